@@ -1,0 +1,151 @@
+//! Errors: a cause with a stable code, and the absolute byte offset where it was found.
+//!
+//! Codes are grouped by whose fault it is, so that a caller can decide what to do from the hundreds digit alone:
+//!
+//! | codes | whose fault | what helps |
+//! |---|---|---|
+//! | 1xx | the file: damaged or not what it claims | another copy of the file |
+//! | 2xx | ours: well-formed, but not something this reader does | another version or build |
+//! | 3xx | the model in the file: parts missing or at odds with each other | converting the model anew |
+//! | 4xx | the caller: a buffer too small, an argument out of range | calling differently |
+//! | 5xx | the source: reading failed | trying again |
+//!
+//! Codes never change their meaning; new causes get new numbers.
+
+use core::fmt;
+
+/// What went wrong and where.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Error {
+    /// Absolute offset in the file of the field that is wrong; 0 where there is no file.
+    pub offset: u64,
+    /// The cause.
+    pub kind: ErrorKind,
+}
+
+impl Error {
+    /// An error of `kind` about the field at the absolute byte `offset`.
+    #[must_use]
+    pub const fn new(offset: u64, kind: ErrorKind) -> Self {
+        Self { offset, kind }
+    }
+
+    /// An error that is about an argument or a buffer rather than a place in a file.
+    #[must_use]
+    pub const fn without_offset(kind: ErrorKind) -> Self {
+        Self { offset: 0, kind }
+    }
+
+    /// The stable number of the cause.
+    #[must_use]
+    pub const fn code(&self) -> u16 {
+        self.kind.code()
+    }
+
+    /// One English sentence that says what is wrong.
+    #[must_use]
+    pub const fn message(&self) -> &'static str {
+        self.kind.message()
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "byte {}: {}", self.offset, self.message())
+    }
+}
+
+impl core::error::Error for Error {}
+
+macro_rules! error_kinds {
+    ($($(#[$group:meta])* $code:literal $variant:ident $name:literal $message:literal;)+) => {
+        /// The causes of errors. The number of a variant is its stable code.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        #[repr(u16)]
+        pub enum ErrorKind {
+            $($(#[$group])* #[doc = $message] $variant = $code,)+
+        }
+
+        impl ErrorKind {
+            /// Every cause, in the order of the codes.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
+
+            /// The stable number of this cause.
+            #[must_use]
+            pub const fn code(self) -> u16 {
+                self as u16
+            }
+
+            /// The stable name of this cause in `snake_case`.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$variant => $name,)+ }
+            }
+
+            /// One English sentence that says what is wrong.
+            #[must_use]
+            pub const fn message(self) -> &'static str {
+                match self { $(Self::$variant => $message,)+ }
+            }
+        }
+    };
+}
+
+error_kinds! {
+    // 1xx: the file.
+    101 UnexpectedEnd "unexpected_end" "the file ends in the middle of an item";
+    102 BadMagic "bad_magic" "the file does not start with a known magic number";
+    103 TrailingBytes "trailing_bytes" "bytes follow the end of the content";
+    104 InvalidUtf8 "invalid_utf8" "a string is not valid UTF-8";
+    105 OutOfBounds "out_of_bounds" "an offset or size points outside the file or its section";
+    106 Overlap "overlap" "two sections or tensors share bytes";
+    107 SizeOverflow "size_overflow" "a product of dimensions is larger than any file can be";
+    108 SizeMismatch "size_mismatch" "a declared size differs from the content it describes";
+    109 BadDimensions "bad_dimensions" "a tensor has no dimensions, too many, or one of size zero";
+    110 BadDtype "bad_dtype" "the number of a data type is not one the format defines";
+    111 ReservedNotZero "reserved_not_zero" "a reserved field, an unused dimension or padding is not zero";
+    112 Misaligned "misaligned" "the file promises aligned tensors, but this one is not";
+    113 NameHashMismatch "name_hash_mismatch" "the hash beside a tensor's name is not the hash of that name";
+    114 DuplicateName "duplicate_name" "two tensors or two metadata keys have the same name";
+    115 HeaderChecksum "header_checksum" "the header's checksum does not match its bytes";
+    116 DataChecksum "data_checksum" "the tensor data's checksum does not match its bytes";
+    117 FileChecksum "file_checksum" "the file's checksum does not match its bytes";
+    118 BadFooter "bad_footer" "the footer's magic number is missing";
+    119 UnknownFlags "unknown_flags" "a flag is set that the format does not define";
+    120 EmptyName "empty_name" "a tensor or metadata key has an empty name";
+    121 BadCount "bad_count" "a count is larger than the bytes that follow could hold";
+
+    // 2xx: not supported here.
+    201 UnsupportedVersion "unsupported_version" "this version of the format is not supported";
+    202 Compressed "compressed" "the file is marked as compressed, for which the format defines no method";
+    203 TooManyTensors "too_many_tensors" "the file has more tensors than this reader was built to keep";
+    204 NameTooLong "name_too_long" "a name is longer than this reader accepts";
+    205 TooManyEntries "too_many_entries" "the file has more metadata entries than this reader was built to keep";
+    206 UnknownFormat "unknown_format" "none of the formats known here starts like this file";
+    207 UnsupportedDtype "unsupported_dtype" "a tensor's data type cannot be used here";
+
+    // 3xx: the model.
+    301 MissingMetadata "missing_metadata" "a metadata key that the model needs is missing";
+    302 BadMetadata "bad_metadata" "a metadata value is not the number or word it should be";
+    303 MissingTensor "missing_tensor" "a tensor that the model needs is missing";
+    304 WrongShape "wrong_shape" "a tensor's shape does not fit the model's sizes";
+    305 TransposedWeights "transposed_weights" "linear weights are stored [in, out] instead of [out, in]; convert the file to use it";
+    306 MissingVocabulary "missing_vocabulary" "the file has no vocabulary";
+    307 BadVocabulary "bad_vocabulary" "the vocabulary's size, special tokens or index are at odds with its tokens";
+    308 BadScale "bad_scale" "a quantised tensor's scale is missing, of another type, or not a finite number";
+
+    // 4xx: the caller.
+    401 BufferTooSmall "buffer_too_small" "the buffer lent is too small";
+    402 InvalidArgument "invalid_argument" "an argument is out of its range";
+    403 TooManyTokens "too_many_tokens" "there are more tokens than the model has positions";
+    404 TokenOutOfRange "token_out_of_range" "a token id is not in the model's vocabulary";
+    405 Finished "finished" "the reader was used again after its end";
+
+    // 5xx: the source.
+    501 ReadFailed "read_failed" "reading from the source failed";
+    502 SourceChanged "source_changed" "the source delivered fewer bytes than it promised";
+}
+
+/// `Result` with this crate's [`Error`].
+pub type Result<T> = core::result::Result<T, Error>;

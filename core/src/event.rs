@@ -1,0 +1,163 @@
+//! The seam between formats and sources: a format's [`Decode`] turns bytes into [`Event`]s, a source in
+//! [`read`](crate::read) feeds it.
+//!
+//! The contract, asserted by the fuzz targets for every format:
+//!
+//! * `used <= input.len()`, and every call uses bytes, changes the decoder's state, or answers `NeedMore` or `End`;
+//! * the same bytes give the same events however they are cut (only [`Event::Data`] may be cut anywhere);
+//! * after an error every further call returns the same error;
+//! * nothing panics, allocates, or takes time that is not bounded by the bytes it is given.
+
+use crate::error::Error;
+use crate::tensor::TensorHeader;
+
+/// What a decoder finds in a file, in the order in which it lies there. Events borrow only the input.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Event<'a> {
+    /// The fixed header has been read. Always the first event.
+    Header(FileInfo),
+    /// One entry of the metadata.
+    Metadata {
+        /// The key, unique in the file.
+        key: &'a str,
+        /// The value as the file spells it.
+        value: &'a str,
+    },
+    /// One token or word of the vocabulary; ids count up from 0.
+    Token {
+        /// The ordinal in the vocabulary.
+        id: u32,
+        /// The token's bytes, usually UTF-8.
+        bytes: &'a [u8],
+    },
+    /// The id of a token with a special role.
+    SpecialToken {
+        /// What the token is for.
+        role: SpecialRole,
+        /// Its id.
+        id: u32,
+    },
+    /// A tensor's name, type, shape and place. Its bytes come as [`Event::Data`], after or (rarely) before.
+    Tensor(TensorHeader<'a>),
+    /// A piece of tensor data, cut anywhere; [`read::blocks`](crate::read::blocks) re-assembles rows.
+    Data {
+        /// Absolute offset of the first byte of `bytes` in the file.
+        offset: u64,
+        /// The piece.
+        bytes: &'a [u8],
+    },
+    /// The next item needs more bytes than the input has; nothing was used.
+    NeedMore {
+        /// How many bytes, counted from the current position, the next call should be given at least.
+        at_least: usize,
+    },
+    /// The content is complete.
+    End,
+}
+
+/// The answer to one call of [`Decode::next`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Step<'a> {
+    /// How many bytes of the input were consumed.
+    pub used: usize,
+    /// What they were; `None` if they only changed the decoder's state.
+    pub event: Option<Event<'a>>,
+}
+
+/// A sans-I/O state machine over one format's grammar.
+pub trait Decode {
+    /// Consumes some of `input`, whose first byte lies at [`offset`](Decode::offset).
+    ///
+    /// # Errors
+    ///
+    /// The first thing that is wrong with the file; after an error every call returns that error.
+    fn next<'a>(&mut self, input: &'a [u8]) -> Result<Step<'a>, Error>;
+
+    /// The absolute offset of the next byte to be consumed.
+    fn offset(&self) -> u64;
+
+    /// How many of the next bytes are bulk data that [`skip`](Decode::skip) may pass over unseen.
+    fn skippable(&self) -> u64;
+
+    /// Passes over up to [`skippable`](Decode::skippable) bytes without seeing them; returns how many.
+    fn skip(&mut self, bytes: u64) -> u64;
+
+    /// Whether the content is complete, so that the source may end here.
+    fn is_complete(&self) -> bool;
+}
+
+/// The formats known here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Format {
+    /// EMBD `.weights`.
+    Embd,
+}
+
+impl Format {
+    /// The format's name in machine-readable output.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Embd => "embd",
+        }
+    }
+}
+
+/// What a file's fixed header says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileInfo {
+    /// The format.
+    pub format: Format,
+    /// Which of the format's layouts this is, where there are several.
+    pub variant: &'static str,
+    /// Major and minor version.
+    pub version: (u16, u16),
+    /// The number of tensors, where the header says it.
+    pub tensors: Option<u32>,
+    /// The size of the whole file in bytes, where the header says it.
+    pub file_bytes: Option<u64>,
+}
+
+/// What a special token is for, in the order of the EMBD special-token block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SpecialRole {
+    /// Fills texts up to one length.
+    Pad,
+    /// Stands for a word that the vocabulary cannot spell.
+    Unknown,
+    /// Starts a text.
+    Classify,
+    /// Ends a text.
+    Separate,
+    /// Stands for a word to be guessed.
+    Mask,
+}
+
+impl SpecialRole {
+    /// All roles, in the order of the EMBD special-token block.
+    pub const ALL: [Self; 5] =
+        [Self::Pad, Self::Unknown, Self::Classify, Self::Separate, Self::Mask];
+
+    /// The role's name in machine-readable output.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Pad => "pad",
+            Self::Unknown => "unk",
+            Self::Classify => "cls",
+            Self::Separate => "sep",
+            Self::Mask => "mask",
+        }
+    }
+}
+
+/// How much of a format's letter is insisted on. The two differ only where the format's page says so.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Mode {
+    /// Accepts harmless deviations: unknown flags, wrong name hashes, missing alignment, padding that is not zero.
+    #[default]
+    Lenient,
+    /// Refuses every deviation.
+    Strict,
+}

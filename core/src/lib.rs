@@ -1,0 +1,27 @@
+//! # nanoembed-core
+//!
+//! Opens embedding and quantised-weight files and runs them: `no_std`, no allocation, bytes as they arrive.
+//!
+//! From the bottom up:
+//!
+//! 1. [`error`] says what is wrong and at which byte; `bytes` holds the primitives that grammars are made of;
+//!    [`tensor`] describes types, shapes and borrowed data.
+//! 2. [`event`] is the seam: a format's decoder turns bytes into events, a source feeds it.
+//! 3. [`format`](mod@format) has one folder a format, each with `grammar`, `decoder`, `view` and `write`.
+//! 4. [`read`] has one file a source: a slice, pushed chunks, random access; and re-assembles rows from pieces.
+//! 5. [`token`] turns text into token ids.
+//! 6. [`kernel`] computes on rows and tiles, [`math`] on single numbers.
+//! 7. [`model`] runs a transformer over weights where they lie, in memory that the caller lends.
+//!
+//! Nothing here opens files, starts threads or keeps global state.
+
+#![no_std]
+#![cfg_attr(docsrs, feature(doc_cfg))]
+#![deny(unsafe_code)]
+
+mod bytes;
+pub mod error;
+pub mod event;
+pub mod tensor;
+
+pub use error::{Error, ErrorKind};

@@ -1,0 +1,81 @@
+//! A tensor's header and a borrowed view of its bytes.
+
+use half::{bf16, f16};
+
+use super::{Dtype, Shape};
+use crate::error::{Error, ErrorKind, Result};
+
+/// What a file says of one tensor.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TensorHeader<'a> {
+    /// The name, unique in the file.
+    pub name: &'a str,
+    /// The type of the elements.
+    pub dtype: Dtype,
+    /// The dimensions, outermost first.
+    pub shape: Shape,
+    /// Absolute offset of the first byte of the data in the file.
+    pub offset: u64,
+    /// Length of the data in bytes.
+    pub bytes: u64,
+}
+
+/// A tensor whose bytes are in memory (read, mapped, or in flash).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TensorView<'a> {
+    header: TensorHeader<'a>,
+    data: &'a [u8],
+}
+
+impl<'a> TensorView<'a> {
+    /// A view of `data`, which must be exactly as long as `header` says.
+    #[must_use]
+    pub fn new(header: TensorHeader<'a>, data: &'a [u8]) -> Option<Self> {
+        (data.len() as u64 == header.bytes).then_some(Self { header, data })
+    }
+
+    /// Name, type, shape and place.
+    #[must_use]
+    pub const fn header(&self) -> &TensorHeader<'a> {
+        &self.header
+    }
+
+    /// The raw little-endian bytes, not aligned in general.
+    #[must_use]
+    pub const fn data(&self) -> &'a [u8] {
+        self.data
+    }
+
+    /// Converts the elements from `first` on to f32, as many as `out` holds. 32-bit integers round to the nearest.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidArgument`] if the tensor has fewer elements than `first + out.len()`.
+    pub fn read_f32(&self, first: usize, out: &mut [f32]) -> Result<()> {
+        let size = self.header.dtype.element_bytes();
+        let data = first
+            .checked_mul(size)
+            .and_then(|start| self.data.get(start..))
+            .filter(|data| data.len() / size >= out.len())
+            .ok_or(Error::new(self.header.offset, ErrorKind::InvalidArgument))?;
+        #[allow(clippy::cast_precision_loss)] // documented: 32-bit integers round
+        match self.header.dtype {
+            Dtype::F32 => convert(data, out, f32::from_le_bytes),
+            Dtype::F16 => convert(data, out, |b| f16::from_le_bytes(b).to_f32()),
+            Dtype::BF16 => convert(data, out, |b| bf16::from_le_bytes(b).to_f32()),
+            Dtype::I32 => convert(data, out, |b| i32::from_le_bytes(b) as f32),
+            Dtype::I16 => convert(data, out, |b| f32::from(i16::from_le_bytes(b))),
+            Dtype::I8 => convert(data, out, |b| f32::from(i8::from_le_bytes(b))),
+            Dtype::U32 => convert(data, out, |b| u32::from_le_bytes(b) as f32),
+            Dtype::U16 => convert(data, out, |b| f32::from(u16::from_le_bytes(b))),
+            Dtype::U8 => convert(data, out, |b| f32::from(u8::from_le_bytes(b))),
+        }
+        Ok(())
+    }
+}
+
+fn convert<const N: usize>(data: &[u8], out: &mut [f32], element: impl Fn([u8; N]) -> f32) {
+    for (value, bytes) in out.iter_mut().zip(data.as_chunks::<N>().0) {
+        *value = element(*bytes);
+    }
+}
