@@ -145,6 +145,7 @@ error_kinds! {
     // 5xx: the source.
     501 ReadFailed "read_failed" "reading from the source failed";
     502 SourceChanged "source_changed" "the source delivered fewer bytes than it promised";
+    503 WriteFailed "write_failed" "writing failed";
 }
 
 /// `Result` with this crate's [`Error`].

@@ -64,6 +64,33 @@ pub struct Step<'a> {
     pub event: Option<Event<'a>>,
 }
 
+impl<'a> Step<'a> {
+    /// `used` bytes were `event`.
+    pub(crate) const fn new(used: usize, event: Event<'a>) -> Self {
+        Self { used, event: Some(event) }
+    }
+
+    /// `used` bytes only changed the state.
+    pub(crate) const fn silent(used: usize) -> Self {
+        Self { used, event: None }
+    }
+
+    /// Nothing happens before the input has `at_least` bytes.
+    pub(crate) const fn need_more(at_least: usize) -> Self {
+        Self::new(0, Event::NeedMore { at_least })
+    }
+
+    /// As much bulk data as `input`, which lies at `offset`, has before the absolute offset `until`.
+    pub(crate) fn data(input: &'a [u8], offset: u64, until: u64) -> Self {
+        let room = usize::try_from(until.saturating_sub(offset)).unwrap_or(usize::MAX);
+        let bytes = input.get(..room).unwrap_or(input);
+        if bytes.is_empty() {
+            return Self::need_more(1);
+        }
+        Self::new(bytes.len(), Event::Data { offset, bytes })
+    }
+}
+
 /// A sans-I/O state machine over one format's grammar.
 pub trait Decode {
     /// Consumes some of `input`, whose first byte lies at [`offset`](Decode::offset).

@@ -22,6 +22,8 @@
 mod bytes;
 pub mod error;
 pub mod event;
+pub mod format;
+pub mod read;
 pub mod tensor;
 
 pub use error::{Error, ErrorKind};

@@ -11,6 +11,9 @@ pub struct Shape {
 }
 
 impl Shape {
+    /// The shape without dimensions, of one element.
+    pub const SCALAR: Self = Self { dims: [1; MAX_DIMS], ndim: 0 };
+
     /// A shape of the given dimensions; `None` if there are more than [`MAX_DIMS`].
     #[must_use]
     pub fn new(dims: &[u64]) -> Option<Self> {

@@ -1,0 +1,129 @@
+//! The stream variant: tensors with inline headers one after the other, then the vocabulary.
+
+use heapless::Vec;
+
+use super::super::grammar;
+use super::section::remember;
+use crate::bytes::{Item, le_u32, parse};
+use crate::error::{Error, ErrorKind, Result};
+use crate::event::{Event, FileInfo, Format, Mode, Step};
+use crate::tensor::{Dtype, TensorHeader};
+
+/// Where the number of tensors lies.
+const TENSORS_OFFSET: u64 = 8;
+
+#[derive(Clone, Copy, Debug)]
+enum State {
+    Tensor { remaining: u32 },
+    Data { bytes: u64, remaining: u32 },
+    VocabularyCount,
+    Tokens { next: u32, count: u32 },
+    Complete,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Stream<const TENSORS: usize> {
+    tensors: u32,
+    mode: Mode,
+    state: State,
+    names: Vec<u64, TENSORS>,
+}
+
+impl<const TENSORS: usize> Stream<TENSORS> {
+    pub(super) fn new(tensors: u32, mode: Mode) -> Result<Self> {
+        if tensors as usize > TENSORS {
+            return Err(Error::new(TENSORS_OFFSET, ErrorKind::TooManyTensors));
+        }
+        Ok(Self { tensors, mode, state: State::Tensor { remaining: tensors }, names: Vec::new() })
+    }
+
+    pub(super) const fn info(&self) -> FileInfo {
+        FileInfo {
+            format: Format::Embd,
+            variant: "stream",
+            version: (1, 0),
+            tensors: Some(self.tensors),
+            file_bytes: None,
+        }
+    }
+
+    pub(super) const fn is_complete(&self) -> bool {
+        matches!(self.state, State::Complete)
+    }
+
+    pub(super) const fn skippable(&self) -> u64 {
+        match self.state {
+            State::Data { bytes, .. } => bytes,
+            _ => 0,
+        }
+    }
+
+    pub(super) fn skip(&mut self, skipped: u64) {
+        if let State::Data { bytes, .. } = &mut self.state {
+            *bytes = bytes.saturating_sub(skipped);
+        }
+    }
+
+    pub(super) fn next<'a>(&mut self, input: &'a [u8], offset: u64) -> Result<Step<'a>> {
+        match self.state {
+            State::Tensor { remaining: 0 } => {
+                self.state = State::VocabularyCount;
+                Ok(Step::silent(0))
+            }
+            State::Tensor { remaining } => self.tensor(input, offset, remaining),
+            State::Data { bytes: 0, remaining } => {
+                self.state = State::Tensor { remaining };
+                Ok(Step::silent(0))
+            }
+            State::Data { bytes, .. } => {
+                let step = Step::data(input, offset, offset.saturating_add(bytes));
+                self.skip(step.used as u64);
+                Ok(step)
+            }
+            State::VocabularyCount => match parse(le_u32, input, offset)? {
+                Item::Parsed { item: count, used } => {
+                    self.state = State::Tokens { next: 0, count };
+                    Ok(Step::silent(used))
+                }
+                Item::NeedMore { at_least } => Ok(Step::need_more(at_least)),
+            },
+            State::Tokens { next, count } if next == count => {
+                self.state = State::Complete;
+                Ok(Step::silent(0))
+            }
+            State::Tokens { next, count } => match parse(grammar::stream_string, input, offset)? {
+                Item::Parsed { item: bytes, used } => {
+                    self.state = State::Tokens { next: next.saturating_add(1), count };
+                    Ok(Step::new(used, Event::Token { id: next, bytes }))
+                }
+                Item::NeedMore { at_least } => Ok(Step::need_more(at_least)),
+            },
+            State::Complete if input.is_empty() => Ok(Step::new(0, Event::End)),
+            // The published loader does not look whether the file ends here.
+            State::Complete if self.mode == Mode::Lenient => Ok(Step::silent(input.len())),
+            State::Complete => Err(Error::new(offset, ErrorKind::TrailingBytes)),
+        }
+    }
+
+    fn tensor<'a>(&mut self, input: &'a [u8], offset: u64, remaining: u32) -> Result<Step<'a>> {
+        let (tensor, used) = match parse(grammar::stream_tensor, input, offset)? {
+            Item::Parsed { item, used } => (item, used),
+            Item::NeedMore { at_least } => return Ok(Step::need_more(at_least)),
+        };
+        remember(&mut self.names, tensor.name, offset, ErrorKind::TooManyTensors)?;
+        let data_offset = offset.saturating_add(used as u64);
+        if data_offset.checked_add(tensor.data_bytes).is_none() {
+            return Err(Error::new(offset, ErrorKind::OutOfBounds));
+        }
+        let header = TensorHeader {
+            name: tensor.name,
+            dtype: Dtype::F32,
+            shape: tensor.shape,
+            offset: data_offset,
+            bytes: tensor.data_bytes,
+        };
+        self.state =
+            State::Data { bytes: tensor.data_bytes, remaining: remaining.saturating_sub(1) };
+        Ok(Step::new(used, Event::Tensor(header)))
+    }
+}

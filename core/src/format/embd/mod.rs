@@ -1,0 +1,46 @@
+//! EMBD `.weights`: one transformer with its WordPiece vocabulary.
+//!
+//! Two layouts share the magic number and the first eight bytes:
+//!
+//! * **section** (variant A): the published specification, `docs/interfaces/weight-format.md` of
+//!   `a-bekheet/vectorized-physics-citations`. Read and written here.
+//!
+//!   | offset | size | part |
+//!   |---|---|---|
+//!   | 0 | 64 | header: flags, place of every section, its own CRC-32 |
+//!   | 64 | 8 + n | metadata: key-value strings |
+//!   | | 12 + n + 20 | vocabulary: token entries and the ids of the special tokens (flag bit 0) |
+//!   | | 32 × tensors + n | tensor index: descriptors, then their names |
+//!   | multiple of 64 | n | tensor data, each tensor at a multiple of 64 (flag bit 1) |
+//!   | size − 16 | 16 | footer: CRC-32 of the data and of the file (flag bit 2), magic number |
+//!
+//!   The sections may stand in another order; only the data is always last.
+//!
+//! * **stream** (variant B): what the one published converter writes. Tensors one after the other, f32, with their
+//!   headers inline, then the vocabulary. Read here, never written.
+//!
+//! Where the specification is ambiguous: metadata `total_size` counts the entries alone; the place of the
+//! special-token block is absolute (relative is understood); `file_checksum` covers everything before the footer.
+//!
+//! Two extensions that other readers see as ordinary tensors: an INT8 or UINT8 matrix `NAME` may have companions
+//! `NAME.scale` (FLOAT32, one per row) and `NAME.zero_point` (UINT8, one per row), so that
+//! `x[r][c] = (q[r][c] − zero_point[r]) · scale[r]`; and [`SORTED_IDS`] with [`TOKEN_OFFSETS`] index the vocabulary
+//! for devices without memory for an index of their own.
+
+mod checksum;
+mod decoder;
+mod grammar;
+mod view;
+mod write;
+
+pub use checksum::Verifier;
+pub use decoder::{DEFAULT_MAX_TENSORS, Decoder};
+pub use grammar::{DATA_ALIGNMENT, Flags, MAGIC, MAX_ITEM_BYTES, name_hash};
+pub use view::{Embd, LinearLayout, Metadata, Special, Tensors, Tokens, Variant};
+pub use write::{Plan, Sink, TensorSpec, Vocabulary, Writer};
+
+/// Name of the optional tensor (UINT16 or UINT32, one per token) of token ids in byte order of their strings.
+pub const SORTED_IDS: &str = "vocab.sorted_ids";
+
+/// Name of the optional tensor (UINT32, tokens + 1) of token entries' offsets, counted from the first entry.
+pub const TOKEN_OFFSETS: &str = "vocab.offsets";

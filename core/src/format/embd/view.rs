@@ -1,0 +1,362 @@
+//! A whole `.weights` file in memory: read, mapped, or in flash.
+
+use super::decoder::{DEFAULT_MAX_TENSORS, Decoder};
+use super::grammar::{
+    self, DESCRIPTOR_BYTES, Flags, Header, METADATA_HEADER_BYTES, SPECIAL_BYTES,
+    VOCABULARY_HEADER_BYTES,
+};
+use crate::bytes::{Item, Parse, parse};
+use crate::error::{Error, ErrorKind, Result};
+use crate::event::{Event, FileInfo, Mode, SpecialRole};
+use crate::read::Slice;
+use crate::tensor::{Dtype, TensorHeader, TensorView};
+
+/// Which of the two layouts a file has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Variant {
+    /// The published specification.
+    Section,
+    /// What the published converter writes.
+    Stream,
+}
+
+/// How a file's linear weights are stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum LinearLayout {
+    /// `[out, in]`, as the specification and PyTorch have it.
+    OutIn,
+    /// `[in, out]`: the published converter transposed them from commit `99df7c6` on, square ones unnoticed.
+    InOut,
+    /// The tensors that would tell are missing or square.
+    Unknown,
+}
+
+/// The ids of the special tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Special {
+    ids: [u32; 5],
+}
+
+impl Special {
+    /// The id of the token with this role.
+    #[must_use]
+    pub fn id(&self, role: SpecialRole) -> u32 {
+        let [pad, unknown, classify, separate, mask] = self.ids;
+        match role {
+            SpecialRole::Pad => pad,
+            SpecialRole::Unknown => unknown,
+            SpecialRole::Classify => classify,
+            SpecialRole::Separate => separate,
+            SpecialRole::Mask => mask,
+        }
+    }
+}
+
+/// A validated `.weights` file; everything it gives borrows from the file's bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct Embd<'a> {
+    bytes: &'a [u8],
+    info: FileInfo,
+    places: Places,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Places {
+    Section { header: Header },
+    Stream { vocabulary: u64 },
+}
+
+impl<'a> Embd<'a> {
+    /// Validates `bytes`, the whole file; checksums over the data are left to [`Verifier`](super::Verifier).
+    ///
+    /// # Errors
+    ///
+    /// Whatever the [`Decoder`] finds wrong.
+    pub fn parse(bytes: &'a [u8], mode: Mode) -> Result<Self> {
+        Self::parse_with(Decoder::<DEFAULT_MAX_TENSORS>::new(mode), bytes)
+    }
+
+    /// As [`parse`](Self::parse), with a fresh decoder of another capacity.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the [`Decoder`] finds wrong.
+    pub fn parse_with<const TENSORS: usize>(
+        decoder: Decoder<TENSORS>,
+        bytes: &'a [u8],
+    ) -> Result<Self> {
+        let mut slice = Slice::new(decoder, bytes).without_data();
+        let mut info = None;
+        let mut tensors_end = 0;
+        loop {
+            match slice.next_event()? {
+                Event::Header(header) => {
+                    info = Some(header);
+                    tensors_end = 12;
+                }
+                Event::Tensor(tensor) => tensors_end = tensor.offset.saturating_add(tensor.bytes),
+                Event::End => break,
+                _ => {}
+            }
+        }
+        let info = info.ok_or(Error::new(0, ErrorKind::UnexpectedEnd))?;
+        let places = match slice.decoder().header() {
+            Some(header) => Places::Section { header: *header },
+            None => Places::Stream { vocabulary: tensors_end },
+        };
+        Ok(Self { bytes, info, places })
+    }
+
+    /// What the fixed header says.
+    #[must_use]
+    pub const fn info(&self) -> &FileInfo {
+        &self.info
+    }
+
+    /// Which of the two layouts this is.
+    #[must_use]
+    pub const fn variant(&self) -> Variant {
+        match self.places {
+            Places::Section { .. } => Variant::Section,
+            Places::Stream { .. } => Variant::Stream,
+        }
+    }
+
+    /// The feature flags; the stream variant has none.
+    #[must_use]
+    pub const fn flags(&self) -> Flags {
+        match &self.places {
+            Places::Section { header } => header.flags,
+            Places::Stream { .. } => Flags(0),
+        }
+    }
+
+    /// The metadata in file order.
+    #[must_use]
+    pub fn metadata(&self) -> Metadata<'a> {
+        let (offset, remaining) = match &self.places {
+            Places::Section { header } => {
+                let entries = self
+                    .item(grammar::metadata_header, header.metadata.offset)
+                    .map_or(0, |(head, _)| head.entries);
+                (header.metadata.offset.saturating_add(METADATA_HEADER_BYTES), entries)
+            }
+            Places::Stream { .. } => (0, 0),
+        };
+        Metadata { file: *self, offset, remaining }
+    }
+
+    /// The value of a metadata key.
+    #[must_use]
+    pub fn metadata_value(&self, key: &str) -> Option<&'a str> {
+        self.metadata().find(|(known, _)| *known == key).map(|(_, value)| value)
+    }
+
+    /// The tokens in the order of their ids.
+    #[must_use]
+    pub fn tokens(&self) -> Tokens<'a> {
+        let (offset, remaining) = match &self.places {
+            Places::Section { header } => self.section_tokens(header).unwrap_or((0, 0)),
+            Places::Stream { vocabulary } => self
+                .item(crate::bytes::le_u32, *vocabulary)
+                .map_or((0, 0), |(count, used)| (vocabulary.saturating_add(used), count)),
+        };
+        Tokens { file: *self, offset, remaining }
+    }
+
+    /// The region of the section variant's token entries (`u16` length, bytes, one after the other), for a
+    /// vocabulary index over them; `None` without an embedded vocabulary, and in the stream variant.
+    #[must_use]
+    pub fn token_entries(&self) -> Option<&'a [u8]> {
+        let Places::Section { header } = &self.places else { return None };
+        let (offset, _) = self.section_tokens(header)?;
+        let bytes = header.vocabulary.bytes.checked_sub(VOCABULARY_HEADER_BYTES + SPECIAL_BYTES)?;
+        self.region(offset, bytes)
+    }
+
+    /// The special tokens; `None` without an embedded vocabulary, and in the stream variant.
+    #[must_use]
+    pub fn special(&self) -> Option<Special> {
+        let Places::Section { header } = &self.places else { return None };
+        let (tokens, _) = self.section_tokens(header)?;
+        let first = header.vocabulary.offset.saturating_add(VOCABULARY_HEADER_BYTES);
+        let place = if tokens == first {
+            header.vocabulary.end().checked_sub(SPECIAL_BYTES)?
+        } else {
+            first
+        };
+        self.item(grammar::special, place).map(|(ids, _)| Special { ids })
+    }
+
+    /// The tensors in file order.
+    #[must_use]
+    pub fn tensors(&self) -> Tensors<'a> {
+        let (next, names) = match &self.places {
+            Places::Section { header } => {
+                let index = DESCRIPTOR_BYTES.saturating_mul(header.index_count.into());
+                (header.index_offset, header.index_offset.saturating_add(index))
+            }
+            Places::Stream { .. } => (12, 0),
+        };
+        Tensors { file: *self, next, names, remaining: self.info.tensors.unwrap_or(0) }
+    }
+
+    /// The tensor of this name.
+    #[must_use]
+    pub fn tensor(&self, name: &str) -> Option<TensorView<'a>> {
+        self.tensors().find(|tensor| tensor.header().name == name)
+    }
+
+    /// Whether linear weights are stored as the specification says. Told by the first layer's
+    /// `intermediate.dense.weight` beside the word embeddings' width.
+    #[must_use]
+    pub fn linear_layout(&self) -> LinearLayout {
+        let dims = |name| self.tensor(name).map(|tensor| tensor.header().shape);
+        let words = dims("embeddings.word_embeddings.weight");
+        let linear = dims("encoder.layer.0.intermediate.dense.weight");
+        let (Some(words), Some(linear)) = (words, linear) else { return LinearLayout::Unknown };
+        match (linear.dims(), words.dims()) {
+            ([rows, cols], [_, hidden]) if rows != cols && cols == hidden => LinearLayout::OutIn,
+            ([rows, cols], [_, hidden]) if rows != cols && rows == hidden => LinearLayout::InOut,
+            _ => LinearLayout::Unknown,
+        }
+    }
+
+    /// Offset of the first token entry, and the number of tokens.
+    fn section_tokens(&self, header: &Header) -> Option<(u64, u32)> {
+        if !header.flags.has(Flags::VOCABULARY) {
+            return None;
+        }
+        let section = header.vocabulary;
+        let (head, used) = self.item(grammar::vocabulary_header, section.offset)?;
+        let special = if grammar::special_is_first(section, head.special_offset)? {
+            SPECIAL_BYTES
+        } else {
+            0
+        };
+        Some((section.offset.checked_add(used)?.checked_add(special)?, head.tokens))
+    }
+
+    fn item<T>(
+        &self,
+        grammar: impl FnOnce(&'a [u8]) -> Parse<'a, T>,
+        offset: u64,
+    ) -> Option<(T, u64)> {
+        let input = self.bytes.get(usize::try_from(offset).ok()?..)?;
+        match parse(grammar, input, offset) {
+            Ok(Item::Parsed { item, used }) => Some((item, used as u64)),
+            _ => None,
+        }
+    }
+
+    fn region(&self, offset: u64, bytes: u64) -> Option<&'a [u8]> {
+        let start = usize::try_from(offset).ok()?;
+        let end = start.checked_add(usize::try_from(bytes).ok()?)?;
+        self.bytes.get(start..end)
+    }
+
+    fn tensor_view(&self, header: TensorHeader<'a>) -> Option<TensorView<'a>> {
+        TensorView::new(header, self.region(header.offset, header.bytes)?)
+    }
+}
+
+/// Iterates over the metadata of an [`Embd`], key and value.
+#[derive(Clone, Debug)]
+pub struct Metadata<'a> {
+    file: Embd<'a>,
+    offset: u64,
+    remaining: u32,
+}
+
+impl<'a> Iterator for Metadata<'a> {
+    type Item = (&'a str, &'a str);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.remaining = self.remaining.checked_sub(1)?;
+        let (entry, used) = self.file.item(grammar::metadata_entry, self.offset)?;
+        self.offset = self.offset.saturating_add(used);
+        Some(entry)
+    }
+}
+
+/// Iterates over the tokens of an [`Embd`], in the order of their ids.
+#[derive(Clone, Debug)]
+pub struct Tokens<'a> {
+    file: Embd<'a>,
+    offset: u64,
+    remaining: u32,
+}
+
+impl<'a> Iterator for Tokens<'a> {
+    type Item = &'a [u8];
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.remaining = self.remaining.checked_sub(1)?;
+        let (bytes, used) = match self.file.places {
+            Places::Section { .. } => self.file.item(grammar::token, self.offset)?,
+            Places::Stream { .. } => self.file.item(grammar::stream_string, self.offset)?,
+        };
+        self.offset = self.offset.saturating_add(used);
+        Some(bytes)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.remaining as usize, Some(self.remaining as usize))
+    }
+}
+
+impl ExactSizeIterator for Tokens<'_> {}
+
+/// Iterates over the tensors of an [`Embd`], in file order.
+#[derive(Clone, Debug)]
+pub struct Tensors<'a> {
+    file: Embd<'a>,
+    /// The next descriptor, or the next inline header.
+    next: u64,
+    /// The next name, where names lie apart.
+    names: u64,
+    remaining: u32,
+}
+
+impl<'a> Tensors<'a> {
+    fn next_in_index(&mut self, data: u64) -> Option<TensorHeader<'a>> {
+        let (descriptor, used) = self.file.item(grammar::descriptor, self.next)?;
+        let name_bytes = descriptor.name_bytes.into();
+        let (name, _) = self.file.item(crate::bytes::utf8(name_bytes), self.names)?;
+        self.next = self.next.saturating_add(used);
+        self.names = self.names.saturating_add(name_bytes as u64);
+        Some(TensorHeader {
+            name,
+            dtype: descriptor.dtype,
+            shape: descriptor.shape(),
+            offset: data.checked_add(descriptor.data_offset)?,
+            bytes: descriptor.data_bytes(),
+        })
+    }
+
+    fn next_in_stream(&mut self) -> Option<TensorHeader<'a>> {
+        let (tensor, used) = self.file.item(grammar::stream_tensor, self.next)?;
+        let offset = self.next.checked_add(used)?;
+        self.next = offset.checked_add(tensor.data_bytes)?;
+        Some(TensorHeader {
+            name: tensor.name,
+            dtype: Dtype::F32,
+            shape: tensor.shape,
+            offset,
+            bytes: tensor.data_bytes,
+        })
+    }
+}
+
+impl<'a> Iterator for Tensors<'a> {
+    type Item = TensorView<'a>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.remaining = self.remaining.checked_sub(1)?;
+        let header = match self.file.places {
+            Places::Section { header } => self.next_in_index(header.data.offset)?,
+            Places::Stream { .. } => self.next_in_stream()?,
+        };
+        self.file.tensor_view(header)
+    }
+}

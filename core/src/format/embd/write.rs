@@ -1,0 +1,371 @@
+//! Writing the section variant, in one pass and without memory of its own: everything before the data is known
+//! from a [`Plan`], the data is passed on as it comes.
+
+use super::checksum::{Running, crc32};
+use super::grammar::{
+    DATA_ALIGNMENT, DESCRIPTOR_BYTES, FOOTER_MAGIC, Flags, HEADER_BYTES, MAGIC,
+    METADATA_HEADER_BYTES, SPECIAL_BYTES, VOCABULARY_HEADER_BYTES, code_of, name_hash,
+};
+use crate::error::{Error, ErrorKind, Result};
+use crate::tensor::{Dtype, Shape};
+
+/// Where written bytes go.
+pub trait Sink {
+    /// Takes all of `bytes`.
+    ///
+    /// # Errors
+    ///
+    /// Whatever keeps the sink from taking them; [`ErrorKind::WriteFailed`] as a rule.
+    fn write(&mut self, bytes: &[u8]) -> Result<()>;
+}
+
+/// A tensor to be written.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TensorSpec<'a> {
+    /// The name, unique in the file, 1 to 65,535 bytes.
+    pub name: &'a str,
+    /// The type of the elements.
+    pub dtype: Dtype,
+    /// One to four dimensions, none of them zero.
+    pub shape: Shape,
+}
+
+/// A vocabulary to be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Vocabulary<'a> {
+    /// The tokens in the order of their ids, each up to 65,535 bytes.
+    pub tokens: &'a [&'a [u8]],
+    /// The special tokens' ids, in the order of [`SpecialRole::ALL`](crate::event::SpecialRole::ALL).
+    pub special: [u32; 5],
+}
+
+/// All that a file holds but the tensors' data.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Plan<'a> {
+    /// Keys, unique in the file, and values, each up to 65,535 bytes.
+    pub metadata: &'a [(&'a str, &'a str)],
+    /// The vocabulary to embed.
+    pub vocabulary: Option<Vocabulary<'a>>,
+    /// The tensors in the order in which their data will come.
+    pub tensors: &'a [TensorSpec<'a>],
+    /// Whether every tensor starts at a multiple of [`DATA_ALIGNMENT`].
+    pub aligned: bool,
+    /// Whether the footer carries checksums.
+    pub checksums: bool,
+}
+
+/// Where the parts of a plan will lie.
+#[derive(Clone, Copy)]
+struct Layout {
+    metadata_bytes: u64,
+    token_bytes: u64,
+    vocabulary_offset: u64,
+    vocabulary_bytes: u64,
+    index_offset: u64,
+    data_offset: u64,
+    data_bytes: u64,
+}
+
+impl Plan<'_> {
+    /// The size that the file will have, in bytes.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidArgument`] if the format cannot hold the plan: a name too long or empty, a shape it does
+    /// not know, or more than 4 GiB before the data; [`ErrorKind::UnsupportedDtype`].
+    pub fn file_bytes(&self) -> Result<u64> {
+        let layout = self.layout()?;
+        Ok(layout.data_offset + layout.data_bytes + super::grammar::FOOTER_BYTES)
+    }
+
+    fn flags(&self) -> u32 {
+        let flag = |set, bit| if set { bit } else { 0 };
+        flag(self.vocabulary.is_some(), Flags::VOCABULARY)
+            | flag(self.aligned, Flags::ALIGNED)
+            | flag(self.checksums, Flags::CHECKSUMS)
+    }
+
+    fn layout(&self) -> Result<Layout> {
+        let metadata = self.metadata.iter().try_fold(0_u64, |sum, (key, value)| {
+            Some(sum + 4 + string_bytes(key.as_bytes())? + string_bytes(value.as_bytes())?)
+        });
+        let tokens = self.vocabulary.iter().flat_map(|vocabulary| vocabulary.tokens);
+        let tokens =
+            tokens.into_iter().try_fold(0_u64, |sum, token| Some(sum + 2 + string_bytes(token)?));
+        let names = self.tensors.iter().try_fold(0_u64, |sum, tensor| {
+            Some(sum + string_bytes(tensor.name.as_bytes()).filter(|&bytes| bytes > 0)?)
+        });
+        let (Some(metadata), Some(token_bytes), Some(names)) = (metadata, tokens, names) else {
+            return Err(invalid());
+        };
+        let metadata_bytes = METADATA_HEADER_BYTES + metadata;
+        let behind_metadata = HEADER_BYTES + metadata_bytes;
+        let (vocabulary_offset, vocabulary_bytes) = match self.vocabulary {
+            Some(_) => (behind_metadata, VOCABULARY_HEADER_BYTES + token_bytes + SPECIAL_BYTES),
+            None => (0, 0),
+        };
+        let index_offset = behind_metadata + vocabulary_bytes;
+        let index_bytes = DESCRIPTOR_BYTES * self.tensors.len() as u64 + names;
+        let data_offset = self.align(index_offset + index_bytes);
+        if data_offset > u32::MAX.into() {
+            return Err(invalid());
+        }
+        let data_bytes = self.tensors.iter().try_fold(0, |end, tensor| {
+            self.align(end).checked_add(tensor_bytes(tensor)?).ok_or(invalid())
+        })?;
+        if data_bytes > u64::MAX / 2 {
+            return Err(invalid());
+        }
+        Ok(Layout {
+            metadata_bytes,
+            token_bytes,
+            vocabulary_offset,
+            vocabulary_bytes,
+            index_offset,
+            data_offset,
+            data_bytes,
+        })
+    }
+
+    fn align(&self, offset: u64) -> u64 {
+        if self.aligned {
+            offset.checked_next_multiple_of(DATA_ALIGNMENT).unwrap_or(u64::MAX)
+        } else {
+            offset
+        }
+    }
+}
+
+fn invalid() -> Error {
+    Error::without_offset(ErrorKind::InvalidArgument)
+}
+
+/// The length of a string whose length the format stores in 16 bits.
+fn string_bytes(string: &[u8]) -> Option<u64> {
+    u16::try_from(string.len()).ok().map(u64::from)
+}
+
+fn tensor_bytes(tensor: &TensorSpec<'_>) -> Result<u64> {
+    if code_of(tensor.dtype).is_none() {
+        return Err(Error::without_offset(ErrorKind::UnsupportedDtype));
+    }
+    let dims = tensor.shape.dims();
+    let known =
+        (1..=4).contains(&dims.len()) && dims.iter().all(|&dim| dim > 0 && dim <= u32::MAX.into());
+    let bytes = tensor.shape.elements().filter(|_| known);
+    bytes
+        .and_then(|elements| elements.checked_mul(tensor.dtype.element_bytes() as u64))
+        .ok_or(invalid())
+}
+
+/// Writes one file: [`new`](Self::new) writes all that the plan knows, [`data`](Self::data) the tensors, one after the
+/// other, and [`finish`](Self::finish) the footer.
+pub struct Writer<'p, S> {
+    plan: Plan<'p>,
+    sink: S,
+    file: Running,
+    data: Running,
+    /// Bytes of data written, padding included.
+    written: u64,
+    data_bytes: u64,
+    /// Index of the tensor whose data comes next, and how much of it is missing.
+    tensor: usize,
+    missing: u64,
+}
+
+impl<'p, S: Sink> Writer<'p, S> {
+    /// Checks `plan` and writes everything before the data.
+    ///
+    /// # Errors
+    ///
+    /// As [`Plan::file_bytes`]; [`ErrorKind::DuplicateName`] if two tensors or two keys have the same name; what the
+    /// sink returns.
+    pub fn new(plan: Plan<'p>, sink: S) -> Result<Self> {
+        let layout = plan.layout()?;
+        check_unique(plan.tensors.iter().map(|tensor| tensor.name))?;
+        check_unique(plan.metadata.iter().map(|(key, _)| *key))?;
+        let mut writer = Self {
+            plan,
+            sink,
+            file: Running::new(),
+            data: Running::new(),
+            written: 0,
+            data_bytes: layout.data_bytes,
+            tensor: 0,
+            missing: 0,
+        };
+        writer.header(&layout)?;
+        writer.metadata(&layout)?;
+        writer.vocabulary(&layout)?;
+        let index_end = writer.index(&layout)?;
+        writer.zeros(layout.data_offset - index_end)?;
+        writer.missing = plan.tensors.first().map_or(Ok(0), tensor_bytes)?;
+        Ok(writer)
+    }
+
+    /// Writes the next bytes of data: the tensors' bytes in the order of the plan, cut anywhere, without padding.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidArgument`] if there is more data than the plan has; what the sink returns.
+    pub fn data(&mut self, bytes: &[u8]) -> Result<()> {
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            if self.missing == 0 {
+                self.next_tensor()?;
+            }
+            let room = usize::try_from(self.missing).unwrap_or(usize::MAX);
+            let (part, behind) = rest.split_at_checked(room).unwrap_or((rest, &[]));
+            self.put_data(part)?;
+            self.missing -= part.len() as u64;
+            rest = behind;
+        }
+        Ok(())
+    }
+
+    /// Writes the footer and gives the sink back.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::SizeMismatch`] if data is missing; what the sink returns.
+    pub fn finish(mut self) -> Result<S> {
+        if self.written != self.data_bytes {
+            return Err(Error::without_offset(ErrorKind::SizeMismatch));
+        }
+        let (data, file) =
+            if self.plan.checksums { (self.data.finish(), self.file.finish()) } else { (0, 0) };
+        self.sink.write(&data.to_le_bytes())?;
+        self.sink.write(&file.to_le_bytes())?;
+        self.sink.write(FOOTER_MAGIC)?;
+        self.sink.write(&0_u32.to_le_bytes())?;
+        Ok(self.sink)
+    }
+
+    fn header(&mut self, layout: &Layout) -> Result<()> {
+        let mut header = [0; HEADER_BYTES as usize];
+        let mut at = 0;
+        let mut put = |bytes: &[u8]| {
+            header[at..at + bytes.len()].copy_from_slice(bytes);
+            at += bytes.len();
+        };
+        put(MAGIC);
+        put(&1_u16.to_le_bytes());
+        put(&0_u16.to_le_bytes());
+        put(&self.plan.flags().to_le_bytes());
+        put(&word(HEADER_BYTES)?);
+        put(&word(layout.metadata_bytes)?);
+        put(&word(layout.vocabulary_offset)?);
+        put(&word(layout.vocabulary_bytes)?);
+        put(&word(layout.index_offset)?);
+        put(&word(self.plan.tensors.len() as u64)?);
+        put(&word(layout.data_offset)?);
+        put(&layout.data_bytes.to_le_bytes());
+        put(&self.plan.file_bytes()?.to_le_bytes());
+        let checksum = crc32(&header[..56]);
+        header[56..60].copy_from_slice(&checksum.to_le_bytes());
+        self.put(&header)
+    }
+
+    fn metadata(&mut self, layout: &Layout) -> Result<()> {
+        self.put(&word(self.plan.metadata.len() as u64)?)?;
+        self.put(&word(layout.metadata_bytes - METADATA_HEADER_BYTES)?)?;
+        for (key, value) in self.plan.metadata {
+            self.put(&short(key.len())?)?;
+            self.put(&short(value.len())?)?;
+            self.put(key.as_bytes())?;
+            self.put(value.as_bytes())?;
+        }
+        Ok(())
+    }
+
+    fn vocabulary(&mut self, layout: &Layout) -> Result<()> {
+        let Some(vocabulary) = self.plan.vocabulary else { return Ok(()) };
+        self.put(&word(vocabulary.tokens.len() as u64)?)?;
+        self.put(&word(layout.token_bytes)?)?;
+        self.put(&word(layout.vocabulary_offset + layout.vocabulary_bytes - SPECIAL_BYTES)?)?;
+        for token in vocabulary.tokens {
+            self.put(&short(token.len())?)?;
+            self.put(token)?;
+        }
+        for id in vocabulary.special {
+            self.put(&id.to_le_bytes())?;
+        }
+        Ok(())
+    }
+
+    fn index(&mut self, layout: &Layout) -> Result<u64> {
+        let mut end = 0;
+        for tensor in self.plan.tensors {
+            let offset = self.plan.align(end);
+            end = offset + tensor_bytes(tensor)?;
+            let dims = tensor.shape.dims();
+            let code = code_of(tensor.dtype).ok_or(invalid())?;
+            let ndim = u8::try_from(dims.len()).map_err(|_| invalid())?;
+            self.put(&name_hash(tensor.name).to_le_bytes())?;
+            self.put(&[code, ndim])?;
+            self.put(&short(tensor.name.len())?)?;
+            for axis in 0..4 {
+                self.put(&word(dims.get(axis).copied().unwrap_or(0))?)?;
+            }
+            self.put(&offset.to_le_bytes())?;
+        }
+        let mut index_end = layout.index_offset + DESCRIPTOR_BYTES * self.plan.tensors.len() as u64;
+        for tensor in self.plan.tensors {
+            self.put(tensor.name.as_bytes())?;
+            index_end += tensor.name.len() as u64;
+        }
+        Ok(index_end)
+    }
+
+    fn next_tensor(&mut self) -> Result<()> {
+        self.tensor += 1;
+        let tensor = self.plan.tensors.get(self.tensor).ok_or(invalid())?;
+        self.missing = tensor_bytes(tensor)?;
+        let padding = self.plan.align(self.written) - self.written;
+        for _ in 0..padding {
+            self.put_data(&[0])?;
+        }
+        Ok(())
+    }
+
+    fn put_data(&mut self, bytes: &[u8]) -> Result<()> {
+        if self.plan.checksums {
+            self.data.update(bytes);
+        }
+        self.written += bytes.len() as u64;
+        self.put(bytes)
+    }
+
+    fn zeros(&mut self, count: u64) -> Result<()> {
+        for _ in 0..count {
+            self.put(&[0])?;
+        }
+        Ok(())
+    }
+
+    fn put(&mut self, bytes: &[u8]) -> Result<()> {
+        if self.plan.checksums {
+            self.file.update(bytes);
+        }
+        self.sink.write(bytes)
+    }
+}
+
+/// Quadratic, but over some hundred names, and without memory.
+fn check_unique<'a>(names: impl Iterator<Item = &'a str> + Clone) -> Result<()> {
+    let mut rest = names;
+    while let Some(name) = rest.next() {
+        if rest.clone().any(|other| other == name) {
+            return Err(Error::without_offset(ErrorKind::DuplicateName));
+        }
+    }
+    Ok(())
+}
+
+fn word(value: u64) -> Result<[u8; 4]> {
+    u32::try_from(value).map(u32::to_le_bytes).map_err(|_| invalid())
+}
+
+fn short(value: usize) -> Result<[u8; 2]> {
+    u16::try_from(value).map(u16::to_le_bytes).map_err(|_| invalid())
+}

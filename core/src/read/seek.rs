@@ -1,0 +1,186 @@
+//! A source behind random access.
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::event::{Decode, Event};
+
+/// Storage that reads at any offset: a file, an SD card, SPI flash, HTTP ranges.
+pub trait ReadAt {
+    /// The length of the storage in bytes.
+    fn len(&self) -> u64;
+
+    /// Whether there are no bytes at all.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Reads bytes from `offset` on into `destination`, as many as are there now; returns how many, 0 only at the end.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::ReadFailed`] with `offset`, if the storage cannot be read.
+    fn read_at(&self, offset: u64, destination: &mut [u8]) -> Result<usize>;
+
+    /// Fills `destination` from `offset` on.
+    ///
+    /// # Errors
+    ///
+    /// As [`read_at`](Self::read_at); [`ErrorKind::SourceChanged`] if the storage ends before.
+    fn read_exact_at(&self, offset: u64, destination: &mut [u8]) -> Result<()> {
+        let mut offset = offset;
+        let mut rest = destination;
+        while !rest.is_empty() {
+            let read = self.read_at(offset, rest)?;
+            rest = match rest.get_mut(read..) {
+                Some(unread) if read > 0 => unread,
+                _ => return Err(Error::new(offset, ErrorKind::SourceChanged)),
+            };
+            offset = offset.saturating_add(read as u64);
+        }
+        Ok(())
+    }
+}
+
+impl ReadAt for [u8] {
+    fn len(&self) -> u64 {
+        <[u8]>::len(self) as u64
+    }
+
+    fn read_at(&self, offset: u64, destination: &mut [u8]) -> Result<usize> {
+        let start = usize::try_from(offset).unwrap_or(usize::MAX);
+        let there = self.get(start..).unwrap_or(&[]);
+        let mut read = 0;
+        for (to, from) in destination.iter_mut().zip(there) {
+            *to = *from;
+            read += 1;
+        }
+        Ok(read)
+    }
+}
+
+impl<T: ReadAt + ?Sized> ReadAt for &T {
+    fn len(&self) -> u64 {
+        (**self).len()
+    }
+
+    fn read_at(&self, offset: u64, destination: &mut [u8]) -> Result<usize> {
+        (**self).read_at(offset, destination)
+    }
+}
+
+/// Drives a decoder over storage, through a lent buffer, reading only what is asked for.
+///
+/// The buffer should hold the format's `MAX_ITEM_BYTES`; smaller ones are refused only by files whose items are larger.
+#[derive(Debug)]
+pub struct Seek<'b, S, D> {
+    source: S,
+    decoder: D,
+    buffer: &'b mut [u8],
+    /// The part of `buffer` that has been read and not decoded; it lies at the decoder's offset.
+    start: usize,
+    end: usize,
+    bytes_read: u64,
+    skips_data: bool,
+}
+
+impl<'b, S: ReadAt, D: Decode> Seek<'b, S, D> {
+    /// Reads `source` by a `decoder` at its start, in pieces of up to `buffer.len()` bytes.
+    pub const fn new(source: S, decoder: D, buffer: &'b mut [u8]) -> Self {
+        Self { source, decoder, buffer, start: 0, end: 0, bytes_read: 0, skips_data: false }
+    }
+
+    /// Passes over tensor data without reading it: no [`Event::Data`] comes.
+    #[must_use]
+    pub const fn without_data(mut self) -> Self {
+        self.skips_data = true;
+        self
+    }
+
+    /// Calls `on_event` with the next event, never [`Event::NeedMore`]; returns whether there may be more.
+    ///
+    /// # Errors
+    ///
+    /// The first thing that is wrong with the file, then always the same; [`ErrorKind::BufferTooSmall`] if an
+    /// item is larger than the buffer; what the source or `on_event` returns.
+    pub fn next_event(&mut self, on_event: impl FnOnce(Event<'_>) -> Result<()>) -> Result<bool> {
+        loop {
+            if self.skips_data {
+                self.skip_data();
+            }
+            let window = self.buffer.get(self.start..self.end).unwrap_or(&[]);
+            // At the end the decoder is asked with nothing, which makes it say whether it is satisfied.
+            if window.is_empty() && self.decoder.offset() < self.source.len() {
+                self.refill(1)?;
+                continue;
+            }
+            let step = self.decoder.next(window)?;
+            self.start = self.start.saturating_add(step.used);
+            match step.event {
+                None => {}
+                Some(Event::NeedMore { at_least }) => self.refill(at_least)?,
+                Some(event) => {
+                    let more = event != Event::End;
+                    return on_event(event).map(|()| more);
+                }
+            }
+        }
+    }
+
+    /// How many bytes have been read from the source so far.
+    pub const fn bytes_read(&self) -> u64 {
+        self.bytes_read
+    }
+
+    /// The decoder, for what it knows beyond the events.
+    pub const fn decoder(&self) -> &D {
+        &self.decoder
+    }
+
+    /// Reads on until the buffer holds `at_least` undecoded bytes.
+    fn refill(&mut self, at_least: usize) -> Result<()> {
+        self.move_to_front();
+        let place = self.decoder.offset().saturating_add(self.end as u64);
+        let ahead = self.source.len().saturating_sub(place);
+        if (at_least.saturating_sub(self.end)) as u64 > ahead {
+            return Err(super::unexpected_end(&self.decoder));
+        }
+        if at_least > self.buffer.len() {
+            return Err(Error::new(self.decoder.offset(), ErrorKind::BufferTooSmall));
+        }
+        while self.end < at_least {
+            let offset = self.decoder.offset().saturating_add(self.end as u64);
+            let room = self.buffer.get_mut(self.end..).unwrap_or(&mut []);
+            let read = self.source.read_at(offset, room)?.min(room.len());
+            if read == 0 {
+                return Err(Error::new(offset, ErrorKind::SourceChanged));
+            }
+            self.end = self.end.saturating_add(read);
+            self.bytes_read = self.bytes_read.saturating_add(read as u64);
+        }
+        Ok(())
+    }
+
+    fn move_to_front(&mut self) {
+        let left = self.end.saturating_sub(self.start);
+        if self.start > 0 {
+            for to in 0..left {
+                let byte = self.buffer.get(self.start.saturating_add(to)).copied().unwrap_or(0);
+                if let Some(slot) = self.buffer.get_mut(to) {
+                    *slot = byte;
+                }
+            }
+        }
+        (self.start, self.end) = (0, left);
+    }
+
+    fn skip_data(&mut self) {
+        let there = self.source.len().saturating_sub(self.decoder.offset());
+        let skipped = self.decoder.skip(self.decoder.skippable().min(there));
+        let buffered = self.end.saturating_sub(self.start) as u64;
+        if skipped >= buffered {
+            (self.start, self.end) = (0, 0);
+        } else {
+            let skipped = usize::try_from(skipped).unwrap_or(usize::MAX);
+            self.start = self.start.saturating_add(skipped);
+        }
+    }
+}
