@@ -107,16 +107,13 @@ impl<'b, S: ReadAt, D: Decode> Seek<'b, S, D> {
                 self.skip_data();
             }
             let window = self.buffer.get(self.start..self.end).unwrap_or(&[]);
-            // At the end the decoder is asked with nothing, which makes it say whether it is satisfied.
-            if window.is_empty() && self.decoder.offset() < self.source.len() {
-                self.refill(1)?;
-                continue;
-            }
             let step = self.decoder.next(window)?;
             self.start = self.start.saturating_add(step.used);
             match step.event {
                 None => {}
                 Some(Event::NeedMore { at_least }) => self.refill(at_least)?,
+                // It has not seen that more follows.
+                Some(Event::End) if self.decoder.offset() < self.source.len() => self.refill(1)?,
                 Some(event) => {
                     let more = event != Event::End;
                     return on_event(event).map(|()| more);
@@ -135,18 +132,20 @@ impl<'b, S: ReadAt, D: Decode> Seek<'b, S, D> {
         &self.decoder
     }
 
-    /// Reads on until the buffer holds `at_least` undecoded bytes.
+    /// Reads on until the buffer holds `at_least` undecoded bytes, or the source's last one.
     fn refill(&mut self, at_least: usize) -> Result<()> {
         self.move_to_front();
         let place = self.decoder.offset().saturating_add(self.end as u64);
         let ahead = self.source.len().saturating_sub(place);
-        if (at_least.saturating_sub(self.end)) as u64 > ahead {
+        if ahead == 0 {
             return Err(super::unexpected_end(&self.decoder));
         }
-        if at_least > self.buffer.len() {
+        let all = self.end.saturating_add(usize::try_from(ahead).unwrap_or(usize::MAX));
+        let target = at_least.min(all);
+        if target > self.buffer.len() {
             return Err(Error::new(self.decoder.offset(), ErrorKind::BufferTooSmall));
         }
-        while self.end < at_least {
+        while self.end < target {
             let offset = self.decoder.offset().saturating_add(self.end as u64);
             let room = self.buffer.get_mut(self.end..).unwrap_or(&mut []);
             let read = self.source.read_at(offset, room)?.min(room.len());

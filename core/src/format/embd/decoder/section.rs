@@ -556,11 +556,12 @@ fn check_places(header: &Header) -> Result<()> {
         (field::INDEX_OFFSET, index),
         (field::DATA_OFFSET, header.data),
     ];
+    let inside = |place: &Extent| place.offset >= HEADER_BYTES && place.end() <= data_end;
+    if let Some((at, _)) = places.iter().find(|(_, place)| !inside(place)) {
+        return Err(Error::new(*at, ErrorKind::OutOfBounds));
+    }
     let mut before = places.iter();
     while let Some((at, place)) = before.next_back() {
-        if place.offset < HEADER_BYTES || place.end() > data_end {
-            return Err(Error::new(*at, ErrorKind::OutOfBounds));
-        }
         if before.clone().any(|(_, other)| place.overlaps(*other)) {
             return Err(Error::new(*at, ErrorKind::Overlap));
         }

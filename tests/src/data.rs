@@ -1,0 +1,62 @@
+//! Where test files lie.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+/// A file under `tests/data`.
+///
+/// # Panics
+///
+/// If it cannot be read.
+#[must_use]
+pub fn read(path: &str) -> Vec<u8> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("data").join(path);
+    std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// The files under a folder of `tests/data`, sorted by name, with one of these endings.
+///
+/// # Panics
+///
+/// If the folder cannot be read.
+#[must_use]
+pub fn files(folder: &str, endings: &[&str]) -> Vec<(String, Vec<u8>)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("data").join(folder);
+    let entries =
+        std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let mut files: Vec<_> = entries
+        .map(|entry| entry.expect("an entry of the folder").path())
+        .filter(|path| path.extension().is_some_and(|e| endings.iter().any(|known| e == *known)))
+        .map(|path| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            (name, std::fs::read(&path).expect("a readable file"))
+        })
+        .collect();
+    files.sort();
+    assert!(!files.is_empty(), "no test files in {}", folder.display());
+    files
+}
+
+/// A path in the conformance folder beside the project, or a visible note that `test` is skipped without it.
+#[must_use]
+pub fn conformance(path: &str, test: &str) -> Option<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/conformance");
+    present(root.join(path), test)
+}
+
+/// A file of the published all-MiniLM-L6-v2, in the folder that `NANOEMBED_MODEL_DIR` names, or a visible note
+/// that `test` is skipped without it.
+#[must_use]
+pub fn published_model(file: &str, test: &str) -> Option<PathBuf> {
+    let folder = std::env::var_os("NANOEMBED_MODEL_DIR").unwrap_or_default();
+    present(Path::new(&folder).join(file), test)
+}
+
+fn present(path: PathBuf, test: &str) -> Option<PathBuf> {
+    if path.exists() {
+        return Some(path);
+    }
+    // Not `eprintln!`, which the test runner hides.
+    let _ = writeln!(std::io::stderr(), "SKIPPED {test}: no {}", path.display());
+    None
+}

@@ -1,0 +1,86 @@
+//! The table of formats that generic suites loop over.
+
+use nanoembed_core::event::Mode;
+use nanoembed_core::format::embd;
+
+use crate::contract::Checked;
+use crate::events::Outcome;
+use crate::{data, sources};
+
+/// A way to bring a file to a decoder.
+#[derive(Clone, Copy, Debug)]
+pub enum Source<'c> {
+    /// All at once.
+    Slice,
+    /// All at once, data passed over.
+    SliceWithoutData,
+    /// In chunks that end at these offsets, in rising order.
+    Push(&'c [usize]),
+    /// Through random access.
+    Seek,
+    /// Through random access, data passed over.
+    SeekWithoutData,
+    /// Through random access that gives one byte at a time.
+    SeekByByte,
+}
+
+/// One row of the table.
+#[derive(Clone, Copy)]
+pub struct FormatUnderTest {
+    /// The format's name, also its folder in `tests/data`.
+    pub name: &'static str,
+    /// The endings of its files.
+    pub endings: &'static [&'static str],
+    /// The size of its largest item.
+    pub max_item_bytes: usize,
+    /// Runs a contract-checking decoder over a file.
+    pub run: fn(&[u8], Mode, Source<'_>) -> Outcome,
+}
+
+/// All formats.
+pub const FORMATS: &[FormatUnderTest] = &[FormatUnderTest {
+    name: "embd",
+    endings: &["weights", "bin"],
+    max_item_bytes: embd::MAX_ITEM_BYTES,
+    run: |file, mode, source| {
+        run(Checked::new(embd::Decoder::<64>::new(mode)), embd::MAX_ITEM_BYTES, file, source)
+    },
+}];
+
+impl FormatUnderTest {
+    /// The test files of this format.
+    #[must_use]
+    pub fn files(&self) -> Vec<(String, Vec<u8>)> {
+        data::files(self.name, self.endings)
+    }
+}
+
+fn run(
+    decoder: impl nanoembed_core::event::Decode,
+    max_item_bytes: usize,
+    file: &[u8],
+    source: Source<'_>,
+) -> Outcome {
+    // No more than the file is ever kept, and large buffers would be most of the work on small files.
+    let max_item_bytes = max_item_bytes.min(file.len());
+    match source {
+        Source::Slice => sources::by_slice(decoder, file, true),
+        Source::SliceWithoutData => sources::by_slice(decoder, file, false),
+        Source::Push(cuts) => sources::by_push(decoder, chunks(file, cuts), max_item_bytes),
+        Source::Seek => sources::by_seek(decoder, file, max_item_bytes, true).0,
+        Source::SeekWithoutData => sources::by_seek(decoder, file, max_item_bytes, false).0,
+        Source::SeekByByte => {
+            sources::by_seek(decoder, sources::OneByte(file), max_item_bytes, true).0
+        }
+    }
+}
+
+/// The parts of `file` between cuts in rising order.
+pub fn chunks<'a>(file: &'a [u8], cuts: &'a [usize]) -> impl Iterator<Item = &'a [u8]> {
+    let ends = cuts.iter().copied().chain([file.len()]);
+    ends.scan(0, move |start, end| {
+        let chunk = &file[*start..end];
+        *start = end;
+        Some(chunk)
+    })
+}

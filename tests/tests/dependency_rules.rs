@@ -1,0 +1,105 @@
+//! The rules of dependency inside core, held against the sources.
+
+use std::path::{Path, PathBuf};
+
+fn core_sources() -> Vec<(String, String)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../core/src");
+    let mut folders = vec![root.clone()];
+    let mut sources = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).expect("core/src") {
+            let path: PathBuf = entry.expect("an entry").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|ending| ending == "rs") {
+                let name = path.strip_prefix(&root).expect("inside").to_string_lossy().into_owned();
+                sources.push((name, std::fs::read_to_string(&path).expect("UTF-8")));
+            }
+        }
+    }
+    sources.sort();
+    sources
+}
+
+/// The modules of core that a source names by `crate::…`.
+fn used_modules(source: &str) -> Vec<String> {
+    let code = source.lines().filter(|line| !line.trim_start().starts_with("//"));
+    let mut modules = Vec::new();
+    for line in code {
+        for (at, _) in line.match_indices("crate::") {
+            let path: String = line[at + 7..]
+                .chars()
+                .take_while(|c| c.is_alphanumeric() || *c == '_' || *c == ':')
+                .collect();
+            modules.push(path.trim_end_matches(':').to_owned());
+        }
+    }
+    modules
+}
+
+/// What a part of core may use of the others; its own part is always allowed.
+const ALLOWED: &[(&str, &[&str])] = &[
+    ("error.rs", &[]),
+    ("bytes.rs", &["error"]),
+    ("tensor/", &["bytes", "error"]),
+    ("math/", &["error"]),
+    ("event.rs", &["error", "tensor"]),
+    ("read/", &["error", "event", "tensor"]),
+    ("text/", &["bytes", "error"]),
+    ("quant/", &["tensor", "error", "math"]),
+    ("kernel/", &["error", "math"]),
+    ("token/", &["bytes", "error", "event", "text"]),
+];
+
+#[test]
+fn every_part_uses_only_what_lies_below_it() {
+    for (file, source) in core_sources() {
+        let Some((part, allowed)) = ALLOWED.iter().find(|(part, _)| file.starts_with(part)) else {
+            continue;
+        };
+        let own = part.trim_end_matches(".rs").trim_end_matches('/');
+        for used in used_modules(without_tests(&source)) {
+            let module = used.split("::").next().unwrap_or_default();
+            assert!(module == own || allowed.contains(&module), "{file} uses crate::{used}");
+        }
+    }
+}
+
+#[test]
+fn a_format_knows_neither_its_siblings_nor_what_runs_it() {
+    // A view drives its decoder over a slice; containers are built on by formats above them.
+    let below = ["bytes", "error", "event", "tensor", "text", "format::safetensors", "read::Slice"];
+    for (file, source) in core_sources() {
+        let Some(rest) = file.strip_prefix("format/") else { continue };
+        let Some((own, _)) = rest.split_once('/') else { continue };
+        let own = format!("format::{own}");
+        for used in used_modules(without_tests(&source)) {
+            let known =
+                below.iter().any(|known| used == *known || used.starts_with(&format!("{known}::")));
+            assert!(known || used.starts_with(&own), "{file} uses crate::{used}");
+        }
+    }
+}
+
+#[test]
+fn only_the_vector_kernels_are_unsafe_and_only_owned_allocates() {
+    const VECTOR_KERNELS: [&str; 4] =
+        ["kernel/x86", "kernel/neon", "kernel/wasm", "kernel/arm_dsp"];
+    for (file, source) in core_sources() {
+        let code = || source.lines().filter(|line| !line.trim_start().starts_with("//"));
+        if !VECTOR_KERNELS.iter().any(|kernel| file.starts_with(kernel)) {
+            assert!(
+                !code().any(|line| line.contains("unsafe ") && !line.contains("deny")),
+                "{file} is unsafe"
+            );
+        }
+        if file != "owned.rs" && file != "lib.rs" {
+            assert!(!code().any(|line| line.contains("alloc::")), "{file} allocates");
+        }
+        assert!(!code().any(|line| line.contains("extern crate std")), "{file} uses std");
+    }
+}
+
+fn without_tests(source: &str) -> &str {
+    source.split("#[cfg(test)]").next().unwrap_or(source)
+}
