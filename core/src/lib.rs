@@ -19,11 +19,28 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![deny(unsafe_code)]
 
-mod bytes;
+macro_rules! reads_hostile_bytes {
+    ($($item:item)+) => {$(
+        #[cfg_attr(not(test), deny(
+            clippy::arithmetic_side_effects,
+            clippy::cast_possible_truncation,
+            clippy::expect_used,
+            clippy::indexing_slicing,
+            clippy::panic,
+            clippy::unwrap_used,
+        ))]
+        $item
+    )+};
+}
+
 pub mod error;
 pub mod event;
-pub mod format;
-pub mod read;
-pub mod tensor;
+
+reads_hostile_bytes! {
+    mod bytes;
+    pub mod format;
+    pub mod read;
+    pub mod tensor;
+}
 
 pub use error::{Error, ErrorKind};

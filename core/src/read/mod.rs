@@ -6,7 +6,7 @@
 //! | [`Push`] | arriving in chunks: a download, a pipe | only items cut by a chunk's end |
 //! | [`Seek`] | behind [`ReadAt`]: a file, an SD card, HTTP ranges | into a lent buffer, skipping what nobody asks for |
 //!
-//! All three drive a [`Decode`](crate::event::Decode) and accept and refuse exactly the same files with the same error.
+//! All three drive a [`Decode`] and accept and refuse exactly the same files with the same error.
 
 mod blocks;
 mod push;

@@ -48,10 +48,9 @@ impl ReadAt for [u8] {
     fn read_at(&self, offset: u64, destination: &mut [u8]) -> Result<usize> {
         let start = usize::try_from(offset).unwrap_or(usize::MAX);
         let there = self.get(start..).unwrap_or(&[]);
-        let mut read = 0;
+        let read = there.len().min(destination.len());
         for (to, from) in destination.iter_mut().zip(there) {
             *to = *from;
-            read += 1;
         }
         Ok(read)
     }

@@ -56,7 +56,7 @@ impl<'a> TensorView<'a> {
         let data = first
             .checked_mul(size)
             .and_then(|start| self.data.get(start..))
-            .filter(|data| data.len() / size >= out.len())
+            .filter(|data| out.len().checked_mul(size).is_some_and(|wanted| wanted <= data.len()))
             .ok_or(Error::new(self.header.offset, ErrorKind::InvalidArgument))?;
         #[allow(clippy::cast_precision_loss)] // documented: 32-bit integers round
         match self.header.dtype {

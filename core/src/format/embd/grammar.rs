@@ -9,7 +9,10 @@ pub const MAGIC: &[u8; 4] = b"EMBD";
 /// The magic number in the footer.
 pub(super) const FOOTER_MAGIC: &[u8; 4] = b"DBME";
 
-pub(super) const HEADER_BYTES: u64 = 64;
+pub(super) const HEADER_SIZE: usize = 64;
+pub(super) const HEADER_BYTES: u64 = HEADER_SIZE as u64;
+/// How much of the header its checksum covers.
+pub(super) const CHECKED_HEADER_SIZE: usize = 56;
 pub(super) const DESCRIPTOR_BYTES: u64 = 32;
 pub(super) const METADATA_HEADER_BYTES: u64 = 8;
 pub(super) const VOCABULARY_HEADER_BYTES: u64 = 12;

@@ -31,6 +31,11 @@ mod checksum;
 mod decoder;
 mod grammar;
 mod view;
+#[allow(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    reason = "what is written comes from the caller; lengths are checked by Plan::layout first"
+)]
 mod write;
 
 pub use checksum::Verifier;

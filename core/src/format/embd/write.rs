@@ -3,7 +3,7 @@
 
 use super::checksum::{Running, crc32};
 use super::grammar::{
-    DATA_ALIGNMENT, DESCRIPTOR_BYTES, FOOTER_MAGIC, Flags, HEADER_BYTES, MAGIC,
+    CHECKED_HEADER_SIZE, DATA_ALIGNMENT, DESCRIPTOR_BYTES, FOOTER_MAGIC, Flags, HEADER_BYTES, HEADER_SIZE, MAGIC,
     METADATA_HEADER_BYTES, SPECIAL_BYTES, VOCABULARY_HEADER_BYTES, code_of, name_hash,
 };
 use crate::error::{Error, ErrorKind, Result};
@@ -242,7 +242,7 @@ impl<'p, S: Sink> Writer<'p, S> {
     }
 
     fn header(&mut self, layout: &Layout) -> Result<()> {
-        let mut header = [0; HEADER_BYTES as usize];
+        let mut header = [0; HEADER_SIZE];
         let mut at = 0;
         let mut put = |bytes: &[u8]| {
             header[at..at + bytes.len()].copy_from_slice(bytes);
@@ -261,8 +261,8 @@ impl<'p, S: Sink> Writer<'p, S> {
         put(&word(layout.data_offset)?);
         put(&layout.data_bytes.to_le_bytes());
         put(&self.plan.file_bytes()?.to_le_bytes());
-        let checksum = crc32(&header[..56]);
-        header[56..60].copy_from_slice(&checksum.to_le_bytes());
+        let checksum = crc32(&header[..CHECKED_HEADER_SIZE]);
+        header[CHECKED_HEADER_SIZE..CHECKED_HEADER_SIZE + 4].copy_from_slice(&checksum.to_le_bytes());
         self.put(&header)
     }
 

@@ -5,7 +5,7 @@ mod stream;
 
 use self::section::Section;
 use self::stream::Stream;
-use super::grammar::{self, FOOTER_BYTES, Flags, HEADER_BYTES, MAGIC};
+use super::grammar::{self, FOOTER_BYTES, Flags, HEADER_SIZE, MAGIC};
 use crate::bytes::{Item, parse};
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Decode, Event, Mode, Step};
@@ -95,14 +95,14 @@ impl<const TENSORS: usize> Decoder<TENSORS> {
         match detect(input)? {
             Detected::NeedMore { at_least } => Ok(Step::need_more(at_least)),
             Detected::Section => {
-                let header = match parse(grammar::header, input, 0)? {
-                    Item::Parsed { item, .. } => item,
+                let (header, used) = match parse(grammar::header, input, 0)? {
+                    Item::Parsed { item, used } => (item, used),
                     Item::NeedMore { at_least } => return Ok(Step::need_more(at_least)),
                 };
                 let section = Section::new(header, input, self.mode)?;
                 let info = section.info();
                 self.variant = VariantDecoder::Section(section);
-                Ok(Step::new(HEADER_BYTES as usize, Event::Header(info)))
+                Ok(Step::new(used, Event::Header(info)))
             }
             Detected::Stream => {
                 let (tensors, used) = match parse(grammar::stream_header, input, 0)? {
@@ -191,10 +191,10 @@ fn detect(input: &[u8]) -> Result<Detected> {
     }
     let flags_or_tensors = u32::from_le_bytes([a0, a1, a2, a3]);
     let offset_or_name_bytes = u32::from_le_bytes([b0, b1, b2, b3]) as usize;
-    if flags_or_tensors == 0 && offset_or_name_bytes < HEADER_BYTES as usize {
+    if flags_or_tensors == 0 && offset_or_name_bytes < HEADER_SIZE {
         return Ok(Detected::Stream);
     }
-    let wanted = offset_or_name_bytes.min(HEADER_BYTES as usize - 16).saturating_add(16);
+    let wanted = offset_or_name_bytes.saturating_add(16).min(HEADER_SIZE);
     let Some(behind) = input.get(16..wanted) else {
         return Ok(Detected::NeedMore { at_least: wanted });
     };

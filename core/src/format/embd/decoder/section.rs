@@ -4,7 +4,7 @@ use heapless::Vec;
 
 use super::super::checksum::crc32;
 use super::super::grammar::{
-    self, DATA_ALIGNMENT, DESCRIPTOR_BYTES, Descriptor, Extent, FOOTER_BYTES, Flags, Footer,
+    self, CHECKED_HEADER_SIZE, DATA_ALIGNMENT, DESCRIPTOR_BYTES, Descriptor, Extent, FOOTER_BYTES, Flags, Footer,
     HEADER_BYTES, Header, METADATA_HEADER_BYTES, SPECIAL_BYTES, VOCABULARY_HEADER_BYTES, name_hash,
 };
 use crate::bytes::{Item, Parse, le_u32, parse, utf8};
@@ -521,7 +521,7 @@ fn check_flags(header: &Header, mode: Mode) -> Result<()> {
 
 fn check_checksum(header: &Header, start: &[u8]) -> Result<()> {
     let unchecked = !header.flags.has(Flags::CHECKSUMS) && header.checksum == 0;
-    let covered = start.get(..field::CHECKSUM as usize).unwrap_or(start);
+    let covered = start.get(..CHECKED_HEADER_SIZE).unwrap_or(start);
     if unchecked || crc32(covered) == header.checksum {
         Ok(())
     } else {
@@ -532,10 +532,10 @@ fn check_checksum(header: &Header, start: &[u8]) -> Result<()> {
 /// Every section inside the file, behind the header and before the footer, and none over another.
 fn check_places(header: &Header) -> Result<()> {
     let data_end = header.data.offset.checked_add(header.data.bytes);
-    let Some(data_end) = data_end.filter(|end| *end <= u64::MAX - FOOTER_BYTES) else {
+    let Some(data_end) = data_end else {
         return Err(Error::new(field::DATA_BYTES, ErrorKind::OutOfBounds));
     };
-    if data_end + FOOTER_BYTES != header.file_bytes {
+    if data_end.checked_add(FOOTER_BYTES) != Some(header.file_bytes) {
         return Err(Error::new(field::FILE_BYTES, ErrorKind::SizeMismatch));
     }
     let index = Extent {
