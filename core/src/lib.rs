@@ -23,6 +23,9 @@ mod bytes;
 pub mod error;
 pub mod event;
 pub mod format;
+pub mod kernel;
+mod math;
+pub mod model;
 pub mod read;
 pub mod tensor;
 
