@@ -35,6 +35,9 @@ macro_rules! reads_hostile_bytes {
 
 pub mod error;
 pub mod event;
+pub mod kernel;
+mod math;
+pub mod model;
 
 reads_hostile_bytes! {
     mod bytes;

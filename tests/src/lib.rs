@@ -5,6 +5,7 @@
 //! * [`contract`]: a decoder that checks the contract of [`nanoembed_core::event`] at every call.
 //! * [`formats`]: the table of formats that generic suites loop over.
 //! * [`hostile`]: files made wrong on purpose.
+//! * [`minilm`]: the reference sentences and the published model.
 //! * [`fuzz`]: what the fuzz targets call.
 //! * [`data`]: where test files lie.
 
@@ -14,4 +15,5 @@ pub mod events;
 pub mod formats;
 pub mod fuzz;
 pub mod hostile;
+pub mod minilm;
 pub mod sources;
