@@ -25,5 +25,6 @@ pub mod event;
 pub mod format;
 pub mod read;
 pub mod tensor;
+pub mod token;
 
 pub use error::{Error, ErrorKind};

@@ -1,0 +1,3 @@
+//! What the suites in `tests/` and the fuzz targets share: generators, references and checks.
+
+pub mod unicode_tables;
