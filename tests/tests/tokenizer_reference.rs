@@ -59,7 +59,7 @@ fn check_both_vocabularies(all: &[Expected]) {
     assert_eq!(stored.count, 30_522);
     let mut memory = HashMemory::for_tokens(stored.count);
     check(&memory.index(&stored).unwrap(), all);
-    check(&stored.sorted().unwrap(), all);
+    check(stored.sorted().unwrap(), all);
 }
 
 #[test]
