@@ -44,6 +44,7 @@ reads_hostile_bytes! {
     pub mod format;
     pub mod read;
     pub mod tensor;
+    pub mod token;
 }
 
 pub use error::{Error, ErrorKind};

@@ -6,6 +6,8 @@
 //! * [`formats`]: the table of formats that generic suites loop over.
 //! * [`hostile`]: files made wrong on purpose.
 //! * [`minilm`]: the reference sentences and the published model.
+//! * [`vocabularies`]: small vocabularies, as files hold them.
+//! * [`unicode_tables`]: generates core's character tables.
 //! * [`fuzz`]: what the fuzz targets call.
 //! * [`data`]: where test files lie.
 
@@ -17,3 +19,5 @@ pub mod fuzz;
 pub mod hostile;
 pub mod minilm;
 pub mod sources;
+pub mod unicode_tables;
+pub mod vocabularies;

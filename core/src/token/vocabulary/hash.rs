@@ -1,0 +1,239 @@
+//! An index in lent memory: open addressing with linear probing, two thirds full.
+//!
+//! A slot is one `u32`: the token's id in as many low bits as ids need, and in the others as much of the hash as fits,
+//! so that hardly any string is compared in vain. The hash is computed byte by byte (FNV-1a from a
+//! seed, then mixed), so that one pass over a word gives the hashes of all its prefixes.
+//!
+//! A file made to collide cannot take more than bounded time: building gives up after a few seeds and
+//! a number of steps proportional to the tokens, and no lookup probes more than [`MAX_PROBES`] slots.
+
+use super::{MAX_TOKEN_BYTES, Match, Tokens, Vocabulary, splits_character};
+use crate::error::{Error, ErrorKind, Result};
+
+/// The most slots that one lookup may visit. At two thirds full a million tokens need a fifth of it.
+const MAX_PROBES: usize = 1024;
+
+/// The most slots that building may visit, for each token and besides; two for each token are to be expected.
+const STEPS_A_TOKEN: usize = 16;
+const STEPS_BESIDES: usize = 65_536;
+
+/// Seeds that are tried. One is enough unless a file was made to collide with it.
+const SEEDS: [u32; 4] = [0x811C_9DC5, 0x9E37_79B9, 0x6A09_E667, 0xBB67_AE85];
+
+/// No slot holds this: ids are below the largest number of their bits.
+const EMPTY: u32 = u32::MAX;
+
+/// A vocabulary with a hash index in lent memory.
+#[derive(Clone, Debug)]
+pub struct HashVocabulary<'a, T> {
+    tokens: T,
+    index: Index<'a>,
+}
+
+impl<'a, T: Tokens> HashVocabulary<'a, T> {
+    /// How many `u32` [`build`](HashVocabulary::build) needs for `count` tokens.
+    #[must_use]
+    pub const fn slots_needed(count: u32) -> usize {
+        let count = count as usize;
+        count.saturating_add(count / 2).saturating_add(2)
+    }
+
+    /// Indexes all `tokens` in `slots`; what they held before is lost.
+    ///
+    /// # Errors
+    ///
+    /// `buffer_too_small` if `slots` are fewer than [`slots_needed`](HashVocabulary::slots_needed);
+    /// `bad_vocabulary` if the strings collide as only strings made to collide do; what reading tokens answers.
+    pub fn build(tokens: T, slots: &'a mut [u32]) -> Result<Self> {
+        let count = tokens.count();
+        let slots = slots
+            .get_mut(..Self::slots_needed(count))
+            .ok_or(Error::without_offset(ErrorKind::BufferTooSmall))?;
+        for seed in SEEDS {
+            let mut builder = Builder::new(&mut *slots, count, seed);
+            if builder.insert_all(&tokens)? {
+                let Builder { id_bits, longest_probe, longest_token, .. } = builder;
+                let index = Index { slots, seed, id_bits, longest_probe, longest_token };
+                return Ok(Self { tokens, index });
+            }
+        }
+        Err(Error::without_offset(ErrorKind::BadVocabulary))
+    }
+
+    /// The id of the token `text`, whose bytes hash to `state`.
+    #[inline]
+    fn find_hashed(&self, state: u32, text: &[u8]) -> Result<Option<u32>> {
+        let hash = mix(state);
+        let wanted = fingerprint(hash, self.index.id_bits);
+        let (before, from) = probe(self.index.slots, hash);
+        for &slot in from.iter().chain(before).take(self.index.longest_probe) {
+            if slot == EMPTY {
+                return Ok(None);
+            }
+            if slot & fingerprint_mask(self.index.id_bits) == wanted {
+                let id = slot & !fingerprint_mask(self.index.id_bits);
+                if self.tokens.compare(id, text)?.order.is_eq() {
+                    return Ok(Some(id));
+                }
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// A finished table.
+#[derive(Clone, Copy, Debug)]
+struct Index<'a> {
+    slots: &'a [u32],
+    seed: u32,
+    id_bits: u32,
+    /// The most slots that any of the tokens is away from where its hash points, plus one.
+    longest_probe: usize,
+    /// The length of the longest token that was indexed, in bytes.
+    longest_token: usize,
+}
+
+/// A table that is being filled.
+struct Builder<'s> {
+    slots: &'s mut [u32],
+    seed: u32,
+    id_bits: u32,
+    longest_probe: usize,
+    longest_token: usize,
+    steps_left: usize,
+}
+
+impl<'s> Builder<'s> {
+    fn new(slots: &'s mut [u32], count: u32, seed: u32) -> Self {
+        slots.fill(EMPTY);
+        let id_bits = u32::BITS.saturating_sub(count.leading_zeros());
+        let steps_left =
+            (count as usize).saturating_mul(STEPS_A_TOKEN).saturating_add(STEPS_BESIDES);
+        Self { slots, seed, id_bits, longest_probe: 0, longest_token: 0, steps_left }
+    }
+
+    /// Answers whether the limits sufficed.
+    fn insert_all<T: Tokens>(&mut self, tokens: &T) -> Result<bool> {
+        let mut buffer = [0; MAX_TOKEN_BYTES];
+        for id in 0..tokens.count() {
+            let length = tokens.copy(id, &mut buffer)?;
+            if let Some(token) = buffer.get(..length)
+                && !self.insert(tokens, id, token)?
+            {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn insert<T: Tokens>(&mut self, tokens: &T, id: u32, token: &[u8]) -> Result<bool> {
+        let hash = mix(token.iter().fold(self.seed, |state, &byte| step(state, byte)));
+        let mask = fingerprint_mask(self.id_bits);
+        let wanted = fingerprint(hash, self.id_bits);
+        let (before, from) = probe_mut(self.slots, hash);
+        for (away, slot) in from.iter_mut().chain(before).take(MAX_PROBES).enumerate() {
+            let Some(steps_left) = self.steps_left.checked_sub(1) else { return Ok(false) };
+            self.steps_left = steps_left;
+            let is_same = *slot != EMPTY
+                && *slot & mask == wanted
+                && tokens.compare(*slot & !mask, token)?.order.is_eq();
+            if *slot == EMPTY || is_same {
+                *slot = wanted | id;
+                self.longest_probe = self.longest_probe.max(away.saturating_add(1));
+                self.longest_token = self.longest_token.max(token.len());
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// One byte of FNV-1a.
+#[inline]
+const fn step(state: u32, byte: u8) -> u32 {
+    (state ^ byte as u32).wrapping_mul(0x0100_0193)
+}
+
+/// Spreads the state over all bits (the finaliser of MurmurHash3).
+#[inline]
+const fn mix(state: u32) -> u32 {
+    let state = (state ^ state >> 16).wrapping_mul(0x85EB_CA6B);
+    let state = (state ^ state >> 13).wrapping_mul(0xC2B2_AE35);
+    state ^ state >> 16
+}
+
+/// The bits of a slot that are not the id.
+#[inline]
+const fn fingerprint_mask(id_bits: u32) -> u32 {
+    match u32::MAX.checked_shl(id_bits) {
+        Some(mask) => mask,
+        None => 0,
+    }
+}
+
+/// The low bits of the hash where a slot keeps them; its high bits have chosen the slot.
+#[inline]
+const fn fingerprint(hash: u32, id_bits: u32) -> u32 {
+    match hash.checked_shl(id_bits) {
+        Some(bits) => bits,
+        None => 0,
+    }
+}
+
+/// The slot that a hash points to, for any number of slots below 2^32.
+#[inline]
+const fn home(hash: u32, slots: usize) -> usize {
+    ((hash as u64).wrapping_mul(slots as u64) >> 32) as usize
+}
+
+/// The slots before the one that `hash` points to, and those from it on.
+#[inline]
+fn probe(slots: &[u32], hash: u32) -> (&[u32], &[u32]) {
+    slots.split_at_checked(home(hash, slots.len())).unwrap_or_default()
+}
+
+fn probe_mut(slots: &mut [u32], hash: u32) -> (&mut [u32], &mut [u32]) {
+    slots.split_at_mut_checked(home(hash, slots.len())).unwrap_or_default()
+}
+
+impl<T: Tokens> Vocabulary for HashVocabulary<'_, T> {
+    fn count(&self) -> u32 {
+        self.tokens.count()
+    }
+
+    fn find(&self, token: &[u8]) -> Result<Option<u32>> {
+        if token.len() > self.index.longest_token {
+            return Ok(None);
+        }
+        let state = token.iter().fold(self.index.seed, |state, &byte| step(state, byte));
+        self.find_hashed(state, token)
+    }
+
+    fn longest_prefix(&self, text: &[u8], at_least: usize) -> Result<Option<Match>> {
+        let at_least = at_least.max(1);
+        // Most words are tokens.
+        if text.len() >= at_least
+            && let Some(id) = self.find(text)?
+        {
+            return Ok(Some(Match { id, bytes: text.len() }));
+        }
+        let mut longest = None;
+        let mut state = self.index.seed;
+        let shorter = text.len().saturating_sub(1).min(self.index.longest_token);
+        for (bytes, &byte) in (1..=shorter).zip(text) {
+            state = step(state, byte);
+            if bytes < at_least || splits_character(text, bytes) {
+                continue;
+            }
+            let Some(prefix) = text.get(..bytes) else { break };
+            if let Some(id) = self.find_hashed(state, prefix)? {
+                longest = Some(Match { id, bytes });
+            }
+        }
+        Ok(longest)
+    }
+
+    fn token(&self, id: u32, out: &mut [u8]) -> Result<usize> {
+        self.tokens.copy(id, out)
+    }
+}
