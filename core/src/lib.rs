@@ -12,6 +12,7 @@
 //! 5. [`token`] turns text into token ids.
 //! 6. [`kernel`] computes on rows and tiles, [`math`] on single numbers.
 //! 7. [`model`] runs a transformer over weights where they lie, in memory that the caller lends.
+//! 8. `owned` (feature `alloc`) puts these together for hosts with a heap: a file in, texts in, vectors out.
 //!
 //! Nothing here opens files, starts threads or keeps global state.
 
@@ -33,11 +34,16 @@ macro_rules! reads_hostile_bytes {
     )+};
 }
 
+#[cfg(feature = "alloc")]
+extern crate alloc;
+
 pub mod error;
 pub mod event;
 pub mod kernel;
 mod math;
 pub mod model;
+#[cfg(feature = "alloc")]
+pub mod owned;
 
 reads_hostile_bytes! {
     mod bytes;

@@ -112,6 +112,18 @@ impl<'a> Entries<'a> {
         Ok(Self { bytes, offset, count, prefix, places: Places::Sampled(samples) })
     }
 
+    /// Takes up again what [`sample`](Entries::sample) left in `samples`, of the same entries.
+    #[must_use]
+    pub const fn resume(
+        bytes: &'a [u8],
+        offset: u64,
+        count: u32,
+        prefix: LengthPrefix,
+        samples: &'a [u32],
+    ) -> Self {
+        Self { bytes, offset, count, prefix, places: Places::Sampled(samples) }
+    }
+
     /// `count` entries at the start of `bytes`, which lie at the absolute `offset` of the file, with their places in
     /// `offsets`: the bytes of the tensor `vocab.offsets`. Nothing is read before it is asked for.
     ///

@@ -27,7 +27,8 @@ const EMPTY: u32 = u32::MAX;
 #[derive(Clone, Debug)]
 pub struct HashVocabulary<'a, T> {
     tokens: T,
-    index: Index<'a>,
+    slots: &'a [u32],
+    index: HashIndex,
 }
 
 impl<'a, T: Tokens> HashVocabulary<'a, T> {
@@ -53,11 +54,24 @@ impl<'a, T: Tokens> HashVocabulary<'a, T> {
             let mut builder = Builder::new(&mut *slots, count, seed);
             if builder.insert_all(&tokens)? {
                 let Builder { id_bits, longest_probe, longest_token, .. } = builder;
-                let index = Index { slots, seed, id_bits, longest_probe, longest_token };
-                return Ok(Self { tokens, index });
+                let index = HashIndex { seed, id_bits, longest_probe, longest_token };
+                return Ok(Self { tokens, slots, index });
             }
         }
         Err(Error::without_offset(ErrorKind::BadVocabulary))
+    }
+
+    /// Takes up again what [`build`](HashVocabulary::build) left in `slots`, for a host that keeps the memory and the
+    /// [`index`](HashVocabulary::index) but not the borrow. With other tokens or slots lookups miss, nothing worse.
+    #[must_use]
+    pub const fn resume(tokens: T, slots: &'a [u32], index: HashIndex) -> Self {
+        Self { tokens, slots, index }
+    }
+
+    /// What [`resume`](HashVocabulary::resume) needs beside the memory.
+    #[must_use]
+    pub const fn index(&self) -> HashIndex {
+        self.index
     }
 
     /// The id of the token `text`, whose bytes hash to `state`.
@@ -65,7 +79,7 @@ impl<'a, T: Tokens> HashVocabulary<'a, T> {
     fn find_hashed(&self, state: u32, text: &[u8]) -> Result<Option<u32>> {
         let hash = mix(state);
         let wanted = fingerprint(hash, self.index.id_bits);
-        let (before, from) = probe(self.index.slots, hash);
+        let (before, from) = probe(self.slots, hash);
         for &slot in from.iter().chain(before).take(self.index.longest_probe) {
             if slot == EMPTY {
                 return Ok(None);
@@ -81,10 +95,9 @@ impl<'a, T: Tokens> HashVocabulary<'a, T> {
     }
 }
 
-/// A finished table.
+/// What is known of a finished table beside its slots.
 #[derive(Clone, Copy, Debug)]
-struct Index<'a> {
-    slots: &'a [u32],
+pub struct HashIndex {
     seed: u32,
     id_bits: u32,
     /// The most slots that any of the tokens is away from where its hash points, plus one.

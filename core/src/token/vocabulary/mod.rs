@@ -18,7 +18,7 @@ mod sorted;
 use core::cmp::Ordering;
 
 pub use entries::{Entries, LengthPrefix};
-pub use hash::HashVocabulary;
+pub use hash::{HashIndex, HashVocabulary};
 pub use sorted::{IdWidth, SortedIds, SortedVocabulary};
 
 use super::word::{MAX_WORD_CHARACTERS, PREFIX_BYTES};
