@@ -1,9 +1,13 @@
 //! What the fuzz targets call: functions of arbitrary bytes that panic when a promise is broken.
 
+mod tokenizer;
+
 use nanoembed_core::event::Mode;
 
 use crate::events::Outcome;
 use crate::formats::{FORMATS, FormatUnderTest, Source};
+
+pub use tokenizer::tokenizer;
 
 /// All sources agree on any file, wherever it is cut, in both modes; the decoder keeps its contract.
 ///

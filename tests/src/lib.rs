@@ -7,12 +7,15 @@
 //! * [`hostile`]: files made wrong on purpose.
 //! * [`minilm`]: the reference sentences and the published model.
 //! * [`vocabularies`]: small vocabularies, as files hold them.
+//! * [`wordpiece_reference`]: WordPiece without regard to time.
 //! * [`unicode_tables`]: generates core's character tables.
+//! * [`english`]: text for benchmarks.
 //! * [`fuzz`]: what the fuzz targets call.
 //! * [`data`]: where test files lie.
 
 pub mod contract;
 pub mod data;
+pub mod english;
 pub mod events;
 pub mod formats;
 pub mod fuzz;
@@ -21,3 +24,4 @@ pub mod minilm;
 pub mod sources;
 pub mod unicode_tables;
 pub mod vocabularies;
+pub mod wordpiece_reference;

@@ -8,6 +8,30 @@ pub const MAX_WORD_CHARACTERS: usize = 100;
 /// Room before the word for the `##` that marks a continuation.
 pub(super) const PREFIX_BYTES: usize = 2;
 
+/// ASCII letters and digits as they stand in a word; 0 for every other byte.
+pub(super) static LETTERS: [u8; 256] = letters(false);
+
+/// The same in lower case.
+pub(super) static LOWER_LETTERS: [u8; 256] = letters(true);
+
+#[allow(clippy::indexing_slicing, clippy::cast_possible_truncation)] // Evaluated by the compiler.
+const fn letters(lower_case: bool) -> [u8; 256] {
+    let mut table = [0; 256];
+    let mut byte = 0_u8;
+    while byte < 128 {
+        if byte.is_ascii_alphanumeric() {
+            table[byte as usize] = if lower_case { byte.to_ascii_lowercase() } else { byte };
+        }
+        byte = byte.wrapping_add(1);
+    }
+    table
+}
+
+#[inline]
+fn letter(table: &[u8; 256], byte: u8) -> u8 {
+    table.get(usize::from(byte)).copied().unwrap_or(0)
+}
+
 const BUFFER_BYTES: usize = PREFIX_BYTES + 4 * MAX_WORD_CHARACTERS;
 
 /// The first [`MAX_WORD_CHARACTERS`] characters of a word, and how many it has in all.
@@ -59,17 +83,29 @@ impl Word {
         self.marks = self.end;
     }
 
-    /// Appends ASCII letters and digits.
+    /// Appends the ASCII letters and digits that `text` starts with, and returns how many they are.
     #[inline]
-    pub(super) fn push_ascii(&mut self, ascii: &[u8], lower_case: bool) {
+    pub(super) fn push_ascii(&mut self, text: &[u8], table: &[u8; 256]) -> usize {
         let room = MAX_WORD_CHARACTERS.saturating_sub(self.characters);
         let free = self.buffer.get_mut(self.end..).unwrap_or_default();
-        for (to, from) in free.iter_mut().zip(ascii).take(room) {
-            *to = if lower_case { from.to_ascii_lowercase() } else { *from };
+        let mut taken = 0_usize;
+        for (place, &byte) in free.iter_mut().take(room).zip(text) {
+            let letter = letter(table, byte);
+            if letter == 0 {
+                break;
+            }
+            *place = letter;
+            taken = taken.saturating_add(1);
         }
-        self.end = self.end.saturating_add(ascii.len().min(room));
-        self.characters = self.characters.saturating_add(ascii.len());
+        self.end = self.end.saturating_add(taken);
         self.marks = self.end;
+        if taken == room {
+            // The word is too long; how long is counted all the same.
+            let beyond = text.iter().skip(room).take_while(|&&byte| letter(table, byte) != 0);
+            taken = taken.saturating_add(beyond.count());
+        }
+        self.characters = self.characters.saturating_add(taken);
+        taken
     }
 
     /// Forbids marks that follow to move before those that are there.

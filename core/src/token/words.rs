@@ -2,7 +2,7 @@
 
 use super::normalize::{Mapped, Normalization};
 use super::special::Spellings;
-use super::word::Word;
+use super::word::{LETTERS, LOWER_LETTERS, Word};
 
 /// How far ahead special tokens are looked for at a time, in bytes.
 const WINDOW_BYTES: usize = 1024;
@@ -113,11 +113,8 @@ impl<'t, 's> Scanner<'t, 's> {
     /// Takes as many ASCII letters and digits as follow.
     fn ascii_run(&mut self) {
         let clear = self.text.as_bytes().get(self.position..self.clear_until).unwrap_or_default();
-        let length =
-            clear.iter().position(|byte| !byte.is_ascii_alphanumeric()).unwrap_or(clear.len());
-        let run = clear.get(..length).unwrap_or_default();
-        self.word.push_ascii(run, self.normalization.lower_case);
-        self.position = self.position.saturating_add(length);
+        let table = if self.normalization.lower_case { &LOWER_LETTERS } else { &LETTERS };
+        self.position = self.position.saturating_add(self.word.push_ascii(clear, table));
     }
 
     fn ahead(&mut self) -> Ahead {

@@ -12,6 +12,8 @@
 //! * **sampled**, made in lent memory by one pass over the entries: the offset of every eighth entry, from which
 //!   the others are reached by their lengths.
 
+use core::cmp::Ordering;
+
 use super::{Comparison, Tokens};
 use crate::error::{Error, ErrorKind, Result};
 
@@ -219,6 +221,14 @@ impl Tokens for Entries<'_> {
 
     fn compare(&self, id: u32, text: &[u8]) -> Result<Comparison> {
         self.get(id).map(|token| Comparison::of(token, text))
+    }
+
+    fn order(&self, id: u32, text: &[u8]) -> Result<Ordering> {
+        self.get(id).map(|token| token.cmp(text))
+    }
+
+    fn equals(&self, id: u32, text: &[u8]) -> Result<bool> {
+        self.get(id).map(|token| token == text)
     }
 
     fn copy(&self, id: u32, out: &mut [u8]) -> Result<usize> {

@@ -2,7 +2,7 @@
 //!
 //! A slot is one `u32`: the token's id in as many low bits as ids need, and in the others as much of the hash as fits,
 //! so that hardly any string is compared in vain. The hash is computed byte by byte (FNV-1a from a
-//! seed, then mixed), so that one pass over a word gives the hashes of all its prefixes.
+//! seed, then mixed) and its steps can be taken back, so that one pass gives the hashes of all prefixes, longest first.
 //!
 //! A file made to collide cannot take more than bounded time: building gives up after a few seeds and
 //! a number of steps proportional to the tokens, and no lookup probes more than [`MAX_PROBES`] slots.
@@ -74,22 +74,26 @@ impl<'a, T: Tokens> HashVocabulary<'a, T> {
         self.index
     }
 
+    fn hash(&self, bytes: &[u8]) -> u32 {
+        bytes.iter().fold(self.index.seed, |state, &byte| step(state, byte))
+    }
+
     /// The id of the token `text`, whose bytes hash to `state`.
     #[inline]
     fn find_hashed(&self, state: u32, text: &[u8]) -> Result<Option<u32>> {
         let hash = mix(state);
+        let mask = fingerprint_mask(self.index.id_bits);
         let wanted = fingerprint(hash, self.index.id_bits);
-        let (before, from) = probe(self.slots, hash);
-        for &slot in from.iter().chain(before).take(self.index.longest_probe) {
-            if slot == EMPTY {
-                return Ok(None);
+        let mut at = home(hash, self.slots.len());
+        for _ in 0..self.index.longest_probe {
+            let slot = match self.slots.get(at) {
+                None | Some(&EMPTY) => return Ok(None),
+                Some(&slot) => slot,
+            };
+            if slot & mask == wanted && self.tokens.equals(slot & !mask, text)? {
+                return Ok(Some(slot & !mask));
             }
-            if slot & fingerprint_mask(self.index.id_bits) == wanted {
-                let id = slot & !fingerprint_mask(self.index.id_bits);
-                if self.tokens.compare(id, text)?.order.is_eq() {
-                    return Ok(Some(id));
-                }
-            }
+            at = after(at, self.slots.len());
         }
         Ok(None)
     }
@@ -143,19 +147,20 @@ impl<'s> Builder<'s> {
         let hash = mix(token.iter().fold(self.seed, |state, &byte| step(state, byte)));
         let mask = fingerprint_mask(self.id_bits);
         let wanted = fingerprint(hash, self.id_bits);
-        let (before, from) = probe_mut(self.slots, hash);
-        for (away, slot) in from.iter_mut().chain(before).take(MAX_PROBES).enumerate() {
-            let Some(steps_left) = self.steps_left.checked_sub(1) else { return Ok(false) };
-            self.steps_left = steps_left;
-            let is_same = *slot != EMPTY
-                && *slot & mask == wanted
-                && tokens.compare(*slot & !mask, token)?.order.is_eq();
+        let count = self.slots.len();
+        let mut at = home(hash, count);
+        for probes in 1..=MAX_PROBES.min(self.steps_left) {
+            let Some(slot) = self.slots.get_mut(at) else { break };
+            let is_same =
+                *slot != EMPTY && *slot & mask == wanted && tokens.equals(*slot & !mask, token)?;
             if *slot == EMPTY || is_same {
                 *slot = wanted | id;
-                self.longest_probe = self.longest_probe.max(away.saturating_add(1));
+                self.longest_probe = self.longest_probe.max(probes);
                 self.longest_token = self.longest_token.max(token.len());
+                self.steps_left = self.steps_left.saturating_sub(probes);
                 return Ok(true);
             }
+            at = after(at, count);
         }
         Ok(false)
     }
@@ -165,6 +170,13 @@ impl<'s> Builder<'s> {
 #[inline]
 const fn step(state: u32, byte: u8) -> u32 {
     (state ^ byte as u32).wrapping_mul(0x0100_0193)
+}
+
+/// Takes back a [`step`]: the state before `byte`.
+#[inline]
+const fn step_back(state: u32, byte: u8) -> u32 {
+    // The inverse of the factor modulo 2^32.
+    state.wrapping_mul(0x359C_449B) ^ byte as u32
 }
 
 /// Spreads the state over all bits (the finaliser of MurmurHash3).
@@ -199,14 +211,11 @@ const fn home(hash: u32, slots: usize) -> usize {
     ((hash as u64).wrapping_mul(slots as u64) >> 32) as usize
 }
 
-/// The slots before the one that `hash` points to, and those from it on.
+/// The slot that is tried next.
 #[inline]
-fn probe(slots: &[u32], hash: u32) -> (&[u32], &[u32]) {
-    slots.split_at_checked(home(hash, slots.len())).unwrap_or_default()
-}
-
-fn probe_mut(slots: &mut [u32], hash: u32) -> (&mut [u32], &mut [u32]) {
-    slots.split_at_mut_checked(home(hash, slots.len())).unwrap_or_default()
+const fn after(at: usize, slots: usize) -> usize {
+    let next = at.saturating_add(1);
+    if next < slots { next } else { 0 }
 }
 
 impl<T: Tokens> Vocabulary for HashVocabulary<'_, T> {
@@ -218,32 +227,23 @@ impl<T: Tokens> Vocabulary for HashVocabulary<'_, T> {
         if token.len() > self.index.longest_token {
             return Ok(None);
         }
-        let state = token.iter().fold(self.index.seed, |state, &byte| step(state, byte));
-        self.find_hashed(state, token)
+        self.find_hashed(self.hash(token), token)
     }
 
     fn longest_prefix(&self, text: &[u8], at_least: usize) -> Result<Option<Match>> {
-        let at_least = at_least.max(1);
-        // Most words are tokens.
-        if text.len() >= at_least
-            && let Some(id) = self.find(text)?
-        {
-            return Ok(Some(Match { id, bytes: text.len() }));
-        }
-        let mut longest = None;
-        let mut state = self.index.seed;
-        let shorter = text.len().saturating_sub(1).min(self.index.longest_token);
-        for (bytes, &byte) in (1..=shorter).zip(text) {
-            state = step(state, byte);
-            if bytes < at_least || splits_character(text, bytes) {
-                continue;
+        let mut prefix = text.get(..self.index.longest_token).unwrap_or(text);
+        let mut state = self.hash(prefix);
+        while prefix.len() >= at_least.max(1) {
+            if !splits_character(text, prefix.len())
+                && let Some(id) = self.find_hashed(state, prefix)?
+            {
+                return Ok(Some(Match { id, bytes: prefix.len() }));
             }
-            let Some(prefix) = text.get(..bytes) else { break };
-            if let Some(id) = self.find_hashed(state, prefix)? {
-                longest = Some(Match { id, bytes });
-            }
+            let Some((last, shorter)) = prefix.split_last() else { break };
+            state = step_back(state, *last);
+            prefix = shorter;
         }
-        Ok(longest)
+        Ok(None)
     }
 
     fn token(&self, id: u32, out: &mut [u8]) -> Result<usize> {

@@ -40,6 +40,24 @@ pub trait Tokens {
     /// `bad_vocabulary` if there is no such token or its entry is damaged, and what reading it answers.
     fn compare(&self, id: u32, text: &[u8]) -> Result<Comparison>;
 
+    /// The place of token `id` relative to `text`, in byte order.
+    ///
+    /// # Errors
+    ///
+    /// As [`compare`](Tokens::compare).
+    fn order(&self, id: u32, text: &[u8]) -> Result<Ordering> {
+        self.compare(id, text).map(|comparison| comparison.order)
+    }
+
+    /// Whether token `id` is `text`.
+    ///
+    /// # Errors
+    ///
+    /// As [`compare`](Tokens::compare).
+    fn equals(&self, id: u32, text: &[u8]) -> Result<bool> {
+        self.order(id, text).map(Ordering::is_eq)
+    }
+
     /// Copies as many bytes of token `id` as there is room for into `out` and returns how many it has.
     ///
     /// # Errors

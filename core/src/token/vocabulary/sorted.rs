@@ -3,6 +3,8 @@
 //! It is the tensor `vocab.sorted_ids`, UINT16 or UINT32, `[tokens]`; equal strings follow by id. A device
 //! without memory for a hash index reads it, and `vocab.offsets`, where they are.
 
+use core::cmp::Ordering;
+
 use super::{Entries, MAX_TOKEN_BYTES, Match, Tokens, Vocabulary, splits_character};
 use crate::error::{Error, ErrorKind, Result};
 
@@ -73,16 +75,37 @@ impl<'a, T: Tokens> SortedVocabulary<'a, T> {
 
     /// The number of tokens up to `text` in the order, among the first `ranks`.
     fn up_to(&self, text: &[u8], ranks: u32) -> Result<u32> {
-        let (mut low, mut high) = (0, ranks);
+        self.up_to_between(text, 0, ranks)
+    }
+
+    /// The same, if it is likely not far below `ranks`.
+    fn up_to_near(&self, text: &[u8], ranks: u32) -> Result<u32> {
+        let (mut high, mut distance) = (ranks, 1_u32);
+        while let Some(low) = high.checked_sub(distance) {
+            if !self.is_after(low, text)? {
+                return self.up_to_between(text, low.saturating_add(1), high);
+            }
+            high = low;
+            distance = distance.saturating_mul(2);
+        }
+        self.up_to_between(text, 0, high)
+    }
+
+    fn up_to_between(&self, text: &[u8], mut low: u32, mut high: u32) -> Result<u32> {
         while low < high {
             let middle = low.midpoint(high);
-            if self.tokens.compare(self.ids.get(middle)?, text)?.order.is_gt() {
+            if self.is_after(middle, text)? {
                 high = middle;
             } else {
                 low = middle.saturating_add(1);
             }
         }
         Ok(low)
+    }
+
+    /// Whether the token at `rank` comes after `text`.
+    fn is_after(&self, rank: u32, text: &[u8]) -> Result<bool> {
+        self.tokens.order(self.ids.get(rank)?, text).map(Ordering::is_gt)
     }
 }
 
@@ -125,9 +148,8 @@ impl<T: Tokens> Vocabulary for SortedVocabulary<'_, T> {
     /// what it has in common with `text` needs to be searched on.
     fn longest_prefix(&self, text: &[u8], at_least: usize) -> Result<Option<Match>> {
         let mut wanted = text.get(..MAX_TOKEN_BYTES).unwrap_or(text);
-        let mut ranks = self.count();
+        let mut ranks = self.up_to(wanted, self.count())?;
         loop {
-            ranks = self.up_to(wanted, ranks)?;
             let Some(rank) = ranks.checked_sub(1) else { return Ok(None) };
             let id = self.ids.get(rank)?;
             let comparison = self.tokens.compare(id, wanted)?;
@@ -144,6 +166,7 @@ impl<T: Tokens> Vocabulary for SortedVocabulary<'_, T> {
                 return Err(self.ids.bad());
             }
             wanted = wanted.get(..shorter).unwrap_or_default();
+            ranks = self.up_to_near(wanted, ranks)?;
         }
     }
 
