@@ -8,8 +8,16 @@
 //! 4. [`vocabulary`] finds tokens in memory that the caller lends, or in the file's own sorted index;
 //! 5. [`wordpiece`] spells each word with tokens and puts `[CLS]` and `[SEP]` around the text.
 
-#![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::indexing_slicing,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::arithmetic_side_effects
+    )
+)]
 
 mod characters;
 pub mod normalize;

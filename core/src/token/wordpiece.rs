@@ -26,8 +26,8 @@ pub struct WordPiece<V> {
 pub struct Encoded {
     /// How many ids were written, with the two special tokens around the text.
     pub tokens: usize,
-    /// How many the whole text has, with the two special tokens; of
-    /// [`encode_start`](WordPiece::encode_start), which stops early, only whether it is more than `tokens` counts.
+    /// How many the whole text has, with the two special tokens. [`encode_start`](WordPiece::encode_start) counts only
+    /// to where it stops.
     pub total: usize,
     /// Whether the text has more tokens than were written.
     pub truncated: bool,
@@ -70,8 +70,8 @@ impl<V: Vocabulary> WordPiece<V> {
         self.write(text, ids, false)
     }
 
-    /// As [`encode`](WordPiece::encode), but stops at the first word for which there is no room, so that the time taken is
-    /// bounded by the room in `ids` wherever words are of ordinary length.
+    /// As [`encode`](WordPiece::encode), but stops after the first word for which there is no room: for those who need to
+    /// know that a long text was truncated, not by how much. `total` is then only what it was found to exceed.
     ///
     /// # Errors
     ///

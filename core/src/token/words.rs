@@ -187,3 +187,88 @@ impl<'t> Words<'t> {
         Some(NormalizedWord { start, characters: word.characters() })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Asserts that `text` has the `expected` words, separated by spaces.
+    fn check(text: &str, normalization: Normalization, expected: &str) {
+        let mut words = Words::new(text, normalization);
+        for word in expected.split(' ').filter(|word| !word.is_empty()) {
+            assert_eq!(words.next_word().map(|word| word.start), Some(word), "{text:?}");
+        }
+        assert_eq!(words.next_word(), None, "{text:?}");
+    }
+
+    #[test]
+    fn accents_and_case_go_and_punctuation_stands_alone() {
+        check("Héllo, WÖRLD!", Normalization::UNCASED, "hello , world !");
+        check("Héllo, WÖRLD!", Normalization::CASED, "Héllo , WÖRLD !");
+        check("İI", Normalization::UNCASED, "ii");
+        check("İI", Normalization::new(true, Some(false)), "i\u{307}i");
+        check("ΑΣ", Normalization::UNCASED, "ασ");
+    }
+
+    #[test]
+    fn control_characters_vanish_within_words_and_spaces_of_all_kinds_separate() {
+        check("a\0b\u{200B}c\u{B}d\u{FFFD}", Normalization::UNCASED, "abcd");
+        check("\ta\u{A0}b\u{3000}c\n", Normalization::UNCASED, "a b c");
+    }
+
+    #[test]
+    fn ideographs_stand_alone_and_syllables_fall_into_jamo() {
+        check("a中国b", Normalization::UNCASED, "a 中 国 b");
+        check("\u{F900}", Normalization::UNCASED, "\u{8C48}");
+        check("각가", Normalization::UNCASED, "\u{1100}\u{1161}\u{11A8}\u{1100}\u{1161}");
+        check("각", Normalization::CASED, "각");
+        let joined = Normalization { split_ideographs: false, ..Normalization::UNCASED };
+        check("a中国b", joined, "a中国b");
+    }
+
+    #[test]
+    fn a_decomposition_may_leave_punctuation() {
+        check("a\u{226E}b\u{37E}", Normalization::UNCASED, "a < b ;");
+        check("a\u{226E}b\u{37E}", Normalization::CASED, "a\u{226E}b \u{37E}");
+    }
+
+    #[test]
+    fn marks_that_stay_are_put_in_canonical_order() {
+        // Combining classes 226, 224 and 216.
+        let (after, middle, before) = ('\u{1D16D}', '\u{302E}', '\u{1D165}');
+        let ordered = &format_marks(&['x', before, middle, middle, after]);
+        check(
+            &format_marks(&['x', after, middle, before, middle]),
+            Normalization::UNCASED,
+            ordered,
+        );
+        // U+0301 goes; U+0901 goes, too, but is a starter, which no mark passes.
+        let barred = &format_marks(&['x', after, middle]);
+        check(&format_marks(&['x', after, '\u{901}', middle]), Normalization::UNCASED, barred);
+        let passed = &format_marks(&['x', middle, after]);
+        check(&format_marks(&['x', after, '\u{301}', middle]), Normalization::UNCASED, passed);
+    }
+
+    fn format_marks(marks: &[char]) -> heapless::String<64> {
+        let mut text = heapless::String::new();
+        for mark in marks {
+            text.push(*mark).unwrap();
+        }
+        text
+    }
+
+    #[test]
+    fn characters_beyond_the_limit_are_counted_but_not_kept() {
+        let text: heapless::String<600> = core::iter::repeat_n('a', 99)
+            .chain(['é', '中'])
+            .chain(core::iter::repeat_n('b', 120))
+            .collect();
+        let joined = Normalization { split_ideographs: false, ..Normalization::CASED };
+        let mut words = Words::new(&text, joined);
+        let word = words.next_word().unwrap();
+        assert_eq!(word.characters, 221);
+        assert_eq!(word.start.chars().count(), 100);
+        assert!(word.start.ends_with("aé"));
+        assert_eq!(words.next_word(), None);
+    }
+}

@@ -10,8 +10,8 @@
 use super::{MAX_TOKEN_BYTES, Match, Tokens, Vocabulary, splits_character};
 use crate::error::{Error, ErrorKind, Result};
 
-/// The most slots that one lookup may visit. At two thirds full a million tokens need a fifth of it.
-const MAX_PROBES: usize = 1024;
+/// The most slots that one lookup may visit. At two thirds full even a million tokens hardly ever need as many.
+const MAX_PROBES: usize = 256;
 
 /// The most slots that building may visit, for each token and besides; two for each token are to be expected.
 const STEPS_A_TOKEN: usize = 16;
