@@ -206,7 +206,7 @@ fn home(token: &[u8], seed: u32, slots: usize) -> usize {
     hash ^= hash >> 13;
     hash = hash.wrapping_mul(0xC2B2_AE35);
     hash ^= hash >> 16;
-    (u64::from(hash) * slots as u64 >> 32) as usize
+    ((u64::from(hash) * slots as u64) >> 32) as usize
 }
 
 #[test]
