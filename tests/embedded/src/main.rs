@@ -10,6 +10,9 @@ use nanoembed_core::Error;
 use nanoembed_core::event::{Event, Mode};
 use nanoembed_core::format::embd::{Decoder, Embd, Verifier};
 use nanoembed_core::read::{Blocks, Push, Seek, Slice};
+use nanoembed_core::token::{
+    Entries, HashVocabulary, LengthPrefix, Normalization, SpecialIds, WordPiece,
+};
 
 unsafe extern "C" {
     safe fn a_panic_can_be_reached() -> !;
@@ -65,6 +68,22 @@ fn by_view(file: &[u8]) -> Result<(), Error> {
     Ok(())
 }
 
+fn by_tokens(file: &[u8]) -> Result<(), Error> {
+    let embd = Embd::parse_with(Decoder::<64>::new(Mode::Lenient), file)?;
+    let Some(found) = embd.token_entries() else { return Ok(()) };
+    let (mut samples, mut slots) = ([0; 64], [0; 768]);
+    let entries =
+        Entries::sample(found.bytes, found.offset, found.count, LengthPrefix::U16, &mut samples)?;
+    let vocabulary = HashVocabulary::build(entries, &mut slots)?;
+    let special = SpecialIds::find(&vocabulary)?;
+    let tokenizer = WordPiece::new(vocabulary, special, Normalization::UNCASED)?;
+    let mut ids = [0; 32];
+    let text = core::str::from_utf8(file).unwrap_or_default();
+    black_box(tokenizer.encode(text, &mut ids)?);
+    black_box(ids);
+    Ok(())
+}
+
 /// # Safety
 ///
 /// `file` points to `length` readable bytes.
@@ -72,7 +91,7 @@ fn by_view(file: &[u8]) -> Result<(), Error> {
 unsafe extern "C" fn probe(file: *const u8, length: usize) -> bool {
     // SAFETY: the caller's promise.
     let file = unsafe { core::slice::from_raw_parts(file, length) };
-    [by_push, by_seek, by_slice, by_view].iter().all(|read| read(file).is_ok())
+    [by_push, by_seek, by_slice, by_view, by_tokens].iter().all(|read| read(file).is_ok())
 }
 
 #[unsafe(no_mangle)]
