@@ -115,6 +115,9 @@ error_kinds! {
     119 UnknownFlags "unknown_flags" "a flag is set that the format does not define";
     120 EmptyName "empty_name" "a tensor or metadata key has an empty name";
     121 BadCount "bad_count" "a count is larger than the bytes that follow could hold";
+    122 BadChunk "bad_chunk" "a chunk has an unknown identifier, stands in the wrong place, or is not the one that the list announces";
+    123 DuplicateWord "duplicate_word" "a word or n-gram stands in the vocabulary twice";
+    124 CodeOutOfRange "code_out_of_range" "a quantised code is larger than the number of centroids";
 
     // 2xx: not supported here.
     201 UnsupportedVersion "unsupported_version" "this version of the format is not supported";

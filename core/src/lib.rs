@@ -43,6 +43,8 @@ reads_hostile_bytes! {
     mod bytes;
     pub mod format;
     pub mod read;
+    pub mod sink;
+    pub mod subword;
     pub mod tensor;
 }
 
