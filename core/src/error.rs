@@ -144,6 +144,7 @@ error_kinds! {
     403 TooManyTokens "too_many_tokens" "there are more tokens than the model has positions";
     404 TokenOutOfRange "token_out_of_range" "a token id is not in the model's vocabulary";
     405 Finished "finished" "the reader was used again after its end";
+    406 IndexRequired "index_required" "the rows of this vocabulary's n-grams can be told only by an index in memory";
 
     // 5xx: the source.
     501 ReadFailed "read_failed" "reading from the source failed";

@@ -12,6 +12,7 @@
 //! 5. [`token`] turns text into token ids.
 //! 6. [`kernel`] computes on rows and tiles, [`math`] on single numbers.
 //! 7. [`model`] runs a transformer over weights where they lie, in memory that the caller lends.
+//! 8. `words` looks words up in word vectors and finds their neighbours.
 //!
 //! Nothing here opens files, starts threads or keeps global state.
 
@@ -46,6 +47,8 @@ reads_hostile_bytes! {
     pub mod sink;
     pub mod subword;
     pub mod tensor;
+    #[cfg(feature = "finalfusion")]
+    pub mod words;
 }
 
 pub use error::{Error, ErrorKind};

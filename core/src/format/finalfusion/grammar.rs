@@ -191,6 +191,26 @@ pub(super) fn ngram(input: &[u8]) -> Parse<'_, (&[u8], u64)> {
     Ok((rest, (bytes, index)))
 }
 
+/// A word, or an n-gram and its index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Entry<'a> {
+    pub(crate) bytes: &'a [u8],
+    pub(crate) index: u64,
+}
+
+/// A word's or an n-gram's entry.
+#[inline]
+pub(crate) fn entry(has_index: bool) -> impl Fn(&[u8]) -> Parse<'_, Entry<'_>> {
+    move |input| {
+        let (rest, (bytes, index)) = if has_index {
+            ngram(input)?
+        } else {
+            word(input).map(|(rest, bytes)| (rest, (bytes, 0)))?
+        };
+        Ok((rest, Entry { bytes, index }))
+    }
+}
+
 /// The fields of an f32 matrix before its padding: rows and columns.
 pub(super) fn array_header(input: &[u8]) -> Parse<'_, (u64, u32)> {
     let (rest, rows) = le_u64(input)?;

@@ -24,6 +24,7 @@ mod view;
 mod write;
 
 pub use decoder::{BrokenUtf8, Decoder};
+pub(crate) use grammar::{Entry, entry};
 pub use grammar::{MAGIC, MAX_ITEM_BYTES, MAX_WORD_BYTES};
 pub use layout::{Array, Chunk, Layout, Place, Quantized, Storage};
 pub use view::{Finalfusion, NgramEntries, WordEntries};
