@@ -230,7 +230,7 @@ impl<S: Source, M: AsRef<[u64]>> Words<S, M> {
     pub fn norm(&self, row: u32) -> Result<f32> {
         self.check_word(row)?;
         let Some(norms) = self.layout.norms else { return Ok(1.0) };
-        read_f32(&self.source, norms.saturating_add(4 * u64::from(row)))
+        read_f32(&self.source, norms.saturating_add(u64::from(row).saturating_mul(4)))
     }
 
     /// Reads the word of a row into `buffer`.
@@ -297,10 +297,10 @@ impl<S: Source, M: AsRef<[u64]>> Words<S, M> {
         }
         match &self.layout.storage {
             Storage::Array(Array { cols, offset, .. }) => {
-                let row_bytes = 4 * u64::from(*cols);
+                let row_bytes = u64::from(*cols).saturating_mul(4);
                 let offset = row.saturating_mul(row_bytes).saturating_add(*offset);
                 let mut rest = out.iter_mut();
-                self.source.pieces(offset, 4 * *cols as usize, |piece| {
+                self.source.pieces(offset, self.cols().saturating_mul(4), |piece| {
                     let values = piece.as_chunks::<4>().0;
                     for (bytes, to) in values.iter().zip(&mut rest) {
                         combine(to, f32::from_le_bytes(*bytes));
@@ -364,12 +364,12 @@ impl<S: Source, M: AsRef<[u64]>> Ties for Words<S, M> {
         let (mut a_piece, mut b_piece) = ([0; 64], [0; 64]);
         let (mut at, common) = (0, a_bytes.min(b_bytes));
         while at < common {
-            let size = (common - at).min(a_piece.len());
-            let behind = 4 + at as u64;
+            let size = common.saturating_sub(at).min(a_piece.len());
+            let behind = (at as u64).saturating_add(4);
             let a = self.source.block(a.saturating_add(behind), size, &mut a_piece)?;
             let b = self.source.block(b.saturating_add(behind), size, &mut b_piece)?;
             match a.cmp(b) {
-                Ordering::Equal => at += size,
+                Ordering::Equal => at = at.saturating_add(size),
                 order => return Ok(order),
             }
         }
@@ -408,7 +408,7 @@ fn scan(
                 }
             }
             at = at.saturating_add(4).saturating_add(length as u64).saturating_add(index_bytes);
-            ordinal += 1;
+            ordinal = ordinal.saturating_add(1);
         }
         if at == start {
             return Err(Error::new(place.offset.saturating_add(at), ErrorKind::SourceChanged));
@@ -427,7 +427,7 @@ fn is_entry_in_parts(source: &impl Source, base: u64, at: u64, parts: [&[u8]; 3]
     let (mut done, mut is_same) = (0, true);
     source.pieces(offset.saturating_add(4), wanted, |piece| {
         is_same = is_same && is_in_parts(parts, done, piece);
-        done += piece.len();
+        done = done.saturating_add(piece.len());
         Ok(())
     })?;
     Ok(is_same)

@@ -26,6 +26,6 @@ pub use hash::{fasttext_hash, finalfusion_hash, floret_hash};
 pub use index::{Duplicates, Index, IndexOptions};
 pub use lookup::{Found, Rows, Words};
 pub use ngram::MAX_NGRAM_CHARS;
-pub use similarity::Analogy;
+pub use similarity::{Analogy, SearchMemory};
 pub use source::{Memory, Source, Stored};
 pub use top::{Scored, TopK};

@@ -43,14 +43,14 @@ pub(super) fn reconstruct(
                 return Err(Error::new(offset, ErrorKind::CodeOutOfRange));
             }
             let centroid = centroid_offset(quantized, subquantizer, code.into());
-            source.pieces(centroid, 4 * centroid_cols, |piece| {
+            source.pieces(centroid, centroid_cols.saturating_mul(4), |piece| {
                 for (bytes, to) in piece.as_chunks::<4>().0.iter().zip(&mut rest) {
                     *to = f32::from_le_bytes(*bytes);
                 }
                 Ok(())
             })?;
             offset = offset.saturating_add(1);
-            subquantizer += 1;
+            subquantizer = subquantizer.saturating_add(1);
         }
         Ok(())
     })
@@ -68,7 +68,7 @@ pub(super) fn project(
         centroids.iter().enumerate().for_each(|(at, value)| on_value(at, *value));
         return Ok(());
     };
-    let row_bytes = 4 * quantized.cols as usize;
+    let row_bytes = (quantized.cols as usize).saturating_mul(4);
     for at in 0..centroids.len() {
         let offset = projection.saturating_add((at as u64).saturating_mul(row_bytes as u64));
         let (mut sum, mut rest) = (0.0, centroids);
@@ -106,7 +106,8 @@ pub(super) fn fill_tables(
     let codes = quantized.codes_per_row as usize;
     let count = queries.len().checked_div(cols).unwrap_or(0);
     let too_small = Error::without_offset(ErrorKind::BufferTooSmall);
-    let (tables, rotated) = tables.split_at_mut_checked(count * codes * TABLE).ok_or(too_small)?;
+    let table_floats = count.saturating_mul(codes).saturating_mul(TABLE);
+    let (tables, rotated) = tables.split_at_mut_checked(table_floats).ok_or(too_small)?;
     let rotated = rotated.get_mut(..cols).ok_or(too_small)?;
     let centroid_cols = quantized.centroid_cols() as usize;
     let tables = tables.as_chunks_mut::<TABLE>().0;
@@ -115,12 +116,12 @@ pub(super) fn fill_tables(
         for (subquantizer, table) in tables.iter_mut().enumerate() {
             // Codes that no centroid has turn a score into what is not a number, and are found by that.
             table.fill(f32::NAN);
-            let part = rotated.get(subquantizer * centroid_cols..).unwrap_or(&[]);
+            let part = rotated.get(subquantizer.saturating_mul(centroid_cols)..).unwrap_or(&[]);
             let part = part.get(..centroid_cols).unwrap_or(&[]);
             for (code, product) in table.iter_mut().take(quantized.centroids as usize).enumerate() {
                 let offset = centroid_offset(quantized, subquantizer as u64, code as u64);
                 let (mut sum, mut rest) = (0.0, part);
-                source.pieces(offset, 4 * centroid_cols, |piece| {
+                source.pieces(offset, centroid_cols.saturating_mul(4), |piece| {
                     let (part, behind) =
                         rest.split_at_checked(piece.len() / 4).unwrap_or((rest, &[]));
                     sum += dot(part, piece);
@@ -146,11 +147,11 @@ fn rotate(
         return Ok(());
     };
     out.fill(0.0);
-    let row_bytes = 4 * u64::from(quantized.cols);
+    let row_bytes = u64::from(quantized.cols).saturating_mul(4);
     for (row, factor) in query.iter().enumerate() {
         let mut rest = out.iter_mut();
         let offset = projection.saturating_add((row as u64).saturating_mul(row_bytes));
-        source.pieces(offset, out_bytes(quantized), |piece| {
+        source.pieces(offset, (quantized.cols as usize).saturating_mul(4), |piece| {
             for (bytes, to) in piece.as_chunks::<4>().0.iter().zip(&mut rest) {
                 *to += factor * f32::from_le_bytes(*bytes);
             }
@@ -171,16 +172,16 @@ pub(super) fn search<S: Source, M: AsRef<[u64]>>(
 ) -> Result<()> {
     let codes = quantized.codes_per_row as usize;
     let tables = tables.as_chunks::<TABLE>().0;
-    let room = words.source().block_limit(tile.len()) / codes.max(1);
+    let room = words.source().block_limit(tile.len()).checked_div(codes).unwrap_or(0);
     let block_rows = u32::try_from(room).unwrap_or(u32::MAX).min(1024);
     if block_rows == 0 {
         return Err(Error::without_offset(ErrorKind::BufferTooSmall));
     }
     let mut next = rows.start;
     while next < rows.end {
-        let count = block_rows.min(rows.end - next);
+        let count = block_rows.min(rows.end.saturating_sub(next));
         let offset = codes_offset(quantized, next.into());
-        let block = words.source().block(offset, count as usize * codes, tile)?;
+        let block = words.source().block(offset, codes.saturating_mul(count as usize), tile)?;
         for (tables, top) in tables.chunks_exact(codes.max(1)).zip(tops.iter_mut()) {
             for (row, codes) in (next..).zip(block.chunks_exact(codes.max(1))) {
                 let mut score = table_sum(tables, codes);
@@ -193,7 +194,7 @@ pub(super) fn search<S: Source, M: AsRef<[u64]>>(
                 top.offer(Scored { score, row }, words)?;
             }
         }
-        next += count;
+        next = next.saturating_add(count);
     }
     Ok(())
 }
@@ -201,19 +202,20 @@ pub(super) fn search<S: Source, M: AsRef<[u64]>>(
 /// The sum of one number per code, in four lanes.
 #[inline]
 fn table_sum(tables: &[[f32; TABLE]], codes: &[u8]) -> f32 {
+    let number = |table: &[f32; TABLE], code: u8| {
+        // There is one for each value of a byte: this is never zero's turn.
+        table.get(usize::from(code)).copied().unwrap_or(0.0)
+    };
     let (table_blocks, table_tail) = tables.as_chunks::<4>();
     let (code_blocks, code_tail) = codes.as_chunks::<4>();
     let mut lanes = [0.0; 4];
-    for ([a, b, c, d], codes) in table_blocks.iter().zip(code_blocks) {
-        let [i, j, k, l] = codes.map(usize::from);
-        lanes[0] += a[i];
-        lanes[1] += b[j];
-        lanes[2] += c[k];
-        lanes[3] += d[l];
+    for (tables, codes) in table_blocks.iter().zip(code_blocks) {
+        for ((lane, table), &code) in lanes.iter_mut().zip(tables).zip(codes) {
+            *lane += number(table, code);
+        }
     }
-    let tail: f32 =
-        table_tail.iter().zip(code_tail).map(|(table, &code)| table[usize::from(code)]).sum();
-    lanes[0] + lanes[2] + (lanes[1] + lanes[3]) + tail
+    let tail = table_tail.iter().zip(code_tail).map(|(table, &code)| number(table, code));
+    lanes.into_iter().chain(tail).sum()
 }
 
 fn check_codes(quantized: &Quantized, row: u64, codes: &[u8]) -> Result<()> {
@@ -232,12 +234,8 @@ fn codes_offset(quantized: &Quantized, row: u64) -> u64 {
 
 fn centroid_offset(quantized: &Quantized, subquantizer: u64, code: u64) -> u64 {
     // Inside the file, as the decoder has checked.
-    let ordinal = subquantizer * u64::from(quantized.centroids) + code;
+    let ordinal = subquantizer.saturating_mul(quantized.centroids.into()).saturating_add(code);
     ordinal
-        .saturating_mul(4 * u64::from(quantized.centroid_cols()))
+        .saturating_mul(u64::from(quantized.centroid_cols()).saturating_mul(4))
         .saturating_add(quantized.subquantizers)
-}
-
-const fn out_bytes(quantized: &Quantized) -> usize {
-    4 * quantized.cols as usize
 }

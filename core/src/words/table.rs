@@ -41,9 +41,9 @@ pub(super) enum Inserted {
 impl Packing {
     /// A packing of numbers below `values` and places below `places`; `None` if a slot cannot hold both.
     pub(super) fn new(values: u64, places: u64, seed: u64) -> Option<Self> {
-        let bits = |largest: u64| u64::BITS - largest.leading_zeros();
+        let bits = |largest: u64| u64::BITS.saturating_sub(largest.leading_zeros());
         let (value_bits, place_bits) = (bits(values.saturating_sub(1)), bits(places));
-        (value_bits + place_bits <= u64::BITS).then_some(Self { value_bits, place_bits, seed })
+        (value_bits.saturating_add(place_bits) <= u64::BITS).then_some(Self { value_bits, place_bits, seed })
     }
 
     pub(super) const fn with_seed(self, seed: u64) -> Self {
@@ -64,7 +64,7 @@ impl Packing {
             if let Some(slot) = word.get_mut(filled) {
                 *slot = byte;
             }
-            filled += 1;
+            filled = filled.saturating_add(1);
             if filled == word.len() {
                 state = hash_word(state, word, self.seed);
                 (word, filled) = ([0; 8], 0);
@@ -74,20 +74,26 @@ impl Packing {
     }
 
     fn pack(&self, hash: u64, value: u64, place: u64) -> u64 {
-        let tag = self.shift(hash, self.value_bits + self.place_bits);
+        let tag = self.shift(hash, self.tag_at());
         tag | self.shift(value, self.place_bits) | place.saturating_add(1)
     }
 
     /// What `slot` says if it may belong to a string of this hash: its number and place.
     #[inline]
     fn unpack(&self, slot: u64, hash: u64) -> Option<(u64, u64)> {
-        let tag_at = self.value_bits + self.place_bits;
-        if tag_at < u64::BITS && (slot ^ hash << tag_at) >> tag_at != 0 {
+        // Without room for a tag there is nothing to compare.
+        let difference = slot ^ self.shift(hash, self.tag_at());
+        if difference.checked_shr(self.tag_at()).unwrap_or(0) != 0 {
             return None;
         }
         let mask = |bits: u32| 1_u64.checked_shl(bits).unwrap_or(0).wrapping_sub(1);
         let value = slot.checked_shr(self.place_bits).unwrap_or(0) & mask(self.value_bits);
         Some((value, (slot & mask(self.place_bits)).wrapping_sub(1)))
+    }
+
+    /// Where the bits of the hash begin; 64 if there is no room for any.
+    const fn tag_at(&self) -> u32 {
+        self.value_bits.saturating_add(self.place_bits)
     }
 
     fn shift(&self, number: u64, bits: u32) -> u64 {
@@ -146,12 +152,13 @@ impl Packing {
 #[inline]
 #[allow(clippy::cast_possible_truncation)] // less than `slots`
 fn start(hash: u64, slots: usize) -> usize {
-    ((u128::from(hash) * slots as u128) >> 64) as usize
+    (u128::from(hash).wrapping_mul(slots as u128) >> 64) as usize
 }
 
 #[inline]
 fn next(at: usize, slots: usize) -> usize {
-    if at + 1 < slots { at + 1 } else { 0 }
+    let next = at.saturating_add(1);
+    if next < slots { next } else { 0 }
 }
 
 /// A keyed hash: every eight bytes are mixed in by a multiplication whose 128-bit product is folded.
@@ -185,7 +192,7 @@ fn hash_end(state: u64, last: [u8; 8]) -> u64 {
 #[inline]
 #[allow(clippy::cast_possible_truncation)] // the two halves
 fn fold(a: u64, b: u64) -> u64 {
-    let product = u128::from(a) * u128::from(b);
+    let product = u128::from(a).wrapping_mul(b.into());
     product as u64 ^ (product >> 64) as u64
 }
 

@@ -116,7 +116,7 @@ impl<'m> TopK<'m> {
     fn sift_up(&mut self, ties: &impl Ties) -> Result<()> {
         let mut child = self.length.saturating_sub(1);
         while child > 0 {
-            let parent = (child - 1) / 2;
+            let parent = child.saturating_sub(1) / 2;
             if order(&self.at(child), &self.at(parent), ties)? != Ordering::Greater {
                 break;
             }
@@ -127,13 +127,13 @@ impl<'m> TopK<'m> {
     }
 
     fn sift_down(&mut self, end: usize, ties: &impl Ties) -> Result<()> {
-        let mut parent = 0;
+        let mut parent = 0_usize;
         loop {
-            let left = 2 * parent + 1;
+            let left = parent.saturating_mul(2).saturating_add(1);
             if left >= end {
                 return Ok(());
             }
-            let right = left + 1;
+            let right = left.saturating_add(1);
             let mut child = left;
             if right < end && order(&self.at(right), &self.at(left), ties)? == Ordering::Greater {
                 child = right;

@@ -14,7 +14,7 @@ pub const MAX_WORD_BYTES: usize = 65_536;
 /// [`read::Push`](crate::read::Push).
 pub const MAX_ITEM_BYTES: usize = 4 + MAX_WORD_BYTES + 8;
 
-pub(super) const CHUNK_HEADER_BYTES: u64 = 12;
+pub(super) const CHUNK_HEADER_BYTES: usize = 12;
 
 /// Identifiers of chunks. 0 stands for the header in the reference implementation and is never written.
 pub(super) mod id {
@@ -289,7 +289,7 @@ fn element_type(expected: u32) -> impl Fn(&[u8]) -> Parse<'_, ()> {
 
 /// The padding before bulk data whose type fields end at the absolute `offset`: one to four bytes, never none.
 pub(super) const fn padding(offset: u64) -> u64 {
-    4 - offset % 4
+    4_u64.saturating_sub(offset % 4)
 }
 
 #[cfg(test)]

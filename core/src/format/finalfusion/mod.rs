@@ -20,13 +20,19 @@
 mod decoder;
 mod grammar;
 mod layout;
+mod verify;
 mod view;
+#[allow(
+    clippy::arithmetic_side_effects,
+    reason = "what is written comes from the caller; sizes are bounded by Plan::check first"
+)]
 mod write;
 
 pub use decoder::{BrokenUtf8, Decoder};
 pub(crate) use grammar::{Entry, entry};
 pub use grammar::{MAGIC, MAX_ITEM_BYTES, MAX_WORD_BYTES};
 pub use layout::{Array, Chunk, Layout, Place, Quantized, Storage};
+pub use verify::Verifier;
 pub use view::{Finalfusion, NgramEntries, WordEntries};
 pub use write::{Plan, StorageSpec, Writer};
 

@@ -328,7 +328,7 @@ impl<'p, S: Sink> Writer<'p, S> {
 
     fn bulk_header(&mut self, id: u32, fields: &Fields, data_bytes: u64) -> Result<()> {
         let fields = fields.written();
-        let padding = padding(self.position + CHUNK_HEADER_BYTES + fields.len() as u64);
+        let padding = padding(self.position + CHUNK_HEADER_BYTES as u64 + fields.len() as u64);
         self.chunk_header(id, fields.len() as u64 + padding + data_bytes)?;
         self.put(fields)?;
         self.data_left = data_bytes;

@@ -52,7 +52,7 @@ enum State {
     /// Behind the storage: nothing, or another chunk's header, gathered byte by byte because the file may end here.
     Trailer {
         gathered: u8,
-        header: [u8; CHUNK_HEADER_BYTES as usize],
+        header: [u8; CHUNK_HEADER_BYTES],
     },
     NormsHeader,
     /// A chunk behind the storage that nobody knows.
@@ -281,7 +281,7 @@ impl Decoder {
     /// Leaves a chunk whose payload ends at the absolute `end`: its declared length should say so.
     fn leave_chunk(&mut self, end: u64) -> Result<()> {
         let Some(chunk) = self.chunks.iter_mut().rev().flatten().next() else { return Ok(()) };
-        let payload = chunk.offset.saturating_add(CHUNK_HEADER_BYTES);
+        let payload = chunk.offset.saturating_add(CHUNK_HEADER_BYTES as u64);
         chunk.payload_bytes = end.saturating_sub(payload);
         let length_offset = chunk.offset.saturating_add(4);
         if chunk.declared_bytes == chunk.payload_bytes {
@@ -321,16 +321,16 @@ impl Decoder {
         &mut self,
         input: &'a [u8],
         gathered: u8,
-        mut header: [u8; CHUNK_HEADER_BYTES as usize],
+        mut header: [u8; CHUNK_HEADER_BYTES],
     ) -> Result<Step<'a>> {
         let start = self.offset.saturating_sub(gathered.into());
         let missing = header.get_mut(usize::from(gathered)..).unwrap_or(&mut []);
         let taken = missing.len().min(input.len());
         if input.is_empty() {
-            if gathered > 0 {
+            if !self.is_all_announced() {
                 self.deviate(start, ErrorKind::UnexpectedEnd)?;
-            } else {
-                self.check_list_is_complete()?;
+            } else if gathered > 0 {
+                self.deviate(start, ErrorKind::TrailingBytes)?;
             }
             return Ok(Step::new(0, Event::End));
         }
@@ -339,7 +339,7 @@ impl Decoder {
         }
         let gathered = gathered.saturating_add(u8::try_from(taken).unwrap_or(u8::MAX));
         self.state = State::Trailer { gathered, header };
-        if u64::from(gathered) == CHUNK_HEADER_BYTES {
+        if usize::from(gathered) == CHUNK_HEADER_BYTES {
             let [a, b, c, d, length @ ..] = header;
             let found = u32::from_le_bytes([a, b, c, d]);
             self.chunk_behind_storage(found, u64::from_le_bytes(length), start)?;
@@ -357,14 +357,14 @@ impl Decoder {
             return Err(Error::new(offset, ErrorKind::BadChunk));
         }
         self.deviate(offset, ErrorKind::BadChunk)?;
-        let until = offset.saturating_add(CHUNK_HEADER_BYTES).saturating_add(bytes);
+        let until = offset.saturating_add(CHUNK_HEADER_BYTES as u64).saturating_add(bytes);
         self.state = State::Unknown { until };
         Ok(())
     }
 
     fn unknown<'a>(&mut self, input: &'a [u8], until: u64) -> Result<Step<'a>> {
         if self.offset >= until {
-            self.state = State::Trailer { gathered: 0, header: [0; CHUNK_HEADER_BYTES as usize] };
+            self.state = State::Trailer { gathered: 0, header: [0; CHUNK_HEADER_BYTES] };
             return Ok(Step::silent(0));
         }
         match within(input, self.offset, until) {
@@ -376,20 +376,18 @@ impl Decoder {
 
     fn complete<'a>(&mut self, input: &'a [u8]) -> Result<Step<'a>> {
         if input.is_empty() {
-            self.check_list_is_complete()?;
+            if !self.is_all_announced() {
+                self.deviate(self.offset, ErrorKind::UnexpectedEnd)?;
+            }
             return Ok(Step::new(0, Event::End));
         }
         self.deviate(self.offset, ErrorKind::TrailingBytes)?;
         Ok(Step::silent(input.len()))
     }
 
-    /// The list in the header should not announce more chunks than there are.
-    fn check_list_is_complete(&mut self) -> Result<()> {
-        let found = self.chunks.iter().flatten().count();
-        if found < self.listed_count as usize {
-            self.deviate(CHUNK_COUNT_OFFSET, ErrorKind::BadChunk)?;
-        }
-        Ok(())
+    /// Whether all chunks that the header's list announces have been seen.
+    fn is_all_announced(&self) -> bool {
+        self.chunks.iter().flatten().count() >= self.listed_count as usize
     }
 }
 

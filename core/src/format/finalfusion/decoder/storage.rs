@@ -146,7 +146,9 @@ impl Decoder {
         let parts = &self.parts;
         let next = parts.parts.get(usize::from(parts.next)).copied().flatten();
         let until = match (parts.current(), next) {
-            (Some(part), _) if offset < part.end() => return self.data(input),
+            (Some(part), _) if offset < part.end() => {
+                return Ok(Step::data(input, offset, part.end()));
+            }
             (_, Some(part)) => part.offset,
             (_, None) => return self.leave_bulk(),
         };
@@ -165,29 +167,12 @@ impl Decoder {
         })
     }
 
-    /// Codes are checked as they pass; whoever skips them must check those that he uses.
-    fn data<'a>(&self, input: &'a [u8]) -> Result<Step<'a>> {
-        let offset = self.offset;
-        let (end, is_codes) =
-            self.parts.current().map_or((offset, false), |part| (part.end(), part.name == CODES));
-        let centroids = match self.storage {
-            Some(Storage::Quantized(quantized)) if is_codes => quantized.centroids,
-            _ => return Ok(Step::data(input, offset, end)),
-        };
-        let piece = within(input, offset, end);
-        match piece.iter().position(|&code| u32::from(code) >= centroids) {
-            Some(0) => Err(Error::new(offset, ErrorKind::CodeOutOfRange)),
-            Some(good) => Ok(Step::data(piece.get(..good).unwrap_or(piece), offset, end)),
-            None => Ok(Step::data(piece, offset, end)),
-        }
-    }
-
     fn leave_bulk<'a>(&mut self) -> Result<Step<'a>> {
         self.leave_chunk(self.parts.end)?;
         self.state = if self.parts.is_norms {
             State::Complete
         } else {
-            State::Trailer { gathered: 0, header: [0; CHUNK_HEADER_BYTES as usize] }
+            State::Trailer { gathered: 0, header: [0; CHUNK_HEADER_BYTES] }
         };
         Ok(Step::silent(0))
     }
