@@ -162,8 +162,10 @@ impl Decoder {
 
     /// The first thing that strict mode would have refused and lenient mode accepted so far.
     #[must_use]
-    pub const fn deviation(&self) -> Option<Error> {
-        self.deviation
+    pub fn deviation(&self) -> Option<Error> {
+        let missing = self.is_complete() && !self.is_all_announced();
+        let missing = missing.then_some(Error::new(self.offset, ErrorKind::UnexpectedEnd));
+        self.deviation.or(missing)
     }
 
     /// Refuses in strict mode, notes in lenient mode.
@@ -327,12 +329,10 @@ impl Decoder {
         let missing = header.get_mut(usize::from(gathered)..).unwrap_or(&mut []);
         let taken = missing.len().min(input.len());
         if input.is_empty() {
-            if !self.is_all_announced() {
-                self.deviate(start, ErrorKind::UnexpectedEnd)?;
-            } else if gathered > 0 {
-                self.deviate(start, ErrorKind::TrailingBytes)?;
-            }
-            return Ok(Step::new(0, Event::End));
+            return Ok(self.end());
+        }
+        if gathered == 0 && self.is_all_announced() {
+            self.deviate(start, ErrorKind::TrailingBytes)?;
         }
         for (to, from) in missing.iter_mut().zip(input) {
             *to = *from;
@@ -376,13 +376,18 @@ impl Decoder {
 
     fn complete<'a>(&mut self, input: &'a [u8]) -> Result<Step<'a>> {
         if input.is_empty() {
-            if !self.is_all_announced() {
-                self.deviate(self.offset, ErrorKind::UnexpectedEnd)?;
-            }
-            return Ok(Step::new(0, Event::End));
+            return Ok(self.end());
         }
         self.deviate(self.offset, ErrorKind::TrailingBytes)?;
         Ok(Step::silent(input.len()))
+    }
+
+    /// The answer to no input where the file may end, unless it announces more.
+    fn end<'a>(&self) -> Step<'a> {
+        if self.mode == Mode::Strict && !self.is_all_announced() {
+            return Step::need_more(1);
+        }
+        Step::new(0, Event::End)
     }
 
     /// Whether all chunks that the header's list announces have been seen.
@@ -427,14 +432,11 @@ impl Decode for Decoder {
     }
 
     fn is_complete(&self) -> bool {
-        let lenient = self.mode == Mode::Lenient;
-        self.failed.is_none()
-            && match self.state {
-                State::Complete => true,
-                State::Trailer { gathered, .. } => gathered == 0 || lenient,
-                State::Unknown { .. } => lenient,
-                _ => false,
-            }
+        // Lenient mode lets go of what is behind the storage.
+        let may_end = self.mode == Mode::Lenient || self.is_all_announced();
+        let is_behind_storage =
+            matches!(self.state, State::Complete | State::Trailer { .. } | State::Unknown { .. });
+        self.failed.is_none() && may_end && is_behind_storage
     }
 }
 
