@@ -13,7 +13,11 @@ fn main() -> std::io::Result<()> {
             // As `fuzz::decoder` reads it: the format, three cuts, the file.
             let mut seed = vec![u8::try_from(choice).unwrap_or(0), 10, 0, 70, 0, 200, 0];
             seed.extend_from_slice(&file);
-            std::fs::write(decoder.join(name), seed)?;
+            std::fs::write(decoder.join(&name), seed)?;
+            // The other targets take files of one format as they are.
+            let own = Path::new(&folder).join(format.name);
+            std::fs::create_dir_all(&own)?;
+            std::fs::write(own.join(name), file)?;
         }
     }
     Ok(())

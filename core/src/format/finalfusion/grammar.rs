@@ -211,10 +211,17 @@ pub(crate) fn entry(has_index: bool) -> impl Fn(&[u8]) -> Parse<'_, Entry<'_>> {
     }
 }
 
+/// The most columns that a matrix without rows may have. Those of other matrices are bounded by the file's size.
+const MAX_EMPTY_COLS: u32 = 16_384;
+
 /// The fields of an f32 matrix before its padding: rows and columns.
 pub(super) fn array_header(input: &[u8]) -> Parse<'_, (u64, u32)> {
     let (rest, rows) = le_u64(input)?;
+    let at_cols = rest;
     let (rest, cols) = le_u32(rest)?;
+    if rows == 0 && cols > MAX_EMPTY_COLS {
+        return refuse(at_cols, ErrorKind::BadDimensions);
+    }
     let (rest, ()) = element_type(TYPE_F32)(rest)?;
     Ok((rest, (rows, cols)))
 }
