@@ -12,7 +12,8 @@
 //! 5. [`token`] turns text into token ids.
 //! 6. [`kernel`] computes on rows and tiles, [`math`] on single numbers.
 //! 7. [`model`] runs a transformer over weights where they lie, in memory that the caller lends.
-//! 8. `owned` (feature `alloc`) puts these together for hosts with a heap: a file in, texts in, vectors out.
+//! 8. `words` looks words up in word vectors and finds their neighbours.
+//! 9. `owned` (feature `alloc`) puts these together for hosts with a heap: a file in, texts in, vectors out.
 //!
 //! Nothing here opens files, starts threads or keeps global state.
 
@@ -49,8 +50,12 @@ reads_hostile_bytes! {
     mod bytes;
     pub mod format;
     pub mod read;
+    pub mod sink;
+    pub mod subword;
     pub mod tensor;
     pub mod token;
+    #[cfg(feature = "finalfusion")]
+    pub mod words;
 }
 
 pub use error::{Error, ErrorKind};

@@ -2,9 +2,13 @@
 
 mod tokenizer;
 
+use nanoembed_core::Error;
 use nanoembed_core::event::Mode;
+use nanoembed_core::format::finalfusion::{BrokenUtf8, Decoder, Finalfusion};
+use nanoembed_core::words::{Duplicates, IndexOptions, Memory, Words};
 
 use crate::events::Outcome;
+use crate::finalfusion as files;
 use crate::formats::{FORMATS, FormatUnderTest, Source};
 
 pub use tokenizer::tokenizer;
@@ -44,4 +48,52 @@ pub fn sources_agree(format: &FormatUnderTest, file: &[u8], mode: Mode, cuts: &[
     let seek = (format.run)(file, mode, Source::SeekWithoutData);
     assert_eq!(seek, without_data, "seek and slice, data passed over");
     slice
+}
+
+/// A finalfusion file that opens can be written anew without a difference that matters, and every word in it, and one
+/// that is not, can be looked up and compared with the others, by index and by scan with the same result.
+///
+/// # Panics
+///
+/// If any of that fails in another way than with an error.
+pub fn finalfusion(file: &[u8]) {
+    let decoder = Decoder::new(Mode::Lenient).broken_utf8(BrokenUtf8::Bytes);
+    let Ok(read) = Finalfusion::parse_with(decoder, file) else { return };
+    if let Ok(written) = files::write_anew(&read) {
+        let layout = read.layout();
+        let is_canonical = layout.norms.is_none() || layout.norms_listed;
+        let mode = if is_canonical { Mode::Strict } else { Mode::Lenient };
+        let decoder = Decoder::new(mode).broken_utf8(BrokenUtf8::Bytes);
+        let again = Finalfusion::parse_with(decoder, &written).expect("what we wrote");
+        assert!(again.words().eq(read.words()) && again.ngrams().eq(read.ngrams()));
+        assert!(again.tensors().map(|t| t.data()).eq(read.tensors().map(|t| t.data())));
+        assert_eq!((again.vocabulary(), again.metadata()), (read.vocabulary(), read.metadata()));
+    }
+    let options = IndexOptions { seed: 1, duplicates: Duplicates::First };
+    let layout = *read.layout();
+    let Ok(index) = files::index(&Memory(file), &layout, options, &mut []) else { return };
+    let words = Words::with_index(Memory(file), layout, index);
+    let scan = Words::scan(Memory(file), layout);
+    let some = read.words().take(8).filter_map(|word| core::str::from_utf8(word).ok());
+    for word in some.chain(["", "word", "\u{65e5}\u{672c}\u{8a9e}"]) {
+        let found = files::vector(&words, word);
+        let is_bits = |result: &Result<Option<(Vec<f32>, _)>, Error>| {
+            let vector = result.as_ref().ok()?.as_ref()?;
+            Some(vector.0.iter().map(|value| value.to_bits()).collect::<Vec<_>>())
+        };
+        let scanned = files::vector(&scan, word);
+        if layout.distinct_ngram_indices.is_some() && scanned.is_ok() {
+            assert_eq!(is_bits(&found), is_bits(&scanned), "{word:?}");
+        }
+        if let Ok(Some((vector, _))) = found {
+            let _ = files::search(&words, &vector, &[], 3, 0);
+            let _ = files::search(&words, &[&vector[..], &vector].concat(), &[0], 3, 0);
+        }
+    }
+    for (row, word) in (0..).zip(read.words()) {
+        assert_eq!(words.word(row), Ok(word));
+        let first = words.find(word).expect("a lookup").expect("a word of the file");
+        assert_eq!(words.word(first), Ok(word));
+        assert!(first <= row);
+    }
 }

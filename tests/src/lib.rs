@@ -3,6 +3,7 @@
 //! * [`events`]: events as owned values, with data pieces joined, so that runs can be compared.
 //! * [`sources`]: one decoder run through every source.
 //! * [`contract`]: a decoder that checks the contract of [`nanoembed_core::event`] at every call.
+//! * [`finalfusion`]: finalfusion files written anew, made up, and opened.
 //! * [`formats`]: the table of formats that generic suites loop over.
 //! * [`hostile`]: files made wrong on purpose.
 //! * [`minilm`]: the reference sentences and the published model.
@@ -17,6 +18,7 @@ pub mod contract;
 pub mod data;
 pub mod english;
 pub mod events;
+pub mod finalfusion;
 pub mod formats;
 pub mod fuzz;
 pub mod hostile;

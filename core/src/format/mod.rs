@@ -9,6 +9,8 @@
 
 #[cfg(feature = "embd")]
 pub mod embd;
+#[cfg(feature = "finalfusion")]
+pub mod finalfusion;
 
 use crate::event::Format;
 
@@ -21,6 +23,10 @@ pub fn sniff(start: &[u8]) -> Option<Format> {
     #[cfg(feature = "embd")]
     if start.starts_with(embd::MAGIC) {
         return Some(Format::Embd);
+    }
+    #[cfg(feature = "finalfusion")]
+    if start.starts_with(finalfusion::MAGIC) {
+        return Some(Format::Finalfusion);
     }
     let _ = start;
     None

@@ -9,6 +9,7 @@ use nanoembed_tests::minilm;
 fn main() -> io::Result<()> {
     let folder = std::env::args_os().nth(1).unwrap_or_else(|| "fuzz/corpus".into());
     decoder(&Path::new(&folder).join("decoder"))?;
+    whole_files(Path::new(&folder))?;
     tokenizer(&Path::new(&folder).join("tokenizer"))
 }
 
@@ -20,6 +21,18 @@ fn decoder(folder: &Path) -> io::Result<()> {
             let mut seed = vec![u8::try_from(choice).unwrap_or(0), 10, 0, 70, 0, 200, 0];
             seed.extend_from_slice(&file);
             std::fs::write(folder.join(format!("{}-{name}", format.name)), seed)?;
+        }
+    }
+    Ok(())
+}
+
+/// The targets that are called like a format take its files as they are.
+fn whole_files(folder: &Path) -> io::Result<()> {
+    for format in FORMATS {
+        let own = folder.join(format.name);
+        std::fs::create_dir_all(&own)?;
+        for (name, file) in format.files() {
+            std::fs::write(own.join(name), file)?;
         }
     }
     Ok(())
