@@ -201,7 +201,7 @@ fn a_file_whose_norms_are_not_listed_has_them_all_the_same() {
     let file = std::fs::read(path).unwrap();
     assert!(Finalfusion::parse(&file, Mode::Strict).is_err());
     let words = indexed(&file, IndexOptions::default()).unwrap();
-    let norms = [6.557438, 8.831760, 6.164414, 9.165152, 7.483315, 7.211103, 7.483315];
+    let norms = [6.557438, 8.831_76, 6.164414, 9.165152, 7.483315, 7.211103, 7.483315];
     for (row, norm) in (0..).zip(norms) {
         assert!((words.norm(row).unwrap() - norm).abs() < 1e-5);
     }

@@ -90,7 +90,7 @@ fn a_set_of_words_made_to_collide_is_indexed_under_another_seed() {
     all.iter().for_each(|word| counts[usize::try_from(start(word)).unwrap()] += 1);
     // The words of the lowest twentieth of all hashes: some 6,000 that start within a twentieth of the table.
     let collide: Vec<&[u8]> =
-        all.iter().filter(|w| start(w) < 205).map(|word| word.as_bytes()).collect();
+        all.iter().filter(|w| start(w) < 205).map(String::as_bytes).collect();
     assert!(collide.len() > 5000);
     let file = simple(&collide).write();
     let words = indexed(&file, IndexOptions::default()).expect("another seed is tried");
@@ -165,7 +165,7 @@ impl ReadAt for Counting<'_> {
 #[test]
 fn a_lookup_in_storage_reads_the_word_and_its_row() {
     let names: Vec<String> = (0..5000).map(|i| format!("word{i}")).collect();
-    let words: Vec<&[u8]> = names.iter().map(|name| name.as_bytes()).collect();
+    let words: Vec<&[u8]> = names.iter().map(String::as_bytes).collect();
     let mut parts = simple(&words);
     parts.storage = StorageSpec::Array { rows: 5000, cols: 300 };
     parts.floats = Numbers(1).floats(5000 * 300);
