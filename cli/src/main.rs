@@ -1,0 +1,41 @@
+//! The `nanoembed` command line.
+//!
+//! 1. `args` says what may be asked for; `commands` has one file for each command.
+//! 2. `input` reads texts, `output` writes results, both as streams and in order.
+//! 3. `embedder` is the model as the commands see it; `model_file` opens it or takes the one built in.
+//! 4. `checkpoint` reads models of foreign formats for `convert`; `int8` quantises them, `weights_file` writes them.
+//! 5. `error` has the exit codes, `atomic` the files that appear whole or not at all, `mapped` the files that are read.
+//!
+//! Everything that more than one front end would decide lives in `nanoembed-core`.
+
+mod args;
+mod atomic;
+mod checkpoint;
+mod commands;
+mod embedder;
+mod error;
+mod input;
+mod int8;
+mod mapped;
+mod model_check;
+mod model_file;
+mod output;
+mod progress;
+mod tokenizer;
+mod weights_file;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+fn main() -> ExitCode {
+    let cli = args::Cli::parse();
+    atomic::clean_up_when_interrupted();
+    match commands::run(cli) {
+        Ok(code) => code,
+        Err(failure) => {
+            failure.print();
+            ExitCode::from(failure.exit_code())
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! The arguments of the program: the commands and what several of them share.
+
+use std::path::PathBuf;
+
+use clap::builder::styling::{AnsiColor, Styles};
+use clap::{Args, Parser, Subcommand};
+
+use crate::commands::{completions, convert, embed, inspect, search, tokenize, verify};
+use crate::embedder;
+use crate::error::Result;
+
+const STYLES: Styles = Styles::styled()
+    .header(AnsiColor::Green.on_default().bold())
+    .usage(AnsiColor::Green.on_default().bold())
+    .literal(AnsiColor::Cyan.on_default().bold())
+    .placeholder(AnsiColor::Cyan.on_default());
+
+/// Text to embeddings from one file.
+#[derive(Debug, Parser)]
+#[command(
+    name = "nanoembed",
+    version,
+    styles = STYLES,
+    max_term_width = 100,
+    subcommand_required = true,
+    arg_required_else_help = true,
+    after_help = "\
+Examples:
+  nanoembed embed \"How do I reset my password?\"
+  nanoembed search notes.txt \"holiday plans\"
+  nanoembed convert all-MiniLM-L6-v2/ model.weights --type int8
+
+Exit status:
+  0 done, 1 bad input or not found, 2 wrong usage, 3 reading or writing failed,
+  130 interrupted"
+)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+
+    /// Print neither warnings nor progress
+    #[arg(long, short, global = true)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Embed(embed::Embed),
+    Search(search::Search),
+    Tokenize(tokenize::Tokenize),
+    Inspect(inspect::Inspect),
+    Verify(verify::Verify),
+    Convert(convert::Convert),
+    Completions(completions::Completions),
+}
+
+/// The arguments about the model and how it runs.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Model")]
+pub(crate) struct ModelArgs {
+    /// A `.weights` file [default: all-MiniLM-L6-v2, built in]
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) model: Option<PathBuf>,
+
+    /// How many tokens of a text are used [default: what the model was trained for, 256 for the built-in one]
+    #[arg(long, value_name = "N")]
+    pub(crate) max_tokens: Option<usize>,
+
+    /// How many threads to use [default: one for each of the CPU's]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    threads: Option<u16>,
+}
+
+impl ModelArgs {
+    /// Makes the threads that were asked for.
+    pub(crate) fn use_threads(&self) -> Result<()> {
+        embedder::use_threads(self.threads.map(usize::from))
+    }
+}

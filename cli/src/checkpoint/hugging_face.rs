@@ -1,0 +1,163 @@
+//! A Hugging Face folder: `model.safetensors` (or its parts), `config.json`, a vocabulary.
+
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use nanoembed_core::ErrorKind;
+use safetensors::{Dtype, SafeTensors};
+use serde_json::Value;
+
+use super::settings::{Settings, read_json};
+use super::tensor::{Elements, Tensor};
+use super::vocabulary::Vocabulary;
+use super::{Checkpoint, EMBEDDING_TENSORS, tensor_names};
+use crate::error::{Failure, Result, name_of};
+use crate::mapped::Mapped;
+
+/// The files of a folder, open.
+pub(crate) struct Folder {
+    path: PathBuf,
+    parts: Vec<(PathBuf, Mapped)>,
+}
+
+/// A tensor under the source's name.
+struct Found<'a> {
+    name: String,
+    elements: Elements,
+    shape: Vec<usize>,
+    data: &'a [u8],
+}
+
+impl Folder {
+    /// Opens the folder `path`, or the folder that the safetensors file `path` lies in.
+    pub(crate) fn open(path: &Path) -> Result<Self> {
+        if path.is_file() {
+            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+            let folder = folder.unwrap_or(Path::new(".")).to_owned();
+            return Ok(Self { path: folder, parts: vec![(path.to_owned(), Mapped::open(path)?)] });
+        }
+        let single = path.join("model.safetensors");
+        let index = path.join("model.safetensors.index.json");
+        let names = if single.exists() {
+            vec![single]
+        } else if let Some(index) = read_json(&index)? {
+            parts_of(&index, path)
+        } else if path.join("pytorch_model.bin").exists() {
+            return Err(Failure::input(
+                ErrorKind::UnknownFormat,
+                "the folder has its weights only as `pytorch_model.bin`, a pickle",
+            )
+            .at(name_of(path))
+            .hint("save the model with `safe_serialization=True`, or download its `model.safetensors`"));
+        } else {
+            return Err(Failure::reading(single.display(), &std::io::ErrorKind::NotFound.into())
+                .hint("IN is a folder as on Hugging Face, with `model.safetensors`, `config.json` and `vocab.txt` or `tokenizer.json`"));
+        };
+        let open = |name: PathBuf| Mapped::open(&name).map(|file| (name, file));
+        Ok(Self {
+            path: path.to_owned(),
+            parts: names.into_iter().map(open).collect::<Result<_>>()?,
+        })
+    }
+
+    /// Reads settings and vocabulary, and finds the encoder's tensors.
+    pub(crate) fn checkpoint(&self, config: Option<&Path>, pooler: bool) -> Result<Checkpoint<'_>> {
+        let settings = match config {
+            Some(config) => Settings::of_config(config)?,
+            None => Settings::of_folder(&self.path)?,
+        };
+        let vocabulary = Vocabulary::of_folder(&self.path)?;
+        let mut found = self.tensors()?;
+        strip_prefix(&mut found);
+        let mut tensors = Vec::new();
+        for name in tensor_names(settings.layers, pooler) {
+            let at = found.iter().position(|tensor| tensor.name == name).ok_or_else(|| {
+                Failure::input(ErrorKind::MissingTensor, format!("there is no tensor `{name}`"))
+                    .at(self.name())
+            })?;
+            let Found { elements, shape, data, .. } = found.swap_remove(at);
+            let (scales, zeros): (&[u8], &[u8]) = (&[], &[]);
+            tensors.push(Tensor { name, shape, elements, data, scales, zeros, transposed: false });
+        }
+        let mut left_out: Vec<String> = found.into_iter().map(|tensor| tensor.name).collect();
+        left_out.sort_unstable();
+        Ok(Checkpoint {
+            name: self.name(),
+            settings,
+            vocabulary: Some(vocabulary),
+            tensors,
+            left_out,
+            modified: self.modified(),
+        })
+    }
+
+    /// The folder's name, as a name for the model in it.
+    pub(crate) fn model_name(&self) -> Option<String> {
+        let path = self.path.canonicalize().ok()?;
+        Some(path.file_name()?.to_string_lossy().into_owned())
+    }
+
+    fn name(&self) -> String {
+        match self.parts.as_slice() {
+            [(only, _)] => name_of(only),
+            _ => name_of(&self.path),
+        }
+    }
+
+    fn tensors(&self) -> Result<Vec<Found<'_>>> {
+        let mut all: Vec<Found<'_>> = Vec::new();
+        for (path, bytes) in &self.parts {
+            let refuse = |kind, message| Failure::input(kind, message).at(name_of(path));
+            let file = SafeTensors::deserialize(bytes)
+                .map_err(|error| refuse(ErrorKind::SizeMismatch, error.to_string()))?;
+            for (name, view) in file.iter() {
+                let elements = match view.dtype() {
+                    Dtype::F64 => Elements::F64,
+                    Dtype::F32 => Elements::F32,
+                    Dtype::F16 => Elements::F16,
+                    Dtype::BF16 => Elements::BF16,
+                    // Position ids and the like: not weights.
+                    _ => continue,
+                };
+                if all.iter().any(|other| other.name == name) {
+                    let message = format!("the tensor `{name}` is there twice");
+                    return Err(refuse(ErrorKind::DuplicateName, message));
+                }
+                let (shape, data) = (view.shape().to_vec(), view.data());
+                all.push(Found { name: name.to_owned(), elements, shape, data });
+            }
+        }
+        Ok(all)
+    }
+
+    /// When the newest of the files that matter was changed.
+    fn modified(&self) -> Option<SystemTime> {
+        let settings = ["config.json", "vocab.txt", "tokenizer.json", "sentence_bert_config.json"];
+        let settings = settings.iter().map(|name| self.path.join(name));
+        let files = self.parts.iter().map(|(path, _)| path.clone()).chain(settings);
+        files.filter_map(|file| file.metadata().ok()?.modified().ok()).max()
+    }
+}
+
+/// The distinct files that an index of parts names, in the order of their names.
+fn parts_of(index: &Value, folder: &Path) -> Vec<PathBuf> {
+    let map = index.get("weight_map").and_then(Value::as_object).into_iter().flatten();
+    let mut names: Vec<&str> = map.filter_map(|(_, file)| file.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    names.into_iter().map(|name| folder.join(name)).collect()
+}
+
+/// Gives the tensors the specification's names: without what a larger model puts before them (`bert.`), and without
+/// TensorFlow's names of layer norm parameters.
+fn strip_prefix(tensors: &mut [Found<'_>]) {
+    let [words, ..] = EMBEDDING_TENSORS;
+    let prefix = tensors.iter().find_map(|tensor| tensor.name.strip_suffix(words));
+    let prefix = prefix.unwrap_or_default().to_owned();
+    for tensor in tensors {
+        if let Some(name) = tensor.name.strip_prefix(&prefix) {
+            let name = name.replace("LayerNorm.gamma", "LayerNorm.weight");
+            tensor.name = name.replace("LayerNorm.beta", "LayerNorm.bias");
+        }
+    }
+}

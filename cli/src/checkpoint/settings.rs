@@ -1,0 +1,260 @@
+//! A model's sizes and habits, from the JSON files of a Hugging Face folder.
+//!
+//! | setting | from |
+//! |---|---|
+//! | sizes, `layer_norm_eps` | `config.json` |
+//! | lower-casing, accents, ideographs | `tokenizer.json` (`normalizer`), else `tokenizer_config.json` |
+//! | `max_tokens` | `sentence_bert_config.json`, else `tokenizer_config.json`, at most the positions |
+//! | pooling, normalisation | the modules that `modules.json` lists |
+//! | licence | the front matter of `README.md` |
+//!
+//! `do_lower_case` of `sentence_bert_config.json` is about another lower-casing, before the tokenizer's own: true
+//! there means lower case, false nothing. `truncation` in `tokenizer.json` is a habit of its exporter, not of the model.
+
+use std::path::Path;
+
+use nanoembed_core::ErrorKind;
+use serde_json::Value;
+
+use crate::error::{Failure, Result, name_of};
+
+/// Sizes and habits of a BERT encoder.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Settings {
+    pub(crate) hidden: usize,
+    pub(crate) layers: usize,
+    pub(crate) heads: usize,
+    pub(crate) intermediate: usize,
+    pub(crate) positions: usize,
+    pub(crate) vocabulary: usize,
+    pub(crate) layer_norm_eps: f64,
+    pub(crate) pooling: String,
+    pub(crate) normalize: bool,
+    pub(crate) do_lower_case: bool,
+    /// `None` does as lower-casing does.
+    pub(crate) strip_accents: Option<bool>,
+    pub(crate) split_ideographs: bool,
+    pub(crate) max_tokens: usize,
+    pub(crate) license: Option<String>,
+    /// Metadata of the source beyond these, in its order.
+    pub(crate) further: Vec<(String, String)>,
+}
+
+impl Settings {
+    /// Reads the settings of the model in `folder`.
+    pub(crate) fn of_folder(folder: &Path) -> Result<Self> {
+        let mut settings = Self::of_config(&folder.join("config.json"))?;
+        settings.tokenizer(folder)?;
+        settings.sentence_transformer(folder)?;
+        settings.license = std::fs::read_to_string(folder.join("README.md"))
+            .ok()
+            .and_then(|card| license_of(&card));
+        Ok(settings)
+    }
+
+    /// Reads the sizes from a `config.json`; everything else is what most models do.
+    pub(crate) fn of_config(path: &Path) -> Result<Self> {
+        let config = read_json(path)?.ok_or_else(|| {
+            Failure::reading(path.display(), &std::io::ErrorKind::NotFound.into())
+                .hint("a model's folder has a `config.json` with its sizes beside the weights")
+        })?;
+        let bad = |key: &str, message: String| {
+            Failure::input(ErrorKind::BadMetadata, format!("`{key}` {message}")).at(path.display())
+        };
+        let size = |key: &str| {
+            let value = config.get(key).and_then(Value::as_u64).filter(|&size| size > 0);
+            let size = value.and_then(|size| usize::try_from(size).ok());
+            size.ok_or_else(|| bad(key, "is missing or not a positive number".into()))
+        };
+        let word = |key: &str| config.get(key).and_then(Value::as_str);
+        let family = word("model_type").unwrap_or("bert");
+        if family != "bert" {
+            return Err(bad(
+                "model_type",
+                format!("is {family:?}; only BERT models are converted"),
+            ));
+        }
+        let activation = word("hidden_act").unwrap_or("gelu");
+        if activation != "gelu" {
+            return Err(bad("hidden_act", format!("is {activation:?}; only \"gelu\" is known")));
+        }
+        let position = word("position_embedding_type").unwrap_or("absolute");
+        if position != "absolute" {
+            return Err(bad(
+                "position_embedding_type",
+                format!("is {position:?}; only \"absolute\" is known"),
+            ));
+        }
+        let positions = size("max_position_embeddings")?;
+        Ok(Self {
+            hidden: size("hidden_size")?,
+            layers: size("num_hidden_layers")?,
+            heads: size("num_attention_heads")?,
+            intermediate: size("intermediate_size")?,
+            positions,
+            vocabulary: size("vocab_size")?,
+            layer_norm_eps: config.get("layer_norm_eps").and_then(Value::as_f64).unwrap_or(1e-12),
+            pooling: "mean".into(),
+            normalize: true,
+            do_lower_case: true,
+            strip_accents: None,
+            split_ideographs: true,
+            max_tokens: positions,
+            license: None,
+            further: Vec::new(),
+        })
+    }
+
+    fn tokenizer(&mut self, folder: &Path) -> Result<()> {
+        let config = read_json(&folder.join("tokenizer_config.json"))?.unwrap_or_default();
+        let tokenizer = read_json(&folder.join("tokenizer.json"))?.unwrap_or_default();
+        let normalizer = tokenizer.get("normalizer").cloned().unwrap_or_default();
+        let truth = |value: &Value, key: &str| value.get(key).and_then(Value::as_bool);
+        if let Some(lower) = truth(&normalizer, "lowercase").or(truth(&config, "do_lower_case")) {
+            self.do_lower_case = lower;
+        }
+        self.strip_accents =
+            truth(&normalizer, "strip_accents").or(truth(&config, "strip_accents"));
+        if let Some(split) =
+            truth(&normalizer, "handle_chinese_chars").or(truth(&config, "tokenize_chinese_chars"))
+        {
+            self.split_ideographs = split;
+        }
+        self.limit(&config, "model_max_length");
+        Ok(())
+    }
+
+    fn limit(&mut self, value: &Value, key: &str) {
+        // Some tokenizers say 1e30 for "no limit".
+        let limit = value.get(key).and_then(Value::as_u64).and_then(|n| usize::try_from(n).ok());
+        if let Some(limit) = limit.filter(|&limit| limit > 0) {
+            self.max_tokens = limit.min(self.positions);
+        }
+    }
+
+    fn sentence_transformer(&mut self, folder: &Path) -> Result<()> {
+        let bert = read_json(&folder.join("sentence_bert_config.json"))?.unwrap_or_default();
+        self.limit(&bert, "max_seq_length");
+        if bert.get("do_lower_case").and_then(Value::as_bool) == Some(true) {
+            self.do_lower_case = true;
+        }
+        let path = folder.join("modules.json");
+        let Some(modules) = read_json(&path)? else {
+            return self.pooling(&folder.join("1_Pooling"));
+        };
+        self.normalize = false;
+        for module in modules.as_array().into_iter().flatten() {
+            let of = |key: &str| module.get(key).and_then(Value::as_str).unwrap_or_default();
+            match of("type").rsplit('.').next().unwrap_or_default() {
+                "Transformer" => {}
+                "Pooling" => self.pooling(&folder.join(of("path")))?,
+                "Normalize" => self.normalize = true,
+                other => {
+                    return Err(Failure::input(
+                        ErrorKind::UnsupportedVersion,
+                        format!("the model has a {other:?} module, which is not known here"),
+                    )
+                    .at(path.display()));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn pooling(&mut self, folder: &Path) -> Result<()> {
+        let path = folder.join("config.json");
+        let Some(config) = read_json(&path)? else { return Ok(()) };
+        let modes = ["cls_token", "mean_tokens", "max_tokens", "mean_sqrt_len_tokens", "lasttoken"];
+        let is_set = |mode: &&&str| {
+            config.get(format!("pooling_mode_{mode}")).and_then(Value::as_bool) == Some(true)
+        };
+        // Newer configurations name the mode instead.
+        let named = config.get("pooling_mode").and_then(Value::as_str);
+        let set: Vec<&str> = match named {
+            Some(mode) => vec![mode],
+            None => modes.iter().filter(is_set).copied().collect(),
+        };
+        self.pooling = match set.as_slice() {
+            ["mean_tokens" | "mean"] => "mean".into(),
+            ["cls_token" | "cls"] => "cls".into(),
+            other => {
+                return Err(Failure::input(
+                    ErrorKind::BadMetadata,
+                    format!("pooling by {other:?} is not known; only by mean_tokens or cls_token"),
+                )
+                .at(path.display()));
+            }
+        };
+        Ok(())
+    }
+
+    /// The metadata of a `.weights` file: the keys that the specification requires and those that this project adds.
+    pub(crate) fn metadata(&self) -> Vec<(String, String)> {
+        let mut metadata: Vec<(String, String)> = [
+            ("embedding_dim", self.hidden),
+            ("vocab_size", self.vocabulary),
+            ("num_layers", self.layers),
+            ("num_attention_heads", self.heads),
+            ("hidden_size", self.hidden),
+            ("intermediate_size", self.intermediate),
+            ("max_position_emb", self.positions),
+            ("max_tokens", self.max_tokens),
+        ]
+        .map(|(key, size)| (key.to_owned(), size.to_string()))
+        .into();
+        let mut add = |key: &str, value: String| metadata.push((key.to_owned(), value));
+        add("layer_norm_eps", format!("{:e}", self.layer_norm_eps));
+        add("pooling", self.pooling.clone());
+        add("normalize", self.normalize.to_string());
+        add("do_lower_case", self.do_lower_case.to_string());
+        if let Some(strip) = self.strip_accents.filter(|&strip| strip != self.do_lower_case) {
+            add("strip_accents", strip.to_string());
+        }
+        if !self.split_ideographs {
+            add("split_ideographs", "false".into());
+        }
+        if let Some(license) = &self.license {
+            add("license", license.clone());
+        }
+        metadata.extend(self.further.iter().cloned());
+        metadata
+    }
+}
+
+/// A JSON file; `None` if there is none.
+pub(crate) fn read_json(path: &Path) -> Result<Option<Value>> {
+    let text = match std::fs::read(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(Failure::reading(name_of(path), &error)),
+    };
+    serde_json::from_slice(&text).map(Some).map_err(|error| {
+        Failure::input(ErrorKind::BadMetadata, format!("not valid JSON: {error}"))
+            .at(path.display())
+    })
+}
+
+/// The licence that a model card's front matter names, as SPDX writes the common ones.
+fn license_of(card: &str) -> Option<String> {
+    let front = card.trim_start().strip_prefix("---")?.split("\n---").next()?;
+    let named = front.lines().find_map(|line| line.strip_prefix("license:"))?.trim();
+    let named = named.trim_matches(['"', '\'']);
+    Some(match named {
+        "" => return None,
+        "apache-2.0" => "Apache-2.0".into(),
+        "mit" => "MIT".into(),
+        other => other.to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_licence_is_read_from_the_front_matter() {
+        let card = "---\nlanguage: en\nlicense: apache-2.0\ntags:\n- x\n---\n# license: none\n";
+        assert_eq!(license_of(card).as_deref(), Some("Apache-2.0"));
+        assert_eq!(license_of("# Model\nlicense: mit\n"), None);
+    }
+}

@@ -1,0 +1,119 @@
+//! One tensor of a source: its bytes where they lie, converted to f32 on demand.
+
+use half::{bf16, f16};
+
+/// How the source stores the elements, little-endian.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Elements {
+    F64,
+    F32,
+    F16,
+    BF16,
+    /// Signed 8-bit codes with a scale for each row.
+    I8,
+    /// Unsigned 8-bit codes with a scale and a zero point for each row.
+    U8,
+}
+
+/// A tensor of one or two dimensions.
+#[derive(Clone, Debug)]
+pub(crate) struct Tensor<'a> {
+    /// The specification's name.
+    pub(crate) name: String,
+    /// The shape in the result, outermost first.
+    pub(crate) shape: Vec<usize>,
+    pub(crate) elements: Elements,
+    pub(crate) data: &'a [u8],
+    /// For `I8` and `U8`, one a row of the source: f32.
+    pub(crate) scales: &'a [u8],
+    /// For `U8`, one a row of the source.
+    pub(crate) zeros: &'a [u8],
+    /// Whether the source has rows and columns the other way round.
+    pub(crate) transposed: bool,
+}
+
+impl Tensor<'_> {
+    pub(crate) fn count(&self) -> usize {
+        self.shape.iter().product()
+    }
+
+    /// The length of the result's rows; a vector is one row.
+    pub(crate) fn cols(&self) -> usize {
+        self.shape.last().copied().unwrap_or(1).max(1)
+    }
+
+    /// All elements in row-major order, scales applied.
+    pub(crate) fn to_f32(&self) -> Vec<f32> {
+        #[expect(clippy::cast_possible_truncation, reason = "models are not trained in f64")]
+        let values = match self.elements {
+            Elements::F64 => convert(self.data, |b| f64::from_le_bytes(b) as f32),
+            Elements::F32 => convert(self.data, f32::from_le_bytes),
+            Elements::F16 => convert(self.data, |b| f16::from_le_bytes(b).to_f32()),
+            Elements::BF16 => convert(self.data, |b| bf16::from_le_bytes(b).to_f32()),
+            Elements::I8 | Elements::U8 => self.dequantized(),
+        };
+        if self.transposed { self.turned(&values) } else { values }
+    }
+
+    fn dequantized(&self) -> Vec<f32> {
+        let scales = convert(self.scales, f32::from_le_bytes);
+        let cols = self.data.len() / scales.len().max(1);
+        let mut values = Vec::with_capacity(self.data.len());
+        for (row, codes) in self.data.chunks_exact(cols.max(1)).enumerate() {
+            let scale = scales.get(row).copied().unwrap_or(0.0);
+            let zero = f32::from(self.zeros.get(row).copied().unwrap_or(0));
+            values.extend(codes.iter().map(|&code| match self.elements {
+                Elements::I8 => f32::from(code.cast_signed()) * scale,
+                _ => (f32::from(code) - zero) * scale,
+            }));
+        }
+        values
+    }
+
+    fn turned(&self, source: &[f32]) -> Vec<f32> {
+        let cols = self.cols();
+        let rows = source.len() / cols;
+        let element = |row, col| source.get(col * rows + row).copied().unwrap_or(0.0);
+        (0..rows).flat_map(|row| (0..cols).map(move |col| element(row, col))).collect()
+    }
+}
+
+fn convert<const N: usize>(data: &[u8], element: impl Fn([u8; N]) -> f32) -> Vec<f32> {
+    data.as_chunks::<N>().0.iter().map(|bytes| element(*bytes)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_transposed_matrix_is_turned_back() {
+        let data: Vec<u8> = (0..6_u8).flat_map(|i| f32::from(i).to_le_bytes()).collect();
+        let tensor = Tensor {
+            name: "w".into(),
+            shape: vec![2, 3],
+            elements: Elements::F32,
+            data: &data,
+            scales: &[],
+            zeros: &[],
+            transposed: true,
+        };
+        // The source is [3, 2]: (0 1) (2 3) (4 5).
+        assert_eq!(tensor.to_f32(), [0.0, 2.0, 4.0, 1.0, 3.0, 5.0]);
+    }
+
+    #[test]
+    fn zero_points_are_subtracted_before_scaling() {
+        let scales: Vec<u8> = [0.5_f32, 2.0].iter().flat_map(|s| s.to_le_bytes()).collect();
+        let tensor = Tensor {
+            name: "w".into(),
+            shape: vec![2, 2],
+            elements: Elements::U8,
+            data: &[10, 12, 0, 255],
+            scales: &scales,
+            zeros: &[10, 128],
+            transposed: false,
+        };
+        assert_eq!(tensor.to_f32(), [0.0, 1.0, -256.0, 254.0]);
+    }
+}

@@ -1,0 +1,201 @@
+//! An EMBD `.weights` file as a source, of either variant; transposed linear weights are turned back.
+
+use std::path::{Path, PathBuf};
+
+use nanoembed_core::ErrorKind;
+use nanoembed_core::event::{Mode, SpecialRole};
+use nanoembed_core::format::embd::{Embd, LinearLayout};
+use nanoembed_core::tensor::{Dtype, TensorView};
+use serde_json::Value;
+
+use super::settings::Settings;
+use super::tensor::{Elements, Tensor};
+use super::vocabulary::Vocabulary;
+use super::{Checkpoint, tensor_names};
+use crate::error::{Failure, Result, name_of};
+use crate::mapped::Mapped;
+
+/// An open file.
+pub(crate) struct WeightsFile {
+    path: PathBuf,
+    bytes: Mapped,
+}
+
+impl WeightsFile {
+    pub(crate) fn open(path: &Path) -> Result<Self> {
+        Ok(Self { path: path.to_owned(), bytes: Mapped::open(path)? })
+    }
+
+    /// Reads settings, from `config` where the file has none, and vocabulary, and finds the encoder's tensors.
+    pub(crate) fn checkpoint(&self, config: Option<&Path>, pooler: bool) -> Result<Checkpoint<'_>> {
+        let file = Embd::parse(&self.bytes, Mode::Lenient)
+            .map_err(|error| Failure::of_file(self.name(), error))?;
+        let settings = match config {
+            Some(config) => Settings::of_config(config)?,
+            None => self.settings(&file)?,
+        };
+        let transposed = self.is_transposed(&file, &settings)?;
+        let mut tensors = Vec::new();
+        for name in tensor_names(settings.layers, pooler) {
+            tensors.push(self.tensor(&file, name, transposed)?);
+        }
+        let is_used = |name: &str| {
+            let owner = name.strip_suffix(".scale").or(name.strip_suffix(".zero_point"));
+            let owner = owner.unwrap_or(name);
+            owner.starts_with("vocab.") || tensors.iter().any(|tensor| tensor.name == owner)
+        };
+        let names = file.tensors().map(|tensor| tensor.header().name);
+        let left_out = names.filter(|name| !is_used(name)).map(str::to_owned).collect();
+        Ok(Checkpoint {
+            name: self.name(),
+            settings,
+            vocabulary: self.vocabulary(&file)?,
+            tensors,
+            left_out,
+            modified: self.path.metadata().ok().and_then(|metadata| metadata.modified().ok()),
+        })
+    }
+
+    /// `model_name` and `model_version` as the file has them.
+    pub(crate) fn name_and_version(&self) -> (Option<String>, Option<String>) {
+        let file = Embd::parse(&self.bytes, Mode::Lenient).ok();
+        let value = |key| file.and_then(|file| file.metadata_value(key).map(str::to_owned));
+        (value("model_name"), value("model_version"))
+    }
+
+    fn name(&self) -> String {
+        name_of(&self.path)
+    }
+
+    fn settings(&self, file: &Embd<'_>) -> Result<Settings> {
+        let missing = |key: &str| {
+            Failure::input(ErrorKind::MissingMetadata, format!("the file does not say its `{key}`"))
+                .at(self.name())
+                .hint("name the model's config.json with `--config`")
+        };
+        let value = |key: &str| file.metadata_value(key);
+        let size = |key: &str| {
+            let size = value(key).and_then(|text| text.trim().parse::<usize>().ok());
+            size.filter(|&size| size > 0).ok_or_else(|| missing(key))
+        };
+        let truth = |key: &str| match value(key) {
+            Some("true" | "True" | "1") => Some(true),
+            Some("false" | "False" | "0") => Some(false),
+            _ => None,
+        };
+        let positions = size("max_position_emb")?;
+        let known = [
+            "model_name",
+            "model_version",
+            "embedding_dim",
+            "vocab_size",
+            "num_layers",
+            "num_attention_heads",
+            "hidden_size",
+            "intermediate_size",
+            "max_position_emb",
+            "max_tokens",
+            "layer_norm_eps",
+            "pooling",
+            "normalize",
+            "do_lower_case",
+            "strip_accents",
+            "split_ideographs",
+            "license",
+            "created_at",
+            "weight_type",
+        ];
+        let further = file.metadata().filter(|(key, _)| !known.contains(key));
+        Ok(Settings {
+            hidden: size("hidden_size")?,
+            layers: size("num_layers")?,
+            heads: size("num_attention_heads")?,
+            intermediate: size("intermediate_size")?,
+            positions,
+            vocabulary: size("vocab_size")?,
+            layer_norm_eps: value("layer_norm_eps").and_then(|e| e.parse().ok()).unwrap_or(1e-12),
+            pooling: value("pooling").unwrap_or("mean").to_owned(),
+            normalize: truth("normalize").unwrap_or(true),
+            do_lower_case: truth("do_lower_case").unwrap_or(true),
+            strip_accents: truth("strip_accents"),
+            split_ideographs: truth("split_ideographs").unwrap_or(true),
+            max_tokens: size("max_tokens").unwrap_or(256).min(positions),
+            license: value("license").map(str::to_owned),
+            further: further.map(|(key, value)| (key.to_owned(), value.to_owned())).collect(),
+        })
+    }
+
+    /// Where the feed-forward layers are square, nothing in the file tells.
+    fn is_transposed(&self, file: &Embd<'_>, settings: &Settings) -> Result<bool> {
+        match file.linear_layout() {
+            LinearLayout::OutIn => Ok(false),
+            LinearLayout::InOut => Ok(true),
+            LinearLayout::Unknown if settings.intermediate != settings.hidden => Ok(false),
+            LinearLayout::Unknown => Err(Failure::input(
+                ErrorKind::WrongShape,
+                "all linear weights are square, so the file does not tell whether they are transposed",
+            )
+            .at(self.name())),
+        }
+    }
+
+    fn tensor<'a>(&'a self, file: &Embd<'a>, name: String, transposed: bool) -> Result<Tensor<'a>> {
+        let refuse = |kind: ErrorKind, name: &str, offset: u64| {
+            let failure = Failure::input(kind, format!("{}: `{name}`", kind.message()));
+            failure.at(self.name()).at(format_args!("byte {offset}"))
+        };
+        let view = file.tensor(&name).ok_or_else(|| {
+            Failure::input(ErrorKind::MissingTensor, format!("there is no tensor `{name}`"))
+                .at(self.name())
+        })?;
+        let header = view.header();
+        let dims = header.shape.dims().iter().map(|&dim| usize::try_from(dim));
+        let mut shape: Vec<usize> = dims
+            .collect::<std::result::Result<_, _>>()
+            .map_err(|_| refuse(ErrorKind::SizeOverflow, &name, header.offset))?;
+        let elements = match header.dtype {
+            Dtype::F32 => Elements::F32,
+            Dtype::F16 => Elements::F16,
+            Dtype::BF16 => Elements::BF16,
+            Dtype::I8 => Elements::I8,
+            Dtype::U8 => Elements::U8,
+            _ => return Err(refuse(ErrorKind::UnsupportedDtype, &name, header.offset)),
+        };
+        let companion = |suffix: &str, dtype: Dtype| {
+            let found: Option<TensorView<'a>> = file.tensor(&format!("{name}{suffix}"));
+            let found = found.filter(|companion| {
+                let rows = header.shape.rows();
+                companion.header().dtype == dtype
+                    && companion.header().shape.elements() == Some(rows)
+            });
+            let data = found.map(|companion| companion.data());
+            data.ok_or_else(|| refuse(ErrorKind::BadScale, &name, header.offset))
+        };
+        let coded = matches!(elements, Elements::I8 | Elements::U8);
+        let scales = if coded { companion(".scale", Dtype::F32)? } else { &[] };
+        let zeros =
+            if elements == Elements::U8 { companion(".zero_point", Dtype::U8)? } else { &[] };
+        let is_linear = shape.len() == 2 && !name.starts_with("embeddings.");
+        let transposed = transposed && is_linear;
+        if transposed {
+            shape.reverse();
+        }
+        Ok(Tensor { name, shape, elements, data: view.data(), scales, zeros, transposed })
+    }
+
+    fn vocabulary(&self, file: &Embd<'_>) -> Result<Option<Vocabulary>> {
+        let tokens: Vec<Vec<u8>> = file.tokens().map(<[u8]>::to_vec).collect();
+        if tokens.is_empty() {
+            return Ok(None);
+        }
+        match file.special() {
+            Some(special) => {
+                let special = SpecialRole::ALL.map(|role| special.id(role));
+                Ok(Some(Vocabulary { tokens, special }))
+            }
+            None => Vocabulary::with_special(tokens, &Value::Null)
+                .map(Some)
+                .map_err(|failure| failure.at(self.name())),
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! `completions`: a script that lets a shell complete the commands and options.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use clap::{Args, CommandFactory};
+use clap_complete::Shell;
+
+use crate::args::Cli;
+use crate::error::{Failure, Result};
+
+/// Print a completion script for a shell
+///
+/// The script goes to stdout; where it belongs depends on the shell.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  nanoembed completions bash > ~/.local/share/bash-completion/completions/nanoembed
+  nanoembed completions zsh > ~/.zfunc/_nanoembed
+  nanoembed completions fish > ~/.config/fish/completions/nanoembed.fish")]
+pub(crate) struct Completions {
+    /// The shell
+    shell: Shell,
+}
+
+impl Completions {
+    pub(crate) fn run(self) -> Result<ExitCode> {
+        // Into memory first: the generator panics when stdout is closed.
+        let mut script = Vec::new();
+        clap_complete::generate(self.shell, &mut Cli::command(), "nanoembed", &mut script);
+        std::io::stdout().write_all(&script).map_err(|error| Failure::writing("stdout", &error))?;
+        Ok(ExitCode::SUCCESS)
+    }
+}

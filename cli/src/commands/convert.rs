@@ -1,0 +1,261 @@
+//! `convert`: a model of another form becomes a `.weights` file.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::{Duration, SystemTime};
+
+use clap::{Args, ValueEnum};
+use nanoembed_core::ErrorKind;
+use nanoembed_core::event::Mode;
+use nanoembed_core::format::embd::Embd;
+
+use crate::atomic::NewFile;
+use crate::checkpoint::Checkpoint;
+use crate::checkpoint::hugging_face::Folder;
+use crate::checkpoint::weights::WeightsFile;
+use crate::error::{Failure, Result, warn};
+use crate::mapped::Mapped;
+use crate::model_check;
+use crate::output::table::{Align, Table};
+use crate::output::units;
+use crate::progress::Progress;
+use crate::weights_file::{self, WeightType, Written};
+
+/// Convert a model to a `.weights` file, or a `.weights` file to another type
+///
+/// IN is a folder as on Hugging Face (`model.safetensors`, `config.json`, `vocab.txt` or `tokenizer.json`), or a
+/// `.weights` file of either layout. OUT appears when it is complete, not before.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  nanoembed convert all-MiniLM-L6-v2/ model.weights
+  nanoembed convert all-MiniLM-L6-v2/ model.int8.weights --type int8
+  nanoembed convert model.weights model.f16.weights --type f16
+  nanoembed convert old-stream-file.bin model.weights --config config.json
+
+The same input gives the same bytes: `created_at` is SOURCE_DATE_EPOCH if that
+is set, else the time when the newest file of the input was changed.")]
+pub(crate) struct Convert {
+    /// A Hugging Face folder, its `.safetensors` file, or a `.weights` file
+    #[arg(value_name = "IN")]
+    input: PathBuf,
+
+    /// The `.weights` file to write; `-` is stdout
+    #[arg(value_name = "OUT")]
+    output: PathBuf,
+
+    /// How the weights are stored
+    #[arg(long = "type", short = 't', value_enum, default_value_t = WeightType::F32, value_name = "TYPE")]
+    weight_type: WeightType,
+
+    /// What IN is, where its name does not tell
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    from: Option<From>,
+
+    /// What OUT shall be
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = To::Weights)]
+    to: To,
+
+    /// A `config.json` with the model's sizes, for files that do not say them
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+
+    /// Keep the pooler, which embeddings have no use for
+    #[arg(long)]
+    pooler: bool,
+
+    /// The model's name [default: that of the folder or file]
+    #[arg(long)]
+    name: Option<String>,
+
+    /// One more entry of metadata, or another value for one; may be given several times
+    #[arg(long, value_name = "KEY=VALUE", value_parser = key_value)]
+    metadata: Vec<(String, String)>,
+}
+
+/// The forms of models that are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum From {
+    /// A folder with `model.safetensors` and its JSON files
+    HuggingFace,
+    /// An EMBD `.weights` file
+    Weights,
+}
+
+/// The forms of models that are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum To {
+    /// An EMBD `.weights` file
+    Weights,
+}
+
+fn key_value(text: &str) -> std::result::Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
+        _ => Err("expected KEY=VALUE".into()),
+    }
+}
+
+impl Convert {
+    pub(crate) fn run(self, quiet: bool) -> Result<ExitCode> {
+        let To::Weights = self.to;
+        let from = self.from.unwrap_or_else(|| format_of(&self.input));
+        let config = self.config.as_deref();
+        match from {
+            From::HuggingFace => {
+                let folder = Folder::open(&self.input)?;
+                let name = self.name.clone().or_else(|| folder.model_name());
+                self.convert(&folder.checkpoint(config, self.pooler)?, name, None, quiet)
+            }
+            From::Weights => {
+                let file = WeightsFile::open(&self.input)?;
+                let (named, version) = file.name_and_version();
+                let name = self.name.clone().or(named).or_else(|| stem(&self.input));
+                self.convert(&file.checkpoint(config, self.pooler)?, name, version, quiet)
+            }
+        }
+    }
+
+    fn convert(
+        &self,
+        checkpoint: &Checkpoint<'_>,
+        name: Option<String>,
+        version: Option<String>,
+        quiet: bool,
+    ) -> Result<ExitCode> {
+        check_vocabulary(checkpoint, quiet)?;
+        let mut metadata = vec![
+            ("model_name".to_owned(), name.unwrap_or_else(|| "model".into())),
+            ("model_version".to_owned(), version.unwrap_or_else(|| "1.0.0".into())),
+        ];
+        metadata.extend(checkpoint.settings.metadata());
+        metadata.push(("weight_type".into(), self.weight_type.name().into()));
+        metadata.push(("created_at".into(), created_at(checkpoint)?));
+        for (key, value) in &self.metadata {
+            match metadata.iter_mut().find(|(known, _)| known == key) {
+                Some((_, old)) => old.clone_from(value),
+                None => metadata.push((key.clone(), value.clone())),
+            }
+        }
+        let mut file = NewFile::create(&self.output, true)?;
+        let total = checkpoint.tensors.iter().map(|tensor| tensor.data.len() as u64).sum();
+        let progress = (!quiet).then(|| Progress::bytes("converting", total));
+        let written = weights_file::write(
+            checkpoint,
+            self.weight_type,
+            &metadata,
+            &mut file,
+            progress.as_ref(),
+        )?;
+        drop(progress);
+        check(&mut file, checkpoint)?;
+        file.commit()?;
+        if !quiet {
+            self.report(checkpoint, &written);
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// Sizes and errors by type, to stderr: stdout may be the file.
+    fn report(&self, checkpoint: &Checkpoint<'_>, written: &Written) {
+        let mut table = Table::new(&[
+            Align::Left,
+            Align::Right,
+            Align::Right,
+            Align::Right,
+            Align::Right,
+            Align::Left,
+        ]);
+        let heads = ["type", "tensors", "parameters", "size", "error (NMSE)", "largest in"];
+        table.row(heads.map(str::to_owned));
+        for entry in &written.by_type {
+            let worst = entry.worst.as_ref().filter(|(_, share)| *share > 0.0);
+            let (error, worst) = match worst {
+                Some((name, share)) => {
+                    (format!("{:.1e}", entry.nmse()), format!("{name} {share:.1e}"))
+                }
+                None => ("none".into(), String::new()),
+            };
+            table.row([
+                entry.name.to_owned(),
+                entry.tensors.to_string(),
+                units::count(entry.parameters),
+                units::bytes(entry.bytes),
+                error,
+                worst,
+            ]);
+        }
+        let output = crate::error::name_of(&self.output);
+        let output = if output == "stdin" { "stdout" } else { &output };
+        anstream::eprintln!("{output}: {}", units::bytes(written.file_bytes));
+        for line in table.lines(2) {
+            anstream::eprintln!("{line}");
+        }
+        let is_pooler = |name: &String| name.starts_with("pooler.");
+        if !checkpoint.left_out.is_empty() {
+            let pooler = if checkpoint.left_out.iter().any(is_pooler) && !self.pooler {
+                " (`--pooler` keeps the pooler)"
+            } else {
+                ""
+            };
+            anstream::eprintln!("  left out: {}{pooler}", checkpoint.left_out.join(", "));
+        }
+    }
+}
+
+/// A folder and what is called `.safetensors` are of Hugging Face, all else is a `.weights` file.
+fn format_of(path: &Path) -> From {
+    let is_safetensors = path.extension().is_some_and(|ending| ending == "safetensors");
+    if path.is_dir() || is_safetensors { From::HuggingFace } else { From::Weights }
+}
+
+fn stem(path: &Path) -> Option<String> {
+    path.file_stem().map(|stem| stem.to_string_lossy().into_owned())
+}
+
+/// A vocabulary must fit the table of word vectors; ids beyond the tokens are harmless.
+fn check_vocabulary(checkpoint: &Checkpoint<'_>, quiet: bool) -> Result<()> {
+    let Some(vocabulary) = &checkpoint.vocabulary else {
+        if !quiet {
+            warn("the model has no vocabulary: the file can embed token ids but no text");
+        }
+        return Ok(());
+    };
+    let (tokens, rows) = (vocabulary.tokens.len(), checkpoint.settings.vocabulary);
+    if tokens > rows {
+        return Err(Failure::input(
+            ErrorKind::BadVocabulary,
+            format!("the vocabulary has {tokens} tokens, but there are only {rows} word vectors"),
+        )
+        .at(&checkpoint.name));
+    }
+    Ok(())
+}
+
+/// The time of creation as ISO 8601, the same for the same input.
+fn created_at(checkpoint: &Checkpoint<'_>) -> Result<String> {
+    let time = match std::env::var("SOURCE_DATE_EPOCH") {
+        Ok(seconds) => {
+            let seconds = seconds.trim().parse::<u32>().map_err(|_| {
+                Failure::usage("the environment's SOURCE_DATE_EPOCH is not a number of seconds")
+            })?;
+            SystemTime::UNIX_EPOCH + Duration::from_secs(seconds.into())
+        }
+        Err(_) => checkpoint.modified.unwrap_or(SystemTime::UNIX_EPOCH),
+    };
+    Ok(humantime::format_rfc3339_seconds(time).to_string())
+}
+
+/// Reads back what was written, before it gets its name: a file that cannot be used is not handed out.
+fn check(file: &mut NewFile, checkpoint: &Checkpoint<'_>) -> Result<()> {
+    let Some(written) = file.written()? else { return Ok(()) };
+    let bytes = Mapped::of(written).map_err(|error| Failure::reading(file.name(), &error))?;
+    let parsed =
+        Embd::parse(&bytes, Mode::Strict).map_err(|error| Failure::of_file(file.name(), error))?;
+    match model_check::findings(&bytes, &parsed, true).into_iter().next() {
+        None => Ok(()),
+        Some(finding) => Err(Failure::input(finding.kind, finding.message)
+            .at(&checkpoint.name)
+            .hint("the model's config.json does not describe these weights")),
+    }
+}

@@ -1,0 +1,28 @@
+//! The commands, one file each: its arguments and what it does.
+
+pub(crate) mod completions;
+pub(crate) mod convert;
+pub(crate) mod embed;
+pub(crate) mod inspect;
+pub(crate) mod search;
+pub(crate) mod tokenize;
+pub(crate) mod verify;
+
+use std::process::ExitCode;
+
+use crate::args::{Cli, Command};
+use crate::error::Result;
+
+/// Runs the command that was asked for; the exit code is not always that of success: `verify` may find something.
+pub(crate) fn run(cli: Cli) -> Result<ExitCode> {
+    let quiet = cli.quiet;
+    match cli.command {
+        Command::Embed(command) => command.run(quiet),
+        Command::Search(command) => command.run(quiet),
+        Command::Tokenize(command) => command.run(quiet),
+        Command::Inspect(command) => command.run(),
+        Command::Verify(command) => command.run(quiet),
+        Command::Convert(command) => command.run(quiet),
+        Command::Completions(command) => command.run(),
+    }
+}

@@ -1,0 +1,219 @@
+//! The model as the commands see it: texts in, embeddings out, on as many threads as there are.
+
+use std::sync::{Mutex, PoisonError};
+
+use nanoembed_core::Error;
+use nanoembed_core::event::Mode;
+use nanoembed_core::format::embd::Embd;
+use nanoembed_core::kernel::{self, Kernels};
+use nanoembed_core::model::{
+    Bert, BertConfig, InOrder, Job, Layer, Parallel, Parts, Plan, Run, SliceWeights, Workspace,
+};
+use nanoembed_core::tensor::TensorHeader;
+use rayon::prelude::*;
+
+use crate::error::{Failure, Result};
+use crate::model_file::ModelFile;
+use crate::tokenizer::{self, Memory, Tokenizer, Tokens};
+
+/// How many tokens short texts are put together to: enough that the weights are read once for many, few enough that
+/// the vectors stay in the cache.
+const BATCH_TOKENS: usize = 256;
+
+type Find<'f> = Box<dyn Fn(&str) -> Option<TensorHeader<'f>> + Send + Sync + 'f>;
+
+/// A model that is ready to run.
+pub(crate) struct Embedder<'f> {
+    model: Bert<Vec<Layer>>,
+    weights: SliceWeights<'f, Find<'f>>,
+    kernels: Kernels,
+    tokenizer: Tokenizer<'f>,
+    max_tokens: usize,
+    /// Scratch memory that no thread is using.
+    scratch: Mutex<Vec<Vec<f32>>>,
+}
+
+/// An embedding and what became of its text.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Embedding {
+    /// How many tokens were embedded, special tokens included.
+    pub(crate) tokens: usize,
+    /// Whether the text has more.
+    pub(crate) truncated: bool,
+    pub(crate) vector: Vec<f32>,
+}
+
+impl<'f> Embedder<'f> {
+    /// Opens the model in `file`; texts are cut to `max_tokens`, or to what the model was trained for.
+    pub(crate) fn open(
+        file: &'f ModelFile,
+        memory: &'f mut Memory,
+        max_tokens: Option<usize>,
+    ) -> Result<Self> {
+        let embd = Embd::parse(file.bytes(), Mode::Lenient).map_err(|e| file.failure(e))?;
+        let value = |key: &str| embd.metadata_value(key);
+        let config = BertConfig::from_metadata(value).map_err(|error| {
+            let key = BertConfig::key_at_fault(value).map_or("", |(key, _)| key);
+            file.failure(error).at(format_args!("`{key}`"))
+        })?;
+        let max_tokens = limit(max_tokens, &config)?;
+        let find: Find<'f> = Box::new(move |name| embd.tensor(name).map(|tensor| *tensor.header()));
+        let weights = SliceWeights::new(file.bytes(), find);
+        let layers = vec![Layer::EMPTY; config.layers];
+        let model = Bert::open(&weights, config, layers).map_err(|e| file.failure(e))?;
+        let tokenizer =
+            tokenizer::open(file.bytes(), &embd, memory).map_err(|e| file.failure(e))?;
+        let kernels = kernel::detect();
+        Ok(Self { model, weights, kernels, tokenizer, max_tokens, scratch: Mutex::default() })
+    }
+
+    /// Elements of an embedding.
+    pub(crate) const fn width(&self) -> usize {
+        self.model.config().hidden
+    }
+
+    /// How many tokens of a text are embedded.
+    pub(crate) const fn max_tokens(&self) -> usize {
+        self.max_tokens
+    }
+
+    /// The most tokens of a text that the model can embed.
+    pub(crate) const fn positions(&self) -> usize {
+        self.model.config().positions
+    }
+
+    /// The embeddings of `texts`, in their order.
+    pub(crate) fn embed(&self, texts: &[String]) -> Result<Vec<Embedding>, Error> {
+        let encode =
+            |text: &String| tokenizer::encode(&self.tokenizer, text, Some(self.max_tokens));
+        let tokens: Vec<Tokens> = texts.par_iter().map(encode).collect::<Result<_, Error>>()?;
+        let batches = batches(&tokens);
+        let width = self.width();
+        let vectors: Vec<Vec<f32>> = if batches.len() < rayon::current_num_threads() {
+            // Too few to give each thread its own: the threads share the work of each.
+            let embed = |batch: &&[Tokens]| self.embed_batch(batch, &Threads);
+            batches.iter().map(embed).collect::<Result<_, Error>>()?
+        } else {
+            let embed = |batch: &&[Tokens]| self.embed_batch(batch, &InOrder);
+            batches.par_iter().with_max_len(1).map(embed).collect::<Result<_, Error>>()?
+        };
+        let vectors = vectors.iter().flat_map(|batch| batch.chunks_exact(width));
+        let embedding = |(tokens, vector): (Tokens, &[f32])| Embedding {
+            tokens: tokens.ids.len(),
+            truncated: tokens.truncated,
+            vector: vector.to_vec(),
+        };
+        Ok(tokens.into_iter().zip(vectors).map(embedding).collect())
+    }
+
+    fn embed_batch(&self, batch: &[Tokens], parallel: &impl Parallel) -> Result<Vec<f32>, Error> {
+        let ids: Vec<u32> = batch.iter().flat_map(|tokens| tokens.ids.iter().copied()).collect();
+        let lengths: Vec<usize> = batch.iter().map(|tokens| tokens.ids.len()).collect();
+        let config = self.model.config();
+        let plan = Plan { tokens: ids.len(), jobs: parallel.jobs(), tile_bytes: 0 };
+        let needs = Workspace::needs(config, &plan)?;
+        let mut floats = self.borrow_scratch();
+        if floats.len() < needs.floats {
+            floats.resize(needs.floats, 0.0);
+        }
+        let mut workspace = Workspace::new(config, &plan, &mut floats, &mut [])?;
+        let run = Run { weights: &self.weights, kernels: &self.kernels, parallel };
+        let mut out = vec![0.0; lengths.len() * config.hidden];
+        self.model.embed_batch(&run, &ids, &lengths, &mut workspace, &mut out)?;
+        self.scratch.lock().unwrap_or_else(PoisonError::into_inner).push(floats);
+        Ok(out)
+    }
+
+    fn borrow_scratch(&self) -> Vec<f32> {
+        self.scratch.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default()
+    }
+}
+
+/// How many tokens of a text are used: `asked`, or as many as the model was trained for.
+pub(crate) fn limit(asked: Option<usize>, config: &BertConfig) -> Result<usize> {
+    match asked {
+        None => Ok(config.max_tokens),
+        Some(asked) if (2..=config.positions).contains(&asked) => Ok(asked),
+        Some(asked) => Err(Failure::usage(format!("--max-tokens {asked} is out of range")).hint(
+            format!(
+                "two special tokens stand around every text, and this model has {} positions: 2 to {}",
+                config.positions, config.positions
+            ),
+        )),
+    }
+}
+
+/// Neighbouring texts put together up to [`BATCH_TOKENS`].
+fn batches(tokens: &[Tokens]) -> Vec<&[Tokens]> {
+    let mut batches = Vec::new();
+    let mut rest = tokens;
+    while !rest.is_empty() {
+        let mut total = 0;
+        let fitting = rest.iter().take_while(|tokens| {
+            total += tokens.ids.len();
+            total <= BATCH_TOKENS
+        });
+        let (batch, behind) = rest.split_at(fitting.count().max(1));
+        batches.push(batch);
+        rest = behind;
+    }
+    batches
+}
+
+/// The parts of one batch on the threads of rayon's pool.
+struct Threads;
+
+impl Parallel for Threads {
+    fn jobs(&self) -> usize {
+        rayon::current_num_threads()
+    }
+
+    fn run(&self, parts: Parts<'_>, job: &Job<'_>) -> Result<(), Error> {
+        parts.collect::<Vec<_>>().into_par_iter().try_for_each(job)
+    }
+}
+
+/// Sets the number of threads that commands use; `None` uses one for each of the CPU's.
+pub(crate) fn use_threads(threads: Option<usize>) -> Result<()> {
+    let Some(threads) = threads else { return Ok(()) };
+    rayon::ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .build_global()
+        .map_err(|error| Failure::usage(format!("--threads {threads}: {error}")))
+}
+
+/// The cosine of the angle between two vectors; 0 if one of them has no length.
+pub(crate) fn cosine(a: &[f32], b: &[f32]) -> f32 {
+    let dot = |a: &[f32], b: &[f32]| -> f64 {
+        a.iter().zip(b).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum()
+    };
+    let lengths = (dot(a, a) * dot(b, b)).sqrt();
+    #[expect(clippy::cast_possible_truncation, reason = "within ±1")]
+    if lengths > 0.0 { (dot(a, b) / lengths) as f32 } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lengths(lengths: &[usize]) -> Vec<Vec<usize>> {
+        let tokens: Vec<Tokens> =
+            lengths.iter().map(|&n| Tokens { ids: vec![0; n], truncated: false }).collect();
+        let of = |batch: &[Tokens]| batch.iter().map(|tokens| tokens.ids.len()).collect();
+        batches(&tokens).into_iter().map(of).collect()
+    }
+
+    #[test]
+    fn short_texts_are_put_together_and_long_ones_stand_alone() {
+        assert_eq!(
+            lengths(&[100, 100, 100, 512, 3]),
+            [vec![100, 100], vec![100], vec![512], vec![3]]
+        );
+    }
+
+    #[test]
+    fn a_vector_without_length_is_similar_to_nothing() {
+        assert_eq!(cosine(&[0.0, 0.0], &[1.0, 0.0]), 0.0);
+        assert_eq!(cosine(&[2.0, 0.0], &[4.0, 0.0]), 1.0);
+    }
+}

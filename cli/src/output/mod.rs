@@ -1,0 +1,6 @@
+//! Results on their way out.
+
+pub(crate) mod lines;
+pub(crate) mod npy;
+pub(crate) mod table;
+pub(crate) mod units;

@@ -1,0 +1,277 @@
+//! Writing a checkpoint as an EMBD `.weights` file of the section variant: aligned, with checksums, one tensor in
+//! memory at a time.
+
+use std::io::{self, Write};
+
+use half::f16;
+use nanoembed_core::format::embd::{self, Plan, SORTED_IDS, TOKEN_OFFSETS, TensorSpec, Writer};
+use nanoembed_core::tensor::{Dtype, Shape};
+use nanoembed_core::{Error, ErrorKind};
+use rayon::prelude::*;
+
+use crate::atomic::NewFile;
+use crate::checkpoint::Checkpoint;
+use crate::checkpoint::tensor::Tensor;
+use crate::checkpoint::vocabulary::Vocabulary;
+use crate::error::{Failure, Result};
+use crate::int8;
+use crate::progress::Progress;
+
+/// How weights are stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum WeightType {
+    /// 32-bit floats, exactly as most models are published
+    F32,
+    /// 16-bit floats: half the size
+    F16,
+    /// 8-bit integers with a scale for each row: a quarter of the size
+    Int8,
+}
+
+impl WeightType {
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::F32 => "f32",
+            Self::F16 => "f16",
+            Self::Int8 => "int8",
+        }
+    }
+
+    /// What becomes of `tensor`. Biases and norms are a thousandth of a model and stay as they are; positions and token
+    /// types are added to every token's vector and keep 16 bits.
+    fn dtype(self, tensor: &Tensor<'_>) -> Dtype {
+        let small = tensor.name.contains("position_embeddings")
+            || tensor.name.contains("token_type_embeddings");
+        match self {
+            _ if tensor.shape.len() < 2 => Dtype::F32,
+            Self::F32 => Dtype::F32,
+            Self::F16 => Dtype::F16,
+            Self::Int8 if small => Dtype::F16,
+            Self::Int8 => Dtype::I8,
+        }
+    }
+}
+
+/// What was written, for the one who asked.
+#[derive(Debug)]
+pub(crate) struct Written {
+    pub(crate) file_bytes: u64,
+    pub(crate) by_type: Vec<ByType>,
+}
+
+/// The tensors that were stored as one type.
+#[derive(Clone, Debug)]
+pub(crate) struct ByType {
+    pub(crate) name: &'static str,
+    pub(crate) tensors: u64,
+    pub(crate) parameters: u64,
+    pub(crate) bytes: u64,
+    /// Sum of the squared differences to the source, and of the source's squares.
+    error: f64,
+    power: f64,
+    /// The tensor that lost most, and its share.
+    pub(crate) worst: Option<(String, f64)>,
+}
+
+impl ByType {
+    /// The mean squared error as a share of the mean square.
+    pub(crate) fn nmse(&self) -> f64 {
+        if self.power > 0.0 { self.error / self.power } else { 0.0 }
+    }
+}
+
+/// Writes `checkpoint` to `file` with the metadata given.
+pub(crate) fn write(
+    checkpoint: &Checkpoint<'_>,
+    weight_type: WeightType,
+    metadata: &[(String, String)],
+    file: &mut NewFile,
+    progress: Option<&Progress>,
+) -> Result<Written> {
+    let names: Vec<String> =
+        checkpoint.tensors.iter().map(|tensor| format!("{}.scale", tensor.name)).collect();
+    let index = checkpoint.vocabulary.as_ref().map(VocabularyIndex::of);
+    let specs = specs(checkpoint, weight_type, &names, index.as_ref())?;
+    let metadata: Vec<(&str, &str)> =
+        metadata.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
+    let tokens: Vec<&[u8]> = checkpoint
+        .vocabulary
+        .iter()
+        .flat_map(|vocabulary| vocabulary.tokens.iter().map(Vec::as_slice))
+        .collect();
+    let plan = Plan {
+        metadata: &metadata,
+        vocabulary: checkpoint
+            .vocabulary
+            .as_ref()
+            .map(|vocabulary| embd::Vocabulary { tokens: &tokens, special: vocabulary.special }),
+        tensors: &specs,
+        aligned: true,
+        checksums: true,
+    };
+    let name = file.name();
+    let mut sink = Sink { file, failure: None };
+    let mut by_type = Vec::new();
+    let written = (|| {
+        let file_bytes = plan.file_bytes()?;
+        let mut writer = Writer::new(plan, &mut sink)?;
+        for tensor in &checkpoint.tensors {
+            write_tensor(tensor, weight_type.dtype(tensor), &mut writer, &mut by_type)?;
+            if let Some(progress) = progress {
+                progress.advance(tensor.data.len() as u64);
+            }
+        }
+        if let Some(index) = &index {
+            writer.data(&index.sorted_ids)?;
+            writer.data(&index.offsets)?;
+        }
+        writer.finish()?;
+        Ok(file_bytes)
+    })();
+    match (written, sink.failure) {
+        (Ok(file_bytes), _) => Ok(Written { file_bytes, by_type }),
+        (Err(_), Some(error)) => Err(Failure::writing(name, &error)),
+        (Err(error), None) => Err(Failure::of_file(&checkpoint.name, error)),
+    }
+}
+
+fn specs<'p>(
+    checkpoint: &'p Checkpoint<'_>,
+    weight_type: WeightType,
+    scale_names: &'p [String],
+    index: Option<&VocabularyIndex>,
+) -> Result<Vec<TensorSpec<'p>>> {
+    let shape = |dims: &[usize]| {
+        let dims: Vec<u64> = dims.iter().map(|&dim| dim as u64).collect();
+        Shape::new(&dims).unwrap_or(Shape::SCALAR)
+    };
+    let mut specs = Vec::new();
+    for (tensor, scale_name) in checkpoint.tensors.iter().zip(scale_names) {
+        let dtype = weight_type.dtype(tensor);
+        if !(1..=2).contains(&tensor.shape.len()) || tensor.count() == 0 {
+            let message = format!("`{}` has the shape {:?}", tensor.name, tensor.shape);
+            return Err(Failure::input(ErrorKind::WrongShape, message).at(&checkpoint.name));
+        }
+        specs.push(TensorSpec { name: &tensor.name, dtype, shape: shape(&tensor.shape) });
+        if dtype == Dtype::I8 {
+            let rows = tensor.count() / tensor.cols();
+            specs.push(TensorSpec { name: scale_name, dtype: Dtype::F32, shape: shape(&[rows]) });
+        }
+    }
+    if let Some(index) = index {
+        let ids =
+            TensorSpec { name: SORTED_IDS, dtype: index.id_dtype, shape: shape(&[index.count]) };
+        let offsets =
+            TensorSpec { name: TOKEN_OFFSETS, dtype: Dtype::U32, shape: shape(&[index.count + 1]) };
+        specs.extend([ids, offsets]);
+    }
+    Ok(specs)
+}
+
+fn write_tensor(
+    tensor: &Tensor<'_>,
+    dtype: Dtype,
+    writer: &mut Writer<'_, &mut Sink<'_>>,
+    by_type: &mut Vec<ByType>,
+) -> std::result::Result<(), Error> {
+    let values = tensor.to_f32();
+    let mut bytes: Vec<u8>;
+    let error = match dtype {
+        Dtype::I8 => {
+            let codes = int8::quantize(&values, tensor.cols());
+            let error = squared_error(&values, &int8::dequantize(&codes, tensor.cols()));
+            bytes = codes.codes.iter().map(|code| code.cast_unsigned()).collect();
+            bytes.extend(codes.scales.iter().flat_map(|scale| scale.to_le_bytes()));
+            error
+        }
+        Dtype::F16 => {
+            let halves: Vec<f16> = values.iter().map(|&x| f16::from_f32(x)).collect();
+            let back: Vec<f32> = halves.iter().map(|x| x.to_f32()).collect();
+            bytes = halves.iter().flat_map(|x| x.to_le_bytes()).collect();
+            squared_error(&values, &back)
+        }
+        _ => {
+            bytes = values.iter().flat_map(|x| x.to_le_bytes()).collect();
+            0.0
+        }
+    };
+    let power: f64 = values.par_iter().map(|&x| f64::from(x).powi(2)).sum();
+    if !error.is_finite() || !power.is_finite() {
+        return Err(Error::without_offset(ErrorKind::BadScale));
+    }
+    tally(by_type, tensor, dtype, bytes.len() as u64, (error, power));
+    writer.data(&bytes)
+}
+
+fn squared_error(a: &[f32], b: &[f32]) -> f64 {
+    a.par_iter().zip(b).map(|(a, b)| f64::from(a - b).powi(2)).sum()
+}
+
+fn tally(
+    by_type: &mut Vec<ByType>,
+    tensor: &Tensor<'_>,
+    dtype: Dtype,
+    bytes: u64,
+    (error, power): (f64, f64),
+) {
+    let name = if dtype == Dtype::I8 { "int8" } else { dtype.name() };
+    let at = by_type.iter().position(|entry| entry.name == name).unwrap_or_else(|| {
+        let (error, power, worst) = (0.0, 0.0, None);
+        by_type.push(ByType { name, tensors: 0, parameters: 0, bytes: 0, error, power, worst });
+        by_type.len() - 1
+    });
+    let Some(entry) = by_type.get_mut(at) else { return };
+    entry.tensors += 1;
+    entry.parameters += tensor.count() as u64;
+    entry.bytes += bytes;
+    entry.error += error;
+    entry.power += power;
+    let share = if power > 0.0 { error / power } else { 0.0 };
+    if entry.worst.as_ref().is_none_or(|(_, worst)| share > *worst) {
+        entry.worst = Some((tensor.name.clone(), share));
+    }
+}
+
+/// The sorted vocabulary index, as the two tensors hold it.
+struct VocabularyIndex {
+    count: usize,
+    id_dtype: Dtype,
+    sorted_ids: Vec<u8>,
+    offsets: Vec<u8>,
+}
+
+impl VocabularyIndex {
+    fn of(vocabulary: &Vocabulary) -> Self {
+        let tokens = &vocabulary.tokens;
+        let mut order: Vec<(&[u8], u32)> = tokens.iter().map(Vec::as_slice).zip(0_u32..).collect();
+        order.sort_unstable();
+        let id_dtype = if tokens.len() <= 1 << 16 { Dtype::U16 } else { Dtype::U32 };
+        let sorted_ids = order
+            .iter()
+            .flat_map(|(_, id)| id.to_le_bytes().into_iter().take(id_dtype.element_bytes()))
+            .collect();
+        // An entry is a 16-bit length and the token's bytes.
+        let ends = tokens.iter().scan(0_u32, |end, token| {
+            *end = end
+                .saturating_add(u32::try_from(token.len()).unwrap_or(u32::MAX).saturating_add(2));
+            Some(*end)
+        });
+        let offsets = std::iter::once(0).chain(ends).flat_map(u32::to_le_bytes).collect();
+        Self { count: tokens.len(), id_dtype, sorted_ids, offsets }
+    }
+}
+
+/// Passes bytes on to the file and keeps the system's own error.
+struct Sink<'f> {
+    file: &'f mut NewFile,
+    failure: Option<io::Error>,
+}
+
+impl embd::Sink for &mut Sink<'_> {
+    fn write(&mut self, bytes: &[u8]) -> std::result::Result<(), Error> {
+        self.file.write_all(bytes).map_err(|error| {
+            self.failure = Some(error);
+            Error::without_offset(ErrorKind::WriteFailed)
+        })
+    }
+}

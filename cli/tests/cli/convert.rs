@@ -1,0 +1,210 @@
+use std::fs;
+use std::path::Path;
+
+use serde_json::json;
+
+use crate::tiny_model::{TinyModel, Variation, config, stream_file};
+use crate::{failure, nanoembed, numbers, objects, stdout};
+
+const TEXTS: &str = "hello world\nthe cats sing.\n\ncat\n";
+
+fn embeddings(model: &str) -> Vec<Vec<f64>> {
+    let lines = stdout(&["embed", "-m", model, "--output", "jsonl"], TEXTS);
+    objects(&lines).iter().map(|line| numbers(&line["embedding"])).collect()
+}
+
+fn cosine(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+#[test]
+fn metadata_comes_from_the_folder_s_files() {
+    let tiny = TinyModel::new();
+    let model = tiny
+        .converted("m.weights", &["--metadata", "source=a test", "--metadata", "model_version=3"]);
+    let object = objects(&stdout(&["inspect", "--json", &model], "")).remove(0);
+    let metadata = &object["metadata"];
+    for (key, value) in [
+        ("embedding_dim", "8"),
+        ("vocab_size", "14"),
+        ("num_layers", "2"),
+        ("num_attention_heads", "2"),
+        ("hidden_size", "8"),
+        ("intermediate_size", "12"),
+        ("max_position_emb", "16"),
+        ("max_tokens", "10"),
+        ("layer_norm_eps", "1e-12"),
+        ("pooling", "mean"),
+        ("normalize", "true"),
+        ("do_lower_case", "true"),
+        ("license", "Apache-2.0"),
+        ("weight_type", "f32"),
+        ("source", "a test"),
+        ("model_version", "3"),
+    ] {
+        assert_eq!(metadata[key], value, "{key}");
+    }
+    let tensors = object["tensors"].as_array().unwrap();
+    assert!(tensors.iter().any(|tensor| tensor["name"] == "vocab.sorted_ids"));
+    assert!(!tensors.iter().any(|tensor| tensor["name"] == "pooler.dense.weight"));
+    let with_pooler = tiny.converted("p.weights", &["--pooler"]);
+    assert!(stdout(&["inspect", &with_pooler], "").contains("pooler.dense.weight"));
+}
+
+#[test]
+fn the_same_command_gives_the_same_bytes() {
+    let tiny = TinyModel::new();
+    let first = fs::read(tiny.converted("a.weights", &["--type", "int8"])).unwrap();
+    assert!(first == fs::read(tiny.converted("b.weights", &["--type", "int8"])).unwrap());
+    let out = tiny.join("c.weights");
+    nanoembed(&["convert", tiny.path().to_str().unwrap(), &out])
+        .env("SOURCE_DATE_EPOCH", "1580601600")
+        .assert()
+        .success();
+    assert!(stdout(&["inspect", &out], "").contains("2020-02-02T00:00:00Z"));
+}
+
+#[test]
+fn types_agree_as_far_as_their_bits_go() {
+    let tiny = TinyModel::new();
+    let exact = embeddings(&tiny.converted("m.weights", &[]));
+    for (weight_type, least) in [("f16", 0.999_99), ("int8", 0.999)] {
+        let file = tiny.converted("t.weights", &["--type", weight_type]);
+        for (a, b) in exact.iter().zip(embeddings(&file)) {
+            assert!(cosine(a, &b) > least, "{weight_type}: {}", cosine(a, &b));
+        }
+    }
+}
+
+#[test]
+fn prefixes_old_names_and_tokenizer_json_change_nothing() {
+    let plain = fs::read(
+        TinyModel::new().converted("m.weights", &["--name", "t", "--metadata", "created_at=now"]),
+    )
+    .unwrap();
+    for variation in [
+        Variation { prefix: "bert.", ..Variation::default() },
+        Variation { old_norm_names: true, ..Variation::default() },
+        Variation { json_vocabulary: true, ..Variation::default() },
+    ] {
+        let tiny = TinyModel::with(variation);
+        let file = tiny.converted("m.weights", &["--name", "t", "--metadata", "created_at=now"]);
+        assert!(fs::read(file).unwrap() == plain);
+    }
+}
+
+#[test]
+fn a_stream_file_is_turned_round_with_the_sizes_from_a_config() {
+    let tiny = TinyModel::new();
+    let old = tiny.join("old.bin");
+    fs::write(&old, stream_file()).unwrap();
+    let out = tiny.join("new.weights");
+    let error = failure(&["convert", &old, &out], b"", 1);
+    assert!(error.contains("--config"), "{error}");
+    assert!(!Path::new(&out).exists());
+    nanoembed(&["convert", &old, &out, "--config", &tiny.join("config.json")]).assert().success();
+    assert_eq!(
+        embeddings(&out),
+        embeddings(&tiny.converted("m.weights", &["--metadata", "max_tokens=16"]))
+    );
+}
+
+#[test]
+fn weights_become_another_type_and_keep_their_metadata() {
+    let tiny = TinyModel::new();
+    let f32 = tiny.converted("m.weights", &["--metadata", "source=x", "--name", "t"]);
+    let direct = tiny.converted(
+        "d.weights",
+        &[
+            "--metadata",
+            "source=x",
+            "--name",
+            "t",
+            "--type",
+            "int8",
+            "--metadata",
+            "created_at=now",
+        ],
+    );
+    let out = tiny.join("i.weights");
+    nanoembed(&["convert", &f32, &out, "-t", "int8", "--metadata", "created_at=now"])
+        .assert()
+        .success();
+    let content = |file: &str| {
+        let mut object = objects(&stdout(&["inspect", "--json", file], "")).remove(0);
+        let object = object.as_object_mut().unwrap();
+        let metadata = object["metadata"].as_object().unwrap().clone();
+        let mut metadata: Vec<_> = metadata.into_iter().collect();
+        metadata.sort_by(|a, b| a.0.cmp(&b.0));
+        (metadata, object["tensors"].as_array().unwrap().len())
+    };
+    assert_eq!(content(&out), content(&direct));
+    assert_eq!(embeddings(&out), embeddings(&direct));
+    // And back: the codes are exact multiples of their scales.
+    let back = tiny.join("back.weights");
+    nanoembed(&["convert", &out, &back, "-t", "f32"]).assert().success();
+    for (a, b) in embeddings(&back).iter().zip(embeddings(&out)) {
+        assert!(cosine(a, &b) > 0.999_999);
+    }
+}
+
+#[test]
+fn a_file_that_is_replaced_is_whole_all_the_time() {
+    let tiny = TinyModel::new();
+    let file = tiny.converted("m.weights", &[]);
+    let before = embeddings(&file);
+    nanoembed(&["convert", &file, &file, "-t", "f16"]).assert().success();
+    assert!(cosine(&before[0], &embeddings(&file)[0]) > 0.9999);
+    assert!(tiny.unfinished().is_empty());
+}
+
+#[test]
+fn a_failure_leaves_the_old_file_and_nothing_else() {
+    let tiny = TinyModel::new();
+    let file = tiny.converted("m.weights", &[]);
+    let before = fs::read(&file).unwrap();
+    let folder = tiny.path().to_str().unwrap().to_owned();
+    let change = |key: &str, value: serde_json::Value| {
+        let mut config = config();
+        config[key] = value;
+        fs::write(tiny.path().join("config.json"), config.to_string()).unwrap();
+    };
+    for (key, value, code) in [
+        ("num_hidden_layers", json!(3), "error[303]"),
+        ("intermediate_size", json!(10), "error[304]"),
+        ("num_attention_heads", json!(3), "error[302]"),
+        ("model_type", json!("roberta"), "error[302]"),
+        ("hidden_act", json!("relu"), "error[302]"),
+        ("vocab_size", json!(4), "error[307]"),
+        ("hidden_size", json!("8"), "error[302]"),
+    ] {
+        change(key, value);
+        let error = failure(&["convert", &folder, &file], b"", 1);
+        assert!(error.starts_with(code), "{key}: {error}");
+        assert!(fs::read(&file).unwrap() == before, "{key}");
+        assert!(tiny.unfinished().is_empty(), "{key}");
+    }
+}
+
+#[test]
+fn missing_parts_of_a_folder_are_named() {
+    for name in ["model.safetensors", "config.json", "vocab.txt"] {
+        let tiny = TinyModel::new();
+        fs::remove_file(tiny.path().join(name)).unwrap();
+        let error = failure(&["convert", tiny.path().to_str().unwrap(), &tiny.join("o")], b"", 3);
+        assert!(error.contains(name) && error.contains("hint: "), "{error}");
+    }
+    let tiny = TinyModel::new();
+    fs::rename(tiny.path().join("model.safetensors"), tiny.path().join("pytorch_model.bin"))
+        .unwrap();
+    let error = failure(&["convert", tiny.path().to_str().unwrap(), &tiny.join("o")], b"", 1);
+    assert!(error.contains("pickle"), "{error}");
+}
+
+#[test]
+fn a_file_can_go_to_stdout() {
+    let tiny = TinyModel::new();
+    let file = fs::read(tiny.converted("m.weights", &[])).unwrap();
+    let output = nanoembed(&["convert", tiny.path().to_str().unwrap(), "-"]).assert().success();
+    assert!(output.get_output().stdout == file);
+}

@@ -1,0 +1,43 @@
+//! The program as its users see it: arguments in; stdout, stderr, files and exit status out.
+
+mod convert;
+mod embed;
+mod help;
+mod inspect;
+mod interrupt;
+mod search;
+mod tiny_model;
+mod tokenize;
+mod verify;
+
+use assert_cmd::Command;
+use serde_json::Value;
+
+/// The program with these arguments.
+fn nanoembed(arguments: &[&str]) -> Command {
+    let mut command = Command::cargo_bin("nanoembed").unwrap();
+    command.args(arguments).env_remove("SOURCE_DATE_EPOCH").env_remove("RAYON_NUM_THREADS");
+    command
+}
+
+/// Runs the program, which must succeed, and returns its stdout.
+fn stdout(arguments: &[&str], stdin: &str) -> String {
+    let assert = nanoembed(arguments).write_stdin(stdin).assert().success();
+    String::from_utf8(assert.get_output().stdout.clone()).unwrap()
+}
+
+/// Runs the program, which must fail with `status`, and returns its stderr.
+fn failure(arguments: &[&str], stdin: &[u8], status: i32) -> String {
+    let assert = nanoembed(arguments).write_stdin(stdin).assert().code(status);
+    String::from_utf8(assert.get_output().stderr.clone()).unwrap()
+}
+
+/// Each line of JSON.
+fn objects(lines: &str) -> Vec<Value> {
+    lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// The numbers of a JSON array.
+fn numbers(value: &Value) -> Vec<f64> {
+    value.as_array().unwrap().iter().map(|x| x.as_f64().unwrap()).collect()
+}
