@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, IsTerminal, Read};
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use clap::{Args, ValueEnum};
 use nanoembed_core::ErrorKind;
@@ -64,33 +64,48 @@ impl InputArgs {
         }
         let (sender, receiver) = sync_channel(CHUNK_TEXTS);
         let (format, lossy) = (self.line_format, self.lossy);
-        std::thread::spawn(move || {
-            for file in files {
-                let mut go_on = true;
-                let read = Lines::open(&file, lossy).and_then(|mut lines| {
-                    while let Some(line) = lines.next_line()? {
-                        let text = match format {
-                            LineFormat::Text => line,
-                            LineFormat::Jsonl if line.trim().is_empty() => continue,
-                            LineFormat::Jsonl => text_of(&line).map_err(|e| lines.refuse(e))?,
-                        };
-                        go_on = sender.send(Ok(text)).is_ok();
-                        if !go_on {
-                            break;
-                        }
-                    }
-                    Ok(())
-                });
-                if let Err(failure) = read {
-                    go_on = sender.send(Err(failure)).is_ok() && false;
-                }
-                if !go_on {
-                    return;
-                }
-            }
-        });
+        std::thread::spawn(move || send_texts(&files, format, lossy, &sender));
         Ok(Texts::Read { receiver, failure: None })
     }
+}
+
+/// Reads `files` one after the other until one of them fails or nobody wants more.
+fn send_texts(
+    files: &[PathBuf],
+    format: LineFormat,
+    lossy: bool,
+    sender: &SyncSender<Result<String>>,
+) {
+    for file in files {
+        match Lines::open(file, lossy).and_then(|lines| send_lines(lines, format, sender)) {
+            Ok(true) => {}
+            Ok(false) => return,
+            Err(failure) => {
+                // If nobody wants to know, the work has failed already.
+                let _ = sender.send(Err(failure));
+                return;
+            }
+        }
+    }
+}
+
+/// Answers whether more is wanted.
+fn send_lines(
+    mut lines: Lines,
+    format: LineFormat,
+    sender: &SyncSender<Result<String>>,
+) -> Result<bool> {
+    while let Some(line) = lines.next_line()? {
+        let text = match format {
+            LineFormat::Text => line,
+            LineFormat::Jsonl if line.trim().is_empty() => continue,
+            LineFormat::Jsonl => text_of(&line).map_err(|message| lines.refuse(message))?,
+        };
+        if sender.send(Ok(text)).is_err() {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 fn text_of(line: &str) -> std::result::Result<String, String> {

@@ -199,7 +199,7 @@ impl Truncated {
         match (texts, all) {
             (0, _) => {}
             (1, 1) => {
-                warn(format_args!("only the first {used} tokens of the text were used{more}"))
+                warn(format_args!("only the first {used} tokens of the text were used{more}"));
             }
             _ => warn(format_args!(
                 "of {texts} of {all} texts only the first {used} tokens were used (first: index {first}){more}"
