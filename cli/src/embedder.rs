@@ -2,35 +2,27 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use nanoembed_core::Error;
 use nanoembed_core::event::Mode;
 use nanoembed_core::format::embd::Embd;
-use nanoembed_core::kernel::{self, Kernels};
-use nanoembed_core::model::{
-    Bert, BertConfig, InOrder, Job, Layer, Parallel, Parts, Plan, Run, SliceWeights, Workspace,
-};
-use nanoembed_core::tensor::TensorHeader;
+use nanoembed_core::model::{BertConfig, InOrder, Job, Parallel, Parts};
+use nanoembed_core::owned::{self, Session};
+use nanoembed_core::{Error, ErrorKind};
 use rayon::prelude::*;
 
 use crate::error::{Failure, Result};
 use crate::model_file::ModelFile;
-use crate::tokenizer::{self, Memory, Tokenizer, Tokens};
+use crate::tokenizer::{self, Tokenizer, Tokens};
 
 /// How many tokens short texts are put together to: enough that the weights are read once for many, few enough that
 /// the vectors stay in the cache.
 const BATCH_TOKENS: usize = 256;
 
-type Find<'f> = Box<dyn Fn(&str) -> Option<TensorHeader<'f>> + Send + Sync + 'f>;
-
 /// A model that is ready to run.
 pub(crate) struct Embedder<'f> {
-    model: Bert<Vec<Layer>>,
-    weights: SliceWeights<'f, Find<'f>>,
-    kernels: Kernels,
-    tokenizer: Tokenizer<'f>,
+    model: owned::Embedder<&'f [u8]>,
     max_tokens: usize,
     /// Scratch memory that no thread is using.
-    scratch: Mutex<Vec<Vec<f32>>>,
+    sessions: Mutex<Vec<Session>>,
 }
 
 /// An embedding and what became of its text.
@@ -45,26 +37,10 @@ pub(crate) struct Embedding {
 
 impl<'f> Embedder<'f> {
     /// Opens the model in `file`; texts are cut to `max_tokens`, or to what the model was trained for.
-    pub(crate) fn open(
-        file: &'f ModelFile,
-        memory: &'f mut Memory,
-        max_tokens: Option<usize>,
-    ) -> Result<Self> {
-        let embd = Embd::parse(file.bytes(), Mode::Lenient).map_err(|e| file.failure(e))?;
-        let value = |key: &str| embd.metadata_value(key);
-        let config = BertConfig::from_metadata(value).map_err(|error| {
-            let key = BertConfig::key_at_fault(value).map_or("", |(key, _)| key);
-            file.failure(error).at(format_args!("`{key}`"))
-        })?;
-        let max_tokens = limit(max_tokens, &config)?;
-        let find: Find<'f> = Box::new(move |name| embd.tensor(name).map(|tensor| *tensor.header()));
-        let weights = SliceWeights::new(file.bytes(), find);
-        let layers = vec![Layer::EMPTY; config.layers];
-        let model = Bert::open(&weights, config, layers).map_err(|e| file.failure(e))?;
-        let tokenizer =
-            tokenizer::open(file.bytes(), &embd, memory).map_err(|e| file.failure(e))?;
-        let kernels = kernel::detect();
-        Ok(Self { model, weights, kernels, tokenizer, max_tokens, scratch: Mutex::default() })
+    pub(crate) fn open(file: &'f ModelFile, max_tokens: Option<usize>) -> Result<Self> {
+        let model = open(file)?;
+        let max_tokens = limit(max_tokens, model.config())?;
+        Ok(Self { model, max_tokens, sessions: Mutex::default() })
     }
 
     /// Elements of an embedding.
@@ -84,17 +60,26 @@ impl<'f> Embedder<'f> {
 
     /// The embeddings of `texts`, in their order.
     pub(crate) fn embed(&self, texts: &[String]) -> Result<Vec<Embedding>, Error> {
-        let encode =
-            |text: &String| tokenizer::encode(&self.tokenizer, text, Some(self.max_tokens));
+        let tokenizer: Tokenizer<'_> = self.model.tokenizer()?;
+        let encode = |text: &String| tokenizer::encode(&tokenizer, text, Some(self.max_tokens));
         let tokens: Vec<Tokens> = texts.par_iter().map(encode).collect::<Result<_, Error>>()?;
         let batches = batches(&tokens);
         let width = self.width();
         let vectors: Vec<Vec<f32>> = if batches.len() < rayon::current_num_threads() {
             // Too few to give each thread its own: the threads share the work of each.
-            let embed = |batch: &&[Tokens]| self.embed_batch(batch, &Threads);
+            let embed = |batch: &&[Tokens]| {
+                let tokens = batch.iter().map(|tokens| tokens.ids.len()).sum();
+                let mut session = self.model.session(tokens, Threads.jobs())?;
+                self.embed_batch(batch, &mut session, &Threads)
+            };
             batches.iter().map(embed).collect::<Result<_, Error>>()?
         } else {
-            let embed = |batch: &&[Tokens]| self.embed_batch(batch, &InOrder);
+            let embed = |batch: &&[Tokens]| {
+                let mut session = self.borrow_session()?;
+                let vectors = self.embed_batch(batch, &mut session, &InOrder);
+                self.sessions.lock().unwrap_or_else(PoisonError::into_inner).push(session);
+                vectors
+            };
             batches.par_iter().with_max_len(1).map(embed).collect::<Result<_, Error>>()?
         };
         let vectors = vectors.iter().flat_map(|batch| batch.chunks_exact(width));
@@ -106,27 +91,43 @@ impl<'f> Embedder<'f> {
         Ok(tokens.into_iter().zip(vectors).map(embedding).collect())
     }
 
-    fn embed_batch(&self, batch: &[Tokens], parallel: &impl Parallel) -> Result<Vec<f32>, Error> {
+    fn embed_batch(
+        &self,
+        batch: &[Tokens],
+        session: &mut Session,
+        parallel: &impl Parallel,
+    ) -> Result<Vec<f32>, Error> {
         let ids: Vec<u32> = batch.iter().flat_map(|tokens| tokens.ids.iter().copied()).collect();
         let lengths: Vec<usize> = batch.iter().map(|tokens| tokens.ids.len()).collect();
-        let config = self.model.config();
-        let plan = Plan { tokens: ids.len(), jobs: parallel.jobs(), tile_bytes: 0 };
-        let needs = Workspace::needs(config, &plan)?;
-        let mut floats = self.borrow_scratch();
-        if floats.len() < needs.floats {
-            floats.resize(needs.floats, 0.0);
-        }
-        let mut workspace = Workspace::new(config, &plan, &mut floats, &mut [])?;
-        let run = Run { weights: &self.weights, kernels: &self.kernels, parallel };
-        let mut out = vec![0.0; lengths.len() * config.hidden];
-        self.model.embed_batch(&run, &ids, &lengths, &mut workspace, &mut out)?;
-        self.scratch.lock().unwrap_or_else(PoisonError::into_inner).push(floats);
+        let mut out = vec![0.0; lengths.len() * self.width()];
+        self.model.embed(session, parallel, &ids, &lengths, &mut out)?;
         Ok(out)
     }
 
-    fn borrow_scratch(&self) -> Vec<f32> {
-        self.scratch.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default()
+    /// Scratch memory for one thread, for any batch.
+    fn borrow_session(&self) -> Result<Session, Error> {
+        let session = self.sessions.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        match session {
+            Some(session) => Ok(session),
+            None => self.model.session(self.max_tokens.max(BATCH_TOKENS), 1),
+        }
     }
+}
+
+/// Opens the model in `file`; says which key of the metadata is at fault.
+pub(crate) fn open(file: &ModelFile) -> Result<owned::Embedder<&[u8]>> {
+    owned::Embedder::open(file.bytes()).map_err(|error| {
+        let failure = file.failure(error);
+        if !matches!(error.kind, ErrorKind::MissingMetadata | ErrorKind::BadMetadata) {
+            return failure;
+        }
+        let embd = Embd::parse(file.bytes(), Mode::Lenient).ok();
+        let key = embd.and_then(|embd| BertConfig::key_at_fault(|key| embd.metadata_value(key)));
+        match key {
+            Some((key, _)) => failure.at(format_args!("`{key}`")),
+            None => failure,
+        }
+    })
 }
 
 /// How many tokens of a text are used: `asked`, or as many as the model was trained for.

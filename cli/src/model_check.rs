@@ -60,7 +60,7 @@ pub(crate) fn findings(bytes: &[u8], file: &Embd<'_>, strict: bool) -> Vec<Findi
         }
     }
     findings.extend(special(file));
-    findings.extend(index(bytes, file));
+    findings.extend(index(file));
     findings
 }
 
@@ -78,7 +78,7 @@ fn special(file: &Embd<'_>) -> Option<Finding> {
 }
 
 /// The sorted index, where there is one, must be that of the tokens.
-fn index(bytes: &[u8], file: &Embd<'_>) -> Option<Finding> {
+fn index(file: &Embd<'_>) -> Option<Finding> {
     let sorted = file.tensor(SORTED_IDS)?;
     let offsets = file.tensor(TOKEN_OFFSETS)?;
     let wrong = |error: Error, name| Some(Finding::new(error.offset, error.kind, name));
@@ -92,9 +92,9 @@ fn index(bytes: &[u8], file: &Embd<'_>) -> Option<Finding> {
         return wrong(bad(offsets.header().offset), TOKEN_OFFSETS);
     }
     let strings = file.token_entries()?;
-    let count = u32::try_from(file.tokens().len()).ok()?;
-    let start = (strings.as_ptr().addr()).saturating_sub(bytes.as_ptr().addr()) as u64;
-    let entries = match Entries::listed(strings, start, count, LengthPrefix::U16, offsets.data()) {
+    let (bytes, count) = (strings.bytes, strings.count);
+    let listed = Entries::listed(bytes, strings.offset, count, LengthPrefix::U16, offsets.data());
+    let entries = match listed {
         Ok(entries) => entries,
         Err(error) => return wrong(error, TOKEN_OFFSETS),
     };

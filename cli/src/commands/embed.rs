@@ -15,7 +15,6 @@ use crate::input::InputArgs;
 use crate::model_file::ModelFile;
 use crate::output::npy;
 use crate::progress::Progress;
-use crate::tokenizer::Memory;
 
 /// Turn texts into embeddings
 ///
@@ -72,8 +71,7 @@ impl Embed {
         self.model.use_threads()?;
         let format = self.format.unwrap_or_else(|| self.format_of_name());
         let file = ModelFile::open(self.model.model.as_deref())?;
-        let mut memory = Memory::default();
-        let embedder = Embedder::open(&file, &mut memory, self.model.max_tokens)?;
+        let embedder = Embedder::open(&file, self.model.max_tokens)?;
         let mut texts = self.input.open(quiet)?;
         let mut output =
             Output::new(NewFile::create(&self.out, format == Format::Npy)?, format, &embedder);

@@ -17,7 +17,6 @@ use crate::input::Lines;
 use crate::model_file::ModelFile;
 use crate::output::lines::Lines as Output;
 use crate::progress::Progress;
-use crate::tokenizer::Memory;
 
 /// How many passages are embedded at a time.
 const CHUNK: usize = 512;
@@ -109,8 +108,7 @@ impl Search {
             return Err(Failure::usage("the query is empty"));
         }
         let model = ModelFile::open(self.model.model.as_deref())?;
-        let mut memory = Memory::default();
-        let embedder = Embedder::open(&model, &mut memory, self.model.max_tokens)?;
+        let embedder = Embedder::open(&model, self.model.max_tokens)?;
         let refuse = |error| model.failure(error);
         let query = embedder.embed(std::slice::from_ref(&self.query)).map_err(refuse)?;
         let query = query.into_iter().next().map(|query| query.vector).unwrap_or_default();

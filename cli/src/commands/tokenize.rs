@@ -3,20 +3,17 @@
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use nanoembed_core::event::Mode;
-use nanoembed_core::format::embd::Embd;
-use nanoembed_core::model::BertConfig;
 use nanoembed_core::token::vocabulary::{MAX_TOKEN_BYTES, Vocabulary};
 use rayon::prelude::*;
 use serde::Serialize;
 
 use crate::args::ModelArgs;
-use crate::embedder::limit;
+use crate::embedder;
 use crate::error::Result;
 use crate::input::InputArgs;
 use crate::model_file::ModelFile;
 use crate::output::lines::Lines;
-use crate::tokenizer::{self, Memory, Tokenizer, Tokens};
+use crate::tokenizer::{self, Tokenizer, Tokens};
 
 /// Turn texts into the token ids that the model sees
 #[derive(Args, Debug)]
@@ -68,16 +65,12 @@ impl Tokenize {
         self.model.use_threads()?;
         let file = ModelFile::open(self.model.model.as_deref())?;
         let refuse = |error| file.failure(error);
-        let embd = Embd::parse(file.bytes(), Mode::Lenient).map_err(refuse)?;
+        let model = embedder::open(&file)?;
         let limit = match self.model.max_tokens {
             Some(0) => None,
-            asked => {
-                let config = BertConfig::from_metadata(|key| embd.metadata_value(key));
-                Some(limit(asked, &config.map_err(refuse)?)?)
-            }
+            asked => Some(embedder::limit(asked, model.config())?),
         };
-        let mut memory = Memory::default();
-        let tokenizer = tokenizer::open(file.bytes(), &embd, &mut memory).map_err(refuse)?;
+        let tokenizer = model.tokenizer().map_err(refuse)?;
         let mut texts = self.input.open(quiet)?;
         let mut lines = Lines::stdout();
         let mut index = 0;
