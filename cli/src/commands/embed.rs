@@ -37,6 +37,14 @@ pub(crate) struct Embed {
     #[command(flatten)]
     model: ModelArgs,
 
+    /// Compute in 32-bit floats throughout, also where the model's weights are 8-bit integers
+    #[arg(long, help_heading = "Model")]
+    #[expect(
+        dead_code,
+        reason = "no kernel computes in less as yet: this asks for what happens anyway"
+    )]
+    precise: bool,
+
     /// How embeddings are written [default: npy for OUT ending in .npy, jsonl for .jsonl, else text]
     #[arg(long = "output", value_enum, value_name = "FORMAT", help_heading = "Output")]
     format: Option<Format>,
