@@ -39,10 +39,7 @@ pub(crate) struct Embed {
 
     /// Compute in 32-bit floats throughout, also where the model's weights are 8-bit integers
     #[arg(long, help_heading = "Model")]
-    #[expect(
-        dead_code,
-        reason = "no kernel computes in less as yet: this asks for what happens anyway"
-    )]
+    // No kernel computes in less as yet: this asks for what happens anyway.
     precise: bool,
 
     /// How embeddings are written [default: npy for OUT ending in .npy, jsonl for .jsonl, else text]

@@ -1,6 +1,7 @@
 //! The program as its users see it: arguments in; stdout, stderr, files and exit status out.
 
 mod convert;
+mod default_model;
 mod embed;
 mod help;
 mod inspect;
