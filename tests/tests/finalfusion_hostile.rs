@@ -337,9 +337,11 @@ fn a_mutated_file_that_still_opens_can_be_used() {
         for quantized in [false, true] {
             let file = made_up(kind + 10, kind, quantized).write();
             fuzz::finalfusion(&file);
-            each_mutation(&file, (0..file.len()).step_by(3), |mutated, _| {
-                fuzz::finalfusion(mutated);
-            });
+            // Header and vocabulary; bulk data is only numbers. The fuzz target goes on from here.
+            let read = Finalfusion::parse(&file, Mode::Strict).unwrap();
+            let bulk = read.tensors().next().unwrap().header().offset;
+            let places = (0..usize::try_from(bulk).unwrap()).step_by(5);
+            each_mutation(&file, places, |mutated, _| fuzz::finalfusion(mutated));
         }
     }
 }

@@ -103,10 +103,20 @@ impl<'m> TopK<'m> {
     /// The rows kept, the best first: by score, and words of the same score in byte order.
     pub(super) fn into_sorted(mut self, ties: &impl Ties) -> Result<&'m [Scored]> {
         for end in (1..self.length).rev() {
-            self.heap.swap(0, end);
+            self.swap(0, end);
             self.sift_down(end, ties)?;
         }
         Ok(self.heap.get(..self.length).unwrap_or(&[]))
+    }
+
+    /// Exchanges two rows; without the check that `slice::swap` panics on.
+    fn swap(&mut self, a: usize, b: usize) {
+        let (at_a, at_b) = (self.at(a), self.at(b));
+        for (place, scored) in [(a, at_b), (b, at_a)] {
+            if let Some(slot) = self.heap.get_mut(place) {
+                *slot = scored;
+            }
+        }
     }
 
     fn at(&self, place: usize) -> Scored {
@@ -120,7 +130,7 @@ impl<'m> TopK<'m> {
             if order(&self.at(child), &self.at(parent), ties)? != Ordering::Greater {
                 break;
             }
-            self.heap.swap(child, parent);
+            self.swap(child, parent);
             child = parent;
         }
         Ok(())
@@ -141,7 +151,7 @@ impl<'m> TopK<'m> {
             if order(&self.at(child), &self.at(parent), ties)? != Ordering::Greater {
                 return Ok(());
             }
-            self.heap.swap(child, parent);
+            self.swap(child, parent);
             parent = child;
         }
     }
