@@ -8,10 +8,10 @@ use divan::Bencher;
 use divan::counter::BytesCount;
 use nanoembed_core::token::{Normalization, SpecialIds, Vocabulary, WordPiece};
 use nanoembed_tests::english::paragraphs;
+use nanoembed_tests::minilm::sentences;
 use nanoembed_tests::vocabularies::{HashMemory, StoredVocabulary};
 
 const VOCABULARY: &str = include_str!("../data/embd/all-MiniLM-L6-v2.vocab");
-const SENTENCES: &str = include_str!("../data/minilm/sentences.json");
 
 fn main() {
     divan::main();
@@ -24,8 +24,7 @@ fn english() -> Vec<String> {
 
 /// The conformance sentences, of which half are not in English.
 fn mixed() -> Vec<String> {
-    let all: Vec<serde_json::Value> = serde_json::from_str(SENTENCES).unwrap();
-    all.iter().map(|sentence| sentence["text"].as_str().unwrap().to_owned()).collect()
+    sentences().into_iter().map(|sentence| sentence.text).collect()
 }
 
 fn encode_all<V: Vocabulary>(bencher: Bencher<'_, '_>, vocabulary: V, texts: &[String]) {

@@ -11,7 +11,7 @@ use crate::events::Outcome;
 use crate::finalfusion as files;
 use crate::formats::{FORMATS, FormatUnderTest, Source};
 
-pub use tokenizer::tokenizer;
+pub use tokenizer::{tokenizer, tokenizer_seeds};
 
 /// All sources agree on any file, wherever it is cut, in both modes; the decoder keeps its contract.
 ///

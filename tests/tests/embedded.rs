@@ -24,17 +24,17 @@ fn build_probe(target: &str) -> Vec<u8> {
 }
 
 #[test]
-fn the_readers_link_for_microcontrollers_and_cannot_panic() {
+fn readers_and_tokenizer_link_for_microcontrollers_and_cannot_panic() {
     for target in ["thumbv7em-none-eabihf", "thumbv6m-none-eabi"] {
         let program = build_probe(target);
-        assert!(program.len() > 10_000, "the readers are not in it");
+        assert!(program.len() > 30_000, "the readers or the character tables are not in it");
     }
 }
 
 #[test]
-fn the_readers_link_for_wasm_and_import_nothing() {
+fn readers_and_tokenizer_link_for_wasm_and_import_nothing() {
     // Missing functions become imports there.
     let program = build_probe("wasm32-unknown-unknown");
-    assert!(program.len() > 10_000, "the readers are not in it");
+    assert!(program.len() > 30_000, "the readers or the character tables are not in it");
     assert!(!program.windows(PANIC_SYMBOL.len()).any(|window| window == PANIC_SYMBOL));
 }

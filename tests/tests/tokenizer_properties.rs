@@ -1,6 +1,6 @@
 //! What holds of every text and every vocabulary, by random ones. The assertions are those of the fuzz target.
 
-use nanoembed_tests::fuzz::tokenizer;
+use nanoembed_tests::fuzz::{tokenizer, tokenizer_seeds};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -39,6 +39,11 @@ fn piece_of_characters() -> impl Strategy<Value = Vec<u8>> {
     })
 }
 
+#[test]
+fn the_seeds_of_the_fuzz_target_hold() {
+    tokenizer_seeds().iter().for_each(|seed| tokenizer(seed));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -69,6 +74,19 @@ proptest! {
     ) {
         let special = special.map(|id| id % 13);
         let data = [&[mode, count, flags, size], special.as_slice(), &rest].concat();
+        tokenizer(&data);
+    }
+
+    #[test]
+    fn a_vocabulary_with_damage_does_no_harm(
+        seed in 0_usize..48,
+        damage in vec((1_usize..1000, any::<u8>()), 1..4),
+    ) {
+        let mut data = tokenizer_seeds()[seed].clone();
+        for (at, byte) in damage {
+            let at = 1 + at % (data.len() - 1);
+            data[at] = byte;
+        }
         tokenizer(&data);
     }
 }

@@ -5,11 +5,11 @@ use std::collections::HashMap;
 use crc::{CRC_32_ISO_HDLC, Crc};
 use nanoembed_core::token::words::Words;
 use nanoembed_core::token::{Normalization, SpecialIds, Vocabulary, WordPiece};
+use nanoembed_tests::minilm::{Sentence, sentences};
 use nanoembed_tests::vocabularies::{HashMemory, StoredVocabulary};
 use serde::Deserialize;
 
 const VOCABULARY: &str = include_str!("../data/embd/all-MiniLM-L6-v2.vocab");
-const SENTENCES: &str = include_str!("../data/minilm/sentences.json");
 const TEXTS: &str = include_str!("../data/minilm/wordpiece.jsonl");
 const CHARACTERS: &str = include_str!("../data/minilm/normalization.txt");
 
@@ -64,7 +64,10 @@ fn check_both_vocabularies(all: &[Expected]) {
 
 #[test]
 fn the_conformance_sentences_have_the_reference_ids() {
-    let all: Vec<Expected> = serde_json::from_str(SENTENCES).unwrap();
+    let sentences = sentences().into_iter();
+    let all: Vec<Expected> = sentences
+        .map(|Sentence { text, ids, .. }| Expected { text, ids, normalization: uncased() })
+        .collect();
     assert_eq!(all.len(), 100);
     check_both_vocabularies(&all);
 }

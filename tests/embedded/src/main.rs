@@ -12,8 +12,10 @@ use nanoembed_core::format::embd::{Decoder, Embd, Verifier};
 use nanoembed_core::format::finalfusion;
 use nanoembed_core::kernel::Kernels;
 use nanoembed_core::read::{Blocks, Push, Seek, Slice};
+use nanoembed_core::token::vocabulary::{IdWidth, SortedIds};
 use nanoembed_core::token::{
-    Entries, HashVocabulary, LengthPrefix, Normalization, SpecialIds, WordPiece,
+    Entries, HashVocabulary, LengthPrefix, Normalization, SortedVocabulary, SpecialIds, Vocabulary,
+    WordPiece,
 };
 use nanoembed_core::words::{
     Index, IndexOptions, Memory, Scored, SearchMemory, Source, Stored, TopK, Words,
@@ -79,11 +81,23 @@ fn by_tokens(file: &[u8]) -> Result<(), Error> {
     let (mut samples, mut slots) = ([0; 64], [0; 768]);
     let entries =
         Entries::sample(found.bytes, found.offset, found.count, LengthPrefix::U16, &mut samples)?;
-    let vocabulary = HashVocabulary::build(entries, &mut slots)?;
+    encode(HashVocabulary::build(entries, &mut slots)?, file)
+}
+
+/// The bytes stand for the entries, both tables of the index, and the text.
+fn by_sorted_tokens(file: &[u8]) -> Result<(), Error> {
+    let entries = Entries::listed(file, 0, 64, LengthPrefix::U32, file)?;
+    let ids = SortedIds { bytes: file, width: IdWidth::U16, offset: 0 };
+    let vocabulary = SortedVocabulary::new(entries, ids)?;
+    vocabulary.check()?;
+    encode(vocabulary, file)
+}
+
+fn encode<V: Vocabulary>(vocabulary: V, text: &[u8]) -> Result<(), Error> {
     let special = SpecialIds::find(&vocabulary)?;
     let tokenizer = WordPiece::new(vocabulary, special, Normalization::UNCASED)?;
     let mut ids = [0; 32];
-    let text = core::str::from_utf8(file).unwrap_or_default();
+    let text = core::str::from_utf8(text).unwrap_or_default();
     black_box(tokenizer.encode(text, &mut ids)?);
     black_box(ids);
     Ok(())
@@ -129,7 +143,8 @@ fn look_up<S: Source, M: AsRef<[u64]>>(words: &Words<S, M>) -> Result<(), Error>
 unsafe extern "C" fn probe(file: *const u8, length: usize) -> bool {
     // SAFETY: the caller's promise.
     let file = unsafe { core::slice::from_raw_parts(file, length) };
-    [by_push, by_seek, by_slice, by_view, by_tokens, by_words].iter().all(|read| read(file).is_ok())
+    let all = [by_push, by_seek, by_slice, by_view, by_tokens, by_sorted_tokens, by_words];
+    all.iter().all(|read| read(file).is_ok())
 }
 
 #[unsafe(no_mangle)]

@@ -4,6 +4,7 @@ use std::io;
 use std::path::Path;
 
 use nanoembed_tests::formats::FORMATS;
+use nanoembed_tests::fuzz::tokenizer_seeds;
 use nanoembed_tests::minilm;
 
 fn main() -> io::Result<()> {
@@ -54,6 +55,9 @@ fn tokenizer(folder: &Path) -> io::Result<()> {
         seed.push(0xFF);
         seed.extend_from_slice(sentence.text.as_bytes());
         std::fs::write(folder.join(format!("sentence-{index}")), seed)?;
+    }
+    for (index, seed) in tokenizer_seeds().iter().enumerate() {
+        std::fs::write(folder.join(format!("mode-{index}")), seed)?;
     }
     Ok(())
 }

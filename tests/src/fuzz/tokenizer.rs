@@ -45,6 +45,44 @@ pub fn tokenizer(data: &[u8]) {
     }
 }
 
+/// Inputs of [`tokenizer`] to start from: every mode, over vocabularies that spell most of the texts.
+///
+/// # Panics
+///
+/// Never: the vocabulary is small.
+#[must_use]
+pub fn tokenizer_seeds() -> Vec<Vec<u8>> {
+    let tokens = "b\n##ab\nab\né\ne\n##\u{302E}\n中\nᄀ\n##ᅡ\n##ᆨ\n.\n<\ni\nhello\n##llo\nhe";
+    let texts = [
+        "Hello, abab [CLS] b.[MASK]",
+        "É\u{302E}\u{301} 中가각 \u{226E}İ",
+        "\u{1D16D}\u{901}\u{302E}\u{1D165}\t\0[SEP",
+    ];
+    let mut seeds = Vec::new();
+    for (text, mode) in texts.iter().flat_map(|text| (0..16).map(move |mode| (text, mode))) {
+        if mode & 8 == 0 {
+            seeds.push([&[mode], tokens.as_bytes(), &[0xFF], text.as_bytes()].concat());
+        } else {
+            seeds.push([&[mode], raw_seed(tokens, text).as_slice()].concat());
+        }
+    }
+    seeds
+}
+
+/// A sound vocabulary in the layout of `raw`.
+fn raw_seed(tokens: &str, text: &str) -> Vec<u8> {
+    let first = FIRST_TOKENS.iter().copied();
+    // The size is counted in units of four bytes.
+    let lines: Vec<&str> = first.chain(tokens.split('\n')).collect();
+    let size = StoredVocabulary::new(&lines).entries.len();
+    let filler = "x".repeat((4 - (size + 2) % 4) % 4);
+    let stored = StoredVocabulary::new(lines.into_iter().chain([filler.as_str()]));
+    let small = |number: usize| u8::try_from(number).expect("a small vocabulary");
+    let head = [small(stored.count as usize), 2, small(stored.entries.len() / 4), 0, 1, 2, 3, 4];
+    [&head, stored.entries.as_slice(), &stored.offsets, &stored.sorted_ids, text.as_bytes()]
+        .concat()
+}
+
 fn split_at_byte(bytes: &[u8], byte: u8) -> (&[u8], &[u8]) {
     let at = bytes.iter().position(|&other| other == byte).unwrap_or(bytes.len());
     (&bytes[..at], bytes.get(at + 1..).unwrap_or_default())
@@ -156,4 +194,19 @@ fn check_range<V: Vocabulary>(
     let encoded = tokenizer.encode(text, &mut ids)?;
     assert!(ids[..encoded.tokens].iter().all(|&id| id < count));
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn raw_seeds_are_sound() {
+        let seeds = tokenizer_seeds();
+        let raw_seeds = seeds.iter().filter(|seed| seed[0] & 8 != 0);
+        assert_eq!(raw_seeds.clone().count(), 24);
+        for seed in raw_seeds {
+            assert_eq!(raw(&seed[1..], Normalization::UNCASED), Ok(()));
+        }
+    }
 }
