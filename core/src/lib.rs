@@ -9,9 +9,10 @@
 //! 2. [`event`] is the seam: a format's decoder turns bytes into events, a source feeds it.
 //! 3. [`format`](mod@format) has one folder a format, each with `grammar`, `decoder`, `view` and `write`.
 //! 4. [`read`] has one file a source: a slice, pushed chunks, random access; and re-assembles rows from pieces.
-//! 5. [`token`] turns text into token ids.
-//! 6. [`kernel`] computes on rows and tiles, [`math`] on single numbers.
-//! 7. [`model`] runs a transformer over weights where they lie, in memory that the caller lends.
+//! 5. [`quant`] turns the blocks of quantised weights into numbers and back.
+//! 6. [`token`] turns text into token ids.
+//! 7. [`kernel`] computes on rows and tiles, [`math`] on single numbers.
+//! 8. [`model`] runs a transformer over weights where they lie, in memory that the caller lends.
 //!
 //! Nothing here opens files, starts threads or keeps global state.
 
@@ -35,6 +36,7 @@ macro_rules! reads_hostile_bytes {
 
 pub mod error;
 pub mod event;
+pub mod quant;
 
 reads_hostile_bytes! {
     mod bytes;

@@ -7,6 +7,7 @@
 //! * [`hostile`]: files made wrong on purpose.
 //! * [`fuzz`]: what the fuzz targets call.
 //! * [`data`]: where test files lie.
+//! * [`values`]: comparing arrays of numbers.
 
 pub mod contract;
 pub mod data;
@@ -15,3 +16,4 @@ pub mod formats;
 pub mod fuzz;
 pub mod hostile;
 pub mod sources;
+pub mod values;

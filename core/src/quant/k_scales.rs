@@ -1,0 +1,43 @@
+//! The twelve bytes in which Q4_K and Q5_K pack eight 6-bit scales and eight 6-bit minima.
+//!
+//! | byte | bits 0–5 | bits 6–7 |
+//! |---|---|---|
+//! | `k < 4` | scale `k` | upper two bits of scale `k + 4` |
+//! | `4 + k` | minimum `k` | upper two bits of minimum `k + 4` |
+//! | `8 + k` | low half: lower four bits of scale `k + 4`; high half: those of minimum `k + 4` | |
+
+/// Scale and minimum of each of the eight sub-blocks.
+#[inline]
+pub(super) fn unpack(packed: &[u8; 12]) -> [(u8, u8); 8] {
+    core::array::from_fn(|k| match k {
+        0..4 => (packed[k] & 63, packed[k + 4] & 63),
+        _ => {
+            (packed[k + 4] & 15 | packed[k - 4] >> 6 << 4, packed[k + 4] >> 4 | packed[k] >> 6 << 4)
+        }
+    })
+}
+
+/// Packs eight scales and minima, each below 64.
+pub(super) fn pack(scales: &[(u8, u8); 8]) -> [u8; 12] {
+    core::array::from_fn(|byte| {
+        let k = byte % 4;
+        let (scale, min) = scales[k];
+        let (later_scale, later_min) = scales[k + 4];
+        match byte / 4 {
+            0 => scale | later_scale >> 4 << 6,
+            1 => min | later_min >> 4 << 6,
+            _ => later_scale & 15 | later_min << 4,
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_packed_is_unpacked() {
+        let scales = core::array::from_fn(|k| (7 * k as u8 + 1, 63 - 9 * k as u8));
+        assert_eq!(unpack(&pack(&scales)), scales);
+    }
+}
