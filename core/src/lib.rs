@@ -6,6 +6,7 @@
 //!
 //! 1. [`error`] says what is wrong and at which byte; `bytes` holds the primitives that grammars are made of;
 //!    [`tensor`] describes types, shapes and borrowed data.
+//!    [`text`] reads the texts inside binary files.
 //! 2. [`event`] is the seam: a format's decoder turns bytes into events, a source feeds it.
 //! 3. [`format`](mod@format) has one folder a format, each with `grammar`, `decoder`, `view` and `write`.
 //! 4. [`read`] has one file a source: a slice, pushed chunks, random access; and re-assembles rows from pieces.
@@ -43,6 +44,7 @@ reads_hostile_bytes! {
     pub mod format;
     pub mod read;
     pub mod tensor;
+    pub mod text;
 }
 
 pub use error::{Error, ErrorKind};

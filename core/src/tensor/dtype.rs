@@ -148,10 +148,12 @@ impl Dtype {
     #[must_use]
     pub const fn data_bytes(self, elements: u64) -> Option<u64> {
         let block = self.block_elements() as u64;
-        if !elements.is_multiple_of(block) {
-            return None;
+        match elements.checked_div(block) {
+            Some(blocks) if elements.is_multiple_of(block) => {
+                blocks.checked_mul(self.block_bytes() as u64)
+            }
+            _ => None,
         }
-        (elements / block).checked_mul(self.block_bytes() as u64)
     }
 
     /// The type's name in machine-readable output, as in command-line options.

@@ -169,7 +169,8 @@ impl Afq<'_> {
         // A group of 32 elements is a whole number of words at every number of bits.
         let bytes = (elements / 8).checked_mul(self.bits.into());
         has_bytes(self.codes, bytes)?;
-        let groups = elements / u64::from(self.group_size);
+        let groups =
+            elements.checked_div(self.group_size.into()).ok_or(ErrorKind::BadQuantization)?;
         self.scales.has(groups)?;
         self.biases.has(groups)?;
         if self.scales.dtype == self.biases.dtype { Ok(()) } else { Err(ErrorKind::BadDtype) }
