@@ -23,6 +23,20 @@ pub enum Event<'a> {
         /// The value as the file spells it.
         value: &'a str,
     },
+    /// One entry of the metadata whose value is a number, a truth value, or the beginning of an array.
+    Value {
+        /// The key, unique in the file.
+        key: &'a str,
+        /// The value.
+        value: Value<'a>,
+    },
+    /// One element of the array that the last [`Event::Value`] began.
+    Element {
+        /// The ordinal in the array.
+        index: u64,
+        /// The element.
+        value: Value<'a>,
+    },
     /// One token or word of the vocabulary; ids count up from 0.
     Token {
         /// The ordinal in the vocabulary.
@@ -53,6 +67,26 @@ pub enum Event<'a> {
     },
     /// The content is complete.
     End,
+}
+
+/// A typed value of the metadata.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Value<'a> {
+    /// An integer that is not negative.
+    Unsigned(u64),
+    /// An integer.
+    Signed(i64),
+    /// A number.
+    Float(f64),
+    /// A truth value.
+    Bool(bool),
+    /// A text.
+    Text(&'a str),
+    /// The beginning of an array of so many elements, which follow.
+    Array {
+        /// The number of elements.
+        count: u64,
+    },
 }
 
 /// The answer to one call of [`Decode::next`].
@@ -119,6 +153,12 @@ pub trait Decode {
 pub enum Format {
     /// EMBD `.weights`.
     Embd,
+    /// GGUF.
+    Gguf,
+    /// safetensors.
+    Safetensors,
+    /// UQFF, in a safetensors container.
+    Uqff,
 }
 
 impl Format {
@@ -127,6 +167,9 @@ impl Format {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Embd => "embd",
+            Self::Gguf => "gguf",
+            Self::Safetensors => "safetensors",
+            Self::Uqff => "uqff",
         }
     }
 }

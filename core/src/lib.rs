@@ -38,6 +38,7 @@ macro_rules! reads_hostile_bytes {
 pub mod error;
 pub mod event;
 pub mod quant;
+pub mod sink;
 
 reads_hostile_bytes! {
     mod bytes;

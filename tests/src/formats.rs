@@ -1,7 +1,7 @@
 //! The table of formats that generic suites loop over.
 
 use nanoembed_core::event::Mode;
-use nanoembed_core::format::embd;
+use nanoembed_core::format::{embd, safetensors};
 
 use crate::contract::Checked;
 use crate::events::Outcome;
@@ -38,14 +38,26 @@ pub struct FormatUnderTest {
 }
 
 /// All formats.
-pub const FORMATS: &[FormatUnderTest] = &[FormatUnderTest {
-    name: "embd",
-    endings: &["weights", "bin"],
-    max_item_bytes: embd::MAX_ITEM_BYTES,
-    run: |file, mode, source| {
-        run(Checked::new(embd::Decoder::<64>::new(mode)), embd::MAX_ITEM_BYTES, file, source)
+pub const FORMATS: &[FormatUnderTest] = &[
+    FormatUnderTest {
+        name: "embd",
+        endings: &["weights", "bin"],
+        max_item_bytes: embd::MAX_ITEM_BYTES,
+        run: |file, mode, source| {
+            run(Checked::new(embd::Decoder::<64>::new(mode)), embd::MAX_ITEM_BYTES, file, source)
+        },
     },
-}];
+    FormatUnderTest {
+        name: "safetensors",
+        endings: &["safetensors"],
+        max_item_bytes: safetensors::MAX_ITEM_BYTES,
+        run: |file, mode, source| {
+            let mut entries = [safetensors::Entry::default(); 64];
+            let decoder = safetensors::Decoder::new(mode, &mut entries);
+            run(Checked::new(decoder), safetensors::MAX_ITEM_BYTES, file, source)
+        },
+    },
+];
 
 impl FormatUnderTest {
     /// The test files of this format.

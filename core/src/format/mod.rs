@@ -9,6 +9,8 @@
 
 #[cfg(feature = "embd")]
 pub mod embd;
+#[cfg(feature = "safetensors")]
+pub mod safetensors;
 
 use crate::event::Format;
 

@@ -7,17 +7,8 @@ use super::grammar::{
     METADATA_HEADER_BYTES, SPECIAL_BYTES, VOCABULARY_HEADER_BYTES, code_of, name_hash,
 };
 use crate::error::{Error, ErrorKind, Result};
+use crate::sink::Sink;
 use crate::tensor::{Dtype, Shape};
-
-/// Where written bytes go.
-pub trait Sink {
-    /// Takes all of `bytes`.
-    ///
-    /// # Errors
-    ///
-    /// Whatever keeps the sink from taking them; [`ErrorKind::WriteFailed`] as a rule.
-    fn write(&mut self, bytes: &[u8]) -> Result<()>;
-}
 
 /// A tensor to be written.
 #[derive(Clone, Copy, Debug, PartialEq)]

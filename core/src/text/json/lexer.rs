@@ -161,6 +161,17 @@ impl Lexer {
         self.depth
     }
 
+    /// The absolute offset of the first byte that is still needed: that of the lexeme of which a part has been seen,
+    /// with its quote, or of the next byte.
+    #[must_use]
+    pub const fn lexeme_offset(&self) -> u64 {
+        match self.partial {
+            Partial::None => self.offset,
+            Partial::String { .. } => self.start.saturating_sub(1),
+            _ => self.start,
+        }
+    }
+
     /// Whether a whole value has been seen.
     #[must_use]
     pub const fn is_complete(&self) -> bool {
