@@ -73,15 +73,15 @@ impl<'m> Entries<'m> {
 /// A hash of the name that `spelling` means.
 pub(in crate::format) fn spelling_hash(spelling: &str) -> u64 {
     if !spelling.contains('\\') {
-        return name_hash(spelling);
+        return feed(FNV_BASIS, spelling);
     }
     let mut utf8 = [0; 4];
     json::chars(spelling).fold(FNV_BASIS, |hash, c| feed(hash, c.encode_utf8(&mut utf8)))
 }
 
-/// A hash of `name` itself.
-pub(in crate::format) fn name_hash(name: &str) -> u64 {
-    feed(FNV_BASIS, name)
+/// A hash of the name that `parts` make together.
+pub(in crate::format) fn name_hash(parts: [&str; 2]) -> u64 {
+    parts.into_iter().fold(FNV_BASIS, feed)
 }
 
 const FNV_BASIS: u64 = 0xcbf2_9ce4_8422_2325;

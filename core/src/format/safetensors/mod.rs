@@ -15,14 +15,14 @@
 //! Specification: <https://github.com/huggingface/safetensors>.
 
 mod decoder;
-mod entry;
+pub(in crate::format) mod entry;
 mod fields;
-mod view;
+pub(in crate::format) mod view;
 #[allow(
     clippy::arithmetic_side_effects,
     reason = "what is written comes from the caller; lengths are checked by Plan::layout first"
 )]
-mod write;
+pub(in crate::format) mod write;
 
 pub use decoder::{Decoder, MAX_HEADER_BYTES, MAX_ITEM_BYTES};
 pub use entry::Entry;

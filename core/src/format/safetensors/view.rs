@@ -71,15 +71,23 @@ impl<'a, 'm> Safetensors<'a, 'm> {
     /// The tensor of this name.
     #[must_use]
     pub fn tensor(&self, name: &str) -> Option<TensorView<'a>> {
-        let hash = name_hash(name);
+        self.tensor_by_hash(name_hash([name, ""])).filter(|tensor| is(tensor.header().name, name))
+    }
+
+    /// The tensor whose name is `key` and `suffix` together, spelled without escapes.
+    pub(in crate::format) fn tensor_of(&self, key: &str, suffix: &str) -> Option<TensorView<'a>> {
+        let found = self.tensor_by_hash(name_hash([key, suffix]))?;
+        (found.header().name.strip_prefix(key) == Some(suffix)).then_some(found)
+    }
+
+    fn tensor_by_hash(&self, hash: u64) -> Option<TensorView<'a>> {
         let found = self.entries.partition_point(|entry| entry.name < hash);
         let entry = self.entries.get(found).filter(|entry| entry.name == hash)?;
         // The name's quote stands before it.
         let key = u64::from(entry.at).checked_sub(1)?;
         let header = self.bytes.get(usize::try_from(key).ok()?..usize::try_from(self.data).ok()?)?;
         let members = Tokens::at_key(header, key);
-        let mut tensors = Tensors { members, bytes: self.bytes, data: self.data };
-        tensors.next().filter(|tensor| is(tensor.header().name, name))
+        Tensors { members, bytes: self.bytes, data: self.data }.next()
     }
 
     /// The header's members.

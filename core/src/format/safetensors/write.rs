@@ -37,7 +37,7 @@ pub fn order(left: &TensorSpec<'_>, right: &TensorSpec<'_>) -> Ordering {
 }
 
 /// The reference sorts by its own enumeration of types, the last one first.
-const RANKS: [Dtype; 16] = [
+pub(in crate::format) const RANKS: [Dtype; 16] = [
     Dtype::U64,
     Dtype::I64,
     Dtype::F64,
@@ -97,41 +97,102 @@ impl Plan<'_> {
 
     /// Writes the header without padding.
     fn header(&self, sink: &mut impl Sink) -> Result<()> {
+        let mut header = Header::begin(sink, self.metadata)?;
+        for tensor in self.tensors {
+            header.tensor([tensor.name, ""], tensor.dtype, &tensor.shape)?;
+        }
+        header.end()
+    }
+}
+
+/// Writes the header's members, one after the other.
+pub(in crate::format) struct Header<'s, S> {
+    sink: &'s mut S,
+    comma: Comma,
+    begin: u64,
+}
+
+impl<'s, S: Sink> Header<'s, S> {
+    pub(in crate::format) fn begin(sink: &'s mut S, metadata: &[(&str, &str)]) -> Result<Self> {
         sink.write(b"{")?;
         let mut comma = Comma(false);
-        if !self.metadata.is_empty() {
+        if !metadata.is_empty() {
             comma.write(sink)?;
-            string(sink, METADATA)?;
+            string(sink, [METADATA, ""])?;
             sink.write(b":{")?;
             let mut comma = Comma(false);
-            for (key, value) in self.metadata {
+            for (key, value) in metadata {
                 comma.write(sink)?;
-                string(sink, key)?;
+                string(sink, [key, ""])?;
                 sink.write(b":")?;
-                string(sink, value)?;
+                string(sink, [value, ""])?;
             }
             sink.write(b"}")?;
         }
-        let mut begin = 0;
-        for tensor in self.tensors {
+        Ok(Self { sink, comma, begin: 0 })
+    }
+
+    /// Describes the tensor whose name is `name`'s parts together, and whose data comes next.
+    pub(in crate::format) fn tensor(
+        &mut self,
+        name: [&str; 2],
+        dtype: Dtype,
+        shape: &Shape,
+    ) -> Result<()> {
+        let sink = &mut *self.sink;
+        let bytes = shape.elements().and_then(|elements| dtype.data_bytes(elements));
+        let end = bytes.and_then(|bytes| self.begin.checked_add(bytes)).ok_or(invalid())?;
+        self.comma.write(sink)?;
+        string(sink, name)?;
+        sink.write(b":{\"dtype\":\"")?;
+        let unsupported = Error::without_offset(ErrorKind::UnsupportedDtype);
+        sink.write(dtype_name(dtype).ok_or(unsupported)?.as_bytes())?;
+        sink.write(b"\",\"shape\":[")?;
+        let mut comma = Comma(false);
+        for dim in shape.dims() {
             comma.write(sink)?;
-            string(sink, tensor.name)?;
-            sink.write(b":{\"dtype\":\"")?;
-            sink.write(dtype_name(tensor.dtype).unwrap_or("").as_bytes())?;
-            sink.write(b"\",\"shape\":[")?;
-            let mut comma = Comma(false);
-            for dim in tensor.shape.dims() {
-                comma.write(sink)?;
-                number(sink, *dim)?;
-            }
-            sink.write(b"],\"data_offsets\":[")?;
-            number(sink, begin)?;
-            sink.write(b",")?;
-            begin += tensor.bytes().unwrap_or(0);
-            number(sink, begin)?;
-            sink.write(b"]}")?;
+            number(sink, *dim)?;
         }
-        sink.write(b"}")
+        sink.write(b"],\"data_offsets\":[")?;
+        number(sink, self.begin)?;
+        sink.write(b",")?;
+        number(sink, end)?;
+        self.begin = end;
+        sink.write(b"]}")
+    }
+
+    pub(in crate::format) fn end(self) -> Result<()> {
+        self.sink.write(b"}")
+    }
+}
+
+/// Writes the length of the header that `header` writes, the header, and its padding.
+pub(in crate::format) fn write_header<S: Sink>(
+    sink: &mut S,
+    header: &impl WriteHeader,
+) -> Result<()> {
+    let mut length = Length(0);
+    header.write(&mut length)?;
+    let padded = length.0.next_multiple_of(8);
+    if padded > super::MAX_HEADER_BYTES {
+        return Err(Error::without_offset(ErrorKind::HeaderTooLarge));
+    }
+    sink.write(&padded.to_le_bytes())?;
+    header.write(sink)?;
+    for _ in length.0..padded {
+        sink.write(b" ")?;
+    }
+    Ok(())
+}
+
+/// Something that writes the same header each time it is asked.
+pub(in crate::format) trait WriteHeader {
+    fn write(&self, sink: &mut impl Sink) -> Result<()>;
+}
+
+impl WriteHeader for Plan<'_> {
+    fn write(&self, sink: &mut impl Sink) -> Result<()> {
+        self.header(sink)
     }
 }
 
@@ -140,7 +201,7 @@ fn invalid() -> Error {
 }
 
 /// Counts what would be written.
-struct Length(u64);
+pub(in crate::format) struct Length(pub(in crate::format) u64);
 
 impl Sink for Length {
     fn write(&mut self, bytes: &[u8]) -> Result<()> {
@@ -158,9 +219,14 @@ impl Comma {
     }
 }
 
-/// A JSON string, with the escapes that JSON insists on.
-fn string(sink: &mut impl Sink, text: &str) -> Result<()> {
+/// A JSON string of two parts, with the escapes that JSON insists on.
+fn string(sink: &mut impl Sink, parts: [&str; 2]) -> Result<()> {
     sink.write(b"\"")?;
+    parts.into_iter().try_for_each(|part| escaped(sink, part))?;
+    sink.write(b"\"")
+}
+
+fn escaped(sink: &mut impl Sink, text: &str) -> Result<()> {
     let mut rest = text;
     while let Some(at) = rest.bytes().position(|byte| byte < b' ' || byte == b'"' || byte == b'\\')
     {
@@ -177,8 +243,7 @@ fn string(sink: &mut impl Sink, text: &str) -> Result<()> {
         }
         rest = behind;
     }
-    sink.write(rest.as_bytes())?;
-    sink.write(b"\"")
+    sink.write(rest.as_bytes())
 }
 
 fn number(sink: &mut impl Sink, value: u64) -> Result<()> {
@@ -212,16 +277,10 @@ impl<S: Sink> Writer<S> {
     /// As [`Plan::file_bytes`]; [`ErrorKind::DuplicateName`] if two tensors or two keys have the same name; what the
     /// sink returns.
     pub fn new(plan: &Plan<'_>, mut sink: S) -> Result<Self> {
-        let (header, data) = plan.layout()?;
+        let (_, data) = plan.layout()?;
         check_unique(plan.tensors.iter().map(|tensor| tensor.name).chain([METADATA]))?;
         check_unique(plan.metadata.iter().map(|(key, _)| *key))?;
-        sink.write(&header.to_le_bytes())?;
-        plan.header(&mut sink)?;
-        let mut length = Length(0);
-        plan.header(&mut length)?;
-        for _ in length.0..header {
-            sink.write(b" ")?;
-        }
+        write_header(&mut sink, plan)?;
         Ok(Self { sink, missing: data })
     }
 
