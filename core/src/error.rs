@@ -120,7 +120,7 @@ error_kinds! {
     132 NotContiguous "not_contiguous" "the tensors do not fill the data without gaps";
     133 BadQuantization "bad_quantization" "a quantisation has parameters that the format does not define";
     134 BadEncoding "bad_encoding" "the number of a layer's encoding is not one the format defines";
-    135 BadVersion "bad_version" "the file's version is missing or given in two ways";
+    135 BadVersion "bad_version" "the file's version is missing, or it mixes the layouts of two versions";
     136 BadAlignment "bad_alignment" "the alignment is not a power of two, or not one the format allows";
 
     // 2xx: not supported here.

@@ -1,7 +1,7 @@
 //! The table of formats that generic suites loop over.
 
 use nanoembed_core::event::Mode;
-use nanoembed_core::format::{embd, safetensors};
+use nanoembed_core::format::{embd, safetensors, uqff};
 
 use crate::contract::Checked;
 use crate::events::Outcome;
@@ -55,6 +55,16 @@ pub const FORMATS: &[FormatUnderTest] = &[
             let mut entries = [safetensors::Entry::default(); 64];
             let decoder = safetensors::Decoder::new(mode, &mut entries);
             run(Checked::new(decoder), safetensors::MAX_ITEM_BYTES, file, source)
+        },
+    },
+    FormatUnderTest {
+        name: "uqff",
+        endings: &["uqff"],
+        max_item_bytes: uqff::MAX_ITEM_BYTES,
+        run: |file, mode, source| {
+            let mut entries = [safetensors::Entry::default(); 64];
+            let decoder = uqff::Decoder::new(mode, &mut entries);
+            run(Checked::new(decoder), uqff::MAX_ITEM_BYTES, file, source)
         },
     },
 ];

@@ -11,6 +11,8 @@
 pub mod embd;
 #[cfg(feature = "safetensors")]
 pub mod safetensors;
+#[cfg(feature = "uqff")]
+pub mod uqff;
 
 use crate::event::Format;
 

@@ -19,6 +19,7 @@ pub fn dequantize(hqq: &Hqq<'_>, shape: &Shape, first: usize, out: &mut [f32]) -
     let slab_rows = usize::try_from(matrix.packed_rows).ok()?;
     let (pack, word_bytes) = (usize::try_from(pack).ok()?, usize::try_from(word_bytes).ok()?);
     let mask = (1_u32 << hqq.bits) - 1;
+    let (shared_scale, shared_zero) = (hqq.is_shared(&hqq.scales), hqq.is_shared(&hqq.zeros));
     let mut element = first;
     let mut rest = out;
     while !rest.is_empty() {
@@ -41,13 +42,10 @@ pub fn dequantize(hqq: &Hqq<'_>, shape: &Shape, first: usize, out: &mut [f32]) -
             };
             #[allow(clippy::cast_precision_loss)] // at most 8 bits
             let code = (word >> shift & mask) as f32;
-            let group = match (hqq.channel_wise, hqq.axis) {
-                (false, _) => 0,
-                (true, 0) => col + offset,
-                (true, _) => row,
-            };
-            let difference = hqq.scales.round(code - hqq.zeros.get(group)?);
-            *value = hqq.scales.round(difference * hqq.scales.get(group)?);
+            let group = if hqq.axis == 0 { col + offset } else { row };
+            let zero = hqq.zeros.get(if shared_zero { 0 } else { group })?;
+            let scale = hqq.scales.get(if shared_scale { 0 } else { group })?;
+            *value = hqq.scales.round(hqq.scales.round(code - zero) * scale);
         }
         rest = behind;
     }

@@ -57,7 +57,7 @@ impl Floats<'_> {
 ///
 /// The matrix that is packed has `rows × cols` elements in the weight's row-major order: with axis 0
 /// `group_size × elements / group_size` and a group in each column, with axis 1 `elements / group_size × group_size`
-/// and a group in each row, and if not channel-wise the weight's own dimensions and one group.
+/// and a group in each row, and if not channel-wise the weight's own dimensions; then scales or zeros may be one for all.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Hqq<'a> {
     /// 8, 4, 3, 2 or 1.
@@ -130,14 +130,17 @@ impl Hqq<'_> {
         let matrix = self.matrix(shape).ok_or(ErrorKind::SizeMismatch)?;
         let words = matrix.packed_rows.checked_mul(matrix.cols);
         has_bytes(self.codes, words.and_then(|words| words.checked_mul(word_bytes)))?;
-        let groups = match (self.channel_wise, self.axis) {
-            (false, _) => 1,
-            (true, 0) => matrix.cols,
-            (true, _) => matrix.rows,
-        };
-        self.scales.has(groups)?;
-        self.zeros.has(groups)?;
+        let groups = if self.axis == 0 { matrix.cols } else { matrix.rows };
+        for floats in [&self.scales, &self.zeros] {
+            floats.has(if self.is_shared(floats) { 1 } else { groups })?;
+        }
         if self.scales.dtype == self.zeros.dtype { Ok(()) } else { Err(ErrorKind::BadDtype) }
+    }
+
+    /// Whether there is one scale or zero for all groups, as there may be if not channel-wise.
+    #[must_use]
+    pub const fn is_shared(&self, floats: &Floats<'_>) -> bool {
+        !self.channel_wise && floats.data.len() == floats.dtype.block_bytes()
     }
 }
 
