@@ -1,7 +1,7 @@
 //! The table of formats that generic suites loop over.
 
 use nanoembed_core::event::Mode;
-use nanoembed_core::format::{embd, safetensors, uqff};
+use nanoembed_core::format::{embd, gguf, safetensors, uqff};
 
 use crate::contract::Checked;
 use crate::events::Outcome;
@@ -65,6 +65,15 @@ pub const FORMATS: &[FormatUnderTest] = &[
             let mut entries = [safetensors::Entry::default(); 64];
             let decoder = uqff::Decoder::new(mode, &mut entries);
             run(Checked::new(decoder), uqff::MAX_ITEM_BYTES, file, source)
+        },
+    },
+    FormatUnderTest {
+        name: "gguf",
+        endings: &["gguf"],
+        max_item_bytes: gguf::MAX_ITEM_BYTES,
+        run: |file, mode, source| {
+            let decoder = gguf::Decoder::<64>::new(mode);
+            run(Checked::new(decoder), gguf::MAX_ITEM_BYTES, file, source)
         },
     },
 ];

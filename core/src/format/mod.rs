@@ -9,6 +9,8 @@
 
 #[cfg(feature = "embd")]
 pub mod embd;
+#[cfg(feature = "gguf")]
+pub mod gguf;
 #[cfg(feature = "safetensors")]
 pub mod safetensors;
 #[cfg(feature = "uqff")]
@@ -17,14 +19,26 @@ pub mod uqff;
 use crate::event::Format;
 
 /// How many bytes [`sniff`] wants to see.
-pub const SNIFF_BYTES: usize = 8;
+pub const SNIFF_BYTES: usize = 9;
 
-/// Recognises a format by a file's first bytes.
+/// Recognises a format by a file's first bytes. UQFF files are recognised as the safetensors files that they are.
 #[must_use]
 pub fn sniff(start: &[u8]) -> Option<Format> {
     #[cfg(feature = "embd")]
     if start.starts_with(embd::MAGIC) {
         return Some(Format::Embd);
+    }
+    #[cfg(feature = "gguf")]
+    if start.starts_with(gguf::MAGIC) {
+        return Some(Format::Gguf);
+    }
+    // A length below the largest, then an object.
+    #[cfg(feature = "safetensors")]
+    if let Some((length, _)) = start.split_first_chunk()
+        && u64::from_le_bytes(*length) <= safetensors::MAX_HEADER_BYTES
+        && start.get(8) == Some(&b'{')
+    {
+        return Some(Format::Safetensors);
     }
     let _ = start;
     None

@@ -154,21 +154,29 @@ impl<'m> Decoder<'m> {
                 Ok(Step::silent(left))
             }
             _ if whole => Err(Error::new(self.data, ErrorKind::BadJson)),
-            // Between items nothing is kept, so that the place of an error does not depend on cuts.
-            Place::Start
-            | Place::Members
-            | Place::Metadata
-            | Place::MetadataMembers
-            | Place::Padding
-                if self.lexer.lexeme_offset() > self.offset =>
-            {
-                let between = self.lexer.lexeme_offset().saturating_sub(self.offset);
-                Ok(Step::silent(usize::try_from(between).unwrap_or(usize::MAX)))
+            // What stands before an item is not kept, so that the place of an error does not depend on cuts.
+            _ if self.first_needed(place) > self.offset => {
+                let before = self.first_needed(place).saturating_sub(self.offset);
+                Ok(Step::silent(usize::try_from(before).unwrap_or(usize::MAX)))
             }
             _ if window.len() == MAX_ITEM_BYTES => {
                 Err(Error::new(self.offset, ErrorKind::NameTooLong))
             }
             _ => Ok(Step::need_more(window.len().saturating_add(1))),
+        }
+    }
+
+    /// Absolute offset of the item at `place`, with its name's quote, or of what comes between items.
+    fn first_needed(&self, place: Place) -> u64 {
+        match place {
+            Place::MetadataValue { key: name }
+            | Place::Tensor { name }
+            | Place::Fields { name, .. }
+            | Place::Dtype { name, .. }
+            | Place::Shape { name, .. }
+            | Place::Offsets { name, .. }
+            | Place::Unknown { name, .. } => name.start.saturating_sub(1),
+            _ => self.lexer.lexeme_offset(),
         }
     }
 
