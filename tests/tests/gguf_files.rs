@@ -86,7 +86,7 @@ fn blocks_are_dequantised_where_they_lie() {
 
 #[test]
 fn a_file_without_tensors_is_a_file() {
-    let gguf = read("gguf/no_tensors.gguf");
+    let gguf = read("gguf/unpadded/no_tensors.gguf");
     let gguf = Gguf::parse(&gguf, Mode::Strict).unwrap();
     assert_eq!(
         (gguf.tensors().count(), gguf.value("general.architecture")),

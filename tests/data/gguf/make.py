@@ -48,7 +48,7 @@ writer.add_tensor("w", np.arange(3, dtype=np.float32))
 writer.add_tensor("q", np.zeros((1, 34), np.uint8), raw_dtype=Type.Q8_0)
 finish(writer)
 
-writer = GGUFWriter(HERE / "no_tensors.gguf", "x", use_temp_file=False)
+writer = GGUFWriter(HERE / "unpadded/no_tensors.gguf", "x", use_temp_file=False)
 writer.write_header_to_file()
 writer.write_kv_data_to_file()
 writer.write_ti_data_to_file()
