@@ -9,12 +9,19 @@
 /// Scale and minimum of each of the eight sub-blocks.
 #[inline]
 pub(super) fn unpack(packed: &[u8; 12]) -> [(u8, u8); 8] {
-    core::array::from_fn(|k| match k {
-        0..4 => (packed[k] & 63, packed[k + 4] & 63),
-        _ => {
-            (packed[k + 4] & 15 | packed[k - 4] >> 6 << 4, packed[k + 4] >> 4 | packed[k] >> 6 << 4)
-        }
-    })
+    let [s0, s1, s2, s3, m0, m1, m2, m3, l0, l1, l2, l3] = *packed;
+    let first = |s: u8, m: u8| (s & 63, m & 63);
+    let later = |s: u8, m: u8, l: u8| (l & 15 | s >> 6 << 4, l >> 4 | m >> 6 << 4);
+    [
+        first(s0, m0),
+        first(s1, m1),
+        first(s2, m2),
+        first(s3, m3),
+        later(s0, m0, l0),
+        later(s1, m1, l1),
+        later(s2, m2, l2),
+        later(s3, m3, l3),
+    ]
 }
 
 /// Packs eight scales and minima, each below 64.

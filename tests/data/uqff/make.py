@@ -50,7 +50,7 @@ def write(path, names, metadata=None):
 
 version = [name for name in header if name.startswith("uqff.version")]
 write("small_tensors.uqff", version + [name for name in header if name.startswith("model.unquant")])
-write("bad_no_version.uqff", [name for name in header if name.startswith("model.unquant")])
+write("containers/bad_no_version.uqff", [name for name in header if name.startswith("model.unquant")])
 rest = sorted(name for name in header if name not in version)
 cut = rest.index("model.hqq4.weight.scales")
 write("containers/split-0.uqff", version + rest[:cut], metadata)

@@ -9,6 +9,10 @@ use core::hint::black_box;
 use nanoembed_core::Error;
 use nanoembed_core::event::{Event, Mode};
 use nanoembed_core::format::embd::{Decoder, Embd, Verifier};
+use nanoembed_core::format::gguf::{self, Gguf};
+use nanoembed_core::format::safetensors::{self, Entry, Safetensors};
+use nanoembed_core::format::uqff::{self, Uqff};
+use nanoembed_core::quant::{dequantize, dequantize_weight};
 use nanoembed_core::read::{Blocks, Push, Seek, Slice};
 
 unsafe extern "C" {
@@ -65,6 +69,52 @@ fn by_view(file: &[u8]) -> Result<(), Error> {
     Ok(())
 }
 
+fn safetensors(file: &[u8]) -> Result<(), Error> {
+    let mut entries = [Entry::default(); 16];
+    let mut carry = [0; 512];
+    let decoder = safetensors::Decoder::new(Mode::Strict, &mut entries);
+    let mut push = Push::new(decoder, &mut carry);
+    push.feed(file, count)?;
+    push.finish(count)?;
+    let mut entries = [Entry::default(); 16];
+    let view = Safetensors::parse(file, Mode::Lenient, &mut entries)?;
+    black_box(view.metadata_value("format"));
+    black_box(view.tensor("embeddings.LayerNorm.weight"));
+    Ok(())
+}
+
+fn uqff(file: &[u8]) -> Result<(), Error> {
+    let mut entries = [Entry::default(); 16];
+    let mut buffer = [0; 512];
+    let decoder = uqff::Decoder::new(Mode::Strict, &mut entries);
+    let mut seek = Seek::new(file, decoder, &mut buffer).without_data();
+    while seek.next_event(count)? {}
+    let mut entries = [Entry::default(); 16];
+    let view = Uqff::parse(file, Mode::Lenient, &mut entries)?;
+    let Some(layer) = view.layer("0") else { return Ok(()) };
+    let mut values = [0.0; 4];
+    dequantize_weight(&layer?.weight, 1, &mut values)?;
+    black_box(values);
+    Ok(())
+}
+
+fn gguf(file: &[u8]) -> Result<(), Error> {
+    let mut buffer = [0; 512];
+    let decoder = gguf::Decoder::<64>::new(Mode::Strict);
+    let mut seek = Seek::new(file, decoder, &mut buffer).without_data();
+    while seek.next_event(count)? {}
+    let view = Gguf::parse_with(gguf::Decoder::<64>::new(Mode::Lenient), file)?;
+    black_box(view.value("general.architecture"));
+    view.tokens().for_each(|token| {
+        black_box(token);
+    });
+    let Some(tensor) = view.tensor("token_embd.weight") else { return Ok(()) };
+    let mut values = [0.0; 4];
+    dequantize(tensor.header().dtype, tensor.data(), 1, &mut values)?;
+    black_box(values);
+    Ok(())
+}
+
 /// # Safety
 ///
 /// `file` points to `length` readable bytes.
@@ -72,7 +122,9 @@ fn by_view(file: &[u8]) -> Result<(), Error> {
 unsafe extern "C" fn probe(file: *const u8, length: usize) -> bool {
     // SAFETY: the caller's promise.
     let file = unsafe { core::slice::from_raw_parts(file, length) };
-    [by_push, by_seek, by_slice, by_view].iter().all(|read| read(file).is_ok())
+    [by_push, by_seek, by_slice, by_view, safetensors, uqff, gguf]
+        .iter()
+        .all(|read| read(file).is_ok())
 }
 
 #[unsafe(no_mangle)]

@@ -83,24 +83,24 @@ impl<'m> Decoder<'m> {
     }
 
     /// Absolute offset of the data, once the header's length is known.
-    pub(in crate::format) const fn data_offset(&self) -> u64 {
+    pub(crate) const fn data_offset(&self) -> u64 {
         self.data
     }
 
     /// Whether the header has been read; then the entries are in the order of their places.
-    pub(in crate::format) const fn is_behind_header(&self) -> bool {
+    pub(crate) const fn is_behind_header(&self) -> bool {
         matches!(self.state, State::Data { .. })
     }
 
-    pub(in crate::format) const fn entries(&self) -> &Entries<'m> {
+    pub(crate) const fn entries(&self) -> &Entries<'m> {
         &self.entries
     }
 
-    pub(in crate::format) const fn entries_mut(&mut self) -> &mut Entries<'m> {
+    pub(crate) const fn entries_mut(&mut self) -> &mut Entries<'m> {
         &mut self.entries
     }
 
-    pub(in crate::format) fn into_entries(self) -> &'m mut [Entry] {
+    pub(crate) fn into_entries(self) -> &'m mut [Entry] {
         self.entries.into_all()
     }
 

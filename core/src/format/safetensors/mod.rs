@@ -15,14 +15,14 @@
 //! Specification: <https://github.com/huggingface/safetensors>.
 
 mod decoder;
-pub(in crate::format) mod entry;
+pub(crate) mod entry;
 mod fields;
-pub(in crate::format) mod view;
+pub(crate) mod view;
 #[allow(
     clippy::arithmetic_side_effects,
     reason = "what is written comes from the caller; lengths are checked by Plan::layout first"
 )]
-pub(in crate::format) mod write;
+pub(crate) mod write;
 
 pub use decoder::{Decoder, MAX_HEADER_BYTES, MAX_ITEM_BYTES};
 pub use entry::Entry;
@@ -31,7 +31,7 @@ pub use view::{Metadata, Safetensors, Tensors};
 pub use write::{Plan, TensorSpec, Writer, order};
 
 /// Bytes before the header.
-pub(in crate::format) const LENGTH_BYTES: u64 = 8;
+pub(crate) const LENGTH_BYTES: u64 = 8;
 
 /// The header's member that is no tensor.
 const METADATA: &str = "__metadata__";

@@ -1,7 +1,7 @@
 //! A whole safetensors file in memory: read, mapped, or in flash.
 
 use super::decoder::Decoder;
-use super::entry::{Entry, name_hash};
+use super::entry::{Entry, name_hash, sort};
 use super::fields::Fields;
 use super::{LENGTH_BYTES, METADATA};
 use crate::error::{Error, ErrorKind, Result};
@@ -31,10 +31,10 @@ impl<'a, 'm> Safetensors<'a, 'm> {
     }
 
     /// The file that `decoder` has read to its end.
-    pub(in crate::format) fn decoded(bytes: &'a [u8], decoder: Decoder<'m>) -> Self {
+    pub(crate) fn decoded(bytes: &'a [u8], decoder: Decoder<'m>) -> Self {
         let data = decoder.data_offset();
         let entries = decoder.into_entries();
-        entries.sort_unstable_by_key(|entry| entry.name);
+        sort(entries, |entry| entry.name);
         Self { bytes, data, entries }
     }
 
@@ -75,7 +75,7 @@ impl<'a, 'm> Safetensors<'a, 'm> {
     }
 
     /// The tensor whose name is `key` and `suffix` together, spelled without escapes.
-    pub(in crate::format) fn tensor_of(&self, key: &str, suffix: &str) -> Option<TensorView<'a>> {
+    pub(crate) fn tensor_of(&self, key: &str, suffix: &str) -> Option<TensorView<'a>> {
         let found = self.tensor_by_hash(name_hash([key, suffix]))?;
         (found.header().name.strip_prefix(key) == Some(suffix)).then_some(found)
     }
@@ -101,7 +101,7 @@ impl<'a, 'm> Safetensors<'a, 'm> {
 }
 
 /// Runs a decoder over a whole file in memory, passing over the data that nobody has to see.
-pub(in crate::format) fn run(decoder: &mut impl Decode, bytes: &[u8]) -> Result<()> {
+pub(crate) fn run(decoder: &mut impl Decode, bytes: &[u8]) -> Result<()> {
     loop {
         decoder.skip(decoder.skippable().min((bytes.len() as u64).saturating_sub(decoder.offset())));
         let seen = usize::try_from(decoder.offset()).unwrap_or(usize::MAX);

@@ -37,7 +37,7 @@ pub fn order(left: &TensorSpec<'_>, right: &TensorSpec<'_>) -> Ordering {
 }
 
 /// The reference sorts by its own enumeration of types, the last one first.
-pub(in crate::format) const RANKS: [Dtype; 16] = [
+pub(crate) const RANKS: [Dtype; 16] = [
     Dtype::U64,
     Dtype::I64,
     Dtype::F64,
@@ -106,14 +106,14 @@ impl Plan<'_> {
 }
 
 /// Writes the header's members, one after the other.
-pub(in crate::format) struct Header<'s, S> {
+pub(crate) struct Header<'s, S> {
     sink: &'s mut S,
     comma: Comma,
     begin: u64,
 }
 
 impl<'s, S: Sink> Header<'s, S> {
-    pub(in crate::format) fn begin(sink: &'s mut S, metadata: &[(&str, &str)]) -> Result<Self> {
+    pub(crate) fn begin(sink: &'s mut S, metadata: &[(&str, &str)]) -> Result<Self> {
         sink.write(b"{")?;
         let mut comma = Comma(false);
         if !metadata.is_empty() {
@@ -133,7 +133,7 @@ impl<'s, S: Sink> Header<'s, S> {
     }
 
     /// Describes the tensor whose name is `name`'s parts together, and whose data comes next.
-    pub(in crate::format) fn tensor(
+    pub(crate) fn tensor(
         &mut self,
         name: [&str; 2],
         dtype: Dtype,
@@ -161,13 +161,13 @@ impl<'s, S: Sink> Header<'s, S> {
         sink.write(b"]}")
     }
 
-    pub(in crate::format) fn end(self) -> Result<()> {
+    pub(crate) fn end(self) -> Result<()> {
         self.sink.write(b"}")
     }
 }
 
 /// Writes the length of the header that `header` writes, the header, and its padding.
-pub(in crate::format) fn write_header<S: Sink>(
+pub(crate) fn write_header<S: Sink>(
     sink: &mut S,
     header: &impl WriteHeader,
 ) -> Result<()> {
@@ -186,7 +186,7 @@ pub(in crate::format) fn write_header<S: Sink>(
 }
 
 /// Something that writes the same header each time it is asked.
-pub(in crate::format) trait WriteHeader {
+pub(crate) trait WriteHeader {
     fn write(&self, sink: &mut impl Sink) -> Result<()>;
 }
 
@@ -201,7 +201,7 @@ fn invalid() -> Error {
 }
 
 /// Counts what would be written.
-pub(in crate::format) struct Length(pub(in crate::format) u64);
+pub(crate) struct Length(pub(crate) u64);
 
 impl Sink for Length {
     fn write(&mut self, bytes: &[u8]) -> Result<()> {
