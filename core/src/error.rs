@@ -115,6 +115,9 @@ error_kinds! {
     119 UnknownFlags "unknown_flags" "a flag is set that the format does not define";
     120 EmptyName "empty_name" "a tensor or metadata key has an empty name";
     121 BadCount "bad_count" "a count is larger than the bytes that follow could hold";
+    122 BadChunk "bad_chunk" "a chunk has an unknown identifier, stands in the wrong place, or is not the one that the list announces";
+    123 DuplicateWord "duplicate_word" "a word or n-gram stands in the vocabulary twice";
+    124 CodeOutOfRange "code_out_of_range" "a quantised code is larger than the number of centroids";
     130 BadJson "bad_json" "the JSON is not well-formed";
     131 BadField "bad_field" "a field is missing, given twice, or not of the type it should have";
     132 NotContiguous "not_contiguous" "the tensors do not fill the data without gaps";
@@ -150,6 +153,7 @@ error_kinds! {
     403 TooManyTokens "too_many_tokens" "there are more tokens than the model has positions";
     404 TokenOutOfRange "token_out_of_range" "a token id is not in the model's vocabulary";
     405 Finished "finished" "the reader was used again after its end";
+    406 IndexRequired "index_required" "the rows of this vocabulary's n-grams can be told only by an index in memory";
 
     // 5xx: the source.
     501 ReadFailed "read_failed" "reading from the source failed";

@@ -9,6 +9,7 @@
 //! * nothing panics, allocates, or takes time that is not bounded by the bytes it is given.
 
 use crate::error::Error;
+use crate::subword::WordVocabulary;
 use crate::tensor::TensorHeader;
 
 /// What a decoder finds in a file, in the order in which it lies there. Events borrow only the input.
@@ -23,6 +24,15 @@ pub enum Event<'a> {
         /// The value as the file spells it.
         value: &'a str,
     },
+    /// A piece of a metadata document in the format's own language, cut anywhere between two characters.
+    Document {
+        /// Absolute offset of the first byte of `text` in the file.
+        offset: u64,
+        /// The piece.
+        text: &'a str,
+    },
+    /// The parameters of a vocabulary of words; its words follow.
+    Vocabulary(WordVocabulary),
     /// One entry of the metadata whose value is a number, a truth value, or the beginning of an array.
     Value {
         /// The key, unique in the file.
@@ -43,6 +53,13 @@ pub enum Event<'a> {
         id: u32,
         /// The token's bytes, usually UTF-8.
         bytes: &'a [u8],
+    },
+    /// One n-gram of a vocabulary that lists them.
+    Ngram {
+        /// The n-gram's bytes, usually UTF-8.
+        bytes: &'a [u8],
+        /// The index that the file gives it; several n-grams may share one.
+        index: u64,
     },
     /// The id of a token with a special role.
     SpecialToken {
@@ -153,6 +170,8 @@ pub trait Decode {
 pub enum Format {
     /// EMBD `.weights`.
     Embd,
+    /// finalfusion `.fifu`.
+    Finalfusion,
     /// GGUF.
     Gguf,
     /// safetensors.
@@ -167,6 +186,7 @@ impl Format {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Embd => "embd",
+            Self::Finalfusion => "finalfusion",
             Self::Gguf => "gguf",
             Self::Safetensors => "safetensors",
             Self::Uqff => "uqff",

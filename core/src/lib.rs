@@ -14,6 +14,8 @@
 //! 6. [`token`] turns text into token ids.
 //! 7. [`kernel`] computes on rows and tiles, [`math`] on single numbers.
 //! 8. [`model`] runs a transformer over weights where they lie, in memory that the caller lends.
+//! 9. `words` looks words up in word vectors and finds their neighbours.
+//! 10. `owned` (feature `alloc`) puts these together for hosts with a heap: a file in, texts in, vectors out.
 //!
 //! Nothing here opens files, starts threads or keeps global state.
 
@@ -35,16 +37,28 @@ macro_rules! reads_hostile_bytes {
     )+};
 }
 
+#[cfg(feature = "alloc")]
+extern crate alloc;
+
 pub mod error;
 pub mod event;
+pub mod kernel;
+mod math;
+pub mod model;
+#[cfg(feature = "alloc")]
+pub mod owned;
 pub mod quant;
-pub mod sink;
 
 reads_hostile_bytes! {
     mod bytes;
     pub mod format;
     pub mod read;
+    pub mod sink;
+    pub mod subword;
     pub mod tensor;
+    pub mod token;
+    #[cfg(feature = "finalfusion")]
+    pub mod words;
     pub mod text;
 }
 

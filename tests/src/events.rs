@@ -22,6 +22,13 @@ pub enum Owned {
         /// All the bytes.
         bytes: Vec<u8>,
     },
+    /// Adjoining pieces of a document.
+    Document {
+        /// Absolute offset of the first byte.
+        offset: u64,
+        /// All the text.
+        text: String,
+    },
     /// Any other event, in its debug notation.
     Other(String),
 }
@@ -43,6 +50,13 @@ impl Collector {
             }
             (Event::Data { offset, bytes }, _) => {
                 self.events.push(Owned::Data { offset, bytes: bytes.to_vec() });
+            }
+            (
+                Event::Document { offset, text },
+                Some(Owned::Document { offset: start, text: joined }),
+            ) if offset == *start + joined.len() as u64 => joined.push_str(text),
+            (Event::Document { offset, text }, _) => {
+                self.events.push(Owned::Document { offset, text: text.to_owned() });
             }
             (other, _) => self.events.push(Owned::Other(format!("{other:?}"))),
         }

@@ -1,7 +1,7 @@
 //! The table of formats that generic suites loop over.
 
 use nanoembed_core::event::Mode;
-use nanoembed_core::format::{embd, gguf, safetensors, uqff};
+use nanoembed_core::format::{embd, finalfusion, gguf, safetensors, uqff};
 
 use crate::contract::Checked;
 use crate::events::Outcome;
@@ -45,6 +45,15 @@ pub const FORMATS: &[FormatUnderTest] = &[
         max_item_bytes: embd::MAX_ITEM_BYTES,
         run: |file, mode, source| {
             run(Checked::new(embd::Decoder::<64>::new(mode)), embd::MAX_ITEM_BYTES, file, source)
+        },
+    },
+    FormatUnderTest {
+        name: "finalfusion",
+        endings: &["fifu"],
+        max_item_bytes: finalfusion::MAX_ITEM_BYTES,
+        run: |file, mode, source| {
+            let decoder = Checked::new(finalfusion::Decoder::new(mode));
+            run(decoder, finalfusion::MAX_ITEM_BYTES, file, source)
         },
     },
     FormatUnderTest {

@@ -1,15 +1,19 @@
 //! What the fuzz targets call: functions of arbitrary bytes that panic when a promise is broken.
 
+mod tokenizer;
+mod weights;
+
+use nanoembed_core::Error;
 use nanoembed_core::event::Mode;
-use nanoembed_core::format::gguf::Gguf;
-use nanoembed_core::format::safetensors::Entry;
-use nanoembed_core::format::uqff::{Layer, Uqff, write_blobs, write_tensors};
-use nanoembed_core::quant::{dequantize, dequantize_weight, quantize};
-use nanoembed_core::tensor::Dtype;
-use nanoembed_core::text::json::Lexer;
+use nanoembed_core::format::finalfusion::{BrokenUtf8, Decoder, Finalfusion};
+use nanoembed_core::words::{Duplicates, IndexOptions, Memory, Words};
 
 use crate::events::Outcome;
+use crate::finalfusion as files;
 use crate::formats::{FORMATS, FormatUnderTest, Source};
+
+pub use tokenizer::tokenizer;
+pub use weights::{blocks, json, weights};
 
 /// All sources agree on any file, wherever it is cut, in both modes; the decoder keeps its contract.
 ///
@@ -48,110 +52,50 @@ pub fn sources_agree(format: &FormatUnderTest, file: &[u8], mode: Mode, cuts: &[
     slice
 }
 
-/// A lexer fed in two parts finds what one fed at once finds.
-///
-/// The first byte chooses the cut.
+/// A finalfusion file that opens can be written anew without a difference that matters, and every word in it, and one
+/// that is not, can be looked up and compared with the others, by index and by scan with the same result.
 ///
 /// # Panics
 ///
-/// If the cut matters.
-pub fn json(input: &[u8]) {
-    let Some((cut, text)) = input.split_first() else { return };
-    let (front, back) = text.split_at(usize::from(*cut) % (text.len() + 1));
-    assert_eq!(lexemes(&[text]), lexemes(&[front, back]), "cut at {}", front.len());
-}
-
-fn lexemes(pieces: &[&[u8]]) -> Vec<String> {
-    let mut lexer = Lexer::new(0);
-    let mut found = Vec::new();
-    for piece in pieces {
-        let mut rest = *piece;
-        while !rest.is_empty() {
-            match lexer.next(rest) {
-                Ok((used, lexeme)) => {
-                    rest = &rest[used..];
-                    found.extend(lexeme.map(|lexeme| format!("{lexeme:?}")));
-                }
-                Err(error) => {
-                    found.push(format!("{error:?}"));
-                    return found;
-                }
-            }
+/// If any of that fails in another way than with an error.
+pub fn finalfusion(file: &[u8]) {
+    let decoder = Decoder::new(Mode::Lenient).broken_utf8(BrokenUtf8::Bytes);
+    let Ok(read) = Finalfusion::parse_with(decoder, file) else { return };
+    if let Ok(written) = files::write_anew(&read) {
+        let layout = read.layout();
+        let is_canonical = layout.norms.is_none() || layout.norms_listed;
+        let mode = if is_canonical { Mode::Strict } else { Mode::Lenient };
+        let decoder = Decoder::new(mode).broken_utf8(BrokenUtf8::Bytes);
+        let again = Finalfusion::parse_with(decoder, &written).expect("what we wrote");
+        assert!(again.words().eq(read.words()) && again.ngrams().eq(read.ngrams()));
+        assert!(again.tensors().map(|t| t.data()).eq(read.tensors().map(|t| t.data())));
+        assert_eq!((again.vocabulary(), again.metadata()), (read.vocabulary(), read.metadata()));
+    }
+    let options = IndexOptions { seed: 1, duplicates: Duplicates::First };
+    let layout = *read.layout();
+    let Ok(index) = files::index(&Memory(file), &layout, options, &mut []) else { return };
+    let words = Words::with_index(Memory(file), layout, index);
+    let scan = Words::scan(Memory(file), layout);
+    let some = read.words().take(8).filter_map(|word| core::str::from_utf8(word).ok());
+    for word in some.chain(["", "word", "\u{65e5}\u{672c}\u{8a9e}"]) {
+        let found = files::vector(&words, word);
+        let is_bits = |result: &Result<Option<(Vec<f32>, _)>, Error>| {
+            let vector = result.as_ref().ok()?.as_ref()?;
+            Some(vector.0.iter().map(|value| value.to_bits()).collect::<Vec<_>>())
+        };
+        let scanned = files::vector(&scan, word);
+        if layout.distinct_ngram_indices.is_some() && scanned.is_ok() {
+            assert_eq!(is_bits(&found), is_bits(&scanned), "{word:?}");
+        }
+        if let Ok(Some((vector, _))) = found {
+            let _ = files::search(&words, &vector, &[], 3, 0);
+            let _ = files::search(&words, &[&vector[..], &vector].concat(), &[0], 3, 0);
         }
     }
-    found.push(format!("{:?}", lexer.finish()));
-    found
-}
-
-/// Whatever the views of UQFF and GGUF accept can be dequantised in any range, and UQFF be written and read back.
-///
-/// The first two bytes choose the range.
-///
-/// # Panics
-///
-/// If a promise is broken.
-pub fn weights(input: &[u8]) {
-    let Some(([first, length], file)) = input.split_first_chunk::<2>() else { return };
-    let (first, mut out) = (usize::from(*first), vec![0.0; usize::from(*length)]);
-    if let Ok(gguf) = Gguf::parse(file, Mode::Lenient) {
-        for tensor in gguf.tensors() {
-            let header = tensor.header();
-            let there = header.shape.elements().unwrap_or(0) >= (first + out.len()) as u64;
-            let answer = dequantize(header.dtype, tensor.data(), first, &mut out);
-            assert_eq!(answer.is_ok(), there);
-        }
+    for (row, word) in (0..).zip(read.words()) {
+        assert_eq!(words.word(row), Ok(word));
+        let first = words.find(word).expect("a lookup").expect("a word of the file");
+        assert_eq!(words.word(first), Ok(word));
+        assert!(first <= row);
     }
-    let mut entries = [Entry::default(); 256];
-    let Ok(uqff) = Uqff::parse(file, Mode::Lenient, &mut entries) else { return };
-    let layers: Vec<Layer<'_>> = uqff.layers().map(|layer| layer.expect("validated")).collect();
-    for layer in &layers {
-        let there = layer.weight.elements() >= (first + out.len()) as u64;
-        let answer = dequantize_weight(&layer.weight, first, &mut out);
-        // Powers of two and E5M2 are no weights that anything writes.
-        let unsupported =
-            answer.is_err_and(|e| e.kind == nanoembed_core::ErrorKind::UnsupportedDtype);
-        assert!(unsupported || answer.is_ok() == there);
-    }
-    let mut written = Bytes(Vec::new());
-    if write_tensors(&layers, &[], true, &mut written).is_ok() {
-        let mut entries = [Entry::default(); 512];
-        let back = Uqff::parse(&written.0, Mode::Strict, &mut entries).expect("our own file");
-        assert_eq!(back.layers().count(), layers.len());
-    }
-    let numbered: Vec<_> = (0_u32..).zip(layers.iter().copied()).collect();
-    let mut written = Bytes(Vec::new());
-    if !layers.is_empty() && write_blobs(&numbered, &mut written).is_ok() {
-        let mut entries = [Entry::default(); 512];
-        let back = Uqff::parse(&written.0, Mode::Strict, &mut entries).expect("our own file");
-        assert_eq!(back.layers().count(), layers.len());
-    }
-}
-
-struct Bytes(Vec<u8>);
-
-impl nanoembed_core::sink::Sink for Bytes {
-    fn write(&mut self, bytes: &[u8]) -> nanoembed_core::error::Result<()> {
-        self.0.extend_from_slice(bytes);
-        Ok(())
-    }
-}
-
-/// Quantisers take any values, and blocks any bits.
-///
-/// The first byte chooses the type.
-///
-/// # Panics
-///
-/// If they do not.
-pub fn blocks(input: &[u8]) {
-    let Some((choice, bytes)) = input.split_first() else { return };
-    let dtype = Dtype::ALL[usize::from(*choice) % Dtype::ALL.len()];
-    let elements = bytes.len() / dtype.block_bytes() * dtype.block_elements();
-    let mut values = vec![0.0; elements];
-    let answer = dequantize(dtype, bytes, 0, &mut values);
-    assert_eq!(answer.is_err(), matches!(dtype, Dtype::F8E5M2 | Dtype::F8E8M0));
-    let values: Vec<_> = bytes.as_chunks::<4>().0.iter().map(|x| f32::from_le_bytes(*x)).collect();
-    let whole = values.len() / dtype.block_elements();
-    let mut blocks = vec![0; whole * dtype.block_bytes()];
-    let _ = quantize(dtype, &values[..whole * dtype.block_elements()], &mut blocks);
 }

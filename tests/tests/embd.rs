@@ -62,7 +62,7 @@ fn metadata_vocabulary_and_special_tokens_are_those_that_were_written() {
     assert_eq!(tokens.len(), 7);
     assert_eq!(embd.special().map(|special| special.id(SpecialRole::Mask)), Some(4));
     let entries = embd.token_entries().expect("the entries' region");
-    assert_eq!(entries.len(), tokens.iter().map(|token| token.len() + 2).sum::<usize>());
+    assert_eq!(entries.bytes.len(), tokens.iter().map(|token| token.len() + 2).sum::<usize>());
 }
 
 #[test]
@@ -142,7 +142,7 @@ fn what_is_read_is_written_back_byte_for_byte() {
         let mut wanted = bytes.clone();
         if file.contains("relative") {
             // We write absolute places; the place's checksum follows in the footer.
-            let place = embd.token_entries().map(|entries| entries.len() + 12);
+            let place = embd.token_entries().map(|entries| entries.bytes.len() + 12);
             let vocabulary = u32::from_le_bytes(bytes[20..24].try_into().expect("four bytes"));
             let absolute = vocabulary + u32::try_from(place.expect("a vocabulary")).expect("small");
             let at = vocabulary as usize + 8;
@@ -395,7 +395,7 @@ proptest! {
             .values()
             .map(|(dtype, dims, fill)| {
                 let elements = usize::try_from(dims.iter().product::<u64>()).expect("small");
-                vec![*fill; elements * dtype.element_bytes()]
+                vec![*fill; elements * dtype.block_bytes()]
             })
             .collect();
         for bytes in &data {

@@ -20,7 +20,10 @@ const STRICTER: [ErrorKind; 4] = [
     ErrorKind::TooManyEntries,
 ];
 
-fn ours(file: &[u8]) -> Result<Vec<(String, String, Vec<u64>, Vec<u8>)>, nanoembed_core::Error> {
+/// Name, type, shape and data of each tensor, sorted.
+type All = Vec<(String, String, Vec<u64>, Vec<u8>)>;
+
+fn ours(file: &[u8]) -> Result<All, nanoembed_core::Error> {
     let mut entries = [Entry::default(); 64];
     let parsed = Safetensors::parse(file, Mode::Lenient, &mut entries)?;
     let mut all: Vec<_> = parsed
@@ -39,7 +42,7 @@ fn ours(file: &[u8]) -> Result<Vec<(String, String, Vec<u64>, Vec<u8>)>, nanoemb
     Ok(all)
 }
 
-fn theirs(file: &[u8]) -> Result<Vec<(String, String, Vec<u64>, Vec<u8>)>, String> {
+fn theirs(file: &[u8]) -> Result<All, String> {
     let parsed = SafeTensors::deserialize(file).map_err(|error| error.to_string())?;
     let mut all: Vec<_> = parsed
         .iter()

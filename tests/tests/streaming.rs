@@ -87,7 +87,12 @@ fn trailing_bytes_are_refused_in_strict_mode() {
 fn a_mutated_field_never_panics_and_all_sources_agree() {
     for format in FORMATS {
         // The data's bytes are never looked at, so mutating them says nothing.
-        for (_, file) in format.files().into_iter().filter(|(_, file)| file.len() <= SMALL_BYTES) {
+        for (name, file) in format.files().into_iter().filter(|(_, file)| file.len() <= SMALL_BYTES)
+        {
+            // Files that differ in their padding only say the same.
+            if name.contains("_pad") && !name.ends_with("_pad0.fifu") {
+                continue;
+            }
             let data = data_offsets(&(format.run)(&file, Mode::Lenient, Source::Slice).events);
             let places = (0..file.len()).filter(|at| !data.iter().any(|run| run.contains(at)));
             each_mutation(&file, places, |mutated, at| {
@@ -105,7 +110,7 @@ fn data_offsets(events: &[Owned]) -> Vec<std::ops::Range<usize>> {
                 let start = usize::try_from(*offset).ok()?;
                 Some(start..start + bytes.len())
             }
-            Owned::Other(_) => None,
+            Owned::Document { .. } | Owned::Other(_) => None,
         })
         .collect()
 }

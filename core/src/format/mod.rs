@@ -9,6 +9,8 @@
 
 #[cfg(feature = "embd")]
 pub mod embd;
+#[cfg(feature = "finalfusion")]
+pub mod finalfusion;
 #[cfg(feature = "gguf")]
 pub mod gguf;
 #[cfg(feature = "safetensors")]
@@ -27,6 +29,10 @@ pub fn sniff(start: &[u8]) -> Option<Format> {
     #[cfg(feature = "embd")]
     if start.starts_with(embd::MAGIC) {
         return Some(Format::Embd);
+    }
+    #[cfg(feature = "finalfusion")]
+    if start.starts_with(finalfusion::MAGIC) {
+        return Some(Format::Finalfusion);
     }
     #[cfg(feature = "gguf")]
     if start.starts_with(gguf::MAGIC) {

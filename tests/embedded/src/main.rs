@@ -14,6 +14,9 @@ use nanoembed_core::format::safetensors::{self, Entry, Safetensors};
 use nanoembed_core::format::uqff::{self, Uqff};
 use nanoembed_core::quant::{dequantize, dequantize_weight};
 use nanoembed_core::read::{Blocks, Push, Seek, Slice};
+use nanoembed_core::token::{
+    Entries, HashVocabulary, LengthPrefix, Normalization, SpecialIds, WordPiece,
+};
 
 unsafe extern "C" {
     safe fn a_panic_can_be_reached() -> !;
@@ -66,6 +69,22 @@ fn by_view(file: &[u8]) -> Result<(), Error> {
     let mut values = [0.0; 4];
     tensor.read_f32(1, &mut values)?;
     black_box(values);
+    Ok(())
+}
+
+fn by_tokens(file: &[u8]) -> Result<(), Error> {
+    let embd = Embd::parse_with(Decoder::<64>::new(Mode::Lenient), file)?;
+    let Some(found) = embd.token_entries() else { return Ok(()) };
+    let (mut samples, mut slots) = ([0; 64], [0; 768]);
+    let entries =
+        Entries::sample(found.bytes, found.offset, found.count, LengthPrefix::U16, &mut samples)?;
+    let vocabulary = HashVocabulary::build(entries, &mut slots)?;
+    let special = SpecialIds::find(&vocabulary)?;
+    let tokenizer = WordPiece::new(vocabulary, special, Normalization::UNCASED)?;
+    let mut ids = [0; 32];
+    let text = core::str::from_utf8(file).unwrap_or_default();
+    black_box(tokenizer.encode(text, &mut ids)?);
+    black_box(ids);
     Ok(())
 }
 
@@ -122,7 +141,7 @@ fn gguf(file: &[u8]) -> Result<(), Error> {
 unsafe extern "C" fn probe(file: *const u8, length: usize) -> bool {
     // SAFETY: the caller's promise.
     let file = unsafe { core::slice::from_raw_parts(file, length) };
-    [by_push, by_seek, by_slice, by_view, safetensors, uqff, gguf]
+    [by_push, by_seek, by_slice, by_view, by_tokens, safetensors, uqff, gguf]
         .iter()
         .all(|read| read(file).is_ok())
 }

@@ -1,19 +1,26 @@
 //! Writes the fuzz targets' first inputs from the test files: `fuzz_seeds FOLDER`.
 
+use std::io;
 use std::path::Path;
 
 use nanoembed_tests::formats::FORMATS;
+use nanoembed_tests::minilm;
 
-fn main() -> std::io::Result<()> {
+fn main() -> io::Result<()> {
     let folder = std::env::args_os().nth(1).unwrap_or_else(|| "fuzz/corpus".into());
-    let decoder = Path::new(&folder).join("decoder");
-    std::fs::create_dir_all(&decoder)?;
+    decoder(&Path::new(&folder).join("decoder"))?;
+    whole_files(Path::new(&folder))?;
+    tokenizer(&Path::new(&folder).join("tokenizer"))
+}
+
+/// As `fuzz::decoder` reads it: the format, three cuts, the file.
+fn decoder(folder: &Path) -> io::Result<()> {
+    std::fs::create_dir_all(folder)?;
     for (choice, format) in FORMATS.iter().enumerate() {
         for (name, file) in format.files() {
-            // As `fuzz::decoder` reads it: the format, three cuts, the file.
             let mut seed = vec![u8::try_from(choice).unwrap_or(0), 10, 0, 70, 0, 200, 0];
             seed.extend_from_slice(&file);
-            std::fs::write(decoder.join(name), seed)?;
+            std::fs::write(folder.join(format!("{}-{name}", format.name)), seed)?;
         }
     }
     let weights = Path::new(&folder).join("weights");
@@ -23,6 +30,38 @@ fn main() -> std::io::Result<()> {
             // As `fuzz::weights` reads it: first element, length, the file.
             std::fs::write(weights.join(name), [&[1, 33], file.as_slice()].concat())?;
         }
+    }
+    Ok(())
+}
+
+/// The targets that are called like a format take its files as they are.
+fn whole_files(folder: &Path) -> io::Result<()> {
+    for format in FORMATS {
+        let own = folder.join(format.name);
+        std::fs::create_dir_all(&own)?;
+        for (name, file) in format.files() {
+            std::fs::write(own.join(name), file)?;
+        }
+    }
+    Ok(())
+}
+
+/// As `fuzz::tokenizer` reads it: the normalisation, tokens a line each, FF, the text.
+fn tokenizer(folder: &Path) -> io::Result<()> {
+    std::fs::create_dir_all(folder)?;
+    for (index, sentence) in minilm::sentences().iter().enumerate() {
+        let words = sentence.text.split_whitespace().take(20);
+        let tokens: Vec<_> = words
+            .flat_map(|word| {
+                let middle = word.char_indices().nth(2).map_or(word.len(), |(at, _)| at);
+                [word[..middle].to_lowercase(), format!("##{}", &word[middle..])]
+            })
+            .collect();
+        let mut seed = vec![u8::try_from(index % 8).unwrap_or(0)];
+        seed.extend_from_slice(tokens.join("\n").as_bytes());
+        seed.push(0xFF);
+        seed.extend_from_slice(sentence.text.as_bytes());
+        std::fs::write(folder.join(format!("sentence-{index}")), seed)?;
     }
     Ok(())
 }

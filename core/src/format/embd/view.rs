@@ -52,6 +52,19 @@ impl Special {
     }
 }
 
+/// The entries of a vocabulary, one after the other: a little-endian length, then that many bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TokenEntries<'a> {
+    /// From the first entry on; in the stream variant more than the entries may follow.
+    pub bytes: &'a [u8],
+    /// Absolute offset of the first entry in the file.
+    pub offset: u64,
+    /// The number of entries.
+    pub count: u32,
+    /// The width of the length: 2 in the section variant, 4 in the stream variant.
+    pub length_bytes: u8,
+}
+
 /// A validated `.weights` file; everything it gives borrows from the file's bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Embd<'a> {
@@ -164,14 +177,27 @@ impl<'a> Embd<'a> {
         Tokens { file: *self, offset, remaining }
     }
 
-    /// The region of the section variant's token entries (`u16` length, bytes, one after the other), for a
-    /// vocabulary index over them; `None` without an embedded vocabulary, and in the stream variant.
+    /// Where the token entries lie, for a vocabulary index over them; `None` if there are no tokens.
     #[must_use]
-    pub fn token_entries(&self) -> Option<&'a [u8]> {
-        let Places::Section { header } = &self.places else { return None };
-        let (offset, _) = self.section_tokens(header)?;
-        let bytes = header.vocabulary.bytes.checked_sub(VOCABULARY_HEADER_BYTES + SPECIAL_BYTES)?;
-        self.region(offset, bytes)
+    pub fn token_entries(&self) -> Option<TokenEntries<'a>> {
+        let (offset, count, length_bytes) = match &self.places {
+            Places::Section { header } => {
+                let (offset, count) = self.section_tokens(header)?;
+                (offset, count, 2)
+            }
+            Places::Stream { vocabulary } => {
+                let (count, used) = self.item(crate::bytes::le_u32, *vocabulary)?;
+                (vocabulary.checked_add(used)?, count, 4)
+            }
+        };
+        let bytes = match &self.places {
+            Places::Section { header } => {
+                let around = VOCABULARY_HEADER_BYTES + SPECIAL_BYTES;
+                self.region(offset, header.vocabulary.bytes.checked_sub(around)?)?
+            }
+            Places::Stream { .. } => self.bytes.get(usize::try_from(offset).ok()?..)?,
+        };
+        (count > 0).then_some(TokenEntries { bytes, offset, count, length_bytes })
     }
 
     /// The special tokens; `None` without an embedded vocabulary, and in the stream variant.

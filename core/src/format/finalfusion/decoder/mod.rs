@@ -1,0 +1,447 @@
+//! The sans-I/O decoder: chunk after chunk, in the one order that readers of this format accept.
+
+mod storage;
+mod vocabulary;
+
+use self::storage::Parts;
+use self::vocabulary::Entries;
+use super::grammar::{self, CHUNK_HEADER_BYTES, MAGIC, id};
+use super::layout::{Chunk, Layout, Place, Storage};
+use crate::bytes::{Item, parse};
+use crate::error::{Error, ErrorKind, Result};
+use crate::event::{Decode, Event, FileInfo, Format, Mode, Step};
+use crate::subword::WordVocabulary;
+
+/// The most chunks that a file has.
+const MAX_CHUNKS: usize = 4;
+
+/// Where the number of chunks lies.
+const CHUNK_COUNT_OFFSET: u64 = 8;
+
+/// What to do with words that are not valid UTF-8.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum BrokenUtf8 {
+    /// The file is refused, as both reference readers do.
+    #[default]
+    Error,
+    /// They are kept as the bytes they are.
+    Bytes,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum State {
+    Start,
+    ChunkList {
+        next: u32,
+        count: u32,
+    },
+    ChunkHeader,
+    Document {
+        until: u64,
+    },
+    VocabularyHeader,
+    Words {
+        next: u32,
+    },
+    Ngrams {
+        next: u32,
+    },
+    StorageHeader,
+    /// Before, between and behind the parts of a chunk with bulk data.
+    Bulk,
+    /// Behind the storage: nothing, or another chunk's header, gathered byte by byte because the file may end here.
+    Trailer {
+        gathered: u8,
+        header: [u8; CHUNK_HEADER_BYTES],
+    },
+    NormsHeader,
+    /// A chunk behind the storage that nobody knows.
+    Unknown {
+        until: u64,
+    },
+    /// Behind the norms.
+    Complete,
+}
+
+/// Decodes `.fifu` files.
+///
+/// ```
+/// use nanoembed_core::event::{Decode, Event, Mode};
+/// use nanoembed_core::format::finalfusion::Decoder;
+///
+/// // One word, "ok", with a vector of one number, 1.
+/// let file = b"FiFu\0\0\0\0\x02\0\0\0\x01\0\0\0\x02\0\0\0\
+///     \x01\0\0\0\x0e\0\0\0\0\0\0\0\x01\0\0\0\0\0\0\0\x02\0\0\0ok\
+///     \x02\0\0\0\x16\0\0\0\0\0\0\0\x01\0\0\0\0\0\0\0\x01\0\0\0\x0a\0\0\0\0\0\
+///     \0\0\x80\x3f";
+/// let mut decoder = Decoder::new(Mode::Strict);
+/// let mut rest = &file[..];
+/// let mut words = 0;
+/// loop {
+///     let step = decoder.next(rest)?;
+///     rest = &rest[step.used..];
+///     match step.event {
+///         Some(Event::Token { .. }) => words += 1,
+///         Some(Event::End) => break,
+///         _ => {}
+///     }
+/// }
+/// assert_eq!(words, 1);
+/// assert_eq!(decoder.layout().unwrap().storage.cols(), 1);
+/// # Ok::<(), nanoembed_core::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Decoder {
+    mode: Mode,
+    broken_utf8: BrokenUtf8,
+    offset: u64,
+    state: State,
+    failed: Option<Error>,
+    deviation: Option<Error>,
+    /// The first identifiers of the header's list, and how many it has.
+    listed: [u32; MAX_CHUNKS],
+    listed_count: u32,
+    chunks: [Option<Chunk>; MAX_CHUNKS],
+    metadata: Option<Place>,
+    vocabulary: Option<WordVocabulary>,
+    entries: Entries,
+    storage: Option<Storage>,
+    norms: Option<u64>,
+    /// The parts of the chunk that is being read, in the state `Bulk`.
+    parts: Parts,
+}
+
+impl Decoder {
+    /// A decoder at the start of a file. Broken UTF-8 is refused.
+    #[must_use]
+    pub const fn new(mode: Mode) -> Self {
+        Self {
+            mode,
+            broken_utf8: BrokenUtf8::Error,
+            offset: 0,
+            state: State::Start,
+            failed: None,
+            deviation: None,
+            listed: [0; MAX_CHUNKS],
+            listed_count: 0,
+            chunks: [None; MAX_CHUNKS],
+            metadata: None,
+            vocabulary: None,
+            entries: Entries::new(),
+            storage: None,
+            norms: None,
+            parts: Parts::new(0, false),
+        }
+    }
+
+    /// Sets what to do with words and n-grams that are not valid UTF-8.
+    #[must_use]
+    pub const fn broken_utf8(mut self, policy: BrokenUtf8) -> Self {
+        self.broken_utf8 = policy;
+        self
+    }
+
+    /// Where everything lies; `None` before vocabulary and storage have been seen, so never at the end of a valid
+    /// file. The norms are part of it once they have been seen too.
+    #[must_use]
+    pub fn layout(&self) -> Option<Layout> {
+        let norms_listed =
+            self.listed.iter().take(self.listed_count as usize).any(|&id| id == id::NORMS);
+        Some(Layout {
+            metadata: self.metadata,
+            vocabulary: self.vocabulary?,
+            words: self.entries.words,
+            ngrams: self.entries.ngrams,
+            distinct_ngram_indices: self.entries.distinct_indices(),
+            storage: self.storage?,
+            norms: self.norms,
+            norms_listed,
+            chunks: self.chunks,
+        })
+    }
+
+    /// The first thing that strict mode would have refused and lenient mode accepted so far.
+    #[must_use]
+    pub fn deviation(&self) -> Option<Error> {
+        let missing = self.is_complete() && !self.is_all_announced();
+        let missing = missing.then_some(Error::new(self.offset, ErrorKind::UnexpectedEnd));
+        self.deviation.or(missing)
+    }
+
+    /// Refuses in strict mode, notes in lenient mode.
+    fn deviate(&mut self, offset: u64, kind: ErrorKind) -> Result<()> {
+        let error = Error::new(offset, kind);
+        if self.mode == Mode::Strict {
+            return Err(error);
+        }
+        self.deviation.get_or_insert(error);
+        Ok(())
+    }
+
+    fn step<'a>(&mut self, input: &'a [u8]) -> Result<Step<'a>> {
+        match self.state {
+            State::Start => self.start(input),
+            State::ChunkList { next, count } => self.chunk_list(input, next, count),
+            State::ChunkHeader => self.chunk_header(input),
+            State::Document { until } => self.document(input, until),
+            State::VocabularyHeader => self.vocabulary_header(input),
+            State::Words { next } => self.word(input, next),
+            State::Ngrams { next } => self.ngram(input, next),
+            State::StorageHeader => self.storage_header(input),
+            State::Bulk => self.bulk(input),
+            State::Trailer { gathered, header } => self.trailer(input, gathered, header),
+            State::NormsHeader => self.norms_header(input),
+            State::Unknown { until } => self.unknown(input, until),
+            State::Complete => self.complete(input),
+        }
+    }
+
+    fn start<'a>(&mut self, input: &'a [u8]) -> Result<Step<'a>> {
+        let known = input.len().min(MAGIC.len());
+        if input.get(..known) != MAGIC.get(..known) {
+            return Err(Error::new(0, ErrorKind::BadMagic));
+        }
+        let (count, used) = match parse(grammar::file_header, input, 0)? {
+            Item::Parsed { item, used } => (item, used),
+            Item::NeedMore { at_least } => return Ok(Step::need_more(at_least)),
+        };
+        if count as usize > MAX_CHUNKS {
+            self.deviate(CHUNK_COUNT_OFFSET, ErrorKind::BadCount)?;
+        }
+        self.listed_count = count;
+        self.state = State::ChunkList { next: 0, count };
+        let info = FileInfo {
+            format: Format::Finalfusion,
+            variant: "",
+            version: (0, 0),
+            tensors: None,
+            file_bytes: None,
+        };
+        Ok(Step::new(used, Event::Header(info)))
+    }
+
+    fn chunk_list<'a>(&mut self, input: &'a [u8], next: u32, count: u32) -> Result<Step<'a>> {
+        if next == count {
+            self.state = State::ChunkHeader;
+            return Ok(Step::silent(0));
+        }
+        let (listed, used) = match parse(crate::bytes::le_u32, input, self.offset)? {
+            Item::Parsed { item, used } => (item, used),
+            Item::NeedMore { at_least } => return Ok(Step::need_more(at_least)),
+        };
+        if !id::is_known(listed) {
+            self.deviate(self.offset, ErrorKind::BadChunk)?;
+        }
+        if let Some(slot) = self.listed.get_mut(next as usize) {
+            *slot = listed;
+        }
+        self.state = State::ChunkList { next: next.saturating_add(1), count };
+        Ok(Step::silent(used))
+    }
+
+    /// A chunk before the storage, or the storage.
+    fn chunk_header<'a>(&mut self, input: &'a [u8]) -> Result<Step<'a>> {
+        let offset = self.offset;
+        let ((found, bytes), used) = match parse(grammar::chunk_header, input, offset)? {
+            Item::Parsed { item, used } => (item, used),
+            Item::NeedMore { at_least } => return Ok(Step::need_more(at_least)),
+        };
+        let payload = offset.saturating_add(used as u64);
+        let state = if self.vocabulary.is_some() && id::is_storage(found) {
+            State::StorageHeader
+        } else if self.vocabulary.is_none() && id::is_vocabulary(found) {
+            State::VocabularyHeader
+        } else if found == id::METADATA && self.chunks.iter().all(Option::is_none) {
+            let until = payload
+                .checked_add(bytes)
+                .ok_or(Error::new(offset.saturating_add(4), ErrorKind::OutOfBounds))?;
+            self.metadata = Some(Place { offset: payload, bytes });
+            State::Document { until }
+        } else {
+            return Err(Error::new(offset, ErrorKind::BadChunk));
+        };
+        self.enter_chunk(found, offset, bytes)?;
+        self.state = state;
+        Ok(Step::silent(used))
+    }
+
+    /// Notes a chunk whose header lies at `offset`; the list in the header should announce it.
+    fn enter_chunk(&mut self, id: u32, offset: u64, declared_bytes: u64) -> Result<()> {
+        let place = self.chunks.iter().position(Option::is_none);
+        let announced = place
+            .filter(|&place| place < self.listed_count as usize)
+            .and_then(|place| self.listed.get(place));
+        if announced != Some(&id) {
+            self.deviate(offset, ErrorKind::BadChunk)?;
+        }
+        if let Some(slot) = place.and_then(|place| self.chunks.get_mut(place)) {
+            *slot = Some(Chunk { id, offset, declared_bytes, payload_bytes: 0 });
+        }
+        Ok(())
+    }
+
+    /// Leaves a chunk whose payload ends at the absolute `end`: its declared length should say so.
+    fn leave_chunk(&mut self, end: u64) -> Result<()> {
+        let Some(chunk) = self.chunks.iter_mut().rev().flatten().next() else { return Ok(()) };
+        let payload = chunk.offset.saturating_add(CHUNK_HEADER_BYTES as u64);
+        chunk.payload_bytes = end.saturating_sub(payload);
+        let length_offset = chunk.offset.saturating_add(4);
+        if chunk.declared_bytes == chunk.payload_bytes {
+            return Ok(());
+        }
+        self.deviate(length_offset, ErrorKind::SizeMismatch)
+    }
+
+    /// Metadata, in pieces that end between two characters.
+    fn document<'a>(&mut self, input: &'a [u8], until: u64) -> Result<Step<'a>> {
+        let offset = self.offset;
+        if offset == until {
+            self.leave_chunk(until)?;
+            self.state = State::ChunkHeader;
+            return Ok(Step::silent(0));
+        }
+        let piece = within(input, offset, until);
+        let error = match core::str::from_utf8(piece) {
+            Ok("") => return Ok(Step::need_more(1)),
+            Ok(text) => return Ok(Step::new(text.len(), Event::Document { offset, text })),
+            Err(error) => error,
+        };
+        let (valid, rest) = piece.split_at_checked(error.valid_up_to()).unwrap_or((&[], piece));
+        if let Ok(text) = core::str::from_utf8(valid)
+            && !text.is_empty()
+        {
+            return Ok(Step::new(text.len(), Event::Document { offset, text }));
+        }
+        let ends_inside = offset.saturating_add(rest.len() as u64) < until;
+        if error.error_len().is_none() && ends_inside {
+            return Ok(Step::need_more(rest.len().saturating_add(1)));
+        }
+        Err(Error::new(offset, ErrorKind::InvalidUtf8))
+    }
+
+    fn trailer<'a>(
+        &mut self,
+        input: &'a [u8],
+        gathered: u8,
+        mut header: [u8; CHUNK_HEADER_BYTES],
+    ) -> Result<Step<'a>> {
+        let start = self.offset.saturating_sub(gathered.into());
+        let missing = header.get_mut(usize::from(gathered)..).unwrap_or(&mut []);
+        let taken = missing.len().min(input.len());
+        if input.is_empty() {
+            return Ok(self.end());
+        }
+        if gathered == 0 && self.is_all_announced() {
+            self.deviate(start, ErrorKind::TrailingBytes)?;
+        }
+        for (to, from) in missing.iter_mut().zip(input) {
+            *to = *from;
+        }
+        let gathered = gathered.saturating_add(u8::try_from(taken).unwrap_or(u8::MAX));
+        self.state = State::Trailer { gathered, header };
+        if usize::from(gathered) == CHUNK_HEADER_BYTES {
+            let [a, b, c, d, length @ ..] = header;
+            let found = u32::from_le_bytes([a, b, c, d]);
+            self.chunk_behind_storage(found, u64::from_le_bytes(length), start)?;
+        }
+        Ok(Step::silent(taken))
+    }
+
+    fn chunk_behind_storage(&mut self, found: u32, bytes: u64, offset: u64) -> Result<()> {
+        if found == id::NORMS {
+            self.enter_chunk(found, offset, bytes)?;
+            self.state = State::NormsHeader;
+            return Ok(());
+        }
+        if id::is_known(found) {
+            return Err(Error::new(offset, ErrorKind::BadChunk));
+        }
+        self.deviate(offset, ErrorKind::BadChunk)?;
+        let until = offset.saturating_add(CHUNK_HEADER_BYTES as u64).saturating_add(bytes);
+        self.state = State::Unknown { until };
+        Ok(())
+    }
+
+    fn unknown<'a>(&mut self, input: &'a [u8], until: u64) -> Result<Step<'a>> {
+        if self.offset >= until {
+            self.state = State::Trailer { gathered: 0, header: [0; CHUNK_HEADER_BYTES] };
+            return Ok(Step::silent(0));
+        }
+        match within(input, self.offset, until) {
+            // The declared length of a chunk that nobody knows is nobody's promise.
+            [] => Ok(Step::new(0, Event::End)),
+            passed => Ok(Step::silent(passed.len())),
+        }
+    }
+
+    fn complete<'a>(&mut self, input: &'a [u8]) -> Result<Step<'a>> {
+        if input.is_empty() {
+            return Ok(self.end());
+        }
+        self.deviate(self.offset, ErrorKind::TrailingBytes)?;
+        Ok(Step::silent(input.len()))
+    }
+
+    /// The answer to no input where the file may end, unless it announces more.
+    fn end<'a>(&self) -> Step<'a> {
+        if self.mode == Mode::Strict && !self.is_all_announced() {
+            return Step::need_more(1);
+        }
+        Step::new(0, Event::End)
+    }
+
+    /// Whether all chunks that the header's list announces have been seen.
+    fn is_all_announced(&self) -> bool {
+        self.chunks.iter().flatten().count() >= self.listed_count as usize
+    }
+}
+
+impl Decode for Decoder {
+    fn next<'a>(&mut self, input: &'a [u8]) -> Result<Step<'a>> {
+        if let Some(error) = self.failed {
+            return Err(error);
+        }
+        match self.step(input) {
+            Ok(step) => {
+                self.offset = self.offset.saturating_add(step.used as u64);
+                Ok(step)
+            }
+            Err(error) => {
+                self.failed = Some(error);
+                Err(error)
+            }
+        }
+    }
+
+    fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    fn skippable(&self) -> u64 {
+        match (&self.state, self.failed) {
+            (State::Bulk, None) => self.parts.skippable(self.offset),
+            (State::Unknown { until }, None) => until.saturating_sub(self.offset),
+            _ => 0,
+        }
+    }
+
+    fn skip(&mut self, bytes: u64) -> u64 {
+        let bytes = bytes.min(self.skippable());
+        self.offset = self.offset.saturating_add(bytes);
+        bytes
+    }
+
+    fn is_complete(&self) -> bool {
+        // Lenient mode lets go of what is behind the storage.
+        let may_end = self.mode == Mode::Lenient || self.is_all_announced();
+        let is_behind_storage =
+            matches!(self.state, State::Complete | State::Trailer { .. } | State::Unknown { .. });
+        self.failed.is_none() && may_end && is_behind_storage
+    }
+}
+
+/// The part of `input` that lies before the absolute offset `until`.
+fn within(input: &[u8], offset: u64, until: u64) -> &[u8] {
+    let room = usize::try_from(until.saturating_sub(offset)).unwrap_or(usize::MAX);
+    input.get(..room).unwrap_or(input)
+}

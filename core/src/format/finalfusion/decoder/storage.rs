@@ -1,0 +1,211 @@
+//! The chunks with bulk data: storage and norms. A header, padding, then up to four parts one behind the other.
+
+use super::super::grammar::{self, CHUNK_HEADER_BYTES, QUANTIZED_ROWS_OFFSET, id, padding};
+use super::super::layout::{Array, Quantized, Storage};
+use super::super::{CODES, EMBEDDINGS, NORMS, PROJECTION, ROW_NORMS, SUBQUANTIZERS};
+use super::{Decoder, State, within};
+use crate::bytes::{Item, parse};
+use crate::error::{Error, ErrorKind, Result};
+use crate::event::{Event, Step};
+use crate::tensor::{Dtype, Shape, TensorHeader};
+
+/// A tensor of the chunk.
+#[derive(Clone, Copy, Debug)]
+struct Part {
+    name: &'static str,
+    dtype: Dtype,
+    shape: Shape,
+    offset: u64,
+    bytes: u64,
+}
+
+impl Part {
+    const fn end(&self) -> u64 {
+        self.offset.saturating_add(self.bytes)
+    }
+}
+
+/// The tensors of a chunk, and how far they have been seen.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Parts {
+    parts: [Option<Part>; 4],
+    count: u8,
+    /// The part whose header comes next.
+    next: u8,
+    end: u64,
+    is_norms: bool,
+}
+
+impl Parts {
+    /// No parts yet; the first will start at `offset`.
+    pub(super) const fn new(offset: u64, is_norms: bool) -> Self {
+        Self { parts: [None; 4], count: 0, next: 0, end: offset, is_norms }
+    }
+
+    /// Adds a tensor behind the others; returns its offset, `None` if it would end where no file can.
+    fn push(&mut self, name: &'static str, dtype: Dtype, dims: &[u64]) -> Option<u64> {
+        let shape = Shape::new(dims)?;
+        let bytes = dtype.data_bytes(shape.elements()?)?;
+        let part = Part { name, dtype, shape, offset: self.end, bytes };
+        self.end = self.end.checked_add(bytes)?;
+        *self.parts.get_mut(usize::from(self.count))? = Some(part);
+        self.count = self.count.saturating_add(1);
+        Some(part.offset)
+    }
+
+    /// The part that is being read.
+    fn current(&self) -> Option<&Part> {
+        self.parts.get(usize::from(self.next.checked_sub(1)?))?.as_ref()
+    }
+
+    /// Where bulk data that may be skipped ends: the whole of the current part.
+    pub(super) fn skippable(&self, offset: u64) -> u64 {
+        self.current().map_or(0, |part| part.end().saturating_sub(offset))
+    }
+}
+
+impl Decoder {
+    pub(super) fn storage_header<'a>(&mut self, input: &'a [u8]) -> Result<Step<'a>> {
+        let chunk = self.chunks.iter().rev().flatten().next();
+        if chunk.is_some_and(|chunk| chunk.id == id::QUANTIZED) {
+            self.quantized_header(input)
+        } else {
+            self.array_header(input)
+        }
+    }
+
+    fn array_header<'a>(&mut self, input: &'a [u8]) -> Result<Step<'a>> {
+        let offset = self.offset;
+        let ((rows, cols), used) = match parse(grammar::array_header, input, offset)? {
+            Item::Parsed { item, used } => (item, used),
+            Item::NeedMore { at_least } => return Ok(Step::need_more(at_least)),
+        };
+        self.check_rows(rows, offset)?;
+        let mut parts = Parts::new(behind_padding(offset, used), false);
+        let data = parts
+            .push(EMBEDDINGS, Dtype::F32, &[rows, cols.into()])
+            .ok_or(Error::new(offset, ErrorKind::SizeOverflow))?;
+        self.storage = Some(Storage::Array(Array { rows, cols, offset: data }));
+        self.parts = parts;
+        self.state = State::Bulk;
+        Ok(Step::silent(used))
+    }
+
+    fn quantized_header<'a>(&mut self, input: &'a [u8]) -> Result<Step<'a>> {
+        let offset = self.offset;
+        let (header, used) = match parse(grammar::quantized_header, input, offset)? {
+            Item::Parsed { item, used } => (item, used),
+            Item::NeedMore { at_least } => return Ok(Step::need_more(at_least)),
+        };
+        let rows_offset = offset.saturating_add(QUANTIZED_ROWS_OFFSET);
+        self.check_rows(header.rows, rows_offset)?;
+        let mut parts = Parts::new(behind_padding(offset, used), false);
+        let quantized = quantized(&header, &mut parts)
+            .ok_or(Error::new(rows_offset, ErrorKind::SizeOverflow))?;
+        self.storage = Some(Storage::Quantized(quantized));
+        self.parts = parts;
+        self.state = State::Bulk;
+        Ok(Step::silent(used))
+    }
+
+    pub(super) fn norms_header<'a>(&mut self, input: &'a [u8]) -> Result<Step<'a>> {
+        let offset = self.offset;
+        let (count, used) = match parse(grammar::norms_header, input, offset)? {
+            Item::Parsed { item, used } => (item, used),
+            Item::NeedMore { at_least } => return Ok(Step::need_more(at_least)),
+        };
+        if self.vocabulary.is_none_or(|vocabulary| u64::from(vocabulary.words) != count) {
+            return Err(Error::new(offset, ErrorKind::WrongShape));
+        }
+        let mut parts = Parts::new(behind_padding(offset, used), true);
+        let data = parts
+            .push(NORMS, Dtype::F32, &[count])
+            .ok_or(Error::new(offset, ErrorKind::SizeOverflow))?;
+        self.norms = Some(data);
+        self.parts = parts;
+        self.state = State::Bulk;
+        Ok(Step::silent(used))
+    }
+
+    /// One row a word, and one a bucket or different n-gram.
+    fn check_rows(&self, rows: u64, offset: u64) -> Result<()> {
+        let Some(vocabulary) = self.vocabulary else { return Ok(()) };
+        let subwords = rows.checked_sub(vocabulary.words.into());
+        let expected = vocabulary.subwords.rows().or(self.entries.distinct_indices());
+        let fits = match (subwords, expected) {
+            (Some(subwords), Some(expected)) => subwords == expected,
+            // Only an index in memory can count the different indices; here they are bounded.
+            (Some(subwords), None) => (1..=self.entries.ngram_count.into()).contains(&subwords),
+            (None, _) => false,
+        };
+        if fits { Ok(()) } else { Err(Error::new(offset, ErrorKind::WrongShape)) }
+    }
+
+    pub(super) fn bulk<'a>(&mut self, input: &'a [u8]) -> Result<Step<'a>> {
+        let offset = self.offset;
+        let parts = &self.parts;
+        let next = parts.parts.get(usize::from(parts.next)).copied().flatten();
+        let until = match (parts.current(), next) {
+            (Some(part), _) if offset < part.end() => {
+                return Ok(Step::data(input, offset, part.end()));
+            }
+            (_, Some(part)) => part.offset,
+            (_, None) => return self.leave_bulk(),
+        };
+        if offset < until {
+            return match within(input, offset, until) {
+                [] => Ok(Step::need_more(1)),
+                padding => Ok(Step::silent(padding.len())),
+            };
+        }
+        self.parts.next = self.parts.next.saturating_add(1);
+        Ok(match next {
+            Some(Part { name, dtype, shape, offset, bytes }) => {
+                Step::new(0, Event::Tensor(TensorHeader { name, dtype, shape, offset, bytes }))
+            }
+            None => Step::silent(0),
+        })
+    }
+
+    fn leave_bulk<'a>(&mut self) -> Result<Step<'a>> {
+        self.leave_chunk(self.parts.end)?;
+        self.state = if self.parts.is_norms {
+            State::Complete
+        } else {
+            State::Trailer { gathered: 0, header: [0; CHUNK_HEADER_BYTES] }
+        };
+        Ok(Step::silent(0))
+    }
+}
+
+fn quantized(header: &grammar::QuantizedHeader, parts: &mut Parts) -> Option<Quantized> {
+    let cols = u64::from(header.cols);
+    let codes_per_row = u64::from(header.codes_per_row);
+    let projection = if header.projection {
+        Some(parts.push(PROJECTION, Dtype::F32, &[cols, cols])?)
+    } else {
+        None
+    };
+    let centroid_cols = cols.checked_div(codes_per_row)?;
+    let centroids = [codes_per_row, header.centroids.into(), centroid_cols];
+    let subquantizers = parts.push(SUBQUANTIZERS, Dtype::F32, &centroids)?;
+    let norms =
+        if header.norms { Some(parts.push(ROW_NORMS, Dtype::F32, &[header.rows])?) } else { None };
+    let codes = parts.push(CODES, Dtype::U8, &[header.rows, codes_per_row])?;
+    Some(Quantized {
+        rows: header.rows,
+        cols: header.cols,
+        codes_per_row: header.codes_per_row,
+        centroids: header.centroids,
+        projection,
+        subquantizers,
+        norms,
+        codes,
+    })
+}
+
+/// The absolute offset of bulk data behind header fields of `used` bytes at `offset`.
+fn behind_padding(offset: u64, used: usize) -> u64 {
+    let end = offset.saturating_add(used as u64);
+    end.saturating_add(padding(end))
+}

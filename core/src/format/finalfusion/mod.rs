@@ -1,0 +1,50 @@
+//! finalfusion `.fifu`: a vocabulary of words with their vectors, plain or product-quantised.
+//!
+//! | part | content |
+//! |---|---|
+//! | header | "FiFu", `u32` version 0, `u32` number of chunks, their `u32` identifiers |
+//! | metadata (5), optional | TOML |
+//! | vocabulary (1, 3, 7, 8, 9) | words, and how words that are missing are spelled by n-grams |
+//! | storage (2, 4) | one row a word, then one a bucket or n-gram: an f32 matrix, or a product quantiser and its codes |
+//! | norms (6), optional | the lengths that word vectors had before they were normalised |
+//!
+//! Every chunk is `u32` identifier, `u64` length of what follows, payload; all integers are little-endian. Before bulk
+//! data stand `4 − position % 4` padding bytes: one to four, never none. The layout is what the reference
+//! implementation (crate `finalfusion`, `src/chunks/`) writes; the published specification differs from it in eight
+//! places, which `docs/finalfusion-errata.md` lists.
+//!
+//! Deviations met in real files are accepted in [`Mode::Lenient`](crate::event::Mode) and kept for
+//! [`Decoder::deviation`]: lists of chunks that omit the norms, lengths of explicit vocabularies that omit the
+//! n-grams' indices, and bytes behind the storage that are no chunk.
+
+mod decoder;
+mod grammar;
+mod layout;
+mod verify;
+mod view;
+#[allow(
+    clippy::arithmetic_side_effects,
+    reason = "what is written comes from the caller; sizes are bounded by Plan::check first"
+)]
+mod write;
+
+pub use decoder::{BrokenUtf8, Decoder};
+pub(crate) use grammar::{Entry, entry};
+pub use grammar::{MAGIC, MAX_ITEM_BYTES, MAX_WORD_BYTES};
+pub use layout::{Array, Chunk, Layout, Place, Quantized, Storage};
+pub use verify::Verifier;
+pub use view::{Finalfusion, NgramEntries, WordEntries};
+pub use write::{Plan, StorageSpec, Writer};
+
+/// Name of the matrix (F32 `[rows, cols]`) of an unquantised storage.
+pub const EMBEDDINGS: &str = "embeddings";
+/// Name of a quantiser's rotation (F32 `[cols, cols]`): a row is its centroids times the transposed rotation.
+pub const PROJECTION: &str = "projection";
+/// Name of a quantiser's centroids (F32 `[codes per row, centroids, cols / codes per row]`).
+pub const SUBQUANTIZERS: &str = "subquantizers";
+/// Name of the factors (F32 `[rows]`) that reconstructed rows are multiplied with.
+pub const ROW_NORMS: &str = "row_norms";
+/// Name of the codes (U8 `[rows, codes per row]`).
+pub const CODES: &str = "codes";
+/// Name of the lengths (F32 `[words]`) that the words' vectors had before they were normalised.
+pub const NORMS: &str = "norms";

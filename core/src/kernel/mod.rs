@@ -1,0 +1,83 @@
+//! Kernels: whole-row and whole-tile operations, in a table of functions chosen once and passed by reference.
+//!
+//! [`detect`] picks the fastest table that this CPU can run, [`available`] lists all of them. [`portable`] bodies are
+//! the reference; every other table is tested against them. A table is plain data without state: two models in one
+//! program may use different ones.
+//!
+//! Operands are checked when they are put together ([`Product::new`], …), so no kernel can fail or panic.
+//!
+//! | operation | formula |
+//! |---|---|
+//! | [`Kernels::product_f32`] | x · Wᵀ + bias, weights row-major `[out, in]` as they lie in the file |
+//! | [`Kernels::multiply_f32`] | A · B, both row-major, for attention |
+//! | [`Kernels::softmax`], [`Kernels::gelu`], [`Kernels::add_layer_norm`] | one row, the same bits on every table |
+
+mod portable;
+mod product;
+mod rows;
+#[cfg(target_arch = "x86_64")]
+mod x86;
+
+pub use product::{Floats, Multiply, Product, Strides, Table};
+
+/// Layer norm of `x + y` in place: `(x, y, weight, bias, epsilon)`, all of one length; an empty `y` adds nothing.
+pub type AddLayerNorm = fn(&mut [f32], &[f32], &[f32], &[f32], f32);
+
+/// A table of the operations that a model is made of.
+#[derive(Clone, Copy, Debug)]
+pub struct Kernels {
+    /// What the table is called in machine-readable output.
+    pub name: &'static str,
+    /// x · Wᵀ + bias, see [`Product`].
+    pub product_f32: fn(Product<'_>),
+    /// A · B, see [`Multiply`].
+    pub multiply_f32: fn(Multiply<'_>),
+    /// Softmax of `scale · x` in place, `scale` ≥ 0.
+    pub softmax: fn(x: &mut [f32], scale: f32),
+    /// erf-GELU in place.
+    pub gelu: fn(x: &mut [f32]),
+    /// Layer norm of `x + y` in place.
+    pub add_layer_norm: AddLayerNorm,
+}
+
+impl Kernels {
+    /// The table that runs everywhere.
+    #[must_use]
+    pub const fn portable() -> Self {
+        portable::TABLE
+    }
+}
+
+/// The fastest table for this CPU.
+#[must_use]
+pub fn detect() -> Kernels {
+    available().last().unwrap_or(portable::TABLE)
+}
+
+/// Every table that this CPU can run, the slowest first.
+pub fn available() -> impl Iterator<Item = Kernels> {
+    let portable = core::iter::once(portable::TABLE);
+    #[cfg(target_arch = "x86_64")]
+    let tables = portable.chain(x86::available());
+    #[cfg(not(target_arch = "x86_64"))]
+    let tables = portable;
+    tables
+}
+
+/// Scales `x` to length 1; a vector of zeros stays one.
+pub(crate) fn normalize(x: &mut [f32]) {
+    let length = libm::sqrtf(rows::sum_of_squares(x));
+    if length > 0.0 {
+        rows::scale(x, 1.0 / length);
+    }
+}
+
+/// `x[i] += y[i]`, as far as both go.
+pub(crate) fn add(x: &mut [f32], y: &[f32]) {
+    rows::add(x, y);
+}
+
+/// `x[i] *= factor`.
+pub(crate) fn scale(x: &mut [f32], factor: f32) {
+    rows::scale(x, factor);
+}

@@ -1,0 +1,138 @@
+//! Operands of the matrix operations, checked once when they are put together.
+//!
+//! A kernel takes one of these by value and relies on what its constructor has checked: the vector kernels read
+//! and write through pointers within exactly the bounds stated here.
+
+use crate::error::{Error, ErrorKind, Result};
+
+/// f32 numbers, either as they lie in a file (little-endian, any alignment) or in memory.
+#[derive(Clone, Copy, Debug)]
+pub enum Floats<'a> {
+    /// Four little-endian bytes each.
+    Bytes(&'a [u8]),
+    /// Numbers of this machine.
+    Values(&'a [f32]),
+}
+
+impl Floats<'_> {
+    /// How many numbers there are.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        match self {
+            Self::Bytes(bytes) => bytes.len() / 4,
+            Self::Values(values) => values.len(),
+        }
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// Where the elements of an output lie: element (t, r) at `t · token_stride + r · row_stride`.
+///
+/// With `row_stride` 1 the output is row-major `[tokens, rows]`; with `token_stride` 1 it is its transpose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Strides {
+    /// Elements from one token to the next.
+    pub token: usize,
+    /// Elements from one weight row to the next.
+    pub row: usize,
+}
+
+/// x · Wᵀ + bias in f32: `out(t, r) = bias[r] + Σ_c x[t · cols + c] · w[r · cols + c]`.
+#[derive(Debug)]
+pub struct Product<'a> {
+    pub(super) x: &'a [f32],
+    pub(super) weights: Floats<'a>,
+    pub(super) bias: &'a [f32],
+    pub(super) out: &'a mut [f32],
+    pub(super) tokens: usize,
+    pub(super) rows: usize,
+    pub(super) cols: usize,
+    pub(super) strides: Strides,
+}
+
+impl<'a> Product<'a> {
+    /// A product of `x` (`[tokens, cols]`) and the rows of `weights` (`[rows, cols]`, `rows` = length of `bias`).
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidArgument`] if a slice is not as long as the others imply.
+    pub fn new(
+        x: &'a [f32],
+        weights: Floats<'a>,
+        bias: &'a [f32],
+        cols: usize,
+        out: &'a mut [f32],
+        strides: Strides,
+    ) -> Result<Self> {
+        let rows = bias.len();
+        let tokens = x.len().checked_div(cols).unwrap_or(0);
+        let fits = cols > 0
+            && tokens.checked_mul(cols) == Some(x.len())
+            && rows.checked_mul(cols) == Some(weights.len())
+            && reach(tokens, strides.token, rows, strides.row).is_some_and(|n| n <= out.len());
+        if !fits {
+            return Err(Error::without_offset(ErrorKind::InvalidArgument));
+        }
+        Ok(Self { x, weights, bias, out, tokens, rows, cols, strides })
+    }
+}
+
+/// How long a slice must be that holds `m × n` elements at these strides; `None` if that overflows.
+fn reach(m: usize, m_stride: usize, n: usize, n_stride: usize) -> Option<usize> {
+    let (Some(m), Some(n)) = (m.checked_sub(1), n.checked_sub(1)) else { return Some(0) };
+    m.checked_mul(m_stride)?.checked_add(n.checked_mul(n_stride)?)?.checked_add(1)
+}
+
+/// A row-major matrix of `rows` rows, `stride` elements apart, borrowed for reading.
+#[derive(Clone, Copy, Debug)]
+pub struct Table<'a> {
+    /// The elements.
+    pub data: &'a [f32],
+    /// Elements from one row to the next.
+    pub stride: usize,
+}
+
+/// A · B in f32, both row-major: `out[m · out_stride + n] = Σ_k a[m · a.stride + k] · b[k · b.stride + n]`.
+///
+/// Attention is made of these: scores are Q · Kᵀ with K stored transposed, the context is P · V.
+#[derive(Debug)]
+pub struct Multiply<'a> {
+    pub(super) a: Table<'a>,
+    pub(super) b: Table<'a>,
+    pub(super) out: &'a mut [f32],
+    pub(super) out_stride: usize,
+    pub(super) m: usize,
+    pub(super) n: usize,
+    pub(super) k: usize,
+}
+
+impl<'a> Multiply<'a> {
+    /// A product of `a` (`[m, k]`) and `b` (`[k, n]`) into `out` (`[m, n]`, rows `out_stride` apart).
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidArgument`] if a slice is too short for that.
+    pub fn new(
+        a: Table<'a>,
+        b: Table<'a>,
+        out: &'a mut [f32],
+        out_stride: usize,
+        (m, n, k): (usize, usize, usize),
+    ) -> Result<Self> {
+        let holds = |len: usize, rows, stride, cols| {
+            stride >= cols && reach(rows, stride, cols, 1).is_some_and(|needed| needed <= len)
+        };
+        let fits = holds(a.data.len(), m, a.stride, k)
+            && holds(b.data.len(), k, b.stride, n)
+            && holds(out.len(), m, out_stride, n);
+        if !fits {
+            return Err(Error::without_offset(ErrorKind::InvalidArgument));
+        }
+        Ok(Self { a, b, out, out_stride, m, n, k })
+    }
+}

@@ -1,0 +1,199 @@
+//! The sizes and habits of a BERT model, from a file's metadata.
+
+use crate::error::{Error, ErrorKind, Result};
+
+/// How the vectors of the tokens become one vector.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Pooling {
+    /// The mean over all tokens of the text.
+    #[default]
+    Mean,
+    /// The vector of the first token (`[CLS]`).
+    Cls,
+}
+
+/// The sizes of a BERT encoder and how its output is made an embedding.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BertConfig {
+    /// Number of transformer layers.
+    pub layers: usize,
+    /// Number of attention heads; divides `hidden`.
+    pub heads: usize,
+    /// Elements of a token's vector, and of the embedding.
+    pub hidden: usize,
+    /// Elements of the feed-forward layer.
+    pub intermediate: usize,
+    /// Number of positions the model knows.
+    pub positions: usize,
+    /// Number of tokens in the vocabulary.
+    pub vocabulary: usize,
+    /// Added to the variance in layer norms.
+    pub layer_norm_epsilon: f32,
+    /// How the tokens' vectors become one.
+    pub pooling: Pooling,
+    /// Whether the embedding is scaled to length 1.
+    pub normalize: bool,
+    /// Whether the tokenizer lower-cases and strips accents.
+    pub do_lower_case: bool,
+    /// How many tokens of a text are used, special tokens included; at most `positions`.
+    pub max_tokens: usize,
+}
+
+/// No size may be larger than this, so that products of two fit 64 bits and indices fit 32.
+const MAX_SIZE: usize = 1 << 24;
+/// No model of this kind has more layers.
+const MAX_LAYERS: usize = 1 << 10;
+
+impl BertConfig {
+    /// Elements of one head's vectors.
+    #[must_use]
+    pub const fn head(&self) -> usize {
+        match self.hidden.checked_div(self.heads) {
+            Some(head) => head,
+            None => 0,
+        }
+    }
+
+    /// Reads the sizes from metadata: `value` answers the value of a key.
+    ///
+    /// | key | default |
+    /// |---|---|
+    /// | `num_layers`, `num_attention_heads`, `hidden_size`, `intermediate_size`, `max_position_emb`, `vocab_size` | required |
+    /// | `embedding_dim` | `hidden_size`, and must equal it |
+    /// | `layer_norm_eps` | 1e-12 |
+    /// | `pooling` | `mean` (or `cls`) |
+    /// | `normalize`, `do_lower_case` | `true` |
+    /// | `max_tokens` | 256; never more than `max_position_emb` |
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::MissingMetadata`] or [`ErrorKind::BadMetadata`]; [`Self::key_at_fault`] says which key.
+    pub fn from_metadata<'m>(value: impl Fn(&str) -> Option<&'m str>) -> Result<Self> {
+        Self::read(&value).map_err(|(_, kind)| Error::without_offset(kind))
+    }
+
+    /// The key that keeps [`from_metadata`](Self::from_metadata) from succeeding, and why.
+    pub fn key_at_fault<'m>(
+        value: impl Fn(&str) -> Option<&'m str>,
+    ) -> Option<(&'static str, ErrorKind)> {
+        Self::read(&value).err()
+    }
+
+    fn read<'m>(
+        value: &impl Fn(&str) -> Option<&'m str>,
+    ) -> core::result::Result<Self, (&'static str, ErrorKind)> {
+        let number = |key: &'static str, most: usize| {
+            let text = value(key).ok_or((key, ErrorKind::MissingMetadata))?;
+            let number = text.trim().parse::<usize>().ok();
+            number.filter(|n| (1..=most).contains(n)).ok_or((key, ErrorKind::BadMetadata))
+        };
+        let truth = |key: &'static str| match value(key) {
+            None | Some("true" | "True" | "1") => Ok(true),
+            Some("false" | "False" | "0") => Ok(false),
+            Some(_) => Err((key, ErrorKind::BadMetadata)),
+        };
+        let hidden = number("hidden_size", MAX_SIZE)?;
+        let heads = number("num_attention_heads", MAX_SIZE)?;
+        if hidden.checked_rem(heads) != Some(0) {
+            return Err(("num_attention_heads", ErrorKind::BadMetadata));
+        }
+        if value("embedding_dim").is_some() && number("embedding_dim", MAX_SIZE)? != hidden {
+            return Err(("embedding_dim", ErrorKind::BadMetadata));
+        }
+        let positions = number("max_position_emb", MAX_SIZE)?;
+        let max_tokens = match value("max_tokens") {
+            None => 256,
+            Some(_) => number("max_tokens", MAX_SIZE)?,
+        };
+        let pooling = match value("pooling") {
+            None | Some("mean") => Pooling::Mean,
+            Some("cls") => Pooling::Cls,
+            Some(_) => return Err(("pooling", ErrorKind::BadMetadata)),
+        };
+        Ok(Self {
+            layers: number("num_layers", MAX_LAYERS)?,
+            heads,
+            hidden,
+            intermediate: number("intermediate_size", MAX_SIZE)?,
+            positions,
+            vocabulary: number("vocab_size", MAX_SIZE)?,
+            layer_norm_epsilon: epsilon(value("layer_norm_eps"))
+                .ok_or(("layer_norm_eps", ErrorKind::BadMetadata))?,
+            pooling,
+            normalize: truth("normalize")?,
+            do_lower_case: truth("do_lower_case")?,
+            max_tokens: max_tokens.min(positions),
+        })
+    }
+}
+
+fn epsilon(text: Option<&str>) -> Option<f32> {
+    match text {
+        None => Some(1e-12),
+        Some(text) => text.trim().parse().ok().filter(|e| (0.0..1.0).contains(e)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MINILM: [(&str, &str); 7] = [
+        ("num_layers", "6"),
+        ("num_attention_heads", "12"),
+        ("hidden_size", "384"),
+        ("intermediate_size", "1536"),
+        ("max_position_emb", "512"),
+        ("vocab_size", "30522"),
+        ("embedding_dim", "384"),
+    ];
+
+    fn read(changes: &[(&str, Option<&'static str>)]) -> Result<BertConfig> {
+        BertConfig::from_metadata(|key| {
+            let changed = changes.iter().find(|(name, _)| *name == key).map(|(_, value)| *value);
+            changed.unwrap_or_else(|| MINILM.iter().find(|(name, _)| *name == key).map(|(_, v)| *v))
+        })
+    }
+
+    #[test]
+    fn the_required_keys_suffice() {
+        let config = read(&[]).unwrap();
+        assert_eq!((config.layers, config.head(), config.max_tokens), (6, 32, 256));
+        assert_eq!((config.layer_norm_epsilon, config.pooling), (1e-12, Pooling::Mean));
+        assert!(config.normalize && config.do_lower_case);
+    }
+
+    #[test]
+    fn each_required_key_is_missed() {
+        for (key, _) in &MINILM[..6] {
+            let error = read(&[(key, None)]).unwrap_err();
+            assert_eq!(error.kind, ErrorKind::MissingMetadata, "{key}");
+        }
+    }
+
+    #[test]
+    fn values_out_of_range_are_refused() {
+        for (key, value) in [
+            ("num_layers", "0"),
+            ("num_layers", "99999"),
+            ("hidden_size", "-384"),
+            ("hidden_size", "18446744073709551616"),
+            ("num_attention_heads", "7"),
+            ("embedding_dim", "768"),
+            ("vocab_size", "many"),
+            ("layer_norm_eps", "nan"),
+            ("layer_norm_eps", "-1e-12"),
+            ("pooling", "max"),
+            ("normalize", "maybe"),
+            ("max_tokens", "0"),
+        ] {
+            let error = read(&[(key, Some(value))]).unwrap_err();
+            assert_eq!(error.kind, ErrorKind::BadMetadata, "{key}={value}");
+        }
+    }
+
+    #[test]
+    fn no_more_tokens_are_used_than_there_are_positions() {
+        assert_eq!(read(&[("max_tokens", Some("1000"))]).unwrap().max_tokens, 512);
+    }
+}

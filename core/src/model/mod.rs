@@ -1,0 +1,25 @@
+//! Running a transformer over weights where they lie, in memory that the caller lends.
+//!
+//! 1. [`config`] reads a model's sizes from the metadata.
+//! 2. [`weights`] is the seam to the files: a [`Weights`] says where a tensor lies and gives its bytes.
+//! 3. [`check`] compares the tensors with the sizes and says everything that is wrong.
+//! 4. [`bert`] finds the tensors once ([`Bert::open`]) and turns token ids into embeddings.
+//! 5. [`workspace`] is the scratch memory: how much a model needs is known exactly before.
+//! 6. [`pool`] turns the vectors of tokens into one.
+
+mod attention;
+pub mod bert;
+pub mod check;
+pub mod config;
+mod linear;
+mod parallel;
+pub mod pool;
+pub mod weights;
+pub mod workspace;
+
+pub use bert::{Bert, Layer, Run};
+pub use check::{Finding, check};
+pub use config::{BertConfig, Pooling};
+pub use parallel::{InOrder, Parallel};
+pub use weights::{Encoding, Matrix, SliceWeights, Weights};
+pub use workspace::{Needs, Plan, Workspace};

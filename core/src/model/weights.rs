@@ -1,0 +1,293 @@
+//! Where a model's tensors come from: any format, any storage.
+//!
+//! A format is a source of tensors, nothing more. [`Weights`] answers where a tensor lies and how its elements are
+//! stored ([`Matrix`]), and gives its bytes: a borrow where the file is in memory, mapped or in flash; otherwise read
+//! into a tile that the caller lends. The model asks for whole rows only and never for a whole matrix.
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::tensor::{Dtype, TensorHeader};
+
+/// How the elements of a [`Matrix`] are stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Encoding {
+    /// IEEE 754 single precision.
+    F32,
+    /// IEEE 754 half precision.
+    F16,
+    /// The upper half of an IEEE 754 single.
+    BF16,
+    /// Signed 8-bit codes, one f32 scale a row: `x = code · scale[row]`.
+    I8,
+    /// Unsigned 8-bit codes, one f32 scale and one u8 zero point a row: `x = (code − zero[row]) · scale[row]`.
+    U8,
+}
+
+impl Encoding {
+    /// Bytes of a row of `cols` elements; `None` if such a row cannot be stored so.
+    #[must_use]
+    pub fn row_bytes(self, cols: usize) -> Option<usize> {
+        match self {
+            Self::F32 => cols.checked_mul(4),
+            Self::F16 | Self::BF16 => cols.checked_mul(2),
+            Self::I8 | Self::U8 => Some(cols),
+        }
+    }
+}
+
+/// Where a tensor lies and how it is stored. A vector is a matrix of one row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Matrix {
+    /// How the elements are stored.
+    pub encoding: Encoding,
+    /// Number of rows: outputs of a linear layer, entries of a table.
+    pub rows: usize,
+    /// Number of elements in a row: inputs of a linear layer.
+    pub cols: usize,
+    /// Where the first row lies, in bytes from the start of the source.
+    pub offset: u64,
+    /// Where the f32 scales of the rows lie, for the encodings that have them; else 0.
+    pub scale_offset: u64,
+    /// Where the zero points of the rows lie, for the encodings that have them; else 0.
+    pub zero_offset: u64,
+}
+
+impl Matrix {
+    /// A placeholder without elements.
+    pub const EMPTY: Self = Self {
+        encoding: Encoding::F32,
+        rows: 0,
+        cols: 0,
+        offset: 0,
+        scale_offset: 0,
+        zero_offset: 0,
+    };
+
+    /// The matrix called `name` in a file whose tensors `find` knows: float types, or INT8/UINT8 with the companions
+    /// `NAME.scale` (F32, `[rows]`) and, for UINT8, `NAME.zero_point` (U8, `[rows]`).
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::BadScale`] if a companion is missing or of another shape, [`ErrorKind::UnsupportedDtype`],
+    /// [`ErrorKind::SizeMismatch`] if the bytes are not those of the shape; at the offset of the tensor.
+    pub fn find<'h>(
+        name: &str,
+        find: impl Fn(&str) -> Option<TensorHeader<'h>>,
+    ) -> Result<Option<Self>> {
+        let Some(header) = find(name) else { return Ok(None) };
+        let error = |kind| Error::new(header.offset, kind);
+        let size = |n: Option<u64>| n.and_then(|n| usize::try_from(n).ok());
+        let encoding = match header.dtype {
+            Dtype::F32 => Encoding::F32,
+            Dtype::F16 => Encoding::F16,
+            Dtype::BF16 => Encoding::BF16,
+            Dtype::I8 => Encoding::I8,
+            Dtype::U8 => Encoding::U8,
+            _ => return Err(error(ErrorKind::UnsupportedDtype)),
+        };
+        let rows = size(Some(header.shape.rows())).ok_or(error(ErrorKind::SizeOverflow))?;
+        let cols = size(header.shape.cols()).ok_or(error(ErrorKind::SizeOverflow))?;
+        let bytes = encoding.row_bytes(cols).and_then(|bytes| bytes.checked_mul(rows));
+        if bytes.map(|bytes| bytes as u64) != Some(header.bytes) {
+            return Err(error(ErrorKind::SizeMismatch));
+        }
+        let companion = |suffix: &str, dtype: Dtype| {
+            let mut name = Name::new(name);
+            name.push(suffix);
+            find(name.as_str())
+                .filter(|h| h.dtype == dtype && h.shape.elements() == Some(rows as u64))
+                .filter(|h| h.bytes == dtype.data_bytes(rows as u64).unwrap_or(u64::MAX))
+                .map(|h| h.offset)
+                .ok_or(error(ErrorKind::BadScale))
+        };
+        let has_scale = matches!(encoding, Encoding::I8 | Encoding::U8);
+        let scale_offset = if has_scale { companion(".scale", Dtype::F32)? } else { 0 };
+        let has_zero = encoding == Encoding::U8;
+        let zero_offset = if has_zero { companion(".zero_point", Dtype::U8)? } else { 0 };
+        Ok(Some(Self { encoding, rows, cols, offset: header.offset, scale_offset, zero_offset }))
+    }
+
+    /// Bytes of one row.
+    #[must_use]
+    pub fn row_bytes(&self) -> usize {
+        self.encoding.row_bytes(self.cols).unwrap_or(usize::MAX)
+    }
+}
+
+/// A source of tensors.
+pub trait Weights {
+    /// Where the tensor called `name` lies; `None` if there is no such tensor.
+    ///
+    /// # Errors
+    ///
+    /// If the tensor is there but cannot be used, or reading the index failed.
+    fn matrix(&self, name: &str) -> Result<Option<Matrix>>;
+
+    /// The `length` bytes at `offset`: borrowed from the source, or read to the front of `tile`.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::OutOfBounds`] beyond the end, [`ErrorKind::BufferTooSmall`] if `tile` is needed and too short,
+    /// [`ErrorKind::ReadFailed`].
+    fn bytes<'t>(&'t self, offset: u64, length: usize, tile: &'t mut [u8]) -> Result<&'t [u8]>;
+
+    /// Whether [`bytes`](Self::bytes) borrows, so that no tile is needed.
+    fn borrows(&self) -> bool;
+}
+
+impl<W: Weights + ?Sized> Weights for &W {
+    fn matrix(&self, name: &str) -> Result<Option<Matrix>> {
+        (**self).matrix(name)
+    }
+
+    fn bytes<'t>(&'t self, offset: u64, length: usize, tile: &'t mut [u8]) -> Result<&'t [u8]> {
+        (**self).bytes(offset, length, tile)
+    }
+
+    fn borrows(&self) -> bool {
+        (**self).borrows()
+    }
+}
+
+/// Weights in a file that lies in memory: read, mapped, or in flash.
+#[derive(Clone, Copy, Debug)]
+pub struct SliceWeights<'a, F> {
+    file: &'a [u8],
+    find: F,
+}
+
+impl<'a, 'h, F: Fn(&str) -> Option<TensorHeader<'h>>> SliceWeights<'a, F> {
+    /// Weights in `file`, whose tensors `find` knows by name; their offsets count from the start of `file`.
+    pub const fn new(file: &'a [u8], find: F) -> Self {
+        Self { file, find }
+    }
+}
+
+impl<'h, F: Fn(&str) -> Option<TensorHeader<'h>>> Weights for SliceWeights<'_, F> {
+    fn matrix(&self, name: &str) -> Result<Option<Matrix>> {
+        Matrix::find(name, &self.find)
+    }
+
+    fn bytes<'t>(&'t self, offset: u64, length: usize, _: &'t mut [u8]) -> Result<&'t [u8]> {
+        usize::try_from(offset)
+            .ok()
+            .and_then(|start| self.file.get(start..start.checked_add(length)?))
+            .ok_or(Error::new(offset, ErrorKind::OutOfBounds))
+    }
+
+    fn borrows(&self) -> bool {
+        true
+    }
+}
+
+/// Longest tensor name that is put together here, companions' suffixes included.
+const MAX_NAME_BYTES: usize = 128;
+
+/// A tensor's name being put together; what does not fit is cut, so that it is not found.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Name(heapless::String<MAX_NAME_BYTES>);
+
+impl Name {
+    pub(super) fn new(start: &str) -> Self {
+        let mut name = Self::default();
+        name.push(start);
+        name
+    }
+
+    pub(super) fn push(&mut self, text: &str) {
+        if self.0.push_str(text).is_err() {
+            self.0.clear();
+        }
+    }
+
+    pub(super) fn push_number(&mut self, mut number: usize) {
+        let mut digits = [b'0'; 20];
+        let mut length = 0;
+        for digit in digits.iter_mut().rev() {
+            *digit = b'0' + u8::try_from(number % 10).unwrap_or(0);
+            number /= 10;
+            length += 1;
+            if number == 0 {
+                break;
+            }
+        }
+        let digits = digits.get(digits.len() - length..).unwrap_or_default();
+        self.push(core::str::from_utf8(digits).unwrap_or_default());
+    }
+
+    pub(super) fn as_str(&self) -> &str {
+        self.0.as_str()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tensor::Shape;
+
+    fn header(
+        name: &'static str,
+        dtype: Dtype,
+        dims: &[u64],
+        offset: u64,
+    ) -> TensorHeader<'static> {
+        let shape = Shape::new(dims).unwrap();
+        let bytes = dtype.data_bytes(shape.elements().unwrap()).unwrap();
+        TensorHeader { name, dtype, shape, offset, bytes }
+    }
+
+    fn find_in(headers: &[TensorHeader<'static>], name: &str) -> Result<Option<Matrix>> {
+        Matrix::find(name, |name| headers.iter().find(|h| h.name == name).copied())
+    }
+
+    #[test]
+    fn int8_needs_a_scale_for_every_row() {
+        let weight = header("w", Dtype::I8, &[3, 5], 64);
+        assert_eq!(find_in(&[weight], "w").unwrap_err(), Error::new(64, ErrorKind::BadScale));
+        let short = header("w.scale", Dtype::F32, &[2], 128);
+        assert_eq!(find_in(&[weight, short], "w").unwrap_err().kind, ErrorKind::BadScale);
+        let scale = header("w.scale", Dtype::F32, &[3], 128);
+        let matrix = find_in(&[weight, scale], "w").unwrap().unwrap();
+        assert_eq!((matrix.encoding, matrix.rows, matrix.cols), (Encoding::I8, 3, 5));
+        assert_eq!((matrix.offset, matrix.scale_offset), (64, 128));
+    }
+
+    #[test]
+    fn uint8_needs_zero_points_too() {
+        let weight = header("w", Dtype::U8, &[3, 5], 64);
+        let scale = header("w.scale", Dtype::F32, &[3], 128);
+        assert_eq!(find_in(&[weight, scale], "w").unwrap_err().kind, ErrorKind::BadScale);
+        let zero = header("w.zero_point", Dtype::U8, &[3], 192);
+        assert_eq!(find_in(&[weight, scale, zero], "w").unwrap().unwrap().zero_offset, 192);
+    }
+
+    #[test]
+    fn a_missing_tensor_is_not_an_error() {
+        assert_eq!(find_in(&[], "w"), Ok(None));
+    }
+
+    #[test]
+    fn integers_that_are_not_codes_are_refused() {
+        let ids = header("ids", Dtype::U32, &[4], 0);
+        assert_eq!(find_in(&[ids], "ids").unwrap_err().kind, ErrorKind::UnsupportedDtype);
+    }
+
+    #[test]
+    fn bytes_beyond_the_file_are_out_of_bounds() {
+        let weights = SliceWeights::new(&[1, 2, 3], |_| None::<TensorHeader<'static>>);
+        assert_eq!(weights.bytes(1, 2, &mut []), Ok(&[2, 3][..]));
+        for (offset, length) in [(1, 3), (4, 0), (u64::MAX, 1), (3, usize::MAX)] {
+            let error = weights.bytes(offset, length, &mut []).unwrap_err();
+            assert_eq!(error, Error::new(offset, ErrorKind::OutOfBounds));
+        }
+    }
+
+    #[test]
+    fn names_are_put_together_with_numbers() {
+        let mut name = Name::new("layer.");
+        name.push_number(0);
+        name.push(".");
+        name.push_number(1207);
+        assert_eq!(name.as_str(), "layer.0.1207");
+    }
+}

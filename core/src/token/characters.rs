@@ -1,0 +1,155 @@
+//! What BERT's basic tokenisation does to one character: class, decomposition, lower case, combining class.
+//!
+//! The tables are generated from the data that Hugging Face `tokenizers` 0.x uses, for its ids are the reference:
+//! general categories of Unicode 8.0, canonical decompositions of Unicode 9.0, lower case of Unicode 17.0. To
+//! characters that are younger than their table nothing is done. 15.8 kB in all; ASCII needs none of them.
+
+use super::tables;
+
+/// What a character is to BERT's basic tokenisation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Class {
+    /// Part of a word, as it is.
+    Letter,
+    /// Control, format, private use, U+0000, U+FFFD: removed before anything else.
+    Removed,
+    /// White space: ends a word.
+    Space,
+    /// Non-spacing marks and nothing else, none of them a starter: removed with the accents.
+    Mark,
+    /// As `Mark`, but a starter (combining class 0): other marks are not moved across it before it is removed.
+    MarkStarter,
+    /// A word of its own.
+    Punctuation,
+    /// A word of its own, which decomposes.
+    PunctuationDecomposed,
+    /// A mark that is not non-spacing, so it stays, and has a combining class, so it may change places.
+    Reordered,
+    /// Part of a word, with a lower case.
+    Upper,
+    /// Part of a word, which decomposes.
+    Decomposed,
+    /// Part of a word, which decomposes and has a lower case.
+    UpperDecomposed,
+    /// A CJK ideograph, which becomes a word of its own.
+    Ideograph,
+    /// A CJK ideograph that decomposes into another one.
+    IdeographDecomposed,
+}
+
+impl Class {
+    const ALL: [Self; 13] = [
+        Self::Letter,
+        Self::Removed,
+        Self::Space,
+        Self::Mark,
+        Self::MarkStarter,
+        Self::Punctuation,
+        Self::PunctuationDecomposed,
+        Self::Reordered,
+        Self::Upper,
+        Self::Decomposed,
+        Self::UpperDecomposed,
+        Self::Ideograph,
+        Self::IdeographDecomposed,
+    ];
+
+    /// The class of `c`.
+    pub(super) fn of(c: char) -> Self {
+        let code = u32::from(c);
+        let leaf_index = code >> tables::LEAF_BITS;
+        let number = tables::ROOT
+            .get((leaf_index >> tables::MIDDLE_BITS) as usize)
+            .map(|&middle| {
+                u32::from(middle) << tables::MIDDLE_BITS | low(leaf_index, tables::MIDDLE_BITS)
+            })
+            .and_then(|at| tables::MIDDLES.get(at as usize))
+            .map(|&leaf| u32::from(leaf) << tables::LEAF_BITS | low(code, tables::LEAF_BITS))
+            .and_then(|at| tables::LEAVES.get(at as usize >> 1))
+            .map_or(0, |&pair| if code & 1 == 0 { pair & 15 } else { pair >> 4 });
+        Self::ALL.get(usize::from(number)).copied().unwrap_or(Self::Letter)
+    }
+}
+
+/// The lowest `bits` bits of `value`.
+const fn low(value: u32, bits: u32) -> u32 {
+    value & !(u32::MAX << bits)
+}
+
+/// The canonical decomposition of `c` without its non-spacing marks; `'\0'` fills up to three.
+///
+/// Only for characters whose class says that they decompose.
+pub(super) fn decomposed(c: char) -> [char; 3] {
+    let code = u32::from(c);
+    if let Some(jamo) = hangul(code) {
+        return jamo;
+    }
+    let single = u16::try_from(code).map_or_else(|_| ideograph(code), decomposed_below_10000);
+    if let Some(single) = single {
+        return [single, '\0', '\0'];
+    }
+    tables::DECOMPOSED_LONG
+        .binary_search_by_key(&code, |&(from, _)| from)
+        .ok()
+        .and_then(|at| tables::DECOMPOSED_LONG.get(at))
+        .map_or([c, '\0', '\0'], |&(_, parts)| parts)
+}
+
+fn decomposed_below_10000(code: u16) -> Option<char> {
+    let after = tables::DECOMPOSED_RANGES.partition_point(|&(start, _)| start <= code);
+    let &(start, index) = tables::DECOMPOSED_RANGES.get(after.checked_sub(1)?)?;
+    let at = usize::from(index).wrapping_add(usize::from(code.wrapping_sub(start)));
+    let value = *tables::DECOMPOSED.get(at)?;
+    if value == 0 { None } else { char::from_u32(u32::from(value)) }
+}
+
+fn ideograph(code: u32) -> Option<char> {
+    let index = code.checked_sub(tables::IDEOGRAPHS_START)? as usize;
+    let value = *tables::IDEOGRAPHS.get(index)?;
+    let bits = *tables::IDEOGRAPHS_IN_PLANE_2.get(index / 8)?;
+    let plane = u32::from(bits >> (index % 8) & 1) << 17;
+    char::from_u32(plane | u32::from(value))
+}
+
+/// Hangul syllables decompose by arithmetic (the Unicode Standard, section 3.12).
+fn hangul(code: u32) -> Option<[char; 3]> {
+    const SYLLABLES: u32 = 0xAC00;
+    const SYLLABLE_COUNT: u32 = 11_172;
+    const LEADING: u32 = 0x1100;
+    const VOWEL: u32 = 0x1161;
+    const TRAILING: u32 = 0x11A7;
+    const VOWEL_COUNT: u32 = 21;
+    const TRAILING_COUNT: u32 = 28;
+    let syllable = code.checked_sub(SYLLABLES).filter(|&index| index < SYLLABLE_COUNT)?;
+    let leading = LEADING.wrapping_add(syllable / (VOWEL_COUNT * TRAILING_COUNT));
+    let vowel = VOWEL.wrapping_add(syllable / TRAILING_COUNT % VOWEL_COUNT);
+    let trailing = syllable % TRAILING_COUNT;
+    let trailing = if trailing == 0 { 0 } else { TRAILING.wrapping_add(trailing) };
+    Some([char::from_u32(leading)?, char::from_u32(vowel)?, char::from_u32(trailing)?])
+}
+
+/// The lower case of `c`; of U+0130, the only one with two characters, the first (the second is U+0307).
+///
+/// Only for characters whose class says that they have one.
+pub(super) fn lower(c: char) -> char {
+    let code = u32::from(c);
+    let after = tables::LOWER.partition_point(|&(start, _)| start <= code);
+    after
+        .checked_sub(1)
+        .and_then(|at| tables::LOWER.get(at))
+        .and_then(|&(_, distance)| char::from_u32(code.wrapping_add_signed(distance)))
+        .unwrap_or(c)
+}
+
+/// The canonical combining class of a character that is [`Class::Reordered`]; 0 for every other.
+pub(super) fn combining_class(c: char) -> u8 {
+    if Class::of(c) != Class::Reordered {
+        return 0;
+    }
+    let code = u32::from(c);
+    let after = tables::COMBINING_CLASSES.partition_point(|&(start, _)| start <= code);
+    after
+        .checked_sub(1)
+        .and_then(|at| tables::COMBINING_CLASSES.get(at))
+        .map_or(0, |&(_, class)| class)
+}

@@ -1,0 +1,447 @@
+//! From words to rows to vectors.
+
+use core::cmp::Ordering;
+
+use super::dot::normalize;
+use super::index::{Index, entry_bytes, index_of, is_entry};
+use super::ngram::{self, Ngram};
+use super::product;
+use super::source::{Memory, Source};
+use super::top::Ties;
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::finalfusion::{Array, Layout, Place, Storage};
+use crate::subword::Subwords;
+
+/// Whose rows make up a word's vector.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rows {
+    /// The word is in the vocabulary.
+    Word {
+        /// Its row.
+        row: u32,
+    },
+    /// The word is not, but these many rows of its n-grams are; rows that several n-grams share count each time.
+    Subwords {
+        /// How many rows are summed up.
+        count: u32,
+    },
+}
+
+/// A vector that was found.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Found {
+    /// Whose rows it is made of.
+    pub rows: Rows,
+    /// The length that the vector had before it was normalised: as the file gives it for words (1 if it does not), the
+    /// length of the sum of the n-grams' rows otherwise. Vector times norm is the original vector.
+    pub norm: f32,
+}
+
+/// The words of a file, with an index in memory (`M`) or without.
+#[derive(Clone, Debug)]
+pub struct Words<S, M = [u64; 0]> {
+    source: S,
+    layout: Layout,
+    index: Option<Index<M>>,
+}
+
+impl<S: Source> Words<S> {
+    /// Words that are looked for from the vocabulary's start each time: no memory, but time that grows with it.
+    /// Among neighbours of the same score, the one in the lower row comes first.
+    #[must_use]
+    pub const fn scan(source: S, layout: Layout) -> Self {
+        Self { source, layout, index: None }
+    }
+}
+
+impl<S: Source, M: AsRef<[u64]>> Words<S, M> {
+    /// Words that are found by an `index` of the same file.
+    #[must_use]
+    pub const fn with_index(source: S, layout: Layout, index: Index<M>) -> Self {
+        Self { source, layout, index: Some(index) }
+    }
+
+    /// Where everything in the file lies.
+    #[must_use]
+    pub const fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    pub(super) const fn source(&self) -> &S {
+        &self.source
+    }
+
+    /// The length of a vector.
+    #[must_use]
+    pub const fn cols(&self) -> usize {
+        self.layout.storage.cols() as usize
+    }
+
+    /// How many f32 of scratch memory it takes to make a vector: none where the file has the vectors as they are.
+    #[must_use]
+    pub const fn scratch_needed(&self) -> usize {
+        match self.layout.storage {
+            Storage::Array(_) => 0,
+            Storage::Quantized(_) => self.cols(),
+        }
+    }
+
+    /// The row of a word that is in the vocabulary, compared byte by byte.
+    ///
+    /// # Errors
+    ///
+    /// What the source returns.
+    #[inline]
+    pub fn find(&self, word: &[u8]) -> Result<Option<u32>> {
+        let base = self.layout.words.offset;
+        let row = match &self.index {
+            Some(index) => {
+                index.find_word(word, |place| is_entry(&self.source, base, place, word))?
+            }
+            None => {
+                let count = self.layout.vocabulary.words;
+                let found = scan(&self.source, self.layout.words, (count, 0), [word, b"", b""])?;
+                found.map(|(row, _)| row.into())
+            }
+        };
+        Ok(row.and_then(|row| u32::try_from(row).ok()))
+    }
+
+    /// Calls `on_row` with each row of the n-grams of `word`, whether or not it is in the vocabulary, in the order in
+    /// which their vectors are added up and as often; returns how many there were.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidArgument`] for words whose n-grams exceed [`MAX_NGRAM_CHARS`](super::MAX_NGRAM_CHARS);
+    /// [`ErrorKind::IndexRequired`] for a listed n-gram whose row only an index can tell; what the source and
+    /// `on_row` return.
+    pub fn subword_rows(
+        &self,
+        word: &str,
+        mut on_row: impl FnMut(u64) -> Result<()>,
+    ) -> Result<u32> {
+        let vocabulary = &self.layout.vocabulary;
+        let first = u64::from(vocabulary.words);
+        let mut count = 0_u32;
+        let mut on_subword = |row: u64| {
+            count = count.saturating_add(1);
+            on_row(first.saturating_add(row))
+        };
+        ngram::for_each(vocabulary, word, |ngram| {
+            if let Subwords::Explicit { ngrams } = vocabulary.subwords {
+                return match self.listed_row(&ngram, ngrams)? {
+                    Some(row) => on_subword(row),
+                    None => Ok(()),
+                };
+            }
+            ngram.hashed_rows(&vocabulary.subwords, &mut on_subword)
+        })?;
+        Ok(count)
+    }
+
+    /// Calls `on_row` with each row that the vector of `word` is made of; `None` if there is none.
+    ///
+    /// # Errors
+    ///
+    /// As [`find`](Self::find) and [`subword_rows`](Self::subword_rows).
+    pub fn rows(
+        &self,
+        word: &str,
+        mut on_row: impl FnMut(u64) -> Result<()>,
+    ) -> Result<Option<Rows>> {
+        if let Some(row) = self.find(word.as_bytes())? {
+            on_row(row.into())?;
+            return Ok(Some(Rows::Word { row }));
+        }
+        let count = self.subword_rows(word, on_row)?;
+        Ok((count > 0).then_some(Rows::Subwords { count }))
+    }
+
+    /// Puts the vector of `word` into `out`: its own row, or the normalised sum of its n-grams' rows; `None` if there
+    /// is neither, with `out` all zeros.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::BufferTooSmall`] if `out` does not have [`cols`](Self::cols) elements or `scratch` fewer than
+    /// [`scratch_needed`](Self::scratch_needed); otherwise as [`rows`](Self::rows) and [`row`](Self::row).
+    pub fn vector(
+        &self,
+        word: &str,
+        out: &mut [f32],
+        scratch: &mut [f32],
+    ) -> Result<Option<Found>> {
+        self.check_out(out)?;
+        if let Some(row) = self.find(word.as_bytes())? {
+            self.row(row.into(), out, scratch)?;
+            return Ok(Some(Found { rows: Rows::Word { row }, norm: self.norm(row)? }));
+        }
+        out.fill(0.0);
+        let add = |row| self.combine(row, out, scratch, |sum, value| *sum += value);
+        let count = self.subword_rows(word, add)?;
+        if count == 0 {
+            return Ok(None);
+        }
+        Ok(Some(Found { rows: Rows::Subwords { count }, norm: normalize(out) }))
+    }
+
+    /// Puts the vectors of several words into `out`, one behind the other, and what was found into `found`.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::BufferTooSmall`] if `out` has no room for all words' vectors or `found` for all words; otherwise
+    /// as [`vector`](Self::vector).
+    pub fn vectors(
+        &self,
+        words: &[&str],
+        out: &mut [f32],
+        found: &mut [Option<Found>],
+        scratch: &mut [f32],
+    ) -> Result<()> {
+        let cols = self.cols();
+        let needed = cols.checked_mul(words.len());
+        if needed.is_none_or(|needed| out.len() < needed) || found.len() < words.len() {
+            return Err(Error::without_offset(ErrorKind::BufferTooSmall));
+        }
+        let mut rest = out;
+        for (word, found) in words.iter().zip(found) {
+            let (vector, behind) = rest.split_at_mut_checked(cols).unwrap_or_default();
+            *found = self.vector(word, vector, scratch)?;
+            rest = behind;
+        }
+        Ok(())
+    }
+
+    /// Puts the vector of a row, word or not, into `out` as the file has it.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidArgument`] if there is no such row; [`ErrorKind::BufferTooSmall`] as in
+    /// [`vector`](Self::vector); [`ErrorKind::CodeOutOfRange`] at a code that no centroid has; what the source returns.
+    pub fn row(&self, row: u64, out: &mut [f32], scratch: &mut [f32]) -> Result<()> {
+        self.check_out(out)?;
+        self.combine(row, out, scratch, |to, value| *to = value)
+    }
+
+    /// The length that a word's vector had before it was normalised; 1 if the file does not say.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidArgument`] if there is no such word; what the source returns.
+    pub fn norm(&self, row: u32) -> Result<f32> {
+        self.check_word(row)?;
+        let Some(norms) = self.layout.norms else { return Ok(1.0) };
+        read_f32(&self.source, norms.saturating_add(u64::from(row).saturating_mul(4)))
+    }
+
+    /// Reads the word of a row into `buffer`.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidArgument`] if there is no such word; [`ErrorKind::BufferTooSmall`]; what the source returns.
+    pub fn word_into<'b>(&self, row: u32, buffer: &'b mut [u8]) -> Result<&'b [u8]> {
+        let offset = self.word_offset(row)?;
+        let bytes = entry_bytes(&self.source, offset)?;
+        let word = buffer.get_mut(..bytes).ok_or(Error::new(offset, ErrorKind::BufferTooSmall))?;
+        let mut rest = word.iter_mut();
+        self.source.pieces(offset.saturating_add(4), bytes, |piece| {
+            piece.iter().zip(&mut rest).for_each(|(from, to)| *to = *from);
+            Ok(())
+        })?;
+        Ok(word)
+    }
+
+    /// Absolute offset of a word's entry.
+    fn word_offset(&self, row: u32) -> Result<u64> {
+        self.check_word(row)?;
+        let landmark = self.index.as_ref().and_then(|index| index.landmark(row));
+        let (mut at_row, mut place) = landmark.unwrap_or((0, 0));
+        while at_row < row {
+            let offset = self.layout.words.offset.saturating_add(place);
+            let bytes = entry_bytes(&self.source, offset)? as u64;
+            place = place.saturating_add(4).saturating_add(bytes);
+            at_row = at_row.saturating_add(1);
+        }
+        Ok(self.layout.words.offset.saturating_add(place))
+    }
+
+    /// The row of a listed n-gram, counted from the first row behind those of the words.
+    fn listed_row(&self, ngram: &Ngram<'_>, ngrams: u32) -> Result<Option<u64>> {
+        let base = self.layout.ngrams.offset;
+        if let Some(index) = &self.index {
+            return index.find_ngram(ngram.parts(), |place| {
+                is_entry_in_parts(&self.source, base, place, ngram.parts().map(str::as_bytes))
+            });
+        }
+        let parts = ngram.parts().map(str::as_bytes);
+        match scan(&self.source, self.layout.ngrams, (ngrams, 8), parts)? {
+            None => Ok(None),
+            Some((_, place)) if self.layout.distinct_ngram_indices.is_some() => {
+                index_of(&self.source, base, place).map(Some)
+            }
+            Some((_, place)) => {
+                Err(Error::new(base.saturating_add(place), ErrorKind::IndexRequired))
+            }
+        }
+    }
+
+    /// Combines each element of `out` with that of a row.
+    fn combine(
+        &self,
+        row: u64,
+        out: &mut [f32],
+        scratch: &mut [f32],
+        combine: impl Fn(&mut f32, f32),
+    ) -> Result<()> {
+        if row >= self.layout.storage.rows() {
+            return Err(Error::without_offset(ErrorKind::InvalidArgument));
+        }
+        match &self.layout.storage {
+            Storage::Array(Array { cols, offset, .. }) => {
+                let row_bytes = u64::from(*cols).saturating_mul(4);
+                let offset = row.saturating_mul(row_bytes).saturating_add(*offset);
+                let mut rest = out.iter_mut();
+                self.source.pieces(offset, self.cols().saturating_mul(4), |piece| {
+                    let values = piece.as_chunks::<4>().0;
+                    for (bytes, to) in values.iter().zip(&mut rest) {
+                        combine(to, f32::from_le_bytes(*bytes));
+                    }
+                    Ok(())
+                })
+            }
+            Storage::Quantized(quantized) => {
+                product::reconstruct(&self.source, quantized, row, scratch)?;
+                let norm = product::row_norm(&self.source, quantized, row)?;
+                product::project(&self.source, quantized, scratch, |at, value| {
+                    if let Some(to) = out.get_mut(at) {
+                        combine(to, norm.map_or(value, |norm| value * norm));
+                    }
+                })
+            }
+        }
+    }
+
+    fn check_out(&self, out: &[f32]) -> Result<()> {
+        if out.len() == self.cols() {
+            Ok(())
+        } else {
+            Err(Error::without_offset(ErrorKind::BufferTooSmall))
+        }
+    }
+
+    fn check_word(&self, row: u32) -> Result<()> {
+        if row < self.layout.vocabulary.words {
+            Ok(())
+        } else {
+            Err(Error::without_offset(ErrorKind::InvalidArgument))
+        }
+    }
+}
+
+impl<'a, M: AsRef<[u64]>> Words<Memory<'a>, M> {
+    /// The word of a row, where it lies in the file.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidArgument`] if there is no such word.
+    pub fn word(&self, row: u32) -> Result<&'a [u8]> {
+        let offset = self.word_offset(row)?;
+        let bytes = entry_bytes(&self.source, offset)?;
+        let Memory(file) = self.source;
+        usize::try_from(offset.saturating_add(4))
+            .ok()
+            .and_then(|start| file.get(start..start.checked_add(bytes)?))
+            .ok_or(Error::new(offset, ErrorKind::SourceChanged))
+    }
+}
+
+impl<S: Source, M: AsRef<[u64]>> Ties for Words<S, M> {
+    fn order(&self, a: u32, b: u32) -> Result<Ordering> {
+        if self.index.is_none() || a == b {
+            return Ok(a.cmp(&b));
+        }
+        let (a, b) = (self.word_offset(a)?, self.word_offset(b)?);
+        let (a_bytes, b_bytes) = (entry_bytes(&self.source, a)?, entry_bytes(&self.source, b)?);
+        let (mut a_piece, mut b_piece) = ([0; 64], [0; 64]);
+        let (mut at, common) = (0, a_bytes.min(b_bytes));
+        while at < common {
+            let size = common.saturating_sub(at).min(a_piece.len());
+            let behind = (at as u64).saturating_add(4);
+            let a = self.source.block(a.saturating_add(behind), size, &mut a_piece)?;
+            let b = self.source.block(b.saturating_add(behind), size, &mut b_piece)?;
+            match a.cmp(b) {
+                Ordering::Equal => at = at.saturating_add(size),
+                order => return Ok(order),
+            }
+        }
+        Ok(a_bytes.cmp(&b_bytes))
+    }
+}
+
+/// Looks for the entry of the string in `parts` from the first on; its ordinal and its place. Entries have
+/// `index_bytes` behind their string.
+fn scan(
+    source: &impl Source,
+    place: Place,
+    (count, index_bytes): (u32, u64),
+    parts: [&[u8]; 3],
+) -> Result<Option<(u32, u64)>> {
+    let wanted: usize = parts.iter().map(|part| part.len()).sum();
+    let mut scratch = [0; 1024];
+    let (mut at, mut ordinal) = (0_u64, 0);
+    while ordinal < count {
+        let rest = usize::try_from(place.bytes.saturating_sub(at)).unwrap_or(usize::MAX);
+        let size = rest.min(source.block_limit(scratch.len()));
+        let start = at;
+        let window = source.block(place.offset.saturating_add(start), size, &mut scratch)?;
+        while ordinal < count {
+            let here = usize::try_from(at.saturating_sub(start)).unwrap_or(usize::MAX);
+            let Some(rest) = window.get(here..) else { break };
+            let Some((length, string)) = rest.split_first_chunk::<4>() else { break };
+            let length = u32::from_le_bytes(*length) as usize;
+            if length == wanted {
+                let is_same = match string.get(..length) {
+                    Some(string) => is_in_parts(parts, 0, string),
+                    None => is_entry_in_parts(source, place.offset, at, parts)?,
+                };
+                if is_same {
+                    return Ok(Some((ordinal, at)));
+                }
+            }
+            at = at.saturating_add(4).saturating_add(length as u64).saturating_add(index_bytes);
+            ordinal = ordinal.saturating_add(1);
+        }
+        if at == start {
+            return Err(Error::new(place.offset.saturating_add(at), ErrorKind::SourceChanged));
+        }
+    }
+    Ok(None)
+}
+
+/// Whether the entry at `base + at` is the string in `parts`.
+fn is_entry_in_parts(source: &impl Source, base: u64, at: u64, parts: [&[u8]; 3]) -> Result<bool> {
+    let wanted: usize = parts.iter().map(|part| part.len()).sum();
+    let offset = base.saturating_add(at);
+    if entry_bytes(source, offset)? != wanted {
+        return Ok(false);
+    }
+    let (mut done, mut is_same) = (0, true);
+    source.pieces(offset.saturating_add(4), wanted, |piece| {
+        is_same = is_same && is_in_parts(parts, done, piece);
+        done = done.saturating_add(piece.len());
+        Ok(())
+    })?;
+    Ok(is_same)
+}
+
+/// Whether `piece` is what the string in `parts` has from `at` on.
+fn is_in_parts(parts: [&[u8]; 3], at: usize, piece: &[u8]) -> bool {
+    let ours = parts.iter().flat_map(|part| part.iter());
+    ours.skip(at).zip(piece).all(|(ours, theirs)| ours == theirs)
+}
+
+/// The f32 at the absolute `offset`.
+pub(super) fn read_f32(source: &impl Source, offset: u64) -> Result<f32> {
+    let mut scratch = [0; 4];
+    let bytes = source.block(offset, 4, &mut scratch)?.first_chunk().copied().unwrap_or_default();
+    Ok(f32::from_le_bytes(bytes))
+}

@@ -1,0 +1,31 @@
+//! Words and their vectors, looked up and searched where they lie in a finalfusion file.
+//!
+//! | part | role |
+//! |---|---|
+//! | `source` | where the file's bytes are: in memory, or behind [`ReadAt`](crate::read::ReadAt) |
+//! | `hash`, `ngram` | the n-grams of words that a vocabulary lacks, and the hash functions that find their rows |
+//! | `table`, `index` | a hash table of words and n-grams in lent memory |
+//! | `lookup` | a word's rows and its vector |
+//! | `dot`, `top` | scores of rows, and the best of them |
+//! | `similarity`, `product` | search over a matrix, and over product-quantised codes |
+//!
+//! Nothing here starts threads: a search takes a range of rows, and [`Words::merge`] joins what several threads found.
+
+mod dot;
+mod hash;
+mod index;
+mod lookup;
+mod ngram;
+mod product;
+mod similarity;
+mod source;
+mod table;
+mod top;
+
+pub use hash::{fasttext_hash, finalfusion_hash, floret_hash};
+pub use index::{Duplicates, Index, IndexOptions};
+pub use lookup::{Found, Rows, Words};
+pub use ngram::MAX_NGRAM_CHARS;
+pub use similarity::{Analogy, SearchMemory};
+pub use source::{Memory, Source, Stored};
+pub use top::{Scored, TopK};

@@ -1,0 +1,198 @@
+//! Similar words and analogies: the words whose vectors have the largest dot products with a query.
+
+use core::ops::Range;
+
+use super::dot::{dot, normalize};
+use super::lookup::Words;
+use super::product;
+use super::source::Source;
+use super::top::{Scored, TopK};
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::finalfusion::{Array, Storage};
+use crate::kernel::{Floats, Kernels, Product, Strides};
+
+/// How many rows are scored at once with several queries: some 100 KiB of them, which stay in the second cache.
+const BLOCK_ROWS: usize = 96;
+
+/// The query of an analogy: `a` is to `b` as `c` is to what is looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Analogy {
+    /// Which of the three words have vectors. Without all three there is no query.
+    pub present: [bool; 3],
+    /// The rows of those that are in the vocabulary: answers that are usually not wanted.
+    pub rows: [Option<u32>; 3],
+}
+
+/// The memory that a search borrows.
+#[derive(Debug)]
+pub struct SearchMemory<'m> {
+    /// As many f32 as [`Words::search_memory_needed`] says.
+    pub floats: &'m mut [f32],
+    /// Room for one row at least, for sources that are not in memory; rows are read in pieces of its size.
+    pub tile: &'m mut [u8],
+}
+
+impl<S: Source, M: AsRef<[u64]>> Words<S, M> {
+    /// Puts the query of "`a` is to `b` as `c` is to …", the normalised vector `b − a + c`, into `query`.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::BufferTooSmall`] if `query` does not have [`cols`](Self::cols) elements or `scratch` fewer than
+    /// `cols` + [`scratch_needed`](Self::scratch_needed); otherwise as [`vector`](Self::vector).
+    pub fn analogy(
+        &self,
+        [a, b, c]: [&str; 3],
+        query: &mut [f32],
+        scratch: &mut [f32],
+    ) -> Result<Analogy> {
+        let (part, scratch) = scratch
+            .split_at_mut_checked(self.cols())
+            .ok_or(Error::without_offset(ErrorKind::BufferTooSmall))?;
+        let b_is_present = self.vector(b, query, scratch)?.is_some();
+        let a_is_present = self.vector(a, part, scratch)?.is_some();
+        query.iter_mut().zip(&*part).for_each(|(sum, value)| *sum -= value);
+        let c_is_present = self.vector(c, part, scratch)?.is_some();
+        query.iter_mut().zip(&*part).for_each(|(sum, value)| *sum += value);
+        normalize(query);
+        let mut rows = [None; 3];
+        for (row, word) in rows.iter_mut().zip([a, b, c]) {
+            *row = self.find(word.as_bytes())?;
+        }
+        Ok(Analogy { present: [a_is_present, b_is_present, c_is_present], rows })
+    }
+
+    /// How many f32 of memory a [`search`](Self::search) with `queries` queries takes: none for one query over a plain
+    /// matrix, a block of scores for several, distance tables over a quantised matrix. `None` if no memory could
+    /// hold them.
+    #[must_use]
+    pub fn search_memory_needed(&self, queries: usize) -> Option<usize> {
+        match &self.layout().storage {
+            Storage::Array(_) if queries < 2 => Some(0),
+            // A block of scores a query, and as many zeros.
+            Storage::Array(_) => queries.checked_add(1)?.checked_mul(BLOCK_ROWS),
+            Storage::Quantized(quantized) => product::tables_needed(quantized, queries),
+        }
+    }
+
+    /// Offers the words in `rows` to the best of each query, by the dot product of their vectors with it. All queries
+    /// share one pass over the rows. Queries stand one behind the other in `queries`, of [`cols`](Self::cols) elements
+    /// each; neither they nor the rows are normalised here.
+    ///
+    /// Several threads search ranges of rows of their own and [`merge`](Self::merge) what they found.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidArgument`] if there are not as many queries as `tops`, or fewer words than `rows` names;
+    /// [`ErrorKind::BufferTooSmall`]; [`ErrorKind::CodeOutOfRange`]; what the source returns.
+    pub fn search(
+        &self,
+        kernels: &Kernels,
+        rows: Range<u32>,
+        queries: &[f32],
+        tops: &mut [TopK<'_>],
+        memory: SearchMemory<'_>,
+    ) -> Result<()> {
+        let expected = self.cols().checked_mul(tops.len());
+        if expected != Some(queries.len()) || rows.end > self.layout().vocabulary.words {
+            return Err(Error::without_offset(ErrorKind::InvalidArgument));
+        }
+        let SearchMemory { floats, tile } = memory;
+        match &self.layout().storage {
+            Storage::Array(_) if self.cols() == 0 => self.search_nothing(rows, tops),
+            Storage::Array(array) => {
+                self.search_array((kernels, array), rows, queries, tops, (floats, tile))
+            }
+            Storage::Quantized(quantized) => {
+                product::fill_tables(self.source(), quantized, queries, floats)?;
+                product::search(self, quantized, rows, floats, tops, tile)
+            }
+        }
+    }
+
+    /// Offers what another search with the same query found.
+    ///
+    /// # Errors
+    ///
+    /// What the source returns.
+    pub fn merge(&self, top: &mut TopK<'_>, found: &[Scored]) -> Result<()> {
+        found.iter().try_for_each(|scored| top.offer(*scored, self))
+    }
+
+    /// The rows that a search kept, the best first: by score, words of the same score in byte order. Without an
+    /// index words of the same score stay in the order of their rows.
+    ///
+    /// # Errors
+    ///
+    /// What the source returns.
+    pub fn ranked<'m>(&self, top: TopK<'m>) -> Result<&'m [Scored]> {
+        top.into_sorted(self)
+    }
+
+    /// Vectors without elements all have the score 0.
+    fn search_nothing(&self, rows: Range<u32>, tops: &mut [TopK<'_>]) -> Result<()> {
+        for row in rows {
+            for top in &mut *tops {
+                top.offer(Scored { score: 0.0, row }, self)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn search_array(
+        &self,
+        (kernels, array): (&Kernels, &Array),
+        rows: Range<u32>,
+        queries: &[f32],
+        tops: &mut [TopK<'_>],
+        (floats, tile): (&mut [f32], &mut [u8]),
+    ) -> Result<()> {
+        let row_bytes = self.cols().saturating_mul(4);
+        let room = self.source().block_limit(tile.len()).checked_div(row_bytes).unwrap_or(0);
+        let block_rows = u32::try_from(room.min(BLOCK_ROWS)).unwrap_or(u32::MAX);
+        if block_rows == 0 {
+            return Err(Error::without_offset(ErrorKind::BufferTooSmall));
+        }
+        let mut next = rows.start;
+        while next < rows.end {
+            let count = block_rows.min(rows.end.saturating_sub(next));
+            let offset = u64::from(next).saturating_mul(row_bytes as u64);
+            let offset = offset.saturating_add(array.offset);
+            let bytes = row_bytes.saturating_mul(count as usize);
+            let block = self.source().block(offset, bytes, tile)?;
+            if let [top] = &mut *tops {
+                for (row, values) in (next..).zip(block.chunks_exact(row_bytes)) {
+                    top.offer(Scored { score: dot(queries, values), row }, self)?;
+                }
+            } else {
+                self.search_block(kernels, next..next.saturating_add(count), (block, queries), tops, floats)?;
+            }
+            next = next.saturating_add(count);
+        }
+        Ok(())
+    }
+
+    /// Scores a block of rows with all queries.
+    fn search_block(
+        &self,
+        kernels: &Kernels,
+        rows: Range<u32>,
+        (block, queries): (&[u8], &[f32]),
+        tops: &mut [TopK<'_>],
+        floats: &mut [f32],
+    ) -> Result<()> {
+        let count = rows.len();
+        let too_small = Error::without_offset(ErrorKind::BufferTooSmall);
+        let (zeros, scores) = floats.split_at_mut_checked(count).ok_or(too_small)?;
+        let scores = scores.get_mut(..count.saturating_mul(tops.len())).ok_or(too_small)?;
+        zeros.fill(0.0);
+        let strides = Strides { token: count, row: 1 };
+        let weights = Floats::Bytes(block);
+        (kernels.product_f32)(Product::new(queries, weights, zeros, self.cols(), scores, strides)?);
+        for (scores, top) in scores.chunks_exact(count.max(1)).zip(tops) {
+            for (row, &score) in rows.clone().zip(scores) {
+                top.offer(Scored { score, row }, self)?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,91 @@
+//! Where a file's bytes are while words are looked up.
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::read::ReadAt;
+
+/// Answers "these bytes of the file": by a borrow where the file is in memory, through lent memory where it is not.
+pub trait Source {
+    /// The `bytes` bytes from the absolute `offset` on.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::SourceChanged`] if the file ends before; [`ErrorKind::BufferTooSmall`] if they must be read
+    /// and `scratch` cannot hold them; what reading returns.
+    fn block<'s>(&'s self, offset: u64, bytes: usize, scratch: &'s mut [u8]) -> Result<&'s [u8]>;
+
+    /// How many bytes one [`block`](Self::block) can have with `scratch_bytes` of scratch.
+    fn block_limit(&self, scratch_bytes: usize) -> usize;
+
+    /// Calls `on_piece` with consecutive pieces of a stretch of the file, cut at multiples of 1024 bytes from its start.
+    ///
+    /// # Errors
+    ///
+    /// What [`block`](Self::block) and `on_piece` return.
+    #[inline]
+    fn pieces(
+        &self,
+        offset: u64,
+        bytes: usize,
+        mut on_piece: impl FnMut(&[u8]) -> Result<()>,
+    ) -> Result<()> {
+        let mut scratch = [0; PIECE_BYTES];
+        let mut done = 0;
+        while done < bytes {
+            let piece = PIECE_BYTES.min(bytes.saturating_sub(done));
+            on_piece(self.block(offset.saturating_add(done as u64), piece, &mut scratch)?)?;
+            done = done.saturating_add(piece);
+        }
+        Ok(())
+    }
+}
+
+const PIECE_BYTES: usize = 1024;
+
+/// A file that is all in memory: read, mapped, or in flash.
+#[derive(Clone, Copy, Debug)]
+pub struct Memory<'a>(pub &'a [u8]);
+
+impl Memory<'_> {
+    fn get(&self, offset: u64, bytes: usize) -> Option<&[u8]> {
+        let start = usize::try_from(offset).ok()?;
+        self.0.get(start..start.checked_add(bytes)?)
+    }
+}
+
+impl Source for Memory<'_> {
+    #[inline]
+    fn block<'s>(&'s self, offset: u64, bytes: usize, _: &'s mut [u8]) -> Result<&'s [u8]> {
+        self.get(offset, bytes).ok_or(Error::new(offset, ErrorKind::SourceChanged))
+    }
+
+    fn block_limit(&self, _: usize) -> usize {
+        usize::MAX
+    }
+
+    #[inline]
+    fn pieces(
+        &self,
+        offset: u64,
+        bytes: usize,
+        mut on_piece: impl FnMut(&[u8]) -> Result<()>,
+    ) -> Result<()> {
+        on_piece(self.block(offset, bytes, &mut [])?)
+    }
+}
+
+/// A file behind random access.
+#[derive(Clone, Copy, Debug)]
+pub struct Stored<S>(pub S);
+
+impl<S: ReadAt> Source for Stored<S> {
+    fn block<'s>(&'s self, offset: u64, bytes: usize, scratch: &'s mut [u8]) -> Result<&'s [u8]> {
+        let block =
+            scratch.get_mut(..bytes).ok_or(Error::new(offset, ErrorKind::BufferTooSmall))?;
+        self.0.read_exact_at(offset, block)?;
+        Ok(block)
+    }
+
+    fn block_limit(&self, scratch_bytes: usize) -> usize {
+        scratch_bytes
+    }
+}

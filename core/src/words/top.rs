@@ -1,0 +1,187 @@
+//! The best of many scored rows, in lent memory.
+
+use core::cmp::Ordering;
+
+use crate::error::Result;
+
+/// A row and its score: the dot product of its vector with a query, their cosine if both have length 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Scored {
+    /// The score.
+    pub score: f32,
+    /// The row, which is the id of its word.
+    pub row: u32,
+}
+
+impl Scored {
+    /// The cosine similarity.
+    #[must_use]
+    pub const fn cosine(&self) -> f32 {
+        self.score
+    }
+
+    /// The angular similarity, `1 − acos(cosine) / π`.
+    #[must_use]
+    pub fn angular(&self) -> f32 {
+        1.0 - libm::acosf(self.score) / core::f32::consts::PI
+    }
+
+    /// The Euclidean distance between vectors of length 1, 0 to 2.
+    #[must_use]
+    pub fn euclidean_distance(&self) -> f32 {
+        libm::sqrtf(2.0 - 2.0 * self.score)
+    }
+
+    /// The Euclidean similarity, 1 at distance 0 and 0 at distance 2.
+    #[must_use]
+    pub fn euclidean_similarity(&self) -> f32 {
+        1.0 - self.euclidean_distance() / 2.0
+    }
+}
+
+/// Orders two rows of the same score; better rows come first.
+pub(super) trait Ties {
+    fn order(&self, a: u32, b: u32) -> Result<Ordering>;
+}
+
+/// Keeps the best scored rows: as many as the memory holds. A heap with the worst of them on top.
+#[derive(Debug)]
+pub struct TopK<'m> {
+    heap: &'m mut [Scored],
+    length: usize,
+    skip: &'m [u32],
+}
+
+impl<'m> TopK<'m> {
+    /// Keeps the best `memory.len()` rows, but none of those in `skip`.
+    #[must_use]
+    pub const fn new(memory: &'m mut [Scored], skip: &'m [u32]) -> Self {
+        Self { heap: memory, length: 0, skip }
+    }
+
+    /// The rows kept so far, in no order.
+    #[must_use]
+    pub fn rows(&self) -> &[Scored] {
+        self.heap.get(..self.length).unwrap_or(&[])
+    }
+
+    /// Offers a row. A score that is not a number is never among the best.
+    #[inline]
+    pub(super) fn offer(&mut self, offered: Scored, ties: &impl Ties) -> Result<()> {
+        if self.length == self.heap.len() {
+            // A search is mostly this line.
+            match self.heap.first() {
+                Some(worst) if offered.score >= worst.score => {}
+                _ => return Ok(()),
+            }
+        }
+        self.consider(offered, ties)
+    }
+
+    #[cold]
+    fn consider(&mut self, offered: Scored, ties: &impl Ties) -> Result<()> {
+        if offered.score.is_nan() || self.skip.contains(&offered.row) {
+            return Ok(());
+        }
+        if self.length < self.heap.len() {
+            if let Some(slot) = self.heap.get_mut(self.length) {
+                *slot = offered;
+            }
+            self.length = self.length.saturating_add(1);
+            return self.sift_up(ties);
+        }
+        let Some(worst) = self.heap.first().copied() else { return Ok(()) };
+        if order(&offered, &worst, ties)? == Ordering::Less {
+            if let Some(slot) = self.heap.first_mut() {
+                *slot = offered;
+            }
+            self.sift_down(self.length, ties)?;
+        }
+        Ok(())
+    }
+
+    /// The rows kept, the best first: by score, and words of the same score in byte order.
+    pub(super) fn into_sorted(mut self, ties: &impl Ties) -> Result<&'m [Scored]> {
+        for end in (1..self.length).rev() {
+            self.heap.swap(0, end);
+            self.sift_down(end, ties)?;
+        }
+        Ok(self.heap.get(..self.length).unwrap_or(&[]))
+    }
+
+    fn at(&self, place: usize) -> Scored {
+        self.heap.get(place).copied().unwrap_or_default()
+    }
+
+    fn sift_up(&mut self, ties: &impl Ties) -> Result<()> {
+        let mut child = self.length.saturating_sub(1);
+        while child > 0 {
+            let parent = child.saturating_sub(1) / 2;
+            if order(&self.at(child), &self.at(parent), ties)? != Ordering::Greater {
+                break;
+            }
+            self.heap.swap(child, parent);
+            child = parent;
+        }
+        Ok(())
+    }
+
+    fn sift_down(&mut self, end: usize, ties: &impl Ties) -> Result<()> {
+        let mut parent = 0_usize;
+        loop {
+            let left = parent.saturating_mul(2).saturating_add(1);
+            if left >= end {
+                return Ok(());
+            }
+            let right = left.saturating_add(1);
+            let mut child = left;
+            if right < end && order(&self.at(right), &self.at(left), ties)? == Ordering::Greater {
+                child = right;
+            }
+            if order(&self.at(child), &self.at(parent), ties)? != Ordering::Greater {
+                return Ok(());
+            }
+            self.heap.swap(child, parent);
+            parent = child;
+        }
+    }
+}
+
+/// The better of two rows is the lesser.
+fn order(a: &Scored, b: &Scored, ties: &impl Ties) -> Result<Ordering> {
+    match b.score.partial_cmp(&a.score) {
+        Some(Ordering::Equal) | None => ties.order(a.row, b.row),
+        Some(order) => Ok(order),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct ByRow;
+
+    impl Ties for ByRow {
+        fn order(&self, a: u32, b: u32) -> Result<Ordering> {
+            Ok(a.cmp(&b))
+        }
+    }
+
+    #[test]
+    fn the_best_are_kept_and_sorted_whatever_their_order() {
+        for capacity in 0..12 {
+            for shift in 0..11_u32 {
+                let mut memory = [Scored::default(); 12];
+                let mut top = TopK::new(&mut memory[..capacity], &[4]);
+                for i in 0..11_u32 {
+                    let row = (i * 7 + shift) % 11;
+                    let score = if row == 5 { f32::NAN } else { (row / 2) as f32 };
+                    top.offer(Scored { score, row }, &ByRow).unwrap();
+                }
+                let found = top.into_sorted(&ByRow).unwrap().iter().map(|scored| scored.row);
+                let expected = [10, 8, 9, 6, 7, 2, 3, 0, 1];
+                assert!(found.eq(expected.into_iter().take(capacity)));
+            }
+        }
+    }
+}

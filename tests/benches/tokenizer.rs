@@ -1,0 +1,79 @@
+//! Tokenisation in MB/s, one thread: `cargo bench -p nanoembed-tests --bench tokenizer`.
+//!
+//! The English is this repository's own prose, or the file that the variable `NANOEMBED_BENCH_TEXT` names.
+
+use std::path::Path;
+
+use divan::Bencher;
+use divan::counter::BytesCount;
+use nanoembed_core::token::{Normalization, SpecialIds, Vocabulary, WordPiece};
+use nanoembed_tests::english::paragraphs;
+use nanoembed_tests::vocabularies::{HashMemory, StoredVocabulary};
+
+const VOCABULARY: &str = include_str!("../data/embd/all-MiniLM-L6-v2.vocab");
+const SENTENCES: &str = include_str!("../data/minilm/sentences.json");
+
+fn main() {
+    divan::main();
+}
+
+fn english() -> Vec<String> {
+    let path = std::env::var_os("NANOEMBED_BENCH_TEXT");
+    paragraphs(path.as_deref().map(Path::new)).unwrap()
+}
+
+/// The conformance sentences, of which half are not in English.
+fn mixed() -> Vec<String> {
+    let all: Vec<serde_json::Value> = serde_json::from_str(SENTENCES).unwrap();
+    all.iter().map(|sentence| sentence["text"].as_str().unwrap().to_owned()).collect()
+}
+
+fn encode_all<V: Vocabulary>(bencher: Bencher<'_, '_>, vocabulary: V, texts: &[String]) {
+    let special = SpecialIds::find(&vocabulary).unwrap();
+    let tokenizer = WordPiece::new(vocabulary, special, Normalization::UNCASED).unwrap();
+    let mut ids = vec![0; 256];
+    bencher.counter(BytesCount::new(texts.iter().map(String::len).sum::<usize>())).bench_local(
+        || texts.iter().map(|text| tokenizer.encode(text, &mut ids).unwrap().total).sum::<usize>(),
+    );
+}
+
+fn with_hash(bencher: Bencher<'_, '_>, texts: &[String]) {
+    let stored = StoredVocabulary::from_lines(VOCABULARY);
+    let mut memory = HashMemory::for_tokens(stored.count);
+    encode_all(bencher, memory.index(&stored).unwrap(), texts);
+}
+
+fn with_sorted(bencher: Bencher<'_, '_>, texts: &[String]) {
+    let stored = StoredVocabulary::from_lines(VOCABULARY);
+    encode_all(bencher, stored.sorted().unwrap(), texts);
+}
+
+#[divan::bench]
+fn english_hash(bencher: Bencher<'_, '_>) {
+    with_hash(bencher, &english());
+}
+
+#[divan::bench]
+fn english_sorted(bencher: Bencher<'_, '_>) {
+    with_sorted(bencher, &english());
+}
+
+#[divan::bench]
+fn mixed_hash(bencher: Bencher<'_, '_>) {
+    with_hash(bencher, &mixed());
+}
+
+#[divan::bench]
+fn mixed_sorted(bencher: Bencher<'_, '_>) {
+    with_sorted(bencher, &mixed());
+}
+
+/// What opening a vocabulary without an index of its own costs.
+#[divan::bench]
+fn build_hash_index(bencher: Bencher<'_, '_>) {
+    let stored = StoredVocabulary::from_lines(VOCABULARY);
+    let mut memory = HashMemory::for_tokens(stored.count);
+    bencher
+        .counter(BytesCount::new(stored.entries.len()))
+        .bench_local(|| memory.index(&stored).map(|vocabulary| vocabulary.count()));
+}

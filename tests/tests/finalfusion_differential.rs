@@ -1,0 +1,144 @@
+//! Ours against crate `finalfusion`, both directions, on made-up files of every kind and words of many scripts.
+
+use std::io::Cursor;
+
+use finalfusion::io::WriteEmbeddings as _;
+use finalfusion::prelude::{Embeddings, ReadEmbeddings, StorageWrap, VocabWrap};
+use finalfusion::similarity::{Analogy as _, WordSimilarity as _};
+use finalfusion::storage::NdArray;
+use nanoembed_core::event::Mode;
+use nanoembed_core::format::finalfusion::Finalfusion;
+use nanoembed_core::words::{IndexOptions, Memory, Words};
+use nanoembed_tests::finalfusion::{KINDS, Numbers, indexed, made_up, search, vector, write_anew};
+use proptest::prelude::*;
+
+type Theirs = Embeddings<VocabWrap, StorageWrap>;
+
+fn assert_close(ours: &[f32], theirs: &[f32], context: &str) {
+    assert_eq!(ours.len(), theirs.len());
+    for (ours, theirs) in ours.iter().zip(theirs) {
+        assert!(
+            (ours - theirs).abs() <= 1e-5 * theirs.abs().max(1.0),
+            "{context}: {ours} {theirs}"
+        );
+    }
+}
+
+/// Looks words up in the same file by both.
+fn compare_lookups(file: &[u8], theirs: &Theirs, words: &[String], quantized: bool) {
+    let ours = indexed(file, IndexOptions::default()).expect("ours opens it");
+    let scan = Words::scan(Memory(file), *ours.layout());
+    for word in words {
+        let found = vector(&ours, word).expect("a lookup");
+        assert_eq!(vector(&scan, word), Ok(found.clone()), "{word:?} scanned");
+        match (found, theirs.embedding_with_norm(word)) {
+            (None, None) => {}
+            (Some((vector, found)), Some(expected)) => {
+                let expected_vector = expected.embedding.to_vec();
+                if quantized {
+                    assert_close(&vector, &expected_vector, word);
+                    assert_close(&[found.norm], &[expected.norm], word);
+                } else {
+                    assert_eq!((vector, found.norm), (expected_vector, expected.norm), "{word:?}");
+                }
+            }
+            (ours, theirs) => panic!("{word:?}: {ours:?} {}", theirs.is_some()),
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(150))]
+
+    #[test]
+    fn both_read_what_both_write_and_look_words_up_alike(
+        seed: u64, kind in KINDS, quantized: bool,
+    ) {
+        let parts = made_up(seed, kind, quantized);
+        let file = parts.write();
+        let theirs = Theirs::read_embeddings(&mut Cursor::new(&file)).expect("theirs reads ours");
+
+        let mut numbers = Numbers(!seed);
+        let mut words = numbers.words(30, 9);
+        words.extend(parts.words.iter().map(|word| String::from_utf8(word.clone()).unwrap()));
+        compare_lookups(&file, &theirs, &words, quantized);
+
+        let mut written = Cursor::new(Vec::new());
+        theirs.write_embeddings(&mut written).expect("theirs writes");
+        let written = written.into_inner();
+        let read = Finalfusion::parse(&written, Mode::Strict).expect("ours reads theirs");
+        prop_assert_eq!(write_anew(&read).unwrap(), &written[..]);
+        prop_assert_eq!(&written, &file);
+    }
+
+    #[test]
+    fn neighbours_and_their_order_are_theirs(seed: u64, kind in 0_u64..4, limit in 0_usize..50) {
+        let mut parts = made_up(seed, kind, false);
+        // Few different vectors, so that many words have the same score.
+        parts.floats.iter_mut().for_each(|value| *value = value.round().clamp(-1.0, 1.0));
+        let file = parts.write();
+        let theirs = Embeddings::<VocabWrap, NdArray>::read_embeddings(&mut Cursor::new(&file)).unwrap();
+        let ours = indexed(&file, IndexOptions::default()).unwrap();
+        let mut numbers = Numbers(!seed);
+        let mut words = numbers.words(5, 5);
+        words.extend(parts.words.iter().take(5).map(|word| String::from_utf8(word.clone()).unwrap()));
+        let mut queries = Vec::new();
+        for word in &words {
+            let Some((query, _)) = vector(&ours, word).unwrap() else { continue };
+            let skip: Vec<_> = ours.find(word.as_bytes()).unwrap().into_iter().collect();
+            let found = search(&ours, &query, &skip, limit, 0).unwrap().remove(0);
+            let found: Vec<_> =
+                found.iter().map(|s| (ours.word(s.row).unwrap(), s.cosine())).collect();
+            // Theirs panics without words, and with room for none.
+            if limit > 0 && !parts.words.is_empty() {
+                let expected = theirs.word_similarity(word, limit, None).unwrap();
+                let expected: Vec<_> =
+                    expected.iter().map(|r| (r.word().as_bytes(), r.cosine_similarity())).collect();
+                prop_assert_eq!(found, expected);
+            }
+            queries.extend(query);
+        }
+        // All queries at once give what each gives alone, up to rounding.
+        let cols = ours.cols();
+        if limit == 0 {
+            return Ok(());
+        }
+        for (query, batch) in queries.chunks(cols).zip(search(&ours, &queries, &[], limit, 0).unwrap()) {
+            let alone = search(&ours, query, &[], limit, 0).unwrap().remove(0);
+            prop_assert_eq!(alone.len(), batch.len());
+            for (alone, batch) in alone.iter().zip(&batch) {
+                prop_assert!((alone.score - batch.score).abs() < 1e-4);
+            }
+        }
+    }
+
+    #[test]
+    fn analogies_are_theirs(seed: u64, kind in 0_u64..4, mask in any::<[bool; 3]>()) {
+        let parts = made_up(seed, kind, false);
+        let file = parts.write();
+        let theirs = Embeddings::<VocabWrap, NdArray>::read_embeddings(&mut Cursor::new(&file)).unwrap();
+        let ours = indexed(&file, IndexOptions::default()).unwrap();
+        let mut numbers = Numbers(!seed);
+        let mut words = numbers.words(3, 6);
+        words.extend(parts.words.iter().map(|word| String::from_utf8(word.clone()).unwrap()));
+        prop_assume!(words.len() >= 4 && !parts.words.is_empty());
+        let mut pick = || words[usize::try_from(numbers.below(words.len() as u64)).unwrap()].clone();
+        let [a, b, c] = [pick(), pick(), pick()];
+        let mut query = vec![0.0; ours.cols()];
+        let mut scratch = vec![0.0; ours.cols()];
+        let analogy = ours.analogy([&a, &b, &c], &mut query, &mut scratch).unwrap();
+        match theirs.analogy_masked([&a, &b, &c], mask, 10, None) {
+            Err(present) => prop_assert_eq!(present, analogy.present),
+            Ok(expected) => {
+                prop_assert_eq!(analogy.present, [true; 3]);
+                let masked = analogy.rows.iter().zip(mask).filter(|(_, masked)| *masked);
+                let skip: Vec<u32> = masked.filter_map(|(row, _)| *row).collect();
+                let found = search(&ours, &query, &skip, 10, 0).unwrap().remove(0);
+                let found: Vec<_> = found.iter().map(|s| (ours.word(s.row).unwrap(), s.cosine())).collect();
+                let expected: Vec<_> =
+                    expected.iter().map(|r| (r.word().as_bytes(), r.cosine_similarity())).collect();
+                prop_assert_eq!(found, expected);
+            }
+        }
+    }
+}

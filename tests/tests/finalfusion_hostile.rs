@@ -1,0 +1,345 @@
+//! Files with one field made wrong: the error and its offset, and that nothing panics behind a file that still opens.
+
+use nanoembed_core::event::Mode;
+use nanoembed_core::format::finalfusion::{Decoder, Finalfusion, StorageSpec, Verifier};
+use nanoembed_core::read::Slice;
+use nanoembed_core::subword::{Bracket, Subwords, WordVocabulary};
+use nanoembed_core::words::IndexOptions;
+use nanoembed_core::{Error, ErrorKind};
+use nanoembed_tests::data;
+use nanoembed_tests::finalfusion::{KINDS, Parts, indexed, made_up, vector};
+use nanoembed_tests::fuzz;
+use nanoembed_tests::hostile::each_mutation;
+
+/// Two words and subwords of this kind, two columns, norms.
+fn parts(subwords: Subwords, rows: u64) -> Parts {
+    let (words, ngrams): (&[&str], Vec<(Vec<u8>, u64)>) = match subwords {
+        Subwords::Explicit { .. } => {
+            (&["ab", "cd"], vec![(b"<a".to_vec(), 0), (b"b>".to_vec(), 1)])
+        }
+        Subwords::Floret { .. } => (&[], vec![]),
+        _ => (&["ab", "cd"], vec![]),
+    };
+    let rows = rows + words.len() as u64;
+    Parts {
+        metadata: None,
+        vocabulary: WordVocabulary {
+            words: 0,
+            subwords,
+            min_n: 2,
+            max_n: 3,
+            begin: Bracket::BEGIN,
+            end: Bracket::END,
+        },
+        words: words.iter().map(|word| word.as_bytes().to_vec()).collect(),
+        ngrams,
+        storage: StorageSpec::Array { rows, cols: 2 },
+        floats: vec![0.5; usize::try_from(2 * rows).unwrap()],
+        codes: vec![],
+        norms: Some(vec![1.0; words.len()]),
+    }
+}
+
+fn bucket() -> Vec<u8> {
+    parts(Subwords::Buckets { exponent: 2 }, 4).write()
+}
+
+fn quantized() -> Vec<u8> {
+    let mut parts = parts(Subwords::Buckets { exponent: 0 }, 1);
+    parts.storage = StorageSpec::Quantized {
+        rows: 3,
+        cols: 4,
+        codes_per_row: 2,
+        centroids: 3,
+        projection: false,
+        norms: false,
+    };
+    parts.floats = vec![0.25; 12];
+    parts.codes = vec![0, 1, 2, 0, 1, 2];
+    parts.write()
+}
+
+fn set<const N: usize>(file: &[u8], at: usize, field: [u8; N]) -> Vec<u8> {
+    let mut file = file.to_vec();
+    file[at..at + N].copy_from_slice(&field);
+    file
+}
+
+fn u32_at(file: &[u8], at: usize, value: u32) -> Vec<u8> {
+    set(file, at, value.to_le_bytes())
+}
+
+fn u64_at(file: &[u8], at: usize, value: u64) -> Vec<u8> {
+    set(file, at, value.to_le_bytes())
+}
+
+#[track_caller]
+fn assert_refused(file: &[u8], offset: u64, kind: ErrorKind) {
+    let error = Finalfusion::parse(file, Mode::Lenient).err();
+    assert_eq!(error, Some(Error::new(offset, kind)));
+}
+
+/// Accepted in lenient mode, with what strict mode refuses as its deviation.
+#[track_caller]
+fn assert_deviates(file: &[u8], offset: u64, kind: ErrorKind) {
+    let error = Error::new(offset, kind);
+    assert_eq!(Finalfusion::parse(file, Mode::Strict).err(), Some(error));
+    assert_eq!(Finalfusion::parse(file, Mode::Lenient).unwrap().deviation(), Some(error));
+}
+
+// Offsets in `bucket()`: header 0, list 12 (3, 2, 6), vocabulary 24, words 56, storage 68, data 100, norms 148.
+const VOCABULARY: usize = 24;
+const STORAGE: usize = 68;
+const NORMS: usize = 148;
+
+#[test]
+fn the_layout_is_what_these_tests_think() {
+    let file = bucket();
+    let read = Finalfusion::parse(&file, Mode::Strict).unwrap();
+    let offsets: Vec<_> = read.layout().chunks().map(|chunk| chunk.offset).collect();
+    assert_eq!(offsets, [VOCABULARY as u64, STORAGE as u64, NORMS as u64]);
+    assert_eq!((read.layout().words.offset, read.layout().norms), (56, Some(176)));
+    assert_eq!(read.tensor("embeddings").unwrap().header().offset, 100);
+}
+
+#[test]
+fn header() {
+    let file = bucket();
+    assert_refused(b"", 0, ErrorKind::UnexpectedEnd);
+    assert_refused(b"FiFu", 0, ErrorKind::UnexpectedEnd);
+    assert_refused(b"FiFx", 0, ErrorKind::BadMagic);
+    assert_refused(&u32_at(&file, 4, 1), 4, ErrorKind::UnsupportedVersion);
+    assert_refused(&u32_at(&file, 8, 0), 8, ErrorKind::BadCount);
+    // A longer list swallows the vocabulary's header.
+    assert_refused(&u32_at(&file, 8, 4), 28, ErrorKind::BadChunk);
+    assert_refused(&u32_at(&file, 8, u32::MAX), file.len() as u64, ErrorKind::UnexpectedEnd);
+}
+
+#[test]
+fn the_list_of_chunks_is_advisory() {
+    let file = bucket();
+    assert_deviates(&u32_at(&file, 12, 99), 12, ErrorKind::BadChunk);
+    assert_deviates(&u32_at(&file, 12, 1), 24, ErrorKind::BadChunk);
+    // Norms that are announced but missing.
+    assert_deviates(&file[..NORMS], NORMS as u64, ErrorKind::UnexpectedEnd);
+}
+
+#[test]
+fn chunks_in_the_wrong_place() {
+    let file = bucket();
+    // Storage before the vocabulary, two vocabularies, metadata behind the vocabulary, an unknown chunk.
+    assert_refused(&u32_at(&file, VOCABULARY, 2), 24, ErrorKind::BadChunk);
+    assert_refused(&u32_at(&file, STORAGE, 3), 68, ErrorKind::BadChunk);
+    assert_refused(&u32_at(&file, STORAGE, 5), 68, ErrorKind::BadChunk);
+    assert_refused(&u32_at(&file, STORAGE, 0), 68, ErrorKind::BadChunk);
+    assert_refused(&u32_at(&file, STORAGE, 10), 68, ErrorKind::BadChunk);
+    // Another storage behind the storage; what nobody knows is passed over there.
+    assert_refused(&u32_at(&file, NORMS, 2), 148, ErrorKind::BadChunk);
+    assert_deviates(&u32_at(&file, NORMS, 77), 148, ErrorKind::BadChunk);
+}
+
+#[test]
+fn declared_lengths_are_not_relied_upon() {
+    let file = bucket();
+    for (chunk, length) in [(VOCABULARY, 0), (STORAGE, u64::MAX), (NORMS, 1)] {
+        assert_deviates(
+            &u64_at(&file, chunk + 4, length),
+            chunk as u64 + 4,
+            ErrorKind::SizeMismatch,
+        );
+    }
+    // The explicit vocabularies of another writer are short by eight bytes an n-gram.
+    let explicit = data::read("finalfusion/explicit.fifu");
+    let chunk = Finalfusion::parse(&explicit, Mode::Strict).unwrap();
+    let chunk = *chunk.layout().chunks().next().unwrap();
+    assert_eq!((chunk.declared_bytes, chunk.payload_bytes), (18114, 18114));
+    let at = usize::try_from(chunk.offset).unwrap() + 4;
+    assert_deviates(&u64_at(&explicit, at, 9754), at as u64, ErrorKind::SizeMismatch);
+}
+
+#[test]
+fn metadata() {
+    let mut parts = parts(Subwords::Buckets { exponent: 2 }, 4);
+    parts.metadata = Some("k = \"é\"\n".to_owned());
+    let file = parts.write();
+    // List of four, so the chunk lies at 28 and its text at 40, nine bytes long.
+    assert_eq!(Finalfusion::parse(&file, Mode::Strict).unwrap().metadata(), Some("k = \"é\"\n"));
+    assert_refused(&u64_at(&file, 32, 5), 40 + 5, ErrorKind::BadChunk);
+    assert_refused(&u64_at(&file, 32, 6), 40 + 5, ErrorKind::InvalidUtf8);
+    assert_refused(&u64_at(&file, 32, u64::MAX), 32, ErrorKind::OutOfBounds);
+    assert_refused(&set(&file, 46, *b"x"), 45, ErrorKind::InvalidUtf8);
+    // No parser of TOML runs here, so no depth of nesting matters.
+    parts.metadata = Some("a = ".to_owned() + &"[".repeat(100_000));
+    let file = parts.write();
+    assert_eq!(Finalfusion::parse(&file, Mode::Strict).unwrap().metadata().unwrap().len(), 100_004);
+}
+
+#[test]
+fn vocabulary_fields() {
+    let file = bucket();
+    for words in [1_u64 << 32, 1 << 40, 1 << 63, u64::MAX] {
+        assert_refused(&u64_at(&file, 36, words), 36, ErrorKind::BadCount);
+    }
+    // A count that could be, but is not there: the storage's identifier and length read as a word.
+    assert_refused(&u64_at(&file, 36, 3), 74, ErrorKind::BadChunk);
+    // The second word's length is an array's identifier, and what lies behind has no element type.
+    assert_refused(&u64_at(&file, 36, 1), 86, ErrorKind::BadDtype);
+    assert_refused(&u32_at(&file, 44, 0), 44, ErrorKind::BadVocabulary);
+    assert_refused(&u32_at(&file, 44, 4), 48, ErrorKind::BadVocabulary);
+    assert_refused(&u32_at(&file, 48, 1), 48, ErrorKind::BadVocabulary);
+    assert_refused(&u32_at(&file, 52, 64), 52, ErrorKind::BadVocabulary);
+    assert_refused(&u32_at(&file, 52, 65), 52, ErrorKind::BadVocabulary);
+    for exponent in [0, 1, 3, 31, 32, 63] {
+        assert_refused(&u32_at(&file, 52, exponent), 80, ErrorKind::WrongShape);
+    }
+    assert_refused(&u32_at(&file, 56, 65_537), 56, ErrorKind::NameTooLong);
+    assert_refused(&u32_at(&file, 56, u32::MAX), 56, ErrorKind::NameTooLong);
+    assert_refused(&u32_at(&file, 56, 65_536), 56, ErrorKind::UnexpectedEnd);
+    assert_refused(&set(&file, 60, [0xff]), 60, ErrorKind::InvalidUtf8);
+
+    let fasttext = parts(Subwords::FastText { buckets: 4 }, 4).write();
+    assert_refused(&u32_at(&fasttext, 52, 0), 52, ErrorKind::BadVocabulary);
+    assert_refused(&u32_at(&fasttext, 52, 1 << 31), 52, ErrorKind::BadVocabulary);
+
+    // Floret: lengths at 36, buckets at 44, hashes at 52, seed, brackets at 60.
+    let floret = parts(Subwords::Floret { buckets: 4, hashes: 2, seed: 1 }, 4).write();
+    assert_refused(&u64_at(&floret, 44, 0), 44, ErrorKind::BadVocabulary);
+    assert_refused(&u32_at(&floret, 52, 0), 52, ErrorKind::BadVocabulary);
+    assert_refused(&u32_at(&floret, 52, 5), 52, ErrorKind::BadVocabulary);
+    assert_refused(&u32_at(&floret, 60, 33), 60, ErrorKind::NameTooLong);
+    assert_refused(&set(&floret, 64, [0x80]), 64, ErrorKind::InvalidUtf8);
+
+    // Explicit: counts at 36 and 44, lengths at 52, words at 60, n-grams at 72: 6 bytes and an index each.
+    let explicit = parts(Subwords::Explicit { ngrams: 2 }, 2).write();
+    assert_refused(&u64_at(&explicit, 44, 1 << 32), 44, ErrorKind::BadCount);
+    // Both n-grams with one index: two rows are one too many, and the rows' count is at fault.
+    assert_refused(&u64_at(&explicit, 92, 0), 112, ErrorKind::WrongShape);
+    // An index that no row has is a number like any other: the second different one is row 1.
+    let renumbered = u64_at(&explicit, 92, 1 << 40);
+    let words = indexed(&renumbered, IndexOptions::default()).unwrap();
+    assert_eq!(
+        words.subword_rows("ab", |row| {
+            let _: () = assert!(row == 2 || row == 3);
+            Ok(())
+        }),
+        Ok(2)
+    );
+}
+
+#[test]
+fn storage_fields() {
+    let file = bucket();
+    for rows in [0, 1, 5, 7, 1 << 32, 1 << 62, u64::MAX] {
+        assert_refused(&u64_at(&file, 80, rows), 80, ErrorKind::WrongShape);
+    }
+    // Columns that are not there: the data runs into the file's end.
+    assert_refused(&u32_at(&file, 88, u32::MAX), file.len() as u64, ErrorKind::UnexpectedEnd);
+    for element in 0..=12 {
+        match element {
+            10 => continue,
+            1..=9 => assert_refused(&u32_at(&file, 92, element), 92, ErrorKind::UnsupportedDtype),
+            _ => assert_refused(&u32_at(&file, 92, element), 92, ErrorKind::BadDtype),
+        }
+    }
+    // Padding is skipped unseen, as other readers do.
+    assert!(Finalfusion::parse(&u32_at(&file, 96, 77), Mode::Strict).is_ok());
+    // 2^63 buckets are counted by the rows of a wrong file, but never fit.
+    let overflow = u64_at(&u32_at(&file, 52, 63), 80, (1 << 63) + 2);
+    assert_refused(&overflow, 80, ErrorKind::SizeOverflow);
+    // A matrix without rows may not promise vectors of any length.
+    let empty = u64_at(&parts(Subwords::None, 0).write(), 28 + 8, 0);
+    assert!(Finalfusion::parse(&empty, Mode::Lenient).is_err());
+}
+
+#[test]
+fn norms_fields() {
+    let file = bucket();
+    for count in [0, 1, 3, u64::MAX] {
+        assert_refused(&u64_at(&file, NORMS + 12, count), 160, ErrorKind::WrongShape);
+    }
+    assert_refused(&u32_at(&file, NORMS + 20, 1), 168, ErrorKind::UnsupportedDtype);
+}
+
+#[test]
+fn quantised_fields() {
+    // Storage at 68: flags at 80 and 84, codes a row at 88, columns at 92, centroids at 96, rows at 100, types at 108.
+    let file = quantized();
+    for flag in [80, 84] {
+        // A flag that is set promises what is not there; which place of the file shows it depends on the flag.
+        for value in [1, 2, u32::MAX] {
+            assert!(Finalfusion::parse(&u32_at(&file, flag, value), Mode::Lenient).is_err());
+        }
+    }
+    assert_refused(&u32_at(&file, 88, 0), 88, ErrorKind::BadDimensions);
+    assert_refused(&u32_at(&file, 88, 3), 92, ErrorKind::BadDimensions);
+    assert_refused(&u32_at(&file, 88, 8), 92, ErrorKind::BadDimensions);
+    assert_refused(&u32_at(&file, 96, 0), 96, ErrorKind::BadDimensions);
+    assert_refused(&u32_at(&file, 96, 257), 96, ErrorKind::BadDimensions);
+    assert_refused(&u64_at(&file, 100, 1 << 40), 100, ErrorKind::WrongShape);
+    assert_refused(&u32_at(&file, 108, 10), 108, ErrorKind::UnsupportedDtype);
+    assert_refused(&u32_at(&file, 112, 1), 112, ErrorKind::UnsupportedDtype);
+}
+
+#[test]
+fn a_code_that_no_centroid_has_is_found_by_whoever_uses_it() {
+    let file = quantized();
+    let codes = Finalfusion::parse(&file, Mode::Strict).unwrap();
+    let codes = usize::try_from(codes.tensor("codes").unwrap().header().offset).unwrap();
+    let bad = set(&file, codes + 3, [3]);
+    let error = Error::new(codes as u64 + 3, ErrorKind::CodeOutOfRange);
+    let words = indexed(&bad, IndexOptions::default()).expect("opening looks at no code");
+    assert!(vector(&words, "ab").is_ok());
+    assert_eq!(vector(&words, "cd"), Err(error));
+    let query = vec![1.0; 4];
+    assert_eq!(nanoembed_tests::finalfusion::search(&words, &query, &[], 1, 0), Err(error));
+    let mut verifier = Slice::new(Verifier::new(Decoder::new(Mode::Strict)), &bad);
+    let found = loop {
+        match verifier.next_event() {
+            Ok(nanoembed_core::event::Event::End) => panic!("not found"),
+            Ok(_) => {}
+            Err(error) => break error,
+        }
+    };
+    assert_eq!(found, error);
+}
+
+#[test]
+fn the_longest_ngrams_and_words_take_bounded_time() {
+    let file = u32_at(&bucket(), 48, u32::MAX);
+    let words = indexed(&file, IndexOptions::default()).unwrap();
+    assert!(vector(&words, "word").unwrap().is_some());
+    let error = vector(&words, &"x".repeat(65_536)).expect_err("more n-grams than anybody adds up");
+    assert_eq!(error.kind, ErrorKind::InvalidArgument);
+    // With usual lengths such a word is no trouble.
+    let file = u32_at(&bucket(), 48, 6);
+    let words = indexed(&file, IndexOptions::default()).unwrap();
+    assert!(vector(&words, &"x".repeat(65_536)).unwrap().is_some());
+}
+
+#[test]
+fn strange_names_are_words_like_any_other() {
+    let long = vec![b'x'; 65_536];
+    let names: [&[u8]; 5] = [b"", b"\0", b"a\0b", &long, " \t\n".as_bytes()];
+    let mut parts = parts(Subwords::None, 3);
+    parts.words = names.iter().map(|name| name.to_vec()).collect();
+    parts.norms = None;
+    let file = parts.write();
+    let words = indexed(&file, IndexOptions::default()).unwrap();
+    for (row, name) in (0..).zip(names) {
+        assert_eq!(words.find(name), Ok(Some(row)));
+        assert_eq!(words.word(row), Ok(name));
+    }
+}
+
+#[test]
+fn a_mutated_file_that_still_opens_can_be_used() {
+    for kind in KINDS {
+        for quantized in [false, true] {
+            let file = made_up(kind + 10, kind, quantized).write();
+            fuzz::finalfusion(&file);
+            each_mutation(&file, (0..file.len()).step_by(3), |mutated, _| {
+                fuzz::finalfusion(mutated);
+            });
+        }
+    }
+}
