@@ -118,6 +118,13 @@ error_kinds! {
     122 BadChunk "bad_chunk" "a chunk has an unknown identifier, stands in the wrong place, or is not the one that the list announces";
     123 DuplicateWord "duplicate_word" "a word or n-gram stands in the vocabulary twice";
     124 CodeOutOfRange "code_out_of_range" "a quantised code is larger than the number of centroids";
+    130 BadJson "bad_json" "the JSON is not well-formed";
+    131 BadField "bad_field" "a field is missing, given twice, or not of the type it should have";
+    132 NotContiguous "not_contiguous" "the tensors do not fill the data without gaps";
+    133 BadQuantization "bad_quantization" "a quantisation has parameters that the format does not define";
+    134 BadEncoding "bad_encoding" "the number of a layer's encoding is not one the format defines";
+    135 BadVersion "bad_version" "the file's version is missing, or it mixes the layouts of two versions";
+    136 BadAlignment "bad_alignment" "the alignment is not a power of two, or not one the format allows";
 
     // 2xx: not supported here.
     201 UnsupportedVersion "unsupported_version" "this version of the format is not supported";
@@ -127,6 +134,8 @@ error_kinds! {
     205 TooManyEntries "too_many_entries" "the file has more metadata entries than this reader was built to keep";
     206 UnknownFormat "unknown_format" "none of the formats known here starts like this file";
     207 UnsupportedDtype "unsupported_dtype" "a tensor's data type cannot be used here";
+    210 HeaderTooLarge "header_too_large" "the header is larger than this reader accepts";
+    211 TooDeep "too_deep" "the JSON is nested deeper than this reader follows";
 
     // 3xx: the model.
     301 MissingMetadata "missing_metadata" "a metadata key that the model needs is missing";

@@ -33,6 +33,20 @@ pub enum Event<'a> {
     },
     /// The parameters of a vocabulary of words; its words follow.
     Vocabulary(WordVocabulary),
+    /// One entry of the metadata whose value is a number, a truth value, or the beginning of an array.
+    Value {
+        /// The key, unique in the file.
+        key: &'a str,
+        /// The value.
+        value: Value<'a>,
+    },
+    /// One element of the array that the last [`Event::Value`] began.
+    Element {
+        /// The ordinal in the array.
+        index: u64,
+        /// The element.
+        value: Value<'a>,
+    },
     /// One token or word of the vocabulary; ids count up from 0.
     Token {
         /// The ordinal in the vocabulary.
@@ -70,6 +84,26 @@ pub enum Event<'a> {
     },
     /// The content is complete.
     End,
+}
+
+/// A typed value of the metadata.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Value<'a> {
+    /// An integer that is not negative.
+    Unsigned(u64),
+    /// An integer.
+    Signed(i64),
+    /// A number.
+    Float(f64),
+    /// A truth value.
+    Bool(bool),
+    /// A text.
+    Text(&'a str),
+    /// The beginning of an array of so many elements, which follow.
+    Array {
+        /// The number of elements.
+        count: u64,
+    },
 }
 
 /// The answer to one call of [`Decode::next`].
@@ -138,6 +172,12 @@ pub enum Format {
     Embd,
     /// finalfusion `.fifu`.
     Finalfusion,
+    /// GGUF.
+    Gguf,
+    /// safetensors.
+    Safetensors,
+    /// UQFF, in a safetensors container.
+    Uqff,
 }
 
 impl Format {
@@ -147,6 +187,9 @@ impl Format {
         match self {
             Self::Embd => "embd",
             Self::Finalfusion => "finalfusion",
+            Self::Gguf => "gguf",
+            Self::Safetensors => "safetensors",
+            Self::Uqff => "uqff",
         }
     }
 }

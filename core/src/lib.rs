@@ -6,14 +6,16 @@
 //!
 //! 1. [`error`] says what is wrong and at which byte; `bytes` holds the primitives that grammars are made of;
 //!    [`tensor`] describes types, shapes and borrowed data.
+//!    [`text`] reads the texts inside binary files.
 //! 2. [`event`] is the seam: a format's decoder turns bytes into events, a source feeds it.
 //! 3. [`format`](mod@format) has one folder a format, each with `grammar`, `decoder`, `view` and `write`.
 //! 4. [`read`] has one file a source: a slice, pushed chunks, random access; and re-assembles rows from pieces.
-//! 5. [`token`] turns text into token ids.
-//! 6. [`kernel`] computes on rows and tiles, [`math`] on single numbers.
-//! 7. [`model`] runs a transformer over weights where they lie, in memory that the caller lends.
-//! 8. `words` looks words up in word vectors and finds their neighbours.
-//! 9. `owned` (feature `alloc`) puts these together for hosts with a heap: a file in, texts in, vectors out.
+//! 5. [`quant`] turns the blocks of quantised weights into numbers and back.
+//! 6. [`token`] turns text into token ids.
+//! 7. [`kernel`] computes on rows and tiles, [`math`] on single numbers.
+//! 8. [`model`] runs a transformer over weights where they lie, in memory that the caller lends.
+//! 9. `words` looks words up in word vectors and finds their neighbours.
+//! 10. `owned` (feature `alloc`) puts these together for hosts with a heap: a file in, texts in, vectors out.
 //!
 //! Nothing here opens files, starts threads or keeps global state.
 
@@ -45,6 +47,7 @@ mod math;
 pub mod model;
 #[cfg(feature = "alloc")]
 pub mod owned;
+pub mod quant;
 
 reads_hostile_bytes! {
     mod bytes;
@@ -56,6 +59,7 @@ reads_hostile_bytes! {
     pub mod token;
     #[cfg(feature = "finalfusion")]
     pub mod words;
+    pub mod text;
 }
 
 pub use error::{Error, ErrorKind};

@@ -14,6 +14,16 @@ pub fn read(path: &str) -> Vec<u8> {
     std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
+/// The little-endian f32 values of a file under `tests/data`.
+///
+/// # Panics
+///
+/// If it cannot be read.
+#[must_use]
+pub fn read_f32(path: &str) -> Vec<f32> {
+    read(path).as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect()
+}
+
 /// The files under a folder of `tests/data`, sorted by name, with one of these endings.
 ///
 /// # Panics

@@ -1,7 +1,7 @@
 //! The table of formats that generic suites loop over.
 
 use nanoembed_core::event::Mode;
-use nanoembed_core::format::{embd, finalfusion};
+use nanoembed_core::format::{embd, finalfusion, gguf, safetensors, uqff};
 
 use crate::contract::Checked;
 use crate::events::Outcome;
@@ -54,6 +54,35 @@ pub const FORMATS: &[FormatUnderTest] = &[
         run: |file, mode, source| {
             let decoder = Checked::new(finalfusion::Decoder::new(mode));
             run(decoder, finalfusion::MAX_ITEM_BYTES, file, source)
+        },
+    },
+    FormatUnderTest {
+        name: "safetensors",
+        endings: &["safetensors"],
+        max_item_bytes: safetensors::MAX_ITEM_BYTES,
+        run: |file, mode, source| {
+            let mut entries = [safetensors::Entry::default(); 64];
+            let decoder = safetensors::Decoder::new(mode, &mut entries);
+            run(Checked::new(decoder), safetensors::MAX_ITEM_BYTES, file, source)
+        },
+    },
+    FormatUnderTest {
+        name: "uqff",
+        endings: &["uqff"],
+        max_item_bytes: uqff::MAX_ITEM_BYTES,
+        run: |file, mode, source| {
+            let mut entries = [safetensors::Entry::default(); 64];
+            let decoder = uqff::Decoder::new(mode, &mut entries);
+            run(Checked::new(decoder), uqff::MAX_ITEM_BYTES, file, source)
+        },
+    },
+    FormatUnderTest {
+        name: "gguf",
+        endings: &["gguf"],
+        max_item_bytes: gguf::MAX_ITEM_BYTES,
+        run: |file, mode, source| {
+            let decoder = gguf::Decoder::<64>::new(mode);
+            run(Checked::new(decoder), gguf::MAX_ITEM_BYTES, file, source)
         },
     },
 ];

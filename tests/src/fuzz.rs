@@ -1,6 +1,7 @@
 //! What the fuzz targets call: functions of arbitrary bytes that panic when a promise is broken.
 
 mod tokenizer;
+mod weights;
 
 use nanoembed_core::Error;
 use nanoembed_core::event::Mode;
@@ -12,6 +13,7 @@ use crate::finalfusion as files;
 use crate::formats::{FORMATS, FormatUnderTest, Source};
 
 pub use tokenizer::{tokenizer, tokenizer_seeds};
+pub use weights::{blocks, json, weights};
 
 /// All sources agree on any file, wherever it is cut, in both modes; the decoder keeps its contract.
 ///

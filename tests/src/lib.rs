@@ -13,6 +13,7 @@
 //! * [`english`]: text for benchmarks.
 //! * [`fuzz`]: what the fuzz targets call.
 //! * [`data`]: where test files lie.
+//! * [`values`]: comparing arrays of numbers.
 
 pub mod contract;
 pub mod data;
@@ -25,5 +26,6 @@ pub mod hostile;
 pub mod minilm;
 pub mod sources;
 pub mod unicode_tables;
+pub mod values;
 pub mod vocabularies;
 pub mod wordpiece_reference;

@@ -395,7 +395,7 @@ proptest! {
             .values()
             .map(|(dtype, dims, fill)| {
                 let elements = usize::try_from(dims.iter().product::<u64>()).expect("small");
-                vec![*fill; elements * dtype.element_bytes()]
+                vec![*fill; elements * dtype.block_bytes()]
             })
             .collect();
         for bytes in &data {

@@ -146,5 +146,8 @@ proptest! {
     #[test]
     fn arbitrary_bytes_never_panic(input in prop::collection::vec(any::<u8>(), 0..300)) {
         nanoembed_tests::fuzz::decoder(&input);
+        nanoembed_tests::fuzz::json(&input);
+        nanoembed_tests::fuzz::weights(&input);
+        nanoembed_tests::fuzz::blocks(&input);
     }
 }

@@ -11,13 +11,19 @@
 pub mod embd;
 #[cfg(feature = "finalfusion")]
 pub mod finalfusion;
+#[cfg(feature = "gguf")]
+pub mod gguf;
+#[cfg(feature = "safetensors")]
+pub mod safetensors;
+#[cfg(feature = "uqff")]
+pub mod uqff;
 
 use crate::event::Format;
 
 /// How many bytes [`sniff`] wants to see.
-pub const SNIFF_BYTES: usize = 8;
+pub const SNIFF_BYTES: usize = 9;
 
-/// Recognises a format by a file's first bytes.
+/// Recognises a format by a file's first bytes. UQFF files are recognised as the safetensors files that they are.
 #[must_use]
 pub fn sniff(start: &[u8]) -> Option<Format> {
     #[cfg(feature = "embd")]
@@ -27,6 +33,18 @@ pub fn sniff(start: &[u8]) -> Option<Format> {
     #[cfg(feature = "finalfusion")]
     if start.starts_with(finalfusion::MAGIC) {
         return Some(Format::Finalfusion);
+    }
+    #[cfg(feature = "gguf")]
+    if start.starts_with(gguf::MAGIC) {
+        return Some(Format::Gguf);
+    }
+    // A length below the largest, then an object.
+    #[cfg(feature = "safetensors")]
+    if let Some((length, _)) = start.split_first_chunk()
+        && u64::from_le_bytes(*length) <= safetensors::MAX_HEADER_BYTES
+        && start.get(8) == Some(&b'{')
+    {
+        return Some(Format::Safetensors);
     }
     let _ = start;
     None

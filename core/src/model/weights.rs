@@ -96,7 +96,7 @@ impl Matrix {
             name.push(suffix);
             find(name.as_str())
                 .filter(|h| h.dtype == dtype && h.shape.elements() == Some(rows as u64))
-                .filter(|h| h.bytes == (rows as u64).saturating_mul(dtype.element_bytes() as u64))
+                .filter(|h| h.bytes == dtype.data_bytes(rows as u64).unwrap_or(u64::MAX))
                 .map(|h| h.offset)
                 .ok_or(error(ErrorKind::BadScale))
         };
@@ -232,7 +232,7 @@ mod tests {
         offset: u64,
     ) -> TensorHeader<'static> {
         let shape = Shape::new(dims).unwrap();
-        let bytes = shape.elements().unwrap() * dtype.element_bytes() as u64;
+        let bytes = dtype.data_bytes(shape.elements().unwrap()).unwrap();
         TensorHeader { name, dtype, shape, offset, bytes }
     }
 

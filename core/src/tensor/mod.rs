@@ -3,7 +3,9 @@
 mod dtype;
 mod shape;
 mod view;
+mod weight;
 
 pub use dtype::Dtype;
 pub use shape::{MAX_DIMS, Shape};
 pub use view::{TensorHeader, TensorView};
+pub use weight::{Afq, Encoding, F8Q8_BLOCK, Floats, Hqq, HqqMatrix, MXFP4_GROUP, Weight};

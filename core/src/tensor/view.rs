@@ -46,29 +46,36 @@ impl<'a> TensorView<'a> {
         self.data
     }
 
-    /// Converts the elements from `first` on to f32, as many as `out` holds. 32-bit integers round to the nearest.
+    /// Converts the elements from `first` on to f32, as many as `out` holds. Wider types round to the nearest.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidArgument`] if the tensor has fewer elements than `first + out.len()`.
+    /// [`ErrorKind::InvalidArgument`] if the tensor has fewer elements than `first + out.len()`;
+    /// [`ErrorKind::UnsupportedDtype`] for blocks and 8-bit floats, which are dequantised, not converted.
     pub fn read_f32(&self, first: usize, out: &mut [f32]) -> Result<()> {
-        let size = self.header.dtype.element_bytes();
+        let unsupported = Error::new(self.header.offset, ErrorKind::UnsupportedDtype);
+        let size = self.header.dtype.element_bytes().ok_or(unsupported)?;
         let data = first
             .checked_mul(size)
             .and_then(|start| self.data.get(start..))
             .filter(|data| out.len().checked_mul(size).is_some_and(|wanted| wanted <= data.len()))
             .ok_or(Error::new(self.header.offset, ErrorKind::InvalidArgument))?;
-        #[allow(clippy::cast_precision_loss)] // documented: 32-bit integers round
+        #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation)]
+        // documented: wider types round
         match self.header.dtype {
+            Dtype::F64 => convert(data, out, |b| f64::from_le_bytes(b) as f32),
             Dtype::F32 => convert(data, out, f32::from_le_bytes),
             Dtype::F16 => convert(data, out, |b| f16::from_le_bytes(b).to_f32()),
             Dtype::BF16 => convert(data, out, |b| bf16::from_le_bytes(b).to_f32()),
+            Dtype::I64 => convert(data, out, |b| i64::from_le_bytes(b) as f32),
             Dtype::I32 => convert(data, out, |b| i32::from_le_bytes(b) as f32),
             Dtype::I16 => convert(data, out, |b| f32::from(i16::from_le_bytes(b))),
             Dtype::I8 => convert(data, out, |b| f32::from(i8::from_le_bytes(b))),
+            Dtype::U64 => convert(data, out, |b| u64::from_le_bytes(b) as f32),
             Dtype::U32 => convert(data, out, |b| u32::from_le_bytes(b) as f32),
             Dtype::U16 => convert(data, out, |b| f32::from(u16::from_le_bytes(b))),
-            Dtype::U8 => convert(data, out, |b| f32::from(u8::from_le_bytes(b))),
+            Dtype::U8 | Dtype::Bool => convert(data, out, |b| f32::from(u8::from_le_bytes(b))),
+            _ => return Err(unsupported),
         }
         Ok(())
     }

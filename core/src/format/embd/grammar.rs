@@ -298,7 +298,7 @@ fn shape(ndim: usize, dims: [u32; 4]) -> Shape {
 }
 
 fn data_bytes(shape: &Shape, dtype: Dtype) -> Option<u64> {
-    shape.elements()?.checked_mul(dtype.element_bytes() as u64)
+    dtype.data_bytes(shape.elements()?)
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -144,9 +144,7 @@ fn tensor_bytes(tensor: &TensorSpec<'_>) -> Result<u64> {
     let known =
         (1..=4).contains(&dims.len()) && dims.iter().all(|&dim| dim > 0 && dim <= u32::MAX.into());
     let bytes = tensor.shape.elements().filter(|_| known);
-    bytes
-        .and_then(|elements| elements.checked_mul(tensor.dtype.element_bytes() as u64))
-        .ok_or(invalid())
+    bytes.and_then(|elements| tensor.dtype.data_bytes(elements)).ok_or(invalid())
 }
 
 /// Writes one file: [`new`](Self::new) writes all that the plan knows, [`data`](Self::data) the tensors, one after the

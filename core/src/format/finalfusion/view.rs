@@ -98,7 +98,7 @@ impl<'a> Finalfusion<'a> {
         storage_tensors(&self.layout.storage).into_iter().chain([norms]).flatten().filter_map(
             move |(name, dtype, dims, ndim, offset)| {
                 let shape = Shape::new(dims.get(..ndim)?)?;
-                let bytes = shape.elements()?.checked_mul(dtype.element_bytes() as u64)?;
+                let bytes = dtype.data_bytes(shape.elements()?)?;
                 let header = TensorHeader { name, dtype, shape, offset, bytes };
                 TensorView::new(header, file.region(Place { offset, bytes })?)
             },

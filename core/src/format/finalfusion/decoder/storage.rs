@@ -45,7 +45,7 @@ impl Parts {
     /// Adds a tensor behind the others; returns its offset, `None` if it would end where no file can.
     fn push(&mut self, name: &'static str, dtype: Dtype, dims: &[u64]) -> Option<u64> {
         let shape = Shape::new(dims)?;
-        let bytes = shape.elements()?.checked_mul(dtype.element_bytes() as u64)?;
+        let bytes = dtype.data_bytes(shape.elements()?)?;
         let part = Part { name, dtype, shape, offset: self.end, bytes };
         self.end = self.end.checked_add(bytes)?;
         *self.parts.get_mut(usize::from(self.count))? = Some(part);

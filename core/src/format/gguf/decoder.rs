@@ -1,0 +1,342 @@
+//! The sans-I/O decoder.
+
+use heapless::Vec;
+
+use super::grammar::{self, DEFAULT_ALIGNMENT, Header, PairValue, Type};
+use super::{ALIGNMENT_KEY, TOKENS_KEY};
+use crate::bytes::{Item, parse};
+use crate::error::{Error, ErrorKind, Result};
+use crate::event::{Decode, Event, FileInfo, Format, Mode, Step, Value};
+use crate::tensor::TensorHeader;
+
+/// How many tensors a [`Decoder`] keeps apart unless told otherwise: models of 100 layers have some 1000.
+pub const DEFAULT_MAX_TENSORS: usize = 2048;
+
+/// How many metadata pairs are kept apart by their keys.
+const MAX_PAIRS: usize = 256;
+
+/// Where the header's counts lie.
+const TENSORS_OFFSET: u64 = 8;
+const PAIRS_OFFSET: u64 = 16;
+
+/// Decodes GGUF files. `TENSORS` bounds how many tensors a file may have: hashes of their names are kept (8 bytes each)
+/// to refuse duplicates.
+///
+/// Strings of the metadata come as [`Event::Metadata`], other values as [`Event::Value`], elements of arrays as
+/// [`Event::Element`], and those of `tokenizer.ggml.tokens` as [`Event::Token`]. Descriptions of tensors give their
+/// offsets before the place of the data is known: [`TensorHeader::offset`] counts from the data, whose place
+/// [`data_offset`](Self::data_offset) says afterwards. Data comes with the padding between tensors.
+#[derive(Clone, Debug)]
+pub struct Decoder<const TENSORS: usize = DEFAULT_MAX_TENSORS> {
+    mode: Mode,
+    offset: u64,
+    failed: Option<Error>,
+    state: State,
+    counts: Header,
+    alignment: u64,
+    data: Option<u64>,
+    keys: Vec<u64, MAX_PAIRS>,
+    names: Vec<u64, TENSORS>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum State {
+    Header,
+    Pairs { left: u64 },
+    Elements { of: Type, next: u64, count: u64, tokens: bool, pairs_left: u64 },
+    /// Descriptions of tensors, and where in the data the next one must lie.
+    Tensors { left: u64, expected: u64, end: u64 },
+    /// Zeros before the data.
+    Padding { until: u64, end: u64 },
+    Data { end: u64 },
+    /// Zeros behind the data.
+    Tail { until: u64 },
+}
+
+impl<const TENSORS: usize> Decoder<TENSORS> {
+    /// A decoder at the start of a file.
+    #[must_use]
+    pub const fn new(mode: Mode) -> Self {
+        Self {
+            mode,
+            offset: 0,
+            failed: None,
+            state: State::Header,
+            counts: Header { version: 0, tensors: 0, pairs: 0 },
+            alignment: DEFAULT_ALIGNMENT,
+            data: None,
+            keys: Vec::new(),
+            names: Vec::new(),
+        }
+    }
+
+    /// Absolute offset of the data, once all tensors have been described.
+    #[must_use]
+    pub const fn data_offset(&self) -> Option<u64> {
+        self.data
+    }
+
+    pub(super) const fn counts(&self) -> &Header {
+        &self.counts
+    }
+
+    fn step<'a>(&mut self, input: &'a [u8]) -> Result<Step<'a>> {
+        match self.state {
+            State::Header => self.header(input),
+            State::Pairs { left: 0 } => {
+                let left = self.counts.tensors;
+                self.state = State::Tensors { left, expected: 0, end: 0 };
+                Ok(Step::silent(0))
+            }
+            State::Pairs { left } => self.pair(input, left),
+            State::Elements { next, count, pairs_left, .. } if next == count => {
+                self.state = State::Pairs { left: pairs_left };
+                Ok(Step::silent(0))
+            }
+            State::Elements { of, next, count, tokens, pairs_left } => {
+                self.state = State::Elements {
+                    of,
+                    next: next.saturating_add(1),
+                    count,
+                    tokens,
+                    pairs_left,
+                };
+                let step = self.element(input, of, next, tokens)?;
+                if matches!(step.event, Some(Event::NeedMore { .. })) {
+                    self.state = State::Elements { of, next, count, tokens, pairs_left };
+                }
+                Ok(step)
+            }
+            State::Tensors { left: 0, expected, end } => self.begin_data(expected, end),
+            State::Tensors { left, expected, .. } => self.tensor(input, left, expected),
+            State::Padding { until, .. } if self.offset < until => self.zeros(input, until),
+            State::Padding { until, end } => {
+                let end = until.saturating_add(end);
+                self.state = State::Data { end };
+                Ok(Step::silent(0))
+            }
+            State::Data { end } if self.offset < end => Ok(Step::data(input, self.offset, end)),
+            State::Data { end } => {
+                let start = self.data.unwrap_or(0);
+                let until = align(end.saturating_sub(start), self.alignment)
+                    .and_then(|padded| padded.checked_add(start));
+                self.state = State::Tail { until: until.unwrap_or(end) };
+                Ok(Step::silent(0))
+            }
+            State::Tail { until } if self.offset < until && !self.may_end() => {
+                self.zeros(input, until)
+            }
+            State::Tail { .. } if input.is_empty() => Ok(Step::new(0, Event::End)),
+            State::Tail { until } if self.offset < until => self.zeros(input, until),
+            State::Tail { .. } => Err(Error::new(self.offset, ErrorKind::TrailingBytes)),
+        }
+    }
+
+    /// Whether the padding behind the data may be missing: if there is no data, and in lenient mode.
+    fn may_end(&self) -> bool {
+        self.counts.tensors == 0 || self.mode == Mode::Lenient
+    }
+
+    fn header<'a>(&mut self, input: &'a [u8]) -> Result<Step<'a>> {
+        let (header, used) = match parse(grammar::header, input, 0)? {
+            Item::Parsed { item, used } => (item, used),
+            Item::NeedMore { at_least } => return Ok(Step::need_more(at_least)),
+        };
+        if header.tensors > TENSORS as u64 {
+            return Err(Error::new(TENSORS_OFFSET, ErrorKind::TooManyTensors));
+        }
+        if header.pairs > MAX_PAIRS as u64 {
+            return Err(Error::new(PAIRS_OFFSET, ErrorKind::TooManyEntries));
+        }
+        self.counts = header;
+        self.state = State::Pairs { left: header.pairs };
+        let info = FileInfo {
+            format: Format::Gguf,
+            variant: "gguf",
+            version: (header.version, 0),
+            tensors: u32::try_from(header.tensors).ok(),
+            file_bytes: None,
+        };
+        Ok(Step::new(used, Event::Header(info)))
+    }
+
+    fn pair<'a>(&mut self, input: &'a [u8], left: u64) -> Result<Step<'a>> {
+        let ((key, value), used) = match parse(grammar::pair, input, self.offset)? {
+            Item::Parsed { item, used } => (item, used),
+            Item::NeedMore { at_least } => return Ok(Step::need_more(at_least)),
+        };
+        remember(&mut self.keys, key, self.offset, ErrorKind::TooManyEntries)?;
+        let left = left.saturating_sub(1);
+        self.state = State::Pairs { left };
+        let event = match value {
+            PairValue::One { value, kind } => {
+                if key == ALIGNMENT_KEY {
+                    self.set_alignment(value, kind)?;
+                }
+                match value {
+                    Value::Text(value) => Event::Metadata { key, value },
+                    value => Event::Value { key, value },
+                }
+            }
+            PairValue::Array { of, count } => {
+                let wrong = |kind| Err(Error::new(self.offset, kind));
+                if key == ALIGNMENT_KEY {
+                    return wrong(ErrorKind::BadAlignment);
+                }
+                if count.checked_mul(of.least_bytes()).is_none() {
+                    return wrong(ErrorKind::BadCount);
+                }
+                let tokens = key == TOKENS_KEY && of == Type::Text;
+                if tokens && u32::try_from(count).is_err() {
+                    return wrong(ErrorKind::BadCount);
+                }
+                self.state = State::Elements { of, next: 0, count, tokens, pairs_left: left };
+                Event::Value { key, value: Value::Array { count } }
+            }
+        };
+        Ok(Step::new(used, event))
+    }
+
+    fn set_alignment(&mut self, value: Value<'_>, kind: Type) -> Result<()> {
+        match value {
+            Value::Unsigned(alignment) if kind == Type::U32 && alignment.is_power_of_two() => {
+                self.alignment = alignment;
+                Ok(())
+            }
+            _ => Err(Error::new(self.offset, ErrorKind::BadAlignment)),
+        }
+    }
+
+    fn element<'a>(
+        &self,
+        input: &'a [u8],
+        of: Type,
+        index: u64,
+        is_token: bool,
+    ) -> Result<Step<'a>> {
+        if is_token {
+            return Ok(match parse(grammar::token, input, self.offset)? {
+                Item::Parsed { item: bytes, used } => {
+                    let id = u32::try_from(index).unwrap_or(u32::MAX);
+                    Step::new(used, Event::Token { id, bytes })
+                }
+                Item::NeedMore { at_least } => Step::need_more(at_least),
+            });
+        }
+        Ok(match parse(grammar::value(of), input, self.offset)? {
+            Item::Parsed { item: value, used } => Step::new(used, Event::Element { index, value }),
+            Item::NeedMore { at_least } => Step::need_more(at_least),
+        })
+    }
+
+    fn tensor<'a>(&mut self, input: &'a [u8], left: u64, expected: u64) -> Result<Step<'a>> {
+        let ((tensor, field), used) = match parse(grammar::tensor, input, self.offset)? {
+            Item::Parsed { item, used } => (item, used),
+            Item::NeedMore { at_least } => return Ok(Step::need_more(at_least)),
+        };
+        remember(&mut self.names, tensor.name, self.offset, ErrorKind::TooManyTensors)?;
+        let wrong = |kind| Error::new(self.offset.saturating_add(field as u64), kind);
+        let TensorHeader { offset, bytes, .. } = tensor;
+        if offset < expected {
+            return Err(wrong(ErrorKind::Overlap));
+        }
+        if offset > expected {
+            return Err(wrong(ErrorKind::NotContiguous));
+        }
+        let end = offset.checked_add(bytes).ok_or(wrong(ErrorKind::OutOfBounds))?;
+        let expected = align(end, self.alignment).ok_or(wrong(ErrorKind::OutOfBounds))?;
+        self.state = State::Tensors { left: left.saturating_sub(1), expected, end };
+        Ok(Step::new(used, Event::Tensor(tensor)))
+    }
+
+    fn begin_data<'a>(&mut self, expected: u64, end: u64) -> Result<Step<'a>> {
+        let start = align(self.offset, self.alignment);
+        // Nothing may lie beyond 64 bits, padding included.
+        let start = start.filter(|start| start.checked_add(expected).is_some());
+        let start = start.ok_or(Error::new(self.offset, ErrorKind::OutOfBounds))?;
+        self.data = Some(start);
+        self.state = match self.counts.tensors {
+            0 => State::Tail { until: start },
+            _ => State::Padding { until: start, end },
+        };
+        Ok(Step::silent(0))
+    }
+
+    /// Padding up to `until`, which strict mode wants to be zeros.
+    fn zeros<'a>(&self, input: &'a [u8], until: u64) -> Result<Step<'a>> {
+        let room = usize::try_from(until.saturating_sub(self.offset)).unwrap_or(usize::MAX);
+        let padding = input.get(..room).unwrap_or(input);
+        if padding.is_empty() {
+            return Ok(Step::need_more(1));
+        }
+        match padding.iter().position(|byte| *byte != 0) {
+            Some(at) if self.mode == Mode::Strict => {
+                let offset = self.offset.saturating_add(at as u64);
+                Err(Error::new(offset, ErrorKind::ReservedNotZero))
+            }
+            _ => Ok(Step::silent(padding.len())),
+        }
+    }
+}
+
+/// The next multiple of `alignment`, a power of two.
+fn align(offset: u64, alignment: u64) -> Option<u64> {
+    offset.checked_next_multiple_of(alignment)
+}
+
+/// Keeps a name's hash, refusing one that is there already.
+fn remember<const N: usize>(
+    names: &mut Vec<u64, N>,
+    name: &str,
+    offset: u64,
+    full: ErrorKind,
+) -> Result<()> {
+    // 64-bit FNV-1a.
+    let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    if names.contains(&hash) {
+        return Err(Error::new(offset, ErrorKind::DuplicateName));
+    }
+    names.push(hash).map_err(|_| Error::new(offset, full))
+}
+
+impl<const TENSORS: usize> Decode for Decoder<TENSORS> {
+    fn next<'a>(&mut self, input: &'a [u8]) -> Result<Step<'a>> {
+        if let Some(error) = self.failed {
+            return Err(error);
+        }
+        match self.step(input) {
+            Ok(step) => {
+                self.offset = self.offset.saturating_add(step.used as u64);
+                Ok(step)
+            }
+            Err(error) => {
+                self.failed = Some(error);
+                Err(error)
+            }
+        }
+    }
+
+    fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    fn skippable(&self) -> u64 {
+        match self.state {
+            State::Data { end } if self.failed.is_none() => end.saturating_sub(self.offset),
+            _ => 0,
+        }
+    }
+
+    fn skip(&mut self, bytes: u64) -> u64 {
+        let bytes = bytes.min(self.skippable());
+        self.offset = self.offset.saturating_add(bytes);
+        bytes
+    }
+
+    fn is_complete(&self) -> bool {
+        let State::Tail { until } = self.state else { return false };
+        self.failed.is_none() && (self.offset >= until || self.may_end())
+    }
+}

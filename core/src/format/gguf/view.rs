@@ -1,0 +1,230 @@
+//! A whole GGUF file in memory: read, mapped, or in flash.
+
+use super::decoder::{DEFAULT_MAX_TENSORS, Decoder};
+use super::grammar::{self, HEADER_BYTES, PairValue, Type};
+use crate::bytes::{Item, Parse, parse};
+use crate::error::{Error, ErrorKind, Result};
+use crate::event::{Decode, Event, Mode, Value};
+use crate::tensor::{TensorHeader, TensorView};
+
+/// A validated GGUF file; everything it gives borrows from the file's bytes.
+#[derive(Clone, Copy)]
+pub struct Gguf<'a> {
+    bytes: &'a [u8],
+    version: u16,
+    pairs: u64,
+    tensors: u64,
+    /// Absolute offsets of the descriptions of tensors and of the data.
+    index: u64,
+    data: u64,
+}
+
+impl core::fmt::Debug for Gguf<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Gguf")
+            .field("version", &self.version)
+            .field("pairs", &self.pairs)
+            .field("tensors", &self.tensors)
+            .field("data", &self.data)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<'a> Gguf<'a> {
+    /// Validates `bytes`, the whole file.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the [`Decoder`] finds wrong.
+    pub fn parse(bytes: &'a [u8], mode: Mode) -> Result<Self> {
+        Self::parse_with(Decoder::<DEFAULT_MAX_TENSORS>::new(mode), bytes)
+    }
+
+    /// As [`parse`](Self::parse), with a fresh decoder of another capacity.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the [`Decoder`] finds wrong.
+    pub fn parse_with<const TENSORS: usize>(
+        mut decoder: Decoder<TENSORS>,
+        bytes: &'a [u8],
+    ) -> Result<Self> {
+        let mut index = 0;
+        loop {
+            let there = (bytes.len() as u64).saturating_sub(decoder.offset());
+            decoder.skip(decoder.skippable().min(there));
+            let before = decoder.offset();
+            let seen = usize::try_from(before).unwrap_or(usize::MAX);
+            match decoder.next(bytes.get(seen..).unwrap_or(&[]))?.event {
+                Some(Event::End) => break,
+                Some(Event::NeedMore { .. }) => {
+                    return Err(Error::new(before, ErrorKind::UnexpectedEnd));
+                }
+                Some(Event::Tensor(_)) if index == 0 => index = before,
+                _ => {}
+            }
+        }
+        let counts = decoder.counts();
+        Ok(Self {
+            bytes,
+            version: counts.version,
+            pairs: counts.pairs,
+            tensors: counts.tensors,
+            index,
+            data: decoder.data_offset().unwrap_or(0),
+        })
+    }
+
+    /// The format's version, 2 or 3.
+    #[must_use]
+    pub const fn version(&self) -> u16 {
+        self.version
+    }
+
+    /// Absolute offset of the data.
+    #[must_use]
+    pub const fn data_offset(&self) -> u64 {
+        self.data
+    }
+
+    /// The metadata in file order; arrays are given by their lengths.
+    #[must_use]
+    pub const fn metadata(&self) -> Metadata<'a> {
+        Metadata { file: *self, next: HEADER_BYTES, left: self.pairs }
+    }
+
+    /// The value of a metadata key.
+    #[must_use]
+    pub fn value(&self, key: &str) -> Option<Value<'a>> {
+        self.metadata().find(|(known, _)| *known == key).map(|(_, value)| value)
+    }
+
+    /// The elements of the array under a metadata key. Tokens that are not UTF-8 end the iteration; see
+    /// [`tokens`](Self::tokens).
+    #[must_use]
+    pub fn elements(&self, key: &str) -> Option<Elements<'a>> {
+        let mut metadata = self.metadata();
+        loop {
+            let place = metadata.next;
+            let ((known, value), used) = self.item(grammar::pair, place)?;
+            if known == key {
+                let PairValue::Array { of, count } = value else { return None };
+                let next = place.checked_add(used)?;
+                return Some(Elements { file: *self, of, next, left: count });
+            }
+            metadata.next()?;
+        }
+    }
+
+    /// The vocabulary's tokens in the order of their ids.
+    pub fn tokens(&self) -> impl Iterator<Item = &'a [u8]> {
+        let file = *self;
+        let elements = self.elements(super::TOKENS_KEY).filter(|found| found.of == Type::Text);
+        let (mut next, mut left) = elements.map_or((0, 0), |found| (found.next, found.left));
+        core::iter::from_fn(move || {
+            left = left.checked_sub(1)?;
+            let (token, used) = file.item(grammar::token, next)?;
+            next = next.checked_add(used)?;
+            Some(token)
+        })
+    }
+
+    /// The tensors in file order, with absolute offsets.
+    #[must_use]
+    pub const fn tensors(&self) -> Tensors<'a> {
+        Tensors { file: *self, next: self.index, left: self.tensors }
+    }
+
+    /// The tensor of this name.
+    #[must_use]
+    pub fn tensor(&self, name: &str) -> Option<TensorView<'a>> {
+        self.tensors().find(|tensor| tensor.header().name == name)
+    }
+
+    fn item<T>(
+        &self,
+        grammar: impl FnOnce(&'a [u8]) -> Parse<'a, T>,
+        offset: u64,
+    ) -> Option<(T, u64)> {
+        let input = self.bytes.get(usize::try_from(offset).ok()?..)?;
+        match parse(grammar, input, offset) {
+            Ok(Item::Parsed { item, used }) => Some((item, used as u64)),
+            _ => None,
+        }
+    }
+}
+
+/// Iterates over the metadata of a [`Gguf`], key and value.
+#[derive(Clone, Debug)]
+pub struct Metadata<'a> {
+    file: Gguf<'a>,
+    next: u64,
+    left: u64,
+}
+
+impl<'a> Iterator for Metadata<'a> {
+    type Item = (&'a str, Value<'a>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.left = self.left.checked_sub(1)?;
+        let ((key, value), used) = self.file.item(grammar::pair, self.next)?;
+        self.next = self.next.checked_add(used)?;
+        match value {
+            PairValue::One { value, .. } => Some((key, value)),
+            PairValue::Array { of, count } => {
+                if of == Type::Text {
+                    for _ in 0..count {
+                        let (_, used) = self.file.item(grammar::token, self.next)?;
+                        self.next = self.next.checked_add(used)?;
+                    }
+                } else {
+                    let bytes = count.checked_mul(of.least_bytes())?;
+                    self.next = self.next.checked_add(bytes)?;
+                }
+                Some((key, Value::Array { count }))
+            }
+        }
+    }
+}
+
+/// Iterates over the elements of an array of a [`Gguf`].
+#[derive(Clone, Debug)]
+pub struct Elements<'a> {
+    file: Gguf<'a>,
+    of: Type,
+    next: u64,
+    left: u64,
+}
+
+impl<'a> Iterator for Elements<'a> {
+    type Item = Value<'a>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.left = self.left.checked_sub(1)?;
+        let (value, used) = self.file.item(grammar::value(self.of), self.next)?;
+        self.next = self.next.checked_add(used)?;
+        Some(value)
+    }
+}
+
+/// Iterates over the tensors of a [`Gguf`], in file order.
+#[derive(Clone, Debug)]
+pub struct Tensors<'a> {
+    file: Gguf<'a>,
+    next: u64,
+    left: u64,
+}
+
+impl<'a> Iterator for Tensors<'a> {
+    type Item = TensorView<'a>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.left = self.left.checked_sub(1)?;
+        let ((tensor, _), used) = self.file.item(grammar::tensor, self.next)?;
+        self.next = self.next.checked_add(used)?;
+        let offset = self.file.data.checked_add(tensor.offset)?;
+        let start = usize::try_from(offset).ok()?;
+        let end = start.checked_add(usize::try_from(tensor.bytes).ok()?)?;
+        TensorView::new(TensorHeader { offset, ..tensor }, self.file.bytes.get(start..end)?)
+    }
+}

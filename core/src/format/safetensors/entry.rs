@@ -1,0 +1,149 @@
+//! What is remembered of each tensor, in memory that the caller lends.
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::text::json;
+
+/// The place of one tensor and a hash of its name. Lent to a [`Decoder`](super::Decoder) as room for one tensor each.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Entry {
+    /// A hash of the name that is long enough to tell names apart.
+    pub(crate) name: u64,
+    /// The first byte of the data and the one behind the last, relative to the data.
+    pub(crate) begin: u64,
+    pub(crate) end: u64,
+    /// Absolute offset of the name in the header, which is at most 100 MB long.
+    pub(crate) at: u32,
+    /// Whatever a format in this container wants to remember.
+    pub(crate) tag: u32,
+}
+
+/// The entries that have been read, in lent memory.
+#[derive(Debug)]
+pub(crate) struct Entries<'m> {
+    room: &'m mut [Entry],
+    count: usize,
+}
+
+impl<'m> Entries<'m> {
+    pub(super) const fn new(room: &'m mut [Entry]) -> Self {
+        Self { room, count: 0 }
+    }
+
+    pub(crate) fn all(&self) -> &[Entry] {
+        self.room.get(..self.count).unwrap_or(&[])
+    }
+
+    pub(crate) fn all_mut(&mut self) -> &mut [Entry] {
+        self.room.get_mut(..self.count).unwrap_or(&mut [])
+    }
+
+    pub(super) fn into_all(self) -> &'m mut [Entry] {
+        self.room.get_mut(..self.count).unwrap_or(&mut [])
+    }
+
+    /// Keeps an entry, refusing a name that is there already.
+    pub(super) fn push(&mut self, entry: Entry) -> Result<()> {
+        let fail = |kind| Error::new(entry.at.into(), kind);
+        if self.all().iter().any(|other| other.name == entry.name) {
+            return Err(fail(ErrorKind::DuplicateName));
+        }
+        let free = self.room.get_mut(self.count).ok_or(fail(ErrorKind::TooManyTensors))?;
+        *free = entry;
+        self.count = self.count.saturating_add(1);
+        Ok(())
+    }
+
+    /// Sorts the entries by their places, and refuses gaps and overlaps; returns the length of the data.
+    pub(super) fn tile(&mut self) -> Result<u64> {
+        sort(self.all_mut(), |entry| (entry.begin, entry.end));
+        let mut end = 0;
+        for entry in self.all() {
+            if entry.begin != end {
+                let overlaps = entry.begin < end;
+                let kind =
+                    if overlaps { ErrorKind::Overlap } else { ErrorKind::NotContiguous };
+                return Err(Error::new(entry.at.into(), kind));
+            }
+            end = entry.end;
+        }
+        Ok(end)
+    }
+}
+
+/// Sorts entries by `key`: a heap sort, since that of `core` may panic.
+pub(super) fn sort<K: Ord>(entries: &mut [Entry], key: impl Fn(&Entry) -> K) {
+    if entries.is_sorted_by_key(&key) {
+        return;
+    }
+    for root in (0..entries.len() / 2).rev() {
+        sift(entries, root, &key);
+    }
+    let mut heap = entries;
+    while let Some(last) = heap.len().checked_sub(1) {
+        exchange(heap, 0, last);
+        heap = heap.get_mut(..last).unwrap_or(&mut []);
+        sift(heap, 0, &key);
+    }
+}
+
+/// Lets the entry at `root` sink below all that are larger.
+fn sift<K: Ord>(heap: &mut [Entry], root: usize, key: &impl Fn(&Entry) -> K) {
+    let mut root = root;
+    loop {
+        let left = root.saturating_mul(2).saturating_add(1);
+        let right = left.saturating_add(1);
+        let at = |index: usize| heap.get(index).map(key);
+        let larger = if at(right) > at(left) { right } else { left };
+        if at(larger) <= at(root) {
+            return;
+        }
+        exchange(heap, root, larger);
+        root = larger;
+    }
+}
+
+fn exchange(entries: &mut [Entry], left: usize, right: usize) {
+    if let Ok([left, right]) = entries.get_disjoint_mut([left, right]) {
+        core::mem::swap(left, right);
+    }
+}
+
+/// A hash of the name that `spelling` means.
+pub(crate) fn spelling_hash(spelling: &str) -> u64 {
+    if !spelling.contains('\\') {
+        return feed(FNV_BASIS, spelling);
+    }
+    let mut utf8 = [0; 4];
+    json::chars(spelling).fold(FNV_BASIS, |hash, c| feed(hash, c.encode_utf8(&mut utf8)))
+}
+
+/// A hash of the name that `parts` make together.
+pub(crate) fn name_hash(parts: [&str; 2]) -> u64 {
+    parts.into_iter().fold(FNV_BASIS, feed)
+}
+
+const FNV_BASIS: u64 = 0xcbf2_9ce4_8422_2325;
+
+/// 64-bit FNV-1a.
+fn feed(hash: u64, text: &str) -> u64 {
+    text.bytes().fold(hash, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_are_sorted() {
+        for count in 0..40_u64 {
+            let mut entries = [Entry::default(); 40];
+            let entries = &mut entries[..count as usize];
+            for (index, entry) in (0..).zip(entries.iter_mut()) {
+                (entry.begin, entry.at) = (index * 7919 % 31, index as u32);
+            }
+            sort(entries, |entry| (entry.begin, entry.end));
+            assert!(entries.is_sorted_by_key(|entry| entry.begin));
+            assert_eq!(entries.iter().map(|entry| u64::from(entry.at)).sum::<u64>(), (0..count).sum());
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! The members of a tensor's description.
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::tensor::{Dtype, MAX_DIMS, Shape, TensorHeader};
+use crate::text::json;
+
+const DTYPES: [(&str, Dtype); 16] = [
+    ("BOOL", Dtype::Bool),
+    ("U8", Dtype::U8),
+    ("I8", Dtype::I8),
+    ("F8_E5M2", Dtype::F8E5M2),
+    ("F8_E4M3", Dtype::F8E4M3),
+    ("F8_E8M0", Dtype::F8E8M0),
+    ("I16", Dtype::I16),
+    ("U16", Dtype::U16),
+    ("F16", Dtype::F16),
+    ("BF16", Dtype::BF16),
+    ("I32", Dtype::I32),
+    ("U32", Dtype::U32),
+    ("F32", Dtype::F32),
+    ("F64", Dtype::F64),
+    ("I64", Dtype::I64),
+    ("U64", Dtype::U64),
+];
+
+/// Types that the format defines and that have no place here.
+const UNSUPPORTED: [&str; 6] = ["C64", "F4", "F6_E2M3", "F6_E3M2", "F8_E5M2FNUZ", "F8_E4M3FNUZ"];
+
+/// The type that the format calls `name`.
+#[must_use]
+pub fn dtype_of(name: &str) -> Option<Dtype> {
+    DTYPES.iter().find(|(known, _)| json::is(name, known)).map(|(_, dtype)| *dtype)
+}
+
+/// What the format calls `dtype`; `None` for block types.
+#[must_use]
+pub fn dtype_name(dtype: Dtype) -> Option<&'static str> {
+    DTYPES.iter().find(|(_, known)| *known == dtype).map(|(name, _)| *name)
+}
+
+/// The members read so far.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Fields {
+    dtype: Option<Dtype>,
+    dims: [u64; MAX_DIMS],
+    ndim: Option<usize>,
+    offsets: [u64; 2],
+    /// How many offsets have been read, and where the member begins.
+    offsets_read: Option<usize>,
+    offsets_at: u64,
+}
+
+impl Fields {
+    pub(super) fn dtype(&mut self, spelling: &str, at: u64) -> Result<()> {
+        let unsupported = UNSUPPORTED.iter().any(|known| json::is(spelling, known));
+        let kind = if unsupported { ErrorKind::UnsupportedDtype } else { ErrorKind::BadDtype };
+        self.dtype = Some(dtype_of(spelling).ok_or(Error::new(at, kind))?);
+        Ok(())
+    }
+
+    pub(super) fn begin_shape(&mut self) {
+        self.ndim = Some(0);
+    }
+
+    pub(super) fn dim(&mut self, spelling: &str, at: u64) -> Result<()> {
+        let dim = json::number_u64(spelling).ok_or(Error::new(at, ErrorKind::BadField))?;
+        let next = self.ndim.unwrap_or(0);
+        let free = self.dims.get_mut(next).ok_or(Error::new(at, ErrorKind::BadDimensions))?;
+        *free = dim;
+        self.ndim = Some(next.saturating_add(1));
+        Ok(())
+    }
+
+    pub(super) fn begin_offsets(&mut self, at: u64) {
+        (self.offsets_read, self.offsets_at) = (Some(0), at);
+    }
+
+    pub(super) fn data_offset(&mut self, spelling: &str, at: u64) -> Result<()> {
+        let error = Error::new(at, ErrorKind::BadField);
+        let offset = json::number_u64(spelling).ok_or(error)?;
+        let next = self.offsets_read.unwrap_or(0);
+        *self.offsets.get_mut(next).ok_or(error)? = offset;
+        self.offsets_read = Some(next.saturating_add(1));
+        Ok(())
+    }
+
+    /// Whether the member has been there already.
+    pub(super) const fn has_dtype(&self) -> bool {
+        self.dtype.is_some()
+    }
+
+    pub(super) const fn has_shape(&self) -> bool {
+        self.ndim.is_some()
+    }
+
+    pub(super) const fn has_offsets(&self) -> bool {
+        self.offsets_read.is_some()
+    }
+
+    /// The tensor described, whose description ends at the absolute offset `at`; its data lies behind `data`.
+    pub(super) fn finish<'a>(&self, name: &'a str, data: u64, at: u64) -> Result<TensorHeader<'a>> {
+        let missing = Error::new(at, ErrorKind::BadField);
+        let (Some(dtype), Some(ndim), Some(2)) = (self.dtype, self.ndim, self.offsets_read) else {
+            return Err(missing);
+        };
+        let shape = self.dims.get(..ndim).and_then(Shape::new).ok_or(missing)?;
+        let bytes = shape.elements().and_then(|elements| dtype.data_bytes(elements));
+        let wrong = |kind| Error::new(self.offsets_at, kind);
+        let bytes = bytes.ok_or(wrong(ErrorKind::SizeOverflow))?;
+        let [begin, end] = self.offsets;
+        match end.checked_sub(begin) {
+            None => return Err(wrong(ErrorKind::OutOfBounds)),
+            Some(length) if length != bytes => return Err(wrong(ErrorKind::SizeMismatch)),
+            Some(_) => {}
+        }
+        if data.checked_add(end).is_none() {
+            return Err(wrong(ErrorKind::OutOfBounds));
+        }
+        Ok(TensorHeader { name, dtype, shape, offset: data.saturating_add(begin), bytes })
+    }
+}

@@ -1,0 +1,89 @@
+//! From a range of elements to the blocks that hold them, and back.
+
+/// Converts the elements from `first` on, each of `N` bytes, as many as `out` holds; `None` if there are fewer.
+#[inline]
+pub(super) fn elements<const N: usize>(
+    data: &[u8],
+    first: usize,
+    out: &mut [f32],
+    convert: impl Fn([u8; N]) -> f32,
+) -> Option<()> {
+    let elements = data.as_chunks::<N>().0.get(first..)?.get(..out.len())?;
+    for (value, bytes) in out.iter_mut().zip(elements) {
+        *value = convert(*bytes);
+    }
+    Some(())
+}
+
+/// Dequantises the elements from `first` on, in blocks of `E` elements and `B` bytes, as many as `out` holds; `None`
+/// if there are fewer. Blocks that are wanted whole are written where they belong.
+#[inline]
+pub(super) fn blocks<const E: usize, const B: usize>(
+    data: &[u8],
+    first: usize,
+    out: &mut [f32],
+    dequantize: impl Fn(&[u8; B], &mut [f32; E]),
+) -> Option<()> {
+    let blocks = data.as_chunks::<B>().0.get(first / E..)?;
+    let skipped = first % E;
+    if skipped.checked_add(out.len())? > blocks.len().checked_mul(E)? {
+        return None;
+    }
+    let mut blocks = blocks.iter();
+    let mut rest = out;
+    if skipped > 0 && !rest.is_empty() {
+        let mut whole = [0.0; E];
+        dequantize(blocks.next()?, &mut whole);
+        let wanted = whole.get(skipped..)?;
+        let (head, behind) = rest.split_at_mut(wanted.len().min(rest.len()));
+        head.copy_from_slice(wanted.get(..head.len())?);
+        rest = behind;
+    }
+    let (body, tail) = rest.as_chunks_mut::<E>();
+    for (values, block) in body.iter_mut().zip(blocks.by_ref()) {
+        dequantize(block, values);
+    }
+    if !tail.is_empty() {
+        let mut whole = [0.0; E];
+        dequantize(blocks.next()?, &mut whole);
+        tail.copy_from_slice(whole.get(..tail.len())?);
+    }
+    Some(())
+}
+
+/// Encodes whole blocks of `E` values into `B` bytes each.
+#[inline]
+pub(super) fn encode<const E: usize, const B: usize>(
+    values: &[f32],
+    out: &mut [u8],
+    encode: impl Fn(&[f32; E]) -> [u8; B],
+) {
+    for (bytes, values) in out.as_chunks_mut::<B>().0.iter_mut().zip(values.as_chunks::<E>().0) {
+        *bytes = encode(values);
+    }
+}
+
+/// The value of the largest magnitude, with its sign; the first of several.
+pub(super) fn extreme(values: &[f32]) -> f32 {
+    let larger = |found: f32, &x: &f32| if libm::fabsf(x) > libm::fabsf(found) { x } else { found };
+    values.iter().fold(0.0, larger)
+}
+
+/// The smallest and the largest value.
+pub(super) fn range(values: &[f32]) -> (f32, f32) {
+    values
+        .iter()
+        .fold((f32::INFINITY, f32::NEG_INFINITY), |(min, max), &x| (min.min(x), max.max(x)))
+}
+
+/// `1 / x`, or 0 where that is no finite number.
+pub(super) fn reciprocal(x: f32) -> f32 {
+    let inverse = 1.0 / x;
+    if inverse.is_finite() { inverse } else { 0.0 }
+}
+
+/// `x` as an integer between `low` and `high`, NaN as 0.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // clamped, and kept as its bits
+pub(super) fn code(x: f32, low: f32, high: f32) -> u8 {
+    (x.clamp(low, high) as i32) as u8
+}

@@ -1,0 +1,50 @@
+//! The twelve bytes in which Q4_K and Q5_K pack eight 6-bit scales and eight 6-bit minima.
+//!
+//! | byte | bits 0–5 | bits 6–7 |
+//! |---|---|---|
+//! | `k < 4` | scale `k` | upper two bits of scale `k + 4` |
+//! | `4 + k` | minimum `k` | upper two bits of minimum `k + 4` |
+//! | `8 + k` | low half: lower four bits of scale `k + 4`; high half: those of minimum `k + 4` | |
+
+/// Scale and minimum of each of the eight sub-blocks.
+#[inline]
+pub(super) fn unpack(packed: &[u8; 12]) -> [(u8, u8); 8] {
+    let [s0, s1, s2, s3, m0, m1, m2, m3, l0, l1, l2, l3] = *packed;
+    let first = |s: u8, m: u8| (s & 63, m & 63);
+    let later = |s: u8, m: u8, l: u8| (l & 15 | s >> 6 << 4, l >> 4 | m >> 6 << 4);
+    [
+        first(s0, m0),
+        first(s1, m1),
+        first(s2, m2),
+        first(s3, m3),
+        later(s0, m0, l0),
+        later(s1, m1, l1),
+        later(s2, m2, l2),
+        later(s3, m3, l3),
+    ]
+}
+
+/// Packs eight scales and minima, each below 64.
+pub(super) fn pack(scales: &[(u8, u8); 8]) -> [u8; 12] {
+    core::array::from_fn(|byte| {
+        let k = byte % 4;
+        let (scale, min) = scales[k];
+        let (later_scale, later_min) = scales[k + 4];
+        match byte / 4 {
+            0 => scale | later_scale >> 4 << 6,
+            1 => min | later_min >> 4 << 6,
+            _ => later_scale & 15 | later_min << 4,
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_packed_is_unpacked() {
+        let scales = core::array::from_fn(|k| (7 * k as u8 + 1, 63 - 9 * k as u8));
+        assert_eq!(unpack(&pack(&scales)), scales);
+    }
+}

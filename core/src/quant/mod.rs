@@ -1,0 +1,142 @@
+//! Block layouts: one a file, with its dequantiser and, where we write it, its quantiser.
+//!
+//! These are the scalar references: exact to the last bit of what the formats' own programs compute. Any range of
+//! elements can be asked for; nothing else is touched and nothing allocated.
+//!
+//! | file | elements | bytes | `x =` |
+//! |---|---|---|---|
+//! | [`q4_0`] | 32 | 18 | `d (q − 8)` |
+//! | [`q4_1`] | 32 | 20 | `d q + m` |
+//! | [`q5_0`] | 32 | 22 | `d (q − 16)` |
+//! | [`q5_1`] | 32 | 24 | `d q + m` |
+//! | [`q8_0`] | 32 | 34 | `d q` |
+//! | [`q8_1`] | 32 | 36 | `d q` |
+//! | [`q2_k`] | 256 | 84 | `d s q − dmin m` |
+//! | [`q3_k`] | 256 | 110 | `d (s − 32) (q − 4)` |
+//! | [`q4_k`] | 256 | 144 | `d s q − dmin m` |
+//! | [`q5_k`] | 256 | 176 | `d s q − dmin m` |
+//! | [`q6_k`] | 256 | 210 | `d s (q − 32)` |
+//! | [`q8_k`] | 256 | 292 | `d q` |
+//! | [`hqq`] | a group | | `(q − zero) scale` |
+//! | [`fp8`] | 1 | 1 | `e4m3(q) scale` |
+//! | [`afq`] | a group | | `q scale + bias` |
+//! | [`f8q8`] | 32 | 33 | `q (e4m3(d) / 416)` |
+//! | [`mxfp4`] | 32 | 17 | `e2m1(q) 2^(e − 127)` |
+//!
+//! The ggml layouts are those of ggml's `ggml-common.h`; `d`, `m` and `dmin` are IEEE halves (an f32 in Q8_K).
+
+pub mod afq;
+mod block;
+pub mod f8q8;
+pub mod float16;
+pub mod fp8;
+pub mod hqq;
+mod k_scales;
+pub mod mxfp4;
+pub mod q2_k;
+pub mod q3_k;
+pub mod q4_0;
+pub mod q4_1;
+pub mod q4_k;
+pub mod q5_0;
+pub mod q5_1;
+pub mod q5_k;
+pub mod q6_k;
+pub mod q8_0;
+pub mod q8_1;
+pub mod q8_k;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::tensor::{Dtype, Encoding, Weight};
+
+/// Converts the elements from `first` on to f32, as many as `out` holds, of `data` stored as elements or blocks of
+/// `dtype`.
+///
+/// # Errors
+///
+/// [`ErrorKind::InvalidArgument`] if there are fewer elements than `first + out.len()`;
+/// [`ErrorKind::UnsupportedDtype`] for types that are no numbers by themselves (powers of two, FP8 E5M2).
+pub fn dequantize(dtype: Dtype, data: &[u8], first: usize, out: &mut [f32]) -> Result<()> {
+    #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation)] // wider types round
+    let done = match dtype {
+        Dtype::F64 => block::elements(data, first, out, |b| f64::from_le_bytes(b) as f32),
+        Dtype::F32 => block::elements(data, first, out, f32::from_le_bytes),
+        Dtype::F16 => block::elements(data, first, out, float16::f16_to_f32),
+        Dtype::BF16 => block::elements(data, first, out, float16::bf16_to_f32),
+        Dtype::F8E4M3 => block::elements(data, first, out, |[b]| fp8::decode(b)),
+        Dtype::I64 => block::elements(data, first, out, |b| i64::from_le_bytes(b) as f32),
+        Dtype::I32 => block::elements(data, first, out, |b| i32::from_le_bytes(b) as f32),
+        Dtype::I16 => block::elements(data, first, out, |b| f32::from(i16::from_le_bytes(b))),
+        Dtype::I8 => block::elements(data, first, out, |b| f32::from(i8::from_le_bytes(b))),
+        Dtype::U64 => block::elements(data, first, out, |b| u64::from_le_bytes(b) as f32),
+        Dtype::U32 => block::elements(data, first, out, |b| u32::from_le_bytes(b) as f32),
+        Dtype::U16 => block::elements(data, first, out, |b| f32::from(u16::from_le_bytes(b))),
+        Dtype::U8 | Dtype::Bool => block::elements(data, first, out, |[b]| f32::from(b)),
+        Dtype::Q4_0 => block::blocks(data, first, out, q4_0::dequantize_block),
+        Dtype::Q4_1 => block::blocks(data, first, out, q4_1::dequantize_block),
+        Dtype::Q5_0 => block::blocks(data, first, out, q5_0::dequantize_block),
+        Dtype::Q5_1 => block::blocks(data, first, out, q5_1::dequantize_block),
+        Dtype::Q8_0 => block::blocks(data, first, out, q8_0::dequantize_block),
+        Dtype::Q8_1 => block::blocks(data, first, out, q8_1::dequantize_block),
+        Dtype::Q2K => block::blocks(data, first, out, q2_k::dequantize_block),
+        Dtype::Q3K => block::blocks(data, first, out, q3_k::dequantize_block),
+        Dtype::Q4K => block::blocks(data, first, out, q4_k::dequantize_block),
+        Dtype::Q5K => block::blocks(data, first, out, q5_k::dequantize_block),
+        Dtype::Q6K => block::blocks(data, first, out, q6_k::dequantize_block),
+        Dtype::Q8K => block::blocks(data, first, out, q8_k::dequantize_block),
+        Dtype::F8E5M2 | Dtype::F8E8M0 => {
+            return Err(Error::without_offset(ErrorKind::UnsupportedDtype));
+        }
+    };
+    done.ok_or(Error::without_offset(ErrorKind::InvalidArgument))
+}
+
+/// Dequantises the elements of `weight` from `first` on, in row-major order, as many as `out` holds.
+///
+/// # Errors
+///
+/// [`ErrorKind::InvalidArgument`] if there are fewer elements than `first + out.len()`;
+/// [`ErrorKind::UnsupportedDtype`] as [`dequantize`].
+pub fn dequantize_weight(weight: &Weight<'_>, first: usize, out: &mut [f32]) -> Result<()> {
+    let wanted = first.checked_add(out.len());
+    if wanted.is_none_or(|wanted| wanted as u64 > weight.elements()) {
+        return Err(Error::without_offset(ErrorKind::InvalidArgument));
+    }
+    let done = match *weight.encoding() {
+        Encoding::Plain { dtype, data } => return dequantize(dtype, data, first, out),
+        Encoding::Hqq(hqq) => hqq::dequantize(&hqq, weight.shape(), first, out),
+        Encoding::Fp8 { data, scale } => {
+            block::elements(data, first, out, |[b]| fp8::decode(b) * scale)
+        }
+        Encoding::Afq(afq) => afq::dequantize(&afq, first, out),
+        Encoding::F8q8 { blocks } => block::blocks(blocks, first, out, f8q8::dequantize_block),
+        Encoding::Mxfp4 { codes, scales } => mxfp4::dequantize(codes, scales, first, out),
+    };
+    done.ok_or(Error::without_offset(ErrorKind::InvalidArgument))
+}
+
+/// Quantises `values` to elements or blocks of `dtype`, filling `out`.
+///
+/// # Errors
+///
+/// [`ErrorKind::UnsupportedDtype`] if there is no quantiser for `dtype`; [`ErrorKind::InvalidArgument`] if `values`
+/// are no whole number of blocks, or `out` has not exactly the length they take.
+pub fn quantize(dtype: Dtype, values: &[f32], out: &mut [u8]) -> Result<()> {
+    if dtype.data_bytes(values.len() as u64) != Some(out.len() as u64) {
+        return Err(Error::without_offset(ErrorKind::InvalidArgument));
+    }
+    match dtype {
+        Dtype::F32 => block::encode(values, out, |&[x]| x.to_le_bytes()),
+        Dtype::F16 => block::encode(values, out, |&[x]| half::f16::from_f32(x).to_le_bytes()),
+        Dtype::BF16 => block::encode(values, out, |&[x]| half::bf16::from_f32(x).to_le_bytes()),
+        Dtype::F8E4M3 => block::encode(values, out, |&[x]| [fp8::encode(x)]),
+        Dtype::Q4_0 => block::encode(values, out, q4_0::quantize_block),
+        Dtype::Q4_1 => block::encode(values, out, q4_1::quantize_block),
+        Dtype::Q5_0 => block::encode(values, out, q5_0::quantize_block),
+        Dtype::Q8_0 => block::encode(values, out, q8_0::quantize_block),
+        Dtype::Q4K => block::encode(values, out, q4_k::quantize_block),
+        Dtype::Q6K => block::encode(values, out, q6_k::quantize_block),
+        _ => return Err(Error::without_offset(ErrorKind::UnsupportedDtype)),
+    }
+    Ok(())
+}

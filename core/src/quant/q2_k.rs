@@ -1,0 +1,30 @@
+//! ggml Q2_K: `x = (d s) q − dmin m`, a scale and a minimum for each 16 elements.
+//!
+//! | offset | bytes | field |
+//! |---|---|---|
+//! | 0 | 16 | `scales`: scale in the low half, minimum in the high half |
+//! | 16 | 64 | `qs`: bits `2j, 2j + 1` of byte `32 n + l` are element `128 n + 32 j + l` |
+//! | 80 | 2 | `d`, IEEE half |
+//! | 82 | 2 | `dmin`, IEEE half |
+
+use super::float16::f16_to_f32;
+
+/// Elements of a block.
+pub const BLOCK_ELEMENTS: usize = 256;
+/// Bytes of a block.
+pub const BLOCK_BYTES: usize = 84;
+
+/// Dequantises one block.
+#[inline]
+pub fn dequantize_block(block: &[u8; BLOCK_BYTES], out: &mut [f32; BLOCK_ELEMENTS]) {
+    let [body @ .., d0, d1, m0, m1] = block;
+    let (d, dmin) = (f16_to_f32([*d0, *d1]), f16_to_f32([*m0, *m1]));
+    let (scales, qs) = body.split_at(16);
+    for (sub, (values, scale)) in out.as_chunks_mut::<16>().0.iter_mut().zip(scales).enumerate() {
+        let (n, j, half) = (sub / 8, sub % 8 / 2, sub % 2);
+        let (scale, min) = (d * f32::from(scale & 15), dmin * f32::from(scale >> 4));
+        for (value, q) in values.iter_mut().zip(&qs[32 * n + 16 * half..]) {
+            *value = scale * f32::from(q >> (2 * j) & 3) - min;
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! ggml Q4_0: `x = d (q − 8)`.
+//!
+//! | offset | bytes | field |
+//! |---|---|---|
+//! | 0 | 2 | `d`, IEEE half |
+//! | 2 | 16 | `qs`: element `i < 16` in the low half of byte `i`, element `i + 16` in the high half |
+
+use super::block::{code, extreme, reciprocal};
+use super::float16::{f16_to_f32, round_f16};
+
+/// Elements of a block.
+pub const BLOCK_ELEMENTS: usize = 32;
+/// Bytes of a block.
+pub const BLOCK_BYTES: usize = 18;
+
+/// Dequantises one block.
+#[inline]
+pub fn dequantize_block(block: &[u8; BLOCK_BYTES], out: &mut [f32; BLOCK_ELEMENTS]) {
+    let [d0, d1, qs @ ..] = block;
+    let d = f16_to_f32([*d0, *d1]);
+    let (low, high) = out.split_at_mut(16);
+    for ((low, high), q) in low.iter_mut().zip(high).zip(qs) {
+        *low = d * f32::from((q & 15) as i8 - 8);
+        *high = d * f32::from((q >> 4) as i8 - 8);
+    }
+}
+
+/// Quantises one block, as ggml does: the extreme value becomes −8.
+#[must_use]
+pub fn quantize_block(values: &[f32; BLOCK_ELEMENTS]) -> [u8; BLOCK_BYTES] {
+    let d = extreme(values) / -8.0;
+    let inverse = reciprocal(d);
+    let mut block = [0; BLOCK_BYTES];
+    let [d0, d1, qs @ ..] = &mut block;
+    ([*d0, *d1], _) = round_f16(d);
+    let (low, high) = values.split_at(16);
+    for ((q, low), high) in qs.iter_mut().zip(low).zip(high) {
+        let nibble = |x: &f32| code(x * inverse + 8.5, 0.0, 15.0);
+        *q = nibble(low) | nibble(high) << 4;
+    }
+    block
+}

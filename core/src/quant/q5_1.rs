@@ -1,0 +1,29 @@
+//! ggml Q5_1: `x = d q + m`.
+//!
+//! | offset | bytes | field |
+//! |---|---|---|
+//! | 0 | 2 | `d`, IEEE half |
+//! | 2 | 2 | `m`, IEEE half |
+//! | 4 | 4 | `qh`: the fifth bit of element `i` is bit `i` of this little-endian word |
+//! | 8 | 16 | `qs`: element `i < 16` in the low half of byte `i`, element `i + 16` in the high half |
+
+use super::float16::f16_to_f32;
+
+/// Elements of a block.
+pub const BLOCK_ELEMENTS: usize = 32;
+/// Bytes of a block.
+pub const BLOCK_BYTES: usize = 24;
+
+/// Dequantises one block.
+#[inline]
+pub fn dequantize_block(block: &[u8; BLOCK_BYTES], out: &mut [f32; BLOCK_ELEMENTS]) {
+    let [d0, d1, m0, m1, h0, h1, h2, h3, qs @ ..] = block;
+    let (d, m) = (f16_to_f32([*d0, *d1]), f16_to_f32([*m0, *m1]));
+    let qh = u32::from_le_bytes([*h0, *h1, *h2, *h3]);
+    let (low, high) = out.split_at_mut(16);
+    for (i, ((low, high), q)) in low.iter_mut().zip(high).zip(qs).enumerate() {
+        let fifth = |bit: usize| (((qh >> bit) & 1) << 4) as u8;
+        *low = d * f32::from(q & 15 | fifth(i)) + m;
+        *high = d * f32::from(q >> 4 | fifth(i + 16)) + m;
+    }
+}

@@ -1,0 +1,36 @@
+//! ggml Q5_K: `x = (d s) q − dmin m`, a scale and a minimum for each 32 elements.
+//!
+//! | offset | bytes | field |
+//! |---|---|---|
+//! | 0 | 2 | `d`, IEEE half |
+//! | 2 | 2 | `dmin`, IEEE half |
+//! | 4 | 12 | `scales`: eight scales and minima of 6 bits, packed as in Q4_K |
+//! | 16 | 32 | `qh`: bit `k` of byte `l` is the fifth bit of element `32 k + l` |
+//! | 48 | 128 | `qs`: element `32 k + l` in byte `32 (k / 2) + l`, in the low half if `k` is even |
+
+use super::float16::f16_to_f32;
+use super::k_scales;
+
+/// Elements of a block.
+pub const BLOCK_ELEMENTS: usize = 256;
+/// Bytes of a block.
+pub const BLOCK_BYTES: usize = 176;
+
+/// Dequantises one block.
+#[inline]
+pub fn dequantize_block(block: &[u8; BLOCK_BYTES], out: &mut [f32; BLOCK_ELEMENTS]) {
+    let [d0, d1, m0, m1, rest @ ..] = block;
+    let (d, dmin) = (f16_to_f32([*d0, *d1]), f16_to_f32([*m0, *m1]));
+    let Some((scales, codes)) = rest.split_first_chunk::<12>() else { return };
+    let (qh, qs) = codes.split_at(32);
+    let scales = k_scales::unpack(scales);
+    for (k, (values, (scale, min))) in
+        out.as_chunks_mut::<32>().0.iter_mut().zip(scales).enumerate()
+    {
+        let (scale, min) = (d * f32::from(scale), dmin * f32::from(min));
+        for (value, (q, h)) in values.iter_mut().zip(qs[32 * (k / 2)..].iter().zip(qh)) {
+            let q = q >> (4 * (k % 2)) & 15 | (h >> k & 1) << 4;
+            *value = scale * f32::from(q) - min;
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! ggml Q8_0: `x = d q`.
+//!
+//! | offset | bytes | field |
+//! |---|---|---|
+//! | 0 | 2 | `d`, IEEE half |
+//! | 2 | 32 | `qs`, signed bytes |
+
+use super::block::{code, extreme, reciprocal};
+use super::float16::{f16_to_f32, round_f16};
+
+/// Elements of a block.
+pub const BLOCK_ELEMENTS: usize = 32;
+/// Bytes of a block.
+pub const BLOCK_BYTES: usize = 34;
+
+/// Dequantises one block.
+#[inline]
+pub fn dequantize_block(block: &[u8; BLOCK_BYTES], out: &mut [f32; BLOCK_ELEMENTS]) {
+    let [d0, d1, qs @ ..] = block;
+    let d = f16_to_f32([*d0, *d1]);
+    for (value, q) in out.iter_mut().zip(qs) {
+        *value = d * f32::from(q.cast_signed());
+    }
+}
+
+/// Quantises one block, as ggml does: the extreme value becomes ±127.
+#[must_use]
+pub fn quantize_block(values: &[f32; BLOCK_ELEMENTS]) -> [u8; BLOCK_BYTES] {
+    let d = libm::fabsf(extreme(values)) / 127.0;
+    let inverse = reciprocal(d);
+    let mut block = [0; BLOCK_BYTES];
+    let [d0, d1, qs @ ..] = &mut block;
+    ([*d0, *d1], _) = round_f16(d);
+    for (q, x) in qs.iter_mut().zip(values) {
+        *q = code(libm::roundf(x * inverse), -127.0, 127.0);
+    }
+    block
+}

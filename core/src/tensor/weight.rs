@@ -1,0 +1,339 @@
+//! A weight as a quantising file stores it: one or several arrays and the parameters that say how they belong together.
+//!
+//! Formats give such weights, `quant` dequantises them. [`Weight::new`] checks once that every array has the length
+//! which the shape and the parameters ask for, so that nobody has to check again.
+
+use half::{bf16, f16};
+
+use super::{Dtype, Shape};
+use crate::error::ErrorKind;
+
+/// Scales, zeros or biases: floats of one type.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Floats<'a> {
+    /// F32, F16 or BF16.
+    pub dtype: Dtype,
+    /// The values, little-endian.
+    pub data: &'a [u8],
+}
+
+impl Floats<'_> {
+    /// The value at `index`.
+    #[must_use]
+    #[inline]
+    pub fn get(&self, index: usize) -> Option<f32> {
+        match self.dtype {
+            Dtype::F32 => self.bytes(index).map(f32::from_le_bytes),
+            Dtype::F16 => self.bytes(index).map(|bytes| f16::from_le_bytes(bytes).to_f32()),
+            Dtype::BF16 => self.bytes(index).map(|bytes| bf16::from_le_bytes(bytes).to_f32()),
+            _ => None,
+        }
+    }
+
+    /// `value` rounded to the type of these values.
+    #[must_use]
+    #[inline]
+    pub fn round(&self, value: f32) -> f32 {
+        match self.dtype {
+            Dtype::F16 => f16::from_f32(value).to_f32(),
+            Dtype::BF16 => bf16::from_f32(value).to_f32(),
+            _ => value,
+        }
+    }
+
+    fn bytes<const N: usize>(&self, index: usize) -> Option<[u8; N]> {
+        self.data.as_chunks::<N>().0.get(index).copied()
+    }
+
+    fn has(&self, count: u64) -> Result<(), ErrorKind> {
+        if !matches!(self.dtype, Dtype::F32 | Dtype::F16 | Dtype::BF16) {
+            return Err(ErrorKind::UnsupportedDtype);
+        }
+        has_bytes(self.data, self.dtype.data_bytes(count))
+    }
+}
+
+/// Half-quadratic quantisation: codes of `bits` bits, packed between slabs of rows, a scale and a zero for each group.
+///
+/// The matrix that is packed has `rows × cols` elements in the weight's row-major order: with axis 0
+/// `group_size × elements / group_size` and a group in each column, with axis 1 `elements / group_size × group_size`
+/// and a group in each row, and if not channel-wise the weight's own dimensions; then scales or zeros may be one for all.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Hqq<'a> {
+    /// 8, 4, 3, 2 or 1.
+    pub bits: u8,
+    /// Elements in a group.
+    pub group_size: u32,
+    /// 0 or 1.
+    pub axis: u8,
+    /// Whether groups have scales of their own.
+    pub channel_wise: bool,
+    /// The packed codes: bytes, or little-endian 32-bit words for 3 bits.
+    pub codes: &'a [u8],
+    /// A scale for each group.
+    pub scales: Floats<'a>,
+    /// A zero for each group.
+    pub zeros: Floats<'a>,
+}
+
+/// The matrix that an [`Hqq`] packs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HqqMatrix {
+    /// Rows, without padding.
+    pub rows: u64,
+    /// Columns.
+    pub cols: u64,
+    /// Rows of packed words: each word holds one element of each of its slabs of so many rows.
+    pub packed_rows: u64,
+}
+
+impl Hqq<'_> {
+    /// How many codes are packed in a word, and the word's size in bytes; `None` for a number of bits that is not known.
+    #[must_use]
+    pub const fn packing(&self) -> Option<(u64, u64)> {
+        match self.bits {
+            8 => Some((1, 1)),
+            4 => Some((2, 1)),
+            3 => Some((10, 4)),
+            2 => Some((4, 1)),
+            1 => Some((8, 1)),
+            _ => None,
+        }
+    }
+
+    /// The matrix that is packed for a weight of this shape; `None` if shape and parameters are at odds.
+    #[must_use]
+    pub fn matrix(&self, shape: &Shape) -> Option<HqqMatrix> {
+        let (pack, _) = self.packing()?;
+        let elements = shape.elements()?;
+        let group = u64::from(self.group_size);
+        let (rows, cols) = match (self.channel_wise, self.axis) {
+            (false, _) => (shape.rows(), shape.cols()?),
+            (true, 0) => (group, elements.checked_div(group)?),
+            (true, 1) => (elements.checked_div(group)?, group),
+            _ => return None,
+        };
+        // Only 3-bit matrices are padded to whole words.
+        let whole = self.bits == 3 || rows.is_multiple_of(pack);
+        (whole && rows.checked_mul(cols) == Some(elements)).then_some(HqqMatrix {
+            rows,
+            cols,
+            packed_rows: rows.div_ceil(pack),
+        })
+    }
+
+    fn check(&self, shape: &Shape) -> Result<(), ErrorKind> {
+        let (_, word_bytes) = self.packing().ok_or(ErrorKind::BadQuantization)?;
+        if self.axis > 1 || self.group_size == 0 {
+            return Err(ErrorKind::BadQuantization);
+        }
+        let matrix = self.matrix(shape).ok_or(ErrorKind::SizeMismatch)?;
+        let words = matrix.packed_rows.checked_mul(matrix.cols);
+        has_bytes(self.codes, words.and_then(|words| words.checked_mul(word_bytes)))?;
+        let groups = if self.axis == 0 { matrix.cols } else { matrix.rows };
+        for floats in [&self.scales, &self.zeros] {
+            floats.has(if self.is_shared(floats) { 1 } else { groups })?;
+        }
+        if self.scales.dtype == self.zeros.dtype { Ok(()) } else { Err(ErrorKind::BadDtype) }
+    }
+
+    /// Whether there is one scale or zero for all groups, as there may be if not channel-wise.
+    #[must_use]
+    pub const fn is_shared(&self, floats: &Floats<'_>) -> bool {
+        !self.channel_wise && floats.data.len() == floats.dtype.block_bytes()
+    }
+}
+
+/// Affine quantisation of groups along the last dimension: `x = q · scale + bias`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Afq<'a> {
+    /// 2, 3, 4, 6 or 8.
+    pub bits: u8,
+    /// 32, 64 or 128.
+    pub group_size: u8,
+    /// Each row is a stream of bits, least significant first, of whole 32-bit little-endian words.
+    pub codes: &'a [u8],
+    /// A scale for each group.
+    pub scales: Floats<'a>,
+    /// A bias for each group.
+    pub biases: Floats<'a>,
+}
+
+impl Afq<'_> {
+    fn check(&self, shape: &Shape) -> Result<(), ErrorKind> {
+        if !matches!(self.bits, 2 | 3 | 4 | 6 | 8) || !matches!(self.group_size, 32 | 64 | 128) {
+            return Err(ErrorKind::BadQuantization);
+        }
+        let row = shape.dims().last().copied().unwrap_or(1);
+        if !row.is_multiple_of(self.group_size.into()) {
+            return Err(ErrorKind::SizeMismatch);
+        }
+        let elements = shape.elements().ok_or(ErrorKind::SizeOverflow)?;
+        // A group of 32 elements is a whole number of words at every number of bits.
+        let bytes = (elements / 8).checked_mul(self.bits.into());
+        has_bytes(self.codes, bytes)?;
+        let groups =
+            elements.checked_div(self.group_size.into()).ok_or(ErrorKind::BadQuantization)?;
+        self.scales.has(groups)?;
+        self.biases.has(groups)?;
+        if self.scales.dtype == self.biases.dtype { Ok(()) } else { Err(ErrorKind::BadDtype) }
+    }
+}
+
+/// How a weight's values are stored.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Encoding<'a> {
+    /// Elements or blocks of one type, one after the other.
+    Plain {
+        /// The type.
+        dtype: Dtype,
+        /// The elements or blocks.
+        data: &'a [u8],
+    },
+    /// Half-quadratic quantisation.
+    Hqq(Hqq<'a>),
+    /// 8-bit floats (E4M3) under one scale: `x = w · scale`.
+    Fp8 {
+        /// A byte for each element.
+        data: &'a [u8],
+        /// The scale.
+        scale: f32,
+    },
+    /// Affine quantisation of groups.
+    Afq(Afq<'a>),
+    /// Blocks of 33 bytes for 32 elements: an E4M3 scale, then signed bytes. The last block may be padded.
+    F8q8 {
+        /// The blocks.
+        blocks: &'a [u8],
+    },
+    /// 4-bit floats (E2M1), two in a byte, the low half first, and a power of two (E8M0) for each 32.
+    Mxfp4 {
+        /// Half a byte for each element.
+        codes: &'a [u8],
+        /// A byte for each 32 elements of a row.
+        scales: &'a [u8],
+    },
+}
+
+impl Encoding<'_> {
+    /// The name of the encoding in machine-readable output.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Plain { dtype, .. } => dtype.name(),
+            Self::Hqq(hqq) => match hqq.bits {
+                8 => "hqq8",
+                4 => "hqq4",
+                3 => "hqq3",
+                2 => "hqq2",
+                _ => "hqq1",
+            },
+            Self::Fp8 { .. } => "fp8",
+            Self::Afq(afq) => match afq.bits {
+                8 => "afq8",
+                6 => "afq6",
+                4 => "afq4",
+                3 => "afq3",
+                _ => "afq2",
+            },
+            Self::F8q8 { .. } => "f8q8",
+            Self::Mxfp4 { .. } => "mxfp4",
+        }
+    }
+
+    /// The bytes of all arrays and scales together.
+    #[must_use]
+    pub const fn stored_bytes(&self) -> u64 {
+        let bytes = match self {
+            Self::Plain { data, .. } => data.len(),
+            Self::Hqq(Hqq { codes, scales, zeros, .. }) => {
+                codes.len().saturating_add(scales.data.len()).saturating_add(zeros.data.len())
+            }
+            Self::Fp8 { data, .. } => data.len().saturating_add(4),
+            Self::Afq(Afq { codes, scales, biases, .. }) => {
+                codes.len().saturating_add(scales.data.len()).saturating_add(biases.data.len())
+            }
+            Self::F8q8 { blocks } => blocks.len(),
+            Self::Mxfp4 { codes, scales } => codes.len().saturating_add(scales.len()),
+        };
+        bytes as u64
+    }
+}
+
+/// Elements and bytes of a block of F8Q8.
+pub const F8Q8_BLOCK: (u64, u64) = (32, 33);
+
+/// Elements under one scale of MXFP4.
+pub const MXFP4_GROUP: u64 = 32;
+
+/// A weight: its logical shape and how its values are stored. The lengths of all arrays fit the shape.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Weight<'a> {
+    shape: Shape,
+    encoding: Encoding<'a>,
+}
+
+impl<'a> Weight<'a> {
+    /// A weight of `shape`, outermost dimension first, stored as `encoding`.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::SizeMismatch`] if an array has not the length that shape and parameters ask for, or rows are not
+    /// whole blocks or groups; [`ErrorKind::BadQuantization`] for bits, group sizes or axes that are not defined;
+    /// [`ErrorKind::BadDtype`] or [`ErrorKind::UnsupportedDtype`] for scales that are not floats of one type;
+    /// [`ErrorKind::SizeOverflow`].
+    pub fn new(shape: Shape, encoding: Encoding<'a>) -> Result<Self, ErrorKind> {
+        let elements = shape.elements().ok_or(ErrorKind::SizeOverflow)?;
+        let row = shape.dims().last().copied().unwrap_or(1);
+        match encoding {
+            Encoding::Plain { dtype, data } => {
+                if !row.is_multiple_of(dtype.block_elements() as u64) {
+                    return Err(ErrorKind::SizeMismatch);
+                }
+                has_bytes(data, dtype.data_bytes(elements))?;
+            }
+            Encoding::Hqq(hqq) => hqq.check(&shape)?,
+            Encoding::Fp8 { data, .. } => has_bytes(data, Some(elements))?,
+            Encoding::Afq(afq) => afq.check(&shape)?,
+            Encoding::F8q8 { blocks } => {
+                let (block_elements, block_bytes) = F8Q8_BLOCK;
+                has_bytes(blocks, elements.div_ceil(block_elements).checked_mul(block_bytes))?;
+            }
+            Encoding::Mxfp4 { codes, scales } => {
+                if !row.is_multiple_of(MXFP4_GROUP) {
+                    return Err(ErrorKind::SizeMismatch);
+                }
+                has_bytes(codes, Some(elements / 2))?;
+                has_bytes(scales, Some(elements / MXFP4_GROUP))?;
+            }
+        }
+        Ok(Self { shape, encoding })
+    }
+
+    /// The dimensions, outermost first.
+    #[must_use]
+    pub const fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    /// The number of elements.
+    #[must_use]
+    pub fn elements(&self) -> u64 {
+        self.shape.elements().unwrap_or(0)
+    }
+
+    /// How the values are stored.
+    #[must_use]
+    pub const fn encoding(&self) -> &Encoding<'a> {
+        &self.encoding
+    }
+}
+
+fn has_bytes(data: &[u8], bytes: Option<u64>) -> Result<(), ErrorKind> {
+    match bytes {
+        None => Err(ErrorKind::SizeOverflow),
+        Some(bytes) if bytes == data.len() as u64 => Ok(()),
+        Some(_) => Err(ErrorKind::SizeMismatch),
+    }
+}

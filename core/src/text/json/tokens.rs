@@ -1,0 +1,104 @@
+//! The lexemes of a text in memory.
+
+use super::lexer::{Kind, Lexeme, Lexer};
+use crate::error::{Error, ErrorKind, Result};
+
+/// A lexeme with its spelling.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Token<'a> {
+    /// What it is.
+    pub kind: Kind,
+    /// As the text spells it; of keys and strings what stands between the quotes.
+    pub spelling: &'a str,
+    /// Absolute offset of the spelling's first byte.
+    pub offset: u64,
+}
+
+/// Iterates over the tokens of a text in memory; after an error it ends.
+///
+/// ```
+/// use nanoembed_core::text::json::Tokens;
+///
+/// let tokens = Tokens::new(br#"{"hidden_size": 384}"#, 0);
+/// let spellings: Vec<_> = tokens.filter_map(Result::ok).map(|token| token.spelling).collect();
+/// assert_eq!(spellings, ["{", "hidden_size", "384", "}"]);
+/// ```
+#[derive(Clone, Debug)]
+pub struct Tokens<'a> {
+    lexer: Lexer,
+    bytes: &'a [u8],
+    /// Absolute offset of `bytes`.
+    base: u64,
+    ended: bool,
+}
+
+impl<'a> Tokens<'a> {
+    /// The tokens of `bytes`, one whole text, which lies at the absolute `offset`.
+    #[must_use]
+    pub const fn new(bytes: &'a [u8], offset: u64) -> Self {
+        Self { lexer: Lexer::new(offset), bytes, base: offset, ended: false }
+    }
+
+    /// The tokens from a key of an object on; `bytes` begins there.
+    #[must_use]
+    pub const fn at_key(bytes: &'a [u8], offset: u64) -> Self {
+        Self { lexer: Lexer::at_key(offset), bytes, base: offset, ended: false }
+    }
+
+    /// How many arrays and objects are open.
+    #[must_use]
+    pub const fn depth(&self) -> u8 {
+        self.lexer.depth()
+    }
+
+    /// Passes over the value that comes next, whatever it is; `None` if there is none.
+    pub fn skip_value(&mut self) -> Option<Result<()>> {
+        let depth = self.depth();
+        loop {
+            match self.next()? {
+                Err(error) => return Some(Err(error)),
+                Ok(token) if self.depth() == depth && token.kind != Kind::Key => {
+                    return Some(Ok(()));
+                }
+                Ok(_) => {}
+            }
+        }
+    }
+
+    fn token(&self, lexeme: Lexeme) -> Result<Token<'a>> {
+        let at = |offset: u64| usize::try_from(offset.saturating_sub(self.base)).ok();
+        let spelling = match (at(lexeme.start), at(lexeme.end)) {
+            (Some(start), Some(end)) => self.bytes.get(start..end),
+            _ => None,
+        };
+        let spelling = spelling.and_then(|bytes| core::str::from_utf8(bytes).ok());
+        let error = Error::new(lexeme.start, ErrorKind::InvalidUtf8);
+        let spelling = spelling.ok_or(error)?;
+        Ok(Token { kind: lexeme.kind, spelling, offset: lexeme.start })
+    }
+}
+
+impl<'a> Iterator for Tokens<'a> {
+    type Item = Result<Token<'a>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.ended {
+            return None;
+        }
+        let seen = usize::try_from(self.lexer.offset().saturating_sub(self.base)).ok()?;
+        let rest = self.bytes.get(seen..).unwrap_or(&[]);
+        let lexeme = match self.lexer.next(rest) {
+            Ok((_, Some(lexeme))) => Ok(Some(lexeme)),
+            Ok((_, None)) => {
+                self.ended = true;
+                self.lexer.finish()
+            }
+            Err(error) => Err(error),
+        };
+        self.ended |= lexeme.is_err();
+        match lexeme {
+            Ok(lexeme) => lexeme.map(|lexeme| self.token(lexeme)),
+            Err(error) => Some(Err(error)),
+        }
+    }
+}

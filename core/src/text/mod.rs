@@ -1,0 +1,3 @@
+//! Texts inside binary files.
+
+pub mod json;

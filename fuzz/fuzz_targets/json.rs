@@ -1,0 +1,4 @@
+//! The JSON lexer does not mind cuts.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| nanoembed_tests::fuzz::json(input));

@@ -1,0 +1,117 @@
+//! JSON, blocks, and the layers of UQFF and GGUF files.
+
+use nanoembed_core::event::Mode;
+use nanoembed_core::format::gguf::Gguf;
+use nanoembed_core::format::safetensors::Entry;
+use nanoembed_core::format::uqff::{Layer, Uqff, write_blobs, write_tensors};
+use nanoembed_core::quant::{dequantize, dequantize_weight, quantize};
+use nanoembed_core::tensor::Dtype;
+use nanoembed_core::text::json::Lexer;
+
+/// A lexer fed in two parts finds what one fed at once finds.
+///
+/// The first byte chooses the cut.
+///
+/// # Panics
+///
+/// If the cut matters.
+pub fn json(input: &[u8]) {
+    let Some((cut, text)) = input.split_first() else { return };
+    let (front, back) = text.split_at(usize::from(*cut) % (text.len() + 1));
+    assert_eq!(lexemes(&[text]), lexemes(&[front, back]), "cut at {}", front.len());
+}
+
+fn lexemes(pieces: &[&[u8]]) -> Vec<String> {
+    let mut lexer = Lexer::new(0);
+    let mut found = Vec::new();
+    for piece in pieces {
+        let mut rest = *piece;
+        while !rest.is_empty() {
+            match lexer.next(rest) {
+                Ok((used, lexeme)) => {
+                    rest = &rest[used..];
+                    found.extend(lexeme.map(|lexeme| format!("{lexeme:?}")));
+                }
+                Err(error) => {
+                    found.push(format!("{error:?}"));
+                    return found;
+                }
+            }
+        }
+    }
+    found.push(format!("{:?}", lexer.finish()));
+    found
+}
+
+/// Whatever the views of UQFF and GGUF accept can be dequantised in any range, and UQFF be written and read back.
+///
+/// The first two bytes choose the range.
+///
+/// # Panics
+///
+/// If a promise is broken.
+pub fn weights(input: &[u8]) {
+    let Some(([first, length], file)) = input.split_first_chunk::<2>() else { return };
+    let (first, mut out) = (usize::from(*first), vec![0.0; usize::from(*length)]);
+    if let Ok(gguf) = Gguf::parse(file, Mode::Lenient) {
+        for tensor in gguf.tensors() {
+            let header = tensor.header();
+            let there = header.shape.elements().unwrap_or(0) >= (first + out.len()) as u64;
+            let answer = dequantize(header.dtype, tensor.data(), first, &mut out);
+            assert_eq!(answer.is_ok(), there);
+        }
+    }
+    let mut entries = [Entry::default(); 256];
+    let Ok(uqff) = Uqff::parse(file, Mode::Lenient, &mut entries) else { return };
+    let layers: Vec<Layer<'_>> = uqff.layers().map(|layer| layer.expect("validated")).collect();
+    for layer in &layers {
+        let there = layer.weight.elements() >= (first + out.len()) as u64;
+        let answer = dequantize_weight(&layer.weight, first, &mut out);
+        // Powers of two and E5M2 are no weights that anything writes.
+        let unsupported =
+            answer.is_err_and(|e| e.kind == nanoembed_core::ErrorKind::UnsupportedDtype);
+        assert!(unsupported || answer.is_ok() == there);
+    }
+    let mut written = Bytes(Vec::new());
+    if write_tensors(&layers, &[], true, &mut written).is_ok() {
+        let mut entries = [Entry::default(); 512];
+        let back = Uqff::parse(&written.0, Mode::Strict, &mut entries).expect("our own file");
+        assert_eq!(back.layers().count(), layers.len());
+    }
+    let numbered: Vec<_> = (0_u32..).zip(layers.iter().copied()).collect();
+    let mut written = Bytes(Vec::new());
+    if !layers.is_empty() && write_blobs(&numbered, &mut written).is_ok() {
+        let mut entries = [Entry::default(); 512];
+        let back = Uqff::parse(&written.0, Mode::Strict, &mut entries).expect("our own file");
+        assert_eq!(back.layers().count(), layers.len());
+    }
+}
+
+struct Bytes(Vec<u8>);
+
+impl nanoembed_core::sink::Sink for Bytes {
+    fn write(&mut self, bytes: &[u8]) -> nanoembed_core::error::Result<()> {
+        self.0.extend_from_slice(bytes);
+        Ok(())
+    }
+}
+
+/// Quantisers take any values, and blocks any bits.
+///
+/// The first byte chooses the type.
+///
+/// # Panics
+///
+/// If they do not.
+pub fn blocks(input: &[u8]) {
+    let Some((choice, bytes)) = input.split_first() else { return };
+    let dtype = Dtype::ALL[usize::from(*choice) % Dtype::ALL.len()];
+    let elements = bytes.len() / dtype.block_bytes() * dtype.block_elements();
+    let mut values = vec![0.0; elements];
+    let answer = dequantize(dtype, bytes, 0, &mut values);
+    assert_eq!(answer.is_err(), matches!(dtype, Dtype::F8E5M2 | Dtype::F8E8M0));
+    let values: Vec<_> = bytes.as_chunks::<4>().0.iter().map(|x| f32::from_le_bytes(*x)).collect();
+    let whole = values.len() / dtype.block_elements();
+    let mut blocks = vec![0; whole * dtype.block_bytes()];
+    let _ = quantize(dtype, &values[..whole * dtype.block_elements()], &mut blocks);
+}
