@@ -4,7 +4,7 @@ import matplotlib
 
 matplotlib.use("svg")
 from matplotlib import pyplot
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
 from .ratios import median
 from .tables import clock, milliseconds, our_peer, provenance, size_ratio
@@ -132,7 +132,7 @@ def scale(result, out):
 
 def scale_figure(result, colors):
     titles = {"tokens": "tokens of one text", "batch": "texts of 32 tokens", "texts": "uneven sentences"}
-    figure, grid = pyplot.subplots(2, 3, figsize=(12, 6.4), gridspec_kw={"wspace": 0.2, "hspace": 0.16})
+    figure, grid = pyplot.subplots(2, 3, figsize=(12, 6.4), sharey="row", gridspec_kw={"wspace": 0.08, "hspace": 0.14})
     for column, (name, points) in enumerate(result["series"].items()):
         top, bottom = grid[0][column], grid[1][column]
         scale_panel(top, result, points, lambda p: p[clock(result)], colors)
@@ -141,10 +141,11 @@ def scale_figure(result, colors):
         top.tick_params(labelbottom=False)
         for axes in (top, bottom):
             axes.set_xscale("log", base=2)
-            axes.xaxis.set_major_locator(FixedLocator([p["n"] for p in points]))
+            axes.xaxis.set_major_locator(FixedLocator([p["n"] for p in points if is_power_of_two(p["n"])]))
             axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
             axes.xaxis.set_minor_locator(NullLocator())
         top.set_yscale("log")
+        top.yaxis.set_major_locator(LogLocator(subs=(1, 3)))
         top.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:g}"))
         top.yaxis.set_minor_locator(NullLocator())
         bottom.set_ylim(bottom=0)
@@ -153,6 +154,10 @@ def scale_figure(result, colors):
     handles, labels = grid[0][0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="upper center", bbox_to_anchor=(0.5, 0.97), ncols=min(8, len(labels)), frameon=False, fontsize=9, handlelength=2.6)
     return figure
+
+
+def is_power_of_two(n):
+    return n & (n - 1) == 0
 
 
 def scale_panel(axes, result, points, value, colors):

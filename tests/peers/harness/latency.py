@@ -1,7 +1,8 @@
 """Time per run, all peers interleaved: A B C …, then again in another order.
 
 In a turn a peer runs once untimed, so that its weights and code are in the caches as they are in a
-loop, then as often as fills some milliseconds; the turn counts by its median. Ratios are taken turn
+loop, then as often as fills some milliseconds; the turn counts by its median. Where a run takes so
+long that cold caches are nothing to it, the untimed one is left out. Ratios are taken turn
 against turn of the same round, so that what slows the machine for a while hits both sides.
 """
 
@@ -18,6 +19,7 @@ from .worker import PeerFailed, Worker
 
 TURN_NS = 15_000_000
 MAX_RUNS_PER_TURN = 8
+LONG_RUN_NS = 500_000_000
 SETTLE_S = 0.02
 DEFAULT_SIZES = ("8", "32", "128", "256", "32x32")
 
@@ -84,15 +86,17 @@ def check(workers, texts, expected, skipped):
     return cosine
 
 
-def runs_per_turn(worker, texts):
+def turn_of(worker, texts):
+    """How a turn of this worker goes: the arguments of its runs."""
     took = worker.run(texts)["wall_ns"][0]
-    return max(1, min(MAX_RUNS_PER_TURN, TURN_NS // max(took, 1)))
+    runs = max(1, min(MAX_RUNS_PER_TURN, TURN_NS // max(took, 1)))
+    return {"warm": int(took < LONG_RUN_NS), "runs": runs}
 
 
 def interleave(workers, texts, rounds, threads, skipped):
     """Peer → `{"wall_ms": [a round each], "cpu_ms": […]}`."""
     order = list(workers)
-    runs = {name: runs_per_turn(worker, texts) for name, worker in workers.items()}
+    turns = {name: turn_of(worker, texts) for name, worker in workers.items()}
     times = {name: {"wall_ms": [], "cpu_ms": []} for name in order}
     shuffle = random.Random(1).shuffle
     for _ in range(rounds):
@@ -101,7 +105,7 @@ def interleave(workers, texts, rounds, threads, skipped):
             if threads > 1:
                 time.sleep(SETTLE_S)  # thread pools spin for a while after their work
             try:
-                turn = workers[name].run(texts, warm=1, runs=runs[name])
+                turn = workers[name].run(texts, **turns[name])
             except PeerFailed as error:
                 drop(workers, name, error, skipped)
                 times.pop(name)

@@ -1,5 +1,6 @@
 """The table of peers: one row each."""
 
+import json
 import re
 from dataclasses import dataclass
 from importlib import metadata
@@ -21,7 +22,7 @@ class Peer:
     command: tuple
     model: Path
     needs: tuple  # steps of `prepare`
-    version: tuple  # ("crate" | "python" | "npm", package)
+    version: tuple  # ("crate" | "python" | "llama.cpp", package)
     ours: bool = False
     lowest_cosine: float = 0.99999  # to the f64 reference, else it is marked wrong
     one_by_one: bool = False  # its interface takes one text a call
@@ -43,9 +44,9 @@ class Peer:
         source, package = self.version
         if source == "python":
             return metadata.version(package)
-        if source == "npm":
-            manifest = (places.JS / "node_modules" / package / "package.json").read_text()
-            return re.search(r'"version":\s*"([^"]+)"', manifest).group(1)
+        if source == "llama.cpp":
+            release = places.JS / "node_modules" / package / "llama" / "binariesGithubRelease.json"
+            return json.loads(release.read_text())["release"]
         lock = (places.RUST / "Cargo.lock").read_text()
         return re.search(rf'name = "{package}"\nversion = "([^"]+)"', lock).group(1)
 
@@ -56,14 +57,16 @@ def rust(name):
 
 # Dynamic int8 of the peers is coarse: 0.95 tells a broken set-up from their usual loss.
 PEERS = [
+    Peer("nanoembed-f32", "nanoembed", "f32", rust("nanoembed"), places.WEIGHTS / "minilm-f32.weights", ("weights", "nanoembed"), ("crate", "nanoembed-core"), ours=True),
+    Peer("nanoembed-int8", "nanoembed int8", "int8", rust("nanoembed"), places.WEIGHTS / "minilm-int8.weights", ("weights", "nanoembed"), ("crate", "nanoembed-core"), ours=True, lowest_cosine=0.99),
     Peer("onnxruntime-f32", "onnxruntime", "f32", PYTHON_WORKER, places.ONNX_F32, ("python", "onnx"), ("python", "onnxruntime")),
     Peer("rten-f32", "rten", "f32", rust("rten"), places.ONNX_F32, ("onnx", "rten"), ("crate", "rten")),
     Peer("tract-f32", "tract", "f32", rust("tract"), places.ONNX_F32, ("onnx", "tract"), ("crate", "tract-onnx")),
     Peer("candle-f32", "candle", "f32", rust("candle"), places.MODEL, ("model", "candle"), ("crate", "candle-core")),
-    Peer("llamacpp-f32", "llama.cpp", "f32", NODE_WORKER, places.GGUF / "minilm-f32.gguf", ("gguf", "npm"), ("npm", "node-llama-cpp"), lowest_cosine=0.999, one_by_one=True),
+    Peer("llamacpp-f32", "llama.cpp", "f32", NODE_WORKER, places.GGUF / "minilm-f32.gguf", ("gguf", "npm"), ("llama.cpp", "node-llama-cpp"), lowest_cosine=0.999, one_by_one=True),
     Peer("onnxruntime-int8", "onnxruntime int8", "int8", PYTHON_WORKER, places.ONNX_INT8, ("python", "onnx"), ("python", "onnxruntime"), lowest_cosine=0.95),
     Peer("rten-int8", "rten int8", "int8", rust("rten"), places.ONNX_INT8, ("onnx", "rten"), ("crate", "rten"), lowest_cosine=0.95),
-    Peer("llamacpp-q8_0", "llama.cpp q8_0", "int8", NODE_WORKER, places.GGUF / "minilm-q8_0.gguf", ("gguf", "npm"), ("npm", "node-llama-cpp"), lowest_cosine=0.95, one_by_one=True),
+    Peer("llamacpp-q8_0", "llama.cpp q8_0", "int8", NODE_WORKER, places.GGUF / "minilm-q8_0.gguf", ("gguf", "npm"), ("llama.cpp", "node-llama-cpp"), lowest_cosine=0.95, one_by_one=True),
 ]
 
 

@@ -81,6 +81,15 @@ def gguf():
     export_files("export_gguf", (places.MODEL, places.GGUF), made)
 
 
+def weights():
+    """Our own files, by our own command line. Made anew each time: the writer is what changes."""
+    places.WEIGHTS.mkdir(parents=True, exist_ok=True)
+    build = ("cargo", "run", "--quiet", "--release", "--package", "nanoembed", "--no-default-features", "--")
+    for kind in ("f32", "int8"):
+        out = places.WEIGHTS / f"minilm-{kind}.weights"
+        run(*build, "convert", places.MODEL, out, "--type", kind, cwd=places.PROJECT)
+
+
 def npm():
     """node-llama-cpp with its prebuilt binary for x86-64 Linux.
 
@@ -93,7 +102,7 @@ def npm():
 
 def crate(package):
     """A step that builds one Rust worker."""
-    return lambda: run("cargo", "build", "--release", "--locked", "-p", package, cwd=places.RUST)
+    return lambda: run("cargo", "build", "--release", "--package", package, cwd=places.RUST)
 
 
 STEPS = {
@@ -101,6 +110,8 @@ STEPS = {
     "model": model,
     "onnx": onnx,
     "gguf": gguf,
+    "weights": weights,
+    "nanoembed": crate("peer-nanoembed"),
     "npm": npm,
     "rten": crate("peer-rten"),
     "tract": crate("peer-tract"),
