@@ -20,6 +20,6 @@ pub mod workspace;
 pub use bert::{Bert, Layer, Run};
 pub use check::{Finding, check};
 pub use config::{BertConfig, Pooling};
-pub use parallel::{InOrder, Parallel};
+pub use parallel::{InOrder, Job, Parallel, Part, Parts};
 pub use weights::{Encoding, Matrix, SliceWeights, Weights};
 pub use workspace::{Needs, Plan, Workspace};
