@@ -43,7 +43,7 @@ def measure(options):
 
 
 def point(peers, threads, n, texts, skipped, series):
-    """One point: median milliseconds, peak bytes, and bytes beyond the bare process, per peer."""
+    """One point: median milliseconds and peak bytes per peer."""
     print(f"  {series} {n} …", flush=True)
     with ExitStack() as stack:
         workers = start(stack, [p for p in peers if p.name not in skipped], threads, skipped)
@@ -56,7 +56,6 @@ def point(peers, threads, n, texts, skipped, series):
                     "wall_ms": median(times[name]["wall_ms"]),
                     "cpu_ms": median(times[name]["cpu_ms"]),
                     "peak_bytes": worker.peak_bytes(),
-                    "model_bytes": worker.peak_bytes() - worker.started_bytes,
                 }
                 for name, worker in workers.items()
             },

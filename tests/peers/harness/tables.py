@@ -94,7 +94,6 @@ def cold_table(result):
         ratio = ""
         if against and name != against and not peer["ours"]:
             ratio = f" ({peer['cold_ms'] / peers[against]['cold_ms']:.1f}×)"
-        beyond = peer["beyond_file_bytes"] / MB
         rows.append(
             [
                 f"{peer['label']}{' f32' if peer['kind'] == 'f32' else ''} {peer['version']}",
@@ -102,10 +101,10 @@ def cold_table(result):
                 milliseconds(peer["cold_ms"]) + ratio,
                 f"{peer['file_bytes'] / MB:.1f}",
                 f"{peer['peak_bytes'] / MB:.0f}",
-                f"{beyond:.1f}",
+                f"{peer['private_bytes'] / MB:.1f}",
             ]
         )
-    header = ["", "open ms", "to first vector ms", "file MB", "peak MB", "peak − runtime − file MB"]
+    header = ["", "open ms", "to first vector ms", "file MB", "peak MB", "private MB"]
     return "\n\n".join([provenance(result), markdown(header, rows)])
 
 

@@ -34,7 +34,7 @@ class Worker:
                 env=environment,
             )
         self.read_answer("started", DEFAULT_TIMEOUT_S)
-        self.started_bytes = self.resident_bytes()
+        self.started_private_bytes = self.status("RssAnon")
 
     def __enter__(self):
         return self
@@ -101,13 +101,20 @@ class Worker:
         lines = self.log_path.read_text(errors="replace").strip().splitlines()
         return " | ".join(lines[-2:]) or "nothing on stderr"
 
-    def resident_bytes(self):
-        """Memory that the process holds now, mapped files included."""
-        return self.status("VmRSS")
-
     def peak_bytes(self):
-        """The most that it held since its start."""
+        """The most memory that the process held since its start, mapped files included."""
         return self.status("VmHWM")
+
+    def private_bytes_of(self, run):
+        """The most of the process's own memory that it held during `run()`, beyond what the bare runtime had.
+
+        Pages of mapped files do not count, so `run` must have been done before: none of them is yet to come.
+        """
+        # "Writing 5 to this file resets the peak resident set size" (proc(5)).
+        with open(f"/proc/{self.process.pid}/clear_refs", "w", encoding="ascii") as file:
+            file.write("5")
+        run()
+        return self.peak_bytes() - self.status("RssFile") - self.status("RssShmem") - self.started_private_bytes
 
     def status(self, key):
         with open(f"/proc/{self.process.pid}/status", encoding="ascii") as status:

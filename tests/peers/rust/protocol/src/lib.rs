@@ -23,7 +23,7 @@ pub trait Engine: Sized {
     /// Converts token ids, special tokens included. Not timed.
     fn prepare(&mut self, texts: Vec<Vec<u32>>) -> Result<Self::Request>;
     /// Returns one L2-normalised vector a text, in order, one after the other. Timed.
-    fn run(&mut self, request: &Self::Request) -> Result<Vec<f32>>;
+    fn run(&mut self, request: &mut Self::Request) -> Result<Vec<f32>>;
 }
 
 #[derive(Deserialize)]
@@ -65,14 +65,14 @@ fn obey<E: Engine>(engine: &mut Option<E>, command: Command) -> Result<Answer> {
         Command::Run { texts, warm, runs, vectors } => {
             let engine = engine.as_mut().context("no model is open")?;
             let count = texts.len();
-            let request = engine.prepare(texts)?;
+            let mut request = engine.prepare(texts)?;
             for _ in 0..warm {
-                engine.run(&request)?;
+                engine.run(&mut request)?;
             }
             let (mut wall_ns, mut cpu_ns, mut flat) = (Vec::new(), Vec::new(), Vec::new());
             for _ in 0..runs {
                 let clocks = Clocks::start();
-                flat = std::hint::black_box(engine.run(&request)?);
+                flat = std::hint::black_box(engine.run(&mut request)?);
                 let (wall, cpu) = clocks.elapsed();
                 wall_ns.push(wall);
                 cpu_ns.push(cpu);

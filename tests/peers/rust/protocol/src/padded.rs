@@ -62,7 +62,7 @@ impl<E: PaddedEngine> Engine for Padded<E> {
             .collect()
     }
 
-    fn run(&mut self, request: &Self::Request) -> Result<Vec<f32>> {
+    fn run(&mut self, request: &mut Self::Request) -> Result<Vec<f32>> {
         // The usual case, one batch in its own order, copies nothing.
         if let [only] = request.as_slice()
             && only.order.is_sorted()
