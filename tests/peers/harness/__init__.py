@@ -1,0 +1,1 @@
+"""The benchmark against peers; `bench.py` is the command, `README.md` the explanation."""

@@ -1,0 +1,97 @@
+"""onnxruntime (its Python package, CPU) on an ONNX file. Speaks the benchmark's protocol (../README.md)."""
+
+import json
+import sys
+import time
+
+import numpy as np
+import onnxruntime as ort
+
+MAX_TEXTS_PER_BATCH = 32  # sentence-transformers' default
+
+
+def answer(value):
+    sys.stdout.write(json.dumps(value) + "\n")
+    sys.stdout.flush()
+
+
+class Clocks:
+    """Wall and process-CPU nanoseconds since the start."""
+
+    def __init__(self):
+        self.cpu, self.wall = time.process_time_ns(), time.perf_counter_ns()
+
+    def elapsed(self):
+        wall = time.perf_counter_ns() - self.wall
+        return wall, time.process_time_ns() - self.cpu
+
+
+def open_session(path, threads):
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_ALL
+    return ort.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+
+
+def prepare(texts):
+    """Texts sorted by length, 32 a batch, each padded to its longest, as sentence-transformers does."""
+    order = sorted(range(len(texts)), key=lambda i: -len(texts[i]))
+    batches = []
+    for start in range(0, len(order), MAX_TEXTS_PER_BATCH):
+        chosen = order[start : start + MAX_TEXTS_PER_BATCH]
+        lengths = np.array([len(texts[i]) for i in chosen])
+        ids = np.zeros((len(chosen), lengths.max()), np.int64)
+        mask = np.zeros_like(ids)
+        for row, text in enumerate(chosen):
+            ids[row, : lengths[row]] = texts[text]
+            mask[row, : lengths[row]] = 1
+        feed = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
+        padded = bool((lengths != lengths[0]).any())
+        batches.append((chosen, feed, mask[:, :, None].astype(np.float32) if padded else None))
+    return batches
+
+
+def embed(session, batches):
+    vectors = np.empty((sum(len(chosen) for chosen, _, _ in batches), 384), np.float32)
+    for chosen, feed, mask in batches:
+        (hidden,) = session.run(["last_hidden_state"], feed)
+        # The mean's divisor cancels in the normalisation.
+        pooled = hidden.sum(1) if mask is None else (hidden * mask).sum(1)
+        vectors[chosen] = pooled / np.sqrt((pooled * pooled).sum(1, keepdims=True))
+    return vectors
+
+
+def run(session, texts, warm, runs, vectors):
+    batches = prepare(texts)
+    for _ in range(warm):
+        embed(session, batches)
+    walls, cpus, result = [], [], None
+    for _ in range(runs):
+        clocks = Clocks()
+        result = embed(session, batches)
+        wall, cpu = clocks.elapsed()
+        walls.append(wall)
+        cpus.append(cpu)
+    wanted = result.tolist() if vectors and result is not None else None
+    return {"ran": {"wall_ns": walls, "cpu_ns": cpus, "vectors": wanted}}
+
+
+def main():
+    answer({"started": {}})
+    session = None
+    for line in sys.stdin:
+        command = json.loads(line)
+        try:
+            if "open" in command:
+                clocks = Clocks()
+                session = open_session(**command["open"])
+                wall, cpu = clocks.elapsed()
+                answer({"opened": {"wall_ns": wall, "cpu_ns": cpu}})
+            else:
+                answer(run(session, **command["run"]))
+        except Exception as error:  # the host decides what a failed peer means
+            answer({"failed": {"reason": f"{type(error).__name__}: {error}"}})
+
+
+main()
