@@ -248,7 +248,7 @@ impl VocabularyIndex {
         let id_dtype = if tokens.len() <= 1 << 16 { Dtype::U16 } else { Dtype::U32 };
         let sorted_ids = order
             .iter()
-            .flat_map(|(_, id)| id.to_le_bytes().into_iter().take(id_dtype.element_bytes()))
+            .flat_map(|(_, id)| id.to_le_bytes().into_iter().take(id_dtype.block_bytes()))
             .collect();
         // An entry is a 16-bit length and the token's bytes.
         let ends = tokens.iter().scan(0_u32, |end, token| {
