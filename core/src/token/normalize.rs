@@ -4,7 +4,7 @@
 //! space; CJK ideographs are set apart; accents are stripped (canonical decomposition, NFD, then non-spacing marks
 //! are dropped); letters become lower case. `BertPreTokenizer` then splits at white space and makes each
 //! punctuation character a word. Every step works on single characters, so they are one step here; only the
-//! canonical order of marks looks further, and [`word`](super::word) keeps it.
+//! canonical order of marks looks further, and the word under construction keeps it.
 
 use super::characters::{self, Class};
 
