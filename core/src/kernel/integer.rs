@@ -11,6 +11,9 @@ use crate::error::{Error, ErrorKind, Result};
 /// The largest activation code.
 pub const MAX_CODE: u8 = 127;
 
+/// The code of probability 1.
+pub const PROBABILITY_ONE: f32 = 32_767.0;
+
 /// Quantised activations: `x[t][c] = (codes[t · stride + c] − zeros[t]) · scales[t]`, codes 0 … [`MAX_CODE`].
 #[derive(Clone, Copy, Debug)]
 pub struct Codes<'a> {

@@ -1,6 +1,6 @@
 //! From f32 to codes, the same bits on every table.
 
-use super::integer::MAX_CODE;
+use super::integer::{MAX_CODE, PROBABILITY_ONE};
 use super::rows::{extremes, softmax_exponentials};
 
 /// 1.5 · 2²³: adding it leaves the nearest integer (ties to even) in the low mantissa bits.
@@ -12,8 +12,11 @@ const ROUND: f32 = 12_582_912.0;
 /// half a scale, and scale is the range of the row divided by 127.
 #[inline(always)]
 pub(super) fn codes(x: &[f32], columns: &[f32], codes: &mut [u8]) -> (f32, u8) {
-    let (low, high) =
-        if columns.is_empty() { extremes(x, x, |x, _| x) } else { extremes(x, columns, |x, y| x * y) };
+    let (low, high) = if columns.is_empty() {
+        extremes(x, x, |x, _| x)
+    } else {
+        extremes(x, columns, |x, y| x * y)
+    };
     let low = if low < 0.0 { low } else { 0.0 };
     let high = if high > 0.0 { high } else { 0.0 };
     let range = high - low;
@@ -81,16 +84,13 @@ fn words(x: &[f32], factor: f32, codes: &mut [u8]) {
     }
 }
 
-/// The code of probability 1 in [`softmax_i16`].
-pub(super) const ONE: f32 = 32_767.0;
-
 /// Softmax of `scale · x` as 16-bit codes, 32,767 for 1; `x` is used as scratch.
 ///
 /// Absolute error below 2e-5. What is left of `codes` after the row becomes 0.
 #[inline(always)]
 pub(super) fn softmax_i16(x: &mut [f32], scale: f32, codes: &mut [u8]) {
     let sum = softmax_exponentials(x, scale);
-    words(x, ONE / sum, codes);
+    words(x, PROBABILITY_ONE / sum, codes);
 }
 
 /// Quantises columns that are stored as rows, for [`MultiplyI16`](super::MultiplyI16)'s `b`: one scale a column.

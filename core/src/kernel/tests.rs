@@ -13,7 +13,8 @@ struct Noise(u64);
 
 impl Noise {
     fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         self.0 >> 33
     }
 
@@ -119,8 +120,8 @@ fn f32_multiplications_are_within_their_bound_on_every_table() {
                     }
                     let (mut exact, mut size) = (0.0, 1.0);
                     for l in 0..k {
-                        let term =
-                            f64::from(a.data[i * a_stride + l]) * f64::from(b.data[l * b_stride + j]);
+                        let term = f64::from(a.data[i * a_stride + l])
+                            * f64::from(b.data[l * b_stride + j]);
                         exact += term;
                         size += term.abs();
                     }
@@ -210,7 +211,8 @@ fn i16_multiplications_have_the_same_bits_on_every_table() {
             let (a_operand, b_operand) = ((&a_bytes[..], a_stride), (&b_bytes[..], b_stride));
             let out_operand = (&mut out[..], out_stride);
             (table.multiply_i16)(
-                MultiplyI16::new(a_operand, b_operand, pairs, &rows, &columns, out_operand).unwrap(),
+                MultiplyI16::new(a_operand, b_operand, pairs, &rows, &columns, out_operand)
+                    .unwrap(),
             );
             for (i, row) in out.chunks(out_stride).enumerate() {
                 for (j, &value) in row.iter().enumerate() {
@@ -232,7 +234,8 @@ fn i16_multiplications_have_the_same_bits_on_every_table() {
     }
 }
 
-const LENGTHS: &[usize] = &[1, 2, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 384, 1000, 4096];
+const LENGTHS: &[usize] =
+    &[1, 2, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 384, 1000, 4096];
 
 #[test]
 fn softmax_is_within_its_bound_and_the_same_on_every_table() {
@@ -341,7 +344,14 @@ fn words_are_within_half_a_step_and_the_same_on_every_table() {
             (table.quantize_rows)(&x, size, 8191.0, &mut codes, &mut scales);
             let lines = rows.div_ceil(2);
             let (mut pairs, mut steps) = (vec![9; lines * size * 4], vec![0.0; size]);
-            (table.quantize_columns)(&x, size, 32767.0, &mut pairs, &mut steps, &mut vec![0.0; size]);
+            (table.quantize_columns)(
+                &x,
+                size,
+                32767.0,
+                &mut pairs,
+                &mut steps,
+                &mut vec![0.0; size],
+            );
             let word = |bytes: &[u8], at: usize| {
                 f32::from(i16::from_le_bytes([bytes[2 * at], bytes[2 * at + 1]]))
             };

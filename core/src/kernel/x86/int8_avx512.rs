@@ -153,7 +153,8 @@ fn tile<const T: usize, const R: usize>(
         }
         let mut totals = [[0_i32; 4]; 4];
         _mm512_storeu_si512(totals.as_mut_ptr().cast(), reduce(sums));
-        let (zeros, scales) = (_mm_loadu_si128(zeros.as_ptr().cast()), _mm_loadu_ps(scales.as_ptr()));
+        let (zeros, scales) =
+            (_mm_loadu_si128(zeros.as_ptr().cast()), _mm_loadu_ps(scales.as_ptr()));
         for (r, (totals, &row_sum)) in totals.iter().zip(row_sums).enumerate().take(R) {
             let total = _mm_loadu_si128(totals.as_ptr().cast());
             let correction = _mm_mullo_epi32(zeros, _mm_set1_epi32(row_sum));
@@ -186,10 +187,7 @@ fn reduce(rows: [[__m512i; 4]; 4]) -> __m512i {
         *quarter = _mm512_add_epi32(_mm512_unpacklo_epi64(ab, cd), _mm512_unpackhi_epi64(ab, cd));
     }
     let halves = |a: __m512i, b: __m512i| {
-        _mm512_add_epi32(
-            _mm512_shuffle_i32x4::<0x88>(a, b),
-            _mm512_shuffle_i32x4::<0xdd>(a, b),
-        )
+        _mm512_add_epi32(_mm512_shuffle_i32x4::<0x88>(a, b), _mm512_shuffle_i32x4::<0xdd>(a, b))
     };
     let [a, b, c, d] = quarters;
     halves(halves(a, b), halves(c, d))
@@ -249,8 +247,9 @@ fn fill_panel(product: &ProductI8<'_>, row: usize, panel: &mut Panel) -> [__m512
             let mut lines = [_mm512_setzero_si512(); 4];
             for (i, line) in lines.iter_mut().enumerate() {
                 // SAFETY: the mask covers no more than the columns from c on.
-                let quarter =
-                    |j: usize| unsafe { _mm_maskz_loadu_epi8(mask, places[i + 4 * j].add(c).cast()) };
+                let quarter = |j: usize| unsafe {
+                    _mm_maskz_loadu_epi8(mask, places[i + 4 * j].add(c).cast())
+                };
                 let joined = _mm512_castsi128_si512(quarter(0));
                 let joined = _mm512_inserti32x4::<1>(joined, quarter(1));
                 let joined = _mm512_inserti32x4::<2>(joined, quarter(2));
