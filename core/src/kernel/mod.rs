@@ -28,6 +28,9 @@ pub use product::{Floats, Multiply, Product, Strides, Table};
 /// Layer norm of `x + y` in place: `(x, y, weight, bias, epsilon)`, all of one length; an empty `y` adds nothing.
 pub type AddLayerNorm = fn(&mut [f32], &[f32], &[f32], &[f32], f32);
 
+/// `(x, columns, codes)` to scale and code of 0: `columns` is empty or as long as `x`.
+pub type Quantize = fn(&[f32], &[f32], &mut [u8]) -> (f32, u8);
+
 /// `(x, size, limit, codes, scales)`: rows of `size` elements to little-endian codes, an odd size completed by 0.
 pub type QuantizeRows = fn(&[f32], usize, f32, &mut [u8], &mut [f32]);
 
@@ -49,7 +52,7 @@ pub struct Kernels {
     /// A · B of 16-bit integers, the same bits on every table, see [`MultiplyI16`].
     pub multiply_i16: fn(MultiplyI16<'_>),
     /// Quantises one row, times `columns` if there are any, to codes 0 … 127; returns scale and code of 0.
-    pub quantize: fn(x: &[f32], columns: &[f32], codes: &mut [u8]) -> (f32, u8),
+    pub quantize: Quantize,
     /// Quantises rows of `size` elements to 16-bit codes up to `limit`, for `a` of [`MultiplyI16`].
     pub quantize_rows: QuantizeRows,
     /// Quantises columns of rows `stride` apart to 16-bit codes up to `limit`, for `b` of [`MultiplyI16`].

@@ -98,10 +98,11 @@ impl Layer {
         Ok(take_same_codes(weights, query, key)? && take_same_codes(weights, query, value)?)
     }
 
-    /// Whether any of the linear layers takes codes.
-    fn takes_codes(&self) -> bool {
-        let others = [&self.attention_output, &self.intermediate, &self.output];
-        self.integer_attention || others.iter().any(|linear| linear.takes_codes())
+    /// Whether any of the linear layers takes codes of evened out columns.
+    fn is_calibrated(&self) -> bool {
+        [&self.value, &self.intermediate, &self.output]
+            .iter()
+            .any(|linear| linear.takes_codes() && linear.weight.column_offset.is_some())
     }
 }
 
@@ -204,12 +205,12 @@ impl<L: AsRef<[Layer]> + Sync> Bert<L> {
         &self.config
     }
 
-    /// A plan for `tokens` on one thread with weights in memory, with quantised activations if this model has use for them.
+    /// A plan for `tokens` on one thread with weights in memory, as the model was made to run: with quantised activations
+    /// if its 8-bit weights have column scales, that is if it was calibrated for them; otherwise in f32.
     #[must_use]
     pub fn plan(&self, tokens: usize) -> Plan {
-        let layers = self.layers.as_ref().iter().take(self.config.layers);
-        let quantized = layers.into_iter().any(Layer::takes_codes);
-        Plan { quantized, ..Plan::new(tokens) }
+        let mut layers = self.layers.as_ref().iter().take(self.config.layers);
+        Plan { quantized: layers.any(Layer::is_calibrated), ..Plan::new(tokens) }
     }
 
     /// The embedding of one text, into `out` of `hidden` elements.

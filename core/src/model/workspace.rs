@@ -20,15 +20,18 @@ pub struct Plan {
     /// Whether activations are quantised where weights are 8-bit: faster, and the same bits on every machine.
     ///
     /// Without it weights are converted to f32 as they are used: slower, and as precise as the weights are. Models
-    /// whose weights are all floats run the same either way, and need less memory without.
+    /// whose weights are all floats run the same either way, and need less memory without. Models without column
+    /// scales lose much precision with it.
     pub quantized: bool,
 }
 
 impl Plan {
-    /// A plan for `tokens` on one thread, with weights in memory and quantised activations where weights are 8-bit.
+    /// A plan for `tokens` on one thread, with weights in memory and activations in f32.
+    ///
+    /// [`Bert::plan`](super::Bert::plan) knows whether a model was made for quantised activations.
     #[must_use]
     pub const fn new(tokens: usize) -> Self {
-        Self { tokens, jobs: 1, tile_bytes: 0, quantized: true }
+        Self { tokens, jobs: 1, tile_bytes: 0, quantized: false }
     }
 }
 
