@@ -125,7 +125,16 @@ impl<B: AsRef<[u8]>> Embedder<B> {
     ///
     /// [`ErrorKind::InvalidArgument`] if either is 0 or the memory would be larger than addresses are.
     pub fn session(&self, tokens: usize, jobs: usize) -> Result<Session> {
-        let plan = Plan { jobs, ..Plan::new(tokens) };
+        self.session_for(Plan { jobs, ..self.bert.plan(tokens) })
+    }
+
+    /// As [`session`](Self::session), for a plan that says more; weights lie in memory, whatever the plan says.
+    ///
+    /// # Errors
+    ///
+    /// As [`session`](Self::session).
+    pub fn session_for(&self, plan: Plan) -> Result<Session> {
+        let plan = Plan { tile_bytes: 0, ..plan };
         let needs = Workspace::needs(self.config(), &plan)?;
         Ok(Session { plan, floats: vec![0.0; needs.floats], bytes: vec![0; needs.bytes] })
     }

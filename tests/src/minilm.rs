@@ -41,7 +41,17 @@ impl Sentence {
 /// If the data is not what it should be.
 #[must_use]
 pub fn sentences() -> Vec<Sentence> {
-    let text = std::fs::read_to_string(data("sentences.json")).expect("sentences.json");
+    read_sentences("sentences.json")
+}
+
+/// Texts like those that the model will see, to calibrate its quantisation with; none of the reference sentences.
+#[must_use]
+pub fn calibration() -> Vec<Vec<u32>> {
+    read_sentences("calibration.json").into_iter().map(|sentence| sentence.ids).collect()
+}
+
+fn read_sentences(name: &str) -> Vec<Sentence> {
+    let text = std::fs::read_to_string(data(name)).expect("sentences");
     let values: Vec<Value> = serde_json::from_str(&text).expect("JSON");
     let number = |value: &Value| value.as_u64().expect("a number");
     values
@@ -54,7 +64,7 @@ pub fn sentences() -> Vec<Sentence> {
                 .iter()
                 .map(|id| u32::try_from(number(id)).expect("an id"))
                 .collect(),
-            row: usize::try_from(number(&value["row"])).expect("a row"),
+            row: value["row"].as_u64().map_or(0, |row| usize::try_from(row).expect("a row")),
         })
         .collect()
 }
@@ -121,6 +131,24 @@ impl Safetensors {
             ));
         }
         Self { file, headers }
+    }
+
+    /// The names of all tensors.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.headers.iter().map(|(name, ..)| name.as_str())
+    }
+
+    /// The elements of an f32 tensor.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such tensor.
+    #[must_use]
+    pub fn values(&self, name: &str) -> Vec<f32> {
+        let header = self.find(name).expect("a tensor");
+        let place = |offset: u64| usize::try_from(offset).expect("in memory");
+        let bytes = &self.file[place(header.offset)..][..place(header.bytes)];
+        bytes.as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect()
     }
 
     /// The header of a tensor.

@@ -1,21 +1,33 @@
 //! Embeddings of the reference sentences against those computed in f64.
 
 use nanoembed_core::kernel::{self, Kernels};
-use nanoembed_core::model::{Bert, Layer, Plan, Run, SliceWeights, Weights, Workspace};
+use nanoembed_core::model::{Bert, Layer, Run, SliceWeights, Weights, Workspace};
+use nanoembed_tests::int8;
 use nanoembed_tests::minilm::{
-    Safetensors, WIDTH, config, cosine, model_dir, references, sentences,
+    Safetensors, WIDTH, calibration, config, cosine, model_dir, references, sentences,
 };
 
+#[derive(Debug)]
 struct Agreement {
+    /// Sentences whose nearest other sentence is the same as by the reference.
+    same_neighbour: usize,
+    embeddings: Vec<f32>,
     max_difference: f32,
     min_cosine: f64,
     mean_cosine: f64,
 }
 
-fn compare(weights: &(impl Weights + Sync), kernels: &Kernels, most_tokens: usize) -> Agreement {
+/// The embeddings of all reference sentences, in order.
+fn embed(
+    weights: &(impl Weights + Sync),
+    kernels: &Kernels,
+    most_tokens: usize,
+    precise: bool,
+) -> Vec<f32> {
     let config = config();
     let bert = Bert::open(weights, config, vec![Layer::EMPTY; config.layers]).unwrap();
-    let plan = Plan::new(most_tokens);
+    let mut plan = bert.plan(most_tokens);
+    plan.quantized &= !precise;
     let needs = Workspace::needs(&config, &plan).unwrap();
     let (mut floats, mut bytes) = (vec![0.0; needs.floats], vec![0; needs.bytes]);
     let mut workspace = Workspace::new(&config, &plan, &mut floats, &mut bytes).unwrap();
@@ -26,21 +38,39 @@ fn compare(weights: &(impl Weights + Sync), kernels: &Kernels, most_tokens: usiz
     let run = Run::new(weights, kernels);
     bert.embed_batch(&run, &texts.concat(), &lengths, &mut workspace, &mut out).unwrap();
 
+    out
+}
+
+fn compare(embeddings: Vec<f32>, most_tokens: usize) -> Agreement {
     let references = references(most_tokens);
-    let pairs: Vec<_> = sentences
-        .iter()
-        .zip(out.chunks(WIDTH))
-        .map(|(s, out)| (out, &references[s.row * WIDTH..][..WIDTH]))
-        .collect();
-    let cosines: Vec<_> = pairs.iter().map(|(a, b)| cosine(a, b)).collect();
+    let sentences = sentences();
+    let ours: Vec<_> = embeddings.chunks(WIDTH).collect();
+    let theirs: Vec<_> = sentences.iter().map(|s| &references[s.row * WIDTH..][..WIDTH]).collect();
+    let cosines: Vec<_> = ours.iter().zip(&theirs).map(|(a, b)| cosine(a, b)).collect();
+    let pairs = ours.iter().zip(&theirs);
     Agreement {
         max_difference: pairs
-            .iter()
             .flat_map(|(a, b)| a.iter().zip(*b).map(|(a, b)| (a - b).abs()))
             .fold(0.0, f32::max),
         min_cosine: cosines.iter().copied().fold(1.0, f64::min),
         mean_cosine: cosines.iter().sum::<f64>() / cosines.len() as f64,
+        same_neighbour: (0..ours.len())
+            .filter(|&i| neighbour(i, &ours) == neighbour(i, &theirs))
+            .count(),
+        embeddings,
     }
+}
+
+/// The nearest other one by cosine, the first of several that are equally near.
+fn neighbour(index: usize, all: &[&[f32]]) -> usize {
+    let mut nearest = (0, f64::MIN);
+    for (other, vector) in all.iter().enumerate() {
+        let near = cosine(all[index], vector);
+        if other != index && near > nearest.1 {
+            nearest = (other, near);
+        }
+    }
+    nearest.0
 }
 
 #[test]
@@ -50,7 +80,7 @@ fn f32_agrees_with_the_reference_on_every_table() {
     let weights = SliceWeights::new(&model.file, |name| model.find(name));
     for kernels in kernel::available() {
         for most_tokens in [256, 512] {
-            let result = compare(&weights, &kernels, most_tokens);
+            let result = compare(embed(&weights, &kernels, most_tokens, false), most_tokens);
             println!(
                 "{} {most_tokens}: max |difference| {:.2e}, cosine min {:.9} mean {:.9}",
                 kernels.name, result.max_difference, result.min_cosine, result.mean_cosine
@@ -59,4 +89,32 @@ fn f32_agrees_with_the_reference_on_every_table() {
             assert!(result.min_cosine >= 0.999_999, "{}", kernels.name);
         }
     }
+}
+
+#[test]
+fn int8_is_close_to_the_reference_and_the_same_on_every_table() {
+    let Some(dir) = model_dir() else { return };
+    let model = Safetensors::read(&dir.join("model.safetensors"));
+    let model = int8::quantize(&model, &config(), &calibration());
+    println!("{} bytes", model.file.len());
+    let weights = SliceWeights::new(&model.file, |name| model.find(name));
+    let mut first: Option<Vec<f32>> = None;
+    for kernels in kernel::available() {
+        let result = compare(embed(&weights, &kernels, 256, false), 256);
+        println!(
+            "{} int8: cosine min {:.6} mean {:.6}, same neighbour {}",
+            kernels.name, result.min_cosine, result.mean_cosine, result.same_neighbour
+        );
+        assert!(result.mean_cosine >= 0.998, "{}", kernels.name);
+        assert!(result.min_cosine >= 0.99, "{}", kernels.name);
+        assert!(result.same_neighbour >= 98, "{}", kernels.name);
+        let first = first.get_or_insert(result.embeddings.clone());
+        assert!(*first == result.embeddings, "{} computes other bits", kernels.name);
+    }
+    let result = compare(embed(&weights, &kernel::detect(), 256, true), 256);
+    println!(
+        "precise: cosine min {:.6} mean {:.6}, same neighbour {}",
+        result.min_cosine, result.mean_cosine, result.same_neighbour
+    );
+    assert!(result.mean_cosine >= 0.999 && result.min_cosine >= 0.995);
 }

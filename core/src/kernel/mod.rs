@@ -12,16 +12,31 @@
 //! | [`Kernels::multiply_f32`] | A · B, both row-major, for attention |
 //! | [`Kernels::softmax`], [`Kernels::gelu`], [`Kernels::add_layer_norm`] | one row, the same bits on every table |
 
+pub mod integer;
 mod portable;
 mod product;
+mod quantize;
 mod rows;
+#[cfg(test)]
+mod tests;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
+pub use integer::{MultiplyI16, ProductI8};
 pub use product::{Floats, Multiply, Product, Strides, Table};
 
 /// Layer norm of `x + y` in place: `(x, y, weight, bias, epsilon)`, all of one length; an empty `y` adds nothing.
 pub type AddLayerNorm = fn(&mut [f32], &[f32], &[f32], &[f32], f32);
+
+/// `(x, columns, codes)` to scale and code of 0: `columns` is empty or as long as `x`.
+pub type Quantize = fn(&[f32], &[f32], &mut [u8]) -> (f32, u8);
+
+/// `(x, size, limit, codes, scales)`: rows of `size` elements to little-endian codes, an odd size completed by 0.
+pub type QuantizeRows = fn(&[f32], usize, f32, &mut [u8], &mut [f32]);
+
+/// `(x, stride, limit, codes, scales, scratch)`: one scale a column, pairs of rows interleaved, lines of pairs `stride`
+/// pairs apart; scratch is as long as the scales.
+pub type QuantizeColumns = fn(&[f32], usize, f32, &mut [u8], &mut [f32], &mut [f32]);
 
 /// A table of the operations that a model is made of.
 #[derive(Clone, Copy, Debug)]
@@ -32,6 +47,18 @@ pub struct Kernels {
     pub product_f32: fn(Product<'_>),
     /// A · B, see [`Multiply`].
     pub multiply_f32: fn(Multiply<'_>),
+    /// x · Wᵀ of 7-bit activations and 8-bit weights, the same bits on every table, see [`ProductI8`].
+    pub product_i8: fn(ProductI8<'_>),
+    /// A · B of 16-bit integers, the same bits on every table, see [`MultiplyI16`].
+    pub multiply_i16: fn(MultiplyI16<'_>),
+    /// Quantises one row, times `columns` if there are any, to codes 0 … 127; returns scale and code of 0.
+    pub quantize: Quantize,
+    /// Quantises rows of `size` elements to 16-bit codes up to `limit`, for `a` of [`MultiplyI16`].
+    pub quantize_rows: QuantizeRows,
+    /// Quantises columns of rows `stride` apart to 16-bit codes up to `limit`, for `b` of [`MultiplyI16`].
+    pub quantize_columns: QuantizeColumns,
+    /// Softmax of `scale · x` as 16-bit codes, 32,767 for 1; what is left of the codes becomes 0.
+    pub softmax_i16: fn(x: &mut [f32], scale: f32, codes: &mut [u8]),
     /// Softmax of `scale · x` in place, `scale` ≥ 0.
     pub softmax: fn(x: &mut [f32], scale: f32),
     /// erf-GELU in place.

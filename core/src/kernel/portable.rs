@@ -1,13 +1,24 @@
 //! The reference table: plain Rust for any target. Every other table is tested against it.
 
+use super::integer::{Base, MultiplyI16, ProductI8};
 use super::product::{Floats, Multiply, Product};
-use super::{Kernels, rows};
+use super::{Kernels, quantize, rows};
 
 /// The portable table.
 pub(super) const TABLE: Kernels = Kernels {
     name: "portable",
     product_f32,
     multiply_f32,
+    product_i8,
+    multiply_i16,
+    quantize: |x, columns, codes| quantize::codes(x, columns, codes),
+    quantize_rows: |x, size, limit, codes, scales| {
+        quantize::rows_i16(x, size, limit, codes, scales);
+    },
+    quantize_columns: |x, stride, limit, codes, scales, scratch| {
+        quantize::columns_i16(x, stride, limit, codes, scales, scratch);
+    },
+    softmax_i16: |x, scale, codes| quantize::softmax_i16(x, scale, codes),
     softmax: |x, scale| rows::softmax(x, scale),
     gelu: |x| rows::gelu(x),
     add_layer_norm: |x, y, weight, bias, epsilon| {
@@ -81,6 +92,53 @@ fn multiply_f32(multiply: Multiply<'_>) {
             for (out, &value) in out.iter_mut().zip(row) {
                 *out += factor * value;
             }
+        }
+    }
+}
+
+/// See [`ProductI8`].
+fn product_i8(product: ProductI8<'_>) {
+    let ProductI8 { x, w, base, out, cols, strides, .. } = product;
+    let rows = w.codes.chunks(w.stride).zip(w.scales);
+    for (r, (row, &row_scale)) in rows.enumerate() {
+        let row = row.get(..cols).unwrap_or(row);
+        let row_sum: i32 = row.iter().map(|&w| i32::from(w as i8)).sum();
+        let tokens = x.codes.chunks(x.stride).zip(x.scales).zip(x.zeros);
+        for (t, ((codes, &scale), &zero)) in tokens.enumerate() {
+            let dot: i32 =
+                codes.iter().zip(row).map(|(&x, &w)| i32::from(x) * i32::from(w as i8)).sum();
+            let Some(slot) = out.get_mut(t * strides.token + r * strides.row) else { continue };
+            let base = match base {
+                Base::Bias(bias) => bias.get(r).copied().unwrap_or(0.0),
+                Base::Output => *slot,
+            };
+            #[allow(clippy::cast_precision_loss)] // rounds to nearest, on every table
+            let sum = (dot - i32::from(zero) * row_sum) as f32;
+            *slot = base + sum * (scale * row_scale);
+        }
+    }
+}
+
+/// See [`MultiplyI16`].
+fn multiply_i16(multiply: MultiplyI16<'_>) {
+    let MultiplyI16 { a, a_stride, b, b_stride, rows, columns, out, out_stride, pairs } = multiply;
+    let pair = |[a, b, c, d]: [u8; 4]| {
+        (i32::from(i16::from_le_bytes([a, b])), i32::from(i16::from_le_bytes([c, d])))
+    };
+    let (a, b) = (a.as_chunks::<4>().0, b.as_chunks::<4>().0);
+    for (m, &row) in rows.iter().enumerate() {
+        let line = a.get(m * a_stride..).unwrap_or_default();
+        let Some(out) = out.get_mut(m * out_stride..) else { return };
+        for (n, (slot, &column)) in out.iter_mut().zip(columns).enumerate() {
+            let mut sum = 0_i32;
+            let lines = b.get(n..).unwrap_or_default().iter().step_by(b_stride.max(1));
+            for (&a, &b) in line.iter().zip(lines).take(pairs) {
+                let ((a0, a1), (b0, b1)) = (pair(a), pair(b));
+                sum = sum.wrapping_add(a0 * b0).wrapping_add(a1 * b1);
+            }
+            #[allow(clippy::cast_precision_loss)] // rounds to nearest, on every table
+            let sum = sum as f32;
+            *slot = sum * column * row;
         }
     }
 }

@@ -83,7 +83,7 @@ impl<'a> Product<'a> {
 }
 
 /// How long a slice must be that holds `m × n` elements at these strides; `None` if that overflows.
-fn reach(m: usize, m_stride: usize, n: usize, n_stride: usize) -> Option<usize> {
+pub(super) fn reach(m: usize, m_stride: usize, n: usize, n_stride: usize) -> Option<usize> {
     let (Some(m), Some(n)) = (m.checked_sub(1), n.checked_sub(1)) else { return Some(0) };
     m.checked_mul(m_stride)?.checked_add(n.checked_mul(n_stride)?)?.checked_add(1)
 }

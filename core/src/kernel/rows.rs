@@ -43,21 +43,27 @@ fn fold(lanes: [f32; LANES], combine: impl Fn(f32, f32) -> f32) -> f32 {
     combine(combine(d[0], d[2]), combine(d[1], d[3]))
 }
 
-/// The largest element, −∞ for none. NaN is ignored.
+/// The smallest and the largest `term(x, y)`; +∞ and −∞ for none. NaN is ignored.
 #[inline(always)]
-fn max(x: &[f32]) -> f32 {
+pub(super) fn extremes(x: &[f32], y: &[f32], term: impl Fn(f32, f32) -> f32) -> (f32, f32) {
+    let smaller = |a: f32, b: f32| if b < a { b } else { a };
     let larger = |a: f32, b: f32| if b > a { b } else { a };
-    let mut lanes = [f32::NEG_INFINITY; LANES];
-    let (chunks, rest) = x.as_chunks::<LANES>();
-    for chunk in chunks {
-        for (lane, &value) in lanes.iter_mut().zip(chunk) {
-            *lane = larger(*lane, value);
+    let mut low = [f32::INFINITY; LANES];
+    let mut high = [f32::NEG_INFINITY; LANES];
+    let ((x, x_rest), (y, y_rest)) = (x.as_chunks::<LANES>(), y.as_chunks::<LANES>());
+    for (x, y) in x.iter().zip(y) {
+        for (((low, high), &x), &y) in low.iter_mut().zip(&mut high).zip(x).zip(y) {
+            let value = term(x, y);
+            *low = smaller(*low, value);
+            *high = larger(*high, value);
         }
     }
-    for (lane, &value) in lanes.iter_mut().zip(rest) {
-        *lane = larger(*lane, value);
+    for (((low, high), &x), &y) in low.iter_mut().zip(&mut high).zip(x_rest).zip(y_rest) {
+        let value = term(x, y);
+        *low = smaller(*low, value);
+        *high = larger(*high, value);
     }
-    fold(lanes, larger)
+    (fold(low, smaller), fold(high, larger))
 }
 
 /// Softmax of `scale · x` in place: `exp(scale · (x − max)) / Σ exp(scale · (x − max))`, `scale` ≥ 0.
@@ -65,14 +71,20 @@ fn max(x: &[f32]) -> f32 {
 /// Absolute error below 1e-6 for rows up to 4096 long.
 #[inline(always)]
 pub(super) fn softmax(x: &mut [f32], scale: f32) {
-    let largest = max(x);
-    for value in x.iter_mut() {
-        *value = activation::exp_negative((*value - largest) * scale);
-    }
-    let inverse = 1.0 / sum(x, |value| value);
+    let inverse = 1.0 / softmax_exponentials(x, scale);
     for value in x.iter_mut() {
         *value *= inverse;
     }
+}
+
+/// `exp(scale · (x − max))` in place; returns the sum.
+#[inline(always)]
+pub(super) fn softmax_exponentials(x: &mut [f32], scale: f32) -> f32 {
+    let (_, largest) = extremes(x, x, |x, _| x);
+    for value in x.iter_mut() {
+        *value = activation::exp_negative((*value - largest) * scale);
+    }
+    sum(x, |value| value)
 }
 
 /// erf-GELU of every element in place; absolute error below 3e-7 · max(1, |x|).

@@ -1,8 +1,11 @@
-//! Self-attention of one head over the texts of a pack.
+//! Self-attention of one head over the texts of a pack, in f32 or in integers.
+//!
+//! Scores exist for a block of queries at a time: memory grows with the length of the text, not with its square.
 
 use super::workspace::QUERY_BLOCK;
 use crate::error::Result;
-use crate::kernel::{Kernels, Multiply, Table};
+use crate::kernel::integer::PROBABILITY_ONE;
+use crate::kernel::{Kernels, Multiply, MultiplyI16, Table};
 
 /// One head's queries, keys and values for all tokens of a pack.
 #[derive(Clone, Copy, Debug)]
@@ -18,9 +21,14 @@ pub(super) struct Head<'a> {
     pub(super) size: usize,
 }
 
-/// softmax(Q · Kᵀ / √size) · V for the text of tokens `start..start + tokens`, into the same tokens of `out`.
-///
-/// Scores exist for a block of queries at a time: memory grows with the length of the text, not with its square.
+/// The factor of the scores, 1 / √size.
+fn score_scale(size: usize) -> f32 {
+    #[allow(clippy::cast_precision_loss)] // heads are small
+    let size = size as f32;
+    1.0 / libm::sqrtf(size)
+}
+
+/// softmax(Q · Kᵀ / √size) · V in f32 for the text of tokens `start..start + tokens`, into the same tokens of `out`.
 pub(super) fn attend(
     kernels: &Kernels,
     head: &Head<'_>,
@@ -29,8 +37,6 @@ pub(super) fn attend(
     out: &mut [f32],
 ) -> Result<()> {
     let Head { queries, keys, values, key_stride, size } = *head;
-    #[allow(clippy::cast_precision_loss)] // heads are small
-    let scale = 1.0 / libm::sqrtf(size as f32);
     let mut first = 0;
     while first < tokens {
         let block = QUERY_BLOCK.min(tokens - first);
@@ -44,7 +50,7 @@ pub(super) fn attend(
         )?);
         for row in scores.chunks_mut(key_stride).take(block) {
             if let Some(row) = row.get_mut(..tokens) {
-                (kernels.softmax)(row, scale);
+                (kernels.softmax)(row, score_scale(size));
             }
         }
         (kernels.multiply_f32)(Multiply::new(
@@ -61,4 +67,104 @@ pub(super) fn attend(
 
 fn from(slice: &[f32], first: usize, stride: usize) -> Table<'_> {
     Table { data: slice.get(first..).unwrap_or_default(), stride }
+}
+
+/// A head in 16-bit codes, and scratch memory for its attention.
+///
+/// Queries and keys have a scale a token, values a scale an element and text. With codes up to the square root of
+/// 2³¹ / size, sums of products of queries and keys fit 31 bits; probabilities add up to 2¹⁵, so their sums with values do.
+#[derive(Debug)]
+pub(super) struct IntegerHead<'a> {
+    /// `[tokens][size]`, an odd size completed by 0.
+    pub(super) queries: &'a mut [u8],
+    pub(super) query_scales: &'a mut [f32],
+    /// `[size / 2][tokens][2]`, lines `key_stride` pairs apart.
+    pub(super) keys: &'a mut [u8],
+    pub(super) key_scales: &'a mut [f32],
+    /// `[tokens / 2][size][2]` of one text.
+    pub(super) values: &'a mut [u8],
+    pub(super) value_scales: &'a mut [f32],
+    /// `[QUERY_BLOCK][tokens]`, an odd number of tokens completed by 0.
+    pub(super) probabilities: &'a mut [u8],
+    /// `QUERY_BLOCK` times what a probability's code is worth.
+    pub(super) probability_scales: &'a mut [f32],
+    /// `[QUERY_BLOCK, tokens]`, rows `key_stride` apart.
+    pub(super) scores: &'a mut [f32],
+    /// As long as the longer of a pack and a head.
+    pub(super) inverses: &'a mut [f32],
+}
+
+/// The largest code of a value.
+const VALUE_LIMIT: f32 = 32_767.0;
+
+impl IntegerHead<'_> {
+    /// Quantises the queries and keys of all tokens.
+    pub(super) fn quantize(&mut self, kernels: &Kernels, head: &Head<'_>) {
+        let Head { queries, keys, key_stride, size, .. } = *head;
+        #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation)] // far below 2²⁴
+        let limit =
+            libm::floor(libm::sqrt(f64::from(i32::MAX) / size.max(1) as f64)).min(32_767.0) as f32;
+        (kernels.quantize_rows)(queries, size, limit, self.queries, self.query_scales);
+        (kernels.quantize_columns)(
+            keys,
+            key_stride,
+            limit,
+            self.keys,
+            self.key_scales,
+            self.inverses,
+        );
+        self.probability_scales.fill(1.0 / PROBABILITY_ONE);
+    }
+
+    /// As [`attend`], in integers.
+    pub(super) fn attend(
+        &mut self,
+        kernels: &Kernels,
+        head: &Head<'_>,
+        (start, tokens): (usize, usize),
+        out: &mut [f32],
+    ) -> Result<()> {
+        let Head { values, key_stride, size, .. } = *head;
+        let values = values.get(start * size..(start + tokens) * size).unwrap_or_default();
+        (kernels.quantize_columns)(
+            values,
+            size,
+            VALUE_LIMIT,
+            self.values,
+            self.value_scales,
+            self.inverses,
+        );
+        let (size_pairs, token_pairs) = (size.div_ceil(2), tokens.div_ceil(2));
+        let key_scales = self.key_scales.get(start..start + tokens).unwrap_or_default();
+        let keys = self.keys.get(start * 4..).unwrap_or_default();
+        let mut first = 0;
+        while first < tokens {
+            let block = QUERY_BLOCK.min(tokens - first);
+            let rows = start + first;
+            (kernels.multiply_i16)(MultiplyI16::new(
+                (self.queries.get(rows * size_pairs * 4..).unwrap_or_default(), size_pairs),
+                (keys, key_stride),
+                size_pairs,
+                self.query_scales.get(rows..rows + block).unwrap_or_default(),
+                key_scales,
+                (&mut *self.scores, key_stride),
+            )?);
+            let codes = self.probabilities.chunks_exact_mut(token_pairs * 4);
+            for (row, codes) in self.scores.chunks_mut(key_stride).zip(codes).take(block) {
+                if let Some(row) = row.get_mut(..tokens) {
+                    (kernels.softmax_i16)(row, score_scale(size), codes);
+                }
+            }
+            (kernels.multiply_i16)(MultiplyI16::new(
+                (self.probabilities, token_pairs),
+                (self.values, size),
+                token_pairs,
+                self.probability_scales.get(..block).unwrap_or_default(),
+                self.value_scales,
+                (out.get_mut(rows * size..).unwrap_or_default(), size),
+            )?);
+            first += block;
+        }
+        Ok(())
+    }
 }

@@ -9,22 +9,22 @@
 //! Several texts are packed into one list of tokens: the weights stream by once for all of them, attention stays
 //! within each text, and nothing is padded.
 
-use super::attention::{Head, attend};
 use super::check::{EmbeddingTensor, LayerTensor, locate};
 use super::config::BertConfig;
-use super::linear::{Linear, Staging, apply, read_row, read_vector};
-use super::parallel::{InOrder, Parallel, Part, Parts, split_off};
+use super::linear::{Linear, take_same_codes};
+use super::parallel::{InOrder, Parallel, split_off};
+use super::pass::Pass;
 use super::pool::pool;
 use super::weights::{Matrix, Weights};
-use super::workspace::{Layout, Workspace};
+use super::workspace::{Plan, Workspace};
 use crate::error::{Error, ErrorKind, Result};
-use crate::kernel::{Kernels, Strides};
+use crate::kernel::Kernels;
 
 /// Weight and bias of a layer norm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Norm {
-    weight: Matrix,
-    bias: Matrix,
+pub(super) struct Norm {
+    pub(super) weight: Matrix,
+    pub(super) bias: Matrix,
 }
 
 impl Norm {
@@ -34,14 +34,16 @@ impl Norm {
 /// Where the tensors of one layer lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layer {
-    query: Linear,
-    key: Linear,
-    value: Linear,
-    attention_output: Linear,
-    attention_norm: Norm,
-    intermediate: Linear,
-    output: Linear,
-    output_norm: Norm,
+    pub(super) query: Linear,
+    pub(super) key: Linear,
+    pub(super) value: Linear,
+    pub(super) attention_output: Linear,
+    pub(super) attention_norm: Norm,
+    pub(super) intermediate: Linear,
+    pub(super) output: Linear,
+    pub(super) output_norm: Norm,
+    /// Whether queries, keys and values can be computed with quantised activations.
+    pub(super) integer_attention: bool,
 }
 
 impl Layer {
@@ -55,6 +57,7 @@ impl Layer {
         intermediate: Linear::EMPTY,
         output: Linear::EMPTY,
         output_norm: Norm::EMPTY,
+        integer_attention: false,
     };
 
     fn locate(
@@ -68,7 +71,8 @@ impl Layer {
         let linear = |weight, bias| Ok(Linear { weight: find(weight)?, bias: find(bias)? });
         let norm = |weight, bias| Ok(Norm { weight: find(weight)?, bias: find(bias)? });
         use LayerTensor as T;
-        Ok(Self {
+        let mut layer = Self {
+            integer_attention: false,
             query: linear(T::QueryWeight, T::QueryBias)?,
             key: linear(T::KeyWeight, T::KeyBias)?,
             value: linear(T::ValueWeight, T::ValueBias)?,
@@ -77,7 +81,28 @@ impl Layer {
             intermediate: linear(T::IntermediateWeight, T::IntermediateBias)?,
             output: linear(T::OutputWeight, T::OutputBias)?,
             output_norm: norm(T::OutputNormWeight, T::OutputNormBias)?,
-        })
+        };
+        layer.integer_attention = layer.take_same_codes(weights)?;
+        Ok(layer)
+    }
+}
+
+impl Layer {
+    /// Whether queries, keys and values all take the same codes.
+    fn take_same_codes(&self, weights: &(impl Weights + ?Sized)) -> Result<bool> {
+        let all = [&self.query, &self.key, &self.value];
+        if !all.iter().all(|linear| linear.takes_codes()) {
+            return Ok(false);
+        }
+        let [query, key, value] = all.map(|linear| &linear.weight);
+        Ok(take_same_codes(weights, query, key)? && take_same_codes(weights, query, value)?)
+    }
+
+    /// Whether any of the linear layers takes codes of evened out columns.
+    fn is_calibrated(&self) -> bool {
+        [&self.value, &self.intermediate, &self.output]
+            .iter()
+            .any(|linear| linear.takes_codes() && linear.weight.column_offset.is_some())
     }
 }
 
@@ -86,13 +111,40 @@ impl Layer {
 /// `L` holds one [`Layer`] per layer: a slice, an array or a `Vec`.
 #[derive(Clone, Copy, Debug)]
 pub struct Bert<L> {
-    config: BertConfig,
-    word: Matrix,
-    position: Matrix,
-    token_type: Matrix,
-    norm: Norm,
-    layers: L,
+    pub(super) config: BertConfig,
+    pub(super) word: Matrix,
+    pub(super) position: Matrix,
+    pub(super) token_type: Matrix,
+    pub(super) norm: Norm,
+    pub(super) layers: L,
 }
+
+/// What the linear layers of a transformer layer are applied to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum LayerInput {
+    /// Of queries, keys and values: `[tokens, hidden]`.
+    Attention,
+    /// Of the attention's output layer: `[tokens, hidden]`.
+    AttentionOutput,
+    /// Of the first feed-forward layer: `[tokens, hidden]`.
+    Intermediate,
+    /// Of the second feed-forward layer: `[tokens, intermediate]`.
+    Output,
+}
+
+/// Some rows that a linear layer is applied to.
+#[derive(Clone, Copy, Debug)]
+pub struct Observation<'a> {
+    /// The layer, counted from 0.
+    pub layer: usize,
+    /// Which of its linear layers.
+    pub input: LayerInput,
+    /// Whole rows, one a token.
+    pub values: &'a [f32],
+}
+
+/// Is shown the activations as they pass, from several threads where the host runs parts on them.
+pub type Observer<'o> = dyn Fn(Observation<'_>) + Sync + 'o;
 
 /// What a model runs with.
 #[derive(Clone, Copy, Debug)]
@@ -153,6 +205,14 @@ impl<L: AsRef<[Layer]> + Sync> Bert<L> {
         &self.config
     }
 
+    /// A plan for `tokens` on one thread with weights in memory, as the model was made to run: with quantised activations
+    /// if its 8-bit weights have column scales, that is if it was calibrated for them; otherwise in f32.
+    #[must_use]
+    pub fn plan(&self, tokens: usize) -> Plan {
+        let mut layers = self.layers.as_ref().iter().take(self.config.layers);
+        Plan { quantized: layers.any(Layer::is_calibrated), ..Plan::new(tokens) }
+    }
+
     /// The embedding of one text, into `out` of `hidden` elements.
     ///
     /// # Errors
@@ -187,6 +247,25 @@ impl<L: AsRef<[Layer]> + Sync> Bert<L> {
         workspace: &mut Workspace<'_>,
         out: &mut [f32],
     ) -> Result<()> {
+        self.embed_observed(run, ids, lengths, workspace, out, &|_| {})
+    }
+
+    /// As [`embed_batch`](Self::embed_batch), showing `observe` what every linear layer is applied to.
+    ///
+    /// Meant for calibration: what the activations of a float model look like decides how its weights are quantised.
+    ///
+    /// # Errors
+    ///
+    /// As [`embed_batch`](Self::embed_batch).
+    pub fn embed_observed<W: Weights + Sync + ?Sized, P: Parallel + ?Sized>(
+        &self,
+        run: &Run<'_, W, P>,
+        ids: &[u32],
+        lengths: &[usize],
+        workspace: &mut Workspace<'_>,
+        out: &mut [f32],
+        observe: &Observer<'_>,
+    ) -> Result<()> {
         self.check_texts(ids, lengths, workspace.layout.tokens, out.len())?;
         let invalid = Error::without_offset(ErrorKind::InvalidArgument);
         let (mut ids, mut lengths, mut out) = (ids, lengths, out);
@@ -195,7 +274,7 @@ impl<L: AsRef<[Layer]> + Sync> Bert<L> {
             let (these, rest) = ids.split_at_checked(tokens).ok_or(invalid)?;
             let (these_lengths, rest_lengths) = lengths.split_at_checked(texts).ok_or(invalid)?;
             let these_out = split_off(&mut out, texts * self.config.hidden).ok_or(TOO_SMALL)?;
-            self.forward(run, these, these_lengths, workspace)?;
+            Pass::run(self, run, observe, these, these_lengths, workspace)?;
             let mut hidden = &*workspace.hidden;
             for (length, out) in
                 these_lengths.iter().zip(these_out.chunks_exact_mut(self.config.hidden))
@@ -233,38 +312,6 @@ impl<L: AsRef<[Layer]> + Sync> Bert<L> {
         }
         Ok(())
     }
-
-    /// Runs all layers; the last hidden states are left in the workspace.
-    fn forward<W: Weights + Sync + ?Sized, P: Parallel + ?Sized>(
-        &self,
-        run: &Run<'_, W, P>,
-        ids: &[u32],
-        lengths: &[usize],
-        workspace: &mut Workspace<'_>,
-    ) -> Result<()> {
-        let tokens = ids.len();
-        let Workspace { layout, hidden, context, floats, bytes } = workspace;
-        let size = tokens * self.config.hidden;
-        let hidden = hidden.get_mut(..size).ok_or(TOO_SMALL)?;
-        let context = context.get_mut(..size).ok_or(TOO_SMALL)?;
-        let job_floats = layout.job_floats().ok_or(TOO_SMALL)?;
-        let pass = Pass { model: self, run, layout, lengths, tokens };
-        {
-            let (floats, bytes) = (&mut **floats, &mut **bytes);
-            pass.embeddings(ids, hidden, &mut staging(layout, floats, bytes)?.0)?;
-        }
-        let head_part = layout.heads * tokens * self.config.head();
-        let block_part = tokens.div_ceil(layout.jobs) * self.config.hidden;
-        for layer in self.layers.as_ref().iter().take(self.config.layers) {
-            let parts =
-                Parts::new((context, head_part), (floats, job_floats), (bytes, layout.tile));
-            run.parallel.run(parts, &|part| pass.heads(layer, hidden, part))?;
-            let parts =
-                Parts::new((hidden, block_part), (floats, job_floats), (bytes, layout.tile));
-            run.parallel.run(parts, &|part| pass.blocks(layer, context, part))?;
-        }
-        Ok(())
-    }
 }
 
 /// How many of the first texts fit `room` tokens (at least one), and their tokens.
@@ -278,157 +325,4 @@ fn pack(lengths: &[usize], room: usize) -> (usize, usize) {
         tokens += length;
     }
     (texts, tokens)
-}
-
-/// Takes what bringing weights in needs off a job's scratch memory; the rest comes back.
-fn staging<'a>(
-    layout: &Layout,
-    mut floats: &'a mut [f32],
-    tile: &'a mut [u8],
-) -> Result<(Staging<'a>, &'a mut [f32])> {
-    let vector = split_off(&mut floats, layout.vector).ok_or(TOO_SMALL)?;
-    let converted = split_off(&mut floats, layout.converted).ok_or(TOO_SMALL)?;
-    Ok((Staging { vector, converted, tile }, floats))
-}
-
-/// One pass of a pack of texts through the model.
-struct Pass<'a, L, W: ?Sized, P: ?Sized> {
-    model: &'a Bert<L>,
-    run: &'a Run<'a, W, P>,
-    layout: &'a Layout,
-    lengths: &'a [usize],
-    tokens: usize,
-}
-
-impl<L, W: Weights + ?Sized, P: ?Sized> Pass<'_, L, W, P> {
-    /// Word + position + first token type, then layer norm.
-    fn embeddings(&self, ids: &[u32], hidden: &mut [f32], staging: &mut Staging<'_>) -> Result<()> {
-        let weights = self.run.weights;
-        let model = self.model;
-        let width = model.config.hidden;
-        let mut rows = hidden.chunks_exact_mut(width);
-        let mut ids = ids.iter();
-        for &length in self.lengths {
-            for (position, (&id, row)) in ids.by_ref().zip(rows.by_ref()).take(length).enumerate() {
-                let other = staging.converted.get_mut(..width).ok_or(TOO_SMALL)?;
-                read_row(weights, &model.word, id as usize, row, staging.tile)?;
-                read_row(weights, &model.position, position, other, staging.tile)?;
-                crate::kernel::add(row, other);
-                read_row(weights, &model.token_type, 0, other, staging.tile)?;
-                crate::kernel::add(row, other);
-            }
-        }
-        self.add_norm(&model.norm, hidden, None, staging)
-    }
-
-    /// Layer norm of every row of `hidden + other`, in place.
-    fn add_norm(
-        &self,
-        norm: &Norm,
-        hidden: &mut [f32],
-        other: Option<&[f32]>,
-        staging: &mut Staging<'_>,
-    ) -> Result<()> {
-        let width = self.model.config.hidden;
-        let (weight, rest) = staging.vector.split_at_mut_checked(width).ok_or(TOO_SMALL)?;
-        let bias = rest.get_mut(..width).ok_or(TOO_SMALL)?;
-        read_vector(self.run.weights, &norm.weight, 0, weight, staging.tile)?;
-        read_vector(self.run.weights, &norm.bias, 0, bias, staging.tile)?;
-        let epsilon = self.model.config.layer_norm_epsilon;
-        let mut others = other.unwrap_or_default().chunks_exact(width);
-        for row in hidden.chunks_exact_mut(width) {
-            let other = others.next().unwrap_or_default();
-            (self.run.kernels.add_layer_norm)(row, other, weight, bias, epsilon);
-        }
-        Ok(())
-    }
-
-    /// The attention of one job's heads over all tokens.
-    fn heads(&self, layer: &Layer, hidden: &[f32], part: Part<'_>) -> Result<()> {
-        let Part { index, output, floats, bytes } = part;
-        let (mut staging, mut floats) = staging(self.layout, floats, bytes)?;
-        let size = self.model.config.head();
-        let key_stride = self.layout.key_stride;
-        let queries = split_off(&mut floats, self.tokens * size).ok_or(TOO_SMALL)?;
-        let values = split_off(&mut floats, self.tokens * size).ok_or(TOO_SMALL)?;
-        let keys = split_off(&mut floats, key_stride * size).ok_or(TOO_SMALL)?;
-        let by_token = Strides { token: size, row: 1 };
-        let by_element = Strides { token: 1, row: key_stride };
-        for (head, out) in output.chunks_exact_mut(self.tokens * size).enumerate() {
-            let rows = ((index * self.layout.heads + head) * size, size);
-            for (linear, target, strides) in [
-                (&layer.query, &mut *queries, by_token),
-                (&layer.key, &mut *keys, by_element),
-                (&layer.value, &mut *values, by_token),
-            ] {
-                let Run { weights, kernels, .. } = *self.run;
-                apply(weights, kernels, linear, rows, hidden, target, strides, &mut staging)?;
-            }
-            let head = Head { queries, keys, values, key_stride, size };
-            let mut start = 0;
-            for &length in self.lengths {
-                attend(self.run.kernels, &head, (start, length), floats, out)?;
-                start += length;
-            }
-        }
-        Ok(())
-    }
-
-    /// Everything after the attention for one job's tokens, a block at a time.
-    fn blocks(&self, layer: &Layer, context: &[f32], part: Part<'_>) -> Result<()> {
-        let Part { index, output, floats, bytes } = part;
-        let (mut staging, floats) = staging(self.layout, floats, bytes)?;
-        let width = self.model.config.hidden;
-        let share = self.tokens.div_ceil(self.layout.jobs);
-        for (block, hidden) in output.chunks_mut(self.layout.block * width).enumerate() {
-            let first = index * share + block * self.layout.block;
-            self.block(layer, context, first, hidden, &mut *floats, &mut staging)?;
-        }
-        Ok(())
-    }
-
-    fn block(
-        &self,
-        layer: &Layer,
-        context: &[f32],
-        first: usize,
-        hidden: &mut [f32],
-        mut floats: &mut [f32],
-        staging: &mut Staging<'_>,
-    ) -> Result<()> {
-        let BertConfig { hidden: width, intermediate, .. } = self.model.config;
-        let tokens = hidden.len() / width;
-        let sum = split_off(&mut floats, tokens * width).ok_or(TOO_SMALL)?;
-        let linear = |linear: &Linear, x: &[f32], out: &mut [f32], staging: &mut Staging<'_>| {
-            let Run { weights, kernels, .. } = *self.run;
-            let rows = linear.weight.rows;
-            let strides = Strides { token: rows, row: 1 };
-            apply(weights, kernels, linear, (0, rows), x, out, strides, staging)
-        };
-        {
-            let x = floats.get_mut(..tokens * width).ok_or(TOO_SMALL)?;
-            self.gather(context, first, x);
-            linear(&layer.attention_output, x, sum, staging)?;
-        }
-        self.add_norm(&layer.attention_norm, hidden, Some(sum), staging)?;
-        let wide = floats.get_mut(..tokens * intermediate).ok_or(TOO_SMALL)?;
-        linear(&layer.intermediate, hidden, wide, staging)?;
-        (self.run.kernels.gelu)(wide);
-        linear(&layer.output, wide, sum, staging)?;
-        self.add_norm(&layer.output_norm, hidden, Some(sum), staging)
-    }
-
-    /// Copies the context of the tokens from `first` on, stored head by head, to rows.
-    fn gather(&self, context: &[f32], first: usize, out: &mut [f32]) {
-        let BertConfig { hidden, .. } = self.model.config;
-        let size = self.model.config.head();
-        for (head, context) in context.chunks_exact(self.tokens * size).enumerate() {
-            let rows = context.chunks_exact(size).skip(first);
-            for (row, out) in rows.zip(out.chunks_exact_mut(hidden)) {
-                if let Some(out) = out.get_mut(head * size..(head + 1) * size) {
-                    out.copy_from_slice(row);
-                }
-            }
-        }
-    }
 }

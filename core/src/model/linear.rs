@@ -1,10 +1,13 @@
-//! Rows of weights from where they lie to where they are multiplied.
+//! Linear layers: rows of weights from where they lie to where they are multiplied.
 
 use half::{bf16, f16};
 
+use super::bert::Run;
 use super::weights::{Encoding, Matrix, Weights};
+use super::workspace::MAX_GROUPS;
 use crate::error::{Error, ErrorKind, Result};
-use crate::kernel::{Floats, Kernels, Product, Strides};
+use crate::kernel::integer::{Base, Codes, Rows};
+use crate::kernel::{Floats, Product, ProductI8, Strides};
 
 /// A linear layer: weights `[out, in]` and a bias `[out]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,125 +18,365 @@ pub(super) struct Linear {
 
 impl Linear {
     pub(super) const EMPTY: Self = Self { weight: Matrix::EMPTY, bias: Matrix::EMPTY };
+
+    /// Whether the layer can be computed with quantised activations.
+    pub(super) fn takes_codes(&self) -> bool {
+        self.weight.encoding == Encoding::I8 && self.weight.groups <= MAX_GROUPS
+    }
 }
 
 /// Scratch memory of one job for bringing weights in.
 #[derive(Debug)]
 pub(super) struct Staging<'a> {
-    /// For biases and the weights of layer norms.
+    /// For biases, column scales and the weights of layer norms.
     pub(super) vector: &'a mut [f32],
+    /// For the scales of rows.
+    pub(super) scales: &'a mut [f32],
     /// For rows of weights converted to f32.
     pub(super) converted: &'a mut [f32],
     /// For bytes that cannot be borrowed.
     pub(super) tile: &'a mut [u8],
 }
 
+/// Memory for quantised activations.
+#[derive(Debug)]
+pub(super) struct CodeBuffers<'a> {
+    pub(super) codes: &'a mut [u8],
+    pub(super) zeros: &'a mut [u8],
+    pub(super) scales: &'a mut [f32],
+}
+
+/// Quantised activations: codes `[tokens][cols]`, zeros and scales `[groups][tokens]`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct QuantizedInput<'a> {
+    codes: &'a [u8],
+    zeros: &'a [u8],
+    scales: &'a [f32],
+    tokens: usize,
+    cols: usize,
+}
+
+/// What a linear layer is applied to.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Input<'a> {
+    Floats(&'a [f32]),
+    Codes(QuantizedInput<'a>),
+}
+
+/// Where the output of some rows of a linear layer goes.
+///
+/// Element (t, r) lies at `t · strides.token + (r − first) · strides.row`.
+#[derive(Debug)]
+pub(super) struct Output<'a> {
+    pub(super) first: usize,
+    pub(super) rows: usize,
+    pub(super) out: &'a mut [f32],
+    pub(super) strides: Strides,
+}
+
 const TOO_SMALL: Error = Error::without_offset(ErrorKind::BufferTooSmall);
 
-/// x · Wᵀ + bias for the rows `first..first + count` of a linear layer.
-///
-/// Element (t, r) of the output lies at `t · strides.token + (r − first) · strides.row`.
-#[allow(clippy::too_many_arguments)] // a linear layer has these
-pub(super) fn apply(
-    weights: &(impl Weights + ?Sized),
-    kernels: &Kernels,
-    linear: &Linear,
-    (first, count): (usize, usize),
-    x: &[f32],
-    out: &mut [f32],
-    strides: Strides,
-    staging: &mut Staging<'_>,
-) -> Result<()> {
-    let Staging { vector, converted, tile } = staging;
-    let bias = vector.get_mut(..count).ok_or(TOO_SMALL)?;
-    read_vector(weights, &linear.bias, first, bias, tile)?;
-    let matrix = &linear.weight;
-    let mut row = 0;
-    while row < count {
-        let rows = rows_at_once(weights, matrix, count - row, converted.len(), tile.len())?;
-        let bytes = read_rows(weights, matrix, first + row, rows, tile)?;
-        let values = match matrix.encoding {
-            Encoding::F32 => Floats::Bytes(bytes),
-            _ => {
-                let values = converted.get_mut(..rows * matrix.cols).ok_or(TOO_SMALL)?;
-                convert(matrix, bytes, values);
-                let scales = Scales { weights, matrix };
-                scales.apply(first + row, values)?;
+impl<W: Weights + ?Sized, P: ?Sized> Run<'_, W, P> {
+    /// x · Wᵀ + bias for some rows of a linear layer.
+    pub(super) fn linear(
+        &self,
+        linear: &Linear,
+        input: Input<'_>,
+        output: Output<'_>,
+        staging: &mut Staging<'_>,
+    ) -> Result<()> {
+        let bias = staging.vector.get_mut(..output.rows).ok_or(TOO_SMALL)?;
+        self.read_vector(&linear.bias, output.first, bias, staging.tile)?;
+        match input {
+            Input::Floats(x) => self.float_rows(&linear.weight, x, output, staging),
+            Input::Codes(x) => self.integer_rows(&linear.weight, x, output, staging),
+        }
+    }
+
+    /// The product in f32; weights that are not f32 are converted a few rows at a time.
+    fn float_rows(
+        &self,
+        matrix: &Matrix,
+        x: &[f32],
+        output: Output<'_>,
+        staging: &mut Staging<'_>,
+    ) -> Result<()> {
+        let Output { first, rows: count, out, strides } = output;
+        let mut row = 0;
+        while row < count {
+            let mut rows = self.rows_at_once(matrix, count - row, staging.tile.len());
+            if matrix.encoding != Encoding::F32 {
+                let room = staging.converted.len().checked_div(matrix.cols).unwrap_or(0);
+                rows = rows.min(room);
+            }
+            if rows == 0 {
+                return Err(TOO_SMALL);
+            }
+            let weights = if matrix.encoding == Encoding::F32 {
+                Floats::Bytes(self.read_rows(matrix, first + row, rows, staging.tile)?)
+            } else {
+                let values = staging.converted.get_mut(..rows * matrix.cols).ok_or(TOO_SMALL)?;
+                self.read_converted(matrix, first + row, values, staging.tile)?;
                 Floats::Values(values)
+            };
+            let bias = staging.vector.get(row..row + rows).ok_or(TOO_SMALL)?;
+            let out = out.get_mut(row * strides.row..).ok_or(TOO_SMALL)?;
+            (self.kernels.product_f32)(Product::new(x, weights, bias, matrix.cols, out, strides)?);
+            row += rows;
+        }
+        Ok(())
+    }
+
+    /// The product in integers, one group of columns after the other.
+    fn integer_rows(
+        &self,
+        matrix: &Matrix,
+        x: QuantizedInput<'_>,
+        output: Output<'_>,
+        staging: &mut Staging<'_>,
+    ) -> Result<()> {
+        let Output { first, rows: count, out, strides } = output;
+        let Matrix { cols, groups, .. } = *matrix;
+        let width = cols.checked_div(groups).unwrap_or(0);
+        let mut row = 0;
+        while row < count {
+            let rows = self.rows_at_once(matrix, count - row, staging.tile.len());
+            if rows == 0 || x.cols != cols {
+                return Err(TOO_SMALL);
+            }
+            let out = out.get_mut(row * strides.row..).ok_or(TOO_SMALL)?;
+            for group in 0..groups {
+                let scales = staging.scales.get_mut(..rows).ok_or(TOO_SMALL)?;
+                self.read_scales(matrix, first + row, group, scales, staging.tile)?;
+                let base = match group {
+                    0 => Base::Bias(staging.vector.get(row..row + rows).ok_or(TOO_SMALL)?),
+                    _ => Base::Output,
+                };
+                let codes = self.read_rows(matrix, first + row, rows, staging.tile)?;
+                let from = group * width;
+                let w = Rows { codes: codes.get(from..).ok_or(TOO_SMALL)?, stride: cols, scales };
+                let tokens = group * x.tokens..(group + 1) * x.tokens;
+                let x = Codes {
+                    codes: x.codes.get(from..).ok_or(TOO_SMALL)?,
+                    stride: cols,
+                    scales: x.scales.get(tokens.clone()).ok_or(TOO_SMALL)?,
+                    zeros: x.zeros.get(tokens).ok_or(TOO_SMALL)?,
+                };
+                let product = ProductI8::new(x, w, width, base, &mut *out, strides)?;
+                (self.kernels.product_i8)(product);
+            }
+            row += rows;
+        }
+        Ok(())
+    }
+
+    /// Quantises activations for a linear layer that [takes codes](Linear::takes_codes).
+    pub(super) fn quantize<'b>(
+        &self,
+        matrix: &Matrix,
+        x: &[f32],
+        buffers: CodeBuffers<'b>,
+        staging: &mut Staging<'_>,
+    ) -> Result<QuantizedInput<'b>> {
+        let Matrix { cols, groups, column_offset, .. } = *matrix;
+        let invalid = Error::without_offset(ErrorKind::InvalidArgument);
+        let tokens = x.len().checked_div(cols).ok_or(invalid)?;
+        let columns = match column_offset {
+            None => &[],
+            Some(offset) => {
+                let columns = staging.vector.get_mut(..cols).ok_or(TOO_SMALL)?;
+                let vector = Matrix { rows: 1, cols, offset, ..Matrix::EMPTY };
+                self.read_vector(&vector, 0, columns, staging.tile)?;
+                &*columns
             }
         };
-        let bias = bias.get(row..row + rows).ok_or(TOO_SMALL)?;
-        let out = out.get_mut(row * strides.row..).ok_or(TOO_SMALL)?;
-        (kernels.product_f32)(Product::new(x, values, bias, matrix.cols, out, strides)?);
-        row += rows;
+        let CodeBuffers { codes, zeros, scales } = buffers;
+        let codes = codes.get_mut(..tokens * cols).ok_or(TOO_SMALL)?;
+        let zeros = zeros.get_mut(..tokens * groups).ok_or(TOO_SMALL)?;
+        let scales = scales.get_mut(..tokens * groups).ok_or(TOO_SMALL)?;
+        let width = cols.checked_div(groups).filter(|&width| width > 0).ok_or(invalid)?;
+        let rows = x.chunks_exact(cols).zip(codes.chunks_exact_mut(cols));
+        for (token, (x, codes)) in rows.enumerate() {
+            let parts = x.chunks_exact(width).zip(codes.chunks_exact_mut(width));
+            for (group, (x, codes)) in parts.enumerate() {
+                let columns = columns.get(group * width..(group + 1) * width).unwrap_or_default();
+                let (scale, zero) = (self.kernels.quantize)(x, columns, codes);
+                let at = group * tokens + token;
+                if let (Some(s), Some(z)) = (scales.get_mut(at), zeros.get_mut(at)) {
+                    (*s, *z) = (scale, zero);
+                }
+            }
+        }
+        Ok(QuantizedInput { codes, zeros, scales, tokens, cols })
     }
-    Ok(())
+
+    /// How many of the next `left` rows can be had at once; 0 if the tile is too small for one.
+    fn rows_at_once(&self, matrix: &Matrix, left: usize, tile: usize) -> usize {
+        if self.weights.borrows() {
+            left
+        } else {
+            left.min(tile.checked_div(matrix.row_bytes()).unwrap_or(0))
+        }
+    }
+
+    /// The bytes of `rows` rows from row `first` on.
+    fn read_rows<'t>(
+        &'t self,
+        matrix: &Matrix,
+        first: usize,
+        rows: usize,
+        tile: &'t mut [u8],
+    ) -> Result<&'t [u8]> {
+        let overflow = Error::new(matrix.offset, ErrorKind::SizeOverflow);
+        let row_bytes = matrix.row_bytes();
+        let start = first.checked_mul(row_bytes).ok_or(overflow)? as u64;
+        let length = rows.checked_mul(row_bytes).ok_or(overflow)?;
+        self.weights.bytes(matrix.offset.checked_add(start).ok_or(overflow)?, length, tile)
+    }
+
+    /// Reads `out.len()` elements of a vector of floats from element `first` on.
+    pub(super) fn read_vector(
+        &self,
+        vector: &Matrix,
+        first: usize,
+        out: &mut [f32],
+        tile: &mut [u8],
+    ) -> Result<()> {
+        let size = vector.encoding.row_bytes(1).unwrap_or(0);
+        let length = size.checked_mul(out.len());
+        let start = size.checked_mul(first);
+        let start = start.and_then(|start| vector.offset.checked_add(start as u64));
+        let (Some(start), Some(length)) = (start, length) else {
+            return Err(Error::new(vector.offset, ErrorKind::SizeOverflow));
+        };
+        convert(vector, self.weights.bytes(start, length, tile)?, out);
+        Ok(())
+    }
+
+    /// Reads one row of a table as f32.
+    pub(super) fn read_row(
+        &self,
+        table: &Matrix,
+        row: usize,
+        out: &mut [f32],
+        tile: &mut [u8],
+    ) -> Result<()> {
+        if row >= table.rows || out.len() != table.cols {
+            return Err(Error::without_offset(ErrorKind::InvalidArgument));
+        }
+        self.read_converted(table, row, out, tile)
+    }
+
+    /// Reads whole rows from row `first` on as f32.
+    fn read_converted(
+        &self,
+        matrix: &Matrix,
+        first: usize,
+        values: &mut [f32],
+        tile: &mut [u8],
+    ) -> Result<()> {
+        let Matrix { encoding, cols, groups, column_offset, zero_offset, .. } = *matrix;
+        let rows = values.len().checked_div(cols).unwrap_or(0);
+        convert(matrix, self.read_rows(matrix, first, rows, tile)?, values);
+        if !matches!(encoding, Encoding::I8 | Encoding::U8) {
+            return Ok(());
+        }
+        let width = cols.checked_div(groups).unwrap_or(0).max(1);
+        for (row, values) in values.chunks_exact_mut(cols.max(1)).enumerate() {
+            let row = first + row;
+            let zero = match encoding {
+                Encoding::U8 => f32::from(self.element::<1>(zero_offset, row)?[0]),
+                _ => 0.0,
+            };
+            for (group, values) in values.chunks_exact_mut(width).enumerate() {
+                let scale = self.scale(matrix, row * groups + group)?;
+                for value in values {
+                    *value = (*value - zero) * scale;
+                }
+            }
+            let Some(offset) = column_offset else { continue };
+            let columns = self.weights.bytes(offset, cols * 4, tile)?.as_chunks::<4>().0;
+            for (value, column) in values.iter_mut().zip(columns) {
+                *value *= f32::from_le_bytes(*column);
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads the scales of one group of as many rows as `scales` holds, from row `first` on.
+    fn read_scales(
+        &self,
+        matrix: &Matrix,
+        first: usize,
+        group: usize,
+        scales: &mut [f32],
+        tile: &mut [u8],
+    ) -> Result<()> {
+        let bad = Error::new(matrix.scale_offset, ErrorKind::BadScale);
+        let groups = matrix.groups;
+        if self.weights.borrows() || groups == 1 {
+            let start = first.checked_mul(groups).and_then(|n| n.checked_mul(4)).ok_or(bad)?;
+            let length = scales.len().checked_mul(groups).and_then(|n| n.checked_mul(4));
+            let offset = matrix.scale_offset.checked_add(start as u64).ok_or(bad)?;
+            let bytes = self.weights.bytes(offset, length.ok_or(bad)?, tile)?;
+            let rows = bytes.as_chunks::<4>().0.chunks_exact(groups.max(1));
+            for (scale, row) in scales.iter_mut().zip(rows) {
+                *scale = row.get(group).map_or(0.0, |bytes| f32::from_le_bytes(*bytes));
+            }
+        } else {
+            for (row, scale) in scales.iter_mut().enumerate() {
+                *scale = self.scale(matrix, (first + row) * groups + group)?;
+            }
+        }
+        if scales.iter().all(|scale| scale.is_finite()) { Ok(()) } else { Err(bad) }
+    }
+
+    /// The `index`-th scale of a quantised matrix.
+    fn scale(&self, matrix: &Matrix, index: usize) -> Result<f32> {
+        let scale = f32::from_le_bytes(self.element(matrix.scale_offset, index)?);
+        if scale.is_finite() {
+            Ok(scale)
+        } else {
+            Err(Error::new(matrix.scale_offset, ErrorKind::BadScale))
+        }
+    }
+
+    /// Element `index` of a vector of `N`-byte elements at `offset`.
+    fn element<const N: usize>(&self, offset: u64, index: usize) -> Result<[u8; N]> {
+        let place =
+            (index as u64).checked_mul(N as u64).and_then(|start| offset.checked_add(start));
+        let place = place.ok_or(Error::new(offset, ErrorKind::SizeOverflow))?;
+        let mut tile = [0; N];
+        let bytes = self.weights.bytes(place, N, &mut tile)?;
+        bytes.try_into().map_err(|_| Error::new(place, ErrorKind::SourceChanged))
+    }
 }
 
-/// How many of the next `left` rows fit the scratch memory; at least 1.
-fn rows_at_once(
+/// Whether two matrices divide their columns alike and have the same column scales, so that they take the same codes.
+pub(super) fn take_same_codes(
     weights: &(impl Weights + ?Sized),
-    matrix: &Matrix,
-    left: usize,
-    converted: usize,
-    tile: usize,
-) -> Result<usize> {
-    let mut rows = left;
-    if !weights.borrows() {
-        rows = rows.min(tile.checked_div(matrix.row_bytes()).unwrap_or(0));
-    }
-    if matrix.encoding != Encoding::F32 {
-        rows = rows.min(converted.checked_div(matrix.cols).unwrap_or(0));
-    }
-    if rows == 0 { Err(TOO_SMALL) } else { Ok(rows) }
-}
-
-/// The bytes of `rows` rows from row `first` on.
-fn read_rows<'t>(
-    weights: &'t (impl Weights + ?Sized),
-    matrix: &Matrix,
-    first: usize,
-    rows: usize,
-    tile: &'t mut [u8],
-) -> Result<&'t [u8]> {
-    let row_bytes = matrix.row_bytes();
-    let overflow = Error::new(matrix.offset, ErrorKind::SizeOverflow);
-    let start = first.checked_mul(row_bytes).ok_or(overflow)? as u64;
-    let length = rows.checked_mul(row_bytes).ok_or(overflow)?;
-    weights.bytes(matrix.offset.checked_add(start).ok_or(overflow)?, length, tile)
-}
-
-/// Reads `out.len()` elements of a vector of floats from element `first` on.
-pub(super) fn read_vector(
-    weights: &(impl Weights + ?Sized),
-    vector: &Matrix,
-    first: usize,
-    out: &mut [f32],
-    tile: &mut [u8],
-) -> Result<()> {
-    let size = vector.encoding.row_bytes(1).unwrap_or(0);
-    let length = size.checked_mul(out.len());
-    let start = size.checked_mul(first).and_then(|start| vector.offset.checked_add(start as u64));
-    let (Some(start), Some(length)) = (start, length) else {
-        return Err(Error::new(vector.offset, ErrorKind::SizeOverflow));
+    a: &Matrix,
+    b: &Matrix,
+) -> Result<bool> {
+    let (from, to) = match (a.column_offset, b.column_offset) {
+        (None, None) => return Ok(a.groups == b.groups && a.cols == b.cols),
+        (Some(from), Some(to)) if a.groups == b.groups && a.cols == b.cols => (from, to),
+        _ => return Ok(false),
     };
-    convert(vector, weights.bytes(start, length, tile)?, out);
-    Ok(())
-}
-
-/// Reads one row of a table as f32.
-pub(super) fn read_row(
-    weights: &(impl Weights + ?Sized),
-    table: &Matrix,
-    row: usize,
-    out: &mut [f32],
-    tile: &mut [u8],
-) -> Result<()> {
-    if row >= table.rows || out.len() != table.cols {
-        return Err(Error::without_offset(ErrorKind::InvalidArgument));
+    const PIECE: usize = 64;
+    let (mut first, mut second) = ([0; PIECE], [0; PIECE]);
+    let length = a.cols.saturating_mul(4);
+    let mut at = 0;
+    while at < length {
+        let size = PIECE.min(length - at);
+        let a = weights.bytes(from.saturating_add(at as u64), size, &mut first)?;
+        let b = weights.bytes(to.saturating_add(at as u64), size, &mut second)?;
+        if a != b {
+            return Ok(false);
+        }
+        at += size;
     }
-    convert(table, read_rows(weights, table, row, 1, tile)?, out);
-    Scales { weights, matrix: table }.apply(row, out)
+    Ok(true)
 }
 
 /// Converts stored elements to f32, without scales.
@@ -149,45 +392,5 @@ fn convert(matrix: &Matrix, bytes: &[u8], out: &mut [f32]) {
         Encoding::BF16 => each(bytes, out, |b| bf16::from_le_bytes(b).to_f32()),
         Encoding::I8 => each(bytes, out, |b| f32::from(i8::from_le_bytes(b))),
         Encoding::U8 => each(bytes, out, |[b]: [u8; 1]| f32::from(b)),
-    }
-}
-
-/// The scales and zero points of a quantised matrix.
-struct Scales<'w, W: ?Sized> {
-    weights: &'w W,
-    matrix: &'w Matrix,
-}
-
-impl<W: Weights + ?Sized> Scales<'_, W> {
-    /// Turns codes of whole rows from row `first` on, already in f32, into values.
-    fn apply(&self, first: usize, values: &mut [f32]) -> Result<()> {
-        let Matrix { encoding, cols, scale_offset, zero_offset, .. } = *self.matrix;
-        if !matches!(encoding, Encoding::I8 | Encoding::U8) || cols == 0 {
-            return Ok(());
-        }
-        for (row, values) in values.chunks_exact_mut(cols).enumerate() {
-            let row = (first + row) as u64;
-            let scale = f32::from_le_bytes(self.at(scale_offset, row)?);
-            if !scale.is_finite() {
-                return Err(Error::new(scale_offset, ErrorKind::BadScale));
-            }
-            let zero = match encoding {
-                Encoding::U8 => f32::from(self.at::<1>(zero_offset, row)?[0]),
-                _ => 0.0,
-            };
-            for value in values {
-                *value = (*value - zero) * scale;
-            }
-        }
-        Ok(())
-    }
-
-    /// Element `row` of a vector of `N`-byte elements at `offset`.
-    fn at<const N: usize>(&self, offset: u64, row: u64) -> Result<[u8; N]> {
-        let place = row.checked_mul(N as u64).and_then(|start| offset.checked_add(start));
-        let place = place.ok_or(Error::new(offset, ErrorKind::SizeOverflow))?;
-        let mut tile = [0; N];
-        let bytes = self.weights.bytes(place, N, &mut tile)?;
-        bytes.try_into().map_err(|_| Error::new(place, ErrorKind::SourceChanged))
     }
 }

@@ -13,11 +13,12 @@ pub mod check;
 pub mod config;
 mod linear;
 mod parallel;
+mod pass;
 pub mod pool;
 pub mod weights;
 pub mod workspace;
 
-pub use bert::{Bert, Layer, Run};
+pub use bert::{Bert, Layer, LayerInput, Observation, Observer, Run};
 pub use check::{Finding, check};
 pub use config::{BertConfig, Pooling};
 pub use parallel::{InOrder, Job, Parallel, Part, Parts};

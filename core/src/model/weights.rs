@@ -17,7 +17,8 @@ pub enum Encoding {
     F16,
     /// The upper half of an IEEE 754 single.
     BF16,
-    /// Signed 8-bit codes, one f32 scale a row: `x = code · scale[row]`.
+    /// Signed 8-bit codes, one f32 scale a row, or one for each of several equal groups of columns, and optionally one
+    /// for each column: `x = code · scale[row][group] · column_scale[col]`.
     I8,
     /// Unsigned 8-bit codes, one f32 scale and one u8 zero point a row: `x = (code − zero[row]) · scale[row]`.
     U8,
@@ -48,6 +49,10 @@ pub struct Matrix {
     pub offset: u64,
     /// Where the f32 scales of the rows lie, for the encodings that have them; else 0.
     pub scale_offset: u64,
+    /// Into how many equal groups of columns a row is divided, each with a scale of its own; 1 without scales.
+    pub groups: usize,
+    /// Where the f32 scales of the columns lie, if there are any.
+    pub column_offset: Option<u64>,
     /// Where the zero points of the rows lie, for the encodings that have them; else 0.
     pub zero_offset: u64,
 }
@@ -60,11 +65,18 @@ impl Matrix {
         cols: 0,
         offset: 0,
         scale_offset: 0,
+        groups: 1,
+        column_offset: None,
         zero_offset: 0,
     };
 
-    /// The matrix called `name` in a file whose tensors `find` knows: float types, or INT8/UINT8 with the companions
-    /// `NAME.scale` (F32, `[rows]`) and, for UINT8, `NAME.zero_point` (U8, `[rows]`).
+    /// The matrix called `name` in a file whose tensors `find` knows: float types, or INT8/UINT8 with companions.
+    ///
+    /// | companion | for | |
+    /// |---|---|---|
+    /// | `NAME.scale` | INT8, UINT8 | F32 `[rows]`, or `[rows, groups]` where groups divide the columns |
+    /// | `NAME.column_scale` | INT8, optional | F32 `[cols]` |
+    /// | `NAME.zero_point` | UINT8 | U8 `[rows]` |
     ///
     /// # Errors
     ///
@@ -91,20 +103,42 @@ impl Matrix {
         if bytes.map(|bytes| bytes as u64) != Some(header.bytes) {
             return Err(error(ErrorKind::SizeMismatch));
         }
-        let companion = |suffix: &str, dtype: Dtype| {
+        let mut matrix = Self { encoding, rows, cols, offset: header.offset, ..Self::EMPTY };
+        let companion = |suffix: &str| {
             let mut name = Name::new(name);
             name.push(suffix);
             find(name.as_str())
-                .filter(|h| h.dtype == dtype && h.shape.elements() == Some(rows as u64))
-                .filter(|h| h.bytes == dtype.data_bytes(rows as u64).unwrap_or(u64::MAX))
-                .map(|h| h.offset)
-                .ok_or(error(ErrorKind::BadScale))
         };
-        let has_scale = matches!(encoding, Encoding::I8 | Encoding::U8);
-        let scale_offset = if has_scale { companion(".scale", Dtype::F32)? } else { 0 };
-        let has_zero = encoding == Encoding::U8;
-        let zero_offset = if has_zero { companion(".zero_point", Dtype::U8)? } else { 0 };
-        Ok(Some(Self { encoding, rows, cols, offset: header.offset, scale_offset, zero_offset }))
+        // Offset and number of elements of a companion of the right type.
+        let elements = |companion: TensorHeader<'_>, dtype: Dtype| {
+            let elements = companion.shape.elements()?;
+            let bytes = dtype.data_bytes(elements)?;
+            let fits = companion.dtype == dtype && companion.bytes == bytes;
+            fits.then_some((companion.offset, usize::try_from(elements).ok()?))
+        };
+        let bad_scale = error(ErrorKind::BadScale);
+        if matches!(encoding, Encoding::I8 | Encoding::U8) {
+            let scale = companion(".scale").and_then(|scale| elements(scale, Dtype::F32));
+            let (offset, count) = scale.ok_or(bad_scale)?;
+            let groups = count.checked_div(rows).unwrap_or(0);
+            let whole = groups.checked_mul(rows) == Some(count);
+            if !whole || cols.checked_rem(groups) != Some(0) {
+                return Err(bad_scale);
+            }
+            (matrix.scale_offset, matrix.groups) = (offset, groups);
+        }
+        if encoding == Encoding::I8
+            && let Some(columns) = companion(".column_scale")
+        {
+            let columns = elements(columns, Dtype::F32).filter(|(_, count)| *count == cols);
+            matrix.column_offset = Some(columns.ok_or(bad_scale)?.0);
+        }
+        if encoding == Encoding::U8 {
+            let zero = companion(".zero_point").and_then(|zero| elements(zero, Dtype::U8));
+            let zero = zero.filter(|(_, count)| *count == rows && matrix.groups == 1);
+            matrix.zero_offset = zero.ok_or(bad_scale)?.0;
+        }
+        Ok(Some(matrix))
     }
 
     /// Bytes of one row.
@@ -249,7 +283,22 @@ mod tests {
         let scale = header("w.scale", Dtype::F32, &[3], 128);
         let matrix = find_in(&[weight, scale], "w").unwrap().unwrap();
         assert_eq!((matrix.encoding, matrix.rows, matrix.cols), (Encoding::I8, 3, 5));
-        assert_eq!((matrix.offset, matrix.scale_offset), (64, 128));
+        assert_eq!((matrix.offset, matrix.scale_offset, matrix.groups), (64, 128, 1));
+    }
+
+    #[test]
+    fn int8_may_have_scales_for_groups_of_columns() {
+        let weight = header("w", Dtype::I8, &[3, 6], 64);
+        let scale = header("w.scale", Dtype::F32, &[3, 2], 128);
+        assert_eq!(find_in(&[weight, scale], "w").unwrap().unwrap().groups, 2);
+        let uneven = header("w.scale", Dtype::F32, &[3, 4], 128);
+        assert_eq!(find_in(&[weight, uneven], "w").unwrap_err().kind, ErrorKind::BadScale);
+        let columns = header("w.column_scale", Dtype::F32, &[6], 256);
+        let matrix = find_in(&[weight, scale, columns], "w").unwrap().unwrap();
+        assert_eq!(matrix.column_offset, Some(256));
+        let short = header("w.column_scale", Dtype::F32, &[3], 256);
+        let error = find_in(&[weight, scale, short], "w").unwrap_err();
+        assert_eq!(error.kind, ErrorKind::BadScale);
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! Scratch memory, lent by the caller; how much is needed is known exactly before.
 
+use super::attention::IntegerHead;
 use super::config::BertConfig;
+use super::linear::{CodeBuffers, Staging};
 use super::parallel::split_off;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -15,13 +17,21 @@ pub struct Plan {
     ///
     /// At least [`Needs::least_tile_bytes`]; more means fewer, larger reads.
     pub tile_bytes: usize,
+    /// Whether activations are quantised where weights are 8-bit: faster, and the same bits on every machine.
+    ///
+    /// Without it weights are converted to f32 as they are used: slower, and as precise as the weights are. Models
+    /// whose weights are all floats run the same either way, and need less memory without. Models without column
+    /// scales lose much precision with it.
+    pub quantized: bool,
 }
 
 impl Plan {
-    /// A plan for `tokens` on one thread, with weights in memory.
+    /// A plan for `tokens` on one thread, with weights in memory and activations in f32.
+    ///
+    /// [`Bert::plan`](super::Bert::plan) knows whether a model was made for quantised activations.
     #[must_use]
     pub const fn new(tokens: usize) -> Self {
-        Self { tokens, jobs: 1, tile_bytes: 0 }
+        Self { tokens, jobs: 1, tile_bytes: 0, quantized: false }
     }
 }
 
@@ -44,7 +54,7 @@ impl Needs {
     /// The smallest tile for weights that cannot be borrowed: one row or one vector of the model.
     #[must_use]
     pub const fn least_tile_bytes(config: &BertConfig) -> usize {
-        4 * max(config.hidden, config.intermediate)
+        4 * if config.hidden > config.intermediate { config.hidden } else { config.intermediate }
     }
 }
 
@@ -54,8 +64,10 @@ pub(super) const QUERY_BLOCK: usize = 32;
 const FEED_FORWARD_BLOCK: usize = 128;
 /// Rows of weights that are converted to f32 together.
 const CONVERTED_ROWS: usize = 8;
+/// The most groups of columns that quantised activations are divided into.
+pub(super) const MAX_GROUPS: usize = 16;
 
-/// The sizes of the pieces of a workspace, all in elements; they depend on the model and the plan alone.
+/// The sizes of the pieces of a workspace; they depend on the model's sizes and the plan alone.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Layout {
     pub(super) tokens: usize,
@@ -66,55 +78,156 @@ pub(super) struct Layout {
     pub(super) block: usize,
     /// From one row of transposed keys, and of scores, to the next.
     pub(super) key_stride: usize,
-    pub(super) vector: usize,
-    pub(super) converted: usize,
-    pub(super) tile: usize,
+    pub(super) quantized: bool,
     hidden: usize,
     head: usize,
     widest: usize,
+    tile: usize,
+    /// Floats and bytes of each job.
+    pub(super) job: Needs,
+    total: Needs,
 }
 
 impl Layout {
     /// `None` if the sizes overflow or the plan is empty.
     pub(super) fn new(config: &BertConfig, plan: &Plan) -> Option<Self> {
-        let Plan { tokens, jobs, tile_bytes } = *plan;
-        let BertConfig { hidden, intermediate, .. } = *config;
-        if tokens == 0 || jobs == 0 || hidden == 0 || intermediate == 0 {
+        let Plan { tokens, jobs, tile_bytes, quantized } = *plan;
+        let BertConfig { hidden, intermediate, heads, .. } = *config;
+        let head = config.head();
+        if tokens == 0 || jobs == 0 || head == 0 || intermediate == 0 {
             return None;
         }
         let jobs = jobs.min(tokens);
         let share = tokens.div_ceil(jobs);
-        let widest = hidden.max(intermediate);
-        Some(Self {
+        let none = Needs { floats: 0, bytes: 0 };
+        let mut layout = Self {
             tokens,
             jobs,
-            heads: config.heads.div_ceil(jobs),
+            heads: heads.div_ceil(jobs),
             block: if tile_bytes == 0 { share.min(FEED_FORWARD_BLOCK) } else { share },
             key_stride: tokens.checked_next_multiple_of(16)?,
-            vector: hidden.checked_mul(2)?.max(intermediate),
-            converted: widest.checked_mul(CONVERTED_ROWS)?,
-            tile: tile_bytes,
+            quantized,
             hidden,
-            head: config.head(),
-            widest,
+            head,
+            widest: hidden.max(intermediate),
+            tile: tile_bytes,
+            job: none,
+            total: none,
+        };
+        layout.job = layout.job_needs()?;
+        let states = tokens.checked_mul(hidden)?;
+        let codes = layout.code_tokens();
+        let groups = codes.checked_mul(MAX_GROUPS);
+        layout.total = Needs {
+            floats: sum(&[layout.job.floats.checked_mul(jobs), states.checked_mul(2), groups])?,
+            bytes: sum(&[layout.job.bytes.checked_mul(jobs), codes.checked_mul(hidden), groups])?,
+        };
+        Some(layout)
+    }
+
+    /// Tokens whose hidden states have codes.
+    fn code_tokens(&self) -> usize {
+        if self.quantized { self.tokens } else { 0 }
+    }
+
+    fn job_needs(&self) -> Option<Needs> {
+        let Self { tokens, head, block, hidden, widest, key_stride, .. } = *self;
+        let if_quantized = |size: usize| if self.quantized { size } else { 0 };
+        let attention = sum(&[
+            tokens.checked_mul(head)?.checked_mul(2),
+            key_stride.checked_mul(head),
+            key_stride.checked_mul(QUERY_BLOCK),
+            Some(if_quantized(sum(&[
+                tokens.checked_mul(2),
+                Some(head + QUERY_BLOCK),
+                Some(tokens.max(head)),
+            ])?)),
+        ])?;
+        let feed_forward = sum(&[
+            block.checked_mul(hidden),
+            block.checked_mul(widest),
+            Some(if_quantized(block.checked_mul(MAX_GROUPS)?)),
+        ])?;
+        let staging =
+            sum(&[Some(self.vector()), Some(widest), widest.checked_mul(CONVERTED_ROWS)])?;
+        let attention_bytes = sum(&[
+            tokens.checked_mul(head.div_ceil(2) * 4),
+            key_stride.checked_mul(head.div_ceil(2) * 4),
+            tokens.div_ceil(2).checked_mul(4)?.checked_mul(head),
+            tokens.div_ceil(2).checked_mul(4)?.checked_mul(QUERY_BLOCK),
+        ])?;
+        let feed_forward_bytes = sum(&[block.checked_mul(widest), block.checked_mul(MAX_GROUPS)])?;
+        Some(Needs {
+            floats: attention.max(feed_forward).checked_add(staging)?,
+            bytes: if_quantized(attention_bytes.max(feed_forward_bytes)).checked_add(self.tile)?,
         })
     }
 
-    /// Floats that every job needs for itself.
-    pub(super) fn job_floats(&self) -> Option<usize> {
-        let queries_and_values = self.tokens.checked_mul(self.head)?.checked_mul(2)?;
-        let keys = self.key_stride.checked_mul(self.head)?;
-        let scores = self.key_stride.checked_mul(QUERY_BLOCK.min(self.tokens))?;
-        let attention = queries_and_values.checked_add(keys)?.checked_add(scores)?;
-        let feed_forward = self.block.checked_mul(self.hidden.checked_add(self.widest)?)?;
-        attention.max(feed_forward).checked_add(self.vector)?.checked_add(self.converted)
+    fn vector(&self) -> usize {
+        (self.hidden * 2).max(self.widest)
     }
 
-    pub(super) fn needs(&self) -> Option<Needs> {
-        let vectors = self.tokens.checked_mul(self.hidden)?.checked_mul(2)?;
-        let floats = self.job_floats()?.checked_mul(self.jobs)?.checked_add(vectors)?;
-        Some(Needs { floats, bytes: self.tile.checked_mul(self.jobs)? })
+    /// Takes what bringing weights in needs off a job's scratch memory; the rest comes back.
+    pub(super) fn staging<'a>(
+        &self,
+        mut floats: &'a mut [f32],
+        mut bytes: &'a mut [u8],
+    ) -> Result<(Staging<'a>, &'a mut [f32], &'a mut [u8])> {
+        let staging = Staging {
+            vector: split_off(&mut floats, self.vector()).ok_or(TOO_SMALL)?,
+            scales: split_off(&mut floats, self.widest).ok_or(TOO_SMALL)?,
+            converted: split_off(&mut floats, self.widest * CONVERTED_ROWS).ok_or(TOO_SMALL)?,
+            tile: split_off(&mut bytes, self.tile).ok_or(TOO_SMALL)?,
+        };
+        Ok((staging, floats, bytes))
     }
+
+    /// What the integer attention of a head over `tokens` needs, off a job's scratch memory.
+    pub(super) fn integer_head<'a>(
+        &self,
+        tokens: usize,
+        mut floats: &'a mut [f32],
+        mut bytes: &'a mut [u8],
+    ) -> Option<IntegerHead<'a>> {
+        let Self { head, key_stride, .. } = *self;
+        let pairs = head.div_ceil(2) * 4;
+        Some(IntegerHead {
+            queries: split_off(&mut bytes, tokens * pairs)?,
+            keys: split_off(&mut bytes, key_stride * pairs)?,
+            values: split_off(&mut bytes, tokens.div_ceil(2) * 4 * head)?,
+            probabilities: split_off(&mut bytes, tokens.div_ceil(2) * 4 * QUERY_BLOCK)?,
+            query_scales: split_off(&mut floats, tokens)?,
+            key_scales: split_off(&mut floats, tokens)?,
+            value_scales: split_off(&mut floats, head)?,
+            probability_scales: split_off(&mut floats, QUERY_BLOCK)?,
+            inverses: split_off(&mut floats, tokens.max(head))?,
+            scores: floats,
+        })
+    }
+
+    /// Memory for the codes of up to `tokens` (at most a block) of any width, off a job's scratch memory.
+    pub(super) fn code_buffers<'a>(
+        &self,
+        tokens: usize,
+        mut floats: &'a mut [f32],
+        mut bytes: &'a mut [u8],
+    ) -> Option<(CodeBuffers<'a>, &'a mut [f32])> {
+        if !self.quantized {
+            return Some((CodeBuffers { codes: &mut [], zeros: &mut [], scales: &mut [] }, floats));
+        }
+        let buffers = CodeBuffers {
+            codes: split_off(&mut bytes, tokens * self.widest)?,
+            zeros: split_off(&mut bytes, tokens * MAX_GROUPS)?,
+            scales: split_off(&mut floats, tokens * MAX_GROUPS)?,
+        };
+        Some((buffers, floats))
+    }
+}
+
+const TOO_SMALL: Error = Error::without_offset(ErrorKind::BufferTooSmall);
+
+fn sum(terms: &[Option<usize>]) -> Option<usize> {
+    terms.iter().try_fold(0_usize, |sum, &term| sum.checked_add(term?))
 }
 
 /// Scratch memory for one thread that runs a model (and its jobs).
@@ -123,6 +236,8 @@ pub struct Workspace<'a> {
     pub(super) layout: Layout,
     pub(super) hidden: &'a mut [f32],
     pub(super) context: &'a mut [f32],
+    /// The codes of the hidden states; empty without quantised activations.
+    pub(super) codes: CodeBuffers<'a>,
     pub(super) floats: &'a mut [f32],
     pub(super) bytes: &'a mut [u8],
 }
@@ -138,7 +253,7 @@ impl<'a> Workspace<'a> {
         if plan.tile_bytes != 0 && plan.tile_bytes < Needs::least_tile_bytes(config) {
             return Err(invalid);
         }
-        Layout::new(config, plan).and_then(|layout| layout.needs()).ok_or(invalid)
+        Layout::new(config, plan).map(|layout| layout.total).ok_or(invalid)
     }
 
     /// The bytes that `tokens` need on one thread with weights in memory: [`Needs::total_bytes`] of [`Plan::new`].
@@ -159,21 +274,26 @@ impl<'a> Workspace<'a> {
         config: &BertConfig,
         plan: &Plan,
         mut floats: &'a mut [f32],
-        bytes: &'a mut [u8],
+        mut bytes: &'a mut [u8],
     ) -> Result<Self> {
         let needs = Self::needs(config, plan)?;
-        let too_small = Error::without_offset(ErrorKind::BufferTooSmall);
         if floats.len() < needs.floats || bytes.len() < needs.bytes {
-            return Err(too_small);
+            return Err(TOO_SMALL);
         }
-        let layout = Layout::new(config, plan).ok_or(too_small)?;
-        let size = layout.tokens.saturating_mul(layout.hidden);
-        let hidden = split_off(&mut floats, size).ok_or(too_small)?;
-        let context = split_off(&mut floats, size).ok_or(too_small)?;
-        Ok(Self { layout, hidden, context, floats, bytes })
+        let layout = Layout::new(config, plan).ok_or(TOO_SMALL)?;
+        let states = layout.tokens.saturating_mul(layout.hidden);
+        let tokens = layout.code_tokens();
+        Ok(Self {
+            layout,
+            hidden: split_off(&mut floats, states).ok_or(TOO_SMALL)?,
+            context: split_off(&mut floats, states).ok_or(TOO_SMALL)?,
+            codes: CodeBuffers {
+                codes: split_off(&mut bytes, tokens * layout.hidden).ok_or(TOO_SMALL)?,
+                zeros: split_off(&mut bytes, tokens * MAX_GROUPS).ok_or(TOO_SMALL)?,
+                scales: split_off(&mut floats, tokens * MAX_GROUPS).ok_or(TOO_SMALL)?,
+            },
+            floats,
+            bytes,
+        })
     }
-}
-
-const fn max(a: usize, b: usize) -> usize {
-    if a > b { a } else { b }
 }

@@ -22,6 +22,7 @@
 //! | [`afq`] | a group | | `q scale + bias` |
 //! | [`f8q8`] | 32 | 33 | `q (e4m3(d) / 416)` |
 //! | [`mxfp4`] | 32 | 17 | `e2m1(q) 2^(e − 127)` |
+//! | [`int8`] | a group | | `q scale[row][group] column_scale[col]` |
 //!
 //! The ggml layouts are those of ggml's `ggml-common.h`; `d`, `m` and `dmin` are IEEE halves (an f32 in Q8_K).
 
@@ -31,6 +32,7 @@ pub mod f8q8;
 pub mod float16;
 pub mod fp8;
 pub mod hqq;
+pub mod int8;
 mod k_scales;
 pub mod mxfp4;
 pub mod q2_k;

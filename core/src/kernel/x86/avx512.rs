@@ -2,12 +2,33 @@
 
 use core::arch::x86_64::*;
 
+use super::{int8_avx2, int8_avx512};
 use crate::kernel::Kernels;
 use crate::kernel::product::{Floats, Multiply, Product};
 
-/// The AVX-512 table.
-pub(super) const TABLE: Kernels =
-    Kernels { name: "avx512", product_f32, multiply_f32, softmax, gelu, add_layer_norm };
+/// The AVX-512 table; integers run with 256-bit vectors.
+pub(super) const TABLE: Kernels = Kernels {
+    name: "avx512",
+    product_f32,
+    multiply_f32,
+    product_i8: int8_avx2::product_avx2,
+    multiply_i16: int8_avx2::multiply_avx2,
+    quantize,
+    quantize_rows,
+    quantize_columns,
+    softmax_i16,
+    softmax,
+    gelu,
+    add_layer_norm,
+};
+
+/// The same with AVX512-VNNI for integers.
+pub(super) const TABLE_VNNI: Kernels = Kernels {
+    name: "avx512vnni",
+    product_i8: int8_avx512::product,
+    multiply_i16: int8_avx512::multiply,
+    ..TABLE
+};
 
 super::row_operations!("avx2,fma,avx512f,avx512bw,avx512dq,avx512vl");
 

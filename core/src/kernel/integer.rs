@@ -1,0 +1,148 @@
+//! Operands of the integer matrix operations, checked once when they are put together.
+//!
+//! Activations are quantised at run time to 7 bits, 0 … 127, weights to signed 8 bits, −127 … 127: a pair of products
+//! is at most 2 · 127 · 127 = 32,258 and fits 16 bits, so `vpmaddubsw` and WASM's relaxed dot product cannot saturate,
+//! and every table computes the same integers. −128 would break this: it is read as it is by the tables that can and
+//! does no harm but a different sum.
+
+use super::product::{Strides, reach};
+use crate::error::{Error, ErrorKind, Result};
+
+/// The largest activation code.
+pub const MAX_CODE: u8 = 127;
+
+/// The code of probability 1.
+pub const PROBABILITY_ONE: f32 = 32_767.0;
+
+/// Quantised activations: `x[t][c] = (codes[t · stride + c] − zeros[t]) · scales[t]`, codes 0 … [`MAX_CODE`].
+#[derive(Clone, Copy, Debug)]
+pub struct Codes<'a> {
+    /// The codes of all tokens.
+    pub codes: &'a [u8],
+    /// Codes from one token to the next.
+    pub stride: usize,
+    /// One scale a token.
+    pub scales: &'a [f32],
+    /// The code of 0, one a token.
+    pub zeros: &'a [u8],
+}
+
+/// Weights of 8 bits: `w[r][c] = codes[r · stride + c] · scales[r]`, codes signed, −127 … 127.
+#[derive(Clone, Copy, Debug)]
+pub struct Rows<'a> {
+    /// The codes of all rows, as they lie in the file.
+    pub codes: &'a [u8],
+    /// Codes from one row to the next.
+    pub stride: usize,
+    /// One scale a row.
+    pub scales: &'a [f32],
+}
+
+/// What a product is added to.
+#[derive(Clone, Copy, Debug)]
+pub enum Base<'a> {
+    /// One number a row.
+    Bias(&'a [f32]),
+    /// What the output holds: the product of another part of the columns.
+    Output,
+}
+
+/// x · Wᵀ with 8-bit weights and 7-bit activations:
+/// `out(t, r) = base + (Σ_c (x[t][c] − zero[t]) · w[r][c]) · (x_scale[t] · w_scale[r])`.
+///
+/// The sum is an i32 and exact for up to 2¹⁷ columns; then one conversion, two multiplications and one addition in f32.
+#[derive(Debug)]
+pub struct ProductI8<'a> {
+    pub(super) x: Codes<'a>,
+    pub(super) w: Rows<'a>,
+    pub(super) base: Base<'a>,
+    pub(super) out: &'a mut [f32],
+    pub(super) tokens: usize,
+    pub(super) rows: usize,
+    pub(super) cols: usize,
+    pub(super) strides: Strides,
+}
+
+/// The most columns of a product, so that its sums fit 31 bits.
+pub const MAX_COLS: usize = 1 << 17;
+
+impl<'a> ProductI8<'a> {
+    /// A product over `cols` columns of as many tokens and rows as there are scales.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidArgument`] if a slice is too short for that, or there are more than [`MAX_COLS`] columns.
+    pub fn new(
+        x: Codes<'a>,
+        w: Rows<'a>,
+        cols: usize,
+        base: Base<'a>,
+        out: &'a mut [f32],
+        strides: Strides,
+    ) -> Result<Self> {
+        let (tokens, rows) = (x.scales.len(), w.scales.len());
+        let holds = |slice: &[u8], count, stride| {
+            stride >= cols && reach(count, stride, cols, 1).is_some_and(|n| n <= slice.len())
+        };
+        let bias = match base {
+            Base::Bias(bias) => bias.len() == rows,
+            Base::Output => true,
+        };
+        let fits = (1..=MAX_COLS).contains(&cols)
+            && x.zeros.len() == tokens
+            && bias
+            && holds(x.codes, tokens, x.stride)
+            && holds(w.codes, rows, w.stride)
+            && reach(tokens, strides.token, rows, strides.row).is_some_and(|n| n <= out.len());
+        if !fits {
+            return Err(Error::without_offset(ErrorKind::InvalidArgument));
+        }
+        Ok(Self { x, w, base, out, tokens, rows, cols, strides })
+    }
+}
+
+/// A · B of 16-bit integers: `out[m][n] = (Σ_k a[m][k] · b[k][n]) · columns[n] · rows[m]`, sums in i32.
+///
+/// Both lie as little-endian bytes with `k` in pairs: `a` as `[m][k]`, `b` as `[k / 2][n][2]`. An odd `k` is
+/// completed by a pair whose second half is zero in `b`. The caller keeps the codes so small that sums fit 31 bits.
+#[derive(Debug)]
+pub struct MultiplyI16<'a> {
+    pub(super) a: &'a [u8],
+    pub(super) a_stride: usize,
+    pub(super) b: &'a [u8],
+    pub(super) b_stride: usize,
+    pub(super) rows: &'a [f32],
+    pub(super) columns: &'a [f32],
+    pub(super) out: &'a mut [f32],
+    pub(super) out_stride: usize,
+    pub(super) pairs: usize,
+}
+
+impl<'a> MultiplyI16<'a> {
+    /// A product of `a` (rows `a_stride` pairs apart) and `b` (lines of pairs `b_stride` pairs apart) over `pairs`
+    /// pairs, of as many rows and columns as there are factors, into rows `out_stride` elements apart.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidArgument`] if a slice is too short for that.
+    pub fn new(
+        (a, a_stride): (&'a [u8], usize),
+        (b, b_stride): (&'a [u8], usize),
+        pairs: usize,
+        rows: &'a [f32],
+        columns: &'a [f32],
+        (out, out_stride): (&'a mut [f32], usize),
+    ) -> Result<Self> {
+        let (m, n) = (rows.len(), columns.len());
+        let holds = |slice: usize, count, stride, length| {
+            stride >= length && reach(count, stride, length, 1).is_some_and(|size| size <= slice)
+        };
+        let fits = holds(a.len() / 4, m, a_stride, pairs)
+            && holds(b.len() / 4, pairs, b_stride, n)
+            && holds(out.len(), m, out_stride, n);
+        if !fits {
+            return Err(Error::without_offset(ErrorKind::InvalidArgument));
+        }
+        Ok(Self { a, a_stride, b, b_stride, rows, columns, out, out_stride, pairs })
+    }
+}

@@ -1,0 +1,362 @@
+//! Integer products with 256-bit vectors: `vpmaddubsw` on AVX2, `vpdpbusd` on AVX-VNNI.
+
+use core::arch::x86_64::*;
+
+use crate::kernel::integer::{Base, MultiplyI16, ProductI8};
+
+/// The instructions that differ between AVX2 and AVX-VNNI.
+trait Dot {
+    /// Adds the products of unsigned codes below 128 and signed bytes, four by four, to 32-bit sums.
+    ///
+    /// # Safety
+    ///
+    /// The CPU has the instructions.
+    unsafe fn bytes(sum: __m256i, codes: __m256i, weights: __m256i) -> __m256i;
+
+    /// Adds the products of signed words, two by two, to 32-bit sums.
+    ///
+    /// # Safety
+    ///
+    /// The CPU has the instructions.
+    unsafe fn words(sum: __m256i, a: __m256i, b: __m256i) -> __m256i;
+}
+
+struct Avx2;
+
+impl Dot for Avx2 {
+    #[inline(always)]
+    unsafe fn bytes(sum: __m256i, codes: __m256i, weights: __m256i) -> __m256i {
+        // SAFETY: the caller's. A pair of products is at most 2 · 127 · 128 and does not saturate.
+        unsafe {
+            let pairs = _mm256_maddubs_epi16(codes, weights);
+            _mm256_add_epi32(sum, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)))
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn words(sum: __m256i, a: __m256i, b: __m256i) -> __m256i {
+        // SAFETY: the caller's.
+        unsafe { _mm256_add_epi32(sum, _mm256_madd_epi16(a, b)) }
+    }
+}
+
+struct AvxVnni;
+
+impl Dot for AvxVnni {
+    #[inline(always)]
+    unsafe fn bytes(sum: __m256i, codes: __m256i, weights: __m256i) -> __m256i {
+        // SAFETY: the caller's.
+        unsafe { _mm256_dpbusd_avx_epi32(sum, codes, weights) }
+    }
+
+    #[inline(always)]
+    unsafe fn words(sum: __m256i, a: __m256i, b: __m256i) -> __m256i {
+        // SAFETY: the caller's.
+        unsafe { _mm256_dpwssd_avx_epi32(sum, a, b) }
+    }
+}
+
+const LANES: usize = 32;
+/// Rows that are multiplied with all tokens before the next are touched.
+const ROWS_BLOCK: usize = 32;
+
+macro_rules! entries {
+    ($product:ident, $multiply:ident, $dot:ty, $features:literal) => {
+        /// See [`ProductI8`]: tiles of 4 tokens × 2 rows, 8 accumulators along the columns.
+        pub(super) fn $product(product: ProductI8<'_>) {
+            #[target_feature(enable = $features)]
+            fn inner(product: ProductI8<'_>) {
+                // SAFETY: this function has the features of the table.
+                unsafe { product_rows::<$dot>(product) }
+            }
+            // SAFETY: a table is handed out only after the CPU was asked for its features.
+            unsafe { inner(product) }
+        }
+
+        /// See [`MultiplyI16`]: tiles of 4 rows of A × 16 columns of B.
+        pub(super) fn $multiply(multiply: MultiplyI16<'_>) {
+            #[target_feature(enable = $features)]
+            fn inner(multiply: MultiplyI16<'_>) {
+                // SAFETY: this function has the features of the table.
+                unsafe { multiply_strips::<$dot>(multiply) }
+            }
+            // SAFETY: as above.
+            unsafe { inner(multiply) }
+        }
+    };
+}
+
+entries!(product_avx2, multiply_avx2, Avx2, "avx2");
+entries!(product_avxvnni, multiply_avxvnni, AvxVnni, "avx2,avxvnni");
+
+#[inline(always)]
+unsafe fn product_rows<D: Dot>(mut product: ProductI8<'_>) {
+    let mut row = 0;
+    while row < product.rows {
+        let end = product.rows.min(row + ROWS_BLOCK);
+        let mut sums = [0_i32; ROWS_BLOCK];
+        for (index, sum) in sums.iter_mut().enumerate().take(end - row) {
+            // SAFETY: the caller's; row + index is below the number of rows.
+            *sum = unsafe { row_sum::<D>(&product, row + index) };
+        }
+        let mut token = 0;
+        while token < product.tokens {
+            // SAFETY: the caller's.
+            token += unsafe {
+                match product.tokens - token {
+                    1 => band::<D, 1>(&mut product, token, row, end, &sums),
+                    2 => band::<D, 2>(&mut product, token, row, end, &sums),
+                    3 => band::<D, 3>(&mut product, token, row, end, &sums),
+                    _ => band::<D, 4>(&mut product, token, row, end, &sums),
+                }
+            };
+        }
+        row = end;
+    }
+}
+
+/// The sum of a row's codes.
+#[inline(always)]
+unsafe fn row_sum<D: Dot>(product: &ProductI8<'_>, row: usize) -> i32 {
+    // SAFETY: the caller's; `ProductI8::new` checked that `cols` bytes lie from row · stride on.
+    unsafe {
+        let w = product.w.codes.as_ptr().add(row * product.w.stride);
+        let ones = _mm256_set1_epi8(1);
+        let mut sum = _mm256_setzero_si256();
+        let mut c = 0;
+        while c + LANES <= product.cols {
+            sum = D::bytes(sum, ones, load(w.add(c)));
+            c += LANES;
+        }
+        if c < product.cols {
+            sum = D::bytes(sum, ones, load_part(w.add(c), product.cols - c));
+        }
+        _mm_cvtsi128_si32(reduce([sum, sum, sum, sum]))
+    }
+}
+
+/// `T` tokens from `token` against the rows `row..end`; returns `T`.
+#[inline(always)]
+unsafe fn band<D: Dot, const T: usize>(
+    product: &mut ProductI8<'_>,
+    token: usize,
+    row: usize,
+    end: usize,
+    sums: &[i32; ROWS_BLOCK],
+) -> usize {
+    let mut next = row;
+    while next + 2 <= end {
+        // SAFETY: the caller's.
+        unsafe { tile::<D, T, 2>(product, token, next, [sums[next - row], sums[next - row + 1]]) };
+        next += 2;
+    }
+    if next < end {
+        // SAFETY: the caller's.
+        unsafe { tile::<D, T, 1>(product, token, next, [sums[next - row]]) };
+    }
+    T
+}
+
+#[inline(always)]
+unsafe fn tile<D: Dot, const T: usize, const R: usize>(
+    product: &mut ProductI8<'_>,
+    token: usize,
+    row: usize,
+    row_sums: [i32; R],
+) {
+    let ProductI8 { x, w, cols, strides, .. } = *product;
+    // SAFETY: `ProductI8::new` checked that `cols` codes lie from every token · stride and row · stride on, that scales
+    // and zeros are as many as tokens and rows, and that the last element of the output lies inside it;
+    // token + T ≤ tokens and row + R ≤ rows. Loads are unaligned.
+    unsafe {
+        let codes = x.codes.as_ptr().add(token * x.stride);
+        let weights = w.codes.as_ptr().add(row * w.stride);
+        let mut sums = [[_mm256_setzero_si256(); T]; R];
+        let mut c = 0;
+        while c + LANES <= cols {
+            let mut xs = [_mm256_setzero_si256(); T];
+            for (t, x_part) in xs.iter_mut().enumerate() {
+                *x_part = load(codes.add(t * x.stride + c));
+            }
+            for (r, sums) in sums.iter_mut().enumerate() {
+                let weights = load(weights.add(r * w.stride + c));
+                for (sum, &x) in sums.iter_mut().zip(&xs) {
+                    *sum = D::bytes(*sum, x, weights);
+                }
+            }
+            c += LANES;
+        }
+        if c < cols {
+            for (r, sums) in sums.iter_mut().enumerate() {
+                let weights = load_part(weights.add(r * w.stride + c), cols - c);
+                for (t, sum) in sums.iter_mut().enumerate() {
+                    let x = load_part(codes.add(t * x.stride + c), cols - c);
+                    *sum = D::bytes(*sum, x, weights);
+                }
+            }
+        }
+        let mut scales = [0.0_f32; 4];
+        let mut zeros = [0_i32; 4];
+        for t in 0..T {
+            scales[t] = *x.scales.as_ptr().add(token + t);
+            zeros[t] = i32::from(*x.zeros.as_ptr().add(token + t));
+        }
+        let scales = _mm_loadu_ps(scales.as_ptr());
+        let zeros = _mm_loadu_si128(zeros.as_ptr().cast());
+        for (r, sums) in sums.iter().enumerate() {
+            let mut four = [_mm256_setzero_si256(); 4];
+            for (slot, &sum) in four.iter_mut().zip(sums) {
+                *slot = sum;
+            }
+            let correction = _mm_mullo_epi32(zeros, _mm_set1_epi32(row_sums[r]));
+            let sum = _mm_cvtepi32_ps(_mm_sub_epi32(reduce(four), correction));
+            let row_scale = _mm_set1_ps(*w.scales.as_ptr().add(row + r));
+            let mut lanes = [0.0_f32; 4];
+            _mm_storeu_ps(lanes.as_mut_ptr(), _mm_mul_ps(sum, _mm_mul_ps(scales, row_scale)));
+            for (t, &value) in lanes.iter().enumerate().take(T) {
+                let place = product
+                    .out
+                    .as_mut_ptr()
+                    .add((token + t) * strides.token + (row + r) * strides.row);
+                let base = match product.base {
+                    Base::Bias(bias) => *bias.as_ptr().add(row + r),
+                    Base::Output => *place,
+                };
+                *place = base + value;
+            }
+        }
+    }
+}
+
+/// 32 bytes.
+///
+/// # Safety
+///
+/// They can be read.
+#[inline(always)]
+unsafe fn load(place: *const u8) -> __m256i {
+    // SAFETY: the caller's.
+    unsafe { _mm256_loadu_si256(place.cast()) }
+}
+
+/// `count` (below 32) bytes, then zeros.
+///
+/// # Safety
+///
+/// `count` bytes can be read.
+#[inline(always)]
+unsafe fn load_part(place: *const u8, count: usize) -> __m256i {
+    let mut bytes = [0_u8; LANES];
+    // SAFETY: the caller's; count is below 32.
+    unsafe {
+        core::ptr::copy_nonoverlapping(place, bytes.as_mut_ptr(), count.min(LANES));
+        load(bytes.as_ptr())
+    }
+}
+
+/// The sums of the lanes of four vectors.
+#[inline(always)]
+unsafe fn reduce([a, b, c, d]: [__m256i; 4]) -> __m128i {
+    // SAFETY: the caller's function has AVX2.
+    unsafe {
+        let sums = _mm256_hadd_epi32(_mm256_hadd_epi32(a, b), _mm256_hadd_epi32(c, d));
+        _mm_add_epi32(_mm256_castsi256_si128(sums), _mm256_extracti128_si256::<1>(sums))
+    }
+}
+
+/// Columns of a vector of 32-bit sums.
+const COLUMNS: usize = 8;
+
+#[inline(always)]
+unsafe fn multiply_strips<D: Dot>(mut multiply: MultiplyI16<'_>) {
+    let columns = multiply.columns.len();
+    let mut column = 0;
+    while column < columns {
+        // SAFETY: the caller's.
+        unsafe {
+            match columns - column {
+                1..=COLUMNS => strip::<D, 1>(&mut multiply, column),
+                _ => strip::<D, 2>(&mut multiply, column),
+            }
+        }
+        column += 2 * COLUMNS;
+    }
+}
+
+/// All rows of A against up to `V` vectors of columns from `column`.
+#[inline(always)]
+unsafe fn strip<D: Dot, const V: usize>(multiply: &mut MultiplyI16<'_>, column: usize) {
+    let rows = multiply.rows.len();
+    let mut row = 0;
+    while row < rows {
+        // SAFETY: the caller's.
+        row += unsafe {
+            match rows - row {
+                1 => corner::<D, 1, V>(multiply, row, column),
+                2..=3 => corner::<D, 2, V>(multiply, row, column),
+                _ => corner::<D, 4, V>(multiply, row, column),
+            }
+        };
+    }
+}
+
+/// `M` rows × `V` vectors of the output; returns `M`.
+#[inline(always)]
+unsafe fn corner<D: Dot, const M: usize, const V: usize>(
+    multiply: &mut MultiplyI16<'_>,
+    row: usize,
+    column: usize,
+) -> usize {
+    let last = (multiply.columns.len() - column).min(V * COLUMNS) - (V - 1) * COLUMNS;
+    // SAFETY: `MultiplyI16::new` checked that `pairs` pairs lie from row · stride on in A, one pair a column in each of
+    // `pairs` lines of B, and the output's rows in theirs; row + M ≤ rows, and the mask covers exactly the columns of
+    // the last vector that there are.
+    unsafe {
+        let mask = mask(last);
+        let a = multiply.a.as_ptr().add(row * multiply.a_stride * 4);
+        let b = multiply.b.as_ptr().add(column * 4);
+        let mut sums = [[_mm256_setzero_si256(); V]; M];
+        for pair in 0..multiply.pairs {
+            let line: *const i32 = b.add(pair * multiply.b_stride * 4).cast();
+            let mut bs = [_mm256_setzero_si256(); V];
+            for (v, value) in bs.iter_mut().enumerate() {
+                let place = line.add(v * COLUMNS);
+                *value =
+                    if v + 1 < V { load(place.cast()) } else { _mm256_maskload_epi32(place, mask) };
+            }
+            for (m, sums) in sums.iter_mut().enumerate() {
+                let place: *const i32 = a.add((m * multiply.a_stride + pair) * 4).cast();
+                let a = _mm256_set1_epi32(place.read_unaligned());
+                for (sum, &b) in sums.iter_mut().zip(&bs) {
+                    *sum = D::words(*sum, a, b);
+                }
+            }
+        }
+        let columns = multiply.columns.as_ptr().add(column);
+        let out = multiply.out.as_mut_ptr().add(row * multiply.out_stride + column);
+        for (m, sums) in sums.iter().enumerate() {
+            let factor = _mm256_set1_ps(*multiply.rows.as_ptr().add(row + m));
+            for (v, &sum) in sums.iter().enumerate() {
+                let place = out.add(m * multiply.out_stride + v * COLUMNS);
+                let columns = columns.add(v * COLUMNS);
+                let sum = _mm256_cvtepi32_ps(sum);
+                if v + 1 < V {
+                    let scaled = _mm256_mul_ps(sum, _mm256_loadu_ps(columns));
+                    _mm256_storeu_ps(place, _mm256_mul_ps(scaled, factor));
+                } else {
+                    let scaled = _mm256_mul_ps(sum, _mm256_maskload_ps(columns, mask));
+                    _mm256_maskstore_ps(place, mask, _mm256_mul_ps(scaled, factor));
+                }
+            }
+        }
+    }
+    M
+}
+
+/// A mask whose first `count` (at most 8) lanes are set.
+#[inline(always)]
+unsafe fn mask(count: usize) -> __m256i {
+    const ONES: [i32; 16] = [-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0];
+    // SAFETY: count ≤ 8, so the eight elements read start at 0 … 8.
+    unsafe { load(ONES.as_ptr().add(COLUMNS - count.min(COLUMNS)).cast()) }
+}

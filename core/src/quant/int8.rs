@@ -1,0 +1,144 @@
+//! Weights in 8 bits: signed codes −127 … 127, a scale for each row and group of columns, and optionally one a column.
+//!
+//! `weight[row][col] = code · scale[row][group] · column_scale[col]`
+//!
+//! | part | why |
+//! |---|---|
+//! | groups of columns | activations are quantised at run time to 7 bits, a scale for each token and group: an outlier costs its group its precision, not the whole row |
+//! | column scales | some columns of the activations are always large. Dividing them by a constant and multiplying the weights by it changes nothing in exact numbers, and evens out what has to be quantised (SmoothQuant, Xiao et al. 2022; AWQ, Lin et al. 2023) |
+//!
+//! What the activations look like is measured by running the float model over some texts ([`ColumnEnergy`]).
+
+/// The widest group of columns.
+pub const MAX_GROUP_COLS: usize = 384;
+
+/// Into how many equal groups a row of `cols` elements should be divided: as few as keep them within [`MAX_GROUP_COLS`].
+#[must_use]
+pub fn groups(cols: usize) -> usize {
+    let least = cols.div_ceil(MAX_GROUP_COLS).max(1);
+    (least..=cols.max(1)).find(|&groups| cols.is_multiple_of(groups)).unwrap_or(1)
+}
+
+/// The mean square of every column of some activations.
+#[derive(Debug)]
+pub struct ColumnEnergy<'a> {
+    sums: &'a mut [f64],
+    rows: u64,
+}
+
+impl<'a> ColumnEnergy<'a> {
+    /// Starts with no rows, in `sums`, one a column.
+    pub fn new(sums: &'a mut [f64]) -> Self {
+        sums.fill(0.0);
+        Self { sums, rows: 0 }
+    }
+
+    /// Adds whole rows.
+    pub fn add(&mut self, values: &[f32]) {
+        if self.sums.is_empty() {
+            return;
+        }
+        for row in values.chunks_exact(self.sums.len()) {
+            self.rows = self.rows.saturating_add(1);
+            for (sum, &value) in self.sums.iter_mut().zip(row) {
+                *sum += f64::from(value) * f64::from(value);
+            }
+        }
+    }
+
+    /// The root of the mean square of a column.
+    #[must_use]
+    pub fn root_mean_square(&self, col: usize) -> f32 {
+        let sum = self.sums.get(col).copied().unwrap_or(0.0);
+        #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation)] // rounding is fine
+        let mean = libm::sqrt(sum / self.rows.max(1) as f64) as f32;
+        mean
+    }
+}
+
+/// How much of a column's size is moved into the weights.
+const MIGRATION: f32 = 0.6;
+
+/// Column scales from the activations' root mean squares and the weights' largest magnitudes, both by column.
+///
+/// `scale = largest^0.4 / rms^0.6`, divided by the geometric mean of all. Write the result as `NAME.column_scale`.
+/// `rms` and `largest` are taken as at least 1e-6. All three slices are equally long.
+pub fn column_scales(rms: &[f32], largest: &[f32], scales: &mut [f32]) {
+    let floor = |value: f32| if value > 1e-6 { value } else { 1e-6 };
+    let mut sum = 0.0_f64;
+    for ((scale, &rms), &largest) in scales.iter_mut().zip(rms).zip(largest) {
+        *scale =
+            (1.0 - MIGRATION) * libm::logf(floor(largest)) - MIGRATION * libm::logf(floor(rms));
+        sum += f64::from(*scale);
+    }
+    #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation)] // rounding is fine
+    let mean = (sum / scales.len().max(1) as f64) as f32;
+    for scale in scales {
+        *scale = libm::expf(*scale - mean);
+    }
+}
+
+/// Quantises one row of weights, divided by `columns` (empty: not divided), in `scales.len()` groups.
+///
+/// A group's scale is its largest magnitude / 127, so no code is −128; a group of zeros has scale 1.
+/// Values must be finite; `codes` is as long as `row`.
+pub fn quantize_row(row: &[f32], columns: &[f32], codes: &mut [i8], scales: &mut [f32]) {
+    let Some(width) = row.len().checked_div(scales.len()).filter(|&width| width > 0) else {
+        return;
+    };
+    let parts = row.chunks_exact(width).zip(codes.chunks_exact_mut(width)).zip(scales);
+    for (group, ((row, codes), scale)) in parts.enumerate() {
+        let columns = columns.get(group * width..).unwrap_or_default();
+        let columns = columns.iter().copied().chain(core::iter::repeat(1.0));
+        let values = row.iter().zip(columns).map(|(&value, column)| value / column);
+        let largest = values.clone().fold(0.0_f32, |most, value| most.max(value.abs()));
+        *scale = if largest > f32::MIN_POSITIVE { largest / 127.0 } else { 1.0 };
+        for (code, value) in codes.iter_mut().zip(values) {
+            #[allow(clippy::cast_possible_truncation)] // saturates
+            let rounded = libm::rintf(value / *scale) as i8;
+            *code = rounded.max(-127);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_divide_the_columns() {
+        let expected = [(1, 1), (384, 1), (385, 5), (768, 2), (1024, 4), (1536, 4), (3072, 8)];
+        for (cols, count) in expected {
+            assert_eq!(groups(cols), count, "{cols}");
+        }
+        assert_eq!(groups(997), 997);
+    }
+
+    #[test]
+    fn codes_are_within_half_a_step() {
+        let row = [0.5, -1.0, 0.25, 0.0, 3.0, -2.9, 0.01, 1.5];
+        let columns = [1.0, 2.0, 0.5, 1.0, 4.0, 1.0, 1.0, 0.25];
+        let (mut codes, mut scales) = ([0; 8], [0.0; 2]);
+        quantize_row(&row, &columns, &mut codes, &mut scales);
+        for i in 0..8 {
+            let step = scales[i / 4] * columns[i];
+            assert!((f32::from(codes[i]) * step - row[i]).abs() <= step * 0.5001, "{i}");
+        }
+        assert_eq!((codes[0], codes[1], codes[5]), (127, -127, -61));
+    }
+
+    #[test]
+    fn a_row_of_zeros_stays_one() {
+        let (mut codes, mut scales) = ([9; 4], [0.0; 1]);
+        quantize_row(&[0.0; 4], &[], &mut codes, &mut scales);
+        assert_eq!((codes, scales), ([0; 4], [1.0]));
+    }
+
+    #[test]
+    fn large_columns_get_small_scales() {
+        let mut scales = [0.0; 3];
+        column_scales(&[10.0, 1.0, 0.1], &[1.0; 3], &mut scales);
+        assert!(scales[0] < scales[1] && scales[1] < scales[2]);
+        assert!((scales[0] * scales[1] * scales[2] - 1.0).abs() < 1e-5);
+    }
+}
