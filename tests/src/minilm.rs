@@ -84,16 +84,6 @@ fn data(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("data/minilm").join(name)
 }
 
-/// The folder of the unpacked model, from the environment variable `NANOEMBED_MODEL_DIR`; says so when it is not set.
-#[must_use]
-pub fn model_dir() -> Option<PathBuf> {
-    let dir = std::env::var_os("NANOEMBED_MODEL_DIR").map(PathBuf::from);
-    if dir.is_none() {
-        eprintln!("SKIPPED: set NANOEMBED_MODEL_DIR to the folder of the unpacked model");
-    }
-    dir
-}
-
 /// A safetensors file in memory as a source of tensors.
 #[derive(Debug)]
 pub struct Safetensors {

@@ -2,9 +2,10 @@
 
 use nanoembed_core::kernel::{self, Kernels};
 use nanoembed_core::model::{Bert, Layer, Run, SliceWeights, Weights, Workspace};
+use nanoembed_tests::data::published_model;
 use nanoembed_tests::int8;
 use nanoembed_tests::minilm::{
-    Safetensors, WIDTH, calibration, config, cosine, model_dir, references, sentences,
+    Safetensors, WIDTH, calibration, config, cosine, references, sentences,
 };
 
 #[derive(Debug)]
@@ -75,8 +76,12 @@ fn neighbour(index: usize, all: &[&[f32]]) -> usize {
 
 #[test]
 fn f32_agrees_with_the_reference_on_every_table() {
-    let Some(dir) = model_dir() else { return };
-    let model = Safetensors::read(&dir.join("model.safetensors"));
+    let Some(file) =
+        published_model("model.safetensors", "f32_agrees_with_the_reference_on_every_table")
+    else {
+        return;
+    };
+    let model = Safetensors::read(&file);
     let weights = SliceWeights::new(&model.file, |name| model.find(name));
     for kernels in kernel::available() {
         for most_tokens in [256, 512] {
@@ -93,8 +98,13 @@ fn f32_agrees_with_the_reference_on_every_table() {
 
 #[test]
 fn int8_is_close_to_the_reference_and_the_same_on_every_table() {
-    let Some(dir) = model_dir() else { return };
-    let model = Safetensors::read(&dir.join("model.safetensors"));
+    let Some(file) = published_model(
+        "model.safetensors",
+        "int8_is_close_to_the_reference_and_the_same_on_every_table",
+    ) else {
+        return;
+    };
+    let model = Safetensors::read(&file);
     let model = int8::quantize(&model, &config(), &calibration());
     println!("{} bytes", model.file.len());
     let weights = SliceWeights::new(&model.file, |name| model.find(name));
