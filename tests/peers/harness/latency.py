@@ -1,9 +1,13 @@
 """Time per run, all peers interleaved: A B C …, then again in another order.
 
-In a turn a peer runs once untimed, so that its weights and code are in the caches as they are in a
-loop, then as often as fills some milliseconds; the turn counts by its median. Where a run takes so
-long that cold caches are nothing to it, the untimed one is left out. Ratios are taken turn
-against turn of the same round, so that what slows the machine for a while hits both sides.
+In a turn a peer first runs untimed for some 100 ms, so that its weights and code are in the caches
+as they are in a loop: after the other peers' turns a run of 8 tokens takes twice as long, and needs
+ten to twenty more to come down. Then it runs timed as often as fills some milliseconds; the turn
+counts by its median. Where a run takes so long that cold caches are nothing to it, the untimed ones
+are left out.
+
+Ratios are taken turn against turn of the same round, so that what slows the machine for a while hits
+both sides.
 """
 
 import random
@@ -17,7 +21,8 @@ from .ratios import median
 from .reference import Reference, lowest_cosine
 from .worker import PeerFailed, Worker
 
-TURN_NS = 15_000_000
+WARM_NS = 100_000_000
+TURN_NS = 20_000_000
 MAX_RUNS_PER_TURN = 8
 LONG_RUN_NS = 500_000_000
 SETTLE_S = 0.02
@@ -88,9 +93,9 @@ def check(workers, texts, expected, skipped):
 
 def turn_of(worker, texts):
     """How a turn of this worker goes: the arguments of its runs."""
-    took = worker.run(texts)["wall_ns"][0]
-    runs = max(1, min(MAX_RUNS_PER_TURN, TURN_NS // max(took, 1)))
-    return {"warm": int(took < LONG_RUN_NS), "runs": runs}
+    took = max(1, min(worker.run(texts, runs=2)["wall_ns"]))
+    runs = max(1, min(MAX_RUNS_PER_TURN, TURN_NS // took))
+    return {"warm": 0 if took > LONG_RUN_NS else -(-WARM_NS // took), "runs": runs}
 
 
 def interleave(workers, texts, rounds, threads, skipped):

@@ -33,7 +33,12 @@ struct Request {
 }
 
 impl Nanoembed {
-    fn embed<P: Parallel>(&self, pack: &Pack, session: &mut Session, parallel: &P) -> Result<Vec<f32>> {
+    fn embed<P: Parallel>(
+        &self,
+        pack: &Pack,
+        session: &mut Session,
+        parallel: &P,
+    ) -> Result<Vec<f32>> {
         let mut out = vec![0.0; pack.lengths.len() * self.embedder.config().hidden];
         self.embedder.embed(session, parallel, &pack.ids, &pack.lengths, &mut out)?;
         Ok(out)

@@ -93,7 +93,13 @@ fn pad<'a>(texts: impl Iterator<Item = &'a [u32]>) -> Batch {
         mask.extend(text.iter().map(|_| 1));
         mask.resize(ids.len(), 0);
     }
-    Batch { texts: texts.len(), tokens, ids, mask, lengths: texts.iter().map(|t| t.len()).collect() }
+    Batch {
+        texts: texts.len(),
+        tokens,
+        ids,
+        mask,
+        lengths: texts.iter().map(|t| t.len()).collect(),
+    }
 }
 
 /// Means over each text's own tokens, scaled to length 1, of hidden states `[texts, tokens, width]`.
