@@ -70,7 +70,7 @@ pub enum Event<'a> {
     },
     /// A tensor's name, type, shape and place. Its bytes come as [`Event::Data`], after or (rarely) before.
     Tensor(TensorHeader<'a>),
-    /// A piece of tensor data, cut anywhere; [`read::blocks`](crate::read::blocks) re-assembles rows.
+    /// A piece of tensor data, cut anywhere; [`Blocks`](crate::read::Blocks) re-assembles rows.
     Data {
         /// Absolute offset of the first byte of `bytes` in the file.
         offset: u64,

@@ -1,6 +1,6 @@
 //! Kernels: whole-row and whole-tile operations, in a table of functions chosen once and passed by reference.
 //!
-//! [`detect`] picks the fastest table that this CPU can run, [`available`] lists all of them. [`portable`] bodies are
+//! [`detect`] picks the fastest table that this CPU can run, [`available`] lists all of them. `portable` bodies are
 //! the reference; every other table is tested against them. A table is plain data without state: two models in one
 //! program may use different ones.
 //!

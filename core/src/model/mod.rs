@@ -2,7 +2,7 @@
 //!
 //! 1. [`config`] reads a model's sizes from the metadata.
 //! 2. [`weights`] is the seam to the files: a [`Weights`] says where a tensor lies and gives its bytes.
-//! 3. [`check`] compares the tensors with the sizes and says everything that is wrong.
+//! 3. [`mod@check`] compares the tensors with the sizes and says everything that is wrong.
 //! 4. [`bert`] finds the tensors once ([`Bert::open`]) and turns token ids into embeddings.
 //! 5. [`workspace`] is the scratch memory: how much a model needs is known exactly before.
 //! 6. [`pool`] turns the vectors of tokens into one.
