@@ -1,33 +1,26 @@
 //! Integer products with AVX512-VNNI.
 //!
-//! Few tokens run along the columns, as on AVX2. From [`PANEL_TOKENS`] on, 32 rows at a time are first re-ordered into a
-//! panel on the stack, so that a vector holds four columns of 16 rows: sums then need no reduction across lanes, which
-//! would cost as much as half the products of 384 columns. The panel costs one pass over the weights per call.
+//! Few tokens run along the columns, as on AVX2; from [`PANEL_TOKENS`] on, with panels of rows.
 
 use core::arch::x86_64::*;
 
+use super::panel::{self, Ahead, LANES, Panel, ROWS, VECTORS, lane_mask};
 use crate::kernel::integer::{Base, MultiplyI16, ProductI8};
 
 /// Bytes, and columns, of a vector.
 const BYTES: usize = 64;
-/// 32-bit sums of a vector.
-const LANES: usize = 16;
 /// From this many tokens on a panel pays.
 const PANEL_TOKENS: usize = 16;
-/// Vectors side by side in a panel.
-const PANEL_VECTORS: usize = 2;
-/// Rows of a panel.
-const PANEL_ROWS: usize = PANEL_VECTORS * LANES;
-/// The most columns of a panel: 48 KiB on the stack.
-const PANEL_COLS: usize = 1536;
 /// Rows that are multiplied with all tokens before the next are touched, without a panel.
 const ROWS_BLOCK: usize = 32;
+/// How far ahead weights are fetched.
+const PREFETCH_BYTES: usize = 16 << 10;
 
 /// See [`ProductI8`].
 pub(super) fn product(product: ProductI8<'_>) {
     // SAFETY: a table is handed out only after the CPU was asked for its features.
     unsafe {
-        if product.tokens >= PANEL_TOKENS && product.cols <= PANEL_COLS {
+        if product.tokens >= PANEL_TOKENS && product.cols <= 4 * panel::GROUPS {
             by_panels(product);
         } else {
             by_rows(product);
@@ -41,9 +34,13 @@ fn by_rows(mut product: ProductI8<'_>) {
     let mut row = 0;
     while row < product.rows {
         let end = product.rows.min(row + ROWS_BLOCK);
-        let mut sums = [0_i32; ROWS_BLOCK];
-        for (index, sum) in sums.iter_mut().enumerate().take(end - row) {
-            *sum = row_sum(&product, row + index);
+        let mut sums = [0; ROWS_BLOCK];
+        for (index, sums) in sums.chunks_exact_mut(16).enumerate() {
+            // SAFETY: 16 numbers may be written.
+            unsafe {
+                let sixteen = row_sums(&product, row + index * 16, end);
+                _mm512_storeu_si512(sums.as_mut_ptr().cast(), sixteen);
+            }
         }
         let mut token = 0;
         while token < product.tokens {
@@ -58,24 +55,29 @@ fn by_rows(mut product: ProductI8<'_>) {
     }
 }
 
-/// The sum of a row's codes.
+/// The sums of the codes of up to 16 rows from `row` on, below `end`.
 #[target_feature(enable = "avx2,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
 #[inline]
-fn row_sum(product: &ProductI8<'_>, row: usize) -> i32 {
+fn row_sums(product: &ProductI8<'_>, row: usize, end: usize) -> __m512i {
     let ones = _mm512_set1_epi8(1);
-    let mut sum = _mm512_setzero_si512();
-    let mut c = 0;
-    while c < product.cols {
-        let mask = byte_mask(product.cols - c);
-        // SAFETY: `ProductI8::new` checked that `cols` bytes lie from row · stride on; the mask covers no more.
-        let weights = unsafe {
-            let place = product.w.codes.as_ptr().add(row * product.w.stride + c);
-            _mm512_maskz_loadu_epi8(mask, place.cast())
-        };
-        sum = _mm512_dpbusd_epi32(sum, ones, weights);
-        c += BYTES;
+    let mut sums = [[_mm512_setzero_si512(); 4]; 4];
+    for (index, sum) in sums.as_flattened_mut().iter_mut().enumerate() {
+        if row + index >= end {
+            break;
+        }
+        let mut c = 0;
+        while c < product.cols {
+            let mask = byte_mask(product.cols - c);
+            // SAFETY: `ProductI8::new` checked that `cols` bytes lie from row · stride on; the mask covers no more.
+            let weights = unsafe {
+                let place = product.w.codes.as_ptr().add((row + index) * product.w.stride + c);
+                _mm512_maskz_loadu_epi8(mask, place.cast())
+            };
+            *sum = _mm512_dpbusd_epi32(*sum, ones, weights);
+            c += BYTES;
+        }
     }
-    _mm512_reduce_add_epi32(sum)
+    reduce(sums)
 }
 
 /// A mask of the first `count` bytes of a vector.
@@ -84,10 +86,11 @@ fn byte_mask(count: usize) -> __mmask64 {
     if count >= BYTES { u64::MAX } else { (1 << count) - 1 }
 }
 
-/// A mask of the first `count` lanes of a vector.
-#[inline(always)]
-fn lane_mask(count: usize) -> __mmask16 {
-    if count >= LANES { u16::MAX } else { (1 << count) - 1 }
+/// Scales and zeros of 4 tokens, each four times.
+#[derive(Clone, Copy)]
+struct Tokens {
+    scales: __m512,
+    zeros: __m512i,
 }
 
 /// `T` tokens from `token` against the rows `row..end`; returns `T`.
@@ -100,14 +103,28 @@ fn band<const T: usize>(
     end: usize,
     sums: &[i32; ROWS_BLOCK],
 ) -> usize {
+    let (mut scales, mut zeros) = ([[0.0_f32; 4]; 4], [[0_i32; 4]; 4]);
+    for t in 0..T {
+        scales[t] = [product.x.scales[token + t]; 4];
+        zeros[t] = [i32::from(product.x.zeros[token + t]); 4];
+    }
+    // SAFETY: both are 16 numbers.
+    let tokens = unsafe {
+        Tokens {
+            scales: _mm512_loadu_ps(scales.as_ptr().cast()),
+            zeros: _mm512_loadu_si512(zeros.as_ptr().cast()),
+        }
+    };
     let mut next = row;
     while next < end {
-        let row_sums = sums.get(next - row..end - row).unwrap_or_default();
-        next += match end - next {
-            1 => tile::<T, 1>(product, token, next, row_sums),
-            2 => tile::<T, 2>(product, token, next, row_sums),
-            3 => tile::<T, 3>(product, token, next, row_sums),
-            _ => tile::<T, 4>(product, token, next, row_sums),
+        let left = end - next;
+        let mut four = [0; 4];
+        four[..left.min(4)].copy_from_slice(&sums[next - row..][..left.min(4)]);
+        next += match left {
+            1 => tile::<T, 1>(product, token, next, tokens, four),
+            2 => tile::<T, 2>(product, token, next, tokens, four),
+            3 => tile::<T, 3>(product, token, next, tokens, four),
+            _ => tile::<T, 4>(product, token, next, tokens, four),
         };
     }
     T
@@ -120,9 +137,10 @@ fn tile<const T: usize, const R: usize>(
     product: &mut ProductI8<'_>,
     token: usize,
     row: usize,
-    row_sums: &[i32],
+    tokens: Tokens,
+    row_sums: [i32; 4],
 ) -> usize {
-    let ProductI8 { x, w, cols, strides, .. } = *product;
+    let ProductI8 { x, w, cols, .. } = *product;
     // SAFETY: `ProductI8::new` checked that `cols` codes lie from every token · stride and row · stride on, that scales
     // and zeros are as many as tokens and rows, and that the last element of the output lies inside it;
     // token + T ≤ tokens and row + R ≤ rows. Masks cover no more than `cols`.
@@ -130,50 +148,91 @@ fn tile<const T: usize, const R: usize>(
         let codes = x.codes.as_ptr().add(token * x.stride);
         let weights = w.codes.as_ptr().add(row * w.stride);
         let mut sums = [[_mm512_setzero_si512(); 4]; 4];
+        let whole = cols - cols % BYTES;
         let mut c = 0;
-        while c < cols {
-            let mask = byte_mask(cols - c);
+        while c < whole {
             let mut xs = [_mm512_setzero_si512(); T];
-            for (t, part) in xs.iter_mut().enumerate() {
-                *part = _mm512_maskz_loadu_epi8(mask, codes.add(t * x.stride + c).cast());
-            }
+            unroll_4!(T, t => {
+                xs[t] = _mm512_loadu_si512(codes.add(t * x.stride + c).cast());
+            });
+            unroll_4!(R, r => {
+                let place = weights.add(r * w.stride + c);
+                let part = _mm512_loadu_si512(place.cast());
+                if token == 0 {
+                    _mm_prefetch::<_MM_HINT_T0>(place.wrapping_add(PREFETCH_BYTES).cast());
+                }
+                unroll_4!(T, t => {
+                    sums[r][t] = _mm512_dpbusd_epi32(sums[r][t], xs[t], part);
+                });
+            });
+            c += BYTES;
+        }
+        if c < cols {
+            // A masked load costs a slot of the multipliers: only here.
+            let mask = byte_mask(cols - c);
             for (r, sums) in sums.iter_mut().enumerate().take(R) {
                 let part = _mm512_maskz_loadu_epi8(mask, weights.add(r * w.stride + c).cast());
-                for (sum, &x) in sums.iter_mut().zip(&xs) {
+                for (t, sum) in sums.iter_mut().enumerate().take(T) {
+                    let x = _mm512_maskz_loadu_epi8(mask, codes.add(t * x.stride + c).cast());
                     *sum = _mm512_dpbusd_epi32(*sum, x, part);
                 }
             }
-            c += BYTES;
         }
-        let mut zeros = [0_i32; 4];
-        let mut scales = [0.0_f32; 4];
-        for t in 0..T {
-            zeros[t] = i32::from(*x.zeros.as_ptr().add(token + t));
-            scales[t] = *x.scales.as_ptr().add(token + t);
-        }
-        let mut totals = [[0_i32; 4]; 4];
-        _mm512_storeu_si512(totals.as_mut_ptr().cast(), reduce(sums));
-        let (zeros, scales) =
-            (_mm_loadu_si128(zeros.as_ptr().cast()), _mm_loadu_ps(scales.as_ptr()));
-        for (r, (totals, &row_sum)) in totals.iter().zip(row_sums).enumerate().take(R) {
-            let total = _mm_loadu_si128(totals.as_ptr().cast());
-            let correction = _mm_mullo_epi32(zeros, _mm_set1_epi32(row_sum));
-            let total = _mm_cvtepi32_ps(_mm_sub_epi32(total, correction));
-            let row_scale = _mm_set1_ps(*w.scales.as_ptr().add(row + r));
-            let mut lanes = [0.0_f32; 4];
-            _mm_storeu_ps(lanes.as_mut_ptr(), _mm_mul_ps(total, _mm_mul_ps(scales, row_scale)));
-            for (t, &value) in lanes.iter().enumerate().take(T) {
-                let at = (token + t) * strides.token + (row + r) * strides.row;
-                let place = product.out.as_mut_ptr().add(at);
-                let base = match product.base {
-                    Base::Bias(bias) => *bias.as_ptr().add(row + r),
-                    Base::Output => *place,
-                };
-                *place = base + value;
+        store_tile::<T, R>(product, token, row, tokens, row_sums, sums);
+    }
+    R
+}
+
+/// Makes numbers of `T` × `R` sums, `sums[row][token]`, and stores them.
+///
+/// # Safety
+///
+/// As in [`tile`].
+#[target_feature(enable = "avx2,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
+#[inline]
+unsafe fn store_tile<const T: usize, const R: usize>(
+    product: &mut ProductI8<'_>,
+    token: usize,
+    row: usize,
+    tokens: Tokens,
+    row_sums: [i32; 4],
+    sums: [[__m512i; 4]; 4],
+) {
+    let strides = product.strides;
+    // SAFETY: the caller's; vectors of four are stored only where four are there, and masks cover R rows.
+    unsafe {
+        let [a, b, c, d] = sums;
+        let by_token: [[__m512i; 4]; 4] = core::array::from_fn(|t| [a[t], b[t], c[t], d[t]]);
+        let mask = lane_mask(R) as __mmask8;
+        let row_sums = _mm512_broadcast_i32x4(_mm_loadu_si128(row_sums.as_ptr().cast()));
+        let row_scales = _mm_maskz_loadu_ps(mask, product.w.scales.as_ptr().add(row));
+        let correction = _mm512_mullo_epi32(tokens.zeros, row_sums);
+        let total = _mm512_cvtepi32_ps(_mm512_sub_epi32(reduce(by_token), correction));
+        let scales = _mm512_mul_ps(tokens.scales, _mm512_broadcast_f32x4(row_scales));
+        let mut values = [[0.0_f32; 4]; 4];
+        _mm512_storeu_ps(values.as_mut_ptr().cast(), _mm512_mul_ps(total, scales));
+        let bias = match product.base {
+            Base::Bias(bias) => Some(_mm_maskz_loadu_ps(mask, bias.as_ptr().add(row))),
+            Base::Output => None,
+        };
+        let out = product.out.as_mut_ptr().add(token * strides.token + row * strides.row);
+        for (t, values) in values.iter().enumerate().take(T) {
+            let place = out.add(t * strides.token);
+            let values = _mm_loadu_ps(values.as_ptr());
+            if strides.row == 1 && R == 4 {
+                let base = bias.unwrap_or_else(|| _mm_loadu_ps(place));
+                _mm_storeu_ps(place, _mm_add_ps(base, values));
+                continue;
+            }
+            let (mut bases, mut lanes) = ([0.0_f32; 4], [0.0_f32; 4]);
+            _mm_storeu_ps(lanes.as_mut_ptr(), values);
+            _mm_storeu_ps(bases.as_mut_ptr(), bias.unwrap_or_else(|| _mm_setzero_ps()));
+            for (r, (&base, &value)) in bases.iter().zip(&lanes).enumerate().take(R) {
+                let place = place.add(r * strides.row);
+                *place = if bias.is_some() { base } else { *place } + value;
             }
         }
     }
-    R
 }
 
 /// The sums of the lanes of 16 vectors, in their order.
@@ -193,189 +252,146 @@ fn reduce(rows: [[__m512i; 4]; 4]) -> __m512i {
     halves(halves(a, b), halves(c, d))
 }
 
-/// A panel: for every four columns, [`PANEL_VECTORS`] vectors of 16 rows × 4 codes.
-#[repr(C, align(64))]
-struct Panel([core::mem::MaybeUninit<u8>; PANEL_ROWS * PANEL_COLS]);
-
 #[target_feature(enable = "avx2,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
 fn by_panels(mut product: ProductI8<'_>) {
-    let mut panel = Panel([const { core::mem::MaybeUninit::uninit() }; PANEL_ROWS * PANEL_COLS]);
+    let mut panel = Panel::new();
     let mut row = 0;
     while row < product.rows {
-        let sums = fill_panel(&product, row, &mut panel);
-        let vectors = (product.rows - row).div_ceil(LANES).min(PANEL_VECTORS);
-        let mut token = 0;
-        while token < product.tokens {
-            let left = product.tokens - token;
-            token += match (left, vectors) {
-                (12.., 2) => panel_tile::<12, 2>(&mut product, token, row, &panel, &sums),
-                (6.., 2) => panel_tile::<6, 2>(&mut product, token, row, &panel, &sums),
-                (3.., 2) => panel_tile::<3, 2>(&mut product, token, row, &panel, &sums),
-                (_, 2) => panel_tile::<1, 2>(&mut product, token, row, &panel, &sums),
-                (12.., _) => panel_tile::<12, 1>(&mut product, token, row, &panel, &sums),
-                (_, _) => panel_tile::<1, 1>(&mut product, token, row, &panel, &sums),
-            };
-        }
-        row += PANEL_ROWS;
+        let rows = (product.rows - row).min(ROWS);
+        let w = product.w;
+        // SAFETY: `ProductI8::new` checked that `cols` codes lie from each row · stride on; cols ≤ 4 · GROUPS.
+        let sums = unsafe {
+            panel.fill(w.codes.as_ptr().add(row * w.stride), w.stride, rows, product.cols);
+            panel_sums(&panel, product.cols.div_ceil(4), rows)
+        };
+        let next = w.codes.as_ptr().wrapping_add((row + ROWS) * w.stride);
+        let next_rows = product.rows.saturating_sub(row + ROWS).min(ROWS);
+        let steps = product.tokens.div_ceil(12);
+        let mut ahead = Ahead::new(next, w.stride, next_rows, product.cols, steps);
+        let vectors = rows.div_ceil(LANES);
+        panel::tiles!(panel_tile, product.tokens, vectors, ahead, &mut product, row, &panel, &sums);
+        row += ROWS;
     }
 }
 
-/// Re-orders the rows from `row` on into `panel`; returns the sums of the rows' codes.
+/// The sums of the rows' codes.
 ///
-/// Rows beyond the last are copies of the last, columns are completed by zeros to a multiple of 16.
+/// # Safety
+///
+/// The panel is filled with `groups` groups of `rows` rows.
 #[target_feature(enable = "avx2,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
 #[inline]
-fn fill_panel(product: &ProductI8<'_>, row: usize, panel: &mut Panel) -> [__m512i; PANEL_VECTORS] {
-    let ProductI8 { w, cols, rows, .. } = *product;
+unsafe fn panel_sums(panel: &Panel, groups: usize, rows: usize) -> [__m512i; VECTORS] {
     let ones = _mm512_set1_epi8(1);
-    let mut sums = [_mm512_setzero_si512(); PANEL_VECTORS];
-    for (vector, sum) in sums.iter_mut().enumerate() {
-        let first = row + vector * LANES;
-        if first >= rows {
-            break;
-        }
-        let place = |index: usize| {
-            let row = (first + index).min(rows - 1);
-            // SAFETY: row is below the number of rows.
-            unsafe { w.codes.as_ptr().add(row * w.stride) }
-        };
-        let places: [*const u8; LANES] = core::array::from_fn(place);
-        let mut c = 0;
-        while c < cols {
-            let mask = if cols - c >= 16 { u16::MAX } else { (1 << (cols - c)) - 1 };
-            // Vector i: 16 columns of the rows i, i + 4, i + 8, i + 12.
-            let mut lines = [_mm512_setzero_si512(); 4];
-            for (i, line) in lines.iter_mut().enumerate() {
-                // SAFETY: the mask covers no more than the columns from c on.
-                let quarter = |j: usize| unsafe {
-                    _mm_maskz_loadu_epi8(mask, places[i + 4 * j].add(c).cast())
-                };
-                let joined = _mm512_castsi128_si512(quarter(0));
-                let joined = _mm512_inserti32x4::<1>(joined, quarter(1));
-                let joined = _mm512_inserti32x4::<2>(joined, quarter(2));
-                *line = _mm512_inserti32x4::<3>(joined, quarter(3));
-            }
-            // In every quarter the four lines' 4 × 4 groups of four codes are transposed.
-            let [a, b, c0, d] = lines;
-            let ab = (_mm512_unpacklo_epi32(a, b), _mm512_unpackhi_epi32(a, b));
-            let cd = (_mm512_unpacklo_epi32(c0, d), _mm512_unpackhi_epi32(c0, d));
-            let groups = [
-                _mm512_unpacklo_epi64(ab.0, cd.0),
-                _mm512_unpackhi_epi64(ab.0, cd.0),
-                _mm512_unpacklo_epi64(ab.1, cd.1),
-                _mm512_unpackhi_epi64(ab.1, cd.1),
-            ];
-            for (i, &group) in groups.iter().enumerate() {
-                *sum = _mm512_dpbusd_epi32(*sum, ones, group);
-                let at = ((c / 4 + i) * PANEL_VECTORS + vector) * BYTES;
-                // SAFETY: cols ≤ PANEL_COLS, a multiple of 16, so the group lies inside the panel; it is aligned to 64.
-                unsafe { _mm512_store_si512(panel.0.as_mut_ptr().add(at).cast(), group) };
-            }
-            c += 16;
+    let mut sums = [_mm512_setzero_si512(); VECTORS];
+    for (vector, sum) in sums.iter_mut().enumerate().take(rows.div_ceil(LANES)) {
+        for group in 0..groups {
+            // SAFETY: the caller's.
+            *sum = _mm512_dpbusd_epi32(*sum, ones, unsafe { panel.get(group, vector) });
         }
     }
     sums
 }
 
-/// `T` tokens × `V` vectors of rows; returns `T`.
+/// `T` tokens × `V` vectors of rows.
 #[target_feature(enable = "avx2,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
 #[inline]
 fn panel_tile<const T: usize, const V: usize>(
-    product: &mut ProductI8<'_>,
     token: usize,
+    product: &mut ProductI8<'_>,
     row: usize,
     panel: &Panel,
-    row_sums: &[__m512i; PANEL_VECTORS],
-) -> usize {
-    let ProductI8 { x, w, cols, strides, .. } = *product;
+    row_sums: &[__m512i; VECTORS],
+) {
+    let ProductI8 { x, w, cols, strides, rows, .. } = *product;
     // SAFETY: `ProductI8::new` checked that `cols` codes lie from every token · stride on, that scales and zeros are as
     // many as tokens and rows, and that the last element of the output lies inside it; token + T ≤ tokens; the panel is
-    // filled as far as `cols` rounded up to 16 for V vectors of rows, and masks cover no more than the rows there are.
+    // filled as far as `cols` for V vectors of rows, and masks cover no more than the rows there are.
     unsafe {
-        let codes = x.codes.as_ptr().add(token * x.stride);
-        let panel: *const u8 = panel.0.as_ptr().cast();
-        let mut sums = [[_mm512_setzero_si512(); V]; T];
-        let groups = cols / 4;
-        for group in 0..groups {
-            let mut ws = [_mm512_setzero_si512(); V];
-            for (v, part) in ws.iter_mut().enumerate() {
-                *part = _mm512_load_si512(panel.add((group * PANEL_VECTORS + v) * BYTES).cast());
-            }
-            for (t, sums) in sums.iter_mut().enumerate() {
-                let place: *const i32 = codes.add(t * x.stride + group * 4).cast();
-                let x = _mm512_set1_epi32(place.read_unaligned());
-                for (sum, &w) in sums.iter_mut().zip(&ws) {
-                    *sum = _mm512_dpbusd_epi32(*sum, x, w);
+        let mut totals = [[_mm512_setzero_ps(); V]; T];
+        {
+            let sums = panel_sums_of_products::<T, V>(
+                x.codes.as_ptr().add(token * x.stride),
+                x.stride,
+                cols,
+                panel,
+            );
+            for (t, (totals, sums)) in totals.iter_mut().zip(&sums).enumerate() {
+                let zero = _mm512_set1_epi32(i32::from(*x.zeros.as_ptr().add(token + t)));
+                for ((total, &sum), &row_sum) in totals.iter_mut().zip(sums).zip(row_sums) {
+                    let sum = _mm512_sub_epi32(sum, _mm512_mullo_epi32(zero, row_sum));
+                    *total = _mm512_cvtepi32_ps(sum);
                 }
             }
+        }
+        let mut values = [[0.0_f32; LANES]; V];
+        for (t, totals) in totals.iter().enumerate() {
+            for (value, &total) in values.iter_mut().zip(totals) {
+                _mm512_storeu_ps(value.as_mut_ptr(), total);
+            }
+            let scale = _mm512_set1_ps(*x.scales.as_ptr().add(token + t));
+            for (v, value) in values.iter().enumerate() {
+                let first = row + v * LANES;
+                let count = (rows - first).min(LANES);
+                let mask = lane_mask(count);
+                let row_scales = _mm512_maskz_loadu_ps(mask, w.scales.as_ptr().add(first));
+                let place = (token + t) * strides.token + first * strides.row;
+                let place = product.out.as_mut_ptr().add(place);
+                let base = match product.base {
+                    Base::Bias(bias) => _mm512_maskz_loadu_ps(mask, bias.as_ptr().add(first)),
+                    Base::Output => panel::gather(place, strides.row, count),
+                };
+                let total = _mm512_loadu_ps(value.as_ptr());
+                let value = _mm512_mul_ps(total, _mm512_mul_ps(scale, row_scales));
+                panel::scatter(place, strides.row, count, _mm512_add_ps(base, value));
+            }
+        }
+    }
+}
+
+/// The sums of products of `T` tokens with the rows of a panel.
+///
+/// # Safety
+///
+/// `cols` codes lie from each of `T` tokens, `stride` apart, on; the panel is filled as far for `V` vectors of rows.
+#[target_feature(enable = "avx2,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
+#[inline]
+unsafe fn panel_sums_of_products<const T: usize, const V: usize>(
+    codes: *const u8,
+    stride: usize,
+    cols: usize,
+    panel: &Panel,
+) -> [[__m512i; V]; T] {
+    let mut sums = [[_mm512_setzero_si512(); V]; T];
+    let groups = cols / 4;
+    // SAFETY: the caller's.
+    unsafe {
+        for group in 0..groups {
+            let mut ws = [_mm512_setzero_si512(); V];
+            unroll_4!(V, v => {
+                ws[v] = panel.get(group, v);
+            });
+            unroll!(T, t => {
+                let place: *const i32 = codes.add(t * stride + group * 4).cast();
+                let x = _mm512_set1_epi32(place.read_unaligned());
+                unroll_4!(V, v => {
+                    sums[t][v] = _mm512_dpbusd_epi32(sums[t][v], x, ws[v]);
+                });
+            });
         }
         if !cols.is_multiple_of(4) {
             for (t, sums) in sums.iter_mut().enumerate() {
                 let mut last = [0; 4];
-                let place = codes.add(t * x.stride + groups * 4);
+                let place = codes.add(t * stride + groups * 4);
                 core::ptr::copy_nonoverlapping(place, last.as_mut_ptr(), cols % 4);
                 let x = _mm512_set1_epi32(i32::from_le_bytes(last));
                 for (v, sum) in sums.iter_mut().enumerate() {
-                    let place = panel.add((groups * PANEL_VECTORS + v) * BYTES);
-                    *sum = _mm512_dpbusd_epi32(*sum, x, _mm512_load_si512(place.cast()));
+                    *sum = _mm512_dpbusd_epi32(*sum, x, panel.get(groups, v));
                 }
             }
         }
-        for v in 0..V {
-            let first = row + v * LANES;
-            let mask = lane_mask(product.rows.saturating_sub(first));
-            let row_scales = _mm512_maskz_loadu_ps(mask, w.scales.as_ptr().add(first));
-            let bias = match product.base {
-                Base::Bias(bias) => _mm512_maskz_loadu_ps(mask, bias.as_ptr().add(first)),
-                Base::Output => _mm512_setzero_ps(),
-            };
-            for (t, sums) in sums.iter().enumerate() {
-                let zero = i32::from(*x.zeros.as_ptr().add(token + t));
-                let correction = _mm512_mullo_epi32(_mm512_set1_epi32(zero), row_sums[v]);
-                let total = _mm512_cvtepi32_ps(_mm512_sub_epi32(sums[v], correction));
-                let scale = _mm512_set1_ps(*x.scales.as_ptr().add(token + t));
-                let value = _mm512_mul_ps(total, _mm512_mul_ps(scale, row_scales));
-                let at = (token + t) * strides.token + first * strides.row;
-                let place = product.out.as_mut_ptr().add(at);
-                store(place, strides.row, mask, value, bias, matches!(product.base, Base::Output));
-            }
-        }
     }
-    T
-}
-
-/// Stores 16 numbers `stride` apart, added to `base`, or to what is there.
-///
-/// # Safety
-///
-/// The elements that the mask covers lie inside one slice that may be written.
-#[target_feature(enable = "avx2,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
-#[inline]
-unsafe fn store(
-    place: *mut f32,
-    stride: usize,
-    mask: __mmask16,
-    value: __m512,
-    base: __m512,
-    accumulate: bool,
-) {
-    // SAFETY: the caller's.
-    unsafe {
-        if stride == 1 {
-            let base = if accumulate { _mm512_maskz_loadu_ps(mask, place) } else { base };
-            _mm512_mask_storeu_ps(place, mask, _mm512_add_ps(base, value));
-            return;
-        }
-        let (mut values, mut bases) = ([0.0_f32; LANES], [0.0_f32; LANES]);
-        _mm512_storeu_ps(values.as_mut_ptr(), value);
-        _mm512_storeu_ps(bases.as_mut_ptr(), base);
-        for (lane, (value, base)) in values.into_iter().zip(bases).enumerate() {
-            if mask & (1 << lane) != 0 {
-                let place = place.add(lane * stride);
-                *place = if accumulate { *place } else { base } + value;
-            }
-        }
-    }
+    sums
 }
 
 /// See [`MultiplyI16`]: tiles of 6 rows of A × 64 columns of B, or 12 × 32.
@@ -390,26 +406,28 @@ fn multiply_strips(mut multiply: MultiplyI16<'_>) {
     let mut column = 0;
     while column < columns {
         column += match columns - column {
-            1..=16 => strip::<1>(&mut multiply, column),
-            17..=48 => strip::<2>(&mut multiply, column),
-            _ => strip::<4>(&mut multiply, column),
+            1..=16 => strip::<1, true>(&mut multiply, column),
+            32 => strip::<2, false>(&mut multiply, column),
+            17..=48 => strip::<2, true>(&mut multiply, column),
+            49..=63 => strip::<4, true>(&mut multiply, column),
+            _ => strip::<4, false>(&mut multiply, column),
         };
     }
 }
 
-/// All rows of A against up to `V` vectors of columns from `column`; returns how many columns.
+/// All rows of A against up to `V` vectors of columns from `column`, the last only in `PART`; returns how many columns.
 #[target_feature(enable = "avx2,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
 #[inline]
-fn strip<const V: usize>(multiply: &mut MultiplyI16<'_>, column: usize) -> usize {
+fn strip<const V: usize, const PART: bool>(multiply: &mut MultiplyI16<'_>, column: usize) -> usize {
     let rows = multiply.rows.len();
     let mut row = 0;
     while row < rows {
         row += match rows - row {
-            1 => corner::<1, V>(multiply, row, column),
-            2 => corner::<2, V>(multiply, row, column),
-            3..=5 => corner::<3, V>(multiply, row, column),
-            12.. if V <= 2 => corner::<12, V>(multiply, row, column),
-            _ => corner::<6, V>(multiply, row, column),
+            1 => corner::<1, V, PART>(multiply, row, column),
+            2 => corner::<2, V, PART>(multiply, row, column),
+            3..=5 => corner::<3, V, PART>(multiply, row, column),
+            12.. if V <= 2 => corner::<12, V, PART>(multiply, row, column),
+            _ => corner::<6, V, PART>(multiply, row, column),
         };
     }
     V * LANES
@@ -418,7 +436,7 @@ fn strip<const V: usize>(multiply: &mut MultiplyI16<'_>, column: usize) -> usize
 /// `M` rows × `V` vectors of the output; returns `M`.
 #[target_feature(enable = "avx2,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
 #[inline]
-fn corner<const M: usize, const V: usize>(
+fn corner<const M: usize, const V: usize, const PART: bool>(
     multiply: &mut MultiplyI16<'_>,
     row: usize,
     column: usize,
@@ -429,34 +447,41 @@ fn corner<const M: usize, const V: usize>(
     unsafe {
         let a = multiply.a.as_ptr().add(row * multiply.a_stride * 4);
         let b = multiply.b.as_ptr().add(column * 4);
-        let mut masks = [u16::MAX; V];
-        masks[V - 1] = lane_mask(left - (V - 1) * LANES);
+        let last = lane_mask(left - (V - 1) * LANES);
         let mut sums = [[_mm512_setzero_si512(); V]; M];
         for pair in 0..multiply.pairs {
             let line: *const i32 = b.add(pair * multiply.b_stride * 4).cast();
             let mut bs = [_mm512_setzero_si512(); V];
-            for (v, part) in bs.iter_mut().enumerate() {
-                *part = _mm512_maskz_loadu_epi32(masks[v], line.add(v * LANES));
-            }
-            for (m, sums) in sums.iter_mut().enumerate() {
+            unroll_4!(V, v => {
+                let place = line.add(v * LANES);
+                // A masked load costs a slot of the multipliers: only where it is needed.
+                bs[v] = if PART && v + 1 == V {
+                    _mm512_maskz_loadu_epi32(last, place)
+                } else {
+                    _mm512_loadu_epi32(place)
+                };
+            });
+            unroll!(M, m => {
                 let place: *const i32 = a.add((m * multiply.a_stride + pair) * 4).cast();
                 let a = _mm512_set1_epi32(place.read_unaligned());
-                for (sum, &b) in sums.iter_mut().zip(&bs) {
-                    *sum = _mm512_dpwssd_epi32(*sum, a, b);
-                }
-            }
+                unroll_4!(V, v => {
+                    sums[m][v] = _mm512_dpwssd_epi32(sums[m][v], a, bs[v]);
+                });
+            });
         }
         let columns = multiply.columns.as_ptr().add(column);
         let out = multiply.out.as_mut_ptr().add(row * multiply.out_stride + column);
-        for (m, sums) in sums.iter().enumerate() {
+        unroll!(M, m => {
             let factor = _mm512_set1_ps(*multiply.rows.as_ptr().add(row + m));
-            for (v, &sum) in sums.iter().enumerate() {
-                let columns = _mm512_maskz_loadu_ps(masks[v], columns.add(v * LANES));
-                let value = _mm512_mul_ps(_mm512_mul_ps(_mm512_cvtepi32_ps(sum), columns), factor);
+            unroll_4!(V, v => {
+                let mask = if v + 1 == V { last } else { u16::MAX };
+                let columns = _mm512_maskz_loadu_ps(mask, columns.add(v * LANES));
+                let sum = _mm512_cvtepi32_ps(sums[m][v]);
+                let value = _mm512_mul_ps(_mm512_mul_ps(sum, columns), factor);
                 let place = out.add(m * multiply.out_stride + v * LANES);
-                _mm512_mask_storeu_ps(place, masks[v], value);
-            }
-        }
+                _mm512_mask_storeu_ps(place, mask, value);
+            });
+        });
     }
     M
 }
