@@ -3,7 +3,7 @@
 use core::arch::x86_64::*;
 
 use super::product_avx512::product_f32;
-use super::{int8_avx2, int8_avx512};
+use super::{int8_avx2, multiply_int16_avx512, product_int8_avx512};
 use crate::kernel::Kernels;
 use crate::kernel::product::Multiply;
 
@@ -26,8 +26,8 @@ pub(super) const TABLE: Kernels = Kernels {
 /// The same with AVX512-VNNI for integers.
 pub(super) const TABLE_VNNI: Kernels = Kernels {
     name: "avx512vnni",
-    product_i8: int8_avx512::product,
-    multiply_i16: int8_avx512::multiply,
+    product_i8: product_int8_avx512::product,
+    multiply_i16: multiply_int16_avx512::multiply,
     ..TABLE
 };
 

@@ -2,12 +2,13 @@
 
 #![allow(unsafe_code)]
 
+mod ahead;
 mod avx2;
 mod avx512;
 mod int8_avx2;
-mod int8_avx512;
-mod panel;
+mod multiply_int16_avx512;
 mod product_avx512;
+mod product_int8_avx512;
 mod vector;
 
 use super::Kernels;

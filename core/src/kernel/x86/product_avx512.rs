@@ -15,6 +15,7 @@
 use core::arch::x86_64::*;
 use core::mem::MaybeUninit;
 
+use super::ahead::Ahead;
 use crate::kernel::product::{Floats, Product};
 
 /// Lanes of a vector.
@@ -93,7 +94,7 @@ fn by_panels(mut product: Product<'_>) {
         let places = unsafe { places(&product, part) };
         // SAFETY: `part.cols` numbers can be read from each place on.
         unsafe { panel.fill(places, part.cols) };
-        let mut ahead = Ahead::new(&product, part);
+        let mut ahead = ahead(&product, part);
         let mut tiles = product.tokens.div_ceil(TILE_TOKENS);
         let mut token = 0;
         while token < product.tokens {
@@ -198,52 +199,13 @@ impl Panel {
     }
 }
 
-/// The weights of the part after this one, fetched to L2 a cache line at a time.
-struct Ahead {
-    next: *const u8,
-    /// Cache lines left of this row, and of all.
-    of_row: usize,
-    left: usize,
-    /// Cache lines of a row, and bytes from the end of one row to the next.
-    lines: usize,
-    skip: usize,
-}
-
-/// Bytes of a cache line.
-const LINE: usize = 64;
-
-impl Ahead {
-    fn new(product: &Product<'_>, part: Part) -> Self {
-        let after = part.column + part.cols;
-        let (row, column) =
-            if after < product.cols { (part.row, after) } else { (part.row + ROWS, 0) };
-        let bytes = (product.cols - column).min(PART_COLS) * 4;
-        let lines = bytes.div_ceil(LINE);
-        Self {
-            next: weights(product).wrapping_add(row * product.cols + column).cast(),
-            of_row: lines,
-            left: lines * ROWS,
-            lines,
-            skip: (product.cols * 4).saturating_sub(lines * LINE),
-        }
-    }
-
-    /// Asks for the next cache line. It need not exist: nothing is read.
-    #[inline(always)]
-    fn fetch(&mut self) {
-        if self.left == 0 {
-            return;
-        }
-        // SAFETY: a hint, whatever the address.
-        unsafe { _mm_prefetch::<_MM_HINT_T1>(self.next.cast()) };
-        self.left -= 1;
-        self.of_row -= 1;
-        self.next = self.next.wrapping_add(LINE);
-        if self.of_row == 0 {
-            self.of_row = self.lines;
-            self.next = self.next.wrapping_add(self.skip);
-        }
-    }
+/// The weights of the part after this one.
+fn ahead(product: &Product<'_>, part: Part) -> Ahead {
+    let after = part.column + part.cols;
+    let (row, column) = if after < product.cols { (part.row, after) } else { (part.row + ROWS, 0) };
+    let bytes = (product.cols - column).min(PART_COLS) * 4;
+    let place = weights(product).wrapping_add(row * product.cols + column);
+    Ahead::new(place.cast(), ROWS, bytes, product.cols * 4)
 }
 
 /// `T` tokens × the 16 rows of a panel.
