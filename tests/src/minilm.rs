@@ -135,6 +135,20 @@ impl Safetensors {
         bytes.as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect()
     }
 
+    /// The same tensors with their data at multiples of 64 bytes, as a converter writes them; headers change with it.
+    #[must_use]
+    pub fn realigned(&mut self) -> Vec<u8> {
+        let mut aligned = Vec::new();
+        for (_, _, _, offset, bytes) in &mut self.headers {
+            let start = usize::try_from(*offset).unwrap_or(usize::MAX);
+            let length = usize::try_from(*bytes).unwrap_or(usize::MAX);
+            *offset = aligned.len() as u64;
+            aligned.extend(&self.file[start..start + length]);
+            aligned.resize(aligned.len().next_multiple_of(64), 0);
+        }
+        aligned
+    }
+
     /// The header of a tensor.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<TensorHeader<'_>> {
