@@ -71,7 +71,8 @@ def main():
         str(work), mode="floret", hashCount=2, minn=2, maxn=4, bucket=50, **common
     )
     model.save_floret_vectors(str(DATA / "licence.floret"))
-    expected["licence.floret"] = vectors(model, ASKED)
+    # Without the word "</s>": that it has no n-grams is not written to the file.
+    expected["licence.floret"] = vectors(model, [word for word in ASKED if word != "</s>"])
 
     work.unlink()
     text = json.dumps(expected, ensure_ascii=False, indent=0)

@@ -72,9 +72,8 @@ impl Metadata {
             None => document.unwrap_or("").to_owned(),
             Some(path) => {
                 let bytes = Mapped::open(path)?;
-                let text = str::from_utf8(&bytes).map_err(|_| {
-                    Failure::bad_input("not valid UTF-8").at(name_of(path))
-                })?;
+                let text = str::from_utf8(&bytes)
+                    .map_err(|_| Failure::bad_input("not valid UTF-8").at(name_of(path)))?;
                 metadata::parse(text).map_err(|failure| failure.at(name_of(path)))?;
                 text.to_owned()
             }

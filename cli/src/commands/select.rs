@@ -61,8 +61,9 @@ impl Select {
                 Some(found) => selected.push(&word, &vector, found.norm)?,
                 None if self.ignore_unknown => unknown += 1,
                 None => {
-                    return Err(no_vector(&opened, &word)
-                        .hint("`--ignore-unknown` leaves such words out"));
+                    return Err(
+                        no_vector(&opened, &word).hint("`--ignore-unknown` leaves such words out")
+                    );
                 }
             }
         }

@@ -6,12 +6,11 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use nanoembed_core::ErrorKind;
-use nanoembed_core::format::finalfusion::{
-    BrokenUtf8, MAX_WORD_BYTES, Plan, StorageSpec,
-};
+use nanoembed_core::format::finalfusion::{BrokenUtf8, MAX_WORD_BYTES, Plan, StorageSpec};
 use nanoembed_core::subword::Subwords;
 use nanoembed_core::words::normalize;
 
+use super::derive;
 use super::file::Opened;
 use super::form::Form;
 use super::metadata;
@@ -26,7 +25,6 @@ use super::vocabulary::{Known, Vocabulary};
 use super::write::fifu::{self, bytes_of, simple};
 use super::write::rows::RowWriter;
 use super::write::spool::Spool;
-use super::derive;
 use crate::atomic::NewFile;
 use crate::error::{Failure, Result, warn};
 use crate::mapped::Mapped;
@@ -189,9 +187,7 @@ impl Job<'_> {
                 self.fasttext(&FastText::parse(&name, &bytes)?, &name, to)
             }
             Form::Floret => self.floret(Floret::open(start.into_stream(), name)?, to),
-            Form::Word2vec => {
-                self.rows(&mut Word2VecRows::open(start.into_stream(), name)?, to)
-            }
+            Form::Word2vec => self.rows(&mut Word2VecRows::open(start.into_stream(), name)?, to),
             Form::Text | Form::Textdims | Form::Finalfusion => {
                 let has_sizes = from == Form::Textdims;
                 self.rows(&mut TextRows::open(start.into_stream(), name, has_sizes)?, to)
@@ -227,7 +223,8 @@ impl Job<'_> {
             return Err(place(Failure::input(ErrorKind::NameTooLong, message)));
         }
         let word = self.options.policy.utf8.accept(word).map_err(|valid| {
-            let message = format!("the word {:?} is not valid UTF-8", String::from_utf8_lossy(word));
+            let message =
+                format!("the word {:?} is not valid UTF-8", String::from_utf8_lossy(word));
             let failure = place(Failure::input(ErrorKind::InvalidUtf8, message));
             failure
                 .at(format_args!("byte {valid} of the word"))
@@ -290,12 +287,16 @@ impl Job<'_> {
     }
 
     /// A fastText model: words have the mean of their own row and their n-grams' as in fastText.
-    fn fasttext(&self, model: &FastText<'_>, input: &str, (file, name): Target<'_>) -> Result<Report> {
+    fn fasttext(
+        &self,
+        model: &FastText<'_>,
+        input: &str,
+        (file, name): Target<'_>,
+    ) -> Result<Report> {
         let mut words = Vocabulary::default();
         let mut kept = Vec::new();
         for (ordinal, (word, offset)) in model.words.iter().enumerate() {
-            let place =
-                |failure: Failure| failure.at(input).at(format_args!("byte {offset}"));
+            let place = |failure: Failure| failure.at(input).at(format_args!("byte {offset}"));
             if self.accept(&mut words, word, place)?.is_some() {
                 kept.push(ordinal);
             }
@@ -348,7 +349,9 @@ impl Job<'_> {
             return;
         }
         if model.is_quantized() {
-            warn("the model is quantised, but words have the means of several rows: all vectors are written as f32");
+            warn(
+                "the model is quantised, but words have the means of several rows: all vectors are written as f32",
+            );
         }
         let vocabulary = model.vocabulary(0);
         if vocabulary.subwords != Subwords::None && vocabulary.min_n == 1 {
@@ -396,9 +399,12 @@ impl Job<'_> {
             if to == Form::Floret {
                 return self.export_floret(opened, target);
             }
-            return Err(Failure::input(ErrorKind::MissingVocabulary, "the file has no words, only n-grams")
-                .at(&opened.name)
-                .hint("`--to floret` writes these; `nanoembed select` makes vectors of words"));
+            return Err(Failure::input(
+                ErrorKind::MissingVocabulary,
+                "the file has no words, only n-grams",
+            )
+            .at(&opened.name)
+            .hint("`--to floret` writes these; `nanoembed select` makes vectors of words"));
         }
         if to == Form::Floret {
             return Err(Failure::usage("only floret's vocabularies can be written so"));

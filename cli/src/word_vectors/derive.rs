@@ -120,7 +120,8 @@ pub(crate) fn bucket_to_explicit(opened: &Opened<'_>, to: Target<'_>) -> Result<
         .map_err(|_| opened.failure(Error::without_offset(ErrorKind::BadCount)))?;
     let rows = u64::from(vocabulary.words) + listed.buckets.len() as u64;
     let mut plan = plan(file, file.metadata());
-    plan.vocabulary = WordVocabulary { subwords: Subwords::Explicit { ngrams: count }, ..vocabulary };
+    plan.vocabulary =
+        WordVocabulary { subwords: Subwords::Explicit { ngrams: count }, ..vocabulary };
     plan.ngram_bytes = listed.ngrams.iter().map(|(ngram, _)| ngram.len() as u64).sum();
     match &mut plan.storage {
         StorageSpec::Array { rows: planned, .. } | StorageSpec::Quantized { rows: planned, .. } => {

@@ -55,7 +55,9 @@ impl Form {
             [ref counts @ .., _, _] if counts.len() == 6 && counts.iter().all(is_count) => {
                 Some(Self::Floret)
             }
-            [_, ref numbers @ ..] if !numbers.is_empty() && is_number(numbers[numbers.len() - 1]) => {
+            [_, ref numbers @ ..]
+                if !numbers.is_empty() && is_number(numbers[numbers.len() - 1]) =>
+            {
                 Some(Self::Text)
             }
             _ => None,

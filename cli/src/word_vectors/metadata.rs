@@ -15,7 +15,8 @@ pub(crate) fn json(document: &str) -> Result<Map<String, Json>, Error> {
         let mut object = &mut root;
         for name in entry.table.split('.').filter(|name| !name.is_empty()) {
             let inner = object.entry(name).or_insert_with(|| Map::new().into());
-            object = inner.as_object_mut().ok_or(Error::new(entry.offset as u64, ErrorKind::BadToml))?;
+            object =
+                inner.as_object_mut().ok_or(Error::new(entry.offset as u64, ErrorKind::BadToml))?;
         }
         let value = match entry.value {
             Value::Text(text) => text.to_string().into(),

@@ -21,7 +21,8 @@ impl Vocabulary {
         if let Some(&row) = rows.find(hash, |&row| word_at(bytes, ends, row) == word) {
             return Err(Known::At(row));
         }
-        let row = u32::try_from(ends.len()).ok().filter(|&row| row < u32::MAX).ok_or(Known::Full)?;
+        let row =
+            u32::try_from(ends.len()).ok().filter(|&row| row < u32::MAX).ok_or(Known::Full)?;
         bytes.extend_from_slice(word);
         ends.push(bytes.len());
         rows.insert_unique(hash, row, |&row| hasher.hash_one(word_at(bytes, ends, row)));

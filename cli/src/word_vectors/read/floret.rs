@@ -46,7 +46,8 @@ impl<R: BufRead> Floret<R> {
             };
         }
         let line = str::from_utf8(self.lines.line());
-        let line = line.map_err(|_| self.lines.bad_as(ErrorKind::InvalidUtf8, "not valid UTF-8"))?;
+        let line =
+            line.map_err(|_| self.lines.bad_as(ErrorKind::InvalidUtf8, "not valid UTF-8"))?;
         let mut fields = line.split_ascii_whitespace();
         if fields.next().and_then(|number| number.parse().ok()) != Some(self.count)
             || self.count == self.buckets
@@ -85,11 +86,13 @@ fn first_line(line: &[u8]) -> Option<(WordVocabulary, u64, u32)> {
     let [buckets, cols, min_n, max_n, hashes, seed, begin, end] = fields[..] else { return None };
     let number = |field: &str| field.parse::<u32>().ok();
     let buckets: u64 = buckets.parse().ok().filter(|&buckets| buckets > 0)?;
+    let hashes = number(hashes).filter(|hashes| (1..=4).contains(hashes))?;
+    let min_n = number(min_n).filter(|&min_n| min_n > 0)?;
     let vocabulary = WordVocabulary {
         words: 0,
-        subwords: Subwords::Floret { buckets, hashes: number(hashes)?, seed: number(seed)? },
-        min_n: number(min_n)?,
-        max_n: number(max_n)?,
+        subwords: Subwords::Floret { buckets, hashes, seed: number(seed)? },
+        min_n,
+        max_n: number(max_n).filter(|&max_n| max_n >= min_n)?,
         begin: Bracket::new(begin)?,
         end: Bracket::new(end)?,
     };

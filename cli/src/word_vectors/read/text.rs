@@ -33,8 +33,14 @@ impl<R: BufRead> TextRows<R> {
     pub(crate) fn open(stream: R, name: String, has_sizes: bool) -> Result<Self> {
         let mut lines = ByteLines::new(stream, name);
         let is_empty = !lines.advance()?;
-        let mut rows =
-            Self { lines, cols: 0, announced: None, count: 0, is_pending: false, fields: Vec::new() };
+        let mut rows = Self {
+            lines,
+            cols: 0,
+            announced: None,
+            count: 0,
+            is_pending: false,
+            fields: Vec::new(),
+        };
         if !has_sizes {
             rows.split();
             rows.cols = rows.fields.len().saturating_sub(1);
@@ -53,10 +59,9 @@ impl<R: BufRead> TextRows<R> {
         rows.announced = Some(words);
         rows.cols = usize::try_from(cols).unwrap_or(usize::MAX);
         if is_empty || rows.cols > MAX_COLS || (cols == 0 && words > 0) {
-            return Err(rows.lines.bad_as(
-                ErrorKind::BadDimensions,
-                format!("no word vectors have {cols} columns"),
-            ));
+            return Err(rows
+                .lines
+                .bad_as(ErrorKind::BadDimensions, format!("no word vectors have {cols} columns")));
         }
         Ok(rows)
     }

@@ -48,7 +48,8 @@ impl Centroids {
         // |x − c|² = |x|² + 2 (|c|²/2 − x·c): the last is what is compared.
         scores.clear();
         scores.extend_from_slice(&self.halves);
-        for (value, column) in point.iter().zip(self.columns.chunks_exact(self.halves.len().max(1))) {
+        for (value, column) in point.iter().zip(self.columns.chunks_exact(self.halves.len().max(1)))
+        {
             for (score, centroid) in scores.iter_mut().zip(column) {
                 *score -= value * centroid;
             }
@@ -88,11 +89,7 @@ pub(crate) fn train(points: &[f32], cols: usize, rounds: Rounds) -> (Centroids, 
 }
 
 /// The centroids after some more rounds.
-pub(crate) fn improve(
-    points: &[f32],
-    mut centroids: Centroids,
-    rounds: usize,
-) -> (Centroids, f64) {
+pub(crate) fn improve(points: &[f32], mut centroids: Centroids, rounds: usize) -> (Centroids, f64) {
     let cols = centroids.cols;
     let count = points.len() / cols.max(1);
     let mut scores = Vec::new();

@@ -177,7 +177,8 @@ mod tests {
                 (0..8).map(|col| two[col % 2] + number() * 0.2).collect::<Vec<_>>()
             })
             .collect();
-        let spec = |rotation| Spec { cols: 8, parts: 4, centroids: 8, rounds: 20, rotation, seed: 1 };
+        let spec =
+            |rotation| Spec { cols: 8, parts: 4, centroids: 8, rounds: 20, rotation, seed: 1 };
         let [plain, pca, opq] = [RotationKind::None, RotationKind::Pca, RotationKind::Opq]
             .map(|rotation| mean_error(&vectors, spec(rotation)));
         assert!(pca < 0.8 * plain && opq < 0.8 * plain && opq <= pca * 1.02, "{plain} {pca} {opq}");

@@ -96,7 +96,9 @@ mod tests {
     fn vectors(n: usize, count: usize) -> Vec<f32> {
         let mut numbers = Numbers::new(9);
         let mut number = || numbers.below(2001) as f32 / 1000.0 - 1.0;
-        (0..count).flat_map(|_| (0..n).map(|col| number() * (1 + col % 3) as f32).collect::<Vec<_>>()).collect()
+        (0..count)
+            .flat_map(|_| (0..n).map(|col| number() * (1 + col % 3) as f32).collect::<Vec<_>>())
+            .collect()
     }
 
     #[test]

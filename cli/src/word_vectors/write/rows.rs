@@ -15,7 +15,12 @@ pub(crate) struct RowWriter<W> {
 
 impl<W: Write> RowWriter<W> {
     /// Begins a file of `words` rows of `cols` numbers.
-    pub(crate) fn begin(to: W, name: &str, form: Form, (words, cols): (u32, usize)) -> Result<Self> {
+    pub(crate) fn begin(
+        to: W,
+        name: &str,
+        form: Form,
+        (words, cols): (u32, usize),
+    ) -> Result<Self> {
         let mut writer = Self { to, name: name.to_owned(), form, line: Vec::new() };
         if matches!(form, Form::Word2vec | Form::Textdims) {
             let written = writeln!(writer.to, "{words} {cols}");
@@ -29,9 +34,11 @@ impl<W: Write> RowWriter<W> {
         let is_binary = self.form == Form::Word2vec;
         if let Some(what) = unfit(word, is_binary) {
             let word = String::from_utf8_lossy(word);
-            return Err(Failure::bad_input(format!("the word {word:?} {what}, which this form cannot hold"))
-                .at(&self.name)
-                .hint("`nanoembed select` makes a file of other words"));
+            return Err(Failure::bad_input(format!(
+                "the word {word:?} {what}, which this form cannot hold"
+            ))
+            .at(&self.name)
+            .hint("`nanoembed select` makes a file of other words"));
         }
         self.line.clear();
         self.line.extend_from_slice(word);

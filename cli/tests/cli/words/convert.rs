@@ -17,7 +17,10 @@ fn rows_go_through_every_form_and_come_back_as_they_were() {
         assert_eq!(read(&file), first, "{form}");
     }
     let back = folder.converted(&file, "back.txt", &["-q"]);
-    assert_eq!(String::from_utf8(read(&back)).unwrap(), TEXT.replace("3e-3 1e10", "0.003 10000000000"));
+    assert_eq!(
+        String::from_utf8(read(&back)).unwrap(),
+        TEXT.replace("3e-3 1e10", "0.003 10000000000")
+    );
     let sizes = String::from_utf8(read(&folder.join("b.vec"))).unwrap();
     assert!(sizes.starts_with("4 2\none 1 2\n"));
 }
@@ -30,7 +33,10 @@ fn from_one_foreign_form_to_another_nothing_is_lost() {
     let bytes = read(&binary);
     assert!(bytes.starts_with(b"4 2\none \0\0\x80\x3f\0\0\0\x40\ntwo "));
     let back = folder.converted(&binary, "back.glove", &["-q"]);
-    assert_eq!(String::from_utf8(read(&back)).unwrap(), TEXT.replace("3e-3 1e10", "0.003 10000000000"));
+    assert_eq!(
+        String::from_utf8(read(&back)).unwrap(),
+        TEXT.replace("3e-3 1e10", "0.003 10000000000")
+    );
 }
 
 #[test]
@@ -47,7 +53,9 @@ fn lengths_are_kept_beside_normalised_vectors() {
         let output = folder.converted(&file, "back.txt", options);
         let text = String::from_utf8(read(&output)).unwrap();
         let number = |field: &str| field.parse::<f64>().unwrap();
-        text.lines().map(|line| line.split(' ').skip(1).map(number).collect()).collect::<Vec<Vec<f64>>>()
+        text.lines()
+            .map(|line| line.split(' ').skip(1).map(number).collect())
+            .collect::<Vec<Vec<f64>>>()
     };
     for (ours, line) in lines(&["-q"]).iter().zip(TEXT.lines()) {
         for (ours, field) in ours.iter().zip(line.split(' ').skip(1)) {
@@ -73,7 +81,9 @@ fn the_references_files_become_the_same_bytes() {
         let input = upstream(name).unwrap();
         let ours = folder.converted(&input, "p.fifu", &["-q"]);
         let theirs = upstream("py_embeddings.fifu").unwrap();
-        for (ours, theirs) in vectors(&ours, &["one", "seven"]).iter().zip(vectors(&theirs, &["one", "seven"])) {
+        for (ours, theirs) in
+            vectors(&ours, &["one", "seven"]).iter().zip(vectors(&theirs, &["one", "seven"]))
+        {
             assert_eq!(ours["rows"], theirs["rows"], "{name}");
             let near = |a: f64, b: f64| assert!((a - b).abs() < 1e-5, "{name}: {a} {b}");
             near(ours["norm"].as_f64().unwrap(), theirs["norm"].as_f64().unwrap());
@@ -107,7 +117,10 @@ fn broken_utf8_is_a_matter_of_policy() {
     let text = folder.file("broken.txt", b"ok 1 2\nb\xff\xe6d 3 4\n");
     let output = folder.join("o.fifu");
     let error = failure(&["convert", &text, &output, "--from", "text"], b"", 1);
-    assert!(error.contains("error[104]: ") && error.contains("line 2: byte 7: byte 1 of the word"), "{error}");
+    assert!(
+        error.contains("error[104]: ") && error.contains("line 2: byte 7: byte 1 of the word"),
+        "{error}"
+    );
     let options = ["-q", "--from", "text", "--utf8"];
     let lossy = folder.converted(&text, "l.fifu", &[&options[..], &["lossy"]].concat());
     assert_eq!(vectors(&lossy, &["b\u{fffd}\u{fffd}d"])[0]["known"], true);
@@ -135,11 +148,19 @@ fn what_is_wrong_with_a_text_is_said_with_its_line() {
         ("", "text", "line 1: byte 0: expected a word and its numbers"),
         ("word\n", "text", "line 1: byte 0: expected a word and its numbers"),
         ("3 2\na 1 2\n", "textdims", "announces 3 words, but there are 1"),
-        ("1 2\na 1 2\nb 1 2\n", "textdims", "line 3: byte 10: the first line announces 1 words, but there are more"),
+        (
+            "1 2\na 1 2\nb 1 2\n",
+            "textdims",
+            "line 3: byte 10: the first line announces 1 words, but there are more",
+        ),
         ("a 2\n", "textdims", "expected the number of words"),
         ("1 0\na\n", "textdims", "no word vectors have 0 columns"),
         ("1 99999999999\na 1\n", "textdims", "no word vectors have 99999999999 columns"),
-        ("2 1\na \0\0\0\0\nb \0\0\0", "word2vec", "byte 10: the first line announces 2 words, but the file ends in word 2"),
+        (
+            "2 1\na \0\0\0\0\nb \0\0\0",
+            "word2vec",
+            "byte 10: the first line announces 2 words, but the file ends in word 2",
+        ),
         ("1 1\na \0\0\0\0\nmore", "word2vec", "byte 10: bytes follow the 1 words announced"),
         ("x y\n", "word2vec", "byte 0: expected the number of words"),
     ] {

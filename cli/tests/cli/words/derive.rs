@@ -20,9 +20,13 @@ fn listed_ngrams_are_those_of_the_reference() {
     stdout(&["verify", "--strict", &output], "");
     // Both number rows in an order of their own, but their vectors are the same up to the order of sums.
     for word in ["über", "unknown", "sicherlich", "unde"] {
-        let (ours, theirs) = (&vectors(&output, &[word])[0], &vectors(&data("finalfusion/explicit.fifu"), &[word])[0]);
+        let (ours, theirs) = (
+            &vectors(&output, &[word])[0],
+            &vectors(&data("finalfusion/explicit.fifu"), &[word])[0],
+        );
         assert_eq!(ours["rows"].as_array().map(Vec::len), theirs["rows"].as_array().map(Vec::len));
-        for (ours, theirs) in numbers(&ours["embedding"]).iter().zip(numbers(&theirs["embedding"])) {
+        for (ours, theirs) in numbers(&ours["embedding"]).iter().zip(numbers(&theirs["embedding"]))
+        {
             assert!((ours - theirs).abs() < 1e-6, "{word}");
         }
     }
@@ -38,7 +42,10 @@ fn quantised_rows_are_listed_too() {
     stdout(&["bucket-to-explicit", &small, &both, "-q"], "");
     stdout(&["verify", "--strict", &both], "");
     for word in ["License", "the", "Works"] {
-        assert_eq!(vectors(&small, &[word])[0]["embedding"], vectors(&both, &[word])[0]["embedding"]);
+        assert_eq!(
+            vectors(&small, &[word])[0]["embedding"],
+            vectors(&both, &[word])[0]["embedding"]
+        );
     }
 }
 
@@ -82,7 +89,8 @@ fn quantisers_with_rotations_err_less_and_depend_on_the_seed_only() {
     let model = folder.converted(&data("words/licence.bin"), "m.fifu", &["-q"]);
     let quantized = |name: &str, options: &[&str]| {
         let output = folder.join(name);
-        let arguments = ["quantize", &model, &output, "--type", "pq", "-s", "5", "-b", "5", "-q", "--json"];
+        let arguments =
+            ["quantize", &model, &output, "--type", "pq", "-s", "5", "-b", "5", "-q", "--json"];
         let line = objects(&stdout(&[&arguments[..], options].concat(), "")).remove(0);
         stdout(&["verify", "--strict", &output], "");
         (read(&output), line["nmse"].as_f64().unwrap(), output)
@@ -94,7 +102,10 @@ fn quantisers_with_rotations_err_less_and_depend_on_the_seed_only() {
     assert!(plain != other);
     let (_, opq_error, opq) = quantized("d.fifu", &["--rotation", "opq"]);
     let (_, pca_error, _) = quantized("e.fifu", &["--rotation", "pca"]);
-    assert!(opq_error < plain_error && pca_error < 1.0 && plain_error < 0.5, "{plain_error} {pca_error} {opq_error}");
+    assert!(
+        opq_error < plain_error && pca_error < 1.0 && plain_error < 0.5,
+        "{plain_error} {pca_error} {opq_error}"
+    );
     // What the command says of the error is what the file has.
     for (file, error) in [(file, plain_error), (opq, opq_error)] {
         let back = folder.join("back.fifu");
@@ -112,7 +123,8 @@ fn quantisers_with_rotations_err_less_and_depend_on_the_seed_only() {
         let all: f64 = x.iter().map(|x| square(*x)).sum();
         assert!((lost / all - error).abs() < 1e-4 * error.max(1e-3), "{} {error}", lost / all);
     }
-    let error = failure(&["quantize", &model, &folder.join("x"), "--type", "pq", "-s", "3"], b"", 2);
+    let error =
+        failure(&["quantize", &model, &folder.join("x"), "--type", "pq", "-s", "3"], b"", 2);
     assert!(error.contains("can be 1, 2, 5, 10"), "{error}");
 }
 
@@ -131,6 +143,10 @@ fn metadata_are_shown_and_changed() {
     let toml = folder.file("m.toml", "# new\na = [1]\n");
     stdout(&["metadata", &model, "--from", &toml, "-o", &model], "");
     assert_eq!(stdout(&["metadata", &model], ""), "# new\na = [1]\n");
-    failure(&["metadata", &model, "--from", &folder.file("bad.toml", "a = "), "-o", &model], b"", 1);
+    failure(
+        &["metadata", &model, "--from", &folder.file("bad.toml", "a = "), "-o", &model],
+        b"",
+        1,
+    );
     failure(&["metadata", &model, "--set", "a=1"], b"", 2);
 }

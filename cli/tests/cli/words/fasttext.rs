@@ -32,12 +32,19 @@ fn words_known_and_unknown_have_fasttexts_own_vectors() {
             let word = answer["word"].as_str().unwrap();
             let theirs = numbers(&words[word]);
             let what = format!("{model} {word:?}");
-            if answer["embedding"].is_null() {
-                assert!(theirs.iter().all(|x| *x == 0.0), "{what}");
+            // No n-gram at all, or in a quantised model none that was kept.
+            if theirs.iter().all(|x| *x == 0.0) {
+                let embedding = &answer["embedding"];
+                assert!(
+                    embedding.is_null() || numbers(embedding).iter().all(|x| *x == 0.0),
+                    "{what}"
+                );
                 continue;
             }
             let ours = numbers(&answer["embedding"]);
-            assert_near(&ours, &unit(&theirs), 1e-6, &what);
+            // floret's text has five digits or so, from which its program's own vectors differ.
+            let bound = if model == "licence.floret" { 1e-5 } else { 1e-6 };
+            assert_near(&ours, &unit(&theirs), bound, &what);
             let norm = answer["norm"].as_f64().unwrap();
             let rows = answer["rows"].as_array().unwrap().len();
             // A known word's norm is that of its mean, an unknown one's that of the sum. In a quantised model some of the
@@ -47,7 +54,7 @@ fn words_known_and_unknown_have_fasttexts_own_vectors() {
             let count = if known { 1.0 } else { rows as f64 };
             if known || model != "labels.ftz" {
                 let ours: Vec<f64> = ours.iter().map(|x| x * norm / count).collect();
-                assert_near(&ours, &theirs, 1e-6, &what);
+                assert_near(&ours, &theirs, bound, &what);
             }
         }
     }
@@ -74,9 +81,13 @@ fn a_model_becomes_the_bytes_that_the_reference_writes() {
 #[test]
 fn metadata_are_those_of_the_training() {
     let folder = Folder::new();
-    let file = folder.converted(&data("words/licence.bin"), "m.fifu", &["-q", "--metadata", "run.by=us"]);
+    let file =
+        folder.converted(&data("words/licence.bin"), "m.fifu", &["-q", "--metadata", "run.by=us"]);
     let text = stdout(&["metadata", &file], "");
-    assert!(text.contains("bucket = 300\ndims = 10\n") && text.contains("[run]\nby = \"us\""), "{text}");
+    assert!(
+        text.contains("bucket = 300\ndims = 10\n") && text.contains("[run]\nby = \"us\""),
+        "{text}"
+    );
     assert_eq!(stdout(&["metadata", &file, "loss"], ""), "NegativeSampling\n");
 }
 
@@ -118,7 +129,8 @@ fn a_floret_file_comes_back_as_it_was() {
     let trimmed: Vec<&str> = text.lines().map(str::trim_end).collect();
     assert_eq!(back.lines().count(), trimmed.len());
     for (ours, theirs) in back.lines().zip(trimmed).skip(1) {
-        let numbers = |line: &str| line.split(' ').map(|x| x.parse().unwrap()).collect::<Vec<f64>>();
+        let numbers =
+            |line: &str| line.split(' ').map(|x| x.parse().unwrap()).collect::<Vec<f64>>();
         assert_eq!(numbers(ours), numbers(theirs));
     }
     let error = failure(&["convert", &file, &folder.join("f.vec")], b"", 1);

@@ -3,7 +3,8 @@ use crate::{failure, nanoembed, objects, stdout};
 
 #[test]
 fn a_line_of_json_has_the_documented_shape() {
-    let object = objects(&stdout(&["inspect", "--json", &data("finalfusion/fasttext.fifu")], "")).remove(0);
+    let object =
+        objects(&stdout(&["inspect", "--json", &data("finalfusion/fasttext.fifu")], "")).remove(0);
     assert_eq!((&object["format"], &object["variant"]), (&"finalfusion".into(), &"array".into()));
     assert_eq!(object["file_bytes"], 53_548);
     assert!(object["tokenizer"].is_null() && object["deviation"].is_null());
@@ -11,8 +12,12 @@ fn a_line_of_json_has_the_documented_shape() {
     assert_eq!(object["metadata"]["sampling_threshold"], 0.0001);
     assert_eq!(object["vocabulary"]["kind"], "fasttext");
     assert_eq!(object["vocabulary"]["buckets"], 100);
-    let names: Vec<&str> =
-        object["chunks"].as_array().unwrap().iter().map(|chunk| chunk["name"].as_str().unwrap()).collect();
+    let names: Vec<&str> = object["chunks"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|chunk| chunk["name"].as_str().unwrap())
+        .collect();
     assert_eq!(names, ["metadata", "fasttext vocabulary", "array", "norms"]);
     assert_eq!(object["tensors"][0]["name"], "embeddings");
     assert_eq!(object["tensors"][0]["shape"][1], 50);
@@ -21,8 +26,22 @@ fn a_line_of_json_has_the_documented_shape() {
 
 #[test]
 fn people_are_told_the_same() {
-    let text = stdout(&["inspect", &data("finalfusion/floret.fifu"), &data("finalfusion/quantized_p1_n1_pad0.fifu")], "");
-    for part in ["floret vocabulary", "buckets 10", "hashes 2", "quantized storage", "subquantizers", "projection"] {
+    let text = stdout(
+        &[
+            "inspect",
+            &data("finalfusion/floret.fifu"),
+            &data("finalfusion/quantized_p1_n1_pad0.fifu"),
+        ],
+        "",
+    );
+    for part in [
+        "floret vocabulary",
+        "buckets 10",
+        "hashes 2",
+        "quantized storage",
+        "subquantizers",
+        "projection",
+    ] {
         assert!(text.contains(part), "{part}: {text}");
     }
     let text = stdout(&["inspect", &data("finalfusion/unlisted_norms.fifu")], "");
@@ -32,7 +51,10 @@ fn people_are_told_the_same() {
 #[test]
 fn verify_finds_what_is_wrong_and_where() {
     for name in ["fasttext", "explicit", "floret", "bucket_e2", "quantized_p1_n1_pad2"] {
-        assert!(stdout(&["verify", "--strict", &data(&format!("finalfusion/{name}.fifu"))], "").contains(": ok ("));
+        assert!(
+            stdout(&["verify", "--strict", &data(&format!("finalfusion/{name}.fifu"))], "")
+                .contains(": ok (")
+        );
     }
     let finding = |bytes: Vec<u8>, options: &[&str]| {
         let arguments = [&["verify", "--json", "-"], options].concat();
@@ -64,7 +86,8 @@ fn verify_finds_what_is_wrong_and_where() {
 #[test]
 fn hostile_files_are_refused_by_every_command() {
     // Forty bytes that announce 26 TB of words.
-    let mut file = b"FiFu\0\0\0\0\x02\0\0\0\x01\0\0\0\x02\0\0\0\x01\0\0\0\x0e\0\0\0\0\0\0\0".to_vec();
+    let mut file =
+        b"FiFu\0\0\0\0\x02\0\0\0\x01\0\0\0\x02\0\0\0\x01\0\0\0\x0e\0\0\0\0\0\0\0".to_vec();
     file.extend((1_u64 << 40).to_le_bytes());
     let folder = super::Folder::new();
     let (bad, output) = (folder.file("bad.fifu", &file), folder.join("out"));
@@ -82,6 +105,9 @@ fn hostile_files_are_refused_by_every_command() {
         &["convert", &bad, &output, "--to", "text"],
     ] {
         let error = failure(arguments, b"", 1);
-        assert!(error.contains("error[121]: ") && error.contains("byte 32: "), "{arguments:?}: {error}");
+        assert!(
+            error.contains("error[121]: ") && error.contains("byte 32: "),
+            "{arguments:?}: {error}"
+        );
     }
 }

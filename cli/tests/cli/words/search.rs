@@ -29,12 +29,14 @@ fn neighbours_are_the_references() {
     // Several in one pass, from arguments or lines.
     let both = [known, unknown].concat();
     assert_found(&stdout(&["similar", &file, "über", "unknown", "-k", "3", "--json"], ""), &both);
-    let lines = stdout(&["similar", &file, "-k", "3", "--json", "--threads", "3"], "über\nunknown\n");
+    let lines =
+        stdout(&["similar", &file, "-k", "3", "--json", "--threads", "3"], "über\nunknown\n");
     assert_found(&lines, &both);
     assert_eq!(objects(&lines)[4]["query"], "unknown");
     let text = stdout(&["similar", &file, "über", "-k", "1"], "");
     assert_eq!(text, " 0.56851  auf\n");
-    let angular = stdout(&["similar", &file, "über", "-k", "1", "--json", "--measure", "angular"], "");
+    let angular =
+        stdout(&["similar", &file, "über", "-k", "1", "--json", "--measure", "angular"], "");
     assert_found(&angular, &[("auf", 1.0 - 0.568_513_f64.acos() / std::f64::consts::PI)]);
 }
 
@@ -46,7 +48,10 @@ fn a_word_without_vector_has_no_neighbours() {
     assert!(failure(&["similar", &file, "none"], b"", 1).contains("\"none\" has no vector"));
     nanoembed(&["similar", &file, "one", "none"]).assert().code(1);
     assert!(failure(&["analogy", &file, "one", "none", "two"], b"", 1).contains("\"none\""));
-    assert_eq!(found(&stdout(&["similar", &file, "one", "--json", "-k", "4000000000"], "")).len(), 3);
+    assert_eq!(
+        found(&stdout(&["similar", &file, "one", "--json", "-k", "4000000000"], "")).len(),
+        3
+    );
 }
 
 #[test]
@@ -62,7 +67,8 @@ fn analogies_leave_out_the_words_asked_with() {
     assert_eq!(ask(&["--include-query", "-k", "9"]).len(), 5);
     assert_eq!(ask(&["--include-query=b"]).len(), 3);
     let Some(file) = upstream("py_simple_vocab.fifu") else { return };
-    let lines = stdout(&["analogy", &file, "Paris", "Frankreich", "Berlin", "-k", "1", "--json"], "");
+    let lines =
+        stdout(&["analogy", &file, "Paris", "Frankreich", "Berlin", "-k", "1", "--json"], "");
     assert_eq!(found(&lines)[0].0, "Deutschland");
 }
 

@@ -33,7 +33,12 @@ impl<'f> Cursor<'f> {
         self.wrong_at(self.offset().saturating_sub(bytes), kind, message)
     }
 
-    pub(super) fn wrong_at(&self, offset: u64, kind: ErrorKind, message: impl Into<String>) -> Wrong {
+    pub(super) fn wrong_at(
+        &self,
+        offset: u64,
+        kind: ErrorKind,
+        message: impl Into<String>,
+    ) -> Wrong {
         Wrong { offset, kind, message: message.into() }
     }
 

@@ -15,8 +15,18 @@ const CENTROIDS: usize = 256;
 /// A matrix in a file.
 #[derive(Debug)]
 pub(super) enum Matrix<'f> {
-    Plain { rows: u64, cols: u32, data: &'f [u8] },
-    Quantized { rows: u64, cols: u32, codes: &'f [u8], quantizer: Quantizer<'f>, norms: Option<Norms<'f>> },
+    Plain {
+        rows: u64,
+        cols: u32,
+        data: &'f [u8],
+    },
+    Quantized {
+        rows: u64,
+        cols: u32,
+        codes: &'f [u8],
+        quantizer: Quantizer<'f>,
+        norms: Option<Norms<'f>>,
+    },
 }
 
 /// The norms of rows.

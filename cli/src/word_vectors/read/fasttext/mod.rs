@@ -85,7 +85,11 @@ impl<'f> FastText<'f> {
         let words = cursor.count()?;
         let labels = cursor.count()?;
         if words.checked_add(labels) != Some(entries) {
-            return Err(cursor.wrong(8, ErrorKind::BadCount, "words and labels are not all entries"));
+            return Err(cursor.wrong(
+                8,
+                ErrorKind::BadCount,
+                "words and labels are not all entries",
+            ));
         }
         let _tokens: [u8; 8] = cursor.array()?;
         let kept = i64::from_le_bytes(cursor.array()?);
@@ -128,7 +132,11 @@ impl<'f> FastText<'f> {
         let min_n = if min_n == 0 { 1 } else { min_n };
         WordVocabulary {
             words,
-            subwords: if has_subwords { Subwords::FastText { buckets: bucket } } else { Subwords::None },
+            subwords: if has_subwords {
+                Subwords::FastText { buckets: bucket }
+            } else {
+                Subwords::None
+            },
             min_n: if has_subwords { min_n } else { 0 },
             max_n: if has_subwords { max_n } else { 0 },
             begin: Bracket::BEGIN,
@@ -182,7 +190,12 @@ impl Arguments {
             min_count: cursor.count()?,
             neg: cursor.count()?,
             word_ngrams: cursor.count()?,
-            loss: cursor.one_of(&["HierarchicalSoftmax", "NegativeSampling", "Softmax", "OneVsAll"])?,
+            loss: cursor.one_of(&[
+                "HierarchicalSoftmax",
+                "NegativeSampling",
+                "Softmax",
+                "OneVsAll",
+            ])?,
             model: cursor.one_of(&["Cbow", "SkipGram", "Supervised"])?,
             bucket: cursor.count()?,
             min_n: cursor.count()?,
@@ -244,11 +257,16 @@ fn read_entries<'f>(
     Ok(read)
 }
 
-fn read_kept(cursor: &mut Cursor<'_>, count: i64, buckets: u32) -> cursor::Result<HashMap<u32, u32>> {
+fn read_kept(
+    cursor: &mut Cursor<'_>,
+    count: i64,
+    buckets: u32,
+) -> cursor::Result<HashMap<u32, u32>> {
     let mut kept = HashMap::new();
     for _ in 0..count {
         let (bucket, row) = (cursor.count()?, cursor.count()?);
-        let is_new = bucket < buckets && i64::from(row) < count && kept.insert(bucket, row).is_none();
+        let is_new =
+            bucket < buckets && i64::from(row) < count && kept.insert(bucket, row).is_none();
         if !is_new {
             let message = "a bucket is kept twice, or is not one";
             return Err(cursor.wrong(8, ErrorKind::BadVocabulary, message));
