@@ -6,7 +6,8 @@
 //! 4. `checkpoint` reads models of foreign formats for `convert`; `calibration` and `int8` quantise them, `weights_file`
 //!    writes them.
 //! 5. `inspection` and `verification` have one file a format for `inspect` and `verify`.
-//! 6. `error` has the exit codes, `atomic` the files that appear whole or not at all, `mapped` the files that are read.
+//! 6. `word_vectors` has the forms of word vectors, conversion between them, and what their commands share.
+//! 7. `error` has the exit codes, `atomic` the files that appear whole or not at all, `mapped` the files that are read.
 //!
 //! Everything that more than one front end would decide lives in `nanoembed-core`.
 
@@ -28,6 +29,7 @@ mod progress;
 mod tokenizer;
 mod verification;
 mod weights_file;
+mod word_vectors;
 
 use std::process::ExitCode;
 
