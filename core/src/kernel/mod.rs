@@ -47,6 +47,9 @@ macro_rules! row_operations {
             quantize = quantization::codes(
                 x: &[f32], columns: &[f32], codes: &mut [u8]
             ) -> (f32, u8);
+            quantize_groups = quantization::groups_i8(
+                x: &[f32], group: usize, codes: &mut [u8], scales: &mut [f32], sums: &mut [f32]
+            );
             quantize_rows = quantization::rows_i16(
                 x: &[f32], size: usize, limit: f32, codes: &mut [u8], scales: &mut [f32]
             );
@@ -74,6 +77,7 @@ macro_rules! row_operations {
     };
 }
 
+pub mod groups;
 pub mod integer;
 mod portable;
 mod product;
@@ -85,6 +89,7 @@ mod vector;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
+pub use groups::ProductGroups;
 pub use integer::{MultiplyI16, ProductI8};
 use vector::Portable;
 
@@ -103,6 +108,9 @@ pub type QuantizeRows = fn(&[f32], usize, f32, &mut [u8], &mut [f32]);
 /// pairs apart; scratch is as long as the scales.
 pub type QuantizeColumns = fn(&[f32], usize, f32, &mut [u8], &mut [f32], &mut [f32]);
 
+/// `(x, group, codes, scales, sums)`: groups of elements to signed bytes, and what their codes add up to.
+pub type QuantizeGroups = fn(&[f32], usize, &mut [u8], &mut [f32], &mut [f32]);
+
 /// A table of the operations that a model is made of.
 #[derive(Clone, Copy, Debug)]
 pub struct Kernels {
@@ -114,6 +122,10 @@ pub struct Kernels {
     pub multiply_f32: fn(Multiply<'_>),
     /// x · Wᵀ of 7-bit activations and 8-bit weights, the same bits on every table, see [`ProductI8`].
     pub product_i8: fn(ProductI8<'_>),
+    /// x · Wᵀ of signed bytes and unpacked blocks of few bits, the same bits on every table, see [`ProductGroups`].
+    pub product_groups: fn(ProductGroups<'_>),
+    /// Quantises groups of 16 or 32 elements to signed bytes, for [`GroupedCodes`](groups::GroupedCodes).
+    pub quantize_groups: QuantizeGroups,
     /// A · B of 16-bit integers, the same bits on every table, see [`MultiplyI16`].
     pub multiply_i16: fn(MultiplyI16<'_>),
     /// Quantises one row, times `columns` if there are any, to codes 0 … 127; returns scale and code of 0.

@@ -76,6 +76,41 @@ fn scaled_extremes<V: Vector>(x: &[f32], columns: &[f32]) -> (f32, f32) {
     (value.min(low).least(), value.max(high).most())
 }
 
+/// Quantises groups of `group` elements to signed bytes −127 … 127, one scale a group; `sums` are the sums of the
+/// values as quantised: `scale · Σ code`. The error is at most half a scale.
+#[inline(always)]
+pub(super) fn groups_i8<V: Vector>(
+    x: &[f32],
+    group: usize,
+    codes: &mut [u8],
+    scales: &mut [f32],
+    sums: &mut [f32],
+) {
+    if group == 0 {
+        return;
+    }
+    let factors = scales.iter_mut().zip(sums);
+    let groups = x.chunks_exact(group).zip(codes.chunks_exact_mut(group));
+    for ((x, codes), (scale, sum)) in groups.zip(factors) {
+        let lanes = reduce!(
+            x, 0.0, V::splat(0.0),
+            (lanes, value) => value.abs().max(lanes),
+            (left, right) => right.max(left)
+        );
+        let (step, inverse) = word_scale(lanes.most(), 127.0);
+        let mut total = 0_i32;
+        for (code, &value) in codes.iter_mut().zip(x) {
+            // The low byte of the mantissa; a value that is no number becomes some code.
+            let rounded = (value * inverse + ROUND).to_bits() as u8;
+            *code = rounded;
+            total += i32::from(rounded as i8);
+        }
+        #[allow(clippy::cast_precision_loss)] // far below 2²⁴
+        let total = total as f32;
+        (*scale, *sum) = (step, step * total);
+    }
+}
+
 /// Scale and its inverse for values up to `largest` in codes up to `limit`.
 #[inline(always)]
 fn word_scale(largest: f32, limit: f32) -> (f32, f32) {

@@ -1,0 +1,120 @@
+//! Rows of blocks as codes without sign, and a scale and a minimum for each group: what products with quantised
+//! activations take.
+//!
+//! Every block layout of few bits is affine in its groups: `x = scale · code + minimum`. Signed codes get their offset
+//! added, and the minimum takes it off again.
+
+use super::{q2_k, q4_0, q4_1, q4_k, q5_0, q5_1, q5_k, q6_k, q8_0};
+use crate::tensor::Dtype;
+
+/// How many elements share a scale; `None` for types that are not unpacked here.
+#[must_use]
+pub const fn group_elements(dtype: Dtype) -> Option<usize> {
+    match dtype {
+        Dtype::Q4_0 | Dtype::Q4_1 | Dtype::Q5_0 | Dtype::Q5_1 | Dtype::Q8_0 => Some(32),
+        Dtype::Q4K | Dtype::Q5K => Some(32),
+        Dtype::Q2K | Dtype::Q6K => Some(16),
+        _ => None,
+    }
+}
+
+/// Where unpacked rows go.
+#[derive(Debug)]
+pub struct Unpacked<'a> {
+    /// One byte an element, `[rows][cols]`.
+    pub codes: &'a mut [u8],
+    /// `[groups][stride]`, a lane a row.
+    pub scales: &'a mut [f32],
+    /// `[groups][stride]`.
+    pub minima: &'a mut [f32],
+    /// At least the number of rows.
+    pub stride: usize,
+}
+
+/// Unpacks rows of `cols` elements, as many as `data` has and `out` holds; false if `dtype` is not unpacked here.
+pub fn unpack_rows(dtype: Dtype, data: &[u8], cols: usize, out: &mut Unpacked<'_>) -> bool {
+    match dtype {
+        Dtype::Q4_0 => rows(data, cols, out, q4_0::unpack_block),
+        Dtype::Q4_1 => rows(data, cols, out, q4_1::unpack_block),
+        Dtype::Q5_0 => rows(data, cols, out, q5_0::unpack_block),
+        Dtype::Q5_1 => rows(data, cols, out, q5_1::unpack_block),
+        Dtype::Q8_0 => rows(data, cols, out, q8_0::unpack_block),
+        Dtype::Q2K => rows(data, cols, out, q2_k::unpack_block),
+        Dtype::Q4K => rows(data, cols, out, q4_k::unpack_block),
+        Dtype::Q5K => rows(data, cols, out, q5_k::unpack_block),
+        Dtype::Q6K => rows(data, cols, out, q6_k::unpack_block),
+        _ => return false,
+    }
+    true
+}
+
+/// Blocks of `B` bytes, `E` elements and `G` groups.
+#[inline]
+fn rows<const B: usize, const E: usize, const G: usize>(
+    data: &[u8],
+    cols: usize,
+    out: &mut Unpacked<'_>,
+    unpack: impl Fn(&[u8; B], &mut [u8; E], &mut [(f32, f32); G]),
+) {
+    let blocks = cols / E;
+    if blocks == 0 || out.stride == 0 {
+        return;
+    }
+    let data = data.as_chunks::<B>().0.chunks_exact(blocks);
+    for (row, (data, codes)) in data.zip(out.codes.chunks_exact_mut(cols)).enumerate() {
+        let mut scales = out.scales.chunks_exact_mut(out.stride);
+        let mut minima = out.minima.chunks_exact_mut(out.stride);
+        for (block, codes) in data.iter().zip(codes.as_chunks_mut::<E>().0) {
+            let mut factors = [(0.0, 0.0); G];
+            unpack(block, codes, &mut factors);
+            for (scale, minimum) in factors {
+                let lanes = (scales.next(), minima.next());
+                let (Some(scales), Some(minima)) = lanes else { return };
+                if let (Some(s), Some(m)) = (scales.get_mut(row), minima.get_mut(row)) {
+                    (*s, *m) = (scale, minimum);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::quant::dequantize;
+
+    #[test]
+    fn unpacked_rows_are_what_they_dequantise_to() {
+        extern crate std;
+        use std::vec;
+        let mut seed = 7_u32;
+        let mut noise = || {
+            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (seed >> 24) as u8
+        };
+        let (rows, cols, stride) = (3, 512, 16);
+        for &dtype in Dtype::ALL {
+            let Some(group) = group_elements(dtype) else { continue };
+            let size = cols / dtype.block_elements() * dtype.block_bytes();
+            // Halves above 0x7bff are no numbers: no byte here is so large.
+            let data: vec::Vec<u8> = (0..rows * size).map(|_| noise() & 0x7b).collect();
+            let mut expected = vec![0.0; rows * cols];
+            dequantize(dtype, &data, 0, &mut expected).unwrap();
+            let groups = cols / group;
+            let mut codes = vec![0; rows * cols];
+            let (mut scales, mut minima) = (vec![0.0; groups * stride], vec![0.0; groups * stride]);
+            let (scales_out, minima_out) = (&mut scales[..], &mut minima[..]);
+            let mut out =
+                Unpacked { codes: &mut codes, scales: scales_out, minima: minima_out, stride };
+            assert!(unpack_rows(dtype, &data, cols, &mut out));
+            for (i, &value) in expected.iter().enumerate() {
+                let (row, col) = (i / cols, i % cols);
+                let at = col / group * stride + row;
+                let (product, minimum) = (f32::from(codes[i]) * scales[at], minima[at]);
+                let error = (product + minimum - value).abs();
+                let size = product.abs().max(minimum.abs());
+                assert!(error <= size * 1e-6, "{} {i}: {error} {value}", dtype.name());
+            }
+        }
+    }
+}
