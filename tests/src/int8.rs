@@ -7,6 +7,7 @@ use nanoembed_core::kernel;
 use nanoembed_core::model::{
     Bert, BertConfig, Layer, LayerInput, Run, SliceWeights, Weights, Workspace,
 };
+use nanoembed_core::quant;
 use nanoembed_core::quant::int8::{ColumnEnergy, column_scales, groups, quantize_row};
 use nanoembed_core::tensor::{Dtype, Shape, TensorHeader};
 
@@ -158,4 +159,37 @@ fn scales_for(weights: &[f32], cols: usize, rms: &[f32]) -> Vec<f32> {
     let mut scales = vec![0.0; cols];
     column_scales(rms, &largest, &mut scales);
     scales
+}
+
+/// The linear layers and word embeddings in blocks of `dtype`, or of Q8_0 where rows are no whole blocks of that.
+///
+/// # Panics
+///
+/// If `dtype` has no quantiser.
+#[must_use]
+pub fn in_blocks(model: &Safetensors, dtype: Dtype) -> Quantized {
+    let mut quantized = Quantized::default();
+    for name in model.names() {
+        let header = model.find(name).expect("a tensor");
+        let values = model.values(name);
+        let dims = header.shape.dims();
+        let cols = usize::try_from(*dims.last().expect("a shape")).expect("small");
+        let parts: Vec<&str> = name.split('.').collect();
+        let matrix = match parts[..] {
+            ["encoder", .., kind, "weight"] => kind != "LayerNorm",
+            ["embeddings", kind, "weight"] => kind == "word_embeddings",
+            _ => false,
+        };
+        if !matrix {
+            quantized.push_floats(name, dims, &values);
+            continue;
+        }
+        let whole = cols.is_multiple_of(dtype.block_elements());
+        let dtype = if whole { dtype } else { Dtype::Q8_0 };
+        let size = values.len() / dtype.block_elements() * dtype.block_bytes();
+        let mut blocks = vec![0; size];
+        quant::quantize(dtype, &values, &mut blocks).expect("a quantiser");
+        quantized.push(name, dtype, dims, &blocks);
+    }
+    quantized
 }

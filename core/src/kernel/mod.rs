@@ -35,6 +35,7 @@ macro_rules! unroll_4 {
 }
 
 /// Row operations with a type of vectors, compiled for its target features.
+#[allow(unused_macros)] // not every target has a table of its own
 macro_rules! row_operations {
     ($vector:ty, $features:literal) => {
         row_operations!($vector, $features,
@@ -79,6 +80,8 @@ macro_rules! row_operations {
 
 pub mod groups;
 pub mod integer;
+#[cfg(target_arch = "aarch64")]
+mod neon;
 mod portable;
 mod product;
 mod quantize;
@@ -163,7 +166,9 @@ pub fn available() -> impl Iterator<Item = Kernels> {
     let portable = core::iter::once(portable::TABLE);
     #[cfg(target_arch = "x86_64")]
     let tables = portable.chain(x86::available());
-    #[cfg(not(target_arch = "x86_64"))]
+    #[cfg(target_arch = "aarch64")]
+    let tables = portable.chain(neon::available());
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     let tables = portable;
     tables
 }

@@ -118,12 +118,12 @@ fn product_i8(product: ProductI8<'_>) {
 
 /// See [`ProductGroups`].
 pub(super) fn product_groups(product: ProductGroups<'_>) {
-    let ProductGroups { x, w, bias, out, cols, group, strides, .. } = product;
+    let ProductGroups { x, w, bias, out, tokens: count, cols, group, strides } = product;
     let groups = cols / group;
     for (r, (row, &bias)) in w.codes.chunks_exact(cols).zip(bias).enumerate() {
         let tokens = x.codes.chunks_exact(cols);
         let factors = x.scales.chunks_exact(groups).zip(x.sums.chunks_exact(groups));
-        for (t, (codes, (scales, sums))) in tokens.zip(factors).enumerate() {
+        for (t, (codes, (scales, sums))) in tokens.zip(factors).enumerate().take(count) {
             let mut total = bias;
             let parts = codes.chunks_exact(group).zip(row.chunks_exact(group));
             let row_factors =

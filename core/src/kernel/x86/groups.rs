@@ -423,17 +423,29 @@ unsafe fn tile<M: Machine, const T: usize, const WIDE: bool>(
     // factors of the weights are TILE_ROWS a group, and that the last element of the output lies inside it.
     unsafe {
         let out = product.out.as_mut_ptr().add(token * strides.token + row * strides.row);
+        // A row of whole vectors is loaded and stored at once: stores of single numbers would hold up the load after them.
+        let whole = strides.row == 1 && rows == M::LANES;
+        let bias = product.bias.as_ptr().add(row);
         let mut totals = [M::splat(0.0); T];
         let mut lanes = [0.0_f32; TILE_ROWS];
-        for (t, total) in totals.iter_mut().enumerate() {
+        if part.column == 0 {
             for (r, lane) in lanes.iter_mut().enumerate().take(rows) {
-                *lane = if part.column == 0 {
-                    *product.bias.as_ptr().add(row + r)
-                } else {
-                    *out.add(t * strides.token + r * strides.row)
-                };
+                *lane = *bias.add(r);
             }
-            *total = M::load(lanes.as_ptr());
+            let bias = if rows == M::LANES { M::load(bias) } else { M::load(lanes.as_ptr()) };
+            totals = [bias; T];
+        } else {
+            for (t, total) in totals.iter_mut().enumerate() {
+                let out = out.add(t * strides.token);
+                if whole {
+                    *total = M::load(out);
+                    continue;
+                }
+                for (r, lane) in lanes.iter_mut().enumerate().take(rows) {
+                    *lane = *out.add(r * strides.row);
+                }
+                *total = M::load(lanes.as_ptr());
+            }
         }
         let codes = x.codes.as_ptr().add(token * cols + part.column);
         let panel: *const u8 = panel.0.as_ptr().cast();
@@ -459,9 +471,14 @@ unsafe fn tile<M: Machine, const T: usize, const WIDE: bool>(
             });
         }
         for (t, &total) in totals.iter().enumerate() {
+            let out = out.add(t * strides.token);
+            if whole {
+                M::store(out, total);
+                continue;
+            }
             M::store(lanes.as_mut_ptr(), total);
             for (r, &lane) in lanes.iter().enumerate().take(rows) {
-                *out.add(t * strides.token + r * strides.row) = lane;
+                *out.add(r * strides.row) = lane;
             }
         }
     }
