@@ -71,6 +71,19 @@ pub(crate) struct ModelArgs {
     threads: Option<u16>,
 }
 
+/// The arguments of commands that embed.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Model")]
+pub(crate) struct EmbedderArgs {
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+
+    /// Compute in 32-bit floats throughout, also where weights are 8-bit integers: slower, and a little nearer to the
+    /// original model
+    #[arg(long)]
+    pub(crate) precise: bool,
+}
+
 impl ModelArgs {
     /// Makes the threads that were asked for.
     pub(crate) fn use_threads(&self) -> Result<()> {

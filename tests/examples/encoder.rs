@@ -8,12 +8,17 @@
 
 use std::time::Instant;
 
+use nanoembed_core::event::Mode;
+use nanoembed_core::format::embd::Embd;
 use nanoembed_core::kernel::{self, Kernels};
 use nanoembed_core::model::{Bert, Layer, Run, SliceWeights, Weights, Workspace};
 use nanoembed_core::tensor::Dtype;
+use nanoembed_tests::blocks;
 use nanoembed_tests::data::published_model;
-use nanoembed_tests::int8;
-use nanoembed_tests::minilm::{Safetensors, calibration, config};
+use nanoembed_tests::minilm::{Safetensors, config};
+
+const DEFAULT_MODEL: &str =
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../models/all-MiniLM-L6-v2.int8.weights");
 
 /// Texts and tokens of each, from `32` or `8x32`.
 fn size(text: &str) -> Option<(usize, usize)> {
@@ -84,12 +89,13 @@ fn main() {
     let names: Vec<_> = tables.iter().map(|table| table.name).collect();
     let any = |wanted: &[&str]| wanted.iter().any(|name| chosen(name, &forms));
     let float = SliceWeights::new(&model.file, |name| model.find(name));
+    let file = std::fs::read(DEFAULT_MODEL).expect("the default model");
     let quantized =
-        any(&["int8", "precise"]).then(|| int8::quantize(&model, &config(), &calibration()));
+        any(&["int8", "precise"]).then(|| Embd::parse(&file, Mode::Strict).expect("EMBD"));
     let blocks: Vec<_> = [Dtype::Q8_0, Dtype::Q4_0, Dtype::Q6K]
         .into_iter()
         .filter(|dtype| chosen(dtype.name(), &forms))
-        .map(|dtype| (dtype, int8::in_blocks(&model, dtype)))
+        .map(|dtype| (dtype, blocks::blocks(&model, dtype)))
         .collect();
     for table in tables.iter().filter(|table| chosen(table.name, &names)) {
         if chosen("f32", &forms) {
@@ -100,7 +106,8 @@ fn main() {
             measure(dtype.name(), &weights, table, &sizes, true);
         }
         let Some(quantized) = &quantized else { continue };
-        let weights = SliceWeights::new(&quantized.file, |name| quantized.find(name));
+        let weights =
+            SliceWeights::new(&file, |name| quantized.tensor(name).map(|tensor| *tensor.header()));
         for form in ["int8", "precise"] {
             if chosen(form, &forms) {
                 measure(form, &weights, table, &sizes, form == "int8");

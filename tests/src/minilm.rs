@@ -44,12 +44,6 @@ pub fn sentences() -> Vec<Sentence> {
     read_sentences("sentences.json")
 }
 
-/// Texts like those that the model will see, to calibrate its quantisation with; none of the reference sentences.
-#[must_use]
-pub fn calibration() -> Vec<Vec<u32>> {
-    read_sentences("calibration.json").into_iter().map(|sentence| sentence.ids).collect()
-}
-
 fn read_sentences(name: &str) -> Vec<Sentence> {
     let text = std::fs::read_to_string(data(name)).expect("sentences");
     let values: Vec<Value> = serde_json::from_str(&text).expect("JSON");

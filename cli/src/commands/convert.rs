@@ -10,6 +10,7 @@ use nanoembed_core::event::Mode;
 use nanoembed_core::format::embd::Embd;
 
 use crate::atomic::NewFile;
+use crate::calibration::{self, Calibration};
 use crate::checkpoint::Checkpoint;
 use crate::checkpoint::hugging_face::Folder;
 use crate::checkpoint::weights::WeightsFile;
@@ -19,7 +20,7 @@ use crate::model_check;
 use crate::output::table::{Align, Table};
 use crate::output::units;
 use crate::progress::Progress;
-use crate::weights_file::{self, WeightType, Written};
+use crate::weights_file::{self, Storage, WeightType, Written};
 
 /// Convert a model to a `.weights` file, or a `.weights` file to another type
 ///
@@ -59,6 +60,10 @@ pub(crate) struct Convert {
     /// A `config.json` with the model's sizes, for files that do not say them
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
+
+    /// Texts like those that will be embedded, one a line, that `--type int8` is tuned to [default: built-in ones]
+    #[arg(long, value_name = "FILE")]
+    calibrate: Option<PathBuf>,
 
     /// Keep the pooler, which embeddings have no use for
     #[arg(long)]
@@ -137,14 +142,17 @@ impl Convert {
                 None => metadata.push((key.clone(), value.clone())),
             }
         }
+        let calibration = self.calibrate(checkpoint, quiet)?;
         let mut file = NewFile::create(&self.output, true)?;
         let total = checkpoint.tensors.iter().map(|tensor| tensor.data.len() as u64).sum();
         let progress = (!quiet).then(|| Progress::bytes("converting", total));
+        let name = file.name();
         let written = weights_file::write(
             checkpoint,
-            self.weight_type,
+            &Storage { weight_type: self.weight_type, calibration: &calibration },
             &metadata,
             &mut file,
+            &name,
             progress.as_ref(),
         )?;
         drop(progress);
@@ -154,6 +162,22 @@ impl Convert {
             self.report(checkpoint, &written);
         }
         Ok(ExitCode::SUCCESS)
+    }
+
+    /// What decides the column scales of 8-bit weights.
+    fn calibrate(&self, checkpoint: &Checkpoint<'_>, quiet: bool) -> Result<Calibration> {
+        if self.weight_type != WeightType::Int8 {
+            return Ok(Calibration::default());
+        }
+        if checkpoint.vocabulary.is_none() {
+            if !quiet {
+                warn(
+                    "the model cannot be calibrated without a vocabulary: it will run with 32-bit activations",
+                );
+            }
+            return Ok(Calibration::default());
+        }
+        Calibration::run(checkpoint, &calibration::texts(self.calibrate.as_deref())?, quiet)
     }
 
     /// Sizes and errors by type, to stderr: stdout may be the file.
