@@ -13,9 +13,11 @@ use std::time::{Duration, Instant};
 
 use nanoembed_core::kernel::groups::{GroupedCodes, GroupedRows, ProductGroups, TILE_ROWS};
 use nanoembed_core::kernel::integer::{Base, Codes, ProductI8, Rows};
-use nanoembed_core::kernel::{Floats, Kernels, Multiply, Product, Strides, Table, available};
+use nanoembed_core::kernel::{
+    Floats, Kernels, Multiply, Product, Signs, Strides, Table, available,
+};
 use nanoembed_core::quant;
-use nanoembed_core::quant::groups::{Unpacked, group_elements, unpack_rows};
+use nanoembed_core::quant::groups::{Unpacked, dequantize_blocks, group_elements, unpack_rows};
 use nanoembed_core::tensor::Dtype;
 
 /// Matrices of weights that take turns.
@@ -36,9 +38,9 @@ fn main() {
         }
         multiply_f32(table, &peaks);
         row_operations(table);
-    }
-    for dtype in [Dtype::Q4_0, Dtype::Q5_0, Dtype::Q8_0, Dtype::Q4K, Dtype::Q6K, Dtype::F16] {
-        dequantize(dtype);
+        for dtype in [Dtype::Q4_0, Dtype::Q5_0, Dtype::Q8_0, Dtype::Q4K, Dtype::Q6K] {
+            dequantize(table, dtype);
+        }
     }
 }
 
@@ -189,16 +191,24 @@ fn row_operations(table: &Kernels) {
 }
 
 /// Rows of blocks to f32, 256 KiB of output.
-fn dequantize(dtype: Dtype) {
+fn dequantize(table: &Kernels, dtype: Dtype) {
     let values = floats(65536);
     let mut data = vec![0; values.len() / dtype.block_elements() * dtype.block_bytes()];
     quant::quantize(dtype, &values, &mut data).expect("a quantiser");
     let mut out = vec![0.0; values.len()];
     let seconds = least(|| {
-        quant::dequantize(dtype, black_box(&data), 0, black_box(&mut out)).expect("lengths");
+        dequantize_blocks(
+            dtype,
+            black_box(&data),
+            black_box(&mut out),
+            &|codes, offset, group, factors, out| {
+                let signs = Signs { flip: 0, offset };
+                (table.dequantize_groups)(codes, signs, group, factors, out);
+            },
+        );
     });
     let rate = (out.len() * 4) as f64 / seconds / 1e9;
-    print("quant", &format!("dequantize {}", dtype.name()), "65536", "GB/s", rate, None);
+    print(table.name, &format!("dequantize {}", dtype.name()), "65536", "GB/s", rate, None);
 }
 
 /// What the vector units of a table can do, in 10⁹ operations a second.

@@ -137,7 +137,7 @@ fn blocks_are_close_to_the_reference_on_every_table() {
     let float = Safetensors::read(&file);
     // Lowest mean cosine to the reference, and between quantised and float activations.
     for (dtype, mean, same) in
-        [(Dtype::Q8_0, 0.9995, 0.999), (Dtype::Q4_0, 0.95, 0.99), (Dtype::Q6K, 0.9995, 0.999)]
+        [(Dtype::Q8_0, 0.999, 0.997), (Dtype::Q4_0, 0.94, 0.997), (Dtype::Q6K, 0.999, 0.997)]
     {
         let model = blocks::blocks(&float, dtype);
         let weights = SliceWeights::new(&model.file, |name| model.find(name));

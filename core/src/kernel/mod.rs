@@ -51,6 +51,10 @@ macro_rules! row_operations {
             quantize_groups = quantization::groups_i8(
                 x: &[f32], group: usize, codes: &mut [u8], scales: &mut [f32], sums: &mut [f32]
             );
+            dequantize_groups = quantization::dequantize_groups(
+                codes: &[u8], signs: crate::kernel::Signs, group: usize, factors: &[(f32, f32)],
+                out: &mut [f32]
+            );
             quantize_rows = quantization::rows_i16(
                 x: &[f32], size: usize, limit: f32, codes: &mut [u8], scales: &mut [f32]
             );
@@ -114,6 +118,23 @@ pub type QuantizeColumns = fn(&[f32], usize, f32, &mut [u8], &mut [f32], &mut [f
 /// `(x, group, codes, scales, sums)`: groups of elements to signed bytes, and what their codes add up to.
 pub type QuantizeGroups = fn(&[f32], usize, &mut [u8], &mut [f32], &mut [f32]);
 
+/// `(codes, signs, group, factors, out)`: see [`Kernels::dequantize_groups`].
+pub type DequantizeGroups = fn(&[u8], Signs, usize, &[(f32, f32)], &mut [f32]);
+
+/// How bytes are read as numbers: `byte XOR flip − offset`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Signs {
+    /// Bits that are turned first: 128 makes of signed bytes unsigned ones, 128 more.
+    pub flip: u8,
+    /// What is subtracted then.
+    pub offset: u8,
+}
+
+impl Signs {
+    /// Signed bytes.
+    pub const SIGNED: Self = Self { flip: 128, offset: 128 };
+}
+
 /// A table of the operations that a model is made of.
 #[derive(Clone, Copy, Debug)]
 pub struct Kernels {
@@ -129,6 +150,9 @@ pub struct Kernels {
     pub product_groups: fn(ProductGroups<'_>),
     /// Quantises groups of 16 or 32 elements to signed bytes, for [`GroupedCodes`](groups::GroupedCodes).
     pub quantize_groups: QuantizeGroups,
+    /// From codes to f32, `scale · code + minimum` with a scale and a minimum for each `group` elements; the same bits on
+    /// every table. A minimum of −0 adds nothing, to zeros of either sign.
+    pub dequantize_groups: DequantizeGroups,
     /// A · B of 16-bit integers, the same bits on every table, see [`MultiplyI16`].
     pub multiply_i16: fn(MultiplyI16<'_>),
     /// Quantises one row, times `columns` if there are any, to codes 0 … 127; returns scale and code of 0.

@@ -14,6 +14,7 @@ pub(super) const TABLE: Kernels = Kernels {
     product_i8,
     product_groups,
     quantize_groups: quantize::groups_i8::<Portable>,
+    dequantize_groups: quantize::dequantize_groups::<Portable>,
     multiply_i16,
     quantize: quantize::codes::<Portable>,
     quantize_rows: quantize::rows_i16::<Portable>,

@@ -1,5 +1,6 @@
 //! From f32 to codes, written once over [`Vector`]: the same bits on every table.
 
+use super::Signs;
 use super::integer::{MAX_CODE, PROBABILITY_ONE};
 use super::rows::{completed, reduce, softmax_exponentials};
 use super::vector::{LANES, ROUND, Vector};
@@ -74,6 +75,40 @@ fn scaled_extremes<V: Vector>(x: &[f32], columns: &[f32]) -> (f32, f32) {
     }
     let value = V::load(&completed(x_rest, 0.0)).mul(V::load(&completed(columns_rest, 0.0)));
     (value.min(low).least(), value.max(high).most())
+}
+
+/// See [`Kernels::dequantize_groups`](super::Kernels::dequantize_groups).
+#[inline(always)]
+pub(super) fn dequantize_groups<V: Vector>(
+    codes: &[u8],
+    signs: Signs,
+    group: usize,
+    factors: &[(f32, f32)],
+    out: &mut [f32],
+) {
+    if group == 0 {
+        return;
+    }
+    // Not over `Vector`: a loop of so many steps becomes vector code by itself.
+    let value = |code: u8, scale: f32, minimum: f32| {
+        let number = i32::from(code ^ signs.flip) - i32::from(signs.offset);
+        #[allow(clippy::cast_precision_loss)] // of 9 bits
+        let number = number as f32;
+        scale * number + minimum
+    };
+    let groups = codes.chunks(group).zip(out.chunks_mut(group));
+    for ((codes, out), &(scale, minimum)) in groups.zip(factors) {
+        let ((codes, codes_rest), (out, out_rest)) =
+            (codes.as_chunks::<LANES>(), out.as_chunks_mut::<LANES>());
+        for (codes, out) in codes.iter().zip(out) {
+            for (&code, out) in codes.iter().zip(out) {
+                *out = value(code, scale, minimum);
+            }
+        }
+        for (&code, out) in codes_rest.iter().zip(out_rest) {
+            *out = value(code, scale, minimum);
+        }
+    }
 }
 
 /// Quantises groups of `group` elements to signed bytes −127 … 127, one scale a group; `sums` are the sums of the

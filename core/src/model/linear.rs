@@ -8,9 +8,9 @@ use super::workspace::MAX_GROUPS;
 use crate::error::{Error, ErrorKind, Result};
 use crate::kernel::groups::{GroupedCodes, GroupedRows, TILE_ROWS};
 use crate::kernel::integer::{Base, Codes, Rows};
-use crate::kernel::{Floats, Product, ProductGroups, ProductI8, Strides};
+use crate::kernel::{Floats, Product, ProductGroups, ProductI8, Signs, Strides};
 use crate::quant;
-use crate::quant::groups::{Unpacked, group_elements, unpack_rows};
+use crate::quant::groups::{Unpacked, dequantize_blocks, group_elements, unpack_rows};
 
 /// A linear layer: weights `[out, in]` and a bias `[out]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -359,9 +359,55 @@ impl<W: Weights + ?Sized, P: ?Sized> Run<'_, W, P> {
         values: &mut [f32],
         tile: &mut [u8],
     ) -> Result<()> {
-        let Matrix { encoding, cols, groups, column_offset, zero_offset, .. } = *matrix;
+        let Matrix { encoding, cols, groups, column_offset, .. } = *matrix;
         let rows = values.len().checked_div(cols).unwrap_or(0);
-        convert(matrix, self.read_rows(matrix, first, rows, tile)?, values)?;
+        let bytes = self.read_rows(matrix, first, rows, tile)?;
+        if let Encoding::Block(dtype) = encoding
+            && dequantize_blocks(dtype, bytes, values, &|codes, offset, group, factors, out| {
+                let signs = Signs { flip: 0, offset };
+                (self.kernels.dequantize_groups)(codes, signs, group, factors, out);
+            })
+        {
+            return Ok(());
+        }
+        let width = cols.checked_div(groups).unwrap_or(0).max(1);
+        let mut factors = [(0.0, -0.0); MAX_GROUPS];
+        let factors = factors.get_mut(..groups);
+        match (encoding, factors) {
+            (Encoding::I8, Some(factors)) => {
+                let rows = bytes.chunks_exact(cols.max(1));
+                for (row, (codes, values)) in
+                    rows.zip(values.chunks_exact_mut(cols.max(1))).enumerate()
+                {
+                    for (group, (scale, _)) in factors.iter_mut().enumerate() {
+                        *scale = self.scale(matrix, (first + row) * groups + group)?;
+                    }
+                    let signs = Signs::SIGNED;
+                    (self.kernels.dequantize_groups)(codes, signs, width, factors, values);
+                }
+            }
+            _ => self.convert_rows(matrix, first, bytes, values)?,
+        }
+        let Some(offset) = column_offset else { return Ok(()) };
+        let columns = self.weights.bytes(offset, cols * 4, tile)?.as_chunks::<4>().0;
+        for values in values.chunks_exact_mut(cols.max(1)) {
+            for (value, column) in values.iter_mut().zip(columns) {
+                *value *= f32::from_le_bytes(*column);
+            }
+        }
+        Ok(())
+    }
+
+    /// Converts whole rows from row `first` on to f32, without column scales.
+    fn convert_rows(
+        &self,
+        matrix: &Matrix,
+        first: usize,
+        bytes: &[u8],
+        values: &mut [f32],
+    ) -> Result<()> {
+        let Matrix { encoding, cols, groups, zero_offset, .. } = *matrix;
+        convert(matrix, bytes, values)?;
         if !matches!(encoding, Encoding::I8 | Encoding::U8) {
             return Ok(());
         }
@@ -377,11 +423,6 @@ impl<W: Weights + ?Sized, P: ?Sized> Run<'_, W, P> {
                 for value in values {
                     *value = (*value - zero) * scale;
                 }
-            }
-            let Some(offset) = column_offset else { continue };
-            let columns = self.weights.bytes(offset, cols * 4, tile)?.as_chunks::<4>().0;
-            for (value, column) in values.iter_mut().zip(columns) {
-                *value *= f32::from_le_bytes(*column);
             }
         }
         Ok(())

@@ -18,6 +18,68 @@ pub const fn group_elements(dtype: Dtype) -> Option<usize> {
     }
 }
 
+/// What was added to signed codes to make them unsigned; `None` for types that have a minimum of their own.
+const fn offset(dtype: Dtype) -> Option<u8> {
+    match dtype {
+        Dtype::Q4_0 => Some(8),
+        Dtype::Q5_0 => Some(16),
+        Dtype::Q8_0 => Some(128),
+        Dtype::Q6K => Some(32),
+        _ => None,
+    }
+}
+
+/// Makes f32 of codes: `(codes, offset, group, factors, out)` to `scale · (code − offset) + minimum`, a scale and a minimum
+/// for each `group` elements. Kernels have it for the instructions of a CPU.
+pub type Affine<'a> = &'a dyn Fn(&[u8], u8, usize, &[(f32, f32)], &mut [f32]);
+
+/// Dequantises whole blocks as [`dequantize`](super::dequantize) does, to the same bits, by `affine`; false if `dtype` is
+/// not unpacked here.
+pub fn dequantize_blocks(dtype: Dtype, data: &[u8], out: &mut [f32], affine: Affine<'_>) -> bool {
+    match dtype {
+        Dtype::Q4_0 => pieces(dtype, data, out, affine, q4_0::unpack_block),
+        Dtype::Q4_1 => pieces(dtype, data, out, affine, q4_1::unpack_block),
+        Dtype::Q5_0 => pieces(dtype, data, out, affine, q5_0::unpack_block),
+        Dtype::Q5_1 => pieces(dtype, data, out, affine, q5_1::unpack_block),
+        Dtype::Q8_0 => pieces(dtype, data, out, affine, q8_0::unpack_block),
+        Dtype::Q2K => pieces(dtype, data, out, affine, q2_k::unpack_block),
+        Dtype::Q4K => pieces(dtype, data, out, affine, q4_k::unpack_block),
+        Dtype::Q5K => pieces(dtype, data, out, affine, q5_k::unpack_block),
+        Dtype::Q6K => pieces(dtype, data, out, affine, q6_k::unpack_block),
+        _ => return false,
+    }
+    true
+}
+
+/// Elements that are unpacked at a time.
+const PIECE: usize = 512;
+
+#[inline]
+fn pieces<const B: usize, const E: usize, const G: usize>(
+    dtype: Dtype,
+    data: &[u8],
+    out: &mut [f32],
+    affine: Affine<'_>,
+    unpack: impl Fn(&[u8; B], &mut [u8; E], &mut [(f32, f32); G]),
+) {
+    let offset = offset(dtype);
+    let mut codes = [0; PIECE];
+    let mut factors = [(0.0, 0.0); PIECE / 16];
+    let pieces = data.as_chunks::<B>().0.chunks(PIECE / E).zip(out.chunks_mut(PIECE / E * E));
+    for (blocks, out) in pieces {
+        let places = codes.as_chunks_mut::<E>().0.iter_mut().zip(factors.as_chunks_mut::<G>().0);
+        for (block, (codes, factors)) in blocks.iter().zip(places) {
+            unpack(block, codes, factors);
+            if offset.is_some() {
+                for (_, minimum) in factors {
+                    *minimum = -0.0;
+                }
+            }
+        }
+        affine(&codes, offset.unwrap_or(0), E / G, &factors, out);
+    }
+}
+
 /// Where unpacked rows go.
 #[derive(Debug)]
 pub struct Unpacked<'a> {
@@ -82,6 +144,37 @@ fn rows<const B: usize, const E: usize, const G: usize>(
 mod tests {
     use super::*;
     use crate::quant::dequantize;
+
+    #[test]
+    fn blocks_are_dequantised_to_the_same_bits() {
+        extern crate std;
+        use std::vec;
+        let affine: Affine<'_> = &|codes, offset, group, factors, out| {
+            let groups = codes.chunks(group).zip(out.chunks_mut(group));
+            for ((codes, out), (scale, minimum)) in groups.zip(factors) {
+                for (code, out) in codes.iter().zip(out) {
+                    *out = scale * f32::from(i16::from(*code) - i16::from(offset)) + minimum;
+                }
+            }
+        };
+        for &dtype in Dtype::ALL {
+            if group_elements(dtype).is_none() {
+                continue;
+            }
+            let elements = 256 * 5;
+            let size = elements / dtype.block_elements() * dtype.block_bytes();
+            let data: vec::Vec<u8> =
+                (0..size).map(|i| ((i * 89 + i / 7) as u8 & 0xfb) ^ (i as u8 & 0x80)).collect();
+            let mut expected = vec![0.0_f32; elements];
+            dequantize(dtype, &data, 0, &mut expected).unwrap();
+            let mut values = vec![9.0_f32; elements];
+            assert!(dequantize_blocks(dtype, &data, &mut values, affine));
+            for (value, expected) in values.iter().zip(&expected) {
+                let both_no_number = value.is_nan() && expected.is_nan();
+                assert!(both_no_number || value.to_bits() == expected.to_bits(), "{dtype:?}");
+            }
+        }
+    }
 
     #[test]
     fn unpacked_rows_are_what_they_dequantise_to() {

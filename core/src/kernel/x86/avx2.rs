@@ -14,6 +14,7 @@ pub(super) const TABLE: Kernels = Kernels {
     product_i8: int8_avx2::product_avx2,
     product_groups: groups::product_avx2,
     quantize_groups,
+    dequantize_groups,
     multiply_i16: int8_avx2::multiply_avx2,
     quantize,
     quantize_rows,
