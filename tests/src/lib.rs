@@ -6,7 +6,7 @@
 //! * [`finalfusion`]: finalfusion files written anew, made up, and opened.
 //! * [`formats`]: the table of formats that generic suites loop over.
 //! * [`hostile`]: files made wrong on purpose.
-//! * [`int8`]: the published model with 8-bit matrices.
+//! * [`blocks`]: the published model with its matrices in ggml's blocks.
 //! * [`minilm`]: the reference sentences and the published model.
 //! * [`vocabularies`]: small vocabularies, as files hold them.
 //! * [`wordpiece_reference`]: WordPiece without regard to time.
@@ -16,6 +16,7 @@
 //! * [`data`]: where test files lie.
 //! * [`values`]: comparing arrays of numbers.
 
+pub mod blocks;
 pub mod contract;
 pub mod data;
 pub mod english;

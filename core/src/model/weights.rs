@@ -22,6 +22,8 @@ pub enum Encoding {
     I8,
     /// Unsigned 8-bit codes, one f32 scale and one u8 zero point a row: `x = (code − zero[row]) · scale[row]`.
     U8,
+    /// Blocks of several elements of a row, ggml's for example.
+    Block(Dtype),
 }
 
 impl Encoding {
@@ -32,6 +34,11 @@ impl Encoding {
             Self::F32 => cols.checked_mul(4),
             Self::F16 | Self::BF16 => cols.checked_mul(2),
             Self::I8 | Self::U8 => Some(cols),
+            Self::Block(dtype) => {
+                let whole = cols.is_multiple_of(dtype.block_elements());
+                let bytes = (cols / dtype.block_elements()).checked_mul(dtype.block_bytes());
+                bytes.filter(|_| whole)
+            }
         }
     }
 }
@@ -70,7 +77,7 @@ impl Matrix {
         zero_offset: 0,
     };
 
-    /// The matrix called `name` in a file whose tensors `find` knows: float types, or INT8/UINT8 with companions.
+    /// The matrix called `name` in a file whose tensors `find` knows: float types, blocks, or INT8/UINT8 with companions.
     ///
     /// | companion | for | |
     /// |---|---|---|
@@ -95,6 +102,7 @@ impl Matrix {
             Dtype::BF16 => Encoding::BF16,
             Dtype::I8 => Encoding::I8,
             Dtype::U8 => Encoding::U8,
+            dtype if dtype.is_block() => Encoding::Block(dtype),
             _ => return Err(error(ErrorKind::UnsupportedDtype)),
         };
         let rows = size(Some(header.shape.rows())).ok_or(error(ErrorKind::SizeOverflow))?;
