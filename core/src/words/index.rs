@@ -131,15 +131,27 @@ impl<M: AsRef<[u64]> + AsMut<[u64]>> Index<M> {
 }
 
 impl<M: AsRef<[u64]>> Index<M> {
-    /// The row of `word`; `places` are compared by `is_there` and counted from the first word entry.
+    /// The row of the word of this [`hash`](Self::hash_word); rows and places are compared by `is_there`, places
+    /// counted from the first word entry.
     #[inline]
     pub(super) fn find_word(
         &self,
-        word: &[u8],
-        is_there: impl FnMut(u64) -> Result<bool>,
+        hash: u64,
+        is_there: impl FnMut(u64, u64) -> Result<bool>,
     ) -> Result<Option<u64>> {
-        let slots = self.part(0, self.parts.words);
-        self.words.find(slots, self.words.hash(word), is_there)
+        self.words.find(self.part(0, self.parts.words), hash, is_there)
+    }
+
+    /// The hash by which a word is found.
+    #[inline]
+    pub(super) fn hash_word(&self, word: &[u8]) -> u64 {
+        self.words.hash(word)
+    }
+
+    /// The slot where the word of this hash is looked for first.
+    #[inline]
+    pub(super) fn first_slot(&self, hash: u64) -> u64 {
+        Packing::first_slot(self.part(0, self.parts.words), hash)
     }
 
     /// The row of an n-gram behind those of the words; its bytes come in `parts`, places are compared by `is_there`
@@ -147,10 +159,10 @@ impl<M: AsRef<[u64]>> Index<M> {
     pub(super) fn find_ngram(
         &self,
         parts: [&str; 3],
-        is_there: impl FnMut(u64) -> Result<bool>,
+        mut is_there: impl FnMut(u64) -> Result<bool>,
     ) -> Result<Option<u64>> {
         let slots = self.part(self.parts.words, self.parts.ngrams);
-        self.ngrams.find(slots, self.ngrams.hash_parts(parts), is_there)
+        self.ngrams.find(slots, self.ngrams.hash_parts(parts), |_, place| is_there(place))
     }
 
     /// The nearest word at or before `row` whose place is known: its row and its entry's place.
