@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use nanoembed_core::subword::Subwords;
 use nanoembed_core::Error;
+use nanoembed_core::subword::Subwords;
 use nanoembed_core::words::{Source, Words};
 use serde::Serialize;
 
@@ -76,6 +76,7 @@ impl Vector {
                 file.words(&self.words, self.policy).map_err(|error| self.failure(error))?;
             // Where n-grams are listed, each would be looked for from the first on.
             if !matches!(words.layout().vocabulary.subwords, Subwords::Explicit { .. }) {
+                answers.begin(words.cols())?;
                 for (word, row) in self.words.iter().zip(rows) {
                     answers.add(&words, word, row)?;
                 }
@@ -85,6 +86,7 @@ impl Vector {
         let bytes = Mapped::open(&self.file)?;
         let opened = Opened::parse(&self.file, &bytes, self.policy)?;
         let words = opened.indexed()?;
+        answers.begin(words.cols())?;
         let mut answer = |word: &str| {
             let row = words.find(word.as_bytes()).map_err(|error| self.failure(error))?;
             answers.add(&words, word, row)
@@ -118,6 +120,12 @@ impl<'v> Answers<'v> {
         Self { command, output: None, missing: 0, quiet }
     }
 
+    /// Begins the output, of vectors of so many columns.
+    fn begin(&mut self, cols: usize) -> Result<()> {
+        self.output = Some(Output::open(self.command, cols)?);
+        Ok(())
+    }
+
     /// Answers with the vector of `word`, which has this row if it is in the vocabulary.
     fn add<S: Source, M: AsRef<[u64]>>(
         &mut self,
@@ -132,11 +140,10 @@ impl<'v> Answers<'v> {
                 warn(format_args!("{word:?} has no vector"));
             }
         }
-        let output = match &mut self.output {
-            Some(output) => output,
-            None => self.output.insert(Output::open(self.command, words.cols())?),
-        };
-        output.push(&answer)
+        match &mut self.output {
+            Some(output) => output.push(&answer),
+            None => Ok(()),
+        }
     }
 
     fn finish(self) -> Result<ExitCode> {

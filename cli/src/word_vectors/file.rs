@@ -102,7 +102,8 @@ impl OnDisk {
         policy: PolicyArgs,
     ) -> Result<(Words<Stored<&Self>>, Vec<Option<u32>>), Error> {
         let decoder = Decoder::new(Mode::Lenient).broken_utf8(policy.core_utf8());
-        let mut buffer = vec![0; MAX_ITEM_BYTES];
+        let whole = usize::try_from(self.bytes).unwrap_or(usize::MAX);
+        let mut buffer = vec![0; MAX_ITEM_BYTES.min(whole)];
         let mut seek = Seek::new(self, decoder, &mut buffer).without_data();
         let mut rows = vec![None; wanted.len()];
         let mut on_event = |event: Event<'_>| {

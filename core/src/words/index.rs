@@ -50,8 +50,9 @@ impl Parts {
         let (words, ngrams) = counts(layout);
         let ngram_slots = if ngrams == 0 { 0 } else { slots_for(ngrams.into())? };
         let is_numbered = ngrams == 0 || layout.distinct_ngram_indices.is_some();
+        let different = u64::from(words).min(different_strings(layout.words.bytes));
         Some(Self {
-            words: slots_for(words.into())?,
+            words: slots_for(different)?,
             ngrams: ngram_slots,
             numbers: if is_numbered { 0 } else { ngram_slots },
             places: words.div_ceil(STRIDE).into(),
@@ -60,6 +61,23 @@ impl Parts {
 
     fn total(&self) -> Option<u64> {
         self.words.checked_add(self.ngrams)?.checked_add(self.numbers)?.checked_add(self.places)
+    }
+}
+
+/// How many different strings can stand in so many bytes at most, each behind its length of four bytes: one is
+/// empty, 256 have one byte, and so on. No file of repeated words makes the memory large.
+const fn different_strings(bytes: u64) -> u64 {
+    let (mut count, mut left) = (0_u64, bytes);
+    let (mut of_this_length, mut size) = (1_u64, 4_u64);
+    while of_this_length.saturating_mul(size) < left {
+        count = count.saturating_add(of_this_length);
+        left = left.saturating_sub(of_this_length.saturating_mul(size));
+        of_this_length = of_this_length.saturating_mul(256);
+        size = size.saturating_add(1);
+    }
+    match left.checked_div(size) {
+        Some(more) => count.saturating_add(more),
+        None => count,
     }
 }
 

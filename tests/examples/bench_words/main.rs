@@ -117,7 +117,11 @@ fn lookups(words: &Words<Memory<'_>, Vec<u64>>, path: &Path, count: u32) -> Any<
                 }),
             ],
         );
-        println!("  ratio {:.2}, {:.2} in batches", medians[1] / medians[0], medians[2] / medians[0]);
+        println!(
+            "  ratio {:.2}, {:.2} in batches",
+            medians[1] / medians[0],
+            medians[2] / medians[0]
+        );
     }
     Ok(())
 }
