@@ -26,6 +26,7 @@ mod blob;
 mod codes;
 mod decoder;
 mod layer;
+mod place;
 mod view;
 #[allow(
     clippy::arithmetic_side_effects,
@@ -36,6 +37,7 @@ mod write;
 pub use codes::{LayerFormat, ggml_code, ggml_dtype};
 pub use decoder::{Decoder, Generation};
 pub use layer::{Extra, Layer};
+pub use place::{Place, place_in_blob};
 pub use view::{Layers, Uqff};
 pub use write::{blob_bytes, write_blob, write_blobs, write_tensors};
 
