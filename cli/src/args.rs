@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand};
 
-use crate::commands::{completions, convert, embed, inspect, search, tokenize, verify};
+use crate::commands::{
+    completions, convert, dequantize, diff, embed, histogram, inspect, migrate, quantize, search, tokenize, verify,
+};
 use crate::embedder;
 use crate::error::Result;
 
@@ -51,6 +53,11 @@ pub(crate) enum Command {
     Inspect(inspect::Inspect),
     Verify(verify::Verify),
     Convert(convert::Convert),
+    Quantize(quantize::Quantize),
+    Dequantize(dequantize::Dequantize),
+    Diff(diff::Diff),
+    Histogram(histogram::Histogram),
+    Migrate(migrate::Migrate),
     Completions(completions::Completions),
 }
 

@@ -5,7 +5,10 @@
 //! 3. `embedder` is the model as the commands see it; `model_file` opens it or takes the one built in.
 //! 4. `checkpoint` reads models of foreign formats for `convert`; `int8` quantises them, `weights_file` writes them.
 //! 5. `inspection` and `verification` have one file a format for `inspect` and `verify`.
-//! 6. `error` has the exit codes, `atomic` the files that appear whole or not at all, `mapped` the files that are read.
+//! 6. `stored` has the tensors of files of any format, ready to be dequantised.
+//! 7. `quantizer` makes fewer bits of them, `layer_names` knows what layers are called where, `writing` brings them
+//!    into files of another format, which `targets` writes.
+//! 8. `error` has the exit codes, `atomic` the files that appear whole or not at all, `mapped` the files that are read.
 //!
 //! Everything that more than one front end would decide lives in `nanoembed-core`.
 
@@ -18,14 +21,19 @@ mod error;
 mod input;
 mod inspection;
 mod int8;
+mod layer_names;
 mod mapped;
 mod model_check;
 mod model_file;
 mod output;
 mod progress;
+mod quantizer;
+mod stored;
+mod targets;
 mod tokenizer;
 mod verification;
 mod weights_file;
+mod writing;
 
 use std::process::ExitCode;
 

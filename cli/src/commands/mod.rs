@@ -2,8 +2,13 @@
 
 pub(crate) mod completions;
 pub(crate) mod convert;
+pub(crate) mod dequantize;
+pub(crate) mod diff;
 pub(crate) mod embed;
+pub(crate) mod histogram;
 pub(crate) mod inspect;
+pub(crate) mod migrate;
+pub(crate) mod quantize;
 pub(crate) mod search;
 pub(crate) mod tokenize;
 pub(crate) mod verify;
@@ -23,6 +28,11 @@ pub(crate) fn run(cli: Cli) -> Result<ExitCode> {
         Command::Inspect(command) => command.run(),
         Command::Verify(command) => command.run(quiet),
         Command::Convert(command) => command.run(quiet),
+        Command::Quantize(command) => command.run(quiet),
+        Command::Dequantize(command) => command.run(quiet),
+        Command::Diff(command) => command.run(quiet),
+        Command::Histogram(command) => command.run(quiet),
+        Command::Migrate(command) => command.run(quiet),
         Command::Completions(command) => command.run(),
     }
 }

@@ -25,6 +25,7 @@
 mod blob;
 mod codes;
 mod decoder;
+mod detect;
 mod layer;
 mod place;
 mod view;
@@ -36,6 +37,7 @@ mod write;
 
 pub use codes::{LayerFormat, ggml_code, ggml_dtype};
 pub use decoder::{Decoder, Generation};
+pub use detect::is_uqff;
 pub use layer::{Extra, Layer};
 pub use place::{Place, place_in_blob};
 pub use view::{Layers, Uqff};
