@@ -6,7 +6,8 @@ use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand};
 
 use crate::commands::{
-    completions, convert, dequantize, diff, embed, histogram, inspect, migrate, quantize, search, tokenize, verify,
+    completions, convert, dequantize, diff, embed, histogram, inspect, migrate, quantize, search,
+    tokenize, verify,
 };
 use crate::embedder;
 use crate::error::Result;

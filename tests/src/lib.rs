@@ -6,6 +6,8 @@
 //! * [`finalfusion`]: finalfusion files written anew, made up, and opened.
 //! * [`formats`]: the table of formats that generic suites loop over.
 //! * [`hostile`]: files made wrong on purpose.
+//! * [`schemes`]: quantisation schemes as a table.
+//! * [`uqff`]: a UQFF file with every kind of layer.
 //! * [`int8`]: the published model with 8-bit matrices.
 //! * [`minilm`]: the reference sentences and the published model.
 //! * [`vocabularies`]: small vocabularies, as files hold them.
@@ -26,8 +28,10 @@ pub mod fuzz;
 pub mod hostile;
 pub mod int8;
 pub mod minilm;
+pub mod schemes;
 pub mod sources;
 pub mod unicode_tables;
+pub mod uqff;
 pub mod values;
 pub mod vocabularies;
 pub mod wordpiece_reference;

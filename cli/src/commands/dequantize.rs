@@ -72,7 +72,9 @@ impl Dequantize {
         let progress = |total| (!quiet).then(|| Progress::bytes("dequantising", total));
         if let Some(name) = &self.tensor {
             if self.float != Float::F32 {
-                return Err(Failure::usage("a `.npy` file holds f32: `--type` is for `.safetensors`"));
+                return Err(Failure::usage(
+                    "a `.npy` file holds f32: `--type` is for `.safetensors`",
+                ));
             }
             let tensor = contents.wanted(name, &set.name())?;
             npy(tensor, &self.output, progress(tensor.values.elements() * 4).as_ref())?;

@@ -84,7 +84,8 @@ impl Diff {
             let names = NamesFile::read(path)?;
             let numeric = |name: &str| name.starts_with(|c: char| c.is_ascii_digit());
             for tensor in a.tensors.iter_mut().chain(&mut b.tensors) {
-                if let Some((number, part)) = tensor.name.split_once('.').filter(|_| numeric(&tensor.name))
+                if let Some((number, part)) =
+                    tensor.name.split_once('.').filter(|_| numeric(&tensor.name))
                     && let Some(name) = number.parse().ok().and_then(|number| names.name(number))
                 {
                     tensor.name = format!("{name}.{part}");
@@ -211,9 +212,8 @@ impl Report {
         only(&self.only_b, right);
         if !self.shapes.is_empty() {
             text.push("of different shapes:".into());
-            let shape = |shapes: &Shapes| {
-                format!("  {}: {:?} and {:?}", shapes.name, shapes.a, shapes.b)
-            };
+            let shape =
+                |shapes: &Shapes| format!("  {}: {:?} and {:?}", shapes.name, shapes.a, shapes.b);
             text.extend(self.shapes.iter().map(shape));
         }
         if self.tensors.is_empty() {

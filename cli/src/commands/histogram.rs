@@ -68,7 +68,9 @@ impl Histogram {
         if let Some(picture) = &self.output
             && picture.extension().is_none_or(|ending| ending != "svg")
         {
-            return Err(Failure::usage("pictures are `.svg` files").hint("name OUT with that ending"));
+            return Err(
+                Failure::usage("pictures are `.svg` files").hint("name OUT with that ending")
+            );
         }
         let set = FileSet::open(&self.file)?;
         let contents = set.contents()?;
@@ -120,7 +122,11 @@ impl Distribution {
         let last = counts.len() - 1;
         tensor.pieces(|values| {
             for value in values.iter().filter(|value| value.is_finite()) {
-                #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "within the bins")]
+                #[expect(
+                    clippy::cast_possible_truncation,
+                    clippy::cast_sign_loss,
+                    reason = "within the bins"
+                )]
                 let bin = ((f64::from(*value) - f64::from(min)) / width) as usize;
                 if let Some(count) = counts.get_mut(bin.min(last)) {
                     *count += 1;
@@ -180,7 +186,11 @@ impl Distribution {
 }
 
 /// A bar of eighths of a character.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most the width of a screen")]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "at most the width of a screen"
+)]
 fn bar(length: f64) -> String {
     const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
     let eighths = (length * 8.0).round() as usize;

@@ -62,7 +62,8 @@ impl Verify {
                 lines.text(format_args!("{file}: byte {offset}: {message} [{code} {cause}]"))?;
             }
             if !self.json {
-                let mut hints: Vec<&str> = findings.iter().filter_map(|f| f.hint.as_deref()).collect();
+                let mut hints: Vec<&str> =
+                    findings.iter().filter_map(|f| f.hint.as_deref()).collect();
                 hints.dedup();
                 for hint in hints {
                     lines.text(format_args!("  hint: {hint}"))?;

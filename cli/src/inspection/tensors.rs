@@ -118,7 +118,8 @@ pub(super) fn metadata(metadata: &Map<String, Value>) -> Vec<String> {
 /// A text without line breaks, cut where it would fill the screen.
 fn one_line(text: &str) -> String {
     const SHOWN: usize = 80;
-    let line: String = text.chars().take(SHOWN).map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let line: String =
+        text.chars().take(SHOWN).map(|c| if c.is_control() { ' ' } else { c }).collect();
     if text.chars().nth(SHOWN).is_some() { line + " …" } else { line }
 }
 

@@ -126,9 +126,9 @@ fn version_and_metadata(set: &FileSet) -> Result<(String, Map<String, Value>)> {
     let mut container = room(set.first());
     let container = Safetensors::parse(set.first(), Mode::Lenient, &mut container).map_err(fail)?;
     let metadata = safetensors::metadata(&container);
-    let patch = container.tensor("uqff.version.patch").and_then(|patch| {
-        patch.data().first_chunk().map(|bytes| u32::from_le_bytes(*bytes))
-    });
+    let patch = container
+        .tensor("uqff.version.patch")
+        .and_then(|patch| patch.data().first_chunk().map(|bytes| u32::from_le_bytes(*bytes)));
     // A blob says its own version, with the patch in the lowest byte.
     let blob = container.tensors().next().and_then(|blob| blob.data().first().copied());
     let mut room = room(set.first());

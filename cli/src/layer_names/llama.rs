@@ -72,7 +72,8 @@ impl Llama {
             config.get(key).and_then(Value::as_u64).and_then(|value| u32::try_from(value).ok())
         };
         let size = |key: &str| {
-            let missing = || refuse(ErrorKind::MissingMetadata, format!("there is no size `{key}`"));
+            let missing =
+                || refuse(ErrorKind::MissingMetadata, format!("there is no size `{key}`"));
             number(key).filter(|size| *size > 0).ok_or_else(missing)
         };
         #[expect(clippy::cast_possible_truncation, reason = "GGUF holds these as f32")]
@@ -226,7 +227,8 @@ impl Llama {
     }
 }
 
-const NAMES_HINT: &str = "name the layers with `--names FILE`: JSON `{\"0\": \"lm_head\", …}` or lines `0 lm_head`";
+const NAMES_HINT: &str =
+    "name the layers with `--names FILE`: JSON `{\"0\": \"lm_head\", …}` or lines `0 lm_head`";
 
 fn unknown(kind: &str) -> String {
     format!("names and order of layers are known for Llama, Mistral and Qwen2, not for `{kind}`")
@@ -297,7 +299,9 @@ mod tests {
         assert_eq!((llama.name(15), llama.numbered()), (None, 15));
         assert_eq!(llama.name(1).unwrap(), "model.layers.0.self_attn.q_proj");
         assert_eq!(llama.name(14).unwrap(), "model.layers.1.mlp.down_proj");
-        for unknown in ["model.layers.2.mlp.up_proj", "model.norm", "lm", "model.layers.x.mlp.up_proj"] {
+        for unknown in
+            ["model.layers.2.mlp.up_proj", "model.norm", "lm", "model.layers.x.mlp.up_proj"]
+        {
             assert_eq!(llama.number(unknown), None);
         }
     }

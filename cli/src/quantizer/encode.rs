@@ -1,9 +1,7 @@
 //! Values to the arrays of a type, with all threads.
 
 use nanoembed_core::quant::{afq, dequantize_weight, f8q8, fp8, hqq, mxfp4, quantize};
-use nanoembed_core::tensor::{
-    Afq, Dtype, Encoding, Floats, Hqq, MXFP4_GROUP, Shape, Weight,
-};
+use nanoembed_core::tensor::{Afq, Dtype, Encoding, Floats, Hqq, MXFP4_GROUP, Shape, Weight};
 use nanoembed_core::{Error, ErrorKind};
 use rayon::prelude::*;
 
@@ -107,8 +105,8 @@ pub(crate) fn encode(
     to: QuantType,
     spool: &mut Spool,
 ) -> Result<(Encoded, Loss)> {
-    let arrays = arrays(values, &shape, to)
-        .map_err(|error| Failure::input(error.kind, error.message()))?;
+    let arrays =
+        arrays(values, &shape, to).map_err(|error| Failure::input(error.kind, error.message()))?;
     let borrowed: Vec<&[u8]> = arrays.arrays.iter().map(Vec::as_slice).collect();
     let loss = loss(values, &weight(shape, arrays.form, &borrowed)?)?;
     let places = borrowed.iter().map(|array| spool.push(array)).collect::<Result<_>>()?;
@@ -132,7 +130,8 @@ fn arrays(values: &[f32], shape: &Shape, to: QuantType) -> std::result::Result<A
             (Form::Fp8 { scale }, vec![data])
         }
         QuantType::F8q8 => {
-            let mut blocks = vec![0; values.len().div_ceil(f8q8::BLOCK_ELEMENTS) * f8q8::BLOCK_BYTES];
+            let mut blocks =
+                vec![0; values.len().div_ceil(f8q8::BLOCK_ELEMENTS) * f8q8::BLOCK_BYTES];
             let parts = blocks.par_chunks_mut(PIECE_BLOCKS * f8q8::BLOCK_BYTES);
             parts
                 .zip(values.par_chunks(PIECE_BLOCKS * f8q8::BLOCK_ELEMENTS))
@@ -142,7 +141,8 @@ fn arrays(values: &[f32], shape: &Shape, to: QuantType) -> std::result::Result<A
         }
         QuantType::Mxfp4 => {
             let group = usize::try_from(MXFP4_GROUP).unwrap_or(32);
-            let (mut codes, mut scales) = (vec![0; values.len() / 2], vec![0; values.len() / group]);
+            let (mut codes, mut scales) =
+                (vec![0; values.len() / 2], vec![0; values.len() / group]);
             let parts = codes
                 .par_chunks_mut(PIECE_BLOCKS * group / 2)
                 .zip(scales.par_chunks_mut(PIECE_BLOCKS));
@@ -215,8 +215,7 @@ fn half_quadratic(values: &[f32], bits: u8) -> Option<Arrays> {
                 .collect();
             let mut codes = vec![0; packed_rows * width];
             let (mut scales, mut zeros) = (vec![0.0; width], vec![0.0; width]);
-            let mut out =
-                hqq::Output { codes: &mut codes, scales: &mut scales, zeros: &mut zeros };
+            let mut out = hqq::Output { codes: &mut codes, scales: &mut scales, zeros: &mut zeros };
             hqq::quantize(&gathered, bits, group, &mut out)?;
             Some((codes, scales, zeros))
         })

@@ -88,7 +88,8 @@ impl FileSet {
     /// Reads what the files hold.
     pub(crate) fn contents(&self) -> Result<Contents<'_>> {
         let fail = |index: usize| move |error| Failure::of_file(self.name_of(index), error);
-        let format = self.format().ok_or(Error::new(0, ErrorKind::UnknownFormat)).map_err(fail(0))?;
+        let format =
+            self.format().ok_or(Error::new(0, ErrorKind::UnknownFormat)).map_err(fail(0))?;
         let mut contents = Contents {
             format,
             generation: None,
@@ -227,7 +228,9 @@ pub(crate) fn in_number_order(a: &str, b: &str) -> std::cmp::Ordering {
 /// The format of a file; what is called `.uqff` is meant to be one.
 fn format_of(path: &Path, file: &[u8]) -> Option<Format> {
     match sniff(file) {
-        Some(Format::Safetensors) if has_ending(path, "uqff") || is_uqff(file) => Some(Format::Uqff),
+        Some(Format::Safetensors) if has_ending(path, "uqff") || is_uqff(file) => {
+            Some(Format::Uqff)
+        }
         format => format,
     }
 }
@@ -256,10 +259,7 @@ fn plain<'a>(
     tensors.map(|view| Values::plain(&view).map(|values| stored(&view, values))).collect()
 }
 
-fn stored<'a>(
-    view: &TensorView<'a>,
-    values: Values<'a>,
-) -> Stored<'a> {
+fn stored<'a>(view: &TensorView<'a>, values: Values<'a>) -> Stored<'a> {
     let header = view.header();
     Stored { name: header.name.to_owned(), values, offset: header.offset, file: 0 }
 }
@@ -308,7 +308,8 @@ fn folder(path: &Path) -> Result<Vec<PathBuf>> {
     if single.exists() {
         return Ok(vec![single]);
     }
-    let entries = std::fs::read_dir(path).map_err(|error| Failure::reading(name_of(path), &error))?;
+    let entries =
+        std::fs::read_dir(path).map_err(|error| Failure::reading(name_of(path), &error))?;
     let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
     let first = paths.filter_map(|path| parts(&path)).find(|parts| {
         parts.first().is_some_and(|first| has_ending(first, "safetensors") && first.exists())

@@ -141,7 +141,8 @@ impl Stored<'_> {
     /// Dequantises the elements from `first` on, as many as `out` holds.
     pub(crate) fn read(&self, first: usize, out: &mut [f32]) -> Result<()> {
         self.values.read(first, out).map_err(|error| {
-            let message = format!("`{}` is {}: {}", self.name, self.values.type_name(), error.message());
+            let message =
+                format!("`{}` is {}: {}", self.name, self.values.type_name(), error.message());
             Failure::input(error.kind, message)
         })
     }

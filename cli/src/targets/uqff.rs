@@ -51,7 +51,11 @@ impl Layers<'_, '_> {
 
 /// Writes the layers to `path`, or, beyond `shard_bytes`, to `NAME-0.uqff`, `NAME-1.uqff` and so on, each as large as
 /// fits. All files appear when all are complete. Returns their paths.
-pub(crate) fn write(path: &Path, layers: &Layers<'_, '_>, shard_bytes: u64) -> Result<Vec<PathBuf>> {
+pub(crate) fn write(
+    path: &Path,
+    layers: &Layers<'_, '_>,
+    shard_bytes: u64,
+) -> Result<Vec<PathBuf>> {
     let ranges = shards(&layers.sizes()?, shard_bytes);
     let paths = names(path, ranges.len());
     let mut files = Vec::new();
@@ -142,12 +146,18 @@ pub(crate) struct Fallback {
 }
 
 /// Writes `uqff_report.json` beside the files.
-pub(crate) fn report(paths: &[PathBuf], layers: &[Layer<'_>], fallbacks: Vec<Fallback>) -> Result<()> {
+pub(crate) fn report(
+    paths: &[PathBuf],
+    layers: &[Layer<'_>],
+    fallbacks: Vec<Fallback>,
+) -> Result<()> {
     let Some(first) = paths.first() else { return Ok(()) };
     let name = |path: &PathBuf| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let stem = first.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let quant = match stem.rsplit_once('-') {
-        Some((front, number)) if number.bytes().all(|byte| byte.is_ascii_digit()) => front.to_owned(),
+        Some((front, number)) if number.bytes().all(|byte| byte.is_ascii_digit()) => {
+            front.to_owned()
+        }
         _ => stem,
     };
     let layer_details: Vec<LayerDetail> = layers

@@ -4,8 +4,8 @@ use nanoembed_core::event::{Event, Mode};
 use nanoembed_core::format::gguf::{DEFAULT_MAX_TENSORS, Decoder, Gguf};
 use nanoembed_core::read::Slice;
 
-use super::safetensors::finite;
 use super::Finding;
+use super::safetensors::finite;
 use crate::stored::FileSet;
 
 pub(super) fn verify(set: &FileSet, mode: Mode, quiet: bool) -> Result<String, Vec<Finding>> {
@@ -29,13 +29,16 @@ pub(super) fn verify(set: &FileSet, mode: Mode, quiet: bool) -> Result<String, V
 /// What of the file the wrong byte at `offset` belongs to: a field of the header, or what comes behind the last thing
 /// that was sound.
 fn place(file: &[u8], mode: Mode, offset: u64) -> Option<String> {
-    const FIELDS: [(u64, &str); 4] =
-        [(4, "magic number"), (8, "version"), (16, "number of tensors"), (24, "number of metadata values")];
+    const FIELDS: [(u64, &str); 4] = [
+        (4, "magic number"),
+        (8, "version"),
+        (16, "number of tensors"),
+        (24, "number of metadata values"),
+    ];
     if let Some((_, field)) = FIELDS.iter().find(|(end, _)| offset < *end) {
         return Some((*field).to_owned());
     }
-    let mut source =
-        Slice::new(Decoder::<DEFAULT_MAX_TENSORS>::new(mode), file).without_data();
+    let mut source = Slice::new(Decoder::<DEFAULT_MAX_TENSORS>::new(mode), file).without_data();
     let mut last = "metadata".to_owned();
     while let Ok(event) = source.next_event() {
         match event {

@@ -5,8 +5,8 @@ use nanoembed_core::format::safetensors::Safetensors;
 use nanoembed_core::format::uqff::place_in_blob;
 use nanoembed_core::{Error, ErrorKind};
 
-use super::safetensors::{finite, place as place_in_container};
 use super::Finding;
+use super::safetensors::{finite, place as place_in_container};
 use crate::stored::FileSet;
 use crate::stored::files::room;
 
@@ -58,7 +58,10 @@ fn place(file: &[u8], error: Error) -> Option<String> {
             format!("layer {name}, byte {inside} of its blob, `{}`", place.part)
         }
         Some(place) => {
-            format!("layer {name}, byte {inside} of its blob, {} of the {}", place.field, place.part)
+            format!(
+                "layer {name}, byte {inside} of its blob, {} of the {}",
+                place.field, place.part
+            )
         }
         None => format!("layer {name}, byte {inside} of its blob, behind its end"),
     })

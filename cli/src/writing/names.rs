@@ -106,7 +106,8 @@ impl Plan {
         };
         let shape = item.weight.shape();
         let row = if shape.dims().len() < 2 { Some(1) } else { shape.cols() };
-        let row_bytes = row.and_then(|row| dtype.data_bytes(row)).and_then(|n| usize::try_from(n).ok());
+        let row_bytes =
+            row.and_then(|row| dtype.data_bytes(row)).and_then(|n| usize::try_from(n).ok());
         let rows = row_bytes.and_then(|row_bytes| reorder(item.data(), row_bytes, heads, to));
         let rows = rows.ok_or_else(|| refuse("cannot be divided into the model's heads"))?;
         spool.push(&rows).map(Some)

@@ -1,9 +1,9 @@
 //! GGUF: ggml's types as they are, all that is quantised in another way as f32.
 
+use nanoembed_core::ErrorKind;
 use nanoembed_core::event::{Mode, Value};
 use nanoembed_core::format::gguf::{DEFAULT_ALIGNMENT, Gguf, WriteValue};
 use nanoembed_core::tensor::{Dtype, Encoding, Weight};
-use nanoembed_core::ErrorKind;
 
 use super::names::Plan;
 use super::{Job, Writing, Written, size_of};
@@ -36,7 +36,8 @@ pub(super) fn write(
             let values = Values::Weight(item.weight);
             let stored = Stored { name: item.name.clone(), values, offset: 0, file: 0 };
             let shape = *item.weight.shape();
-            encode(&stored.all()?, shape, QuantType::F32, &mut spool).map(|(encoded, _)| Some(encoded))
+            encode(&stored.all()?, shape, QuantType::F32, &mut spool)
+                .map(|(encoded, _)| Some(encoded))
         })
         .collect::<Result<Vec<_>>>()?;
     let spooled = spool.finish()?;
@@ -67,9 +68,11 @@ pub(super) fn write(
     let mut alignment = u32::try_from(DEFAULT_ALIGNMENT).unwrap_or(32);
     match (&source, &plan.llama) {
         (Some(source), _) => {
-            let pairs = source.metadata().filter_map(|(key, _)| Some((key, source.stored_value(key)?)));
-            let copied = pairs
-                .filter(|(key, _)| *key != ALIGNMENT_KEY && !(job.requantized && *key == FILE_TYPE_KEY));
+            let pairs =
+                source.metadata().filter_map(|(key, _)| Some((key, source.stored_value(key)?)));
+            let copied = pairs.filter(|(key, _)| {
+                *key != ALIGNMENT_KEY && !(job.requantized && *key == FILE_TYPE_KEY)
+            });
             metadata.extend(copied.map(|(key, value)| (key.to_owned(), WriteValue::Stored(value))));
             if let Some(Value::Unsigned(own)) = source.value(ALIGNMENT_KEY) {
                 alignment = u32::try_from(own).unwrap_or(alignment);
@@ -91,7 +94,14 @@ fn holds(item: &Item<'_>) -> bool {
     matches!(
         item.dtype(),
         Some(
-            Dtype::F64 | Dtype::F32 | Dtype::F16 | Dtype::BF16 | Dtype::I8 | Dtype::I16 | Dtype::I32 | Dtype::I64
+            Dtype::F64
+                | Dtype::F32
+                | Dtype::F16
+                | Dtype::BF16
+                | Dtype::I8
+                | Dtype::I16
+                | Dtype::I32
+                | Dtype::I64
         )
     ) || item.dtype().is_some_and(Dtype::is_block)
 }
@@ -115,12 +125,16 @@ fn chosen<'a>(like: &Gguf<'_>, items: &[Item<'a>]) -> Result<Vec<Item<'a>>> {
         if *found.weight.shape() != header.shape {
             let message = format!(
                 "`{}` is {:?} here and {:?} in the GGUF file",
-                header.name, found.weight.shape(), header.shape
+                header.name,
+                found.weight.shape(),
+                header.shape
             );
             return Err(Failure::input(ErrorKind::WrongShape, message));
         }
         let weight = match *found.weight.encoding() {
-            Encoding::Plain { dtype, data } => Weight::new(header.shape, Encoding::Plain { dtype, data }),
+            Encoding::Plain { dtype, data } => {
+                Weight::new(header.shape, Encoding::Plain { dtype, data })
+            }
             _ => Ok(found.weight),
         };
         let weight = weight.map_err(|kind| Failure::input(kind, kind.message()))?;

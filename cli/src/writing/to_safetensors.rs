@@ -8,8 +8,8 @@ use super::{Written, size_of};
 use crate::error::Result;
 use crate::progress::Progress;
 use crate::stored::{Stored, Values};
-use crate::targets::safetensors::{Wanted, write as write_file};
 use crate::targets::Item;
+use crate::targets::safetensors::{Wanted, write as write_file};
 
 pub(super) fn write(
     path: &Path,

@@ -147,9 +147,7 @@ fn numbered<'l, 'i>(
     }
     // The reference orders by the decimal names as texts.
     numbered.sort_by_key(|(number, _)| number.to_string());
-    if let Some([(number, _), _]) =
-        numbered.array_windows().find(|[(a, _), (b, _)]| a == b)
-    {
+    if let Some([(number, _), _]) = numbered.array_windows().find(|[(a, _), (b, _)]| a == b) {
         let message = format!("two layers have the number {number}");
         return Err(Failure::input(ErrorKind::DuplicateName, message).at(&job.source));
     }
