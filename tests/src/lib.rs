@@ -26,7 +26,6 @@ pub mod finalfusion;
 pub mod formats;
 pub mod fuzz;
 pub mod hostile;
-pub mod int8;
 pub mod minilm;
 pub mod schemes;
 pub mod sources;

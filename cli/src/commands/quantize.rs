@@ -1,301 +1,140 @@
-//! `quantize`: weights of a model in fewer bits.
+//! `quantize`: the same in fewer bits.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::Args;
-use globset::{GlobBuilder, GlobMatcher};
-use nanoembed_core::format::uqff::{Extra, LayerFormat};
-use nanoembed_core::tensor::Weight;
-use serde::Serialize;
+use clap::builder::PossibleValue;
+use clap::{Args, ValueEnum};
+use nanoembed_core::event::Format;
+use nanoembed_core::format::{SNIFF_BYTES, sniff};
+use nanoembed_core::{Error, ErrorKind};
 
-use crate::error::{Failure, Result};
-use crate::output::lines::Lines;
-use crate::output::table::{Align, Table};
-use crate::output::units;
-use crate::progress::Progress;
-use crate::quantizer::encode::Loss;
-use crate::quantizer::{Encoded, QuantType, Spool, encode};
-use crate::stored::{Contents, FileSet, Stored, Values};
-use crate::targets::Item;
-use crate::targets::uqff::Fallback;
-use crate::writing::{Job, Target, Writing, Written};
+use crate::args::ThreadArgs;
+use crate::error::{Failure, Result, name_of};
+use crate::mapped::Mapped;
+use crate::quantizer::QuantType;
+use crate::quantizer::command::{Task, WeightOptions};
+use crate::word_vectors::quantize::{PqOptions, quantize};
 
-/// Quantise the weights of a model
+/// Store the same in fewer bits
 ///
-/// Tensors of two and more dimensions are quantised, if their rows are whole blocks of the type; norms and biases stay
-/// as they are. OUT tells the format: `.uqff` (mistral.rs), `.gguf` (llama.cpp) or `.safetensors` (floats only).
+/// What types there are depends on IN: word vectors become product-quantised (`pq`), weights of models take all others.
+/// Of weights the tensors of two and more dimensions are quantised, if their rows are whole blocks of the type; norms and
+/// biases stay as they are. OUT tells the format: `.uqff` (mistral.rs), `.gguf` (llama.cpp) or `.safetensors` (floats).
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
+  nanoembed quantize vectors.fifu small.fifu --type pq
+  nanoembed quantize vectors.fifu small.fifu --type pq --subquantizers 60 --rotation opq --json
   nanoembed quantize model.safetensors q4k-0.uqff --type q4k
   nanoembed quantize model/ afq4-0.uqff --type afq4 --exclude '*embed*' --report
   nanoembed quantize model.gguf model.q8_0.gguf --type q8_0 --include 'blk.*'
   nanoembed quantize model/ old.uqff --type q8_0 --to uqff-0.2
 
-IN is a safetensors file, a folder as on Hugging Face, a GGUF, UQFF or `.weights` file. Beside a
-UQFF file `residual.safetensors` is written with the tensors that are no layers of it, as
-mistral.rs wants it. `nanoembed convert` makes `.weights` files.
+Weights are read from a safetensors file, a folder as on Hugging Face, a GGUF, UQFF or `.weights`
+file. Beside a UQFF file `residual.safetensors` is written with the tensors that are no layers of
+it, as mistral.rs wants it. `nanoembed convert` makes `.weights` files.
 
-With `--json` every tensor is one line: {\"name\", \"dtype\", \"shape\", \"bits\", \"nmse\", \"reason\"}")]
+With `--json` every tensor is one line:
+  {\"tensor\", \"bits\", \"nmse\"}, of weights also {\"name\", \"dtype\", \"shape\", \"reason\"}
+where `bits` are those a number takes, and `nmse` is the mean squared error by the
+mean square.")]
 pub(crate) struct Quantize {
-    /// The model
+    /// The file to quantise
     #[arg(value_name = "IN")]
-    input: PathBuf,
+    pub(crate) input: PathBuf,
 
-    /// The file to write
+    /// The file to write; `-` is stdout
     #[arg(value_name = "OUT")]
-    output: PathBuf,
+    pub(crate) output: PathBuf,
 
-    /// How weights are stored
+    /// How numbers are stored
     #[arg(long = "type", short = 't', value_enum, value_name = "TYPE")]
-    to_type: QuantType,
+    quantization: Quantization,
 
-    /// Quantise only tensors whose names match; may be given several times
-    #[arg(long, value_name = "GLOB", value_parser = glob)]
-    include: Vec<GlobMatcher>,
-
-    /// Quantise no tensors whose names match; may be given several times
-    #[arg(long, value_name = "GLOB", value_parser = glob)]
-    exclude: Vec<GlobMatcher>,
-
-    #[command(flatten)]
-    writing: Writing,
-
-    /// Print each tensor as a line of JSON
+    /// Print bits and error of every tensor as a line of JSON
     #[arg(long)]
     json: bool,
+
+    #[command(flatten)]
+    pq: PqOptions,
+
+    #[command(flatten)]
+    weights: WeightOptions,
+
+    #[command(flatten)]
+    threads: ThreadArgs,
 }
 
-/// `*` matches dots too, as names are no paths.
-fn glob(pattern: &str) -> std::result::Result<GlobMatcher, String> {
-    let glob = GlobBuilder::new(pattern).literal_separator(false).build();
-    glob.map(|glob| glob.compile_matcher()).map_err(|error| error.to_string())
+/// How numbers are stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Quantization {
+    /// Parts of vectors as numbers of centroids.
+    Pq,
+    /// Weights of models.
+    Weights(QuantType),
 }
 
-/// Why a tensor is not quantised.
-enum Kept {
-    /// Nobody would want it to be.
-    Rightly(&'static str),
-    /// Its shape does not suit the type.
-    Unsuited(String),
-}
+impl ValueEnum for Quantization {
+    fn value_variants<'a>() -> &'a [Self] {
+        const ALL: [Quantization; 1 + QuantType::ALL.len()] = {
+            let mut all = [Quantization::Pq; 1 + QuantType::ALL.len()];
+            let mut index = 0;
+            while index < QuantType::ALL.len() {
+                all[index + 1] = Quantization::Weights(QuantType::ALL[index]);
+                index += 1;
+            }
+            all
+        };
+        &ALL
+    }
 
-/// What became of a tensor. The fields' names are those of the JSON output.
-#[derive(Debug, Serialize)]
-struct Outcome {
-    name: String,
-    dtype: String,
-    shape: Vec<u64>,
-    bits: f64,
-    /// 0 for what stays as it is.
-    nmse: f64,
-    /// Why it is not of the type that was asked for.
-    reason: Option<String>,
-    /// Whether only its shape is the reason.
-    #[serde(skip)]
-    unsuited: bool,
-    #[serde(skip)]
-    bytes: u64,
-    #[serde(skip)]
-    elements: u64,
-    #[serde(skip)]
-    loss: Loss,
-}
-
-/// A tensor on its way.
-enum Ready<'s, 'a> {
-    Encoded(&'s Stored<'a>, Encoded),
-    AsItIs(&'s String, Weight<'a>),
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        match self {
+            Self::Pq => {
+                let help = "Parts of vectors as numbers of centroids; for word vectors";
+                Some(PossibleValue::new("pq").help(help))
+            }
+            Self::Weights(weights) => weights.to_possible_value(),
+        }
+    }
 }
 
 impl Quantize {
     pub(crate) fn run(self, quiet: bool) -> Result<ExitCode> {
-        let target = self.writing.target(&self.output)?;
-        self.check(target)?;
-        let set = FileSet::open(&self.input)?;
-        let contents = set.contents()?;
-        let mut spool = Spool::new()?;
-        let (ready, outcomes) = self.encode_all(&contents, &mut spool, quiet)?;
-        let spooled = spool.finish()?;
-        let mut items = Vec::new();
-        for (tensor, outcome) in ready.iter().zip(&outcomes) {
-            let (name, weight) = match tensor {
-                Ready::Encoded(tensor, encoded) => (&tensor.name, encoded.weight(&spooled)?),
-                Ready::AsItIs(name, weight) => (*name, *weight),
-            };
-            let mut item = Item::new(name.clone(), weight);
-            if outcome.unsuited && item.is_float() {
-                item.layer = Some((LayerFormat::Unquantized, Extra::default()));
-            }
-            items.push(item);
-        }
-        let fallbacks = outcomes.iter().filter(|outcome| outcome.unsuited);
-        let job = Job {
-            target,
-            output: &self.output,
-            from: contents.format,
-            gguf: contents.gguf.first().copied(),
-            source: set.name(),
-            folder: set.folder(),
-            fallbacks: fallbacks.map(|outcome| self.fallback(outcome)).collect(),
-            requantized: true,
-        };
-        let written = self.writing.write(&job, items, quiet)?;
-        if self.json {
-            let mut lines = Lines::stdout();
-            outcomes.iter().try_for_each(|outcome| lines.json(outcome))?;
-            lines.finish()?;
-        } else if !quiet {
-            report(&outcomes, &written);
-        }
-        Ok(ExitCode::SUCCESS)
-    }
-
-    /// Refuses types that the target cannot hold, before any work is done.
-    fn check(&self, target: Target) -> Result<()> {
-        let floats = matches!(self.to_type, QuantType::F32 | QuantType::F16 | QuantType::Bf16);
-        let holds = match target {
-            Target::Safetensors => floats,
-            Target::Gguf => self.to_type.dtype().is_some(),
-            Target::Uqff12 | Target::Uqff02 => true,
-        };
-        if holds {
-            return Ok(());
-        }
-        let message = format!("{} files do not hold `{}`", target.name(), self.to_type.name());
-        Err(Failure::usage(message).hint("`.uqff` files hold every type"))
-    }
-
-    fn encode_all<'s, 'a>(
-        &self,
-        contents: &'s Contents<'a>,
-        spool: &mut Spool,
-        quiet: bool,
-    ) -> Result<(Vec<Ready<'s, 'a>>, Vec<Outcome>)> {
-        let total = contents.tensors.iter().map(|tensor| tensor.values.stored_bytes()).sum();
-        let progress = (!quiet).then(|| Progress::bytes("quantising", total));
-        let (mut ready, mut outcomes) = (Vec::new(), Vec::new());
-        for tensor in &contents.tensors {
-            let shape = *tensor.values.shape();
-            let kept = self.wanted(tensor).err();
-            let outcome = match (&kept, &tensor.values) {
-                (Some(kept), Values::Weight(weight)) => {
-                    ready.push(Ready::AsItIs(&tensor.name, *weight));
-                    let dtype = tensor.values.type_name().to_owned();
-                    let bytes = tensor.values.stored_bytes();
-                    Outcome::new(tensor, dtype, bytes, Loss::default(), Some(kept))
-                }
-                // 8-bit codes with scales of their own have no place in other formats.
-                (kept, values) => {
-                    let stays = kept.is_some() && matches!(values, Values::Int8(_));
-                    let to = if stays { QuantType::F32 } else { self.to_type };
-                    let (encoded, loss) = encode(&tensor.all()?, shape, to, spool)?;
-                    let bytes = encoded.bytes();
-                    ready.push(Ready::Encoded(tensor, encoded));
-                    Outcome::new(tensor, to.name(), bytes, loss, kept.as_ref())
-                }
-            };
-            outcomes.push(outcome);
-            if let Some(progress) = &progress {
-                progress.advance(tensor.values.stored_bytes());
+        self.threads.use_threads()?;
+        match self.quantization {
+            Quantization::Pq => self.word_vectors(quiet),
+            Quantization::Weights(to_type) => {
+                let task = Task {
+                    input: &self.input,
+                    output: &self.output,
+                    to_type,
+                    json: self.json,
+                    options: &self.weights,
+                };
+                task.run(quiet)
             }
         }
-        Ok((ready, outcomes))
     }
 
-    /// Whether a tensor shall be quantised; if not, why.
-    fn wanted(&self, tensor: &Stored<'_>) -> std::result::Result<(), Kept> {
-        let matches = |globs: &[GlobMatcher]| globs.iter().any(|glob| glob.is_match(&tensor.name));
-        let shape = tensor.values.shape();
-        if shape.dims().len() < 2 {
-            return Err(Kept::Rightly("a vector"));
-        }
-        let integers = ["i64", "i32", "i16", "i8", "u64", "u32", "u16", "u8", "bool"];
-        if integers.contains(&tensor.values.type_name()) {
-            return Err(Kept::Rightly("integers"));
-        }
-        if matches(&self.exclude) || !self.include.is_empty() && !matches(&self.include) {
-            return Err(Kept::Rightly("not selected"));
-        }
-        self.to_type.suits(shape).map_err(Kept::Unsuited)
-    }
-
-    /// The report's entry for a tensor that should have been of the type but does not suit it.
-    fn fallback(&self, outcome: &Outcome) -> Fallback {
-        Fallback {
-            module: outcome.name.strip_suffix(".weight").unwrap_or(&outcome.name).to_owned(),
-            from: self.to_type.name(),
-            to: "unquant".into(),
-            shape: outcome.shape.clone(),
-            reason: outcome.reason.clone().unwrap_or_default(),
+    fn word_vectors(&self, quiet: bool) -> Result<ExitCode> {
+        let bytes = Mapped::open(&self.input)?;
+        match format_of(&self.input, &bytes)? {
+            Format::Finalfusion => {
+                quantize((&self.input, &bytes), &self.output, &self.pq, (self.json, quiet))
+            }
+            format => Err(Failure::usage(format!(
+                "`pq` is for word vectors, but {} is a {} file",
+                name_of(&self.input),
+                format.name()
+            ))),
         }
     }
 }
 
-impl Outcome {
-    #[expect(clippy::cast_precision_loss, reason = "a ratio for people")]
-    fn new(
-        tensor: &Stored<'_>,
-        dtype: String,
-        bytes: u64,
-        loss: Loss,
-        kept: Option<&Kept>,
-    ) -> Self {
-        let elements = tensor.values.elements();
-        let bits = bytes as f64 * 8.0 / elements.max(1) as f64;
-        Self {
-            name: tensor.name.clone(),
-            dtype,
-            shape: tensor.values.shape().dims().to_vec(),
-            bits: (bits * 1000.0).round() / 1000.0,
-            nmse: loss.nmse(),
-            reason: kept.map(|kept| match kept {
-                Kept::Rightly(reason) => (*reason).to_owned(),
-                Kept::Unsuited(reason) => reason.clone(),
-            }),
-            unsuited: matches!(kept, Some(Kept::Unsuited(_))),
-            bytes,
-            elements,
-            loss,
-        }
-    }
-}
-
-/// Sizes and errors by type, to stderr, and why some tensors stayed as they were.
-#[expect(clippy::cast_precision_loss, reason = "ratios for people")]
-fn report(outcomes: &[Outcome], written: &[Written]) {
-    for (path, bytes) in written.iter().filter(|(path, _)| path != Path::new("-")) {
-        anstream::eprintln!("{}: {}", path.display(), units::bytes(*bytes));
-    }
-    let (left, right) = (Align::Left, Align::Right);
-    let mut table = Table::new(&[left, right, right, right, right, right]);
-    let heads = ["type", "tensors", "parameters", "size", "bits", "error (NMSE)"];
-    table.row(heads.map(str::to_owned));
-    let mut types: Vec<&str> = outcomes.iter().map(|outcome| outcome.dtype.as_str()).collect();
-    types.sort_unstable();
-    types.dedup();
-    for dtype in types {
-        let of: Vec<&Outcome> = outcomes.iter().filter(|outcome| outcome.dtype == dtype).collect();
-        let elements: u64 = of.iter().map(|outcome| outcome.elements).sum();
-        let bytes: u64 = of.iter().map(|outcome| outcome.bytes).sum();
-        let error: f64 = of.iter().map(|outcome| outcome.loss.error).sum();
-        let power: f64 = of.iter().map(|outcome| outcome.loss.power).sum();
-        table.row([
-            dtype.to_owned(),
-            of.len().to_string(),
-            units::count(elements),
-            units::bytes(bytes),
-            format!("{:.2}", bytes as f64 * 8.0 / elements.max(1) as f64),
-            if error > 0.0 { format!("{:.1e}", error / power) } else { "none".into() },
-        ]);
-    }
-    for line in table.lines(2) {
-        anstream::eprintln!("{line}");
-    }
-    let unsuited = outcomes.iter().filter(|outcome| outcome.unsuited);
-    for outcome in unsuited {
-        let reason = outcome.reason.as_deref().unwrap_or_default();
-        anstream::eprintln!("  {} stays {}: {reason}", outcome.name, outcome.dtype);
-    }
+fn format_of(path: &Path, bytes: &[u8]) -> Result<Format> {
+    let head = bytes.get(..SNIFF_BYTES).unwrap_or(bytes);
+    let unknown = Error::new(0, ErrorKind::UnknownFormat);
+    sniff(head).ok_or_else(|| Failure::of_file(name_of(path), unknown))
 }

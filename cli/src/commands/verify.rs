@@ -10,6 +10,7 @@ use crate::error::Result;
 use crate::output::lines::Lines;
 use crate::stored::FileSet;
 use crate::verification::{Finding, verify};
+use crate::word_vectors::policy::PolicyArgs;
 
 /// Check a file's structure, bounds and checksums, and the model in it
 ///
@@ -20,6 +21,7 @@ Examples:
   nanoembed verify model.weights
   nanoembed verify --strict --json *.weights
   nanoembed verify q4k-0.uqff
+  nanoembed verify vectors.fifu --duplicates first --utf8 bytes
 
 `--strict` refuses harmless deviations too and, in GGUF, safetensors and UQFF files, values
 that are no finite numbers. The shards of a UQFF file are opened together.
@@ -38,6 +40,9 @@ pub(crate) struct Verify {
     /// One line of JSON for every finding, none for files without
     #[arg(long)]
     json: bool,
+
+    #[command(flatten)]
+    policy: PolicyArgs,
 }
 
 impl Verify {
@@ -48,7 +53,7 @@ impl Verify {
         for set in FileSet::open_each(&self.files) {
             let set = set?;
             let name = set.name();
-            let (findings, praise) = match verify(&set, mode, quiet) {
+            let (findings, praise) = match verify(&set, mode, self.policy, quiet) {
                 Ok(checked) => (Vec::new(), checked),
                 Err(findings) => (findings, String::new()),
             };

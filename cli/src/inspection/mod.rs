@@ -1,6 +1,7 @@
 //! What `inspect` says of a file: one file a format, each with the facts that its format has.
 
 mod embd;
+mod finalfusion;
 mod gguf;
 mod safetensors;
 mod tensors;
@@ -38,6 +39,7 @@ pub(crate) fn inspect(set: &FileSet) -> Result<Inspection> {
         Some(Format::Gguf) => gguf::inspect(&name, file),
         Some(Format::Safetensors) => safetensors::inspect(&name, file),
         Some(Format::Uqff) => return uqff::inspect(set),
+        Some(Format::Finalfusion) => finalfusion::inspect(&name, file),
         _ => Err(Error::new(0, ErrorKind::UnknownFormat)),
     };
     inspected.map_err(|error| Failure::of_file(name, error))

@@ -256,28 +256,6 @@ fn loss(values: &[f32], weight: &Weight<'_>) -> Result<Loss> {
 mod tests {
     use super::*;
 
-    const ALL: [QuantType; 19] = [
-        QuantType::F32,
-        QuantType::F16,
-        QuantType::Bf16,
-        QuantType::Q8_0,
-        QuantType::Q5_0,
-        QuantType::Q4_0,
-        QuantType::Q4_1,
-        QuantType::Q6k,
-        QuantType::Q4k,
-        QuantType::Hqq8,
-        QuantType::Hqq4,
-        QuantType::Afq8,
-        QuantType::Afq6,
-        QuantType::Afq4,
-        QuantType::Afq3,
-        QuantType::Afq2,
-        QuantType::Fp8,
-        QuantType::F8q8,
-        QuantType::Mxfp4,
-    ];
-
     /// More groups of HQQ than a thread takes at once.
     fn values() -> (Vec<f32>, Shape) {
         let values = (0..80 * 512).map(|i| (f64::from(i) * 0.37).sin() as f32 * 0.1);
@@ -287,7 +265,7 @@ mod tests {
     #[test]
     fn every_type_comes_back_within_what_its_bits_allow() {
         let (values, shape) = values();
-        for to in ALL {
+        for to in QuantType::ALL {
             let bits: i32 = match to {
                 QuantType::F32 => 23,
                 QuantType::F16 | QuantType::Bf16 | QuantType::Afq8 | QuantType::Hqq8 => 8,

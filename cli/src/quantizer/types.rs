@@ -56,6 +56,29 @@ pub(crate) enum QuantType {
 pub(crate) const HQQ_GROUP: u64 = 64;
 
 impl QuantType {
+    /// All types, the largest first.
+    pub(crate) const ALL: [Self; 19] = [
+        Self::F32,
+        Self::F16,
+        Self::Bf16,
+        Self::Q8_0,
+        Self::Q5_0,
+        Self::Q4_0,
+        Self::Q4_1,
+        Self::Q6k,
+        Self::Q4k,
+        Self::Hqq8,
+        Self::Hqq4,
+        Self::Afq8,
+        Self::Afq6,
+        Self::Afq4,
+        Self::Afq3,
+        Self::Afq2,
+        Self::Fp8,
+        Self::F8q8,
+        Self::Mxfp4,
+    ];
+
     /// The type of elements or blocks, if that is all there is to the type.
     pub(crate) const fn dtype(self) -> Option<Dtype> {
         Some(match self {

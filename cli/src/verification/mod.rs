@@ -1,6 +1,7 @@
 //! What `verify` checks of a file: one file a format.
 
 mod embd;
+mod finalfusion;
 mod gguf;
 mod safetensors;
 mod uqff;
@@ -12,6 +13,7 @@ use serde::Serialize;
 
 use crate::error::hint;
 use crate::stored::FileSet;
+use crate::word_vectors::policy::PolicyArgs;
 
 /// One thing that is wrong. The fields' names are those of the JSON output.
 #[derive(Debug, Serialize)]
@@ -47,7 +49,12 @@ impl Finding {
 }
 
 /// Checks files of any format: what was checked, or what is wrong. Only UQFF files come in several shards.
-pub(crate) fn verify(set: &FileSet, mode: Mode, quiet: bool) -> Result<String, Vec<Finding>> {
+pub(crate) fn verify(
+    set: &FileSet,
+    mode: Mode,
+    policy: PolicyArgs,
+    quiet: bool,
+) -> Result<String, Vec<Finding>> {
     let name = &set.name();
     let bytes = set.first();
     match set.format() {
@@ -55,6 +62,7 @@ pub(crate) fn verify(set: &FileSet, mode: Mode, quiet: bool) -> Result<String, V
         Some(Format::Gguf) => gguf::verify(set, mode, quiet),
         Some(Format::Safetensors) => safetensors::verify(set, mode, quiet),
         Some(Format::Uqff) => uqff::verify(set, mode, quiet),
+        Some(Format::Finalfusion) => finalfusion::verify(name, bytes, (mode, policy), quiet),
         _ => Err(vec![Finding::new(name, Error::new(0, ErrorKind::UnknownFormat))]),
     }
 }

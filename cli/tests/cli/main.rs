@@ -13,6 +13,7 @@ mod tokenize;
 mod verify;
 mod weight_files;
 mod weights;
+mod words;
 
 use assert_cmd::Command;
 use serde_json::Value;
