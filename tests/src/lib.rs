@@ -7,6 +7,8 @@
 //! * [`formats`]: the table of formats that generic suites loop over.
 //! * [`hostile`]: files made wrong on purpose.
 //! * [`blocks`]: the published model with its matrices in ggml's blocks.
+//! * [`schemes`]: quantisation schemes as a table.
+//! * [`uqff`]: a UQFF file with every kind of layer.
 //! * [`minilm`]: the reference sentences and the published model.
 //! * [`vocabularies`]: small vocabularies, as files hold them.
 //! * [`wordpiece_reference`]: WordPiece without regard to time.
@@ -26,8 +28,10 @@ pub mod formats;
 pub mod fuzz;
 pub mod hostile;
 pub mod minilm;
+pub mod schemes;
 pub mod sources;
 pub mod unicode_tables;
+pub mod uqff;
 pub mod values;
 pub mod vocabularies;
 pub mod wordpiece_reference;

@@ -2,10 +2,12 @@
 
 mod dtype;
 mod shape;
+mod spec;
 mod view;
 mod weight;
 
 pub use dtype::Dtype;
 pub use shape::{MAX_DIMS, Shape};
+pub use spec::TensorSpec;
 pub use view::{TensorHeader, TensorView};
 pub use weight::{Afq, Encoding, F8Q8_BLOCK, Floats, Hqq, HqqMatrix, MXFP4_GROUP, Weight};
