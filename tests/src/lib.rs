@@ -1,5 +1,6 @@
 //! What the suites in `tests/`, the benchmarks and the fuzz targets share.
 //!
+//! * [`amb`]: AMB files made up.
 //! * [`events`]: events as owned values, with data pieces joined, so that runs can be compared.
 //! * [`sources`]: one decoder run through every source.
 //! * [`contract`]: a decoder that checks the contract of [`nanoembed_core::event`] at every call.
@@ -16,6 +17,7 @@
 //! * [`data`]: where test files lie.
 //! * [`values`]: comparing arrays of numbers.
 
+pub mod amb;
 pub mod contract;
 pub mod data;
 pub mod english;

@@ -212,7 +212,8 @@ impl<W: Weights + ?Sized, P: ?Sized> Run<'_, W, P> {
 
     /// How many of the next `left` rows can be had at once; 0 if the tile is too small for one.
     fn rows_at_once(&self, matrix: &Matrix, left: usize, tile: usize) -> usize {
-        if self.weights.borrows() {
+        if self.weights.borrows() || matches!(matrix.encoding, Encoding::Scaled(_)) {
+            // Scaled codes are read in pieces, however many rows there are.
             left
         } else {
             left.min(tile.checked_div(matrix.row_bytes()).unwrap_or(0))
@@ -276,6 +277,9 @@ impl<W: Weights + ?Sized, P: ?Sized> Run<'_, W, P> {
         tile: &mut [u8],
     ) -> Result<()> {
         let Matrix { encoding, cols, groups, column_offset, zero_offset, .. } = *matrix;
+        if let Encoding::Scaled(codes) = encoding {
+            return super::coded::read_rows(self.weights, matrix, codes, first, values, tile);
+        }
         let rows = values.len().checked_div(cols).unwrap_or(0);
         convert(matrix, self.read_rows(matrix, first, rows, tile)?, values);
         if !matches!(encoding, Encoding::I8 | Encoding::U8) {
@@ -392,5 +396,7 @@ fn convert(matrix: &Matrix, bytes: &[u8], out: &mut [f32]) {
         Encoding::BF16 => each(bytes, out, |b| bf16::from_le_bytes(b).to_f32()),
         Encoding::I8 => each(bytes, out, |b| f32::from(i8::from_le_bytes(b))),
         Encoding::U8 => each(bytes, out, |[b]: [u8; 1]| f32::from(b)),
+        // Blocks have their own way: see `coded`.
+        Encoding::Scaled(_) => {}
     }
 }

@@ -7,9 +7,12 @@
 //! 5. [`workspace`] is the scratch memory: how much a model needs is known exactly before.
 //! 6. [`pool`] turns the vectors of tokens into one.
 
+#[cfg(feature = "amb")]
+mod amb;
 mod attention;
 pub mod bert;
 pub mod check;
+mod coded;
 pub mod config;
 mod linear;
 mod parallel;
@@ -18,6 +21,8 @@ pub mod pool;
 pub mod weights;
 pub mod workspace;
 
+#[cfg(feature = "amb")]
+pub use amb::amb_config_value;
 pub use bert::{Bert, Layer, LayerInput, Observation, Observer, Run};
 pub use check::{Finding, check};
 pub use config::{BertConfig, Pooling};
