@@ -58,7 +58,7 @@ pub(crate) enum Command {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Model")]
 pub(crate) struct ModelArgs {
-    /// A `.weights` file [default: all-MiniLM-L6-v2, built in]
+    /// A `.weights` or `.amb` file [default: all-MiniLM-L6-v2, built in]
     #[arg(long, short, value_name = "FILE")]
     pub(crate) model: Option<PathBuf>,
 

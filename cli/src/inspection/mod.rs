@@ -1,5 +1,6 @@
 //! What `inspect` says of a file: one file a format, each with the facts that its format has.
 
+mod amb;
 mod embd;
 mod tensors;
 
@@ -32,6 +33,7 @@ impl Inspection {
 pub(crate) fn inspect(path: &Path, file: &[u8]) -> Result<Inspection> {
     let name = name_of(path);
     let inspected = match sniff(file) {
+        Some(Format::Amb) => amb::inspect(&name, file),
         Some(Format::Embd) => embd::inspect(&name, file),
         _ => Err(Error::new(0, ErrorKind::UnknownFormat)),
     };

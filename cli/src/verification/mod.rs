@@ -1,5 +1,6 @@
 //! What `verify` checks of a file: one file a format.
 
+mod amb;
 mod embd;
 
 use nanoembed_core::event::{Format, Mode};
@@ -42,6 +43,7 @@ pub(crate) fn verify(
     quiet: bool,
 ) -> Result<String, Vec<Finding>> {
     match sniff(bytes) {
+        Some(Format::Amb) => amb::verify(name, bytes, mode, quiet),
         Some(Format::Embd) => embd::verify(name, bytes, mode, quiet),
         _ => Err(vec![Finding::new(name, Error::new(0, ErrorKind::UnknownFormat))]),
     }

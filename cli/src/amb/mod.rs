@@ -1,0 +1,13 @@
+//! AMB files: writing a checkpoint as one, and one as a checkpoint.
+//!
+//! `types` says how tensors are stored, `energy` measures what their columns meet, `budget` shares out the bits of adaptive
+//! precision, `write` puts the file together, `source` reads one.
+
+mod budget;
+pub(crate) mod energy;
+pub(crate) mod source;
+pub(crate) mod types;
+mod write;
+
+pub(crate) use types::AmbOptions;
+pub(crate) use write::write;
