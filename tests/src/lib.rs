@@ -8,6 +8,7 @@
 //! * [`formats`]: the table of formats that generic suites loop over.
 //! * [`hostile`]: files made wrong on purpose.
 //! * [`int8`]: the published model with 8-bit matrices.
+//! * [`letter_classes`]: generates core's table of letters and numbers.
 //! * [`minilm`]: the reference sentences and the published model.
 //! * [`vocabularies`]: small vocabularies, as files hold them.
 //! * [`wordpiece_reference`]: WordPiece without regard to time.
@@ -27,6 +28,7 @@ pub mod formats;
 pub mod fuzz;
 pub mod hostile;
 pub mod int8;
+pub mod letter_classes;
 pub mod minilm;
 pub mod sources;
 pub mod unicode_tables;

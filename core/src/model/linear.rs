@@ -86,7 +86,10 @@ impl<W: Weights + ?Sized, P: ?Sized> Run<'_, W, P> {
         staging: &mut Staging<'_>,
     ) -> Result<()> {
         let bias = staging.vector.get_mut(..output.rows).ok_or(TOO_SMALL)?;
-        self.read_vector(&linear.bias, output.first, bias, staging.tile)?;
+        match linear.bias.cols {
+            0 => bias.fill(0.0),
+            _ => self.read_vector(&linear.bias, output.first, bias, staging.tile)?,
+        }
         match input {
             Input::Floats(x) => self.float_rows(&linear.weight, x, output, staging),
             Input::Codes(x) => self.integer_rows(&linear.weight, x, output, staging),
@@ -277,10 +280,14 @@ impl<W: Weights + ?Sized, P: ?Sized> Run<'_, W, P> {
         tile: &mut [u8],
     ) -> Result<()> {
         let Matrix { encoding, cols, groups, column_offset, zero_offset, .. } = *matrix;
+        if let Encoding::Block(dtype) = encoding {
+            let bytes = self.read_rows(matrix, first, rows_of(values, cols), tile)?;
+            return crate::quant::dequantize(dtype, bytes, 0, values);
+        }
         if let Encoding::Scaled(codes) = encoding {
             return super::coded::read_rows(self.weights, matrix, codes, first, values, tile);
         }
-        let rows = values.len().checked_div(cols).unwrap_or(0);
+        let rows = rows_of(values, cols);
         convert(matrix, self.read_rows(matrix, first, rows, tile)?, values);
         if !matches!(encoding, Encoding::I8 | Encoding::U8) {
             return Ok(());
@@ -383,6 +390,11 @@ pub(super) fn take_same_codes(
     Ok(true)
 }
 
+/// How many rows of so many columns are wanted.
+fn rows_of(values: &[f32], cols: usize) -> usize {
+    values.len().checked_div(cols).unwrap_or(0)
+}
+
 /// Converts stored elements to f32, without scales.
 fn convert(matrix: &Matrix, bytes: &[u8], out: &mut [f32]) {
     fn each<const N: usize>(bytes: &[u8], out: &mut [f32], element: impl Fn([u8; N]) -> f32) {
@@ -397,6 +409,6 @@ fn convert(matrix: &Matrix, bytes: &[u8], out: &mut [f32]) {
         Encoding::I8 => each(bytes, out, |b| f32::from(i8::from_le_bytes(b))),
         Encoding::U8 => each(bytes, out, |[b]: [u8; 1]| f32::from(b)),
         // Blocks have their own way: see `coded`.
-        Encoding::Scaled(_) => {}
+        Encoding::Scaled(_) | Encoding::Block(_) => {}
     }
 }

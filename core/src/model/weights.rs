@@ -24,6 +24,8 @@ pub enum Encoding {
     U8,
     /// Codes under scales in blocks over the flattened matrix, as AMB stores them.
     Scaled(ScaledCodes),
+    /// Blocks of a ggml type, of which a row is a whole number.
+    Block(Dtype),
 }
 
 impl Encoding {
@@ -35,6 +37,7 @@ impl Encoding {
             Self::F16 | Self::BF16 => cols.checked_mul(2),
             Self::I8 | Self::U8 => Some(cols),
             Self::Scaled(_) => None,
+            Self::Block(dtype) => usize::try_from(dtype.data_bytes(cols as u64)?).ok(),
         }
     }
 }
@@ -102,6 +105,7 @@ impl Matrix {
             Dtype::I8 => Encoding::I8,
             Dtype::U8 => Encoding::U8,
             Dtype::Scaled(codes) => Encoding::Scaled(codes),
+            block if block.is_block() => Encoding::Block(block),
             _ => return Err(error(ErrorKind::UnsupportedDtype)),
         };
         let rows = size(Some(header.shape.rows())).ok_or(error(ErrorKind::SizeOverflow))?;
