@@ -13,19 +13,32 @@ use nanoembed_core::model::{
     Bert, BertConfig, Layer, LayerInput, Run, SliceWeights, Workspace, amb_config_value,
 };
 use nanoembed_core::owned;
+use rayon::prelude::*;
 
 use crate::error::{Failure, Result, name_of};
 
-/// Tokens that are looked at: more do not change the picture.
-const MAX_TOKENS: usize = 16_384;
+/// Tokens that are looked at: more take longer and change little.
+const MAX_TOKENS: usize = 4096;
 
-/// Mean squares by layer and input.
+/// What is known of the inputs of one linear layer.
 #[derive(Debug, Default)]
-pub(crate) struct Energies(HashMap<(usize, LayerInput), Vec<f32>>);
+pub(crate) struct Inputs {
+    /// The mean square of each column.
+    pub(crate) energy: Vec<f32>,
+    /// The mean product of each two columns, `[cols, cols]`.
+    pub(crate) gram: Vec<f32>,
+}
+
+/// Inputs by layer and place.
+#[derive(Debug, Default)]
+pub(crate) struct Energies {
+    of: HashMap<(usize, LayerInput), Inputs>,
+    none: Inputs,
+}
 
 impl Energies {
-    /// The energies of the columns of the matrix called `name`; empty if it is not a linear layer's or nothing is known.
-    pub(crate) fn of(&self, name: &str) -> &[f32] {
+    /// The inputs of the matrix called `name`; empty if it is not a linear layer's or nothing is known.
+    pub(crate) fn of(&self, name: &str) -> &Inputs {
         let parts: Vec<&str> = name.split('.').collect();
         let place = match parts[..] {
             ["encoder", "layer", layer, ref rest @ ..] => layer.parse().ok().and_then(|layer| {
@@ -40,7 +53,7 @@ impl Energies {
             }),
             _ => None,
         };
-        place.and_then(|place| self.0.get(&place)).map_or(&[], Vec::as_slice)
+        place.and_then(|place| self.of.get(&place)).unwrap_or(&self.none)
     }
 }
 
@@ -66,8 +79,20 @@ pub(crate) fn measure(amb: &[u8], texts: &Path) -> Result<Energies> {
     observe(amb, &config, &ids, &lengths).map_err(failed)
 }
 
-/// The sums of squares of each column, and how many rows they are of.
-type Sums = HashMap<(usize, LayerInput), (Vec<f64>, u64)>;
+/// The sums of products of columns, and how many rows they are of.
+type Sums = HashMap<(usize, LayerInput), (Vec<f32>, u64)>;
+
+/// Adds the products of the columns of some rows.
+fn add_products(sums: &mut [f32], values: &[f32], cols: usize) {
+    sums.par_chunks_exact_mut(cols).enumerate().for_each(|(i, sums)| {
+        for row in values.chunks_exact(cols) {
+            let x = row.get(i).copied().unwrap_or(0.0);
+            for (sum, y) in sums.iter_mut().zip(row) {
+                *sum += x * y;
+            }
+        }
+    });
+}
 
 fn observe(
     amb: &[u8],
@@ -102,23 +127,19 @@ fn observe(
             };
             let mut sums = sums.lock().unwrap_or_else(PoisonError::into_inner);
             let (sums, rows) =
-                sums.entry((seen.layer, seen.input)).or_insert_with(|| (vec![0.0; cols], 0));
-            for row in seen.values.chunks_exact(cols) {
-                *rows += 1;
-                for (sum, &value) in sums.iter_mut().zip(row) {
-                    *sum += f64::from(value) * f64::from(value);
-                }
-            }
+                sums.entry((seen.layer, seen.input)).or_insert_with(|| (vec![0.0; cols * cols], 0));
+            *rows += (seen.values.len() / cols) as u64;
+            add_products(sums, seen.values, cols);
         },
     )?;
     let sums = sums.into_inner().unwrap_or_else(PoisonError::into_inner);
-    #[expect(
-        clippy::cast_precision_loss,
-        clippy::cast_possible_truncation,
-        reason = "weights of errors"
-    )]
-    let mean = |(sums, rows): (Vec<f64>, u64)| -> Vec<f32> {
-        sums.iter().map(|sum| (sum / rows.max(1) as f64) as f32).collect()
+    let inputs = |(mut gram, rows): (Vec<f32>, u64)| {
+        #[expect(clippy::cast_precision_loss, reason = "a mean")]
+        let factor = 1.0 / rows.max(1) as f32;
+        gram.iter_mut().for_each(|sum| *sum *= factor);
+        let cols = gram.len().isqrt();
+        Inputs { energy: gram.iter().step_by(cols + 1).copied().collect(), gram }
     };
-    Ok(Energies(sums.into_iter().map(|(place, sums)| (place, mean(sums))).collect()))
+    let of = sums.into_iter().map(|(place, sums)| (place, inputs(sums))).collect();
+    Ok(Energies { of, none: Inputs::default() })
 }

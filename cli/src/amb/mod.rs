@@ -1,10 +1,11 @@
 //! AMB files: writing a checkpoint as one, and one as a checkpoint.
 //!
 //! `types` says how tensors are stored, `energy` measures what their columns meet, `budget` shares out the bits of adaptive
-//! precision, `write` puts the file together, `source` reads one.
+//! precision, `feedback` compensates errors, `write` puts the file together, `source` reads one.
 
 mod budget;
 pub(crate) mod energy;
+mod feedback;
 pub(crate) mod source;
 pub(crate) mod types;
 mod write;

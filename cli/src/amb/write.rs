@@ -11,7 +11,8 @@ use serde_json::{Map, Value, json};
 
 use super::AmbOptions;
 use super::budget::{Candidate, share_out};
-use super::energy::Energies;
+use super::energy::{Energies, Inputs};
+use super::feedback::Feedback;
 use crate::checkpoint::Checkpoint;
 use crate::checkpoint::tensor::Tensor;
 use crate::error::{Failure, Result};
@@ -119,7 +120,7 @@ fn full_blocks(
         .par_iter()
         .map(|tensor| match options.dtype(tensor) {
             Dtype::Scaled(codes) if codes.arrangement == Arrangement::Adaptive => {
-                Some(Candidate::of(codes, &tensor.to_f32(), energies.of(&tensor.name)))
+                Some(Candidate::of(codes, &tensor.to_f32(), &energies.of(&tensor.name).energy))
             }
             _ => None,
         })
@@ -157,14 +158,24 @@ const BLOCKS_AT_ONCE: usize = 1024;
 fn encode(
     spec: &TensorSpec<'_>,
     values: &[f32],
-    energy: &[f32],
+    inputs: &Inputs,
     full: &[bool],
 ) -> std::result::Result<Vec<u8>, Error> {
+    let energy = inputs.energy.as_slice();
     let size = usize::try_from(spec.data_bytes()?);
     let mut bytes = vec![0; size.map_err(|_| Error::without_offset(ErrorKind::SizeOverflow))?];
+    let is_full = |block: usize| full.get(block).copied().unwrap_or(false);
+    if let Dtype::Scaled(codes) = spec.dtype
+        && energy.len().checked_rem(codes.block.into()) == Some(0)
+        && let Some(feedback) = Feedback::new(&inputs.gram, energy.len())
+    {
+        let mut rounded = values.to_vec();
+        let scales = feedback.round(&codes, &mut rounded, &is_full);
+        amb_block::store(&codes, &rounded, &scales, is_full, &mut bytes)?;
+        return Ok(bytes);
+    }
     match spec.dtype {
         Dtype::Scaled(codes) if codes.arrangement == Arrangement::Adaptive => {
-            let is_full = |block: usize| full.get(block).copied().unwrap_or(false);
             adaptive::quantize(&codes, values, energy, is_full, &mut bytes)?;
         }
         Dtype::Scaled(codes) => quantize(&codes, values, energy, &mut bytes)?,

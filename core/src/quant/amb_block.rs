@@ -328,6 +328,12 @@ pub fn fit(values: &[f32], weights: &[f32], bits: CodeBits, scales: ScaleType) -
     best
 }
 
+/// What the nearest code to `value` on a scale is worth.
+#[must_use]
+pub fn round_to(value: f32, scale: f32, bits: CodeBits) -> f32 {
+    nearest(value * super::block::reciprocal(scale), lowest(bits)) * scale
+}
+
 /// Writes the codes of `values` on a scale to the front of `out`, and zeros behind them.
 pub fn encode(values: &[f32], scale: f32, bits: CodeBits, out: &mut [u8]) {
     let (inverse, lowest) = (super::block::reciprocal(scale), lowest(bits));
@@ -352,6 +358,58 @@ pub fn encode(values: &[f32], scale: f32, bits: CodeBits, out: &mut [u8]) {
     if let Some(byte) = out.next().filter(|_| filled > 0) {
         [*byte, _] = pending.to_le_bytes();
     }
+}
+
+/// Stores a whole tensor of blocks whose scales are known, one for each block; those of which `is_full` holds are kept as
+/// halves, as only adaptive codes can.
+///
+/// # Errors
+///
+/// [`ErrorKind::InvalidArgument`] if the block size is 0, `scales` are not one a block, or `out` has not the length that
+/// [`ScaledCodes::data_bytes`] gives.
+pub fn store(
+    codes: &ScaledCodes,
+    values: &[f32],
+    scales: &[f32],
+    is_full: impl Fn(usize) -> bool,
+    out: &mut [u8],
+) -> Result<()> {
+    let invalid = Error::without_offset(ErrorKind::InvalidArgument);
+    let (elements, block) = (values.len() as u64, usize::from(codes.block));
+    let full = (0..scales.len()).filter(|&index| is_full(index)).count() as u64;
+    let adaptive = codes.arrangement == Arrangement::Adaptive;
+    let fits = block > 0
+        && codes.blocks(elements) == scales.len() as u64
+        && (adaptive || full == 0)
+        && codes.data_bytes(elements, full) == Some(out.len() as u64);
+    if !fits {
+        return Err(invalid);
+    }
+    out.fill(0);
+    let size =
+        |bytes: Option<u64>| bytes.and_then(|bytes| usize::try_from(bytes).ok()).ok_or(invalid);
+    let code_bytes = size(codes.code_bytes(elements))?;
+    let (mut coded, mut halves) = (0, 0);
+    for (index, (values, &scale)) in values.chunks(block).zip(scales).enumerate() {
+        let place = size(codes.block_offset(elements, (coded, halves), full))?;
+        let scale_place = size(codes.scale_offset(elements, coded))?;
+        if is_full(index) {
+            let bytes = out.get_mut(place..).unwrap_or_default().as_chunks_mut::<2>().0;
+            for (bytes, value) in bytes.iter_mut().zip(values) {
+                *bytes = round_f16(*value).0;
+            }
+            if let Some(byte) = out.get_mut(index / 8) {
+                *byte |= 1 << (index % 8);
+            }
+            halves += 1;
+        } else {
+            let bytes = out.get_mut(place..place + code_bytes).ok_or(invalid)?;
+            encode(values, scale, codes.bits, bytes);
+            store_scale(scale, codes.scales, out.get_mut(scale_place..).ok_or(invalid)?);
+            coded += 1;
+        }
+    }
+    Ok(())
 }
 
 /// Quantises one block: its scale, as it is stored, to the front of `scale`, its codes to `codes`; returns the fit.
