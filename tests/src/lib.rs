@@ -27,7 +27,6 @@ pub mod finalfusion;
 pub mod formats;
 pub mod fuzz;
 pub mod hostile;
-pub mod int8;
 pub mod letter_classes;
 pub mod minilm;
 pub mod sources;

@@ -78,6 +78,7 @@ impl AmbFile {
             data,
             scales: &[],
             zeros: &[],
+            columns: &[],
             transposed: false,
         });
         Ok(Checkpoint {

@@ -1,4 +1,4 @@
-//! Writing a checkpoint as an `.amb` file.
+//! Writing a model as an `.amb` file.
 
 use std::io::{self, Write};
 
@@ -19,31 +19,33 @@ use crate::error::{Failure, Result};
 use crate::progress::Progress;
 use crate::weights_file::{ByType, Written};
 
-/// Writes `checkpoint` to `file`, whose name in messages is `name`; `metadata` are words about the model's origin.
+/// A model to be written.
+pub(crate) struct Source<'a> {
+    /// The model's name in messages.
+    pub(crate) name: &'a str,
+    pub(crate) tensors: &'a [Tensor<'a>],
+    /// The members of the configuration, without `quant`.
+    pub(crate) config: Value,
+    pub(crate) tokenizer: Option<TokenizerSpec<'a>>,
+    /// Words about the model's origin.
+    pub(crate) metadata: Vec<(String, String)>,
+}
+
+/// Writes `source` to `file`, whose name in messages is `name`.
 pub(crate) fn write(
-    checkpoint: &Checkpoint<'_>,
+    source: Source<'_>,
     options: &AmbOptions,
     energies: &Energies,
-    metadata: &[(String, String)],
     (name, file): (&str, &mut dyn Write),
     progress: Option<&Progress>,
 ) -> Result<Written> {
-    let config = config(checkpoint, options);
+    let config = with_quantization(source.config, source.tensors, options);
     let metadata: Map<String, Value> =
-        metadata.iter().map(|(key, value)| (key.clone(), value.as_str().into())).collect();
+        source.metadata.into_iter().map(|(key, value)| (key, value.into())).collect();
     let metadata = Value::Object(metadata).to_string();
-    let full = full_blocks(checkpoint, options, energies)?;
-    let tensors = specs(checkpoint, options, &full)?;
-    let tokens: Vec<&[u8]> = checkpoint
-        .vocabulary
-        .iter()
-        .flat_map(|vocabulary| vocabulary.tokens.iter().map(Vec::as_slice))
-        .collect();
-    let tokenizer = checkpoint.vocabulary.as_ref().map(|vocabulary| {
-        let [pad, unknown, classify, separate, mask] = vocabulary.special.map(Some);
-        let special = [classify, separate, pad, unknown, mask];
-        TokenizerSpec { special, payload: Payload::WordPiece(&tokens) }
-    });
+    let full = full_blocks(source.tensors, options, energies)?;
+    let tensors = specs(source.name, source.tensors, options, &full)?;
+    let tokenizer = source.tokenizer;
     let plan =
         Plan { metadata: &metadata, config: &config, tokenizer, tensors: &tensors, checksum: true };
     let mut sink = FileSink { file, failure: None };
@@ -51,7 +53,7 @@ pub(crate) fn write(
     let written = (|| {
         let file_bytes = plan.file_bytes()?;
         let mut writer = Writer::new(plan, &mut sink)?;
-        for ((tensor, spec), full) in checkpoint.tensors.iter().zip(&tensors).zip(&full) {
+        for ((tensor, spec), full) in source.tensors.iter().zip(&tensors).zip(&full) {
             let values = tensor.to_f32();
             let bytes = encode(spec, &values, energies.of(&tensor.name), full)?;
             tally(&mut by_type, tensor, spec, &bytes, &values)?;
@@ -66,12 +68,30 @@ pub(crate) fn write(
     match (written, sink.failure) {
         (Ok(file_bytes), _) => Ok(Written { file_bytes, by_type }),
         (Err(_), Some(error)) => Err(Failure::writing(name, &error)),
-        (Err(error), None) => Err(Failure::of_file(&checkpoint.name, error)),
+        (Err(error), None) => Err(Failure::of_file(source.name, error)),
     }
 }
 
-/// The configuration: the specification's words for what it has words for, and ours for the rest.
-fn config(checkpoint: &Checkpoint<'_>, options: &AmbOptions) -> String {
+/// The tokens of an encoder's vocabulary.
+pub(crate) fn tokens<'a>(checkpoint: &'a Checkpoint<'_>) -> Vec<&'a [u8]> {
+    let vocabulary = checkpoint.vocabulary.iter();
+    vocabulary.flat_map(|vocabulary| vocabulary.tokens.iter().map(Vec::as_slice)).collect()
+}
+
+/// An encoder's tokenizer.
+pub(crate) fn wordpiece<'a>(
+    checkpoint: &Checkpoint<'_>,
+    tokens: &'a [&'a [u8]],
+) -> Option<TokenizerSpec<'a>> {
+    checkpoint.vocabulary.as_ref().map(|vocabulary| {
+        let [pad, unknown, classify, separate, mask] = vocabulary.special.map(Some);
+        let special = [classify, separate, pad, unknown, mask];
+        TokenizerSpec { special, payload: Payload::WordPiece(tokens) }
+    })
+}
+
+/// An encoder's configuration: the specification's words for what it has words for, and ours for the rest.
+pub(crate) fn encoder_config(checkpoint: &Checkpoint<'_>) -> Value {
     let settings = &checkpoint.settings;
     let mut config = json!({
         "architecture": "custom",
@@ -97,7 +117,12 @@ fn config(checkpoint: &Checkpoint<'_>, options: &AmbOptions) -> String {
     if !settings.split_ideographs {
         config["split_ideographs"] = false.into();
     }
-    let largest = checkpoint.tensors.iter().max_by_key(|tensor| tensor.count());
+    config
+}
+
+/// The configuration with what most of the weights are stored as.
+fn with_quantization(mut config: Value, tensors: &[Tensor<'_>], options: &AmbOptions) -> String {
+    let largest = tensors.iter().max_by_key(|tensor| tensor.count());
     if let Some(Dtype::Scaled(codes)) = largest.map(|tensor| options.dtype(tensor)) {
         let name = match codes.name() {
             "int4block" => "int4_block",
@@ -111,12 +136,11 @@ fn config(checkpoint: &Checkpoint<'_>, options: &AmbOptions) -> String {
 
 /// For each tensor which of its blocks are kept in full precision; nothing for those that are not adaptive.
 fn full_blocks(
-    checkpoint: &Checkpoint<'_>,
+    tensors: &[Tensor<'_>],
     options: &AmbOptions,
     energies: &Energies,
 ) -> Result<Vec<Vec<bool>>> {
-    let candidates: Vec<Option<Candidate>> = checkpoint
-        .tensors
+    let candidates: Vec<Option<Candidate>> = tensors
         .par_iter()
         .map(|tensor| match options.dtype(tensor) {
             Dtype::Scaled(codes) if codes.arrangement == Arrangement::Adaptive => {
@@ -136,7 +160,8 @@ fn full_blocks(
 }
 
 fn specs<'p>(
-    checkpoint: &'p Checkpoint<'_>,
+    name: &str,
+    tensors: &'p [Tensor<'_>],
     options: &AmbOptions,
     full: &[Vec<bool>],
 ) -> Result<Vec<TensorSpec<'p>>> {
@@ -144,12 +169,12 @@ fn specs<'p>(
         let dims: Vec<u64> = tensor.shape.iter().map(|&dim| dim as u64).collect();
         let shape = Shape::new(&dims).filter(|_| tensor.count() > 0).ok_or_else(|| {
             let message = format!("`{}` has the shape {:?}", tensor.name, tensor.shape);
-            Failure::input(ErrorKind::WrongShape, message).at(&checkpoint.name)
+            Failure::input(ErrorKind::WrongShape, message).at(name)
         })?;
         let full_blocks = full.iter().filter(|full| **full).count() as u64;
         Ok(TensorSpec { name: &tensor.name, dtype: options.dtype(tensor), shape, full_blocks })
     };
-    checkpoint.tensors.iter().zip(full).map(spec).collect()
+    tensors.iter().zip(full).map(spec).collect()
 }
 
 /// Blocks that one thread quantises at a time.

@@ -2,6 +2,7 @@
 
 mod amb;
 mod embd;
+mod finalfusion;
 mod tensors;
 
 use std::path::Path;
@@ -35,6 +36,7 @@ pub(crate) fn inspect(path: &Path, file: &[u8]) -> Result<Inspection> {
     let inspected = match sniff(file) {
         Some(Format::Amb) => amb::inspect(&name, file),
         Some(Format::Embd) => embd::inspect(&name, file),
+        Some(Format::Finalfusion) => finalfusion::inspect(&name, file),
         _ => Err(Error::new(0, ErrorKind::UnknownFormat)),
     };
     inspected.map_err(|error| Failure::of_file(name, error))

@@ -2,6 +2,7 @@
 
 mod amb;
 mod embd;
+mod finalfusion;
 
 use nanoembed_core::event::{Format, Mode};
 use nanoembed_core::format::sniff;
@@ -9,6 +10,7 @@ use nanoembed_core::{Error, ErrorKind};
 use serde::Serialize;
 
 use crate::error::hint;
+use crate::word_vectors::policy::PolicyArgs;
 
 /// One thing that is wrong. The fields' names are those of the JSON output.
 #[derive(Debug, Serialize)]
@@ -40,11 +42,13 @@ pub(crate) fn verify(
     name: &str,
     bytes: &[u8],
     mode: Mode,
+    policy: PolicyArgs,
     quiet: bool,
 ) -> Result<String, Vec<Finding>> {
     match sniff(bytes) {
         Some(Format::Amb) => amb::verify(name, bytes, mode, quiet),
         Some(Format::Embd) => embd::verify(name, bytes, mode, quiet),
+        Some(Format::Finalfusion) => finalfusion::verify(name, bytes, (mode, policy), quiet),
         _ => Err(vec![Finding::new(name, Error::new(0, ErrorKind::UnknownFormat))]),
     }
 }

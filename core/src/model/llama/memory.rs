@@ -34,6 +34,23 @@ impl<'a> Cache<'a> {
         Ok(Self { values, positions, length: 0 })
     }
 
+    /// Takes up again a cache of `length` tokens whose memory the caller kept, with the same positions.
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Self::new), and [`ErrorKind::InvalidArgument`] if there are more tokens than positions.
+    pub fn resume(
+        config: &LlamaConfig,
+        positions: usize,
+        length: usize,
+        memory: &'a mut [f32],
+    ) -> Result<Self> {
+        if length > positions {
+            return Err(Error::without_offset(ErrorKind::InvalidArgument));
+        }
+        Ok(Self { length, ..Self::new(config, positions, memory)? })
+    }
+
     /// How many tokens are in it.
     #[must_use]
     pub const fn len(&self) -> usize {
