@@ -108,7 +108,10 @@ impl<W: Weights + ?Sized, P: ?Sized> Run<'_, W, P> {
         staging: &mut Staging<'_>,
     ) -> Result<()> {
         let bias = staging.vector.get_mut(..output.rows).ok_or(TOO_SMALL)?;
-        self.read_vector(&linear.bias, output.first, bias, staging.tile)?;
+        match linear.bias.cols {
+            0 => bias.fill(0.0),
+            _ => self.read_vector(&linear.bias, output.first, bias, staging.tile)?,
+        }
         match input {
             Input::Floats(x) => self.float_rows(&linear.weight, x, output, staging),
             Input::Codes(x) => self.integer_rows(&linear.weight, x, output, staging),
@@ -297,7 +300,8 @@ impl<W: Weights + ?Sized, P: ?Sized> Run<'_, W, P> {
 
     /// How many of the next `left` rows can be had at once; 0 if the tile is too small for one.
     fn rows_at_once(&self, matrix: &Matrix, left: usize, tile: usize) -> usize {
-        if self.weights.borrows() {
+        if self.weights.borrows() || matches!(matrix.encoding, Encoding::Scaled(_)) {
+            // Scaled codes are read in pieces, however many rows there are.
             left
         } else {
             left.min(tile.checked_div(matrix.row_bytes()).unwrap_or(0))
@@ -360,6 +364,9 @@ impl<W: Weights + ?Sized, P: ?Sized> Run<'_, W, P> {
         tile: &mut [u8],
     ) -> Result<()> {
         let Matrix { encoding, cols, groups, column_offset, .. } = *matrix;
+        if let Encoding::Scaled(codes) = encoding {
+            return super::coded::read_rows(self.weights, matrix, codes, first, values, tile);
+        }
         let rows = values.len().checked_div(cols).unwrap_or(0);
         let bytes = self.read_rows(matrix, first, rows, tile)?;
         if let Encoding::Block(dtype) = encoding
@@ -518,6 +525,8 @@ fn convert(matrix: &Matrix, bytes: &[u8], out: &mut [f32]) -> Result<()> {
         Encoding::I8 => each(bytes, out, |b| f32::from(i8::from_le_bytes(b))),
         Encoding::U8 => each(bytes, out, |[b]: [u8; 1]| f32::from(b)),
         Encoding::Block(dtype) => return quant::dequantize(dtype, bytes, 0, out),
+        // Codes under scales have their own way: see `coded`.
+        Encoding::Scaled(_) => return Err(Error::new(matrix.offset, ErrorKind::UnsupportedDtype)),
     }
     Ok(())
 }
