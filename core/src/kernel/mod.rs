@@ -19,6 +19,8 @@ mod quantize;
 mod rows;
 #[cfg(test)]
 mod tests;
+#[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+mod wasm;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
@@ -86,7 +88,12 @@ pub fn available() -> impl Iterator<Item = Kernels> {
     let portable = core::iter::once(portable::TABLE);
     #[cfg(target_arch = "x86_64")]
     let tables = portable.chain(x86::available());
-    #[cfg(not(target_arch = "x86_64"))]
+    #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+    let tables = portable.chain(wasm::available());
+    #[cfg(not(any(
+        target_arch = "x86_64",
+        all(target_arch = "wasm32", target_feature = "simd128")
+    )))]
     let tables = portable;
     tables
 }
