@@ -50,7 +50,7 @@ export function modelOf(engine: Engine<FullGlue>, sink: MemorySink, options: Loa
   const reader = sink.take();
   if (kind === "words") return new LocalWords(makeWords(engine, reader, options));
   const { Sentences } = engine.glue;
-  return new LocalSentences(guarded(() => new Sentences(reader), format));
+  return new LocalSentences(guarded(() => new Sentences(reader), () => format));
 }
 
 export function api(engine: Engine<FullGlue>, numbers: Engine<ValuesGlue>): Api {

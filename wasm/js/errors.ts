@@ -4,6 +4,8 @@
  * Aborting is not one of these: then the signal's own reason is thrown, a `DOMException` called `AbortError` as a rule.
  */
 export class NanoembedError extends Error {
+  /** @internal Under the name that people know, however the file was minified. */
+  static override readonly name: string = "NanoembedError";
   /** A stable name of the cause in `snake_case`, for example `data_checksum` or `http_status`. */
   readonly code: string;
   /** The byte of the file where it was found, if there is one. */
@@ -51,11 +53,11 @@ export function fromModule(thrown: unknown, format?: string): unknown {
   return error;
 }
 
-/** Runs something that calls a module. */
-export function guarded<T>(run: () => T, format?: string): T {
+/** Runs something that calls a module. The format is asked for only when something went wrong: it may be known by then. */
+export function guarded<T>(run: () => T, format?: () => string | undefined): T {
   try {
     return run();
   } catch (thrown) {
-    throw fromModule(thrown, format);
+    throw fromModule(thrown, format?.());
   }
 }

@@ -97,7 +97,8 @@ export async function inspectWith(
   };
   try {
     await readIndex(engine, reader, counted, options.signal);
-    const summary = JSON.parse(reader.report()) as FileSummary & Record<string, unknown>;
+    const { dataOffset, ...summary } = JSON.parse(reader.report()) as FileSummary & { dataOffset: number };
+    for (const tensor of summary.tensors) tensor.offset += dataOffset;
     summary.fileBytes = file.size;
     summary.bytesRead = bytesRead;
     if (Object.keys(summary.vocabulary ?? {}).length === 0) delete summary.vocabulary;
@@ -150,7 +151,7 @@ async function valuesOf(
   const data = await file.read(tensor.offset + start * blockBytes, (end - start) * blockBytes, signal);
   const numbers = guarded(
     () => engine.glue.dequantize(tensor.dtype, data, (end - start) * blockElements),
-    summary.format,
+    () => summary.format,
   );
   const values = numbers.subarray(first - start * blockElements, first - start * blockElements + wanted);
   await scale(engine, file, summary, tensor, first, values, signal);
@@ -226,7 +227,7 @@ function layerValues(
   return guarded(() => {
     const wanted = count ?? layer_elements(bytes, layer) - first;
     return dequantize_layer(bytes, layer, first, wanted);
-  }, "uqff");
+  }, () => "uqff");
 }
 
 /** Looks at every byte of a file: structure, bounds, checksums, codes. Nothing is kept. */

@@ -51,14 +51,14 @@ export class MemorySink implements Sink {
       const address = reader.room(piece.length);
       this.#engine.view(address, piece.length).set(piece);
       reader.advance();
-    }, this.format);
+    }, () => this.format);
     // The header says how large the file is, where the server did not.
     const size = reader.file_bytes();
     if (size > this.#reserved && size < 2 ** 31) this.reserve(size);
   }
 
   finish(): void {
-    guarded(() => this.#reader!.finish(), this.format);
+    guarded(() => this.#reader!.finish(), () => this.format);
   }
 
   bytes(): Uint8Array {

@@ -52,8 +52,8 @@ export function topK(query: ArrayLike<number>, vectors: Float32Array | Quantized
   const best: Hit[] = [];
   for (let index = 0; index < count; index += 1) {
     const value = score.of(index);
-    if (best.length >= k && !(value > best[best.length - 1]!.score)) continue;
     if (Number.isNaN(value) || k < 1) continue;
+    if (best.length >= k && value <= best[best.length - 1]!.score) continue;
     let at = best.length;
     while (at > 0 && best[at - 1]!.score < value) at -= 1;
     best.splice(at, 0, { index, score: value });

@@ -88,6 +88,7 @@ export interface WordGlue extends Glue {
 
 /** Rows that are read at a time when a file that stays where it is is searched, in bytes. */
 const SEARCH_BYTES = 1 << 20;
+const wordFormat = () => "finalfusion";
 /** Ranges that are nearer to each other than this are read as one. */
 const GAP_BYTES = 4096;
 
@@ -130,13 +131,13 @@ export class LocalWords implements WordVectors {
     return guarded(() => {
       const vector = words.vector(word);
       return vector && { vector, norm: words.norm(), known: words.row() >= 0, subwords: words.parts() };
-    }, "finalfusion");
+    }, wordFormat);
   }
 
   /** Reads what the vector of a word needs. */
   async #fetch(word: string, signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted();
-    const ranges = guarded(() => this.#open().missing(word), "finalfusion");
+    const ranges = guarded(() => this.#open().missing(word), wordFormat);
     await this.#read(ranges, signal, (offset, bytes) => this.#open().insert(offset, bytes));
   }
 
@@ -176,7 +177,7 @@ export class LocalWords implements WordVectors {
     return this.#inTurn(async () => {
       for (const word of [a, b, c]) await this.#fetch(word, options.signal);
       const words = this.#open();
-      const query = guarded(() => words.analogy(a, b, c), "finalfusion");
+      const query = guarded(() => words.analogy(a, b, c), wordFormat);
       return query ? this.#search(query, words.analogy_rows(), options) : [];
     });
   }
@@ -184,7 +185,7 @@ export class LocalWords implements WordVectors {
   async #search(query: Float32Array, skip: Uint32Array, options: SearchOptions): Promise<Neighbour[]> {
     const { k = 10, signal, onProgress } = options;
     const words = this.#open();
-    guarded(() => words.begin_search(query, k, skip), "finalfusion");
+    guarded(() => words.begin_search(query, k, skip), wordFormat);
     const tables = words.rows_at();
     const rowBytes = this.#file ? tables[1]! : this.dims * 4;
     const step = Math.max(1, Math.floor(SEARCH_BYTES / Math.max(1, rowBytes)) * (this.#file ? 1 : 16));
@@ -200,7 +201,7 @@ export class LocalWords implements WordVectors {
         await new Promise((resolve) => setTimeout(resolve));
       }
       signal?.throwIfAborted();
-      guarded(() => this.#open().search(first, end), "finalfusion");
+      guarded(() => this.#open().search(first, end), wordFormat);
       onProgress?.({ searched: end, total: this.count });
     }
     const scores = words.best_scores();
@@ -208,7 +209,7 @@ export class LocalWords implements WordVectors {
   }
 
   async word(row: number): Promise<string> {
-    return guarded(() => this.#open().word(row), "finalfusion");
+    return guarded(() => this.#open().word(row), wordFormat);
   }
 
   dispose(): void {
@@ -252,17 +253,17 @@ export async function readIndex(engine: Engine<Glue>, reader: Reader, file: Part
   const smallest = 1 << 16;
   let step = smallest;
   let expected = 0;
-  while (!guarded(() => reader.complete(), reader.format())) {
+  while (!reader.complete()) {
     signal?.throwIfAborted();
     const offset = reader.wanted();
     if (file.size !== undefined && offset >= file.size) {
-      guarded(() => reader.finish(), reader.format());
+      guarded(() => reader.finish(), () => reader.format());
       return;
     }
     step = offset === expected ? Math.min(step * 2, 1 << 22) : smallest;
     const bytes = await file.read(offset, Math.max(reader.at_least(), step), signal);
     if (bytes.length === 0) {
-      guarded(() => reader.finish(), reader.format());
+      guarded(() => reader.finish(), () => reader.format());
       return;
     }
     expected = offset + bytes.length;
@@ -270,7 +271,7 @@ export async function readIndex(engine: Engine<Glue>, reader: Reader, file: Part
       const address = reader.room(bytes.length);
       engine.view(address, bytes.length).set(bytes);
       reader.advance();
-    }, reader.format());
+    }, () => reader.format());
   }
 }
 
@@ -303,5 +304,5 @@ export function makeWords(engine: Engine<WordGlue>, reader: Reader, options: Wor
   const seed = new Float64Array(1);
   globalThis.crypto?.getRandomValues(new Uint8Array(seed.buffer));
   const { WordVectors } = engine.glue;
-  return guarded(() => new WordVectors(reader, seed[0]!, options.duplicates === "first"), "finalfusion");
+  return guarded(() => new WordVectors(reader, seed[0]!, options.duplicates === "first"), wordFormat);
 }

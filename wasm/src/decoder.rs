@@ -82,6 +82,16 @@ impl Decoder {
         }
     }
 
+    /// Where the data begins that the offsets of tensors count from; 0 where they count from the file's start.
+    pub(crate) fn data_offset(&self) -> u64 {
+        match self {
+            #[cfg(feature = "inspect")]
+            Self::Gguf(decoder) => decoder.data_offset().unwrap_or(0),
+            #[cfg(any(feature = "embed", feature = "words", feature = "inspect"))]
+            _ => 0,
+        }
+    }
+
     fn with<T>(&mut self, run: impl FnOnce(&mut dyn Decode) -> T) -> T {
         match self {
             #[cfg(any(feature = "embed", feature = "inspect"))]

@@ -175,7 +175,8 @@ impl Reader {
     /// What the file says of itself, as JSON.
     #[must_use]
     pub fn report(&mut self) -> String {
-        self.report.json()
+        let data = self.decoder.as_ref().map_or(0, Decoder::data_offset);
+        self.report.json(data)
     }
 }
 

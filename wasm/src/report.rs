@@ -163,7 +163,8 @@ impl Report {
         self.layers.push(b'{');
     }
 
-    pub(crate) fn json(&mut self) -> String {
+    /// `data` is where the data begins, for files whose tensors' offsets count from there.
+    pub(crate) fn json(&mut self, data: u64) -> String {
         self.close_array();
         if self.in_layer {
             self.in_layer = false;
@@ -182,6 +183,8 @@ impl Report {
             number(&mut out, info.version.1.into());
             out.push(b']');
         }
+        member(&mut out, "dataOffset", false);
+        number(&mut out, data);
         for (name, count) in [("tokens", self.tokens), ("ngrams", self.ngrams)] {
             member(&mut out, name, false);
             number(&mut out, count);

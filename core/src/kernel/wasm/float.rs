@@ -64,6 +64,8 @@ fn tile<I: Instructions, const T: usize, const R: usize>(
         let w = weights.add(row * cols);
         let mut sums = [[f32x4_splat(0.0); T]; R];
         let mut c = 0;
+        // Not unrolled: the compiler would have the tokens' parts of both steps live at once, more than there are
+        // registers.
         while c + LANES <= cols {
             let mut xs = [f32x4_splat(0.0); T];
             for (t, value) in xs.iter_mut().enumerate() {

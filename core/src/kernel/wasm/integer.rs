@@ -1,15 +1,26 @@
 //! Integer products with 128-bit vectors.
 
 use core::arch::wasm32::*;
+use core::mem::MaybeUninit;
 
 use super::{Instructions, load_part, reduce_i32, store_part};
 use crate::kernel::integer::{Base, MultiplyI16, ProductI8};
+use crate::kernel::portable;
 
 /// Rows that are multiplied with all tokens before the next are touched.
 const ROWS_BLOCK: usize = 32;
 
+/// The most columns whose codes are made ready for a tile; models quantise groups of fewer.
+const MAX_READY_COLS: usize = 4096;
+/// Bytes of the codes of four tokens, made ready.
+type Ready = [MaybeUninit<u8>; 4 * 2 * MAX_READY_COLS];
+
 /// See [`ProductI8`]: tiles of 4 tokens × 2 rows, 8 sums along the columns.
 pub(super) fn product<I: Instructions>(mut product: ProductI8<'_>) {
+    if product.cols > MAX_READY_COLS {
+        return portable::product_i8(product);
+    }
+    let mut ready: Ready = [MaybeUninit::uninit(); 4 * 2 * MAX_READY_COLS];
     let mut row = 0;
     while row < product.rows {
         let end = product.rows.min(row + ROWS_BLOCK);
@@ -20,10 +31,10 @@ pub(super) fn product<I: Instructions>(mut product: ProductI8<'_>) {
         let mut token = 0;
         while token < product.tokens {
             token += match product.tokens - token {
-                1 => band::<I, 1>(&mut product, token, row, end, &sums),
-                2 => band::<I, 2>(&mut product, token, row, end, &sums),
-                3 => band::<I, 3>(&mut product, token, row, end, &sums),
-                _ => band::<I, 4>(&mut product, token, row, end, &sums),
+                1 => band::<I, 1>(&mut product, token, row, end, &sums, &mut ready),
+                2 => band::<I, 2>(&mut product, token, row, end, &sums, &mut ready),
+                3 => band::<I, 3>(&mut product, token, row, end, &sums, &mut ready),
+                _ => band::<I, 4>(&mut product, token, row, end, &sums, &mut ready),
             };
         }
         row = end;
@@ -57,16 +68,47 @@ fn band<I: Instructions, const T: usize>(
     row: usize,
     end: usize,
     sums: &[i32; ROWS_BLOCK],
+    ready: &mut Ready,
 ) -> usize {
+    make_ready::<I, T>(product, token, ready);
     let mut next = row;
     while next + 2 <= end {
-        tile::<I, T, 2>(product, token, next, [sums[next - row], sums[next - row + 1]]);
+        tile::<I, T, 2>(product, token, next, [sums[next - row], sums[next - row + 1]], ready);
         next += 2;
     }
     if next < end {
-        tile::<I, T, 1>(product, token, next, [sums[next - row]]);
+        tile::<I, T, 1>(product, token, next, [sums[next - row]], ready);
     }
     T
+}
+
+/// Puts the codes of `T` tokens one after the other in the form that [`Instructions::dot`] wants, whole vectors for each,
+/// the last filled up with zeros: what all rows of a band need is done once.
+#[inline(always)]
+fn make_ready<I: Instructions, const T: usize>(
+    product: &ProductI8<'_>,
+    token: usize,
+    ready: &mut Ready,
+) {
+    let ProductI8 { x, cols, .. } = *product;
+    // SAFETY: `ProductI8::new` checked that `cols` codes lie from every token · stride on; a token takes no more than
+    // 2 · MAX_READY_COLS bytes when made ready, 16 bytes for every `CODES` (8 or 16) columns.
+    unsafe {
+        let mut place: *mut v128 = ready.as_mut_ptr().cast();
+        for t in 0..T {
+            let codes = x.codes.as_ptr().add((token + t) * x.stride);
+            let mut c = 0;
+            while c + I::CODES <= cols {
+                v128_store(place, I::codes(codes.add(c)));
+                place = place.add(1);
+                c += I::CODES;
+            }
+            if c < cols {
+                v128_store(place, codes_part::<I>(codes.add(c), cols - c));
+                place = place.add(1);
+            }
+        }
+    }
 }
 
 #[inline(always)]
@@ -75,34 +117,28 @@ fn tile<I: Instructions, const T: usize, const R: usize>(
     token: usize,
     row: usize,
     row_sums: [i32; R],
+    ready: &Ready,
 ) {
     let ProductI8 { x, w, cols, strides, .. } = *product;
-    // SAFETY: `ProductI8::new` checked that `cols` codes lie from every token · stride and row · stride on, that scales
-    // and zeros are as many as tokens and rows, and that the last element of the output lies inside it;
-    // token + T ≤ tokens and row + R ≤ rows.
+    // SAFETY: `make_ready` has written the codes of T tokens, `vectors` vectors each. `ProductI8::new` checked that `cols`
+    // codes lie from every row · stride on, that scales and zeros are as many as tokens and rows, and that the last
+    // element of the output lies inside it; token + T ≤ tokens and row + R ≤ rows.
     unsafe {
-        let codes = x.codes.as_ptr().add(token * x.stride);
+        let vectors = cols.div_ceil(I::CODES);
+        let codes: *const v128 = ready.as_ptr().cast();
         let weights = w.codes.as_ptr().add(row * w.stride);
         let mut sums = [[i32x4_splat(0); T]; R];
-        let mut c = 0;
-        while c + I::CODES <= cols {
+        for at in 0..vectors {
             let mut xs = [i32x4_splat(0); T];
             for (t, x_part) in xs.iter_mut().enumerate() {
-                *x_part = I::codes(codes.add(t * x.stride + c));
+                *x_part = v128_load(codes.add(t * vectors + at));
             }
+            let rest = cols - at * I::CODES;
             for (r, sums) in sums.iter_mut().enumerate() {
-                let weights = I::codes(weights.add(r * w.stride + c));
+                let place = weights.add(r * w.stride + at * I::CODES);
+                let weights =
+                    if rest >= I::CODES { I::codes(place) } else { codes_part::<I>(place, rest) };
                 for (sum, &x) in sums.iter_mut().zip(&xs) {
-                    *sum = I::dot(*sum, x, weights);
-                }
-            }
-            c += I::CODES;
-        }
-        if c < cols {
-            for (r, sums) in sums.iter_mut().enumerate() {
-                let weights = codes_part::<I>(weights.add(r * w.stride + c), cols - c);
-                for (t, sum) in sums.iter_mut().enumerate() {
-                    let x = codes_part::<I>(codes.add(t * x.stride + c), cols - c);
                     *sum = I::dot(*sum, x, weights);
                 }
             }
