@@ -5,6 +5,7 @@
 //! NANOEMBED_MODEL_DIR=… cargo run --release -p nanoembed-tests --example quantization_table -- FOLDER
 //! ```
 //!
+//! (with a second argument `redraw` from the CSV file in FOLDER, without measuring anew)
 //! writes `quantization.csv`, `quantization.md` and the picture `quantization.svg` into FOLDER. Matrices (tables of
 //! embeddings included) are quantised, dequantised again, and run as f32: what is measured is the loss of the weights alone.
 
@@ -22,7 +23,7 @@ const MOST_TOKENS: usize = 256;
 
 /// A line of the table.
 struct Line {
-    name: &'static str,
+    name: String,
     bytes: u64,
     bits: f64,
     mean_cosine: f64,
@@ -31,10 +32,16 @@ struct Line {
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut arguments = std::env::args_os().skip(1);
+    let folder = arguments.next().unwrap_or_else(|| ".".into());
+    let folder = Path::new(&folder);
+    if arguments.next().is_some_and(|argument| argument == "redraw") {
+        let text = std::fs::read_to_string(folder.join("quantization.csv"))?;
+        return draw(&of_csv(&text)?, &folder.join("quantization.svg"));
+    }
     let Some(file) = published_model("model.safetensors", "quantization_table") else {
         return Err("NANOEMBED_MODEL_DIR does not name the model's folder".into());
     };
-    let folder = std::env::args_os().nth(1).unwrap_or_else(|| ".".into());
     let model = Safetensors::read(&file);
     let mut lines = Vec::new();
     for (name, scheme) in SCHEMES {
@@ -50,7 +57,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         );
         lines.push(line);
     }
-    let folder = Path::new(&folder);
     std::fs::create_dir_all(folder)?;
     std::fs::write(folder.join("quantization.csv"), csv(&lines))?;
     std::fs::write(folder.join("quantization.md"), markdown(&lines))?;
@@ -63,7 +69,7 @@ fn is_used(name: &str) -> bool {
         || name.starts_with("encoder.")
 }
 
-fn measure(name: &'static str, scheme: Scheme, model: &Safetensors) -> Line {
+fn measure(name: &str, scheme: Scheme, model: &Safetensors) -> Line {
     let mut file = model.file.clone();
     let (mut bytes, mut matrix_bytes, mut elements) = (0, 0, 0);
     for tensor in model.names().filter(|name| is_used(name)) {
@@ -89,7 +95,7 @@ fn measure(name: &'static str, scheme: Scheme, model: &Safetensors) -> Line {
         sentences.iter().map(|sentence| &references[sentence.row * WIDTH..][..WIDTH]).collect();
     let cosines: Vec<f64> = ours.iter().zip(&theirs).map(|(a, b)| cosine(a, b)).collect();
     Line {
-        name,
+        name: name.to_owned(),
         bytes,
         bits: matrix_bytes as f64 * 8.0 / elements as f64,
         mean_cosine: cosines.iter().sum::<f64>() / cosines.len() as f64,
@@ -148,6 +154,24 @@ fn csv(lines: &[Line]) -> String {
     text
 }
 
+fn of_csv(text: &str) -> Result<Vec<Line>, Box<dyn std::error::Error>> {
+    let line = |line: &str| {
+        let cells: Vec<&str> = line.split(',').collect();
+        let [name, bytes, bits, mean_cosine, min_cosine, same_neighbour] = cells[..] else {
+            return Err(format!("not six cells: {line}").into());
+        };
+        Ok(Line {
+            name: name.to_owned(),
+            bytes: bytes.parse()?,
+            bits: bits.parse()?,
+            mean_cosine: mean_cosine.parse()?,
+            min_cosine: min_cosine.parse()?,
+            same_neighbour: same_neighbour.parse()?,
+        })
+    };
+    text.lines().skip(1).map(line).collect()
+}
+
 fn markdown(lines: &[Line]) -> String {
     let mut text = String::from(
         "| type | bits a weight | size | cosine, mean | cosine, least | same nearest neighbour |\n|---|---:|---:|---:|---:|---:|\n",
@@ -193,12 +217,24 @@ fn draw(lines: &[Line], path: &Path) -> Result<(), Box<dyn std::error::Error>> {
         .y_label_formatter(&|loss| format!("{loss:.0e}"))
         .draw()?;
     let style = ("sans-serif", 14).into_font().color(&INK);
+    // Points that are nearly one have their names in one line, behind the rightmost of them.
+    let mut groups: Vec<((f64, f64), String)> = Vec::new();
     for line in lossy {
         let point = (line.bytes as f64 / 1e6, (1.0 - line.mean_cosine).max(1e-7));
         chart.draw_series([Circle::new(point, 5, POINT.filled())])?;
-        chart.draw_series([
-            EmptyElement::at(point) + Text::new(line.name, (9, -7), style.clone())
-        ])?;
+        let near = |other: &(f64, f64)| {
+            (point.0 / other.0).log10().abs() < 0.04 && (point.1 / other.1).log10().abs() < 0.15
+        };
+        match groups.iter_mut().find(|(other, _)| near(other)) {
+            Some((place, names)) => {
+                place.0 = place.0.max(point.0);
+                *names += &format!(", {}", line.name);
+            }
+            None => groups.push((point, line.name.to_owned())),
+        }
+    }
+    for (point, names) in groups {
+        chart.draw_series([EmptyElement::at(point) + Text::new(names, (9, -7), style.clone())])?;
     }
     area.present()?;
     Ok(())

@@ -4,14 +4,16 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
+use nanoembed_core::event::Format;
 use rayon::prelude::*;
 use serde::Serialize;
 
 use crate::error::{Failure, Result};
-use crate::layer_names::NamesFile;
+use crate::layer_names::{NamesFile, translated};
 use crate::output::lines::Lines;
 use crate::output::table::{Align, Table};
 use crate::progress::Progress;
+use crate::quantizer::Spool;
 use crate::stored::{Contents, FileSet, Stored};
 
 /// Compare the tensors of two files: names, shapes, and how far the dequantised values are apart
@@ -24,7 +26,8 @@ Examples:
   nanoembed diff --json old.gguf new.gguf | jq '.tensors | max_by(.nmse)'
   nanoembed diff legacy-0.uqff q4k-0.uqff --names layers.json
 
-The files may be of any two formats: UQFF, GGUF, safetensors, `.weights`. For each shared tensor:
+The files may be of any two formats: UQFF, GGUF, safetensors, `.weights`. A GGUF file of a Llama,
+Mistral or Qwen2 is compared under the names of Hugging Face. For each shared tensor:
   max_abs  the largest difference of two values
   nmse     the sum of squared differences as a share of A's squared values
   cosine   of all values as one vector
@@ -92,6 +95,15 @@ impl Diff {
                 }
             }
         }
+        let mut spool = Spool::new()?;
+        let one_is_gguf = (a.format == Format::Gguf) != (b.format == Format::Gguf);
+        let mut rename = |contents: &mut Contents<'_>| {
+            if one_is_gguf { translated::rename(contents, &mut spool) } else { Ok(Vec::new()) }
+        };
+        let (of_a, of_b) = (rename(&mut a)?, rename(&mut b)?);
+        let spooled = spool.finish()?;
+        translated::replace(&mut a, &of_a, &spooled)?;
+        translated::replace(&mut b, &of_b, &spooled)?;
         let report = compare(&a, &b, quiet)?;
         let mut lines = Lines::stdout();
         if self.json {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use nanoembed_core::ErrorKind;
 use nanoembed_core::event::{Format, Mode};
 use nanoembed_core::format::gguf::Gguf;
-use nanoembed_core::tensor::{Encoding, Weight};
+use nanoembed_core::tensor::{Dtype, Encoding, Weight};
 
 use super::{Job, Places, Target, Writing, spooled};
 use crate::error::{Failure, Result, name_of};
@@ -14,6 +14,7 @@ use crate::layer_names::rows::{To, reorder};
 use crate::layer_names::{Llama, NamesFile};
 use crate::mapped::Mapped;
 use crate::quantizer::Spool;
+use crate::stored::{Stored, Values};
 use crate::targets::Item;
 
 /// How names and rows change.
@@ -99,16 +100,22 @@ impl Plan {
         let refuse = |message: &str| {
             Failure::input(ErrorKind::WrongShape, format!("`{}` {message}", item.name))
         };
-        let Some(dtype) = item.dtype() else {
-            // Rows of other encodings are not apart from each other; they are dequantised first where that matters.
-            return Err(refuse("is stored in a way whose rows cannot be put in ggml's order")
-                .hint("`nanoembed dequantize` makes floats of it first"));
+        // Other encodings than ggml's have rows that are not apart from each other: GGUF gets floats for them.
+        let mut floats = Vec::new();
+        let (dtype, data) = match item.dtype() {
+            Some(dtype) => (dtype, item.data()),
+            None => {
+                let values = Values::Weight(item.weight);
+                let stored = Stored { name: item.name.clone(), values, offset: 0, file: 0 };
+                floats.extend(stored.all()?.iter().flat_map(|value| value.to_le_bytes()));
+                (Dtype::F32, floats.as_slice())
+            }
         };
         let shape = item.weight.shape();
         let row = if shape.dims().len() < 2 { Some(1) } else { shape.cols() };
         let row_bytes =
             row.and_then(|row| dtype.data_bytes(row)).and_then(|n| usize::try_from(n).ok());
-        let rows = row_bytes.and_then(|row_bytes| reorder(item.data(), row_bytes, heads, to));
+        let rows = row_bytes.and_then(|row_bytes| reorder(data, row_bytes, heads, to));
         let rows = rows.ok_or_else(|| refuse("cannot be divided into the model's heads"))?;
         spool.push(&rows).map(Some)
     }
@@ -121,7 +128,8 @@ impl Plan {
         bytes: &'a Mapped,
     ) -> Result<Vec<Item<'a>>> {
         let changed = items.into_iter().zip(places).map(|(mut item, place)| {
-            if let (Some(place), Some(dtype)) = (place, item.dtype()) {
+            if let Some(place) = place {
+                let dtype = item.dtype().unwrap_or(Dtype::F32);
                 let encoding = Encoding::Plain { dtype, data: spooled(bytes, place) };
                 item.weight = Weight::new(*item.weight.shape(), encoding)
                     .map_err(|kind| Failure::input(kind, kind.message()))?;

@@ -76,7 +76,7 @@ fn gguf_and_safetensors_are_described() {
     let file = data("safetensors/mixed.safetensors");
     let object = objects(&stdout(&["inspect", "--json", &file], "")).remove(0);
     assert_eq!(object["format"], "safetensors");
-    assert_eq!(object["metadata"]["note"], "quoted \"word\"");
+    assert_eq!(object["metadata"]["note"], "quoted \"word\"\n");
     assert_eq!(object["tensors"][0]["shape"], json!([2, 3]));
 }
 

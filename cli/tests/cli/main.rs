@@ -7,6 +7,7 @@ mod embed;
 mod help;
 mod inspect;
 mod interrupt;
+mod real_weights;
 mod search;
 mod tiny_model;
 mod tokenize;

@@ -23,7 +23,7 @@ pub(crate) fn npy(file: &[u8]) -> (String, Vec<u8>) {
     let header = String::from_utf8(file[10..10 + length].to_vec()).unwrap();
     assert!(header.contains("<f4"), "{header}");
     let shape = header.split("'shape': (").nth(1).unwrap().split(')').next().unwrap();
-    (shape.trim_end_matches(',').to_owned(), file[10 + length..].to_vec())
+    (shape.trim_end_matches([',', ' ']).to_owned(), file[10 + length..].to_vec())
 }
 
 /// A safetensors file of f32 tensors.

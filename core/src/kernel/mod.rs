@@ -15,7 +15,7 @@
 /// Repeats a block for `$index` = 0 … `$count` − 1, `$count` a constant of at most 12.
 ///
 /// The compiler leaves loops of so many steps over arrays of vectors as loops, and their vectors in memory.
-#[cfg(target_arch = "x86_64")]
+#[allow(unused_macros)] // not every target has tiles of its own
 macro_rules! unroll {
     ($count:expr, $index:ident => $body:block) => {
         unroll!($count, $index => $body, 0 1 2 3 4 5 6 7 8 9 10 11);
@@ -29,7 +29,7 @@ macro_rules! unroll {
 }
 
 /// As [`unroll`], for at most 4.
-#[cfg(target_arch = "x86_64")]
+#[allow(unused_macros)] // not every target has tiles of its own
 macro_rules! unroll_4 {
     ($count:expr, $index:ident => $body:block) => {
         unroll!($count, $index => $body, 0 1 2 3);
