@@ -5,7 +5,8 @@
 //! 3. [`mod@check`] compares the tensors with the sizes and says everything that is wrong.
 //! 4. [`bert`] finds the tensors once ([`Bert::open`]) and turns token ids into embeddings.
 //! 5. [`workspace`] is the scratch memory: how much a model needs is known exactly before.
-//! 6. [`pool`] turns the vectors of tokens into one.
+//! 6. `stored` opens a `.weights` file behind random access without holding it in memory.
+//! 7. [`pool`] turns the vectors of tokens into one.
 
 mod attention;
 pub mod bert;
@@ -15,10 +16,12 @@ mod linear;
 mod parallel;
 mod pass;
 pub mod pool;
+#[cfg(feature = "embd")]
+pub mod stored;
 pub mod weights;
 pub mod workspace;
 
-pub use bert::{Bert, Layer, LayerInput, Observation, Observer, Run};
+pub use bert::{Bert, is_calibrated, Layer, LayerInput, Observation, Observer, Run};
 pub use check::{Finding, check};
 pub use config::{BertConfig, Pooling};
 pub use parallel::{InOrder, Job, Parallel, Part, Parts};
