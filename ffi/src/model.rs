@@ -111,23 +111,19 @@ pub struct nanoembed_model {
     pub(crate) owned_bytes: usize,
 }
 
-/// Tokens in the file's own order.
-type InFile = SortedVocabulary<'static, StoredTokens<Bytes>, StoredIds<Bytes>>;
-/// Tokens by an index in memory.
-type Indexed = HashVocabulary<'static, Entries<'static>>;
-
 #[derive(Debug)]
 pub(crate) enum Tokenizer {
     None,
-    InFile(WordPiece<InFile>),
-    Indexed(WordPiece<Indexed>),
+    /// By the file's own order of its tokens.
+    InFile(WordPiece<SortedVocabulary<'static, StoredTokens<Bytes>, StoredIds<Bytes>>>),
+    /// By an index in memory.
+    Indexed(WordPiece<HashVocabulary<'static, Entries<'static>>>),
 }
 
 /// How many tensors a file may have.
 const TENSORS: usize = if cfg!(feature = "std") { 1024 } else { 256 };
 /// The largest token or metadata entry.
 const LEAST_BUFFER_BYTES: usize = 4096;
-type Decoder = embd::Decoder<TENSORS>;
 
 /// The memory that `nanoembed_plan_model` and `nanoembed_model_init` use while they run: at least these many bytes. A
 /// model's workspace can be lent for that.
@@ -138,7 +134,7 @@ pub extern "C" fn nanoembed_scratch_bytes() -> usize {
 
 fn open_bytes() -> Outcome<usize> {
     let mut sum = Sum::default();
-    sum.add::<Decoder>(1)?;
+    sum.add::<embd::Decoder<TENSORS>>(1)?;
     sum.add::<TensorPlace>(TENSORS)?;
     sum.add::<u8>(LEAST_BUFFER_BYTES)?;
     Ok(sum.bytes())
@@ -171,14 +167,14 @@ impl Opening {
             };
             (Bytes::new(source)?, options, Lent::new(scratch, scratch_bytes)?)
         };
-        let decoder: *mut Decoder = lent.place(1)?;
+        let decoder: *mut embd::Decoder<TENSORS> = lent.place(1)?;
         let tensors = lent.filled(TENSORS, TensorPlace::EMPTY)?;
         if lent.left() < LEAST_BUFFER_BYTES {
             return Err(TOO_SMALL);
         }
         // SAFETY: bytes may be zeros; the decoder's place was taken for it.
         let (buffer, decoder) = unsafe {
-            decoder.write(Decoder::new(Mode::Lenient));
+            decoder.write(embd::Decoder::new(Mode::Lenient));
             let left = lent.left() / crate::memory::ALIGN * crate::memory::ALIGN;
             (lent.zeroed::<u8>(left)?, &mut *decoder)
         };

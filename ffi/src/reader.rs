@@ -287,7 +287,7 @@ const TENSORS: usize = if cfg!(feature = "std") { 1024 } else { 256 };
 
 /// The decoder of any format.
 #[derive(Debug)]
-enum Decoder {
+enum AnyDecoder {
     Embd(embd::Decoder<TENSORS>),
     Finalfusion(finalfusion::Decoder),
     Gguf(gguf::Decoder<TENSORS>),
@@ -298,16 +298,16 @@ enum Decoder {
 macro_rules! each {
     ($decoder:expr, $inner:ident => $what:expr) => {
         match $decoder {
-            Decoder::Embd($inner) => $what,
-            Decoder::Finalfusion($inner) => $what,
-            Decoder::Gguf($inner) => $what,
-            Decoder::Safetensors($inner) => $what,
-            Decoder::Uqff($inner) => $what,
+            AnyDecoder::Embd($inner) => $what,
+            AnyDecoder::Finalfusion($inner) => $what,
+            AnyDecoder::Gguf($inner) => $what,
+            AnyDecoder::Safetensors($inner) => $what,
+            AnyDecoder::Uqff($inner) => $what,
         }
     };
 }
 
-impl Decode for Decoder {
+impl Decode for AnyDecoder {
     fn next<'a>(&mut self, input: &'a [u8]) -> Result<Step<'a>, Error> {
         each!(self, decoder => decoder.next(input))
     }
@@ -331,8 +331,8 @@ impl Decode for Decoder {
 
 #[derive(Debug)]
 enum Reading {
-    Pulled(Seek<'static, Bytes, &'static mut Decoder>),
-    Pushed(Push<'static, &'static mut Decoder>),
+    Pulled(Seek<'static, Bytes, &'static mut AnyDecoder>),
+    Pushed(Push<'static, &'static mut AnyDecoder>),
 }
 
 /// Reads a file's structure. Used by one thread at a time.
@@ -362,7 +362,7 @@ pub extern "C" fn nanoembed_reader_bytes() -> usize {
 fn least_bytes() -> Outcome<usize> {
     let mut sum = crate::memory::Sum::default();
     sum.add::<nanoembed_reader>(1)?;
-    sum.add::<Decoder>(1)?;
+    sum.add::<AnyDecoder>(1)?;
     sum.add::<Entry>(TENSORS)?;
     Ok(sum.bytes())
 }
@@ -394,16 +394,16 @@ pub unsafe extern "C" fn nanoembed_reader_init(
         };
         let mode = if options.strict == 0 { Mode::Lenient } else { Mode::Strict };
         let handle: *mut nanoembed_reader = lent.place(1)?;
-        let decoder: *mut Decoder = lent.place(1)?;
+        let decoder: *mut AnyDecoder = lent.place(1)?;
         let entries = lent.filled(TENSORS, Entry::default())?;
         let made = match options.format {
-            NANOEMBED_FORMAT_EMBD => Decoder::Embd(embd::Decoder::new(mode)),
-            NANOEMBED_FORMAT_FINALFUSION => Decoder::Finalfusion(finalfusion::Decoder::new(mode)),
-            NANOEMBED_FORMAT_GGUF => Decoder::Gguf(gguf::Decoder::new(mode)),
+            NANOEMBED_FORMAT_EMBD => AnyDecoder::Embd(embd::Decoder::new(mode)),
+            NANOEMBED_FORMAT_FINALFUSION => AnyDecoder::Finalfusion(finalfusion::Decoder::new(mode)),
+            NANOEMBED_FORMAT_GGUF => AnyDecoder::Gguf(gguf::Decoder::new(mode)),
             NANOEMBED_FORMAT_SAFETENSORS => {
-                Decoder::Safetensors(safetensors::Decoder::new(mode, entries))
+                AnyDecoder::Safetensors(safetensors::Decoder::new(mode, entries))
             }
-            NANOEMBED_FORMAT_UQFF => Decoder::Uqff(uqff::Decoder::new(mode, entries)),
+            NANOEMBED_FORMAT_UQFF => AnyDecoder::Uqff(uqff::Decoder::new(mode, entries)),
             _ => return Err(ErrorKind::UnknownFormat.into()),
         };
         let buffer = lent.left() / crate::memory::ALIGN * crate::memory::ALIGN;
@@ -466,7 +466,7 @@ fn pushed(
     on_event: nanoembed_on_event,
     context: *mut c_void,
     push: impl FnOnce(
-        &mut Push<'static, &'static mut Decoder>,
+        &mut Push<'static, &'static mut AnyDecoder>,
         &mut dyn FnMut(Event<'_>) -> Result<(), Error>,
     ) -> Result<(), Error>,
 ) -> Outcome {
