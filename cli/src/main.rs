@@ -3,14 +3,17 @@
 //! 1. `args` says what may be asked for; `commands` has one file for each command.
 //! 2. `input` reads texts, `output` writes results, both as streams and in order.
 //! 3. `embedder` is the model as the commands see it; `model_file` opens it or takes the one built in.
-//! 4. `checkpoint` reads models of foreign formats for `convert`; `int8` quantises them, `weights_file` writes them.
+//! 4. `checkpoint` reads models of foreign formats for `convert`; `calibration` and `int8` quantise them, `weights_file`
+//!    writes them.
 //! 5. `inspection` and `verification` have one file a format for `inspect` and `verify`.
-//! 6. `error` has the exit codes, `atomic` the files that appear whole or not at all, `mapped` the files that are read.
+//! 6. `word_vectors` has the forms of word vectors, conversion between them, and what their commands share.
+//! 7. `error` has the exit codes, `atomic` the files that appear whole or not at all, `mapped` the files that are read.
 //!
 //! Everything that more than one front end would decide lives in `nanoembed-core`.
 
 mod args;
 mod atomic;
+mod calibration;
 mod checkpoint;
 mod commands;
 mod embedder;
@@ -26,6 +29,7 @@ mod progress;
 mod tokenizer;
 mod verification;
 mod weights_file;
+mod word_vectors;
 
 use std::process::ExitCode;
 

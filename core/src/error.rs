@@ -145,6 +145,7 @@ error_kinds! {
     122 BadChunk "bad_chunk" "a chunk has an unknown identifier, stands in the wrong place, or is not the one that the list announces";
     123 DuplicateWord "duplicate_word" "a word or n-gram stands in the vocabulary twice";
     124 CodeOutOfRange "code_out_of_range" "a quantised code is larger than the number of centroids";
+    125 BadToml "bad_toml" "the TOML is not well-formed";
     130 BadJson "bad_json" "the JSON is not well-formed";
     131 BadField "bad_field" "a field is missing, given twice, or not of the type it should have";
     132 NotContiguous "not_contiguous" "the tensors do not fill the data without gaps";

@@ -10,7 +10,9 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Mode, SpecialRole};
 use crate::format::embd::{Embd, Special, TokenEntries};
 use crate::kernel::{self, Kernels};
-use crate::model::{Bert, BertConfig, Layer, Parallel, Plan, Run, SliceWeights, Workspace};
+use crate::model::{
+    Bert, BertConfig, Layer, Observer, Parallel, Plan, Run, SliceWeights, Workspace,
+};
 use crate::tensor::TensorHeader;
 use crate::token::vocabulary::HashIndex;
 use crate::token::{Entries, HashVocabulary, LengthPrefix, Normalization, SpecialIds, WordPiece};
@@ -118,6 +120,12 @@ impl<B: AsRef<[u8]>> Embedder<B> {
         Ok(Tokenized { ids, total: encoded.total, truncated: encoded.truncated })
     }
 
+    /// How the model was made to run: see [`Bert::plan`].
+    #[must_use]
+    pub fn plan(&self, tokens: usize) -> Plan {
+        self.bert.plan(tokens)
+    }
+
     /// The scratch memory of one thread, for texts (or packs of short texts) of up to `tokens` tokens, in `jobs` parts
     /// at a time.
     ///
@@ -125,7 +133,7 @@ impl<B: AsRef<[u8]>> Embedder<B> {
     ///
     /// [`ErrorKind::InvalidArgument`] if either is 0 or the memory would be larger than addresses are.
     pub fn session(&self, tokens: usize, jobs: usize) -> Result<Session> {
-        self.session_for(Plan { jobs, ..self.bert.plan(tokens) })
+        self.session_for(Plan { jobs, ..self.plan(tokens) })
     }
 
     /// As [`session`](Self::session), for a plan that says more; weights lie in memory, whatever the plan says.
@@ -152,11 +160,28 @@ impl<B: AsRef<[u8]>> Embedder<B> {
         lengths: &[usize],
         out: &mut [f32],
     ) -> Result<()> {
+        self.embed_observed(session, parallel, ids, lengths, out, &|_| {})
+    }
+
+    /// As [`embed`](Self::embed), showing `observe` what every linear layer is applied to: see [`Bert::embed_observed`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Bert::embed_batch`].
+    pub fn embed_observed<P: Parallel + ?Sized>(
+        &self,
+        session: &mut Session,
+        parallel: &P,
+        ids: &[u32],
+        lengths: &[usize],
+        out: &mut [f32],
+        observe: &Observer<'_>,
+    ) -> Result<()> {
         let Session { plan, floats, bytes } = session;
         let mut workspace = Workspace::new(self.config(), plan, floats, bytes)?;
         let weights = SliceWeights::new(self.file.as_ref(), |_: &str| None::<TensorHeader<'_>>);
         let run = Run { weights: &weights, kernels: &self.kernels, parallel };
-        self.bert.embed_batch(&run, ids, lengths, &mut workspace, out)
+        self.bert.embed_observed(&run, ids, lengths, &mut workspace, out, observe)
     }
 }
 

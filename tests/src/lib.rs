@@ -24,7 +24,6 @@ pub mod finalfusion;
 pub mod formats;
 pub mod fuzz;
 pub mod hostile;
-pub mod int8;
 pub mod minilm;
 pub mod sources;
 pub mod unicode_tables;

@@ -1,4 +1,4 @@
-//! `convert`: a model of another form becomes a `.weights` file.
+//! `convert`: a model of another form becomes a `.weights` file; word vectors become `.fifu` files and back.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -10,6 +10,7 @@ use nanoembed_core::event::Mode;
 use nanoembed_core::format::embd::Embd;
 
 use crate::atomic::NewFile;
+use crate::calibration::{self, Calibration};
 use crate::checkpoint::Checkpoint;
 use crate::checkpoint::hugging_face::Folder;
 use crate::checkpoint::weights::WeightsFile;
@@ -19,12 +20,15 @@ use crate::model_check;
 use crate::output::table::{Align, Table};
 use crate::output::units;
 use crate::progress::Progress;
-use crate::weights_file::{self, WeightType, Written};
+use crate::weights_file::{self, Storage, WeightType, Written};
+use crate::word_vectors::convert::{Conversion, WordOptions};
+use crate::word_vectors::form::Form;
 
-/// Convert a model to a `.weights` file, or a `.weights` file to another type
+/// Convert a model to a `.weights` file, or word vectors from one form to another
 ///
-/// IN is a folder as on Hugging Face (`model.safetensors`, `config.json`, `vocab.txt` or `tokenizer.json`), or a
-/// `.weights` file of either layout. OUT appears when it is complete, not before.
+/// A model is a folder as on Hugging Face (`model.safetensors`, `config.json`, `vocab.txt` or `tokenizer.json`), or a
+/// `.weights` file of either layout. Word vectors are finalfusion, word2vec, text (GloVe), fastText or floret files:
+/// they are told by their first bytes, and OUT by its name. OUT appears when it is complete, not before.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -32,15 +36,18 @@ Examples:
   nanoembed convert all-MiniLM-L6-v2/ model.int8.weights --type int8
   nanoembed convert model.weights model.f16.weights --type f16
   nanoembed convert old-stream-file.bin model.weights --config config.json
+  nanoembed convert cc.en.300.bin english.fifu
+  nanoembed convert GoogleNews-vectors-negative300.bin news.fifu --duplicates first
+  nanoembed convert english.fifu english.vec --normalized
 
 The same input gives the same bytes: `created_at` is SOURCE_DATE_EPOCH if that
 is set, else the time when the newest file of the input was changed.")]
 pub(crate) struct Convert {
-    /// A Hugging Face folder, its `.safetensors` file, or a `.weights` file
+    /// A Hugging Face folder, its `.safetensors` file, a `.weights` file, or a file of word vectors; `-` is stdin
     #[arg(value_name = "IN")]
     input: PathBuf,
 
-    /// The `.weights` file to write; `-` is stdout
+    /// The file to write; `-` is stdout
     #[arg(value_name = "OUT")]
     output: PathBuf,
 
@@ -52,13 +59,17 @@ pub(crate) struct Convert {
     #[arg(long, value_enum, value_name = "FORMAT")]
     from: Option<From>,
 
-    /// What OUT shall be
-    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = To::Weights)]
-    to: To,
+    /// What OUT shall be, where its name does not tell
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    to: Option<To>,
 
     /// A `config.json` with the model's sizes, for files that do not say them
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
+
+    /// Texts like those that will be embedded, one a line, that `--type int8` is tuned to [default: built-in ones]
+    #[arg(long, value_name = "FILE")]
+    calibrate: Option<PathBuf>,
 
     /// Keep the pooler, which embeddings have no use for
     #[arg(long)]
@@ -71,6 +82,9 @@ pub(crate) struct Convert {
     /// One more entry of metadata, or another value for one; may be given several times
     #[arg(long, value_name = "KEY=VALUE", value_parser = key_value)]
     metadata: Vec<(String, String)>,
+
+    #[command(flatten)]
+    words: WordOptions,
 }
 
 /// The forms of models that are read.
@@ -80,6 +94,19 @@ enum From {
     HuggingFace,
     /// An EMBD `.weights` file
     Weights,
+    /// A finalfusion `.fifu` file
+    Finalfusion,
+    /// word2vec's binary form
+    Word2vec,
+    /// Lines of text, a word and its numbers each; GloVe's form
+    #[value(alias = "glove")]
+    Text,
+    /// The same behind a line with the numbers of words and columns
+    Textdims,
+    /// A fastText model, `.bin` or `.ftz`
+    Fasttext,
+    /// floret's text form
+    Floret,
 }
 
 /// The forms of models that are written.
@@ -87,9 +114,47 @@ enum From {
 enum To {
     /// An EMBD `.weights` file
     Weights,
+    /// A finalfusion `.fifu` file
+    Finalfusion,
+    /// word2vec's binary form
+    Word2vec,
+    /// Lines of text, a word and its numbers each; GloVe's form
+    #[value(alias = "glove")]
+    Text,
+    /// The same behind a line with the numbers of words and columns
+    Textdims,
+    /// floret's text form
+    Floret,
 }
 
-fn key_value(text: &str) -> std::result::Result<(String, String), String> {
+impl From {
+    const fn words(self) -> Option<Form> {
+        match self {
+            Self::HuggingFace | Self::Weights => None,
+            Self::Finalfusion => Some(Form::Finalfusion),
+            Self::Word2vec => Some(Form::Word2vec),
+            Self::Text => Some(Form::Text),
+            Self::Textdims => Some(Form::Textdims),
+            Self::Fasttext => Some(Form::Fasttext),
+            Self::Floret => Some(Form::Floret),
+        }
+    }
+}
+
+impl To {
+    const fn words(self) -> Option<Form> {
+        match self {
+            Self::Weights => None,
+            Self::Finalfusion => Some(Form::Finalfusion),
+            Self::Word2vec => Some(Form::Word2vec),
+            Self::Text => Some(Form::Text),
+            Self::Textdims => Some(Form::Textdims),
+            Self::Floret => Some(Form::Floret),
+        }
+    }
+}
+
+pub(super) fn key_value(text: &str) -> std::result::Result<(String, String), String> {
     match text.split_once('=') {
         Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
         _ => Err("expected KEY=VALUE".into()),
@@ -98,7 +163,10 @@ fn key_value(text: &str) -> std::result::Result<(String, String), String> {
 
 impl Convert {
     pub(crate) fn run(self, quiet: bool) -> Result<ExitCode> {
-        let To::Weights = self.to;
+        if let Some(conversion) = self.word_vectors()? {
+            conversion.run(&self.words, &self.metadata, quiet)?;
+            return Ok(ExitCode::SUCCESS);
+        }
         let from = self.from.unwrap_or_else(|| format_of(&self.input));
         let config = self.config.as_deref();
         match from {
@@ -107,13 +175,25 @@ impl Convert {
                 let name = self.name.clone().or_else(|| folder.model_name());
                 self.convert(&folder.checkpoint(config, self.pooler)?, name, None, quiet)
             }
-            From::Weights => {
+            _ => {
                 let file = WeightsFile::open(&self.input)?;
                 let (named, version) = file.name_and_version();
                 let name = self.name.clone().or(named).or_else(|| stem(&self.input));
                 self.convert(&file.checkpoint(config, self.pooler)?, name, version, quiet)
             }
         }
+    }
+
+    /// The conversion if it is one of word vectors.
+    fn word_vectors(&self) -> Result<Option<Conversion>> {
+        let is_model = self.from.is_some_and(|from| from.words().is_none())
+            || self.to.is_some_and(|to| to.words().is_none())
+            || self.output.extension().is_some_and(|ending| ending == "weights");
+        if is_model {
+            return Ok(None);
+        }
+        let (from, to) = (self.from.and_then(From::words), self.to.and_then(To::words));
+        Conversion::of((&self.input, from), (&self.output, to))
     }
 
     fn convert(
@@ -137,14 +217,17 @@ impl Convert {
                 None => metadata.push((key.clone(), value.clone())),
             }
         }
+        let calibration = self.calibrate(checkpoint, quiet)?;
         let mut file = NewFile::create(&self.output, true)?;
         let total = checkpoint.tensors.iter().map(|tensor| tensor.data.len() as u64).sum();
         let progress = (!quiet).then(|| Progress::bytes("converting", total));
+        let name = file.name();
         let written = weights_file::write(
             checkpoint,
-            self.weight_type,
+            &Storage { weight_type: self.weight_type, calibration: &calibration },
             &metadata,
             &mut file,
+            &name,
             progress.as_ref(),
         )?;
         drop(progress);
@@ -154,6 +237,22 @@ impl Convert {
             self.report(checkpoint, &written);
         }
         Ok(ExitCode::SUCCESS)
+    }
+
+    /// What decides the column scales of 8-bit weights.
+    fn calibrate(&self, checkpoint: &Checkpoint<'_>, quiet: bool) -> Result<Calibration> {
+        if self.weight_type != WeightType::Int8 {
+            return Ok(Calibration::default());
+        }
+        if checkpoint.vocabulary.is_none() {
+            if !quiet {
+                warn(
+                    "the model cannot be calibrated without a vocabulary: it will run with 32-bit activations",
+                );
+            }
+            return Ok(Calibration::default());
+        }
+        Calibration::run(checkpoint, &calibration::texts(self.calibrate.as_deref())?, quiet)
     }
 
     /// Sizes and errors by type, to stderr: stdout may be the file.

@@ -1,11 +1,20 @@
 //! The commands, one file each: its arguments and what it does.
 
+pub(crate) mod analogy;
+pub(crate) mod bucket_to_explicit;
 pub(crate) mod completions;
+pub(crate) mod compute_accuracy;
 pub(crate) mod convert;
 pub(crate) mod embed;
 pub(crate) mod inspect;
+pub(crate) mod metadata;
+pub(crate) mod quantize;
+pub(crate) mod reconstruct;
 pub(crate) mod search;
+pub(crate) mod select;
+pub(crate) mod similar;
 pub(crate) mod tokenize;
+pub(crate) mod vector;
 pub(crate) mod verify;
 
 use std::process::ExitCode;
@@ -23,6 +32,15 @@ pub(crate) fn run(cli: Cli) -> Result<ExitCode> {
         Command::Inspect(command) => command.run(),
         Command::Verify(command) => command.run(quiet),
         Command::Convert(command) => command.run(quiet),
+        Command::Quantize(command) => command.run(quiet),
+        Command::Vector(command) => command.run(quiet),
+        Command::Similar(command) => command.run(),
+        Command::Analogy(command) => command.run(),
+        Command::Select(command) => command.run(quiet),
+        Command::Reconstruct(command) => command.run(quiet),
+        Command::BucketToExplicit(command) => command.run(quiet),
+        Command::Metadata(command) => command.run(),
+        Command::ComputeAccuracy(command) => command.run(quiet),
         Command::Completions(command) => command.run(),
     }
 }

@@ -10,6 +10,7 @@ use crate::error::{Result, name_of};
 use crate::mapped::Mapped;
 use crate::output::lines::Lines;
 use crate::verification::{Finding, verify};
+use crate::word_vectors::policy::PolicyArgs;
 
 /// Check a file's structure, bounds and checksums, and the model in it
 ///
@@ -19,6 +20,7 @@ use crate::verification::{Finding, verify};
 Examples:
   nanoembed verify model.weights
   nanoembed verify --strict --json *.weights
+  nanoembed verify vectors.fifu --duplicates first --utf8 bytes
 
 With `--json` every finding is one line:
   {\"file\", \"offset\", \"code\", \"name\", \"message\"}")]
@@ -34,6 +36,9 @@ pub(crate) struct Verify {
     /// One line of JSON for every finding, none for files without
     #[arg(long)]
     json: bool,
+
+    #[command(flatten)]
+    policy: PolicyArgs,
 }
 
 impl Verify {
@@ -44,7 +49,7 @@ impl Verify {
         for path in &self.files {
             let bytes = Mapped::open(path)?;
             let name = name_of(path);
-            let (findings, praise) = match verify(&name, &bytes, mode, quiet) {
+            let (findings, praise) = match verify(&name, &bytes, mode, self.policy, quiet) {
                 Ok(checked) => (Vec::new(), checked),
                 Err(findings) => (findings, String::new()),
             };

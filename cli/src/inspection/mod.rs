@@ -1,6 +1,7 @@
 //! What `inspect` says of a file: one file a format, each with the facts that its format has.
 
 mod embd;
+mod finalfusion;
 mod tensors;
 
 use std::path::Path;
@@ -33,6 +34,7 @@ pub(crate) fn inspect(path: &Path, file: &[u8]) -> Result<Inspection> {
     let name = name_of(path);
     let inspected = match sniff(file) {
         Some(Format::Embd) => embd::inspect(&name, file),
+        Some(Format::Finalfusion) => finalfusion::inspect(&name, file),
         _ => Err(Error::new(0, ErrorKind::UnknownFormat)),
     };
     inspected.map_err(|error| Failure::of_file(name, error))

@@ -1,6 +1,7 @@
 //! What `verify` checks of a file: one file a format.
 
 mod embd;
+mod finalfusion;
 
 use nanoembed_core::event::{Format, Mode};
 use nanoembed_core::format::sniff;
@@ -8,6 +9,7 @@ use nanoembed_core::{Error, ErrorKind};
 use serde::Serialize;
 
 use crate::error::hint;
+use crate::word_vectors::policy::PolicyArgs;
 
 /// One thing that is wrong. The fields' names are those of the JSON output.
 #[derive(Debug, Serialize)]
@@ -39,10 +41,12 @@ pub(crate) fn verify(
     name: &str,
     bytes: &[u8],
     mode: Mode,
+    policy: PolicyArgs,
     quiet: bool,
 ) -> Result<String, Vec<Finding>> {
     match sniff(bytes) {
         Some(Format::Embd) => embd::verify(name, bytes, mode, quiet),
+        Some(Format::Finalfusion) => finalfusion::verify(name, bytes, (mode, policy), quiet),
         _ => Err(vec![Finding::new(name, Error::new(0, ErrorKind::UnknownFormat))]),
     }
 }

@@ -10,6 +10,7 @@ mod search;
 mod tiny_model;
 mod tokenize;
 mod verify;
+mod words;
 
 use assert_cmd::Command;
 use serde_json::Value;

@@ -12,6 +12,68 @@
 //! | [`Kernels::multiply_f32`] | A · B, both row-major, for attention |
 //! | [`Kernels::softmax`], [`Kernels::gelu`], [`Kernels::add_layer_norm`] | one row, the same bits on every table |
 
+/// Repeats a block for `$index` = 0 … `$count` − 1, `$count` a constant of at most 12.
+///
+/// The compiler leaves loops of so many steps over arrays of vectors as loops, and their vectors in memory.
+macro_rules! unroll {
+    ($count:expr, $index:ident => $body:block) => {
+        unroll!($count, $index => $body, 0 1 2 3 4 5 6 7 8 9 10 11);
+    };
+    ($count:expr, $index:ident => $body:block, $($step:literal)+) => {$(
+        if $step < $count {
+            let $index: usize = $step;
+            $body
+        }
+    )+};
+}
+
+/// As [`unroll`], for at most 4.
+macro_rules! unroll_4 {
+    ($count:expr, $index:ident => $body:block) => {
+        unroll!($count, $index => $body, 0 1 2 3);
+    };
+}
+
+/// Row operations with a type of vectors, compiled for its target features.
+macro_rules! row_operations {
+    ($vector:ty, $features:literal) => {
+        row_operations!($vector, $features,
+            softmax = rows::softmax(x: &mut [f32], scale: f32);
+            softmax_i16 = quantization::softmax_i16(x: &mut [f32], scale: f32, codes: &mut [u8]);
+            gelu = rows::gelu(x: &mut [f32]);
+            add_layer_norm = rows::add_layer_norm(
+                x: &mut [f32], y: &[f32], weight: &[f32], bias: &[f32], epsilon: f32
+            );
+            quantize = quantization::codes(
+                x: &[f32], columns: &[f32], codes: &mut [u8]
+            ) -> (f32, u8);
+            quantize_rows = quantization::rows_i16(
+                x: &[f32], size: usize, limit: f32, codes: &mut [u8], scales: &mut [f32]
+            );
+            quantize_columns = quantization::columns_i16(
+                x: &[f32], stride: usize, limit: f32, codes: &mut [u8], scales: &mut [f32],
+                inverses: &mut [f32]
+            );
+        );
+    };
+    ($vector:ty, $features:literal, $(
+        $name:ident = $module:ident::$body:ident($($argument:ident: $type:ty),+) $(-> $result:ty)?;
+    )+) => {
+        use crate::kernel::{quantize as quantization, rows};
+
+        $(
+            fn $name($($argument: $type),+) $(-> $result)? {
+                #[target_feature(enable = $features)]
+                fn inner($($argument: $type),+) $(-> $result)? {
+                    $module::$body::<$vector>($($argument),+)
+                }
+                // SAFETY: a table is handed out only after the CPU was asked for its features.
+                unsafe { inner($($argument),+) }
+            }
+        )+
+    };
+}
+
 pub mod integer;
 mod portable;
 mod product;
@@ -19,10 +81,13 @@ mod quantize;
 mod rows;
 #[cfg(test)]
 mod tests;
+mod vector;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
 pub use integer::{MultiplyI16, ProductI8};
+use vector::Portable;
+
 pub use product::{Floats, Multiply, Product, Strides, Table};
 
 /// Layer norm of `x + y` in place: `(x, y, weight, bias, epsilon)`, all of one length; an empty `y` adds nothing.
@@ -93,18 +158,18 @@ pub fn available() -> impl Iterator<Item = Kernels> {
 
 /// Scales `x` to length 1; a vector of zeros stays one.
 pub(crate) fn normalize(x: &mut [f32]) {
-    let length = libm::sqrtf(rows::sum_of_squares(x));
+    let length = libm::sqrtf(rows::sum_of_squares::<Portable>(x));
     if length > 0.0 {
-        rows::scale(x, 1.0 / length);
+        rows::scale::<Portable>(x, 1.0 / length);
     }
 }
 
 /// `x[i] += y[i]`, as far as both go.
 pub(crate) fn add(x: &mut [f32], y: &[f32]) {
-    rows::add(x, y);
+    rows::add::<Portable>(x, y);
 }
 
 /// `x[i] *= factor`.
 pub(crate) fn scale(x: &mut [f32], factor: f32) {
-    rows::scale(x, factor);
+    rows::scale::<Portable>(x, factor);
 }

@@ -2,6 +2,7 @@
 
 use super::integer::{Base, MultiplyI16, ProductI8};
 use super::product::{Floats, Multiply, Product};
+use super::vector::Portable;
 use super::{Kernels, quantize, rows};
 
 /// The portable table.
@@ -11,20 +12,13 @@ pub(super) const TABLE: Kernels = Kernels {
     multiply_f32,
     product_i8,
     multiply_i16,
-    quantize: |x, columns, codes| quantize::codes(x, columns, codes),
-    quantize_rows: |x, size, limit, codes, scales| {
-        quantize::rows_i16(x, size, limit, codes, scales);
-    },
-    quantize_columns: |x, stride, limit, codes, scales, scratch| {
-        quantize::columns_i16(x, stride, limit, codes, scales, scratch);
-    },
-    softmax_i16: |x, scale, codes| quantize::softmax_i16(x, scale, codes),
-    softmax: |x, scale| rows::softmax(x, scale),
-    gelu: |x| rows::gelu(x),
-    add_layer_norm: |x, y, weight, bias, epsilon| {
-        rows::add(x, y);
-        rows::layer_norm(x, weight, bias, epsilon);
-    },
+    quantize: quantize::codes::<Portable>,
+    quantize_rows: quantize::rows_i16::<Portable>,
+    quantize_columns: quantize::columns_i16::<Portable>,
+    softmax_i16: quantize::softmax_i16::<Portable>,
+    softmax: rows::softmax::<Portable>,
+    gelu: rows::gelu::<Portable>,
+    add_layer_norm: rows::add_layer_norm::<Portable>,
 };
 
 const LANES: usize = 8;

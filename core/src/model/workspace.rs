@@ -119,8 +119,18 @@ impl Layout {
         let codes = layout.code_tokens();
         let groups = codes.checked_mul(MAX_GROUPS);
         layout.total = Needs {
-            floats: sum(&[layout.job.floats.checked_mul(jobs), states.checked_mul(2), groups])?,
-            bytes: sum(&[layout.job.bytes.checked_mul(jobs), codes.checked_mul(hidden), groups])?,
+            floats: sum(&[
+                layout.job.floats.checked_mul(jobs),
+                states.checked_mul(2),
+                groups,
+                Some(ALIGNED_FLOATS - 1),
+            ])?,
+            bytes: sum(&[
+                layout.job.bytes.checked_mul(jobs),
+                codes.checked_mul(hidden),
+                groups,
+                Some(if layout.job.bytes > 0 { ALIGNMENT - 1 } else { 0 }),
+            ])?,
         };
         Some(layout)
     }
@@ -157,9 +167,11 @@ impl Layout {
             tokens.div_ceil(2).checked_mul(4)?.checked_mul(QUERY_BLOCK),
         ])?;
         let feed_forward_bytes = sum(&[block.checked_mul(widest), block.checked_mul(MAX_GROUPS)])?;
+        let floats = attention.max(feed_forward).checked_add(staging)?;
+        let bytes = if_quantized(attention_bytes.max(feed_forward_bytes)).checked_add(self.tile)?;
         Some(Needs {
-            floats: attention.max(feed_forward).checked_add(staging)?,
-            bytes: if_quantized(attention_bytes.max(feed_forward_bytes)).checked_add(self.tile)?,
+            floats: floats.checked_next_multiple_of(ALIGNED_FLOATS)?,
+            bytes: bytes.checked_next_multiple_of(ALIGNMENT)?,
         })
     }
 
@@ -192,6 +204,7 @@ impl Layout {
         let Self { head, key_stride, .. } = *self;
         let pairs = head.div_ceil(2) * 4;
         Some(IntegerHead {
+            scores: split_off(&mut floats, key_stride * QUERY_BLOCK)?,
             queries: split_off(&mut bytes, tokens * pairs)?,
             keys: split_off(&mut bytes, key_stride * pairs)?,
             values: split_off(&mut bytes, tokens.div_ceil(2) * 4 * head)?,
@@ -201,7 +214,6 @@ impl Layout {
             value_scales: split_off(&mut floats, head)?,
             probability_scales: split_off(&mut floats, QUERY_BLOCK)?,
             inverses: split_off(&mut floats, tokens.max(head))?,
-            scores: floats,
         })
     }
 
@@ -223,6 +235,11 @@ impl Layout {
         Some((buffers, floats))
     }
 }
+
+/// Pieces that are read by vectors start at multiples of this many bytes: a vector across two cache lines costs twice.
+const ALIGNMENT: usize = 64;
+/// The same in floats.
+const ALIGNED_FLOATS: usize = ALIGNMENT / 4;
 
 const TOO_SMALL: Error = Error::without_offset(ErrorKind::BufferTooSmall);
 
@@ -281,6 +298,12 @@ impl<'a> Workspace<'a> {
             return Err(TOO_SMALL);
         }
         let layout = Layout::new(config, plan).ok_or(TOO_SMALL)?;
+        let unaligned = floats.as_ptr().align_offset(ALIGNMENT).min(ALIGNED_FLOATS - 1);
+        split_off(&mut floats, unaligned).ok_or(TOO_SMALL)?;
+        if needs.bytes > 0 {
+            let unaligned = bytes.as_ptr().align_offset(ALIGNMENT).min(ALIGNMENT - 1);
+            split_off(&mut bytes, unaligned).ok_or(TOO_SMALL)?;
+        }
         let states = layout.tokens.saturating_mul(layout.hidden);
         let tokens = layout.code_tokens();
         Ok(Self {

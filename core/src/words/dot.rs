@@ -58,8 +58,9 @@ fn sum([a, b, c, d, e, f, g, h]: [f32; LANES]) -> f32 {
     0.0 + (a + e) + (b + f) + (c + g) + (d + h)
 }
 
-/// Divides `vector` by its Euclidean length and returns that; a vector of length 0 stays as it is.
-pub(super) fn normalize(vector: &mut [f32]) -> f32 {
+/// Divides `vector` by its Euclidean length and returns that, with the bits of the reference; a vector of length 0 stays
+/// as it is.
+pub fn normalize(vector: &mut [f32]) -> f32 {
     let norm = libm::sqrtf(dot_f32(vector, vector));
     if norm != 0.0 {
         vector.iter_mut().for_each(|value| *value /= norm);

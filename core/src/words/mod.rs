@@ -22,6 +22,7 @@ mod source;
 mod table;
 mod top;
 
+pub use dot::normalize;
 pub use hash::{fasttext_hash, finalfusion_hash, floret_hash};
 pub use index::{Duplicates, Index, IndexOptions};
 pub use lookup::{Found, Rows, Words};
