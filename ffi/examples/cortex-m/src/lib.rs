@@ -99,7 +99,7 @@ pub fn exit(status: u32) -> ! {
 
 /// Prints to the host's console.
 pub fn print(text: &str) {
-    let console = File::open("\u{3a}tt\0", 4);
+    let console = File::open(":tt\0", 4);
     console.write(text.as_bytes());
     console.close();
 }
@@ -166,6 +166,16 @@ impl File {
         READS.fetch_add(1, Ordering::Relaxed);
         Some(read)
     }
+}
+
+/// Opens a file of this name.
+pub fn open(name: &str, mode: u32) -> File {
+    let mut ended = [0; 256];
+    match ended.get_mut(..name.len()) {
+        Some(room) if name.len() < 255 => room.copy_from_slice(name.as_bytes()),
+        _ => exit(4),
+    }
+    File::open(core::str::from_utf8(&ended[..name.len() + 1]).unwrap_or("\0"), mode)
 }
 
 /// The callback of a source over a [`File`], whose address is the context.

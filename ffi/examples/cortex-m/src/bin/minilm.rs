@@ -118,11 +118,3 @@ extern "C" fn start() -> ! {
     report_memory();
     exit(0)
 }
-
-fn open(name: &str, mode: u32) -> File {
-    let mut ended = [0; 256];
-    let Some(room) = ended.get_mut(..name.len()) else { exit(4) };
-    room.copy_from_slice(name.as_bytes());
-    let ended = core::str::from_utf8(&ended[..name.len() + 1]).unwrap_or("\0");
-    File::open(ended, mode)
-}
