@@ -52,6 +52,9 @@ pub struct nanoembed_model_options {
     pub activations: nanoembed_activations,
     /// How tokens are found.
     pub vocabulary: nanoembed_vocabulary,
+    /// Tokens that pass through the feed-forward layers together; 0 for as many as is fast. Fewer take less memory, and
+    /// weights in storage are read anew for each block.
+    pub block_tokens: u32,
 }
 
 /// How much memory a model takes, to the byte: with less a call answers `NANOEMBED_BUFFER_TOO_SMALL`.
@@ -291,7 +294,8 @@ fn plan(
         (None, 0) => Needs::least_tile_bytes(config),
         (None, bytes) => bytes as usize,
     };
-    let plan = Plan { tokens, jobs: 1, tile_bytes, quantized };
+    let block = options.block_tokens as usize;
+    let plan = Plan { tokens, jobs: 1, tile_bytes, quantized, block };
     Workspace::needs(config, &plan)?;
     Ok(plan)
 }

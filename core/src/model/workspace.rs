@@ -23,6 +23,10 @@ pub struct Plan {
     /// whose weights are all floats run the same either way, and need less memory without. Models without column
     /// scales lose much precision with it.
     pub quantized: bool,
+    /// Tokens that pass through the feed-forward layers together, 0 for as many as is fast.
+    ///
+    /// Fewer take less memory; weights that cannot be borrowed are read anew for each block.
+    pub block: usize,
 }
 
 impl Plan {
@@ -31,7 +35,7 @@ impl Plan {
     /// [`Bert::plan`](super::Bert::plan) knows whether a model was made for quantised activations.
     #[must_use]
     pub const fn new(tokens: usize) -> Self {
-        Self { tokens, jobs: 1, tile_bytes: 0, quantized: false }
+        Self { tokens, jobs: 1, tile_bytes: 0, quantized: false, block: 0 }
     }
 }
 
@@ -91,7 +95,7 @@ pub(super) struct Layout {
 impl Layout {
     /// `None` if the sizes overflow or the plan is empty.
     pub(super) fn new(config: &BertConfig, plan: &Plan) -> Option<Self> {
-        let Plan { tokens, jobs, tile_bytes, quantized } = *plan;
+        let Plan { tokens, jobs, tile_bytes, quantized, block } = *plan;
         let BertConfig { hidden, intermediate, heads, .. } = *config;
         let head = config.head();
         if tokens == 0 || jobs == 0 || head == 0 || intermediate == 0 {
@@ -104,7 +108,11 @@ impl Layout {
             tokens,
             jobs,
             heads: heads.div_ceil(jobs),
-            block: if tile_bytes == 0 { share.min(FEED_FORWARD_BLOCK) } else { share },
+            block: match block {
+                0 if tile_bytes == 0 => share.min(FEED_FORWARD_BLOCK),
+                0 => share,
+                block => share.min(block),
+            },
             key_stride: tokens.checked_next_multiple_of(16)?,
             quantized,
             hidden,
@@ -159,7 +167,7 @@ impl Layout {
             Some(if_quantized(block.checked_mul(MAX_GROUPS)?)),
         ])?;
         let staging =
-            sum(&[Some(self.vector()), Some(widest), widest.checked_mul(CONVERTED_ROWS)])?;
+            sum(&[Some(self.vector()), Some(widest), widest.checked_mul(self.converted_rows())])?;
         let attention_bytes = sum(&[
             tokens.checked_mul(head.div_ceil(2) * 4),
             key_stride.checked_mul(head.div_ceil(2) * 4),
@@ -175,6 +183,11 @@ impl Layout {
         })
     }
 
+    /// Rows that are converted together. With quantised activations hardly any are, and storage is for small memories.
+    const fn converted_rows(&self) -> usize {
+        if self.quantized && self.tile > 0 { 1 } else { CONVERTED_ROWS }
+    }
+
     fn vector(&self) -> usize {
         (self.hidden * 2).max(self.widest)
     }
@@ -188,7 +201,7 @@ impl Layout {
         let staging = Staging {
             vector: split_off(&mut floats, self.vector()).ok_or(TOO_SMALL)?,
             scales: split_off(&mut floats, self.widest).ok_or(TOO_SMALL)?,
-            converted: split_off(&mut floats, self.widest * CONVERTED_ROWS).ok_or(TOO_SMALL)?,
+            converted: split_off(&mut floats, self.widest * self.converted_rows()).ok_or(TOO_SMALL)?,
             tile: split_off(&mut bytes, self.tile).ok_or(TOO_SMALL)?,
         };
         Ok((staging, floats, bytes))

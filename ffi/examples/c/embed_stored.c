@@ -1,7 +1,7 @@
 /* Embeds the lines of a text by a model that is never in memory: its file is read tile by tile through a callback, as
  * firmware would read an SD card.
  *
- *   embed_stored MODEL.weights TEXTS OUT.f32 TOKENS auto|float
+ *   embed_stored MODEL.weights TEXTS OUT.f32 TOKENS auto|float BLOCK_TOKENS
  */
 
 #include <nanoembed.h>
@@ -40,7 +40,7 @@ int main(int count, char **arguments) {
     float *vector;
     uint8_t *scratch, *model_memory, *workspace_memory;
     size_t scratch_bytes = nanoembed_scratch_bytes();
-    if (count != 6) return 2;
+    if (count != 7) return 2;
     file = fopen(arguments[1], "rb");
     texts = fopen(arguments[2], "rb");
     out = fopen(arguments[3], "wb");
@@ -50,6 +50,7 @@ int main(int count, char **arguments) {
     nanoembed_source_from_callback(read_at, file, (uint64_t)ftell(file), &source);
     nanoembed_model_options_default(&options);
     options.tokens = (uint32_t)atoi(arguments[4]);
+    options.block_tokens = (uint32_t)atoi(arguments[6]);
     options.vocabulary = NANOEMBED_VOCABULARY_IN_FILE;
     if (strcmp(arguments[5], "float") == 0) options.activations = NANOEMBED_ACTIVATIONS_FLOAT;
 

@@ -32,6 +32,25 @@ static int checks, failures;
     } while (0)
 #define OK(call) IS(call, NANOEMBED_OK)
 
+/* Linked with -Wl,--wrap=malloc and so on the allocations of the library are counted; else there are none to see. */
+static unsigned long allocations;
+void *__real_malloc(size_t bytes);
+void *__real_calloc(size_t count, size_t bytes);
+void *__real_realloc(void *memory, size_t bytes);
+int __real_posix_memalign(void **memory, size_t align, size_t bytes);
+void *__wrap_malloc(size_t bytes);
+void *__wrap_calloc(size_t count, size_t bytes);
+void *__wrap_realloc(void *memory, size_t bytes);
+int __wrap_posix_memalign(void **memory, size_t align, size_t bytes);
+#ifdef COUNT_ALLOCATIONS
+void *__wrap_malloc(size_t bytes) { return allocations++, __real_malloc(bytes); }
+void *__wrap_calloc(size_t count, size_t bytes) { return allocations++, __real_calloc(count, bytes); }
+void *__wrap_realloc(void *memory, size_t bytes) { return allocations++, __real_realloc(memory, bytes); }
+int __wrap_posix_memalign(void **memory, size_t align, size_t bytes) {
+    return allocations++, __real_posix_memalign(memory, align, bytes);
+}
+#endif
+
 typedef struct file {
     uint8_t *data;
     size_t bytes;
@@ -310,11 +329,13 @@ static void lent_model(const nanoembed_source *source, const nanoembed_model_opt
     nanoembed_model *model = NULL;
     nanoembed_workspace *workspace = NULL;
     nanoembed_tokenized tokenized;
+    unsigned long before;
     IS(nanoembed_plan_model(source, options, scratch, scratch_bytes - 1, &plan, &error), NANOEMBED_BUFFER_TOO_SMALL);
     OK(nanoembed_plan_model(source, options, scratch, scratch_bytes, &plan, &error));
     CHECK(plan.dimensions == 384);
     memory = malloc(plan.model_bytes);
     work = malloc(plan.workspace_bytes);
+    before = allocations;
     IS(nanoembed_model_init(source, options, memory, plan.model_bytes - 1, scratch, scratch_bytes, &model, &error),
        NANOEMBED_BUFFER_TOO_SMALL);
     CHECK(model == NULL);
@@ -328,6 +349,7 @@ static void lent_model(const nanoembed_source *source, const nanoembed_model_opt
     OK(nanoembed_workspace_init(model, work, plan.workspace_bytes, &workspace));
     OK(nanoembed_embed_text(model, workspace, text("How do I log in?"), 16, vector, 384, &tokenized, &error));
     CHECK(tokenized.tokens == 8 && tokenized.total == 8 && !tokenized.truncated);
+    CHECK(allocations == before);
     IS(nanoembed_plan_model(source, options, NULL, scratch_bytes, &plan, NULL), NANOEMBED_BAD_POINTER);
     IS(nanoembed_plan_model(source, options, scratch, scratch_bytes, NULL, NULL), NANOEMBED_BAD_POINTER);
     IS(nanoembed_model_init(source, options, NULL, 0, scratch, scratch_bytes, &model, NULL), NANOEMBED_BAD_POINTER);
@@ -367,6 +389,7 @@ static void models(file *f) {
     options.tokens = 32;
     lent_model(&source, &options, lent);
     options.tile_bytes = 16384;
+    options.block_tokens = 3;
     f->at_most = 5000;
     lent_model(&stored, &options, from_storage);
     f->at_most = (size_t)-1;

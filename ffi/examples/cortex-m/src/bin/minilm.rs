@@ -1,6 +1,7 @@
 //! Sentence embeddings by a model in storage that is larger than the memory, read tile by tile.
 //!
-//! Arguments: the model's file, a file of texts, the file that the vectors go to, tokens, `auto` or `float`.
+//! Arguments: the model's file, a file of texts, the file that the vectors go to, tokens, `auto` or
+//! `float`, tokens of a block.
 
 #![no_std]
 #![no_main]
@@ -16,7 +17,7 @@ use nanoembed_cortex_m::*;
 /// All memory that the model, its workspace and the reading have.
 const ARENA_BYTES: usize = match option_env!("ARENA_KB") {
     Some(text) => kilobytes(text.as_bytes()) * 1024,
-    None => 448 * 1024,
+    None => 472 * 1024,
 };
 
 const fn kilobytes(digits: &[u8]) -> usize {
@@ -50,6 +51,7 @@ extern "C" fn start() -> ! {
         "float" => NANOEMBED_ACTIVATIONS_FLOAT,
         _ => NANOEMBED_ACTIVATIONS_AUTO,
     };
+    let block_tokens = next().parse().unwrap_or(0);
     start_clock();
     let mut file = open(model_name, 1);
     let out = open(out_name, 5);
@@ -63,8 +65,13 @@ extern "C" fn start() -> ! {
         read_at: Some(read_at),
         context: (&raw mut file).cast(),
     };
-    let options =
-        nanoembed_model_options { tokens, tile_bytes: 0, activations, vocabulary: NANOEMBED_VOCABULARY_IN_FILE };
+    let options = nanoembed_model_options {
+        tokens,
+        tile_bytes: 0,
+        activations,
+        vocabulary: NANOEMBED_VOCABULARY_IN_FILE,
+        block_tokens,
+    };
     let mut plan =
         nanoembed_plan { model_bytes: 0, workspace_bytes: 0, dimensions: 0, tokens: 0, tile_bytes: 0, quantized: 0 };
     let mut error = nanoembed_error { status: 0, offset: 0 };

@@ -37,6 +37,7 @@ extern "C" fn start() -> ! {
         tile_bytes: 0,
         activations: NANOEMBED_ACTIVATIONS_AUTO,
         vocabulary: NANOEMBED_VOCABULARY_IN_FILE,
+        block_tokens: 0,
     };
     let mut error = nanoembed_error { status: 0, offset: 0 };
     let (mut model, mut workspace) = (null_mut(), null_mut());
