@@ -50,6 +50,22 @@ const MAX_SIZE: usize = 1 << 24;
 const MAX_LAYERS: usize = 1 << 10;
 
 impl BertConfig {
+    /// Every key that [`from_metadata`](Self::from_metadata) asks for.
+    pub const KEYS: [&'static str; 12] = [
+        "num_layers",
+        "num_attention_heads",
+        "hidden_size",
+        "intermediate_size",
+        "max_position_emb",
+        "vocab_size",
+        "embedding_dim",
+        "layer_norm_eps",
+        "pooling",
+        "normalize",
+        "do_lower_case",
+        "max_tokens",
+    ];
+
     /// Elements of one head's vectors.
     #[must_use]
     pub const fn head(&self) -> usize {
@@ -171,6 +187,15 @@ mod tests {
             let changed = changes.iter().find(|(name, _)| *name == key).map(|(_, value)| *value);
             changed.unwrap_or_else(|| MINILM.iter().find(|(name, _)| *name == key).map(|(_, v)| *v))
         })
+    }
+
+    #[test]
+    fn only_known_keys_are_asked_for() {
+        let answer = |key: &str| {
+            assert!(BertConfig::KEYS.contains(&key), "{key}");
+            MINILM.iter().find(|(name, _)| *name == key).map(|(_, value)| *value)
+        };
+        BertConfig::from_metadata(answer).unwrap();
     }
 
     #[test]

@@ -62,6 +62,12 @@ impl<S: Source, M: AsRef<[u64]>> Words<S, M> {
         Self { source, layout, index: Some(index) }
     }
 
+    /// Words that are found by an `index` if there is one, else from the vocabulary's start.
+    #[must_use]
+    pub const fn open(source: S, layout: Layout, index: Option<Index<M>>) -> Self {
+        Self { source, layout, index }
+    }
+
     /// Where everything in the file lies.
     #[must_use]
     pub const fn layout(&self) -> &Layout {
