@@ -66,8 +66,10 @@ impl Needs {
 pub(super) const QUERY_BLOCK: usize = 32;
 /// Tokens that pass through the feed-forward layers together, so that its output stays in the L2 cache.
 const FEED_FORWARD_BLOCK: usize = 128;
-/// Rows of weights that are converted to f32 together.
-const CONVERTED_ROWS: usize = 8;
+/// Rows of weights that are converted to f32 together: as many as kernels multiply together, fewer where memory is short.
+const CONVERTED_ROWS: usize = 16;
+/// The same where weights are read from storage.
+const CONVERTED_ROWS_OF_TILE: usize = 8;
 /// The most groups of columns that quantised activations are divided into.
 pub(super) const MAX_GROUPS: usize = 16;
 /// The fewest columns of a group of a block.
@@ -150,6 +152,10 @@ impl Layout {
         if self.grouped { MAX_GROUPS.max(cols.div_ceil(LEAST_GROUP) * 2) } else { MAX_GROUPS }
     }
 
+    const fn converted_rows(&self) -> usize {
+        if self.tile == 0 { CONVERTED_ROWS } else { CONVERTED_ROWS_OF_TILE }
+    }
+
     /// Bytes of the unpacked codes of a tile of rows.
     fn unpacked(&self) -> usize {
         if self.grouped { self.widest.saturating_mul(TILE_ROWS) } else { 0 }
@@ -179,7 +185,7 @@ impl Layout {
             Some(if_quantized(block.checked_mul(self.scale_slots(widest))?)),
         ])?;
         let staging =
-            sum(&[Some(self.vector()), Some(widest), widest.checked_mul(CONVERTED_ROWS)])?;
+            sum(&[Some(self.vector()), Some(widest), widest.checked_mul(self.converted_rows())])?;
         let attention_bytes = sum(&[
             tokens.checked_mul(head.div_ceil(2) * 4),
             key_stride.checked_mul(head.div_ceil(2) * 4),
@@ -209,7 +215,8 @@ impl Layout {
         let staging = Staging {
             vector: split_off(&mut floats, self.vector()).ok_or(TOO_SMALL)?,
             scales: split_off(&mut floats, self.widest).ok_or(TOO_SMALL)?,
-            converted: split_off(&mut floats, self.widest * CONVERTED_ROWS).ok_or(TOO_SMALL)?,
+            converted: split_off(&mut floats, self.widest * self.converted_rows())
+                .ok_or(TOO_SMALL)?,
             unpacked: split_off(&mut bytes, self.unpacked()).ok_or(TOO_SMALL)?,
             tile: split_off(&mut bytes, self.tile).ok_or(TOO_SMALL)?,
         };
