@@ -269,9 +269,18 @@ fn direct_tile<const T: usize>(product: &mut Product<'_>, part: Part) {
         let x = product.x.as_ptr().add(part.column);
         let places: [*const f32; DIRECT_ROWS] = places(product, part);
         let vector = |v: usize| [places[v], places[v + 3], places[v + 6], places[v + 9]];
+        // From a column of this part to the same of the part after it.
+        let last = part.column + part.cols >= stride;
+        let ahead = if last { DIRECT_ROWS * stride - part.column } else { PART_COLS };
         let mut sums = [[_mm512_setzero_ps(); 4]; T];
         let mut c = 0;
         while c + 4 <= part.cols {
+            if c % LANES == 0 {
+                unroll!(DIRECT_ROWS, row => {
+                    let place = places[row].wrapping_add(c + ahead);
+                    _mm_prefetch::<_MM_HINT_T0>(place.cast());
+                });
+            }
             let mut ws = [_mm512_setzero_ps(); 3];
             unroll_4!(3, v => {
                 ws[v] = quad(vector(v), c, None);

@@ -273,8 +273,15 @@ fn direct_tile<const T: usize>(product: &mut ProductI8<'_>, token: usize, row: u
         let codes = x.codes.as_ptr().add(token * x.stride);
         let places: [*const u8; DIRECT_ROWS] = places(product, row);
         let vector = |v: usize| [places[v], places[v + 3], places[v + 6], places[v + 9]];
+        let ahead = DIRECT_ROWS * product.w.stride;
         let mut c = 0;
         while c + 16 <= cols {
+            if c % BYTES == 0 {
+                unroll!(DIRECT_ROWS, row => {
+                    let place = places[row].wrapping_add(c + ahead);
+                    _mm_prefetch::<_MM_HINT_T0>(place.cast());
+                });
+            }
             let mut ws = [_mm512_setzero_si512(); 3];
             unroll_4!(3, v => {
                 ws[v] = quad(vector(v), c, None);
