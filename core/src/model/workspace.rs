@@ -65,7 +65,7 @@ impl Needs {
 /// Query rows whose scores are computed together.
 pub(super) const QUERY_BLOCK: usize = 32;
 /// Tokens that pass through the feed-forward layers together, so that its output stays in the L2 cache.
-const FEED_FORWARD_BLOCK: usize = 128;
+const FEED_FORWARD_BLOCK: usize = 256;
 /// Rows of weights that are converted to f32 together: as many as kernels multiply together, fewer where memory is short.
 const CONVERTED_ROWS: usize = 16;
 /// The same where weights are read from storage.

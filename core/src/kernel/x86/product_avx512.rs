@@ -205,7 +205,8 @@ fn ahead(product: &Product<'_>, part: Part) -> Ahead {
     let (row, column) = if after < product.cols { (part.row, after) } else { (part.row + ROWS, 0) };
     let bytes = (product.cols - column).min(PART_COLS) * 4;
     let place = weights(product).wrapping_add(row * product.cols + column);
-    Ahead::new(place.cast(), ROWS, bytes, product.cols * 4)
+    let calls = product.tokens.div_ceil(TILE_TOKENS) * (part.cols / 4);
+    Ahead::new(place.cast(), ROWS, bytes, product.cols * 4, calls)
 }
 
 /// `T` tokens × the 16 rows of a panel.
@@ -275,12 +276,11 @@ fn direct_tile<const T: usize>(product: &mut Product<'_>, part: Part) {
         let mut sums = [[_mm512_setzero_ps(); 4]; T];
         let mut c = 0;
         while c + 4 <= part.cols {
-            if c % LANES == 0 {
-                unroll!(DIRECT_ROWS, row => {
-                    let place = places[row].wrapping_add(c + ahead);
-                    _mm_prefetch::<_MM_HINT_T0>(place.cast());
-                });
-            }
+            // In four steps a cache line of each of the twelve rows.
+            unroll_4!(3, i => {
+                let place = places[c / 4 % 4 * 3 + i].wrapping_add(c + ahead);
+                _mm_prefetch::<_MM_HINT_T0>(place.cast());
+            });
             let mut ws = [_mm512_setzero_ps(); 3];
             unroll_4!(3, v => {
                 ws[v] = quad(vector(v), c, None);

@@ -71,7 +71,8 @@ fn by_panels(mut product: ProductI8<'_>) {
         unsafe { panel.fill(&product, row) };
         let w = product.w;
         let next = w.codes.as_ptr().wrapping_add((row + PANEL_ROWS) * w.stride);
-        let mut ahead = Ahead::new(next, PANEL_ROWS, product.cols, w.stride);
+        let calls = product.tokens.div_ceil(TILE_TOKENS) * (product.cols / 16);
+        let mut ahead = Ahead::new(next, PANEL_ROWS, product.cols, w.stride, calls);
         let mut tiles = product.tokens.div_ceil(TILE_TOKENS);
         let mut token = 0;
         while token < product.tokens {
@@ -276,12 +277,11 @@ fn direct_tile<const T: usize>(product: &mut ProductI8<'_>, token: usize, row: u
         let ahead = DIRECT_ROWS * product.w.stride;
         let mut c = 0;
         while c + 16 <= cols {
-            if c % BYTES == 0 {
-                unroll!(DIRECT_ROWS, row => {
-                    let place = places[row].wrapping_add(c + ahead);
-                    _mm_prefetch::<_MM_HINT_T0>(place.cast());
-                });
-            }
+            // In four steps a cache line of each of the twelve rows.
+            unroll_4!(3, i => {
+                let place = places[c / 16 % 4 * 3 + i].wrapping_add(c + ahead);
+                _mm_prefetch::<_MM_HINT_T0>(place.cast());
+            });
             let mut ws = [_mm512_setzero_si512(); 3];
             unroll_4!(3, v => {
                 ws[v] = quad(vector(v), c, None);
