@@ -15,6 +15,7 @@
 /// Repeats a block for `$index` = 0 … `$count` − 1, `$count` a constant of at most 12.
 ///
 /// The compiler leaves loops of so many steps over arrays of vectors as loops, and their vectors in memory.
+#[allow(unused_macros)] // not every target has tiles of its own
 macro_rules! unroll {
     ($count:expr, $index:ident => $body:block) => {
         unroll!($count, $index => $body, 0 1 2 3 4 5 6 7 8 9 10 11);
@@ -28,6 +29,7 @@ macro_rules! unroll {
 }
 
 /// As [`unroll`], for at most 4.
+#[allow(unused_macros)] // not every target has tiles of its own
 macro_rules! unroll_4 {
     ($count:expr, $index:ident => $body:block) => {
         unroll!($count, $index => $body, 0 1 2 3);
@@ -45,6 +47,8 @@ mod rows;
 #[cfg(test)]
 mod tests;
 mod vector;
+#[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+mod wasm;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
@@ -144,7 +148,13 @@ pub fn available() -> impl Iterator<Item = Kernels> {
     let tables = portable.chain(x86::available());
     #[cfg(target_arch = "aarch64")]
     let tables = portable.chain(neon::available());
-    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+    let tables = portable.chain(wasm::available());
+    #[cfg(not(any(
+        target_arch = "x86_64",
+        target_arch = "aarch64",
+        all(target_arch = "wasm32", target_feature = "simd128")
+    )))]
     let tables = portable;
     tables
 }

@@ -95,7 +95,7 @@ fn multiply_f32(multiply: Multiply<'_>) {
 }
 
 /// See [`ProductI8`].
-fn product_i8(product: ProductI8<'_>) {
+pub(super) fn product_i8(product: ProductI8<'_>) {
     let ProductI8 { x, w, base, out, cols, strides, .. } = product;
     let rows = w.codes.chunks(w.stride).zip(w.scales);
     for (r, (row, &row_scale)) in rows.enumerate() {

@@ -180,6 +180,20 @@ impl<'a, W: ?Sized> Run<'a, W> {
 
 const TOO_SMALL: Error = Error::without_offset(ErrorKind::BufferTooSmall);
 
+/// Whether a model of these sizes was calibrated for quantised activations: what [`Bert::plan`] says, before there is
+/// memory for the layers.
+///
+/// # Errors
+///
+/// As [`Bert::open`].
+pub fn is_calibrated(weights: &(impl Weights + ?Sized), config: &BertConfig) -> Result<bool> {
+    let mut calibrated = false;
+    for index in 0..config.layers {
+        calibrated |= Layer::locate(weights, config, index)?.is_calibrated();
+    }
+    Ok(calibrated)
+}
+
 impl<L: AsRef<[Layer]> + Sync> Bert<L> {
     /// Finds the tensors of a model of these sizes. `layers` must have room for `config.layers`.
     ///

@@ -108,7 +108,10 @@ impl<W: Weights + ?Sized, P: ?Sized> Run<'_, W, P> {
         staging: &mut Staging<'_>,
     ) -> Result<()> {
         let bias = staging.vector.get_mut(..output.rows).ok_or(TOO_SMALL)?;
-        self.read_vector(&linear.bias, output.first, bias, staging.tile)?;
+        match linear.bias.cols {
+            0 => bias.fill(0.0),
+            _ => self.read_vector(&linear.bias, output.first, bias, staging.tile)?,
+        }
         match input {
             Input::Floats(x) => self.float_rows(&linear.weight, x, output, staging),
             Input::Codes(x) => self.integer_rows(&linear.weight, x, output, staging),
@@ -161,21 +164,34 @@ impl<W: Weights + ?Sized, P: ?Sized> Run<'_, W, P> {
         let Output { first, rows: count, out, strides } = output;
         let Matrix { cols, groups, .. } = *matrix;
         let width = cols.checked_div(groups).unwrap_or(0);
+        // Rows that are read go to the tile, so that what else is read must have been read before.
+        let borrows = self.weights.borrows();
+        let kept = if borrows { 1 } else { groups };
         let mut row = 0;
         while row < count {
             let rows = self.rows_at_once(matrix, count - row, staging.tile.len());
+            let rows = rows.min(staging.scales.len().checked_div(kept).unwrap_or(0));
             if rows == 0 || x.cols != cols {
                 return Err(TOO_SMALL);
             }
             let out = out.get_mut(row * strides.row..).ok_or(TOO_SMALL)?;
+            let kept_scales = staging.scales.get_mut(..rows * kept).ok_or(TOO_SMALL)?;
+            if !borrows {
+                for (group, scales) in kept_scales.chunks_exact_mut(rows).enumerate() {
+                    self.read_scales(matrix, first + row, group, scales, staging.tile)?;
+                }
+            }
+            let codes = self.read_rows(matrix, first + row, rows, staging.tile)?;
             for group in 0..groups {
-                let scales = staging.scales.get_mut(..rows).ok_or(TOO_SMALL)?;
-                self.read_scales(matrix, first + row, group, scales, staging.tile)?;
+                let at = if borrows { 0 } else { group * rows };
+                let scales = kept_scales.get_mut(at..at + rows).ok_or(TOO_SMALL)?;
+                if borrows {
+                    self.read_scales(matrix, first + row, group, scales, &mut [])?;
+                }
                 let base = match group {
                     0 => Base::Bias(staging.vector.get(row..row + rows).ok_or(TOO_SMALL)?),
                     _ => Base::Output,
                 };
-                let codes = self.read_rows(matrix, first + row, rows, staging.tile)?;
                 let from = group * width;
                 let w = Rows { codes: codes.get(from..).ok_or(TOO_SMALL)?, stride: cols, scales };
                 let tokens = group * x.tokens..(group + 1) * x.tokens;
@@ -297,7 +313,8 @@ impl<W: Weights + ?Sized, P: ?Sized> Run<'_, W, P> {
 
     /// How many of the next `left` rows can be had at once; 0 if the tile is too small for one.
     fn rows_at_once(&self, matrix: &Matrix, left: usize, tile: usize) -> usize {
-        if self.weights.borrows() {
+        if self.weights.borrows() || matches!(matrix.encoding, Encoding::Scaled(_)) {
+            // Scaled codes are read in pieces, however many rows there are.
             left
         } else {
             left.min(tile.checked_div(matrix.row_bytes()).unwrap_or(0))
@@ -360,6 +377,9 @@ impl<W: Weights + ?Sized, P: ?Sized> Run<'_, W, P> {
         tile: &mut [u8],
     ) -> Result<()> {
         let Matrix { encoding, cols, groups, column_offset, .. } = *matrix;
+        if let Encoding::Scaled(codes) = encoding {
+            return super::coded::read_rows(self.weights, matrix, codes, first, values, tile);
+        }
         let rows = values.len().checked_div(cols).unwrap_or(0);
         let bytes = self.read_rows(matrix, first, rows, tile)?;
         if let Encoding::Block(dtype) = encoding
@@ -439,11 +459,11 @@ impl<W: Weights + ?Sized, P: ?Sized> Run<'_, W, P> {
     ) -> Result<()> {
         let bad = Error::new(matrix.scale_offset, ErrorKind::BadScale);
         let groups = matrix.groups;
-        if self.weights.borrows() || groups == 1 {
+        let length = scales.len().checked_mul(groups).and_then(|n| n.checked_mul(4)).ok_or(bad)?;
+        if self.weights.borrows() || length <= tile.len() {
             let start = first.checked_mul(groups).and_then(|n| n.checked_mul(4)).ok_or(bad)?;
-            let length = scales.len().checked_mul(groups).and_then(|n| n.checked_mul(4));
             let offset = matrix.scale_offset.checked_add(start as u64).ok_or(bad)?;
-            let bytes = self.weights.bytes(offset, length.ok_or(bad)?, tile)?;
+            let bytes = self.weights.bytes(offset, length, tile)?;
             let rows = bytes.as_chunks::<4>().0.chunks_exact(groups.max(1));
             for (scale, row) in scales.iter_mut().zip(rows) {
                 *scale = row.get(group).map_or(0.0, |bytes| f32::from_le_bytes(*bytes));
@@ -518,6 +538,8 @@ fn convert(matrix: &Matrix, bytes: &[u8], out: &mut [f32]) -> Result<()> {
         Encoding::I8 => each(bytes, out, |b| f32::from(i8::from_le_bytes(b))),
         Encoding::U8 => each(bytes, out, |[b]: [u8; 1]| f32::from(b)),
         Encoding::Block(dtype) => return quant::dequantize(dtype, bytes, 0, out),
+        // Codes under scales have their own way: see `coded`.
+        Encoding::Scaled(_) => return Err(Error::new(matrix.offset, ErrorKind::UnsupportedDtype)),
     }
     Ok(())
 }

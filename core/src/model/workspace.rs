@@ -27,6 +27,10 @@ pub struct Plan {
     /// Whether some weights are in blocks; with `quantized`, activations for them are quantised too, in the groups of
     /// the blocks. Without `quantized` blocks are converted to f32 as they are used.
     pub grouped: bool,
+    /// Tokens that pass through the feed-forward layers together, 0 for as many as is fast.
+    ///
+    /// Fewer take less memory; weights that cannot be borrowed are read anew for each block.
+    pub block: usize,
 }
 
 impl Plan {
@@ -35,7 +39,7 @@ impl Plan {
     /// [`Bert::plan`](super::Bert::plan) knows whether a model was made for quantised activations.
     #[must_use]
     pub const fn new(tokens: usize) -> Self {
-        Self { tokens, jobs: 1, tile_bytes: 0, quantized: false, grouped: false }
+        Self { tokens, jobs: 1, tile_bytes: 0, quantized: false, grouped: false, block: 0 }
     }
 }
 
@@ -100,7 +104,7 @@ pub(super) struct Layout {
 impl Layout {
     /// `None` if the sizes overflow or the plan is empty.
     pub(super) fn new(config: &BertConfig, plan: &Plan) -> Option<Self> {
-        let Plan { tokens, jobs, tile_bytes, quantized, grouped } = *plan;
+        let Plan { tokens, jobs, tile_bytes, quantized, grouped, block } = *plan;
         let BertConfig { hidden, intermediate, heads, .. } = *config;
         let head = config.head();
         if tokens == 0 || jobs == 0 || head == 0 || intermediate == 0 {
@@ -113,7 +117,11 @@ impl Layout {
             tokens,
             jobs,
             heads: heads.div_ceil(jobs),
-            block: if tile_bytes == 0 { share.min(FEED_FORWARD_BLOCK) } else { share },
+            block: match block {
+                0 if tile_bytes == 0 => share.min(FEED_FORWARD_BLOCK),
+                0 => share,
+                block => share.min(block),
+            },
             key_stride: tokens.checked_next_multiple_of(16)?,
             quantized,
             grouped: quantized && grouped,
@@ -200,6 +208,11 @@ impl Layout {
             floats: floats.checked_next_multiple_of(ALIGNED_FLOATS)?,
             bytes: bytes.checked_next_multiple_of(ALIGNMENT)?,
         })
+    }
+
+    /// Rows that are converted together. With quantised activations hardly any are, and storage is for small memories.
+    const fn converted_rows(&self) -> usize {
+        if self.quantized && self.tile > 0 { 1 } else { CONVERTED_ROWS }
     }
 
     fn vector(&self) -> usize {
