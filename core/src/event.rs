@@ -168,6 +168,8 @@ pub trait Decode {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Format {
+    /// AMB `.amb`.
+    Amb,
     /// EMBD `.weights`.
     Embd,
     /// finalfusion `.fifu`.
@@ -185,6 +187,7 @@ impl Format {
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
+            Self::Amb => "amb",
             Self::Embd => "embd",
             Self::Finalfusion => "finalfusion",
             Self::Gguf => "gguf",

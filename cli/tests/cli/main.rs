@@ -1,5 +1,6 @@
 //! The program as its users see it: arguments in; stdout, stderr, files and exit status out.
 
+mod containers;
 mod convert;
 mod default_model;
 mod embed;
@@ -10,6 +11,8 @@ mod search;
 mod tiny_model;
 mod tokenize;
 mod verify;
+mod weight_files;
+mod weights;
 mod words;
 
 use assert_cmd::Command;
