@@ -8,6 +8,7 @@ pub(crate) mod convert;
 pub(crate) mod dequantize;
 pub(crate) mod diff;
 pub(crate) mod embed;
+pub(crate) mod generate;
 pub(crate) mod histogram;
 pub(crate) mod inspect;
 pub(crate) mod metadata;
@@ -31,6 +32,7 @@ pub(crate) fn run(cli: Cli) -> Result<ExitCode> {
     let quiet = cli.quiet;
     match cli.command {
         Command::Embed(command) => command.run(quiet),
+        Command::Generate(command) => command.run(quiet),
         Command::Search(command) => command.run(quiet),
         Command::Tokenize(command) => command.run(quiet),
         Command::Inspect(command) => command.run(),

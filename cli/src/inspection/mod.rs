@@ -1,5 +1,6 @@
 //! What `inspect` says of a file: one file a format, each with the facts that its format has.
 
+mod amb;
 mod embd;
 mod finalfusion;
 mod gguf;
@@ -35,6 +36,7 @@ pub(crate) fn inspect(set: &FileSet) -> Result<Inspection> {
     let name = set.name();
     let file = set.first();
     let inspected = match set.format() {
+        Some(Format::Amb) => amb::inspect(&name, file),
         Some(Format::Embd) => embd::inspect(&name, file),
         Some(Format::Gguf) => gguf::inspect(&name, file),
         Some(Format::Safetensors) => safetensors::inspect(&name, file),

@@ -1,5 +1,6 @@
 //! What `verify` checks of a file: one file a format.
 
+mod amb;
 mod embd;
 mod finalfusion;
 mod gguf;
@@ -58,6 +59,7 @@ pub(crate) fn verify(
     let name = &set.name();
     let bytes = set.first();
     match set.format() {
+        Some(Format::Amb) => amb::verify(name, bytes, mode, quiet),
         Some(Format::Embd) => embd::verify(name, bytes, mode, quiet),
         Some(Format::Gguf) => gguf::verify(set, mode, quiet),
         Some(Format::Safetensors) => safetensors::verify(set, mode, quiet),

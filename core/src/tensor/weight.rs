@@ -297,6 +297,10 @@ impl<'a> Weight<'a> {
         let elements = shape.elements().ok_or(ErrorKind::SizeOverflow)?;
         let row = shape.dims().last().copied().unwrap_or(1);
         match encoding {
+            Encoding::Plain { dtype: Dtype::Scaled(codes), data } => {
+                let full = codes.full_blocks(elements, data.len() as u64);
+                full.ok_or(ErrorKind::SizeMismatch)?;
+            }
             Encoding::Plain { dtype, data } => {
                 if !row.is_multiple_of(dtype.block_elements() as u64) {
                     return Err(ErrorKind::SizeMismatch);
