@@ -26,7 +26,7 @@ fn decoder(folder: &Path) -> io::Result<()> {
     }
     let weights = Path::new(&folder).join("weights");
     std::fs::create_dir_all(&weights)?;
-    for format in FORMATS.iter().filter(|format| ["uqff", "gguf"].contains(&format.name)) {
+    for format in FORMATS.iter().filter(|format| ["amb", "uqff", "gguf"].contains(&format.name)) {
         for (name, file) in format.files() {
             // As `fuzz::weights` reads it: first element, length, the file.
             std::fs::write(weights.join(name), [&[1, 33], file.as_slice()].concat())?;
