@@ -1,7 +1,8 @@
 //! Which blocks of adaptive tensors are kept in full precision, for a budget of bits over all of them.
 //!
 //! A block's sensitivity is the error that its codes add to the layer's output, as a share of the output's power: the squared
-//! error of its elements, weighted by the mean squares of the columns' inputs, over the same sum of the tensor's values.
+//! error of its elements, weighted by the mean squares of the columns' inputs, over the same sum of the tensor's values; less
+//! where errors are compensated.
 
 use nanoembed_core::quant::adaptive::block_errors;
 use nanoembed_core::tensor::ScaledCodes;
@@ -32,11 +33,7 @@ impl Candidate {
             .zip(weights)
             .map(|(&x, w)| f64::from(x) * f64::from(x) * f64::from(w))
             .sum();
-        let share = if inputs.gram.is_empty() {
-            1.0
-        } else {
-            std::env::var("AMB_F").map_or(COMPENSATED, |f| f.parse().unwrap())
-        };
+        let share = if inputs.gram.is_empty() { 1.0 } else { COMPENSATED };
         if power > 0.0 {
             #[expect(clippy::cast_possible_truncation, reason = "a measure to sort by")]
             errors.iter_mut().for_each(|error| *error = (f64::from(*error) / power * share) as f32);
