@@ -6,8 +6,9 @@ use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand};
 
 use crate::commands::{
-    analogy, bucket_to_explicit, completions, compute_accuracy, convert, embed, generate, inspect,
-    metadata, quantize, reconstruct, search, select, similar, tokenize, vector, verify,
+    analogy, bucket_to_explicit, completions, compute_accuracy, convert, dequantize, diff, embed,
+    generate, histogram, inspect, metadata, migrate, quantize, reconstruct, search, select,
+    similar, tokenize, vector, verify,
 };
 use crate::embedder;
 use crate::error::Result;
@@ -57,6 +58,10 @@ pub(crate) enum Command {
     Verify(verify::Verify),
     Convert(convert::Convert),
     Quantize(quantize::Quantize),
+    Dequantize(dequantize::Dequantize),
+    Diff(diff::Diff),
+    Histogram(histogram::Histogram),
+    Migrate(migrate::Migrate),
     Vector(vector::Vector),
     Similar(similar::Similar),
     Analogy(analogy::Analogy),

@@ -12,6 +12,7 @@
 //!
 //! Codes never change their meaning; new causes get new numbers.
 
+use core::ffi::CStr;
 use core::fmt;
 
 /// What went wrong and where.
@@ -57,6 +58,14 @@ impl fmt::Display for Error {
 
 impl core::error::Error for Error {}
 
+/// A literal that ends with its only zero.
+const fn c_str(text: &'static str) -> &'static CStr {
+    match CStr::from_bytes_with_nul(text.as_bytes()) {
+        Ok(text) => text,
+        Err(_) => c"",
+    }
+}
+
 macro_rules! error_kinds {
     ($($(#[$group:meta])* $code:literal $variant:ident $name:literal $message:literal;)+) => {
         /// The causes of errors. The number of a variant is its stable code.
@@ -87,6 +96,24 @@ macro_rules! error_kinds {
             #[must_use]
             pub const fn message(self) -> &'static str {
                 match self { $(Self::$variant => $message,)+ }
+            }
+
+            /// [`name`](Self::name) for callers whose strings end with a zero.
+            #[must_use]
+            pub const fn c_name(self) -> &'static CStr {
+                match self { $(Self::$variant => c_str(concat!($name, "\0")),)+ }
+            }
+
+            /// [`message`](Self::message) for callers whose strings end with a zero.
+            #[must_use]
+            pub const fn c_message(self) -> &'static CStr {
+                match self { $(Self::$variant => c_str(concat!($message, "\0")),)+ }
+            }
+
+            /// The cause with this number.
+            #[must_use]
+            pub const fn from_code(code: u16) -> Option<Self> {
+                match code { $($code => Some(Self::$variant),)+ _ => None }
             }
         }
     };

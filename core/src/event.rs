@@ -164,6 +164,28 @@ pub trait Decode {
     fn is_complete(&self) -> bool;
 }
 
+impl<D: Decode + ?Sized> Decode for &mut D {
+    fn next<'a>(&mut self, input: &'a [u8]) -> Result<Step<'a>, Error> {
+        (**self).next(input)
+    }
+
+    fn offset(&self) -> u64 {
+        (**self).offset()
+    }
+
+    fn skippable(&self) -> u64 {
+        (**self).skippable()
+    }
+
+    fn skip(&mut self, bytes: u64) -> u64 {
+        (**self).skip(bytes)
+    }
+
+    fn is_complete(&self) -> bool {
+        (**self).is_complete()
+    }
+}
+
 /// The formats known here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]

@@ -274,7 +274,7 @@ impl VocabularyIndex {
             },
             None => SpecialIds::find(&vocabulary)?,
         };
-        let normalization = Normalization::new(config.do_lower_case, None);
+        let normalization = config.normalization();
         // Refuses special ids that are not tokens.
         WordPiece::new(vocabulary, special, normalization).map_err(|error| match error.offset {
             0 => bad,

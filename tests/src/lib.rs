@@ -7,7 +7,9 @@
 //! * [`finalfusion`]: finalfusion files written anew, made up, and opened.
 //! * [`formats`]: the table of formats that generic suites loop over.
 //! * [`hostile`]: files made wrong on purpose.
-//! * [`int8`]: the published model with 8-bit matrices.
+//! * [`blocks`]: the published model with its matrices in ggml's blocks.
+//! * [`schemes`]: quantisation schemes as a table.
+//! * [`uqff`]: a UQFF file with every kind of layer.
 //! * [`letter_classes`]: generates core's table of letters and numbers.
 //! * [`minilm`]: the reference sentences and the published model.
 //! * [`vocabularies`]: small vocabularies, as files hold them.
@@ -19,6 +21,7 @@
 //! * [`values`]: comparing arrays of numbers.
 
 pub mod amb;
+pub mod blocks;
 pub mod contract;
 pub mod data;
 pub mod english;
@@ -29,8 +32,10 @@ pub mod fuzz;
 pub mod hostile;
 pub mod letter_classes;
 pub mod minilm;
+pub mod schemes;
 pub mod sources;
 pub mod unicode_tables;
+pub mod uqff;
 pub mod values;
 pub mod vocabularies;
 pub mod wordpiece_reference;

@@ -484,14 +484,6 @@ fn check_vocabulary(checkpoint: &Checkpoint<'_>, quiet: bool) -> Result<()> {
         }
         return Ok(());
     };
-    let settings = &checkpoint.settings;
-    let strips = settings.strip_accents.unwrap_or(settings.do_lower_case);
-    if !quiet && (strips != settings.do_lower_case || !settings.split_ideographs) {
-        warn(
-            "the model's tokenizer treats accents or ideographs in its own way: the file says so, \
-             but texts are tokenised in the usual way of its letter case",
-        );
-    }
     let (tokens, rows) = (vocabulary.tokens.len(), checkpoint.settings.vocabulary);
     if tokens > rows {
         return Err(Failure::input(

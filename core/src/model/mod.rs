@@ -6,7 +6,8 @@
 //! 4. [`bert`] finds the tensors once ([`Bert::open`]) and turns token ids into embeddings.
 //! 5. [`llama`] is the other kind of model: it continues texts.
 //! 6. [`workspace`] is the scratch memory: how much a model needs is known exactly before.
-//! 7. [`pool`] turns the vectors of tokens into one.
+//! 7. `stored` opens a `.weights` file behind random access without holding it in memory.
+//! 8. [`pool`] turns the vectors of tokens into one.
 
 #[cfg(feature = "amb")]
 mod amb;
@@ -20,12 +21,14 @@ pub mod llama;
 mod parallel;
 mod pass;
 pub mod pool;
+#[cfg(feature = "embd")]
+pub mod stored;
 pub mod weights;
 pub mod workspace;
 
 #[cfg(feature = "amb")]
 pub use amb::amb_config_value;
-pub use bert::{Bert, Layer, LayerInput, Observation, Observer, Run};
+pub use bert::{Bert, Layer, LayerInput, Observation, Observer, Run, is_calibrated};
 pub use check::{Finding, check};
 pub use config::{BertConfig, Pooling};
 pub use parallel::{InOrder, Job, Parallel, Part, Parts};

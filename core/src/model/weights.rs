@@ -24,7 +24,7 @@ pub enum Encoding {
     U8,
     /// Codes under scales in blocks over the flattened matrix, as AMB stores them.
     Scaled(ScaledCodes),
-    /// Blocks of a ggml type, of which a row is a whole number.
+    /// Blocks of several elements of a row, ggml's for example.
     Block(Dtype),
 }
 
@@ -36,8 +36,12 @@ impl Encoding {
             Self::F32 => cols.checked_mul(4),
             Self::F16 | Self::BF16 => cols.checked_mul(2),
             Self::I8 | Self::U8 => Some(cols),
+            Self::Block(dtype) => {
+                let whole = cols.is_multiple_of(dtype.block_elements());
+                let bytes = (cols / dtype.block_elements()).checked_mul(dtype.block_bytes());
+                bytes.filter(|_| whole)
+            }
             Self::Scaled(_) => None,
-            Self::Block(dtype) => usize::try_from(dtype.data_bytes(cols as u64)?).ok(),
         }
     }
 }
@@ -79,7 +83,7 @@ impl Matrix {
         zero_offset: 0,
     };
 
-    /// The matrix called `name` in a file whose tensors `find` knows: float types, or INT8/UINT8 with companions.
+    /// The matrix called `name` in a file whose tensors `find` knows: float types, blocks, or INT8/UINT8 with companions.
     ///
     /// | companion | for | |
     /// |---|---|---|
@@ -104,8 +108,8 @@ impl Matrix {
             Dtype::BF16 => Encoding::BF16,
             Dtype::I8 => Encoding::I8,
             Dtype::U8 => Encoding::U8,
+            dtype if dtype.is_block() => Encoding::Block(dtype),
             Dtype::Scaled(codes) => Encoding::Scaled(codes),
-            block if block.is_block() => Encoding::Block(block),
             _ => return Err(error(ErrorKind::UnsupportedDtype)),
         };
         let rows = size(Some(header.shape.rows())).ok_or(error(ErrorKind::SizeOverflow))?;

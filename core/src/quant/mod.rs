@@ -34,6 +34,7 @@ mod block;
 pub mod f8q8;
 pub mod float16;
 pub mod fp8;
+pub mod groups;
 pub mod hqq;
 pub mod int8;
 mod k_scales;

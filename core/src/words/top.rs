@@ -6,6 +6,7 @@ use crate::error::Result;
 
 /// A row and its score: the dot product of its vector with a query, their cosine if both have length 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[repr(C)]
 pub struct Scored {
     /// The score.
     pub score: f32,

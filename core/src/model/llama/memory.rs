@@ -176,6 +176,8 @@ impl<'a> LlamaMemory<'a> {
                 vector: take(sizes.vector)?,
                 scales: take(sizes.vector)?,
                 converted: take(sizes.converted)?,
+                // Activations stay f32 here, so no rows of blocks are unpacked to codes.
+                unpacked: &mut [],
                 tile: bytes,
             },
         })

@@ -83,6 +83,10 @@ impl Decoder {
 #[cfg(test)]
 mod tests {
     use super::super::alphabet::character;
+    extern crate std;
+
+    use std::prelude::v1::*;
+
     use super::*;
 
     fn decode(pieces: &[&[u8]]) -> String {

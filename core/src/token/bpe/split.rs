@@ -167,6 +167,10 @@ fn llama3(text: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
+    extern crate std;
+
+    use std::prelude::v1::*;
+
     use super::*;
 
     fn words(pattern: Pattern, text: &str) -> Vec<&str> {
