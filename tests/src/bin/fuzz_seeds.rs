@@ -52,7 +52,7 @@ fn weight_files(folder: &Path) -> io::Result<()> {
             if ["safetensors", "uqff"].contains(&format.name) {
                 write("container", &name, &file)?;
             }
-            if ["uqff", "gguf"].contains(&format.name) {
+            if ["amb", "uqff", "gguf"].contains(&format.name) {
                 // First element, length, the file.
                 write("weights", &name, &[&[1, 33], file.as_slice()].concat())?;
             }
