@@ -22,6 +22,8 @@ case $prefix in /*) ;; *) prefix=$OLDPWD/$prefix ;; esac
 # A fat LTO leaves one object with nothing in it that is not used.
 crate_types=staticlib
 [ $std = no ] && features="--no-default-features --features panic-handler"
+# Cortex-M4 and its like have the DSP extension.
+case $target in thumbv7em-*) features="$features --features arm-dsp" ;; esac
 [ $std = yes ] && [ -z "$target" ] && crate_types=staticlib,cdylib
 profile=release
 [ $std = no ] && profile=small

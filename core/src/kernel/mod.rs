@@ -74,6 +74,8 @@ macro_rules! row_operations {
     };
 }
 
+#[cfg(all(target_arch = "arm", feature = "arm-dsp"))]
+mod arm_dsp;
 pub mod integer;
 mod portable;
 mod product;
@@ -151,7 +153,9 @@ pub fn available() -> impl Iterator<Item = Kernels> {
     let portable = core::iter::once(portable::TABLE);
     #[cfg(target_arch = "x86_64")]
     let tables = portable.chain(x86::available());
-    #[cfg(not(target_arch = "x86_64"))]
+    #[cfg(all(target_arch = "arm", feature = "arm-dsp"))]
+    let tables = portable.chain([arm_dsp::TABLE]);
+    #[cfg(not(any(target_arch = "x86_64", all(target_arch = "arm", feature = "arm-dsp"))))]
     let tables = portable;
     tables
 }
