@@ -53,7 +53,7 @@ if [ $std = yes ] && [ -z "$target" ] && command -v objcopy >/dev/null && comman
     (
         scratch=$(mktemp -d)
         trap 'rm -rf "$scratch"' EXIT
-        ld -r -u nanoembed_abi_version "$prefix/lib/libnanoembed.a" -o "$scratch/nanoembed.o"
+        ld -r --force-group-allocation -u nanoembed_abi_version "$prefix/lib/libnanoembed.a" -o "$scratch/nanoembed.o"
         # Bitcode of the standard library would make older tools of LLVM stumble.
         objcopy --wildcard --keep-global-symbol='nanoembed_*' --remove-section=.llvmbc --remove-section=.llvmcmd \
             "$scratch/nanoembed.o"

@@ -89,7 +89,7 @@ packages() {
         # shellcheck disable=SC2046
         gcc "${c99[@]}" examples/c/search.c \
             $(PKG_CONFIG_PATH=$prefix/lib/pkgconfig pkg-config --static --cflags --libs nanoembed) -o "$scratch/search"
-        "$scratch/search" "$model" tests/data/lines.txt "sunny outside" | head -n 1 | grep weather
+        LD_LIBRARY_PATH=$prefix/lib "$scratch/search" "$model" tests/data/lines.txt "sunny outside" | head -n 1 | grep weather
     else
         skip "pkg-config: not installed"
     fi

@@ -6,8 +6,9 @@ use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand};
 
 use crate::commands::{
-    analogy, bucket_to_explicit, completions, compute_accuracy, convert, embed, inspect, metadata,
-    quantize, reconstruct, search, select, similar, tokenize, vector, verify,
+    analogy, bucket_to_explicit, completions, compute_accuracy, convert, dequantize, diff, embed,
+    generate, histogram, inspect, metadata, migrate, quantize, reconstruct, search, select,
+    similar, tokenize, vector, verify,
 };
 use crate::embedder;
 use crate::error::Result;
@@ -51,11 +52,16 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     Embed(embed::Embed),
     Search(search::Search),
+    Generate(generate::Generate),
     Tokenize(tokenize::Tokenize),
     Inspect(inspect::Inspect),
     Verify(verify::Verify),
     Convert(convert::Convert),
     Quantize(quantize::Quantize),
+    Dequantize(dequantize::Dequantize),
+    Diff(diff::Diff),
+    Histogram(histogram::Histogram),
+    Migrate(migrate::Migrate),
     Vector(vector::Vector),
     Similar(similar::Similar),
     Analogy(analogy::Analogy),
@@ -71,7 +77,7 @@ pub(crate) enum Command {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Model")]
 pub(crate) struct ModelArgs {
-    /// A `.weights` file [default: all-MiniLM-L6-v2, built in]
+    /// A `.weights` or `.amb` file [default: all-MiniLM-L6-v2, built in]
     #[arg(long, short, value_name = "FILE")]
     pub(crate) model: Option<PathBuf>,
 

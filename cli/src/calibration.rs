@@ -43,7 +43,7 @@ pub(crate) fn texts(file: Option<&Path>) -> Result<Vec<String>> {
 }
 
 /// A place in the model where activations meet weights: the layer, and which of its inputs.
-type Place = (usize, LayerInput);
+pub(crate) type Place = (usize, LayerInput);
 
 /// The root mean square of every column of what linear layers are applied to.
 #[derive(Debug, Default)]
@@ -98,7 +98,7 @@ impl Calibration {
 }
 
 /// The checkpoint as a `.weights` file that has no name and vanishes with its map.
-fn as_floats(checkpoint: &Checkpoint<'_>) -> Result<Mapped> {
+pub(crate) fn as_floats(checkpoint: &Checkpoint<'_>) -> Result<Mapped> {
     const NAME: &str = "a temporary file";
     let file = tempfile::tempfile().map_err(|error| Failure::writing(NAME, &error))?;
     let mut writer = BufWriter::new(file);
@@ -120,7 +120,7 @@ const fn migration(input: LayerInput) -> f32 {
 }
 
 /// Where the weights called `name` meet activations.
-fn place(name: &str) -> Option<Place> {
+pub(crate) fn place(name: &str) -> Option<Place> {
     let (layer, part) = name.strip_prefix("encoder.layer.")?.split_once('.')?;
     let input = match part {
         "attention.self.query.weight"

@@ -2,9 +2,11 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use nanoembed_core::event::Mode;
+use nanoembed_core::event::{Format, Mode};
+use nanoembed_core::format::amb::Amb;
 use nanoembed_core::format::embd::Embd;
-use nanoembed_core::model::{BertConfig, InOrder, Job, Parallel, Parts, Plan};
+use nanoembed_core::format::sniff;
+use nanoembed_core::model::{BertConfig, InOrder, Job, Parallel, Parts, Plan, amb_config_value};
 use nanoembed_core::owned::{self, Session};
 use nanoembed_core::{Error, ErrorKind};
 use rayon::prelude::*;
@@ -130,8 +132,16 @@ pub(crate) fn open(file: &ModelFile) -> Result<owned::Embedder<&[u8]>> {
         if !matches!(error.kind, ErrorKind::MissingMetadata | ErrorKind::BadMetadata) {
             return failure;
         }
-        let embd = Embd::parse(file.bytes(), Mode::Lenient).ok();
-        let key = embd.and_then(|embd| BertConfig::key_at_fault(|key| embd.metadata_value(key)));
+        let key = match sniff(file.bytes()) {
+            Some(Format::Amb) => {
+                let amb = Amb::parse(file.bytes(), Mode::Lenient).ok();
+                amb.and_then(|amb| BertConfig::key_at_fault(|key| amb_config_value(&amb, key)))
+            }
+            _ => {
+                let embd = Embd::parse(file.bytes(), Mode::Lenient).ok();
+                embd.and_then(|embd| BertConfig::key_at_fault(|key| embd.metadata_value(key)))
+            }
+        };
         match key {
             Some((key, _)) => failure.at(format_args!("`{key}`")),
             None => failure,

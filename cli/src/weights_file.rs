@@ -27,6 +27,18 @@ pub(crate) enum WeightType {
     F16,
     /// 8-bit integers with scales for rows and columns: a quarter of the size, and the fastest
     Int8,
+    /// The upper halves of 32-bit floats, in `.amb` files
+    Bf16,
+    /// 4-bit integers, scales before the codes, in `.amb` files
+    Int4,
+    /// 5-bit integers, scales before the codes, in `.amb` files
+    Int5,
+    /// 4-bit integers in blocks with their scales, in `.amb` files
+    Int4block,
+    /// 5-bit integers in blocks with their scales, in `.amb` files
+    Int5block,
+    /// Blocks of few bits, and of 16 where that matters, in `.amb` files
+    Adaptive,
 }
 
 impl WeightType {
@@ -35,7 +47,18 @@ impl WeightType {
             Self::F32 => "f32",
             Self::F16 => "f16",
             Self::Int8 => "int8",
+            Self::Bf16 => "bf16",
+            Self::Int4 => "int4",
+            Self::Int5 => "int5",
+            Self::Int4block => "int4block",
+            Self::Int5block => "int5block",
+            Self::Adaptive => "adaptive",
         }
+    }
+
+    /// Whether `.weights` files can store it.
+    pub(crate) const fn is_of_weights(self) -> bool {
+        matches!(self, Self::F32 | Self::F16 | Self::Int8)
     }
 
     /// What becomes of `tensor`. Biases and norms are a thousandth of a model and stay as they are; positions and token
@@ -48,7 +71,8 @@ impl WeightType {
             Self::F32 => Dtype::F32,
             Self::F16 => Dtype::F16,
             Self::Int8 if small => Dtype::F16,
-            Self::Int8 => Dtype::I8,
+            // Others have been refused.
+            _ => Dtype::I8,
         }
     }
 }
@@ -85,6 +109,31 @@ impl ByType {
     /// The mean squared error as a share of the mean square.
     pub(crate) fn nmse(&self) -> f64 {
         if self.power > 0.0 { self.error / self.power } else { 0.0 }
+    }
+
+    /// Adds a tensor to those of its type: its bytes, and its squared error and power.
+    pub(crate) fn tally(
+        by_type: &mut Vec<Self>,
+        tensor: &Tensor<'_>,
+        name: &'static str,
+        bytes: u64,
+        (error, power): (f64, f64),
+    ) {
+        let at = by_type.iter().position(|entry| entry.name == name).unwrap_or_else(|| {
+            let (error, power, worst) = (0.0, 0.0, None);
+            by_type.push(Self { name, tensors: 0, parameters: 0, bytes: 0, error, power, worst });
+            by_type.len() - 1
+        });
+        let Some(entry) = by_type.get_mut(at) else { return };
+        entry.tensors += 1;
+        entry.parameters += tensor.count() as u64;
+        entry.bytes += bytes;
+        entry.error += error;
+        entry.power += power;
+        let share = if power > 0.0 { error / power } else { 0.0 };
+        if entry.worst.as_ref().is_none_or(|(_, worst)| share > *worst) {
+            entry.worst = Some((tensor.name.clone(), share));
+        }
     }
 }
 
@@ -239,37 +288,13 @@ fn write_tensor(
     if !error.is_finite() || !power.is_finite() {
         return Err(Error::without_offset(ErrorKind::BadScale));
     }
-    tally(by_type, tensor, stored.dtype, bytes.len() as u64, (error, power));
+    let name = if stored.dtype == Dtype::I8 { "int8" } else { stored.dtype.name() };
+    ByType::tally(by_type, tensor, name, bytes.len() as u64, (error, power));
     writer.data(&bytes)
 }
 
 fn squared_error(a: &[f32], b: &[f32]) -> f64 {
     a.par_iter().zip(b).map(|(a, b)| f64::from(a - b).powi(2)).sum()
-}
-
-fn tally(
-    by_type: &mut Vec<ByType>,
-    tensor: &Tensor<'_>,
-    dtype: Dtype,
-    bytes: u64,
-    (error, power): (f64, f64),
-) {
-    let name = if dtype == Dtype::I8 { "int8" } else { dtype.name() };
-    let at = by_type.iter().position(|entry| entry.name == name).unwrap_or_else(|| {
-        let (error, power, worst) = (0.0, 0.0, None);
-        by_type.push(ByType { name, tensors: 0, parameters: 0, bytes: 0, error, power, worst });
-        by_type.len() - 1
-    });
-    let Some(entry) = by_type.get_mut(at) else { return };
-    entry.tensors += 1;
-    entry.parameters += tensor.count() as u64;
-    entry.bytes += bytes;
-    entry.error += error;
-    entry.power += power;
-    let share = if power > 0.0 { error / power } else { 0.0 };
-    if entry.worst.as_ref().is_none_or(|(_, worst)| share > *worst) {
-        entry.worst = Some((tensor.name.clone(), share));
-    }
 }
 
 /// The sorted vocabulary index, as the two tensors hold it.

@@ -153,6 +153,7 @@ error_kinds! {
     134 BadEncoding "bad_encoding" "the number of a layer's encoding is not one the format defines";
     135 BadVersion "bad_version" "the file's version is missing, or it mixes the layouts of two versions";
     136 BadAlignment "bad_alignment" "the alignment is not a power of two, or not one the format allows";
+    140 MissingQuantization "missing_quantization" "a quantised tensor's data does not begin with the parameters of its quantisation";
 
     // 2xx: not supported here.
     201 UnsupportedVersion "unsupported_version" "this version of the format is not supported";

@@ -190,6 +190,8 @@ impl<D: Decode + ?Sized> Decode for &mut D {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Format {
+    /// AMB `.amb`.
+    Amb,
     /// EMBD `.weights`.
     Embd,
     /// finalfusion `.fifu`.
@@ -207,6 +209,7 @@ impl Format {
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
+            Self::Amb => "amb",
             Self::Embd => "embd",
             Self::Finalfusion => "finalfusion",
             Self::Gguf => "gguf",

@@ -88,9 +88,8 @@ pub unsafe extern "C" fn nanoembed_embed_strings(
 ) -> nanoembed_status {
     let make = || -> Outcome {
         // SAFETY: the caller's promise.
-        let (model, workspace, strings) = unsafe {
-            (pointer::get(model)?, pointer::get_mut(workspace)?, pointer::get(strings)?)
-        };
+        let (model, workspace, strings) =
+            unsafe { (pointer::get(model)?, pointer::get_mut(workspace)?, pointer::get(strings)?) };
         let rows = strings.length;
         let end = strings.first.checked_add(rows).ok_or(INVALID)?;
         let dimensions = model.bert.config().hidden;

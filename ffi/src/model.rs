@@ -5,8 +5,10 @@ use core::mem::size_of;
 use nanoembed_core::event::Mode;
 use nanoembed_core::format::embd;
 use nanoembed_core::kernel::{self, Kernels};
-use nanoembed_core::model::stored::{Contents, StoredIds, StoredTokens, StoredWeights, TensorPlace};
-use nanoembed_core::model::{Bert, BertConfig, Layer, Needs, Plan, Workspace, is_calibrated};
+use nanoembed_core::model::stored::{
+    Contents, StoredIds, StoredTokens, StoredWeights, TensorPlace,
+};
+use nanoembed_core::model::{Bert, BertConfig, Layer, Needs, Plan, Workspace};
 use nanoembed_core::token::{
     Entries, HashVocabulary, Normalization, SortedVocabulary, SpecialIds, WordPiece,
 };
@@ -204,8 +206,11 @@ impl Opening {
             return Err(Error::new(tokens.offset, ErrorKind::BadVocabulary).into());
         }
         let is_indexed = self.vocabulary == NANOEMBED_VOCABULARY_INDEXED;
-        let there =
-            if is_indexed { self.source.memory().is_some() } else { self.contents.token_index().is_some() };
+        let there = if is_indexed {
+            self.source.memory().is_some()
+        } else {
+            self.contents.token_index().is_some()
+        };
         if there { Ok(()) } else { Err(Error::new(tokens.offset, ErrorKind::IndexRequired).into()) }
     }
 
@@ -256,10 +261,7 @@ impl Opening {
         }
     }
 
-    fn special(
-        &self,
-        vocabulary: &impl nanoembed_core::token::Vocabulary,
-    ) -> Outcome<SpecialIds> {
+    fn special(&self, vocabulary: &impl nanoembed_core::token::Vocabulary) -> Outcome<SpecialIds> {
         match self.contents.special() {
             Some(special) => Ok(special),
             None => Ok(SpecialIds::find(vocabulary)?),
@@ -274,14 +276,6 @@ fn plan(
     options: &nanoembed_model_options,
 ) -> Outcome<Plan> {
     let weights = StoredWeights::new(source, |name: &str| contents.tensor(name));
-    // Says also what is missing.
-    let is_calibrated = is_calibrated(&weights, config)?;
-    let quantized = match options.activations {
-        NANOEMBED_ACTIVATIONS_AUTO => is_calibrated,
-        NANOEMBED_ACTIVATIONS_FLOAT => false,
-        NANOEMBED_ACTIVATIONS_QUANTIZED => true,
-        _ => return Err(INVALID),
-    };
     let tokens = match options.tokens {
         0 => config.max_tokens,
         tokens => tokens as usize,
@@ -289,13 +283,21 @@ fn plan(
     if tokens < 2 {
         return Err(INVALID);
     }
+    // Says also what is missing.
+    let made_for = nanoembed_core::model::plan(&weights, config, tokens)?;
+    let quantized = match options.activations {
+        NANOEMBED_ACTIVATIONS_AUTO => made_for.quantized,
+        NANOEMBED_ACTIVATIONS_FLOAT => false,
+        NANOEMBED_ACTIVATIONS_QUANTIZED => true,
+        _ => return Err(INVALID),
+    };
     let tile_bytes = match (source.memory(), options.tile_bytes) {
         (Some(_), _) => 0,
         (None, 0) => Needs::least_tile_bytes(config),
         (None, bytes) => bytes as usize,
     };
     let block = options.block_tokens as usize;
-    let plan = Plan { tokens, jobs: 1, tile_bytes, quantized, block };
+    let plan = Plan { tile_bytes, quantized, block, ..made_for };
     Workspace::needs(config, &plan)?;
     Ok(plan)
 }

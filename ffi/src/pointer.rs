@@ -5,7 +5,8 @@ use core::mem::{MaybeUninit, align_of, size_of};
 use crate::status::{BAD_POINTER, Outcome};
 
 fn check<T>(pointer: *const T, length: usize) -> Outcome {
-    let fits = length.checked_mul(size_of::<T>()).is_some_and(|bytes| isize::try_from(bytes).is_ok());
+    let fits =
+        length.checked_mul(size_of::<T>()).is_some_and(|bytes| isize::try_from(bytes).is_ok());
     if pointer.is_null() || !pointer.addr().is_multiple_of(align_of::<T>()) || !fits {
         return Err(BAD_POINTER);
     }

@@ -182,7 +182,13 @@ impl ReadAt for Bytes {
         let mut read = 0;
         // SAFETY: `wanted` bytes are there to be written, and the contract of the callback.
         let failed = unsafe {
-            (storage.read_at)(storage.context, offset, destination.as_mut_ptr(), wanted, &raw mut read)
+            (storage.read_at)(
+                storage.context,
+                offset,
+                destination.as_mut_ptr(),
+                wanted,
+                &raw mut read,
+            )
         };
         if failed != 0 || read > wanted {
             return Err(Error::new(offset, ErrorKind::ReadFailed));

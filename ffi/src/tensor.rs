@@ -13,8 +13,8 @@ use crate::memory::Lent;
 use crate::pointer;
 use crate::source::{Bytes, nanoembed_source};
 use crate::status::{
-    Failure, INVALID, NANOEMBED_NOT_FOUND, Outcome, TOO_SMALL, answer, nanoembed_error, nanoembed_status,
-    report,
+    Failure, INVALID, NANOEMBED_NOT_FOUND, Outcome, TOO_SMALL, answer, nanoembed_error,
+    nanoembed_status, report,
 };
 
 /// The most dimensions of a tensor.
@@ -123,7 +123,8 @@ pub unsafe extern "C" fn nanoembed_dequantize(
     let make = || -> Outcome {
         let (dtype, _) = dtype_of(dtype).ok_or(INVALID)?;
         // SAFETY: the caller's promise.
-        let (data, out) = unsafe { (pointer::slice(data, bytes)?, pointer::slice_mut(out, count)?) };
+        let (data, out) =
+            unsafe { (pointer::slice(data, bytes)?, pointer::slice_mut(out, count)?) };
         Ok(dequantize(dtype, data, first, out)?)
     };
     answer(make())

@@ -14,8 +14,8 @@ use crate::model::number;
 use crate::pointer;
 use crate::source::{Bytes, nanoembed_source};
 use crate::status::{
-    Failure, INVALID, NANOEMBED_NOT_FOUND, Outcome, TOO_SMALL, answer, nanoembed_error, nanoembed_status,
-    report,
+    Failure, INVALID, NANOEMBED_NOT_FOUND, Outcome, TOO_SMALL, answer, nanoembed_error,
+    nanoembed_status, report,
 };
 use crate::tokenize::text;
 

@@ -7,7 +7,8 @@ use nanoembed_core::ErrorKind;
 
 /// The files in the order in which a reader of the header wants to meet them.
 const SOURCES: [&str; 11] = [
-    "version", "status", "memory", "source", "reader", "tensor", "model", "tokenize", "embed", "batch", "words",
+    "version", "status", "memory", "source", "reader", "tensor", "model", "tokenize", "embed",
+    "batch", "words",
 ];
 
 const INTRODUCTION: &str = "\
@@ -33,14 +34,20 @@ fn statuses() -> String {
         let mut letters = message.chars();
         let first = letters.next().map_or_else(String::new, |first| first.to_uppercase().collect());
         let name = kind.name().to_uppercase();
-        let _ = writeln!(text, "// {first}{}.\n#define NANOEMBED_{name} {}\n", letters.as_str(), kind.code());
+        let _ = writeln!(
+            text,
+            "// {first}{}.\n#define NANOEMBED_{name} {}\n",
+            letters.as_str(),
+            kind.code()
+        );
     }
     text
 }
 
 fn header() -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut config = cbindgen::Config::from_file(root.join("cbindgen.toml")).expect("cbindgen.toml");
+    let mut config =
+        cbindgen::Config::from_file(root.join("cbindgen.toml")).expect("cbindgen.toml");
     config.header = Some(INTRODUCTION.to_owned());
     config.after_includes = Some(format!("\n{}", statuses().trim_end()));
     let mut builder = cbindgen::Builder::new().with_config(config);

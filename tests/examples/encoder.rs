@@ -1,18 +1,24 @@
 //! How long the encoder takes: milliseconds for one text or a batch, on every table, in f32 and in 8 bits.
 //!
 //! ```text
-//! NANOEMBED_MODEL_DIR=… cargo run --release -p nanoembed-tests --example encoder -- [f32|int8|precise] [TABLE] [SIZE …]
+//! NANOEMBED_MODEL_DIR=… cargo run --release -p nanoembed-tests --example encoder -- [f32|int8|precise|q8_0|q4_0|q6_k] [TABLE] [SIZE …]
 //! ```
 //!
 //! A size is a number of tokens, or TEXTSxTOKENS. For comparisons with other programs see `tests/peers`.
 
 use std::time::Instant;
 
+use nanoembed_core::event::Mode;
+use nanoembed_core::format::embd::Embd;
 use nanoembed_core::kernel::{self, Kernels};
 use nanoembed_core::model::{Bert, Layer, Run, SliceWeights, Weights, Workspace};
+use nanoembed_core::tensor::Dtype;
+use nanoembed_tests::blocks;
 use nanoembed_tests::data::published_model;
-use nanoembed_tests::int8;
-use nanoembed_tests::minilm::{Safetensors, calibration, config};
+use nanoembed_tests::minilm::{Safetensors, config};
+
+const DEFAULT_MODEL: &str =
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../models/all-MiniLM-L6-v2.int8.weights");
 
 /// Texts and tokens of each, from `32` or `8x32`.
 fn size(text: &str) -> Option<(usize, usize)> {
@@ -78,19 +84,30 @@ fn main() {
         let named = |argument: &String| all.contains(&argument.as_str());
         !arguments.iter().any(named) || arguments.iter().any(|argument| argument == name)
     };
-    let forms = ["f32", "int8", "precise"];
+    let forms = ["f32", "int8", "precise", "q8_0", "q4_0", "q6_k"];
     let tables: Vec<_> = kernel::available().collect();
     let names: Vec<_> = tables.iter().map(|table| table.name).collect();
     let any = |wanted: &[&str]| wanted.iter().any(|name| chosen(name, &forms));
     let float = SliceWeights::new(&model.file, |name| model.find(name));
+    let file = std::fs::read(DEFAULT_MODEL).expect("the default model");
     let quantized =
-        any(&["int8", "precise"]).then(|| int8::quantize(&model, &config(), &calibration()));
+        any(&["int8", "precise"]).then(|| Embd::parse(&file, Mode::Strict).expect("EMBD"));
+    let blocks: Vec<_> = [Dtype::Q8_0, Dtype::Q4_0, Dtype::Q6K]
+        .into_iter()
+        .filter(|dtype| chosen(dtype.name(), &forms))
+        .map(|dtype| (dtype, blocks::blocks(&model, dtype)))
+        .collect();
     for table in tables.iter().filter(|table| chosen(table.name, &names)) {
         if chosen("f32", &forms) {
             measure("f32", &float, table, &sizes, false);
         }
+        for (dtype, blocks) in &blocks {
+            let weights = SliceWeights::new(&blocks.file, |name| blocks.find(name));
+            measure(dtype.name(), &weights, table, &sizes, true);
+        }
         let Some(quantized) = &quantized else { continue };
-        let weights = SliceWeights::new(&quantized.file, |name| quantized.find(name));
+        let weights =
+            SliceWeights::new(&file, |name| quantized.tensor(name).map(|tensor| *tensor.header()));
         for form in ["int8", "precise"] {
             if chosen(form, &forms) {
                 measure(form, &weights, table, &sizes, form == "int8");

@@ -13,7 +13,7 @@ use crate::finalfusion as files;
 use crate::formats::{FORMATS, FormatUnderTest, Source};
 
 pub use tokenizer::{tokenizer, tokenizer_seeds};
-pub use weights::{blocks, json, weights};
+pub use weights::{blob, blocks, container, gguf, json, weights};
 
 /// All sources agree on any file, wherever it is cut, in both modes; the decoder keeps its contract.
 ///

@@ -7,8 +7,8 @@ use clap::Args;
 
 use crate::error::Result;
 use crate::inspection;
-use crate::mapped::Mapped;
 use crate::output::lines::Lines;
+use crate::stored::FileSet;
 
 /// Show a file's header, metadata, tokenizer and tensors, without reading its weights
 #[derive(Args, Debug)]
@@ -16,11 +16,16 @@ use crate::output::lines::Lines;
 Examples:
   nanoembed inspect model.weights
   nanoembed inspect --json *.weights | jq '.tensors | length'
+  nanoembed inspect q4k-0.uqff
   curl -s https://example.org/model.weights | nanoembed inspect -
+
+The shards of a UQFF file, `NAME-0.uqff`, `NAME-1.uqff` …, are opened together.
 
 With `--json` every file is one line:
   {\"file\", \"format\", \"variant\", \"file_bytes\", \"metadata\", \"tokenizer\", …,
-   \"tensors\": [{\"name\", \"dtype\", \"shape\", \"offset\", \"bytes\"}]}")]
+   \"tensors\": [{\"name\", \"dtype\", \"shape\", \"offset\", \"bytes\"}]}
+UQFF has \"shards\" and \"layers\" besides:
+  \"layers\": [{\"name\", \"format\", \"dtype\", \"shape\", \"bits_per_weight\", \"bias\", …}]")]
 pub(crate) struct Inspect {
     /// Files to look into; `-` is stdin
     #[arg(required = true, value_name = "FILE")]
@@ -34,14 +39,14 @@ pub(crate) struct Inspect {
 impl Inspect {
     pub(crate) fn run(self) -> Result<ExitCode> {
         let mut lines = Lines::stdout();
-        for (ordinal, path) in self.files.iter().enumerate() {
-            let file = Mapped::open(path)?;
-            let inspection = inspection::inspect(path, &file)?;
+        let mut first = true;
+        for set in FileSet::open_each(&self.files) {
+            let inspection = inspection::inspect(&set?)?;
             if self.json {
                 lines.text(&inspection.json)?;
                 continue;
             }
-            if ordinal > 0 {
+            if !std::mem::take(&mut first) {
                 lines.text("")?;
             }
             for line in inspection.text {

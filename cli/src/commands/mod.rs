@@ -5,9 +5,14 @@ pub(crate) mod bucket_to_explicit;
 pub(crate) mod completions;
 pub(crate) mod compute_accuracy;
 pub(crate) mod convert;
+pub(crate) mod dequantize;
+pub(crate) mod diff;
 pub(crate) mod embed;
+pub(crate) mod generate;
+pub(crate) mod histogram;
 pub(crate) mod inspect;
 pub(crate) mod metadata;
+pub(crate) mod migrate;
 pub(crate) mod quantize;
 pub(crate) mod reconstruct;
 pub(crate) mod search;
@@ -27,12 +32,17 @@ pub(crate) fn run(cli: Cli) -> Result<ExitCode> {
     let quiet = cli.quiet;
     match cli.command {
         Command::Embed(command) => command.run(quiet),
+        Command::Generate(command) => command.run(quiet),
         Command::Search(command) => command.run(quiet),
         Command::Tokenize(command) => command.run(quiet),
         Command::Inspect(command) => command.run(),
         Command::Verify(command) => command.run(quiet),
         Command::Convert(command) => command.run(quiet),
         Command::Quantize(command) => command.run(quiet),
+        Command::Dequantize(command) => command.run(quiet),
+        Command::Diff(command) => command.run(quiet),
+        Command::Histogram(command) => command.run(quiet),
+        Command::Migrate(command) => command.run(quiet),
         Command::Vector(command) => command.run(quiet),
         Command::Similar(command) => command.run(),
         Command::Analogy(command) => command.run(),

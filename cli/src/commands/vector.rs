@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
+use nanoembed_core::Error;
 use nanoembed_core::subword::Subwords;
-use nanoembed_core::words::{Found, Rows, Source, Words};
-use nanoembed_core::{Error, ErrorKind};
+use nanoembed_core::words::{Source, Words};
 use serde::Serialize;
 
 use crate::atomic::NewFile;
@@ -69,76 +69,114 @@ struct Answer<'w> {
 impl Vector {
     pub(crate) fn run(self, quiet: bool) -> Result<ExitCode> {
         let is_file = std::fs::metadata(&self.file).is_ok_and(|metadata| metadata.is_file());
+        let mut answers = Answers::new(&self, quiet);
         if (1..=FEW).contains(&self.words.len()) && is_file {
             let file = OnDisk::open(&self.file)?;
-            let refuse = |error| Failure::of_file(name_of(&self.file), error);
-            let words = file.words(self.policy).map_err(refuse)?;
-            let needs_index =
-                matches!(words.layout().vocabulary.subwords, Subwords::Explicit { .. })
-                    && words.layout().distinct_ngram_indices.is_none();
-            if !needs_index {
-                return self.answer(&words, quiet);
+            let (words, rows) =
+                file.words(&self.words, self.policy).map_err(|error| self.failure(error))?;
+            // Where n-grams are listed, each would be looked for from the first on.
+            if !matches!(words.layout().vocabulary.subwords, Subwords::Explicit { .. }) {
+                answers.begin(words.cols())?;
+                for (word, row) in self.words.iter().zip(rows) {
+                    answers.add(&words, word, row)?;
+                }
+                return answers.finish();
             }
         }
         let bytes = Mapped::open(&self.file)?;
         let opened = Opened::parse(&self.file, &bytes, self.policy)?;
-        self.answer(&opened.indexed()?, quiet)
-    }
-
-    fn answer<S: Source, M: AsRef<[u64]>>(
-        &self,
-        words: &Words<S, M>,
-        quiet: bool,
-    ) -> Result<ExitCode> {
-        let mut to = Output::open(self, words.cols())?;
-        let mut missing = 0_u64;
-        let mut one = |word: &str| {
-            let answer = look_up(words, word);
-            let answer = answer.map_err(|error| Failure::of_file(name_of(&self.file), error))?;
-            if answer.embedding.is_none() {
-                missing += 1;
-                if !quiet {
-                    warn(format_args!("{word:?} has no vector"));
-                }
-            }
-            to.push(&answer)
+        let words = opened.indexed()?;
+        answers.begin(words.cols())?;
+        let mut answer = |word: &str| {
+            let row = words.find(word.as_bytes()).map_err(|error| self.failure(error))?;
+            answers.add(&words, word, row)
         };
         if self.words.is_empty() {
             let mut lines = Input::open(Path::new("-"), false)?;
             while let Some(word) = lines.next_line()? {
-                one(&word)?;
+                answer(&word)?;
             }
         } else {
-            self.words.iter().try_for_each(|word| one(word))?;
+            self.words.iter().try_for_each(|word| answer(word))?;
         }
-        to.finish()?;
-        Ok(if missing == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+        answers.finish()
+    }
+
+    fn failure(&self, error: Error) -> Failure {
+        Failure::of_file(name_of(&self.file), error)
+    }
+}
+
+/// Answers on their way out.
+struct Answers<'v> {
+    command: &'v Vector,
+    output: Option<Output>,
+    missing: u64,
+    quiet: bool,
+}
+
+impl<'v> Answers<'v> {
+    const fn new(command: &'v Vector, quiet: bool) -> Self {
+        Self { command, output: None, missing: 0, quiet }
+    }
+
+    /// Begins the output, of vectors of so many columns.
+    fn begin(&mut self, cols: usize) -> Result<()> {
+        self.output = Some(Output::open(self.command, cols)?);
+        Ok(())
+    }
+
+    /// Answers with the vector of `word`, which has this row if it is in the vocabulary.
+    fn add<S: Source, M: AsRef<[u64]>>(
+        &mut self,
+        words: &Words<S, M>,
+        word: &str,
+        row: Option<u32>,
+    ) -> Result<()> {
+        let answer = look_up(words, word, row).map_err(|error| self.command.failure(error))?;
+        if answer.embedding.is_none() {
+            self.missing += 1;
+            if !self.quiet {
+                warn(format_args!("{word:?} has no vector"));
+            }
+        }
+        match &mut self.output {
+            Some(output) => output.push(&answer),
+            None => Ok(()),
+        }
+    }
+
+    fn finish(self) -> Result<ExitCode> {
+        if let Some(output) = self.output {
+            output.finish()?;
+        }
+        Ok(if self.missing == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 }
 
 fn look_up<'w, S: Source, M: AsRef<[u64]>>(
     words: &Words<S, M>,
     word: &'w str,
+    row: Option<u32>,
 ) -> Result<Answer<'w>, Error> {
     let mut rows = Vec::new();
-    let found = words.rows(word, |row| {
-        rows.push(row);
-        Ok(())
-    });
-    match found {
-        Err(Error { kind: ErrorKind::InvalidArgument, .. }) => rows.clear(),
-        found => _ = found?,
-    }
-    let mut answer = Answer { word, known: false, rows, norm: None, embedding: None };
-    if answer.rows.is_empty() {
-        return Ok(answer);
-    }
     let (mut vector, mut scratch) = (vec![0.0; words.cols()], vec![0.0; words.scratch_needed()]);
-    if let Some(Found { rows, norm }) = words.vector(word, &mut vector, &mut scratch)? {
-        answer.known = matches!(rows, Rows::Word { .. });
-        (answer.norm, answer.embedding) = (Some(norm), Some(vector));
-    }
-    Ok(answer)
+    let norm = match row {
+        Some(row) => {
+            rows.push(row.into());
+            words.row(row.into(), &mut vector, &mut scratch)?;
+            Some(words.norm(row)?)
+        }
+        None => {
+            words.subword_rows(word, |row| {
+                rows.push(row);
+                Ok(())
+            })?;
+            words.subword_vector(word, &mut vector, &mut scratch)?.map(|found| found.norm)
+        }
+    };
+    let embedding = norm.is_some().then_some(vector);
+    Ok(Answer { word, known: row.is_some(), rows, norm, embedding })
 }
 
 /// Where the answers go.

@@ -6,9 +6,9 @@ use std::process::ExitCode;
 use clap::Args;
 use nanoembed_core::event::Mode;
 
-use crate::error::{Result, name_of};
-use crate::mapped::Mapped;
+use crate::error::Result;
 use crate::output::lines::Lines;
+use crate::stored::FileSet;
 use crate::verification::{Finding, verify};
 use crate::word_vectors::policy::PolicyArgs;
 
@@ -20,7 +20,11 @@ use crate::word_vectors::policy::PolicyArgs;
 Examples:
   nanoembed verify model.weights
   nanoembed verify --strict --json *.weights
+  nanoembed verify q4k-0.uqff
   nanoembed verify vectors.fifu --duplicates first --utf8 bytes
+
+`--strict` refuses harmless deviations too and, in GGUF, safetensors and UQFF files, values
+that are no finite numbers. The shards of a UQFF file are opened together.
 
 With `--json` every finding is one line:
   {\"file\", \"offset\", \"code\", \"name\", \"message\"}")]
@@ -46,10 +50,10 @@ impl Verify {
         let mode = if self.strict { Mode::Strict } else { Mode::Lenient };
         let mut lines = Lines::stdout();
         let mut sound = true;
-        for path in &self.files {
-            let bytes = Mapped::open(path)?;
-            let name = name_of(path);
-            let (findings, praise) = match verify(&name, &bytes, mode, self.policy, quiet) {
+        for set in FileSet::open_each(&self.files) {
+            let set = set?;
+            let name = set.name();
+            let (findings, praise) = match verify(&set, mode, self.policy, quiet) {
                 Ok(checked) => (Vec::new(), checked),
                 Err(findings) => (findings, String::new()),
             };
@@ -59,11 +63,12 @@ impl Verify {
                     lines.json(finding)?;
                     continue;
                 }
-                let Finding { offset, code, name: cause, message, .. } = finding;
-                lines.text(format_args!("{name}: byte {offset}: {message} [{code} {cause}]"))?;
+                let Finding { file, offset, code, name: cause, message, .. } = finding;
+                lines.text(format_args!("{file}: byte {offset}: {message} [{code} {cause}]"))?;
             }
             if !self.json {
-                let mut hints: Vec<&str> = findings.iter().filter_map(|f| f.hint).collect();
+                let mut hints: Vec<&str> =
+                    findings.iter().filter_map(|f| f.hint.as_deref()).collect();
                 hints.dedup();
                 for hint in hints {
                     lines.text(format_args!("  hint: {hint}"))?;

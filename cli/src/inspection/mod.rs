@@ -1,17 +1,19 @@
 //! What `inspect` says of a file: one file a format, each with the facts that its format has.
 
+mod amb;
 mod embd;
 mod finalfusion;
+mod gguf;
+mod safetensors;
 mod tensors;
-
-use std::path::Path;
+mod uqff;
 
 use nanoembed_core::event::Format;
-use nanoembed_core::format::sniff;
 use nanoembed_core::{Error, ErrorKind};
 use serde::Serialize;
 
-use crate::error::{Failure, Result, name_of};
+use crate::error::{Failure, Result};
+use crate::stored::FileSet;
 
 /// All that a file says of itself, for programs and for people.
 pub(crate) struct Inspection {
@@ -29,11 +31,16 @@ impl Inspection {
     }
 }
 
-/// Looks into a file of any format, without reading its weights.
-pub(crate) fn inspect(path: &Path, file: &[u8]) -> Result<Inspection> {
-    let name = name_of(path);
-    let inspected = match sniff(file) {
+/// Looks into files of any format, without reading their weights. Only UQFF files come in several shards.
+pub(crate) fn inspect(set: &FileSet) -> Result<Inspection> {
+    let name = set.name();
+    let file = set.first();
+    let inspected = match set.format() {
+        Some(Format::Amb) => amb::inspect(&name, file),
         Some(Format::Embd) => embd::inspect(&name, file),
+        Some(Format::Gguf) => gguf::inspect(&name, file),
+        Some(Format::Safetensors) => safetensors::inspect(&name, file),
+        Some(Format::Uqff) => return uqff::inspect(set),
         Some(Format::Finalfusion) => finalfusion::inspect(&name, file),
         _ => Err(Error::new(0, ErrorKind::UnknownFormat)),
     };

@@ -2,6 +2,7 @@
 
 use nanoembed_core::tensor::TensorHeader;
 use serde::Serialize;
+use serde_json::{Map, Value};
 
 use crate::output::table::{Align, Table};
 use crate::output::units;
@@ -85,4 +86,47 @@ pub(super) fn table(tensors: &[Tensor]) -> Table {
         ]);
     }
     table
+}
+
+/// A size for people and to the byte.
+pub(super) fn size(bytes: u64) -> String {
+    format!("{} ({bytes} bytes)", units::bytes(bytes))
+}
+
+/// Names and values, one below the other.
+pub(super) fn facts(facts: impl IntoIterator<Item = (&'static str, String)>) -> Table {
+    let mut table = Table::new(&[Align::Left, Align::Left]);
+    for (name, value) in facts {
+        table.row([name.to_owned(), value]);
+    }
+    table
+}
+
+/// The metadata under its heading; nothing if there is none.
+pub(super) fn metadata(metadata: &Map<String, Value>) -> Vec<String> {
+    if metadata.is_empty() {
+        return Vec::new();
+    }
+    let mut table = Table::new(&[Align::Left, Align::Left]);
+    for (key, value) in metadata {
+        let value = value.as_str().map_or_else(|| value.to_string(), one_line);
+        table.row([key.clone(), value]);
+    }
+    ["".into(), "  metadata".into()].into_iter().chain(table.lines(4)).collect()
+}
+
+/// A text without line breaks, cut where it would fill the screen.
+fn one_line(text: &str) -> String {
+    const SHOWN: usize = 80;
+    let line: String =
+        text.chars().take(SHOWN).map(|c| if c.is_control() { ' ' } else { c }).collect();
+    if text.chars().nth(SHOWN).is_some() { line + " …" } else { line }
+}
+
+/// The tensors under their heading; nothing if there are none.
+pub(super) fn listed(tensors: &[Tensor]) -> Vec<String> {
+    if tensors.is_empty() {
+        return Vec::new();
+    }
+    ["".into(), "  tensors".into()].into_iter().chain(table(tensors).lines(4)).collect()
 }

@@ -47,7 +47,8 @@ pub(super) fn verify(
 /// Decodes the whole file piece by piece, codes included.
 fn structure(bytes: &[u8], decoder: Decoder, quiet: bool) -> Result<(), Error> {
     const PIECE_BYTES: usize = 1 << 20;
-    let mut carry = vec![0; MAX_ITEM_BYTES];
+    // No item of a small file is larger than the file.
+    let mut carry = vec![0; MAX_ITEM_BYTES.min(bytes.len())];
     let mut push = Push::new(Verifier::new(decoder), &mut carry);
     let progress = (!quiet).then(|| Progress::bytes("verifying", bytes.len() as u64));
     let mut on_event = |_: Event<'_>| Ok(());

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::path::Path;
 
-use nanoembed_core::event::Mode;
+use nanoembed_core::event::{Event, Mode};
 use nanoembed_core::format::finalfusion::{Decoder, Finalfusion, Layout, MAX_ITEM_BYTES};
 use nanoembed_core::kernel;
 use nanoembed_core::read::{ReadAt, Seek};
@@ -94,14 +94,31 @@ impl OnDisk {
         opened.map_err(|error| Failure::reading(name_of(path), &error))
     }
 
-    /// Reads everything but words and vectors. Words are looked for from the first on, through a small window.
-    pub(crate) fn words(&self, policy: PolicyArgs) -> Result<Words<Stored<&Self>>, Error> {
+    /// Reads everything but the vectors, once, through a small window; on the way the rows of `wanted` are found, the
+    /// first of words that stand there twice.
+    pub(crate) fn words(
+        &self,
+        wanted: &[String],
+        policy: PolicyArgs,
+    ) -> Result<(Words<Stored<&Self>>, Vec<Option<u32>>), Error> {
         let decoder = Decoder::new(Mode::Lenient).broken_utf8(policy.core_utf8());
-        let mut buffer = vec![0; MAX_ITEM_BYTES];
+        let whole = usize::try_from(self.bytes).unwrap_or(usize::MAX);
+        let mut buffer = vec![0; MAX_ITEM_BYTES.min(whole)];
         let mut seek = Seek::new(self, decoder, &mut buffer).without_data();
-        while seek.next_event(|_| Ok(()))? {}
+        let mut rows = vec![None; wanted.len()];
+        let mut on_event = |event: Event<'_>| {
+            if let Event::Token { id, bytes } = event {
+                for (word, row) in wanted.iter().zip(&mut rows) {
+                    if row.is_none() && word.as_bytes() == bytes {
+                        *row = Some(id);
+                    }
+                }
+            }
+            Ok(())
+        };
+        while seek.next_event(&mut on_event)? {}
         let layout = seek.decoder().layout().ok_or(Error::new(0, ErrorKind::UnexpectedEnd))?;
-        Ok(Words::scan(Stored(self), layout))
+        Ok((Words::scan(Stored(self), layout), rows))
     }
 }
 

@@ -2,7 +2,7 @@ use predicates::str::contains;
 
 use crate::{failure, nanoembed, stdout};
 
-const COMMANDS: [&str; 16] = [
+const COMMANDS: [&str; 20] = [
     "embed",
     "search",
     "tokenize",
@@ -10,6 +10,10 @@ const COMMANDS: [&str; 16] = [
     "verify",
     "convert",
     "quantize",
+    "dequantize",
+    "diff",
+    "histogram",
+    "migrate",
     "vector",
     "similar",
     "analogy",

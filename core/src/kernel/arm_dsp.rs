@@ -58,7 +58,8 @@ fn signed_halves(word: u32) -> (u32, u32) {
 #[inline(always)]
 fn dots<const TOKENS: usize>(codes: [&[u8]; TOKENS], row: &[u8]) -> [i32; TOKENS] {
     let (words, tail) = row.as_chunks::<4>();
-    let code_words = codes.map(|codes| codes.as_chunks::<4>().0.get(..words.len()).unwrap_or_default());
+    let code_words =
+        codes.map(|codes| codes.as_chunks::<4>().0.get(..words.len()).unwrap_or_default());
     let mut sums = [0_i32; TOKENS];
     for (at, word) in words.iter().enumerate() {
         let (even, odd) = signed_halves(u32::from_le_bytes(*word));
@@ -131,9 +132,10 @@ fn multiply_i16(multiply: MultiplyI16<'_>) {
         let Some(out) = out.get_mut(m * out_stride..) else { return };
         for (n, (slot, &column)) in out.iter_mut().zip(columns).enumerate() {
             let lines = b.get(n..).unwrap_or_default().iter().step_by(b_stride.max(1));
-            let sum = line.iter().zip(lines).fold(0, |sum, (a, b)| {
-                smlad(u32::from_le_bytes(*a), u32::from_le_bytes(*b), sum)
-            });
+            let sum = line
+                .iter()
+                .zip(lines)
+                .fold(0, |sum, (a, b)| smlad(u32::from_le_bytes(*a), u32::from_le_bytes(*b), sum));
             #[allow(clippy::cast_precision_loss)] // rounds to nearest, on every table
             let sum = sum as f32;
             *slot = sum * column * row;

@@ -57,7 +57,9 @@ pub struct ProductI8<'a> {
     pub(super) w: Rows<'a>,
     pub(super) base: Base<'a>,
     pub(super) out: &'a mut [f32],
+    #[allow(dead_code, reason = "for tables with tiles, of which a target may have none")]
     pub(super) tokens: usize,
+    #[allow(dead_code, reason = "as above")]
     pub(super) rows: usize,
     pub(super) cols: usize,
     pub(super) strides: Strides,

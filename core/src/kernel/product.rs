@@ -49,7 +49,9 @@ pub struct Product<'a> {
     pub(super) weights: Floats<'a>,
     pub(super) bias: &'a [f32],
     pub(super) out: &'a mut [f32],
+    #[allow(dead_code, reason = "for tables with tiles, of which a target may have none")]
     pub(super) tokens: usize,
+    #[allow(dead_code, reason = "as above")]
     pub(super) rows: usize,
     pub(super) cols: usize,
     pub(super) strides: Strides,

@@ -1,5 +1,6 @@
 //! From f32 to codes, written once over [`Vector`]: the same bits on every table.
 
+use super::Signs;
 use super::integer::{MAX_CODE, PROBABILITY_ONE};
 use super::rows::{completed, reduce, softmax_exponentials};
 use super::vector::{LANES, ROUND, Vector};
@@ -74,6 +75,75 @@ fn scaled_extremes<V: Vector>(x: &[f32], columns: &[f32]) -> (f32, f32) {
     }
     let value = V::load(&completed(x_rest, 0.0)).mul(V::load(&completed(columns_rest, 0.0)));
     (value.min(low).least(), value.max(high).most())
+}
+
+/// See [`Kernels::dequantize_groups`](super::Kernels::dequantize_groups).
+#[inline(always)]
+pub(super) fn dequantize_groups<V: Vector>(
+    codes: &[u8],
+    signs: Signs,
+    group: usize,
+    factors: &[(f32, f32)],
+    out: &mut [f32],
+) {
+    if group == 0 {
+        return;
+    }
+    // Not over `Vector`: a loop of so many steps becomes vector code by itself.
+    let value = |code: u8, scale: f32, minimum: f32| {
+        let number = i32::from(code ^ signs.flip) - i32::from(signs.offset);
+        #[allow(clippy::cast_precision_loss)] // of 9 bits
+        let number = number as f32;
+        scale * number + minimum
+    };
+    let groups = codes.chunks(group).zip(out.chunks_mut(group));
+    for ((codes, out), &(scale, minimum)) in groups.zip(factors) {
+        let ((codes, codes_rest), (out, out_rest)) =
+            (codes.as_chunks::<LANES>(), out.as_chunks_mut::<LANES>());
+        for (codes, out) in codes.iter().zip(out) {
+            for (&code, out) in codes.iter().zip(out) {
+                *out = value(code, scale, minimum);
+            }
+        }
+        for (&code, out) in codes_rest.iter().zip(out_rest) {
+            *out = value(code, scale, minimum);
+        }
+    }
+}
+
+/// Quantises groups of `group` elements to signed bytes −127 … 127, one scale a group; `sums` are the sums of the
+/// values as quantised: `scale · Σ code`. The error is at most half a scale.
+#[inline(always)]
+pub(super) fn groups_i8<V: Vector>(
+    x: &[f32],
+    group: usize,
+    codes: &mut [u8],
+    scales: &mut [f32],
+    sums: &mut [f32],
+) {
+    if group == 0 {
+        return;
+    }
+    let factors = scales.iter_mut().zip(sums);
+    let groups = x.chunks_exact(group).zip(codes.chunks_exact_mut(group));
+    for ((x, codes), (scale, sum)) in groups.zip(factors) {
+        let lanes = reduce!(
+            x, 0.0, V::splat(0.0),
+            (lanes, value) => value.abs().max(lanes),
+            (left, right) => right.max(left)
+        );
+        let (step, inverse) = word_scale(lanes.most(), 127.0);
+        let mut total = 0_i32;
+        for (code, &value) in codes.iter_mut().zip(x) {
+            // The low byte of the mantissa; a value that is no number becomes some code.
+            let rounded = (value * inverse + ROUND).to_bits() as u8;
+            *code = rounded;
+            total += i32::from(rounded as i8);
+        }
+        #[allow(clippy::cast_precision_loss)] // far below 2²⁴
+        let total = total as f32;
+        (*scale, *sum) = (step, step * total);
+    }
 }
 
 /// Scale and its inverse for values up to `largest` in codes up to `limit`.

@@ -5,6 +5,7 @@ extern crate std;
 use std::vec::Vec;
 use std::{println, vec};
 
+use super::groups::{GroupedCodes, GroupedRows, ProductGroups, TILE_ROWS};
 use super::integer::{Base, Codes, MultiplyI16, ProductI8, Rows};
 use super::rows::exp_negative;
 use super::vector::{LANES, Portable, Vector};
@@ -432,6 +433,72 @@ fn words_are_within_half_a_step_and_the_same_on_every_table() {
             }
             let all = (codes, pairs);
             assert_eq!(first.get_or_insert(all.clone()), &all, "{}", table.name);
+        }
+    }
+}
+
+#[test]
+fn products_of_groups_are_within_their_bound_and_the_same_on_every_table() {
+    let mut noise = Noise(11);
+    for (cols, tokens, rows) in
+        [(16, 1, 1), (32, 3, 16), (48, 13, 9), (384, 8, 16), (96, 29, 5), (1568, 7, 16)]
+    {
+        for (group, most) in [(16, 15), (32, 127), (32, 255), (16, 63)] {
+            if cols % group != 0 {
+                continue;
+            }
+            let groups = cols / group;
+            let codes = noise.bytes(rows * cols, 0, most);
+            let factors = TILE_ROWS * groups;
+            let (scales, minima) = (noise.floats(factors), noise.floats(factors));
+            let bias = noise.floats(rows);
+            let x = noise.floats(tokens * cols);
+            let mut first: Option<Vec<u32>> = None;
+            for table in tables() {
+                let mut x_codes = vec![0; tokens * cols];
+                let (mut x_scales, mut sums) =
+                    (vec![0.0; tokens * groups], vec![0.0; tokens * groups]);
+                (table.quantize_groups)(&x, group, &mut x_codes, &mut x_scales, &mut sums);
+                for (i, &code) in x_codes.iter().enumerate() {
+                    let scale = x_scales[i / group];
+                    let error = (f32::from(code as i8) * scale - x[i]).abs();
+                    assert!(error <= scale * 0.501, "{} {error}", table.name);
+                }
+                for (strides, size) in layouts(tokens, rows) {
+                    let mut out = vec![UNTOUCHED; size];
+                    let x = GroupedCodes { codes: &x_codes, scales: &x_scales, sums: &sums };
+                    let w = GroupedRows { codes: &codes, scales: &scales, minima: &minima };
+                    let shape = (cols, group);
+                    (table.product_groups)(
+                        ProductGroups::new(x, w, &bias, shape, &mut out, strides).unwrap(),
+                    );
+                    let mut all = Vec::new();
+                    for t in 0..tokens {
+                        for r in 0..rows {
+                            let (mut exact, mut size) = (f64::from(bias[r]), 1.0);
+                            for c in 0..cols {
+                                let at = c / group * TILE_ROWS + r;
+                                let w = f64::from(codes[r * cols + c]) * f64::from(scales[at])
+                                    + f64::from(minima[at]);
+                                let x = f64::from(x_codes[t * cols + c] as i8)
+                                    * f64::from(x_scales[t * groups + c / group]);
+                                exact += w * x;
+                                size +=
+                                    (f64::from(codes[r * cols + c]) * f64::from(scales[at]) * x)
+                                        .abs()
+                                        + (f64::from(minima[at]) * x).abs();
+                            }
+                            let value = out[t * strides.token + r * strides.row];
+                            let error = (f64::from(value) - exact).abs();
+                            assert!(error <= 2e-6 * size, "{} {cols}: {error:e}", table.name);
+                            all.push(value.to_bits());
+                        }
+                    }
+                    let untouched = out.iter().filter(|&&value| value == UNTOUCHED).count();
+                    assert_eq!(all.len() + untouched, size, "{} wrote elsewhere", table.name);
+                    assert_eq!(first.get_or_insert(all.clone()), &all, "{} {cols}", table.name);
+                }
+            }
         }
     }
 }

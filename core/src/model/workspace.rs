@@ -5,6 +5,7 @@ use super::config::BertConfig;
 use super::linear::{CodeBuffers, Staging};
 use super::parallel::split_off;
 use crate::error::{Error, ErrorKind, Result};
+use crate::kernel::groups::TILE_ROWS;
 
 /// What a [`Workspace`] must suffice for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +24,9 @@ pub struct Plan {
     /// whose weights are all floats run the same either way, and need less memory without. Models without column
     /// scales lose much precision with it.
     pub quantized: bool,
+    /// Whether some weights are in blocks; with `quantized`, activations for them are quantised too, in the groups of
+    /// the blocks. Without `quantized` blocks are converted to f32 as they are used.
+    pub grouped: bool,
     /// Tokens that pass through the feed-forward layers together, 0 for as many as is fast.
     ///
     /// Fewer take less memory; weights that cannot be borrowed are read anew for each block.
@@ -35,7 +39,7 @@ impl Plan {
     /// [`Bert::plan`](super::Bert::plan) knows whether a model was made for quantised activations.
     #[must_use]
     pub const fn new(tokens: usize) -> Self {
-        Self { tokens, jobs: 1, tile_bytes: 0, quantized: false, block: 0 }
+        Self { tokens, jobs: 1, tile_bytes: 0, quantized: false, grouped: false, block: 0 }
     }
 }
 
@@ -70,6 +74,8 @@ const FEED_FORWARD_BLOCK: usize = 128;
 const CONVERTED_ROWS: usize = 8;
 /// The most groups of columns that quantised activations are divided into.
 pub(super) const MAX_GROUPS: usize = 16;
+/// The fewest columns of a group of a block.
+const LEAST_GROUP: usize = 16;
 
 /// The sizes of the pieces of a workspace; they depend on the model's sizes and the plan alone.
 #[derive(Clone, Copy, Debug)]
@@ -83,6 +89,7 @@ pub(super) struct Layout {
     /// From one row of transposed keys, and of scores, to the next.
     pub(super) key_stride: usize,
     pub(super) quantized: bool,
+    pub(super) grouped: bool,
     hidden: usize,
     head: usize,
     widest: usize,
@@ -95,7 +102,7 @@ pub(super) struct Layout {
 impl Layout {
     /// `None` if the sizes overflow or the plan is empty.
     pub(super) fn new(config: &BertConfig, plan: &Plan) -> Option<Self> {
-        let Plan { tokens, jobs, tile_bytes, quantized, block } = *plan;
+        let Plan { tokens, jobs, tile_bytes, quantized, grouped, block } = *plan;
         let BertConfig { hidden, intermediate, heads, .. } = *config;
         let head = config.head();
         if tokens == 0 || jobs == 0 || head == 0 || intermediate == 0 {
@@ -115,6 +122,7 @@ impl Layout {
             },
             key_stride: tokens.checked_next_multiple_of(16)?,
             quantized,
+            grouped: quantized && grouped,
             hidden,
             head,
             widest: hidden.max(intermediate),
@@ -126,11 +134,12 @@ impl Layout {
         let states = tokens.checked_mul(hidden)?;
         let codes = layout.code_tokens();
         let groups = codes.checked_mul(MAX_GROUPS);
+        let scales = codes.checked_mul(layout.scale_slots(hidden));
         layout.total = Needs {
             floats: sum(&[
                 layout.job.floats.checked_mul(jobs),
                 states.checked_mul(2),
-                groups,
+                scales,
                 Some(ALIGNED_FLOATS - 1),
             ])?,
             bytes: sum(&[
@@ -141,6 +150,17 @@ impl Layout {
             ])?,
         };
         Some(layout)
+    }
+
+    /// Floats for the scales of the codes of a token, of up to `cols` columns.
+    fn scale_slots(&self, cols: usize) -> usize {
+        // A scale and a sum for each group.
+        if self.grouped { MAX_GROUPS.max(cols.div_ceil(LEAST_GROUP) * 2) } else { MAX_GROUPS }
+    }
+
+    /// Bytes of the unpacked codes of a tile of rows.
+    fn unpacked(&self) -> usize {
+        if self.grouped { self.widest.saturating_mul(TILE_ROWS) } else { 0 }
     }
 
     /// Tokens whose hidden states have codes.
@@ -164,7 +184,7 @@ impl Layout {
         let feed_forward = sum(&[
             block.checked_mul(hidden),
             block.checked_mul(widest),
-            Some(if_quantized(block.checked_mul(MAX_GROUPS)?)),
+            Some(if_quantized(block.checked_mul(self.scale_slots(widest))?)),
         ])?;
         let staging =
             sum(&[Some(self.vector()), Some(widest), widest.checked_mul(self.converted_rows())])?;
@@ -177,6 +197,7 @@ impl Layout {
         let feed_forward_bytes = sum(&[block.checked_mul(widest), block.checked_mul(MAX_GROUPS)])?;
         let floats = attention.max(feed_forward).checked_add(staging)?;
         let bytes = if_quantized(attention_bytes.max(feed_forward_bytes)).checked_add(self.tile)?;
+        let bytes = bytes.checked_add(self.unpacked())?;
         Some(Needs {
             floats: floats.checked_next_multiple_of(ALIGNED_FLOATS)?,
             bytes: bytes.checked_next_multiple_of(ALIGNMENT)?,
@@ -201,7 +222,9 @@ impl Layout {
         let staging = Staging {
             vector: split_off(&mut floats, self.vector()).ok_or(TOO_SMALL)?,
             scales: split_off(&mut floats, self.widest).ok_or(TOO_SMALL)?,
-            converted: split_off(&mut floats, self.widest * self.converted_rows()).ok_or(TOO_SMALL)?,
+            converted: split_off(&mut floats, self.widest * self.converted_rows())
+                .ok_or(TOO_SMALL)?,
+            unpacked: split_off(&mut bytes, self.unpacked()).ok_or(TOO_SMALL)?,
             tile: split_off(&mut bytes, self.tile).ok_or(TOO_SMALL)?,
         };
         Ok((staging, floats, bytes))
@@ -243,7 +266,7 @@ impl Layout {
         let buffers = CodeBuffers {
             codes: split_off(&mut bytes, tokens * self.widest)?,
             zeros: split_off(&mut bytes, tokens * MAX_GROUPS)?,
-            scales: split_off(&mut floats, tokens * MAX_GROUPS)?,
+            scales: split_off(&mut floats, tokens * self.scale_slots(self.widest))?,
         };
         Some((buffers, floats))
     }
@@ -326,7 +349,8 @@ impl<'a> Workspace<'a> {
             codes: CodeBuffers {
                 codes: split_off(&mut bytes, tokens * layout.hidden).ok_or(TOO_SMALL)?,
                 zeros: split_off(&mut bytes, tokens * MAX_GROUPS).ok_or(TOO_SMALL)?,
-                scales: split_off(&mut floats, tokens * MAX_GROUPS).ok_or(TOO_SMALL)?,
+                scales: split_off(&mut floats, tokens * layout.scale_slots(layout.hidden))
+                    .ok_or(TOO_SMALL)?,
             },
             floats,
             bytes,

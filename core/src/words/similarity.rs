@@ -2,7 +2,7 @@
 
 use core::ops::Range;
 
-use super::dot::{dot, normalize};
+use super::dot::normalize;
 use super::lookup::Words;
 use super::product;
 use super::source::Source;
@@ -159,13 +159,11 @@ impl<S: Source, M: AsRef<[u64]>> Words<S, M> {
             let offset = offset.saturating_add(array.offset);
             let bytes = row_bytes.saturating_mul(count as usize);
             let block = self.source().block(offset, bytes, tile)?;
-            if let [top] = &mut *tops {
-                for (row, values) in (next..).zip(block.chunks_exact(row_bytes)) {
-                    top.offer(Scored { score: dot(queries, values), row }, self)?;
-                }
-            } else {
-                self.search_block(kernels, next..next.saturating_add(count), (block, queries), tops, floats)?;
-            }
+            let rows = next..next.saturating_add(count);
+            // One query needs no lent memory, so that looking for neighbours on a device is simple.
+            let mut own = [0.0; 2 * BLOCK_ROWS];
+            let floats = if tops.len() == 1 { &mut own[..] } else { &mut *floats };
+            self.search_block(kernels, rows, (block, queries), tops, floats)?;
             next = next.saturating_add(count);
         }
         Ok(())

@@ -11,6 +11,7 @@ fn main() -> io::Result<()> {
     let folder = std::env::args_os().nth(1).unwrap_or_else(|| "fuzz/corpus".into());
     decoder(&Path::new(&folder).join("decoder"))?;
     whole_files(Path::new(&folder))?;
+    weight_files(Path::new(&folder))?;
     tokenizer(&Path::new(&folder).join("tokenizer"))
 }
 
@@ -43,6 +44,28 @@ fn whole_files(folder: &Path) -> io::Result<()> {
         for (name, file) in format.files() {
             std::fs::write(own.join(name), file)?;
         }
+    }
+    Ok(())
+}
+
+/// As `fuzz::container`, `fuzz::blob` and `fuzz::gguf` read them: whole files, and blobs by themselves.
+fn weight_files(folder: &Path) -> io::Result<()> {
+    let write = |target: &str, name: &str, bytes: &[u8]| {
+        let own = folder.join(target);
+        std::fs::create_dir_all(&own)?;
+        std::fs::write(own.join(name), bytes)
+    };
+    for format in FORMATS {
+        for (name, file) in format.files() {
+            match format.name {
+                "safetensors" | "uqff" => write("container", &name, &file)?,
+                "gguf" => write("gguf", &name, &file)?,
+                _ => {}
+            }
+        }
+    }
+    for (name, blob) in nanoembed_tests::data::files("uqff/legacy_0.2.0", &["uqfftensor"]) {
+        write("blob", &name, &blob)?;
     }
     Ok(())
 }

@@ -96,5 +96,9 @@ fn first_line(line: &[u8]) -> Option<(WordVocabulary, u64, u32)> {
         begin: Bracket::new(begin)?,
         end: Bracket::new(end)?,
     };
-    Some((vocabulary, buckets, number(cols).filter(|&cols| cols > 0)?))
+    Some((
+        vocabulary,
+        buckets,
+        number(cols).filter(|&cols| cols > 0 && cols as usize <= super::MAX_COLS)?,
+    ))
 }

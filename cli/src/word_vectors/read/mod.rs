@@ -9,6 +9,9 @@ pub(crate) mod word2vec;
 
 use crate::error::{Failure, Result};
 
+/// The most columns that a first line may announce: memory for a row is taken before it is seen.
+const MAX_COLS: usize = 1 << 16;
+
 /// A file of rows, a word and its numbers each.
 pub(crate) trait Rows {
     /// How many numbers a row has.

@@ -8,12 +8,9 @@ use std::io::BufRead;
 
 use nanoembed_core::ErrorKind;
 
-use super::Rows;
 use super::lines::ByteLines;
+use super::{MAX_COLS, Rows};
 use crate::error::{Failure, Result};
-
-/// The most columns that a first line may announce.
-const MAX_COLS: usize = 1 << 24;
 
 /// The rows of a text.
 pub(crate) struct TextRows<R> {

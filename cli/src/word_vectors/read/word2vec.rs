@@ -6,12 +6,11 @@ use std::io::{BufRead, ErrorKind as IoErrorKind, Read};
 use nanoembed_core::ErrorKind;
 use nanoembed_core::format::finalfusion::MAX_WORD_BYTES;
 
-use super::Rows;
+use super::{MAX_COLS, Rows};
 use crate::error::{Failure, Result};
 
-/// The longest first line, and the most columns that it may announce.
+/// The longest first line.
 const MAX_SIZES_BYTES: u64 = 64;
-const MAX_COLS: usize = 1 << 24;
 
 /// The rows of a file.
 pub(crate) struct Word2VecRows<R> {

@@ -2,7 +2,7 @@
 
 use core::arch::x86_64::*;
 
-use super::int8_avx2;
+use super::{groups, int8_avx2};
 use crate::kernel::Kernels;
 use crate::kernel::product::{Floats, Multiply, Product};
 
@@ -12,6 +12,9 @@ pub(super) const TABLE: Kernels = Kernels {
     product_f32,
     multiply_f32,
     product_i8: int8_avx2::product_avx2,
+    product_groups: groups::product_avx2,
+    quantize_groups,
+    dequantize_groups,
     multiply_i16: int8_avx2::multiply_avx2,
     quantize,
     quantize_rows,
@@ -26,6 +29,7 @@ pub(super) const TABLE: Kernels = Kernels {
 pub(super) const TABLE_VNNI: Kernels = Kernels {
     name: "avxvnni",
     product_i8: int8_avx2::product_avxvnni,
+    product_groups: groups::product_avxvnni,
     multiply_i16: int8_avx2::multiply_avxvnni,
     ..TABLE
 };

@@ -5,6 +5,7 @@
 mod ahead;
 mod avx2;
 mod avx512;
+mod groups;
 mod int8_avx2;
 mod multiply_int16_avx512;
 mod product_avx512;

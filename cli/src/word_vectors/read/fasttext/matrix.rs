@@ -9,6 +9,7 @@
 use nanoembed_core::ErrorKind;
 
 use super::cursor::{Cursor, Result};
+use crate::word_vectors::read::MAX_COLS;
 
 const CENTROIDS: usize = 256;
 
@@ -50,7 +51,8 @@ impl<'f> Matrix<'f> {
         let has_norms = is_quantized && cursor.array::<1>()? != [0];
         let rows = cursor.long_count()?;
         let cols = cursor.long_count()?;
-        let cols = u32::try_from(cols).ok().filter(|cols| *cols > 0);
+        let fits = |cols: &u32| (1..=MAX_COLS).contains(&(*cols as usize));
+        let cols = u32::try_from(cols).ok().filter(fits);
         let cols = cols.ok_or_else(|| {
             cursor.wrong(8, ErrorKind::BadDimensions, "vectors have no columns, or too many")
         })?;

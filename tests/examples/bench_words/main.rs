@@ -3,35 +3,26 @@
 //!
 //! The file (1.2 GB for the default million words of 300 columns) is written into FOLDER unless it is there.
 
+mod made;
+
 use std::fs::File;
 use std::hint::black_box;
-use std::io::{BufReader, BufWriter, Write as _};
+use std::io::BufReader;
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
-use std::time::Instant;
+use std::time::Duration;
 
 use finalfusion::prelude::{Embeddings, MmapEmbeddings as _, StorageViewWrap, VocabWrap};
 use finalfusion::similarity::WordSimilarity as _;
-use nanoembed_core::event::Mode;
-use nanoembed_core::format::finalfusion::{
-    BrokenUtf8, Decoder, Finalfusion, Plan, StorageSpec, Writer,
-};
+use made::{name, write};
+use nanoembed_core::event::{Event, Mode};
+use nanoembed_core::format::finalfusion::{Decoder, Finalfusion, MAX_ITEM_BYTES, StorageSpec};
 use nanoembed_core::read::{ReadAt, Seek};
-use nanoembed_core::sink::Sink;
-use nanoembed_core::subword::{Bracket, Subwords, WordVocabulary};
-use nanoembed_core::words::{Index, IndexOptions, Memory, Stored, Words};
+use nanoembed_core::words::{Found, Index, IndexOptions, Memory, Stored, Words};
 use nanoembed_core::{Error, ErrorKind};
 use nanoembed_tests::finalfusion::{Numbers, search};
 
 type Any<T> = Result<T, Box<dyn std::error::Error>>;
-
-struct ToFile(BufWriter<File>);
-
-impl Sink for ToFile {
-    fn write(&mut self, bytes: &[u8]) -> Result<(), Error> {
-        self.0.write_all(bytes).map_err(|_| Error::without_offset(ErrorKind::WriteFailed))
-    }
-}
 
 #[derive(Clone, Copy)]
 struct OnDisk<'f>(&'f File);
@@ -46,66 +37,21 @@ impl ReadAt for OnDisk<'_> {
     }
 }
 
-fn name(row: u32) -> String {
-    // Spread over the alphabet, as words are.
-    format!("w{:x}", u64::from(row).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 24)
+/// How long this thread has run on a CPU: what other programs take of the machine is not in it.
+fn cpu_time() -> Duration {
+    let times = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    let nanoseconds = times.split(' ').next().and_then(|time| time.parse().ok());
+    Duration::from_nanos(nanoseconds.unwrap_or(0))
 }
 
-fn write(path: &Path, words: u32, storage: StorageSpec) -> Any<()> {
-    let plan = Plan {
-        metadata: None,
-        vocabulary: WordVocabulary {
-            words,
-            subwords: Subwords::None,
-            min_n: 0,
-            max_n: 0,
-            begin: Bracket::BEGIN,
-            end: Bracket::END,
-        },
-        word_bytes: (0..words).map(|row| name(row).len() as u64).sum(),
-        ngram_bytes: 0,
-        storage,
-        norms: false,
-        norms_listed: true,
-        broken_utf8: BrokenUtf8::Error,
-    };
-    let mut writer = Writer::new(plan, ToFile(BufWriter::new(File::create(path)?)))?;
-    (0..words).try_for_each(|row| writer.word(name(row).as_bytes()))?;
-    let mut numbers = Numbers(7);
-    match storage {
-        StorageSpec::Array { rows, cols } => {
-            let mut row = vec![0.0; cols as usize];
-            for _ in 0..rows {
-                row.iter_mut().for_each(|value| *value = numbers.float() + 0.01);
-                let norm = row.iter().map(|value| value * value).sum::<f32>().sqrt();
-                let bytes: Vec<u8> =
-                    row.iter().flat_map(|value| (value / norm).to_le_bytes()).collect();
-                writer.data(&bytes)?;
-            }
-        }
-        StorageSpec::Quantized { rows, cols, codes_per_row, centroids, .. } => {
-            for _ in 0..centroids * cols {
-                writer.data(&(numbers.float() / 50.0).to_le_bytes())?;
-            }
-            for _ in 0..rows {
-                let code = |_| u8::try_from(numbers.below(centroids.into())).unwrap_or(0);
-                let codes: Vec<u8> = (0..codes_per_row).map(code).collect();
-                writer.data(&codes)?;
-            }
-        }
-    }
-    writer.finish()?.0.flush()?;
-    Ok(())
-}
-
-/// Median milliseconds of what runs in turns.
+/// Median milliseconds of a CPU that runs take in turns.
 fn in_turns(rounds: usize, runs: &mut [(&str, &mut dyn FnMut())]) -> Vec<f64> {
     let mut times = vec![Vec::new(); runs.len()];
     for _ in 0..rounds {
         for ((_, run), times) in runs.iter_mut().zip(&mut times) {
-            let start = Instant::now();
+            let start = cpu_time();
             run();
-            times.push(start.elapsed().as_secs_f64() * 1e3);
+            times.push((cpu_time() - start).as_secs_f64() * 1e3);
         }
     }
     let mut medians = Vec::new();
@@ -135,18 +81,24 @@ fn theirs(path: &Path) -> Any<Embeddings<VocabWrap, StorageViewWrap>> {
     Ok(Embeddings::mmap_embeddings(&mut reader)?)
 }
 
+/// Words looked up together.
+const BATCH: usize = 64;
+
 fn lookups(words: &Words<Memory<'_>, Vec<u64>>, path: &Path, count: u32) -> Any<()> {
     let theirs = theirs(path)?;
     let mut numbers = Numbers(3);
     let mut pick = |among: u32| name(u32::try_from(numbers.below(among.into())).unwrap_or(0));
     let random: Vec<String> = (0..20_000).map(|_| pick(count)).collect();
     let hot: Vec<String> = (0..20_000).map(|_| pick(1000)).collect();
-    let mut vector = vec![0.0; words.cols()];
-    let mut sum = 0.0;
+    let cols = words.cols();
+    let mut vector = vec![0.0; cols];
+    let mut vectors = vec![0.0; BATCH * cols];
+    let mut found: [Option<Found>; BATCH] = [None; BATCH];
     for (what, asked) in [("random", random), ("hot 1000", hot)] {
         println!("20,000 lookups, {what}");
+        let batched: Vec<&str> = asked.iter().map(String::as_str).collect();
         let medians = in_turns(
-            11,
+            21,
             &mut [
                 ("  finalfusion, embedding()", &mut || {
                     for word in &asked {
@@ -156,15 +108,59 @@ fn lookups(words: &Words<Memory<'_>, Vec<u64>>, path: &Path, count: u32) -> Any<
                 ("  nanoembed, vector()", &mut || {
                     for word in &asked {
                         let _ = black_box(words.vector(word, &mut vector, &mut []));
-                        sum += vector[0];
+                    }
+                }),
+                ("  nanoembed, vectors() of 64", &mut || {
+                    for batch in batched.chunks(BATCH) {
+                        let _ = black_box(words.vectors(batch, &mut vectors, &mut found, &mut []));
                     }
                 }),
             ],
         );
-        println!("  ratio {:.2}", medians[1] / medians[0]);
+        println!(
+            "  ratio {:.2}, {:.2} in batches",
+            medians[1] / medians[0],
+            medians[2] / medians[0]
+        );
     }
-    black_box(sum);
     Ok(())
+}
+
+/// The vector of a word, in one pass over the vocabulary and a read of its row.
+fn one_by_read_at(path: &Path, word: &str) -> Any<Option<Vec<f32>>> {
+    let file = File::open(path)?;
+    let mut buffer = vec![0; MAX_ITEM_BYTES];
+    let mut seek = Seek::new(OnDisk(&file), Decoder::new(Mode::Lenient), &mut buffer);
+    let mut row = None;
+    let mut look = |event: Event<'_>| {
+        match event {
+            Event::Token { id, bytes } if bytes == word.as_bytes() => row = Some(id),
+            _ => {}
+        }
+        Ok(())
+    };
+    seek = seek.without_data();
+    while seek.next_event(&mut look)? {}
+    let Some((row, layout)) = row.zip(seek.decoder().layout()) else { return Ok(None) };
+    let mut vector = vec![0.0; layout.storage.cols() as usize];
+    Words::scan(Stored(OnDisk(&file)), layout).row(row.into(), &mut vector, &mut [])?;
+    Ok(Some(vector))
+}
+
+/// How much memory this process has, in MB: its own, and pages of mapped files.
+fn resident() -> f64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or("0");
+    let kilobytes: f64 = line.trim().trim_end_matches(" kB").parse().unwrap_or(0.0);
+    kilobytes / 1000.0
+}
+
+/// What one run adds to the memory of this process while its result is there.
+fn memory<T>(what: &str, run: impl FnOnce() -> T) {
+    let before = resident();
+    let result = black_box(run());
+    println!("{what:44} {:10.1} MB", resident() - before);
+    drop(result);
 }
 
 fn searches(words: &Words<Memory<'_>, Vec<u64>>, bytes: &[u8], path: &Path) -> Any<f64> {
@@ -213,9 +209,11 @@ fn main() -> Any<()> {
     if !path.exists() {
         write(&path, count, StorageSpec::Array { rows: count.into(), cols })?;
     }
-    let map = mapped(&path)?;
-
     println!("opening {}", path.display());
+    memory("  nanoembed, one vector by ReadAt", || one_by_read_at(&path, &name(count - 1)).ok());
+    let map = mapped(&path)?;
+    memory("  nanoembed, with an index", || open(&map).ok());
+    memory("  finalfusion, mmap", || theirs(&path).ok());
     let medians = in_turns(
         5,
         &mut [
@@ -225,16 +223,7 @@ fn main() -> Any<()> {
                 let _ = black_box(Finalfusion::parse(&map, Mode::Lenient));
             }),
             ("  nanoembed, one vector by ReadAt, no index", &mut || {
-                let file = File::open(&path).ok();
-                let Some(file) = &file else { return };
-                let mut buffer = vec![0; 1 << 16];
-                let decoder = Decoder::new(Mode::Lenient);
-                let mut seek = Seek::new(OnDisk(file), decoder, &mut buffer).without_data();
-                while let Ok(true) = seek.next_event(|_| Ok(())) {}
-                let Some(layout) = seek.decoder().layout() else { return };
-                let mut vector = vec![0.0; cols as usize];
-                let words = Words::scan(Stored(OnDisk(file)), layout);
-                let _ = black_box(words.vector(&name(count - 1), &mut vector, &mut []));
+                let _ = black_box(one_by_read_at(&path, &name(count - 1)));
             }),
         ],
     );

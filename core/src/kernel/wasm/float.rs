@@ -1,0 +1,177 @@
+//! f32 products with 128-bit vectors.
+
+use core::arch::wasm32::*;
+
+use super::{Instructions, load_part, reduce_f32, store_part};
+use crate::kernel::product::{Floats, Multiply, Product};
+
+const LANES: usize = 4;
+/// Rows that are multiplied with all tokens before the next are touched: 24 rows of 384 f32 fill L1.
+const ROWS_BLOCK: usize = 24;
+
+/// See [`Product`]: tiles of 4 tokens × 2 rows. The 8 sums, 4 parts of tokens, a part of a row and a product fit the 16
+/// registers of x86-64.
+pub(super) fn product<I: Instructions>(mut product: Product<'_>) {
+    let mut row = 0;
+    while row < product.rows {
+        let end = product.rows.min(row + ROWS_BLOCK);
+        let mut token = 0;
+        while token < product.tokens {
+            token += match product.tokens - token {
+                1 => band::<I, 1>(&mut product, token, row, end),
+                2 => band::<I, 2>(&mut product, token, row, end),
+                3 => band::<I, 3>(&mut product, token, row, end),
+                _ => band::<I, 4>(&mut product, token, row, end),
+            };
+        }
+        row = end;
+    }
+}
+
+/// `T` tokens from `token` against the rows `row..end`; returns `T`.
+fn band<I: Instructions, const T: usize>(
+    product: &mut Product<'_>,
+    token: usize,
+    mut row: usize,
+    end: usize,
+) -> usize {
+    while row + 2 <= end {
+        tile::<I, T, 2>(product, token, row);
+        row += 2;
+    }
+    if row < end {
+        tile::<I, T, 1>(product, token, row);
+    }
+    T
+}
+
+#[inline(always)]
+fn tile<I: Instructions, const T: usize, const R: usize>(
+    product: &mut Product<'_>,
+    token: usize,
+    row: usize,
+) {
+    let cols = product.cols;
+    let weights: *const f32 = match product.weights {
+        Floats::Bytes(bytes) => bytes.as_ptr().cast(),
+        Floats::Values(values) => values.as_ptr(),
+    };
+    // SAFETY: `Product::new` checked that x has tokens × cols elements, the weights rows × cols, the bias rows, and
+    // that the last element of the output lies inside it; token + T ≤ tokens and row + R ≤ rows. WebAssembly loads
+    // at any address.
+    unsafe {
+        let x = product.x.as_ptr().add(token * cols);
+        let w = weights.add(row * cols);
+        let mut sums = [[f32x4_splat(0.0); T]; R];
+        let mut c = 0;
+        // Not unrolled: the compiler would have the tokens' parts of both steps live at once, more than there are
+        // registers.
+        while c + LANES <= cols {
+            let mut xs = [f32x4_splat(0.0); T];
+            for (t, value) in xs.iter_mut().enumerate() {
+                *value = v128_load(x.add(t * cols + c).cast());
+            }
+            for (r, sums) in sums.iter_mut().enumerate() {
+                let w = v128_load(w.add(r * cols + c).cast());
+                for (sum, &x) in sums.iter_mut().zip(&xs) {
+                    *sum = I::multiply_add(x, w, *sum);
+                }
+            }
+            c += LANES;
+        }
+        if c < cols {
+            for (r, sums) in sums.iter_mut().enumerate() {
+                let w = load_part(w.add(r * cols + c).cast(), (cols - c) * 4);
+                for (t, sum) in sums.iter_mut().enumerate() {
+                    let x = load_part(x.add(t * cols + c).cast(), (cols - c) * 4);
+                    *sum = I::multiply_add(x, w, *sum);
+                }
+            }
+        }
+        let out = product.out.as_mut_ptr();
+        let strides = product.strides;
+        for (r, sums) in sums.iter().enumerate() {
+            let mut four = [f32x4_splat(0.0); 4];
+            for (slot, &sum) in four.iter_mut().zip(sums) {
+                *slot = sum;
+            }
+            let bias = f32x4_splat(*product.bias.as_ptr().add(row + r));
+            let mut lanes = [0.0_f32; 4];
+            v128_store(lanes.as_mut_ptr().cast(), f32x4_add(reduce_f32(four), bias));
+            for (t, &value) in lanes.iter().enumerate().take(T) {
+                *out.add((token + t) * strides.token + (row + r) * strides.row) = value;
+            }
+        }
+    }
+}
+
+/// See [`Multiply`]: tiles of 4 rows of A × 8 columns of B.
+pub(super) fn multiply<I: Instructions>(mut multiply: Multiply<'_>) {
+    let mut column = 0;
+    while column < multiply.n {
+        match multiply.n - column {
+            1..=LANES => strip::<I, 1>(&mut multiply, column),
+            _ => strip::<I, 2>(&mut multiply, column),
+        }
+        column += 2 * LANES;
+    }
+}
+
+/// All rows of A against up to `V` vectors of columns from `column`.
+fn strip<I: Instructions, const V: usize>(multiply: &mut Multiply<'_>, column: usize) {
+    let mut row = 0;
+    while row < multiply.m {
+        row += match multiply.m - row {
+            1 => corner::<I, 1, V>(multiply, row, column),
+            2..=3 => corner::<I, 2, V>(multiply, row, column),
+            _ => corner::<I, 4, V>(multiply, row, column),
+        };
+    }
+}
+
+/// `M` rows × `V` vectors of the output; returns `M`.
+#[inline(always)]
+fn corner<I: Instructions, const M: usize, const V: usize>(
+    multiply: &mut Multiply<'_>,
+    row: usize,
+    column: usize,
+) -> usize {
+    let last = (multiply.n - column).min(V * LANES) - (V - 1) * LANES;
+    // SAFETY: `Multiply::new` checked that every element of [m, k], [k, n] and [m, n] lies in its slice; row + M ≤ m,
+    // and of the last vector exactly the columns below n are touched.
+    unsafe {
+        let a = multiply.a.data.as_ptr().add(row * multiply.a.stride);
+        let b = multiply.b.data.as_ptr().add(column);
+        let mut sums = [[f32x4_splat(0.0); V]; M];
+        for k in 0..multiply.k {
+            let line = b.add(k * multiply.b.stride);
+            let mut bs = [f32x4_splat(0.0); V];
+            for (v, value) in bs.iter_mut().enumerate() {
+                let place: *const v128 = line.add(v * LANES).cast();
+                *value = if v + 1 < V || last == LANES {
+                    v128_load(place)
+                } else {
+                    load_part(place.cast(), last * 4)
+                };
+            }
+            for (m, sums) in sums.iter_mut().enumerate() {
+                let a = v128_load32_splat(a.add(m * multiply.a.stride + k).cast());
+                for (sum, &b) in sums.iter_mut().zip(&bs) {
+                    *sum = I::multiply_add(a, b, *sum);
+                }
+            }
+        }
+        let out = multiply.out.as_mut_ptr().add(row * multiply.out_stride + column);
+        for (m, sums) in sums.iter().enumerate() {
+            for (v, &sum) in sums.iter().enumerate() {
+                let place: *mut v128 = out.add(m * multiply.out_stride + v * LANES).cast();
+                if v + 1 < V || last == LANES {
+                    v128_store(place, sum);
+                } else {
+                    store_part(place.cast(), sum, last * 4);
+                }
+            }
+        }
+    }
+    M
+}

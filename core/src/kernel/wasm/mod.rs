@@ -1,0 +1,149 @@
+//! WebAssembly: a table for simd128, and one for relaxed SIMD.
+//!
+//! A module either has an instruction or does not load, so there is nothing to detect at run time: which tables there
+//! are is decided by the target features of the build. Whoever loads modules chooses between two builds.
+
+#![allow(unsafe_code)]
+
+mod float;
+mod integer;
+
+use core::arch::wasm32::*;
+
+use super::{Kernels, portable};
+
+/// The tables of this folder, the slowest first.
+pub(super) fn available() -> impl Iterator<Item = Kernels> {
+    #[cfg(target_feature = "relaxed-simd")]
+    let tables = [table::<Simd128>("simd128"), table::<Relaxed>("relaxed-simd")];
+    #[cfg(not(target_feature = "relaxed-simd"))]
+    let tables = [table::<Simd128>("simd128")];
+    tables.into_iter()
+}
+
+/// Row operations are the portable ones: the whole module is built with these instructions, so the compiler makes
+/// vectors of them by itself.
+const fn table<I: Instructions>(name: &'static str) -> Kernels {
+    Kernels {
+        name,
+        product_f32: float::product::<I>,
+        multiply_f32: float::multiply::<I>,
+        product_i8: integer::product::<I>,
+        multiply_i16: integer::multiply,
+        ..portable::TABLE
+    }
+}
+
+/// The instructions that differ between simd128 and relaxed SIMD.
+trait Instructions {
+    /// `a · b + c` in f32.
+    fn multiply_add(a: v128, b: v128, c: v128) -> v128;
+
+    /// How many 8-bit codes a vector of [`codes`](Self::codes) has.
+    const CODES: usize;
+
+    /// As many codes as a step takes, in the form that [`dot`](Self::dot) wants.
+    ///
+    /// # Safety
+    ///
+    /// [`CODES`](Self::CODES) bytes can be read at `place`.
+    unsafe fn codes(place: *const u8) -> v128;
+
+    /// Adds the products of activation codes (0 … 127) and weights, some neighbours each, to four 32-bit sums.
+    fn dot(sum: v128, codes: v128, weights: v128) -> v128;
+}
+
+/// The instructions of simd128.
+struct Simd128;
+
+impl Instructions for Simd128 {
+    #[inline(always)]
+    fn multiply_add(a: v128, b: v128, c: v128) -> v128 {
+        f32x4_add(f32x4_mul(a, b), c)
+    }
+
+    const CODES: usize = 8;
+
+    #[inline(always)]
+    unsafe fn codes(place: *const u8) -> v128 {
+        // SAFETY: the caller's. Codes below 128 are the same with a sign.
+        unsafe { i16x8_load_extend_i8x8(place.cast()) }
+    }
+
+    #[inline(always)]
+    fn dot(sum: v128, codes: v128, weights: v128) -> v128 {
+        i32x4_add(sum, i32x4_dot_i16x8(codes, weights))
+    }
+}
+
+/// The instructions of relaxed SIMD.
+#[cfg(target_feature = "relaxed-simd")]
+struct Relaxed;
+
+#[cfg(target_feature = "relaxed-simd")]
+impl Instructions for Relaxed {
+    #[inline(always)]
+    fn multiply_add(a: v128, b: v128, c: v128) -> v128 {
+        f32x4_relaxed_madd(a, b, c)
+    }
+
+    const CODES: usize = 16;
+
+    #[inline(always)]
+    unsafe fn codes(place: *const u8) -> v128 {
+        // SAFETY: the caller's.
+        unsafe { v128_load(place.cast()) }
+    }
+
+    #[inline(always)]
+    fn dot(sum: v128, codes: v128, weights: v128) -> v128 {
+        // Defined exactly while the second operand is below 128: nothing saturates in between, see `kernel::integer`.
+        i32x4_relaxed_dot_i8x16_i7x16_add(weights, codes, sum)
+    }
+}
+
+/// The sums of the lanes of four vectors of f32.
+#[inline(always)]
+fn reduce_f32([a, b, c, d]: [v128; 4]) -> v128 {
+    let ab = f32x4_add(i32x4_shuffle::<0, 4, 1, 5>(a, b), i32x4_shuffle::<2, 6, 3, 7>(a, b));
+    let cd = f32x4_add(i32x4_shuffle::<0, 4, 1, 5>(c, d), i32x4_shuffle::<2, 6, 3, 7>(c, d));
+    f32x4_add(i64x2_shuffle::<0, 2>(ab, cd), i64x2_shuffle::<1, 3>(ab, cd))
+}
+
+/// The sums of the lanes of four vectors of i32.
+#[inline(always)]
+fn reduce_i32([a, b, c, d]: [v128; 4]) -> v128 {
+    let ab = i32x4_add(i32x4_shuffle::<0, 4, 1, 5>(a, b), i32x4_shuffle::<2, 6, 3, 7>(a, b));
+    let cd = i32x4_add(i32x4_shuffle::<0, 4, 1, 5>(c, d), i32x4_shuffle::<2, 6, 3, 7>(c, d));
+    i32x4_add(i64x2_shuffle::<0, 2>(ab, cd), i64x2_shuffle::<1, 3>(ab, cd))
+}
+
+/// `count` (at most 16) bytes, then zeros.
+///
+/// # Safety
+///
+/// `count` bytes can be read at `place`.
+#[inline(always)]
+unsafe fn load_part(place: *const u8, count: usize) -> v128 {
+    let mut bytes = [0_u8; 16];
+    // SAFETY: the caller's; no more than 16 are copied.
+    unsafe {
+        core::ptr::copy_nonoverlapping(place, bytes.as_mut_ptr(), count.min(16));
+        v128_load(bytes.as_ptr().cast())
+    }
+}
+
+/// The first `count` (at most 16) bytes of `vector` to `place`.
+///
+/// # Safety
+///
+/// `count` bytes can be written at `place`.
+#[inline(always)]
+unsafe fn store_part(place: *mut u8, vector: v128, count: usize) {
+    let mut bytes = [0_u8; 16];
+    // SAFETY: the caller's; no more than 16 are copied.
+    unsafe {
+        v128_store(bytes.as_mut_ptr().cast(), vector);
+        core::ptr::copy_nonoverlapping(bytes.as_ptr(), place, count.min(16));
+    }
+}

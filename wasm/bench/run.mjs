@@ -1,0 +1,158 @@
+// npm run bench [-- --rounds 15] [--runtime chromium|node]
+//
+// nanoembed against onnxruntime-web and transformers.js on all-MiniLM-L6-v2, one thread, the same token ids. Wants the
+// files that `python3 tests/peers/bench.py setup` makes, and `npm install` in this folder.
+//
+// Latency: all peers live in one page and take turns, in an order shuffled for every round; ratios are taken turn against
+// turn of the same round. Cold: a fresh browser for each peer, files from a server on the same machine.
+import { execSync } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { cpus, loadavg, tmpdir } from "node:os";
+import { extname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { gzipSync } from "node:zlib";
+import { chromium } from "playwright-core";
+import { draw } from "./chart.mjs";
+
+const here = fileURLToPath(new URL(".", import.meta.url));
+const root = join(here, "../..");
+const { values } = parseArgs({ options: {
+  rounds: { type: "string", default: "15" },
+  sizes: { type: "string", default: "8,32,128" },
+  models: { type: "string", default: join(root, "tests/peers/.cache") },
+  int8: { type: "string", default: join(root, "models/all-MiniLM-L6-v2.int8.weights") },
+  results: { type: "string", default: join(here, "results/browser.json") },
+} });
+const sizes = values.sizes.split(",").map(Number);
+
+/** What the server has under which address. */
+const served = {
+  "/": join(here, "page.html"),
+  "/page.js": join(here, "page.js"),
+  "/minilm-f32.weights": join(values.models, "weights/minilm-f32.weights"),
+  "/minilm-int8.weights": values.int8,
+  "/minilm-f32.onnx": join(values.models, "onnx/minilm-f32.onnx"),
+  "/minilm-int8.onnx": join(values.models, "onnx/minilm-int8.onnx"),
+  "/models/minilm/config.json": join(values.models, "model/config.json"),
+  "/models/minilm/tokenizer.json": join(values.models, "model/tokenizer.json"),
+  "/models/minilm/tokenizer_config.json": join(values.models, "model/tokenizer_config.json"),
+  "/models/minilm/onnx/model.onnx": join(values.models, "onnx/minilm-f32.onnx"),
+  "/models/minilm/onnx/model_quantized.onnx": join(values.models, "onnx/minilm-int8.onnx"),
+};
+const types = { ".html": "text/html", ".js": "text/javascript", ".mjs": "text/javascript", ".wasm": "application/wasm", ".json": "application/json" };
+
+const peers = {
+  "nanoembed f32": ["nanoembed", { model: "/minilm-f32.weights" }],
+  "onnxruntime-web f32": ["onnxruntime", { model: "/minilm-f32.onnx" }],
+  "transformers.js f32": ["transformers", { dtype: "fp32" }],
+  "nanoembed int8": ["nanoembed", { model: "/minilm-int8.weights" }],
+  "onnxruntime-web int8": ["onnxruntime", { model: "/minilm-int8.onnx" }],
+  "transformers.js int8": ["transformers", { dtype: "q8" }],
+};
+const against = { f32: ["onnxruntime-web f32", "transformers.js f32"], int8: ["onnxruntime-web int8", "transformers.js int8"] };
+
+/** Bytes that each address gave, and what of it is code, compressed. */
+let sent = {};
+const server = createServer((request, response) => {
+  const path = decodeURIComponent(request.url.split("?")[0]);
+  const file = served[path] ?? (path.startsWith("/nm/") ? join(here, "node_modules", path.slice(4)) : path.startsWith("/dist/") ? join(here, "..", path) : "");
+  if (!file || !existsSync(file) || !statSync(file).isFile()) return response.writeHead(path.endsWith("tokenizer_config.json") ? 200 : 404, { "content-type": "application/json" }).end(path.endsWith("tokenizer_config.json") ? '{"tokenizer_class":"BertTokenizer"}' : "");
+  const bytes = readFileSync(file);
+  const isModel = /\.(onnx|weights)$/.test(path);
+  if (path !== "/" && path !== "/page.js" && request.method === "GET") sent[path] = isModel ? bytes.length : gzipSync(bytes).length;
+  response.writeHead(200, { "content-type": types[extname(file)] ?? "application/octet-stream", "content-length": bytes.length, "cache-control": "no-store", etag: `"${bytes.length}"` });
+  response.end(request.method === "HEAD" ? undefined : bytes);
+});
+await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+
+/** A fresh browser with the page open. */
+async function browser() {
+  const profile = mkdtempSync(join(tmpdir(), "nanoembed-bench-"));
+  const context = await chromium.launchPersistentContext(profile, {
+    executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+    args: ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update"],
+  });
+  const page = await context.newPage();
+  page.on("pageerror", (error) => console.error(String(error)));
+  await page.goto(`http://127.0.0.1:${server.address().port}/`);
+  await page.waitForFunction("window.ready");
+  return { page, close: async () => { await context.close(); rmSync(profile, { recursive: true, force: true }); } };
+}
+
+/** Peak memory of our browser's largest renderer, in MB. */
+function rendererPeak() {
+  const processes = execSync("ps -eo pid,ppid,args").toString().split("\n").slice(1)
+    .map((line) => line.trim().split(/\s+/)).map(([pid, ppid, ...args]) => ({ pid: +pid, ppid: +ppid, args: args.join(" ") }));
+  const parents = new Map(processes.map(({ pid, ppid }) => [pid, ppid]));
+  const isOurs = (pid) => { for (let at = pid; at > 1; at = parents.get(at) ?? 0) if (at === process.pid) return true; return false; };
+  const peaks = processes.filter(({ pid, args }) => args.includes("--type=renderer") && isOurs(pid)).map(({ pid }) => {
+    try { return +/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))[1] / 1024; } catch { return 0; }
+  });
+  return Math.max(0, ...peaks);
+}
+
+const median = (numbers) => [...numbers].sort((a, b) => a - b)[numbers.length >> 1];
+const cosine = (a, b) => a.reduce((sum, value, at) => sum + value * b[at], 0) / (Math.hypot(...a) * Math.hypot(...b));
+
+const result = { cpu: cpus()[0].model, date: new Date().toISOString().slice(0, 10), load_before: loadavg()[0], cold: {}, latency: {}, ratios: {}, agreement: {} };
+
+for (const [name, [kind, options]] of Object.entries(peers)) {
+  const runs = [];
+  for (let run = 0; run < 3; run += 1) {
+    const { page, close } = await browser();
+    const empty = rendererPeak();
+    sent = {};
+    runs.push({ ...(await page.evaluate((args) => window.cold(...args), [name, kind, options])), memory: rendererPeak() - empty });
+    await close();
+  }
+  const first = runs.map((run) => run.first);
+  result.cold[name] = { first_ms: Math.round(median(first)), memory_mb: Math.round(median(runs.map((run) => run.memory))), download_mb: +(Object.values(sent).reduce((a, b) => a + b, 0) / 1e6).toFixed(2),
+    code_kb: Math.round(Object.entries(sent).filter(([path]) => !/\.(onnx|weights)$/.test(path)).reduce((a, [, b]) => a + b, 0) / 1e3) };
+  console.error(name, JSON.stringify(result.cold[name]));
+}
+
+{
+  const { page, close } = await browser();
+  for (const [name, [kind, options]] of Object.entries(peers)) await page.evaluate((args) => window.cold(...args), [name, kind, options]);
+  for (const name of Object.keys(peers)) await page.evaluate((args) => window.warm(...args), [name, 2500]);
+  for (const size of sizes) {
+    const times = Object.fromEntries(Object.keys(peers).map((name) => [name, []]));
+    const vectors = {};
+    for (let round = 0; round < +values.rounds; round += 1) {
+      for (const name of Object.keys(peers).sort(() => Math.random() - 0.5)) {
+        const turn = await page.evaluate((args) => window.turn(...args), [name, size, size > 64 ? 1 : 3]);
+        times[name].push(turn.milliseconds);
+        vectors[name] = turn.vector;
+      }
+    }
+    result.latency[size] = Object.fromEntries(Object.entries(times).map(([name, list]) => [name, +median(list).toFixed(2)]));
+    result.ratios[size] = {};
+    for (const [type, others] of Object.entries(against)) {
+      for (const other of others) {
+        const own = times[`nanoembed ${type}`];
+        result.ratios[size][other] = +median(times[other].map((time, round) => time / own[round])).toFixed(2);
+      }
+    }
+    result.agreement[size] = Object.fromEntries(Object.entries(vectors).map(([name, vector]) => [name, +cosine(vector, vectors["onnxruntime-web f32"]).toFixed(5)]));
+    console.error(size, JSON.stringify(result.latency[size]), JSON.stringify(result.ratios[size]));
+  }
+  await close();
+}
+server.close();
+result.load_after = loadavg()[0];
+mkdirSync(join(here, "results"), { recursive: true });
+writeFileSync(values.results, `${JSON.stringify(result, null, 1)}\n`);
+draw(result, join(here, "results"));
+
+const row = (cells) => `| ${cells.join(" | ")} |`;
+console.log(row(["peer", ...sizes.map((size) => `${size} tokens`), "load to first, ms", "download, MB", "code, KB gzip", "memory, MB"]));
+console.log(row(["---", ...sizes.map(() => "---"), "---", "---", "---", "---"]));
+for (const name of Object.keys(peers)) {
+  const { first_ms, download_mb, code_kb, memory_mb } = result.cold[name];
+  console.log(row([name, ...sizes.map((size) => {
+    const ratio = result.ratios[size][name];
+    return `${result.latency[size][name]}${ratio ? ` (${ratio} ×)` : ""}`;
+  }), first_ms, download_mb, code_kb, memory_mb]));
+}

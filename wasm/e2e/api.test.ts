@@ -1,0 +1,333 @@
+// Every function of the package in Chromium, under a strict policy and without COOP or COEP.
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { bytes, floats, json, largestDifference, model, modelBytes, published, root, sentences } from "../tests/files.js";
+import { executablePath, launch, openPage } from "./browser.js";
+import { serve, type TestServer } from "./server.js";
+
+const dist = fileURLToPath(new URL("../dist", import.meta.url));
+const inBrowser = describe.skipIf(!executablePath);
+
+let server: TestServer;
+let browser: Browser;
+let page: Page;
+let complaints: string[];
+
+beforeAll(async () => {
+  if (!executablePath) return;
+  server = await serve({ "/dist/": dist, "/models/": join(root, "models") }, {
+    "model.weights": modelBytes(),
+    "words.fifu": bytes("finalfusion", "explicit.fifu"),
+    "quantized.fifu": bytes("finalfusion", "quantized_p1_n1_pad0.fifu"),
+    "blocks.gguf": bytes("gguf", "blocks.gguf"),
+  });
+  browser = await launch();
+  ({ page, complaints } = await openPage(browser, `${server.origin}/blank`));
+});
+afterAll(async () => {
+  await browser?.close();
+  await server?.close();
+});
+
+/** Runs `body` in the page, with the package as `nanoembed`. */
+async function inPage<R>(body: string, argument: unknown = null, entry = "index"): Promise<R> {
+  const code = `(async () => { const nanoembed = await import("/dist/${entry}.js"); const argument = ${JSON.stringify(argument)};
+    const failure = (error) => ({ name: error.name, code: error.code, offset: error.offset, format: error.format, message: error.message });
+    ${body} })()`;
+  return page.evaluate(code) as Promise<R>;
+}
+
+inBrowser("the package", () => {
+  test("does nothing when it is imported", async () => {
+    server.requests();
+    await inPage("return nanoembed.memoryBytes()");
+    expect(server.requests().filter(({ path }) => path.endsWith(".wasm"))).toEqual([]);
+  });
+
+  test("is on a page that shares no memory and evaluates no text", async () => {
+    expect(await page.evaluate("crossOriginIsolated")).toBe(false);
+    expect(await page.evaluate(`(() => { try { new Function("1"); return "allowed" } catch { return "refused" } })()`)).toBe("refused");
+    complaints.length = 0;
+  });
+
+  test("takes relaxed SIMD where it is there", async () => {
+    server.requests();
+    await inPage("await nanoembed.init()");
+    const modules = server.requests().map(({ path }) => path).filter((path) => path.endsWith(".wasm"));
+    expect(modules).toEqual(["/dist/nanoembed-relaxed.wasm"]);
+  });
+
+  test.each(["index", "inline"])("embeds, from an address (%s)", async (entry) => {
+    const texts = sentences().map(({ text }) => text);
+    const result = await inPage<{ data: number[]; tokens: number[]; progress: { loaded: number; phase: string }[]; dims: number }>(
+      `const progress = [];
+       const model = await nanoembed.load("/models/all-MiniLM-L6-v2.int8.weights", { kind: "sentences", onProgress: (p) => progress.push(p) });
+       const { data, tokens, dims } = await model.embed(argument);
+       model.dispose();
+       return { data: Array.from(data), tokens, dims, progress };`, texts, entry);
+    expect(result.progress.at(-1)).toMatchObject({ phase: "ready", loaded: modelBytes().length });
+    expect(result.tokens).toEqual(sentences().map(({ ids }) => Math.min(256, ids.length)));
+    expect(largestDifference(result.data, native(model, texts))).toBeLessThan(1e-5);
+  });
+
+  test.skipIf(!published)("embeds in f32 as the published weights do", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "nanoembed-"));
+    const file = join(folder, "model.weights");
+    cli(["convert", "--quiet", published!, file]);
+    const other = await serve({ "/f32/": folder, "/dist/": dist }, {});
+    const { page: own } = await openPage(browser, `${other.origin}/blank`);
+    const texts = sentences().map(({ text }) => text);
+    const data = await own.evaluate(`(async () => { const { load } = await import("/dist/index.js");
+      const model = await load("/f32/model.weights", { kind: "sentences" });
+      return Array.from((await model.embed(${JSON.stringify(texts)})).data); })()`) as number[];
+    const reference = floats("minilm", "embeddings_max256.f32");
+    const rows = sentences().flatMap(({ row }) => [...reference.subarray(row * 384, (row + 1) * 384)]);
+    expect(largestDifference(data, rows)).toBeLessThan(1e-5);
+    expect(largestDifference(data, native(file, texts))).toBeLessThan(1e-5);
+    await own.close();
+    await other.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  test("loads from every kind of source", async () => {
+    const same = await inPage<boolean[]>(
+      `const address = "/models/all-MiniLM-L6-v2.int8.weights";
+       const buffer = await (await fetch(address)).arrayBuffer();
+       const sources = [new URL(address, location), new Request(address), await fetch(address), (await fetch(address)).body,
+         new Blob([buffer]), new File([buffer], "x"), buffer, new Uint8Array(buffer)];
+       const vectors = [];
+       for (const source of sources) {
+         const model = await nanoembed.load(source, { kind: "sentences" });
+         vectors.push(Array.from((await model.embed("the same")).data).join());
+         model.dispose();
+       }
+       return vectors.map((vector) => vector === vectors[0]);`);
+    expect(same).toEqual(Array(8).fill(true));
+  });
+
+  test("words, loaded and where they are", async () => {
+    const { ganz } = json<Record<string, Record<string, { embedding: number[] } | null>>>("finalfusion", "expected.json")["explicit.fifu"]!;
+    server.requests();
+    const result = await inPage<{ loaded: number[]; remote: number[]; none: boolean; neighbours: unknown[][]; known: boolean }>(
+      `const loaded = await nanoembed.load("/hostile/good/words.fifu", { kind: "words" });
+       const remote = await nanoembed.open("/hostile/good/words.fifu");
+       const vectors = await Promise.all([loaded, remote].map((words) => words.vector("ganz")));
+       const first = await loaded.word(0);
+       const neighbours = await Promise.all([loaded, remote].map((words) => words.similar(first, { k: 4 })));
+       return { loaded: Array.from(vectors[0].vector), remote: Array.from(vectors[1].vector), known: vectors[0].known,
+         none: (await remote.vector("日本語")) === undefined, neighbours };`);
+    expect(largestDifference(result.loaded, ganz!.embedding)).toBeLessThan(1e-6);
+    expect(result.remote).toEqual(result.loaded);
+    expect([result.known, result.none]).toEqual([false, true]);
+    expect(result.neighbours[0]).toEqual(result.neighbours[1]);
+    expect(result.neighbours[0]!.length).toBe(4);
+    expect(server.requests().some(({ range }) => range !== undefined)).toBe(true);
+  });
+
+  test("inspects and verifies by ranges, and without", async () => {
+    const result = await inPage<Record<string, number | string | boolean>[]>(
+      `const all = [];
+       for (const mode of ["good", "no-ranges", "packed"]) {
+         const file = await nanoembed.inspect("/hostile/" + mode + "/blocks.gguf");
+         const verdict = await nanoembed.verify("/hostile/" + mode + "/blocks.gguf");
+         all.push({ format: file.format, tensors: file.tensors.length, ok: verdict.ok });
+       }
+       const ranged = await nanoembed.inspect("/hostile/good/model.weights");
+       all.push({ format: ranged.format, few: ranged.bytesRead < 600000, value: (await ranged.values("embeddings.LayerNorm.weight")).length });
+       return all;`, null, "inspect");
+    expect(result.slice(0, 3)).toEqual(Array(3).fill({ format: "gguf", tensors: 12, ok: true }));
+    expect(result[3]).toEqual({ format: "embd", few: true, value: 384 });
+  });
+
+  test("keeps downloads where it is asked to", async () => {
+    for (const cache of ["cache-api", "opfs"]) {
+      server.requests();
+      const phases = await inPage<string[]>(
+        `const phases = [];
+         for (let visit = 0; visit < 2; visit += 1) {
+           const words = await nanoembed.load("/hostile/good/words.fifu", { cache: argument, onProgress: ({ phase }) => phases.push(phase) });
+           words.dispose();
+         }
+         return phases.filter((phase, at) => phase !== phases[at - 1]);`, cache);
+      expect(phases).toEqual(["download", "ready", "cache", "ready"]);
+      expect(server.requests().filter(({ path }) => path.endsWith(".fifu")).length).toBe(1);
+    }
+  });
+
+  test("complains of nothing", () => expect(complaints).toEqual([]));
+});
+
+inBrowser("a connection that is", () => {
+  const load = (mode: string, name = "words.fifu", options = "{}") => inPage<Record<string, unknown>>(
+    `const before = performance.now();
+     try {
+       const model = await nanoembed.load("/hostile/${mode}/" + argument + "/${name}", ${options});
+       const words = model.kind === "words" ? (await model.vector("ganz"))?.vector : (await model.embed("a text")).data;
+       model.dispose();
+       return { ok: true, first: words?.[0] };
+     } catch (error) { return failure(error); }`, Math.random().toString(36).slice(2));
+
+  test.each([["chopped", "words.fifu"], ["slow", "words.fifu"], ["packed", "words.fifu"], ["no-ranges", "words.fifu"], ["broken", "words.fifu"],
+    ["broken", "model.weights"], ["packed", "model.weights"]])("%s: %s is loaded all the same", async (mode, name) => {
+    const good = await load("good", name);
+    expect(good["ok"]).toBe(true);
+    server.requests();
+    expect(await load(mode, name)).toEqual(good);
+    if (mode === "broken") expect(server.requests().map(({ range }) => range !== undefined)).toEqual([false, true, true, true]);
+  });
+
+  test.each([
+    ["broken-for-good", "connection_lost"], ["no-tag", "connection_lost"], ["changing", "source_changed"],
+    ["cut", "unexpected_end"], ["page", "unknown_format"], ["404", "http_status"], ["500", "http_status"],
+  ])("%s: %s", async (mode, code) => {
+    expect(await load(mode)).toMatchObject({ name: "NanoembedError", code });
+  });
+
+  test("flipped: a checksum says so", async () => {
+    expect(await load("flipped", "model.weights")).toMatchObject({ code: "data_checksum", format: "embd" });
+  });
+
+  test("longer: what follows is refused", async () => {
+    expect(await load("longer", "model.weights")).toMatchObject({ code: "trailing_bytes" });
+  });
+
+  test("stalled: is given up after the time that was set", async () => {
+    expect(await load("stalled", "words.fifu", "{ stall: 300, retries: 0 }")).toMatchObject({ code: "timed_out" });
+  });
+
+  test("aborted: at any time, and everything is freed", async () => {
+    const result = await inPage<{ names: string[]; grown: number }>(
+      `const names = [];
+       let before = 0;
+       for (let round = 0; round < 24; round += 1) {
+         if (round === 6) before = nanoembed.memoryBytes();
+         const controller = new AbortController();
+         setTimeout(() => controller.abort(), round * 7 % 60);
+         try {
+           const model = await nanoembed.load("/hostile/slow/" + round + "/model.weights", { signal: controller.signal });
+           model.dispose(); names.push("loaded");
+         } catch (error) { names.push(error.name); }
+       }
+       return { names, grown: nanoembed.memoryBytes() - before };`);
+    expect(result).toEqual({ names: Array(24).fill("AbortError"), grown: 0 });
+  });
+
+  test("changing while ranges are read", async () => {
+    const code = await inPage<string>(
+      `try { await (await nanoembed.open("/hostile/changing-ranges/quantized.fifu")).vector("x"); const words = await nanoembed.open("/hostile/changing-ranges/words.fifu"); await words.vector("ganz"); return "none" } catch (error) { return error.code }`);
+    expect(["source_changed", "none"]).toContain(code);
+  });
+});
+
+inBrowser("workers", () => {
+  test("do the same, download once, and stop when they are told to", async () => {
+    server.requests();
+    const texts = sentences().map(({ text }) => text);
+    const result = await inPage<{ data: number[]; one: boolean; streamed: number[]; aborted: string; refused: Record<string, unknown>; after: string; memory: number; words: number; verdict: unknown; values: number }>(
+      `const pool = nanoembed.createWorker({ workers: 2 });
+       const progress = [];
+       const model = await pool.load("/models/all-MiniLM-L6-v2.int8.weights", { kind: "sentences", onProgress: ({ loaded }) => progress.push(loaded) });
+       const { data, tokens } = await model.embed(argument);
+       const single = await model.embed(argument[3]);
+       const one = Array.from(single.data).join() === Array.from(data.subarray(3 * 384, 4 * 384)).join() || Math.max(...single.data.map((v, i) => Math.abs(v - data[3 * 384 + i]))) < 1e-5;
+       const streamed = [];
+       for await (const { index } of model.embedStream(argument.slice(0, 40))) streamed.push(index);
+       const controller = new AbortController();
+       const running = model.embed(Array(400).fill("word ".repeat(200)), { signal: controller.signal });
+       setTimeout(() => controller.abort(), 50);
+       const aborted = await running.then(() => "none", (error) => error.name);
+       const refused = await model.embed("word ".repeat(400), { truncate: "error" }).catch(failure);
+       const memory = await pool.memoryBytes();
+       const words = await pool.open("/hostile/good/words.fifu");
+       const { vector } = await words.vector("ganz");
+       const verdict = await pool.verify("/hostile/flipped/model.weights");
+       const file = await pool.inspect("/hostile/good/blocks.gguf");
+       const values = (await file.values("q4_0", { first: 5, count: 7 })).length;
+       model.dispose();
+       const after = await model.embed("x").catch((error) => error.code);
+       pool.dispose();
+       return { data: Array.from(data), one, streamed, aborted, refused, memory, after, words: vector.length, verdict: { ok: verdict.ok, code: verdict.error?.code }, values };`,
+      texts, "worker");
+    expect(server.requests().filter(({ path }) => path.endsWith("int8.weights")).length).toBe(1);
+    expect(largestDifference(result.data, native(model, texts))).toBeLessThan(1e-5);
+    expect(result).toMatchObject({ one: true, aborted: "AbortError", refused: { code: "too_many_tokens" }, after: "disposed", values: 7 });
+    expect(result.streamed).toEqual(Array.from({ length: 40 }, (_, at) => at));
+    expect(result.verdict).toEqual({ ok: false, code: "data_checksum" });
+  });
+
+  test("leave the page at 60 frames a second while 1,000 texts are embedded", async () => {
+    const { frames, late } = await inPage<{ frames: number; late: number }>(
+      `const pool = nanoembed.createWorker();
+       const model = await pool.load("/models/all-MiniLM-L6-v2.int8.weights", { kind: "sentences" });
+       await model.embed("warm");
+       const gaps = [];
+       let isOver = false, last = performance.now();
+       const tick = (now) => { gaps.push(now - last); last = now; if (!isOver) requestAnimationFrame(tick); };
+       requestAnimationFrame(tick);
+       await model.embed(Array.from({ length: 1000 }, (_, at) => "This is passage number " + at));
+       isOver = true;
+       pool.dispose();
+       gaps.sort((a, b) => a - b);
+       return { frames: 1000 / gaps[gaps.length >> 1], late: gaps.filter((gap) => gap > 50).length / gaps.length };`, null, "worker");
+    expect(frames).toBeGreaterThan(55);
+    expect(late).toBeLessThan(0.05);
+  });
+});
+
+inBrowser("memory", () => {
+  const embeds = Number(process.env["NANOEMBED_EMBEDS"] ?? 500);
+  const cycles = Number(process.env["NANOEMBED_CYCLES"] ?? 6);
+
+  test(`stays flat over ${embeds} embeds and ${cycles} times loading and disposing`, async () => {
+    const grown = await inPage<{ embeds: number; cycles: number; total: number }>(
+      `const address = "/models/all-MiniLM-L6-v2.int8.weights";
+       const model = await nanoembed.load(address, { kind: "sentences" });
+       for (const words of [3, 50, 150, 250]) await model.embed("word ".repeat(words));
+       await model.embed(Array(20).fill("word ".repeat(40)));
+       const first = nanoembed.memoryBytes();
+       for (let at = 0; at < argument.embeds; at += 1) await model.embed("word ".repeat(at % 30) + at);
+       const embeds = nanoembed.memoryBytes() - first;
+       model.dispose();
+       for (let at = 0; at < 2; at += 1) (await nanoembed.load(address)).dispose();
+       const second = nanoembed.memoryBytes();
+       for (let at = 0; at < argument.cycles; at += 1) {
+         const again = await nanoembed.load(address, { kind: "sentences" });
+         await again.embed("x");
+         again.dispose();
+       }
+       return { embeds, cycles: nanoembed.memoryBytes() - second, total: nanoembed.memoryBytes() };`, { embeds, cycles });
+    expect(grown).toMatchObject({ embeds: 0, cycles: 0 });
+    expect(grown.total).toBeLessThan(2 * modelBytes().length + 32e6);
+  });
+});
+
+/** The command line of this project; NANOEMBED_CLI names it where it is built already. */
+function cli(args: string[], input?: string): Buffer {
+  const built = process.env["NANOEMBED_CLI"];
+  const [program, start] = built ? [built, []] : ["cargo", ["run", "--quiet", "--locked", "-p", "nanoembed", "--"]];
+  return execFileSync(program, [...start, ...args], {
+    cwd: root, ...(input === undefined ? {} : { input }), maxBuffer: 1 << 28, stdio: ["pipe", "pipe", "inherit"],
+  });
+}
+
+const vectors = new Map<string, Float32Array>();
+
+/** The vectors that the native program gives for the same file and texts. */
+function native(file: string, texts: string[]): Float32Array {
+  const known = vectors.get(file);
+  if (known) return known;
+  const folder = mkdtempSync(join(tmpdir(), "nanoembed-"));
+  const output = join(folder, "vectors.npy");
+  cli(["embed", "--quiet", "--model", file, "--input", "jsonl", "--out", output], texts.map((text) => `${JSON.stringify({ text })}\n`).join(""));
+  const npy = readFileSync(output);
+  const header = 10 + npy.readUInt16LE(8);
+  const result = new Float32Array(npy.buffer.slice(npy.byteOffset + header, npy.byteOffset + npy.length));
+  rmSync(folder, { recursive: true });
+  vectors.set(file, result);
+  return result;
+}

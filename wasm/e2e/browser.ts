@@ -1,0 +1,39 @@
+// Debian's Chromium, driven by Playwright.
+import { execFileSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { chromium, type Browser, type Page } from "playwright-core";
+
+const places = [process.env["CHROMIUM"], "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
+
+/** Where Chromium is; Debian's is installed if that is possible. `undefined` and a visible line if there is none. */
+export function findChromium(): string | undefined {
+  const there = () => places.find((place) => place && existsSync(place));
+  if (!there()) {
+    try {
+      execFileSync("apt-get", ["install", "-y", "-q", "chromium"], { stdio: "ignore", timeout: 200_000 });
+    } catch {
+      // Not Debian, or not allowed to.
+    }
+  }
+  const found = there();
+  if (!found) console.warn("SKIPPED end-to-end tests: there is no Chromium (apt-get install chromium, or set CHROMIUM)");
+  return found;
+}
+
+export const executablePath = findChromium();
+
+export function launch(): Promise<Browser> {
+  return chromium.launch({ executablePath: executablePath!, args: ["--no-sandbox", "--disable-gpu"] });
+}
+
+/** A new page at `address`; whatever it complains of fails the test that asks for `complaints`. */
+export async function openPage(browser: Browser, address: string): Promise<{ page: Page; complaints: string[] }> {
+  const page = await browser.newPage();
+  const complaints: string[] = [];
+  page.on("pageerror", (error) => complaints.push(String(error)));
+  page.on("console", (message) => {
+    if (message.type() === "error") complaints.push(message.text());
+  });
+  await page.goto(address);
+  return { page, complaints };
+}

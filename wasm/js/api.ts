@@ -1,0 +1,71 @@
+// What the entries `.` and `./inline` have in common: the same functions over modules from different places.
+import type { Engine, InitOptions } from "./engine.js";
+import { NanoembedError, guarded } from "./errors.js";
+import {
+  inspectWith, verifyWith, type InspectOptions, type Inspection, type ValuesGlue, type Verdict, type VerifyOptions,
+} from "./inspection.js";
+import { MemorySink, bring, type LoadOptions as BaseOptions } from "./load.js";
+import { LocalSentences, type SentenceModel, type Sentences } from "./sentences.js";
+import type { Source } from "./source.js";
+import { LocalWords, makeWords, openWith, type WordGlue, type WordOptions, type WordVectors } from "./words.js";
+import type { Reader } from "./engine.js";
+
+/** What a file can be loaded as. */
+export type Model = SentenceModel | WordVectors;
+
+export interface LoadOptions extends BaseOptions, Pick<WordOptions, "duplicates"> {
+  /** What the file must hold. Without it the file decides, and the result's `kind` says what it was. */
+  kind?: "sentences" | "words";
+}
+
+export interface FullGlue extends WordGlue {
+  Sentences: new (reader: Reader) => Sentences;
+}
+
+export interface Api {
+  /** Loads the module now, or from elsewhere than the package's own file. Otherwise the first call does. */
+  init(options?: InitOptions): Promise<void>;
+  /** Loads a model: its bytes are looked at as they arrive, and lie once in memory. The format is told by the bytes. */
+  load(source: Source, options: LoadOptions & { kind: "sentences" }): Promise<SentenceModel>;
+  load(source: Source, options: LoadOptions & { kind: "words" }): Promise<WordVectors>;
+  load(source: Source, options?: LoadOptions): Promise<Model>;
+  /** Opens word vectors in a file that stays where it is: a `Blob`, or an address whose server answers range requests. */
+  open(source: Source, options?: WordOptions): Promise<WordVectors>;
+  /** Reads header and index of a file in any format that is known here, and nothing else. */
+  inspect(source: Source, options?: InspectOptions): Promise<Inspection>;
+  /** Looks at every byte of a file: structure, bounds, checksums. */
+  verify(source: Source, options?: VerifyOptions): Promise<Verdict>;
+  /** The size of the module's memory in bytes, 0 before it is loaded. */
+  memoryBytes(): number;
+}
+
+/** Makes a loaded file a model. */
+export function modelOf(engine: Engine<FullGlue>, sink: MemorySink, options: LoadOptions): Model {
+  const format = sink.format;
+  const kind = format === "finalfusion" ? "words" : "sentences";
+  if (options.kind !== undefined && options.kind !== kind) {
+    sink.abort();
+    throw new NanoembedError("wrong_kind", `the file holds ${kind}, not ${options.kind}`, format ? { format } : {});
+  }
+  const reader = sink.take();
+  if (kind === "words") return new LocalWords(makeWords(engine, reader, options));
+  const { Sentences } = engine.glue;
+  return new LocalSentences(guarded(() => new Sentences(reader), () => format));
+}
+
+export function api(engine: Engine<FullGlue>, numbers: Engine<ValuesGlue>): Api {
+  async function load(source: Source, options: LoadOptions = {}) {
+    options.signal?.throwIfAborted();
+    await engine.ready();
+    const sink = (await bring(source, () => new MemorySink(engine), options)) as MemorySink;
+    return modelOf(engine, sink, options);
+  }
+  return {
+    init: async (options) => void (await engine.ready(options)),
+    load: load as Api["load"],
+    open: (source, options) => openWith(engine, source, options),
+    inspect: (source, options) => inspectWith(engine, numbers, source, options),
+    verify: (source, options) => verifyWith(engine, source, options),
+    memoryBytes: () => engine.memoryBytes,
+  };
+}

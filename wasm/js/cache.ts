@@ -1,0 +1,62 @@
+import type { Pieces } from "./source.js";
+import { pieces } from "./source.js";
+
+/** Where downloads are kept: by the Cache API, or in the origin private file system. */
+export type CacheKind = "cache-api" | "opfs";
+
+const NAME = "nanoembed";
+
+/** The kept copy of `address`; `undefined` if there is none, or the store cannot be used. */
+export async function recall(kind: CacheKind, address: string, signal?: AbortSignal): Promise<Pieces | undefined> {
+  try {
+    if (kind === "opfs") {
+      const handle = await (await folder()).getFileHandle(await fileName(address));
+      const file = await handle.getFile();
+      return file.size > 0 ? pieces(file, signal ? { signal } : {}) : undefined;
+    }
+    const response = await (await caches.open(NAME)).match(address);
+    return response && pieces(response, signal ? { signal } : {});
+  } catch {
+    signal?.throwIfAborted();
+    return undefined;
+  }
+}
+
+/** Keeps a copy. A store that is full or forbidden is no reason to fail: the answer says whether it worked. */
+export async function keep(kind: CacheKind, address: string, bytes: Uint8Array<ArrayBuffer>): Promise<boolean> {
+  try {
+    const blob = new Blob([bytes]);
+    if (kind === "opfs") {
+      const handle = await (await folder()).getFileHandle(await fileName(address), { create: true });
+      const file = await handle.createWritable();
+      // What was written appears only when the file is closed.
+      await file.write(blob);
+      await file.close();
+    } else {
+      const headers = { "content-length": String(blob.size), "content-type": "application/octet-stream" };
+      await (await caches.open(NAME)).put(address, new Response(blob, { headers }));
+    }
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Forgets a copy. */
+export async function forget(kind: CacheKind, address: string): Promise<void> {
+  try {
+    if (kind === "opfs") await (await folder()).removeEntry(await fileName(address));
+    else await (await caches.open(NAME)).delete(address);
+  } catch {
+    // Then it is not there.
+  }
+}
+
+async function folder(): Promise<FileSystemDirectoryHandle> {
+  return (await navigator.storage.getDirectory()).getDirectoryHandle(NAME, { create: true });
+}
+
+async function fileName(address: string): Promise<string> {
+  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(new URL(address, location.href).href));
+  return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("");
+}

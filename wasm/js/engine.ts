@@ -1,0 +1,116 @@
+import { NanoembedError } from "./errors.js";
+
+/** Where a module can come from instead of the package's own file. */
+export type ModuleSource = string | URL | Request | Response | BufferSource | WebAssembly.Module;
+
+export interface InitOptions {
+  /** The module: its address, a response, its bytes, or itself compiled. */
+  module_or_path: ModuleSource | Promise<ModuleSource>;
+}
+
+/** Reads a file inside the module. */
+export interface Reader {
+  reserve(bytes: number): void;
+  room(bytes: number): number;
+  advance(): void;
+  finish(): void;
+  complete(): boolean;
+  wanted(): number;
+  at_least(): number;
+  file_bytes(): number;
+  format(): string | undefined;
+  report(): string;
+  free(): void;
+}
+
+/** What wasm-bindgen generates for every module. */
+export interface AnyGlue {
+  default(options: { module_or_path: unknown }): Promise<{ memory: WebAssembly.Memory }>;
+}
+
+/** What it generates for modules that read files. */
+export interface Glue extends AnyGlue {
+  Reader: new (purpose: number, strict: boolean, length: number) => Reader;
+}
+
+/** What a reader does with a file. */
+export const Purpose = { Load: 0, Open: 1, Inspect: 2, Verify: 3 } as const;
+
+/** A module that is loaded at most once, when it is first needed. */
+export class Engine<out G extends AnyGlue> {
+  #glue: G;
+  #locate: () => ModuleSource;
+  #ready: Promise<this> | undefined;
+  #memory: WebAssembly.Memory | undefined;
+
+  constructor(glue: G, locate: () => ModuleSource) {
+    this.#glue = glue;
+    this.#locate = locate;
+  }
+
+  get glue(): G {
+    return this.#glue;
+  }
+
+  /** Loads the module; later calls wait for the first. After a failure the next call tries again. */
+  ready(options?: InitOptions): Promise<this> {
+    this.#ready ??= this.#load(options).catch((error: unknown) => {
+      this.#ready = undefined;
+      throw error;
+    });
+    return this.#ready;
+  }
+
+  async #load(options?: InitOptions): Promise<this> {
+    if (typeof WebAssembly === "undefined") {
+      throw new NanoembedError("no_webassembly", "this environment has no WebAssembly");
+    }
+    const source = await (options?.module_or_path ?? this.#locate());
+    try {
+      const exports = await this.#glue.default({ module_or_path: await readable(source) });
+      this.#memory = exports.memory;
+    } catch (cause) {
+      throw new NanoembedError("module_not_loaded", `the WebAssembly module could not be loaded: ${String(cause)}`, {
+        cause,
+      });
+    }
+    return this;
+  }
+
+  /** Bytes of the module's memory, to be used before the next call into it. */
+  view(address: number, bytes: number): Uint8Array {
+    return new Uint8Array(this.#memory!.buffer, address, bytes);
+  }
+
+  /** The size of the module's memory. */
+  get memoryBytes(): number {
+    return this.#memory?.buffer.byteLength ?? 0;
+  }
+}
+
+/** Node's `fetch` does not read files. */
+async function readable(source: ModuleSource): Promise<unknown> {
+  const address = typeof source === "string" ? source : source instanceof URL ? source.href : "";
+  const builtin = (globalThis as { process?: { getBuiltinModule?: (name: string) => unknown } }).process?.getBuiltinModule;
+  if (address.startsWith("file:") && builtin) {
+    const files = builtin("node:fs/promises") as { readFile(path: URL): Promise<Uint8Array> };
+    return files.readFile(new URL(address));
+  }
+  return source;
+}
+
+// (module (func (export "f") (result i32) i8x16.splat(−1) · i8x16.splat(1), relaxed, + 0, lane 0)): −4 where the
+// instruction is there and takes the first operand as signed.
+const RELAXED =
+  "AGFzbQEAAAABBQFgAAF/AwIBAAcFAQFmAAAKFgEUAEF//Q9BAf0PQQD9Ef2TAv0bAAs=";
+
+/** Whether relaxed SIMD is there and does what is asked of it. */
+export function hasRelaxedSimd(): boolean {
+  try {
+    const bytes = Uint8Array.from(atob(RELAXED), (character) => character.charCodeAt(0));
+    const instance = new WebAssembly.Instance(new WebAssembly.Module(bytes));
+    return (instance.exports["f"] as () => number)() === -4;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,63 @@
+/**
+ * Whatever goes wrong with a file, a model or an argument.
+ *
+ * Aborting is not one of these: then the signal's own reason is thrown, a `DOMException` called `AbortError` as a rule.
+ */
+export class NanoembedError extends Error {
+  /** @internal Under the name that people know, however the file was minified. */
+  static override readonly name: string = "NanoembedError";
+  /** A stable name of the cause in `snake_case`, for example `data_checksum` or `http_status`. */
+  readonly code: string;
+  /** The byte of the file where it was found, if there is one. */
+  readonly offset: number | undefined;
+  /** The format of the file, if it was known by then: `embd`, `finalfusion`, `gguf`, `safetensors`, `uqff`. */
+  readonly format: string | undefined;
+
+  constructor(code: string, message: string, details: { offset?: number; format?: string; cause?: unknown } = {}) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+    this.name = "NanoembedError";
+    this.code = code;
+    this.offset = details.offset;
+    this.format = details.format;
+  }
+}
+
+/** What a module throws, and what becomes of it. */
+interface Failure {
+  number(): number;
+  code(): string;
+  message(): string;
+  offset(): number;
+  free(): void;
+}
+
+/** Makes what a module has thrown an error for people; anything else stays as it is. */
+export function fromModule(thrown: unknown, format?: string): unknown {
+  const failure = thrown as Partial<Failure> | null;
+  if (typeof failure !== "object" || failure === null || typeof failure.number !== "function") {
+    if (thrown instanceof WebAssembly.RuntimeError) {
+      return new NanoembedError("internal", `the module stopped: ${thrown.message}`, { cause: thrown });
+    }
+    return thrown;
+  }
+  const { code, message, offset, number } = failure as Failure;
+  const details: { offset?: number; format?: string } = {};
+  const at = offset.call(failure);
+  // Errors of the caller (4xx) are about arguments, not about a place in the file.
+  const ofFile = Math.floor(number.call(failure) / 100) !== 4;
+  if (ofFile) details.offset = at;
+  if (format !== undefined) details.format = format;
+  const sentence = message.call(failure);
+  const error = new NanoembedError(code.call(failure), ofFile && at > 0 ? `byte ${at}: ${sentence}` : sentence, details);
+  (failure as Failure).free();
+  return error;
+}
+
+/** Runs something that calls a module. The format is asked for only when something went wrong: it may be known by then. */
+export function guarded<T>(run: () => T, format?: () => string | undefined): T {
+  try {
+    return run();
+  } catch (thrown) {
+    throw fromModule(thrown, format?.());
+  }
+}

@@ -1,0 +1,269 @@
+import { NanoembedError, guarded } from "./errors.js";
+
+export interface EmbedOptions {
+  /** Stops between batches. */
+  signal?: AbortSignal;
+  /** What becomes of texts with more tokens than the model was trained for: cut (and said so), or refused. Default `end`. */
+  truncate?: "end" | "error";
+  /** How many tokens of a text are used. Default: what the model was trained for, 256 for all-MiniLM-L6-v2. */
+  maxTokens?: number;
+  /** Keeps only the first elements, scaled to length 1 again: for models trained for it. */
+  truncateDim?: number;
+  /** `precise` computes activations in f32 where the model was made to run in integers: slower, and closer. */
+  precision?: "default" | "precise";
+  /** Where the vectors go; a new array otherwise. */
+  out?: Float32Array;
+}
+
+/** The vector of one text. */
+export interface Embedding {
+  data: Float32Array;
+  /** Elements of the vector. */
+  dims: number;
+  /** How many tokens were used, special tokens included. */
+  tokens: number;
+  /** Whether the text has more. */
+  truncated: boolean;
+}
+
+/** The vectors of several texts. */
+export interface Embeddings {
+  /** One vector behind the other: that of text `i` is `data.subarray(i * dims, (i + 1) * dims)`. */
+  data: Float32Array;
+  /** Elements of a vector. */
+  dims: number;
+  /** How many tokens of each text were used, special tokens included. */
+  tokens: number[];
+  /** Which texts have more. */
+  truncated: boolean[];
+}
+
+/** The vector of one text of a stream. */
+export interface StreamedEmbedding extends Embedding {
+  /** Which text. */
+  index: number;
+  text: string;
+}
+
+export interface Tokens {
+  ids: Uint32Array;
+  /** How many the whole text has. */
+  total: number;
+  truncated: boolean;
+}
+
+/** A sentence model: texts in, vectors out. */
+export interface SentenceModel {
+  readonly kind: "sentences";
+  /** Elements of a vector. */
+  readonly dims: number;
+  /** How many tokens of a text are used unless told otherwise. */
+  readonly maxTokens: number;
+
+  /** The vector of a text, or the vectors of several, each of length 1. */
+  embed(text: string, options?: EmbedOptions): Promise<Embedding>;
+  embed(texts: readonly string[], options?: EmbedOptions): Promise<Embeddings>;
+  /** The vectors of any number of texts as they come, in their order. */
+  embedStream(
+    texts: Iterable<string> | AsyncIterable<string>,
+    options?: EmbedOptions,
+  ): AsyncGenerator<StreamedEmbedding, void, undefined>;
+  /** The token ids of a text, special tokens included, cut to `maxTokens` if that is given. */
+  tokenize(text: string, options?: { maxTokens?: number }): Promise<Tokens>;
+  /** Frees the model. */
+  dispose(): void;
+  [Symbol.dispose](): void;
+}
+
+/** What a module has of a sentence model. */
+export interface Sentences {
+  dims(): number;
+  max_tokens(): number;
+  positions(): number;
+  tokenize(text: string, limit: number): Uint32Array;
+  total(): number;
+  add(text: string, limit: number): number;
+  clear(): void;
+  run(precise: boolean): Float32Array;
+  free(): void;
+}
+
+/** Texts of so many tokens together are computed at once, then the page may breathe. */
+const BATCH_TOKENS = 256;
+/** How many texts of a stream are taken at a time. */
+const STREAM_TEXTS = 16;
+
+/** Polyfilled where it is missing: symbols are all that `using` needs. */
+export const disposeSymbol: typeof Symbol.dispose =
+  (Symbol.dispose as typeof Symbol.dispose | undefined) ?? (Symbol.for("Symbol.dispose") as never);
+
+/** A sentence model in this thread. */
+export class LocalSentences implements SentenceModel {
+  readonly kind = "sentences";
+  readonly dims: number;
+  readonly maxTokens: number;
+  readonly #positions: number;
+  #model: Sentences | undefined;
+  /** Calls take turns: the texts that wait inside the module are those of one of them. */
+  #turn: Promise<unknown> = Promise.resolve();
+
+  constructor(model: Sentences) {
+    this.#model = model;
+    this.dims = model.dims();
+    this.maxTokens = model.max_tokens();
+    this.#positions = model.positions();
+  }
+
+  #open(): Sentences {
+    if (!this.#model) throw new NanoembedError("disposed", "the model was disposed of");
+    return this.#model;
+  }
+
+  embed(text: string, options?: EmbedOptions): Promise<Embedding>;
+  embed(texts: readonly string[], options?: EmbedOptions): Promise<Embeddings>;
+  async embed(texts: string | readonly string[], options: EmbedOptions = {}): Promise<Embedding | Embeddings> {
+    const turn = this.#turn.then(() => this.#embed(typeof texts === "string" ? [texts] : texts, options));
+    this.#turn = turn.catch(() => {});
+    const all = await turn;
+    if (typeof texts !== "string") return all;
+    return { data: all.data, dims: all.dims, tokens: all.tokens[0]!, truncated: all.truncated[0]! };
+  }
+
+  async #embed(texts: readonly string[], options: EmbedOptions): Promise<Embeddings> {
+    const { signal, truncateDim, out } = options;
+    signal?.throwIfAborted();
+    this.#open();
+    const dims = truncateDim ?? this.dims;
+    if (!Number.isInteger(dims) || dims < 1 || dims > this.dims) {
+      throw new NanoembedError("invalid_argument", `truncateDim must be 1 to ${this.dims}`);
+    }
+    const limit = this.#limit(options);
+    const data = out ?? new Float32Array(texts.length * dims);
+    if (data.length < texts.length * dims) {
+      throw new NanoembedError("invalid_argument", `out has ${data.length} elements, ${texts.length * dims} are needed`);
+    }
+    const tokens: number[] = [];
+    const truncated: boolean[] = [];
+    let next = 0;
+    while (next < texts.length) {
+      const first = next;
+      const vectors = guarded(() => {
+        const model = this.#open();
+        let waiting = 0;
+        try {
+          while (next < texts.length && waiting < BATCH_TOKENS) {
+            const text = texts[next];
+            if (typeof text !== "string") {
+              throw new NanoembedError("invalid_argument", `text ${next} is of type ${typeof text}, not string`);
+            }
+            const used = model.add(text, limit);
+            const isCut = model.total() > used;
+            if (isCut && options.truncate === "error") {
+              const message = `text ${next} has ${model.total()} tokens, more than ${limit}`;
+              throw new NanoembedError("too_many_tokens", message);
+            }
+            tokens.push(used);
+            truncated.push(isCut);
+            waiting += used;
+            next += 1;
+          }
+          return model.run(options.precision === "precise");
+        } catch (error) {
+          model.clear();
+          throw error;
+        }
+      });
+      place(vectors, this.dims, data, first * dims, dims);
+      if (next < texts.length) {
+        await breathe();
+        signal?.throwIfAborted();
+      }
+    }
+    return { data: out ? out.subarray(0, texts.length * dims) : data, dims, tokens, truncated };
+  }
+
+  #limit(options: { maxTokens?: number }): number {
+    const limit = options.maxTokens ?? this.maxTokens;
+    if (!Number.isInteger(limit) || limit < 2 || limit > this.#positions) {
+      throw new NanoembedError("invalid_argument", `maxTokens must be 2 to ${this.#positions}`);
+    }
+    return limit;
+  }
+
+  embedStream(texts: Iterable<string> | AsyncIterable<string>, options: EmbedOptions = {}) {
+    return streamed(this, texts, STREAM_TEXTS, options);
+  }
+
+  async tokenize(text: string, options: { maxTokens?: number } = {}): Promise<Tokens> {
+    const model = this.#open();
+    return guarded(() => {
+      const ids = model.tokenize(text, options.maxTokens ?? 0xffff_ffff);
+      const total = model.total();
+      return { ids, total, truncated: total > ids.length };
+    });
+  }
+
+  dispose(): void {
+    this.#model?.free();
+    this.#model = undefined;
+  }
+
+  [disposeSymbol](): void {
+    this.dispose();
+  }
+}
+
+/** Copies vectors, or the first elements of each, scaled to length 1. */
+function place(vectors: Float32Array, from: number, out: Float32Array, start: number, dims: number): void {
+  if (from === dims) {
+    out.set(vectors, start);
+    return;
+  }
+  for (let at = 0; at < vectors.length; at += from) {
+    const part = vectors.subarray(at, at + dims);
+    let sum = 0;
+    for (const value of part) sum += value * value;
+    const factor = sum > 0 ? 1 / Math.sqrt(sum) : 0;
+    for (const value of part) out[start++] = value * factor;
+  }
+}
+
+/** Embeds the texts of an iterable some at a time. */
+export async function* streamed(
+  model: SentenceModel,
+  texts: Iterable<string> | AsyncIterable<string>,
+  size: number,
+  options: EmbedOptions,
+): AsyncGenerator<StreamedEmbedding, void, undefined> {
+  const { out: _, ...rest } = options;
+  let index = 0;
+  let waiting: string[] = [];
+  async function* flush() {
+    const batch = waiting;
+    waiting = [];
+    if (batch.length === 0) return;
+    const { data, dims, tokens, truncated } = await model.embed(batch, rest);
+    for (const [at, text] of batch.entries()) {
+      const vector = data.slice(at * dims, (at + 1) * dims);
+      yield { index: index++, text, data: vector, dims, tokens: tokens[at]!, truncated: truncated[at]! };
+    }
+  }
+  for await (const text of texts) {
+    options.signal?.throwIfAborted();
+    waiting.push(text);
+    if (waiting.length >= size) yield* flush();
+  }
+  yield* flush();
+}
+
+/** Lets the page draw and listen: a message comes behind what waits already. */
+function breathe(): Promise<void> {
+  return new Promise((resolve) => {
+    const { port1, port2 } = new MessageChannel();
+    port1.onmessage = () => {
+      port1.close();
+      resolve();
+    };
+    port2.postMessage(undefined);
+  });
+}

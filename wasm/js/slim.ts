@@ -1,0 +1,38 @@
+/**
+ * Word vectors only: finalfusion files, in memory or where they are.
+ *
+ * @module
+ */
+import type { InitOptions } from "./engine.js";
+import { NanoembedError } from "./errors.js";
+import { MemorySink, bring, type LoadOptions as BaseOptions } from "./load.js";
+import { slim } from "./module-slim.js";
+import type { Source } from "./source.js";
+import { LocalWords, makeWords, openWith, type WordOptions, type WordVectors } from "./words.js";
+
+export { NanoembedError } from "./errors.js";
+export { quantizeVectors, similarity, topK, type Hit, type QuantizedVectors } from "./vectors.js";
+export type { InitOptions, ModuleSource } from "./engine.js";
+export type { CacheKind } from "./cache.js";
+export type { FetchOptions, Phase, Progress, Source } from "./source.js";
+export type { Neighbour, SearchOptions, WordOptions, WordVector, WordVectors } from "./words.js";
+
+export interface LoadOptions extends BaseOptions, Pick<WordOptions, "duplicates"> {}
+
+/** Loads the module now, or from elsewhere than the package's own file. Otherwise the first call does. */
+export const init = async (options?: InitOptions): Promise<void> => void (await slim.ready(options));
+
+/** Loads word vectors into memory. */
+export async function load(source: Source, options: LoadOptions = {}): Promise<WordVectors> {
+  options.signal?.throwIfAborted();
+  await slim.ready();
+  const sink = (await bring(source, () => new MemorySink(slim), options)) as MemorySink;
+  if (sink.format !== "finalfusion") {
+    sink.abort();
+    throw new NanoembedError("wrong_kind", "the file holds no word vectors");
+  }
+  return new LocalWords(makeWords(slim, sink.take(), options));
+}
+
+/** Opens word vectors in a file that stays where it is: a `Blob`, or an address whose server answers range requests. */
+export const open = (source: Source, options?: WordOptions): Promise<WordVectors> => openWith(slim, source, options);

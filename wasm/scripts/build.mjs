@@ -1,0 +1,89 @@
+// Builds the npm package into dist/: `node scripts/build.mjs [wasm] [js]`, both without arguments.
+//
+//   cargo        one module for each variant, for wasm32-unknown-unknown
+//   wasm-bindgen by ../build, in the version that the modules were compiled with
+//   wasm-opt     from npm's binaryen
+//   esbuild      the entries, with what they share in chunks of their own
+//   tsc          declarations
+import { execFileSync } from "node:child_process";
+import { cpSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
+import { build } from "esbuild";
+
+const here = dirname(dirname(fileURLToPath(import.meta.url)));
+const root = dirname(here);
+const out = join(here, "dist");
+const generated = join(here, "js", "generated");
+
+/** The modules: what they can do, the target features, and how they are compiled. */
+const variants = [
+  { name: "nanoembed", glue: "full", features: "embed,words,inspect", target: "+simd128", profile: "npm" },
+  { name: "nanoembed-relaxed", glue: "full", features: "embed,words,inspect", target: "+simd128,+relaxed-simd", profile: "npm" },
+  { name: "nanoembed-inspect", glue: "inspect", features: "inspect", target: "", profile: "npm-small" },
+  { name: "nanoembed-values", glue: "values", features: "values", target: "", profile: "npm-small" },
+  { name: "nanoembed-slim", glue: "slim", features: "words", target: "+simd128", profile: "npm-small" },
+];
+
+const run = (program, args, options = {}) =>
+  execFileSync(program, args, { cwd: root, stdio: ["ignore", "inherit", "inherit"], ...options });
+
+function buildWasm() {
+  mkdirSync(out, { recursive: true });
+  rmSync(generated, { recursive: true, force: true });
+  run("cargo", ["build", "--quiet", "--locked", "--manifest-path", "wasm/build/Cargo.toml"]);
+  const glues = new Map();
+  for (const { name, glue, features, target, profile } of variants) {
+    const env = { ...process.env, RUSTFLAGS: target ? `-C target-feature=${target}` : "" };
+    run("cargo", ["build", "--quiet", "--locked", "-p", "nanoembed-wasm", "--target", "wasm32-unknown-unknown",
+      "--profile", profile, "--no-default-features", "--features", features], { env });
+    const built = join(root, "target/wasm32-unknown-unknown", profile, "nanoembed_wasm.wasm");
+    const folder = join(root, "target/npm", name);
+    run(join(here, "build/target/debug/nanoembed-wasm-build"), [built, folder, glue]);
+    const javascript = readFileSync(join(folder, `${glue}.js`), "utf8");
+    if (glues.has(glue) && glues.get(glue) !== javascript) {
+      throw new Error(`${name} wants another ${glue}.js than the module before it`);
+    }
+    glues.set(glue, javascript);
+    mkdirSync(generated, { recursive: true });
+    writeFileSync(join(generated, `${glue}.js`), javascript);
+    cpSync(join(folder, `${glue}.d.ts`), join(generated, `${glue}.d.ts`));
+    optimize(join(folder, `${glue}_bg.wasm`), join(out, `${name}.wasm`), profile);
+  }
+}
+
+function optimize(from, to, profile) {
+  const level = profile === "npm-small" ? ["-Oz", "--converge"] : ["-O3"];
+  const features = ["--enable-simd", "--enable-relaxed-simd", "--enable-bulk-memory", "--enable-sign-ext",
+    "--enable-nontrapping-float-to-int", "--enable-mutable-globals", "--enable-reference-types", "--enable-multivalue",
+    "--enable-bulk-memory-opt"];
+  run(process.execPath, [join(here, "node_modules/binaryen/bin/wasm-opt"), from, "-o", to, ...level, ...features,
+    "--strip-debug", "--strip-producers", "--strip-target-features"]);
+  const bytes = readFileSync(to);
+  console.log(`${to.slice(here.length + 1)}  ${bytes.length} bytes, ${gzipSync(bytes, { level: 9 }).length} gzip`);
+}
+
+async function buildJs() {
+  for (const file of readdirSync(out)) {
+    if (!file.endsWith(".wasm")) rmSync(join(out, file), { recursive: true });
+  }
+  const entries = ["index", "worker", "worker-thread", "inspect", "slim"];
+  const options = { bundle: true, format: "esm", target: "es2022", minify: true, sourcemap: false,
+    absWorkingDir: here, outdir: out, charset: "utf8", logLevel: "warning", legalComments: "none" };
+  await build({ ...options, entryPoints: entries.map((name) => `js/${name}.ts`), splitting: true, chunkNames: "chunk-[hash]" });
+  // Everything in one file, the module as text: for pages that cannot load a second file.
+  await build({ ...options, entryPoints: ["js/inline.ts"], loader: { ".wasm": "binary" } });
+  run(process.execPath, [join(here, "node_modules/typescript/bin/tsc"), "-p", "tsconfig.json"], { cwd: here });
+  for (const file of readdirSync(out)) {
+    if (file.endsWith(".js")) {
+      const bytes = readFileSync(join(out, file));
+      console.log(`dist/${file}  ${bytes.length} bytes, ${gzipSync(bytes, { level: 9 }).length} gzip`);
+    }
+  }
+}
+
+const wanted = process.argv.slice(2);
+if (wanted.length === 0 || wanted.includes("wasm")) buildWasm();
+if (wanted.length === 0 || wanted.includes("js")) await buildJs();
+statSync(out);

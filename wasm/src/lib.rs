@@ -1,0 +1,41 @@
+//! The WebAssembly side of the npm package: core, made callable from JavaScript.
+//!
+//! * [`reader`] takes a file's bytes, as they arrive or as it asks for them, and lets core's decoders look at them;
+//! * [`sentences`] embeds texts, [`words`] looks words up, both in bytes that a reader kept;
+//! * [`report`] tells what a file says of itself, as JSON; [`dequantize`] turns parts of tensors into numbers.
+//!
+//! JavaScript owns every decision about sources, caches, workers and time. Features choose what a module can do: the
+//! package ships one that embeds, looks up and inspects, one for words, one that only inspects, and one that dequantises,
+//! which is loaded when somebody wants to see numbers.
+
+#![cfg_attr(target_family = "wasm", no_std)]
+
+extern crate alloc;
+
+#[cfg(any(feature = "embed", feature = "words", feature = "inspect"))]
+mod decoder;
+#[cfg(feature = "values")]
+pub mod dequantize;
+pub mod failure;
+#[cfg(any(feature = "embed", feature = "words", feature = "inspect"))]
+pub mod reader;
+#[cfg(any(feature = "embed", feature = "words", feature = "inspect"))]
+pub mod report;
+#[cfg(feature = "embed")]
+pub mod sentences;
+#[cfg(feature = "words")]
+pub mod words;
+
+#[cfg(target_family = "wasm")]
+mod host {
+    //! What a module without the standard library must bring itself.
+
+    #[global_allocator]
+    static ALLOCATOR: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;
+
+    /// Traps; JavaScript sees a `RuntimeError`. Messages would double the inspector's size.
+    #[panic_handler]
+    fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
+        core::arch::wasm32::unreachable()
+    }
+}

@@ -1,0 +1,11 @@
+import { defineConfig } from "vitest/config";
+
+export default defineConfig({
+  test: {
+    projects: [
+      { test: { name: "unit", include: ["tests/**/*.test.ts"], testTimeout: 60_000, hookTimeout: 60_000 } },
+      // One browser at a time.
+      { test: { name: "e2e", include: ["e2e/**/*.test.ts"], testTimeout: 180_000, hookTimeout: 240_000, fileParallelism: false } },
+    ],
+  },
+});
