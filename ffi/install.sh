@@ -22,6 +22,8 @@ case $prefix in /*) ;; *) prefix=$OLDPWD/$prefix ;; esac
 # A fat LTO leaves one object with nothing in it that is not used.
 crate_types=staticlib
 [ $std = no ] && features="--no-default-features --features panic-handler"
+# Cortex-M4 and its like have the DSP extension.
+case $target in thumbv7em-*) features="$features --features arm-dsp" ;; esac
 [ $std = yes ] && [ -z "$target" ] && crate_types=staticlib,cdylib
 profile=release
 [ $std = no ] && profile=small
@@ -51,7 +53,7 @@ if [ $std = yes ] && [ -z "$target" ] && command -v objcopy >/dev/null && comman
     (
         scratch=$(mktemp -d)
         trap 'rm -rf "$scratch"' EXIT
-        ld -r -u nanoembed_abi_version "$prefix/lib/libnanoembed.a" -o "$scratch/nanoembed.o"
+        ld -r --force-group-allocation -u nanoembed_abi_version "$prefix/lib/libnanoembed.a" -o "$scratch/nanoembed.o"
         # Bitcode of the standard library would make older tools of LLVM stumble.
         objcopy --wildcard --keep-global-symbol='nanoembed_*' --remove-section=.llvmbc --remove-section=.llvmcmd \
             "$scratch/nanoembed.o"

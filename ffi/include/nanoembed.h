@@ -93,6 +93,9 @@
 // A quantised code is larger than the number of centroids.
 #define NANOEMBED_CODE_OUT_OF_RANGE 124
 
+// The TOML is not well-formed.
+#define NANOEMBED_BAD_TOML 125
+
 // The JSON is not well-formed.
 #define NANOEMBED_BAD_JSON 130
 
@@ -346,6 +349,9 @@ typedef struct nanoembed_model_options {
   nanoembed_activations activations;
   // How tokens are found.
   nanoembed_vocabulary vocabulary;
+  // Tokens that pass through the feed-forward layers together; 0 for as many as is fast. Fewer take less memory, and
+  // weights in storage are read anew for each block.
+  uint32_t block_tokens;
 } nanoembed_model_options;
 
 // How much memory a model takes, to the byte: with less a call answers `NANOEMBED_BUFFER_TOO_SMALL`.

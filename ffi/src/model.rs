@@ -8,7 +8,7 @@ use nanoembed_core::kernel::{self, Kernels};
 use nanoembed_core::model::stored::{
     Contents, StoredIds, StoredTokens, StoredWeights, TensorPlace,
 };
-use nanoembed_core::model::{Bert, BertConfig, Layer, Needs, Plan, Workspace, is_calibrated};
+use nanoembed_core::model::{Bert, BertConfig, Layer, Needs, Plan, Workspace};
 use nanoembed_core::token::{
     Entries, HashVocabulary, Normalization, SortedVocabulary, SpecialIds, WordPiece,
 };
@@ -276,14 +276,6 @@ fn plan(
     options: &nanoembed_model_options,
 ) -> Outcome<Plan> {
     let weights = StoredWeights::new(source, |name: &str| contents.tensor(name));
-    // Says also what is missing.
-    let is_calibrated = is_calibrated(&weights, config)?;
-    let quantized = match options.activations {
-        NANOEMBED_ACTIVATIONS_AUTO => is_calibrated,
-        NANOEMBED_ACTIVATIONS_FLOAT => false,
-        NANOEMBED_ACTIVATIONS_QUANTIZED => true,
-        _ => return Err(INVALID),
-    };
     let tokens = match options.tokens {
         0 => config.max_tokens,
         tokens => tokens as usize,
@@ -291,13 +283,21 @@ fn plan(
     if tokens < 2 {
         return Err(INVALID);
     }
+    // Says also what is missing.
+    let made_for = nanoembed_core::model::plan(&weights, config, tokens)?;
+    let quantized = match options.activations {
+        NANOEMBED_ACTIVATIONS_AUTO => made_for.quantized,
+        NANOEMBED_ACTIVATIONS_FLOAT => false,
+        NANOEMBED_ACTIVATIONS_QUANTIZED => true,
+        _ => return Err(INVALID),
+    };
     let tile_bytes = match (source.memory(), options.tile_bytes) {
         (Some(_), _) => 0,
         (None, 0) => Needs::least_tile_bytes(config),
         (None, bytes) => bytes as usize,
     };
     let block = options.block_tokens as usize;
-    let plan = Plan { tokens, jobs: 1, tile_bytes, quantized, block };
+    let plan = Plan { tile_bytes, quantized, block, ..made_for };
     Workspace::needs(config, &plan)?;
     Ok(plan)
 }

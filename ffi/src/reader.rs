@@ -4,7 +4,7 @@ use core::ffi::{c_char, c_void};
 
 use nanoembed_core::event::{Decode, Event, Format, Mode, SpecialRole, Step, Value};
 use nanoembed_core::format::safetensors::Entry;
-use nanoembed_core::format::{SNIFF_BYTES, embd, finalfusion, gguf, safetensors, sniff, uqff};
+use nanoembed_core::format::{SNIFF_BYTES, amb, embd, finalfusion, gguf, safetensors, sniff, uqff};
 use nanoembed_core::read::{Push, Seek};
 use nanoembed_core::subword::Subwords;
 use nanoembed_core::{Error, ErrorKind};
@@ -31,6 +31,8 @@ pub const NANOEMBED_FORMAT_GGUF: nanoembed_format = 3;
 pub const NANOEMBED_FORMAT_SAFETENSORS: nanoembed_format = 4;
 /// UQFF, in a safetensors container, which is how it is recognised.
 pub const NANOEMBED_FORMAT_UQFF: nanoembed_format = 5;
+/// AMB.
+pub const NANOEMBED_FORMAT_AMB: nanoembed_format = 6;
 
 fn number_of(format: Format) -> nanoembed_format {
     match format {
@@ -39,6 +41,7 @@ fn number_of(format: Format) -> nanoembed_format {
         Format::Gguf => NANOEMBED_FORMAT_GGUF,
         Format::Safetensors => NANOEMBED_FORMAT_SAFETENSORS,
         Format::Uqff => NANOEMBED_FORMAT_UQFF,
+        Format::Amb => NANOEMBED_FORMAT_AMB,
         _ => NANOEMBED_FORMAT_UNKNOWN,
     }
 }
@@ -68,6 +71,7 @@ pub extern "C" fn nanoembed_format_name(format: nanoembed_format) -> *const c_ch
         NANOEMBED_FORMAT_GGUF => c"gguf",
         NANOEMBED_FORMAT_SAFETENSORS => c"safetensors",
         NANOEMBED_FORMAT_UQFF => c"uqff",
+        NANOEMBED_FORMAT_AMB => c"amb",
         _ => c"unknown",
     };
     name.as_ptr()
@@ -291,6 +295,7 @@ enum AnyDecoder {
     Gguf(gguf::Decoder<TENSORS>),
     Safetensors(safetensors::Decoder<'static>),
     Uqff(uqff::Decoder<'static>),
+    Amb(amb::Decoder<TENSORS>),
 }
 
 macro_rules! each {
@@ -301,6 +306,7 @@ macro_rules! each {
             AnyDecoder::Gguf($inner) => $what,
             AnyDecoder::Safetensors($inner) => $what,
             AnyDecoder::Uqff($inner) => $what,
+            AnyDecoder::Amb($inner) => $what,
         }
     };
 }
@@ -409,6 +415,7 @@ pub unsafe extern "C" fn nanoembed_reader_init(
                 AnyDecoder::Safetensors(safetensors::Decoder::new(mode, entries))
             }
             NANOEMBED_FORMAT_UQFF => AnyDecoder::Uqff(uqff::Decoder::new(mode, entries)),
+            NANOEMBED_FORMAT_AMB => AnyDecoder::Amb(amb::Decoder::new(mode)),
             _ => return Err(ErrorKind::UnknownFormat.into()),
         };
         let buffer = lent.left() / crate::memory::ALIGN * crate::memory::ALIGN;

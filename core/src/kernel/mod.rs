@@ -36,6 +36,8 @@ macro_rules! unroll_4 {
     };
 }
 
+#[cfg(all(target_arch = "arm", feature = "arm-dsp"))]
+mod arm_dsp;
 pub mod groups;
 pub mod integer;
 #[cfg(target_arch = "aarch64")]
@@ -146,6 +148,8 @@ pub fn available() -> impl Iterator<Item = Kernels> {
     let portable = core::iter::once(portable::TABLE);
     #[cfg(target_arch = "x86_64")]
     let tables = portable.chain(x86::available());
+    #[cfg(all(target_arch = "arm", feature = "arm-dsp"))]
+    let tables = portable.chain([arm_dsp::TABLE]);
     #[cfg(target_arch = "aarch64")]
     let tables = portable.chain(neon::available());
     #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
@@ -153,6 +157,7 @@ pub fn available() -> impl Iterator<Item = Kernels> {
     #[cfg(not(any(
         target_arch = "x86_64",
         target_arch = "aarch64",
+        all(target_arch = "arm", feature = "arm-dsp"),
         all(target_arch = "wasm32", target_feature = "simd128")
     )))]
     let tables = portable;

@@ -180,18 +180,19 @@ impl<'a, W: ?Sized> Run<'a, W> {
 
 const TOO_SMALL: Error = Error::without_offset(ErrorKind::BufferTooSmall);
 
-/// Whether a model of these sizes was calibrated for quantised activations: what [`Bert::plan`] says, before there is
-/// memory for the layers.
+/// What [`Bert::plan`] says of a model of these sizes, before there is memory for its layers.
 ///
 /// # Errors
 ///
 /// As [`Bert::open`].
-pub fn is_calibrated(weights: &(impl Weights + ?Sized), config: &BertConfig) -> Result<bool> {
-    let mut calibrated = false;
+pub fn plan(weights: &(impl Weights + ?Sized), config: &BertConfig, tokens: usize) -> Result<Plan> {
+    let (mut calibrated, mut grouped) = (false, false);
     for index in 0..config.layers {
-        calibrated |= Layer::locate(weights, config, index)?.is_calibrated();
+        let layer = Layer::locate(weights, config, index)?;
+        calibrated |= layer.is_calibrated();
+        grouped |= layer.has_blocks();
     }
-    Ok(calibrated)
+    Ok(Plan { quantized: grouped || calibrated, grouped, ..Plan::new(tokens) })
 }
 
 impl<L: AsRef<[Layer]> + Sync> Bert<L> {

@@ -28,7 +28,7 @@ pub mod workspace;
 
 #[cfg(feature = "amb")]
 pub use amb::amb_config_value;
-pub use bert::{Bert, Layer, LayerInput, Observation, Observer, Run, is_calibrated};
+pub use bert::{Bert, Layer, LayerInput, Observation, Observer, Run, plan};
 pub use check::{Finding, check};
 pub use config::{BertConfig, Pooling};
 pub use parallel::{InOrder, Job, Parallel, Part, Parts};

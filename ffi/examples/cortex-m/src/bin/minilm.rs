@@ -17,7 +17,7 @@ use nanoembed_cortex_m::*;
 /// All memory that the model, its workspace and the reading have.
 const ARENA_BYTES: usize = match option_env!("ARENA_KB") {
     Some(text) => kilobytes(text.as_bytes()) * 1024,
-    None => 472 * 1024,
+    None => 214 * 1024,
 };
 
 const fn kilobytes(digits: &[u8]) -> usize {
