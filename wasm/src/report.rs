@@ -47,8 +47,7 @@ impl Report {
     /// Whether it is clear what kind of file this is, so that its first bytes are not needed again: a container tells
     /// by its tensors whether it holds UQFF.
     pub(crate) fn header_is_read(&self) -> bool {
-        self.is_behind_header
-            || self.info.is_some_and(|info| info.format != Format::Safetensors)
+        self.is_behind_header || self.info.is_some_and(|info| info.format != Format::Safetensors)
     }
 
     /// Whether a safetensors file has turned out to be UQFF.
@@ -85,9 +84,8 @@ impl Report {
             self.close_array();
         }
         // The names and values of these formats come as JSON spells them.
-        let is_spelled = self
-            .info
-            .is_some_and(|info| matches!(info.format, Format::Safetensors | Format::Uqff));
+        let is_spelled =
+            self.info.is_some_and(|info| matches!(info.format, Format::Safetensors | Format::Uqff));
         match event {
             Event::Metadata { key, value } => {
                 let out = &mut self.metadata;

@@ -38,13 +38,7 @@ impl Sentences {
     #[wasm_bindgen(constructor)]
     pub fn new(reader: Reader) -> Result<Self> {
         let embedder = Embedder::open(reader.into_file(Format::Embd)?)?;
-        Ok(Self {
-            embedder,
-            sessions: Vec::new(),
-            ids: Vec::new(),
-            lengths: Vec::new(),
-            total: 0,
-        })
+        Ok(Self { embedder, sessions: Vec::new(), ids: Vec::new(), lengths: Vec::new(), total: 0 })
     }
 
     /// Elements of a vector.

@@ -127,12 +127,8 @@ impl WordVectors {
     pub fn new(reader: Reader, seed: f64, takes_first: bool) -> Result<Self> {
         let is_whole = reader.keeps_all();
         let (regions, layout) = reader.into_regions()?;
-        let file = Rc::new(File {
-            regions,
-            is_whole,
-            held: RefCell::default(),
-            rows: RefCell::default(),
-        });
+        let file =
+            Rc::new(File { regions, is_whole, held: RefCell::default(), rows: RefCell::default() });
         let duplicates = if takes_first { Duplicates::First } else { Duplicates::Error };
         let options = IndexOptions { seed: seed.to_bits(), duplicates };
         let needed = Index::memory_needed(&layout).ok_or(ErrorKind::BufferTooSmall)?;

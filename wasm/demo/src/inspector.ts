@@ -1,7 +1,7 @@
 import { inspect, verify, type Inspection, type TensorInfo } from "nanoembed/inspect";
 import { bytes, colour, element, say, sharp, takeFiles } from "./page.js";
 
-const COLOURS = ["#0a7f5a", "#3b7dd8", "#c77d18", "#8a5cd1", "#c2416b", "#4f9da6", "#8b8f2b", "#a15c3e"];
+const COLOURS = ["#0a7f5a", "#3b7dd8", "#c77d18", "#8a5cd1", "#c2416b", "#4f9da6", "#8b8f2b", "#a15c3e", "#5b6ee1", "#d9a521", "#2f9e44", "#e0719b", "#6b7a8f", "#b0492f"];
 
 let file: Inspection;
 let source: File | string;
@@ -42,7 +42,7 @@ function facts(): void {
   const elements = (tensor: TensorInfo) => tensor.shape.reduce((product, dim) => product * dim, 1);
   const parameters = file.tensors.reduce((sum, tensor) => sum + elements(tensor), 0);
   const rows: [string, string][] = [
-    ["format", `${file.format} ${file.version.join(".")}${file.variant ? `, ${file.variant}` : ""}`],
+    ["format", `${file.format} ${file.version.join(".")}${file.variant && file.variant !== file.format ? `, ${file.variant}` : ""}`],
     ["size", file.fileBytes === undefined ? "unknown" : `${bytes(file.fileBytes)} (${file.fileBytes.toLocaleString()} bytes)`],
     ["tensors", `${file.tensors.length} with ${parameters.toLocaleString()} elements`],
   ];
@@ -127,8 +127,9 @@ function layout(): void {
   };
 }
 
-/** How many elements are looked at: whole rows from all over the tensor. */
-const MOST_ELEMENTS = 1 << 18;
+/** Tensors with more elements are not read as a whole; of those, rows with so many elements together are. */
+const MOST_AT_ONCE = 1 << 20;
+const MOST_ELEMENTS = 1 << 16;
 
 async function show(tensor: TensorInfo): Promise<void> {
   for (const line of element("tensors").children) line.classList.toggle("on", (line as HTMLElement).dataset["name"] === tensor.name);
@@ -138,20 +139,19 @@ async function show(tensor: TensorInfo): Promise<void> {
   note.textContent = "Reading…";
   const rows = tensor.shape.length < 2 ? 1 : tensor.shape[0]!;
   const cols = tensor.shape.reduce((product, dim) => product * dim, 1) / rows;
-  const shown = Math.max(1, Math.min(rows, 256, Math.floor(MOST_ELEMENTS / cols)));
+  const shown = Math.max(1, Math.min(rows, 128, Math.floor(MOST_ELEMENTS / cols)));
   const width = Math.min(cols, MOST_ELEMENTS);
   try {
-    const parts: Float32Array[] = [];
-    if (shown === rows) parts.push(await file.values(tensor.name, { count: rows * width }));
-    else for (let at = 0; at < shown; at += 1) parts.push(await file.values(tensor.name, { first: Math.floor((at * rows) / shown) * cols, count: width }));
-    const values = new Float32Array(parts.reduce((sum, part) => sum + part.length, 0));
-    let at = 0;
-    for (const part of parts) {
-      values.set(part, at);
-      at += part.length;
+    if (rows * cols <= MOST_AT_ONCE) {
+      pictures(await file.values(tensor.name), rows, cols);
+      return;
     }
+    // Some rows from all over the tensor.
+    const values = new Float32Array(shown * width);
+    const read = async (at: number) => values.set(await file.values(tensor.name, { first: Math.floor((at * rows) / shown) * cols, count: width }), at * width);
+    for (let at = 0; at < shown; at += 8) await Promise.all(Array.from({ length: Math.min(8, shown - at) }, (_, i) => read(at + i)));
     pictures(values, shown, width);
-    note.textContent += shown < rows ? ` · ${shown} of ${rows} rows` : "";
+    note.textContent += ` · ${shown} of ${rows} rows`;
   } catch (error) {
     note.textContent = (error as Error).message;
   }

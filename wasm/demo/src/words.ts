@@ -20,7 +20,7 @@ async function use(source: File | string, name: string): Promise<void> {
   const some = [];
   for (let row = 0; row < Math.min(words.count, 200); row += 1) some.push(await words.word(row));
   element("some").replaceChildren(...some.map((word) => Object.assign(document.createElement("option"), { value: word })));
-  const [a = "", b = "", c = ""] = some.filter((word) => word.length > 2);
+  const [a = "", b = "", c = ""] = some.filter((word) => /^\p{L}{4,}$/u.test(word));
   [input("word").value, input("a").value, input("b").value, input("c").value] = [a, a, b, c];
   await look();
   await compare();
@@ -31,9 +31,9 @@ function list(id: string, found: Neighbour[]): void {
     ...found.map(({ word, score }) => {
       const item = document.createElement("li");
       const [name, number] = [document.createElement("span"), document.createElement("span")];
-      const meter = document.createElement("meter");
-      [name.textContent, number.textContent, meter.value] = [word, score.toFixed(3), Math.max(0, score)];
-      item.append(meter, name, number);
+      const bar = document.createElement("i");
+      [name.textContent, number.textContent, bar.style.width] = [word, score.toFixed(3), `${100 * Math.max(0, Math.min(1, score))}%`];
+      item.append(bar, name, number);
       item.addEventListener("click", () => {
         input("word").value = word;
         void look();
