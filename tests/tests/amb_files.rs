@@ -55,7 +55,7 @@ fn doubles_that_are_labelled_as_singles_are_refused_at_their_size() {
 
 #[test]
 fn every_type_dequantises_to_the_reference_values() {
-    for name in ["floats", "separate", "interleaved", "adaptive", "wordpiece", "bpe"] {
+    for name in ["floats", "int8", "int4", "int5", "interleaved", "adaptive", "wordpiece", "bpe"] {
         let file = read(&format!("amb/{name}.amb"));
         let amb = Amb::parse(&file, Mode::Strict).unwrap();
         let ours: Vec<f32> = amb.tensors().flat_map(|tensor| values(&tensor)).collect();
@@ -66,7 +66,7 @@ fn every_type_dequantises_to_the_reference_values() {
 
 #[test]
 fn any_range_of_elements_is_the_same_part_of_all() {
-    for name in ["separate", "interleaved", "adaptive"] {
+    for name in ["int8", "int4", "int5", "interleaved", "adaptive"] {
         let file = read(&format!("amb/{name}.amb"));
         for tensor in Amb::parse(&file, Mode::Strict).unwrap().tensors() {
             let (weight, all) = (weight(&tensor), values(&tensor));
@@ -109,10 +109,19 @@ fn tokenizers_come_as_they_were_written() {
 /// Writes what a file holds anew; without a checksum it is the same file.
 #[test]
 fn what_is_read_is_written_as_it_was() {
-    for name in
-        ["floats", "separate", "interleaved", "adaptive", "wordpiece", "bpe", "sentencepiece"]
-            .into_iter()
-            .chain(["declared_only", "example_writer_fp32_0", "example_writer_fp32_2"])
+    for name in [
+        "floats",
+        "int8",
+        "int4",
+        "int5",
+        "interleaved",
+        "adaptive",
+        "wordpiece",
+        "bpe",
+        "sentencepiece",
+    ]
+    .into_iter()
+    .chain(["declared_only", "example_writer_fp32_0", "example_writer_fp32_2"])
     {
         let file = read(&format!("amb/{name}.amb"));
         let amb = Amb::parse(&file, Mode::Strict).unwrap();

@@ -3,6 +3,7 @@
 use half::f16;
 use nanoembed_core::event::Mode;
 use nanoembed_core::format::amb::{Amb, TensorSpec};
+use nanoembed_core::quant::amb_block::{Bytes, Tensor};
 use nanoembed_core::quant::{adaptive, amb_block, dequantize_weight};
 use nanoembed_core::tensor::{
     Arrangement, CodeBits, Dtype, Encoding, ScaleType, ScaledCodes, Shape, Weight,
@@ -148,6 +149,43 @@ fn zeros_and_what_is_no_number_do_no_harm() {
             let mut data = vec![0; usize::try_from(codes.data_bytes(32, 0).unwrap()).unwrap()];
             amb_block::quantize(&codes, &values, &[], &mut data).unwrap();
             assert!(read(codes, 32, &data).iter().all(|x| x.is_finite()));
+        }
+    }
+}
+
+/// Data that can be had only a few bytes at a time, as from storage through a small tile.
+struct Pieces<'a>(&'a [u8], usize);
+
+impl Bytes for Pieces<'_> {
+    fn bytes(&mut self, offset: u64, length: usize) -> Result<&[u8], nanoembed_core::Error> {
+        assert!(length <= self.1, "{length} bytes at once");
+        self.0.bytes(offset, length)
+    }
+
+    fn most(&self) -> usize {
+        self.1
+    }
+}
+
+#[test]
+fn data_may_be_had_in_small_pieces() {
+    for name in ["int8", "int4", "int5", "interleaved", "adaptive"] {
+        let file = nanoembed_tests::data::read(&format!("amb/{name}.amb"));
+        for tensor in Amb::parse(&file, Mode::Strict).unwrap().tensors() {
+            let header = tensor.header();
+            let Dtype::Scaled(codes) = header.dtype else { continue };
+            let elements = header.shape.elements().unwrap();
+            let count = usize::try_from(elements).unwrap();
+            let expected = read(codes, count, tensor.data());
+            let whole = Tensor { codes, elements, bytes: header.bytes };
+            for most in [8, 9, 13, 64] {
+                for first in [0, 1, 5, 17].into_iter().filter(|first| *first <= count) {
+                    let mut values = vec![f32::NAN; count - first];
+                    let mut data = Pieces(tensor.data(), most);
+                    amb_block::dequantize(&whole, first as u64, &mut values, &mut data).unwrap();
+                    assert_eq!(values, expected[first..], "{}", header.name);
+                }
+            }
         }
     }
 }

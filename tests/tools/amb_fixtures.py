@@ -96,7 +96,7 @@ def write(path, metadata, config, tokens, tensors):
 
 def main(folder):
     rng = random.Random(6)
-    every = {"floats": [], "separate": [], "interleaved": [], "adaptive": []}
+    every = {"floats": [], "int8": [], "int4": [], "int5": [], "interleaved": [], "adaptive": []}
     for dtype, name in [(FP32, "fp32"), (FP16, "fp16"), (BF16, "bf16")]:
         for dims in [(3, 5), (7,), ()]:
             every["floats"].append((f"{name}.{len(dims)}", dims, dtype, plain(rng, dtype, int(np.prod(dims)))))
@@ -104,7 +104,7 @@ def main(folder):
         for block in [0, 1, 3, 8, 32]:
             for scale_type in [0, 1]:
                 data = quantized(rng, dtype, 39, block, scale_type)
-                every["separate"].append((f"{name}.{block}.{scale_type}", (3, 13), dtype, data))
+                every[name].append((f"{name}.{block}.{scale_type}", (3, 13), dtype, data))
     for dtype, name in [(INT4BLOCK, "int4block"), (INT5BLOCK, "int5block")]:
         for block in [8, 32, 128]:
             for scale_type in [0, 1]:
@@ -113,9 +113,9 @@ def main(folder):
     for low in [INT4, INT5]:
         for block in [8, 32]:
             for scale_type in [0, 1]:
-                data = quantized(rng, ADAPTIVE, 5 * 61, block, scale_type, low)
-                every["adaptive"].append((f"adaptive.{low}.{block}.{scale_type}", (5, 61), ADAPTIVE, data))
-    every["separate"].append(("empty.int8", (0, 4), INT8, quantized(rng, INT8, 0, 0, 0)))
+                data = quantized(rng, ADAPTIVE, 3 * 29, block, scale_type, low)
+                every["adaptive"].append((f"adaptive.{low}.{block}.{scale_type}", (3, 29), ADAPTIVE, data))
+    every["int8"].append(("empty.int8", (0, 4), INT8, quantized(rng, INT8, 0, 0, 0)))
     every["interleaved"].append(("empty.int4block", (0, 4), INT4BLOCK, quantized(rng, INT4BLOCK, 0, 32, 1)))
     config = {"architecture": "custom", "n_vocab": 7, "quant": {"type": "int4_block", "block_size": 32}}
     for name, tensors in every.items():
