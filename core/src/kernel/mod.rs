@@ -86,6 +86,7 @@ macro_rules! row_operations {
 
 #[cfg(all(target_arch = "arm", feature = "arm-dsp"))]
 mod arm_dsp;
+pub mod fixed;
 pub mod groups;
 pub mod integer;
 #[cfg(target_arch = "aarch64")]

@@ -1,7 +1,7 @@
 //! Sentence embeddings by a model in storage that is larger than the memory, read tile by tile.
 //!
-//! Arguments: the model's file, a file of texts, the file that the vectors go to, tokens, `auto` or
-//! `float`, tokens of a block.
+//! Arguments: the model's file, a file of texts, the file that the vectors go to, tokens, `auto`,
+//! `float` or `fixed`, tokens of a block.
 
 #![no_std]
 #![no_main]
@@ -49,6 +49,7 @@ extern "C" fn start() -> ! {
     let tokens = next().parse().unwrap_or(32);
     let activations = match next() {
         "float" => NANOEMBED_ACTIVATIONS_FLOAT,
+        "fixed" => NANOEMBED_ACTIVATIONS_FIXED,
         _ => NANOEMBED_ACTIVATIONS_AUTO,
     };
     let block_tokens = next().parse().unwrap_or(0);
