@@ -224,17 +224,15 @@ impl Peaks {
         let rate = |operations: usize, call: &dyn Fn(usize)| {
             Some((STEPS * operations) as f64 / least(|| call(black_box(STEPS))) / 1e9)
         };
-        // SAFETY: a table of this name is available only where the CPU has the instructions.
         let f32 = match table {
-            "avx2" | "avxvnni" => rate(12 * 16, &|n| unsafe { peak::fma_256(n) }),
-            "avx512" | "avx512vnni" => rate(16 * 32, &|n| unsafe { peak::fma_512(n) }),
+            "avx2" | "avxvnni" => rate(12 * 16, &peak::call::fma_256),
+            "avx512" | "avx512vnni" => rate(16 * 32, &peak::call::fma_512),
             _ => None,
         };
-        // SAFETY: as above.
         let i8 = match table {
-            "avx2" | "avx512" => rate(12 * 64, &|n| unsafe { peak::bytes_avx2(n) }),
-            "avxvnni" => rate(12 * 64, &|n| unsafe { peak::bytes_avxvnni(n) }),
-            "avx512vnni" => rate(16 * 128, &|n| unsafe { peak::bytes_avx512vnni(n) }),
+            "avx2" | "avx512" => rate(12 * 64, &peak::call::bytes_avx2),
+            "avxvnni" => rate(12 * 64, &peak::call::bytes_avxvnni),
+            "avx512vnni" => rate(16 * 128, &peak::call::bytes_avx512vnni),
             _ => None,
         };
         Self { f32, i8 }
@@ -298,5 +296,18 @@ mod peak {
     pub fn bytes_avx512vnni(steps: usize) {
         let x = _mm512_set1_epi8(3);
         chains!(16, steps, x, sum => _mm512_dpbusd_epi32(*sum, x, x));
+    }
+
+    /// The same as safe functions.
+    pub mod call {
+        macro_rules! safe {
+            ($($name:ident)+) => {$(
+                pub fn $name(steps: usize) {
+                    // SAFETY: called for tables that are available only where the CPU has the instructions.
+                    unsafe { super::$name(steps) }
+                }
+            )+};
+        }
+        safe!(fma_256 fma_512 bytes_avx2 bytes_avxvnni bytes_avx512vnni);
     }
 }

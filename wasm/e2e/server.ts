@@ -15,6 +15,10 @@ const TYPES: Record<string, string> = {
 export const POLICY =
   "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; connect-src 'self'; style-src 'self'; img-src 'self' data:; manifest-src 'self'";
 
+const BLANK = '<!doctype html><title>test</title><script type="module" src="/probe.js"></script>';
+/** Asks by itself: what a test evaluates in a page is exempt from the policy. */
+const PROBE = 'try { new Function("1"); window.evaluates = true } catch { window.evaluates = false }';
+
 export interface TestServer {
   readonly origin: string;
   /** The requests since the last call. */
@@ -46,7 +50,9 @@ export async function serve(folders: Record<string, string>, files: Record<strin
       send(readFileSync(file), TYPES[extname(file)] ?? "application/octet-stream", request, response);
       return;
     }
-    if (path === "/blank") return void response.writeHead(200, { "content-type": "text/html" }).end("<!doctype html><title>test</title>");
+    if (path === "/blank") return void response.writeHead(200, { "content-type": "text/html" }).end(BLANK);
+    if (path === "/probe.js") return void response.writeHead(200, { "content-type": "text/javascript" }).end(PROBE);
+    if (path === "/favicon.ico") return void response.writeHead(204).end();
     response.writeHead(404, { "content-type": "text/plain" }).end("not found");
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -150,7 +156,8 @@ async function misbehave(mode: string, bytes: Uint8Array, times: number, request
     case "stalled": // stops, and stays open
       response.writeHead(200, headers);
       return void (await write(response, bytes.subarray(0, half)));
-    case "packed": // compressed on the way
+    case "packed": // compressed on the way, for those who accept it: whoever asks for ranges does not
+      if (!request.headers["accept-encoding"]?.includes("gzip")) return send(bytes, type, request, response);
       response.writeHead(200, { "content-type": type, "content-encoding": "gzip" });
       return void response.end(gzipSync(bytes));
     case "no-ranges":

@@ -158,6 +158,9 @@ async function valuesOf(
   return values;
 }
 
+/** The scales that were read last, by file. */
+const last = /* @__PURE__ */ new WeakMap<FileSummary, Map<string, Float32Array>>();
+
 /** Multiplies 8-bit codes with the scales of their rows, groups and columns, which lie in tensors of their own. */
 async function scale(
   engine: Engine<ValuesGlue>,
@@ -171,7 +174,15 @@ async function scale(
   if (summary.format !== "embd" || (tensor.dtype !== "i8" && tensor.dtype !== "u8")) return;
   const companion = async (suffix: string) => {
     const other = summary.tensors.find((candidate) => candidate.name === tensor.name + suffix);
-    return other && engine.glue.dequantize(other.dtype, await file.read(other.offset, other.bytes, signal), other.shape.reduce((a, b) => a * b, 1));
+    if (!other) return undefined;
+    const known = last.get(summary);
+    if (known?.has(other.name)) return known.get(other.name);
+    const data = await file.read(other.offset, other.bytes, signal);
+    const read = engine.glue.dequantize(other.dtype, data, other.shape.reduce((a, b) => a * b, 1));
+    // Those of one tensor: whoever looks at rows one by one needs them again and again.
+    const kept = known && [...known.keys()].every((name) => name.startsWith(`${tensor.name}.`)) ? known : new Map<string, Float32Array>();
+    last.set(summary, kept.set(other.name, read));
+    return read;
   };
   const scales = await companion(".scale");
   if (!scales) return;

@@ -1,12 +1,17 @@
 //! Which blocks of adaptive tensors are kept in full precision, for a budget of bits over all of them.
 //!
 //! A block's sensitivity is the error that its codes add to the layer's output, as a share of the output's power: the squared
-//! error of its elements, weighted by the mean squares of the columns' inputs, over the same sum of the tensor's values.
+//! error of its elements, weighted by the mean squares of the columns' inputs, over the same sum of the tensor's values; less
+//! where errors are compensated.
 
 use nanoembed_core::quant::adaptive::block_errors;
 use nanoembed_core::tensor::ScaledCodes;
 
+use super::energy::Inputs;
 use crate::error::{Failure, Result};
+
+/// How much of its error a layer keeps whose errors are compensated, about.
+const COMPENSATED: f64 = 0.3;
 
 /// One tensor of adaptive precision.
 pub(super) struct Candidate {
@@ -18,7 +23,8 @@ pub(super) struct Candidate {
 
 impl Candidate {
     /// Measures the blocks of `values`; `energy` are the mean squares of the columns' inputs, or empty.
-    pub(super) fn of(codes: ScaledCodes, values: &[f32], energy: &[f32]) -> Self {
+    pub(super) fn of(codes: ScaledCodes, values: &[f32], inputs: &Inputs) -> Self {
+        let energy = inputs.energy.as_slice();
         let mut errors = vec![0.0; values.len().div_ceil(usize::from(codes.block.max(1)))];
         block_errors(&codes, values, energy, &mut errors);
         let weights = energy.iter().copied().cycle().chain(std::iter::repeat(1.0));
@@ -27,9 +33,10 @@ impl Candidate {
             .zip(weights)
             .map(|(&x, w)| f64::from(x) * f64::from(x) * f64::from(w))
             .sum();
+        let share = if inputs.gram.is_empty() { 1.0 } else { COMPENSATED };
         if power > 0.0 {
             #[expect(clippy::cast_possible_truncation, reason = "a measure to sort by")]
-            errors.iter_mut().for_each(|error| *error = (f64::from(*error) / power) as f32);
+            errors.iter_mut().for_each(|error| *error = (f64::from(*error) / power * share) as f32);
         }
         Self { codes, elements: values.len(), errors }
     }
@@ -90,7 +97,7 @@ mod tests {
             scales: ScaleType::F16,
             arrangement: Arrangement::Adaptive,
         };
-        Candidate::of(codes, values, &[])
+        Candidate::of(codes, values, &Inputs::default())
     }
 
     #[test]

@@ -12,7 +12,8 @@ use nanoembed_core::owned::Embedder;
 use rayon::prelude::*;
 
 use crate::calibration::{self, Place};
-use crate::checkpoint::Checkpoint;
+use crate::checkpoint::tensor::Tensor;
+use crate::checkpoint::{Checkpoint, EMBEDDING_TENSORS};
 use crate::error::{Failure, Result};
 
 /// Tokens that are looked at: more take longer and change little.
@@ -31,12 +32,16 @@ pub(crate) struct Inputs {
 #[derive(Debug, Default)]
 pub(crate) struct Energies {
     of: HashMap<Place, Inputs>,
+    words: Inputs,
     none: Inputs,
 }
 
 impl Energies {
-    /// The inputs of the matrix called `name`; empty if it is not a linear layer's or nothing is known.
+    /// The inputs of the matrix called `name`; empty if nothing is known of them.
     pub(crate) fn of(&self, name: &str) -> &Inputs {
+        if name == EMBEDDING_TENSORS[0] {
+            return &self.words;
+        }
         calibration::place(name).and_then(|place| self.of.get(&place)).unwrap_or(&self.none)
     }
 }
@@ -65,7 +70,14 @@ pub(crate) fn measure(checkpoint: &Checkpoint<'_>, texts: &[String]) -> Result<E
         Inputs { energy: gram.iter().step_by(cols + 1).copied().collect(), gram }
     };
     let of = sums.into_iter().map(|(place, sums)| (place, inputs(sums))).collect();
-    Ok(Energies { of, none: Inputs::default() })
+    Ok(Energies { of, words: words(checkpoint), none: Inputs::default() })
+}
+
+/// The word embeddings go through a layer norm, which multiplies each column by its weight.
+fn words(checkpoint: &Checkpoint<'_>) -> Inputs {
+    let norm = checkpoint.tensors.iter().find(|tensor| tensor.name == EMBEDDING_TENSORS[3]);
+    let weights = norm.map(Tensor::to_f32).unwrap_or_default();
+    Inputs { energy: weights.iter().map(|weight| weight * weight).collect(), gram: Vec::new() }
 }
 
 /// The sums of products of columns, and how many rows they are of.

@@ -144,7 +144,7 @@ fn full_blocks(
         .par_iter()
         .map(|tensor| match options.dtype(tensor) {
             Dtype::Scaled(codes) if codes.arrangement == Arrangement::Adaptive => {
-                Some(Candidate::of(codes, &tensor.to_f32(), &energies.of(&tensor.name).energy))
+                Some(Candidate::of(codes, &tensor.to_f32(), energies.of(&tensor.name)))
             }
             _ => None,
         })

@@ -24,7 +24,7 @@ Examples:
   nanoembed dequantize model.gguf -o model.safetensors
   nanoembed dequantize legacy.uqff 3 -o - | python3 -c 'import numpy, sys; …'
 
-FILE may be UQFF (0.x and 1.x), GGUF, safetensors or `.weights`; the first of several shards
+FILE may be UQFF (0.x and 1.x), GGUF, safetensors, `.weights` or `.amb`; the first of several shards
 or parts brings the others. A layer of UQFF 0.x is named by its number.")]
 pub(crate) struct Dequantize {
     /// The file that holds the weights

@@ -80,7 +80,7 @@ impl Metadata {
         };
         let document = metadata::edited(&document, &self.set)?;
         // What other readers are to read should at least be read here.
-        if let Some(error) = Entries::new(&document).find_map(|entry| entry.err()) {
+        if let Some(error) = Entries::new(&document).find_map(std::result::Result::err) {
             return Err(Failure::of_file("the metadata", error));
         }
         let document = Some(&document[..]).filter(|document| !document.is_empty());

@@ -98,9 +98,11 @@ impl Migrate {
                 .tensors
                 .iter()
                 .map(|tensor| match tensor.values {
-                    Values::Weight(weight) => Ok(Item::new(tensor.name.clone(), weight)),
-                    Values::Int8(_) => Err(Failure::bad_input(
-                        "8-bit codes of `.weights` files have no place in other formats",
+                    Values::Weight(weight) if tensor.values.is_portable() => {
+                        Ok(Item::new(tensor.name.clone(), weight))
+                    }
+                    _ => Err(Failure::bad_input(
+                        "codes of `.weights` and `.amb` files have no place in other formats",
                     )
                     .at(set.name())
                     .hint("`nanoembed quantize` quantises them anew")),

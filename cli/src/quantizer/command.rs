@@ -161,15 +161,15 @@ impl Task<'_> {
             let shape = *tensor.values.shape();
             let kept = self.wanted(tensor).err();
             let outcome = match (&kept, &tensor.values) {
-                (Some(kept), Values::Weight(weight)) => {
+                (Some(kept), Values::Weight(weight)) if tensor.values.is_portable() => {
                     ready.push(Ready::AsItIs(&tensor.name, *weight));
                     let dtype = tensor.values.type_name().to_owned();
                     let bytes = tensor.values.stored_bytes();
                     Outcome::new(tensor, dtype, bytes, Loss::default(), Some(kept))
                 }
-                // 8-bit codes with scales of their own have no place in other formats.
+                // Codes of `.weights` and `.amb` files have no place in other formats.
                 (kept, values) => {
-                    let stays = kept.is_some() && matches!(values, Values::Int8(_));
+                    let stays = kept.is_some() && !values.is_portable();
                     let to = if stays { QuantType::F32 } else { self.to_type };
                     let (encoded, loss) = encode(&tensor.all()?, shape, to, spool)?;
                     let bytes = encoded.bytes();

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use nanoembed_core::event::{Format, Mode};
+use nanoembed_core::format::amb::Amb;
 use nanoembed_core::format::embd::Embd;
 use nanoembed_core::format::finalfusion::Finalfusion;
 use nanoembed_core::format::gguf::Gguf;
@@ -116,6 +117,7 @@ impl FileSet {
                     let found = int8::tensors(&embd);
                     found.map(|tensor| tensor.map(|(view, values)| stored(&view, values))).collect()
                 }),
+                Format::Amb => Amb::parse(file, Mode::Lenient).and_then(|amb| plain(amb.tensors())),
                 Format::Finalfusion => {
                     Finalfusion::parse(file, Mode::Lenient).and_then(|fifu| plain(fifu.tensors()))
                 }

@@ -12,7 +12,7 @@ use nanoembed_core::event::Format;
 use nanoembed_core::format::gguf::Gguf;
 use nanoembed_core::format::uqff::{Generation, Layer};
 use nanoembed_core::quant::dequantize_weight;
-use nanoembed_core::tensor::{Encoding, Shape, TensorView, Weight};
+use nanoembed_core::tensor::{Dtype, Encoding, Shape, TensorView, Weight};
 use nanoembed_core::{Error, ErrorKind};
 
 use crate::error::{Failure, Result};
@@ -107,6 +107,16 @@ impl<'a> Values<'a> {
         match self {
             Self::Weight(weight) => weight.encoding().stored_bytes(),
             Self::Int8(int8) => int8.stored_bytes(),
+        }
+    }
+
+    /// Whether other formats can hold what is stored: not the codes of `.weights` and `.amb` files.
+    pub(crate) const fn is_portable(&self) -> bool {
+        match self {
+            Self::Weight(weight) => {
+                !matches!(weight.encoding(), Encoding::Plain { dtype: Dtype::Scaled(_), .. })
+            }
+            Self::Int8(_) => false,
         }
     }
 

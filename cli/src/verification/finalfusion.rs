@@ -63,11 +63,9 @@ fn structure(bytes: &[u8], decoder: Decoder, quiet: bool) -> Result<(), Error> {
 
 fn metadata(file: &Finalfusion<'_>) -> Result<(), Error> {
     let place = file.layout().metadata.map_or(0, |place| place.offset);
-    let entries = Entries::new(file.metadata().unwrap_or(""));
-    entries
-        .map(|entry| entry.map(drop))
-        .collect::<Result<(), Error>>()
-        .map_err(|error| Error { offset: place.saturating_add(error.offset), ..error })
+    let mut entries = Entries::new(file.metadata().unwrap_or(""));
+    let checked = entries.try_for_each(|entry| entry.map(drop));
+    checked.map_err(|error| Error { offset: place.saturating_add(error.offset), ..error })
 }
 
 /// Words and n-grams that stand there twice, and n-grams whose indices do not number the rows.

@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use nanoembed_core::ErrorKind;
+use nanoembed_core::event::Format;
 use nanoembed_core::format::finalfusion::{BrokenUtf8, MAX_WORD_BYTES, Plan, StorageSpec};
+use nanoembed_core::format::sniff;
 use nanoembed_core::subword::Subwords;
 use nanoembed_core::words::normalize;
 
@@ -79,6 +81,10 @@ impl Conversion {
             return Ok(None);
         }
         let start = Start::open(input)?;
+        // A model of a format that the core knows, whatever its bytes look like as text.
+        if sniff(&start.head).is_some_and(|format| format != Format::Finalfusion) {
+            return Ok(None);
+        }
         let Some(from) = from.or_else(|| start.form()) else { return Ok(None) };
         let to = match (to, from) {
             (Some(to), _) => to,

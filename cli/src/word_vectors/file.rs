@@ -23,6 +23,9 @@ pub(crate) const QUERIES: usize = 64;
 /// Words of a mapped file with an index.
 pub(crate) type Indexed<'b> = Words<Memory<'b>, Vec<u64>>;
 
+/// Words of a file that is read where it is needed.
+pub(crate) type ScannedOnDisk<'d> = Words<Stored<&'d OnDisk>>;
+
 /// A file in memory, its structure checked.
 pub(crate) struct Opened<'b> {
     pub(crate) name: String,
@@ -100,7 +103,7 @@ impl OnDisk {
         &self,
         wanted: &[String],
         policy: PolicyArgs,
-    ) -> Result<(Words<Stored<&Self>>, Vec<Option<u32>>), Error> {
+    ) -> Result<(ScannedOnDisk<'_>, Vec<Option<u32>>), Error> {
         let decoder = Decoder::new(Mode::Lenient).broken_utf8(policy.core_utf8());
         let whole = usize::try_from(self.bytes).unwrap_or(usize::MAX);
         let mut buffer = vec![0; MAX_ITEM_BYTES.min(whole)];

@@ -1,5 +1,6 @@
 //! The program as its users see it: arguments in; stdout, stderr, files and exit status out.
 
+mod amb;
 mod containers;
 mod convert;
 mod default_model;

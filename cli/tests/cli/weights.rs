@@ -57,6 +57,24 @@ fn a_tensor_is_dequantised_as_the_reference_does() {
 }
 
 #[test]
+fn blocks_of_amb_are_read_too_and_quantised_anew() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let amb = data("amb/adaptive.amb");
+    let out = path("x.npy");
+    success(&["dequantize", &amb, "adaptive.4.8.0", "-o", &out]);
+    let (_, values) = npy(&read(&out));
+    assert!(!values.is_empty() && bytes("amb/adaptive.expected.f32").starts_with(&values));
+    let floats = path("x.safetensors");
+    success(&["dequantize", &amb, "-o", &floats]);
+    let report = diff(&amb, &floats, &[]);
+    let count = report["tensors"].as_array().unwrap().len();
+    assert_eq!((worst(&report, count), &report["only_a"]), (0.0, &json!([])));
+    let error = failure(&["migrate", &amb, &path("x.gguf")], b"", 1);
+    assert!(error.contains("nanoembed quantize"), "{error}");
+}
+
+#[test]
 fn all_tensors_become_a_safetensors_file() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("all.safetensors").to_str().unwrap().to_owned();

@@ -89,24 +89,29 @@ pub(super) fn dequantize_groups<V: Vector>(
     if group == 0 {
         return;
     }
-    // Not over `Vector`: a loop of so many steps becomes vector code by itself.
-    let value = |code: u8, scale: f32, minimum: f32| {
-        let number = i32::from(code ^ signs.flip) - i32::from(signs.offset);
-        #[allow(clippy::cast_precision_loss)] // of 9 bits
-        let number = number as f32;
-        scale * number + minimum
-    };
+    let offset = V::splat(f32::from(signs.offset));
     let groups = codes.chunks(group).zip(out.chunks_mut(group));
     for ((codes, out), &(scale, minimum)) in groups.zip(factors) {
+        let (scale, minimum) = (V::splat(scale), V::splat(minimum));
+        macro_rules! values {
+            ($codes:expr) => {
+                scale.mul(V::load_bytes($codes, signs.flip).sub(offset)).add(minimum)
+            };
+        }
         let ((codes, codes_rest), (out, out_rest)) =
             (codes.as_chunks::<LANES>(), out.as_chunks_mut::<LANES>());
         for (codes, out) in codes.iter().zip(out) {
-            for (&code, out) in codes.iter().zip(out) {
-                *out = value(code, scale, minimum);
-            }
+            values!(codes).store(out);
         }
-        for (&code, out) in codes_rest.iter().zip(out_rest) {
-            *out = value(code, scale, minimum);
+        if !out_rest.is_empty() {
+            let (mut bytes, mut last) = ([0; LANES], [0.0; LANES]);
+            for (byte, &code) in bytes.iter_mut().zip(codes_rest) {
+                *byte = code;
+            }
+            values!(&bytes).store(&mut last);
+            for (to, from) in out_rest.iter_mut().zip(last) {
+                *to = from;
+            }
         }
     }
 }

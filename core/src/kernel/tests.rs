@@ -9,7 +9,7 @@ use super::groups::{GroupedCodes, GroupedRows, ProductGroups, TILE_ROWS};
 use super::integer::{Base, Codes, MultiplyI16, ProductI8, Rows};
 use super::rows::exp_negative;
 use super::vector::{LANES, Portable, Vector};
-use super::{Floats, Kernels, Multiply, Product, Strides, Table, available};
+use super::{Floats, Kernels, Multiply, Product, Signs, Strides, Table, available};
 
 /// Numbers without a pattern, the same ones in every run.
 struct Noise(u64);
@@ -497,6 +497,30 @@ fn products_of_groups_are_within_their_bound_and_the_same_on_every_table() {
                     let untouched = out.iter().filter(|&&value| value == UNTOUCHED).count();
                     assert_eq!(all.len() + untouched, size, "{} wrote elsewhere", table.name);
                     assert_eq!(first.get_or_insert(all.clone()), &all, "{} {cols}", table.name);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn codes_become_the_same_numbers_on_every_table() {
+    let mut noise = Noise(12);
+    for (count, group) in [(512, 32), (512, 16), (384, 384), (37, 37), (50, 16), (5, 8)] {
+        let codes = noise.bytes(count, 0, 255);
+        let factors: Vec<(f32, f32)> =
+            (0..count.div_ceil(group)).map(|_| (noise.float(), noise.float())).collect();
+        for signs in [Signs::SIGNED, Signs { flip: 0, offset: 8 }] {
+            for table in tables() {
+                let mut out = vec![UNTOUCHED; count];
+                (table.dequantize_groups)(&codes, signs, group, &factors, &mut out);
+                for (i, (&value, &code)) in out.iter().zip(&codes).enumerate() {
+                    let (scale, minimum) = factors[i / group];
+                    let signed = f32::from(code as i8);
+                    let number =
+                        if signs == Signs::SIGNED { signed } else { f32::from(code) - 8.0 };
+                    let exact = scale * number + minimum;
+                    assert_eq!(value.to_bits(), exact.to_bits(), "{} {i}", table.name);
                 }
             }
         }

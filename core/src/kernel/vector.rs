@@ -17,6 +17,8 @@ pub(super) trait Vector: Copy {
     fn splat(value: f32) -> Self;
     fn load(values: &[f32; LANES]) -> Self;
     fn store(self, values: &mut [f32; LANES]);
+    /// Bytes without sign, after an exclusive or with `flip`.
+    fn load_bytes(bytes: &[u8; LANES], flip: u8) -> Self;
     fn add(self, other: Self) -> Self;
     fn sub(self, other: Self) -> Self;
     fn mul(self, other: Self) -> Self;
@@ -81,6 +83,11 @@ impl Vector for Portable {
     #[inline(always)]
     fn store(self, values: &mut [f32; LANES]) {
         *values = self.0;
+    }
+
+    #[inline(always)]
+    fn load_bytes(bytes: &[u8; LANES], flip: u8) -> Self {
+        Self(bytes.map(|byte| f32::from(byte ^ flip)))
     }
 
     #[inline(always)]

@@ -139,7 +139,7 @@ impl<'m> Contents<'m> {
             {
                 let field = if prefix == LengthPrefix::U16 { 2 } else { 4 };
                 tokens.prefix = prefix;
-                tokens.offset = seek.decoder().offset().saturating_sub(bytes as u64 + field);
+                tokens.offset = seek.decoder().offset().saturating_sub(bytes + field);
             }
             if !more {
                 return Ok(contents);

@@ -69,9 +69,11 @@ impl Needs {
 /// Query rows whose scores are computed together.
 pub(super) const QUERY_BLOCK: usize = 32;
 /// Tokens that pass through the feed-forward layers together, so that its output stays in the L2 cache.
-const FEED_FORWARD_BLOCK: usize = 128;
-/// Rows of weights that are converted to f32 together.
-const CONVERTED_ROWS: usize = 8;
+const FEED_FORWARD_BLOCK: usize = 256;
+/// Rows of weights that are converted to f32 together: as many as kernels multiply together, fewer where memory is short.
+const CONVERTED_ROWS: usize = 16;
+/// The same where weights are read from storage.
+const CONVERTED_ROWS_OF_TILE: usize = 8;
 /// The most groups of columns that quantised activations are divided into.
 pub(super) const MAX_GROUPS: usize = 16;
 /// The fewest columns of a group of a block.
@@ -156,6 +158,10 @@ impl Layout {
     fn scale_slots(&self, cols: usize) -> usize {
         // A scale and a sum for each group.
         if self.grouped { MAX_GROUPS.max(cols.div_ceil(LEAST_GROUP) * 2) } else { MAX_GROUPS }
+    }
+
+    const fn converted_rows(&self) -> usize {
+        if self.tile == 0 { CONVERTED_ROWS } else { CONVERTED_ROWS_OF_TILE }
     }
 
     /// Bytes of the unpacked codes of a tile of rows.

@@ -66,6 +66,12 @@ impl<'m> TopK<'m> {
         self.heap.get(..self.length).unwrap_or(&[])
     }
 
+    /// Whether a row of this score might be kept, were it offered.
+    #[inline]
+    pub(super) fn may_keep(&self, score: f32) -> bool {
+        self.length < self.heap.len() || self.heap.first().is_some_and(|worst| score >= worst.score)
+    }
+
     /// Offers a row. A score that is not a number is never among the best.
     #[inline]
     pub(super) fn offer(&mut self, offered: Scored, ties: &impl Ties) -> Result<()> {

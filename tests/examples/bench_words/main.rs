@@ -37,7 +37,8 @@ impl ReadAt for OnDisk<'_> {
     }
 }
 
-/// How long this thread has run on a CPU: what other programs take of the machine is not in it.
+/// How long this thread has run on a CPU, in steps of some milliseconds: what other programs take of the machine is not
+/// in it.
 fn cpu_time() -> Duration {
     let times = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     let nanoseconds = times.split(' ').next().and_then(|time| time.parse().ok());
@@ -88,17 +89,17 @@ fn lookups(words: &Words<Memory<'_>, Vec<u64>>, path: &Path, count: u32) -> Any<
     let theirs = theirs(path)?;
     let mut numbers = Numbers(3);
     let mut pick = |among: u32| name(u32::try_from(numbers.below(among.into())).unwrap_or(0));
-    let random: Vec<String> = (0..20_000).map(|_| pick(count)).collect();
-    let hot: Vec<String> = (0..20_000).map(|_| pick(1000)).collect();
+    let random: Vec<String> = (0..200_000).map(|_| pick(count)).collect();
+    let hot: Vec<String> = (0..200_000).map(|_| pick(1000)).collect();
     let cols = words.cols();
     let mut vector = vec![0.0; cols];
     let mut vectors = vec![0.0; BATCH * cols];
     let mut found: [Option<Found>; BATCH] = [None; BATCH];
     for (what, asked) in [("random", random), ("hot 1000", hot)] {
-        println!("20,000 lookups, {what}");
+        println!("200,000 lookups, {what}");
         let batched: Vec<&str> = asked.iter().map(String::as_str).collect();
         let medians = in_turns(
-            21,
+            7,
             &mut [
                 ("  finalfusion, embedding()", &mut || {
                     for word in &asked {

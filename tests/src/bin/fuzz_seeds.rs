@@ -25,14 +25,6 @@ fn decoder(folder: &Path) -> io::Result<()> {
             std::fs::write(folder.join(format!("{}-{name}", format.name)), seed)?;
         }
     }
-    let weights = Path::new(&folder).join("weights");
-    std::fs::create_dir_all(&weights)?;
-    for format in FORMATS.iter().filter(|format| ["uqff", "gguf"].contains(&format.name)) {
-        for (name, file) in format.files() {
-            // As `fuzz::weights` reads it: first element, length, the file.
-            std::fs::write(weights.join(name), [&[1, 33], file.as_slice()].concat())?;
-        }
-    }
     Ok(())
 }
 
@@ -48,7 +40,7 @@ fn whole_files(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// As `fuzz::container`, `fuzz::blob` and `fuzz::gguf` read them: whole files, and blobs by themselves.
+/// As `fuzz::container`, `fuzz::blob`, `fuzz::gguf`, `fuzz::weights` and `fuzz::json` read them.
 fn weight_files(folder: &Path) -> io::Result<()> {
     let write = |target: &str, name: &str, bytes: &[u8]| {
         let own = folder.join(target);
@@ -57,15 +49,26 @@ fn weight_files(folder: &Path) -> io::Result<()> {
     };
     for format in FORMATS {
         for (name, file) in format.files() {
-            match format.name {
-                "safetensors" | "uqff" => write("container", &name, &file)?,
-                "gguf" => write("gguf", &name, &file)?,
-                _ => {}
+            if ["safetensors", "uqff"].contains(&format.name) {
+                write("container", &name, &file)?;
+            }
+            if ["amb", "uqff", "gguf"].contains(&format.name) {
+                // First element, length, the file.
+                write("weights", &name, &[&[1, 33], file.as_slice()].concat())?;
+            }
+            if format.name == "safetensors" {
+                // Where to cut, and the header's JSON.
+                write("json", &name, &[&[9], file.get(8..).unwrap_or_default()].concat())?;
             }
         }
     }
     for (name, blob) in nanoembed_tests::data::files("uqff/legacy_0.2.0", &["uqfftensor"]) {
         write("blob", &name, &blob)?;
+        let types = nanoembed_core::tensor::Dtype::ALL.len();
+        for choice in 0..u8::try_from(types).unwrap_or(0) {
+            let some = blob.get(..700).unwrap_or(&blob);
+            write("blocks", &format!("{choice}-{name}"), &[&[choice], some].concat())?;
+        }
     }
     Ok(())
 }

@@ -1,13 +1,14 @@
-//! JSON, blocks, and the layers of UQFF and GGUF files.
+//! JSON, blocks, and the tensors of UQFF, GGUF and AMB files.
 
 use nanoembed_core::event::Mode;
+use nanoembed_core::format::amb::Amb;
 use nanoembed_core::format::gguf::Gguf;
 use nanoembed_core::format::safetensors::{Entry, Safetensors, dtype_name};
 use nanoembed_core::format::uqff::{
     Layer, Uqff, is_uqff, place_in_blob, write_blobs, write_tensors,
 };
 use nanoembed_core::quant::{dequantize, dequantize_weight, quantize};
-use nanoembed_core::tensor::Dtype;
+use nanoembed_core::tensor::{Dtype, Encoding, Weight};
 use nanoembed_core::text::json::Lexer;
 
 /// A lexer fed in two parts finds what one fed at once finds.
@@ -45,7 +46,7 @@ fn lexemes(pieces: &[&[u8]]) -> Vec<String> {
     found
 }
 
-/// Whatever the views of UQFF and GGUF accept can be dequantised in any range, and UQFF be written and read back.
+/// Whatever the views of UQFF, GGUF and AMB accept can be dequantised in any range, and UQFF be written and read back.
 ///
 /// The first two bytes choose the range.
 ///
@@ -61,6 +62,22 @@ pub fn weights(input: &[u8]) {
             let there = header.shape.elements().unwrap_or(0) >= (first + out.len()) as u64;
             let answer = dequantize(header.dtype, tensor.data(), first, &mut out);
             assert_eq!(answer.is_ok(), there);
+        }
+    }
+    if let Ok(amb) = Amb::parse(file, Mode::Lenient) {
+        let _ = amb.duplicate_member();
+        if let Some(tokenizer) = amb.tokenizer() {
+            assert_eq!(tokenizer.tokens().len(), tokenizer.tokens().count());
+            assert_eq!(tokenizer.merges().len(), tokenizer.merges().count());
+        }
+        for tensor in amb.tensors() {
+            let header = tensor.header();
+            let encoding = Encoding::Plain { dtype: header.dtype, data: tensor.data() };
+            let weight = Weight::new(header.shape, encoding).expect("validated");
+            let there = weight.elements() >= (first + out.len()) as u64;
+            let answer = dequantize_weight(&weight, first, &mut out);
+            let bad_scale = answer.is_err_and(|e| e.kind == nanoembed_core::ErrorKind::BadScale);
+            assert!(bad_scale || answer.is_ok() == there);
         }
     }
     let mut entries = [Entry::default(); 256];

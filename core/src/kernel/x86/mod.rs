@@ -2,6 +2,53 @@
 
 #![allow(unsafe_code)]
 
+/// Row operations with a type of vectors, compiled for its target features.
+macro_rules! row_operations {
+    ($vector:ty, $features:literal) => {
+        row_operations!($vector, $features,
+            softmax = rows::softmax(x: &mut [f32], scale: f32);
+            softmax_i16 = quantization::softmax_i16(x: &mut [f32], scale: f32, codes: &mut [u8]);
+            gelu = rows::gelu(x: &mut [f32]);
+            add_layer_norm = rows::add_layer_norm(
+                x: &mut [f32], y: &[f32], weight: &[f32], bias: &[f32], epsilon: f32
+            );
+            quantize = quantization::codes(
+                x: &[f32], columns: &[f32], codes: &mut [u8]
+            ) -> (f32, u8);
+            quantize_groups = quantization::groups_i8(
+                x: &[f32], group: usize, codes: &mut [u8], scales: &mut [f32], sums: &mut [f32]
+            );
+            dequantize_groups = quantization::dequantize_groups(
+                codes: &[u8], signs: crate::kernel::Signs, group: usize, factors: &[(f32, f32)],
+                out: &mut [f32]
+            );
+            quantize_rows = quantization::rows_i16(
+                x: &[f32], size: usize, limit: f32, codes: &mut [u8], scales: &mut [f32]
+            );
+            quantize_columns = quantization::columns_i16(
+                x: &[f32], stride: usize, limit: f32, codes: &mut [u8], scales: &mut [f32],
+                inverses: &mut [f32]
+            );
+        );
+    };
+    ($vector:ty, $features:literal, $(
+        $name:ident = $module:ident::$body:ident($($argument:ident: $type:ty),+) $(-> $result:ty)?;
+    )+) => {
+        use crate::kernel::{quantize as quantization, rows};
+
+        $(
+            fn $name($($argument: $type),+) $(-> $result)? {
+                #[target_feature(enable = $features)]
+                fn inner($($argument: $type),+) $(-> $result)? {
+                    $module::$body::<$vector>($($argument),+)
+                }
+                // SAFETY: a table is handed out only after the CPU was asked for its features.
+                unsafe { inner($($argument),+) }
+            }
+        )+
+    };
+}
+
 mod ahead;
 mod avx2;
 mod avx512;

@@ -205,7 +205,8 @@ fn ahead(product: &Product<'_>, part: Part) -> Ahead {
     let (row, column) = if after < product.cols { (part.row, after) } else { (part.row + ROWS, 0) };
     let bytes = (product.cols - column).min(PART_COLS) * 4;
     let place = weights(product).wrapping_add(row * product.cols + column);
-    Ahead::new(place.cast(), ROWS, bytes, product.cols * 4)
+    let calls = product.tokens.div_ceil(TILE_TOKENS) * (part.cols / 4);
+    Ahead::new(place.cast(), ROWS, bytes, product.cols * 4, calls)
 }
 
 /// `T` tokens × the 16 rows of a panel.
@@ -269,9 +270,17 @@ fn direct_tile<const T: usize>(product: &mut Product<'_>, part: Part) {
         let x = product.x.as_ptr().add(part.column);
         let places: [*const f32; DIRECT_ROWS] = places(product, part);
         let vector = |v: usize| [places[v], places[v + 3], places[v + 6], places[v + 9]];
+        // From a column of this part to the same of the part after it.
+        let last = part.column + part.cols >= stride;
+        let ahead = if last { DIRECT_ROWS * stride - part.column } else { PART_COLS };
         let mut sums = [[_mm512_setzero_ps(); 4]; T];
         let mut c = 0;
         while c + 4 <= part.cols {
+            // In four steps a cache line of each of the twelve rows.
+            unroll_4!(3, i => {
+                let place = places[c / 4 % 4 * 3 + i].wrapping_add(c + ahead);
+                _mm_prefetch::<_MM_HINT_T0>(place.cast());
+            });
             let mut ws = [_mm512_setzero_ps(); 3];
             unroll_4!(3, v => {
                 ws[v] = quad(vector(v), c, None);

@@ -71,7 +71,8 @@ fn by_panels(mut product: ProductI8<'_>) {
         unsafe { panel.fill(&product, row) };
         let w = product.w;
         let next = w.codes.as_ptr().wrapping_add((row + PANEL_ROWS) * w.stride);
-        let mut ahead = Ahead::new(next, PANEL_ROWS, product.cols, w.stride);
+        let calls = product.tokens.div_ceil(TILE_TOKENS) * (product.cols / 16);
+        let mut ahead = Ahead::new(next, PANEL_ROWS, product.cols, w.stride, calls);
         let mut tiles = product.tokens.div_ceil(TILE_TOKENS);
         let mut token = 0;
         while token < product.tokens {
@@ -273,8 +274,14 @@ fn direct_tile<const T: usize>(product: &mut ProductI8<'_>, token: usize, row: u
         let codes = x.codes.as_ptr().add(token * x.stride);
         let places: [*const u8; DIRECT_ROWS] = places(product, row);
         let vector = |v: usize| [places[v], places[v + 3], places[v + 6], places[v + 9]];
+        let ahead = DIRECT_ROWS * product.w.stride;
         let mut c = 0;
         while c + 16 <= cols {
+            // In four steps a cache line of each of the twelve rows.
+            unroll_4!(3, i => {
+                let place = places[c / 16 % 4 * 3 + i].wrapping_add(c + ahead);
+                _mm_prefetch::<_MM_HINT_T0>(place.cast());
+            });
             let mut ws = [_mm512_setzero_si512(); 3];
             unroll_4!(3, v => {
                 ws[v] = quad(vector(v), c, None);

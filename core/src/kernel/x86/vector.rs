@@ -117,6 +117,17 @@ impl Vector for Avx2 {
     }
 
     #[inline(always)]
+    fn load_bytes(bytes: &[u8; LANES], flip: u8) -> Self {
+        // SAFETY: see the module; there are 16 bytes.
+        unsafe {
+            let bytes = _mm_loadu_si128(bytes.as_ptr().cast());
+            let bytes = _mm_xor_si128(bytes, _mm_set1_epi8(flip.cast_signed()));
+            let half = |bytes| _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(bytes));
+            Self(half(bytes), half(_mm_unpackhi_epi64(bytes, bytes)))
+        }
+    }
+
+    #[inline(always)]
     fn abs(self) -> Self {
         // SAFETY: see the module.
         unsafe {
@@ -237,6 +248,16 @@ impl Vector for Avx512 {
     fn store(self, values: &mut [f32; LANES]) {
         // SAFETY: see the module; there are 16 numbers.
         unsafe { _mm512_storeu_ps(values.as_mut_ptr(), self.0) }
+    }
+
+    #[inline(always)]
+    fn load_bytes(bytes: &[u8; LANES], flip: u8) -> Self {
+        // SAFETY: see the module; there are 16 bytes.
+        unsafe {
+            let bytes = _mm_loadu_si128(bytes.as_ptr().cast());
+            let bytes = _mm_xor_si128(bytes, _mm_set1_epi8(flip.cast_signed()));
+            Self(_mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(bytes)))
+        }
     }
 
     #[inline(always)]

@@ -40,7 +40,7 @@ mod tests {
         let mut expected: Vec<u32> = expected.iter().map(fasttext_hash).collect();
         expected.insert(0, fasttext_hash("<éa"));
         assert_eq!(hashes("éa", (2, 3)), expected);
-        assert_eq!(hashes("ab", (1, 1)), ["a", "b"].map(|ngram| fasttext_hash(ngram)));
+        assert_eq!(hashes("ab", (1, 1)), ["a", "b"].map(fasttext_hash));
         assert!(hashes("", (3, 6)).is_empty());
     }
 }

@@ -1,0 +1,165 @@
+import { topK, type SentenceModel } from "nanoembed";
+import { createWorker } from "nanoembed/worker";
+import { bytes, colour, element, say, sharp, takeFiles } from "./page.js";
+import { sample } from "./sample.js";
+import { plane } from "./plane.js";
+
+const text = element<HTMLTextAreaElement>("text");
+const question = element<HTMLInputElement>("question");
+const map = element<HTMLCanvasElement>("map");
+
+let model: SentenceModel;
+let passages: string[] = [];
+let vectors = new Float32Array();
+let points: [number, number][] = [];
+let scores = new Float32Array();
+let chosen = -1;
+
+/** Paragraphs, and long ones by sentences. */
+function cut(whole: string): string[] {
+  return whole
+    .split(/\n\s*\n|\n(?=\s*[-*•\d])/)
+    .flatMap((part) => (part.length < 400 ? [part] : (part.match(/[^.!?]+[.!?]*\s*/g) ?? [part])))
+    .map((part) => part.replace(/\s+/g, " ").trim())
+    .filter((part) => part.length > 2);
+}
+
+let reading: AbortController | undefined;
+async function read(): Promise<void> {
+  reading?.abort();
+  const { signal } = (reading = new AbortController());
+  const wanted = cut(text.value);
+  const start = performance.now();
+  const found: Float32Array[] = [];
+  let tokens = 0;
+  try {
+    for await (const { data, index, tokens: used } of model.embedStream(wanted, { signal })) {
+      found.push(data);
+      tokens += used;
+      if (index % 16 === 15) say(`Reading: ${index + 1} of ${wanted.length} passages`);
+    }
+  } catch {
+    return;
+  }
+  const dims = model.dims;
+  const all = new Float32Array(found.length * dims);
+  found.forEach((vector, at) => all.set(vector, at * dims));
+  [passages, vectors, chosen, scores] = [wanted, all, -1, new Float32Array(wanted.length)];
+  points = plane(vectors, dims);
+  const time = performance.now() - start;
+  say(`${wanted.length} passages, ${tokens} tokens, embedded in ${time.toFixed(0)} ms on this device`);
+  await ask();
+}
+
+let asked = 0;
+async function ask(): Promise<void> {
+  const turn = ++asked;
+  const words = question.value.trim();
+  const hits = element("hits");
+  if (!words || passages.length === 0) {
+    hits.replaceChildren();
+    scores.fill(0);
+    draw();
+    return;
+  }
+  const start = performance.now();
+  const { data } = await model.embed(words);
+  if (turn !== asked) return;
+  const found = topK(data, vectors, passages.length);
+  const time = performance.now() - start;
+  scores = new Float32Array(passages.length);
+  for (const { index, score } of found) scores[index] = score;
+  hits.replaceChildren(
+    ...found.slice(0, 8).map(({ index, score }) => {
+      const item = document.createElement("li");
+      const number = document.createElement("b");
+      number.textContent = score.toFixed(2);
+      const passage = document.createElement("span");
+      passage.textContent = passages[index]!;
+      item.append(number, passage);
+      item.addEventListener("click", () => choose(index));
+      return item;
+    }),
+  );
+  say(`${passages.length} passages searched in ${time.toFixed(1)} ms`);
+  chosen = found[0]?.index ?? -1;
+  choose(chosen);
+}
+
+function choose(index: number): void {
+  chosen = index;
+  element("picked").textContent = index < 0 ? "Point at a dot to read it." : passages[index]!;
+  draw();
+}
+
+const place = ([x, y]: [number, number], width: number, height: number) => [16 + x * (width - 32), 16 + y * (height - 32)] as const;
+
+function draw(): void {
+  const { context, width, height } = sharp(map);
+  const best = Math.max(0.01, ...scores);
+  points.forEach((point, index) => {
+    const [x, y] = place(point, width, height);
+    const strength = Math.max(0, scores[index]! / best) ** 2;
+    context.globalAlpha = 0.35 + 0.65 * strength;
+    context.fillStyle = scores[index]! > 0.6 * best && question.value ? colour("accent") : colour("faint");
+    context.beginPath();
+    context.arc(x, y, 4 + 5 * strength, 0, 7);
+    context.fill();
+  });
+  if (points[chosen]) {
+    const [x, y] = place(points[chosen], width, height);
+    context.globalAlpha = 1;
+    context.strokeStyle = colour("accent");
+    context.lineWidth = 2;
+    context.beginPath();
+    context.arc(x, y, 13, 0, 7);
+    context.stroke();
+  }
+}
+
+function nearest(event: PointerEvent): number {
+  const { left, top, width, height } = map.getBoundingClientRect();
+  let best = { index: -1, distance: 900 };
+  points.forEach((point, index) => {
+    const [x, y] = place(point, width, height);
+    const distance = (x - event.clientX + left) ** 2 + (y - event.clientY + top) ** 2;
+    if (distance < best.distance) best = { index, distance };
+  });
+  return best.index;
+}
+map.addEventListener("pointermove", (event) => nearest(event) >= 0 && choose(nearest(event)));
+map.addEventListener("pointerdown", (event) => nearest(event) >= 0 && choose(nearest(event)));
+addEventListener("resize", draw);
+
+async function start(): Promise<void> {
+  const progress = element<HTMLProgressElement>("progress");
+  const began = performance.now();
+  model = await createWorker({ workers: Math.min(2, navigator.hardwareConcurrency || 1) }).load("./all-MiniLM-L6-v2.int8.weights", {
+    kind: "sentences",
+    cache: "cache-api",
+    onProgress({ loaded, total, phase }) {
+      progress.value = loaded / (total ?? 24e6);
+      say(`${phase === "cache" ? "Reading" : "Downloading"} the model: ${bytes(loaded)}`);
+    },
+  });
+  progress.hidden = true;
+  question.disabled = false;
+  say(`Model ready after ${((performance.now() - began) / 1000).toFixed(1)} s`);
+  await read();
+  question.value ||= "How does a plant get its energy?";
+  await ask();
+}
+
+text.value = sample;
+let waiting: ReturnType<typeof setTimeout>;
+text.addEventListener("input", () => {
+  clearTimeout(waiting);
+  waiting = setTimeout(() => void read(), 400);
+});
+question.addEventListener("input", () => void ask());
+takeFiles(async (source) => {
+  if (typeof source === "string") return;
+  text.value = (await source.text()).slice(0, 200_000);
+  await read();
+});
+start().catch((error: Error) => say(error.message, true));

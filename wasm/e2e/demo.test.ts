@@ -1,0 +1,146 @@
+// The demo pages, built, as a visitor uses them: on a desk, on a phone, and without a network. SCREENSHOTS names a folder
+// for pictures.
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Browser, Page } from "playwright-core";
+import { build } from "vite";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { data, modelBytes } from "../tests/files.js";
+import { executablePath, launch, openPage } from "./browser.js";
+import { serve, type TestServer } from "./server.js";
+import { writeFileSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+
+const demo = fileURLToPath(new URL("../demo", import.meta.url));
+const pictures = process.env["SCREENSHOTS"];
+const inBrowser = describe.skipIf(!executablePath);
+
+let server: TestServer;
+let browser: Browser;
+
+beforeAll(async () => {
+  if (!executablePath) return;
+  await build({ root: demo, configFile: join(demo, "vite.config.ts"), logLevel: "error" });
+  server = await serve({ "/": join(demo, "dist") }, {});
+  browser = await launch();
+  if (pictures) mkdirSync(pictures, { recursive: true });
+});
+afterAll(async () => {
+  await browser?.close();
+  await server?.close();
+});
+
+const shot = async (page: Page, name: string) => {
+  if (pictures) await page.screenshot({ path: join(pictures, `${name}.png`) });
+};
+const status = (page: Page, text: RegExp) =>
+  page.waitForFunction((source) => new RegExp(source).test(document.getElementById("status")!.textContent ?? ""), text.source, { timeout: 120_000 });
+
+inBrowser("the demo", () => {
+  test("Search finds passages by meaning as one types", async () => {
+    const { page, complaints } = await openPage(browser, `${server.origin}/search.html`);
+    await page.setViewportSize({ width: 1180, height: 860 });
+    await status(page, /passages searched in/);
+    expect(await page.textContent("#hits li:first-child span")).toContain("Photosynthesis");
+    await page.fill("#question", "I can't log in any more");
+    await page.waitForFunction(() => document.querySelector("#hits li")?.textContent?.includes("password"));
+    expect(await page.textContent("#picked")).toContain("password");
+    await shot(page, "search");
+    const best = await page.textContent("#hits li:first-child b");
+    expect(Number(best)).toBeGreaterThan(0.3);
+    await page.fill("#text", "Apples are red.\n\nThe moon is far away.");
+    await status(page, /2 passages/);
+    await page.fill("#question", "fruit");
+    await page.waitForFunction(() => document.querySelector("#hits li")?.textContent?.includes("Apples"));
+    await page.locator("#map").click({ position: { x: 20, y: 20 } });
+    expect(complaints).toEqual([]);
+    await page.close();
+  });
+
+  test("Inspector shows what is in a file, and which byte is wrong", async () => {
+    const { page, complaints } = await openPage(browser, `${server.origin}/inspector.html`);
+    await page.setViewportSize({ width: 1180, height: 980 });
+    await page.click('[data-sample="./all-MiniLM-L6-v2.int8.weights"]');
+    await status(page, /read in/);
+    expect(await page.textContent("#facts")).toContain("embd");
+    await page.fill("#filter", "layer.3.attention.self.query.weight");
+    await page.click("#tensors tr:first-child");
+    await page.waitForFunction(() => document.getElementById("numbers")!.textContent!.includes("deviation"));
+    await shot(page, "inspector");
+    await page.click("#verify");
+    await page.waitForFunction(() => document.getElementById("verdict")!.textContent!.startsWith("Whole"), null, { timeout: 60_000 });
+    const folder = mkdtempSync(join(tmpdir(), "nanoembed-"));
+    const broken = modelBytes();
+    broken[11_000_000]! ^= 64;
+    writeFileSync(join(folder, "broken.weights"), broken);
+    await page.setInputFiles("#file", join(folder, "broken.weights"));
+    await page.waitForFunction(() => document.getElementById("name")!.textContent === "broken.weights");
+    await page.click("#verify");
+    await page.waitForFunction(() => document.getElementById("verdict")!.classList.contains("bad"), null, { timeout: 60_000 });
+    expect(await page.textContent("#verdict")).toMatch(/byte \d+.*checksum/);
+    rmSync(folder, { recursive: true });
+    for (const name of ["gguf/blocks.gguf", "finalfusion/explicit.fifu", "uqff/small_tensors.uqff", "safetensors/mixed.safetensors"]) {
+      await page.setInputFiles("#file", join(data, name));
+      await page.waitForFunction((wanted) => document.getElementById("name")!.textContent === wanted, name.split("/")[1]);
+      await page.click("#tensors tr:first-child");
+      await page.waitForFunction(() => /deviation|known|not/.test(document.getElementById("numbers")!.textContent!));
+    }
+    await page.setInputFiles("#file", join(data, "README.md"));
+    await status(page, /none of the formats/);
+    expect(complaints).toEqual([]);
+    await page.close();
+  });
+
+  test("Words finds neighbours, analogies and unknown words", async () => {
+    const { page, complaints } = await openPage(browser, `${server.origin}/words.html`);
+    await page.setViewportSize({ width: 1180, height: 860 });
+    await status(page, /words of/);
+    await page.waitForSelector("#neighbours li");
+    await page.waitForSelector("#answers li");
+    await shot(page, "words");
+    await page.fill("#word", "tübingenxyz");
+    await page.waitForFunction(() => document.getElementById("kind")!.textContent!.includes("made of"));
+    expect(await page.locator("#neighbours li").count()).toBe(10);
+    expect(complaints).toEqual([]);
+    await page.close();
+  });
+
+  test("works on a phone", async () => {
+    const context = await browser.newContext({ viewport: { width: 390, height: 800 }, deviceScaleFactor: 2, isMobile: true, hasTouch: true });
+    const page = await context.newPage();
+    for (const name of ["index", "search", "inspector", "words"]) {
+      await page.goto(`${server.origin}/${name}.html`);
+      if (name === "search") await status(page, /passages searched in/);
+      if (name === "inspector") {
+        await page.click('[data-sample="./sample.gguf"]');
+        await status(page, /read in/);
+      }
+      const wider = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+      expect(wider, name).toBeLessThanOrEqual(0);
+      await shot(page, `phone-${name}`);
+    }
+    await context.close();
+  });
+
+  test("works without a network after the first visit, and asks nobody else", async () => {
+    const context = await browser.newContext();
+    const page = await context.newPage();
+    const foreign: string[] = [];
+    page.on("request", (request) => {
+      if (!request.url().startsWith(server.origin) && !request.url().startsWith("data:")) foreign.push(request.url());
+    });
+    await page.goto(`${server.origin}/search.html`);
+    await status(page, /passages searched in/);
+    await page.evaluate(() => navigator.serviceWorker.ready);
+    await page.waitForFunction(() => navigator.serviceWorker.controller !== null);
+    await context.setOffline(true);
+    for (const name of ["search", "words", "inspector", "index"]) {
+      await page.goto(`${server.origin}/${name}.html`);
+      if (name === "search") await status(page, /passages searched in/);
+      if (name === "words") await status(page, /words of/);
+    }
+    expect(foreign).toEqual([]);
+    await context.close();
+  });
+});

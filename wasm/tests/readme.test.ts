@@ -1,0 +1,53 @@
+// The examples of README.md are run as they stand there.
+import { readFileSync, writeFileSync, rmSync } from "node:fs";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { bytes, modelBytes } from "./files.js";
+
+const here = fileURLToPath(new URL(".", import.meta.url));
+const examples = [...readFileSync(join(here, "../README.md"), "utf8").matchAll(/```js\n([\s\S]*?)```/g)].map(([, code]) => code!);
+
+let server: Server;
+let origin: string;
+beforeAll(async () => {
+  const files: Record<string, Uint8Array> = { "/all-MiniLM-L6-v2.int8.weights": modelBytes(), "/vectors.fifu": bytes("finalfusion", "explicit.fifu") };
+  server = createServer((request, response) => {
+    const file = files[request.url!];
+    const range = /^bytes=(\d+)-(\d+)$/.exec(request.headers.range ?? "");
+    if (!file) return void response.writeHead(404).end();
+    const [start, end] = range ? [Number(range[1]), Math.min(file.length, Number(range[2]) + 1)] : [0, file.length];
+    response.writeHead(range ? 206 : 200, { etag: '"1"', "content-length": end - start, "content-range": `bytes ${start}-${end - 1}/${file.length}` });
+    response.end(file.subarray(start, end));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+});
+afterAll(() => void server.close());
+
+test("there are examples of every entry", () => {
+  const all = examples.join();
+  for (const entry of ["nanoembed", "nanoembed/worker", "nanoembed/slim", "nanoembed/inspect"]) expect(all).toContain(`"${entry}"`);
+});
+
+// Workers are a browser's; their example is run there.
+const inNode = examples.filter((code) => !code.includes("nanoembed/worker"));
+
+test.each(inNode.map((code, at) => [at, code] as const))("example %i", async (at, code) => {
+  // Beside the package, so that its name is found; addresses need an origin here.
+  const file = join(here, `readme-${at}.generated.mjs`);
+  const exported = /^(const|let) (\w+|\{[^}]*\}|\[\w+\])/gm;
+  const names = [...code.matchAll(exported)].map(([, , name]) => name!.replace(/[{}[\] ]/g, "")).join(",");
+  writeFileSync(file, `${code.replaceAll('"/', `"${origin}/`)}\nexport { ${names} };\n`);
+  try {
+    const result = (await import(/* @vite-ignore */ file)) as Record<string, unknown>;
+    if ("best" in result) expect(result["best"]).toMatchObject({ index: 2 });
+    if ("verdict" in result) expect(result["verdict"]).toMatchObject({ ok: true });
+    if ("numbers" in result) expect(result["numbers"]).toHaveLength(384);
+    if (at === 0) expect(result["data"]).toHaveLength(384);
+  } finally {
+    rmSync(file);
+  }
+});
