@@ -138,7 +138,8 @@ bare_target() { rustup target list --installed 2>/dev/null | grep -qx "$1"; }
 sizes() {
     bare_target thumbv7em-none-eabihf || { skip "sizes: rustup target add thumbv7em-none-eabihf"; return; }
     have size || { skip "sizes: no binutils"; return; }
-    (cd examples/cortex-m && CARGO_TARGET_DIR=$target cargo build --quiet --locked --profile sizes)
+    (cd examples/cortex-m && CARGO_TARGET_DIR=$target cargo build --quiet --locked --profile sizes \
+        --bin size_decoder --bin size_words --bin size_all)
     size "$target"/thumbv7em-none-eabihf/sizes/{size_decoder,size_words,size_all}
 }
 
@@ -153,7 +154,8 @@ qemu() {
 cortex_m() {
     local mode
     bare_target thumbv7em-none-eabihf || { skip "Cortex-M: rustup target add thumbv7em-none-eabihf"; return; }
-    (cd examples/cortex-m && CARGO_TARGET_DIR=$target cargo build --quiet --locked --release)
+    (cd examples/cortex-m && CARGO_TARGET_DIR=$target cargo build --quiet --locked --release \
+        --bin words --bin small_bert --bin minilm)
     if bare_target thumbv6m-none-eabi; then
         CARGO_PROFILE_RELEASE_PANIC=abort cargo rustc --quiet --locked --package nanoembed-ffi --lib --profile small \
             --no-default-features --features panic-handler --target thumbv6m-none-eabi --crate-type staticlib
@@ -170,8 +172,8 @@ cortex_m() {
         gcc "${c99[@]}" -I "$prefix/include" examples/c/embed_stored.c "${library[@]}" -o "$scratch/embed_stored"
     "$scratch/embed_stored" tests/data/small_bert.weights tests/data/small_texts.txt "$scratch/small_host.f32" 16 auto 0
     "$scratch/compare" "$scratch/small_device.f32" "$scratch/small_host.f32" 1e-5
-    # 32-bit floats, and quantised activations, which give the same bits as on the host.
-    for mode in "float 4 1e-5" "auto 8 0"; do
+    # 32-bit floats; quantised activations and integers alone, which give the same bits as on the host.
+    for mode in "float 4 1e-5" "auto 8 0" "fixed 8 0"; do
         # shellcheck disable=SC2086
         set -- $mode
         say "all-MiniLM-L6-v2 from storage, $1"

@@ -117,6 +117,9 @@
 // The alignment is not a power of two, or not one the format allows.
 #define NANOEMBED_BAD_ALIGNMENT 136
 
+// A quantised tensor's data does not begin with the parameters of its quantisation.
+#define NANOEMBED_MISSING_QUANTIZATION 140
+
 // This version of the format is not supported.
 #define NANOEMBED_UNSUPPORTED_VERSION 201
 
@@ -502,6 +505,9 @@ typedef struct nanoembed_scored {
 // UQFF, in a safetensors container, which is how it is recognised.
 #define NANOEMBED_FORMAT_UQFF 5
 
+// AMB.
+#define NANOEMBED_FORMAT_AMB 6
+
 // The content is complete; always the last event.
 #define NANOEMBED_EVENT_END 0
 
@@ -569,6 +575,9 @@ typedef struct nanoembed_scored {
 
 // Quantised where weights are 8-bit: faster, and the same bits on every machine.
 #define NANOEMBED_ACTIVATIONS_QUANTIZED 2
+
+// In integers alone, for processors without an FPU; the same bits on every machine. Needs weights of 8 bits.
+#define NANOEMBED_ACTIVATIONS_FIXED 3
 
 // By the index that the file holds if it has one and lies in storage, else by an index in memory.
 #define NANOEMBED_VOCABULARY_AUTO 0

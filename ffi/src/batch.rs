@@ -122,9 +122,9 @@ fn embed_rows(
     out: &mut [f32],
     row_status: &mut [nanoembed_row_status],
 ) -> Outcome {
-    let nanoembed_workspace { plan, floats, bytes, ids, lengths, .. } = workspace;
+    let nanoembed_workspace { scratch, ids, lengths, .. } = workspace;
     let dimensions = model.bert.config().hidden;
-    let most = model.bert.config().positions.min(plan.tokens);
+    let most = model.bert.config().positions.min(scratch.plan.tokens);
     let mut pack = Pack::default();
     let mut flush = |pack: &mut Pack, ids: &[u32], lengths: &[usize], next: usize| -> Outcome {
         let rows = pack.first * dimensions..(pack.first + pack.texts) * dimensions;
@@ -132,7 +132,7 @@ fn embed_rows(
             let lengths = lengths.get(..pack.texts).ok_or(INVALID)?;
             let ids = ids.get(..pack.tokens).ok_or(INVALID)?;
             let out = out.get_mut(rows).ok_or(TOO_SMALL)?;
-            run(model, (plan, &mut *floats.0, &mut *bytes.0), ids, lengths, out)?;
+            run(model, scratch, ids, lengths, out)?;
         }
         if let Some(out) = out.get_mut(next.saturating_sub(1) * dimensions..next * dimensions)
             && next > pack.first + pack.texts

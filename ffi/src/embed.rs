@@ -2,7 +2,7 @@
 
 use core::mem::size_of;
 
-use nanoembed_core::model::{BertConfig, Plan, Run, Workspace};
+use nanoembed_core::model::{BertConfig, FixedMemory, FixedNeeds, Plan, Run, Workspace};
 
 use crate::memory::{Lent, LentSlice, Sum};
 use crate::model::{nanoembed_model, number};
@@ -15,9 +15,7 @@ use crate::tokenize::{nanoembed_tokenized, text, tokenize};
 /// The scratch memory of one thread that embeds.
 #[derive(Debug)]
 pub struct nanoembed_workspace {
-    pub(crate) plan: Plan,
-    pub(crate) floats: LentSlice<f32>,
-    pub(crate) bytes: LentSlice<u8>,
+    pub(crate) scratch: Scratch,
     /// The tokens of a pack of texts, and how many each text has.
     pub(crate) ids: LentSlice<u32>,
     pub(crate) lengths: LentSlice<usize>,
@@ -25,17 +23,50 @@ pub struct nanoembed_workspace {
     pub(crate) owned_bytes: usize,
 }
 
+/// What computing takes: floats and bytes, or what integers take.
+#[derive(Debug)]
+pub(crate) struct Scratch {
+    pub(crate) plan: Plan,
+    floats: LentSlice<f32>,
+    bytes: LentSlice<u8>,
+    words: LentSlice<i32>,
+    codes: LentSlice<i16>,
+}
+
+/// Elements of each kind of memory.
+struct Sizes {
+    floats: usize,
+    bytes: usize,
+    words: usize,
+    codes: usize,
+}
+
+impl Sizes {
+    fn new(config: &BertConfig, plan: &Plan, fixed: bool) -> Outcome<Self> {
+        if fixed {
+            let FixedNeeds { words, codes, bytes } = FixedNeeds::new(config, plan)?;
+            // And the embedding.
+            let words = words.checked_add(config.hidden).ok_or(TOO_SMALL)?;
+            return Ok(Self { floats: 0, bytes, words, codes });
+        }
+        let needs = Workspace::needs(config, plan)?;
+        Ok(Self { floats: needs.floats, bytes: needs.bytes, words: 0, codes: 0 })
+    }
+}
+
 const fn most_texts(plan: &Plan) -> usize {
     // A text has two tokens at least.
     plan.tokens / 2
 }
 
-pub(crate) fn workspace_bytes(config: &BertConfig, plan: &Plan) -> Outcome<usize> {
-    let needs = Workspace::needs(config, plan)?;
+pub(crate) fn workspace_bytes(config: &BertConfig, plan: &Plan, fixed: bool) -> Outcome<usize> {
+    let sizes = Sizes::new(config, plan, fixed)?;
     let mut sum = Sum::default();
     sum.add::<nanoembed_workspace>(1)?;
-    sum.add::<f32>(needs.floats)?;
-    sum.add::<u8>(needs.bytes)?;
+    sum.add::<f32>(sizes.floats)?;
+    sum.add::<u8>(sizes.bytes)?;
+    sum.add::<i32>(sizes.words)?;
+    sum.add::<i16>(sizes.codes)?;
     sum.add::<u32>(plan.tokens)?;
     sum.add::<usize>(most_texts(plan))?;
     Ok(sum.bytes())
@@ -61,15 +92,19 @@ pub unsafe extern "C" fn nanoembed_workspace_init(
             (pointer::get(model)?, pointer::out(workspace)?, Lent::new(memory, memory_bytes)?)
         };
         let plan = model.plan;
-        if memory_bytes < workspace_bytes(model.bert.config(), &plan)? {
+        if memory_bytes < workspace_bytes(model.bert.config(), &plan, model.fixed)? {
             return Err(TOO_SMALL);
         }
-        let needs = Workspace::needs(model.bert.config(), &plan)?;
+        let sizes = Sizes::new(model.bert.config(), &plan, model.fixed)?;
         let handle: *mut nanoembed_workspace = lent.place(1)?;
         let made = nanoembed_workspace {
-            plan,
-            floats: LentSlice(lent.filled(needs.floats, 0.0)?),
-            bytes: LentSlice(lent.filled(needs.bytes, 0)?),
+            scratch: Scratch {
+                plan,
+                floats: LentSlice(lent.filled(sizes.floats, 0.0)?),
+                bytes: LentSlice(lent.filled(sizes.bytes, 0)?),
+                words: LentSlice(lent.filled(sizes.words, 0)?),
+                codes: LentSlice(lent.filled(sizes.codes, 0)?),
+            },
             ids: LentSlice(lent.filled(plan.tokens, 0)?),
             lengths: LentSlice(lent.filled(most_texts(&plan), 0)?),
             owned_bytes: 0,
@@ -91,20 +126,50 @@ pub unsafe extern "C" fn nanoembed_workspace_init(
 pub unsafe extern "C" fn nanoembed_workspace_bytes(model: *const nanoembed_model) -> usize {
     // SAFETY: the caller's promise.
     let model = unsafe { pointer::get(model) };
-    model.and_then(|model| workspace_bytes(model.bert.config(), &model.plan)).unwrap_or(0)
+    model
+        .and_then(|model| workspace_bytes(model.bert.config(), &model.plan, model.fixed))
+        .unwrap_or(0)
 }
 
 /// Embeds texts of which the tokens are known, `hidden` floats each.
 pub(crate) fn run(
     model: &nanoembed_model,
-    (plan, floats, bytes): (&Plan, &mut [f32], &mut [u8]),
+    scratch: &mut Scratch,
     ids: &[u32],
     lengths: &[usize],
     out: &mut [f32],
 ) -> Outcome {
-    let mut workspace = Workspace::new(model.bert.config(), plan, floats, bytes)?;
+    let Scratch { plan, floats, bytes, words, codes } = scratch;
+    if model.fixed {
+        return run_fixed(model, (plan, words.0, codes.0, bytes.0), ids, lengths, out);
+    }
+    let mut workspace = Workspace::new(model.bert.config(), plan, floats.0, bytes.0)?;
     let run = Run::new(&model.source, &model.kernels);
     Ok(model.bert.embed_batch(&run, ids, lengths, &mut workspace, out)?)
+}
+
+/// The same in integers; only the results are converted.
+fn run_fixed(
+    model: &nanoembed_model,
+    (plan, words, codes, bytes): (&Plan, &mut [i32], &mut [i16], &mut [u8]),
+    ids: &[u32],
+    lengths: &[usize],
+    out: &mut [f32],
+) -> Outcome {
+    let config = model.bert.config();
+    let (vector, words) = words.split_at_mut_checked(config.hidden).ok_or(TOO_SMALL)?;
+    let one = if config.normalize { 1 << 30 } else { 1 << 16 };
+    let mut rest = ids;
+    for (length, out) in lengths.iter().zip(out.chunks_exact_mut(config.hidden.max(1))) {
+        let (ids, behind) = rest.split_at_checked(*length).ok_or(INVALID)?;
+        rest = behind;
+        let memory = FixedMemory { words: &mut *words, codes: &mut *codes, bytes: &mut *bytes };
+        model.bert.embed_fixed(&model.source, plan, ids, memory, vector)?;
+        for (to, from) in out.iter_mut().zip(&*vector) {
+            *to = *from as f32 / one as f32;
+        }
+    }
+    Ok(())
 }
 
 /// The first `dimensions` of `capacity` floats.
@@ -143,8 +208,7 @@ pub unsafe extern "C" fn nanoembed_embed_ids(
         };
         // SAFETY: the caller's promise.
         let out = unsafe { vector(model, out, capacity) }?;
-        let nanoembed_workspace { plan, floats, bytes, .. } = workspace;
-        run(model, (plan, floats.0, bytes.0), ids, &[ids.len()], out)
+        run(model, &mut workspace.scratch, ids, &[ids.len()], out)
     };
     // SAFETY: the caller's promise.
     unsafe { report(make(), error) }
@@ -175,12 +239,12 @@ pub unsafe extern "C" fn nanoembed_embed_text(
         };
         // SAFETY: the caller's promise.
         let out = unsafe { vector(model, out, capacity) }?;
-        let nanoembed_workspace { plan, floats, bytes, ids, .. } = workspace;
-        let room = ids.0.get_mut(..model.bert.config().positions.min(plan.tokens));
+        let nanoembed_workspace { scratch, ids, .. } = workspace;
+        let room = ids.0.get_mut(..model.bert.config().positions.min(scratch.plan.tokens));
         let room = room.ok_or(INVALID)?;
         let encoded = tokenize(model, text, room)?;
         let ids = room.get(..encoded.tokens).ok_or(INVALID)?;
-        run(model, (plan, floats.0, bytes.0), ids, &[ids.len()], out)?;
+        run(model, scratch, ids, &[ids.len()], out)?;
         if !tokenized.is_null() {
             // SAFETY: the caller's promise.
             unsafe { pointer::out(tokenized) }?.write(nanoembed_tokenized {

@@ -29,6 +29,8 @@ pub const NANOEMBED_ACTIVATIONS_AUTO: nanoembed_activations = 0;
 pub const NANOEMBED_ACTIVATIONS_FLOAT: nanoembed_activations = 1;
 /// Quantised where weights are 8-bit: faster, and the same bits on every machine.
 pub const NANOEMBED_ACTIVATIONS_QUANTIZED: nanoembed_activations = 2;
+/// In integers alone, for processors without an FPU; the same bits on every machine. Needs weights of 8 bits.
+pub const NANOEMBED_ACTIVATIONS_FIXED: nanoembed_activations = 3;
 
 /// How tokens are found: a choice of `nanoembed_model_options`.
 pub type nanoembed_vocabulary = u32;
@@ -111,6 +113,8 @@ pub struct nanoembed_model {
     pub(crate) bert: Bert<LentSlice<Layer>>,
     pub(crate) kernels: Kernels,
     pub(crate) plan: Plan,
+    /// Whether everything is computed in integers.
+    pub(crate) fixed: bool,
     pub(crate) tokenizer: Tokenizer,
     /// Bytes that the heap gave for this model; 0 if the caller lent them.
     pub(crate) owned_bytes: usize,
@@ -151,6 +155,7 @@ struct Opening {
     contents: Contents<'static>,
     config: BertConfig,
     plan: Plan,
+    fixed: bool,
     vocabulary: nanoembed_vocabulary,
 }
 
@@ -192,7 +197,8 @@ impl Opening {
             chosen @ NANOEMBED_VOCABULARY_NONE..=NANOEMBED_VOCABULARY_INDEXED => chosen,
             _ => return Err(INVALID),
         };
-        let opening = Self { source, contents, config, plan, vocabulary };
+        let fixed = options.activations == NANOEMBED_ACTIVATIONS_FIXED;
+        let opening = Self { source, contents, config, plan, fixed, vocabulary };
         opening.check_vocabulary()?;
         Ok(opening)
     }
@@ -288,7 +294,7 @@ fn plan(
     let quantized = match options.activations {
         NANOEMBED_ACTIVATIONS_AUTO => made_for.quantized,
         NANOEMBED_ACTIVATIONS_FLOAT => false,
-        NANOEMBED_ACTIVATIONS_QUANTIZED => true,
+        NANOEMBED_ACTIVATIONS_QUANTIZED | NANOEMBED_ACTIVATIONS_FIXED => true,
         _ => return Err(INVALID),
     };
     let tile_bytes = match (source.memory(), options.tile_bytes) {
@@ -339,7 +345,7 @@ pub unsafe extern "C" fn nanoembed_plan_model(
         let plan = &opening.plan;
         out.write(nanoembed_plan {
             model_bytes: opening.model_bytes()?,
-            workspace_bytes: crate::embed::workspace_bytes(&opening.config, plan)?,
+            workspace_bytes: crate::embed::workspace_bytes(&opening.config, plan, opening.fixed)?,
             dimensions: number(opening.config.hidden),
             tokens: number(plan.tokens),
             tile_bytes: number(plan.tile_bytes),
@@ -389,9 +395,10 @@ pub unsafe extern "C" fn nanoembed_model_init(
         let weights = StoredWeights::new(&opening.source, |name: &str| contents.tensor(name));
         let bert = Bert::open(&weights, opening.config, layers)?;
         let tokenizer = opening.tokenizer(&mut lent)?;
-        let Opening { source, plan, .. } = opening;
+        let Opening { source, plan, fixed, .. } = opening;
         let kernels = kernel::detect();
-        let made = nanoembed_model { source, bert, kernels, plan, tokenizer, owned_bytes: 0 };
+        let made =
+            nanoembed_model { source, bert, kernels, plan, fixed, tokenizer, owned_bytes: 0 };
         // SAFETY: the place was taken for it.
         unsafe { handle.write(made) };
         out.write(handle);

@@ -38,6 +38,7 @@ macro_rules! unroll_4 {
 
 #[cfg(all(target_arch = "arm", feature = "arm-dsp"))]
 mod arm_dsp;
+pub mod fixed;
 pub mod groups;
 pub mod integer;
 #[cfg(target_arch = "aarch64")]

@@ -1,7 +1,7 @@
 /* Embeds the lines of a text by a model that is never in memory: its file is read tile by tile through a callback, as
  * firmware would read an SD card.
  *
- *   embed_stored MODEL.weights TEXTS OUT.f32 TOKENS auto|float BLOCK_TOKENS
+ *   embed_stored MODEL.weights TEXTS OUT.f32 TOKENS auto|float|fixed BLOCK_TOKENS
  */
 
 #include <nanoembed.h>
@@ -53,6 +53,7 @@ int main(int count, char **arguments) {
     options.block_tokens = (uint32_t)atoi(arguments[6]);
     options.vocabulary = NANOEMBED_VOCABULARY_IN_FILE;
     if (strcmp(arguments[5], "float") == 0) options.activations = NANOEMBED_ACTIVATIONS_FLOAT;
+    if (strcmp(arguments[5], "fixed") == 0) options.activations = NANOEMBED_ACTIVATIONS_FIXED;
 
     /* How much memory, to the byte; then exactly that. */
     scratch = malloc(scratch_bytes);

@@ -499,6 +499,13 @@ static void models(file *f) {
     CHECK(cosine > 0.9f);
     nanoembed_workspace_free(workspace);
     nanoembed_model_free(model);
+    options.activations = NANOEMBED_ACTIVATIONS_FIXED;
+    options.block_tokens = 3;
+    lent_model(&source, &options, vector);
+    lent_model(&stored, &options, from_storage);
+    CHECK(difference(vector, from_storage, 384) == 0);
+    OK(nanoembed_cosine(vector, lent, 384, &cosine));
+    CHECK(cosine > 0.99f);
     options.tokens = 1;
     IS(nanoembed_model_new(&source, &options, &model, NULL), NANOEMBED_INVALID_ARGUMENT);
 

@@ -191,9 +191,8 @@ pub unsafe extern "C" fn read_at(
     read: *mut usize,
 ) -> i32 {
     // SAFETY: the contract.
-    let (file, destination) = unsafe {
-        (*context.cast::<File>(), core::slice::from_raw_parts_mut(destination, length))
-    };
+    let (file, destination) =
+        unsafe { (*context.cast::<File>(), core::slice::from_raw_parts_mut(destination, length)) };
     match file.read_at(offset, destination) {
         Some(bytes) => {
             // SAFETY: as before.

@@ -1,7 +1,7 @@
 //! Sentence embeddings by a model in storage that is larger than the memory, read tile by tile.
 //!
-//! Arguments: the model's file, a file of texts, the file that the vectors go to, tokens, `auto` or
-//! `float`, tokens of a block.
+//! Arguments: the model's file, a file of texts, the file that the vectors go to, tokens, `auto`,
+//! `float` or `fixed`, tokens of a block.
 
 #![no_std]
 #![no_main]
@@ -17,7 +17,7 @@ use nanoembed_cortex_m::*;
 /// All memory that the model, its workspace and the reading have.
 const ARENA_BYTES: usize = match option_env!("ARENA_KB") {
     Some(text) => kilobytes(text.as_bytes()) * 1024,
-    None => 214 * 1024,
+    None => 216 * 1024,
 };
 
 const fn kilobytes(digits: &[u8]) -> usize {
@@ -49,6 +49,7 @@ extern "C" fn start() -> ! {
     let tokens = next().parse().unwrap_or(32);
     let activations = match next() {
         "float" => NANOEMBED_ACTIVATIONS_FLOAT,
+        "fixed" => NANOEMBED_ACTIVATIONS_FIXED,
         _ => NANOEMBED_ACTIVATIONS_AUTO,
     };
     let block_tokens = next().parse().unwrap_or(0);
@@ -72,8 +73,14 @@ extern "C" fn start() -> ! {
         vocabulary: NANOEMBED_VOCABULARY_IN_FILE,
         block_tokens,
     };
-    let mut plan =
-        nanoembed_plan { model_bytes: 0, workspace_bytes: 0, dimensions: 0, tokens: 0, tile_bytes: 0, quantized: 0 };
+    let mut plan = nanoembed_plan {
+        model_bytes: 0,
+        workspace_bytes: 0,
+        dimensions: 0,
+        tokens: 0,
+        tile_bytes: 0,
+        quantized: 0,
+    };
     let mut error = nanoembed_error { status: 0, offset: 0 };
     // SAFETY: the arena is lent to the model, its workspace and, before there is a workspace, the reading.
     unsafe {
@@ -91,14 +98,25 @@ extern "C" fn start() -> ! {
         let rest = arena.add(plan.model_bytes);
         let rest_bytes = ARENA_BYTES - plan.model_bytes;
         let status = nanoembed_model_init(
-            &source, &options, arena, plan.model_bytes, rest, rest_bytes, &mut model, &mut error,
+            &source,
+            &options,
+            arena,
+            plan.model_bytes,
+            rest,
+            rest_bytes,
+            &mut model,
+            &mut error,
         );
         check(status, "model");
-        check(nanoembed_workspace_init(model, rest, plan.workspace_bytes, &mut workspace), "workspace");
+        check(
+            nanoembed_workspace_init(model, rest, plan.workspace_bytes, &mut workspace),
+            "workspace",
+        );
         print_number("instructions to open: ", instructions());
         print_number("bytes read to open: ", take_reads().0.into());
         for text in texts[..length].split(|byte| *byte == b'\n').filter(|text| !text.is_empty()) {
-            let mut tokenized = nanoembed::tokenize::nanoembed_tokenized { tokens: 0, total: 0, truncated: 0 };
+            let mut tokenized =
+                nanoembed::tokenize::nanoembed_tokenized { tokens: 0, total: 0, truncated: 0 };
             let before = instructions();
             let status = nanoembed_embed_text(
                 model,
@@ -117,7 +135,10 @@ extern "C" fn start() -> ! {
             let (bytes, reads) = take_reads();
             print_number("bytes read: ", bytes.into());
             print_number("reads: ", reads.into());
-            let bytes = slice_from_raw_parts_mut(vector.as_mut_ptr().cast::<u8>(), plan.dimensions as usize * 4);
+            let bytes = slice_from_raw_parts_mut(
+                vector.as_mut_ptr().cast::<u8>(),
+                plan.dimensions as usize * 4,
+            );
             out.write(&*bytes);
         }
     }

@@ -14,7 +14,13 @@ extern "C" fn start() -> ! {
     let mut reader = null_mut();
     // SAFETY: never run.
     unsafe {
-        nanoembed_reader_init(black_box(null()), black_box(null()), black_box(null_mut()), 0, &mut reader);
+        nanoembed_reader_init(
+            black_box(null()),
+            black_box(null()),
+            black_box(null_mut()),
+            0,
+            &mut reader,
+        );
         nanoembed_reader_next(reader, black_box(null_mut()), null_mut());
     }
     exit(0)

@@ -57,7 +57,14 @@ extern "C" fn start() -> ! {
         print_number("handle: ", plan.words_bytes as u64);
         print_number("search: ", plan.similar_bytes as u64);
         let status = nanoembed_words_init(
-            &source, options, handle, plan.words_bytes, scratch.as_mut_ptr(), 64, &mut words, &mut error,
+            &source,
+            options,
+            handle,
+            plan.words_bytes,
+            scratch.as_mut_ptr(),
+            64,
+            &mut words,
+            &mut error,
         );
         check(status, "words");
         for word in ASKED {
@@ -66,16 +73,32 @@ extern "C" fn start() -> ! {
             let mut found = nanoembed_found { row: 0, subwords: 0, norm: 0.0 };
             let before = instructions();
             let status = nanoembed_words_vector(
-                words, word.as_ptr(), word.len(), floats.as_mut_ptr(), DIMENSIONS, vector.as_mut_ptr(), DIMENSIONS,
-                &mut found, &mut error,
+                words,
+                word.as_ptr(),
+                word.len(),
+                floats.as_mut_ptr(),
+                DIMENSIONS,
+                vector.as_mut_ptr(),
+                DIMENSIONS,
+                &mut found,
+                &mut error,
             );
             check(status, "vector");
             let looked_up = instructions();
             let mut best = [nanoembed_scored { score: 0.0, row: 0 }; 4];
             let mut count = 0;
             let status = nanoembed_words_similar(
-                words, vector.as_ptr(), DIMENSIONS, null_mut(), 0, search, plan.similar_bytes, best.as_mut_ptr(), 4,
-                &mut count, &mut error,
+                words,
+                vector.as_ptr(),
+                DIMENSIONS,
+                null_mut(),
+                0,
+                search,
+                plan.similar_bytes,
+                best.as_mut_ptr(),
+                4,
+                &mut count,
+                &mut error,
             );
             check(status, "similar");
             let searched = instructions();
@@ -83,8 +106,14 @@ extern "C" fn start() -> ! {
             print(if found.subwords > 0 { " (by its n-grams):" } else { ":" });
             for scored in &best[..count] {
                 let (mut name, mut length) = ([0_u8; 32], 0);
-                let status =
-                    nanoembed_words_word(words, scored.row, name.as_mut_ptr(), 32, &mut length, &mut error);
+                let status = nanoembed_words_word(
+                    words,
+                    scored.row,
+                    name.as_mut_ptr(),
+                    32,
+                    &mut length,
+                    &mut error,
+                );
                 check(status, "word");
                 print(" ");
                 print(core::str::from_utf8(&name[..length]).unwrap_or_default());
