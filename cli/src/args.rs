@@ -5,7 +5,11 @@ use std::path::PathBuf;
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand};
 
-use crate::commands::{completions, convert, embed, inspect, search, tokenize, verify};
+use crate::commands::{
+    analogy, bucket_to_explicit, completions, compute_accuracy, convert, dequantize, diff, embed,
+    generate, histogram, inspect, metadata, migrate, quantize, reconstruct, search, select,
+    similar, tokenize, vector, verify,
+};
 use crate::embedder;
 use crate::error::Result;
 
@@ -29,6 +33,7 @@ Examples:
   nanoembed embed \"How do I reset my password?\"
   nanoembed search notes.txt \"holiday plans\"
   nanoembed convert all-MiniLM-L6-v2/ model.weights --type int8
+  nanoembed similar vectors.fifu Berlin
 
 Exit status:
   0 done, 1 bad input or not found, 2 wrong usage, 3 reading or writing failed,
@@ -47,10 +52,24 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     Embed(embed::Embed),
     Search(search::Search),
+    Generate(generate::Generate),
     Tokenize(tokenize::Tokenize),
     Inspect(inspect::Inspect),
     Verify(verify::Verify),
     Convert(convert::Convert),
+    Quantize(quantize::Quantize),
+    Dequantize(dequantize::Dequantize),
+    Diff(diff::Diff),
+    Histogram(histogram::Histogram),
+    Migrate(migrate::Migrate),
+    Vector(vector::Vector),
+    Similar(similar::Similar),
+    Analogy(analogy::Analogy),
+    Select(select::Select),
+    Reconstruct(reconstruct::Reconstruct),
+    BucketToExplicit(bucket_to_explicit::BucketToExplicit),
+    Metadata(metadata::Metadata),
+    ComputeAccuracy(compute_accuracy::ComputeAccuracy),
     Completions(completions::Completions),
 }
 
@@ -58,7 +77,7 @@ pub(crate) enum Command {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Model")]
 pub(crate) struct ModelArgs {
-    /// A `.weights` file [default: all-MiniLM-L6-v2, built in]
+    /// A `.weights` or `.amb` file [default: all-MiniLM-L6-v2, built in]
     #[arg(long, short, value_name = "FILE")]
     pub(crate) model: Option<PathBuf>,
 
@@ -71,7 +90,35 @@ pub(crate) struct ModelArgs {
     threads: Option<u16>,
 }
 
+/// The arguments of commands that embed.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Model")]
+pub(crate) struct EmbedderArgs {
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+
+    /// Compute in 32-bit floats throughout, also where weights are 8-bit integers: slower, and a little nearer to the
+    /// original model
+    #[arg(long)]
+    pub(crate) precise: bool,
+}
+
 impl ModelArgs {
+    /// Makes the threads that were asked for.
+    pub(crate) fn use_threads(&self) -> Result<()> {
+        embedder::use_threads(self.threads.map(usize::from))
+    }
+}
+
+/// How many threads a command uses that has no model.
+#[derive(Args, Debug)]
+pub(crate) struct ThreadArgs {
+    /// How many threads to use [default: one for each of the CPU's]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    threads: Option<u16>,
+}
+
+impl ThreadArgs {
     /// Makes the threads that were asked for.
     pub(crate) fn use_threads(&self) -> Result<()> {
         embedder::use_threads(self.threads.map(usize::from))

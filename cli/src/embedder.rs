@@ -2,13 +2,16 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use nanoembed_core::event::Mode;
+use nanoembed_core::event::{Format, Mode};
+use nanoembed_core::format::amb::Amb;
 use nanoembed_core::format::embd::Embd;
-use nanoembed_core::model::{BertConfig, InOrder, Job, Parallel, Parts};
+use nanoembed_core::format::sniff;
+use nanoembed_core::model::{BertConfig, InOrder, Job, Parallel, Parts, Plan, amb_config_value};
 use nanoembed_core::owned::{self, Session};
 use nanoembed_core::{Error, ErrorKind};
 use rayon::prelude::*;
 
+use crate::args::EmbedderArgs;
 use crate::error::{Failure, Result};
 use crate::model_file::ModelFile;
 use crate::tokenizer::{self, Tokenizer, Tokens};
@@ -21,6 +24,7 @@ const BATCH_TOKENS: usize = 256;
 pub(crate) struct Embedder<'f> {
     model: owned::Embedder<&'f [u8]>,
     max_tokens: usize,
+    precise: bool,
     /// Scratch memory that no thread is using.
     sessions: Mutex<Vec<Session>>,
 }
@@ -36,11 +40,18 @@ pub(crate) struct Embedding {
 }
 
 impl<'f> Embedder<'f> {
-    /// Opens the model in `file`; texts are cut to `max_tokens`, or to what the model was trained for.
-    pub(crate) fn open(file: &'f ModelFile, max_tokens: Option<usize>) -> Result<Self> {
+    /// Opens the model in `file`, to be used as `args` say.
+    pub(crate) fn open(file: &'f ModelFile, args: &EmbedderArgs) -> Result<Self> {
         let model = open(file)?;
-        let max_tokens = limit(max_tokens, model.config())?;
-        Ok(Self { model, max_tokens, sessions: Mutex::default() })
+        let max_tokens = limit(args.model.max_tokens, model.config())?;
+        Ok(Self { model, max_tokens, precise: args.precise, sessions: Mutex::default() })
+    }
+
+    /// Scratch memory for `tokens` tokens at a time, in `jobs` parts.
+    fn session(&self, tokens: usize, jobs: usize) -> Result<Session, Error> {
+        let plan = self.model.plan(tokens);
+        let quantized = plan.quantized && !self.precise;
+        self.model.session_for(Plan { jobs, quantized, ..plan })
     }
 
     /// Elements of an embedding.
@@ -69,7 +80,7 @@ impl<'f> Embedder<'f> {
             // Too few to give each thread its own: the threads share the work of each.
             let embed = |batch: &&[Tokens]| {
                 let tokens = batch.iter().map(|tokens| tokens.ids.len()).sum();
-                let mut session = self.model.session(tokens, Threads.jobs())?;
+                let mut session = self.session(tokens, Threads.jobs())?;
                 self.embed_batch(batch, &mut session, &Threads)
             };
             batches.iter().map(embed).collect::<Result<_, Error>>()?
@@ -109,7 +120,7 @@ impl<'f> Embedder<'f> {
         let session = self.sessions.lock().unwrap_or_else(PoisonError::into_inner).pop();
         match session {
             Some(session) => Ok(session),
-            None => self.model.session(self.max_tokens.max(BATCH_TOKENS), 1),
+            None => self.session(self.max_tokens.max(BATCH_TOKENS), 1),
         }
     }
 }
@@ -121,8 +132,16 @@ pub(crate) fn open(file: &ModelFile) -> Result<owned::Embedder<&[u8]>> {
         if !matches!(error.kind, ErrorKind::MissingMetadata | ErrorKind::BadMetadata) {
             return failure;
         }
-        let embd = Embd::parse(file.bytes(), Mode::Lenient).ok();
-        let key = embd.and_then(|embd| BertConfig::key_at_fault(|key| embd.metadata_value(key)));
+        let key = match sniff(file.bytes()) {
+            Some(Format::Amb) => {
+                let amb = Amb::parse(file.bytes(), Mode::Lenient).ok();
+                amb.and_then(|amb| BertConfig::key_at_fault(|key| amb_config_value(&amb, key)))
+            }
+            _ => {
+                let embd = Embd::parse(file.bytes(), Mode::Lenient).ok();
+                embd.and_then(|embd| BertConfig::key_at_fault(|key| embd.metadata_value(key)))
+            }
+        };
         match key {
             Some((key, _)) => failure.at(format_args!("`{key}`")),
             None => failure,

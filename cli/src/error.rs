@@ -166,7 +166,7 @@ pub(crate) fn hint(kind: ErrorKind) -> Option<&'static str> {
     Some(match kind {
         ErrorKind::UnexpectedEnd => "the file is cut short, perhaps an unfinished download",
         ErrorKind::BadMagic | ErrorKind::UnknownFormat => {
-            "EMBD `.weights` files are understood here; `nanoembed convert` makes one of a Hugging Face folder"
+            "`.weights`, `.fifu`, UQFF, GGUF and safetensors files are understood here; `nanoembed convert` makes the first two of other files"
         }
         ErrorKind::HeaderChecksum | ErrorKind::DataChecksum | ErrorKind::FileChecksum => {
             "the file is damaged; get another copy of it"
@@ -184,6 +184,8 @@ pub(crate) fn hint(kind: ErrorKind) -> Option<&'static str> {
         | ErrorKind::NameHashMismatch
         | ErrorKind::Misaligned
         | ErrorKind::ReservedNotZero => "without `--strict` the file may be usable all the same",
+        ErrorKind::DuplicateWord => "`--duplicates first` keeps the first of them",
+        ErrorKind::InvalidUtf8 => "`--utf8 bytes` takes words as the bytes they are",
         ErrorKind::SourceChanged => "the file changed while it was read; try again",
         _ => return None,
     })

@@ -1,112 +1,57 @@
-//! Rows of f32 as signed 8-bit codes with one scale each: `x ≈ code · scale`.
-//!
-//! The largest code need not stand for the row's largest value: a somewhat smaller scale rounds all the others finer.
-//! Of some scales the one with the least squared error is taken, then the best for the codes that it gives.
+//! Matrices as signed 8-bit codes: the rows of [`nanoembed_core::quant::int8`], on all threads.
 
+use nanoembed_core::quant::int8::{groups, quantize_row};
 use rayon::prelude::*;
 
-/// Scales that are tried: this many, each [`STEP`] smaller than the one before.
-const CANDIDATES: u8 = 16;
-const STEP: f32 = 0.02;
-
-/// A matrix of codes and the scale of each row.
+/// A matrix of codes, the scales of each row's groups of columns, and the scales of the columns, if it has any.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Codes {
+pub(crate) struct Codes<'c> {
     pub(crate) codes: Vec<i8>,
     pub(crate) scales: Vec<f32>,
+    pub(crate) columns: &'c [f32],
 }
 
-/// Quantises `values`, rows of `cols` finite elements each.
-pub(crate) fn quantize(values: &[f32], cols: usize) -> Codes {
+/// Quantises `values`, rows of `cols` finite elements each, divided by `columns` if there are any.
+pub(crate) fn quantize<'c>(values: &[f32], cols: usize, columns: &'c [f32]) -> Codes<'c> {
+    let groups = groups(cols);
     let mut codes = vec![0; values.len()];
-    let mut scales = vec![0.0; values.len() / cols];
+    let mut scales = vec![0.0; values.len() / cols * groups];
     let rows = values.par_chunks_exact(cols).zip(codes.par_chunks_exact_mut(cols));
-    rows.zip(&mut scales).for_each(|((row, codes), scale)| *scale = quantize_row(row, codes));
-    Codes { codes, scales }
+    rows.zip(scales.par_chunks_exact_mut(groups))
+        .for_each(|((row, codes), scales)| quantize_row(row, columns, codes, scales));
+    Codes { codes, scales, columns }
 }
 
 /// What the codes stand for.
-pub(crate) fn dequantize(codes: &Codes, cols: usize) -> Vec<f32> {
-    let rows = codes.codes.chunks_exact(cols).zip(&codes.scales);
-    rows.flat_map(|(row, &scale)| row.iter().map(move |&code| f32::from(code) * scale)).collect()
-}
-
-fn quantize_row(row: &[f32], codes: &mut [i8]) -> f32 {
-    let largest = row.iter().fold(0.0_f32, |largest, x| largest.max(x.abs()));
-    if largest < f32::MIN_POSITIVE * 127.0 {
-        // Nothing to tell apart; zeros are zeros on any scale.
-        codes.fill(0);
-        return 1.0;
+pub(crate) fn dequantize(codes: &Codes<'_>, cols: usize) -> Vec<f32> {
+    let width = cols / groups(cols);
+    let parts = codes.codes.chunks_exact(width).zip(&codes.scales);
+    let values =
+        parts.flat_map(|(part, &scale)| part.iter().map(move |&code| f32::from(code) * scale));
+    if codes.columns.is_empty() {
+        return values.collect();
     }
-    let candidates = (0..CANDIDATES).map(|step| largest / 127.0 * (1.0 - STEP * f32::from(step)));
-    let errors = candidates.map(|scale| (squared_error(row, scale), scale));
-    let best = errors.min_by(|(a, _), (b, _)| a.total_cmp(b));
-    let scale = best.map_or(largest / 127.0, |(_, scale)| scale);
-    let (mut product, mut square) = (0.0_f64, 0.0_f64);
-    for (x, code) in row.iter().zip(codes) {
-        let rounded = round(x / scale);
-        #[expect(clippy::cast_possible_truncation, reason = "rounded and within ±127")]
-        {
-            *code = rounded as i8;
-        }
-        product += f64::from(*x) * f64::from(rounded);
-        square += f64::from(rounded) * f64::from(rounded);
-    }
-    #[expect(clippy::cast_possible_truncation, reason = "scales are stored as f32")]
-    let refined = (product / square) as f32;
-    if refined.is_normal() { refined } else { scale }
-}
-
-fn squared_error(row: &[f32], scale: f32) -> f32 {
-    let inverse = 1.0 / scale;
-    row.iter().map(|x| (x - round(x * inverse) * scale).powi(2)).sum()
-}
-
-/// The nearest whole number, ties to even, within ±127. Adding and taking away 1.5 · 2²³ leaves no room for fractions
-/// and is much faster than `round_ties_even` where the CPU has no instruction for it.
-fn round(x: f32) -> f32 {
-    const WHOLE: f32 = 12_582_912.0;
-    (x.clamp(-127.0, 127.0) + WHOLE) - WHOLE
+    values.zip(codes.columns.iter().cycle()).map(|(value, column)| value * column).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn error(values: &[f32], cols: usize) -> f64 {
-        let back = dequantize(&quantize(values, cols), cols);
-        values.iter().zip(back).map(|(x, y)| f64::from(x - y).powi(2)).sum()
-    }
-
     #[test]
-    fn no_element_is_further_off_than_half_of_the_plain_step_without_outliers() {
-        let row: Vec<f32> = (0..255_u8).map(|i| f32::from(i) - 127.0).collect();
-        assert!(error(&row, 255) < 1e-6, "whole numbers within ±127 are exact");
-    }
-
-    #[test]
-    fn it_is_never_worse_than_the_plain_scale() {
-        let mut state = 1_u32;
-        let values: Vec<f32> = std::iter::repeat_with(|| {
-            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            (f64::from(state) / f64::from(u32::MAX) - 0.5) as f32
-        })
-        .map(|x| x * x * x)
-        .take(40 * 96)
-        .collect();
-        let plain: f64 = values
-            .chunks_exact(96)
-            .map(|row| {
-                let scale = row.iter().fold(0.0_f32, |m, x| m.max(x.abs())) / 127.0;
-                let off = |x: &f32| f64::from(x - (x / scale).round() * scale).powi(2);
-                row.iter().map(off).sum::<f64>()
-            })
-            .sum();
-        assert!(error(&values, 96) <= plain);
+    fn codes_stand_for_values_close_by() {
+        let columns: Vec<f32> = (0..768_u16).map(|col| 1.0 + f32::from(col % 5)).collect();
+        let value = |i: u16| (f32::from(i) * 0.37).sin() * columns[usize::from(i % 768)];
+        let values: Vec<f32> = (0..768 * 3).map(value).collect();
+        let codes = quantize(&values, 768, &columns);
+        assert_eq!((codes.codes.len(), codes.scales.len()), (768 * 3, 6));
+        let off = |(a, b): (&f32, f32)| (a - b).abs();
+        let back = dequantize(&codes, 768);
+        assert!(values.iter().zip(back).map(off).all(|off| off <= 5.0 / 127.0));
     }
 
     #[test]
     fn zeros_stay_zeros() {
-        assert_eq!(dequantize(&quantize(&[0.0; 6], 3), 3), [0.0; 6]);
+        assert_eq!(dequantize(&quantize(&[0.0; 6], 3, &[]), 3), [0.0; 6]);
     }
 }

@@ -3,26 +3,44 @@
 //! 1. `args` says what may be asked for; `commands` has one file for each command.
 //! 2. `input` reads texts, `output` writes results, both as streams and in order.
 //! 3. `embedder` is the model as the commands see it; `model_file` opens it or takes the one built in.
-//! 4. `checkpoint` reads models of foreign formats for `convert`; `int8` quantises them, `weights_file` writes them.
-//! 5. `error` has the exit codes, `atomic` the files that appear whole or not at all, `mapped` the files that are read.
+//! 4. `checkpoint` reads models of foreign formats for `convert`; `calibration` and `int8` quantise them, `weights_file`
+//!    and `amb` write them.
+//! 5. `inspection` and `verification` have one file a format for `inspect` and `verify`.
+//! 6. `stored` has the tensors of files of any format, ready to be dequantised.
+//! 7. `quantizer` makes fewer bits of them, `layer_names` knows what layers are called where, `writing` brings them
+//!    into files of another format, which `targets` writes.
+//! 8. `decoder` has models that continue texts, from `.amb` and GGUF files.
+//! 9. `word_vectors` has the forms of word vectors, conversion between them, and what their commands share.
+//! 10. `error` has the exit codes, `atomic` the files that appear whole or not at all, `mapped` the files that are read.
 //!
 //! Everything that more than one front end would decide lives in `nanoembed-core`.
 
+mod amb;
 mod args;
 mod atomic;
+mod calibration;
 mod checkpoint;
 mod commands;
+mod decoder;
 mod embedder;
 mod error;
 mod input;
+mod inspection;
 mod int8;
+mod layer_names;
 mod mapped;
 mod model_check;
 mod model_file;
 mod output;
 mod progress;
+mod quantizer;
+mod stored;
+mod targets;
 mod tokenizer;
+mod verification;
 mod weights_file;
+mod word_vectors;
+mod writing;
 
 use std::process::ExitCode;
 

@@ -5,11 +5,12 @@ use std::io::{self, Write};
 
 use half::f16;
 use nanoembed_core::format::embd::{self, Plan, SORTED_IDS, TOKEN_OFFSETS, TensorSpec, Writer};
+use nanoembed_core::quant::int8::groups;
 use nanoembed_core::tensor::{Dtype, Shape};
 use nanoembed_core::{Error, ErrorKind};
 use rayon::prelude::*;
 
-use crate::atomic::NewFile;
+use crate::calibration::Calibration;
 use crate::checkpoint::Checkpoint;
 use crate::checkpoint::tensor::Tensor;
 use crate::checkpoint::vocabulary::Vocabulary;
@@ -24,8 +25,20 @@ pub(crate) enum WeightType {
     F32,
     /// 16-bit floats: half the size
     F16,
-    /// 8-bit integers with a scale for each row: a quarter of the size
+    /// 8-bit integers with scales for rows and columns: a quarter of the size, and the fastest
     Int8,
+    /// The upper halves of 32-bit floats, in `.amb` files
+    Bf16,
+    /// 4-bit integers, scales before the codes, in `.amb` files
+    Int4,
+    /// 5-bit integers, scales before the codes, in `.amb` files
+    Int5,
+    /// 4-bit integers in blocks with their scales, in `.amb` files
+    Int4block,
+    /// 5-bit integers in blocks with their scales, in `.amb` files
+    Int5block,
+    /// Blocks of few bits, and of 16 where that matters, in `.amb` files
+    Adaptive,
 }
 
 impl WeightType {
@@ -34,7 +47,18 @@ impl WeightType {
             Self::F32 => "f32",
             Self::F16 => "f16",
             Self::Int8 => "int8",
+            Self::Bf16 => "bf16",
+            Self::Int4 => "int4",
+            Self::Int5 => "int5",
+            Self::Int4block => "int4block",
+            Self::Int5block => "int5block",
+            Self::Adaptive => "adaptive",
         }
+    }
+
+    /// Whether `.weights` files can store it.
+    pub(crate) const fn is_of_weights(self) -> bool {
+        matches!(self, Self::F32 | Self::F16 | Self::Int8)
     }
 
     /// What becomes of `tensor`. Biases and norms are a thousandth of a model and stay as they are; positions and token
@@ -47,9 +71,17 @@ impl WeightType {
             Self::F32 => Dtype::F32,
             Self::F16 => Dtype::F16,
             Self::Int8 if small => Dtype::F16,
-            Self::Int8 => Dtype::I8,
+            // Others have been refused.
+            _ => Dtype::I8,
         }
     }
+}
+
+/// How a checkpoint is stored.
+pub(crate) struct Storage<'s> {
+    pub(crate) weight_type: WeightType,
+    /// For 8 bits: what activations look like.
+    pub(crate) calibration: &'s Calibration,
 }
 
 /// What was written, for the one who asked.
@@ -78,20 +110,45 @@ impl ByType {
     pub(crate) fn nmse(&self) -> f64 {
         if self.power > 0.0 { self.error / self.power } else { 0.0 }
     }
+
+    /// Adds a tensor to those of its type: its bytes, and its squared error and power.
+    pub(crate) fn tally(
+        by_type: &mut Vec<Self>,
+        tensor: &Tensor<'_>,
+        name: &'static str,
+        bytes: u64,
+        (error, power): (f64, f64),
+    ) {
+        let at = by_type.iter().position(|entry| entry.name == name).unwrap_or_else(|| {
+            let (error, power, worst) = (0.0, 0.0, None);
+            by_type.push(Self { name, tensors: 0, parameters: 0, bytes: 0, error, power, worst });
+            by_type.len() - 1
+        });
+        let Some(entry) = by_type.get_mut(at) else { return };
+        entry.tensors += 1;
+        entry.parameters += tensor.count() as u64;
+        entry.bytes += bytes;
+        entry.error += error;
+        entry.power += power;
+        let share = if power > 0.0 { error / power } else { 0.0 };
+        if entry.worst.as_ref().is_none_or(|(_, worst)| share > *worst) {
+            entry.worst = Some((tensor.name.clone(), share));
+        }
+    }
 }
 
-/// Writes `checkpoint` to `file` with the metadata given.
+/// Writes `checkpoint` to `out`, called `name` in messages, with the metadata given.
 pub(crate) fn write(
     checkpoint: &Checkpoint<'_>,
-    weight_type: WeightType,
+    storage: &Storage<'_>,
     metadata: &[(String, String)],
-    file: &mut NewFile,
+    out: &mut dyn Write,
+    name: &str,
     progress: Option<&Progress>,
 ) -> Result<Written> {
-    let names: Vec<String> =
-        checkpoint.tensors.iter().map(|tensor| format!("{}.scale", tensor.name)).collect();
+    let stored = stored(checkpoint, storage);
     let index = checkpoint.vocabulary.as_ref().map(VocabularyIndex::of);
-    let specs = specs(checkpoint, weight_type, &names, index.as_ref())?;
+    let specs = specs(checkpoint, &stored, index.as_ref())?;
     let metadata: Vec<(&str, &str)> =
         metadata.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
     let tokens: Vec<&[u8]> = checkpoint
@@ -109,14 +166,13 @@ pub(crate) fn write(
         aligned: true,
         checksums: true,
     };
-    let name = file.name();
-    let mut sink = Sink { file, failure: None };
+    let mut sink = Sink { out, failure: None };
     let mut by_type = Vec::new();
     let written = (|| {
         let file_bytes = plan.file_bytes()?;
         let mut writer = Writer::new(plan, &mut sink)?;
-        for tensor in &checkpoint.tensors {
-            write_tensor(tensor, weight_type.dtype(tensor), &mut writer, &mut by_type)?;
+        for (tensor, stored) in checkpoint.tensors.iter().zip(&stored) {
+            write_tensor(tensor, stored, &mut writer, &mut by_type)?;
             if let Some(progress) = progress {
                 progress.advance(tensor.data.len() as u64);
             }
@@ -135,27 +191,59 @@ pub(crate) fn write(
     }
 }
 
+/// How one tensor is stored.
+struct Stored {
+    dtype: Dtype,
+    /// The names of the scales of rows and columns, for 8 bits.
+    scale: String,
+    column_scale: String,
+    columns: Vec<f32>,
+}
+
+fn stored(checkpoint: &Checkpoint<'_>, storage: &Storage<'_>) -> Vec<Stored> {
+    let tensors = &checkpoint.tensors;
+    let stored = |tensor: &Tensor<'_>| {
+        let dtype = storage.weight_type.dtype(tensor);
+        let columns = match dtype {
+            Dtype::I8 => storage.calibration.column_scales(tensor, tensors),
+            _ => Vec::new(),
+        };
+        let name = &tensor.name;
+        let (scale, column_scale) = (format!("{name}.scale"), format!("{name}.column_scale"));
+        Stored { dtype, scale, column_scale, columns }
+    };
+    tensors.iter().map(stored).collect()
+}
+
 fn specs<'p>(
     checkpoint: &'p Checkpoint<'_>,
-    weight_type: WeightType,
-    scale_names: &'p [String],
+    stored: &'p [Stored],
     index: Option<&VocabularyIndex>,
 ) -> Result<Vec<TensorSpec<'p>>> {
     let shape = |dims: &[usize]| {
         let dims: Vec<u64> = dims.iter().map(|&dim| dim as u64).collect();
         Shape::new(&dims).unwrap_or(Shape::SCALAR)
     };
+    let floats =
+        |name: &'p str, dims: &[usize]| TensorSpec { name, dtype: Dtype::F32, shape: shape(dims) };
     let mut specs = Vec::new();
-    for (tensor, scale_name) in checkpoint.tensors.iter().zip(scale_names) {
-        let dtype = weight_type.dtype(tensor);
+    for (tensor, stored) in checkpoint.tensors.iter().zip(stored) {
         if !(1..=2).contains(&tensor.shape.len()) || tensor.count() == 0 {
             let message = format!("`{}` has the shape {:?}", tensor.name, tensor.shape);
             return Err(Failure::input(ErrorKind::WrongShape, message).at(&checkpoint.name));
         }
+        let dtype = stored.dtype;
         specs.push(TensorSpec { name: &tensor.name, dtype, shape: shape(&tensor.shape) });
-        if dtype == Dtype::I8 {
-            let rows = tensor.count() / tensor.cols();
-            specs.push(TensorSpec { name: scale_name, dtype: Dtype::F32, shape: shape(&[rows]) });
+        if dtype != Dtype::I8 {
+            continue;
+        }
+        let rows = tensor.count() / tensor.cols();
+        specs.push(match groups(tensor.cols()) {
+            1 => floats(&stored.scale, &[rows]),
+            groups => floats(&stored.scale, &[rows, groups]),
+        });
+        if !stored.columns.is_empty() {
+            specs.push(floats(&stored.column_scale, &[stored.columns.len()]));
         }
     }
     if let Some(index) = index {
@@ -170,18 +258,19 @@ fn specs<'p>(
 
 fn write_tensor(
     tensor: &Tensor<'_>,
-    dtype: Dtype,
+    stored: &Stored,
     writer: &mut Writer<'_, &mut Sink<'_>>,
     by_type: &mut Vec<ByType>,
 ) -> std::result::Result<(), Error> {
     let values = tensor.to_f32();
     let mut bytes: Vec<u8>;
-    let error = match dtype {
+    let error = match stored.dtype {
         Dtype::I8 => {
-            let codes = int8::quantize(&values, tensor.cols());
+            let codes = int8::quantize(&values, tensor.cols(), &stored.columns);
             let error = squared_error(&values, &int8::dequantize(&codes, tensor.cols()));
             bytes = codes.codes.iter().map(|code| code.cast_unsigned()).collect();
-            bytes.extend(codes.scales.iter().flat_map(|scale| scale.to_le_bytes()));
+            let scales = codes.scales.iter().chain(codes.columns);
+            bytes.extend(scales.flat_map(|scale| scale.to_le_bytes()));
             error
         }
         Dtype::F16 => {
@@ -199,37 +288,13 @@ fn write_tensor(
     if !error.is_finite() || !power.is_finite() {
         return Err(Error::without_offset(ErrorKind::BadScale));
     }
-    tally(by_type, tensor, dtype, bytes.len() as u64, (error, power));
+    let name = if stored.dtype == Dtype::I8 { "int8" } else { stored.dtype.name() };
+    ByType::tally(by_type, tensor, name, bytes.len() as u64, (error, power));
     writer.data(&bytes)
 }
 
 fn squared_error(a: &[f32], b: &[f32]) -> f64 {
     a.par_iter().zip(b).map(|(a, b)| f64::from(a - b).powi(2)).sum()
-}
-
-fn tally(
-    by_type: &mut Vec<ByType>,
-    tensor: &Tensor<'_>,
-    dtype: Dtype,
-    bytes: u64,
-    (error, power): (f64, f64),
-) {
-    let name = if dtype == Dtype::I8 { "int8" } else { dtype.name() };
-    let at = by_type.iter().position(|entry| entry.name == name).unwrap_or_else(|| {
-        let (error, power, worst) = (0.0, 0.0, None);
-        by_type.push(ByType { name, tensors: 0, parameters: 0, bytes: 0, error, power, worst });
-        by_type.len() - 1
-    });
-    let Some(entry) = by_type.get_mut(at) else { return };
-    entry.tensors += 1;
-    entry.parameters += tensor.count() as u64;
-    entry.bytes += bytes;
-    entry.error += error;
-    entry.power += power;
-    let share = if power > 0.0 { error / power } else { 0.0 };
-    if entry.worst.as_ref().is_none_or(|(_, worst)| share > *worst) {
-        entry.worst = Some((tensor.name.clone(), share));
-    }
 }
 
 /// The sorted vocabulary index, as the two tensors hold it.
@@ -261,15 +326,15 @@ impl VocabularyIndex {
     }
 }
 
-/// Passes bytes on to the file and keeps the system's own error.
+/// Passes bytes on and keeps the system's own error.
 struct Sink<'f> {
-    file: &'f mut NewFile,
+    out: &'f mut dyn Write,
     failure: Option<io::Error>,
 }
 
 impl embd::Sink for &mut Sink<'_> {
     fn write(&mut self, bytes: &[u8]) -> std::result::Result<(), Error> {
-        self.file.write_all(bytes).map_err(|error| {
+        self.out.write_all(bytes).map_err(|error| {
             self.failure = Some(error);
             Error::without_offset(ErrorKind::WriteFailed)
         })

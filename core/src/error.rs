@@ -12,6 +12,7 @@
 //!
 //! Codes never change their meaning; new causes get new numbers.
 
+use core::ffi::CStr;
 use core::fmt;
 
 /// What went wrong and where.
@@ -57,6 +58,14 @@ impl fmt::Display for Error {
 
 impl core::error::Error for Error {}
 
+/// A literal that ends with its only zero.
+const fn c_str(text: &'static str) -> &'static CStr {
+    match CStr::from_bytes_with_nul(text.as_bytes()) {
+        Ok(text) => text,
+        Err(_) => c"",
+    }
+}
+
 macro_rules! error_kinds {
     ($($(#[$group:meta])* $code:literal $variant:ident $name:literal $message:literal;)+) => {
         /// The causes of errors. The number of a variant is its stable code.
@@ -88,6 +97,24 @@ macro_rules! error_kinds {
             pub const fn message(self) -> &'static str {
                 match self { $(Self::$variant => $message,)+ }
             }
+
+            /// [`name`](Self::name) for callers whose strings end with a zero.
+            #[must_use]
+            pub const fn c_name(self) -> &'static CStr {
+                match self { $(Self::$variant => c_str(concat!($name, "\0")),)+ }
+            }
+
+            /// [`message`](Self::message) for callers whose strings end with a zero.
+            #[must_use]
+            pub const fn c_message(self) -> &'static CStr {
+                match self { $(Self::$variant => c_str(concat!($message, "\0")),)+ }
+            }
+
+            /// The cause with this number.
+            #[must_use]
+            pub const fn from_code(code: u16) -> Option<Self> {
+                match code { $($code => Some(Self::$variant),)+ _ => None }
+            }
         }
     };
 }
@@ -118,6 +145,7 @@ error_kinds! {
     122 BadChunk "bad_chunk" "a chunk has an unknown identifier, stands in the wrong place, or is not the one that the list announces";
     123 DuplicateWord "duplicate_word" "a word or n-gram stands in the vocabulary twice";
     124 CodeOutOfRange "code_out_of_range" "a quantised code is larger than the number of centroids";
+    125 BadToml "bad_toml" "the TOML is not well-formed";
     130 BadJson "bad_json" "the JSON is not well-formed";
     131 BadField "bad_field" "a field is missing, given twice, or not of the type it should have";
     132 NotContiguous "not_contiguous" "the tensors do not fill the data without gaps";
@@ -125,6 +153,7 @@ error_kinds! {
     134 BadEncoding "bad_encoding" "the number of a layer's encoding is not one the format defines";
     135 BadVersion "bad_version" "the file's version is missing, or it mixes the layouts of two versions";
     136 BadAlignment "bad_alignment" "the alignment is not a power of two, or not one the format allows";
+    140 MissingQuantization "missing_quantization" "a quantised tensor's data does not begin with the parameters of its quantisation";
 
     // 2xx: not supported here.
     201 UnsupportedVersion "unsupported_version" "this version of the format is not supported";

@@ -164,10 +164,34 @@ pub trait Decode {
     fn is_complete(&self) -> bool;
 }
 
+impl<D: Decode + ?Sized> Decode for &mut D {
+    fn next<'a>(&mut self, input: &'a [u8]) -> Result<Step<'a>, Error> {
+        (**self).next(input)
+    }
+
+    fn offset(&self) -> u64 {
+        (**self).offset()
+    }
+
+    fn skippable(&self) -> u64 {
+        (**self).skippable()
+    }
+
+    fn skip(&mut self, bytes: u64) -> u64 {
+        (**self).skip(bytes)
+    }
+
+    fn is_complete(&self) -> bool {
+        (**self).is_complete()
+    }
+}
+
 /// The formats known here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Format {
+    /// AMB `.amb`.
+    Amb,
     /// EMBD `.weights`.
     Embd,
     /// finalfusion `.fifu`.
@@ -185,6 +209,7 @@ impl Format {
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
+            Self::Amb => "amb",
             Self::Embd => "embd",
             Self::Finalfusion => "finalfusion",
             Self::Gguf => "gguf",

@@ -12,7 +12,7 @@
 //! 4. [`read`] has one file a source: a slice, pushed chunks, random access; and re-assembles rows from pieces.
 //! 5. [`quant`] turns the blocks of quantised weights into numbers and back.
 //! 6. [`token`] turns text into token ids.
-//! 7. [`kernel`] computes on rows and tiles, `math` on single numbers.
+//! 7. [`kernel`] computes on rows and tiles.
 //! 8. [`model`] runs a transformer over weights where they lie, in memory that the caller lends.
 //! 9. `words` looks words up in word vectors and finds their neighbours.
 //! 10. `owned` (feature `alloc`) puts these together for hosts with a heap: a file in, texts in, vectors out.
@@ -43,7 +43,6 @@ extern crate alloc;
 pub mod error;
 pub mod event;
 pub mod kernel;
-mod math;
 pub mod model;
 #[cfg(feature = "alloc")]
 pub mod owned;

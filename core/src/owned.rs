@@ -7,10 +7,17 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::error::{Error, ErrorKind, Result};
+#[cfg(feature = "amb")]
+use crate::event::Format;
 use crate::event::{Mode, SpecialRole};
-use crate::format::embd::{Embd, Special, TokenEntries};
+#[cfg(feature = "amb")]
+use crate::format::amb::Amb;
+use crate::format::embd::Embd;
+use crate::format::sniff;
 use crate::kernel::{self, Kernels};
-use crate::model::{Bert, BertConfig, Layer, Parallel, Plan, Run, SliceWeights, Workspace};
+use crate::model::{
+    Bert, BertConfig, Layer, Observer, Parallel, Plan, Run, SliceWeights, Workspace,
+};
 use crate::tensor::TensorHeader;
 use crate::token::vocabulary::HashIndex;
 use crate::token::{Entries, HashVocabulary, LengthPrefix, Normalization, SpecialIds, WordPiece};
@@ -26,7 +33,7 @@ pub struct Tokenized {
     pub truncated: bool,
 }
 
-/// A sentence embedder over a `.weights` file whose bytes `B` holds: a slice, a `Vec`, a mapped file.
+/// A sentence embedder over a `.weights` or `.amb` file whose bytes `B` holds: a slice, a `Vec`, a mapped file.
 #[derive(Clone, Debug)]
 pub struct Embedder<B> {
     file: B,
@@ -56,14 +63,12 @@ impl<B: AsRef<[u8]>> Embedder<B> {
     /// What is wrong with the file or the model in it; [`ErrorKind::MissingVocabulary`] without tokens.
     pub fn open(file: B) -> Result<Self> {
         let bytes = file.as_ref();
-        let embd = Embd::parse(bytes, Mode::Lenient)?;
-        let config = BertConfig::from_metadata(|key| embd.metadata_value(key))?;
-        let weights =
-            SliceWeights::new(bytes, |name| embd.tensor(name).map(|tensor| *tensor.header()));
-        let bert = Bert::open(&weights, config, vec![Layer::EMPTY; config.layers])?;
-        let entries =
-            embd.token_entries().ok_or(Error::without_offset(ErrorKind::MissingVocabulary))?;
-        let vocabulary = VocabularyIndex::build(&entries, embd.special(), &config)?;
+        let (bert, found) = match sniff(bytes) {
+            #[cfg(feature = "amb")]
+            Some(Format::Amb) => open_amb(bytes)?,
+            _ => open_embd(bytes)?,
+        };
+        let vocabulary = VocabularyIndex::build(&found, bert.config())?;
         Ok(Self { file, bert, kernels: kernel::detect(), vocabulary })
     }
 
@@ -118,6 +123,12 @@ impl<B: AsRef<[u8]>> Embedder<B> {
         Ok(Tokenized { ids, total: encoded.total, truncated: encoded.truncated })
     }
 
+    /// How the model was made to run: see [`Bert::plan`].
+    #[must_use]
+    pub fn plan(&self, tokens: usize) -> Plan {
+        self.bert.plan(tokens)
+    }
+
     /// The scratch memory of one thread, for texts (or packs of short texts) of up to `tokens` tokens, in `jobs` parts
     /// at a time.
     ///
@@ -125,7 +136,7 @@ impl<B: AsRef<[u8]>> Embedder<B> {
     ///
     /// [`ErrorKind::InvalidArgument`] if either is 0 or the memory would be larger than addresses are.
     pub fn session(&self, tokens: usize, jobs: usize) -> Result<Session> {
-        self.session_for(Plan { jobs, ..self.bert.plan(tokens) })
+        self.session_for(Plan { jobs, ..self.plan(tokens) })
     }
 
     /// As [`session`](Self::session), for a plan that says more; weights lie in memory, whatever the plan says.
@@ -152,11 +163,28 @@ impl<B: AsRef<[u8]>> Embedder<B> {
         lengths: &[usize],
         out: &mut [f32],
     ) -> Result<()> {
+        self.embed_observed(session, parallel, ids, lengths, out, &|_| {})
+    }
+
+    /// As [`embed`](Self::embed), showing `observe` what every linear layer is applied to: see [`Bert::embed_observed`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Bert::embed_batch`].
+    pub fn embed_observed<P: Parallel + ?Sized>(
+        &self,
+        session: &mut Session,
+        parallel: &P,
+        ids: &[u32],
+        lengths: &[usize],
+        out: &mut [f32],
+        observe: &Observer<'_>,
+    ) -> Result<()> {
         let Session { plan, floats, bytes } = session;
         let mut workspace = Workspace::new(self.config(), plan, floats, bytes)?;
         let weights = SliceWeights::new(self.file.as_ref(), |_: &str| None::<TensorHeader<'_>>);
         let run = Run { weights: &weights, kernels: &self.kernels, parallel };
-        self.bert.embed_batch(&run, ids, lengths, &mut workspace, out)
+        self.bert.embed_observed(&run, ids, lengths, &mut workspace, out, observe)
     }
 }
 
@@ -176,34 +204,77 @@ impl Session {
     }
 }
 
+/// The vocabulary as a file has it.
+struct FoundVocabulary<'a> {
+    bytes: &'a [u8],
+    offset: u64,
+    count: u32,
+    prefix: LengthPrefix,
+    /// Ids by role, in the order of [`SpecialRole::ALL`]; `None` if the file does not say them.
+    special: Option<[Option<u32>; 5]>,
+}
+
+type Model = Bert<Vec<Layer>>;
+
+fn open_embd(bytes: &[u8]) -> Result<(Model, FoundVocabulary<'_>)> {
+    let embd = Embd::parse(bytes, Mode::Lenient)?;
+    let config = BertConfig::from_metadata(|key| embd.metadata_value(key))?;
+    let weights = SliceWeights::new(bytes, |name| embd.tensor(name).map(|tensor| *tensor.header()));
+    let bert = Bert::open(&weights, config, vec![Layer::EMPTY; config.layers])?;
+    let entries = embd.token_entries();
+    let entries = entries.ok_or(Error::without_offset(ErrorKind::MissingVocabulary))?;
+    let found = FoundVocabulary {
+        bytes: entries.bytes,
+        offset: entries.offset,
+        count: entries.count,
+        prefix: if entries.length_bytes == 2 { LengthPrefix::U16 } else { LengthPrefix::U32 },
+        special: embd.special().map(|special| SpecialRole::ALL.map(|role| Some(special.id(role)))),
+    };
+    Ok((bert, found))
+}
+
+#[cfg(feature = "amb")]
+fn open_amb(bytes: &[u8]) -> Result<(Model, FoundVocabulary<'_>)> {
+    let amb = Amb::parse(bytes, Mode::Lenient)?;
+    let config = BertConfig::from_metadata(|key| crate::model::amb_config_value(&amb, key))?;
+    let weights = SliceWeights::new(bytes, |name| amb.tensor(name).map(|tensor| *tensor.header()));
+    let bert = Bert::open(&weights, config, vec![Layer::EMPTY; config.layers])?;
+    let missing = Error::without_offset(ErrorKind::MissingVocabulary);
+    let tokenizer = amb.tokenizer().ok_or(missing)?;
+    let entries = tokenizer.token_entries().ok_or(missing)?;
+    let found = FoundVocabulary {
+        bytes: entries.bytes,
+        offset: entries.offset,
+        count: entries.count,
+        prefix: LengthPrefix::U16,
+        special: Some(SpecialRole::ALL.map(|role| tokenizer.special(role))),
+    };
+    Ok((bert, found))
+}
+
 impl VocabularyIndex {
-    fn build(
-        entries: &TokenEntries<'_>,
-        special: Option<Special>,
-        config: &BertConfig,
-    ) -> Result<Self> {
-        let TokenEntries { bytes, offset, count, length_bytes } = *entries;
+    fn build(found: &FoundVocabulary<'_>, config: &BertConfig) -> Result<Self> {
+        let FoundVocabulary { bytes, offset, count, prefix, special } = *found;
         let bad = Error::new(offset, ErrorKind::BadVocabulary);
         if count as usize > config.vocabulary {
             return Err(bad);
         }
-        let prefix = if length_bytes == 2 { LengthPrefix::U16 } else { LengthPrefix::U32 };
         let mut samples = vec![0; Entries::samples_needed(count)];
         let mut slots = vec![0; HashVocabulary::<Entries<'_>>::slots_needed(count)];
         let tokens = Entries::sample(bytes, offset, count, prefix, &mut samples)?;
         let vocabulary = HashVocabulary::build(tokens, &mut slots)?;
         let hash = vocabulary.index();
         let special = match special {
-            Some(special) => SpecialIds {
-                pad: Some(special.id(SpecialRole::Pad)).filter(|&id| id < count),
-                unknown: special.id(SpecialRole::Unknown),
-                classify: special.id(SpecialRole::Classify),
-                separate: special.id(SpecialRole::Separate),
-                mask: Some(special.id(SpecialRole::Mask)).filter(|&id| id < count),
+            Some([pad, unknown, classify, separate, mask]) => SpecialIds {
+                pad: pad.filter(|id| *id < count),
+                unknown: unknown.ok_or(bad)?,
+                classify: classify.ok_or(bad)?,
+                separate: separate.ok_or(bad)?,
+                mask: mask.filter(|id| *id < count),
             },
             None => SpecialIds::find(&vocabulary)?,
         };
-        let normalization = Normalization::new(config.do_lower_case, None);
+        let normalization = config.normalization();
         // Refuses special ids that are not tokens.
         WordPiece::new(vocabulary, special, normalization).map_err(|error| match error.offset {
             0 => bad,

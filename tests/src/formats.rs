@@ -1,7 +1,7 @@
 //! The table of formats that generic suites loop over.
 
 use nanoembed_core::event::Mode;
-use nanoembed_core::format::{embd, finalfusion, gguf, safetensors, uqff};
+use nanoembed_core::format::{amb, embd, finalfusion, gguf, safetensors, uqff};
 
 use crate::contract::Checked;
 use crate::events::Outcome;
@@ -39,6 +39,14 @@ pub struct FormatUnderTest {
 
 /// All formats.
 pub const FORMATS: &[FormatUnderTest] = &[
+    FormatUnderTest {
+        name: "amb",
+        endings: &["amb"],
+        max_item_bytes: amb::MAX_ITEM_BYTES,
+        run: |file, mode, source| {
+            run(Checked::new(amb::Decoder::<64>::new(mode)), amb::MAX_ITEM_BYTES, file, source)
+        },
+    },
     FormatUnderTest {
         name: "embd",
         endings: &["weights", "bin"],

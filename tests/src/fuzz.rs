@@ -1,5 +1,6 @@
 //! What the fuzz targets call: functions of arbitrary bytes that panic when a promise is broken.
 
+mod bpe;
 mod tokenizer;
 mod weights;
 
@@ -12,8 +13,9 @@ use crate::events::Outcome;
 use crate::finalfusion as files;
 use crate::formats::{FORMATS, FormatUnderTest, Source};
 
+pub use bpe::bpe;
 pub use tokenizer::{tokenizer, tokenizer_seeds};
-pub use weights::{blocks, json, weights};
+pub use weights::{blob, blocks, container, gguf, json, weights};
 
 /// All sources agree on any file, wherever it is cut, in both modes; the decoder keeps its contract.
 ///

@@ -1,12 +1,16 @@
 //! What the suites in `tests/`, the benchmarks and the fuzz targets share.
 //!
+//! * [`amb`]: AMB files made up.
 //! * [`events`]: events as owned values, with data pieces joined, so that runs can be compared.
 //! * [`sources`]: one decoder run through every source.
 //! * [`contract`]: a decoder that checks the contract of [`nanoembed_core::event`] at every call.
 //! * [`finalfusion`]: finalfusion files written anew, made up, and opened.
 //! * [`formats`]: the table of formats that generic suites loop over.
 //! * [`hostile`]: files made wrong on purpose.
-//! * [`int8`]: the published model with 8-bit matrices.
+//! * [`blocks`]: the published model with its matrices in ggml's blocks.
+//! * [`schemes`]: quantisation schemes as a table.
+//! * [`uqff`]: a UQFF file with every kind of layer.
+//! * [`letter_classes`]: generates core's table of letters and numbers.
 //! * [`minilm`]: the reference sentences and the published model.
 //! * [`vocabularies`]: small vocabularies, as files hold them.
 //! * [`wordpiece_reference`]: WordPiece without regard to time.
@@ -16,6 +20,8 @@
 //! * [`data`]: where test files lie.
 //! * [`values`]: comparing arrays of numbers.
 
+pub mod amb;
+pub mod blocks;
 pub mod contract;
 pub mod data;
 pub mod english;
@@ -24,10 +30,12 @@ pub mod finalfusion;
 pub mod formats;
 pub mod fuzz;
 pub mod hostile;
-pub mod int8;
+pub mod letter_classes;
 pub mod minilm;
+pub mod schemes;
 pub mod sources;
 pub mod unicode_tables;
+pub mod uqff;
 pub mod values;
 pub mod vocabularies;
 pub mod wordpiece_reference;

@@ -44,12 +44,6 @@ pub fn sentences() -> Vec<Sentence> {
     read_sentences("sentences.json")
 }
 
-/// Texts like those that the model will see, to calibrate its quantisation with; none of the reference sentences.
-#[must_use]
-pub fn calibration() -> Vec<Vec<u32>> {
-    read_sentences("calibration.json").into_iter().map(|sentence| sentence.ids).collect()
-}
-
 fn read_sentences(name: &str) -> Vec<Sentence> {
     let text = std::fs::read_to_string(data(name)).expect("sentences");
     let values: Vec<Value> = serde_json::from_str(&text).expect("JSON");
@@ -139,6 +133,20 @@ impl Safetensors {
         let place = |offset: u64| usize::try_from(offset).expect("in memory");
         let bytes = &self.file[place(header.offset)..][..place(header.bytes)];
         bytes.as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect()
+    }
+
+    /// The same tensors with their data at multiples of 64 bytes, as a converter writes them; headers change with it.
+    #[must_use]
+    pub fn realigned(&mut self) -> Vec<u8> {
+        let mut aligned = Vec::new();
+        for (_, _, _, offset, bytes) in &mut self.headers {
+            let start = usize::try_from(*offset).unwrap_or(usize::MAX);
+            let length = usize::try_from(*bytes).unwrap_or(usize::MAX);
+            *offset = aligned.len() as u64;
+            aligned.extend(&self.file[start..start + length]);
+            aligned.resize(aligned.len().next_multiple_of(64), 0);
+        }
+        aligned
     }
 
     /// The header of a tensor.

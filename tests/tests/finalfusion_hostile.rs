@@ -345,3 +345,35 @@ fn a_mutated_file_that_still_opens_can_be_used() {
         }
     }
 }
+
+/// A file that is shorter than it was when it was opened.
+#[derive(Clone, Copy)]
+struct Shrunk<'f>(&'f [u8], usize);
+
+impl nanoembed_core::read::ReadAt for Shrunk<'_> {
+    fn len(&self) -> u64 {
+        self.0.len() as u64
+    }
+
+    fn read_at(&self, offset: u64, destination: &mut [u8]) -> Result<usize, Error> {
+        self.0[..self.1].read_at(offset, destination)
+    }
+}
+
+#[test]
+fn a_source_that_changes_between_calls_is_an_error() {
+    let file = bucket();
+    let layout = *Finalfusion::parse(&file, Mode::Strict).unwrap().layout();
+    for cut in [0, 30, 58, 101, 130, file.len() - 1] {
+        let words = nanoembed_core::words::Words::scan(
+            nanoembed_core::words::Stored(Shrunk(&file, cut)),
+            layout,
+        );
+        // The first word, and a word of n-grams.
+        let errors = ["cd", "xy"].map(|word| vector(&words, word).err().map(|error| error.kind));
+        assert!(errors.contains(&Some(ErrorKind::SourceChanged)), "{cut}: {errors:?}");
+        let memory =
+            nanoembed_core::words::Words::scan(nanoembed_core::words::Memory(&file[..cut]), layout);
+        assert!(vector(&memory, "cd").is_err(), "{cut}");
+    }
+}

@@ -227,3 +227,37 @@ fn mutations_never_panic_a_view() {
         }
     });
 }
+
+#[test]
+fn padding_between_tensors_is_zero_or_refused_in_strict_mode() {
+    let mut file = read("gguf/small.gguf");
+    let gguf = Gguf::parse(&file, Mode::Strict).unwrap();
+    let ends = gguf.tensors().map(|tensor| tensor.header().offset + tensor.header().bytes);
+    let padded: Vec<_> = ends.filter(|end| *end % 32 != 0).collect();
+    assert!(padded.len() > 1, "no padding in the file");
+    for at in padded {
+        let place = usize::try_from(at).unwrap();
+        file[place] = 1;
+        let refused = Gguf::parse(&file, Mode::Strict).unwrap_err();
+        assert_eq!((refused.kind, refused.offset), (ErrorKind::ReservedNotZero, at));
+        assert!(Gguf::parse(&file, Mode::Lenient).is_ok());
+        file[place] = 0;
+    }
+}
+
+#[test]
+fn values_are_copied_as_they_are_stored() {
+    let file = read("gguf/blocks.gguf");
+    let gguf = Gguf::parse(&file, Mode::Strict).unwrap();
+    let metadata: Vec<_> = gguf
+        .metadata()
+        .map(|(key, _)| (key, WriteValue::Stored(gguf.stored_value(key).unwrap())))
+        .collect();
+    let plan = Plan { metadata: &metadata, tensors: &[], alignment: 32 };
+    let copy = Writer::new(plan, Bytes(Vec::new())).unwrap().finish().unwrap().0;
+    let copy = Gguf::parse(&copy, Mode::Lenient).unwrap();
+    assert!(copy.metadata().eq(gguf.metadata()));
+    for (key, _) in gguf.metadata() {
+        assert_eq!(copy.stored_value(key), gguf.stored_value(key), "{key}");
+    }
+}

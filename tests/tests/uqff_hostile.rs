@@ -3,7 +3,7 @@
 use nanoembed_core::ErrorKind;
 use nanoembed_core::event::Mode;
 use nanoembed_core::format::safetensors::Entry;
-use nanoembed_core::format::uqff::Uqff;
+use nanoembed_core::format::uqff::{Place, Uqff, place_in_blob};
 use nanoembed_tests::data::read;
 
 /// A container of entries: name, type, shape, data.
@@ -266,4 +266,27 @@ fn scales_that_are_no_numbers_are_values_not_errors() {
     for value in [f32::NAN, f32::INFINITY, -1.0, f32::MIN_POSITIVE / 2.0] {
         assert_eq!(blob_error(&patched("fp8", scale, &value.to_le_bytes()), Mode::Strict), None);
     }
+}
+
+#[test]
+fn every_byte_of_a_blob_has_a_name() {
+    let named = |name: &str, offset: u64| {
+        place_in_blob(&blob(name), offset).map(|place| (place.part, place.field))
+    };
+    assert_eq!(named("gguf_q8_0", 0), Some(("header", "version")));
+    assert_eq!(named("gguf_q8_0", 4), Some(("header", "type")));
+    assert_eq!(named("gguf_q8_0", 9), Some(("weight", "has_bias")));
+    assert_eq!(named("gguf_q8_0", 12), Some(("weight", "ggml dtype")));
+    assert_eq!(named("gguf_q8_0", 18), Some(("weight", "dimensions")));
+    assert_eq!(named("gguf_q8_0", 26), Some(("weight", "data")));
+    assert_eq!(named("fp8", 5), Some(("header", "has_bias")));
+    assert_eq!(named("fp8", 102), Some(("dtype", "")));
+    assert_eq!(named("fp8", 106), None);
+    let afq = blob("afq4_g32").len() as u64;
+    assert_eq!(named("afq4_g32", afq - 1), Some(("group_size", "")));
+    // A field that is wrong is named all the same.
+    let wrong = patched("hqq_4", 10, &[14]);
+    assert_eq!(place_in_blob(&wrong, 10), Some(Place { part: "weight", field: "dtype" }));
+    let cut = &blob("hqq_4")[..20];
+    assert_eq!(place_in_blob(cut, 18), Some(Place { part: "weight", field: "dimensions" }));
 }

@@ -76,8 +76,17 @@ impl Folder {
                     .at(self.name())
             })?;
             let Found { elements, shape, data, .. } = found.swap_remove(at);
-            let (scales, zeros): (&[u8], &[u8]) = (&[], &[]);
-            tensors.push(Tensor { name, shape, elements, data, scales, zeros, transposed: false });
+            const NONE: &[u8] = &[];
+            tensors.push(Tensor {
+                name,
+                shape,
+                elements,
+                data,
+                scales: NONE,
+                columns: NONE,
+                zeros: NONE,
+                transposed: false,
+            });
         }
         let mut left_out: Vec<String> = found.into_iter().map(|tensor| tensor.name).collect();
         left_out.sort_unstable();

@@ -9,7 +9,7 @@ pub(crate) enum Elements {
     F32,
     F16,
     BF16,
-    /// Signed 8-bit codes with a scale for each row.
+    /// Signed 8-bit codes with a scale for each row, or for each of several groups of its columns.
     I8,
     /// Unsigned 8-bit codes with a scale and a zero point for each row.
     U8,
@@ -24,8 +24,10 @@ pub(crate) struct Tensor<'a> {
     pub(crate) shape: Vec<usize>,
     pub(crate) elements: Elements,
     pub(crate) data: &'a [u8],
-    /// For `I8` and `U8`, one a row of the source: f32.
+    /// For `I8` and `U8`, as many a row of the source as it has groups: f32.
     pub(crate) scales: &'a [u8],
+    /// For `I8`, one a column of the source, or none: f32.
+    pub(crate) columns: &'a [u8],
     /// For `U8`, one a row of the source.
     pub(crate) zeros: &'a [u8],
     /// Whether the source has rows and columns the other way round.
@@ -57,15 +59,22 @@ impl Tensor<'_> {
 
     fn dequantized(&self) -> Vec<f32> {
         let scales = convert(self.scales, f32::from_le_bytes);
-        let cols = self.data.len() / scales.len().max(1);
+        let columns = convert(self.columns, f32::from_le_bytes);
+        let width = (self.data.len() / scales.len().max(1)).max(1);
         let mut values = Vec::with_capacity(self.data.len());
-        for (row, codes) in self.data.chunks_exact(cols.max(1)).enumerate() {
-            let scale = scales.get(row).copied().unwrap_or(0.0);
-            let zero = f32::from(self.zeros.get(row).copied().unwrap_or(0));
+        for (group, (codes, scale)) in self.data.chunks_exact(width).zip(scales).enumerate() {
+            // Only rows have zero points: with them, a row is one group.
+            let zero = f32::from(self.zeros.get(group).copied().unwrap_or(0));
             values.extend(codes.iter().map(|&code| match self.elements {
                 Elements::I8 => f32::from(code.cast_signed()) * scale,
                 _ => (f32::from(code) - zero) * scale,
             }));
+        }
+        if !columns.is_empty() {
+            values
+                .iter_mut()
+                .zip(columns.iter().cycle())
+                .for_each(|(value, column)| *value *= column);
         }
         values
     }
@@ -95,11 +104,29 @@ mod tests {
             elements: Elements::F32,
             data: &data,
             scales: &[],
+            columns: &[],
             zeros: &[],
             transposed: true,
         };
         // The source is [3, 2]: (0 1) (2 3) (4 5).
         assert_eq!(tensor.to_f32(), [0.0, 2.0, 4.0, 1.0, 3.0, 5.0]);
+    }
+
+    #[test]
+    fn groups_and_columns_have_scales_of_their_own() {
+        let bytes =
+            |values: &[f32]| values.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>();
+        let tensor = Tensor {
+            name: "w".into(),
+            shape: vec![2, 4],
+            elements: Elements::I8,
+            data: &[1, 2, 3, 4, 5, 6, 7, 0x80],
+            scales: &bytes(&[1.0, 2.0, 3.0, 0.5]),
+            columns: &bytes(&[1.0, 10.0, 1.0, 100.0]),
+            zeros: &[],
+            transposed: false,
+        };
+        assert_eq!(tensor.to_f32(), [1.0, 20.0, 6.0, 800.0, 15.0, 180.0, 3.5, -6400.0]);
     }
 
     #[test]
@@ -111,6 +138,7 @@ mod tests {
             elements: Elements::U8,
             data: &[10, 12, 0, 255],
             scales: &scales,
+            columns: &[],
             zeros: &[10, 128],
             transposed: false,
         };

@@ -15,6 +15,12 @@ use super::{Checkpoint, tensor_names};
 use crate::error::{Failure, Result, name_of};
 use crate::mapped::Mapped;
 
+/// What follows a quantised tensor's name in those of its companions.
+const SCALE: &str = ".scale";
+const COLUMN_SCALE: &str = ".column_scale";
+const ZERO_POINT: &str = ".zero_point";
+const COMPANIONS: [&str; 3] = [SCALE, COLUMN_SCALE, ZERO_POINT];
+
 /// An open file.
 pub(crate) struct WeightsFile {
     path: PathBuf,
@@ -40,7 +46,7 @@ impl WeightsFile {
             tensors.push(self.tensor(&file, name, transposed)?);
         }
         let is_used = |name: &str| {
-            let owner = name.strip_suffix(".scale").or(name.strip_suffix(".zero_point"));
+            let owner = COMPANIONS.iter().find_map(|suffix| name.strip_suffix(suffix));
             let owner = owner.unwrap_or(name);
             owner.starts_with("vocab.") || tensors.iter().any(|tensor| tensor.name == owner)
         };
@@ -163,24 +169,39 @@ impl WeightsFile {
         };
         let companion = |suffix: &str, dtype: Dtype| {
             let found: Option<TensorView<'a>> = file.tensor(&format!("{name}{suffix}"));
-            let found = found.filter(|companion| {
-                let rows = header.shape.rows();
-                companion.header().dtype == dtype
-                    && companion.header().shape.elements() == Some(rows)
-            });
-            let data = found.map(|companion| companion.data());
-            data.ok_or_else(|| refuse(ErrorKind::BadScale, &name, header.offset))
+            found.filter(|companion| companion.header().dtype == dtype)
         };
-        let coded = matches!(elements, Elements::I8 | Elements::U8);
-        let scales = if coded { companion(".scale", Dtype::F32)? } else { &[] };
-        let zeros =
-            if elements == Elements::U8 { companion(".zero_point", Dtype::U8)? } else { &[] };
+        let has = |companion: &TensorView<'a>, count: u64| {
+            companion.header().shape.elements() == Some(count)
+        };
+        let bad = || refuse(ErrorKind::BadScale, &name, header.offset);
+        let (rows, cols) = (header.shape.rows(), header.shape.cols().unwrap_or(0));
+        let (mut scales, mut columns, mut zeros): (&[u8], &[u8], &[u8]) = (&[], &[], &[]);
+        if matches!(elements, Elements::I8 | Elements::U8) {
+            let scale = companion(SCALE, Dtype::F32).ok_or_else(bad)?;
+            let count = scale.header().shape.elements().unwrap_or(0);
+            let groups = count.checked_div(rows).filter(|groups| groups * rows == count);
+            let whole = groups.is_some_and(|groups| cols.checked_rem(groups) == Some(0));
+            if !whole || (elements == Elements::U8 && count != rows) {
+                return Err(bad());
+            }
+            scales = scale.data();
+        }
+        if elements == Elements::U8 {
+            let zero = companion(ZERO_POINT, Dtype::U8).filter(|zero| has(zero, rows));
+            zeros = zero.ok_or_else(bad)?.data();
+        }
+        if elements == Elements::I8
+            && let Some(column) = companion(COLUMN_SCALE, Dtype::F32)
+        {
+            columns = Some(column).filter(|column| has(column, cols)).ok_or_else(bad)?.data();
+        }
         let is_linear = shape.len() == 2 && !name.starts_with("embeddings.");
         let transposed = transposed && is_linear;
         if transposed {
             shape.reverse();
         }
-        Ok(Tensor { name, shape, elements, data: view.data(), scales, zeros, transposed })
+        Ok(Tensor { name, shape, elements, data: view.data(), scales, columns, zeros, transposed })
     }
 
     fn vocabulary(&self, file: &Embd<'_>) -> Result<Option<Vocabulary>> {

@@ -1,4 +1,4 @@
-//! `convert`: a model of another form becomes a `.weights` file.
+//! `convert`: a model of another form becomes a `.weights` or `.amb` file; word vectors become `.fifu` files and back.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -6,41 +6,57 @@ use std::time::{Duration, SystemTime};
 
 use clap::{Args, ValueEnum};
 use nanoembed_core::ErrorKind;
-use nanoembed_core::event::Mode;
+use nanoembed_core::event::{Format, Mode};
+use nanoembed_core::format::amb::Amb;
 use nanoembed_core::format::embd::Embd;
+use nanoembed_core::format::sniff;
 
+use crate::amb::energy::{self, Energies};
+use crate::amb::source::AmbFile;
+use crate::amb::{self, AmbOptions};
 use crate::atomic::NewFile;
+use crate::calibration::{self, Calibration};
 use crate::checkpoint::Checkpoint;
 use crate::checkpoint::hugging_face::Folder;
 use crate::checkpoint::weights::WeightsFile;
+use crate::decoder::gguf::{GgufFile, OwnedTensor};
 use crate::error::{Failure, Result, warn};
 use crate::mapped::Mapped;
 use crate::model_check;
 use crate::output::table::{Align, Table};
 use crate::output::units;
 use crate::progress::Progress;
-use crate::weights_file::{self, WeightType, Written};
+use crate::weights_file::{self, Storage, WeightType, Written};
+use crate::word_vectors::convert::{Conversion, WordOptions};
+use crate::word_vectors::form::Form;
 
-/// Convert a model to a `.weights` file, or a `.weights` file to another type
+/// Convert a model to a `.weights` or `.amb` file, or word vectors from one form to another
 ///
-/// IN is a folder as on Hugging Face (`model.safetensors`, `config.json`, `vocab.txt` or `tokenizer.json`), or a
-/// `.weights` file of either layout. OUT appears when it is complete, not before.
+/// A model is a folder as on Hugging Face (`model.safetensors`, `config.json`, `vocab.txt` or `tokenizer.json`), a
+/// `.weights` file of either layout, or an `.amb` file. Word vectors are finalfusion, word2vec, text (GloVe), fastText or
+/// floret files: they are told by their first bytes, and OUT by its name. OUT appears when it is complete, not before.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
   nanoembed convert all-MiniLM-L6-v2/ model.weights
   nanoembed convert all-MiniLM-L6-v2/ model.int8.weights --type int8
   nanoembed convert model.weights model.f16.weights --type f16
+  nanoembed convert all-MiniLM-L6-v2/ model.amb --type int5block
+  nanoembed convert all-MiniLM-L6-v2/ model.amb --type adaptive --bits 4.9 --calibrate texts.txt
+  nanoembed convert model.amb model.weights
   nanoembed convert old-stream-file.bin model.weights --config config.json
+  nanoembed convert cc.en.300.bin english.fifu
+  nanoembed convert GoogleNews-vectors-negative300.bin news.fifu --duplicates first
+  nanoembed convert english.fifu english.vec --normalized
 
 The same input gives the same bytes: `created_at` is SOURCE_DATE_EPOCH if that
 is set, else the time when the newest file of the input was changed.")]
 pub(crate) struct Convert {
-    /// A Hugging Face folder, its `.safetensors` file, or a `.weights` file
+    /// A Hugging Face folder, its `.safetensors` file, a `.weights` or `.amb` file, or a file of word vectors; `-` is stdin
     #[arg(value_name = "IN")]
     input: PathBuf,
 
-    /// The `.weights` file to write; `-` is stdout
+    /// The file to write; `-` is stdout
     #[arg(value_name = "OUT")]
     output: PathBuf,
 
@@ -52,13 +68,25 @@ pub(crate) struct Convert {
     #[arg(long, value_enum, value_name = "FORMAT")]
     from: Option<From>,
 
-    /// What OUT shall be
-    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = To::Weights)]
-    to: To,
+    /// What OUT shall be, where its name does not tell
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    to: Option<To>,
+
+    /// Elements that share a scale [default: 32; a row for `int8`], in `.amb` files
+    #[arg(long, value_name = "N")]
+    block: Option<u16>,
+
+    /// Bits a weight, scales and mask included, for `--type adaptive`
+    #[arg(long, value_name = "B")]
+    bits: Option<f64>,
 
     /// A `config.json` with the model's sizes, for files that do not say them
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
+
+    /// Texts like those that will be embedded, one a line, that weights of few bits are tuned to [default: built-in ones]
+    #[arg(long, value_name = "FILE")]
+    calibrate: Option<PathBuf>,
 
     /// Keep the pooler, which embeddings have no use for
     #[arg(long)]
@@ -71,6 +99,9 @@ pub(crate) struct Convert {
     /// One more entry of metadata, or another value for one; may be given several times
     #[arg(long, value_name = "KEY=VALUE", value_parser = key_value)]
     metadata: Vec<(String, String)>,
+
+    #[command(flatten)]
+    words: WordOptions,
 }
 
 /// The forms of models that are read.
@@ -80,6 +111,23 @@ enum From {
     HuggingFace,
     /// An EMBD `.weights` file
     Weights,
+    /// An `.amb` file
+    Amb,
+    /// A GGUF file of a decoder of the Llama family
+    Gguf,
+    /// A finalfusion `.fifu` file
+    Finalfusion,
+    /// word2vec's binary form
+    Word2vec,
+    /// Lines of text, a word and its numbers each; GloVe's form
+    #[value(alias = "glove")]
+    Text,
+    /// The same behind a line with the numbers of words and columns
+    Textdims,
+    /// A fastText model, `.bin` or `.ftz`
+    Fasttext,
+    /// floret's text form
+    Floret,
 }
 
 /// The forms of models that are written.
@@ -87,9 +135,49 @@ enum From {
 enum To {
     /// An EMBD `.weights` file
     Weights,
+    /// An `.amb` file
+    Amb,
+    /// A finalfusion `.fifu` file
+    Finalfusion,
+    /// word2vec's binary form
+    Word2vec,
+    /// Lines of text, a word and its numbers each; GloVe's form
+    #[value(alias = "glove")]
+    Text,
+    /// The same behind a line with the numbers of words and columns
+    Textdims,
+    /// floret's text form
+    Floret,
 }
 
-fn key_value(text: &str) -> std::result::Result<(String, String), String> {
+impl From {
+    const fn words(self) -> Option<Form> {
+        match self {
+            Self::HuggingFace | Self::Weights | Self::Amb | Self::Gguf => None,
+            Self::Finalfusion => Some(Form::Finalfusion),
+            Self::Word2vec => Some(Form::Word2vec),
+            Self::Text => Some(Form::Text),
+            Self::Textdims => Some(Form::Textdims),
+            Self::Fasttext => Some(Form::Fasttext),
+            Self::Floret => Some(Form::Floret),
+        }
+    }
+}
+
+impl To {
+    const fn words(self) -> Option<Form> {
+        match self {
+            Self::Weights | Self::Amb => None,
+            Self::Finalfusion => Some(Form::Finalfusion),
+            Self::Word2vec => Some(Form::Word2vec),
+            Self::Text => Some(Form::Text),
+            Self::Textdims => Some(Form::Textdims),
+            Self::Floret => Some(Form::Floret),
+        }
+    }
+}
+
+pub(super) fn key_value(text: &str) -> std::result::Result<(String, String), String> {
     match text.split_once('=') {
         Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
         _ => Err("expected KEY=VALUE".into()),
@@ -98,7 +186,11 @@ fn key_value(text: &str) -> std::result::Result<(String, String), String> {
 
 impl Convert {
     pub(crate) fn run(self, quiet: bool) -> Result<ExitCode> {
-        let To::Weights = self.to;
+        if let Some(conversion) = self.word_vectors()? {
+            conversion.run(&self.words, &self.metadata, quiet)?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        self.check_type()?;
         let from = self.from.unwrap_or_else(|| format_of(&self.input));
         let config = self.config.as_deref();
         match from {
@@ -107,13 +199,63 @@ impl Convert {
                 let name = self.name.clone().or_else(|| folder.model_name());
                 self.convert(&folder.checkpoint(config, self.pooler)?, name, None, quiet)
             }
-            From::Weights => {
+            From::Amb => {
+                let file = AmbFile::open(&self.input)?;
+                let (named, version) = file.name_and_version();
+                let name = self.name.clone().or(named).or_else(|| stem(&self.input));
+                self.convert(&file.checkpoint()?, name, version, quiet)
+            }
+            From::Gguf => {
+                let file = GgufFile::open(&self.input)?;
+                let name = self.name.clone().or_else(|| file.model_name());
+                self.convert_decoder(&file, name, quiet)
+            }
+            _ => {
                 let file = WeightsFile::open(&self.input)?;
                 let (named, version) = file.name_and_version();
                 let name = self.name.clone().or(named).or_else(|| stem(&self.input));
                 self.convert(&file.checkpoint(config, self.pooler)?, name, version, quiet)
             }
         }
+    }
+
+    /// The conversion if it is one of word vectors.
+    fn word_vectors(&self) -> Result<Option<Conversion>> {
+        let is_model = self.from.is_some_and(|from| from.words().is_none())
+            || self.to.is_some_and(|to| to.words().is_none())
+            || self.output.extension().is_some_and(|ending| ending == "weights" || ending == "amb");
+        if is_model {
+            return Ok(None);
+        }
+        let (from, to) = (self.from.and_then(From::words), self.to.and_then(To::words));
+        Conversion::of((&self.input, from), (&self.output, to))
+    }
+
+    fn to(&self) -> To {
+        let by_ending = || match self.output.extension().is_some_and(|ending| ending == "amb") {
+            true => To::Amb,
+            false => To::Weights,
+        };
+        self.to.unwrap_or_else(by_ending)
+    }
+
+    const fn amb_options(&self) -> AmbOptions {
+        AmbOptions { weight_type: self.weight_type, block: self.block, bits: self.bits }
+    }
+
+    fn check_type(&self) -> Result<()> {
+        if self.to() == To::Amb {
+            return self.amb_options().check();
+        }
+        if !self.weight_type.is_of_weights() {
+            let name = self.weight_type.name();
+            return Err(Failure::usage(format!("`.weights` files have no type {name}"))
+                .hint("give OUT the ending `.amb`"));
+        }
+        if self.block.is_some() || self.bits.is_some() {
+            return Err(Failure::usage("--block and --bits are for `.amb` files"));
+        }
+        Ok(())
     }
 
     fn convert(
@@ -124,6 +266,9 @@ impl Convert {
         quiet: bool,
     ) -> Result<ExitCode> {
         check_vocabulary(checkpoint, quiet)?;
+        if self.to() == To::Amb {
+            return self.convert_to_amb(checkpoint, name, version, quiet);
+        }
         let mut metadata = vec![
             ("model_name".to_owned(), name.unwrap_or_else(|| "model".into())),
             ("model_version".to_owned(), version.unwrap_or_else(|| "1.0.0".into())),
@@ -137,27 +282,136 @@ impl Convert {
                 None => metadata.push((key.clone(), value.clone())),
             }
         }
+        let calibration = self.calibrate(checkpoint, quiet)?;
         let mut file = NewFile::create(&self.output, true)?;
         let total = checkpoint.tensors.iter().map(|tensor| tensor.data.len() as u64).sum();
         let progress = (!quiet).then(|| Progress::bytes("converting", total));
+        let name = file.name();
         let written = weights_file::write(
             checkpoint,
-            self.weight_type,
+            &Storage { weight_type: self.weight_type, calibration: &calibration },
             &metadata,
             &mut file,
+            &name,
             progress.as_ref(),
         )?;
         drop(progress);
         check(&mut file, checkpoint)?;
         file.commit()?;
         if !quiet {
-            self.report(checkpoint, &written);
+            self.report(&checkpoint.left_out, &written);
         }
         Ok(ExitCode::SUCCESS)
     }
 
+    fn convert_to_amb(
+        &self,
+        checkpoint: &Checkpoint<'_>,
+        name: Option<String>,
+        version: Option<String>,
+        quiet: bool,
+    ) -> Result<ExitCode> {
+        let mut metadata = vec![
+            ("name".to_owned(), name.unwrap_or_else(|| "model".into())),
+            ("family".to_owned(), "BERT".to_owned()),
+            ("version".to_owned(), version.unwrap_or_else(|| "1.0.0".into())),
+            ("created".to_owned(), created_at(checkpoint)?),
+        ];
+        metadata.extend(checkpoint.settings.license.clone().map(|it| ("license".to_owned(), it)));
+        metadata.extend(checkpoint.settings.further.iter().cloned());
+        metadata.extend(self.metadata.iter().cloned());
+        let energies = self.energies(checkpoint)?;
+        let tokens = amb::tokens(checkpoint);
+        let source = amb::Source {
+            name: &checkpoint.name,
+            tensors: &checkpoint.tensors,
+            config: amb::encoder_config(checkpoint),
+            tokenizer: amb::wordpiece(checkpoint, &tokens),
+            metadata,
+        };
+        let written = self.write_amb(source, &energies, quiet)?;
+        if !quiet {
+            self.report(&checkpoint.left_out, &written);
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn convert_decoder(
+        &self,
+        file: &GgufFile,
+        name: Option<String>,
+        quiet: bool,
+    ) -> Result<ExitCode> {
+        if self.to() != To::Amb {
+            return Err(Failure::usage("a GGUF file becomes an `.amb` file and nothing else")
+                .hint("give OUT the ending `.amb`"));
+        }
+        let mut metadata = vec![("name".to_owned(), name.unwrap_or_else(|| "model".into()))];
+        metadata.extend(file.metadata());
+        metadata.extend(self.metadata.iter().cloned());
+        let tensors = file.tensors()?;
+        let tokenizer = file.tokenizer()?;
+        let (merges, tokens) = tokenizer.borrowed();
+        let source = amb::Source {
+            name: &crate::error::name_of(&self.input),
+            tensors: &tensors.iter().map(OwnedTensor::borrow).collect::<Vec<_>>(),
+            config: file.config(&tokenizer)?,
+            tokenizer: Some(tokenizer.spec(&merges, &tokens)),
+            metadata,
+        };
+        let written = self.write_amb(source, &Energies::default(), quiet)?;
+        if !quiet {
+            self.report(&[], &written);
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn write_amb(
+        &self,
+        source: amb::Source<'_>,
+        energies: &Energies,
+        quiet: bool,
+    ) -> Result<Written> {
+        let options = self.amb_options();
+        let mut file = NewFile::create(&self.output, true)?;
+        let total = source.tensors.iter().map(|tensor| tensor.data.len() as u64).sum();
+        let progress = (!quiet).then(|| Progress::bytes("converting", total));
+        let target = (&*file.name(), &mut file as &mut dyn std::io::Write);
+        let written = amb::write(source, &options, energies, target, progress.as_ref())?;
+        drop(progress);
+        check_amb(&mut file)?;
+        file.commit()?;
+        Ok(written)
+    }
+
+    /// What the columns of the weights meet.
+    fn energies(&self, checkpoint: &Checkpoint<'_>) -> Result<Energies> {
+        let floats =
+            matches!(self.weight_type, WeightType::F32 | WeightType::F16 | WeightType::Bf16);
+        if floats || checkpoint.vocabulary.is_none() {
+            return Ok(Energies::default());
+        }
+        energy::measure(checkpoint, &calibration::texts(self.calibrate.as_deref())?)
+    }
+
+    /// What decides the column scales of 8-bit weights.
+    fn calibrate(&self, checkpoint: &Checkpoint<'_>, quiet: bool) -> Result<Calibration> {
+        if self.weight_type != WeightType::Int8 {
+            return Ok(Calibration::default());
+        }
+        if checkpoint.vocabulary.is_none() {
+            if !quiet {
+                warn(
+                    "the model cannot be calibrated without a vocabulary: it will run with 32-bit activations",
+                );
+            }
+            return Ok(Calibration::default());
+        }
+        Calibration::run(checkpoint, &calibration::texts(self.calibrate.as_deref())?, quiet)
+    }
+
     /// Sizes and errors by type, to stderr: stdout may be the file.
-    fn report(&self, checkpoint: &Checkpoint<'_>, written: &Written) {
+    fn report(&self, left_out: &[String], written: &Written) {
         let mut table = Table::new(&[
             Align::Left,
             Align::Right,
@@ -192,19 +446,28 @@ impl Convert {
             anstream::eprintln!("{line}");
         }
         let is_pooler = |name: &String| name.starts_with("pooler.");
-        if !checkpoint.left_out.is_empty() {
-            let pooler = if checkpoint.left_out.iter().any(is_pooler) && !self.pooler {
+        if !left_out.is_empty() {
+            let pooler = if left_out.iter().any(is_pooler) && !self.pooler {
                 " (`--pooler` keeps the pooler)"
             } else {
                 ""
             };
-            anstream::eprintln!("  left out: {}{pooler}", checkpoint.left_out.join(", "));
+            anstream::eprintln!("  left out: {}{pooler}", left_out.join(", "));
         }
     }
 }
 
-/// A folder and what is called `.safetensors` are of Hugging Face, all else is a `.weights` file.
+/// A folder and what is called `.safetensors` are of Hugging Face; of the rest an `.amb` file is known by its beginning, and
+/// all else is a `.weights` file.
 fn format_of(path: &Path) -> From {
+    use std::io::Read;
+    let mut start = [0; 5];
+    let begins = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut start));
+    match sniff(&start) {
+        Some(Format::Amb) if begins.is_ok() => return From::Amb,
+        Some(Format::Gguf) if begins.is_ok() => return From::Gguf,
+        _ => {}
+    }
     let is_safetensors = path.extension().is_some_and(|ending| ending == "safetensors");
     if path.is_dir() || is_safetensors { From::HuggingFace } else { From::Weights }
 }
@@ -221,14 +484,6 @@ fn check_vocabulary(checkpoint: &Checkpoint<'_>, quiet: bool) -> Result<()> {
         }
         return Ok(());
     };
-    let settings = &checkpoint.settings;
-    let strips = settings.strip_accents.unwrap_or(settings.do_lower_case);
-    if !quiet && (strips != settings.do_lower_case || !settings.split_ideographs) {
-        warn(
-            "the model's tokenizer treats accents or ideographs in its own way: the file says so, \
-             but texts are tokenised in the usual way of its letter case",
-        );
-    }
     let (tokens, rows) = (vocabulary.tokens.len(), checkpoint.settings.vocabulary);
     if tokens > rows {
         return Err(Failure::input(
@@ -266,4 +521,12 @@ fn check(file: &mut NewFile, checkpoint: &Checkpoint<'_>) -> Result<()> {
             .at(&checkpoint.name)
             .hint("the model's config.json does not describe these weights")),
     }
+}
+
+/// As [`check`], of an `.amb` file.
+fn check_amb(file: &mut NewFile) -> Result<()> {
+    let Some(written) = file.written()? else { return Ok(()) };
+    let bytes = Mapped::of(written).map_err(|error| Failure::reading(file.name(), &error))?;
+    Amb::parse(&bytes, Mode::Strict).map_err(|error| Failure::of_file(file.name(), error))?;
+    Ok(())
 }

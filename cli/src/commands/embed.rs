@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 
-use crate::args::ModelArgs;
+use crate::args::EmbedderArgs;
 use crate::atomic::NewFile;
 use crate::embedder::{Embedder, Embedding};
 use crate::error::{Failure, Result, warn};
@@ -35,12 +35,7 @@ pub(crate) struct Embed {
     input: InputArgs,
 
     #[command(flatten)]
-    model: ModelArgs,
-
-    /// Compute in 32-bit floats throughout, also where the model's weights are 8-bit integers
-    #[arg(long, help_heading = "Model")]
-    // No kernel computes in less as yet: this asks for what happens anyway.
-    precise: bool,
+    embedder: EmbedderArgs,
 
     /// How embeddings are written [default: npy for OUT ending in .npy, jsonl for .jsonl, else text]
     #[arg(long = "output", value_enum, value_name = "FORMAT", help_heading = "Output")]
@@ -73,10 +68,10 @@ struct Line<'a> {
 
 impl Embed {
     pub(crate) fn run(self, quiet: bool) -> Result<ExitCode> {
-        self.model.use_threads()?;
+        self.embedder.model.use_threads()?;
         let format = self.format.unwrap_or_else(|| self.format_of_name());
-        let file = ModelFile::open(self.model.model.as_deref())?;
-        let embedder = Embedder::open(&file, self.model.max_tokens)?;
+        let file = ModelFile::open(self.embedder.model.model.as_deref())?;
+        let embedder = Embedder::open(&file, &self.embedder)?;
         let mut texts = self.input.open(quiet)?;
         let mut output =
             Output::new(NewFile::create(&self.out, format == Format::Npy)?, format, &embedder);

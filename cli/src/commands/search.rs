@@ -10,7 +10,7 @@ use clap::{Args, ValueEnum};
 use serde::Serialize;
 
 use super::embed::Truncated;
-use crate::args::ModelArgs;
+use crate::args::EmbedderArgs;
 use crate::embedder::{Embedder, cosine};
 use crate::error::{Failure, Result, name_of};
 use crate::input::Lines;
@@ -59,7 +59,7 @@ pub(crate) struct Search {
     lossy: bool,
 
     #[command(flatten)]
-    model: ModelArgs,
+    embedder: EmbedderArgs,
 }
 
 /// What is compared with the query.
@@ -103,12 +103,12 @@ impl Eq for Found {}
 
 impl Search {
     pub(crate) fn run(self, quiet: bool) -> Result<ExitCode> {
-        self.model.use_threads()?;
+        self.embedder.model.use_threads()?;
         if self.query.trim().is_empty() {
             return Err(Failure::usage("the query is empty"));
         }
-        let model = ModelFile::open(self.model.model.as_deref())?;
-        let embedder = Embedder::open(&model, self.model.max_tokens)?;
+        let model = ModelFile::open(self.embedder.model.model.as_deref())?;
+        let embedder = Embedder::open(&model, &self.embedder)?;
         let refuse = |error| model.failure(error);
         let query = embedder.embed(std::slice::from_ref(&self.query)).map_err(refuse)?;
         let query = query.into_iter().next().map(|query| query.vector).unwrap_or_default();

@@ -143,9 +143,30 @@ fn weights_become_another_type_and_keep_their_metadata() {
     // And back: the codes are exact multiples of their scales.
     let back = tiny.join("back.weights");
     nanoembed(&["convert", &out, &back, "-t", "f32"]).assert().success();
-    for (a, b) in embeddings(&back).iter().zip(embeddings(&out)) {
+    let precise = stdout(&["embed", "-m", &out, "--output", "jsonl", "--precise"], TEXTS);
+    let precise = objects(&precise).into_iter().map(|line| numbers(&line["embedding"]));
+    for (a, b) in embeddings(&back).iter().zip(precise) {
         assert!(cosine(a, &b) > 0.999_999);
     }
+}
+
+#[test]
+fn eight_bits_are_tuned_to_the_texts_given() {
+    let tiny = TinyModel::new();
+    let texts = tiny.join("texts.txt");
+    fs::write(&texts, "a b\n\n  b a a  \n").unwrap();
+    let options = ["-t", "int8", "--metadata", "created_at=now"];
+    let usual = tiny.converted("usual.weights", &options);
+    let options = [&options[..], &["--calibrate", &texts]].concat();
+    let tuned = tiny.converted("tuned.weights", &options);
+    assert!(stdout(&["inspect", &tuned], "").contains("intermediate.dense.weight.column_scale"));
+    assert!(fs::read(&usual).unwrap() != fs::read(&tuned).unwrap());
+    let again = tiny.converted("again.weights", &options);
+    assert!(fs::read(&again).unwrap() == fs::read(&tuned).unwrap());
+    fs::write(&texts, " \n").unwrap();
+    let failed =
+        nanoembed(&["convert", &usual, &again, "-t", "int8", "--calibrate", &texts]).assert();
+    failed.failure().stderr(predicates::str::contains("no texts to calibrate with"));
 }
 
 #[test]

@@ -2,8 +2,28 @@ use predicates::str::contains;
 
 use crate::{failure, nanoembed, stdout};
 
-const COMMANDS: [&str; 7] =
-    ["embed", "search", "tokenize", "inspect", "verify", "convert", "completions"];
+const COMMANDS: [&str; 20] = [
+    "embed",
+    "search",
+    "tokenize",
+    "inspect",
+    "verify",
+    "convert",
+    "quantize",
+    "dequantize",
+    "diff",
+    "histogram",
+    "migrate",
+    "vector",
+    "similar",
+    "analogy",
+    "select",
+    "reconstruct",
+    "bucket-to-explicit",
+    "metadata",
+    "compute-accuracy",
+    "completions",
+];
 
 #[test]
 fn every_command_explains_itself_with_examples() {

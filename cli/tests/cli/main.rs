@@ -1,15 +1,21 @@
 //! The program as its users see it: arguments in; stdout, stderr, files and exit status out.
 
+mod amb;
+mod containers;
 mod convert;
 mod default_model;
 mod embed;
 mod help;
 mod inspect;
 mod interrupt;
+mod real_weights;
 mod search;
 mod tiny_model;
 mod tokenize;
 mod verify;
+mod weight_files;
+mod weights;
+mod words;
 
 use assert_cmd::Command;
 use serde_json::Value;

@@ -7,6 +7,8 @@
 //! | `view` | random access to a whole file in memory, validated once by the decoder |
 //! | `write` | the same layout, written |
 
+#[cfg(feature = "amb")]
+pub mod amb;
 #[cfg(feature = "embd")]
 pub mod embd;
 #[cfg(feature = "finalfusion")]
@@ -26,6 +28,10 @@ pub const SNIFF_BYTES: usize = 9;
 /// Recognises a format by a file's first bytes. UQFF files are recognised as the safetensors files that they are.
 #[must_use]
 pub fn sniff(start: &[u8]) -> Option<Format> {
+    #[cfg(feature = "amb")]
+    if start.starts_with(amb::MAGIC) {
+        return Some(Format::Amb);
+    }
     #[cfg(feature = "embd")]
     if start.starts_with(embd::MAGIC) {
         return Some(Format::Embd);

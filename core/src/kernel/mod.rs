@@ -12,19 +12,52 @@
 //! | [`Kernels::multiply_f32`] | A · B, both row-major, for attention |
 //! | [`Kernels::softmax`], [`Kernels::gelu`], [`Kernels::add_layer_norm`] | one row, the same bits on every table |
 
+/// Repeats a block for `$index` = 0 … `$count` − 1, `$count` a constant of at most 12.
+///
+/// The compiler leaves loops of so many steps over arrays of vectors as loops, and their vectors in memory.
+#[allow(unused_macros)] // not every target has tiles of its own
+macro_rules! unroll {
+    ($count:expr, $index:ident => $body:block) => {
+        unroll!($count, $index => $body, 0 1 2 3 4 5 6 7 8 9 10 11);
+    };
+    ($count:expr, $index:ident => $body:block, $($step:literal)+) => {$(
+        if $step < $count {
+            let $index: usize = $step;
+            $body
+        }
+    )+};
+}
+
+/// As [`unroll`], for at most 4.
+#[allow(unused_macros)] // not every target has tiles of its own
+macro_rules! unroll_4 {
+    ($count:expr, $index:ident => $body:block) => {
+        unroll!($count, $index => $body, 0 1 2 3);
+    };
+}
+
+#[cfg(all(target_arch = "arm", feature = "arm-dsp"))]
+mod arm_dsp;
+pub mod groups;
 pub mod integer;
+#[cfg(target_arch = "aarch64")]
+mod neon;
 mod portable;
 mod product;
 mod quantize;
 mod rows;
 #[cfg(test)]
 mod tests;
+mod vector;
 #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
 mod wasm;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
+pub use groups::ProductGroups;
 pub use integer::{MultiplyI16, ProductI8};
+use vector::Portable;
+
 pub use product::{Floats, Multiply, Product, Strides, Table};
 
 /// Layer norm of `x + y` in place: `(x, y, weight, bias, epsilon)`, all of one length; an empty `y` adds nothing.
@@ -40,6 +73,26 @@ pub type QuantizeRows = fn(&[f32], usize, f32, &mut [u8], &mut [f32]);
 /// pairs apart; scratch is as long as the scales.
 pub type QuantizeColumns = fn(&[f32], usize, f32, &mut [u8], &mut [f32], &mut [f32]);
 
+/// `(x, group, codes, scales, sums)`: groups of elements to signed bytes, and what their codes add up to.
+pub type QuantizeGroups = fn(&[f32], usize, &mut [u8], &mut [f32], &mut [f32]);
+
+/// `(codes, signs, group, factors, out)`: see [`Kernels::dequantize_groups`].
+pub type DequantizeGroups = fn(&[u8], Signs, usize, &[(f32, f32)], &mut [f32]);
+
+/// How bytes are read as numbers: `byte XOR flip − offset`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Signs {
+    /// Bits that are turned first: 128 makes of signed bytes unsigned ones, 128 more.
+    pub flip: u8,
+    /// What is subtracted then.
+    pub offset: u8,
+}
+
+impl Signs {
+    /// Signed bytes.
+    pub const SIGNED: Self = Self { flip: 128, offset: 128 };
+}
+
 /// A table of the operations that a model is made of.
 #[derive(Clone, Copy, Debug)]
 pub struct Kernels {
@@ -51,6 +104,13 @@ pub struct Kernels {
     pub multiply_f32: fn(Multiply<'_>),
     /// x · Wᵀ of 7-bit activations and 8-bit weights, the same bits on every table, see [`ProductI8`].
     pub product_i8: fn(ProductI8<'_>),
+    /// x · Wᵀ of signed bytes and unpacked blocks of few bits, the same bits on every table, see [`ProductGroups`].
+    pub product_groups: fn(ProductGroups<'_>),
+    /// Quantises groups of 16 or 32 elements to signed bytes, for [`GroupedCodes`](groups::GroupedCodes).
+    pub quantize_groups: QuantizeGroups,
+    /// From codes to f32, `scale · code + minimum` with a scale and a minimum for each `group` elements; the same bits on
+    /// every table. A minimum of −0 adds nothing, to zeros of either sign.
+    pub dequantize_groups: DequantizeGroups,
     /// A · B of 16-bit integers, the same bits on every table, see [`MultiplyI16`].
     pub multiply_i16: fn(MultiplyI16<'_>),
     /// Quantises one row, times `columns` if there are any, to codes 0 … 127; returns scale and code of 0.
@@ -88,10 +148,16 @@ pub fn available() -> impl Iterator<Item = Kernels> {
     let portable = core::iter::once(portable::TABLE);
     #[cfg(target_arch = "x86_64")]
     let tables = portable.chain(x86::available());
+    #[cfg(all(target_arch = "arm", feature = "arm-dsp"))]
+    let tables = portable.chain([arm_dsp::TABLE]);
+    #[cfg(target_arch = "aarch64")]
+    let tables = portable.chain(neon::available());
     #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
     let tables = portable.chain(wasm::available());
     #[cfg(not(any(
         target_arch = "x86_64",
+        target_arch = "aarch64",
+        all(target_arch = "arm", feature = "arm-dsp"),
         all(target_arch = "wasm32", target_feature = "simd128")
     )))]
     let tables = portable;
@@ -100,18 +166,18 @@ pub fn available() -> impl Iterator<Item = Kernels> {
 
 /// Scales `x` to length 1; a vector of zeros stays one.
 pub(crate) fn normalize(x: &mut [f32]) {
-    let length = libm::sqrtf(rows::sum_of_squares(x));
+    let length = libm::sqrtf(rows::sum_of_squares::<Portable>(x));
     if length > 0.0 {
-        rows::scale(x, 1.0 / length);
+        rows::scale::<Portable>(x, 1.0 / length);
     }
 }
 
 /// `x[i] += y[i]`, as far as both go.
 pub(crate) fn add(x: &mut [f32], y: &[f32]) {
-    rows::add(x, y);
+    rows::add::<Portable>(x, y);
 }
 
 /// `x[i] *= factor`.
 pub(crate) fn scale(x: &mut [f32], factor: f32) {
-    rows::scale(x, factor);
+    rows::scale::<Portable>(x, factor);
 }

@@ -1,7 +1,9 @@
 //! The reference table: plain Rust for any target. Every other table is tested against it.
 
+use super::groups::{ProductGroups, TILE_ROWS};
 use super::integer::{Base, MultiplyI16, ProductI8};
 use super::product::{Floats, Multiply, Product};
+use super::vector::Portable;
 use super::{Kernels, quantize, rows};
 
 /// The portable table.
@@ -10,21 +12,17 @@ pub(super) const TABLE: Kernels = Kernels {
     product_f32,
     multiply_f32,
     product_i8,
+    product_groups,
+    quantize_groups: quantize::groups_i8::<Portable>,
+    dequantize_groups: quantize::dequantize_groups::<Portable>,
     multiply_i16,
-    quantize: |x, columns, codes| quantize::codes(x, columns, codes),
-    quantize_rows: |x, size, limit, codes, scales| {
-        quantize::rows_i16(x, size, limit, codes, scales);
-    },
-    quantize_columns: |x, stride, limit, codes, scales, scratch| {
-        quantize::columns_i16(x, stride, limit, codes, scales, scratch);
-    },
-    softmax_i16: |x, scale, codes| quantize::softmax_i16(x, scale, codes),
-    softmax: |x, scale| rows::softmax(x, scale),
-    gelu: |x| rows::gelu(x),
-    add_layer_norm: |x, y, weight, bias, epsilon| {
-        rows::add(x, y);
-        rows::layer_norm(x, weight, bias, epsilon);
-    },
+    quantize: quantize::codes::<Portable>,
+    quantize_rows: quantize::rows_i16::<Portable>,
+    quantize_columns: quantize::columns_i16::<Portable>,
+    softmax_i16: quantize::softmax_i16::<Portable>,
+    softmax: rows::softmax::<Portable>,
+    gelu: rows::gelu::<Portable>,
+    add_layer_norm: rows::add_layer_norm::<Portable>,
 };
 
 const LANES: usize = 8;
@@ -115,6 +113,37 @@ pub(super) fn product_i8(product: ProductI8<'_>) {
             #[allow(clippy::cast_precision_loss)] // rounds to nearest, on every table
             let sum = (dot - i32::from(zero) * row_sum) as f32;
             *slot = base + sum * (scale * row_scale);
+        }
+    }
+}
+
+/// See [`ProductGroups`].
+pub(super) fn product_groups(product: ProductGroups<'_>) {
+    let ProductGroups { x, w, bias, out, tokens: count, cols, group, strides } = product;
+    let groups = cols / group;
+    for (r, (row, &bias)) in w.codes.chunks_exact(cols).zip(bias).enumerate() {
+        let tokens = x.codes.chunks_exact(cols);
+        let factors = x.scales.chunks_exact(groups).zip(x.sums.chunks_exact(groups));
+        for (t, (codes, (scales, sums))) in tokens.zip(factors).enumerate().take(count) {
+            let mut total = bias;
+            let parts = codes.chunks_exact(group).zip(row.chunks_exact(group));
+            let row_factors =
+                w.scales.chunks_exact(TILE_ROWS).zip(w.minima.chunks_exact(TILE_ROWS));
+            for (((x, w), (&x_scale, &x_sum)), (w_scales, minima)) in
+                parts.zip(scales.iter().zip(sums)).zip(row_factors)
+            {
+                let dot: i32 =
+                    x.iter().zip(w).map(|(&x, &w)| i32::from(x as i8) * i32::from(w)).sum();
+                let (Some(&w_scale), Some(&minimum)) = (w_scales.get(r), minima.get(r)) else {
+                    continue;
+                };
+                #[allow(clippy::cast_precision_loss)] // below 2²⁴
+                let dot = dot as f32;
+                total = (total + w_scale * (x_scale * dot)) + minimum * x_sum;
+            }
+            if let Some(slot) = out.get_mut(t * strides.token + r * strides.row) {
+                *slot = total;
+            }
         }
     }
 }

@@ -1,51 +1,154 @@
-//! From f32 to codes, the same bits on every table.
+//! From f32 to codes, written once over [`Vector`]: the same bits on every table.
 
+use super::Signs;
 use super::integer::{MAX_CODE, PROBABILITY_ONE};
-use super::rows::{extremes, softmax_exponentials};
-
-/// 1.5 · 2²³: adding it leaves the nearest integer (ties to even) in the low mantissa bits.
-const ROUND: f32 = 12_582_912.0;
+use super::rows::{completed, reduce, softmax_exponentials};
+use super::vector::{LANES, ROUND, Vector};
 
 /// Quantises one row to codes 0 … 127: `x[c] · columns[c] ≈ (codes[c] − zero) · scale`; returns scale and zero.
 ///
-/// The range always includes 0, so that 0 is exact. `columns` is empty or as long as `x`. The error is at most
-/// half a scale, and scale is the range of the row divided by 127.
+/// The range always includes 0, so that 0 is exact. `columns` is empty or as long as `x`, `codes` as long as `x`. The
+/// error is at most one scale, and scale is the range of the row divided by 127.
 #[inline(always)]
-pub(super) fn codes(x: &[f32], columns: &[f32], codes: &mut [u8]) -> (f32, u8) {
-    let (low, high) = if columns.is_empty() {
-        extremes(x, x, |x, _| x)
-    } else {
-        extremes(x, columns, |x, y| x * y)
-    };
-    let low = if low < 0.0 { low } else { 0.0 };
-    let high = if high > 0.0 { high } else { 0.0 };
+pub(super) fn codes<V: Vector>(x: &[f32], columns: &[f32], codes: &mut [u8]) -> (f32, u8) {
+    let (low, high) =
+        if columns.is_empty() { extremes::<V>(x) } else { scaled_extremes::<V>(x, columns) };
     let range = high - low;
     let scale = if range > f32::MIN_POSITIVE { range / f32::from(MAX_CODE) } else { 1.0 };
-    let inverse = 1.0 / scale;
-    let zero = (-low * inverse + ROUND) - ROUND;
-    if columns.is_empty() {
-        for (code, &value) in codes.iter_mut().zip(x) {
-            *code = code_of(value * inverse + zero);
+    let inverse = V::splat(1.0 / scale);
+    // Rounded by the same steps as the codes.
+    let zero = V::splat(-low).mul(inverse).add(V::splat(ROUND)).sub(V::splat(ROUND));
+    let (limit, round, none) = (V::splat(f32::from(MAX_CODE)), V::splat(ROUND), V::splat(0.0));
+    macro_rules! code {
+        ($value:expr) => {
+            $value.mul(inverse).add(zero).max(none).min(limit).add(round)
+        };
+    }
+    let mut zeros = [0; LANES];
+    zero.max(none).min(limit).add(round).store_codes(&mut zeros);
+    let ((x, x_rest), (columns, columns_rest)) =
+        (x.as_chunks::<LANES>(), columns.as_chunks::<LANES>());
+    let (codes, codes_rest) = codes.as_chunks_mut::<LANES>();
+    let mut last = V::load(&completed(x_rest, 0.0));
+    if columns.is_empty() && columns_rest.is_empty() {
+        for (codes, x) in codes.iter_mut().zip(x) {
+            code!(V::load(x)).store_codes(codes);
         }
     } else {
-        for ((code, &value), &column) in codes.iter_mut().zip(x).zip(columns) {
-            *code = code_of(value * column * inverse + zero);
+        for ((codes, x), columns) in codes.iter_mut().zip(x).zip(columns) {
+            code!(V::load(x).mul(V::load(columns))).store_codes(codes);
+        }
+        last = last.mul(V::load(&completed(columns_rest, 0.0)));
+    }
+    let mut rest = [0; LANES];
+    code!(last).store_codes(&mut rest);
+    for (to, from) in codes_rest.iter_mut().zip(rest) {
+        *to = from;
+    }
+    (scale, zeros[0])
+}
+
+/// The smallest and the largest element, and 0.
+#[inline(always)]
+fn extremes<V: Vector>(x: &[f32]) -> (f32, f32) {
+    let zero = V::splat(0.0);
+    let low = reduce!(
+        x, 0.0, zero, (lanes, value) => value.min(lanes), (left, right) => right.min(left)
+    );
+    let high = reduce!(
+        x, 0.0, zero, (lanes, value) => value.max(lanes), (left, right) => right.max(left)
+    );
+    (low.least(), high.most())
+}
+
+/// The smallest and the largest product of elements, and 0.
+#[inline(always)]
+fn scaled_extremes<V: Vector>(x: &[f32], columns: &[f32]) -> (f32, f32) {
+    let mut low = V::splat(0.0);
+    let mut high = low;
+    let ((x, x_rest), (columns, columns_rest)) =
+        (x.as_chunks::<LANES>(), columns.as_chunks::<LANES>());
+    for (x, columns) in x.iter().zip(columns) {
+        let value = V::load(x).mul(V::load(columns));
+        low = value.min(low);
+        high = value.max(high);
+    }
+    let value = V::load(&completed(x_rest, 0.0)).mul(V::load(&completed(columns_rest, 0.0)));
+    (value.min(low).least(), value.max(high).most())
+}
+
+/// See [`Kernels::dequantize_groups`](super::Kernels::dequantize_groups).
+#[inline(always)]
+pub(super) fn dequantize_groups<V: Vector>(
+    codes: &[u8],
+    signs: Signs,
+    group: usize,
+    factors: &[(f32, f32)],
+    out: &mut [f32],
+) {
+    if group == 0 {
+        return;
+    }
+    let offset = V::splat(f32::from(signs.offset));
+    let groups = codes.chunks(group).zip(out.chunks_mut(group));
+    for ((codes, out), &(scale, minimum)) in groups.zip(factors) {
+        let (scale, minimum) = (V::splat(scale), V::splat(minimum));
+        macro_rules! values {
+            ($codes:expr) => {
+                scale.mul(V::load_bytes($codes, signs.flip).sub(offset)).add(minimum)
+            };
+        }
+        let ((codes, codes_rest), (out, out_rest)) =
+            (codes.as_chunks::<LANES>(), out.as_chunks_mut::<LANES>());
+        for (codes, out) in codes.iter().zip(out) {
+            values!(codes).store(out);
+        }
+        if !out_rest.is_empty() {
+            let (mut bytes, mut last) = ([0; LANES], [0.0; LANES]);
+            for (byte, &code) in bytes.iter_mut().zip(codes_rest) {
+                *byte = code;
+            }
+            values!(&bytes).store(&mut last);
+            for (to, from) in out_rest.iter_mut().zip(last) {
+                *to = from;
+            }
         }
     }
-    (scale, code_of(zero))
 }
 
+/// Quantises groups of `group` elements to signed bytes −127 … 127, one scale a group; `sums` are the sums of the
+/// values as quantised: `scale · Σ code`. The error is at most half a scale.
 #[inline(always)]
-fn code_of(value: f32) -> u8 {
-    let value = if value > 0.0 { value } else { 0.0 };
-    let value = if value < f32::from(MAX_CODE) { value } else { f32::from(MAX_CODE) };
-    ((value + ROUND).to_bits() & u32::from(MAX_CODE)) as u8
-}
-
-/// The nearest 16-bit integer of a number between −32767 and 32767.
-#[inline(always)]
-fn word_of(value: f32) -> u16 {
-    (value + ROUND).to_bits() as u16
+pub(super) fn groups_i8<V: Vector>(
+    x: &[f32],
+    group: usize,
+    codes: &mut [u8],
+    scales: &mut [f32],
+    sums: &mut [f32],
+) {
+    if group == 0 {
+        return;
+    }
+    let factors = scales.iter_mut().zip(sums);
+    let groups = x.chunks_exact(group).zip(codes.chunks_exact_mut(group));
+    for ((x, codes), (scale, sum)) in groups.zip(factors) {
+        let lanes = reduce!(
+            x, 0.0, V::splat(0.0),
+            (lanes, value) => value.abs().max(lanes),
+            (left, right) => right.max(left)
+        );
+        let (step, inverse) = word_scale(lanes.most(), 127.0);
+        let mut total = 0_i32;
+        for (code, &value) in codes.iter_mut().zip(x) {
+            // The low byte of the mantissa; a value that is no number becomes some code.
+            let rounded = (value * inverse + ROUND).to_bits() as u8;
+            *code = rounded;
+            total += i32::from(rounded as i8);
+        }
+        #[allow(clippy::cast_precision_loss)] // far below 2²⁴
+        let total = total as f32;
+        (*scale, *sum) = (step, step * total);
+    }
 }
 
 /// Scale and its inverse for values up to `largest` in codes up to `limit`.
@@ -57,30 +160,46 @@ fn word_scale(largest: f32, limit: f32) -> (f32, f32) {
 
 /// Quantises rows of `size` elements to 16-bit codes up to `limit`, one scale a row.
 ///
-/// Codes are little-endian; rows of an odd size are completed by a zero.
+/// Codes are little-endian; rows of an odd size are completed by a zero. The error is at most half a scale.
 #[inline(always)]
-pub(super) fn rows_i16(x: &[f32], size: usize, limit: f32, codes: &mut [u8], scales: &mut [f32]) {
+pub(super) fn rows_i16<V: Vector>(
+    x: &[f32],
+    size: usize,
+    limit: f32,
+    codes: &mut [u8],
+    scales: &mut [f32],
+) {
     if size == 0 {
         return;
     }
     let lines = codes.chunks_exact_mut(size.div_ceil(2) * 4);
     for ((row, line), scale) in x.chunks_exact(size).zip(lines).zip(scales) {
-        let largest = extremes(row, row, |x, _| x.abs()).1;
-        let (step, inverse) = word_scale(largest, limit);
+        let lanes = reduce!(
+            row, 0.0, V::splat(0.0),
+            (lanes, value) => value.abs().max(lanes),
+            (left, right) => right.max(left)
+        );
+        let (step, inverse) = word_scale(lanes.most(), limit);
         *scale = step;
-        words(row, inverse, line);
+        words::<V>(row, inverse, line);
     }
 }
 
 /// 16-bit codes of `x · factor`, little-endian; what is left of `codes` becomes 0.
 #[inline(always)]
-fn words(x: &[f32], factor: f32, codes: &mut [u8]) {
-    let (codes, _) = codes.as_chunks_mut::<2>();
-    for (code, &value) in codes.iter_mut().zip(x) {
-        *code = word_of(value * factor).to_le_bytes();
+fn words<V: Vector>(x: &[f32], factor: f32, codes: &mut [u8]) {
+    let factor = V::splat(factor);
+    let (chunks, rest) = x.as_chunks::<LANES>();
+    let (lines, left) = codes.as_chunks_mut::<{ 2 * LANES }>();
+    let mut lines = lines.iter_mut();
+    for (chunk, line) in chunks.iter().zip(&mut lines) {
+        word(V::load(chunk), factor).store_words(line);
     }
-    for code in codes.iter_mut().skip(x.len()) {
-        *code = [0; 2];
+    let mut last = [0; 2 * LANES];
+    word(V::load(&completed(rest, 0.0)), factor).store_words(&mut last);
+    let mut bytes = last.iter().take(rest.len() * 2);
+    for code in lines.flatten().chain(left) {
+        *code = bytes.next().copied().unwrap_or(0);
     }
 }
 
@@ -88,17 +207,17 @@ fn words(x: &[f32], factor: f32, codes: &mut [u8]) {
 ///
 /// Absolute error below 2e-5. What is left of `codes` after the row becomes 0.
 #[inline(always)]
-pub(super) fn softmax_i16(x: &mut [f32], scale: f32, codes: &mut [u8]) {
-    let sum = softmax_exponentials(x, scale);
-    words(x, PROBABILITY_ONE / sum, codes);
+pub(super) fn softmax_i16<V: Vector>(x: &mut [f32], scale: f32, codes: &mut [u8]) {
+    let sum = softmax_exponentials::<V>(x, scale);
+    words::<V>(x, PROBABILITY_ONE / sum, codes);
 }
 
 /// Quantises columns that are stored as rows, for [`MultiplyI16`](super::MultiplyI16)'s `b`: one scale a column.
 ///
-/// `x` holds `size` rows, `stride` apart, of `scales.len()` columns; lines of pairs of rows go to `codes`, with
-/// `stride` pairs from one line to the next. `inverses` is scratch as long as `scales`.
+/// `x` holds rows, `stride` apart, of `scales.len()` columns; lines of pairs of rows go to `codes`, with `stride` pairs
+/// from one line to the next. `inverses` is scratch as long as `scales`. The error is at most half a scale.
 #[inline(always)]
-pub(super) fn columns_i16(
+pub(super) fn columns_i16<V: Vector>(
     x: &[f32],
     stride: usize,
     limit: f32,
@@ -109,9 +228,16 @@ pub(super) fn columns_i16(
     if stride == 0 {
         return;
     }
+    let width = scales.len().min(stride);
     scales.fill(0.0);
     for row in x.chunks(stride) {
-        for (scale, &value) in scales.iter_mut().zip(row) {
+        let row = row.get(..width).unwrap_or(row);
+        let ((row, row_rest), (scales, scales_rest)) =
+            (row.as_chunks::<LANES>(), scales.as_chunks_mut::<LANES>());
+        for (scales, row) in scales.iter_mut().zip(row) {
+            V::load(row).abs().max(V::load(scales)).store(scales);
+        }
+        for (scale, value) in scales_rest.iter_mut().zip(row_rest) {
             let value = value.abs();
             *scale = if value > *scale { value } else { *scale };
         }
@@ -119,21 +245,49 @@ pub(super) fn columns_i16(
     for (scale, inverse) in scales.iter_mut().zip(inverses.iter_mut()) {
         (*scale, *inverse) = word_scale(*scale, limit);
     }
-    let pairs = x.chunks(stride * 2);
-    for (pair, line) in pairs.zip(codes.chunks_mut(stride * 4)) {
-        let (first, second) = pair.split_at(stride.min(pair.len()));
-        let words = line.as_chunks_mut::<4>().0;
-        if second.is_empty() {
-            for ((word, &a), &inverse) in words.iter_mut().zip(first).zip(&*inverses) {
-                *word = u32::from(word_of(a * inverse)).to_le_bytes();
-            }
-        } else {
-            for (((word, &a), &b), &inverse) in
-                words.iter_mut().zip(first).zip(second).zip(&*inverses)
-            {
-                let high = u32::from(word_of(b * inverse)) << 16;
-                *word = (u32::from(word_of(a * inverse)) | high).to_le_bytes();
-            }
+    let inverses = inverses.get(..width).unwrap_or_default();
+    for (pair, line) in x.chunks(stride * 2).zip(codes.chunks_mut(stride * 4)) {
+        let (first, second) = pair.split_at_checked(stride).unwrap_or((pair, &[]));
+        let line = line.get_mut(..width * 4).unwrap_or_default();
+        pairs::<V>(first, second, inverses, line);
+    }
+}
+
+/// Codes of `first · factors` and `second · factors`, alternating; a missing second row is all 0.
+#[inline(always)]
+fn pairs<V: Vector>(first: &[f32], second: &[f32], factors: &[f32], codes: &mut [u8]) {
+    let (lines, left) = codes.as_chunks_mut::<{ 4 * LANES }>();
+    let rows = first.chunks(LANES).zip(second.chunks(LANES).chain(core::iter::repeat(&[][..])));
+    let mut parts = rows.zip(factors.chunks(LANES));
+    for (line, ((first, second), factors)) in lines.iter_mut().zip(&mut parts) {
+        let factors = load_part::<V>(factors);
+        let first = word(load_part::<V>(first), factors);
+        first.store_pairs(word(load_part::<V>(second), factors), line);
+    }
+    if !left.is_empty()
+        && let Some(((first, second), factors)) = parts.next()
+    {
+        let mut last = [0; 4 * LANES];
+        let factors = load_part::<V>(factors);
+        let first = word(load_part::<V>(first), factors);
+        first.store_pairs(word(load_part::<V>(second), factors), &mut last);
+        for (to, from) in left.iter_mut().zip(last) {
+            *to = from;
         }
     }
+}
+
+/// Up to sixteen elements, completed by 0.
+#[inline(always)]
+fn load_part<V: Vector>(part: &[f32]) -> V {
+    match part.first_chunk() {
+        Some(all) => V::load(all),
+        None => V::load(&completed(part, 0.0)),
+    }
+}
+
+/// The nearest integers of `value · factor`, in the low bits.
+#[inline(always)]
+fn word<V: Vector>(value: V, factor: V) -> V {
+    value.mul(factor).add(V::splat(ROUND))
 }

@@ -5,8 +5,11 @@ extern crate std;
 use std::vec::Vec;
 use std::{println, vec};
 
+use super::groups::{GroupedCodes, GroupedRows, ProductGroups, TILE_ROWS};
 use super::integer::{Base, Codes, MultiplyI16, ProductI8, Rows};
-use super::{Floats, Kernels, Multiply, Product, Strides, Table, available};
+use super::rows::exp_negative;
+use super::vector::{LANES, Portable, Vector};
+use super::{Floats, Kernels, Multiply, Product, Signs, Strides, Table, available};
 
 /// Numbers without a pattern, the same ones in every run.
 struct Noise(u64);
@@ -60,7 +63,8 @@ const UNTOUCHED: f32 = -12345.0;
 #[test]
 fn f32_products_are_within_their_bound_on_every_table() {
     let mut noise = Noise(1);
-    for (cols, tokens, rows) in shapes() {
+    let more_tokens = [(384, 61, 33), (513, 48, 9), (1100, 55, 40), (7, 71, 64)];
+    for (cols, tokens, rows) in shapes().chain(more_tokens) {
         let x = noise.floats(tokens * cols);
         let w = noise.floats(rows * cols);
         let bias = noise.floats(rows);
@@ -94,6 +98,37 @@ fn f32_products_are_within_their_bound_on_every_table() {
                     }
                     let untouched = out.iter().filter(|&&value| value == UNTOUCHED).count();
                     assert_eq!(touched + untouched, size, "{} wrote elsewhere", table.name);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_token_has_the_same_bits_however_many_are_computed_together() {
+    let mut noise = Noise(10);
+    for (cols, rows) in [(384, 32), (384, 45), (1536, 12), (801, 17), (3, 5)] {
+        let tokens = 29;
+        let x = noise.floats(tokens * cols);
+        let w = noise.floats(rows * cols);
+        let bias = noise.floats(rows);
+        for table in tables() {
+            let mut all = vec![0.0; tokens * rows];
+            let by_token = Strides { token: rows, row: 1 };
+            let weights = Floats::Values(&w);
+            let product = Product::new(&x, weights, &bias, cols, &mut all, by_token);
+            (table.product_f32)(product.unwrap());
+            for count in 1..tokens {
+                let x = &x[..count * cols];
+                let mut few = vec![0.0; count * rows];
+                let by_row = Strides { token: 1, row: count };
+                let product = Product::new(x, weights, &bias, cols, &mut few, by_row);
+                (table.product_f32)(product.unwrap());
+                for t in 0..count {
+                    for r in 0..rows {
+                        let (few, all) = (few[r * count + t], all[t * rows + r]);
+                        assert_eq!(few.to_bits(), all.to_bits(), "{} {count}", table.name);
+                    }
                 }
             }
         }
@@ -291,17 +326,49 @@ fn layer_norm_is_within_its_bound_and_the_same_on_every_table() {
     }
 }
 
+/// Numbers at equal distances.
+fn grid(from: f64, to: f64, steps: u32) -> Vec<f32> {
+    (0..=steps).map(|i| (from + (to - from) * f64::from(i) / f64::from(steps)) as f32).collect()
+}
+
 #[test]
-fn gelu_has_the_same_bits_on_every_table() {
-    let mut noise = Noise(7);
-    for &length in LENGTHS {
-        let x: Vec<f32> = noise.floats(length).iter().map(|x| x * 3.0).collect();
-        let exact: Vec<f32> = x.iter().map(|&x| crate::math::activation::gelu(x)).collect();
+fn gelu_is_within_its_bound_and_the_same_on_every_table() {
+    for x in LENGTHS
+        .iter()
+        .map(|&length| grid(-3.0, 3.0, length as u32))
+        .chain([grid(-40.0, 40.0, 400_000)])
+    {
+        let mut first: Option<Vec<f32>> = None;
         for table in tables() {
             let mut values = x.clone();
             (table.gelu)(&mut values);
-            assert_eq!(values, exact, "{} {length}", table.name);
+            for (&x, &value) in x.iter().zip(&values) {
+                let x = f64::from(x);
+                let exact = 0.5 * x * (1.0 + libm::erf(x * core::f64::consts::FRAC_1_SQRT_2));
+                let error = (f64::from(value) - exact).abs();
+                assert!(error < 3e-7 * x.abs().max(1.0), "{} gelu({x}): {error:e}", table.name);
+            }
+            assert_eq!(first.get_or_insert(values.clone()), &values, "{}", table.name);
         }
+    }
+}
+
+#[test]
+fn exponentials_are_within_their_relative_bound() {
+    for chunk in grid(-87.0, 0.0, 200_000).as_chunks::<LANES>().0 {
+        let mut values = [0.0; LANES];
+        exp_negative(Portable::load(chunk)).store(&mut values);
+        for (&x, &value) in chunk.iter().zip(&values) {
+            let exact = libm::exp(f64::from(x));
+            let error = (f64::from(value) - exact).abs() / exact;
+            assert!(error < 3e-7, "exp({x}): {error:e}");
+        }
+    }
+    for x in [f32::NEG_INFINITY, -1e30, -88.0] {
+        let (mut values, mut least) = ([0.0; LANES], [0.0; LANES]);
+        exp_negative(Portable::splat(x)).store(&mut values);
+        exp_negative(Portable::splat(-87.0)).store(&mut least);
+        assert_eq!(values, least);
     }
 }
 
@@ -366,6 +433,96 @@ fn words_are_within_half_a_step_and_the_same_on_every_table() {
             }
             let all = (codes, pairs);
             assert_eq!(first.get_or_insert(all.clone()), &all, "{}", table.name);
+        }
+    }
+}
+
+#[test]
+fn products_of_groups_are_within_their_bound_and_the_same_on_every_table() {
+    let mut noise = Noise(11);
+    for (cols, tokens, rows) in
+        [(16, 1, 1), (32, 3, 16), (48, 13, 9), (384, 8, 16), (96, 29, 5), (1568, 7, 16)]
+    {
+        for (group, most) in [(16, 15), (32, 127), (32, 255), (16, 63)] {
+            if cols % group != 0 {
+                continue;
+            }
+            let groups = cols / group;
+            let codes = noise.bytes(rows * cols, 0, most);
+            let factors = TILE_ROWS * groups;
+            let (scales, minima) = (noise.floats(factors), noise.floats(factors));
+            let bias = noise.floats(rows);
+            let x = noise.floats(tokens * cols);
+            let mut first: Option<Vec<u32>> = None;
+            for table in tables() {
+                let mut x_codes = vec![0; tokens * cols];
+                let (mut x_scales, mut sums) =
+                    (vec![0.0; tokens * groups], vec![0.0; tokens * groups]);
+                (table.quantize_groups)(&x, group, &mut x_codes, &mut x_scales, &mut sums);
+                for (i, &code) in x_codes.iter().enumerate() {
+                    let scale = x_scales[i / group];
+                    let error = (f32::from(code as i8) * scale - x[i]).abs();
+                    assert!(error <= scale * 0.501, "{} {error}", table.name);
+                }
+                for (strides, size) in layouts(tokens, rows) {
+                    let mut out = vec![UNTOUCHED; size];
+                    let x = GroupedCodes { codes: &x_codes, scales: &x_scales, sums: &sums };
+                    let w = GroupedRows { codes: &codes, scales: &scales, minima: &minima };
+                    let shape = (cols, group);
+                    (table.product_groups)(
+                        ProductGroups::new(x, w, &bias, shape, &mut out, strides).unwrap(),
+                    );
+                    let mut all = Vec::new();
+                    for t in 0..tokens {
+                        for r in 0..rows {
+                            let (mut exact, mut size) = (f64::from(bias[r]), 1.0);
+                            for c in 0..cols {
+                                let at = c / group * TILE_ROWS + r;
+                                let w = f64::from(codes[r * cols + c]) * f64::from(scales[at])
+                                    + f64::from(minima[at]);
+                                let x = f64::from(x_codes[t * cols + c] as i8)
+                                    * f64::from(x_scales[t * groups + c / group]);
+                                exact += w * x;
+                                size +=
+                                    (f64::from(codes[r * cols + c]) * f64::from(scales[at]) * x)
+                                        .abs()
+                                        + (f64::from(minima[at]) * x).abs();
+                            }
+                            let value = out[t * strides.token + r * strides.row];
+                            let error = (f64::from(value) - exact).abs();
+                            assert!(error <= 2e-6 * size, "{} {cols}: {error:e}", table.name);
+                            all.push(value.to_bits());
+                        }
+                    }
+                    let untouched = out.iter().filter(|&&value| value == UNTOUCHED).count();
+                    assert_eq!(all.len() + untouched, size, "{} wrote elsewhere", table.name);
+                    assert_eq!(first.get_or_insert(all.clone()), &all, "{} {cols}", table.name);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn codes_become_the_same_numbers_on_every_table() {
+    let mut noise = Noise(12);
+    for (count, group) in [(512, 32), (512, 16), (384, 384), (37, 37), (50, 16), (5, 8)] {
+        let codes = noise.bytes(count, 0, 255);
+        let factors: Vec<(f32, f32)> =
+            (0..count.div_ceil(group)).map(|_| (noise.float(), noise.float())).collect();
+        for signs in [Signs::SIGNED, Signs { flip: 0, offset: 8 }] {
+            for table in tables() {
+                let mut out = vec![UNTOUCHED; count];
+                (table.dequantize_groups)(&codes, signs, group, &factors, &mut out);
+                for (i, (&value, &code)) in out.iter().zip(&codes).enumerate() {
+                    let (scale, minimum) = factors[i / group];
+                    let signed = f32::from(code as i8);
+                    let number =
+                        if signs == Signs::SIGNED { signed } else { f32::from(code) - 8.0 };
+                    let exact = scale * number + minimum;
+                    assert_eq!(value.to_bits(), exact.to_bits(), "{} {i}", table.name);
+                }
+            }
         }
     }
 }

@@ -44,6 +44,8 @@ pub struct Layer {
     pub(super) output_norm: Norm,
     /// Whether queries, keys and values can be computed with quantised activations.
     pub(super) integer_attention: bool,
+    /// The columns of a group if queries, keys and values are all in blocks of the same groups.
+    pub(super) attention_group: Option<usize>,
 }
 
 impl Layer {
@@ -58,6 +60,7 @@ impl Layer {
         output: Linear::EMPTY,
         output_norm: Norm::EMPTY,
         integer_attention: false,
+        attention_group: None,
     };
 
     fn locate(
@@ -73,6 +76,7 @@ impl Layer {
         use LayerTensor as T;
         let mut layer = Self {
             integer_attention: false,
+            attention_group: None,
             query: linear(T::QueryWeight, T::QueryBias)?,
             key: linear(T::KeyWeight, T::KeyBias)?,
             value: linear(T::ValueWeight, T::ValueBias)?,
@@ -83,6 +87,9 @@ impl Layer {
             output_norm: norm(T::OutputNormWeight, T::OutputNormBias)?,
         };
         layer.integer_attention = layer.take_same_codes(weights)?;
+        let group = layer.query.group();
+        let same = layer.key.group() == group && layer.value.group() == group;
+        layer.attention_group = group.filter(|_| same);
         Ok(layer)
     }
 }
@@ -96,6 +103,13 @@ impl Layer {
         }
         let [query, key, value] = all.map(|linear| &linear.weight);
         Ok(take_same_codes(weights, query, key)? && take_same_codes(weights, query, value)?)
+    }
+
+    /// Whether any of the linear layers is in blocks.
+    fn has_blocks(&self) -> bool {
+        let Self { query, key, value, attention_output, intermediate, output, .. } = self;
+        let linear = [query, key, value, attention_output, intermediate, output];
+        linear.iter().any(|linear| linear.group().is_some())
     }
 
     /// Whether any of the linear layers takes codes of evened out columns.
@@ -166,6 +180,21 @@ impl<'a, W: ?Sized> Run<'a, W> {
 
 const TOO_SMALL: Error = Error::without_offset(ErrorKind::BufferTooSmall);
 
+/// What [`Bert::plan`] says of a model of these sizes, before there is memory for its layers.
+///
+/// # Errors
+///
+/// As [`Bert::open`].
+pub fn plan(weights: &(impl Weights + ?Sized), config: &BertConfig, tokens: usize) -> Result<Plan> {
+    let (mut calibrated, mut grouped) = (false, false);
+    for index in 0..config.layers {
+        let layer = Layer::locate(weights, config, index)?;
+        calibrated |= layer.is_calibrated();
+        grouped |= layer.has_blocks();
+    }
+    Ok(Plan { quantized: grouped || calibrated, grouped, ..Plan::new(tokens) })
+}
+
 impl<L: AsRef<[Layer]> + Sync> Bert<L> {
     /// Finds the tensors of a model of these sizes. `layers` must have room for `config.layers`.
     ///
@@ -206,11 +235,14 @@ impl<L: AsRef<[Layer]> + Sync> Bert<L> {
     }
 
     /// A plan for `tokens` on one thread with weights in memory, as the model was made to run: with quantised activations
-    /// if its 8-bit weights have column scales, that is if it was calibrated for them; otherwise in f32.
+    /// if its 8-bit weights have column scales, that is if it was calibrated for them, or if it has weights in blocks, whose
+    /// groups are small enough; otherwise in f32.
     #[must_use]
     pub fn plan(&self, tokens: usize) -> Plan {
-        let mut layers = self.layers.as_ref().iter().take(self.config.layers);
-        Plan { quantized: layers.any(Layer::is_calibrated), ..Plan::new(tokens) }
+        let layers = || self.layers.as_ref().iter().take(self.config.layers);
+        let grouped = layers().any(Layer::has_blocks);
+        let quantized = grouped || layers().any(Layer::is_calibrated);
+        Plan { quantized, grouped, ..Plan::new(tokens) }
     }
 
     /// The embedding of one text, into `out` of `hidden` elements.

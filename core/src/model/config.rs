@@ -1,6 +1,7 @@
 //! The sizes and habits of a BERT model, from a file's metadata.
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::token::Normalization;
 
 /// How the vectors of the tokens become one vector.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -33,8 +34,12 @@ pub struct BertConfig {
     pub pooling: Pooling,
     /// Whether the embedding is scaled to length 1.
     pub normalize: bool,
-    /// Whether the tokenizer lower-cases and strips accents.
+    /// Whether the tokenizer makes letters lower case.
     pub do_lower_case: bool,
+    /// Whether the tokenizer strips accents; as `do_lower_case` if not given.
+    pub strip_accents: Option<bool>,
+    /// Whether the tokenizer makes each CJK ideograph a word of its own.
+    pub split_ideographs: bool,
     /// How many tokens of a text are used, special tokens included; at most `positions`.
     pub max_tokens: usize,
 }
@@ -45,6 +50,22 @@ const MAX_SIZE: usize = 1 << 24;
 const MAX_LAYERS: usize = 1 << 10;
 
 impl BertConfig {
+    /// Every key that [`from_metadata`](Self::from_metadata) asks for.
+    pub const KEYS: [&'static str; 12] = [
+        "num_layers",
+        "num_attention_heads",
+        "hidden_size",
+        "intermediate_size",
+        "max_position_emb",
+        "vocab_size",
+        "embedding_dim",
+        "layer_norm_eps",
+        "pooling",
+        "normalize",
+        "do_lower_case",
+        "max_tokens",
+    ];
+
     /// Elements of one head's vectors.
     #[must_use]
     pub const fn head(&self) -> usize {
@@ -52,6 +73,13 @@ impl BertConfig {
             Some(head) => head,
             None => 0,
         }
+    }
+
+    /// What the model's tokenizer does to texts before it looks for words.
+    #[must_use]
+    pub const fn normalization(&self) -> Normalization {
+        let usual = Normalization::new(self.do_lower_case, self.strip_accents);
+        Normalization { split_ideographs: self.split_ideographs, ..usual }
     }
 
     /// Reads the sizes from metadata: `value` answers the value of a key.
@@ -62,7 +90,8 @@ impl BertConfig {
     /// | `embedding_dim` | `hidden_size`, and must equal it |
     /// | `layer_norm_eps` | 1e-12 |
     /// | `pooling` | `mean` (or `cls`) |
-    /// | `normalize`, `do_lower_case` | `true` |
+    /// | `normalize`, `do_lower_case`, `split_ideographs` | `true` |
+    /// | `strip_accents` | as `do_lower_case` |
     /// | `max_tokens` | 256; never more than `max_position_emb` |
     ///
     /// # Errors
@@ -122,6 +151,11 @@ impl BertConfig {
             pooling,
             normalize: truth("normalize")?,
             do_lower_case: truth("do_lower_case")?,
+            strip_accents: match value("strip_accents") {
+                None => None,
+                Some(_) => Some(truth("strip_accents")?),
+            },
+            split_ideographs: truth("split_ideographs")?,
             max_tokens: max_tokens.min(positions),
         })
     }
@@ -156,11 +190,29 @@ mod tests {
     }
 
     #[test]
+    fn only_known_keys_are_asked_for() {
+        let answer = |key: &str| {
+            assert!(BertConfig::KEYS.contains(&key), "{key}");
+            MINILM.iter().find(|(name, _)| *name == key).map(|(_, value)| *value)
+        };
+        BertConfig::from_metadata(answer).unwrap();
+    }
+
+    #[test]
     fn the_required_keys_suffice() {
         let config = read(&[]).unwrap();
         assert_eq!((config.layers, config.head(), config.max_tokens), (6, 32, 256));
         assert_eq!((config.layer_norm_epsilon, config.pooling), (1e-12, Pooling::Mean));
         assert!(config.normalize && config.do_lower_case);
+    }
+
+    #[test]
+    fn accents_and_ideographs_are_treated_as_the_model_says() {
+        let usual = read(&[]).unwrap().normalization();
+        assert!(usual.lower_case && usual.strip_accents && usual.split_ideographs);
+        let own = [("strip_accents", Some("false")), ("split_ideographs", Some("false"))];
+        let own = read(&own).unwrap().normalization();
+        assert!(own.lower_case && !own.strip_accents && !own.split_ideographs);
     }
 
     #[test]
@@ -185,6 +237,7 @@ mod tests {
             ("layer_norm_eps", "-1e-12"),
             ("pooling", "max"),
             ("normalize", "maybe"),
+            ("strip_accents", "some"),
             ("max_tokens", "0"),
         ] {
             let error = read(&[(key, Some(value))]).unwrap_err();

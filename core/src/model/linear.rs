@@ -6,8 +6,11 @@ use super::bert::Run;
 use super::weights::{Encoding, Matrix, Weights};
 use super::workspace::MAX_GROUPS;
 use crate::error::{Error, ErrorKind, Result};
+use crate::kernel::groups::{GroupedCodes, GroupedRows, TILE_ROWS};
 use crate::kernel::integer::{Base, Codes, Rows};
-use crate::kernel::{Floats, Product, ProductI8, Strides};
+use crate::kernel::{Floats, Product, ProductGroups, ProductI8, Signs, Strides};
+use crate::quant;
+use crate::quant::groups::{Unpacked, dequantize_blocks, group_elements, unpack_rows};
 
 /// A linear layer: weights `[out, in]` and a bias `[out]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +21,14 @@ pub(super) struct Linear {
 
 impl Linear {
     pub(super) const EMPTY: Self = Self { weight: Matrix::EMPTY, bias: Matrix::EMPTY };
+
+    /// How many columns share a scale if the layer is stored in blocks that activations in groups are multiplied with.
+    pub(super) const fn group(&self) -> Option<usize> {
+        match self.weight.encoding {
+            Encoding::Block(dtype) => group_elements(dtype),
+            _ => None,
+        }
+    }
 
     /// Whether the layer can be computed with quantised activations.
     pub(super) fn takes_codes(&self) -> bool {
@@ -34,6 +45,8 @@ pub(super) struct Staging<'a> {
     pub(super) scales: &'a mut [f32],
     /// For rows of weights converted to f32.
     pub(super) converted: &'a mut [f32],
+    /// For the codes of blocks.
+    pub(super) unpacked: &'a mut [u8],
     /// For bytes that cannot be borrowed.
     pub(super) tile: &'a mut [u8],
 }
@@ -56,11 +69,20 @@ pub(super) struct QuantizedInput<'a> {
     cols: usize,
 }
 
+/// Activations quantised in groups of columns: codes `[tokens][cols]`, scales and sums `[tokens][groups]`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct GroupedInput<'a> {
+    codes: GroupedCodes<'a>,
+    cols: usize,
+    group: usize,
+}
+
 /// What a linear layer is applied to.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Input<'a> {
     Floats(&'a [f32]),
     Codes(QuantizedInput<'a>),
+    Groups(GroupedInput<'a>),
 }
 
 /// Where the output of some rows of a linear layer goes.
@@ -86,10 +108,14 @@ impl<W: Weights + ?Sized, P: ?Sized> Run<'_, W, P> {
         staging: &mut Staging<'_>,
     ) -> Result<()> {
         let bias = staging.vector.get_mut(..output.rows).ok_or(TOO_SMALL)?;
-        self.read_vector(&linear.bias, output.first, bias, staging.tile)?;
+        match linear.bias.cols {
+            0 => bias.fill(0.0),
+            _ => self.read_vector(&linear.bias, output.first, bias, staging.tile)?,
+        }
         match input {
             Input::Floats(x) => self.float_rows(&linear.weight, x, output, staging),
             Input::Codes(x) => self.integer_rows(&linear.weight, x, output, staging),
+            Input::Groups(x) => self.grouped_rows(&linear.weight, x, output, staging),
         }
     }
 
@@ -138,21 +164,34 @@ impl<W: Weights + ?Sized, P: ?Sized> Run<'_, W, P> {
         let Output { first, rows: count, out, strides } = output;
         let Matrix { cols, groups, .. } = *matrix;
         let width = cols.checked_div(groups).unwrap_or(0);
+        // Rows that are read go to the tile, so that what else is read must have been read before.
+        let borrows = self.weights.borrows();
+        let kept = if borrows { 1 } else { groups };
         let mut row = 0;
         while row < count {
             let rows = self.rows_at_once(matrix, count - row, staging.tile.len());
+            let rows = rows.min(staging.scales.len().checked_div(kept).unwrap_or(0));
             if rows == 0 || x.cols != cols {
                 return Err(TOO_SMALL);
             }
             let out = out.get_mut(row * strides.row..).ok_or(TOO_SMALL)?;
+            let kept_scales = staging.scales.get_mut(..rows * kept).ok_or(TOO_SMALL)?;
+            if !borrows {
+                for (group, scales) in kept_scales.chunks_exact_mut(rows).enumerate() {
+                    self.read_scales(matrix, first + row, group, scales, staging.tile)?;
+                }
+            }
+            let codes = self.read_rows(matrix, first + row, rows, staging.tile)?;
             for group in 0..groups {
-                let scales = staging.scales.get_mut(..rows).ok_or(TOO_SMALL)?;
-                self.read_scales(matrix, first + row, group, scales, staging.tile)?;
+                let at = if borrows { 0 } else { group * rows };
+                let scales = kept_scales.get_mut(at..at + rows).ok_or(TOO_SMALL)?;
+                if borrows {
+                    self.read_scales(matrix, first + row, group, scales, &mut [])?;
+                }
                 let base = match group {
                     0 => Base::Bias(staging.vector.get(row..row + rows).ok_or(TOO_SMALL)?),
                     _ => Base::Output,
                 };
-                let codes = self.read_rows(matrix, first + row, rows, staging.tile)?;
                 let from = group * width;
                 let w = Rows { codes: codes.get(from..).ok_or(TOO_SMALL)?, stride: cols, scales };
                 let tokens = group * x.tokens..(group + 1) * x.tokens;
@@ -168,6 +207,68 @@ impl<W: Weights + ?Sized, P: ?Sized> Run<'_, W, P> {
             row += rows;
         }
         Ok(())
+    }
+
+    /// The product with blocks, unpacked a few rows at a time.
+    fn grouped_rows(
+        &self,
+        matrix: &Matrix,
+        x: GroupedInput<'_>,
+        output: Output<'_>,
+        staging: &mut Staging<'_>,
+    ) -> Result<()> {
+        let Output { first, rows: count, out, strides } = output;
+        let Matrix { cols, .. } = *matrix;
+        let unsupported = Error::new(matrix.offset, ErrorKind::UnsupportedDtype);
+        let Encoding::Block(dtype) = matrix.encoding else { return Err(unsupported) };
+        if x.cols != cols || group_elements(dtype) != Some(x.group) {
+            return Err(unsupported);
+        }
+        let factors = cols.checked_div(x.group).unwrap_or(0) * TILE_ROWS;
+        let mut row = 0;
+        while row < count {
+            let left = (count - row).min(TILE_ROWS);
+            let rows = self.rows_at_once(matrix, left, staging.tile.len());
+            let codes = staging.unpacked.get_mut(..rows * cols).filter(|_| rows > 0);
+            let codes = codes.ok_or(TOO_SMALL)?;
+            let (scales, rest) =
+                staging.converted.split_at_mut_checked(factors).ok_or(TOO_SMALL)?;
+            let minima = rest.get_mut(..factors).ok_or(TOO_SMALL)?;
+            let data = self.read_rows(matrix, first + row, rows, staging.tile)?;
+            let mut unpacked = Unpacked {
+                codes: &mut *codes,
+                scales: &mut *scales,
+                minima: &mut *minima,
+                stride: TILE_ROWS,
+            };
+            if !unpack_rows(dtype, data, cols, &mut unpacked) {
+                return Err(unsupported);
+            }
+            let w = GroupedRows { codes, scales, minima };
+            let bias = staging.vector.get(row..row + rows).ok_or(TOO_SMALL)?;
+            let out = out.get_mut(row * strides.row..).ok_or(TOO_SMALL)?;
+            let product = ProductGroups::new(x.codes, w, bias, (cols, x.group), out, strides)?;
+            (self.kernels.product_groups)(product);
+            row += rows;
+        }
+        Ok(())
+    }
+
+    /// Quantises activations in groups of `group` columns.
+    pub(super) fn quantize_groups<'b>(
+        &self,
+        (cols, group): (usize, usize),
+        x: &[f32],
+        buffers: CodeBuffers<'b>,
+    ) -> Result<GroupedInput<'b>> {
+        let invalid = Error::without_offset(ErrorKind::InvalidArgument);
+        let groups = x.len().checked_div(group).ok_or(invalid)?;
+        let CodeBuffers { codes, scales, .. } = buffers;
+        let codes = codes.get_mut(..x.len()).ok_or(TOO_SMALL)?;
+        let (scales, rest) = scales.split_at_mut_checked(groups).ok_or(TOO_SMALL)?;
+        let sums = rest.get_mut(..groups).ok_or(TOO_SMALL)?;
+        (self.kernels.quantize_groups)(x, group, codes, scales, sums);
+        Ok(GroupedInput { codes: GroupedCodes { codes, scales, sums }, cols, group })
     }
 
     /// Quantises activations for a linear layer that [takes codes](Linear::takes_codes).
@@ -212,7 +313,8 @@ impl<W: Weights + ?Sized, P: ?Sized> Run<'_, W, P> {
 
     /// How many of the next `left` rows can be had at once; 0 if the tile is too small for one.
     fn rows_at_once(&self, matrix: &Matrix, left: usize, tile: usize) -> usize {
-        if self.weights.borrows() {
+        if self.weights.borrows() || matches!(matrix.encoding, Encoding::Scaled(_)) {
+            // Scaled codes are read in pieces, however many rows there are.
             left
         } else {
             left.min(tile.checked_div(matrix.row_bytes()).unwrap_or(0))
@@ -249,8 +351,7 @@ impl<W: Weights + ?Sized, P: ?Sized> Run<'_, W, P> {
         let (Some(start), Some(length)) = (start, length) else {
             return Err(Error::new(vector.offset, ErrorKind::SizeOverflow));
         };
-        convert(vector, self.weights.bytes(start, length, tile)?, out);
-        Ok(())
+        convert(vector, self.weights.bytes(start, length, tile)?, out)
     }
 
     /// Reads one row of a table as f32.
@@ -275,9 +376,58 @@ impl<W: Weights + ?Sized, P: ?Sized> Run<'_, W, P> {
         values: &mut [f32],
         tile: &mut [u8],
     ) -> Result<()> {
-        let Matrix { encoding, cols, groups, column_offset, zero_offset, .. } = *matrix;
+        let Matrix { encoding, cols, groups, column_offset, .. } = *matrix;
+        if let Encoding::Scaled(codes) = encoding {
+            return super::coded::read_rows(self.weights, matrix, codes, first, values, tile);
+        }
         let rows = values.len().checked_div(cols).unwrap_or(0);
-        convert(matrix, self.read_rows(matrix, first, rows, tile)?, values);
+        let bytes = self.read_rows(matrix, first, rows, tile)?;
+        if let Encoding::Block(dtype) = encoding
+            && dequantize_blocks(dtype, bytes, values, &|codes, offset, group, factors, out| {
+                let signs = Signs { flip: 0, offset };
+                (self.kernels.dequantize_groups)(codes, signs, group, factors, out);
+            })
+        {
+            return Ok(());
+        }
+        let width = cols.checked_div(groups).unwrap_or(0).max(1);
+        let mut factors = [(0.0, -0.0); MAX_GROUPS];
+        let factors = factors.get_mut(..groups);
+        match (encoding, factors) {
+            (Encoding::I8, Some(factors)) => {
+                let rows = bytes.chunks_exact(cols.max(1));
+                for (row, (codes, values)) in
+                    rows.zip(values.chunks_exact_mut(cols.max(1))).enumerate()
+                {
+                    for (group, (scale, _)) in factors.iter_mut().enumerate() {
+                        *scale = self.scale(matrix, (first + row) * groups + group)?;
+                    }
+                    let signs = Signs::SIGNED;
+                    (self.kernels.dequantize_groups)(codes, signs, width, factors, values);
+                }
+            }
+            _ => self.convert_rows(matrix, first, bytes, values)?,
+        }
+        let Some(offset) = column_offset else { return Ok(()) };
+        let columns = self.weights.bytes(offset, cols * 4, tile)?.as_chunks::<4>().0;
+        for values in values.chunks_exact_mut(cols.max(1)) {
+            for (value, column) in values.iter_mut().zip(columns) {
+                *value *= f32::from_le_bytes(*column);
+            }
+        }
+        Ok(())
+    }
+
+    /// Converts whole rows from row `first` on to f32, without column scales.
+    fn convert_rows(
+        &self,
+        matrix: &Matrix,
+        first: usize,
+        bytes: &[u8],
+        values: &mut [f32],
+    ) -> Result<()> {
+        let Matrix { encoding, cols, groups, zero_offset, .. } = *matrix;
+        convert(matrix, bytes, values)?;
         if !matches!(encoding, Encoding::I8 | Encoding::U8) {
             return Ok(());
         }
@@ -294,11 +444,6 @@ impl<W: Weights + ?Sized, P: ?Sized> Run<'_, W, P> {
                     *value = (*value - zero) * scale;
                 }
             }
-            let Some(offset) = column_offset else { continue };
-            let columns = self.weights.bytes(offset, cols * 4, tile)?.as_chunks::<4>().0;
-            for (value, column) in values.iter_mut().zip(columns) {
-                *value *= f32::from_le_bytes(*column);
-            }
         }
         Ok(())
     }
@@ -314,11 +459,11 @@ impl<W: Weights + ?Sized, P: ?Sized> Run<'_, W, P> {
     ) -> Result<()> {
         let bad = Error::new(matrix.scale_offset, ErrorKind::BadScale);
         let groups = matrix.groups;
-        if self.weights.borrows() || groups == 1 {
+        let length = scales.len().checked_mul(groups).and_then(|n| n.checked_mul(4)).ok_or(bad)?;
+        if self.weights.borrows() || length <= tile.len() {
             let start = first.checked_mul(groups).and_then(|n| n.checked_mul(4)).ok_or(bad)?;
-            let length = scales.len().checked_mul(groups).and_then(|n| n.checked_mul(4));
             let offset = matrix.scale_offset.checked_add(start as u64).ok_or(bad)?;
-            let bytes = self.weights.bytes(offset, length.ok_or(bad)?, tile)?;
+            let bytes = self.weights.bytes(offset, length, tile)?;
             let rows = bytes.as_chunks::<4>().0.chunks_exact(groups.max(1));
             for (scale, row) in scales.iter_mut().zip(rows) {
                 *scale = row.get(group).map_or(0.0, |bytes| f32::from_le_bytes(*bytes));
@@ -380,7 +525,7 @@ pub(super) fn take_same_codes(
 }
 
 /// Converts stored elements to f32, without scales.
-fn convert(matrix: &Matrix, bytes: &[u8], out: &mut [f32]) {
+fn convert(matrix: &Matrix, bytes: &[u8], out: &mut [f32]) -> Result<()> {
     fn each<const N: usize>(bytes: &[u8], out: &mut [f32], element: impl Fn([u8; N]) -> f32) {
         for (out, bytes) in out.iter_mut().zip(bytes.as_chunks::<N>().0) {
             *out = element(*bytes);
@@ -392,5 +537,9 @@ fn convert(matrix: &Matrix, bytes: &[u8], out: &mut [f32]) {
         Encoding::BF16 => each(bytes, out, |b| bf16::from_le_bytes(b).to_f32()),
         Encoding::I8 => each(bytes, out, |b| f32::from(i8::from_le_bytes(b))),
         Encoding::U8 => each(bytes, out, |[b]: [u8; 1]| f32::from(b)),
+        Encoding::Block(dtype) => return quant::dequantize(dtype, bytes, 0, out),
+        // Codes under scales have their own way: see `coded`.
+        Encoding::Scaled(_) => return Err(Error::new(matrix.offset, ErrorKind::UnsupportedDtype)),
     }
+    Ok(())
 }

@@ -4,21 +4,31 @@
 //! 2. [`weights`] is the seam to the files: a [`Weights`] says where a tensor lies and gives its bytes.
 //! 3. [`mod@check`] compares the tensors with the sizes and says everything that is wrong.
 //! 4. [`bert`] finds the tensors once ([`Bert::open`]) and turns token ids into embeddings.
-//! 5. [`workspace`] is the scratch memory: how much a model needs is known exactly before.
-//! 6. [`pool`] turns the vectors of tokens into one.
+//! 5. [`llama`] is the other kind of model: it continues texts.
+//! 6. [`workspace`] is the scratch memory: how much a model needs is known exactly before.
+//! 7. `stored` opens a `.weights` file behind random access without holding it in memory.
+//! 8. [`pool`] turns the vectors of tokens into one.
 
+#[cfg(feature = "amb")]
+mod amb;
 mod attention;
 pub mod bert;
 pub mod check;
+mod coded;
 pub mod config;
 mod linear;
+pub mod llama;
 mod parallel;
 mod pass;
 pub mod pool;
+#[cfg(feature = "embd")]
+pub mod stored;
 pub mod weights;
 pub mod workspace;
 
-pub use bert::{Bert, Layer, LayerInput, Observation, Observer, Run};
+#[cfg(feature = "amb")]
+pub use amb::amb_config_value;
+pub use bert::{Bert, Layer, LayerInput, Observation, Observer, Run, plan};
 pub use check::{Finding, check};
 pub use config::{BertConfig, Pooling};
 pub use parallel::{InOrder, Job, Parallel, Part, Parts};

@@ -58,14 +58,17 @@ where
         let block_part = pass.share() * model.config.hidden;
         for (index, layer) in model.layers.as_ref().iter().take(model.config.layers).enumerate() {
             observe(Observation { layer: index, input: LayerInput::Attention, values: hidden });
+            let buffers = CodeBuffers {
+                codes: &mut *codes.codes,
+                zeros: &mut *codes.zeros,
+                scales: &mut *codes.scales,
+            };
             let input = if layout.quantized && layer.integer_attention {
                 let (mut staging, ..) = layout.staging(floats, bytes)?;
-                let buffers = CodeBuffers {
-                    codes: &mut *codes.codes,
-                    zeros: &mut *codes.zeros,
-                    scales: &mut *codes.scales,
-                };
                 Input::Codes(run.quantize(&layer.query.weight, hidden, buffers, &mut staging)?)
+            } else if let Some(group) = layer.attention_group.filter(|_| layout.grouped) {
+                let shape = (model.config.hidden, group);
+                Input::Groups(run.quantize_groups(shape, hidden, buffers)?)
             } else {
                 Input::Floats(hidden)
             };
@@ -260,12 +263,15 @@ where
         let run = self.pass.run;
         let rows = linear.weight.rows;
         let output = Output { first: 0, rows, out, strides: Strides { token: rows, row: 1 } };
-        let input = if self.pass.layout.quantized && linear.takes_codes() {
-            let buffers = CodeBuffers {
-                codes: &mut *self.buffers.codes,
-                zeros: &mut *self.buffers.zeros,
-                scales: &mut *self.buffers.scales,
-            };
+        let layout = self.pass.layout;
+        let buffers = CodeBuffers {
+            codes: &mut *self.buffers.codes,
+            zeros: &mut *self.buffers.zeros,
+            scales: &mut *self.buffers.scales,
+        };
+        let input = if let Some(group) = linear.group().filter(|_| layout.grouped) {
+            Input::Groups(run.quantize_groups((linear.weight.cols, group), x, buffers)?)
+        } else if layout.quantized && linear.takes_codes() {
             Input::Codes(run.quantize(&linear.weight, x, buffers, self.staging)?)
         } else {
             Input::Floats(x)

@@ -5,7 +5,7 @@
 //! into a tile that the caller lends. The model asks for whole rows only and never for a whole matrix.
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::tensor::{Dtype, TensorHeader};
+use crate::tensor::{Dtype, ScaledCodes, TensorHeader};
 
 /// How the elements of a [`Matrix`] are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -22,16 +22,26 @@ pub enum Encoding {
     I8,
     /// Unsigned 8-bit codes, one f32 scale and one u8 zero point a row: `x = (code − zero[row]) · scale[row]`.
     U8,
+    /// Codes under scales in blocks over the flattened matrix, as AMB stores them.
+    Scaled(ScaledCodes),
+    /// Blocks of several elements of a row, ggml's for example.
+    Block(Dtype),
 }
 
 impl Encoding {
-    /// Bytes of a row of `cols` elements; `None` if such a row cannot be stored so.
+    /// Bytes of a row of `cols` elements; `None` if such a row cannot be stored so, or has no bytes of its own.
     #[must_use]
     pub fn row_bytes(self, cols: usize) -> Option<usize> {
         match self {
             Self::F32 => cols.checked_mul(4),
             Self::F16 | Self::BF16 => cols.checked_mul(2),
             Self::I8 | Self::U8 => Some(cols),
+            Self::Block(dtype) => {
+                let whole = cols.is_multiple_of(dtype.block_elements());
+                let bytes = (cols / dtype.block_elements()).checked_mul(dtype.block_bytes());
+                bytes.filter(|_| whole)
+            }
+            Self::Scaled(_) => None,
         }
     }
 }
@@ -47,6 +57,8 @@ pub struct Matrix {
     pub cols: usize,
     /// Where the first row lies, in bytes from the start of the source.
     pub offset: u64,
+    /// Bytes of the data from there on.
+    pub bytes: u64,
     /// Where the f32 scales of the rows lie, for the encodings that have them; else 0.
     pub scale_offset: u64,
     /// Into how many equal groups of columns a row is divided, each with a scale of its own; 1 without scales.
@@ -64,13 +76,14 @@ impl Matrix {
         rows: 0,
         cols: 0,
         offset: 0,
+        bytes: 0,
         scale_offset: 0,
         groups: 1,
         column_offset: None,
         zero_offset: 0,
     };
 
-    /// The matrix called `name` in a file whose tensors `find` knows: float types, or INT8/UINT8 with companions.
+    /// The matrix called `name` in a file whose tensors `find` knows: float types, blocks, or INT8/UINT8 with companions.
     ///
     /// | companion | for | |
     /// |---|---|---|
@@ -95,15 +108,26 @@ impl Matrix {
             Dtype::BF16 => Encoding::BF16,
             Dtype::I8 => Encoding::I8,
             Dtype::U8 => Encoding::U8,
+            dtype if dtype.is_block() => Encoding::Block(dtype),
+            Dtype::Scaled(codes) => Encoding::Scaled(codes),
             _ => return Err(error(ErrorKind::UnsupportedDtype)),
         };
         let rows = size(Some(header.shape.rows())).ok_or(error(ErrorKind::SizeOverflow))?;
         let cols = size(header.shape.cols()).ok_or(error(ErrorKind::SizeOverflow))?;
-        let bytes = encoding.row_bytes(cols).and_then(|bytes| bytes.checked_mul(rows));
-        if bytes.map(|bytes| bytes as u64) != Some(header.bytes) {
+        let fits = match (encoding, rows.checked_mul(cols)) {
+            (Encoding::Scaled(codes), Some(elements)) => {
+                codes.full_blocks(elements as u64, header.bytes).is_some()
+            }
+            _ => {
+                let bytes = encoding.row_bytes(cols).and_then(|bytes| bytes.checked_mul(rows));
+                bytes.map(|bytes| bytes as u64) == Some(header.bytes)
+            }
+        };
+        if !fits {
             return Err(error(ErrorKind::SizeMismatch));
         }
-        let mut matrix = Self { encoding, rows, cols, offset: header.offset, ..Self::EMPTY };
+        let TensorHeader { offset, bytes, .. } = header;
+        let mut matrix = Self { encoding, rows, cols, offset, bytes, ..Self::EMPTY };
         let companion = |suffix: &str| {
             let mut name = Name::new(name);
             name.push(suffix);

@@ -5,6 +5,7 @@ use super::config::BertConfig;
 use super::linear::{CodeBuffers, Staging};
 use super::parallel::split_off;
 use crate::error::{Error, ErrorKind, Result};
+use crate::kernel::groups::TILE_ROWS;
 
 /// What a [`Workspace`] must suffice for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +24,13 @@ pub struct Plan {
     /// whose weights are all floats run the same either way, and need less memory without. Models without column
     /// scales lose much precision with it.
     pub quantized: bool,
+    /// Whether some weights are in blocks; with `quantized`, activations for them are quantised too, in the groups of
+    /// the blocks. Without `quantized` blocks are converted to f32 as they are used.
+    pub grouped: bool,
+    /// Tokens that pass through the feed-forward layers together, 0 for as many as is fast.
+    ///
+    /// Fewer take less memory; weights that cannot be borrowed are read anew for each block.
+    pub block: usize,
 }
 
 impl Plan {
@@ -31,7 +39,7 @@ impl Plan {
     /// [`Bert::plan`](super::Bert::plan) knows whether a model was made for quantised activations.
     #[must_use]
     pub const fn new(tokens: usize) -> Self {
-        Self { tokens, jobs: 1, tile_bytes: 0, quantized: false }
+        Self { tokens, jobs: 1, tile_bytes: 0, quantized: false, grouped: false, block: 0 }
     }
 }
 
@@ -61,11 +69,15 @@ impl Needs {
 /// Query rows whose scores are computed together.
 pub(super) const QUERY_BLOCK: usize = 32;
 /// Tokens that pass through the feed-forward layers together, so that its output stays in the L2 cache.
-const FEED_FORWARD_BLOCK: usize = 128;
-/// Rows of weights that are converted to f32 together.
-const CONVERTED_ROWS: usize = 8;
+const FEED_FORWARD_BLOCK: usize = 256;
+/// Rows of weights that are converted to f32 together: as many as kernels multiply together, fewer where memory is short.
+const CONVERTED_ROWS: usize = 16;
+/// The same where weights are read from storage.
+const CONVERTED_ROWS_OF_TILE: usize = 8;
 /// The most groups of columns that quantised activations are divided into.
 pub(super) const MAX_GROUPS: usize = 16;
+/// The fewest columns of a group of a block.
+const LEAST_GROUP: usize = 16;
 
 /// The sizes of the pieces of a workspace; they depend on the model's sizes and the plan alone.
 #[derive(Clone, Copy, Debug)]
@@ -79,6 +91,7 @@ pub(super) struct Layout {
     /// From one row of transposed keys, and of scores, to the next.
     pub(super) key_stride: usize,
     pub(super) quantized: bool,
+    pub(super) grouped: bool,
     hidden: usize,
     head: usize,
     widest: usize,
@@ -91,7 +104,7 @@ pub(super) struct Layout {
 impl Layout {
     /// `None` if the sizes overflow or the plan is empty.
     pub(super) fn new(config: &BertConfig, plan: &Plan) -> Option<Self> {
-        let Plan { tokens, jobs, tile_bytes, quantized } = *plan;
+        let Plan { tokens, jobs, tile_bytes, quantized, grouped, block } = *plan;
         let BertConfig { hidden, intermediate, heads, .. } = *config;
         let head = config.head();
         if tokens == 0 || jobs == 0 || head == 0 || intermediate == 0 {
@@ -104,9 +117,14 @@ impl Layout {
             tokens,
             jobs,
             heads: heads.div_ceil(jobs),
-            block: if tile_bytes == 0 { share.min(FEED_FORWARD_BLOCK) } else { share },
+            block: match block {
+                0 if tile_bytes == 0 => share.min(FEED_FORWARD_BLOCK),
+                0 => share,
+                block => share.min(block),
+            },
             key_stride: tokens.checked_next_multiple_of(16)?,
             quantized,
+            grouped: quantized && grouped,
             hidden,
             head,
             widest: hidden.max(intermediate),
@@ -118,11 +136,37 @@ impl Layout {
         let states = tokens.checked_mul(hidden)?;
         let codes = layout.code_tokens();
         let groups = codes.checked_mul(MAX_GROUPS);
+        let scales = codes.checked_mul(layout.scale_slots(hidden));
         layout.total = Needs {
-            floats: sum(&[layout.job.floats.checked_mul(jobs), states.checked_mul(2), groups])?,
-            bytes: sum(&[layout.job.bytes.checked_mul(jobs), codes.checked_mul(hidden), groups])?,
+            floats: sum(&[
+                layout.job.floats.checked_mul(jobs),
+                states.checked_mul(2),
+                scales,
+                Some(ALIGNED_FLOATS - 1),
+            ])?,
+            bytes: sum(&[
+                layout.job.bytes.checked_mul(jobs),
+                codes.checked_mul(hidden),
+                groups,
+                Some(if layout.job.bytes > 0 { ALIGNMENT - 1 } else { 0 }),
+            ])?,
         };
         Some(layout)
+    }
+
+    /// Floats for the scales of the codes of a token, of up to `cols` columns.
+    fn scale_slots(&self, cols: usize) -> usize {
+        // A scale and a sum for each group.
+        if self.grouped { MAX_GROUPS.max(cols.div_ceil(LEAST_GROUP) * 2) } else { MAX_GROUPS }
+    }
+
+    const fn converted_rows(&self) -> usize {
+        if self.tile == 0 { CONVERTED_ROWS } else { CONVERTED_ROWS_OF_TILE }
+    }
+
+    /// Bytes of the unpacked codes of a tile of rows.
+    fn unpacked(&self) -> usize {
+        if self.grouped { self.widest.saturating_mul(TILE_ROWS) } else { 0 }
     }
 
     /// Tokens whose hidden states have codes.
@@ -146,10 +190,10 @@ impl Layout {
         let feed_forward = sum(&[
             block.checked_mul(hidden),
             block.checked_mul(widest),
-            Some(if_quantized(block.checked_mul(MAX_GROUPS)?)),
+            Some(if_quantized(block.checked_mul(self.scale_slots(widest))?)),
         ])?;
         let staging =
-            sum(&[Some(self.vector()), Some(widest), widest.checked_mul(CONVERTED_ROWS)])?;
+            sum(&[Some(self.vector()), Some(widest), widest.checked_mul(self.converted_rows())])?;
         let attention_bytes = sum(&[
             tokens.checked_mul(head.div_ceil(2) * 4),
             key_stride.checked_mul(head.div_ceil(2) * 4),
@@ -157,10 +201,18 @@ impl Layout {
             tokens.div_ceil(2).checked_mul(4)?.checked_mul(QUERY_BLOCK),
         ])?;
         let feed_forward_bytes = sum(&[block.checked_mul(widest), block.checked_mul(MAX_GROUPS)])?;
+        let floats = attention.max(feed_forward).checked_add(staging)?;
+        let bytes = if_quantized(attention_bytes.max(feed_forward_bytes)).checked_add(self.tile)?;
+        let bytes = bytes.checked_add(self.unpacked())?;
         Some(Needs {
-            floats: attention.max(feed_forward).checked_add(staging)?,
-            bytes: if_quantized(attention_bytes.max(feed_forward_bytes)).checked_add(self.tile)?,
+            floats: floats.checked_next_multiple_of(ALIGNED_FLOATS)?,
+            bytes: bytes.checked_next_multiple_of(ALIGNMENT)?,
         })
+    }
+
+    /// Rows that are converted together. With quantised activations hardly any are, and storage is for small memories.
+    const fn converted_rows(&self) -> usize {
+        if self.quantized && self.tile > 0 { 1 } else { CONVERTED_ROWS }
     }
 
     fn vector(&self) -> usize {
@@ -176,7 +228,9 @@ impl Layout {
         let staging = Staging {
             vector: split_off(&mut floats, self.vector()).ok_or(TOO_SMALL)?,
             scales: split_off(&mut floats, self.widest).ok_or(TOO_SMALL)?,
-            converted: split_off(&mut floats, self.widest * CONVERTED_ROWS).ok_or(TOO_SMALL)?,
+            converted: split_off(&mut floats, self.widest * self.converted_rows())
+                .ok_or(TOO_SMALL)?,
+            unpacked: split_off(&mut bytes, self.unpacked()).ok_or(TOO_SMALL)?,
             tile: split_off(&mut bytes, self.tile).ok_or(TOO_SMALL)?,
         };
         Ok((staging, floats, bytes))
@@ -192,6 +246,7 @@ impl Layout {
         let Self { head, key_stride, .. } = *self;
         let pairs = head.div_ceil(2) * 4;
         Some(IntegerHead {
+            scores: split_off(&mut floats, key_stride * QUERY_BLOCK)?,
             queries: split_off(&mut bytes, tokens * pairs)?,
             keys: split_off(&mut bytes, key_stride * pairs)?,
             values: split_off(&mut bytes, tokens.div_ceil(2) * 4 * head)?,
@@ -201,7 +256,6 @@ impl Layout {
             value_scales: split_off(&mut floats, head)?,
             probability_scales: split_off(&mut floats, QUERY_BLOCK)?,
             inverses: split_off(&mut floats, tokens.max(head))?,
-            scores: floats,
         })
     }
 
@@ -218,11 +272,16 @@ impl Layout {
         let buffers = CodeBuffers {
             codes: split_off(&mut bytes, tokens * self.widest)?,
             zeros: split_off(&mut bytes, tokens * MAX_GROUPS)?,
-            scales: split_off(&mut floats, tokens * MAX_GROUPS)?,
+            scales: split_off(&mut floats, tokens * self.scale_slots(self.widest))?,
         };
         Some((buffers, floats))
     }
 }
+
+/// Pieces that are read by vectors start at multiples of this many bytes: a vector across two cache lines costs twice.
+const ALIGNMENT: usize = 64;
+/// The same in floats.
+const ALIGNED_FLOATS: usize = ALIGNMENT / 4;
 
 const TOO_SMALL: Error = Error::without_offset(ErrorKind::BufferTooSmall);
 
@@ -281,6 +340,12 @@ impl<'a> Workspace<'a> {
             return Err(TOO_SMALL);
         }
         let layout = Layout::new(config, plan).ok_or(TOO_SMALL)?;
+        let unaligned = floats.as_ptr().align_offset(ALIGNMENT).min(ALIGNED_FLOATS - 1);
+        split_off(&mut floats, unaligned).ok_or(TOO_SMALL)?;
+        if needs.bytes > 0 {
+            let unaligned = bytes.as_ptr().align_offset(ALIGNMENT).min(ALIGNMENT - 1);
+            split_off(&mut bytes, unaligned).ok_or(TOO_SMALL)?;
+        }
         let states = layout.tokens.saturating_mul(layout.hidden);
         let tokens = layout.code_tokens();
         Ok(Self {
@@ -290,7 +355,8 @@ impl<'a> Workspace<'a> {
             codes: CodeBuffers {
                 codes: split_off(&mut bytes, tokens * layout.hidden).ok_or(TOO_SMALL)?,
                 zeros: split_off(&mut bytes, tokens * MAX_GROUPS).ok_or(TOO_SMALL)?,
-                scales: split_off(&mut floats, tokens * MAX_GROUPS).ok_or(TOO_SMALL)?,
+                scales: split_off(&mut floats, tokens * layout.scale_slots(layout.hidden))
+                    .ok_or(TOO_SMALL)?,
             },
             floats,
             bytes,

@@ -7,7 +7,7 @@
 //! | groups of columns | activations are quantised at run time to 7 bits, a scale for each token and group: an outlier costs its group its precision, not the whole row |
 //! | column scales | some columns of the activations are always large. Dividing them by a constant and multiplying the weights by it changes nothing in exact numbers, and evens out what has to be quantised (SmoothQuant, Xiao et al. 2022; AWQ, Lin et al. 2023) |
 //!
-//! What the activations look like is measured by running the float model over some texts ([`ColumnEnergy`]).
+//! What the activations look like is measured by running the float model over some texts ([`add_squares`]).
 
 /// The widest group of columns.
 pub const MAX_GROUP_COLS: usize = 384;
@@ -19,56 +19,28 @@ pub fn groups(cols: usize) -> usize {
     (least..=cols.max(1)).find(|&groups| cols.is_multiple_of(groups)).unwrap_or(1)
 }
 
-/// The mean square of every column of some activations.
-#[derive(Debug)]
-pub struct ColumnEnergy<'a> {
-    sums: &'a mut [f64],
-    rows: u64,
-}
-
-impl<'a> ColumnEnergy<'a> {
-    /// Starts with no rows, in `sums`, one a column.
-    pub fn new(sums: &'a mut [f64]) -> Self {
-        sums.fill(0.0);
-        Self { sums, rows: 0 }
-    }
-
-    /// Adds whole rows.
-    pub fn add(&mut self, values: &[f32]) {
-        if self.sums.is_empty() {
-            return;
-        }
-        for row in values.chunks_exact(self.sums.len()) {
-            self.rows = self.rows.saturating_add(1);
-            for (sum, &value) in self.sums.iter_mut().zip(row) {
-                *sum += f64::from(value) * f64::from(value);
-            }
+/// Adds the squares of the elements of whole rows to the sums of their columns, one a column.
+///
+/// A column's root mean square is then the root of its sum over the number of rows.
+pub fn add_squares(sums: &mut [f64], rows: &[f32]) {
+    for row in rows.chunks_exact(sums.len().max(1)) {
+        for (sum, &value) in sums.iter_mut().zip(row) {
+            *sum += f64::from(value) * f64::from(value);
         }
     }
-
-    /// The root of the mean square of a column.
-    #[must_use]
-    pub fn root_mean_square(&self, col: usize) -> f32 {
-        let sum = self.sums.get(col).copied().unwrap_or(0.0);
-        #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation)] // rounding is fine
-        let mean = libm::sqrt(sum / self.rows.max(1) as f64) as f32;
-        mean
-    }
 }
-
-/// How much of a column's size is moved into the weights.
-const MIGRATION: f32 = 0.6;
 
 /// Column scales from the activations' root mean squares and the weights' largest magnitudes, both by column.
 ///
-/// `scale = largest^0.4 / rms^0.6`, divided by the geometric mean of all. Write the result as `NAME.column_scale`.
-/// `rms` and `largest` are taken as at least 1e-6. All three slices are equally long.
-pub fn column_scales(rms: &[f32], largest: &[f32], scales: &mut [f32]) {
+/// `migration` says how much of a column's size is moved into the weights, from 0 (nothing) to 1 (all):
+/// `scale = largest^(1 − migration) / rms^migration`, divided by the geometric mean of all. Write the result as
+/// `NAME.column_scale`. `rms` and `largest` are taken as at least 1e-6. All three slices are equally long.
+pub fn column_scales(rms: &[f32], largest: &[f32], migration: f32, scales: &mut [f32]) {
     let floor = |value: f32| if value > 1e-6 { value } else { 1e-6 };
     let mut sum = 0.0_f64;
     for ((scale, &rms), &largest) in scales.iter_mut().zip(rms).zip(largest) {
-        *scale =
-            (1.0 - MIGRATION) * libm::logf(floor(largest)) - MIGRATION * libm::logf(floor(rms));
+        let (rms, largest) = (libm::logf(floor(rms)), libm::logf(floor(largest)));
+        *scale = (1.0 - migration) * largest - migration * rms;
         sum += f64::from(*scale);
     }
     #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation)] // rounding is fine
@@ -135,9 +107,17 @@ mod tests {
     }
 
     #[test]
+    fn squares_are_added_by_column() {
+        let mut sums = [1.0, 0.0];
+        add_squares(&mut sums, &[1.0, 2.0, 3.0, -4.0]);
+        assert_eq!(sums, [11.0, 20.0]);
+        add_squares(&mut [], &[1.0]);
+    }
+
+    #[test]
     fn large_columns_get_small_scales() {
         let mut scales = [0.0; 3];
-        column_scales(&[10.0, 1.0, 0.1], &[1.0; 3], &mut scales);
+        column_scales(&[10.0, 1.0, 0.1], &[1.0; 3], 0.6, &mut scales);
         assert!(scales[0] < scales[1] && scales[1] < scales[2]);
         assert!((scales[0] * scales[1] * scales[2] - 1.0).abs() < 1e-5);
     }

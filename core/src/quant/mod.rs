@@ -22,15 +22,19 @@
 //! | [`afq`] | a group | | `q scale + bias` |
 //! | [`f8q8`] | 32 | 33 | `q (e4m3(d) / 416)` |
 //! | [`mxfp4`] | 32 | 17 | `e2m1(q) 2^(e − 127)` |
+//! | [`amb_block`], [`adaptive`] | any | | `q scale`, or an IEEE half |
 //! | [`int8`] | a group | | `q scale[row][group] column_scale[col]` |
 //!
 //! The ggml layouts are those of ggml's `ggml-common.h`; `d`, `m` and `dmin` are IEEE halves (an f32 in Q8_K).
 
+pub mod adaptive;
 pub mod afq;
+pub mod amb_block;
 mod block;
 pub mod f8q8;
 pub mod float16;
 pub mod fp8;
+pub mod groups;
 pub mod hqq;
 pub mod int8;
 mod k_scales;
@@ -57,7 +61,7 @@ use crate::tensor::{Dtype, Encoding, Weight};
 /// # Errors
 ///
 /// [`ErrorKind::InvalidArgument`] if there are fewer elements than `first + out.len()`;
-/// [`ErrorKind::UnsupportedDtype`] for types that are no numbers by themselves (powers of two, FP8 E5M2).
+/// [`ErrorKind::UnsupportedDtype`] for types that are no numbers by themselves (powers of two, FP8 E5M2, scaled codes).
 pub fn dequantize(dtype: Dtype, data: &[u8], first: usize, out: &mut [f32]) -> Result<()> {
     #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation)] // wider types round
     let done = match dtype {
@@ -86,7 +90,8 @@ pub fn dequantize(dtype: Dtype, data: &[u8], first: usize, out: &mut [f32]) -> R
         Dtype::Q5K => block::blocks(data, first, out, q5_k::dequantize_block),
         Dtype::Q6K => block::blocks(data, first, out, q6_k::dequantize_block),
         Dtype::Q8K => block::blocks(data, first, out, q8_k::dequantize_block),
-        Dtype::F8E5M2 | Dtype::F8E8M0 => {
+        // Where scales lie depends on how many elements there are: see `dequantize_weight`.
+        Dtype::F8E5M2 | Dtype::F8E8M0 | Dtype::Scaled(_) => {
             return Err(Error::without_offset(ErrorKind::UnsupportedDtype));
         }
     };
@@ -105,6 +110,11 @@ pub fn dequantize_weight(weight: &Weight<'_>, first: usize, out: &mut [f32]) -> 
         return Err(Error::without_offset(ErrorKind::InvalidArgument));
     }
     let done = match *weight.encoding() {
+        Encoding::Plain { dtype: Dtype::Scaled(codes), mut data } => {
+            let tensor =
+                amb_block::Tensor { codes, elements: weight.elements(), bytes: data.len() as u64 };
+            return amb_block::dequantize(&tensor, first as u64, out, &mut data);
+        }
         Encoding::Plain { dtype, data } => return dequantize(dtype, data, first, out),
         Encoding::Hqq(hqq) => hqq::dequantize(&hqq, weight.shape(), first, out),
         Encoding::Fp8 { data, scale } => {

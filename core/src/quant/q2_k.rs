@@ -28,3 +28,23 @@ pub fn dequantize_block(block: &[u8; BLOCK_BYTES], out: &mut [f32; BLOCK_ELEMENT
         }
     }
 }
+
+/// Unpacks one block to codes without sign, and the scale and minimum of each 16 elements: `x = scale · code + minimum`.
+#[inline]
+pub fn unpack_block(
+    block: &[u8; BLOCK_BYTES],
+    codes: &mut [u8; BLOCK_ELEMENTS],
+    factors: &mut [(f32, f32); 16],
+) {
+    let [body @ .., d0, d1, m0, m1] = block;
+    let (d, dmin) = (f16_to_f32([*d0, *d1]), f16_to_f32([*m0, *m1]));
+    let (scales, qs) = body.split_at(16);
+    for (factors, scale) in factors.iter_mut().zip(scales) {
+        *factors = (d * f32::from(scale & 15), -(dmin * f32::from(scale >> 4)));
+    }
+    for (sub, codes) in codes.as_chunks_mut::<32>().0.iter_mut().enumerate() {
+        for (code, q) in codes.iter_mut().zip(&qs[32 * (sub / 4)..]) {
+            *code = q >> (2 * (sub % 4)) & 3;
+        }
+    }
+}

@@ -25,6 +25,22 @@ pub fn dequantize_block(block: &[u8; BLOCK_BYTES], out: &mut [f32; BLOCK_ELEMENT
     }
 }
 
+/// Unpacks one block to codes without sign, and the scale and minimum of each group: `x = scale · code + minimum`.
+#[inline]
+pub fn unpack_block(
+    block: &[u8; BLOCK_BYTES],
+    codes: &mut [u8; BLOCK_ELEMENTS],
+    factors: &mut [(f32, f32); 1],
+) {
+    let [d0, d1, qs @ ..] = block;
+    let d = f16_to_f32([*d0, *d1]);
+    let (low, high) = codes.split_at_mut(16);
+    for ((low, high), q) in low.iter_mut().zip(high).zip(qs) {
+        (*low, *high) = (q & 15, q >> 4);
+    }
+    *factors = [(d, d * -8.0)];
+}
+
 /// Quantises one block, as ggml does: the extreme value becomes −8.
 #[must_use]
 pub fn quantize_block(values: &[f32; BLOCK_ELEMENTS]) -> [u8; BLOCK_BYTES] {

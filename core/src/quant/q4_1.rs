@@ -26,6 +26,21 @@ pub fn dequantize_block(block: &[u8; BLOCK_BYTES], out: &mut [f32; BLOCK_ELEMENT
     }
 }
 
+/// Unpacks one block to codes without sign, and the scale and minimum of each group: `x = scale · code + minimum`.
+#[inline]
+pub fn unpack_block(
+    block: &[u8; BLOCK_BYTES],
+    codes: &mut [u8; BLOCK_ELEMENTS],
+    factors: &mut [(f32, f32); 1],
+) {
+    let [d0, d1, m0, m1, qs @ ..] = block;
+    let (low, high) = codes.split_at_mut(16);
+    for ((low, high), q) in low.iter_mut().zip(high).zip(qs) {
+        (*low, *high) = (q & 15, q >> 4);
+    }
+    *factors = [(f16_to_f32([*d0, *d1]), f16_to_f32([*m0, *m1]))];
+}
+
 /// Quantises one block, as ggml does: the smallest value becomes 0, the largest 15.
 #[must_use]
 pub fn quantize_block(values: &[f32; BLOCK_ELEMENTS]) -> [u8; BLOCK_BYTES] {

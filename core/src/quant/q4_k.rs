@@ -36,6 +36,27 @@ pub fn dequantize_block(block: &[u8; BLOCK_BYTES], out: &mut [f32; BLOCK_ELEMENT
     }
 }
 
+/// Unpacks one block to codes without sign, and the scale and minimum of each 32 elements: `x = scale · code + minimum`.
+#[inline]
+pub fn unpack_block(
+    block: &[u8; BLOCK_BYTES],
+    codes: &mut [u8; BLOCK_ELEMENTS],
+    factors: &mut [(f32, f32); 8],
+) {
+    let [d0, d1, m0, m1, rest @ ..] = block;
+    let (d, dmin) = (f16_to_f32([*d0, *d1]), f16_to_f32([*m0, *m1]));
+    let Some((scales, qs)) = rest.split_first_chunk::<12>() else { return };
+    for (factors, (scale, min)) in factors.iter_mut().zip(k_scales::unpack(scales)) {
+        *factors = (d * f32::from(scale), -(dmin * f32::from(min)));
+    }
+    for (codes, qs) in codes.as_chunks_mut::<64>().0.iter_mut().zip(qs.as_chunks::<32>().0) {
+        let (even, odd) = codes.split_at_mut(32);
+        for ((even, odd), q) in even.iter_mut().zip(odd).zip(qs) {
+            (*even, *odd) = (q & 15, q >> 4);
+        }
+    }
+}
+
 /// Quantises one block: for each 32 elements the scale and minimum of least squared error over a range of grids, then
 /// the 6-bit scales, then the codes that suit the rounded scales best.
 #[must_use]

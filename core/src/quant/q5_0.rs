@@ -28,6 +28,24 @@ pub fn dequantize_block(block: &[u8; BLOCK_BYTES], out: &mut [f32; BLOCK_ELEMENT
     }
 }
 
+/// Unpacks one block to codes without sign, and the scale and minimum of each group: `x = scale · code + minimum`.
+#[inline]
+pub fn unpack_block(
+    block: &[u8; BLOCK_BYTES],
+    codes: &mut [u8; BLOCK_ELEMENTS],
+    factors: &mut [(f32, f32); 1],
+) {
+    let [d0, d1, h0, h1, h2, h3, qs @ ..] = block;
+    let d = f16_to_f32([*d0, *d1]);
+    let qh = u32::from_le_bytes([*h0, *h1, *h2, *h3]);
+    let (low, high) = codes.split_at_mut(16);
+    for (i, ((low, high), q)) in low.iter_mut().zip(high).zip(qs).enumerate() {
+        let fifth = |bit: usize| (((qh >> bit) & 1) << 4) as u8;
+        (*low, *high) = (q & 15 | fifth(i), q >> 4 | fifth(i + 16));
+    }
+    *factors = [(d, d * -16.0)];
+}
+
 /// Quantises one block, as ggml does: the extreme value becomes −16.
 #[must_use]
 pub fn quantize_block(values: &[f32; BLOCK_ELEMENTS]) -> [u8; BLOCK_BYTES] {

@@ -27,3 +27,20 @@ pub fn dequantize_block(block: &[u8; BLOCK_BYTES], out: &mut [f32; BLOCK_ELEMENT
         *high = d * f32::from(q >> 4 | fifth(i + 16)) + m;
     }
 }
+
+/// Unpacks one block to codes without sign, and the scale and minimum of each group: `x = scale · code + minimum`.
+#[inline]
+pub fn unpack_block(
+    block: &[u8; BLOCK_BYTES],
+    codes: &mut [u8; BLOCK_ELEMENTS],
+    factors: &mut [(f32, f32); 1],
+) {
+    let [d0, d1, m0, m1, h0, h1, h2, h3, qs @ ..] = block;
+    let qh = u32::from_le_bytes([*h0, *h1, *h2, *h3]);
+    let (low, high) = codes.split_at_mut(16);
+    for (i, ((low, high), q)) in low.iter_mut().zip(high).zip(qs).enumerate() {
+        let fifth = |bit: usize| (((qh >> bit) & 1) << 4) as u8;
+        (*low, *high) = (q & 15 | fifth(i), q >> 4 | fifth(i + 16));
+    }
+    *factors = [(f16_to_f32([*d0, *d1]), f16_to_f32([*m0, *m1]))];
+}

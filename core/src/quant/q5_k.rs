@@ -34,3 +34,24 @@ pub fn dequantize_block(block: &[u8; BLOCK_BYTES], out: &mut [f32; BLOCK_ELEMENT
         }
     }
 }
+
+/// Unpacks one block to codes without sign, and the scale and minimum of each 32 elements: `x = scale · code + minimum`.
+#[inline]
+pub fn unpack_block(
+    block: &[u8; BLOCK_BYTES],
+    codes: &mut [u8; BLOCK_ELEMENTS],
+    factors: &mut [(f32, f32); 8],
+) {
+    let [d0, d1, m0, m1, rest @ ..] = block;
+    let (d, dmin) = (f16_to_f32([*d0, *d1]), f16_to_f32([*m0, *m1]));
+    let Some((scales, packed)) = rest.split_first_chunk::<12>() else { return };
+    for (factors, (scale, min)) in factors.iter_mut().zip(k_scales::unpack(scales)) {
+        *factors = (d * f32::from(scale), -(dmin * f32::from(min)));
+    }
+    let (qh, qs) = packed.split_at(32);
+    for (k, codes) in codes.as_chunks_mut::<32>().0.iter_mut().enumerate() {
+        for (code, (q, h)) in codes.iter_mut().zip(qs[32 * (k / 2)..].iter().zip(qh)) {
+            *code = q >> (4 * (k % 2)) & 15 | (h >> k & 1) << 4;
+        }
+    }
+}

@@ -34,6 +34,30 @@ pub fn dequantize_block(block: &[u8; BLOCK_BYTES], out: &mut [f32; BLOCK_ELEMENT
     }
 }
 
+/// Unpacks one block to codes without sign, and the scale and minimum of each 16 elements: `x = scale · code + minimum`.
+#[inline]
+pub fn unpack_block(
+    block: &[u8; BLOCK_BYTES],
+    codes: &mut [u8; BLOCK_ELEMENTS],
+    factors: &mut [(f32, f32); 16],
+) {
+    let [body @ .., d0, d1] = block;
+    let d = f16_to_f32([*d0, *d1]);
+    let (ql, rest) = body.split_at(128);
+    let (qh, scales) = rest.split_at(64);
+    for (factors, scale) in factors.iter_mut().zip(scales) {
+        let scale = d * f32::from(scale.cast_signed());
+        *factors = (scale, scale * -32.0);
+    }
+    for (sub, codes) in codes.as_chunks_mut::<32>().0.iter_mut().enumerate() {
+        let (n, j) = (sub / 4, sub % 4);
+        let parts = ql[64 * n + 32 * (j % 2)..].iter().zip(&qh[32 * n..]);
+        for (code, (l, h)) in codes.iter_mut().zip(parts) {
+            *code = l >> (4 * (j / 2)) & 15 | (h >> (2 * j) & 3) << 4;
+        }
+    }
+}
+
 /// Quantises one block: for each 16 elements the scale of least squared error over a range of grids, then the 8-bit
 /// scales, then the codes that suit the rounded scales best.
 #[must_use]

@@ -1,5 +1,7 @@
 //! Data types of tensor elements, and of the blocks that quantised tensors are made of.
 
+use super::{Arrangement, ScaledCodes};
+
 /// The type of a tensor's elements, all little-endian.
 ///
 /// Most types store one element after the other. The block types (ggml's) store a fixed number of elements
@@ -63,10 +65,12 @@ pub enum Dtype {
     Q6K,
     /// ggml blocks of 256 elements in 292 bytes: 8 bits, an f32 scale and sixteen sums.
     Q8K,
+    /// Integer codes under scales, as AMB stores them, in blocks over the flattened tensor.
+    Scaled(ScaledCodes),
 }
 
 impl Dtype {
-    /// Every type.
+    /// Every type but [`Scaled`](Self::Scaled), of which there are many.
     pub const ALL: &'static [Self] = &[
         Self::F64,
         Self::F32,
@@ -98,17 +102,19 @@ impl Dtype {
         Self::Q8K,
     ];
 
-    /// The number of elements that are stored together: 1, or that of a block.
+    /// The number of elements that are stored together: 1, or that of a block (0 for one that holds the whole tensor).
     #[must_use]
     pub const fn block_elements(self) -> usize {
         match self {
             Self::Q4_0 | Self::Q4_1 | Self::Q5_0 | Self::Q5_1 | Self::Q8_0 | Self::Q8_1 => 32,
             Self::Q2K | Self::Q3K | Self::Q4K | Self::Q5K | Self::Q6K | Self::Q8K => 256,
+            Self::Scaled(codes) => codes.block as usize,
             _ => 1,
         }
     }
 
-    /// The size of a block in bytes, which for most types is that of one element.
+    /// The size of a block in bytes, which for most types is that of one element; 0 for scaled codes, whose blocks may
+    /// lie in parts.
     #[must_use]
     pub const fn block_bytes(self) -> usize {
         match self {
@@ -128,6 +134,7 @@ impl Dtype {
             Self::Q5K => 176,
             Self::Q6K => 210,
             Self::Q8K => 292,
+            Self::Scaled(_) => 0,
         }
     }
 
@@ -140,13 +147,17 @@ impl Dtype {
     /// Whether elements are stored in blocks.
     #[must_use]
     pub const fn is_block(self) -> bool {
-        self.block_elements() > 1
+        self.block_elements() > 1 || matches!(self, Self::Scaled(_))
     }
 
     /// The size in bytes of `elements` elements; `None` if they are no whole number of blocks, or the size does not
-    /// fit 64 bits.
+    /// fit 64 bits, or it depends on the data, as that of adaptive codes does.
     #[must_use]
-    pub const fn data_bytes(self, elements: u64) -> Option<u64> {
+    pub fn data_bytes(self, elements: u64) -> Option<u64> {
+        if let Self::Scaled(codes) = self {
+            let is_fixed = codes.arrangement != Arrangement::Adaptive;
+            return codes.data_bytes(elements, 0).filter(|_| is_fixed);
+        }
         let block = self.block_elements() as u64;
         match elements.checked_div(block) {
             Some(blocks) if elements.is_multiple_of(block) => {
@@ -188,6 +199,7 @@ impl Dtype {
             Self::Q5K => "q5_k",
             Self::Q6K => "q6_k",
             Self::Q8K => "q8_k",
+            Self::Scaled(codes) => codes.name(),
         }
     }
 }

@@ -1,11 +1,15 @@
 //! Tensors: what type and shape they have, and a view of their bytes.
 
 mod dtype;
+mod scaled;
 mod shape;
+mod spec;
 mod view;
 mod weight;
 
 pub use dtype::Dtype;
+pub use scaled::{Arrangement, CodeBits, ScaleType, ScaledCodes};
 pub use shape::{MAX_DIMS, Shape};
+pub use spec::TensorSpec;
 pub use view::{TensorHeader, TensorView};
 pub use weight::{Afq, Encoding, F8Q8_BLOCK, Floats, Hqq, HqqMatrix, MXFP4_GROUP, Weight};

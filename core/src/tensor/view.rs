@@ -21,10 +21,17 @@ pub struct TensorHeader<'a> {
 }
 
 /// A tensor whose bytes are in memory (read, mapped, or in flash).
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, PartialEq)]
 pub struct TensorView<'a> {
     header: TensorHeader<'a>,
     data: &'a [u8],
+}
+
+/// Without the data, which may be gigabytes.
+impl core::fmt::Debug for TensorView<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("TensorView").field("header", &self.header).finish_non_exhaustive()
+    }
 }
 
 impl<'a> TensorView<'a> {

@@ -268,10 +268,20 @@ pub const F8Q8_BLOCK: (u64, u64) = (32, 33);
 pub const MXFP4_GROUP: u64 = 32;
 
 /// A weight: its logical shape and how its values are stored. The lengths of all arrays fit the shape.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, PartialEq)]
 pub struct Weight<'a> {
     shape: Shape,
     encoding: Encoding<'a>,
+}
+
+/// Without the data, which may be gigabytes.
+impl core::fmt::Debug for Weight<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Weight")
+            .field("shape", &self.shape)
+            .field("encoding", &self.encoding.name())
+            .finish_non_exhaustive()
+    }
 }
 
 impl<'a> Weight<'a> {
@@ -287,6 +297,10 @@ impl<'a> Weight<'a> {
         let elements = shape.elements().ok_or(ErrorKind::SizeOverflow)?;
         let row = shape.dims().last().copied().unwrap_or(1);
         match encoding {
+            Encoding::Plain { dtype: Dtype::Scaled(codes), data } => {
+                let full = codes.full_blocks(elements, data.len() as u64);
+                full.ok_or(ErrorKind::SizeMismatch)?;
+            }
             Encoding::Plain { dtype, data } => {
                 if !row.is_multiple_of(dtype.block_elements() as u64) {
                     return Err(ErrorKind::SizeMismatch);

@@ -1,3 +1,4 @@
 //! Texts inside binary files.
 
 pub mod json;
+pub mod toml;

@@ -6,7 +6,8 @@
 //! 2. [`normalize`] says what a character becomes, from the generated tables behind `characters`;
 //! 3. [`words`] cuts the normalised text into words, one at a time, in a buffer of fixed size;
 //! 4. [`vocabulary`] finds tokens in memory that the caller lends, or in the file's own sorted index;
-//! 5. [`wordpiece`] spells each word with tokens and puts `[CLS]` and `[SEP]` around the text.
+//! 5. [`bpe`] spells words with byte pairs, the other way of tokenising;
+//! 6. [`wordpiece`] spells each word with tokens and puts `[CLS]` and `[SEP]` around the text.
 
 #![cfg_attr(
     not(test),
@@ -19,6 +20,7 @@
     )
 )]
 
+pub mod bpe;
 mod characters;
 pub mod normalize;
 pub mod special;
@@ -28,6 +30,7 @@ mod word;
 pub mod wordpiece;
 pub mod words;
 
+pub use bpe::Bpe;
 pub use normalize::Normalization;
 pub use special::SpecialIds;
 pub use vocabulary::{Entries, HashVocabulary, LengthPrefix, SortedVocabulary, Vocabulary};

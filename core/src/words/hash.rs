@@ -26,8 +26,8 @@ fn fnv_64<const N: usize>(state: u64, bytes: [u8; N]) -> u64 {
 
 /// fastText's hash of an n-gram: 32-bit FNV-1a over its bytes, each of them sign-extended before it is mixed in.
 #[must_use]
-pub fn fasttext_hash(ngram: &str) -> u32 {
-    ngram.bytes().fold(FASTTEXT_START, fasttext_next)
+pub fn fasttext_hash(ngram: impl AsRef<[u8]>) -> u32 {
+    ngram.as_ref().iter().copied().fold(FASTTEXT_START, fasttext_next)
 }
 
 pub(super) const FASTTEXT_START: u32 = 0x811c_9dc5;

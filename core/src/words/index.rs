@@ -50,8 +50,9 @@ impl Parts {
         let (words, ngrams) = counts(layout);
         let ngram_slots = if ngrams == 0 { 0 } else { slots_for(ngrams.into())? };
         let is_numbered = ngrams == 0 || layout.distinct_ngram_indices.is_some();
+        let different = u64::from(words).min(different_strings(layout.words.bytes));
         Some(Self {
-            words: slots_for(words.into())?,
+            words: slots_for(different)?,
             ngrams: ngram_slots,
             numbers: if is_numbered { 0 } else { ngram_slots },
             places: words.div_ceil(STRIDE).into(),
@@ -60,6 +61,23 @@ impl Parts {
 
     fn total(&self) -> Option<u64> {
         self.words.checked_add(self.ngrams)?.checked_add(self.numbers)?.checked_add(self.places)
+    }
+}
+
+/// How many different strings can stand in so many bytes at most, each behind its length of four bytes: one is
+/// empty, 256 have one byte, and so on. No file of repeated words makes the memory large.
+const fn different_strings(bytes: u64) -> u64 {
+    let (mut count, mut left) = (0_u64, bytes);
+    let (mut of_this_length, mut size) = (1_u64, 4_u64);
+    while of_this_length.saturating_mul(size) < left {
+        count = count.saturating_add(of_this_length);
+        left = left.saturating_sub(of_this_length.saturating_mul(size));
+        of_this_length = of_this_length.saturating_mul(256);
+        size = size.saturating_add(1);
+    }
+    match left.checked_div(size) {
+        Some(more) => count.saturating_add(more),
+        None => count,
     }
 }
 
@@ -131,15 +149,27 @@ impl<M: AsRef<[u64]> + AsMut<[u64]>> Index<M> {
 }
 
 impl<M: AsRef<[u64]>> Index<M> {
-    /// The row of `word`; `places` are compared by `is_there` and counted from the first word entry.
+    /// The row of the word of this [`hash`](Self::hash_word); rows and places are compared by `is_there`, places
+    /// counted from the first word entry.
     #[inline]
     pub(super) fn find_word(
         &self,
-        word: &[u8],
-        is_there: impl FnMut(u64) -> Result<bool>,
+        hash: u64,
+        is_there: impl FnMut(u64, u64) -> Result<bool>,
     ) -> Result<Option<u64>> {
-        let slots = self.part(0, self.parts.words);
-        self.words.find(slots, self.words.hash(word), is_there)
+        self.words.find(self.part(0, self.parts.words), hash, is_there)
+    }
+
+    /// The hash by which a word is found.
+    #[inline]
+    pub(super) fn hash_word(&self, word: &[u8]) -> u64 {
+        self.words.hash(word)
+    }
+
+    /// The slot where the word of this hash is looked for first.
+    #[inline]
+    pub(super) fn first_slot(&self, hash: u64) -> u64 {
+        Packing::first_slot(self.part(0, self.parts.words), hash)
     }
 
     /// The row of an n-gram behind those of the words; its bytes come in `parts`, places are compared by `is_there`
@@ -147,10 +177,10 @@ impl<M: AsRef<[u64]>> Index<M> {
     pub(super) fn find_ngram(
         &self,
         parts: [&str; 3],
-        is_there: impl FnMut(u64) -> Result<bool>,
+        mut is_there: impl FnMut(u64) -> Result<bool>,
     ) -> Result<Option<u64>> {
         let slots = self.part(self.parts.words, self.parts.ngrams);
-        self.ngrams.find(slots, self.ngrams.hash_parts(parts), is_there)
+        self.ngrams.find(slots, self.ngrams.hash_parts(parts), |_, place| is_there(place))
     }
 
     /// The nearest word at or before `row` whose place is known: its row and its entry's place.

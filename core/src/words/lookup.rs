@@ -6,10 +6,11 @@ use super::dot::normalize;
 use super::index::{Index, entry_bytes, index_of, is_entry};
 use super::ngram::{self, Ngram};
 use super::product;
+use super::scan::{is_entry_in_parts, scan};
 use super::source::{Memory, Source};
 use super::top::Ties;
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::finalfusion::{Array, Layout, Place, Storage};
+use crate::format::finalfusion::{Array, Layout, Storage};
 use crate::subword::Subwords;
 
 /// Whose rows make up a word's vector.
@@ -61,6 +62,12 @@ impl<S: Source, M: AsRef<[u64]>> Words<S, M> {
         Self { source, layout, index: Some(index) }
     }
 
+    /// Words that are found by an `index` if there is one, else from the vocabulary's start.
+    #[must_use]
+    pub const fn open(source: S, layout: Layout, index: Option<Index<M>>) -> Self {
+        Self { source, layout, index }
+    }
+
     /// Where everything in the file lies.
     #[must_use]
     pub const fn layout(&self) -> &Layout {
@@ -69,6 +76,10 @@ impl<S: Source, M: AsRef<[u64]>> Words<S, M> {
 
     pub(super) const fn source(&self) -> &S {
         &self.source
+    }
+
+    pub(super) const fn index(&self) -> Option<&Index<M>> {
+        self.index.as_ref()
     }
 
     /// The length of a vector.
@@ -93,10 +104,9 @@ impl<S: Source, M: AsRef<[u64]>> Words<S, M> {
     /// What the source returns.
     #[inline]
     pub fn find(&self, word: &[u8]) -> Result<Option<u32>> {
-        let base = self.layout.words.offset;
         let row = match &self.index {
             Some(index) => {
-                index.find_word(word, |place| is_entry(&self.source, base, place, word))?
+                index.find_word(index.hash_word(word), |_, place| self.is_word_at(place, word))?
             }
             None => {
                 let count = self.layout.vocabulary.words;
@@ -171,10 +181,52 @@ impl<S: Source, M: AsRef<[u64]>> Words<S, M> {
         scratch: &mut [f32],
     ) -> Result<Option<Found>> {
         self.check_out(out)?;
-        if let Some(row) = self.find(word.as_bytes())? {
-            self.row(row.into(), out, scratch)?;
-            return Ok(Some(Found { rows: Rows::Word { row }, norm: self.norm(row)? }));
+        let word_bytes = word.as_bytes();
+        let row = match &self.index {
+            // The row is on its way while the word is compared.
+            Some(index) => index.find_word(index.hash_word(word_bytes), |row, place| {
+                self.expect_row(row);
+                self.is_word_at(place, word_bytes)
+            })?,
+            None => self.find(word_bytes)?.map(u64::from),
+        };
+        if let Some(row) = row.and_then(|row| u32::try_from(row).ok()) {
+            return self.known_vector(row, out, scratch).map(Some);
         }
+        self.subword_vector(word, out, scratch)
+    }
+
+    /// Whether `word` stands at this place, counted from the first word's.
+    #[inline]
+    pub(super) fn is_word_at(&self, place: u64, word: &[u8]) -> Result<bool> {
+        is_entry(&self.source, self.layout.words.offset, place, word)
+    }
+
+    /// The vector of the word in this row.
+    #[inline]
+    pub(super) fn known_vector(
+        &self,
+        row: u32,
+        out: &mut [f32],
+        scratch: &mut [f32],
+    ) -> Result<Found> {
+        self.row(row.into(), out, scratch)?;
+        Ok(Found { rows: Rows::Word { row }, norm: self.norm(row)? })
+    }
+
+    /// Puts the normalised sum of the rows of the n-grams of `word` into `out`, whether or not it is in the vocabulary;
+    /// `None` if it has none, with `out` all zeros.
+    ///
+    /// # Errors
+    ///
+    /// As [`vector`](Self::vector).
+    pub fn subword_vector(
+        &self,
+        word: &str,
+        out: &mut [f32],
+        scratch: &mut [f32],
+    ) -> Result<Option<Found>> {
+        self.check_out(out)?;
         out.fill(0.0);
         let add = |row| self.combine(row, out, scratch, |sum, value| *sum += value);
         let count = self.subword_rows(word, add)?;
@@ -182,33 +234,6 @@ impl<S: Source, M: AsRef<[u64]>> Words<S, M> {
             return Ok(None);
         }
         Ok(Some(Found { rows: Rows::Subwords { count }, norm: normalize(out) }))
-    }
-
-    /// Puts the vectors of several words into `out`, one behind the other, and what was found into `found`.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::BufferTooSmall`] if `out` has no room for all words' vectors or `found` for all words; otherwise
-    /// as [`vector`](Self::vector).
-    pub fn vectors(
-        &self,
-        words: &[&str],
-        out: &mut [f32],
-        found: &mut [Option<Found>],
-        scratch: &mut [f32],
-    ) -> Result<()> {
-        let cols = self.cols();
-        let needed = cols.checked_mul(words.len());
-        if needed.is_none_or(|needed| out.len() < needed) || found.len() < words.len() {
-            return Err(Error::without_offset(ErrorKind::BufferTooSmall));
-        }
-        let mut rest = out;
-        for (word, found) in words.iter().zip(found) {
-            let (vector, behind) = rest.split_at_mut_checked(cols).unwrap_or_default();
-            *found = self.vector(word, vector, scratch)?;
-            rest = behind;
-        }
-        Ok(())
     }
 
     /// Puts the vector of a row, word or not, into `out` as the file has it.
@@ -375,68 +400,6 @@ impl<S: Source, M: AsRef<[u64]>> Ties for Words<S, M> {
         }
         Ok(a_bytes.cmp(&b_bytes))
     }
-}
-
-/// Looks for the entry of the string in `parts` from the first on; its ordinal and its place. Entries have
-/// `index_bytes` behind their string.
-fn scan(
-    source: &impl Source,
-    place: Place,
-    (count, index_bytes): (u32, u64),
-    parts: [&[u8]; 3],
-) -> Result<Option<(u32, u64)>> {
-    let wanted: usize = parts.iter().map(|part| part.len()).sum();
-    let mut scratch = [0; 1024];
-    let (mut at, mut ordinal) = (0_u64, 0);
-    while ordinal < count {
-        let rest = usize::try_from(place.bytes.saturating_sub(at)).unwrap_or(usize::MAX);
-        let size = rest.min(source.block_limit(scratch.len()));
-        let start = at;
-        let window = source.block(place.offset.saturating_add(start), size, &mut scratch)?;
-        while ordinal < count {
-            let here = usize::try_from(at.saturating_sub(start)).unwrap_or(usize::MAX);
-            let Some(rest) = window.get(here..) else { break };
-            let Some((length, string)) = rest.split_first_chunk::<4>() else { break };
-            let length = u32::from_le_bytes(*length) as usize;
-            if length == wanted {
-                let is_same = match string.get(..length) {
-                    Some(string) => is_in_parts(parts, 0, string),
-                    None => is_entry_in_parts(source, place.offset, at, parts)?,
-                };
-                if is_same {
-                    return Ok(Some((ordinal, at)));
-                }
-            }
-            at = at.saturating_add(4).saturating_add(length as u64).saturating_add(index_bytes);
-            ordinal = ordinal.saturating_add(1);
-        }
-        if at == start {
-            return Err(Error::new(place.offset.saturating_add(at), ErrorKind::SourceChanged));
-        }
-    }
-    Ok(None)
-}
-
-/// Whether the entry at `base + at` is the string in `parts`.
-fn is_entry_in_parts(source: &impl Source, base: u64, at: u64, parts: [&[u8]; 3]) -> Result<bool> {
-    let wanted: usize = parts.iter().map(|part| part.len()).sum();
-    let offset = base.saturating_add(at);
-    if entry_bytes(source, offset)? != wanted {
-        return Ok(false);
-    }
-    let (mut done, mut is_same) = (0, true);
-    source.pieces(offset.saturating_add(4), wanted, |piece| {
-        is_same = is_same && is_in_parts(parts, done, piece);
-        done = done.saturating_add(piece.len());
-        Ok(())
-    })?;
-    Ok(is_same)
-}
-
-/// Whether `piece` is what the string in `parts` has from `at` on.
-fn is_in_parts(parts: [&[u8]; 3], at: usize, piece: &[u8]) -> bool {
-    let ours = parts.iter().flat_map(|part| part.iter());
-    ours.skip(at).zip(piece).all(|(ours, theirs)| ours == theirs)
 }
 
 /// The f32 at the absolute `offset`.

@@ -2,7 +2,7 @@
 
 use core::ops::Range;
 
-use super::dot::{dot, normalize};
+use super::dot::{dot, dot_f32, normalize};
 use super::lookup::Words;
 use super::product;
 use super::source::Source;
@@ -13,6 +13,10 @@ use crate::kernel::{Floats, Kernels, Product, Strides};
 
 /// How many rows are scored at once with several queries: some 100 KiB of them, which stay in the second cache.
 const BLOCK_ROWS: usize = 96;
+
+/// By how much of the query's length two orders of adding a row's products up may differ: far more than they do for
+/// rows of length 1 to 30 or so. Of longer rows, one may be missed that is as good as the last of the best but for rounding.
+const ROUNDING: f32 = 4e-5;
 
 /// The query of an analogy: `a` is to `b` as `c` is to what is looked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -159,13 +163,11 @@ impl<S: Source, M: AsRef<[u64]>> Words<S, M> {
             let offset = offset.saturating_add(array.offset);
             let bytes = row_bytes.saturating_mul(count as usize);
             let block = self.source().block(offset, bytes, tile)?;
-            if let [top] = &mut *tops {
-                for (row, values) in (next..).zip(block.chunks_exact(row_bytes)) {
-                    top.offer(Scored { score: dot(queries, values), row }, self)?;
-                }
-            } else {
-                self.search_block(kernels, next..next.saturating_add(count), (block, queries), tops, floats)?;
-            }
+            let rows = next..next.saturating_add(count);
+            // One query needs no lent memory, so that looking for neighbours on a device is simple.
+            let mut own = [0.0; 2 * BLOCK_ROWS];
+            let floats = if tops.len() == 1 { &mut own[..] } else { &mut *floats };
+            self.search_block(kernels, rows, (block, queries), tops, floats)?;
             next = next.saturating_add(count);
         }
         Ok(())
@@ -188,9 +190,16 @@ impl<S: Source, M: AsRef<[u64]>> Words<S, M> {
         let strides = Strides { token: count, row: 1 };
         let weights = Floats::Bytes(block);
         (kernels.product_f32)(Product::new(queries, weights, zeros, self.cols(), scores, strides)?);
-        for (scores, top) in scores.chunks_exact(count.max(1)).zip(tops) {
-            for (row, &score) in rows.clone().zip(scores) {
-                top.offer(Scored { score, row }, self)?;
+        let row_bytes = self.cols().saturating_mul(4).max(1);
+        let queries = queries.chunks_exact(self.cols().max(1));
+        for ((scores, query), top) in scores.chunks_exact(count.max(1)).zip(queries).zip(tops) {
+            // Kernels add up in an order of their own. What may be among the best gets the score that the reference
+            // gives; the rest is out of the question by more than rounding.
+            let slack = ROUNDING * libm::sqrtf(dot_f32(query, query));
+            for ((row, values), &score) in rows.clone().zip(block.chunks_exact(row_bytes)).zip(scores) {
+                if top.may_keep(score + slack) {
+                    top.offer(Scored { score: dot(query, values), row }, self)?;
+                }
             }
         }
         Ok(())

@@ -100,19 +100,25 @@ impl Packing {
         number.checked_shl(bits).unwrap_or(0)
     }
 
-    /// The number of the string of this `hash` for whose place `is_there` says yes.
+    /// The slot where a string of this `hash` is looked for first.
+    #[inline]
+    pub(super) fn first_slot(slots: &[u64], hash: u64) -> u64 {
+        slots.get(start(hash, slots.len())).copied().unwrap_or(0)
+    }
+
+    /// The number of the string of this `hash` for whose number and place `is_there` says yes.
     #[inline]
     pub(super) fn find(
         &self,
         slots: &[u64],
         hash: u64,
-        mut is_there: impl FnMut(u64) -> Result<bool>,
+        mut is_there: impl FnMut(u64, u64) -> Result<bool>,
     ) -> Result<Option<u64>> {
         let mut at = start(hash, slots.len());
         for _ in 0..MAX_PROBES {
             let Some(&slot) = slots.get(at).filter(|&&slot| slot != 0) else { return Ok(None) };
             if let Some((value, place)) = self.unpack(slot, hash)
-                && is_there(place)?
+                && is_there(value, place)?
             {
                 return Ok(Some(value));
             }
@@ -215,7 +221,7 @@ mod tests {
             }
             for value in 0..200_u64 {
                 let hash = packing.hash(&value.to_le_bytes());
-                let found = packing.find(&slots, hash, |place| Ok(place == value)).unwrap();
+                let found = packing.find(&slots, hash, |_, place| Ok(place == value)).unwrap();
                 assert_eq!(found, (value < 100).then_some(value));
             }
         }

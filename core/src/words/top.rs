@@ -6,6 +6,7 @@ use crate::error::Result;
 
 /// A row and its score: the dot product of its vector with a query, their cosine if both have length 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[repr(C)]
 pub struct Scored {
     /// The score.
     pub score: f32,
@@ -63,6 +64,12 @@ impl<'m> TopK<'m> {
     #[must_use]
     pub fn rows(&self) -> &[Scored] {
         self.heap.get(..self.length).unwrap_or(&[])
+    }
+
+    /// Whether a row of this score might be kept, were it offered.
+    #[inline]
+    pub(super) fn may_keep(&self, score: f32) -> bool {
+        self.length < self.heap.len() || self.heap.first().is_some_and(|worst| score >= worst.score)
     }
 
     /// Offers a row. A score that is not a number is never among the best.

@@ -4,6 +4,7 @@
 #![no_std]
 #![no_main]
 
+mod amb;
 mod containers;
 mod embd;
 mod tokens;
@@ -31,6 +32,9 @@ const ALL: &[fn(&[u8]) -> Result<(), Error>] = &[
     tokens::by_tokens,
     tokens::by_sorted_tokens,
     words::by_words,
+    amb::by_push,
+    amb::by_view,
+    amb::by_bpe,
     containers::by_safetensors,
     containers::by_uqff,
     containers::by_gguf,

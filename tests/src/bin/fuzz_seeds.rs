@@ -11,6 +11,7 @@ fn main() -> io::Result<()> {
     let folder = std::env::args_os().nth(1).unwrap_or_else(|| "fuzz/corpus".into());
     decoder(&Path::new(&folder).join("decoder"))?;
     whole_files(Path::new(&folder))?;
+    weight_files(Path::new(&folder))?;
     tokenizer(&Path::new(&folder).join("tokenizer"))
 }
 
@@ -24,14 +25,6 @@ fn decoder(folder: &Path) -> io::Result<()> {
             std::fs::write(folder.join(format!("{}-{name}", format.name)), seed)?;
         }
     }
-    let weights = Path::new(&folder).join("weights");
-    std::fs::create_dir_all(&weights)?;
-    for format in FORMATS.iter().filter(|format| ["uqff", "gguf"].contains(&format.name)) {
-        for (name, file) in format.files() {
-            // As `fuzz::weights` reads it: first element, length, the file.
-            std::fs::write(weights.join(name), [&[1, 33], file.as_slice()].concat())?;
-        }
-    }
     Ok(())
 }
 
@@ -42,6 +35,39 @@ fn whole_files(folder: &Path) -> io::Result<()> {
         std::fs::create_dir_all(&own)?;
         for (name, file) in format.files() {
             std::fs::write(own.join(name), file)?;
+        }
+    }
+    Ok(())
+}
+
+/// As `fuzz::container`, `fuzz::blob`, `fuzz::gguf`, `fuzz::weights` and `fuzz::json` read them.
+fn weight_files(folder: &Path) -> io::Result<()> {
+    let write = |target: &str, name: &str, bytes: &[u8]| {
+        let own = folder.join(target);
+        std::fs::create_dir_all(&own)?;
+        std::fs::write(own.join(name), bytes)
+    };
+    for format in FORMATS {
+        for (name, file) in format.files() {
+            if ["safetensors", "uqff"].contains(&format.name) {
+                write("container", &name, &file)?;
+            }
+            if ["amb", "uqff", "gguf"].contains(&format.name) {
+                // First element, length, the file.
+                write("weights", &name, &[&[1, 33], file.as_slice()].concat())?;
+            }
+            if format.name == "safetensors" {
+                // Where to cut, and the header's JSON.
+                write("json", &name, &[&[9], file.get(8..).unwrap_or_default()].concat())?;
+            }
+        }
+    }
+    for (name, blob) in nanoembed_tests::data::files("uqff/legacy_0.2.0", &["uqfftensor"]) {
+        write("blob", &name, &blob)?;
+        let types = nanoembed_core::tensor::Dtype::ALL.len();
+        for choice in 0..u8::try_from(types).unwrap_or(0) {
+            let some = blob.get(..700).unwrap_or(&blob);
+            write("blocks", &format!("{choice}-{name}"), &[&[choice], some].concat())?;
         }
     }
     Ok(())

@@ -1,11 +1,14 @@
-//! JSON, blocks, and the layers of UQFF and GGUF files.
+//! JSON, blocks, and the tensors of UQFF, GGUF and AMB files.
 
 use nanoembed_core::event::Mode;
+use nanoembed_core::format::amb::Amb;
 use nanoembed_core::format::gguf::Gguf;
-use nanoembed_core::format::safetensors::Entry;
-use nanoembed_core::format::uqff::{Layer, Uqff, write_blobs, write_tensors};
+use nanoembed_core::format::safetensors::{Entry, Safetensors, dtype_name};
+use nanoembed_core::format::uqff::{
+    Layer, Uqff, is_uqff, place_in_blob, write_blobs, write_tensors,
+};
 use nanoembed_core::quant::{dequantize, dequantize_weight, quantize};
-use nanoembed_core::tensor::Dtype;
+use nanoembed_core::tensor::{Dtype, Encoding, Weight};
 use nanoembed_core::text::json::Lexer;
 
 /// A lexer fed in two parts finds what one fed at once finds.
@@ -43,7 +46,7 @@ fn lexemes(pieces: &[&[u8]]) -> Vec<String> {
     found
 }
 
-/// Whatever the views of UQFF and GGUF accept can be dequantised in any range, and UQFF be written and read back.
+/// Whatever the views of UQFF, GGUF and AMB accept can be dequantised in any range, and UQFF be written and read back.
 ///
 /// The first two bytes choose the range.
 ///
@@ -59,6 +62,22 @@ pub fn weights(input: &[u8]) {
             let there = header.shape.elements().unwrap_or(0) >= (first + out.len()) as u64;
             let answer = dequantize(header.dtype, tensor.data(), first, &mut out);
             assert_eq!(answer.is_ok(), there);
+        }
+    }
+    if let Ok(amb) = Amb::parse(file, Mode::Lenient) {
+        let _ = amb.duplicate_member();
+        if let Some(tokenizer) = amb.tokenizer() {
+            assert_eq!(tokenizer.tokens().len(), tokenizer.tokens().count());
+            assert_eq!(tokenizer.merges().len(), tokenizer.merges().count());
+        }
+        for tensor in amb.tensors() {
+            let header = tensor.header();
+            let encoding = Encoding::Plain { dtype: header.dtype, data: tensor.data() };
+            let weight = Weight::new(header.shape, encoding).expect("validated");
+            let there = weight.elements() >= (first + out.len()) as u64;
+            let answer = dequantize_weight(&weight, first, &mut out);
+            let bad_scale = answer.is_err_and(|e| e.kind == nanoembed_core::ErrorKind::BadScale);
+            assert!(bad_scale || answer.is_ok() == there);
         }
     }
     let mut entries = [Entry::default(); 256];
@@ -114,4 +133,76 @@ pub fn blocks(input: &[u8]) {
     let whole = values.len() / dtype.block_elements();
     let mut blocks = vec![0; whole * dtype.block_bytes()];
     let _ = quantize(dtype, &values[..whole * dtype.block_elements()], &mut blocks);
+}
+
+/// A container that we accept is one for the reference too, with the same tensors at the same places.
+///
+/// # Panics
+///
+/// If it is not.
+pub fn container(file: &[u8]) {
+    let _ = is_uqff(file);
+    let mut entries = [Entry::default(); 256];
+    let Ok(ours) = Safetensors::parse(file, Mode::Lenient, &mut entries) else { return };
+    let theirs = safetensors::SafeTensors::deserialize(file).expect("what we accept");
+    assert_eq!(ours.len(), theirs.len());
+    for tensor in ours.tensors() {
+        let header = tensor.header();
+        let name: String = nanoembed_core::text::json::chars(header.name).collect();
+        let other = theirs.tensor(&name).expect("the same names");
+        assert_eq!(dtype_name(header.dtype), Some(other.dtype().to_string().as_str()));
+        let dims: Vec<_> = other.shape().iter().map(|dim| *dim as u64).collect();
+        assert_eq!(header.shape.dims(), dims);
+        assert_eq!(tensor.data(), other.data());
+        assert!(ours.tensor(&name).is_some_and(|found| found.data() == other.data()));
+    }
+}
+
+/// A blob of UQFF 0.x may hold anything: its layer is put together and dequantised or refused at a place that has a name.
+///
+/// # Panics
+///
+/// If an error lies outside the blob, or values cannot be had.
+pub fn blob(blob: &[u8]) {
+    let header = format!(
+        "{{\"0\":{{\"dtype\":\"U8\",\"shape\":[{0}],\"data_offsets\":[0,{0}]}}}}",
+        blob.len()
+    );
+    let file = [&(header.len() as u64).to_le_bytes(), header.as_bytes(), blob].concat();
+    let start = 8 + header.len() as u64;
+    for mode in [Mode::Lenient, Mode::Strict] {
+        let mut entries = [Entry::default(); 2];
+        match Uqff::parse(&file, mode, &mut entries) {
+            Ok(uqff) => {
+                let layer = uqff.layer("0").expect("it is there").expect("validated");
+                let mut out = [0.0; 300];
+                let some = layer.weight.elements().min(300) as usize;
+                let _ = dequantize_weight(&layer.weight, 0, &mut out[..some]);
+            }
+            Err(error) => {
+                assert!((start..=file.len() as u64).contains(&error.offset), "{error}");
+                let _ = place_in_blob(blob, error.offset - start);
+            }
+        }
+    }
+}
+
+/// Whatever is accepted as GGUF can be walked through and dequantised, and its values be copied.
+///
+/// # Panics
+///
+/// If it cannot.
+pub fn gguf(file: &[u8]) {
+    let Ok(gguf) = Gguf::parse(file, Mode::Lenient) else { return };
+    for (key, _) in gguf.metadata() {
+        assert!(gguf.stored_value(key).is_some(), "{key}");
+        gguf.elements(key).into_iter().flatten().for_each(drop);
+    }
+    gguf.tokens().for_each(drop);
+    for tensor in gguf.tensors() {
+        let header = tensor.header();
+        let some = header.shape.elements().unwrap_or(0).min(300) as usize;
+        let mut out = [0.0; 300];
+        dequantize(header.dtype, tensor.data(), 0, &mut out[..some]).expect("all that is there");
+    }
 }

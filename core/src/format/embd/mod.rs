@@ -43,7 +43,8 @@ pub use checksum::Verifier;
 pub use decoder::{DEFAULT_MAX_TENSORS, Decoder};
 pub use grammar::{DATA_ALIGNMENT, Flags, MAGIC, MAX_ITEM_BYTES, name_hash};
 pub use view::{Embd, LinearLayout, Metadata, Special, Tensors, TokenEntries, Tokens, Variant};
-pub use write::{Plan, TensorSpec, Vocabulary, Writer};
+pub use crate::tensor::TensorSpec;
+pub use write::{Plan, Vocabulary, Writer};
 
 /// Name of the optional tensor (UINT16 or UINT32, one per token) of token ids in byte order of their strings.
 pub const SORTED_IDS: &str = "vocab.sorted_ids";

@@ -8,18 +8,7 @@ use super::grammar::{
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::sink::Sink;
-use crate::tensor::{Dtype, Shape};
-
-/// A tensor to be written.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct TensorSpec<'a> {
-    /// The name, unique in the file, 1 to 65,535 bytes.
-    pub name: &'a str,
-    /// The type of the elements.
-    pub dtype: Dtype,
-    /// One to four dimensions, none of them zero.
-    pub shape: Shape,
-}
+use crate::tensor::TensorSpec;
 
 /// A vocabulary to be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -19,13 +19,13 @@ const MAX_PAIRS: usize = 256;
 const TENSORS_OFFSET: u64 = 8;
 const PAIRS_OFFSET: u64 = 16;
 
-/// Decodes GGUF files. `TENSORS` bounds how many tensors a file may have: hashes of their names are kept (8 bytes each)
-/// to refuse duplicates.
+/// Decodes GGUF files. `TENSORS` bounds how many tensors a file may have: 16 bytes each are kept, for
+/// the hash of the name, which must be unique, and for the place where the data ends.
 ///
 /// Strings of the metadata come as [`Event::Metadata`], other values as [`Event::Value`], elements of arrays as
 /// [`Event::Element`], and those of `tokenizer.ggml.tokens` as [`Event::Token`]. Descriptions of tensors give their
 /// offsets before the place of the data is known: [`TensorHeader::offset`] counts from the data, whose place
-/// [`data_offset`](Self::data_offset) says afterwards. Data comes with the padding between tensors.
+/// [`data_offset`](Self::data_offset) says afterwards. Padding is passed over; strict mode wants it to be zeros.
 #[derive(Clone, Debug)]
 pub struct Decoder<const TENSORS: usize = DEFAULT_MAX_TENSORS> {
     mode: Mode,
@@ -37,6 +37,8 @@ pub struct Decoder<const TENSORS: usize = DEFAULT_MAX_TENSORS> {
     data: Option<u64>,
     keys: Vec<u64, MAX_PAIRS>,
     names: Vec<u64, TENSORS>,
+    /// Where each tensor ends, relative to the data.
+    ends: Vec<u64, TENSORS>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -45,10 +47,11 @@ enum State {
     Pairs { left: u64 },
     Elements { of: Type, next: u64, count: u64, tokens: bool, pairs_left: u64 },
     /// Descriptions of tensors, and where in the data the next one must lie.
-    Tensors { left: u64, expected: u64, end: u64 },
+    Tensors { left: u64, expected: u64 },
     /// Zeros before the data.
-    Padding { until: u64, end: u64 },
-    Data { end: u64 },
+    Padding { until: u64 },
+    /// The data of a tensor, and the padding behind it if another one follows.
+    Data { tensor: usize },
     /// Zeros behind the data.
     Tail { until: u64 },
 }
@@ -67,6 +70,7 @@ impl<const TENSORS: usize> Decoder<TENSORS> {
             data: None,
             keys: Vec::new(),
             names: Vec::new(),
+            ends: Vec::new(),
         }
     }
 
@@ -85,7 +89,7 @@ impl<const TENSORS: usize> Decoder<TENSORS> {
             State::Header => self.header(input),
             State::Pairs { left: 0 } => {
                 let left = self.counts.tensors;
-                self.state = State::Tensors { left, expected: 0, end: 0 };
+                self.state = State::Tensors { left, expected: 0 };
                 Ok(Step::silent(0))
             }
             State::Pairs { left } => self.pair(input, left),
@@ -107,22 +111,14 @@ impl<const TENSORS: usize> Decoder<TENSORS> {
                 }
                 Ok(step)
             }
-            State::Tensors { left: 0, expected, end } => self.begin_data(expected, end),
-            State::Tensors { left, expected, .. } => self.tensor(input, left, expected),
-            State::Padding { until, .. } if self.offset < until => self.zeros(input, until),
-            State::Padding { until, end } => {
-                let end = until.saturating_add(end);
-                self.state = State::Data { end };
+            State::Tensors { left: 0, expected } => self.begin_data(expected),
+            State::Tensors { left, expected } => self.tensor(input, left, expected),
+            State::Padding { until } if self.offset < until => self.zeros(input, until),
+            State::Padding { .. } => {
+                self.state = State::Data { tensor: 0 };
                 Ok(Step::silent(0))
             }
-            State::Data { end } if self.offset < end => Ok(Step::data(input, self.offset, end)),
-            State::Data { end } => {
-                let start = self.data.unwrap_or(0);
-                let until = align(end.saturating_sub(start), self.alignment)
-                    .and_then(|padded| padded.checked_add(start));
-                self.state = State::Tail { until: until.unwrap_or(end) };
-                Ok(Step::silent(0))
-            }
+            State::Data { tensor } => self.tensor_data(input, tensor),
             State::Tail { until } if self.offset < until && !self.may_end() => {
                 self.zeros(input, until)
             }
@@ -245,11 +241,12 @@ impl<const TENSORS: usize> Decoder<TENSORS> {
         }
         let end = offset.checked_add(bytes).ok_or(wrong(ErrorKind::OutOfBounds))?;
         let expected = align(end, self.alignment).ok_or(wrong(ErrorKind::OutOfBounds))?;
-        self.state = State::Tensors { left: left.saturating_sub(1), expected, end };
+        self.ends.push(end).map_err(|_| wrong(ErrorKind::TooManyTensors))?;
+        self.state = State::Tensors { left: left.saturating_sub(1), expected };
         Ok(Step::new(used, Event::Tensor(tensor)))
     }
 
-    fn begin_data<'a>(&mut self, expected: u64, end: u64) -> Result<Step<'a>> {
+    fn begin_data<'a>(&mut self, expected: u64) -> Result<Step<'a>> {
         let start = align(self.offset, self.alignment);
         // Nothing may lie beyond 64 bits, padding included.
         let start = start.filter(|start| start.checked_add(expected).is_some());
@@ -257,8 +254,31 @@ impl<const TENSORS: usize> Decoder<TENSORS> {
         self.data = Some(start);
         self.state = match self.counts.tensors {
             0 => State::Tail { until: start },
-            _ => State::Padding { until: start, end },
+            _ => State::Padding { until: start },
         };
+        Ok(Step::silent(0))
+    }
+
+    /// Absolute offset of the end of a tensor's data, and of the padding behind it.
+    fn end_of(&self, tensor: usize) -> (u64, u64) {
+        let start = self.data.unwrap_or(0);
+        let end = self.ends.get(tensor).copied().unwrap_or(0);
+        let padded = align(end, self.alignment).unwrap_or(end);
+        (start.saturating_add(end), start.saturating_add(padded))
+    }
+
+    fn tensor_data<'a>(&mut self, input: &'a [u8], tensor: usize) -> Result<Step<'a>> {
+        let (end, padded) = self.end_of(tensor);
+        let next = tensor.saturating_add(1);
+        let is_last = next >= self.ends.len();
+        if self.offset < end {
+            return Ok(Step::data(input, self.offset, end));
+        }
+        if !is_last && self.offset < padded {
+            return self.zeros(input, padded);
+        }
+        self.state =
+            if is_last { State::Tail { until: padded } } else { State::Data { tensor: next } };
         Ok(Step::silent(0))
     }
 
@@ -323,10 +343,14 @@ impl<const TENSORS: usize> Decode for Decoder<TENSORS> {
     }
 
     fn skippable(&self) -> u64 {
-        match self.state {
-            State::Data { end } if self.failed.is_none() => end.saturating_sub(self.offset),
-            _ => 0,
+        let State::Data { tensor } = self.state else { return 0 };
+        if self.failed.is_some() {
+            return 0;
         }
+        // Strict mode looks at the padding between tensors.
+        let last = self.ends.len().saturating_sub(1);
+        let tensor = if self.mode == Mode::Strict { tensor } else { last };
+        self.end_of(tensor).0.saturating_sub(self.offset)
     }
 
     fn skip(&mut self, bytes: u64) -> u64 {

@@ -27,7 +27,8 @@ mod write;
 pub use decoder::{DEFAULT_MAX_TENSORS, Decoder};
 pub use grammar::{DEFAULT_ALIGNMENT, MAGIC, MAX_ITEM_BYTES};
 pub use view::{Elements, Gguf, Metadata, Tensors};
-pub use write::{Plan, TensorSpec, WriteValue, Writer};
+pub use crate::tensor::TensorSpec;
+pub use write::{Plan, WriteValue, Writer};
 
 /// The key of the one value that the layout depends on.
 const ALIGNMENT_KEY: &str = "general.alignment";

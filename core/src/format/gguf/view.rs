@@ -99,6 +99,22 @@ impl<'a> Gguf<'a> {
         self.metadata().find(|(known, _)| *known == key).map(|(_, value)| value)
     }
 
+    /// The value of a metadata key as the file spells it, its type first: what
+    /// [`WriteValue::Stored`](super::WriteValue::Stored) takes.
+    #[must_use]
+    pub fn stored_value(&self, key: &str) -> Option<&'a [u8]> {
+        let mut metadata = self.metadata();
+        loop {
+            let place = metadata.next;
+            if metadata.next()?.0 == key {
+                // Behind the key and its length.
+                let start = place.checked_add(8)?.checked_add(key.len() as u64)?;
+                let range = usize::try_from(start).ok()?..usize::try_from(metadata.next).ok()?;
+                return self.bytes.get(range);
+            }
+        }
+    }
+
     /// The elements of the array under a metadata key. Tokens that are not UTF-8 end the iteration; see
     /// [`tokens`](Self::tokens).
     #[must_use]

@@ -4,18 +4,7 @@ use super::ALIGNMENT_KEY;
 use super::grammar::{DEFAULT_ALIGNMENT, MAGIC, code_of};
 use crate::error::{Error, ErrorKind, Result};
 use crate::sink::Sink;
-use crate::tensor::{Dtype, Shape};
-
-/// A tensor to be written.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct TensorSpec<'a> {
-    /// The name, unique in the file.
-    pub name: &'a str,
-    /// The type of the elements or blocks.
-    pub dtype: Dtype,
-    /// One to four dimensions, none of them zero, outermost first; rows are whole blocks.
-    pub shape: Shape,
-}
+use crate::tensor::TensorSpec;
 
 /// A value of the metadata to be written.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -37,6 +26,8 @@ pub enum WriteValue<'a> {
     U32s(&'a [u32]),
     I32s(&'a [i32]),
     F32s(&'a [f32]),
+    /// A value of another file, as [`Gguf::stored_value`](super::Gguf::stored_value) gives it.
+    Stored(&'a [u8]),
 }
 
 /// All that a file holds but the tensors' data.
@@ -184,6 +175,7 @@ fn pair(sink: &mut impl Sink, key: &str, value: &WriteValue<'_>) -> Result<()> {
         WriteValue::U32s(all) => array(sink, 4, all, |sink, n| sink.write(&n.to_le_bytes())),
         WriteValue::I32s(all) => array(sink, 5, all, |sink, n| sink.write(&n.to_le_bytes())),
         WriteValue::F32s(all) => array(sink, 6, all, |sink, n| sink.write(&n.to_le_bytes())),
+        WriteValue::Stored(value) => sink.write(value),
     }
 }
 

@@ -28,7 +28,8 @@ pub use decoder::{Decoder, MAX_HEADER_BYTES, MAX_ITEM_BYTES};
 pub use entry::Entry;
 pub use fields::{dtype_name, dtype_of};
 pub use view::{Metadata, Safetensors, Tensors};
-pub use write::{Plan, TensorSpec, Writer, order};
+pub use crate::tensor::TensorSpec;
+pub use write::{Plan, Writer, order};
 
 /// Bytes before the header.
 pub(crate) const LENGTH_BYTES: u64 = 8;

@@ -10,12 +10,23 @@ use crate::tensor::{TensorHeader, TensorView};
 use crate::text::json::{Kind, Token, Tokens, is};
 
 /// A validated safetensors file; everything it gives borrows from the file's bytes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Safetensors<'a, 'm> {
     bytes: &'a [u8],
     data: u64,
     /// Sorted by the hashes of the names.
     entries: &'m [Entry],
+}
+
+/// Without the data, which may be gigabytes.
+impl core::fmt::Debug for Safetensors<'_, '_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Safetensors")
+            .field("bytes", &self.bytes.len())
+            .field("data", &self.data)
+            .field("tensors", &self.entries.len())
+            .finish()
+    }
 }
 
 impl<'a, 'm> Safetensors<'a, 'm> {
@@ -149,11 +160,17 @@ impl<'a> Iterator for Metadata<'a> {
 }
 
 /// Iterates over the tensors of a [`Safetensors`], in the order of the header.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Tensors<'a> {
     members: Tokens<'a>,
     bytes: &'a [u8],
     data: u64,
+}
+
+impl core::fmt::Debug for Tensors<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Tensors").finish_non_exhaustive()
+    }
 }
 
 impl<'a> Tensors<'a> {

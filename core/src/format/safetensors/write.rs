@@ -6,27 +6,7 @@ use super::fields::dtype_name;
 use super::{LENGTH_BYTES, METADATA};
 use crate::error::{Error, ErrorKind, Result};
 use crate::sink::Sink;
-use crate::tensor::{Dtype, Shape};
-
-/// A tensor to be written.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct TensorSpec<'a> {
-    /// The name, unique in the file and not `__metadata__`.
-    pub name: &'a str,
-    /// The type of the elements; no block type.
-    pub dtype: Dtype,
-    /// The dimensions.
-    pub shape: Shape,
-}
-
-impl TensorSpec<'_> {
-    /// The size of the data in bytes; `None` if the format cannot hold the tensor.
-    #[must_use]
-    pub fn bytes(&self) -> Option<u64> {
-        dtype_name(self.dtype)?;
-        self.dtype.data_bytes(self.shape.elements()?)
-    }
-}
+use crate::tensor::{Dtype, Shape, TensorSpec};
 
 /// The order of tensors in files of the reference writer: by falling size of the elements, then by the name of the type
 /// in the reference's list, then by name.

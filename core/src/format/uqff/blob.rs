@@ -9,7 +9,7 @@ use crate::tensor::{Dtype, F8Q8_BLOCK, MAX_DIMS, Shape, TensorHeader};
 
 /// An item of a blob, behind version, type and bias flag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Part {
+pub(super) enum Part {
     /// A tensor with its own header.
     Tensor(&'static str),
     /// The header of ggml blocks, which has the bias flag in it.
@@ -120,6 +120,11 @@ impl Blob {
 
     pub(super) fn format(&self) -> Option<LayerFormat> {
         self.begun.map(|begun| begun.format)
+    }
+
+    /// What the next step will find; `None` before the first and behind the last.
+    pub(super) fn next_part(&self) -> Option<Part> {
+        self.begun.and_then(|begun| begun.rest.first().copied())
     }
 
     pub(super) fn version(&self) -> Option<(u16, u16)> {

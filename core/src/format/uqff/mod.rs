@@ -25,7 +25,9 @@
 mod blob;
 mod codes;
 mod decoder;
+mod detect;
 mod layer;
+mod place;
 mod view;
 #[allow(
     clippy::arithmetic_side_effects,
@@ -35,7 +37,9 @@ mod write;
 
 pub use codes::{LayerFormat, ggml_code, ggml_dtype};
 pub use decoder::{Decoder, Generation};
+pub use detect::is_uqff;
 pub use layer::{Extra, Layer};
+pub use place::{Place, place_in_blob};
 pub use view::{Layers, Uqff};
 pub use write::{blob_bytes, write_blob, write_blobs, write_tensors};
 

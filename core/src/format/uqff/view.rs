@@ -9,7 +9,7 @@ use crate::format::safetensors::view::run;
 use crate::format::safetensors::{Entry, Safetensors, Tensors};
 use crate::tensor::{Dtype, MAX_DIMS, Shape, TensorView};
 
-const FORMAT_SUFFIX: &str = ".weight.format";
+pub(super) const FORMAT_SUFFIX: &str = ".weight.format";
 
 /// A validated UQFF file; everything it gives borrows from the file's bytes.
 #[derive(Clone, Copy, Debug)]

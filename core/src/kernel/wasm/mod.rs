@@ -10,7 +10,7 @@ mod integer;
 
 use core::arch::wasm32::*;
 
-use super::{Kernels, quantize as quantization, rows};
+use super::{Kernels, portable};
 
 /// The tables of this folder, the slowest first.
 pub(super) fn available() -> impl Iterator<Item = Kernels> {
@@ -21,8 +21,8 @@ pub(super) fn available() -> impl Iterator<Item = Kernels> {
     tables.into_iter()
 }
 
-/// The row operations are the bodies of [`rows`] and [`quantization`], which the compiler turns into vectors since the
-/// whole module is built with them.
+/// Row operations are the portable ones: the whole module is built with these instructions, so the compiler makes
+/// vectors of them by itself.
 const fn table<I: Instructions>(name: &'static str) -> Kernels {
     Kernels {
         name,
@@ -30,20 +30,7 @@ const fn table<I: Instructions>(name: &'static str) -> Kernels {
         multiply_f32: float::multiply::<I>,
         product_i8: integer::product::<I>,
         multiply_i16: integer::multiply,
-        quantize: |x, columns, codes| quantization::codes(x, columns, codes),
-        quantize_rows: |x, size, limit, codes, scales| {
-            quantization::rows_i16(x, size, limit, codes, scales);
-        },
-        quantize_columns: |x, stride, limit, codes, scales, scratch| {
-            quantization::columns_i16(x, stride, limit, codes, scales, scratch);
-        },
-        softmax_i16: |x, scale, codes| quantization::softmax_i16(x, scale, codes),
-        softmax: |x, scale| rows::softmax(x, scale),
-        gelu: |x| rows::gelu(x),
-        add_layer_norm: |x, y, weight, bias, epsilon| {
-            rows::add(x, y);
-            rows::layer_norm(x, weight, bias, epsilon);
-        },
+        ..portable::TABLE
     }
 }
 

@@ -2,7 +2,7 @@
 
 use core::arch::x86_64::*;
 
-use super::int8_avx2;
+use super::{groups, int8_avx2};
 use crate::kernel::Kernels;
 use crate::kernel::product::{Floats, Multiply, Product};
 
@@ -12,6 +12,9 @@ pub(super) const TABLE: Kernels = Kernels {
     product_f32,
     multiply_f32,
     product_i8: int8_avx2::product_avx2,
+    product_groups: groups::product_avx2,
+    quantize_groups,
+    dequantize_groups,
     multiply_i16: int8_avx2::multiply_avx2,
     quantize,
     quantize_rows,
@@ -26,11 +29,12 @@ pub(super) const TABLE: Kernels = Kernels {
 pub(super) const TABLE_VNNI: Kernels = Kernels {
     name: "avxvnni",
     product_i8: int8_avx2::product_avxvnni,
+    product_groups: groups::product_avxvnni,
     multiply_i16: int8_avx2::multiply_avxvnni,
     ..TABLE
 };
 
-super::row_operations!("avx2,fma");
+row_operations!(super::vector::Avx2, "avx2,fma");
 
 const LANES: usize = 8;
 /// Rows that are multiplied with all tokens before the next are touched: 24 rows of 384 f32 fill L1.
@@ -94,16 +98,17 @@ fn tile<const T: usize, const R: usize>(product: &mut Product<'_>, token: usize,
         let whole = cols - cols % LANES;
         let mut c = 0;
         while c < whole {
-            let mut xs = [_mm256_setzero_ps(); T];
-            for (t, value) in xs.iter_mut().enumerate() {
-                *value = _mm256_loadu_ps(x.add(t * cols + c));
-            }
-            for (r, sums) in sums.iter_mut().enumerate() {
-                let w = _mm256_loadu_ps(w.add(r * cols + c));
-                for (sum, &x) in sums.iter_mut().zip(&xs) {
-                    *sum = _mm256_fmadd_ps(x, w, *sum);
-                }
-            }
+            // 12 sums, 3 rows and one token: all 16 registers.
+            let mut ws = [_mm256_setzero_ps(); R];
+            unroll_4!(R, r => {
+                ws[r] = _mm256_loadu_ps(w.add(r * cols + c));
+            });
+            unroll_4!(T, t => {
+                let x = _mm256_loadu_ps(x.add(t * cols + c));
+                unroll_4!(R, r => {
+                    sums[r][t] = _mm256_fmadd_ps(x, ws[r], sums[r][t]);
+                });
+            });
             c += LANES;
         }
         if c < cols {
@@ -202,19 +207,19 @@ fn corner<const M: usize, const V: usize>(
         for k in 0..multiply.k {
             let line = b.add(k * multiply.b.stride);
             let mut bs = [_mm256_setzero_ps(); V];
-            for (v, value) in bs.iter_mut().enumerate() {
-                *value = if v + 1 < V {
+            unroll_4!(V, v => {
+                bs[v] = if v + 1 < V {
                     _mm256_loadu_ps(line.add(v * LANES))
                 } else {
                     _mm256_maskload_ps(line.add(v * LANES), mask)
                 };
-            }
-            for (m, sums) in sums.iter_mut().enumerate() {
+            });
+            unroll!(M, m => {
                 let a = _mm256_broadcast_ss(&*a.add(m * multiply.a.stride + k));
-                for (sum, &b) in sums.iter_mut().zip(&bs) {
-                    *sum = _mm256_fmadd_ps(a, b, *sum);
-                }
-            }
+                unroll_4!(V, v => {
+                    sums[m][v] = _mm256_fmadd_ps(a, bs[v], sums[m][v]);
+                });
+            });
         }
         let out = multiply.out.as_mut_ptr().add(row * multiply.out_stride + column);
         for (m, sums) in sums.iter().enumerate() {

@@ -319,18 +319,18 @@ unsafe fn corner<D: Dot, const M: usize, const V: usize>(
         for pair in 0..multiply.pairs {
             let line: *const i32 = b.add(pair * multiply.b_stride * 4).cast();
             let mut bs = [_mm256_setzero_si256(); V];
-            for (v, value) in bs.iter_mut().enumerate() {
+            unroll_4!(V, v => {
                 let place = line.add(v * COLUMNS);
-                *value =
+                bs[v] =
                     if v + 1 < V { load(place.cast()) } else { _mm256_maskload_epi32(place, mask) };
-            }
-            for (m, sums) in sums.iter_mut().enumerate() {
+            });
+            unroll_4!(M, m => {
                 let place: *const i32 = a.add((m * multiply.a_stride + pair) * 4).cast();
                 let a = _mm256_set1_epi32(place.read_unaligned());
-                for (sum, &b) in sums.iter_mut().zip(&bs) {
-                    *sum = D::words(*sum, a, b);
-                }
-            }
+                unroll_4!(V, v => {
+                    sums[m][v] = D::words(sums[m][v], a, bs[v]);
+                });
+            });
         }
         let columns = multiply.columns.as_ptr().add(column);
         let out = multiply.out.as_mut_ptr().add(row * multiply.out_stride + column);

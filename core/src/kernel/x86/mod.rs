@@ -2,10 +2,62 @@
 
 #![allow(unsafe_code)]
 
+/// Row operations with a type of vectors, compiled for its target features.
+macro_rules! row_operations {
+    ($vector:ty, $features:literal) => {
+        row_operations!($vector, $features,
+            softmax = rows::softmax(x: &mut [f32], scale: f32);
+            softmax_i16 = quantization::softmax_i16(x: &mut [f32], scale: f32, codes: &mut [u8]);
+            gelu = rows::gelu(x: &mut [f32]);
+            add_layer_norm = rows::add_layer_norm(
+                x: &mut [f32], y: &[f32], weight: &[f32], bias: &[f32], epsilon: f32
+            );
+            quantize = quantization::codes(
+                x: &[f32], columns: &[f32], codes: &mut [u8]
+            ) -> (f32, u8);
+            quantize_groups = quantization::groups_i8(
+                x: &[f32], group: usize, codes: &mut [u8], scales: &mut [f32], sums: &mut [f32]
+            );
+            dequantize_groups = quantization::dequantize_groups(
+                codes: &[u8], signs: crate::kernel::Signs, group: usize, factors: &[(f32, f32)],
+                out: &mut [f32]
+            );
+            quantize_rows = quantization::rows_i16(
+                x: &[f32], size: usize, limit: f32, codes: &mut [u8], scales: &mut [f32]
+            );
+            quantize_columns = quantization::columns_i16(
+                x: &[f32], stride: usize, limit: f32, codes: &mut [u8], scales: &mut [f32],
+                inverses: &mut [f32]
+            );
+        );
+    };
+    ($vector:ty, $features:literal, $(
+        $name:ident = $module:ident::$body:ident($($argument:ident: $type:ty),+) $(-> $result:ty)?;
+    )+) => {
+        use crate::kernel::{quantize as quantization, rows};
+
+        $(
+            fn $name($($argument: $type),+) $(-> $result)? {
+                #[target_feature(enable = $features)]
+                fn inner($($argument: $type),+) $(-> $result)? {
+                    $module::$body::<$vector>($($argument),+)
+                }
+                // SAFETY: a table is handed out only after the CPU was asked for its features.
+                unsafe { inner($($argument),+) }
+            }
+        )+
+    };
+}
+
+mod ahead;
 mod avx2;
 mod avx512;
+mod groups;
 mod int8_avx2;
-mod int8_avx512;
+mod multiply_int16_avx512;
+mod product_avx512;
+mod product_int8_avx512;
+mod vector;
 
 use super::Kernels;
 
@@ -36,89 +88,3 @@ fn vnni() -> (bool, bool) {
     let avx_vnni = leaf.eax >= 1 && __cpuid_count(7, 1).eax & (1 << 4) != 0;
     (avx_vnni, leaf.ecx & (1 << 11) != 0)
 }
-
-/// Row operations compiled for a set of target features.
-macro_rules! row_operations {
-    ($features:literal) => {
-        use crate::kernel::{quantize as quantization, rows};
-
-        fn softmax(x: &mut [f32], scale: f32) {
-            #[target_feature(enable = $features)]
-            fn inner(x: &mut [f32], scale: f32) {
-                rows::softmax(x, scale);
-            }
-            // SAFETY: this table is handed out only after the CPU was asked for these features.
-            unsafe { inner(x, scale) }
-        }
-
-        fn softmax_i16(x: &mut [f32], scale: f32, codes: &mut [u8]) {
-            #[target_feature(enable = $features)]
-            fn inner(x: &mut [f32], scale: f32, codes: &mut [u8]) {
-                quantization::softmax_i16(x, scale, codes);
-            }
-            // SAFETY: as above.
-            unsafe { inner(x, scale, codes) }
-        }
-
-        fn quantize(x: &[f32], columns: &[f32], codes: &mut [u8]) -> (f32, u8) {
-            #[target_feature(enable = $features)]
-            fn inner(x: &[f32], columns: &[f32], codes: &mut [u8]) -> (f32, u8) {
-                quantization::codes(x, columns, codes)
-            }
-            // SAFETY: as above.
-            unsafe { inner(x, columns, codes) }
-        }
-
-        fn quantize_rows(x: &[f32], size: usize, limit: f32, codes: &mut [u8], scales: &mut [f32]) {
-            #[target_feature(enable = $features)]
-            fn inner(x: &[f32], size: usize, limit: f32, codes: &mut [u8], scales: &mut [f32]) {
-                quantization::rows_i16(x, size, limit, codes, scales);
-            }
-            // SAFETY: as above.
-            unsafe { inner(x, size, limit, codes, scales) }
-        }
-
-        fn quantize_columns(
-            x: &[f32],
-            stride: usize,
-            limit: f32,
-            codes: &mut [u8],
-            scales: &mut [f32],
-            scratch: &mut [f32],
-        ) {
-            #[target_feature(enable = $features)]
-            fn inner(
-                x: &[f32],
-                stride: usize,
-                limit: f32,
-                codes: &mut [u8],
-                scales: &mut [f32],
-                scratch: &mut [f32],
-            ) {
-                quantization::columns_i16(x, stride, limit, codes, scales, scratch);
-            }
-            // SAFETY: as above.
-            unsafe { inner(x, stride, limit, codes, scales, scratch) }
-        }
-
-        fn gelu(x: &mut [f32]) {
-            #[target_feature(enable = $features)]
-            fn inner(x: &mut [f32]) {
-                rows::gelu(x);
-            }
-            // SAFETY: as above.
-            unsafe { inner(x) }
-        }
-
-        fn add_layer_norm(x: &mut [f32], y: &[f32], weight: &[f32], bias: &[f32], epsilon: f32) {
-            #[target_feature(enable = $features)]
-            fn inner(x: &mut [f32], y: &[f32], weight: &[f32], bias: &[f32], epsilon: f32) {
-                rows::add(x, y);
-                rows::layer_norm(x, weight, bias, epsilon);
-            }
-            // SAFETY: as above.
-            unsafe { inner(x, y, weight, bias, epsilon) }
-        }
-    };
-}
-use row_operations;

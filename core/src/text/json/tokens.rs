@@ -23,13 +23,20 @@ pub struct Token<'a> {
 /// let spellings: Vec<_> = tokens.filter_map(Result::ok).map(|token| token.spelling).collect();
 /// assert_eq!(spellings, ["{", "hidden_size", "384", "}"]);
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Tokens<'a> {
     lexer: Lexer,
     bytes: &'a [u8],
     /// Absolute offset of `bytes`.
     base: u64,
     ended: bool,
+}
+
+/// Without the text, which may be long.
+impl core::fmt::Debug for Tokens<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Tokens").field("lexer", &self.lexer).finish_non_exhaustive()
+    }
 }
 
 impl<'a> Tokens<'a> {

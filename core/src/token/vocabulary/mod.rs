@@ -19,7 +19,7 @@ use core::cmp::Ordering;
 
 pub use entries::{Entries, LengthPrefix};
 pub use hash::{HashIndex, HashVocabulary};
-pub use sorted::{IdWidth, SortedIds, SortedVocabulary};
+pub use sorted::{IdWidth, Ranked, SortedIds, SortedVocabulary};
 
 use super::word::{MAX_WORD_CHARACTERS, PREFIX_BYTES};
 use crate::error::Result;

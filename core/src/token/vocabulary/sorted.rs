@@ -4,6 +4,7 @@
 //! without memory for a hash index reads it, and `vocab.offsets`, where they are.
 
 use core::cmp::Ordering;
+use core::marker::PhantomData;
 
 use super::{Entries, MAX_TOKEN_BYTES, Match, Tokens, Vocabulary, splits_character};
 use crate::error::{Error, ErrorKind, Result};
@@ -28,15 +29,31 @@ pub struct SortedIds<'a> {
     pub offset: u64,
 }
 
-impl SortedIds<'_> {
-    fn len(&self) -> usize {
+/// All ids in the byte order of their strings, wherever they lie.
+pub trait Ranked {
+    /// How many there are.
+    fn count(&self) -> usize;
+
+    /// The id at `rank`.
+    ///
+    /// # Errors
+    ///
+    /// `bad_vocabulary` if there is no such rank, and what reading answers.
+    fn id(&self, rank: u32) -> Result<u32>;
+
+    /// The error of an order that is damaged.
+    fn bad(&self) -> Error;
+}
+
+impl Ranked for SortedIds<'_> {
+    fn count(&self) -> usize {
         match self.width {
             IdWidth::U16 => self.bytes.len() / 2,
             IdWidth::U32 => self.bytes.len() / 4,
         }
     }
 
-    fn get(&self, rank: u32) -> Result<u32> {
+    fn id(&self, rank: u32) -> Result<u32> {
         let rank = rank as usize;
         let id = match self.width {
             IdWidth::U16 => {
@@ -47,30 +64,31 @@ impl SortedIds<'_> {
         id.ok_or(self.bad())
     }
 
-    const fn bad(&self) -> Error {
+    fn bad(&self) -> Error {
         Error::new(self.offset, ErrorKind::BadVocabulary)
     }
 }
 
 /// A vocabulary that is searched in the file's own order.
 #[derive(Clone, Copy, Debug)]
-pub struct SortedVocabulary<'a, T> {
+pub struct SortedVocabulary<'a, T, R = SortedIds<'a>> {
     tokens: T,
-    ids: SortedIds<'a>,
+    ids: R,
+    lent: PhantomData<&'a [u8]>,
 }
 
-impl<'a, T: Tokens> SortedVocabulary<'a, T> {
+impl<T: Tokens, R: Ranked> SortedVocabulary<'_, T, R> {
     /// The `tokens` with their order in `ids`, which is trusted: with a wrong one tokens are not found, no more. See
     /// [`check`](SortedVocabulary::check).
     ///
     /// # Errors
     ///
     /// `bad_vocabulary` if there is not one id for each token.
-    pub fn new(tokens: T, ids: SortedIds<'a>) -> Result<Self> {
-        if ids.len() != tokens.count() as usize {
+    pub fn new(tokens: T, ids: R) -> Result<Self> {
+        if ids.count() != tokens.count() as usize {
             return Err(ids.bad());
         }
-        Ok(Self { tokens, ids })
+        Ok(Self { tokens, ids, lent: PhantomData })
     }
 
     /// The number of tokens up to `text` in the order, among the first `ranks`.
@@ -105,7 +123,7 @@ impl<'a, T: Tokens> SortedVocabulary<'a, T> {
 
     /// Whether the token at `rank` comes after `text`.
     fn is_after(&self, rank: u32, text: &[u8]) -> Result<bool> {
-        self.tokens.order(self.ids.get(rank)?, text).map(Ordering::is_gt)
+        self.tokens.order(self.ids.id(rank)?, text).map(Ordering::is_gt)
     }
 }
 
@@ -118,7 +136,7 @@ impl SortedVocabulary<'_, Entries<'_>> {
     pub fn check(&self) -> Result<()> {
         let mut previous = None;
         for rank in 0..self.tokens.count() {
-            let id = self.ids.get(rank)?;
+            let id = self.ids.id(rank)?;
             let here = Some((self.tokens.get(id)?, id));
             // As many ids as tokens, all different: each occurs.
             if previous >= here {
@@ -130,7 +148,7 @@ impl SortedVocabulary<'_, Entries<'_>> {
     }
 }
 
-impl<T: Tokens> Vocabulary for SortedVocabulary<'_, T> {
+impl<T: Tokens, R: Ranked> Vocabulary for SortedVocabulary<'_, T, R> {
     fn count(&self) -> u32 {
         self.tokens.count()
     }
@@ -138,7 +156,7 @@ impl<T: Tokens> Vocabulary for SortedVocabulary<'_, T> {
     fn find(&self, token: &[u8]) -> Result<Option<u32>> {
         let up_to = self.up_to(token, self.count())?;
         let Some(rank) = up_to.checked_sub(1) else { return Ok(None) };
-        let id = self.ids.get(rank)?;
+        let id = self.ids.id(rank)?;
         let is_equal = self.tokens.compare(id, token)?.order.is_eq();
         Ok((is_equal && token.len() <= MAX_TOKEN_BYTES).then_some(id))
     }
@@ -151,7 +169,7 @@ impl<T: Tokens> Vocabulary for SortedVocabulary<'_, T> {
         let mut ranks = self.up_to(wanted, self.count())?;
         loop {
             let Some(rank) = ranks.checked_sub(1) else { return Ok(None) };
-            let id = self.ids.get(rank)?;
+            let id = self.ids.id(rank)?;
             let comparison = self.tokens.compare(id, wanted)?;
             let bytes = comparison.common;
             if bytes < at_least.max(1) {

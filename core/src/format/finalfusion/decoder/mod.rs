@@ -1,6 +1,7 @@
 //! The sans-I/O decoder: chunk after chunk, in the one order that readers of this format accept.
 
 mod storage;
+mod trailer;
 mod vocabulary;
 
 use self::storage::Parts;
@@ -317,82 +318,6 @@ impl Decoder {
             return Ok(Step::need_more(rest.len().saturating_add(1)));
         }
         Err(Error::new(offset, ErrorKind::InvalidUtf8))
-    }
-
-    fn trailer<'a>(
-        &mut self,
-        input: &'a [u8],
-        gathered: u8,
-        mut header: [u8; CHUNK_HEADER_BYTES],
-    ) -> Result<Step<'a>> {
-        let start = self.offset.saturating_sub(gathered.into());
-        let missing = header.get_mut(usize::from(gathered)..).unwrap_or(&mut []);
-        let taken = missing.len().min(input.len());
-        if input.is_empty() {
-            return Ok(self.end());
-        }
-        if gathered == 0 && self.is_all_announced() {
-            self.deviate(start, ErrorKind::TrailingBytes)?;
-        }
-        for (to, from) in missing.iter_mut().zip(input) {
-            *to = *from;
-        }
-        let gathered = gathered.saturating_add(u8::try_from(taken).unwrap_or(u8::MAX));
-        self.state = State::Trailer { gathered, header };
-        if usize::from(gathered) == CHUNK_HEADER_BYTES {
-            let [a, b, c, d, length @ ..] = header;
-            let found = u32::from_le_bytes([a, b, c, d]);
-            self.chunk_behind_storage(found, u64::from_le_bytes(length), start)?;
-        }
-        Ok(Step::silent(taken))
-    }
-
-    fn chunk_behind_storage(&mut self, found: u32, bytes: u64, offset: u64) -> Result<()> {
-        if found == id::NORMS {
-            self.enter_chunk(found, offset, bytes)?;
-            self.state = State::NormsHeader;
-            return Ok(());
-        }
-        if id::is_known(found) {
-            return Err(Error::new(offset, ErrorKind::BadChunk));
-        }
-        self.deviate(offset, ErrorKind::BadChunk)?;
-        let until = offset.saturating_add(CHUNK_HEADER_BYTES as u64).saturating_add(bytes);
-        self.state = State::Unknown { until };
-        Ok(())
-    }
-
-    fn unknown<'a>(&mut self, input: &'a [u8], until: u64) -> Result<Step<'a>> {
-        if self.offset >= until {
-            self.state = State::Trailer { gathered: 0, header: [0; CHUNK_HEADER_BYTES] };
-            return Ok(Step::silent(0));
-        }
-        match within(input, self.offset, until) {
-            // The declared length of a chunk that nobody knows is nobody's promise.
-            [] => Ok(Step::new(0, Event::End)),
-            passed => Ok(Step::silent(passed.len())),
-        }
-    }
-
-    fn complete<'a>(&mut self, input: &'a [u8]) -> Result<Step<'a>> {
-        if input.is_empty() {
-            return Ok(self.end());
-        }
-        self.deviate(self.offset, ErrorKind::TrailingBytes)?;
-        Ok(Step::silent(input.len()))
-    }
-
-    /// The answer to no input where the file may end, unless it announces more.
-    fn end<'a>(&self) -> Step<'a> {
-        if self.mode == Mode::Strict && !self.is_all_announced() {
-            return Step::need_more(1);
-        }
-        Step::new(0, Event::End)
-    }
-
-    /// Whether all chunks that the header's list announces have been seen.
-    fn is_all_announced(&self) -> bool {
-        self.chunks.iter().flatten().count() >= self.listed_count as usize
     }
 }
 

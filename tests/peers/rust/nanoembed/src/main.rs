@@ -1,5 +1,7 @@
 //! nanoembed on a `.weights` file, mapped: the core's owned types, used as a host would.
 //!
+//! With `--precise` activations stay in f32 where weights have 8 bits.
+//!
 //! Threads: rayon's global pool, sized by `RAYON_NUM_THREADS`, which the benchmark sets. Packs of short
 //! texts are shared out among the threads; if there are fewer packs than threads, all work on each.
 
@@ -7,7 +9,7 @@ use std::fs::File;
 
 use anyhow::Result;
 use memmap2::Mmap;
-use nanoembed_core::model::{InOrder, Job, Parallel, Parts};
+use nanoembed_core::model::{InOrder, Job, Parallel, Parts, Plan};
 use nanoembed_core::owned::{Embedder, Session};
 use peer_protocol::{Engine, serve};
 use rayon::prelude::*;
@@ -18,6 +20,7 @@ const PACKED_TOKENS: usize = 256;
 struct Nanoembed {
     embedder: Embedder<Mmap>,
     threads: usize,
+    precise: bool,
 }
 
 /// Texts that are computed together, and the memory for it.
@@ -51,7 +54,8 @@ impl Engine for Nanoembed {
     fn open(path: &str, threads: usize) -> Result<Self> {
         // SAFETY: the benchmark does not write to the file while it is mapped.
         let map = unsafe { Mmap::map(&File::open(path)?)? };
-        Ok(Self { embedder: Embedder::open(map)?, threads })
+        let precise = std::env::args().any(|argument| argument == "--precise");
+        Ok(Self { embedder: Embedder::open(map)?, threads, precise })
     }
 
     fn prepare(&mut self, texts: Vec<Vec<u32>>) -> Result<Request> {
@@ -70,7 +74,11 @@ impl Engine for Nanoembed {
         let together = packs.len() < self.threads;
         let (sessions, jobs) = if together { (1, self.threads) } else { (self.threads, 1) };
         let sessions = (0..sessions)
-            .map(|_| self.embedder.session(longest, jobs))
+            .map(|_| {
+                let plan = self.embedder.plan(longest);
+                let quantized = plan.quantized && !self.precise;
+                self.embedder.session_for(Plan { jobs, quantized, ..plan })
+            })
             .collect::<Result<_, _>>()?;
         Ok(Request { packs, sessions })
     }

@@ -1,0 +1,14 @@
+//! AMB files: writing a checkpoint as one, and one as a checkpoint.
+//!
+//! `types` says how tensors are stored, `energy` measures what their columns meet, `budget` shares out the bits of adaptive
+//! precision, `feedback` compensates errors, `write` puts the file together, `source` reads one.
+
+mod budget;
+pub(crate) mod energy;
+mod feedback;
+pub(crate) mod source;
+pub(crate) mod types;
+mod write;
+
+pub(crate) use types::AmbOptions;
+pub(crate) use write::{Source, encoder_config, tokens, wordpiece, write};

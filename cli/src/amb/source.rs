@@ -1,0 +1,134 @@
+//! An `.amb` file of an encoder as a source for conversion: its tensors dequantised.
+
+use std::path::{Path, PathBuf};
+
+use nanoembed_core::event::{Mode, SpecialRole};
+use nanoembed_core::format::amb::{Amb, TokenizerKind};
+use nanoembed_core::model::{BertConfig, Pooling, amb_config_value};
+use nanoembed_core::quant::dequantize_weight;
+use nanoembed_core::tensor::{Encoding, Weight};
+use nanoembed_core::{Error, ErrorKind};
+
+use crate::checkpoint::settings::Settings;
+use crate::checkpoint::tensor::{Elements, Tensor};
+use crate::checkpoint::vocabulary::Vocabulary;
+use crate::checkpoint::{Checkpoint, tensor_names};
+use crate::error::{Failure, Result, name_of};
+use crate::mapped::Mapped;
+
+/// An open file and the tensors of its encoder, as f32 in bytes.
+pub(crate) struct AmbFile {
+    path: PathBuf,
+    bytes: Mapped,
+    tensors: Vec<(String, Vec<usize>, Vec<u8>)>,
+    left_out: Vec<String>,
+    config: BertConfig,
+}
+
+impl AmbFile {
+    pub(crate) fn open(path: &Path) -> Result<Self> {
+        let bytes = Mapped::open(path)?;
+        let failed = |error| Failure::of_file(name_of(path), error);
+        let amb = Amb::parse(&bytes, Mode::Lenient).map_err(failed)?;
+        let config =
+            BertConfig::from_metadata(|key| amb_config_value(&amb, key)).map_err(failed)?;
+        let names = tensor_names(config.layers, false);
+        let mut tensors = Vec::new();
+        for name in &names {
+            let view = amb.tensor(name).ok_or_else(|| {
+                let message = format!("there is no tensor `{name}`");
+                Failure::input(ErrorKind::MissingTensor, message).at(name_of(path))
+            })?;
+            let header = view.header();
+            let fail = |kind| failed(Error::new(header.offset, kind));
+            let encoding = Encoding::Plain { dtype: header.dtype, data: view.data() };
+            let weight = Weight::new(header.shape, encoding).map_err(fail)?;
+            let dims = header.shape.dims().iter().map(|&dim| usize::try_from(dim));
+            let shape: Vec<usize> = dims
+                .collect::<std::result::Result<_, _>>()
+                .map_err(|_| fail(ErrorKind::SizeOverflow))?;
+            let mut values = vec![0.0; shape.iter().product()];
+            dequantize_weight(&weight, 0, &mut values).map_err(failed)?;
+            let values = values.iter().flat_map(|value: &f32| value.to_le_bytes()).collect();
+            tensors.push((name.clone(), shape, values));
+        }
+        let others = amb.tensors().map(|tensor| tensor.header().name);
+        let left_out = others.filter(|name| !names.iter().any(|known| known == name));
+        let left_out = left_out.map(str::to_owned).collect();
+        Ok(Self { path: path.to_owned(), tensors, left_out, config, bytes })
+    }
+
+    /// `name` and `version` of the metadata.
+    pub(crate) fn name_and_version(&self) -> (Option<String>, Option<String>) {
+        let amb = Amb::parse(&self.bytes, Mode::Lenient).ok();
+        let value = |key| {
+            let token = amb?.metadata_value(key).ok().flatten()?;
+            Some(nanoembed_core::text::json::chars(token.spelling).collect())
+        };
+        (value("name"), value("version"))
+    }
+
+    pub(crate) fn checkpoint(&self) -> Result<Checkpoint<'_>> {
+        let amb = Amb::parse(&self.bytes, Mode::Lenient)
+            .map_err(|error| Failure::of_file(name_of(&self.path), error))?;
+        let tensors = self.tensors.iter().map(|(name, shape, data)| Tensor {
+            name: name.clone(),
+            shape: shape.clone(),
+            elements: Elements::F32,
+            data,
+            scales: &[],
+            zeros: &[],
+            columns: &[],
+            transposed: false,
+        });
+        Ok(Checkpoint {
+            name: name_of(&self.path),
+            settings: self.settings(&amb),
+            vocabulary: vocabulary(&amb),
+            tensors: tensors.collect(),
+            left_out: self.left_out.clone(),
+            modified: self.path.metadata().ok().and_then(|metadata| metadata.modified().ok()),
+        })
+    }
+
+    fn settings(&self, amb: &Amb<'_>) -> Settings {
+        let config = &self.config;
+        let truth = |key| match amb_config_value(amb, key) {
+            Some("true") => Some(true),
+            Some("false") => Some(false),
+            _ => None,
+        };
+        let license = amb.metadata_value("license").ok().flatten();
+        Settings {
+            hidden: config.hidden,
+            layers: config.layers,
+            heads: config.heads,
+            intermediate: config.intermediate,
+            positions: config.positions,
+            vocabulary: config.vocabulary,
+            layer_norm_eps: amb_config_value(amb, "layer_norm_eps")
+                .and_then(|text| text.parse().ok())
+                .unwrap_or(1e-12),
+            pooling: match config.pooling {
+                Pooling::Mean => "mean".into(),
+                Pooling::Cls => "cls".into(),
+            },
+            normalize: config.normalize,
+            do_lower_case: config.do_lower_case,
+            strip_accents: truth("strip_accents"),
+            split_ideographs: truth("split_ideographs").unwrap_or(true),
+            max_tokens: config.max_tokens,
+            license: license.map(|token| token.spelling.to_owned()),
+            further: Vec::new(),
+        }
+    }
+}
+
+fn vocabulary(amb: &Amb<'_>) -> Option<Vocabulary> {
+    let tokenizer = amb.tokenizer().filter(|it| it.kind() == TokenizerKind::WordPiece)?;
+    let mut special = [0; 5];
+    for (id, role) in special.iter_mut().zip(SpecialRole::ALL) {
+        *id = tokenizer.special(role)?;
+    }
+    Some(Vocabulary { tokens: tokenizer.tokens().map(<[u8]>::to_vec).collect(), special })
+}

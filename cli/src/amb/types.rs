@@ -1,0 +1,76 @@
+//! How the tensors of an `.amb` file are stored.
+
+use nanoembed_core::tensor::{Arrangement, CodeBits, Dtype, ScaleType, ScaledCodes};
+
+use crate::checkpoint::tensor::Tensor;
+use crate::error::{Failure, Result};
+use crate::weights_file::WeightType;
+
+/// What was asked for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct AmbOptions {
+    pub(crate) weight_type: WeightType,
+    /// Elements of a block; `None` takes what is usual for the type.
+    pub(crate) block: Option<u16>,
+    /// Bits a weight of adaptive precision, scales and mask included.
+    pub(crate) bits: Option<f64>,
+}
+
+/// Elements of a block unless another size is asked for.
+const USUAL_BLOCK: u16 = 32;
+
+impl AmbOptions {
+    /// Refuses what the format does not have.
+    pub(crate) fn check(&self) -> Result<()> {
+        let adaptive = self.weight_type == WeightType::Adaptive;
+        if self.bits.is_some() && !adaptive {
+            return Err(Failure::usage("--bits is for `--type adaptive`"));
+        }
+        let in_eights = matches!(
+            self.weight_type,
+            WeightType::Adaptive | WeightType::Int4block | WeightType::Int5block
+        );
+        match self.block {
+            Some(0) => Err(Failure::usage("--block must be 1 or more")),
+            Some(block) if in_eights && !block.is_multiple_of(8) => {
+                Err(Failure::usage(format!("--block {block} is not a multiple of 8")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// What becomes of `tensor`. Biases and norms are a thousandth of a model and stay as they are; positions and token
+    /// types are added to every token's vector and keep 8 bits, a scale for each row.
+    pub(crate) fn dtype(&self, tensor: &Tensor<'_>) -> Dtype {
+        let row = u16::try_from(tensor.cols()).unwrap_or(USUAL_BLOCK);
+        let scaled = |arrangement, bits, block: u16| {
+            Dtype::Scaled(ScaledCodes { bits, block, scales: ScaleType::F16, arrangement })
+        };
+        let small = tensor.name.contains("position_embeddings")
+            || tensor.name.contains("token_type_embeddings");
+        let block = self.block.unwrap_or(USUAL_BLOCK);
+        match self.weight_type {
+            _ if tensor.shape.len() < 2 => Dtype::F32,
+            WeightType::F32 => Dtype::F32,
+            WeightType::F16 => Dtype::F16,
+            WeightType::Bf16 => Dtype::BF16,
+            _ if small => scaled(Arrangement::Separate, CodeBits::Eight, row),
+            WeightType::Int8 => {
+                scaled(Arrangement::Separate, CodeBits::Eight, self.block.unwrap_or(row))
+            }
+            WeightType::Int4 => scaled(Arrangement::Separate, CodeBits::Four, block),
+            WeightType::Int5 => scaled(Arrangement::Separate, CodeBits::Five, block),
+            WeightType::Int4block => scaled(Arrangement::Interleaved, CodeBits::Four, block),
+            WeightType::Int5block => scaled(Arrangement::Interleaved, CodeBits::Five, block),
+            WeightType::Adaptive => {
+                // With more bits to spend, it is better to spend them on all blocks.
+                let five = self.bits.is_some_and(|bits| bits >= FIVE_FROM_BITS);
+                let bits = if five { CodeBits::Five } else { CodeBits::Four };
+                scaled(Arrangement::Adaptive, bits, block)
+            }
+        }
+    }
+}
+
+/// From so many bits a weight on, adaptive precision has 5-bit codes.
+const FIVE_FROM_BITS: f64 = 5.6;

@@ -1,0 +1,269 @@
+//! Writing a model as an `.amb` file.
+
+use std::io::{self, Write};
+
+use nanoembed_core::format::amb::{Payload, Plan, Sink, TensorSpec, TokenizerSpec, Writer};
+use nanoembed_core::quant::{self, adaptive, amb_block};
+use nanoembed_core::tensor::{Arrangement, Dtype, Encoding, ScaledCodes, Shape, Weight};
+use nanoembed_core::{Error, ErrorKind};
+use rayon::prelude::*;
+use serde_json::{Map, Value, json};
+
+use super::AmbOptions;
+use super::budget::{Candidate, share_out};
+use super::energy::{Energies, Inputs};
+use super::feedback::Feedback;
+use crate::checkpoint::Checkpoint;
+use crate::checkpoint::tensor::Tensor;
+use crate::error::{Failure, Result};
+use crate::progress::Progress;
+use crate::weights_file::{ByType, Written};
+
+/// A model to be written.
+pub(crate) struct Source<'a> {
+    /// The model's name in messages.
+    pub(crate) name: &'a str,
+    pub(crate) tensors: &'a [Tensor<'a>],
+    /// The members of the configuration, without `quant`.
+    pub(crate) config: Value,
+    pub(crate) tokenizer: Option<TokenizerSpec<'a>>,
+    /// Words about the model's origin.
+    pub(crate) metadata: Vec<(String, String)>,
+}
+
+/// Writes `source` to `file`, whose name in messages is `name`.
+pub(crate) fn write(
+    source: Source<'_>,
+    options: &AmbOptions,
+    energies: &Energies,
+    (name, file): (&str, &mut dyn Write),
+    progress: Option<&Progress>,
+) -> Result<Written> {
+    let config = with_quantization(source.config, source.tensors, options);
+    let metadata: Map<String, Value> =
+        source.metadata.into_iter().map(|(key, value)| (key, value.into())).collect();
+    let metadata = Value::Object(metadata).to_string();
+    let full = full_blocks(source.tensors, options, energies)?;
+    let tensors = specs(source.name, source.tensors, options, &full)?;
+    let tokenizer = source.tokenizer;
+    let plan =
+        Plan { metadata: &metadata, config: &config, tokenizer, tensors: &tensors, checksum: true };
+    let mut sink = FileSink { file, failure: None };
+    let mut by_type = Vec::new();
+    let written = (|| {
+        let file_bytes = plan.file_bytes()?;
+        let mut writer = Writer::new(plan, &mut sink)?;
+        for ((tensor, spec), full) in source.tensors.iter().zip(&tensors).zip(&full) {
+            let values = tensor.to_f32();
+            let bytes = encode(spec, &values, energies.of(&tensor.name), full)?;
+            tally(&mut by_type, tensor, spec, &bytes, &values)?;
+            writer.data(&bytes)?;
+            if let Some(progress) = progress {
+                progress.advance(tensor.data.len() as u64);
+            }
+        }
+        writer.finish()?;
+        Ok(file_bytes)
+    })();
+    match (written, sink.failure) {
+        (Ok(file_bytes), _) => Ok(Written { file_bytes, by_type }),
+        (Err(_), Some(error)) => Err(Failure::writing(name, &error)),
+        (Err(error), None) => Err(Failure::of_file(source.name, error)),
+    }
+}
+
+/// The tokens of an encoder's vocabulary.
+pub(crate) fn tokens<'a>(checkpoint: &'a Checkpoint<'_>) -> Vec<&'a [u8]> {
+    let vocabulary = checkpoint.vocabulary.iter();
+    vocabulary.flat_map(|vocabulary| vocabulary.tokens.iter().map(Vec::as_slice)).collect()
+}
+
+/// An encoder's tokenizer.
+pub(crate) fn wordpiece<'a>(
+    checkpoint: &Checkpoint<'_>,
+    tokens: &'a [&'a [u8]],
+) -> Option<TokenizerSpec<'a>> {
+    checkpoint.vocabulary.as_ref().map(|vocabulary| {
+        let [pad, unknown, classify, separate, mask] = vocabulary.special.map(Some);
+        let special = [classify, separate, pad, unknown, mask];
+        TokenizerSpec { special, payload: Payload::WordPiece(tokens) }
+    })
+}
+
+/// An encoder's configuration: the specification's words for what it has words for, and ours for the rest.
+pub(crate) fn encoder_config(checkpoint: &Checkpoint<'_>) -> Value {
+    let settings = &checkpoint.settings;
+    let mut config = json!({
+        "architecture": "custom",
+        "model_type": "bert",
+        "n_vocab": settings.vocabulary,
+        "n_embd": settings.hidden,
+        "n_layers": settings.layers,
+        "n_heads": settings.heads,
+        "n_kv_heads": settings.heads,
+        "max_seq_len": settings.positions,
+        "is_rope": false,
+        "activation_fn": "gelu",
+        "intermediate_size": settings.intermediate,
+        "layer_norm_eps": settings.layer_norm_eps,
+        "pooling": settings.pooling,
+        "normalize": settings.normalize,
+        "do_lower_case": settings.do_lower_case,
+        "max_tokens": settings.max_tokens,
+    });
+    if let Some(strip) = settings.strip_accents.filter(|&strip| strip != settings.do_lower_case) {
+        config["strip_accents"] = strip.into();
+    }
+    if !settings.split_ideographs {
+        config["split_ideographs"] = false.into();
+    }
+    config
+}
+
+/// The configuration with what most of the weights are stored as.
+fn with_quantization(mut config: Value, tensors: &[Tensor<'_>], options: &AmbOptions) -> String {
+    let largest = tensors.iter().max_by_key(|tensor| tensor.count());
+    if let Some(Dtype::Scaled(codes)) = largest.map(|tensor| options.dtype(tensor)) {
+        let name = match codes.name() {
+            "int4block" => "int4_block",
+            "int5block" => "int5_block",
+            name => name,
+        };
+        config["quant"] = json!({"type": name, "block_size": codes.block, "scale_type": "fp16"});
+    }
+    config.to_string()
+}
+
+/// For each tensor which of its blocks are kept in full precision; nothing for those that are not adaptive.
+fn full_blocks(
+    tensors: &[Tensor<'_>],
+    options: &AmbOptions,
+    energies: &Energies,
+) -> Result<Vec<Vec<bool>>> {
+    let candidates: Vec<Option<Candidate>> = tensors
+        .par_iter()
+        .map(|tensor| match options.dtype(tensor) {
+            Dtype::Scaled(codes) if codes.arrangement == Arrangement::Adaptive => {
+                Some(Candidate::of(codes, &tensor.to_f32(), energies.of(&tensor.name)))
+            }
+            _ => None,
+        })
+        .collect();
+    let is_adaptive: Vec<bool> = candidates.iter().map(Option::is_some).collect();
+    let candidates: Vec<Candidate> = candidates.into_iter().flatten().collect();
+    if candidates.is_empty() {
+        return Ok(vec![Vec::new(); is_adaptive.len()]);
+    }
+    let mut full = share_out(&candidates, options.bits)?.into_iter();
+    let of = |adaptive: bool| if adaptive { full.next().unwrap_or_default() } else { Vec::new() };
+    Ok(is_adaptive.into_iter().map(of).collect())
+}
+
+fn specs<'p>(
+    name: &str,
+    tensors: &'p [Tensor<'_>],
+    options: &AmbOptions,
+    full: &[Vec<bool>],
+) -> Result<Vec<TensorSpec<'p>>> {
+    let spec = |(tensor, full): (&'p Tensor<'_>, &Vec<bool>)| {
+        let dims: Vec<u64> = tensor.shape.iter().map(|&dim| dim as u64).collect();
+        let shape = Shape::new(&dims).filter(|_| tensor.count() > 0).ok_or_else(|| {
+            let message = format!("`{}` has the shape {:?}", tensor.name, tensor.shape);
+            Failure::input(ErrorKind::WrongShape, message).at(name)
+        })?;
+        let full_blocks = full.iter().filter(|full| **full).count() as u64;
+        Ok(TensorSpec { name: &tensor.name, dtype: options.dtype(tensor), shape, full_blocks })
+    };
+    tensors.iter().zip(full).map(spec).collect()
+}
+
+/// Blocks that one thread quantises at a time.
+const BLOCKS_AT_ONCE: usize = 1024;
+
+fn encode(
+    spec: &TensorSpec<'_>,
+    values: &[f32],
+    inputs: &Inputs,
+    full: &[bool],
+) -> std::result::Result<Vec<u8>, Error> {
+    let energy = inputs.energy.as_slice();
+    let size = usize::try_from(spec.data_bytes()?);
+    let mut bytes = vec![0; size.map_err(|_| Error::without_offset(ErrorKind::SizeOverflow))?];
+    let is_full = |block: usize| full.get(block).copied().unwrap_or(false);
+    if let Dtype::Scaled(codes) = spec.dtype
+        && energy.len().checked_rem(codes.block.into()) == Some(0)
+        && let Some(feedback) = Feedback::new(&inputs.gram, energy.len())
+    {
+        let mut rounded = values.to_vec();
+        let scales = feedback.round(&codes, &mut rounded, &is_full);
+        amb_block::store(&codes, &rounded, &scales, is_full, &mut bytes)?;
+        return Ok(bytes);
+    }
+    match spec.dtype {
+        Dtype::Scaled(codes) if codes.arrangement == Arrangement::Adaptive => {
+            adaptive::quantize(&codes, values, energy, is_full, &mut bytes)?;
+        }
+        Dtype::Scaled(codes) => quantize(&codes, values, energy, &mut bytes)?,
+        dtype => quant::quantize(dtype, values, &mut bytes)?,
+    }
+    Ok(bytes)
+}
+
+/// Quantises separate or interleaved blocks on all threads.
+fn quantize(
+    codes: &ScaledCodes,
+    values: &[f32],
+    energy: &[f32],
+    out: &mut [u8],
+) -> std::result::Result<(), Error> {
+    // Weights repeat with the columns, so threads take whole rows; interleaved blocks of whole rows lie together.
+    let block = usize::from(codes.block);
+    let rows = energy.len().max(1);
+    let piece = block.saturating_mul(rows).saturating_mul(BLOCKS_AT_ONCE.div_ceil(rows));
+    let piece_bytes =
+        codes.data_bytes(piece as u64, 0).and_then(|bytes| usize::try_from(bytes).ok());
+    match piece_bytes {
+        Some(piece_bytes) if codes.arrangement == Arrangement::Interleaved && piece > 0 => {
+            values.par_chunks(piece).zip(out.par_chunks_mut(piece_bytes)).try_for_each(
+                |(values, out)| amb_block::quantize(codes, values, energy, out).map(|_| ()),
+            )
+        }
+        _ => amb_block::quantize(codes, values, energy, out).map(|_| ()),
+    }
+}
+
+fn tally(
+    by_type: &mut Vec<ByType>,
+    tensor: &Tensor<'_>,
+    spec: &TensorSpec<'_>,
+    bytes: &[u8],
+    values: &[f32],
+) -> std::result::Result<(), Error> {
+    let fail = Error::without_offset;
+    let encoding = Encoding::Plain { dtype: spec.dtype, data: bytes };
+    let weight = Weight::new(spec.shape, encoding).map_err(fail)?;
+    let mut back = vec![0.0; values.len()];
+    quant::dequantize_weight(&weight, 0, &mut back)?;
+    let error: f64 = values.par_iter().zip(&back).map(|(a, b)| f64::from(a - b).powi(2)).sum();
+    let power: f64 = values.par_iter().map(|&x| f64::from(x).powi(2)).sum();
+    if !error.is_finite() || !power.is_finite() {
+        return Err(fail(ErrorKind::BadScale));
+    }
+    ByType::tally(by_type, tensor, spec.dtype.name(), bytes.len() as u64, (error, power));
+    Ok(())
+}
+
+/// Passes bytes on to the file and keeps the system's own error.
+struct FileSink<'f> {
+    file: &'f mut dyn Write,
+    failure: Option<io::Error>,
+}
+
+impl Sink for FileSink<'_> {
+    fn write(&mut self, bytes: &[u8]) -> std::result::Result<(), Error> {
+        self.file.write_all(bytes).map_err(|error| {
+            self.failure = Some(error);
+            Error::without_offset(ErrorKind::WriteFailed)
+        })
+    }
+}

@@ -1,0 +1,84 @@
+//! `analogy`: a is to b as c is to what?
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+
+use super::similar::no_vector;
+use crate::args::ThreadArgs;
+use crate::error::Result;
+use crate::mapped::Mapped;
+use crate::word_vectors::file::{Opened, search};
+use crate::word_vectors::neighbours::{Measure, Printer};
+use crate::word_vectors::policy::PolicyArgs;
+
+/// Answer "A is to B as C is to what?"
+///
+/// The nearest words to the vector B − A + C, without the three words themselves.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  nanoembed analogy vectors.fifu Paris Frankreich Berlin
+  nanoembed analogy vectors.fifu man king woman -k 3 --json
+  nanoembed analogy vectors.fifu man king woman --include-query a,c
+
+With `--json` every answer is one line, the nearest first:
+  {\"word\", \"similarity\"}")]
+pub(crate) struct Analogy {
+    /// A `.fifu` file
+    file: PathBuf,
+
+    a: String,
+    b: String,
+    c: String,
+
+    /// How many answers
+    #[arg(short = 'k', long = "top", default_value_t = 10, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    count: u32,
+
+    /// Let the words asked with be answers too: all, or those named
+    #[arg(long, value_name = "a,b,c", num_args = 0..=1, value_delimiter = ',', default_missing_value = "a,b,c", value_parser = ["a", "b", "c"], require_equals = false)]
+    include_query: Vec<String>,
+
+    /// What is printed as similarity
+    #[arg(long, value_enum, default_value_t, value_name = "MEASURE")]
+    measure: Measure,
+
+    /// One line of JSON for every answer
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    threads: ThreadArgs,
+
+    #[command(flatten)]
+    policy: PolicyArgs,
+}
+
+impl Analogy {
+    pub(crate) fn run(self) -> Result<ExitCode> {
+        self.threads.use_threads()?;
+        let bytes = Mapped::open(&self.file)?;
+        let opened = Opened::parse(&self.file, &bytes, self.policy)?;
+        let words = opened.indexed()?;
+        let failed = |error| opened.failure(error);
+        let mut query = vec![0.0; words.cols()];
+        let mut scratch = vec![0.0; words.cols() + words.scratch_needed()];
+        let asked = [&self.a[..], &self.b, &self.c];
+        let analogy = words.analogy(asked, &mut query, &mut scratch).map_err(failed)?;
+        if let Some((word, _)) = asked.iter().zip(analogy.present).find(|(_, present)| !present) {
+            return Err(no_vector(&opened, word));
+        }
+        let is_masked = |name: &str| !self.include_query.iter().any(|included| included == name);
+        let masked = ["a", "b", "c"].into_iter().zip(analogy.rows);
+        let skip = masked.filter(|(name, _)| is_masked(name)).filter_map(|(_, row)| row).collect();
+        let found = search(&words, &query, &[skip], self.count as usize).map_err(failed)?;
+        let mut printer = Printer::new(self.json, self.measure);
+        for found in &found {
+            printer.print(&opened, &words, None, found)?;
+        }
+        printer.lines.finish()?;
+        Ok(ExitCode::SUCCESS)
+    }
+}

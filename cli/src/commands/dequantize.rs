@@ -1,0 +1,147 @@
+//! `dequantize`: one tensor as a NumPy array, or all as a safetensors file.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Args, ValueEnum};
+use nanoembed_core::tensor::Dtype;
+use npyz::WriterBuilder;
+
+use crate::atomic::NewFile;
+use crate::error::{Failure, Result};
+use crate::output::units;
+use crate::progress::Progress;
+use crate::stored::{FileSet, Stored};
+use crate::targets::safetensors::{Wanted, write};
+
+/// Turn quantised weights back into floats: one tensor to `.npy`, all to `.safetensors`
+///
+/// Values are those that the format's own program computes, to the last bit.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  nanoembed dequantize q4k-0.uqff model.layers.0.self_attn.q_proj -o q_proj.npy
+  nanoembed dequantize model.gguf -o model.safetensors
+  nanoembed dequantize legacy.uqff 3 -o - | python3 -c 'import numpy, sys; …'
+
+FILE may be UQFF (0.x and 1.x), GGUF, safetensors, `.weights` or `.amb`; the first of several shards
+or parts brings the others. A layer of UQFF 0.x is named by its number.")]
+pub(crate) struct Dequantize {
+    /// The file that holds the weights
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+
+    /// The tensor, or the layer whose weight is meant [default: all tensors]
+    #[arg(value_name = "TENSOR")]
+    tensor: Option<String>,
+
+    /// Where to write: `.npy` for one tensor, `.safetensors` for all; `-` is stdout
+    #[arg(long, short, value_name = "OUT")]
+    output: PathBuf,
+
+    /// The type of floats in a `.safetensors` file
+    #[arg(long = "type", short = 't', value_enum, default_value_t = Float::F32, value_name = "TYPE")]
+    float: Float,
+}
+
+/// The floats that are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Float {
+    /// 32 bits
+    F32,
+    /// 16 bits, the nearest to each value
+    F16,
+    /// 16 bits with the range of f32, the nearest to each value
+    Bf16,
+}
+
+impl Float {
+    pub(crate) const fn dtype(self) -> Dtype {
+        match self {
+            Self::F32 => Dtype::F32,
+            Self::F16 => Dtype::F16,
+            Self::Bf16 => Dtype::BF16,
+        }
+    }
+}
+
+impl Dequantize {
+    pub(crate) fn run(self, quiet: bool) -> Result<ExitCode> {
+        let set = FileSet::open(&self.file)?;
+        let contents = set.contents()?;
+        let progress = |total| (!quiet).then(|| Progress::bytes("dequantising", total));
+        if let Some(name) = &self.tensor {
+            if self.float != Float::F32 {
+                return Err(Failure::usage(
+                    "a `.npy` file holds f32: `--type` is for `.safetensors`",
+                ));
+            }
+            let tensor = contents.wanted(name, &set.name())?;
+            npy(tensor, &self.output, progress(tensor.values.elements() * 4).as_ref())?;
+        } else {
+            self.check_ending()?;
+            let total = contents.tensors.iter().map(|tensor| tensor.values.stored_bytes()).sum();
+            let tensors = wanted(&contents.tensors, self.float.dtype());
+            let progress = progress(total);
+            let bytes = write(&self.output, tensors, &[], progress.as_ref())?;
+            drop(progress);
+            if !quiet && self.output != Path::new("-") {
+                let count = contents.tensors.len();
+                let (name, size) = (self.output.display(), units::bytes(bytes));
+                anstream::eprintln!("{name}: {size}, {count} tensors");
+            }
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// Someone who asks for `.npy` forgot the tensor.
+    fn check_ending(&self) -> Result<()> {
+        if self.output.extension().is_some_and(|ending| ending == "npy") {
+            return Err(Failure::usage("a `.npy` file holds one tensor")
+                .hint("name it, or write all tensors to a `.safetensors` file"));
+        }
+        Ok(())
+    }
+}
+
+/// All tensors as floats of `dtype`; tensors of other numbers stay what they are.
+pub(crate) fn wanted<'s, 'a>(tensors: &'s [Stored<'a>], dtype: Dtype) -> Vec<Wanted<'s, 'a>> {
+    let of = |tensor: &'s Stored<'a>| {
+        let own = match tensor.values.type_name() {
+            "i64" => Dtype::I64,
+            "i32" => Dtype::I32,
+            "u32" => Dtype::U32,
+            "u64" => Dtype::U64,
+            "i16" => Dtype::I16,
+            "u16" => Dtype::U16,
+            "i8" => Dtype::I8,
+            "u8" => Dtype::U8,
+            "bool" => Dtype::Bool,
+            _ => dtype,
+        };
+        Wanted { name: tensor.name.clone(), tensor, dtype: own }
+    };
+    tensors.iter().map(of).collect()
+}
+
+/// Writes the tensor in its logical shape.
+fn npy(tensor: &Stored<'_>, path: &Path, progress: Option<&Progress>) -> Result<()> {
+    let mut file = NewFile::create(path, true)?;
+    let name = file.name();
+    let failed = |error: std::io::Error| Failure::writing(&name, &error);
+    let mut array = npyz::WriteOptions::<f32>::new()
+        .default_dtype()
+        .shape(tensor.values.shape().dims())
+        .writer(&mut file)
+        .begin_nd()
+        .map_err(failed)?;
+    tensor.pieces(|values| {
+        array.extend(values.iter().copied()).map_err(failed)?;
+        if let Some(progress) = progress {
+            progress.advance(values.len() as u64 * 4);
+        }
+        Ok(())
+    })?;
+    array.finish().map_err(failed)?;
+    file.commit()
+}

@@ -1,0 +1,179 @@
+//! `generate`: a text continued by a decoder.
+
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use clap::Args;
+use nanoembed_core::model::llama::{Output, Sampler, Sampling};
+use nanoembed_core::token::bpe;
+use nanoembed_core::{Error, ErrorKind};
+use serde::Serialize;
+
+use crate::decoder::model::Decoder;
+use crate::error::{Failure, Result, name_of};
+use crate::mapped::Mapped;
+
+/// Continue a text with a model of the Llama family
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  nanoembed generate \"Once upon a time\" --model smollm2.amb
+  nanoembed generate --chat \"What is the capital of France?\" --model smollm2.gguf
+  nanoembed generate \"1, 2, 3,\" --model smollm2.amb --temperature 0 --json
+
+Ctrl-C ends it; what has been said until then stands.")]
+pub(crate) struct Generate {
+    /// The text to continue
+    #[arg(value_name = "PROMPT")]
+    prompt: String,
+
+    /// An `.amb` or a GGUF file
+    #[arg(long, short, value_name = "FILE")]
+    model: PathBuf,
+
+    /// How many tokens are added at most
+    #[arg(long, value_name = "N", default_value_t = 128)]
+    max_tokens: usize,
+
+    /// 0 always takes the likeliest token; larger is more varied
+    #[arg(long, value_name = "T", default_value_t = 0.7)]
+    temperature: f32,
+
+    /// Consider only so many of the likeliest tokens; 0: all
+    #[arg(long, value_name = "K", default_value_t = 40)]
+    top_k: usize,
+
+    /// Consider only the likeliest tokens that together have this probability
+    #[arg(long, value_name = "P", default_value_t = 0.95)]
+    top_p: f32,
+
+    /// The same seed gives the same text
+    #[arg(long, value_name = "S", default_value_t = 0)]
+    seed: u64,
+
+    /// Put PROMPT as a question in the ChatML form that instruction-tuned models know
+    #[arg(long)]
+    chat: bool,
+
+    /// One object: `{"ids", "text"}`
+    #[arg(long)]
+    json: bool,
+}
+
+/// The fields' names are those of the JSON output.
+#[derive(Debug, Default, Serialize)]
+struct Generated {
+    ids: Vec<u32>,
+    text: String,
+}
+
+impl Generate {
+    pub(crate) fn run(self, quiet: bool) -> Result<ExitCode> {
+        let file = Mapped::open(&self.model)?;
+        let failed = |error| Failure::of_file(name_of(&self.model), error);
+        let decoder = Decoder::open(&file).map_err(failed)?;
+        let prompt = match self.chat {
+            true => format!("<|im_start|>user\n{}<|im_end|>\n<|im_start|>assistant\n", self.prompt),
+            false => self.prompt.clone(),
+        };
+        let ids = decoder.tokenizer.encode(&prompt).map_err(failed)?;
+        if ids.is_empty() {
+            return Err(Failure::usage(
+                "the prompt is empty, and the model has no token to begin with",
+            ));
+        }
+        let positions = ids.len().saturating_add(self.max_tokens);
+        if positions > decoder.config().positions {
+            return Err(Failure::usage(format!(
+                "{} tokens of the prompt and {} more are beyond the model's {} positions",
+                ids.len(),
+                self.max_tokens,
+                decoder.config().positions
+            )));
+        }
+        let sampling =
+            Sampling { temperature: self.temperature, top_k: self.top_k, top_p: self.top_p };
+        let sampler = Sampler::new(sampling, self.seed)
+            .map_err(|_| Failure::usage("--temperature is negative or --top-p beyond 0 to 1"))?;
+        let (generated, times) = self.generate(&decoder, &ids, sampler)?;
+        if self.json {
+            let line =
+                serde_json::to_string(&generated).map_err(|_| Failure::bad_input("no JSON"))?;
+            anstream::println!("{line}");
+        } else {
+            anstream::println!();
+        }
+        if !quiet {
+            #[expect(clippy::cast_precision_loss, reason = "a rate for people")]
+            let rate = |tokens: usize, seconds: f64| tokens as f64 / seconds.max(1e-9);
+            anstream::eprintln!(
+                "prompt: {} tokens, {:.1} a second; generated: {} tokens, {:.1} a second",
+                ids.len(),
+                rate(ids.len(), times.0),
+                generated.ids.len(),
+                rate(generated.ids.len(), times.1),
+            );
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// The continuation, and the seconds that the prompt and the rest took.
+    fn generate(
+        &self,
+        decoder: &Decoder<'_>,
+        ids: &[u32],
+        mut sampler: Sampler,
+    ) -> Result<(Generated, (f64, f64))> {
+        let failed = |error| Failure::of_file(name_of(&self.model), error);
+        let mut session = decoder.session(ids.len() + self.max_tokens).map_err(failed)?;
+        let vocabulary = decoder.config().vocabulary;
+        let mut logits = vec![0.0; vocabulary];
+        let mut order = vec![(0.0, 0); vocabulary];
+        let start = Instant::now();
+        decoder.forward(&mut session, ids, Output::LastLogits(&mut logits)).map_err(failed)?;
+        let prompt_seconds = start.elapsed().as_secs_f64();
+        let start = Instant::now();
+        let mut generated = Generated::default();
+        let mut text = bpe::Decoder::new();
+        let mut stdout = std::io::stdout().lock();
+        let mut write_error = None;
+        let said = &mut generated.text;
+        let mut say = |piece: &str| {
+            said.push_str(piece);
+            if self.json {
+                return Ok(());
+            }
+            let written = stdout.write_all(piece.as_bytes()).and_then(|()| stdout.flush());
+            written.map_err(|error| {
+                write_error = Some(error);
+                Error::without_offset(ErrorKind::WriteFailed)
+            })
+        };
+        let mut ids = Vec::new();
+        let mut step = || -> std::result::Result<(), Error> {
+            while ids.len() < self.max_tokens {
+                let next = sampler.next(&logits, &mut order)?;
+                if Some(next) == decoder.tokenizer.end {
+                    break;
+                }
+                ids.push(next);
+                if let Some(token) = decoder.tokenizer.tokens.get(next as usize) {
+                    text.token(token, &mut say)?;
+                }
+                if ids.len() < self.max_tokens {
+                    decoder.forward(&mut session, &[next], Output::LastLogits(&mut logits))?;
+                }
+            }
+            text.finish(&mut say)
+        };
+        let result = step();
+        if let Some(error) = write_error {
+            return Err(Failure::writing("stdout", &error));
+        }
+        result.map_err(failed)?;
+        generated.ids = ids;
+        Ok((generated, (prompt_seconds, start.elapsed().as_secs_f64())))
+    }
+}

@@ -1,0 +1,93 @@
+//! `metadata`: what a `.fifu` file says of where it comes from.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use nanoembed_core::text::toml::Entries;
+
+use crate::atomic::NewFile;
+use crate::error::{Failure, Result, name_of};
+use crate::mapped::Mapped;
+use crate::output::lines::Lines;
+use crate::word_vectors::file::Opened;
+use crate::word_vectors::policy::PolicyArgs;
+use crate::word_vectors::{derive, metadata};
+
+/// Show or change a `.fifu` file's metadata
+///
+/// Without KEY the whole TOML document. A key in a table has the table's name and a dot before it. To change
+/// metadata, name a file to write: IN itself may be it.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  nanoembed metadata vectors.fifu
+  nanoembed metadata vectors.fifu common_config.dims
+  nanoembed metadata vectors.fifu --set description=\"News, 2026\" --set run.seed=7 -o vectors.fifu
+  nanoembed metadata vectors.fifu --from meta.toml -o with-metadata.fifu")]
+pub(crate) struct Metadata {
+    /// A `.fifu` file
+    #[arg(value_name = "IN")]
+    input: PathBuf,
+
+    /// Only the value of this key; exit status 1 if there is none
+    key: Option<String>,
+
+    /// Set a key to a value; may be given several times
+    #[arg(long, value_name = "KEY=VALUE", value_parser = super::convert::key_value, requires = "output", conflicts_with = "key")]
+    set: Vec<(String, String)>,
+
+    /// Take the whole metadata from a TOML file; `-` is stdin
+    #[arg(long, value_name = "FILE", requires = "output", conflicts_with = "key")]
+    from: Option<PathBuf>,
+
+    /// The `.fifu` file to write; `-` is stdout
+    #[arg(long, short, value_name = "OUT")]
+    output: Option<PathBuf>,
+
+    #[command(flatten)]
+    policy: PolicyArgs,
+}
+
+impl Metadata {
+    pub(crate) fn run(self) -> Result<ExitCode> {
+        let bytes = Mapped::open(&self.input)?;
+        let opened = Opened::parse(&self.input, &bytes, self.policy)?;
+        let document = opened.file.metadata();
+        let Some(output) = &self.output else {
+            let text = match &self.key {
+                None => document.map(str::to_owned),
+                Some(key) => metadata::value_of(document.unwrap_or(""), key)?,
+            };
+            let text = text.ok_or_else(|| {
+                let what = self.key.as_deref().unwrap_or("metadata");
+                Failure::not_found(format!("there is no {what}")).at(&opened.name)
+            })?;
+            let mut lines = Lines::stdout();
+            lines.text(text.trim_end_matches('\n'))?;
+            lines.finish()?;
+            return Ok(ExitCode::SUCCESS);
+        };
+        let document = match &self.from {
+            None => document.unwrap_or("").to_owned(),
+            Some(path) => {
+                let bytes = Mapped::open(path)?;
+                let text = str::from_utf8(&bytes)
+                    .map_err(|_| Failure::bad_input("not valid UTF-8").at(name_of(path)))?;
+                metadata::parse(text).map_err(|failure| failure.at(name_of(path)))?;
+                text.to_owned()
+            }
+        };
+        let document = metadata::edited(&document, &self.set)?;
+        // What other readers are to read should at least be read here.
+        if let Some(error) = Entries::new(&document).find_map(std::result::Result::err) {
+            return Err(Failure::of_file("the metadata", error));
+        }
+        let document = Some(&document[..]).filter(|document| !document.is_empty());
+        let mut file = NewFile::create(output, true)?;
+        let name = file.name();
+        derive::copy(&opened, document, (&mut file, &name))?;
+        file.commit()?;
+        Ok(ExitCode::SUCCESS)
+    }
+}

@@ -1,0 +1,128 @@
+//! `similar`: the nearest words to a word.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Args;
+
+use crate::args::ThreadArgs;
+use crate::error::{Failure, Result, warn};
+use crate::input::Lines;
+use crate::mapped::Mapped;
+use crate::word_vectors::file::{Indexed, Opened, QUERIES, search};
+use crate::word_vectors::neighbours::{Measure, Printer};
+use crate::word_vectors::policy::PolicyArgs;
+
+/// Find the nearest words to a word
+///
+/// The word need not be in the vocabulary if the file has n-grams. Several words are searched for in one pass over the
+/// vectors; words of stdin, a line each, in passes of 64.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  nanoembed similar vectors.fifu Berlin
+  nanoembed similar vectors.fifu Berlin Paris -k 3 --json
+  nanoembed similar vectors.fifu < words.txt
+
+With `--json` every neighbour is one line, the nearest first:
+  {\"word\", \"similarity\"}
+and, where several words were asked for, with the word as \"query\" before them.")]
+pub(crate) struct Similar {
+    /// A `.fifu` file
+    file: PathBuf,
+
+    /// Words; without any, the lines of stdin
+    #[arg(value_name = "WORD")]
+    words: Vec<String>,
+
+    /// How many neighbours
+    #[arg(short = 'k', long = "top", default_value_t = 10, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    count: u32,
+
+    /// What is printed as similarity
+    #[arg(long, value_enum, default_value_t, value_name = "MEASURE")]
+    measure: Measure,
+
+    /// One line of JSON for every neighbour
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    threads: ThreadArgs,
+
+    #[command(flatten)]
+    policy: PolicyArgs,
+}
+
+impl Similar {
+    pub(crate) fn run(self) -> Result<ExitCode> {
+        self.threads.use_threads()?;
+        let bytes = Mapped::open(&self.file)?;
+        let opened = Opened::parse(&self.file, &bytes, self.policy)?;
+        let words = opened.indexed()?;
+        let mut printer = Printer::new(self.json, self.measure);
+        let mut missing = 0;
+        if let [word] = &self.words[..] {
+            let found = self.print(&opened, &words, (&self.words, false), &mut printer)?;
+            if found > 0 {
+                return Err(no_vector(&opened, word));
+            }
+        } else if self.words.is_empty() {
+            let mut lines = Lines::open(Path::new("-"), false)?;
+            loop {
+                let mut batch = Vec::new();
+                while batch.len() < QUERIES
+                    && let Some(line) = lines.next_line()?
+                {
+                    batch.push(line);
+                }
+                if batch.is_empty() {
+                    break;
+                }
+                missing += self.print(&opened, &words, (&batch, true), &mut printer)?;
+                printer.lines.flush()?;
+            }
+        } else {
+            for batch in self.words.chunks(QUERIES) {
+                missing += self.print(&opened, &words, (batch, true), &mut printer)?;
+            }
+        }
+        printer.lines.finish()?;
+        Ok(if missing == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    }
+
+    /// Prints the neighbours of a batch; how many words have no vector.
+    fn print(
+        &self,
+        opened: &Opened<'_>,
+        words: &Indexed<'_>,
+        (batch, is_one_of_many): (&[String], bool),
+        printer: &mut Printer,
+    ) -> Result<usize> {
+        let failed = |error| opened.failure(error);
+        let (mut queries, mut skip, mut asked) = (Vec::new(), Vec::new(), Vec::new());
+        let mut vector = vec![0.0; words.cols()];
+        let mut scratch = vec![0.0; words.scratch_needed()];
+        for word in batch {
+            if words.vector(word, &mut vector, &mut scratch).map_err(failed)?.is_none() {
+                if is_one_of_many {
+                    warn(format_args!("{word:?} has no vector"));
+                }
+                continue;
+            }
+            queries.extend_from_slice(&vector);
+            skip.push(words.find(word.as_bytes()).map_err(failed)?.into_iter().collect());
+            asked.push(word);
+        }
+        let found = search(words, &queries, &skip, self.count as usize).map_err(failed)?;
+        for (word, found) in asked.iter().zip(&found) {
+            printer.print(opened, words, is_one_of_many.then_some(word), found)?;
+        }
+        Ok(batch.len() - asked.len())
+    }
+}
+
+/// There is nothing to compare with.
+pub(super) fn no_vector(opened: &Opened<'_>, word: &str) -> Failure {
+    Failure::not_found(format!("{word:?} has no vector")).at(&opened.name)
+}

@@ -1,0 +1,228 @@
+//! `vector`: the vectors of words, known or made of their n-grams.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Args;
+use nanoembed_core::Error;
+use nanoembed_core::subword::Subwords;
+use nanoembed_core::words::{Source, Words};
+use serde::Serialize;
+
+use crate::atomic::NewFile;
+use crate::error::{Failure, Result, name_of, warn};
+use crate::input::Lines as Input;
+use crate::mapped::Mapped;
+use crate::output::lines::Lines;
+use crate::output::npy;
+use crate::word_vectors::file::{OnDisk, Opened};
+use crate::word_vectors::policy::PolicyArgs;
+
+/// Up to so many words are looked for from the vocabulary's start, for more there is an index.
+const FEW: usize = 4;
+
+/// Print the vectors of words
+///
+/// A word that is not in the vocabulary gets the normalised sum of its n-grams' vectors, if the file has n-grams.
+/// Single words are read straight from the file, whatever its size; many have an index made for them first.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  nanoembed vector vectors.fifu Berlin
+  nanoembed vector vectors.fifu --json Berlin Berlinerinnen | jq .norm
+  nanoembed vector vectors.fifu -o vectors.npy < words.txt
+
+With `--json` every word is one line:
+  {\"word\", \"known\", \"rows\", \"norm\", \"embedding\"}
+A word without any vector has `null` for it (and a row of NaN in `.npy`); the exit
+status is then 1.")]
+pub(crate) struct Vector {
+    /// A `.fifu` file
+    file: PathBuf,
+
+    /// Words; without any, the lines of stdin
+    #[arg(value_name = "WORD")]
+    words: Vec<String>,
+
+    /// One line of JSON for every word
+    #[arg(long)]
+    json: bool,
+
+    /// Write all vectors to a `.npy` file instead; `-` is stdout
+    #[arg(long, short, value_name = "FILE", conflicts_with = "json")]
+    output: Option<PathBuf>,
+
+    #[command(flatten)]
+    policy: PolicyArgs,
+}
+
+/// A word's vector. The fields' names are those of the JSON output.
+#[derive(Debug, Serialize)]
+struct Answer<'w> {
+    word: &'w str,
+    known: bool,
+    rows: Vec<u64>,
+    norm: Option<f32>,
+    embedding: Option<Vec<f32>>,
+}
+
+impl Vector {
+    pub(crate) fn run(self, quiet: bool) -> Result<ExitCode> {
+        let is_file = std::fs::metadata(&self.file).is_ok_and(|metadata| metadata.is_file());
+        let mut answers = Answers::new(&self, quiet);
+        if (1..=FEW).contains(&self.words.len()) && is_file {
+            let file = OnDisk::open(&self.file)?;
+            let (words, rows) =
+                file.words(&self.words, self.policy).map_err(|error| self.failure(error))?;
+            // Where n-grams are listed, each would be looked for from the first on.
+            if !matches!(words.layout().vocabulary.subwords, Subwords::Explicit { .. }) {
+                answers.begin(words.cols())?;
+                for (word, row) in self.words.iter().zip(rows) {
+                    answers.add(&words, word, row)?;
+                }
+                return answers.finish();
+            }
+        }
+        let bytes = Mapped::open(&self.file)?;
+        let opened = Opened::parse(&self.file, &bytes, self.policy)?;
+        let words = opened.indexed()?;
+        answers.begin(words.cols())?;
+        let mut answer = |word: &str| {
+            let row = words.find(word.as_bytes()).map_err(|error| self.failure(error))?;
+            answers.add(&words, word, row)
+        };
+        if self.words.is_empty() {
+            let mut lines = Input::open(Path::new("-"), false)?;
+            while let Some(word) = lines.next_line()? {
+                answer(&word)?;
+            }
+        } else {
+            self.words.iter().try_for_each(|word| answer(word))?;
+        }
+        answers.finish()
+    }
+
+    fn failure(&self, error: Error) -> Failure {
+        Failure::of_file(name_of(&self.file), error)
+    }
+}
+
+/// Answers on their way out.
+struct Answers<'v> {
+    command: &'v Vector,
+    output: Option<Output>,
+    missing: u64,
+    quiet: bool,
+}
+
+impl<'v> Answers<'v> {
+    const fn new(command: &'v Vector, quiet: bool) -> Self {
+        Self { command, output: None, missing: 0, quiet }
+    }
+
+    /// Begins the output, of vectors of so many columns.
+    fn begin(&mut self, cols: usize) -> Result<()> {
+        self.output = Some(Output::open(self.command, cols)?);
+        Ok(())
+    }
+
+    /// Answers with the vector of `word`, which has this row if it is in the vocabulary.
+    fn add<S: Source, M: AsRef<[u64]>>(
+        &mut self,
+        words: &Words<S, M>,
+        word: &str,
+        row: Option<u32>,
+    ) -> Result<()> {
+        let answer = look_up(words, word, row).map_err(|error| self.command.failure(error))?;
+        if answer.embedding.is_none() {
+            self.missing += 1;
+            if !self.quiet {
+                warn(format_args!("{word:?} has no vector"));
+            }
+        }
+        match &mut self.output {
+            Some(output) => output.push(&answer),
+            None => Ok(()),
+        }
+    }
+
+    fn finish(self) -> Result<ExitCode> {
+        if let Some(output) = self.output {
+            output.finish()?;
+        }
+        Ok(if self.missing == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    }
+}
+
+fn look_up<'w, S: Source, M: AsRef<[u64]>>(
+    words: &Words<S, M>,
+    word: &'w str,
+    row: Option<u32>,
+) -> Result<Answer<'w>, Error> {
+    let mut rows = Vec::new();
+    let (mut vector, mut scratch) = (vec![0.0; words.cols()], vec![0.0; words.scratch_needed()]);
+    let norm = match row {
+        Some(row) => {
+            rows.push(row.into());
+            words.row(row.into(), &mut vector, &mut scratch)?;
+            Some(words.norm(row)?)
+        }
+        None => {
+            words.subword_rows(word, |row| {
+                rows.push(row);
+                Ok(())
+            })?;
+            words.subword_vector(word, &mut vector, &mut scratch)?.map(|found| found.norm)
+        }
+    };
+    let embedding = norm.is_some().then_some(vector);
+    Ok(Answer { word, known: row.is_some(), rows, norm, embedding })
+}
+
+/// Where the answers go.
+enum Output {
+    Text(Lines<std::io::StdoutLock<'static>>),
+    Json(Lines<std::io::StdoutLock<'static>>),
+    Npy { rows: npy::Rows, cols: usize, file: NewFile },
+}
+
+impl Output {
+    fn open(command: &Vector, cols: usize) -> Result<Self> {
+        Ok(match &command.output {
+            Some(path) => {
+                Self::Npy { rows: npy::Rows::new(cols), cols, file: NewFile::create(path, true)? }
+            }
+            None if command.json => Self::Json(Lines::stdout()),
+            None => Self::Text(Lines::stdout()),
+        })
+    }
+
+    fn push(&mut self, answer: &Answer<'_>) -> Result<()> {
+        match self {
+            Self::Json(lines) => lines.json(answer),
+            Self::Text(lines) => match &answer.embedding {
+                Some(vector) => {
+                    let numbers: Vec<String> = vector.iter().map(f32::to_string).collect();
+                    lines.text(format_args!("{} {}", answer.word, numbers.join(" ")))
+                }
+                None => Ok(()),
+            },
+            Self::Npy { rows, cols, file } => {
+                let nothing = vec![f32::NAN; *cols];
+                let row = answer.embedding.as_ref().unwrap_or(&nothing);
+                rows.push(row).map_err(|error| Failure::writing(file.name(), &error))
+            }
+        }
+    }
+
+    fn finish(self) -> Result<()> {
+        match self {
+            Self::Text(lines) | Self::Json(lines) => lines.finish(),
+            Self::Npy { rows, mut file, .. } => {
+                let name = file.name();
+                rows.finish(&mut file).map_err(|error| Failure::writing(name, &error))?;
+                file.commit()
+            }
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! A GGUF file of a decoder of the Llama family: its sizes, and its tensors under the names of Hugging Face.
+
+use std::path::{Path, PathBuf};
+
+use nanoembed_core::event::{Mode, Value};
+use nanoembed_core::format::gguf::Gguf;
+use nanoembed_core::model::llama::{LlamaConfig, RopePairs};
+use nanoembed_core::quant;
+use nanoembed_core::{Error, ErrorKind};
+use serde_json::json;
+
+use super::tokenizer::Tokenizer;
+use crate::checkpoint::tensor::{Elements, Tensor};
+use crate::error::{Failure, Result, name_of};
+use crate::mapped::Mapped;
+
+/// An open file.
+pub(crate) struct GgufFile {
+    path: PathBuf,
+    bytes: Mapped,
+}
+
+/// A tensor in f32.
+pub(crate) struct OwnedTensor {
+    name: String,
+    shape: Vec<usize>,
+    data: Vec<u8>,
+}
+
+impl OwnedTensor {
+    pub(crate) fn borrow(&self) -> Tensor<'_> {
+        Tensor {
+            name: self.name.clone(),
+            shape: self.shape.clone(),
+            elements: Elements::F32,
+            data: &self.data,
+            scales: &[],
+            zeros: &[],
+            columns: &[],
+            transposed: false,
+        }
+    }
+}
+
+/// The sizes of the model in `file`.
+pub(crate) fn config(file: &Gguf<'_>) -> std::result::Result<LlamaConfig, Error> {
+    let Some(Value::Text(architecture)) = file.value("general.architecture") else {
+        return Err(Error::without_offset(ErrorKind::MissingMetadata));
+    };
+    #[expect(clippy::cast_precision_loss, reason = "sizes are far below 2⁵³")]
+    let number = |key: &str| match file.value(key)? {
+        Value::Unsigned(number) => Some(number as f64),
+        Value::Signed(number) => Some(number as f64),
+        Value::Float(number) => Some(number),
+        _ => None,
+    };
+    #[expect(clippy::cast_precision_loss, reason = "sizes are far below 2⁵³")]
+    let read = |member: &str| {
+        let key = match member {
+            "n_vocab" => return Some(file.tokens().count() as f64),
+            "n_embd" => "embedding_length",
+            "n_layers" => "block_count",
+            "n_heads" => "attention.head_count",
+            "n_kv_heads" => "attention.head_count_kv",
+            "head_dim" => "attention.key_length",
+            "max_seq_len" => "context_length",
+            "intermediate_size" => "feed_forward_length",
+            "rms_norm_eps" => "attention.layer_norm_rms_epsilon",
+            "rope_freq_base" => "rope.freq_base",
+            "rope_scaling" => "rope.scaling.factor",
+            _ => return None,
+        };
+        number(&format!("{architecture}.{key}"))
+    };
+    // Only Llama's queries and keys were put in another order for GGUF.
+    let pairs = if architecture == "llama" { RopePairs::Neighbours } else { RopePairs::Halves };
+    LlamaConfig::read(read, pairs)
+}
+
+/// Architectures whose tensors are those of Llama or Phi-3.
+const ARCHITECTURES: [&str; 3] = ["llama", "phi3", "mistral"];
+
+impl GgufFile {
+    pub(crate) fn open(path: &Path) -> Result<Self> {
+        let file = Self { path: path.to_owned(), bytes: Mapped::open(path)? };
+        let architecture = file.text("general.architecture").unwrap_or_default();
+        if !ARCHITECTURES.contains(&architecture.as_str()) {
+            return Err(Failure::input(
+                ErrorKind::UnsupportedVersion,
+                format!(
+                    "the model's architecture is {architecture:?}; {ARCHITECTURES:?} are known"
+                ),
+            )
+            .at(name_of(path)));
+        }
+        Ok(file)
+    }
+
+    fn parse(&self) -> Result<Gguf<'_>> {
+        Gguf::parse(&self.bytes, Mode::Lenient).map_err(|error| self.failure(error))
+    }
+
+    fn failure(&self, error: Error) -> Failure {
+        Failure::of_file(name_of(&self.path), error)
+    }
+
+    fn text(&self, key: &str) -> Option<String> {
+        match self.parse().ok()?.value(key)? {
+            Value::Text(text) => Some(text.to_owned()),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn model_name(&self) -> Option<String> {
+        self.text("general.name")
+    }
+
+    /// Words about the model's origin.
+    pub(crate) fn metadata(&self) -> Vec<(String, String)> {
+        let named = [
+            ("family", "general.architecture"),
+            ("creator", "general.organization"),
+            ("description", "general.description"),
+            ("license", "general.license"),
+            ("version", "general.version"),
+        ];
+        let of = |(name, key): (&str, &str)| Some((name.to_owned(), self.text(key)?));
+        named.into_iter().filter_map(of).collect()
+    }
+
+    pub(crate) fn tokenizer(&self) -> Result<Tokenizer> {
+        Tokenizer::of_gguf(&self.parse()?).map_err(|error| self.failure(error))
+    }
+
+    /// The members of an AMB configuration.
+    pub(crate) fn config(&self, tokenizer: &Tokenizer) -> Result<serde_json::Value> {
+        let file = self.parse()?;
+        let config = config(&file).map_err(|error| self.failure(error))?;
+        let architecture = match self.text("general.architecture").as_deref() {
+            Some("phi3") => "phi",
+            _ => "llama",
+        };
+        Ok(json!({
+            "architecture": architecture,
+            "n_vocab": config.vocabulary,
+            "n_embd": config.hidden,
+            "n_layers": config.layers,
+            "n_heads": config.heads,
+            "n_kv_heads": config.kv_heads,
+            "head_dim": config.head,
+            "max_seq_len": config.positions,
+            "is_rope": true,
+            "activation_fn": "swiglu",
+            "rope_freq_base": config.rope_base,
+            "rope_scaling": config.rope_scaling,
+            "rms_norm_eps": config.norm_epsilon,
+            "intermediate_size": config.intermediate,
+            "pre_tokenizer": tokenizer.pattern.name(),
+            "added_tokens": tokenizer.added,
+            "add_bos": tokenizer.adds_begin,
+        }))
+    }
+
+    /// All tensors in f32, under the names and in the order of Hugging Face.
+    pub(crate) fn tensors(&self) -> Result<Vec<OwnedTensor>> {
+        let file = self.parse()?;
+        let config = config(&file).map_err(|error| self.failure(error))?;
+        let mut tensors = Vec::new();
+        for view in file.tensors() {
+            let header = view.header();
+            let fail = |kind| self.failure(Error::new(header.offset, kind));
+            let Some(name) = renamed(header.name) else { continue };
+            let dims = header.shape.dims().iter().map(|&dim| usize::try_from(dim));
+            let shape: Vec<usize> = dims
+                .collect::<std::result::Result<_, _>>()
+                .map_err(|_| fail(ErrorKind::SizeOverflow))?;
+            let mut values = vec![0.0; shape.iter().product()];
+            quant::dequantize(header.dtype, view.data(), 0, &mut values)
+                .map_err(|error| fail(error.kind))?;
+            let cols = shape.last().copied().unwrap_or(1);
+            if config.rope_pairs == RopePairs::Neighbours {
+                if name.ends_with("q_proj.weight") {
+                    values = in_halves(&values, config.heads, config.head, cols);
+                } else if name.ends_with("k_proj.weight") {
+                    values = in_halves(&values, config.kv_heads, config.head, cols);
+                }
+            }
+            let data = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+            tensors.push(OwnedTensor { name, shape, data });
+        }
+        Ok(tensors)
+    }
+}
+
+/// What Hugging Face calls a tensor; `None` for those that are not part of the model.
+fn renamed(name: &str) -> Option<String> {
+    Some(match name {
+        "token_embd.weight" => "model.embed_tokens.weight".into(),
+        "output_norm.weight" => "model.norm.weight".into(),
+        "output.weight" => "lm_head.weight".into(),
+        "rope_freqs.weight" => "model.rope_freqs.weight".into(),
+        _ => {
+            let (layer, part) = name.strip_prefix("blk.")?.split_once('.')?;
+            let part = match part {
+                "attn_norm.weight" => "input_layernorm.weight",
+                "attn_q.weight" => "self_attn.q_proj.weight",
+                "attn_k.weight" => "self_attn.k_proj.weight",
+                "attn_v.weight" => "self_attn.v_proj.weight",
+                "attn_qkv.weight" => "self_attn.qkv_proj.weight",
+                "attn_output.weight" => "self_attn.o_proj.weight",
+                "ffn_norm.weight" => "post_attention_layernorm.weight",
+                "ffn_gate.weight" => "mlp.gate_proj.weight",
+                "ffn_up.weight" => "mlp.up_proj.weight",
+                "ffn_down.weight" => "mlp.down_proj.weight",
+                _ => return None,
+            };
+            format!("model.layers.{layer}.{part}")
+        }
+    })
+}
+
+/// Rows of queries or keys, of which neighbours are turned together, in the order in which halves are.
+fn in_halves(values: &[f32], heads: usize, head: usize, cols: usize) -> Vec<f32> {
+    let row = |index: usize| values.get(index * cols..(index + 1) * cols).unwrap_or_default();
+    (0..heads)
+        .flat_map(|h| (0..head).map(move |i| h * head + i % (head / 2) * 2 + i / (head / 2)))
+        .flat_map(|index| row(index).iter().copied())
+        .collect()
+}

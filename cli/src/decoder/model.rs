@@ -1,0 +1,100 @@
+//! A decoder that is ready to run, over a file in memory.
+
+use nanoembed_core::event::{Format, Mode};
+use nanoembed_core::format::amb::Amb;
+use nanoembed_core::format::gguf::Gguf;
+use nanoembed_core::format::sniff;
+use nanoembed_core::kernel::{self, Kernels};
+use nanoembed_core::model::llama::{
+    Cache, Llama, LlamaConfig, LlamaLayer, LlamaMemory, Output, RopePairs,
+};
+use nanoembed_core::model::{Run, SliceWeights, amb_config_value};
+use nanoembed_core::tensor::TensorHeader;
+use nanoembed_core::{Error, ErrorKind};
+
+use super::gguf;
+use super::tokenizer::Tokenizer;
+
+/// Tokens of a prompt that pass through the layers together.
+const TOKENS_AT_ONCE: usize = 64;
+
+/// A model over the bytes of its file.
+pub(crate) struct Decoder<'f> {
+    bytes: &'f [u8],
+    llama: Llama<Vec<LlamaLayer>>,
+    pub(crate) tokenizer: Tokenizer,
+    kernels: Kernels,
+}
+
+impl<'f> Decoder<'f> {
+    /// Opens an `.amb` or a GGUF file.
+    pub(crate) fn open(bytes: &'f [u8]) -> Result<Self, Error> {
+        let layers = |config: &LlamaConfig| vec![LlamaLayer::EMPTY; config.layers];
+        let (llama, tokenizer) = match sniff(bytes) {
+            Some(Format::Amb) => {
+                let amb = Amb::parse(bytes, Mode::Lenient)?;
+                let number =
+                    |key: &str| amb_config_value(&amb, key).and_then(|text| text.parse().ok());
+                let config = LlamaConfig::read(number, RopePairs::Halves)?;
+                let find = |name: &str| amb.tensor(name).map(|tensor| *tensor.header());
+                let weights = SliceWeights::new(bytes, find);
+                (Llama::open(&weights, config, layers(&config))?, Tokenizer::of_amb(&amb)?)
+            }
+            Some(Format::Gguf) => {
+                let file = Gguf::parse(bytes, Mode::Lenient)?;
+                let config = gguf::config(&file)?;
+                let find = |name: &str| file.tensor(name).map(|tensor| *tensor.header());
+                let weights = SliceWeights::new(bytes, find);
+                (Llama::open(&weights, config, layers(&config))?, Tokenizer::of_gguf(&file)?)
+            }
+            _ => return Err(Error::new(0, ErrorKind::UnknownFormat)),
+        };
+        Ok(Self { bytes, llama, tokenizer, kernels: kernel::detect() })
+    }
+
+    pub(crate) const fn config(&self) -> &LlamaConfig {
+        self.llama.config()
+    }
+
+    /// Memory for texts of up to `positions` tokens.
+    pub(crate) fn session(&self, positions: usize) -> Result<Session, Error> {
+        let config = self.config();
+        let overflow = Error::without_offset(ErrorKind::SizeOverflow);
+        let cache = Cache::floats_needed(config, positions).ok_or(overflow)?;
+        let needs = LlamaMemory::needs(config, TOKENS_AT_ONCE, positions, 0)?;
+        Ok(Session {
+            cache: vec![0.0; cache],
+            scratch: vec![0.0; needs.floats],
+            positions,
+            length: 0,
+        })
+    }
+
+    /// Takes tokens through the model behind those of the session.
+    pub(crate) fn forward(
+        &self,
+        session: &mut Session,
+        ids: &[u32],
+        output: Output<'_>,
+    ) -> Result<(), Error> {
+        let config = self.config();
+        let mut cache =
+            Cache::resume(config, session.positions, session.length, &mut session.cache)?;
+        let (tokens, positions) = (TOKENS_AT_ONCE, session.positions);
+        let mut memory =
+            LlamaMemory::new(config, tokens, positions, &mut session.scratch, &mut [])?;
+        let weights = SliceWeights::new(self.bytes, |_: &str| None::<TensorHeader<'_>>);
+        let run = Run::new(&weights, &self.kernels);
+        self.llama.forward(&run, ids, &mut cache, &mut memory, output)?;
+        session.length = cache.len();
+        Ok(())
+    }
+}
+
+/// Keys and values of the tokens so far, and scratch memory.
+pub(crate) struct Session {
+    cache: Vec<f32>,
+    scratch: Vec<f32>,
+    positions: usize,
+    length: usize,
+}

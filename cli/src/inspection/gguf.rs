@@ -1,0 +1,109 @@
+//! GGUF files: metadata, tokenizer and tensors.
+
+use nanoembed_core::Error;
+use nanoembed_core::event::{Mode, Value as Stored};
+use nanoembed_core::format::gguf::Gguf;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::Inspection;
+use super::tensors::{self, Tensor, Totals};
+
+/// Arrays up to this length are shown whole, longer ones by their length.
+const SHOWN_ELEMENTS: u64 = 16;
+
+/// What a file says of itself. The fields' names are those of the JSON output.
+#[derive(Debug, Serialize)]
+struct Summary {
+    file: String,
+    format: &'static str,
+    variant: &'static str,
+    version: u16,
+    file_bytes: u64,
+    data_offset: u64,
+    metadata: Map<String, Value>,
+    tokenizer: Option<Tokenizer>,
+    #[serde(flatten)]
+    totals: Totals,
+    tensors: Vec<Tensor>,
+}
+
+#[derive(Debug, Serialize)]
+struct Tokenizer {
+    kind: String,
+    tokens: usize,
+}
+
+pub(super) fn inspect(name: &str, file: &[u8]) -> Result<Inspection, Error> {
+    let gguf = Gguf::parse(file, Mode::Lenient)?;
+    let tensors: Vec<Tensor> = gguf.tensors().map(|tensor| tensor.header().into()).collect();
+    let tokens = gguf.tokens().count();
+    let tokenizer = (tokens > 0).then(|| {
+        let kind = match gguf.value("tokenizer.ggml.model") {
+            Some(Stored::Text(kind)) => kind.to_owned(),
+            _ => "unknown".into(),
+        };
+        Tokenizer { kind, tokens }
+    });
+    let summary = Summary {
+        file: name.to_owned(),
+        format: "gguf",
+        variant: "gguf",
+        version: gguf.version(),
+        file_bytes: file.len() as u64,
+        data_offset: gguf.data_offset(),
+        metadata: metadata(&gguf),
+        tokenizer,
+        totals: Totals::of(&tensors),
+        tensors,
+    };
+    Ok(Inspection::new(&summary, text(&summary)))
+}
+
+fn text(summary: &Summary) -> Vec<String> {
+    let mut text = vec![summary.file.clone()];
+    let mut facts = vec![
+        ("format", format!("gguf, version {}", summary.version)),
+        ("size", tensors::size(summary.file_bytes)),
+    ];
+    if let Some(tokenizer) = &summary.tokenizer {
+        facts.push(("tokenizer", format!("{} with {} tokens", tokenizer.kind, tokenizer.tokens)));
+    }
+    facts.push(("tensors", summary.totals.text(summary.tensors.len())));
+    text.extend(tensors::facts(facts).lines(2));
+    text.extend(tensors::metadata(&summary.metadata));
+    text.extend(tensors::listed(&summary.tensors));
+    text
+}
+
+fn metadata(gguf: &Gguf<'_>) -> Map<String, Value> {
+    let shown = |key: &str, value: Stored<'_>| match value {
+        Stored::Array { count } if count <= SHOWN_ELEMENTS => {
+            let elements = gguf.elements(key).into_iter().flatten();
+            Value::Array(elements.map(plain).collect())
+        }
+        other => plain(other),
+    };
+    gguf.metadata().map(|(key, value)| (key.to_owned(), shown(key, value))).collect()
+}
+
+fn plain(value: Stored<'_>) -> Value {
+    match value {
+        Stored::Unsigned(number) => number.into(),
+        Stored::Signed(number) => number.into(),
+        // JSON has no NaN and no infinities.
+        Stored::Float(number) if !number.is_finite() => number.to_string().into(),
+        Stored::Float(number) => shortest(number).into(),
+        Stored::Bool(truth) => truth.into(),
+        Stored::Text(text) => text.into(),
+        Stored::Array { count } => format!("{count} elements").into(),
+    }
+}
+
+/// A number that was stored as f32 with no more digits than that has.
+fn shortest(number: f64) -> f64 {
+    #[expect(clippy::cast_possible_truncation, reason = "that is the question")]
+    let single = number as f32;
+    let is_single = f64::from(single).to_bits() == number.to_bits();
+    if is_single { single.to_string().parse().unwrap_or(number) } else { number }
+}

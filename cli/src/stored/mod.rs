@@ -1,0 +1,166 @@
+//! Tensors as files of any format store them, under their names, ready to be dequantised.
+//!
+//! | file | role |
+//! |---|---|
+//! | `files` | which files belong together, and what they hold |
+//! | `int8` | 8-bit codes whose scales are tensors of their own |
+
+pub(crate) mod files;
+mod int8;
+
+use nanoembed_core::event::Format;
+use nanoembed_core::format::gguf::Gguf;
+use nanoembed_core::format::uqff::{Generation, Layer};
+use nanoembed_core::quant::dequantize_weight;
+use nanoembed_core::tensor::{Dtype, Encoding, Shape, TensorView, Weight};
+use nanoembed_core::{Error, ErrorKind};
+
+use crate::error::{Failure, Result};
+pub(crate) use files::FileSet;
+use int8::Int8;
+
+/// What one file, or several that belong together, hold.
+pub(crate) struct Contents<'a> {
+    pub(crate) format: Format,
+    /// Which layout of UQFF it is.
+    pub(crate) generation: Option<Generation>,
+    /// All tensors; of UQFF the weights and biases of its layers, called as in other formats.
+    pub(crate) tensors: Vec<Stored<'a>>,
+    /// The layers of UQFF, in the order of their names.
+    pub(crate) layers: Vec<Layer<'a>>,
+    /// The files as GGUF, if that is what they are.
+    pub(crate) gguf: Vec<Gguf<'a>>,
+}
+
+impl<'a> Contents<'a> {
+    /// The tensor called `name`; a layer's weight may be called like the layer.
+    pub(crate) fn tensor(&self, name: &str) -> Option<&Stored<'a>> {
+        let named = |name: &str| self.tensors.iter().find(|tensor| tensor.name == name);
+        named(name).or_else(|| named(&format!("{name}.weight")))
+    }
+
+    /// The tensor that a user asked for.
+    pub(crate) fn wanted(&self, name: &str, file: &str) -> Result<&Stored<'a>> {
+        self.tensor(name).ok_or_else(|| {
+            let lower = name.to_lowercase();
+            let like = self.tensors.iter().find(|t| t.name.to_lowercase().contains(&lower));
+            let failure = Failure::not_found(format!("there is no tensor `{name}`")).at(file);
+            match like.or(self.tensors.first()) {
+                Some(like) => failure.hint(format!(
+                    "there is `{}`; `nanoembed inspect {file}` lists all {}",
+                    like.name,
+                    self.tensors.len()
+                )),
+                None => failure,
+            }
+        })
+    }
+}
+
+/// A tensor of a file.
+#[derive(Clone, Debug)]
+pub(crate) struct Stored<'a> {
+    pub(crate) name: String,
+    pub(crate) values: Values<'a>,
+    /// Where its data begins, and in which of the files.
+    pub(crate) offset: u64,
+    pub(crate) file: usize,
+}
+
+/// How the values are stored.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Values<'a> {
+    Weight(Weight<'a>),
+    Int8(Int8<'a>),
+}
+
+impl<'a> Values<'a> {
+    /// Elements or blocks of one type. What is in a validated file has the length that its shape asks for.
+    pub(crate) fn plain(view: &TensorView<'a>) -> std::result::Result<Self, Error> {
+        let header = view.header();
+        let plain = Encoding::Plain { dtype: header.dtype, data: view.data() };
+        let weight = Weight::new(header.shape, plain);
+        weight.map(Self::Weight).map_err(|kind| Error::new(header.offset, kind))
+    }
+
+    pub(crate) fn shape(&self) -> &Shape {
+        match self {
+            Self::Weight(weight) => weight.shape(),
+            Self::Int8(int8) => &int8.shape,
+        }
+    }
+
+    pub(crate) fn elements(&self) -> u64 {
+        self.shape().elements().unwrap_or(0)
+    }
+
+    /// The type's name in machine-readable output.
+    pub(crate) fn type_name(&self) -> &'static str {
+        match self {
+            Self::Weight(weight) => weight.encoding().name(),
+            Self::Int8(int8) => int8.type_name(),
+        }
+    }
+
+    /// Bytes of all arrays and scales together.
+    pub(crate) fn stored_bytes(&self) -> u64 {
+        match self {
+            Self::Weight(weight) => weight.encoding().stored_bytes(),
+            Self::Int8(int8) => int8.stored_bytes(),
+        }
+    }
+
+    /// Whether other formats can hold what is stored: not the codes of `.weights` and `.amb` files.
+    pub(crate) const fn is_portable(&self) -> bool {
+        match self {
+            Self::Weight(weight) => {
+                !matches!(weight.encoding(), Encoding::Plain { dtype: Dtype::Scaled(_), .. })
+            }
+            Self::Int8(_) => false,
+        }
+    }
+
+    /// Dequantises the elements from `first` on, in row-major order, as many as `out` holds.
+    pub(crate) fn read(&self, first: usize, out: &mut [f32]) -> std::result::Result<(), Error> {
+        match self {
+            Self::Weight(weight) => dequantize_weight(weight, first, out),
+            Self::Int8(int8) => int8.read(first, out).ok_or(Error::new(0, ErrorKind::SizeMismatch)),
+        }
+    }
+}
+
+impl Stored<'_> {
+    /// How many elements a piece has that [`pieces`](Self::pieces) gives: some megabytes of f32.
+    const PIECE: usize = 1 << 20;
+
+    /// Calls `take` with all values, dequantised piece by piece.
+    pub(crate) fn pieces(&self, mut take: impl FnMut(&[f32]) -> Result<()>) -> Result<()> {
+        let elements = usize::try_from(self.values.elements()).unwrap_or(usize::MAX);
+        let mut piece = vec![0.0; elements.min(Self::PIECE)];
+        let mut first = 0;
+        while first < elements {
+            let length = piece.len().min(elements - first);
+            let values = piece.get_mut(..length).unwrap_or_default();
+            self.read(first, values)?;
+            take(values)?;
+            first += length;
+        }
+        Ok(())
+    }
+
+    /// Dequantises the elements from `first` on, as many as `out` holds.
+    pub(crate) fn read(&self, first: usize, out: &mut [f32]) -> Result<()> {
+        self.values.read(first, out).map_err(|error| {
+            let message =
+                format!("`{}` is {}: {}", self.name, self.values.type_name(), error.message());
+            Failure::input(error.kind, message)
+        })
+    }
+
+    /// All values.
+    pub(crate) fn all(&self) -> Result<Vec<f32>> {
+        let mut values = vec![0.0; usize::try_from(self.values.elements()).unwrap_or(usize::MAX)];
+        self.read(0, &mut values)?;
+        Ok(values)
+    }
+}

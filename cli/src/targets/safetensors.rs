@@ -1,0 +1,99 @@
+//! safetensors files: elements as they are, everything else dequantised piece by piece.
+
+use std::path::Path;
+
+use nanoembed_core::format::safetensors::{Plan, TensorSpec, Writer, order};
+use nanoembed_core::quant::quantize;
+use nanoembed_core::tensor::Dtype;
+
+use super::FileSink;
+use crate::atomic::NewFile;
+use crate::error::{Failure, Result};
+use crate::progress::Progress;
+use crate::stored::{Stored, Values};
+
+/// A tensor and the type that it shall have.
+pub(crate) struct Wanted<'s, 'a> {
+    pub(crate) name: String,
+    pub(crate) tensor: &'s Stored<'a>,
+    pub(crate) dtype: Dtype,
+}
+
+impl Wanted<'_, '_> {
+    fn spec(&self) -> TensorSpec<'_> {
+        TensorSpec { name: &self.name, dtype: self.dtype, shape: *self.tensor.values.shape() }
+    }
+}
+
+/// Writes the tensors in the order of the reference; returns the size of the file.
+pub(crate) fn write(
+    path: &Path,
+    mut tensors: Vec<Wanted<'_, '_>>,
+    metadata: &[(&str, &str)],
+    progress: Option<&Progress>,
+) -> Result<u64> {
+    tensors.sort_by(|a, b| order(&a.spec(), &b.spec()));
+    let specs: Vec<TensorSpec<'_>> = tensors.iter().map(Wanted::spec).collect();
+    let plan = Plan { metadata, tensors: &specs };
+    let mut file = NewFile::create(path, true)?;
+    let refused = |error| Failure::of_file(file.name(), error);
+    let bytes = plan.file_bytes().map_err(refused)?;
+    let mut sink = FileSink::new(&mut file);
+    let mut failed = None;
+    let written = Writer::new(&plan, &mut sink).and_then(|mut writer| {
+        for tensor in &tensors {
+            if let Some(error) = one(tensor, &mut writer).err() {
+                match error {
+                    OfTensor::Sink(error) => return Err(error),
+                    OfTensor::Values(failure) => {
+                        failed = Some(failure);
+                        break;
+                    }
+                }
+            }
+            if let Some(progress) = progress {
+                progress.advance(tensor.tensor.values.stored_bytes());
+            }
+        }
+        Ok(writer)
+    });
+    let written = match failed {
+        Some(failure) => return Err(failure),
+        None => written.and_then(|writer| writer.finish().map(|_| ())),
+    };
+    sink.judge(written)?;
+    file.commit()?;
+    Ok(bytes)
+}
+
+/// What went wrong with a tensor.
+enum OfTensor {
+    Sink(nanoembed_core::Error),
+    Values(Failure),
+}
+
+fn one(
+    wanted: &Wanted<'_, '_>,
+    writer: &mut Writer<&mut FileSink<'_>>,
+) -> std::result::Result<(), OfTensor> {
+    if let Values::Weight(weight) = &wanted.tensor.values
+        && let nanoembed_core::tensor::Encoding::Plain { dtype, data } = *weight.encoding()
+        && dtype == wanted.dtype
+    {
+        return writer.data(data).map_err(OfTensor::Sink);
+    }
+    let mut bytes = Vec::new();
+    let mut failed = None;
+    let read = wanted.tensor.pieces(|values| {
+        bytes.resize(values.len() * wanted.dtype.block_bytes(), 0);
+        let done = quantize(wanted.dtype, values, &mut bytes).and_then(|()| writer.data(&bytes));
+        done.map_err(|error| {
+            failed = Some(error);
+            Failure::bad_input("")
+        })
+    });
+    match failed {
+        Some(error) => Err(OfTensor::Sink(error)),
+        None => read.map_err(OfTensor::Values),
+    }
+}

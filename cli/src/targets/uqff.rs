@@ -1,0 +1,220 @@
+//! UQFF files of either generation, in shards if they are large, and the report that the reference puts beside them.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use nanoembed_core::format::uqff::{Layer, LayerFormat, blob_bytes, write_blobs, write_tensors};
+use nanoembed_core::tensor::Encoding;
+use serde::Serialize;
+
+use super::FileSink;
+use crate::atomic::NewFile;
+use crate::error::{Failure, Result};
+
+/// The layers, under the names or numbers that their generation wants.
+pub(crate) enum Layers<'l, 'a> {
+    /// 1.2.
+    Tensors(&'l [Layer<'a>]),
+    /// 0.2.0.
+    Blobs(&'l [(u32, Layer<'a>)]),
+}
+
+const METADATA: [(&str, &str); 3] = [
+    ("uqff.producer", "nanoembed"),
+    ("uqff.version", "1.2.0"),
+    ("uqff.producer.nanoembed.version", env!("CARGO_PKG_VERSION")),
+];
+
+impl Layers<'_, '_> {
+    fn sizes(&self) -> Result<Vec<u64>> {
+        match self {
+            Self::Tensors(layers) => Ok(layers
+                .iter()
+                .map(|layer| {
+                    let bias = layer.bias.as_ref().map_or(0, |bias| bias.header().bytes);
+                    layer.weight.encoding().stored_bytes() + bias
+                })
+                .collect()),
+            Self::Blobs(layers) => layers
+                .iter()
+                .map(|(_, layer)| {
+                    blob_bytes(layer).map_err(|error| {
+                        let name = format!("layer `{}`", layer.name);
+                        Failure::of_file(name, error)
+                            .hint("UQFF 0.x holds no arrays beyond 4 GiB; `--to uqff-1.2` does")
+                    })
+                })
+                .collect(),
+        }
+    }
+}
+
+/// Writes the layers to `path`, or, beyond `shard_bytes`, to `NAME-0.uqff`, `NAME-1.uqff` and so on, each as large as
+/// fits. All files appear when all are complete. Returns their paths.
+pub(crate) fn write(
+    path: &Path,
+    layers: &Layers<'_, '_>,
+    shard_bytes: u64,
+) -> Result<Vec<PathBuf>> {
+    let ranges = shards(&layers.sizes()?, shard_bytes);
+    let paths = names(path, ranges.len());
+    let mut files = Vec::new();
+    for (index, (range, path)) in ranges.iter().zip(&paths).enumerate() {
+        let mut file = NewFile::create(path, true)?;
+        let mut sink = FileSink::new(&mut file);
+        let range = range.clone();
+        let written = match layers {
+            Layers::Tensors(all) => {
+                let some = all.get(range).unwrap_or_default();
+                write_tensors(some, &METADATA, index == 0, &mut sink)
+            }
+            Layers::Blobs(all) => write_blobs(all.get(range).unwrap_or_default(), &mut sink),
+        };
+        sink.judge(written)?;
+        files.push(file);
+    }
+    files.into_iter().try_for_each(NewFile::commit)?;
+    Ok(paths)
+}
+
+/// Which layers go into which shard.
+fn shards(sizes: &[u64], limit: u64) -> Vec<std::ops::Range<usize>> {
+    let mut shards = Vec::new();
+    let (mut start, mut filled) = (0, 0_u64);
+    for (index, size) in sizes.iter().enumerate() {
+        if index > start && filled.saturating_add(*size) > limit {
+            shards.push(start..index);
+            (start, filled) = (index, 0);
+        }
+        filled = filled.saturating_add(*size);
+    }
+    shards.push(start..sizes.len());
+    shards
+}
+
+/// The paths of so many shards.
+fn names(path: &Path, count: usize) -> Vec<PathBuf> {
+    if count == 1 {
+        return vec![path.to_owned()];
+    }
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    let stem = stem.strip_suffix("-0").unwrap_or(&stem);
+    (0..count).map(|k| path.with_file_name(format!("{stem}-{k}.uqff"))).collect()
+}
+
+/// The report, as the reference writes and reads it (schema 1).
+#[derive(Serialize)]
+struct Report {
+    schema: u32,
+    generated_by: GeneratedBy,
+    uqff_version: &'static str,
+    outputs: [Output; 1],
+}
+
+#[derive(Serialize)]
+struct GeneratedBy {
+    tool: &'static str,
+}
+
+#[derive(Serialize)]
+struct Output {
+    quant: String,
+    shards: Vec<String>,
+    layers: usize,
+    actual_counts: BTreeMap<String, usize>,
+    fallback_count: usize,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    fallbacks: Vec<Fallback>,
+    layer_details: Vec<LayerDetail>,
+}
+
+#[derive(Serialize)]
+struct LayerDetail {
+    module: String,
+    stored: String,
+    shape: Vec<u64>,
+}
+
+/// A layer that could not be stored in the type that was asked for.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Fallback {
+    pub(crate) module: String,
+    pub(crate) from: String,
+    pub(crate) to: String,
+    pub(crate) shape: Vec<u64>,
+    pub(crate) reason: String,
+}
+
+/// Writes `uqff_report.json` beside the files.
+pub(crate) fn report(
+    paths: &[PathBuf],
+    layers: &[Layer<'_>],
+    fallbacks: Vec<Fallback>,
+) -> Result<()> {
+    let Some(first) = paths.first() else { return Ok(()) };
+    let name = |path: &PathBuf| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let stem = first.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let quant = match stem.rsplit_once('-') {
+        Some((front, number)) if number.bytes().all(|byte| byte.is_ascii_digit()) => {
+            front.to_owned()
+        }
+        _ => stem,
+    };
+    let layer_details: Vec<LayerDetail> = layers
+        .iter()
+        .map(|layer| LayerDetail {
+            module: layer.name.to_owned(),
+            stored: stored_name(layer),
+            shape: layer.weight.shape().dims().to_vec(),
+        })
+        .collect();
+    let mut actual_counts = BTreeMap::new();
+    for detail in &layer_details {
+        *actual_counts.entry(detail.stored.clone()).or_insert(0) += 1;
+    }
+    let output = Output {
+        quant,
+        shards: paths.iter().map(name).collect(),
+        layers: layers.len(),
+        actual_counts,
+        fallback_count: fallbacks.len(),
+        fallbacks,
+        layer_details,
+    };
+    let tool = concat!("nanoembed ", env!("CARGO_PKG_VERSION"));
+    let generated_by = GeneratedBy { tool };
+    let report = Report { schema: 1, generated_by, uqff_version: "1.2.0", outputs: [output] };
+    let mut file = NewFile::create(&first.with_file_name("uqff_report.json"), false)?;
+    let name = file.name();
+    serde_json::to_writer_pretty(&mut file, &report)
+        .map_err(|error| Failure::writing(&name, &error.into()))?;
+    file.commit()
+}
+
+/// What the reference calls the way a layer is stored.
+fn stored_name(layer: &Layer<'_>) -> String {
+    match (layer.format, layer.weight.encoding()) {
+        (LayerFormat::Unquantized, _) => "unquant".into(),
+        (_, Encoding::Plain { dtype, .. }) => match dtype.name() {
+            // K types without the underscore.
+            name if name.ends_with("_k") => name.replace("_k", "k"),
+            name => name.to_owned(),
+        },
+        (_, encoding) => encoding.name().to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shards_are_filled_in_order_and_never_empty() {
+        assert_eq!(shards(&[4, 4, 4, 9, 1], 8), [0..2, 2..3, 3..4, 4..5]);
+        assert_eq!(shards(&[4, 4], 100).len(), 1);
+        assert_eq!(shards(&[], 8).len(), 1);
+        assert_eq!(names(Path::new("a/q4k.uqff"), 2)[1], Path::new("a/q4k-1.uqff"));
+        assert_eq!(names(Path::new("a/q4k-0.uqff"), 2)[1], Path::new("a/q4k-1.uqff"));
+        assert_eq!(names(Path::new("a/q4k.uqff"), 1)[0], Path::new("a/q4k.uqff"));
+    }
+}

@@ -1,0 +1,63 @@
+//! `.weights` files: structure and checksums, then the model that the tensors should make.
+
+use nanoembed_core::Error;
+use nanoembed_core::event::{Event, Mode};
+use nanoembed_core::format::embd::{DEFAULT_MAX_TENSORS, Embd, MAX_ITEM_BYTES, Verifier};
+use nanoembed_core::read::Push;
+
+use super::Finding;
+use crate::model_check;
+use crate::progress::Progress;
+
+pub(super) fn verify(
+    name: &str,
+    bytes: &[u8],
+    mode: Mode,
+    quiet: bool,
+) -> Result<String, Vec<Finding>> {
+    let one = |error| vec![Finding::new(name, error)];
+    let facts = structure(bytes, mode, quiet).map_err(one)?;
+    let file = Embd::parse(bytes, mode).map_err(one)?;
+    let findings = model_check::findings(bytes, &file, mode == Mode::Strict);
+    if findings.is_empty() {
+        return Ok(facts);
+    }
+    let of_model = |finding: model_check::Finding| {
+        let error = Error::new(finding.offset, finding.kind);
+        Finding { message: finding.message, ..Finding::new(name, error) }
+    };
+    Err(findings.into_iter().map(of_model).collect())
+}
+
+/// Decodes the whole file piece by piece and compares its checksums.
+fn structure(bytes: &[u8], mode: Mode, quiet: bool) -> Result<String, Error> {
+    const PIECE_BYTES: usize = 1 << 20;
+    let mut carry = vec![0; MAX_ITEM_BYTES];
+    let mut push = Push::new(Verifier::<DEFAULT_MAX_TENSORS>::new(mode), &mut carry);
+    let progress = (!quiet).then(|| Progress::bytes("verifying", bytes.len() as u64));
+    let mut layout = "";
+    let mut tensors = 0_u64;
+    let mut tokens = 0_u64;
+    let mut on_event = |event: Event<'_>| {
+        match event {
+            Event::Header(info) => layout = info.variant,
+            Event::Tensor(_) => tensors += 1,
+            Event::Token { .. } => tokens += 1,
+            _ => {}
+        }
+        Ok(())
+    };
+    for piece in bytes.chunks(PIECE_BYTES) {
+        push.feed(piece, &mut on_event)?;
+        if let Some(progress) = &progress {
+            progress.advance(piece.len() as u64);
+        }
+    }
+    push.finish(&mut on_event)?;
+    let checksums = if push.decoder().has_checksums() {
+        "checksums match"
+    } else {
+        "the file has no checksums"
+    };
+    Ok(format!("{layout} layout, {tensors} tensors, {tokens} tokens, {checksums}"))
+}

@@ -1,0 +1,70 @@
+//! What `verify` checks of a file: one file a format.
+
+mod amb;
+mod embd;
+mod finalfusion;
+mod gguf;
+mod safetensors;
+mod uqff;
+mod values;
+
+use nanoembed_core::event::{Format, Mode};
+use nanoembed_core::{Error, ErrorKind};
+use serde::Serialize;
+
+use crate::error::hint;
+use crate::stored::FileSet;
+use crate::word_vectors::policy::PolicyArgs;
+
+/// One thing that is wrong. The fields' names are those of the JSON output.
+#[derive(Debug, Serialize)]
+pub(crate) struct Finding {
+    pub(crate) file: String,
+    pub(crate) offset: u64,
+    pub(crate) code: u16,
+    pub(crate) name: &'static str,
+    pub(crate) message: String,
+    #[serde(skip)]
+    pub(crate) hint: Option<String>,
+}
+
+impl Finding {
+    fn new(file: &str, error: Error) -> Self {
+        Self {
+            file: file.to_owned(),
+            offset: error.offset,
+            code: error.code(),
+            name: error.kind.name(),
+            message: error.message().to_owned(),
+            hint: hint(error.kind).map(str::to_owned),
+        }
+    }
+
+    /// The same with the place in words, if it is known: what holds the wrong byte.
+    fn at(self, place: Option<String>) -> Self {
+        match place {
+            Some(place) => Self { message: format!("{place}: {}", self.message), ..self },
+            None => self,
+        }
+    }
+}
+
+/// Checks files of any format: what was checked, or what is wrong. Only UQFF files come in several shards.
+pub(crate) fn verify(
+    set: &FileSet,
+    mode: Mode,
+    policy: PolicyArgs,
+    quiet: bool,
+) -> Result<String, Vec<Finding>> {
+    let name = &set.name();
+    let bytes = set.first();
+    match set.format() {
+        Some(Format::Amb) => amb::verify(name, bytes, mode, quiet),
+        Some(Format::Embd) => embd::verify(name, bytes, mode, quiet),
+        Some(Format::Gguf) => gguf::verify(set, mode, quiet),
+        Some(Format::Safetensors) => safetensors::verify(set, mode, quiet),
+        Some(Format::Uqff) => uqff::verify(set, mode, quiet),
+        Some(Format::Finalfusion) => finalfusion::verify(name, bytes, (mode, policy), quiet),
+        _ => Err(vec![Finding::new(name, Error::new(0, ErrorKind::UnknownFormat))]),
+    }
+}

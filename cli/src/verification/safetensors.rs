@@ -1,0 +1,73 @@
+//! safetensors files: the header, and that tensors fill the data.
+
+use nanoembed_core::event::Mode;
+use nanoembed_core::format::safetensors::Safetensors;
+use nanoembed_core::text::json::{Kind, Tokens};
+
+use super::{Finding, values};
+use crate::stored::FileSet;
+use crate::stored::files::room;
+
+pub(super) fn verify(set: &FileSet, mode: Mode, quiet: bool) -> Result<String, Vec<Finding>> {
+    let name = set.name();
+    let file = set.first();
+    let mut room = room(file);
+    let parsed = Safetensors::parse(file, mode, &mut room)
+        .map_err(|error| vec![Finding::new(&name, error).at(place(file, error.offset))])?;
+    let tensors = parsed.len();
+    if mode == Mode::Lenient {
+        return Ok(format!("{tensors} tensors fill the data"));
+    }
+    finite(set, quiet)?;
+    Ok(format!("{tensors} tensors fill the data, all values are finite"))
+}
+
+/// That all values of files which are sound so far are finite.
+pub(super) fn finite(set: &FileSet, quiet: bool) -> Result<(), Vec<Finding>> {
+    let Ok(contents) = set.contents() else { return Ok(()) };
+    let findings = values::not_finite(set, &contents.tensors, quiet);
+    if findings.is_empty() { Ok(()) } else { Err(findings) }
+}
+
+/// What of the file the byte at `offset` belongs to: a member of the header's object, or a tensor's data.
+pub(super) fn place(file: &[u8], offset: u64) -> Option<String> {
+    const LENGTH_BYTES: u64 = 8;
+    if offset < LENGTH_BYTES {
+        return Some("the header's length".into());
+    }
+    let length = u64::from_le_bytes(*file.first_chunk()?);
+    let rest = file.get(8..)?;
+    let header = usize::try_from(length).ok().and_then(|length| rest.get(..length)).unwrap_or(rest);
+    let data = length.checked_add(LENGTH_BYTES)?;
+    if offset >= data {
+        return tensor_at(header, offset - data).map(|name| format!("data of `{name}`"));
+    }
+    let mut tokens = Tokens::new(header, LENGTH_BYTES);
+    let (mut tensor, mut member) = (None, None);
+    while let Some(Ok(token)) = tokens.next() {
+        if token.offset > offset {
+            break;
+        }
+        match (token.kind, tokens.depth()) {
+            (Kind::Key, 1) => (tensor, member) = (Some(token.spelling), None),
+            (Kind::Key, 2) => member = Some(token.spelling),
+            _ => {}
+        }
+    }
+    Some(match (tensor, member) {
+        (Some(tensor), Some(member)) => format!("header, `{member}` of `{tensor}`"),
+        (Some(tensor), None) => format!("header, `{tensor}`"),
+        _ => "header".into(),
+    })
+}
+
+/// The tensor whose data holds the byte at `offset` of the data.
+fn tensor_at(header: &[u8], offset: u64) -> Option<String> {
+    let parsed: serde_json::Value = serde_json::from_slice(header).ok()?;
+    let members = parsed.as_object()?.iter();
+    let mut holding = members.filter(|(_, tensor)| {
+        let bound = |index: usize| tensor.get("data_offsets")?.get(index)?.as_u64();
+        bound(0).is_some_and(|begin| begin <= offset) && bound(1).is_some_and(|end| offset < end)
+    });
+    holding.next().map(|(name, _)| name.clone())
+}

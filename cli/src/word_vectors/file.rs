@@ -1,0 +1,180 @@
+//! A `.fifu` file opened for lookup and search.
+
+use std::fs::File;
+use std::path::Path;
+
+use nanoembed_core::event::{Event, Mode};
+use nanoembed_core::format::finalfusion::{Decoder, Finalfusion, Layout, MAX_ITEM_BYTES};
+use nanoembed_core::kernel;
+use nanoembed_core::read::{ReadAt, Seek};
+use nanoembed_core::words::{
+    Index, IndexOptions, Memory, Scored, SearchMemory, Source, Stored, TopK, Words,
+};
+use nanoembed_core::{Error, ErrorKind};
+use rayon::prelude::*;
+
+use super::policy::PolicyArgs;
+use crate::error::{Failure, Result, name_of};
+use crate::mapped::Mapped;
+
+/// How many queries share a pass over the matrix.
+pub(crate) const QUERIES: usize = 64;
+
+/// Words of a mapped file with an index.
+pub(crate) type Indexed<'b> = Words<Memory<'b>, Vec<u64>>;
+
+/// Words of a file that is read where it is needed.
+pub(crate) type ScannedOnDisk<'d> = Words<Stored<&'d OnDisk>>;
+
+/// A file in memory, its structure checked.
+pub(crate) struct Opened<'b> {
+    pub(crate) name: String,
+    pub(crate) file: Finalfusion<'b>,
+    policy: PolicyArgs,
+}
+
+impl<'b> Opened<'b> {
+    /// Checks the structure of the file at `path`, whose bytes are these.
+    pub(crate) fn parse(path: &Path, bytes: &'b Mapped, policy: PolicyArgs) -> Result<Self> {
+        let name = name_of(path);
+        let decoder = Decoder::new(Mode::Lenient).broken_utf8(policy.core_utf8());
+        match Finalfusion::parse_with(decoder, bytes) {
+            Ok(file) => Ok(Self { name, file, policy }),
+            Err(error) => Err(Failure::of_file(name, error)),
+        }
+    }
+
+    pub(crate) fn failure(&self, error: Error) -> Failure {
+        Failure::of_file(&self.name, error)
+    }
+
+    /// The words, found by looking through them.
+    pub(crate) fn scanned(&self) -> Words<Memory<'b>> {
+        Words::scan(Memory(self.file.bytes()), *self.file.layout())
+    }
+
+    /// The words with an index of them.
+    pub(crate) fn indexed(&self) -> Result<Indexed<'b>> {
+        let source = Memory(self.file.bytes());
+        let layout = *self.file.layout();
+        let index = index(&source, &layout, self.policy, &mut []).map_err(|e| self.failure(e))?;
+        Ok(Words::with_index(source, layout, index))
+    }
+}
+
+fn index(
+    source: &impl Source,
+    layout: &Layout,
+    policy: PolicyArgs,
+    scratch: &mut [u8],
+) -> Result<Index<Vec<u64>>, Error> {
+    use std::hash::{BuildHasher, RandomState};
+    let needed = Index::memory_needed(layout);
+    let needed = needed.ok_or(Error::without_offset(ErrorKind::BufferTooSmall))?;
+    // Every word has four bytes at least in the file, so this is bounded by the file's size.
+    let seed = RandomState::new().hash_one(0);
+    let options = IndexOptions { seed, duplicates: policy.core_duplicates() };
+    Index::build(source, layout, options, vec![0; needed], scratch)
+}
+
+/// A file that is read where it is needed, not mapped.
+#[derive(Debug)]
+pub(crate) struct OnDisk {
+    file: File,
+    bytes: u64,
+}
+
+impl OnDisk {
+    /// Opens a regular file.
+    pub(crate) fn open(path: &Path) -> Result<Self> {
+        let opened = File::open(path).and_then(|file| {
+            let metadata = file.metadata()?;
+            match metadata.is_dir() {
+                true => Err(std::io::ErrorKind::IsADirectory.into()),
+                false => Ok(Self { bytes: metadata.len(), file }),
+            }
+        });
+        opened.map_err(|error| Failure::reading(name_of(path), &error))
+    }
+
+    /// Reads everything but the vectors, once, through a small window; on the way the rows of `wanted` are found, the
+    /// first of words that stand there twice.
+    pub(crate) fn words(
+        &self,
+        wanted: &[String],
+        policy: PolicyArgs,
+    ) -> Result<(ScannedOnDisk<'_>, Vec<Option<u32>>), Error> {
+        let decoder = Decoder::new(Mode::Lenient).broken_utf8(policy.core_utf8());
+        let whole = usize::try_from(self.bytes).unwrap_or(usize::MAX);
+        let mut buffer = vec![0; MAX_ITEM_BYTES.min(whole)];
+        let mut seek = Seek::new(self, decoder, &mut buffer).without_data();
+        let mut rows = vec![None; wanted.len()];
+        let mut on_event = |event: Event<'_>| {
+            if let Event::Token { id, bytes } = event {
+                for (word, row) in wanted.iter().zip(&mut rows) {
+                    if row.is_none() && word.as_bytes() == bytes {
+                        *row = Some(id);
+                    }
+                }
+            }
+            Ok(())
+        };
+        while seek.next_event(&mut on_event)? {}
+        let layout = seek.decoder().layout().ok_or(Error::new(0, ErrorKind::UnexpectedEnd))?;
+        Ok((Words::scan(Stored(self), layout), rows))
+    }
+}
+
+impl ReadAt for OnDisk {
+    fn len(&self) -> u64 {
+        self.bytes
+    }
+
+    fn read_at(&self, offset: u64, destination: &mut [u8]) -> Result<usize, Error> {
+        #[cfg(unix)]
+        let read = std::os::unix::fs::FileExt::read_at(&self.file, destination, offset);
+        #[cfg(windows)]
+        let read = std::os::windows::fs::FileExt::seek_read(&self.file, destination, offset);
+        read.map_err(|_| Error::new(offset, ErrorKind::ReadFailed))
+    }
+}
+
+/// The nearest words to each query, `limit` at most and none of those to `skip`: on all threads, each searching rows of
+/// its own, all queries in one pass.
+pub(crate) fn search(
+    words: &Indexed<'_>,
+    queries: &[f32],
+    skip: &[Vec<u32>],
+    limit: usize,
+) -> Result<Vec<Vec<Scored>>, Error> {
+    let total = words.layout().vocabulary.words;
+    let limit = limit.min(total as usize);
+    if skip.is_empty() {
+        return Ok(Vec::new());
+    }
+    let kernels = kernel::detect();
+    let parts = u32::try_from(rayon::current_num_threads()).unwrap_or(1).max(1);
+    let part_rows = total.div_ceil(parts).max(1024);
+    let starts: Vec<u32> = (0..total).step_by(part_rows as usize).collect();
+    let needed = words.search_memory_needed(skip.len());
+    let needed = needed.ok_or(Error::without_offset(ErrorKind::BufferTooSmall))?;
+    let found: Vec<Vec<Vec<Scored>>> = starts
+        .par_iter()
+        .map(|&start| {
+            let rows = start..total.min(start.saturating_add(part_rows));
+            let mut memory = vec![vec![Scored::default(); limit]; skip.len()];
+            let mut tops: Vec<TopK<'_>> =
+                memory.iter_mut().zip(skip).map(|(memory, skip)| TopK::new(memory, skip)).collect();
+            let memory = SearchMemory { floats: &mut vec![0.0; needed], tile: &mut [] };
+            words.search(&kernels, rows, queries, &mut tops, memory)?;
+            Ok(tops.iter().map(|top| top.rows().to_vec()).collect())
+        })
+        .collect::<Result<_, Error>>()?;
+    let merge = |(query, skip): (usize, &Vec<u32>)| {
+        let mut memory = vec![Scored::default(); limit];
+        let mut top = TopK::new(&mut memory, skip);
+        found.iter().try_for_each(|part| words.merge(&mut top, &part[query]))?;
+        Ok(words.ranked(top)?.to_vec())
+    };
+    skip.iter().enumerate().map(merge).collect()
+}

@@ -1,0 +1,276 @@
+//! fastText models, `.bin` and quantised `.ftz`, little-endian as fastText writes them on all machines of today.
+//!
+//! | part | content |
+//! |---|---|
+//! | start | `i32` magic 793712314, `i32` version up to 12 |
+//! | arguments | twelve `i32` and one `f64`, see [`Arguments`] |
+//! | dictionary | `i32` entries, `i32` words, `i32` labels, `i64` tokens, `i64` kept buckets or −1; an entry is its bytes, 0, `i64` count, `u8` 0 for words and 1 for labels; then for each kept bucket `i32` its number, `i32` its row |
+//! | input | `u8` whether it is quantised, then the matrix (`matrix`): a row a word, then a row a bucket |
+//! | output | not read: only classifiers and training need it |
+//!
+//! Source: fastText 0.9.2, `src/{args,dictionary,fasttext}.cc`.
+
+mod cursor;
+mod matrix;
+mod ngrams;
+
+use std::collections::HashMap;
+
+use nanoembed_core::ErrorKind;
+use nanoembed_core::subword::{Bracket, Subwords, WordVocabulary};
+
+use self::cursor::Cursor;
+use self::matrix::Matrix;
+use crate::error::{Failure, Result};
+use crate::word_vectors::form::FASTTEXT_MAGIC;
+
+/// The end of a line, which has no n-grams.
+const END_OF_LINE: &[u8] = b"</s>";
+
+/// What a model was trained with. Names and order are those of the reference's metadata.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arguments {
+    pub(crate) dims: u32,
+    pub(crate) window_size: u32,
+    pub(crate) epoch: u32,
+    pub(crate) min_count: u32,
+    pub(crate) neg: u32,
+    pub(crate) word_ngrams: u32,
+    pub(crate) loss: &'static str,
+    pub(crate) model: &'static str,
+    pub(crate) bucket: u32,
+    pub(crate) min_n: u32,
+    pub(crate) max_n: u32,
+    pub(crate) lr_update_rate: u32,
+    pub(crate) sampling_threshold: f64,
+}
+
+/// A model, its words and vectors borrowed from the file.
+#[derive(Debug)]
+pub(crate) struct FastText<'f> {
+    pub(crate) arguments: Arguments,
+    /// The words with the offsets at which they stand.
+    pub(crate) words: Vec<(&'f [u8], u64)>,
+    /// The rows of the buckets that a quantised model has kept; `None` if it has all.
+    kept: Option<HashMap<u32, u32>>,
+    matrix: Matrix<'f>,
+}
+
+impl<'f> FastText<'f> {
+    /// Reads everything but the vectors.
+    pub(crate) fn parse(name: &str, file: &'f [u8]) -> Result<Self> {
+        let mut cursor = Cursor::new(file);
+        Self::read(&mut cursor).map_err(|wrong| {
+            Failure::input(wrong.kind, wrong.message)
+                .at(name)
+                .at(format_args!("byte {}", wrong.offset))
+        })
+    }
+
+    fn read(cursor: &mut Cursor<'f>) -> cursor::Result<Self> {
+        if cursor.array()? != FASTTEXT_MAGIC {
+            return Err(cursor.wrong(4, ErrorKind::BadMagic, "not a fastText model"));
+        }
+        let version = cursor.count()?;
+        if version > 12 {
+            let message = format!("fastText's version {version} is not known here");
+            return Err(cursor.wrong(4, ErrorKind::UnsupportedVersion, message));
+        }
+        let mut arguments = Arguments::read(cursor)?;
+        // Classifiers of version 11 say that they have n-grams, but were trained without.
+        if version == 11 && arguments.model == "Supervised" {
+            arguments.max_n = 0;
+        }
+        let entries = cursor.count()?;
+        let words = cursor.count()?;
+        let labels = cursor.count()?;
+        if words.checked_add(labels) != Some(entries) {
+            return Err(cursor.wrong(
+                8,
+                ErrorKind::BadCount,
+                "words and labels are not all entries",
+            ));
+        }
+        let _tokens: [u8; 8] = cursor.array()?;
+        let kept = i64::from_le_bytes(cursor.array()?);
+        let words = read_entries(cursor, entries, words)?;
+        let kept = match kept {
+            ..0 => None,
+            _ => Some(read_kept(cursor, kept, arguments.bucket)?),
+        };
+        let is_quantized = cursor.array::<1>()? != [0];
+        let at = cursor.offset();
+        let matrix = Matrix::read(cursor, is_quantized)?;
+        let buckets = kept.as_ref().map_or(u64::from(arguments.bucket), |kept| kept.len() as u64);
+        if matrix.rows() != words.len() as u64 + buckets || matrix.cols() != arguments.dims {
+            return Err(cursor.wrong_at(
+                at,
+                ErrorKind::WrongShape,
+                format!(
+                    "the matrix is {} × {}, but {} words, {buckets} buckets and {} dimensions are announced",
+                    matrix.rows(), matrix.cols(), words.len(), arguments.dims
+                ),
+            ));
+        }
+        Ok(Self { arguments, words, kept, matrix })
+    }
+
+    /// The length of a vector.
+    pub(crate) const fn cols(&self) -> u32 {
+        self.matrix.cols()
+    }
+
+    /// Whether the model is a quantised one.
+    pub(crate) const fn is_quantized(&self) -> bool {
+        self.matrix.is_quantized()
+    }
+
+    /// How n-grams are spelled; the words are to be counted by the caller, who may leave some out.
+    pub(crate) const fn vocabulary(&self, words: u32) -> WordVocabulary {
+        let Arguments { bucket, min_n, max_n, .. } = self.arguments;
+        let has_subwords = max_n > 0 && min_n <= max_n && bucket > 0;
+        let min_n = if min_n == 0 { 1 } else { min_n };
+        WordVocabulary {
+            words,
+            subwords: if has_subwords {
+                Subwords::FastText { buckets: bucket }
+            } else {
+                Subwords::None
+            },
+            min_n: if has_subwords { min_n } else { 0 },
+            max_n: if has_subwords { max_n } else { 0 },
+            begin: Bracket::BEGIN,
+            end: Bracket::END,
+        }
+    }
+
+    /// The vector that the model gives word number `word`: the mean of its own row and those of its n-grams.
+    pub(crate) fn word(&self, word: usize, out: &mut [f32]) {
+        out.fill(0.0);
+        self.matrix.add(word as u64, out);
+        let mut count = 1_u32;
+        let text = self.words[word].0;
+        let vocabulary = self.vocabulary(0);
+        if text != END_OF_LINE && vocabulary.subwords != Subwords::None {
+            ngrams::for_each(text, (vocabulary.min_n, vocabulary.max_n), |hash| {
+                let bucket = hash % self.arguments.bucket;
+                if self.add_bucket(bucket, out) {
+                    count += 1;
+                }
+            });
+        }
+        #[expect(clippy::cast_precision_loss, reason = "fewer than 2²⁴ n-grams")]
+        out.iter_mut().for_each(|value| *value /= count as f32);
+    }
+
+    /// The vector of a bucket; zeros for one that a quantised model has dropped.
+    pub(crate) fn bucket(&self, bucket: u32, out: &mut [f32]) {
+        out.fill(0.0);
+        self.add_bucket(bucket, out);
+    }
+
+    fn add_bucket(&self, bucket: u32, out: &mut [f32]) -> bool {
+        let row = match &self.kept {
+            None => Some(bucket),
+            Some(kept) => kept.get(&bucket).copied(),
+        };
+        if let Some(row) = row {
+            self.matrix.add(self.words.len() as u64 + u64::from(row), out);
+        }
+        row.is_some()
+    }
+}
+
+impl Arguments {
+    fn read(cursor: &mut Cursor<'_>) -> cursor::Result<Self> {
+        Ok(Self {
+            dims: cursor.count()?,
+            window_size: cursor.count()?,
+            epoch: cursor.count()?,
+            min_count: cursor.count()?,
+            neg: cursor.count()?,
+            word_ngrams: cursor.count()?,
+            loss: cursor.one_of(&[
+                "HierarchicalSoftmax",
+                "NegativeSampling",
+                "Softmax",
+                "OneVsAll",
+            ])?,
+            model: cursor.one_of(&["Cbow", "SkipGram", "Supervised"])?,
+            bucket: cursor.count()?,
+            min_n: cursor.count()?,
+            max_n: cursor.count()?,
+            lr_update_rate: cursor.count()?,
+            sampling_threshold: f64::from_le_bytes(cursor.array()?),
+        })
+    }
+
+    /// The same as TOML, sorted by name as the reference writes it.
+    pub(crate) fn toml(&self) -> String {
+        let mut threshold = self.sampling_threshold.to_string();
+        if !threshold.contains(['.', 'N', 'i']) {
+            threshold.push_str(".0");
+        }
+        format!(
+            "bucket = {}\ndims = {}\nepoch = {}\nloss = \"{}\"\nlr_update_rate = {}\nmax_n = {}\nmin_count = {}\n\
+             min_n = {}\nmodel = \"{}\"\nneg = {}\nsampling_threshold = {}\nwindow_size = {}\nword_ngrams = {}\n",
+            self.bucket,
+            self.dims,
+            self.epoch,
+            self.loss,
+            self.lr_update_rate,
+            self.max_n,
+            self.min_count,
+            self.min_n,
+            self.model,
+            self.neg,
+            threshold.to_lowercase(),
+            self.window_size,
+            self.word_ngrams,
+        )
+    }
+}
+
+/// Words, then labels, which are passed over.
+fn read_entries<'f>(
+    cursor: &mut Cursor<'f>,
+    entries: u32,
+    words: u32,
+) -> cursor::Result<Vec<(&'f [u8], u64)>> {
+    let mut read = Vec::new();
+    for entry in 0..entries {
+        let at = cursor.offset();
+        let word = cursor.until_zero()?;
+        let _count: [u8; 8] = cursor.array()?;
+        let is_label = cursor.array::<1>()? != [0];
+        if is_label != (entry >= words) {
+            return Err(cursor.wrong(
+                1,
+                ErrorKind::BadVocabulary,
+                format!("expected a {}", if is_label { "word" } else { "label" }),
+            ));
+        }
+        if !is_label {
+            read.push((word, at));
+        }
+    }
+    Ok(read)
+}
+
+fn read_kept(
+    cursor: &mut Cursor<'_>,
+    count: i64,
+    buckets: u32,
+) -> cursor::Result<HashMap<u32, u32>> {
+    let mut kept = HashMap::new();
+    for _ in 0..count {
+        let (bucket, row) = (cursor.count()?, cursor.count()?);
+        let is_new =
+            bucket < buckets && i64::from(row) < count && kept.insert(bucket, row).is_none();
+        if !is_new {
+            let message = "a bucket is kept twice, or is not one";
+            return Err(cursor.wrong(8, ErrorKind::BadVocabulary, message));
+        }
+    }
+    Ok(kept)
+}

@@ -1,0 +1,46 @@
+//! The n-grams of a word as fastText takes them: of bytes, since its words need not be UTF-8.
+
+use nanoembed_core::words::fasttext_hash;
+
+/// Calls `on_hash` with the hash of each n-gram of `<word>`, start after start, the longest first: the order in which
+/// the reference of `.fifu` adds them up. A single bracket is no n-gram to fastText.
+pub(super) fn for_each(word: &[u8], (min_n, max_n): (u32, u32), mut on_hash: impl FnMut(u32)) {
+    let bracketed = [b"<", word, b">"].concat();
+    // Where characters begin, and the end.
+    let is_start = |byte: u8| byte & 0xc0 != 0x80;
+    let starts: Vec<usize> = (0..bracketed.len())
+        .filter(|&at| is_start(bracketed[at]))
+        .chain([bracketed.len()])
+        .collect();
+    let chars = starts.len() - 1;
+    let (min_n, max_n) = (min_n as usize, max_n as usize);
+    for start in 0..chars {
+        for length in (min_n..=max_n.min(chars - start)).rev() {
+            let is_bracket = length == 1 && (start == 0 || start + 1 == chars);
+            if !is_bracket {
+                on_hash(fasttext_hash(&bracketed[starts[start]..starts[start + length]]));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hashes(word: &str, lengths: (u32, u32)) -> Vec<u32> {
+        let mut hashes = Vec::new();
+        for_each(word.as_bytes(), lengths, |hash| hashes.push(hash));
+        hashes
+    }
+
+    #[test]
+    fn ngrams_are_of_characters_between_brackets() {
+        let expected = ["<é", "éa>", "éa", "a>"];
+        let mut expected: Vec<u32> = expected.iter().map(fasttext_hash).collect();
+        expected.insert(0, fasttext_hash("<éa"));
+        assert_eq!(hashes("éa", (2, 3)), expected);
+        assert_eq!(hashes("ab", (1, 1)), ["a", "b"].map(fasttext_hash));
+        assert!(hashes("", (3, 6)).is_empty());
+    }
+}

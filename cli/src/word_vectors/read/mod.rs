@@ -1,0 +1,28 @@
+//! Readers of foreign files. What comes as rows, a word and its numbers each, is read as it comes.
+
+pub(crate) mod fasttext;
+pub(crate) mod floret;
+pub(crate) mod lines;
+pub(crate) mod start;
+pub(crate) mod text;
+pub(crate) mod word2vec;
+
+use crate::error::{Failure, Result};
+
+/// The most columns that a first line may announce: memory for a row is taken before it is seen.
+const MAX_COLS: usize = 1 << 16;
+
+/// A file of rows, a word and its numbers each.
+pub(crate) trait Rows {
+    /// How many numbers a row has.
+    fn cols(&self) -> usize;
+
+    /// Reads the next row; `false` at the end.
+    fn next_row(&mut self, word: &mut Vec<u8>, row: &mut [f32]) -> Result<bool>;
+
+    /// A failure of the row that came last: its place in the file.
+    fn refuse(&self, failure: Failure) -> Failure;
+
+    /// How many bytes of the file have been read.
+    fn bytes_read(&self) -> u64;
+}

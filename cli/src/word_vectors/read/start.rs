@@ -1,0 +1,66 @@
+//! A file whose first bytes have been looked at and are still to be read.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Cursor, Read};
+use std::path::Path;
+
+use crate::error::{Failure, Result, name_of};
+use crate::mapped::Mapped;
+use crate::word_vectors::form::{Form, HEAD_BYTES};
+
+/// A file at its start.
+pub(crate) struct Start {
+    pub(crate) name: String,
+    pub(crate) head: Vec<u8>,
+    /// The file's length, where it has one.
+    pub(crate) bytes: Option<u64>,
+    rest: Box<dyn Read>,
+}
+
+impl Start {
+    /// Opens `path`; `-` is stdin.
+    pub(crate) fn open(path: &Path) -> Result<Self> {
+        let name = name_of(path);
+        let opened = (|| -> io::Result<Self> {
+            let (mut rest, bytes): (Box<dyn Read>, _) = if path == Path::new("-") {
+                (Box::new(io::stdin()), None)
+            } else {
+                let file = File::open(path)?;
+                let metadata = file.metadata()?;
+                if metadata.is_dir() {
+                    return Err(io::ErrorKind::IsADirectory.into());
+                }
+                (Box::new(file), metadata.is_file().then_some(metadata.len()))
+            };
+            let mut head = Vec::new();
+            rest.by_ref().take(HEAD_BYTES as u64).read_to_end(&mut head)?;
+            Ok(Self { name: name.clone(), head, bytes, rest })
+        })();
+        opened.map_err(|error| Failure::reading(name, &error))
+    }
+
+    /// The form that the first bytes tell.
+    pub(crate) fn form(&self) -> Option<Form> {
+        Form::sniff(&self.head, self.head.len() < HEAD_BYTES)
+    }
+
+    /// The whole file as a stream.
+    pub(crate) fn into_stream(self) -> impl BufRead + use<> {
+        BufReader::with_capacity(1 << 18, Cursor::new(self.head).chain(self.rest))
+    }
+
+    /// The whole file, mapped; what comes through a pipe goes into an unnamed temporary file first.
+    pub(crate) fn into_mapped(self, path: &Path) -> Result<Mapped> {
+        if path != Path::new("-") {
+            return Mapped::open(path);
+        }
+        let name = self.name.clone();
+        let spooled = (|| -> io::Result<Mapped> {
+            let mut file = tempfile::tempfile()?;
+            io::copy(&mut self.into_stream(), &mut file)?;
+            io::Seek::rewind(&mut file)?;
+            Mapped::of(file)
+        })();
+        spooled.map_err(|error| Failure::reading(name, &error))
+    }
+}

@@ -1,0 +1,147 @@
+//! From the names and row orders of one format to those of another.
+
+use std::path::PathBuf;
+
+use nanoembed_core::ErrorKind;
+use nanoembed_core::event::{Format, Mode};
+use nanoembed_core::format::gguf::Gguf;
+use nanoembed_core::tensor::{Dtype, Encoding, Weight};
+
+use super::{Job, Places, Target, Writing, spooled};
+use crate::error::{Failure, Result, name_of};
+use crate::layer_names::llama::{ggml_name, hugging_face_name};
+use crate::layer_names::rows::{To, reorder};
+use crate::layer_names::{Llama, NamesFile};
+use crate::mapped::Mapped;
+use crate::quantizer::Spool;
+use crate::stored::{Stored, Values};
+use crate::targets::Item;
+
+/// How names and rows change.
+pub(crate) struct Plan {
+    change: Change,
+    /// The model, where it is known.
+    pub(super) llama: Option<Llama>,
+    pub(super) names: Option<NamesFile>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Change {
+    None,
+    ToHuggingFace,
+    ToGgml,
+}
+
+/// Decides it for the job.
+pub(super) fn plan(writing: &Writing, job: &Job<'_, '_>, items: &[Item<'_>]) -> Result<Plan> {
+    let names = writing.names.as_ref().map(|path| NamesFile::read(path)).transpose()?;
+    let to_gguf = job.target == Target::Gguf;
+    let from_gguf = job.from == Format::Gguf;
+    if writing.keep_names || from_gguf == to_gguf && to_gguf {
+        return Ok(Plan { change: Change::None, llama: None, names });
+    }
+    if let Some(gguf) = job.gguf.as_ref().filter(|_| from_gguf) {
+        let llama = Llama::of_gguf(gguf, &job.source)
+            .map_err(|failure| failure.hint("`--keep-names` keeps the names of GGUF"))?;
+        return Ok(Plan { change: Change::ToHuggingFace, llama: Some(llama), names });
+    }
+    let llama = known_model(writing, job)?;
+    let like_llama = items.iter().any(|item| item.name.starts_with("model.layers."));
+    let change = if to_gguf && like_llama { Change::ToGgml } else { Change::None };
+    if change == Change::ToGgml && llama.is_none() {
+        return Err(Failure::input(
+            ErrorKind::MissingMetadata,
+            "GGUF wants to know the sizes of the model, and orders rows by its heads",
+        )
+        .at(&job.source)
+        .hint("name the model's config.json with `--config`, or a GGUF file of it with `--like`; `--keep-names` leaves all as it is"));
+    }
+    Ok(Plan { change, llama, names })
+}
+
+/// The model by what the user names, else by the `config.json` beside the source.
+fn known_model(writing: &Writing, job: &Job<'_, '_>) -> Result<Option<Llama>> {
+    if let Some(config) = &writing.config {
+        return Llama::of_config(config).map(Some);
+    }
+    if let Some(like) = &writing.like {
+        let file = Mapped::open(like)?;
+        let gguf = Gguf::parse(&file, Mode::Lenient)
+            .map_err(|error| Failure::of_file(name_of(like), error))?;
+        return Ok(Llama::of_gguf(&gguf, &name_of(like)).ok());
+    }
+    let beside: PathBuf = job.folder.join("config.json");
+    // A config of another kind of model is no error as long as nobody needs it.
+    Ok(beside.exists().then(|| Llama::of_config(&beside).ok()).flatten())
+}
+
+impl Plan {
+    /// Puts the items whose rows have another order in the target into `spool`.
+    pub(super) fn reordered(&self, items: &[Item<'_>], spool: &mut Spool) -> Result<Places> {
+        items.iter().map(|item| self.reordered_item(item, spool)).collect()
+    }
+
+    fn reordered_item(
+        &self,
+        item: &Item<'_>,
+        spool: &mut Spool,
+    ) -> Result<Option<crate::quantizer::spool::Place>> {
+        let (Some(llama), false) = (&self.llama, self.change == Change::None) else {
+            return Ok(None);
+        };
+        let name = match self.change {
+            Change::ToHuggingFace => hugging_face_name(&item.name),
+            _ => Some(item.name.clone()),
+        };
+        let Some(heads) = name.and_then(|name| llama.reordered_heads(&name)) else {
+            return Ok(None);
+        };
+        let to = if self.change == Change::ToGgml { To::Ggml } else { To::HuggingFace };
+        let refuse = |message: &str| {
+            Failure::input(ErrorKind::WrongShape, format!("`{}` {message}", item.name))
+        };
+        // Other encodings than ggml's have rows that are not apart from each other: GGUF gets floats for them.
+        let mut floats = Vec::new();
+        let (dtype, data) = match item.dtype() {
+            Some(dtype) => (dtype, item.data()),
+            None => {
+                let values = Values::Weight(item.weight);
+                let stored = Stored { name: item.name.clone(), values, offset: 0, file: 0 };
+                floats.extend(stored.all()?.iter().flat_map(|value| value.to_le_bytes()));
+                (Dtype::F32, floats.as_slice())
+            }
+        };
+        let shape = item.weight.shape();
+        let row = if shape.dims().len() < 2 { Some(1) } else { shape.cols() };
+        let row_bytes =
+            row.and_then(|row| dtype.data_bytes(row)).and_then(|n| usize::try_from(n).ok());
+        let rows = row_bytes.and_then(|row_bytes| reorder(data, row_bytes, heads, to));
+        let rows = rows.ok_or_else(|| refuse("cannot be divided into the model's heads"))?;
+        spool.push(&rows).map(Some)
+    }
+
+    /// The items under their names in the target, with the rows that [`reordered`](Self::reordered) wrote.
+    pub(super) fn renamed<'a>(
+        &self,
+        items: Vec<Item<'a>>,
+        places: &Places,
+        bytes: &'a Mapped,
+    ) -> Result<Vec<Item<'a>>> {
+        let changed = items.into_iter().zip(places).map(|(mut item, place)| {
+            if let Some(place) = place {
+                let dtype = item.dtype().unwrap_or(Dtype::F32);
+                let encoding = Encoding::Plain { dtype, data: spooled(bytes, place) };
+                item.weight = Weight::new(*item.weight.shape(), encoding)
+                    .map_err(|kind| Failure::input(kind, kind.message()))?;
+            }
+            let name = match self.change {
+                Change::None => None,
+                Change::ToHuggingFace => hugging_face_name(&item.name),
+                Change::ToGgml => ggml_name(&item.name),
+            };
+            item.name = name.unwrap_or(item.name);
+            Ok(item)
+        });
+        changed.collect()
+    }
+}

@@ -1,0 +1,144 @@
+//! GGUF: ggml's types as they are, all that is quantised in another way as f32.
+
+use nanoembed_core::ErrorKind;
+use nanoembed_core::event::{Mode, Value};
+use nanoembed_core::format::gguf::{DEFAULT_ALIGNMENT, Gguf, WriteValue};
+use nanoembed_core::tensor::{Dtype, Encoding, Weight};
+
+use super::names::Plan;
+use super::{Job, Writing, Written, size_of};
+use crate::error::{Failure, Result, name_of, warn};
+use crate::mapped::Mapped;
+use crate::progress::Progress;
+use crate::quantizer::{QuantType, Spool, encode};
+use crate::stored::{Stored, Values};
+use crate::targets::Item;
+use crate::targets::gguf::write as write_file;
+
+/// What decides the layout, and what says which type most tensors have.
+const ALIGNMENT_KEY: &str = "general.alignment";
+const FILE_TYPE_KEY: &str = "general.file_type";
+
+pub(super) fn write(
+    writing: &Writing,
+    job: &Job<'_, '_>,
+    plan: &Plan,
+    items: Vec<Item<'_>>,
+    progress: Option<&Progress>,
+) -> Result<Vec<Written>> {
+    let mut spool = Spool::new()?;
+    let encoded = items
+        .iter()
+        .map(|item| {
+            if holds(item) {
+                return Ok(None);
+            }
+            let values = Values::Weight(item.weight);
+            let stored = Stored { name: item.name.clone(), values, offset: 0, file: 0 };
+            let shape = *item.weight.shape();
+            encode(&stored.all()?, shape, QuantType::F32, &mut spool)
+                .map(|(encoded, _)| Some(encoded))
+        })
+        .collect::<Result<Vec<_>>>()?;
+    let spooled = spool.finish()?;
+    let mut held: Vec<Item<'_>> = Vec::new();
+    for (item, encoded) in items.into_iter().zip(&encoded) {
+        if item.weight.shape().dims().is_empty() || item.weight.elements() == 0 {
+            warn(format_args!("`{}` is left out: GGUF holds no tensor of this shape", item.name));
+            continue;
+        }
+        held.push(match encoded {
+            Some(encoded) => Item::new(item.name, encoded.weight(&spooled)?),
+            None => item,
+        });
+    }
+    let like = writing.like.as_ref().map(|path| Mapped::open(path)).transpose()?;
+    let like = match (&like, &writing.like) {
+        (Some(file), Some(path)) => Some(
+            Gguf::parse(file, Mode::Lenient)
+                .map_err(|error| Failure::of_file(name_of(path), error))?,
+        ),
+        _ => None,
+    };
+    if let Some(like) = &like {
+        held = chosen(like, &held)?;
+    }
+    let source = like.or(job.gguf);
+    let mut metadata: Vec<(String, WriteValue<'_>)> = Vec::new();
+    let mut alignment = u32::try_from(DEFAULT_ALIGNMENT).unwrap_or(32);
+    match (&source, &plan.llama) {
+        (Some(source), _) => {
+            let pairs =
+                source.metadata().filter_map(|(key, _)| Some((key, source.stored_value(key)?)));
+            let copied = pairs.filter(|(key, _)| {
+                *key != ALIGNMENT_KEY && !(job.requantized && *key == FILE_TYPE_KEY)
+            });
+            metadata.extend(copied.map(|(key, value)| (key.to_owned(), WriteValue::Stored(value))));
+            if let Some(Value::Unsigned(own)) = source.value(ALIGNMENT_KEY) {
+                alignment = u32::try_from(own).unwrap_or(alignment);
+            }
+        }
+        (None, Some(llama)) => metadata.extend(llama.metadata()),
+        (None, None) => {
+            metadata.push(("general.architecture".into(), WriteValue::Text("unknown")));
+        }
+    }
+    let borrowed: Vec<(&str, WriteValue<'_>)> =
+        metadata.iter().map(|(key, value)| (key.as_str(), *value)).collect();
+    write_file(job.output, &borrowed, alignment.max(8), &held, progress)?;
+    Ok(vec![size_of(job.output)])
+}
+
+/// Whether GGUF has the type of an item.
+fn holds(item: &Item<'_>) -> bool {
+    matches!(
+        item.dtype(),
+        Some(
+            Dtype::F64
+                | Dtype::F32
+                | Dtype::F16
+                | Dtype::BF16
+                | Dtype::I8
+                | Dtype::I16
+                | Dtype::I32
+                | Dtype::I64
+        )
+    ) || item.dtype().is_some_and(Dtype::is_block)
+}
+
+/// The tensors of `like` in its order, from `items`.
+fn chosen<'a>(like: &Gguf<'_>, items: &[Item<'a>]) -> Result<Vec<Item<'a>>> {
+    let find = |name: &str| items.iter().find(|item| item.name == name);
+    let chosen = like.tensors().map(|tensor| {
+        let header = tensor.header();
+        let mut found = find(header.name);
+        // A model whose output layer is its table of embeddings has the table's blocks there after a way through 0.x.
+        if header.name == "token_embd.weight" && like.tensor("output.weight").is_none() {
+            let output = find("output.weight").filter(|item| item.dtype() == Some(header.dtype));
+            found = output.or(found);
+        }
+        let missing = || {
+            let message = format!("there is no tensor `{}`, which the GGUF file has", header.name);
+            Failure::input(ErrorKind::MissingTensor, message)
+        };
+        let found = found.ok_or_else(missing)?;
+        if *found.weight.shape() != header.shape {
+            let message = format!(
+                "`{}` is {:?} here and {:?} in the GGUF file",
+                header.name,
+                found.weight.shape(),
+                header.shape
+            );
+            return Err(Failure::input(ErrorKind::WrongShape, message));
+        }
+        let weight = match *found.weight.encoding() {
+            Encoding::Plain { dtype, data } => {
+                Weight::new(header.shape, Encoding::Plain { dtype, data })
+            }
+            _ => Ok(found.weight),
+        };
+        let weight = weight.map_err(|kind| Failure::input(kind, kind.message()))?;
+        Ok(Item::new(header.name.to_owned(), weight))
+    });
+    chosen.collect()
+}

@@ -1,0 +1,43 @@
+//! safetensors: floats as they are, all that is quantised as f32.
+
+use std::path::Path;
+
+use nanoembed_core::tensor::Dtype;
+
+use super::{Written, size_of};
+use crate::error::Result;
+use crate::progress::Progress;
+use crate::stored::{Stored, Values};
+use crate::targets::Item;
+use crate::targets::safetensors::{Wanted, write as write_file};
+
+pub(super) fn write(
+    path: &Path,
+    items: &[Item<'_>],
+    progress: Option<&Progress>,
+) -> Result<Vec<Written>> {
+    write_items(path, &items.iter().collect::<Vec<_>>(), progress)?;
+    Ok(vec![size_of(path)])
+}
+
+/// Writes some of the items.
+pub(super) fn write_items(
+    path: &Path,
+    items: &[&Item<'_>],
+    progress: Option<&Progress>,
+) -> Result<()> {
+    let stored: Vec<Stored<'_>> = items
+        .iter()
+        .map(|item| Stored {
+            name: item.name.clone(),
+            values: Values::Weight(item.weight),
+            offset: 0,
+            file: 0,
+        })
+        .collect();
+    let wanted = stored.iter().zip(items).map(|(tensor, item)| {
+        let own = item.dtype().filter(|dtype| !dtype.is_block());
+        Wanted { name: tensor.name.clone(), tensor, dtype: own.unwrap_or(Dtype::F32) }
+    });
+    write_file(path, wanted.collect(), &[("format", "pt")], progress).map(|_| ())
+}

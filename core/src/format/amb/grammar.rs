@@ -1,0 +1,254 @@
+//! The items of an AMB file, as nom functions.
+
+use crate::bytes::{Parse, le_u8, le_u16, le_u32, le_u64, refuse, take, utf8};
+use crate::error::ErrorKind;
+use crate::tensor::{Arrangement, CodeBits, Dtype, MAX_DIMS, ScaleType, ScaledCodes, Shape};
+
+/// The first bytes of a file.
+pub const MAGIC: &[u8; 5] = b"AMBEE";
+
+/// Bytes of the header.
+pub(super) const HEADER_BYTES: u64 = 28;
+
+/// Bytes of the tokenizer section before its payload.
+pub(super) const TOKENIZER_HEAD_BYTES: u64 = 11;
+
+/// Bytes at the start of a quantised tensor's data that say how it is quantised.
+pub(super) const QUANTIZATION_BYTES: u64 = 4;
+
+/// The id of a special token that there is not.
+pub(super) const NO_TOKEN: u16 = 0xFFFF;
+
+/// The size of the largest item: a tensor's record up to its data.
+pub const MAX_ITEM_BYTES: usize = 2 + 0xFFFF + 1 + 4 * MAX_DIMS + 1 + 8 + 4;
+
+/// The header.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Header {
+    pub(super) flags: u16,
+    pub(super) metadata_bytes: u32,
+    pub(super) config_bytes: u32,
+    pub(super) tokenizer_bytes: u32,
+    pub(super) weights_bytes: u64,
+}
+
+/// Magic number, version and the sections' sizes.
+pub(super) fn header(input: &[u8]) -> Parse<'_, Header> {
+    let known = input.len().min(MAGIC.len());
+    if input.get(..known) != MAGIC.get(..known) {
+        return refuse(input, ErrorKind::BadMagic);
+    }
+    let (at, _) = take(MAGIC.len())(input)?;
+    let (rest, version) = le_u8(at)?;
+    if version != 1 {
+        return refuse(at, ErrorKind::UnsupportedVersion);
+    }
+    let (rest, flags) = le_u16(rest)?;
+    let (rest, metadata_bytes) = le_u32(rest)?;
+    let (rest, config_bytes) = le_u32(rest)?;
+    let (rest, tokenizer_bytes) = le_u32(rest)?;
+    let (rest, weights_bytes) = le_u64(rest)?;
+    Ok((rest, Header { flags, metadata_bytes, config_bytes, tokenizer_bytes, weights_bytes }))
+}
+
+/// How text becomes tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TokenizerKind {
+    /// Byte-pair encoding: merges and a vocabulary.
+    Bpe,
+    /// A serialized SentencePiece model.
+    SentencePiece,
+    /// WordPiece: a vocabulary.
+    WordPiece,
+    /// Bytes that only their program knows.
+    Custom,
+}
+
+impl TokenizerKind {
+    /// Every kind, in the order of the codes.
+    pub const ALL: [Self; 4] = [Self::Bpe, Self::SentencePiece, Self::WordPiece, Self::Custom];
+
+    /// The kind's name in machine-readable output.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Bpe => "bpe",
+            Self::SentencePiece => "sentencepiece",
+            Self::WordPiece => "wordpiece",
+            Self::Custom => "custom",
+        }
+    }
+
+    pub(super) const fn code(self) -> u8 {
+        match self {
+            Self::Bpe => 0,
+            Self::SentencePiece => 1,
+            Self::WordPiece => 2,
+            Self::Custom => 3,
+        }
+    }
+}
+
+/// The start of the tokenizer section.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct TokenizerHead {
+    pub(super) kind: TokenizerKind,
+    /// Begin, end, padding, unknown, mask.
+    pub(super) special: [u16; 5],
+}
+
+/// The tokenizer's kind and its special tokens.
+pub(super) fn tokenizer_head(input: &[u8]) -> Parse<'_, TokenizerHead> {
+    let (mut rest, code) = le_u8(input)?;
+    let Some(kind) = TokenizerKind::ALL.get(usize::from(code)).copied() else {
+        return refuse(input, ErrorKind::BadEncoding);
+    };
+    let mut special = [0; 5];
+    for id in &mut special {
+        (rest, *id) = le_u16(rest)?;
+    }
+    Ok((rest, TokenizerHead { kind, special }))
+}
+
+/// A string of the tokenizer's payload, with its length in 16 bits.
+pub(super) fn string(input: &[u8]) -> Parse<'_, &[u8]> {
+    let (rest, length) = le_u16(input)?;
+    take(length.into())(rest)
+}
+
+/// As [`string`], and UTF-8.
+pub(super) fn text(input: &[u8]) -> Parse<'_, &str> {
+    let (rest, length) = le_u16(input)?;
+    utf8(length.into())(rest)
+}
+
+/// A tensor's record up to its data, and the four bytes of its quantisation if it has one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Record<'a> {
+    pub(super) name: &'a str,
+    pub(super) dtype: Dtype,
+    pub(super) shape: Shape,
+    /// Without the four bytes.
+    pub(super) data_bytes: u64,
+    /// Where in the record the size of the data lies.
+    pub(super) size_at: usize,
+    /// Where in the record the data's four bytes would lie.
+    pub(super) data_at: usize,
+}
+
+/// A tensor's record.
+pub(super) fn record(input: &[u8]) -> Parse<'_, Record<'_>> {
+    let (rest, length) = le_u16(input)?;
+    if length == 0 {
+        return refuse(input, ErrorKind::EmptyName);
+    }
+    let (rest, name) = utf8(length.into())(rest)?;
+    let dims_at = rest;
+    let (mut rest, ndim) = le_u8(rest)?;
+    let mut dims = [0; MAX_DIMS];
+    let Some(dims) = dims.get_mut(..usize::from(ndim)) else {
+        return refuse(dims_at, ErrorKind::BadDimensions);
+    };
+    for dim in dims.iter_mut() {
+        let size;
+        (rest, size) = le_u32(rest)?;
+        *dim = size.into();
+    }
+    let Some((shape, elements)) = Shape::new(dims).and_then(|s| Some((s, s.elements()?))) else {
+        return refuse(dims_at, ErrorKind::SizeOverflow);
+    };
+    let dtype_at = rest;
+    let (size_at, code) = le_u8(rest)?;
+    if code > 8 {
+        return refuse(dtype_at, ErrorKind::BadDtype);
+    }
+    let (data_at, size) = le_u64(size_at)?;
+    let (rest, dtype, overhead) = match code {
+        0 => (data_at, Dtype::F32, 0),
+        1 => (data_at, Dtype::F16, 0),
+        2 => (data_at, Dtype::BF16, 0),
+        _ if size < QUANTIZATION_BYTES => return refuse(size_at, ErrorKind::SizeMismatch),
+        _ => {
+            let (rest, codes) = quantization(code)(data_at)?;
+            (rest, Dtype::Scaled(codes), QUANTIZATION_BYTES)
+        }
+    };
+    let data_bytes = size.saturating_sub(overhead);
+    let fits = match dtype {
+        Dtype::Scaled(codes) if codes.arrangement == Arrangement::Adaptive => {
+            codes.full_blocks(elements, data_bytes).is_some()
+        }
+        dtype => dtype.data_bytes(elements) == Some(data_bytes),
+    };
+    if !fits {
+        // A writer that keeps the four bytes elsewhere gives the size that would be right without them.
+        let lies_elsewhere = overhead > 0 && dtype.data_bytes(elements) == Some(size);
+        return match lies_elsewhere {
+            true => refuse(data_at, ErrorKind::MissingQuantization),
+            false => refuse(size_at, ErrorKind::SizeMismatch),
+        };
+    }
+    let before = |at: &[u8]| input.len().saturating_sub(at.len());
+    let (size_at, data_at) = (before(size_at), before(data_at));
+    Ok((rest, Record { name, dtype, shape, data_bytes, size_at, data_at }))
+}
+
+/// The four bytes that say how a tensor of type `dtype` (3 to 8) is quantised.
+fn quantization(dtype: u8) -> impl Fn(&[u8]) -> Parse<'_, ScaledCodes> {
+    move |input| {
+        let (block_at, kind) = le_u8(input)?;
+        let (scale_at, block) = le_u16(block_at)?;
+        let (rest, scale_type) = le_u8(scale_at)?;
+        let (arrangement, bits) = match (dtype, kind) {
+            (3, 3) => (Arrangement::Separate, CodeBits::Eight),
+            (4, 4) => (Arrangement::Separate, CodeBits::Four),
+            (5, 5) => (Arrangement::Separate, CodeBits::Five),
+            (6, 6) => (Arrangement::Interleaved, CodeBits::Four),
+            (7, 7) => (Arrangement::Interleaved, CodeBits::Five),
+            (8, 4 | 8) => (Arrangement::Adaptive, CodeBits::Four),
+            (8, 5) => (Arrangement::Adaptive, CodeBits::Five),
+            _ => return refuse(input, ErrorKind::MissingQuantization),
+        };
+        let whole = block > 0 && block.is_multiple_of(8);
+        if !whole && arrangement != Arrangement::Separate {
+            return refuse(block_at, ErrorKind::BadQuantization);
+        }
+        let scales = match scale_type {
+            0 => ScaleType::F32,
+            1 => ScaleType::F16,
+            _ => return refuse(scale_at, ErrorKind::BadQuantization),
+        };
+        Ok((rest, ScaledCodes { bits, block, scales, arrangement }))
+    }
+}
+
+/// The codes of a type and of its quantisation; `None` for a type that the format does not have.
+pub(super) const fn codes_of(dtype: Dtype) -> Option<(u8, Option<u8>)> {
+    Some(match dtype {
+        Dtype::F32 => (0, None),
+        Dtype::F16 => (1, None),
+        Dtype::BF16 => (2, None),
+        Dtype::Scaled(codes) => {
+            let code = match (codes.arrangement, codes.bits) {
+                (Arrangement::Separate, CodeBits::Eight) => 3,
+                (Arrangement::Separate, CodeBits::Four) => 4,
+                (Arrangement::Separate, CodeBits::Five) => 5,
+                (Arrangement::Interleaved, CodeBits::Four) => 6,
+                (Arrangement::Interleaved, CodeBits::Five) => 7,
+                (Arrangement::Adaptive, CodeBits::Four | CodeBits::Five) => 8,
+                _ => return None,
+            };
+            let kind = match (code, codes.bits) {
+                (8, CodeBits::Five) => 5,
+                (8, _) => 4,
+                (code, _) => code,
+            };
+            let separate = matches!(codes.arrangement, Arrangement::Separate);
+            if !separate && (codes.block == 0 || !codes.block.is_multiple_of(8)) {
+                return None;
+            }
+            (code, Some(kind))
+        }
+        _ => return None,
+    })
+}

@@ -1,0 +1,44 @@
+//! AMB `.amb`: one model with its configuration, tokenizer and quantised weights ("AMB profile 1").
+//!
+//! | offset | size | part |
+//! |---|---|---|
+//! | 0 | 5 | `AMBEE` |
+//! | 5 | 1 | version, 1 |
+//! | 6 | 2 | flags, 0 |
+//! | 8 | 4 | bytes of the metadata |
+//! | 12 | 4 | bytes of the configuration |
+//! | 16 | 4 | bytes of the tokenizer |
+//! | 20 | 8 | bytes of the weights |
+//! | 28 | | metadata (JSON), configuration (JSON), tokenizer, weights, one right behind the other |
+//!
+//! The weights are records until their bytes are over: `u16` name length, name, `u8` number of dimensions, `u32` each,
+//! `u8` type, `u64` data size, data, zeros up to a multiple of 8 *of the file*. Data is in general unaligned.
+//!
+//! The specification is `docs/model_format.md` of `Muneeb50702/embee`; what it leaves open is decided in
+//! `docs/amb.md`. Data of the quantised types begins with four bytes (type, `u16` block size, type of the scales) that the
+//! data size counts; [`TensorHeader::offset`](crate::tensor::TensorHeader) is that of what follows them.
+//!
+//! Two extensions that other readers need not know: the tokenizer's payload for WordPiece and BPE, and a last tensor
+//! [`CHECKSUM`] (FP32, two elements): the upper and the lower half of the CRC-32 of all bytes before its data.
+
+mod checksum;
+mod decoder;
+mod document;
+mod grammar;
+mod view;
+#[allow(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    reason = "what is written comes from the caller; lengths are checked by Plan::layout first"
+)]
+mod write;
+
+pub use crate::sink::Sink;
+pub use checksum::Verifier;
+pub use decoder::{DEFAULT_MAX_TENSORS, Decoder, Layout, Place};
+pub use grammar::{MAGIC, MAX_ITEM_BYTES, TokenizerKind};
+pub use view::{Amb, Merges, Tensors, TokenEntries, Tokenizer, Tokens};
+pub use write::{Payload, Plan, TensorSpec, TokenizerSpec, Writer};
+
+/// Name of the optional last tensor that holds the file's checksum.
+pub const CHECKSUM: &str = "checksum.crc32";

@@ -1,0 +1,340 @@
+//! A whole `.amb` file in memory: read, mapped, or in flash.
+
+use super::decoder::{DEFAULT_MAX_TENSORS, Decoder, Layout, Place, ROLES};
+use super::grammar::{
+    self, NO_TOKEN, TOKENIZER_HEAD_BYTES, TokenizerHead, TokenizerKind,
+};
+use crate::bytes::{Item, Parse, le_u32, parse};
+use crate::error::{Error, ErrorKind, Result};
+use crate::event::{Event, Mode, SpecialRole};
+use crate::read::Slice;
+use crate::tensor::{TensorHeader, TensorView};
+use crate::text::json::{Kind, Token, Tokens as JsonTokens, is};
+
+/// A validated `.amb` file; everything it gives borrows from the file's bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct Amb<'a> {
+    bytes: &'a [u8],
+    layout: Layout,
+}
+
+/// The entries of a vocabulary, one after the other: a `u16` length, then that many bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TokenEntries<'a> {
+    /// From the first entry to the end of the tokenizer.
+    pub bytes: &'a [u8],
+    /// Absolute offset of the first entry in the file.
+    pub offset: u64,
+    /// The number of entries.
+    pub count: u32,
+}
+
+impl<'a> Amb<'a> {
+    /// Validates `bytes`, the whole file; its checksum is left to [`Verifier`](super::Verifier).
+    ///
+    /// # Errors
+    ///
+    /// Whatever the [`Decoder`] finds wrong.
+    pub fn parse(bytes: &'a [u8], mode: Mode) -> Result<Self> {
+        Self::parse_with(Decoder::<DEFAULT_MAX_TENSORS>::new(mode), bytes)
+    }
+
+    /// As [`parse`](Self::parse), with a fresh decoder of another capacity.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the [`Decoder`] finds wrong.
+    pub fn parse_with<const TENSORS: usize>(
+        decoder: Decoder<TENSORS>,
+        bytes: &'a [u8],
+    ) -> Result<Self> {
+        let mut slice = Slice::new(decoder, bytes).without_data();
+        while slice.next_event()? != Event::End {}
+        let layout = slice.decoder().layout();
+        let layout = layout.ok_or(Error::without_offset(ErrorKind::UnexpectedEnd))?;
+        Ok(Self { bytes, layout: *layout })
+    }
+
+    /// Where the sections lie.
+    #[must_use]
+    pub const fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// The metadata as it is spelled, a JSON object or nothing.
+    #[must_use]
+    pub fn metadata(&self) -> &'a str {
+        self.text(self.layout.metadata)
+    }
+
+    /// The configuration as it is spelled, a JSON object or nothing.
+    #[must_use]
+    pub fn config(&self) -> &'a str {
+        self.text(self.layout.config)
+    }
+
+    /// The value of a member of the metadata: see [`config_value`](Self::config_value).
+    ///
+    /// # Errors
+    ///
+    /// As [`config_value`](Self::config_value).
+    pub fn metadata_value(&self, key: &str) -> Result<Option<Token<'a>>> {
+        member(self.metadata().as_bytes(), self.layout.metadata.offset, key)
+    }
+
+    /// The value of a member of the configuration: a string, number, truth value or null as it is spelled, or the bracket
+    /// with which an array or object begins.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::DuplicateName`] if there are several members of this name: readers might choose different ones.
+    pub fn config_value(&self, key: &str) -> Result<Option<Token<'a>>> {
+        member(self.config().as_bytes(), self.layout.config.offset, key)
+    }
+
+    /// The first name that two members of the metadata or of the configuration share.
+    #[must_use]
+    pub fn duplicate_member(&self) -> Option<Error> {
+        let of = |place: Place| {
+            let bytes = self.text(place).as_bytes();
+            // Quadratic in the number of members, so that it needs no memory; there are some twenty.
+            let keys = JsonTokens::new(bytes, place.offset).filter_map(Result::ok);
+            let mut depth = 0_u32;
+            let outer = keys.filter(move |token| {
+                let outer = depth == 1 && token.kind == Kind::Key;
+                match token.kind {
+                    Kind::BeginObject | Kind::BeginArray => depth = depth.saturating_add(1),
+                    Kind::EndObject | Kind::EndArray => depth = depth.saturating_sub(1),
+                    _ => {}
+                }
+                outer
+            });
+            outer
+                .take(MAX_COMPARED_MEMBERS)
+                .find_map(|key| member(bytes, place.offset, key.spelling).err())
+        };
+        of(self.layout.metadata).or_else(|| of(self.layout.config))
+    }
+
+    /// The tokenizer; `None` if the file has none.
+    #[must_use]
+    pub fn tokenizer(&self) -> Option<Tokenizer<'a>> {
+        let place = self.layout.tokenizer;
+        if place.bytes == 0 {
+            return None;
+        }
+        let (head, _) = self.item(grammar::tokenizer_head, place.offset)?;
+        let offset = place.offset.checked_add(TOKENIZER_HEAD_BYTES)?;
+        let payload = self.region(Place { offset, bytes: place.bytes.checked_sub(TOKENIZER_HEAD_BYTES)? })?;
+        Some(Tokenizer { head, payload, offset })
+    }
+
+    /// The tensors in file order.
+    #[must_use]
+    pub const fn tensors(&self) -> Tensors<'a> {
+        Tensors { file: *self, next: self.layout.weights.offset }
+    }
+
+    /// The tensor of this name.
+    #[must_use]
+    pub fn tensor(&self, name: &str) -> Option<TensorView<'a>> {
+        self.tensors().find(|tensor| tensor.header().name == name)
+    }
+
+    fn text(&self, place: Place) -> &'a str {
+        let bytes = self.region(place).unwrap_or_default();
+        core::str::from_utf8(bytes).unwrap_or_default()
+    }
+
+    fn item<T>(
+        &self,
+        grammar: impl FnOnce(&'a [u8]) -> Parse<'a, T>,
+        offset: u64,
+    ) -> Option<(T, u64)> {
+        let input = self.bytes.get(usize::try_from(offset).ok()?..)?;
+        match parse(grammar, input, offset) {
+            Ok(Item::Parsed { item, used }) => Some((item, used as u64)),
+            _ => None,
+        }
+    }
+
+    fn region(&self, place: Place) -> Option<&'a [u8]> {
+        let start = usize::try_from(place.offset).ok()?;
+        let end = start.checked_add(usize::try_from(place.bytes).ok()?)?;
+        self.bytes.get(start..end)
+    }
+}
+
+/// Members beyond so many are not compared with each other, so that the time is bounded.
+const MAX_COMPARED_MEMBERS: usize = 256;
+
+/// The value of a member of the object `json`, which lies at `offset`.
+fn member<'a>(json: &'a [u8], offset: u64, key: &str) -> Result<Option<Token<'a>>> {
+    let mut tokens = JsonTokens::new(json, offset);
+    let mut found = None;
+    tokens.next().transpose()?;
+    while let Some(token) = tokens.next().transpose()? {
+        if token.kind != Kind::Key {
+            continue;
+        }
+        let mut value = tokens.clone();
+        if is(token.spelling, key) {
+            if found.is_some() {
+                return Err(Error::new(token.offset, ErrorKind::DuplicateName));
+            }
+            found = value.next().transpose()?;
+        }
+        if let Some(skipped) = tokens.skip_value() {
+            skipped?;
+        }
+    }
+    Ok(found)
+}
+
+/// How text becomes tokens.
+#[derive(Clone, Copy, Debug)]
+pub struct Tokenizer<'a> {
+    head: TokenizerHead,
+    payload: &'a [u8],
+    offset: u64,
+}
+
+impl<'a> Tokenizer<'a> {
+    /// What the payload is.
+    #[must_use]
+    pub const fn kind(&self) -> TokenizerKind {
+        self.head.kind
+    }
+
+    /// The id of the token with this role, if there is one.
+    #[must_use]
+    pub fn special(&self, role: SpecialRole) -> Option<u32> {
+        let index = ROLES.iter().position(|known| *known == role)?;
+        self.head.special.get(index).filter(|id| **id != NO_TOKEN).map(|id| (*id).into())
+    }
+
+    /// What follows the special tokens: a SentencePiece model, or what only its program knows, or merges and tokens.
+    #[must_use]
+    pub const fn payload(&self) -> &'a [u8] {
+        self.payload
+    }
+
+    /// The merges of BPE, best first; none for other kinds.
+    #[must_use]
+    pub fn merges(&self) -> Merges<'a> {
+        let is_bpe = self.kind() == TokenizerKind::Bpe;
+        match parse(le_u32, self.payload, 0) {
+            Ok(Item::Parsed { item, used }) if is_bpe => {
+                Merges { rest: self.payload.get(used..).unwrap_or_default(), left: item }
+            }
+            _ => Merges { rest: &[], left: 0 },
+        }
+    }
+
+    /// Where the tokens of WordPiece or BPE lie, for an index over them; `None` if there are none.
+    #[must_use]
+    pub fn token_entries(&self) -> Option<TokenEntries<'a>> {
+        let rest = match self.kind() {
+            TokenizerKind::WordPiece => self.payload,
+            TokenizerKind::Bpe => {
+                let mut merges = self.merges();
+                while merges.next().is_some() {}
+                merges.rest
+            }
+            TokenizerKind::SentencePiece | TokenizerKind::Custom => return None,
+        };
+        let Ok(Item::Parsed { item: count, used }) = parse(le_u32, rest, 0) else { return None };
+        let bytes = rest.get(used..)?;
+        let before = self.payload.len().checked_sub(bytes.len())?;
+        let offset = self.offset.checked_add(before as u64)?;
+        (count > 0).then_some(TokenEntries { bytes, offset, count })
+    }
+
+    /// The tokens of WordPiece or BPE in the order of their ids.
+    #[must_use]
+    pub fn tokens(&self) -> Tokens<'a> {
+        match self.token_entries() {
+            Some(entries) => Tokens { rest: entries.bytes, left: entries.count },
+            None => Tokens { rest: &[], left: 0 },
+        }
+    }
+}
+
+/// Iterates over the merges of BPE: the two parts that become one.
+#[derive(Clone, Debug)]
+pub struct Merges<'a> {
+    rest: &'a [u8],
+    left: u32,
+}
+
+impl<'a> Iterator for Merges<'a> {
+    type Item = (&'a str, &'a str);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.left = self.left.checked_sub(1)?;
+        let (rest, first) = grammar::text(self.rest).ok()?;
+        let (rest, second) = grammar::text(rest).ok()?;
+        self.rest = rest;
+        Some((first, second))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.left as usize, Some(self.left as usize))
+    }
+}
+
+impl ExactSizeIterator for Merges<'_> {}
+
+/// Iterates over the tokens of a vocabulary.
+#[derive(Clone, Debug)]
+pub struct Tokens<'a> {
+    rest: &'a [u8],
+    left: u32,
+}
+
+impl<'a> Iterator for Tokens<'a> {
+    type Item = &'a [u8];
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.left = self.left.checked_sub(1)?;
+        let (rest, token) = grammar::string(self.rest).ok()?;
+        self.rest = rest;
+        Some(token)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.left as usize, Some(self.left as usize))
+    }
+}
+
+impl ExactSizeIterator for Tokens<'_> {}
+
+/// Iterates over the tensors of an [`Amb`], in file order.
+#[derive(Clone, Debug)]
+pub struct Tensors<'a> {
+    file: Amb<'a>,
+    next: u64,
+}
+
+impl<'a> Iterator for Tensors<'a> {
+    type Item = TensorView<'a>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let end = self.file.layout.weights.end();
+        if self.next >= end {
+            return None;
+        }
+        let (record, used) = self.file.item(grammar::record, self.next)?;
+        let offset = self.next.checked_add(used)?;
+        let header = TensorHeader {
+            name: record.name,
+            dtype: record.dtype,
+            shape: record.shape,
+            offset,
+            bytes: record.data_bytes,
+        };
+        let data_end = offset.checked_add(record.data_bytes)?;
+        self.next = data_end.checked_next_multiple_of(8)?;
+        TensorView::new(header, self.file.region(Place { offset, bytes: record.data_bytes })?)
+    }
+}

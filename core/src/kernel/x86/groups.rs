@@ -1,0 +1,486 @@
+//! x · Wᵀ of signed bytes and unpacked blocks of few bits: see [`ProductGroups`].
+//!
+//! The 16 rows of a tile are re-ordered into a panel on the stack whose vectors hold four columns of 8 or 16 rows: every
+//! lane sums up a row of its own, and a group's scale is multiplied to all of them at once.
+
+use core::arch::x86_64::*;
+use core::mem::MaybeUninit;
+
+use crate::kernel::groups::{ProductGroups, TILE_ROWS};
+
+/// Columns of a panel: 24 KiB on the stack.
+const PANEL_COLS: usize = 1536;
+/// 16-byte lines of four rows that are transposed together.
+const LINE: usize = 16;
+
+/// Vectors of 32-bit sums and of floats, one lane a row.
+///
+/// # Safety
+///
+/// Methods are called only in functions that have the instructions enabled.
+trait Machine {
+    /// 32-bit lanes: 8 or 16.
+    const LANES: usize;
+    /// Tokens of a tile.
+    const TOKENS: usize;
+    type Ints: Copy;
+    type Floats: Copy;
+    unsafe fn zero() -> Self::Ints;
+    /// 16 bytes from each of the places on, one a quarter or half; those of rows 4 apart.
+    unsafe fn line(places: &[*const u8; TILE_ROWS], first: usize, column: usize) -> Self::Ints;
+    /// In every quarter, the lines' 4 × 4 groups of four bytes transposed.
+    unsafe fn transpose(lines: [Self::Ints; 4]) -> [Self::Ints; 4];
+    unsafe fn or(a: Self::Ints, b: Self::Ints) -> Self::Ints;
+    /// Whether any byte is 128 or more.
+    unsafe fn any_wide(bytes: Self::Ints) -> bool;
+    unsafe fn store_panel(place: *mut u8, bytes: Self::Ints);
+    unsafe fn load_panel(place: *const u8) -> Self::Ints;
+    /// Adds to each lane the products of four unsigned bytes of `w` and the signed ones of `x`.
+    unsafe fn dot<const WIDE: bool>(sum: Self::Ints, w: Self::Ints, x: i32) -> Self::Ints;
+    unsafe fn float(ints: Self::Ints) -> Self::Floats;
+    unsafe fn splat(value: f32) -> Self::Floats;
+    unsafe fn load(place: *const f32) -> Self::Floats;
+    unsafe fn store(place: *mut f32, values: Self::Floats);
+    unsafe fn add(a: Self::Floats, b: Self::Floats) -> Self::Floats;
+    unsafe fn mul(a: Self::Floats, b: Self::Floats) -> Self::Floats;
+}
+
+/// The methods that tables of the same width share.
+macro_rules! methods_256 {
+    () => {
+        const LANES: usize = 8;
+        const TOKENS: usize = 4;
+        type Ints = __m256i;
+        type Floats = __m256;
+
+        #[inline(always)]
+        unsafe fn zero() -> __m256i {
+            // SAFETY: the trait's.
+            unsafe { _mm256_setzero_si256() }
+        }
+
+        #[inline(always)]
+        unsafe fn line(places: &[*const u8; TILE_ROWS], first: usize, column: usize) -> __m256i {
+            // SAFETY: the caller's and the trait's.
+            unsafe {
+                let load = |row: usize| _mm_loadu_si128(places[row].add(column).cast());
+                _mm256_set_m128i(load(first + 4), load(first))
+            }
+        }
+
+        #[inline(always)]
+        unsafe fn transpose([a, b, c, d]: [__m256i; 4]) -> [__m256i; 4] {
+            // SAFETY: the trait's.
+            unsafe {
+                let ab = (_mm256_unpacklo_epi32(a, b), _mm256_unpackhi_epi32(a, b));
+                let cd = (_mm256_unpacklo_epi32(c, d), _mm256_unpackhi_epi32(c, d));
+                [
+                    _mm256_unpacklo_epi64(ab.0, cd.0),
+                    _mm256_unpackhi_epi64(ab.0, cd.0),
+                    _mm256_unpacklo_epi64(ab.1, cd.1),
+                    _mm256_unpackhi_epi64(ab.1, cd.1),
+                ]
+            }
+        }
+
+        #[inline(always)]
+        unsafe fn or(a: __m256i, b: __m256i) -> __m256i {
+            // SAFETY: the trait's.
+            unsafe { _mm256_or_si256(a, b) }
+        }
+
+        #[inline(always)]
+        unsafe fn any_wide(bytes: __m256i) -> bool {
+            // SAFETY: the trait's.
+            unsafe { _mm256_movemask_epi8(bytes) != 0 }
+        }
+
+        #[inline(always)]
+        unsafe fn store_panel(place: *mut u8, bytes: __m256i) {
+            // SAFETY: the caller's; panels are aligned.
+            unsafe { _mm256_store_si256(place.cast(), bytes) }
+        }
+
+        #[inline(always)]
+        unsafe fn load_panel(place: *const u8) -> __m256i {
+            // SAFETY: the caller's; panels are aligned.
+            unsafe { _mm256_load_si256(place.cast()) }
+        }
+
+        #[inline(always)]
+        unsafe fn float(ints: __m256i) -> __m256 {
+            // SAFETY: the trait's.
+            unsafe { _mm256_cvtepi32_ps(ints) }
+        }
+
+        #[inline(always)]
+        unsafe fn splat(value: f32) -> __m256 {
+            // SAFETY: the trait's.
+            unsafe { _mm256_set1_ps(value) }
+        }
+
+        #[inline(always)]
+        unsafe fn load(place: *const f32) -> __m256 {
+            // SAFETY: the caller's.
+            unsafe { _mm256_loadu_ps(place) }
+        }
+
+        #[inline(always)]
+        unsafe fn store(place: *mut f32, values: __m256) {
+            // SAFETY: the caller's.
+            unsafe { _mm256_storeu_ps(place, values) }
+        }
+
+        #[inline(always)]
+        unsafe fn add(a: __m256, b: __m256) -> __m256 {
+            // SAFETY: the trait's.
+            unsafe { _mm256_add_ps(a, b) }
+        }
+
+        #[inline(always)]
+        unsafe fn mul(a: __m256, b: __m256) -> __m256 {
+            // SAFETY: the trait's.
+            unsafe { _mm256_mul_ps(a, b) }
+        }
+    };
+}
+
+struct Avx2;
+
+impl Machine for Avx2 {
+    methods_256!();
+
+    #[inline(always)]
+    unsafe fn dot<const WIDE: bool>(sum: __m256i, w: __m256i, x: i32) -> __m256i {
+        // SAFETY: the trait's.
+        unsafe {
+            let (x, ones) = (_mm256_set1_epi32(x), _mm256_set1_epi16(1));
+            // Two products of 7 bits each fit 16, so do two of 128.
+            let low = if WIDE { _mm256_and_si256(w, _mm256_set1_epi8(0x7f)) } else { w };
+            let sum = _mm256_add_epi32(sum, _mm256_madd_epi16(_mm256_maddubs_epi16(low, x), ones));
+            if !WIDE {
+                return sum;
+            }
+            let high = _mm256_and_si256(w, _mm256_set1_epi8(-128));
+            _mm256_add_epi32(sum, _mm256_madd_epi16(_mm256_maddubs_epi16(high, x), ones))
+        }
+    }
+}
+
+struct AvxVnni;
+
+impl Machine for AvxVnni {
+    methods_256!();
+
+    #[inline(always)]
+    unsafe fn dot<const WIDE: bool>(sum: __m256i, w: __m256i, x: i32) -> __m256i {
+        // SAFETY: the trait's.
+        unsafe { _mm256_dpbusd_avx_epi32(sum, w, _mm256_set1_epi32(x)) }
+    }
+}
+
+struct Avx512Vnni;
+
+impl Machine for Avx512Vnni {
+    const LANES: usize = 16;
+    const TOKENS: usize = 12;
+    type Ints = __m512i;
+    type Floats = __m512;
+
+    #[inline(always)]
+    unsafe fn zero() -> __m512i {
+        // SAFETY: the trait's.
+        unsafe { _mm512_setzero_si512() }
+    }
+
+    #[inline(always)]
+    unsafe fn line(places: &[*const u8; TILE_ROWS], first: usize, column: usize) -> __m512i {
+        // SAFETY: the caller's and the trait's.
+        unsafe {
+            let load = |row: usize| _mm_loadu_si128(places[row].add(column).cast());
+            let joined = _mm512_castsi128_si512(load(first));
+            let joined = _mm512_inserti32x4::<1>(joined, load(first + 4));
+            let joined = _mm512_inserti32x4::<2>(joined, load(first + 8));
+            _mm512_inserti32x4::<3>(joined, load(first + 12))
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn transpose([a, b, c, d]: [__m512i; 4]) -> [__m512i; 4] {
+        // SAFETY: the trait's.
+        unsafe {
+            let ab = (_mm512_unpacklo_epi32(a, b), _mm512_unpackhi_epi32(a, b));
+            let cd = (_mm512_unpacklo_epi32(c, d), _mm512_unpackhi_epi32(c, d));
+            [
+                _mm512_unpacklo_epi64(ab.0, cd.0),
+                _mm512_unpackhi_epi64(ab.0, cd.0),
+                _mm512_unpacklo_epi64(ab.1, cd.1),
+                _mm512_unpackhi_epi64(ab.1, cd.1),
+            ]
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn or(a: __m512i, b: __m512i) -> __m512i {
+        // SAFETY: the trait's.
+        unsafe { _mm512_or_si512(a, b) }
+    }
+
+    #[inline(always)]
+    unsafe fn any_wide(_: __m512i) -> bool {
+        false // Nothing saturates.
+    }
+
+    #[inline(always)]
+    unsafe fn store_panel(place: *mut u8, bytes: __m512i) {
+        // SAFETY: the caller's; panels are aligned.
+        unsafe { _mm512_store_si512(place.cast(), bytes) }
+    }
+
+    #[inline(always)]
+    unsafe fn load_panel(place: *const u8) -> __m512i {
+        // SAFETY: the caller's; panels are aligned.
+        unsafe { _mm512_load_si512(place.cast()) }
+    }
+
+    #[inline(always)]
+    unsafe fn dot<const WIDE: bool>(sum: __m512i, w: __m512i, x: i32) -> __m512i {
+        // SAFETY: the trait's.
+        unsafe { _mm512_dpbusd_epi32(sum, w, _mm512_set1_epi32(x)) }
+    }
+
+    #[inline(always)]
+    unsafe fn float(ints: __m512i) -> __m512 {
+        // SAFETY: the trait's.
+        unsafe { _mm512_cvtepi32_ps(ints) }
+    }
+
+    #[inline(always)]
+    unsafe fn splat(value: f32) -> __m512 {
+        // SAFETY: the trait's.
+        unsafe { _mm512_set1_ps(value) }
+    }
+
+    #[inline(always)]
+    unsafe fn load(place: *const f32) -> __m512 {
+        // SAFETY: the caller's.
+        unsafe { _mm512_loadu_ps(place) }
+    }
+
+    #[inline(always)]
+    unsafe fn store(place: *mut f32, values: __m512) {
+        // SAFETY: the caller's.
+        unsafe { _mm512_storeu_ps(place, values) }
+    }
+
+    #[inline(always)]
+    unsafe fn add(a: __m512, b: __m512) -> __m512 {
+        // SAFETY: the trait's.
+        unsafe { _mm512_add_ps(a, b) }
+    }
+
+    #[inline(always)]
+    unsafe fn mul(a: __m512, b: __m512) -> __m512 {
+        // SAFETY: the trait's.
+        unsafe { _mm512_mul_ps(a, b) }
+    }
+}
+
+/// A function for a table.
+macro_rules! entry {
+    ($name:ident, $machine:ty, $features:literal) => {
+        /// See [`ProductGroups`].
+        pub(super) fn $name(product: ProductGroups<'_>) {
+            #[target_feature(enable = $features)]
+            fn inner(product: ProductGroups<'_>) {
+                // SAFETY: this function has the instructions.
+                unsafe { multiply::<$machine>(product) }
+            }
+            // SAFETY: a table is handed out only after the CPU was asked for its features.
+            unsafe { inner(product) }
+        }
+    };
+}
+
+entry!(product_avx2, Avx2, "avx2");
+entry!(product_avxvnni, AvxVnni, "avx2,avxvnni");
+entry!(product_avx512vnni, Avx512Vnni, "avx2,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni");
+
+/// For every four columns, a vector of four codes of each row, or two.
+#[repr(C, align(64))]
+struct Panel([MaybeUninit<u8>; TILE_ROWS * PANEL_COLS]);
+
+/// Some columns of a product.
+#[derive(Clone, Copy)]
+struct Part {
+    column: usize,
+    cols: usize,
+}
+
+#[inline(always)]
+unsafe fn multiply<M: Machine>(mut product: ProductGroups<'_>) {
+    if product.bias.is_empty() {
+        return;
+    }
+    let mut panel = Panel([const { MaybeUninit::uninit() }; TILE_ROWS * PANEL_COLS]);
+    let mut column = 0;
+    while column < product.cols {
+        let part = Part { column, cols: (product.cols - column).min(PANEL_COLS) };
+        // SAFETY: the caller has the instructions; the part lies inside the product.
+        unsafe {
+            if fill::<M>(&product, part, &mut panel) {
+                tiles::<M, true>(&mut product, part, &panel);
+            } else {
+                tiles::<M, false>(&mut product, part, &panel);
+            }
+        }
+        column += part.cols;
+    }
+}
+
+/// Fills the panel; says whether any code has 8 bits. Rows beyond the last are the last.
+///
+/// # Safety
+///
+/// The instructions of `M` are enabled, the part lies inside the product, whose columns are multiples of 16, and there is
+/// at least one row.
+#[inline(always)]
+unsafe fn fill<M: Machine>(product: &ProductGroups<'_>, part: Part, panel: &mut Panel) -> bool {
+    let last = product.bias.len() - 1;
+    let vectors = TILE_ROWS / M::LANES;
+    // SAFETY: `ProductGroups::new` checked that the codes are rows × cols; the panel holds PANEL_COLS columns.
+    unsafe {
+        let places: [*const u8; TILE_ROWS] = core::array::from_fn(|row| {
+            product.w.codes.as_ptr().add(row.min(last) * product.cols + part.column)
+        });
+        let panel: *mut u8 = panel.0.as_mut_ptr().cast();
+        let mut seen = M::zero();
+        for vector in 0..vectors {
+            let mut c = 0;
+            while c < part.cols {
+                let mut lines = [M::zero(); 4];
+                for (i, line) in lines.iter_mut().enumerate() {
+                    *line = M::line(&places, vector * M::LANES + i, c);
+                    seen = M::or(seen, *line);
+                }
+                for (i, group) in M::transpose(lines).into_iter().enumerate() {
+                    let at = ((c / 4 + i) * vectors + vector) * M::LANES * 4;
+                    M::store_panel(panel.add(at), group);
+                }
+                c += LINE;
+            }
+        }
+        M::any_wide(seen)
+    }
+}
+
+/// # Safety
+///
+/// As for [`fill`]; the panel is filled with the part.
+#[inline(always)]
+unsafe fn tiles<M: Machine, const WIDE: bool>(
+    product: &mut ProductGroups<'_>,
+    part: Part,
+    panel: &Panel,
+) {
+    for vector in 0..product.bias.len().div_ceil(M::LANES) {
+        let mut token = 0;
+        while token < product.tokens {
+            let left = (product.tokens - token).min(M::TOKENS);
+            // SAFETY: the caller's.
+            token += unsafe {
+                match left {
+                    12 => tile::<M, 12, WIDE>(product, part, panel, token, vector),
+                    8.. => tile::<M, 8, WIDE>(product, part, panel, token, vector),
+                    4.. => tile::<M, 4, WIDE>(product, part, panel, token, vector),
+                    2.. => tile::<M, 2, WIDE>(product, part, panel, token, vector),
+                    _ => tile::<M, 1, WIDE>(product, part, panel, token, vector),
+                }
+            };
+        }
+    }
+}
+
+/// `T` tokens × the rows of one vector; returns `T`.
+///
+/// # Safety
+///
+/// As for [`tiles`]; token + T ≤ tokens, and the vector has at least one row.
+#[inline(always)]
+unsafe fn tile<M: Machine, const T: usize, const WIDE: bool>(
+    product: &mut ProductGroups<'_>,
+    part: Part,
+    panel: &Panel,
+    token: usize,
+    vector: usize,
+) -> usize {
+    let ProductGroups { x, w, cols, group, strides, .. } = *product;
+    let groups = cols / group;
+    let row = vector * M::LANES;
+    let rows = (product.bias.len() - row).min(M::LANES);
+    let vectors = TILE_ROWS / M::LANES;
+    // SAFETY: `ProductGroups::new` checked that x and its factors are as long as tokens, cols and groups say, that the
+    // factors of the weights are TILE_ROWS a group, and that the last element of the output lies inside it.
+    unsafe {
+        let out = product.out.as_mut_ptr().add(token * strides.token + row * strides.row);
+        // A row of whole vectors is loaded and stored at once: stores of single numbers would hold up the load after them.
+        let whole = strides.row == 1 && rows == M::LANES;
+        let bias = product.bias.as_ptr().add(row);
+        let mut totals = [M::splat(0.0); T];
+        let mut lanes = [0.0_f32; TILE_ROWS];
+        if part.column == 0 {
+            for (r, lane) in lanes.iter_mut().enumerate().take(rows) {
+                *lane = *bias.add(r);
+            }
+            let bias = if rows == M::LANES { M::load(bias) } else { M::load(lanes.as_ptr()) };
+            totals = [bias; T];
+        } else {
+            for (t, total) in totals.iter_mut().enumerate() {
+                let out = out.add(t * strides.token);
+                if whole {
+                    *total = M::load(out);
+                    continue;
+                }
+                for (r, lane) in lanes.iter_mut().enumerate().take(rows) {
+                    *lane = *out.add(r * strides.row);
+                }
+                *total = M::load(lanes.as_ptr());
+            }
+        }
+        let codes = x.codes.as_ptr().add(token * cols + part.column);
+        let panel: *const u8 = panel.0.as_ptr().cast();
+        for g in 0..part.cols / group {
+            let mut sums = [M::zero(); T];
+            for four in 0..group / 4 {
+                let at = g * group / 4 + four;
+                let w = M::load_panel(panel.add((at * vectors + vector) * M::LANES * 4));
+                unroll!(T, t => {
+                    let x: *const i32 = codes.add(t * cols + at * 4).cast();
+                    sums[t] = M::dot::<WIDE>(sums[t], w, x.read_unaligned());
+                });
+            }
+            let g = part.column / group + g;
+            let scales = M::load(w.scales.as_ptr().add(g * TILE_ROWS + row));
+            let minima = M::load(w.minima.as_ptr().add(g * TILE_ROWS + row));
+            unroll!(T, t => {
+                let at = (token + t) * groups + g;
+                let scale = M::splat(*x.scales.as_ptr().add(at));
+                let sum = M::splat(*x.sums.as_ptr().add(at));
+                let scaled = M::mul(scales, M::mul(scale, M::float(sums[t])));
+                totals[t] = M::add(M::add(totals[t], scaled), M::mul(minima, sum));
+            });
+        }
+        for (t, &total) in totals.iter().enumerate() {
+            let out = out.add(t * strides.token);
+            if whole {
+                M::store(out, total);
+                continue;
+            }
+            M::store(lanes.as_mut_ptr(), total);
+            for (r, &lane) in lanes.iter().enumerate().take(rows) {
+                *out.add(r * strides.row) = lane;
+            }
+        }
+    }
+    T
+}

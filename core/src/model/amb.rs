@@ -1,0 +1,31 @@
+//! An encoder's sizes in the words of an AMB configuration.
+
+use crate::format::amb::Amb;
+use crate::text::json::Kind;
+
+/// What an `.amb` file's configuration answers to a key of [`BertConfig::from_metadata`](super::BertConfig::from_metadata).
+///
+/// | key | member |
+/// |---|---|
+/// | `num_layers` | `n_layers` |
+/// | `num_attention_heads` | `n_heads` |
+/// | `hidden_size`, `embedding_dim` | `n_embd` |
+/// | `vocab_size` | `n_vocab` |
+/// | `max_position_emb` | `max_seq_len` |
+/// | all others | of the same name |
+///
+/// Numbers, truth values and strings are given as they are spelled. A member that is there twice is not there.
+#[must_use]
+pub fn amb_config_value<'a>(amb: &Amb<'a>, key: &str) -> Option<&'a str> {
+    let member = match key {
+        "num_layers" => "n_layers",
+        "num_attention_heads" => "n_heads",
+        "hidden_size" | "embedding_dim" => "n_embd",
+        "vocab_size" => "n_vocab",
+        "max_position_emb" => "max_seq_len",
+        other => other,
+    };
+    let token = amb.config_value(member).ok().flatten()?;
+    let is_scalar = matches!(token.kind, Kind::String | Kind::Number | Kind::Bool(_));
+    is_scalar.then_some(token.spelling)
+}

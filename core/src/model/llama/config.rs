@@ -1,0 +1,144 @@
+//! The sizes of a decoder of the Llama family.
+
+use crate::error::{Error, ErrorKind, Result};
+
+/// Which elements of a head are turned together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RopePairs {
+    /// Element `i` with `i + head / 2`, as the models of Hugging Face.
+    Halves,
+    /// Element `2i` with `2i + 1`, as Llama's matrices in GGUF files.
+    Neighbours,
+}
+
+/// The sizes of a decoder.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LlamaConfig {
+    /// Number of layers.
+    pub layers: usize,
+    /// Heads of queries.
+    pub heads: usize,
+    /// Heads of keys and values; divides `heads`.
+    pub kv_heads: usize,
+    /// Elements of a head, an even number.
+    pub head: usize,
+    /// Elements of a token's vector.
+    pub hidden: usize,
+    /// Elements of the feed-forward layer.
+    pub intermediate: usize,
+    /// Tokens of the vocabulary.
+    pub vocabulary: usize,
+    /// Positions that the model was made for.
+    pub positions: usize,
+    /// Added to the mean square in RMS norms.
+    pub norm_epsilon: f32,
+    /// Base of the rotary frequencies.
+    pub rope_base: f32,
+    /// By what positions are divided.
+    pub rope_scaling: f32,
+    /// Which elements are turned together.
+    pub rope_pairs: RopePairs,
+}
+
+/// No size may be larger than this, so that products of two fit 64 bits and indices fit 32.
+const MAX_SIZE: usize = 1 << 24;
+
+impl LlamaConfig {
+    /// Reads the sizes: `number` answers the members of an AMB configuration.
+    ///
+    /// | member | default |
+    /// |---|---|
+    /// | `n_vocab`, `n_embd`, `n_layers`, `n_heads`, `max_seq_len`, `intermediate_size` | required |
+    /// | `n_kv_heads` | `n_heads` |
+    /// | `head_dim` | `n_embd / n_heads` |
+    /// | `rms_norm_eps` | 1e-5 |
+    /// | `rope_freq_base` | 10000 |
+    /// | `rope_scaling` | 1 |
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::MissingMetadata`], or [`ErrorKind::BadMetadata`] for a value out of range.
+    pub fn read(number: impl Fn(&str) -> Option<f64>, rope_pairs: RopePairs) -> Result<Self> {
+        let bad = Error::without_offset(ErrorKind::BadMetadata);
+        let size = |key: &str| {
+            let missing = Error::without_offset(ErrorKind::MissingMetadata);
+            whole(number(key).ok_or(missing)?).ok_or(bad)
+        };
+        let or = |key: &str, default: usize| number(key).map_or(Some(default), whole).ok_or(bad);
+        let real = |key: &str, default: f32| {
+            #[allow(clippy::cast_possible_truncation)] // models are not this precise
+            let value = number(key).map_or(default, |value| value as f32);
+            if value.is_finite() && value > 0.0 { Ok(value) } else { Err(bad) }
+        };
+        let (hidden, heads) = (size("n_embd")?, size("n_heads")?);
+        let kv_heads = or("n_kv_heads", heads)?;
+        let head = or("head_dim", hidden / heads)?;
+        let fits = heads.is_multiple_of(kv_heads) && head.is_multiple_of(2);
+        let config = Self {
+            layers: size("n_layers")?,
+            heads,
+            kv_heads,
+            head,
+            hidden,
+            intermediate: size("intermediate_size")?,
+            vocabulary: size("n_vocab")?,
+            positions: size("max_seq_len")?,
+            norm_epsilon: real("rms_norm_eps", 1e-5)?,
+            rope_base: real("rope_freq_base", 10_000.0)?,
+            rope_scaling: real("rope_scaling", 1.0)?,
+            rope_pairs,
+        };
+        let small = config.layers <= 1 << 10 && heads * head <= MAX_SIZE;
+        if fits && small { Ok(config) } else { Err(bad) }
+    }
+}
+
+fn whole(value: f64) -> Option<usize> {
+    #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    let size = (1.0..=MAX_SIZE as f64).contains(&value).then_some(value as usize)?;
+    #[allow(clippy::cast_precision_loss)] // at most 2²⁴
+    let same = size as f64 == value;
+    same.then_some(size)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(changes: &[(&str, f64)]) -> Result<LlamaConfig> {
+        let usual = [
+            ("n_vocab", 100.0),
+            ("n_embd", 48.0),
+            ("n_layers", 2.0),
+            ("n_heads", 6.0),
+            ("n_kv_heads", 2.0),
+            ("max_seq_len", 64.0),
+            ("intermediate_size", 96.0),
+        ];
+        let number = |key: &str| {
+            let find = |all: &[(&str, f64)]| all.iter().find(|it| it.0 == key).map(|it| it.1);
+            find(changes).or_else(|| find(&usual))
+        };
+        LlamaConfig::read(number, RopePairs::Halves)
+    }
+
+    #[test]
+    fn sizes_that_do_not_fit_are_refused() {
+        assert_eq!(read(&[]).map(|config| config.head), Ok(8));
+        for (key, value) in [
+            ("n_heads", 0.0),
+            ("n_heads", 4.5),
+            ("n_kv_heads", 4.0),
+            ("n_kv_heads", 12.0),
+            ("n_kv_heads", 0.0),
+            ("head_dim", 7.0),
+            ("n_embd", 1e30),
+            ("n_layers", f64::NAN),
+            ("rope_freq_base", -1.0),
+            ("rope_scaling", 0.0),
+        ] {
+            let error = read(&[(key, value)]).unwrap_err();
+            assert_eq!(error.kind, ErrorKind::BadMetadata, "{key} {value}");
+        }
+    }
+}

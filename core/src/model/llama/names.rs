@@ -1,0 +1,98 @@
+//! What the tensors are called: by Hugging Face, or in GGUF files.
+
+use crate::error::Result;
+use crate::model::weights::{Matrix, Name, Weights};
+
+/// A tensor of the model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Tensor {
+    Embeddings,
+    Norm,
+    Output,
+    Frequencies,
+    AttentionNorm,
+    Query,
+    QueryBias,
+    Key,
+    KeyBias,
+    Value,
+    ValueBias,
+    QueryKeyValue,
+    AttentionOutput,
+    FeedForwardNorm,
+    Gate,
+    Up,
+    GateUp,
+    Down,
+}
+
+impl Tensor {
+    /// The bias that a linear layer may have.
+    pub(super) const fn bias(self) -> Option<Self> {
+        match self {
+            Self::Query => Some(Self::QueryBias),
+            Self::Key => Some(Self::KeyBias),
+            Self::Value => Some(Self::ValueBias),
+            _ => None,
+        }
+    }
+
+    /// The names of Hugging Face and of GGUF; those that begin with a point belong to a layer.
+    const fn names(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Embeddings => ("model.embed_tokens.weight", "token_embd.weight"),
+            Self::Norm => ("model.norm.weight", "output_norm.weight"),
+            Self::Output => ("lm_head.weight", "output.weight"),
+            Self::Frequencies => ("model.rope_freqs.weight", "rope_freqs.weight"),
+            Self::AttentionNorm => (".input_layernorm.weight", ".attn_norm.weight"),
+            Self::Query => (".self_attn.q_proj.weight", ".attn_q.weight"),
+            Self::QueryBias => (".self_attn.q_proj.bias", ".attn_q.bias"),
+            Self::Key => (".self_attn.k_proj.weight", ".attn_k.weight"),
+            Self::KeyBias => (".self_attn.k_proj.bias", ".attn_k.bias"),
+            Self::Value => (".self_attn.v_proj.weight", ".attn_v.weight"),
+            Self::ValueBias => (".self_attn.v_proj.bias", ".attn_v.bias"),
+            Self::QueryKeyValue => (".self_attn.qkv_proj.weight", ".attn_qkv.weight"),
+            Self::AttentionOutput => (".self_attn.o_proj.weight", ".attn_output.weight"),
+            Self::FeedForwardNorm => (".post_attention_layernorm.weight", ".ffn_norm.weight"),
+            Self::Gate => (".mlp.gate_proj.weight", ".ffn_gate.weight"),
+            Self::Up => (".mlp.up_proj.weight", ".ffn_up.weight"),
+            Self::GateUp => (".mlp.gate_up_proj.weight", ".ffn_gate_up.weight"),
+            Self::Down => (".mlp.down_proj.weight", ".ffn_down.weight"),
+        }
+    }
+}
+
+/// Whose names a file has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Names {
+    HuggingFace,
+    Gguf,
+}
+
+impl Names {
+    /// Told by the name of the embeddings.
+    pub(super) fn detect(weights: &(impl Weights + ?Sized)) -> Result<Self> {
+        let (_, gguf) = Tensor::Embeddings.names();
+        Ok(if weights.matrix(gguf)?.is_some() { Self::Gguf } else { Self::HuggingFace })
+    }
+
+    /// Where a tensor lies, if it is there.
+    pub(super) fn find(
+        self,
+        weights: &(impl Weights + ?Sized),
+        tensor: Tensor,
+        layer: usize,
+    ) -> Result<Option<Matrix>> {
+        let (name, before) = match self {
+            Self::HuggingFace => (tensor.names().0, "model.layers."),
+            Self::Gguf => (tensor.names().1, "blk."),
+        };
+        if !name.starts_with('.') {
+            return weights.matrix(name);
+        }
+        let mut whole = Name::new(before);
+        whole.push_number(layer);
+        whole.push(name);
+        weights.matrix(whole.as_str())
+    }
+}

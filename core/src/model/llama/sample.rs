@@ -1,0 +1,141 @@
+//! Choosing the next token.
+
+use crate::error::{Error, ErrorKind, Result};
+
+/// How tokens are chosen.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sampling {
+    /// By what logits are divided; 0 always takes the likeliest token.
+    pub temperature: f32,
+    /// Only so many of the likeliest tokens are considered; 0: all.
+    pub top_k: usize,
+    /// Only the likeliest tokens that together have this probability are considered; 1: all.
+    pub top_p: f32,
+}
+
+impl Sampling {
+    /// Always the likeliest token.
+    pub const GREEDY: Self = Self { temperature: 0.0, top_k: 0, top_p: 1.0 };
+}
+
+/// Chooses tokens, the same for the same seed and the same logits.
+#[derive(Clone, Debug)]
+pub struct Sampler {
+    sampling: Sampling,
+    state: u64,
+}
+
+impl Sampler {
+    /// A sampler that begins with `seed`.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidArgument`] for a temperature that is negative or no number, or a `top_p` beyond 0 … 1.
+    pub fn new(sampling: Sampling, seed: u64) -> Result<Self> {
+        let is_sound = sampling.temperature >= 0.0
+            && sampling.temperature.is_finite()
+            && (0.0..=1.0).contains(&sampling.top_p);
+        if is_sound {
+            Ok(Self { sampling, state: seed })
+        } else {
+            Err(Error::without_offset(ErrorKind::InvalidArgument))
+        }
+    }
+
+    /// The next token by `logits`; `order` is memory for as many tokens. NaN is never chosen; 0 if there is nothing else.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::BufferTooSmall`] if `order` is shorter than `logits`.
+    pub fn next(&mut self, logits: &[f32], order: &mut [(f32, u32)]) -> Result<u32> {
+        let mut best = (f32::NEG_INFINITY, 0);
+        for (id, &logit) in (0_u32..).zip(logits) {
+            if logit > best.0 {
+                best = (logit, id);
+            }
+        }
+        let Sampling { temperature, top_k, top_p } = self.sampling;
+        if temperature == 0.0 {
+            return Ok(best.1);
+        }
+        let order = order
+            .get_mut(..logits.len())
+            .ok_or(Error::without_offset(ErrorKind::BufferTooSmall))?;
+        for ((slot, id), &logit) in order.iter_mut().zip(0_u32..).zip(logits) {
+            let likelihood = libm::expf((logit - best.0) / temperature);
+            *slot = (if likelihood.is_finite() { likelihood } else { 0.0 }, id);
+        }
+        // The likeliest first; of equals the lower id, so that the result does not depend on the sort.
+        order.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        let kept = if top_k == 0 { order.len() } else { top_k.min(order.len()) };
+        let order = order.get(..kept).unwrap_or_default();
+        let total: f32 = order.iter().map(|it| it.0).sum();
+        let (mut sum, mut count) = (0.0, 0);
+        for (likelihood, _) in order {
+            if count > 0 && sum >= top_p * total {
+                break;
+            }
+            sum += likelihood;
+            count += 1;
+        }
+        let mut point = self.random() * sum;
+        let order = order.get(..count).unwrap_or_default();
+        for (likelihood, id) in order {
+            point -= likelihood;
+            if point < 0.0 {
+                return Ok(*id);
+            }
+        }
+        Ok(order.last().map_or(best.1, |it| it.1))
+    }
+
+    /// SplitMix64, of which the upper 24 bits are a number from 0 to 1.
+    fn random(&mut self) -> f32 {
+        self.state = self.state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mixed = (self.state ^ self.state >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+        #[allow(clippy::cast_precision_loss)] // 24 bits
+        let number = ((mixed ^ mixed >> 31) >> 40) as f32;
+        number / 16_777_216.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn greedy_takes_the_likeliest_and_ignores_nan() {
+        let mut sampler = Sampler::new(Sampling::GREEDY, 1).unwrap();
+        assert_eq!(sampler.next(&[0.0, 3.0, f32::NAN, 2.0], &mut []), Ok(1));
+        assert_eq!(sampler.next(&[f32::NAN], &mut []), Ok(0));
+    }
+
+    #[test]
+    fn frequencies_follow_the_probabilities() {
+        let sampling = Sampling { temperature: 1.0, top_k: 0, top_p: 1.0 };
+        let mut sampler = Sampler::new(sampling, 7).unwrap();
+        let logits = [libm::logf(0.5), libm::logf(0.3), libm::logf(0.2)];
+        let (mut order, mut counts) = ([(0.0, 0); 3], [0_u32; 3]);
+        for _ in 0..30_000 {
+            counts[sampler.next(&logits, &mut order).unwrap() as usize] += 1;
+        }
+        for (count, expected) in counts.iter().zip([15_000.0, 9_000.0, 6_000.0]) {
+            // Five standard deviations.
+            assert!((f64::from(*count) - expected).abs() < 430.0, "{counts:?}");
+        }
+    }
+
+    #[test]
+    fn unlikely_tokens_can_be_left_out() {
+        let logits = [1.0, 4.0, 2.0, 3.0];
+        let mut order = [(0.0, 0); 4];
+        for (top_k, top_p, allowed) in [(2, 1.0, [1, 3]), (0, 0.8, [1, 3]), (1, 0.0, [1, 1])] {
+            let sampling = Sampling { temperature: 2.0, top_k, top_p };
+            let mut sampler = Sampler::new(sampling, 3).unwrap();
+            for _ in 0..200 {
+                assert!(allowed.contains(&sampler.next(&logits, &mut order).unwrap()));
+            }
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! AMB's adaptive precision: most blocks as scaled codes, the sensitive ones as IEEE halves.
+//!
+//! How sensitive a block is, is said by [`block_errors`]: the squared error that its codes make, weighted by the mean square
+//! of the activations that each column meets. That is the error which quantising the block adds to the layer's output,
+//! as far as columns are uncorrelated; a full-precision block makes next to none. All blocks of a tensor gain the same bits,
+//! so that for a budget of bits those with the largest errors are chosen, over all tensors together.
+
+use super::amb_block::{encode, fit, store_scale, with_weights};
+use super::float16::round_f16;
+use crate::error::{Error, ErrorKind, Result};
+use crate::tensor::{Arrangement, ScaledCodes};
+
+/// The weighted squared error of each block of `values` as codes, into `errors`, one a block.
+///
+/// `weights` are those of the columns, as in [`amb_block::quantize`](super::amb_block::quantize). Blocks without room in
+/// `errors` are left out, as all are if the block size is 0.
+pub fn block_errors(codes: &ScaledCodes, values: &[f32], weights: &[f32], errors: &mut [f32]) {
+    let size = usize::from(codes.block);
+    if size == 0 {
+        return;
+    }
+    for (index, (values, error)) in values.chunks(size).zip(errors).enumerate() {
+        *error = with_weights(weights, index * size, values.len(), |weights| {
+            fit(values, weights, codes.bits, codes.scales).error
+        });
+    }
+}
+
+/// Quantises a tensor of which the blocks that `is_full` says are kept as halves; the sum of the weighted squared errors.
+///
+/// # Errors
+///
+/// [`ErrorKind::InvalidArgument`] if `codes` are not adaptive, or `out` has not the length that
+/// [`ScaledCodes::data_bytes`] gives for so many full blocks.
+pub fn quantize(
+    codes: &ScaledCodes,
+    values: &[f32],
+    weights: &[f32],
+    is_full: impl Fn(usize) -> bool,
+    out: &mut [u8],
+) -> Result<f64> {
+    let invalid = Error::without_offset(ErrorKind::InvalidArgument);
+    let elements = values.len() as u64;
+    let block = usize::from(codes.block);
+    if codes.arrangement != Arrangement::Adaptive || block == 0 {
+        return Err(invalid);
+    }
+    let size = |bytes: u64| usize::try_from(bytes).map_err(|_| invalid);
+    let blocks = size(codes.blocks(elements))?;
+    let full = (0..blocks).filter(|&index| is_full(index)).count();
+    if codes.data_bytes(elements, full as u64) != Some(out.len() as u64) {
+        return Err(invalid);
+    }
+    let code_bytes = size(codes.code_bytes(elements).ok_or(invalid)?)?;
+    let scale_bytes = size(codes.scales.bytes())?;
+    out.fill(0);
+    let (mask, rest) =
+        out.split_at_mut_checked(size(codes.mask_bytes(elements))?).ok_or(invalid)?;
+    let (scales, mut rest) =
+        rest.split_at_mut_checked((blocks - full) * scale_bytes).ok_or(invalid)?;
+    let mut scales = scales.chunks_exact_mut(scale_bytes);
+    let mut error = 0.0;
+    for (index, values) in values.chunks(block).enumerate() {
+        let bytes = if is_full(index) { block * 2 } else { code_bytes };
+        let (place, behind) = rest.split_at_mut_checked(bytes).ok_or(invalid)?;
+        rest = behind;
+        error += f64::from(with_weights(weights, index * block, values.len(), |weights| {
+            if is_full(index) {
+                return encode_halves(values, weights, place);
+            }
+            let fit = fit(values, weights, codes.bits, codes.scales);
+            if let Some(scale) = scales.next() {
+                store_scale(fit.scale, codes.scales, scale);
+            }
+            encode(values, fit.scale, codes.bits, place);
+            fit.error
+        }));
+        if let Some(byte) = mask.get_mut(index / 8).filter(|_| is_full(index)) {
+            *byte |= 1 << (index % 8);
+        }
+    }
+    Ok(error)
+}
+
+fn encode_halves(values: &[f32], weights: &[f32], out: &mut [u8]) -> f32 {
+    let mut error = 0.0;
+    let mut weights = weights.iter();
+    for (&value, bytes) in values.iter().zip(out.as_chunks_mut::<2>().0) {
+        let (half, rounded) = round_f16(value);
+        *bytes = half;
+        let weight = weights.next().copied().unwrap_or(1.0);
+        error += weight * (value - rounded) * (value - rounded);
+    }
+    error
+}

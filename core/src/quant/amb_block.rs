@@ -1,0 +1,509 @@
+//! AMB's scaled codes: `x = code · scale`, 4, 5 or 8 bits, in any [arrangement](crate::tensor::Arrangement).
+//!
+//! Any range of elements can be asked for, from bytes in memory or behind any [`Bytes`]: blocks run over the flattened
+//! tensor, so that a row may begin inside one.
+//!
+//! The quantiser looks for the scale with the least squared error: of some scales around the one that the block's extreme
+//! value asks for, the best, then for its codes the scale that is best for them. Errors may be weighted, for example by the
+//! mean square of what the column is multiplied with. Scales may be negative, so that the lowest code, which has no
+//! counterpart, can stand for the largest magnitude.
+
+use super::float16::{f16_to_f32, round_f16};
+use crate::error::{Error, ErrorKind, Result};
+use crate::tensor::{Arrangement, CodeBits, ScaleType, ScaledCodes};
+
+/// A tensor of scaled codes: how it is stored and how large it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tensor {
+    /// How it is stored.
+    pub codes: ScaledCodes,
+    /// The number of elements.
+    pub elements: u64,
+    /// The size of the data in bytes.
+    pub bytes: u64,
+}
+
+/// Where the data lies: in memory, or where it can be read in pieces.
+pub trait Bytes {
+    /// The `length` bytes at `offset` from the start of the data; at most [`most`](Self::most).
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::OutOfBounds`] beyond the end, or what reading fails with.
+    fn bytes(&mut self, offset: u64, length: usize) -> Result<&[u8]>;
+
+    /// How many bytes can be had at once, at least 8.
+    fn most(&self) -> usize;
+}
+
+impl Bytes for &[u8] {
+    fn bytes(&mut self, offset: u64, length: usize) -> Result<&[u8]> {
+        usize::try_from(offset)
+            .ok()
+            .and_then(|start| self.get(start..start.checked_add(length)?))
+            .ok_or(Error::new(offset, ErrorKind::OutOfBounds))
+    }
+
+    fn most(&self) -> usize {
+        usize::MAX
+    }
+}
+
+/// Dequantises the elements from `first` on, as many as `out` holds.
+///
+/// # Errors
+///
+/// [`ErrorKind::InvalidArgument`] if there are fewer elements; [`ErrorKind::SizeMismatch`] if the tensor's size cannot be
+/// that of its elements; [`ErrorKind::BadScale`] for a scale that is not finite; what `data` returns.
+pub fn dequantize(
+    tensor: &Tensor,
+    first: u64,
+    out: &mut [f32],
+    data: &mut impl Bytes,
+) -> Result<()> {
+    let Tensor { codes, elements, bytes } = *tensor;
+    let end = first.checked_add(out.len() as u64);
+    if end.is_none_or(|end| end > elements) {
+        return Err(Error::without_offset(ErrorKind::InvalidArgument));
+    }
+    let mismatch = Error::without_offset(ErrorKind::SizeMismatch);
+    let full = codes.full_blocks(elements, bytes).ok_or(mismatch)?;
+    let size = codes.block_elements(elements);
+    let Some((mut block, mut skipped)) = first.checked_div(size).zip(first.checked_rem(size))
+    else {
+        return Ok(());
+    };
+    let adaptive = codes.arrangement == Arrangement::Adaptive;
+    let mut halves = if adaptive { count_ones(data, block)? } else { 0 };
+    let mut rest = out;
+    while !rest.is_empty() {
+        let left = usize::try_from(size.saturating_sub(skipped)).unwrap_or(usize::MAX);
+        let (values, behind) = rest.split_at_mut(left.min(rest.len()));
+        let before = (block.checked_sub(halves).ok_or(mismatch)?, halves);
+        let place = codes.block_offset(elements, before, full).ok_or(mismatch)?;
+        if adaptive && is_one(data, block)? {
+            read_halves(data, place, skipped, values)?;
+            halves = halves.saturating_add(1);
+        } else {
+            let at = codes.scale_offset(elements, before.0).ok_or(mismatch)?;
+            let scale = read_scale(data, at, codes.scales)?;
+            read_codes(data, place, codes.bits, (skipped, scale), values)?;
+        }
+        (rest, block, skipped) = (behind, block.saturating_add(1), 0);
+    }
+    Ok(())
+}
+
+/// How many of the first `blocks` bits of the mask are 1.
+fn count_ones(data: &mut impl Bytes, blocks: u64) -> Result<u64> {
+    let most = data.most() as u64;
+    let (mut at, end, mut ones) = (0, blocks / 8, 0_u64);
+    while at < end {
+        let piece = (end - at).min(most);
+        let bytes = data.bytes(at, usize::try_from(piece).unwrap_or(usize::MAX))?;
+        let (words, tail) = bytes.as_chunks::<8>();
+        ones += words.iter().map(|w| u64::from(u64::from_le_bytes(*w).count_ones())).sum::<u64>();
+        ones += tail.iter().map(|byte| u64::from(byte.count_ones())).sum::<u64>();
+        at += piece;
+    }
+    if !blocks.is_multiple_of(8) {
+        let byte = data.bytes(end, 1)?.first().copied().unwrap_or(0);
+        ones += u64::from((byte & !(0xFF << (blocks % 8))).count_ones());
+    }
+    Ok(ones)
+}
+
+fn is_one(data: &mut impl Bytes, block: u64) -> Result<bool> {
+    let byte = data.bytes(block / 8, 1)?.first().copied().unwrap_or(0);
+    Ok(byte >> (block % 8) & 1 == 1)
+}
+
+fn read_scale(data: &mut impl Bytes, offset: u64, scales: ScaleType) -> Result<f32> {
+    let bad = Error::new(offset, ErrorKind::BadScale);
+    let scale = match scales {
+        ScaleType::F16 => data.bytes(offset, 2)?.try_into().map(f16_to_f32),
+        ScaleType::F32 => data.bytes(offset, 4)?.try_into().map(f32::from_le_bytes),
+    };
+    scale.ok().filter(|scale| scale.is_finite()).ok_or(bad)
+}
+
+fn read_halves(data: &mut impl Bytes, offset: u64, skipped: u64, out: &mut [f32]) -> Result<()> {
+    let overflow = Error::new(offset, ErrorKind::SizeOverflow);
+    let mut at = skipped.checked_mul(2).and_then(|skipped| offset.checked_add(skipped));
+    let most = (data.most() / 2).max(1);
+    for values in out.chunks_mut(most) {
+        let start = at.ok_or(overflow)?;
+        let halves = data.bytes(start, values.len() * 2)?.as_chunks::<2>().0;
+        for (value, half) in values.iter_mut().zip(halves) {
+            *value = f16_to_f32(*half);
+        }
+        at = start.checked_add(values.len() as u64 * 2);
+    }
+    Ok(())
+}
+
+/// Reads codes from the `skipped`-th on of those that begin at `offset`.
+fn read_codes(
+    data: &mut impl Bytes,
+    offset: u64,
+    bits: CodeBits,
+    (skipped, scale): (u64, f32),
+    out: &mut [f32],
+) -> Result<()> {
+    let overflow = Error::new(offset, ErrorKind::SizeOverflow);
+    let width = usize::from(bits.bits());
+    // Codes come together in eights, which are whole bytes; before the first eight some may have to be passed over.
+    let pass = usize::try_from(skipped % 8).unwrap_or(0);
+    let start = (skipped / 8).checked_mul(width as u64);
+    let mut at = start.and_then(|start| offset.checked_add(start));
+    let eights = (data.most() / width).max(1);
+    let (head, body) = out.split_at_mut(if pass == 0 { 0 } else { (8 - pass).min(out.len()) });
+    if !head.is_empty() {
+        let place = at.ok_or(overflow)?;
+        let mut codes = [0.0; 8];
+        let wanted = pass + head.len();
+        decode(bits, data.bytes(place, (wanted * width).div_ceil(8))?, scale, &mut codes[..wanted]);
+        head.copy_from_slice(&codes[pass..wanted]);
+        at = place.checked_add(width as u64);
+    }
+    for values in body.chunks_mut(eights.saturating_mul(8)) {
+        let place = at.ok_or(overflow)?;
+        // Of the last eight there may be only the bytes that its codes need.
+        let length = (values.len() / 8 * width) + (values.len() % 8 * width).div_ceil(8);
+        decode(bits, data.bytes(place, length)?, scale, values);
+        at = place.checked_add(length as u64);
+    }
+    Ok(())
+}
+
+/// Decodes codes from the first bit of `bytes` on, as many as `out` holds.
+#[inline]
+fn decode(bits: CodeBits, bytes: &[u8], scale: f32, out: &mut [f32]) {
+    match bits {
+        CodeBits::Eight => {
+            for (value, byte) in out.iter_mut().zip(bytes) {
+                *value = f32::from(byte.cast_signed()) * scale;
+            }
+        }
+        CodeBits::Four => {
+            let (pairs, odd) = out.as_chunks_mut::<2>();
+            for ([low, high], byte) in pairs.iter_mut().zip(bytes) {
+                *low = f32::from((byte << 4).cast_signed() >> 4) * scale;
+                *high = f32::from(byte.cast_signed() >> 4) * scale;
+            }
+            if let ([value], Some(byte)) = (odd, bytes.last()) {
+                *value = f32::from((byte << 4).cast_signed() >> 4) * scale;
+            }
+        }
+        CodeBits::Five => {
+            let (eights, tail) = out.as_chunks_mut::<8>();
+            let (groups, rest) = bytes.as_chunks::<5>();
+            for (values, group) in eights.iter_mut().zip(groups) {
+                *values = eight_of_five(*group, scale);
+            }
+            if !tail.is_empty() {
+                let mut group = [0; 5];
+                let rest = groups.get(eights.len()).map_or(rest, <[u8; 5]>::as_slice);
+                for (to, from) in group.iter_mut().zip(rest) {
+                    *to = *from;
+                }
+                let values = eight_of_five(group, scale);
+                tail.copy_from_slice(values.get(..tail.len()).unwrap_or_default());
+            }
+        }
+    }
+}
+
+#[inline]
+fn eight_of_five([a, b, c, d, e]: [u8; 5], scale: f32) -> [f32; 8] {
+    // The top five bits of a byte each, shifted down with their sign.
+    let low = u32::from_le_bytes([a, b, c, d]);
+    let high = u32::from_le_bytes([d, e, 0, 0]);
+    let code = |word: u32, shift: u32| {
+        #[allow(clippy::cast_possible_truncation)] // five bits are wanted
+        let top = ((word >> shift) as u8) << 3;
+        f32::from(top.cast_signed() >> 3) * scale
+    };
+    [
+        code(low, 0),
+        code(low, 5),
+        code(low, 10),
+        code(low, 15),
+        code(low, 20),
+        code(low, 25),
+        code(high, 6),
+        code(high, 11),
+    ]
+}
+
+/// Scales that are tried besides the one that the extreme value asks for.
+const CANDIDATES: u8 = 20;
+/// From one of them to the next, in shares of the largest code.
+const STEP: f32 = 0.02;
+
+/// A scale and what its codes are worth.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Fit {
+    /// The scale, rounded to the type in which it is stored.
+    pub scale: f32,
+    /// The sum of the weighted squared errors.
+    pub error: f32,
+}
+
+/// The largest code's magnitude on the side that has one more.
+const fn lowest(bits: CodeBits) -> f32 {
+    match bits {
+        CodeBits::Four => 8.0,
+        CodeBits::Five => 16.0,
+        CodeBits::Eight => 128.0,
+    }
+}
+
+/// The nearest code to `x`: ties to even; NaN is 0.
+#[inline]
+fn nearest(x: f32, lowest: f32) -> f32 {
+    // Adding and taking away 1.5 · 2²³ leaves no room for fractions.
+    const WHOLE: f32 = 12_582_912.0;
+    (x.clamp(-lowest, lowest - 1.0) + WHOLE) - WHOLE
+}
+
+fn round_scale(scale: f32, scales: ScaleType) -> f32 {
+    match scales {
+        ScaleType::F32 => scale,
+        ScaleType::F16 => round_f16(scale).1,
+    }
+}
+
+/// The weighted squared error of `values` on a scale, and the sums from which the best scale for the same codes follows.
+fn measure(values: &[f32], weights: &[f32], scale: f32, lowest: f32) -> (f32, f32, f32) {
+    let inverse = super::block::reciprocal(scale);
+    let (mut error, mut product, mut square) = (0.0_f32, 0.0_f32, 0.0_f32);
+    let mut add = |x: f32, weight: f32| {
+        let code = nearest(x * inverse, lowest);
+        let off = x - code * scale;
+        error += weight * off * off;
+        product += weight * x * code;
+        square += weight * code * code;
+    };
+    if weights.len() == values.len() {
+        values.iter().zip(weights).for_each(|(&x, &weight)| add(x, weight));
+    } else {
+        values.iter().for_each(|&x| add(x, 1.0));
+    }
+    (error, product, square)
+}
+
+/// The scale with the least squared error for `values`, weighted by `weights` (as many, or none: all alike).
+///
+/// Values must be finite, weights finite and not negative. A block of zeros has scale 0.
+#[must_use]
+pub fn fit(values: &[f32], weights: &[f32], bits: CodeBits, scales: ScaleType) -> Fit {
+    let extreme = super::block::extreme(values);
+    let lowest = lowest(bits);
+    let try_scale = |best: Fit, scale: f32| {
+        let scale = round_scale(scale, scales);
+        let (error, product, square) = measure(values, weights, scale, lowest);
+        // Not so for NaN and scales beyond the halves.
+        let better = if error < best.error { Fit { scale, error } } else { best };
+        let refined = round_scale(product / square, scales);
+        if refined.is_finite() && refined != scale {
+            let (error, ..) = measure(values, weights, refined, lowest);
+            if error < better.error {
+                return Fit { scale: refined, error };
+            }
+        }
+        better
+    };
+    let zero = Fit { scale: 0.0, error: measure(values, weights, 0.0, lowest).0 };
+    if extreme == 0.0 {
+        return zero;
+    }
+    let mut best = try_scale(try_scale(zero, extreme / -lowest), extreme / (lowest - 1.0));
+    for step in 1..=CANDIDATES {
+        // Somewhat larger scales too: the extreme may be worth clipping, or the others worth a coarser grid.
+        let share = 1.0 + STEP * (f32::from(step) - f32::from(CANDIDATES) * 0.25);
+        best = try_scale(best, extreme / (-lowest * share));
+        best = try_scale(best, extreme / ((lowest - 1.0) * share));
+    }
+    best
+}
+
+/// What the nearest code to `value` on a scale is worth.
+#[must_use]
+pub fn round_to(value: f32, scale: f32, bits: CodeBits) -> f32 {
+    nearest(value * super::block::reciprocal(scale), lowest(bits)) * scale
+}
+
+/// Writes the codes of `values` on a scale to the front of `out`, and zeros behind them.
+pub fn encode(values: &[f32], scale: f32, bits: CodeBits, out: &mut [u8]) {
+    let (inverse, lowest) = (super::block::reciprocal(scale), lowest(bits));
+    let width = bits.bits();
+    out.fill(0);
+    let mut out = out.iter_mut();
+    let (mut pending, mut filled) = (0_u16, 0_u8);
+    for &x in values {
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // within −128 … 127
+        let code = nearest(x * inverse, lowest) as i8 as u8;
+        let code = u16::from(code) & ((1 << width) - 1);
+        pending |= code << filled;
+        filled += width;
+        while filled >= 8 {
+            if let Some(byte) = out.next() {
+                [*byte, _] = pending.to_le_bytes();
+            }
+            pending >>= 8;
+            filled -= 8;
+        }
+    }
+    if let Some(byte) = out.next().filter(|_| filled > 0) {
+        [*byte, _] = pending.to_le_bytes();
+    }
+}
+
+/// Stores a whole tensor of blocks whose scales are known, one for each block; those of which `is_full` holds are kept as
+/// halves, as only adaptive codes can.
+///
+/// # Errors
+///
+/// [`ErrorKind::InvalidArgument`] if the block size is 0, `scales` are not one a block, or `out` has not the length that
+/// [`ScaledCodes::data_bytes`] gives.
+pub fn store(
+    codes: &ScaledCodes,
+    values: &[f32],
+    scales: &[f32],
+    is_full: impl Fn(usize) -> bool,
+    out: &mut [u8],
+) -> Result<()> {
+    let invalid = Error::without_offset(ErrorKind::InvalidArgument);
+    let (elements, block) = (values.len() as u64, usize::from(codes.block));
+    let full = (0..scales.len()).filter(|&index| is_full(index)).count() as u64;
+    let adaptive = codes.arrangement == Arrangement::Adaptive;
+    let fits = block > 0
+        && codes.blocks(elements) == scales.len() as u64
+        && (adaptive || full == 0)
+        && codes.data_bytes(elements, full) == Some(out.len() as u64);
+    if !fits {
+        return Err(invalid);
+    }
+    out.fill(0);
+    let size =
+        |bytes: Option<u64>| bytes.and_then(|bytes| usize::try_from(bytes).ok()).ok_or(invalid);
+    let code_bytes = size(codes.code_bytes(elements))?;
+    let (mut coded, mut halves) = (0, 0);
+    for (index, (values, &scale)) in values.chunks(block).zip(scales).enumerate() {
+        let place = size(codes.block_offset(elements, (coded, halves), full))?;
+        let scale_place = size(codes.scale_offset(elements, coded))?;
+        if is_full(index) {
+            let bytes = out.get_mut(place..).unwrap_or_default().as_chunks_mut::<2>().0;
+            for (bytes, value) in bytes.iter_mut().zip(values) {
+                *bytes = round_f16(*value).0;
+            }
+            if let Some(byte) = out.get_mut(index / 8) {
+                *byte |= 1 << (index % 8);
+            }
+            halves += 1;
+        } else {
+            let bytes = out.get_mut(place..place + code_bytes).ok_or(invalid)?;
+            encode(values, scale, codes.bits, bytes);
+            store_scale(scale, codes.scales, out.get_mut(scale_place..).ok_or(invalid)?);
+            coded += 1;
+        }
+    }
+    Ok(())
+}
+
+/// Quantises one block: its scale, as it is stored, to the front of `scale`, its codes to `codes`; returns the fit.
+pub fn quantize_block(
+    codes: &ScaledCodes,
+    values: &[f32],
+    weights: &[f32],
+    scale: &mut [u8],
+    out: &mut [u8],
+) -> Fit {
+    let fit = fit(values, weights, codes.bits, codes.scales);
+    store_scale(fit.scale, codes.scales, scale);
+    encode(values, fit.scale, codes.bits, out);
+    fit
+}
+
+pub(super) fn store_scale(value: f32, scales: ScaleType, out: &mut [u8]) {
+    let (single, half) = (value.to_le_bytes(), round_f16(value).0);
+    let bytes = match scales {
+        ScaleType::F32 => &single[..],
+        ScaleType::F16 => &half[..],
+    };
+    for (to, from) in out.iter_mut().zip(bytes) {
+        *to = *from;
+    }
+}
+
+/// Quantises a whole tensor of separate or interleaved blocks; the sum of the weighted squared errors.
+///
+/// `weights` are those of the columns: element `i` is weighted by `weights[i % weights.len()]`; empty: all alike.
+///
+/// # Errors
+///
+/// [`ErrorKind::InvalidArgument`] for adaptive codes (see [`adaptive`](super::adaptive)), or if `out` has not the length
+/// that [`ScaledCodes::data_bytes`] gives.
+pub fn quantize(
+    codes: &ScaledCodes,
+    values: &[f32],
+    weights: &[f32],
+    out: &mut [u8],
+) -> Result<f64> {
+    let invalid = Error::without_offset(ErrorKind::InvalidArgument);
+    let elements = values.len() as u64;
+    let size = |bytes: Option<u64>| bytes.and_then(|bytes| usize::try_from(bytes).ok());
+    let fits = codes.data_bytes(elements, 0) == Some(out.len() as u64);
+    if codes.arrangement == Arrangement::Adaptive || !fits {
+        return Err(invalid);
+    }
+    let block = size(Some(codes.block_elements(elements))).ok_or(invalid)?.max(1);
+    let code_bytes = size(codes.code_bytes(elements)).ok_or(invalid)?;
+    let scale_bytes = if codes.scales == ScaleType::F16 { 2 } else { 4 };
+    let mut error = 0.0;
+    let mut one = |index: usize, values: &[f32], scale: &mut [u8], codes_out: &mut [u8]| {
+        let fit = with_weights(weights, index * block, values.len(), |weights| {
+            quantize_block(codes, values, weights, scale, codes_out)
+        });
+        error += f64::from(fit.error);
+    };
+    if codes.arrangement == Arrangement::Interleaved {
+        let blocks = out.chunks_exact_mut(scale_bytes + code_bytes);
+        for (index, (values, out)) in values.chunks(block).zip(blocks).enumerate() {
+            let (scale, codes) = out.split_at_mut(scale_bytes);
+            one(index, values, scale, codes);
+        }
+        return Ok(error);
+    }
+    let blocks = size(Some(codes.blocks(elements))).ok_or(invalid)?;
+    let (scales, all_codes) = out.split_at_mut_checked(blocks * scale_bytes).ok_or(invalid)?;
+    scales.fill(0);
+    let places = scales.chunks_exact_mut(scale_bytes).zip(all_codes.chunks_mut(code_bytes.max(1)));
+    for (index, (values, (scale, codes))) in values.chunks(block).zip(places).enumerate() {
+        one(index, values, scale, codes);
+    }
+    Ok(error)
+}
+
+/// Blocks up to this size have their weights laid side by side.
+const LAID_OUT: usize = 256;
+
+/// Calls `with` with the columns' weights of `count` elements from the `first` on.
+pub(super) fn with_weights<R>(
+    columns: &[f32],
+    first: usize,
+    count: usize,
+    with: impl FnOnce(&[f32]) -> R,
+) -> R {
+    let Some(start) = first.checked_rem(columns.len()) else { return with(&[]) };
+    if let Some(weights) = columns.get(start..start + count) {
+        return with(weights);
+    }
+    let mut room = [0.0; LAID_OUT];
+    let Some(weights) = room.get_mut(..count) else { return with(&[]) };
+    for (weight, column) in weights.iter_mut().zip(columns.iter().cycle().skip(start)) {
+        *weight = *column;
+    }
+    with(weights)
+}

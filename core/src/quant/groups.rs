@@ -1,0 +1,213 @@
+//! Rows of blocks as codes without sign, and a scale and a minimum for each group: what products with quantised
+//! activations take.
+//!
+//! Every block layout of few bits is affine in its groups: `x = scale · code + minimum`. Signed codes get their offset
+//! added, and the minimum takes it off again.
+
+use super::{q2_k, q4_0, q4_1, q4_k, q5_0, q5_1, q5_k, q6_k, q8_0};
+use crate::tensor::Dtype;
+
+/// How many elements share a scale; `None` for types that are not unpacked here.
+#[must_use]
+pub const fn group_elements(dtype: Dtype) -> Option<usize> {
+    match dtype {
+        Dtype::Q4_0 | Dtype::Q4_1 | Dtype::Q5_0 | Dtype::Q5_1 | Dtype::Q8_0 => Some(32),
+        Dtype::Q4K | Dtype::Q5K => Some(32),
+        Dtype::Q2K | Dtype::Q6K => Some(16),
+        _ => None,
+    }
+}
+
+/// What was added to signed codes to make them unsigned; `None` for types that have a minimum of their own.
+const fn offset(dtype: Dtype) -> Option<u8> {
+    match dtype {
+        Dtype::Q4_0 => Some(8),
+        Dtype::Q5_0 => Some(16),
+        Dtype::Q8_0 => Some(128),
+        Dtype::Q6K => Some(32),
+        _ => None,
+    }
+}
+
+/// Makes f32 of codes: `(codes, offset, group, factors, out)` to `scale · (code − offset) + minimum`, a scale and a minimum
+/// for each `group` elements. Kernels have it for the instructions of a CPU.
+pub type Affine<'a> = &'a dyn Fn(&[u8], u8, usize, &[(f32, f32)], &mut [f32]);
+
+/// Dequantises whole blocks as [`dequantize`](super::dequantize) does, to the same bits, by `affine`; false if `dtype` is
+/// not unpacked here.
+pub fn dequantize_blocks(dtype: Dtype, data: &[u8], out: &mut [f32], affine: Affine<'_>) -> bool {
+    match dtype {
+        Dtype::Q4_0 => pieces(dtype, data, out, affine, q4_0::unpack_block),
+        Dtype::Q4_1 => pieces(dtype, data, out, affine, q4_1::unpack_block),
+        Dtype::Q5_0 => pieces(dtype, data, out, affine, q5_0::unpack_block),
+        Dtype::Q5_1 => pieces(dtype, data, out, affine, q5_1::unpack_block),
+        Dtype::Q8_0 => pieces(dtype, data, out, affine, q8_0::unpack_block),
+        Dtype::Q2K => pieces(dtype, data, out, affine, q2_k::unpack_block),
+        Dtype::Q4K => pieces(dtype, data, out, affine, q4_k::unpack_block),
+        Dtype::Q5K => pieces(dtype, data, out, affine, q5_k::unpack_block),
+        Dtype::Q6K => pieces(dtype, data, out, affine, q6_k::unpack_block),
+        _ => return false,
+    }
+    true
+}
+
+/// Elements that are unpacked at a time.
+const PIECE: usize = 512;
+
+#[inline]
+fn pieces<const B: usize, const E: usize, const G: usize>(
+    dtype: Dtype,
+    data: &[u8],
+    out: &mut [f32],
+    affine: Affine<'_>,
+    unpack: impl Fn(&[u8; B], &mut [u8; E], &mut [(f32, f32); G]),
+) {
+    let offset = offset(dtype);
+    let mut codes = [0; PIECE];
+    let mut factors = [(0.0, 0.0); PIECE / 16];
+    let pieces = data.as_chunks::<B>().0.chunks(PIECE / E).zip(out.chunks_mut(PIECE / E * E));
+    for (blocks, out) in pieces {
+        let places = codes.as_chunks_mut::<E>().0.iter_mut().zip(factors.as_chunks_mut::<G>().0);
+        for (block, (codes, factors)) in blocks.iter().zip(places) {
+            unpack(block, codes, factors);
+            if offset.is_some() {
+                for (_, minimum) in factors {
+                    *minimum = -0.0;
+                }
+            }
+        }
+        affine(&codes, offset.unwrap_or(0), E / G, &factors, out);
+    }
+}
+
+/// Where unpacked rows go.
+#[derive(Debug)]
+pub struct Unpacked<'a> {
+    /// One byte an element, `[rows][cols]`.
+    pub codes: &'a mut [u8],
+    /// `[groups][stride]`, a lane a row.
+    pub scales: &'a mut [f32],
+    /// `[groups][stride]`.
+    pub minima: &'a mut [f32],
+    /// At least the number of rows.
+    pub stride: usize,
+}
+
+/// Unpacks rows of `cols` elements, as many as `data` has and `out` holds; false if `dtype` is not unpacked here.
+pub fn unpack_rows(dtype: Dtype, data: &[u8], cols: usize, out: &mut Unpacked<'_>) -> bool {
+    match dtype {
+        Dtype::Q4_0 => rows(data, cols, out, q4_0::unpack_block),
+        Dtype::Q4_1 => rows(data, cols, out, q4_1::unpack_block),
+        Dtype::Q5_0 => rows(data, cols, out, q5_0::unpack_block),
+        Dtype::Q5_1 => rows(data, cols, out, q5_1::unpack_block),
+        Dtype::Q8_0 => rows(data, cols, out, q8_0::unpack_block),
+        Dtype::Q2K => rows(data, cols, out, q2_k::unpack_block),
+        Dtype::Q4K => rows(data, cols, out, q4_k::unpack_block),
+        Dtype::Q5K => rows(data, cols, out, q5_k::unpack_block),
+        Dtype::Q6K => rows(data, cols, out, q6_k::unpack_block),
+        _ => return false,
+    }
+    true
+}
+
+/// Blocks of `B` bytes, `E` elements and `G` groups.
+#[inline]
+fn rows<const B: usize, const E: usize, const G: usize>(
+    data: &[u8],
+    cols: usize,
+    out: &mut Unpacked<'_>,
+    unpack: impl Fn(&[u8; B], &mut [u8; E], &mut [(f32, f32); G]),
+) {
+    let blocks = cols / E;
+    if blocks == 0 || out.stride == 0 {
+        return;
+    }
+    let data = data.as_chunks::<B>().0.chunks_exact(blocks);
+    for (row, (data, codes)) in data.zip(out.codes.chunks_exact_mut(cols)).enumerate() {
+        let mut scales = out.scales.chunks_exact_mut(out.stride);
+        let mut minima = out.minima.chunks_exact_mut(out.stride);
+        for (block, codes) in data.iter().zip(codes.as_chunks_mut::<E>().0) {
+            let mut factors = [(0.0, 0.0); G];
+            unpack(block, codes, &mut factors);
+            for (scale, minimum) in factors {
+                let lanes = (scales.next(), minima.next());
+                let (Some(scales), Some(minima)) = lanes else { return };
+                if let (Some(s), Some(m)) = (scales.get_mut(row), minima.get_mut(row)) {
+                    (*s, *m) = (scale, minimum);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::quant::dequantize;
+
+    #[test]
+    fn blocks_are_dequantised_to_the_same_bits() {
+        extern crate std;
+        use std::vec;
+        let affine: Affine<'_> = &|codes, offset, group, factors, out| {
+            let groups = codes.chunks(group).zip(out.chunks_mut(group));
+            for ((codes, out), (scale, minimum)) in groups.zip(factors) {
+                for (code, out) in codes.iter().zip(out) {
+                    *out = scale * f32::from(i16::from(*code) - i16::from(offset)) + minimum;
+                }
+            }
+        };
+        for &dtype in Dtype::ALL {
+            if group_elements(dtype).is_none() {
+                continue;
+            }
+            let elements = 256 * 5;
+            let size = elements / dtype.block_elements() * dtype.block_bytes();
+            let data: vec::Vec<u8> =
+                (0..size).map(|i| ((i * 89 + i / 7) as u8 & 0xfb) ^ (i as u8 & 0x80)).collect();
+            let mut expected = vec![0.0_f32; elements];
+            dequantize(dtype, &data, 0, &mut expected).unwrap();
+            let mut values = vec![9.0_f32; elements];
+            assert!(dequantize_blocks(dtype, &data, &mut values, affine));
+            for (value, expected) in values.iter().zip(&expected) {
+                let both_no_number = value.is_nan() && expected.is_nan();
+                assert!(both_no_number || value.to_bits() == expected.to_bits(), "{dtype:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn unpacked_rows_are_what_they_dequantise_to() {
+        extern crate std;
+        use std::vec;
+        let mut seed = 7_u32;
+        let mut noise = || {
+            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (seed >> 24) as u8
+        };
+        let (rows, cols, stride) = (3, 512, 16);
+        for &dtype in Dtype::ALL {
+            let Some(group) = group_elements(dtype) else { continue };
+            let size = cols / dtype.block_elements() * dtype.block_bytes();
+            // Halves above 0x7bff are no numbers: no byte here is so large.
+            let data: vec::Vec<u8> = (0..rows * size).map(|_| noise() & 0x7b).collect();
+            let mut expected = vec![0.0; rows * cols];
+            dequantize(dtype, &data, 0, &mut expected).unwrap();
+            let groups = cols / group;
+            let mut codes = vec![0; rows * cols];
+            let (mut scales, mut minima) = (vec![0.0; groups * stride], vec![0.0; groups * stride]);
+            let (scales_out, minima_out) = (&mut scales[..], &mut minima[..]);
+            let mut out =
+                Unpacked { codes: &mut codes, scales: scales_out, minima: minima_out, stride };
+            assert!(unpack_rows(dtype, &data, cols, &mut out));
+            for (i, &value) in expected.iter().enumerate() {
+                let (row, col) = (i / cols, i % cols);
+                let at = col / group * stride + row;
+                let (product, minimum) = (f32::from(codes[i]) * scales[at], minima[at]);
+                let error = (product + minimum - value).abs();
+                let size = product.abs().max(minimum.abs());
+                assert!(error <= size * 1e-6, "{} {i}: {error} {value}", dtype.name());
+            }
+        }
+    }
+}

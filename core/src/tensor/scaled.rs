@@ -1,0 +1,241 @@
+//! Integer codes under scales, as AMB stores quantised tensors: `x = code · scale`, blocks over the flattened tensor.
+//!
+//! | arrangement | bytes of a tensor of `n` blocks |
+//! |---|---|
+//! | separate | `scales[n]`, then the codes of each block |
+//! | interleaved | for each block its scale, then its codes |
+//! | adaptive | a mask of one bit a block, least significant first, 1 for full precision; a scale for each block that is not; then the blocks: IEEE halves, or codes |
+//!
+//! Codes are signed, in two's complement, and a stream of bits, least significant first; those of a block fill whole
+//! bytes. The last block is stored full even if the tensor ends in it. A block size of 0 stands for one block that holds
+//! the whole tensor and nothing more.
+
+/// The type of the scales.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ScaleType {
+    /// IEEE 754 single precision.
+    F32,
+    /// IEEE 754 half precision.
+    F16,
+}
+
+impl ScaleType {
+    /// The size of a scale in bytes.
+    #[must_use]
+    pub const fn bytes(self) -> u64 {
+        match self {
+            Self::F32 => 4,
+            Self::F16 => 2,
+        }
+    }
+}
+
+/// The size of a code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CodeBits {
+    /// −8 … 7.
+    Four,
+    /// −16 … 15.
+    Five,
+    /// −128 … 127.
+    Eight,
+}
+
+impl CodeBits {
+    /// Bits of a code.
+    #[must_use]
+    pub const fn bits(self) -> u8 {
+        match self {
+            Self::Four => 4,
+            Self::Five => 5,
+            Self::Eight => 8,
+        }
+    }
+}
+
+/// How scales and codes lie beside each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Arrangement {
+    /// All scales, then all codes.
+    Separate,
+    /// Each block's scale before its codes.
+    Interleaved,
+    /// A mask, the scales, then blocks of codes and of halves.
+    Adaptive,
+}
+
+/// How a tensor of scaled codes is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ScaledCodes {
+    /// The size of a code.
+    pub bits: CodeBits,
+    /// Elements of a block; 0 for one block that holds the whole tensor.
+    pub block: u16,
+    /// The type of the scales.
+    pub scales: ScaleType,
+    /// How scales and codes lie beside each other.
+    pub arrangement: Arrangement,
+}
+
+impl ScaledCodes {
+    /// The name in machine-readable output, as in command-line options.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match (self.arrangement, self.bits) {
+            (Arrangement::Adaptive, _) => "adaptive",
+            (Arrangement::Interleaved, CodeBits::Four) => "int4block",
+            (Arrangement::Interleaved, CodeBits::Five) => "int5block",
+            (Arrangement::Interleaved, CodeBits::Eight) => "int8block",
+            (Arrangement::Separate, CodeBits::Four) => "int4",
+            (Arrangement::Separate, CodeBits::Five) => "int5",
+            (Arrangement::Separate, CodeBits::Eight) => "int8",
+        }
+    }
+
+    /// Elements of a block of a tensor of so many elements.
+    #[must_use]
+    pub const fn block_elements(&self, elements: u64) -> u64 {
+        if self.block == 0 { elements } else { self.block as u64 }
+    }
+
+    /// The number of blocks of a tensor.
+    #[must_use]
+    pub const fn blocks(&self, elements: u64) -> u64 {
+        match self.block {
+            0 => 1,
+            block => elements.div_ceil(block as u64),
+        }
+    }
+
+    /// Bytes of the codes of one block; `None` if they do not fit 64 bits.
+    #[must_use]
+    pub const fn code_bytes(&self, elements: u64) -> Option<u64> {
+        match self.block_elements(elements).checked_mul(self.bits.bits() as u64) {
+            Some(bits) => Some(bits.div_ceil(8)),
+            None => None,
+        }
+    }
+
+    /// Bytes of the mask; 0 unless adaptive.
+    #[must_use]
+    pub const fn mask_bytes(&self, elements: u64) -> u64 {
+        match self.arrangement {
+            Arrangement::Adaptive => self.blocks(elements).div_ceil(8),
+            _ => 0,
+        }
+    }
+
+    /// Bytes of a block in full precision, as there are in an adaptive tensor.
+    #[must_use]
+    pub const fn full_block_bytes(&self) -> u64 {
+        (self.block as u64).saturating_mul(2)
+    }
+
+    /// Bytes of a tensor with so many blocks in full precision (none unless adaptive); `None` if they do not fit 64
+    /// bits or there are not as many blocks.
+    #[must_use]
+    pub fn data_bytes(&self, elements: u64, full_blocks: u64) -> Option<u64> {
+        let coded = self.blocks(elements).checked_sub(full_blocks)?;
+        let block = self.code_bytes(elements)?.checked_add(self.scales.bytes())?;
+        coded
+            .checked_mul(block)?
+            .checked_add(full_blocks.checked_mul(self.full_block_bytes())?)?
+            .checked_add(self.mask_bytes(elements))
+    }
+
+    /// How many blocks of an adaptive tensor of so many bytes are in full precision; `None` if no number of them makes
+    /// these bytes. 0 for the other arrangements.
+    #[must_use]
+    pub fn full_blocks(&self, elements: u64, bytes: u64) -> Option<u64> {
+        let least = self.data_bytes(elements, 0)?;
+        if self.arrangement != Arrangement::Adaptive {
+            return (bytes == least).then_some(0);
+        }
+        let block = self.code_bytes(elements)?.checked_add(self.scales.bytes())?;
+        // Blocks have 8 elements or more, so that those in full precision are always the larger ones.
+        let more = self.full_block_bytes().checked_sub(block).filter(|more| *more > 0)?;
+        let extra = bytes.checked_sub(least)?;
+        let full = extra.checked_div(more)?;
+        (extra.is_multiple_of(more) && full <= self.blocks(elements)).then_some(full)
+    }
+
+    /// Where the scale of the `index`-th block that has one lies, from the start of the data.
+    #[must_use]
+    pub fn scale_offset(&self, elements: u64, index: u64) -> Option<u64> {
+        let step = match self.arrangement {
+            Arrangement::Interleaved => {
+                self.code_bytes(elements)?.checked_add(self.scales.bytes())?
+            }
+            _ => self.scales.bytes(),
+        };
+        self.mask_bytes(elements).checked_add(index.checked_mul(step)?)
+    }
+
+    /// Where a block's codes or halves lie, from the start of the data: `before` are the blocks of codes and those in
+    /// full precision that lie before it, `full` how many in full precision there are in all.
+    #[must_use]
+    pub fn block_offset(&self, elements: u64, before: (u64, u64), full: u64) -> Option<u64> {
+        let (coded, halves) = before;
+        let code_bytes = self.code_bytes(elements)?;
+        if self.arrangement == Arrangement::Interleaved {
+            return self.scale_offset(elements, coded)?.checked_add(self.scales.bytes());
+        }
+        let scales = self.blocks(elements).checked_sub(full)?;
+        self.scale_offset(elements, scales)?
+            .checked_add(coded.checked_mul(code_bytes)?)?
+            .checked_add(halves.checked_mul(self.full_block_bytes())?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn codes(bits: CodeBits, block: u16, arrangement: Arrangement) -> ScaledCodes {
+        ScaledCodes { bits, block, scales: ScaleType::F16, arrangement }
+    }
+
+    #[test]
+    fn blocks_have_the_sizes_of_the_profile() {
+        for (bits, block, bytes) in [
+            (CodeBits::Four, 32, 18),
+            (CodeBits::Four, 128, 66),
+            (CodeBits::Five, 32, 22),
+            (CodeBits::Five, 128, 82),
+        ] {
+            let codes = codes(bits, block, Arrangement::Interleaved);
+            assert_eq!(codes.data_bytes(block.into(), 0), Some(bytes));
+            assert_eq!(codes.data_bytes(1, 0), Some(bytes), "a partial block is stored full");
+        }
+    }
+
+    #[test]
+    fn one_block_may_hold_the_whole_tensor() {
+        let codes = codes(CodeBits::Five, 0, Arrangement::Separate);
+        assert_eq!((codes.blocks(13), codes.data_bytes(13, 0)), (1, Some(2 + 9)));
+        assert_eq!(codes.data_bytes(0, 0), Some(2));
+    }
+
+    #[test]
+    fn the_size_tells_how_many_blocks_are_in_full_precision() {
+        let codes = codes(CodeBits::Four, 8, Arrangement::Adaptive);
+        for full in 0..=13 {
+            let bytes = codes.data_bytes(100, full).unwrap();
+            assert_eq!(bytes, 2 + (13 - full) * 6 + full * 16);
+            assert_eq!(codes.full_blocks(100, bytes), Some(full));
+            assert_eq!(codes.full_blocks(100, bytes + 1), None);
+        }
+        assert_eq!(codes.full_blocks(100, 1), None);
+        assert_eq!(codes.data_bytes(100, 14), None);
+    }
+
+    #[test]
+    fn sizes_that_wrap_are_none() {
+        for arrangement in [Arrangement::Separate, Arrangement::Interleaved, Arrangement::Adaptive] {
+            for block in [0, 1, 32, u16::MAX] {
+                let codes = codes(CodeBits::Eight, block, arrangement);
+                assert_eq!(codes.data_bytes(u64::MAX, 0), None, "{block}");
+            }
+        }
+    }
+}

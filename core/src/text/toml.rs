@@ -1,0 +1,436 @@
+//! The part of TOML that metadata of embedding files uses: `key = scalar` lines under `[table]` headings.
+//!
+//! [`Entries`] walks over a document without memory of its own and borrows keys and values from it. Arrays, inline
+//! tables and dates are passed on as they are spelled ([`Value::Other`]); brackets are counted, not followed, so that no
+//! depth of nesting matters. Source: <https://toml.io/en/v1.0.0>.
+//!
+//! ```
+//! use nanoembed_core::text::toml::{Entries, Value};
+//!
+//! let document = "title = \"x\"\n[common_config]\ndims = 300 # per word\n";
+//! let entries: Result<Vec<_>, _> = Entries::new(document).collect();
+//! let entries = entries?;
+//! assert_eq!((entries[1].table, entries[1].key), ("common_config", "dims"));
+//! assert!(matches!(entries[1].value, Value::Integer(300)));
+//! # Ok::<(), nanoembed_core::Error>(())
+//! ```
+
+use core::fmt;
+
+use crate::error::{Error, ErrorKind, Result};
+
+/// A key and its value.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Entry<'a> {
+    /// The heading that the entry stands under, as spelled between the brackets; empty before the first.
+    pub table: &'a str,
+    /// The key as it is spelled, without the quotes of a key that is one quoted string.
+    pub key: &'a str,
+    /// The value.
+    pub value: Value<'a>,
+    /// Offset of the key in the document.
+    pub offset: usize,
+}
+
+/// A value.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Value<'a> {
+    /// A text.
+    Text(Text<'a>),
+    /// An integer, in base 10, 16, 8 or 2.
+    Integer(i64),
+    /// A number, infinity, or what is not a number.
+    Float(f64),
+    /// A truth value.
+    Bool(bool),
+    /// An array, an inline table, a date, or an integer beyond 64 bits: as it is spelled.
+    Other(&'a str),
+}
+
+/// A text as it is spelled between its quotes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Text<'a> {
+    raw: &'a str,
+    has_escapes: bool,
+}
+
+impl<'a> Text<'a> {
+    /// The characters, escapes resolved. An escape that TOML does not know gives U+FFFD.
+    pub fn chars(self) -> impl Iterator<Item = char> + 'a {
+        let mut rest = self.raw.chars();
+        core::iter::from_fn(move || {
+            let letter = rest.next()?;
+            if letter != '\\' || !self.has_escapes {
+                return Some(letter);
+            }
+            unescape(&mut rest)
+        })
+    }
+}
+
+impl fmt::Display for Text<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.chars().try_for_each(|letter| fmt::Write::write_char(f, letter))
+    }
+}
+
+/// The character behind a backslash; for a backslash at a line's end, the first character of the text that goes on.
+fn unescape(rest: &mut core::str::Chars<'_>) -> Option<char> {
+    let hex = |rest: &mut core::str::Chars<'_>, digits: usize| {
+        let mut code = 0_u32;
+        for _ in 0..digits {
+            let digit = rest.next().and_then(|digit| digit.to_digit(16));
+            code = code.checked_mul(16).zip(digit).and_then(|(code, digit)| code.checked_add(digit))?;
+        }
+        char::from_u32(code)
+    };
+    let wrong = char::REPLACEMENT_CHARACTER;
+    Some(match rest.next() {
+        Some('b') => '\u{8}',
+        Some('t') => '\t',
+        Some('n') => '\n',
+        Some('f') => '\u{c}',
+        Some('r') => '\r',
+        Some('e') => '\u{1b}',
+        Some(letter @ ('"' | '\\')) => letter,
+        Some('u') => hex(rest, 4).unwrap_or(wrong),
+        Some('U') => hex(rest, 8).unwrap_or(wrong),
+        Some(letter) if letter.is_ascii_whitespace() => {
+            // A line that ends in a backslash goes on with the next character that is no blank.
+            match rest.find(|letter| !letter.is_ascii_whitespace())? {
+                '\\' => return unescape(rest),
+                letter => letter,
+            }
+        }
+        _ => wrong,
+    })
+}
+
+/// Iterates over the entries of a document; after an error there are no more.
+#[derive(Clone, Debug)]
+pub struct Entries<'a> {
+    document: &'a str,
+    at: usize,
+    table: &'a str,
+}
+
+impl<'a> Entries<'a> {
+    /// The entries of `document`.
+    #[must_use]
+    pub const fn new(document: &'a str) -> Self {
+        Self { document, at: 0, table: "" }
+    }
+
+    fn rest(&self) -> &'a str {
+        self.document.get(self.at..).unwrap_or("")
+    }
+
+    fn advance(&mut self, bytes: usize) {
+        self.at = self.at.saturating_add(bytes);
+    }
+
+    fn error(&self) -> Error {
+        Error::new(self.at as u64, ErrorKind::BadToml)
+    }
+
+    /// Passes over blanks, line ends and comments.
+    fn skip_blank(&mut self) {
+        loop {
+            let rest = self.rest();
+            let blank = rest.trim_start_matches([' ', '\t', '\n', '\r']);
+            self.advance(rest.len().saturating_sub(blank.len()));
+            if !blank.starts_with('#') {
+                return;
+            }
+            self.advance(blank.find('\n').unwrap_or(blank.len()));
+        }
+    }
+
+    fn skip_spaces(&mut self) {
+        let rest = self.rest();
+        self.advance(rest.len().saturating_sub(rest.trim_start_matches([' ', '\t']).len()));
+    }
+
+    /// Nothing but a comment may follow on the line.
+    fn line_end(&mut self) -> Result<()> {
+        self.skip_spaces();
+        let rest = self.rest();
+        if rest.is_empty() || rest.starts_with(['\n', '#']) || rest.starts_with("\r\n") {
+            Ok(())
+        } else {
+            Err(self.error())
+        }
+    }
+
+    fn heading(&mut self) -> Result<()> {
+        let rest = self.rest();
+        let (open, close) = if rest.starts_with("[[") { ("[[", "]]") } else { ("[", "]") };
+        let line = rest.lines().next().unwrap_or("");
+        let inside = line.strip_prefix(open).ok_or(self.error())?;
+        let length = inside.find(close).ok_or(self.error())?;
+        self.table = inside.get(..length).unwrap_or("").trim();
+        self.advance(length.saturating_add(open.len()).saturating_add(close.len()));
+        self.line_end()
+    }
+
+    fn entry(&mut self) -> Result<Entry<'a>> {
+        let offset = self.at;
+        let key = self.key()?;
+        self.skip_spaces();
+        let value = self.value()?;
+        self.line_end()?;
+        Ok(Entry { table: self.table, key, value, offset })
+    }
+
+    /// A key up to and with its `=`.
+    fn key(&mut self) -> Result<&'a str> {
+        let rest = self.rest();
+        let line = rest.lines().next().unwrap_or("");
+        let mut quote = None;
+        let end = line.bytes().position(|byte| match quote {
+            Some(open) => {
+                quote = (byte != open).then_some(open);
+                false
+            }
+            None => {
+                quote = matches!(byte, b'"' | b'\'').then_some(byte);
+                byte == b'='
+            }
+        });
+        let key = end.and_then(|end| line.get(..end)).ok_or(self.error())?.trim();
+        let unquoted = ['"', '\''].iter().find_map(|quote| {
+            let inside = key.strip_prefix(*quote)?.strip_suffix(*quote)?;
+            (!inside.contains(*quote)).then_some(inside)
+        });
+        if key.is_empty() {
+            return Err(self.error());
+        }
+        self.advance(end.unwrap_or(0).saturating_add(1));
+        Ok(unquoted.unwrap_or(key))
+    }
+
+    fn value(&mut self) -> Result<Value<'a>> {
+        let rest = self.rest();
+        let value = if rest.starts_with(['"', '\'']) {
+            let (text, used) = text(rest).ok_or(self.error())?;
+            self.advance(used);
+            return Ok(Value::Text(text));
+        } else if rest.starts_with(['[', '{']) {
+            let used = nested(rest).ok_or(self.error())?;
+            Value::Other(rest.get(..used).unwrap_or(""))
+        } else {
+            // A date and a time may have one blank between them.
+            let end = rest.find(['\n', '\r', '#', ',']).unwrap_or(rest.len());
+            scalar(rest.get(..end).unwrap_or("").trim_end()).ok_or(self.error())?
+        };
+        let used = match value {
+            Value::Other(spelled) => spelled.len(),
+            _ => rest.find([' ', '\t', '\n', '\r', '#']).unwrap_or(rest.len()),
+        };
+        self.advance(used);
+        Ok(value)
+    }
+}
+
+impl<'a> Iterator for Entries<'a> {
+    type Item = Result<Entry<'a>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            self.skip_blank();
+            if self.rest().is_empty() {
+                return None;
+            }
+            let read = if self.rest().starts_with('[') {
+                match self.heading() {
+                    Ok(()) => continue,
+                    Err(error) => Err(error),
+                }
+            } else {
+                self.entry()
+            };
+            if read.is_err() {
+                self.at = self.document.len();
+            }
+            return Some(read);
+        }
+    }
+}
+
+/// A text with its quotes, and how many bytes they are.
+fn text(rest: &str) -> Option<(Text<'_>, usize)> {
+    let quotes = ["\"\"\"", "'''", "\"", "'"].into_iter().find(|quotes| rest.starts_with(quotes))?;
+    let (has_escapes, is_long) = (quotes.starts_with('"'), quotes.len() == 3);
+    let inside = rest.get(quotes.len()..)?;
+    let mut skip = false;
+    for (at, letter) in inside.char_indices() {
+        if core::mem::take(&mut skip) {
+            continue;
+        }
+        if !is_long && letter == '\n' {
+            return None;
+        }
+        skip = has_escapes && letter == '\\';
+        let behind = inside.get(at..)?;
+        // Of four or five quotes the first belong to the text.
+        let is_end = behind.starts_with(quotes)
+            && !(is_long && behind.get(1..).is_some_and(|next| next.starts_with(quotes)));
+        if is_end {
+            let raw = inside.get(..at)?;
+            let raw = if is_long {
+                raw.strip_prefix("\r\n").or(raw.strip_prefix('\n')).unwrap_or(raw)
+            } else {
+                raw
+            };
+            let used = at.checked_add(quotes.len())?.checked_add(quotes.len())?;
+            return Some((Text { raw, has_escapes }, used));
+        }
+    }
+    None
+}
+
+/// How many bytes an array or inline table takes, whatever is in it.
+fn nested(rest: &str) -> Option<usize> {
+    let (mut depth, mut at) = (0_usize, 0_usize);
+    while let Some(here) = rest.get(at..) {
+        let used = match here.chars().next()? {
+            '"' | '\'' => text(here)?.1,
+            '#' => here.find('\n')?,
+            '[' | '{' => {
+                depth = depth.checked_add(1)?;
+                1
+            }
+            ']' | '}' => {
+                depth = depth.checked_sub(1)?;
+                1
+            }
+            other => other.len_utf8(),
+        };
+        at = at.checked_add(used)?;
+        if depth == 0 {
+            return Some(at);
+        }
+    }
+    None
+}
+
+fn scalar(spelled: &str) -> Option<Value<'_>> {
+    match spelled {
+        "true" => return Some(Value::Bool(true)),
+        "false" => return Some(Value::Bool(false)),
+        "inf" | "+inf" => return Some(Value::Float(f64::INFINITY)),
+        "-inf" => return Some(Value::Float(f64::NEG_INFINITY)),
+        "nan" | "+nan" | "-nan" => return Some(Value::Float(f64::NAN)),
+        _ => {}
+    }
+    // Digits with single underscores between them; the longest that means anything is short.
+    let mut plain = heapless::String::<64>::new();
+    for letter in spelled.chars().filter(|letter| *letter != '_') {
+        if plain.push(letter).is_err() {
+            return Some(Value::Other(spelled));
+        }
+    }
+    for (prefix, radix) in [("0x", 16), ("0o", 8), ("0b", 2)] {
+        if let Some(digits) = plain.strip_prefix(prefix) {
+            return i64::from_str_radix(digits, radix).ok().map(Value::Integer);
+        }
+    }
+    let digit = |letter: char| letter.is_ascii_digit();
+    if !plain.trim_start_matches(['+', '-']).starts_with(digit) {
+        return None;
+    }
+    if let Ok(integer) = plain.parse() {
+        return Some(Value::Integer(integer));
+    }
+    if plain.contains(['.', 'e', 'E'])
+        && !plain.contains([':', 'T'])
+        && let Ok(float) = plain.parse()
+    {
+        return Some(Value::Float(float));
+    }
+    let is_integer = plain.trim_start_matches(['+', '-']).chars().all(digit);
+    let is_time = |letter: char| digit(letter) || "+-:.TZtz ".contains(letter);
+    let is_date = spelled.contains(['-', ':']) && spelled.chars().all(is_time);
+    (is_integer || is_date).then_some(Value::Other(spelled))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entries(document: &str) -> heapless::Vec<Entry<'_>, 8> {
+        let mut entries = heapless::Vec::new();
+        Entries::new(document).for_each(|entry| entries.push(entry.unwrap()).unwrap());
+        entries
+    }
+
+    #[track_caller]
+    fn assert_texts<const N: usize>(document: &str, expected: [&str; N]) {
+        let entries = entries(document);
+        assert_eq!(entries.len(), N);
+        for (entry, expected) in entries.iter().zip(expected) {
+            let Value::Text(text) = entry.value else { panic!("{:?}", entry.value) };
+            assert!(text.chars().eq(expected.chars()), "{text}");
+        }
+    }
+
+    #[test]
+    fn scalars_of_every_kind_under_headings() {
+        let document = "a = 1_000 # one\r\n b.c = 0x10\n\"d e\" = 1.5e3\n\n[t.u]\nf = true\nh = inf\n[[v]]\ni = +7\n";
+        let found = entries(document);
+        let expected = [
+            ("", "a", Value::Integer(1000)),
+            ("", "b.c", Value::Integer(16)),
+            ("", "d e", Value::Float(1500.0)),
+            ("t.u", "f", Value::Bool(true)),
+            ("t.u", "h", Value::Float(f64::INFINITY)),
+            ("v", "i", Value::Integer(7)),
+        ];
+        assert!(found.iter().map(|e| (e.table, e.key, e.value)).eq(expected));
+        assert_eq!(found[1].offset, 18);
+    }
+
+    #[test]
+    fn texts_of_all_four_quotes() {
+        assert_texts(r#"a = "x\t\u00e9\\\"" # c"#, ["x\té\\\""]);
+        assert_texts(r"a = 'C:\new' ", [r"C:\new"]);
+        assert_texts("a = \"\"\"\nx\ny \\\n   z\"\"\"\"\n", ["x\ny z\""]);
+        assert_texts("a = '''it's'''\nb = ''", ["it's", ""]);
+        assert_texts(r#"a = "\q\uD800""#, ["\u{fffd}\u{fffd}"]);
+    }
+
+    #[test]
+    fn what_is_not_a_scalar_is_passed_on_as_it_is_spelled() {
+        let document = "a = [1, \"]\", # ]\n [2]]\nb = {c = 1, d = [2]} \ne = 1979-05-27 07:32:00Z\nf = 99999999999999999999\n";
+        let expected = [
+            Value::Other("[1, \"]\", # ]\n [2]]"),
+            Value::Other("{c = 1, d = [2]}"),
+            Value::Other("1979-05-27 07:32:00Z"),
+            Value::Other("99999999999999999999"),
+        ];
+        assert!(entries(document).iter().map(|entry| entry.value).eq(expected));
+    }
+
+    #[test]
+    fn what_is_not_toml_is_refused_where_it_stands() {
+        for (document, offset) in [
+            ("a", 0),
+            ("= 1", 0),
+            ("a = 1 2", 4),
+            ("a = ", 4),
+            ("a = x", 4),
+            ("x = 1\na = \"y", 10),
+            ("a = [1", 4),
+            ("[t\na = 1", 0),
+            ("a = \"x\ny\"", 4),
+            ("[t] x", 4),
+        ] {
+            let error = Entries::new(document).find_map(Result::err);
+            assert_eq!(error, Some(Error::new(offset, ErrorKind::BadToml)), "{document:?}");
+        }
+        // No depth of nesting matters.
+        let mut deep = [b'['; 100_000];
+        deep[..4].copy_from_slice(b"a = ");
+        assert!(Entries::new(core::str::from_utf8(&deep).unwrap()).next().unwrap().is_err());
+    }
+}

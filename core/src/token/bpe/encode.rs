@@ -1,0 +1,155 @@
+//! Text to ids.
+
+use super::alphabet::character;
+use super::merge::{Candidate, MergeTable, Symbol, Word, merge};
+use super::split::{Pattern, first_word};
+use crate::error::{Error, ErrorKind, Result};
+use crate::token::vocabulary::Vocabulary;
+
+/// A token that is found in the text before it is cut into words, such as `<|im_start|>`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Added<'a> {
+    /// How the text spells it.
+    pub text: &'a str,
+    /// Its id.
+    pub id: u32,
+}
+
+/// How many tokens a text has, and whether all of them were kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// Tokens in the buffer.
+    pub tokens: usize,
+    /// Tokens of the whole text.
+    pub total: usize,
+}
+
+/// Memory for the longest word of a text.
+#[derive(Debug)]
+pub struct Scratch<'s> {
+    /// Memory to merge a word in.
+    pub word: Word<'s>,
+}
+
+impl<'s> Scratch<'s> {
+    /// Candidates that a word of so many bytes may need at a time; of symbols it needs one a byte.
+    #[must_use]
+    pub const fn heap_needed(word_bytes: usize) -> usize {
+        word_bytes.saturating_mul(3)
+    }
+
+    /// Memory in two lent slices.
+    pub const fn new(symbols: &'s mut [Symbol], heap: &'s mut [Candidate]) -> Self {
+        Self { word: Word { symbols, heap } }
+    }
+}
+
+/// A byte-level BPE tokenizer over a vocabulary, its merges, and tokens that are found as they are.
+#[derive(Clone, Debug)]
+pub struct Bpe<'a> {
+    merges: MergeTable<'a>,
+    pattern: Pattern,
+    added: &'a [Added<'a>],
+    /// The tokens of the 256 bytes.
+    bytes: [u32; 256],
+}
+
+/// Stands for a byte that has no token.
+const NO_TOKEN: u32 = u32::MAX;
+
+impl<'a> Bpe<'a> {
+    /// A tokenizer that cuts by `pattern`. Of several `added` tokens that begin at one place the longest counts.
+    ///
+    /// # Errors
+    ///
+    /// What reading the vocabulary answers. A vocabulary need not have tokens for all bytes: those it does not have are left
+    /// out of texts, as in Hugging Face `tokenizers` without an unknown token.
+    pub fn new(
+        vocabulary: &(impl Vocabulary + ?Sized),
+        merges: MergeTable<'a>,
+        pattern: Pattern,
+        added: &'a [Added<'a>],
+    ) -> Result<Self> {
+        let mut bytes = [NO_TOKEN; 256];
+        for (byte, id) in (0..=u8::MAX).zip(&mut bytes) {
+            let mut room = [0; 4];
+            let spelled = character(byte).encode_utf8(&mut room);
+            if let Some(found) = vocabulary.find(spelled.as_bytes())? {
+                *id = found;
+            }
+        }
+        Ok(Self { merges, pattern, added, bytes })
+    }
+
+    /// The ids of `text`, as many as `ids` holds; no tokens are put around it.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::BufferTooSmall`] if a word is longer than `scratch` has room for; a text's length always suffices.
+    pub fn encode(&self, text: &str, ids: &mut [u32], scratch: &mut Scratch<'_>) -> Result<Found> {
+        let mut found = Found { tokens: 0, total: 0 };
+        let mut emit = |id: u32| {
+            if let Some(slot) = ids.get_mut(found.total) {
+                *slot = id;
+                found.tokens = found.tokens.saturating_add(1);
+            }
+            found.total = found.total.saturating_add(1);
+            Ok(())
+        };
+        let mut rest = text;
+        while !rest.is_empty() {
+            let next = self.next_added(rest);
+            let (plain, behind) = match next {
+                Some((at, added)) => {
+                    let (plain, behind) = rest.split_at_checked(at).unwrap_or((rest, ""));
+                    (plain, behind.strip_prefix(added.text).unwrap_or_default())
+                }
+                None => (rest, ""),
+            };
+            self.encode_plain(plain, scratch, &mut emit)?;
+            if let Some((_, added)) = next {
+                emit(added.id)?;
+            }
+            rest = behind;
+        }
+        Ok(found)
+    }
+
+    /// The first added token in `text`, the longest of those that begin at the same place.
+    fn next_added(&self, text: &str) -> Option<(usize, Added<'a>)> {
+        let starts = |c: char| self.added.iter().any(|added| added.text.starts_with(c));
+        let mut from = 0_usize;
+        while let Some(at) = text.get(from..)?.find(starts) {
+            let at = from.saturating_add(at);
+            let here = text.get(at..)?;
+            let fitting = self.added.iter().filter(|it| !it.text.is_empty());
+            let longest = fitting
+                .filter(|added| here.starts_with(added.text))
+                .max_by_key(|added| added.text.len());
+            if let Some(added) = longest {
+                return Some((at, *added));
+            }
+            from = at.saturating_add(here.chars().next().map_or(1, char::len_utf8));
+        }
+        None
+    }
+
+    fn encode_plain(
+        &self,
+        text: &str,
+        scratch: &mut Scratch<'_>,
+        emit: &mut dyn FnMut(u32) -> Result<()>,
+    ) -> Result<()> {
+        let mut rest = text;
+        while !rest.is_empty() {
+            let length = first_word(self.pattern, rest).max(1);
+            let stuck = Error::without_offset(ErrorKind::InvalidArgument);
+            let (word, behind) = rest.split_at_checked(length).ok_or(stuck)?;
+            let ids = word.bytes().filter_map(|byte| self.bytes.get(usize::from(byte)).copied());
+            let known = ids.filter(|id| *id != NO_TOKEN);
+            merge(&self.merges, known, &mut scratch.word, emit)?;
+            rest = behind;
+        }
+        Ok(())
+    }
+}

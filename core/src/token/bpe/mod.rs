@@ -1,0 +1,20 @@
+//! Byte-level byte-pair encoding, as GPT-2, Llama 3 and SmolLM2 have it, and back.
+//!
+//! 1. special tokens that the text spells are taken out ([`Bpe::encode`]);
+//! 2. [`split`] cuts the rest into words by the pattern of the model;
+//! 3. each word's bytes become tokens, and neighbours are merged, the best pair first ([`merge`]);
+//! 4. [`Decoder`] turns ids into text again, holding back bytes of a character that is not complete.
+//!
+//! Tokens are spelled in GPT-2's alphabet ([`alphabet`]), one character for each byte.
+
+pub mod alphabet;
+mod decode;
+mod encode;
+mod letters;
+pub mod merge;
+pub mod split;
+
+pub use decode::Decoder;
+pub use encode::{Added, Bpe, Found, Scratch};
+pub use merge::{Merge, MergeTable};
+pub use split::Pattern;

@@ -1,0 +1,46 @@
+//! # nanoembed-ffi
+//!
+//! The C interface to `nanoembed-core`. `include/nanoembed.h` is generated from this crate; the guide is `README.md`.
+//!
+//! Conventions, the same for every function:
+//!
+//! * the answer is a [`nanoembed_status`](status::nanoembed_status), 0 for success; results go to out-parameters, which
+//!   come last and are written only on success;
+//! * every pointer is checked: NULL where something is needed is a status, never a crash; every pointer to several things
+//!   has a length, every output a capacity;
+//! * the last parameter of a function that reads files is a [`nanoembed_error`](status::nanoembed_error), which may be
+//!   NULL: it says which byte of the file is wrong;
+//! * memory is the caller's: handles lie at the front of memory that the caller lends and has no more to do with until
+//!   he stops using the handle. Nothing has to be closed. Nothing is global.
+//!
+//! One file a part: `status`, `source`, `reader` (what a file says), `tensor`, `model` (opening), `tokenize`, `embed`,
+//! `batch` (Arrow), `words`, `owned` (handles on the heap).
+
+#![no_std]
+#![allow(non_camel_case_types)]
+
+#[cfg(feature = "std")]
+extern crate std;
+
+pub mod batch;
+pub mod embed;
+pub mod memory;
+pub mod model;
+#[cfg(feature = "std")]
+pub mod owned;
+mod pointer;
+pub mod reader;
+pub mod source;
+pub mod status;
+pub mod tensor;
+pub mod tokenize;
+pub mod version;
+pub mod words;
+
+#[cfg(all(feature = "panic-handler", not(feature = "std"), not(test)))]
+#[panic_handler]
+fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
+    loop {
+        core::hint::spin_loop();
+    }
+}

@@ -1,0 +1,205 @@
+//! Handles on the heap, for hosts that have one: planned, allocated and opened in one call.
+
+use std::alloc::{Layout, alloc_zeroed, dealloc};
+
+use crate::embed::{nanoembed_workspace, nanoembed_workspace_bytes, nanoembed_workspace_init};
+use crate::memory::ALIGN;
+use crate::model::{
+    nanoembed_model, nanoembed_model_init, nanoembed_model_options, nanoembed_plan,
+    nanoembed_plan_model, nanoembed_scratch_bytes,
+};
+use crate::source::nanoembed_source;
+use crate::status::{NANOEMBED_OK, NANOEMBED_OUT_OF_MEMORY, nanoembed_error, nanoembed_status};
+use crate::words::{
+    nanoembed_plan_words, nanoembed_words, nanoembed_words_init, nanoembed_words_options,
+    nanoembed_words_plan,
+};
+
+/// Memory from the heap that goes back unless it is kept.
+struct Memory {
+    start: *mut u8,
+    layout: Layout,
+}
+
+impl Memory {
+    fn new(bytes: usize) -> Result<Self, nanoembed_status> {
+        let layout = Layout::from_size_align(bytes.max(1), ALIGN);
+        let layout = layout.map_err(|_| NANOEMBED_OUT_OF_MEMORY)?;
+        // SAFETY: at least one byte.
+        let start = unsafe { alloc_zeroed(layout) };
+        if start.is_null() { Err(NANOEMBED_OUT_OF_MEMORY) } else { Ok(Self { start, layout }) }
+    }
+
+    fn keep(self) {
+        core::mem::forget(self);
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        // SAFETY: allocated with this layout, and given away by nobody.
+        unsafe { dealloc(self.start, self.layout) };
+    }
+}
+
+/// Gives back the memory in front of which a handle lies.
+///
+/// # Safety
+///
+/// `handle` lies at the start of `bytes` bytes from the heap, and is used no more.
+unsafe fn free<T>(handle: *mut T, bytes: usize) {
+    if let (true, Ok(layout)) = (bytes > 0, Layout::from_size_align(bytes, ALIGN)) {
+        // SAFETY: the caller's promise.
+        unsafe { dealloc(handle.cast(), layout) };
+    }
+}
+
+fn status(outcome: Result<(), nanoembed_status>) -> nanoembed_status {
+    outcome.err().unwrap_or(NANOEMBED_OK)
+}
+
+fn check(status: nanoembed_status) -> Result<(), nanoembed_status> {
+    if status == NANOEMBED_OK { Ok(()) } else { Err(status) }
+}
+
+/// As `nanoembed_model_init`, in memory from the heap; to be freed by `nanoembed_model_free`.
+///
+/// # Safety
+///
+/// As `nanoembed_model_init`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nanoembed_model_new(
+    source: *const nanoembed_source,
+    options: *const nanoembed_model_options,
+    model: *mut *mut nanoembed_model,
+    error: *mut nanoembed_error,
+) -> nanoembed_status {
+    let make = || {
+        let scratch = Memory::new(nanoembed_scratch_bytes())?;
+        let (start, bytes) = (scratch.start, scratch.layout.size());
+        let mut plan = core::mem::MaybeUninit::<nanoembed_plan>::uninit();
+        let mut made = core::ptr::null_mut();
+        // SAFETY: the caller's promise; the plan is written where the status is 0.
+        unsafe {
+            check(nanoembed_plan_model(source, options, start, bytes, plan.as_mut_ptr(), error))?;
+            let memory = Memory::new(plan.assume_init().model_bytes)?;
+            let size = memory.layout.size();
+            let (out, target) = (&raw mut made, memory.start);
+            if model.is_null() {
+                return Err(crate::status::NANOEMBED_BAD_POINTER);
+            }
+            check(nanoembed_model_init(source, options, target, size, start, bytes, out, error))?;
+            (*made).owned_bytes = size;
+            memory.keep();
+            *model = made;
+        }
+        Ok(())
+    };
+    status(make())
+}
+
+/// Frees a model that `nanoembed_model_new` made; NULL and models in lent memory are left alone.
+///
+/// # Safety
+///
+/// `model` is NULL or a model that is used no more.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nanoembed_model_free(model: *mut nanoembed_model) {
+    if !model.is_null() {
+        // SAFETY: the caller's promise.
+        unsafe { free(model, (*model).owned_bytes) };
+    }
+}
+
+/// As `nanoembed_workspace_init`, in memory from the heap; to be freed by `nanoembed_workspace_free`.
+///
+/// # Safety
+///
+/// As `nanoembed_workspace_init`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nanoembed_workspace_new(
+    model: *const nanoembed_model,
+    workspace: *mut *mut nanoembed_workspace,
+) -> nanoembed_status {
+    let make = || {
+        if workspace.is_null() {
+            return Err(crate::status::NANOEMBED_BAD_POINTER);
+        }
+        let mut made = core::ptr::null_mut();
+        // SAFETY: the caller's promise.
+        unsafe {
+            let memory = Memory::new(nanoembed_workspace_bytes(model))?;
+            let size = memory.layout.size();
+            check(nanoembed_workspace_init(model, memory.start, size, &raw mut made))?;
+            (*made).owned_bytes = size;
+            memory.keep();
+            *workspace = made;
+        }
+        Ok(())
+    };
+    status(make())
+}
+
+/// Frees a workspace that `nanoembed_workspace_new` made; NULL and workspaces in lent memory are left alone.
+///
+/// # Safety
+///
+/// `workspace` is NULL or a workspace that is used no more.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nanoembed_workspace_free(workspace: *mut nanoembed_workspace) {
+    if !workspace.is_null() {
+        // SAFETY: the caller's promise.
+        unsafe { free(workspace, (*workspace).owned_bytes) };
+    }
+}
+
+/// As `nanoembed_words_init`, in memory from the heap; to be freed by `nanoembed_words_free`.
+///
+/// # Safety
+///
+/// As `nanoembed_words_init`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nanoembed_words_new(
+    source: *const nanoembed_source,
+    options: *const nanoembed_words_options,
+    words: *mut *mut nanoembed_words,
+    error: *mut nanoembed_error,
+) -> nanoembed_status {
+    // Room for the longest word that a file may have.
+    const SCRATCH_BYTES: usize = nanoembed_core::format::finalfusion::MAX_ITEM_BYTES;
+    let make = || {
+        let scratch = Memory::new(SCRATCH_BYTES)?;
+        let (start, bytes) = (scratch.start, scratch.layout.size());
+        let mut plan = core::mem::MaybeUninit::<nanoembed_words_plan>::uninit();
+        let mut made = core::ptr::null_mut();
+        // SAFETY: the caller's promise; the plan is written where the status is 0.
+        unsafe {
+            check(nanoembed_plan_words(source, options, start, bytes, plan.as_mut_ptr(), error))?;
+            let memory = Memory::new(plan.assume_init().words_bytes)?;
+            let size = memory.layout.size();
+            let (out, target) = (&raw mut made, memory.start);
+            if words.is_null() {
+                return Err(crate::status::NANOEMBED_BAD_POINTER);
+            }
+            check(nanoembed_words_init(source, options, target, size, start, bytes, out, error))?;
+            (*made).owned_bytes = size;
+            memory.keep();
+            *words = made;
+        }
+        Ok(())
+    };
+    status(make())
+}
+
+/// Frees words that `nanoembed_words_new` made; NULL and words in lent memory are left alone.
+///
+/// # Safety
+///
+/// `words` is NULL or a handle that is used no more.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nanoembed_words_free(words: *mut nanoembed_words) {
+    if !words.is_null() {
+        // SAFETY: the caller's promise.
+        unsafe { free(words, (*words).owned_bytes) };
+    }
+}

@@ -1,0 +1,87 @@
+//! The only place where the caller's pointers become Rust's: NULL, alignment and length are checked first.
+
+use core::mem::{MaybeUninit, align_of, size_of};
+
+use crate::status::{BAD_POINTER, Outcome};
+
+fn check<T>(pointer: *const T, length: usize) -> Outcome {
+    let fits =
+        length.checked_mul(size_of::<T>()).is_some_and(|bytes| isize::try_from(bytes).is_ok());
+    if pointer.is_null() || !pointer.addr().is_multiple_of(align_of::<T>()) || !fits {
+        return Err(BAD_POINTER);
+    }
+    Ok(())
+}
+
+/// # Safety
+///
+/// Unless NULL or misaligned, `pointer` points to a `T` that nobody writes meanwhile.
+pub(crate) unsafe fn get<'a, T>(pointer: *const T) -> Outcome<&'a T> {
+    check(pointer, 1)?;
+    // SAFETY: checked, and the caller's promise.
+    Ok(unsafe { &*pointer })
+}
+
+/// # Safety
+///
+/// Unless NULL or misaligned, `pointer` points to a `T` that nobody else uses meanwhile.
+pub(crate) unsafe fn get_mut<'a, T>(pointer: *mut T) -> Outcome<&'a mut T> {
+    check(pointer, 1)?;
+    // SAFETY: checked, and the caller's promise.
+    Ok(unsafe { &mut *pointer })
+}
+
+/// # Safety
+///
+/// Unless NULL or misaligned, `pointer` points to memory for a `T`.
+pub(crate) unsafe fn out<'a, T>(pointer: *mut T) -> Outcome<&'a mut MaybeUninit<T>> {
+    check(pointer, 1)?;
+    // SAFETY: checked, and the caller's promise; nothing is read.
+    Ok(unsafe { &mut *pointer.cast() })
+}
+
+/// `length` elements; NULL is allowed for none.
+///
+/// # Safety
+///
+/// Unless NULL or misaligned, `pointer` points to `length` elements that nobody writes meanwhile.
+pub(crate) unsafe fn slice<'a, T>(pointer: *const T, length: usize) -> Outcome<&'a [T]> {
+    if length == 0 {
+        return Ok(&[]);
+    }
+    check(pointer, length)?;
+    // SAFETY: checked, and the caller's promise.
+    Ok(unsafe { core::slice::from_raw_parts(pointer, length) })
+}
+
+/// `length` elements; NULL is allowed for none.
+///
+/// # Safety
+///
+/// Unless NULL or misaligned, `pointer` points to `length` initialised elements that nobody else uses meanwhile.
+pub(crate) unsafe fn slice_mut<'a, T>(pointer: *mut T, length: usize) -> Outcome<&'a mut [T]> {
+    if length == 0 {
+        return Ok(&mut []);
+    }
+    check(pointer, length)?;
+    // SAFETY: checked, and the caller's promise.
+    Ok(unsafe { core::slice::from_raw_parts_mut(pointer, length) })
+}
+
+/// Memory for `length` elements, which may hold anything: it is zeroed before it becomes a slice of `T`.
+///
+/// # Safety
+///
+/// Unless NULL or misaligned, `pointer` points to memory for `length` elements that nobody else uses meanwhile; `T` may
+/// be all zeros.
+pub(crate) unsafe fn zeroed<'a, T: Copy>(pointer: *mut T, length: usize) -> Outcome<&'a mut [T]> {
+    if length == 0 {
+        return Ok(&mut []);
+    }
+    check(pointer, length)?;
+    // SAFETY: checked, and the caller's promise.
+    unsafe {
+        pointer.write_bytes(0, length);
+        Ok(core::slice::from_raw_parts_mut(pointer, length))
+    }
+}

@@ -1,0 +1,252 @@
+//! Tensors: their types, and their elements as floats.
+
+use core::ffi::{CStr, c_char};
+
+use nanoembed_core::event::Mode;
+use nanoembed_core::format::safetensors::Entry;
+use nanoembed_core::format::uqff::Uqff;
+use nanoembed_core::model::Weights;
+use nanoembed_core::quant::{dequantize, dequantize_weight};
+use nanoembed_core::tensor::{Dtype, MAX_DIMS, TensorHeader};
+
+use crate::memory::Lent;
+use crate::pointer;
+use crate::source::{Bytes, nanoembed_source};
+use crate::status::{
+    Failure, INVALID, NANOEMBED_NOT_FOUND, Outcome, TOO_SMALL, answer, nanoembed_error,
+    nanoembed_status, report,
+};
+
+/// The most dimensions of a tensor.
+pub const NANOEMBED_MAX_DIMENSIONS: usize = 8;
+const _: () = assert!(MAX_DIMS == NANOEMBED_MAX_DIMENSIONS);
+
+/// The type of a tensor's elements; `nanoembed_dtype_name` has the names. 0 is none that this library knows.
+pub type nanoembed_dtype = u32;
+
+/// The types in the order of their numbers, which count from 1 and never change: new types go to the end.
+const DTYPES: [(Dtype, &CStr); 28] = [
+    (Dtype::F64, c"f64"),
+    (Dtype::F32, c"f32"),
+    (Dtype::F16, c"f16"),
+    (Dtype::BF16, c"bf16"),
+    (Dtype::F8E4M3, c"f8_e4m3"),
+    (Dtype::F8E5M2, c"f8_e5m2"),
+    (Dtype::F8E8M0, c"f8_e8m0"),
+    (Dtype::I64, c"i64"),
+    (Dtype::I32, c"i32"),
+    (Dtype::I16, c"i16"),
+    (Dtype::I8, c"i8"),
+    (Dtype::U64, c"u64"),
+    (Dtype::U32, c"u32"),
+    (Dtype::U16, c"u16"),
+    (Dtype::U8, c"u8"),
+    (Dtype::Bool, c"bool"),
+    (Dtype::Q4_0, c"q4_0"),
+    (Dtype::Q4_1, c"q4_1"),
+    (Dtype::Q5_0, c"q5_0"),
+    (Dtype::Q5_1, c"q5_1"),
+    (Dtype::Q8_0, c"q8_0"),
+    (Dtype::Q8_1, c"q8_1"),
+    (Dtype::Q2K, c"q2_k"),
+    (Dtype::Q3K, c"q3_k"),
+    (Dtype::Q4K, c"q4_k"),
+    (Dtype::Q5K, c"q5_k"),
+    (Dtype::Q6K, c"q6_k"),
+    (Dtype::Q8K, c"q8_k"),
+];
+
+fn dtype_of(number: nanoembed_dtype) -> Option<(Dtype, &'static CStr)> {
+    let at = usize::try_from(number).ok()?.checked_sub(1)?;
+    DTYPES.get(at).copied()
+}
+
+fn number_of(dtype: Dtype) -> nanoembed_dtype {
+    DTYPES.iter().zip(1..).find(|((known, _), _)| *known == dtype).map_or(0, |(_, number)| number)
+}
+
+/// The name of a type, for example `q4_k`, or `unknown`. Types are numbered from 1 without gaps. Never NULL.
+#[unsafe(no_mangle)]
+pub extern "C" fn nanoembed_dtype_name(dtype: nanoembed_dtype) -> *const c_char {
+    dtype_of(dtype).map_or(c"unknown", |(_, name)| name).as_ptr()
+}
+
+/// What a file says of a tensor.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct nanoembed_tensor {
+    /// The type of the elements.
+    pub dtype: nanoembed_dtype,
+    /// How many of `dimensions` count.
+    pub dimension_count: u32,
+    /// The dimensions, outermost first.
+    pub dimensions: [u64; NANOEMBED_MAX_DIMENSIONS],
+    /// Absolute offset of the data in the file.
+    pub offset: u64,
+    /// Length of the data in bytes.
+    pub bytes: u64,
+}
+
+impl nanoembed_tensor {
+    pub(crate) const NONE: Self =
+        Self { dtype: 0, dimension_count: 0, dimensions: [0; MAX_DIMS], offset: 0, bytes: 0 };
+
+    pub(crate) fn of(header: &TensorHeader<'_>) -> Self {
+        let mut dimensions = [0; MAX_DIMS];
+        for (to, from) in dimensions.iter_mut().zip(header.shape.dims()) {
+            *to = *from;
+        }
+        Self {
+            dtype: number_of(header.dtype),
+            dimension_count: crate::model::number(header.shape.dims().len()),
+            dimensions,
+            offset: header.offset,
+            bytes: header.bytes,
+        }
+    }
+}
+
+/// Converts the elements from `first` on of `data`, stored as elements or blocks of `dtype`, to `count` floats.
+///
+/// # Safety
+///
+/// `data` points to `bytes` bytes, `out` to `count` floats.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nanoembed_dequantize(
+    dtype: nanoembed_dtype,
+    data: *const u8,
+    bytes: usize,
+    first: usize,
+    out: *mut f32,
+    count: usize,
+) -> nanoembed_status {
+    let make = || -> Outcome {
+        let (dtype, _) = dtype_of(dtype).ok_or(INVALID)?;
+        // SAFETY: the caller's promise.
+        let (data, out) =
+            unsafe { (pointer::slice(data, bytes)?, pointer::slice_mut(out, count)?) };
+        Ok(dequantize(dtype, data, first, out)?)
+    };
+    answer(make())
+}
+
+/// Converts `count` elements of a tensor of `source`, from `first` on, to floats. Where the file is in storage it is read
+/// in pieces of up to `tile_bytes`, at least a block of the tensor's type (at most 292 bytes).
+///
+/// # Safety
+///
+/// `source` and `tensor` are what their types say, `tile` points to `tile_bytes` bytes, `out` to `count` floats.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nanoembed_tensor_dequantize(
+    source: *const nanoembed_source,
+    tensor: *const nanoembed_tensor,
+    first: u64,
+    tile: *mut u8,
+    tile_bytes: usize,
+    out: *mut f32,
+    count: usize,
+    error: *mut nanoembed_error,
+) -> nanoembed_status {
+    let make = || -> Outcome {
+        // SAFETY: the caller's promise.
+        let (source, tensor, tile, out) = unsafe {
+            (
+                Bytes::new(source)?,
+                pointer::get(tensor)?,
+                pointer::slice_mut(tile, tile_bytes)?,
+                pointer::slice_mut(out, count)?,
+            )
+        };
+        tensor_floats(&source, tensor, first, tile, out)
+    };
+    // SAFETY: the caller's promise.
+    unsafe { report(make(), error) }
+}
+
+fn tensor_floats(
+    source: &Bytes,
+    tensor: &nanoembed_tensor,
+    first: u64,
+    tile: &mut [u8],
+    out: &mut [f32],
+) -> Outcome {
+    let (dtype, _) = dtype_of(tensor.dtype).ok_or(INVALID)?;
+    let (block, block_bytes) = (dtype.block_elements(), dtype.block_bytes());
+    let blocks = tensor.bytes / block_bytes as u64;
+    let elements = blocks.checked_mul(block as u64).ok_or(INVALID)?;
+    let end = first.checked_add(out.len() as u64).ok_or(INVALID)?;
+    if end > elements || tensor.offset.checked_add(tensor.bytes).is_none() {
+        return Err(INVALID);
+    }
+    let room = match source.memory() {
+        Some(_) => usize::MAX / 512,
+        None => tile.len() / block_bytes,
+    };
+    if room == 0 && !out.is_empty() {
+        return Err(TOO_SMALL);
+    }
+    let (mut at, mut rest) = (first, out);
+    while !rest.is_empty() {
+        let skipped = usize::try_from(at % block as u64).unwrap_or(0);
+        let wanted = (skipped + rest.len()).div_ceil(block).min(room);
+        let offset = tensor.offset + at / block as u64 * block_bytes as u64;
+        let data = source.bytes(offset, wanted * block_bytes, tile)?;
+        let size = (wanted * block - skipped).min(rest.len());
+        let (now, later) = rest.split_at_mut_checked(size).ok_or(INVALID)?;
+        dequantize(dtype, data, skipped, now)?;
+        at += size as u64;
+        rest = later;
+    }
+    Ok(())
+}
+
+/// Bytes of memory that `nanoembed_uqff_dequantize` needs for a file with as many tensors.
+#[unsafe(no_mangle)]
+pub extern "C" fn nanoembed_uqff_bytes(tensors: usize) -> usize {
+    tensors.saturating_mul(size_of::<Entry>())
+}
+
+/// Converts elements of a layer of a UQFF file in memory, in row-major order from `first` on, to `count` floats. `layer`
+/// is its name, `memory` has room for all tensors of the file: `nanoembed_uqff_bytes`. `elements`, which may be NULL, gets
+/// the number of all elements, also if `count` is 0.
+///
+/// # Safety
+///
+/// `data`, `layer` and `memory` point to as many bytes, `memory` aligned to `NANOEMBED_ALIGN`; `out` to `count` floats,
+/// `elements` is NULL or points to memory for one number.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nanoembed_uqff_dequantize(
+    data: *const u8,
+    bytes: usize,
+    layer: *const u8,
+    layer_bytes: usize,
+    first: usize,
+    memory: *mut u8,
+    memory_bytes: usize,
+    out: *mut f32,
+    count: usize,
+    elements: *mut u64,
+    error: *mut nanoembed_error,
+) -> nanoembed_status {
+    let make = || -> Outcome {
+        // SAFETY: the caller's promise.
+        let (file, layer, mut lent, out) = unsafe {
+            (
+                pointer::slice(data, bytes)?,
+                crate::tokenize::text(layer, layer_bytes)?,
+                Lent::new(memory, memory_bytes)?,
+                pointer::slice_mut(out, count)?,
+            )
+        };
+        let entries = lent.filled(lent.left() / size_of::<Entry>(), Entry::default())?;
+        let file = Uqff::parse(file, Mode::Lenient, entries)?;
+        let layer = file.layer(layer).ok_or(Failure::Here(NANOEMBED_NOT_FOUND))??;
+        if !elements.is_null() {
+            // SAFETY: the caller's promise.
+            unsafe { pointer::out(elements) }?.write(layer.weight.elements());
+        }
+        Ok(dequantize_weight(&layer.weight, first, out)?)
+    };
+    // SAFETY: the caller's promise.
+    unsafe { report(make(), error) }
+}

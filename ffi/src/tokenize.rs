@@ -1,0 +1,80 @@
+//! Texts to token ids.
+
+use nanoembed_core::token::wordpiece::Encoded;
+use nanoembed_core::{Error, ErrorKind};
+
+use crate::model::{Tokenizer, nanoembed_model, number};
+use crate::pointer;
+use crate::status::{Failure, Outcome, nanoembed_error, nanoembed_status, report};
+
+/// What became of a text.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct nanoembed_tokenized {
+    /// How many ids there are, special tokens included.
+    pub tokens: u32,
+    /// How many the whole text has, special tokens included.
+    pub total: u32,
+    /// 1 if the text has more tokens than were kept, else 0.
+    pub truncated: u32,
+}
+
+/// UTF-8 of the caller's.
+///
+/// # Safety
+///
+/// `start` points to `bytes` bytes.
+pub(crate) unsafe fn text<'a>(start: *const u8, bytes: usize) -> Outcome<&'a str> {
+    // SAFETY: the caller's promise.
+    let bytes = unsafe { pointer::slice(start, bytes) }?;
+    core::str::from_utf8(bytes).map_err(|error| {
+        Failure::Core(Error::new(error.valid_up_to() as u64, ErrorKind::InvalidUtf8))
+    })
+}
+
+pub(crate) fn tokenize(model: &nanoembed_model, text: &str, ids: &mut [u32]) -> Outcome<Encoded> {
+    match &model.tokenizer {
+        Tokenizer::None => Err(ErrorKind::MissingVocabulary.into()),
+        Tokenizer::InFile(tokenizer) => Ok(tokenizer.encode(text, ids)?),
+        Tokenizer::Indexed(tokenizer) => Ok(tokenizer.encode(text, ids)?),
+    }
+}
+
+/// Writes the token ids of a text in UTF-8 into `ids`, special tokens included, as many as there is room for.
+///
+/// In the error, `NANOEMBED_INVALID_UTF8` has the offset in the text.
+///
+/// # Safety
+///
+/// `model` is NULL or a model, `text` points to `text_bytes` bytes, `ids` to `capacity` ids, `tokenized` to memory for one.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nanoembed_tokenize(
+    model: *const nanoembed_model,
+    text_start: *const u8,
+    text_bytes: usize,
+    ids: *mut u32,
+    capacity: usize,
+    tokenized: *mut nanoembed_tokenized,
+    error: *mut nanoembed_error,
+) -> nanoembed_status {
+    let make = || -> Outcome {
+        // SAFETY: the caller's promise.
+        let (model, text, ids, out) = unsafe {
+            (
+                pointer::get(model)?,
+                text(text_start, text_bytes)?,
+                pointer::slice_mut(ids, capacity)?,
+                pointer::out(tokenized)?,
+            )
+        };
+        let encoded = tokenize(model, text, ids)?;
+        out.write(nanoembed_tokenized {
+            tokens: number(encoded.tokens),
+            total: number(encoded.total),
+            truncated: encoded.truncated.into(),
+        });
+        Ok(())
+    };
+    // SAFETY: the caller's promise.
+    unsafe { report(make(), error) }
+}

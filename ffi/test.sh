@@ -1,0 +1,193 @@
+#!/usr/bin/env bash
+# Tests the C interface: header, every function under sanitisers and valgrind, examples, packages, symbols, and the
+# programs for Cortex-M in QEMU. What a missing tool keeps from being tested is said.
+#
+#   ffi/test.sh                    everything
+#   ffi/test.sh STEP…              these steps: build header functions wrapper threads memory symbols packages examples
+#                                  bare sizes cortex_m
+set -euo pipefail
+cd "$(dirname "$0")"
+target=${CARGO_TARGET_DIR:-$PWD/../target}
+prefix=$target/ffi-prefix scratch=$target/ffi-tests
+model=../models/all-MiniLM-L6-v2.int8.weights
+mkdir -p "$scratch"
+
+say() { printf -- '-- %s\n' "$*"; }
+skip() { printf 'SKIPPED %s\n' "$*"; }
+have() { command -v "$1" >/dev/null 2>&1; }
+
+c99=(-std=c99 -g -O1 -pedantic -Wall -Wextra -Werror)
+libraries=(-lgcc_s -lutil -lrt -lpthread -lm -ldl -lc)
+library=("$prefix/lib/libnanoembed.a" "${libraries[@]}")
+files=("$model" tests/data/words.fifu tests/data/words.pq.fifu ../tests/data/gguf/small.gguf
+    ../tests/data/uqff/small_blobs.uqff)
+wrap=(-DCOUNT_ALLOCATIONS -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=posix_memalign)
+
+build() { ./install.sh --prefix "$prefix"; }
+
+# The header alone, in both languages, by whichever compilers there are.
+header() {
+    local compiler
+    printf '#include <nanoembed.h>\nint main(void) { return (int)nanoembed_abi_version() - NANOEMBED_ABI_VERSION; }\n' \
+        >"$scratch/header.c"
+    for compiler in gcc clang; do
+        have $compiler || { skip "header with $compiler: not installed"; continue; }
+        $compiler -std=c99 -pedantic -Wall -Wextra -Werror -I include -fsyntax-only "$scratch/header.c"
+    done
+    for compiler in g++ clang++; do
+        have $compiler || { skip "header with $compiler: not installed"; continue; }
+        $compiler -x c++ -std=c++11 -pedantic -Wall -Wextra -Werror -I include -fsyntax-only "$scratch/header.c"
+    done
+}
+
+functions() {
+    local compiler
+    for compiler in gcc clang; do
+        have $compiler || { skip "functions with $compiler: not installed"; continue; }
+        $compiler "${c99[@]}" -fsanitize=address,undefined -fno-sanitize-recover=undefined -I "$prefix/include" \
+            tests/c/test.c "${library[@]}" -o "$scratch/functions-$compiler" || {
+            skip "functions with $compiler: it cannot link sanitisers"; continue; }
+        "$scratch/functions-$compiler" "${files[@]}"
+    done
+}
+
+wrapper() {
+    local define
+    for define in -DNANOEMBED_RESULTS -DNANOEMBED_EXCEPTIONS; do
+        g++ -std=c++17 -g -O1 -pedantic -Wall -Wextra -Werror -fsanitize=address,undefined $define \
+            -I "$prefix/include" tests/c/test.cpp "${library[@]}" -o "$scratch/wrapper"
+        "$scratch/wrapper" "$model" tests/data/words.fifu
+    done
+}
+
+# Eight threads share a model.
+threads() {
+    g++ -std=c++17 -g -O1 -fsanitize=thread -I "$prefix/include" tests/c/test.cpp "${library[@]}" -o "$scratch/threads"
+    TSAN_OPTIONS=halt_on_error=1 "$scratch/threads" "$model" tests/data/words.fifu
+}
+
+# No allocation where memory is lent, and no byte touched that is not the program's.
+memory() {
+    gcc "${c99[@]}" "${wrap[@]}" -I "$prefix/include" tests/c/test.c "${library[@]}" -o "$scratch/memory"
+    "$scratch/memory" "${files[@]}"
+    have valgrind || { skip "memory under valgrind: not installed"; return; }
+    valgrind --quiet --error-exitcode=9 --leak-check=full "$scratch/memory" "${files[@]}"
+}
+
+symbols() {
+    local others
+    others=$(nm -g --defined-only "$prefix/lib/libnanoembed.a" | awk 'NF == 3 && $3 !~ /^nanoembed_/')
+    [ -z "$others" ] || { echo "names that are not ours: $others"; return 1; }
+    rustc --edition 2024 --crate-type staticlib -C panic=unwind tests/c/other.rs -o "$scratch/libother.a"
+    gcc "${c99[@]}" -I "$prefix/include" tests/c/two_libraries.c "$prefix/lib/libnanoembed.a" "$scratch/libother.a" \
+        "${libraries[@]}" -o "$scratch/two"
+    "$scratch/two"
+}
+
+packages() {
+    if have pkg-config; then
+        # shellcheck disable=SC2046
+        gcc "${c99[@]}" examples/c/search.c \
+            $(PKG_CONFIG_PATH=$prefix/lib/pkgconfig pkg-config --static --cflags --libs nanoembed) -o "$scratch/search"
+        LD_LIBRARY_PATH=$prefix/lib "$scratch/search" "$model" tests/data/lines.txt "sunny outside" | head -n 1 | grep weather
+    else
+        skip "pkg-config: not installed"
+    fi
+    have cmake || { skip "the CMake package: cmake is not installed"; return; }
+    cmake -S tests/cmake -B "$scratch/cmake" -DCMAKE_PREFIX_PATH="$prefix" >/dev/null
+    cmake --build "$scratch/cmake" >/dev/null
+    "$scratch/cmake/semantic_search" "$model" tests/data/lines.txt "How do I reset my password?" | grep "new password"
+}
+
+examples() {
+    local name
+    for name in search embed_stored inspect_stream; do
+        gcc "${c99[@]}" -fsanitize=address,undefined -I "$prefix/include" examples/c/$name.c "${library[@]}" \
+            -o "$scratch/$name"
+    done
+    "$scratch/search" "$model" tests/data/lines.txt "sunny outside" | head -n 1 | grep weather
+    "$scratch/inspect_stream" embd <"$model" | tail -n 1 | grep "30522 tokens, complete"
+    head -c 100000 "$model" | "$scratch/inspect_stream" embd >/dev/null 2>"$scratch/cut" && return 1
+    grep "the file ends" "$scratch/cut"
+    # The guide's first program.
+    awk '/^```c$/ { on = 1; next } /^```$/ { on = 0 } on' README.md >"$scratch/guide.c"
+    gcc "${c99[@]}" -fsanitize=address,undefined -I "$prefix/include" "$scratch/guide.c" "${library[@]}" -o "$scratch/guide"
+    "$scratch/guide" "$model" | grep "cosine 0\.[5-9]"
+    awk '/^```cpp$/ { on = 1; next } /^```$/ { on = 0 } on' README.md >"$scratch/guide.cpp"
+    g++ -std=c++17 -Wall -Wextra -Werror -I "$prefix/include" "$scratch/guide.cpp" "${library[@]}" -o "$scratch/guide++"
+    "$scratch/guide++" tests/data/words.fifu | grep comput
+}
+
+# Without the standard library nothing can panic or allocate.
+bare() {
+    local found
+    ./install.sh --no-std --prefix "$scratch/bare"
+    found=$(nm "$scratch/bare/lib/libnanoembed.a" 2>/dev/null | grep -E 'panicking|__rust_alloc|__rg_alloc| U malloc' || true)
+    [ -z "$found" ] || { echo "$found"; return 1; }
+    gcc "${c99[@]}" -I "$scratch/bare/include" examples/c/embed_stored.c "$scratch/bare/lib/libnanoembed.a" -lm \
+        -o "$scratch/bare/embed_stored"
+    "$scratch/bare/embed_stored" "$model" tests/data/lines.txt "$scratch/bare.f32" 32 auto 0
+    gcc "${c99[@]}" -I "$prefix/include" examples/c/embed_stored.c "${library[@]}" -o "$scratch/embed_stored"
+    "$scratch/embed_stored" "$model" tests/data/lines.txt "$scratch/std.f32" 32 auto 0
+    cmp "$scratch/bare.f32" "$scratch/std.f32"
+}
+
+bare_target() { rustup target list --installed 2>/dev/null | grep -qx "$1"; }
+
+# Flash that programs take which use no more than a part.
+sizes() {
+    bare_target thumbv7em-none-eabihf || { skip "sizes: rustup target add thumbv7em-none-eabihf"; return; }
+    have size || { skip "sizes: no binutils"; return; }
+    (cd examples/cortex-m && CARGO_TARGET_DIR=$target cargo build --quiet --locked --profile sizes)
+    size "$target"/thumbv7em-none-eabihf/sizes/{size_decoder,size_words,size_all}
+}
+
+qemu() {
+    local program=$1 argument options=enable=on,target=native
+    shift
+    for argument in "$@"; do options=$options,arg=$argument; done
+    qemu-system-arm -M mps2-an386 -nographic -icount shift=0 -semihosting-config $options \
+        -kernel "$target/thumbv7em-none-eabihf/release/$program" </dev/null
+}
+
+cortex_m() {
+    local mode
+    bare_target thumbv7em-none-eabihf || { skip "Cortex-M: rustup target add thumbv7em-none-eabihf"; return; }
+    (cd examples/cortex-m && CARGO_TARGET_DIR=$target cargo build --quiet --locked --release)
+    if bare_target thumbv6m-none-eabi; then
+        CARGO_PROFILE_RELEASE_PANIC=abort cargo rustc --quiet --locked --package nanoembed-ffi --lib --profile small \
+            --no-default-features --features panic-handler --target thumbv6m-none-eabi --crate-type staticlib
+    fi
+    have qemu-system-arm || { skip "Cortex-M in QEMU: not installed"; return; }
+    gcc -std=c99 -O1 tests/c/compare.c -lm -o "$scratch/compare"
+    say "word vectors in flash"
+    qemu words "$scratch/words.f32" | tee "$scratch/words.txt"
+    grep -q "recomputed (by its n-grams): comput" "$scratch/words.txt" || grep -q "recomputed (by its n-grams):.* comput" "$scratch/words.txt"
+    [ "$(sed -n 's/^ram: //p' "$scratch/words.txt")" -lt 16384 ]
+    say "a small BERT in flash"
+    qemu small_bert "$scratch/small_device.f32"
+    [ -x "$scratch/embed_stored" ] ||
+        gcc "${c99[@]}" -I "$prefix/include" examples/c/embed_stored.c "${library[@]}" -o "$scratch/embed_stored"
+    "$scratch/embed_stored" tests/data/small_bert.weights tests/data/small_texts.txt "$scratch/small_host.f32" 16 auto 0
+    "$scratch/compare" "$scratch/small_device.f32" "$scratch/small_host.f32" 1e-5
+    # 32-bit floats, and quantised activations, which give the same bits as on the host.
+    for mode in "float 4 1e-5" "auto 8 0"; do
+        # shellcheck disable=SC2086
+        set -- $mode
+        say "all-MiniLM-L6-v2 from storage, $1"
+        qemu minilm "$model" tests/data/texts.txt "$scratch/device.f32" 32 "$1" "$2" | tee "$scratch/minilm.txt"
+        "$scratch/embed_stored" "$model" tests/data/texts.txt "$scratch/host.f32" 32 "$1" "$2"
+        "$scratch/compare" "$scratch/device.f32" "$scratch/host.f32" "$3"
+        [ "$(sed -n 's/^ram: //p' "$scratch/minilm.txt")" -le 262144 ]
+    done
+}
+
+steps=(build header functions wrapper threads memory symbols packages examples bare sizes cortex_m)
+[ $# -gt 0 ] || set -- "${steps[@]}"
+for step in "$@"; do
+    case " ${steps[*]} " in
+    *" $step "*) say "$step" && $step ;;
+    *) echo "no step '$step'; there are: ${steps[*]}" >&2; exit 2 ;;
+    esac
+done
+echo "ffi: all done"

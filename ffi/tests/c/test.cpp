@@ -1,0 +1,93 @@
+// Every class of nanoembed.hpp, with and without exceptions.
+//
+//   test MODEL.weights WORDS.fifu
+
+#include <nanoembed.hpp>
+
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <thread>
+
+static int checks, failures;
+#define CHECK(condition)                                                                            \
+    do {                                                                                            \
+        checks++;                                                                                   \
+        if (!(condition)) failures++, std::fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
+    } while (0)
+
+static std::vector<char> load(const char *path) {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+int main(int count, char **arguments) {
+    if (count != 3) return 2;
+    const auto bytes = load(arguments[1]), word_bytes = load(arguments[2]);
+    auto model = nanoembed::model::open(nanoembed::source::buffer(bytes.data(), bytes.size()));
+    CHECK(model.has_value());
+    CHECK(model->dimensions() == 384);
+    auto moved = std::move(model).value();
+    const nanoembed::model other = std::move(moved);
+
+    auto ids = other.tokenize("How do I log in?");
+    CHECK(ids && ids->size() == 8 && (*ids)[1] == 2129);
+    CHECK(other.tokenize("How do I log in?", 4)->size() == 4);
+    CHECK(other.tokenize("a\xff").error().status() == NANOEMBED_INVALID_UTF8);
+    CHECK(other.tokenize("a\xff").error().offset() == 1);
+
+    auto workspace = other.make_workspace();
+    std::vector<float> one(384), two(384), columns(2 * 384);
+    CHECK(other.embed(*workspace, "How do I log in?", one)->tokens == 8);
+    CHECK(other.embed(*workspace, nanoembed::span<const std::uint32_t>(*ids), two).has_value());
+    CHECK(one == two && std::fabs(nanoembed::cosine(one, two) - 1) < 1e-6f);
+    const std::int32_t offsets[] = {0, 16, 19};
+    nanoembed_strings strings{};
+    strings.offsets = offsets;
+    strings.data = reinterpret_cast<const std::uint8_t *>("How do I log in?log");
+    strings.data_bytes = 19;
+    strings.length = 2;
+    std::vector<nanoembed_row_status> rows(2, 9);
+    CHECK(other.embed(*workspace, strings, columns, rows).has_value());
+    CHECK(rows[0] == NANOEMBED_ROW_OK && rows[1] == NANOEMBED_ROW_OK);
+    CHECK(nanoembed::cosine(nanoembed::span<const float>(columns.data(), 384), one) > 0.999999f);
+    const auto failed = other.embed(*workspace, "text", nanoembed::span<float>(one.data(), 3));
+    CHECK(!failed && std::strcmp(failed.error().name(), "buffer_too_small") == 0);
+    auto wrong = nanoembed::model::open(nanoembed::source::buffer("nonsense", 8));
+    CHECK(!wrong && wrong.error().status() == NANOEMBED_BAD_MAGIC);
+    CHECK(wrong.error().text().find("byte 0: ") == 0);
+#ifdef NANOEMBED_EXCEPTIONS
+    try {
+        std::move(wrong).value();
+        CHECK(false);
+    } catch (const nanoembed::exception &e) {
+        CHECK(e.why().status() == NANOEMBED_BAD_MAGIC);
+    }
+#endif
+
+    // Eight threads share the model.
+    std::vector<std::vector<float>> vectors(8, std::vector<float>(384));
+    std::vector<std::thread> threads;
+    for (auto &vector : vectors)
+        threads.emplace_back([&other, &vector] {
+            auto mine = other.make_workspace();
+            for (int i = 0; i < 3; i++) other.embed(*mine, "How do I log in?", vector).value();
+        });
+    for (auto &thread : threads) thread.join();
+    for (const auto &vector : vectors) CHECK(vector == two);
+
+    auto words = nanoembed::words::open(nanoembed::source::buffer(word_bytes.data(), word_bytes.size()));
+    CHECK(words && words->size() > 100 && words->dimensions() == 32);
+    const auto vector = words->vector("recomputed");
+    const auto best = words->similar(*vector, 3);
+    CHECK(best && best->size() == 3 && (*best)[0].score >= (*best)[1].score);
+    CHECK(words->word((*best)[0].row)->find("compute") != std::string::npos);
+    CHECK(words->word(0xffffffffu).error().status() == NANOEMBED_INVALID_ARGUMENT);
+    const auto stored = nanoembed::source::callback(
+        [](void *, std::uint64_t, std::uint8_t *, std::size_t, std::size_t *) -> std::int32_t { return 1; }, nullptr, 99);
+    CHECK(nanoembed::words::open(stored).error().status() == NANOEMBED_READ_FAILED);
+    std::printf("%d checks, %d failures\n", checks, failures);
+    return failures != 0;
+}

@@ -1,0 +1,4 @@
+//! Whatever is accepted as GGUF can be walked through and dequantised.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| nanoembed_tests::fuzz::gguf(input));

@@ -1,0 +1,90 @@
+//! What a quantised model is worth: `amb_frontier FILE…` prints for each `.amb` or `.weights` file of all-MiniLM-L6-v2 its
+//! size, bits a weight, cosine to the reference embeddings, and latency, as lines of JSON.
+//!
+//! `cargo run --release -p nanoembed-tests --example amb_frontier -- a.amb b.amb`
+
+use std::time::Instant;
+
+use nanoembed_core::event::{Event, Mode};
+use nanoembed_core::format::{amb, embd};
+use nanoembed_core::model::InOrder;
+use nanoembed_core::owned::Embedder;
+use nanoembed_core::read::Slice;
+use nanoembed_tests::minilm::{WIDTH, cosine, references, sentences};
+use serde_json::json;
+
+/// The longest text that the references were made for.
+const MAX_TOKENS: usize = 256;
+
+/// Bytes and elements of all tensors of two dimensions, companions with their owners.
+fn matrices(file: &[u8]) -> (u64, u64) {
+    let (mut bytes, mut elements) = (0, 0);
+    let mut add = |event: Event<'_>| {
+        let Event::Tensor(tensor) = event else { return };
+        let companion = tensor.name.ends_with("scale");
+        if tensor.shape.dims().len() == 2 || companion {
+            bytes += tensor.bytes;
+            elements += if companion { 0 } else { tensor.shape.elements().unwrap_or(0) };
+        }
+    };
+    if file.starts_with(amb::MAGIC) {
+        let mut slice = Slice::new(<amb::Decoder>::new(Mode::Strict), file).without_data();
+        while let Ok(event) = slice.next_event() {
+            add(event);
+            if event == Event::End {
+                break;
+            }
+        }
+    } else {
+        let mut slice = Slice::new(<embd::Decoder>::new(Mode::Strict), file).without_data();
+        while let Ok(event) = slice.next_event() {
+            add(event);
+            if event == Event::End {
+                break;
+            }
+        }
+    }
+    (bytes, elements)
+}
+
+fn main() {
+    let references = references(MAX_TOKENS);
+    for path in std::env::args().skip(1) {
+        let file = std::fs::read(&path).expect("a file");
+        let (bytes, elements) = matrices(&file);
+        let embedder = Embedder::open(file.as_slice()).expect("a model");
+        let mut session = embedder.session(MAX_TOKENS, 1).expect("memory");
+        let mut out = vec![0.0; WIDTH];
+        let mut cosines = Vec::new();
+        for sentence in sentences() {
+            let ids = sentence.truncated(MAX_TOKENS);
+            embedder.embed(&mut session, &InOrder, &ids, &[ids.len()], &mut out).expect("a vector");
+            cosines.push(cosine(&out, &references[sentence.row * WIDTH..][..WIDTH]));
+        }
+        let latency = |tokens: usize| {
+            let ids = vec![2000; tokens];
+            let mut session = embedder.session(tokens, 1).expect("memory");
+            let mut out = vec![0.0; WIDTH];
+            let mut times: Vec<f64> = (0..15)
+                .map(|_| {
+                    let start = Instant::now();
+                    let done = embedder.embed(&mut session, &InOrder, &ids, &[tokens], &mut out);
+                    done.expect("a vector");
+                    start.elapsed().as_secs_f64() * 1000.0
+                })
+                .collect();
+            times.sort_by(f64::total_cmp);
+            (times[times.len() / 2] * 100.0).round() / 100.0
+        };
+        let line = json!({
+            "file": std::path::Path::new(&path).file_name().unwrap_or_default().to_string_lossy(),
+            "file_bytes": file.len(),
+            "bits_per_weight": bytes as f64 * 8.0 / elements as f64,
+            "mean_cosine": cosines.iter().sum::<f64>() / cosines.len() as f64,
+            "min_cosine": cosines.iter().copied().fold(f64::INFINITY, f64::min),
+            "ms_16_tokens": latency(16),
+            "ms_128_tokens": latency(128),
+        });
+        println!("{line}");
+    }
+}

@@ -1,0 +1,35 @@
+//! AMB files made up: of any tensors, written by the project's writer.
+
+use nanoembed_core::Error;
+use nanoembed_core::format::amb::{Plan, Sink, TensorSpec, Writer};
+
+/// Bytes that are written.
+#[derive(Debug, Default)]
+pub struct Bytes(pub Vec<u8>);
+
+impl Sink for Bytes {
+    fn write(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        self.0.extend_from_slice(bytes);
+        Ok(())
+    }
+}
+
+/// Writes `plan` with the tensors' data one after the other.
+///
+/// # Errors
+///
+/// As the writer.
+pub fn write(plan: Plan<'_>, data: &[u8]) -> Result<Vec<u8>, Error> {
+    let mut writer = Writer::new(plan, Bytes::default())?;
+    writer.data(data)?;
+    Ok(writer.finish()?.0)
+}
+
+/// A file of these tensors and nothing else, with a checksum.
+///
+/// # Errors
+///
+/// As the writer.
+pub fn of_tensors(tensors: &[TensorSpec<'_>], data: &[u8]) -> Result<Vec<u8>, Error> {
+    write(Plan { metadata: "{}", config: "{}", tokenizer: None, tensors, checksum: true }, data)
+}
