@@ -1,4 +1,6 @@
-import { readFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { cpSync, readFileSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { defineConfig, type Plugin } from "vite";
 
@@ -22,15 +24,18 @@ function offline(): Plugin {
         else next();
       });
     },
-    generateBundle(_, bundle) {
-      for (const [fileName, file] of Object.entries(samples)) this.emitFile({ type: "asset", fileName, source: readFileSync(file) });
+    closeBundle() {
+      const out = at("dist");
+      for (const [name, file] of Object.entries(samples)) cpSync(file, join(out, name));
       // The model is kept by the page that loads it; the rest is kept at the first visit.
-      const files = Object.keys(bundle).concat("sample.fifu", "sample.gguf", "icon.svg").filter((name) => !name.endsWith(".weights"));
-      const version = [...files].sort().join().split("").reduce((hash, letter) => (Math.imul(hash, 31) + letter.charCodeAt(0)) | 0, 7);
+      const isKept = (name: string) => !name.endsWith(".weights") && name !== "offline.js" && statSync(join(out, name)).isFile();
+      const files = (readdirSync(out, { recursive: true }) as string[]).filter(isKept).sort();
+      const digest = createHash("sha256");
+      for (const name of files) digest.update(name).update(readFileSync(join(out, name)));
       const source = readFileSync(at("src/offline.js"), "utf8")
         .replace("__FILES__", JSON.stringify(files))
-        .replace("__VERSION__", JSON.stringify(`nanoembed-demo-${version >>> 0}`));
-      this.emitFile({ type: "asset", fileName: "offline.js", source });
+        .replace("__VERSION__", JSON.stringify(`nanoembed-demo-${digest.digest("hex").slice(0, 12)}`));
+      writeFileSync(join(out, "offline.js"), source);
     },
   };
 }

@@ -36,7 +36,7 @@ report.worker = await length(await pool.load(file));
 pool.dispose();
 window.report = report;
 `;
-const EXPECTED = { main: 50, slim: 50, inline: 50, inspect: 1, small: 3, worker: 50 };
+const EXPECTED = { main: 50, slim: 50, inline: 50, inspect: 2, small: 3, worker: 50 };
 
 beforeAll(async () => {
   project = mkdtempSync(join(tmpdir(), "nanoembed-app-"));
@@ -60,7 +60,7 @@ async function reportOf(folder: string): Promise<unknown> {
   const server = await serve({ "/": folder }, { "words.fifu": bytes("finalfusion", "explicit.fifu") });
   const { page, complaints } = await openPage(browser, `${server.origin}/index.html`);
   try {
-    await page.waitForFunction("window.report", null, { timeout: 30_000 });
+    await page.waitForFunction(() => "report" in globalThis, null, { timeout: 30_000 });
     return await page.evaluate("window.report");
   } catch (error) {
     throw new Error(complaints.join("\n") || String(error));

@@ -132,7 +132,7 @@ inBrowser("the demo", () => {
     });
     await page.goto(`${server.origin}/search.html`);
     await status(page, /passages searched in/);
-    await page.evaluate(() => navigator.serviceWorker.ready);
+    await page.evaluate(() => navigator.serviceWorker.ready.then(() => true));
     await page.waitForFunction(() => navigator.serviceWorker.controller !== null);
     await context.setOffline(true);
     for (const name of ["search", "words", "inspector", "index"]) {

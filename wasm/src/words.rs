@@ -38,7 +38,7 @@ struct File {
 }
 
 impl File {
-    fn get<'r>(regions: &'r [Region], offset: u64, bytes: usize) -> Option<&'r [u8]> {
+    fn get(regions: &[Region], offset: u64, bytes: usize) -> Option<&[u8]> {
         let behind = regions.partition_point(|region| region.offset <= offset);
         let region = regions.get(behind.checked_sub(1)?)?;
         let start = usize::try_from(offset.checked_sub(region.offset)?).ok()?;

@@ -25,6 +25,7 @@ async function open(from: File | string, name: string): Promise<void> {
     say(`${name}: ${message}${offset === undefined || message.includes("byte") ? "" : ` (byte ${offset})`}`, true);
     return;
   }
+  element<HTMLInputElement>("filter").value = "";
   [source, wrong] = [from, undefined];
   shades.clear();
   say(`${bytes(file.bytesRead)} read in ${(performance.now() - start).toFixed(0)} ms`);

@@ -60,6 +60,7 @@ export function takeFiles(open: (source: File | string, name: string) => void): 
 for (const link of document.querySelectorAll<HTMLAnchorElement>("nav a")) {
   if (link.pathname === location.pathname) link.setAttribute("aria-current", "page");
 }
-if ("serviceWorker" in navigator && import.meta.env.PROD) {
+// The development server has modules of its own.
+if ("serviceWorker" in navigator && !import.meta.hot) {
   void navigator.serviceWorker.register("./offline.js").catch(() => {});
 }
