@@ -160,8 +160,13 @@ impl Layout {
         if self.grouped { MAX_GROUPS.max(cols.div_ceil(LEAST_GROUP) * 2) } else { MAX_GROUPS }
     }
 
+    /// Rows that are converted together. With quantised activations hardly any are, and tiles are for small memories.
     const fn converted_rows(&self) -> usize {
-        if self.tile == 0 { CONVERTED_ROWS } else { CONVERTED_ROWS_OF_TILE }
+        match (self.tile, self.quantized) {
+            (0, _) => CONVERTED_ROWS,
+            (_, true) => 1,
+            (_, false) => CONVERTED_ROWS_OF_TILE,
+        }
     }
 
     /// Bytes of the unpacked codes of a tile of rows.
@@ -208,11 +213,6 @@ impl Layout {
             floats: floats.checked_next_multiple_of(ALIGNED_FLOATS)?,
             bytes: bytes.checked_next_multiple_of(ALIGNMENT)?,
         })
-    }
-
-    /// Rows that are converted together. With quantised activations hardly any are, and storage is for small memories.
-    const fn converted_rows(&self) -> usize {
-        if self.quantized && self.tile > 0 { 1 } else { CONVERTED_ROWS }
     }
 
     fn vector(&self) -> usize {
