@@ -160,10 +160,6 @@ impl Layout {
         if self.grouped { MAX_GROUPS.max(cols.div_ceil(LEAST_GROUP) * 2) } else { MAX_GROUPS }
     }
 
-    const fn converted_rows(&self) -> usize {
-        if self.tile == 0 { CONVERTED_ROWS } else { CONVERTED_ROWS_OF_TILE }
-    }
-
     /// Bytes of the unpacked codes of a tile of rows.
     fn unpacked(&self) -> usize {
         if self.grouped { self.widest.saturating_mul(TILE_ROWS) } else { 0 }
@@ -210,9 +206,15 @@ impl Layout {
         })
     }
 
-    /// Rows that are converted together. With quantised activations hardly any are, and storage is for small memories.
+    /// Rows that are converted together. With quantised activations hardly any are, and storage is for small memories;
+    /// the scales and minima of a tile of blocks take two.
     const fn converted_rows(&self) -> usize {
-        if self.quantized && self.tile > 0 { 1 } else { CONVERTED_ROWS }
+        match (self.tile, self.quantized, self.grouped) {
+            (0, ..) => CONVERTED_ROWS,
+            (_, true, true) => 2,
+            (_, true, false) => 1,
+            _ => CONVERTED_ROWS_OF_TILE,
+        }
     }
 
     fn vector(&self) -> usize {
