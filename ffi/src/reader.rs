@@ -287,8 +287,9 @@ fn subword_rows(subwords: &Subwords) -> u64 {
 /// How many tensors a file may have.
 const TENSORS: usize = if cfg!(feature = "std") { 1024 } else { 256 };
 
-/// The decoder of any format.
+/// The decoder of any format, in the caller's memory: nothing to put the large ones in a box of.
 #[derive(Debug)]
+#[allow(clippy::large_enum_variant)]
 enum AnyDecoder {
     Embd(embd::Decoder<TENSORS>),
     Finalfusion(finalfusion::Decoder),

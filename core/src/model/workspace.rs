@@ -160,15 +160,6 @@ impl Layout {
         if self.grouped { MAX_GROUPS.max(cols.div_ceil(LEAST_GROUP) * 2) } else { MAX_GROUPS }
     }
 
-    /// Rows that are converted together. With quantised activations hardly any are, and tiles are for small memories.
-    const fn converted_rows(&self) -> usize {
-        match (self.tile, self.quantized) {
-            (0, _) => CONVERTED_ROWS,
-            (_, true) => 1,
-            (_, false) => CONVERTED_ROWS_OF_TILE,
-        }
-    }
-
     /// Bytes of the unpacked codes of a tile of rows.
     fn unpacked(&self) -> usize {
         if self.grouped { self.widest.saturating_mul(TILE_ROWS) } else { 0 }
@@ -213,6 +204,17 @@ impl Layout {
             floats: floats.checked_next_multiple_of(ALIGNED_FLOATS)?,
             bytes: bytes.checked_next_multiple_of(ALIGNMENT)?,
         })
+    }
+
+    /// Rows that are converted together. With quantised activations hardly any are, and storage is for small memories;
+    /// the scales and minima of a tile of blocks take two.
+    const fn converted_rows(&self) -> usize {
+        match (self.tile, self.quantized, self.grouped) {
+            (0, ..) => CONVERTED_ROWS,
+            (_, true, true) => 2,
+            (_, true, false) => 1,
+            _ => CONVERTED_ROWS_OF_TILE,
+        }
     }
 
     fn vector(&self) -> usize {

@@ -147,8 +147,6 @@ mod tests {
 
     #[test]
     fn blocks_are_dequantised_to_the_same_bits() {
-        extern crate std;
-        use std::vec;
         let affine: Affine<'_> = &|codes, offset, group, factors, out| {
             let groups = codes.chunks(group).zip(out.chunks_mut(group));
             for ((codes, out), (scale, minimum)) in groups.zip(factors) {
@@ -163,12 +161,15 @@ mod tests {
             }
             let elements = 256 * 5;
             let size = elements / dtype.block_elements() * dtype.block_bytes();
-            let data: vec::Vec<u8> =
-                (0..size).map(|i| ((i * 89 + i / 7) as u8 & 0xfb) ^ (i as u8 & 0x80)).collect();
-            let mut expected = vec![0.0_f32; elements];
-            dequantize(dtype, &data, 0, &mut expected).unwrap();
-            let mut values = vec![9.0_f32; elements];
-            assert!(dequantize_blocks(dtype, &data, &mut values, affine));
+            let mut data = [0; 1536];
+            let data = &mut data[..size];
+            for (i, byte) in data.iter_mut().enumerate() {
+                *byte = ((i * 89 + i / 7) as u8 & 0xfb) ^ (i as u8 & 0x80);
+            }
+            let mut expected = [0.0_f32; 256 * 5];
+            dequantize(dtype, data, 0, &mut expected).unwrap();
+            let mut values = [9.0_f32; 256 * 5];
+            assert!(dequantize_blocks(dtype, data, &mut values, affine));
             for (value, expected) in values.iter().zip(&expected) {
                 let both_no_number = value.is_nan() && expected.is_nan();
                 assert!(both_no_number || value.to_bits() == expected.to_bits(), "{dtype:?}");
@@ -178,8 +179,6 @@ mod tests {
 
     #[test]
     fn unpacked_rows_are_what_they_dequantise_to() {
-        extern crate std;
-        use std::vec;
         let mut seed = 7_u32;
         let mut noise = || {
             seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -190,16 +189,19 @@ mod tests {
             let Some(group) = group_elements(dtype) else { continue };
             let size = cols / dtype.block_elements() * dtype.block_bytes();
             // Halves above 0x7bff are no numbers: no byte here is so large.
-            let data: vec::Vec<u8> = (0..rows * size).map(|_| noise() & 0x7b).collect();
-            let mut expected = vec![0.0; rows * cols];
-            dequantize(dtype, &data, 0, &mut expected).unwrap();
+            let mut data = [0; 3 * 1024];
+            let data = &mut data[..rows * size];
+            data.fill_with(|| noise() & 0x7b);
+            let mut expected = [0.0; 3 * 512];
+            dequantize(dtype, data, 0, &mut expected).unwrap();
             let groups = cols / group;
-            let mut codes = vec![0; rows * cols];
-            let (mut scales, mut minima) = (vec![0.0; groups * stride], vec![0.0; groups * stride]);
-            let (scales_out, minima_out) = (&mut scales[..], &mut minima[..]);
+            let mut codes = [0; 3 * 512];
+            let (mut scales, mut minima) = ([0.0; 512], [0.0; 512]);
+            let (scales_out, minima_out) =
+                (&mut scales[..groups * stride], &mut minima[..groups * stride]);
             let mut out =
                 Unpacked { codes: &mut codes, scales: scales_out, minima: minima_out, stride };
-            assert!(unpack_rows(dtype, &data, cols, &mut out));
+            assert!(unpack_rows(dtype, data, cols, &mut out));
             for (i, &value) in expected.iter().enumerate() {
                 let (row, col) = (i / cols, i % cols);
                 let at = col / group * stride + row;
