@@ -164,7 +164,7 @@ impl Bytes {
 impl ReadAt for Bytes {
     fn len(&self) -> u64 {
         match self {
-            Self::Memory(bytes) => bytes.len() as u64,
+            Self::Memory(bytes) => bytes.len(),
             Self::Storage(storage) => storage.length,
         }
     }

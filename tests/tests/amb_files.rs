@@ -128,8 +128,10 @@ fn what_is_read_is_written_as_it_was() {
         let tensors: Vec<TensorSpec<'_>> = amb.tensors().map(|tensor| spec(&tensor)).collect();
         let data: Vec<u8> = amb.tensors().flat_map(|tensor| tensor.data().to_vec()).collect();
         let tokenizer = amb.tokenizer();
-        let merges: Vec<_> = tokenizer.iter().flat_map(nanoembed_core::format::amb::Tokenizer::merges).collect();
-        let tokens: Vec<_> = tokenizer.iter().flat_map(nanoembed_core::format::amb::Tokenizer::tokens).collect();
+        let merges: Vec<_> =
+            tokenizer.iter().flat_map(nanoembed_core::format::amb::Tokenizer::merges).collect();
+        let tokens: Vec<_> =
+            tokenizer.iter().flat_map(nanoembed_core::format::amb::Tokenizer::tokens).collect();
         let tokenizer = tokenizer.map(|tokenizer| TokenizerSpec {
             special: [
                 SpecialRole::Classify,

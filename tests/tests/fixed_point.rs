@@ -2,9 +2,7 @@
 
 use nanoembed_core::event::Mode;
 use nanoembed_core::format::embd::Embd;
-use nanoembed_core::model::{
-    Bert, BertConfig, FixedMemory, FixedNeeds, Layer, Plan, SliceWeights,
-};
+use nanoembed_core::model::{Bert, BertConfig, FixedMemory, FixedNeeds, Layer, Plan, SliceWeights};
 use nanoembed_tests::minilm::{self, WIDTH};
 
 fn cosine(a: &[f64], b: &[f64]) -> f64 {
@@ -32,10 +30,8 @@ fn integers_embed_as_floats_do() {
     let needs = FixedNeeds::new(&config, &plan).expect("sizes");
     let (mut words, mut codes) = (vec![0; needs.words], vec![0; needs.codes]);
 
-    let reference = std::fs::read(concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/data/minilm/embeddings_max256.f32"
-    ));
+    let reference =
+        std::fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/data/minilm/embeddings_max256.f32"));
     let reference = reference.expect("reference embeddings");
     let mut expected = Vec::new();
     let mut found = Vec::new();
@@ -46,7 +42,8 @@ fn integers_embed_as_floats_do() {
         let memory = FixedMemory { words: &mut words, codes: &mut codes, bytes: &mut [] };
         bert.embed_fixed(&weights, &plan, &ids, memory, &mut out).expect("an embedding");
         found.push(out.iter().map(|&x| f64::from(x) / f64::from(1 << 30)).collect::<Vec<_>>());
-        let row = reference.as_chunks::<4>().0.chunks_exact(WIDTH).nth(sentence.row).expect("a row");
+        let row =
+            reference.as_chunks::<4>().0.chunks_exact(WIDTH).nth(sentence.row).expect("a row");
         expected.push(row.iter().map(|&x| f32::from_le_bytes(x).into()).collect::<Vec<f64>>());
     }
     let cosines: Vec<f64> = found.iter().zip(&expected).map(|(a, b)| cosine(a, b)).collect();
