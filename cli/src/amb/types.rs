@@ -39,6 +39,11 @@ impl AmbOptions {
         }
     }
 
+    /// Whether `tensor` is one of the small tables that are added to every token's vector.
+    pub(super) fn is_small(tensor: &Tensor<'_>) -> bool {
+        tensor.name.contains("position_embeddings") || tensor.name.contains("token_type_embeddings")
+    }
+
     /// What becomes of `tensor`. Biases and norms are a thousandth of a model and stay as they are; positions and token
     /// types are added to every token's vector and keep 8 bits, a scale for each row.
     pub(crate) fn dtype(&self, tensor: &Tensor<'_>) -> Dtype {
@@ -46,8 +51,7 @@ impl AmbOptions {
         let scaled = |arrangement, bits, block: u16| {
             Dtype::Scaled(ScaledCodes { bits, block, scales: ScaleType::F16, arrangement })
         };
-        let small = tensor.name.contains("position_embeddings")
-            || tensor.name.contains("token_type_embeddings");
+        let small = Self::is_small(tensor);
         let block = self.block.unwrap_or(USUAL_BLOCK);
         match self.weight_type {
             _ if tensor.shape.len() < 2 => Dtype::F32,

@@ -122,7 +122,8 @@ pub(crate) fn encoder_config(checkpoint: &Checkpoint<'_>) -> Value {
 
 /// The configuration with what most of the weights are stored as.
 fn with_quantization(mut config: Value, tensors: &[Tensor<'_>], options: &AmbOptions) -> String {
-    let largest = tensors.iter().max_by_key(|tensor| tensor.count());
+    let large = tensors.iter().filter(|tensor| !AmbOptions::is_small(tensor));
+    let largest = large.max_by_key(|tensor| tensor.count());
     if let Some(Dtype::Scaled(codes)) = largest.map(|tensor| options.dtype(tensor)) {
         let name = match codes.name() {
             "int4block" => "int4_block",

@@ -108,8 +108,9 @@ impl Matrix {
             Dtype::BF16 => Encoding::BF16,
             Dtype::I8 => Encoding::I8,
             Dtype::U8 => Encoding::U8,
-            dtype if dtype.is_block() => Encoding::Block(dtype),
+            // Before the other blocks, which have rows of their own.
             Dtype::Scaled(codes) => Encoding::Scaled(codes),
+            dtype if dtype.is_block() => Encoding::Block(dtype),
             _ => return Err(error(ErrorKind::UnsupportedDtype)),
         };
         let rows = size(Some(header.shape.rows())).ok_or(error(ErrorKind::SizeOverflow))?;
