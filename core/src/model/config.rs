@@ -51,7 +51,7 @@ const MAX_LAYERS: usize = 1 << 10;
 
 impl BertConfig {
     /// Every key that [`from_metadata`](Self::from_metadata) asks for.
-    pub const KEYS: [&'static str; 12] = [
+    pub const KEYS: [&'static str; 14] = [
         "num_layers",
         "num_attention_heads",
         "hidden_size",
@@ -63,6 +63,8 @@ impl BertConfig {
         "pooling",
         "normalize",
         "do_lower_case",
+        "strip_accents",
+        "split_ideographs",
         "max_tokens",
     ];
 
