@@ -20,6 +20,7 @@ pub struct nanoembed_workspace {
     pub(crate) ids: LentSlice<u32>,
     pub(crate) lengths: LentSlice<usize>,
     /// Bytes that the heap gave for this workspace; 0 if the caller lent them.
+    #[cfg_attr(not(feature = "std"), allow(dead_code))]
     pub(crate) owned_bytes: usize,
 }
 

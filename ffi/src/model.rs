@@ -117,6 +117,7 @@ pub struct nanoembed_model {
     pub(crate) fixed: bool,
     pub(crate) tokenizer: Tokenizer,
     /// Bytes that the heap gave for this model; 0 if the caller lent them.
+    #[cfg_attr(not(feature = "std"), allow(dead_code))]
     pub(crate) owned_bytes: usize,
 }
 

@@ -56,6 +56,7 @@ pub struct nanoembed_words_plan {
 pub struct nanoembed_words {
     words: Words<Bytes, LentSlice<u64>>,
     /// Bytes that the heap gave for this handle; 0 if the caller lent them.
+    #[cfg_attr(not(feature = "std"), allow(dead_code))]
     pub(crate) owned_bytes: usize,
 }
 
