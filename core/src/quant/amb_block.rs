@@ -78,7 +78,8 @@ pub fn dequantize(
     let mut rest = out;
     while !rest.is_empty() {
         let left = usize::try_from(size.saturating_sub(skipped)).unwrap_or(usize::MAX);
-        let (values, behind) = rest.split_at_mut(left.min(rest.len()));
+        let room = left.min(rest.len());
+        let (values, behind) = rest.split_at_mut_checked(room).ok_or(mismatch)?;
         let before = (block.checked_sub(halves).ok_or(mismatch)?, halves);
         let place = codes.block_offset(elements, before, full).ok_or(mismatch)?;
         if adaptive && is_one(data, block)? {
@@ -157,16 +158,20 @@ fn read_codes(
     let start = (skipped / 8).checked_mul(width as u64);
     let mut at = start.and_then(|start| offset.checked_add(start));
     let eights = (data.most() / width).max(1);
-    let (head, body) = out.split_at_mut(if pass == 0 { 0 } else { (8 - pass).min(out.len()) });
+    let before = if pass == 0 { 0 } else { 8_usize.saturating_sub(pass).min(out.len()) };
+    let (head, body) = out.split_at_mut_checked(before).ok_or(overflow)?;
     if !head.is_empty() {
         let place = at.ok_or(overflow)?;
         let mut codes = [0.0; 8];
         let wanted = pass + head.len();
-        decode(bits, data.bytes(place, (wanted * width).div_ceil(8))?, scale, &mut codes[..wanted]);
-        head.copy_from_slice(&codes[pass..wanted]);
+        let bytes = data.bytes(place, (wanted * width).div_ceil(8))?;
+        decode(bits, bytes, scale, codes.get_mut(..wanted).unwrap_or_default());
+        for (value, code) in head.iter_mut().zip(codes.iter().skip(pass)) {
+            *value = *code;
+        }
         at = place.checked_add(width as u64);
     }
-    for values in body.chunks_mut(eights.saturating_mul(8)) {
+    for values in body.chunks_mut(eights.saturating_mul(8).max(8)) {
         let place = at.ok_or(overflow)?;
         // Of the last eight there may be only the bytes that its codes need.
         let length = (values.len() / 8 * width) + (values.len() % 8 * width).div_ceil(8);
@@ -208,7 +213,9 @@ fn decode(bits: CodeBits, bytes: &[u8], scale: f32, out: &mut [f32]) {
                     *to = *from;
                 }
                 let values = eight_of_five(group, scale);
-                tail.copy_from_slice(values.get(..tail.len()).unwrap_or_default());
+                for (to, from) in tail.iter_mut().zip(values) {
+                    *to = from;
+                }
             }
         }
     }

@@ -73,7 +73,10 @@ impl Decoder {
                 },
             };
             text(whole)?;
-            self.held.copy_within(used..self.length, 0);
+            let held = self.held;
+            for (to, from) in self.held.iter_mut().zip(held.iter().skip(used)) {
+                *to = *from;
+            }
             self.length = self.length.saturating_sub(used);
         }
         Ok(())

@@ -228,16 +228,29 @@ impl Heap<'_> {
             if self.entries.get(at) >= self.entries.get(parent) {
                 break;
             }
-            self.entries.swap(at, parent);
+            self.swap(at, parent);
             at = parent;
         }
         Ok(())
     }
 
+    /// As `swap` of slices, without a panic.
+    fn swap(&mut self, a: usize, b: usize) {
+        let (Some(&first), Some(&second)) = (self.entries.get(a), self.entries.get(b)) else {
+            return;
+        };
+        if let Some(slot) = self.entries.get_mut(a) {
+            *slot = second;
+        }
+        if let Some(slot) = self.entries.get_mut(b) {
+            *slot = first;
+        }
+    }
+
     fn pop(&mut self) -> Option<Candidate> {
         let last = self.length.checked_sub(1)?;
         let top = self.entries.first().copied()?;
-        self.entries.swap(0, last);
+        self.swap(0, last);
         self.length = last;
         let mut at = 0_usize;
         loop {
@@ -251,7 +264,7 @@ impl Heap<'_> {
             if self.entries.get(least) >= self.entries.get(at) {
                 return Some(top);
             }
-            self.entries.swap(at, least);
+            self.swap(at, least);
             at = least;
         }
     }
