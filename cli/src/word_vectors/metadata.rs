@@ -42,7 +42,8 @@ pub(crate) fn edited(document: &str, entries: &[(String, String)]) -> Result<Str
         let mut names = key.split('.').peekable();
         while let Some(name) = names.next() {
             if names.peek().is_none() {
-                table.insert(name, Item::Value(value));
+                // In its place, so that what is written around the key stays.
+                *table.entry(name).or_insert(Item::None) = Item::Value(value);
                 break;
             }
             let inner = table.entry(name).or_insert_with(toml_edit::table);

@@ -196,7 +196,7 @@ impl<S: Source, M: AsRef<[u64]>> Words<S, M> {
             // Kernels add up in an order of their own. What may be among the best gets the score that the reference
             // gives; the rest is out of the question by more than rounding.
             let slack = ROUNDING * libm::sqrtf(dot_f32(query, query));
-            for ((row, values), &score) in rows.clone().zip(block.chunks_exact(row_bytes)).zip(scores) {
+            for ((row, values), &score) in rows.clone().zip(block.chunks_exact(row_bytes.max(1))).zip(scores) {
                 if top.may_keep(score + slack) {
                     top.offer(Scored { score: dot(query, values), row }, self)?;
                 }
