@@ -166,7 +166,7 @@ pub(crate) fn hint(kind: ErrorKind) -> Option<&'static str> {
     Some(match kind {
         ErrorKind::UnexpectedEnd => "the file is cut short, perhaps an unfinished download",
         ErrorKind::BadMagic | ErrorKind::UnknownFormat => {
-            "`.weights`, `.fifu`, UQFF, GGUF and safetensors files are understood here; `nanoembed convert` makes the first two of other files"
+            "`.weights`, `.amb`, `.fifu`, UQFF, GGUF and safetensors files are understood here; `nanoembed convert` makes the first three of other files"
         }
         ErrorKind::HeaderChecksum | ErrorKind::DataChecksum | ErrorKind::FileChecksum => {
             "the file is damaged; get another copy of it"
