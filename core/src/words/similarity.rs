@@ -191,12 +191,17 @@ impl<S: Source, M: AsRef<[u64]>> Words<S, M> {
         let weights = Floats::Bytes(block);
         (kernels.product_f32)(Product::new(queries, weights, zeros, self.cols(), scores, strides)?);
         let row_bytes = self.cols().saturating_mul(4).max(1);
-        let queries = queries.chunks_exact(self.cols().max(1));
-        for ((scores, query), top) in scores.chunks_exact(count.max(1)).zip(queries).zip(tops) {
+        let (mut all_scores, mut queries) = (&*scores, queries);
+        for top in tops {
+            // Two lists of chunks walked together would be divided by their sizes, which may be 0 for all the compiler
+            // knows.
+            let (scores, query);
+            (scores, all_scores) = all_scores.split_at_checked(count).ok_or(too_small)?;
+            (query, queries) = queries.split_at_checked(self.cols()).ok_or(too_small)?;
             // Kernels add up in an order of their own. What may be among the best gets the score that the reference
             // gives; the rest is out of the question by more than rounding.
             let slack = ROUNDING * libm::sqrtf(dot_f32(query, query));
-            for ((row, values), &score) in rows.clone().zip(block.chunks_exact(row_bytes.max(1))).zip(scores) {
+            for ((row, values), &score) in rows.clone().zip(block.chunks_exact(row_bytes)).zip(scores) {
                 if top.may_keep(score + slack) {
                     top.offer(Scored { score: dot(query, values), row }, self)?;
                 }

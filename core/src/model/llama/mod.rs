@@ -2,7 +2,7 @@
 //! fused matrices.
 //!
 //! 1. [`config`] has the sizes, from an AMB configuration or GGUF metadata;
-//! 2. [`Llama::open`] finds the tensors once, under the names of Hugging Face or of GGUF ([`names`]);
+//! 2. [`Llama::open`] finds the tensors once, under the names of Hugging Face or of GGUF (`names`);
 //! 3. [`Llama::forward`] takes tokens through the layers, keeping keys and values in a [`Cache`] that the caller lends;
 //! 4. [`sample`] chooses the next token; [`Llama::embed`] pools the hidden states instead.
 
