@@ -4,48 +4,34 @@ use super::decoder::{DEFAULT_MAX_TENSORS, Decoder};
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Decode, Event, Mode, Step};
 
-/// Sixteen tables are eight times as fast as one on a desktop CPU, and cost 16 KB of read-only data: too much for flash.
-#[cfg(not(target_os = "none"))]
+/// Sixteen tables are eight times as fast as one on a desktop CPU, and cost 16 KB of read-only data: too much for flash,
+/// and for a WASM file, where they would be a download that does not compress. Making them when a file is checked would
+/// leave the compiler without the polynomial, and with panics that it cannot rule out.
+#[cfg(not(any(target_os = "none", target_family = "wasm")))]
 type Tables = crc::Table<16>;
-#[cfg(target_os = "none")]
+#[cfg(any(target_os = "none", target_family = "wasm"))]
 type Tables = crc::Table<1>;
 
-/// In a WASM file the tables would be a download that does not compress: there they are made when a file is checked.
-#[cfg(not(target_family = "wasm"))]
 static CRC32: crc::Crc<u32, Tables> = crc::Crc::<u32, Tables>::new(&crc::CRC_32_ISO_HDLC);
 
 pub(super) fn crc32(bytes: &[u8]) -> u32 {
-    #[cfg(not(target_family = "wasm"))]
-    return CRC32.checksum(bytes);
-    // Only headers, of 64 bytes, are checked by this.
-    #[cfg(target_family = "wasm")]
-    crc::Crc::<u32, crc::Table<0>>::new(&crc::CRC_32_ISO_HDLC).checksum(bytes)
+    CRC32.checksum(bytes)
 }
 
 /// A running CRC-32.
 #[derive(Clone)]
 pub(super) struct Running {
-    #[cfg(target_family = "wasm")]
-    engine: crc::Crc<u32, Tables>,
     crc: u32,
 }
 
 impl Running {
-    pub(super) fn new() -> Self {
-        Self {
-            #[cfg(target_family = "wasm")]
-            engine: crc::Crc::<u32, Tables>::new(core::hint::black_box(&crc::CRC_32_ISO_HDLC)),
-            crc: 0,
-        }
+    pub(super) const fn new() -> Self {
+        Self { crc: 0 }
     }
 
     pub(super) fn update(&mut self, bytes: &[u8]) {
-        #[cfg(not(target_family = "wasm"))]
-        let engine = &CRC32;
-        #[cfg(target_family = "wasm")]
-        let engine = &self.engine;
         // What a digest begins with is given in the other order of bits, and before the final complement.
-        let mut digest = engine.digest_with_initial((!self.crc).reverse_bits());
+        let mut digest = CRC32.digest_with_initial((!self.crc).reverse_bits());
         digest.update(bytes);
         self.crc = digest.finalize();
     }
