@@ -148,10 +148,7 @@ fn observe(model: &Embedder<&[u8]>, text: &str, max_tokens: usize) -> Result<Sum
     let mut out = vec![0.0; config.hidden];
     let columns = Mutex::new(HashMap::<Place, Vec<f64>>::new());
     model.embed_observed(&mut session, &InOrder, &ids, &[ids.len()], &mut out, &|seen| {
-        let cols = match seen.input {
-            LayerInput::Output => config.intermediate,
-            _ => config.hidden,
-        };
+        let cols = seen.input.cols(config);
         let mut columns = columns.lock().unwrap_or_else(PoisonError::into_inner);
         let sums = columns.entry((seen.layer, seen.input)).or_insert_with(|| vec![0.0; cols]);
         add_squares(sums, seen.values);

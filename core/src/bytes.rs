@@ -62,6 +62,27 @@ pub(crate) fn parse<'a, T>(
     }
 }
 
+/// As [`parse`], for an item that must end at or before the absolute offset `end`.
+pub(crate) fn bounded<'a, T>(
+    grammar: impl FnOnce(&'a [u8]) -> Parse<'a, T>,
+    input: &'a [u8],
+    offset: u64,
+    end: u64,
+) -> Result<Item<T>, Error> {
+    match parse(grammar, within(input, offset, end), offset)? {
+        Item::NeedMore { at_least } if at_least as u64 > end.saturating_sub(offset) => {
+            Err(Error::new(offset, ErrorKind::OutOfBounds))
+        }
+        item => Ok(item),
+    }
+}
+
+/// The part of `input` that lies before the absolute offset `end`.
+pub(crate) fn within(input: &[u8], offset: u64, end: u64) -> &[u8] {
+    let room = usize::try_from(end.saturating_sub(offset)).unwrap_or(usize::MAX);
+    input.get(..room).unwrap_or(input)
+}
+
 /// The next `length` bytes, borrowed.
 #[inline]
 pub(crate) fn take(length: usize) -> impl Fn(&[u8]) -> Parse<'_, &[u8]> {

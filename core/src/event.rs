@@ -164,6 +164,19 @@ pub trait Decode {
     fn is_complete(&self) -> bool;
 }
 
+/// What every decoder does after a step: moves on by what was used, or keeps the error for every further call.
+pub(crate) fn advance<'a>(
+    step: Result<Step<'a>, Error>,
+    offset: &mut u64,
+    failed: &mut Option<Error>,
+) -> Result<Step<'a>, Error> {
+    match &step {
+        Ok(step) => *offset = offset.saturating_add(step.used as u64),
+        Err(error) => *failed = Some(*error),
+    }
+    step
+}
+
 impl<D: Decode + ?Sized> Decode for &mut D {
     fn next<'a>(&mut self, input: &'a [u8]) -> Result<Step<'a>, Error> {
         (**self).next(input)

@@ -13,9 +13,10 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use nanoembed_core::kernel;
-use nanoembed_core::model::{Bert, Layer, Run, SliceWeights, Workspace};
+use nanoembed_core::model::SliceWeights;
+use nanoembed_tests::agreement::{Agreement, compare, embed};
 use nanoembed_tests::data::published_model;
-use nanoembed_tests::minilm::{Safetensors, WIDTH, config, cosine, references, sentences};
+use nanoembed_tests::minilm::Safetensors;
 use nanoembed_tests::schemes::{SCHEMES, Scheme};
 use plotters::prelude::*;
 
@@ -87,59 +88,18 @@ fn measure(name: &str, scheme: Scheme, model: &Safetensors) -> Line {
         let data: Vec<u8> = back.iter().flat_map(|value| value.to_le_bytes()).collect();
         file[place..place + data.len()].copy_from_slice(&data);
     }
-    let embeddings = embed(&file, model);
-    let references = references(MOST_TOKENS);
-    let sentences = sentences();
-    let ours: Vec<&[f32]> = embeddings.chunks(WIDTH).collect();
-    let theirs: Vec<&[f32]> =
-        sentences.iter().map(|sentence| &references[sentence.row * WIDTH..][..WIDTH]).collect();
-    let cosines: Vec<f64> = ours.iter().zip(&theirs).map(|(a, b)| cosine(a, b)).collect();
+    let weights = SliceWeights::new(&file, |name| model.find(name));
+    let embeddings = embed(&weights, &kernel::detect(), MOST_TOKENS, false);
+    let Agreement { mean_cosine, min_cosine, same_neighbour, .. } =
+        compare(embeddings, MOST_TOKENS);
     Line {
         name: name.to_owned(),
         bytes,
         bits: matrix_bytes as f64 * 8.0 / elements as f64,
-        mean_cosine: cosines.iter().sum::<f64>() / cosines.len() as f64,
-        min_cosine: cosines.iter().copied().fold(1.0, f64::min),
-        same_neighbour: (0..ours.len())
-            .filter(|&index| neighbour(index, &ours) == neighbour(index, &theirs))
-            .count(),
+        mean_cosine,
+        min_cosine,
+        same_neighbour,
     }
-}
-
-fn embed(file: &[u8], model: &Safetensors) -> Vec<f32> {
-    let config = config();
-    let weights = SliceWeights::new(file, |name| model.find(name));
-    let bert = Bert::open(&weights, config, vec![Layer::EMPTY; config.layers]).expect("a model");
-    let plan = bert.plan(MOST_TOKENS);
-    let needs = Workspace::needs(&config, &plan).expect("a plan");
-    let (mut floats, mut bytes) = (vec![0.0; needs.floats], vec![0; needs.bytes]);
-    let mut workspace = Workspace::new(&config, &plan, &mut floats, &mut bytes).expect("enough");
-    let texts: Vec<Vec<u32>> =
-        sentences().iter().map(|sentence| sentence.truncated(MOST_TOKENS)).collect();
-    let lengths: Vec<usize> = texts.iter().map(Vec::len).collect();
-    let mut out = vec![0.0; texts.len() * WIDTH];
-    let kernels = kernel::detect();
-    bert.embed_batch(
-        &Run::new(&weights, &kernels),
-        &texts.concat(),
-        &lengths,
-        &mut workspace,
-        &mut out,
-    )
-    .expect("embeddings");
-    out
-}
-
-/// The nearest other one by cosine.
-fn neighbour(index: usize, all: &[&[f32]]) -> usize {
-    let mut nearest = (0, f64::MIN);
-    for (other, vector) in all.iter().enumerate() {
-        let near = cosine(all[index], vector);
-        if other != index && near > nearest.1 {
-            nearest = (other, near);
-        }
-    }
-    nearest.0
 }
 
 fn csv(lines: &[Line]) -> String {

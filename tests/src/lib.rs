@@ -11,6 +11,7 @@
 //! * [`schemes`]: quantisation schemes as a table.
 //! * [`uqff`]: a UQFF file with every kind of layer.
 //! * [`letter_classes`]: generates core's table of letters and numbers.
+//! * [`agreement`]: how near a model's embeddings are to the reference.
 //! * [`minilm`]: the reference sentences and the published model.
 //! * [`vocabularies`]: small vocabularies, as files hold them.
 //! * [`wordpiece_reference`]: WordPiece without regard to time.
@@ -20,6 +21,7 @@
 //! * [`data`]: where test files lie.
 //! * [`values`]: comparing arrays of numbers.
 
+pub mod agreement;
 pub mod amb;
 pub mod blocks;
 pub mod contract;

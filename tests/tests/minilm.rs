@@ -2,81 +2,16 @@
 
 use nanoembed_core::event::Mode;
 use nanoembed_core::format::embd::Embd;
-use nanoembed_core::kernel::{self, Kernels};
-use nanoembed_core::model::{Bert, Layer, Run, SliceWeights, Weights, Workspace};
+use nanoembed_core::kernel;
+use nanoembed_core::model::SliceWeights;
 use nanoembed_core::tensor::Dtype;
+use nanoembed_tests::agreement::{compare, embed};
 use nanoembed_tests::blocks;
 use nanoembed_tests::data::published_model;
-use nanoembed_tests::minilm::{Safetensors, WIDTH, config, cosine, references, sentences};
+use nanoembed_tests::minilm::{Safetensors, WIDTH, cosine};
 
 const DEFAULT_MODEL: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/../models/all-MiniLM-L6-v2.int8.weights");
-
-#[derive(Debug)]
-struct Agreement {
-    /// Sentences whose nearest other sentence is the same as by the reference.
-    same_neighbour: usize,
-    embeddings: Vec<f32>,
-    max_difference: f32,
-    min_cosine: f64,
-    mean_cosine: f64,
-}
-
-/// The embeddings of all reference sentences, in order.
-fn embed(
-    weights: &(impl Weights + Sync),
-    kernels: &Kernels,
-    most_tokens: usize,
-    precise: bool,
-) -> Vec<f32> {
-    let config = config();
-    let bert = Bert::open(weights, config, vec![Layer::EMPTY; config.layers]).unwrap();
-    let mut plan = bert.plan(most_tokens);
-    plan.quantized &= !precise;
-    let needs = Workspace::needs(&config, &plan).unwrap();
-    let (mut floats, mut bytes) = (vec![0.0; needs.floats], vec![0; needs.bytes]);
-    let mut workspace = Workspace::new(&config, &plan, &mut floats, &mut bytes).unwrap();
-    let sentences = sentences();
-    let texts: Vec<_> = sentences.iter().map(|s| s.truncated(most_tokens)).collect();
-    let lengths: Vec<_> = texts.iter().map(Vec::len).collect();
-    let mut out = vec![0.0; sentences.len() * WIDTH];
-    let run = Run::new(weights, kernels);
-    bert.embed_batch(&run, &texts.concat(), &lengths, &mut workspace, &mut out).unwrap();
-
-    out
-}
-
-fn compare(embeddings: Vec<f32>, most_tokens: usize) -> Agreement {
-    let references = references(most_tokens);
-    let sentences = sentences();
-    let ours: Vec<_> = embeddings.chunks(WIDTH).collect();
-    let theirs: Vec<_> = sentences.iter().map(|s| &references[s.row * WIDTH..][..WIDTH]).collect();
-    let cosines: Vec<_> = ours.iter().zip(&theirs).map(|(a, b)| cosine(a, b)).collect();
-    let pairs = ours.iter().zip(&theirs);
-    Agreement {
-        max_difference: pairs
-            .flat_map(|(a, b)| a.iter().zip(*b).map(|(a, b)| (a - b).abs()))
-            .fold(0.0, f32::max),
-        min_cosine: cosines.iter().copied().fold(1.0, f64::min),
-        mean_cosine: cosines.iter().sum::<f64>() / cosines.len() as f64,
-        same_neighbour: (0..ours.len())
-            .filter(|&i| neighbour(i, &ours) == neighbour(i, &theirs))
-            .count(),
-        embeddings,
-    }
-}
-
-/// The nearest other one by cosine, the first of several that are equally near.
-fn neighbour(index: usize, all: &[&[f32]]) -> usize {
-    let mut nearest = (0, f64::MIN);
-    for (other, vector) in all.iter().enumerate() {
-        let near = cosine(all[index], vector);
-        if other != index && near > nearest.1 {
-            nearest = (other, near);
-        }
-    }
-    nearest.0
-}
 
 #[test]
 fn f32_agrees_with_the_reference_on_every_table() {

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use nanoembed_core::Error;
-use nanoembed_core::model::{InOrder, LayerInput};
+use nanoembed_core::model::InOrder;
 use nanoembed_core::owned::Embedder;
 use rayon::prelude::*;
 
@@ -92,10 +92,7 @@ fn observe(
     let mut session = model.session(ids.len(), 1)?;
     let mut out = vec![0.0; config.hidden];
     model.embed_observed(&mut session, &InOrder, ids, &[ids.len()], &mut out, &|seen| {
-        let cols = match seen.input {
-            LayerInput::Output => config.intermediate,
-            _ => config.hidden,
-        };
+        let cols = seen.input.cols(config);
         let mut sums = sums.lock().unwrap_or_else(PoisonError::into_inner);
         let (sums, rows) =
             sums.entry((seen.layer, seen.input)).or_insert_with(|| (vec![0.0; cols * cols], 0));

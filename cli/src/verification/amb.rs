@@ -4,12 +4,10 @@ use nanoembed_core::event::{Event, Mode};
 use nanoembed_core::format::amb::{Amb, DEFAULT_MAX_TENSORS, MAX_ITEM_BYTES, Verifier};
 use nanoembed_core::model::{BertConfig, SliceWeights, amb_config_value, check};
 use nanoembed_core::quant::dequantize_weight;
-use nanoembed_core::read::Push;
 use nanoembed_core::tensor::{Encoding, Weight};
 use nanoembed_core::{Error, ErrorKind};
 
-use super::Finding;
-use crate::progress::Progress;
+use super::{Finding, pieces};
 
 pub(super) fn verify(
     name: &str,
@@ -33,31 +31,15 @@ pub(super) fn verify(
 
 /// Decodes the whole file piece by piece and compares its checksum.
 fn structure(bytes: &[u8], mode: Mode, quiet: bool) -> Result<String, Error> {
-    const PIECE_BYTES: usize = 1 << 20;
-    let mut carry = vec![0; MAX_ITEM_BYTES];
-    let mut push = Push::new(Verifier::<DEFAULT_MAX_TENSORS>::new(mode), &mut carry);
-    let progress = (!quiet).then(|| Progress::bytes("verifying", bytes.len() as u64));
+    let mut verifier = Verifier::<DEFAULT_MAX_TENSORS>::new(mode);
     let (mut tensors, mut tokens) = (0_u64, 0_u64);
-    let mut on_event = |event: Event<'_>| {
-        match event {
-            Event::Tensor(_) => tensors += 1,
-            Event::Token { .. } => tokens += 1,
-            _ => {}
-        }
-        Ok(())
-    };
-    for piece in bytes.chunks(PIECE_BYTES) {
-        push.feed(piece, &mut on_event)?;
-        if let Some(progress) = &progress {
-            progress.advance(piece.len() as u64);
-        }
-    }
-    push.finish(&mut on_event)?;
-    let checksum = if push.decoder().has_checksum() {
-        "the checksum matches"
-    } else {
-        "the file has no checksum"
-    };
+    pieces::decode(&mut verifier, bytes, MAX_ITEM_BYTES, quiet, |event| match event {
+        Event::Tensor(_) => tensors += 1,
+        Event::Token { .. } => tokens += 1,
+        _ => {}
+    })?;
+    let checksum =
+        if verifier.has_checksum() { "the checksum matches" } else { "the file has no checksum" };
     Ok(format!("{tensors} tensors, {tokens} tokens, {checksum}"))
 }
 

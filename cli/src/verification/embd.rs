@@ -3,11 +3,9 @@
 use nanoembed_core::Error;
 use nanoembed_core::event::{Event, Mode};
 use nanoembed_core::format::embd::{DEFAULT_MAX_TENSORS, Embd, MAX_ITEM_BYTES, Verifier};
-use nanoembed_core::read::Push;
 
-use super::Finding;
+use super::{Finding, pieces};
 use crate::model_check;
-use crate::progress::Progress;
 
 pub(super) fn verify(
     name: &str,
@@ -31,33 +29,15 @@ pub(super) fn verify(
 
 /// Decodes the whole file piece by piece and compares its checksums.
 fn structure(bytes: &[u8], mode: Mode, quiet: bool) -> Result<String, Error> {
-    const PIECE_BYTES: usize = 1 << 20;
-    let mut carry = vec![0; MAX_ITEM_BYTES];
-    let mut push = Push::new(Verifier::<DEFAULT_MAX_TENSORS>::new(mode), &mut carry);
-    let progress = (!quiet).then(|| Progress::bytes("verifying", bytes.len() as u64));
-    let mut layout = "";
-    let mut tensors = 0_u64;
-    let mut tokens = 0_u64;
-    let mut on_event = |event: Event<'_>| {
-        match event {
-            Event::Header(info) => layout = info.variant,
-            Event::Tensor(_) => tensors += 1,
-            Event::Token { .. } => tokens += 1,
-            _ => {}
-        }
-        Ok(())
-    };
-    for piece in bytes.chunks(PIECE_BYTES) {
-        push.feed(piece, &mut on_event)?;
-        if let Some(progress) = &progress {
-            progress.advance(piece.len() as u64);
-        }
-    }
-    push.finish(&mut on_event)?;
-    let checksums = if push.decoder().has_checksums() {
-        "checksums match"
-    } else {
-        "the file has no checksums"
-    };
+    let mut verifier = Verifier::<DEFAULT_MAX_TENSORS>::new(mode);
+    let (mut layout, mut tensors, mut tokens) = ("", 0_u64, 0_u64);
+    pieces::decode(&mut verifier, bytes, MAX_ITEM_BYTES, quiet, |event| match event {
+        Event::Header(info) => layout = info.variant,
+        Event::Tensor(_) => tensors += 1,
+        Event::Token { .. } => tokens += 1,
+        _ => {}
+    })?;
+    let checksums =
+        if verifier.has_checksums() { "checksums match" } else { "the file has no checksums" };
     Ok(format!("{layout} layout, {tensors} tensors, {tokens} tokens, {checksums}"))
 }

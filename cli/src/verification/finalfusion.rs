@@ -1,14 +1,12 @@
 //! `.fifu` files: structure, codes, metadata that is TOML, words that stand there once.
 
-use nanoembed_core::event::{Event, Mode};
+use nanoembed_core::event::Mode;
 use nanoembed_core::format::finalfusion::{Decoder, Finalfusion, MAX_ITEM_BYTES, Verifier};
-use nanoembed_core::read::Push;
 use nanoembed_core::text::toml::Entries;
 use nanoembed_core::words::{Index, IndexOptions, Memory};
 use nanoembed_core::{Error, ErrorKind};
 
-use super::Finding;
-use crate::progress::Progress;
+use super::{Finding, pieces};
 use crate::word_vectors::policy::PolicyArgs;
 
 pub(super) fn verify(
@@ -46,19 +44,9 @@ pub(super) fn verify(
 
 /// Decodes the whole file piece by piece, codes included.
 fn structure(bytes: &[u8], decoder: Decoder, quiet: bool) -> Result<(), Error> {
-    const PIECE_BYTES: usize = 1 << 20;
     // No item of a small file is larger than the file.
-    let mut carry = vec![0; MAX_ITEM_BYTES.min(bytes.len())];
-    let mut push = Push::new(Verifier::new(decoder), &mut carry);
-    let progress = (!quiet).then(|| Progress::bytes("verifying", bytes.len() as u64));
-    let mut on_event = |_: Event<'_>| Ok(());
-    for piece in bytes.chunks(PIECE_BYTES) {
-        push.feed(piece, &mut on_event)?;
-        if let Some(progress) = &progress {
-            progress.advance(piece.len() as u64);
-        }
-    }
-    push.finish(&mut on_event)
+    let item_bytes = MAX_ITEM_BYTES.min(bytes.len());
+    pieces::decode(&mut Verifier::new(decoder), bytes, item_bytes, quiet, |_| {})
 }
 
 fn metadata(file: &Finalfusion<'_>) -> Result<(), Error> {

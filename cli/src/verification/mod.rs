@@ -4,6 +4,7 @@ mod amb;
 mod embd;
 mod finalfusion;
 mod gguf;
+mod pieces;
 mod safetensors;
 mod uqff;
 mod values;

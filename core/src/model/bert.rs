@@ -146,6 +146,17 @@ pub enum LayerInput {
     Output,
 }
 
+impl LayerInput {
+    /// Elements of a row.
+    #[must_use]
+    pub const fn cols(self, config: &BertConfig) -> usize {
+        match self {
+            Self::Output => config.intermediate,
+            _ => config.hidden,
+        }
+    }
+}
+
 /// Some rows that a linear layer is applied to.
 #[derive(Clone, Copy, Debug)]
 pub struct Observation<'a> {

@@ -12,7 +12,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Decode, Event, Format, SpecialRole};
 use crate::format::embd;
 use crate::read::{ReadAt, Seek};
-use crate::tensor::{Dtype, Shape, TensorHeader};
+use crate::tensor::{Dtype, Shape, TensorHeader, identity};
 use crate::token::vocabulary::{Comparison, IdWidth, MAX_TOKEN_BYTES, Ranked, Tokens};
 use crate::token::{LengthPrefix, SpecialIds};
 
@@ -45,7 +45,7 @@ impl TensorPlace {
             *dims.get_mut(at)? = u32::try_from(dim).ok()?;
         }
         Some(Self {
-            name: name_hash(header.name),
+            name: identity::hash(header.name),
             offset: header.offset,
             bytes: header.bytes,
             dims,
@@ -61,13 +61,6 @@ impl TensorPlace {
         let Self { dtype, offset, bytes, .. } = *self;
         TensorHeader { name: "", dtype, shape, offset, bytes }
     }
-}
-
-/// FNV-1a with 64 bits: long enough that no two names of a file share one by accident.
-fn name_hash(name: &str) -> u64 {
-    name.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    })
 }
 
 /// Where the token entries of a file lie.
@@ -191,7 +184,7 @@ impl<'m> Contents<'m> {
     /// The tensor of this name; the header that comes back has none.
     #[must_use]
     pub fn tensor(&self, name: &str) -> Option<TensorHeader<'static>> {
-        let name = name_hash(name);
+        let name = identity::hash(name);
         let tensors = self.tensors.get(..self.count).unwrap_or_default();
         tensors.iter().find(|tensor| tensor.name == name).map(TensorPlace::header)
     }

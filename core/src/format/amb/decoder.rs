@@ -4,9 +4,10 @@ use heapless::Vec;
 
 use super::document::Document;
 use super::grammar::{self, HEADER_BYTES, Header, NO_TOKEN, TOKENIZER_HEAD_BYTES, TokenizerKind};
-use crate::bytes::{Item, Parse, le_u32, parse};
+use crate::bytes::{Item, Parse, bounded, le_u32, parse, within};
 use crate::error::{Error, ErrorKind, Result};
-use crate::event::{Decode, Event, FileInfo, Format, Mode, SpecialRole, Step, Value};
+use crate::event::{Decode, Event, FileInfo, Format, Mode, SpecialRole, Step, Value, advance};
+use crate::tensor::identity::remember;
 use crate::tensor::{Arrangement, Dtype, TensorHeader};
 
 /// How many tensors a [`Decoder`] keeps apart unless told otherwise: models of 100 layers have some 1000.
@@ -346,7 +347,7 @@ impl<const TENSORS: usize> Decoder<TENSORS> {
             Item::Parsed { item, used } => (item, used),
             Item::NeedMore { at_least } => return Ok(Step::need_more(at_least)),
         };
-        remember(&mut self.names, record.name, offset)?;
+        remember(&mut self.names, record.name, offset, ErrorKind::TooManyTensors)?;
         let size_at = offset.saturating_add(record.size_at as u64);
         let start = offset.saturating_add(used as u64);
         let until = start.checked_add(record.data_bytes).filter(|until| *until <= end);
@@ -446,54 +447,13 @@ fn places(header: &Header) -> Result<Layout> {
     Ok(Layout { metadata, config, tokenizer, weights })
 }
 
-/// An item that must lie before the absolute offset `end`.
-fn bounded<'a, T>(
-    grammar: impl FnOnce(&'a [u8]) -> Parse<'a, T>,
-    input: &'a [u8],
-    offset: u64,
-    end: u64,
-) -> Result<Item<T>> {
-    match parse(grammar, within(input, offset, end), offset)? {
-        Item::NeedMore { at_least } if at_least as u64 > end.saturating_sub(offset) => {
-            Err(Error::new(offset, ErrorKind::OutOfBounds))
-        }
-        item => Ok(item),
-    }
-}
-
-/// The part of `input` that lies before the absolute offset `end`.
-fn within(input: &[u8], offset: u64, end: u64) -> &[u8] {
-    let room = usize::try_from(end.saturating_sub(offset)).unwrap_or(usize::MAX);
-    input.get(..room).unwrap_or(input)
-}
-
-/// Keeps a name's hash, refusing one that is there already.
-fn remember<const N: usize>(names: &mut Vec<u64, N>, name: &str, offset: u64) -> Result<()> {
-    // 64-bit FNV-1a.
-    let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
-    if names.contains(&hash) {
-        return Err(Error::new(offset, ErrorKind::DuplicateName));
-    }
-    names.push(hash).map_err(|_| Error::new(offset, ErrorKind::TooManyTensors))
-}
-
 impl<const TENSORS: usize> Decode for Decoder<TENSORS> {
     fn next<'a>(&mut self, input: &'a [u8]) -> Result<Step<'a>> {
         if let Some(error) = self.failed {
             return Err(error);
         }
-        match self.step(input) {
-            Ok(step) => {
-                self.offset = self.offset.saturating_add(step.used as u64);
-                Ok(step)
-            }
-            Err(error) => {
-                self.failed = Some(error);
-                Err(error)
-            }
-        }
+        let step = self.step(input);
+        advance(step, &mut self.offset, &mut self.failed)
     }
 
     fn offset(&self) -> u64 {

@@ -6,7 +6,8 @@ use super::grammar::{self, DEFAULT_ALIGNMENT, Header, PairValue, Type};
 use super::{ALIGNMENT_KEY, TOKENS_KEY};
 use crate::bytes::{Item, parse};
 use crate::error::{Error, ErrorKind, Result};
-use crate::event::{Decode, Event, FileInfo, Format, Mode, Step, Value};
+use crate::event::{Decode, Event, FileInfo, Format, Mode, Step, Value, advance};
+use crate::tensor::identity::remember;
 use crate::tensor::TensorHeader;
 
 /// How many tensors a [`Decoder`] keeps apart unless told otherwise: models of 100 layers have some 1000.
@@ -304,38 +305,13 @@ fn align(offset: u64, alignment: u64) -> Option<u64> {
     offset.checked_next_multiple_of(alignment)
 }
 
-/// Keeps a name's hash, refusing one that is there already.
-fn remember<const N: usize>(
-    names: &mut Vec<u64, N>,
-    name: &str,
-    offset: u64,
-    full: ErrorKind,
-) -> Result<()> {
-    // 64-bit FNV-1a.
-    let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
-    if names.contains(&hash) {
-        return Err(Error::new(offset, ErrorKind::DuplicateName));
-    }
-    names.push(hash).map_err(|_| Error::new(offset, full))
-}
-
 impl<const TENSORS: usize> Decode for Decoder<TENSORS> {
     fn next<'a>(&mut self, input: &'a [u8]) -> Result<Step<'a>> {
         if let Some(error) = self.failed {
             return Err(error);
         }
-        match self.step(input) {
-            Ok(step) => {
-                self.offset = self.offset.saturating_add(step.used as u64);
-                Ok(step)
-            }
-            Err(error) => {
-                self.failed = Some(error);
-                Err(error)
-            }
-        }
+        let step = self.step(input);
+        advance(step, &mut self.offset, &mut self.failed)
     }
 
     fn offset(&self) -> u64 {

@@ -7,7 +7,7 @@ use super::fields::Fields;
 use super::{LENGTH_BYTES, METADATA};
 use crate::bytes::{Item, le_u64, parse};
 use crate::error::{Error, ErrorKind, Result};
-use crate::event::{Decode, Event, FileInfo, Format, Mode, Step};
+use crate::event::{Decode, Event, FileInfo, Format, Mode, Step, advance};
 use crate::text::json::{Kind, Lexeme, Lexer, is};
 
 /// The longest header that is read, as in the reference.
@@ -350,16 +350,8 @@ impl Decode for Decoder<'_> {
         if let Some(error) = self.failed {
             return Err(error);
         }
-        match self.step(input) {
-            Ok(step) => {
-                self.offset = self.offset.saturating_add(step.used as u64);
-                Ok(step)
-            }
-            Err(error) => {
-                self.failed = Some(error);
-                Err(error)
-            }
-        }
+        let step = self.step(input);
+        advance(step, &mut self.offset, &mut self.failed)
     }
 
     fn offset(&self) -> u64 {

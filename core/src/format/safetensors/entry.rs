@@ -1,5 +1,6 @@
 //! What is remembered of each tensor, in memory that the caller lends.
 
+use crate::tensor::identity;
 use crate::error::{Error, ErrorKind, Result};
 use crate::text::json;
 
@@ -111,22 +112,15 @@ fn exchange(entries: &mut [Entry], left: usize, right: usize) {
 /// A hash of the name that `spelling` means.
 pub(crate) fn spelling_hash(spelling: &str) -> u64 {
     if !spelling.contains('\\') {
-        return feed(FNV_BASIS, spelling);
+        return identity::extend(identity::EMPTY, spelling);
     }
     let mut utf8 = [0; 4];
-    json::chars(spelling).fold(FNV_BASIS, |hash, c| feed(hash, c.encode_utf8(&mut utf8)))
+    json::chars(spelling).fold(identity::EMPTY, |hash, c| identity::extend(hash, c.encode_utf8(&mut utf8)))
 }
 
 /// A hash of the name that `parts` make together.
 pub(crate) fn name_hash(parts: [&str; 2]) -> u64 {
-    parts.into_iter().fold(FNV_BASIS, feed)
-}
-
-const FNV_BASIS: u64 = 0xcbf2_9ce4_8422_2325;
-
-/// 64-bit FNV-1a.
-fn feed(hash: u64, text: &str) -> u64 {
-    text.bytes().fold(hash, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+    parts.into_iter().fold(identity::EMPTY, identity::extend)
 }
 
 #[cfg(test)]

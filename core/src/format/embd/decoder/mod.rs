@@ -8,7 +8,7 @@ use self::stream::Stream;
 use super::grammar::{self, FOOTER_BYTES, Flags, HEADER_SIZE, MAGIC};
 use crate::bytes::{Item, parse};
 use crate::error::{Error, ErrorKind, Result};
-use crate::event::{Decode, Event, Mode, Step};
+use crate::event::{Decode, Event, Mode, Step, advance};
 
 /// How many tensors a [`Decoder`] keeps track of unless told otherwise: BERT-large with INT8 scales has some 540.
 pub const DEFAULT_MAX_TENSORS: usize = 1024;
@@ -123,16 +123,8 @@ impl<const TENSORS: usize> Decode for Decoder<TENSORS> {
         if let Some(error) = self.failed {
             return Err(error);
         }
-        match self.step(input) {
-            Ok(step) => {
-                self.offset = self.offset.saturating_add(step.used as u64);
-                Ok(step)
-            }
-            Err(error) => {
-                self.failed = Some(error);
-                Err(error)
-            }
-        }
+        let step = self.step(input);
+        advance(step, &mut self.offset, &mut self.failed)
     }
 
     fn offset(&self) -> u64 {

@@ -7,9 +7,10 @@ use super::super::grammar::{
     self, CHECKED_HEADER_SIZE, DATA_ALIGNMENT, DESCRIPTOR_BYTES, Descriptor, Extent, FOOTER_BYTES, Flags, Footer,
     HEADER_BYTES, Header, METADATA_HEADER_BYTES, SPECIAL_BYTES, VOCABULARY_HEADER_BYTES, name_hash,
 };
-use crate::bytes::{Item, Parse, le_u32, parse, utf8};
+use crate::bytes::{Item, bounded, le_u32, parse, utf8, within};
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Event, FileInfo, Format, Mode, SpecialRole, Step};
+use crate::tensor::identity::{self, remember};
 use crate::tensor::TensorHeader;
 
 /// How many metadata entries are kept apart by their keys; the specification requires ten.
@@ -459,7 +460,7 @@ impl<const TENSORS: usize> Section<TENSORS> {
         if self.mode == Mode::Strict && name_hash(name) != declared {
             return Err(Error::new(descriptor_offset, ErrorKind::NameHashMismatch));
         }
-        let hash = identity_hash(name);
+        let hash = identity::hash(name);
         if self.tensors.iter().take(next).any(|other| other.name == hash) {
             return Err(Error::new(offset, ErrorKind::DuplicateName));
         }
@@ -571,47 +572,4 @@ fn check_places(header: &Header) -> Result<()> {
         Some((at, _)) => Err(Error::new(*at, ErrorKind::Overlap)),
         None => Ok(()),
     }
-}
-
-/// Parses an item that must end at or before the absolute offset `end`.
-fn bounded<'a, T>(
-    grammar: impl FnOnce(&'a [u8]) -> Parse<'a, T>,
-    input: &'a [u8],
-    offset: u64,
-    end: u64,
-) -> Result<Item<T>> {
-    let item = parse(grammar, within(input, offset, end), offset)?;
-    match item {
-        Item::NeedMore { at_least } if at_least as u64 > end.saturating_sub(offset) => {
-            Err(Error::new(offset, ErrorKind::OutOfBounds))
-        }
-        item => Ok(item),
-    }
-}
-
-/// The part of `input` that lies before the absolute offset `end`.
-fn within(input: &[u8], offset: u64, end: u64) -> &[u8] {
-    let room = usize::try_from(end.saturating_sub(offset)).unwrap_or(usize::MAX);
-    input.get(..room).unwrap_or(input)
-}
-
-/// Keeps a name's hash, refusing one that is there already.
-pub(super) fn remember<const N: usize>(
-    names: &mut Vec<u64, N>,
-    name: &str,
-    offset: u64,
-    full: ErrorKind,
-) -> Result<()> {
-    let hash = identity_hash(name);
-    if names.contains(&hash) {
-        return Err(Error::new(offset, ErrorKind::DuplicateName));
-    }
-    names.push(hash).map_err(|_| Error::new(offset, full))
-}
-
-/// 64-bit FNV-1a: names that differ have different hashes unless somebody made them so, and then are refused.
-fn identity_hash(name: &str) -> u64 {
-    name.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    })
 }

@@ -3,10 +3,10 @@
 use heapless::Vec;
 
 use super::super::grammar;
-use super::section::remember;
 use crate::bytes::{Item, le_u32, parse};
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Event, FileInfo, Format, Mode, Step};
+use crate::tensor::identity::remember;
 use crate::tensor::{Dtype, TensorHeader};
 
 /// Where the number of tensors lies.

@@ -8,9 +8,9 @@ use self::storage::Parts;
 use self::vocabulary::Entries;
 use super::grammar::{self, CHUNK_HEADER_BYTES, MAGIC, id};
 use super::layout::{Chunk, Layout, Place, Storage};
-use crate::bytes::{Item, parse};
+use crate::bytes::{Item, parse, within};
 use crate::error::{Error, ErrorKind, Result};
-use crate::event::{Decode, Event, FileInfo, Format, Mode, Step};
+use crate::event::{Decode, Event, FileInfo, Format, Mode, Step, advance};
 use crate::subword::WordVocabulary;
 
 /// The most chunks that a file has.
@@ -326,16 +326,8 @@ impl Decode for Decoder {
         if let Some(error) = self.failed {
             return Err(error);
         }
-        match self.step(input) {
-            Ok(step) => {
-                self.offset = self.offset.saturating_add(step.used as u64);
-                Ok(step)
-            }
-            Err(error) => {
-                self.failed = Some(error);
-                Err(error)
-            }
-        }
+        let step = self.step(input);
+        advance(step, &mut self.offset, &mut self.failed)
     }
 
     fn offset(&self) -> u64 {
@@ -363,10 +355,4 @@ impl Decode for Decoder {
             matches!(self.state, State::Complete | State::Trailer { .. } | State::Unknown { .. });
         self.failed.is_none() && may_end && is_behind_storage
     }
-}
-
-/// The part of `input` that lies before the absolute offset `until`.
-fn within(input: &[u8], offset: u64, until: u64) -> &[u8] {
-    let room = usize::try_from(until.saturating_sub(offset)).unwrap_or(usize::MAX);
-    input.get(..room).unwrap_or(input)
 }

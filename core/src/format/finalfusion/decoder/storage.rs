@@ -3,8 +3,8 @@
 use super::super::grammar::{self, CHUNK_HEADER_BYTES, QUANTIZED_ROWS_OFFSET, id, padding};
 use super::super::layout::{Array, Quantized, Storage};
 use super::super::{CODES, EMBEDDINGS, NORMS, PROJECTION, ROW_NORMS, SUBQUANTIZERS};
-use super::{Decoder, State, within};
-use crate::bytes::{Item, parse};
+use super::{Decoder, State};
+use crate::bytes::{Item, parse, within};
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Event, Step};
 use crate::tensor::{Dtype, Shape, TensorHeader};

@@ -1,7 +1,8 @@
 //! What may follow the storage: norms, chunks that nobody knows, or nothing.
 
 use super::super::grammar::{CHUNK_HEADER_BYTES, id};
-use super::{Decoder, State, within};
+use super::{Decoder, State};
+use crate::bytes::within;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Event, Mode, Step};
 

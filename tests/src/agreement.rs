@@ -1,0 +1,87 @@
+//! Running a model over the reference sentences, and how near that comes to the reference.
+
+use nanoembed_core::kernel::Kernels;
+use nanoembed_core::model::{Bert, Layer, Run, Weights, Workspace};
+
+use crate::minilm::{WIDTH, config, cosine, references, sentences};
+
+/// How near embeddings of the reference sentences are to the reference.
+#[derive(Debug)]
+pub struct Agreement {
+    /// Sentences whose nearest other sentence is the same as by the reference.
+    pub same_neighbour: usize,
+    /// The embeddings themselves.
+    pub embeddings: Vec<f32>,
+    /// The largest difference of an element.
+    pub max_difference: f32,
+    /// The lowest cosine of a sentence's embedding to its reference.
+    pub min_cosine: f64,
+    /// The mean of the cosines.
+    pub mean_cosine: f64,
+}
+
+/// The embeddings of all reference sentences, in order; `precise` computes in f32 where the model need not.
+///
+/// # Panics
+///
+/// If `weights` are not those of all-MiniLM-L6-v2.
+#[must_use]
+pub fn embed(
+    weights: &(impl Weights + Sync),
+    kernels: &Kernels,
+    most_tokens: usize,
+    precise: bool,
+) -> Vec<f32> {
+    let config = config();
+    let bert = Bert::open(weights, config, vec![Layer::EMPTY; config.layers]).expect("the model");
+    let mut plan = bert.plan(most_tokens);
+    plan.quantized &= !precise;
+    let needs = Workspace::needs(&config, &plan).expect("the model");
+    let (mut floats, mut bytes) = (vec![0.0; needs.floats], vec![0; needs.bytes]);
+    let mut workspace = Workspace::new(&config, &plan, &mut floats, &mut bytes).expect("the model");
+    let sentences = sentences();
+    let texts: Vec<_> = sentences.iter().map(|s| s.truncated(most_tokens)).collect();
+    let lengths: Vec<_> = texts.iter().map(Vec::len).collect();
+    let mut out = vec![0.0; sentences.len() * WIDTH];
+    let run = Run::new(weights, kernels);
+    bert.embed_batch(&run, &texts.concat(), &lengths, &mut workspace, &mut out).expect("the model");
+    out
+}
+
+/// Compares embeddings of all reference sentences, in order, truncated to `most_tokens`.
+///
+/// # Panics
+///
+/// If there is no reference for `most_tokens`.
+#[must_use]
+pub fn compare(embeddings: Vec<f32>, most_tokens: usize) -> Agreement {
+    let references = references(most_tokens);
+    let sentences = sentences();
+    let ours: Vec<_> = embeddings.chunks(WIDTH).collect();
+    let theirs: Vec<_> = sentences.iter().map(|s| &references[s.row * WIDTH..][..WIDTH]).collect();
+    let cosines: Vec<_> = ours.iter().zip(&theirs).map(|(a, b)| cosine(a, b)).collect();
+    let pairs = ours.iter().zip(&theirs);
+    Agreement {
+        max_difference: pairs
+            .flat_map(|(a, b)| a.iter().zip(*b).map(|(a, b)| (a - b).abs()))
+            .fold(0.0, f32::max),
+        min_cosine: cosines.iter().copied().fold(1.0, f64::min),
+        mean_cosine: cosines.iter().sum::<f64>() / cosines.len() as f64,
+        same_neighbour: (0..ours.len())
+            .filter(|&i| neighbour(i, &ours) == neighbour(i, &theirs))
+            .count(),
+        embeddings,
+    }
+}
+
+/// The nearest other one by cosine, the first of several that are equally near.
+fn neighbour(index: usize, all: &[&[f32]]) -> usize {
+    let mut nearest = (0, f64::MIN);
+    for (other, vector) in all.iter().enumerate() {
+        let near = cosine(all[index], vector);
+        if other != index && near > nearest.1 {
+            nearest = (other, near);
+        }
+    }
+    nearest.0
+}
