@@ -44,6 +44,7 @@ pub mod integer;
 #[cfg(target_arch = "aarch64")]
 mod neon;
 mod portable;
+mod prefetch;
 mod product;
 mod quantize;
 mod rows;
@@ -57,6 +58,7 @@ mod x86;
 
 pub use groups::ProductGroups;
 pub use integer::{MultiplyI16, ProductI8};
+pub use prefetch::prefetch;
 use vector::Portable;
 
 pub use product::{Floats, Multiply, Product, Strides, Table};
