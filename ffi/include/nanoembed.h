@@ -576,7 +576,8 @@ typedef struct nanoembed_scored {
 // Quantised where weights are 8-bit: faster, and the same bits on every machine.
 #define NANOEMBED_ACTIVATIONS_QUANTIZED 2
 
-// In integers alone, for processors without an FPU; the same bits on every machine. Needs weights of 8 bits.
+// In integers alone, for processors without an FPU; the same bits on every machine. Needs weights of 8 bits, and a
+// library built with the feature `fixed`: without it NANOEMBED_INVALID_ARGUMENT.
 #define NANOEMBED_ACTIVATIONS_FIXED 3
 
 // By the index that the file holds if it has one and lies in storage, else by an index in memory.

@@ -9,15 +9,13 @@ use nanoembed_core::words::{
     Duplicates, Found, Index, IndexOptions, Rows, Scored, SearchMemory, TopK, Words,
 };
 
-use crate::memory::{Lent, LentSlice, Sum};
-use crate::model::number;
-use crate::pointer;
+use crate::memory::{Lent, LentSlice, Sum, number};
+use crate::pointer::{self, text};
 use crate::source::{Bytes, nanoembed_source};
 use crate::status::{
     Failure, INVALID, NANOEMBED_NOT_FOUND, Outcome, TOO_SMALL, answer, nanoembed_error,
     nanoembed_status, report,
 };
-use crate::tokenize::text;
 
 /// How word vectors are to be opened. All zeros is a good start: no index, no memory.
 #[repr(C)]

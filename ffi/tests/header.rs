@@ -6,9 +6,9 @@ use std::path::Path;
 use nanoembed_core::ErrorKind;
 
 /// The files in the order in which a reader of the header wants to meet them.
-const SOURCES: [&str; 11] = [
-    "version", "status", "memory", "source", "reader", "tensor", "model", "tokenize", "embed",
-    "batch", "words",
+const SOURCES: [&str; 14] = [
+    "version", "status", "memory", "source", "format", "event", "reader", "tensor", "uqff",
+    "model", "tokenize", "embed", "batch", "words",
 ];
 
 const INTRODUCTION: &str = "\
