@@ -14,7 +14,7 @@
 //!   he stops using the handle. Nothing has to be closed. Nothing is global.
 //!
 //! One file a part: `status`, `source`, `format`, `event` (what a file says) and `reader`, `tensor` and `uqff`
-//! (dequantising), `model` (opening), `tokenize`, `embed`, `batch` (Arrow), `words`, `owned` (handles on the heap).
+//! (dequantising), `model` (opening), `tokenize`, `embed`, `batch` (Arrow), `words` (opening), `lookup`, `similar`, `owned` (handles on the heap).
 
 #![no_std]
 #![allow(non_camel_case_types)]
@@ -31,6 +31,8 @@ mod decoder;
 pub mod embed;
 pub mod event;
 pub mod format;
+#[cfg(feature = "finalfusion")]
+pub mod lookup;
 pub mod memory;
 #[cfg(feature = "embd")]
 pub mod model;
@@ -38,6 +40,8 @@ pub mod model;
 pub mod owned;
 mod pointer;
 pub mod reader;
+#[cfg(feature = "finalfusion")]
+pub mod similar;
 pub mod source;
 pub mod status;
 pub mod tensor;
@@ -46,6 +50,8 @@ pub mod tokenize;
 #[cfg(feature = "uqff")]
 pub mod uqff;
 pub mod version;
+#[cfg(feature = "finalfusion")]
+mod word_index;
 #[cfg(feature = "finalfusion")]
 pub mod words;
 
