@@ -14,7 +14,8 @@
 //!   he stops using the handle. Nothing has to be closed. Nothing is global.
 //!
 //! One file a part: `status`, `source`, `format`, `event` (what a file says) and `reader`, `tensor` and `uqff`
-//! (dequantising), `model` (opening), `tokenize`, `embed`, `batch` (Arrow), `words` (opening), `lookup`, `similar`, `owned` (handles on the heap).
+//! (dequantising), `model` (opening), `tokenize`, `embed`, `batch` (Arrow), `words` (opening), `lookup`, `similar`,
+//! `decoder_model` and `session` (continuing texts), `owned` (handles on the heap).
 
 #![no_std]
 #![allow(non_camel_case_types)]
@@ -27,6 +28,8 @@ extern crate std;
 #[cfg(feature = "embd")]
 pub mod batch;
 mod decoder;
+#[cfg(any(feature = "amb", feature = "gguf"))]
+pub mod decoder_model;
 #[cfg(feature = "embd")]
 pub mod embed;
 pub mod event;
@@ -40,6 +43,8 @@ pub mod model;
 pub mod owned;
 mod pointer;
 pub mod reader;
+#[cfg(any(feature = "amb", feature = "gguf"))]
+pub mod session;
 #[cfg(feature = "finalfusion")]
 pub mod similar;
 pub mod source;
