@@ -1,18 +1,13 @@
 //! Models that continue texts: opening a decoder of the Llama family from an `.amb` or a GGUF file.
 
 use nanoembed_core::event::{Format, Mode};
-#[cfg(feature = "amb")]
 use nanoembed_core::format::amb::Amb;
-#[cfg(feature = "gguf")]
 use nanoembed_core::format::gguf::Gguf;
 use nanoembed_core::format::sniff;
 use nanoembed_core::kernel::{self, Kernels};
 use nanoembed_core::model::SliceWeights;
-#[cfg(feature = "amb")]
 use nanoembed_core::model::amb_config_value;
-#[cfg(feature = "gguf")]
 use nanoembed_core::model::gguf_llama_config;
-#[cfg(feature = "amb")]
 use nanoembed_core::model::llama::RopePairs;
 use nanoembed_core::model::llama::{Llama, LlamaConfig, LlamaLayer};
 use nanoembed_core::{Error, ErrorKind};
@@ -71,16 +66,13 @@ const TOKENS_AT_ONCE: usize = 64;
 
 /// A file that has been looked at: its model's sizes, and how its tensors are found.
 enum Opened {
-    #[cfg(feature = "amb")]
     Amb(Amb<'static>, LlamaConfig),
-    #[cfg(feature = "gguf")]
     Gguf(Gguf<'static>, LlamaConfig),
 }
 
 impl Opened {
     fn new(file: &'static [u8]) -> Outcome<Self> {
         match sniff(file) {
-            #[cfg(feature = "amb")]
             Some(Format::Amb) => {
                 let amb = Amb::parse(file, Mode::Lenient)?;
                 let number =
@@ -88,7 +80,6 @@ impl Opened {
                 let config = LlamaConfig::read(number, RopePairs::Halves)?;
                 Ok(Self::Amb(amb, config))
             }
-            #[cfg(feature = "gguf")]
             Some(Format::Gguf) => {
                 let gguf = Gguf::parse(file, Mode::Lenient)?;
                 let config = gguf_llama_config(&gguf)?;
@@ -100,9 +91,7 @@ impl Opened {
 
     const fn config(&self) -> &LlamaConfig {
         match self {
-            #[cfg(feature = "amb")]
             Self::Amb(_, config) => config,
-            #[cfg(feature = "gguf")]
             Self::Gguf(_, config) => config,
         }
     }
@@ -114,12 +103,10 @@ impl Opened {
     ) -> Outcome<Llama<LentSlice<LlamaLayer>>> {
         let config = *self.config();
         Ok(match self {
-            #[cfg(feature = "amb")]
             Self::Amb(amb, _) => {
                 let find = |name: &str| amb.tensor(name).map(|tensor| *tensor.header());
                 Llama::open(&SliceWeights::new(file, find), config, layers)?
             }
-            #[cfg(feature = "gguf")]
             Self::Gguf(gguf, _) => {
                 let find = |name: &str| gguf.tensor(name).map(|tensor| *tensor.header());
                 Llama::open(&SliceWeights::new(file, find), config, layers)?

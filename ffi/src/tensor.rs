@@ -167,7 +167,8 @@ fn tensor_floats(
     out: &mut [f32],
 ) -> Outcome {
     let (dtype, _) = dtype_of(tensor.dtype).ok_or(INVALID)?;
-    let (block, block_bytes) = (dtype.block_elements(), dtype.block_bytes());
+    // None of these types has blocks of no size; the compiler does not know.
+    let (block, block_bytes) = (dtype.block_elements().max(1), dtype.block_bytes().max(1));
     let blocks = tensor.bytes / block_bytes as u64;
     let elements = blocks.checked_mul(block as u64).ok_or(INVALID)?;
     let end = first.checked_add(out.len() as u64).ok_or(INVALID)?;
