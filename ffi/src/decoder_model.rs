@@ -59,6 +59,9 @@ pub struct nanoembed_decoder {
     pub(crate) kernels: Kernels,
     pub(crate) positions: usize,
     pub(crate) tokens_at_once: usize,
+    /// Bytes that the heap gave for this handle; 0 if the caller lent them.
+    #[cfg_attr(not(feature = "std"), allow(dead_code))]
+    pub(crate) owned_bytes: usize,
 }
 
 /// Tokens that pass through the layers together unless the caller says otherwise.
@@ -227,10 +230,10 @@ pub unsafe extern "C" fn nanoembed_decoder_init(
         let llama = opening.opened.llama(opening.file, layers)?;
         let Opening { file, positions, tokens_at_once, .. } = opening;
         let kernels = kernel::detect();
+        let made =
+            nanoembed_decoder { file, llama, kernels, positions, tokens_at_once, owned_bytes: 0 };
         // SAFETY: the place was taken for it.
-        unsafe {
-            handle.write(nanoembed_decoder { file, llama, kernels, positions, tokens_at_once });
-        }
+        unsafe { handle.write(made) };
         out.write(handle);
         Ok(())
     };
