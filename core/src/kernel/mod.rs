@@ -43,6 +43,7 @@ pub mod groups;
 pub mod integer;
 #[cfg(target_arch = "aarch64")]
 mod neon;
+pub(crate) mod pieces;
 mod portable;
 mod prefetch;
 mod product;
