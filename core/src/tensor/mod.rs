@@ -1,6 +1,7 @@
 //! Tensors: what type and shape they have, and a view of their bytes.
 
 mod dtype;
+#[allow(dead_code)] // finalfusion has no names of tensors to remember
 pub(crate) mod identity;
 mod scaled;
 mod shape;
