@@ -6,14 +6,17 @@ use super::product::{Floats, Multiply, Product};
 use super::vector::Portable;
 use super::{Kernels, quantize, rows};
 
+/// Without them models that have weights in blocks are not opened, and what multiplies those is never called.
+const BLOCKS: bool = cfg!(feature = "blocks-ggml");
+
 /// The portable table.
 pub(super) const TABLE: Kernels = Kernels {
     name: "portable",
     product_f32,
     multiply_f32,
     product_i8,
-    product_groups,
-    quantize_groups: quantize::groups_i8::<Portable>,
+    product_groups: if BLOCKS { product_groups } else { |_| {} },
+    quantize_groups: if BLOCKS { quantize::groups_i8::<Portable> } else { |_, _, _, _, _| {} },
     dequantize_groups: quantize::dequantize_groups::<Portable>,
     multiply_i16,
     quantize: quantize::codes::<Portable>,

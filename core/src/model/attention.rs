@@ -101,9 +101,8 @@ impl IntegerHead<'_> {
     /// Quantises the queries and keys of all tokens.
     pub(super) fn quantize(&mut self, kernels: &Kernels, head: &Head<'_>) {
         let Head { queries, keys, key_stride, size, .. } = *head;
-        #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation)] // far below 2²⁴
-        let limit =
-            libm::floor(libm::sqrt(f64::from(i32::MAX) / size.max(1) as f64)).min(32_767.0) as f32;
+        #[allow(clippy::cast_precision_loss)] // far below 2²⁴
+        let limit = (i32::MAX as usize / size.max(1)).isqrt().min(32_767) as f32;
         (kernels.quantize_rows)(queries, size, limit, self.queries, self.query_scales);
         (kernels.quantize_columns)(
             keys,

@@ -115,7 +115,10 @@ impl<W: Weights + ?Sized, P: ?Sized> Run<'_, W, P> {
         match input {
             Input::Floats(x) => self.float_rows(&linear.weight, x, output, staging),
             Input::Codes(x) => self.integer_rows(&linear.weight, x, output, staging),
-            Input::Groups(x) => self.grouped_rows(&linear.weight, x, output, staging),
+            Input::Groups(x) if cfg!(feature = "blocks-ggml") => {
+                self.grouped_rows(&linear.weight, x, output, staging)
+            }
+            Input::Groups(_) => Err(Error::without_offset(ErrorKind::UnsupportedDtype)),
         }
     }
 
@@ -377,7 +380,9 @@ impl<W: Weights + ?Sized, P: ?Sized> Run<'_, W, P> {
         tile: &mut [u8],
     ) -> Result<()> {
         let Matrix { encoding, cols, groups, column_offset, .. } = *matrix;
-        if let Encoding::Scaled(codes) = encoding {
+        if let Encoding::Scaled(codes) = encoding
+            && cfg!(feature = "scaled-codes")
+        {
             return super::coded::read_rows(self.weights, matrix, codes, first, values, tile);
         }
         let rows = values.len().checked_div(cols).unwrap_or(0);
