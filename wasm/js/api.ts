@@ -1,9 +1,7 @@
 // What the entries `.` and `./inline` have in common: the same functions over modules from different places.
-import type { Engine, InitOptions, InspectGlue } from "./engine.js";
+import type { Engine, InitOptions } from "./engine.js";
 import { NanoembedError, guarded } from "./errors.js";
-import {
-  inspectWith, verifyWith, type InspectOptions, type Inspection, type ValuesGlue, type Verdict, type VerifyOptions,
-} from "./inspection.js";
+import type { InspectOptions, Inspection, Verdict, VerifyOptions } from "./inspection.js";
 import { MemorySink, bring, type LoadOptions as BaseOptions } from "./load.js";
 import { LocalSentences, type SentenceModel, type Sentences } from "./sentences.js";
 import type { Source } from "./source.js";
@@ -56,8 +54,13 @@ export function modelOf(engine: Engine<FullGlue>, sink: MemorySink, options: Loa
   return new LocalSentences(guarded(() => new Sentences(reader), () => format));
 }
 
-/** Models come from `engine`; what only looks at files is loaded when it is asked for. */
-export function api(engine: Engine<FullGlue>, inspector: Engine<InspectGlue>, numbers: Engine<ValuesGlue>): Api {
+/** What only looks at files. */
+export type Looking = Pick<Api, "inspect" | "verify" | "memoryBytes">;
+
+/** Models come from `engine`; what only looks at files is loaded, code and module, when it is asked for. */
+export function api(engine: Engine<FullGlue>, bringLooking: () => Promise<Looking>): Api {
+  let looking: Looking | undefined;
+  const look = async () => (looking ??= await bringLooking());
   async function load(source: Source, options: LoadOptions = {}) {
     options.signal?.throwIfAborted();
     await engine.ready();
@@ -68,8 +71,8 @@ export function api(engine: Engine<FullGlue>, inspector: Engine<InspectGlue>, nu
     init: async (options) => void (await engine.ready(options)),
     load: load as Api["load"],
     open: (source, options) => openWith(engine, source, options),
-    inspect: (source, options) => inspectWith(inspector, numbers, source, options),
-    verify: (source, options) => verifyWith(inspector, source, options),
-    memoryBytes: () => engine.memoryBytes + inspector.memoryBytes + numbers.memoryBytes,
+    inspect: async (source, options) => (await look()).inspect(source, options),
+    verify: async (source, options) => (await look()).verify(source, options),
+    memoryBytes: () => engine.memoryBytes + (looking?.memoryBytes() ?? 0),
   };
 }
