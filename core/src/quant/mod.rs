@@ -1,7 +1,8 @@
 //! Block layouts: one a file, with its dequantiser and, where we write it, its quantiser.
 //!
-//! These are the scalar references: exact to the last bit of what the formats' own programs compute. Any range of
-//! elements can be asked for; nothing else is touched and nothing allocated.
+//! These are the references: exact to the last bit of what the formats' own programs compute. Any range of elements can
+//! be asked for; nothing else is touched and nothing allocated. Whole blocks are dequantised in terms of [`lanes`], of
+//! which [`kernel::dequantize`](crate::kernel::dequantize) has some in vector instructions.
 //!
 //! | file | elements | bytes | `x =` |
 //! |---|---|---|---|
@@ -38,6 +39,7 @@ pub mod groups;
 pub mod hqq;
 pub mod int8;
 mod k_scales;
+pub mod lanes;
 pub mod mxfp4;
 pub mod q2_k;
 pub mod q3_k;
@@ -51,9 +53,11 @@ pub mod q6_k;
 pub mod q8_0;
 pub mod q8_1;
 pub mod q8_k;
+pub mod whole;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::tensor::{Dtype, Encoding, Weight};
+use lanes::Scalar;
 
 /// Converts the elements from `first` on to f32, as many as `out` holds, of `data` stored as elements or blocks of
 /// `dtype`.
@@ -78,18 +82,18 @@ pub fn dequantize(dtype: Dtype, data: &[u8], first: usize, out: &mut [f32]) -> R
         Dtype::U32 => block::elements(data, first, out, |b| u32::from_le_bytes(b) as f32),
         Dtype::U16 => block::elements(data, first, out, |b| f32::from(u16::from_le_bytes(b))),
         Dtype::U8 | Dtype::Bool => block::elements(data, first, out, |[b]| f32::from(b)),
-        Dtype::Q4_0 => block::blocks(data, first, out, q4_0::dequantize_block),
-        Dtype::Q4_1 => block::blocks(data, first, out, q4_1::dequantize_block),
-        Dtype::Q5_0 => block::blocks(data, first, out, q5_0::dequantize_block),
-        Dtype::Q5_1 => block::blocks(data, first, out, q5_1::dequantize_block),
-        Dtype::Q8_0 => block::blocks(data, first, out, q8_0::dequantize_block),
-        Dtype::Q8_1 => block::blocks(data, first, out, q8_1::dequantize_block),
-        Dtype::Q2K => block::blocks(data, first, out, q2_k::dequantize_block),
-        Dtype::Q3K => block::blocks(data, first, out, q3_k::dequantize_block),
-        Dtype::Q4K => block::blocks(data, first, out, q4_k::dequantize_block),
-        Dtype::Q5K => block::blocks(data, first, out, q5_k::dequantize_block),
-        Dtype::Q6K => block::blocks(data, first, out, q6_k::dequantize_block),
-        Dtype::Q8K => block::blocks(data, first, out, q8_k::dequantize_block),
+        Dtype::Q4_0 => block::blocks(data, first, out, q4_0::dequantize_block::<Scalar>),
+        Dtype::Q4_1 => block::blocks(data, first, out, q4_1::dequantize_block::<Scalar>),
+        Dtype::Q5_0 => block::blocks(data, first, out, q5_0::dequantize_block::<Scalar>),
+        Dtype::Q5_1 => block::blocks(data, first, out, q5_1::dequantize_block::<Scalar>),
+        Dtype::Q8_0 => block::blocks(data, first, out, q8_0::dequantize_block::<Scalar>),
+        Dtype::Q8_1 => block::blocks(data, first, out, q8_1::dequantize_block::<Scalar>),
+        Dtype::Q2K => block::blocks(data, first, out, q2_k::dequantize_block::<Scalar>),
+        Dtype::Q3K => block::blocks(data, first, out, q3_k::dequantize_block::<Scalar>),
+        Dtype::Q4K => block::blocks(data, first, out, q4_k::dequantize_block::<Scalar>),
+        Dtype::Q5K => block::blocks(data, first, out, q5_k::dequantize_block::<Scalar>),
+        Dtype::Q6K => block::blocks(data, first, out, q6_k::dequantize_block::<Scalar>),
+        Dtype::Q8K => block::blocks(data, first, out, q8_k::dequantize_block::<Scalar>),
         // Where scales lie depends on how many elements there are: see `dequantize_weight`.
         Dtype::F8E5M2 | Dtype::F8E8M0 | Dtype::Scaled(_) => {
             return Err(Error::without_offset(ErrorKind::UnsupportedDtype));
@@ -121,7 +125,9 @@ pub fn dequantize_weight(weight: &Weight<'_>, first: usize, out: &mut [f32]) -> 
             block::elements(data, first, out, |[b]| fp8::decode(b) * scale)
         }
         Encoding::Afq(afq) => afq::dequantize(&afq, first, out),
-        Encoding::F8q8 { blocks } => block::blocks(blocks, first, out, f8q8::dequantize_block),
+        Encoding::F8q8 { blocks } => {
+            block::blocks(blocks, first, out, f8q8::dequantize_block::<Scalar>)
+        }
         Encoding::Mxfp4 { codes, scales } => mxfp4::dequantize(codes, scales, first, out),
     };
     done.ok_or(Error::without_offset(ErrorKind::InvalidArgument))
