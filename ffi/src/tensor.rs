@@ -5,8 +5,8 @@ use core::ffi::{CStr, c_char};
 use nanoembed_core::event::Mode;
 use nanoembed_core::format::safetensors::Entry;
 use nanoembed_core::format::uqff::Uqff;
+use nanoembed_core::kernel::Dequantizer;
 use nanoembed_core::model::Weights;
-use nanoembed_core::quant::{dequantize, dequantize_weight};
 use nanoembed_core::tensor::{Dtype, MAX_DIMS, TensorHeader};
 
 use crate::memory::Lent;
@@ -125,7 +125,7 @@ pub unsafe extern "C" fn nanoembed_dequantize(
         // SAFETY: the caller's promise.
         let (data, out) =
             unsafe { (pointer::slice(data, bytes)?, pointer::slice_mut(out, count)?) };
-        Ok(dequantize(dtype, data, first, out)?)
+        Ok(Dequantizer::detect().dequantize(dtype, data, first, out)?)
     };
     answer(make())
 }
@@ -193,7 +193,7 @@ fn tensor_floats(
         let data = source.bytes(offset, wanted * block_bytes, tile)?;
         let size = (wanted * block - skipped).min(rest.len());
         let (now, later) = rest.split_at_mut_checked(size).ok_or(INVALID)?;
-        dequantize(dtype, data, skipped, now)?;
+        Dequantizer::detect().dequantize(dtype, data, skipped, now)?;
         at += size as u64;
         rest = later;
     }
@@ -245,7 +245,7 @@ pub unsafe extern "C" fn nanoembed_uqff_dequantize(
             // SAFETY: the caller's promise.
             unsafe { pointer::out(elements) }?.write(layer.weight.elements());
         }
-        Ok(dequantize_weight(&layer.weight, first, out)?)
+        Ok(Dequantizer::detect().dequantize_weight(&layer.weight, first, out)?)
     };
     // SAFETY: the caller's promise.
     unsafe { report(make(), error) }
