@@ -4,6 +4,8 @@
 //! the reference; every other table is tested against them. A table is plain data without state: two models in one
 //! program may use different ones.
 //!
+//! [`Dequantizer`] is apart: it makes f32 of whole tensors.
+//!
 //! Operands are checked when they are put together ([`Product::new`], …), so no kernel can fail or panic.
 //!
 //! | operation | formula |
@@ -38,6 +40,7 @@ macro_rules! unroll_4 {
 
 #[cfg(all(target_arch = "arm", feature = "arm-dsp"))]
 mod arm_dsp;
+pub mod dequantize;
 pub mod fixed;
 pub mod groups;
 pub mod integer;
@@ -57,6 +60,7 @@ mod wasm;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
+pub use dequantize::Dequantizer;
 pub use groups::ProductGroups;
 pub use integer::{MultiplyI16, ProductI8};
 pub use prefetch::prefetch;
