@@ -13,6 +13,7 @@ pub(super) const TABLE: Kernels = Kernels {
     multiply_f32,
     product_i8,
     product_groups,
+    product_blocks: None,
     quantize_groups: quantize::groups_i8::<Portable>,
     dequantize_groups: quantize::dequantize_groups::<Portable>,
     multiply_i16,
@@ -22,6 +23,7 @@ pub(super) const TABLE: Kernels = Kernels {
     softmax_i16: quantize::softmax_i16::<Portable>,
     softmax: rows::softmax::<Portable>,
     gelu: rows::gelu::<Portable>,
+    swiglu: rows::swiglu::<Portable>,
     add_layer_norm: rows::add_layer_norm::<Portable>,
 };
 

@@ -17,6 +17,7 @@ pub mod check;
 mod coded;
 pub mod config;
 pub mod fixed;
+mod grouped;
 mod linear;
 pub mod llama;
 mod parallel;
