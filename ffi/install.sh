@@ -5,15 +5,18 @@
 #   ffi/install.sh --prefix DIR       to DIR
 #   ffi/install.sh --no-std …         without standard library and heap (no `_new` functions), for any target
 #   ffi/install.sh --target TRIPLE …  for another target
+#   ffi/install.sh --parts LIST …     only these parts (cargo features, see Cargo.toml), for example
+#                                     embd,finalfusion,small: less flash, if the linker is not to find out by itself
 set -eu
 cd "$(dirname "$0")"
-prefix=/usr/local features= std=yes target=
+prefix=/usr/local parts=all std=yes target=
 while [ $# -gt 0 ]; do
     case $1 in
     --prefix) prefix=$2; shift ;;
     --no-std) std=no ;;
     --target) target=$2; shift ;;
-    *) sed -n '2,7p' "$0" | sed 's/^# \{0,1\}//'; exit 2 ;;
+    --parts) parts=$2; shift ;;
+    *) sed -n '2,9p' "$0" | sed 's/^# \{0,1\}//'; exit 2 ;;
     esac
     shift
 done
@@ -21,15 +24,16 @@ case $prefix in /*) ;; *) prefix=$OLDPWD/$prefix ;; esac
 
 # A fat LTO leaves one object with nothing in it that is not used.
 crate_types=staticlib
-[ $std = no ] && features="--no-default-features --features panic-handler"
+if [ $std = yes ]; then parts=$parts,std; else parts=$parts,panic-handler; fi
 # Cortex-M4 and its like have the DSP extension.
-case $target in thumbv7em-*) features="$features --features arm-dsp" ;; esac
+case $target in thumbv7em-*) parts=$parts,arm-dsp ;; esac
 [ $std = yes ] && [ -z "$target" ] && crate_types=staticlib,cdylib
 profile=release
 [ $std = no ] && profile=small
 # shellcheck disable=SC2086
 CARGO_PROFILE_RELEASE_LTO=fat CARGO_PROFILE_RELEASE_PANIC=abort CARGO_PROFILE_RELEASE_DEBUG=false \
-    cargo rustc --quiet --locked --package nanoembed-ffi --lib --profile $profile $features \
+    cargo rustc --quiet --locked --package nanoembed-ffi --lib --profile $profile \
+    --no-default-features --features "$parts" \
     ${target:+--target "$target"} --crate-type $crate_types
 built=${CARGO_TARGET_DIR:-../target}/${target:+$target/}$profile
 

@@ -49,6 +49,7 @@ pub mod owned;
 pub mod quant;
 
 reads_hostile_bytes! {
+    #[cfg_attr(not(all(feature = "embd", feature = "finalfusion", feature = "gguf")), allow(dead_code))]
     mod bytes;
     pub mod format;
     pub mod read;

@@ -211,12 +211,19 @@
 // The most dimensions of a tensor.
 #define NANOEMBED_MAX_DIMENSIONS 8
 
+// A decoder over a file in memory. Immutable: several threads may use it at once, each with a session of its own.
+typedef struct nanoembed_decoder nanoembed_decoder;
+
 // A sentence embedder over a `.weights` file. Immutable: several threads may use it at once, each with a workspace of
 // its own.
 typedef struct nanoembed_model nanoembed_model;
 
 // Reads a file's structure. Used by one thread at a time.
 typedef struct nanoembed_reader nanoembed_reader;
+
+// What one text has come to: keys and values of its tokens, the logits behind the last, and scratch memory. Used by one
+// thread at a time, always with the decoder that it was made for.
+typedef struct nanoembed_session nanoembed_session;
 
 // The words of a `.fifu` file. Immutable: several threads may use it at once.
 typedef struct nanoembed_words nanoembed_words;
@@ -428,7 +435,8 @@ typedef uint8_t nanoembed_row_status;
 
 // How word vectors are to be opened. All zeros is a good start: no index, no memory.
 typedef struct nanoembed_words_options {
-  // 1 to find words by an index in memory, some 12.5 bytes a word; 0 to look through the vocabulary each time.
+  // 1 to find words by an index in memory, some 12.5 bytes a word; 0 to look through the vocabulary each time. A
+  // library built without the feature `word-index` answers NANOEMBED_INVALID_ARGUMENT to 1.
   uint32_t indexed;
   // 1 to take the first of words that stand in a vocabulary twice, 0 to refuse the file. Noticed with an index only.
   uint32_t first_of_duplicates;
@@ -471,6 +479,45 @@ typedef struct nanoembed_scored {
   // The row.
   uint32_t row;
 } nanoembed_scored;
+
+// How a decoder is to be opened. All zeros is a good start.
+typedef struct nanoembed_decoder_options {
+  // Tokens that a session has room for, prompt and continuation together; 0 for as many as the model was made for.
+  // Memory grows with them.
+  uint32_t positions;
+  // Tokens of a prompt that pass through the layers together; 0 for 64. More is faster, and takes more memory.
+  uint32_t tokens_at_once;
+} nanoembed_decoder_options;
+
+// How much memory a decoder takes, to the byte, and what it is.
+typedef struct nanoembed_decoder_plan {
+  // Memory for the decoder, as long as it is used.
+  size_t decoder_bytes;
+  // Memory for a session: keys and values of all its tokens, and scratch.
+  size_t session_bytes;
+  // Tokens of the vocabulary: the number of logits.
+  uint32_t vocabulary;
+  // Tokens that a session has room for.
+  uint32_t positions;
+  // Tokens of a prompt that pass through the layers together.
+  uint32_t tokens_at_once;
+  // Layers.
+  uint32_t layers;
+  // Elements of a token's vector.
+  uint32_t hidden;
+} nanoembed_decoder_plan;
+
+// How the next token is chosen.
+typedef struct nanoembed_sampling {
+  // By what logits are divided; 0 always takes the likeliest token.
+  float temperature;
+  // Only the likeliest tokens that together have this probability are considered; 1: all.
+  float top_p;
+  // Only so many of the likeliest tokens are considered; 0: all.
+  uint32_t top_k;
+  // The same seed and the same tokens give the same choices.
+  uint64_t seed;
+} nanoembed_sampling;
 
 // The call did what it should.
 #define NANOEMBED_OK 0
@@ -576,7 +623,8 @@ typedef struct nanoembed_scored {
 // Quantised where weights are 8-bit: faster, and the same bits on every machine.
 #define NANOEMBED_ACTIVATIONS_QUANTIZED 2
 
-// In integers alone, for processors without an FPU; the same bits on every machine. Needs weights of 8 bits.
+// In integers alone, for processors without an FPU; the same bits on every machine. Needs weights of 8 bits, and a
+// library built with the feature `fixed`: without it NANOEMBED_INVALID_ARGUMENT.
 #define NANOEMBED_ACTIVATIONS_FIXED 3
 
 // By the index that the file holds if it has one and lies in storage, else by an index in memory.
@@ -890,6 +938,12 @@ nanoembed_status nanoembed_words_init(const struct nanoembed_source *source,
                                       struct nanoembed_words **words,
                                       struct nanoembed_error *error);
 
+// How much memory the calls over an open file take, as `nanoembed_plan_words` said.
+//
+// `words` is NULL or a handle, `plan` points to memory for one.
+nanoembed_status nanoembed_words_get_plan(const struct nanoembed_words *words,
+                                          struct nanoembed_words_plan *plan);
+
 // Puts the row of a word of the vocabulary into `*row`; `NANOEMBED_NOT_FOUND` if it is not there.
 //
 // `words` is NULL or a handle, `word` points to `word_bytes` bytes, `row` to memory for one.
@@ -961,11 +1015,87 @@ nanoembed_status nanoembed_words_analogy(const struct nanoembed_words *words,
                                          uint32_t *rows,
                                          struct nanoembed_error *error);
 
-// How much memory the calls over an open file take, as `nanoembed_plan_words` said.
+// Reads an `.amb` or GGUF file in memory and says how much memory the decoder in it takes. `options` may be NULL.
 //
-// `words` is NULL or a handle, `plan` points to memory for one.
-nanoembed_status nanoembed_words_get_plan(const struct nanoembed_words *words,
-                                          struct nanoembed_words_plan *plan);
+// `source` and `options` are what their types say, `plan` points to memory for one.
+nanoembed_status nanoembed_plan_decoder(const struct nanoembed_source *source,
+                                        const struct nanoembed_decoder_options *options,
+                                        struct nanoembed_decoder_plan *plan,
+                                        struct nanoembed_error *error);
+
+// Opens the decoder in an `.amb` or GGUF file in `memory`, and puts the handle, which lies there, into `*decoder`. The
+// file must be in memory (read, mapped, or in flash), and stay as it is as long as the decoder is used. `options` may be
+// NULL; they must be those of the plan. There is nothing to close.
+//
+// Tokens come and go as ids: texts are the business of the tokenizer that the model was made with.
+//
+// `source` and `options` are what their types say, `memory` points to as many bytes, aligned to `NANOEMBED_ALIGN`, that
+// nobody else touches as long as the decoder is used; `decoder` points to memory for a pointer.
+nanoembed_status nanoembed_decoder_init(const struct nanoembed_source *source,
+                                        const struct nanoembed_decoder_options *options,
+                                        uint8_t *memory,
+                                        size_t memory_bytes,
+                                        struct nanoembed_decoder **decoder,
+                                        struct nanoembed_error *error);
+
+// What the sessions of an open decoder take, as `nanoembed_plan_decoder` said.
+//
+// `decoder` is NULL or a decoder, `plan` points to memory for one.
+nanoembed_status nanoembed_decoder_get_plan(const struct nanoembed_decoder *decoder,
+                                            struct nanoembed_decoder_plan *plan);
+
+// Makes a session with `decoder` in `memory`, and puts the handle, which lies there, into `*session`. It has no tokens yet,
+// and takes the likeliest token until `nanoembed_session_set_sampling` says otherwise. There is nothing to close.
+//
+// `decoder` is NULL or a decoder; `memory` points to as many bytes, aligned to `NANOEMBED_ALIGN`, that nobody else touches
+// as long as the session is used; `session` points to memory for a pointer.
+nanoembed_status nanoembed_session_init(const struct nanoembed_decoder *decoder,
+                                        uint8_t *memory,
+                                        size_t memory_bytes,
+                                        struct nanoembed_session **session);
+
+// Sets how the next tokens are chosen.
+//
+// `session` is NULL or a session, `sampling` points to one.
+nanoembed_status nanoembed_session_set_sampling(struct nanoembed_session *session,
+                                                const struct nanoembed_sampling *sampling);
+
+// Takes `count` tokens through the model behind those of the session: a prompt, or the token that was chosen.
+// `NANOEMBED_TOO_MANY_TOKENS` if the session has no room for them; after an error the session is as it was, but for its
+// logits.
+//
+// `decoder` and `session` are NULL or handles, `ids` points to `count` ids.
+nanoembed_status nanoembed_session_feed(const struct nanoembed_decoder *decoder,
+                                        struct nanoembed_session *session,
+                                        const uint32_t *ids,
+                                        size_t count,
+                                        struct nanoembed_error *error);
+
+// Chooses the token that comes next and puts it into `*id`; it is not yet part of the session: feed it.
+// `NANOEMBED_INVALID_ARGUMENT` if nothing has been fed.
+//
+// `session` is NULL or a session, `id` points to memory for one.
+nanoembed_status nanoembed_session_sample(struct nanoembed_session *session,
+                                          uint32_t *id);
+
+// Copies the logits behind the last token, as many as the vocabulary has tokens, into `out`.
+// `NANOEMBED_INVALID_ARGUMENT` if nothing has been fed.
+//
+// `session` is NULL or a session, `out` points to `capacity` floats.
+nanoembed_status nanoembed_session_logits(const struct nanoembed_session *session,
+                                          float *out,
+                                          size_t capacity);
+
+// How many tokens a session has; 0 for NULL.
+//
+// `session` is NULL or a session.
+uint32_t nanoembed_session_length(const struct nanoembed_session *session);
+
+// Forgets all tokens of a session from the `length`-th on, for another continuation or another text.
+//
+// `session` is NULL or a session.
+nanoembed_status nanoembed_session_truncate(struct nanoembed_session *session,
+                                            uint32_t length);
 
 // As `nanoembed_model_init`, in memory from the heap; to be freed by `nanoembed_model_free`.
 //
@@ -1003,6 +1133,30 @@ nanoembed_status nanoembed_words_new(const struct nanoembed_source *source,
 //
 // `words` is NULL or a handle that is used no more.
 void nanoembed_words_free(struct nanoembed_words *words);
+
+// As `nanoembed_decoder_init`, in memory from the heap; to be freed by `nanoembed_decoder_free`.
+//
+// As `nanoembed_decoder_init`.
+nanoembed_status nanoembed_decoder_new(const struct nanoembed_source *source,
+                                       const struct nanoembed_decoder_options *options,
+                                       struct nanoembed_decoder **decoder,
+                                       struct nanoembed_error *error);
+
+// Frees a decoder that `nanoembed_decoder_new` made; NULL and decoders in lent memory are left alone.
+//
+// `decoder` is NULL or a decoder that is used no more.
+void nanoembed_decoder_free(struct nanoembed_decoder *decoder);
+
+// As `nanoembed_session_init`, in memory from the heap; to be freed by `nanoembed_session_free`.
+//
+// As `nanoembed_session_init`.
+nanoembed_status nanoembed_session_new(const struct nanoembed_decoder *decoder,
+                                       struct nanoembed_session **session);
+
+// Frees a session that `nanoembed_session_new` made; NULL and sessions in lent memory are left alone.
+//
+// `session` is NULL or a session that is used no more.
+void nanoembed_session_free(struct nanoembed_session *session);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -4,13 +4,13 @@ use core::mem::size_of;
 
 use nanoembed_core::model::{BertConfig, FixedMemory, FixedNeeds, Plan, Run, Workspace};
 
-use crate::memory::{Lent, LentSlice, Sum};
-use crate::model::{nanoembed_model, number};
-use crate::pointer;
+use crate::memory::{Lent, LentSlice, Sum, number};
+use crate::model::nanoembed_model;
+use crate::pointer::{self, text};
 use crate::status::{
     INVALID, Outcome, TOO_SMALL, answer, nanoembed_error, nanoembed_status, report,
 };
-use crate::tokenize::{nanoembed_tokenized, text, tokenize};
+use crate::tokenize::{nanoembed_tokenized, tokenize};
 
 /// The scratch memory of one thread that embeds.
 #[derive(Debug)]
@@ -34,6 +34,9 @@ pub(crate) struct Scratch {
     codes: LentSlice<i16>,
 }
 
+/// Without the feature no model is opened to be computed in integers alone.
+pub(crate) const FIXED: bool = cfg!(feature = "fixed");
+
 /// Elements of each kind of memory.
 struct Sizes {
     floats: usize,
@@ -44,7 +47,7 @@ struct Sizes {
 
 impl Sizes {
     fn new(config: &BertConfig, plan: &Plan, fixed: bool) -> Outcome<Self> {
-        if fixed {
+        if fixed && FIXED {
             let FixedNeeds { words, codes, bytes } = FixedNeeds::new(config, plan)?;
             // And the embedding.
             let words = words.checked_add(config.hidden).ok_or(TOO_SMALL)?;
@@ -141,7 +144,7 @@ pub(crate) fn run(
     out: &mut [f32],
 ) -> Outcome {
     let Scratch { plan, floats, bytes, words, codes } = scratch;
-    if model.fixed {
+    if model.fixed && FIXED {
         return run_fixed(model, (plan, words.0, codes.0, bytes.0), ids, lengths, out);
     }
     let mut workspace = Workspace::new(model.bert.config(), plan, floats.0, bytes.0)?;

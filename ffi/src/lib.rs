@@ -13,28 +13,51 @@
 //! * memory is the caller's: handles lie at the front of memory that the caller lends and has no more to do with until
 //!   he stops using the handle. Nothing has to be closed. Nothing is global.
 //!
-//! One file a part: `status`, `source`, `reader` (what a file says), `tensor`, `model` (opening), `tokenize`, `embed`,
-//! `batch` (Arrow), `words`, `owned` (handles on the heap).
+//! One file a part: `status`, `source`, `format`, `event` (what a file says) and `reader`, `tensor` and `uqff`
+//! (dequantising), `model` (opening), `tokenize`, `embed`, `batch` (Arrow), `words` (opening), `lookup`, `similar`,
+//! `decoder_model` and `session` (continuing texts), `owned` (handles on the heap).
 
 #![no_std]
 #![allow(non_camel_case_types)]
+// What every part shares is not used by each of them alone.
+#![cfg_attr(not(feature = "all"), allow(dead_code))]
 
 #[cfg(feature = "std")]
 extern crate std;
 
+#[cfg(feature = "embd")]
 pub mod batch;
+mod decoder;
+#[cfg(feature = "generate")]
+pub mod decoder_model;
+#[cfg(feature = "embd")]
 pub mod embed;
+pub mod event;
+pub mod format;
+#[cfg(feature = "finalfusion")]
+pub mod lookup;
 pub mod memory;
+#[cfg(feature = "embd")]
 pub mod model;
 #[cfg(feature = "std")]
 pub mod owned;
 mod pointer;
 pub mod reader;
+#[cfg(feature = "generate")]
+pub mod session;
+#[cfg(feature = "finalfusion")]
+pub mod similar;
 pub mod source;
 pub mod status;
 pub mod tensor;
+#[cfg(feature = "embd")]
 pub mod tokenize;
+#[cfg(feature = "uqff")]
+pub mod uqff;
 pub mod version;
+#[cfg(feature = "finalfusion")]
+mod word_index;
+#[cfg(feature = "finalfusion")]
 pub mod words;
 
 #[cfg(all(feature = "panic-handler", not(feature = "std"), not(test)))]

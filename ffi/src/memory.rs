@@ -116,3 +116,8 @@ impl<T> AsMut<[T]> for LentSlice<T> {
         self.0
     }
 }
+
+/// A size as C sees it: those of models are below 2²⁴.
+pub(crate) fn number(size: usize) -> u32 {
+    u32::try_from(size).unwrap_or(u32::MAX)
+}

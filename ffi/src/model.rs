@@ -9,12 +9,11 @@ use nanoembed_core::model::stored::{
     Contents, StoredIds, StoredTokens, StoredWeights, TensorPlace,
 };
 use nanoembed_core::model::{Bert, BertConfig, Layer, Needs, Plan, Workspace};
-use nanoembed_core::token::{
-    Entries, HashVocabulary, Normalization, SortedVocabulary, SpecialIds, WordPiece,
-};
+use nanoembed_core::token::{Entries, HashVocabulary, SortedVocabulary, SpecialIds, WordPiece};
 use nanoembed_core::{Error, ErrorKind};
 
-use crate::memory::{Lent, LentSlice, Sum};
+use crate::decoder::TENSORS;
+use crate::memory::{Lent, LentSlice, Sum, number};
 use crate::pointer;
 use crate::source::{Bytes, nanoembed_source};
 use crate::status::{
@@ -29,7 +28,8 @@ pub const NANOEMBED_ACTIVATIONS_AUTO: nanoembed_activations = 0;
 pub const NANOEMBED_ACTIVATIONS_FLOAT: nanoembed_activations = 1;
 /// Quantised where weights are 8-bit: faster, and the same bits on every machine.
 pub const NANOEMBED_ACTIVATIONS_QUANTIZED: nanoembed_activations = 2;
-/// In integers alone, for processors without an FPU; the same bits on every machine. Needs weights of 8 bits.
+/// In integers alone, for processors without an FPU; the same bits on every machine. Needs weights of 8 bits, and a
+/// library built with the feature `fixed`: without it NANOEMBED_INVALID_ARGUMENT.
 pub const NANOEMBED_ACTIVATIONS_FIXED: nanoembed_activations = 3;
 
 /// How tokens are found: a choice of `nanoembed_model_options`.
@@ -130,8 +130,6 @@ pub(crate) enum Tokenizer {
     Indexed(WordPiece<HashVocabulary<'static, Entries<'static>>>),
 }
 
-/// How many tensors a file may have.
-const TENSORS: usize = if cfg!(feature = "std") { 1024 } else { 256 };
 /// The largest token or metadata entry.
 const LEAST_BUFFER_BYTES: usize = 4096;
 
@@ -244,7 +242,7 @@ impl Opening {
 
     fn tokenizer(&self, lent: &mut Lent) -> Outcome<Tokenizer> {
         let Some(tokens) = self.contents.tokens() else { return Ok(Tokenizer::None) };
-        let normalization = Normalization::new(self.config.do_lower_case, None);
+        let normalization = self.config.normalization();
         match (self.vocabulary, self.contents.token_index(), self.source.memory()) {
             (NANOEMBED_VOCABULARY_IN_FILE, Some(index), _) => {
                 let strings = StoredTokens::new(self.source, tokens, index);
@@ -295,7 +293,8 @@ fn plan(
     let quantized = match options.activations {
         NANOEMBED_ACTIVATIONS_AUTO => made_for.quantized,
         NANOEMBED_ACTIVATIONS_FLOAT => false,
-        NANOEMBED_ACTIVATIONS_QUANTIZED | NANOEMBED_ACTIVATIONS_FIXED => true,
+        NANOEMBED_ACTIVATIONS_QUANTIZED => true,
+        NANOEMBED_ACTIVATIONS_FIXED if crate::embed::FIXED => true,
         _ => return Err(INVALID),
     };
     let tile_bytes = match (source.memory(), options.tile_bytes) {
@@ -438,11 +437,6 @@ pub unsafe extern "C" fn nanoembed_model_get_info(
         Ok(())
     };
     answer(make())
-}
-
-/// A size as C sees it: sizes of models are below 2²⁴.
-pub(crate) fn number(size: usize) -> u32 {
-    u32::try_from(size).unwrap_or(u32::MAX)
 }
 
 const _: () = assert!(size_of::<nanoembed_status>() == 4);

@@ -2,7 +2,9 @@
 
 use core::mem::{MaybeUninit, align_of, size_of};
 
-use crate::status::{BAD_POINTER, Outcome};
+use nanoembed_core::{Error, ErrorKind};
+
+use crate::status::{BAD_POINTER, Failure, Outcome};
 
 fn check<T>(pointer: *const T, length: usize) -> Outcome {
     let fits =
@@ -84,4 +86,17 @@ pub(crate) unsafe fn zeroed<'a, T: Copy>(pointer: *mut T, length: usize) -> Outc
         pointer.write_bytes(0, length);
         Ok(core::slice::from_raw_parts_mut(pointer, length))
     }
+}
+
+/// UTF-8 of the caller's.
+///
+/// # Safety
+///
+/// `start` points to `bytes` bytes.
+pub(crate) unsafe fn text<'a>(start: *const u8, bytes: usize) -> Outcome<&'a str> {
+    // SAFETY: the caller's promise.
+    let bytes = unsafe { slice(start, bytes) }?;
+    core::str::from_utf8(bytes).map_err(|error| {
+        Failure::Core(Error::new(error.valid_up_to() as u64, ErrorKind::InvalidUtf8))
+    })
 }

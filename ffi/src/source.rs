@@ -4,7 +4,6 @@ use core::ffi::c_void;
 
 use nanoembed_core::model::{Matrix, Weights};
 use nanoembed_core::read::ReadAt;
-use nanoembed_core::words;
 use nanoembed_core::{Error, ErrorKind};
 
 use crate::pointer;
@@ -217,7 +216,8 @@ impl Weights for Bytes {
     }
 }
 
-impl words::Source for Bytes {
+#[cfg(feature = "finalfusion")]
+impl nanoembed_core::words::Source for Bytes {
     fn block<'s>(
         &'s self,
         offset: u64,

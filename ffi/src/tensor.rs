@@ -2,19 +2,15 @@
 
 use core::ffi::{CStr, c_char};
 
-use nanoembed_core::event::Mode;
-use nanoembed_core::format::safetensors::Entry;
-use nanoembed_core::format::uqff::Uqff;
 use nanoembed_core::model::Weights;
-use nanoembed_core::quant::{dequantize, dequantize_weight};
+use nanoembed_core::quant::dequantize;
 use nanoembed_core::tensor::{Dtype, MAX_DIMS, TensorHeader};
 
-use crate::memory::Lent;
+use crate::memory::number;
 use crate::pointer;
 use crate::source::{Bytes, nanoembed_source};
 use crate::status::{
-    Failure, INVALID, NANOEMBED_NOT_FOUND, Outcome, TOO_SMALL, answer, nanoembed_error,
-    nanoembed_status, report,
+    INVALID, Outcome, TOO_SMALL, answer, nanoembed_error, nanoembed_status, report,
 };
 
 /// The most dimensions of a tensor.
@@ -98,7 +94,7 @@ impl nanoembed_tensor {
         }
         Self {
             dtype: number_of(header.dtype),
-            dimension_count: crate::model::number(header.shape.dims().len()),
+            dimension_count: number(header.shape.dims().len()),
             dimensions,
             offset: header.offset,
             bytes: header.bytes,
@@ -171,7 +167,8 @@ fn tensor_floats(
     out: &mut [f32],
 ) -> Outcome {
     let (dtype, _) = dtype_of(tensor.dtype).ok_or(INVALID)?;
-    let (block, block_bytes) = (dtype.block_elements(), dtype.block_bytes());
+    // None of these types has blocks of no size; the compiler does not know.
+    let (block, block_bytes) = (dtype.block_elements().max(1), dtype.block_bytes().max(1));
     let blocks = tensor.bytes / block_bytes as u64;
     let elements = blocks.checked_mul(block as u64).ok_or(INVALID)?;
     let end = first.checked_add(out.len() as u64).ok_or(INVALID)?;
@@ -198,55 +195,4 @@ fn tensor_floats(
         rest = later;
     }
     Ok(())
-}
-
-/// Bytes of memory that `nanoembed_uqff_dequantize` needs for a file with as many tensors.
-#[unsafe(no_mangle)]
-pub extern "C" fn nanoembed_uqff_bytes(tensors: usize) -> usize {
-    tensors.saturating_mul(size_of::<Entry>())
-}
-
-/// Converts elements of a layer of a UQFF file in memory, in row-major order from `first` on, to `count` floats. `layer`
-/// is its name, `memory` has room for all tensors of the file: `nanoembed_uqff_bytes`. `elements`, which may be NULL, gets
-/// the number of all elements, also if `count` is 0.
-///
-/// # Safety
-///
-/// `data`, `layer` and `memory` point to as many bytes, `memory` aligned to `NANOEMBED_ALIGN`; `out` to `count` floats,
-/// `elements` is NULL or points to memory for one number.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn nanoembed_uqff_dequantize(
-    data: *const u8,
-    bytes: usize,
-    layer: *const u8,
-    layer_bytes: usize,
-    first: usize,
-    memory: *mut u8,
-    memory_bytes: usize,
-    out: *mut f32,
-    count: usize,
-    elements: *mut u64,
-    error: *mut nanoembed_error,
-) -> nanoembed_status {
-    let make = || -> Outcome {
-        // SAFETY: the caller's promise.
-        let (file, layer, mut lent, out) = unsafe {
-            (
-                pointer::slice(data, bytes)?,
-                crate::tokenize::text(layer, layer_bytes)?,
-                Lent::new(memory, memory_bytes)?,
-                pointer::slice_mut(out, count)?,
-            )
-        };
-        let entries = lent.filled(lent.left() / size_of::<Entry>(), Entry::default())?;
-        let file = Uqff::parse(file, Mode::Lenient, entries)?;
-        let layer = file.layer(layer).ok_or(Failure::Here(NANOEMBED_NOT_FOUND))??;
-        if !elements.is_null() {
-            // SAFETY: the caller's promise.
-            unsafe { pointer::out(elements) }?.write(layer.weight.elements());
-        }
-        Ok(dequantize_weight(&layer.weight, first, out)?)
-    };
-    // SAFETY: the caller's promise.
-    unsafe { report(make(), error) }
 }

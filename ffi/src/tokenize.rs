@@ -1,11 +1,12 @@
 //! Texts to token ids.
 
+use nanoembed_core::ErrorKind;
 use nanoembed_core::token::wordpiece::Encoded;
-use nanoembed_core::{Error, ErrorKind};
 
-use crate::model::{Tokenizer, nanoembed_model, number};
-use crate::pointer;
-use crate::status::{Failure, Outcome, nanoembed_error, nanoembed_status, report};
+use crate::memory::number;
+use crate::model::{Tokenizer, nanoembed_model};
+use crate::pointer::{self, text};
+use crate::status::{Outcome, nanoembed_error, nanoembed_status, report};
 
 /// What became of a text.
 #[repr(C)]
@@ -17,19 +18,6 @@ pub struct nanoembed_tokenized {
     pub total: u32,
     /// 1 if the text has more tokens than were kept, else 0.
     pub truncated: u32,
-}
-
-/// UTF-8 of the caller's.
-///
-/// # Safety
-///
-/// `start` points to `bytes` bytes.
-pub(crate) unsafe fn text<'a>(start: *const u8, bytes: usize) -> Outcome<&'a str> {
-    // SAFETY: the caller's promise.
-    let bytes = unsafe { pointer::slice(start, bytes) }?;
-    core::str::from_utf8(bytes).map_err(|error| {
-        Failure::Core(Error::new(error.valid_up_to() as u64, ErrorKind::InvalidUtf8))
-    })
 }
 
 pub(crate) fn tokenize(model: &nanoembed_model, text: &str, ids: &mut [u32]) -> Outcome<Encoded> {

@@ -6,9 +6,25 @@ use std::path::Path;
 use nanoembed_core::ErrorKind;
 
 /// The files in the order in which a reader of the header wants to meet them.
-const SOURCES: [&str; 11] = [
-    "version", "status", "memory", "source", "reader", "tensor", "model", "tokenize", "embed",
-    "batch", "words",
+const SOURCES: [&str; 18] = [
+    "version",
+    "status",
+    "memory",
+    "source",
+    "format",
+    "event",
+    "reader",
+    "tensor",
+    "uqff",
+    "model",
+    "tokenize",
+    "embed",
+    "batch",
+    "words",
+    "lookup",
+    "similar",
+    "decoder_model",
+    "session",
 ];
 
 const INTRODUCTION: &str = "\

@@ -1,7 +1,7 @@
 //! Decoders of the Llama family from `.amb` and GGUF files, ready to run.
 
 use nanoembed_core::Error;
-use nanoembed_core::event::{Format, Mode, Value};
+use nanoembed_core::event::{Format, Mode};
 use nanoembed_core::format::amb::Amb;
 use nanoembed_core::format::gguf::Gguf;
 use nanoembed_core::format::sniff;
@@ -9,7 +9,7 @@ use nanoembed_core::kernel::{self, Kernels};
 use nanoembed_core::model::llama::{
     Activations, Cache, Llama, LlamaConfig, LlamaLayer, LlamaMemory, LlamaPlan, Output, RopePairs,
 };
-use nanoembed_core::model::{Run, SliceWeights, Weights, amb_config_value};
+use nanoembed_core::model::{Run, SliceWeights, Weights, amb_config_value, gguf_llama_config};
 use nanoembed_core::tensor::TensorHeader;
 
 /// A model over the bytes of its file, with memory for one text.
@@ -98,26 +98,7 @@ fn open_amb(bytes: &[u8]) -> Result<Llama<Vec<LlamaLayer>>, Error> {
 
 fn open_gguf(bytes: &[u8]) -> Result<Llama<Vec<LlamaLayer>>, Error> {
     let gguf = Gguf::parse(bytes, Mode::Lenient)?;
-    let number = |key: &str| match gguf.value(key)? {
-        Value::Unsigned(n) => Some(n as f64),
-        Value::Float(n) => Some(n),
-        _ => None,
-    };
-    let config = LlamaConfig::read(
-        |key| match key {
-            "n_vocab" => Some(gguf.tokens().count() as f64),
-            "n_embd" => number("llama.embedding_length"),
-            "n_layers" => number("llama.block_count"),
-            "n_heads" => number("llama.attention.head_count"),
-            "n_kv_heads" => number("llama.attention.head_count_kv"),
-            "max_seq_len" => number("llama.context_length"),
-            "intermediate_size" => number("llama.feed_forward_length"),
-            "rms_norm_eps" => number("llama.attention.layer_norm_rms_epsilon"),
-            "rope_freq_base" => number("llama.rope.freq_base"),
-            _ => None,
-        },
-        RopePairs::Neighbours,
-    )?;
+    let config = gguf_llama_config(&gguf)?;
     let find = |name: &str| gguf.tensor(name).map(|tensor| *tensor.header());
     open(&SliceWeights::new(bytes, find), config)
 }

@@ -1,5 +1,5 @@
 // What the entries `.` and `./inline` have in common: the same functions over modules from different places.
-import type { Engine, InitOptions } from "./engine.js";
+import type { Engine, InitOptions, InspectGlue } from "./engine.js";
 import { NanoembedError, guarded } from "./errors.js";
 import {
   inspectWith, verifyWith, type InspectOptions, type Inspection, type ValuesGlue, type Verdict, type VerifyOptions,
@@ -23,7 +23,10 @@ export interface FullGlue extends WordGlue {
 }
 
 export interface Api {
-  /** Loads the module now, or from elsewhere than the package's own file. Otherwise the first call does. */
+  /**
+   * Loads the module for models now, or from elsewhere than the package's own file. Otherwise the first call does. That of
+   * `inspect` and `verify` is `init` of `nanoembed/inspect`.
+   */
   init(options?: InitOptions): Promise<void>;
   /** Loads a model: its bytes are looked at as they arrive, and lie once in memory. The format is told by the bytes. */
   load(source: Source, options: LoadOptions & { kind: "sentences" }): Promise<SentenceModel>;
@@ -35,7 +38,7 @@ export interface Api {
   inspect(source: Source, options?: InspectOptions): Promise<Inspection>;
   /** Looks at every byte of a file: structure, bounds, checksums. */
   verify(source: Source, options?: VerifyOptions): Promise<Verdict>;
-  /** The size of the module's memory in bytes, 0 before it is loaded. */
+  /** The size of the modules' memory in bytes, 0 before they are loaded. */
   memoryBytes(): number;
 }
 
@@ -53,7 +56,8 @@ export function modelOf(engine: Engine<FullGlue>, sink: MemorySink, options: Loa
   return new LocalSentences(guarded(() => new Sentences(reader), () => format));
 }
 
-export function api(engine: Engine<FullGlue>, numbers: Engine<ValuesGlue>): Api {
+/** Models come from `engine`; what only looks at files is loaded when it is asked for. */
+export function api(engine: Engine<FullGlue>, inspector: Engine<InspectGlue>, numbers: Engine<ValuesGlue>): Api {
   async function load(source: Source, options: LoadOptions = {}) {
     options.signal?.throwIfAborted();
     await engine.ready();
@@ -64,8 +68,8 @@ export function api(engine: Engine<FullGlue>, numbers: Engine<ValuesGlue>): Api 
     init: async (options) => void (await engine.ready(options)),
     load: load as Api["load"],
     open: (source, options) => openWith(engine, source, options),
-    inspect: (source, options) => inspectWith(engine, numbers, source, options),
-    verify: (source, options) => verifyWith(engine, source, options),
-    memoryBytes: () => engine.memoryBytes,
+    inspect: (source, options) => inspectWith(inspector, numbers, source, options),
+    verify: (source, options) => verifyWith(inspector, source, options),
+    memoryBytes: () => engine.memoryBytes + inspector.memoryBytes + numbers.memoryBytes,
   };
 }

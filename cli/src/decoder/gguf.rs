@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use nanoembed_core::event::{Mode, Value};
 use nanoembed_core::format::gguf::Gguf;
-use nanoembed_core::model::llama::{LlamaConfig, RopePairs};
+use nanoembed_core::model::gguf_llama_config;
+use nanoembed_core::model::llama::RopePairs;
 use nanoembed_core::quant;
 use nanoembed_core::{Error, ErrorKind};
 use serde_json::json;
@@ -40,41 +41,6 @@ impl OwnedTensor {
             transposed: false,
         }
     }
-}
-
-/// The sizes of the model in `file`.
-pub(crate) fn config(file: &Gguf<'_>) -> std::result::Result<LlamaConfig, Error> {
-    let Some(Value::Text(architecture)) = file.value("general.architecture") else {
-        return Err(Error::without_offset(ErrorKind::MissingMetadata));
-    };
-    #[expect(clippy::cast_precision_loss, reason = "sizes are far below 2⁵³")]
-    let number = |key: &str| match file.value(key)? {
-        Value::Unsigned(number) => Some(number as f64),
-        Value::Signed(number) => Some(number as f64),
-        Value::Float(number) => Some(number),
-        _ => None,
-    };
-    #[expect(clippy::cast_precision_loss, reason = "sizes are far below 2⁵³")]
-    let read = |member: &str| {
-        let key = match member {
-            "n_vocab" => return Some(file.tokens().count() as f64),
-            "n_embd" => "embedding_length",
-            "n_layers" => "block_count",
-            "n_heads" => "attention.head_count",
-            "n_kv_heads" => "attention.head_count_kv",
-            "head_dim" => "attention.key_length",
-            "max_seq_len" => "context_length",
-            "intermediate_size" => "feed_forward_length",
-            "rms_norm_eps" => "attention.layer_norm_rms_epsilon",
-            "rope_freq_base" => "rope.freq_base",
-            "rope_scaling" => "rope.scaling.factor",
-            _ => return None,
-        };
-        number(&format!("{architecture}.{key}"))
-    };
-    // Only Llama's queries and keys were put in another order for GGUF.
-    let pairs = if architecture == "llama" { RopePairs::Neighbours } else { RopePairs::Halves };
-    LlamaConfig::read(read, pairs)
 }
 
 /// Architectures whose tensors are those of Llama or Phi-3.
@@ -135,7 +101,7 @@ impl GgufFile {
     /// The members of an AMB configuration.
     pub(crate) fn config(&self, tokenizer: &Tokenizer) -> Result<serde_json::Value> {
         let file = self.parse()?;
-        let config = config(&file).map_err(|error| self.failure(error))?;
+        let config = gguf_llama_config(&file).map_err(|error| self.failure(error))?;
         let architecture = match self.text("general.architecture").as_deref() {
             Some("phi3") => "phi",
             _ => "llama",
@@ -164,7 +130,7 @@ impl GgufFile {
     /// All tensors in f32, under the names and in the order of Hugging Face.
     pub(crate) fn tensors(&self) -> Result<Vec<OwnedTensor>> {
         let file = self.parse()?;
-        let config = config(&file).map_err(|error| self.failure(error))?;
+        let config = gguf_llama_config(&file).map_err(|error| self.failure(error))?;
         let mut tensors = Vec::new();
         for view in file.tensors() {
             let header = view.header();

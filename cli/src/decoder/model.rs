@@ -8,11 +8,10 @@ use nanoembed_core::kernel::{self, Kernels};
 use nanoembed_core::model::llama::{
     Activations, Cache, Llama, LlamaConfig, LlamaLayer, LlamaMemory, LlamaPlan, Output, RopePairs,
 };
-use nanoembed_core::model::{Run, SliceWeights, amb_config_value};
+use nanoembed_core::model::{Run, SliceWeights, amb_config_value, gguf_llama_config};
 use nanoembed_core::tensor::TensorHeader;
 use nanoembed_core::{Error, ErrorKind};
 
-use super::gguf;
 use super::tokenizer::Tokenizer;
 
 /// Tokens of a prompt that pass through the layers together.
@@ -43,7 +42,7 @@ impl<'f> Decoder<'f> {
             }
             Some(Format::Gguf) => {
                 let file = Gguf::parse(bytes, Mode::Lenient)?;
-                let config = gguf::config(&file)?;
+                let config = gguf_llama_config(&file)?;
                 let find = |name: &str| file.tensor(name).map(|tensor| *tensor.header());
                 let weights = SliceWeights::new(bytes, find);
                 (Llama::open(&weights, config, layers(&config))?, Tokenizer::of_gguf(&file)?)

@@ -16,6 +16,7 @@ pub mod finalfusion;
 #[cfg(feature = "gguf")]
 pub mod gguf;
 #[cfg(feature = "safetensors")]
+#[cfg_attr(not(feature = "uqff"), allow(dead_code))]
 pub mod safetensors;
 #[cfg(feature = "uqff")]
 pub mod uqff;

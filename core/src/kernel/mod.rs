@@ -44,7 +44,9 @@ pub mod groups;
 pub mod integer;
 #[cfg(target_arch = "aarch64")]
 mod neon;
+pub(crate) mod pieces;
 mod portable;
+mod prefetch;
 mod product;
 mod quantize;
 mod rows;
@@ -59,9 +61,13 @@ mod x86;
 pub use blocks::ProductBlocks;
 pub use groups::ProductGroups;
 pub use integer::{MultiplyI16, ProductI8};
+pub use prefetch::prefetch;
 use vector::Portable;
 
 pub use product::{Floats, Multiply, Product, Strides, Table};
+
+/// x · Wᵀ + bias of f32, see [`Product`].
+pub type ProductF32 = fn(Product<'_>);
 
 /// Layer norm of `x + y` in place: `(x, y, weight, bias, epsilon)`, all of one length; an empty `y` adds nothing.
 pub type AddLayerNorm = fn(&mut [f32], &[f32], &[f32], &[f32], f32);
@@ -102,7 +108,7 @@ pub struct Kernels {
     /// What the table is called in machine-readable output.
     pub name: &'static str,
     /// x · Wᵀ + bias, see [`Product`].
-    pub product_f32: fn(Product<'_>),
+    pub product_f32: ProductF32,
     /// A · B, see [`Multiply`].
     pub multiply_f32: fn(Multiply<'_>),
     /// x · Wᵀ of 7-bit activations and 8-bit weights, the same bits on every table, see [`ProductI8`].
@@ -148,7 +154,13 @@ impl Kernels {
 /// The fastest table for this CPU.
 #[must_use]
 pub fn detect() -> Kernels {
-    available().last().unwrap_or(portable::TABLE)
+    // There is nothing to find out where a module that loads has all instructions it was built with: a table named here
+    // lets the linker drop the others, and of this one what the caller does not use.
+    #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+    let fastest = wasm::FASTEST;
+    #[cfg(not(all(target_arch = "wasm32", target_feature = "simd128")))]
+    let fastest = available().last().unwrap_or(portable::TABLE);
+    fastest
 }
 
 /// Every table that this CPU can run, the slowest first.

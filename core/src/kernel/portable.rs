@@ -2,9 +2,13 @@
 
 use super::groups::{ProductGroups, TILE_ROWS};
 use super::integer::{Base, MultiplyI16, ProductI8};
+use super::pieces::pieces;
 use super::product::{Floats, Multiply, Product};
 use super::vector::Portable;
 use super::{Kernels, quantize, rows};
+
+/// Without them models that have weights in blocks are not opened, and what multiplies those is never called.
+const BLOCKS: bool = cfg!(feature = "blocks-ggml");
 
 /// The portable table.
 pub(super) const TABLE: Kernels = Kernels {
@@ -12,9 +16,9 @@ pub(super) const TABLE: Kernels = Kernels {
     product_f32,
     multiply_f32,
     product_i8,
-    product_groups,
+    product_groups: if BLOCKS { product_groups } else { |_| {} },
     product_blocks: None,
-    quantize_groups: quantize::groups_i8::<Portable>,
+    quantize_groups: if BLOCKS { quantize::groups_i8::<Portable> } else { |_, _, _, _, _| {} },
     dequantize_groups: quantize::dequantize_groups::<Portable>,
     multiply_i16,
     quantize: quantize::codes::<Portable>,
@@ -53,8 +57,8 @@ fn fill<T: Copy>(
     if cols == 0 {
         return;
     }
-    for (r, (row, &bias)) in weights.chunks_exact(cols).zip(bias).enumerate() {
-        for (t, x) in x.chunks_exact(cols).enumerate() {
+    for (r, (row, &bias)) in weights.chunks_exact(cols.max(1)).zip(bias).enumerate() {
+        for (t, x) in x.chunks_exact(cols.max(1)).enumerate() {
             if let Some(slot) = out.get_mut(t * strides.token + r * strides.row) {
                 *slot = dot(x, row, &load) + bias;
             }
@@ -99,11 +103,11 @@ fn multiply_f32(multiply: Multiply<'_>) {
 /// See [`ProductI8`].
 pub(super) fn product_i8(product: ProductI8<'_>) {
     let ProductI8 { x, w, base, out, cols, strides, .. } = product;
-    let rows = w.codes.chunks(w.stride).zip(w.scales);
+    let rows = w.codes.chunks(w.stride.max(1)).zip(w.scales);
     for (r, (row, &row_scale)) in rows.enumerate() {
         let row = row.get(..cols).unwrap_or(row);
         let row_sum: i32 = row.iter().map(|&w| i32::from(w as i8)).sum();
-        let tokens = x.codes.chunks(x.stride).zip(x.scales).zip(x.zeros);
+        let tokens = x.codes.chunks(x.stride.max(1)).zip(x.scales).zip(x.zeros);
         for (t, ((codes, &scale), &zero)) in tokens.enumerate() {
             let dot: i32 =
                 codes.iter().zip(row).map(|(&x, &w)| i32::from(x) * i32::from(w as i8)).sum();
@@ -122,13 +126,13 @@ pub(super) fn product_i8(product: ProductI8<'_>) {
 /// See [`ProductGroups`].
 pub(super) fn product_groups(product: ProductGroups<'_>) {
     let ProductGroups { x, w, bias, out, tokens: count, cols, group, strides } = product;
-    let groups = cols / group;
-    for (r, (row, &bias)) in w.codes.chunks_exact(cols).zip(bias).enumerate() {
-        let tokens = x.codes.chunks_exact(cols);
-        let factors = x.scales.chunks_exact(groups).zip(x.sums.chunks_exact(groups));
+    let groups = cols / group.max(1);
+    for (r, (row, &bias)) in pieces(w.codes, cols).zip(bias).enumerate() {
+        let tokens = pieces(x.codes, cols);
+        let factors = pieces(x.scales, groups).zip(pieces(x.sums, groups));
         for (t, (codes, (scales, sums))) in tokens.zip(factors).enumerate().take(count) {
             let mut total = bias;
-            let parts = codes.chunks_exact(group).zip(row.chunks_exact(group));
+            let parts = pieces(codes, group).zip(pieces(row, group));
             let row_factors =
                 w.scales.chunks_exact(TILE_ROWS).zip(w.minima.chunks_exact(TILE_ROWS));
             for (((x, w), (&x_scale, &x_sum)), (w_scales, minima)) in

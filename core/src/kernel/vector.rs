@@ -44,12 +44,14 @@ pub(super) trait Vector: Copy {
     fn store_pairs(self, other: Self, words: &mut [u8; 4 * LANES]);
 }
 
-/// The vector of the portable table.
+/// The vector of the portable table. With the feature `small` its steps are called instead of copied to where they are
+/// used.
 #[derive(Clone, Copy)]
 pub(super) struct Portable([f32; LANES]);
 
 impl Portable {
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[cfg_attr(feature = "small", inline(never))]
     fn zip(self, other: Self, operation: impl Fn(f32, f32) -> f32) -> Self {
         let mut result = self;
         for (a, b) in result.0.iter_mut().zip(other.0) {
@@ -58,7 +60,8 @@ impl Portable {
         result
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[cfg_attr(feature = "small", inline(never))]
     fn fold(self, combine: impl Fn(f32, f32) -> f32) -> f32 {
         let [a0, a1, a2, a3, a4, a5, a6, a7, b0, b1, b2, b3, b4, b5, b6, b7] = self.0;
         let c = [combine(a0, b0), combine(a1, b1), combine(a2, b2), combine(a3, b3)];

@@ -48,7 +48,7 @@ pub(super) fn attend(
             key_stride,
             (block, tokens, size),
         )?);
-        for row in scores.chunks_mut(key_stride).take(block) {
+        for row in scores.chunks_mut(key_stride.max(1)).take(block) {
             if let Some(row) = row.get_mut(..tokens) {
                 (kernels.softmax)(row, score_scale(size));
             }
@@ -101,9 +101,8 @@ impl IntegerHead<'_> {
     /// Quantises the queries and keys of all tokens.
     pub(super) fn quantize(&mut self, kernels: &Kernels, head: &Head<'_>) {
         let Head { queries, keys, key_stride, size, .. } = *head;
-        #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation)] // far below 2²⁴
-        let limit =
-            libm::floor(libm::sqrt(f64::from(i32::MAX) / size.max(1) as f64)).min(32_767.0) as f32;
+        #[allow(clippy::cast_precision_loss)] // far below 2²⁴
+        let limit = (i32::MAX as usize / size.max(1)).isqrt().min(32_767) as f32;
         (kernels.quantize_rows)(queries, size, limit, self.queries, self.query_scales);
         (kernels.quantize_columns)(
             keys,
@@ -149,8 +148,8 @@ impl IntegerHead<'_> {
                 key_scales,
                 (&mut *self.scores, key_stride),
             )?);
-            let codes = self.probabilities.chunks_exact_mut(token_pairs * 4);
-            for (row, codes) in self.scores.chunks_mut(key_stride).zip(codes).take(block) {
+            let codes = self.probabilities.chunks_exact_mut((token_pairs * 4).max(1));
+            for (row, codes) in self.scores.chunks_mut(key_stride.max(1)).zip(codes).take(block) {
                 if let Some(row) = row.get_mut(..tokens) {
                     (kernels.softmax_i16)(row, score_scale(size), codes);
                 }

@@ -1,6 +1,7 @@
 //! The sizes and habits of a BERT model, from a file's metadata.
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::text::fraction::fraction;
 use crate::token::Normalization;
 
 /// How the vectors of the tokens become one vector.
@@ -115,7 +116,7 @@ impl BertConfig {
     ) -> core::result::Result<Self, (&'static str, ErrorKind)> {
         let number = |key: &'static str, most: usize| {
             let text = value(key).ok_or((key, ErrorKind::MissingMetadata))?;
-            let number = text.trim().parse::<usize>().ok();
+            let number = text.trim_ascii().parse::<usize>().ok();
             number.filter(|n| (1..=most).contains(n)).ok_or((key, ErrorKind::BadMetadata))
         };
         let truth = |key: &'static str| match value(key) {
@@ -166,7 +167,7 @@ impl BertConfig {
 fn epsilon(text: Option<&str>) -> Option<f32> {
     match text {
         None => Some(1e-12),
-        Some(text) => text.trim().parse().ok().filter(|e| (0.0..1.0).contains(e)),
+        Some(text) => fraction(text.trim_ascii()).filter(|e| *e < 1.0),
     }
 }
 

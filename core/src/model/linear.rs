@@ -9,6 +9,7 @@ use super::workspace::MAX_GROUPS;
 use crate::error::{Error, ErrorKind, Result};
 use crate::kernel::blocks::BlockLayout;
 use crate::kernel::integer::{Base, Codes, Rows};
+use crate::kernel::pieces::{pieces, pieces_mut};
 use crate::kernel::{Floats, Product, ProductI8, Signs, Strides};
 use crate::quant;
 use crate::quant::groups::{dequantize_blocks, group_elements};
@@ -121,10 +122,13 @@ impl<W: Weights + ?Sized, P: ?Sized> Run<'_, W, P> {
         match input {
             Input::Floats(x) => self.float_rows(&linear.weight, x, output, staging),
             Input::Codes(x) => self.integer_rows(&linear.weight, x, output, staging),
-            Input::Groups(x) => match linear.layout().zip(self.kernels.product_blocks) {
-                Some(with) => self.block_rows(&linear.weight, with, x, output, staging),
-                None => self.grouped_rows(&linear.weight, x, output, staging),
-            },
+            Input::Groups(x) if cfg!(feature = "blocks-ggml") => {
+                match linear.layout().zip(self.kernels.product_blocks) {
+                    Some(with) => self.block_rows(&linear.weight, with, x, output, staging),
+                    None => self.grouped_rows(&linear.weight, x, output, staging),
+                }
+            }
+            Input::Groups(_) => Err(Error::without_offset(ErrorKind::UnsupportedDtype)),
         }
     }
 
@@ -243,9 +247,9 @@ impl<W: Weights + ?Sized, P: ?Sized> Run<'_, W, P> {
         let zeros = zeros.get_mut(..tokens * groups).ok_or(TOO_SMALL)?;
         let scales = scales.get_mut(..tokens * groups).ok_or(TOO_SMALL)?;
         let width = cols.checked_div(groups).filter(|&width| width > 0).ok_or(invalid)?;
-        let rows = x.chunks_exact(cols).zip(codes.chunks_exact_mut(cols));
+        let rows = pieces(x, cols).zip(pieces_mut(codes, cols));
         for (token, (x, codes)) in rows.enumerate() {
-            let parts = x.chunks_exact(width).zip(codes.chunks_exact_mut(width));
+            let parts = pieces(x, width).zip(pieces_mut(codes, width));
             for (group, (x, codes)) in parts.enumerate() {
                 let columns = columns.get(group * width..(group + 1) * width).unwrap_or_default();
                 let (scale, zero) = (self.kernels.quantize)(x, columns, codes);
@@ -324,7 +328,9 @@ impl<W: Weights + ?Sized, P: ?Sized> Run<'_, W, P> {
         tile: &mut [u8],
     ) -> Result<()> {
         let Matrix { encoding, cols, groups, column_offset, .. } = *matrix;
-        if let Encoding::Scaled(codes) = encoding {
+        if let Encoding::Scaled(codes) = encoding
+            && cfg!(feature = "scaled-codes")
+        {
             return super::coded::read_rows(self.weights, matrix, codes, first, values, tile);
         }
         let rows = values.len().checked_div(cols).unwrap_or(0);

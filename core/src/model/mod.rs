@@ -17,6 +17,8 @@ pub mod check;
 mod coded;
 pub mod config;
 pub mod fixed;
+#[cfg(feature = "gguf")]
+mod gguf;
 mod grouped;
 mod linear;
 pub mod llama;
@@ -34,6 +36,8 @@ pub use bert::{Bert, Layer, LayerInput, Observation, Observer, Run, plan};
 pub use check::{Finding, check};
 pub use config::{BertConfig, Pooling};
 pub use fixed::{FixedMemory, FixedNeeds};
+#[cfg(feature = "gguf")]
+pub use gguf::gguf_llama_config;
 pub use parallel::{InOrder, Job, Parallel, Part, Parts};
 pub use weights::{Encoding, Matrix, SliceWeights, Weights};
 pub use workspace::{Needs, Plan, Workspace};

@@ -5,6 +5,7 @@
 //! into a tile that the caller lends. The model asks for whole rows only and never for a whole matrix.
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::quant;
 use crate::tensor::{Dtype, ScaledCodes, TensorHeader};
 
 /// How the elements of a [`Matrix`] are stored.
@@ -37,9 +38,9 @@ impl Encoding {
             Self::F16 | Self::BF16 => cols.checked_mul(2),
             Self::I8 | Self::U8 => Some(cols),
             Self::Block(dtype) => {
+                let blocks = cols.checked_div(dtype.block_elements())?;
                 let whole = cols.is_multiple_of(dtype.block_elements());
-                let bytes = (cols / dtype.block_elements()).checked_mul(dtype.block_bytes());
-                bytes.filter(|_| whole)
+                blocks.checked_mul(dtype.block_bytes()).filter(|_| whole)
             }
             Self::Scaled(_) => None,
         }
@@ -108,6 +109,7 @@ impl Matrix {
             Dtype::BF16 => Encoding::BF16,
             Dtype::I8 => Encoding::I8,
             Dtype::U8 => Encoding::U8,
+            dtype if !quant::supports(dtype) => return Err(error(ErrorKind::UnsupportedDtype)),
             // Before the other blocks, which have rows of their own.
             Dtype::Scaled(codes) => Encoding::Scaled(codes),
             dtype if dtype.is_block() => Encoding::Block(dtype),
@@ -344,6 +346,16 @@ mod tests {
     fn integers_that_are_not_codes_are_refused() {
         let ids = header("ids", Dtype::U32, &[4], 0);
         assert_eq!(find_in(&[ids], "ids").unwrap_err().kind, ErrorKind::UnsupportedDtype);
+    }
+
+    #[test]
+    fn blocks_that_were_left_out_are_refused_where_they_lie() {
+        let found = find_in(&[header("w", Dtype::Q4_0, &[2, 32], 96)], "w");
+        if cfg!(feature = "blocks-ggml") {
+            assert_eq!(found.unwrap().unwrap().encoding, Encoding::Block(Dtype::Q4_0));
+        } else {
+            assert_eq!(found, Err(Error::new(96, ErrorKind::UnsupportedDtype)));
+        }
     }
 
     #[test]

@@ -7,10 +7,14 @@
 use super::{q2_k, q4_0, q4_1, q4_k, q5_0, q5_1, q5_k, q6_k, q8_0};
 use crate::tensor::Dtype;
 
+/// A constant, so that nothing of what was left out is linked.
+const BUILT_IN: bool = cfg!(feature = "blocks-ggml");
+
 /// How many elements share a scale; `None` for types that are not unpacked here.
 #[must_use]
 pub const fn group_elements(dtype: Dtype) -> Option<usize> {
     match dtype {
+        _ if !BUILT_IN => None,
         Dtype::Q4_0 | Dtype::Q4_1 | Dtype::Q5_0 | Dtype::Q5_1 | Dtype::Q8_0 => Some(32),
         Dtype::Q4K | Dtype::Q5K => Some(32),
         Dtype::Q2K | Dtype::Q6K => Some(16),
@@ -37,6 +41,7 @@ pub type Affine<'a> = &'a dyn Fn(&[u8], u8, usize, &[(f32, f32)], &mut [f32]);
 /// not unpacked here.
 pub fn dequantize_blocks(dtype: Dtype, data: &[u8], out: &mut [f32], affine: Affine<'_>) -> bool {
     match dtype {
+        _ if !BUILT_IN => return false,
         Dtype::Q4_0 => pieces(dtype, data, out, affine, q4_0::unpack_block),
         Dtype::Q4_1 => pieces(dtype, data, out, affine, q4_1::unpack_block),
         Dtype::Q5_0 => pieces(dtype, data, out, affine, q5_0::unpack_block),
@@ -96,6 +101,7 @@ pub struct Unpacked<'a> {
 /// Unpacks rows of `cols` elements, as many as `data` has and `out` holds; false if `dtype` is not unpacked here.
 pub fn unpack_rows(dtype: Dtype, data: &[u8], cols: usize, out: &mut Unpacked<'_>) -> bool {
     match dtype {
+        _ if !BUILT_IN => return false,
         Dtype::Q4_0 => rows(data, cols, out, q4_0::unpack_block),
         Dtype::Q4_1 => rows(data, cols, out, q4_1::unpack_block),
         Dtype::Q5_0 => rows(data, cols, out, q5_0::unpack_block),
@@ -122,10 +128,10 @@ fn rows<const B: usize, const E: usize, const G: usize>(
     if blocks == 0 || out.stride == 0 {
         return;
     }
-    let data = data.as_chunks::<B>().0.chunks_exact(blocks);
-    for (row, (data, codes)) in data.zip(out.codes.chunks_exact_mut(cols)).enumerate() {
-        let mut scales = out.scales.chunks_exact_mut(out.stride);
-        let mut minima = out.minima.chunks_exact_mut(out.stride);
+    let data = data.as_chunks::<B>().0.chunks_exact(blocks.max(1));
+    for (row, (data, codes)) in data.zip(out.codes.chunks_exact_mut(cols.max(1))).enumerate() {
+        let mut scales = out.scales.chunks_exact_mut(out.stride.max(1));
+        let mut minima = out.minima.chunks_exact_mut(out.stride.max(1));
         for (block, codes) in data.iter().zip(codes.as_chunks_mut::<E>().0) {
             let mut factors = [(0.0, 0.0); G];
             unpack(block, codes, &mut factors);

@@ -34,6 +34,7 @@ mod block;
 pub mod f8q8;
 pub mod float16;
 pub mod fp8;
+mod ggml;
 pub mod groups;
 pub mod hqq;
 pub mod int8;
@@ -55,13 +56,26 @@ pub mod q8_k;
 use crate::error::{Error, ErrorKind, Result};
 use crate::tensor::{Dtype, Encoding, Weight};
 
+/// Whether `dtype` is among the types that were built in: families that cargo features left out can neither be run nor
+/// dequantised.
+#[must_use]
+pub const fn supports(dtype: Dtype) -> bool {
+    match dtype {
+        Dtype::Scaled(_) => cfg!(feature = "scaled-codes"),
+        dtype if dtype.is_block() => cfg!(feature = "blocks-ggml"),
+        Dtype::F8E4M3 => cfg!(feature = "fp8"),
+        _ => true,
+    }
+}
+
 /// Converts the elements from `first` on to f32, as many as `out` holds, of `data` stored as elements or blocks of
 /// `dtype`.
 ///
 /// # Errors
 ///
 /// [`ErrorKind::InvalidArgument`] if there are fewer elements than `first + out.len()`;
-/// [`ErrorKind::UnsupportedDtype`] for types that are no numbers by themselves (powers of two, FP8 E5M2, scaled codes).
+/// [`ErrorKind::UnsupportedDtype`] for types that are no numbers by themselves (powers of two, FP8 E5M2, scaled codes),
+/// and those that cargo features left out.
 pub fn dequantize(dtype: Dtype, data: &[u8], first: usize, out: &mut [f32]) -> Result<()> {
     #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation)] // wider types round
     let done = match dtype {
@@ -69,7 +83,9 @@ pub fn dequantize(dtype: Dtype, data: &[u8], first: usize, out: &mut [f32]) -> R
         Dtype::F32 => block::elements(data, first, out, f32::from_le_bytes),
         Dtype::F16 => block::elements(data, first, out, float16::f16_to_f32),
         Dtype::BF16 => block::elements(data, first, out, float16::bf16_to_f32),
-        Dtype::F8E4M3 => block::elements(data, first, out, |[b]| fp8::decode(b)),
+        Dtype::F8E4M3 if cfg!(feature = "fp8") => {
+            block::elements(data, first, out, |[b]| fp8::decode(b))
+        }
         Dtype::I64 => block::elements(data, first, out, |b| i64::from_le_bytes(b) as f32),
         Dtype::I32 => block::elements(data, first, out, |b| i32::from_le_bytes(b) as f32),
         Dtype::I16 => block::elements(data, first, out, |b| f32::from(i16::from_le_bytes(b))),
@@ -78,22 +94,11 @@ pub fn dequantize(dtype: Dtype, data: &[u8], first: usize, out: &mut [f32]) -> R
         Dtype::U32 => block::elements(data, first, out, |b| u32::from_le_bytes(b) as f32),
         Dtype::U16 => block::elements(data, first, out, |b| f32::from(u16::from_le_bytes(b))),
         Dtype::U8 | Dtype::Bool => block::elements(data, first, out, |[b]| f32::from(b)),
-        Dtype::Q4_0 => block::blocks(data, first, out, q4_0::dequantize_block),
-        Dtype::Q4_1 => block::blocks(data, first, out, q4_1::dequantize_block),
-        Dtype::Q5_0 => block::blocks(data, first, out, q5_0::dequantize_block),
-        Dtype::Q5_1 => block::blocks(data, first, out, q5_1::dequantize_block),
-        Dtype::Q8_0 => block::blocks(data, first, out, q8_0::dequantize_block),
-        Dtype::Q8_1 => block::blocks(data, first, out, q8_1::dequantize_block),
-        Dtype::Q2K => block::blocks(data, first, out, q2_k::dequantize_block),
-        Dtype::Q3K => block::blocks(data, first, out, q3_k::dequantize_block),
-        Dtype::Q4K => block::blocks(data, first, out, q4_k::dequantize_block),
-        Dtype::Q5K => block::blocks(data, first, out, q5_k::dequantize_block),
-        Dtype::Q6K => block::blocks(data, first, out, q6_k::dequantize_block),
-        Dtype::Q8K => block::blocks(data, first, out, q8_k::dequantize_block),
-        // Where scales lie depends on how many elements there are: see `dequantize_weight`.
-        Dtype::F8E5M2 | Dtype::F8E8M0 | Dtype::Scaled(_) => {
+        // Where the scales of codes lie depends on how many elements there are: see `dequantize_weight`.
+        Dtype::F8E4M3 | Dtype::F8E5M2 | Dtype::F8E8M0 | Dtype::Scaled(_) => {
             return Err(Error::without_offset(ErrorKind::UnsupportedDtype));
         }
+        block => return ggml::dequantize(block, data, first, out),
     };
     done.ok_or(Error::without_offset(ErrorKind::InvalidArgument))
 }
@@ -110,19 +115,28 @@ pub fn dequantize_weight(weight: &Weight<'_>, first: usize, out: &mut [f32]) -> 
         return Err(Error::without_offset(ErrorKind::InvalidArgument));
     }
     let done = match *weight.encoding() {
-        Encoding::Plain { dtype: Dtype::Scaled(codes), mut data } => {
+        Encoding::Plain { dtype: Dtype::Scaled(codes), mut data }
+            if cfg!(feature = "scaled-codes") =>
+        {
             let tensor =
                 amb_block::Tensor { codes, elements: weight.elements(), bytes: data.len() as u64 };
             return amb_block::dequantize(&tensor, first as u64, out, &mut data);
         }
         Encoding::Plain { dtype, data } => return dequantize(dtype, data, first, out),
-        Encoding::Hqq(hqq) => hqq::dequantize(&hqq, weight.shape(), first, out),
-        Encoding::Fp8 { data, scale } => {
+        Encoding::Hqq(hqq) if cfg!(feature = "hqq") => {
+            hqq::dequantize(&hqq, weight.shape(), first, out)
+        }
+        Encoding::Fp8 { data, scale } if cfg!(feature = "fp8") => {
             block::elements(data, first, out, |[b]| fp8::decode(b) * scale)
         }
-        Encoding::Afq(afq) => afq::dequantize(&afq, first, out),
-        Encoding::F8q8 { blocks } => block::blocks(blocks, first, out, f8q8::dequantize_block),
-        Encoding::Mxfp4 { codes, scales } => mxfp4::dequantize(codes, scales, first, out),
+        Encoding::Afq(afq) if cfg!(feature = "afq") => afq::dequantize(&afq, first, out),
+        Encoding::F8q8 { blocks } if cfg!(feature = "f8q8") => {
+            block::blocks(blocks, first, out, f8q8::dequantize_block)
+        }
+        Encoding::Mxfp4 { codes, scales } if cfg!(feature = "mxfp4") => {
+            mxfp4::dequantize(codes, scales, first, out)
+        }
+        _ => return Err(Error::without_offset(ErrorKind::UnsupportedDtype)),
     };
     done.ok_or(Error::without_offset(ErrorKind::InvalidArgument))
 }
@@ -151,4 +165,27 @@ pub fn quantize(dtype: Dtype, values: &[f32], out: &mut [u8]) -> Result<()> {
         _ => return Err(Error::without_offset(ErrorKind::UnsupportedDtype)),
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Run also with `--no-default-features`, where everything is left out.
+    #[test]
+    fn types_are_dequantised_if_they_were_built_in() {
+        for &dtype in Dtype::ALL {
+            let data = [0; 292];
+            let data = if dtype.is_block() { &data[..dtype.block_bytes()] } else { &data };
+            let mut out = [1.0; 32];
+            let built_in = match dtype {
+                Dtype::F8E5M2 | Dtype::F8E8M0 => false,
+                Dtype::F8E4M3 => cfg!(feature = "fp8"),
+                _ => !dtype.is_block() || cfg!(feature = "blocks-ggml"),
+            };
+            let expected = if built_in { Ok(()) } else { Err(ErrorKind::UnsupportedDtype) };
+            let result = dequantize(dtype, data, 0, &mut out);
+            assert_eq!(result.map_err(|error| error.kind), expected, "{}", dtype.name());
+        }
+    }
 }

@@ -1,4 +1,5 @@
 //! Texts inside binary files.
 
+pub mod fraction;
 pub mod json;
 pub mod toml;

@@ -104,9 +104,14 @@ impl<'w> Ngram<'w> {
                 .floret(seed)
                 .into_iter()
                 .take(hashes as usize)
-                .try_for_each(|hash| on_row(u64::from(hash).checked_rem(buckets).unwrap_or(0))),
+                .try_for_each(|hash| on_row(floret_row(hash, buckets).into())),
         }
     }
+}
+
+/// `hash` modulo `buckets`, 0 without any; a division of 32 bits, which microcontrollers have.
+fn floret_row(hash: u32, buckets: u64) -> u32 {
+    u32::try_from(buckets).map_or(hash, |buckets| hash.checked_rem(buckets).unwrap_or(0))
 }
 
 /// Calls `on_ngram` with the n-grams of `word`, in the order in which the reference adds their vectors up: start

@@ -62,6 +62,7 @@ mod product_int8_avx512;
 mod vector;
 
 use super::Kernels;
+pub(super) use ahead::prefetch;
 
 cpufeatures::new!(cpu_avx2, "avx2", "fma");
 cpufeatures::new!(cpu_avx512, "avx2", "fma", "avx512f", "avx512bw", "avx512dq", "avx512vl");

@@ -8,6 +8,9 @@ use core::arch::{asm, global_asm};
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicU32, Ordering};
 
+pub mod embedder;
+pub mod linked;
+
 global_asm!(
     ".section .vectors, \"a\"",
     ".word __stack_top",
@@ -145,6 +148,13 @@ impl File {
 
     pub fn length(self) -> u64 {
         semihosting(0x0C, &self.0) as u32 as u64
+    }
+
+    /// Writes floats as they lie in memory, little-endian.
+    pub fn write_floats(self, values: &[f32]) {
+        for value in values {
+            self.write(&value.to_le_bytes());
+        }
     }
 
     pub fn write(self, bytes: &[u8]) {

@@ -45,7 +45,8 @@ impl Parts {
     /// Adds a tensor behind the others; returns its offset, `None` if it would end where no file can.
     fn push(&mut self, name: &'static str, dtype: Dtype, dims: &[u64]) -> Option<u64> {
         let shape = Shape::new(dims)?;
-        let bytes = dtype.data_bytes(shape.elements()?)?;
+        // Neither of this format's two types comes in blocks.
+        let bytes = shape.elements()?.checked_mul(dtype.block_bytes() as u64)?;
         let part = Part { name, dtype, shape, offset: self.end, bytes };
         self.end = self.end.checked_add(bytes)?;
         *self.parts.get_mut(usize::from(self.count))? = Some(part);
@@ -186,8 +187,8 @@ fn quantized(header: &grammar::QuantizedHeader, parts: &mut Parts) -> Option<Qua
     } else {
         None
     };
-    let centroid_cols = cols.checked_div(codes_per_row)?;
-    let centroids = [codes_per_row, header.centroids.into(), centroid_cols];
+    let centroid_cols = header.cols.checked_div(header.codes_per_row)?;
+    let centroids = [codes_per_row, header.centroids.into(), centroid_cols.into()];
     let subquantizers = parts.push(SUBQUANTIZERS, Dtype::F32, &centroids)?;
     let norms =
         if header.norms { Some(parts.push(ROW_NORMS, Dtype::F32, &[header.rows])?) } else { None };

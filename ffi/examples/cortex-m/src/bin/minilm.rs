@@ -6,12 +6,9 @@
 #![no_std]
 #![no_main]
 
-use core::ptr::{null_mut, slice_from_raw_parts_mut};
-
-use nanoembed::embed::*;
 use nanoembed::model::*;
 use nanoembed::source::*;
-use nanoembed::status::*;
+use nanoembed_cortex_m::embedder::Embedder;
 use nanoembed_cortex_m::*;
 
 /// All memory that the model, its workspace and the reading have.
@@ -73,74 +70,19 @@ extern "C" fn start() -> ! {
         vocabulary: NANOEMBED_VOCABULARY_IN_FILE,
         block_tokens,
     };
-    let mut plan = nanoembed_plan {
-        model_bytes: 0,
-        workspace_bytes: 0,
-        dimensions: 0,
-        tokens: 0,
-        tile_bytes: 0,
-        quantized: 0,
-    };
-    let mut error = nanoembed_error { status: 0, offset: 0 };
-    // SAFETY: the arena is lent to the model, its workspace and, before there is a workspace, the reading.
-    unsafe {
-        let status =
-            nanoembed_plan_model(&source, &options, arena, ARENA_BYTES, &mut plan, &mut error);
-        check(status, "plan");
-        print_number("model: ", plan.model_bytes as u64);
-        print_number("workspace: ", plan.workspace_bytes as u64);
-        print_number("quantized: ", plan.quantized.into());
-        if plan.model_bytes + plan.workspace_bytes > ARENA_BYTES {
-            print_number("arena too small: ", ARENA_BYTES as u64);
-            exit(1);
-        }
-        let (mut model, mut workspace) = (null_mut(), null_mut());
-        let rest = arena.add(plan.model_bytes);
-        let rest_bytes = ARENA_BYTES - plan.model_bytes;
-        let status = nanoembed_model_init(
-            &source,
-            &options,
-            arena,
-            plan.model_bytes,
-            rest,
-            rest_bytes,
-            &mut model,
-            &mut error,
-        );
-        check(status, "model");
-        check(
-            nanoembed_workspace_init(model, rest, plan.workspace_bytes, &mut workspace),
-            "workspace",
-        );
-        print_number("instructions to open: ", instructions());
-        print_number("bytes read to open: ", take_reads().0.into());
-        for text in texts[..length].split(|byte| *byte == b'\n').filter(|text| !text.is_empty()) {
-            let mut tokenized =
-                nanoembed::tokenize::nanoembed_tokenized { tokens: 0, total: 0, truncated: 0 };
-            let before = instructions();
-            let status = nanoembed_embed_text(
-                model,
-                workspace,
-                text.as_ptr(),
-                text.len(),
-                vector.as_mut_ptr(),
-                vector.len(),
-                &mut tokenized,
-                &mut error,
-            );
-            check(status, "embed");
-            let after = instructions();
-            print_number("tokens: ", tokenized.tokens.into());
-            print_number("instructions: ", after - before);
-            let (bytes, reads) = take_reads();
-            print_number("bytes read: ", bytes.into());
-            print_number("reads: ", reads.into());
-            let bytes = slice_from_raw_parts_mut(
-                vector.as_mut_ptr().cast::<u8>(),
-                plan.dimensions as usize * 4,
-            );
-            out.write(&*bytes);
-        }
+    // SAFETY: the arena is lent to nobody else.
+    let mut embedder = unsafe { Embedder::open(&source, &options, arena, ARENA_BYTES) };
+    print_number("instructions to open: ", instructions());
+    print_number("bytes read to open: ", take_reads().0.into());
+    for text in texts[..length].split(|byte| *byte == b'\n').filter(|text| !text.is_empty()) {
+        let before = instructions();
+        let tokens = embedder.embed(text, vector);
+        print_number("tokens: ", tokens.into());
+        print_number("instructions: ", instructions() - before);
+        let (bytes, reads) = take_reads();
+        print_number("bytes read: ", bytes.into());
+        print_number("reads: ", reads.into());
+        out.write_floats(&vector[..embedder.plan.dimensions as usize]);
     }
     out.close();
     report_memory();

@@ -5,10 +5,9 @@
 
 use core::ptr::null_mut;
 
-use nanoembed::embed::*;
 use nanoembed::model::*;
 use nanoembed::source::*;
-use nanoembed::status::*;
+use nanoembed_cortex_m::embedder::Embedder;
 use nanoembed_cortex_m::*;
 
 static MODEL: &[u8] = include_bytes!("../../../../tests/data/small_bert.weights");
@@ -40,60 +39,14 @@ extern "C" fn start() -> ! {
         vocabulary: NANOEMBED_VOCABULARY_IN_FILE,
         block_tokens: 0,
     };
-    let mut error = nanoembed_error { status: 0, offset: 0 };
-    let (mut model, mut workspace) = (null_mut(), null_mut());
-    // SAFETY: the arena is lent to the reading, then to model and workspace.
-    unsafe {
-        let mut plan = nanoembed_plan {
-            model_bytes: 0,
-            workspace_bytes: 0,
-            dimensions: 0,
-            tokens: 0,
-            tile_bytes: 0,
-            quantized: 0,
-        };
-        check(
-            nanoembed_plan_model(&source, &options, arena, ARENA_BYTES, &mut plan, &mut error),
-            "plan",
-        );
-        print_number("model: ", plan.model_bytes as u64);
-        print_number("workspace: ", plan.workspace_bytes as u64);
-        let rest = arena.add(plan.model_bytes);
-        let rest_bytes = ARENA_BYTES - plan.model_bytes;
-        let status = nanoembed_model_init(
-            &source,
-            &options,
-            arena,
-            plan.model_bytes,
-            rest,
-            rest_bytes,
-            &mut model,
-            &mut error,
-        );
-        check(status, "model");
-        check(
-            nanoembed_workspace_init(model, rest, plan.workspace_bytes, &mut workspace),
-            "workspace",
-        );
-        let mut vector = [0.0_f32; 32];
-        for text in TEXTS {
-            let before = instructions();
-            let status = nanoembed_embed_text(
-                model,
-                workspace,
-                text.as_ptr(),
-                text.len(),
-                vector.as_mut_ptr(),
-                32,
-                null_mut(),
-                &mut error,
-            );
-            check(status, "embed");
-            print_number("instructions: ", instructions() - before);
-            for value in vector {
-                out.write(&value.to_le_bytes());
-            }
-        }
+    // SAFETY: the arena is lent to nobody else.
+    let mut embedder = unsafe { Embedder::open(&source, &options, arena, ARENA_BYTES) };
+    let mut vector = [0.0_f32; 32];
+    for text in TEXTS {
+        let before = instructions();
+        embedder.embed(text.as_bytes(), &mut vector);
+        print_number("instructions: ", instructions() - before);
+        out.write_floats(&vector);
     }
     out.close();
     report_memory();

@@ -6,6 +6,8 @@
 
 use core::ptr::null_mut;
 
+use nanoembed::lookup::*;
+use nanoembed::similar::*;
 use nanoembed::source::*;
 use nanoembed::status::*;
 use nanoembed::words::*;
@@ -121,9 +123,7 @@ extern "C" fn start() -> ! {
             print("\n");
             print_number("instructions of the lookup: ", looked_up - before);
             print_number("instructions of the search: ", searched - looked_up);
-            for value in vector {
-                out.write(&value.to_le_bytes());
-            }
+            out.write_floats(&vector);
         }
     }
     out.close();

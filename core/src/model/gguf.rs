@@ -1,0 +1,57 @@
+//! A decoder's sizes in the words of GGUF's metadata.
+
+use super::llama::{LlamaConfig, RopePairs};
+use crate::error::{Error, ErrorKind, Result};
+use crate::event::Value;
+use crate::format::gguf::Gguf;
+
+/// The sizes of the decoder in a GGUF file; keys stand behind the name of the architecture.
+///
+/// | member | key |
+/// |---|---|
+/// | `n_vocab` | the number of tokens |
+/// | `n_embd`, `n_layers`, `max_seq_len` | `embedding_length`, `block_count`, `context_length` |
+/// | `n_heads`, `n_kv_heads`, `head_dim` | `attention.head_count`, `attention.head_count_kv`, `attention.key_length` |
+/// | `intermediate_size` | `feed_forward_length` |
+/// | `rms_norm_eps` | `attention.layer_norm_rms_epsilon` |
+/// | `rope_freq_base`, `rope_scaling` | `rope.freq_base`, `rope.scaling.factor` |
+///
+/// # Errors
+///
+/// [`ErrorKind::MissingMetadata`] without an architecture; otherwise as [`LlamaConfig::read`].
+pub fn gguf_llama_config(file: &Gguf<'_>) -> Result<LlamaConfig> {
+    let Some(Value::Text(architecture)) = file.value("general.architecture") else {
+        return Err(Error::without_offset(ErrorKind::MissingMetadata));
+    };
+    #[allow(clippy::cast_precision_loss)] // sizes are far below 2⁵³
+    let read = |member: &str| {
+        let key = match member {
+            "n_vocab" => return Some(file.tokens().count() as f64),
+            "n_embd" => "embedding_length",
+            "n_layers" => "block_count",
+            "n_heads" => "attention.head_count",
+            "n_kv_heads" => "attention.head_count_kv",
+            "head_dim" => "attention.key_length",
+            "max_seq_len" => "context_length",
+            "intermediate_size" => "feed_forward_length",
+            "rms_norm_eps" => "attention.layer_norm_rms_epsilon",
+            "rope_freq_base" => "rope.freq_base",
+            "rope_scaling" => "rope.scaling.factor",
+            _ => return None,
+        };
+        // What does not fit is not found.
+        let mut name = heapless::String::<128>::new();
+        for part in [architecture, ".", key] {
+            name.push_str(part).ok()?;
+        }
+        match file.value(&name)? {
+            Value::Unsigned(number) => Some(number as f64),
+            Value::Signed(number) => Some(number as f64),
+            Value::Float(number) => Some(number),
+            _ => None,
+        }
+    };
+    // Only Llama's queries and keys were put in another order for GGUF.
+    let pairs = if architecture == "llama" { RopePairs::Neighbours } else { RopePairs::Halves };
+    LlamaConfig::read(read, pairs)
+}

@@ -1,0 +1,14 @@
+//! Looks words up, embeds sentences, and reads what files say: for the size table.
+
+#![no_std]
+#![no_main]
+
+use nanoembed_cortex_m::{exit, linked};
+
+#[unsafe(no_mangle)]
+extern "C" fn start() -> ! {
+    linked::words();
+    linked::model();
+    linked::reader();
+    exit(0)
+}

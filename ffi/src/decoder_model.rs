@@ -1,0 +1,262 @@
+//! Models that continue texts: opening a decoder of the Llama family from an `.amb` or a GGUF file.
+
+use nanoembed_core::event::{Format, Mode};
+use nanoembed_core::format::amb::Amb;
+use nanoembed_core::format::gguf::Gguf;
+use nanoembed_core::format::sniff;
+use nanoembed_core::kernel::{self, Kernels};
+use nanoembed_core::model::SliceWeights;
+use nanoembed_core::model::amb_config_value;
+use nanoembed_core::model::gguf_llama_config;
+use nanoembed_core::model::llama::RopePairs;
+use nanoembed_core::model::llama::{Llama, LlamaConfig, LlamaLayer};
+use nanoembed_core::{Error, ErrorKind};
+
+use crate::memory::{Lent, LentSlice, Sum, number};
+use crate::pointer;
+use crate::session::session_bytes;
+use crate::source::{Bytes, nanoembed_source};
+use crate::status::{
+    BAD_POINTER, Outcome, TOO_SMALL, answer, nanoembed_error, nanoembed_status, report,
+};
+
+/// How a decoder is to be opened. All zeros is a good start.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct nanoembed_decoder_options {
+    /// Tokens that a session has room for, prompt and continuation together; 0 for as many as the model was made for.
+    /// Memory grows with them.
+    pub positions: u32,
+    /// Tokens of a prompt that pass through the layers together; 0 for 64. More is faster, and takes more memory.
+    pub tokens_at_once: u32,
+}
+
+/// How much memory a decoder takes, to the byte, and what it is.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct nanoembed_decoder_plan {
+    /// Memory for the decoder, as long as it is used.
+    pub decoder_bytes: usize,
+    /// Memory for a session: keys and values of all its tokens, and scratch.
+    pub session_bytes: usize,
+    /// Tokens of the vocabulary: the number of logits.
+    pub vocabulary: u32,
+    /// Tokens that a session has room for.
+    pub positions: u32,
+    /// Tokens of a prompt that pass through the layers together.
+    pub tokens_at_once: u32,
+    /// Layers.
+    pub layers: u32,
+    /// Elements of a token's vector.
+    pub hidden: u32,
+}
+
+/// A decoder over a file in memory. Immutable: several threads may use it at once, each with a session of its own.
+#[derive(Debug)]
+pub struct nanoembed_decoder {
+    pub(crate) file: &'static [u8],
+    pub(crate) llama: Llama<LentSlice<LlamaLayer>>,
+    pub(crate) kernels: Kernels,
+    pub(crate) positions: usize,
+    pub(crate) tokens_at_once: usize,
+    /// Bytes that the heap gave for this handle; 0 if the caller lent them.
+    #[cfg_attr(not(feature = "std"), allow(dead_code))]
+    pub(crate) owned_bytes: usize,
+}
+
+/// Tokens that pass through the layers together unless the caller says otherwise.
+const TOKENS_AT_ONCE: usize = 64;
+
+/// A file that has been looked at: its model's sizes, and how its tensors are found.
+enum Opened {
+    Amb(Amb<'static>, LlamaConfig),
+    Gguf(Gguf<'static>, LlamaConfig),
+}
+
+impl Opened {
+    fn new(file: &'static [u8]) -> Outcome<Self> {
+        match sniff(file) {
+            Some(Format::Amb) => {
+                let amb = Amb::parse(file, Mode::Lenient)?;
+                let number =
+                    |key: &str| amb_config_value(&amb, key).and_then(|text| text.parse().ok());
+                let config = LlamaConfig::read(number, RopePairs::Halves)?;
+                Ok(Self::Amb(amb, config))
+            }
+            Some(Format::Gguf) => {
+                let gguf = Gguf::parse(file, Mode::Lenient)?;
+                let config = gguf_llama_config(&gguf)?;
+                Ok(Self::Gguf(gguf, config))
+            }
+            _ => Err(Error::new(0, ErrorKind::UnknownFormat).into()),
+        }
+    }
+
+    const fn config(&self) -> &LlamaConfig {
+        match self {
+            Self::Amb(_, config) => config,
+            Self::Gguf(_, config) => config,
+        }
+    }
+
+    fn llama(
+        &self,
+        file: &'static [u8],
+        layers: LentSlice<LlamaLayer>,
+    ) -> Outcome<Llama<LentSlice<LlamaLayer>>> {
+        let config = *self.config();
+        Ok(match self {
+            Self::Amb(amb, _) => {
+                let find = |name: &str| amb.tensor(name).map(|tensor| *tensor.header());
+                Llama::open(&SliceWeights::new(file, find), config, layers)?
+            }
+            Self::Gguf(gguf, _) => {
+                let find = |name: &str| gguf.tensor(name).map(|tensor| *tensor.header());
+                Llama::open(&SliceWeights::new(file, find), config, layers)?
+            }
+        })
+    }
+}
+
+/// What is known before there is memory.
+struct Opening {
+    file: &'static [u8],
+    opened: Opened,
+    positions: usize,
+    tokens_at_once: usize,
+}
+
+impl Opening {
+    /// # Safety
+    ///
+    /// The pointers are what the functions that take them say.
+    unsafe fn new(
+        source: *const nanoembed_source,
+        options: *const nanoembed_decoder_options,
+    ) -> Outcome<Self> {
+        // SAFETY: the caller's promise.
+        let (source, options) = unsafe {
+            let options = if options.is_null() {
+                nanoembed_decoder_options::default()
+            } else {
+                *pointer::get(options)?
+            };
+            (Bytes::new(source)?, options)
+        };
+        let file = source.memory().ok_or(BAD_POINTER)?;
+        let opened = Opened::new(file)?;
+        let or = |chosen: u32, usual: usize| if chosen == 0 { usual } else { chosen as usize };
+        let positions = or(options.positions, opened.config().positions);
+        let tokens_at_once = or(options.tokens_at_once, TOKENS_AT_ONCE).min(positions);
+        Ok(Self { file, opened, positions, tokens_at_once })
+    }
+
+    fn plan(&self) -> Outcome<nanoembed_decoder_plan> {
+        plan_of(self.opened.config(), self.positions, self.tokens_at_once)
+    }
+}
+
+fn plan_of(
+    config: &LlamaConfig,
+    positions: usize,
+    tokens_at_once: usize,
+) -> Outcome<nanoembed_decoder_plan> {
+    let mut sum = Sum::default();
+    sum.add::<nanoembed_decoder>(1)?;
+    sum.add::<LlamaLayer>(config.layers)?;
+    Ok(nanoembed_decoder_plan {
+        decoder_bytes: sum.bytes(),
+        session_bytes: session_bytes(config, positions, tokens_at_once)?,
+        vocabulary: number(config.vocabulary),
+        positions: number(positions),
+        tokens_at_once: number(tokens_at_once),
+        layers: number(config.layers),
+        hidden: number(config.hidden),
+    })
+}
+
+/// Reads an `.amb` or GGUF file in memory and says how much memory the decoder in it takes. `options` may be NULL.
+///
+/// # Safety
+///
+/// `source` and `options` are what their types say, `plan` points to memory for one.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nanoembed_plan_decoder(
+    source: *const nanoembed_source,
+    options: *const nanoembed_decoder_options,
+    plan: *mut nanoembed_decoder_plan,
+    error: *mut nanoembed_error,
+) -> nanoembed_status {
+    let make = || -> Outcome {
+        // SAFETY: the caller's promise.
+        let (out, opening) = unsafe { (pointer::out(plan)?, Opening::new(source, options)?) };
+        out.write(opening.plan()?);
+        Ok(())
+    };
+    // SAFETY: the caller's promise.
+    unsafe { report(make(), error) }
+}
+
+/// Opens the decoder in an `.amb` or GGUF file in `memory`, and puts the handle, which lies there, into `*decoder`. The
+/// file must be in memory (read, mapped, or in flash), and stay as it is as long as the decoder is used. `options` may be
+/// NULL; they must be those of the plan. There is nothing to close.
+///
+/// Tokens come and go as ids: texts are the business of the tokenizer that the model was made with.
+///
+/// # Safety
+///
+/// `source` and `options` are what their types say, `memory` points to as many bytes, aligned to `NANOEMBED_ALIGN`, that
+/// nobody else touches as long as the decoder is used; `decoder` points to memory for a pointer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nanoembed_decoder_init(
+    source: *const nanoembed_source,
+    options: *const nanoembed_decoder_options,
+    memory: *mut u8,
+    memory_bytes: usize,
+    decoder: *mut *mut nanoembed_decoder,
+    error: *mut nanoembed_error,
+) -> nanoembed_status {
+    let make = || -> Outcome {
+        // SAFETY: the caller's promise.
+        let (out, mut lent, opening) = unsafe {
+            let lent = Lent::new(memory, memory_bytes)?;
+            (pointer::out(decoder)?, lent, Opening::new(source, options)?)
+        };
+        if memory_bytes < opening.plan()?.decoder_bytes {
+            return Err(TOO_SMALL);
+        }
+        let handle: *mut nanoembed_decoder = lent.place(1)?;
+        let layers = LentSlice(lent.filled(opening.opened.config().layers, LlamaLayer::EMPTY)?);
+        let llama = opening.opened.llama(opening.file, layers)?;
+        let Opening { file, positions, tokens_at_once, .. } = opening;
+        let kernels = kernel::detect();
+        let made =
+            nanoembed_decoder { file, llama, kernels, positions, tokens_at_once, owned_bytes: 0 };
+        // SAFETY: the place was taken for it.
+        unsafe { handle.write(made) };
+        out.write(handle);
+        Ok(())
+    };
+    // SAFETY: the caller's promise.
+    unsafe { report(make(), error) }
+}
+
+/// What the sessions of an open decoder take, as `nanoembed_plan_decoder` said.
+///
+/// # Safety
+///
+/// `decoder` is NULL or a decoder, `plan` points to memory for one.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nanoembed_decoder_get_plan(
+    decoder: *const nanoembed_decoder,
+    plan: *mut nanoembed_decoder_plan,
+) -> nanoembed_status {
+    let make = || -> Outcome {
+        // SAFETY: the caller's promise.
+        let (decoder, out) = unsafe { (pointer::get(decoder)?, pointer::out(plan)?) };
+        let nanoembed_decoder { llama, positions, tokens_at_once, .. } = decoder;
+        out.write(plan_of(llama.config(), *positions, *tokens_at_once)?);
+        Ok(())
+    };
+    answer(make())
+}
