@@ -1,6 +1,8 @@
 //! Sessions with a decoder: tokens in, the next token out.
 
-use nanoembed_core::model::llama::{Cache, LlamaConfig, LlamaMemory, Output, Sampler, Sampling};
+use nanoembed_core::model::llama::{
+    Cache, LlamaConfig, LlamaMemory, LlamaPlan, Output, Sampler, Sampling,
+};
 use nanoembed_core::model::{Run, SliceWeights};
 use nanoembed_core::tensor::TensorHeader;
 
@@ -31,6 +33,7 @@ pub struct nanoembed_sampling {
 pub struct nanoembed_session {
     cache: LentSlice<f32>,
     scratch: LentSlice<f32>,
+    scratch_bytes: LentSlice<u8>,
     logits: LentSlice<f32>,
     order: LentSlice<(f32, u32)>,
     sampler: Sampler,
@@ -51,7 +54,9 @@ pub(crate) fn session_bytes(
     let mut sum = Sum::default();
     sum.add::<nanoembed_session>(1)?;
     sum.add::<f32>(Cache::floats_needed(config, positions).ok_or(TOO_SMALL)?)?;
-    sum.add::<f32>(LlamaMemory::needs(config, tokens_at_once, positions, 0)?.floats)?;
+    let needs = LlamaMemory::needs(config, &LlamaPlan::new(tokens_at_once, positions))?;
+    sum.add::<f32>(needs.floats)?;
+    sum.add::<u8>(needs.bytes)?;
     sum.add::<f32>(config.vocabulary)?;
     sum.add::<(f32, u32)>(config.vocabulary)?;
     Ok(sum.bytes())
@@ -82,11 +87,13 @@ pub unsafe extern "C" fn nanoembed_session_init(
             return Err(TOO_SMALL);
         }
         let cache = Cache::floats_needed(config, *positions).ok_or(TOO_SMALL)?;
-        let scratch = LlamaMemory::needs(config, *tokens_at_once, *positions, 0)?.floats;
+        let plan = LlamaPlan::new(*tokens_at_once, *positions);
+        let needs = LlamaMemory::needs(config, &plan)?;
         let handle: *mut nanoembed_session = lent.place(1)?;
         let made = nanoembed_session {
             cache: LentSlice(lent.filled(cache, 0.0)?),
-            scratch: LentSlice(lent.filled(scratch, 0.0)?),
+            scratch: LentSlice(lent.filled(needs.floats, 0.0)?),
+            scratch_bytes: LentSlice(lent.filled(needs.bytes, 0)?),
             logits: LentSlice(lent.filled(config.vocabulary, 0.0)?),
             order: LentSlice(lent.filled(config.vocabulary, (0.0, 0))?),
             sampler: Sampler::new(Sampling::GREEDY, 0)?,
@@ -144,10 +151,12 @@ pub unsafe extern "C" fn nanoembed_session_feed(
             (pointer::get(decoder)?, pointer::get_mut(session)?, pointer::slice(ids, count)?)
         };
         let nanoembed_decoder { file, llama, kernels, positions, tokens_at_once, .. } = decoder;
-        let nanoembed_session { cache, scratch, logits, length, is_fed, .. } = session;
+        let nanoembed_session { cache, scratch, scratch_bytes, logits, length, is_fed, .. } =
+            session;
         let config = llama.config();
         let mut cache = Cache::resume(config, *positions, *length, cache.0)?;
-        let mut memory = LlamaMemory::new(config, *tokens_at_once, *positions, scratch.0, &mut [])?;
+        let plan = LlamaPlan::new(*tokens_at_once, *positions);
+        let mut memory = LlamaMemory::new(config, &plan, scratch.0, scratch_bytes.0)?;
         // The decoder has found its tensors already.
         let weights = SliceWeights::new(file, |_: &str| None::<TensorHeader<'_>>);
         let run = Run::new(&weights, kernels);

@@ -10,7 +10,7 @@ use nanoembed_core::event::Mode;
 use nanoembed_core::format::gguf::Gguf;
 use nanoembed_core::kernel;
 use nanoembed_core::model::llama::{
-    Cache, Llama, LlamaLayer, LlamaMemory, Output, Sampler, Sampling,
+    Cache, Llama, LlamaLayer, LlamaMemory, LlamaPlan, Output, Sampler, Sampling,
 };
 use nanoembed_core::model::{Run, SliceWeights, gguf_llama_config};
 
@@ -35,10 +35,10 @@ fn rust(sampling: Sampling, seed: u64) -> Said {
     let llama = Llama::open(&weights, config, vec![LlamaLayer::EMPTY; config.layers]).unwrap();
     let mut cache = vec![0.0; Cache::floats_needed(&config, POSITIONS).unwrap()];
     let mut cache = Cache::new(&config, POSITIONS, &mut cache).unwrap();
-    let needs = LlamaMemory::needs(&config, TOKENS_AT_ONCE, POSITIONS, 0).unwrap();
-    let mut floats = vec![0.0; needs.floats];
-    let mut memory =
-        LlamaMemory::new(&config, TOKENS_AT_ONCE, POSITIONS, &mut floats, &mut []).unwrap();
+    let plan = LlamaPlan::new(TOKENS_AT_ONCE, POSITIONS);
+    let needs = LlamaMemory::needs(&config, &plan).unwrap();
+    let (mut floats, mut bytes) = (vec![0.0; needs.floats], vec![0; needs.bytes]);
+    let mut memory = LlamaMemory::new(&config, &plan, &mut floats, &mut bytes).unwrap();
     let kernels = kernel::detect();
     let run = Run::new(&weights, &kernels);
     let mut sampler = Sampler::new(sampling, seed).unwrap();

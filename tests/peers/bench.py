@@ -14,7 +14,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from harness import places, prepare
 
-COMMANDS = ("all", "setup", "latency", "cold", "scale", "render", "micro", "peers")
+COMMANDS = ("all", "setup", "latency", "cold", "scale", "render", "micro", "peers", "generate")
 
 
 def arguments():
@@ -26,6 +26,8 @@ def arguments():
     parser.add_argument("--sizes", nargs="+", default=[], metavar="SIZE", help="128, or 32x32 for texts × tokens")
     parser.add_argument("--results", type=Path, default=places.RESULTS, help="folder of the JSON files and pictures")
     parser.add_argument("--micro", type=Path, metavar="FILE", help="JSON lines of the micro benchmarks, for `micro`")
+    parser.add_argument("--gguf", type=Path, metavar="FILE", help="SmolLM2-135M-Instruct's Q4_1, for `generate`")
+    parser.add_argument("--models", nargs="+", default=[], type=Path, metavar="FILE", help="further decoders for `generate`")
     return parser.parse_args()
 
 
@@ -70,6 +72,10 @@ def show(name, result):
         print(tables.latency_tables(result), tables.ratio_lines(result), sep="\n\n")
     elif name == "cold":
         print(tables.cold_table(result))
+    elif name == "generate":
+        from harness import generate
+
+        print(generate.table(result))
 
 
 def render(options):
@@ -107,6 +113,9 @@ def main():
     if command in ("all", "setup") and not in_venv():
         set_up()
     if command == "setup":
+        return
+    if command == "generate":
+        measure(command, options)  # needs no packages
         return
     if not in_venv():
         enter_venv()

@@ -19,6 +19,7 @@
 //! * [`english`]: text for benchmarks.
 //! * [`fuzz`]: what the fuzz targets call.
 //! * [`data`]: where test files lie.
+//! * [`decoder`]: decoders of the Llama family, ready to run.
 //! * [`values`]: comparing arrays of numbers.
 
 pub mod agreement;
@@ -26,6 +27,7 @@ pub mod amb;
 pub mod blocks;
 pub mod contract;
 pub mod data;
+pub mod decoder;
 pub mod english;
 pub mod events;
 pub mod finalfusion;

@@ -15,7 +15,11 @@ struct Reference {
 }
 
 fn reference(name: &str) -> Reference {
-    let json: Value = serde_json::from_slice(&read(&format!("bpe/{name}.json"))).unwrap();
+    parse(&read(&format!("bpe/{name}.json")))
+}
+
+fn parse(json: &[u8]) -> Reference {
+    let json: Value = serde_json::from_slice(json).unwrap();
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     let id = |value: &Value| u32::try_from(value.as_u64().unwrap()).unwrap();
     let list = |key: &str| json[key].as_array().unwrap().clone();
@@ -82,30 +86,50 @@ fn encode(bpe: &Bpe<'_>, text: &str, room: usize) -> Result<(Vec<u32>, usize), E
     Ok((ids, found.total))
 }
 
+/// Whether ids and texts are those of the reference.
+fn check(name: &str, reference: &Reference, pattern: Pattern) {
+    assert!(reference.texts.len() > 1000);
+    with_tokenizer(reference, pattern, |bpe, vocabulary| {
+        for (text, ids, decoded) in &reference.texts {
+            let (ours, total) = encode(bpe, text, text.len()).unwrap();
+            assert_eq!((&ours, total), (ids, ids.len()), "{name}: {text:?}");
+            let (mut out, mut decoder) = (String::new(), Decoder::new());
+            let mut add = |piece: &str| {
+                out.push_str(piece);
+                Ok(())
+            };
+            for id in ids {
+                let mut token = [0; 256];
+                let length = vocabulary.token(*id, &mut token).unwrap();
+                decoder.token(&token[..length], &mut add).unwrap();
+            }
+            decoder.finish(&mut add).unwrap();
+            assert_eq!(&out, decoded, "{name}");
+        }
+    });
+}
+
 #[test]
 fn ids_and_texts_are_those_of_hugging_face() {
     for name in ["gpt-2", "smollm", "llama-bpe"] {
-        let reference = reference(name);
-        assert!(reference.texts.len() > 1000);
-        with_tokenizer(&reference, Pattern::of_name(name).unwrap(), |bpe, vocabulary| {
-            for (text, ids, decoded) in &reference.texts {
-                let (ours, total) = encode(bpe, text, text.len()).unwrap();
-                assert_eq!((&ours, total), (ids, ids.len()), "{name}: {text:?}");
-                let (mut out, mut decoder) = (String::new(), Decoder::new());
-                let mut add = |piece: &str| {
-                    out.push_str(piece);
-                    Ok(())
-                };
-                for id in ids {
-                    let mut token = [0; 256];
-                    let length = vocabulary.token(*id, &mut token).unwrap();
-                    decoder.token(&token[..length], &mut add).unwrap();
-                }
-                decoder.finish(&mut add).unwrap();
-                assert_eq!(&out, decoded, "{name}");
-            }
-        });
+        check(name, &reference(name), Pattern::of_name(name).unwrap());
     }
+}
+
+/// With the vocabulary and merges of SmolLM2 itself.
+#[test]
+fn ids_of_smollm2_are_those_of_hugging_face() {
+    let Some(path) = std::env::var_os("NANOEMBED_SMOLLM2_TOKENS") else {
+        use std::io::Write as _;
+        let _ = writeln!(
+            std::io::stderr(),
+            "SKIPPED ids_of_smollm2_are_those_of_hugging_face: no NANOEMBED_SMOLLM2_TOKENS"
+        );
+        return;
+    };
+    let reference = parse(&std::fs::read(path).unwrap());
+    assert_eq!(reference.tokens.len(), 49_152);
+    check("SmolLM2", &reference, Pattern::SmolLm);
 }
 
 #[test]

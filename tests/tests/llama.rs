@@ -2,16 +2,15 @@
 
 use std::collections::HashMap;
 
-use nanoembed_core::event::{Mode, Value};
-use nanoembed_core::format::gguf::Gguf;
 use nanoembed_core::kernel::{self, Kernels};
 use nanoembed_core::model::llama::{
-    Cache, Llama, LlamaConfig, LlamaLayer, LlamaMemory, Output, RopePairs,
+    Activations, Cache, Llama, LlamaConfig, LlamaLayer, LlamaMemory, LlamaPlan, Output, RopePairs,
 };
 use nanoembed_core::model::{Run, SliceWeights, Weights};
 use nanoembed_core::tensor::{Dtype, Shape, TensorHeader};
 use nanoembed_core::{Error, ErrorKind};
 use nanoembed_tests::data;
+use nanoembed_tests::decoder::Decoder;
 
 /// A model in memory under the names of Hugging Face.
 #[derive(Default)]
@@ -151,7 +150,7 @@ impl Tiny {
         let weights = SliceWeights::new(&self.file, |name| self.find(name));
         let config = config(pairs);
         let llama = Llama::open(&weights, config, vec![LlamaLayer::EMPTY; LAYERS]).unwrap();
-        logits(&llama, &weights, kernels, ids, steps)
+        logits(&llama, &weights, kernels, (ids, steps), Activations::Words)
     }
 }
 
@@ -177,18 +176,21 @@ fn logits(
     llama: &Llama<Vec<LlamaLayer>>,
     weights: &impl Weights,
     kernels: &Kernels,
-    ids: &[u32],
-    steps: &[usize],
+    (ids, steps): (&[u32], &[usize]),
+    activations: Activations,
 ) -> Vec<f32> {
     let config = llama.config();
     let mut cache = vec![0.0; Cache::floats_needed(config, ids.len()).unwrap()];
     let mut cache = Cache::new(config, ids.len(), &mut cache).unwrap();
-    let needs = LlamaMemory::needs(config, 4, ids.len(), 0).unwrap();
-    let mut floats = vec![0.0; needs.floats];
-    assert!(
-        LlamaMemory::new(config, 4, ids.len(), &mut vec![0.0; needs.floats - 1], &mut []).is_err()
-    );
-    let mut memory = LlamaMemory::new(config, 4, ids.len(), &mut floats, &mut []).unwrap();
+    let plan = LlamaPlan { activations, ..LlamaPlan::new(4, ids.len()) };
+    let needs = LlamaMemory::needs(config, &plan).unwrap();
+    let (mut floats, mut bytes) = (vec![0.0; needs.floats], vec![0; needs.bytes]);
+    let short = &mut floats[..needs.floats - 1];
+    assert!(LlamaMemory::new(config, &plan, short, &mut bytes).is_err());
+    if let Some((_, short)) = bytes.split_last_mut() {
+        assert!(LlamaMemory::new(config, &plan, &mut floats, short).is_err());
+    }
+    let mut memory = LlamaMemory::new(config, &plan, &mut floats, &mut bytes).unwrap();
     let run = Run::new(weights, kernels);
     let mut all = Vec::new();
     let mut rest = ids;
@@ -316,8 +318,9 @@ fn pooled_states_are_of_length_one_and_of_the_last_token_or_all() {
     let config = llama.config();
     let mut cache = vec![0.0; Cache::floats_needed(config, 11).unwrap()];
     let mut cache = Cache::new(config, 11, &mut cache).unwrap();
-    let mut floats = vec![0.0; LlamaMemory::needs(config, 4, 11, 0).unwrap().floats];
-    let mut memory = LlamaMemory::new(config, 4, 11, &mut floats, &mut []).unwrap();
+    let plan = LlamaPlan { activations: Activations::Floats, ..LlamaPlan::new(4, 11) };
+    let mut floats = vec![0.0; LlamaMemory::needs(config, &plan).unwrap().floats];
+    let mut memory = LlamaMemory::new(config, &plan, &mut floats, &mut []).unwrap();
     let kernels = Kernels::portable();
     let run = Run::new(&weights, &kernels);
     let (mut states, mut last, mut mean) =
@@ -350,8 +353,9 @@ fn wrong_arguments_and_weights_are_refused() {
     let llama = Llama::open(&weights, config, vec![LlamaLayer::EMPTY; LAYERS]).unwrap();
     let mut cache = vec![0.0; Cache::floats_needed(&config, 4).unwrap()];
     let mut cache = Cache::new(&config, 4, &mut cache).unwrap();
-    let mut floats = vec![0.0; LlamaMemory::needs(&config, 2, 4, 0).unwrap().floats];
-    let mut memory = LlamaMemory::new(&config, 2, 4, &mut floats, &mut []).unwrap();
+    let plan = LlamaPlan { activations: Activations::Floats, ..LlamaPlan::new(2, 4) };
+    let mut floats = vec![0.0; LlamaMemory::needs(&config, &plan).unwrap().floats];
+    let mut memory = LlamaMemory::new(&config, &plan, &mut floats, &mut []).unwrap();
     let kernels = Kernels::portable();
     let run = Run::new(&weights, &kernels);
     let mut forward = |ids: &[u32]| -> Result<(), ErrorKind> {
@@ -383,50 +387,32 @@ fn smollm2_says_what_llama_cpp_says() {
         expected[key].as_array().unwrap().iter().map(|id| id.as_u64().unwrap() as u32).collect()
     };
     let file = std::fs::read(path).unwrap();
-    let gguf = Gguf::parse(&file, Mode::Lenient).unwrap();
-    let number = |key: &str| match gguf.value(key)? {
-        Value::Unsigned(n) => Some(n as f64),
-        Value::Float(n) => Some(n),
-        _ => None,
-    };
-    let config = LlamaConfig::read(
-        |key| match key {
-            "n_vocab" => Some(gguf.tokens().count() as f64),
-            "n_embd" => number("llama.embedding_length"),
-            "n_layers" => number("llama.block_count"),
-            "n_heads" => number("llama.attention.head_count"),
-            "n_kv_heads" => number("llama.attention.head_count_kv"),
-            "max_seq_len" => number("llama.context_length"),
-            "intermediate_size" => number("llama.feed_forward_length"),
-            "rms_norm_eps" => number("llama.attention.layer_norm_rms_epsilon"),
-            "rope_freq_base" => number("llama.rope.freq_base"),
-            _ => None,
-        },
-        RopePairs::Neighbours,
-    )
-    .unwrap();
-    let weights = SliceWeights::new(&file, |name| gguf.tensor(name).map(|tensor| *tensor.header()));
-    let llama = Llama::open(&weights, config, vec![LlamaLayer::EMPTY; config.layers]).unwrap();
     let (prompt, greedy) = (list("prompt"), list("greedy"));
     let ids = [&prompt[..], &greedy[..greedy.len() - 1]].concat();
-    let all = logits(&llama, &weights, &kernel::detect(), &ids, &[ids.len()]);
-    let rows: Vec<&[f32]> = all.chunks(config.vocabulary).skip(prompt.len() - 1).collect();
-    let likeliest = |row: &[f32]| {
-        let best = row.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1)).unwrap();
-        u32::try_from(best.0).unwrap()
-    };
-    let ours: Vec<u32> = rows.iter().map(|row| likeliest(row)).collect();
-    assert_eq!(ours, greedy, "64 greedy tokens");
-    // Differences of logits are logarithms of ratios of probabilities.
-    let top = expected["top"].as_array().unwrap();
-    let of =
-        |pair: &serde_json::Value| (pair[0].as_u64().unwrap() as usize, pair[1].as_f64().unwrap());
-    let (best, probability) = of(&top[0]);
-    let largest = rows[0].iter().fold(0.0_f32, |most, x| most.max(x.abs()));
-    for pair in top {
-        let (id, share) = of(pair);
-        let theirs = (share / probability).ln();
-        let ours = f64::from(rows[0][id] - rows[0][best]);
-        assert!((ours - theirs).abs() < 1e-3 * f64::from(largest), "{id}: {ours} and {theirs}");
+    for activations in [Activations::Floats, Activations::Words] {
+        let mut decoder = Decoder::open(&file, (64, ids.len()), activations);
+        let vocabulary = decoder.llama.config().vocabulary;
+        let mut all = vec![0.0; ids.len() * vocabulary];
+        decoder.forward(&ids, Output::AllLogits(&mut all));
+        let rows: Vec<&[f32]> = all.chunks(vocabulary).skip(prompt.len() - 1).collect();
+        let likeliest = |row: &[f32]| {
+            let best = row.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1)).unwrap();
+            u32::try_from(best.0).unwrap()
+        };
+        let ours: Vec<u32> = rows.iter().map(|row| likeliest(row)).collect();
+        assert_eq!(ours, greedy, "64 greedy tokens");
+        // Differences of logits are logarithms of ratios of probabilities.
+        let top = expected["top"].as_array().unwrap();
+        let of = |pair: &serde_json::Value| {
+            (pair[0].as_u64().unwrap() as usize, pair[1].as_f64().unwrap())
+        };
+        let (best, probability) = of(&top[0]);
+        let largest = rows[0].iter().fold(0.0_f32, |most, x| most.max(x.abs()));
+        for pair in top {
+            let (id, share) = of(pair);
+            let theirs = (share / probability).ln();
+            let ours = f64::from(rows[0][id] - rows[0][best]);
+            assert!((ours - theirs).abs() < 1e-3 * f64::from(largest), "{id}: {ours} and {theirs}");
+        }
     }
 }

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::Args;
-use nanoembed_core::model::llama::{Output, Sampler, Sampling};
+use nanoembed_core::model::llama::{Activations, Output, Sampler, Sampling};
 use nanoembed_core::token::bpe;
 use nanoembed_core::{Error, ErrorKind};
 use serde::Serialize;
@@ -53,6 +53,10 @@ pub(crate) struct Generate {
     #[arg(long, value_name = "S", default_value_t = 0)]
     seed: u64,
 
+    /// Compute in f32 throughout instead of with activations in 16 bits: slower, for comparisons
+    #[arg(long)]
+    precise: bool,
+
     /// Put PROMPT as a question in the ChatML form that instruction-tuned models know
     #[arg(long)]
     chat: bool,
@@ -73,7 +77,8 @@ impl Generate {
     pub(crate) fn run(self, quiet: bool) -> Result<ExitCode> {
         let file = Mapped::open(&self.model)?;
         let failed = |error| Failure::of_file(name_of(&self.model), error);
-        let decoder = Decoder::open(&file).map_err(failed)?;
+        let activations = if self.precise { Activations::Floats } else { Activations::Words };
+        let decoder = Decoder::open(&file, activations).map_err(failed)?;
         let prompt = match self.chat {
             true => format!("<|im_start|>user\n{}<|im_end|>\n<|im_start|>assistant\n", self.prompt),
             false => self.prompt.clone(),

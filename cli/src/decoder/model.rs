@@ -6,7 +6,7 @@ use nanoembed_core::format::gguf::Gguf;
 use nanoembed_core::format::sniff;
 use nanoembed_core::kernel::{self, Kernels};
 use nanoembed_core::model::llama::{
-    Cache, Llama, LlamaConfig, LlamaLayer, LlamaMemory, Output, RopePairs,
+    Activations, Cache, Llama, LlamaConfig, LlamaLayer, LlamaMemory, LlamaPlan, Output, RopePairs,
 };
 use nanoembed_core::model::{Run, SliceWeights, amb_config_value, gguf_llama_config};
 use nanoembed_core::tensor::TensorHeader;
@@ -23,11 +23,12 @@ pub(crate) struct Decoder<'f> {
     llama: Llama<Vec<LlamaLayer>>,
     pub(crate) tokenizer: Tokenizer,
     kernels: Kernels,
+    activations: Activations,
 }
 
 impl<'f> Decoder<'f> {
     /// Opens an `.amb` or a GGUF file.
-    pub(crate) fn open(bytes: &'f [u8]) -> Result<Self, Error> {
+    pub(crate) fn open(bytes: &'f [u8], activations: Activations) -> Result<Self, Error> {
         let layers = |config: &LlamaConfig| vec![LlamaLayer::EMPTY; config.layers];
         let (llama, tokenizer) = match sniff(bytes) {
             Some(Format::Amb) => {
@@ -48,7 +49,7 @@ impl<'f> Decoder<'f> {
             }
             _ => return Err(Error::new(0, ErrorKind::UnknownFormat)),
         };
-        Ok(Self { bytes, llama, tokenizer, kernels: kernel::detect() })
+        Ok(Self { bytes, llama, tokenizer, kernels: kernel::detect(), activations })
     }
 
     pub(crate) const fn config(&self) -> &LlamaConfig {
@@ -60,11 +61,14 @@ impl<'f> Decoder<'f> {
         let config = self.config();
         let overflow = Error::without_offset(ErrorKind::SizeOverflow);
         let cache = Cache::floats_needed(config, positions).ok_or(overflow)?;
-        let needs = LlamaMemory::needs(config, TOKENS_AT_ONCE, positions, 0)?;
+        let activations = self.activations;
+        let plan = LlamaPlan { activations, ..LlamaPlan::new(TOKENS_AT_ONCE, positions) };
+        let needs = LlamaMemory::needs(config, &plan)?;
         Ok(Session {
             cache: vec![0.0; cache],
-            scratch: vec![0.0; needs.floats],
-            positions,
+            floats: vec![0.0; needs.floats],
+            bytes: vec![0; needs.bytes],
+            plan,
             length: 0,
         })
     }
@@ -78,10 +82,9 @@ impl<'f> Decoder<'f> {
     ) -> Result<(), Error> {
         let config = self.config();
         let mut cache =
-            Cache::resume(config, session.positions, session.length, &mut session.cache)?;
-        let (tokens, positions) = (TOKENS_AT_ONCE, session.positions);
-        let mut memory =
-            LlamaMemory::new(config, tokens, positions, &mut session.scratch, &mut [])?;
+            Cache::resume(config, session.plan.positions, session.length, &mut session.cache)?;
+        let Session { plan, floats, bytes, .. } = &mut *session;
+        let mut memory = LlamaMemory::new(config, plan, floats, bytes)?;
         let weights = SliceWeights::new(self.bytes, |_: &str| None::<TensorHeader<'_>>);
         let run = Run::new(&weights, &self.kernels);
         self.llama.forward(&run, ids, &mut cache, &mut memory, output)?;
@@ -93,7 +96,8 @@ impl<'f> Decoder<'f> {
 /// Keys and values of the tokens so far, and scratch memory.
 pub(crate) struct Session {
     cache: Vec<f32>,
-    scratch: Vec<f32>,
-    positions: usize,
+    floats: Vec<f32>,
+    bytes: Vec<u8>,
+    plan: LlamaPlan,
     length: usize,
 }

@@ -40,6 +40,7 @@ macro_rules! unroll_4 {
 
 #[cfg(all(target_arch = "arm", feature = "arm-dsp"))]
 mod arm_dsp;
+pub mod blocks;
 pub mod dequantize;
 pub mod fixed;
 pub mod groups;
@@ -60,6 +61,7 @@ mod wasm;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
+pub use blocks::ProductBlocks;
 pub use dequantize::Dequantizer;
 pub use groups::ProductGroups;
 pub use integer::{MultiplyI16, ProductI8};
@@ -117,6 +119,9 @@ pub struct Kernels {
     pub product_i8: fn(ProductI8<'_>),
     /// x · Wᵀ of signed bytes and unpacked blocks of few bits, the same bits on every table, see [`ProductGroups`].
     pub product_groups: fn(ProductGroups<'_>),
+    /// x · Wᵀ of signed bytes and blocks as they lie in the file, the same bits as [`product_groups`](Self::product_groups)
+    /// of what they unpack to; `None` if the table can only do that.
+    pub product_blocks: Option<fn(ProductBlocks<'_>)>,
     /// Quantises groups of 16 or 32 elements to signed bytes, for [`GroupedCodes`](groups::GroupedCodes).
     pub quantize_groups: QuantizeGroups,
     /// From codes to f32, `scale · code + minimum` with a scale and a minimum for each `group` elements; the same bits on
@@ -136,6 +141,8 @@ pub struct Kernels {
     pub softmax: fn(x: &mut [f32], scale: f32),
     /// erf-GELU in place.
     pub gelu: fn(x: &mut [f32]),
+    /// `gate · sigmoid(gate) · up` in place of `gate`, as far as both go.
+    pub swiglu: fn(gate: &mut [f32], up: &[f32]),
     /// Layer norm of `x + y` in place.
     pub add_layer_norm: AddLayerNorm,
 }

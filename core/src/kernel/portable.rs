@@ -17,6 +17,7 @@ pub(super) const TABLE: Kernels = Kernels {
     multiply_f32,
     product_i8,
     product_groups: if BLOCKS { product_groups } else { |_| {} },
+    product_blocks: None,
     quantize_groups: if BLOCKS { quantize::groups_i8::<Portable> } else { |_, _, _, _, _| {} },
     dequantize_groups: quantize::dequantize_groups::<Portable>,
     multiply_i16,
@@ -26,6 +27,7 @@ pub(super) const TABLE: Kernels = Kernels {
     softmax_i16: quantize::softmax_i16::<Portable>,
     softmax: rows::softmax::<Portable>,
     gelu: rows::gelu::<Portable>,
+    swiglu: rows::swiglu::<Portable>,
     add_layer_norm: rows::add_layer_norm::<Portable>,
 };
 

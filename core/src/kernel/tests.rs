@@ -332,6 +332,28 @@ fn grid(from: f64, to: f64, steps: u32) -> Vec<f32> {
 }
 
 #[test]
+fn swiglu_is_within_its_bound_and_the_same_on_every_table() {
+    let mut noise = Noise(8);
+    for count in [1, 15, 16, 17, 100] {
+        let gate: Vec<f32> = (0..count).map(|_| noise.float() * 40.0).collect();
+        let up = noise.floats(count);
+        let mut first: Option<Vec<u32>> = None;
+        for table in tables() {
+            let mut values = gate.clone();
+            (table.swiglu)(&mut values, &up);
+            for ((value, &gate), &up) in values.iter().zip(&gate).zip(&up) {
+                let (x, up) = (f64::from(gate), f64::from(up));
+                let exact = x / (1.0 + (-x).exp()) * up;
+                let error = (f64::from(*value) - exact).abs();
+                assert!(error < 1e-6 * (x * up).abs().max(1.0), "{} {x}: {error:e}", table.name);
+            }
+            let bits: Vec<u32> = values.iter().map(|value| value.to_bits()).collect();
+            assert_eq!(first.get_or_insert(bits.clone()), &bits, "{}", table.name);
+        }
+    }
+}
+
+#[test]
 fn gelu_is_within_its_bound_and_the_same_on_every_table() {
     for x in LENGTHS
         .iter()

@@ -3,15 +3,17 @@
 use half::{bf16, f16};
 
 use super::bert::Run;
+use super::grouped::GroupedInput;
 use super::weights::{Encoding, Matrix, Weights};
 use super::workspace::MAX_GROUPS;
 use crate::error::{Error, ErrorKind, Result};
-use crate::kernel::groups::{GroupedCodes, GroupedRows, TILE_ROWS};
+use crate::kernel::blocks::BlockLayout;
 use crate::kernel::integer::{Base, Codes, Rows};
 use crate::kernel::pieces::{pieces, pieces_mut};
-use crate::kernel::{Floats, Product, ProductGroups, ProductI8, Signs, Strides};
+use crate::kernel::{Floats, Product, ProductI8, Signs, Strides};
 use crate::quant;
-use crate::quant::groups::{Unpacked, dequantize_blocks, group_elements, unpack_rows};
+use crate::quant::groups::{dequantize_blocks, group_elements};
+use crate::tensor::Dtype;
 
 /// A linear layer: weights `[out, in]` and a bias `[out]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +29,18 @@ impl Linear {
     pub(super) const fn group(&self) -> Option<usize> {
         match self.weight.encoding {
             Encoding::Block(dtype) => group_elements(dtype),
+            _ => None,
+        }
+    }
+
+    /// How its blocks lie in the file, if kernels may take them as they are.
+    pub(super) const fn layout(&self) -> Option<BlockLayout> {
+        match self.weight.encoding {
+            Encoding::Block(Dtype::Q4_0) => Some(BlockLayout::Q4_0),
+            Encoding::Block(Dtype::Q4_1) => Some(BlockLayout::Q4_1),
+            Encoding::Block(Dtype::Q5_0) => Some(BlockLayout::Q5_0),
+            Encoding::Block(Dtype::Q5_1) => Some(BlockLayout::Q5_1),
+            Encoding::Block(Dtype::Q8_0) => Some(BlockLayout::Q8_0),
             _ => None,
         }
     }
@@ -70,14 +84,6 @@ pub(super) struct QuantizedInput<'a> {
     cols: usize,
 }
 
-/// Activations quantised in groups of columns: codes `[tokens][cols]`, scales and sums `[tokens][groups]`.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct GroupedInput<'a> {
-    codes: GroupedCodes<'a>,
-    cols: usize,
-    group: usize,
-}
-
 /// What a linear layer is applied to.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Input<'a> {
@@ -117,7 +123,10 @@ impl<W: Weights + ?Sized, P: ?Sized> Run<'_, W, P> {
             Input::Floats(x) => self.float_rows(&linear.weight, x, output, staging),
             Input::Codes(x) => self.integer_rows(&linear.weight, x, output, staging),
             Input::Groups(x) if cfg!(feature = "blocks-ggml") => {
-                self.grouped_rows(&linear.weight, x, output, staging)
+                match linear.layout().zip(self.kernels.product_blocks) {
+                    Some(with) => self.block_rows(&linear.weight, with, x, output, staging),
+                    None => self.grouped_rows(&linear.weight, x, output, staging),
+                }
             }
             Input::Groups(_) => Err(Error::without_offset(ErrorKind::UnsupportedDtype)),
         }
@@ -213,68 +222,6 @@ impl<W: Weights + ?Sized, P: ?Sized> Run<'_, W, P> {
         Ok(())
     }
 
-    /// The product with blocks, unpacked a few rows at a time.
-    fn grouped_rows(
-        &self,
-        matrix: &Matrix,
-        x: GroupedInput<'_>,
-        output: Output<'_>,
-        staging: &mut Staging<'_>,
-    ) -> Result<()> {
-        let Output { first, rows: count, out, strides } = output;
-        let Matrix { cols, .. } = *matrix;
-        let unsupported = Error::new(matrix.offset, ErrorKind::UnsupportedDtype);
-        let Encoding::Block(dtype) = matrix.encoding else { return Err(unsupported) };
-        if x.cols != cols || group_elements(dtype) != Some(x.group) {
-            return Err(unsupported);
-        }
-        let factors = cols.checked_div(x.group).unwrap_or(0) * TILE_ROWS;
-        let mut row = 0;
-        while row < count {
-            let left = (count - row).min(TILE_ROWS);
-            let rows = self.rows_at_once(matrix, left, staging.tile.len());
-            let codes = staging.unpacked.get_mut(..rows * cols).filter(|_| rows > 0);
-            let codes = codes.ok_or(TOO_SMALL)?;
-            let (scales, rest) =
-                staging.converted.split_at_mut_checked(factors).ok_or(TOO_SMALL)?;
-            let minima = rest.get_mut(..factors).ok_or(TOO_SMALL)?;
-            let data = self.read_rows(matrix, first + row, rows, staging.tile)?;
-            let mut unpacked = Unpacked {
-                codes: &mut *codes,
-                scales: &mut *scales,
-                minima: &mut *minima,
-                stride: TILE_ROWS,
-            };
-            if !unpack_rows(dtype, data, cols, &mut unpacked) {
-                return Err(unsupported);
-            }
-            let w = GroupedRows { codes, scales, minima };
-            let bias = staging.vector.get(row..row + rows).ok_or(TOO_SMALL)?;
-            let out = out.get_mut(row * strides.row..).ok_or(TOO_SMALL)?;
-            let product = ProductGroups::new(x.codes, w, bias, (cols, x.group), out, strides)?;
-            (self.kernels.product_groups)(product);
-            row += rows;
-        }
-        Ok(())
-    }
-
-    /// Quantises activations in groups of `group` columns.
-    pub(super) fn quantize_groups<'b>(
-        &self,
-        (cols, group): (usize, usize),
-        x: &[f32],
-        buffers: CodeBuffers<'b>,
-    ) -> Result<GroupedInput<'b>> {
-        let invalid = Error::without_offset(ErrorKind::InvalidArgument);
-        let groups = x.len().checked_div(group).ok_or(invalid)?;
-        let CodeBuffers { codes, scales, .. } = buffers;
-        let codes = codes.get_mut(..x.len()).ok_or(TOO_SMALL)?;
-        let (scales, rest) = scales.split_at_mut_checked(groups).ok_or(TOO_SMALL)?;
-        let sums = rest.get_mut(..groups).ok_or(TOO_SMALL)?;
-        (self.kernels.quantize_groups)(x, group, codes, scales, sums);
-        Ok(GroupedInput { codes: GroupedCodes { codes, scales, sums }, cols, group })
-    }
-
     /// Quantises activations for a linear layer that [takes codes](Linear::takes_codes).
     pub(super) fn quantize<'b>(
         &self,
@@ -316,7 +263,7 @@ impl<W: Weights + ?Sized, P: ?Sized> Run<'_, W, P> {
     }
 
     /// How many of the next `left` rows can be had at once; 0 if the tile is too small for one.
-    fn rows_at_once(&self, matrix: &Matrix, left: usize, tile: usize) -> usize {
+    pub(super) fn rows_at_once(&self, matrix: &Matrix, left: usize, tile: usize) -> usize {
         if self.weights.borrows() || matches!(matrix.encoding, Encoding::Scaled(_)) {
             // Scaled codes are read in pieces, however many rows there are.
             left
@@ -326,7 +273,7 @@ impl<W: Weights + ?Sized, P: ?Sized> Run<'_, W, P> {
     }
 
     /// The bytes of `rows` rows from row `first` on.
-    fn read_rows<'t>(
+    pub(super) fn read_rows<'t>(
         &'t self,
         matrix: &Matrix,
         first: usize,

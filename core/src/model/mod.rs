@@ -19,6 +19,7 @@ pub mod config;
 pub mod fixed;
 #[cfg(feature = "gguf")]
 mod gguf;
+mod grouped;
 mod linear;
 pub mod llama;
 mod parallel;

@@ -36,6 +36,12 @@ impl Ahead {
         Self { next: start, of_row: lines, left, lines, skip, pace, calls: 0 }
     }
 
+    /// Nothing to fetch.
+    pub(super) const fn nothing() -> Self {
+        let next = core::ptr::null();
+        Self { next, of_row: 0, left: 0, lines: 0, skip: 0, pace: 0, calls: 0 }
+    }
+
     /// Asks for the next cache line, when it is time.
     #[inline(always)]
     pub(super) fn fetch(&mut self) {

@@ -2,7 +2,7 @@
 
 use core::arch::x86_64::*;
 
-use super::{groups, int8_avx2};
+use super::{blocks, groups, int8_avx2};
 use crate::kernel::Kernels;
 use crate::kernel::product::{Floats, Multiply, Product};
 
@@ -13,6 +13,7 @@ pub(super) const TABLE: Kernels = Kernels {
     multiply_f32,
     product_i8: int8_avx2::product_avx2,
     product_groups: groups::product_avx2,
+    product_blocks: Some(blocks::product_avx2),
     quantize_groups,
     dequantize_groups,
     multiply_i16: int8_avx2::multiply_avx2,
@@ -22,6 +23,7 @@ pub(super) const TABLE: Kernels = Kernels {
     softmax_i16,
     softmax,
     gelu,
+    swiglu,
     add_layer_norm,
 };
 
@@ -30,6 +32,7 @@ pub(super) const TABLE_VNNI: Kernels = Kernels {
     name: "avxvnni",
     product_i8: int8_avx2::product_avxvnni,
     product_groups: groups::product_avxvnni,
+    product_blocks: Some(blocks::product_avxvnni),
     multiply_i16: int8_avx2::multiply_avxvnni,
     ..TABLE
 };

@@ -3,7 +3,7 @@
 use core::arch::x86_64::*;
 
 use super::product_avx512::product_f32;
-use super::{groups, int8_avx2, multiply_int16_avx512, product_int8_avx512};
+use super::{blocks, groups, int8_avx2, multiply_int16_avx512, product_int8_avx512};
 use crate::kernel::Kernels;
 use crate::kernel::product::Multiply;
 
@@ -14,6 +14,7 @@ pub(super) const TABLE: Kernels = Kernels {
     multiply_f32,
     product_i8: int8_avx2::product_avx2,
     product_groups: groups::product_avx2,
+    product_blocks: Some(blocks::product_avx2),
     quantize_groups,
     dequantize_groups,
     multiply_i16: int8_avx2::multiply_avx2,
@@ -23,6 +24,7 @@ pub(super) const TABLE: Kernels = Kernels {
     softmax_i16,
     softmax,
     gelu,
+    swiglu,
     add_layer_norm,
 };
 
@@ -31,6 +33,7 @@ pub(super) const TABLE_VNNI: Kernels = Kernels {
     name: "avx512vnni",
     product_i8: product_int8_avx512::product,
     product_groups: groups::product_avx512vnni,
+    product_blocks: Some(blocks::product_avx512vnni),
     multiply_i16: multiply_int16_avx512::multiply,
     ..TABLE
 };

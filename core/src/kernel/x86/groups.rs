@@ -6,19 +6,22 @@
 use core::arch::x86_64::*;
 use core::mem::MaybeUninit;
 
+use super::ahead::Ahead;
 use crate::kernel::groups::{ProductGroups, TILE_ROWS};
 
 /// Columns of a panel: 24 KiB on the stack.
-const PANEL_COLS: usize = 1536;
+pub(super) const PANEL_COLS: usize = 1536;
 /// 16-byte lines of four rows that are transposed together.
 const LINE: usize = 16;
+/// Calls of [`Ahead::fetch`] for each group of a tile.
+pub(super) const FETCHES: usize = 3;
 
 /// Vectors of 32-bit sums and of floats, one lane a row.
 ///
 /// # Safety
 ///
 /// Methods are called only in functions that have the instructions enabled.
-trait Machine {
+pub(super) trait Machine {
     /// 32-bit lanes: 8 or 16.
     const LANES: usize;
     /// Tokens of a tile.
@@ -145,7 +148,7 @@ macro_rules! methods_256 {
     };
 }
 
-struct Avx2;
+pub(super) struct Avx2;
 
 impl Machine for Avx2 {
     methods_256!();
@@ -167,7 +170,7 @@ impl Machine for Avx2 {
     }
 }
 
-struct AvxVnni;
+pub(super) struct AvxVnni;
 
 impl Machine for AvxVnni {
     methods_256!();
@@ -179,7 +182,7 @@ impl Machine for AvxVnni {
     }
 }
 
-struct Avx512Vnni;
+pub(super) struct Avx512Vnni;
 
 impl Machine for Avx512Vnni {
     const LANES: usize = 16;
@@ -308,33 +311,56 @@ entry!(product_avx512vnni, Avx512Vnni, "avx2,avx512f,avx512bw,avx512dq,avx512vl,
 
 /// For every four columns, a vector of four codes of each row, or two.
 #[repr(C, align(64))]
-struct Panel([MaybeUninit<u8>; TILE_ROWS * PANEL_COLS]);
+pub(super) struct Panel([MaybeUninit<u8>; TILE_ROWS * PANEL_COLS]);
+
+impl Panel {
+    #[inline(always)]
+    pub(super) const fn new() -> Self {
+        Self([const { MaybeUninit::uninit() }; TILE_ROWS * PANEL_COLS])
+    }
+
+    #[inline(always)]
+    pub(super) const fn as_mut_ptr(&mut self) -> *mut u8 {
+        self.0.as_mut_ptr().cast()
+    }
+}
 
 /// Some columns of a product.
 #[derive(Clone, Copy)]
-struct Part {
-    column: usize,
-    cols: usize,
+pub(super) struct Part {
+    pub(super) column: usize,
+    pub(super) cols: usize,
+    /// Whether sums begin with the bias; they go on with the output otherwise.
+    pub(super) from_bias: bool,
+    /// The part's scales and minima, `[groups][TILE_ROWS]` each.
+    pub(super) factors: (*const f32, *const f32),
+    /// Codes and scales of what quantisation took off the activations, laid out as theirs, or null.
+    pub(super) rest: (*const u8, *const f32),
 }
+
+/// Without a second part of the activations.
+pub(super) const NO_REST: (*const u8, *const f32) = (core::ptr::null(), core::ptr::null());
 
 #[inline(always)]
 unsafe fn multiply<M: Machine>(mut product: ProductGroups<'_>) {
     if product.bias.is_empty() {
         return;
     }
-    let mut panel = Panel([const { MaybeUninit::uninit() }; TILE_ROWS * PANEL_COLS]);
+    let mut panel = Panel::new();
     let mut column = 0;
     while column < product.cols {
-        let part = Part { column, cols: (product.cols - column).min(PANEL_COLS) };
-        // SAFETY: the caller has the instructions; the part lies inside the product.
+        let cols = (product.cols - column).min(PANEL_COLS);
+        // SAFETY: the caller has the instructions; the part lies inside the product, and so do its factors.
         unsafe {
-            if fill::<M>(&product, part, &mut panel) {
-                tiles::<M, true>(&mut product, part, &panel);
-            } else {
-                tiles::<M, false>(&mut product, part, &panel);
-            }
+            let at = column / product.group * TILE_ROWS;
+            let scales = product.w.scales.as_ptr().add(at);
+            let minima = product.w.minima.as_ptr().add(at);
+            let (factors, from_bias) = ((scales, minima), column == 0);
+            let part = Part { column, cols, from_bias, factors, rest: NO_REST };
+            let is_wide = fill::<M>(&product, part, &mut panel);
+            tiles::<M>(&mut product, (part, is_wide), &panel, &mut Ahead::nothing());
         }
-        column += part.cols;
+        column += cols;
     }
 }
 
@@ -353,7 +379,7 @@ unsafe fn fill<M: Machine>(product: &ProductGroups<'_>, part: Part, panel: &mut 
         let places: [*const u8; TILE_ROWS] = core::array::from_fn(|row| {
             product.w.codes.as_ptr().add(row.min(last) * product.cols + part.column)
         });
-        let panel: *mut u8 = panel.0.as_mut_ptr().cast();
+        let panel = panel.as_mut_ptr();
         let mut seen = M::zero();
         for vector in 0..vectors {
             let mut c = 0;
@@ -374,27 +400,56 @@ unsafe fn fill<M: Machine>(product: &ProductGroups<'_>, part: Part, panel: &mut 
     }
 }
 
+/// Multiplies all tokens with the panel; `is_wide` if any of its codes has 8 bits. `next` is asked for meanwhile.
+///
 /// # Safety
 ///
-/// As for [`fill`]; the panel is filled with the part.
+/// The instructions of `M` are enabled, the part lies inside the product, panel and factors are filled with it, and its
+/// rest, if it has one, is as long as the activations.
 #[inline(always)]
-unsafe fn tiles<M: Machine, const WIDE: bool>(
+pub(super) unsafe fn tiles<M: Machine>(
+    product: &mut ProductGroups<'_>,
+    (part, is_wide): (Part, bool),
+    panel: &Panel,
+    next: &mut Ahead,
+) {
+    // SAFETY: the caller's.
+    unsafe {
+        match (is_wide, part.rest.0.is_null()) {
+            (true, true) => tiles_of::<M, true, false>(product, part, panel, next),
+            (true, false) => tiles_of::<M, true, true>(product, part, panel, next),
+            (false, true) => tiles_of::<M, false, false>(product, part, panel, next),
+            (false, false) => tiles_of::<M, false, true>(product, part, panel, next),
+        }
+    }
+}
+
+/// # Safety
+///
+/// As for [`tiles`].
+#[inline(always)]
+unsafe fn tiles_of<M: Machine, const WIDE: bool, const REST: bool>(
     product: &mut ProductGroups<'_>,
     part: Part,
     panel: &Panel,
+    next: &mut Ahead,
 ) {
     for vector in 0..product.bias.len().div_ceil(M::LANES) {
         let mut token = 0;
         while token < product.tokens {
-            let left = (product.tokens - token).min(M::TOKENS);
+            // A second part takes as many registers again.
+            let most = if REST { M::TOKENS / 2 } else { M::TOKENS };
+            let left = (product.tokens - token).min(most);
+            let place = (token, vector);
             // SAFETY: the caller's.
             token += unsafe {
                 match left {
-                    12 => tile::<M, 12, WIDE>(product, part, panel, token, vector),
-                    8.. => tile::<M, 8, WIDE>(product, part, panel, token, vector),
-                    4.. => tile::<M, 4, WIDE>(product, part, panel, token, vector),
-                    2.. => tile::<M, 2, WIDE>(product, part, panel, token, vector),
-                    _ => tile::<M, 1, WIDE>(product, part, panel, token, vector),
+                    12 => tile::<M, 12, WIDE, REST>(product, part, panel, place, next),
+                    8.. => tile::<M, 8, WIDE, REST>(product, part, panel, place, next),
+                    6.. => tile::<M, 6, WIDE, REST>(product, part, panel, place, next),
+                    4.. => tile::<M, 4, WIDE, REST>(product, part, panel, place, next),
+                    2.. => tile::<M, 2, WIDE, REST>(product, part, panel, place, next),
+                    _ => tile::<M, 1, WIDE, REST>(product, part, panel, place, next),
                 }
             };
         }
@@ -405,22 +460,22 @@ unsafe fn tiles<M: Machine, const WIDE: bool>(
 ///
 /// # Safety
 ///
-/// As for [`tiles`]; token + T ≤ tokens, and the vector has at least one row.
+/// As for [`tiles`]; token + T ≤ tokens, the vector has at least one row, and with `REST` the part has a rest.
 #[inline(always)]
-unsafe fn tile<M: Machine, const T: usize, const WIDE: bool>(
+unsafe fn tile<M: Machine, const T: usize, const WIDE: bool, const REST: bool>(
     product: &mut ProductGroups<'_>,
     part: Part,
     panel: &Panel,
-    token: usize,
-    vector: usize,
+    (token, vector): (usize, usize),
+    next: &mut Ahead,
 ) -> usize {
-    let ProductGroups { x, w, cols, group, strides, .. } = *product;
+    let ProductGroups { x, cols, group, strides, .. } = *product;
     let groups = cols / group;
     let row = vector * M::LANES;
     let rows = (product.bias.len() - row).min(M::LANES);
     let vectors = TILE_ROWS / M::LANES;
-    // SAFETY: `ProductGroups::new` checked that x and its factors are as long as tokens, cols and groups say, that the
-    // factors of the weights are TILE_ROWS a group, and that the last element of the output lies inside it.
+    // SAFETY: x and its factors are as long as tokens, cols and groups say, the factors of the weights are TILE_ROWS a
+    // group, and the last element of the output lies inside it, as was checked when the product was put together.
     unsafe {
         let out = product.out.as_mut_ptr().add(token * strides.token + row * strides.row);
         // A row of whole vectors is loaded and stored at once: stores of single numbers would hold up the load after them.
@@ -428,7 +483,7 @@ unsafe fn tile<M: Machine, const T: usize, const WIDE: bool>(
         let bias = product.bias.as_ptr().add(row);
         let mut totals = [M::splat(0.0); T];
         let mut lanes = [0.0_f32; TILE_ROWS];
-        if part.column == 0 {
+        if part.from_bias {
             for (r, lane) in lanes.iter_mut().enumerate().take(rows) {
                 *lane = *bias.add(r);
             }
@@ -448,25 +503,39 @@ unsafe fn tile<M: Machine, const T: usize, const WIDE: bool>(
             }
         }
         let codes = x.codes.as_ptr().add(token * cols + part.column);
+        let rest_codes = part.rest.0.wrapping_add(token * cols + part.column);
         let panel: *const u8 = panel.0.as_ptr().cast();
         for g in 0..part.cols / group {
             let mut sums = [M::zero(); T];
+            let mut rest = [M::zero(); T];
+            unroll!(FETCHES, _i => {
+                next.fetch();
+            });
             for four in 0..group / 4 {
                 let at = g * group / 4 + four;
                 let w = M::load_panel(panel.add((at * vectors + vector) * M::LANES * 4));
                 unroll!(T, t => {
                     let x: *const i32 = codes.add(t * cols + at * 4).cast();
                     sums[t] = M::dot::<WIDE>(sums[t], w, x.read_unaligned());
+                    if REST {
+                        let x: *const i32 = rest_codes.wrapping_add(t * cols + at * 4).cast();
+                        rest[t] = M::dot::<WIDE>(rest[t], w, x.read_unaligned());
+                    }
                 });
             }
+            let scales = M::load(part.factors.0.add(g * TILE_ROWS + row));
+            let minima = M::load(part.factors.1.add(g * TILE_ROWS + row));
             let g = part.column / group + g;
-            let scales = M::load(w.scales.as_ptr().add(g * TILE_ROWS + row));
-            let minima = M::load(w.minima.as_ptr().add(g * TILE_ROWS + row));
             unroll!(T, t => {
                 let at = (token + t) * groups + g;
                 let scale = M::splat(*x.scales.as_ptr().add(at));
                 let sum = M::splat(*x.sums.as_ptr().add(at));
-                let scaled = M::mul(scales, M::mul(scale, M::float(sums[t])));
+                let mut scaled = M::mul(scale, M::float(sums[t]));
+                if REST {
+                    let scale = M::splat(*part.rest.1.add(at));
+                    scaled = M::add(scaled, M::mul(scale, M::float(rest[t])));
+                }
+                let scaled = M::mul(scales, scaled);
                 totals[t] = M::add(M::add(totals[t], scaled), M::mul(minima, sum));
             });
         }

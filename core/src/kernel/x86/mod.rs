@@ -9,6 +9,7 @@ macro_rules! row_operations {
             softmax = rows::softmax(x: &mut [f32], scale: f32);
             softmax_i16 = quantization::softmax_i16(x: &mut [f32], scale: f32, codes: &mut [u8]);
             gelu = rows::gelu(x: &mut [f32]);
+            swiglu = rows::swiglu(gate: &mut [f32], up: &[f32]);
             add_layer_norm = rows::add_layer_norm(
                 x: &mut [f32], y: &[f32], weight: &[f32], bias: &[f32], epsilon: f32
             );
@@ -52,6 +53,7 @@ macro_rules! row_operations {
 mod ahead;
 mod avx2;
 mod avx512;
+mod blocks;
 mod dequantize;
 mod groups;
 mod int8_avx2;

@@ -7,6 +7,7 @@
 //! 4. [`sample`] chooses the next token; [`Llama::embed`] pools the hidden states instead.
 
 pub mod config;
+mod input;
 pub mod memory;
 mod names;
 mod pass;
@@ -14,7 +15,7 @@ mod rope;
 pub mod sample;
 
 pub use config::{LlamaConfig, RopePairs};
-pub use memory::{Cache, LlamaMemory, LlamaNeeds};
+pub use memory::{Activations, Cache, LlamaMemory, LlamaNeeds, LlamaPlan};
 pub use pass::Output;
 pub use sample::{Sampler, Sampling};
 

@@ -1,12 +1,13 @@
 //! A pass of some tokens through all layers.
 
 use super::config::LlamaConfig;
-use super::memory::{Cache, LlamaMemory, ROWS_AT_ONCE};
+use super::input::LayerInput;
+use super::memory::{Cache, LlamaMemory, Scratch};
 use super::{Llama, LlamaLayer, Rows, rope};
 use crate::error::{Error, ErrorKind, Result};
 use crate::kernel::{self, Floats, Kernels, Multiply, Product, Strides, Table};
 use crate::model::bert::Run;
-use crate::model::linear::{Input, Linear, Output as LinearOutput, Staging};
+use crate::model::linear::Linear;
 use crate::model::weights::{Matrix, Weights};
 
 /// What is wanted of a pass.
@@ -59,18 +60,18 @@ impl<L: AsRef<[LlamaLayer]>> Llama<L> {
                 Output::LastLogits(logits) if is_last => {
                     let states = memory.hidden.get_mut(..part.len() * hidden).ok_or(TOO_SMALL)?;
                     let last = states.get_mut((part.len() - 1) * hidden..).ok_or(TOO_SMALL)?;
-                    self.logits(run, last, memory.norm, &mut memory.staging, logits)
+                    self.logits(run, last, memory.norm, &mut memory.scratch, logits)
                 }
                 Output::Nothing | Output::LastLogits(_) => Ok(()),
                 Output::AllLogits(logits) => {
                     let states = memory.hidden.get_mut(..part.len() * hidden).ok_or(TOO_SMALL)?;
                     let out = logits.get_mut(place.0 * vocabulary..place.1 * vocabulary);
                     let out = out.ok_or(TOO_SMALL)?;
-                    self.logits(run, states, memory.norm, &mut memory.staging, out)
+                    self.logits(run, states, memory.norm, &mut memory.scratch, out)
                 }
                 Output::Hidden(out) => {
                     let states = memory.hidden.get_mut(..part.len() * hidden).ok_or(TOO_SMALL)?;
-                    self.norm(run, &self.norm, states, memory.norm, &mut memory.staging)?;
+                    self.norm(run, &self.norm, states, memory.norm, &mut memory.scratch)?;
                     let out = out.get_mut(place.0 * hidden..place.1 * hidden).ok_or(TOO_SMALL)?;
                     out.copy_from_slice(states);
                     Ok(())
@@ -122,7 +123,7 @@ impl<L: AsRef<[LlamaLayer]>> Llama<L> {
     ) -> Result<()> {
         let LlamaConfig { hidden, heads, kv_heads, head, intermediate, .. } = self.config;
         let tokens = ids.len();
-        let LlamaMemory { norm, staging, .. } = memory;
+        let LlamaMemory { norm, scratch, .. } = memory;
         let states = memory.hidden.get_mut(..tokens * hidden).ok_or(TOO_SMALL)?;
         let normed = memory.normed.get_mut(..tokens * hidden).ok_or(TOO_SMALL)?;
         let queries = memory.queries.get_mut(..tokens * heads * head).ok_or(TOO_SMALL)?;
@@ -131,31 +132,33 @@ impl<L: AsRef<[LlamaLayer]>> Llama<L> {
         let gate = memory.gate.get_mut(..tokens * intermediate).ok_or(TOO_SMALL)?;
         let up = memory.up.get_mut(..tokens * intermediate).ok_or(TOO_SMALL)?;
         for (id, row) in ids.iter().zip(states.chunks_exact_mut(hidden)) {
-            run.read_row(&self.embeddings, *id as usize, row, staging.tile)?;
+            run.read_row(&self.embeddings, *id as usize, row, scratch.staging.tile)?;
         }
-        self.angles(run, (cache.length, tokens), memory.angles, norm, staging)?;
+        self.angles(run, (cache.length, tokens), memory.angles, norm, scratch)?;
         let angles = &*memory.angles;
         for (index, layer) in self.layers.as_ref().iter().take(self.config.layers).enumerate() {
             normed.copy_from_slice(states);
-            self.norm(run, &layer.attention_norm, normed, norm, staging)?;
-            self.rows(run, &layer.query, normed, queries, staging)?;
+            self.norm(run, &layer.attention_norm, normed, norm, scratch)?;
+            let mut input = LayerInput::new(run, scratch, normed);
+            input.rows(&layer.query, queries)?;
             turn_all(&self.config, angles, queries, heads);
-            self.rows(run, &layer.key, normed, keys, staging)?;
+            input.rows(&layer.key, keys)?;
             turn_all(&self.config, angles, keys, kv_heads);
             self.store(cache, (index, tokens), keys, true)?;
-            self.rows(run, &layer.value, normed, keys, staging)?;
+            input.rows(&layer.value, keys)?;
             self.store(cache, (index, tokens), keys, false)?;
-            let scratch = (&mut *memory.head, &mut *memory.scores);
-            self.attend(run.kernels, cache, (index, tokens), queries, context, scratch)?;
+            let buffers = (&mut *memory.head, &mut *memory.scores);
+            self.attend(run.kernels, cache, (index, tokens), queries, context, buffers)?;
             let all = Rows::all(layer.attention_output);
-            self.rows(run, &all, context, normed, staging)?;
+            LayerInput::new(run, scratch, context).rows(&all, normed)?;
             kernel::add(states, normed);
             normed.copy_from_slice(states);
-            self.norm(run, &layer.feed_forward_norm, normed, norm, staging)?;
-            self.rows(run, &layer.gate, normed, gate, staging)?;
-            self.rows(run, &layer.up, normed, up, staging)?;
-            swiglu(gate, up);
-            self.rows(run, &Rows::all(layer.down), gate, normed, staging)?;
+            self.norm(run, &layer.feed_forward_norm, normed, norm, scratch)?;
+            let mut input = LayerInput::new(run, scratch, normed);
+            input.rows(&layer.gate, gate)?;
+            input.rows(&layer.up, up)?;
+            (run.kernels.swiglu)(gate, up);
+            LayerInput::new(run, scratch, gate).rows(&Rows::all(layer.down), normed)?;
             kernel::add(states, normed);
         }
         cache.length += tokens;
@@ -168,12 +171,12 @@ impl<L: AsRef<[LlamaLayer]>> Llama<L> {
         run: &Run<'_, W, P>,
         (first, tokens): (usize, usize),
         out: &mut [f32],
-        scratch: &mut [f32],
-        staging: &mut Staging<'_>,
+        divisors: &mut [f32],
+        scratch: &mut Scratch<'_>,
     ) -> Result<()> {
-        let divisors = scratch.get_mut(..self.frequencies.cols).ok_or(TOO_SMALL)?;
+        let divisors = divisors.get_mut(..self.frequencies.cols).ok_or(TOO_SMALL)?;
         if !divisors.is_empty() {
-            run.read_vector(&self.frequencies, 0, divisors, staging.tile)?;
+            run.read_vector(&self.frequencies, 0, divisors, scratch.staging.tile)?;
         }
         for (token, out) in out.chunks_exact_mut(self.config.head).take(tokens).enumerate() {
             rope::angles(&self.config, first + token, divisors, out);
@@ -188,11 +191,11 @@ impl<L: AsRef<[LlamaLayer]>> Llama<L> {
         norm: &Matrix,
         states: &mut [f32],
         weight: &mut [f32],
-        staging: &mut Staging<'_>,
+        scratch: &mut Scratch<'_>,
     ) -> Result<()> {
         let hidden = self.config.hidden;
         let weight = weight.get_mut(..hidden).ok_or(TOO_SMALL)?;
-        run.read_vector(norm, 0, weight, staging.tile)?;
+        run.read_vector(norm, 0, weight, scratch.staging.tile)?;
         for row in states.chunks_exact_mut(hidden) {
             let sum: f64 = row.iter().map(|x| f64::from(*x) * f64::from(*x)).sum();
             #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation)]
@@ -205,44 +208,20 @@ impl<L: AsRef<[LlamaLayer]>> Llama<L> {
         Ok(())
     }
 
-    /// Some rows of a linear layer over all tokens of `x`, into `out` (`[tokens, count]`).
-    fn rows<W: Weights + ?Sized, P: ?Sized>(
-        &self,
-        run: &Run<'_, W, P>,
-        rows: &Rows,
-        x: &[f32],
-        out: &mut [f32],
-        staging: &mut Staging<'_>,
-    ) -> Result<()> {
-        let mut done = 0;
-        while done < rows.count {
-            let count = ROWS_AT_ONCE.min(rows.count - done);
-            let output = LinearOutput {
-                first: rows.first + done,
-                rows: count,
-                out: out.get_mut(done..).ok_or(TOO_SMALL)?,
-                strides: Strides { token: rows.count, row: 1 },
-            };
-            run.linear(&rows.linear, Input::Floats(x), output, staging)?;
-            done += count;
-        }
-        Ok(())
-    }
-
     /// The logits of `states`, which are normed in place.
     fn logits<W: Weights + ?Sized, P: ?Sized>(
         &self,
         run: &Run<'_, W, P>,
         states: &mut [f32],
         norm: &mut [f32],
-        staging: &mut Staging<'_>,
+        scratch: &mut Scratch<'_>,
         out: &mut [f32],
     ) -> Result<()> {
-        self.norm(run, &self.norm, states, norm, staging)?;
+        self.norm(run, &self.norm, states, norm, scratch)?;
         let tokens = states.len() / self.config.hidden;
         let out = out.get_mut(..tokens * self.config.vocabulary).ok_or(TOO_SMALL)?;
         let linear = Linear { weight: self.output, bias: Matrix::EMPTY };
-        self.rows(run, &Rows::all(linear), states, out, staging)
+        LayerInput::new(run, scratch, states).rows(&Rows::all(linear), out)
     }
 
     /// Puts keys or values of some tokens, `[tokens, kv_heads, head]`, where their heads have them.
@@ -283,33 +262,37 @@ impl<L: AsRef<[LlamaLayer]>> Llama<L> {
         let group = heads.checked_div(kv_heads).unwrap_or(1);
         #[allow(clippy::cast_precision_loss)] // heads are small
         let scale = 1.0 / libm::sqrtf(head as f32);
-        let (query, out) = scratch.split_at_mut_checked(tokens * head).ok_or(TOO_SMALL)?;
-        let out = out.get_mut(..tokens * head).ok_or(TOO_SMALL)?;
-        let scores = scores.get_mut(..tokens * seen).ok_or(TOO_SMALL)?;
-        for index in 0..heads {
-            let (keys, values) = cache.head(&self.config, layer, index / group).ok_or(TOO_SMALL)?;
+        // Heads that share keys and values are computed together, as rows of one product each.
+        let (rows, width) = (tokens * group, group * head);
+        let (query, out) = scratch.split_at_mut_checked(rows * head).ok_or(TOO_SMALL)?;
+        let out = out.get_mut(..rows * head).ok_or(TOO_SMALL)?;
+        let scores = scores.get_mut(..rows * seen).ok_or(TOO_SMALL)?;
+        for index in 0..kv_heads {
+            let (keys, values) = cache.head(&self.config, layer, index).ok_or(TOO_SMALL)?;
             let (keys, values) =
                 keys.get(..seen * head).zip(values.get(..seen * head)).ok_or(TOO_SMALL)?;
-            let own = queries.chunks_exact(head).skip(index).step_by(heads);
-            for (query, own) in query.chunks_exact_mut(head).zip(own) {
+            let own = queries.chunks_exact(width).skip(index).step_by(kv_heads);
+            for (query, own) in query.chunks_exact_mut(width).zip(own) {
                 query.copy_from_slice(own);
             }
             score(kernels, (query, keys, head), scores)?;
-            for (token, row) in scores.chunks_exact_mut(seen).enumerate() {
-                let (visible, later) =
-                    row.split_at_mut_checked(before + token + 1).ok_or(TOO_SMALL)?;
-                (kernels.softmax)(visible, scale);
-                later.fill(0.0);
+            for (token, rows) in scores.chunks_exact_mut(group * seen).enumerate() {
+                for row in rows.chunks_exact_mut(seen) {
+                    let (visible, later) =
+                        row.split_at_mut_checked(before + token + 1).ok_or(TOO_SMALL)?;
+                    (kernels.softmax)(visible, scale);
+                    later.fill(0.0);
+                }
             }
             (kernels.multiply_f32)(Multiply::new(
                 Table { data: scores, stride: seen },
                 Table { data: values, stride: head },
                 out,
                 head,
-                (tokens, head, seen),
+                (rows, head, seen),
             )?);
-            let targets = context.chunks_exact_mut(head).skip(index).step_by(heads);
-            for (target, out) in targets.zip(out.chunks_exact(head)) {
+            let targets = context.chunks_exact_mut(width).skip(index).step_by(kv_heads);
+            for (target, out) in targets.zip(out.chunks_exact(width)) {
                 target.copy_from_slice(out);
             }
         }
@@ -344,15 +327,5 @@ fn turn_all(config: &LlamaConfig, angles: &[f32], vectors: &mut [f32], heads: us
         for head in token.chunks_exact_mut(config.head) {
             rope::turn(config.rope_pairs, angles, head);
         }
-    }
-}
-
-/// `silu(gate) · up`, into `gate`.
-fn swiglu(gate: &mut [f32], up: &[f32]) {
-    for (gate, up) in gate.iter_mut().zip(up) {
-        // exp of a negative number on either side of 0, so that nothing overflows.
-        let small = libm::expf(-libm::fabsf(*gate));
-        let sigmoid = if *gate < 0.0 { small / (1.0 + small) } else { 1.0 / (1.0 + small) };
-        *gate = *gate * sigmoid * up;
     }
 }
