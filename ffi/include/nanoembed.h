@@ -1134,6 +1134,30 @@ nanoembed_status nanoembed_words_new(const struct nanoembed_source *source,
 // `words` is NULL or a handle that is used no more.
 void nanoembed_words_free(struct nanoembed_words *words);
 
+// As `nanoembed_decoder_init`, in memory from the heap; to be freed by `nanoembed_decoder_free`.
+//
+// As `nanoembed_decoder_init`.
+nanoembed_status nanoembed_decoder_new(const struct nanoembed_source *source,
+                                       const struct nanoembed_decoder_options *options,
+                                       struct nanoembed_decoder **decoder,
+                                       struct nanoembed_error *error);
+
+// Frees a decoder that `nanoembed_decoder_new` made; NULL and decoders in lent memory are left alone.
+//
+// `decoder` is NULL or a decoder that is used no more.
+void nanoembed_decoder_free(struct nanoembed_decoder *decoder);
+
+// As `nanoembed_session_init`, in memory from the heap; to be freed by `nanoembed_session_free`.
+//
+// As `nanoembed_session_init`.
+nanoembed_status nanoembed_session_new(const struct nanoembed_decoder *decoder,
+                                       struct nanoembed_session **session);
+
+// Frees a session that `nanoembed_session_new` made; NULL and sessions in lent memory are left alone.
+//
+// `session` is NULL or a session that is used no more.
+void nanoembed_session_free(struct nanoembed_session *session);
+
 #ifdef __cplusplus
 }  // extern "C"
 #endif  // __cplusplus

@@ -315,6 +315,77 @@ private:
     detail::handle<nanoembed_words, nanoembed_words_free> handle_;
 };
 
+/// What one text has come to. Belongs to one thread at a time, and to the decoder that made it.
+class session {
+public:
+    std::size_t size() const noexcept { return nanoembed_session_length(handle_.get()); }
+    /// Forgets all tokens from the `length`-th on.
+    void truncate(std::uint32_t length) noexcept { nanoembed_session_truncate(handle_.get(), length); }
+    result<done> set_sampling(const nanoembed_sampling &sampling) noexcept {
+        return detail::answer(nanoembed_session_set_sampling(handle_.get(), &sampling), {}, done{});
+    }
+    nanoembed_session *get() const noexcept { return handle_.get(); }
+
+private:
+    friend class decoder;
+    explicit session(nanoembed_session *pointer) : handle_(pointer) {}
+    detail::handle<nanoembed_session, nanoembed_session_free> handle_;
+};
+
+/// A model that continues texts, which come and go as token ids. Threads may share it, each with a session of its own.
+class decoder {
+public:
+    static result<decoder> open(const source &file, const nanoembed_decoder_options &options = {}) {
+        nanoembed_decoder *made = nullptr;
+        nanoembed_error error{};
+        const auto status = nanoembed_decoder_new(file.get(), &options, &made, &error);
+        return detail::answer(status, error, decoder(made));
+    }
+
+    std::size_t vocabulary() const noexcept { return plan().vocabulary; }
+    std::size_t positions() const noexcept { return plan().positions; }
+
+    result<session> make_session() const {
+        nanoembed_session *made = nullptr;
+        const auto status = nanoembed_session_new(handle_.get(), &made);
+        return detail::answer(status, {}, session(made));
+    }
+
+    /// Takes tokens through the model behind those of the session.
+    result<done> feed(session &text, span<const std::uint32_t> ids) const {
+        nanoembed_error error{};
+        const auto status = nanoembed_session_feed(handle_.get(), text.get(), ids.data(), ids.size(), &error);
+        return detail::answer(status, error, done{});
+    }
+
+    /// Chooses the next token and feeds it.
+    result<std::uint32_t> next(session &text) const {
+        std::uint32_t id = 0;
+        nanoembed_error error{};
+        auto status = nanoembed_session_sample(text.get(), &id);
+        if (status == NANOEMBED_OK) status = nanoembed_session_feed(handle_.get(), text.get(), &id, 1, &error);
+        return detail::answer(status, error, id);
+    }
+
+    /// The logits behind the last token.
+    result<std::vector<float>> logits(const session &text) const {
+        std::vector<float> out(vocabulary());
+        const auto status = nanoembed_session_logits(text.get(), out.data(), out.size());
+        return detail::answer(status, {}, std::move(out));
+    }
+
+    const nanoembed_decoder *get() const noexcept { return handle_.get(); }
+
+private:
+    explicit decoder(nanoembed_decoder *pointer) : handle_(pointer) {}
+    nanoembed_decoder_plan plan() const noexcept {
+        nanoembed_decoder_plan plan{};
+        nanoembed_decoder_get_plan(handle_.get(), &plan);
+        return plan;
+    }
+    detail::handle<nanoembed_decoder, nanoembed_decoder_free> handle_;
+};
+
 } // namespace nanoembed
 
 #endif

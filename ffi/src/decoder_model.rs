@@ -1,18 +1,13 @@
 //! Models that continue texts: opening a decoder of the Llama family from an `.amb` or a GGUF file.
 
 use nanoembed_core::event::{Format, Mode};
-#[cfg(feature = "amb")]
 use nanoembed_core::format::amb::Amb;
-#[cfg(feature = "gguf")]
 use nanoembed_core::format::gguf::Gguf;
 use nanoembed_core::format::sniff;
 use nanoembed_core::kernel::{self, Kernels};
 use nanoembed_core::model::SliceWeights;
-#[cfg(feature = "amb")]
 use nanoembed_core::model::amb_config_value;
-#[cfg(feature = "gguf")]
 use nanoembed_core::model::gguf_llama_config;
-#[cfg(feature = "amb")]
 use nanoembed_core::model::llama::RopePairs;
 use nanoembed_core::model::llama::{Llama, LlamaConfig, LlamaLayer};
 use nanoembed_core::{Error, ErrorKind};
@@ -64,6 +59,9 @@ pub struct nanoembed_decoder {
     pub(crate) kernels: Kernels,
     pub(crate) positions: usize,
     pub(crate) tokens_at_once: usize,
+    /// Bytes that the heap gave for this handle; 0 if the caller lent them.
+    #[cfg_attr(not(feature = "std"), allow(dead_code))]
+    pub(crate) owned_bytes: usize,
 }
 
 /// Tokens that pass through the layers together unless the caller says otherwise.
@@ -71,16 +69,13 @@ const TOKENS_AT_ONCE: usize = 64;
 
 /// A file that has been looked at: its model's sizes, and how its tensors are found.
 enum Opened {
-    #[cfg(feature = "amb")]
     Amb(Amb<'static>, LlamaConfig),
-    #[cfg(feature = "gguf")]
     Gguf(Gguf<'static>, LlamaConfig),
 }
 
 impl Opened {
     fn new(file: &'static [u8]) -> Outcome<Self> {
         match sniff(file) {
-            #[cfg(feature = "amb")]
             Some(Format::Amb) => {
                 let amb = Amb::parse(file, Mode::Lenient)?;
                 let number =
@@ -88,7 +83,6 @@ impl Opened {
                 let config = LlamaConfig::read(number, RopePairs::Halves)?;
                 Ok(Self::Amb(amb, config))
             }
-            #[cfg(feature = "gguf")]
             Some(Format::Gguf) => {
                 let gguf = Gguf::parse(file, Mode::Lenient)?;
                 let config = gguf_llama_config(&gguf)?;
@@ -100,9 +94,7 @@ impl Opened {
 
     const fn config(&self) -> &LlamaConfig {
         match self {
-            #[cfg(feature = "amb")]
             Self::Amb(_, config) => config,
-            #[cfg(feature = "gguf")]
             Self::Gguf(_, config) => config,
         }
     }
@@ -114,12 +106,10 @@ impl Opened {
     ) -> Outcome<Llama<LentSlice<LlamaLayer>>> {
         let config = *self.config();
         Ok(match self {
-            #[cfg(feature = "amb")]
             Self::Amb(amb, _) => {
                 let find = |name: &str| amb.tensor(name).map(|tensor| *tensor.header());
                 Llama::open(&SliceWeights::new(file, find), config, layers)?
             }
-            #[cfg(feature = "gguf")]
             Self::Gguf(gguf, _) => {
                 let find = |name: &str| gguf.tensor(name).map(|tensor| *tensor.header());
                 Llama::open(&SliceWeights::new(file, find), config, layers)?
@@ -240,10 +230,10 @@ pub unsafe extern "C" fn nanoembed_decoder_init(
         let llama = opening.opened.llama(opening.file, layers)?;
         let Opening { file, positions, tokens_at_once, .. } = opening;
         let kernels = kernel::detect();
+        let made =
+            nanoembed_decoder { file, llama, kernels, positions, tokens_at_once, owned_bytes: 0 };
         // SAFETY: the place was taken for it.
-        unsafe {
-            handle.write(nanoembed_decoder { file, llama, kernels, positions, tokens_at_once });
-        }
+        unsafe { handle.write(made) };
         out.write(handle);
         Ok(())
     };

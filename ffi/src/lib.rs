@@ -28,7 +28,7 @@ extern crate std;
 #[cfg(feature = "embd")]
 pub mod batch;
 mod decoder;
-#[cfg(any(feature = "amb", feature = "gguf"))]
+#[cfg(feature = "generate")]
 pub mod decoder_model;
 #[cfg(feature = "embd")]
 pub mod embed;
@@ -43,7 +43,7 @@ pub mod model;
 pub mod owned;
 mod pointer;
 pub mod reader;
-#[cfg(any(feature = "amb", feature = "gguf"))]
+#[cfg(feature = "generate")]
 pub mod session;
 #[cfg(feature = "finalfusion")]
 pub mod similar;

@@ -9,9 +9,7 @@ use nanoembed_core::model::stored::{
     Contents, StoredIds, StoredTokens, StoredWeights, TensorPlace,
 };
 use nanoembed_core::model::{Bert, BertConfig, Layer, Needs, Plan, Workspace};
-use nanoembed_core::token::{
-    Entries, HashVocabulary, Normalization, SortedVocabulary, SpecialIds, WordPiece,
-};
+use nanoembed_core::token::{Entries, HashVocabulary, SortedVocabulary, SpecialIds, WordPiece};
 use nanoembed_core::{Error, ErrorKind};
 
 use crate::decoder::TENSORS;
@@ -244,7 +242,7 @@ impl Opening {
 
     fn tokenizer(&self, lent: &mut Lent) -> Outcome<Tokenizer> {
         let Some(tokens) = self.contents.tokens() else { return Ok(Tokenizer::None) };
-        let normalization = Normalization::new(self.config.do_lower_case, None);
+        let normalization = self.config.normalization();
         match (self.vocabulary, self.contents.token_index(), self.source.memory()) {
             (NANOEMBED_VOCABULARY_IN_FILE, Some(index), _) => {
                 let strings = StoredTokens::new(self.source, tokens, index);

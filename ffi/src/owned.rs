@@ -2,12 +2,17 @@
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 
+use crate::decoder_model::{
+    nanoembed_decoder, nanoembed_decoder_get_plan, nanoembed_decoder_init,
+    nanoembed_decoder_options, nanoembed_decoder_plan, nanoembed_plan_decoder,
+};
 use crate::embed::{nanoembed_workspace, nanoembed_workspace_bytes, nanoembed_workspace_init};
 use crate::memory::ALIGN;
 use crate::model::{
     nanoembed_model, nanoembed_model_init, nanoembed_model_options, nanoembed_plan,
     nanoembed_plan_model, nanoembed_scratch_bytes,
 };
+use crate::session::{nanoembed_session, nanoembed_session_init};
 use crate::source::nanoembed_source;
 use crate::status::{NANOEMBED_OK, NANOEMBED_OUT_OF_MEMORY, nanoembed_error, nanoembed_status};
 use crate::words::{
@@ -201,5 +206,96 @@ pub unsafe extern "C" fn nanoembed_words_free(words: *mut nanoembed_words) {
     if !words.is_null() {
         // SAFETY: the caller's promise.
         unsafe { free(words, (*words).owned_bytes) };
+    }
+}
+
+/// As `nanoembed_decoder_init`, in memory from the heap; to be freed by `nanoembed_decoder_free`.
+///
+/// # Safety
+///
+/// As `nanoembed_decoder_init`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nanoembed_decoder_new(
+    source: *const nanoembed_source,
+    options: *const nanoembed_decoder_options,
+    decoder: *mut *mut nanoembed_decoder,
+    error: *mut nanoembed_error,
+) -> nanoembed_status {
+    let make = || {
+        if decoder.is_null() {
+            return Err(crate::status::NANOEMBED_BAD_POINTER);
+        }
+        let mut plan = core::mem::MaybeUninit::<nanoembed_decoder_plan>::uninit();
+        let mut made = core::ptr::null_mut();
+        // SAFETY: the caller's promise; the plan is written where the status is 0.
+        unsafe {
+            check(nanoembed_plan_decoder(source, options, plan.as_mut_ptr(), error))?;
+            let memory = Memory::new(plan.assume_init().decoder_bytes)?;
+            let size = memory.layout.size();
+            let out = &raw mut made;
+            check(nanoembed_decoder_init(source, options, memory.start, size, out, error))?;
+            (*made).owned_bytes = size;
+            memory.keep();
+            *decoder = made;
+        }
+        Ok(())
+    };
+    status(make())
+}
+
+/// Frees a decoder that `nanoembed_decoder_new` made; NULL and decoders in lent memory are left alone.
+///
+/// # Safety
+///
+/// `decoder` is NULL or a decoder that is used no more.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nanoembed_decoder_free(decoder: *mut nanoembed_decoder) {
+    if !decoder.is_null() {
+        // SAFETY: the caller's promise.
+        unsafe { free(decoder, (*decoder).owned_bytes) };
+    }
+}
+
+/// As `nanoembed_session_init`, in memory from the heap; to be freed by `nanoembed_session_free`.
+///
+/// # Safety
+///
+/// As `nanoembed_session_init`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nanoembed_session_new(
+    decoder: *const nanoembed_decoder,
+    session: *mut *mut nanoembed_session,
+) -> nanoembed_status {
+    let make = || {
+        if session.is_null() {
+            return Err(crate::status::NANOEMBED_BAD_POINTER);
+        }
+        let mut plan = core::mem::MaybeUninit::<nanoembed_decoder_plan>::uninit();
+        let mut made = core::ptr::null_mut();
+        // SAFETY: the caller's promise; the plan is written where the status is 0.
+        unsafe {
+            check(nanoembed_decoder_get_plan(decoder, plan.as_mut_ptr()))?;
+            let memory = Memory::new(plan.assume_init().session_bytes)?;
+            let size = memory.layout.size();
+            check(nanoembed_session_init(decoder, memory.start, size, &raw mut made))?;
+            (*made).owned_bytes = size;
+            memory.keep();
+            *session = made;
+        }
+        Ok(())
+    };
+    status(make())
+}
+
+/// Frees a session that `nanoembed_session_new` made; NULL and sessions in lent memory are left alone.
+///
+/// # Safety
+///
+/// `session` is NULL or a session that is used no more.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nanoembed_session_free(session: *mut nanoembed_session) {
+    if !session.is_null() {
+        // SAFETY: the caller's promise.
+        unsafe { free(session, (*session).owned_bytes) };
     }
 }

@@ -38,6 +38,9 @@ pub struct nanoembed_session {
     length: usize,
     /// Whether the logits are those behind the last token.
     is_fed: bool,
+    /// Bytes that the heap gave for this handle; 0 if the caller lent them.
+    #[cfg_attr(not(feature = "std"), allow(dead_code))]
+    pub(crate) owned_bytes: usize,
 }
 
 pub(crate) fn session_bytes(
@@ -89,6 +92,7 @@ pub unsafe extern "C" fn nanoembed_session_init(
             sampler: Sampler::new(Sampling::GREEDY, 0)?,
             length: 0,
             is_fed: false,
+            owned_bytes: 0,
         };
         // SAFETY: the place was taken for it.
         unsafe { handle.write(made) };
@@ -139,7 +143,7 @@ pub unsafe extern "C" fn nanoembed_session_feed(
         let (decoder, session, ids) = unsafe {
             (pointer::get(decoder)?, pointer::get_mut(session)?, pointer::slice(ids, count)?)
         };
-        let nanoembed_decoder { file, llama, kernels, positions, tokens_at_once } = decoder;
+        let nanoembed_decoder { file, llama, kernels, positions, tokens_at_once, .. } = decoder;
         let nanoembed_session { cache, scratch, logits, length, is_fed, .. } = session;
         let config = llama.config();
         let mut cache = Cache::resume(config, *positions, *length, cache.0)?;

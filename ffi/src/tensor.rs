@@ -2,8 +2,8 @@
 
 use core::ffi::{CStr, c_char};
 
+use nanoembed_core::kernel::Dequantizer;
 use nanoembed_core::model::Weights;
-use nanoembed_core::quant::dequantize;
 use nanoembed_core::tensor::{Dtype, MAX_DIMS, TensorHeader};
 
 use crate::memory::number;
@@ -121,7 +121,7 @@ pub unsafe extern "C" fn nanoembed_dequantize(
         // SAFETY: the caller's promise.
         let (data, out) =
             unsafe { (pointer::slice(data, bytes)?, pointer::slice_mut(out, count)?) };
-        Ok(dequantize(dtype, data, first, out)?)
+        Ok(Dequantizer::detect().dequantize(dtype, data, first, out)?)
     };
     answer(make())
 }
@@ -167,7 +167,8 @@ fn tensor_floats(
     out: &mut [f32],
 ) -> Outcome {
     let (dtype, _) = dtype_of(tensor.dtype).ok_or(INVALID)?;
-    let (block, block_bytes) = (dtype.block_elements(), dtype.block_bytes());
+    // None of these types has blocks of no size; the compiler does not know.
+    let (block, block_bytes) = (dtype.block_elements().max(1), dtype.block_bytes().max(1));
     let blocks = tensor.bytes / block_bytes as u64;
     let elements = blocks.checked_mul(block as u64).ok_or(INVALID)?;
     let end = first.checked_add(out.len() as u64).ok_or(INVALID)?;
@@ -189,7 +190,7 @@ fn tensor_floats(
         let data = source.bytes(offset, wanted * block_bytes, tile)?;
         let size = (wanted * block - skipped).min(rest.len());
         let (now, later) = rest.split_at_mut_checked(size).ok_or(INVALID)?;
-        dequantize(dtype, data, skipped, now)?;
+        Dequantizer::detect().dequantize(dtype, data, skipped, now)?;
         at += size as u64;
         rest = later;
     }

@@ -93,7 +93,7 @@ fn row_sum(row: &[u8]) -> i32 {
 fn product_i8(product: ProductI8<'_>) {
     let ProductI8 { x, w, base, out, tokens, cols, strides, .. } = product;
     let codes_of = |token: usize| x.codes.get(token * x.stride..).unwrap_or_default();
-    for (r, (row, &row_scale)) in w.codes.chunks(w.stride).zip(w.scales).enumerate() {
+    for (r, (row, &row_scale)) in w.codes.chunks(w.stride.max(1)).zip(w.scales).enumerate() {
         let row = row.get(..cols).unwrap_or(row);
         let row_sum = row_sum(row);
         let mut put = |token: usize, dot: i32| {

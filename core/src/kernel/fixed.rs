@@ -123,7 +123,10 @@ pub const fn inverse_square_root(value: u64) -> Factor {
     let value = if value == 0 { 1 } else { value };
     let even = value.leading_zeros() & !1;
     // √(value · 2^even) lies between 2³¹ and 2³².
-    let root = square_root(value << even);
+    let root = match square_root(value << even) {
+        0 => 1,
+        root => root,
+    };
     Factor::new((1 << 63) / root, 16 - 63 + even as i32 / 2)
 }
 

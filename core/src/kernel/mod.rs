@@ -4,6 +4,8 @@
 //! the reference; every other table is tested against them. A table is plain data without state: two models in one
 //! program may use different ones.
 //!
+//! [`Dequantizer`] is apart: it makes f32 of whole tensors.
+//!
 //! Operands are checked when they are put together ([`Product::new`], …), so no kernel can fail or panic.
 //!
 //! | operation | formula |
@@ -38,12 +40,15 @@ macro_rules! unroll_4 {
 
 #[cfg(all(target_arch = "arm", feature = "arm-dsp"))]
 mod arm_dsp;
+pub mod dequantize;
 pub mod fixed;
 pub mod groups;
 pub mod integer;
 #[cfg(target_arch = "aarch64")]
 mod neon;
+pub(crate) mod pieces;
 mod portable;
+mod prefetch;
 mod product;
 mod quantize;
 mod rows;
@@ -55,8 +60,10 @@ mod wasm;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
+pub use dequantize::Dequantizer;
 pub use groups::ProductGroups;
 pub use integer::{MultiplyI16, ProductI8};
+pub use prefetch::prefetch;
 use vector::Portable;
 
 pub use product::{Floats, Multiply, Product, Strides, Table};

@@ -2,6 +2,7 @@
 
 use super::groups::{ProductGroups, TILE_ROWS};
 use super::integer::{Base, MultiplyI16, ProductI8};
+use super::pieces::pieces;
 use super::product::{Floats, Multiply, Product};
 use super::vector::Portable;
 use super::{Kernels, quantize, rows};
@@ -54,8 +55,8 @@ fn fill<T: Copy>(
     if cols == 0 {
         return;
     }
-    for (r, (row, &bias)) in weights.chunks_exact(cols).zip(bias).enumerate() {
-        for (t, x) in x.chunks_exact(cols).enumerate() {
+    for (r, (row, &bias)) in weights.chunks_exact(cols.max(1)).zip(bias).enumerate() {
+        for (t, x) in x.chunks_exact(cols.max(1)).enumerate() {
             if let Some(slot) = out.get_mut(t * strides.token + r * strides.row) {
                 *slot = dot(x, row, &load) + bias;
             }
@@ -100,11 +101,11 @@ fn multiply_f32(multiply: Multiply<'_>) {
 /// See [`ProductI8`].
 pub(super) fn product_i8(product: ProductI8<'_>) {
     let ProductI8 { x, w, base, out, cols, strides, .. } = product;
-    let rows = w.codes.chunks(w.stride).zip(w.scales);
+    let rows = w.codes.chunks(w.stride.max(1)).zip(w.scales);
     for (r, (row, &row_scale)) in rows.enumerate() {
         let row = row.get(..cols).unwrap_or(row);
         let row_sum: i32 = row.iter().map(|&w| i32::from(w as i8)).sum();
-        let tokens = x.codes.chunks(x.stride).zip(x.scales).zip(x.zeros);
+        let tokens = x.codes.chunks(x.stride.max(1)).zip(x.scales).zip(x.zeros);
         for (t, ((codes, &scale), &zero)) in tokens.enumerate() {
             let dot: i32 =
                 codes.iter().zip(row).map(|(&x, &w)| i32::from(x) * i32::from(w as i8)).sum();
@@ -123,13 +124,13 @@ pub(super) fn product_i8(product: ProductI8<'_>) {
 /// See [`ProductGroups`].
 pub(super) fn product_groups(product: ProductGroups<'_>) {
     let ProductGroups { x, w, bias, out, tokens: count, cols, group, strides } = product;
-    let groups = cols / group;
-    for (r, (row, &bias)) in w.codes.chunks_exact(cols).zip(bias).enumerate() {
-        let tokens = x.codes.chunks_exact(cols);
-        let factors = x.scales.chunks_exact(groups).zip(x.sums.chunks_exact(groups));
+    let groups = cols / group.max(1);
+    for (r, (row, &bias)) in pieces(w.codes, cols).zip(bias).enumerate() {
+        let tokens = pieces(x.codes, cols);
+        let factors = pieces(x.scales, groups).zip(pieces(x.sums, groups));
         for (t, (codes, (scales, sums))) in tokens.zip(factors).enumerate().take(count) {
             let mut total = bias;
-            let parts = codes.chunks_exact(group).zip(row.chunks_exact(group));
+            let parts = pieces(codes, group).zip(pieces(row, group));
             let row_factors =
                 w.scales.chunks_exact(TILE_ROWS).zip(w.minima.chunks_exact(TILE_ROWS));
             for (((x, w), (&x_scale, &x_sum)), (w_scales, minima)) in

@@ -2,6 +2,7 @@
 
 use super::Signs;
 use super::integer::{MAX_CODE, PROBABILITY_ONE};
+use super::pieces::{pieces, pieces_mut};
 use super::rows::{completed, reduce, softmax_exponentials};
 use super::vector::{LANES, ROUND, Vector};
 
@@ -90,7 +91,7 @@ pub(super) fn dequantize_groups<V: Vector>(
         return;
     }
     let offset = V::splat(f32::from(signs.offset));
-    let groups = codes.chunks(group).zip(out.chunks_mut(group));
+    let groups = codes.chunks(group.max(1)).zip(out.chunks_mut(group.max(1)));
     for ((codes, out), &(scale, minimum)) in groups.zip(factors) {
         let (scale, minimum) = (V::splat(scale), V::splat(minimum));
         macro_rules! values {
@@ -130,7 +131,7 @@ pub(super) fn groups_i8<V: Vector>(
         return;
     }
     let factors = scales.iter_mut().zip(sums);
-    let groups = x.chunks_exact(group).zip(codes.chunks_exact_mut(group));
+    let groups = pieces(x, group).zip(pieces_mut(codes, group));
     for ((x, codes), (scale, sum)) in groups.zip(factors) {
         let lanes = reduce!(
             x, 0.0, V::splat(0.0),
@@ -172,8 +173,8 @@ pub(super) fn rows_i16<V: Vector>(
     if size == 0 {
         return;
     }
-    let lines = codes.chunks_exact_mut(size.div_ceil(2) * 4);
-    for ((row, line), scale) in x.chunks_exact(size).zip(lines).zip(scales) {
+    let lines = pieces_mut(codes, size.div_ceil(2) * 4);
+    for ((row, line), scale) in pieces(x, size).zip(lines).zip(scales) {
         let lanes = reduce!(
             row, 0.0, V::splat(0.0),
             (lanes, value) => value.abs().max(lanes),
@@ -230,7 +231,7 @@ pub(super) fn columns_i16<V: Vector>(
     }
     let width = scales.len().min(stride);
     scales.fill(0.0);
-    for row in x.chunks(stride) {
+    for row in x.chunks(stride.max(1)) {
         let row = row.get(..width).unwrap_or(row);
         let ((row, row_rest), (scales, scales_rest)) =
             (row.as_chunks::<LANES>(), scales.as_chunks_mut::<LANES>());
@@ -246,7 +247,7 @@ pub(super) fn columns_i16<V: Vector>(
         (*scale, *inverse) = word_scale(*scale, limit);
     }
     let inverses = inverses.get(..width).unwrap_or_default();
-    for (pair, line) in x.chunks(stride * 2).zip(codes.chunks_mut(stride * 4)) {
+    for (pair, line) in x.chunks((stride * 2).max(1)).zip(codes.chunks_mut((stride * 4).max(1))) {
         let (first, second) = pair.split_at_checked(stride).unwrap_or((pair, &[]));
         let line = line.get_mut(..width * 4).unwrap_or_default();
         pairs::<V>(first, second, inverses, line);

@@ -48,7 +48,7 @@ pub(super) fn attend(
             key_stride,
             (block, tokens, size),
         )?);
-        for row in scores.chunks_mut(key_stride).take(block) {
+        for row in scores.chunks_mut(key_stride.max(1)).take(block) {
             if let Some(row) = row.get_mut(..tokens) {
                 (kernels.softmax)(row, score_scale(size));
             }
@@ -148,8 +148,8 @@ impl IntegerHead<'_> {
                 key_scales,
                 (&mut *self.scores, key_stride),
             )?);
-            let codes = self.probabilities.chunks_exact_mut(token_pairs * 4);
-            for (row, codes) in self.scores.chunks_mut(key_stride).zip(codes).take(block) {
+            let codes = self.probabilities.chunks_exact_mut((token_pairs * 4).max(1));
+            for (row, codes) in self.scores.chunks_mut(key_stride.max(1)).zip(codes).take(block) {
                 if let Some(row) = row.get_mut(..tokens) {
                     (kernels.softmax_i16)(row, score_scale(size), codes);
                 }

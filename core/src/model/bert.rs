@@ -320,7 +320,7 @@ impl<L: AsRef<[Layer]> + Sync> Bert<L> {
             Pass::run(self, run, observe, these, these_lengths, workspace)?;
             let mut hidden = &*workspace.hidden;
             for (length, out) in
-                these_lengths.iter().zip(these_out.chunks_exact_mut(self.config.hidden))
+                these_lengths.iter().zip(these_out.chunks_exact_mut(self.config.hidden.max(1)))
             {
                 let (text, rest) =
                     hidden.split_at_checked(length * self.config.hidden).ok_or(invalid)?;

@@ -13,6 +13,7 @@ use super::workspace::Needs;
 use super::{BertConfig, Plan};
 use crate::error::{Error, ErrorKind, Result};
 use crate::kernel::fixed::{self, Factor};
+use crate::kernel::pieces::{pieces, pieces_mut};
 
 const TOO_SMALL: Error = Error::without_offset(ErrorKind::BufferTooSmall);
 const INVALID: Error = Error::without_offset(ErrorKind::InvalidArgument);
@@ -170,7 +171,8 @@ impl<L: AsRef<[Layer]> + Sync> Bert<L> {
         for layer in self.layers.as_ref().iter().take(self.config.layers) {
             self.fixed_attention(&run, layer, (hidden, context), words, &mut staging)?;
             let rows = sizes.block * sizes.hidden;
-            for (hidden, context) in hidden.chunks_mut(rows).zip(context.chunks(rows)) {
+            for (hidden, context) in hidden.chunks_mut(rows.max(1)).zip(context.chunks(rows.max(1)))
+            {
                 self.fixed_block(&run, layer, (hidden, context), words, &mut staging)?;
             }
         }
@@ -186,7 +188,7 @@ impl<L: AsRef<[Layer]> + Sync> Bert<L> {
         staging: &mut Staging<'_>,
     ) -> Result<()> {
         for (position, (&id, row)) in
-            ids.iter().zip(hidden.chunks_exact_mut(self.config.hidden)).enumerate()
+            ids.iter().zip(hidden.chunks_exact_mut(self.config.hidden.max(1))).enumerate()
         {
             row.fill(0);
             run.add_row(&self.word, id as usize, row, staging)?;
@@ -212,7 +214,7 @@ impl<L: AsRef<[Layer]> + Sync> Bert<L> {
         let epsilon = epsilon.map_or(0, |(_, epsilon)| {
             Factor { exponent: epsilon.exponent + 16, ..epsilon }.of(fixed::ONE)
         });
-        for row in hidden.chunks_exact_mut(width) {
+        for row in hidden.chunks_exact_mut(width.max(1)) {
             fixed::layer_norm(row, weight, bias, epsilon.unsigned_abs().into());
         }
         Ok(())
@@ -228,7 +230,7 @@ impl<L: AsRef<[Layer]> + Sync> Bert<L> {
         staging: &mut Staging<'_>,
     ) -> Result<()> {
         let (width, size) = (self.config.hidden, self.config.head());
-        let tokens = hidden.len() / width;
+        let tokens = hidden.len() / width.max(1);
         let queries = split_off(&mut part, tokens * size).ok_or(TOO_SMALL)?;
         let keys = split_off(&mut part, tokens * size).ok_or(TOO_SMALL)?;
         let values = split_off(&mut part, tokens * size).ok_or(TOO_SMALL)?;
@@ -251,9 +253,10 @@ impl<L: AsRef<[Layer]> + Sync> Bert<L> {
                     staging,
                 )?;
             }
-            let rows = queries.chunks_exact(size).zip(context.chunks_exact_mut(width));
+            let rows =
+                queries.chunks_exact(size.max(1)).zip(context.chunks_exact_mut(width.max(1)));
             for (query, context) in rows {
-                for (score, key) in scores.iter_mut().zip(keys.chunks_exact(size)) {
+                for (score, key) in scores.iter_mut().zip(keys.chunks_exact(size.max(1))) {
                     *score = scale.of(fixed::multiply(query, key, 1, 16));
                 }
                 fixed::softmax(scores);
@@ -277,7 +280,7 @@ impl<L: AsRef<[Layer]> + Sync> Bert<L> {
         staging: &mut Staging<'_>,
     ) -> Result<()> {
         let BertConfig { hidden: width, intermediate, .. } = self.config;
-        let tokens = hidden.len() / width;
+        let tokens = hidden.len() / width.max(1);
         let sum = split_off(&mut part, tokens * width).ok_or(TOO_SMALL)?;
         let wide = part.get_mut(..tokens * intermediate).ok_or(TOO_SMALL)?;
         let add = |hidden: &mut [i32], sum: &[i32]| {
@@ -296,7 +299,7 @@ impl<L: AsRef<[Layer]> + Sync> Bert<L> {
     fn fixed_pool(&self, hidden: &[i32], out: &mut [i32]) {
         let width = self.config.hidden;
         let count = match self.config.pooling {
-            Pooling::Mean => hidden.len() / width,
+            Pooling::Mean => hidden.len() / width.max(1),
             Pooling::Cls => 1,
         };
         for (element, out) in out.iter_mut().enumerate() {
@@ -339,10 +342,10 @@ impl<W: Weights + ?Sized> Run<'_, W> {
             }
         };
         let row = row.get_mut(..cols).ok_or(TOO_SMALL)?;
-        let rows = x.chunks_exact(cols).zip(codes.chunks_exact_mut(cols));
+        let rows = pieces(x, cols).zip(pieces_mut(codes, cols));
         for ((x, codes), worth) in rows.zip(worth.chunks_exact_mut(2)) {
             match columns {
-                None => row.copy_from_slice(x),
+                None => row.iter_mut().zip(x).for_each(|(to, from)| *to = *from),
                 Some(columns) => {
                     for ((to, &x), &column) in row.iter_mut().zip(x).zip(columns) {
                         let (is_negative, column) = factor(column, matrix.offset)?;
@@ -366,11 +369,11 @@ impl<W: Weights + ?Sized> Run<'_, W> {
         let Staging { bias, scales, worth, codes, tile, .. } = staging;
         let bias = bias.get_mut(..count).ok_or(TOO_SMALL)?;
         self.read_vector(&linear.bias, first, bias, tile)?;
-        let width = cols / groups;
+        let width = cols / groups.max(1);
         let mut row = 0;
         while row < count {
-            let room = if self.0.borrows() { usize::MAX } else { tile.len() / cols };
-            let rows = room.min(count - row).min(scales.len() / groups);
+            let room = if self.0.borrows() { usize::MAX } else { tile.len() / cols.max(1) };
+            let rows = room.min(count - row).min(scales.len() / groups.max(1));
             if rows == 0 {
                 return Err(TOO_SMALL);
             }
@@ -379,13 +382,16 @@ impl<W: Weights + ?Sized> Run<'_, W> {
             self.read_bits(scale_offset.saturating_add(at), scales, tile)?;
             let at = ((first + row) * cols) as u64;
             let weights = self.0.bytes(offset.saturating_add(at), rows * cols, tile)?;
-            let lines = weights.chunks_exact(cols).zip(scales.chunks_exact(groups));
+            let lines = weights.chunks_exact(cols.max(1)).zip(scales.chunks_exact(groups.max(1)));
             for (r, (weights, scales)) in lines.enumerate() {
                 let bias = bias.get(row + r).copied().unwrap_or(0);
-                let tokens = codes.chunks_exact(cols).zip(worth.as_chunks::<2>().0);
-                for ((codes, &[mantissa, exponent]), out) in tokens.zip(out.chunks_mut(stride)) {
+                let tokens = codes.chunks_exact(cols.max(1)).zip(worth.as_chunks::<2>().0);
+                for ((codes, &[mantissa, exponent]), out) in
+                    tokens.zip(out.chunks_mut(stride.max(1)))
+                {
                     let worth = Factor { mantissa: mantissa.cast_unsigned(), exponent };
-                    let parts = codes.chunks_exact(width).zip(weights.chunks_exact(width));
+                    let parts =
+                        codes.chunks_exact(width.max(1)).zip(weights.chunks_exact(width.max(1)));
                     let mut sum = bias;
                     for ((codes, weights), &scale) in parts.zip(scales) {
                         let (is_negative, scale) = factor(scale, scale_offset)?;
@@ -424,7 +430,7 @@ impl<W: Weights + ?Sized> Run<'_, W> {
                 self.read_bits(table.scale_offset + (row * groups * 4) as u64, scales, tile)?;
                 let codes = self.0.bytes(table.offset + (row * cols) as u64, cols, tile)?;
                 let width = cols.checked_div(groups).filter(|&width| width > 0).ok_or(INVALID)?;
-                let parts = codes.chunks_exact(width).zip(values.chunks_exact_mut(width));
+                let parts = pieces(codes, width).zip(pieces_mut(values, width));
                 for ((codes, values), &scale) in parts.zip(&*scales) {
                     let (is_negative, scale) = factor(scale, table.scale_offset)?;
                     let one = if is_negative { -fixed::ONE } else { fixed::ONE };
@@ -458,7 +464,7 @@ impl<W: Weights + ?Sized> Run<'_, W> {
         };
         let offset = vector.offset.saturating_add((first * size) as u64);
         let bytes = self.0.bytes(offset, out.len() * size, tile)?;
-        for (out, bytes) in out.iter_mut().zip(bytes.chunks_exact(size)) {
+        for (out, bytes) in out.iter_mut().zip(bytes.chunks_exact(size.max(1))) {
             let value = match (bytes, vector.encoding) {
                 (&[a, b, c, d], _) => fixed::from_f32(u32::from_le_bytes([a, b, c, d])),
                 (&[a, b], Encoding::BF16) => fixed::from_f32(u32::from_le_bytes([0, 0, a, b])),

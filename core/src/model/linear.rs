@@ -8,6 +8,7 @@ use super::workspace::MAX_GROUPS;
 use crate::error::{Error, ErrorKind, Result};
 use crate::kernel::groups::{GroupedCodes, GroupedRows, TILE_ROWS};
 use crate::kernel::integer::{Base, Codes, Rows};
+use crate::kernel::pieces::{pieces, pieces_mut};
 use crate::kernel::{Floats, Product, ProductGroups, ProductI8, Signs, Strides};
 use crate::quant;
 use crate::quant::groups::{Unpacked, dequantize_blocks, group_elements, unpack_rows};
@@ -299,9 +300,9 @@ impl<W: Weights + ?Sized, P: ?Sized> Run<'_, W, P> {
         let zeros = zeros.get_mut(..tokens * groups).ok_or(TOO_SMALL)?;
         let scales = scales.get_mut(..tokens * groups).ok_or(TOO_SMALL)?;
         let width = cols.checked_div(groups).filter(|&width| width > 0).ok_or(invalid)?;
-        let rows = x.chunks_exact(cols).zip(codes.chunks_exact_mut(cols));
+        let rows = pieces(x, cols).zip(pieces_mut(codes, cols));
         for (token, (x, codes)) in rows.enumerate() {
-            let parts = x.chunks_exact(width).zip(codes.chunks_exact_mut(width));
+            let parts = pieces(x, width).zip(pieces_mut(codes, width));
             for (group, (x, codes)) in parts.enumerate() {
                 let columns = columns.get(group * width..(group + 1) * width).unwrap_or_default();
                 let (scale, zero) = (self.kernels.quantize)(x, columns, codes);

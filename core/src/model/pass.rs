@@ -84,14 +84,14 @@ where
 
     /// Tokens of one job.
     fn share(&self) -> usize {
-        self.tokens.div_ceil(self.layout.jobs)
+        self.tokens.div_ceil(self.layout.jobs.max(1))
     }
 
     /// Word + position + first token type, then layer norm.
     fn embeddings(&self, ids: &[u32], hidden: &mut [f32], staging: &mut Staging<'_>) -> Result<()> {
         let Self { model, run, .. } = self;
         let width = model.config.hidden;
-        let mut rows = hidden.chunks_exact_mut(width);
+        let mut rows = hidden.chunks_exact_mut(width.max(1));
         let mut ids = ids.iter();
         for &length in self.lengths {
             for (position, (&id, row)) in ids.by_ref().zip(rows.by_ref()).take(length).enumerate() {
@@ -120,8 +120,8 @@ where
         self.run.read_vector(&norm.weight, 0, weight, staging.tile)?;
         self.run.read_vector(&norm.bias, 0, bias, staging.tile)?;
         let epsilon = self.model.config.layer_norm_epsilon;
-        let mut others = other.chunks_exact(width);
-        for row in hidden.chunks_exact_mut(width) {
+        let mut others = other.chunks_exact(width.max(1));
+        for row in hidden.chunks_exact_mut(width.max(1)) {
             let other = others.next().unwrap_or_default();
             (self.run.kernels.add_layer_norm)(row, other, weight, bias, epsilon);
         }
@@ -139,7 +139,7 @@ where
         let keys = split_off(&mut floats, key_stride * size).ok_or(TOO_SMALL)?;
         let by_token = Strides { token: size, row: 1 };
         let by_element = Strides { token: 1, row: key_stride };
-        for (head, out) in output.chunks_exact_mut(tokens * size).enumerate() {
+        for (head, out) in output.chunks_exact_mut((tokens * size).max(1)).enumerate() {
             let first = (index * self.layout.heads + head) * size;
             for (linear, target, strides) in [
                 (&layer.query, &mut *queries, by_token),
@@ -188,9 +188,9 @@ where
         let Part { index, output, floats, bytes } = part;
         let (mut staging, floats, bytes) = self.layout.staging(floats, bytes)?;
         let width = self.model.config.hidden;
-        for (block, hidden) in output.chunks_mut(self.layout.block * width).enumerate() {
+        for (block, hidden) in output.chunks_mut((self.layout.block * width).max(1)).enumerate() {
             let first = index * self.share() + block * self.layout.block;
-            let tokens = hidden.len() / width;
+            let tokens = hidden.len() / width.max(1);
             let buffers = self.layout.code_buffers(tokens, &mut *floats, &mut *bytes);
             let (buffers, floats) = buffers.ok_or(TOO_SMALL)?;
             let block = Block { pass: self, layer, buffers, staging: &mut staging };
@@ -203,11 +203,11 @@ where
     fn gather(&self, context: &[f32], first: usize, out: &mut [f32]) {
         let BertConfig { hidden, .. } = self.model.config;
         let size = self.model.config.head();
-        for (head, context) in context.chunks_exact(self.tokens * size).enumerate() {
-            let rows = context.chunks_exact(size).skip(first);
-            for (row, out) in rows.zip(out.chunks_exact_mut(hidden)) {
+        for (head, context) in context.chunks_exact((self.tokens * size).max(1)).enumerate() {
+            let rows = context.chunks_exact(size.max(1)).skip(first);
+            for (row, out) in rows.zip(out.chunks_exact_mut(hidden.max(1))) {
                 if let Some(out) = out.get_mut(head * size..(head + 1) * size) {
-                    out.copy_from_slice(row);
+                    out.iter_mut().zip(row).for_each(|(to, from)| *to = *from);
                 }
             }
         }
@@ -237,7 +237,7 @@ where
     ) -> Result<()> {
         let Self { pass, layer: (_, layer), .. } = self;
         let BertConfig { hidden: width, intermediate, .. } = pass.model.config;
-        let tokens = hidden.len() / width;
+        let tokens = hidden.len() / width.max(1);
         let sum = split_off(&mut floats, tokens * width).ok_or(TOO_SMALL)?;
         {
             let x = floats.get_mut(..tokens * width).ok_or(TOO_SMALL)?;

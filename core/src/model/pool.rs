@@ -13,7 +13,7 @@ pub fn pool(config: &BertConfig, hidden: &[f32], out: &mut [f32]) {
         return;
     }
     out.fill(0.0);
-    let tokens = hidden.chunks_exact(width);
+    let tokens = hidden.chunks_exact(width.max(1));
     let count = match config.pooling {
         Pooling::Mean => tokens.len(),
         Pooling::Cls => 1,

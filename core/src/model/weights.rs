@@ -38,9 +38,9 @@ impl Encoding {
             Self::F16 | Self::BF16 => cols.checked_mul(2),
             Self::I8 | Self::U8 => Some(cols),
             Self::Block(dtype) => {
+                let blocks = cols.checked_div(dtype.block_elements())?;
                 let whole = cols.is_multiple_of(dtype.block_elements());
-                let bytes = (cols / dtype.block_elements()).checked_mul(dtype.block_bytes());
-                bytes.filter(|_| whole)
+                blocks.checked_mul(dtype.block_bytes()).filter(|_| whole)
             }
             Self::Scaled(_) => None,
         }

@@ -128,10 +128,10 @@ fn rows<const B: usize, const E: usize, const G: usize>(
     if blocks == 0 || out.stride == 0 {
         return;
     }
-    let data = data.as_chunks::<B>().0.chunks_exact(blocks);
-    for (row, (data, codes)) in data.zip(out.codes.chunks_exact_mut(cols)).enumerate() {
-        let mut scales = out.scales.chunks_exact_mut(out.stride);
-        let mut minima = out.minima.chunks_exact_mut(out.stride);
+    let data = data.as_chunks::<B>().0.chunks_exact(blocks.max(1));
+    for (row, (data, codes)) in data.zip(out.codes.chunks_exact_mut(cols.max(1))).enumerate() {
+        let mut scales = out.scales.chunks_exact_mut(out.stride.max(1));
+        let mut minima = out.minima.chunks_exact_mut(out.stride.max(1));
         for (block, codes) in data.iter().zip(codes.as_chunks_mut::<E>().0) {
             let mut factors = [(0.0, 0.0); G];
             unpack(block, codes, &mut factors);

@@ -1,6 +1,6 @@
 // Every class of nanoembed.hpp, with and without exceptions.
 //
-//   test MODEL.weights WORDS.fifu
+//   test MODEL.weights WORDS.fifu LLAMA.gguf
 
 #include <nanoembed.hpp>
 
@@ -24,7 +24,7 @@ static std::vector<char> load(const char *path) {
 }
 
 int main(int count, char **arguments) {
-    if (count != 3) return 2;
+    if (count != 4) return 2;
     const auto bytes = load(arguments[1]), word_bytes = load(arguments[2]);
     auto model = nanoembed::model::open(nanoembed::source::buffer(bytes.data(), bytes.size()));
     CHECK(model.has_value());
@@ -88,6 +88,24 @@ int main(int count, char **arguments) {
     const auto stored = nanoembed::source::callback(
         [](void *, std::uint64_t, std::uint8_t *, std::size_t, std::size_t *) -> std::int32_t { return 1; }, nullptr, 99);
     CHECK(nanoembed::words::open(stored).error().status() == NANOEMBED_READ_FAILED);
+
+    const auto llama_bytes = load(arguments[3]);
+    const auto decoder = nanoembed::decoder::open(nanoembed::source::buffer(llama_bytes.data(), llama_bytes.size()));
+    CHECK(decoder && decoder->vocabulary() == 64 && decoder->positions() == 96);
+    auto said = decoder->make_session();
+    CHECK(!decoder->next(*said) && decoder->next(*said).error().status() == NANOEMBED_INVALID_ARGUMENT);
+    const std::vector<std::uint32_t> prompt{3, 1, 4, 1, 5, 9, 2, 6};
+    CHECK(decoder->feed(*said, prompt).has_value() && said->size() == 8);
+    // The likeliest token is the one with the largest logit.
+    const auto logits = decoder->logits(*said);
+    const auto next = decoder->next(*said);
+    CHECK(logits && next && said->size() == 9);
+    for (const float logit : *logits) CHECK(logit <= (*logits)[*next]);
+    said->truncate(8);
+    CHECK(said->size() == 8 && !decoder->logits(*said));
+    CHECK(said->set_sampling({-1.0f, 1.0f, 0, 0}).error().status() == NANOEMBED_INVALID_ARGUMENT);
+    CHECK(said->set_sampling({0.8f, 0.9f, 10, 5}).has_value());
+    CHECK(!nanoembed::decoder::open(nanoembed::source::buffer("GGUFGGUF", 8)));
     std::printf("%d checks, %d failures\n", checks, failures);
     return failures != 0;
 }

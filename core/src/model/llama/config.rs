@@ -72,7 +72,7 @@ impl LlamaConfig {
         };
         let (hidden, heads) = (size("n_embd")?, size("n_heads")?);
         let kv_heads = or("n_kv_heads", heads)?;
-        let head = or("head_dim", hidden / heads)?;
+        let head = or("head_dim", hidden.checked_div(heads).unwrap_or(0))?;
         let fits = heads.is_multiple_of(kv_heads) && head.is_multiple_of(2);
         let config = Self {
             layers: size("n_layers")?,

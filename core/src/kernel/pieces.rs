@@ -1,0 +1,30 @@
+//! Whole pieces of a slice, as `chunks_exact`, but without a size that must not be 0 and without a division: where two of
+//! those are zipped and the compiler does not know their size, it keeps a way to panic.
+
+/// Pieces of `size` elements; none if that is 0. What is left at the end is left out.
+pub(crate) fn pieces<T>(slice: &[T], size: usize) -> impl Iterator<Item = &[T]> {
+    let mut rest = slice;
+    core::iter::from_fn(move || if size == 0 { None } else { rest.split_off(..size) })
+}
+
+/// As [`pieces`], to be written.
+pub(crate) fn pieces_mut<T>(slice: &mut [T], size: usize) -> impl Iterator<Item = &mut [T]> {
+    let mut rest = slice;
+    core::iter::from_fn(move || if size == 0 { None } else { rest.split_off_mut(..size) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_are_those_of_chunks_exact_and_there_are_none_of_no_size() {
+        let mut values: [u8; 11] = core::array::from_fn(|i| i as u8);
+        for size in 1..13 {
+            assert!(pieces(&values, size).eq(values.chunks_exact(size)), "{size}");
+            let mut copy = values;
+            assert!(pieces_mut(&mut copy, size).eq(values.chunks_exact_mut(size)), "{size}");
+        }
+        assert_eq!((pieces(&values, 0).count(), pieces_mut(&mut values, 0).count()), (0, 0));
+    }
+}
