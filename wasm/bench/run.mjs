@@ -1,4 +1,4 @@
-// npm run bench [-- --rounds 15] [--runtime chromium|node]
+// npm run bench [-- --rounds 15 --peers nanoembed,onnxruntime]
 //
 // nanoembed against onnxruntime-web and transformers.js on all-MiniLM-L6-v2, one thread, the same token ids. Wants the
 // files that `python3 tests/peers/bench.py setup` makes, and `npm install` in this folder.
@@ -20,6 +20,7 @@ const here = fileURLToPath(new URL(".", import.meta.url));
 const root = join(here, "../..");
 const { values } = parseArgs({ options: {
   rounds: { type: "string", default: "15" },
+  peers: { type: "string", default: "nanoembed,onnxruntime,transformers" },
   sizes: { type: "string", default: "8,32,128" },
   models: { type: "string", default: join(root, "tests/peers/.cache") },
   int8: { type: "string", default: join(root, "models/all-MiniLM-L6-v2.int8.weights") },
@@ -43,7 +44,7 @@ const served = {
 };
 const types = { ".html": "text/html", ".js": "text/javascript", ".mjs": "text/javascript", ".wasm": "application/wasm", ".json": "application/json" };
 
-const peers = {
+const allPeers = {
   "nanoembed f32": ["nanoembed", { model: "/minilm-f32.weights" }],
   "onnxruntime-web f32": ["onnxruntime", { model: "/minilm-f32.onnx" }],
   "transformers.js f32": ["transformers", { dtype: "fp32" }],
@@ -51,6 +52,8 @@ const peers = {
   "onnxruntime-web int8": ["onnxruntime", { model: "/minilm-int8.onnx" }],
   "transformers.js int8": ["transformers", { dtype: "q8" }],
 };
+const wanted = values.peers.split(",");
+const peers = Object.fromEntries(Object.entries(allPeers).filter(([, [kind]]) => wanted.includes(kind)));
 const against = { f32: ["onnxruntime-web f32", "transformers.js f32"], int8: ["onnxruntime-web int8", "transformers.js int8"] };
 
 /** Bytes that each address gave, and what of it is code, compressed. */
@@ -130,12 +133,13 @@ for (const [name, [kind, options]] of Object.entries(peers)) {
     result.latency[size] = Object.fromEntries(Object.entries(times).map(([name, list]) => [name, +median(list).toFixed(2)]));
     result.ratios[size] = {};
     for (const [type, others] of Object.entries(against)) {
-      for (const other of others) {
+      for (const other of others.filter((name) => name in peers)) {
         const own = times[`nanoembed ${type}`];
         result.ratios[size][other] = +median(times[other].map((time, round) => time / own[round])).toFixed(2);
       }
     }
-    result.agreement[size] = Object.fromEntries(Object.entries(vectors).map(([name, vector]) => [name, +cosine(vector, vectors["onnxruntime-web f32"]).toFixed(5)]));
+    const reference = vectors["onnxruntime-web f32"];
+    if (reference) result.agreement[size] = Object.fromEntries(Object.entries(vectors).map(([name, vector]) => [name, +cosine(vector, reference).toFixed(5)]));
     console.error(size, JSON.stringify(result.latency[size]), JSON.stringify(result.ratios[size]));
   }
   await close();

@@ -204,4 +204,4 @@ test("loading, failing and disposing leave the module's memory as it is", async 
   const before = memoryBytes();
   for (let i = 0; i < 8; i += 1) await round();
   expect(memoryBytes()).toBe(before);
-});
+}, 240_000);
