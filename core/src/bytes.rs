@@ -63,6 +63,7 @@ pub(crate) fn parse<'a, T>(
 }
 
 /// As [`parse`], for an item that must end at or before the absolute offset `end`.
+#[allow(dead_code)] // not every format has such items
 pub(crate) fn bounded<'a, T>(
     grammar: impl FnOnce(&'a [u8]) -> Parse<'a, T>,
     input: &'a [u8],
@@ -105,6 +106,7 @@ macro_rules! little_endian {
     ($($name:ident $type:ty;)+) => {$(
         #[doc = concat!("A little-endian `", stringify!($type), "`.")]
         #[inline]
+        #[allow(dead_code)] // not every format has numbers of every size
         pub(crate) fn $name(input: &[u8]) -> Parse<'_, $type> {
             let (rest, bytes) = array(input)?;
             Ok((rest, <$type>::from_le_bytes(bytes)))

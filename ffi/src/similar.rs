@@ -69,7 +69,7 @@ pub unsafe extern "C" fn nanoembed_words_similar(
         let mut tops = [TopK::new(best, skip)];
         let rows = 0..words.layout().vocabulary.words;
         let memory = SearchMemory { floats, tile };
-        words.search(&kernel::detect(), rows, query, &mut tops, memory)?;
+        words.search(kernel::detect().product_f32, rows, query, &mut tops, memory)?;
         let [top] = tops;
         out.write(words.ranked(top)?.len());
         Ok(())

@@ -2,8 +2,8 @@
 
 use core::ffi::{CStr, c_char};
 
+use nanoembed_core::kernel::Dequantizer;
 use nanoembed_core::model::Weights;
-use nanoembed_core::quant::dequantize;
 use nanoembed_core::tensor::{Dtype, MAX_DIMS, TensorHeader};
 
 use crate::memory::number;
@@ -121,7 +121,7 @@ pub unsafe extern "C" fn nanoembed_dequantize(
         // SAFETY: the caller's promise.
         let (data, out) =
             unsafe { (pointer::slice(data, bytes)?, pointer::slice_mut(out, count)?) };
-        Ok(dequantize(dtype, data, first, out)?)
+        Ok(Dequantizer::detect().dequantize(dtype, data, first, out)?)
     };
     answer(make())
 }
@@ -190,7 +190,7 @@ fn tensor_floats(
         let data = source.bytes(offset, wanted * block_bytes, tile)?;
         let size = (wanted * block - skipped).min(rest.len());
         let (now, later) = rest.split_at_mut_checked(size).ok_or(INVALID)?;
-        dequantize(dtype, data, skipped, now)?;
+        Dequantizer::detect().dequantize(dtype, data, skipped, now)?;
         at += size as u64;
         rest = later;
     }

@@ -3,7 +3,7 @@
 use nanoembed_core::event::Mode;
 use nanoembed_core::format::safetensors::Entry;
 use nanoembed_core::format::uqff::Uqff;
-use nanoembed_core::quant::dequantize_weight;
+use nanoembed_core::kernel::Dequantizer;
 
 use crate::memory::Lent;
 use crate::pointer::{self, text};
@@ -56,7 +56,7 @@ pub unsafe extern "C" fn nanoembed_uqff_dequantize(
             // SAFETY: the caller's promise.
             unsafe { pointer::out(elements) }?.write(layer.weight.elements());
         }
-        Ok(dequantize_weight(&layer.weight, first, out)?)
+        Ok(Dequantizer::detect().dequantize_weight(&layer.weight, first, out)?)
     };
     // SAFETY: the caller's promise.
     unsafe { report(make(), error) }

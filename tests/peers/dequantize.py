@@ -1,11 +1,13 @@
 """Dequantising ggml's types, single-threaded, in one run: nanoembed, candle, and ggml's own code (package `libgguf`).
 
-    python3 tests/peers/dequantize.py [--worker PROGRAM] [--rounds N] [--elements N]
+    python3 tests/peers/dequantize.py [--worker PROGRAM] [--rounds N] [--elements N] [--types NAME …]
 
-prints a table of GB/s of f32 written (median over all timed runs of all rounds) and the ratios round by round. The worker is
+prints a table of GB/s of f32 written (median over all timed runs of all rounds) and the ratios round by round, and how fast
+ordinary stores, and stores past the caches, write as much in the same rounds. The worker is
 built by `cargo build --release -p peer-dequantize` in `tests/peers/rust`; `libgguf` is a wheel for Python 3.11 and later
-(`pip install libgguf numpy`). Without one of them the other peers are compared. 65,536 elements (256 KB) stay in the L2
-cache; with `--elements 33554432` the result goes to memory.
+(`pip install libgguf numpy`). Without one of them the other peers are compared; a peer that does not have a type leaves its
+cell empty. MXFP4 lies in blocks in ggml and in two arrays in UQFF, which is what nanoembed reads. 65,536 elements (256 KB)
+stay in the L2 cache; with `--elements 33554432` the result goes to memory.
 """
 
 import argparse
@@ -17,8 +19,8 @@ import subprocess
 import time
 
 HERE = pathlib.Path(__file__).parent
-TYPES = ["f16", "bf16", "q4_0", "q4_1", "q5_0", "q5_1", "q8_0", "q2_k", "q3_k", "q4_k", "q5_k", "q6_k", "q8_k"]
-GGML = {"q4_0": 2, "q4_1": 3, "q5_0": 6, "q5_1": 7, "q8_0": 8, "q2_k": 10, "q3_k": 11, "q4_k": 12, "q5_k": 13, "q6_k": 14}
+TYPES = ["f16", "bf16", "q4_0", "q4_1", "q5_0", "q5_1", "q8_0", "q8_1", "q2_k", "q3_k", "q4_k", "q5_k", "q6_k", "q8_k", "mxfp4"]
+GGML = {"q4_0": 2, "q4_1": 3, "q5_0": 6, "q5_1": 7, "q8_0": 8, "q2_k": 10, "q3_k": 11, "q4_k": 12, "q5_k": 13, "q6_k": 14, "mxfp4": 39}
 
 
 class Worker:
@@ -85,11 +87,14 @@ def main():
     arguments.add_argument("--rounds", type=int, default=15)
     arguments.add_argument("--elements", type=int, default=65536)
     arguments.add_argument("--milliseconds", type=int, default=20)
+    arguments.add_argument("--types", nargs="+", choices=TYPES, default=TYPES)
     options = arguments.parse_args()
     all_peers = peers(str(options.worker))
+    if "nanoembed" in all_peers:
+        all_peers |= {peer: Worker(str(options.worker), peer) for peer in ["stores", "streams"]}
     print(f"GB/s of f32 written, {options.elements} elements, {options.rounds} rounds, one thread")
-    print("| type | " + " | ".join(all_peers) + " | against candle | against ggml |")
-    for name in TYPES:
+    print("| type | " + " | ".join(all_peers) + " | against " + " | against ".join(list(all_peers)[1:]) + " |")
+    for name in options.types:
         medians = {peer: [] for peer in all_peers}
         for _ in range(options.rounds):
             for peer in random.sample(list(all_peers), len(all_peers)):
@@ -98,8 +103,8 @@ def main():
                     medians[peer].append(statistics.median(times))
         cells = [f"{options.elements * 4 / statistics.median(ns):.1f}" if ns else "" for ns in medians.values()]
         own = medians["nanoembed"]
-        for other in ["candle", "ggml"]:
-            ratios = [theirs / ours for ours, theirs in zip(own, medians.get(other, []))]
+        for other in list(all_peers)[1:]:
+            ratios = [theirs / ours for ours, theirs in zip(own, medians[other])]
             cells.append(f"{statistics.median(ratios):.2f}" if ratios else "")
         print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
 

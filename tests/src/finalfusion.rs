@@ -198,7 +198,7 @@ pub fn search<S: Source, M: AsRef<[u64]>>(
     let mut tile = vec![0; tile_bytes];
     let rows = 0..words.layout().vocabulary.words;
     let memory = SearchMemory { floats: &mut floats, tile: &mut tile };
-    words.search(&kernel::detect(), rows, queries, &mut tops, memory)?;
+    words.search(kernel::detect().product_f32, rows, queries, &mut tops, memory)?;
     tops.into_iter().map(|top| Ok(words.ranked(top)?.to_vec())).collect()
 }
 

@@ -51,7 +51,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("read/", &["error", "event", "tensor"]),
     ("text/", &["bytes", "error"]),
     ("quant/", &["tensor", "error", "math"]),
-    ("kernel/", &["error", "math"]),
+    ("kernel/", &["error", "math", "quant", "tensor"]),
     ("token/", &["bytes", "error", "event", "text"]),
 ];
 

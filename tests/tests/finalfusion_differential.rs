@@ -8,7 +8,7 @@ use finalfusion::similarity::{Analogy as _, WordSimilarity as _};
 use finalfusion::storage::NdArray;
 use nanoembed_core::event::Mode;
 use nanoembed_core::format::finalfusion::Finalfusion;
-use nanoembed_core::words::{IndexOptions, Memory, Words};
+use nanoembed_core::words::{Found, IndexOptions, Memory, Rows, Words};
 use nanoembed_tests::finalfusion::{
     IndexedWords, KINDS, Numbers, indexed, made_up, search, vector, write_anew,
 };
@@ -39,6 +39,19 @@ fn compare_batches(ours: &IndexedWords<'_>, words: &[String]) {
     }
 }
 
+/// What is lent of a known word's row is what is copied of it.
+fn compare_view(words: &IndexedWords<'_>, (vector, found): &(Vec<f32>, Found), quantized: bool) {
+    let Rows::Word { row } = found.rows else { return };
+    let view = words.row_view(row.into()).expect("a row");
+    assert_eq!(view.is_none(), quantized);
+    if let Some(view) = view {
+        let values = view.iter().map(|bytes| f32::from_le_bytes(*bytes));
+        assert!(values.map(f32::to_bits).eq(vector.iter().copied().map(f32::to_bits)));
+    }
+    let rows = words.layout().storage.rows();
+    assert_eq!(words.row_view(rows).is_err(), !quantized);
+}
+
 /// Looks words up in the same file by both.
 fn compare_lookups(file: &[u8], theirs: &Theirs, words: &[String], quantized: bool) {
     let ours = indexed(file, IndexOptions::default()).expect("ours opens it");
@@ -47,6 +60,7 @@ fn compare_lookups(file: &[u8], theirs: &Theirs, words: &[String], quantized: bo
     for word in words {
         let found = vector(&ours, word).expect("a lookup");
         assert_eq!(vector(&scan, word), Ok(found.clone()), "{word:?} scanned");
+        found.iter().for_each(|found| compare_view(&ours, found, quantized));
         match (found, theirs.embedding_with_norm(word)) {
             (None, None) => {}
             (Some((vector, found)), Some(expected)) => {

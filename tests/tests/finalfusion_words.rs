@@ -211,7 +211,7 @@ fn a_search_in_parts_merges_to_the_search_of_all() {
             let mut memory = vec![Scored::default(); 7];
             let mut tops = [TopK::new(&mut memory, &[])];
             let memory = SearchMemory { floats: &mut [], tile: &mut [] };
-            words.search(&kernel::detect(), rows, &query, &mut tops, memory).unwrap();
+            words.search(kernel::detect().product_f32, rows, &query, &mut tops, memory).unwrap();
             words.merge(&mut merged, tops[0].rows()).unwrap();
         }
         assert_eq!(words.ranked(merged).unwrap(), all);

@@ -1,9 +1,7 @@
 // What the entries `.` and `./inline` have in common: the same functions over modules from different places.
 import type { Engine, InitOptions } from "./engine.js";
 import { NanoembedError, guarded } from "./errors.js";
-import {
-  inspectWith, verifyWith, type InspectOptions, type Inspection, type ValuesGlue, type Verdict, type VerifyOptions,
-} from "./inspection.js";
+import type { InspectOptions, Inspection, Verdict, VerifyOptions } from "./inspection.js";
 import { MemorySink, bring, type LoadOptions as BaseOptions } from "./load.js";
 import { LocalSentences, type SentenceModel, type Sentences } from "./sentences.js";
 import type { Source } from "./source.js";
@@ -23,7 +21,10 @@ export interface FullGlue extends WordGlue {
 }
 
 export interface Api {
-  /** Loads the module now, or from elsewhere than the package's own file. Otherwise the first call does. */
+  /**
+   * Loads the module for models now, or from elsewhere than the package's own file. Otherwise the first call does. That of
+   * `inspect` and `verify` is `init` of `nanoembed/inspect`.
+   */
   init(options?: InitOptions): Promise<void>;
   /** Loads a model: its bytes are looked at as they arrive, and lie once in memory. The format is told by the bytes. */
   load(source: Source, options: LoadOptions & { kind: "sentences" }): Promise<SentenceModel>;
@@ -35,7 +36,7 @@ export interface Api {
   inspect(source: Source, options?: InspectOptions): Promise<Inspection>;
   /** Looks at every byte of a file: structure, bounds, checksums. */
   verify(source: Source, options?: VerifyOptions): Promise<Verdict>;
-  /** The size of the module's memory in bytes, 0 before it is loaded. */
+  /** The size of the modules' memory in bytes, 0 before they are loaded. */
   memoryBytes(): number;
 }
 
@@ -53,7 +54,13 @@ export function modelOf(engine: Engine<FullGlue>, sink: MemorySink, options: Loa
   return new LocalSentences(guarded(() => new Sentences(reader), () => format));
 }
 
-export function api(engine: Engine<FullGlue>, numbers: Engine<ValuesGlue>): Api {
+/** What only looks at files. */
+export type Looking = Pick<Api, "inspect" | "verify" | "memoryBytes">;
+
+/** Models come from `engine`; what only looks at files is loaded, code and module, when it is asked for. */
+export function api(engine: Engine<FullGlue>, bringLooking: () => Promise<Looking>): Api {
+  let looking: Looking | undefined;
+  const look = async () => (looking ??= await bringLooking());
   async function load(source: Source, options: LoadOptions = {}) {
     options.signal?.throwIfAborted();
     await engine.ready();
@@ -64,8 +71,8 @@ export function api(engine: Engine<FullGlue>, numbers: Engine<ValuesGlue>): Api 
     init: async (options) => void (await engine.ready(options)),
     load: load as Api["load"],
     open: (source, options) => openWith(engine, source, options),
-    inspect: (source, options) => inspectWith(engine, numbers, source, options),
-    verify: (source, options) => verifyWith(engine, source, options),
-    memoryBytes: () => engine.memoryBytes,
+    inspect: async (source, options) => (await look()).inspect(source, options),
+    verify: async (source, options) => (await look()).verify(source, options),
+    memoryBytes: () => engine.memoryBytes + (looking?.memoryBytes() ?? 0),
   };
 }

@@ -19,8 +19,12 @@ export interface Reader {
   at_least(): number;
   file_bytes(): number;
   format(): string | undefined;
-  report(): string;
   free(): void;
+}
+
+/** Reads a file inside a module that inspects. */
+export interface InspectReader extends Reader {
+  report(): string;
 }
 
 /** What wasm-bindgen generates for every module. */
@@ -31,6 +35,11 @@ export interface AnyGlue {
 /** What it generates for modules that read files. */
 export interface Glue extends AnyGlue {
   Reader: new (purpose: number, strict: boolean, length: number) => Reader;
+}
+
+/** What it generates for the module that inspects. */
+export interface InspectGlue extends Glue {
+  Reader: new (purpose: number, strict: boolean, length: number) => InspectReader;
 }
 
 /** What a reader does with a file. */

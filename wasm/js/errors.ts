@@ -10,7 +10,7 @@ export class NanoembedError extends Error {
   readonly code: string;
   /** The byte of the file where it was found, if there is one. */
   readonly offset: number | undefined;
-  /** The format of the file, if it was known by then: `embd`, `finalfusion`, `gguf`, `safetensors`, `uqff`. */
+  /** The format of the file, if it was known by then: `amb`, `embd`, `finalfusion`, `gguf`, `safetensors`, `uqff`. */
   readonly format: string | undefined;
 
   constructor(code: string, message: string, details: { offset?: number; format?: string; cause?: unknown } = {}) {

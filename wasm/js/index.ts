@@ -7,11 +7,10 @@
  */
 import { api, type Api } from "./api.js";
 import { full } from "./module-full.js";
-import { values } from "./module-values.js";
 
 export * from "./exports.js";
 
-const all: Api = /* @__PURE__ */ api(full, values);
+const all: Api = /* @__PURE__ */ api(full, () => import("./looking.js"));
 
 export const init: Api["init"] = (options) => all.init(options);
 export const load: Api["load"] = ((source, options) => all.load(source, options)) as Api["load"];

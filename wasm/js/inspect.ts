@@ -4,9 +4,9 @@
  * @module
  */
 import type { InitOptions } from "./engine.js";
-import { inspectWith, verifyWith, type InspectOptions, type Inspection, type Verdict, type VerifyOptions } from "./inspection.js";
+import type { InspectOptions, Inspection, Verdict, VerifyOptions } from "./inspection.js";
+import * as looking from "./looking.js";
 import { inspector } from "./module-inspect.js";
-import { values } from "./module-values.js";
 import type { Source } from "./source.js";
 
 export { NanoembedError } from "./errors.js";
@@ -21,8 +21,8 @@ export const init = async (options?: InitOptions): Promise<void> => void (await 
 
 /** Reads header and index of a file in any format that is known here, and nothing else. */
 export const inspect = (source: Source, options?: InspectOptions): Promise<Inspection> =>
-  inspectWith(inspector, values, source, options);
+  looking.inspect(source, options);
 
 /** Looks at every byte of a file: structure, bounds, checksums. */
 export const verify = (source: Source, options?: VerifyOptions): Promise<Verdict> =>
-  verifyWith(inspector, source, options);
+  looking.verify(source, options);

@@ -1,4 +1,4 @@
-import { Purpose, type AnyGlue, type Engine, type Glue } from "./engine.js";
+import { Purpose, type AnyGlue, type Engine, type InspectGlue } from "./engine.js";
 import { NanoembedError, fromModule, guarded } from "./errors.js";
 import { parts, pieces, type FetchOptions, type Parts, type Progress, type Source } from "./source.js";
 import { readIndex } from "./words.js";
@@ -20,7 +20,7 @@ export type MetadataValue = string | number | boolean | null | { count: number; 
 
 /** What a file says of itself. */
 export interface FileSummary {
-  /** `embd`, `finalfusion`, `gguf`, `safetensors` or `uqff`. */
+  /** `amb`, `embd`, `finalfusion`, `gguf`, `safetensors` or `uqff`. */
   format: string;
   variant: string;
   version: [number, number];
@@ -29,8 +29,10 @@ export interface FileSummary {
   /** How many bytes were read to tell all this. */
   bytesRead: number;
   metadata: Record<string, MetadataValue>;
-  /** Metadata in the file's own language: TOML in finalfusion files. */
+  /** Metadata in the file's own language: TOML in finalfusion files, JSON in AMB files. */
   document?: string;
+  /** The model's sizes in the file's own language: JSON in AMB files. */
+  configuration?: string;
   /** How many tokens or words the vocabulary has. */
   tokens: number;
   /** How many n-grams it lists. */
@@ -77,7 +79,7 @@ export interface ValuesGlue extends AnyGlue {
 }
 
 export async function inspectWith(
-  engine: Engine<Glue>,
+  engine: Engine<InspectGlue>,
   numbers: Engine<ValuesGlue>,
   source: Source,
   options: InspectOptions = {},
@@ -242,7 +244,7 @@ function layerValues(
 }
 
 /** Looks at every byte of a file: structure, bounds, checksums, codes. Nothing is kept. */
-export async function verifyWith(engine: Engine<Glue>, source: Source, options: VerifyOptions = {}): Promise<Verdict> {
+export async function verifyWith(engine: Engine<InspectGlue>, source: Source, options: VerifyOptions = {}): Promise<Verdict> {
   await engine.ready();
   const file = await pieces(source, options);
   const reader = new engine.glue.Reader(Purpose.Verify, options.strict ?? false, -1);

@@ -56,7 +56,10 @@ export function addressOf(source: Source): string | undefined {
   return undefined;
 }
 
-/** Opens a source as pieces in order. */
+/**
+ * Opens a source as pieces in order. Each is good until the next is asked for: where that can be, all lie in one buffer.
+ * Buffers of their own would be garbage of the file's size before the collector runs.
+ */
 export async function pieces(source: Source, options: FetchOptions = {}): Promise<Pieces> {
   options.signal?.throwIfAborted();
   if (isBytes(source)) {
@@ -76,19 +79,45 @@ async function* cut(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   for (let start = 0; start < bytes.length; start += step) yield bytes.subarray(start, start + step);
 }
 
-function fromStream(stream: ReadableStream<Uint8Array>, size: number | undefined, options: FetchOptions): Pieces {
-  return { size, [Symbol.asyncIterator]: () => read(stream, options.signal) };
+function fromStream(stream: ReadableStream<Uint8Array>, size: number | undefined, { signal }: FetchOptions): Pieces {
+  return { size, [Symbol.asyncIterator]: () => read(reads(stream), signal) };
 }
 
-async function* read(stream: ReadableStream<Uint8Array>, signal?: AbortSignal): AsyncGenerator<Uint8Array> {
-  const reader = stream.getReader();
+/** As much as a read of a stream of bytes may bring. */
+const READ_BYTES = 1 << 18;
+
+interface Reads {
+  read(): Promise<{ done: boolean; value?: Uint8Array | undefined }>;
+  cancel(reason?: unknown): Promise<void>;
+}
+
+/** Reads a stream into one buffer if it is one of bytes, which bodies of responses are in most browsers. */
+function reads(stream: ReadableStream<Uint8Array>): Reads {
+  let reader: ReadableStreamBYOBReader;
+  try {
+    reader = stream.getReader({ mode: "byob" });
+  } catch {
+    return stream.getReader();
+  }
+  let buffer = new ArrayBuffer(READ_BYTES);
+  return {
+    async read() {
+      const { done, value } = await reader.read(new Uint8Array(buffer));
+      if (value) buffer = value.buffer as ArrayBuffer;
+      return { done, value };
+    },
+    cancel: (reason) => reader.cancel(reason),
+  };
+}
+
+async function* read(reader: Reads, signal?: AbortSignal): AsyncGenerator<Uint8Array> {
   const stop = () => void reader.cancel(signal?.reason).catch(() => {});
   signal?.addEventListener("abort", stop, { once: true });
   try {
     for (;;) {
       const { done, value } = await reader.read();
       signal?.throwIfAborted();
-      if (done) return;
+      if (done || !value) return;
       yield value;
     }
   } finally {
@@ -126,7 +155,7 @@ async function download(address: string | URL | Request, options: FetchOptions):
     let left = retries;
     for (;;) {
       try {
-        for await (const piece of read(bodyOf(current.response), current.signal)) {
+        for await (const piece of read(reads(bodyOf(current.response)), current.signal)) {
           current.alive();
           offset += piece.length;
           yield piece;
@@ -254,7 +283,8 @@ export async function parts(source: Source, options: FetchOptions = {}): Promise
     };
   }
   if (isStream(source) || (typeof Response !== "undefined" && source instanceof Response)) {
-    return forwardOnly(await pieces(source, options));
+    const isResponse = !isStream(source);
+    return forwardOnly(isResponse ? bodyOf(source) : source, isResponse ? sizeOf(source) : undefined, options);
   }
   return ranges(source as string | URL | Request, options);
 }
@@ -276,7 +306,7 @@ async function ranges(address: string | URL | Request, options: FetchOptions): P
   if (response.status === 416) return { size: 0, read: async () => new Uint8Array(), close() {} };
   if (response.status !== 206 || !total) {
     // No ranges: what is passed over has to be downloaded all the same, up to where the index ends.
-    return forwardOnly(fromStream(bodyOf(response), sizeOf(response), options));
+    return forwardOnly(bodyOf(response), sizeOf(response), options);
   }
   const size = Number(total[1]);
   const etag = response.headers.get("etag");
@@ -306,12 +336,13 @@ async function ranges(address: string | URL | Request, options: FetchOptions): P
   };
 }
 
-function forwardOnly(source: Pieces): Parts {
-  const iterator = source[Symbol.asyncIterator]();
+function forwardOnly(stream: ReadableStream<Uint8Array>, size: number | undefined, { signal }: FetchOptions): Parts {
+  // Pieces with buffers of their own: some are kept while the next are read.
+  const iterator = read(stream.getReader(), signal);
   let rest: Uint8Array = new Uint8Array();
   let at = 0;
   return {
-    size: source.size,
+    size,
     async read(offset, bytes) {
       if (offset < at) throw new NanoembedError("not_seekable", "a stream cannot be read backwards", { offset });
       const wanted: Uint8Array[] = [];
@@ -344,7 +375,7 @@ function forwardOnly(source: Pieces): Parts {
       return whole;
     },
     close() {
-      void iterator.return?.();
+      void iterator.return(undefined);
     },
   };
 }

@@ -3,6 +3,7 @@ import { modelOf, type LoadOptions, type Model } from "./api.js";
 import { inspectWith, verifyWith, type InspectOptions, type Inspection } from "./inspection.js";
 import { MemorySink } from "./load.js";
 import { full } from "./module-full.js";
+import { inspector } from "./module-inspect.js";
 import { values } from "./module-values.js";
 import { toPlain, type Answer, type Question } from "./protocol.js";
 import type { Source } from "./source.js";
@@ -60,19 +61,19 @@ const answers: Record<string, (question: Question, options: Options) => unknown>
   },
   open: async ({ args: [source] }, options) => describe(await openWith(full, source as Source, options as WordOptions)),
   async inspect({ args: [source] }, options) {
-    const inspection = await inspectWith(full, values, source as Source, options as InspectOptions);
+    const inspection = await inspectWith(inspector, values, source as Source, options as InspectOptions);
     const { values: _, ...summary } = inspection;
     return { ...summary, handle: keep(inspection) };
   },
   async verify({ args: [source] }, options) {
-    const verdict = await verifyWith(full, source as Source, options);
+    const verdict = await verifyWith(inspector, source as Source, options);
     return verdict.ok ? verdict : { ...verdict, error: toPlain(verdict.error) };
   },
   call({ handle, args: [method, ...args] }, options) {
     const thing = things.get(handle!) as unknown as Record<string, (...args: unknown[]) => unknown>;
     return thing[method as string]!(...args, options);
   },
-  memory: () => full.memoryBytes,
+  memory: () => full.memoryBytes + inspector.memoryBytes + values.memoryBytes,
   dispose({ handle }) {
     (things.get(handle!) as Partial<Model> | undefined)?.dispose?.();
     things.delete(handle!);

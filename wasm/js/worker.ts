@@ -150,11 +150,11 @@ class RemoteSink implements Sink {
     for (const handle of this.#handles) handle.catch(() => {});
   }
 
-  async #all<T>(op: string, args: () => unknown[], transfer: (args: unknown[]) => Transferable[] = () => []): Promise<T[]> {
+  async #all<T>(op: string, args: (at: number) => unknown[], transfer: (args: unknown[]) => Transferable[] = () => []): Promise<T[]> {
     return Promise.all(
       this.#threads.map(async (thread, at) => {
         const handle = await this.#handles[at]!;
-        const own = args();
+        const own = args(at);
         return thread.ask<T>(op, { handle, args: own, transfer: transfer(own) });
       }),
     );
@@ -165,7 +165,9 @@ class RemoteSink implements Sink {
   }
 
   async write(piece: Uint8Array): Promise<void> {
-    const sent = this.#all("write", () => [piece.slice()], ([copy]) => [(copy as Uint8Array).buffer as ArrayBuffer]);
+    // Now: when the first answer is there, the piece's buffer may hold the next.
+    const copies = this.#threads.map(() => piece.slice());
+    const sent = this.#all("write", (at) => [copies[at]], ([copy]) => [(copy as Uint8Array).buffer as ArrayBuffer]);
     sent.catch(() => {});
     this.#sent.push(sent);
     if (this.#sent.length >= IN_FLIGHT) await this.#sent.shift();

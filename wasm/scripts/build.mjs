@@ -19,9 +19,9 @@ const generated = join(here, "js", "generated");
 
 /** The modules: what they can do, the target features, and how they are compiled. */
 const variants = [
-  { name: "nanoembed", glue: "full", features: "embed,words,inspect", target: "+simd128", profile: "npm" },
-  { name: "nanoembed-relaxed", glue: "full", features: "embed,words,inspect", target: "+simd128,+relaxed-simd", profile: "npm" },
-  { name: "nanoembed-inspect", glue: "inspect", features: "inspect", target: "", profile: "npm-small" },
+  { name: "nanoembed", glue: "full", features: "embed,words", target: "+simd128", profile: "npm" },
+  { name: "nanoembed-relaxed", glue: "full", features: "embed,words", target: "+simd128,+relaxed-simd", profile: "npm" },
+  { name: "nanoembed-inspect", glue: "inspect", features: "inspect,amb,embd,finalfusion,gguf,uqff", target: "", profile: "npm-small" },
   { name: "nanoembed-values", glue: "values", features: "values", target: "", profile: "npm-small" },
   { name: "nanoembed-slim", glue: "slim", features: "words", target: "+simd128", profile: "npm-small" },
 ];

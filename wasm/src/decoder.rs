@@ -5,11 +5,13 @@ use alloc::boxed::Box;
 use nanoembed_core::event::{Decode, Format, Mode, Step};
 use nanoembed_core::{Error, ErrorKind};
 
-#[cfg(any(feature = "embed", feature = "inspect"))]
+#[cfg(feature = "amb")]
+use nanoembed_core::format::amb;
+#[cfg(feature = "embd")]
 use nanoembed_core::format::embd;
-#[cfg(any(feature = "words", feature = "inspect"))]
+#[cfg(feature = "finalfusion")]
 use nanoembed_core::format::finalfusion;
-#[cfg(feature = "inspect")]
+#[cfg(feature = "gguf")]
 use nanoembed_core::format::gguf;
 
 /// How closely a file is looked at.
@@ -23,19 +25,23 @@ pub(crate) enum Depth {
 
 /// The decoders of the formats that this module was built for.
 pub(crate) enum Decoder {
-    #[cfg(any(feature = "embed", feature = "inspect"))]
+    #[cfg(feature = "amb")]
+    Amb(Box<amb::Decoder>),
+    #[cfg(feature = "amb")]
+    AmbVerifier(Box<amb::Verifier>),
+    #[cfg(feature = "embd")]
     Embd(Box<embd::Decoder>),
-    #[cfg(any(feature = "embed", feature = "inspect"))]
+    #[cfg(feature = "embd")]
     EmbdVerifier(Box<embd::Verifier>),
-    #[cfg(any(feature = "words", feature = "inspect"))]
+    #[cfg(feature = "finalfusion")]
     Finalfusion(Box<finalfusion::Decoder>),
-    #[cfg(any(feature = "words", feature = "inspect"))]
+    #[cfg(feature = "finalfusion")]
     FinalfusionVerifier(Box<finalfusion::Verifier>),
-    #[cfg(feature = "inspect")]
+    #[cfg(feature = "gguf")]
     Gguf(Box<gguf::Decoder>),
-    #[cfg(feature = "inspect")]
+    #[cfg(feature = "safetensors")]
     Safetensors(contained::Safetensors),
-    #[cfg(feature = "inspect")]
+    #[cfg(feature = "uqff")]
     Uqff(contained::Uqff),
 }
 
@@ -47,25 +53,31 @@ impl Decoder {
     /// [`ErrorKind::UnknownFormat`] if this module was built without it.
     pub(crate) fn new(format: Format, mode: Mode, depth: Depth) -> Result<Self, Error> {
         Ok(match (format, depth) {
-            #[cfg(any(feature = "embed", feature = "inspect"))]
+            #[cfg(feature = "amb")]
+            (Format::Amb, Depth::Index) => Self::Amb(Box::new(amb::Decoder::new(mode))),
+            #[cfg(feature = "amb")]
+            (Format::Amb, Depth::Everything) => {
+                Self::AmbVerifier(Box::new(amb::Verifier::new(mode)))
+            }
+            #[cfg(feature = "embd")]
             (Format::Embd, Depth::Index) => Self::Embd(Box::new(embd::Decoder::new(mode))),
-            #[cfg(any(feature = "embed", feature = "inspect"))]
+            #[cfg(feature = "embd")]
             (Format::Embd, Depth::Everything) => {
                 Self::EmbdVerifier(Box::new(embd::Verifier::new(mode)))
             }
-            #[cfg(any(feature = "words", feature = "inspect"))]
+            #[cfg(feature = "finalfusion")]
             (Format::Finalfusion, Depth::Index) => {
                 Self::Finalfusion(Box::new(finalfusion::Decoder::new(mode)))
             }
-            #[cfg(any(feature = "words", feature = "inspect"))]
+            #[cfg(feature = "finalfusion")]
             (Format::Finalfusion, Depth::Everything) => Self::FinalfusionVerifier(Box::new(
                 finalfusion::Verifier::new(finalfusion::Decoder::new(mode)),
             )),
-            #[cfg(feature = "inspect")]
+            #[cfg(feature = "gguf")]
             (Format::Gguf, _) => Self::Gguf(Box::new(gguf::Decoder::new(mode))),
-            #[cfg(feature = "inspect")]
+            #[cfg(feature = "safetensors")]
             (Format::Safetensors, _) => Self::Safetensors(contained::safetensors(mode)),
-            #[cfg(feature = "inspect")]
+            #[cfg(feature = "uqff")]
             (Format::Uqff, _) => Self::Uqff(contained::uqff(mode)),
             _ => return Err(Error::without_offset(ErrorKind::UnknownFormat)),
         })
@@ -77,36 +89,70 @@ impl Decoder {
         match self {
             Self::Finalfusion(decoder) => decoder.layout(),
             Self::FinalfusionVerifier(verifier) => verifier.decoder().layout(),
-            #[cfg(any(feature = "embed", feature = "inspect"))]
+            #[cfg(any(
+                feature = "amb",
+                feature = "embd",
+                feature = "gguf",
+                feature = "safetensors",
+                feature = "uqff"
+            ))]
             _ => None,
         }
     }
 
     /// Where the data begins that the offsets of tensors count from; 0 where they count from the file's start.
+    #[cfg(feature = "inspect")]
     pub(crate) fn data_offset(&self) -> u64 {
         match self {
-            #[cfg(feature = "inspect")]
+            #[cfg(feature = "gguf")]
             Self::Gguf(decoder) => decoder.data_offset().unwrap_or(0),
-            #[cfg(any(feature = "embed", feature = "words", feature = "inspect"))]
+            #[cfg(any(
+                feature = "amb",
+                feature = "embd",
+                feature = "finalfusion",
+                feature = "safetensors",
+                feature = "uqff"
+            ))]
             _ => 0,
+        }
+    }
+
+    /// The bytes of the first of two documents in a file that has two: AMB's metadata and configuration.
+    #[cfg(feature = "inspect")]
+    pub(crate) fn first_document_bytes(&self) -> Option<u64> {
+        match self {
+            #[cfg(feature = "amb")]
+            Self::Amb(decoder) => decoder.layout().map(|layout| layout.metadata.bytes),
+            #[cfg(any(
+                feature = "embd",
+                feature = "finalfusion",
+                feature = "gguf",
+                feature = "safetensors",
+                feature = "uqff"
+            ))]
+            _ => None,
         }
     }
 
     fn with<T>(&mut self, run: impl FnOnce(&mut dyn Decode) -> T) -> T {
         match self {
-            #[cfg(any(feature = "embed", feature = "inspect"))]
+            #[cfg(feature = "amb")]
+            Self::Amb(decoder) => run(&mut **decoder),
+            #[cfg(feature = "amb")]
+            Self::AmbVerifier(decoder) => run(&mut **decoder),
+            #[cfg(feature = "embd")]
             Self::Embd(decoder) => run(&mut **decoder),
-            #[cfg(any(feature = "embed", feature = "inspect"))]
+            #[cfg(feature = "embd")]
             Self::EmbdVerifier(decoder) => run(&mut **decoder),
-            #[cfg(any(feature = "words", feature = "inspect"))]
+            #[cfg(feature = "finalfusion")]
             Self::Finalfusion(decoder) => run(&mut **decoder),
-            #[cfg(any(feature = "words", feature = "inspect"))]
+            #[cfg(feature = "finalfusion")]
             Self::FinalfusionVerifier(decoder) => run(&mut **decoder),
-            #[cfg(feature = "inspect")]
+            #[cfg(feature = "gguf")]
             Self::Gguf(decoder) => run(&mut **decoder),
-            #[cfg(feature = "inspect")]
+            #[cfg(feature = "safetensors")]
             Self::Safetensors(cell) => cell.with_dependent_mut(|_, decoder| run(decoder)),
-            #[cfg(feature = "inspect")]
+            #[cfg(feature = "uqff")]
             Self::Uqff(cell) => cell.with_dependent_mut(|_, decoder| run(decoder)),
         }
     }
@@ -128,7 +174,7 @@ impl Decoder {
     }
 }
 
-#[cfg(feature = "inspect")]
+#[cfg(feature = "safetensors")]
 mod contained {
     //! Decoders together with the memory that they keep their tensors in.
 
@@ -136,11 +182,14 @@ mod contained {
     use alloc::vec::Vec;
 
     use nanoembed_core::event::Mode;
-    use nanoembed_core::format::{safetensors, uqff};
+    use nanoembed_core::format::safetensors;
+    #[cfg(feature = "uqff")]
+    use nanoembed_core::format::uqff;
     use self_cell::{MutBorrow, self_cell};
 
     type Memory = MutBorrow<Vec<safetensors::Entry>>;
     type SafetensorsDecoder<'m> = safetensors::Decoder<'m>;
+    #[cfg(feature = "uqff")]
     type UqffDecoder<'m> = uqff::Decoder<'m>;
 
     /// How many tensors a file may have.
@@ -154,6 +203,7 @@ mod contained {
         }
     );
 
+    #[cfg(feature = "uqff")]
     self_cell!(
         pub(crate) struct Uqff {
             owner: Memory,
@@ -170,6 +220,7 @@ mod contained {
         Safetensors::new(memory(), |memory| safetensors::Decoder::new(mode, memory.borrow_mut()))
     }
 
+    #[cfg(feature = "uqff")]
     pub(crate) fn uqff(mode: Mode) -> Uqff {
         Uqff::new(memory(), |memory| uqff::Decoder::new(mode, memory.borrow_mut()))
     }

@@ -7,7 +7,7 @@ use nanoembed_core::ErrorKind;
 use nanoembed_core::event::Mode;
 use nanoembed_core::format::safetensors::Entry;
 use nanoembed_core::format::uqff::Uqff;
-use nanoembed_core::quant;
+use nanoembed_core::kernel::Dequantizer;
 use nanoembed_core::tensor::Dtype;
 use wasm_bindgen::prelude::*;
 
@@ -38,7 +38,7 @@ pub fn dequantize(dtype: &str, data: &[u8], count: usize) -> Result<Vec<f32>> {
         return Err(ErrorKind::InvalidArgument.into());
     }
     let mut out = vec![0.0; count];
-    quant::dequantize(dtype, data, 0, &mut out)?;
+    Dequantizer::detect().dequantize(dtype, data, 0, &mut out)?;
     Ok(out)
 }
 
@@ -71,7 +71,7 @@ pub fn dequantize_layer(file: &[u8], name: &str, first: usize, count: usize) -> 
         return Err(ErrorKind::InvalidArgument.into());
     }
     let mut out = vec![0.0; count];
-    quant::dequantize_weight(&layer.weight, first, &mut out)?;
+    Dequantizer::detect().dequantize_weight(&layer.weight, first, &mut out)?;
     Ok(out)
 }
 

@@ -5,8 +5,8 @@
 //! * [`report`] tells what a file says of itself, as JSON; [`dequantize`] turns parts of tensors into numbers.
 //!
 //! JavaScript owns every decision about sources, caches, workers and time. Features choose what a module can do: the
-//! package ships one that embeds, looks up and inspects, one for words, one that only inspects, and one that dequantises,
-//! which is loaded when somebody wants to see numbers.
+//! package ships one that embeds and looks up, one for words, one that inspects, and one that dequantises, which is loaded
+//! when somebody wants to see numbers.
 
 #![cfg_attr(target_family = "wasm", no_std)]
 
@@ -19,8 +19,10 @@ pub mod dequantize;
 pub mod failure;
 #[cfg(any(feature = "embed", feature = "words", feature = "inspect"))]
 pub mod reader;
-#[cfg(any(feature = "embed", feature = "words", feature = "inspect"))]
+#[cfg(feature = "inspect")]
 pub mod report;
+#[cfg(any(feature = "embed", feature = "words", feature = "inspect"))]
+mod seen;
 #[cfg(feature = "embed")]
 pub mod sentences;
 #[cfg(feature = "words")]

@@ -15,7 +15,9 @@ use wasm_bindgen::prelude::*;
 
 use crate::decoder::{Decoder, Depth};
 use crate::failure::{Failure, Result};
+#[cfg(feature = "inspect")]
 use crate::report::Report;
+use crate::seen::Seen;
 
 /// What is done with a file.
 #[wasm_bindgen]
@@ -54,6 +56,9 @@ pub struct Reader {
     kept: Vec<Region>,
     /// How many bytes must follow before there is anything to do.
     at_least: usize,
+    seen: Seen,
+    /// What the file says of itself, where that is asked for.
+    #[cfg(feature = "inspect")]
     report: Report,
     /// Whether the file was announced to have no more bytes, or has as many as announced, and all is well.
     complete: bool,
@@ -75,6 +80,8 @@ impl Reader {
             window: Region::default(),
             kept: Vec::new(),
             at_least: SNIFF_BYTES,
+            seen: Seen::default(),
+            #[cfg(feature = "inspect")]
             report: Report::default(),
             complete: false,
         }
@@ -163,7 +170,7 @@ impl Reader {
     #[must_use]
     #[allow(clippy::cast_precision_loss, reason = "files are shorter than 2⁵³")]
     pub fn file_bytes(&self) -> f64 {
-        self.report.file_bytes() as f64
+        self.seen.file_bytes() as f64
     }
 
     /// The format's name, once it is known.
@@ -172,11 +179,13 @@ impl Reader {
         self.format.map(|format| format.name().into())
     }
 
-    /// What the file says of itself, as JSON.
+    /// What the file says of itself, as JSON, to a reader that inspects.
+    #[cfg(feature = "inspect")]
     #[must_use]
     pub fn report(&mut self) -> String {
-        let data = self.decoder.as_ref().map_or(0, Decoder::data_offset);
-        self.report.json(data)
+        let decoder = self.decoder.as_ref();
+        let data = decoder.map_or(0, Decoder::data_offset);
+        self.report.json(data, decoder.and_then(Decoder::first_document_bytes))
     }
 }
 
@@ -199,7 +208,11 @@ impl Reader {
         };
         self.decoder = Some(Decoder::new(format, self.mode, depth)?);
         self.format = Some(format);
-        self.report = Report::new(self.purpose == Purpose::Inspect);
+        self.seen = Seen::default();
+        #[cfg(feature = "inspect")]
+        {
+            self.report = Report::default();
+        }
         Ok(())
     }
 
@@ -211,10 +224,10 @@ impl Reader {
     fn decode(&mut self) -> Result<()> {
         let skips = self.skips();
         loop {
-            let Self { decoder: Some(decoder), window, report, length, .. } = self else {
+            let Self { decoder: Some(decoder), window, seen, length, .. } = self else {
                 return Err(ErrorKind::Finished.into());
             };
-            if skips && report.header_is_read() {
+            if skips && seen.header_is_read() {
                 decoder.skip(length.unwrap_or(u64::MAX));
             }
             let offset = decoder.offset();
@@ -238,8 +251,12 @@ impl Reader {
                     return Ok(());
                 }
                 Some(event) => {
-                    report.add(&event);
-                    if report.found_uqff() && self.format == Some(Format::Safetensors) {
+                    seen.add(&event);
+                    #[cfg(feature = "inspect")]
+                    if self.purpose == Purpose::Inspect {
+                        self.report.add(&event);
+                    }
+                    if seen.found_uqff() && self.format == Some(Format::Safetensors) {
                         self.start(Format::Uqff)?;
                     }
                 }
@@ -250,7 +267,7 @@ impl Reader {
     /// Drops what the decoder has seen, or keeps it apart where bytes are passed over.
     fn drop_seen(&mut self) {
         let Some(decoder) = &mut self.decoder else { return };
-        if self.purpose == Purpose::Load || !self.report.header_is_read() {
+        if self.purpose == Purpose::Load || !self.seen.header_is_read() {
             return;
         }
         let next = decoder.offset();
@@ -271,13 +288,13 @@ impl Reader {
         self.window.offset = next;
     }
 
-    /// The whole file, of a reader that kept it.
-    #[cfg(any(feature = "embed", feature = "words"))]
-    pub(crate) fn into_file(self, format: Format) -> Result<Vec<u8>> {
+    /// The whole file, of a reader that kept it, if it is of one of these formats.
+    #[cfg(feature = "embed")]
+    pub(crate) fn into_file(self, formats: &[Format]) -> Result<Vec<u8>> {
         if self.purpose != Purpose::Load || !self.complete {
             return Err(ErrorKind::InvalidArgument.into());
         }
-        if self.format != Some(format) {
+        if !self.format.is_some_and(|format| formats.contains(&format)) {
             return Err(ErrorKind::UnknownFormat.into());
         }
         Ok(self.window.bytes)

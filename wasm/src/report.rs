@@ -4,7 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use nanoembed_core::event::{Event, FileInfo, Format, Value};
-use nanoembed_core::tensor::{Dtype, TensorHeader};
+use nanoembed_core::tensor::TensorHeader;
 use wasm_bindgen::prelude::*;
 
 #[wasm_bindgen]
@@ -20,11 +20,7 @@ const SHOWN_ELEMENTS: u64 = 16;
 /// The facts that have been seen so far.
 #[derive(Debug, Default)]
 pub struct Report {
-    /// Whether anything is written down, or only what the reader itself needs.
-    is_wanted: bool,
     info: Option<FileInfo>,
-    is_behind_header: bool,
-    is_uqff: bool,
     tensors: Vec<u8>,
     metadata: Vec<u8>,
     document: Vec<u8>,
@@ -40,46 +36,10 @@ pub struct Report {
 }
 
 impl Report {
-    pub(crate) fn new(is_wanted: bool) -> Self {
-        Self { is_wanted, ..Self::default() }
-    }
-
-    /// Whether it is clear what kind of file this is, so that its first bytes are not needed again: a container tells
-    /// by its tensors whether it holds UQFF.
-    pub(crate) fn header_is_read(&self) -> bool {
-        self.is_behind_header || self.info.is_some_and(|info| info.format != Format::Safetensors)
-    }
-
-    /// Whether a safetensors file has turned out to be UQFF.
-    pub(crate) fn found_uqff(&self) -> bool {
-        self.is_uqff
-    }
-
-    pub(crate) fn file_bytes(&self) -> u64 {
-        self.info.and_then(|info| info.file_bytes).unwrap_or(0)
-    }
-
     pub(crate) fn add(&mut self, event: &Event<'_>) {
-        match event {
-            Event::Header(info) => self.info = Some(*info),
-            Event::Data { .. } => self.is_behind_header = true,
-            Event::Tensor(tensor) => {
-                let is_first = self.tensors.is_empty();
-                let is_safetensors =
-                    self.info.is_some_and(|info| info.format == Format::Safetensors);
-                self.is_uqff |= is_safetensors && tells_uqff(tensor, is_first);
-            }
-            _ => {}
+        if let Event::Header(info) = event {
+            self.info = Some(*info);
         }
-        if self.is_wanted {
-            self.write(event);
-        } else if let Event::Tensor(_) = event {
-            self.tensors.clear();
-            self.tensors.push(b' ');
-        }
-    }
-
-    fn write(&mut self, event: &Event<'_>) {
         if !matches!(event, Event::Element { .. }) {
             self.close_array();
         }
@@ -161,8 +121,9 @@ impl Report {
         self.layers.push(b'{');
     }
 
-    /// `data` is where the data begins, for files whose tensors' offsets count from there.
-    pub(crate) fn json(&mut self, data: u64) -> String {
+    /// `data` is where the data begins, for files whose tensors' offsets count from there; `first_document` the bytes of
+    /// the first of two documents, for files that have two.
+    pub(crate) fn json(&mut self, data: u64, first_document: Option<u64>) -> String {
         self.close_array();
         if self.in_layer {
             self.in_layer = false;
@@ -187,9 +148,15 @@ impl Report {
             member(&mut out, name, false);
             number(&mut out, count);
         }
-        if !self.document.is_empty() {
-            member(&mut out, "document", false);
-            text(&mut out, core::str::from_utf8(&self.document).unwrap_or(""), false);
+        let first = first_document.and_then(|bytes| usize::try_from(bytes).ok());
+        let all = &self.document[..];
+        let (document, configuration) =
+            first.and_then(|first| all.split_at_checked(first)).unwrap_or((all, &[]));
+        for (name, document) in [("document", document), ("configuration", configuration)] {
+            if !document.is_empty() {
+                member(&mut out, name, false);
+                text(&mut out, core::str::from_utf8(document).unwrap_or(""), false);
+            }
         }
         for (name, content) in [
             ("metadata", &self.metadata),
@@ -212,15 +179,6 @@ impl Report {
         json.push('}');
         json
     }
-}
-
-/// Whether a tensor of a safetensors file says that the file is UQFF: the version of 1.x, or the blob of 0.x whose name
-/// is an index.
-fn tells_uqff(tensor: &TensorHeader<'_>, is_first: bool) -> bool {
-    let is_index = tensor.dtype == Dtype::U8
-        && !tensor.name.is_empty()
-        && tensor.name.bytes().all(|byte| byte.is_ascii_digit());
-    tensor.name == "uqff.version.major" || (is_first && is_index)
 }
 
 /// Begins a member of an object, behind what is there.

@@ -37,7 +37,7 @@ impl Sentences {
     /// What is wrong with the model; `unknown_format` if the file is not of a format that holds one.
     #[wasm_bindgen(constructor)]
     pub fn new(reader: Reader) -> Result<Self> {
-        let embedder = Embedder::open(reader.into_file(Format::Embd)?)?;
+        let embedder = Embedder::open(reader.into_file(&[Format::Embd, Format::Amb])?)?;
         Ok(Self { embedder, sessions: Vec::new(), ids: Vec::new(), lengths: Vec::new(), total: 0 })
     }
 

@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 use core::cell::RefCell;
 
 use nanoembed_core::format::finalfusion::{Layout, MAX_WORD_BYTES, Storage};
-use nanoembed_core::kernel::{self, Kernels};
+use nanoembed_core::kernel::{self, ProductF32};
 use nanoembed_core::words::{
     Duplicates, Found, Index, IndexOptions, Rows, Scored, SearchMemory, Source, TopK, Words,
 };
@@ -107,7 +107,7 @@ pub struct WordVectors {
     file: Rc<File>,
     layout: Layout,
     words: Words<Shared, Vec<u64>>,
-    kernels: Kernels,
+    product: ProductF32,
     found: Option<Found>,
     best: Vec<Scored>,
     skip: Vec<u32>,
@@ -142,7 +142,7 @@ impl WordVectors {
             words: Words::with_index(source, layout, index),
             file,
             layout,
-            kernels: kernel::detect(),
+            product: kernel::detect().product_f32,
             found: None,
             best: Vec::new(),
             skip: Vec::new(),
@@ -329,7 +329,7 @@ impl WordVectors {
         let mut tile = vec![0; if self.file.is_whole { 0 } else { TILE_BYTES }];
         let memory = SearchMemory { floats: &mut floats, tile: &mut tile };
         let mut tops = [TopK::new(&mut here, &self.skip)];
-        self.words.search(&self.kernels, first..end, &self.query, &mut tops, memory)?;
+        self.words.search(self.product, first..end, &self.query, &mut tops, memory)?;
         let mut merged = TopK::new(&mut all, &self.skip);
         self.words.merge(&mut merged, &self.best)?;
         self.words.merge(&mut merged, tops[0].rows())?;

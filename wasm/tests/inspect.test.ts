@@ -9,6 +9,7 @@ const isBad = (name: string) => name.includes("bad") || name.includes("missing")
 const files: [string, string][] = [
   ["embd", "section_all_dtypes_flags7.weights"], ["embd", "section_realvocab_flags7.weights"], ["embd", "stream_small.bin"],
   ...readdirSync(join(data, "finalfusion")).filter((name) => name.endsWith(".fifu")).map((name): [string, string] => ["finalfusion", name]),
+  ...["adaptive", "bpe", "floats", "int4", "int5", "int8", "sentencepiece", "wordpiece"].map((name): [string, string] => ["amb", `${name}.amb`]),
   ["gguf", "small.gguf"], ["gguf", "blocks.gguf"],
   ["safetensors", "mixed.safetensors"], ["safetensors", "unsorted.safetensors"],
   ["uqff", "small_blobs.uqff"], ["uqff", "small_tensors.uqff"], ["uqff", "v1.2.0/mixed-0.uqff"],
@@ -32,6 +33,14 @@ describe.each([["the main entry", main], ["the inspector", small]])("%s", (_, { 
       expect({ ...again, fileBytes: file.length }).toEqual(facts);
     }
     expect(await verify(file)).toEqual({ ok: true, format, bytes: file.length });
+  });
+
+  test("gives AMB's metadata and configuration as they are", async () => {
+    const { document, configuration, tokens, metadata } = await inspect(bytes("amb", "wordpiece.amb"));
+    expect(JSON.parse(document!)).toBeTypeOf("object");
+    expect(JSON.parse(configuration!)).toBeTypeOf("object");
+    expect(tokens).toBe(8);
+    expect(metadata).toMatchObject({ tokenizer: "wordpiece" });
   });
 
   test("reads no weights", async () => {

@@ -1,6 +1,7 @@
 //! Values to the arrays of a type, with all threads.
 
-use nanoembed_core::quant::{afq, dequantize_weight, f8q8, fp8, hqq, mxfp4, quantize};
+use nanoembed_core::kernel::Dequantizer;
+use nanoembed_core::quant::{afq, f8q8, fp8, hqq, mxfp4, quantize};
 use nanoembed_core::tensor::{Afq, Dtype, Encoding, Floats, Hqq, MXFP4_GROUP, Shape, Weight};
 use nanoembed_core::{Error, ErrorKind};
 use rayon::prelude::*;
@@ -239,7 +240,7 @@ fn loss(values: &[f32], weight: &Weight<'_>) -> Result<Loss> {
     const PIECE: usize = 1 << 16;
     let pieces = values.par_chunks(PIECE).enumerate().map(|(index, values)| {
         let mut back = vec![0.0; values.len()];
-        dequantize_weight(weight, index * PIECE, &mut back)?;
+        Dequantizer::detect().dequantize_weight(weight, index * PIECE, &mut back)?;
         let error: f64 =
             values.iter().zip(&back).map(|(x, y)| (f64::from(*x) - f64::from(*y)).powi(2)).sum();
         let power: f64 = values.iter().map(|x| f64::from(*x).powi(2)).sum();

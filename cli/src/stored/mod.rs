@@ -11,7 +11,7 @@ mod int8;
 use nanoembed_core::event::Format;
 use nanoembed_core::format::gguf::Gguf;
 use nanoembed_core::format::uqff::{Generation, Layer};
-use nanoembed_core::quant::dequantize_weight;
+use nanoembed_core::kernel::Dequantizer;
 use nanoembed_core::tensor::{Dtype, Encoding, Shape, TensorView, Weight};
 use nanoembed_core::{Error, ErrorKind};
 
@@ -123,7 +123,7 @@ impl<'a> Values<'a> {
     /// Dequantises the elements from `first` on, in row-major order, as many as `out` holds.
     pub(crate) fn read(&self, first: usize, out: &mut [f32]) -> std::result::Result<(), Error> {
         match self {
-            Self::Weight(weight) => dequantize_weight(weight, first, out),
+            Self::Weight(weight) => Dequantizer::detect().dequantize_weight(weight, first, out),
             Self::Int8(int8) => int8.read(first, out).ok_or(Error::new(0, ErrorKind::SizeMismatch)),
         }
     }

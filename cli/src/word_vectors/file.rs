@@ -152,7 +152,7 @@ pub(crate) fn search(
     if skip.is_empty() {
         return Ok(Vec::new());
     }
-    let kernels = kernel::detect();
+    let product = kernel::detect().product_f32;
     let parts = u32::try_from(rayon::current_num_threads()).unwrap_or(1).max(1);
     let part_rows = total.div_ceil(parts).max(1024);
     let starts: Vec<u32> = (0..total).step_by(part_rows as usize).collect();
@@ -166,7 +166,7 @@ pub(crate) fn search(
             let mut tops: Vec<TopK<'_>> =
                 memory.iter_mut().zip(skip).map(|(memory, skip)| TopK::new(memory, skip)).collect();
             let memory = SearchMemory { floats: &mut vec![0.0; needed], tile: &mut [] };
-            words.search(&kernels, rows, queries, &mut tops, memory)?;
+            words.search(product, rows, queries, &mut tops, memory)?;
             Ok(tops.iter().map(|top| top.rows().to_vec()).collect())
         })
         .collect::<Result<_, Error>>()?;

@@ -4,6 +4,8 @@
 //! the reference; every other table is tested against them. A table is plain data without state: two models in one
 //! program may use different ones.
 //!
+//! [`Dequantizer`] is apart: it makes f32 of whole tensors.
+//!
 //! Operands are checked when they are put together ([`Product::new`], …), so no kernel can fail or panic.
 //!
 //! | operation | formula |
@@ -38,6 +40,7 @@ macro_rules! unroll_4 {
 
 #[cfg(all(target_arch = "arm", feature = "arm-dsp"))]
 mod arm_dsp;
+pub mod dequantize;
 pub mod fixed;
 pub mod groups;
 pub mod integer;
@@ -45,6 +48,7 @@ pub mod integer;
 mod neon;
 pub(crate) mod pieces;
 mod portable;
+mod prefetch;
 mod product;
 mod quantize;
 mod rows;
@@ -56,11 +60,16 @@ mod wasm;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
+pub use dequantize::Dequantizer;
 pub use groups::ProductGroups;
 pub use integer::{MultiplyI16, ProductI8};
+pub use prefetch::prefetch;
 use vector::Portable;
 
 pub use product::{Floats, Multiply, Product, Strides, Table};
+
+/// x · Wᵀ + bias of f32, see [`Product`].
+pub type ProductF32 = fn(Product<'_>);
 
 /// Layer norm of `x + y` in place: `(x, y, weight, bias, epsilon)`, all of one length; an empty `y` adds nothing.
 pub type AddLayerNorm = fn(&mut [f32], &[f32], &[f32], &[f32], f32);
@@ -101,7 +110,7 @@ pub struct Kernels {
     /// What the table is called in machine-readable output.
     pub name: &'static str,
     /// x · Wᵀ + bias, see [`Product`].
-    pub product_f32: fn(Product<'_>),
+    pub product_f32: ProductF32,
     /// A · B, see [`Multiply`].
     pub multiply_f32: fn(Multiply<'_>),
     /// x · Wᵀ of 7-bit activations and 8-bit weights, the same bits on every table, see [`ProductI8`].
@@ -142,7 +151,13 @@ impl Kernels {
 /// The fastest table for this CPU.
 #[must_use]
 pub fn detect() -> Kernels {
-    available().last().unwrap_or(portable::TABLE)
+    // There is nothing to find out where a module that loads has all instructions it was built with: a table named here
+    // lets the linker drop the others, and of this one what the caller does not use.
+    #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+    let fastest = wasm::FASTEST;
+    #[cfg(not(all(target_arch = "wasm32", target_feature = "simd128")))]
+    let fastest = available().last().unwrap_or(portable::TABLE);
+    fastest
 }
 
 /// Every table that this CPU can run, the slowest first.

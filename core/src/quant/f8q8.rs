@@ -10,6 +10,7 @@
 
 use super::block::{code, extreme, reciprocal};
 use super::fp8;
+use super::lanes::{Codes, Lanes, Scalar};
 
 /// Elements of a block.
 pub const BLOCK_ELEMENTS: usize = 32;
@@ -19,12 +20,12 @@ pub const BLOCK_BYTES: usize = 33;
 const DIVISOR: f32 = 416.0;
 
 /// Dequantises one block.
-#[inline]
-pub fn dequantize_block(block: &[u8; BLOCK_BYTES], out: &mut [f32; BLOCK_ELEMENTS]) {
+#[inline(always)]
+pub fn dequantize_block<L: Lanes>(block: &[u8; BLOCK_BYTES], out: &mut [f32; BLOCK_ELEMENTS]) {
     let [d, qs @ ..] = block;
-    let scale = fp8::decode(*d) / DIVISOR;
-    for (value, q) in out.iter_mut().zip(qs) {
-        *value = f32::from(q.cast_signed()) * scale;
+    let scale = L::factor(fp8::decode(*d) / DIVISOR);
+    for (out, qs) in out.as_chunks_mut().0.iter_mut().zip(qs.as_chunks().0) {
+        L::scaled(L::Codes::load(qs), scale, out);
     }
 }
 
@@ -43,7 +44,7 @@ pub fn quantize_block(values: &[f32; BLOCK_ELEMENTS]) -> [u8; BLOCK_BYTES] {
             *q = code(libm::rintf(x * inverse), -128.0, 127.0);
         }
         let mut decoded = [0.0; BLOCK_ELEMENTS];
-        dequantize_block(&block, &mut decoded);
+        dequantize_block::<Scalar>(&block, &mut decoded);
         let error = decoded.iter().zip(values).fold(0.0, |sum, (y, x)| sum + (y - x) * (y - x));
         if error < least {
             (least, best) = (error, block);

@@ -6,6 +6,8 @@
 //! | `4 + k` | minimum `k` | upper two bits of minimum `k + 4` |
 //! | `8 + k` | low half: lower four bits of scale `k + 4`; high half: those of minimum `k + 4` | |
 
+use super::lanes::{Codes, Factors, Lanes};
+
 /// Scale and minimum of each of the eight sub-blocks.
 #[inline]
 pub(super) fn unpack(packed: &[u8; 12]) -> [(u8, u8); 8] {
@@ -22,6 +24,21 @@ pub(super) fn unpack(packed: &[u8; 12]) -> [(u8, u8); 8] {
         later(s2, m2, l2),
         later(s3, m3, l3),
     ]
+}
+
+/// The scales of the eight sub-blocks times `d`, in the first half of the first; their minima times `dmin`, in the second
+/// half of the second.
+#[inline(always)]
+pub(super) fn factors<L: Lanes>(packed: &[u8; 12], d: L::Factor, dmin: L::Factor) -> [Factors; 2] {
+    let [s0, s1, s2, s3, m0, m1, m2, m3, l0, l1, l2, l3] = *packed;
+    let [s, m, l] = [[s0, s1, s2, s3], [m0, m1, m2, m3], [l0, l1, l2, l3]]
+        .map(|bytes| u64::from(u32::from_le_bytes(bytes)));
+    let first = |word: u64| word & 0x3f3f_3f3f;
+    let later = |word: u64, lower: u64| lower & 0x0f0f_0f0f | (word >> 6 & 0x0303_0303) << 4;
+    let scales = first(s) | later(s, l) << 32;
+    let minima = first(m) | later(m, l >> 4) << 32;
+    let codes = L::Codes::words([scales, minima]);
+    [L::factors(codes, d), L::factors(codes, dmin)]
 }
 
 /// Packs eight scales and minima, each below 64.

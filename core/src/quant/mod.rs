@@ -1,7 +1,8 @@
 //! Block layouts: one a file, with its dequantiser and, where we write it, its quantiser.
 //!
-//! These are the scalar references: exact to the last bit of what the formats' own programs compute. Any range of
-//! elements can be asked for; nothing else is touched and nothing allocated.
+//! These are the references: exact to the last bit of what the formats' own programs compute. Any range of elements can
+//! be asked for; nothing else is touched and nothing allocated. Whole blocks are dequantised in terms of [`lanes`], of
+//! which [`kernel::dequantize`](crate::kernel::dequantize) has some in vector instructions.
 //!
 //! | file | elements | bytes | `x =` |
 //! |---|---|---|---|
@@ -39,6 +40,7 @@ pub mod groups;
 pub mod hqq;
 pub mod int8;
 mod k_scales;
+pub mod lanes;
 pub mod mxfp4;
 pub mod q2_k;
 pub mod q3_k;
@@ -52,9 +54,11 @@ pub mod q6_k;
 pub mod q8_0;
 pub mod q8_1;
 pub mod q8_k;
+pub mod whole;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::tensor::{Dtype, Encoding, Weight};
+use lanes::Scalar;
 
 /// Whether `dtype` is among the types that were built in: families that cargo features left out can neither be run nor
 /// dequantised.
@@ -131,7 +135,7 @@ pub fn dequantize_weight(weight: &Weight<'_>, first: usize, out: &mut [f32]) -> 
         }
         Encoding::Afq(afq) if cfg!(feature = "afq") => afq::dequantize(&afq, first, out),
         Encoding::F8q8 { blocks } if cfg!(feature = "f8q8") => {
-            block::blocks(blocks, first, out, f8q8::dequantize_block)
+            block::blocks(blocks, first, out, f8q8::dequantize_block::<Scalar>)
         }
         Encoding::Mxfp4 { codes, scales } if cfg!(feature = "mxfp4") => {
             mxfp4::dequantize(codes, scales, first, out)

@@ -6,6 +6,7 @@
 //! Source: OCP Microscaling Formats 1.0, but as the reference has it `e = 0` is 0, not 2⁻¹²⁷, and `e = 255` infinity.
 
 use super::block::extreme;
+use super::lanes::{Codes, Lanes};
 
 /// Elements under one scale.
 pub const GROUP: usize = 32;
@@ -19,6 +20,17 @@ pub const VALUES: [f32; 16] =
 #[inline]
 pub fn factor(e: u8) -> f32 {
     f32::from_bits(u32::from(e) << 23)
+}
+
+/// Dequantises one group.
+#[inline(always)]
+pub fn dequantize_group<L: Lanes>(codes: &[u8; GROUP / 2], scale: u8, out: &mut [f32; GROUP]) {
+    let codes = L::Codes::load(codes);
+    let codes = codes.field(0, 15).interleave(codes.field(4, 15));
+    let scale = L::factor(factor(scale));
+    for (out, codes) in out.as_chunks_mut().0.iter_mut().zip(codes) {
+        L::looked_up(codes, &VALUES, scale, out);
+    }
 }
 
 /// Dequantises elements from `first` on, as many as `out` holds; `None` if there are fewer.

@@ -8,6 +8,7 @@
 //! | 82 | 2 | `dmin`, IEEE half |
 
 use super::float16::f16_to_f32;
+use super::lanes::{Codes, Lanes};
 
 /// Elements of a block.
 pub const BLOCK_ELEMENTS: usize = 256;
@@ -15,17 +16,19 @@ pub const BLOCK_ELEMENTS: usize = 256;
 pub const BLOCK_BYTES: usize = 84;
 
 /// Dequantises one block.
-#[inline]
-pub fn dequantize_block(block: &[u8; BLOCK_BYTES], out: &mut [f32; BLOCK_ELEMENTS]) {
+#[inline(always)]
+pub fn dequantize_block<L: Lanes>(block: &[u8; BLOCK_BYTES], out: &mut [f32; BLOCK_ELEMENTS]) {
     let [body @ .., d0, d1, m0, m1] = block;
-    let (d, dmin) = (f16_to_f32([*d0, *d1]), f16_to_f32([*m0, *m1]));
-    let (scales, qs) = body.split_at(16);
-    for (sub, (values, scale)) in out.as_chunks_mut::<16>().0.iter_mut().zip(scales).enumerate() {
-        let (n, j, half) = (sub / 8, sub % 8 / 2, sub % 2);
-        let (scale, min) = (d * f32::from(scale & 15), dmin * f32::from(scale >> 4));
-        for (value, q) in values.iter_mut().zip(&qs[32 * n + 16 * half..]) {
-            *value = scale * f32::from(q >> (2 * j) & 3) - min;
-        }
+    let (d, dmin) = (L::half([*d0, *d1]), L::half([*m0, *m1]));
+    let Some((scales, qs)) = body.split_first_chunk::<16>() else { return };
+    let (packed, qs) = (L::Codes::load(scales), qs.as_chunks().0);
+    let (scales, minima) =
+        (L::factors(packed.field(0, 15), d), L::factors(packed.field(4, 15), dmin));
+    let factors = scales.0.iter().zip(&minima.0);
+    for (sub, (out, (scale, min))) in out.as_chunks_mut().0.iter_mut().zip(factors).enumerate() {
+        let (n, j, half) = (sub / 8, sub as u32 % 8 / 2, sub % 2);
+        let q = L::Codes::load(&qs[2 * n + half]).field(2 * j, 3);
+        L::minus(q, L::factor(*scale), L::factor(*min), out);
     }
 }
 

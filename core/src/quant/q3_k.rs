@@ -7,7 +7,7 @@
 //! | 96 | 12 | `scales`: sixteen of 6 bits; the lower four of scale `t` in the half bytes `t % 8`, the upper two in bytes 8–11 |
 //! | 108 | 2 | `d`, IEEE half |
 
-use super::float16::f16_to_f32;
+use super::lanes::{Codes, Lanes};
 
 /// Elements of a block.
 pub const BLOCK_ELEMENTS: usize = 256;
@@ -15,22 +15,30 @@ pub const BLOCK_ELEMENTS: usize = 256;
 pub const BLOCK_BYTES: usize = 110;
 
 /// Dequantises one block.
-#[inline]
-pub fn dequantize_block(block: &[u8; BLOCK_BYTES], out: &mut [f32; BLOCK_ELEMENTS]) {
+#[inline(always)]
+pub fn dequantize_block<L: Lanes>(block: &[u8; BLOCK_BYTES], out: &mut [f32; BLOCK_ELEMENTS]) {
     let [body @ .., d0, d1] = block;
-    let d = f16_to_f32([*d0, *d1]);
+    let d = L::half([*d0, *d1]);
     let (hmask, rest) = body.split_at(32);
     let (qs, scales) = rest.split_at(64);
-    for (sub, values) in out.as_chunks_mut::<16>().0.iter_mut().enumerate() {
-        let (n, j, half) = (sub / 8, sub % 8 / 2, sub % 2);
-        let lower = scales[sub % 8] >> (4 * (sub / 8)) & 15;
-        let upper = scales[8 + sub % 4] >> (2 * (sub / 4)) & 3;
-        let scale = d * f32::from((lower | upper << 4) as i8 - 32);
-        let codes = qs[32 * n + 16 * half..].iter().zip(&hmask[16 * half..]);
-        for (value, (q, mask)) in values.iter_mut().zip(codes) {
-            let third = mask >> (4 * n + j) & 1;
-            let q = (q >> (2 * j) & 3 | third << 2) as i8;
-            *value = scale * f32::from(q - 4);
-        }
+    let Some(scales) = scales.first_chunk() else { return };
+    let (hmask, qs) = (hmask.as_chunks().0, qs.as_chunks().0);
+    let factors = L::factors(scale_codes::<L>(scales).less(32), d);
+    for (sub, (out, scale)) in out.as_chunks_mut().0.iter_mut().zip(&factors.0).enumerate() {
+        let (n, j, half) = (sub / 8, sub as u32 % 8 / 2, sub % 2);
+        let third = L::Codes::load(&hmask[half]).field(4 * n as u32 + j, 1);
+        let q = L::Codes::load(&qs[2 * n + half]).field(2 * j, 3).join(third, 2);
+        L::scaled(q.less(4), L::factor(*scale), out);
     }
+}
+
+/// The sixteen scales, 0 to 63.
+#[inline(always)]
+fn scale_codes<L: Lanes>(packed: &[u8; 12]) -> L::Codes {
+    let [l0, l1, l2, l3, l4, l5, l6, l7, u0, u1, u2, u3] = *packed;
+    let lower = u64::from_le_bytes([l0, l1, l2, l3, l4, l5, l6, l7]);
+    let lower = [0, 4].map(|shift| lower >> shift & 0x0f0f_0f0f_0f0f_0f0f);
+    let upper = u32::from_le_bytes([u0, u1, u2, u3]);
+    let [u0, u1, u2, u3] = [0, 2, 4, 6].map(|shift| u64::from(upper >> shift & 0x0303_0303));
+    L::Codes::words(lower).join(L::Codes::words([u0 | u1 << 32, u2 | u3 << 32]), 4)
 }

@@ -7,6 +7,7 @@
 
 use super::block::{code, extreme, reciprocal};
 use super::float16::{f16_to_f32, round_f16};
+use super::lanes::{Codes, Lanes};
 
 /// Elements of a block.
 pub const BLOCK_ELEMENTS: usize = 32;
@@ -14,14 +15,12 @@ pub const BLOCK_ELEMENTS: usize = 32;
 pub const BLOCK_BYTES: usize = 18;
 
 /// Dequantises one block.
-#[inline]
-pub fn dequantize_block(block: &[u8; BLOCK_BYTES], out: &mut [f32; BLOCK_ELEMENTS]) {
+#[inline(always)]
+pub fn dequantize_block<L: Lanes>(block: &[u8; BLOCK_BYTES], out: &mut [f32; BLOCK_ELEMENTS]) {
     let [d0, d1, qs @ ..] = block;
-    let d = f16_to_f32([*d0, *d1]);
-    let (low, high) = out.split_at_mut(16);
-    for ((low, high), q) in low.iter_mut().zip(high).zip(qs) {
-        *low = d * f32::from((q & 15) as i8 - 8);
-        *high = d * f32::from((q >> 4) as i8 - 8);
+    let (d, qs) = (L::half([*d0, *d1]), L::Codes::load(qs));
+    for (out, shift) in out.as_chunks_mut().0.iter_mut().zip([0, 4]) {
+        L::scaled(qs.field(shift, 15).less(8), d, out);
     }
 }
 

@@ -8,6 +8,7 @@
 
 use super::block::{code, range, reciprocal};
 use super::float16::{f16_to_f32, round_f16};
+use super::lanes::{Codes, Lanes};
 
 /// Elements of a block.
 pub const BLOCK_ELEMENTS: usize = 32;
@@ -15,14 +16,12 @@ pub const BLOCK_ELEMENTS: usize = 32;
 pub const BLOCK_BYTES: usize = 20;
 
 /// Dequantises one block.
-#[inline]
-pub fn dequantize_block(block: &[u8; BLOCK_BYTES], out: &mut [f32; BLOCK_ELEMENTS]) {
+#[inline(always)]
+pub fn dequantize_block<L: Lanes>(block: &[u8; BLOCK_BYTES], out: &mut [f32; BLOCK_ELEMENTS]) {
     let [d0, d1, m0, m1, qs @ ..] = block;
-    let (d, m) = (f16_to_f32([*d0, *d1]), f16_to_f32([*m0, *m1]));
-    let (low, high) = out.split_at_mut(16);
-    for ((low, high), q) in low.iter_mut().zip(high).zip(qs) {
-        *low = d * f32::from(q & 15) + m;
-        *high = d * f32::from(q >> 4) + m;
+    let (d, m, qs) = (L::half([*d0, *d1]), L::half([*m0, *m1]), L::Codes::load(qs));
+    for (out, shift) in out.as_chunks_mut().0.iter_mut().zip([0, 4]) {
+        L::plus(qs.field(shift, 15), d, m, out);
     }
 }
 

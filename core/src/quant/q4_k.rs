@@ -10,6 +10,7 @@
 use super::block::{code, range, reciprocal};
 use super::float16::{f16_to_f32, round_f16};
 use super::k_scales;
+use super::lanes::{Codes, Lanes};
 
 /// Elements of a block.
 pub const BLOCK_ELEMENTS: usize = 256;
@@ -17,21 +18,19 @@ pub const BLOCK_ELEMENTS: usize = 256;
 pub const BLOCK_BYTES: usize = 144;
 
 /// Dequantises one block.
-#[inline]
-pub fn dequantize_block(block: &[u8; BLOCK_BYTES], out: &mut [f32; BLOCK_ELEMENTS]) {
+#[inline(always)]
+pub fn dequantize_block<L: Lanes>(block: &[u8; BLOCK_BYTES], out: &mut [f32; BLOCK_ELEMENTS]) {
     let [d0, d1, m0, m1, rest @ ..] = block;
-    let (d, dmin) = (f16_to_f32([*d0, *d1]), f16_to_f32([*m0, *m1]));
+    let (d, dmin) = (L::half([*d0, *d1]), L::half([*m0, *m1]));
     let Some((scales, qs)) = rest.split_first_chunk::<12>() else { return };
-    let scales = k_scales::unpack(scales);
-    let pairs = out.as_chunks_mut::<64>().0.iter_mut().zip(qs.as_chunks::<32>().0);
-    for ((values, qs), scales) in pairs.zip(scales.as_chunks::<2>().0) {
-        let [(scale0, min0), (scale1, min1)] = *scales;
-        let (scale0, min0) = (d * f32::from(scale0), dmin * f32::from(min0));
-        let (scale1, min1) = (d * f32::from(scale1), dmin * f32::from(min1));
-        let (even, odd) = values.split_at_mut(32);
-        for ((even, odd), q) in even.iter_mut().zip(odd).zip(qs) {
-            *even = scale0 * f32::from(q & 15) - min0;
-            *odd = scale1 * f32::from(q >> 4) - min1;
+    let [scales, minima] = k_scales::factors::<L>(scales, d, dmin);
+    let factors = scales.0.iter().zip(&minima.0[8..]);
+    let subs = out.as_chunks_mut::<32>().0.iter_mut().zip(factors);
+    for (k, (out, (scale, min))) in subs.enumerate() {
+        let (scale, min) = (L::factor(*scale), L::factor(*min));
+        let qs = qs[32 * (k / 2)..].as_chunks().0;
+        for (out, qs) in out.as_chunks_mut().0.iter_mut().zip(qs) {
+            L::minus(L::Codes::load(qs).field(4 * (k as u32 % 2), 15), scale, min, out);
         }
     }
 }

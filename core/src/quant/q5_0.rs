@@ -8,6 +8,7 @@
 
 use super::block::{code, extreme, reciprocal};
 use super::float16::{f16_to_f32, round_f16};
+use super::lanes::{Codes, Lanes};
 
 /// Elements of a block.
 pub const BLOCK_ELEMENTS: usize = 32;
@@ -15,16 +16,14 @@ pub const BLOCK_ELEMENTS: usize = 32;
 pub const BLOCK_BYTES: usize = 22;
 
 /// Dequantises one block.
-#[inline]
-pub fn dequantize_block(block: &[u8; BLOCK_BYTES], out: &mut [f32; BLOCK_ELEMENTS]) {
+#[inline(always)]
+pub fn dequantize_block<L: Lanes>(block: &[u8; BLOCK_BYTES], out: &mut [f32; BLOCK_ELEMENTS]) {
     let [d0, d1, h0, h1, h2, h3, qs @ ..] = block;
-    let d = f16_to_f32([*d0, *d1]);
-    let qh = u32::from_le_bytes([*h0, *h1, *h2, *h3]);
-    let (low, high) = out.split_at_mut(16);
-    for (i, ((low, high), q)) in low.iter_mut().zip(high).zip(qs).enumerate() {
-        let fifth = |bit: usize| (((qh >> bit) & 1) << 4) as u8;
-        *low = d * f32::from((q & 15 | fifth(i)) as i8 - 16);
-        *high = d * f32::from((q >> 4 | fifth(i + 16)) as i8 - 16);
+    let (d, qs) = (L::half([*d0, *d1]), L::Codes::load(qs));
+    let halves = [(0, [*h0, *h1]), (4, [*h2, *h3])];
+    for (out, (shift, fifth)) in out.as_chunks_mut().0.iter_mut().zip(halves) {
+        let fifth = L::Codes::spread(u16::from_le_bytes(fifth), 16);
+        L::scaled(qs.field(shift, 15).join(fifth, 0).less(16), d, out);
     }
 }
 

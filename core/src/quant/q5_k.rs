@@ -10,6 +10,7 @@
 
 use super::float16::f16_to_f32;
 use super::k_scales;
+use super::lanes::{Codes, Lanes};
 
 /// Elements of a block.
 pub const BLOCK_ELEMENTS: usize = 256;
@@ -17,20 +18,22 @@ pub const BLOCK_ELEMENTS: usize = 256;
 pub const BLOCK_BYTES: usize = 176;
 
 /// Dequantises one block.
-#[inline]
-pub fn dequantize_block(block: &[u8; BLOCK_BYTES], out: &mut [f32; BLOCK_ELEMENTS]) {
+#[inline(always)]
+pub fn dequantize_block<L: Lanes>(block: &[u8; BLOCK_BYTES], out: &mut [f32; BLOCK_ELEMENTS]) {
     let [d0, d1, m0, m1, rest @ ..] = block;
-    let (d, dmin) = (f16_to_f32([*d0, *d1]), f16_to_f32([*m0, *m1]));
+    let (d, dmin) = (L::half([*d0, *d1]), L::half([*m0, *m1]));
     let Some((scales, codes)) = rest.split_first_chunk::<12>() else { return };
     let (qh, qs) = codes.split_at(32);
-    let scales = k_scales::unpack(scales);
-    for (k, (values, (scale, min))) in
-        out.as_chunks_mut::<32>().0.iter_mut().zip(scales).enumerate()
-    {
-        let (scale, min) = (d * f32::from(scale), dmin * f32::from(min));
-        for (value, (q, h)) in values.iter_mut().zip(qs[32 * (k / 2)..].iter().zip(qh)) {
-            let q = q >> (4 * (k % 2)) & 15 | (h >> k & 1) << 4;
-            *value = scale * f32::from(q) - min;
+    let [scales, minima] = k_scales::factors::<L>(scales, d, dmin);
+    let factors = scales.0.iter().zip(&minima.0[8..]);
+    let subs = out.as_chunks_mut::<32>().0.iter_mut().zip(factors);
+    for (k, (out, (scale, min))) in subs.enumerate() {
+        let (scale, min) = (L::factor(*scale), L::factor(*min));
+        let qs = qs[32 * (k / 2)..].as_chunks().0.iter().zip(qh.as_chunks().0);
+        for (out, (qs, qh)) in out.as_chunks_mut().0.iter_mut().zip(qs) {
+            let fifth = L::Codes::load(qh).field(k as u32, 1);
+            let q = L::Codes::load(qs).field(4 * (k as u32 % 2), 15).join(fifth, 4);
+            L::minus(q, scale, min, out);
         }
     }
 }

@@ -9,6 +9,7 @@
 
 use super::block::{code, extreme, reciprocal};
 use super::float16::{f16_to_f32, round_f16};
+use super::lanes::{Codes, Lanes};
 
 /// Elements of a block.
 pub const BLOCK_ELEMENTS: usize = 256;
@@ -16,21 +17,21 @@ pub const BLOCK_ELEMENTS: usize = 256;
 pub const BLOCK_BYTES: usize = 210;
 
 /// Dequantises one block.
-#[inline]
-pub fn dequantize_block(block: &[u8; BLOCK_BYTES], out: &mut [f32; BLOCK_ELEMENTS]) {
+#[inline(always)]
+pub fn dequantize_block<L: Lanes>(block: &[u8; BLOCK_BYTES], out: &mut [f32; BLOCK_ELEMENTS]) {
     let [body @ .., d0, d1] = block;
-    let d = f16_to_f32([*d0, *d1]);
+    let d = L::half([*d0, *d1]);
     let (ql, rest) = body.split_at(128);
     let (qh, scales) = rest.split_at(64);
-    for (sub, (values, scale)) in out.as_chunks_mut::<16>().0.iter_mut().zip(scales).enumerate() {
+    let Some(scales) = scales.first_chunk() else { return };
+    let (ql, qh) = (ql.as_chunks().0, qh.as_chunks().0);
+    let factors = L::factors(L::Codes::load(scales), d);
+    for (sub, (out, scale)) in out.as_chunks_mut().0.iter_mut().zip(&factors.0).enumerate() {
         let (n, j, half) = (sub / 8, sub % 8 / 2, sub % 2);
-        let scale = d * f32::from(scale.cast_signed());
-        let lower = &ql[64 * n + 32 * (j % 2) + 16 * half..];
-        let upper = &qh[32 * n + 16 * half..];
-        for (value, (l, h)) in values.iter_mut().zip(lower.iter().zip(upper)) {
-            let q = l >> (4 * (j / 2)) & 15 | (h >> (2 * j) & 3) << 4;
-            *value = scale * f32::from(q as i8 - 32);
-        }
+        let upper = L::Codes::load(&qh[2 * n + half]).field(2 * j as u32, 3);
+        let lower = L::Codes::load(&ql[4 * n + 2 * (j % 2) + half]);
+        let q = lower.field(4 * (j as u32 / 2), 15).join(upper, 4);
+        L::scaled(q.less(32), L::factor(*scale), out);
     }
 }
 

@@ -6,7 +6,7 @@
 //! | 2 | 2 | `s = d Σ q`, for products; not used here |
 //! | 4 | 32 | `qs`, signed bytes |
 
-use super::float16::f16_to_f32;
+use super::lanes::{Codes, Lanes};
 
 /// Elements of a block.
 pub const BLOCK_ELEMENTS: usize = 32;
@@ -14,11 +14,11 @@ pub const BLOCK_ELEMENTS: usize = 32;
 pub const BLOCK_BYTES: usize = 36;
 
 /// Dequantises one block.
-#[inline]
-pub fn dequantize_block(block: &[u8; BLOCK_BYTES], out: &mut [f32; BLOCK_ELEMENTS]) {
+#[inline(always)]
+pub fn dequantize_block<L: Lanes>(block: &[u8; BLOCK_BYTES], out: &mut [f32; BLOCK_ELEMENTS]) {
     let [d0, d1, _, _, qs @ ..] = block;
-    let d = f16_to_f32([*d0, *d1]);
-    for (value, q) in out.iter_mut().zip(qs) {
-        *value = d * f32::from(q.cast_signed());
+    let d = L::half([*d0, *d1]);
+    for (out, qs) in out.as_chunks_mut().0.iter_mut().zip(qs.as_chunks().0) {
+        L::scaled(L::Codes::load(qs), d, out);
     }
 }

@@ -1,15 +1,26 @@
 //! The vectors of several words at once.
 //!
-//! A lookup in a large file is mostly waiting for memory: for the index, for the word, for the row. Here the words
-//! of a group do so together.
+//! A lookup in a large file is mostly waiting for memory: for the index, then for the word and its row. Here the
+//! words stand in a queue, and what the ones behind will read is on its way while those before are answered.
 
 use super::lookup::{Found, Words};
 use super::source::Source;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::finalfusion::Storage;
 
-/// How many words wait together: some 16 KB of rows, half of the first cache.
-const GROUP: usize = 16;
+/// How many words behind the one that is answered have their rows fetched; as many again, their slots in the index.
+const AHEAD: usize = 4;
+
+/// What is known of the words in the queue; by their numbers modulo a power of two.
+const QUEUE: usize = 2 * AHEAD;
+
+/// A word in the queue.
+#[derive(Clone, Copy, Default)]
+struct Expected {
+    hash: u64,
+    /// The first row and place whose hash looks like the word's: nearly always it is.
+    likely: Option<(u32, u64)>,
+}
 
 impl<S: Source, M: AsRef<[u64]>> Words<S, M> {
     /// Puts the vectors of several words into `out`, one behind the other, and what was found into `found`. From a large
@@ -31,52 +42,60 @@ impl<S: Source, M: AsRef<[u64]>> Words<S, M> {
         if needed.is_none_or(|needed| out.len() < needed) || found.len() < words.len() {
             return Err(Error::without_offset(ErrorKind::BufferTooSmall));
         }
+        let mut queue = [Expected::default(); QUEUE];
+        let (mut coming, mut nearing) = (words.iter().enumerate(), words.iter().enumerate());
+        for word in coming.by_ref().take(AHEAD) {
+            self.expect_slot(word, &mut queue);
+        }
+        let mut expect = |queue: &mut [Expected; QUEUE]| {
+            coming.next().into_iter().for_each(|word| self.expect_slot(word, queue));
+            nearing.next().into_iter().for_each(|word| self.expect_vector(word, queue));
+        };
+        (0..AHEAD).for_each(|_| expect(&mut queue));
         let mut rest = out;
-        for (words, found) in words.chunks(GROUP).zip(found.chunks_mut(GROUP)) {
-            let likely = self.expect(words);
-            for ((word, found), likely) in words.iter().zip(found).zip(likely) {
-                let (vector, behind) = rest.split_at_mut_checked(cols).unwrap_or_default();
-                *found = match likely {
-                    Some((row, place)) if self.is_word_at(place, word.as_bytes())? => {
-                        Some(self.known_vector(row, vector, scratch)?)
-                    }
-                    _ => self.vector(word, vector, scratch)?,
-                };
-                rest = behind;
-            }
+        for ((ordinal, word), found) in words.iter().enumerate().zip(found) {
+            let likely = queue.get(ordinal % QUEUE).and_then(|word| word.likely);
+            let (vector, behind) = rest.split_at_mut_checked(cols).unwrap_or_default();
+            *found = match likely {
+                Some((row, place)) if self.is_word_at(place, word.as_bytes())? => {
+                    Some(self.known_vector(row, vector, scratch)?)
+                }
+                _ => self.vector(word, vector, scratch)?,
+            };
+            rest = behind;
+            expect(&mut queue);
         }
         Ok(())
     }
 
-    /// Begins to fetch what the lookups of up to [`GROUP`] words will read. Returns for each the first row and place
-    /// whose hash looks like the word's: nearly always it is.
+    /// Begins to fetch where the index says first what becomes of a word.
     #[inline]
-    fn expect(&self, words: &[&str]) -> [Option<(u32, u64)>; GROUP] {
-        let mut likely = [None; GROUP];
-        let Some(index) = self.index() else { return likely };
-        let mut hashes = [0; GROUP];
-        let mut slots = 0;
-        for (hash, word) in hashes.iter_mut().zip(words) {
-            *hash = index.hash_word(word.as_bytes());
-            slots |= index.first_slot(*hash);
+    fn expect_slot(&self, (ordinal, word): (usize, &&str), queue: &mut [Expected; QUEUE]) {
+        if let Some((index, expected)) = self.index().zip(queue.get_mut(ordinal % QUEUE)) {
+            *expected = Expected { hash: index.hash_word(word.as_bytes()), likely: None };
+            index.expect_word(expected.hash);
         }
-        core::hint::black_box(slots);
-        for ((hash, word), likely) in hashes.into_iter().zip(words).zip(&mut likely) {
-            let bytes = word.len().saturating_add(4);
-            // Nothing in here fails.
-            let _ = index.find_word(hash, |row, place| {
-                self.source().expect(self.layout().words.offset.saturating_add(place), bytes);
-                self.expect_row(row);
-                *likely = u32::try_from(row).ok().map(|row| (row, place));
-                Ok(true)
-            });
-        }
-        likely
+    }
+
+    /// Begins to fetch a word and its row, as far as the index knows them.
+    #[inline]
+    fn expect_vector(&self, (ordinal, word): (usize, &&str), queue: &mut [Expected; QUEUE]) {
+        let Some((index, expected)) = self.index().zip(queue.get_mut(ordinal % QUEUE)) else {
+            return;
+        };
+        let bytes = word.len().saturating_add(4);
+        // Nothing in here fails.
+        let _ = index.find_word(expected.hash, |row, place| {
+            self.source().expect(self.layout().words.offset.saturating_add(place), bytes);
+            self.expect_row(row);
+            expected.likely = u32::try_from(row).ok().map(|row| (row, place));
+            Ok(true)
+        });
     }
 
     /// Begins to fetch a row.
     #[inline]
-    pub(super) fn expect_row(&self, row: u64) {
+    fn expect_row(&self, row: u64) {
         let (start, bytes) = match &self.layout().storage {
             Storage::Array(array) => (array.offset, u64::from(array.cols).saturating_mul(4)),
             Storage::Quantized(quantized) => (quantized.codes, quantized.codes_per_row.into()),

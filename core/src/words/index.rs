@@ -166,10 +166,10 @@ impl<M: AsRef<[u64]>> Index<M> {
         self.words.hash(word)
     }
 
-    /// The slot where the word of this hash is looked for first.
+    /// Begins to fetch the slot where the word of this hash is looked for first.
     #[inline]
-    pub(super) fn first_slot(&self, hash: u64) -> u64 {
-        Packing::first_slot(self.part(0, self.parts.words), hash)
+    pub(super) fn expect_word(&self, hash: u64) {
+        Packing::expect(self.part(0, self.parts.words), hash);
     }
 
     /// The row of an n-gram behind those of the words; its bytes come in `parts`, places are compared by `is_there`

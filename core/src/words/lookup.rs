@@ -1,13 +1,14 @@
 //! From words to rows to vectors.
 
 use core::cmp::Ordering;
+use core::mem;
 
 use super::dot::normalize;
 use super::index::{Index, entry_bytes, index_of, is_entry};
 use super::ngram::{self, Ngram};
 use super::product;
 use super::scan::{is_entry_in_parts, scan};
-use super::source::{Memory, Source};
+use super::source::Source;
 use super::top::Ties;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::finalfusion::{Array, Layout, Storage};
@@ -181,16 +182,7 @@ impl<S: Source, M: AsRef<[u64]>> Words<S, M> {
         scratch: &mut [f32],
     ) -> Result<Option<Found>> {
         self.check_out(out)?;
-        let word_bytes = word.as_bytes();
-        let row = match &self.index {
-            // The row is on its way while the word is compared.
-            Some(index) => index.find_word(index.hash_word(word_bytes), |row, place| {
-                self.expect_row(row);
-                self.is_word_at(place, word_bytes)
-            })?,
-            None => self.find(word_bytes)?.map(u64::from),
-        };
-        if let Some(row) = row.and_then(|row| u32::try_from(row).ok()) {
+        if let Some(row) = self.find(word.as_bytes())? {
             return self.known_vector(row, out, scratch).map(Some);
         }
         self.subword_vector(word, out, scratch)
@@ -276,7 +268,7 @@ impl<S: Source, M: AsRef<[u64]>> Words<S, M> {
     }
 
     /// Absolute offset of a word's entry.
-    fn word_offset(&self, row: u32) -> Result<u64> {
+    pub(super) fn word_offset(&self, row: u32) -> Result<u64> {
         self.check_word(row)?;
         let landmark = self.index.as_ref().and_then(|index| index.landmark(row));
         let (mut at_row, mut place) = landmark.unwrap_or((0, 0));
@@ -324,12 +316,17 @@ impl<S: Source, M: AsRef<[u64]>> Words<S, M> {
             Storage::Array(Array { cols, offset, .. }) => {
                 let row_bytes = u64::from(*cols).saturating_mul(4);
                 let offset = row.saturating_mul(row_bytes).saturating_add(*offset);
-                let mut rest = out.iter_mut();
+                let mut rest = out;
                 self.source.pieces(offset, self.cols().saturating_mul(4), |piece| {
                     let values = piece.as_chunks::<4>().0;
-                    for (bytes, to) in values.iter().zip(&mut rest) {
+                    // Slices of one length: the loop below is vectorised, one with two ends to watch is not.
+                    let filled = values.len().min(rest.len());
+                    let (to, behind) =
+                        mem::take(&mut rest).split_at_mut_checked(filled).unwrap_or_default();
+                    for (bytes, to) in values.iter().zip(to) {
                         combine(to, f32::from_le_bytes(*bytes));
                     }
+                    rest = behind;
                     Ok(())
                 })
             }
@@ -359,23 +356,6 @@ impl<S: Source, M: AsRef<[u64]>> Words<S, M> {
         } else {
             Err(Error::without_offset(ErrorKind::InvalidArgument))
         }
-    }
-}
-
-impl<'a, M: AsRef<[u64]>> Words<Memory<'a>, M> {
-    /// The word of a row, where it lies in the file.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::InvalidArgument`] if there is no such word.
-    pub fn word(&self, row: u32) -> Result<&'a [u8]> {
-        let offset = self.word_offset(row)?;
-        let bytes = entry_bytes(&self.source, offset)?;
-        let Memory(file) = self.source;
-        usize::try_from(offset.saturating_add(4))
-            .ok()
-            .and_then(|start| file.get(start..start.checked_add(bytes)?))
-            .ok_or(Error::new(offset, ErrorKind::SourceChanged))
     }
 }
 

@@ -6,7 +6,7 @@
 //! | `hash`, `ngram` | the n-grams of words that a vocabulary lacks, and the hash functions that find their rows |
 //! | `table`, `index` | a hash table of words and n-grams in lent memory |
 //! | `scan` | the same without memory |
-//! | `lookup`, `batch` | a word's rows and its vector; those of many words |
+//! | `lookup`, `batch`, `view` | a word's rows and its vector; those of many words; what is lent instead of copied |
 //! | `dot`, `top` | scores of rows, and the best of them |
 //! | `similarity`, `product` | search over a matrix, and over product-quantised codes |
 //!
@@ -24,6 +24,7 @@ mod similarity;
 mod source;
 mod table;
 mod top;
+mod view;
 
 pub use dot::normalize;
 pub use hash::{fasttext_hash, finalfusion_hash, floret_hash};

@@ -9,7 +9,7 @@ use super::source::Source;
 use super::top::{Scored, TopK};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::finalfusion::{Array, Storage};
-use crate::kernel::{Floats, Kernels, Product, Strides};
+use crate::kernel::{Floats, Product, ProductF32, Strides};
 
 /// How many rows are scored at once with several queries: some 100 KiB of them, which stay in the second cache.
 const BLOCK_ROWS: usize = 96;
@@ -80,7 +80,8 @@ impl<S: Source, M: AsRef<[u64]>> Words<S, M> {
 
     /// Offers the words in `rows` to the best of each query, by the dot product of their vectors with it. All queries
     /// share one pass over the rows. Queries stand one behind the other in `queries`, of [`cols`](Self::cols) elements
-    /// each; neither they nor the rows are normalised here.
+    /// each; neither they nor the rows are normalised here. `product` is that of a table of kernels
+    /// ([`detect`](crate::kernel::detect)); nothing else of the table is needed, so nothing else has to be linked.
     ///
     /// Several threads search ranges of rows of their own and [`merge`](Self::merge) what they found.
     ///
@@ -90,7 +91,7 @@ impl<S: Source, M: AsRef<[u64]>> Words<S, M> {
     /// [`ErrorKind::BufferTooSmall`]; [`ErrorKind::CodeOutOfRange`]; what the source returns.
     pub fn search(
         &self,
-        kernels: &Kernels,
+        product: ProductF32,
         rows: Range<u32>,
         queries: &[f32],
         tops: &mut [TopK<'_>],
@@ -104,7 +105,7 @@ impl<S: Source, M: AsRef<[u64]>> Words<S, M> {
         match &self.layout().storage {
             Storage::Array(_) if self.cols() == 0 => self.search_nothing(rows, tops),
             Storage::Array(array) => {
-                self.search_array((kernels, array), rows, queries, tops, (floats, tile))
+                self.search_array((product, array), rows, queries, tops, (floats, tile))
             }
             Storage::Quantized(quantized) => {
                 product::fill_tables(self.source(), quantized, queries, floats)?;
@@ -144,7 +145,7 @@ impl<S: Source, M: AsRef<[u64]>> Words<S, M> {
 
     fn search_array(
         &self,
-        (kernels, array): (&Kernels, &Array),
+        (product, array): (ProductF32, &Array),
         rows: Range<u32>,
         queries: &[f32],
         tops: &mut [TopK<'_>],
@@ -167,7 +168,7 @@ impl<S: Source, M: AsRef<[u64]>> Words<S, M> {
             // One query needs no lent memory, so that looking for neighbours on a device is simple.
             let mut own = [0.0; 2 * BLOCK_ROWS];
             let floats = if tops.len() == 1 { &mut own[..] } else { &mut *floats };
-            self.search_block(kernels, rows, (block, queries), tops, floats)?;
+            self.search_block(product, rows, (block, queries), tops, floats)?;
             next = next.saturating_add(count);
         }
         Ok(())
@@ -176,7 +177,7 @@ impl<S: Source, M: AsRef<[u64]>> Words<S, M> {
     /// Scores a block of rows with all queries.
     fn search_block(
         &self,
-        kernels: &Kernels,
+        product: ProductF32,
         rows: Range<u32>,
         (block, queries): (&[u8], &[f32]),
         tops: &mut [TopK<'_>],
@@ -189,7 +190,7 @@ impl<S: Source, M: AsRef<[u64]>> Words<S, M> {
         zeros.fill(0.0);
         let strides = Strides { token: count, row: 1 };
         let weights = Floats::Bytes(block);
-        (kernels.product_f32)(Product::new(queries, weights, zeros, self.cols(), scores, strides)?);
+        product(Product::new(queries, weights, zeros, self.cols(), scores, strides)?);
         let row_bytes = self.cols().saturating_mul(4).max(1);
         let (mut all_scores, mut queries) = (&*scores, queries);
         for top in tops {

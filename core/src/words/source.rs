@@ -1,6 +1,7 @@
 //! Where a file's bytes are while words are looked up.
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::kernel::prefetch;
 use crate::read::ReadAt;
 
 /// Answers "these bytes of the file": by a borrow where the file is in memory, through lent memory where it is not.
@@ -45,7 +46,6 @@ pub trait Source {
 }
 
 const PIECE_BYTES: usize = 1024;
-const CACHE_LINE_BYTES: usize = 64;
 
 /// A file that is all in memory: read, mapped, or in flash.
 #[derive(Clone, Copy, Debug)]
@@ -70,10 +70,7 @@ impl Source for Memory<'_> {
 
     #[inline]
     fn expect(&self, offset: u64, bytes: usize) {
-        let stretch = self.get(offset, bytes).unwrap_or(&[]);
-        // A byte of each cache line is read for nothing: none of these reads waits for another.
-        let lines = stretch.chunks(CACHE_LINE_BYTES).filter_map(|line| line.first());
-        core::hint::black_box(lines.fold(0, |all, byte| all | byte));
+        prefetch(self.get(offset, bytes).unwrap_or(&[]));
     }
 
     #[inline]

@@ -39,7 +39,7 @@ fn look_up<S: Source, M: AsRef<[u64]>>(words: &Words<S, M>) -> Result<(), Error>
     let (mut best, mut tile, mut floats) = ([Scored::default(); 4], [0; 64], [0.0; 512]);
     let mut tops = [TopK::new(&mut best, &[])];
     let memory = SearchMemory { floats: &mut floats, tile: &mut tile };
-    words.search(&Kernels::portable(), 0..4, &vector, &mut tops, memory)?;
+    words.search(Kernels::portable().product_f32, 0..4, &vector, &mut tops, memory)?;
     let [top] = tops;
     black_box(words.ranked(top)?);
     black_box(words.word_into(0, &mut tile)?);

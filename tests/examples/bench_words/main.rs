@@ -10,8 +10,8 @@ use std::hint::black_box;
 use std::io::BufReader;
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
-use std::time::Duration;
 
+use cpu_time::ThreadTime;
 use finalfusion::prelude::{Embeddings, MmapEmbeddings as _, StorageViewWrap, VocabWrap};
 use finalfusion::similarity::WordSimilarity as _;
 use made::{name, write};
@@ -37,22 +37,14 @@ impl ReadAt for OnDisk<'_> {
     }
 }
 
-/// How long this thread has run on a CPU, in steps of some milliseconds: what other programs take of the machine is not
-/// in it.
-fn cpu_time() -> Duration {
-    let times = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
-    let nanoseconds = times.split(' ').next().and_then(|time| time.parse().ok());
-    Duration::from_nanos(nanoseconds.unwrap_or(0))
-}
-
-/// Median milliseconds of a CPU that runs take in turns.
+/// Median milliseconds of a CPU that runs take in turns: what other programs take of the machine is not in them.
 fn in_turns(rounds: usize, runs: &mut [(&str, &mut dyn FnMut())]) -> Vec<f64> {
     let mut times = vec![Vec::new(); runs.len()];
     for _ in 0..rounds {
         for ((_, run), times) in runs.iter_mut().zip(&mut times) {
-            let start = cpu_time();
+            let start = ThreadTime::now();
             run();
-            times.push((cpu_time() - start).as_secs_f64() * 1e3);
+            times.push(start.elapsed().as_secs_f64() * 1e3);
         }
     }
     let mut medians = Vec::new();
@@ -93,15 +85,30 @@ fn lookups(words: &Words<Memory<'_>, Vec<u64>>, path: &Path, count: u32) -> Any<
     let hot: Vec<String> = (0..200_000).map(|_| pick(1000)).collect();
     let cols = words.cols();
     let mut vector = vec![0.0; cols];
+    let mut other = vec![0.0; cols];
     let mut vectors = vec![0.0; BATCH * cols];
     let mut found: [Option<Found>; BATCH] = [None; BATCH];
     for (what, asked) in [("random", random), ("hot 1000", hot)] {
         println!("200,000 lookups, {what}");
         let batched: Vec<&str> = asked.iter().map(String::as_str).collect();
+        let rows: Vec<u32> =
+            asked.iter().filter_map(|word| words.find(word.as_bytes()).ok()?).collect();
         let medians = in_turns(
             7,
             &mut [
-                ("  finalfusion, embedding()", &mut || {
+                ("  finalfusion, embedding(), first element", &mut || {
+                    for word in &asked {
+                        black_box(theirs.embedding(word).map(|v| v[0]));
+                    }
+                }),
+                ("  nanoembed, row_view(), first element", &mut || {
+                    for word in &asked {
+                        let row = words.find(word.as_bytes()).ok().flatten();
+                        let view = row.and_then(|row| words.row_view(row.into()).ok().flatten());
+                        black_box(view.map(|vector| vector[0]));
+                    }
+                }),
+                ("  finalfusion, embedding(), copied", &mut || {
                     for word in &asked {
                         black_box(theirs.embedding(word).map(|v| v.to_vec()));
                     }
@@ -116,12 +123,19 @@ fn lookups(words: &Words<Memory<'_>, Vec<u64>>, path: &Path, count: u32) -> Any<
                         let _ = black_box(words.vectors(batch, &mut vectors, &mut found, &mut []));
                     }
                 }),
+                ("  nanoembed, row(), words left aside", &mut || {
+                    for row in &rows {
+                        let _ = black_box(words.row(u64::from(*row), &mut other, &mut []));
+                    }
+                }),
             ],
         );
         println!(
-            "  ratio {:.2}, {:.2} in batches",
+            "  ratio: views {:.2}, copies {:.2}, in batches {:.2}; rows alone {:.2}",
             medians[1] / medians[0],
-            medians[2] / medians[0]
+            medians[3] / medians[2],
+            medians[4] / medians[2],
+            medians[5] / medians[2]
         );
     }
     Ok(())

@@ -9,22 +9,36 @@ const LANES: usize = 4;
 /// Rows that are multiplied with all tokens before the next are touched: 24 rows of 384 f32 fill L1.
 const ROWS_BLOCK: usize = 24;
 
-/// See [`Product`]: tiles of 4 tokens × 2 rows. The 8 sums, 4 parts of tokens, a part of a row and a product fit the 16
-/// registers of x86-64.
+/// See [`Product`]: tiles of [`Instructions::TILE_TOKENS`] tokens × 2 rows, so that all sums stay in the 16 registers of
+/// x86-64.
 pub(super) fn product<I: Instructions>(mut product: Product<'_>) {
     let mut row = 0;
     while row < product.rows {
         let end = product.rows.min(row + ROWS_BLOCK);
         let mut token = 0;
         while token < product.tokens {
-            token += match product.tokens - token {
+            token += match band_tokens(product.tokens - token, I::TILE_TOKENS) {
                 1 => band::<I, 1>(&mut product, token, row, end),
                 2 => band::<I, 2>(&mut product, token, row, end),
                 3 => band::<I, 3>(&mut product, token, row, end),
+                5 => band::<I, 5>(&mut product, token, row, end),
+                6 => band::<I, 6>(&mut product, token, row, end),
                 _ => band::<I, 4>(&mut product, token, row, end),
             };
         }
         row = end;
+    }
+}
+
+/// How many tokens of those that are left the next band takes: as many as a tile has, unless it would leave fewer than
+/// four. Small tiles are slow: 8 tokens are two of 4, not 6 and 2.
+const fn band_tokens(left: usize, tile: usize) -> usize {
+    match left {
+        0..=4 => left,
+        _ if tile <= 4 || left <= 8 && left > tile => 4,
+        9 => 5,
+        _ if left < tile => left,
+        _ => tile,
     }
 }
 
@@ -39,13 +53,15 @@ fn band<I: Instructions, const T: usize>(
         tile::<I, T, 2>(product, token, row);
         row += 2;
     }
+    // Matrices with an odd number of rows are rare: no tiles are made for them, which would be as much code again.
     if row < end {
-        tile::<I, T, 1>(product, token, row);
+        for token in token..token + T {
+            tile::<I, 1, 1>(product, token, row);
+        }
     }
     T
 }
 
-#[inline(always)]
 fn tile<I: Instructions, const T: usize, const R: usize>(
     product: &mut Product<'_>,
     token: usize,
@@ -67,16 +83,12 @@ fn tile<I: Instructions, const T: usize, const R: usize>(
         // Not unrolled: the compiler would have the tokens' parts of both steps live at once, more than there are
         // registers.
         while c + LANES <= cols {
-            let mut xs = [f32x4_splat(0.0); T];
-            for (t, value) in xs.iter_mut().enumerate() {
-                *value = v128_load(x.add(t * cols + c).cast());
-            }
-            for (r, sums) in sums.iter_mut().enumerate() {
-                let w = v128_load(w.add(r * cols + c).cast());
-                for (sum, &x) in sums.iter_mut().zip(&xs) {
-                    *sum = I::multiply_add(x, w, *sum);
-                }
-            }
+            let mut ws = [f32x4_splat(0.0); R];
+            unroll_4!(R, r => { ws[r] = v128_load(w.add(r * cols + c).cast()); });
+            unroll!(T, t => {
+                let x = v128_load(x.add(t * cols + c).cast());
+                unroll_4!(R, r => { sums[r][t] = I::multiply_add(x, ws[r], sums[r][t]); });
+            });
             c += LANES;
         }
         if c < cols {
@@ -91,14 +103,16 @@ fn tile<I: Instructions, const T: usize, const R: usize>(
         let out = product.out.as_mut_ptr();
         let strides = product.strides;
         for (r, sums) in sums.iter().enumerate() {
-            let mut four = [f32x4_splat(0.0); 4];
-            for (slot, &sum) in four.iter_mut().zip(sums) {
-                *slot = sum;
-            }
             let bias = f32x4_splat(*product.bias.as_ptr().add(row + r));
-            let mut lanes = [0.0_f32; 4];
-            v128_store(lanes.as_mut_ptr().cast(), f32x4_add(reduce_f32(four), bias));
-            for (t, &value) in lanes.iter().enumerate().take(T) {
+            let mut values = [0.0_f32; 8];
+            for (fours, values) in sums.chunks(4).zip(values.as_chunks_mut::<4>().0) {
+                let mut four = [f32x4_splat(0.0); 4];
+                for (slot, &sum) in four.iter_mut().zip(fours) {
+                    *slot = sum;
+                }
+                v128_store(values.as_mut_ptr().cast(), f32x4_add(reduce_f32(four), bias));
+            }
+            for (t, &value) in values.iter().enumerate().take(T) {
                 *out.add((token + t) * strides.token + (row + r) * strides.row) = value;
             }
         }

@@ -15,11 +15,18 @@ use super::{Kernels, portable};
 /// The tables of this folder, the slowest first.
 pub(super) fn available() -> impl Iterator<Item = Kernels> {
     #[cfg(target_feature = "relaxed-simd")]
-    let tables = [table::<Simd128>("simd128"), table::<Relaxed>("relaxed-simd")];
+    let tables = [table::<Simd128>("simd128"), FASTEST];
     #[cfg(not(target_feature = "relaxed-simd"))]
-    let tables = [table::<Simd128>("simd128")];
+    let tables = [FASTEST];
     tables.into_iter()
 }
+
+/// The fastest table that this build can run.
+#[cfg(target_feature = "relaxed-simd")]
+pub(super) const FASTEST: Kernels = table::<Relaxed>("relaxed-simd");
+/// The fastest table that this build can run.
+#[cfg(not(target_feature = "relaxed-simd"))]
+pub(super) const FASTEST: Kernels = table::<Simd128>("simd128");
 
 /// Row operations are the portable ones: the whole module is built with these instructions, so the compiler makes
 /// vectors of them by itself.
@@ -38,6 +45,9 @@ const fn table<I: Instructions>(name: &'static str) -> Kernels {
 trait Instructions {
     /// `a · b + c` in f32.
     fn multiply_add(a: v128, b: v128, c: v128) -> v128;
+
+    /// How many tokens a tile of f32 products has, at most 6: as many as the sums of two rows leave registers for.
+    const TILE_TOKENS: usize;
 
     /// How many 8-bit codes a vector of [`codes`](Self::codes) has.
     const CODES: usize;
@@ -61,6 +71,10 @@ impl Instructions for Simd128 {
     fn multiply_add(a: v128, b: v128, c: v128) -> v128 {
         f32x4_add(f32x4_mul(a, b), c)
     }
+
+    /// 8 sums, all loads of a step and a product: V8 up to 11 loads first whatever it will need in a step. No larger tile
+    /// is faster elsewhere: this one keeps the units for multiplication and addition busy.
+    const TILE_TOKENS: usize = 4;
 
     const CODES: usize = 8;
 
@@ -86,6 +100,9 @@ impl Instructions for Relaxed {
     fn multiply_add(a: v128, b: v128, c: v128) -> v128 {
         f32x4_relaxed_madd(a, b, c)
     }
+
+    /// 12 sums, parts of two rows and of a token: 15 registers, and one is V8's own.
+    const TILE_TOKENS: usize = 6;
 
     const CODES: usize = 16;
 

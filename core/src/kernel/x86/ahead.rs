@@ -1,6 +1,6 @@
-//! Fetching the weights that will be wanted next, a cache line at a time between multiplications.
+//! Fetching what will be wanted next: weights a cache line at a time between multiplications, or all at once.
 
-use core::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
+use core::arch::x86_64::{_MM_HINT_T0, _MM_HINT_T1, _mm_prefetch};
 
 /// Bytes of a cache line.
 const LINE: usize = 64;
@@ -53,5 +53,17 @@ impl Ahead {
             self.of_row = self.lines;
             self.next = self.next.wrapping_add(self.skip);
         }
+    }
+}
+
+/// Asks for these items to be brought into the first cache.
+#[inline]
+pub(in crate::kernel) fn prefetch<T>(items: &[T]) {
+    let start = items.as_ptr().cast::<i8>();
+    let bytes = size_of_val(items);
+    // The last byte may lie in a line more than steps from the first one reach.
+    for at in (0..bytes).step_by(LINE).chain(bytes.checked_sub(1)) {
+        // SAFETY: a hint, whatever the address.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(start.wrapping_add(at)) };
     }
 }

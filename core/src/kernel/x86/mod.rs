@@ -52,14 +52,18 @@ macro_rules! row_operations {
 mod ahead;
 mod avx2;
 mod avx512;
+mod dequantize;
 mod groups;
 mod int8_avx2;
+mod lanes;
 mod multiply_int16_avx512;
 mod product_avx512;
 mod product_int8_avx512;
 mod vector;
 
 use super::Kernels;
+pub(super) use ahead::prefetch;
+pub(super) use dequantize::dequantizers;
 
 cpufeatures::new!(cpu_avx2, "avx2", "fma");
 cpufeatures::new!(cpu_avx512, "avx2", "fma", "avx512f", "avx512bw", "avx512dq", "avx512vl");

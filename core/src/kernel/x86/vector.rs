@@ -9,11 +9,11 @@ use crate::kernel::vector::{LANES, Vector};
 
 /// AVX2.
 #[derive(Clone, Copy)]
-pub(super) struct Avx2(__m256, __m256);
+pub(super) struct Avx2(pub(super) __m256, pub(super) __m256);
 
 /// AVX-512.
 #[derive(Clone, Copy)]
-pub(super) struct Avx512(__m512);
+pub(super) struct Avx512(pub(super) __m512);
 
 /// Lane-wise operations by intrinsics of two operands.
 macro_rules! lane_wise {
@@ -223,7 +223,7 @@ impl Vector for Avx2 {
 impl Avx512 {
     /// The lower and the upper half.
     #[inline(always)]
-    fn halves(self) -> Avx2 {
+    pub(super) fn halves(self) -> Avx2 {
         // SAFETY: see the module.
         unsafe { Avx2(_mm512_castps512_ps256(self.0), _mm512_extractf32x8_ps::<1>(self.0)) }
     }

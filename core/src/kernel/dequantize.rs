@@ -1,0 +1,124 @@
+//! From stored elements to f32 with the instructions of this CPU: the bits of [`quant`], sooner.
+//!
+//! ```
+//! use nanoembed_core::kernel::Dequantizer;
+//! use nanoembed_core::tensor::Dtype;
+//!
+//! let halves = [0x00, 0x3c, 0x00, 0xc0];
+//! let mut values = [0.0; 2];
+//! Dequantizer::detect().dequantize(Dtype::F16, &halves, 0, &mut values)?;
+//! assert_eq!(values, [1.0, -2.0]);
+//! # Ok::<(), nanoembed_core::Error>(())
+//! ```
+//!
+//! Layouts are those of [`quant`]: this module only has them compiled for more lanes.
+//! [`Kernels`](super::Kernels) do not name these functions: who multiplies only would carry every layout along.
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::quant::{self, whole};
+use crate::tensor::{Dtype, Encoding, Weight};
+
+/// Dequantises whole steps from the first on, as many as there are and `out` holds; returns how many elements that are.
+pub(super) type Whole = fn(&Encoding<'_>, out: &mut [f32]) -> usize;
+
+/// A way to dequantise. All give the same bits.
+#[derive(Clone, Copy, Debug)]
+pub struct Dequantizer {
+    pub(super) name: &'static str,
+    /// `None` leaves all to the reference.
+    pub(super) whole: Option<Whole>,
+}
+
+impl Dequantizer {
+    /// The way that runs everywhere: the reference.
+    #[must_use]
+    pub const fn portable() -> Self {
+        Self { name: "portable", whole: None }
+    }
+
+    /// The fastest way for this CPU. What the CPU has is asked once, later calls cost next to nothing.
+    #[must_use]
+    pub fn detect() -> Self {
+        Self::available().last().unwrap_or(Self::portable())
+    }
+
+    /// Every way that this CPU can run, the slowest first.
+    pub fn available() -> impl Iterator<Item = Self> {
+        let portable = core::iter::once(Self::portable());
+        #[cfg(target_arch = "x86_64")]
+        let ways = portable.chain(super::x86::dequantizers());
+        #[cfg(not(target_arch = "x86_64"))]
+        let ways = portable;
+        ways
+    }
+
+    /// What it is called in machine-readable output.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// As [`quant::dequantize`]: the elements from `first` on, as many as `out` holds, of `data` stored as elements or
+    /// blocks of `dtype`.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`quant::dequantize`].
+    pub fn dequantize(
+        &self,
+        dtype: Dtype,
+        data: &[u8],
+        first: usize,
+        out: &mut [f32],
+    ) -> Result<()> {
+        let part = |first: usize, out: &mut [f32]| quant::dequantize(dtype, data, first, out);
+        self.run(&Encoding::Plain { dtype, data }, first, out, part)
+    }
+
+    /// As [`quant::dequantize_weight`]: the elements of `weight` from `first` on, in row-major order, as many as `out`
+    /// holds.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`quant::dequantize_weight`].
+    pub fn dequantize_weight(
+        &self,
+        weight: &Weight<'_>,
+        first: usize,
+        out: &mut [f32],
+    ) -> Result<()> {
+        let end = first.checked_add(out.len());
+        if end.is_none_or(|end| end as u64 > weight.elements()) {
+            return Err(Error::without_offset(ErrorKind::InvalidArgument));
+        }
+        let part = |first: usize, out: &mut [f32]| quant::dequantize_weight(weight, first, out);
+        self.run(weight.encoding(), first, out, part)
+    }
+
+    /// The reference up to the next whole step and for what is behind the last one, `whole` between.
+    fn run(
+        &self,
+        encoding: &Encoding<'_>,
+        first: usize,
+        out: &mut [f32],
+        part: impl Fn(usize, &mut [f32]) -> Result<()>,
+    ) -> Result<()> {
+        let split = || {
+            let whole = self.whole?;
+            let start = first.checked_next_multiple_of(whole::step(encoding)?)?;
+            Some((whole, start, whole::from(encoding, start)?))
+        };
+        let Some((whole, start, steps)) = split() else { return part(first, out) };
+        let Some((head, body)) = out.split_at_mut_checked(start - first) else {
+            return part(first, out);
+        };
+        if !head.is_empty() {
+            part(first, head)?;
+        }
+        let done = whole(&steps, body);
+        match body.get_mut(done..) {
+            Some(tail) if !tail.is_empty() => part(start + done, tail),
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! Fetching memory before it is read.
+
+/// Asks for these items to be brought into the first cache, and goes on at once. Does nothing on CPUs other than x86-64.
+#[inline]
+pub fn prefetch<T>(items: &[T]) {
+    #[cfg(target_arch = "x86_64")]
+    super::x86::prefetch(items);
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = items;
+}

@@ -1,0 +1,108 @@
+//! Whole blocks, with the lanes of some CPU.
+
+use super::lanes::{LANES, Lanes};
+use super::{f8q8, mxfp4, q2_k, q3_k, q4_0, q4_1, q4_k, q5_0, q5_1, q5_k, q6_k, q8_0, q8_1, q8_k};
+use crate::tensor::{Dtype, Encoding};
+
+/// How many elements [`dequantize`] takes together: a block, or as many lanes; `None` for encodings that it leaves.
+#[must_use]
+pub const fn step(encoding: &Encoding<'_>) -> Option<usize> {
+    match encoding {
+        Encoding::Plain { dtype: Dtype::F16 | Dtype::BF16, .. } => Some(LANES),
+        Encoding::Plain { dtype: Dtype::Scaled(_), .. } => None,
+        Encoding::Plain { dtype, .. } if dtype.is_block() && super::supports(*dtype) => {
+            Some(dtype.block_elements())
+        }
+        Encoding::F8q8 { .. } if cfg!(feature = "f8q8") => Some(f8q8::BLOCK_ELEMENTS),
+        Encoding::Mxfp4 { .. } if cfg!(feature = "mxfp4") => Some(mxfp4::GROUP),
+        _ => None,
+    }
+}
+
+/// What is stored from the step on that begins with element `first`; `None` if `first` is no multiple of a [`step`], or
+/// beyond the end.
+#[must_use]
+pub fn from<'a>(encoding: &Encoding<'a>, first: usize) -> Option<Encoding<'a>> {
+    let step = step(encoding)?;
+    if !first.is_multiple_of(step) {
+        return None;
+    }
+    let after = |data: &'a [u8], elements: usize, bytes: usize| {
+        data.get(first.checked_div(elements)?.checked_mul(bytes)?..)
+    };
+    Some(match *encoding {
+        Encoding::Plain { dtype, data } => {
+            let data = after(data, dtype.block_elements(), dtype.block_bytes())?;
+            Encoding::Plain { dtype, data }
+        }
+        Encoding::F8q8 { blocks } => {
+            Encoding::F8q8 { blocks: after(blocks, f8q8::BLOCK_ELEMENTS, f8q8::BLOCK_BYTES)? }
+        }
+        Encoding::Mxfp4 { codes, scales } => {
+            Encoding::Mxfp4 { codes: after(codes, 2, 1)?, scales: after(scales, mxfp4::GROUP, 1)? }
+        }
+        _ => return None,
+    })
+}
+
+/// Dequantises whole steps from the first on, as many as there are and `out` holds, to the bits of
+/// [`dequantize_weight`](super::dequantize_weight); returns how many elements that are.
+///
+/// Inlined with all it calls, so that it is compiled for the instructions that the caller has enabled.
+#[inline(always)]
+pub fn dequantize<L: Lanes>(encoding: &Encoding<'_>, out: &mut [f32]) -> usize {
+    // Macros: closures would not be compiled with the caller's instructions.
+    macro_rules! halves {
+        ($data:expr, $convert:ident) => {{
+            let halves = $data.as_chunks::<2>().0.as_chunks().0;
+            let pairs = out.as_chunks_mut().0.iter_mut().zip(halves);
+            let count = pairs.len();
+            for (out, halves) in pairs {
+                L::$convert(halves, out);
+            }
+            count * LANES
+        }};
+    }
+    macro_rules! blocks {
+        ($layout:ident, $data:expr) => {{
+            let blocks = $data.as_chunks::<{ $layout::BLOCK_BYTES }>().0;
+            let values = out.as_chunks_mut::<{ $layout::BLOCK_ELEMENTS }>().0;
+            let pairs = blocks.iter().zip(values);
+            let count = pairs.len();
+            for (block, values) in pairs {
+                $layout::dequantize_block::<L>(block, values);
+            }
+            count * $layout::BLOCK_ELEMENTS
+        }};
+    }
+    match *encoding {
+        Encoding::Plain { dtype, data } => match dtype {
+            Dtype::F16 => halves!(data, halves),
+            Dtype::BF16 => halves!(data, bfloats),
+            Dtype::Q4_0 => blocks!(q4_0, data),
+            Dtype::Q4_1 => blocks!(q4_1, data),
+            Dtype::Q5_0 => blocks!(q5_0, data),
+            Dtype::Q5_1 => blocks!(q5_1, data),
+            Dtype::Q8_0 => blocks!(q8_0, data),
+            Dtype::Q8_1 => blocks!(q8_1, data),
+            Dtype::Q2K => blocks!(q2_k, data),
+            Dtype::Q3K => blocks!(q3_k, data),
+            Dtype::Q4K => blocks!(q4_k, data),
+            Dtype::Q5K => blocks!(q5_k, data),
+            Dtype::Q6K => blocks!(q6_k, data),
+            Dtype::Q8K => blocks!(q8_k, data),
+            _ => 0,
+        },
+        Encoding::F8q8 { blocks } => blocks!(f8q8, blocks),
+        Encoding::Mxfp4 { codes, scales } => {
+            let codes = codes.as_chunks().0.iter().zip(scales);
+            let groups = codes.zip(out.as_chunks_mut().0);
+            let count = groups.len();
+            for ((codes, scale), values) in groups {
+                mxfp4::dequantize_group::<L>(codes, *scale, values);
+            }
+            count * mxfp4::GROUP
+        }
+        _ => 0,
+    }
+}

@@ -1,0 +1,56 @@
+//! What a reader must know of the file that it reads.
+
+use nanoembed_core::event::{Event, FileInfo, Format};
+use nanoembed_core::tensor::{Dtype, TensorHeader};
+
+/// What events have told so far.
+#[derive(Debug, Default)]
+pub(crate) struct Seen {
+    info: Option<FileInfo>,
+    has_tensors: bool,
+    is_behind_header: bool,
+    is_uqff: bool,
+}
+
+impl Seen {
+    pub(crate) fn add(&mut self, event: &Event<'_>) {
+        match event {
+            Event::Header(info) => self.info = Some(*info),
+            Event::Data { .. } => self.is_behind_header = true,
+            Event::Tensor(tensor) => {
+                self.is_uqff |= self.is_container() && tells_uqff(tensor, !self.has_tensors);
+                self.has_tensors = true;
+            }
+            _ => {}
+        }
+    }
+
+    fn is_container(&self) -> bool {
+        self.info.is_some_and(|info| info.format == Format::Safetensors)
+    }
+
+    /// Whether it is clear what kind of file this is, so that its first bytes are not needed again: a container tells
+    /// by its tensors whether it holds UQFF.
+    pub(crate) fn header_is_read(&self) -> bool {
+        self.is_behind_header || (self.info.is_some() && !self.is_container())
+    }
+
+    /// Whether a safetensors file has turned out to be UQFF.
+    pub(crate) fn found_uqff(&self) -> bool {
+        self.is_uqff
+    }
+
+    /// The size of the whole file as its header gives it, 0 if it does not.
+    pub(crate) fn file_bytes(&self) -> u64 {
+        self.info.and_then(|info| info.file_bytes).unwrap_or(0)
+    }
+}
+
+/// Whether a tensor of a safetensors file says that the file is UQFF: the version of 1.x, or the blob of 0.x whose name
+/// is an index.
+fn tells_uqff(tensor: &TensorHeader<'_>, is_first: bool) -> bool {
+    let is_index = tensor.dtype == Dtype::U8
+        && !tensor.name.is_empty()
+        && tensor.name.bytes().all(|byte| byte.is_ascii_digit());
+    tensor.name == "uqff.version.major" || (is_first && is_index)
+}
