@@ -81,14 +81,13 @@ impl<'f> Decoder<'f> {
         output: Output<'_>,
     ) -> Result<(), Error> {
         let config = self.config();
-        let mut cache =
-            Cache::resume(config, session.plan.positions, session.length, &mut session.cache)?;
-        let Session { plan, floats, bytes, .. } = &mut *session;
+        let Session { cache, floats, bytes, plan, length } = session;
+        let mut cache = Cache::resume(config, plan.positions, *length, cache)?;
         let mut memory = LlamaMemory::new(config, plan, floats, bytes)?;
         let weights = SliceWeights::new(self.bytes, |_: &str| None::<TensorHeader<'_>>);
         let run = Run::new(&weights, &self.kernels);
         self.llama.forward(&run, ids, &mut cache, &mut memory, output)?;
-        session.length = cache.len();
+        *length = cache.len();
         Ok(())
     }
 }
