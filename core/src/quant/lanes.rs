@@ -122,8 +122,9 @@ impl Codes for [u8; LANES] {
 
     #[inline(always)]
     fn interleave(self, other: Self) -> [Self; 2] {
-        let lane =
-            |at: usize| if at % 2 == 0 { self[at / 2 % LANES] } else { other[at / 2 % LANES] };
+        let lane = |at: usize| {
+            if at.is_multiple_of(2) { self[at / 2 % LANES] } else { other[at / 2 % LANES] }
+        };
         [core::array::from_fn(lane), core::array::from_fn(|at| lane(at + LANES))]
     }
 }
