@@ -23,7 +23,7 @@ impl<'a, M: AsRef<[u64]>> Words<Memory<'a>, M> {
     ///
     /// ```
     /// # use nanoembed_core::words::{Memory, Words};
-    /// # fn sum(words: &Words<Memory<'_>>, word: &str) -> nanoembed_core::Result<Option<f32>> {
+    /// # fn sum(words: &Words<Memory<'_>>, word: &str) -> Result<Option<f32>, nanoembed_core::Error> {
     /// let Some(row) = words.find(word.as_bytes())? else { return Ok(None) };
     /// let vector = words.row_view(row.into())?;
     /// Ok(vector.map(|vector| vector.iter().map(|bytes| f32::from_le_bytes(*bytes)).sum()))
