@@ -141,7 +141,7 @@ pub struct Kernels {
     pub softmax: fn(x: &mut [f32], scale: f32),
     /// erf-GELU in place.
     pub gelu: fn(x: &mut [f32]),
-    /// `gate · sigmoid(gate) · up` in place of `gate`, as far as both go.
+    /// `gate · sigmoid(gate) · up` in place of `gate`, both of one length.
     pub swiglu: fn(gate: &mut [f32], up: &[f32]),
     /// Layer norm of `x + y` in place.
     pub add_layer_norm: AddLayerNorm,
@@ -196,7 +196,7 @@ pub(crate) fn normalize(x: &mut [f32]) {
     }
 }
 
-/// `x[i] += y[i]`, as far as both go.
+/// `x[i] += y[i]`, both of one length; an empty `y` adds nothing.
 pub(crate) fn add(x: &mut [f32], y: &[f32]) {
     rows::add::<Portable>(x, y);
 }

@@ -171,7 +171,7 @@ pub(super) fn gelu<V: Vector>(x: &mut [f32]) {
     });
 }
 
-/// `gate · sigmoid(gate) · up` in place of `gate`, as far as both go.
+/// `gate · sigmoid(gate) · up` in place of `gate`, both of one length.
 ///
 /// The sigmoid is min(1, eˣ) / (1 + e⁻ˡˣˡ), so that nothing overflows. Absolute error below 1e-6 · max(1, |gate · up|).
 #[inline(always)]
@@ -240,7 +240,7 @@ pub(super) fn add_layer_norm<V: Vector>(
     }
 }
 
-/// `x[i] += y[i]`, as far as both go.
+/// `x[i] += y[i]`, both of one length; an empty `y` adds nothing.
 #[inline(always)]
 pub(super) fn add<V: Vector>(x: &mut [f32], y: &[f32]) {
     let (x_chunks, x_rest) = x.as_chunks_mut::<LANES>();
