@@ -153,7 +153,7 @@ targets() {
         found=$(nm "$scratch/$triple/lib/libnanoembed.a" 2>/dev/null |
             grep -E 'panicking|unwrap_failed|expect_failed|_fail$|__rust_alloc|__rg_alloc| U malloc' || true)
         [ -z "$found" ] || { echo "$triple: $found"; return 1; }
-        nm "$scratch/$triple/lib/libnanoembed.a" 2>/dev/null | grep -q ' T nanoembed_embed_text'
+        nm "$scratch/$triple/lib/libnanoembed.a" 2>/dev/null | grep ' T nanoembed_embed_text' >/dev/null
     done
 }
 

@@ -171,6 +171,9 @@ impl<W: Weights + ?Sized, P: ?Sized> Run<'_, W, P> {
         x: &[f32],
         buffers: CodeBuffers<'b>,
     ) -> Result<GroupedInput<'b>> {
+        if !cfg!(feature = "blocks-ggml") {
+            return Err(Error::without_offset(ErrorKind::UnsupportedDtype));
+        }
         let mut buffers = GroupBuffers::new(buffers, (x.len(), group), false)?;
         buffers.quantize(self.kernels, x);
         Ok(buffers.into_input(cols))
