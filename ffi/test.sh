@@ -172,7 +172,7 @@ sizes() {
     sizes_of --features all
     say "finalfusion and EMBD, floats and int8"
     sizes_of --no-default-features --features small
-    for limit in size_words:24000 size_reader_too:120000; do
+    for limit in size_words:$((24 * 1024)) size_reader_too:$((120 * 1024)); do
         name=${limit%:*}
         [ "$(awk -v name="$name" '$6 ~ name "$" { print $1 }' "$scratch/sizes")" -le "${limit#*:}" ]
     done
