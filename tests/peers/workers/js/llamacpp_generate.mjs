@@ -3,28 +3,11 @@
 //
 // What JavaScript does between tokens is in the times of tokens; it is little beside them.
 import { createInterface } from "node:readline";
-import { getLlama } from "node-llama-cpp";
+import { answer, measured, prebuilt } from "./llamacpp.mjs";
 
 const POSITIONS = 1024;
 
-const answer = (value) => process.stdout.write(JSON.stringify(value) + "\n");
-
-async function measured(work) {
-  const cpu = process.cpuUsage();
-  const wall = process.hrtime.bigint();
-  const result = await work();
-  const wall_ns = Number(process.hrtime.bigint() - wall);
-  const spent = process.cpuUsage(cpu);
-  return { result, wall_ns, cpu_ns: (spent.user + spent.system) * 1000 };
-}
-
-const llama = await getLlama({
-  gpu: false,
-  build: "never",
-  logLevel: "error",
-  maxThreads: 1,
-  usePrebuiltBinaries: true,
-});
+const llama = await prebuilt(1);
 const model = await llama.loadModel({ modelPath: process.argv[2] });
 const context = await model.createContext({ contextSize: POSITIONS, batchSize: 512, threads: 1, sequences: 1 });
 const sequence = context.getSequence();

@@ -2,32 +2,15 @@
 // at run time. Speaks the benchmark's protocol (../../README.md). Its embedding call takes one text,
 // so a batch is run text by text.
 import { createInterface } from "node:readline";
-import { getLlama } from "node-llama-cpp";
+import { answer, measured, prebuilt } from "./llamacpp.mjs";
 
 const MAX_TOKENS = 512;
 
 let context;
 
-const answer = (value) => process.stdout.write(JSON.stringify(value) + "\n");
-
-async function measured(work) {
-  const cpu = process.cpuUsage();
-  const wall = process.hrtime.bigint();
-  const result = await work();
-  const wall_ns = Number(process.hrtime.bigint() - wall);
-  const spent = process.cpuUsage(cpu);
-  return { result, wall_ns, cpu_ns: (spent.user + spent.system) * 1000 };
-}
-
 async function open({ path, threads }) {
   const { wall_ns, cpu_ns } = await measured(async () => {
-    const llama = await getLlama({
-      gpu: false,
-      build: "never",
-      logLevel: "error",
-      maxThreads: threads,
-      usePrebuiltBinaries: true,
-    });
+    const llama = await prebuilt(threads);
     const model = await llama.loadModel({ modelPath: path });
     context = await model.createEmbeddingContext({
       contextSize: MAX_TOKENS + 8,
