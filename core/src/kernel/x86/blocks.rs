@@ -34,44 +34,54 @@ trait Bytes: Machine {
     unsafe fn halves(lanes: Self::Ints) -> Self::Floats;
 }
 
+/// Operations that are one instruction for every width of vectors.
+macro_rules! one_instruction {
+    ($ints:ty: $splat:ident, $and:ident, $xor:ident, $right:ident, $left:ident) => {
+        #[inline(always)]
+        unsafe fn splat_int(value: i32) -> $ints {
+            // SAFETY: the trait's.
+            unsafe { $splat(value) }
+        }
+
+        #[inline(always)]
+        unsafe fn and(a: $ints, b: $ints) -> $ints {
+            // SAFETY: the trait's.
+            unsafe { $and(a, b) }
+        }
+
+        #[inline(always)]
+        unsafe fn xor(a: $ints, b: $ints) -> $ints {
+            // SAFETY: the trait's.
+            unsafe { $xor(a, b) }
+        }
+
+        #[inline(always)]
+        unsafe fn right_4(lanes: $ints) -> $ints {
+            // SAFETY: the trait's.
+            unsafe { $right::<4>(lanes) }
+        }
+
+        #[inline(always)]
+        unsafe fn right_16(lanes: $ints) -> $ints {
+            // SAFETY: the trait's.
+            unsafe { $right::<16>(lanes) }
+        }
+
+        #[inline(always)]
+        unsafe fn left_16(lanes: $ints) -> $ints {
+            // SAFETY: the trait's.
+            unsafe { $left::<16>(lanes) }
+        }
+    };
+}
+
 macro_rules! bytes_256 {
     ($($machine:ty),+) => {$(
         impl Bytes for $machine {
-            #[inline(always)]
-            unsafe fn splat_int(value: i32) -> __m256i {
-                // SAFETY: the trait's.
-                unsafe { _mm256_set1_epi32(value) }
-            }
-
-            #[inline(always)]
-            unsafe fn and(a: __m256i, b: __m256i) -> __m256i {
-                // SAFETY: the trait's.
-                unsafe { _mm256_and_si256(a, b) }
-            }
-
-            #[inline(always)]
-            unsafe fn xor(a: __m256i, b: __m256i) -> __m256i {
-                // SAFETY: the trait's.
-                unsafe { _mm256_xor_si256(a, b) }
-            }
-
-            #[inline(always)]
-            unsafe fn right_4(lanes: __m256i) -> __m256i {
-                // SAFETY: the trait's.
-                unsafe { _mm256_srli_epi32::<4>(lanes) }
-            }
-
-            #[inline(always)]
-            unsafe fn right_16(lanes: __m256i) -> __m256i {
-                // SAFETY: the trait's.
-                unsafe { _mm256_srli_epi32::<16>(lanes) }
-            }
-
-            #[inline(always)]
-            unsafe fn left_16(lanes: __m256i) -> __m256i {
-                // SAFETY: the trait's.
-                unsafe { _mm256_slli_epi32::<16>(lanes) }
-            }
+            one_instruction!(
+                __m256i: _mm256_set1_epi32, _mm256_and_si256, _mm256_xor_si256, _mm256_srli_epi32,
+                _mm256_slli_epi32
+            );
 
             #[inline(always)]
             unsafe fn repeat_byte(lanes: __m256i, byte: i32) -> __m256i {
@@ -116,41 +126,10 @@ macro_rules! bytes_256 {
 bytes_256!(Avx2, AvxVnni);
 
 impl Bytes for Avx512Vnni {
-    #[inline(always)]
-    unsafe fn splat_int(value: i32) -> __m512i {
-        // SAFETY: the trait's.
-        unsafe { _mm512_set1_epi32(value) }
-    }
-
-    #[inline(always)]
-    unsafe fn and(a: __m512i, b: __m512i) -> __m512i {
-        // SAFETY: the trait's.
-        unsafe { _mm512_and_si512(a, b) }
-    }
-
-    #[inline(always)]
-    unsafe fn xor(a: __m512i, b: __m512i) -> __m512i {
-        // SAFETY: the trait's.
-        unsafe { _mm512_xor_si512(a, b) }
-    }
-
-    #[inline(always)]
-    unsafe fn right_4(lanes: __m512i) -> __m512i {
-        // SAFETY: the trait's.
-        unsafe { _mm512_srli_epi32::<4>(lanes) }
-    }
-
-    #[inline(always)]
-    unsafe fn right_16(lanes: __m512i) -> __m512i {
-        // SAFETY: the trait's.
-        unsafe { _mm512_srli_epi32::<16>(lanes) }
-    }
-
-    #[inline(always)]
-    unsafe fn left_16(lanes: __m512i) -> __m512i {
-        // SAFETY: the trait's.
-        unsafe { _mm512_slli_epi32::<16>(lanes) }
-    }
+    one_instruction!(
+        __m512i: _mm512_set1_epi32, _mm512_and_si512, _mm512_xor_si512, _mm512_srli_epi32,
+        _mm512_slli_epi32
+    );
 
     #[inline(always)]
     unsafe fn repeat_byte(lanes: __m512i, byte: i32) -> __m512i {
