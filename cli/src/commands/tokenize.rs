@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use crate::args::ModelArgs;
-use crate::embedder;
+use crate::embedder::encoder;
 use crate::error::Result;
 use crate::input::InputArgs;
 use crate::model_file::ModelFile;
@@ -65,10 +65,10 @@ impl Tokenize {
         self.model.use_threads()?;
         let file = ModelFile::open(self.model.model.as_deref())?;
         let refuse = |error| file.failure(error);
-        let model = embedder::open(&file)?;
+        let model = encoder::open(&file)?;
         let limit = match self.model.max_tokens {
             Some(0) => None,
-            asked => Some(embedder::limit(asked, model.config())?),
+            asked => Some(encoder::limit(asked, model.config())?),
         };
         let tokenizer = model.tokenizer().map_err(refuse)?;
         let mut texts = self.input.open(quiet)?;

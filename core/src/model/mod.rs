@@ -37,7 +37,9 @@ pub use check::{Finding, check};
 pub use config::{BertConfig, Pooling};
 pub use fixed::{FixedMemory, FixedNeeds};
 #[cfg(feature = "gguf")]
-pub use gguf::gguf_llama_config;
+pub use gguf::{
+    gguf_architecture, gguf_bert_config, gguf_bert_tensor, gguf_llama_config, gguf_pools_last_token,
+};
 pub use parallel::{InOrder, Job, Parallel, Part, Parts};
 pub use weights::{Encoding, Matrix, SliceWeights, Weights};
 pub use workspace::{Needs, Plan, Workspace};
