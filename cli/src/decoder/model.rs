@@ -6,11 +6,11 @@ use nanoembed_core::format::gguf::Gguf;
 use nanoembed_core::format::sniff;
 use nanoembed_core::kernel::{self, Kernels};
 use nanoembed_core::model::llama::{
-    Activations, Cache, Llama, LlamaConfig, LlamaLayer, LlamaMemory, LlamaPlan, Output, RopePairs,
+    Activations, Cache, Llama, LlamaConfig, LlamaLayer, LlamaMemory, LlamaPlan, Output,
 };
 use nanoembed_core::model::{
-    Run, SliceWeights, Weights, amb_config_value, gguf_architecture, gguf_llama_config,
-    gguf_pools_last_token,
+    Run, SliceWeights, Weights, amb_config_value, amb_llama_config, gguf_architecture,
+    gguf_llama_config, gguf_pools_last_token,
 };
 use nanoembed_core::tensor::TensorHeader;
 use nanoembed_core::{Error, ErrorKind};
@@ -50,9 +50,7 @@ impl<'f> Decoder<'f> {
         let (llama, tokenizer) = match sniff(bytes) {
             Some(Format::Amb) => {
                 let amb = Amb::parse(bytes, Mode::Lenient)?;
-                let number =
-                    |key: &str| amb_config_value(&amb, key).and_then(|text| text.parse().ok());
-                let config = LlamaConfig::read(number, RopePairs::Halves)?;
+                let config = amb_llama_config(&amb)?;
                 let find = |name: &str| amb.tensor(name).map(|tensor| *tensor.header());
                 let weights = SliceWeights::new(bytes, find);
                 (Llama::open(&weights, config, layers(&config))?, Tokenizer::of_amb(&amb)?)
