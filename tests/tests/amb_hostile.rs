@@ -3,8 +3,8 @@
 use nanoembed_core::ErrorKind;
 use nanoembed_core::event::Mode;
 use nanoembed_core::format::amb::Amb;
-use nanoembed_core::model::llama::{LlamaConfig, RopePairs};
-use nanoembed_core::model::{BertConfig, amb_config_value};
+
+use nanoembed_core::model::{BertConfig, amb_config_value, amb_llama_config};
 use nanoembed_tests::formats::FORMATS;
 use nanoembed_tests::fuzz::sources_agree;
 
@@ -116,8 +116,7 @@ fn sizes_of_models() {
     let read = |config: &str| {
         let bytes = file(b"", config.as_bytes(), b"", b"");
         let amb = Amb::parse(&bytes, Mode::Strict).unwrap();
-        let number = |key: &str| amb_config_value(&amb, key).and_then(|text| text.parse().ok());
-        let llama = LlamaConfig::read(number, RopePairs::Halves).map_err(|error| error.kind);
+        let llama = amb_llama_config(&amb).map_err(|error| error.kind);
         let bert = BertConfig::from_metadata(|key| amb_config_value(&amb, key));
         (llama.map(drop), bert.map(drop).map_err(|error| error.kind))
     };

@@ -37,6 +37,11 @@ impl<'a> Found<'a> {
     }
 }
 
+/// Whether a file's name says that it is one of a folder's.
+pub(crate) fn is_safetensors(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending == "safetensors")
+}
+
 impl Folder {
     /// Opens the folder `path`, or the folder that the safetensors file `path` lies in.
     pub(crate) fn open(path: &Path) -> Result<Self> {

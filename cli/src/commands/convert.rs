@@ -17,7 +17,7 @@ use crate::amb::{self, AmbOptions};
 use crate::atomic::NewFile;
 use crate::calibration::{self, Calibration};
 use crate::checkpoint::Checkpoint;
-use crate::checkpoint::hugging_face::Folder;
+use crate::checkpoint::hugging_face::{Folder, is_safetensors};
 use crate::checkpoint::tensor::Tensor;
 use crate::checkpoint::weights::WeightsFile;
 use crate::decoder::gguf::{GgufFile, OwnedTensor};
@@ -485,8 +485,7 @@ fn format_of(path: &Path) -> From {
         Some(Format::Gguf) if begins.is_ok() => return From::Gguf,
         _ => {}
     }
-    let is_safetensors = path.extension().is_some_and(|ending| ending == "safetensors");
-    if path.is_dir() || is_safetensors { From::HuggingFace } else { From::Weights }
+    if path.is_dir() || is_safetensors(path) { From::HuggingFace } else { From::Weights }
 }
 
 fn stem(path: &Path) -> Option<String> {

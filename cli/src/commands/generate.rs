@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use clap::Args;
 use nanoembed_core::model::llama::{Activations, Output, Sampler, Sampling};
+use nanoembed_core::top::Scored;
 use nanoembed_core::{Error, ErrorKind};
 use serde::Serialize;
 
@@ -134,7 +135,7 @@ impl Generate {
         let mut session = decoder.session(ids.len() + self.max_tokens).map_err(failed)?;
         let vocabulary = decoder.config().vocabulary;
         let mut logits = vec![0.0; vocabulary];
-        let mut order = vec![(0.0, 0); vocabulary];
+        let mut order = vec![Scored::default(); vocabulary];
         let start = Instant::now();
         decoder.forward(&mut session, ids, Output::LastLogits(&mut logits)).map_err(failed)?;
         let prompt_seconds = start.elapsed().as_secs_f64();

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 use nanoembed_core::Error;
 use nanoembed_core::event::{Format as FileFormat, Mode};
-use nanoembed_core::format::amb::{Amb, TokenizerKind};
+use nanoembed_core::format::amb::Amb;
 use nanoembed_core::format::gguf::Gguf;
 use nanoembed_core::format::sniff;
 use nanoembed_core::owned::TokenSession;
@@ -14,8 +14,9 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use crate::args::ModelArgs;
+use crate::decoder::model::is_decoder;
 use crate::decoder::tokenizer::{Tokenizer as DecoderTokenizer, is_model};
-use crate::embedder;
+use crate::embedder::encoder;
 use crate::error::Result;
 use crate::input::InputArgs;
 use crate::model_file::ModelFile;
@@ -86,10 +87,10 @@ impl Tokenize {
             let piece = |id| tokenizer.token(id).unwrap_or_default().to_owned();
             return self.write(&file, encode, piece, quiet);
         }
-        let model = embedder::open(&file)?;
+        let model = encoder::open(&file)?;
         let limit = match self.model.max_tokens {
             Some(0) => None,
-            asked => Some(embedder::limit(asked, model.config())?),
+            asked => Some(encoder::limit(asked, model.config())?),
         };
         let tokenizer = model.tokenizer().map_err(refuse)?;
         let encode =
@@ -100,18 +101,11 @@ impl Tokenize {
     /// The tokenizer if the model is a decoder, or a SentencePiece model alone.
     fn decoder_tokenizer(&self, bytes: &[u8]) -> Result<Option<DecoderTokenizer>, Error> {
         match sniff(bytes) {
-            Some(FileFormat::Gguf) => {
+            Some(FileFormat::Gguf) if is_decoder(bytes) => {
                 DecoderTokenizer::of_gguf(&Gguf::parse(bytes, Mode::Lenient)?).map(Some)
             }
-            Some(FileFormat::Amb) => {
-                let amb = Amb::parse(bytes, Mode::Lenient)?;
-                let kind = amb.tokenizer().map(|found| found.kind());
-                match kind {
-                    Some(TokenizerKind::Bpe | TokenizerKind::SentencePiece) => {
-                        DecoderTokenizer::of_amb(&amb).map(Some)
-                    }
-                    _ => Ok(None),
-                }
+            Some(FileFormat::Amb) if is_decoder(bytes) => {
+                DecoderTokenizer::of_amb(&Amb::parse(bytes, Mode::Lenient)?).map(Some)
             }
             None if self.model.model.as_deref().is_some_and(is_model) => {
                 DecoderTokenizer::of_model(bytes.to_vec()).map(Some)

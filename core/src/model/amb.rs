@@ -1,7 +1,19 @@
-//! An encoder's sizes in the words of an AMB configuration.
+//! A model's sizes in the words of an AMB configuration.
 
+use super::llama::{LlamaConfig, RopePairs};
+use crate::error::Result;
 use crate::format::amb::Amb;
+use crate::text::decimal::decimal;
 use crate::text::json::Kind;
+
+/// The sizes of the decoder in an `.amb` file.
+///
+/// # Errors
+///
+/// As [`LlamaConfig::read`].
+pub fn amb_llama_config(amb: &Amb<'_>) -> Result<LlamaConfig> {
+    LlamaConfig::read(|key| amb_config_value(amb, key).and_then(decimal), RopePairs::Halves)
+}
 
 /// What an `.amb` file's configuration answers to a key of [`BertConfig::from_metadata`](super::BertConfig::from_metadata).
 ///

@@ -1,10 +1,12 @@
 //! Ids to text, one after the other.
 
 use super::SentencePiece;
-use super::normalize::SPACE;
 use super::pieces::{PieceKind, byte_of};
 use crate::error::{Error, ErrorKind, Result};
 use crate::token::utf8::{Assembler, Broken};
+
+/// What stands for a space in pieces.
+const SPACE: char = '\u{2581}';
 
 /// Turns ids into text as they come, holding back the bytes of a character until it is complete.
 #[derive(Clone, Debug)]
@@ -81,7 +83,7 @@ impl Decoder {
         spelling: &str,
         text: &mut dyn FnMut(&str) -> Result<()>,
     ) -> Result<()> {
-        let space = core::str::from_utf8(SPACE).unwrap_or_default();
+        let space = |c: char| c == SPACE;
         let mut rest = spelling;
         let removes = model.spec().remove_extra_whitespaces;
         self.at_start &= !self.begun;
