@@ -7,7 +7,6 @@ use std::time::Instant;
 
 use clap::Args;
 use nanoembed_core::model::llama::{Activations, Output, Sampler, Sampling};
-use nanoembed_core::token::bpe;
 use nanoembed_core::top::Scored;
 use nanoembed_core::{Error, ErrorKind};
 use serde::Serialize;
@@ -142,7 +141,7 @@ impl Generate {
         let prompt_seconds = start.elapsed().as_secs_f64();
         let start = Instant::now();
         let mut generated = Generated::default();
-        let mut text = bpe::Decoder::new();
+        let mut text = decoder.tokenizer.decoder();
         let mut stdout = std::io::stdout().lock();
         let mut write_error = None;
         let said = &mut generated.text;
@@ -165,9 +164,7 @@ impl Generate {
                     break;
                 }
                 ids.push(next);
-                if let Some(token) = decoder.tokenizer.tokens.get(next as usize) {
-                    text.token(token, &mut say)?;
-                }
+                text.token(next, &mut say)?;
                 if ids.len() < self.max_tokens {
                     decoder.forward(&mut session, &[next], Output::LastLogits(&mut logits))?;
                 }

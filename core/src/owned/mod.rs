@@ -1,15 +1,21 @@
 //! For hosts with a heap: a model file in, texts in, vectors out.
 //!
 //! An [`Embedder`] is immutable and shared between threads; each thread that embeds has a [`Session`] of its own.
+//! A [`SentencePieceModel`] is a tokenizer on its own.
 //! Everything here is made of the borrowing types of [`token`](crate::token) and [`model`](crate::model).
 
 #[cfg(feature = "gguf")]
 mod gguf;
+mod model_proto;
 mod open;
+mod sentencepiece;
 mod vocabulary;
 
 use alloc::vec;
 use alloc::vec::Vec;
+
+pub use model_proto::{ModelProto, ModelSettings};
+pub use sentencepiece::{SentencePieceModel, TokenSession};
 
 use crate::error::{Error, ErrorKind, Result};
 #[cfg(any(feature = "amb", feature = "gguf"))]

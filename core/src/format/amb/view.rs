@@ -234,6 +234,12 @@ impl<'a> Tokenizer<'a> {
         self.payload
     }
 
+    /// Absolute offset of the [`payload`](Self::payload) in the file.
+    #[must_use]
+    pub const fn payload_offset(&self) -> u64 {
+        self.offset
+    }
+
     /// The merges of BPE, best first; none for other kinds.
     #[must_use]
     pub fn merges(&self) -> Merges<'a> {
