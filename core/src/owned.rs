@@ -1,10 +1,19 @@
 //! For hosts with a heap: a model file in, texts in, vectors out.
 //!
-//! An [`Embedder`] is immutable and shared between threads; each thread that embeds has a [`Session`] of its own.
+//! An [`Embedder`] is immutable and shared between threads; each thread that embeds has a [`Session`] of its own. A
+//! [`CausalModel`] continues texts, each in a [`CausalSession`].
 //! Everything here is made of the borrowing types of [`token`](crate::token) and [`model`](crate::model).
+
+#[cfg(any(feature = "amb", feature = "gguf"))]
+mod bpe;
+#[cfg(any(feature = "amb", feature = "gguf"))]
+mod causal;
 
 use alloc::vec;
 use alloc::vec::Vec;
+
+#[cfg(any(feature = "amb", feature = "gguf"))]
+pub use causal::{CausalModel, CausalSession};
 
 use crate::error::{Error, ErrorKind, Result};
 #[cfg(feature = "amb")]

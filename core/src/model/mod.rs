@@ -31,7 +31,7 @@ pub mod weights;
 pub mod workspace;
 
 #[cfg(feature = "amb")]
-pub use amb::amb_config_value;
+pub use amb::{amb_config_numbers, amb_config_value};
 pub use bert::{Bert, Layer, LayerInput, Observation, Observer, Run, plan};
 pub use check::{Finding, check};
 pub use config::{BertConfig, Pooling};

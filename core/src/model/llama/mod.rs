@@ -16,6 +16,7 @@ pub mod sample;
 
 pub use config::{LlamaConfig, RopePairs};
 pub use memory::{Activations, Cache, LlamaMemory, LlamaNeeds, LlamaPlan};
+pub use names::is_decoder_tensor;
 pub use pass::Output;
 pub use sample::{Sampler, Sampling};
 
