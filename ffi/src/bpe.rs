@@ -84,7 +84,6 @@ impl Opening {
             slots: lent.filled(self.needs.slots, 0)?,
             merges: lent.filled(self.needs.merges, Merge::default())?,
             merge_slots: lent.filled(self.needs.merge_slots, 0)?,
-            added: lent.filled(self.needs.added, Added { text: "", id: 0 })?,
         })
     }
 }
@@ -142,7 +141,9 @@ pub unsafe extern "C" fn nanoembed_bpe_init(
             return Err(TOO_SMALL);
         }
         let handle: *mut nanoembed_bpe = lent.place(1)?;
-        let tokenizer = opening.source.open(opening.memory(&mut lent)?)?;
+        let memory = opening.memory(&mut lent)?;
+        let added = lent.filled(opening.needs.added, Added { text: "", id: 0 })?;
+        let tokenizer = opening.source.open(memory, added)?;
         // SAFETY: the place was taken for it.
         unsafe { handle.write(nanoembed_bpe { tokenizer, owned_bytes: 0 }) };
         out.write(handle);

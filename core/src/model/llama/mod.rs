@@ -13,15 +13,16 @@ mod names;
 mod pass;
 mod rope;
 pub mod sample;
-#[cfg(all(feature = "amb", feature = "gguf"))]
+#[cfg(any(feature = "amb", feature = "gguf"))]
 pub mod tokenizer;
 
 pub use config::{LlamaConfig, RopePairs};
 pub use memory::{Activations, Cache, LlamaMemory, LlamaNeeds, LlamaPlan};
+pub use names::is_decoder_tensor;
 pub use pass::Output;
 pub use sample::{Sampler, Sampling};
-#[cfg(all(feature = "amb", feature = "gguf"))]
-pub use tokenizer::{BpeMemory, BpeNeeds, BpeSource, FileBpe};
+#[cfg(any(feature = "amb", feature = "gguf"))]
+pub use tokenizer::{BpeIndex, BpeMemory, BpeNeeds, BpeSource, FileBpe};
 
 use super::linear::Linear;
 use super::weights::{Matrix, Weights};

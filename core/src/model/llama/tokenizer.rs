@@ -5,13 +5,20 @@
 //! 3. [`FileBpe`] turns text into ids, and ids into the bytes of their tokens.
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::event::{SpecialRole, Value};
+#[cfg(feature = "amb")]
+use crate::event::SpecialRole;
+#[cfg(feature = "gguf")]
+use crate::event::Value;
+#[cfg(feature = "amb")]
 use crate::format::amb::{self, Amb};
+#[cfg(feature = "gguf")]
 use crate::format::gguf::{self, Gguf};
+#[cfg(feature = "amb")]
 use crate::model::amb_config_value;
+#[cfg(feature = "amb")]
 use crate::text::json::Kind;
 use crate::token::bpe::{Added, Bpe, Found, Merge, MergeTable, Pattern, Scratch, alphabet};
-use crate::token::vocabulary::{MAX_TOKEN_BYTES, Tokens, Vocabulary};
+use crate::token::vocabulary::{HashIndex, MAX_TOKEN_BYTES, Tokens, Vocabulary};
 use crate::token::{Entries, HashVocabulary, LengthPrefix};
 
 const UNSUPPORTED: Error = Error::without_offset(ErrorKind::UnsupportedVersion);
@@ -30,7 +37,9 @@ pub struct BpeSource<'a> {
 
 #[derive(Clone, Copy, Debug)]
 enum File<'a> {
+    #[cfg(feature = "amb")]
     Amb(Amb<'a>, amb::Tokenizer<'a>),
+    #[cfg(feature = "gguf")]
     Gguf(Gguf<'a>),
 }
 
@@ -54,7 +63,7 @@ pub struct BpeNeeds {
     pub merges: usize,
     /// Of [`BpeMemory::merge_slots`].
     pub merge_slots: usize,
-    /// Of [`BpeMemory::added`].
+    /// Tokens that are found in a text as they are.
     pub added: usize,
 }
 
@@ -69,8 +78,19 @@ pub struct BpeMemory<'a> {
     pub merges: &'a mut [Merge],
     /// Merges by the hashes of their pairs.
     pub merge_slots: &'a mut [u32],
-    /// Tokens that are found in a text as they are.
-    pub added: &'a mut [Added<'a>],
+}
+
+/// What is known of a tokenizer beside the memory of its index.
+#[derive(Clone, Copy, Debug)]
+pub struct BpeIndex {
+    offset: u64,
+    count: u32,
+    prefix: LengthPrefix,
+    hash: HashIndex,
+    merges: usize,
+    longest_probe: usize,
+    pattern: Pattern,
+    begin: Option<u32>,
 }
 
 impl<'a> BpeSource<'a> {
@@ -79,6 +99,7 @@ impl<'a> BpeSource<'a> {
     /// # Errors
     ///
     /// [`ErrorKind::MissingVocabulary`] without a tokenizer; [`ErrorKind::UnsupportedVersion`] if it is another one.
+    #[cfg(feature = "amb")]
     pub fn amb(file: &Amb<'a>) -> Result<Self> {
         let missing = Error::without_offset(ErrorKind::MissingVocabulary);
         let tokenizer = file.tokenizer().ok_or(missing)?;
@@ -101,7 +122,8 @@ impl<'a> BpeSource<'a> {
     ///
     /// # Errors
     ///
-    /// As [`amb`](Self::amb).
+    /// [`ErrorKind::MissingVocabulary`] without a tokenizer; [`ErrorKind::UnsupportedVersion`] if it is another one.
+    #[cfg(feature = "gguf")]
     pub fn gguf(file: &Gguf<'a>) -> Result<Self> {
         let missing = Error::without_offset(ErrorKind::MissingVocabulary);
         let text = |key: &str| match file.value(key) {
@@ -157,55 +179,75 @@ impl<'a> BpeSource<'a> {
         }
     }
 
-    /// Makes the index in lent memory.
+    /// Makes the index in lent memory; [`FileBpe::resume`] takes it up.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::BadVocabulary`] if merges are not of tokens; [`ErrorKind::BufferTooSmall`] if the memory is less than
     /// [`needs`](Self::needs) says.
-    pub fn open(&self, memory: BpeMemory<'a>) -> Result<FileBpe<'a>> {
+    pub fn index(&self, memory: &mut BpeMemory<'_>) -> Result<BpeIndex> {
         let TokenEntries { bytes, offset, count, prefix } = self.entries;
         let tokens = Entries::sample(bytes, offset, count, prefix, memory.samples)?;
         let vocabulary = HashVocabulary::build(tokens, memory.slots)?;
-        let mut used = 0_usize;
-        let places = memory.merges;
+        let mut merges = 0_usize;
+        let places = &mut *memory.merges;
         self.each_merge(|left, right| {
             let mut room = [0; MAX_TOKEN_BYTES];
             let whole = joined(left.as_bytes(), right.as_bytes(), &mut room).ok_or(BAD)?;
             let id = |token: &[u8]| vocabulary.find(token)?.ok_or(BAD);
-            let merge = Merge {
-                left: id(left.as_bytes())?,
-                right: id(right.as_bytes())?,
-                merged: id(whole)?,
-            };
-            *places.get_mut(used).ok_or(TOO_SMALL)? = merge;
-            used = used.saturating_add(1);
+            let (left, right) = (id(left.as_bytes())?, id(right.as_bytes())?);
+            *places.get_mut(merges).ok_or(TOO_SMALL)? = Merge { left, right, merged: id(whole)? };
+            merges = merges.saturating_add(1);
             Ok(())
         })?;
-        let merges: &'a [Merge] = places;
-        let merges = merges.get(..used).unwrap_or_default();
-        let table = MergeTable::build(merges, memory.merge_slots)?;
-        let (places, mut used) = (memory.added, 0_usize);
+        let used = places.get(..merges).unwrap_or_default();
+        let longest_probe = MergeTable::build(used, memory.merge_slots)?.longest_probe();
+        Ok(BpeIndex {
+            offset,
+            count,
+            prefix,
+            hash: vocabulary.index(),
+            merges,
+            longest_probe,
+            pattern: self.pattern,
+            begin: self.begin,
+        })
+    }
+
+    /// Makes the index in lent memory for as long as the file lives.
+    ///
+    /// # Errors
+    ///
+    /// As [`index`](Self::index).
+    pub fn open(
+        &self,
+        mut memory: BpeMemory<'a>,
+        added: &'a mut [Added<'a>],
+    ) -> Result<FileBpe<'a>> {
+        let index = self.index(&mut memory)?;
+        let BpeMemory { samples, slots, merges, merge_slots } = memory;
+        let TokenEntries { bytes, offset, count, prefix } = self.entries;
+        let tokens = Entries::resume(bytes, offset, count, prefix, samples);
+        let mut used = 0_usize;
         self.each_added(|id| {
-            // Of what is no text nothing is found.
-            let text = tokens.get(id).ok().and_then(|token| core::str::from_utf8(token).ok());
-            if let Some((place, text)) = places.get_mut(used).zip(text) {
-                *place = Added { text, id };
+            if let Some((place, token)) = added.get_mut(used).zip(added_token(&tokens, id)) {
+                *place = token;
                 used = used.saturating_add(1);
             }
         });
-        let added: &'a [Added<'a>] = places;
-        let added = added.get(..used).unwrap_or_default();
-        let bpe = Bpe::new(&vocabulary, table, self.pattern, added)?;
-        Ok(FileBpe { tokens, bpe, begin: self.begin })
+        let added: &'a [Added<'a>] = added;
+        let memory = (&*slots, &*merges, &*merge_slots);
+        FileBpe::over(tokens, &index, memory, added.get(..used).unwrap_or_default())
     }
 
     /// Calls `merge` with the two parts of every merge, the first one first.
     fn each_merge(&self, mut merge: impl FnMut(&'a str, &'a str) -> Result<()>) -> Result<()> {
         match &self.file {
+            #[cfg(feature = "amb")]
             File::Amb(_, tokenizer) => {
                 tokenizer.merges().try_for_each(|(left, right)| merge(left, right))
             }
+            #[cfg(feature = "gguf")]
             File::Gguf(file) => {
                 let mut merges = file.elements("tokenizer.ggml.merges").into_iter().flatten();
                 merges.try_for_each(|pair| match pair {
@@ -220,12 +262,14 @@ impl<'a> BpeSource<'a> {
     }
 
     /// Calls `added` with the ids of the tokens that are found in a text as they are.
-    fn each_added(&self, mut added: impl FnMut(u32)) {
+    pub fn each_added(&self, mut added: impl FnMut(u32)) {
         match &self.file {
+            #[cfg(feature = "amb")]
             File::Amb(file, _) => {
                 let ids = file.config_elements("added_tokens");
                 ids.filter_map(|token| token.spelling.parse().ok()).for_each(added);
             }
+            #[cfg(feature = "gguf")]
             File::Gguf(file) => {
                 let types = file.elements("tokenizer.ggml.token_type").into_iter().flatten();
                 // Control and user-defined tokens.
@@ -237,6 +281,7 @@ impl<'a> BpeSource<'a> {
     }
 }
 
+#[cfg(feature = "gguf")]
 fn unsigned(value: Value<'_>) -> Option<u32> {
     match value {
         Value::Unsigned(number) => u32::try_from(number).ok(),
@@ -254,6 +299,30 @@ fn joined<'r>(left: &[u8], right: &[u8], room: &'r mut [u8]) -> Option<&'r [u8]>
     Some(room)
 }
 
+impl BpeIndex {
+    /// The spellings of the tokens in `file`, with the samples of the index.
+    fn tokens<'a>(&self, file: &'a [u8], samples: &'a [u32]) -> Result<Entries<'a>> {
+        let bytes = usize::try_from(self.offset).ok().and_then(|start| file.get(start..));
+        let bytes = bytes.ok_or(Error::new(self.offset, ErrorKind::BadVocabulary))?;
+        Ok(Entries::resume(bytes, self.offset, self.count, self.prefix, samples))
+    }
+
+    /// How token `id` is spelled in GPT-2's alphabet.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::BadVocabulary`] if there is no such token, or the file is shorter than it was.
+    pub fn token<'a>(&self, file: &'a [u8], samples: &'a [u32], id: u32) -> Result<&'a [u8]> {
+        if id < self.count { self.tokens(file, samples)?.get(id) } else { Err(BAD) }
+    }
+}
+
+/// A token that is found in a text as it is; `None` if it is no text.
+fn added_token<'a>(tokens: &Entries<'a>, id: u32) -> Option<Added<'a>> {
+    let text = core::str::from_utf8(tokens.get(id).ok()?).ok()?;
+    Some(Added { text, id })
+}
+
 /// A tokenizer that is ready.
 #[derive(Clone, Debug)]
 pub struct FileBpe<'a> {
@@ -263,6 +332,36 @@ pub struct FileBpe<'a> {
 }
 
 impl<'a> FileBpe<'a> {
+    /// Takes up again an index that [`BpeSource::index`] made of the tokenizer in `file`: its samples, the slots of tokens, and
+    /// the memory of merges with their slots. `added` are the tokens that are found in a text as they are.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::BadVocabulary`] if the file is shorter than it was.
+    pub fn resume(
+        file: &'a [u8],
+        index: &BpeIndex,
+        (samples, slots): (&'a [u32], &'a [u32]),
+        (merges, merge_slots): (&'a [Merge], &'a [u32]),
+        added: &'a [Added<'a>],
+    ) -> Result<Self> {
+        let tokens = index.tokens(file, samples)?;
+        Self::over(tokens, index, (slots, merges, merge_slots), added)
+    }
+
+    fn over(
+        tokens: Entries<'a>,
+        index: &BpeIndex,
+        (slots, merges, merge_slots): (&'a [u32], &'a [Merge], &'a [u32]),
+        added: &'a [Added<'a>],
+    ) -> Result<Self> {
+        let vocabulary = HashVocabulary::resume(tokens, slots, index.hash);
+        let merges = merges.get(..index.merges).unwrap_or_default();
+        let table = MergeTable::resume(merges, merge_slots, index.longest_probe);
+        let bpe = Bpe::new(&vocabulary, table, index.pattern, added)?;
+        Ok(FileBpe { tokens, bpe, begin: index.begin })
+    }
+
     /// The number of tokens.
     #[must_use]
     pub fn count(&self) -> u32 {
