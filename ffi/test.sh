@@ -22,7 +22,7 @@ libraries=(-lgcc_s -lutil -lrt -lpthread -lm -ldl -lc)
 library=("$prefix/lib/libnanoembed.a" "${libraries[@]}")
 llama=tests/data/small_llama.gguf
 files=("$model" tests/data/words.fifu tests/data/words.pq.fifu ../tests/data/gguf/small.gguf
-    ../tests/data/uqff/small_blobs.uqff "$llama")
+    ../tests/data/uqff/small_blobs.uqff "$llama" ../tests/data/amb/bpe.amb)
 wrap=(-DCOUNT_ALLOCATIONS -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=posix_memalign)
 
 build() { ./install.sh --prefix "$prefix"; }
@@ -58,14 +58,14 @@ wrapper() {
     for define in -DNANOEMBED_RESULTS -DNANOEMBED_EXCEPTIONS; do
         g++ -std=c++17 -g -O1 -pedantic -Wall -Wextra -Werror -fsanitize=address,undefined $define \
             -I "$prefix/include" tests/c/test.cpp "${library[@]}" -o "$scratch/wrapper"
-        "$scratch/wrapper" "$model" tests/data/words.fifu "$llama"
+        "$scratch/wrapper" "$model" tests/data/words.fifu "$llama" ../tests/data/amb/bpe.amb
     done
 }
 
 # Eight threads share a model.
 threads() {
     g++ -std=c++17 -g -O1 -fsanitize=thread -I "$prefix/include" tests/c/test.cpp "${library[@]}" -o "$scratch/threads"
-    TSAN_OPTIONS=halt_on_error=1 "$scratch/threads" "$model" tests/data/words.fifu "$llama"
+    TSAN_OPTIONS=halt_on_error=1 "$scratch/threads" "$model" tests/data/words.fifu "$llama" ../tests/data/amb/bpe.amb
 }
 
 # No allocation where memory is lent, and no byte touched that is not the program's.

@@ -33,10 +33,12 @@ report.inspect = (await inspect(file)).tensors.length;
 report.small = (await (await small(file)).values("embeddings", { count: 3 })).length;
 const pool = createWorker();
 report.worker = await length(await pool.load(file));
+const tokens = async (model) => { let count = 0; for await (const _ of model.generate("a", { maxTokens: 3 })) count += 1; return count; };
+report.causal = [await tokens(await load("/hostile/good/tiny.gguf")), await tokens(await inlined("/hostile/good/tiny.gguf")), await tokens(await pool.load("/hostile/good/tiny.gguf"))];
 pool.dispose();
 window.report = report;
 `;
-const EXPECTED = { main: 50, slim: 50, inline: 50, inspect: 2, small: 3, worker: 50 };
+const EXPECTED = { main: 50, slim: 50, inline: 50, inspect: 2, small: 3, worker: 50, causal: [3, 3, 3] };
 
 beforeAll(async () => {
   project = mkdtempSync(join(tmpdir(), "nanoembed-app-"));
@@ -57,7 +59,7 @@ afterAll(async () => {
 
 /** What the app in `folder` reports. */
 async function reportOf(folder: string): Promise<unknown> {
-  const server = await serve({ "/": folder }, { "words.fifu": bytes("finalfusion", "explicit.fifu") });
+  const server = await serve({ "/": folder }, { "words.fifu": bytes("finalfusion", "explicit.fifu"), "tiny.gguf": bytes("llama", "tiny.gguf") });
   const { page, complaints } = await openPage(browser, `${server.origin}/index.html`);
   try {
     await page.waitForFunction(() => "report" in globalThis, null, { timeout: 30_000 });

@@ -1,34 +1,36 @@
 // What the entries `.` and `./inline` have in common: the same functions over modules from different places.
-import type { Engine, InitOptions } from "./engine.js";
-import { NanoembedError, guarded } from "./errors.js";
+import type { CausalModel } from "./causal.js";
+import type { InitOptions as BaseInitOptions, ModuleSource } from "./engine.js";
 import type { InspectOptions, Inspection, Verdict, VerifyOptions } from "./inspection.js";
-import { MemorySink, bring, type LoadOptions as BaseOptions } from "./load.js";
-import { LocalSentences, type SentenceModel, type Sentences } from "./sentences.js";
+import { bring, type LoadOptions as BaseOptions } from "./load.js";
+import { ModelSink, type Runners } from "./model-sink.js";
+import type { SentenceModel } from "./sentences.js";
 import type { Source } from "./source.js";
-import { LocalWords, makeWords, openWith, type WordGlue, type WordOptions, type WordVectors } from "./words.js";
-import type { Reader } from "./engine.js";
+import type { WordOptions, WordVectors } from "./words.js";
 
 /** What a file can be loaded as. */
-export type Model = SentenceModel | WordVectors;
+export type Model = SentenceModel | WordVectors | CausalModel;
 
 export interface LoadOptions extends BaseOptions, Pick<WordOptions, "duplicates"> {
   /** What the file must hold. Without it the file decides, and the result's `kind` says what it was. */
-  kind?: "sentences" | "words";
+  kind?: Model["kind"];
 }
 
-export interface FullGlue extends WordGlue {
-  Sentences: new (reader: Reader) => Sentences;
+export interface InitOptions extends Partial<BaseInitOptions> {
+  /** The module for causal models: as `module_or_path`, which is that for sentence models and word vectors. */
+  causal?: ModuleSource | Promise<ModuleSource>;
 }
 
 export interface Api {
   /**
-   * Loads the module for models now, or from elsewhere than the package's own file. Otherwise the first call does. That of
-   * `inspect` and `verify` is `init` of `nanoembed/inspect`.
+   * Loads the module for sentence models and word vectors now, or modules from elsewhere than the package's own files.
+   * Otherwise the first call that needs one does. That of `inspect` and `verify` is `init` of `nanoembed/inspect`.
    */
   init(options?: InitOptions): Promise<void>;
   /** Loads a model: its bytes are looked at as they arrive, and lie once in memory. The format is told by the bytes. */
   load(source: Source, options: LoadOptions & { kind: "sentences" }): Promise<SentenceModel>;
   load(source: Source, options: LoadOptions & { kind: "words" }): Promise<WordVectors>;
+  load(source: Source, options: LoadOptions & { kind: "causal" }): Promise<CausalModel>;
   load(source: Source, options?: LoadOptions): Promise<Model>;
   /** Opens word vectors in a file that stays where it is: a `Blob`, or an address whose server answers range requests. */
   open(source: Source, options?: WordOptions): Promise<WordVectors>;
@@ -40,39 +42,45 @@ export interface Api {
   memoryBytes(): number;
 }
 
-/** Makes a loaded file a model. */
-export function modelOf(engine: Engine<FullGlue>, sink: MemorySink, options: LoadOptions): Model {
-  const format = sink.format;
-  const kind = format === "finalfusion" ? "words" : "sentences";
-  if (options.kind !== undefined && options.kind !== kind) {
-    sink.abort();
-    throw new NanoembedError("wrong_kind", `the file holds ${kind}, not ${options.kind}`, format ? { format } : {});
+/** Loads the modules that `options` names; without any, that for sentence models and word vectors. */
+export async function init(runners: Runners, { module_or_path, causal }: InitOptions = {}): Promise<void> {
+  if (causal !== undefined) await (await runners.causal()).engine.ready({ module_or_path: causal });
+  if (module_or_path !== undefined || causal === undefined) {
+    await runners.full.ready(module_or_path === undefined ? undefined : { module_or_path });
   }
-  const reader = sink.take();
-  if (kind === "words") return new LocalWords(makeWords(engine, reader, options));
-  const { Sentences } = engine.glue;
-  return new LocalSentences(guarded(() => new Sentences(reader), () => format));
 }
 
 /** What only looks at files. */
 export type Looking = Pick<Api, "inspect" | "verify" | "memoryBytes">;
 
-/** Models come from `engine`; what only looks at files is loaded, code and module, when it is asked for. */
-export function api(engine: Engine<FullGlue>, bringLooking: () => Promise<Looking>): Api {
-  let looking: Looking | undefined;
-  const look = async () => (looking ??= await bringLooking());
+/** Models come from `runners`; what only looks at files is loaded, code and module, when it is asked for. */
+export function api(runners: Runners, bringLooking: () => Promise<Looking>): Api {
+  let memory = () => runners.full.memoryBytes;
+  /** Counts the memory of a part from the time when it is there. */
+  function counted<T>(bring: () => Promise<T>, bytes: (part: T) => number): () => Promise<T> {
+    let part: Promise<T> | undefined;
+    return () => (part ??= bring().then((there) => {
+      const before = memory;
+      memory = () => before() + bytes(there);
+      return there;
+    }, (error: unknown) => {
+      part = undefined;
+      throw error;
+    }));
+  }
+  const all: Runners = { ...runners, causal: counted(runners.causal, ({ engine }) => engine.memoryBytes) };
+  const look = counted(bringLooking, (looking) => looking.memoryBytes());
   async function load(source: Source, options: LoadOptions = {}) {
     options.signal?.throwIfAborted();
-    await engine.ready();
-    const sink = (await bring(source, () => new MemorySink(engine), options)) as MemorySink;
-    return modelOf(engine, sink, options);
+    const sink = await bring(source, () => new ModelSink(all, options.kind), options);
+    return sink.model(options);
   }
   return {
-    init: async (options) => void (await engine.ready(options)),
+    init: (options) => init(all, options),
     load: load as Api["load"],
-    open: (source, options) => openWith(engine, source, options),
+    open: async (source, options) => (await runners.words()).openWith(runners.full, source as never, options),
     inspect: async (source, options) => (await look()).inspect(source, options),
     verify: async (source, options) => (await look()).verify(source, options),
-    memoryBytes: () => engine.memoryBytes + (looking?.memoryBytes() ?? 0),
+    memoryBytes: () => memory(),
   };
 }

@@ -1,13 +1,37 @@
-import type { Pieces } from "./source.js";
-import { pieces } from "./source.js";
+import { NanoembedError } from "./errors.js";
+import type { Sink } from "./sink.js";
+import { pieces, type Pieces } from "./source.js";
 
 /** Where downloads are kept: by the Cache API, or in the origin private file system. */
 export type CacheKind = "cache-api" | "opfs";
 
 const NAME = "nanoembed";
 
+/** Brings a file by `again` from the kept copy, or by `fresh`, which is then kept. */
+export async function throughCache<S extends Sink>(
+  kind: CacheKind,
+  address: string,
+  again: (kept: Pieces) => Promise<S>,
+  fresh: () => Promise<S>,
+  signal?: AbortSignal,
+): Promise<S> {
+  const kept = await recall(kind, address, signal);
+  if (kept) {
+    try {
+      return await again(kept);
+    } catch (error) {
+      if (!(error instanceof NanoembedError)) throw error;
+      // A copy that is damaged is as good as none.
+      await forget(kind, address);
+    }
+  }
+  const sink = await fresh();
+  await keep(kind, address, (await sink.bytes()) as Uint8Array<ArrayBuffer>);
+  return sink;
+}
+
 /** The kept copy of `address`; `undefined` if there is none, or the store cannot be used. */
-export async function recall(kind: CacheKind, address: string, signal?: AbortSignal): Promise<Pieces | undefined> {
+async function recall(kind: CacheKind, address: string, signal?: AbortSignal): Promise<Pieces | undefined> {
   try {
     if (kind === "opfs") {
       const handle = await (await folder()).getFileHandle(await fileName(address));
@@ -23,7 +47,7 @@ export async function recall(kind: CacheKind, address: string, signal?: AbortSig
 }
 
 /** Keeps a copy. A store that is full or forbidden is no reason to fail: the answer says whether it worked. */
-export async function keep(kind: CacheKind, address: string, bytes: Uint8Array<ArrayBuffer>): Promise<boolean> {
+async function keep(kind: CacheKind, address: string, bytes: Uint8Array<ArrayBuffer>): Promise<boolean> {
   try {
     const blob = new Blob([bytes]);
     if (kind === "opfs") {
@@ -43,7 +67,7 @@ export async function keep(kind: CacheKind, address: string, bytes: Uint8Array<A
 }
 
 /** Forgets a copy. */
-export async function forget(kind: CacheKind, address: string): Promise<void> {
+async function forget(kind: CacheKind, address: string): Promise<void> {
   try {
     if (kind === "opfs") await (await folder()).removeEntry(await fileName(address));
     else await (await caches.open(NAME)).delete(address);

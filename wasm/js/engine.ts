@@ -22,14 +22,20 @@ export interface Reader {
   free(): void;
 }
 
+/** Reads a file inside the module for sentence models and word vectors. */
+export interface FullReader extends Reader {
+  kind(): string | undefined;
+}
+
 /** Reads a file inside a module that inspects. */
 export interface InspectReader extends Reader {
   report(): string;
 }
 
-/** What wasm-bindgen generates for every module. */
+/** What wasm-bindgen generates for every module, as the build cuts it. */
 export interface AnyGlue {
-  default(options: { module_or_path: unknown }): Promise<{ memory: WebAssembly.Memory }>;
+  imports(): WebAssembly.Imports;
+  start(instance: WebAssembly.Instance, module: WebAssembly.Module): unknown;
 }
 
 /** What it generates for modules that read files. */
@@ -47,18 +53,20 @@ export const Purpose = { Load: 0, Open: 1, Inspect: 2, Verify: 3 } as const;
 
 /** A module that is loaded at most once, when it is first needed. */
 export class Engine<out G extends AnyGlue> {
-  #glue: G;
+  readonly #make: () => unknown;
+  #glue: G | undefined;
   #locate: () => ModuleSource;
   #ready: Promise<this> | undefined;
   #memory: WebAssembly.Memory | undefined;
 
-  constructor(glue: G, locate: () => ModuleSource) {
-    this.#glue = glue;
+  /** `make` gives the glue, `locate` says where the module is unless `ready` is told otherwise. */
+  constructor(make: () => unknown, locate: () => ModuleSource) {
+    this.#make = make;
     this.#locate = locate;
   }
 
   get glue(): G {
-    return this.#glue;
+    return (this.#glue ??= this.#make() as G);
   }
 
   /** Loads the module; later calls wait for the first. After a failure the next call tries again. */
@@ -74,10 +82,11 @@ export class Engine<out G extends AnyGlue> {
     if (typeof WebAssembly === "undefined") {
       throw new NanoembedError("no_webassembly", "this environment has no WebAssembly");
     }
-    const source = await (options?.module_or_path ?? this.#locate());
     try {
-      const exports = await this.#glue.default({ module_or_path: await readable(source) });
-      this.#memory = exports.memory;
+      const source = await (options?.module_or_path ?? this.#locate());
+      const { instance, module } = await instantiate(source, this.glue.imports());
+      this.glue.start(instance, module);
+      this.#memory = instance.exports["memory"] as WebAssembly.Memory;
     } catch (cause) {
       throw new NanoembedError("module_not_loaded", `the WebAssembly module could not be loaded: ${String(cause)}`, {
         cause,
@@ -97,15 +106,29 @@ export class Engine<out G extends AnyGlue> {
   }
 }
 
-/** Node's `fetch` does not read files. */
-async function readable(source: ModuleSource): Promise<unknown> {
+async function instantiate(source: ModuleSource, imports: WebAssembly.Imports): Promise<WebAssembly.WebAssemblyInstantiatedSource> {
+  const compiled: unknown = source;
+  if (compiled instanceof WebAssembly.Module) {
+    return { instance: await WebAssembly.instantiate(compiled, imports), module: compiled };
+  }
+  const bytes = await readable(source);
+  if (!(bytes instanceof Response)) return WebAssembly.instantiate(bytes, imports);
+  if (!bytes.ok) throw new Error(`${bytes.url} answered ${bytes.status}`);
+  // Compiled as it arrives, if the server says what it is.
+  return bytes.headers.get("content-type") === "application/wasm"
+    ? WebAssembly.instantiateStreaming(bytes, imports)
+    : WebAssembly.instantiate(await bytes.arrayBuffer(), imports);
+}
+
+async function readable(source: ModuleSource): Promise<Response | BufferSource> {
   const address = typeof source === "string" ? source : source instanceof URL ? source.href : "";
   const builtin = (globalThis as { process?: { getBuiltinModule?: (name: string) => unknown } }).process?.getBuiltinModule;
+  // Node's `fetch` does not read files.
   if (address.startsWith("file:") && builtin) {
-    const files = builtin("node:fs/promises") as { readFile(path: URL): Promise<Uint8Array> };
+    const files = builtin("node:fs/promises") as { readFile(path: URL): Promise<Uint8Array<ArrayBuffer>> };
     return files.readFile(new URL(address));
   }
-  return source;
+  return address || source instanceof Request ? fetch(source as string | URL | Request) : (source as Response | BufferSource);
 }
 
 // (module (func (export "f") (result i32) i8x16.splat(−1) · i8x16.splat(1), relaxed, + 0, lane 0)): −4 where the

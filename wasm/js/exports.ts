@@ -1,14 +1,15 @@
 // The names that every entry for models exports besides its functions.
 export { NanoembedError } from "./errors.js";
 export { quantizeVectors, similarity, topK, type Hit, type QuantizedVectors } from "./vectors.js";
-export type { InitOptions, ModuleSource } from "./engine.js";
+export type { ModuleSource } from "./engine.js";
 export type { CacheKind } from "./cache.js";
 export type { FetchOptions, Phase, Progress, Source } from "./source.js";
 export type {
   EmbedOptions, Embedding, Embeddings, SentenceModel, StreamedEmbedding, Tokens,
 } from "./sentences.js";
+export type { CausalModel, GenerateOptions, Generated, GeneratedToken } from "./causal.js";
 export type { Neighbour, SearchOptions, WordOptions, WordVector, WordVectors } from "./words.js";
 export type {
   FileSummary, InspectOptions, Inspection, MetadataValue, TensorInfo, Verdict, VerifyOptions,
 } from "./inspection.js";
-export type { LoadOptions, Model } from "./api.js";
+export type { InitOptions, LoadOptions, Model } from "./api.js";

@@ -1,7 +1,7 @@
 /**
- * Sentence embeddings, word vectors and a model file inspector.
+ * Sentence embeddings, word vectors, models that continue texts, and a model file inspector.
  *
- * Nothing happens when this is imported: the WebAssembly module is loaded by the first call.
+ * Nothing happens when this is imported: WebAssembly modules are loaded by the first call that needs them.
  *
  * @module
  */
@@ -10,7 +10,10 @@ import { full } from "./module-full.js";
 
 export * from "./exports.js";
 
-const all: Api = /* @__PURE__ */ api(full, () => import("./looking.js"));
+const all: Api = /* @__PURE__ */ api(
+  { full, words: () => import("./words.js"), causal: () => import("./continuing.js") },
+  () => import("./looking.js"),
+);
 
 export const init: Api["init"] = (options) => all.init(options);
 export const load: Api["load"] = ((source, options) => all.load(source, options)) as Api["load"];

@@ -4,26 +4,36 @@
  *
  * @module
  */
-import { api, type Api, type FullGlue } from "./api.js";
+import { api, type Api } from "./api.js";
+import { loadCausal, type CausalGlue } from "./causal.js";
 import { Engine, type InspectGlue } from "./engine.js";
 import { inspectWith, verifyWith, type ValuesGlue } from "./inspection.js";
-import * as fullGlue from "./generated/full.js";
-import * as inspectGlue from "./generated/inspect.js";
-import * as valuesGlue from "./generated/values.js";
+import causalGlue from "./generated/causal.js";
+import fullGlue from "./generated/full.js";
+import inspectGlue from "./generated/inspect.js";
+import valuesGlue from "./generated/values.js";
+import type { FullGlue } from "./model-sink.js";
+import { loadWords, openWith } from "./words.js";
+import causalModule from "../dist/nanoembed-causal.wasm";
 import fullModule from "../dist/nanoembed.wasm";
 import inspectModule from "../dist/nanoembed-inspect.wasm";
 import valuesModule from "../dist/nanoembed-values.wasm";
 
 export * from "./exports.js";
 
-const inspector = /* @__PURE__ */ new Engine(inspectGlue as unknown as InspectGlue, () => inspectModule as BufferSource);
-const values = /* @__PURE__ */ new Engine(valuesGlue as unknown as ValuesGlue, () => valuesModule as BufferSource);
+const causal = /* @__PURE__ */ new Engine<CausalGlue>(causalGlue, () => causalModule as BufferSource);
+const inspector = /* @__PURE__ */ new Engine<InspectGlue>(inspectGlue, () => inspectModule as BufferSource);
+const values = /* @__PURE__ */ new Engine<ValuesGlue>(valuesGlue, () => valuesModule as BufferSource);
 
 const all: Api = /* @__PURE__ */ api(
-  new Engine(fullGlue as unknown as FullGlue, () => fullModule as BufferSource),
+  {
+    full: new Engine<FullGlue>(fullGlue, () => fullModule as BufferSource),
+    words: async () => ({ loadWords, openWith }),
+    causal: async () => ({ engine: causal, loadCausal }),
+  },
   async () => ({
-    inspect: (source, options) => inspectWith(inspector, values, source, options),
-    verify: (source, options) => verifyWith(inspector, source, options),
+    inspect: (source, options) => inspectWith(() => inspector.ready(), values, source, options),
+    verify: (source, options) => verifyWith(() => inspector.ready(), source, options),
     memoryBytes: () => inspector.memoryBytes + values.memoryBytes,
   }),
 );

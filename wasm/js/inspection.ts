@@ -1,7 +1,8 @@
-import { Purpose, type AnyGlue, type Engine, type InspectGlue } from "./engine.js";
+import { Purpose, type AnyGlue, type Engine, type InspectGlue, type InspectReader } from "./engine.js";
 import { NanoembedError, fromModule, guarded } from "./errors.js";
-import { parts, pieces, type FetchOptions, type Parts, type Progress, type Source } from "./source.js";
-import { readIndex } from "./words.js";
+import { MAGIC_BYTES, familyOf, joined, type Family } from "./formats.js";
+import { parts, readIndex, startOf, type Parts } from "./parts.js";
+import { pieces, type FetchOptions, type Progress, type Source } from "./source.js";
 
 /** A tensor as the file's index describes it. */
 export interface TensorInfo {
@@ -78,15 +79,16 @@ export interface ValuesGlue extends AnyGlue {
   dequantize_layer(file: Uint8Array, name: string, first: number, count: number): Float32Array;
 }
 
+/** The module that reads a family of formats. */
+export type Choose = (family: Family) => Promise<Engine<InspectGlue>>;
+
 export async function inspectWith(
-  engine: Engine<InspectGlue>,
+  choose: Choose,
   numbers: Engine<ValuesGlue>,
   source: Source,
   options: InspectOptions = {},
 ): Promise<Inspection> {
-  await engine.ready();
   const file = await parts(source, options);
-  const reader = new engine.glue.Reader(Purpose.Inspect, options.strict ?? false, file.size ?? -1);
   let bytesRead = 0;
   const counted: Parts = {
     size: file.size,
@@ -97,8 +99,11 @@ export async function inspectWith(
     },
     close: () => file.close(),
   };
+  const start = await startOf(counted, options.signal);
+  const engine = await choose(familyOf(start));
+  const reader = new engine.glue.Reader(Purpose.Inspect, options.strict ?? false, file.size ?? -1);
   try {
-    await readIndex(engine, reader, counted, options.signal);
+    await readIndex(engine, reader, counted, options.signal, start);
     const { dataOffset, ...summary } = JSON.parse(reader.report()) as FileSummary & { dataOffset: number };
     for (const tensor of summary.tensors) tensor.offset += dataOffset;
     summary.fileBytes = file.size;
@@ -244,34 +249,47 @@ function layerValues(
 }
 
 /** Looks at every byte of a file: structure, bounds, checksums, codes. Nothing is kept. */
-export async function verifyWith(engine: Engine<InspectGlue>, source: Source, options: VerifyOptions = {}): Promise<Verdict> {
-  await engine.ready();
+export async function verifyWith(choose: Choose, source: Source, options: VerifyOptions = {}): Promise<Verdict> {
   const file = await pieces(source, options);
-  const reader = new engine.glue.Reader(Purpose.Verify, options.strict ?? false, -1);
   const total = file.size === undefined ? {} : { total: file.size };
+  let start: Uint8Array = new Uint8Array();
+  let opened: { engine: Engine<InspectGlue>; reader: InspectReader } | undefined;
   let loaded = 0;
+  const open = async () => {
+    const engine = await choose(familyOf(start));
+    return { engine, reader: new engine.glue.Reader(Purpose.Verify, options.strict ?? false, -1) };
+  };
   try {
     for await (const piece of file) {
       options.signal?.throwIfAborted();
+      loaded += piece.length;
+      let next = piece;
+      if (!opened) {
+        start = joined(start, piece).slice();
+        if (start.length < MAGIC_BYTES) continue;
+        opened = await open();
+        next = start;
+      }
+      const { engine, reader } = opened;
       // Large pieces are cut, so that memory is bounded whatever the source gives.
-      for (let start = 0; start < piece.length; start += 1 << 20) {
-        const part = piece.subarray(start, start + (1 << 20));
+      for (let at = 0; at < next.length; at += 1 << 20) {
+        const part = next.subarray(at, at + (1 << 20));
         const address = reader.room(part.length);
         engine.view(address, part.length).set(part);
         reader.advance();
       }
-      loaded += piece.length;
       options.onProgress?.({ loaded, ...total, phase: "download" });
     }
+    const { reader } = (opened ??= await open());
     reader.finish();
     return { ok: true, format: reader.format()!, bytes: loaded };
   } catch (thrown) {
-    const format = reader.format();
+    const format = opened?.reader.format();
     const error = fromModule(thrown, format);
-    const isOfFile = error instanceof NanoembedError && error !== thrown && error.code !== "internal";
+    const isOfFile = error instanceof NanoembedError && (error !== thrown || error.code === "unknown_format") && error.code !== "internal";
     if (!isOfFile) throw error;
     return { ok: false, format, bytes: loaded, error };
   } finally {
-    reader.free();
+    opened?.reader.free();
   }
 }

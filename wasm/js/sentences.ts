@@ -1,3 +1,5 @@
+import { breathe } from "./breathe.js";
+import { disposeSymbol } from "./dispose.js";
 import { NanoembedError, guarded } from "./errors.js";
 
 export interface EmbedOptions {
@@ -92,10 +94,6 @@ export interface Sentences {
 const BATCH_TOKENS = 256;
 /** How many texts of a stream are taken at a time. */
 const STREAM_TEXTS = 16;
-
-/** Polyfilled where it is missing: symbols are all that `using` needs. */
-export const disposeSymbol: typeof Symbol.dispose =
-  (Symbol.dispose as typeof Symbol.dispose | undefined) ?? (Symbol.for("Symbol.dispose") as never);
 
 /** A sentence model in this thread. */
 export class LocalSentences implements SentenceModel {
@@ -254,16 +252,4 @@ export async function* streamed(
     if (waiting.length >= size) yield* flush();
   }
   yield* flush();
-}
-
-/** Lets the page draw and listen: a message comes behind what waits already. */
-function breathe(): Promise<void> {
-  return new Promise((resolve) => {
-    const { port1, port2 } = new MessageChannel();
-    port1.onmessage = () => {
-      port1.close();
-      resolve();
-    };
-    port2.postMessage(undefined);
-  });
 }

@@ -5,10 +5,11 @@
  */
 import type { InitOptions } from "./engine.js";
 import { NanoembedError } from "./errors.js";
-import { MemorySink, bring, type LoadOptions as BaseOptions } from "./load.js";
+import { bring, type LoadOptions as BaseOptions } from "./load.js";
 import { slim } from "./module-slim.js";
+import { MemorySink } from "./sink.js";
 import type { Source } from "./source.js";
-import { LocalWords, makeWords, openWith, type WordOptions, type WordVectors } from "./words.js";
+import { loadWords, openWith, type WordOptions, type WordVectors } from "./words.js";
 
 export { NanoembedError } from "./errors.js";
 export { quantizeVectors, similarity, topK, type Hit, type QuantizedVectors } from "./vectors.js";
@@ -26,12 +27,12 @@ export const init = async (options?: InitOptions): Promise<void> => void (await 
 export async function load(source: Source, options: LoadOptions = {}): Promise<WordVectors> {
   options.signal?.throwIfAborted();
   await slim.ready();
-  const sink = (await bring(source, () => new MemorySink(slim), options)) as MemorySink;
+  const sink = await bring(source, () => new MemorySink(slim), options);
   if (sink.format !== "finalfusion") {
     sink.abort();
     throw new NanoembedError("wrong_kind", "the file holds no word vectors");
   }
-  return new LocalWords(makeWords(slim, sink.take(), options));
+  return loadWords(slim, sink.take(), options);
 }
 
 /** Opens word vectors in a file that stays where it is: a `Blob`, or an address whose server answers range requests. */

@@ -1,7 +1,8 @@
 import { Purpose, type Engine, type Glue, type Reader } from "./engine.js";
 import { NanoembedError, guarded } from "./errors.js";
-import { disposeSymbol } from "./sentences.js";
-import { parts, type FetchOptions, type Parts, type Source } from "./source.js";
+import { disposeSymbol } from "./dispose.js";
+import { parts, readIndex, type Parts } from "./parts.js";
+import type { FetchOptions, Source } from "./source.js";
 
 /** The vector of a word. */
 export interface WordVector {
@@ -92,7 +93,7 @@ const wordFormat = () => "finalfusion";
 /** Ranges that are nearer to each other than this are read as one. */
 const GAP_BYTES = 4096;
 
-export class LocalWords implements WordVectors {
+class LocalWords implements WordVectors {
   readonly kind = "words";
   readonly dims: number;
   readonly count: number;
@@ -248,33 +249,6 @@ async function exactly(file: Parts, offset: number, bytes: number, signal?: Abor
   return read;
 }
 
-/** Reads a file's header and index, as a reader asks for them. */
-export async function readIndex(engine: Engine<Glue>, reader: Reader, file: Parts, signal?: AbortSignal): Promise<void> {
-  const smallest = 1 << 16;
-  let step = smallest;
-  let expected = 0;
-  while (!reader.complete()) {
-    signal?.throwIfAborted();
-    const offset = reader.wanted();
-    if (file.size !== undefined && offset >= file.size) {
-      guarded(() => reader.finish(), () => reader.format());
-      return;
-    }
-    step = offset === expected ? Math.min(step * 2, 1 << 22) : smallest;
-    const bytes = await file.read(offset, Math.max(reader.at_least(), step), signal);
-    if (bytes.length === 0) {
-      guarded(() => reader.finish(), () => reader.format());
-      return;
-    }
-    expected = offset + bytes.length;
-    guarded(() => {
-      const address = reader.room(bytes.length);
-      engine.view(address, bytes.length).set(bytes);
-      reader.advance();
-    }, () => reader.format());
-  }
-}
-
 /** Opens word vectors in a file that stays where it is: header and vocabulary are read, vectors when they are asked for. */
 export async function openWith(engine: Engine<WordGlue>, source: Source, options: WordOptions = {}): Promise<WordVectors> {
   await engine.ready();
@@ -299,8 +273,11 @@ export async function openWith(engine: Engine<WordGlue>, source: Source, options
   }
 }
 
-/** Word vectors of what a reader has read. */
-export function makeWords(engine: Engine<WordGlue>, reader: Reader, options: WordOptions): WordModule {
+/** Word vectors in memory, of what a reader has read. */
+export const loadWords = (engine: Engine<WordGlue>, reader: Reader, options: WordOptions): WordVectors =>
+  new LocalWords(makeWords(engine, reader, options));
+
+function makeWords(engine: Engine<WordGlue>, reader: Reader, options: WordOptions): WordModule {
   const seed = new Float64Array(1);
   globalThis.crypto?.getRandomValues(new Uint8Array(seed.buffer));
   const { WordVectors } = engine.glue;

@@ -1,13 +1,15 @@
 // Runs in a worker: the same functions as in a page, asked for by messages.
-import { modelOf, type LoadOptions, type Model } from "./api.js";
+import { init, type InitOptions, type LoadOptions, type Model } from "./api.js";
+import { loadCausal } from "./causal.js";
 import { inspectWith, verifyWith, type InspectOptions, type Inspection } from "./inspection.js";
-import { MemorySink } from "./load.js";
+import { ModelSink, type Runners } from "./model-sink.js";
+import { causal } from "./module-causal.js";
 import { full } from "./module-full.js";
-import { inspector } from "./module-inspect.js";
+import { inspector, inspectorBytes } from "./module-inspect.js";
 import { values } from "./module-values.js";
 import { toPlain, type Answer, type Question } from "./protocol.js";
 import type { Source } from "./source.js";
-import { openWith, type WordOptions } from "./words.js";
+import { loadWords, openWith, type WordOptions } from "./words.js";
 
 interface Scope {
   onmessage: ((event: MessageEvent<Question>) => void) | null;
@@ -15,7 +17,15 @@ interface Scope {
 }
 const scope = globalThis as unknown as Scope;
 
-const sinks = new Map<number, MemorySink>();
+/** All code is in this file: some bundlers cannot load parts of workers. */
+const runners: Runners = {
+  full,
+  words: async () => ({ loadWords, openWith }),
+  causal: async () => ({ engine: causal, loadCausal }),
+};
+
+/** Files that arrive, and what was last asked of each. */
+const sinks = new Map<number, { sink: ModelSink; turn: Promise<unknown> }>();
 const things = new Map<number, Model | Inspection>();
 const running = new Map<number, AbortController>();
 let handles = 0;
@@ -29,35 +39,54 @@ function keep(thing: Model | Inspection): number {
 /** What a page needs to know of a model. */
 function describe(model: Model): Record<string, unknown> {
   const handle = keep(model);
-  const { kind, dims } = model;
-  return model.kind === "words"
-    ? { handle, kind, dims, count: model.count, subwords: model.subwords }
-    : { handle, kind, dims, maxTokens: model.maxTokens };
+  switch (model.kind) {
+    case "words":
+      return { handle, kind: model.kind, dims: model.dims, count: model.count, subwords: model.subwords };
+    case "causal":
+      return { handle, kind: model.kind, vocabulary: model.vocabulary, maxTokens: model.maxTokens };
+    default:
+      return { handle, kind: model.kind, dims: model.dims, maxTokens: model.maxTokens };
+  }
+}
+
+/** One thing after the other is done to a sink: its first bytes wait for a module. */
+function inTurn(handle: number, run: (sink: ModelSink) => unknown): Promise<unknown> {
+  const held = sinks.get(handle)!;
+  held.turn = held.turn.then(() => run(held.sink));
+  return held.turn;
+}
+
+/** Tells what comes piece by piece, and gives what is returned at the end. */
+async function drained(pieces: AsyncGenerator<unknown, unknown>, tell: ((piece: unknown) => void) | undefined): Promise<unknown> {
+  for (;;) {
+    const { done, value } = await pieces.next();
+    if (done) return value;
+    tell?.(value);
+  }
 }
 
 type Options = Record<string, unknown> & { signal: AbortSignal; onProgress?: (progress: unknown) => void };
 
 /** The answers to questions, by what they ask. */
 const answers: Record<string, (question: Question, options: Options) => unknown> = {
-  init: async ({ args: [module] }) => void (await full.ready(module === undefined ? undefined : { module_or_path: module as never })),
-  async begin() {
-    await full.ready();
+  init: ({ args: [options] }) => init(runners, options as InitOptions),
+  begin({ args: [kind] }) {
     handles += 1;
-    sinks.set(handles, new MemorySink(full));
+    sinks.set(handles, { sink: new ModelSink(runners, kind as Model["kind"] | undefined), turn: Promise.resolve() });
     return handles;
   },
-  reserve: ({ handle, args: [bytes] }) => sinks.get(handle!)!.reserve(bytes as number),
-  write: ({ handle, args: [piece] }) => sinks.get(handle!)!.write(piece as Uint8Array),
-  finish: ({ handle }) => sinks.get(handle!)!.finish(),
-  bytes: ({ handle }) => sinks.get(handle!)!.bytes().slice(),
+  reserve: ({ handle, args: [bytes] }) => inTurn(handle!, (sink) => sink.reserve(bytes as number)),
+  write: ({ handle, args: [piece] }) => inTurn(handle!, (sink) => sink.write(piece as Uint8Array)),
+  finish: ({ handle }) => inTurn(handle!, (sink) => sink.finish()),
+  bytes: ({ handle }) => inTurn(handle!, (sink) => sink.bytes().slice()),
   abort({ handle }) {
-    sinks.get(handle!)?.abort();
+    sinks.get(handle!)?.sink.abort();
     sinks.delete(handle!);
   },
-  model({ handle, args: [options] }) {
-    const sink = sinks.get(handle!)!;
+  async model({ handle, args: [options] }) {
+    const { sink } = sinks.get(handle!)!;
     sinks.delete(handle!);
-    return describe(modelOf(full, sink, options as LoadOptions));
+    return describe(await sink.model(options as LoadOptions));
   },
   open: async ({ args: [source] }, options) => describe(await openWith(full, source as Source, options as WordOptions)),
   async inspect({ args: [source] }, options) {
@@ -71,9 +100,11 @@ const answers: Record<string, (question: Question, options: Options) => unknown>
   },
   call({ handle, args: [method, ...args] }, options) {
     const thing = things.get(handle!) as unknown as Record<string, (...args: unknown[]) => unknown>;
-    return thing[method as string]!(...args, options);
+    const result = thing[method as string]!(...args, options);
+    const isIterable = typeof result === "object" && result !== null && Symbol.asyncIterator in result;
+    return isIterable ? drained(result as AsyncGenerator<unknown, unknown>, options.onProgress) : result;
   },
-  memory: () => full.memoryBytes + inspector.memoryBytes + values.memoryBytes,
+  memory: () => full.memoryBytes + causal.memoryBytes + inspectorBytes() + values.memoryBytes,
   dispose({ handle }) {
     (things.get(handle!) as Partial<Model> | undefined)?.dispose?.();
     things.delete(handle!);

@@ -7,14 +7,17 @@
  * @module
  */
 import type { Api, LoadOptions, Model } from "./api.js";
+import type { CausalModel, GenerateOptions, Generated, GeneratedToken } from "./causal.js";
+import { disposeSymbol } from "./dispose.js";
 import type { ModuleSource } from "./engine.js";
 import { NanoembedError } from "./errors.js";
 import type { FileSummary, InspectOptions, Inspection, Verdict, VerifyOptions } from "./inspection.js";
-import { bring, type Sink } from "./load.js";
+import { bring } from "./load.js";
 import { fromPlain, type Answer, type Question } from "./protocol.js";
 import {
-  disposeSymbol, streamed, type EmbedOptions, type Embedding, type Embeddings, type SentenceModel, type Tokens,
+  streamed, type EmbedOptions, type Embedding, type Embeddings, type SentenceModel, type Tokens,
 } from "./sentences.js";
+import type { Sink } from "./sink.js";
 import type { Source } from "./source.js";
 import type { Neighbour, SearchOptions, WordOptions, WordVector, WordVectors } from "./words.js";
 
@@ -25,8 +28,13 @@ export interface WorkerOptions {
   workers?: number;
   /** Makes a worker, where the package's own file cannot be used. */
   create?: () => Worker;
-  /** The module, where the package's own file cannot be used. A compiled module is shared by all workers. */
+  /**
+   * The module for sentence models and word vectors, where the package's own file cannot be used. A compiled module is
+   * shared by all workers.
+   */
   module_or_path?: Exclude<ModuleSource, Request | Response>;
+  /** The module for causal models, likewise. */
+  causal?: Exclude<ModuleSource, Request | Response>;
 }
 
 /** Workers that do what the functions of the main entry do. */
@@ -144,9 +152,9 @@ class RemoteSink implements Sink {
   #handles: Promise<number>[];
   #sent: Promise<unknown>[] = [];
 
-  constructor(threads: Thread[]) {
+  constructor(threads: Thread[], kind: Model["kind"] | undefined) {
     this.#threads = threads;
-    this.#handles = threads.map((thread) => thread.ask<number>("begin"));
+    this.#handles = threads.map((thread) => thread.ask<number>("begin", { args: [kind] }));
     for (const handle of this.#handles) handle.catch(() => {});
   }
 
@@ -187,18 +195,19 @@ class RemoteSink implements Sink {
   }
 
   models(options: LoadOptions): Promise<Described[]> {
-    const { kind, duplicates } = options;
-    return this.#all<Described>("model", () => [{ kind, duplicates }]);
+    const { duplicates } = options;
+    return this.#all<Described>("model", () => [{ duplicates }]);
   }
 }
 
 interface Described {
   handle: number;
-  kind: "sentences" | "words";
+  kind: Model["kind"];
   dims: number;
   maxTokens: number;
   count: number;
   subwords: string;
+  vocabulary: number;
 }
 
 /** One thing that every thread holds, under a handle of its own. */
@@ -327,6 +336,64 @@ class RemoteWords implements WordVectors {
   }
 }
 
+class RemoteCausal implements CausalModel {
+  readonly kind = "causal";
+  readonly vocabulary: number;
+  readonly maxTokens: number;
+  readonly #held: Held;
+
+  constructor(held: Held, { vocabulary, maxTokens }: Described) {
+    this.#held = held;
+    this.vocabulary = vocabulary;
+    this.maxTokens = maxTokens;
+  }
+
+  async *generate(prompt: string, options: GenerateOptions = {}): AsyncGenerator<GeneratedToken, Generated, undefined> {
+    const waiting: GeneratedToken[] = [];
+    let wake = () => {};
+    const tell = (token: GeneratedToken) => {
+      waiting.push(token);
+      wake();
+    };
+    // Whoever stops to iterate stops the worker, too.
+    const stop = new AbortController();
+    const pass = () => stop.abort(options.signal?.reason);
+    if (options.signal?.aborted) pass();
+    options.signal?.addEventListener("abort", pass, { once: true });
+    let isOver = false;
+    const asked = this.#held.call<Generated>("generate", [prompt], { ...options, signal: stop.signal, onProgress: tell });
+    const settled = () => {
+      isOver = true;
+      wake();
+    };
+    asked.then(settled, settled);
+    try {
+      for (;;) {
+        const token = waiting.shift();
+        if (token) yield token;
+        else if (isOver) return await asked;
+        else await new Promise<void>((resolve) => (wake = resolve));
+        options.signal?.throwIfAborted();
+      }
+    } finally {
+      options.signal?.removeEventListener("abort", pass);
+      if (!isOver) stop.abort();
+    }
+  }
+
+  tokenize(text: string, options: { maxTokens?: number } = {}): Promise<Tokens> {
+    return this.#held.call("tokenize", [text], options);
+  }
+
+  dispose(): void {
+    this.#held.dispose();
+  }
+
+  [disposeSymbol](): void {
+    this.dispose();
+  }
+}
+
 /** Addresses count from the page, not from the worker's file. */
 const absolute = (source: Source): unknown =>
   typeof source === "string" || source instanceof URL ? new URL(source, globalThis.location?.href).href : source;
@@ -344,10 +411,11 @@ class Pool implements WorkerPool {
 
   load(source: Source, options: LoadOptions & { kind: "sentences" }): Promise<SentenceModel>;
   load(source: Source, options: LoadOptions & { kind: "words" }): Promise<WordVectors>;
+  load(source: Source, options: LoadOptions & { kind: "causal" }): Promise<CausalModel>;
   load(source: Source, options?: LoadOptions): Promise<Model>;
   async load(source: Source, options: LoadOptions = {}): Promise<Model> {
     options.signal?.throwIfAborted();
-    const sink = (await bring(source, () => new RemoteSink(this.#threads), options)) as RemoteSink;
+    const sink = await bring(source, () => new RemoteSink(this.#threads, options.kind), options);
     const described = await sink.models(options);
     return this.#model(this.#threads, described);
   }
@@ -355,7 +423,14 @@ class Pool implements WorkerPool {
   #model(threads: Thread[], described: Described[]): Model {
     const held = new Held(threads, described.map(({ handle }) => handle));
     const first = described[0]!;
-    return first.kind === "words" ? new RemoteWords(held, first) : new RemoteSentences(held, first);
+    switch (first.kind) {
+      case "words":
+        return new RemoteWords(held, first);
+      case "causal":
+        return new RemoteCausal(held, first);
+      default:
+        return new RemoteSentences(held, first);
+    }
   }
 
   async open(source: Source, options: WordOptions = {}): Promise<WordVectors> {
@@ -403,14 +478,17 @@ function rest({ first, count }: { first?: number; count?: number }) {
 
 /** Starts workers. Their file is loaded now, the module when something is first asked of them. */
 export function createWorker(options: WorkerOptions = {}): WorkerPool {
-  const { workers = 1, create, module_or_path } = options;
+  const { workers = 1, create, module_or_path, causal } = options;
   if (!Number.isInteger(workers) || workers < 1) {
     throw new NanoembedError("invalid_argument", "there must be at least one worker");
   }
   const threads = Array.from({ length: workers }, () => {
     const worker = create ? create() : new Worker(new URL("./worker-thread.js", import.meta.url), { type: "module" });
     const thread = new Thread(worker);
-    if (module_or_path !== undefined) thread.ask("init", { args: [absolute(module_or_path as Source)] }).catch(() => {});
+    const modules = { module_or_path, causal };
+    for (const [name, module] of Object.entries(modules)) {
+      if (module !== undefined) thread.ask("init", { args: [{ [name]: absolute(module as Source) }] }).catch(() => {});
+    }
     return thread;
   });
   return new Pool(threads);

@@ -1,4 +1,5 @@
-// Builds the npm package into dist/: `node scripts/build.mjs [wasm] [js]`, both without arguments.
+// Builds the npm package into dist/: `node scripts/build.mjs [wasm] [js]`, both without arguments; names of modules, as
+// `nanoembed-slim`, in place of `wasm` build those only.
 //
 //   cargo        one module for each variant, for wasm32-unknown-unknown
 //   wasm-bindgen by ../build, in the version that the modules were compiled with
@@ -6,11 +7,12 @@
 //   esbuild      the entries, with what they share in chunks of their own
 //   tsc          declarations
 import { execFileSync } from "node:child_process";
-import { cpSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
+import { declaration, factory } from "./glue.mjs";
 
 const here = dirname(dirname(fileURLToPath(import.meta.url)));
 const root = dirname(here);
@@ -21,7 +23,11 @@ const generated = join(here, "js", "generated");
 const variants = [
   { name: "nanoembed", glue: "full", features: "embed,words", target: "+simd128", profile: "npm" },
   { name: "nanoembed-relaxed", glue: "full", features: "embed,words", target: "+simd128,+relaxed-simd", profile: "npm" },
+  { name: "nanoembed-causal", glue: "causal", features: "causal", target: "+simd128", profile: "npm" },
+  { name: "nanoembed-causal-relaxed", glue: "causal", features: "causal", target: "+simd128,+relaxed-simd", profile: "npm" },
   { name: "nanoembed-inspect", glue: "inspect", features: "inspect,amb,embd,finalfusion,gguf,uqff", target: "", profile: "npm-small" },
+  ...Object.entries({ amb: "amb", embd: "embd", finalfusion: "finalfusion", gguf: "gguf", safetensors: "uqff" }).map(([family, formats]) => (
+    { name: `nanoembed-inspect-${family}`, glue: "inspect", features: `inspect,${formats}`, target: "", profile: "npm-small" })),
   { name: "nanoembed-values", glue: "values", features: "values", target: "", profile: "npm-small" },
   { name: "nanoembed-slim", glue: "slim", features: "words", target: "+simd128", profile: "npm-small" },
 ];
@@ -29,9 +35,9 @@ const variants = [
 const run = (program, args, options = {}) =>
   execFileSync(program, args, { cwd: root, stdio: ["ignore", "inherit", "inherit"], ...options });
 
-function buildWasm() {
+function buildWasm(variants) {
   mkdirSync(out, { recursive: true });
-  rmSync(generated, { recursive: true, force: true });
+  mkdirSync(generated, { recursive: true });
   run("cargo", ["build", "--quiet", "--locked", "--manifest-path", "wasm/build/Cargo.toml"]);
   const glues = new Map();
   for (const { name, glue, features, target, profile } of variants) {
@@ -46,9 +52,8 @@ function buildWasm() {
       throw new Error(`${name} wants another ${glue}.js than the module before it`);
     }
     glues.set(glue, javascript);
-    mkdirSync(generated, { recursive: true });
-    writeFileSync(join(generated, `${glue}.js`), javascript);
-    cpSync(join(folder, `${glue}.d.ts`), join(generated, `${glue}.d.ts`));
+    writeFileSync(join(generated, `${glue}.js`), factory(javascript));
+    writeFileSync(join(generated, `${glue}.d.ts`), declaration);
     optimize(join(folder, `${glue}_bg.wasm`), join(out, `${name}.wasm`), profile);
   }
 }
@@ -84,6 +89,9 @@ async function buildJs() {
 }
 
 const wanted = process.argv.slice(2);
-if (wanted.length === 0 || wanted.includes("wasm")) buildWasm();
+const isWhole = wanted.length === 0 || wanted.includes("wasm");
+const chosen = variants.filter(({ name }) => isWhole || wanted.includes(name));
+if (isWhole) rmSync(generated, { recursive: true, force: true });
+if (chosen.length > 0) buildWasm(chosen);
 if (wanted.length === 0 || wanted.includes("js")) await buildJs();
 statSync(out);

@@ -9,6 +9,9 @@ import { fileURLToPath } from "node:url";
 const here = dirname(dirname(fileURLToPath(import.meta.url)));
 const root = dirname(here);
 
+/** Kernels, and their products with blocks, which are tested where activations are quantised for them. */
+const TESTS = ["kernel", "model::grouped"];
+
 /** The test program for these target features. */
 function build(features) {
   execFileSync("rustup", ["target", "add", "wasm32-wasip1"], { stdio: "ignore" });
@@ -20,7 +23,7 @@ function build(features) {
 
 console.log("kernels, simd128, Node");
 const runner = join(here, "tests/wasi-runner.mjs");
-const node = spawnSync(process.execPath, [runner, build("+simd128"), "kernel", "--test-threads", "1"], { stdio: "inherit" });
+const node = spawnSync(process.execPath, [runner, build("+simd128"), ...TESTS, "--test-threads", "1"], { stdio: "inherit" });
 if (node.status !== 0) process.exit(1);
 
 const chromium = [process.env.CHROMIUM, "/usr/bin/chromium", "/usr/bin/google-chrome"].find((place) => place && existsSync(place));
@@ -43,10 +46,10 @@ const { chromium: driver } = await import("playwright-core");
 const browser = await driver.launch({ executablePath: chromium, args: ["--no-sandbox", "--disable-gpu"] });
 const page = await browser.newPage();
 await page.goto(`http://127.0.0.1:${server.address().port}/`);
-const { code, text } = await page.evaluate(async () => {
+const { code, text } = await page.evaluate(async (tests) => {
   const { run } = await import("/wasi.js");
-  return run(await (await fetch("/tests.wasm")).arrayBuffer(), ["tests", "kernel", "--test-threads", "1"]);
-});
+  return run(await (await fetch("/tests.wasm")).arrayBuffer(), ["tests", ...tests, "--test-threads", "1"]);
+}, TESTS);
 console.log(text);
 await browser.close();
 server.close();

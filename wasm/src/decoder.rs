@@ -1,5 +1,6 @@
 //! One decoder for all formats, chosen by a file's first bytes.
 
+#[cfg(any(feature = "amb", feature = "embd", feature = "finalfusion", feature = "gguf"))]
 use alloc::boxed::Box;
 
 use nanoembed_core::event::{Decode, Format, Mode, Step};
@@ -89,13 +90,7 @@ impl Decoder {
         match self {
             Self::Finalfusion(decoder) => decoder.layout(),
             Self::FinalfusionVerifier(verifier) => verifier.decoder().layout(),
-            #[cfg(any(
-                feature = "amb",
-                feature = "embd",
-                feature = "gguf",
-                feature = "safetensors",
-                feature = "uqff"
-            ))]
+            #[allow(unreachable_patterns, reason = "there may be no other format")]
             _ => None,
         }
     }
@@ -106,13 +101,7 @@ impl Decoder {
         match self {
             #[cfg(feature = "gguf")]
             Self::Gguf(decoder) => decoder.data_offset().unwrap_or(0),
-            #[cfg(any(
-                feature = "amb",
-                feature = "embd",
-                feature = "finalfusion",
-                feature = "safetensors",
-                feature = "uqff"
-            ))]
+            #[allow(unreachable_patterns, reason = "there may be no other format")]
             _ => 0,
         }
     }
@@ -123,13 +112,7 @@ impl Decoder {
         match self {
             #[cfg(feature = "amb")]
             Self::Amb(decoder) => decoder.layout().map(|layout| layout.metadata.bytes),
-            #[cfg(any(
-                feature = "embd",
-                feature = "finalfusion",
-                feature = "gguf",
-                feature = "safetensors",
-                feature = "uqff"
-            ))]
+            #[allow(unreachable_patterns, reason = "there may be no other format")]
             _ => None,
         }
     }

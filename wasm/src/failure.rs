@@ -12,6 +12,25 @@ pub struct Failure {
     error: Error,
 }
 
+/// What causes are called and what they say, in the order of [`ErrorKind::ALL`]: a table is smaller than a choice.
+static TEXTS: [(&str, &str); ErrorKind::ALL.len()] = {
+    let mut texts = [("", ""); ErrorKind::ALL.len()];
+    let mut at = 0;
+    while at < texts.len() {
+        let kind = ErrorKind::ALL[at];
+        texts[at] = (kind.name(), kind.message());
+        at += 1;
+    }
+    texts
+};
+
+impl Failure {
+    fn texts(&self) -> (&'static str, &'static str) {
+        let place = ErrorKind::ALL.iter().position(|kind| *kind == self.error.kind);
+        place.and_then(|at| TEXTS.get(at)).copied().unwrap_or_default()
+    }
+}
+
 #[wasm_bindgen]
 impl Failure {
     /// The stable number of the cause; the hundreds say whose fault it is.
@@ -23,13 +42,13 @@ impl Failure {
     /// The stable name of the cause.
     #[must_use]
     pub fn code(&self) -> String {
-        self.error.kind.name().into()
+        self.texts().0.into()
     }
 
     /// One English sentence.
     #[must_use]
     pub fn message(&self) -> String {
-        self.error.message().into()
+        self.texts().1.into()
     }
 
     /// The byte of the file, 0 where there is none.

@@ -1,27 +1,31 @@
 //! The WebAssembly side of the npm package: core, made callable from JavaScript.
 //!
 //! * [`reader`] takes a file's bytes, as they arrive or as it asks for them, and lets core's decoders look at them;
-//! * [`sentences`] embeds texts, [`words`] looks words up, both in bytes that a reader kept;
+//! * [`sentences`] embeds texts, [`causal`] continues them, [`words`] looks words up, all in bytes that a reader kept;
 //! * [`report`] tells what a file says of itself, as JSON; [`dequantize`] turns parts of tensors into numbers.
 //!
 //! JavaScript owns every decision about sources, caches, workers and time. Features choose what a module can do: the
-//! package ships one that embeds and looks up, one for words, one that inspects, and one that dequantises, which is loaded
-//! when somebody wants to see numbers.
+//! package ships one that embeds and looks up, one that continues texts, one for words, one that inspects, and one that
+//! dequantises, which is loaded when somebody wants to see numbers.
 
 #![cfg_attr(target_family = "wasm", no_std)]
 
 extern crate alloc;
 
-#[cfg(any(feature = "embed", feature = "words", feature = "inspect"))]
+#[cfg(all(target_family = "wasm", feature = "inspect"))]
+mod allocator;
+#[cfg(feature = "causal")]
+pub mod causal;
+#[cfg(any(feature = "embed", feature = "words", feature = "causal", feature = "inspect"))]
 mod decoder;
 #[cfg(feature = "values")]
 pub mod dequantize;
 pub mod failure;
-#[cfg(any(feature = "embed", feature = "words", feature = "inspect"))]
+#[cfg(any(feature = "embed", feature = "words", feature = "causal", feature = "inspect"))]
 pub mod reader;
 #[cfg(feature = "inspect")]
 pub mod report;
-#[cfg(any(feature = "embed", feature = "words", feature = "inspect"))]
+#[cfg(any(feature = "embed", feature = "words", feature = "causal", feature = "inspect"))]
 mod seen;
 #[cfg(feature = "embed")]
 pub mod sentences;
@@ -32,8 +36,13 @@ pub mod words;
 mod host {
     //! What a module without the standard library must bring itself.
 
+    #[cfg(not(feature = "inspect"))]
     #[global_allocator]
     static ALLOCATOR: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;
+
+    #[cfg(feature = "inspect")]
+    #[global_allocator]
+    static ALLOCATOR: crate::allocator::PowersOfTwo = crate::allocator::PowersOfTwo::new();
 
     /// Traps; JavaScript sees a `RuntimeError`. Messages would double the inspector's size.
     #[panic_handler]

@@ -6,6 +6,7 @@
 
 use alloc::string::String;
 use alloc::vec::Vec;
+#[cfg(feature = "words")]
 use core::mem;
 
 use nanoembed_core::event::{Event, Format, Mode};
@@ -53,6 +54,7 @@ pub struct Reader {
     /// The bytes that are being looked at.
     window: Region,
     /// Stretches before the window that were kept.
+    #[cfg(feature = "words")]
     kept: Vec<Region>,
     /// How many bytes must follow before there is anything to do.
     at_least: usize,
@@ -78,6 +80,7 @@ impl Reader {
             #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked")]
             length: (length >= 0.0).then_some(length as u64),
             window: Region::default(),
+            #[cfg(feature = "words")]
             kept: Vec::new(),
             at_least: SNIFF_BYTES,
             seen: Seen::default(),
@@ -87,11 +90,12 @@ impl Reader {
         }
     }
 
-    /// Makes room for a file of `bytes`, so that nothing has to be moved as it grows.
+    /// Makes room for a file that is kept, of `bytes`, so that nothing has to be moved as it grows.
     ///
     /// # Errors
     ///
     /// `buffer_too_small` if there is not as much memory.
+    #[cfg(any(feature = "embed", feature = "words", feature = "causal"))]
     pub fn reserve(&mut self, bytes: usize) -> Result<()> {
         let more = bytes.saturating_sub(self.window.bytes.len());
         let reserved = self.window.bytes.try_reserve_exact(more);
@@ -177,6 +181,23 @@ impl Reader {
     #[must_use]
     pub fn format(&self) -> Option<String> {
         self.format.map(|format| format.name().into())
+    }
+
+    /// What can be done with the file, once it is known: `words`, `sentences`, or `causal`, for which there is another
+    /// module.
+    #[cfg(feature = "embed")]
+    #[must_use]
+    pub fn kind(&self) -> Option<String> {
+        let kind = match self.format? {
+            Format::Finalfusion => "words",
+            // An index that tells more lies behind the tokenizer.
+            Format::Amb => match self.seen.has_decoder()? {
+                true => "causal",
+                false => "sentences",
+            },
+            _ => "sentences",
+        };
+        Some(kind.into())
     }
 
     /// What the file says of itself, as JSON, to a reader that inspects.
@@ -271,6 +292,7 @@ impl Reader {
             return;
         }
         let next = decoder.offset();
+        #[cfg(feature = "words")]
         if self.purpose == Purpose::Open {
             if next > self.window.offset.saturating_add(self.window.bytes.len() as u64) {
                 let behind = Region { offset: next, bytes: Vec::new() };
@@ -289,7 +311,7 @@ impl Reader {
     }
 
     /// The whole file, of a reader that kept it, if it is of one of these formats.
-    #[cfg(feature = "embed")]
+    #[cfg(any(feature = "embed", feature = "causal"))]
     pub(crate) fn into_file(self, formats: &[Format]) -> Result<Vec<u8>> {
         if self.purpose != Purpose::Load || !self.complete {
             return Err(ErrorKind::InvalidArgument.into());

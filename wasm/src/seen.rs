@@ -1,6 +1,8 @@
 //! What a reader must know of the file that it reads.
 
 use nanoembed_core::event::{Event, FileInfo, Format};
+#[cfg(feature = "embed")]
+use nanoembed_core::model::llama::is_decoder_tensor;
 use nanoembed_core::tensor::{Dtype, TensorHeader};
 
 /// What events have told so far.
@@ -10,6 +12,9 @@ pub(crate) struct Seen {
     has_tensors: bool,
     is_behind_header: bool,
     is_uqff: bool,
+    /// Whether the first tensor is a decoder's.
+    #[cfg(feature = "embed")]
+    has_decoder: Option<bool>,
 }
 
 impl Seen {
@@ -20,6 +25,8 @@ impl Seen {
             Event::Tensor(tensor) => {
                 self.is_uqff |= self.is_container() && tells_uqff(tensor, !self.has_tensors);
                 self.has_tensors = true;
+                #[cfg(feature = "embed")]
+                self.has_decoder.get_or_insert(is_decoder_tensor(tensor.name));
             }
             _ => {}
         }
@@ -38,6 +45,12 @@ impl Seen {
     /// Whether a safetensors file has turned out to be UQFF.
     pub(crate) fn found_uqff(&self) -> bool {
         self.is_uqff
+    }
+
+    /// Whether the file holds a decoder of texts, told by its first tensor.
+    #[cfg(feature = "embed")]
+    pub(crate) fn has_decoder(&self) -> Option<bool> {
+        self.has_decoder
     }
 
     /// The size of the whole file as its header gives it, 0 if it does not.

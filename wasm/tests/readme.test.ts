@@ -13,7 +13,9 @@ const examples = [...readFileSync(join(here, "../README.md"), "utf8").matchAll(/
 let server: Server;
 let origin: string;
 beforeAll(async () => {
-  const files: Record<string, Uint8Array> = { "/all-MiniLM-L6-v2.int8.weights": modelBytes(), "/vectors.fifu": bytes("finalfusion", "explicit.fifu") };
+  const files: Record<string, Uint8Array> = { "/all-MiniLM-L6-v2.int8.weights": modelBytes(), "/vectors.fifu": bytes("finalfusion", "explicit.fifu"),
+    // Any model of that kind.
+    "/smollm2-135m-instruct.gguf": bytes("llama", "tiny.gguf") };
   server = createServer((request, response) => {
     const file = files[request.url!];
     const range = /^bytes=(\d+)-(\d+)$/.exec(request.headers.range ?? "");
@@ -44,6 +46,7 @@ test.each(inNode.map((code, at) => [at, code] as const))("example %i", async (at
   try {
     const result = (await import(/* @vite-ignore */ file)) as Record<string, unknown>;
     if ("best" in result) expect(result["best"]).toMatchObject({ index: 2 });
+    if ("answer" in result) expect(result["answer"]).not.toBe("");
     if ("verdict" in result) expect(result["verdict"]).toMatchObject({ ok: true });
     if ("numbers" in result) expect(result["numbers"]).toHaveLength(384);
     if (at === 0) expect(result["data"]).toHaveLength(384);

@@ -19,7 +19,7 @@ pub(crate) struct Embedder<'f> {
 }
 
 enum Model<'f> {
-    Encoder(Encoder<'f>),
+    Encoder(Box<Encoder<'f>>),
     Decoder(Box<DecoderEmbedder<'f>>),
 }
 
@@ -43,7 +43,7 @@ impl<'f> Embedder<'f> {
                 "--pooling is for decoders; an encoder's file says its own",
             ));
         } else {
-            Model::Encoder(Encoder::open(file, args)?)
+            Model::Encoder(Box::new(Encoder::open(file, args)?))
         };
         Ok(Self { model })
     }

@@ -8,7 +8,7 @@ use super::vector::Portable;
 use super::{Kernels, quantize, rows};
 
 /// Without them models that have weights in blocks are not opened, and what multiplies those is never called.
-const BLOCKS: bool = cfg!(feature = "blocks-ggml");
+pub(super) const BLOCKS: bool = cfg!(feature = "blocks-ggml");
 
 /// The portable table.
 pub(super) const TABLE: Kernels = Kernels {

@@ -1,9 +1,13 @@
 //! For hosts with a heap: a model file in, texts in, vectors out.
 //!
-//! An [`Embedder`] is immutable and shared between threads; each thread that embeds has a [`Session`] of its own.
-//! A [`SentencePieceModel`] is a tokenizer on its own.
+//! An [`Embedder`] is immutable and shared between threads; each thread that embeds has a [`Session`] of its own. A
+//! [`CausalModel`] continues texts, each in a [`CausalSession`]. A [`SentencePieceModel`] is a tokenizer on its own.
 //! Everything here is made of the borrowing types of [`token`](crate::token) and [`model`](crate::model).
 
+#[cfg(any(feature = "amb", feature = "gguf"))]
+mod bpe;
+#[cfg(any(feature = "amb", feature = "gguf"))]
+mod causal;
 #[cfg(feature = "gguf")]
 mod gguf;
 mod model_proto;
@@ -14,6 +18,8 @@ mod vocabulary;
 use alloc::vec;
 use alloc::vec::Vec;
 
+#[cfg(any(feature = "amb", feature = "gguf"))]
+pub use causal::{CausalModel, CausalSession};
 pub use model_proto::{ModelProto, ModelSettings};
 pub use sentencepiece::{SentencePieceModel, TokenSession};
 

@@ -5,6 +5,7 @@
 
 #![allow(unsafe_code)]
 
+mod blocks;
 mod float;
 mod integer;
 
@@ -30,12 +31,13 @@ pub(super) const FASTEST: Kernels = table::<Simd128>("simd128");
 
 /// Row operations are the portable ones: the whole module is built with these instructions, so the compiler makes
 /// vectors of them by itself.
-const fn table<I: Instructions>(name: &'static str) -> Kernels {
+const fn table<I: Instructions + blocks::Dots>(name: &'static str) -> Kernels {
     Kernels {
         name,
         product_f32: float::product::<I>,
         multiply_f32: float::multiply::<I>,
         product_i8: integer::product::<I>,
+        product_blocks: if portable::BLOCKS { Some(blocks::product::<I>) } else { None },
         multiply_i16: integer::multiply,
         ..portable::TABLE
     }

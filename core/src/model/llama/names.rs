@@ -62,6 +62,12 @@ impl Tensor {
     }
 }
 
+/// Whether a tensor that is called so is one of a decoder's, of a file that has no encoder under GGUF's names.
+#[must_use]
+pub fn is_decoder_tensor(name: &str) -> bool {
+    ["model.", "lm_head.", "token_embd.", "output", "blk."].iter().any(|it| name.starts_with(it))
+}
+
 /// Whose names a file has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Names {

@@ -1,0 +1,62 @@
+//! A byte-level BPE tokenizer over a file: tokens stay where they lie, indices over them and over merges are kept.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use crate::error::Result;
+use crate::model::llama::{BpeIndex, BpeMemory, BpeNeeds, BpeSource, FileBpe};
+use crate::token::bpe::merge::{Candidate, Symbol};
+use crate::token::bpe::{Added, Merge, Scratch};
+
+/// The memory of an index, and what is known beside it.
+#[derive(Clone, Debug)]
+pub(super) struct BpeTokenizer {
+    index: BpeIndex,
+    samples: Vec<u32>,
+    slots: Vec<u32>,
+    merges: Vec<Merge>,
+    merge_slots: Vec<u32>,
+    /// Ids of the tokens that are found in a text as they are.
+    added: Vec<u32>,
+    pub(super) end: Option<u32>,
+}
+
+impl BpeTokenizer {
+    pub(super) fn new(source: &BpeSource<'_>) -> Result<Self> {
+        let BpeNeeds { samples, slots, merges, merge_slots, added } = source.needs();
+        let (mut samples, mut slots) = (vec![0; samples], vec![0; slots]);
+        let (mut merges, mut merge_slots) = (vec![Merge::default(); merges], vec![0; merge_slots]);
+        let index = source.index(&mut BpeMemory {
+            samples: &mut samples,
+            slots: &mut slots,
+            merges: &mut merges,
+            merge_slots: &mut merge_slots,
+        })?;
+        let mut ids = Vec::with_capacity(added);
+        source.each_added(|id| ids.push(id));
+        Ok(Self { index, samples, slots, merges, merge_slots, added: ids, end: source.end() })
+    }
+
+    /// How token `id` is spelled.
+    pub(super) fn token<'f>(&'f self, file: &'f [u8], id: u32) -> Result<&'f [u8]> {
+        self.index.token(file, &self.samples, id)
+    }
+
+    /// The ids of `text`, behind the token that begins every text if there is one.
+    pub(super) fn encode(&self, file: &[u8], text: &str) -> Result<Vec<u32>> {
+        let added = self.added.iter().filter_map(|&id| {
+            let text = core::str::from_utf8(self.token(file, id).ok()?).ok()?;
+            Some(Added { text, id })
+        });
+        let added: Vec<Added<'_>> = added.collect();
+        let tokens = (&*self.samples, &*self.slots);
+        let merges = (&*self.merges, &*self.merge_slots);
+        let bpe = FileBpe::resume(file, &self.index, tokens, merges, &added)?;
+        let mut ids = vec![0; text.len().saturating_add(1)];
+        let mut symbols = vec![Symbol::default(); text.len()];
+        let mut heap = vec![Candidate::default(); Scratch::heap_needed(text.len())];
+        let found = bpe.encode(text, &mut ids, &mut Scratch::new(&mut symbols, &mut heap))?;
+        ids.truncate(found.tokens);
+        Ok(ids)
+    }
+}

@@ -1,0 +1,39 @@
+// What a user downloads, gzip. JavaScript is counted as an entry's file with all that it imports at once; what it imports when
+// it is asked for (`import(…)`) has limits of its own.
+import { readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+
+/** A file of dist/ and what it imports. */
+function closure(entry, seen = new Set()) {
+  const path = join("dist", entry);
+  if (seen.has(path)) return [...seen];
+  seen.add(path);
+  const text = readFileSync(new URL(path, import.meta.url), "utf8");
+  for (const [, from] of text.matchAll(/(?:^|[;\n}])(?:import|export)(?:[\w*{}$,\s]+from)?"\.\/([^"]+\.js)"/g)) {
+    closure(join(dirname(entry), from), seen);
+  }
+  return [...seen];
+}
+
+const limits = (entries) => entries.map(([name, limit, path]) => ({ name, limit, path, gzip: true, brotli: false }));
+const wasm = (name) => `dist/nanoembed${name}.wasm`;
+const inspector = closure("inspect.js");
+const families = ["amb", "embd", "finalfusion", "gguf", "safetensors"];
+
+export default limits([
+  ["wasm, sentence models and word vectors", "150 KB", wasm("")],
+  ["wasm, the same with relaxed SIMD", "150 KB", wasm("-relaxed")],
+  ["wasm, causal models", "150 KB", wasm("-causal")],
+  ["wasm, the same with relaxed SIMD", "150 KB", wasm("-causal-relaxed")],
+  ["wasm, word vectors", "45 KB", wasm("-slim")],
+  ...families.map((family) => [`wasm, inspector of ${family}`, "25 KB", wasm(`-inspect-${family}`)]),
+  ["wasm, inspector of all formats (only where a page says where it is)", "53 KB", wasm("-inspect")],
+  ["wasm, dequantising (when numbers are asked for)", "41 KB", wasm("-values")],
+  ["JavaScript, main entry", "8 KB", closure("index.js")],
+  ["JavaScript, inspector", "8 KB", inspector],
+  ["JavaScript, word vectors", "10 KB", closure("slim.js")],
+  ["JavaScript, worker entry, in the page", "8 KB", closure("worker.js")],
+  ["JavaScript, in a worker", "16 KB", closure("worker-thread.js")],
+  ["JavaScript, all entries but inline", "34 KB", ["dist/*.js", "!dist/inline.js"]],
+  ...families.map((family) => [`all that is loaded to inspect a file of ${family}`, "33 KB", [wasm(`-inspect-${family}`), ...inspector]]),
+]);

@@ -1,0 +1,31 @@
+import { NanoembedError } from "./errors.js";
+
+/** Formats that one module reads: UQFF files are safetensors files, which only their tensors tell. */
+export type Family = "amb" | "embd" | "finalfusion" | "gguf" | "safetensors";
+
+/** Bytes that tell a family. */
+export const MAGIC_BYTES = 9;
+
+/**
+ * The family of a file that begins so. What begins like a safetensors file, with a length and an object, need not be one.
+ *
+ * @throws NanoembedError `unknown_format`
+ */
+export function familyOf(start: Uint8Array): Family {
+  const text = String.fromCharCode(...start.subarray(0, MAGIC_BYTES));
+  if (text.startsWith("AMBEE")) return "amb";
+  if (text.startsWith("EMBD")) return "embd";
+  if (text.startsWith("FiFu")) return "finalfusion";
+  if (text.startsWith("GGUF")) return "gguf";
+  if (text[8] === "{") return "safetensors";
+  throw new NanoembedError("unknown_format", "none of the formats known here starts like this file", { offset: 0 });
+}
+
+/** Two pieces in one. */
+export function joined(a: Uint8Array, b: Uint8Array): Uint8Array {
+  if (a.length === 0) return b;
+  const both = new Uint8Array(a.length + b.length);
+  both.set(a);
+  both.set(b, a.length);
+  return both;
+}
