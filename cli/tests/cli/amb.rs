@@ -129,7 +129,7 @@ fn quantize_writes_what_convert_writes_and_says_what_became_of_each_tensor() {
         &["quantize", &folder, &quantized, "--type", "int5block", "--block", "8", "--json"],
         "",
     );
-    assert!(std::fs::read(&quantized).unwrap() == std::fs::read(&converted).unwrap());
+    assert!(fs::read(&quantized).unwrap() == fs::read(&converted).unwrap());
     let lines = objects(&lines);
     // Without the pooler.
     assert_eq!(lines.len(), tensors().len() - 2);
