@@ -22,9 +22,10 @@ export interface Reader {
   free(): void;
 }
 
-/** Reads a file inside the module for sentence models and word vectors. */
-export interface FullReader extends Reader {
-  kind(): string | undefined;
+/** Reads a file inside the module for sentence models. */
+export interface SentenceReader extends Reader {
+  /** Whether the file is for the module for causal models; `undefined` before that is known. */
+  holds_decoder(): boolean | undefined;
 }
 
 /** Reads a file inside a module that inspects. */
