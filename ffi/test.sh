@@ -22,9 +22,7 @@ libraries=(-lgcc_s -lutil -lrt -lpthread -lm -ldl -lc)
 library=("$prefix/lib/libnanoembed.a" "${libraries[@]}")
 llama=tests/data/small_llama.gguf
 files=("$model" tests/data/words.fifu tests/data/words.pq.fifu ../tests/data/gguf/small.gguf
-    ../tests/data/uqff/small_blobs.uqff "$llama")
-# Everything but continuing texts, whose metadata is read by a part of Rust's core that can panic for all the linker knows.
-firmware=amb,embd,finalfusion,gguf,safetensors,uqff,blocks-ggml,scaled-codes,hqq,fp8,afq,f8q8,mxfp4,fixed,word-index
+    ../tests/data/uqff/small_blobs.uqff "$llama" ../tests/data/amb/bpe.amb)
 wrap=(-DCOUNT_ALLOCATIONS -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=posix_memalign)
 
 build() { ./install.sh --prefix "$prefix"; }
@@ -60,14 +58,14 @@ wrapper() {
     for define in -DNANOEMBED_RESULTS -DNANOEMBED_EXCEPTIONS; do
         g++ -std=c++17 -g -O1 -pedantic -Wall -Wextra -Werror -fsanitize=address,undefined $define \
             -I "$prefix/include" tests/c/test.cpp "${library[@]}" -o "$scratch/wrapper"
-        "$scratch/wrapper" "$model" tests/data/words.fifu "$llama"
+        "$scratch/wrapper" "$model" tests/data/words.fifu "$llama" ../tests/data/amb/bpe.amb
     done
 }
 
 # Eight threads share a model.
 threads() {
     g++ -std=c++17 -g -O1 -fsanitize=thread -I "$prefix/include" tests/c/test.cpp "${library[@]}" -o "$scratch/threads"
-    TSAN_OPTIONS=halt_on_error=1 "$scratch/threads" "$model" tests/data/words.fifu "$llama"
+    TSAN_OPTIONS=halt_on_error=1 "$scratch/threads" "$model" tests/data/words.fifu "$llama" ../tests/data/amb/bpe.amb
 }
 
 # No allocation where memory is lent, and no byte touched that is not the program's.
@@ -149,7 +147,7 @@ targets() {
     local triple found
     for triple in thumbv7em-none-eabihf thumbv6m-none-eabi riscv32imac-unknown-none-elf; do
         bare_target $triple || { skip "library for $triple: rustup target add $triple"; continue; }
-        ./install.sh --no-std --target $triple --parts $firmware --prefix "$scratch/$triple"
+        ./install.sh --no-std --target $triple --prefix "$scratch/$triple"
         found=$(nm "$scratch/$triple/lib/libnanoembed.a" 2>/dev/null |
             grep -E 'panicking|unwrap_failed|expect_failed|_fail$|__rust_alloc|__rg_alloc| U malloc' || true)
         [ -z "$found" ] || { echo "$triple: $found"; return 1; }

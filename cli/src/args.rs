@@ -10,7 +10,7 @@ use crate::commands::{
     generate, histogram, inspect, metadata, migrate, quantize, reconstruct, search, select,
     similar, tokenize, vector, verify,
 };
-use crate::embedder;
+use crate::embedder::{self, Pooling};
 use crate::error::Result;
 
 const STYLES: Styles = Styles::styled()
@@ -77,7 +77,7 @@ pub(crate) enum Command {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Model")]
 pub(crate) struct ModelArgs {
-    /// A `.weights` or `.amb` file [default: all-MiniLM-L6-v2, built in]
+    /// A `.weights`, `.amb` or GGUF file, or a folder as on Hugging Face [default: all-MiniLM-L6-v2, built in]
     #[arg(long, short, value_name = "FILE")]
     pub(crate) model: Option<PathBuf>,
 
@@ -101,6 +101,10 @@ pub(crate) struct EmbedderArgs {
     /// original model
     #[arg(long)]
     pub(crate) precise: bool,
+
+    /// How the states of a decoder's tokens become one vector [default: what the file says, else mean]
+    #[arg(long, value_enum, value_name = "HOW")]
+    pub(crate) pooling: Option<Pooling>,
 }
 
 impl ModelArgs {

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use crate::calibration;
+use crate::checkpoint::hugging_face::{Folder, is_safetensors};
 use crate::error::{Failure, Result, name_of};
 use crate::mapped::Mapped;
 
@@ -25,9 +27,14 @@ pub(crate) enum ModelFile {
 }
 
 impl ModelFile {
-    /// Opens `path`, or takes the model built in.
+    /// Opens `path`, or takes the model built in. A folder's model is used through a temporary file, in f32.
     pub(crate) fn open(path: Option<&Path>) -> Result<Self> {
         match path {
+            Some(path) if path.is_dir() || is_safetensors(path) => {
+                let folder = Folder::open(path)?;
+                let bytes = calibration::as_floats(&folder.checkpoint(None, false)?)?;
+                Ok(Self::Named { bytes, name: name_of(path) })
+            }
             Some(path) => Ok(Self::Named { bytes: Mapped::open(path)?, name: name_of(path) }),
             #[cfg(feature = "default-model")]
             None => Ok(Self::BuiltIn),

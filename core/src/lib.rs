@@ -57,6 +57,7 @@ reads_hostile_bytes! {
     pub mod subword;
     pub mod tensor;
     pub mod token;
+pub mod top;
     #[cfg(feature = "finalfusion")]
     pub mod words;
     pub mod text;

@@ -211,6 +211,12 @@
 // The most dimensions of a tensor.
 #define NANOEMBED_MAX_DIMENSIONS 8
 
+// Stands for a token that a tokenizer does not have.
+#define NANOEMBED_NO_TOKEN UINT32_MAX
+
+// The tokenizer of a decoder. Used by any number of threads at a time.
+typedef struct nanoembed_bpe nanoembed_bpe;
+
 // A decoder over a file in memory. Immutable: several threads may use it at once, each with a session of its own.
 typedef struct nanoembed_decoder nanoembed_decoder;
 
@@ -518,6 +524,18 @@ typedef struct nanoembed_sampling {
   // The same seed and the same tokens give the same choices.
   uint64_t seed;
 } nanoembed_sampling;
+
+// What a tokenizer takes and has.
+typedef struct nanoembed_bpe_plan {
+  // Memory of `nanoembed_bpe_init`.
+  size_t bpe_bytes;
+  // The number of tokens.
+  uint32_t tokens;
+  // The token that ends a text, or `NANOEMBED_NO_TOKEN`: sampled, it says that the model has finished.
+  uint32_t end;
+  // The token that is put before every text, or `NANOEMBED_NO_TOKEN`.
+  uint32_t begin;
+} nanoembed_bpe_plan;
 
 // The call did what it should.
 #define NANOEMBED_OK 0
@@ -1097,6 +1115,60 @@ uint32_t nanoembed_session_length(const struct nanoembed_session *session);
 nanoembed_status nanoembed_session_truncate(struct nanoembed_session *session,
                                             uint32_t length);
 
+// Reads the byte-level BPE tokenizer of an `.amb` or GGUF file in memory and says how much memory an index over it takes.
+// `NANOEMBED_MISSING_VOCABULARY` without a tokenizer, `NANOEMBED_UNSUPPORTED_VERSION` for one of another kind.
+//
+// `source` is what its type says, `plan` points to memory for one.
+nanoembed_status nanoembed_plan_bpe(const struct nanoembed_source *source,
+                                    struct nanoembed_bpe_plan *plan,
+                                    struct nanoembed_error *error);
+
+// Opens the tokenizer of an `.amb` or GGUF file in `memory`, and puts the handle, which lies there, into `*bpe`. The file
+// must be in memory (read, mapped, or in flash), and stay as it is as long as the tokenizer is used. There is nothing to
+// close.
+//
+// `source` is what its type says, `memory` points to as many bytes, aligned to `NANOEMBED_ALIGN`, that nobody else touches as
+// long as the tokenizer is used; `bpe` points to memory for a pointer.
+nanoembed_status nanoembed_bpe_init(const struct nanoembed_source *source,
+                                    uint8_t *memory,
+                                    size_t memory_bytes,
+                                    struct nanoembed_bpe **bpe,
+                                    struct nanoembed_error *error);
+
+// How many bytes of scratch memory always suffice to encode a text of so many bytes. Less may: it is words that need
+// memory, each as much as this function says of its own length.
+size_t nanoembed_bpe_scratch_bytes(size_t text_bytes);
+
+// Writes the token ids of a text in UTF-8 into `ids`, as many as there is room for, behind the token that begins every text
+// if the model has one. Special tokens that the text spells out, `<|im_start|>` for example, become what they are.
+//
+// `NANOEMBED_BUFFER_TOO_SMALL` if the scratch memory is too small for a word of the text. In the error, `NANOEMBED_INVALID_UTF8`
+// has the offset in the text.
+//
+// `bpe` is NULL or a tokenizer, `text` points to `text_bytes` bytes, `scratch` to `scratch_bytes` bytes, aligned to
+// `NANOEMBED_ALIGN`, that nobody else touches meanwhile, `ids` to `capacity` ids, `tokenized` to memory for one.
+nanoembed_status nanoembed_bpe_encode(const struct nanoembed_bpe *bpe,
+                                      const uint8_t *text_start,
+                                      size_t text_bytes,
+                                      uint8_t *scratch,
+                                      size_t scratch_bytes,
+                                      uint32_t *ids,
+                                      size_t capacity,
+                                      struct nanoembed_tokenized *tokenized,
+                                      struct nanoembed_error *error);
+
+// Writes the bytes that a token stands for into `out`, and their number into `*bytes`. A character of several bytes may be
+// spread over several tokens: what has been written one after the other is UTF-8.
+//
+// `NANOEMBED_TOKEN_OUT_OF_RANGE` for an id of no token, `NANOEMBED_BUFFER_TOO_SMALL` if `capacity` does not suffice.
+//
+// `bpe` is NULL or a tokenizer, `out` points to `capacity` bytes, `bytes` to memory for one number.
+nanoembed_status nanoembed_bpe_token(const struct nanoembed_bpe *bpe,
+                                     uint32_t id,
+                                     uint8_t *out,
+                                     size_t capacity,
+                                     size_t *bytes);
+
 // As `nanoembed_model_init`, in memory from the heap; to be freed by `nanoembed_model_free`.
 //
 // As `nanoembed_model_init`.
@@ -1146,6 +1218,18 @@ nanoembed_status nanoembed_decoder_new(const struct nanoembed_source *source,
 //
 // `decoder` is NULL or a decoder that is used no more.
 void nanoembed_decoder_free(struct nanoembed_decoder *decoder);
+
+// As `nanoembed_bpe_init`, in memory from the heap; to be freed by `nanoembed_bpe_free`.
+//
+// As `nanoembed_bpe_init`.
+nanoembed_status nanoembed_bpe_new(const struct nanoembed_source *source,
+                                   struct nanoembed_bpe **bpe,
+                                   struct nanoembed_error *error);
+
+// Frees a tokenizer that `nanoembed_bpe_new` made; NULL and tokenizers in lent memory are left alone.
+//
+// `bpe` is NULL or a tokenizer that is used no more.
+void nanoembed_bpe_free(struct nanoembed_bpe *bpe);
 
 // As `nanoembed_session_init`, in memory from the heap; to be freed by `nanoembed_session_free`.
 //

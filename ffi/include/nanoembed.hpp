@@ -18,6 +18,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -313,6 +314,55 @@ private:
         return plan;
     }
     detail::handle<nanoembed_words, nanoembed_words_free> handle_;
+};
+
+/// The tokenizer of a decoder: texts to token ids and back. Threads may share it.
+class bpe {
+public:
+    static result<bpe> open(const source &file) {
+        nanoembed_bpe *made = nullptr;
+        nanoembed_error error{};
+        nanoembed_bpe_plan plan{};
+        auto status = nanoembed_plan_bpe(file.get(), &plan, &error);
+        if (status == NANOEMBED_OK) status = nanoembed_bpe_new(file.get(), &made, &error);
+        return detail::answer(status, error, bpe(made, plan));
+    }
+
+    /// The number of tokens.
+    std::size_t size() const noexcept { return plan_.tokens; }
+    /// The token that ends a text, or `NANOEMBED_NO_TOKEN`.
+    std::uint32_t end() const noexcept { return plan_.end; }
+
+    /// The ids of a text, behind the token that begins every text if the model has one.
+    result<std::vector<std::uint32_t>> encode(std::string_view text) const {
+        std::vector<std::uint32_t> ids(text.size() + 1);
+        const std::unique_ptr<std::uint8_t[]> scratch(
+            new std::uint8_t[nanoembed_bpe_scratch_bytes(text.size())]);
+        nanoembed_tokenized tokenized{};
+        nanoembed_error error{};
+        const auto status = nanoembed_bpe_encode(handle_.get(), detail::bytes(text), text.size(), scratch.get(),
+                                                 nanoembed_bpe_scratch_bytes(text.size()), ids.data(), ids.size(),
+                                                 &tokenized, &error);
+        ids.resize(tokenized.tokens);
+        return detail::answer(status, error, std::move(ids));
+    }
+
+    /// The bytes that a token stands for: UTF-8 if what several tokens stand for is put together.
+    result<std::string> token(std::uint32_t id) const {
+        std::string out(512, '\0');
+        std::size_t bytes = 0;
+        const auto status = nanoembed_bpe_token(handle_.get(), id, reinterpret_cast<std::uint8_t *>(&out[0]),
+                                                out.size(), &bytes);
+        out.resize(bytes);
+        return detail::answer(status, {}, std::move(out));
+    }
+
+    const nanoembed_bpe *get() const noexcept { return handle_.get(); }
+
+private:
+    bpe(nanoembed_bpe *pointer, nanoembed_bpe_plan plan) : handle_(pointer), plan_(plan) {}
+    detail::handle<nanoembed_bpe, nanoembed_bpe_free> handle_;
+    nanoembed_bpe_plan plan_;
 };
 
 /// What one text has come to. Belongs to one thread at a time, and to the decoder that made it.

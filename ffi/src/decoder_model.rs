@@ -5,11 +5,8 @@ use nanoembed_core::format::amb::Amb;
 use nanoembed_core::format::gguf::Gguf;
 use nanoembed_core::format::sniff;
 use nanoembed_core::kernel::{self, Kernels};
-use nanoembed_core::model::SliceWeights;
-use nanoembed_core::model::amb_config_value;
-use nanoembed_core::model::gguf_llama_config;
-use nanoembed_core::model::llama::RopePairs;
 use nanoembed_core::model::llama::{Llama, LlamaConfig, LlamaLayer};
+use nanoembed_core::model::{SliceWeights, amb_llama_config, gguf_llama_config};
 use nanoembed_core::{Error, ErrorKind};
 
 use crate::memory::{Lent, LentSlice, Sum, number};
@@ -78,9 +75,7 @@ impl Opened {
         match sniff(file) {
             Some(Format::Amb) => {
                 let amb = Amb::parse(file, Mode::Lenient)?;
-                let number =
-                    |key: &str| amb_config_value(&amb, key).and_then(|text| text.parse().ok());
-                let config = LlamaConfig::read(number, RopePairs::Halves)?;
+                let config = amb_llama_config(&amb)?;
                 Ok(Self::Amb(amb, config))
             }
             Some(Format::Gguf) => {

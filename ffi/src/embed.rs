@@ -10,7 +10,8 @@ use crate::pointer::{self, text};
 use crate::status::{
     INVALID, Outcome, TOO_SMALL, answer, nanoembed_error, nanoembed_status, report,
 };
-use crate::tokenize::{nanoembed_tokenized, tokenize};
+use crate::tokenize::tokenize;
+use crate::tokenized::nanoembed_tokenized;
 
 /// The scratch memory of one thread that embeds.
 #[derive(Debug)]

@@ -27,6 +27,8 @@ extern crate std;
 
 #[cfg(feature = "embd")]
 pub mod batch;
+#[cfg(feature = "generate")]
+pub mod bpe;
 mod decoder;
 #[cfg(feature = "generate")]
 pub mod decoder_model;
@@ -52,6 +54,8 @@ pub mod status;
 pub mod tensor;
 #[cfg(feature = "embd")]
 pub mod tokenize;
+#[cfg(any(feature = "embd", feature = "generate"))]
+pub mod tokenized;
 #[cfg(feature = "uqff")]
 pub mod uqff;
 pub mod version;

@@ -2,6 +2,7 @@
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 
+use crate::bpe::{nanoembed_bpe, nanoembed_bpe_init, nanoembed_bpe_plan, nanoembed_plan_bpe};
 use crate::decoder_model::{
     nanoembed_decoder, nanoembed_decoder_get_plan, nanoembed_decoder_init,
     nanoembed_decoder_options, nanoembed_decoder_plan, nanoembed_plan_decoder,
@@ -253,6 +254,51 @@ pub unsafe extern "C" fn nanoembed_decoder_free(decoder: *mut nanoembed_decoder)
     if !decoder.is_null() {
         // SAFETY: the caller's promise.
         unsafe { free(decoder, (*decoder).owned_bytes) };
+    }
+}
+
+/// As `nanoembed_bpe_init`, in memory from the heap; to be freed by `nanoembed_bpe_free`.
+///
+/// # Safety
+///
+/// As `nanoembed_bpe_init`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nanoembed_bpe_new(
+    source: *const nanoembed_source,
+    bpe: *mut *mut nanoembed_bpe,
+    error: *mut nanoembed_error,
+) -> nanoembed_status {
+    let make = || {
+        if bpe.is_null() {
+            return Err(crate::status::NANOEMBED_BAD_POINTER);
+        }
+        let mut plan = core::mem::MaybeUninit::<nanoembed_bpe_plan>::uninit();
+        let mut made = core::ptr::null_mut();
+        // SAFETY: the caller's promise; the plan is written where the status is 0.
+        unsafe {
+            check(nanoembed_plan_bpe(source, plan.as_mut_ptr(), error))?;
+            let memory = Memory::new(plan.assume_init().bpe_bytes)?;
+            let size = memory.layout.size();
+            check(nanoembed_bpe_init(source, memory.start, size, &raw mut made, error))?;
+            (*made).owned_bytes = size;
+            memory.keep();
+            *bpe = made;
+        }
+        Ok(())
+    };
+    status(make())
+}
+
+/// Frees a tokenizer that `nanoembed_bpe_new` made; NULL and tokenizers in lent memory are left alone.
+///
+/// # Safety
+///
+/// `bpe` is NULL or a tokenizer that is used no more.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nanoembed_bpe_free(bpe: *mut nanoembed_bpe) {
+    if !bpe.is_null() {
+        // SAFETY: the caller's promise.
+        unsafe { free(bpe, (*bpe).owned_bytes) };
     }
 }
 

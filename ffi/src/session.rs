@@ -5,6 +5,7 @@ use nanoembed_core::model::llama::{
 };
 use nanoembed_core::model::{Run, SliceWeights};
 use nanoembed_core::tensor::TensorHeader;
+use nanoembed_core::top::Scored;
 
 use crate::decoder_model::nanoembed_decoder;
 use crate::memory::{Lent, LentSlice, Sum, number};
@@ -35,7 +36,7 @@ pub struct nanoembed_session {
     scratch: LentSlice<f32>,
     scratch_bytes: LentSlice<u8>,
     logits: LentSlice<f32>,
-    order: LentSlice<(f32, u32)>,
+    order: LentSlice<Scored>,
     sampler: Sampler,
     /// Tokens so far.
     length: usize,
@@ -58,7 +59,7 @@ pub(crate) fn session_bytes(
     sum.add::<f32>(needs.floats)?;
     sum.add::<u8>(needs.bytes)?;
     sum.add::<f32>(config.vocabulary)?;
-    sum.add::<(f32, u32)>(config.vocabulary)?;
+    sum.add::<Scored>(config.vocabulary)?;
     Ok(sum.bytes())
 }
 
@@ -95,7 +96,7 @@ pub unsafe extern "C" fn nanoembed_session_init(
             scratch: LentSlice(lent.filled(needs.floats, 0.0)?),
             scratch_bytes: LentSlice(lent.filled(needs.bytes, 0)?),
             logits: LentSlice(lent.filled(config.vocabulary, 0.0)?),
-            order: LentSlice(lent.filled(config.vocabulary, (0.0, 0))?),
+            order: LentSlice(lent.filled(config.vocabulary, Scored::default())?),
             sampler: Sampler::new(Sampling::GREEDY, 0)?,
             length: 0,
             is_fed: false,

@@ -7,18 +7,7 @@ use crate::memory::number;
 use crate::model::{Tokenizer, nanoembed_model};
 use crate::pointer::{self, text};
 use crate::status::{Outcome, nanoembed_error, nanoembed_status, report};
-
-/// What became of a text.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct nanoembed_tokenized {
-    /// How many ids there are, special tokens included.
-    pub tokens: u32,
-    /// How many the whole text has, special tokens included.
-    pub total: u32,
-    /// 1 if the text has more tokens than were kept, else 0.
-    pub truncated: u32,
-}
+use crate::tokenized::nanoembed_tokenized;
 
 pub(crate) fn tokenize(model: &nanoembed_model, text: &str, ids: &mut [u32]) -> Outcome<Encoded> {
     match &model.tokenizer {

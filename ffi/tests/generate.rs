@@ -13,6 +13,7 @@ use nanoembed_core::model::llama::{
     Cache, Llama, LlamaLayer, LlamaMemory, LlamaPlan, Output, Sampler, Sampling,
 };
 use nanoembed_core::model::{Run, SliceWeights, gguf_llama_config};
+use nanoembed_core::top::Scored;
 
 static FILE: &[u8] = include_bytes!("data/small_llama.gguf");
 const PROMPT: [u32; 8] = [3, 1, 4, 1, 5, 9, 2, 6];
@@ -42,7 +43,8 @@ fn rust(sampling: Sampling, seed: u64) -> Said {
     let kernels = kernel::detect();
     let run = Run::new(&weights, &kernels);
     let mut sampler = Sampler::new(sampling, seed).unwrap();
-    let (mut logits, mut order) = (vec![0.0; config.vocabulary], vec![(0.0, 0); config.vocabulary]);
+    let (mut logits, mut order) =
+        (vec![0.0; config.vocabulary], vec![Scored::default(); config.vocabulary]);
     let (mut said, mut all) = (Vec::new(), Vec::new());
     let mut next = PROMPT.to_vec();
     for _ in 0..TOKENS {

@@ -6,7 +6,7 @@ use std::path::Path;
 use nanoembed_core::ErrorKind;
 
 /// The files in the order in which a reader of the header wants to meet them.
-const SOURCES: [&str; 18] = [
+const SOURCES: [&str; 20] = [
     "version",
     "status",
     "memory",
@@ -17,6 +17,7 @@ const SOURCES: [&str; 18] = [
     "tensor",
     "uqff",
     "model",
+    "tokenized",
     "tokenize",
     "embed",
     "batch",
@@ -25,6 +26,7 @@ const SOURCES: [&str; 18] = [
     "similar",
     "decoder_model",
     "session",
+    "bpe",
 ];
 
 const INTRODUCTION: &str = "\

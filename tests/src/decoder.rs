@@ -7,9 +7,9 @@ use nanoembed_core::format::gguf::Gguf;
 use nanoembed_core::format::sniff;
 use nanoembed_core::kernel::{self, Kernels};
 use nanoembed_core::model::llama::{
-    Activations, Cache, Llama, LlamaConfig, LlamaLayer, LlamaMemory, LlamaPlan, Output, RopePairs,
+    Activations, Cache, Llama, LlamaConfig, LlamaLayer, LlamaMemory, LlamaPlan, Output,
 };
-use nanoembed_core::model::{Run, SliceWeights, Weights, amb_config_value, gguf_llama_config};
+use nanoembed_core::model::{Run, SliceWeights, Weights, amb_llama_config, gguf_llama_config};
 use nanoembed_core::tensor::TensorHeader;
 
 /// A model over the bytes of its file, with memory for one text.
@@ -90,8 +90,7 @@ fn open(weights: &impl Weights, config: LlamaConfig) -> Result<Llama<Vec<LlamaLa
 
 fn open_amb(bytes: &[u8]) -> Result<Llama<Vec<LlamaLayer>>, Error> {
     let amb = Amb::parse(bytes, Mode::Lenient)?;
-    let number = |key: &str| amb_config_value(&amb, key).and_then(|text| text.parse().ok());
-    let config = LlamaConfig::read(number, RopePairs::Halves)?;
+    let config = amb_llama_config(&amb)?;
     let find = |name: &str| amb.tensor(name).map(|tensor| *tensor.header());
     open(&SliceWeights::new(bytes, find), config)
 }

@@ -1,6 +1,7 @@
 //! What the fuzz targets call: functions of arbitrary bytes that panic when a promise is broken.
 
 mod bpe;
+mod sentencepiece;
 mod tokenizer;
 mod weights;
 
@@ -14,6 +15,7 @@ use crate::finalfusion as files;
 use crate::formats::{FORMATS, FormatUnderTest, Source};
 
 pub use bpe::bpe;
+pub use sentencepiece::{sentencepiece, sentencepiece_seeds};
 pub use tokenizer::{tokenizer, tokenizer_seeds};
 pub use weights::{blob, blocks, container, gguf, json, weights};
 

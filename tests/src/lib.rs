@@ -14,6 +14,7 @@
 //! * [`agreement`]: how near a model's embeddings are to the reference.
 //! * [`minilm`]: the reference sentences and the published model.
 //! * [`vocabularies`]: small vocabularies, as files hold them.
+//! * [`sentencepiece_reference`]: SentencePiece without regard to time.
 //! * [`wordpiece_reference`]: WordPiece without regard to time.
 //! * [`unicode_tables`]: generates core's character tables.
 //! * [`english`]: text for benchmarks.
@@ -37,6 +38,7 @@ pub mod hostile;
 pub mod letter_classes;
 pub mod minilm;
 pub mod schemes;
+pub mod sentencepiece_reference;
 pub mod sources;
 pub mod unicode_tables;
 pub mod uqff;

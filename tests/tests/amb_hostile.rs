@@ -3,8 +3,8 @@
 use nanoembed_core::ErrorKind;
 use nanoembed_core::event::Mode;
 use nanoembed_core::format::amb::Amb;
-use nanoembed_core::model::llama::{LlamaConfig, RopePairs};
-use nanoembed_core::model::{BertConfig, amb_config_value};
+
+use nanoembed_core::model::{BertConfig, amb_config_value, amb_llama_config};
 use nanoembed_tests::formats::FORMATS;
 use nanoembed_tests::fuzz::sources_agree;
 
@@ -112,12 +112,26 @@ fn members_that_two_readers_might_resolve_differently() {
 }
 
 #[test]
+fn elements_are_those_of_the_member_that_is_an_array() {
+    let elements = |config: &str| {
+        let bytes = file(b"", config.as_bytes(), b"", b"");
+        let amb = Amb::parse(&bytes, Mode::Strict).unwrap();
+        amb.config_elements("ids").map(|token| token.spelling.to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        elements(r#"{"a":{"ids":[9]},"ids":[3,"x",4.5,17],"b":[1]}"#),
+        ["3", "x", "4.5", "17"]
+    );
+    assert_eq!(elements(r#"{"ids":[1,[2],3]}"#), ["1"]);
+    assert!(elements(r#"{"ids":5,"b":[1]}"#).is_empty() && elements(r#"{"b":[1]}"#).is_empty());
+}
+
+#[test]
 fn sizes_of_models() {
     let read = |config: &str| {
         let bytes = file(b"", config.as_bytes(), b"", b"");
         let amb = Amb::parse(&bytes, Mode::Strict).unwrap();
-        let number = |key: &str| amb_config_value(&amb, key).and_then(|text| text.parse().ok());
-        let llama = LlamaConfig::read(number, RopePairs::Halves).map_err(|error| error.kind);
+        let llama = amb_llama_config(&amb).map_err(|error| error.kind);
         let bert = BertConfig::from_metadata(|key| amb_config_value(&amb, key));
         (llama.map(drop), bert.map(drop).map_err(|error| error.kind))
     };

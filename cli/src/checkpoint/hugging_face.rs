@@ -28,6 +28,20 @@ struct Found<'a> {
     data: &'a [u8],
 }
 
+impl<'a> Found<'a> {
+    fn into_tensor(self) -> Tensor<'a> {
+        const NONE: &[u8] = &[];
+        let Self { name, elements, shape, data } = self;
+        let (scales, columns, zeros) = (NONE, NONE, NONE);
+        Tensor { name, shape, elements, data, scales, columns, zeros, transposed: false }
+    }
+}
+
+/// Whether a file's name says that it is one of a folder's.
+pub(crate) fn is_safetensors(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending == "safetensors")
+}
+
 impl Folder {
     /// Opens the folder `path`, or the folder that the safetensors file `path` lies in.
     pub(crate) fn open(path: &Path) -> Result<Self> {
@@ -75,18 +89,7 @@ impl Folder {
                 Failure::input(ErrorKind::MissingTensor, format!("there is no tensor `{name}`"))
                     .at(self.name())
             })?;
-            let Found { elements, shape, data, .. } = found.swap_remove(at);
-            const NONE: &[u8] = &[];
-            tensors.push(Tensor {
-                name,
-                shape,
-                elements,
-                data,
-                scales: NONE,
-                columns: NONE,
-                zeros: NONE,
-                transposed: false,
-            });
+            tensors.push(found.swap_remove(at).into_tensor());
         }
         let mut left_out: Vec<String> = found.into_iter().map(|tensor| tensor.name).collect();
         left_out.sort_unstable();
@@ -100,13 +103,24 @@ impl Folder {
         })
     }
 
+    /// Where the folder is.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// All tensors of weights under the names that they have.
+    pub(crate) fn all_tensors(&self) -> Result<Vec<Tensor<'_>>> {
+        Ok(self.tensors()?.into_iter().map(Found::into_tensor).collect())
+    }
+
     /// The folder's name, as a name for the model in it.
     pub(crate) fn model_name(&self) -> Option<String> {
         let path = self.path.canonicalize().ok()?;
         Some(path.file_name()?.to_string_lossy().into_owned())
     }
 
-    fn name(&self) -> String {
+    /// The name that messages give to the model.
+    pub(crate) fn name(&self) -> String {
         match self.parts.as_slice() {
             [(only, _)] => name_of(only),
             _ => name_of(&self.path),

@@ -17,9 +17,12 @@ use crate::amb::{self, AmbOptions};
 use crate::atomic::NewFile;
 use crate::calibration::{self, Calibration};
 use crate::checkpoint::Checkpoint;
-use crate::checkpoint::hugging_face::Folder;
+use crate::checkpoint::hugging_face::{Folder, is_safetensors};
+use crate::checkpoint::tensor::Tensor;
 use crate::checkpoint::weights::WeightsFile;
 use crate::decoder::gguf::{GgufFile, OwnedTensor};
+use crate::decoder::hugging_face::DecoderFolder;
+use crate::decoder::tokenizer::Tokenizer;
 use crate::error::{Failure, Result, warn};
 use crate::mapped::Mapped;
 use crate::model_check;
@@ -32,9 +35,10 @@ use crate::word_vectors::form::Form;
 
 /// Convert a model to a `.weights` or `.amb` file, or word vectors from one form to another
 ///
-/// A model is a folder as on Hugging Face (`model.safetensors`, `config.json`, `vocab.txt` or `tokenizer.json`), a
-/// `.weights` file of either layout, or an `.amb` file. Word vectors are finalfusion, word2vec, text (GloVe), fastText or
-/// floret files: they are told by their first bytes, and OUT by its name. OUT appears when it is complete, not before.
+/// A model is a folder as on Hugging Face (`model.safetensors`, `config.json`, and `vocab.txt` or `tokenizer.json`; for
+/// decoders `tokenizer.model`), a `.weights` file of either layout, an `.amb` file, or a GGUF file of a decoder. Word vectors
+/// are finalfusion, word2vec, text (GloVe), fastText or floret files: they are told by their first bytes, and OUT by its name.
+/// OUT appears when it is complete, not before.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -150,6 +154,9 @@ enum To {
     Floret,
 }
 
+/// A decoder that is to be converted: its tensors, the members of its configuration, its tokenizer, words about its origin.
+type DecoderModel<'a> = (Vec<Tensor<'a>>, serde_json::Value, Tokenizer, Vec<(String, String)>);
+
 impl From {
     const fn words(self) -> Option<Form> {
         match self {
@@ -197,6 +204,13 @@ impl Convert {
             From::HuggingFace => {
                 let folder = Folder::open(&self.input)?;
                 let name = self.name.clone().or_else(|| folder.model_name());
+                if let Some(decoder) = DecoderFolder::of(&folder, config)? {
+                    let tokenizer = decoder.tokenizer()?;
+                    let config = decoder.config(&tokenizer)?;
+                    let metadata = vec![("family".to_owned(), "llama".to_owned())];
+                    let model = (decoder.tensors()?, config, tokenizer, metadata);
+                    return self.convert_decoder(model, name, quiet);
+                }
                 self.convert(&folder.checkpoint(config, self.pooler)?, name, None, quiet)
             }
             From::Amb => {
@@ -208,7 +222,12 @@ impl Convert {
             From::Gguf => {
                 let file = GgufFile::open(&self.input)?;
                 let name = self.name.clone().or_else(|| file.model_name());
-                self.convert_decoder(&file, name, quiet)
+                let tensors = file.tensors()?;
+                let tensors = tensors.iter().map(OwnedTensor::borrow).collect();
+                let tokenizer = file.tokenizer()?;
+                let config = file.config(&tokenizer)?;
+                let model = (tensors, config, tokenizer, file.metadata());
+                self.convert_decoder(model, name, quiet)
             }
             _ => {
                 let file = WeightsFile::open(&self.input)?;
@@ -338,24 +357,22 @@ impl Convert {
 
     fn convert_decoder(
         &self,
-        file: &GgufFile,
+        (tensors, config, tokenizer, named): DecoderModel<'_>,
         name: Option<String>,
         quiet: bool,
     ) -> Result<ExitCode> {
         if self.to() != To::Amb {
-            return Err(Failure::usage("a GGUF file becomes an `.amb` file and nothing else")
+            return Err(Failure::usage("a decoder becomes an `.amb` file and nothing else")
                 .hint("give OUT the ending `.amb`"));
         }
         let mut metadata = vec![("name".to_owned(), name.unwrap_or_else(|| "model".into()))];
-        metadata.extend(file.metadata());
+        metadata.extend(named);
         metadata.extend(self.metadata.iter().cloned());
-        let tensors = file.tensors()?;
-        let tokenizer = file.tokenizer()?;
         let (merges, tokens) = tokenizer.borrowed();
         let source = amb::Source {
             name: &crate::error::name_of(&self.input),
-            tensors: &tensors.iter().map(OwnedTensor::borrow).collect::<Vec<_>>(),
-            config: file.config(&tokenizer)?,
+            tensors: &tensors,
+            config,
             tokenizer: Some(tokenizer.spec(&merges, &tokens)),
             metadata,
         };
@@ -468,8 +485,7 @@ fn format_of(path: &Path) -> From {
         Some(Format::Gguf) if begins.is_ok() => return From::Gguf,
         _ => {}
     }
-    let is_safetensors = path.extension().is_some_and(|ending| ending == "safetensors");
-    if path.is_dir() || is_safetensors { From::HuggingFace } else { From::Weights }
+    if path.is_dir() || is_safetensors(path) { From::HuggingFace } else { From::Weights }
 }
 
 fn stem(path: &Path) -> Option<String> {

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use clap::Args;
 use nanoembed_core::model::llama::{Activations, Output, Sampler, Sampling};
-use nanoembed_core::token::bpe;
+use nanoembed_core::top::Scored;
 use nanoembed_core::{Error, ErrorKind};
 use serde::Serialize;
 
@@ -135,13 +135,13 @@ impl Generate {
         let mut session = decoder.session(ids.len() + self.max_tokens).map_err(failed)?;
         let vocabulary = decoder.config().vocabulary;
         let mut logits = vec![0.0; vocabulary];
-        let mut order = vec![(0.0, 0); vocabulary];
+        let mut order = vec![Scored::default(); vocabulary];
         let start = Instant::now();
         decoder.forward(&mut session, ids, Output::LastLogits(&mut logits)).map_err(failed)?;
         let prompt_seconds = start.elapsed().as_secs_f64();
         let start = Instant::now();
         let mut generated = Generated::default();
-        let mut text = bpe::Decoder::new();
+        let mut text = decoder.tokenizer.decoder();
         let mut stdout = std::io::stdout().lock();
         let mut write_error = None;
         let said = &mut generated.text;
@@ -164,9 +164,7 @@ impl Generate {
                     break;
                 }
                 ids.push(next);
-                if let Some(token) = decoder.tokenizer.tokens.get(next as usize) {
-                    text.token(token, &mut say)?;
-                }
+                text.token(next, &mut say)?;
                 if ids.len() < self.max_tokens {
                     decoder.forward(&mut session, &[next], Output::LastLogits(&mut logits))?;
                 }

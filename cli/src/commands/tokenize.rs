@@ -3,12 +3,20 @@
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
+use nanoembed_core::Error;
+use nanoembed_core::event::{Format as FileFormat, Mode};
+use nanoembed_core::format::amb::Amb;
+use nanoembed_core::format::gguf::Gguf;
+use nanoembed_core::format::sniff;
+use nanoembed_core::owned::TokenSession;
 use nanoembed_core::token::vocabulary::{MAX_TOKEN_BYTES, Vocabulary};
 use rayon::prelude::*;
 use serde::Serialize;
 
 use crate::args::ModelArgs;
-use crate::embedder;
+use crate::decoder::model::is_decoder;
+use crate::decoder::tokenizer::{Tokenizer as DecoderTokenizer, is_model};
+use crate::embedder::encoder;
 use crate::error::Result;
 use crate::input::InputArgs;
 use crate::model_file::ModelFile;
@@ -16,12 +24,15 @@ use crate::output::lines::Lines;
 use crate::tokenizer::{self, Tokenizer, Tokens};
 
 /// Turn texts into the token ids that the model sees
+///
+/// The model is an encoder, a decoder (`.amb` or GGUF), or a SentencePiece model alone (`tokenizer.model`).
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
   nanoembed tokenize \"How do I reset my password?\"
   nanoembed tokenize --pieces \"unaffable\"
   nanoembed tokenize --max-tokens 0 --output jsonl < texts.txt
+  nanoembed tokenize --model tokenizer.model --pieces \"Once upon a time\"
 
 With `--output jsonl` every text gives one line:
   {\"index\": 0, \"ids\": [101, …, 102], \"truncated\": false}")]
@@ -65,20 +76,60 @@ impl Tokenize {
         self.model.use_threads()?;
         let file = ModelFile::open(self.model.model.as_deref())?;
         let refuse = |error| file.failure(error);
-        let model = embedder::open(&file)?;
+        if let Some(tokenizer) = self.decoder_tokenizer(file.bytes()).map_err(refuse)? {
+            let limit = self.model.max_tokens.filter(|limit| *limit > 0);
+            let encode = |session: &mut TokenSession, text: &String| {
+                let mut ids = tokenizer.encode_in(session, text)?;
+                let truncated = limit.is_some_and(|limit| ids.len() > limit);
+                ids.truncate(limit.unwrap_or(usize::MAX));
+                Ok(Tokens { ids, truncated })
+            };
+            let piece = |id| tokenizer.token(id).unwrap_or_default().to_owned();
+            return self.write(&file, encode, piece, quiet);
+        }
+        let model = encoder::open(&file)?;
         let limit = match self.model.max_tokens {
             Some(0) => None,
-            asked => Some(embedder::limit(asked, model.config())?),
+            asked => Some(encoder::limit(asked, model.config())?),
         };
         let tokenizer = model.tokenizer().map_err(refuse)?;
+        let encode =
+            |_: &mut TokenSession, text: &String| tokenizer::encode(&tokenizer, text, limit);
+        self.write(&file, encode, |id| piece(&tokenizer, id), quiet)
+    }
+
+    /// The tokenizer if the model is a decoder, or a SentencePiece model alone.
+    fn decoder_tokenizer(&self, bytes: &[u8]) -> Result<Option<DecoderTokenizer>, Error> {
+        match sniff(bytes) {
+            Some(FileFormat::Gguf) if is_decoder(bytes) => {
+                DecoderTokenizer::of_gguf(&Gguf::parse(bytes, Mode::Lenient)?).map(Some)
+            }
+            Some(FileFormat::Amb) if is_decoder(bytes) => {
+                DecoderTokenizer::of_amb(&Amb::parse(bytes, Mode::Lenient)?).map(Some)
+            }
+            None if self.model.model.as_deref().is_some_and(is_model) => {
+                DecoderTokenizer::of_model(bytes.to_vec()).map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn write(
+        self,
+        file: &ModelFile,
+        encode: impl Fn(&mut TokenSession, &String) -> Result<Tokens, Error> + Sync,
+        piece: impl Fn(u32) -> String,
+        quiet: bool,
+    ) -> Result<ExitCode> {
         let mut texts = self.input.open(quiet)?;
         let mut lines = Lines::stdout();
         let mut index = 0;
         while let Some(chunk) = texts.next_chunk()? {
-            let encode = |text: &String| tokenizer::encode(&tokenizer, text, limit);
-            let encoded = chunk.par_iter().map(encode).collect::<Result<Vec<Tokens>, _>>();
-            for Tokens { ids, truncated } in encoded.map_err(refuse)? {
-                let pieces = self.pieces.then(|| pieces(&tokenizer, &ids));
+            let encoded = chunk.par_iter().map_init(TokenSession::default, &encode);
+            let encoded = encoded.collect::<Result<Vec<Tokens>, _>>();
+            for Tokens { ids, truncated } in encoded.map_err(|error| file.failure(error))? {
+                let pieces = self.pieces.then(|| ids.iter().map(|id| piece(*id)).collect());
+                let pieces: Option<Vec<String>> = pieces;
                 match (self.format, pieces) {
                     (Format::Jsonl, pieces) => {
                         lines.json(&Line { index, ids: &ids, truncated, pieces })?;
@@ -98,12 +149,9 @@ impl Tokenize {
     }
 }
 
-/// The tokens as the vocabulary spells them.
-fn pieces(tokenizer: &Tokenizer<'_>, ids: &[u32]) -> Vec<String> {
+/// A token as the vocabulary spells it.
+fn piece(tokenizer: &Tokenizer<'_>, id: u32) -> String {
     let mut buffer = [0; MAX_TOKEN_BYTES];
-    let mut piece = |&id: &u32| {
-        let bytes = tokenizer.vocabulary().token(id, &mut buffer).unwrap_or(0);
-        String::from_utf8_lossy(buffer.get(..bytes).unwrap_or_default()).into_owned()
-    };
-    ids.iter().map(&mut piece).collect()
+    let bytes = tokenizer.vocabulary().token(id, &mut buffer).unwrap_or(0);
+    String::from_utf8_lossy(buffer.get(..bytes).unwrap_or_default()).into_owned()
 }

@@ -106,7 +106,7 @@ impl GgufFile {
             Some("phi3") => "phi",
             _ => "llama",
         };
-        Ok(json!({
+        let mut members = json!({
             "architecture": architecture,
             "n_vocab": config.vocabulary,
             "n_embd": config.hidden,
@@ -121,10 +121,9 @@ impl GgufFile {
             "rope_scaling": config.rope_scaling,
             "rms_norm_eps": config.norm_epsilon,
             "intermediate_size": config.intermediate,
-            "pre_tokenizer": tokenizer.pattern.name(),
-            "added_tokens": tokenizer.added,
-            "add_bos": tokenizer.adds_begin,
-        }))
+        });
+        members.as_object_mut().into_iter().for_each(|it| it.extend(tokenizer.config()));
+        Ok(members)
     }
 
     /// All tensors in f32, under the names and in the order of Hugging Face.

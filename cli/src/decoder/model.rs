@@ -6,9 +6,12 @@ use nanoembed_core::format::gguf::Gguf;
 use nanoembed_core::format::sniff;
 use nanoembed_core::kernel::{self, Kernels};
 use nanoembed_core::model::llama::{
-    Activations, Cache, Llama, LlamaConfig, LlamaLayer, LlamaMemory, LlamaPlan, Output, RopePairs,
+    Activations, Cache, Llama, LlamaConfig, LlamaLayer, LlamaMemory, LlamaPlan, Output,
 };
-use nanoembed_core::model::{Run, SliceWeights, amb_config_value, gguf_llama_config};
+use nanoembed_core::model::{
+    Run, SliceWeights, Weights, amb_config_value, amb_llama_config, gguf_architecture,
+    gguf_llama_config, gguf_pools_last_token,
+};
 use nanoembed_core::tensor::TensorHeader;
 use nanoembed_core::{Error, ErrorKind};
 
@@ -17,6 +20,18 @@ use super::tokenizer::Tokenizer;
 /// Tokens of a prompt that pass through the layers together.
 const TOKENS_AT_ONCE: usize = 64;
 
+/// Whether a file has a decoder: an `.amb` or GGUF file that does not say that it is an encoder.
+pub(crate) fn is_decoder(bytes: &[u8]) -> bool {
+    match sniff(bytes) {
+        Some(Format::Amb) => Amb::parse(bytes, Mode::Lenient).is_ok_and(|amb| {
+            !matches!(amb_config_value(&amb, "architecture"), None | Some("custom"))
+        }),
+        Some(Format::Gguf) => Gguf::parse(bytes, Mode::Lenient)
+            .is_ok_and(|file| gguf_architecture(&file).is_some_and(|name| name != "bert")),
+        _ => false,
+    }
+}
+
 /// A model over the bytes of its file.
 pub(crate) struct Decoder<'f> {
     bytes: &'f [u8],
@@ -24,18 +39,18 @@ pub(crate) struct Decoder<'f> {
     pub(crate) tokenizer: Tokenizer,
     kernels: Kernels,
     activations: Activations,
+    pools_last_token: bool,
 }
 
 impl<'f> Decoder<'f> {
     /// Opens an `.amb` or a GGUF file.
     pub(crate) fn open(bytes: &'f [u8], activations: Activations) -> Result<Self, Error> {
         let layers = |config: &LlamaConfig| vec![LlamaLayer::EMPTY; config.layers];
+        let mut pools_last_token = false;
         let (llama, tokenizer) = match sniff(bytes) {
             Some(Format::Amb) => {
                 let amb = Amb::parse(bytes, Mode::Lenient)?;
-                let number =
-                    |key: &str| amb_config_value(&amb, key).and_then(|text| text.parse().ok());
-                let config = LlamaConfig::read(number, RopePairs::Halves)?;
+                let config = amb_llama_config(&amb)?;
                 let find = |name: &str| amb.tensor(name).map(|tensor| *tensor.header());
                 let weights = SliceWeights::new(bytes, find);
                 (Llama::open(&weights, config, layers(&config))?, Tokenizer::of_amb(&amb)?)
@@ -43,17 +58,24 @@ impl<'f> Decoder<'f> {
             Some(Format::Gguf) => {
                 let file = Gguf::parse(bytes, Mode::Lenient)?;
                 let config = gguf_llama_config(&file)?;
+                pools_last_token = gguf_pools_last_token(&file);
                 let find = |name: &str| file.tensor(name).map(|tensor| *tensor.header());
                 let weights = SliceWeights::new(bytes, find);
                 (Llama::open(&weights, config, layers(&config))?, Tokenizer::of_gguf(&file)?)
             }
             _ => return Err(Error::new(0, ErrorKind::UnknownFormat)),
         };
-        Ok(Self { bytes, llama, tokenizer, kernels: kernel::detect(), activations })
+        let kernels = kernel::detect();
+        Ok(Self { bytes, llama, tokenizer, kernels, activations, pools_last_token })
     }
 
     pub(crate) const fn config(&self) -> &LlamaConfig {
         self.llama.config()
+    }
+
+    /// Whether the model was made for embeddings by its last token's state.
+    pub(crate) const fn pools_last_token(&self) -> bool {
+        self.pools_last_token
     }
 
     /// Memory for texts of up to `positions` tokens.
@@ -80,15 +102,32 @@ impl<'f> Decoder<'f> {
         ids: &[u32],
         output: Output<'_>,
     ) -> Result<(), Error> {
-        let config = self.config();
-        let Session { cache, floats, bytes, plan, length } = session;
-        let mut cache = Cache::resume(config, plan.positions, *length, cache)?;
-        let mut memory = LlamaMemory::new(config, plan, floats, bytes)?;
-        let weights = SliceWeights::new(self.bytes, |_: &str| None::<TensorHeader<'_>>);
+        let (mut cache, mut memory) = session.parts(self.config())?;
+        let weights = self.weights();
         let run = Run::new(&weights, &self.kernels);
         self.llama.forward(&run, ids, &mut cache, &mut memory, output)?;
-        *length = cache.len();
+        session.length = cache.len();
         Ok(())
+    }
+
+    /// The embedding of a text, into `out`: the state of its last token, or the mean of all; see [`Llama::embed`].
+    pub(crate) fn embed(
+        &self,
+        session: &mut Session,
+        ids: &[u32],
+        last_token: bool,
+        out: &mut [f32],
+    ) -> Result<(), Error> {
+        let mut states = vec![0.0; ids.len() * self.config().hidden];
+        let (mut cache, mut memory) = session.parts(self.config())?;
+        let weights = self.weights();
+        let run = Run::new(&weights, &self.kernels);
+        self.llama.embed(&run, ids, &mut cache, &mut memory, (last_token, &mut states, out))
+    }
+
+    /// The tensors were found when the model was opened.
+    fn weights(&self) -> impl Weights + Sync + 'f {
+        SliceWeights::new(self.bytes, |_: &str| None::<TensorHeader<'_>>)
     }
 }
 
@@ -99,4 +138,12 @@ pub(crate) struct Session {
     bytes: Vec<u8>,
     plan: LlamaPlan,
     length: usize,
+}
+
+impl Session {
+    fn parts(&mut self, config: &LlamaConfig) -> Result<(Cache<'_>, LlamaMemory<'_>), Error> {
+        let Self { cache, floats, bytes, plan, length } = self;
+        let cache = Cache::resume(config, plan.positions, *length, cache)?;
+        Ok((cache, LlamaMemory::new(config, plan, floats, bytes)?))
+    }
 }

@@ -1,187 +1,245 @@
-//! A byte-level BPE tokenizer, from an `.amb` or a GGUF file.
+//! A decoder's tokenizer, from an `.amb` or a GGUF file, or a SentencePiece model: byte-level BPE or SentencePiece.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
+use std::path::Path;
 
 use nanoembed_core::event::{SpecialRole, Value};
-use nanoembed_core::format::amb::{self, Amb, Payload, TokenizerKind, TokenizerSpec};
+use nanoembed_core::format::amb::{Amb, Payload, TokenizerKind, TokenizerSpec};
 use nanoembed_core::format::gguf::Gguf;
-use nanoembed_core::model::amb_config_value;
+use nanoembed_core::owned::{SentencePieceModel, TokenSession};
 use nanoembed_core::text::json::Kind;
-use nanoembed_core::token::Vocabulary;
-use nanoembed_core::token::bpe::{Added, Bpe, Merge, MergeTable, Pattern, Scratch};
-use nanoembed_core::token::vocabulary::Match;
+use nanoembed_core::token::bpe::{self, Added};
+use nanoembed_core::token::sentencepiece::{self, PieceKind, Spec};
 use nanoembed_core::{Error, ErrorKind};
+use serde_json::json;
 
-/// Tokens, merges and what a text begins with.
+use super::byte_pairs::BytePairs;
+use super::model_proto::{self, unsigned};
+
+/// How texts become ids, and what they begin and end with.
 pub(crate) struct Tokenizer {
-    pub(crate) tokens: Vec<Vec<u8>>,
-    merges: Vec<(String, String)>,
-    table: Vec<Merge>,
-    slots: Vec<u32>,
-    longest_probe: usize,
-    pub(crate) pattern: Pattern,
+    spelling: Spelling,
     /// Ids of the tokens that are found in a text as they are.
-    pub(crate) added: Vec<u32>,
+    added: Vec<u32>,
     pub(crate) begin: Option<u32>,
     pub(crate) end: Option<u32>,
     /// Whether every text begins with `begin`.
+    adds_begin: bool,
+}
+
+/// What a folder of Hugging Face says beside the model.
+pub(crate) struct AddedTokens {
+    /// Tokens that are found in a text as they are, by id.
+    pub(crate) tokens: BTreeMap<u32, String>,
+    pub(crate) begin: Option<u32>,
+    pub(crate) end: Option<u32>,
     pub(crate) adds_begin: bool,
-    ids: Ids,
 }
 
-/// The ids of tokens.
-struct Ids(HashMap<Vec<u8>, u32>);
-
-impl Vocabulary for Ids {
-    fn count(&self) -> u32 {
-        u32::try_from(self.0.len()).unwrap_or(u32::MAX)
-    }
-
-    fn find(&self, token: &[u8]) -> Result<Option<u32>, Error> {
-        Ok(self.0.get(token).copied())
-    }
-
-    fn longest_prefix(&self, text: &[u8], at_least: usize) -> Result<Option<Match>, Error> {
-        let lengths = (at_least.max(1)..=text.len()).rev();
-        let mut found = lengths.filter_map(|bytes| {
-            let id = *self.0.get(text.get(..bytes)?)?;
-            Some(Match { id, bytes })
-        });
-        Ok(found.next())
-    }
-
-    fn token(&self, _: u32, _: &mut [u8]) -> Result<usize, Error> {
-        Err(Error::without_offset(ErrorKind::BadVocabulary))
-    }
+enum Spelling {
+    Bytes(BytePairs),
+    Pieces(Box<SentencePieceModel<Vec<u8>>>),
 }
-
-const BAD: Error = Error::without_offset(ErrorKind::BadVocabulary);
 
 impl Tokenizer {
-    fn new(
-        tokens: Vec<Vec<u8>>,
-        merges: Vec<(String, String)>,
-        pattern: Pattern,
-    ) -> Result<Self, Error> {
-        let ids = Ids(tokens.iter().cloned().zip(0..).collect());
-        let id = |token: &str| ids.0.get(token.as_bytes()).copied().ok_or(BAD);
-        let merge = |(left, right): &(String, String)| {
-            let merged = id(&format!("{left}{right}"))?;
-            Ok(Merge { left: id(left)?, right: id(right)?, merged })
-        };
-        let table: Vec<Merge> = merges.iter().map(merge).collect::<Result<_, Error>>()?;
-        let mut slots = vec![0; MergeTable::slots_needed(table.len())];
-        let longest_probe = MergeTable::build(&table, &mut slots)?.longest_probe();
-        Ok(Self {
-            tokens,
-            merges,
-            table,
-            slots,
-            longest_probe,
-            pattern,
-            added: Vec::new(),
-            begin: None,
-            end: None,
-            adds_begin: false,
-            ids,
-        })
-    }
-
     /// From a GGUF file.
     pub(crate) fn of_gguf(file: &Gguf<'_>) -> Result<Self, Error> {
-        let unsupported = Error::without_offset(ErrorKind::UnsupportedVersion);
-        let name = match file.value("tokenizer.ggml.pre") {
-            Some(Value::Text(name)) => name,
-            _ => "gpt-2",
+        let (spelling, adds_begin) = match file.value("tokenizer.ggml.model") {
+            Some(Value::Text("gpt2")) => (Spelling::Bytes(BytePairs::of_gguf(file)?), false),
+            Some(Value::Text("llama")) => (pieces(model_proto::of_gguf(file)?, 0)?, true),
+            _ => return Err(Error::without_offset(ErrorKind::UnsupportedVersion)),
         };
-        let is_bpe = file.value("tokenizer.ggml.model") == Some(Value::Text("gpt2"));
-        let pattern = Pattern::of_name(name).filter(|_| is_bpe).ok_or(unsupported)?;
-        let tokens: Vec<Vec<u8>> = file.tokens().map(<[u8]>::to_vec).collect();
-        let merges = file.elements("tokenizer.ggml.merges").ok_or(BAD)?;
-        let pair = |value: Value<'_>| match value {
-            Value::Text(pair) => {
-                let (left, right) = pair.split_once(' ').ok_or(BAD)?;
-                Ok((left.to_owned(), right.to_owned()))
-            }
-            _ => Err(BAD),
+        // User-defined tokens of SentencePiece are found by its own rules.
+        let of_text = |kind| match PieceKind::of(kind) {
+            Some(PieceKind::Control) => true,
+            Some(PieceKind::UserDefined) => matches!(spelling, Spelling::Bytes(_)),
+            _ => false,
         };
-        let merges = merges.map(pair).collect::<Result<_, Error>>()?;
-        let mut tokenizer = Self::new(tokens, merges, pattern)?;
-        let number = |value: Value<'_>| match value {
-            Value::Unsigned(number) => u32::try_from(number).ok(),
-            Value::Signed(number) => u32::try_from(number).ok(),
-            _ => None,
-        };
-        // Control and user-defined tokens.
         let types = file.elements("tokenizer.ggml.token_type").into_iter().flatten();
-        let added = (0..).zip(types).filter(|(_, kind)| matches!(number(*kind), Some(3 | 4)));
-        tokenizer.added = added.map(|(id, _)| id).collect();
-        let id = |key: &str| file.value(key).and_then(number);
-        tokenizer.begin = id("tokenizer.ggml.bos_token_id");
-        tokenizer.end = id("tokenizer.ggml.eos_token_id");
-        tokenizer.adds_begin =
-            file.value("tokenizer.ggml.add_bos_token") == Some(Value::Bool(true));
-        Ok(tokenizer)
+        let added = (0..).zip(types).filter(|(_, kind)| unsigned(*kind).is_some_and(of_text));
+        let added = added.map(|(id, _)| id).collect();
+        let id = |key: &str| u32::try_from(unsigned(file.value(key)?)?).ok();
+        let adds_begin = match file.value("tokenizer.ggml.add_bos_token") {
+            Some(Value::Bool(adds)) => adds,
+            _ => adds_begin,
+        };
+        let begin = id("tokenizer.ggml.bos_token_id");
+        Ok(Self { spelling, added, begin, end: id("tokenizer.ggml.eos_token_id"), adds_begin })
     }
 
-    /// From an `.amb` file, whose configuration has `pre_tokenizer`, `added_tokens` and `add_bos`.
+    /// From an `.amb` file, whose configuration has `added_tokens`, `add_bos`, and, for byte-level BPE, `pre_tokenizer`.
     pub(crate) fn of_amb(file: &Amb<'_>) -> Result<Self, Error> {
         let missing = Error::without_offset(ErrorKind::MissingVocabulary);
-        let found: amb::Tokenizer<'_> = file.tokenizer().ok_or(missing)?;
-        if found.kind() != TokenizerKind::Bpe {
-            return Err(Error::without_offset(ErrorKind::UnsupportedVersion));
-        }
-        let name = amb_config_value(file, "pre_tokenizer").unwrap_or("gpt-2");
-        let pattern = Pattern::of_name(name);
-        let pattern = pattern.ok_or(Error::without_offset(ErrorKind::UnsupportedVersion))?;
-        let tokens = found.tokens().map(<[u8]>::to_vec).collect();
-        let merges = found.merges().map(|(left, right)| (left.to_owned(), right.to_owned()));
-        let mut tokenizer = Self::new(tokens, merges.collect(), pattern)?;
+        let found = file.tokenizer().ok_or(missing)?;
+        let spelling = match found.kind() {
+            TokenizerKind::Bpe => Spelling::Bytes(BytePairs::of_amb(file, &found)?),
+            TokenizerKind::SentencePiece => {
+                let (payload, offset) = (found.payload(), found.payload_offset());
+                pieces(payload.to_vec(), offset)?
+            }
+            TokenizerKind::WordPiece | TokenizerKind::Custom => {
+                return Err(Error::without_offset(ErrorKind::UnsupportedVersion));
+            }
+        };
         let config: serde_json::Value = serde_json::from_str(file.config()).unwrap_or_default();
         let added = config.get("added_tokens").and_then(serde_json::Value::as_array);
         let ids = added.into_iter().flatten().filter_map(serde_json::Value::as_u64);
-        tokenizer.added = ids.filter_map(|id| u32::try_from(id).ok()).collect();
-        tokenizer.begin = found.special(SpecialRole::Classify);
-        tokenizer.end = found.special(SpecialRole::Separate);
         let adds = file.config_value("add_bos").ok().flatten();
-        tokenizer.adds_begin = adds.is_some_and(|token| token.kind == Kind::Bool(true));
-        Ok(tokenizer)
+        Ok(Self {
+            spelling,
+            added: ids.filter_map(|id| u32::try_from(id).ok()).collect(),
+            begin: found.special(SpecialRole::Classify),
+            end: found.special(SpecialRole::Separate),
+            adds_begin: adds.is_some_and(|token| token.kind == Kind::Bool(true)),
+        })
+    }
+
+    /// From a serialized SentencePiece model alone: as `sentencepiece` encodes, without tokens around the text.
+    pub(crate) fn of_model(model: Vec<u8>) -> Result<Self, Error> {
+        let spelling = SentencePieceModel::open(model, 0)?;
+        let (begin, end) = (spelling.tokenizer().begin(), spelling.tokenizer().end());
+        let spelling = Spelling::Pieces(Box::new(spelling));
+        Ok(Self { spelling, added: Vec::new(), begin, end, adds_begin: false })
+    }
+
+    /// From a serialized SentencePiece model and the tokens that a folder of Hugging Face adds to it.
+    pub(crate) fn of_hugging_face(model: Vec<u8>, added: AddedTokens) -> Result<Self, Error> {
+        let pieces_before = Spec::read(&model, 0)?.pieces();
+        let model = model_proto::with_added(model, pieces_before, &added.tokens)?;
+        let spelling = SentencePieceModel::open(model, 0)?;
+        let begin = added.begin.or(spelling.tokenizer().begin());
+        let end = added.end.or(spelling.tokenizer().end());
+        Ok(Self {
+            spelling: Spelling::Pieces(Box::new(spelling)),
+            added: added.tokens.into_keys().collect(),
+            begin,
+            end,
+            adds_begin: added.adds_begin,
+        })
+    }
+
+    /// The members of an AMB configuration that say how texts become ids.
+    pub(crate) fn config(&self) -> serde_json::Map<String, serde_json::Value> {
+        let mut config = serde_json::Map::new();
+        if let Spelling::Bytes(pairs) = &self.spelling {
+            config.insert("pre_tokenizer".into(), pairs.pattern.name().into());
+        }
+        config.insert("added_tokens".into(), json!(self.added));
+        config.insert("add_bos".into(), self.adds_begin.into());
+        config
     }
 
     /// Merges and tokens as [`spec`](Self::spec) borrows them.
     pub(crate) fn borrowed(&self) -> (Vec<(&str, &str)>, Vec<&[u8]>) {
-        let merges = self.merges.iter().map(|(left, right)| (left.as_str(), right.as_str()));
-        (merges.collect(), self.tokens.iter().map(Vec::as_slice).collect())
+        match &self.spelling {
+            Spelling::Bytes(pairs) => pairs.borrowed(),
+            Spelling::Pieces(_) => (Vec::new(), Vec::new()),
+        }
     }
 
     /// How an `.amb` file has it.
     pub(crate) fn spec<'a>(
-        &self,
+        &'a self,
         merges: &'a [(&'a str, &'a str)],
         tokens: &'a [&'a [u8]],
     ) -> TokenizerSpec<'a> {
-        let special = [self.begin, self.end, None, None, None];
-        TokenizerSpec { special, payload: Payload::Bpe { merges, tokens } }
+        match &self.spelling {
+            Spelling::Bytes(_) => TokenizerSpec {
+                special: [self.begin, self.end, None, None, None],
+                payload: Payload::Bpe { merges, tokens },
+            },
+            Spelling::Pieces(model) => {
+                let tokenizer = model.tokenizer();
+                let (padding, unknown) = (tokenizer.padding(), tokenizer.unknown());
+                TokenizerSpec {
+                    special: [self.begin, self.end, padding, unknown, None],
+                    payload: Payload::SentencePiece(model.model()),
+                }
+            }
+        }
+    }
+
+    /// How a token is spelled, spaces and bytes as the vocabulary has them.
+    pub(crate) fn token(&self, id: u32) -> Option<&str> {
+        match &self.spelling {
+            Spelling::Bytes(pairs) => {
+                std::str::from_utf8(pairs.tokens.get(usize::try_from(id).ok()?)?).ok()
+            }
+            Spelling::Pieces(model) => Some(model.tokenizer().piece(id)?.0),
+        }
     }
 
     /// The ids of `text`, behind the token that begins every text if there is one.
     pub(crate) fn encode(&self, text: &str) -> Result<Vec<u32>, Error> {
-        let added: Vec<Added<'_>> = self
-            .added
-            .iter()
-            .filter_map(|&id| {
-                let token = self.tokens.get(id as usize)?;
-                Some(Added { text: std::str::from_utf8(token).ok()?, id })
-            })
-            .collect();
-        let table = MergeTable::resume(&self.table, &self.slots, self.longest_probe);
-        let bpe = Bpe::new(&self.ids, table, self.pattern, &added)?;
-        let mut ids = vec![0; text.len()];
-        let mut symbols = vec![Default::default(); text.len()];
-        let mut heap = vec![Default::default(); Scratch::heap_needed(text.len())];
-        let found = bpe.encode(text, &mut ids, &mut Scratch::new(&mut symbols, &mut heap))?;
-        ids.truncate(found.tokens);
-        let begin = self.begin.filter(|_| self.adds_begin);
-        Ok(begin.into_iter().chain(ids).collect())
+        self.encode_in(&mut TokenSession::default(), text)
     }
+
+    /// As [`encode`](Self::encode), in memory that is used for many texts.
+    pub(crate) fn encode_in(
+        &self,
+        session: &mut TokenSession,
+        text: &str,
+    ) -> Result<Vec<u32>, Error> {
+        let added = |id: &u32| Some(Added { text: self.token(*id)?, id: *id });
+        let added: Vec<Added<'_>> = self.added.iter().filter_map(added).collect();
+        let mut ids: Vec<u32> = self.begin.filter(|_| self.adds_begin).into_iter().collect();
+        match &self.spelling {
+            Spelling::Bytes(pairs) => ids.extend(pairs.encode(text, &added)?),
+            Spelling::Pieces(model) => model.encode(text, &added, session, &mut ids)?,
+        }
+        Ok(ids)
+    }
+
+    /// A decoder of ids that follow a text.
+    pub(crate) const fn decoder(&self) -> Continuation<'_> {
+        match &self.spelling {
+            Spelling::Bytes(pairs) => Continuation::Bytes(pairs, bpe::Decoder::new()),
+            Spelling::Pieces(model) => {
+                Continuation::Pieces(model, sentencepiece::Decoder::within())
+            }
+        }
+    }
+}
+
+fn pieces(model: Vec<u8>, offset: u64) -> Result<Spelling, Error> {
+    Ok(Spelling::Pieces(Box::new(SentencePieceModel::open(model, offset)?)))
+}
+
+/// Turns ids into text as they come.
+pub(crate) enum Continuation<'t> {
+    Bytes(&'t BytePairs, bpe::Decoder),
+    Pieces(&'t SentencePieceModel<Vec<u8>>, sentencepiece::Decoder),
+}
+
+impl Continuation<'_> {
+    /// Calls `text` with what the next token adds.
+    pub(crate) fn token(
+        &mut self,
+        id: u32,
+        text: &mut dyn FnMut(&str) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        match self {
+            Self::Bytes(pairs, decoder) => match pairs.tokens.get(id as usize) {
+                Some(token) => decoder.token(token, text),
+                None => Ok(()),
+            },
+            Self::Pieces(model, decoder) => decoder.token(&model.tokenizer(), id, text),
+        }
+    }
+
+    /// Declares the end.
+    pub(crate) fn finish(
+        &mut self,
+        text: &mut dyn FnMut(&str) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        match self {
+            Self::Bytes(_, decoder) => decoder.finish(text),
+            Self::Pieces(_, decoder) => decoder.finish(text),
+        }
+    }
+}
+
+/// Whether a file is called like a SentencePiece model.
+pub(crate) fn is_model(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending == "model")
 }

@@ -2,6 +2,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use crate::tiny_gguf;
 use crate::tiny_model::{HIDDEN, TinyModel};
 use crate::{failure, nanoembed, numbers, objects, stdout};
 
@@ -217,4 +218,22 @@ fn the_built_in_model_knows_what_texts_mean() {
     };
     assert_eq!(vectors[0].len(), 384);
     assert!(cosine(0, 1) > 0.4 && cosine(0, 2) < 0.2, "{} {}", cosine(0, 1), cosine(0, 2));
+}
+
+#[test]
+fn folders_and_gguf_files_embed_as_the_converted_file_does() {
+    let tiny = TinyModel::new();
+    let weights = tiny.converted("m.weights", &[]);
+    let gguf = tiny.join("m.gguf");
+    std::fs::write(&gguf, tiny_gguf::file()).unwrap();
+    let folder = tiny.path().to_str().unwrap().to_owned();
+    let texts = "hello world\nthe cats singing.\nunknown [MASK] É\n\n";
+    let embed = |model: &str| stdout(&["embed", "-m", model, "--output", "jsonl"], texts);
+    let expected = embed(&weights);
+    assert_eq!(objects(&expected).len(), 4);
+    for model in [&folder, &tiny.join("model.safetensors"), &gguf] {
+        assert_eq!(embed(model), expected, "{model}");
+    }
+    let refused = failure(&["embed", "-m", &gguf, "--pooling", "last", "hello"], b"", 2);
+    assert!(refused.contains("--pooling is for decoders"), "{refused}");
 }

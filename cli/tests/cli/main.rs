@@ -10,6 +10,7 @@ mod inspect;
 mod interrupt;
 mod real_weights;
 mod search;
+mod tiny_gguf;
 mod tiny_model;
 mod tokenize;
 mod verify;

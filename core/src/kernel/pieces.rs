@@ -13,6 +13,11 @@ pub(crate) fn pieces_mut<T>(slice: &mut [T], size: usize) -> impl Iterator<Item 
     core::iter::from_fn(move || if size == 0 { None } else { rest.split_off_mut(..size) })
 }
 
+/// Copies elements as far as both go, as `copy_from_slice`, but without lengths that must agree.
+pub(crate) fn copy<T: Copy>(to: &mut [T], from: &[T]) {
+    to.iter_mut().zip(from).for_each(|(to, from)| *to = *from);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

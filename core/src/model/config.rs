@@ -1,6 +1,7 @@
 //! The sizes and habits of a BERT model, from a file's metadata.
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::event::Value;
 use crate::text::fraction::fraction;
 use crate::token::Normalization;
 
@@ -101,6 +102,15 @@ impl BertConfig {
     ///
     /// [`ErrorKind::MissingMetadata`] or [`ErrorKind::BadMetadata`]; [`Self::key_at_fault`] says which key.
     pub fn from_metadata<'m>(value: impl Fn(&str) -> Option<&'m str>) -> Result<Self> {
+        Self::from_values(|key| value(key).map(Value::Text))
+    }
+
+    /// As [`from_metadata`](Self::from_metadata), from metadata whose values have types: a text stands for what it spells.
+    ///
+    /// # Errors
+    ///
+    /// As [`from_metadata`](Self::from_metadata).
+    pub fn from_values<'m>(value: impl Fn(&str) -> Option<Value<'m>>) -> Result<Self> {
         Self::read(&value).map_err(|(_, kind)| Error::without_offset(kind))
     }
 
@@ -108,20 +118,24 @@ impl BertConfig {
     pub fn key_at_fault<'m>(
         value: impl Fn(&str) -> Option<&'m str>,
     ) -> Option<(&'static str, ErrorKind)> {
-        Self::read(&value).err()
+        Self::read(&|key| value(key).map(Value::Text)).err()
     }
 
     fn read<'m>(
-        value: &impl Fn(&str) -> Option<&'m str>,
+        value: &impl Fn(&str) -> Option<Value<'m>>,
     ) -> core::result::Result<Self, (&'static str, ErrorKind)> {
         let number = |key: &'static str, most: usize| {
-            let text = value(key).ok_or((key, ErrorKind::MissingMetadata))?;
-            let number = text.trim_ascii().parse::<usize>().ok();
+            let number = match value(key).ok_or((key, ErrorKind::MissingMetadata))? {
+                Value::Text(text) => text.trim_ascii().parse::<usize>().ok(),
+                Value::Unsigned(number) => usize::try_from(number).ok(),
+                Value::Signed(number) => usize::try_from(number).ok(),
+                _ => None,
+            };
             number.filter(|n| (1..=most).contains(n)).ok_or((key, ErrorKind::BadMetadata))
         };
         let truth = |key: &'static str| match value(key) {
-            None | Some("true" | "True" | "1") => Ok(true),
-            Some("false" | "False" | "0") => Ok(false),
+            None | Some(Value::Bool(true) | Value::Text("true" | "True" | "1")) => Ok(true),
+            Some(Value::Bool(false) | Value::Text("false" | "False" | "0")) => Ok(false),
             Some(_) => Err((key, ErrorKind::BadMetadata)),
         };
         let hidden = number("hidden_size", MAX_SIZE)?;
@@ -138,8 +152,8 @@ impl BertConfig {
             Some(_) => number("max_tokens", MAX_SIZE)?,
         };
         let pooling = match value("pooling") {
-            None | Some("mean") => Pooling::Mean,
-            Some("cls") => Pooling::Cls,
+            None | Some(Value::Text("mean")) => Pooling::Mean,
+            Some(Value::Text("cls")) => Pooling::Cls,
             Some(_) => return Err(("pooling", ErrorKind::BadMetadata)),
         };
         Ok(Self {
@@ -164,11 +178,15 @@ impl BertConfig {
     }
 }
 
-fn epsilon(text: Option<&str>) -> Option<f32> {
-    match text {
-        None => Some(1e-12),
-        Some(text) => fraction(text.trim_ascii()).filter(|e| *e < 1.0),
-    }
+fn epsilon(value: Option<Value<'_>>) -> Option<f32> {
+    let epsilon = match value {
+        None => return Some(1e-12),
+        Some(Value::Text(text)) => fraction(text.trim_ascii())?,
+        #[allow(clippy::cast_possible_truncation)] // it is added to numbers of this precision
+        Some(Value::Float(number)) => number as f32,
+        Some(_) => return None,
+    };
+    (0.0..1.0).contains(&epsilon).then_some(epsilon)
 }
 
 #[cfg(test)]

@@ -31,13 +31,15 @@ pub mod weights;
 pub mod workspace;
 
 #[cfg(feature = "amb")]
-pub use amb::{amb_config_numbers, amb_config_value};
+pub use amb::{amb_config_value, amb_llama_config};
 pub use bert::{Bert, Layer, LayerInput, Observation, Observer, Run, plan};
 pub use check::{Finding, check};
 pub use config::{BertConfig, Pooling};
 pub use fixed::{FixedMemory, FixedNeeds};
 #[cfg(feature = "gguf")]
-pub use gguf::gguf_llama_config;
+pub use gguf::{
+    gguf_architecture, gguf_bert_config, gguf_bert_tensor, gguf_llama_config, gguf_pools_last_token,
+};
 pub use parallel::{InOrder, Job, Parallel, Part, Parts};
 pub use weights::{Encoding, Matrix, SliceWeights, Weights};
 pub use workspace::{Needs, Plan, Workspace};

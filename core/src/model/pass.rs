@@ -15,6 +15,7 @@ use super::weights::Weights;
 use super::workspace::{Layout, Workspace};
 use crate::error::{Error, ErrorKind, Result};
 use crate::kernel::Strides;
+use crate::kernel::pieces::copy;
 
 /// A pack of texts on its way through a model.
 pub(super) struct Pass<'a, L, W: ?Sized, P: ?Sized> {
@@ -207,7 +208,7 @@ where
             let rows = context.chunks_exact(size.max(1)).skip(first);
             for (row, out) in rows.zip(out.chunks_exact_mut(hidden.max(1))) {
                 if let Some(out) = out.get_mut(head * size..(head + 1) * size) {
-                    out.iter_mut().zip(row).for_each(|(to, from)| *to = *from);
+                    copy(out, row);
                 }
             }
         }

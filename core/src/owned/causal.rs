@@ -13,12 +13,12 @@ use crate::format::gguf::Gguf;
 use crate::format::sniff;
 use crate::kernel::{self, Kernels};
 #[cfg(feature = "amb")]
-use crate::model::amb_config_value;
+use crate::model::amb_llama_config;
 #[cfg(feature = "gguf")]
 use crate::model::gguf_llama_config;
-#[cfg(feature = "amb")]
-use crate::model::llama::RopePairs;
-use crate::model::llama::{Cache, Llama, LlamaConfig, LlamaLayer, LlamaMemory, LlamaPlan, Output};
+use crate::model::llama::{
+    BpeSource, Cache, Llama, LlamaConfig, LlamaLayer, LlamaMemory, LlamaPlan, Output,
+};
 use crate::model::{Run, SliceWeights};
 use crate::tensor::TensorHeader;
 
@@ -47,13 +47,11 @@ impl<B: AsRef<[u8]>> CausalModel<B> {
             #[cfg(feature = "amb")]
             Some(Format::Amb) => {
                 let amb = Amb::parse(bytes, Mode::Lenient)?;
-                let number =
-                    |key: &str| amb_config_value(&amb, key).and_then(|text| text.parse().ok());
-                let config = LlamaConfig::read(number, RopePairs::Halves)?;
+                let config = amb_llama_config(&amb)?;
                 let find = |name: &str| amb.tensor(name).map(|tensor| *tensor.header());
                 let weights = SliceWeights::new(bytes, find);
                 let llama = Llama::open(&weights, config, layers(&config))?;
-                (llama, BpeTokenizer::of_amb(bytes, &amb)?)
+                (llama, BpeTokenizer::new(&BpeSource::amb(&amb)?)?)
             }
             #[cfg(feature = "gguf")]
             Some(Format::Gguf) => {
@@ -62,7 +60,7 @@ impl<B: AsRef<[u8]>> CausalModel<B> {
                 let find = |name: &str| gguf.tensor(name).map(|tensor| *tensor.header());
                 let weights = SliceWeights::new(bytes, find);
                 let llama = Llama::open(&weights, config, layers(&config))?;
-                (llama, BpeTokenizer::of_gguf(bytes, &gguf)?)
+                (llama, BpeTokenizer::new(&BpeSource::gguf(&gguf)?)?)
             }
             _ => return Err(Error::new(0, ErrorKind::UnknownFormat)),
         };

@@ -1,5 +1,6 @@
 //! Texts inside binary files.
 
+pub mod decimal;
 pub mod fraction;
 pub mod json;
 pub mod toml;

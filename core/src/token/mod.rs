@@ -6,8 +6,9 @@
 //! 2. [`normalize`] says what a character becomes, from the generated tables behind `characters`;
 //! 3. [`words`] cuts the normalised text into words, one at a time, in a buffer of fixed size;
 //! 4. [`vocabulary`] finds tokens in memory that the caller lends, or in the file's own sorted index;
-//! 5. [`bpe`] spells words with byte pairs, the other way of tokenising;
-//! 6. [`wordpiece`] spells each word with tokens and puts `[CLS]` and `[SEP]` around the text.
+//! 5. [`wordpiece`] spells each word with tokens and puts `[CLS]` and `[SEP]` around the text.
+//!
+//! Two other ways: [`bpe`] spells words with byte pairs, [`sentencepiece`] does all by a serialized model.
 
 #![cfg_attr(
     not(test),
@@ -20,11 +21,14 @@
     )
 )]
 
+mod added;
 pub mod bpe;
 mod characters;
 pub mod normalize;
+pub mod sentencepiece;
 pub mod special;
 mod tables;
+mod utf8;
 pub mod vocabulary;
 mod word;
 pub mod wordpiece;
@@ -32,6 +36,7 @@ pub mod words;
 
 pub use bpe::Bpe;
 pub use normalize::Normalization;
+pub use sentencepiece::SentencePiece;
 pub use special::SpecialIds;
 pub use vocabulary::{Entries, HashVocabulary, LengthPrefix, SortedVocabulary, Vocabulary};
 pub use word::MAX_WORD_CHARACTERS;

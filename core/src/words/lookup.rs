@@ -9,7 +9,7 @@ use super::ngram::{self, Ngram};
 use super::product;
 use super::scan::{is_entry_in_parts, scan};
 use super::source::Source;
-use super::top::Ties;
+use crate::top::Ties;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::finalfusion::{Array, Layout, Storage};
 use crate::subword::Subwords;

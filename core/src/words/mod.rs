@@ -23,7 +23,6 @@ mod scan;
 mod similarity;
 mod source;
 mod table;
-mod top;
 mod view;
 
 pub use dot::normalize;
@@ -33,4 +32,4 @@ pub use lookup::{Found, Rows, Words};
 pub use ngram::MAX_NGRAM_CHARS;
 pub use similarity::{Analogy, SearchMemory};
 pub use source::{Memory, Source, Stored};
-pub use top::{Scored, TopK};
+pub use crate::top::{Scored, TopK};

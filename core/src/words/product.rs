@@ -9,7 +9,7 @@ use core::ops::Range;
 use super::dot::dot;
 use super::lookup::{Words, read_f32};
 use super::source::Source;
-use super::top::{Scored, TopK};
+use crate::top::{Scored, TopK};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::finalfusion::Quantized;
 

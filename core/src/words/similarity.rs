@@ -6,7 +6,7 @@ use super::dot::{dot, dot_f32, normalize};
 use super::lookup::Words;
 use super::product;
 use super::source::Source;
-use super::top::{Scored, TopK};
+use crate::top::{Scored, TopK};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::finalfusion::{Array, Storage};
 use crate::kernel::{Floats, Product, ProductF32, Strides};

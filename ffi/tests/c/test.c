@@ -1,6 +1,6 @@
 /* Calls every function of nanoembed.h, with what it should be called with and with what it should not.
  *
- *   test MODEL.weights WORDS.fifu QUANTIZED_WORDS.fifu BLOCKS.gguf UQFF LLAMA.gguf
+ *   test MODEL.weights WORDS.fifu QUANTIZED_WORDS.fifu BLOCKS.gguf UQFF LLAMA.gguf BPE.amb
  */
 
 #include "test.h"
@@ -94,14 +94,15 @@ static void sources(void) {
 }
 
 int main(int count_arguments, char **arguments) {
-    file model, words, quantized, gguf, uqff, llama;
-    if (count_arguments != 7) return 2;
+    file model, words, quantized, gguf, uqff, llama, bpe;
+    if (count_arguments != 8) return 2;
     model = load(arguments[1]);
     words = load(arguments[2]);
     quantized = load(arguments[3]);
     gguf = load(arguments[4]);
     uqff = load(arguments[5]);
     llama = load(arguments[6]);
+    bpe = load(arguments[7]);
     versions_and_statuses();
     sources();
     formats();
@@ -114,12 +115,14 @@ int main(int count_arguments, char **arguments) {
     word_vectors(&quantized, "and");
     models(&model);
     decoders(&llama);
+    tokenizers(&bpe);
     free(model.data);
     free(words.data);
     free(quantized.data);
     free(gguf.data);
     free(uqff.data);
     free(llama.data);
+    free(bpe.data);
     printf("%d checks, %d failures\n", checks, failures);
     return failures != 0;
 }

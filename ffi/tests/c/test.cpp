@@ -1,6 +1,6 @@
 // Every class of nanoembed.hpp, with and without exceptions.
 //
-//   test MODEL.weights WORDS.fifu LLAMA.gguf
+//   test MODEL.weights WORDS.fifu LLAMA.gguf BPE.amb
 
 #include <nanoembed.hpp>
 
@@ -24,7 +24,7 @@ static std::vector<char> load(const char *path) {
 }
 
 int main(int count, char **arguments) {
-    if (count != 4) return 2;
+    if (count != 5) return 2;
     const auto bytes = load(arguments[1]), word_bytes = load(arguments[2]);
     auto model = nanoembed::model::open(nanoembed::source::buffer(bytes.data(), bytes.size()));
     CHECK(model.has_value());
@@ -106,6 +106,14 @@ int main(int count, char **arguments) {
     CHECK(said->set_sampling({-1.0f, 1.0f, 0, 0}).error().status() == NANOEMBED_INVALID_ARGUMENT);
     CHECK(said->set_sampling({0.8f, 0.9f, 10, 5}).has_value());
     CHECK(!nanoembed::decoder::open(nanoembed::source::buffer("GGUFGGUF", 8)));
+
+    const auto bpe_bytes = load(arguments[4]);
+    const auto bpe = nanoembed::bpe::open(nanoembed::source::buffer(bpe_bytes.data(), bpe_bytes.size()));
+    CHECK(bpe && bpe->size() == 5 && bpe->end() == 4);
+    const auto spelled = bpe->encode("abcab");
+    CHECK(spelled && *spelled == (std::vector<std::uint32_t>{4, 3}));
+    CHECK(*bpe->token(4) == "abc" && bpe->token(5).error().status() == NANOEMBED_TOKEN_OUT_OF_RANGE);
+    CHECK(!nanoembed::bpe::open(nanoembed::source::buffer(llama_bytes.data(), llama_bytes.size())));
     std::printf("%d checks, %d failures\n", checks, failures);
     return failures != 0;
 }

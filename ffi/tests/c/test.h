@@ -55,5 +55,6 @@ void dequantizing(file *gguf, file *uqff);
 void models(file *f);
 void word_vectors(file *f, const char *known);
 void decoders(file *f);
+void tokenizers(file *f);
 
 #endif

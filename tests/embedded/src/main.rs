@@ -7,6 +7,7 @@
 mod amb;
 mod containers;
 mod embd;
+mod sentencepiece;
 mod tokens;
 mod words;
 
@@ -35,6 +36,7 @@ const ALL: &[fn(&[u8]) -> Result<(), Error>] = &[
     amb::by_push,
     amb::by_view,
     amb::by_bpe,
+    sentencepiece::by_sentencepiece,
     containers::by_safetensors,
     containers::by_uqff,
     containers::by_gguf,

@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 
 use nanoembed_tests::formats::FORMATS;
-use nanoembed_tests::fuzz::tokenizer_seeds;
+use nanoembed_tests::fuzz::{sentencepiece_seeds, tokenizer_seeds};
 use nanoembed_tests::minilm;
 
 fn main() -> io::Result<()> {
@@ -12,7 +12,16 @@ fn main() -> io::Result<()> {
     decoder(&Path::new(&folder).join("decoder"))?;
     whole_files(Path::new(&folder))?;
     weight_files(Path::new(&folder))?;
+    sentencepiece(&Path::new(&folder).join("sentencepiece"))?;
     tokenizer(&Path::new(&folder).join("tokenizer"))
+}
+
+fn sentencepiece(folder: &Path) -> io::Result<()> {
+    std::fs::create_dir_all(folder)?;
+    for (index, seed) in sentencepiece_seeds().iter().enumerate() {
+        std::fs::write(folder.join(format!("seed-{index}")), seed)?;
+    }
+    Ok(())
 }
 
 /// As `fuzz::decoder` reads it: the format, three cuts, the file.

@@ -92,6 +92,21 @@ impl<'a> Amb<'a> {
         member(self.config().as_bytes(), self.layout.config.offset, key)
     }
 
+    /// The elements of an array that is a member of the configuration, as far as they are not arrays themselves; none if there
+    /// is no such array.
+    pub fn config_elements(&self, key: &str) -> impl Iterator<Item = Token<'a>> + use<'a> {
+        let config = self.layout.config;
+        let array = self.config_value(key).ok().flatten();
+        let array = array.filter(|token| token.kind == Kind::BeginArray);
+        let bytes = array.and_then(|array| {
+            let start = array.offset.checked_sub(config.offset)?;
+            self.text(config).as_bytes().get(usize::try_from(start).ok()?..)
+        });
+        let offset = array.map_or(config.offset, |array| array.offset);
+        let tokens = JsonTokens::new(bytes.unwrap_or_default(), offset).map_while(Result::ok);
+        tokens.skip(1).take_while(|token| !matches!(token.kind, Kind::BeginArray | Kind::EndArray))
+    }
+
     /// The first name that two members of the metadata or of the configuration share.
     #[must_use]
     pub fn duplicate_member(&self) -> Option<Error> {
@@ -217,6 +232,12 @@ impl<'a> Tokenizer<'a> {
     #[must_use]
     pub const fn payload(&self) -> &'a [u8] {
         self.payload
+    }
+
+    /// Absolute offset of the [`payload`](Self::payload) in the file.
+    #[must_use]
+    pub const fn payload_offset(&self) -> u64 {
+        self.offset
     }
 
     /// The merges of BPE, best first; none for other kinds.

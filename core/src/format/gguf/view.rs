@@ -145,6 +145,15 @@ impl<'a> Gguf<'a> {
         })
     }
 
+    /// Where the vocabulary's tokens lie, for an index over them; `None` if there are none.
+    #[must_use]
+    pub fn token_entries(&self) -> Option<TokenEntries<'a>> {
+        let found = self.elements(super::TOKENS_KEY).filter(|found| found.of == Type::Text)?;
+        let bytes = self.bytes.get(usize::try_from(found.next).ok()?..)?;
+        let count = u32::try_from(found.left).ok().filter(|count| *count > 0)?;
+        Some(TokenEntries { bytes, offset: found.next, count })
+    }
+
     /// The tensors in file order, with absolute offsets.
     #[must_use]
     pub const fn tensors(&self) -> Tensors<'a> {
@@ -201,6 +210,17 @@ impl<'a> Iterator for Metadata<'a> {
             }
         }
     }
+}
+
+/// The entries of a vocabulary, one after the other: a `u64` length, then that many bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TokenEntries<'a> {
+    /// From the first entry to the end of the file.
+    pub bytes: &'a [u8],
+    /// Absolute offset of the first entry in the file.
+    pub offset: u64,
+    /// The number of entries.
+    pub count: u32,
 }
 
 /// Iterates over the elements of an array of a [`Gguf`].

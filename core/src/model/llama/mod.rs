@@ -4,7 +4,7 @@
 //! 1. [`config`] has the sizes, from an AMB configuration or GGUF metadata;
 //! 2. [`Llama::open`] finds the tensors once, under the names of Hugging Face or of GGUF (`names`);
 //! 3. [`Llama::forward`] takes tokens through the layers, keeping keys and values in a [`Cache`] that the caller lends;
-//! 4. [`sample`] chooses the next token; [`Llama::embed`] pools the hidden states instead.
+//! 4. `tokenizer` turns texts into ids and back, [`sample`] chooses the next token; [`Llama::embed`] pools the hidden states instead.
 
 pub mod config;
 mod input;
@@ -13,12 +13,16 @@ mod names;
 mod pass;
 mod rope;
 pub mod sample;
+#[cfg(any(feature = "amb", feature = "gguf"))]
+pub mod tokenizer;
 
 pub use config::{LlamaConfig, RopePairs};
 pub use memory::{Activations, Cache, LlamaMemory, LlamaNeeds, LlamaPlan};
 pub use names::is_decoder_tensor;
 pub use pass::Output;
 pub use sample::{Sampler, Sampling};
+#[cfg(any(feature = "amb", feature = "gguf"))]
+pub use tokenizer::{BpeIndex, BpeMemory, BpeNeeds, BpeSource, FileBpe};
 
 use super::linear::Linear;
 use super::weights::{Matrix, Weights};

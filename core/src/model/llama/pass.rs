@@ -5,6 +5,7 @@ use super::input::LayerInput;
 use super::memory::{Cache, LlamaMemory, Scratch};
 use super::{Llama, LlamaLayer, Rows, rope};
 use crate::error::{Error, ErrorKind, Result};
+use crate::kernel::pieces::{copy, pieces, pieces_mut};
 use crate::kernel::{self, Floats, Kernels, Multiply, Product, Strides, Table};
 use crate::model::bert::Run;
 use crate::model::linear::Linear;
@@ -73,7 +74,7 @@ impl<L: AsRef<[LlamaLayer]>> Llama<L> {
                     let states = memory.hidden.get_mut(..part.len() * hidden).ok_or(TOO_SMALL)?;
                     self.norm(run, &self.norm, states, memory.norm, &mut memory.scratch)?;
                     let out = out.get_mut(place.0 * hidden..place.1 * hidden).ok_or(TOO_SMALL)?;
-                    out.copy_from_slice(states);
+                    copy(out, states);
                     Ok(())
                 }
             });
@@ -106,9 +107,9 @@ impl<L: AsRef<[LlamaLayer]>> Llama<L> {
         let hidden = self.config.hidden;
         let out = out.get_mut(..hidden).ok_or(TOO_SMALL)?;
         out.fill(0.0);
-        let first = if last_token { ids.len() - 1 } else { 0 };
+        let first = if last_token { ids.len().saturating_sub(1) } else { 0 };
         let states = states.get(first * hidden..ids.len() * hidden).ok_or(TOO_SMALL)?;
-        states.chunks_exact(hidden).for_each(|state| kernel::add(out, state));
+        pieces(states, hidden).for_each(|state| kernel::add(out, state));
         kernel::normalize(out);
         Ok(())
     }
@@ -131,13 +132,13 @@ impl<L: AsRef<[LlamaLayer]>> Llama<L> {
         let context = memory.context.get_mut(..tokens * heads * head).ok_or(TOO_SMALL)?;
         let gate = memory.gate.get_mut(..tokens * intermediate).ok_or(TOO_SMALL)?;
         let up = memory.up.get_mut(..tokens * intermediate).ok_or(TOO_SMALL)?;
-        for (id, row) in ids.iter().zip(states.chunks_exact_mut(hidden)) {
+        for (id, row) in ids.iter().zip(pieces_mut(states, hidden)) {
             run.read_row(&self.embeddings, *id as usize, row, scratch.staging.tile)?;
         }
         self.angles(run, (cache.length, tokens), memory.angles, norm, scratch)?;
         let angles = &*memory.angles;
         for (index, layer) in self.layers.as_ref().iter().take(self.config.layers).enumerate() {
-            normed.copy_from_slice(states);
+            copy(normed, states);
             self.norm(run, &layer.attention_norm, normed, norm, scratch)?;
             let mut input = LayerInput::new(run, scratch, normed);
             input.rows(&layer.query, queries)?;
@@ -152,7 +153,7 @@ impl<L: AsRef<[LlamaLayer]>> Llama<L> {
             let all = Rows::all(layer.attention_output);
             LayerInput::new(run, scratch, context).rows(&all, normed)?;
             kernel::add(states, normed);
-            normed.copy_from_slice(states);
+            copy(normed, states);
             self.norm(run, &layer.feed_forward_norm, normed, norm, scratch)?;
             let mut input = LayerInput::new(run, scratch, normed);
             input.rows(&layer.gate, gate)?;
@@ -178,7 +179,7 @@ impl<L: AsRef<[LlamaLayer]>> Llama<L> {
         if !divisors.is_empty() {
             run.read_vector(&self.frequencies, 0, divisors, scratch.staging.tile)?;
         }
-        for (token, out) in out.chunks_exact_mut(self.config.head).take(tokens).enumerate() {
+        for (token, out) in pieces_mut(out, self.config.head).take(tokens).enumerate() {
             rope::angles(&self.config, first + token, divisors, out);
         }
         Ok(())
@@ -196,7 +197,7 @@ impl<L: AsRef<[LlamaLayer]>> Llama<L> {
         let hidden = self.config.hidden;
         let weight = weight.get_mut(..hidden).ok_or(TOO_SMALL)?;
         run.read_vector(norm, 0, weight, scratch.staging.tile)?;
-        for row in states.chunks_exact_mut(hidden) {
+        for row in pieces_mut(states, hidden) {
             let sum: f64 = row.iter().map(|x| f64::from(*x) * f64::from(*x)).sum();
             #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation)]
             let mean = (sum / hidden as f64) as f32;
@@ -218,7 +219,7 @@ impl<L: AsRef<[LlamaLayer]>> Llama<L> {
         out: &mut [f32],
     ) -> Result<()> {
         self.norm(run, &self.norm, states, norm, scratch)?;
-        let tokens = states.len() / self.config.hidden;
+        let tokens = states.len().checked_div(self.config.hidden).unwrap_or(0);
         let out = out.get_mut(..tokens * self.config.vocabulary).ok_or(TOO_SMALL)?;
         let linear = Linear { weight: self.output, bias: Matrix::EMPTY };
         LayerInput::new(run, scratch, states).rows(&Rows::all(linear), out)
@@ -238,9 +239,9 @@ impl<L: AsRef<[LlamaLayer]>> Llama<L> {
             let (keys, values) = cache.head(&self.config, layer, kv_head).ok_or(TOO_SMALL)?;
             let target = if is_key { keys } else { values };
             let target = target.get_mut(first * head..(first + tokens) * head).ok_or(TOO_SMALL)?;
-            let vectors = vectors.chunks_exact(head).skip(kv_head).step_by(kv_heads);
-            for (target, vector) in target.chunks_exact_mut(head).zip(vectors) {
-                target.copy_from_slice(vector);
+            let vectors = pieces(vectors, head).skip(kv_head).step_by(kv_heads.max(1));
+            for (target, vector) in pieces_mut(target, head).zip(vectors) {
+                copy(target, vector);
             }
         }
         Ok(())
@@ -271,13 +272,13 @@ impl<L: AsRef<[LlamaLayer]>> Llama<L> {
             let (keys, values) = cache.head(&self.config, layer, index).ok_or(TOO_SMALL)?;
             let (keys, values) =
                 keys.get(..seen * head).zip(values.get(..seen * head)).ok_or(TOO_SMALL)?;
-            let own = queries.chunks_exact(width).skip(index).step_by(kv_heads);
-            for (query, own) in query.chunks_exact_mut(width).zip(own) {
-                query.copy_from_slice(own);
+            let own = pieces(queries, width).skip(index).step_by(kv_heads.max(1));
+            for (query, own) in pieces_mut(query, width).zip(own) {
+                copy(query, own);
             }
             score(kernels, (query, keys, head), scores)?;
-            for (token, rows) in scores.chunks_exact_mut(group * seen).enumerate() {
-                for row in rows.chunks_exact_mut(seen) {
+            for (token, rows) in pieces_mut(scores, group * seen).enumerate() {
+                for row in pieces_mut(rows, seen) {
                     let (visible, later) =
                         row.split_at_mut_checked(before + token + 1).ok_or(TOO_SMALL)?;
                     (kernels.softmax)(visible, scale);
@@ -291,9 +292,9 @@ impl<L: AsRef<[LlamaLayer]>> Llama<L> {
                 head,
                 (rows, head, seen),
             )?);
-            let targets = context.chunks_exact_mut(width).skip(index).step_by(kv_heads);
-            for (target, out) in targets.zip(out.chunks_exact(width)) {
-                target.copy_from_slice(out);
+            let targets = pieces_mut(context, width).skip(index).step_by(kv_heads.max(1));
+            for (target, out) in targets.zip(pieces(out, width)) {
+                copy(target, out);
             }
         }
         Ok(())
@@ -309,10 +310,10 @@ fn score(
     (query, keys, head): (&[f32], &[f32], usize),
     scores: &mut [f32],
 ) -> Result<()> {
-    let seen = keys.len() / head;
-    for (index, keys) in keys.chunks(NO_BIAS.len() * head).enumerate() {
+    let seen = keys.len().checked_div(head).unwrap_or(0);
+    for (index, keys) in keys.chunks((NO_BIAS.len() * head).max(1)).enumerate() {
         let first = index * NO_BIAS.len();
-        let count = keys.len() / head;
+        let count = keys.len().checked_div(head).unwrap_or(0);
         let out = scores.get_mut(first..).ok_or(TOO_SMALL)?;
         let bias = NO_BIAS.get(..count).ok_or(TOO_SMALL)?;
         let strides = Strides { token: seen, row: 1 };
@@ -322,9 +323,9 @@ fn score(
 }
 
 fn turn_all(config: &LlamaConfig, angles: &[f32], vectors: &mut [f32], heads: usize) {
-    let tokens = vectors.chunks_exact_mut(config.head * heads);
-    for (token, angles) in tokens.zip(angles.chunks_exact(config.head)) {
-        for head in token.chunks_exact_mut(config.head) {
+    let tokens = pieces_mut(vectors, config.head * heads);
+    for (token, angles) in tokens.zip(pieces(angles, config.head)) {
+        for head in pieces_mut(token, config.head) {
             rope::turn(config.rope_pairs, angles, head);
         }
     }

@@ -1,6 +1,7 @@
 //! Choosing the next token.
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::top::{ByRow, Scored, TopK};
 
 /// How tokens are chosen.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -42,12 +43,13 @@ impl Sampler {
         }
     }
 
-    /// The next token by `logits`; `order` is memory for as many tokens. NaN is never chosen; 0 if there is nothing else.
+    /// The next token by `logits`; `order` is memory for as many tokens as are considered: all, or `top_k`. NaN is never
+    /// chosen; 0 if there is nothing else.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::BufferTooSmall`] if `order` is shorter than `logits`.
-    pub fn next(&mut self, logits: &[f32], order: &mut [(f32, u32)]) -> Result<u32> {
+    /// [`ErrorKind::BufferTooSmall`] if `order` is shorter than that.
+    pub fn next(&mut self, logits: &[f32], order: &mut [Scored]) -> Result<u32> {
         let mut best = (f32::NEG_INFINITY, 0);
         for (id, &logit) in (0_u32..).zip(logits) {
             if logit > best.0 {
@@ -58,35 +60,36 @@ impl Sampler {
         if temperature == 0.0 {
             return Ok(best.1);
         }
-        let order = order
-            .get_mut(..logits.len())
-            .ok_or(Error::without_offset(ErrorKind::BufferTooSmall))?;
-        for ((slot, id), &logit) in order.iter_mut().zip(0_u32..).zip(logits) {
-            let likelihood = libm::expf((logit - best.0) / temperature);
-            *slot = (if likelihood.is_finite() { likelihood } else { 0.0 }, id);
+        let kept = if top_k == 0 { logits.len() } else { top_k.min(logits.len()) };
+        let too_small = Error::without_offset(ErrorKind::BufferTooSmall);
+        let mut top = TopK::new(order.get_mut(..kept).ok_or(too_small)?, &[]);
+        for (row, &score) in (0..).zip(logits) {
+            top.offer(Scored { score, row }, &ByRow)?;
         }
-        // The likeliest first; of equals the lower id, so that the result does not depend on the sort.
-        order.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-        let kept = if top_k == 0 { order.len() } else { top_k.min(order.len()) };
-        let order = order.get(..kept).unwrap_or_default();
-        let total: f32 = order.iter().map(|it| it.0).sum();
+        let likelihood = |logit: f32| {
+            let likelihood = libm::expf((logit - best.0) / temperature);
+            if likelihood.is_finite() { likelihood } else { 0.0 }
+        };
+        // The likeliest first; of equals the lower id.
+        let order = top.into_sorted(&ByRow)?;
+        let total: f32 = order.iter().map(|token| likelihood(token.score)).sum();
         let (mut sum, mut count) = (0.0, 0);
-        for (likelihood, _) in order {
+        for token in order {
             if count > 0 && sum >= top_p * total {
                 break;
             }
-            sum += likelihood;
+            sum += likelihood(token.score);
             count += 1;
         }
         let mut point = self.random() * sum;
         let order = order.get(..count).unwrap_or_default();
-        for (likelihood, id) in order {
-            point -= likelihood;
+        for token in order {
+            point -= likelihood(token.score);
             if point < 0.0 {
-                return Ok(*id);
+                return Ok(token.row);
             }
         }
-        Ok(order.last().map_or(best.1, |it| it.1))
+        Ok(order.last().map_or(best.1, |token| token.row))
     }
 
     /// SplitMix64, of which the upper 24 bits are a number from 0 to 1.
@@ -116,7 +119,7 @@ mod tests {
         let sampling = Sampling { temperature: 1.0, top_k: 0, top_p: 1.0 };
         let mut sampler = Sampler::new(sampling, 7).unwrap();
         let logits = [libm::logf(0.5), libm::logf(0.3), libm::logf(0.2)];
-        let (mut order, mut counts) = ([(0.0, 0); 3], [0_u32; 3]);
+        let (mut order, mut counts) = ([Scored::default(); 3], [0_u32; 3]);
         for _ in 0..30_000 {
             counts[sampler.next(&logits, &mut order).unwrap() as usize] += 1;
         }
@@ -129,7 +132,7 @@ mod tests {
     #[test]
     fn unlikely_tokens_can_be_left_out() {
         let logits = [1.0, 4.0, 2.0, 3.0];
-        let mut order = [(0.0, 0); 4];
+        let mut order = [Scored::default(); 4];
         for (top_k, top_p, allowed) in [(2, 1.0, [1, 3]), (0, 0.7, [1, 3]), (1, 0.0, [1, 1])] {
             let sampling = Sampling { temperature: 2.0, top_k, top_p };
             let mut sampler = Sampler::new(sampling, 3).unwrap();

@@ -2,19 +2,25 @@
 
 use super::alphabet::byte;
 use crate::error::{Error, ErrorKind, Result};
+use crate::token::utf8::{Assembler, Broken};
 
 /// Turns tokens into text as they come, holding back the bytes of a character until it is complete.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Decoder {
-    held: [u8; 4],
-    length: usize,
+    bytes: Assembler,
+}
+
+impl Default for Decoder {
+    fn default() -> Self {
+        Self::new()
+    }
 }
 
 impl Decoder {
     /// A decoder at the start of a text.
     #[must_use]
     pub const fn new() -> Self {
-        Self { held: [0; 4], length: 0 }
+        Self { bytes: Assembler::new(Broken::OneEach) }
     }
 
     /// Calls `text` with what the next token, spelled in GPT-2's alphabet, adds; characters that are not in the alphabet, as
@@ -28,11 +34,11 @@ impl Decoder {
         let invalid = |_| Error::without_offset(ErrorKind::InvalidUtf8);
         for character in core::str::from_utf8(token).map_err(invalid)?.chars() {
             match byte(character) {
-                Some(byte) => self.byte(byte, text)?,
+                Some(byte) => self.bytes.byte(byte, text)?,
                 None => {
                     let mut room = [0; 4];
                     for byte in character.encode_utf8(&mut room).bytes() {
-                        self.byte(byte, text)?;
+                        self.bytes.byte(byte, text)?;
                     }
                 }
             }
@@ -46,40 +52,7 @@ impl Decoder {
     ///
     /// What `text` returns.
     pub fn finish(&mut self, text: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {
-        if self.length > 0 {
-            self.length = 0;
-            text("\u{FFFD}")?;
-        }
-        Ok(())
-    }
-
-    fn byte(&mut self, byte: u8, text: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {
-        if let Some(slot) = self.held.get_mut(self.length) {
-            *slot = byte;
-            self.length = self.length.saturating_add(1);
-        }
-        while self.length > 0 {
-            let held = self.held.get(..self.length).unwrap_or_default();
-            let (used, whole) = match core::str::from_utf8(held) {
-                Ok(whole) => (self.length, whole),
-                Err(error) if error.valid_up_to() > 0 => {
-                    let valid = held.get(..error.valid_up_to()).unwrap_or_default();
-                    (valid.len(), core::str::from_utf8(valid).unwrap_or_default())
-                }
-                Err(error) => match error.error_len() {
-                    // The beginning of a character.
-                    None => return Ok(()),
-                    Some(bad) => (bad, "\u{FFFD}"),
-                },
-            };
-            text(whole)?;
-            let held = self.held;
-            for (to, from) in self.held.iter_mut().zip(held.iter().skip(used)) {
-                *to = *from;
-            }
-            self.length = self.length.saturating_sub(used);
-        }
-        Ok(())
+        self.bytes.finish(text)
     }
 }
 

@@ -4,25 +4,8 @@ use super::alphabet::character;
 use super::merge::{Candidate, MergeTable, Symbol, Word, merge};
 use super::split::{Pattern, first_word};
 use crate::error::{Error, ErrorKind, Result};
+use crate::token::added::{Added, Found, Ids, Part, parts};
 use crate::token::vocabulary::Vocabulary;
-
-/// A token that is found in the text before it is cut into words, such as `<|im_start|>`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Added<'a> {
-    /// How the text spells it.
-    pub text: &'a str,
-    /// Its id.
-    pub id: u32,
-}
-
-/// How many tokens a text has, and whether all of them were kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Found {
-    /// Tokens in the buffer.
-    pub tokens: usize,
-    /// Tokens of the whole text.
-    pub total: usize,
-}
 
 /// Memory for the longest word of a text.
 #[derive(Debug)]
@@ -87,58 +70,22 @@ impl<'a> Bpe<'a> {
     ///
     /// [`ErrorKind::BufferTooSmall`] if a word is longer than `scratch` has room for; a text's length always suffices.
     pub fn encode(&self, text: &str, ids: &mut [u32], scratch: &mut Scratch<'_>) -> Result<Found> {
-        let mut found = Found { tokens: 0, total: 0 };
-        let mut emit = |id: u32| {
-            if let Some(slot) = ids.get_mut(found.total) {
-                *slot = id;
-                found.tokens = found.tokens.saturating_add(1);
+        let mut ids = Ids::new(ids);
+        parts(self.added, text, |part| match part {
+            Part::Plain(plain) => self.encode_plain(plain, scratch, &mut ids),
+            Part::Added(id) => {
+                ids.push(id);
+                Ok(())
             }
-            found.total = found.total.saturating_add(1);
-            Ok(())
-        };
-        let mut rest = text;
-        while !rest.is_empty() {
-            let next = self.next_added(rest);
-            let (plain, behind) = match next {
-                Some((at, added)) => {
-                    let (plain, behind) = rest.split_at_checked(at).unwrap_or((rest, ""));
-                    (plain, behind.strip_prefix(added.text).unwrap_or_default())
-                }
-                None => (rest, ""),
-            };
-            self.encode_plain(plain, scratch, &mut emit)?;
-            if let Some((_, added)) = next {
-                emit(added.id)?;
-            }
-            rest = behind;
-        }
-        Ok(found)
-    }
-
-    /// The first added token in `text`, the longest of those that begin at the same place.
-    fn next_added(&self, text: &str) -> Option<(usize, Added<'a>)> {
-        let starts = |c: char| self.added.iter().any(|added| added.text.starts_with(c));
-        let mut from = 0_usize;
-        while let Some(at) = text.get(from..)?.find(starts) {
-            let at = from.saturating_add(at);
-            let here = text.get(at..)?;
-            let fitting = self.added.iter().filter(|it| !it.text.is_empty());
-            let longest = fitting
-                .filter(|added| here.starts_with(added.text))
-                .max_by_key(|added| added.text.len());
-            if let Some(added) = longest {
-                return Some((at, *added));
-            }
-            from = at.saturating_add(here.chars().next().map_or(1, char::len_utf8));
-        }
-        None
+        })?;
+        Ok(ids.found())
     }
 
     fn encode_plain(
         &self,
         text: &str,
         scratch: &mut Scratch<'_>,
-        emit: &mut dyn FnMut(u32) -> Result<()>,
+        found: &mut Ids<'_>,
     ) -> Result<()> {
         let mut rest = text;
         while !rest.is_empty() {
@@ -147,7 +94,9 @@ impl<'a> Bpe<'a> {
             let (word, behind) = rest.split_at_checked(length).ok_or(stuck)?;
             let ids = word.bytes().filter_map(|byte| self.bytes.get(usize::from(byte)).copied());
             let known = ids.filter(|id| *id != NO_TOKEN);
-            merge(&self.merges, known, &mut scratch.word, emit)?;
+            for id in merge(&mut &self.merges, known, &mut scratch.word)? {
+                found.push(id);
+            }
             rest = behind;
         }
         Ok(())

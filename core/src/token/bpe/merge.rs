@@ -1,8 +1,13 @@
 //! Merges of byte pairs, and their application to a word in memory that the caller lends.
 //!
 //! The pair with the lowest rank is merged first, of several of that rank the leftmost, until no neighbours can be merged: as
-//! Hugging Face `tokenizers` does it, with a heap, so that long words take little longer than short ones.
+//! Hugging Face `tokenizers` and `sentencepiece` do it, with a heap, so that long words take little longer than short ones.
+//! What pairs there are says a [`Join`]: a [`MergeTable`] of token ids here, the pieces of a model in
+//! [`sentencepiece`](crate::token::sentencepiece).
 
+use core::cmp::Ordering;
+
+use super::heap::Heap;
 use crate::error::{Error, ErrorKind, Result};
 
 /// Two neighbours that become one token. The place in the table is the rank.
@@ -116,156 +121,151 @@ const fn after(at: usize, slots: usize) -> usize {
     if next < slots { next } else { 0 }
 }
 
-/// One token of a word and its neighbours.
+/// What decides which neighbours become one.
+pub trait Join {
+    /// What a word is made of.
+    type Part: Copy;
+
+    /// The rank of two neighbours, the least of which are joined first, and what they become; `None` if they stay apart.
+    fn join(&mut self, left: Self::Part, right: Self::Part) -> Option<(u32, Self::Part)>;
+}
+
+impl Join for &MergeTable<'_> {
+    type Part = u32;
+
+    fn join(&mut self, left: u32, right: u32) -> Option<(u32, u32)> {
+        self.find(left, right)
+    }
+}
+
+/// One part of a word and its neighbours.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Symbol {
-    id: u32,
+pub struct Symbol<P = u32> {
+    part: P,
     /// Index + 1 of the neighbours; 0 where there is none.
     left: u32,
     right: u32,
-    /// Whether it has become part of its left neighbour.
-    gone: bool,
+    /// How many symbols it was at first; 0 when it has become part of its left neighbour.
+    joined: u32,
 }
 
 /// A pair that may be merged.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Candidate {
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Candidate<P = u32> {
     rank: u32,
     at: u32,
+    /// How many symbols both were at first: it is void when one of them has grown.
+    joined: u32,
     /// What the pair becomes.
-    merged: u32,
-    /// The ids that it was found with: it is void when they have changed.
-    left: u32,
-    right: u32,
+    part: P,
+}
+
+impl<P> PartialEq for Candidate<P> {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl<P> Eq for Candidate<P> {}
+
+impl<P> PartialOrd for Candidate<P> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<P> Ord for Candidate<P> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        (self.rank, self.at).cmp(&(other.rank, other.at))
+    }
 }
 
 /// Memory for one word.
 #[derive(Debug)]
-pub struct Word<'s> {
-    /// One for each byte of the longest word.
-    pub symbols: &'s mut [Symbol],
-    /// Three for each byte.
-    pub heap: &'s mut [Candidate],
+pub struct Word<'s, P = u32> {
+    /// One for each part of the longest word.
+    pub symbols: &'s mut [Symbol<P>],
+    /// Three for each part.
+    pub heap: &'s mut [Candidate<P>],
 }
 
-/// Merges the tokens `ids` of a word; calls `emit` with what is left, in order.
+/// Iterates over what is left of a word when nothing more can be merged.
+#[derive(Clone, Debug)]
+pub struct Merged<'m, P>(core::slice::Iter<'m, Symbol<P>>);
+
+impl<P: Copy> Iterator for Merged<'_, P> {
+    type Item = P;
+
+    fn next(&mut self) -> Option<P> {
+        self.0.find(|symbol| symbol.joined > 0).map(|symbol| symbol.part)
+    }
+}
+
+/// Merges the `parts` of a word and gives what is left, in order.
 ///
 /// # Errors
 ///
-/// [`ErrorKind::BufferTooSmall`] if the word is longer than the memory; what `emit` returns.
-pub fn merge(
-    table: &MergeTable<'_>,
-    ids: impl Iterator<Item = u32>,
-    memory: &mut Word<'_>,
-    emit: &mut dyn FnMut(u32) -> Result<()>,
-) -> Result<()> {
+/// [`ErrorKind::BufferTooSmall`] if the word is longer than the memory.
+pub fn merge<'m, J: Join>(
+    join: &mut J,
+    parts: impl Iterator<Item = J::Part>,
+    memory: &'m mut Word<'_, J::Part>,
+) -> Result<Merged<'m, J::Part>> {
     let small = Error::without_offset(ErrorKind::BufferTooSmall);
     let mut length = 0_usize;
-    for id in ids {
+    for part in parts {
         let place = memory.symbols.get_mut(length).ok_or(small)?;
         let left = u32::try_from(length).map_err(|_| small)?;
         length = length.saturating_add(1);
-        *place = Symbol { id, left, right: left.saturating_add(2), gone: false };
+        *place = Symbol { part, left, right: left.saturating_add(2), joined: 1 };
     }
     let symbols = memory.symbols.get_mut(..length).ok_or(small)?;
     if let Some(last) = symbols.last_mut() {
         last.right = 0;
     }
-    let mut heap = Heap { entries: memory.heap, length: 0 };
+    let mut heap = Heap { entries: &mut *memory.heap, length: 0 };
     for at in 0..length.saturating_sub(1) {
-        push(table, symbols, at, &mut heap)?;
+        push(join, symbols, at, &mut heap)?;
     }
     while let Some(best) = heap.pop() {
         let at = best.at as usize;
         let Some(left) = symbols.get(at).copied() else { continue };
         let Some(next) = (left.right as usize).checked_sub(1) else { continue };
         let Some(right) = symbols.get(next).copied() else { continue };
-        if left.gone || (left.id, right.id) != (best.left, best.right) {
+        if left.joined == 0 || left.joined.saturating_add(right.joined) != best.joined {
             continue;
         }
         if let Some(symbol) = symbols.get_mut(next) {
-            symbol.gone = true;
+            symbol.joined = 0;
         }
         if let Some(symbol) = symbols.get_mut(at) {
-            (symbol.id, symbol.right) = (best.merged, right.right);
+            (symbol.part, symbol.right, symbol.joined) = (best.part, right.right, best.joined);
+        }
+        // The left pair first: `sentencepiece` keeps the last split that it saw of a piece.
+        if let Some(before) = (left.left as usize).checked_sub(1) {
+            push(join, symbols, before, &mut heap)?;
         }
         if let Some(beyond) = (right.right as usize).checked_sub(1) {
             if let Some(symbol) = symbols.get_mut(beyond) {
                 symbol.left = best.at.saturating_add(1);
             }
-            push(table, symbols, at, &mut heap)?;
-        }
-        if let Some(before) = (left.left as usize).checked_sub(1) {
-            push(table, symbols, before, &mut heap)?;
+            push(join, symbols, at, &mut heap)?;
         }
     }
-    symbols.iter().filter(|symbol| !symbol.gone).try_for_each(|symbol| emit(symbol.id))
+    Ok(Merged(symbols.iter()))
 }
 
 /// Notes the pair of the symbol at `at` and its right neighbour, if it can be merged.
-fn push(table: &MergeTable<'_>, symbols: &[Symbol], at: usize, heap: &mut Heap<'_>) -> Result<()> {
+fn push<J: Join>(
+    join: &mut J,
+    symbols: &[Symbol<J::Part>],
+    at: usize,
+    heap: &mut Heap<'_, Candidate<J::Part>>,
+) -> Result<()> {
     let Some(left) = symbols.get(at) else { return Ok(()) };
     let right = (left.right as usize).checked_sub(1).and_then(|next| symbols.get(next));
     let Some(right) = right else { return Ok(()) };
-    let Some((rank, merged)) = table.find(left.id, right.id) else { return Ok(()) };
-    let at = u32::try_from(at).unwrap_or(u32::MAX);
-    heap.push(Candidate { rank, at, merged, left: left.id, right: right.id })
-}
-
-/// A binary heap with the least candidate on top.
-struct Heap<'s> {
-    entries: &'s mut [Candidate],
-    length: usize,
-}
-
-impl Heap<'_> {
-    fn push(&mut self, candidate: Candidate) -> Result<()> {
-        let small = Error::without_offset(ErrorKind::BufferTooSmall);
-        let mut at = self.length;
-        *self.entries.get_mut(at).ok_or(small)? = candidate;
-        self.length = at.saturating_add(1);
-        while let Some(parent) = at.checked_sub(1).map(|at| at / 2) {
-            if self.entries.get(at) >= self.entries.get(parent) {
-                break;
-            }
-            self.swap(at, parent);
-            at = parent;
-        }
-        Ok(())
-    }
-
-    /// As `swap` of slices, without a panic.
-    fn swap(&mut self, a: usize, b: usize) {
-        let (Some(&first), Some(&second)) = (self.entries.get(a), self.entries.get(b)) else {
-            return;
-        };
-        if let Some(slot) = self.entries.get_mut(a) {
-            *slot = second;
-        }
-        if let Some(slot) = self.entries.get_mut(b) {
-            *slot = first;
-        }
-    }
-
-    fn pop(&mut self) -> Option<Candidate> {
-        let last = self.length.checked_sub(1)?;
-        let top = self.entries.first().copied()?;
-        self.swap(0, last);
-        self.length = last;
-        let mut at = 0_usize;
-        loop {
-            let left = at.saturating_mul(2).saturating_add(1);
-            let right = left.saturating_add(1);
-            if left >= last {
-                return Some(top);
-            }
-            let right_is_less = right < last && self.entries.get(right) < self.entries.get(left);
-            let least = if right_is_less { right } else { left };
-            if self.entries.get(least) >= self.entries.get(at) {
-                return Some(top);
-            }
-            self.swap(at, least);
-            at = least;
-        }
-    }
+    let Some((rank, part)) = join.join(left.part, right.part) else { return Ok(()) };
+    let joined = left.joined.saturating_add(right.joined);
+    heap.push(Candidate { rank, at: u32::try_from(at).unwrap_or(u32::MAX), joined, part })
 }

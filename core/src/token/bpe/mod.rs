@@ -10,11 +10,13 @@
 pub mod alphabet;
 mod decode;
 mod encode;
+mod heap;
 mod letters;
 pub mod merge;
 pub mod split;
 
 pub use decode::Decoder;
-pub use encode::{Added, Bpe, Found, Scratch};
+pub use super::added::{Added, Found};
+pub use encode::{Bpe, Scratch};
 pub use merge::{Merge, MergeTable};
 pub use split::Pattern;

@@ -1,9 +1,9 @@
-//! Token strings as EMBD and AMB store them: entries back to back, each a length and that many bytes.
+//! Token strings as EMBD, AMB and GGUF store them: entries back to back, each a length and that many bytes.
 //!
 //! | offset in the entry | size | field |
 //! |---|---|---|
-//! | 0 | 2 or 4 | length `n` of the string, little-endian |
-//! | 2 or 4 | n | the string's bytes |
+//! | 0 | 2, 4 or 8 | length `n` of the string, little-endian |
+//! | 2, 4 or 8 | n | the string's bytes |
 //!
 //! The id of a token is its entry's ordinal. Where an entry lies is known from one of two tables:
 //!
@@ -27,6 +27,8 @@ pub enum LengthPrefix {
     U16,
     /// Four bytes: EMBD's stream variant.
     U32,
+    /// Eight bytes: GGUF.
+    U64,
 }
 
 impl LengthPrefix {
@@ -35,6 +37,7 @@ impl LengthPrefix {
         match self {
             Self::U16 => 2,
             Self::U32 => 4,
+            Self::U64 => 8,
         }
     }
 
@@ -48,6 +51,10 @@ impl LengthPrefix {
             Self::U32 => {
                 let (field, rest) = bytes.split_first_chunk()?;
                 (usize::try_from(u32::from_le_bytes(*field)).ok()?, rest)
+            }
+            Self::U64 => {
+                let (field, rest) = bytes.split_first_chunk()?;
+                (usize::try_from(u64::from_le_bytes(*field)).ok()?, rest)
             }
         };
         rest.split_at_checked(length)

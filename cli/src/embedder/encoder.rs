@@ -1,4 +1,4 @@
-//! The model as the commands see it: texts in, embeddings out, on as many threads as there are.
+//! Sentence embeddings by a BERT encoder.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -11,6 +11,7 @@ use nanoembed_core::owned::{self, Session};
 use nanoembed_core::{Error, ErrorKind};
 use rayon::prelude::*;
 
+use super::Embedding;
 use crate::args::EmbedderArgs;
 use crate::error::{Failure, Result};
 use crate::model_file::ModelFile;
@@ -20,8 +21,8 @@ use crate::tokenizer::{self, Tokenizer, Tokens};
 /// the vectors stay in the cache.
 const BATCH_TOKENS: usize = 256;
 
-/// A model that is ready to run.
-pub(crate) struct Embedder<'f> {
+/// An encoder that is ready to run.
+pub(super) struct Encoder<'f> {
     model: owned::Embedder<&'f [u8]>,
     max_tokens: usize,
     precise: bool,
@@ -29,19 +30,9 @@ pub(crate) struct Embedder<'f> {
     sessions: Mutex<Vec<Session>>,
 }
 
-/// An embedding and what became of its text.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Embedding {
-    /// How many tokens were embedded, special tokens included.
-    pub(crate) tokens: usize,
-    /// Whether the text has more.
-    pub(crate) truncated: bool,
-    pub(crate) vector: Vec<f32>,
-}
-
-impl<'f> Embedder<'f> {
+impl<'f> Encoder<'f> {
     /// Opens the model in `file`, to be used as `args` say.
-    pub(crate) fn open(file: &'f ModelFile, args: &EmbedderArgs) -> Result<Self> {
+    pub(super) fn open(file: &'f ModelFile, args: &EmbedderArgs) -> Result<Self> {
         let model = open(file)?;
         let max_tokens = limit(args.model.max_tokens, model.config())?;
         Ok(Self { model, max_tokens, precise: args.precise, sessions: Mutex::default() })
@@ -55,22 +46,22 @@ impl<'f> Embedder<'f> {
     }
 
     /// Elements of an embedding.
-    pub(crate) const fn width(&self) -> usize {
+    pub(super) const fn width(&self) -> usize {
         self.model.config().hidden
     }
 
     /// How many tokens of a text are embedded.
-    pub(crate) const fn max_tokens(&self) -> usize {
+    pub(super) const fn max_tokens(&self) -> usize {
         self.max_tokens
     }
 
     /// The most tokens of a text that the model can embed.
-    pub(crate) const fn positions(&self) -> usize {
+    pub(super) const fn positions(&self) -> usize {
         self.model.config().positions
     }
 
     /// The embeddings of `texts`, in their order.
-    pub(crate) fn embed(&self, texts: &[String]) -> Result<Vec<Embedding>, Error> {
+    pub(super) fn embed(&self, texts: &[String]) -> Result<Vec<Embedding>, Error> {
         let tokenizer: Tokenizer<'_> = self.model.tokenizer()?;
         let encode = |text: &String| tokenizer::encode(&tokenizer, text, Some(self.max_tokens));
         let tokens: Vec<Tokens> = texts.par_iter().map(encode).collect::<Result<_, Error>>()?;
@@ -133,6 +124,7 @@ pub(crate) fn open(file: &ModelFile) -> Result<owned::Embedder<&[u8]>> {
             return failure;
         }
         let key = match sniff(file.bytes()) {
+            Some(Format::Gguf) => None,
             Some(Format::Amb) => {
                 let amb = Amb::parse(file.bytes(), Mode::Lenient).ok();
                 amb.and_then(|amb| BertConfig::key_at_fault(|key| amb_config_value(&amb, key)))
@@ -193,25 +185,6 @@ impl Parallel for Threads {
     }
 }
 
-/// Sets the number of threads that commands use; `None` uses one for each of the CPU's.
-pub(crate) fn use_threads(threads: Option<usize>) -> Result<()> {
-    let Some(threads) = threads else { return Ok(()) };
-    rayon::ThreadPoolBuilder::new()
-        .num_threads(threads)
-        .build_global()
-        .map_err(|error| Failure::usage(format!("--threads {threads}: {error}")))
-}
-
-/// The cosine of the angle between two vectors; 0 if one of them has no length.
-pub(crate) fn cosine(a: &[f32], b: &[f32]) -> f32 {
-    let dot = |a: &[f32], b: &[f32]| -> f64 {
-        a.iter().zip(b).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum()
-    };
-    let lengths = (dot(a, a) * dot(b, b)).sqrt();
-    #[expect(clippy::cast_possible_truncation, reason = "within ±1")]
-    if lengths > 0.0 { (dot(a, b) / lengths) as f32 } else { 0.0 }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -229,11 +202,5 @@ mod tests {
             lengths(&[100, 100, 100, 512, 3]),
             [vec![100, 100], vec![100], vec![512], vec![3]]
         );
-    }
-
-    #[test]
-    fn a_vector_without_length_is_similar_to_nothing() {
-        assert_eq!(cosine(&[0.0, 0.0], &[1.0, 0.0]), 0.0);
-        assert_eq!(cosine(&[2.0, 0.0], &[4.0, 0.0]), 1.0);
     }
 }

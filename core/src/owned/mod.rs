@@ -1,35 +1,39 @@
 //! For hosts with a heap: a model file in, texts in, vectors out.
 //!
 //! An [`Embedder`] is immutable and shared between threads; each thread that embeds has a [`Session`] of its own. A
-//! [`CausalModel`] continues texts, each in a [`CausalSession`].
+//! [`CausalModel`] continues texts, each in a [`CausalSession`]. A [`SentencePieceModel`] is a tokenizer on its own.
 //! Everything here is made of the borrowing types of [`token`](crate::token) and [`model`](crate::model).
 
 #[cfg(any(feature = "amb", feature = "gguf"))]
 mod bpe;
 #[cfg(any(feature = "amb", feature = "gguf"))]
 mod causal;
+#[cfg(feature = "gguf")]
+mod gguf;
+mod model_proto;
+mod open;
+mod sentencepiece;
+mod vocabulary;
 
 use alloc::vec;
 use alloc::vec::Vec;
 
 #[cfg(any(feature = "amb", feature = "gguf"))]
 pub use causal::{CausalModel, CausalSession};
+pub use model_proto::{ModelProto, ModelSettings};
+pub use sentencepiece::{SentencePieceModel, TokenSession};
 
 use crate::error::{Error, ErrorKind, Result};
-#[cfg(feature = "amb")]
+#[cfg(any(feature = "amb", feature = "gguf"))]
 use crate::event::Format;
-use crate::event::{Mode, SpecialRole};
-#[cfg(feature = "amb")]
-use crate::format::amb::Amb;
-use crate::format::embd::Embd;
 use crate::format::sniff;
 use crate::kernel::{self, Kernels};
 use crate::model::{
     Bert, BertConfig, Layer, Observer, Parallel, Plan, Run, SliceWeights, Workspace,
 };
 use crate::tensor::TensorHeader;
-use crate::token::vocabulary::HashIndex;
-use crate::token::{Entries, HashVocabulary, LengthPrefix, Normalization, SpecialIds, WordPiece};
+use crate::token::{Entries, HashVocabulary, WordPiece};
+use vocabulary::VocabularyIndex;
 
 /// Token ids of one text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,26 +46,13 @@ pub struct Tokenized {
     pub truncated: bool,
 }
 
-/// A sentence embedder over a `.weights` or `.amb` file whose bytes `B` holds: a slice, a `Vec`, a mapped file.
+/// A sentence embedder over a `.weights`, `.amb` or GGUF file whose bytes `B` holds: a slice, a `Vec`, a mapped file.
 #[derive(Clone, Debug)]
 pub struct Embedder<B> {
     file: B,
     bert: Bert<Vec<Layer>>,
     kernels: Kernels,
     vocabulary: VocabularyIndex,
-}
-
-/// Where the tokens lie in the file, and the memory of the index over them.
-#[derive(Clone, Debug)]
-struct VocabularyIndex {
-    offset: u64,
-    count: u32,
-    prefix: LengthPrefix,
-    samples: Vec<u32>,
-    slots: Vec<u32>,
-    hash: HashIndex,
-    special: SpecialIds,
-    normalization: Normalization,
 }
 
 impl<B: AsRef<[u8]>> Embedder<B> {
@@ -74,10 +65,12 @@ impl<B: AsRef<[u8]>> Embedder<B> {
         let bytes = file.as_ref();
         let (bert, found) = match sniff(bytes) {
             #[cfg(feature = "amb")]
-            Some(Format::Amb) => open_amb(bytes)?,
-            _ => open_embd(bytes)?,
+            Some(Format::Amb) => open::open_amb(bytes)?,
+            #[cfg(feature = "gguf")]
+            Some(Format::Gguf) => gguf::open_gguf(bytes)?,
+            _ => open::open_embd(bytes)?,
         };
-        let vocabulary = VocabularyIndex::build(&found, bert.config())?;
+        let vocabulary = VocabularyIndex::build(found, bert.config())?;
         Ok(Self { file, bert, kernels: kernel::detect(), vocabulary })
     }
 
@@ -210,96 +203,5 @@ impl Session {
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.floats.len().saturating_mul(4).saturating_add(self.bytes.len())
-    }
-}
-
-/// The vocabulary as a file has it.
-struct FoundVocabulary<'a> {
-    bytes: &'a [u8],
-    offset: u64,
-    count: u32,
-    prefix: LengthPrefix,
-    /// Ids by role, in the order of [`SpecialRole::ALL`]; `None` if the file does not say them.
-    special: Option<[Option<u32>; 5]>,
-}
-
-type Model = Bert<Vec<Layer>>;
-
-fn open_embd(bytes: &[u8]) -> Result<(Model, FoundVocabulary<'_>)> {
-    let embd = Embd::parse(bytes, Mode::Lenient)?;
-    let config = BertConfig::from_metadata(|key| embd.metadata_value(key))?;
-    let weights = SliceWeights::new(bytes, |name| embd.tensor(name).map(|tensor| *tensor.header()));
-    let bert = Bert::open(&weights, config, vec![Layer::EMPTY; config.layers])?;
-    let entries = embd.token_entries();
-    let entries = entries.ok_or(Error::without_offset(ErrorKind::MissingVocabulary))?;
-    let found = FoundVocabulary {
-        bytes: entries.bytes,
-        offset: entries.offset,
-        count: entries.count,
-        prefix: if entries.length_bytes == 2 { LengthPrefix::U16 } else { LengthPrefix::U32 },
-        special: embd.special().map(|special| SpecialRole::ALL.map(|role| Some(special.id(role)))),
-    };
-    Ok((bert, found))
-}
-
-#[cfg(feature = "amb")]
-fn open_amb(bytes: &[u8]) -> Result<(Model, FoundVocabulary<'_>)> {
-    let amb = Amb::parse(bytes, Mode::Lenient)?;
-    let config = BertConfig::from_metadata(|key| crate::model::amb_config_value(&amb, key))?;
-    let weights = SliceWeights::new(bytes, |name| amb.tensor(name).map(|tensor| *tensor.header()));
-    let bert = Bert::open(&weights, config, vec![Layer::EMPTY; config.layers])?;
-    let missing = Error::without_offset(ErrorKind::MissingVocabulary);
-    let tokenizer = amb.tokenizer().ok_or(missing)?;
-    let entries = tokenizer.token_entries().ok_or(missing)?;
-    let found = FoundVocabulary {
-        bytes: entries.bytes,
-        offset: entries.offset,
-        count: entries.count,
-        prefix: LengthPrefix::U16,
-        special: Some(SpecialRole::ALL.map(|role| tokenizer.special(role))),
-    };
-    Ok((bert, found))
-}
-
-impl VocabularyIndex {
-    fn build(found: &FoundVocabulary<'_>, config: &BertConfig) -> Result<Self> {
-        let FoundVocabulary { bytes, offset, count, prefix, special } = *found;
-        let bad = Error::new(offset, ErrorKind::BadVocabulary);
-        if count as usize > config.vocabulary {
-            return Err(bad);
-        }
-        let mut samples = vec![0; Entries::samples_needed(count)];
-        let mut slots = vec![0; HashVocabulary::<Entries<'_>>::slots_needed(count)];
-        let tokens = Entries::sample(bytes, offset, count, prefix, &mut samples)?;
-        let vocabulary = HashVocabulary::build(tokens, &mut slots)?;
-        let hash = vocabulary.index();
-        let special = match special {
-            Some([pad, unknown, classify, separate, mask]) => SpecialIds {
-                pad: pad.filter(|id| *id < count),
-                unknown: unknown.ok_or(bad)?,
-                classify: classify.ok_or(bad)?,
-                separate: separate.ok_or(bad)?,
-                mask: mask.filter(|id| *id < count),
-            },
-            None => SpecialIds::find(&vocabulary)?,
-        };
-        let normalization = config.normalization();
-        // Refuses special ids that are not tokens.
-        WordPiece::new(vocabulary, special, normalization).map_err(|error| match error.offset {
-            0 => bad,
-            _ => error,
-        })?;
-        Ok(Self { offset, count, prefix, samples, slots, hash, special, normalization })
-    }
-
-    fn tokenizer<'a>(
-        &'a self,
-        file: &'a [u8],
-    ) -> Result<WordPiece<HashVocabulary<'a, Entries<'a>>>> {
-        let bytes = usize::try_from(self.offset).ok().and_then(|start| file.get(start..));
-        let bytes = bytes.ok_or(Error::new(self.offset, ErrorKind::BadVocabulary))?;
-        let tokens = Entries::resume(bytes, self.offset, self.count, self.prefix, &self.samples);
-        let vocabulary = HashVocabulary::resume(tokens, &self.slots, self.hash);
-        WordPiece::new(vocabulary, self.special, self.normalization)
     }
 }

@@ -1,16 +1,17 @@
-//! The best of many scored rows, in lent memory.
+//! The best of many scored rows, in lent memory: words by their similarity, tokens by their logits.
 
 use core::cmp::Ordering;
 
 use crate::error::Result;
 
-/// A row and its score: the dot product of its vector with a query, their cosine if both have length 1.
+/// A row and its score. Of words that is the dot product of its vector with a query, their cosine if both have length 1; of
+/// tokens the logit.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[repr(C)]
 pub struct Scored {
     /// The score.
     pub score: f32,
-    /// The row, which is the id of its word.
+    /// The row, which is the id of its word or token.
     pub row: u32,
 }
 
@@ -41,8 +42,18 @@ impl Scored {
 }
 
 /// Orders two rows of the same score; better rows come first.
-pub(super) trait Ties {
+pub(crate) trait Ties {
     fn order(&self, a: u32, b: u32) -> Result<Ordering>;
+}
+
+/// Rows of the same score in their order.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ByRow;
+
+impl Ties for ByRow {
+    fn order(&self, a: u32, b: u32) -> Result<Ordering> {
+        Ok(a.cmp(&b))
+    }
 }
 
 /// Keeps the best scored rows: as many as the memory holds. A heap with the worst of them on top.
@@ -68,13 +79,13 @@ impl<'m> TopK<'m> {
 
     /// Whether a row of this score might be kept, were it offered.
     #[inline]
-    pub(super) fn may_keep(&self, score: f32) -> bool {
+    pub(crate) fn may_keep(&self, score: f32) -> bool {
         self.length < self.heap.len() || self.heap.first().is_some_and(|worst| score >= worst.score)
     }
 
     /// Offers a row. A score that is not a number is never among the best.
     #[inline]
-    pub(super) fn offer(&mut self, offered: Scored, ties: &impl Ties) -> Result<()> {
+    pub(crate) fn offer(&mut self, offered: Scored, ties: &impl Ties) -> Result<()> {
         if self.length == self.heap.len() {
             // A search is mostly this line.
             match self.heap.first() {
@@ -107,8 +118,8 @@ impl<'m> TopK<'m> {
         Ok(())
     }
 
-    /// The rows kept, the best first: by score, and words of the same score in byte order.
-    pub(super) fn into_sorted(mut self, ties: &impl Ties) -> Result<&'m [Scored]> {
+    /// The rows kept, the best first: by score, and rows of the same score as `ties` says.
+    pub(crate) fn into_sorted(mut self, ties: &impl Ties) -> Result<&'m [Scored]> {
         for end in (1..self.length).rev() {
             self.swap(0, end);
             self.sift_down(end, ties)?;
@@ -175,14 +186,6 @@ fn order(a: &Scored, b: &Scored, ties: &impl Ties) -> Result<Ordering> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    struct ByRow;
-
-    impl Ties for ByRow {
-        fn order(&self, a: u32, b: u32) -> Result<Ordering> {
-            Ok(a.cmp(&b))
-        }
-    }
 
     #[test]
     fn the_best_are_kept_and_sorted_whatever_their_order() {

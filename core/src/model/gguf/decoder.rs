@@ -1,9 +1,10 @@
 //! A decoder's sizes in the words of GGUF's metadata.
 
-use super::llama::{LlamaConfig, RopePairs};
+use super::{gguf_architecture, value_of};
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::Value;
 use crate::format::gguf::Gguf;
+use crate::model::llama::{LlamaConfig, RopePairs};
 
 /// The sizes of the decoder in a GGUF file; keys stand behind the name of the architecture.
 ///
@@ -20,9 +21,8 @@ use crate::format::gguf::Gguf;
 ///
 /// [`ErrorKind::MissingMetadata`] without an architecture; otherwise as [`LlamaConfig::read`].
 pub fn gguf_llama_config(file: &Gguf<'_>) -> Result<LlamaConfig> {
-    let Some(Value::Text(architecture)) = file.value("general.architecture") else {
-        return Err(Error::without_offset(ErrorKind::MissingMetadata));
-    };
+    let missing = Error::without_offset(ErrorKind::MissingMetadata);
+    let architecture = gguf_architecture(file).ok_or(missing)?;
     #[allow(clippy::cast_precision_loss)] // sizes are far below 2⁵³
     let read = |member: &str| {
         let key = match member {
@@ -39,12 +39,7 @@ pub fn gguf_llama_config(file: &Gguf<'_>) -> Result<LlamaConfig> {
             "rope_scaling" => "rope.scaling.factor",
             _ => return None,
         };
-        // What does not fit is not found.
-        let mut name = heapless::String::<128>::new();
-        for part in [architecture, ".", key] {
-            name.push_str(part).ok()?;
-        }
-        match file.value(&name)? {
+        match value_of(file, architecture, key)? {
             Value::Unsigned(number) => Some(number as f64),
             Value::Signed(number) => Some(number as f64),
             Value::Float(number) => Some(number),
@@ -54,4 +49,11 @@ pub fn gguf_llama_config(file: &Gguf<'_>) -> Result<LlamaConfig> {
     // Only Llama's queries and keys were put in another order for GGUF.
     let pairs = if architecture == "llama" { RopePairs::Neighbours } else { RopePairs::Halves };
     LlamaConfig::read(read, pairs)
+}
+
+/// Whether the file says that its embeddings are the last token's hidden state (`pooling_type` 3).
+#[must_use]
+pub fn gguf_pools_last_token(file: &Gguf<'_>) -> bool {
+    let pooling = gguf_architecture(file).and_then(|name| value_of(file, name, "pooling_type"));
+    pooling == Some(Value::Unsigned(3))
 }

@@ -1,0 +1,163 @@
+//! A Hugging Face folder of a decoder of the Llama family: `config.json`, `model.safetensors` and `tokenizer.model`.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use nanoembed_core::ErrorKind;
+use serde_json::{Value, json};
+
+use super::tokenizer::{AddedTokens, Tokenizer};
+use crate::checkpoint::hugging_face::Folder;
+use crate::checkpoint::settings::read_json;
+use crate::checkpoint::tensor::Tensor;
+use crate::error::{Failure, Result, name_of};
+
+/// A folder whose `config.json` describes a decoder.
+pub(crate) struct DecoderFolder<'f> {
+    folder: &'f Folder,
+    config: Value,
+}
+
+/// Models whose tensors and computation are those of Llama or Phi-3.
+const TYPES: [&str; 3] = ["llama", "mistral", "phi3"];
+
+impl<'f> DecoderFolder<'f> {
+    /// The decoder in `folder`; `None` if it is none of this family.
+    pub(crate) fn of(folder: &'f Folder, config: Option<&Path>) -> Result<Option<Self>> {
+        let usual = folder.path().join("config.json");
+        let Some(config) = read_json(config.unwrap_or(&usual))? else { return Ok(None) };
+        let kind = config.get("model_type").and_then(Value::as_str).unwrap_or_default();
+        Ok(TYPES.contains(&kind).then_some(Self { folder, config }))
+    }
+
+    /// The members of an AMB configuration.
+    pub(crate) fn config(&self, tokenizer: &Tokenizer) -> Result<Value> {
+        self.check()?;
+        let get = |key: &str| self.config.get(key).filter(|value| !value.is_null());
+        let number = |key: &str| {
+            let missing =
+                || self.refuse(ErrorKind::MissingMetadata, format!("there is no `{key}`"));
+            get(key).cloned().ok_or_else(missing)
+        };
+        let or = |key: &str, usual: Value| get(key).cloned().unwrap_or(usual);
+        let (hidden, heads) = (number("hidden_size")?, number("num_attention_heads")?);
+        let head = match (hidden.as_u64(), heads.as_u64()) {
+            (Some(hidden), Some(heads)) if heads > 0 => json!(hidden / heads),
+            _ => Value::Null,
+        };
+        let positions = number("max_position_embeddings")?;
+        // Beyond its window a token would see less than here.
+        let window = get("sliding_window").and_then(Value::as_u64).unwrap_or(u64::MAX);
+        let positions = positions.as_u64().map_or(positions, |it| it.min(window).into());
+        let mut members = json!({
+            "architecture": if self.kind() == "phi3" { "phi" } else { "llama" },
+            "n_vocab": number("vocab_size")?,
+            "n_embd": hidden,
+            "n_layers": number("num_hidden_layers")?,
+            "n_heads": heads,
+            "n_kv_heads": or("num_key_value_heads", heads.clone()),
+            "head_dim": or("head_dim", head),
+            "max_seq_len": positions,
+            "is_rope": true,
+            "activation_fn": "swiglu",
+            "rope_freq_base": or("rope_theta", json!(10_000.0)),
+            "rope_scaling": self.rope_scaling()?,
+            "rms_norm_eps": or("rms_norm_eps", json!(1e-6)),
+            "intermediate_size": number("intermediate_size")?,
+        });
+        members.as_object_mut().into_iter().for_each(|it| it.extend(tokenizer.config()));
+        Ok(members)
+    }
+
+    fn kind(&self) -> &str {
+        self.config.get("model_type").and_then(Value::as_str).unwrap_or_default()
+    }
+
+    /// Refuses what the model does and we do not.
+    fn check(&self) -> Result<()> {
+        let unsupported =
+            |message: String| Err(self.refuse(ErrorKind::UnsupportedVersion, message));
+        let act = self.config.get("hidden_act").and_then(Value::as_str).unwrap_or("silu");
+        if act != "silu" {
+            return unsupported(format!("the activation is {act:?}; only silu is known"));
+        }
+        for key in ["attention_bias", "mlp_bias"] {
+            if self.config.get(key) == Some(&Value::Bool(true)) {
+                return unsupported(format!("the model has `{key}`"));
+            }
+        }
+        match self.config.get("partial_rotary_factor").and_then(Value::as_f64) {
+            Some(factor) if factor != 1.0 => {
+                unsupported(format!("the model turns only a part of each head ({factor})"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// By what positions are divided.
+    fn rope_scaling(&self) -> Result<f64> {
+        let Some(scaling) = self.config.get("rope_scaling").filter(|it| !it.is_null()) else {
+            return Ok(1.0);
+        };
+        let kind = scaling.get("rope_type").or(scaling.get("type")).and_then(Value::as_str);
+        match (kind, scaling.get("factor").and_then(Value::as_f64)) {
+            (Some("default"), _) => Ok(1.0),
+            (Some("linear"), Some(factor)) => Ok(factor),
+            _ => Err(self.refuse(
+                ErrorKind::UnsupportedVersion,
+                format!("positions are scaled by {scaling}; only linear scaling is known"),
+            )),
+        }
+    }
+
+    fn refuse(&self, kind: ErrorKind, message: String) -> Failure {
+        Failure::input(kind, message).at(self.folder.path().join("config.json").display())
+    }
+
+    /// The tensors of the model; a tied output and tables of angles are left out.
+    pub(crate) fn tensors(&self) -> Result<Vec<Tensor<'f>>> {
+        let is_tied = self.config.get("tie_word_embeddings") == Some(&Value::Bool(true));
+        let mut tensors = self.folder.all_tensors()?;
+        tensors.retain(|tensor| {
+            let is_copy = is_tied && tensor.name == "lm_head.weight";
+            !is_copy && !tensor.name.ends_with("rotary_emb.inv_freq")
+        });
+        Ok(tensors)
+    }
+
+    /// The tokenizer by `tokenizer.model`, with the tokens that `tokenizer_config.json` adds.
+    pub(crate) fn tokenizer(&self) -> Result<Tokenizer> {
+        let path = self.folder.path().join("tokenizer.model");
+        let model = std::fs::read(&path).map_err(|error| {
+            Failure::reading(path.display(), &error)
+                .hint("a decoder's folder has its SentencePiece model in `tokenizer.model`")
+        })?;
+        let settings = read_json(&self.folder.path().join("tokenizer_config.json"))?;
+        let settings = settings.unwrap_or_default();
+        let id = |key: &str| {
+            let value = self.config.get(key)?;
+            let first = value.as_array().and_then(|all| all.first()).unwrap_or(value);
+            first.as_u64().and_then(|id| u32::try_from(id).ok())
+        };
+        let mut tokens = BTreeMap::new();
+        let added = settings.get("added_tokens_decoder").and_then(Value::as_object);
+        for (id, token) in added.into_iter().flatten() {
+            let content = token.get("content").and_then(Value::as_str);
+            if let (Ok(id), Some(content)) = (id.parse::<u32>(), content) {
+                tokens.insert(id, content.to_owned());
+            }
+        }
+        let adds = settings.get("add_bos_token").and_then(Value::as_bool);
+        Tokenizer::of_hugging_face(
+            model,
+            AddedTokens {
+                tokens,
+                begin: id("bos_token_id"),
+                end: id("eos_token_id"),
+                // As the tokenizer of Llama does.
+                adds_begin: adds.unwrap_or(true),
+            },
+        )
+        .map_err(|error| Failure::of_file(name_of(&path), error))
+    }
+}

@@ -1,0 +1,112 @@
+//! A model as the commands see it: texts in, embeddings out, on as many threads as there are.
+
+mod decoder;
+pub(crate) mod encoder;
+
+use nanoembed_core::Error;
+
+use crate::args::EmbedderArgs;
+use crate::decoder::model::is_decoder;
+use crate::error::{Failure, Result};
+use crate::model_file::ModelFile;
+use decoder::DecoderEmbedder;
+pub(crate) use decoder::Pooling;
+use encoder::Encoder;
+
+/// A model that is ready to run.
+pub(crate) struct Embedder<'f> {
+    model: Model<'f>,
+}
+
+enum Model<'f> {
+    Encoder(Box<Encoder<'f>>),
+    Decoder(Box<DecoderEmbedder<'f>>),
+}
+
+/// An embedding and what became of its text.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Embedding {
+    /// How many tokens were embedded, special tokens included.
+    pub(crate) tokens: usize,
+    /// Whether the text has more.
+    pub(crate) truncated: bool,
+    pub(crate) vector: Vec<f32>,
+}
+
+impl<'f> Embedder<'f> {
+    /// Opens the model in `file`, to be used as `args` say.
+    pub(crate) fn open(file: &'f ModelFile, args: &EmbedderArgs) -> Result<Self> {
+        let model = if is_decoder(file.bytes()) {
+            Model::Decoder(Box::new(DecoderEmbedder::open(file, args)?))
+        } else if args.pooling.is_some() {
+            return Err(Failure::usage(
+                "--pooling is for decoders; an encoder's file says its own",
+            ));
+        } else {
+            Model::Encoder(Box::new(Encoder::open(file, args)?))
+        };
+        Ok(Self { model })
+    }
+
+    /// Elements of an embedding.
+    pub(crate) fn width(&self) -> usize {
+        match &self.model {
+            Model::Encoder(model) => model.width(),
+            Model::Decoder(model) => model.width(),
+        }
+    }
+
+    /// How many tokens of a text are embedded.
+    pub(crate) fn max_tokens(&self) -> usize {
+        match &self.model {
+            Model::Encoder(model) => model.max_tokens(),
+            Model::Decoder(model) => model.max_tokens(),
+        }
+    }
+
+    /// The most tokens of a text that the model can embed.
+    pub(crate) fn positions(&self) -> usize {
+        match &self.model {
+            Model::Encoder(model) => model.positions(),
+            Model::Decoder(model) => model.positions(),
+        }
+    }
+
+    /// The embeddings of `texts`, in their order.
+    pub(crate) fn embed(&self, texts: &[String]) -> Result<Vec<Embedding>, Error> {
+        match &self.model {
+            Model::Encoder(model) => model.embed(texts),
+            Model::Decoder(model) => model.embed(texts),
+        }
+    }
+}
+
+/// Sets the number of threads that commands use; `None` uses one for each of the CPU's.
+pub(crate) fn use_threads(threads: Option<usize>) -> Result<()> {
+    let Some(threads) = threads else { return Ok(()) };
+    rayon::ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .build_global()
+        .map_err(|error| Failure::usage(format!("--threads {threads}: {error}")))
+}
+
+/// The cosine of the angle between two vectors; 0 if one of them has no length.
+pub(crate) fn cosine(a: &[f32], b: &[f32]) -> f32 {
+    let dot = |a: &[f32], b: &[f32]| -> f64 {
+        a.iter().zip(b).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum()
+    };
+    let lengths = (dot(a, a) * dot(b, b)).sqrt();
+    #[expect(clippy::cast_possible_truncation, reason = "within ±1")]
+    if lengths > 0.0 { (dot(a, b) / lengths) as f32 } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_vector_without_length_is_similar_to_nothing() {
+        assert_eq!(cosine(&[0.0, 0.0], &[1.0, 0.0]), 0.0);
+        assert_eq!(cosine(&[2.0, 0.0], &[4.0, 0.0]), 1.0);
+    }
+}

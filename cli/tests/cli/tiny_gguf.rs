@@ -1,0 +1,96 @@
+//! The tiny BERT model as a GGUF file, as llama.cpp's converter writes them.
+
+use nanoembed_core::Error;
+use nanoembed_core::format::gguf::{Plan, WriteValue, Writer};
+use nanoembed_core::sink::Sink;
+use nanoembed_core::tensor::{Dtype, Shape, TensorSpec};
+
+use crate::tiny_model::{HIDDEN, INTERMEDIATE, LAYERS, POSITIONS, TOKENS, tensors};
+
+/// A file in memory.
+struct File(Vec<u8>);
+
+impl Sink for File {
+    fn write(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        self.0.extend_from_slice(bytes);
+        Ok(())
+    }
+}
+
+/// What llama.cpp's converter calls the parts of a BERT model.
+const GGUF_PARTS: [(&str, &str); 12] = [
+    ("embeddings.word_embeddings", "token_embd"),
+    ("embeddings.position_embeddings", "position_embd"),
+    ("embeddings.token_type_embeddings", "token_types"),
+    ("embeddings.LayerNorm", "token_embd_norm"),
+    ("attention.self.query", "attn_q"),
+    ("attention.self.key", "attn_k"),
+    ("attention.self.value", "attn_v"),
+    ("attention.output.dense", "attn_output"),
+    ("attention.output.LayerNorm", "attn_output_norm"),
+    ("intermediate.dense", "ffn_up"),
+    ("output.dense", "ffn_down"),
+    ("output.LayerNorm", "layer_output_norm"),
+];
+
+/// The tiny model as llama.cpp's converter writes it.
+pub fn file() -> Vec<u8> {
+    let renamed = |name: &str| {
+        let (part, kind) = name.rsplit_once('.')?;
+        let (layer, part) = match part.strip_prefix("encoder.layer.") {
+            Some(rest) => {
+                rest.split_once('.').map(|(layer, part)| (format!("blk.{layer}."), part))?
+            }
+            None => (String::new(), part),
+        };
+        let (_, gguf) = GGUF_PARTS.iter().find(|(known, _)| *known == part)?;
+        Some(format!("{layer}{gguf}.{kind}"))
+    };
+    let tensors = tensors();
+    let named: Vec<_> = tensors
+        .iter()
+        .filter_map(|(name, shape, data)| Some((renamed(name)?, shape, data)))
+        .collect();
+    let specs: Vec<TensorSpec<'_>> = named
+        .iter()
+        .map(|(name, shape, _)| {
+            let dims: Vec<u64> = shape.iter().map(|&dim| dim as u64).collect();
+            TensorSpec { name, dtype: Dtype::F32, shape: Shape::new(&dims).unwrap() }
+        })
+        .collect();
+    // `##` goes, and what begins a word is marked instead.
+    let tokens: Vec<Vec<u8>> = TOKENS
+        .iter()
+        .map(|token| match token.strip_prefix("##") {
+            Some(rest) => rest.as_bytes().to_vec(),
+            None if token.starts_with('[') => token.as_bytes().to_vec(),
+            None => format!("▁{token}").into_bytes(),
+        })
+        .collect();
+    let tokens: Vec<&[u8]> = tokens.iter().map(Vec::as_slice).collect();
+    let size = |size: usize| WriteValue::U32(u32::try_from(size).unwrap());
+    let plan = Plan {
+        metadata: &[
+            ("general.architecture", WriteValue::Text("bert")),
+            ("bert.block_count", size(LAYERS)),
+            ("bert.context_length", size(POSITIONS)),
+            ("bert.embedding_length", size(HIDDEN)),
+            ("bert.feed_forward_length", size(INTERMEDIATE)),
+            ("bert.attention.head_count", size(2)),
+            ("bert.attention.layer_norm_epsilon", WriteValue::F32(1e-12)),
+            ("bert.pooling_type", size(1)),
+            ("tokenizer.ggml.model", WriteValue::Text("bert")),
+            ("tokenizer.ggml.tokens", WriteValue::Texts(&tokens)),
+            ("tokenizer.ggml.padding_token_id", size(0)),
+            ("tokenizer.ggml.unknown_token_id", size(1)),
+            ("tokenizer.ggml.bos_token_id", size(2)),
+            ("tokenizer.ggml.seperator_token_id", size(3)),
+            ("tokenizer.ggml.mask_token_id", size(4)),
+        ],
+        tensors: &specs,
+        alignment: 32,
+    };
+    let mut writer = Writer::new(plan, File(Vec::new())).unwrap();
+    named.iter().for_each(|(_, _, data)| writer.data(data).unwrap());
+    writer.finish().unwrap().0
+}

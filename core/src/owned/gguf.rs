@@ -1,0 +1,75 @@
+//! BERT encoders in GGUF files, as llama.cpp's converter writes them.
+
+use alloc::borrow::Cow;
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::open::Model;
+use super::vocabulary::FoundVocabulary;
+use crate::error::{Error, ErrorKind, Result};
+use crate::event::{Mode, Value};
+use crate::format::gguf::Gguf;
+use crate::model::{Bert, Layer, SliceWeights, gguf_bert_config, gguf_bert_tensor};
+use crate::token::LengthPrefix;
+
+/// The encoder, and its vocabulary spelled anew.
+pub(super) fn open_gguf(bytes: &[u8]) -> Result<(Model, FoundVocabulary<'_>)> {
+    let gguf = Gguf::parse(bytes, Mode::Lenient)?;
+    let config = gguf_bert_config(&gguf)?;
+    let find = |name: &str| gguf.tensor(name).map(|tensor| *tensor.header());
+    let weights = SliceWeights::new(bytes, |name| gguf_bert_tensor(name, find));
+    let bert = Bert::open(&weights, config, vec![Layer::EMPTY; config.layers])?;
+    let id = |key| match gguf.value(key) {
+        Some(Value::Unsigned(id)) => u32::try_from(id).ok(),
+        _ => None,
+    };
+    let classify = id("tokenizer.ggml.cls_token_id").or(id("tokenizer.ggml.bos_token_id"));
+    // GGUF spells the separator's key with one `a` too few.
+    let separate = id("tokenizer.ggml.seperator_token_id").or(id("tokenizer.ggml.eos_token_id"));
+    let special = [
+        id("tokenizer.ggml.padding_token_id"),
+        id("tokenizer.ggml.unknown_token_id"),
+        classify,
+        separate,
+        id("tokenizer.ggml.mask_token_id"),
+    ];
+    let [_, unknown, classify, separate, _] = special;
+    let is_said = unknown.and(classify).and(separate).is_some();
+    let found = FoundVocabulary {
+        bytes: Cow::Owned(wordpiece_entries(&gguf)?),
+        offset: 0,
+        // What GGUF counts fits the file, whose tokens are more than a byte each.
+        count: u32::try_from(config.vocabulary).unwrap_or(u32::MAX),
+        prefix: LengthPrefix::U16,
+        special: is_said.then_some(special),
+    };
+    Ok((bert, found))
+}
+
+/// The tokens of a GGUF file as WordPiece spells them, each behind its length in 16 bits.
+///
+/// llama.cpp puts `▁` before what begins a word instead of `##` before what goes on with one, and leaves control tokens and
+/// what is in brackets as they are.
+fn wordpiece_entries(gguf: &Gguf<'_>) -> Result<Vec<u8>> {
+    if gguf.value("tokenizer.ggml.model") != Some(Value::Text("bert")) {
+        return Err(Error::without_offset(ErrorKind::MissingVocabulary));
+    }
+    const CONTROL: Option<Value<'_>> = Some(Value::Signed(3));
+    let mut types = gguf.elements("tokenizer.ggml.token_type").into_iter().flatten();
+    let mut entries = Vec::new();
+    for token in gguf.tokens() {
+        let is_control = types.next() == CONTROL;
+        let is_bracketed = token.len() > 2 && token.starts_with(b"[") && token.ends_with(b"]");
+        let (before, rest): (&[u8], _) = match token.strip_prefix("▁".as_bytes()) {
+            Some(word) => (b"", word),
+            None if is_control || is_bracketed => (b"", token),
+            None => (b"##", token),
+        };
+        let length = u16::try_from(before.len().saturating_add(rest.len()));
+        let length = length.map_err(|_| Error::without_offset(ErrorKind::BadVocabulary))?;
+        entries.extend_from_slice(&length.to_le_bytes());
+        entries.extend_from_slice(before);
+        entries.extend_from_slice(rest);
+    }
+    Ok(entries)
+}

@@ -1,0 +1,54 @@
+//! Models and their vocabularies out of files of each format.
+
+use alloc::borrow::Cow;
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::vocabulary::FoundVocabulary;
+use crate::error::{Error, ErrorKind, Result};
+use crate::event::{Mode, SpecialRole};
+#[cfg(feature = "amb")]
+use crate::format::amb::Amb;
+use crate::format::embd::Embd;
+#[cfg(feature = "amb")]
+use crate::model::amb_config_value;
+use crate::model::{Bert, BertConfig, Layer, SliceWeights};
+use crate::token::LengthPrefix;
+
+pub(super) type Model = Bert<Vec<Layer>>;
+
+pub(super) fn open_embd(bytes: &[u8]) -> Result<(Model, FoundVocabulary<'_>)> {
+    let embd = Embd::parse(bytes, Mode::Lenient)?;
+    let config = BertConfig::from_metadata(|key| embd.metadata_value(key))?;
+    let weights = SliceWeights::new(bytes, |name| embd.tensor(name).map(|tensor| *tensor.header()));
+    let bert = Bert::open(&weights, config, vec![Layer::EMPTY; config.layers])?;
+    let entries = embd.token_entries();
+    let entries = entries.ok_or(Error::without_offset(ErrorKind::MissingVocabulary))?;
+    let found = FoundVocabulary {
+        bytes: Cow::Borrowed(entries.bytes),
+        offset: entries.offset,
+        count: entries.count,
+        prefix: if entries.length_bytes == 2 { LengthPrefix::U16 } else { LengthPrefix::U32 },
+        special: embd.special().map(|special| SpecialRole::ALL.map(|role| Some(special.id(role)))),
+    };
+    Ok((bert, found))
+}
+
+#[cfg(feature = "amb")]
+pub(super) fn open_amb(bytes: &[u8]) -> Result<(Model, FoundVocabulary<'_>)> {
+    let amb = Amb::parse(bytes, Mode::Lenient)?;
+    let config = BertConfig::from_metadata(|key| amb_config_value(&amb, key))?;
+    let weights = SliceWeights::new(bytes, |name| amb.tensor(name).map(|tensor| *tensor.header()));
+    let bert = Bert::open(&weights, config, vec![Layer::EMPTY; config.layers])?;
+    let missing = Error::without_offset(ErrorKind::MissingVocabulary);
+    let tokenizer = amb.tokenizer().ok_or(missing)?;
+    let entries = tokenizer.token_entries().ok_or(missing)?;
+    let found = FoundVocabulary {
+        bytes: Cow::Borrowed(entries.bytes),
+        offset: entries.offset,
+        count: entries.count,
+        prefix: LengthPrefix::U16,
+        special: Some(SpecialRole::ALL.map(|role| tokenizer.special(role))),
+    };
+    Ok((bert, found))
+}

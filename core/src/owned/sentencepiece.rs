@@ -1,0 +1,132 @@
+//! SentencePiece with memory of its own.
+
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::token::bpe::merge::{Candidate, Symbol};
+use crate::token::sentencepiece::{
+    Added, Decoder, Index, Needs, Part, Piece, Scratch, SentencePiece, Slot, Spec, Step,
+};
+
+/// A tokenizer by a serialized `ModelProto` whose bytes `B` holds: a slice, a `Vec`, a mapped file.
+#[derive(Clone, Debug)]
+pub struct SentencePieceModel<B> {
+    model: B,
+    pieces: Vec<Piece>,
+    slots: Vec<Slot>,
+    index: Index,
+}
+
+/// Scratch memory of one thread, which grows with the longest word and text.
+#[derive(Clone, Debug, Default)]
+pub struct TokenSession {
+    text: Vec<u8>,
+    symbols: Vec<Symbol<Part>>,
+    heap: Vec<Candidate<Part>>,
+    steps: Vec<Step>,
+    splits: Vec<u16>,
+}
+
+/// Room for the words of most texts, in bytes.
+const USUAL_WORD: usize = 1024;
+
+impl TokenSession {
+    fn grow(&mut self, needs: &Needs) {
+        fn grow<T: Clone + Default>(memory: &mut Vec<T>, length: usize) {
+            if memory.len() < length {
+                memory.resize(length, T::default());
+            }
+        }
+        grow(&mut self.text, needs.text);
+        grow(&mut self.symbols, needs.symbols);
+        grow(&mut self.heap, needs.heap);
+        grow(&mut self.steps, needs.steps);
+        grow(&mut self.splits, needs.splits);
+    }
+
+    fn scratch(&mut self) -> Scratch<'_> {
+        let Self { text, symbols, heap, steps, splits } = self;
+        Scratch::new(text, symbols, heap, steps, splits)
+    }
+}
+
+impl<B: AsRef<[u8]>> SentencePieceModel<B> {
+    /// Opens a serialized model that lies at the absolute `offset` of a file.
+    ///
+    /// # Errors
+    ///
+    /// As [`SentencePiece::build`].
+    pub fn open(model: B, offset: u64) -> Result<Self> {
+        let spec = Spec::read(model.as_ref(), offset)?;
+        let mut pieces = vec![Piece::default(); spec.pieces() as usize];
+        let mut slots = vec![Slot::default(); spec.slots_needed()?];
+        let built = SentencePiece::build(model.as_ref(), offset, &mut pieces, &mut slots)?;
+        let index = built.index();
+        Ok(Self { model, pieces, slots, index })
+    }
+
+    /// The tokenizer.
+    pub fn tokenizer(&self) -> SentencePiece<'_> {
+        SentencePiece::resume(self.model.as_ref(), &self.pieces, &self.slots, self.index)
+    }
+
+    /// The serialized model.
+    pub fn model(&self) -> &[u8] {
+        self.model.as_ref()
+    }
+
+    /// The ids of `text`, behind those that `ids` holds: see [`SentencePiece::encode`].
+    ///
+    /// # Errors
+    ///
+    /// None for texts of less than 4 GiB.
+    pub fn encode(
+        &self,
+        text: &str,
+        added: &[Added<'_>],
+        session: &mut TokenSession,
+        ids: &mut Vec<u32>,
+    ) -> Result<()> {
+        let tokenizer = self.tokenizer();
+        let most = text.len().saturating_mul(3).saturating_add(6);
+        let word = most.min(USUAL_WORD);
+        // What most texts need costs no look at the text.
+        session.grow(&Needs { text: most, ..tokenizer.needs_for(word) });
+        let start = ids.len();
+        let (mut room, mut grown) = (text.len().saturating_add(2), false);
+        loop {
+            ids.resize(start.saturating_add(room), 0);
+            let places = ids.get_mut(start..).unwrap_or_default();
+            match tokenizer.encode(text, added, places, &mut session.scratch()) {
+                Ok(found) if found.tokens == found.total => {
+                    ids.truncate(start.saturating_add(found.tokens));
+                    return Ok(());
+                }
+                Ok(found) => room = found.total,
+                Err(Error { kind: ErrorKind::BufferTooSmall, .. }) if !grown => {
+                    session.grow(&tokenizer.needs(text));
+                    grown = true;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// The text of `ids`: see [`Decoder::token`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Decoder::token`].
+    pub fn decode(&self, ids: &[u32]) -> Result<String> {
+        let (tokenizer, mut decoder, mut text) = (self.tokenizer(), Decoder::new(), String::new());
+        let mut add = |piece: &str| {
+            text.push_str(piece);
+            Ok(())
+        };
+        ids.iter().try_for_each(|id| decoder.token(&tokenizer, *id, &mut add))?;
+        decoder.finish(&mut add)?;
+        Ok(text)
+    }
+}

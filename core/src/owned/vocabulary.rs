@@ -1,0 +1,85 @@
+//! A vocabulary in memory, whichever file it comes from.
+
+use alloc::borrow::Cow;
+use alloc::vec;
+use alloc::vec::Vec;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::model::BertConfig;
+use crate::token::vocabulary::HashIndex;
+use crate::token::{Entries, HashVocabulary, LengthPrefix, Normalization, SpecialIds, WordPiece};
+
+/// The vocabulary as a file has it.
+pub(super) struct FoundVocabulary<'a> {
+    pub(super) bytes: Cow<'a, [u8]>,
+    pub(super) offset: u64,
+    pub(super) count: u32,
+    pub(super) prefix: LengthPrefix,
+    /// Ids by role, in the order of [`SpecialRole::ALL`]; `None` if the file does not say them.
+    pub(super) special: Option<[Option<u32>; 5]>,
+}
+
+/// Where the tokens lie in the file, and the memory of the index over them.
+#[derive(Clone, Debug)]
+pub(super) struct VocabularyIndex {
+    /// The tokens, where the file spells them otherwise than WordPiece does; else they are used as they lie there.
+    respelled: Option<Vec<u8>>,
+    offset: u64,
+    count: u32,
+    prefix: LengthPrefix,
+    samples: Vec<u32>,
+    slots: Vec<u32>,
+    hash: HashIndex,
+    special: SpecialIds,
+    normalization: Normalization,
+}
+
+impl VocabularyIndex {
+    pub(super) fn build(found: FoundVocabulary<'_>, config: &BertConfig) -> Result<Self> {
+        let FoundVocabulary { bytes, offset, count, prefix, special } = found;
+        let bad = Error::new(offset, ErrorKind::BadVocabulary);
+        if count as usize > config.vocabulary {
+            return Err(bad);
+        }
+        let mut samples = vec![0; Entries::samples_needed(count)];
+        let mut slots = vec![0; HashVocabulary::<Entries<'_>>::slots_needed(count)];
+        let tokens = Entries::sample(&bytes, offset, count, prefix, &mut samples)?;
+        let vocabulary = HashVocabulary::build(tokens, &mut slots)?;
+        let hash = vocabulary.index();
+        let special = match special {
+            Some([pad, unknown, classify, separate, mask]) => SpecialIds {
+                pad: pad.filter(|id| *id < count),
+                unknown: unknown.ok_or(bad)?,
+                classify: classify.ok_or(bad)?,
+                separate: separate.ok_or(bad)?,
+                mask: mask.filter(|id| *id < count),
+            },
+            None => SpecialIds::find(&vocabulary)?,
+        };
+        let normalization = config.normalization();
+        // Refuses special ids that are not tokens.
+        WordPiece::new(vocabulary, special, normalization).map_err(|error| match error.offset {
+            0 => bad,
+            _ => error,
+        })?;
+        let respelled = match bytes {
+            Cow::Owned(bytes) => Some(bytes),
+            Cow::Borrowed(_) => None,
+        };
+        Ok(Self { respelled, offset, count, prefix, samples, slots, hash, special, normalization })
+    }
+
+    pub(super) fn tokenizer<'a>(
+        &'a self,
+        file: &'a [u8],
+    ) -> Result<WordPiece<HashVocabulary<'a, Entries<'a>>>> {
+        let bytes = match &self.respelled {
+            Some(bytes) => Some(bytes.as_slice()),
+            None => usize::try_from(self.offset).ok().and_then(|start| file.get(start..)),
+        };
+        let bytes = bytes.ok_or(Error::new(self.offset, ErrorKind::BadVocabulary))?;
+        let tokens = Entries::resume(bytes, self.offset, self.count, self.prefix, &self.samples);
+        let vocabulary = HashVocabulary::resume(tokens, &self.slots, self.hash);
+        WordPiece::new(vocabulary, self.special, self.normalization)
+    }
+}

@@ -1,0 +1,227 @@
+//! Text to ids.
+
+use super::bpe::{Merging, Part, Parts};
+use super::build::SentencePiece;
+use super::normalize::{SPACE, Symbols, character_bytes};
+use super::spec::Algorithm;
+use super::trie::{Hit, Kind};
+use super::unigram::{Lattice, Step};
+use crate::error::Result;
+use crate::token::added::{self, Added, Found, Ids};
+use crate::token::bpe::merge::{Candidate, Symbol, Word, merge};
+
+/// How much memory a text takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Needs {
+    /// Bytes of the normalised text.
+    pub text: usize,
+    /// Symbols of byte-pair encoding.
+    pub symbols: usize,
+    /// Candidates of byte-pair encoding.
+    pub heap: usize,
+    /// Steps of the likeliest segmentation.
+    pub steps: usize,
+    /// Splits, for models with unused pieces.
+    pub splits: usize,
+}
+
+/// Memory for the longest text: see [`SentencePiece::needs`]. All but `text` and `splits` may suffice for less, as they are used
+/// for one word after the other.
+#[derive(Debug)]
+pub struct Scratch<'s> {
+    /// For the normalised text.
+    pub text: &'s mut [u8],
+    /// To merge a word in.
+    pub word: Word<'s, Part>,
+    /// To find the likeliest segmentation of a word in.
+    pub steps: &'s mut [Step],
+    /// What unused pieces were made of.
+    pub splits: &'s mut [u16],
+}
+
+impl<'s> Scratch<'s> {
+    /// Memory in lent slices.
+    pub const fn new(
+        text: &'s mut [u8],
+        symbols: &'s mut [Symbol<Part>],
+        heap: &'s mut [Candidate<Part>],
+        steps: &'s mut [Step],
+        splits: &'s mut [u16],
+    ) -> Self {
+        Self { text, word: Word { symbols, heap }, steps, splits }
+    }
+}
+
+/// How deep a piece that is not to be given out is taken apart, as by `sentencepiece`.
+const MAX_DEPTH: u32 = 100;
+
+/// Where ids go, and whether the last was that of the unknown piece.
+struct Output<'i, 'o> {
+    ids: &'o mut Ids<'i>,
+    after_unknown: bool,
+}
+
+impl SentencePiece<'_> {
+    /// The memory that always suffices for `text`, and for all its parts between added tokens.
+    #[must_use]
+    pub fn needs(&self, text: &str) -> Needs {
+        self.needs_for(self.normalizer().room(text))
+    }
+
+    /// The memory that always suffices for texts of so many bytes when they are normalised.
+    #[must_use]
+    pub fn needs_for(&self, text: usize) -> Needs {
+        match self.spec().algorithm {
+            Algorithm::Bpe => Needs {
+                text,
+                symbols: text,
+                heap: text.saturating_mul(3),
+                steps: 0,
+                splits: if self.index.has_unused { self.pieces.len() } else { 0 },
+            },
+            Algorithm::Unigram => {
+                Needs { text, steps: text.saturating_add(1), ..Needs::default() }
+            }
+        }
+    }
+
+    /// The ids of `text`, as many as `ids` holds; no pieces are put around it. Each of the `added` tokens that the text spells
+    /// is taken out first, and what is between them is a text of its own.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::BufferTooSmall`](crate::ErrorKind::BufferTooSmall) if there is too little memory in `scratch`.
+    pub fn encode(
+        &self,
+        text: &str,
+        added: &[Added<'_>],
+        ids: &mut [u32],
+        scratch: &mut Scratch<'_>,
+    ) -> Result<Found> {
+        let mut ids = Ids::new(ids);
+        added::parts(added, text, |part| match part {
+            added::Part::Plain(plain) => self.encode_plain(plain, scratch, &mut ids),
+            added::Part::Added(id) => {
+                ids.push(id);
+                Ok(())
+            }
+        })?;
+        Ok(ids.found())
+    }
+
+    fn encode_plain(&self, text: &str, scratch: &mut Scratch<'_>, ids: &mut Ids<'_>) -> Result<()> {
+        let Scratch { text: memory, word, steps, splits } = scratch;
+        let length = self.normalizer().write(text, memory)?;
+        let text = memory.get(..length).unwrap_or_default();
+        let mut output = Output { ids, after_unknown: false };
+        match self.spec().algorithm {
+            Algorithm::Bpe => {
+                let splits = splits.get_mut(..).unwrap_or_default();
+                splits.fill(0);
+                let mut merging = Merging { trie: self.trie(), pieces: self.pieces, text, splits };
+                self.merge_all(&mut merging, word, &mut output)
+            }
+            Algorithm::Unigram => self.segment_all(text, steps, &mut output),
+        }
+    }
+
+    fn segment_all(&self, text: &[u8], steps: &mut [Step], output: &mut Output<'_, '_>) -> Result<()> {
+        let (trie, pieces) = (self.trie(), self.pieces);
+        let lattice = Lattice { trie, pieces, least_score: self.index.least_score };
+        let (mut start, mut sum) = (0, 0.0);
+        while start < text.len() {
+            let end = self.word_end(text, start, None);
+            let word = text.get(start..end).unwrap_or_default();
+            let mut rest = word;
+            sum = lattice.segment(word, sum, steps, |bytes, id| {
+                let (piece, behind) = rest.split_at_checked(bytes).unwrap_or((rest, &[]));
+                self.push(id, piece, output);
+                rest = behind;
+            })?;
+            start = end;
+        }
+        Ok(())
+    }
+
+    fn merge_all(
+        &self,
+        merging: &mut Merging<'_, '_>,
+        word: &mut Word<'_, Part>,
+        output: &mut Output<'_, '_>,
+    ) -> Result<()> {
+        let text = merging.text;
+        let symbols = self.symbols();
+        let mut start = 0;
+        while start < text.len() {
+            let end = match self.index.has_unused {
+                // What unused pieces were made of is known when the whole text has been merged.
+                true => text.len(),
+                false => self.word_end(text, start, Some(symbols)),
+            };
+            let parts = Parts { text, symbols, at: start, end };
+            for part in merge(merging, parts, word)? {
+                self.give(merging, &part, 0, output);
+            }
+            start = end;
+        }
+        Ok(())
+    }
+
+    /// Gives a part out, or, if it is not to be given out, what it was made of.
+    fn give(&self, merging: &Merging<'_, '_>, part: &Part, depth: u32, output: &mut Output<'_, '_>) {
+        let bytes = part.of(merging.text);
+        match merging.piece(part) {
+            Some(hit @ Hit { kind: Kind::Unused, .. }) if depth <= MAX_DEPTH => {
+                match merging.split(part, hit) {
+                    Some((left, right)) => {
+                        let depth = depth.saturating_add(1);
+                        self.give(merging, &left, depth, output);
+                        self.give(merging, &right, depth, output);
+                    }
+                    None => self.push(None, bytes, output),
+                }
+            }
+            hit => self.push(hit.map(|hit| hit.id), bytes, output),
+        }
+    }
+
+    /// Where the first word of `text` behind `start` ends: where no piece can go on. `symbols` are not cut.
+    fn word_end(&self, text: &[u8], start: usize, symbols: Option<Symbols<'_>>) -> usize {
+        let mut at = start;
+        let mut before = None;
+        while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
+            let symbol = symbols.and_then(|symbols| symbols.longest(rest));
+            let is_space = rest.starts_with(SPACE);
+            match before {
+                Some(before) if symbol.is_none() && self.index.crossings.cut(before, is_space) => {
+                    return at;
+                }
+                _ => {}
+            }
+            before = symbol.is_none().then_some(is_space);
+            let first = rest.first().map_or(1, |first| character_bytes(*first));
+            at = at.saturating_add(symbol.unwrap_or(first).min(rest.len()));
+        }
+        at
+    }
+
+    /// Notes the id of `bytes`, or what stands for them.
+    fn push(&self, id: Option<u32>, bytes: &[u8], output: &mut Output<'_, '_>) {
+        let is_unknown = id.is_none();
+        match id {
+            Some(id) => output.ids.push(id),
+            None if self.spec().byte_fallback => {
+                let ids = bytes.iter().filter_map(|byte| self.byte(*byte));
+                ids.for_each(|id| output.ids.push(id));
+            }
+            // One for all that are in a row.
+            None if output.after_unknown => {}
+            None => {
+                if let Some(unknown) = self.index.unknown {
+                    output.ids.push(unknown);
+                }
+            }
+        }
+        output.after_unknown = is_unknown;
+    }
+}

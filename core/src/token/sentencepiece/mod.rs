@@ -1,0 +1,34 @@
+//! SentencePiece: text to ids and back by a serialized `ModelProto` (`tokenizer.model`, `spiece.model`), as Llama 2, Mistral,
+//! Gemma, T5 and ALBERT have it.
+//!
+//! 1. [`Spec`] reads what the model says ([`proto`] its wire format), and how much memory it takes;
+//! 2. [`SentencePiece::build`] makes a table of the pieces and a trie over them in lent memory;
+//! 3. [`normalize`] applies the model's compiled [`rules`] and its way with spaces;
+//! 4. the text is cut where no piece goes on, and each part is segmented by [`bpe`] or [`unigram`];
+//! 5. what has no piece becomes bytes, or one unknown piece for all that is in a row;
+//! 6. [`Decoder`] turns ids into text again.
+//!
+//! Ids and texts are those of `sentencepiece` 0.2.3. Models of whole words and of characters are not read.
+
+mod bpe;
+mod build;
+mod decode;
+mod encode;
+mod normalize;
+mod pieces;
+mod proto;
+mod rules;
+mod spec;
+mod trie;
+mod unigram;
+
+pub use bpe::Part;
+pub use build::{Index, SentencePiece};
+pub use decode::Decoder;
+pub use encode::{Needs, Scratch};
+pub use pieces::{Piece, PieceKind};
+pub use spec::{Algorithm, Spec};
+pub use trie::Slot;
+pub use unigram::Step;
+
+pub use super::added::{Added, Found};

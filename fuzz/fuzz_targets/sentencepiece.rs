@@ -1,0 +1,4 @@
+//! SentencePiece over any model and any text.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| nanoembed_tests::fuzz::sentencepiece(input));

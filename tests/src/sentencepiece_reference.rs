@@ -1,0 +1,197 @@
+//! SentencePiece without regard to time: whole texts, maps of strings, every pair looked at again after each merge.
+
+use std::collections::HashMap;
+
+use nanoembed_core::owned::{ModelProto, ModelSettings};
+use nanoembed_core::token::sentencepiece::{Algorithm, PieceKind};
+
+/// A model, without rules of normalisation.
+#[derive(Debug)]
+pub struct Reference {
+    /// Spelling, score, kind.
+    pub pieces: Vec<(String, f32, PieceKind)>,
+    /// How pieces are found.
+    pub algorithm: Algorithm,
+    /// Whether a space is added, and whether at the end.
+    pub dummy_prefix: bool,
+    /// See there.
+    pub suffix: bool,
+    /// Whether superfluous spaces are removed.
+    pub remove_spaces: bool,
+}
+
+impl Reference {
+    /// The serialized model.
+    #[must_use]
+    pub fn model(&self) -> Vec<u8> {
+        let mut model = ModelProto::new(&ModelSettings {
+            algorithm: self.algorithm,
+            byte_fallback: self.byte_fallback(),
+            whitespace_as_suffix: self.suffix,
+            add_dummy_prefix: self.dummy_prefix,
+            remove_extra_whitespaces: self.remove_spaces,
+            names: [None; 3],
+            rules: &[],
+        });
+        for (spelling, score, kind) in &self.pieces {
+            model.piece(spelling.as_bytes(), *score, *kind);
+        }
+        model.finish()
+    }
+
+    fn byte_fallback(&self) -> bool {
+        self.pieces.iter().any(|piece| piece.2 == PieceKind::Byte)
+    }
+
+    /// The ids of `text`.
+    #[must_use]
+    pub fn encode(&self, text: &str) -> Vec<u32> {
+        let normalized = self.normalize(text);
+        let pieces = match self.algorithm {
+            Algorithm::Bpe => self.merge(&normalized),
+            Algorithm::Unigram => self.likeliest(&normalized),
+        };
+        let id = |spelling: &str, kind: PieceKind| {
+            let found = self.pieces.iter().position(|it| it.0 == spelling && it.2 == kind);
+            found.and_then(|id| u32::try_from(id).ok())
+        };
+        let unknown = self.pieces.iter().position(|piece| piece.2 == PieceKind::Unknown);
+        let unknown = unknown.and_then(|id| u32::try_from(id).ok());
+        let mut ids = Vec::new();
+        let mut after_unknown = false;
+        for (spelling, found) in pieces {
+            match found {
+                Some(id) => ids.push(id),
+                None if self.byte_fallback() => ids.extend(
+                    spelling.bytes().filter_map(|b| id(&format!("<0x{b:02X}>"), PieceKind::Byte)),
+                ),
+                None if after_unknown => {}
+                None => ids.extend(unknown),
+            }
+            after_unknown = found.is_none();
+        }
+        ids
+    }
+
+    /// The longest symbol of the user's that `text` starts with, or else its first character.
+    fn first<'t>(&self, text: &'t str) -> (&'t str, bool) {
+        let symbols = self.pieces.iter().filter(|piece| piece.2 == PieceKind::UserDefined);
+        let longest = symbols.filter(|it| text.starts_with(&it.0)).map(|it| it.0.len()).max();
+        let character = text.chars().next().map_or(0, char::len_utf8);
+        (&text[..longest.unwrap_or(character)], longest.is_some())
+    }
+
+    fn normalize(&self, text: &str) -> String {
+        let mut rest = text;
+        while self.remove_spaces && self.first(rest).0 == " " {
+            rest = &rest[1..];
+        }
+        if rest.is_empty() {
+            return String::new();
+        }
+        let mut out = String::new();
+        if self.dummy_prefix && !self.suffix {
+            out.push('▁');
+        }
+        let mut after_space = self.remove_spaces;
+        while !rest.is_empty() {
+            let (piece, _) = self.first(rest);
+            rest = &rest[piece.len()..];
+            let kept = if after_space { piece.trim_start_matches(' ') } else { piece };
+            if !kept.is_empty() {
+                out.push_str(&kept.replace(' ', "▁"));
+                after_space = self.remove_spaces && kept.ends_with(' ');
+            }
+        }
+        if self.remove_spaces {
+            out.truncate(out.trim_end_matches('▁').len());
+        }
+        if self.dummy_prefix && self.suffix {
+            out.push('▁');
+        }
+        out
+    }
+
+    /// The pieces that texts may become, by their spelling.
+    fn spelled(&self) -> HashMap<&str, (u32, f32, PieceKind)> {
+        let is_spelled =
+            |kind| matches!(kind, PieceKind::Normal | PieceKind::UserDefined | PieceKind::Unused);
+        let all = self.pieces.iter().zip(0..).filter(|(piece, _)| is_spelled(piece.2));
+        all.map(|(piece, id)| (piece.0.as_str(), (id, piece.1, piece.2))).collect()
+    }
+
+    fn merge(&self, text: &str) -> Vec<(String, Option<u32>)> {
+        let spelled = self.spelled();
+        let mut symbols: Vec<(String, bool)> = Vec::new();
+        let mut rest = text;
+        while !rest.is_empty() {
+            let (first, is_symbol) = self.first(rest);
+            symbols.push((first.to_owned(), is_symbol));
+            rest = &rest[first.len()..];
+        }
+        loop {
+            let pair = |at: usize| {
+                let [(left, false), (right, false)] = &symbols[at..at + 2] else { return None };
+                let (_, score, _) = spelled.get(format!("{left}{right}").as_str())?;
+                Some((*score, at))
+            };
+            let pairs = (0..symbols.len().saturating_sub(1)).filter_map(pair);
+            // The first of the best.
+            let best = pairs.reduce(|a, b| if b.0.total_cmp(&a.0).is_gt() { b } else { a });
+            let Some((_, at)) = best else { break };
+            let (right, _) = symbols.remove(at + 1);
+            symbols[at].0.push_str(&right);
+        }
+        let with_id = |(symbol, _): (String, bool)| {
+            let id = spelled.get(symbol.as_str()).map(|it| it.0);
+            (symbol, id)
+        };
+        symbols.into_iter().map(with_id).collect()
+    }
+
+    fn likeliest(&self, text: &str) -> Vec<(String, Option<u32>)> {
+        let spelled = self.spelled();
+        let normal = self.pieces.iter().filter(|piece| piece.2 == PieceKind::Normal);
+        let least = normal.map(|piece| piece.1).fold(f32::MAX, f32::min);
+        // The best way to each place: its sum, where its last piece starts, and that piece.
+        let mut best: Vec<Option<(f32, usize, Option<u32>)>> = vec![None; text.len() + 1];
+        best[0] = Some((0.0, 0, None));
+        for (start, character) in text.char_indices() {
+            let sum = best[start].expect("a way to every character").0;
+            let mut offer = |end: usize, score: f32, id| {
+                if best[end].is_none_or(|old| sum + score > old.0) {
+                    best[end] = Some((sum + score, start, id));
+                }
+            };
+            let mut has_character = false;
+            for end in start + 1..=text.len() {
+                let piece = text.get(start..end).and_then(|spelling| spelled.get(spelling));
+                let Some((id, score, kind)) = piece else { continue };
+                #[expect(
+                    clippy::cast_possible_truncation,
+                    clippy::cast_precision_loss,
+                    reason = "short"
+                )]
+                let score = match kind {
+                    PieceKind::Unused => continue,
+                    PieceKind::UserDefined => (0.1 * (end - start - 1) as f64) as f32,
+                    _ => *score,
+                };
+                offer(end, score, Some(*id));
+                has_character |= end - start == character.len_utf8();
+            }
+            if !has_character {
+                offer(start + character.len_utf8(), least - 10.0, None);
+            }
+        }
+        let mut pieces = Vec::new();
+        let mut end = text.len();
+        while end > 0 {
+            let (_, start, id) = best[end].expect("a way to the end");
+            pieces.push((text[start..end].to_owned(), id));
+            end = start;
+        }
+        pieces.reverse();
+        pieces
+    }
+}
