@@ -80,9 +80,6 @@ export class Engine<out G extends AnyGlue> {
   }
 
   async #load(options?: InitOptions): Promise<this> {
-    if (typeof WebAssembly === "undefined") {
-      throw new NanoembedError("no_webassembly", "this environment has no WebAssembly");
-    }
     try {
       const source = await (options?.module_or_path ?? this.#locate());
       const { instance, module } = await instantiate(source, this.glue.imports());
