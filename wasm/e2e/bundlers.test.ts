@@ -74,7 +74,7 @@ async function reportOf(folder: string): Promise<unknown> {
 
 describe.skipIf(!executablePath)("in a browser", () => {
   test("Vite", async () => {
-    await build({ root: project, configFile: false, logLevel: "error", worker: { format: "es" }, build: { target: "es2022", assetsInlineLimit: 0, modulePreload: { polyfill: false } } });
+    await build({ root: project, configFile: false, logLevel: "error", build: { target: "es2022", assetsInlineLimit: 0, modulePreload: { polyfill: false } } });
     expect(await reportOf(join(project, "dist"))).toEqual(EXPECTED);
   });
 

@@ -3,7 +3,7 @@ import type { CausalModel } from "./causal.js";
 import type { InitOptions as BaseInitOptions, ModuleSource } from "./engine.js";
 import type { InspectOptions, Inspection, Verdict, VerifyOptions } from "./inspection.js";
 import { bring, type LoadOptions as BaseOptions } from "./load.js";
-import { ModelSink, type Runners } from "./model-sink.js";
+import { ModelSink, engineOf, type Runners } from "./model-sink.js";
 import type { SentenceModel } from "./sentences.js";
 import type { Source } from "./source.js";
 import type { WordOptions, WordVectors } from "./words.js";
@@ -17,14 +17,16 @@ export interface LoadOptions extends BaseOptions, Pick<WordOptions, "duplicates"
 }
 
 export interface InitOptions extends Partial<BaseInitOptions> {
-  /** The module for causal models: as `module_or_path`, which is that for sentence models and word vectors. */
+  /** The module for word vectors: as `module_or_path`, which is that for sentence models. */
+  words?: ModuleSource | Promise<ModuleSource>;
+  /** The module for causal models, likewise. */
   causal?: ModuleSource | Promise<ModuleSource>;
 }
 
 export interface Api {
   /**
-   * Loads the module for sentence models and word vectors now, or modules from elsewhere than the package's own files.
-   * Otherwise the first call that needs one does. That of `inspect` and `verify` is `init` of `nanoembed/inspect`.
+   * Loads the module for sentence models now, or modules from elsewhere than the package's own files. Otherwise the first
+   * call that needs one does. That of `inspect` and `verify` is `init` of `nanoembed/inspect`.
    */
   init(options?: InitOptions): Promise<void>;
   /** Loads a model: its bytes are looked at as they arrive, and lie once in memory. The format is told by the bytes. */
@@ -42,11 +44,12 @@ export interface Api {
   memoryBytes(): number;
 }
 
-/** Loads the modules that `options` names; without any, that for sentence models and word vectors. */
-export async function init(runners: Runners, { module_or_path, causal }: InitOptions = {}): Promise<void> {
-  if (causal !== undefined) await (await runners.causal()).engine.ready({ module_or_path: causal });
-  if (module_or_path !== undefined || causal === undefined) {
-    await runners.full.ready(module_or_path === undefined ? undefined : { module_or_path });
+/** Loads the modules that `options` names; without any, that for sentence models. */
+export async function init(runners: Runners, { module_or_path: sentences, words, causal }: InitOptions = {}): Promise<void> {
+  const given = Object.entries({ sentences, words, causal }) as [Model["kind"], InitOptions["words"]][];
+  if (given.every(([, module]) => module === undefined)) await runners.sentences.ready();
+  for (const [kind, module_or_path] of given) {
+    if (module_or_path !== undefined) await (await engineOf(runners, kind)).ready({ module_or_path });
   }
 }
 
@@ -55,20 +58,22 @@ export type Looking = Pick<Api, "inspect" | "verify" | "memoryBytes">;
 
 /** Models come from `runners`; what only looks at files is loaded, code and module, when it is asked for. */
 export function api(runners: Runners, bringLooking: () => Promise<Looking>): Api {
-  let memory = () => runners.full.memoryBytes;
-  /** Counts the memory of a part from the time when it is there. */
-  function counted<T>(bring: () => Promise<T>, bytes: (part: T) => number): () => Promise<T> {
-    let part: Promise<T> | undefined;
-    return () => (part ??= bring().then((there) => {
-      const before = memory;
-      memory = () => before() + bytes(there);
-      return there;
-    }, (error: unknown) => {
-      part = undefined;
-      throw error;
-    }));
-  }
-  const all: Runners = { ...runners, causal: counted(runners.causal, ({ engine }) => engine.memoryBytes) };
+  const sizes = [() => runners.sentences.memoryBytes];
+  /** Brings a part once, and counts its memory from then on. */
+  const counted = <T>(bring: () => Promise<T>, bytes: (part: T) => number): (() => Promise<T>) => {
+    let part: T | undefined;
+    return async () => {
+      if (part) return part;
+      const there = await bring();
+      if (!part) sizes.push(() => bytes(there));
+      return (part = there);
+    };
+  };
+  const all: Runners = {
+    sentences: runners.sentences,
+    words: counted(runners.words, ({ engine }) => engine.memoryBytes),
+    causal: counted(runners.causal, ({ engine }) => engine.memoryBytes),
+  };
   const look = counted(bringLooking, (looking) => looking.memoryBytes());
   async function load(source: Source, options: LoadOptions = {}) {
     options.signal?.throwIfAborted();
@@ -78,9 +83,12 @@ export function api(runners: Runners, bringLooking: () => Promise<Looking>): Api
   return {
     init: (options) => init(all, options),
     load: load as Api["load"],
-    open: async (source, options) => (await runners.words()).openWith(runners.full, source as never, options),
+    async open(source, options) {
+      const { engine, openWith } = await all.words();
+      return openWith(engine, source, options);
+    },
     inspect: async (source, options) => (await look()).inspect(source, options),
     verify: async (source, options) => (await look()).verify(source, options),
-    memoryBytes: () => memory(),
+    memoryBytes: () => sizes.reduce((sum, size) => sum + size(), 0),
   };
 }

@@ -22,9 +22,10 @@ export interface Reader {
   free(): void;
 }
 
-/** Reads a file inside the module for sentence models and word vectors. */
-export interface FullReader extends Reader {
-  kind(): string | undefined;
+/** Reads a file inside the module for sentence models. */
+export interface SentenceReader extends Reader {
+  /** Whether the file is for the module for causal models; `undefined` before that is known. */
+  holds_decoder(): boolean | undefined;
 }
 
 /** Reads a file inside a module that inspects. */
@@ -79,9 +80,6 @@ export class Engine<out G extends AnyGlue> {
   }
 
   async #load(options?: InitOptions): Promise<this> {
-    if (typeof WebAssembly === "undefined") {
-      throw new NanoembedError("no_webassembly", "this environment has no WebAssembly");
-    }
     try {
       const source = await (options?.module_or_path ?? this.#locate());
       const { instance, module } = await instantiate(source, this.glue.imports());

@@ -33,24 +33,21 @@ interface Failure {
 
 /** Makes what a module has thrown an error for people; anything else stays as it is. */
 export function fromModule(thrown: unknown, format?: string): unknown {
-  const failure = thrown as Partial<Failure> | null;
-  if (typeof failure !== "object" || failure === null || typeof failure.number !== "function") {
-    if (thrown instanceof WebAssembly.RuntimeError) {
-      return new NanoembedError("internal", `the module stopped: ${thrown.message}`, { cause: thrown });
-    }
-    return thrown;
+  if (thrown instanceof WebAssembly.RuntimeError) {
+    return new NanoembedError("internal", `the module stopped: ${thrown.message}`, { cause: thrown });
   }
-  const { code, message, offset, number } = failure as Failure;
-  const details: { offset?: number; format?: string } = {};
-  const at = offset.call(failure);
+  const failure = thrown as Failure | undefined;
+  if (!failure?.number) return thrown;
+  const [code, offset] = [failure.code(), failure.offset()];
+  let message = failure.message();
+  const details: { offset?: number; format?: string } = format === undefined ? {} : { format };
   // Errors of the caller (4xx) are about arguments, not about a place in the file.
-  const ofFile = Math.floor(number.call(failure) / 100) !== 4;
-  if (ofFile) details.offset = at;
-  if (format !== undefined) details.format = format;
-  const sentence = message.call(failure);
-  const error = new NanoembedError(code.call(failure), ofFile && at > 0 ? `byte ${at}: ${sentence}` : sentence, details);
-  (failure as Failure).free();
-  return error;
+  if (Math.floor(failure.number() / 100) !== 4) {
+    details.offset = offset;
+    if (offset > 0) message = `byte ${offset}: ${message}`;
+  }
+  failure.free();
+  return new NanoembedError(code, message, details);
 }
 
 /** Runs something that calls a module. The format is asked for only when something went wrong: it may be known by then. */

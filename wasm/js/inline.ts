@@ -9,38 +9,41 @@ import { loadCausal, type CausalGlue } from "./causal.js";
 import { Engine, type InspectGlue } from "./engine.js";
 import { inspectWith, verifyWith, type ValuesGlue } from "./inspection.js";
 import causalGlue from "./generated/causal.js";
-import fullGlue from "./generated/full.js";
 import inspectGlue from "./generated/inspect.js";
+import sentencesGlue from "./generated/sentences.js";
+import slimGlue from "./generated/slim.js";
 import valuesGlue from "./generated/values.js";
-import type { FullGlue } from "./model-sink.js";
-import { loadWords, openWith } from "./words.js";
+import type { SentenceGlue } from "./sentences.js";
+import { loadWords, openWith, type WordGlue } from "./words.js";
 import causalModule from "../dist/nanoembed-causal.wasm";
-import fullModule from "../dist/nanoembed.wasm";
 import inspectModule from "../dist/nanoembed-inspect.wasm";
+import sentencesModule from "../dist/nanoembed.wasm";
+import slimModule from "../dist/nanoembed-slim.wasm";
 import valuesModule from "../dist/nanoembed-values.wasm";
 
 export * from "./exports.js";
 
 const causal = /* @__PURE__ */ new Engine<CausalGlue>(causalGlue, () => causalModule as BufferSource);
+const slim = /* @__PURE__ */ new Engine<WordGlue>(slimGlue, () => slimModule as BufferSource);
 const inspector = /* @__PURE__ */ new Engine<InspectGlue>(inspectGlue, () => inspectModule as BufferSource);
 const values = /* @__PURE__ */ new Engine<ValuesGlue>(valuesGlue, () => valuesModule as BufferSource);
 
 const all: Api = /* @__PURE__ */ api(
   {
-    full: new Engine<FullGlue>(fullGlue, () => fullModule as BufferSource),
-    words: async () => ({ loadWords, openWith }),
+    sentences: new Engine<SentenceGlue>(sentencesGlue, () => sentencesModule as BufferSource),
+    words: async () => ({ engine: slim, loadWords, openWith }),
     causal: async () => ({ engine: causal, loadCausal }),
   },
   async () => ({
-    inspect: (source, options) => inspectWith(() => inspector.ready(), values, source, options),
+    inspect: (source, options) => inspectWith(() => inspector.ready(), () => values.ready(), source, options),
     verify: (source, options) => verifyWith(() => inspector.ready(), source, options),
     memoryBytes: () => inspector.memoryBytes + values.memoryBytes,
   }),
 );
 
-export const init: Api["init"] = (options) => all.init(options);
-export const load: Api["load"] = ((source, options) => all.load(source, options)) as Api["load"];
-export const open: Api["open"] = (source, options) => all.open(source, options);
-export const inspect: Api["inspect"] = (source, options) => all.inspect(source, options);
-export const verify: Api["verify"] = (source, options) => all.verify(source, options);
-export const memoryBytes: Api["memoryBytes"] = () => all.memoryBytes();
+export const init: Api["init"] = all.init;
+export const load: Api["load"] = all.load;
+export const open: Api["open"] = all.open;
+export const inspect: Api["inspect"] = all.inspect;
+export const verify: Api["verify"] = all.verify;
+export const memoryBytes: Api["memoryBytes"] = all.memoryBytes;

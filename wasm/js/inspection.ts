@@ -82,9 +82,12 @@ export interface ValuesGlue extends AnyGlue {
 /** The module that reads a family of formats. */
 export type Choose = (family: Family) => Promise<Engine<InspectGlue>>;
 
+/** The module that dequantises. */
+export type Numbers = () => Promise<Engine<ValuesGlue>>;
+
 export async function inspectWith(
   choose: Choose,
-  numbers: Engine<ValuesGlue>,
+  numbers: Numbers,
   source: Source,
   options: InspectOptions = {},
 ): Promise<Inspection> {
@@ -132,13 +135,13 @@ interface Wanted {
 }
 
 async function valuesOf(
-  engine: Engine<ValuesGlue>,
+  numbers: Numbers,
   file: Parts,
   summary: FileSummary,
   name: string,
   { first = 0, count, signal }: Wanted,
 ): Promise<Float32Array> {
-  await engine.ready();
+  const engine = await numbers();
   const tensor = summary.tensors.find((candidate) => candidate.name === name);
   if (summary.format === "uqff" && (!tensor || tensor.dtype === "u8" || summary.tensors.some((t) => t.name === `${layerOf(name)}.weight.format`))) {
     const layer = await layerFile(file, summary, name, signal);
@@ -156,11 +159,11 @@ async function valuesOf(
   const start = Math.floor(first / blockElements);
   const end = Math.ceil((first + wanted) / blockElements);
   const data = await file.read(tensor.offset + start * blockBytes, (end - start) * blockBytes, signal);
-  const numbers = guarded(
+  const blocks = guarded(
     () => engine.glue.dequantize(tensor.dtype, data, (end - start) * blockElements),
     () => summary.format,
   );
-  const values = numbers.subarray(first - start * blockElements, first - start * blockElements + wanted);
+  const values = blocks.subarray(first - start * blockElements, first - start * blockElements + wanted);
   await scale(engine, file, summary, tensor, first, values, signal);
   return values;
 }

@@ -45,7 +45,7 @@ async function fill<S extends Sink>(source: Pieces, sink: S, phase: "download" |
     }
     signal?.throwIfAborted();
     await sink.finish();
-    if (integrity !== undefined) await compare(integrity, sink);
+    if (integrity !== undefined) await (await import("./integrity.js")).compare(integrity, sink);
     signal?.throwIfAborted();
     onProgress?.({ loaded, total: loaded, phase: "ready" });
     return sink;
@@ -53,14 +53,4 @@ async function fill<S extends Sink>(source: Pieces, sink: S, phase: "download" |
     sink.abort();
     throw error;
   }
-}
-
-async function compare(integrity: string, sink: Sink): Promise<void> {
-  const wanted = /^sha256-([A-Za-z0-9+/]{43}=)$/.exec(integrity.trim());
-  if (!wanted) throw new NanoembedError("invalid_argument", "integrity must be `sha256-` and 44 characters of base64");
-  const subtle = (globalThis.crypto as Crypto | undefined)?.subtle;
-  if (!subtle) throw new NanoembedError("no_crypto", "SHA-256 can be checked on secure pages (https, localhost) only");
-  const digest = await subtle.digest("SHA-256", (await sink.bytes()) as Uint8Array<ArrayBuffer>);
-  const found = btoa(String.fromCharCode(...new Uint8Array(digest)));
-  if (found !== wanted[1]) throw new NanoembedError("integrity", `the file's SHA-256 is sha256-${found}, not ${integrity}`);
 }

@@ -1,24 +1,20 @@
 import type { LoadOptions, Model } from "./api.js";
 import type { CausalGlue, CausalModel } from "./causal.js";
-import type { Engine, FullReader, Glue, Reader } from "./engine.js";
-import { NanoembedError, guarded } from "./errors.js";
-import { MAGIC_BYTES, familyOf, joined } from "./formats.js";
-import { LocalSentences, type Sentences } from "./sentences.js";
+import type { Engine, Glue, Reader, SentenceReader } from "./engine.js";
+import { NanoembedError } from "./errors.js";
+import { MAGIC_BYTES, familyOf, joined, type Family } from "./formats.js";
+import { loadSentences, type SentenceGlue } from "./sentences.js";
 import { MemorySink, type Sink } from "./sink.js";
+import type { Source } from "./source.js";
 import type { WordGlue, WordOptions, WordVectors } from "./words.js";
 
-export interface FullGlue extends WordGlue {
-  Reader: new (purpose: number, strict: boolean, length: number) => FullReader;
-  Sentences: new (reader: Reader) => Sentences;
-}
-
-/** What runs models; code that not every page needs is loaded when a file wants it. */
+/** What runs models. Code that not every page needs is loaded when a file wants it. */
 export interface Runners {
-  /** Sentence models and word vectors. */
-  full: Engine<FullGlue>;
+  sentences: Engine<SentenceGlue>;
   words(): Promise<{
+    engine: Engine<WordGlue>;
     loadWords(engine: Engine<WordGlue>, reader: Reader, options: WordOptions): WordVectors;
-    openWith(engine: Engine<WordGlue>, source: never, options?: WordOptions): Promise<WordVectors>;
+    openWith(engine: Engine<WordGlue>, source: Source, options?: WordOptions): Promise<WordVectors>;
   }>;
   causal(): Promise<{
     engine: Engine<CausalGlue>;
@@ -26,128 +22,117 @@ export interface Runners {
   }>;
 }
 
+type Kind = Model["kind"];
+
+/** What is done with files of these formats. */
+const KINDS: Partial<Record<Family, Kind>> = { embd: "sentences", finalfusion: "words", gguf: "causal" };
+
+/** The module for one kind of models. */
+export const engineOf = async (runners: Runners, kind: Kind): Promise<Engine<Glue>> =>
+  kind === "sentences" ? runners.sentences : (await runners[kind]()).engine;
+
 /**
  * A sink into the memory of the module that runs what the file holds. Its first bytes tell which that is, of AMB files the
  * first tensor; what came before is then copied from one module to the other.
  */
 export class ModelSink implements Sink {
   readonly #runners: Runners;
-  readonly #wanted: Model["kind"] | undefined;
+  readonly #wanted: Kind | undefined;
   #inner: MemorySink<Reader> | undefined;
-  #kind: Model["kind"] | undefined;
+  #kind: Kind | undefined;
   /** What came before it was enough. */
   #start: Uint8Array = new Uint8Array();
   #size = 0;
   #isOver = false;
 
-  constructor(runners: Runners, wanted?: Model["kind"]) {
+  constructor(runners: Runners, wanted?: Kind) {
     this.#runners = runners;
     this.#wanted = wanted;
     // It takes as long as the file's first bytes.
-    if (wanted === "causal") void runners.causal().then(({ engine }) => engine.ready()).catch(() => {});
-    else if (wanted) void runners.full.ready().catch(() => {});
+    if (wanted) void engineOf(runners, wanted).then((engine) => engine.ready()).catch(() => {});
   }
 
   reserve(bytes: number): void {
     this.#size = bytes;
-    if (this.#kind) this.#inner?.reserve(bytes);
+    if (this.#kind) this.#inner!.reserve(bytes);
   }
 
   async write(piece: Uint8Array): Promise<void> {
-    if (this.#kind) return this.#inner!.write(piece);
     if (!this.#inner) {
       const start = joined(this.#start, piece);
       // The piece is another's before the next one comes.
       if (start.length < MAGIC_BYTES) this.#start = start.slice();
       else await this.#begin(start);
-      return;
+    } else {
+      this.#inner.write(piece);
+      if (!this.#kind) await this.#look();
     }
-    this.#inner.write(piece);
-    await this.#look();
   }
 
   /** Chooses a module by the first bytes, and gives it what is there. */
   async #begin(start: Uint8Array): Promise<void> {
-    if (familyOf(start) === "gguf") {
-      await this.#open("causal", "gguf");
-      this.#inner!.write(start);
-    } else {
-      this.#inner = await this.#sink(this.#runners.full.ready());
-      this.#inner.write(start.subarray(0, MAGIC_BYTES));
-      await this.#look();
-      this.#inner.write(start.subarray(MAGIC_BYTES));
-      await this.#look();
-    }
+    const family = familyOf(start);
+    const kind = KINDS[family];
+    if (kind) this.#settle(kind, family);
+    // Of other files this module says what they are, or that it does not know them.
+    await this.#open(kind ?? "sentences");
+    if (kind) this.#inner!.reserve(this.#size);
+    this.#inner!.write(start);
+    if (!kind) await this.#look();
   }
 
-  /** Goes on in another module if the file turns out to be for that. */
+  /** Goes on in another module if an AMB file turns out to be for that. */
   async #look(): Promise<void> {
-    if (this.#kind) return;
-    const first = this.#inner as MemorySink<FullReader>;
-    const kind = first.reader!.kind() as Model["kind"] | undefined;
-    if (kind === "causal") {
-      const [seen, format] = [first.bytes().slice(), first.format];
+    const first = this.#inner as MemorySink<SentenceReader>;
+    const isCausal = first.reader!.holds_decoder();
+    if (isCausal === undefined) return;
+    this.#settle(isCausal ? "causal" : "sentences", "amb");
+    const seen = isCausal ? first.bytes().slice() : undefined;
+    if (isCausal) {
       first.abort();
-      this.#inner = undefined;
-      await this.#open(kind, format);
-      this.#inner!.write(seen);
-    } else if (kind) {
-      this.#settle(kind, first.format);
+      await this.#open("causal");
     }
+    this.#inner!.reserve(this.#size);
+    if (seen) this.#inner!.write(seen);
   }
 
-  /** Begins in the module for causal models. */
-  async #open(kind: "causal", format: string | undefined): Promise<void> {
-    this.#settle(kind, format);
-    const { engine } = await this.#runners.causal();
-    this.#inner = await this.#sink(engine.ready());
-    this.#inner.reserve(this.#size);
-  }
-
-  async #sink(engine: Promise<Engine<Glue>>): Promise<MemorySink<Reader>> {
-    const ready = await engine;
+  async #open(kind: Kind): Promise<void> {
+    const engine = await (await engineOf(this.#runners, kind)).ready();
     if (this.#isOver) throw new DOMException("The load was aborted.", "AbortError");
-    return new MemorySink(ready);
+    this.#inner = new MemorySink(engine);
   }
 
   /** Now it is known what the file holds. */
-  #settle(kind: Model["kind"], format: string | undefined): void {
-    this.#kind = kind;
-    if (this.#wanted !== undefined && this.#wanted !== kind) {
-      throw new NanoembedError("wrong_kind", `the file holds ${kind}, not ${this.#wanted}`, format ? { format } : {});
+  #settle(kind: Kind, format: string): void {
+    if (this.#wanted && this.#wanted !== kind) {
+      throw new NanoembedError("wrong_kind", `the file holds ${kind}, not ${this.#wanted}`, { format });
     }
-    this.#inner?.reserve(this.#size);
+    this.#kind = kind;
   }
 
   async finish(): Promise<void> {
     if (!this.#inner) await this.#begin(this.#start);
     this.#inner!.finish();
-    if (!this.#kind) this.#settle("sentences", this.format);
   }
 
   bytes(): Uint8Array {
     return this.#inner!.bytes();
   }
 
-  get format(): string | undefined {
-    return this.#inner?.format;
-  }
-
   /** Makes the file that has arrived a model. */
   async model(options: LoadOptions): Promise<Model> {
-    const { full, words, causal } = this.#runners;
+    const { sentences, words, causal } = this.#runners;
     const inner = this.#inner!;
     const format = inner.format;
     if (this.#kind === "words") {
-      const { loadWords } = await words();
-      return loadWords(full, inner.take(), options);
+      const { engine, loadWords } = await words();
+      return loadWords(engine, inner.take(), options);
     }
     if (this.#kind === "causal") {
       const { engine, loadCausal } = await causal();
       return loadCausal(engine, inner.take(), format);
     }
-    const { Sentences } = full.glue;
-    return new LocalSentences(guarded(() => new Sentences(inner.take()), () => format));
+    return loadSentences(sentences, inner.take(), format);
   }
 
   abort(): void {

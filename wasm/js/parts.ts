@@ -33,7 +33,7 @@ export async function parts(source: Source, options: FetchOptions = {}): Promise
       close() {},
     };
   }
-  if (isStream(source) || (typeof Response !== "undefined" && source instanceof Response)) {
+  if (isStream(source) || source instanceof Response) {
     const isResponse = !isStream(source);
     return forwardOnly(isResponse ? bodyOf(source) : source, isResponse ? sizeOf(source) : undefined, options);
   }

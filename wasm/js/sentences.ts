@@ -1,5 +1,6 @@
 import { breathe } from "./breathe.js";
 import { disposeSymbol } from "./dispose.js";
+import type { Glue, Reader, SentenceReader } from "./engine.js";
 import { NanoembedError, guarded } from "./errors.js";
 
 export interface EmbedOptions {
@@ -90,13 +91,18 @@ export interface Sentences {
   free(): void;
 }
 
+export interface SentenceGlue extends Glue {
+  Reader: new (purpose: number, strict: boolean, length: number) => SentenceReader;
+  Sentences: new (reader: Reader) => Sentences;
+}
+
 /** Texts of so many tokens together are computed at once, then the page may breathe. */
 const BATCH_TOKENS = 256;
 /** How many texts of a stream are taken at a time. */
 const STREAM_TEXTS = 16;
 
 /** A sentence model in this thread. */
-export class LocalSentences implements SentenceModel {
+class LocalSentences implements SentenceModel {
   readonly kind = "sentences";
   readonly dims: number;
   readonly maxTokens: number;
@@ -209,6 +215,12 @@ export class LocalSentences implements SentenceModel {
   [disposeSymbol](): void {
     this.dispose();
   }
+}
+
+/** The sentence model of what a reader has read. */
+export function loadSentences(engine: { glue: SentenceGlue }, reader: Reader, format: string | undefined): SentenceModel {
+  const { Sentences } = engine.glue;
+  return new LocalSentences(guarded(() => new Sentences(reader), () => format));
 }
 
 /** Copies vectors, or the first elements of each, scaled to length 1. */

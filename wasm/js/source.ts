@@ -36,8 +36,7 @@ export interface Pieces extends AsyncIterable<Uint8Array> {
   readonly size: number | undefined;
 }
 
-export const isStream = (source: Source): source is ReadableStream<Uint8Array> =>
-  typeof ReadableStream !== "undefined" && source instanceof ReadableStream;
+export const isStream = (source: Source): source is ReadableStream<Uint8Array> => source instanceof ReadableStream;
 
 export const isBytes = (source: Source): source is ArrayBuffer | ArrayBufferView =>
   source instanceof ArrayBuffer || ArrayBuffer.isView(source);
@@ -52,8 +51,7 @@ export const bytesOf = (source: ArrayBuffer | ArrayBufferView): Uint8Array =>
 export function addressOf(source: Source): string | undefined {
   if (typeof source === "string") return source;
   if (source instanceof URL) return source.href;
-  if (typeof Request !== "undefined" && source instanceof Request) return source.url;
-  return undefined;
+  return source instanceof Request ? source.url : undefined;
 }
 
 /**
@@ -68,7 +66,7 @@ export async function pieces(source: Source, options: FetchOptions = {}): Promis
   }
   if (isStream(source)) return fromStream(source, undefined, options);
   if (source instanceof Blob) return fromStream(source.stream(), source.size, options);
-  if (typeof Response !== "undefined" && source instanceof Response) {
+  if (source instanceof Response) {
     return fromStream(bodyOf(source), sizeOf(source), options);
   }
   return download(source as string | URL | Request, options);

@@ -4,8 +4,9 @@ import { loadCausal } from "./causal.js";
 import { inspectWith, verifyWith, type InspectOptions, type Inspection } from "./inspection.js";
 import { ModelSink, type Runners } from "./model-sink.js";
 import { causal } from "./module-causal.js";
-import { full } from "./module-full.js";
 import { inspector, inspectorBytes } from "./module-inspect.js";
+import { sentences } from "./module-sentences.js";
+import { slim } from "./module-slim.js";
 import { values } from "./module-values.js";
 import { toPlain, type Answer, type Question } from "./protocol.js";
 import type { Source } from "./source.js";
@@ -19,8 +20,8 @@ const scope = globalThis as unknown as Scope;
 
 /** All code is in this file: some bundlers cannot load parts of workers. */
 const runners: Runners = {
-  full,
-  words: async () => ({ loadWords, openWith }),
+  sentences,
+  words: async () => ({ engine: slim, loadWords, openWith }),
   causal: async () => ({ engine: causal, loadCausal }),
 };
 
@@ -88,9 +89,9 @@ const answers: Record<string, (question: Question, options: Options) => unknown>
     sinks.delete(handle!);
     return describe(await sink.model(options as LoadOptions));
   },
-  open: async ({ args: [source] }, options) => describe(await openWith(full, source as Source, options as WordOptions)),
+  open: async ({ args: [source] }, options) => describe(await openWith(slim, source as Source, options as WordOptions)),
   async inspect({ args: [source] }, options) {
-    const inspection = await inspectWith(inspector, values, source as Source, options as InspectOptions);
+    const inspection = await inspectWith(inspector, () => values.ready(), source as Source, options as InspectOptions);
     const { values: _, ...summary } = inspection;
     return { ...summary, handle: keep(inspection) };
   },
@@ -104,7 +105,7 @@ const answers: Record<string, (question: Question, options: Options) => unknown>
     const isIterable = typeof result === "object" && result !== null && Symbol.asyncIterator in result;
     return isIterable ? drained(result as AsyncGenerator<unknown, unknown>, options.onProgress) : result;
   },
-  memory: () => full.memoryBytes + causal.memoryBytes + inspectorBytes() + values.memoryBytes,
+  memory: () => sentences.memoryBytes + slim.memoryBytes + causal.memoryBytes + inspectorBytes() + values.memoryBytes,
   dispose({ handle }) {
     (things.get(handle!) as Partial<Model> | undefined)?.dispose?.();
     things.delete(handle!);

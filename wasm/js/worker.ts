@@ -29,10 +29,12 @@ export interface WorkerOptions {
   /** Makes a worker, where the package's own file cannot be used. */
   create?: () => Worker;
   /**
-   * The module for sentence models and word vectors, where the package's own file cannot be used. A compiled module is
-   * shared by all workers.
+   * The module for sentence models, where the package's own file cannot be used. A compiled module is shared by all
+   * workers.
    */
   module_or_path?: Exclude<ModuleSource, Request | Response>;
+  /** The module for word vectors, likewise. */
+  words?: Exclude<ModuleSource, Request | Response>;
   /** The module for causal models, likewise. */
   causal?: Exclude<ModuleSource, Request | Response>;
 }
@@ -478,14 +480,14 @@ function rest({ first, count }: { first?: number; count?: number }) {
 
 /** Starts workers. Their file is loaded now, the module when something is first asked of them. */
 export function createWorker(options: WorkerOptions = {}): WorkerPool {
-  const { workers = 1, create, module_or_path, causal } = options;
+  const { workers = 1, create, module_or_path, words, causal } = options;
   if (!Number.isInteger(workers) || workers < 1) {
     throw new NanoembedError("invalid_argument", "there must be at least one worker");
   }
   const threads = Array.from({ length: workers }, () => {
     const worker = create ? create() : new Worker(new URL("./worker-thread.js", import.meta.url), { type: "module" });
     const thread = new Thread(worker);
-    const modules = { module_or_path, causal };
+    const modules = { module_or_path, words, causal };
     for (const [name, module] of Object.entries(modules)) {
       if (module !== undefined) thread.ask("init", { args: [{ [name]: absolute(module as Source) }] }).catch(() => {});
     }

@@ -4,7 +4,7 @@
 //   cargo        one module for each variant, for wasm32-unknown-unknown
 //   wasm-bindgen by ../build, in the version that the modules were compiled with
 //   wasm-opt     from npm's binaryen
-//   esbuild      the entries, with what they share in chunks of their own
+//   rollup       the entries, with what they share in chunks of their own; esbuild makes them small
 //   tsc          declarations
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -12,6 +12,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
+import { bundle } from "./bundle.mjs";
 import { declaration, factory } from "./glue.mjs";
 
 const here = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -21,8 +22,8 @@ const generated = join(here, "js", "generated");
 
 /** The modules: what they can do, the target features, and how they are compiled. */
 const variants = [
-  { name: "nanoembed", glue: "full", features: "embed,words", target: "+simd128", profile: "npm" },
-  { name: "nanoembed-relaxed", glue: "full", features: "embed,words", target: "+simd128,+relaxed-simd", profile: "npm" },
+  { name: "nanoembed", glue: "sentences", features: "embed", target: "+simd128", profile: "npm" },
+  { name: "nanoembed-relaxed", glue: "sentences", features: "embed", target: "+simd128,+relaxed-simd", profile: "npm" },
   { name: "nanoembed-causal", glue: "causal", features: "causal", target: "+simd128", profile: "npm" },
   { name: "nanoembed-causal-relaxed", glue: "causal", features: "causal", target: "+simd128,+relaxed-simd", profile: "npm" },
   { name: "nanoembed-inspect", glue: "inspect", features: "inspect,amb,embd,finalfusion,gguf,uqff", target: "", profile: "npm-small" },
@@ -73,10 +74,9 @@ async function buildJs() {
   for (const file of readdirSync(out)) {
     if (!file.endsWith(".wasm")) rmSync(join(out, file), { recursive: true });
   }
-  const entries = ["index", "worker", "worker-thread", "inspect", "slim"];
   const options = { bundle: true, format: "esm", target: "es2022", minify: true, sourcemap: false,
     absWorkingDir: here, outdir: out, charset: "utf8", logLevel: "warning", legalComments: "none" };
-  await build({ ...options, entryPoints: entries.map((name) => `js/${name}.ts`), splitting: true, chunkNames: "chunk-[hash]" });
+  await bundle(join(here, "js"), out, ["index", "worker", "inspect", "slim"], ["worker-thread"]);
   // Everything in one file, the module as text: for pages that cannot load a second file.
   await build({ ...options, entryPoints: ["js/inline.ts"], loader: { ".wasm": "binary" } });
   run(process.execPath, [join(here, "node_modules/typescript/bin/tsc"), "-p", "tsconfig.json"], { cwd: here });

@@ -7,6 +7,29 @@ function replace(text, pattern, by) {
   return text.replace(pattern, by);
 }
 
+/** What browsers with SIMD all have, and what is done elsewhere. */
+function shortened(text) {
+  // Models free themselves; what they throw and what reads files is freed where it is used.
+  text = text.replace(/^if \(Symbol\.dispose\).*\n/gm, "");
+  text = text.replace(/^ *(Failure|Reader)Finalization\..*\n/gm, "");
+  text = text.replace(/^const (Failure|Reader)Finalization = [^;]*;\n/gm, "");
+  text = text.replace(/\(typeof FinalizationRegistry === 'undefined'\)\s*\? \{[^}]*\}, unregister: \(\) => \{\} \}\s*: /g, "");
+  if (text.includes("typeof FinalizationRegistry")) throw new Error("wasm-bindgen's glue finalizes otherwise");
+  // What is given to constructors comes from this package.
+  text = text.replace(/^ *_assertClass\(.*\n/gm, "").replace(/^function _assertClass[^]*?\n\}\n/m, "");
+  text = text.replace(/ *let (deferred\d+_0);\n *let (deferred\d+_1);\n *try \{\n *const ret = (.*);\n *\1 = ret\[0\];\n *\2 = ret\[1\];\n *return getStringFromWasm0\(ret\[0\], ret\[1\]\);\n *\} finally \{\n.*\n *\}\n/g,
+    "        return takeString($3);\n");
+  text += "function takeString(ret) {\n    const text = getStringFromWasm0(ret[0], ret[1]);\n    wasm.__wbindgen_free(ret[0], ret[1], 1);\n    return text;\n}\n";
+  // Safari's decoders fail after 2 GB.
+  text = replace(text, /let cachedTextDecoder = [^]*?\nfunction decodeText\(bytes\) \{[^]*?\n\}\n/,
+    "function decodeText(bytes) {\n    return new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);\n}\n");
+  if (!text.includes("cachedTextEncoder")) return text;
+  text = replace(text, /\nif \(!\('encodeInto' in cachedTextEncoder\)\) \{[^]*?\n\}\n/, "\n");
+  // The branch for allocators that cannot grow a block: one copy more of a text, and a third of the code.
+  text = replace(text, /(function passStringToWasm0\(arg, malloc), realloc\) \{\n *if \(realloc === undefined\) \{\n([^}]*)\}\n[^]*?\n\}\n/, "$1) {\n$2}\n");
+  return text.replace(/, wasm\.__wbindgen_malloc, wasm\.__wbindgen_realloc\)/g, ", wasm.__wbindgen_malloc)");
+}
+
 /** A module whose default export makes the glue: its functions and classes, what the module imports, how it starts. */
 export function factory(javascript) {
   // Loading and `export { initSync, __wbg_init as default }`.
@@ -19,7 +42,7 @@ export function factory(javascript) {
     return `${kind} ${name}`;
   });
   if (/^export /m.test(text)) throw new Error("wasm-bindgen's glue exports something that is not known here");
-  text = replace(text, /^\/\* @ts-self-types.*\n/, "");
+  text = shortened(replace(text, /^\/\* @ts-self-types.*\n/, ""));
   return `export default function glue() {\n${text}\nreturn { imports: __wbg_get_imports, start: __wbg_finalize_init, ${names.join(", ")} };\n}\n`;
 }
 

@@ -10,6 +10,7 @@ use nanoembed_core::event::Format;
 use nanoembed_core::model::llama::{Activations, LlamaPlan, Output, Sampler, Sampling};
 use nanoembed_core::owned::{CausalModel, CausalSession};
 use nanoembed_core::token::bpe::Decoder;
+use nanoembed_core::top::Scored;
 use wasm_bindgen::prelude::*;
 
 use crate::failure::Result;
@@ -85,13 +86,18 @@ impl Causal {
         let plan = LlamaPlan { activations, ..LlamaPlan::new(TOKENS_AT_ONCE, positions) };
         let session = self.model.session(plan)?;
         let vocabulary = self.vocabulary();
+        let considered = match top_k {
+            _ if temperature == 0.0 => 0,
+            0 => vocabulary,
+            _ => top_k.min(vocabulary),
+        };
         Ok(Generation {
             model: Rc::clone(&self.model),
             session,
             sampler,
             waiting: prompt,
             logits: vec![0.0; vocabulary],
-            order: vec![(0.0, 0); if temperature > 0.0 { vocabulary } else { 0 }],
+            order: vec![Scored::default(); considered],
             left: count,
             decoder: Decoder::new(),
             piece: String::new(),
@@ -108,7 +114,8 @@ pub struct Generation {
     /// Tokens that have not passed through the model: the rest of the prompt, or the last token.
     waiting: Vec<u32>,
     logits: Vec<f32>,
-    order: Vec<(f32, u32)>,
+    /// The tokens that are considered.
+    order: Vec<Scored>,
     /// How many tokens may still be added.
     left: usize,
     decoder: Decoder,

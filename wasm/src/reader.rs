@@ -183,21 +183,11 @@ impl Reader {
         self.format.map(|format| format.name().into())
     }
 
-    /// What can be done with the file, once it is known: `words`, `sentences`, or `causal`, for which there is another
-    /// module.
+    /// Whether the file holds a decoder of texts, for which there is another module; known once a tensor was seen.
     #[cfg(feature = "embed")]
     #[must_use]
-    pub fn kind(&self) -> Option<String> {
-        let kind = match self.format? {
-            Format::Finalfusion => "words",
-            // An index that tells more lies behind the tokenizer.
-            Format::Amb => match self.seen.has_decoder()? {
-                true => "causal",
-                false => "sentences",
-            },
-            _ => "sentences",
-        };
-        Some(kind.into())
+    pub fn holds_decoder(&self) -> Option<bool> {
+        self.seen.has_decoder()
     }
 
     /// What the file says of itself, as JSON, to a reader that inspects.

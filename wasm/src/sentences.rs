@@ -3,7 +3,6 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use nanoembed_core::ErrorKind;
 use nanoembed_core::event::Format;
 use nanoembed_core::model::{InOrder, Plan};
 use nanoembed_core::owned::{Embedder, Session};
@@ -81,20 +80,6 @@ impl Sentences {
         self.ids.extend_from_slice(&ids);
         self.lengths.push(ids.len());
         Ok(ids.len())
-    }
-
-    /// Adds a text that is given by its token ids.
-    ///
-    /// # Errors
-    ///
-    /// `invalid_argument` without ids.
-    pub fn add_ids(&mut self, ids: &[u32]) -> Result<()> {
-        if ids.is_empty() {
-            return Err(ErrorKind::InvalidArgument.into());
-        }
-        self.ids.extend_from_slice(ids);
-        self.lengths.push(ids.len());
-        Ok(())
     }
 
     /// How many tokens the last text has in full.

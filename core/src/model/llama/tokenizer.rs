@@ -262,6 +262,7 @@ impl<'a> BpeSource<'a> {
     }
 
     /// Calls `added` with the ids of the tokens that are found in a text as they are.
+    #[cfg_attr(not(feature = "gguf"), allow(unused_mut))]
     pub fn each_added(&self, mut added: impl FnMut(u32)) {
         match &self.file {
             #[cfg(feature = "amb")]

@@ -1,0 +1,59 @@
+// The entries, and what they share in chunks that are put together by hand: a page downloads few files, none with much that it
+// does not need. What runs in a worker is one file, since some bundlers cannot load parts of workers.
+import { existsSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { transform } from "esbuild";
+import { rollup } from "rollup";
+
+const chunks = {
+  // What every entry needs.
+  common: ["errors.ts", "source.ts", "engine.ts", "formats.ts", "dispose.ts", "breathe.ts", "sink.ts"],
+  // What all but the inspector need.
+  models: ["load.ts", "sentences.ts", "vectors.ts"],
+  // What reads parts of files.
+  parts: ["parts.ts"],
+  words: ["words.ts", "looking-up.ts", "module-slim.ts", "generated/slim.js"],
+  causal: ["causal.ts", "continuing.ts", "module-causal.ts", "generated/causal.js"],
+  inspect: ["inspection.ts", "looking.ts", "module-inspect.ts", "generated/inspect.js"],
+};
+
+const options = { target: "es2022", charset: "utf8" };
+
+const typescript = {
+  name: "typescript",
+  resolveId(id, from) {
+    if (!from || !id.startsWith(".")) return null;
+    const path = join(dirname(from), id);
+    const source = path.replace(/\.js$/, ".ts");
+    return existsSync(source) ? source : path;
+  },
+  async transform(code, id) {
+    if (!id.endsWith(".ts")) return null;
+    const tsconfigRaw = { compilerOptions: { verbatimModuleSyntax: true } };
+    return (await transform(code, { ...options, loader: "ts", tsconfigRaw })).code;
+  },
+  async renderChunk(code) {
+    return (await transform(code, { ...options, minify: true, format: "esm", legalComments: "none" })).code;
+  },
+};
+
+async function write(input, output) {
+  const result = await rollup({
+    input, plugins: [typescript], treeshake: { moduleSideEffects: false },
+    onwarn({ message }) { throw new Error(message); },
+  });
+  await result.write({ format: "es", ...output });
+  await result.close();
+}
+
+/** Writes the entries in the folder `from` to the folder `to`, and `workers`, each in one file. */
+export async function bundle(from, to, entries, workers) {
+  await write(Object.fromEntries(entries.map((name) => [name, join(from, `${name}.ts`)])), {
+    dir: to, chunkFileNames: "chunk-[name]-[hash].js",
+    manualChunks(id) {
+      const path = relative(from, id).replaceAll("\\", "/");
+      return Object.keys(chunks).find((name) => chunks[name].includes(path));
+    },
+  });
+  for (const name of workers) await write(join(from, `${name}.ts`), { file: join(to, `${name}.js`), inlineDynamicImports: true });
+}
