@@ -1,6 +1,7 @@
 //! The program as its users see it: arguments in; stdout, stderr, files and exit status out.
 
 mod amb;
+mod byte_pairs;
 mod containers;
 mod convert;
 mod default_model;
@@ -11,6 +12,7 @@ mod interrupt;
 mod real_weights;
 mod search;
 mod sentencepiece;
+mod tiny_decoder;
 mod tiny_gguf;
 mod tiny_model;
 mod tokenize;

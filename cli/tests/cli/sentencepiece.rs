@@ -8,15 +8,12 @@ use nanoembed_core::format::gguf::{Plan, WriteValue, Writer};
 use nanoembed_core::owned::SentencePieceModel;
 use nanoembed_core::sink::Sink;
 use nanoembed_core::tensor::{Dtype, Shape, TensorSpec};
-use safetensors::Dtype as Elements;
-use safetensors::tensor::TensorView;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::tiny_decoder::{self, HIDDEN, tensors};
 use crate::{failure, nanoembed, objects, stdout};
 
-const HIDDEN: usize = 8;
-const INTERMEDIATE: usize = 12;
 const BEGIN: u64 = 1;
 
 fn data(name: &str) -> PathBuf {
@@ -34,15 +31,13 @@ fn known() -> Vec<(String, Value)> {
     pairs.map(|(text, ids)| (text.as_str().unwrap().to_owned(), ids.clone())).collect()
 }
 
-/// Asserts that the ids of the texts are those that are known, behind `begin`.
+/// Asserts that the ids of the texts are those that are known, behind `begin`. What texts spell of control tokens becomes those
+/// in a decoder, and not in what is known.
 fn check_ids(model: &str, begin: &[u64]) {
     let mut known = known();
-    if !begin.is_empty() {
-        // What texts spell of control pieces is found first: that is for another test.
-        let spelled = ["<s>", "</s>", "<unk>", "<|im"];
-        known.retain(|(text, _)| !spelled.iter().any(|it| text.contains(it)));
-    }
-    assert!(known.len() > 200);
+    assert!(known.len() > 400);
+    known.retain(|(text, _)| begin.is_empty() || !text.contains("s>"));
+    assert!(known.len() > 300);
     let lines: String =
         known.iter().map(|(text, _)| format!("{}\n", json!({"text": text}))).collect();
     let arguments =
@@ -55,35 +50,6 @@ fn check_ids(model: &str, begin: &[u64]) {
     }
 }
 
-/// The weights of a decoder of one layer.
-fn tensors(tokens: usize) -> Vec<(String, Vec<usize>, Vec<u8>)> {
-    let layer = |part: &str| format!("model.layers.0.{part}.weight");
-    let shapes = [
-        ("model.embed_tokens.weight".to_owned(), vec![tokens, HIDDEN]),
-        ("model.norm.weight".to_owned(), vec![HIDDEN]),
-        (layer("input_layernorm"), vec![HIDDEN]),
-        (layer("post_attention_layernorm"), vec![HIDDEN]),
-        (layer("self_attn.q_proj"), vec![HIDDEN, HIDDEN]),
-        (layer("self_attn.k_proj"), vec![HIDDEN / 2, HIDDEN]),
-        (layer("self_attn.v_proj"), vec![HIDDEN / 2, HIDDEN]),
-        (layer("self_attn.o_proj"), vec![HIDDEN, HIDDEN]),
-        (layer("mlp.gate_proj"), vec![INTERMEDIATE, HIDDEN]),
-        (layer("mlp.up_proj"), vec![INTERMEDIATE, HIDDEN]),
-        (layer("mlp.down_proj"), vec![HIDDEN, INTERMEDIATE]),
-    ];
-    let mut state = 3_u32;
-    let mut next = || {
-        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        (f64::from(state >> 8) / f64::from(1 << 24)) as f32 - 0.5
-    };
-    let filled = shapes.into_iter().map(|(name, shape)| {
-        let count: usize = shape.iter().product();
-        let data = (0..count).flat_map(|_| next().to_le_bytes()).collect();
-        (name, shape, data)
-    });
-    filled.collect()
-}
-
 /// A decoder as a Hugging Face folder, whose tokenizer has two tokens added.
 fn folder() -> TempDir {
     let folder = TempDir::new().unwrap();
@@ -92,15 +58,7 @@ fn folder() -> TempDir {
     let pieces = SentencePieceModel::open(&model, 0).unwrap().tokenizer().spec().pieces() as usize;
     fs::write(path.join("tokenizer.model"), model).unwrap();
     let write = |name: &str, value: Value| fs::write(path.join(name), value.to_string()).unwrap();
-    write(
-        "config.json",
-        json!({
-            "model_type": "llama", "hidden_act": "silu", "hidden_size": HIDDEN, "intermediate_size": INTERMEDIATE,
-            "num_attention_heads": 2, "num_key_value_heads": 1, "num_hidden_layers": 1, "max_position_embeddings": 64,
-            "vocab_size": pieces + 3, "rms_norm_eps": 1e-5, "bos_token_id": 1, "eos_token_id": [2, 5], "rope_theta": 1e4,
-            "tie_word_embeddings": true, "rope_scaling": null,
-        }),
-    );
+    tiny_decoder::write(path, pieces + 3, json!({"eos_token_id": [2, 5]}));
     let token = |content: &str| json!({"content": content, "special": true});
     let (start, end) = ((pieces + 1).to_string(), (pieces + 2).to_string());
     write(
@@ -108,15 +66,10 @@ fn folder() -> TempDir {
         json!({
             "add_bos_token": true,
             "added_tokens_decoder": {
-                "1": token("<s>"), &start: token("<|im_start|>"), &end: token("<|im_end|>"),
+                "1": token("<s>"), &start: token("<|from|>"), &end: token("<|until|>"),
             },
         }),
     );
-    let tensors = tensors(pieces + 3);
-    let named = tensors.iter().map(|(name, shape, data)| {
-        (name.clone(), TensorView::new(Elements::F32, shape.clone(), data).unwrap())
-    });
-    safetensors::serialize_to_file(named, None, &path.join("model.safetensors")).unwrap();
     folder
 }
 
@@ -125,10 +78,7 @@ fn a_model_alone_tokenizes() {
     let model = data("llama.model");
     let model = model.to_str().unwrap();
     check_ids(model, &[]);
-    assert_eq!(
-        stdout(&["tokenize", "-m", model, "--pieces", "they said"], ""),
-        "▁the y ▁s a i d\n"
-    );
+    assert_eq!(stdout(&["tokenize", "-m", model, "--pieces", "the the"], ""), "▁the ▁the\n");
 }
 
 #[test]
@@ -144,9 +94,8 @@ fn a_folder_becomes_an_amb_file_that_tokenizes_and_generates() {
     let pieces = json_of("llama.json")["special"].clone();
     assert_eq!(pieces[1], BEGIN);
     // Texts before and behind an added token are texts of their own.
-    let output =
-        stdout(&["tokenize", "-m", &model, "--pieces", "<|im_start|>they said<|im_end|>"], "");
-    assert_eq!(output, "<s> <|im_start|> ▁the y ▁s a i d <|im_end|>\n");
+    let output = stdout(&["tokenize", "-m", &model, "--pieces", "<|from|>the the<|until|>"], "");
+    assert_eq!(output, "<s> <|from|> ▁the ▁the <|until|>\n");
     let line = stdout(
         &[
             "generate",
