@@ -9,6 +9,7 @@ use nanoembed_core::quant::int8::groups;
 use nanoembed_core::tensor::{Dtype, Shape};
 use nanoembed_core::{Error, ErrorKind};
 use rayon::prelude::*;
+use serde::Serialize;
 
 use crate::calibration::Calibration;
 use crate::checkpoint::Checkpoint;
@@ -88,7 +89,26 @@ pub(crate) struct Storage<'s> {
 #[derive(Debug)]
 pub(crate) struct Written {
     pub(crate) file_bytes: u64,
+    pub(crate) tally: Tally,
+}
+
+/// What storing did to tensors.
+#[derive(Debug, Default)]
+pub(crate) struct Tally {
     pub(crate) by_type: Vec<ByType>,
+    pub(crate) tensors: Vec<TensorLoss>,
+}
+
+/// What storing did to one tensor. The fields' names are those of `quantize --json`.
+#[derive(Debug, Serialize)]
+pub(crate) struct TensorLoss {
+    tensor: String,
+    dtype: &'static str,
+    shape: Vec<usize>,
+    /// Bits a number takes.
+    bits: f64,
+    /// The mean squared error as a share of the mean square.
+    nmse: f64,
 }
 
 /// The tensors that were stored as one type.
@@ -110,18 +130,21 @@ impl ByType {
     pub(crate) fn nmse(&self) -> f64 {
         if self.power > 0.0 { self.error / self.power } else { 0.0 }
     }
+}
 
-    /// Adds a tensor to those of its type: its bytes, and its squared error and power.
-    pub(crate) fn tally(
-        by_type: &mut Vec<Self>,
+impl Tally {
+    /// Adds a tensor, stored as the type called `name`: its bytes, and its squared error and power.
+    pub(crate) fn add(
+        &mut self,
         tensor: &Tensor<'_>,
         name: &'static str,
         bytes: u64,
         (error, power): (f64, f64),
     ) {
+        let by_type = &mut self.by_type;
         let at = by_type.iter().position(|entry| entry.name == name).unwrap_or_else(|| {
             let (error, power, worst) = (0.0, 0.0, None);
-            by_type.push(Self { name, tensors: 0, parameters: 0, bytes: 0, error, power, worst });
+            by_type.push(ByType { name, tensors: 0, parameters: 0, bytes: 0, error, power, worst });
             by_type.len() - 1
         });
         let Some(entry) = by_type.get_mut(at) else { return };
@@ -134,6 +157,15 @@ impl ByType {
         if entry.worst.as_ref().is_none_or(|(_, worst)| share > *worst) {
             entry.worst = Some((tensor.name.clone(), share));
         }
+        #[expect(clippy::cast_precision_loss, reason = "a ratio for people")]
+        let bits = bytes as f64 * 8.0 / tensor.count().max(1) as f64;
+        self.tensors.push(TensorLoss {
+            tensor: tensor.name.clone(),
+            dtype: name,
+            shape: tensor.shape.clone(),
+            bits: (bits * 1000.0).round() / 1000.0,
+            nmse: share,
+        });
     }
 }
 
@@ -167,12 +199,12 @@ pub(crate) fn write(
         checksums: true,
     };
     let mut sink = Sink { out, failure: None };
-    let mut by_type = Vec::new();
+    let mut tally = Tally::default();
     let written = (|| {
         let file_bytes = plan.file_bytes()?;
         let mut writer = Writer::new(plan, &mut sink)?;
         for (tensor, stored) in checkpoint.tensors.iter().zip(&stored) {
-            write_tensor(tensor, stored, &mut writer, &mut by_type)?;
+            write_tensor(tensor, stored, &mut writer, &mut tally)?;
             if let Some(progress) = progress {
                 progress.advance(tensor.data.len() as u64);
             }
@@ -185,7 +217,7 @@ pub(crate) fn write(
         Ok(file_bytes)
     })();
     match (written, sink.failure) {
-        (Ok(file_bytes), _) => Ok(Written { file_bytes, by_type }),
+        (Ok(file_bytes), _) => Ok(Written { file_bytes, tally }),
         (Err(_), Some(error)) => Err(Failure::writing(name, &error)),
         (Err(error), None) => Err(Failure::of_file(&checkpoint.name, error)),
     }
@@ -260,7 +292,7 @@ fn write_tensor(
     tensor: &Tensor<'_>,
     stored: &Stored,
     writer: &mut Writer<'_, &mut Sink<'_>>,
-    by_type: &mut Vec<ByType>,
+    tally: &mut Tally,
 ) -> std::result::Result<(), Error> {
     let values = tensor.to_f32();
     let mut bytes: Vec<u8>;
@@ -289,7 +321,7 @@ fn write_tensor(
         return Err(Error::without_offset(ErrorKind::BadScale));
     }
     let name = if stored.dtype == Dtype::I8 { "int8" } else { stored.dtype.name() };
-    ByType::tally(by_type, tensor, name, bytes.len() as u64, (error, power));
+    tally.add(tensor, name, bytes.len() as u64, (error, power));
     writer.data(&bytes)
 }
 

@@ -1,12 +1,16 @@
 //! Tokenisation in MB/s, one thread: `cargo bench -p nanoembed-tests --bench tokenizer`.
 //!
-//! The English is this repository's own prose, or the file that the variable `NANOEMBED_BENCH_TEXT` names.
+//! The English is this repository's own prose, or the file that the variable `NANOEMBED_BENCH_TEXT` names. The SentencePiece
+//! models are those of the tests, or the one that `NANOEMBED_BENCH_SENTENCEPIECE` names; `tools/sentencepiece_speed.py` takes
+//! the same text and model to `sentencepiece` itself.
 
 use std::path::Path;
 
 use divan::Bencher;
 use divan::counter::BytesCount;
+use nanoembed_core::owned::{SentencePieceModel, TokenSession};
 use nanoembed_core::token::{Normalization, SpecialIds, Vocabulary, WordPiece};
+use nanoembed_tests::data;
 use nanoembed_tests::english::paragraphs;
 use nanoembed_tests::minilm::sentences;
 use nanoembed_tests::vocabularies::{HashMemory, StoredVocabulary};
@@ -75,4 +79,40 @@ fn build_hash_index(bencher: Bencher<'_, '_>) {
     bencher
         .counter(BytesCount::new(stored.entries.len()))
         .bench_local(|| memory.index(&stored).map(|vocabulary| vocabulary.count()));
+}
+
+fn with_pieces(bencher: Bencher<'_, '_>, model: &str, texts: &[String]) {
+    let model = match std::env::var_os("NANOEMBED_BENCH_SENTENCEPIECE") {
+        Some(path) => std::fs::read(path).unwrap(),
+        None => data::read(&format!("sentencepiece/{model}.model")),
+    };
+    let model = SentencePieceModel::open(model, 0).unwrap();
+    let (mut session, mut ids) = (TokenSession::default(), Vec::new());
+    bencher.counter(BytesCount::new(texts.iter().map(String::len).sum::<usize>())).bench_local(
+        || {
+            ids.clear();
+            texts.iter().for_each(|it| model.encode(it, &[], &mut session, &mut ids).unwrap());
+            ids.len()
+        },
+    );
+}
+
+#[divan::bench]
+fn english_sentencepiece_bpe(bencher: Bencher<'_, '_>) {
+    with_pieces(bencher, "llama", &english());
+}
+
+#[divan::bench]
+fn english_sentencepiece_unigram(bencher: Bencher<'_, '_>) {
+    with_pieces(bencher, "t5", &english());
+}
+
+#[divan::bench]
+fn mixed_sentencepiece_bpe(bencher: Bencher<'_, '_>) {
+    with_pieces(bencher, "llama", &mixed());
+}
+
+#[divan::bench]
+fn mixed_sentencepiece_unigram(bencher: Bencher<'_, '_>) {
+    with_pieces(bencher, "t5", &mixed());
 }

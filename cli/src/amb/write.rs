@@ -17,7 +17,7 @@ use crate::checkpoint::Checkpoint;
 use crate::checkpoint::tensor::Tensor;
 use crate::error::{Failure, Result};
 use crate::progress::Progress;
-use crate::weights_file::{ByType, Written};
+use crate::weights_file::{Tally, Written};
 
 /// A model to be written.
 pub(crate) struct Source<'a> {
@@ -49,14 +49,14 @@ pub(crate) fn write(
     let plan =
         Plan { metadata: &metadata, config: &config, tokenizer, tensors: &tensors, checksum: true };
     let mut sink = FileSink { file, failure: None };
-    let mut by_type = Vec::new();
+    let mut tally = Tally::default();
     let written = (|| {
         let file_bytes = plan.file_bytes()?;
         let mut writer = Writer::new(plan, &mut sink)?;
         for ((tensor, spec), full) in source.tensors.iter().zip(&tensors).zip(&full) {
             let values = tensor.to_f32();
             let bytes = encode(spec, &values, energies.of(&tensor.name), full)?;
-            tally(&mut by_type, tensor, spec, &bytes, &values)?;
+            count(&mut tally, tensor, spec, &bytes, &values)?;
             writer.data(&bytes)?;
             if let Some(progress) = progress {
                 progress.advance(tensor.data.len() as u64);
@@ -66,7 +66,7 @@ pub(crate) fn write(
         Ok(file_bytes)
     })();
     match (written, sink.failure) {
-        (Ok(file_bytes), _) => Ok(Written { file_bytes, by_type }),
+        (Ok(file_bytes), _) => Ok(Written { file_bytes, tally }),
         (Err(_), Some(error)) => Err(Failure::writing(name, &error)),
         (Err(error), None) => Err(Failure::of_file(source.name, error)),
     }
@@ -233,8 +233,8 @@ fn quantize(
     }
 }
 
-fn tally(
-    by_type: &mut Vec<ByType>,
+fn count(
+    tally: &mut Tally,
     tensor: &Tensor<'_>,
     spec: &TensorSpec<'_>,
     bytes: &[u8],
@@ -250,7 +250,7 @@ fn tally(
     if !error.is_finite() || !power.is_finite() {
         return Err(fail(ErrorKind::BadScale));
     }
-    ByType::tally(by_type, tensor, spec.dtype.name(), bytes.len() as u64, (error, power));
+    tally.add(tensor, spec.dtype.name(), bytes.len() as u64, (error, power));
     Ok(())
 }
 

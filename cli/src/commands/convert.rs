@@ -26,6 +26,7 @@ use crate::decoder::tokenizer::Tokenizer;
 use crate::error::{Failure, Result, warn};
 use crate::mapped::Mapped;
 use crate::model_check;
+use crate::output::lines::Lines;
 use crate::output::table::{Align, Table};
 use crate::output::units;
 use crate::progress::Progress;
@@ -104,8 +105,45 @@ pub(crate) struct Convert {
     #[arg(long, value_name = "KEY=VALUE", value_parser = key_value)]
     metadata: Vec<(String, String)>,
 
+    /// Print type, bits and error of every tensor of a model as a line of JSON
+    #[arg(long)]
+    json: bool,
+
     #[command(flatten)]
     words: WordOptions,
+}
+
+/// What is asked of a model that becomes an `.amb` file.
+pub(super) struct ToAmb {
+    pub(super) input: PathBuf,
+    pub(super) output: PathBuf,
+    pub(super) weight_type: WeightType,
+    pub(super) block: Option<u16>,
+    pub(super) bits: Option<f64>,
+    pub(super) calibrate: Option<PathBuf>,
+    pub(super) json: bool,
+}
+
+impl core::convert::From<ToAmb> for Convert {
+    fn from(asked: ToAmb) -> Self {
+        let ToAmb { input, output, weight_type, block, bits, calibrate, json } = asked;
+        Self {
+            input,
+            output,
+            weight_type,
+            from: None,
+            to: Some(To::Amb),
+            block,
+            bits,
+            config: None,
+            calibrate,
+            pooler: false,
+            name: None,
+            metadata: Vec::new(),
+            json,
+            words: WordOptions::default(),
+        }
+    }
 }
 
 /// The forms of models that are read.
@@ -263,6 +301,9 @@ impl Convert {
     }
 
     fn check_type(&self) -> Result<()> {
+        if self.json && self.output == Path::new("-") {
+            return Err(Failure::usage("stdout cannot have both the file and --json"));
+        }
         if self.to() == To::Amb {
             return self.amb_options().check();
         }
@@ -317,10 +358,7 @@ impl Convert {
         drop(progress);
         check(&mut file, checkpoint)?;
         file.commit()?;
-        if !quiet {
-            self.report(&checkpoint.left_out, &written);
-        }
-        Ok(ExitCode::SUCCESS)
+        self.report(&checkpoint.left_out, &written, quiet)
     }
 
     fn convert_to_amb(
@@ -349,10 +387,7 @@ impl Convert {
             metadata,
         };
         let written = self.write_amb(source, &energies, quiet)?;
-        if !quiet {
-            self.report(&checkpoint.left_out, &written);
-        }
-        Ok(ExitCode::SUCCESS)
+        self.report(&checkpoint.left_out, &written, quiet)
     }
 
     fn convert_decoder(
@@ -377,10 +412,7 @@ impl Convert {
             metadata,
         };
         let written = self.write_amb(source, &Energies::default(), quiet)?;
-        if !quiet {
-            self.report(&[], &written);
-        }
-        Ok(ExitCode::SUCCESS)
+        self.report(&[], &written, quiet)
     }
 
     fn write_amb(
@@ -427,8 +459,19 @@ impl Convert {
         Calibration::run(checkpoint, &calibration::texts(self.calibrate.as_deref())?, quiet)
     }
 
-    /// Sizes and errors by type, to stderr: stdout may be the file.
-    fn report(&self, left_out: &[String], written: &Written) {
+    /// Every tensor to stdout if that was asked for; else sizes and errors by type to stderr, as stdout may be the file.
+    fn report(&self, left_out: &[String], written: &Written, quiet: bool) -> Result<ExitCode> {
+        if self.json {
+            let mut lines = Lines::stdout();
+            written.tally.tensors.iter().try_for_each(|tensor| lines.json(tensor))?;
+            lines.finish()?;
+        } else if !quiet {
+            self.report_types(left_out, written);
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn report_types(&self, left_out: &[String], written: &Written) {
         let mut table = Table::new(&[
             Align::Left,
             Align::Right,
@@ -439,7 +482,7 @@ impl Convert {
         ]);
         let heads = ["type", "tensors", "parameters", "size", "error (NMSE)", "largest in"];
         table.row(heads.map(str::to_owned));
-        for entry in &written.by_type {
+        for entry in &written.tally.by_type {
             let worst = entry.worst.as_ref().filter(|(_, share)| *share > 0.0);
             let (error, worst) = match worst {
                 Some((name, share)) => {

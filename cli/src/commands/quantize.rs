@@ -9,18 +9,21 @@ use nanoembed_core::event::Format;
 use nanoembed_core::format::{SNIFF_BYTES, sniff};
 use nanoembed_core::{Error, ErrorKind};
 
+use super::convert::{Convert, ToAmb};
 use crate::args::ThreadArgs;
 use crate::error::{Failure, Result, name_of};
 use crate::mapped::Mapped;
 use crate::quantizer::QuantType;
 use crate::quantizer::command::{Task, WeightOptions};
+use crate::weights_file::WeightType;
 use crate::word_vectors::quantize::{PqOptions, quantize};
 
 /// Store the same in fewer bits
 ///
 /// What types there are depends on IN: word vectors become product-quantised (`pq`), weights of models take all others.
 /// Of weights the tensors of two and more dimensions are quantised, if their rows are whole blocks of the type; norms and
-/// biases stay as they are. OUT tells the format: `.uqff` (mistral.rs), `.gguf` (llama.cpp) or `.safetensors` (floats).
+/// biases stay as they are. OUT tells the format: `.uqff` (mistral.rs), `.gguf` (llama.cpp), `.amb` (whole
+/// models, with types of its own) or `.safetensors` (floats).
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -29,11 +32,14 @@ Examples:
   nanoembed quantize model.safetensors q4k-0.uqff --type q4k
   nanoembed quantize model/ afq4-0.uqff --type afq4 --exclude '*embed*' --report
   nanoembed quantize model.gguf model.q8_0.gguf --type q8_0 --include 'blk.*'
+  nanoembed quantize all-MiniLM-L6-v2/ model.amb --type int5block
+  nanoembed quantize all-MiniLM-L6-v2/ model.amb --type adaptive --average-bits 4.8 --json
   nanoembed quantize model/ old.uqff --type q8_0 --to uqff-0.2
 
 Weights are read from a safetensors file, a folder as on Hugging Face, a GGUF, UQFF or `.weights`
 file. Beside a UQFF file `residual.safetensors` is written with the tensors that are no layers of
 it, as mistral.rs wants it. `nanoembed convert` makes `.weights` files.
+For `.amb` files IN is a whole model, with its tokenizer: a folder, a `.weights`, `.amb` or GGUF file.
 
 With `--json` every tensor is one line:
   {\"tensor\", \"bits\", \"nmse\"}, of weights also {\"name\", \"dtype\", \"shape\", \"reason\"}
@@ -63,7 +69,27 @@ pub(crate) struct Quantize {
     weights: WeightOptions,
 
     #[command(flatten)]
+    amb: AmbArgs,
+
+    #[command(flatten)]
     threads: ThreadArgs,
+}
+
+/// The arguments about `.amb` files.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "`.amb` files")]
+struct AmbArgs {
+    /// Elements that share a scale [default: 32; a row for `int8`]
+    #[arg(long, value_name = "N")]
+    block: Option<u16>,
+
+    /// Bits a weight, scales and mask included, for `--type adaptive`
+    #[arg(long, value_name = "B")]
+    average_bits: Option<f64>,
+
+    /// Texts like those that will be embedded, one a line, that weights of few bits are tuned to [default: built-in ones]
+    #[arg(long, value_name = "FILE")]
+    calibrate: Option<PathBuf>,
 }
 
 /// How numbers are stored.
@@ -73,15 +99,32 @@ enum Quantization {
     Pq,
     /// Weights of models.
     Weights(QuantType),
+    /// Weights of models in `.amb` files.
+    Amb(WeightType),
 }
+
+/// What `.amb` files hold that other files do not.
+const AMB_TYPES: [WeightType; 6] = [
+    WeightType::Int8,
+    WeightType::Int5block,
+    WeightType::Int4block,
+    WeightType::Adaptive,
+    WeightType::Int5,
+    WeightType::Int4,
+];
 
 impl ValueEnum for Quantization {
     fn value_variants<'a>() -> &'a [Self] {
-        const ALL: [Quantization; 1 + QuantType::ALL.len()] = {
-            let mut all = [Quantization::Pq; 1 + QuantType::ALL.len()];
+        const COUNT: usize = 1 + QuantType::ALL.len() + AMB_TYPES.len();
+        const ALL: [Quantization; COUNT] = {
+            let mut all = [Quantization::Pq; COUNT];
             let mut index = 0;
             while index < QuantType::ALL.len() {
                 all[index + 1] = Quantization::Weights(QuantType::ALL[index]);
+                index += 1;
+            }
+            while index + 1 < COUNT {
+                all[index + 1] = Quantization::Amb(AMB_TYPES[index - QuantType::ALL.len()]);
                 index += 1;
             }
             all
@@ -96,6 +139,7 @@ impl ValueEnum for Quantization {
                 Some(PossibleValue::new("pq").help(help))
             }
             Self::Weights(weights) => weights.to_possible_value(),
+            Self::Amb(weights) => weights.to_possible_value(),
         }
     }
 }
@@ -103,7 +147,29 @@ impl ValueEnum for Quantization {
 impl Quantize {
     pub(crate) fn run(self, quiet: bool) -> Result<ExitCode> {
         self.threads.use_threads()?;
+        let is_amb = self.output.extension().is_some_and(|ending| ending == "amb");
+        let AmbArgs { block, average_bits, calibrate } = &self.amb;
+        if !is_amb && (block.is_some() || average_bits.is_some() || calibrate.is_some()) {
+            return Err(Failure::usage(
+                "--block, --average-bits and --calibrate are for `.amb` files",
+            ));
+        }
         match self.quantization {
+            Quantization::Amb(weight_type) if is_amb => {
+                let Self { input, output, json, .. } = self;
+                let AmbArgs { block, average_bits: bits, calibrate } = self.amb;
+                Convert::from(ToAmb { input, output, weight_type, block, bits, calibrate, json })
+                    .run(quiet)
+            }
+            Quantization::Amb(weight_type) => {
+                let message = format!("`{}` is a type of `.amb` files", weight_type.name());
+                Err(Failure::usage(message).hint("give OUT the ending `.amb`"))
+            }
+            Quantization::Weights(weights) if is_amb => {
+                let message = format!("`.amb` files do not hold `{}`", weights.name());
+                Err(Failure::usage(message)
+                    .hint("their types are int8, int5block, int4block, adaptive, int5 and int4"))
+            }
             Quantization::Pq => self.word_vectors(quiet),
             Quantization::Weights(to_type) => {
                 let task = Task {

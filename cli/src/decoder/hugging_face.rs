@@ -1,4 +1,5 @@
-//! A Hugging Face folder of a decoder of the Llama family: `config.json`, `model.safetensors` and `tokenizer.model`.
+//! A Hugging Face folder of a decoder of the Llama family: `config.json`, `model.safetensors`, and
+//! `tokenizer.model` (SentencePiece) or `tokenizer.json` (byte-level BPE).
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -7,15 +8,18 @@ use nanoembed_core::ErrorKind;
 use serde_json::{Value, json};
 
 use super::tokenizer::{AddedTokens, Tokenizer};
+use super::tokenizer_json::TokenizerJson;
 use crate::checkpoint::hugging_face::Folder;
 use crate::checkpoint::settings::read_json;
-use crate::checkpoint::tensor::Tensor;
+use crate::checkpoint::tensor::{Elements, Tensor};
 use crate::error::{Failure, Result, name_of};
 
 /// A folder whose `config.json` describes a decoder.
 pub(crate) struct DecoderFolder<'f> {
     folder: &'f Folder,
     config: Value,
+    /// Divisors of the rotary frequencies as f32, where each has one of its own.
+    divisors: Vec<u8>,
 }
 
 /// Models whose tensors and computation are those of Llama or Phi-3.
@@ -27,7 +31,13 @@ impl<'f> DecoderFolder<'f> {
         let usual = folder.path().join("config.json");
         let Some(config) = read_json(config.unwrap_or(&usual))? else { return Ok(None) };
         let kind = config.get("model_type").and_then(Value::as_str).unwrap_or_default();
-        Ok(TYPES.contains(&kind).then_some(Self { folder, config }))
+        if !TYPES.contains(&kind) {
+            return Ok(None);
+        }
+        let mut decoder = Self { folder, config, divisors: Vec::new() };
+        decoder.divisors =
+            decoder.rotary_divisors()?.iter().flat_map(|x| x.to_le_bytes()).collect();
+        Ok(Some(decoder))
     }
 
     /// The members of an AMB configuration.
@@ -60,7 +70,7 @@ impl<'f> DecoderFolder<'f> {
             "max_seq_len": positions,
             "is_rope": true,
             "activation_fn": "swiglu",
-            "rope_freq_base": or("rope_theta", json!(10_000.0)),
+            "rope_freq_base": self.rope_base(),
             "rope_scaling": self.rope_scaling()?,
             "rms_norm_eps": or("rms_norm_eps", json!(1e-6)),
             "intermediate_size": number("intermediate_size")?,
@@ -96,18 +106,75 @@ impl<'f> DecoderFolder<'f> {
 
     /// By what positions are divided.
     fn rope_scaling(&self) -> Result<f64> {
-        let Some(scaling) = self.config.get("rope_scaling").filter(|it| !it.is_null()) else {
-            return Ok(1.0);
-        };
-        let kind = scaling.get("rope_type").or(scaling.get("type")).and_then(Value::as_str);
+        let Some((kind, scaling)) = self.rotary() else { return Ok(1.0) };
         match (kind, scaling.get("factor").and_then(Value::as_f64)) {
-            (Some("default"), _) => Ok(1.0),
-            (Some("linear"), Some(factor)) => Ok(factor),
+            ("default" | "llama3", _) => Ok(1.0),
+            ("linear", Some(factor)) => Ok(factor),
             _ => Err(self.refuse(
                 ErrorKind::UnsupportedVersion,
-                format!("positions are scaled by {scaling}; only linear scaling is known"),
+                format!(
+                    "positions are scaled by {scaling}; only linear scaling and Llama 3's are known"
+                ),
             )),
         }
+    }
+
+    /// What is said of rotary positions, and its kind; newer files have the base there too.
+    fn rotary(&self) -> Option<(&str, &Value)> {
+        let keys = ["rope_parameters", "rope_scaling"];
+        let said = keys.iter().find_map(|key| self.config.get(*key).filter(|it| !it.is_null()))?;
+        let kind = said.get("rope_type").or(said.get("type")).and_then(Value::as_str);
+        Some((kind.unwrap_or("default"), said))
+    }
+
+    fn rope_base(&self) -> f64 {
+        let said = self.rotary().and_then(|(_, said)| said.get("rope_theta"));
+        let base = self.config.get("rope_theta").or(said).and_then(Value::as_f64);
+        base.unwrap_or(10_000.0)
+    }
+
+    /// By what Llama 3.1 divides each frequency: nothing where a wave is short against the context that the model was trained
+    /// for, `factor` where it is long, and something between elsewhere.
+    fn rotary_divisors(&self) -> Result<Vec<f32>> {
+        let Some(("llama3", said)) = self.rotary() else { return Ok(Vec::new()) };
+        let number = |key: &str| {
+            let missing =
+                || self.refuse(ErrorKind::MissingMetadata, format!("there is no `{key}`"));
+            said.get(key).and_then(Value::as_f64).ok_or_else(missing)
+        };
+        let (factor, context) = (number("factor")?, number("original_max_position_embeddings")?);
+        let (low, high) = (number("low_freq_factor")?, number("high_freq_factor")?);
+        let size = |key: &str| self.config.get(key).and_then(Value::as_u64).unwrap_or(0);
+        let head = match size("head_dim") {
+            0 => size("hidden_size").checked_div(size("num_attention_heads")).unwrap_or(0),
+            head => head,
+        };
+        #[expect(
+            clippy::cast_precision_loss,
+            clippy::cast_possible_truncation,
+            reason = "heads are small"
+        )]
+        let divisor = |pair: u64| {
+            let wave =
+                self.rope_base().powf(2.0 * pair as f64 / head as f64) * std::f64::consts::TAU;
+            let turns = context / wave;
+            let smooth = (turns - low) / (high - low);
+            if turns > high {
+                1.0
+            } else if turns < low {
+                factor as f32
+            } else {
+                (1.0 / ((1.0 - smooth) / factor + smooth)) as f32
+            }
+        };
+        Ok((0..head / 2).map(divisor).collect())
+    }
+
+    /// The id of a token with a role; of several the first.
+    fn id(&self, key: &str) -> Option<u32> {
+        let value = self.config.get(key)?;
+        let first = value.as_array().and_then(|all| all.first()).unwrap_or(value);
+        first.as_u64().and_then(|id| u32::try_from(id).ok())
     }
 
     fn refuse(&self, kind: ErrorKind, message: String) -> Failure {
@@ -115,30 +182,45 @@ impl<'f> DecoderFolder<'f> {
     }
 
     /// The tensors of the model; a tied output and tables of angles are left out.
-    pub(crate) fn tensors(&self) -> Result<Vec<Tensor<'f>>> {
+    pub(crate) fn tensors(&self) -> Result<Vec<Tensor<'_>>> {
         let is_tied = self.config.get("tie_word_embeddings") == Some(&Value::Bool(true));
         let mut tensors = self.folder.all_tensors()?;
         tensors.retain(|tensor| {
             let is_copy = is_tied && tensor.name == "lm_head.weight";
             !is_copy && !tensor.name.ends_with("rotary_emb.inv_freq")
         });
+        if !self.divisors.is_empty() {
+            tensors.push(Tensor {
+                name: "model.rope_freqs.weight".into(),
+                shape: vec![self.divisors.len() / 4],
+                elements: Elements::F32,
+                data: &self.divisors,
+                scales: &[],
+                columns: &[],
+                zeros: &[],
+                transposed: false,
+            });
+        }
         Ok(tensors)
     }
 
-    /// The tokenizer by `tokenizer.model`, with the tokens that `tokenizer_config.json` adds.
+    /// The tokenizer by `tokenizer.model`, with the tokens that `tokenizer_config.json` adds, or by `tokenizer.json`.
     pub(crate) fn tokenizer(&self) -> Result<Tokenizer> {
         let path = self.folder.path().join("tokenizer.model");
+        let by_json = self.folder.path().join("tokenizer.json");
+        if !path.exists() && by_json.exists() {
+            let json = TokenizerJson::new(&by_json, read_json(&by_json)?.unwrap_or_default());
+            let (pairs, added) =
+                json.byte_pairs(self.id("bos_token_id"), self.id("eos_token_id"))?;
+            return Ok(Tokenizer::of_byte_pairs(pairs, added));
+        }
         let model = std::fs::read(&path).map_err(|error| {
-            Failure::reading(path.display(), &error)
-                .hint("a decoder's folder has its SentencePiece model in `tokenizer.model`")
+            Failure::reading(path.display(), &error).hint(
+                "a decoder's folder has its tokenizer in `tokenizer.model` or `tokenizer.json`",
+            )
         })?;
         let settings = read_json(&self.folder.path().join("tokenizer_config.json"))?;
         let settings = settings.unwrap_or_default();
-        let id = |key: &str| {
-            let value = self.config.get(key)?;
-            let first = value.as_array().and_then(|all| all.first()).unwrap_or(value);
-            first.as_u64().and_then(|id| u32::try_from(id).ok())
-        };
         let mut tokens = BTreeMap::new();
         let added = settings.get("added_tokens_decoder").and_then(Value::as_object);
         for (id, token) in added.into_iter().flatten() {
@@ -152,8 +234,8 @@ impl<'f> DecoderFolder<'f> {
             model,
             AddedTokens {
                 tokens,
-                begin: id("bos_token_id"),
-                end: id("eos_token_id"),
+                begin: self.id("bos_token_id"),
+                end: self.id("eos_token_id"),
                 // As the tokenizer of Llama does.
                 adds_begin: adds.unwrap_or(true),
             },

@@ -6,3 +6,4 @@ pub(crate) mod hugging_face;
 pub(crate) mod model;
 mod model_proto;
 pub(crate) mod tokenizer;
+mod tokenizer_json;

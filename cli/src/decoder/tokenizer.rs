@@ -118,6 +118,17 @@ impl Tokenizer {
         })
     }
 
+    /// From byte pairs and the tokens that a folder of Hugging Face adds to them.
+    pub(crate) fn of_byte_pairs(pairs: BytePairs, added: AddedTokens) -> Self {
+        Self {
+            spelling: Spelling::Bytes(pairs),
+            added: added.tokens.into_keys().collect(),
+            begin: added.begin,
+            end: added.end,
+            adds_begin: added.adds_begin,
+        }
+    }
+
     /// The members of an AMB configuration that say how texts become ids.
     pub(crate) fn config(&self) -> serde_json::Map<String, serde_json::Value> {
         let mut config = serde_json::Map::new();

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::tiny_model::TinyModel;
+use crate::tiny_model::{TinyModel, tensors};
 use crate::{failure, nanoembed, numbers, objects, stdout};
 
 const TEXTS: &str = "hello world\nthe cats sing.\ncat\n";
@@ -117,4 +117,32 @@ fn arguments_that_do_not_fit_are_refused() {
     }
     let model = tiny.converted("m.amb", &[]);
     failure(&["generate", "x", "--model", &model], b"", 1);
+}
+
+#[test]
+fn quantize_writes_what_convert_writes_and_says_what_became_of_each_tensor() {
+    let tiny = TinyModel::new();
+    let folder = tiny.path().to_str().unwrap().to_owned();
+    let converted = tiny.converted("c.amb", &["--type", "int5block", "--block", "8"]);
+    let quantized = tiny.join("q.amb");
+    let lines = stdout(
+        &["quantize", &folder, &quantized, "--type", "int5block", "--block", "8", "--json"],
+        "",
+    );
+    assert!(fs::read(&quantized).unwrap() == fs::read(&converted).unwrap());
+    let lines = objects(&lines);
+    // Without the pooler.
+    assert_eq!(lines.len(), tensors().len() - 2);
+    let words =
+        lines.iter().find(|it| it["tensor"] == "embeddings.word_embeddings.weight").unwrap();
+    assert_eq!((&words["dtype"], &words["bits"]), (&"int5block".into(), &7.0.into()));
+    let nmse = words["nmse"].as_f64().unwrap();
+    assert!(nmse > 0.0 && nmse < 1e-2, "{nmse}");
+    let refused = |arguments: &[&str], hint: &str| {
+        let said = failure(&[&["quantize", &folder], arguments].concat(), b"", 2);
+        assert!(said.contains(hint), "{said}");
+    };
+    refused(&["x.uqff", "--type", "int5block"], "`.amb`");
+    refused(&["x.amb", "--type", "q8_0"], "int5block");
+    refused(&["x.uqff", "--type", "q8_0", "--average-bits", "5"], "`.amb` files");
 }

@@ -1,6 +1,7 @@
 //! The program as its users see it: arguments in; stdout, stderr, files and exit status out.
 
 mod amb;
+mod byte_pairs;
 mod containers;
 mod convert;
 mod default_model;
@@ -10,6 +11,8 @@ mod inspect;
 mod interrupt;
 mod real_weights;
 mod search;
+mod sentencepiece;
+mod tiny_decoder;
 mod tiny_gguf;
 mod tiny_model;
 mod tokenize;

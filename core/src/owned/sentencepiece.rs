@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use crate::error::{Error, ErrorKind, Result};
 use crate::token::bpe::merge::{Candidate, Symbol};
 use crate::token::sentencepiece::{
-    Added, Decoder, Index, Needs, Part, Piece, Scratch, SentencePiece, Slot, Spec, Step,
+    Added, CachedWord, Decoder, Index, Needs, Part, Piece, Scratch, SentencePiece, Slot, Spec, Step,
 };
 
 /// A tokenizer by a serialized `ModelProto` whose bytes `B` holds: a slice, a `Vec`, a mapped file.
@@ -27,7 +27,11 @@ pub struct TokenSession {
     heap: Vec<Candidate<Part>>,
     steps: Vec<Step>,
     splits: Vec<u16>,
+    cache: Vec<CachedWord>,
 }
+
+/// Words whose ids are remembered: 200 KB.
+const REMEMBERED_WORDS: usize = 4096;
 
 /// Room for the words of most texts, in bytes.
 const USUAL_WORD: usize = 1024;
@@ -44,11 +48,13 @@ impl TokenSession {
         grow(&mut self.heap, needs.heap);
         grow(&mut self.steps, needs.steps);
         grow(&mut self.splits, needs.splits);
+        // Words are remembered where they are merged.
+        grow(&mut self.cache, if needs.symbols > 0 { REMEMBERED_WORDS } else { 0 });
     }
 
     fn scratch(&mut self) -> Scratch<'_> {
-        let Self { text, symbols, heap, steps, splits } = self;
-        Scratch::new(text, symbols, heap, steps, splits)
+        let Self { text, symbols, heap, steps, splits, cache } = self;
+        Scratch { cache, ..Scratch::new(text, symbols, heap, steps, splits) }
     }
 }
 

@@ -1,5 +1,6 @@
 //! A model that is ready: its pieces in a table and a trie, in lent memory.
 
+use super::cache::hash;
 use super::normalize::{ByteSet, Normalizer, SPACE, Symbols};
 use super::pieces::{Piece, PieceKind, byte_of};
 use super::proto::Fields;
@@ -29,6 +30,8 @@ pub struct Index {
     pub(super) crossings: Crossings,
     pub(super) has_unused: bool,
     pub(super) least_score: f32,
+    /// A hash of the model.
+    pub(super) fingerprint: u64,
 }
 
 /// Between which characters pieces go on.
@@ -129,6 +132,7 @@ impl<'a> SentencePiece<'a> {
             building.add(id, place, place.spelling(model)).map_err(at_piece)?;
         }
         let mut index = building.finish(offset)?;
+        index.fingerprint = hash(model);
         let rules_offset = offset.saturating_add(spec.rules.start.into());
         if let Some(rules) = Rules::parse(spec.rules.of(model), rules_offset)? {
             (0..=u8::MAX).filter(|it| rules.begins(*it)).for_each(|it| index.special.insert(it));
@@ -165,6 +169,12 @@ impl<'a> SentencePiece<'a> {
     pub fn piece(&self, id: u32) -> Option<(&'a str, PieceKind)> {
         let piece = self.pieces.get(id as usize)?;
         Some((core::str::from_utf8(piece.spelling(self.model)).ok()?, piece.kind))
+    }
+
+    /// How likely a piece is: the logarithm of its probability, or what merges it earlier than others.
+    #[must_use]
+    pub fn score(&self, id: u32) -> Option<f32> {
+        self.pieces.get(id as usize).map(|piece| piece.score)
     }
 
     /// The control piece that begins a text, `<s>`.
@@ -237,6 +247,7 @@ impl Index {
             crossings: Crossings::default(),
             has_unused: false,
             least_score: f32::MAX,
+            fingerprint: 0,
         }
     }
 }

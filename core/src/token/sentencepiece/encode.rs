@@ -2,6 +2,7 @@
 
 use super::bpe::{Merging, Part, Parts};
 use super::build::SentencePiece;
+use super::cache::{Cache, CachedWord, Recorded};
 use super::normalize::{SPACE, Symbols, character_bytes};
 use super::spec::Algorithm;
 use super::trie::{Hit, Kind};
@@ -37,6 +38,8 @@ pub struct Scratch<'s> {
     pub steps: &'s mut [Step],
     /// What unused pieces were made of.
     pub splits: &'s mut [u16],
+    /// Words of byte-pair encoding that are remembered, in memory that begins as `CachedWord::default()`; may be empty.
+    pub cache: &'s mut [CachedWord],
 }
 
 impl<'s> Scratch<'s> {
@@ -48,7 +51,7 @@ impl<'s> Scratch<'s> {
         steps: &'s mut [Step],
         splits: &'s mut [u16],
     ) -> Self {
-        Self { text, word: Word { symbols, heap }, steps, splits }
+        Self { text, word: Word { symbols, heap }, steps, splits, cache: &mut [] }
     }
 }
 
@@ -59,6 +62,8 @@ const MAX_DEPTH: u32 = 100;
 struct Output<'i, 'o> {
     ids: &'o mut Ids<'i>,
     after_unknown: bool,
+    /// Those of the word at hand.
+    recorded: Recorded,
 }
 
 impl SentencePiece<'_> {
@@ -110,16 +115,17 @@ impl SentencePiece<'_> {
     }
 
     fn encode_plain(&self, text: &str, scratch: &mut Scratch<'_>, ids: &mut Ids<'_>) -> Result<()> {
-        let Scratch { text: memory, word, steps, splits } = scratch;
+        let Scratch { text: memory, word, steps, splits, cache } = scratch;
         let length = self.normalizer().write(text, memory)?;
         let text = memory.get(..length).unwrap_or_default();
-        let mut output = Output { ids, after_unknown: false };
+        let mut output = Output { ids, after_unknown: false, recorded: Recorded::default() };
         match self.spec().algorithm {
             Algorithm::Bpe => {
                 let splits = splits.get_mut(..).unwrap_or_default();
                 splits.fill(0);
                 let mut merging = Merging { trie: self.trie(), pieces: self.pieces, text, splits };
-                self.merge_all(&mut merging, word, &mut output)
+                let mut cache = Cache { words: cache, model: self.index.fingerprint };
+                self.merge_all(&mut merging, word, &mut cache, &mut output)
             }
             Algorithm::Unigram => self.segment_all(text, steps, &mut output),
         }
@@ -147,6 +153,7 @@ impl SentencePiece<'_> {
         &self,
         merging: &mut Merging<'_, '_>,
         word: &mut Word<'_, Part>,
+        cache: &mut Cache<'_>,
         output: &mut Output<'_, '_>,
     ) -> Result<()> {
         let text = merging.text;
@@ -158,9 +165,17 @@ impl SentencePiece<'_> {
                 true => text.len(),
                 false => self.word_end(text, start, Some(symbols)),
             };
-            let parts = Parts { text, symbols, at: start, end };
-            for part in merge(merging, parts, word)? {
-                self.give(merging, &part, 0, output);
+            let bytes = text.get(start..end).unwrap_or_default();
+            if let Some(ids) = cache.find(bytes) {
+                ids.iter().for_each(|id| output.ids.push(*id));
+                output.after_unknown = false;
+            } else {
+                output.recorded = Recorded::default();
+                let parts = Parts { text, symbols, at: start, end };
+                for part in merge(merging, parts, word)? {
+                    self.give(merging, &part, 0, output);
+                }
+                cache.keep(bytes, &output.recorded);
             }
             start = end;
         }
@@ -187,9 +202,11 @@ impl SentencePiece<'_> {
 
     /// Where the first word of `text` behind `start` ends: where no piece can go on. `symbols` are not cut.
     fn word_end(&self, text: &[u8], start: usize, symbols: Option<Symbols<'_>>) -> usize {
+        let begins_symbol = |byte| symbols.is_some_and(|symbols| symbols.first.contains(byte));
         let mut at = start;
         let mut before = None;
-        while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
+        while let Some((first, behind)) = text.get(at..).and_then(<[u8]>::split_first) {
+            let rest = text.get(at..).unwrap_or_default();
             let symbol = symbols.and_then(|symbols| symbols.longest(rest));
             let is_space = rest.starts_with(SPACE);
             match before {
@@ -199,8 +216,18 @@ impl SentencePiece<'_> {
                 _ => {}
             }
             before = symbol.is_none().then_some(is_space);
-            let first = rest.first().map_or(1, |first| character_bytes(*first));
-            at = at.saturating_add(symbol.unwrap_or(first).min(rest.len()));
+            let bytes = match symbol {
+                Some(bytes) => bytes,
+                None if is_space => SPACE.len(),
+                // Up to where a space or a symbol may begin nothing is cut.
+                None => {
+                    let may_stop = |byte: &u8| Some(byte) == SPACE.first() || begins_symbol(*byte);
+                    let stop = behind.iter().position(may_stop).unwrap_or(behind.len());
+                    let character = character_bytes(*first);
+                    character.max(stop.saturating_add(1))
+                }
+            };
+            at = at.saturating_add(bytes.min(rest.len()));
         }
         at
     }
@@ -209,7 +236,10 @@ impl SentencePiece<'_> {
     fn push(&self, id: Option<u32>, bytes: &[u8], output: &mut Output<'_, '_>) {
         let is_unknown = id.is_none();
         match id {
-            Some(id) => output.ids.push(id),
+            Some(id) => {
+                output.ids.push(id);
+                output.recorded.push(id);
+            }
             None if self.spec().byte_fallback => {
                 let ids = bytes.iter().filter_map(|byte| self.byte(*byte));
                 ids.for_each(|id| output.ids.push(id));
@@ -221,6 +251,9 @@ impl SentencePiece<'_> {
                     output.ids.push(unknown);
                 }
             }
+        }
+        if is_unknown {
+            output.recorded.spoil();
         }
         output.after_unknown = is_unknown;
     }

@@ -12,6 +12,7 @@
 
 mod bpe;
 mod build;
+mod cache;
 mod decode;
 mod encode;
 mod normalize;
@@ -24,6 +25,7 @@ mod unigram;
 
 pub use bpe::Part;
 pub use build::{Index, SentencePiece};
+pub use cache::CachedWord;
 pub use decode::Decoder;
 pub use encode::{Needs, Scratch};
 pub use pieces::{Piece, PieceKind};
