@@ -7,6 +7,8 @@ use safetensors::Dtype;
 use safetensors::tensor::TensorView;
 use serde_json::{Value, json};
 
+use crate::tiny_model::filled;
+
 pub const HIDDEN: usize = 8;
 pub const INTERMEDIATE: usize = 12;
 
@@ -43,15 +45,5 @@ pub fn tensors(tokens: usize) -> Vec<(String, Vec<usize>, Vec<u8>)> {
         (layer("mlp.up_proj"), vec![INTERMEDIATE, HIDDEN]),
         (layer("mlp.down_proj"), vec![HIDDEN, INTERMEDIATE]),
     ];
-    let mut state = 3_u32;
-    let mut next = || {
-        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        (f64::from(state >> 8) / f64::from(1 << 24)) as f32 - 0.5
-    };
-    let filled = shapes.into_iter().map(|(name, shape)| {
-        let count: usize = shape.iter().product();
-        let data = (0..count).flat_map(|_| next().to_le_bytes()).collect();
-        (name, shape, data)
-    });
-    filled.collect()
+    filled(shapes.into(), 3)
 }

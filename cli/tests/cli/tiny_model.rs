@@ -153,7 +153,14 @@ pub fn tensors() -> Vec<(String, Vec<usize>, Vec<u8>)> {
             shapes.push((format!("encoder.layer.{layer}.{norm}.LayerNorm.bias"), vec![HIDDEN]));
         }
     }
-    let mut state = 7_u32;
+    filled(shapes, 7)
+}
+
+/// Tensors of these shapes with f32 from a fixed sequence that begins with `state`.
+pub fn filled(
+    shapes: Vec<(String, Vec<usize>)>,
+    mut state: u32,
+) -> Vec<(String, Vec<usize>, Vec<u8>)> {
     let mut next = || {
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         (f64::from(state >> 8) / f64::from(1 << 24)) as f32 - 0.5
