@@ -151,6 +151,13 @@ pub struct CausalSession {
     length: usize,
 }
 
+impl CausalSession {
+    /// Forgets the text.
+    pub const fn clear(&mut self) {
+        self.length = 0;
+    }
+}
+
 /// Zeros, or `None` if there is not as much memory.
 fn zeros<T: Clone + Default>(count: usize) -> Option<Vec<T>> {
     let mut memory = Vec::new();
