@@ -121,3 +121,20 @@ describe("values", () => {
     await expect(file.values("none")).rejects.toMatchObject({ code: "missing_tensor" });
   });
 });
+
+test("files that are looked at again and again leave memory as it is", async () => {
+  async function round() {
+    for (const [format, name] of files) {
+      await main.inspect(bytes(format, name));
+      await main.verify(new Blob([bytes(format, name)]));
+      await main.verify(bytes(format, name).subarray(0, 200)).catch(() => {});
+    }
+    await main.verify(modelBytes());
+  }
+  for (let at = 0; at < 2; at += 1) await round();
+  const before = main.memoryBytes();
+  for (let at = 0; at < 6; at += 1) await round();
+  expect(main.memoryBytes()).toBe(before);
+  // No model was kept.
+  expect(before).toBeLessThan(modelBytes().length + 40e6);
+}, 120_000);
