@@ -227,6 +227,9 @@ typedef struct nanoembed_model nanoembed_model;
 // Reads a file's structure. Used by one thread at a time.
 typedef struct nanoembed_reader nanoembed_reader;
 
+// A SentencePiece tokenizer. Used by any number of threads at a time.
+typedef struct nanoembed_sentencepiece nanoembed_sentencepiece;
+
 // What one text has come to: keys and values of its tokens, the logits behind the last, and scratch memory. Used by one
 // thread at a time, always with the decoder that it was made for.
 typedef struct nanoembed_session nanoembed_session;
@@ -536,6 +539,19 @@ typedef struct nanoembed_bpe_plan {
   // The token that is put before every text, or `NANOEMBED_NO_TOKEN`.
   uint32_t begin;
 } nanoembed_bpe_plan;
+
+// What a tokenizer takes and has.
+typedef struct nanoembed_sentencepiece_plan {
+  // Memory of `nanoembed_sentencepiece_init`.
+  size_t sentencepiece_bytes;
+  // The number of pieces.
+  uint32_t pieces;
+  // The piece that ends a text, or `NANOEMBED_NO_TOKEN`: sampled, it says that the model has finished. Files with
+  // nothing but a model say it when they are open.
+  uint32_t end;
+  // The piece that is put before every text, or `NANOEMBED_NO_TOKEN`.
+  uint32_t begin;
+} nanoembed_sentencepiece_plan;
 
 // The call did what it should.
 #define NANOEMBED_OK 0
@@ -1169,6 +1185,66 @@ nanoembed_status nanoembed_bpe_token(const struct nanoembed_bpe *bpe,
                                      size_t capacity,
                                      size_t *bytes);
 
+// Reads the SentencePiece model of an `.amb` file, or a model alone (`tokenizer.model`), in memory, and says how much memory
+// a table and an index of its pieces take. `NANOEMBED_MISSING_VOCABULARY` without a tokenizer,
+// `NANOEMBED_UNSUPPORTED_VERSION` for one of another kind.
+//
+// `source` is what its type says, `plan` points to memory for one.
+nanoembed_status nanoembed_plan_sentencepiece(const struct nanoembed_source *source,
+                                              struct nanoembed_sentencepiece_plan *plan,
+                                              struct nanoembed_error *error);
+
+// Opens the SentencePiece model of an `.amb` file, or a model alone, in `memory`, and puts the handle, which lies there,
+// into `*sentencepiece`. The file must be in memory (read, mapped, or in flash), and stay as it is as long as the tokenizer
+// is used. There is nothing to close.
+//
+// `source` is what its type says, `memory` points to as many bytes, aligned to `NANOEMBED_ALIGN`, that nobody else touches as
+// long as the tokenizer is used; `sentencepiece` points to memory for a pointer.
+nanoembed_status nanoembed_sentencepiece_init(const struct nanoembed_source *source,
+                                              uint8_t *memory,
+                                              size_t memory_bytes,
+                                              struct nanoembed_sentencepiece **sentencepiece,
+                                              struct nanoembed_error *error);
+
+// How many bytes of scratch memory a text takes, put into `*bytes`; the model's rules may make it longer.
+//
+// `sentencepiece` is NULL or a tokenizer, `text` points to `text_bytes` bytes, `bytes` to memory for one number.
+nanoembed_status nanoembed_sentencepiece_scratch_bytes(const struct nanoembed_sentencepiece *sentencepiece,
+                                                       const uint8_t *text_start,
+                                                       size_t text_bytes,
+                                                       size_t *bytes);
+
+// Writes the ids of a text in UTF-8 into `ids`, as many as there is room for, behind the piece that begins every text if the
+// file says so. Control pieces that the file lists, `<|im_start|>` for example, become what they are where the text spells
+// them.
+//
+// `NANOEMBED_BUFFER_TOO_SMALL` if there is less scratch memory than `nanoembed_sentencepiece_scratch_bytes` says. In the error,
+// `NANOEMBED_INVALID_UTF8` has the offset in the text.
+//
+// `sentencepiece` is NULL or a tokenizer, `text` points to `text_bytes` bytes, `scratch` to `scratch_bytes` bytes, aligned to
+// `NANOEMBED_ALIGN`, that nobody else touches meanwhile, `ids` to `capacity` ids, `tokenized` to memory for one.
+nanoembed_status nanoembed_sentencepiece_encode(const struct nanoembed_sentencepiece *sentencepiece,
+                                                const uint8_t *text_start,
+                                                size_t text_bytes,
+                                                uint8_t *scratch,
+                                                size_t scratch_bytes,
+                                                uint32_t *ids,
+                                                size_t capacity,
+                                                struct nanoembed_tokenized *tokenized,
+                                                struct nanoembed_error *error);
+
+// Writes the bytes that a piece stands for within a text into `out`, and their number into `*bytes`: words begin with their
+// space. A character of several bytes may be spread over several pieces: what has been written one after the other is UTF-8.
+//
+// `NANOEMBED_TOKEN_OUT_OF_RANGE` for an id of no piece, `NANOEMBED_BUFFER_TOO_SMALL` if `capacity` does not suffice.
+//
+// `sentencepiece` is NULL or a tokenizer, `out` points to `capacity` bytes, `bytes` to memory for one number.
+nanoembed_status nanoembed_sentencepiece_piece(const struct nanoembed_sentencepiece *sentencepiece,
+                                               uint32_t id,
+                                               uint8_t *out,
+                                               size_t capacity,
+                                               size_t *bytes);
+
 // As `nanoembed_model_init`, in memory from the heap; to be freed by `nanoembed_model_free`.
 //
 // As `nanoembed_model_init`.
@@ -1230,6 +1306,18 @@ nanoembed_status nanoembed_bpe_new(const struct nanoembed_source *source,
 //
 // `bpe` is NULL or a tokenizer that is used no more.
 void nanoembed_bpe_free(struct nanoembed_bpe *bpe);
+
+// As `nanoembed_sentencepiece_init`, in memory from the heap; to be freed by `nanoembed_sentencepiece_free`.
+//
+// As `nanoembed_sentencepiece_init`.
+nanoembed_status nanoembed_sentencepiece_new(const struct nanoembed_source *source,
+                                             struct nanoembed_sentencepiece **sentencepiece,
+                                             struct nanoembed_error *error);
+
+// Frees a tokenizer that `nanoembed_sentencepiece_new` made; NULL and tokenizers in lent memory are left alone.
+//
+// `sentencepiece` is NULL or a tokenizer that is used no more.
+void nanoembed_sentencepiece_free(struct nanoembed_sentencepiece *sentencepiece);
 
 // As `nanoembed_session_init`, in memory from the heap; to be freed by `nanoembed_session_free`.
 //

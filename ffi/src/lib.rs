@@ -46,6 +46,8 @@ pub mod owned;
 mod pointer;
 pub mod reader;
 #[cfg(feature = "generate")]
+pub mod sentencepiece;
+#[cfg(feature = "generate")]
 pub mod session;
 #[cfg(feature = "finalfusion")]
 pub mod similar;

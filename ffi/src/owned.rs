@@ -13,6 +13,10 @@ use crate::model::{
     nanoembed_model, nanoembed_model_init, nanoembed_model_options, nanoembed_plan,
     nanoembed_plan_model, nanoembed_scratch_bytes,
 };
+use crate::sentencepiece::{
+    nanoembed_plan_sentencepiece, nanoembed_sentencepiece, nanoembed_sentencepiece_init,
+    nanoembed_sentencepiece_plan,
+};
 use crate::session::{nanoembed_session, nanoembed_session_init};
 use crate::source::nanoembed_source;
 use crate::status::{NANOEMBED_OK, NANOEMBED_OUT_OF_MEMORY, nanoembed_error, nanoembed_status};
@@ -299,6 +303,51 @@ pub unsafe extern "C" fn nanoembed_bpe_free(bpe: *mut nanoembed_bpe) {
     if !bpe.is_null() {
         // SAFETY: the caller's promise.
         unsafe { free(bpe, (*bpe).owned_bytes) };
+    }
+}
+
+/// As `nanoembed_sentencepiece_init`, in memory from the heap; to be freed by `nanoembed_sentencepiece_free`.
+///
+/// # Safety
+///
+/// As `nanoembed_sentencepiece_init`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nanoembed_sentencepiece_new(
+    source: *const nanoembed_source,
+    sentencepiece: *mut *mut nanoembed_sentencepiece,
+    error: *mut nanoembed_error,
+) -> nanoembed_status {
+    let make = || {
+        if sentencepiece.is_null() {
+            return Err(crate::status::NANOEMBED_BAD_POINTER);
+        }
+        let mut plan = core::mem::MaybeUninit::<nanoembed_sentencepiece_plan>::uninit();
+        let mut made = core::ptr::null_mut();
+        // SAFETY: the caller's promise; the plan is written where the status is 0.
+        unsafe {
+            check(nanoembed_plan_sentencepiece(source, plan.as_mut_ptr(), error))?;
+            let memory = Memory::new(plan.assume_init().sentencepiece_bytes)?;
+            let size = memory.layout.size();
+            check(nanoembed_sentencepiece_init(source, memory.start, size, &raw mut made, error))?;
+            (*made).owned_bytes = size;
+            memory.keep();
+            *sentencepiece = made;
+        }
+        Ok(())
+    };
+    status(make())
+}
+
+/// Frees a tokenizer that `nanoembed_sentencepiece_new` made; NULL and tokenizers in lent memory are left alone.
+///
+/// # Safety
+///
+/// `sentencepiece` is NULL or a tokenizer that is used no more.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nanoembed_sentencepiece_free(sentencepiece: *mut nanoembed_sentencepiece) {
+    if !sentencepiece.is_null() {
+        // SAFETY: the caller's promise.
+        unsafe { free(sentencepiece, (*sentencepiece).owned_bytes) };
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use nanoembed_core::ErrorKind;
 
 /// The files in the order in which a reader of the header wants to meet them.
-const SOURCES: [&str; 20] = [
+const SOURCES: [&str; 21] = [
     "version",
     "status",
     "memory",
@@ -27,6 +27,7 @@ const SOURCES: [&str; 20] = [
     "decoder_model",
     "session",
     "bpe",
+    "sentencepiece",
 ];
 
 const INTRODUCTION: &str = "\

@@ -11,17 +11,19 @@ mod input;
 pub mod memory;
 mod names;
 mod pass;
+#[cfg(any(feature = "amb", feature = "gguf"))]
+mod pieces;
 mod rope;
 pub mod sample;
-#[cfg(any(feature = "amb", feature = "gguf"))]
 pub mod tokenizer;
 
 pub use config::{LlamaConfig, RopePairs};
 pub use memory::{Activations, Cache, LlamaMemory, LlamaNeeds, LlamaPlan};
 pub use names::is_decoder_tensor;
 pub use pass::Output;
-pub use sample::{Sampler, Sampling};
 #[cfg(any(feature = "amb", feature = "gguf"))]
+pub use pieces::SentencePieceSource;
+pub use sample::{Sampler, Sampling};
 pub use tokenizer::{BpeIndex, BpeMemory, BpeNeeds, BpeSource, FileBpe};
 
 use super::linear::Linear;

@@ -1,12 +1,18 @@
 //! Ids to text, one after the other.
 
 use super::SentencePiece;
+use super::normalize::{Buffer, Output as _};
 use super::pieces::{PieceKind, byte_of};
 use crate::error::{Error, ErrorKind, Result};
 use crate::token::utf8::{Assembler, Broken};
 
 /// What stands for a space in pieces.
 const SPACE: char = '\u{2581}';
+
+/// A pattern to search for: of the search for a `char` the linker cannot tell that it does not panic.
+fn is_space(c: char) -> bool {
+    c == SPACE
+}
 
 /// Turns ids into text as they come, holding back the bytes of a character until it is complete.
 #[derive(Clone, Debug)]
@@ -83,19 +89,18 @@ impl Decoder {
         spelling: &str,
         text: &mut dyn FnMut(&str) -> Result<()>,
     ) -> Result<()> {
-        let space = |c: char| c == SPACE;
         let mut rest = spelling;
         let removes = model.spec().remove_extra_whitespaces;
         self.at_start &= !self.begun;
         if self.at_start
             && (model.spec().add_dummy_prefix || removes)
-            && let Some(behind) = rest.strip_prefix(space)
+            && let Some(behind) = rest.strip_prefix(is_space)
         {
             rest = behind;
             // Where all spaces are removed, so are those of the next piece.
             self.at_start = removes;
         }
-        for (index, word) in rest.split(space).enumerate() {
+        for (index, word) in rest.split(is_space).enumerate() {
             if index > 0 {
                 text(" ")?;
             }
@@ -114,5 +119,33 @@ impl Decoder {
     /// What `text` returns.
     pub fn finish(&mut self, text: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {
         self.bytes.finish(text)
+    }
+}
+
+impl SentencePiece<'_> {
+    /// Writes the bytes that a piece stands for within a text into `out` and returns their number: spaces as they are,
+    /// nothing for control pieces, one byte for those that stand for bytes.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::TokenOutOfRange`]; [`ErrorKind::BufferTooSmall`] if `out` has too little room.
+    pub fn bytes(&self, id: u32, out: &mut [u8]) -> Result<usize> {
+        let (spelling, kind) =
+            self.piece(id).ok_or(Error::without_offset(ErrorKind::TokenOutOfRange))?;
+        let mut out = Buffer { bytes: out, length: 0 };
+        match kind {
+            PieceKind::Byte => out.push(&[byte_of(spelling.as_bytes()).unwrap_or(0)])?,
+            PieceKind::Control => {}
+            PieceKind::Unknown => out.push(self.unknown_surface().as_bytes())?,
+            PieceKind::Normal | PieceKind::UserDefined | PieceKind::Unused => {
+                for (index, word) in spelling.split(is_space).enumerate() {
+                    if index > 0 {
+                        out.push(b" ")?;
+                    }
+                    out.push(word.as_bytes())?;
+                }
+            }
+        }
+        Ok(out.length)
     }
 }

@@ -1,0 +1,94 @@
+//! The SentencePiece model of a decoder's file, where it lies.
+
+#[cfg(feature = "amb")]
+use crate::error::{Error, ErrorKind, Result};
+#[cfg(feature = "amb")]
+use crate::event::SpecialRole;
+#[cfg(feature = "amb")]
+use crate::format::amb::{Amb, TokenizerKind};
+#[cfg(feature = "amb")]
+use crate::text::json::Kind;
+
+/// What a file says of its SentencePiece tokenizer.
+#[derive(Clone, Copy, Debug)]
+pub struct SentencePieceSource<'a> {
+    bytes: &'a [u8],
+    offset: u64,
+    begin: Option<u32>,
+    end: Option<u32>,
+    #[cfg(feature = "amb")]
+    file: Option<Amb<'a>>,
+}
+
+impl<'a> SentencePieceSource<'a> {
+    /// The tokenizer of an `.amb` file, whose configuration has `added_tokens` and `add_bos`.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::MissingVocabulary`] without a tokenizer; [`ErrorKind::UnsupportedVersion`] if it is another one.
+    #[cfg(feature = "amb")]
+    pub fn amb(file: &Amb<'a>) -> Result<Self> {
+        let missing = Error::without_offset(ErrorKind::MissingVocabulary);
+        let tokenizer = file.tokenizer().ok_or(missing)?;
+        if tokenizer.kind() != TokenizerKind::SentencePiece {
+            return Err(Error::without_offset(ErrorKind::UnsupportedVersion));
+        }
+        let adds = file.config_value("add_bos").ok().flatten();
+        let adds_begin = adds.is_some_and(|token| token.kind == Kind::Bool(true));
+        Ok(Self {
+            bytes: tokenizer.payload(),
+            offset: tokenizer.payload_offset(),
+            begin: tokenizer.special(SpecialRole::Classify).filter(|_| adds_begin),
+            end: tokenizer.special(SpecialRole::Separate),
+            file: Some(*file),
+        })
+    }
+
+    /// A serialized model alone: nothing is put around texts, and nothing found in them before the model's own rules.
+    #[must_use]
+    pub const fn model(bytes: &'a [u8]) -> Self {
+        Self {
+            bytes,
+            offset: 0,
+            begin: None,
+            end: None,
+            #[cfg(feature = "amb")]
+            file: None,
+        }
+    }
+
+    /// The serialized model.
+    #[must_use]
+    pub const fn bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    /// Where it lies in the file.
+    #[must_use]
+    pub const fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// The piece that begins every text, if the file says so.
+    #[must_use]
+    pub const fn begin(&self) -> Option<u32> {
+        self.begin
+    }
+
+    /// The piece that ends a text.
+    #[must_use]
+    pub const fn end(&self) -> Option<u32> {
+        self.end
+    }
+
+    /// Calls `added` with the ids of the pieces that are found in a text as they are.
+    pub fn each_added(&self, added: impl FnMut(u32)) {
+        #[cfg(feature = "amb")]
+        if let Some(file) = &self.file {
+            let ids = file.config_elements("added_tokens");
+            ids.filter_map(|token| token.spelling.parse().ok()).for_each(added);
+        }
+        #[cfg(not(feature = "amb"))]
+        drop(added);
+    }
+}
