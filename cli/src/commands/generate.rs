@@ -14,6 +14,7 @@ use serde::Serialize;
 use crate::decoder::model::Decoder;
 use crate::error::{Failure, Result, name_of};
 use crate::mapped::Mapped;
+use crate::output::lines::Lines;
 
 /// Continue a text with a model of the Llama family
 #[derive(Args, Debug)]
@@ -104,9 +105,9 @@ impl Generate {
             .map_err(|_| Failure::usage("--temperature is negative or --top-p beyond 0 to 1"))?;
         let (generated, times) = self.generate(&decoder, &ids, sampler)?;
         if self.json {
-            let line =
-                serde_json::to_string(&generated).map_err(|_| Failure::bad_input("no JSON"))?;
-            anstream::println!("{line}");
+            let mut lines = Lines::stdout();
+            lines.json(&generated)?;
+            lines.finish()?;
         } else {
             anstream::println!();
         }
