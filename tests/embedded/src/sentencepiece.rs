@@ -3,10 +3,10 @@
 use core::hint::black_box;
 
 use nanoembed_core::Error;
+use nanoembed_core::token::bpe::merge::{Candidate, Symbol};
 use nanoembed_core::token::sentencepiece::{
     Added, Decoder, Part, Piece, Scratch, SentencePiece, Slot, Step,
 };
-use nanoembed_core::token::bpe::merge::{Candidate, Symbol};
 
 pub(crate) fn by_sentencepiece(file: &[u8]) -> Result<(), Error> {
     let (mut pieces, mut slots) = ([Piece::default(); 32], [Slot::default(); 512]);
