@@ -15,6 +15,7 @@ mod pass;
 mod pieces;
 mod rope;
 pub mod sample;
+#[cfg(any(feature = "amb", feature = "gguf"))]
 pub mod tokenizer;
 
 pub use config::{LlamaConfig, RopePairs};
@@ -24,6 +25,7 @@ pub use pass::Output;
 #[cfg(any(feature = "amb", feature = "gguf"))]
 pub use pieces::SentencePieceSource;
 pub use sample::{Sampler, Sampling};
+#[cfg(any(feature = "amb", feature = "gguf"))]
 pub use tokenizer::{BpeIndex, BpeMemory, BpeNeeds, BpeSource, FileBpe};
 
 use super::linear::Linear;
