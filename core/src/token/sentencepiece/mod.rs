@@ -1,10 +1,10 @@
 //! SentencePiece: text to ids and back by a serialized `ModelProto` (`tokenizer.model`, `spiece.model`), as Llama 2, Mistral,
 //! Gemma, T5 and ALBERT have it.
 //!
-//! 1. [`Spec`] reads what the model says ([`proto`] its wire format), and how much memory it takes;
+//! 1. [`Spec`] reads what the model says (`proto` its wire format), and how much memory it takes;
 //! 2. [`SentencePiece::build`] makes a table of the pieces and a trie over them in lent memory;
-//! 3. [`normalize`] applies the model's compiled [`rules`] and its way with spaces;
-//! 4. the text is cut where no piece goes on, and each part is segmented by [`bpe`] or [`unigram`];
+//! 3. `normalize` applies the model's compiled `rules` and its way with spaces;
+//! 4. the text is cut where no piece goes on, and each part is segmented by `bpe` or `unigram`;
 //! 5. what has no piece becomes bytes, or one unknown piece for all that is in a row;
 //! 6. [`Decoder`] turns ids into text again.
 //!
