@@ -6,7 +6,7 @@ use nanoembed::embed::*;
 use nanoembed::model::*;
 use nanoembed::source::*;
 use nanoembed::status::*;
-use nanoembed::tokenize::nanoembed_tokenized;
+use nanoembed::tokenized::nanoembed_tokenized;
 
 use crate::{check, exit, print_number};
 
