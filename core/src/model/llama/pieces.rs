@@ -3,11 +3,9 @@
 #[cfg(feature = "amb")]
 use crate::error::{Error, ErrorKind, Result};
 #[cfg(feature = "amb")]
-use crate::event::SpecialRole;
-#[cfg(feature = "amb")]
 use crate::format::amb::{Amb, TokenizerKind};
 #[cfg(feature = "amb")]
-use crate::text::json::Kind;
+use crate::model::amb::{amb_added_tokens, amb_text_ends};
 
 /// What a file says of its SentencePiece tokenizer.
 #[derive(Clone, Copy, Debug)]
@@ -33,15 +31,9 @@ impl<'a> SentencePieceSource<'a> {
         if tokenizer.kind() != TokenizerKind::SentencePiece {
             return Err(Error::without_offset(ErrorKind::UnsupportedVersion));
         }
-        let adds = file.config_value("add_bos").ok().flatten();
-        let adds_begin = adds.is_some_and(|token| token.kind == Kind::Bool(true));
-        Ok(Self {
-            bytes: tokenizer.payload(),
-            offset: tokenizer.payload_offset(),
-            begin: tokenizer.special(SpecialRole::Classify).filter(|_| adds_begin),
-            end: tokenizer.special(SpecialRole::Separate),
-            file: Some(*file),
-        })
+        let [begin, end] = amb_text_ends(file, &tokenizer);
+        let (bytes, offset) = (tokenizer.payload(), tokenizer.payload_offset());
+        Ok(Self { bytes, offset, begin, end, file: Some(*file) })
     }
 
     /// A serialized model alone: nothing is put around texts, and nothing found in them before the model's own rules.
@@ -85,8 +77,7 @@ impl<'a> SentencePieceSource<'a> {
     pub fn each_added(&self, added: impl FnMut(u32)) {
         #[cfg(feature = "amb")]
         if let Some(file) = &self.file {
-            let ids = file.config_elements("added_tokens");
-            ids.filter_map(|token| token.spelling.parse().ok()).for_each(added);
+            amb_added_tokens(file).for_each(added);
         }
         #[cfg(not(feature = "amb"))]
         drop(added);

@@ -5,8 +5,6 @@
 //! 3. [`FileBpe`] turns text into ids, and ids into the bytes of their tokens.
 
 use crate::error::{Error, ErrorKind, Result};
-#[cfg(feature = "amb")]
-use crate::event::SpecialRole;
 #[cfg(feature = "gguf")]
 use crate::event::Value;
 #[cfg(feature = "amb")]
@@ -14,9 +12,7 @@ use crate::format::amb::{self, Amb};
 #[cfg(feature = "gguf")]
 use crate::format::gguf::{self, Gguf};
 #[cfg(feature = "amb")]
-use crate::model::amb_config_value;
-#[cfg(feature = "amb")]
-use crate::text::json::Kind;
+use crate::model::amb::{amb_added_tokens, amb_config_value, amb_text_ends};
 use crate::token::bpe::{Added, Bpe, Found, Merge, MergeTable, Pattern, Scratch, alphabet};
 use crate::token::vocabulary::{HashIndex, MAX_TOKEN_BYTES, Tokens, Vocabulary};
 use crate::token::{Entries, HashVocabulary, LengthPrefix};
@@ -111,10 +107,7 @@ impl<'a> BpeSource<'a> {
         let amb::TokenEntries { bytes, offset, count } =
             tokenizer.token_entries().ok_or(missing)?;
         let entries = TokenEntries { bytes, offset, count, prefix: LengthPrefix::U16 };
-        let adds = file.config_value("add_bos").ok().flatten();
-        let adds_begin = adds.is_some_and(|token| token.kind == Kind::Bool(true));
-        let begin = tokenizer.special(SpecialRole::Classify).filter(|_| adds_begin);
-        let end = tokenizer.special(SpecialRole::Separate);
+        let [begin, end] = amb_text_ends(file, &tokenizer);
         Ok(Self { file: File::Amb(*file, tokenizer), pattern, entries, begin, end })
     }
 
@@ -266,10 +259,7 @@ impl<'a> BpeSource<'a> {
     pub fn each_added(&self, mut added: impl FnMut(u32)) {
         match &self.file {
             #[cfg(feature = "amb")]
-            File::Amb(file, _) => {
-                let ids = file.config_elements("added_tokens");
-                ids.filter_map(|token| token.spelling.parse().ok()).for_each(added);
-            }
+            File::Amb(file, _) => amb_added_tokens(file).for_each(added),
             #[cfg(feature = "gguf")]
             File::Gguf(file) => {
                 let types = file.elements("tokenizer.ggml.token_type").into_iter().flatten();
