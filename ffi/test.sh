@@ -22,7 +22,8 @@ libraries=(-lgcc_s -lutil -lrt -lpthread -lm -ldl -lc)
 library=("$prefix/lib/libnanoembed.a" "${libraries[@]}")
 llama=tests/data/small_llama.gguf
 files=("$model" tests/data/words.fifu tests/data/words.pq.fifu ../tests/data/gguf/small.gguf
-    ../tests/data/uqff/small_blobs.uqff "$llama" ../tests/data/amb/bpe.amb)
+    ../tests/data/uqff/small_blobs.uqff "$llama" ../tests/data/amb/bpe.amb
+    ../tests/data/sentencepiece/llama.model)
 wrap=(-DCOUNT_ALLOCATIONS -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=posix_memalign)
 
 build() { ./install.sh --prefix "$prefix"; }

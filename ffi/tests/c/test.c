@@ -1,6 +1,6 @@
 /* Calls every function of nanoembed.h, with what it should be called with and with what it should not.
  *
- *   test MODEL.weights WORDS.fifu QUANTIZED_WORDS.fifu BLOCKS.gguf UQFF LLAMA.gguf BPE.amb
+ *   test MODEL.weights WORDS.fifu QUANTIZED_WORDS.fifu BLOCKS.gguf UQFF LLAMA.gguf BPE.amb PIECES.model
  */
 
 #include "test.h"
@@ -94,8 +94,8 @@ static void sources(void) {
 }
 
 int main(int count_arguments, char **arguments) {
-    file model, words, quantized, gguf, uqff, llama, bpe;
-    if (count_arguments != 8) return 2;
+    file model, words, quantized, gguf, uqff, llama, bpe, model_of_pieces;
+    if (count_arguments != 9) return 2;
     model = load(arguments[1]);
     words = load(arguments[2]);
     quantized = load(arguments[3]);
@@ -103,6 +103,7 @@ int main(int count_arguments, char **arguments) {
     uqff = load(arguments[5]);
     llama = load(arguments[6]);
     bpe = load(arguments[7]);
+    model_of_pieces = load(arguments[8]);
     versions_and_statuses();
     sources();
     formats();
@@ -116,6 +117,7 @@ int main(int count_arguments, char **arguments) {
     models(&model);
     decoders(&llama);
     tokenizers(&bpe);
+    pieces(&model_of_pieces);
     free(model.data);
     free(words.data);
     free(quantized.data);
@@ -123,6 +125,7 @@ int main(int count_arguments, char **arguments) {
     free(uqff.data);
     free(llama.data);
     free(bpe.data);
+    free(model_of_pieces.data);
     printf("%d checks, %d failures\n", checks, failures);
     return failures != 0;
 }

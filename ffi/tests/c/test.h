@@ -56,5 +56,6 @@ void models(file *f);
 void word_vectors(file *f, const char *known);
 void decoders(file *f);
 void tokenizers(file *f);
+void pieces(file *f);
 
 #endif
