@@ -59,14 +59,16 @@ wrapper() {
     for define in -DNANOEMBED_RESULTS -DNANOEMBED_EXCEPTIONS; do
         g++ -std=c++17 -g -O1 -pedantic -Wall -Wextra -Werror -fsanitize=address,undefined $define \
             -I "$prefix/include" tests/c/test.cpp "${library[@]}" -o "$scratch/wrapper"
-        "$scratch/wrapper" "$model" tests/data/words.fifu "$llama" ../tests/data/amb/bpe.amb
+        "$scratch/wrapper" "$model" tests/data/words.fifu "$llama" ../tests/data/amb/bpe.amb \
+            ../tests/data/sentencepiece/llama.model
     done
 }
 
 # Eight threads share a model.
 threads() {
     g++ -std=c++17 -g -O1 -fsanitize=thread -I "$prefix/include" tests/c/test.cpp "${library[@]}" -o "$scratch/threads"
-    TSAN_OPTIONS=halt_on_error=1 "$scratch/threads" "$model" tests/data/words.fifu "$llama" ../tests/data/amb/bpe.amb
+    TSAN_OPTIONS=halt_on_error=1 "$scratch/threads" "$model" tests/data/words.fifu "$llama" ../tests/data/amb/bpe.amb \
+        ../tests/data/sentencepiece/llama.model
 }
 
 # No allocation where memory is lent, and no byte touched that is not the program's.

@@ -365,6 +365,59 @@ private:
     nanoembed_bpe_plan plan_;
 };
 
+/// A SentencePiece tokenizer: texts to token ids and back. Threads may share it.
+class sentencepiece {
+public:
+    static result<sentencepiece> open(const source &file) {
+        nanoembed_sentencepiece *made = nullptr;
+        nanoembed_error error{};
+        nanoembed_sentencepiece_plan plan{};
+        auto status = nanoembed_plan_sentencepiece(file.get(), &plan, &error);
+        if (status == NANOEMBED_OK) status = nanoembed_sentencepiece_new(file.get(), &made, &error);
+        return detail::answer(status, error, sentencepiece(made, plan));
+    }
+
+    /// The number of pieces.
+    std::size_t size() const noexcept { return plan_.pieces; }
+    /// The piece that ends a text, or `NANOEMBED_NO_TOKEN`.
+    std::uint32_t end() const noexcept { return plan_.end; }
+
+    /// The ids of a text, behind the piece that begins every text if the file says so.
+    result<std::vector<std::uint32_t>> encode(std::string_view text) const {
+        std::vector<std::uint32_t> ids;
+        std::size_t bytes = 0;
+        nanoembed_tokenized tokenized{};
+        nanoembed_error error{};
+        auto status = nanoembed_sentencepiece_scratch_bytes(handle_.get(), detail::bytes(text), text.size(), &bytes);
+        const std::unique_ptr<std::uint8_t[]> scratch(new std::uint8_t[bytes]);
+        // Rules may make a text longer: the first call says how many ids there are.
+        while (status == NANOEMBED_OK) {
+            status = nanoembed_sentencepiece_encode(handle_.get(), detail::bytes(text), text.size(), scratch.get(), bytes,
+                                                    ids.data(), ids.size(), &tokenized, &error);
+            if (status != NANOEMBED_OK || !tokenized.truncated) break;
+            ids.resize(tokenized.total);
+        }
+        return detail::answer(status, error, std::move(ids));
+    }
+
+    /// The bytes that a piece stands for within a text: UTF-8 if what several pieces stand for is put together.
+    result<std::string> piece(std::uint32_t id) const {
+        std::string out(512, '\0');
+        std::size_t bytes = 0;
+        const auto status = nanoembed_sentencepiece_piece(
+            handle_.get(), id, reinterpret_cast<std::uint8_t *>(&out[0]), out.size(), &bytes);
+        out.resize(bytes);
+        return detail::answer(status, {}, std::move(out));
+    }
+
+    const nanoembed_sentencepiece *get() const noexcept { return handle_.get(); }
+
+private:
+    sentencepiece(nanoembed_sentencepiece *pointer, nanoembed_sentencepiece_plan plan) : handle_(pointer), plan_(plan) {}
+    detail::handle<nanoembed_sentencepiece, nanoembed_sentencepiece_free> handle_;
+    nanoembed_sentencepiece_plan plan_;
+};
+
 /// What one text has come to. Belongs to one thread at a time, and to the decoder that made it.
 class session {
 public:

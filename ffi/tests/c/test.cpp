@@ -1,6 +1,6 @@
 // Every class of nanoembed.hpp, with and without exceptions.
 //
-//   test MODEL.weights WORDS.fifu LLAMA.gguf BPE.amb
+//   test MODEL.weights WORDS.fifu LLAMA.gguf BPE.amb PIECES.model
 
 #include <nanoembed.hpp>
 
@@ -24,7 +24,7 @@ static std::vector<char> load(const char *path) {
 }
 
 int main(int count, char **arguments) {
-    if (count != 5) return 2;
+    if (count != 6) return 2;
     const auto bytes = load(arguments[1]), word_bytes = load(arguments[2]);
     auto model = nanoembed::model::open(nanoembed::source::buffer(bytes.data(), bytes.size()));
     CHECK(model.has_value());
@@ -114,6 +114,15 @@ int main(int count, char **arguments) {
     CHECK(spelled && *spelled == (std::vector<std::uint32_t>{4, 3}));
     CHECK(*bpe->token(4) == "abc" && bpe->token(5).error().status() == NANOEMBED_TOKEN_OUT_OF_RANGE);
     CHECK(!nanoembed::bpe::open(nanoembed::source::buffer(llama_bytes.data(), llama_bytes.size())));
+
+    const auto piece_bytes = load(arguments[5]);
+    const auto pieces = nanoembed::sentencepiece::open(nanoembed::source::buffer(piece_bytes.data(), piece_bytes.size()));
+    CHECK(pieces && pieces->size() > 500);
+    const auto twice = pieces->encode("the the");
+    CHECK(twice && twice->size() == 2 && (*twice)[0] == (*twice)[1] && *pieces->piece((*twice)[0]) == " the");
+    CHECK(pieces->encode("")->empty());
+    CHECK(pieces->piece(0xffffffffu).error().status() == NANOEMBED_TOKEN_OUT_OF_RANGE);
+    CHECK(!nanoembed::sentencepiece::open(nanoembed::source::buffer(bpe_bytes.data(), bpe_bytes.size())));
     std::printf("%d checks, %d failures\n", checks, failures);
     return failures != 0;
 }
