@@ -225,13 +225,14 @@ impl Peaks {
         };
         let f32 = match table {
             "avx2" | "avxvnni" => rate(12 * 16, &peak::call::fma_256),
-            "avx512" | "avx512vnni" => rate(16 * 32, &peak::call::fma_512),
+            "avx512" | "avx512vnni" | "avx512amx" => rate(16 * 32, &peak::call::fma_512),
             _ => None,
         };
         let i8 = match table {
             "avx2" | "avx512" => rate(12 * 64, &peak::call::bytes_avx2),
             "avxvnni" => rate(12 * 64, &peak::call::bytes_avxvnni),
             "avx512vnni" => rate(16 * 128, &peak::call::bytes_avx512vnni),
+            "avx512amx" => rate(4 * 16 * 16 * 64 * 2, &peak::call::bytes_amx),
             _ => None,
         };
         Self { f32, i8 }
@@ -297,6 +298,35 @@ mod peak {
         chains!(16, steps, x, sum => _mm512_dpbusd_epi32(*sum, x, x));
     }
 
+    /// Tiles of 16 rows of 64 bytes, in as many registers as a product sums in.
+    pub unsafe fn bytes_amx(steps: usize) {
+        #[repr(C, align(64))]
+        struct Configuration([u8; 64]);
+        let mut tiles = Configuration([0; 64]);
+        tiles.0[0] = 1;
+        for register in 0..8 {
+            tiles.0[16 + 2 * register] = 64;
+            tiles.0[48 + register] = 16;
+        }
+        // SAFETY: the caller asked for AMX; 64 bytes are read.
+        unsafe {
+            std::arch::asm!(
+                "ldtilecfg [{tiles}]",
+                "2:",
+                "tdpbssd tmm0, tmm4, tmm6",
+                "tdpbssd tmm1, tmm4, tmm7",
+                "tdpbssd tmm2, tmm5, tmm6",
+                "tdpbssd tmm3, tmm5, tmm7",
+                "dec {steps}",
+                "jnz 2b",
+                "tilerelease",
+                tiles = in(reg) &raw const tiles,
+                steps = inout(reg) steps => _,
+                options(nostack, readonly),
+            );
+        }
+    }
+
     /// The same as safe functions.
     pub mod call {
         macro_rules! safe {
@@ -307,6 +337,6 @@ mod peak {
                 }
             )+};
         }
-        safe!(fma_256 fma_512 bytes_avx2 bytes_avxvnni bytes_avx512vnni);
+        safe!(fma_256 fma_512 bytes_avx2 bytes_avxvnni bytes_avx512vnni bytes_amx);
     }
 }

@@ -183,7 +183,7 @@ fn exact_i8(x: &Codes<'_>, w: &Rows<'_>, cols: usize, base: f32, (t, r): (usize,
 #[test]
 fn i8_products_have_the_same_bits_on_every_table() {
     let mut noise = Noise(3);
-    let more_tokens = [(384, 47, 33), (1536, 20, 40), (2000, 18, 9), (33, 25, 64)];
+    let more_tokens = [(384, 47, 33), (1536, 20, 40), (2000, 18, 9), (33, 25, 64), (128, 70, 100)];
     for (cols, tokens, rows) in shapes().chain(more_tokens) {
         for extreme in [false, true] {
             let (x_stride, w_stride) = (cols + 3, cols + 1);

@@ -3,7 +3,9 @@
 use core::arch::x86_64::*;
 
 use super::product_avx512::product_f32;
-use super::{blocks, groups, int8_avx2, multiply_int16_avx512, product_int8_avx512};
+use super::{
+    blocks, groups, int8_avx2, multiply_int16_avx512, product_int8_amx, product_int8_avx512,
+};
 use crate::kernel::Kernels;
 use crate::kernel::product::Multiply;
 
@@ -37,6 +39,10 @@ pub(super) const TABLE_VNNI: Kernels = Kernels {
     multiply_i16: multiply_int16_avx512::multiply,
     ..TABLE
 };
+
+/// The same with AMX for products of bytes.
+pub(super) const TABLE_AMX: Kernels =
+    Kernels { name: "avx512amx", product_i8: product_int8_amx::product, ..TABLE_VNNI };
 
 row_operations!(super::vector::Avx512, "avx2,fma,avx512f,avx512bw,avx512dq,avx512vl");
 

@@ -51,6 +51,7 @@ macro_rules! row_operations {
 }
 
 mod ahead;
+mod amx;
 mod avx2;
 mod avx512;
 mod blocks;
@@ -60,7 +61,9 @@ mod int8_avx2;
 mod lanes;
 mod multiply_int16_avx512;
 mod product_avx512;
+mod product_int8_amx;
 mod product_int8_avx512;
+mod transpose;
 mod vector;
 
 use super::Kernels;
@@ -79,6 +82,7 @@ pub(super) fn available() -> impl Iterator<Item = Kernels> {
         (avx2 && avx_vnni).then_some(avx2::TABLE_VNNI),
         avx512.then_some(avx512::TABLE),
         (avx512 && avx512_vnni).then_some(avx512::TABLE_VNNI),
+        (avx512 && avx512_vnni && amx::usable()).then_some(avx512::TABLE_AMX),
     ]
     .into_iter()
     .flatten()

@@ -9,16 +9,17 @@ use core::arch::x86_64::*;
 use core::mem::MaybeUninit;
 
 use super::ahead::Ahead;
+use super::transpose::transpose_quarters;
 use crate::kernel::integer::{Base, ProductI8};
 
 /// 32-bit lanes of a vector.
-const LANES: usize = 16;
+pub(super) const LANES: usize = 16;
 /// Bytes of a vector.
 const BYTES: usize = 64;
 /// Rows that are multiplied together without a panel: three vectors of four.
 const DIRECT_ROWS: usize = 12;
 /// Up to this many tokens a panel does not pay.
-const DIRECT_TOKENS: usize = 8;
+pub(super) const DIRECT_TOKENS: usize = 8;
 /// Rows of a panel: two vectors.
 const PANEL_ROWS: usize = 2 * LANES;
 /// The most columns of a panel: 48 KiB on the stack.
@@ -131,20 +132,6 @@ fn rest_mask(cols: usize) -> Option<__mmask16> {
     (rest != 0).then_some((1 << rest) - 1)
 }
 
-/// In every quarter, the lines' 4 × 4 groups of four bytes transposed.
-#[target_feature(enable = "avx512f")]
-#[inline]
-fn transpose([a, b, c, d]: [__m512i; 4]) -> [__m512i; 4] {
-    let ab = (_mm512_unpacklo_epi32(a, b), _mm512_unpackhi_epi32(a, b));
-    let cd = (_mm512_unpacklo_epi32(c, d), _mm512_unpackhi_epi32(c, d));
-    [
-        _mm512_unpacklo_epi64(ab.0, cd.0),
-        _mm512_unpackhi_epi64(ab.0, cd.0),
-        _mm512_unpacklo_epi64(ab.1, cd.1),
-        _mm512_unpackhi_epi64(ab.1, cd.1),
-    ]
-}
-
 /// For every four columns, two vectors of 16 rows × 4 codes; and the sums of the rows' codes.
 #[repr(C, align(64))]
 struct Panel {
@@ -186,7 +173,7 @@ impl Panel {
                         let four = [places[i], places[i + 4], places[i + 8], places[i + 12]];
                         lines[i] = quad(four, c, mask);
                     });
-                    let groups = transpose(lines);
+                    let groups = transpose_quarters(lines);
                     unroll_4!(4, i => {
                         parts[i] = _mm512_dpbusd_epi32(parts[i], ones, groups[i]);
                         let at = ((c / 4 + i) * 2 + vector) * BYTES;
@@ -253,12 +240,13 @@ fn panel_tile<const T: usize>(
     unroll!(T, t => {
         [halves[0][t], halves[1][t]] = sums[t];
     });
-    // SAFETY: 16 numbers can be read.
-    let (first, second) = unsafe {
-        (_mm512_loadu_si512(first.as_ptr().cast()), _mm512_loadu_si512(second.as_ptr().cast()))
-    };
-    store(product, token, row, LANES, first, &halves[0]);
-    store(product, token, row + LANES, LANES, second, &halves[1]);
+    // SAFETY: 16 numbers can be read; token + T ≤ tokens.
+    unsafe {
+        let first = _mm512_loadu_si512(first.as_ptr().cast());
+        let second = _mm512_loadu_si512(second.as_ptr().cast());
+        store(product, token, row, LANES, from_zero(product, token, first, halves[0]));
+        store(product, token, row + LANES, LANES, from_zero(product, token, second, halves[1]));
+    }
 }
 
 /// `T` tokens × 12 rows.
@@ -311,29 +299,59 @@ fn direct_tile<const T: usize>(product: &mut ProductI8<'_>, token: usize, row: u
     unroll!(T, t => {
         totals[t] = add_quads(sums[t]);
     });
-    store(product, token, row, DIRECT_ROWS, add_quads(row_sums), &totals);
+    // SAFETY: token + T ≤ tokens.
+    unsafe {
+        let totals = from_zero(product, token, add_quads(row_sums), totals);
+        store(product, token, row, DIRECT_ROWS, totals);
+    }
 }
 
 /// The sums of the quarters of the first three of four vectors: lane 3 · j + v is that of quarter j of vector v.
 #[target_feature(enable = "avx512f")]
 #[inline]
 fn add_quads(vectors: [__m512i; 4]) -> __m512i {
-    let [a, b, c, d] = transpose(vectors);
+    let [a, b, c, d] = transpose_quarters(vectors);
     let sums = _mm512_add_epi32(_mm512_add_epi32(a, b), _mm512_add_epi32(c, d));
     // Every fourth lane belongs to the vector that is not there.
     _mm512_maskz_compress_epi32(0x7777, sums)
 }
 
-/// Makes numbers of the sums of products of `T` tokens and up to `rows` rows from `row` on, and stores them.
+/// Σ (x − zero) · w from the sums of x · w of the tokens from `token` on and those of the codes of the rows.
+///
+/// # Safety
+///
+/// There are so many tokens.
+#[target_feature(enable = "avx512f")]
+#[inline]
+unsafe fn from_zero<const T: usize>(
+    product: &ProductI8<'_>,
+    token: usize,
+    row_sums: __m512i,
+    sums: [__m512i; T],
+) -> [__m512i; T] {
+    let mut centred = sums;
+    for (t, sum) in centred.iter_mut().enumerate() {
+        // SAFETY: `ProductI8::new` checked that there are as many zeros as tokens.
+        let zero = unsafe { *product.x.zeros.as_ptr().add(token + t) };
+        let zero = _mm512_set1_epi32(i32::from(zero));
+        *sum = _mm512_sub_epi32(*sum, _mm512_mullo_epi32(zero, row_sums));
+    }
+    centred
+}
+
+/// Makes numbers of Σ (x − zero) · w of the tokens from `token` on and up to `rows` rows from `row` on, and stores them.
+///
+/// # Safety
+///
+/// There are as many tokens as `sums`.
 #[target_feature(enable = "avx2,avx512f,avx512bw,avx512dq,avx512vl")]
 #[inline]
-fn store<const T: usize>(
+pub(super) unsafe fn store(
     product: &mut ProductI8<'_>,
     token: usize,
     row: usize,
     rows: usize,
-    row_sums: __m512i,
-    sums: &[__m512i; T],
+    sums: impl IntoIterator<Item = __m512i>,
 ) {
     let ProductI8 { x, w, strides, .. } = *product;
     let rows = product.rows.saturating_sub(row).min(rows);
@@ -342,7 +360,7 @@ fn store<const T: usize>(
     }
     let mask: __mmask16 = u16::MAX >> (LANES - rows);
     // SAFETY: `ProductI8::new` checked that scales, zeros and the bias are as many as tokens and rows, and that the last
-    // element of the output lies inside it; token + T ≤ tokens, and the mask covers no more than the rows there are.
+    // element of the output lies inside it; the caller has as many tokens as sums, and the mask covers no more than the rows there are.
     unsafe {
         let row_scales = _mm512_maskz_loadu_ps(mask, w.scales.as_ptr().add(row));
         let bias = match product.base {
@@ -350,9 +368,7 @@ fn store<const T: usize>(
             Base::Output => None,
         };
         let out = product.out.as_mut_ptr().add(token * strides.token + row * strides.row);
-        for (t, &sum) in sums.iter().enumerate() {
-            let zero = _mm512_set1_epi32(i32::from(*x.zeros.as_ptr().add(token + t)));
-            let sum = _mm512_sub_epi32(sum, _mm512_mullo_epi32(zero, row_sums));
+        for (t, sum) in sums.into_iter().enumerate() {
             let scale = _mm512_set1_ps(*x.scales.as_ptr().add(token + t));
             let value = _mm512_mul_ps(_mm512_cvtepi32_ps(sum), _mm512_mul_ps(scale, row_scales));
             let out = out.add(t * strides.token);
