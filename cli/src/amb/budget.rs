@@ -1,11 +1,12 @@
-//! Which blocks of adaptive tensors are kept in full precision, for a budget of bits over all of them.
+//! How the bits of adaptive precision are shared out over all tensors, for a budget.
 //!
 //! A block's sensitivity is the error that its codes add to the layer's output, as a share of the output's power: the squared
 //! error of its elements, weighted by the mean squares of the columns' inputs, over the same sum of the tensor's values; less
-//! where errors are compensated.
+//! where errors are compensated. First whole tensors get codes of 5 bits instead of 4, those first that gain most a bit; what
+//! is left keeps the most sensitive blocks in full precision, which costs more than ten tensors' bits an element.
 
 use nanoembed_core::quant::adaptive::block_errors;
-use nanoembed_core::tensor::ScaledCodes;
+use nanoembed_core::tensor::{CodeBits, ScaledCodes};
 
 use super::energy::Inputs;
 use crate::error::{Failure, Result};
@@ -15,18 +16,31 @@ const COMPENSATED: f64 = 0.3;
 
 /// One tensor of adaptive precision.
 pub(super) struct Candidate {
-    pub(super) codes: ScaledCodes,
-    pub(super) elements: usize,
+    elements: u64,
+    /// With codes of 4 and of 5 bits.
+    four: Coded,
+    five: Coded,
+}
+
+/// A tensor with codes of some width.
+#[derive(Clone)]
+struct Coded {
+    codes: ScaledCodes,
     /// The sensitivity of each block.
-    pub(super) errors: Vec<f32>,
+    errors: Vec<f32>,
+}
+
+/// What was chosen for a tensor.
+pub(super) struct Share {
+    pub(super) codes: ScaledCodes,
+    /// Which blocks are kept in full precision.
+    pub(super) full: Vec<bool>,
 }
 
 impl Candidate {
-    /// Measures the blocks of `values`; `energy` are the mean squares of the columns' inputs, or empty.
+    /// Measures the blocks of `values`, to be stored as `codes` of either width.
     pub(super) fn of(codes: ScaledCodes, values: &[f32], inputs: &Inputs) -> Self {
         let energy = inputs.energy.as_slice();
-        let mut errors = vec![0.0; values.len().div_ceil(usize::from(codes.block.max(1)))];
-        block_errors(&codes, values, energy, &mut errors);
         let weights = energy.iter().copied().cycle().chain(std::iter::repeat(1.0));
         let power: f64 = values
             .iter()
@@ -34,59 +48,109 @@ impl Candidate {
             .map(|(&x, w)| f64::from(x) * f64::from(x) * f64::from(w))
             .sum();
         let share = if inputs.gram.is_empty() { 1.0 } else { COMPENSATED };
-        if power > 0.0 {
-            #[expect(clippy::cast_possible_truncation, reason = "a measure to sort by")]
-            errors.iter_mut().for_each(|error| *error = (f64::from(*error) / power * share) as f32);
-        }
-        Self { codes, elements: values.len(), errors }
+        let coded = |bits| {
+            let codes = ScaledCodes { bits, ..codes };
+            let mut errors = vec![0.0; values.len().div_ceil(usize::from(codes.block.max(1)))];
+            block_errors(&codes, values, energy, &mut errors);
+            if power > 0.0 {
+                #[expect(clippy::cast_possible_truncation, reason = "a measure to sort by")]
+                errors.iter_mut().for_each(|error| {
+                    *error = (f64::from(*error) / power * share) as f32;
+                });
+            }
+            Coded { codes, errors }
+        };
+        let elements = values.len() as u64;
+        Self { elements, four: coded(CodeBits::Four), five: coded(CodeBits::Five) }
     }
 }
 
-/// For each candidate which blocks are kept in full precision, so that all of them have `bits` bits an element on average;
-/// `None` keeps the default of a tenth of a bit above the codes alone.
-pub(super) fn share_out(candidates: &[Candidate], bits: Option<f64>) -> Result<Vec<Vec<bool>>> {
-    let elements: usize = candidates.iter().map(|candidate| candidate.elements).sum();
-    let least: u64 = candidates
-        .iter()
-        .filter_map(|candidate| candidate.codes.data_bytes(candidate.elements as u64, 0))
-        .sum();
+impl Coded {
+    fn bytes(&self, elements: u64) -> u64 {
+        self.codes.data_bytes(elements, 0).unwrap_or(u64::MAX / 2)
+    }
+
+    fn error(&self) -> f64 {
+        self.errors.iter().map(|&error| f64::from(error)).sum()
+    }
+
+    /// Bits that a block needs more as halves.
+    fn full_block_bits(&self) -> u64 {
+        let block = u64::from(self.codes.block);
+        let coded = block * u64::from(self.codes.bits.bits()) + self.codes.scales.bytes() * 8;
+        (block * 16).saturating_sub(coded)
+    }
+}
+
+/// Shares out `bits` bits an element on average; `None` is half a bit above 4-bit codes alone.
+pub(super) fn share_out(candidates: &[Candidate], bits: Option<f64>) -> Result<Vec<Share>> {
+    let elements: u64 = candidates.iter().map(|candidate| candidate.elements).sum();
+    let least: u64 =
+        candidates.iter().map(|candidate| candidate.four.bytes(candidate.elements)).sum();
     #[expect(clippy::cast_precision_loss, reason = "a ratio")]
     let least_bits = least as f64 * 8.0 / elements.max(1) as f64;
-    let bits = bits.unwrap_or(least_bits + 0.1);
+    let bits = bits.unwrap_or(least_bits + 0.5);
     if bits < least_bits || bits > 16.0 {
         return Err(Failure::usage(format!(
             "--bits {bits} is out of range: codes, scales and mask alone take {least_bits:.3}, full precision 16"
         )));
     }
+    #[expect(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "at most 16 bits an element"
+    )]
+    let mut left = ((bits - least_bits) * elements as f64) as u64;
+    let chosen = choose_widths(candidates, &mut left);
+    Ok(keep_blocks(chosen, left))
+}
+
+/// Codes of 5 bits where they gain most, as far as the bits that are `left` go.
+fn choose_widths<'c>(candidates: &'c [Candidate], left: &mut u64) -> Vec<&'c Coded> {
+    let mut gains: Vec<(f64, usize, u64)> = Vec::new();
+    for (index, candidate) in candidates.iter().enumerate() {
+        let Candidate { elements, four, five } = candidate;
+        let more = five.bytes(*elements).saturating_sub(four.bytes(*elements)) * 8;
+        #[expect(clippy::cast_precision_loss, reason = "a measure to sort by")]
+        let gain = (four.error() - five.error()) / more.max(1) as f64;
+        gains.push((gain, index, more));
+    }
+    gains.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let mut chosen: Vec<&Coded> = candidates.iter().map(|candidate| &candidate.four).collect();
+    for (gain, index, more) in gains {
+        if gain > 0.0 && more <= *left {
+            *left -= more;
+            chosen[index] = &candidates[index].five;
+        }
+    }
+    chosen
+}
+
+/// The most sensitive blocks in full precision, as many as `left` bits allow.
+fn keep_blocks(chosen: Vec<&Coded>, mut left: u64) -> Vec<Share> {
     let mut blocks: Vec<(f32, usize, usize)> = Vec::new();
-    for (tensor, candidate) in candidates.iter().enumerate() {
-        blocks.extend(candidate.errors.iter().enumerate().map(|(block, &e)| (e, tensor, block)));
+    for (tensor, coded) in chosen.iter().enumerate() {
+        blocks.extend(coded.errors.iter().enumerate().map(|(block, &e)| (e, tensor, block)));
     }
     blocks.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let mut full: Vec<Vec<bool>> =
-        candidates.iter().map(|candidate| vec![false; candidate.errors.len()]).collect();
-    #[expect(clippy::cast_precision_loss, reason = "a ratio")]
-    let mut left = (bits - least_bits) * elements as f64;
+    let share =
+        |coded: &&Coded| Share { codes: coded.codes, full: vec![false; coded.errors.len()] };
+    let mut shares: Vec<Share> = chosen.iter().map(share).collect();
     for (_, tensor, block) in blocks {
-        let Some(codes) = candidates.get(tensor).map(|candidate| candidate.codes) else { continue };
-        let size = f64::from(codes.block);
-        #[expect(clippy::cast_precision_loss, reason = "a few bytes")]
-        let scale = codes.scales.bytes() as f64 * 8.0;
-        let more = size * 16.0 - size * f64::from(codes.bits.bits()) - scale;
+        let more = chosen[tensor].full_block_bits();
         if more > left {
             break;
         }
         left -= more;
-        if let Some(slot) = full.get_mut(tensor).and_then(|blocks| blocks.get_mut(block)) {
-            *slot = true;
-        }
+        shares[tensor].full[block] = true;
     }
-    Ok(full)
+    shares
 }
 
 #[cfg(test)]
 mod tests {
-    use nanoembed_core::tensor::{Arrangement, CodeBits, ScaleType};
+    use nanoembed_core::tensor::{Arrangement, ScaleType};
 
     use super::*;
 
@@ -109,10 +173,22 @@ mod tests {
         }
         let least = 6.0 + 1.0 / 8.0;
         let full = share_out(&[candidate(&values)], Some(least + 0.7)).unwrap();
-        let kept: Vec<usize> = (0..16).filter(|&block| full[0][block]).collect();
+        let kept: Vec<usize> = (0..16).filter(|&block| full[0].full[block]).collect();
         assert_eq!(kept, [5], "10 bits more for 8 of 128 elements are 0.625");
         assert!(share_out(&[candidate(&values)], Some(6.0)).is_err());
         let all = share_out(&[candidate(&values)], Some(16.0)).unwrap();
-        assert!(all[0].iter().filter(|full| **full).count() >= 15);
+        assert!(all[0].full.iter().filter(|full| **full).count() >= 15);
+    }
+
+    #[test]
+    fn a_small_tensor_gets_wider_codes_before_a_large_one() {
+        let noise = |count: usize| -> Vec<f32> {
+            (0..count).map(|at| ((at * 7919 % 1000) as f32).sin()).collect()
+        };
+        let (small, large) = (candidate(&noise(256)), candidate(&noise(2048)));
+        let least = 6.0 + 1.0 / 8.0;
+        let shares = share_out(&[large, small], Some(least + 0.2)).unwrap();
+        assert_eq!(shares[0].codes.bits, CodeBits::Four);
+        assert_eq!(shares[1].codes.bits, CodeBits::Five);
     }
 }

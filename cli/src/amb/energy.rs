@@ -7,17 +7,22 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use nanoembed_core::Error;
+use nanoembed_core::kernel::{self, Multiply, Table};
 use nanoembed_core::model::InOrder;
 use nanoembed_core::owned::Embedder;
 use rayon::prelude::*;
 
+use super::probes::probes;
 use crate::calibration::{self, Place};
 use crate::checkpoint::tensor::Tensor;
 use crate::checkpoint::{Checkpoint, EMBEDDING_TENSORS};
 use crate::error::{Failure, Result};
+use crate::progress::Progress;
 
-/// Tokens that are looked at: more take longer and change little.
-const MAX_TOKENS: usize = 4096;
+/// Tokens of real texts that are looked at: more take longer and change little.
+const MAX_TOKENS: usize = 16_384;
+/// Tokens that go through the model together, and rows of inputs that are summed up together.
+const TOGETHER: usize = 512;
 
 /// What is known of the inputs of one linear layer.
 #[derive(Debug, Default)]
@@ -46,30 +51,44 @@ impl Energies {
     }
 }
 
-/// Runs the model of `checkpoint` in f32 over `texts`.
-pub(crate) fn measure(checkpoint: &Checkpoint<'_>, texts: &[String]) -> Result<Energies> {
+/// Runs the model of `checkpoint` in f32 over `texts`, and over [`probes`].
+pub(crate) fn measure(
+    checkpoint: &Checkpoint<'_>,
+    texts: &[String],
+    quiet: bool,
+) -> Result<Energies> {
     let file = calibration::as_floats(checkpoint)?;
     let failed = |error| Failure::of_file(&checkpoint.name, error);
     let model = Embedder::open(&file[..]).map_err(failed)?;
+    let max_tokens = checkpoint.settings.max_tokens;
+    let mut ids: Vec<Vec<u32>> = Vec::new();
     let mut left = MAX_TOKENS;
-    let sums: Mutex<Sums> = Mutex::default();
     for text in texts {
-        let ids = model.tokenize(text, Some(checkpoint.settings.max_tokens)).map_err(failed)?.ids;
-        observe(&model, &ids, &sums).map_err(failed)?;
-        left = left.saturating_sub(ids.len());
+        let text = model.tokenize(text, Some(max_tokens)).map_err(failed)?.ids;
+        left = left.saturating_sub(text.len());
+        ids.push(text);
         if left == 0 {
             break;
         }
     }
-    let sums = sums.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let inputs = |(mut gram, rows): (Vec<f32>, u64)| {
-        #[expect(clippy::cast_precision_loss, reason = "a mean")]
-        let factor = 1.0 / rows.max(1) as f32;
-        gram.iter_mut().for_each(|sum| *sum *= factor);
-        let cols = gram.len().isqrt();
-        Inputs { energy: gram.iter().step_by(cols + 1).copied().collect(), gram }
-    };
-    let of = sums.into_iter().map(|(place, sums)| (place, inputs(sums))).collect();
+    ids.extend(checkpoint.vocabulary.iter().flat_map(|it| probes(it, max_tokens)));
+    let progress = (!quiet).then(|| Progress::texts("calibrating", Some(ids.len() as u64)));
+    let mut sums = Sums::default();
+    let mut from = 0;
+    while from < ids.len() {
+        let mut tokens = 0;
+        let fits = |text: &&Vec<u32>| {
+            tokens += text.len();
+            tokens <= TOGETHER
+        };
+        let count = ids[from..].iter().take_while(fits).count().max(1);
+        sums = observe(&model, &ids[from..from + count], sums).map_err(failed)?;
+        from += count;
+        if let Some(progress) = &progress {
+            progress.advance(count as u64);
+        }
+    }
+    let of = sums.into_iter().map(|(place, sums)| (place, sums.finish())).collect();
     Ok(Energies { of, words: words(checkpoint), none: Inputs::default() })
 }
 
@@ -80,35 +99,89 @@ fn words(checkpoint: &Checkpoint<'_>) -> Inputs {
     Inputs { energy: weights.iter().map(|weight| weight * weight).collect(), gram: Vec::new() }
 }
 
-/// The sums of products of columns, and how many rows they are of.
-type Sums = HashMap<Place, (Vec<f32>, u64)>;
+/// What was seen, by place.
+type Sums = HashMap<Place, Products>;
+
+/// Sums of products of columns.
+#[derive(Default)]
+struct Products {
+    /// `[cols, cols]`.
+    sums: Vec<f32>,
+    rows: usize,
+    /// Rows that are not summed up yet, and the products of a part.
+    waiting: Vec<f32>,
+    part: Vec<f32>,
+}
+
+impl Products {
+    /// Takes some rows of `cols` columns.
+    fn add(&mut self, rows: &[f32], cols: usize) {
+        if self.sums.is_empty() {
+            self.sums = vec![0.0; cols * cols];
+            self.part = vec![0.0; cols * cols];
+        }
+        self.waiting.extend_from_slice(rows);
+        if self.waiting.len() >= TOGETHER * cols {
+            self.sum_up();
+        }
+    }
+
+    /// Adds Xᵀ · X of the rows that wait.
+    fn sum_up(&mut self) {
+        let cols = self.sums.len().isqrt();
+        let rows = self.waiting.len().checked_div(cols).unwrap_or(0);
+        if rows == 0 {
+            return;
+        }
+        let mut transposed = vec![0.0; self.waiting.len()];
+        for (row, values) in self.waiting.chunks_exact(cols).enumerate() {
+            for (value, line) in values.iter().zip(transposed.chunks_exact_mut(rows)) {
+                line[row] = *value;
+            }
+        }
+        let kernels = kernel::detect();
+        let lines = cols.div_ceil(rayon::current_num_threads()).max(1);
+        let x = Table { data: &self.waiting, stride: cols };
+        let parts = self.part.par_chunks_mut(lines * cols);
+        parts.zip(transposed.par_chunks(lines * rows)).for_each(|(part, columns)| {
+            let columns = Table { data: columns, stride: rows };
+            let shape = (part.len() / cols, cols, rows);
+            // Never refused: the slices are as long as the shape asks for.
+            if let Ok(multiply) = Multiply::new(columns, x, part, cols, shape) {
+                (kernels.multiply_f32)(multiply);
+            }
+        });
+        self.sums.par_iter_mut().zip(&self.part).for_each(|(sum, part)| *sum += part);
+        self.rows += rows;
+        self.waiting.clear();
+    }
+
+    fn finish(mut self) -> Inputs {
+        self.sum_up();
+        let mut gram = self.sums;
+        #[expect(clippy::cast_precision_loss, reason = "a mean")]
+        let factor = 1.0 / self.rows.max(1) as f32;
+        gram.iter_mut().for_each(|sum| *sum *= factor);
+        let cols = gram.len().isqrt();
+        Inputs { energy: gram.iter().step_by(cols + 1).copied().collect(), gram }
+    }
+}
 
 fn observe(
     model: &Embedder<&[u8]>,
-    ids: &[u32],
-    sums: &Mutex<Sums>,
-) -> std::result::Result<(), Error> {
+    texts: &[Vec<u32>],
+    sums: Sums,
+) -> std::result::Result<Sums, Error> {
     let config = model.config();
+    let ids = texts.concat();
+    let lengths: Vec<usize> = texts.iter().map(Vec::len).collect();
     let mut session = model.session(ids.len(), 1)?;
-    let mut out = vec![0.0; config.hidden];
-    model.embed_observed(&mut session, &InOrder, ids, &[ids.len()], &mut out, &|seen| {
-        let cols = seen.input.cols(config);
+    let mut out = vec![0.0; config.hidden * lengths.len()];
+    let sums = Mutex::new(sums);
+    model.embed_observed(&mut session, &InOrder, &ids, &lengths, &mut out, &|seen| {
         let mut sums = sums.lock().unwrap_or_else(PoisonError::into_inner);
-        let (sums, rows) =
-            sums.entry((seen.layer, seen.input)).or_insert_with(|| (vec![0.0; cols * cols], 0));
-        *rows += (seen.values.len() / cols) as u64;
-        add_products(sums, seen.values, cols);
-    })
-}
-
-/// Adds the products of the columns of some rows.
-fn add_products(sums: &mut [f32], values: &[f32], cols: usize) {
-    sums.par_chunks_exact_mut(cols).enumerate().for_each(|(i, sums)| {
-        for row in values.chunks_exact(cols) {
-            let x = row.get(i).copied().unwrap_or(0.0);
-            for (sum, y) in sums.iter_mut().zip(row) {
-                *sum += x * y;
-            }
-        }
-    });
+        let products = sums.entry((seen.layer, seen.input)).or_default();
+        products.add(seen.values, seen.input.cols(config));
+    })?;
+    Ok(sums.into_inner().unwrap_or_else(PoisonError::into_inner))
 }

@@ -9,7 +9,7 @@ use nanoembed_core::tensor::ScaledCodes;
 use rayon::prelude::*;
 
 /// What is added to the diagonal of H, as a share of its mean: with few texts, H says little.
-const DAMPING: f64 = 0.02;
+const DAMPING: f64 = 0.003;
 
 /// The upper Cholesky factor of the inverse of H, `[cols, cols]`.
 pub(super) struct Feedback {

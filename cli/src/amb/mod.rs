@@ -1,11 +1,13 @@
 //! AMB files: writing a checkpoint as one, and one as a checkpoint.
 //!
-//! `types` says how tensors are stored, `energy` measures what their columns meet, `budget` shares out the bits of adaptive
+//! `types` says how tensors are stored, `energy` measures what their columns meet
+//! in texts and `probes`, `budget` shares out the bits of adaptive
 //! precision, `feedback` compensates errors, `write` puts the file together, `source` reads one.
 
 mod budget;
 pub(crate) mod energy;
 mod feedback;
+mod probes;
 pub(crate) mod source;
 pub(crate) mod types;
 mod write;

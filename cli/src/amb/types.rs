@@ -18,6 +18,8 @@ pub(crate) struct AmbOptions {
 
 /// Elements of a block unless another size is asked for.
 const USUAL_BLOCK: u16 = 32;
+/// Those of adaptive precision: bits that scales would take are worth more as wider codes where it matters.
+const ADAPTIVE_BLOCK: u16 = 64;
 
 impl AmbOptions {
     /// Refuses what the format does not have.
@@ -44,7 +46,7 @@ impl AmbOptions {
         tensor.name.contains("position_embeddings") || tensor.name.contains("token_type_embeddings")
     }
 
-    /// What becomes of `tensor`. Biases and norms are a thousandth of a model and stay as they are; positions and token
+    /// What becomes of `tensor`; of adaptive precision the least, which the budget may widen. Biases and norms are a thousandth of a model and stay as they are; positions and token
     /// types are added to every token's vector and keep 8 bits, a scale for each row.
     pub(crate) fn dtype(&self, tensor: &Tensor<'_>) -> Dtype {
         let row = u16::try_from(tensor.cols()).unwrap_or(USUAL_BLOCK);
@@ -67,14 +69,9 @@ impl AmbOptions {
             WeightType::Int4block => scaled(Arrangement::Interleaved, CodeBits::Four, block),
             WeightType::Int5block => scaled(Arrangement::Interleaved, CodeBits::Five, block),
             WeightType::Adaptive => {
-                // With more bits to spend, it is better to spend them on all blocks.
-                let five = self.bits.is_some_and(|bits| bits >= FIVE_FROM_BITS);
-                let bits = if five { CodeBits::Five } else { CodeBits::Four };
-                scaled(Arrangement::Adaptive, bits, block)
+                let block = self.block.unwrap_or(ADAPTIVE_BLOCK);
+                scaled(Arrangement::Adaptive, CodeBits::Four, block)
             }
         }
     }
 }
-
-/// From so many bits a weight on, adaptive precision has 5-bit codes.
-const FIVE_FROM_BITS: f64 = 5.6;

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use serde_json::{Map, Value, json};
 
 use super::AmbOptions;
-use super::budget::{Candidate, share_out};
+use super::budget::{Candidate, Share, share_out};
 use super::energy::{Energies, Inputs};
 use super::feedback::Feedback;
 use crate::checkpoint::Checkpoint;
@@ -43,8 +43,8 @@ pub(crate) fn write(
     let metadata: Map<String, Value> =
         source.metadata.into_iter().map(|(key, value)| (key, value.into())).collect();
     let metadata = Value::Object(metadata).to_string();
-    let full = full_blocks(source.tensors, options, energies)?;
-    let tensors = specs(source.name, source.tensors, options, &full)?;
+    let stored = stored(source.tensors, options, energies)?;
+    let tensors = specs(source.name, source.tensors, &stored)?;
     let tokenizer = source.tokenizer;
     let plan =
         Plan { metadata: &metadata, config: &config, tokenizer, tensors: &tensors, checksum: true };
@@ -53,9 +53,9 @@ pub(crate) fn write(
     let written = (|| {
         let file_bytes = plan.file_bytes()?;
         let mut writer = Writer::new(plan, &mut sink)?;
-        for ((tensor, spec), full) in source.tensors.iter().zip(&tensors).zip(&full) {
+        for ((tensor, spec), stored) in source.tensors.iter().zip(&tensors).zip(&stored) {
             let values = tensor.to_f32();
-            let bytes = encode(spec, &values, energies.of(&tensor.name), full)?;
+            let bytes = encode(spec, &values, energies.of(&tensor.name), &stored.full)?;
             count(&mut tally, tensor, spec, &bytes, &values)?;
             writer.data(&bytes)?;
             if let Some(progress) = progress {
@@ -135,12 +135,18 @@ fn with_quantization(mut config: Value, tensors: &[Tensor<'_>], options: &AmbOpt
     config.to_string()
 }
 
-/// For each tensor which of its blocks are kept in full precision; nothing for those that are not adaptive.
-fn full_blocks(
+/// How a tensor is stored.
+struct Stored {
+    dtype: Dtype,
+    /// Which of its blocks are kept in full precision; none unless it is adaptive.
+    full: Vec<bool>,
+}
+
+fn stored(
     tensors: &[Tensor<'_>],
     options: &AmbOptions,
     energies: &Energies,
-) -> Result<Vec<Vec<bool>>> {
+) -> Result<Vec<Stored>> {
     let candidates: Vec<Option<Candidate>> = tensors
         .par_iter()
         .map(|tensor| match options.dtype(tensor) {
@@ -152,30 +158,32 @@ fn full_blocks(
         .collect();
     let is_adaptive: Vec<bool> = candidates.iter().map(Option::is_some).collect();
     let candidates: Vec<Candidate> = candidates.into_iter().flatten().collect();
-    if candidates.is_empty() {
-        return Ok(vec![Vec::new(); is_adaptive.len()]);
-    }
-    let mut full = share_out(&candidates, options.bits)?.into_iter();
-    let of = |adaptive: bool| if adaptive { full.next().unwrap_or_default() } else { Vec::new() };
-    Ok(is_adaptive.into_iter().map(of).collect())
+    let shares =
+        if candidates.is_empty() { Vec::new() } else { share_out(&candidates, options.bits)? };
+    let mut shares = shares.into_iter();
+    let one =
+        |(tensor, adaptive): (&Tensor<'_>, bool)| match adaptive.then(|| shares.next()).flatten() {
+            Some(Share { codes, full }) => Stored { dtype: Dtype::Scaled(codes), full },
+            None => Stored { dtype: options.dtype(tensor), full: Vec::new() },
+        };
+    Ok(tensors.iter().zip(is_adaptive).map(one).collect())
 }
 
 fn specs<'p>(
     name: &str,
     tensors: &'p [Tensor<'_>],
-    options: &AmbOptions,
-    full: &[Vec<bool>],
+    stored: &[Stored],
 ) -> Result<Vec<TensorSpec<'p>>> {
-    let spec = |(tensor, full): (&'p Tensor<'_>, &Vec<bool>)| {
+    let spec = |(tensor, stored): (&'p Tensor<'_>, &Stored)| {
         let dims: Vec<u64> = tensor.shape.iter().map(|&dim| dim as u64).collect();
         let shape = Shape::new(&dims).filter(|_| tensor.count() > 0).ok_or_else(|| {
             let message = format!("`{}` has the shape {:?}", tensor.name, tensor.shape);
             Failure::input(ErrorKind::WrongShape, message).at(name)
         })?;
-        let full_blocks = full.iter().filter(|full| **full).count() as u64;
-        Ok(TensorSpec { name: &tensor.name, dtype: options.dtype(tensor), shape, full_blocks })
+        let full_blocks = stored.full.iter().filter(|full| **full).count() as u64;
+        Ok(TensorSpec { name: &tensor.name, dtype: stored.dtype, shape, full_blocks })
     };
-    tensors.iter().zip(full).map(spec).collect()
+    tensors.iter().zip(stored).map(spec).collect()
 }
 
 /// Blocks that one thread quantises at a time.

@@ -377,7 +377,7 @@ impl Convert {
         metadata.extend(checkpoint.settings.license.clone().map(|it| ("license".to_owned(), it)));
         metadata.extend(checkpoint.settings.further.iter().cloned());
         metadata.extend(self.metadata.iter().cloned());
-        let energies = self.energies(checkpoint)?;
+        let energies = self.energies(checkpoint, quiet)?;
         let tokens = amb::tokens(checkpoint);
         let source = amb::Source {
             name: &checkpoint.name,
@@ -434,13 +434,14 @@ impl Convert {
     }
 
     /// What the columns of the weights meet.
-    fn energies(&self, checkpoint: &Checkpoint<'_>) -> Result<Energies> {
+    fn energies(&self, checkpoint: &Checkpoint<'_>, quiet: bool) -> Result<Energies> {
         let floats =
             matches!(self.weight_type, WeightType::F32 | WeightType::F16 | WeightType::Bf16);
         if floats || checkpoint.vocabulary.is_none() {
             return Ok(Energies::default());
         }
-        energy::measure(checkpoint, &calibration::texts(self.calibrate.as_deref())?)
+        let texts = calibration::texts(self.calibrate.as_deref())?;
+        energy::measure(checkpoint, &texts, quiet)
     }
 
     /// What decides the column scales of 8-bit weights.
