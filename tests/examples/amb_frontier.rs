@@ -1,5 +1,5 @@
 //! What a quantised model is worth: `amb_frontier FILE…` prints for each `.amb` or `.weights` file of all-MiniLM-L6-v2 its
-//! size, bits a weight, cosine to the reference embeddings, and latency, as lines of JSON.
+//! size, bits a weight, cosine to the reference embeddings, same nearest neighbours, and latency, as lines of JSON.
 //!
 //! `cargo run --release -p nanoembed-tests --example amb_frontier -- a.amb b.amb`
 
@@ -10,7 +10,8 @@ use nanoembed_core::format::{amb, embd};
 use nanoembed_core::model::InOrder;
 use nanoembed_core::owned::Embedder;
 use nanoembed_core::read::Slice;
-use nanoembed_tests::minilm::{WIDTH, cosine, references, sentences};
+use nanoembed_tests::agreement::compare;
+use nanoembed_tests::minilm::{WIDTH, sentences};
 use serde_json::json;
 
 /// The longest text that the references were made for.
@@ -48,19 +49,19 @@ fn matrices(file: &[u8]) -> (u64, u64) {
 }
 
 fn main() {
-    let references = references(MAX_TOKENS);
     for path in std::env::args().skip(1) {
         let file = std::fs::read(&path).expect("a file");
         let (bytes, elements) = matrices(&file);
         let embedder = Embedder::open(file.as_slice()).expect("a model");
         let mut session = embedder.session(MAX_TOKENS, 1).expect("memory");
         let mut out = vec![0.0; WIDTH];
-        let mut cosines = Vec::new();
+        let mut embeddings = Vec::new();
         for sentence in sentences() {
             let ids = sentence.truncated(MAX_TOKENS);
             embedder.embed(&mut session, &InOrder, &ids, &[ids.len()], &mut out).expect("a vector");
-            cosines.push(cosine(&out, &references[sentence.row * WIDTH..][..WIDTH]));
+            embeddings.extend_from_slice(&out);
         }
+        let agreement = compare(embeddings, MAX_TOKENS);
         let latency = |tokens: usize| {
             let ids = vec![2000; tokens];
             let mut session = embedder.session(tokens, 1).expect("memory");
@@ -80,8 +81,9 @@ fn main() {
             "file": std::path::Path::new(&path).file_name().unwrap_or_default().to_string_lossy(),
             "file_bytes": file.len(),
             "bits_per_weight": bytes as f64 * 8.0 / elements as f64,
-            "mean_cosine": cosines.iter().sum::<f64>() / cosines.len() as f64,
-            "min_cosine": cosines.iter().copied().fold(f64::INFINITY, f64::min),
+            "mean_cosine": agreement.mean_cosine,
+            "min_cosine": agreement.min_cosine,
+            "same_neighbour": agreement.same_neighbour,
             "ms_16_tokens": latency(16),
             "ms_128_tokens": latency(128),
         });
