@@ -42,9 +42,12 @@ for size in range(low, high + 1, 2):
 svg.append(f'<text x="{(LEFT + WIDTH - RIGHT) / 2}" y="{HEIGHT - 10}" text-anchor="middle">size of the file in MB</text>')
 middle = (TOP + HEIGHT - BOTTOM) / 2
 svg.append(f'<text transform="translate(18 {middle}) rotate(-90)" text-anchor="middle">1 − mean cosine to f64</text>')
+max_adaptive = max((1 - p["mean_cosine"] for p in points if "adaptive" in p["file"]), default=0)
 for point, size, distance in zip(points, sizes, far):
     name = point["file"].removesuffix(".amb")
     colour = "#c2410c" if "adaptive" in name else "#1d4ed8" if "int8" in name else "#15803d"
+    # Files of adaptive precision lie close to each other: the number is enough.
+    name = name.replace("adaptive-", "" if distance < max_adaptive else "adaptive, bits: ")
     svg.append(f'<circle cx="{x(size):.1f}" cy="{y(distance):.1f}" r="5" fill="{colour}"/>')
     svg.append(f'<text x="{x(size) + 9:.1f}" y="{y(distance) + 4:.1f}" fill="{colour}">{name}</text>')
 svg.append("</svg>")
