@@ -3,7 +3,7 @@
 use super::Signs;
 use super::integer::{MAX_CODE, PROBABILITY_ONE};
 use super::pieces::{pieces, pieces_mut};
-use super::rows::{completed, reduce, softmax_exponentials};
+use super::rows::{reduce, softmax_exponentials};
 use super::vector::{LANES, ROUND, Vector};
 
 /// Quantises one row to codes 0 … 127: `x[c] · columns[c] ≈ (codes[c] − zero) · scale`; returns scale and zero.
@@ -30,7 +30,7 @@ pub(super) fn codes<V: Vector>(x: &[f32], columns: &[f32], codes: &mut [u8]) -> 
     let ((x, x_rest), (columns, columns_rest)) =
         (x.as_chunks::<LANES>(), columns.as_chunks::<LANES>());
     let (codes, codes_rest) = codes.as_chunks_mut::<LANES>();
-    let mut last = V::load(&completed(x_rest, 0.0));
+    let mut last = V::load_part(x_rest, 0.0);
     if columns.is_empty() && columns_rest.is_empty() {
         for (codes, x) in codes.iter_mut().zip(x) {
             code!(V::load(x)).store_codes(codes);
@@ -39,7 +39,7 @@ pub(super) fn codes<V: Vector>(x: &[f32], columns: &[f32], codes: &mut [u8]) -> 
         for ((codes, x), columns) in codes.iter_mut().zip(x).zip(columns) {
             code!(V::load(x).mul(V::load(columns))).store_codes(codes);
         }
-        last = last.mul(V::load(&completed(columns_rest, 0.0)));
+        last = last.mul(V::load_part(columns_rest, 0.0));
     }
     let mut rest = [0; LANES];
     code!(last).store_codes(&mut rest);
@@ -74,7 +74,7 @@ fn scaled_extremes<V: Vector>(x: &[f32], columns: &[f32]) -> (f32, f32) {
         low = value.min(low);
         high = value.max(high);
     }
-    let value = V::load(&completed(x_rest, 0.0)).mul(V::load(&completed(columns_rest, 0.0)));
+    let value = V::load_part(x_rest, 0.0).mul(V::load_part(columns_rest, 0.0));
     (value.min(low).least(), value.max(high).most())
 }
 
@@ -105,14 +105,11 @@ pub(super) fn dequantize_groups<V: Vector>(
             values!(codes).store(out);
         }
         if !out_rest.is_empty() {
-            let (mut bytes, mut last) = ([0; LANES], [0.0; LANES]);
+            let mut bytes = [0; LANES];
             for (byte, &code) in bytes.iter_mut().zip(codes_rest) {
                 *byte = code;
             }
-            values!(&bytes).store(&mut last);
-            for (to, from) in out_rest.iter_mut().zip(last) {
-                *to = from;
-            }
+            values!(&bytes).store_part(out_rest);
         }
     }
 }
@@ -191,17 +188,20 @@ pub(super) fn rows_i16<V: Vector>(
 fn words<V: Vector>(x: &[f32], factor: f32, codes: &mut [u8]) {
     let factor = V::splat(factor);
     let (chunks, rest) = x.as_chunks::<LANES>();
-    let (lines, left) = codes.as_chunks_mut::<{ 2 * LANES }>();
-    let mut lines = lines.iter_mut();
-    for (chunk, line) in chunks.iter().zip(&mut lines) {
+    let (lines, left) = codes.split_at_mut(codes.len().min(chunks.len() * 2 * LANES));
+    let lines = lines.as_chunks_mut::<{ 2 * LANES }>().0;
+    for (chunk, line) in chunks.iter().zip(lines) {
         word(V::load(chunk), factor).store_words(line);
     }
     let mut last = [0; 2 * LANES];
-    word(V::load(&completed(rest, 0.0)), factor).store_words(&mut last);
-    let mut bytes = last.iter().take(rest.len() * 2);
-    for code in lines.flatten().chain(left) {
-        *code = bytes.next().copied().unwrap_or(0);
+    if !rest.is_empty() {
+        word(V::load_part(rest, 0.0), factor).store_words(&mut last);
     }
+    let (codes, zeros) = left.split_at_mut(left.len().min(rest.len() * 2));
+    for (to, from) in codes.iter_mut().zip(last) {
+        *to = from;
+    }
+    zeros.fill(0);
 }
 
 /// Softmax of `scale · x` as 16-bit codes, 32,767 for 1; `x` is used as scratch.
@@ -230,18 +230,15 @@ pub(super) fn columns_i16<V: Vector>(
         return;
     }
     let width = scales.len().min(stride);
-    scales.fill(0.0);
-    for row in x.chunks(stride.max(1)) {
-        let row = row.get(..width).unwrap_or(row);
-        let ((row, row_rest), (scales, scales_rest)) =
-            (row.as_chunks::<LANES>(), scales.as_chunks_mut::<LANES>());
-        for (scales, row) in scales.iter_mut().zip(row) {
-            V::load(row).abs().max(V::load(scales)).store(scales);
+    for (part, scales) in scales.chunks_mut(LANES).enumerate() {
+        let (first, count) = (part * LANES, scales.len());
+        let mut largest = V::splat(0.0);
+        for row in x.chunks(stride.max(1)) {
+            let row = row.get(first..).unwrap_or_default();
+            let row = row.get(..count).unwrap_or(row);
+            largest = load_part::<V>(row).abs().max(largest);
         }
-        for (scale, value) in scales_rest.iter_mut().zip(row_rest) {
-            let value = value.abs();
-            *scale = if value > *scale { value } else { *scale };
-        }
+        largest.store_part(scales);
     }
     for (scale, inverse) in scales.iter_mut().zip(inverses.iter_mut()) {
         (*scale, *inverse) = word_scale(*scale, limit);
@@ -283,7 +280,7 @@ fn pairs<V: Vector>(first: &[f32], second: &[f32], factors: &[f32], codes: &mut 
 fn load_part<V: Vector>(part: &[f32]) -> V {
     match part.first_chunk() {
         Some(all) => V::load(all),
-        None => V::load(&completed(part, 0.0)),
+        None => V::load_part(part, 0.0),
     }
 }
 

@@ -2,16 +2,6 @@
 
 use super::vector::{LANES, ROUND, Vector};
 
-/// The elements of a vector's length, and the rest completed by `fill`.
-#[inline(always)]
-pub(super) fn completed(rest: &[f32], fill: f32) -> [f32; LANES] {
-    let mut values = [fill; LANES];
-    for (to, &from) in values.iter_mut().zip(rest) {
-        *to = from;
-    }
-    values
-}
-
 /// Replaces every element of `$x` by `$result`, `$value` being sixteen of them.
 ///
 /// A macro, as are the others here: closures would not be compiled with the instructions of the table.
@@ -23,12 +13,8 @@ macro_rules! map {
             $result.store(chunk);
         }
         if !rest.is_empty() {
-            let mut values = completed(rest, 0.0);
-            let $value = <$vector>::load(&values);
-            $result.store(&mut values);
-            for (to, from) in rest.iter_mut().zip(values) {
-                *to = from;
-            }
+            let $value = <$vector>::load_part(rest, 0.0);
+            $result.store_part(rest);
         }
     }};
 }
@@ -68,7 +54,7 @@ macro_rules! reduce {
             step!(*part, V::load(chunk));
         }
         if !rest.is_empty() {
-            step!(parts[3], V::load(&completed(rest, $fill)));
+            step!(parts[3], V::load_part(rest, $fill));
         }
         let [a, b, c, d] = parts;
         join!(join!(a, b), join!(c, d))
@@ -189,10 +175,8 @@ pub(super) fn swiglu<V: Vector>(gate: &mut [f32], up: &[f32]) {
     for (gate, up) in gates.iter_mut().zip(ups) {
         product!(V::load(gate), V::load(up)).store(gate);
     }
-    let mut values = completed(gate_rest, 0.0);
-    product!(V::load(&values), V::load(&completed(up_rest, 0.0))).store(&mut values);
-    for ((to, from), _) in gate_rest.iter_mut().zip(values).zip(up_rest) {
-        *to = from;
+    if !gate_rest.is_empty() {
+        product!(V::load_part(gate_rest, 0.0), V::load_part(up_rest, 0.0)).store_part(gate_rest);
     }
 }
 
@@ -230,13 +214,9 @@ pub(super) fn add_layer_norm<V: Vector>(
         value.mul(V::load(weight)).add(V::load(bias)).store(chunk);
     }
     if !rest.is_empty() {
-        let mut values = completed(rest, 0.0);
-        let value = V::load(&values).sub(center).mul(scale);
-        let weight = V::load(&completed(weight_rest, 0.0));
-        value.mul(weight).add(V::load(&completed(bias_rest, 0.0))).store(&mut values);
-        for (to, from) in rest.iter_mut().zip(values) {
-            *to = from;
-        }
+        let value = V::load_part(rest, 0.0).sub(center).mul(scale);
+        let value = value.mul(V::load_part(weight_rest, 0.0));
+        value.add(V::load_part(bias_rest, 0.0)).store_part(rest);
     }
 }
 

@@ -17,6 +17,27 @@ pub(super) trait Vector: Copy {
     fn splat(value: f32) -> Self;
     fn load(values: &[f32; LANES]) -> Self;
     fn store(self, values: &mut [f32; LANES]);
+
+    /// Up to sixteen elements, completed by `fill`.
+    #[inline(always)]
+    fn load_part(part: &[f32], fill: f32) -> Self {
+        let mut values = [fill; LANES];
+        for (to, &from) in values.iter_mut().zip(part) {
+            *to = from;
+        }
+        Self::load(&values)
+    }
+
+    /// The first elements, as many as there are places.
+    #[inline(always)]
+    fn store_part(self, part: &mut [f32]) {
+        let mut values = [0.0; LANES];
+        self.store(&mut values);
+        for (to, from) in part.iter_mut().zip(values) {
+            *to = from;
+        }
+    }
+
     /// Bytes without sign, after an exclusive or with `flip`.
     fn load_bytes(bytes: &[u8; LANES], flip: u8) -> Self;
     fn add(self, other: Self) -> Self;
