@@ -38,7 +38,8 @@ use crate::word_vectors::form::Form;
 /// Convert a model to a `.weights` or `.amb` file, or word vectors from one form to another
 ///
 /// A model is a folder as on Hugging Face (`model.safetensors`, `config.json`, and `vocab.txt` or `tokenizer.json`; for
-/// decoders `tokenizer.model`), a `.weights` file of either layout, an `.amb` file, or a GGUF file of a decoder. Word vectors
+/// decoders `tokenizer.model`) or the same with UQFF, a `.weights` file of either layout, an `.amb` file, or a GGUF file of a
+/// decoder. Word vectors
 /// are finalfusion, word2vec, text (GloVe), fastText or floret files: they are told by their first bytes, and OUT by its name.
 /// OUT appears when it is complete, not before.
 #[derive(Args, Debug)]
@@ -50,6 +51,7 @@ Examples:
   nanoembed convert all-MiniLM-L6-v2/ model.amb --type int5block
   nanoembed convert all-MiniLM-L6-v2/ model.amb --type adaptive --bits 4.9 --calibrate texts.txt
   nanoembed convert model.amb model.weights
+  nanoembed convert SmolLM2-135M-Instruct.Q4_1.gguf smollm2.weights
   nanoembed convert old-stream-file.bin model.weights --config config.json
   nanoembed convert cc.en.300.bin english.fifu
   nanoembed convert GoogleNews-vectors-negative300.bin news.fifu --duplicates first
@@ -58,7 +60,8 @@ Examples:
 The same input gives the same bytes: `created_at` is SOURCE_DATE_EPOCH if that
 is set, else the time when the newest file of the input was changed.")]
 pub(crate) struct Convert {
-    /// A Hugging Face folder, its `.safetensors` file, a `.weights` or `.amb` file, or a file of word vectors; `-` is stdin
+    /// A Hugging Face folder, its `.safetensors` or `.uqff` file, a `.weights`, `.amb` or GGUF file, or a file of word vectors;
+    /// `-` is stdin
     #[arg(value_name = "IN")]
     input: PathBuf,
 
@@ -150,7 +153,7 @@ impl core::convert::From<ToAmb> for Convert {
 /// The forms of models that are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum From {
-    /// A folder with `model.safetensors` and its JSON files
+    /// A folder with `model.safetensors` or UQFF and its JSON files
     HuggingFace,
     /// An EMBD `.weights` file
     Weights,

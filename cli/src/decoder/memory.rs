@@ -5,9 +5,10 @@ use std::path::Path;
 use nanoembed_core::model::llama::{Activations, LlamaPlan};
 use nanoembed_core::top::Scored;
 
-use super::model::{Decoder, TOKENS_AT_ONCE};
-use crate::error::{Failure, Result};
-use crate::model_file::ModelFile;
+use super::bundle::Bundle;
+use super::model::{Decoder, Found, TOKENS_AT_ONCE};
+use super::structure;
+use crate::error::{Failure, Result, name_of};
 use crate::on_disk::OnDisk;
 use crate::output::units;
 
@@ -20,16 +21,19 @@ const PROGRAM_BYTES: usize = 8 << 20;
 /// What is allocated later that nobody counts: buffers of output, the stack.
 const MARGIN_BYTES: usize = 1 << 20;
 
-/// Opens the decoder in the file at `path`. Only what stands before the weights is kept in memory.
+/// Opens the decoder in the file at `path`. Of it only the structure and the tokens are kept in memory.
 pub(crate) fn open_stored(path: &Path) -> Result<Decoder<'static>> {
-    let file = ModelFile::open(Some(path))?;
-    if file.bundle().is_some() {
+    if Bundle::open(path)?.is_some() {
         return Err(Failure::usage("--memory is for models in one file, which has everything in it")
-            .at(file.name())
+            .at(name_of(path))
             .hint("`nanoembed convert FOLDER OUT.amb` or `migrate IN.uqff OUT.gguf --like ORIGINAL.gguf` makes one"));
     }
-    let decoder = Decoder::open(&file)?.stored(OnDisk::open(path)?);
-    decoder.map_err(|error| file.failure(error))
+    let file = OnDisk::open(path)?;
+    let opened = (|| {
+        let structure = structure::read(&file)?;
+        Decoder::of(Found::in_file(&structure)?)?.stored(file)
+    })();
+    opened.map_err(|error| Failure::of_file(name_of(path), error))
 }
 
 /// How `decoder`, whose weights are not in memory, continues a text of up to `positions` tokens in `budget` bytes, all that

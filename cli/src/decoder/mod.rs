@@ -5,7 +5,7 @@
 //! | `model` | what a file says of its decoder, and the decoder running |
 //! | `bundle` | a decoder in several files |
 //! | `weights` | the tensors of one file or several, in memory or read piece by piece |
-//! | `memory` | a decoder in so much memory |
+//! | `memory`, `structure` | a decoder in so much memory |
 //! | `conversion` | a decoder on its way into another file |
 //! | `hugging_face`, `gguf` | sizes and tensors in the words of these |
 //! | `tokenizer`, `byte_pairs`, `tokenizer_json`, `model_proto` | texts to ids and back |
@@ -18,6 +18,7 @@ pub(crate) mod hugging_face;
 pub(crate) mod memory;
 pub(crate) mod model;
 mod model_proto;
+mod structure;
 pub(crate) mod tokenizer;
 mod tokenizer_json;
 mod weights;

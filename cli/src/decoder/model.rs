@@ -94,13 +94,16 @@ impl<'f> Decoder<'f> {
             Some(bundle) => bundle.found()?,
             None => Found::in_file(file.bytes()).map_err(failed)?,
         };
+        Self::of(found).map_err(|error| match (error.kind, file.bundle()) {
+            (ErrorKind::MissingTensor, Some(bundle)) => failed(error).hint(bundle.where_from()),
+            _ => failed(error),
+        })
+    }
+
+    /// Opens what was found.
+    pub(super) fn of(found: Found<'f>) -> Result<Self, Error> {
         let Found { config, weights, tokenizer, pools_last_token } = found;
-        let model = owned::Decoder::open(&weights, config).map_err(|error| {
-            match (error.kind, file.bundle()) {
-                (ErrorKind::MissingTensor, Some(bundle)) => failed(error).hint(bundle.where_from()),
-                _ => failed(error),
-            }
-        })?;
+        let model = owned::Decoder::open(&weights, config)?;
         Ok(Self { weights, model, tokenizer, pools_last_token })
     }
 

@@ -158,6 +158,8 @@ fn a_weights_file_holds_a_decoder_with_its_tokenizer() {
         goes_on(model, &[]);
         nanoembed(&["verify", "--strict", model]).assert().success();
     }
+    let said = failure(&["convert", &of_gguf, &forms.path("x.amb")], b"", 1);
+    assert!(said.contains("decoder") && said.contains("GGUF"), "{said}");
     // Type and metadata are those of the file, tokens and merges those of the model.
     let facts = objects(&stdout(&["inspect", "--json", &of_gguf], ""));
     assert_eq!(facts[0]["metadata"]["architecture"], "llama");

@@ -5,13 +5,16 @@ use alloc::vec::Vec;
 use super::bpe::BpeTokenizer;
 use super::decoder::{CausalSession, Decoder};
 use crate::error::{Error, ErrorKind, Result};
-use crate::event::{Format, Mode};
+#[cfg(any(feature = "amb", feature = "gguf"))]
+use crate::event::Format;
+use crate::event::Mode;
 #[cfg(feature = "amb")]
 use crate::format::amb::Amb;
 #[cfg(feature = "embd")]
 use crate::format::embd::Embd;
 #[cfg(feature = "gguf")]
 use crate::format::gguf::Gguf;
+#[cfg(any(feature = "amb", feature = "gguf"))]
 use crate::format::sniff;
 use crate::model::SliceWeights;
 #[cfg(feature = "amb")]
@@ -34,13 +37,13 @@ pub struct CausalModel<B> {
 }
 
 impl<B: AsRef<[u8]>> CausalModel<B> {
-    /// Opens a decoder. Weights are neither copied nor converted.
+    /// Opens a decoder in an `.amb` or a GGUF file. Weights are neither copied nor converted.
     ///
     /// # Errors
     ///
     /// What is wrong with the file or the model in it; [`ErrorKind::UnsupportedVersion`] if its tokenizer is not
-    /// byte-level BPE with a pattern that is known; [`ErrorKind::UnknownFormat`] if the format holds no decoders, or a
-    /// `.weights` file has none.
+    /// byte-level BPE with a pattern that is known; [`ErrorKind::UnknownFormat`] for files of other formats.
+    #[cfg(any(feature = "amb", feature = "gguf"))]
     pub fn open(file: B) -> Result<Self> {
         let bytes = file.as_ref();
         let (decoder, tokenizer) = match sniff(bytes) {
@@ -58,19 +61,29 @@ impl<B: AsRef<[u8]>> CausalModel<B> {
                 let weights = SliceWeights::new(bytes, find);
                 (Decoder::open(&weights, gguf_llama_config(&gguf)?)?, BpeSource::gguf(&gguf)?)
             }
-            #[cfg(feature = "embd")]
-            Some(Format::Embd) => {
-                let embd = Embd::parse(bytes, Mode::Lenient)?;
-                if !embd_is_decoder(&embd) {
-                    return Err(Error::new(0, ErrorKind::UnknownFormat));
-                }
-                let find = |name: &str| embd.tensor(name).map(|tensor| *tensor.header());
-                let weights = SliceWeights::new(bytes, find);
-                (Decoder::open(&weights, embd_llama_config(&embd)?)?, BpeSource::embd(&embd)?)
-            }
             _ => return Err(Error::new(0, ErrorKind::UnknownFormat)),
         };
         let tokenizer = BpeTokenizer::new(&tokenizer)?;
+        Ok(Self { file, decoder, tokenizer })
+    }
+
+    /// As [`open`](Self::open), a decoder in a `.weights` file: apart from the others, so that who has no such files does not
+    /// carry their reader.
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](Self::open); [`ErrorKind::UnknownFormat`] if the file has an encoder.
+    #[cfg(feature = "embd")]
+    pub fn open_weights(file: B) -> Result<Self> {
+        let bytes = file.as_ref();
+        let embd = Embd::parse(bytes, Mode::Lenient)?;
+        if !embd_is_decoder(&embd) {
+            return Err(Error::new(0, ErrorKind::UnknownFormat));
+        }
+        let find = |name: &str| embd.tensor(name).map(|tensor| *tensor.header());
+        let weights = SliceWeights::new(bytes, find);
+        let decoder = Decoder::open(&weights, embd_llama_config(&embd)?)?;
+        let tokenizer = BpeTokenizer::new(&BpeSource::embd(&embd)?)?;
         Ok(Self { file, decoder, tokenizer })
     }
 

@@ -318,7 +318,7 @@ impl<'a> BpeSource<'a> {
                 })
             }
             File::Text { merges, .. } => {
-                let mut lines = merges.split('\n').filter(|line| !line.is_empty());
+                let mut lines = parts_of(merges, '\n').filter(|line| !line.is_empty());
                 lines.try_for_each(|pair| {
                     let (left, right) = pair.split_once(' ').ok_or(BAD)?;
                     merge(left, right)
@@ -342,7 +342,7 @@ impl<'a> BpeSource<'a> {
                 wanted.for_each(|(id, _)| added(id));
             }
             File::Text { added: ids, .. } => {
-                ids.split(' ').filter_map(|id| id.parse().ok()).for_each(added);
+                parts_of(ids, ' ').filter_map(|id| id.parse().ok()).for_each(added);
             }
         }
     }
@@ -355,6 +355,20 @@ fn unsigned(value: Value<'_>) -> Option<u32> {
         Value::Signed(number) => u32::try_from(number).ok(),
         _ => None,
     }
+}
+
+/// The parts of a text between characters. `str::split` could panic for all that the linker knows.
+fn parts_of(text: &str, between: char) -> impl Iterator<Item = &str> {
+    let mut rest = Some(text);
+    core::iter::from_fn(move || {
+        let text = rest?;
+        let (part, behind) = match text.split_once(between) {
+            Some((part, behind)) => (part, Some(behind)),
+            None => (text, None),
+        };
+        rest = behind;
+        Some(part)
+    })
 }
 
 fn joined<'r>(left: &[u8], right: &[u8], room: &'r mut [u8]) -> Option<&'r [u8]> {
