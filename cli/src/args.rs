@@ -77,7 +77,7 @@ pub(crate) enum Command {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Model")]
 pub(crate) struct ModelArgs {
-    /// A `.weights`, `.amb` or GGUF file, or a folder as on Hugging Face [default: all-MiniLM-L6-v2, built in]
+    /// A `.weights`, `.amb`, GGUF or UQFF file, or a folder as on Hugging Face or of UQFF [default: all-MiniLM-L6-v2, built in]
     #[arg(long, short, value_name = "FILE")]
     pub(crate) model: Option<PathBuf>,
 

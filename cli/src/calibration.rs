@@ -17,6 +17,7 @@ use nanoembed_core::quant::int8::{add_squares, column_scales};
 use nanoembed_core::{Error, ErrorKind};
 use rayon::prelude::*;
 
+use crate::amb;
 use crate::checkpoint::Checkpoint;
 use crate::checkpoint::tensor::Tensor;
 use crate::error::{Failure, Result};
@@ -104,7 +105,9 @@ pub(crate) fn as_floats(checkpoint: &Checkpoint<'_>) -> Result<Mapped> {
     let mut writer = BufWriter::new(file);
     let metadata = checkpoint.settings.metadata();
     let storage = Storage { weight_type: WeightType::F32, calibration: &Calibration::default() };
-    weights_file::write(checkpoint, &storage, &metadata, &mut writer, NAME, None)?;
+    let tokens = amb::tokens(checkpoint);
+    let source = weights_file::Source::of(checkpoint, &tokens);
+    weights_file::write(&source, &storage, &metadata, &mut writer, NAME, None)?;
     let file = writer.into_inner().map_err(|error| Failure::writing(NAME, error.error()))?;
     (&file).rewind().map_err(|error| Failure::writing(NAME, &error))?;
     Mapped::of(file).map_err(|error| Failure::reading(NAME, &error))

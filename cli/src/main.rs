@@ -9,9 +9,10 @@
 //! 6. `stored` has the tensors of files of any format, ready to be dequantised.
 //! 7. `quantizer` makes fewer bits of them, `layer_names` knows what layers are called where, `writing` brings them
 //!    into files of another format, which `targets` writes.
-//! 8. `decoder` has models that continue texts, from `.amb` and GGUF files.
+//! 8. `decoder` has models that continue texts, from `.amb`, `.weights` and GGUF files, UQFF and folders.
 //! 9. `word_vectors` has the forms of word vectors, conversion between them, and what their commands share.
-//! 10. `error` has the exit codes, `atomic` the files that appear whole or not at all, `mapped` the files that are read.
+//! 10. `error` has the exit codes, `atomic` the files that appear whole or not at all, `mapped` the files that are read,
+//!     `on_disk` those that are read piece by piece.
 //!
 //! Everything that more than one front end would decide lives in `nanoembed-core`.
 
@@ -31,6 +32,7 @@ mod layer_names;
 mod mapped;
 mod model_check;
 mod model_file;
+mod on_disk;
 mod output;
 mod progress;
 mod quantizer;

@@ -2,11 +2,14 @@
 
 use nanoembed_core::event::SpecialRole;
 use nanoembed_core::format::embd::{Embd, LinearLayout, SORTED_IDS, TOKEN_OFFSETS};
-use nanoembed_core::model::{BertConfig, SliceWeights, check};
+use nanoembed_core::model::{BertConfig, SliceWeights, check, embd_is_decoder, embd_llama_config};
+use nanoembed_core::owned::Decoder;
 use nanoembed_core::tensor::Dtype;
 use nanoembed_core::token::vocabulary::{IdWidth, SortedIds};
 use nanoembed_core::token::{Entries, LengthPrefix, SortedVocabulary};
 use nanoembed_core::{Error, ErrorKind};
+
+use crate::decoder::tokenizer::Tokenizer;
 
 /// Something that is wrong with the model in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,6 +35,11 @@ pub(crate) fn findings(bytes: &[u8], file: &Embd<'_>, strict: bool) -> Vec<Findi
     if strict {
         let missing = DESCRIPTIVE_KEYS.iter().filter(|key| file.metadata_value(key).is_none());
         findings.extend(missing.map(|key| Finding::new(0, ErrorKind::MissingMetadata, key)));
+    }
+    if embd_is_decoder(file) {
+        findings.extend(decoder(bytes, file));
+        findings.extend(special(file));
+        return findings;
     }
     let value = |key: &str| file.metadata_value(key);
     match BertConfig::from_metadata(value) {
@@ -62,6 +70,24 @@ pub(crate) fn findings(bytes: &[u8], file: &Embd<'_>, strict: bool) -> Vec<Findi
     findings.extend(special(file));
     findings.extend(index(file));
     findings
+}
+
+/// What keeps a decoder from being opened.
+fn decoder(bytes: &[u8], file: &Embd<'_>) -> Option<Finding> {
+    let wrong = |error: Error, what| Finding::new(error.offset, error.kind, what);
+    let config = match embd_llama_config(file) {
+        Ok(config) => config,
+        Err(error) => return Some(wrong(error, "metadata of the model's sizes")),
+    };
+    let weights = SliceWeights::new(bytes, |name| file.tensor(name).map(|it| *it.header()));
+    if let Err(error) = Decoder::open(&weights, config) {
+        return Some(wrong(error, "tensors"));
+    }
+    let count = match Tokenizer::of_embd(bytes, file) {
+        Ok(tokenizer) => tokenizer.count(),
+        Err(error) => return Some(wrong(error, "tokenizer")),
+    };
+    (count > config.vocabulary).then(|| Finding::new(0, ErrorKind::BadVocabulary, "vocab_size"))
 }
 
 /// Where `part`, which borrows from `bytes`, lies in them.

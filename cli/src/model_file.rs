@@ -4,8 +4,10 @@ use std::path::Path;
 
 use crate::calibration;
 use crate::checkpoint::hugging_face::{Folder, is_safetensors};
+use crate::decoder::bundle::Bundle;
 use crate::error::{Failure, Result, name_of};
 use crate::mapped::Mapped;
+use crate::stored::files::is_uqff_name;
 
 /// Bytes at the start of a cache line, as the tensors in the file are relative to its start.
 #[cfg(feature = "default-model")]
@@ -16,7 +18,7 @@ struct Aligned<T: ?Sized>(T);
 static BUILT_IN: &Aligned<[u8]> =
     &Aligned(*include_bytes!("../../models/all-MiniLM-L6-v2.int8.weights"));
 
-/// The bytes of a model file.
+/// A model's file, or its files.
 pub(crate) enum ModelFile {
     #[cfg(feature = "default-model")]
     BuiltIn,
@@ -24,13 +26,19 @@ pub(crate) enum ModelFile {
         bytes: Mapped,
         name: String,
     },
+    /// A decoder in several files.
+    Bundle(Box<Bundle>),
 }
 
 impl ModelFile {
-    /// Opens `path`, or takes the model built in. A folder's model is used through a temporary file, in f32.
+    /// Opens `path`, or takes the model built in. A decoder of a folder is used as it lies there; an encoder's through a
+    /// temporary file, in f32.
     pub(crate) fn open(path: Option<&Path>) -> Result<Self> {
+        if let Some(bundle) = path.map(Bundle::open).transpose()?.flatten() {
+            return Ok(Self::Bundle(Box::new(bundle)));
+        }
         match path {
-            Some(path) if path.is_dir() || is_safetensors(path) => {
+            Some(path) if path.is_dir() || is_safetensors(path) || is_uqff_name(path) => {
                 let folder = Folder::open(path)?;
                 let bytes = calibration::as_floats(&folder.checkpoint(None, false)?)?;
                 Ok(Self::Named { bytes, name: name_of(path) })
@@ -44,8 +52,18 @@ impl ModelFile {
         }
     }
 
+    /// The decoder in several files, if it is one.
+    pub(crate) fn bundle(&self) -> Option<&Bundle> {
+        match self {
+            Self::Bundle(bundle) => Some(bundle),
+            _ => None,
+        }
+    }
+
+    /// The file's bytes; none of several files.
     pub(crate) fn bytes(&self) -> &[u8] {
         match self {
+            Self::Bundle(_) => &[],
             #[cfg(feature = "default-model")]
             Self::BuiltIn => &BUILT_IN.0,
             Self::Named { bytes, .. } => bytes,
@@ -53,11 +71,12 @@ impl ModelFile {
     }
 
     /// The name that messages give to the file.
-    pub(crate) fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> String {
         match self {
             #[cfg(feature = "default-model")]
-            Self::BuiltIn => "the default model",
-            Self::Named { name, .. } => name,
+            Self::BuiltIn => "the default model".into(),
+            Self::Named { name, .. } => name.clone(),
+            Self::Bundle(bundle) => bundle.name(),
         }
     }
 

@@ -1,5 +1,5 @@
-//! Writing a checkpoint as an EMBD `.weights` file of the section variant: aligned, with checksums, one tensor in
-//! memory at a time.
+//! Writing a model as an EMBD `.weights` file of the section variant: aligned, with checksums, one tensor in memory at a
+//! time.
 
 use std::io::{self, Write};
 
@@ -78,7 +78,37 @@ impl WeightType {
     }
 }
 
-/// How a checkpoint is stored.
+/// A model to be written.
+pub(crate) struct Source<'a> {
+    /// The model's name in messages.
+    pub(crate) name: &'a str,
+    pub(crate) tensors: &'a [Tensor<'a>],
+    pub(crate) vocabulary: Option<embd::Vocabulary<'a>>,
+    /// What belongs to the vocabulary beside its tokens: tensors that are stored as they are.
+    pub(crate) further: Vec<Further>,
+}
+
+/// A tensor of one dimension that no model computes with.
+pub(crate) struct Further {
+    pub(crate) name: &'static str,
+    pub(crate) dtype: Dtype,
+    pub(crate) bytes: Vec<u8>,
+}
+
+impl<'a> Source<'a> {
+    /// An encoder, whose tokens are `tokens`, with an index over them.
+    pub(crate) fn of(checkpoint: &'a Checkpoint<'_>, tokens: &'a [&'a [u8]]) -> Self {
+        let special = checkpoint.vocabulary.as_ref().map(|vocabulary| vocabulary.special);
+        Self {
+            name: &checkpoint.name,
+            tensors: &checkpoint.tensors,
+            vocabulary: special.map(|special| embd::Vocabulary { tokens, special }),
+            further: checkpoint.vocabulary.as_ref().map(index).into_iter().flatten().collect(),
+        }
+    }
+}
+
+/// How a model is stored.
 pub(crate) struct Storage<'s> {
     pub(crate) weight_type: WeightType,
     /// For 8 bits: what activations look like.
@@ -169,31 +199,22 @@ impl Tally {
     }
 }
 
-/// Writes `checkpoint` to `out`, called `name` in messages, with the metadata given.
+/// Writes `source` to `out`, called `name` in messages, with the metadata given.
 pub(crate) fn write(
-    checkpoint: &Checkpoint<'_>,
+    source: &Source<'_>,
     storage: &Storage<'_>,
     metadata: &[(String, String)],
     out: &mut dyn Write,
     name: &str,
     progress: Option<&Progress>,
 ) -> Result<Written> {
-    let stored = stored(checkpoint, storage);
-    let index = checkpoint.vocabulary.as_ref().map(VocabularyIndex::of);
-    let specs = specs(checkpoint, &stored, index.as_ref())?;
+    let stored = stored(source, storage);
+    let specs = specs(source, &stored)?;
     let metadata: Vec<(&str, &str)> =
         metadata.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
-    let tokens: Vec<&[u8]> = checkpoint
-        .vocabulary
-        .iter()
-        .flat_map(|vocabulary| vocabulary.tokens.iter().map(Vec::as_slice))
-        .collect();
     let plan = Plan {
         metadata: &metadata,
-        vocabulary: checkpoint
-            .vocabulary
-            .as_ref()
-            .map(|vocabulary| embd::Vocabulary { tokens: &tokens, special: vocabulary.special }),
+        vocabulary: source.vocabulary,
         tensors: &specs,
         aligned: true,
         checksums: true,
@@ -203,23 +224,20 @@ pub(crate) fn write(
     let written = (|| {
         let file_bytes = plan.file_bytes()?;
         let mut writer = Writer::new(plan, &mut sink)?;
-        for (tensor, stored) in checkpoint.tensors.iter().zip(&stored) {
+        for (tensor, stored) in source.tensors.iter().zip(&stored) {
             write_tensor(tensor, stored, &mut writer, &mut tally)?;
             if let Some(progress) = progress {
                 progress.advance(tensor.data.len() as u64);
             }
         }
-        if let Some(index) = &index {
-            writer.data(&index.sorted_ids)?;
-            writer.data(&index.offsets)?;
-        }
+        source.further.iter().try_for_each(|further| writer.data(&further.bytes))?;
         writer.finish()?;
         Ok(file_bytes)
     })();
     match (written, sink.failure) {
         (Ok(file_bytes), _) => Ok(Written { file_bytes, tally }),
         (Err(_), Some(error)) => Err(Failure::writing(name, &error)),
-        (Err(error), None) => Err(Failure::of_file(&checkpoint.name, error)),
+        (Err(error), None) => Err(Failure::of_file(source.name, error)),
     }
 }
 
@@ -232,8 +250,8 @@ struct Stored {
     columns: Vec<f32>,
 }
 
-fn stored(checkpoint: &Checkpoint<'_>, storage: &Storage<'_>) -> Vec<Stored> {
-    let tensors = &checkpoint.tensors;
+fn stored(source: &Source<'_>, storage: &Storage<'_>) -> Vec<Stored> {
+    let tensors = source.tensors;
     let stored = |tensor: &Tensor<'_>| {
         let dtype = storage.weight_type.dtype(tensor);
         let columns = match dtype {
@@ -247,11 +265,7 @@ fn stored(checkpoint: &Checkpoint<'_>, storage: &Storage<'_>) -> Vec<Stored> {
     tensors.iter().map(stored).collect()
 }
 
-fn specs<'p>(
-    checkpoint: &'p Checkpoint<'_>,
-    stored: &'p [Stored],
-    index: Option<&VocabularyIndex>,
-) -> Result<Vec<TensorSpec<'p>>> {
+fn specs<'p>(source: &'p Source<'_>, stored: &'p [Stored]) -> Result<Vec<TensorSpec<'p>>> {
     let shape = |dims: &[usize]| {
         let dims: Vec<u64> = dims.iter().map(|&dim| dim as u64).collect();
         Shape::new(&dims).unwrap_or(Shape::SCALAR)
@@ -259,10 +273,10 @@ fn specs<'p>(
     let floats =
         |name: &'p str, dims: &[usize]| TensorSpec { name, dtype: Dtype::F32, shape: shape(dims) };
     let mut specs = Vec::new();
-    for (tensor, stored) in checkpoint.tensors.iter().zip(stored) {
+    for (tensor, stored) in source.tensors.iter().zip(stored) {
         if !(1..=2).contains(&tensor.shape.len()) || tensor.count() == 0 {
             let message = format!("`{}` has the shape {:?}", tensor.name, tensor.shape);
-            return Err(Failure::input(ErrorKind::WrongShape, message).at(&checkpoint.name));
+            return Err(Failure::input(ErrorKind::WrongShape, message).at(source.name));
         }
         let dtype = stored.dtype;
         specs.push(TensorSpec { name: &tensor.name, dtype, shape: shape(&tensor.shape) });
@@ -278,12 +292,9 @@ fn specs<'p>(
             specs.push(floats(&stored.column_scale, &[stored.columns.len()]));
         }
     }
-    if let Some(index) = index {
-        let ids =
-            TensorSpec { name: SORTED_IDS, dtype: index.id_dtype, shape: shape(&[index.count]) };
-        let offsets =
-            TensorSpec { name: TOKEN_OFFSETS, dtype: Dtype::U32, shape: shape(&[index.count + 1]) };
-        specs.extend([ids, offsets]);
+    for Further { name, dtype, bytes } in &source.further {
+        let elements = bytes.len() / dtype.block_bytes();
+        specs.push(TensorSpec { name, dtype: *dtype, shape: shape(&[elements]) });
     }
     Ok(specs)
 }
@@ -329,33 +340,26 @@ fn squared_error(a: &[f32], b: &[f32]) -> f64 {
     a.par_iter().zip(b).map(|(a, b)| f64::from(a - b).powi(2)).sum()
 }
 
-/// The sorted vocabulary index, as the two tensors hold it.
-struct VocabularyIndex {
-    count: usize,
-    id_dtype: Dtype,
-    sorted_ids: Vec<u8>,
-    offsets: Vec<u8>,
-}
-
-impl VocabularyIndex {
-    fn of(vocabulary: &Vocabulary) -> Self {
-        let tokens = &vocabulary.tokens;
-        let mut order: Vec<(&[u8], u32)> = tokens.iter().map(Vec::as_slice).zip(0_u32..).collect();
-        order.sort_unstable();
-        let id_dtype = if tokens.len() <= 1 << 16 { Dtype::U16 } else { Dtype::U32 };
-        let sorted_ids = order
-            .iter()
-            .flat_map(|(_, id)| id.to_le_bytes().into_iter().take(id_dtype.block_bytes()))
-            .collect();
-        // An entry is a 16-bit length and the token's bytes.
-        let ends = tokens.iter().scan(0_u32, |end, token| {
-            *end = end
-                .saturating_add(u32::try_from(token.len()).unwrap_or(u32::MAX).saturating_add(2));
-            Some(*end)
-        });
-        let offsets = std::iter::once(0).chain(ends).flat_map(u32::to_le_bytes).collect();
-        Self { count: tokens.len(), id_dtype, sorted_ids, offsets }
-    }
+/// The sorted index over a vocabulary: two tensors.
+fn index(vocabulary: &Vocabulary) -> [Further; 2] {
+    let tokens = &vocabulary.tokens;
+    let mut order: Vec<(&[u8], u32)> = tokens.iter().map(Vec::as_slice).zip(0_u32..).collect();
+    order.sort_unstable();
+    let id_dtype = if tokens.len() <= 1 << 16 { Dtype::U16 } else { Dtype::U32 };
+    let sorted_ids = order
+        .iter()
+        .flat_map(|(_, id)| id.to_le_bytes().into_iter().take(id_dtype.block_bytes()))
+        .collect();
+    // An entry is a 16-bit length and the token's bytes.
+    let ends = tokens.iter().scan(0_u32, |end, token| {
+        *end = end.saturating_add(u32::try_from(token.len()).unwrap_or(u32::MAX).saturating_add(2));
+        Some(*end)
+    });
+    let offsets = std::iter::once(0).chain(ends).flat_map(u32::to_le_bytes).collect();
+    [
+        Further { name: SORTED_IDS, dtype: id_dtype, bytes: sorted_ids },
+        Further { name: TOKEN_OFFSETS, dtype: Dtype::U32, bytes: offsets },
+    ]
 }
 
 /// Passes bytes on and keeps the system's own error.

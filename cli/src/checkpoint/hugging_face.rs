@@ -1,4 +1,4 @@
-//! A Hugging Face folder: `model.safetensors` (or its parts), `config.json`, a vocabulary.
+//! A Hugging Face folder: `model.safetensors` (or its parts) or UQFF, `config.json`, a vocabulary.
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -8,16 +8,24 @@ use safetensors::{Dtype, SafeTensors};
 use serde_json::Value;
 
 use super::settings::{Settings, read_json};
-use super::tensor::{Elements, Tensor};
+use super::tensor::{Elements, OwnedTensor, Tensor};
 use super::vocabulary::Vocabulary;
 use super::{Checkpoint, EMBEDDING_TENSORS, tensor_names};
 use crate::error::{Failure, Result, name_of};
 use crate::mapped::Mapped;
+use crate::stored::ModelFiles;
+use crate::stored::files::{is_uqff_name, uqff_in};
 
 /// The files of a folder, open.
 pub(crate) struct Folder {
     path: PathBuf,
-    parts: Vec<(PathBuf, Mapped)>,
+    weights: Weights,
+}
+
+enum Weights {
+    Safetensors(Vec<(PathBuf, Mapped)>),
+    /// All that UQFF files hold, in f32, and the first of them.
+    Dequantized(PathBuf, Vec<OwnedTensor>),
 }
 
 /// A tensor under the source's name.
@@ -43,12 +51,16 @@ pub(crate) fn is_safetensors(path: &Path) -> bool {
 }
 
 impl Folder {
-    /// Opens the folder `path`, or the folder that the safetensors file `path` lies in.
+    /// Opens the folder `path`, or the folder that the safetensors or UQFF file `path` lies in.
     pub(crate) fn open(path: &Path) -> Result<Self> {
+        if is_uqff_name(path) {
+            return Self::of_uqff(path);
+        }
         if path.is_file() {
             let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
             let folder = folder.unwrap_or(Path::new(".")).to_owned();
-            return Ok(Self { path: folder, parts: vec![(path.to_owned(), Mapped::open(path)?)] });
+            let weights = Weights::Safetensors(vec![(path.to_owned(), Mapped::open(path)?)]);
+            return Ok(Self { path: folder, weights });
         }
         let single = path.join("model.safetensors");
         let index = path.join("model.safetensors.index.json");
@@ -56,6 +68,8 @@ impl Folder {
             vec![single]
         } else if let Some(index) = read_json(&index)? {
             parts_of(&index, path)
+        } else if let Some(uqff) = uqff_in(path)? {
+            return Self::of_uqff(&uqff);
         } else if path.join("pytorch_model.bin").exists() {
             return Err(Failure::input(
                 ErrorKind::UnknownFormat,
@@ -68,10 +82,28 @@ impl Folder {
                 .hint("IN is a folder as on Hugging Face, with `model.safetensors`, `config.json` and `vocab.txt` or `tokenizer.json`"));
         };
         let open = |name: PathBuf| Mapped::open(&name).map(|file| (name, file));
-        Ok(Self {
-            path: path.to_owned(),
-            parts: names.into_iter().map(open).collect::<Result<_>>()?,
-        })
+        let parts = names.into_iter().map(open).collect::<Result<_>>()?;
+        Ok(Self { path: path.to_owned(), weights: Weights::Safetensors(parts) })
+    }
+
+    /// Opens a UQFF file, with what is not quantised beside it, and dequantises all of it.
+    fn of_uqff(path: &Path) -> Result<Self> {
+        let files = ModelFiles::open(path)?;
+        let folder = files.folder();
+        let folder = if folder.as_os_str().is_empty() { PathBuf::from(".") } else { folder };
+        let mut tensors: Vec<OwnedTensor> = Vec::new();
+        for (_, contents) in files.contents(&folder.join("config.json"))? {
+            for stored in &contents.tensors {
+                if !tensors.iter().any(|known| known.name == stored.name) {
+                    let dims = stored.values.shape().dims().iter();
+                    let shape = dims.map(|&dim| usize::try_from(dim).unwrap_or(usize::MAX));
+                    let data = stored.all()?.iter().flat_map(|value| value.to_le_bytes()).collect();
+                    let (name, shape) = (stored.name.clone(), shape.collect());
+                    tensors.push(OwnedTensor { name, shape, data });
+                }
+            }
+        }
+        Ok(Self { path: folder, weights: Weights::Dequantized(path.to_owned(), tensors) })
     }
 
     /// Reads settings and vocabulary, and finds the encoder's tensors.
@@ -121,15 +153,30 @@ impl Folder {
 
     /// The name that messages give to the model.
     pub(crate) fn name(&self) -> String {
-        match self.parts.as_slice() {
-            [(only, _)] => name_of(only),
-            _ => name_of(&self.path),
+        match &self.weights {
+            Weights::Safetensors(parts) => match parts.as_slice() {
+                [(only, _)] => name_of(only),
+                _ => name_of(&self.path),
+            },
+            Weights::Dequantized(file, _) => name_of(file),
         }
     }
 
     fn tensors(&self) -> Result<Vec<Found<'_>>> {
+        let parts = match &self.weights {
+            Weights::Safetensors(parts) => parts,
+            Weights::Dequantized(_, tensors) => {
+                let found = tensors.iter().map(|OwnedTensor { name, shape, data }| Found {
+                    name: name.clone(),
+                    elements: Elements::F32,
+                    shape: shape.clone(),
+                    data,
+                });
+                return Ok(found.collect());
+            }
+        };
         let mut all: Vec<Found<'_>> = Vec::new();
-        for (path, bytes) in &self.parts {
+        for (path, bytes) in parts {
             let refuse = |kind, message| Failure::input(kind, message).at(name_of(path));
             let file = SafeTensors::deserialize(bytes)
                 .map_err(|error| refuse(ErrorKind::SizeMismatch, error.to_string()))?;
@@ -154,10 +201,14 @@ impl Folder {
     }
 
     /// When the newest of the files that matter was changed.
-    fn modified(&self) -> Option<SystemTime> {
+    pub(crate) fn modified(&self) -> Option<SystemTime> {
         let settings = ["config.json", "vocab.txt", "tokenizer.json", "sentence_bert_config.json"];
         let settings = settings.iter().map(|name| self.path.join(name));
-        let files = self.parts.iter().map(|(path, _)| path.clone()).chain(settings);
+        let weights: Vec<PathBuf> = match &self.weights {
+            Weights::Safetensors(parts) => parts.iter().map(|(path, _)| path.clone()).collect(),
+            Weights::Dequantized(file, _) => vec![file.clone()],
+        };
+        let files = weights.into_iter().chain(settings);
         files.filter_map(|file| file.metadata().ok()?.modified().ok()).max()
     }
 }

@@ -34,6 +34,28 @@ pub(crate) struct Tensor<'a> {
     pub(crate) transposed: bool,
 }
 
+/// A tensor in f32 that was dequantised.
+pub(crate) struct OwnedTensor {
+    pub(crate) name: String,
+    pub(crate) shape: Vec<usize>,
+    pub(crate) data: Vec<u8>,
+}
+
+impl OwnedTensor {
+    pub(crate) fn borrow(&self) -> Tensor<'_> {
+        Tensor {
+            name: self.name.clone(),
+            shape: self.shape.clone(),
+            elements: Elements::F32,
+            data: &self.data,
+            scales: &[],
+            zeros: &[],
+            columns: &[],
+            transposed: false,
+        }
+    }
+}
+
 impl Tensor<'_> {
     pub(crate) fn count(&self) -> usize {
         self.shape.iter().product()

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use nanoembed_core::ErrorKind;
 use nanoembed_core::event::{Mode, SpecialRole};
 use nanoembed_core::format::embd::{Embd, LinearLayout};
+use nanoembed_core::model::embd_is_decoder;
 use nanoembed_core::tensor::{Dtype, TensorView};
 use serde_json::Value;
 
@@ -36,6 +37,12 @@ impl WeightsFile {
     pub(crate) fn checkpoint(&self, config: Option<&Path>, pooler: bool) -> Result<Checkpoint<'_>> {
         let file = Embd::parse(&self.bytes, Mode::Lenient)
             .map_err(|error| Failure::of_file(self.name(), error))?;
+        if embd_is_decoder(&file) {
+            let message = "a decoder in a `.weights` file is not converted further";
+            return Err(Failure::input(ErrorKind::UnsupportedVersion, message)
+                .at(self.name())
+                .hint("convert the folder or GGUF file that it was made of"));
+        }
         let settings = match config {
             Some(config) => Settings::of_config(config)?,
             None => self.settings(&file)?,

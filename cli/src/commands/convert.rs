@@ -18,11 +18,11 @@ use crate::atomic::NewFile;
 use crate::calibration::{self, Calibration};
 use crate::checkpoint::Checkpoint;
 use crate::checkpoint::hugging_face::{Folder, is_safetensors};
-use crate::checkpoint::tensor::Tensor;
+use crate::checkpoint::tensor::OwnedTensor;
 use crate::checkpoint::weights::WeightsFile;
-use crate::decoder::gguf::{GgufFile, OwnedTensor};
-use crate::decoder::hugging_face::DecoderFolder;
-use crate::decoder::tokenizer::Tokenizer;
+use crate::decoder::conversion::DecoderModel;
+use crate::decoder::gguf::GgufFile;
+use crate::decoder::hugging_face::DecoderSettings;
 use crate::error::{Failure, Result, warn};
 use crate::mapped::Mapped;
 use crate::model_check;
@@ -30,6 +30,7 @@ use crate::output::lines::Lines;
 use crate::output::table::{Align, Table};
 use crate::output::units;
 use crate::progress::Progress;
+use crate::stored::files::is_uqff_name;
 use crate::weights_file::{self, Storage, WeightType, Written};
 use crate::word_vectors::convert::{Conversion, WordOptions};
 use crate::word_vectors::form::Form;
@@ -37,7 +38,8 @@ use crate::word_vectors::form::Form;
 /// Convert a model to a `.weights` or `.amb` file, or word vectors from one form to another
 ///
 /// A model is a folder as on Hugging Face (`model.safetensors`, `config.json`, and `vocab.txt` or `tokenizer.json`; for
-/// decoders `tokenizer.model`), a `.weights` file of either layout, an `.amb` file, or a GGUF file of a decoder. Word vectors
+/// decoders `tokenizer.model`) or the same with UQFF, a `.weights` file of either layout, an `.amb` file, or a GGUF file of a
+/// decoder. Word vectors
 /// are finalfusion, word2vec, text (GloVe), fastText or floret files: they are told by their first bytes, and OUT by its name.
 /// OUT appears when it is complete, not before.
 #[derive(Args, Debug)]
@@ -49,6 +51,7 @@ Examples:
   nanoembed convert all-MiniLM-L6-v2/ model.amb --type int5block
   nanoembed convert all-MiniLM-L6-v2/ model.amb --type adaptive --bits 4.9 --calibrate texts.txt
   nanoembed convert model.amb model.weights
+  nanoembed convert SmolLM2-135M-Instruct.Q4_1.gguf smollm2.weights
   nanoembed convert old-stream-file.bin model.weights --config config.json
   nanoembed convert cc.en.300.bin english.fifu
   nanoembed convert GoogleNews-vectors-negative300.bin news.fifu --duplicates first
@@ -57,7 +60,8 @@ Examples:
 The same input gives the same bytes: `created_at` is SOURCE_DATE_EPOCH if that
 is set, else the time when the newest file of the input was changed.")]
 pub(crate) struct Convert {
-    /// A Hugging Face folder, its `.safetensors` file, a `.weights` or `.amb` file, or a file of word vectors; `-` is stdin
+    /// A Hugging Face folder, its `.safetensors` or `.uqff` file, a `.weights`, `.amb` or GGUF file, or a file of word vectors;
+    /// `-` is stdin
     #[arg(value_name = "IN")]
     input: PathBuf,
 
@@ -149,7 +153,7 @@ impl core::convert::From<ToAmb> for Convert {
 /// The forms of models that are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum From {
-    /// A folder with `model.safetensors` and its JSON files
+    /// A folder with `model.safetensors` or UQFF and its JSON files
     HuggingFace,
     /// An EMBD `.weights` file
     Weights,
@@ -191,9 +195,6 @@ enum To {
     /// floret's text form
     Floret,
 }
-
-/// A decoder that is to be converted: its tensors, the members of its configuration, its tokenizer, words about its origin.
-type DecoderModel<'a> = (Vec<Tensor<'a>>, serde_json::Value, Tokenizer, Vec<(String, String)>);
 
 impl From {
     const fn words(self) -> Option<Form> {
@@ -242,11 +243,16 @@ impl Convert {
             From::HuggingFace => {
                 let folder = Folder::open(&self.input)?;
                 let name = self.name.clone().or_else(|| folder.model_name());
-                if let Some(decoder) = DecoderFolder::of(&folder, config)? {
+                if let Some(decoder) = DecoderSettings::of(folder.path(), config)? {
                     let tokenizer = decoder.tokenizer()?;
                     let config = decoder.config(&tokenizer)?;
-                    let metadata = vec![("family".to_owned(), "llama".to_owned())];
-                    let model = (decoder.tensors()?, config, tokenizer, metadata);
+                    let model = DecoderModel {
+                        tensors: decoder.tensors(&folder)?,
+                        config,
+                        tokenizer,
+                        metadata: vec![("family".to_owned(), "llama".to_owned())],
+                        modified: folder.modified(),
+                    };
                     return self.convert_decoder(model, name, quiet);
                 }
                 self.convert(&folder.checkpoint(config, self.pooler)?, name, None, quiet)
@@ -261,10 +267,14 @@ impl Convert {
                 let file = GgufFile::open(&self.input)?;
                 let name = self.name.clone().or_else(|| file.model_name());
                 let tensors = file.tensors()?;
-                let tensors = tensors.iter().map(OwnedTensor::borrow).collect();
                 let tokenizer = file.tokenizer()?;
-                let config = file.config(&tokenizer)?;
-                let model = (tensors, config, tokenizer, file.metadata());
+                let model = DecoderModel {
+                    tensors: tensors.iter().map(OwnedTensor::borrow).collect(),
+                    config: file.config(&tokenizer)?,
+                    tokenizer,
+                    metadata: file.metadata(),
+                    modified: modified(&self.input),
+                };
                 self.convert_decoder(model, name, quiet)
             }
             _ => {
@@ -329,36 +339,58 @@ impl Convert {
         if self.to() == To::Amb {
             return self.convert_to_amb(checkpoint, name, version, quiet);
         }
+        let metadata = self.weights_metadata(
+            (name, version),
+            checkpoint.settings.metadata(),
+            created_at(checkpoint.modified)?,
+        );
+        let calibration = self.calibrate(checkpoint, quiet)?;
+        let tokens = amb::tokens(checkpoint);
+        let source = weights_file::Source::of(checkpoint, &tokens);
+        let written = self.write_weights(&source, (&calibration, &metadata), quiet)?;
+        self.report(&checkpoint.left_out, &written, quiet)
+    }
+
+    /// All metadata of a `.weights` file, `--metadata` over what is known.
+    fn weights_metadata(
+        &self,
+        (name, version): (Option<String>, Option<String>),
+        settings: Vec<(String, String)>,
+        created_at: String,
+    ) -> Vec<(String, String)> {
         let mut metadata = vec![
             ("model_name".to_owned(), name.unwrap_or_else(|| "model".into())),
             ("model_version".to_owned(), version.unwrap_or_else(|| "1.0.0".into())),
         ];
-        metadata.extend(checkpoint.settings.metadata());
+        metadata.extend(settings);
         metadata.push(("weight_type".into(), self.weight_type.name().into()));
-        metadata.push(("created_at".into(), created_at(checkpoint)?));
+        metadata.push(("created_at".into(), created_at));
         for (key, value) in &self.metadata {
             match metadata.iter_mut().find(|(known, _)| known == key) {
                 Some((_, old)) => old.clone_from(value),
                 None => metadata.push((key.clone(), value.clone())),
             }
         }
-        let calibration = self.calibrate(checkpoint, quiet)?;
+        metadata
+    }
+
+    fn write_weights(
+        &self,
+        source: &weights_file::Source<'_>,
+        (calibration, metadata): (&Calibration, &[(String, String)]),
+        quiet: bool,
+    ) -> Result<Written> {
         let mut file = NewFile::create(&self.output, true)?;
-        let total = checkpoint.tensors.iter().map(|tensor| tensor.data.len() as u64).sum();
+        let total = source.tensors.iter().map(|tensor| tensor.data.len() as u64).sum();
         let progress = (!quiet).then(|| Progress::bytes("converting", total));
         let name = file.name();
-        let written = weights_file::write(
-            checkpoint,
-            &Storage { weight_type: self.weight_type, calibration: &calibration },
-            &metadata,
-            &mut file,
-            &name,
-            progress.as_ref(),
-        )?;
+        let storage = Storage { weight_type: self.weight_type, calibration };
+        let written =
+            weights_file::write(source, &storage, metadata, &mut file, &name, progress.as_ref())?;
         drop(progress);
-        check(&mut file, checkpoint)?;
+        check(&mut file, source.name)?;
         file.commit()?;
-        self.report(&checkpoint.left_out, &written, quiet)
+        Ok(written)
     }
 
     fn convert_to_amb(
@@ -372,7 +404,7 @@ impl Convert {
             ("name".to_owned(), name.unwrap_or_else(|| "model".into())),
             ("family".to_owned(), "BERT".to_owned()),
             ("version".to_owned(), version.unwrap_or_else(|| "1.0.0".into())),
-            ("created".to_owned(), created_at(checkpoint)?),
+            ("created".to_owned(), created_at(checkpoint.modified)?),
         ];
         metadata.extend(checkpoint.settings.license.clone().map(|it| ("license".to_owned(), it)));
         metadata.extend(checkpoint.settings.further.iter().cloned());
@@ -392,23 +424,35 @@ impl Convert {
 
     fn convert_decoder(
         &self,
-        (tensors, config, tokenizer, named): DecoderModel<'_>,
+        model: DecoderModel<'_>,
         name: Option<String>,
         quiet: bool,
     ) -> Result<ExitCode> {
+        let source_name = crate::error::name_of(&self.input);
+        let (merges, tokens) = model.tokenizer.borrowed();
         if self.to() != To::Amb {
-            return Err(Failure::usage("a decoder becomes an `.amb` file and nothing else")
-                .hint("give OUT the ending `.amb`"));
+            let mut settings = model.settings();
+            settings.extend(model.metadata.iter().cloned());
+            let created_at = created_at(model.modified)?;
+            let metadata = self.weights_metadata((name, None), settings, created_at);
+            let source = weights_file::Source {
+                name: &source_name,
+                tensors: &model.tensors,
+                vocabulary: model.vocabulary(&tokens),
+                further: vec![model.further()],
+            };
+            let written =
+                self.write_weights(&source, (&Calibration::default(), &metadata), quiet)?;
+            return self.report(&[], &written, quiet);
         }
         let mut metadata = vec![("name".to_owned(), name.unwrap_or_else(|| "model".into()))];
-        metadata.extend(named);
+        metadata.extend(model.metadata);
         metadata.extend(self.metadata.iter().cloned());
-        let (merges, tokens) = tokenizer.borrowed();
         let source = amb::Source {
-            name: &crate::error::name_of(&self.input),
-            tensors: &tensors,
-            config,
-            tokenizer: Some(tokenizer.spec(&merges, &tokens)),
+            name: &source_name,
+            tensors: &model.tensors,
+            config: model.config,
+            tokenizer: Some(model.tokenizer.spec(&merges, &tokens)),
             metadata,
         };
         let written = self.write_amb(source, &Energies::default(), quiet)?;
@@ -518,7 +562,7 @@ impl Convert {
     }
 }
 
-/// A folder and what is called `.safetensors` are of Hugging Face; of the rest an `.amb` file is known by its beginning, and
+/// A folder and what is called `.safetensors` or `.uqff` are of Hugging Face; of the rest an `.amb` file is known by its beginning, and
 /// all else is a `.weights` file.
 fn format_of(path: &Path) -> From {
     use std::io::Read;
@@ -529,7 +573,8 @@ fn format_of(path: &Path) -> From {
         Some(Format::Gguf) if begins.is_ok() => return From::Gguf,
         _ => {}
     }
-    if path.is_dir() || is_safetensors(path) { From::HuggingFace } else { From::Weights }
+    let is_of_folder = path.is_dir() || is_safetensors(path) || is_uqff_name(path);
+    if is_of_folder { From::HuggingFace } else { From::Weights }
 }
 
 fn stem(path: &Path) -> Option<String> {
@@ -556,7 +601,7 @@ fn check_vocabulary(checkpoint: &Checkpoint<'_>, quiet: bool) -> Result<()> {
 }
 
 /// The time of creation as ISO 8601, the same for the same input.
-fn created_at(checkpoint: &Checkpoint<'_>) -> Result<String> {
+fn created_at(modified: Option<SystemTime>) -> Result<String> {
     let time = match std::env::var("SOURCE_DATE_EPOCH") {
         Ok(seconds) => {
             let seconds = seconds.trim().parse::<u32>().map_err(|_| {
@@ -564,13 +609,18 @@ fn created_at(checkpoint: &Checkpoint<'_>) -> Result<String> {
             })?;
             SystemTime::UNIX_EPOCH + Duration::from_secs(seconds.into())
         }
-        Err(_) => checkpoint.modified.unwrap_or(SystemTime::UNIX_EPOCH),
+        Err(_) => modified.unwrap_or(SystemTime::UNIX_EPOCH),
     };
     Ok(humantime::format_rfc3339_seconds(time).to_string())
 }
 
+/// When a file was changed.
+fn modified(path: &Path) -> Option<SystemTime> {
+    path.metadata().ok()?.modified().ok()
+}
+
 /// Reads back what was written, before it gets its name: a file that cannot be used is not handed out.
-fn check(file: &mut NewFile, checkpoint: &Checkpoint<'_>) -> Result<()> {
+fn check(file: &mut NewFile, source: &str) -> Result<()> {
     let Some(written) = file.written()? else { return Ok(()) };
     let bytes = Mapped::of(written).map_err(|error| Failure::reading(file.name(), &error))?;
     let parsed =
@@ -578,7 +628,7 @@ fn check(file: &mut NewFile, checkpoint: &Checkpoint<'_>) -> Result<()> {
     match model_check::findings(&bytes, &parsed, true).into_iter().next() {
         None => Ok(()),
         Some(finding) => Err(Failure::input(finding.kind, finding.message)
-            .at(&checkpoint.name)
+            .at(source)
             .hint("the model's config.json does not describe these weights")),
     }
 }

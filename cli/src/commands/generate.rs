@@ -7,14 +7,17 @@ use std::time::Instant;
 
 use clap::Args;
 use nanoembed_core::model::llama::{Activations, Output, Sampler, Sampling};
+use nanoembed_core::owned::CausalSession;
 use nanoembed_core::top::Scored;
 use nanoembed_core::{Error, ErrorKind};
 use serde::Serialize;
 
+use crate::decoder::memory;
 use crate::decoder::model::Decoder;
 use crate::error::{Failure, Result, name_of};
-use crate::mapped::Mapped;
+use crate::model_file::ModelFile;
 use crate::output::lines::Lines;
+use crate::writing::size;
 
 /// Continue a text with a model of the Llama family
 #[derive(Args, Debug)]
@@ -23,6 +26,11 @@ Examples:
   nanoembed generate \"Once upon a time\" --model smollm2.amb
   nanoembed generate --chat \"What is the capital of France?\" --model smollm2.gguf
   nanoembed generate \"1, 2, 3,\" --model smollm2.amb --temperature 0 --json
+  nanoembed generate \"Once upon a time\" --model smollm2-uqff/
+  nanoembed generate \"Once upon a time\" --model smollm2.gguf --memory 24M
+
+A model is one `.amb`, `.weights` or GGUF file, or a folder with `config.json`, `tokenizer.json`
+and weights in UQFF (with `residual.safetensors`) or safetensors. Nothing is converted on disk.
 
 Ctrl-C ends it; what has been said until then stands.")]
 pub(crate) struct Generate {
@@ -30,9 +38,14 @@ pub(crate) struct Generate {
     #[arg(value_name = "PROMPT")]
     prompt: String,
 
-    /// An `.amb` or a GGUF file
+    /// An `.amb`, `.weights` or GGUF file, a UQFF file (its first shard), or a folder of one of these or of safetensors
     #[arg(long, short, value_name = "FILE")]
     model: PathBuf,
+
+    /// Take no more memory than this, in bytes or with K, M, G: weights are read from the file again for each token, in
+    /// pieces, instead of being mapped; slower
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    memory: Option<u64>,
 
     /// How many tokens are added at most
     #[arg(long, value_name = "N", default_value_t = 128)]
@@ -76,10 +89,17 @@ struct Generated {
 
 impl Generate {
     pub(crate) fn run(self, quiet: bool) -> Result<ExitCode> {
-        let file = Mapped::open(&self.model)?;
+        match self.memory {
+            Some(_) => self.run_with(&memory::open_stored(&self.model)?, quiet),
+            None => {
+                let file = ModelFile::open(Some(&self.model))?;
+                self.run_with(&Decoder::open(&file)?, quiet)
+            }
+        }
+    }
+
+    fn run_with(&self, decoder: &Decoder<'_>, quiet: bool) -> Result<ExitCode> {
         let failed = |error| Failure::of_file(name_of(&self.model), error);
-        let activations = if self.precise { Activations::Floats } else { Activations::Words };
-        let decoder = Decoder::open(&file, activations).map_err(failed)?;
         let prompt = match self.chat {
             true => format!("<|im_start|>user\n{}<|im_end|>\n<|im_start|>assistant\n", self.prompt),
             false => self.prompt.clone(),
@@ -103,7 +123,8 @@ impl Generate {
             Sampling { temperature: self.temperature, top_k: self.top_k, top_p: self.top_p };
         let sampler = Sampler::new(sampling, self.seed)
             .map_err(|_| Failure::usage("--temperature is negative or --top-p beyond 0 to 1"))?;
-        let (generated, times) = self.generate(&decoder, &ids, sampler)?;
+        let session = self.session(decoder, positions)?;
+        let (generated, times) = self.generate(decoder, session, &ids, sampler)?;
         if self.json {
             let mut lines = Lines::stdout();
             lines.json(&generated)?;
@@ -125,15 +146,26 @@ impl Generate {
         Ok(ExitCode::SUCCESS)
     }
 
+    fn session(&self, decoder: &Decoder<'_>, positions: usize) -> Result<CausalSession> {
+        let activations = if self.precise { Activations::Floats } else { Activations::Words };
+        let session = match self.memory {
+            Some(budget) => {
+                decoder.session_for(memory::plan(decoder, budget, positions, activations)?)
+            }
+            None => decoder.session(positions, activations),
+        };
+        session.map_err(|error| Failure::of_file(name_of(&self.model), error))
+    }
+
     /// The continuation, and the seconds that the prompt and the rest took.
     fn generate(
         &self,
         decoder: &Decoder<'_>,
+        mut session: CausalSession,
         ids: &[u32],
         mut sampler: Sampler,
     ) -> Result<(Generated, (f64, f64))> {
         let failed = |error| Failure::of_file(name_of(&self.model), error);
-        let mut session = decoder.session(ids.len() + self.max_tokens).map_err(failed)?;
         let vocabulary = decoder.config().vocabulary;
         let mut logits = vec![0.0; vocabulary];
         let mut order = vec![Scored::default(); vocabulary];

@@ -38,7 +38,8 @@ Examples:
 
 Weights are read from a safetensors file, a folder as on Hugging Face, a GGUF, UQFF or `.weights`
 file. Beside a UQFF file `residual.safetensors` is written with the tensors that are no layers of
-it, as mistral.rs wants it. `nanoembed convert` makes `.weights` files.
+it, as mistral.rs wants it, and the settings and tokenizer of a folder are copied there.
+`nanoembed convert` makes `.weights` files.
 For `.amb` files IN is a whole model, with its tokenizer: a folder, a `.weights`, `.amb` or GGUF file.
 
 With `--json` every tensor is one line:

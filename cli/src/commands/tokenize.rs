@@ -4,9 +4,6 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use nanoembed_core::Error;
-use nanoembed_core::event::{Format as FileFormat, Mode};
-use nanoembed_core::format::amb::Amb;
-use nanoembed_core::format::gguf::Gguf;
 use nanoembed_core::format::sniff;
 use nanoembed_core::owned::TokenSession;
 use nanoembed_core::token::vocabulary::{MAX_TOKEN_BYTES, Vocabulary};
@@ -25,7 +22,7 @@ use crate::tokenizer::{self, Tokenizer, Tokens};
 
 /// Turn texts into the token ids that the model sees
 ///
-/// The model is an encoder, a decoder (`.amb` or GGUF), or a SentencePiece model alone (`tokenizer.model`).
+/// The model is an encoder, a decoder (of any format that `generate` takes), or a SentencePiece model alone (`tokenizer.model`).
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -76,7 +73,7 @@ impl Tokenize {
         self.model.use_threads()?;
         let file = ModelFile::open(self.model.model.as_deref())?;
         let refuse = |error| file.failure(error);
-        if let Some(tokenizer) = self.decoder_tokenizer(file.bytes()).map_err(refuse)? {
+        if let Some(tokenizer) = self.decoder_tokenizer(&file)? {
             let limit = self.model.max_tokens.filter(|limit| *limit > 0);
             let encode = |session: &mut TokenSession, text: &String| {
                 let mut ids = tokenizer.encode_in(session, text)?;
@@ -99,18 +96,15 @@ impl Tokenize {
     }
 
     /// The tokenizer if the model is a decoder, or a SentencePiece model alone.
-    fn decoder_tokenizer(&self, bytes: &[u8]) -> Result<Option<DecoderTokenizer>, Error> {
-        match sniff(bytes) {
-            Some(FileFormat::Gguf) if is_decoder(bytes) => {
-                DecoderTokenizer::of_gguf(&Gguf::parse(bytes, Mode::Lenient)?).map(Some)
-            }
-            Some(FileFormat::Amb) if is_decoder(bytes) => {
-                DecoderTokenizer::of_amb(&Amb::parse(bytes, Mode::Lenient)?).map(Some)
-            }
-            None if self.model.model.as_deref().is_some_and(is_model) => {
-                DecoderTokenizer::of_model(bytes.to_vec()).map(Some)
-            }
-            _ => Ok(None),
+    fn decoder_tokenizer<'f>(&self, file: &'f ModelFile) -> Result<Option<DecoderTokenizer<'f>>> {
+        let is_model = || self.model.model.as_deref().is_some_and(is_model);
+        if is_decoder(file) {
+            DecoderTokenizer::of_decoder(file).map(Some)
+        } else if sniff(file.bytes()).is_none() && is_model() {
+            let model = DecoderTokenizer::of_model(file.bytes().to_vec());
+            model.map(Some).map_err(|error| file.failure(error))
+        } else {
+            Ok(None)
         }
     }
 

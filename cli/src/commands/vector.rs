@@ -13,9 +13,10 @@ use crate::atomic::NewFile;
 use crate::error::{Failure, Result, name_of, warn};
 use crate::input::Lines as Input;
 use crate::mapped::Mapped;
+use crate::on_disk::OnDisk;
 use crate::output::lines::Lines;
 use crate::output::npy;
-use crate::word_vectors::file::{OnDisk, Opened};
+use crate::word_vectors::file::Opened;
 use crate::word_vectors::policy::PolicyArgs;
 
 /// Up to so many words are looked for from the vocabulary's start, for more there is an index.

@@ -11,7 +11,7 @@ use nanoembed_core::{Error, ErrorKind};
 use serde_json::json;
 
 use super::tokenizer::Tokenizer;
-use crate::checkpoint::tensor::{Elements, Tensor};
+use crate::checkpoint::tensor::OwnedTensor;
 use crate::error::{Failure, Result, name_of};
 use crate::mapped::Mapped;
 
@@ -19,28 +19,6 @@ use crate::mapped::Mapped;
 pub(crate) struct GgufFile {
     path: PathBuf,
     bytes: Mapped,
-}
-
-/// A tensor in f32.
-pub(crate) struct OwnedTensor {
-    name: String,
-    shape: Vec<usize>,
-    data: Vec<u8>,
-}
-
-impl OwnedTensor {
-    pub(crate) fn borrow(&self) -> Tensor<'_> {
-        Tensor {
-            name: self.name.clone(),
-            shape: self.shape.clone(),
-            elements: Elements::F32,
-            data: &self.data,
-            scales: &[],
-            zeros: &[],
-            columns: &[],
-            transposed: false,
-        }
-    }
 }
 
 /// Architectures whose tensors are those of Llama or Phi-3.
@@ -94,12 +72,12 @@ impl GgufFile {
         named.into_iter().filter_map(of).collect()
     }
 
-    pub(crate) fn tokenizer(&self) -> Result<Tokenizer> {
-        Tokenizer::of_gguf(&self.parse()?).map_err(|error| self.failure(error))
+    pub(crate) fn tokenizer(&self) -> Result<Tokenizer<'_>> {
+        Tokenizer::of_gguf(&self.bytes, &self.parse()?).map_err(|error| self.failure(error))
     }
 
     /// The members of an AMB configuration.
-    pub(crate) fn config(&self, tokenizer: &Tokenizer) -> Result<serde_json::Value> {
+    pub(crate) fn config(&self, tokenizer: &Tokenizer<'_>) -> Result<serde_json::Value> {
         let file = self.parse()?;
         let config = gguf_llama_config(&file).map_err(|error| self.failure(error))?;
         let architecture = match self.text("general.architecture").as_deref() {

@@ -1,10 +1,11 @@
-//! A Hugging Face folder of a decoder of the Llama family: `config.json`, `model.safetensors`, and
+//! What a Hugging Face folder says of a decoder of the Llama family: its sizes by `config.json`, its tokenizer by
 //! `tokenizer.model` (SentencePiece) or `tokenizer.json` (byte-level BPE).
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use nanoembed_core::ErrorKind;
+use nanoembed_core::model::llama::{LlamaConfig, RopePairs};
 use serde_json::{Value, json};
 
 use super::tokenizer::{AddedTokens, Tokenizer};
@@ -14,9 +15,13 @@ use crate::checkpoint::settings::read_json;
 use crate::checkpoint::tensor::{Elements, Tensor};
 use crate::error::{Failure, Result, name_of};
 
-/// A folder whose `config.json` describes a decoder.
-pub(crate) struct DecoderFolder<'f> {
-    folder: &'f Folder,
+/// The tensor that has the divisors of rotary frequencies.
+pub(super) const DIVISORS: &str = "model.rope_freqs.weight";
+
+/// What a folder says of a decoder.
+pub(crate) struct DecoderSettings {
+    folder: PathBuf,
+    path: PathBuf,
     config: Value,
     /// Divisors of the rotary frequencies as f32, where each has one of its own.
     divisors: Vec<u8>,
@@ -25,23 +30,46 @@ pub(crate) struct DecoderFolder<'f> {
 /// Models whose tensors and computation are those of Llama or Phi-3.
 const TYPES: [&str; 3] = ["llama", "mistral", "phi3"];
 
-impl<'f> DecoderFolder<'f> {
-    /// The decoder in `folder`; `None` if it is none of this family.
-    pub(crate) fn of(folder: &'f Folder, config: Option<&Path>) -> Result<Option<Self>> {
-        let usual = folder.path().join("config.json");
-        let Some(config) = read_json(config.unwrap_or(&usual))? else { return Ok(None) };
+impl DecoderSettings {
+    /// The decoder of `folder` by its `config.json` or another; `None` if it is none of this family.
+    pub(crate) fn of(folder: &Path, config: Option<&Path>) -> Result<Option<Self>> {
+        let path = config.map_or_else(|| folder.join("config.json"), Path::to_owned);
+        let Some(config) = read_json(&path)? else { return Ok(None) };
         let kind = config.get("model_type").and_then(Value::as_str).unwrap_or_default();
         if !TYPES.contains(&kind) {
             return Ok(None);
         }
-        let mut decoder = Self { folder, config, divisors: Vec::new() };
+        let mut decoder = Self { folder: folder.to_owned(), path, config, divisors: Vec::new() };
         decoder.divisors =
             decoder.rotary_divisors()?.iter().flat_map(|x| x.to_le_bytes()).collect();
         Ok(Some(decoder))
     }
 
+    /// The `config.json`.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Divisors of the rotary frequencies as f32, or nothing.
+    pub(super) fn divisors(&self) -> &[u8] {
+        &self.divisors
+    }
+
+    /// Whether the output layer is the table of embeddings.
+    pub(super) fn is_tied(&self) -> bool {
+        self.config.get("tie_word_embeddings") == Some(&Value::Bool(true))
+    }
+
+    /// The sizes as the core takes them.
+    pub(super) fn sizes(&self, tokenizer: &Tokenizer<'_>) -> Result<LlamaConfig> {
+        let config = self.config(tokenizer)?;
+        let number = |member: &str| config.get(member).and_then(Value::as_f64);
+        LlamaConfig::read(number, RopePairs::Halves)
+            .map_err(|error| self.refuse(error.kind, error.kind.message().to_owned()))
+    }
+
     /// The members of an AMB configuration.
-    pub(crate) fn config(&self, tokenizer: &Tokenizer) -> Result<Value> {
+    pub(crate) fn config(&self, tokenizer: &Tokenizer<'_>) -> Result<Value> {
         self.check()?;
         let get = |key: &str| self.config.get(key).filter(|value| !value.is_null());
         let number = |key: &str| {
@@ -178,20 +206,19 @@ impl<'f> DecoderFolder<'f> {
     }
 
     fn refuse(&self, kind: ErrorKind, message: String) -> Failure {
-        Failure::input(kind, message).at(self.folder.path().join("config.json").display())
+        Failure::input(kind, message).at(self.path.display())
     }
 
-    /// The tensors of the model; a tied output and tables of angles are left out.
-    pub(crate) fn tensors(&self) -> Result<Vec<Tensor<'_>>> {
-        let is_tied = self.config.get("tie_word_embeddings") == Some(&Value::Bool(true));
-        let mut tensors = self.folder.all_tensors()?;
+    /// The model's tensors in its folder; a tied output and tables of angles are left out.
+    pub(crate) fn tensors<'a>(&'a self, folder: &'a Folder) -> Result<Vec<Tensor<'a>>> {
+        let mut tensors = folder.all_tensors()?;
         tensors.retain(|tensor| {
-            let is_copy = is_tied && tensor.name == "lm_head.weight";
+            let is_copy = self.is_tied() && tensor.name == "lm_head.weight";
             !is_copy && !tensor.name.ends_with("rotary_emb.inv_freq")
         });
         if !self.divisors.is_empty() {
             tensors.push(Tensor {
-                name: "model.rope_freqs.weight".into(),
+                name: DIVISORS.into(),
                 shape: vec![self.divisors.len() / 4],
                 elements: Elements::F32,
                 data: &self.divisors,
@@ -205,21 +232,19 @@ impl<'f> DecoderFolder<'f> {
     }
 
     /// The tokenizer by `tokenizer.model`, with the tokens that `tokenizer_config.json` adds, or by `tokenizer.json`.
-    pub(crate) fn tokenizer(&self) -> Result<Tokenizer> {
-        let path = self.folder.path().join("tokenizer.model");
-        let by_json = self.folder.path().join("tokenizer.json");
+    pub(crate) fn tokenizer(&self) -> Result<Tokenizer<'static>> {
+        let path = self.folder.join("tokenizer.model");
+        let by_json = self.folder.join("tokenizer.json");
         if !path.exists() && by_json.exists() {
             let json = TokenizerJson::new(&by_json, read_json(&by_json)?.unwrap_or_default());
-            let (pairs, added) =
-                json.byte_pairs(self.id("bos_token_id"), self.id("eos_token_id"))?;
-            return Ok(Tokenizer::of_byte_pairs(pairs, added));
+            return json.tokenizer(self.id("bos_token_id"), self.id("eos_token_id"));
         }
         let model = std::fs::read(&path).map_err(|error| {
             Failure::reading(path.display(), &error).hint(
-                "a decoder's folder has its tokenizer in `tokenizer.model` or `tokenizer.json`",
+                "a decoder's folder has its tokenizer in `tokenizer.model` or `tokenizer.json`: put one there, as the model was published with it",
             )
         })?;
-        let settings = read_json(&self.folder.path().join("tokenizer_config.json"))?;
+        let settings = read_json(&self.folder.join("tokenizer_config.json"))?;
         let settings = settings.unwrap_or_default();
         let mut tokens = BTreeMap::new();
         let added = settings.get("added_tokens_decoder").and_then(Value::as_object);

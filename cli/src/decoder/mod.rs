@@ -1,9 +1,24 @@
-//! Models that continue texts: from `.amb` files and, as they are, from GGUF files; to `.amb` files from folders, too.
+//! Models that continue texts: from `.amb`, `.weights` and GGUF files as they are, and from folders with safetensors or UQFF.
+//!
+//! | file | role |
+//! |---|---|
+//! | `model` | what a file says of its decoder, and the decoder running |
+//! | `bundle` | a decoder in several files |
+//! | `weights` | the tensors of one file or several, in memory or read piece by piece |
+//! | `memory`, `structure` | a decoder in so much memory |
+//! | `conversion` | a decoder on its way into another file |
+//! | `hugging_face`, `gguf` | sizes and tensors in the words of these |
+//! | `tokenizer`, `byte_pairs`, `tokenizer_json`, `model_proto` | texts to ids and back |
 
+pub(crate) mod bundle;
 mod byte_pairs;
+pub(crate) mod conversion;
 pub(crate) mod gguf;
 pub(crate) mod hugging_face;
+pub(crate) mod memory;
 pub(crate) mod model;
 mod model_proto;
+mod structure;
 pub(crate) mod tokenizer;
 mod tokenizer_json;
+mod weights;

@@ -1,76 +1,122 @@
-//! A decoder that is ready to run, over a file in memory.
+//! A decoder that is ready to run, over files in memory or read piece by piece.
 
 use nanoembed_core::event::{Format, Mode};
 use nanoembed_core::format::amb::Amb;
+use nanoembed_core::format::embd::Embd;
 use nanoembed_core::format::gguf::Gguf;
 use nanoembed_core::format::sniff;
-use nanoembed_core::kernel::{self, Kernels};
-use nanoembed_core::model::llama::{
-    Activations, Cache, Llama, LlamaConfig, LlamaLayer, LlamaMemory, LlamaPlan, Output,
-};
+use nanoembed_core::model::llama::{Activations, LlamaConfig, LlamaPlan, Output};
 use nanoembed_core::model::{
-    Run, SliceWeights, Weights, amb_config_value, amb_llama_config, gguf_architecture,
+    amb_config_value, amb_llama_config, embd_is_decoder, embd_llama_config, gguf_architecture,
     gguf_llama_config, gguf_pools_last_token,
 };
-use nanoembed_core::tensor::TensorHeader;
+use nanoembed_core::owned::{self, CausalSession};
 use nanoembed_core::{Error, ErrorKind};
 
 use super::tokenizer::Tokenizer;
+use super::weights::ModelWeights;
+use crate::error::Result;
+use crate::model_file::ModelFile;
+use crate::on_disk::OnDisk;
 
 /// Tokens of a prompt that pass through the layers together.
-const TOKENS_AT_ONCE: usize = 64;
+pub(super) const TOKENS_AT_ONCE: usize = 64;
 
-/// Whether a file has a decoder: an `.amb` or GGUF file that does not say that it is an encoder.
-pub(crate) fn is_decoder(bytes: &[u8]) -> bool {
+/// Whether the model in `file` is a decoder.
+pub(crate) fn is_decoder(file: &ModelFile) -> bool {
+    file.bundle().is_some() || has_decoder(file.bytes())
+}
+
+/// Whether a file has a decoder: an `.amb` or GGUF file that does not say that it is an encoder, or a `.weights` file that
+/// says that it is none.
+fn has_decoder(bytes: &[u8]) -> bool {
     match sniff(bytes) {
         Some(Format::Amb) => Amb::parse(bytes, Mode::Lenient).is_ok_and(|amb| {
             !matches!(amb_config_value(&amb, "architecture"), None | Some("custom"))
         }),
         Some(Format::Gguf) => Gguf::parse(bytes, Mode::Lenient)
             .is_ok_and(|file| gguf_architecture(&file).is_some_and(|name| name != "bert")),
+        Some(Format::Embd) => {
+            Embd::parse(bytes, Mode::Lenient).is_ok_and(|file| embd_is_decoder(&file))
+        }
         _ => false,
     }
 }
 
-/// A model over the bytes of its file.
+/// What files say of a decoder.
+pub(super) struct Found<'f> {
+    pub(super) config: LlamaConfig,
+    pub(super) weights: ModelWeights<'f>,
+    pub(super) tokenizer: Tokenizer<'f>,
+    /// Whether the model was made for embeddings by its last token's state.
+    pub(super) pools_last_token: bool,
+}
+
+impl<'f> Found<'f> {
+    /// In a file that holds everything.
+    pub(super) fn in_file(bytes: &'f [u8]) -> Result<Self, Error> {
+        let (config, tokenizer, weights, pools_last_token) = match sniff(bytes) {
+            Some(Format::Amb) => {
+                let amb = Amb::parse(bytes, Mode::Lenient)?;
+                let weights = ModelWeights::of_file(bytes, amb.tensors());
+                (amb_llama_config(&amb)?, Tokenizer::of_amb(bytes, &amb)?, weights, false)
+            }
+            Some(Format::Gguf) => {
+                let file = Gguf::parse(bytes, Mode::Lenient)?;
+                let weights = ModelWeights::of_file(bytes, file.tensors());
+                let pools = gguf_pools_last_token(&file);
+                (gguf_llama_config(&file)?, Tokenizer::of_gguf(bytes, &file)?, weights, pools)
+            }
+            Some(Format::Embd) => {
+                let embd = Embd::parse(bytes, Mode::Lenient)?;
+                let weights = ModelWeights::of_file(bytes, embd.tensors());
+                (embd_llama_config(&embd)?, Tokenizer::of_embd(bytes, &embd)?, weights, false)
+            }
+            _ => return Err(Error::new(0, ErrorKind::UnknownFormat)),
+        };
+        Ok(Self { config, weights, tokenizer, pools_last_token })
+    }
+}
+
+/// A decoder and where its weights are.
 pub(crate) struct Decoder<'f> {
-    bytes: &'f [u8],
-    llama: Llama<Vec<LlamaLayer>>,
-    pub(crate) tokenizer: Tokenizer,
-    kernels: Kernels,
-    activations: Activations,
+    weights: ModelWeights<'f>,
+    model: owned::Decoder,
+    pub(crate) tokenizer: Tokenizer<'f>,
     pools_last_token: bool,
 }
 
 impl<'f> Decoder<'f> {
-    /// Opens an `.amb` or a GGUF file.
-    pub(crate) fn open(bytes: &'f [u8], activations: Activations) -> Result<Self, Error> {
-        let layers = |config: &LlamaConfig| vec![LlamaLayer::EMPTY; config.layers];
-        let mut pools_last_token = false;
-        let (llama, tokenizer) = match sniff(bytes) {
-            Some(Format::Amb) => {
-                let amb = Amb::parse(bytes, Mode::Lenient)?;
-                let config = amb_llama_config(&amb)?;
-                let find = |name: &str| amb.tensor(name).map(|tensor| *tensor.header());
-                let weights = SliceWeights::new(bytes, find);
-                (Llama::open(&weights, config, layers(&config))?, Tokenizer::of_amb(&amb)?)
-            }
-            Some(Format::Gguf) => {
-                let file = Gguf::parse(bytes, Mode::Lenient)?;
-                let config = gguf_llama_config(&file)?;
-                pools_last_token = gguf_pools_last_token(&file);
-                let find = |name: &str| file.tensor(name).map(|tensor| *tensor.header());
-                let weights = SliceWeights::new(bytes, find);
-                (Llama::open(&weights, config, layers(&config))?, Tokenizer::of_gguf(&file)?)
-            }
-            _ => return Err(Error::new(0, ErrorKind::UnknownFormat)),
+    /// Opens the model in `file`; its weights stay where they are.
+    pub(crate) fn open(file: &'f ModelFile) -> Result<Self> {
+        let failed = |error| file.failure(error);
+        let found = match file.bundle() {
+            Some(bundle) => bundle.found()?,
+            None => Found::in_file(file.bytes()).map_err(failed)?,
         };
-        let kernels = kernel::detect();
-        Ok(Self { bytes, llama, tokenizer, kernels, activations, pools_last_token })
+        Self::of(found).map_err(|error| match (error.kind, file.bundle()) {
+            (ErrorKind::MissingTensor, Some(bundle)) => failed(error).hint(bundle.where_from()),
+            _ => failed(error),
+        })
+    }
+
+    /// Opens what was found.
+    pub(super) fn of(found: Found<'f>) -> Result<Self, Error> {
+        let Found { config, weights, tokenizer, pools_last_token } = found;
+        let model = owned::Decoder::open(&weights, config)?;
+        Ok(Self { weights, model, tokenizer, pools_last_token })
+    }
+
+    /// The same with weights that are read from `file`, which is the one it was opened from, whenever they are needed: the
+    /// memory that it was opened in need not be kept.
+    pub(super) fn stored(self, file: OnDisk) -> Result<Decoder<'static>, Error> {
+        let Self { weights, model, tokenizer, pools_last_token } = self;
+        let (weights, tokenizer) = (weights.stored(file), tokenizer.detached()?);
+        Ok(Decoder { weights, model, tokenizer, pools_last_token })
     }
 
     pub(crate) const fn config(&self) -> &LlamaConfig {
-        self.llama.config()
+        self.model.config()
     }
 
     /// Whether the model was made for embeddings by its last token's state.
@@ -78,72 +124,48 @@ impl<'f> Decoder<'f> {
         self.pools_last_token
     }
 
+    pub(super) const fn weights(&self) -> &ModelWeights<'f> {
+        &self.weights
+    }
+
     /// Memory for texts of up to `positions` tokens.
-    pub(crate) fn session(&self, positions: usize) -> Result<Session, Error> {
-        let config = self.config();
-        let overflow = Error::without_offset(ErrorKind::SizeOverflow);
-        let cache = Cache::floats_needed(config, positions).ok_or(overflow)?;
-        let activations = self.activations;
-        let plan = LlamaPlan { activations, ..LlamaPlan::new(TOKENS_AT_ONCE, positions) };
-        let needs = LlamaMemory::needs(config, &plan)?;
-        Ok(Session {
-            cache: vec![0.0; cache],
-            floats: vec![0.0; needs.floats],
-            bytes: vec![0; needs.bytes],
-            plan,
-            length: 0,
-        })
+    pub(crate) fn session(
+        &self,
+        positions: usize,
+        activations: Activations,
+    ) -> Result<CausalSession, Error> {
+        let plan = LlamaPlan::new(TOKENS_AT_ONCE, positions);
+        self.session_for(LlamaPlan { activations, ..plan })
+    }
+
+    /// Memory for a plan.
+    pub(crate) fn session_for(&self, plan: LlamaPlan) -> Result<CausalSession, Error> {
+        self.model.session(plan)
+    }
+
+    /// Bytes of memory that a plan takes.
+    pub(super) fn session_bytes(&self, plan: &LlamaPlan) -> Result<usize, Error> {
+        self.model.session_bytes(plan)
     }
 
     /// Takes tokens through the model behind those of the session.
     pub(crate) fn forward(
         &self,
-        session: &mut Session,
+        session: &mut CausalSession,
         ids: &[u32],
         output: Output<'_>,
     ) -> Result<(), Error> {
-        let (mut cache, mut memory) = session.parts(self.config())?;
-        let weights = self.weights();
-        let run = Run::new(&weights, &self.kernels);
-        self.llama.forward(&run, ids, &mut cache, &mut memory, output)?;
-        session.length = cache.len();
-        Ok(())
+        self.model.forward(&self.weights, session, ids, output)
     }
 
-    /// The embedding of a text, into `out`: the state of its last token, or the mean of all; see [`Llama::embed`].
+    /// The embedding of a text, into `out`: the state of its last token, or the mean of all.
     pub(crate) fn embed(
         &self,
-        session: &mut Session,
+        session: &mut CausalSession,
         ids: &[u32],
         last_token: bool,
         out: &mut [f32],
     ) -> Result<(), Error> {
-        let mut states = vec![0.0; ids.len() * self.config().hidden];
-        let (mut cache, mut memory) = session.parts(self.config())?;
-        let weights = self.weights();
-        let run = Run::new(&weights, &self.kernels);
-        self.llama.embed(&run, ids, &mut cache, &mut memory, (last_token, &mut states, out))
-    }
-
-    /// The tensors were found when the model was opened.
-    fn weights(&self) -> impl Weights + Sync + 'f {
-        SliceWeights::new(self.bytes, |_: &str| None::<TensorHeader<'_>>)
-    }
-}
-
-/// Keys and values of the tokens so far, and scratch memory.
-pub(crate) struct Session {
-    cache: Vec<f32>,
-    floats: Vec<f32>,
-    bytes: Vec<u8>,
-    plan: LlamaPlan,
-    length: usize,
-}
-
-impl Session {
-    fn parts(&mut self, config: &LlamaConfig) -> Result<(Cache<'_>, LlamaMemory<'_>), Error> {
-        let Self { cache, floats, bytes, plan, length } = self;
-        let cache = Cache::resume(config, plan.positions, *length, cache)?;
-        Ok((cache, LlamaMemory::new(config, plan, floats, bytes)?))
+        self.model.embed(&self.weights, session, ids, last_token, out)
     }
 }

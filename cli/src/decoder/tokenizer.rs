@@ -1,11 +1,15 @@
-//! A decoder's tokenizer, from an `.amb` or a GGUF file, or a SentencePiece model: byte-level BPE or SentencePiece.
+//! A decoder's tokenizer, from an `.amb`, `.weights` or GGUF file, a folder, or a SentencePiece model: byte-level BPE or
+//! SentencePiece.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use nanoembed_core::event::{SpecialRole, Value};
+use nanoembed_core::event::{Format, Mode, SpecialRole, Value};
 use nanoembed_core::format::amb::{Amb, Payload, TokenizerKind, TokenizerSpec};
+use nanoembed_core::format::embd::{self, Embd};
 use nanoembed_core::format::gguf::Gguf;
+use nanoembed_core::format::sniff;
+use nanoembed_core::model::llama::BpeSource;
 use nanoembed_core::owned::{SentencePieceModel, TokenSession};
 use nanoembed_core::text::json::Kind;
 use nanoembed_core::token::bpe::{self, Added};
@@ -15,13 +19,15 @@ use serde_json::json;
 
 use super::byte_pairs::BytePairs;
 use super::model_proto::{self, unsigned};
+use crate::error::Failure;
+use crate::model_file::ModelFile;
 
 /// How texts become ids, and what they begin and end with.
-pub(crate) struct Tokenizer {
-    spelling: Spelling,
+pub(crate) struct Tokenizer<'f> {
+    spelling: Spelling<'f>,
     /// Ids of the tokens that are found in a text as they are.
     added: Vec<u32>,
-    pub(crate) begin: Option<u32>,
+    begin: Option<u32>,
     pub(crate) end: Option<u32>,
     /// Whether every text begins with `begin`.
     adds_begin: bool,
@@ -36,28 +42,45 @@ pub(crate) struct AddedTokens {
     pub(crate) adds_begin: bool,
 }
 
-enum Spelling {
-    Bytes(BytePairs),
+enum Spelling<'f> {
+    Bytes(Box<BytePairs<'f>>),
     Pieces(Box<SentencePieceModel<Vec<u8>>>),
 }
 
-impl Tokenizer {
-    /// From a GGUF file.
-    pub(crate) fn of_gguf(file: &Gguf<'_>) -> Result<Self, Error> {
+impl<'f> Tokenizer<'f> {
+    /// That of the decoder in `file`.
+    pub(crate) fn of_decoder(file: &'f ModelFile) -> Result<Self, Failure> {
+        match file.bundle() {
+            Some(bundle) => bundle.tokenizer(),
+            None => Self::in_file(file.bytes()).map_err(|error| file.failure(error)),
+        }
+    }
+
+    /// That of the decoder in a file that holds everything.
+    fn in_file(bytes: &'f [u8]) -> Result<Self, Error> {
+        match sniff(bytes) {
+            Some(Format::Amb) => Self::of_amb(bytes, &Amb::parse(bytes, Mode::Lenient)?),
+            Some(Format::Gguf) => Self::of_gguf(bytes, &Gguf::parse(bytes, Mode::Lenient)?),
+            _ => Self::of_embd(bytes, &Embd::parse(bytes, Mode::Lenient)?),
+        }
+    }
+
+    /// From a GGUF file, whose bytes are `bytes`.
+    pub(crate) fn of_gguf(bytes: &'f [u8], file: &Gguf<'f>) -> Result<Self, Error> {
         let (spelling, adds_begin) = match file.value("tokenizer.ggml.model") {
-            Some(Value::Text("gpt2")) => (Spelling::Bytes(BytePairs::of_gguf(file)?), false),
             Some(Value::Text("llama")) => (pieces(model_proto::of_gguf(file)?, 0)?, true),
-            _ => return Err(Error::without_offset(ErrorKind::UnsupportedVersion)),
+            _ => (byte_pairs(BytePairs::of_file(bytes, &BpeSource::gguf(file)?)?), false),
         };
-        // User-defined tokens of SentencePiece are found by its own rules.
-        let of_text = |kind| match PieceKind::of(kind) {
-            Some(PieceKind::Control) => true,
-            Some(PieceKind::UserDefined) => matches!(spelling, Spelling::Bytes(_)),
-            _ => false,
+        let added = match &spelling {
+            Spelling::Bytes(pairs) => pairs.added().to_vec(),
+            // User-defined tokens of SentencePiece are found by its own rules.
+            Spelling::Pieces(_) => {
+                let types = file.elements("tokenizer.ggml.token_type").into_iter().flatten();
+                let is_control =
+                    |kind| unsigned(kind).and_then(PieceKind::of) == Some(PieceKind::Control);
+                (0..).zip(types).filter(|(_, kind)| is_control(*kind)).map(|(id, _)| id).collect()
+            }
         };
-        let types = file.elements("tokenizer.ggml.token_type").into_iter().flatten();
-        let added = (0..).zip(types).filter(|(_, kind)| unsigned(*kind).is_some_and(of_text));
-        let added = added.map(|(id, _)| id).collect();
         let id = |key: &str| u32::try_from(unsigned(file.value(key)?)?).ok();
         let adds_begin = match file.value("tokenizer.ggml.add_bos_token") {
             Some(Value::Bool(adds)) => adds,
@@ -67,12 +90,13 @@ impl Tokenizer {
         Ok(Self { spelling, added, begin, end: id("tokenizer.ggml.eos_token_id"), adds_begin })
     }
 
-    /// From an `.amb` file, whose configuration has `added_tokens`, `add_bos`, and, for byte-level BPE, `pre_tokenizer`.
-    pub(crate) fn of_amb(file: &Amb<'_>) -> Result<Self, Error> {
+    /// From an `.amb` file, whose configuration has `added_tokens`, `add_bos`, and, for byte-level BPE, `pre_tokenizer`; its
+    /// bytes are `bytes`.
+    pub(crate) fn of_amb(bytes: &'f [u8], file: &Amb<'f>) -> Result<Self, Error> {
         let missing = Error::without_offset(ErrorKind::MissingVocabulary);
         let found = file.tokenizer().ok_or(missing)?;
         let spelling = match found.kind() {
-            TokenizerKind::Bpe => Spelling::Bytes(BytePairs::of_amb(file, &found)?),
+            TokenizerKind::Bpe => byte_pairs(BytePairs::of_file(bytes, &BpeSource::amb(file)?)?),
             TokenizerKind::SentencePiece => {
                 let (payload, offset) = (found.payload(), found.payload_offset());
                 pieces(payload.to_vec(), offset)?
@@ -91,6 +115,24 @@ impl Tokenizer {
             begin: found.special(SpecialRole::Classify),
             end: found.special(SpecialRole::Separate),
             adds_begin: adds.is_some_and(|token| token.kind == Kind::Bool(true)),
+        })
+    }
+
+    /// From a `.weights` file, whose metadata has `added_tokens`, `add_bos`, `bos_token_id`, `eos_token_id`, and, for
+    /// byte-level BPE, `pre_tokenizer`; its bytes are `bytes`.
+    pub(crate) fn of_embd(bytes: &'f [u8], file: &Embd<'f>) -> Result<Self, Error> {
+        let spelling = match file.tensor(embd::SENTENCEPIECE) {
+            Some(model) => pieces(model.data().to_vec(), model.header().offset)?,
+            None => byte_pairs(BytePairs::of_file(bytes, &BpeSource::embd(file)?)?),
+        };
+        let id = |key| file.metadata_value(key)?.parse().ok();
+        let added = file.metadata_value("added_tokens").unwrap_or_default();
+        Ok(Self {
+            spelling,
+            added: added.split(' ').filter_map(|id| id.parse().ok()).collect(),
+            begin: id("bos_token_id"),
+            end: id("eos_token_id"),
+            adds_begin: file.metadata_value("add_bos") == Some("true"),
         })
     }
 
@@ -118,14 +160,47 @@ impl Tokenizer {
         })
     }
 
-    /// From byte pairs and the tokens that a folder of Hugging Face adds to them.
-    pub(crate) fn of_byte_pairs(pairs: BytePairs, added: AddedTokens) -> Self {
-        Self {
-            spelling: Spelling::Bytes(pairs),
-            added: added.tokens.into_keys().collect(),
-            begin: added.begin,
-            end: added.end,
-            adds_begin: added.adds_begin,
+    /// From byte pairs that know the tokens which are added to them; `begin` and `end` are what the model calls so.
+    pub(super) fn of_byte_pairs(
+        pairs: BytePairs<'f>,
+        (begin, end): (Option<u32>, Option<u32>),
+        adds_begin: bool,
+    ) -> Self {
+        let added = pairs.added().to_vec();
+        Self { spelling: byte_pairs(pairs), added, begin, end, adds_begin }
+    }
+
+    /// The tokenizer without the file that it is from.
+    pub(super) fn detached(self) -> Result<Tokenizer<'static>, Error> {
+        let Self { spelling, added, begin, end, adds_begin } = self;
+        let spelling = match spelling {
+            Spelling::Bytes(pairs) => byte_pairs(pairs.detached()?),
+            Spelling::Pieces(model) => Spelling::Pieces(model),
+        };
+        Ok(Tokenizer { spelling, added, begin, end, adds_begin })
+    }
+
+    /// The number of tokens.
+    pub(crate) fn count(&self) -> usize {
+        match &self.spelling {
+            Spelling::Bytes(pairs) => pairs.count() as usize,
+            // It was read when the tokenizer was made.
+            Spelling::Pieces(model) => {
+                Spec::read(model.model(), 0).map_or(0, |spec| spec.pieces() as usize)
+            }
+        }
+    }
+
+    /// The tokens that begin and end a text.
+    pub(super) const fn ends(&self) -> [Option<u32>; 2] {
+        [self.begin, self.end]
+    }
+
+    /// The serialized model, if it is one of SentencePiece.
+    pub(super) fn model(&self) -> Option<&[u8]> {
+        match &self.spelling {
+            Spelling::Bytes(_) => None,
+            Spelling::Pieces(model) => Some(model.model()),
         }
     }
 
@@ -133,7 +208,7 @@ impl Tokenizer {
     pub(crate) fn config(&self) -> serde_json::Map<String, serde_json::Value> {
         let mut config = serde_json::Map::new();
         if let Spelling::Bytes(pairs) = &self.spelling {
-            config.insert("pre_tokenizer".into(), pairs.pattern.name().into());
+            config.insert("pre_tokenizer".into(), pairs.pattern().name().into());
         }
         config.insert("added_tokens".into(), json!(self.added));
         config.insert("add_bos".into(), self.adds_begin.into());
@@ -173,9 +248,7 @@ impl Tokenizer {
     /// How a token is spelled, spaces and bytes as the vocabulary has them.
     pub(crate) fn token(&self, id: u32) -> Option<&str> {
         match &self.spelling {
-            Spelling::Bytes(pairs) => {
-                std::str::from_utf8(pairs.tokens.get(usize::try_from(id).ok()?)?).ok()
-            }
+            Spelling::Bytes(pairs) => std::str::from_utf8(pairs.token(id)?).ok(),
             Spelling::Pieces(model) => Some(model.tokenizer().piece(id)?.0),
         }
     }
@@ -191,18 +264,19 @@ impl Tokenizer {
         session: &mut TokenSession,
         text: &str,
     ) -> Result<Vec<u32>, Error> {
+        let model = match &self.spelling {
+            Spelling::Bytes(pairs) => return pairs.encode(text),
+            Spelling::Pieces(model) => model,
+        };
         let added = |id: &u32| Some(Added { text: self.token(*id)?, id: *id });
         let added: Vec<Added<'_>> = self.added.iter().filter_map(added).collect();
         let mut ids: Vec<u32> = self.begin.filter(|_| self.adds_begin).into_iter().collect();
-        match &self.spelling {
-            Spelling::Bytes(pairs) => ids.extend(pairs.encode(text, &added)?),
-            Spelling::Pieces(model) => model.encode(text, &added, session, &mut ids)?,
-        }
+        model.encode(text, &added, session, &mut ids)?;
         Ok(ids)
     }
 
     /// A decoder of ids that follow a text.
-    pub(crate) const fn decoder(&self) -> Continuation<'_> {
+    pub(crate) const fn decoder(&self) -> Continuation<'_, 'f> {
         match &self.spelling {
             Spelling::Bytes(pairs) => Continuation::Bytes(pairs, bpe::Decoder::new()),
             Spelling::Pieces(model) => {
@@ -212,17 +286,21 @@ impl Tokenizer {
     }
 }
 
-fn pieces(model: Vec<u8>, offset: u64) -> Result<Spelling, Error> {
+fn byte_pairs(pairs: BytePairs<'_>) -> Spelling<'_> {
+    Spelling::Bytes(Box::new(pairs))
+}
+
+fn pieces<'f>(model: Vec<u8>, offset: u64) -> Result<Spelling<'f>, Error> {
     Ok(Spelling::Pieces(Box::new(SentencePieceModel::open(model, offset)?)))
 }
 
 /// Turns ids into text as they come.
-pub(crate) enum Continuation<'t> {
-    Bytes(&'t BytePairs, bpe::Decoder),
+pub(crate) enum Continuation<'t, 'f> {
+    Bytes(&'t BytePairs<'f>, bpe::Decoder),
     Pieces(&'t SentencePieceModel<Vec<u8>>, sentencepiece::Decoder),
 }
 
-impl Continuation<'_> {
+impl Continuation<'_, '_> {
     /// Calls `text` with what the next token adds.
     pub(crate) fn token(
         &mut self,
@@ -230,7 +308,7 @@ impl Continuation<'_> {
         text: &mut dyn FnMut(&str) -> Result<(), Error>,
     ) -> Result<(), Error> {
         match self {
-            Self::Bytes(pairs, decoder) => match pairs.tokens.get(id as usize) {
+            Self::Bytes(pairs, decoder) => match pairs.token(id) {
                 Some(token) => decoder.token(token, text),
                 None => Ok(()),
             },

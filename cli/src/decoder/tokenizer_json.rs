@@ -7,8 +7,8 @@ use nanoembed_core::ErrorKind;
 use nanoembed_core::token::bpe::Pattern;
 use serde_json::Value;
 
-use super::byte_pairs::BytePairs;
-use super::tokenizer::AddedTokens;
+use super::byte_pairs::Parts;
+use super::tokenizer::Tokenizer;
 use crate::error::{Failure, Result, name_of};
 
 /// Llama 3's pattern, as its file spells it.
@@ -28,13 +28,12 @@ impl<'p> TokenizerJson<'p> {
         Self { path, value }
     }
 
-    /// The tokens and merges, and the tokens that are found in a text as they are; `begin` and `end` stand for what the file
-    /// does not say.
-    pub(crate) fn byte_pairs(
+    /// The tokenizer; `begin` and `end` stand for what the file does not say.
+    pub(crate) fn tokenizer(
         &self,
         begin: Option<u32>,
         end: Option<u32>,
-    ) -> Result<(BytePairs, AddedTokens)> {
+    ) -> Result<Tokenizer<'static>> {
         let model = self.at("/model/type").and_then(Value::as_str).unwrap_or_default();
         if model != "BPE" {
             return Err(self.unsupported(format!("its model is {model:?}; only BPE is known")));
@@ -42,14 +41,19 @@ impl<'p> TokenizerJson<'p> {
         if self.at("/normalizer").is_some_and(|it| !it.is_null()) {
             return Err(self.unsupported("it normalises texts".into()));
         }
-        let pattern = self.pattern()?;
         let added = self.added()?;
-        let pairs = BytePairs::new(self.tokens(&added)?, self.merges()?, pattern);
-        let pairs = pairs.map_err(|error| Failure::of_file(name_of(self.path), error))?;
         let first = self.first_token();
         let first = first.and_then(|token| added.iter().find(|it| it.1 == token).map(|it| *it.0));
-        let (begin, adds_begin) = (first.or(begin), first.is_some());
-        Ok((pairs, AddedTokens { tokens: added, begin, end, adds_begin }))
+        let parts = Parts {
+            pattern: self.pattern()?,
+            tokens: self.tokens(&added)?,
+            merges: self.merges()?,
+            added: added.into_keys().collect(),
+            begin: first,
+            end,
+        };
+        let pairs = parts.build().map_err(|error| Failure::of_file(name_of(self.path), error))?;
+        Ok(Tokenizer::of_byte_pairs(pairs, (first.or(begin), end), first.is_some()))
     }
 
     fn at(&self, pointer: &str) -> Option<&Value> {

@@ -26,6 +26,7 @@ const MAX_TOKENS: usize = 512;
 /// A decoder that is ready to embed.
 pub(super) struct DecoderEmbedder<'f> {
     model: Decoder<'f>,
+    activations: Activations,
     max_tokens: usize,
     pooling: Pooling,
 }
@@ -34,8 +35,7 @@ impl<'f> DecoderEmbedder<'f> {
     /// Opens the model in `file`, to be used as `args` say; pooling is the file's own unless one is asked for.
     pub(super) fn open(file: &'f ModelFile, args: &EmbedderArgs) -> Result<Self> {
         let activations = if args.precise { Activations::Floats } else { Activations::Words };
-        let model =
-            Decoder::open(file.bytes(), activations).map_err(|error| file.failure(error))?;
+        let model = Decoder::open(file)?;
         let positions = model.config().positions;
         let max_tokens = args.model.max_tokens.unwrap_or(MAX_TOKENS.min(positions));
         if !(1..=positions).contains(&max_tokens) {
@@ -47,7 +47,7 @@ impl<'f> DecoderEmbedder<'f> {
             None if model.pools_last_token() => Pooling::Last,
             None => Pooling::Mean,
         };
-        Ok(Self { model, max_tokens, pooling })
+        Ok(Self { model, activations, max_tokens, pooling })
     }
 
     pub(super) const fn width(&self) -> usize {
@@ -75,7 +75,7 @@ impl<'f> DecoderEmbedder<'f> {
         let mut vector = vec![0.0; self.width()];
         // A text without tokens is similar to nothing.
         if tokens > 0 {
-            let mut session = self.model.session(tokens)?;
+            let mut session = self.model.session(tokens, self.activations)?;
             self.model.embed(&mut session, &ids, self.pooling == Pooling::Last, &mut vector)?;
         }
         Ok(Embedding { tokens, truncated, vector })

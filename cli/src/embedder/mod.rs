@@ -36,7 +36,7 @@ pub(crate) struct Embedding {
 impl<'f> Embedder<'f> {
     /// Opens the model in `file`, to be used as `args` say.
     pub(crate) fn open(file: &'f ModelFile, args: &EmbedderArgs) -> Result<Self> {
-        let model = if is_decoder(file.bytes()) {
+        let model = if is_decoder(file) {
             Model::Decoder(Box::new(DecoderEmbedder::open(file, args)?))
         } else if args.pooling.is_some() {
             return Err(Failure::usage(

@@ -266,6 +266,11 @@ fn stored<'a>(view: &TensorView<'a>, values: Values<'a>) -> Stored<'a> {
     Stored { name: header.name.to_owned(), values, offset: header.offset, file: 0 }
 }
 
+/// Whether a file is called like one of UQFF.
+pub(crate) fn is_uqff_name(path: &Path) -> bool {
+    has_ending(path, "uqff")
+}
+
 fn has_ending(path: &Path, ending: &str) -> bool {
     path.extension().is_some_and(|own| own.eq_ignore_ascii_case(ending))
 }
@@ -304,21 +309,47 @@ fn joined(path: &Path) -> Option<Vec<PathBuf>> {
     Some(text.split(';').map(PathBuf::from).collect())
 }
 
-/// The weights of a folder: `model.safetensors`, or its parts.
+/// The weights of a folder: `model.safetensors`, or its parts, or else the shards of its only UQFF file.
 fn folder(path: &Path) -> Result<Vec<PathBuf>> {
     let single = path.join("model.safetensors");
     if single.exists() {
         return Ok(vec![single]);
     }
-    let entries =
-        std::fs::read_dir(path).map_err(|error| Failure::reading(name_of(path), &error))?;
-    let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
-    let first = paths.filter_map(|path| parts(&path)).find(|parts| {
+    let paths = files_in(path)?;
+    let parts = paths.iter().filter_map(|path| parts(path)).find(|parts| {
         parts.first().is_some_and(|first| has_ending(first, "safetensors") && first.exists())
     });
-    first.ok_or_else(|| {
-        Failure::not_found("there is no `model.safetensors` in this folder").at(name_of(path))
+    if let Some(parts) = parts {
+        return Ok(parts);
+    }
+    let uqff = uqff_in(path)?.map(|first| uqff_shards(&first));
+    uqff.ok_or_else(|| {
+        Failure::not_found("there is no `model.safetensors` in this folder, and no UQFF file")
+            .at(name_of(path))
     })
+}
+
+/// The only UQFF file in a folder, or the first of its shards.
+pub(crate) fn uqff_in(folder: &Path) -> Result<Option<PathBuf>> {
+    let is_first = |path: &PathBuf| shard_number(path).is_none_or(|(_, number)| number == 0);
+    let mut first: Vec<PathBuf> = files_in(folder)?;
+    first.retain(|path| is_uqff_name(path) && is_first(path));
+    first.sort_unstable();
+    let mut first = first.into_iter();
+    match (first.next(), first.next()) {
+        (Some(one), Some(other)) => {
+            let (one, other) = (one.display(), other.display());
+            let message = format!("there are several UQFF files, `{one}` and `{other}` among them");
+            Err(Failure::usage(message).at(name_of(folder)).hint("name the one to use"))
+        }
+        (only, _) => Ok(only),
+    }
+}
+
+fn files_in(folder: &Path) -> Result<Vec<PathBuf>> {
+    let entries = std::fs::read_dir(folder);
+    let entries = entries.map_err(|error| Failure::reading(name_of(folder), &error))?;
+    Ok(entries.filter_map(|entry| Some(entry.ok()?.path())).collect())
 }
 
 #[cfg(test)]

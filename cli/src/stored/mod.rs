@@ -3,10 +3,12 @@
 //! | file | role |
 //! |---|---|
 //! | `files` | which files belong together, and what they hold |
+//! | `model_files` | all weights of a model, UQFF's residual file among them |
 //! | `int8` | 8-bit codes whose scales are tensors of their own |
 
 pub(crate) mod files;
 mod int8;
+mod model_files;
 
 use nanoembed_core::event::Format;
 use nanoembed_core::format::gguf::Gguf;
@@ -18,6 +20,7 @@ use nanoembed_core::{Error, ErrorKind};
 use crate::error::{Failure, Result};
 pub(crate) use files::FileSet;
 use int8::Int8;
+pub(crate) use model_files::ModelFiles;
 
 /// What one file, or several that belong together, hold.
 pub(crate) struct Contents<'a> {

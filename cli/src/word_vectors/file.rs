@@ -1,6 +1,5 @@
 //! A `.fifu` file opened for lookup and search.
 
-use std::fs::File;
 use std::path::Path;
 
 use nanoembed_core::event::{Event, Mode};
@@ -16,6 +15,7 @@ use rayon::prelude::*;
 use super::policy::PolicyArgs;
 use crate::error::{Failure, Result, name_of};
 use crate::mapped::Mapped;
+use crate::on_disk::OnDisk;
 
 /// How many queries share a pass over the matrix.
 pub(crate) const QUERIES: usize = 64;
@@ -77,26 +77,7 @@ fn index(
     Index::build(source, layout, options, vec![0; needed], scratch)
 }
 
-/// A file that is read where it is needed, not mapped.
-#[derive(Debug)]
-pub(crate) struct OnDisk {
-    file: File,
-    bytes: u64,
-}
-
 impl OnDisk {
-    /// Opens a regular file.
-    pub(crate) fn open(path: &Path) -> Result<Self> {
-        let opened = File::open(path).and_then(|file| {
-            let metadata = file.metadata()?;
-            match metadata.is_dir() {
-                true => Err(std::io::ErrorKind::IsADirectory.into()),
-                false => Ok(Self { bytes: metadata.len(), file }),
-            }
-        });
-        opened.map_err(|error| Failure::reading(name_of(path), &error))
-    }
-
     /// Reads everything but the vectors, once, through a small window; on the way the rows of `wanted` are found, the
     /// first of words that stand there twice.
     pub(crate) fn words(
@@ -105,7 +86,7 @@ impl OnDisk {
         policy: PolicyArgs,
     ) -> Result<(ScannedOnDisk<'_>, Vec<Option<u32>>), Error> {
         let decoder = Decoder::new(Mode::Lenient).broken_utf8(policy.core_utf8());
-        let whole = usize::try_from(self.bytes).unwrap_or(usize::MAX);
+        let whole = usize::try_from(self.len()).unwrap_or(usize::MAX);
         let mut buffer = vec![0; MAX_ITEM_BYTES.min(whole)];
         let mut seek = Seek::new(self, decoder, &mut buffer).without_data();
         let mut rows = vec![None; wanted.len()];
@@ -122,20 +103,6 @@ impl OnDisk {
         while seek.next_event(&mut on_event)? {}
         let layout = seek.decoder().layout().ok_or(Error::new(0, ErrorKind::UnexpectedEnd))?;
         Ok((Words::scan(Stored(self), layout), rows))
-    }
-}
-
-impl ReadAt for OnDisk {
-    fn len(&self) -> u64 {
-        self.bytes
-    }
-
-    fn read_at(&self, offset: u64, destination: &mut [u8]) -> Result<usize, Error> {
-        #[cfg(unix)]
-        let read = std::os::unix::fs::FileExt::read_at(&self.file, destination, offset);
-        #[cfg(windows)]
-        let read = std::os::windows::fs::FileExt::seek_read(&self.file, destination, offset);
-        read.map_err(|_| Error::new(offset, ErrorKind::ReadFailed))
     }
 }
 

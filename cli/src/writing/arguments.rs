@@ -70,7 +70,7 @@ impl Target {
 }
 
 /// A number of bytes, binary multiples by a letter.
-fn size(text: &str) -> std::result::Result<u64, String> {
+pub(crate) fn size(text: &str) -> std::result::Result<u64, String> {
     let (digits, unit) = match text.trim_end_matches(['B', 'b', 'i']) {
         number if number.ends_with(['K', 'k']) => (&number[..number.len() - 1], 1 << 10),
         number if number.ends_with(['M', 'm']) => (&number[..number.len() - 1], 1 << 20),

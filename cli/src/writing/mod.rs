@@ -12,7 +12,7 @@ mod to_gguf;
 mod to_safetensors;
 mod to_uqff;
 
-pub(crate) use arguments::{Target, Writing};
+pub(crate) use arguments::{Target, Writing, size};
 
 use std::path::{Path, PathBuf};
 

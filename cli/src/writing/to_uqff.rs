@@ -58,6 +58,31 @@ pub(super) fn write(
         to_safetensors::write_items(&residual, &rest, None)?;
         written.push(size_of(&residual));
     }
+    written.extend(bring_settings(job)?);
+    Ok(written)
+}
+
+/// What a model has beside its weights, and mistral.rs beside its UQFF files.
+const SETTINGS: [&str; 7] = [
+    "config.json",
+    "tokenizer.json",
+    "tokenizer.model",
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "generation_config.json",
+    "vocab.txt",
+];
+
+/// Copies what is in the source's folder and not yet in that of the output, so that the output is a whole model.
+fn bring_settings(job: &Job<'_, '_>) -> Result<Vec<Written>> {
+    let mut written = Vec::new();
+    for name in SETTINGS {
+        let (from, to) = (job.folder.join(name), job.output.with_file_name(name));
+        if from.is_file() && !to.exists() {
+            std::fs::copy(&from, &to).map_err(|error| Failure::writing(to.display(), &error))?;
+            written.push(size_of(&to));
+        }
+    }
     Ok(written)
 }
 

@@ -12,6 +12,7 @@ mod interrupt;
 mod real_weights;
 mod search;
 mod sentencepiece;
+mod sources;
 mod tiny_decoder;
 mod tiny_gguf;
 mod tiny_model;

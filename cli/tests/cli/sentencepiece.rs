@@ -117,6 +117,28 @@ fn a_folder_becomes_an_amb_file_that_tokenizes_and_generates() {
 }
 
 #[test]
+fn folder_and_weights_file_say_what_the_amb_file_says() {
+    let folder = folder();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let source = folder.path().to_str().unwrap().to_owned();
+    let (amb, weights) = (path("m.amb"), path("m.weights"));
+    for model in [&amb, &weights] {
+        nanoembed(&["convert", &source, model]).assert().success();
+        nanoembed(&["verify", "--strict", model]).assert().success();
+        check_ids(model, &[BEGIN]);
+    }
+    check_ids(&source, &[BEGIN]);
+    let said = |model: &str, further: &[&str]| {
+        let arguments = ["generate", "they said", "-m", model, "--max-tokens", "6", "--json"];
+        stdout(&[&arguments[..], &["--temperature", "0"], further].concat(), "")
+    };
+    let expected = said(&amb, &[]);
+    assert_eq!(said(&weights, &[]), expected);
+    assert_eq!(said(&source, &[]), expected);
+    assert_eq!(said(&weights, &["--memory", "1G"]), expected);
+}
+
+#[test]
 fn a_folder_whose_model_does_what_is_not_known_is_refused() {
     for (key, value) in [
         ("hidden_act", json!("gelu")),

@@ -264,8 +264,9 @@ impl<W: Weights + ?Sized, P: ?Sized> Run<'_, W, P> {
 
     /// How many of the next `left` rows can be had at once; 0 if the tile is too small for one.
     pub(super) fn rows_at_once(&self, matrix: &Matrix, left: usize, tile: usize) -> usize {
-        if self.weights.borrows() || matches!(matrix.encoding, Encoding::Scaled(_)) {
-            // Scaled codes are read in pieces, however many rows there are.
+        let in_pieces = matches!(matrix.encoding, Encoding::Scaled(_) | Encoding::Values(_));
+        if self.weights.borrows() || in_pieces {
+            // Such rows are read in pieces, however many there are.
             left
         } else {
             left.min(tile.checked_div(matrix.row_bytes()).unwrap_or(0))
@@ -332,6 +333,11 @@ impl<W: Weights + ?Sized, P: ?Sized> Run<'_, W, P> {
             && cfg!(feature = "scaled-codes")
         {
             return super::coded::read_rows(self.weights, matrix, codes, first, values, tile);
+        }
+        if let Encoding::Values(number) = encoding {
+            let overflow = Error::new(matrix.offset, ErrorKind::SizeOverflow);
+            let first = first.checked_mul(cols).ok_or(overflow)? as u64;
+            return self.weights.values(number, first, values);
         }
         let rows = values.len().checked_div(cols).unwrap_or(0);
         let bytes = self.read_rows(matrix, first, rows, tile)?;
@@ -491,8 +497,10 @@ fn convert(matrix: &Matrix, bytes: &[u8], out: &mut [f32]) -> Result<()> {
         Encoding::I8 => each(bytes, out, |b| f32::from(i8::from_le_bytes(b))),
         Encoding::U8 => each(bytes, out, |[b]: [u8; 1]| f32::from(b)),
         Encoding::Block(dtype) => return quant::dequantize(dtype, bytes, 0, out),
-        // Codes under scales have their own way: see `coded`.
-        Encoding::Scaled(_) => return Err(Error::new(matrix.offset, ErrorKind::UnsupportedDtype)),
+        // Codes under scales have their own way, see `coded`; and so have values that the source gives.
+        Encoding::Scaled(_) | Encoding::Values(_) => {
+            return Err(Error::new(matrix.offset, ErrorKind::UnsupportedDtype));
+        }
     }
     Ok(())
 }

@@ -16,6 +16,8 @@ pub mod bert;
 pub mod check;
 mod coded;
 pub mod config;
+#[cfg(feature = "embd")]
+mod embd;
 pub mod fixed;
 #[cfg(feature = "gguf")]
 mod gguf;
@@ -35,6 +37,8 @@ pub use amb::{amb_config_value, amb_llama_config};
 pub use bert::{Bert, Layer, LayerInput, Observation, Observer, Run, plan};
 pub use check::{Finding, check};
 pub use config::{BertConfig, Pooling};
+#[cfg(feature = "embd")]
+pub use embd::{embd_is_decoder, embd_key, embd_llama_config};
 pub use fixed::{FixedMemory, FixedNeeds};
 #[cfg(feature = "gguf")]
 pub use gguf::{

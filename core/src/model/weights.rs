@@ -27,6 +27,8 @@ pub enum Encoding {
     Scaled(ScaledCodes),
     /// Blocks of several elements of a row, ggml's for example.
     Block(Dtype),
+    /// Values that only the source can give: see [`Weights::values`]. The number is the source's own.
+    Values(u32),
 }
 
 impl Encoding {
@@ -42,7 +44,7 @@ impl Encoding {
                 let whole = cols.is_multiple_of(dtype.block_elements());
                 blocks.checked_mul(dtype.block_bytes()).filter(|_| whole)
             }
-            Self::Scaled(_) => None,
+            Self::Scaled(_) | Self::Values(_) => None,
         }
     }
 }
@@ -194,6 +196,17 @@ pub trait Weights {
 
     /// Whether [`bytes`](Self::bytes) borrows, so that no tile is needed.
     fn borrows(&self) -> bool;
+
+    /// Dequantises the elements of the matrix that is [`Encoding::Values`] of `number`, from element `first` on in row-major
+    /// order, as many as `out` holds: for quantisations whose rows do not lie together.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::UnsupportedDtype`] from sources that have none; otherwise what dequantising answers.
+    fn values(&self, number: u32, first: u64, out: &mut [f32]) -> Result<()> {
+        let _ = (number, first, out);
+        Err(Error::without_offset(ErrorKind::UnsupportedDtype))
+    }
 }
 
 impl<W: Weights + ?Sized> Weights for &W {
@@ -207,6 +220,10 @@ impl<W: Weights + ?Sized> Weights for &W {
 
     fn borrows(&self) -> bool {
         (**self).borrows()
+    }
+
+    fn values(&self, number: u32, first: u64, out: &mut [f32]) -> Result<()> {
+        (**self).values(number, first, out)
     }
 }
 

@@ -6,11 +6,11 @@ use alloc::vec::Vec;
 use crate::error::Result;
 use crate::model::llama::{BpeIndex, BpeMemory, BpeNeeds, BpeSource, FileBpe};
 use crate::token::bpe::merge::{Candidate, Symbol};
-use crate::token::bpe::{Added, Merge, Scratch};
+use crate::token::bpe::{Added, Merge, Pattern, Scratch};
 
-/// The memory of an index, and what is known beside it.
+/// A tokenizer over a file whose bytes its caller keeps: the memory of an index, and what is known beside it.
 #[derive(Clone, Debug)]
-pub(super) struct BpeTokenizer {
+pub struct BpeTokenizer {
     index: BpeIndex,
     samples: Vec<u32>,
     slots: Vec<u32>,
@@ -18,11 +18,16 @@ pub(super) struct BpeTokenizer {
     merge_slots: Vec<u32>,
     /// Ids of the tokens that are found in a text as they are.
     added: Vec<u32>,
-    pub(super) end: Option<u32>,
+    end: Option<u32>,
 }
 
 impl BpeTokenizer {
-    pub(super) fn new(source: &BpeSource<'_>) -> Result<Self> {
+    /// Makes the index over the tokenizer that `source` found.
+    ///
+    /// # Errors
+    ///
+    /// As [`BpeSource::index`].
+    pub fn new(source: &BpeSource<'_>) -> Result<Self> {
         let BpeNeeds { samples, slots, merges, merge_slots, added } = source.needs();
         let (mut samples, mut slots) = (vec![0; samples], vec![0; slots]);
         let (mut merges, mut merge_slots) = (vec![Merge::default(); merges], vec![0; merge_slots]);
@@ -37,13 +42,51 @@ impl BpeTokenizer {
         Ok(Self { index, samples, slots, merges, merge_slots, added: ids, end: source.end() })
     }
 
-    /// How token `id` is spelled.
-    pub(super) fn token<'f>(&'f self, file: &'f [u8], id: u32) -> Result<&'f [u8]> {
+    /// The number of tokens.
+    #[must_use]
+    pub const fn count(&self) -> u32 {
+        self.index.count()
+    }
+
+    /// How texts are cut into words.
+    #[must_use]
+    pub const fn pattern(&self) -> Pattern {
+        self.index.pattern()
+    }
+
+    /// The merges, the first one first.
+    #[must_use]
+    pub fn merges(&self) -> &[Merge] {
+        &self.merges
+    }
+
+    /// The ids of the tokens that are found in a text as they are.
+    #[must_use]
+    pub fn added(&self) -> &[u32] {
+        &self.added
+    }
+
+    /// The token that ends a text.
+    #[must_use]
+    pub const fn end(&self) -> Option<u32> {
+        self.end
+    }
+
+    /// How token `id` of `file` is spelled.
+    ///
+    /// # Errors
+    ///
+    /// [`BadVocabulary`](crate::ErrorKind::BadVocabulary) if there is no such token, or the file has changed.
+    pub fn token<'f>(&'f self, file: &'f [u8], id: u32) -> Result<&'f [u8]> {
         self.index.token(file, &self.samples, id)
     }
 
-    /// The ids of `text`, behind the token that begins every text if there is one.
-    pub(super) fn encode(&self, file: &[u8], text: &str) -> Result<Vec<u32>> {
+    /// The ids of `text` by the tokens of `file`, behind the token that begins every text if there is one.
+    ///
+    /// # Errors
+    ///
+    /// [`BadVocabulary`](crate::ErrorKind::BadVocabulary) if the file has changed.
+    pub fn encode(&self, file: &[u8], text: &str) -> Result<Vec<u32>> {
         let added = self.added.iter().filter_map(|&id| {
             let text = core::str::from_utf8(self.token(file, id).ok()?).ok()?;
             Some(Added { text, id })

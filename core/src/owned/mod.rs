@@ -1,13 +1,15 @@
 //! For hosts with a heap: a model file in, texts in, vectors out.
 //!
 //! An [`Embedder`] is immutable and shared between threads; each thread that embeds has a [`Session`] of its own. A
-//! [`CausalModel`] continues texts, each in a [`CausalSession`]. A [`SentencePieceModel`] is a tokenizer on its own.
+//! [`CausalModel`] continues texts, each in a [`CausalSession`]; it is made of a [`Decoder`], which runs over weights from
+//! anywhere, and a [`BpeTokenizer`]. A [`SentencePieceModel`] is a tokenizer on its own.
 //! Everything here is made of the borrowing types of [`token`](crate::token) and [`model`](crate::model).
 
-#[cfg(any(feature = "amb", feature = "gguf"))]
+#[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 mod bpe;
-#[cfg(any(feature = "amb", feature = "gguf"))]
+#[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 mod causal;
+mod decoder;
 #[cfg(feature = "gguf")]
 mod gguf;
 mod model_proto;
@@ -18,8 +20,11 @@ mod vocabulary;
 use alloc::vec;
 use alloc::vec::Vec;
 
-#[cfg(any(feature = "amb", feature = "gguf"))]
-pub use causal::{CausalModel, CausalSession};
+#[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
+pub use bpe::BpeTokenizer;
+#[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
+pub use causal::CausalModel;
+pub use decoder::{CausalSession, Decoder};
 pub use model_proto::{ModelProto, ModelSettings};
 pub use sentencepiece::{SentencePieceModel, TokenSession};
 

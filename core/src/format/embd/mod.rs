@@ -22,10 +22,11 @@
 //! Where the specification is ambiguous: metadata `total_size` counts the entries alone; the place of the
 //! special-token block is absolute (relative is understood); `file_checksum` covers everything before the footer.
 //!
-//! Two extensions that other readers see as ordinary tensors: an INT8 or UINT8 matrix `NAME` may have companions
+//! Three extensions that other readers see as ordinary tensors: an INT8 or UINT8 matrix `NAME` may have companions
 //! `NAME.scale` (FLOAT32, one per row) and `NAME.zero_point` (UINT8, one per row), so that
-//! `x[r][c] = (q[r][c] − zero_point[r]) · scale[r]`; and [`SORTED_IDS`] with [`TOKEN_OFFSETS`] index the vocabulary
-//! for devices without memory for an index of their own.
+//! `x[r][c] = (q[r][c] − zero_point[r]) · scale[r]`; [`SORTED_IDS`] with [`TOKEN_OFFSETS`] index the vocabulary
+//! for devices without memory for an index of their own; and what a decoder's tokenizer has beside its tokens is
+//! [`MERGES`] or [`SENTENCEPIECE`].
 
 mod checksum;
 mod decoder;
@@ -51,3 +52,10 @@ pub const SORTED_IDS: &str = "vocab.sorted_ids";
 
 /// Name of the optional tensor (UINT32, tokens + 1) of token entries' offsets, counted from the first entry.
 pub const TOKEN_OFFSETS: &str = "vocab.offsets";
+
+/// Name of the tensor (UINT8) that makes the vocabulary one of byte-level BPE: a line of text for each merge, the first one
+/// first, the spellings of its two parts with a space between.
+pub const MERGES: &str = "vocab.merges";
+
+/// Name of the tensor (UINT8) that is a serialized SentencePiece model, in place of the vocabulary.
+pub const SENTENCEPIECE: &str = "vocab.sentencepiece";

@@ -1,7 +1,7 @@
 //! Decoders of the Llama family: RMS norm, rotary positions, grouped queries, SwiGLU; tied or separate output; Phi-3's
 //! fused matrices.
 //!
-//! 1. [`config`] has the sizes, from an AMB configuration or GGUF metadata;
+//! 1. [`config`] has the sizes, from an AMB configuration, or the metadata of GGUF or `.weights`;
 //! 2. [`Llama::open`] finds the tensors once, under the names of Hugging Face or of GGUF (`names`);
 //! 3. [`Llama::forward`] takes tokens through the layers, keeping keys and values in a [`Cache`] that the caller lends;
 //! 4. `tokenizer` turns texts into ids and back, [`sample`] chooses the next token; [`Llama::embed`] pools the hidden states instead.
@@ -15,7 +15,7 @@ mod pass;
 mod pieces;
 mod rope;
 pub mod sample;
-#[cfg(any(feature = "amb", feature = "gguf"))]
+#[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 pub mod tokenizer;
 
 pub use config::{LlamaConfig, RopePairs};
@@ -25,8 +25,8 @@ pub use pass::Output;
 #[cfg(any(feature = "amb", feature = "gguf"))]
 pub use pieces::SentencePieceSource;
 pub use sample::{Sampler, Sampling};
-#[cfg(any(feature = "amb", feature = "gguf"))]
-pub use tokenizer::{BpeIndex, BpeMemory, BpeNeeds, BpeSource, FileBpe};
+#[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
+pub use tokenizer::{BpeIndex, BpeMemory, BpeNeeds, BpeParts, BpeSource, FileBpe};
 
 use super::linear::Linear;
 use super::weights::{Matrix, Weights};

@@ -9,10 +9,14 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::event::Value;
 #[cfg(feature = "amb")]
 use crate::format::amb::{self, Amb};
+#[cfg(feature = "embd")]
+use crate::format::embd::{self, Embd};
 #[cfg(feature = "gguf")]
 use crate::format::gguf::{self, Gguf};
 #[cfg(feature = "amb")]
 use crate::model::amb::{amb_added_tokens, amb_config_value, amb_text_ends};
+#[cfg(feature = "embd")]
+use crate::model::embd::embd_text_ends;
 use crate::token::bpe::{Added, Bpe, Found, Merge, MergeTable, Pattern, Scratch, alphabet};
 use crate::token::vocabulary::{HashIndex, MAX_TOKEN_BYTES, Tokens, Vocabulary};
 use crate::token::{Entries, HashVocabulary, LengthPrefix};
@@ -37,6 +41,31 @@ enum File<'a> {
     Amb(Amb<'a>, amb::Tokenizer<'a>),
     #[cfg(feature = "gguf")]
     Gguf(Gguf<'a>),
+    /// Merges as lines, and the ids of tokens that are found as they are.
+    Text { merges: &'a str, added: &'a str },
+}
+
+/// A tokenizer whose parts lie anywhere.
+#[derive(Clone, Copy, Debug)]
+pub struct BpeParts<'a> {
+    /// How texts are cut into words.
+    pub pattern: Pattern,
+    /// The spellings of the tokens in the order of their ids, each behind its length.
+    pub tokens: &'a [u8],
+    /// Where `tokens` lie in what is later [taken up again](FileBpe::resume).
+    pub offset: u64,
+    /// The number of tokens.
+    pub count: u32,
+    /// The width of each token's length.
+    pub prefix: LengthPrefix,
+    /// A line for each merge, the first one first: its two parts with a space between.
+    pub merges: &'a str,
+    /// The ids of the tokens that are found in a text as they are, with spaces between.
+    pub added: &'a str,
+    /// The token that begins every text.
+    pub begin: Option<u32>,
+    /// The token that ends a text.
+    pub end: Option<u32>,
 }
 
 /// Where the spellings of tokens lie.
@@ -133,6 +162,43 @@ impl<'a> BpeSource<'a> {
         let begin = id("tokenizer.ggml.bos_token_id").filter(|_| adds_begin);
         let end = id("tokenizer.ggml.eos_token_id");
         Ok(Self { file: File::Gguf(*file), pattern, entries, begin, end })
+    }
+
+    /// The tokenizer of a `.weights` file: its vocabulary, and the merges in the tensor
+    /// [`MERGES`](crate::format::embd::MERGES); its metadata has `pre_tokenizer`, `added_tokens`, `add_bos`, `bos_token_id`
+    /// and `eos_token_id`.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::MissingVocabulary`] without tokens or merges; [`ErrorKind::UnsupportedVersion`] if texts are cut in a way
+    /// that is not known; [`ErrorKind::BadVocabulary`] if the merges are no text.
+    #[cfg(feature = "embd")]
+    pub fn embd(file: &Embd<'a>) -> Result<Self> {
+        let missing = Error::without_offset(ErrorKind::MissingVocabulary);
+        let entries = file.token_entries().ok_or(missing)?;
+        let merges = file.tensor(embd::MERGES).ok_or(missing)?;
+        let bad = Error::new(merges.header().offset, ErrorKind::BadVocabulary);
+        let name = file.metadata_value("pre_tokenizer").unwrap_or("gpt-2");
+        let [begin, end] = embd_text_ends(file);
+        Ok(Self::parts(&BpeParts {
+            pattern: Pattern::of_name(name).ok_or(UNSUPPORTED)?,
+            tokens: entries.bytes,
+            offset: entries.offset,
+            count: entries.count,
+            prefix: if entries.length_bytes == 2 { LengthPrefix::U16 } else { LengthPrefix::U32 },
+            merges: core::str::from_utf8(merges.data()).map_err(|_| bad)?,
+            added: file.metadata_value("added_tokens").unwrap_or_default(),
+            begin,
+            end,
+        }))
+    }
+
+    /// A tokenizer whose parts lie anywhere.
+    #[must_use]
+    pub const fn parts(parts: &BpeParts<'a>) -> Self {
+        let BpeParts { pattern, tokens, offset, count, prefix, merges, added, begin, end } = *parts;
+        let entries = TokenEntries { bytes: tokens, offset, count, prefix };
+        Self { file: File::Text { merges, added }, pattern, entries, begin, end }
     }
 
     /// The number of tokens.
@@ -251,6 +317,13 @@ impl<'a> BpeSource<'a> {
                     _ => Err(BAD),
                 })
             }
+            File::Text { merges, .. } => {
+                let mut lines = parts_of(merges, '\n').filter(|line| !line.is_empty());
+                lines.try_for_each(|pair| {
+                    let (left, right) = pair.split_once(' ').ok_or(BAD)?;
+                    merge(left, right)
+                })
+            }
         }
     }
 
@@ -268,6 +341,9 @@ impl<'a> BpeSource<'a> {
                     (0..).zip(types).filter(|(_, kind)| matches!(unsigned(*kind), Some(3 | 4)));
                 wanted.for_each(|(id, _)| added(id));
             }
+            File::Text { added: ids, .. } => {
+                parts_of(ids, ' ').filter_map(|id| id.parse().ok()).for_each(added);
+            }
         }
     }
 }
@@ -281,6 +357,20 @@ fn unsigned(value: Value<'_>) -> Option<u32> {
     }
 }
 
+/// The parts of a text between characters. `str::split` could panic for all that the linker knows.
+fn parts_of(text: &str, between: char) -> impl Iterator<Item = &str> {
+    let mut rest = Some(text);
+    core::iter::from_fn(move || {
+        let text = rest?;
+        let (part, behind) = match text.split_once(between) {
+            Some((part, behind)) => (part, Some(behind)),
+            None => (text, None),
+        };
+        rest = behind;
+        Some(part)
+    })
+}
+
 fn joined<'r>(left: &[u8], right: &[u8], room: &'r mut [u8]) -> Option<&'r [u8]> {
     let length = left.len().checked_add(right.len())?;
     let room = room.get_mut(..length)?;
@@ -291,6 +381,18 @@ fn joined<'r>(left: &[u8], right: &[u8], room: &'r mut [u8]) -> Option<&'r [u8]>
 }
 
 impl BpeIndex {
+    /// The number of tokens.
+    #[must_use]
+    pub const fn count(&self) -> u32 {
+        self.count
+    }
+
+    /// How texts are cut into words.
+    #[must_use]
+    pub const fn pattern(&self) -> Pattern {
+        self.pattern
+    }
+
     /// The spellings of the tokens in `file`, with the samples of the index.
     fn tokens<'a>(&self, file: &'a [u8], samples: &'a [u32]) -> Result<Entries<'a>> {
         let bytes = usize::try_from(self.offset).ok().and_then(|start| file.get(start..));

@@ -1,0 +1,84 @@
+//! A decoder in so much memory: weights are read from the file in pieces, and everything else is made as small as it must be.
+
+use std::path::Path;
+
+use nanoembed_core::model::llama::{Activations, LlamaPlan};
+use nanoembed_core::top::Scored;
+
+use super::bundle::Bundle;
+use super::model::{Decoder, Found, TOKENS_AT_ONCE};
+use super::structure;
+use crate::error::{Failure, Result, name_of};
+use crate::on_disk::OnDisk;
+use crate::output::units;
+
+/// Bytes of weights that are read at a time at most: larger pieces leave the processor's cache before they are used.
+const MOST_TILE_BYTES: usize = 1 << 20;
+
+/// What the program takes beside what is known of it, where the system does not say.
+const PROGRAM_BYTES: usize = 8 << 20;
+
+/// What is allocated later that nobody counts: buffers of output, the stack.
+const MARGIN_BYTES: usize = 1 << 20;
+
+/// Opens the decoder in the file at `path`. Of it only the structure and the tokens are kept in memory.
+pub(crate) fn open_stored(path: &Path) -> Result<Decoder<'static>> {
+    if Bundle::open(path)?.is_some() {
+        return Err(Failure::usage("--memory is for models in one file, which has everything in it")
+            .at(name_of(path))
+            .hint("`nanoembed convert FOLDER OUT.amb` or `migrate IN.uqff OUT.gguf --like ORIGINAL.gguf` makes one"));
+    }
+    let file = OnDisk::open(path)?;
+    let opened = (|| {
+        let structure = structure::read(&file)?;
+        Decoder::of(Found::in_file(&structure)?)?.stored(file)
+    })();
+    opened.map_err(|error| Failure::of_file(name_of(path), error))
+}
+
+/// How `decoder`, whose weights are not in memory, continues a text of up to `positions` tokens in `budget` bytes, all that
+/// the program takes.
+pub(crate) fn plan(
+    decoder: &Decoder<'_>,
+    budget: u64,
+    positions: usize,
+    activations: Activations,
+) -> Result<LlamaPlan> {
+    let logits = decoder.config().vocabulary * (size_of::<f32>() + size_of::<Scored>());
+    let taken = resident_bytes().unwrap_or(PROGRAM_BYTES) + MARGIN_BYTES + logits;
+    let budget = usize::try_from(budget).unwrap_or(usize::MAX);
+    let row = decoder.weights().largest_row();
+    let mut least = usize::MAX;
+    let mut tokens = TOKENS_AT_ONCE;
+    while tokens > 0 {
+        let plan = LlamaPlan { tokens, positions, tile_bytes: 0, activations };
+        let needed =
+            decoder.session_bytes(&plan).map_err(|error| Failure::of_file("--memory", error))?;
+        least = taken.saturating_add(needed).saturating_add(row);
+        if let Some(room) = budget.checked_sub(least) {
+            return Ok(LlamaPlan {
+                tile_bytes: (row + room).min(MOST_TILE_BYTES.max(row)),
+                ..plan
+            });
+        }
+        tokens /= 2;
+    }
+    Err(Failure::usage(format!(
+        "--memory is too little: a text of {positions} tokens takes {} with this model",
+        units::bytes(least as u64)
+    ))
+    .hint("fewer tokens with `--max-tokens` take less, or a shorter prompt"))
+}
+
+/// What the program has in memory now.
+#[cfg(target_os = "linux")]
+fn resident_bytes() -> Option<usize> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    line.trim().strip_suffix("kB")?.trim().parse::<usize>().ok()?.checked_mul(1024)
+}
+
+#[cfg(not(target_os = "linux"))]
+const fn resident_bytes() -> Option<usize> {
+    None
+}

@@ -1,0 +1,165 @@
+//! The weights of a decoder, out of one file or several, in memory or read piece by piece.
+//!
+//! The files lie one behind the other in one space of addresses, so that the model need not know that they are several.
+
+use std::collections::HashMap;
+
+use nanoembed_core::kernel::Dequantizer;
+use nanoembed_core::model::{Encoding, Matrix, Weights};
+use nanoembed_core::read::ReadAt as _;
+use nanoembed_core::tensor::{self, Dtype, Shape, TensorHeader, TensorView, Weight};
+use nanoembed_core::{Error, ErrorKind};
+
+use crate::on_disk::OnDisk;
+
+/// Tensors by their names, and the files that they lie in.
+#[derive(Default)]
+pub(crate) struct ModelWeights<'f> {
+    files: Vec<Part<'f>>,
+    tensors: HashMap<String, TensorHeader<'static>>,
+    /// What is not stored as rows of elements or blocks.
+    others: Vec<(String, Weight<'f>)>,
+}
+
+/// A file and where its first byte is in the space of addresses.
+struct Part<'f> {
+    start: u64,
+    length: u64,
+    place: Place<'f>,
+}
+
+enum Place<'f> {
+    Memory(&'f [u8]),
+    Storage(OnDisk),
+}
+
+impl<'f> ModelWeights<'f> {
+    /// The tensors of one file.
+    pub(super) fn of_file(
+        bytes: &'f [u8],
+        tensors: impl Iterator<Item = TensorView<'f>>,
+    ) -> ModelWeights<'f> {
+        let mut weights = Self::default();
+        let start = weights.add_file(bytes);
+        for tensor in tensors {
+            let header = tensor.header();
+            weights.add(header.name, start, header);
+        }
+        weights
+    }
+
+    /// Puts a file behind the others; answers where it begins.
+    pub(super) fn add_file(&mut self, bytes: &'f [u8]) -> u64 {
+        let start = self.files.last().map_or(0, |last| last.start + last.length);
+        self.files.push(Part { start, length: bytes.len() as u64, place: Place::Memory(bytes) });
+        start
+    }
+
+    /// Adds a tensor of the file that begins at `start`, unless there is one of that name.
+    pub(super) fn add(&mut self, name: &str, start: u64, header: &TensorHeader<'_>) {
+        let TensorHeader { dtype, shape, offset, bytes, .. } = *header;
+        let header = TensorHeader { name: "", dtype, shape, offset: start + offset, bytes };
+        self.tensors.entry(name.to_owned()).or_insert(header);
+    }
+
+    /// Adds a weight whose array lies at `offset` of the file that begins at `start`, unless there is one of that name.
+    pub(super) fn add_weight(
+        &mut self,
+        name: &str,
+        (start, offset): (u64, u64),
+        weight: &Weight<'f>,
+    ) {
+        if self.others.iter().any(|(known, _)| known == name) {
+            return;
+        }
+        match *weight.encoding() {
+            tensor::Encoding::Plain { dtype, data } => {
+                let (shape, bytes) = (*weight.shape(), data.len() as u64);
+                self.add(name, start, &TensorHeader { name: "", dtype, shape, offset, bytes });
+            }
+            _ => self.others.push((name.to_owned(), *weight)),
+        }
+    }
+
+    /// Adds a vector of f32 that lies in no file.
+    pub(super) fn add_vector(&mut self, name: &str, bytes: &'f [u8]) {
+        let start = self.add_file(bytes);
+        let shape = Shape::new(&[bytes.len() as u64 / 4]).unwrap_or(Shape::SCALAR);
+        let bytes = bytes.len() as u64;
+        self.add(
+            name,
+            start,
+            &TensorHeader { name: "", dtype: Dtype::F32, shape, offset: 0, bytes },
+        );
+    }
+
+    /// The weights of one file, read from `file` whenever they are needed instead of borrowed.
+    pub(super) fn stored(self, file: OnDisk) -> ModelWeights<'static> {
+        let length = self.files.iter().map(|part| part.length).sum();
+        let part = Part { start: 0, length, place: Place::Storage(file) };
+        ModelWeights { files: vec![part], tensors: self.tensors, others: Vec::new() }
+    }
+
+    /// Bytes of the largest row: what must be read at once at least.
+    pub(super) fn largest_row(&self) -> usize {
+        let row = |header: &TensorHeader<'_>| match header.dtype {
+            // Such rows are read in pieces.
+            Dtype::Scaled(_) => 0,
+            _ => header.bytes / header.shape.rows().max(1),
+        };
+        let largest = self.tensors.values().map(row).max().unwrap_or(0);
+        usize::try_from(largest).unwrap_or(usize::MAX)
+    }
+}
+
+impl Weights for ModelWeights<'_> {
+    fn matrix(&self, name: &str) -> Result<Option<Matrix>, Error> {
+        let Some(number) = self.others.iter().position(|(known, _)| known == name) else {
+            return Matrix::find(name, |name| self.tensors.get(name).copied());
+        };
+        let overflow = Error::without_offset(ErrorKind::SizeOverflow);
+        let shape = self.others.get(number).map_or(Shape::SCALAR, |(_, weight)| *weight.shape());
+        let size = |size: Option<u64>| usize::try_from(size.ok_or(overflow)?).map_err(|_| overflow);
+        let (rows, cols) = (size(Some(shape.rows()))?, size(shape.cols())?);
+        let encoding = Encoding::Values(u32::try_from(number).map_err(|_| overflow)?);
+        Ok(Some(Matrix { encoding, rows, cols, ..Matrix::EMPTY }))
+    }
+
+    fn bytes<'t>(
+        &'t self,
+        offset: u64,
+        length: usize,
+        tile: &'t mut [u8],
+    ) -> Result<&'t [u8], Error> {
+        let beyond = Error::new(offset, ErrorKind::OutOfBounds);
+        let behind = self.files.partition_point(|part| part.start <= offset);
+        let part = behind.checked_sub(1).and_then(|at| self.files.get(at)).ok_or(beyond)?;
+        let start = offset - part.start;
+        let end =
+            start.checked_add(length as u64).filter(|end| *end <= part.length).ok_or(beyond)?;
+        match &part.place {
+            Place::Memory(bytes) => {
+                let range = usize::try_from(start).ok().zip(usize::try_from(end).ok());
+                range.and_then(|(start, end)| bytes.get(start..end)).ok_or(beyond)
+            }
+            Place::Storage(file) => {
+                let room = tile.get_mut(..length);
+                let room = room.ok_or(Error::without_offset(ErrorKind::BufferTooSmall))?;
+                file.read_exact_at(start, room)?;
+                Ok(room)
+            }
+        }
+    }
+
+    fn borrows(&self) -> bool {
+        self.files.iter().all(|part| matches!(part.place, Place::Memory(_)))
+    }
+
+    fn values(&self, number: u32, first: u64, out: &mut [f32]) -> Result<(), Error> {
+        let weight = usize::try_from(number).ok().and_then(|number| self.others.get(number));
+        let (_, weight) = weight.ok_or(Error::without_offset(ErrorKind::InvalidArgument))?;
+        let first =
+            usize::try_from(first).map_err(|_| Error::new(first, ErrorKind::OutOfBounds))?;
+        Dequantizer::detect().dequantize_weight(weight, first, out)
+    }
+}

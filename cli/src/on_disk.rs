@@ -1,0 +1,44 @@
+//! A file that is read where it is needed, not mapped.
+
+use std::fs::File;
+use std::path::Path;
+
+use nanoembed_core::read::ReadAt;
+use nanoembed_core::{Error, ErrorKind};
+
+use crate::error::{Failure, Result, name_of};
+
+/// An open file and its size.
+#[derive(Debug)]
+pub(crate) struct OnDisk {
+    file: File,
+    bytes: u64,
+}
+
+impl OnDisk {
+    /// Opens a regular file.
+    pub(crate) fn open(path: &Path) -> Result<Self> {
+        let opened = File::open(path).and_then(|file| {
+            let metadata = file.metadata()?;
+            match metadata.is_dir() {
+                true => Err(std::io::ErrorKind::IsADirectory.into()),
+                false => Ok(Self { bytes: metadata.len(), file }),
+            }
+        });
+        opened.map_err(|error| Failure::reading(name_of(path), &error))
+    }
+}
+
+impl ReadAt for OnDisk {
+    fn len(&self) -> u64 {
+        self.bytes
+    }
+
+    fn read_at(&self, offset: u64, destination: &mut [u8]) -> Result<usize, Error> {
+        #[cfg(unix)]
+        let read = std::os::unix::fs::FileExt::read_at(&self.file, destination, offset);
+        #[cfg(windows)]
+        let read = std::os::windows::fs::FileExt::seek_read(&self.file, destination, offset);
+        read.map_err(|_| Error::new(offset, ErrorKind::ReadFailed))
+    }
+}

@@ -1,0 +1,47 @@
+//! A decoder in a `.weights` file: its sizes in the words of EMBD's metadata.
+
+use super::llama::{LlamaConfig, RopePairs};
+use crate::error::Result;
+use crate::format::embd::Embd;
+use crate::text::decimal::decimal;
+
+/// The members of an AMB configuration that `.weights` files have under another key, as [`BertConfig`](super::BertConfig) or
+/// Hugging Face calls them; all others are called alike.
+const KEYS: [(&str, &str); 7] = [
+    ("n_vocab", "vocab_size"),
+    ("n_embd", "hidden_size"),
+    ("n_layers", "num_layers"),
+    ("n_heads", "num_attention_heads"),
+    ("n_kv_heads", "num_key_value_heads"),
+    ("max_seq_len", "max_position_emb"),
+    ("rope_freq_base", "rope_theta"),
+];
+
+/// The key of a `.weights` file's metadata that says what this member of an AMB configuration does.
+#[must_use]
+pub fn embd_key(member: &str) -> &str {
+    KEYS.iter().find(|(known, _)| *known == member).map_or(member, |(_, key)| key)
+}
+
+/// Whether a `.weights` file says that it holds a decoder: `architecture` is `llama` or `phi`.
+#[must_use]
+pub fn embd_is_decoder(file: &Embd<'_>) -> bool {
+    matches!(file.metadata_value("architecture"), Some("llama" | "phi"))
+}
+
+/// The sizes of the decoder in a `.weights` file, from its metadata; see [`embd_key`].
+///
+/// # Errors
+///
+/// As [`LlamaConfig::read`].
+pub fn embd_llama_config(file: &Embd<'_>) -> Result<LlamaConfig> {
+    let number = |member: &str| file.metadata_value(embd_key(member)).and_then(decimal);
+    LlamaConfig::read(number, RopePairs::Halves)
+}
+
+/// The token that begins every text, `bos_token_id` if `add_bos` says so, and the one that ends a text, `eos_token_id`.
+pub(super) fn embd_text_ends(file: &Embd<'_>) -> [Option<u32>; 2] {
+    let id = |key| file.metadata_value(key)?.parse().ok();
+    let adds_begin = file.metadata_value("add_bos") == Some("true");
+    [id("bos_token_id").filter(|_| adds_begin), id("eos_token_id")]
+}

@@ -1,0 +1,143 @@
+//! A decoder without its file: it runs over weights from anywhere, mapped or read piece by piece.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::kernel::{self, Kernels};
+use crate::model::llama::{
+    Cache, Llama, LlamaConfig, LlamaLayer, LlamaMemory, LlamaNeeds, LlamaPlan, Output,
+};
+use crate::model::{Run, Weights};
+
+/// A decoder of the Llama family: its sizes, and where its tensors lie.
+///
+/// Immutable: several texts may be continued at once, each in a [`CausalSession`] of its own.
+#[derive(Clone, Debug)]
+pub struct Decoder {
+    llama: Llama<Vec<LlamaLayer>>,
+    kernels: Kernels,
+}
+
+impl Decoder {
+    /// Finds the tensors of a decoder with these sizes in `weights`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Llama::open`].
+    pub fn open(weights: &(impl Weights + ?Sized), config: LlamaConfig) -> Result<Self> {
+        let llama = Llama::open(weights, config, vec![LlamaLayer::EMPTY; config.layers])?;
+        Ok(Self { llama, kernels: kernel::detect() })
+    }
+
+    /// The model's sizes.
+    #[must_use]
+    pub const fn config(&self) -> &LlamaConfig {
+        self.llama.config()
+    }
+
+    /// Bytes of memory that a [`session`](Self::session) of this plan takes.
+    ///
+    /// # Errors
+    ///
+    /// As [`session`](Self::session).
+    pub fn session_bytes(&self, plan: &LlamaPlan) -> Result<usize> {
+        let too_small = Error::without_offset(ErrorKind::BufferTooSmall);
+        let LlamaNeeds { floats, bytes } = LlamaMemory::needs(self.config(), plan)?;
+        let cache = Cache::floats_needed(self.config(), plan.positions).ok_or(too_small)?;
+        let floats = cache.checked_add(floats).and_then(|all| all.checked_mul(size_of::<f32>()));
+        floats.and_then(|floats| floats.checked_add(bytes)).ok_or(too_small)
+    }
+
+    /// Memory for one text: keys and values of as many tokens as the plan has positions, and scratch.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidArgument`] if the plan has no tokens; [`ErrorKind::BufferTooSmall`] if there is not as much
+    /// memory.
+    pub fn session(&self, plan: LlamaPlan) -> Result<CausalSession> {
+        let config = self.config();
+        let too_small = Error::without_offset(ErrorKind::BufferTooSmall);
+        let cache = Cache::floats_needed(config, plan.positions).ok_or(too_small)?;
+        let needs = LlamaMemory::needs(config, &plan)?;
+        Ok(CausalSession {
+            plan,
+            cache: zeros(cache).ok_or(too_small)?,
+            floats: zeros(needs.floats).ok_or(too_small)?,
+            bytes: zeros(needs.bytes).ok_or(too_small)?,
+            length: 0,
+        })
+    }
+
+    /// Takes tokens through the model behind those of the session, over the weights that it was opened with: see
+    /// [`Llama::forward`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Llama::forward`].
+    pub fn forward(
+        &self,
+        weights: &(impl Weights + ?Sized),
+        session: &mut CausalSession,
+        ids: &[u32],
+        output: Output<'_>,
+    ) -> Result<()> {
+        let (mut cache, mut memory) = session.parts(self.config())?;
+        let run = Run::new(weights, &self.kernels);
+        self.llama.forward(&run, ids, &mut cache, &mut memory, output)?;
+        session.length = cache.len();
+        Ok(())
+    }
+
+    /// The embedding of a text, into `out`: the state of its last token, or the mean of all; see [`Llama::embed`]. What the
+    /// session had before is lost.
+    ///
+    /// # Errors
+    ///
+    /// As [`Llama::embed`].
+    pub fn embed(
+        &self,
+        weights: &(impl Weights + ?Sized),
+        session: &mut CausalSession,
+        ids: &[u32],
+        last_token: bool,
+        out: &mut [f32],
+    ) -> Result<()> {
+        let mut states = vec![0.0; ids.len().saturating_mul(self.config().hidden)];
+        session.clear();
+        let (mut cache, mut memory) = session.parts(self.config())?;
+        let run = Run::new(weights, &self.kernels);
+        self.llama.embed(&run, ids, &mut cache, &mut memory, (last_token, &mut states, out))
+    }
+}
+
+/// The tokens of one text so far, as keys and values, and scratch memory.
+#[derive(Clone, Debug)]
+pub struct CausalSession {
+    plan: LlamaPlan,
+    cache: Vec<f32>,
+    floats: Vec<f32>,
+    bytes: Vec<u8>,
+    length: usize,
+}
+
+impl CausalSession {
+    /// Forgets the text.
+    pub const fn clear(&mut self) {
+        self.length = 0;
+    }
+
+    fn parts(&mut self, config: &LlamaConfig) -> Result<(Cache<'_>, LlamaMemory<'_>)> {
+        let Self { plan, cache, floats, bytes, length } = self;
+        let cache = Cache::resume(config, plan.positions, *length, cache)?;
+        Ok((cache, LlamaMemory::new(config, plan, floats, bytes)?))
+    }
+}
+
+/// Zeros, or `None` if there is not as much memory.
+fn zeros<T: Clone + Default>(count: usize) -> Option<Vec<T>> {
+    let mut memory = Vec::new();
+    memory.try_reserve_exact(count).ok()?;
+    memory.resize(count, T::default());
+    Some(memory)
+}
