@@ -3,7 +3,7 @@
 use nanoembed_core::tensor::Dtype;
 
 use super::{sentencepiece_seeds, tokenizer_seeds};
-use crate::formats::FORMATS;
+use crate::formats::{FORMATS, FormatUnderTest};
 use crate::{data, minilm};
 
 type Seeds = Vec<(String, Vec<u8>)>;
@@ -12,7 +12,7 @@ type Seeds = Vec<(String, Vec<u8>)>;
 fn behind(head: &[u8], formats: &[&str]) -> Seeds {
     let chosen = FORMATS.iter().filter(|format| formats.contains(&format.name));
     chosen
-        .flat_map(|format| format.files())
+        .flat_map(FormatUnderTest::files)
         .map(|(name, file)| (name, [head, &file].concat()))
         .collect()
 }
