@@ -4,7 +4,7 @@
 #
 #   ffi/test.sh                    everything
 #   ffi/test.sh STEP…              these steps: build header functions wrapper threads memory symbols packages examples
-#                                  bare targets sizes cortex_m
+#                                  bare targets sizes cortex_m, and sizes_of_all, which only prints
 set -euo pipefail
 cd "$(dirname "$0")"
 target=${CARGO_TARGET_DIR:-$PWD/../target}
@@ -139,8 +139,8 @@ bare() {
     "$scratch/embed_stored" "$model" tests/data/lines.txt "$scratch/std.f32" 32 auto 0
     cmp "$scratch/bare.f32" "$scratch/std.f32"
     # What was left out is refused, with the same status everywhere.
-    cargo test --quiet --locked --package nanoembed-core --no-default-features --features embd,finalfusion --lib -- \
-        built_in left_out
+    cargo test --quiet --locked --config profile.dev.opt-level=0 --package nanoembed-core --no-default-features \
+        --features embd,finalfusion --lib -- built_in left_out
 }
 
 bare_target() { rustup target list --installed 2>/dev/null | grep -qx "$1"; }
@@ -158,20 +158,28 @@ targets() {
     done
 }
 
-# Flash that programs take which use no more than a part: with every part of the library, and with those alone that
-# int8 models and word vectors need.
+can_size() {
+    bare_target thumbv7em-none-eabihf || { skip "sizes: rustup target add thumbv7em-none-eabihf"; return 1; }
+    have size || { skip "sizes: no binutils"; return 1; }
+}
+
+# Flash that programs take which use no more than a part of the library, with these cargo features.
+sizes_of() {
+    (cd examples/cortex-m && CARGO_TARGET_DIR=$target cargo build --quiet --locked --profile sizes "$@" \
+        --bin size_decoder --bin size_words --bin size_all --bin size_reader_too)
+    size "$target"/thumbv7em-none-eabihf/sizes/{size_decoder,size_words,size_all,size_reader_too} | tee "$scratch/sizes"
+}
+
+# With every format and every type of weights: for the guide's table.
+sizes_of_all() {
+    can_size || return 0
+    sizes_of --features all
+}
+
+# With finalfusion and EMBD, floats and int8 alone: what int8 models and word vectors need.
 sizes() {
     local limit name
-    bare_target thumbv7em-none-eabihf || { skip "sizes: rustup target add thumbv7em-none-eabihf"; return; }
-    have size || { skip "sizes: no binutils"; return; }
-    sizes_of() {
-        (cd examples/cortex-m && CARGO_TARGET_DIR=$target cargo build --quiet --locked --profile sizes "$@" \
-            --bin size_decoder --bin size_words --bin size_all --bin size_reader_too)
-        size "$target"/thumbv7em-none-eabihf/sizes/{size_decoder,size_words,size_all,size_reader_too} | tee "$scratch/sizes"
-    }
-    say "every format, every type of weights"
-    sizes_of --features all
-    say "finalfusion and EMBD, floats and int8"
+    can_size || return 0
     sizes_of --no-default-features --features small
     for limit in size_words:$((24 * 1024)) size_reader_too:$((120 * 1024)); do
         name=${limit%:*}
@@ -238,10 +246,14 @@ cortex_m_c() {
 steps=(build header functions wrapper threads memory symbols packages examples bare targets sizes cortex_m)
 [ $# -gt 0 ] || set -- "${steps[@]}"
 for step in "$@"; do
-    case " ${steps[*]} " in
-    *" $step "*) say "$step" && $step ;;
-    *) echo "no step '$step'; there are: ${steps[*]}" >&2; exit 2 ;;
+    case " ${steps[*]} sizes_of_all " in
+    *" $step "*) ;;
+    *) echo "no step '$step'; there are: ${steps[*]} sizes_of_all" >&2; exit 2 ;;
     esac
+    say "$step"
+    start=$SECONDS
+    $step
+    say "$step: $((SECONDS - start)) s"
 done
 [ $skipped = 0 ] || echo "ffi: $skipped parts were SKIPPED, see above"
 echo "ffi: all done"

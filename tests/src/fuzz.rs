@@ -1,7 +1,10 @@
 //! What the fuzz targets call: functions of arbitrary bytes that panic when a promise is broken.
 
 mod bpe;
+mod mutations;
+mod seeds;
 mod sentencepiece;
+mod targets;
 mod tokenizer;
 mod weights;
 
@@ -15,7 +18,9 @@ use crate::finalfusion as files;
 use crate::formats::{FORMATS, FormatUnderTest, Source};
 
 pub use bpe::bpe;
+pub use mutations::mutated;
 pub use sentencepiece::{sentencepiece, sentencepiece_seeds};
+pub use targets::{TARGETS, Target};
 pub use tokenizer::{tokenizer, tokenizer_seeds};
 pub use weights::{blob, blocks, container, gguf, json, weights};
 

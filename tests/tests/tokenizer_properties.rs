@@ -39,11 +39,6 @@ fn piece_of_characters() -> impl Strategy<Value = Vec<u8>> {
     })
 }
 
-#[test]
-fn the_seeds_of_the_fuzz_target_hold() {
-    tokenizer_seeds().iter().for_each(|seed| tokenizer(seed));
-}
-
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 

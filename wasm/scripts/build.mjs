@@ -6,10 +6,11 @@
 //   wasm-opt     from npm's binaryen
 //   rollup       the entries, with what they share in chunks of their own; esbuild makes them small
 //   tsc          declarations
-import { execFileSync } from "node:child_process";
-import { mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { execFile } from "node:child_process";
+import { copyFileSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
 import { bundle } from "./bundle.mjs";
@@ -18,6 +19,7 @@ import { declaration, factory } from "./glue.mjs";
 const here = dirname(dirname(fileURLToPath(import.meta.url)));
 const root = dirname(here);
 const out = join(here, "dist");
+const targets = join(root, "target");
 const generated = join(here, "js", "generated");
 
 /** The modules: what they can do, the target features, and how they are compiled. */
@@ -33,38 +35,82 @@ const variants = [
   { name: "nanoembed-slim", glue: "slim", features: "words", target: "+simd128", profile: "npm-small" },
 ];
 
-const run = (program, args, options = {}) =>
-  execFileSync(program, args, { cwd: root, stdio: ["ignore", "inherit", "inherit"], ...options });
+const execute = promisify(execFile);
 
-function buildWasm(variants) {
+/** Runs a program beside others; what it says comes in one piece, at its end. */
+async function run(program, args, options = {}) {
+  const say = ({ stdout, stderr }) => {
+    process.stdout.write(stdout);
+    process.stderr.write(stderr);
+  };
+  try {
+    say(await execute(program, args, { cwd: root, maxBuffer: 1 << 26, ...options }));
+  } catch (error) {
+    say(error);
+    throw new Error(`${program} ${args.join(" ")}: ${error.code}`);
+  }
+}
+
+/**
+ * Two profiles are compiled at a time: each module is one unit of code, which cargo alone cannot share among cores. What is
+ * done with a module when it is compiled does not keep the next one waiting.
+ */
+async function buildWasm(variants) {
   mkdirSync(out, { recursive: true });
   mkdirSync(generated, { recursive: true });
-  run("cargo", ["build", "--quiet", "--locked", "--manifest-path", "wasm/build/Cargo.toml"]);
+  const tool = run("cargo", ["build", "--quiet", "--locked", "--manifest-path", "wasm/build/Cargo.toml"]);
+  const profiles = [...new Set(variants.map(({ profile }) => profile))];
+  const made = await Promise.all(profiles.map(async (profile) => {
+    const finished = [];
+    for (const variant of variants.filter((one) => one.profile === profile)) {
+      const module = await compile(variant);
+      finished.push(tool.then(() => finish(variant, module)));
+    }
+    return Promise.all(finished);
+  }));
+  writeGlues(made.flat());
+}
+
+/** Where the module lies that cargo makes of a variant. */
+async function compile({ name, features, target, profile }) {
+  const env = { ...process.env, RUSTFLAGS: target ? `-C target-feature=${target}` : "" };
+  await run("cargo", ["build", "--quiet", "--locked", "-p", "nanoembed-wasm", "--target", "wasm32-unknown-unknown",
+    "--profile", profile, "--no-default-features", "--features", features], { env });
+  // The next variant takes the same place.
+  const folder = join(targets, "npm", name);
+  mkdirSync(folder, { recursive: true });
+  const module = join(folder, "compiled.wasm");
+  copyFileSync(join(targets, "wasm32-unknown-unknown", profile, "nanoembed_wasm.wasm"), module);
+  return module;
+}
+
+/** Makes the module that is published of a compiled one, and gives its glue. */
+async function finish({ name, glue, profile }, module) {
+  const folder = dirname(module);
+  await run(join(here, "build/target/debug/nanoembed-wasm-build"), [module, folder, glue]);
+  await optimize(join(folder, `${glue}_bg.wasm`), join(out, `${name}.wasm`), profile);
+  return { name, glue, javascript: readFileSync(join(folder, `${glue}.js`), "utf8") };
+}
+
+/** Modules of one kind share their glue. */
+function writeGlues(made) {
   const glues = new Map();
-  for (const { name, glue, features, target, profile } of variants) {
-    const env = { ...process.env, RUSTFLAGS: target ? `-C target-feature=${target}` : "" };
-    run("cargo", ["build", "--quiet", "--locked", "-p", "nanoembed-wasm", "--target", "wasm32-unknown-unknown",
-      "--profile", profile, "--no-default-features", "--features", features], { env });
-    const built = join(root, "target/wasm32-unknown-unknown", profile, "nanoembed_wasm.wasm");
-    const folder = join(root, "target/npm", name);
-    run(join(here, "build/target/debug/nanoembed-wasm-build"), [built, folder, glue]);
-    const javascript = readFileSync(join(folder, `${glue}.js`), "utf8");
+  for (const { name, glue, javascript } of made) {
     if (glues.has(glue) && glues.get(glue) !== javascript) {
       throw new Error(`${name} wants another ${glue}.js than the module before it`);
     }
     glues.set(glue, javascript);
     writeFileSync(join(generated, `${glue}.js`), factory(javascript));
     writeFileSync(join(generated, `${glue}.d.ts`), declaration);
-    optimize(join(folder, `${glue}_bg.wasm`), join(out, `${name}.wasm`), profile);
   }
 }
 
-function optimize(from, to, profile) {
+async function optimize(from, to, profile) {
   const level = profile === "npm-small" ? ["-Oz", "--converge"] : ["-O3"];
   const features = ["--enable-simd", "--enable-relaxed-simd", "--enable-bulk-memory", "--enable-sign-ext",
     "--enable-nontrapping-float-to-int", "--enable-mutable-globals", "--enable-reference-types", "--enable-multivalue",
     "--enable-bulk-memory-opt"];
-  run(process.execPath, [join(here, "node_modules/binaryen/bin/wasm-opt"), from, "-o", to, ...level, ...features,
+  await run(process.execPath, [join(here, "node_modules/binaryen/bin/wasm-opt"), from, "-o", to, ...level, ...features,
     "--strip-debug", "--strip-producers", "--strip-target-features"]);
   const bytes = readFileSync(to);
   console.log(`${to.slice(here.length + 1)}  ${bytes.length} bytes, ${gzipSync(bytes, { level: 9 }).length} gzip`);
@@ -79,7 +125,7 @@ async function buildJs() {
   await bundle(join(here, "js"), out, ["index", "worker", "inspect", "slim"], ["worker-thread"]);
   // Everything in one file, the module as text: for pages that cannot load a second file.
   await build({ ...options, entryPoints: ["js/inline.ts"], loader: { ".wasm": "binary" } });
-  run(process.execPath, [join(here, "node_modules/typescript/bin/tsc"), "-p", "tsconfig.json"], { cwd: here });
+  await run(process.execPath, [join(here, "node_modules/typescript/bin/tsc"), "-p", "tsconfig.json"], { cwd: here });
   for (const file of readdirSync(out)) {
     if (file.endsWith(".js")) {
       const bytes = readFileSync(join(out, file));
@@ -92,6 +138,6 @@ const wanted = process.argv.slice(2);
 const isWhole = wanted.length === 0 || wanted.includes("wasm");
 const chosen = variants.filter(({ name }) => isWhole || wanted.includes(name));
 if (isWhole) rmSync(generated, { recursive: true, force: true });
-if (chosen.length > 0) buildWasm(chosen);
+if (chosen.length > 0) await buildWasm(chosen);
 if (wanted.length === 0 || wanted.includes("js")) await buildJs();
 statSync(out);

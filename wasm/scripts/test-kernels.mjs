@@ -12,10 +12,14 @@ const root = dirname(here);
 /** Kernels, and their products with blocks, which are tested where activations are quantised for them. */
 const TESTS = ["kernel", "model::grouped"];
 
+/** Every family of weights, and one format of six: kernels do not know of formats. */
+const FEATURES = "embd,blocks-ggml,scaled-codes,hqq,fp8,afq,f8q8,mxfp4";
+
 /** The test program for these target features. */
 function build(features) {
   execFileSync("rustup", ["target", "add", "wasm32-wasip1"], { stdio: "ignore" });
-  const messages = execFileSync("cargo", ["test", "--locked", "-p", "nanoembed-core", "--lib", "--target", "wasm32-wasip1", "--no-run", "--message-format", "json"],
+  const messages = execFileSync("cargo", ["test", "--locked", "-p", "nanoembed-core", "--no-default-features", "--features", FEATURES,
+    "--lib", "--target", "wasm32-wasip1", "--no-run", "--message-format", "json"],
     { cwd: root, env: { ...process.env, RUSTFLAGS: `-C target-feature=${features}` }, stdio: ["ignore", "pipe", "inherit"], maxBuffer: 1 << 28 });
   const programs = messages.toString().trim().split("\n").map((line) => JSON.parse(line).executable).filter(Boolean);
   return programs.at(-1);
