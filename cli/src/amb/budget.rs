@@ -3,7 +3,7 @@
 //! A block's sensitivity is the error that its codes add to the layer's output, as a share of the output's power: the squared
 //! error of its elements, weighted by the mean squares of the columns' inputs, over the same sum of the tensor's values; less
 //! where errors are compensated. First whole tensors get codes of 5 bits instead of 4, those first that gain most a bit; what
-//! is left keeps the most sensitive blocks in full precision, which costs more than ten tensors' bits an element.
+//! is left keeps the most sensitive blocks in full precision. Tensors of whose inputs nothing is known have 4 bits and full blocks.
 
 use nanoembed_core::quant::adaptive::block_errors;
 use nanoembed_core::tensor::{CodeBits, ScaledCodes};
@@ -17,6 +17,8 @@ const COMPENSATED: f64 = 0.3;
 /// One tensor of adaptive precision.
 pub(super) struct Candidate {
     elements: u64,
+    /// Whether anything is known of what the tensor is multiplied with.
+    calibrated: bool,
     /// With codes of 4 and of 5 bits.
     four: Coded,
     five: Coded,
@@ -61,7 +63,8 @@ impl Candidate {
             Coded { codes, errors }
         };
         let elements = values.len() as u64;
-        Self { elements, four: coded(CodeBits::Four), five: coded(CodeBits::Five) }
+        let (four, five) = (coded(CodeBits::Four), coded(CodeBits::Five));
+        Self { elements, calibrated: !energy.is_empty(), four, five }
     }
 }
 
@@ -109,8 +112,8 @@ pub(super) fn share_out(candidates: &[Candidate], bits: Option<f64>) -> Result<V
 /// Codes of 5 bits where they gain most, as far as the bits that are `left` go.
 fn choose_widths<'c>(candidates: &'c [Candidate], left: &mut u64) -> Vec<&'c Coded> {
     let mut gains: Vec<(f64, usize, u64)> = Vec::new();
-    for (index, candidate) in candidates.iter().enumerate() {
-        let Candidate { elements, four, five } = candidate;
+    for (index, candidate) in candidates.iter().enumerate().filter(|(_, it)| it.calibrated) {
+        let Candidate { elements, four, five, .. } = candidate;
         let more = five.bytes(*elements).saturating_sub(four.bytes(*elements)) * 8;
         #[expect(clippy::cast_precision_loss, reason = "a measure to sort by")]
         let gain = (four.error() - five.error()) / more.max(1) as f64;
@@ -161,7 +164,7 @@ mod tests {
             scales: ScaleType::F16,
             arrangement: Arrangement::Adaptive,
         };
-        Candidate::of(codes, values, &Inputs::default())
+        Candidate::of(codes, values, &Inputs { energy: vec![1.0; 8], gram: Vec::new() })
     }
 
     #[test]

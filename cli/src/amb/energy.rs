@@ -42,6 +42,11 @@ pub(crate) struct Energies {
 }
 
 impl Energies {
+    /// Whether nothing is known of any matrix.
+    pub(super) fn is_empty(&self) -> bool {
+        self.of.is_empty()
+    }
+
     /// The inputs of the matrix called `name`; empty if nothing is known of them.
     pub(crate) fn of(&self, name: &str) -> &Inputs {
         if name == EMBEDDING_TENSORS[0] {

@@ -41,6 +41,12 @@ impl AmbOptions {
         }
     }
 
+    /// The options for a model of whose inputs nothing is known. Then wider codes and larger blocks are no gain: the
+    /// perplexity of SmolLM2 at 5 bits rises from 92 to 98 with them.
+    pub(super) fn uncalibrated(self) -> Self {
+        Self { block: self.block.or(Some(USUAL_BLOCK)), ..self }
+    }
+
     /// Whether `tensor` is one of the small tables that are added to every token's vector.
     pub(super) fn is_small(tensor: &Tensor<'_>) -> bool {
         tensor.name.contains("position_embeddings") || tensor.name.contains("token_type_embeddings")

@@ -39,6 +39,7 @@ pub(crate) fn write(
     (name, file): (&str, &mut dyn Write),
     progress: Option<&Progress>,
 ) -> Result<Written> {
+    let options = &if energies.is_empty() { options.uncalibrated() } else { *options };
     let config = with_quantization(source.config, source.tensors, options);
     let metadata: Map<String, Value> =
         source.metadata.into_iter().map(|(key, value)| (key, value.into())).collect();
