@@ -1,19 +1,14 @@
-//! Whether this program may use AMX: CPU and system must have it, and Linux wants to be asked.
+//! Whether this program may use the AMX of its CPU: the system must know of it, and Linux wants to be asked.
 
-use core::arch::x86_64::{__cpuid, __cpuid_count, _xgetbv};
+use core::arch::x86_64::{__cpuid, _xgetbv};
 
-/// In leaf 7, EDX: AMX-TILE and AMX-INT8.
-const TILE_AND_INT8: u32 = 1 << 24 | 1 << 25;
 /// In leaf 1, ECX: `xgetbv` works.
 const OSXSAVE: u32 = 1 << 27;
 /// In XCR0: the system keeps the tiles' configuration and data.
 const TILE_STATE: u64 = 1 << 17 | 1 << 18;
 
-/// Whether 8-bit tiles can be used in this process from now on.
+/// Whether tiles, which the CPU has, can be used in this process from now on.
 pub(super) fn usable() -> bool {
-    if __cpuid(0).eax < 7 || __cpuid_count(7, 0).edx & TILE_AND_INT8 != TILE_AND_INT8 {
-        return false;
-    }
     if __cpuid(1).ecx & OSXSAVE == 0 {
         return false;
     }

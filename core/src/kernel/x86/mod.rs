@@ -75,26 +75,41 @@ cpufeatures::new!(cpu_avx512, "avx2", "fma", "avx512f", "avx512bw", "avx512dq", 
 
 /// The tables of this folder that this CPU can run, the slowest first.
 pub(super) fn available() -> impl Iterator<Item = Kernels> {
-    let (avx_vnni, avx512_vnni) = vnni();
+    let Further { avx_vnni, avx512_vnni, amx_int8 } = Further::of_this_cpu();
     let (avx2, avx512) = (cpu_avx2::get(), cpu_avx512::get());
+    let avx512_vnni = avx512 && avx512_vnni;
     [
         avx2.then_some(avx2::TABLE),
         (avx2 && avx_vnni).then_some(avx2::TABLE_VNNI),
         avx512.then_some(avx512::TABLE),
-        (avx512 && avx512_vnni).then_some(avx512::TABLE_VNNI),
-        (avx512 && avx512_vnni && amx::usable()).then_some(avx512::TABLE_AMX),
+        avx512_vnni.then_some(avx512::TABLE_VNNI),
+        (avx512_vnni && amx_int8 && amx::usable()).then_some(avx512::TABLE_AMX),
     ]
     .into_iter()
     .flatten()
 }
 
-/// Whether the CPU has AVX-VNNI and AVX512-VNNI, which the `cpufeatures` crate does not know.
-fn vnni() -> (bool, bool) {
-    use core::arch::x86_64::{__cpuid, __cpuid_count};
-    if __cpuid(0).eax < 7 {
-        return (false, false);
+/// Features of the CPU that the `cpufeatures` crate does not know.
+#[derive(Default)]
+struct Further {
+    avx_vnni: bool,
+    avx512_vnni: bool,
+    /// AMX-TILE and AMX-INT8.
+    amx_int8: bool,
+}
+
+impl Further {
+    fn of_this_cpu() -> Self {
+        use core::arch::x86_64::{__cpuid, __cpuid_count};
+        const TILE_AND_INT8: u32 = 1 << 24 | 1 << 25;
+        if __cpuid(0).eax < 7 {
+            return Self::default();
+        }
+        let leaf = __cpuid_count(7, 0);
+        Self {
+            avx_vnni: leaf.eax >= 1 && __cpuid_count(7, 1).eax & (1 << 4) != 0,
+            avx512_vnni: leaf.ecx & (1 << 11) != 0,
+            amx_int8: leaf.edx & TILE_AND_INT8 == TILE_AND_INT8,
+        }
     }
-    let leaf = __cpuid_count(7, 0);
-    let avx_vnni = leaf.eax >= 1 && __cpuid_count(7, 1).eax & (1 << 4) != 0;
-    (avx_vnni, leaf.ecx & (1 << 11) != 0)
 }
