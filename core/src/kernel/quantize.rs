@@ -236,7 +236,7 @@ pub(super) fn columns_i16<V: Vector>(
         for row in x.chunks(stride.max(1)) {
             let row = row.get(first..).unwrap_or_default();
             let row = row.get(..count).unwrap_or(row);
-            largest = load_part::<V>(row).abs().max(largest);
+            largest = V::load_part(row, 0.0).abs().max(largest);
         }
         largest.store_part(scales);
     }
@@ -258,29 +258,20 @@ fn pairs<V: Vector>(first: &[f32], second: &[f32], factors: &[f32], codes: &mut 
     let rows = first.chunks(LANES).zip(second.chunks(LANES).chain(core::iter::repeat(&[][..])));
     let mut parts = rows.zip(factors.chunks(LANES));
     for (line, ((first, second), factors)) in lines.iter_mut().zip(&mut parts) {
-        let factors = load_part::<V>(factors);
-        let first = word(load_part::<V>(first), factors);
-        first.store_pairs(word(load_part::<V>(second), factors), line);
+        let factors = V::load_part(factors, 0.0);
+        let first = word(V::load_part(first, 0.0), factors);
+        first.store_pairs(word(V::load_part(second, 0.0), factors), line);
     }
     if !left.is_empty()
         && let Some(((first, second), factors)) = parts.next()
     {
         let mut last = [0; 4 * LANES];
-        let factors = load_part::<V>(factors);
-        let first = word(load_part::<V>(first), factors);
-        first.store_pairs(word(load_part::<V>(second), factors), &mut last);
+        let factors = V::load_part(factors, 0.0);
+        let first = word(V::load_part(first, 0.0), factors);
+        first.store_pairs(word(V::load_part(second, 0.0), factors), &mut last);
         for (to, from) in left.iter_mut().zip(last) {
             *to = from;
         }
-    }
-}
-
-/// Up to sixteen elements, completed by 0.
-#[inline(always)]
-fn load_part<V: Vector>(part: &[f32]) -> V {
-    match part.first_chunk() {
-        Some(all) => V::load(all),
-        None => V::load_part(part, 0.0),
     }
 }
 

@@ -21,6 +21,9 @@ pub(super) trait Vector: Copy {
     /// Up to sixteen elements, completed by `fill`.
     #[inline(always)]
     fn load_part(part: &[f32], fill: f32) -> Self {
+        if let Some(all) = part.first_chunk() {
+            return Self::load(all);
+        }
         let mut values = [fill; LANES];
         for (to, &from) in values.iter_mut().zip(part) {
             *to = from;

@@ -3,6 +3,7 @@
 use core::arch::x86_64::*;
 
 use super::product_avx512::product_f32;
+use super::vector::first_lanes;
 use super::{
     blocks, groups, int8_avx2, multiply_int16_avx512, product_int8_amx, product_int8_avx512,
 };
@@ -49,12 +50,6 @@ row_operations!(super::vector::Avx512, "avx2,fma,avx512f,avx512bw,avx512dq,avx51
 /// Lanes of a vector.
 const LANES: usize = 16;
 
-/// A mask whose first `count` (at most 16) lanes are set.
-#[inline(always)]
-fn mask(count: usize) -> __mmask16 {
-    u16::MAX >> (LANES - count.clamp(1, LANES))
-}
-
 /// See [`Multiply`]: tiles of 6 rows of A × 64 columns of B, or 12 × 32.
 fn multiply_f32(multiply: Multiply<'_>) {
     // SAFETY: this table is handed out only after the CPU was asked for these features.
@@ -100,7 +95,7 @@ fn corner<const M: usize, const V: usize, const PART: bool>(
     row: usize,
     column: usize,
 ) -> usize {
-    let last = mask((multiply.n - column).min(V * LANES) - (V - 1) * LANES);
+    let last = first_lanes((multiply.n - column).min(V * LANES) - (V - 1) * LANES);
     // SAFETY: `Multiply::new` checked that every element of [m, k], [k, n] and [m, n] lies in its slice; row + M ≤ m,
     // and the mask covers exactly the columns of the last vector that are below n.
     unsafe {

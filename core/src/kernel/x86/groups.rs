@@ -7,6 +7,7 @@ use core::arch::x86_64::*;
 use core::mem::MaybeUninit;
 
 use super::ahead::Ahead;
+use super::transpose::transpose_quarters;
 use crate::kernel::groups::{ProductGroups, TILE_ROWS};
 
 /// Columns of a panel: 24 KiB on the stack.
@@ -209,18 +210,9 @@ impl Machine for Avx512Vnni {
     }
 
     #[inline(always)]
-    unsafe fn transpose([a, b, c, d]: [__m512i; 4]) -> [__m512i; 4] {
+    unsafe fn transpose(lines: [__m512i; 4]) -> [__m512i; 4] {
         // SAFETY: the trait's.
-        unsafe {
-            let ab = (_mm512_unpacklo_epi32(a, b), _mm512_unpackhi_epi32(a, b));
-            let cd = (_mm512_unpacklo_epi32(c, d), _mm512_unpackhi_epi32(c, d));
-            [
-                _mm512_unpacklo_epi64(ab.0, cd.0),
-                _mm512_unpackhi_epi64(ab.0, cd.0),
-                _mm512_unpacklo_epi64(ab.1, cd.1),
-                _mm512_unpackhi_epi64(ab.1, cd.1),
-            ]
-        }
+        unsafe { transpose_quarters(lines) }
     }
 
     #[inline(always)]

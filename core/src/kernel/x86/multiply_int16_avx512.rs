@@ -2,16 +2,11 @@
 
 use core::arch::x86_64::*;
 
+use super::vector::first_lanes;
 use crate::kernel::integer::MultiplyI16;
 
 /// 32-bit lanes of a vector.
 const LANES: usize = 16;
-
-/// A mask of the first `count` lanes of a vector.
-#[inline(always)]
-fn lane_mask(count: usize) -> __mmask16 {
-    if count >= LANES { u16::MAX } else { (1 << count) - 1 }
-}
 
 /// See [`MultiplyI16`]: tiles of 6 rows of A × 64 columns of B, or 12 × 32.
 pub(super) fn multiply(multiply: MultiplyI16<'_>) {
@@ -66,7 +61,7 @@ fn corner<const M: usize, const V: usize, const PART: bool>(
     unsafe {
         let a = multiply.a.as_ptr().add(row * multiply.a_stride * 4);
         let b = multiply.b.as_ptr().add(column * 4);
-        let last = lane_mask(left - (V - 1) * LANES);
+        let last = first_lanes(left - (V - 1) * LANES);
         let mut sums = [[_mm512_setzero_si512(); V]; M];
         for pair in 0..multiply.pairs {
             let line: *const i32 = b.add(pair * multiply.b_stride * 4).cast();

@@ -16,6 +16,7 @@ use core::arch::x86_64::*;
 use core::mem::MaybeUninit;
 
 use super::ahead::Ahead;
+use super::vector::first_lanes;
 use crate::kernel::product::{Floats, Product};
 
 /// Lanes of a vector.
@@ -333,7 +334,7 @@ fn store<const T: usize>(
     totals: &[__m512; T],
 ) {
     let strides = product.strides;
-    let mask: __mmask16 = u16::MAX >> (LANES - part.rows.clamp(1, LANES));
+    let mask: __mmask16 = first_lanes(part.rows);
     // SAFETY: `Product::new` checked that the bias has `rows` elements and that the last element of the output lies
     // inside it; token + T ≤ tokens, and the mask covers the part's rows alone.
     unsafe {

@@ -10,6 +10,7 @@ use core::mem::MaybeUninit;
 
 use super::ahead::Ahead;
 use super::transpose::transpose_quarters;
+use super::vector::first_lanes;
 use crate::kernel::integer::{Base, ProductI8};
 
 /// 32-bit lanes of a vector.
@@ -358,9 +359,10 @@ pub(super) unsafe fn store(
     if rows == 0 {
         return;
     }
-    let mask: __mmask16 = u16::MAX >> (LANES - rows);
+    let mask: __mmask16 = first_lanes(rows);
     // SAFETY: `ProductI8::new` checked that scales, zeros and the bias are as many as tokens and rows, and that the last
-    // element of the output lies inside it; the caller has as many tokens as sums, and the mask covers no more than the rows there are.
+    // element of the output lies inside it; the caller has as many tokens as sums, and the mask covers no more than the
+    // rows there are.
     unsafe {
         let row_scales = _mm512_maskz_loadu_ps(mask, w.scales.as_ptr().add(row));
         let bias = match product.base {

@@ -231,7 +231,7 @@ impl Avx512 {
 
 /// A mask of the first `count` lanes, or of all.
 #[inline(always)]
-fn first(count: usize) -> __mmask16 {
+pub(super) fn first_lanes(count: usize) -> __mmask16 {
     if count < LANES { (1 << count) - 1 } else { u16::MAX }
 }
 
@@ -260,14 +260,14 @@ impl Vector for Avx512 {
     fn load_part(part: &[f32], fill: f32) -> Self {
         // SAFETY: see the module; the mask covers no more than the part.
         unsafe {
-            Self(_mm512_mask_loadu_ps(_mm512_set1_ps(fill), first(part.len()), part.as_ptr()))
+            Self(_mm512_mask_loadu_ps(_mm512_set1_ps(fill), first_lanes(part.len()), part.as_ptr()))
         }
     }
 
     #[inline(always)]
     fn store_part(self, part: &mut [f32]) {
         // SAFETY: as above.
-        unsafe { _mm512_mask_storeu_ps(part.as_mut_ptr(), first(part.len()), self.0) }
+        unsafe { _mm512_mask_storeu_ps(part.as_mut_ptr(), first_lanes(part.len()), self.0) }
     }
 
     #[inline(always)]
