@@ -1,16 +1,17 @@
 //! A decoder that is ready to run, over files in memory or read piece by piece.
 
-use nanoembed_core::event::{Format, Mode};
+use nanoembed_core::event::{Event, Format, Mode};
 use nanoembed_core::format::amb::Amb;
-use nanoembed_core::format::embd::Embd;
+use nanoembed_core::format::embd::{self, Embd};
 use nanoembed_core::format::gguf::Gguf;
 use nanoembed_core::format::sniff;
 use nanoembed_core::model::llama::{Activations, LlamaConfig, LlamaPlan, Output};
 use nanoembed_core::model::{
-    amb_config_value, amb_llama_config, embd_is_decoder, embd_llama_config, gguf_architecture,
+    amb_config_value, amb_llama_config, embd_llama_config, embd_names_decoder, gguf_architecture,
     gguf_llama_config, gguf_pools_last_token,
 };
 use nanoembed_core::owned::{self, CausalSession};
+use nanoembed_core::read::Slice;
 use nanoembed_core::{Error, ErrorKind};
 
 use super::tokenizer::Tokenizer;
@@ -36,11 +37,24 @@ fn has_decoder(bytes: &[u8]) -> bool {
         }),
         Some(Format::Gguf) => Gguf::parse(bytes, Mode::Lenient)
             .is_ok_and(|file| gguf_architecture(&file).is_some_and(|name| name != "bert")),
-        Some(Format::Embd) => {
-            Embd::parse(bytes, Mode::Lenient).is_ok_and(|file| embd_is_decoder(&file))
-        }
+        Some(Format::Embd) => names_decoder(bytes),
         _ => false,
     }
+}
+
+/// Whether the metadata of a `.weights` file says that it has a decoder. Nothing behind the metadata is read: every encoder
+/// comes by here when the program starts.
+fn names_decoder(bytes: &[u8]) -> bool {
+    let decoder = embd::Decoder::<{ embd::DEFAULT_MAX_TENSORS }>::new(Mode::Lenient);
+    let mut slice = Slice::new(decoder, bytes).without_data();
+    let events = std::iter::from_fn(|| slice.next_event().ok().filter(|it| *it != Event::End));
+    events
+        .skip_while(|event| !matches!(event, Event::Metadata { .. }))
+        .map_while(|event| match event {
+            Event::Metadata { key, value } => Some((key, value)),
+            _ => None,
+        })
+        .any(|(key, value)| key == "architecture" && embd_names_decoder(value))
 }
 
 /// What files say of a decoder.

@@ -23,10 +23,16 @@ pub fn embd_key(member: &str) -> &str {
     KEYS.iter().find(|(known, _)| *known == member).map_or(member, |(_, key)| key)
 }
 
-/// Whether a `.weights` file says that it holds a decoder: `architecture` is `llama` or `phi`.
+/// Whether a `.weights` file says that it holds a decoder: see [`embd_names_decoder`].
 #[must_use]
 pub fn embd_is_decoder(file: &Embd<'_>) -> bool {
-    matches!(file.metadata_value("architecture"), Some("llama" | "phi"))
+    file.metadata_value("architecture").is_some_and(embd_names_decoder)
+}
+
+/// Whether this value of the metadata's `architecture` is that of a decoder: `llama` or `phi`.
+#[must_use]
+pub fn embd_names_decoder(architecture: &str) -> bool {
+    matches!(architecture, "llama" | "phi")
 }
 
 /// The sizes of the decoder in a `.weights` file, from its metadata; see [`embd_key`].
