@@ -9,7 +9,7 @@ use nanoembed_core::format::amb::{Amb, Payload, TokenizerKind, TokenizerSpec};
 use nanoembed_core::format::embd::{self, Embd};
 use nanoembed_core::format::gguf::Gguf;
 use nanoembed_core::format::sniff;
-use nanoembed_core::model::llama::BpeSource;
+use nanoembed_core::model::llama::{BpeSource, SentencePieceSource};
 use nanoembed_core::owned::{SentencePieceModel, TokenSession};
 use nanoembed_core::text::json::Kind;
 use nanoembed_core::token::bpe::{self, Added};
@@ -25,8 +25,6 @@ use crate::model_file::ModelFile;
 /// How texts become ids, and what they begin and end with.
 pub(crate) struct Tokenizer<'f> {
     spelling: Spelling<'f>,
-    /// Ids of the tokens that are found in a text as they are.
-    added: Vec<u32>,
     begin: Option<u32>,
     pub(crate) end: Option<u32>,
     /// Whether every text begins with `begin`.
@@ -44,7 +42,8 @@ pub(crate) struct AddedTokens {
 
 enum Spelling<'f> {
     Bytes(Box<BytePairs<'f>>),
-    Pieces(Box<SentencePieceModel<Vec<u8>>>),
+    /// A model, and the ids of the tokens that are found in a text as they are.
+    Pieces(Box<SentencePieceModel<Vec<u8>>>, Vec<u32>),
 }
 
 impl<'f> Tokenizer<'f> {
@@ -68,18 +67,16 @@ impl<'f> Tokenizer<'f> {
     /// From a GGUF file, whose bytes are `bytes`.
     pub(crate) fn of_gguf(bytes: &'f [u8], file: &Gguf<'f>) -> Result<Self, Error> {
         let (spelling, adds_begin) = match file.value("tokenizer.ggml.model") {
-            Some(Value::Text("llama")) => (pieces(model_proto::of_gguf(file)?, 0)?, true),
-            _ => (byte_pairs(BytePairs::of_file(bytes, &BpeSource::gguf(file)?)?), false),
-        };
-        let added = match &spelling {
-            Spelling::Bytes(pairs) => pairs.added().to_vec(),
-            // User-defined tokens of SentencePiece are found by its own rules.
-            Spelling::Pieces(_) => {
+            Some(Value::Text("llama")) => {
+                // User-defined tokens of SentencePiece are found by its own rules.
                 let types = file.elements("tokenizer.ggml.token_type").into_iter().flatten();
                 let is_control =
                     |kind| unsigned(kind).and_then(PieceKind::of) == Some(PieceKind::Control);
-                (0..).zip(types).filter(|(_, kind)| is_control(*kind)).map(|(id, _)| id).collect()
+                let added = (0..).zip(types).filter(|(_, kind)| is_control(*kind));
+                let added = added.map(|(id, _)| id).collect();
+                (pieces(model_proto::of_gguf(file)?, 0, added)?, true)
             }
+            _ => (byte_pairs(BytePairs::of_file(bytes, &BpeSource::gguf(file)?)?), false),
         };
         let id = |key: &str| u32::try_from(unsigned(file.value(key)?)?).ok();
         let adds_begin = match file.value("tokenizer.ggml.add_bos_token") {
@@ -87,7 +84,7 @@ impl<'f> Tokenizer<'f> {
             _ => adds_begin,
         };
         let begin = id("tokenizer.ggml.bos_token_id");
-        Ok(Self { spelling, added, begin, end: id("tokenizer.ggml.eos_token_id"), adds_begin })
+        Ok(Self { spelling, begin, end: id("tokenizer.ggml.eos_token_id"), adds_begin })
     }
 
     /// From an `.amb` file, whose configuration has `added_tokens`, `add_bos`, and, for byte-level BPE, `pre_tokenizer`; its
@@ -98,20 +95,17 @@ impl<'f> Tokenizer<'f> {
         let spelling = match found.kind() {
             TokenizerKind::Bpe => byte_pairs(BytePairs::of_file(bytes, &BpeSource::amb(file)?)?),
             TokenizerKind::SentencePiece => {
-                let (payload, offset) = (found.payload(), found.payload_offset());
-                pieces(payload.to_vec(), offset)?
+                let mut added = Vec::new();
+                SentencePieceSource::amb(file)?.each_added(|id| added.push(id));
+                pieces(found.payload().to_vec(), found.payload_offset(), added)?
             }
             TokenizerKind::WordPiece | TokenizerKind::Custom => {
                 return Err(Error::without_offset(ErrorKind::UnsupportedVersion));
             }
         };
-        let config: serde_json::Value = serde_json::from_str(file.config()).unwrap_or_default();
-        let added = config.get("added_tokens").and_then(serde_json::Value::as_array);
-        let ids = added.into_iter().flatten().filter_map(serde_json::Value::as_u64);
         let adds = file.config_value("add_bos").ok().flatten();
         Ok(Self {
             spelling,
-            added: ids.filter_map(|id| u32::try_from(id).ok()).collect(),
             begin: found.special(SpecialRole::Classify),
             end: found.special(SpecialRole::Separate),
             adds_begin: adds.is_some_and(|token| token.kind == Kind::Bool(true)),
@@ -122,14 +116,16 @@ impl<'f> Tokenizer<'f> {
     /// byte-level BPE, `pre_tokenizer`; its bytes are `bytes`.
     pub(crate) fn of_embd(bytes: &'f [u8], file: &Embd<'f>) -> Result<Self, Error> {
         let spelling = match file.tensor(embd::SENTENCEPIECE) {
-            Some(model) => pieces(model.data().to_vec(), model.header().offset)?,
+            Some(model) => {
+                let added = file.metadata_value("added_tokens").unwrap_or_default();
+                let added = added.split(' ').filter_map(|id| id.parse().ok()).collect();
+                pieces(model.data().to_vec(), model.header().offset, added)?
+            }
             None => byte_pairs(BytePairs::of_file(bytes, &BpeSource::embd(file)?)?),
         };
         let id = |key| file.metadata_value(key)?.parse().ok();
-        let added = file.metadata_value("added_tokens").unwrap_or_default();
         Ok(Self {
             spelling,
-            added: added.split(' ').filter_map(|id| id.parse().ok()).collect(),
             begin: id("bos_token_id"),
             end: id("eos_token_id"),
             adds_begin: file.metadata_value("add_bos") == Some("true"),
@@ -140,8 +136,8 @@ impl<'f> Tokenizer<'f> {
     pub(crate) fn of_model(model: Vec<u8>) -> Result<Self, Error> {
         let spelling = SentencePieceModel::open(model, 0)?;
         let (begin, end) = (spelling.tokenizer().begin(), spelling.tokenizer().end());
-        let spelling = Spelling::Pieces(Box::new(spelling));
-        Ok(Self { spelling, added: Vec::new(), begin, end, adds_begin: false })
+        let spelling = Spelling::Pieces(Box::new(spelling), Vec::new());
+        Ok(Self { spelling, begin, end, adds_begin: false })
     }
 
     /// From a serialized SentencePiece model and the tokens that a folder of Hugging Face adds to it.
@@ -152,8 +148,7 @@ impl<'f> Tokenizer<'f> {
         let begin = added.begin.or(spelling.tokenizer().begin());
         let end = added.end.or(spelling.tokenizer().end());
         Ok(Self {
-            spelling: Spelling::Pieces(Box::new(spelling)),
-            added: added.tokens.into_keys().collect(),
+            spelling: Spelling::Pieces(Box::new(spelling), added.tokens.into_keys().collect()),
             begin,
             end,
             adds_begin: added.adds_begin,
@@ -166,18 +161,17 @@ impl<'f> Tokenizer<'f> {
         (begin, end): (Option<u32>, Option<u32>),
         adds_begin: bool,
     ) -> Self {
-        let added = pairs.added().to_vec();
-        Self { spelling: byte_pairs(pairs), added, begin, end, adds_begin }
+        Self { spelling: byte_pairs(pairs), begin, end, adds_begin }
     }
 
     /// The tokenizer without the file that it is from.
     pub(super) fn detached(self) -> Result<Tokenizer<'static>, Error> {
-        let Self { spelling, added, begin, end, adds_begin } = self;
+        let Self { spelling, begin, end, adds_begin } = self;
         let spelling = match spelling {
             Spelling::Bytes(pairs) => byte_pairs(pairs.detached()?),
-            Spelling::Pieces(model) => Spelling::Pieces(model),
+            Spelling::Pieces(model, added) => Spelling::Pieces(model, added),
         };
-        Ok(Tokenizer { spelling, added, begin, end, adds_begin })
+        Ok(Tokenizer { spelling, begin, end, adds_begin })
     }
 
     /// The number of tokens.
@@ -185,7 +179,7 @@ impl<'f> Tokenizer<'f> {
         match &self.spelling {
             Spelling::Bytes(pairs) => pairs.count() as usize,
             // It was read when the tokenizer was made.
-            Spelling::Pieces(model) => {
+            Spelling::Pieces(model, _) => {
                 Spec::read(model.model(), 0).map_or(0, |spec| spec.pieces() as usize)
             }
         }
@@ -200,7 +194,15 @@ impl<'f> Tokenizer<'f> {
     pub(super) fn model(&self) -> Option<&[u8]> {
         match &self.spelling {
             Spelling::Bytes(_) => None,
-            Spelling::Pieces(model) => Some(model.model()),
+            Spelling::Pieces(model, _) => Some(model.model()),
+        }
+    }
+
+    /// The ids of the tokens that are found in a text as they are.
+    fn added(&self) -> &[u32] {
+        match &self.spelling {
+            Spelling::Bytes(pairs) => pairs.added(),
+            Spelling::Pieces(_, added) => added,
         }
     }
 
@@ -210,7 +212,7 @@ impl<'f> Tokenizer<'f> {
         if let Spelling::Bytes(pairs) = &self.spelling {
             config.insert("pre_tokenizer".into(), pairs.pattern().name().into());
         }
-        config.insert("added_tokens".into(), json!(self.added));
+        config.insert("added_tokens".into(), json!(self.added()));
         config.insert("add_bos".into(), self.adds_begin.into());
         config
     }
@@ -219,7 +221,7 @@ impl<'f> Tokenizer<'f> {
     pub(crate) fn borrowed(&self) -> (Vec<(&str, &str)>, Vec<&[u8]>) {
         match &self.spelling {
             Spelling::Bytes(pairs) => pairs.borrowed(),
-            Spelling::Pieces(_) => (Vec::new(), Vec::new()),
+            Spelling::Pieces(..) => (Vec::new(), Vec::new()),
         }
     }
 
@@ -234,7 +236,7 @@ impl<'f> Tokenizer<'f> {
                 special: [self.begin, self.end, None, None, None],
                 payload: Payload::Bpe { merges, tokens },
             },
-            Spelling::Pieces(model) => {
+            Spelling::Pieces(model, _) => {
                 let tokenizer = model.tokenizer();
                 let (padding, unknown) = (tokenizer.padding(), tokenizer.unknown());
                 TokenizerSpec {
@@ -249,7 +251,7 @@ impl<'f> Tokenizer<'f> {
     pub(crate) fn token(&self, id: u32) -> Option<&str> {
         match &self.spelling {
             Spelling::Bytes(pairs) => std::str::from_utf8(pairs.token(id)?).ok(),
-            Spelling::Pieces(model) => Some(model.tokenizer().piece(id)?.0),
+            Spelling::Pieces(model, _) => Some(model.tokenizer().piece(id)?.0),
         }
     }
 
@@ -264,12 +266,12 @@ impl<'f> Tokenizer<'f> {
         session: &mut TokenSession,
         text: &str,
     ) -> Result<Vec<u32>, Error> {
-        let model = match &self.spelling {
+        let (model, added) = match &self.spelling {
             Spelling::Bytes(pairs) => return pairs.encode(text),
-            Spelling::Pieces(model) => model,
+            Spelling::Pieces(model, added) => (model, added),
         };
-        let added = |id: &u32| Some(Added { text: self.token(*id)?, id: *id });
-        let added: Vec<Added<'_>> = self.added.iter().filter_map(added).collect();
+        let found = |id: &u32| Some(Added { text: self.token(*id)?, id: *id });
+        let added: Vec<Added<'_>> = added.iter().filter_map(found).collect();
         let mut ids: Vec<u32> = self.begin.filter(|_| self.adds_begin).into_iter().collect();
         model.encode(text, &added, session, &mut ids)?;
         Ok(ids)
@@ -279,7 +281,7 @@ impl<'f> Tokenizer<'f> {
     pub(crate) const fn decoder(&self) -> Continuation<'_, 'f> {
         match &self.spelling {
             Spelling::Bytes(pairs) => Continuation::Bytes(pairs, bpe::Decoder::new()),
-            Spelling::Pieces(model) => {
+            Spelling::Pieces(model, _) => {
                 Continuation::Pieces(model, sentencepiece::Decoder::within())
             }
         }
@@ -290,8 +292,8 @@ fn byte_pairs(pairs: BytePairs<'_>) -> Spelling<'_> {
     Spelling::Bytes(Box::new(pairs))
 }
 
-fn pieces<'f>(model: Vec<u8>, offset: u64) -> Result<Spelling<'f>, Error> {
-    Ok(Spelling::Pieces(Box::new(SentencePieceModel::open(model, offset)?)))
+fn pieces<'f>(model: Vec<u8>, offset: u64, added: Vec<u32>) -> Result<Spelling<'f>, Error> {
+    Ok(Spelling::Pieces(Box::new(SentencePieceModel::open(model, offset)?), added))
 }
 
 /// Turns ids into text as they come.
