@@ -5,8 +5,8 @@
 use std::collections::HashMap;
 
 use nanoembed_core::kernel::Dequantizer;
-use nanoembed_core::model::{Encoding, Matrix, Weights};
-use nanoembed_core::read::ReadAt as _;
+use nanoembed_core::model::stored::StoredWeights;
+use nanoembed_core::model::{Encoding, Matrix, SliceWeights, Weights};
 use nanoembed_core::tensor::{self, Dtype, Shape, TensorHeader, TensorView, Weight};
 use nanoembed_core::{Error, ErrorKind};
 
@@ -28,9 +28,12 @@ struct Part<'f> {
     place: Place<'f>,
 }
 
+/// Finds no tensors: those of all files together are known here.
+type Find = fn(&str) -> Option<TensorHeader<'static>>;
+
 enum Place<'f> {
-    Memory(&'f [u8]),
-    Storage(OnDisk),
+    Memory(SliceWeights<'f, Find>),
+    Storage(StoredWeights<OnDisk, Find>),
 }
 
 impl<'f> ModelWeights<'f> {
@@ -51,7 +54,8 @@ impl<'f> ModelWeights<'f> {
     /// Puts a file behind the others; answers where it begins.
     pub(super) fn add_file(&mut self, bytes: &'f [u8]) -> u64 {
         let start = self.files.last().map_or(0, |last| last.start + last.length);
-        self.files.push(Part { start, length: bytes.len() as u64, place: Place::Memory(bytes) });
+        let place = Place::Memory(SliceWeights::new(bytes, |_| None));
+        self.files.push(Part { start, length: bytes.len() as u64, place });
         start
     }
 
@@ -96,7 +100,8 @@ impl<'f> ModelWeights<'f> {
     /// The weights of one file, read from `file` whenever they are needed instead of borrowed.
     pub(super) fn stored(self, file: OnDisk) -> ModelWeights<'static> {
         let length = self.files.iter().map(|part| part.length).sum();
-        let part = Part { start: 0, length, place: Place::Storage(file) };
+        let place = Place::Storage(StoredWeights::new(file, |_| None));
+        let part = Part { start: 0, length, place };
         ModelWeights { files: vec![part], tensors: self.tensors, others: Vec::new() }
     }
 
@@ -134,20 +139,9 @@ impl Weights for ModelWeights<'_> {
         let beyond = Error::new(offset, ErrorKind::OutOfBounds);
         let behind = self.files.partition_point(|part| part.start <= offset);
         let part = behind.checked_sub(1).and_then(|at| self.files.get(at)).ok_or(beyond)?;
-        let start = offset - part.start;
-        let end =
-            start.checked_add(length as u64).filter(|end| *end <= part.length).ok_or(beyond)?;
         match &part.place {
-            Place::Memory(bytes) => {
-                let range = usize::try_from(start).ok().zip(usize::try_from(end).ok());
-                range.and_then(|(start, end)| bytes.get(start..end)).ok_or(beyond)
-            }
-            Place::Storage(file) => {
-                let room = tile.get_mut(..length);
-                let room = room.ok_or(Error::without_offset(ErrorKind::BufferTooSmall))?;
-                file.read_exact_at(start, room)?;
-                Ok(room)
-            }
+            Place::Memory(file) => file.bytes(offset - part.start, length, tile),
+            Place::Storage(file) => file.bytes(offset - part.start, length, tile),
         }
     }
 
