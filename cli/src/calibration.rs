@@ -17,7 +17,6 @@ use nanoembed_core::quant::int8::{add_squares, column_scales};
 use nanoembed_core::{Error, ErrorKind};
 use rayon::prelude::*;
 
-use crate::amb;
 use crate::checkpoint::Checkpoint;
 use crate::checkpoint::tensor::Tensor;
 use crate::error::{Failure, Result};
@@ -105,7 +104,7 @@ pub(crate) fn as_floats(checkpoint: &Checkpoint<'_>) -> Result<Mapped> {
     let mut writer = BufWriter::new(file);
     let metadata = checkpoint.settings.metadata();
     let storage = Storage { weight_type: WeightType::F32, calibration: &Calibration::default() };
-    let tokens = amb::tokens(checkpoint);
+    let tokens = checkpoint.tokens();
     let source = weights_file::Source::of(checkpoint, &tokens);
     weights_file::write(&source, &storage, &metadata, &mut writer, NAME, None)?;
     let file = writer.into_inner().map_err(|error| Failure::writing(NAME, error.error()))?;

@@ -13,4 +13,4 @@ pub(crate) mod types;
 mod write;
 
 pub(crate) use types::AmbOptions;
-pub(crate) use write::{Source, encoder_config, tokens, wordpiece, write};
+pub(crate) use write::{Source, encoder_config, wordpiece, write};

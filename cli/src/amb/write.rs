@@ -73,12 +73,6 @@ pub(crate) fn write(
     }
 }
 
-/// The tokens of an encoder's vocabulary.
-pub(crate) fn tokens<'a>(checkpoint: &'a Checkpoint<'_>) -> Vec<&'a [u8]> {
-    let vocabulary = checkpoint.vocabulary.iter();
-    vocabulary.flat_map(|vocabulary| vocabulary.tokens.iter().map(Vec::as_slice)).collect()
-}
-
 /// An encoder's tokenizer.
 pub(crate) fn wordpiece<'a>(
     checkpoint: &Checkpoint<'_>,

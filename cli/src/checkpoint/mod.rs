@@ -31,6 +31,14 @@ pub(crate) struct Checkpoint<'a> {
     pub(crate) modified: Option<SystemTime>,
 }
 
+impl Checkpoint<'_> {
+    /// The tokens of the vocabulary, if there is one.
+    pub(crate) fn tokens(&self) -> Vec<&[u8]> {
+        let vocabulary = self.vocabulary.iter();
+        vocabulary.flat_map(|vocabulary| vocabulary.tokens.iter().map(Vec::as_slice)).collect()
+    }
+}
+
 /// The names of the tensors before the layers, in the order of the specification.
 pub(crate) const EMBEDDING_TENSORS: [&str; 5] = [
     "embeddings.word_embeddings.weight",

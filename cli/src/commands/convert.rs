@@ -345,7 +345,7 @@ impl Convert {
             created_at(checkpoint.modified)?,
         );
         let calibration = self.calibrate(checkpoint, quiet)?;
-        let tokens = amb::tokens(checkpoint);
+        let tokens = checkpoint.tokens();
         let source = weights_file::Source::of(checkpoint, &tokens);
         let written = self.write_weights(&source, (&calibration, &metadata), quiet)?;
         self.report(&checkpoint.left_out, &written, quiet)
@@ -410,7 +410,7 @@ impl Convert {
         metadata.extend(checkpoint.settings.further.iter().cloned());
         metadata.extend(self.metadata.iter().cloned());
         let energies = self.energies(checkpoint, quiet)?;
-        let tokens = amb::tokens(checkpoint);
+        let tokens = checkpoint.tokens();
         let source = amb::Source {
             name: &checkpoint.name,
             tensors: &checkpoint.tensors,
