@@ -17,15 +17,13 @@ const COMPENSATED: f64 = 0.3;
 /// One tensor of adaptive precision.
 pub(super) struct Candidate {
     elements: u64,
-    /// Whether anything is known of what the tensor is multiplied with.
-    calibrated: bool,
-    /// With codes of 4 and of 5 bits.
+    /// With codes of 4 bits.
     four: Coded,
-    five: Coded,
+    /// With codes of 5 bits, if anything is known of what the tensor is multiplied with.
+    five: Option<Coded>,
 }
 
 /// A tensor with codes of some width.
-#[derive(Clone)]
 struct Coded {
     codes: ScaledCodes,
     /// The sensitivity of each block.
@@ -40,7 +38,7 @@ pub(super) struct Share {
 }
 
 impl Candidate {
-    /// Measures the blocks of `values`, to be stored as `codes` of either width.
+    /// Measures the blocks of `values`, to be stored as `codes` of some width.
     pub(super) fn of(codes: ScaledCodes, values: &[f32], inputs: &Inputs) -> Self {
         let energy = inputs.energy.as_slice();
         let weights = energy.iter().copied().cycle().chain(std::iter::repeat(1.0));
@@ -63,8 +61,8 @@ impl Candidate {
             Coded { codes, errors }
         };
         let elements = values.len() as u64;
-        let (four, five) = (coded(CodeBits::Four), coded(CodeBits::Five));
-        Self { elements, calibrated: !energy.is_empty(), four, five }
+        let five = (!energy.is_empty()).then(|| coded(CodeBits::Five));
+        Self { elements, four: coded(CodeBits::Four), five }
     }
 }
 
@@ -111,20 +109,20 @@ pub(super) fn share_out(candidates: &[Candidate], bits: Option<f64>) -> Result<V
 
 /// Codes of 5 bits where they gain most, as far as the bits that are `left` go.
 fn choose_widths<'c>(candidates: &'c [Candidate], left: &mut u64) -> Vec<&'c Coded> {
-    let mut gains: Vec<(f64, usize, u64)> = Vec::new();
-    for (index, candidate) in candidates.iter().enumerate().filter(|(_, it)| it.calibrated) {
-        let Candidate { elements, four, five, .. } = candidate;
+    let mut gains: Vec<(f64, usize, u64, &Coded)> = Vec::new();
+    for (index, Candidate { elements, four, five }) in candidates.iter().enumerate() {
+        let Some(five) = five else { continue };
         let more = five.bytes(*elements).saturating_sub(four.bytes(*elements)) * 8;
         #[expect(clippy::cast_precision_loss, reason = "a measure to sort by")]
         let gain = (four.error() - five.error()) / more.max(1) as f64;
-        gains.push((gain, index, more));
+        gains.push((gain, index, more, five));
     }
     gains.sort_by(|a, b| b.0.total_cmp(&a.0));
     let mut chosen: Vec<&Coded> = candidates.iter().map(|candidate| &candidate.four).collect();
-    for (gain, index, more) in gains {
+    for (gain, index, more, five) in gains {
         if gain > 0.0 && more <= *left {
             *left -= more;
-            chosen[index] = &candidates[index].five;
+            chosen[index] = five;
         }
     }
     chosen

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use serde_json::{Map, Value, json};
 
 use super::AmbOptions;
-use super::budget::{Candidate, Share, share_out};
+use super::budget::{Candidate, share_out};
 use super::energy::{Energies, Inputs};
 use super::feedback::Feedback;
 use crate::checkpoint::Checkpoint;
@@ -142,26 +142,25 @@ fn stored(
     options: &AmbOptions,
     energies: &Energies,
 ) -> Result<Vec<Stored>> {
-    let candidates: Vec<Option<Candidate>> = tensors
+    let of_dtype = |tensor| Stored { dtype: options.dtype(tensor), full: Vec::new() };
+    let mut stored: Vec<Stored> = tensors.iter().map(of_dtype).collect();
+    let (candidates, places): (Vec<Candidate>, Vec<&mut Stored>) = tensors
         .par_iter()
-        .map(|tensor| match options.dtype(tensor) {
+        .zip(&mut stored)
+        .filter_map(|(tensor, stored)| match stored.dtype {
             Dtype::Scaled(codes) if codes.arrangement == Arrangement::Adaptive => {
-                Some(Candidate::of(codes, &tensor.to_f32(), energies.of(&tensor.name)))
+                let inputs = energies.of(&tensor.name);
+                Some((Candidate::of(codes, &tensor.to_f32(), inputs), stored))
             }
             _ => None,
         })
-        .collect();
-    let is_adaptive: Vec<bool> = candidates.iter().map(Option::is_some).collect();
-    let candidates: Vec<Candidate> = candidates.into_iter().flatten().collect();
-    let shares =
-        if candidates.is_empty() { Vec::new() } else { share_out(&candidates, options.bits)? };
-    let mut shares = shares.into_iter();
-    let one =
-        |(tensor, adaptive): (&Tensor<'_>, bool)| match adaptive.then(|| shares.next()).flatten() {
-            Some(Share { codes, full }) => Stored { dtype: Dtype::Scaled(codes), full },
-            None => Stored { dtype: options.dtype(tensor), full: Vec::new() },
-        };
-    Ok(tensors.iter().zip(is_adaptive).map(one).collect())
+        .unzip();
+    if !candidates.is_empty() {
+        for (stored, share) in places.into_iter().zip(share_out(&candidates, options.bits)?) {
+            *stored = Stored { dtype: Dtype::Scaled(share.codes), full: share.full };
+        }
+    }
+    Ok(stored)
 }
 
 fn specs<'p>(
