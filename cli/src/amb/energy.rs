@@ -7,9 +7,9 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use nanoembed_core::Error;
-use nanoembed_core::kernel::{self, Multiply, Table};
+use nanoembed_core::kernel::{self, Kernels, Multiply, Table};
 use nanoembed_core::model::InOrder;
-use nanoembed_core::owned::Embedder;
+use nanoembed_core::owned::{Embedder, Session};
 use rayon::prelude::*;
 
 use super::probes::probes;
@@ -78,7 +78,9 @@ pub(crate) fn measure(
     }
     ids.extend(checkpoint.vocabulary.iter().flat_map(|it| probes(it, max_tokens)));
     let progress = (!quiet).then(|| Progress::texts("calibrating", Some(ids.len() as u64)));
-    let mut sums = Sums::default();
+    let longest = ids.iter().map(Vec::len).max().unwrap_or(0);
+    let mut session = model.session(longest.max(TOGETHER), 1).map_err(failed)?;
+    let (sums, kernels) = (Mutex::new(Sums::default()), kernel::detect());
     let mut from = 0;
     while from < ids.len() {
         let mut tokens = 0;
@@ -87,13 +89,15 @@ pub(crate) fn measure(
             tokens <= TOGETHER
         };
         let count = ids[from..].iter().take_while(fits).count().max(1);
-        sums = observe(&model, &ids[from..from + count], sums).map_err(failed)?;
+        let texts = &ids[from..from + count];
+        observe(&model, &mut session, texts, &sums, &kernels).map_err(failed)?;
         from += count;
         if let Some(progress) = &progress {
             progress.advance(count as u64);
         }
     }
-    let of = sums.into_iter().map(|(place, sums)| (place, sums.finish())).collect();
+    let sums = sums.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let of = sums.into_iter().map(|(place, sums)| (place, sums.finish(&kernels))).collect();
     Ok(Energies { of, words: words(checkpoint), none: Inputs::default() })
 }
 
@@ -120,19 +124,19 @@ struct Products {
 
 impl Products {
     /// Takes some rows of `cols` columns.
-    fn add(&mut self, rows: &[f32], cols: usize) {
+    fn add(&mut self, rows: &[f32], cols: usize, kernels: &Kernels) {
         if self.sums.is_empty() {
             self.sums = vec![0.0; cols * cols];
             self.part = vec![0.0; cols * cols];
         }
         self.waiting.extend_from_slice(rows);
         if self.waiting.len() >= TOGETHER * cols {
-            self.sum_up();
+            self.sum_up(kernels);
         }
     }
 
     /// Adds Xᵀ · X of the rows that wait.
-    fn sum_up(&mut self) {
+    fn sum_up(&mut self, kernels: &Kernels) {
         let cols = self.sums.len().isqrt();
         let rows = self.waiting.len().checked_div(cols).unwrap_or(0);
         if rows == 0 {
@@ -144,7 +148,6 @@ impl Products {
                 line[row] = *value;
             }
         }
-        let kernels = kernel::detect();
         let lines = cols.div_ceil(rayon::current_num_threads()).max(1);
         let x = Table { data: &self.waiting, stride: cols };
         let parts = self.part.par_chunks_mut(lines * cols);
@@ -161,8 +164,8 @@ impl Products {
         self.waiting.clear();
     }
 
-    fn finish(mut self) -> Inputs {
-        self.sum_up();
+    fn finish(mut self, kernels: &Kernels) -> Inputs {
+        self.sum_up(kernels);
         let mut gram = self.sums;
         #[expect(clippy::cast_precision_loss, reason = "a mean")]
         let factor = 1.0 / self.rows.max(1) as f32;
@@ -174,19 +177,18 @@ impl Products {
 
 fn observe(
     model: &Embedder<&[u8]>,
+    session: &mut Session,
     texts: &[Vec<u32>],
-    sums: Sums,
-) -> std::result::Result<Sums, Error> {
+    sums: &Mutex<Sums>,
+    kernels: &Kernels,
+) -> std::result::Result<(), Error> {
     let config = model.config();
     let ids = texts.concat();
     let lengths: Vec<usize> = texts.iter().map(Vec::len).collect();
-    let mut session = model.session(ids.len(), 1)?;
     let mut out = vec![0.0; config.hidden * lengths.len()];
-    let sums = Mutex::new(sums);
-    model.embed_observed(&mut session, &InOrder, &ids, &lengths, &mut out, &|seen| {
+    model.embed_observed(session, &InOrder, &ids, &lengths, &mut out, &|seen| {
         let mut sums = sums.lock().unwrap_or_else(PoisonError::into_inner);
         let products = sums.entry((seen.layer, seen.input)).or_default();
-        products.add(seen.values, seen.input.cols(config));
-    })?;
-    Ok(sums.into_inner().unwrap_or_else(PoisonError::into_inner))
+        products.add(seen.values, seen.input.cols(config), kernels);
+    })
 }
