@@ -26,11 +26,11 @@ const TOGETHER: usize = 512;
 
 /// What is known of the inputs of one linear layer.
 #[derive(Debug, Default)]
-pub(crate) struct Inputs {
+pub(super) struct Inputs {
     /// The mean square of each column.
-    pub(crate) energy: Vec<f32>,
+    pub(super) energy: Vec<f32>,
     /// The mean product of each two columns, `[cols, cols]`.
-    pub(crate) gram: Vec<f32>,
+    pub(super) gram: Vec<f32>,
 }
 
 /// Inputs by layer and place.
@@ -48,7 +48,7 @@ impl Energies {
     }
 
     /// The inputs of the matrix called `name`; empty if nothing is known of them.
-    pub(crate) fn of(&self, name: &str) -> &Inputs {
+    pub(super) fn of(&self, name: &str) -> &Inputs {
         if name == EMBEDDING_TENSORS[0] {
             return &self.words;
         }

@@ -9,7 +9,7 @@ pub(crate) mod energy;
 mod feedback;
 mod probes;
 pub(crate) mod source;
-pub(crate) mod types;
+mod types;
 mod write;
 
 pub(crate) use types::AmbOptions;

@@ -54,7 +54,7 @@ impl AmbOptions {
 
     /// What becomes of `tensor`; of adaptive precision the least, which the budget may widen. Biases and norms are a thousandth of a model and stay as they are; positions and token
     /// types are added to every token's vector and keep 8 bits, a scale for each row.
-    pub(crate) fn dtype(&self, tensor: &Tensor<'_>) -> Dtype {
+    pub(super) fn dtype(&self, tensor: &Tensor<'_>) -> Dtype {
         let row = u16::try_from(tensor.cols()).unwrap_or(USUAL_BLOCK);
         let scaled = |arrangement, bits, block: u16| {
             Dtype::Scaled(ScaledCodes { bits, block, scales: ScaleType::F16, arrangement })
