@@ -1,4 +1,4 @@
-//! The commands, one file each: its arguments and what it does.
+//! The commands, one file or folder each: its arguments and what it does.
 
 pub(crate) mod analogy;
 pub(crate) mod bucket_to_explicit;

@@ -1,0 +1,67 @@
+//! What is said of OUT when it is there.
+
+use super::Convert;
+use crate::error::{Result, name_of};
+use crate::output::lines::Lines;
+use crate::output::table::{Align, Table};
+use crate::output::units;
+use crate::weights_file::Written;
+
+impl Convert {
+    /// Every tensor to stdout if that was asked for; else sizes and errors by type to stderr, as stdout may be the file.
+    pub(super) fn report(&self, left_out: &[String], written: &Written, quiet: bool) -> Result<()> {
+        if self.json {
+            let mut lines = Lines::stdout();
+            written.tally.tensors.iter().try_for_each(|tensor| lines.json(tensor))?;
+            lines.finish()?;
+        } else if !quiet {
+            self.report_types(left_out, written);
+        }
+        Ok(())
+    }
+
+    fn report_types(&self, left_out: &[String], written: &Written) {
+        let mut table = Table::new(&[
+            Align::Left,
+            Align::Right,
+            Align::Right,
+            Align::Right,
+            Align::Right,
+            Align::Left,
+        ]);
+        let heads = ["type", "tensors", "parameters", "size", "error (NMSE)", "largest in"];
+        table.row(heads.map(str::to_owned));
+        for entry in &written.tally.by_type {
+            let worst = entry.worst.as_ref().filter(|(_, share)| *share > 0.0);
+            let (error, worst) = match worst {
+                Some((name, share)) => {
+                    (format!("{:.1e}", entry.nmse()), format!("{name} {share:.1e}"))
+                }
+                None => ("none".into(), String::new()),
+            };
+            table.row([
+                entry.name.to_owned(),
+                entry.tensors.to_string(),
+                units::count(entry.parameters),
+                units::bytes(entry.bytes),
+                error,
+                worst,
+            ]);
+        }
+        let output = name_of(&self.output);
+        let output = if output == "stdin" { "stdout" } else { &output };
+        anstream::eprintln!("{output}: {}", units::bytes(written.file_bytes));
+        for line in table.lines(2) {
+            anstream::eprintln!("{line}");
+        }
+        let is_pooler = |name: &String| name.starts_with("pooler.");
+        if !left_out.is_empty() {
+            let pooler = if left_out.iter().any(is_pooler) && !self.pooler {
+                " (`--pooler` keeps the pooler)"
+            } else {
+                ""
+            };
+            anstream::eprintln!("  left out: {}{pooler}", left_out.join(", "));
+        }
+    }
+}

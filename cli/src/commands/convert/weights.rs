@@ -1,0 +1,117 @@
+//! A model as a `.weights` file.
+
+use nanoembed_core::event::Mode;
+use nanoembed_core::format::embd::Embd;
+
+use super::Convert;
+use super::time::created_at;
+use crate::calibration::{self, Calibration};
+use crate::checkpoint::Checkpoint;
+use crate::decoder::conversion::DecoderModel;
+use crate::error::{Failure, Result, name_of, warn};
+use crate::model_check;
+use crate::weights_file::{self, Source, Storage, WeightType, Written};
+
+impl Convert {
+    pub(super) fn encoder_to_weights(
+        &self,
+        checkpoint: &Checkpoint<'_>,
+        name_and_version: (Option<String>, Option<String>),
+        quiet: bool,
+    ) -> Result<Written> {
+        let settings = checkpoint.settings.metadata();
+        let created_at = created_at(checkpoint.modified)?;
+        let metadata = self.weights_metadata(name_and_version, settings, created_at);
+        let calibration = self.calibrate(checkpoint, quiet)?;
+        let tokens = checkpoint.tokens();
+        let source = Source::of(checkpoint, &tokens);
+        self.write_weights(&source, (&calibration, &metadata), quiet)
+    }
+
+    pub(super) fn decoder_to_weights(
+        &self,
+        model: &DecoderModel<'_>,
+        name: Option<String>,
+        quiet: bool,
+    ) -> Result<Written> {
+        let (_, tokens) = model.tokenizer.borrowed();
+        let mut settings = model.settings();
+        settings.extend(model.metadata.iter().cloned());
+        let created_at = created_at(model.modified)?;
+        let metadata = self.weights_metadata((name, None), settings, created_at);
+        let source = Source {
+            name: &name_of(&self.input),
+            tensors: &model.tensors,
+            vocabulary: model.vocabulary(&tokens),
+            further: vec![model.further()],
+        };
+        self.write_weights(&source, (&Calibration::default(), &metadata), quiet)
+    }
+
+    /// All metadata of a `.weights` file, `--metadata` over what is known.
+    fn weights_metadata(
+        &self,
+        (name, version): (Option<String>, Option<String>),
+        settings: Vec<(String, String)>,
+        created_at: String,
+    ) -> Vec<(String, String)> {
+        let mut metadata = vec![
+            ("model_name".to_owned(), name.unwrap_or_else(|| "model".into())),
+            ("model_version".to_owned(), version.unwrap_or_else(|| "1.0.0".into())),
+        ];
+        metadata.extend(settings);
+        metadata.push(("weight_type".into(), self.weight_type.name().into()));
+        metadata.push(("created_at".into(), created_at));
+        for (key, value) in &self.metadata {
+            match metadata.iter_mut().find(|(known, _)| known == key) {
+                Some((_, old)) => old.clone_from(value),
+                None => metadata.push((key.clone(), value.clone())),
+            }
+        }
+        metadata
+    }
+
+    fn write_weights(
+        &self,
+        source: &Source<'_>,
+        (calibration, metadata): (&Calibration, &[(String, String)]),
+        quiet: bool,
+    ) -> Result<Written> {
+        let storage = Storage { weight_type: self.weight_type, calibration };
+        self.create(
+            source.tensors,
+            quiet,
+            |(name, file), progress| {
+                weights_file::write(source, &storage, metadata, file, name, progress)
+            },
+            |name, bytes| check(name, bytes, source.name),
+        )
+    }
+
+    /// What decides the column scales of 8-bit weights.
+    fn calibrate(&self, checkpoint: &Checkpoint<'_>, quiet: bool) -> Result<Calibration> {
+        if self.weight_type != WeightType::Int8 {
+            return Ok(Calibration::default());
+        }
+        if checkpoint.vocabulary.is_none() {
+            if !quiet {
+                warn(
+                    "the model cannot be calibrated without a vocabulary: it will run with 32-bit activations",
+                );
+            }
+            return Ok(Calibration::default());
+        }
+        Calibration::run(checkpoint, &calibration::texts(self.calibrate.as_deref())?, quiet)
+    }
+}
+
+/// Whether the bytes of the file called `name` are a model that can be run, as `source` said.
+fn check(name: &str, bytes: &[u8], source: &str) -> Result<()> {
+    let parsed = Embd::parse(bytes, Mode::Strict).map_err(|error| Failure::of_file(name, error))?;
+    match model_check::findings(bytes, &parsed, true).into_iter().next() {
+        None => Ok(()),
+        Some(finding) => Err(Failure::input(finding.kind, finding.message)
+            .at(source)
+            .hint("the model's config.json does not describe these weights")),
+    }
+}
