@@ -8,10 +8,12 @@
 mod blocks;
 mod float;
 mod integer;
+mod vector;
 
 use core::arch::wasm32::*;
 
-use super::{Kernels, portable};
+use super::{Kernels, portable, quantize, rows};
+use vector::Lanes;
 
 /// The tables of this folder, the slowest first.
 pub(super) fn available() -> impl Iterator<Item = Kernels> {
@@ -29,8 +31,6 @@ pub(super) const FASTEST: Kernels = table::<Relaxed>("relaxed-simd");
 #[cfg(not(target_feature = "relaxed-simd"))]
 pub(super) const FASTEST: Kernels = table::<Simd128>("simd128");
 
-/// Row operations are the portable ones: the whole module is built with these instructions, so the compiler makes
-/// vectors of them by itself.
 const fn table<I: Instructions + blocks::Dots>(name: &'static str) -> Kernels {
     Kernels {
         name,
@@ -38,7 +38,21 @@ const fn table<I: Instructions + blocks::Dots>(name: &'static str) -> Kernels {
         multiply_f32: float::multiply::<I>,
         product_i8: integer::product::<I>,
         product_blocks: if portable::BLOCKS { Some(blocks::product::<I>) } else { None },
+        quantize_groups: if portable::BLOCKS {
+            quantize::groups_i8::<Lanes>
+        } else {
+            portable::TABLE.quantize_groups
+        },
+        dequantize_groups: quantize::dequantize_groups::<Lanes>,
         multiply_i16: integer::multiply,
+        quantize: quantize::codes::<Lanes>,
+        quantize_rows: quantize::rows_i16::<Lanes>,
+        quantize_columns: quantize::columns_i16::<Lanes>,
+        softmax_i16: quantize::softmax_i16::<Lanes>,
+        softmax: rows::softmax::<Lanes>,
+        gelu: rows::gelu::<Lanes>,
+        swiglu: rows::swiglu::<Lanes>,
+        add_layer_norm: rows::add_layer_norm::<Lanes>,
         ..portable::TABLE
     }
 }
@@ -48,7 +62,7 @@ trait Instructions {
     /// `a · b + c` in f32.
     fn multiply_add(a: v128, b: v128, c: v128) -> v128;
 
-    /// How many tokens a tile of f32 products has, at most 6: as many as the sums of two rows leave registers for.
+    /// How many tokens a tile of two rows has, at most 6: as many as its sums leave registers for.
     const TILE_TOKENS: usize;
 
     /// How many 8-bit codes a vector of [`codes`](Self::codes) has.
@@ -118,6 +132,18 @@ impl Instructions for Relaxed {
     fn dot(sum: v128, codes: v128, weights: v128) -> v128 {
         // Defined exactly while the second operand is below 128: nothing saturates in between, see `kernel::integer`.
         i32x4_relaxed_dot_i8x16_i7x16_add(weights, codes, sum)
+    }
+}
+
+/// How many tokens of those that are left the next band takes: as many as a tile has, unless it would leave fewer than
+/// four. Small tiles are slow: 8 tokens are two of 4, not 6 and 2.
+const fn band_tokens(left: usize, tile: usize) -> usize {
+    match left {
+        0..=4 => left,
+        _ if tile <= 4 || left <= 8 && left > tile => 4,
+        9 => 5,
+        _ if left < tile => left,
+        _ => tile,
     }
 }
 
