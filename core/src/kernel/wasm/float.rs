@@ -2,19 +2,23 @@
 
 use core::arch::wasm32::*;
 
-use super::{Instructions, load_part, reduce_f32, store_part};
+use super::{Instructions, band_tokens, load_part, reduce_f32, store_part};
 use crate::kernel::product::{Floats, Multiply, Product};
 
 const LANES: usize = 4;
 /// Rows that are multiplied with all tokens before the next are touched: 24 rows of 384 f32 fill L1.
 const ROWS_BLOCK: usize = 24;
+/// Up to so many tokens, two bands, each pair of rows is multiplied with all of them: what is computed for the second band
+/// hides how the next rows come from memory.
+const FEW_TOKENS: usize = 8;
 
 /// See [`Product`]: tiles of [`Instructions::TILE_TOKENS`] tokens × 2 rows, so that all sums stay in the 16 registers of
 /// x86-64.
 pub(super) fn product<I: Instructions>(mut product: Product<'_>) {
+    let block = if product.tokens <= FEW_TOKENS { 2 } else { ROWS_BLOCK };
     let mut row = 0;
     while row < product.rows {
-        let end = product.rows.min(row + ROWS_BLOCK);
+        let end = product.rows.min(row + block);
         let mut token = 0;
         while token < product.tokens {
             token += match band_tokens(product.tokens - token, I::TILE_TOKENS) {
@@ -27,18 +31,6 @@ pub(super) fn product<I: Instructions>(mut product: Product<'_>) {
             };
         }
         row = end;
-    }
-}
-
-/// How many tokens of those that are left the next band takes: as many as a tile has, unless it would leave fewer than
-/// four. Small tiles are slow: 8 tokens are two of 4, not 6 and 2.
-const fn band_tokens(left: usize, tile: usize) -> usize {
-    match left {
-        0..=4 => left,
-        _ if tile <= 4 || left <= 8 && left > tile => 4,
-        9 => 5,
-        _ if left < tile => left,
-        _ => tile,
     }
 }
 

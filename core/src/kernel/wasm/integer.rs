@@ -3,7 +3,7 @@
 use core::arch::wasm32::*;
 use core::mem::MaybeUninit;
 
-use super::{Instructions, load_part, reduce_i32, store_part};
+use super::{Instructions, band_tokens, load_part, reduce_i32, store_part};
 use crate::kernel::integer::{Base, MultiplyI16, ProductI8};
 use crate::kernel::portable;
 
@@ -12,15 +12,16 @@ const ROWS_BLOCK: usize = 32;
 
 /// The most columns whose codes are made ready for a tile; models quantise groups of fewer.
 const MAX_READY_COLS: usize = 4096;
-/// Bytes of the codes of four tokens, made ready.
-type Ready = [MaybeUninit<u8>; 4 * 2 * MAX_READY_COLS];
+/// Vectors of the codes of a tile's tokens, made ready: enough for four tokens with 8 codes a vector, or six with 16.
+const READY: usize = 4 * MAX_READY_COLS / 8;
+type Ready = [MaybeUninit<v128>; READY];
 
-/// See [`ProductI8`]: tiles of 4 tokens × 2 rows, 8 sums along the columns.
+/// See [`ProductI8`]: tiles of [`Instructions::TILE_TOKENS`] tokens × 2 rows, whose sums lie along the columns.
 pub(super) fn product<I: Instructions>(mut product: ProductI8<'_>) {
     if product.cols > MAX_READY_COLS {
         return portable::product_i8(product);
     }
-    let mut ready: Ready = [MaybeUninit::uninit(); 4 * 2 * MAX_READY_COLS];
+    let mut ready: Ready = [MaybeUninit::uninit(); READY];
     let mut row = 0;
     while row < product.rows {
         let end = product.rows.min(row + ROWS_BLOCK);
@@ -30,10 +31,12 @@ pub(super) fn product<I: Instructions>(mut product: ProductI8<'_>) {
         }
         let mut token = 0;
         while token < product.tokens {
-            token += match product.tokens - token {
+            token += match band_tokens(product.tokens - token, I::TILE_TOKENS) {
                 1 => band::<I, 1>(&mut product, token, row, end, &sums, &mut ready),
                 2 => band::<I, 2>(&mut product, token, row, end, &sums, &mut ready),
                 3 => band::<I, 3>(&mut product, token, row, end, &sums, &mut ready),
+                5 => band::<I, 5>(&mut product, token, row, end, &sums, &mut ready),
+                6 => band::<I, 6>(&mut product, token, row, end, &sums, &mut ready),
                 _ => band::<I, 4>(&mut product, token, row, end, &sums, &mut ready),
             };
         }
@@ -91,8 +94,8 @@ fn make_ready<I: Instructions, const T: usize>(
     ready: &mut Ready,
 ) {
     let ProductI8 { x, cols, .. } = *product;
-    // SAFETY: `ProductI8::new` checked that `cols` codes lie from every token · stride on; a token takes no more than
-    // 2 · MAX_READY_COLS bytes when made ready, 16 bytes for every `CODES` (8 or 16) columns.
+    // SAFETY: `ProductI8::new` checked that `cols` codes lie from every token · stride on; T
+    // tokens take no more than READY vectors, one for every `CODES` (8 or 16) columns.
     unsafe {
         let mut place: *mut v128 = ready.as_mut_ptr().cast();
         for t in 0..T {
@@ -119,7 +122,7 @@ fn tile<I: Instructions, const T: usize, const R: usize>(
     row_sums: [i32; R],
     ready: &Ready,
 ) {
-    let ProductI8 { x, w, cols, strides, .. } = *product;
+    let ProductI8 { w, cols, .. } = *product;
     // SAFETY: `make_ready` has written the codes of T tokens, `vectors` vectors each. `ProductI8::new` checked that `cols`
     // codes lie from every row · stride on, that scales and zeros are as many as tokens and rows, and that the last
     // element of the output lies inside it; token + T ≤ tokens and row + R ≤ rows.
@@ -130,16 +133,12 @@ fn tile<I: Instructions, const T: usize, const R: usize>(
         let mut sums = [[i32x4_splat(0); T]; R];
         let whole = cols / I::CODES;
         for at in 0..whole {
-            let mut xs = [i32x4_splat(0); T];
-            for (t, x_part) in xs.iter_mut().enumerate() {
-                *x_part = v128_load(codes.add(t * vectors + at));
-            }
-            for (r, sums) in sums.iter_mut().enumerate() {
-                let weights = I::codes(weights.add(r * w.stride + at * I::CODES));
-                for (sum, &x) in sums.iter_mut().zip(&xs) {
-                    *sum = I::dot(*sum, x, weights);
-                }
-            }
+            let mut ws = [i32x4_splat(0); R];
+            unroll_4!(R, r => { ws[r] = I::codes(weights.add(r * w.stride + at * I::CODES)); });
+            unroll!(T, t => {
+                let x = v128_load(codes.add(t * vectors + at));
+                unroll_4!(R, r => { sums[r][t] = I::dot(sums[r][t], x, ws[r]); });
+            });
         }
         // Apart from the loop: a copy of some bytes inside it would halve its speed.
         if whole < vectors {
@@ -151,35 +150,58 @@ fn tile<I: Instructions, const T: usize, const R: usize>(
                 }
             }
         }
+        unroll_4!(R, r => {
+            put_4::<T, 0>(product, token, row + r, row_sums[r], sums[r]);
+            if T > 4 {
+                put_4::<T, 4>(product, token, row + r, row_sums[r], sums[r]);
+            }
+        });
+    }
+}
+
+/// Writes one row's outputs of up to four of `T` tokens, from the `FIRST` on.
+///
+/// # Safety
+///
+/// Those of a tile: `token + T` ≤ tokens and `row` < rows.
+#[inline(always)]
+unsafe fn put_4<const T: usize, const FIRST: usize>(
+    product: &mut ProductI8<'_>,
+    token: usize,
+    row: usize,
+    row_sum: i32,
+    sums: [v128; T],
+) {
+    let ProductI8 { x, w, strides, .. } = *product;
+    let count = T.saturating_sub(FIRST).min(4);
+    let token = token + FIRST;
+    // SAFETY: the caller's; `ProductI8::new` checked that there are as many scales and zeros as tokens and rows, and that
+    // the last element of the output lies inside it.
+    unsafe {
+        let mut four = [i32x4_splat(0); 4];
         let mut scales = [0.0_f32; 4];
         let mut zeros = [0_i32; 4];
-        for t in 0..T {
+        unroll_4!(count, t => {
+            four[t] = sums[FIRST + t];
             scales[t] = *x.scales.as_ptr().add(token + t);
             zeros[t] = i32::from(*x.zeros.as_ptr().add(token + t));
-        }
-        let scales = v128_load(scales.as_ptr().cast());
+        });
         let zeros = v128_load(zeros.as_ptr().cast());
-        for (r, sums) in sums.iter().enumerate() {
-            let mut four = [i32x4_splat(0); 4];
-            for (slot, &sum) in four.iter_mut().zip(sums) {
-                *slot = sum;
+        let sum = i32x4_sub(reduce_i32(four), i32x4_mul(zeros, i32x4_splat(row_sum)));
+        let row_scale = f32x4_splat(*w.scales.as_ptr().add(row));
+        let scale = f32x4_mul(v128_load(scales.as_ptr().cast()), row_scale);
+        let scaled = f32x4_mul(f32x4_convert_i32x4(sum), scale);
+        let out = product.out.as_mut_ptr().add(token * strides.token + row * strides.row);
+        let mut values = [0.0_f32; 4];
+        let base = match product.base {
+            Base::Bias(bias) => v128_load32_splat(bias.as_ptr().add(row).cast()),
+            Base::Output => {
+                unroll_4!(count, t => { values[t] = *out.add(t * strides.token); });
+                v128_load(values.as_ptr().cast())
             }
-            let correction = i32x4_mul(zeros, i32x4_splat(row_sums[r]));
-            let sum = f32x4_convert_i32x4(i32x4_sub(reduce_i32(four), correction));
-            let row_scale = f32x4_splat(*w.scales.as_ptr().add(row + r));
-            let mut lanes = [0.0_f32; 4];
-            let values = f32x4_mul(sum, f32x4_mul(scales, row_scale));
-            v128_store(lanes.as_mut_ptr().cast(), values);
-            for (t, &value) in lanes.iter().enumerate().take(T) {
-                let at = (token + t) * strides.token + (row + r) * strides.row;
-                let place = product.out.as_mut_ptr().add(at);
-                let base = match product.base {
-                    Base::Bias(bias) => *bias.as_ptr().add(row + r),
-                    Base::Output => *place,
-                };
-                *place = base + value;
-            }
-        }
+        };
+        v128_store(values.as_mut_ptr().cast(), f32x4_add(base, scaled));
+        unroll_4!(count, t => { *out.add(t * strides.token) = values[t]; });
     }
 }
 
