@@ -1,7 +1,5 @@
 //! Linear layers: rows of weights from where they lie to where they are multiplied.
 
-use half::{bf16, f16};
-
 use super::bert::Run;
 use super::grouped::GroupedInput;
 use super::weights::{Encoding, Matrix, Weights};
@@ -12,6 +10,7 @@ use crate::kernel::integer::{Base, Codes, Rows};
 use crate::kernel::pieces::{pieces, pieces_mut};
 use crate::kernel::{Floats, Product, ProductI8, Signs, Strides};
 use crate::quant;
+use crate::quant::float16::{bf16_to_f32, f16_to_f32};
 use crate::quant::groups::{dequantize_blocks, group_elements};
 use crate::tensor::Dtype;
 
@@ -492,8 +491,8 @@ fn convert(matrix: &Matrix, bytes: &[u8], out: &mut [f32]) -> Result<()> {
     }
     match matrix.encoding {
         Encoding::F32 => each(bytes, out, f32::from_le_bytes),
-        Encoding::F16 => each(bytes, out, |b| f16::from_le_bytes(b).to_f32()),
-        Encoding::BF16 => each(bytes, out, |b| bf16::from_le_bytes(b).to_f32()),
+        Encoding::F16 => each(bytes, out, f16_to_f32),
+        Encoding::BF16 => each(bytes, out, bf16_to_f32),
         Encoding::I8 => each(bytes, out, |b| f32::from(i8::from_le_bytes(b))),
         Encoding::U8 => each(bytes, out, |[b]: [u8; 1]| f32::from(b)),
         Encoding::Block(dtype) => return quant::dequantize(dtype, bytes, 0, out),
