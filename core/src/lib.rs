@@ -51,13 +51,15 @@ pub mod quant;
 reads_hostile_bytes! {
     #[cfg_attr(not(all(feature = "embd", feature = "finalfusion", feature = "gguf")), allow(dead_code))]
     mod bytes;
+    #[cfg(any(feature = "amb", feature = "embd"))]
+    mod crc32;
     pub mod format;
     pub mod read;
     pub mod sink;
     pub mod subword;
     pub mod tensor;
     pub mod token;
-pub mod top;
+    pub mod top;
     #[cfg(feature = "finalfusion")]
     pub mod words;
     pub mod text;

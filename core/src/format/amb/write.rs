@@ -2,11 +2,12 @@
 //! it comes.
 
 use super::CHECKSUM;
-use super::checksum::{Running, as_data};
+use super::checksum::as_data;
 use super::grammar::{
     HEADER_BYTES, MAGIC, NO_TOKEN, QUANTIZATION_BYTES, TOKENIZER_HEAD_BYTES, TokenizerKind, codes_of,
 };
 use crate::error::{Error, ErrorKind, Result};
+use crate::crc32::Running;
 use crate::sink::Sink;
 use crate::tensor::{Dtype, ScaleType, Shape};
 

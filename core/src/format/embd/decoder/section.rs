@@ -2,7 +2,6 @@
 
 use heapless::Vec;
 
-use super::super::checksum::crc32;
 use super::super::grammar::{
     self, CHECKED_HEADER_SIZE, DATA_ALIGNMENT, DESCRIPTOR_BYTES, Descriptor, Extent, FOOTER_BYTES, Flags, Footer,
     HEADER_BYTES, Header, METADATA_HEADER_BYTES, SPECIAL_BYTES, VOCABULARY_HEADER_BYTES, name_hash,
@@ -10,6 +9,7 @@ use super::super::grammar::{
 use crate::bytes::{Item, bounded, le_u32, parse, utf8, within};
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Event, FileInfo, Format, Mode, SpecialRole, Step};
+use crate::crc32::crc32;
 use crate::tensor::identity::{self, remember};
 use crate::tensor::TensorHeader;
 
