@@ -5,8 +5,12 @@
 //! python3 tests/peers/bench.py micro --micro kernels.jsonl
 //! ```
 //!
+//! In Chromium, with WebAssembly's instructions: `npm run bench:kernels` in `wasm/`.
+//!
 //! A line is `{table, kernel, shape, unit, value, peak}`; `peak` is null where no instruction sets a limit. Weights are
 //! those of twelve layers in turn, as a model reads them: they come from L3 or memory, never from L1.
+
+mod peaks;
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -19,6 +23,7 @@ use nanoembed_core::kernel::{
 use nanoembed_core::quant;
 use nanoembed_core::quant::groups::{Unpacked, dequantize_blocks, group_elements, unpack_rows};
 use nanoembed_core::tensor::Dtype;
+use peaks::Peaks;
 
 /// Matrices of weights that take turns.
 const MATRICES: usize = 12;
@@ -208,135 +213,4 @@ fn dequantize(table: &Kernels, dtype: Dtype) {
     });
     let rate = (out.len() * 4) as f64 / seconds / 1e9;
     print(table.name, &format!("dequantize {}", dtype.name()), "65536", "GB/s", rate, None);
-}
-
-/// What the vector units of a table can do, in 10⁹ operations a second.
-struct Peaks {
-    f32: Option<f64>,
-    i8: Option<f64>,
-}
-
-#[cfg(target_arch = "x86_64")]
-impl Peaks {
-    fn measure(table: &str) -> Self {
-        const STEPS: usize = 100_000;
-        let rate = |operations: usize, call: &dyn Fn(usize)| {
-            Some((STEPS * operations) as f64 / least(|| call(black_box(STEPS))) / 1e9)
-        };
-        let f32 = match table {
-            "avx2" | "avxvnni" => rate(12 * 16, &peak::call::fma_256),
-            "avx512" | "avx512vnni" | "avx512amx" => rate(16 * 32, &peak::call::fma_512),
-            _ => None,
-        };
-        let i8 = match table {
-            "avx2" | "avx512" => rate(12 * 64, &peak::call::bytes_avx2),
-            "avxvnni" => rate(12 * 64, &peak::call::bytes_avxvnni),
-            "avx512vnni" => rate(16 * 128, &peak::call::bytes_avx512vnni),
-            "avx512amx" => rate(4 * 16 * 16 * 64 * 2, &peak::call::bytes_amx),
-            _ => None,
-        };
-        Self { f32, i8 }
-    }
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-impl Peaks {
-    fn measure(_: &str) -> Self {
-        Self { f32: None, i8: None }
-    }
-}
-
-/// Chains of multiplications that only the multipliers limit.
-#[cfg(target_arch = "x86_64")]
-mod peak {
-    use std::arch::x86_64::*;
-    use std::hint::black_box;
-
-    /// `$chains` chains of `$steps` steps, `$sum` being a link of each.
-    macro_rules! chains {
-        ($chains:literal, $steps:expr, $start:expr, $sum:ident => $next:expr) => {{
-            let mut sums = [$start; $chains];
-            for _ in 0..$steps {
-                for $sum in &mut sums {
-                    *$sum = $next;
-                }
-            }
-            black_box(sums);
-        }};
-    }
-
-    #[target_feature(enable = "avx2,fma")]
-    pub fn fma_256(steps: usize) {
-        let x = _mm256_set1_ps(0.999);
-        chains!(12, steps, x, sum => _mm256_fmadd_ps(*sum, x, x));
-    }
-
-    #[target_feature(enable = "avx512f")]
-    pub fn fma_512(steps: usize) {
-        let x = _mm512_set1_ps(0.999);
-        chains!(16, steps, x, sum => _mm512_fmadd_ps(*sum, x, x));
-    }
-
-    #[target_feature(enable = "avx2")]
-    pub fn bytes_avx2(steps: usize) {
-        let (x, ones) = (_mm256_set1_epi8(3), _mm256_set1_epi16(1));
-        chains!(12, steps, x, sum => {
-            let words = _mm256_maddubs_epi16(x, *sum);
-            _mm256_add_epi32(*sum, _mm256_madd_epi16(words, ones))
-        });
-    }
-
-    #[target_feature(enable = "avx2,avxvnni")]
-    pub fn bytes_avxvnni(steps: usize) {
-        let x = _mm256_set1_epi8(3);
-        chains!(12, steps, x, sum => _mm256_dpbusd_avx_epi32(*sum, x, x));
-    }
-
-    #[target_feature(enable = "avx512f,avx512vnni")]
-    pub fn bytes_avx512vnni(steps: usize) {
-        let x = _mm512_set1_epi8(3);
-        chains!(16, steps, x, sum => _mm512_dpbusd_epi32(*sum, x, x));
-    }
-
-    /// Tiles of 16 rows of 64 bytes, in as many registers as a product sums in.
-    pub unsafe fn bytes_amx(steps: usize) {
-        #[repr(C, align(64))]
-        struct Configuration([u8; 64]);
-        let mut tiles = Configuration([0; 64]);
-        tiles.0[0] = 1;
-        for register in 0..8 {
-            tiles.0[16 + 2 * register] = 64;
-            tiles.0[48 + register] = 16;
-        }
-        // SAFETY: the caller asked for AMX; 64 bytes are read.
-        unsafe {
-            std::arch::asm!(
-                "ldtilecfg [{tiles}]",
-                "2:",
-                "tdpbssd tmm0, tmm4, tmm6",
-                "tdpbssd tmm1, tmm4, tmm7",
-                "tdpbssd tmm2, tmm5, tmm6",
-                "tdpbssd tmm3, tmm5, tmm7",
-                "dec {steps}",
-                "jnz 2b",
-                "tilerelease",
-                tiles = in(reg) &raw const tiles,
-                steps = inout(reg) steps => _,
-                options(nostack, readonly),
-            );
-        }
-    }
-
-    /// The same as safe functions.
-    pub mod call {
-        macro_rules! safe {
-            ($($name:ident)+) => {$(
-                pub fn $name(steps: usize) {
-                    // SAFETY: called for tables that are available only where the CPU has the instructions.
-                    unsafe { super::$name(steps) }
-                }
-            )+};
-        }
-        safe!(fma_256 fma_512 bytes_avx2 bytes_avxvnni bytes_avx512vnni bytes_amx);
-    }
 }
