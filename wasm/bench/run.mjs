@@ -9,7 +9,7 @@ import { execSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { cpus, loadavg, tmpdir } from "node:os";
-import { extname, join } from "node:path";
+import { dirname, extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { gzipSync } from "node:zlib";
@@ -146,9 +146,9 @@ for (const [name, [kind, options]] of Object.entries(peers)) {
 }
 server.close();
 result.load_after = loadavg()[0];
-mkdirSync(join(here, "results"), { recursive: true });
+mkdirSync(dirname(values.results), { recursive: true });
 writeFileSync(values.results, `${JSON.stringify(result, null, 1)}\n`);
-draw(result, join(here, "results"));
+draw(result, dirname(values.results));
 
 const row = (cells) => `| ${cells.join(" | ")} |`;
 console.log(row(["peer", ...sizes.map((size) => `${size} tokens`), "load to first, ms", "download, MB", "code, KB gzip", "memory, MB"]));
