@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use nanoembed_core::event::{Mode, SpecialRole};
-use nanoembed_core::format::amb::{Amb, TokenizerKind};
+use nanoembed_core::format::amb::{Amb, CHECKSUM, TokenizerKind};
 use nanoembed_core::model::{BertConfig, Pooling, amb_config_value};
 use nanoembed_core::quant::dequantize_weight;
 use nanoembed_core::tensor::{Encoding, Weight};
@@ -53,8 +53,9 @@ impl AmbFile {
             tensors.push((name.clone(), shape, values));
         }
         let others = amb.tensors().map(|tensor| tensor.header().name);
-        let left_out = others.filter(|name| !names.iter().any(|known| known == name));
-        let left_out = left_out.map(str::to_owned).collect();
+        // The checksum is of the file, not of the model.
+        let is_used = |name: &&str| names.iter().any(|known| known == name) || *name == CHECKSUM;
+        let left_out = others.filter(|name| !is_used(name)).map(str::to_owned).collect();
         Ok(Self { path: path.to_owned(), tensors, left_out, config, bytes })
     }
 

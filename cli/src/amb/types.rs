@@ -52,8 +52,9 @@ impl AmbOptions {
         tensor.name.contains("position_embeddings") || tensor.name.contains("token_type_embeddings")
     }
 
-    /// What becomes of `tensor`; of adaptive precision the least, which the budget may widen. Biases and norms are a thousandth of a model and stay as they are; positions and token
-    /// types are added to every token's vector and keep 8 bits, a scale for each row.
+    /// What becomes of `tensor`; of adaptive precision the least, which the budget may widen. Biases and norms are a
+    /// thousandth of a model and stay as they are; positions and token types are added to every token's vector and keep
+    /// 8 bits, a scale for each row.
     pub(super) fn dtype(&self, tensor: &Tensor<'_>) -> Dtype {
         let row = u16::try_from(tensor.cols()).unwrap_or(USUAL_BLOCK);
         let scaled = |arrangement, bits, block: u16| {

@@ -12,12 +12,14 @@ const ROWS_BLOCK: usize = 32;
 
 /// The most columns whose codes are made ready for a tile; models quantise groups of fewer.
 const MAX_READY_COLS: usize = 4096;
-/// Vectors of the codes of a tile's tokens, made ready: enough for four tokens with 8 codes a vector, or six with 16.
+/// Vectors of a tile's tokens: four with 8 codes a vector, or six with 16.
 const READY: usize = 4 * MAX_READY_COLS / 8;
+/// The codes of a tile's tokens, made ready.
 type Ready = [MaybeUninit<v128>; READY];
 
 /// See [`ProductI8`]: tiles of [`Instructions::TILE_TOKENS`] tokens × 2 rows, whose sums lie along the columns.
 pub(super) fn product<I: Instructions>(mut product: ProductI8<'_>) {
+    const { assert!(I::TILE_TOKENS * MAX_READY_COLS / I::CODES <= READY) };
     if product.cols > MAX_READY_COLS {
         return portable::product_i8(product);
     }
@@ -94,8 +96,8 @@ fn make_ready<I: Instructions, const T: usize>(
     ready: &mut Ready,
 ) {
     let ProductI8 { x, cols, .. } = *product;
-    // SAFETY: `ProductI8::new` checked that `cols` codes lie from every token · stride on; T
-    // tokens take no more than READY vectors, one for every `CODES` (8 or 16) columns.
+    // SAFETY: `ProductI8::new` checked that `cols` codes lie from every token · stride on; T tokens take no more than
+    // READY vectors, one for every `CODES` (8 or 16) columns.
     unsafe {
         let mut place: *mut v128 = ready.as_mut_ptr().cast();
         for t in 0..T {
