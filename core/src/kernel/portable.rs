@@ -4,32 +4,37 @@ use super::groups::{ProductGroups, TILE_ROWS};
 use super::integer::{Base, MultiplyI16, ProductI8};
 use super::pieces::pieces;
 use super::product::{Floats, Multiply, Product};
-use super::vector::Portable;
+use super::vector::{Portable, Vector};
 use super::{Kernels, quantize, rows};
 
 /// Without them models that have weights in blocks are not opened, and what multiplies those is never called.
 pub(super) const BLOCKS: bool = cfg!(feature = "blocks-ggml");
 
 /// The portable table.
-pub(super) const TABLE: Kernels = Kernels {
-    name: "portable",
-    product_f32,
-    multiply_f32,
-    product_i8,
-    product_groups: if BLOCKS { product_groups } else { |_| {} },
-    product_blocks: None,
-    quantize_groups: if BLOCKS { quantize::groups_i8::<Portable> } else { |_, _, _, _, _| {} },
-    dequantize_groups: quantize::dequantize_groups::<Portable>,
-    multiply_i16,
-    quantize: quantize::codes::<Portable>,
-    quantize_rows: quantize::rows_i16::<Portable>,
-    quantize_columns: quantize::columns_i16::<Portable>,
-    softmax_i16: quantize::softmax_i16::<Portable>,
-    softmax: rows::softmax::<Portable>,
-    gelu: rows::gelu::<Portable>,
-    swiglu: rows::swiglu::<Portable>,
-    add_layer_norm: rows::add_layer_norm::<Portable>,
-};
+pub(super) const TABLE: Kernels = table::<Portable>("portable");
+
+/// A table of portable products, and of row operations with the lanes of `V`.
+pub(super) const fn table<V: Vector>(name: &'static str) -> Kernels {
+    Kernels {
+        name,
+        product_f32,
+        multiply_f32,
+        product_i8,
+        product_groups: if BLOCKS { product_groups } else { |_| {} },
+        product_blocks: None,
+        quantize_groups: if BLOCKS { quantize::groups_i8::<V> } else { |_, _, _, _, _| {} },
+        dequantize_groups: quantize::dequantize_groups::<V>,
+        multiply_i16,
+        quantize: quantize::codes::<V>,
+        quantize_rows: quantize::rows_i16::<V>,
+        quantize_columns: quantize::columns_i16::<V>,
+        softmax_i16: quantize::softmax_i16::<V>,
+        softmax: rows::softmax::<V>,
+        gelu: rows::gelu::<V>,
+        swiglu: rows::swiglu::<V>,
+        add_layer_norm: rows::add_layer_norm::<V>,
+    }
+}
 
 const LANES: usize = 8;
 

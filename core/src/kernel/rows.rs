@@ -121,7 +121,8 @@ pub(super) fn softmax<V: Vector>(x: &mut [f32], scale: f32) {
     map!(x, value: V => value.mul(inverse));
 }
 
-/// `exp(scale · (x − max))` in place; returns the sum, to which elements that are missing in the last vector add 2⁻¹²⁵ each.
+/// `exp(scale · (x − max))` in place; returns the sum, to which elements that are missing in the last vector add 2⁻¹²⁵
+/// each.
 #[inline(always)]
 pub(super) fn softmax_exponentials<V: Vector>(x: &mut [f32], scale: f32) -> f32 {
     let least = V::splat(f32::NEG_INFINITY);

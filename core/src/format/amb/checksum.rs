@@ -2,9 +2,9 @@
 
 use super::CHECKSUM;
 use super::decoder::{DEFAULT_MAX_TENSORS, Decoder};
+use crate::crc32::Running;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Decode, Event, Mode, Step};
-use crate::crc32::Running;
 use crate::tensor::{Dtype, Shape, TensorHeader};
 
 /// The data of [`CHECKSUM`]: two numbers that an f32 holds exactly.

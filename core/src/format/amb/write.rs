@@ -6,8 +6,8 @@ use super::checksum::as_data;
 use super::grammar::{
     HEADER_BYTES, MAGIC, NO_TOKEN, QUANTIZATION_BYTES, TOKENIZER_HEAD_BYTES, TokenizerKind, codes_of,
 };
-use crate::error::{Error, ErrorKind, Result};
 use crate::crc32::Running;
+use crate::error::{Error, ErrorKind, Result};
 use crate::sink::Sink;
 use crate::tensor::{Dtype, ScaleType, Shape};
 

@@ -1,9 +1,9 @@
 //! Checking the two CRC-32 of the footer: a call of its own, since it has to see every byte.
 
 use super::decoder::{DEFAULT_MAX_TENSORS, Decoder};
+use crate::crc32::{Running, combine};
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Decode, Event, Mode, Step};
-use crate::crc32::{Running, combine};
 
 /// A [`Decoder`] that also checks the checksums of the data and of the whole file.
 ///

@@ -1,13 +1,12 @@
 //! Writing the section variant, in one pass and without memory of its own: everything before the data is known
 //! from a [`Plan`], the data is passed on as it comes.
 
-
 use super::grammar::{
     CHECKED_HEADER_SIZE, DATA_ALIGNMENT, DESCRIPTOR_BYTES, FOOTER_MAGIC, Flags, HEADER_BYTES, HEADER_SIZE, MAGIC,
     METADATA_HEADER_BYTES, SPECIAL_BYTES, VOCABULARY_HEADER_BYTES, code_of, name_hash,
 };
-use crate::error::{Error, ErrorKind, Result};
 use crate::crc32::{Running, crc32};
+use crate::error::{Error, ErrorKind, Result};
 use crate::sink::Sink;
 use crate::tensor::TensorSpec;
 

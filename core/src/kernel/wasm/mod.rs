@@ -12,7 +12,7 @@ mod vector;
 
 use core::arch::wasm32::*;
 
-use super::{Kernels, portable, quantize, rows};
+use super::{Kernels, portable};
 use vector::Lanes;
 
 /// The tables of this folder, the slowest first.
@@ -33,27 +33,12 @@ pub(super) const FASTEST: Kernels = table::<Simd128>("simd128");
 
 const fn table<I: Instructions + blocks::Dots>(name: &'static str) -> Kernels {
     Kernels {
-        name,
         product_f32: float::product::<I>,
         multiply_f32: float::multiply::<I>,
         product_i8: integer::product::<I>,
         product_blocks: if portable::BLOCKS { Some(blocks::product::<I>) } else { None },
-        quantize_groups: if portable::BLOCKS {
-            quantize::groups_i8::<Lanes>
-        } else {
-            portable::TABLE.quantize_groups
-        },
-        dequantize_groups: quantize::dequantize_groups::<Lanes>,
         multiply_i16: integer::multiply,
-        quantize: quantize::codes::<Lanes>,
-        quantize_rows: quantize::rows_i16::<Lanes>,
-        quantize_columns: quantize::columns_i16::<Lanes>,
-        softmax_i16: quantize::softmax_i16::<Lanes>,
-        softmax: rows::softmax::<Lanes>,
-        gelu: rows::gelu::<Lanes>,
-        swiglu: rows::swiglu::<Lanes>,
-        add_layer_norm: rows::add_layer_norm::<Lanes>,
-        ..portable::TABLE
+        ..portable::table::<Lanes>(name)
     }
 }
 

@@ -7,9 +7,9 @@ use super::super::grammar::{
     HEADER_BYTES, Header, METADATA_HEADER_BYTES, SPECIAL_BYTES, VOCABULARY_HEADER_BYTES, name_hash,
 };
 use crate::bytes::{Item, bounded, le_u32, parse, utf8, within};
+use crate::crc32::crc32;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Event, FileInfo, Format, Mode, SpecialRole, Step};
-use crate::crc32::crc32;
 use crate::tensor::identity::{self, remember};
 use crate::tensor::TensorHeader;
 
