@@ -6,8 +6,9 @@
 //! columns.
 //!
 //! Up to [`DIRECT_TOKENS`] tokens the vectors are put together where they are multiplied. More tokens share a panel:
-//! 16 rows × [`PART_COLS`] columns on the stack, which stays in L1 while the tokens pass, and meanwhile the
-//! weights after it are fetched to L2. At 8 tokens memory is the limit, at 128 the multipliers are busy 85 % of the time.
+//! 16 rows × [`PART_COLS`] columns on the stack, which the first tile of tokens fills while it multiplies and which stays
+//! in L1 while the others pass; meanwhile the weights after it are fetched to L2. At 8 tokens memory is the limit, at 128
+//! the multipliers are busy 85 % of the time.
 //!
 //! An output is the sum of its parts of the columns in order, bias first, each part `(s₀ + s₂) + (s₁ + s₃)` of the sums
 //! over every fourth column: the same bits however many tokens are computed together.
@@ -69,11 +70,11 @@ macro_rules! for_parts {
     }};
 }
 
-/// Calls the tile function of `$tokens` tokens.
-macro_rules! call_tile {
-    ($tile:ident, $tokens:expr, $arguments:tt, $($count:literal)+) => {
+/// Evaluates `$call` with `$T` the constant that `$tokens` is.
+macro_rules! with_tokens {
+    ($tokens:expr, $T:ident => $call:expr, $($count:literal)+) => {
         match $tokens {
-            $($count => $tile::<$count> $arguments,)+
+            $($count => { const $T: usize = $count; $call })+
             _ => {}
         }
     };
@@ -83,7 +84,7 @@ macro_rules! call_tile {
 fn directly(mut product: Product<'_>) {
     let tokens = product.tokens;
     for_parts!(product, DIRECT_ROWS, part => {
-        call_tile!(direct_tile, tokens, (&mut product, part), 1 2 3 4 5 6 7 8);
+        with_tokens!(tokens, T => direct_tile::<T>(&mut product, part), 1 2 3 4 5 6 7 8);
     });
 }
 
@@ -93,16 +94,17 @@ fn by_panels(mut product: Product<'_>) {
     for_parts!(product, ROWS, part => {
         // SAFETY: `for_parts` stays below rows and cols.
         let places = unsafe { places(&product, part) };
-        // SAFETY: `part.cols` numbers can be read from each place on.
-        unsafe { panel.fill(places, part.cols) };
-        let mut ahead = ahead(&product, part);
+        let mut source = Source { panel: &mut panel, places, ahead: ahead(&product, part) };
         let mut tiles = product.tokens.div_ceil(TILE_TOKENS);
         let mut token = 0;
         while token < product.tokens {
             let count = (product.tokens - token).div_ceil(tiles.max(1));
-            call_tile!(
-                panel_tile, count, (&mut product, part, token, &panel, &mut ahead), 1 2 3 4 5 6
-            );
+            let arguments = (&mut product, part, token, &mut source);
+            if token == 0 {
+                with_tokens!(count, T => panel_tile::<T, true>(arguments), 1 2 3 4 5 6);
+            } else {
+                with_tokens!(count, T => panel_tile::<T, false>(arguments), 1 2 3 4 5 6);
+            }
             token += count.max(1);
             tiles -= 1;
         }
@@ -170,33 +172,48 @@ impl Panel {
     const fn new() -> Self {
         Self([const { MaybeUninit::uninit() }; ROWS * PART_COLS])
     }
+}
 
-    /// Fills the panel with `cols` columns, completed by zeros to a multiple of four.
+/// What the tiles of a part take their weights from.
+struct Source<'p> {
+    panel: &'p mut Panel,
+    /// Where the rows begin.
+    places: [*const f32; ROWS],
+    /// The weights after them.
+    ahead: Ahead,
+}
+
+impl Source<'_> {
+    /// The four vectors of four columns, `mask` saying which of them there are: for the first tile from the rows into the
+    /// panel, for the others from the panel.
     ///
     /// # Safety
     ///
-    /// They can be read from each of the places on; `cols` ≤ [`PART_COLS`].
+    /// The columns can be read from each of the places on and lie inside the panel; the first tile has taken them before.
     #[target_feature(enable = "avx512f,avx512dq,avx512vl")]
     #[inline]
-    unsafe fn fill(&mut self, places: [*const f32; ROWS], cols: usize) {
-        // SAFETY: the caller's; a quad of the columns up to `cols` lies inside the panel, which is aligned to 64.
-        unsafe {
-            let panel: *mut f32 = self.0.as_mut_ptr().cast();
-            let vector = |v: usize| [places[v], places[v + 4], places[v + 8], places[v + 12]];
-            let mut c = 0;
-            while c + 4 <= cols {
-                unroll_4!(4, v => {
-                    _mm512_store_ps(panel.add(c * ROWS + v * LANES), quad(vector(v), c, None));
-                });
-                c += 4;
+    unsafe fn quads<const FIRST: bool>(
+        &mut self,
+        column: usize,
+        mask: Option<__mmask8>,
+    ) -> [__m512; 4] {
+        let panel: *mut f32 = self.panel.0.as_mut_ptr().cast();
+        let places = &self.places;
+        let mut quads = [_mm512_setzero_ps(); 4];
+        unroll_4!(4, v => {
+            // SAFETY: the caller's; the panel is aligned to 64 and so are its vectors.
+            unsafe {
+                let panel = panel.add(column * ROWS + v * LANES);
+                if FIRST {
+                    let rows = [places[v], places[v + 4], places[v + 8], places[v + 12]];
+                    quads[v] = quad(rows, column, mask);
+                    _mm512_store_ps(panel, quads[v]);
+                } else {
+                    quads[v] = _mm512_load_ps(panel);
+                }
             }
-            if let Some(mask) = rest_mask(cols) {
-                unroll_4!(4, v => {
-                    let quad = quad(vector(v), c, Some(mask));
-                    _mm512_store_ps(panel.add(c * ROWS + v * LANES), quad);
-                });
-            }
-        }
+        });
+        quads
     }
 }
 
@@ -210,31 +227,23 @@ fn ahead(product: &Product<'_>, part: Part) -> Ahead {
     Ahead::new(place.cast(), ROWS, bytes, product.cols * 4, calls)
 }
 
-/// `T` tokens × the 16 rows of a panel.
+/// `T` tokens × the 16 rows of a panel, which the first tile fills.
 #[target_feature(enable = "avx2,fma,avx512f,avx512bw,avx512dq,avx512vl")]
 #[inline]
-fn panel_tile<const T: usize>(
-    product: &mut Product<'_>,
-    part: Part,
-    token: usize,
-    panel: &Panel,
-    ahead: &mut Ahead,
+fn panel_tile<const T: usize, const FIRST: bool>(
+    (product, part, token, source): (&mut Product<'_>, Part, usize, &mut Source<'_>),
 ) {
     let stride = product.cols;
     let mut totals = [_mm512_setzero_ps(); T];
     // SAFETY: `Product::new` checked that x has tokens × cols elements; token + T ≤ tokens, and the part lies inside the
-    // product. The panel is filled with the part's columns.
+    // product. `part.cols` numbers can be read from each place on, and the first tile of a part is the first called.
     unsafe {
         let x = product.x.as_ptr().add(token * stride + part.column);
-        let panel: *const f32 = panel.0.as_ptr().cast();
         let mut sums = [[_mm512_setzero_ps(); 4]; T];
         let mut c = 0;
         while c + 4 <= part.cols {
-            let mut ws = [_mm512_setzero_ps(); 4];
-            unroll_4!(4, v => {
-                ws[v] = _mm512_load_ps(panel.add(c * ROWS + v * LANES));
-            });
-            ahead.fetch();
+            let ws = source.quads::<FIRST>(c, None);
+            source.ahead.fetch();
             unroll!(T, t => {
                 let x = _mm512_broadcast_f32x4(_mm_loadu_ps(x.add(t * stride + c)));
                 unroll_4!(4, v => {
@@ -244,12 +253,12 @@ fn panel_tile<const T: usize>(
             c += 4;
         }
         if let Some(mask) = rest_mask(part.cols) {
+            let ws = source.quads::<FIRST>(c, Some(mask));
             unroll!(T, t => {
                 let x = _mm_maskz_loadu_ps(mask, x.add(t * stride + c));
                 let x = _mm512_broadcast_f32x4(x);
                 unroll_4!(4, v => {
-                    let w = _mm512_load_ps(panel.add(c * ROWS + v * LANES));
-                    sums[t][v] = _mm512_fmadd_ps(x, w, sums[t][v]);
+                    sums[t][v] = _mm512_fmadd_ps(x, ws[v], sums[t][v]);
                 });
             });
         }
