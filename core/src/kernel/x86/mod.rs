@@ -52,6 +52,7 @@ macro_rules! row_operations {
 
 mod ahead;
 mod amx;
+mod amx_tiles;
 mod avx2;
 mod avx512;
 mod blocks;

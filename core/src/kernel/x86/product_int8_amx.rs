@@ -1,29 +1,29 @@
 //! x · Wᵀ of 7-bit activations and 8-bit weights with AMX: tiles of 16 rows × 16 tokens, 64 columns an instruction.
 //!
-//! Weights are loaded as they lie, each tile 16 rows. Tokens are packed once for all rows, in the groups of four columns that
-//! the second factor of `TDPBSSD` has, and as differences to their code of zero: two codes of 7 bits differ by what fits 8.
-//! Sums then have rows where the output has tokens: they are transposed on the way out.
+//! One factor is loaded as it lies, the other packed in the groups of four columns that the second factor of `TDPBSSD` has:
+//! the one with fewer vectors. Tokens are packed once for all rows, as differences to their code of zero, since two codes of
+//! 7 bits differ by what fits 8. Sums then have rows where the output has tokens: they are transposed on the way out. Of a
+//! product with no more rows than tokens, as the heads of attention have them, 32 rows at a time are packed.
 
-use core::arch::asm;
 use core::arch::x86_64::*;
 use core::mem::MaybeUninit;
 
-use super::product_int8_avx512::{self, DIRECT_TOKENS, LANES, store};
+use super::amx_tiles::{Factors, STEP, Sums, TILE, configure, multiply_one, multiply_two, release};
+use super::product_int8_avx512::{
+    self, BYTES, DIRECT_TOKENS, LANES, PANEL_COLS, PANEL_ROWS, Panel, from_zero, store,
+};
 use super::transpose::transpose;
+use super::vector::first_lanes;
 use crate::kernel::integer::{Base, ProductI8};
 
-/// Rows of a tile of weights, and tokens of a tile of tokens.
-const TILE: usize = LANES;
-/// Columns of a tile of weights.
-const STEP: usize = 64;
-/// Rows that are multiplied together: two tiles.
+/// Rows, or tokens, as they lie that are multiplied together: two tiles.
 const ROWS: usize = 2 * TILE;
 /// Tokens that are packed together.
 const TOKENS: usize = 4 * TILE;
 /// The most columns of packed tokens: 96 KiB on the stack.
 const COLS: usize = 1536;
-/// Bytes of a tile.
-const TILE_BYTES: usize = TILE * STEP;
+
+const _: () = assert!(COLS <= PANEL_COLS && ROWS == PANEL_ROWS);
 
 /// See [`ProductI8`].
 pub(super) fn product(mut product: ProductI8<'_>) {
@@ -35,7 +35,15 @@ pub(super) fn product(mut product: ProductI8<'_>) {
         return product_int8_avx512::product(product);
     }
     // SAFETY: a table is handed out only after the CPU was asked for its features; as checked.
-    unsafe { by_tiles(&mut product) };
+    unsafe {
+        configure();
+        if product.rows > product.tokens {
+            by_packed_tokens(&mut product);
+        } else {
+            by_packed_rows(&mut product);
+        }
+        release();
+    }
     let left = product.rows % ROWS;
     if left > 0 {
         product_int8_avx512::product(last_rows(product, left));
@@ -60,13 +68,12 @@ fn last_rows(product: ProductI8<'_>, count: usize) -> ProductI8<'_> {
 ///
 /// # Safety
 ///
-/// The columns are a multiple of [`STEP`], at most [`COLS`].
+/// The tiles are configured; the columns are a multiple of [`STEP`], at most [`COLS`].
 #[target_feature(enable = "avx2,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
-unsafe fn by_tiles(product: &mut ProductI8<'_>) {
+unsafe fn by_packed_tokens(product: &mut ProductI8<'_>) {
     let mut packed = Packed::new();
     let mut sums = Sums::ZERO;
-    // SAFETY: the table's features.
-    unsafe { configure() };
+    let (w, cols) = (product.w, product.cols);
     for token in (0..product.tokens).step_by(TOKENS) {
         let count = (product.tokens - token).min(TOKENS);
         // SAFETY: the caller's; token + count ≤ tokens.
@@ -74,32 +81,151 @@ unsafe fn by_tiles(product: &mut ProductI8<'_>) {
         for row in (0..=product.rows - ROWS).step_by(ROWS) {
             for first in (0..count).step_by(2 * TILE) {
                 let count = (count - first).min(2 * TILE);
-                let tiles = packed.tiles(first / TILE, product.cols);
+                let codes: *const u8 = packed.codes.as_ptr().cast();
                 // SAFETY: the tiles are configured; these are packed, and row + ROWS ≤ rows.
                 unsafe {
+                    let packed = codes.add(first * cols);
+                    let factors = Factors {
+                        rows: w.codes.as_ptr().add(row * w.stride),
+                        stride: w.stride,
+                        packed: [packed, packed.wrapping_add(TILE * cols)],
+                        line: STEP,
+                        cols,
+                    };
                     if count > TILE {
-                        multiply_two(product, row, tiles, &mut sums);
+                        multiply_two(factors, &mut sums);
                     } else {
-                        multiply_one(product, row, tiles, &mut sums);
+                        multiply_one(factors, &mut sums);
                     }
                 }
                 for half in 0..count.div_ceil(TILE) {
                     let tokens = (count - half * TILE).min(TILE);
                     let token = token + first + half * TILE;
                     for (tile, sums) in sums.tiles.iter().enumerate() {
-                        // SAFETY: token + tokens ≤ product.tokens.
+                        let (row, sums) = (row + tile * TILE, &sums[half]);
+                        // SAFETY: token + tokens ≤ product.tokens, row + TILE ≤ product.rows.
                         unsafe {
-                            let columns = transpose(&sums[half]);
-                            let columns = columns.into_iter().take(tokens);
-                            store(product, token, row + tile * TILE, TILE, columns);
+                            if product.strides.token == 1 {
+                                store_rows(product, (token, first_lanes(tokens)), row, sums);
+                            } else {
+                                let columns = transpose(sums).into_iter().take(tokens);
+                                store(product, token, row, TILE, columns);
+                            }
                         }
                     }
                 }
             }
         }
     }
-    // SAFETY: the table's features.
-    unsafe { asm!("tilerelease", options(nomem, nostack, preserves_flags)) };
+}
+
+/// As [`by_packed_tokens`], for at least [`ROWS`] tokens.
+///
+/// # Safety
+///
+/// As there, and there are so many tokens.
+#[target_feature(enable = "avx2,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
+unsafe fn by_packed_rows(product: &mut ProductI8<'_>) {
+    let mut panel = Panel::new();
+    let mut sums = Sums::ZERO;
+    let (x, cols) = (product.x, product.cols);
+    for row in (0..=product.rows - ROWS).step_by(ROWS) {
+        // SAFETY: row + ROWS ≤ rows; COLS ≤ PANEL_COLS.
+        unsafe { panel.fill(product, row) };
+        let codes: *const u8 = panel.codes.as_ptr().cast();
+        for first in (0..product.tokens).step_by(ROWS) {
+            // The last ones together with some that are stored already.
+            let token = first.min(product.tokens - ROWS);
+            // SAFETY: the tiles are configured, the panel is filled, token + ROWS ≤ tokens.
+            unsafe {
+                let factors = Factors {
+                    rows: x.codes.as_ptr().add(token * x.stride),
+                    stride: x.stride,
+                    packed: [codes, codes.add(BYTES)],
+                    line: 2 * BYTES,
+                    cols,
+                };
+                multiply_two(factors, &mut sums);
+            }
+            for (tile, halves) in sums.tiles.iter().enumerate() {
+                for (half, sums) in halves.iter().enumerate() {
+                    let (token, row) = (token + tile * TILE, row + half * TILE);
+                    let stored = first.saturating_sub(token).min(TILE);
+                    // SAFETY: token + TILE ≤ tokens, row + TILE ≤ rows.
+                    unsafe {
+                        store_uncentred(product, (token, stored), row, &panel.sums[half], sums);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// As [`store`] for a tile of 16 tokens but the first `stored`; these are the sums of x · w and those of the rows' codes.
+///
+/// # Safety
+///
+/// There are 16 tokens from `token` on and 16 rows from `row` on.
+#[target_feature(enable = "avx2,avx512f,avx512bw,avx512dq,avx512vl")]
+#[inline]
+unsafe fn store_uncentred(
+    product: &mut ProductI8<'_>,
+    (token, stored): (usize, usize),
+    row: usize,
+    row_sums: &[i32; LANES],
+    sums: &[[i32; LANES]; TILE],
+) {
+    // SAFETY: a line is 64 bytes; the caller's.
+    unsafe {
+        let load = |line: &[i32; LANES]| _mm512_loadu_si512(line.as_ptr().cast());
+        let sums: [__m512i; TILE] = core::array::from_fn(|token| load(&sums[token]));
+        let sums = from_zero(product, token, load(row_sums), sums);
+        if product.strides.token != 1 {
+            return store(product, token + stored, row, TILE, sums.into_iter().skip(stored));
+        }
+        let mut lines = [[0_i32; LANES]; TILE];
+        for (line, sums) in lines.iter_mut().zip(sums) {
+            _mm512_storeu_si512(line.as_mut_ptr().cast(), sums);
+        }
+        let columns = transpose(&lines);
+        for (line, column) in lines.iter_mut().zip(columns) {
+            _mm512_storeu_si512(line.as_mut_ptr().cast(), column);
+        }
+        store_rows(product, (token, !first_lanes(stored)), row, &lines);
+    }
+}
+
+/// As [`store`], for an output whose tokens lie side by side, as they do in the sums.
+///
+/// # Safety
+///
+/// There are the tokens of the mask from `token` on, and 16 rows from `row` on.
+#[target_feature(enable = "avx2,avx512f,avx512bw,avx512dq,avx512vl")]
+#[inline]
+unsafe fn store_rows(
+    product: &mut ProductI8<'_>,
+    (token, mask): (usize, __mmask16),
+    row: usize,
+    sums: &[[i32; LANES]; TILE],
+) {
+    let ProductI8 { x, w, base, strides, .. } = *product;
+    // SAFETY: `ProductI8::new` checked that scales and the bias are as many as tokens and rows, and that the last element of
+    // the output lies inside it; the mask covers no more than the tokens there are.
+    unsafe {
+        let scales = _mm512_maskz_loadu_ps(mask, x.scales.as_ptr().add(token));
+        let out = product.out.as_mut_ptr().add(token + row * strides.row);
+        for (r, sums) in sums.iter().enumerate() {
+            let row_scale = _mm512_set1_ps(*w.scales.as_ptr().add(row + r));
+            let sums = _mm512_cvtepi32_ps(_mm512_loadu_si512(sums.as_ptr().cast()));
+            let value = _mm512_mul_ps(sums, _mm512_mul_ps(scales, row_scale));
+            let out = out.add(r * strides.row);
+            let base = match base {
+                Base::Bias(bias) => _mm512_set1_ps(*bias.as_ptr().add(row + r)),
+                Base::Output => _mm512_maskz_loadu_ps(mask, out),
+            };
+            _mm512_mask_storeu_ps(out, mask, _mm512_add_ps(base, value));
+        }
+    }
 }
 
 /// Tokens in tiles of 16: for every 64 columns 16 lines of a group of four columns of each token, less its code of zero.
@@ -147,146 +273,5 @@ impl Packed {
                 }
             }
         }
-    }
-
-    /// The tiles from the `tile`-th on.
-    fn tiles(&self, tile: usize, cols: usize) -> *const u8 {
-        self.codes.as_ptr().wrapping_add(tile * TILE * cols).cast()
-    }
-}
-
-/// The sums of two tiles of rows by two of tokens, of each row those of 16 tokens.
-#[repr(C, align(64))]
-struct Sums {
-    tiles: [[[[i32; LANES]; TILE]; 2]; 2],
-}
-
-impl Sums {
-    const ZERO: Self = Self { tiles: [[[[0; LANES]; TILE]; 2]; 2] };
-}
-
-/// The configuration of the tile registers (Intel SDM, volume 1, 18.3.1).
-#[repr(C, align(64))]
-struct Configuration {
-    palette: u8,
-    start_row: u8,
-    reserved: [u8; 14],
-    row_bytes: [u16; 16],
-    rows: [u8; 16],
-}
-
-/// All eight registers with 16 rows of 64 bytes.
-static FULL_TILES: Configuration = {
-    let mut tiles = Configuration {
-        palette: 1,
-        start_row: 0,
-        reserved: [0; 14],
-        row_bytes: [0; 16],
-        rows: [0; 16],
-    };
-    let mut register = 0;
-    while register < 8 {
-        tiles.row_bytes[register] = 64;
-        tiles.rows[register] = 16;
-        register += 1;
-    }
-    tiles
-};
-
-/// # Safety
-///
-/// The CPU has AMX and the system lets this program use it.
-unsafe fn configure() {
-    // SAFETY: the caller's; 64 bytes are read.
-    unsafe { asm!("ldtilecfg [{}]", in(reg) &raw const FULL_TILES, options(nostack, readonly)) };
-}
-
-/// The rows from `row` on by two tiles of packed tokens.
-///
-/// # Safety
-///
-/// The tiles are configured; there are [`ROWS`] rows and two tiles, columns a multiple of [`STEP`].
-#[inline(always)]
-unsafe fn multiply_two(product: &ProductI8<'_>, row: usize, tiles: *const u8, sums: &mut Sums) {
-    let w = product.w;
-    // SAFETY: the caller's; sums have room for four tiles.
-    unsafe {
-        let rows = w.codes.as_ptr().add(row * w.stride);
-        asm!(
-            "tilezero tmm0",
-            "tilezero tmm1",
-            "tilezero tmm2",
-            "tilezero tmm3",
-            "2:",
-            "tileloadd tmm4, [{rows} + {stride}*1]",
-            "tileloadd tmm6, [{first} + {line}*1]",
-            "tileloadd tmm7, [{second} + {line}*1]",
-            "tdpbssd tmm0, tmm4, tmm6",
-            "tileloadd tmm5, [{below} + {stride}*1]",
-            "tdpbssd tmm1, tmm4, tmm7",
-            "tdpbssd tmm2, tmm5, tmm6",
-            "tdpbssd tmm3, tmm5, tmm7",
-            "add {rows}, 64",
-            "add {below}, 64",
-            "add {first}, 1024",
-            "add {second}, 1024",
-            "dec {steps}",
-            "jnz 2b",
-            "tilestored [{sums} + {line}*1], tmm0",
-            "tilestored [{sums} + {line}*1 + 1024], tmm1",
-            "tilestored [{sums} + {line}*1 + 2048], tmm2",
-            "tilestored [{sums} + {line}*1 + 3072], tmm3",
-            rows = inout(reg) rows => _,
-            below = inout(reg) rows.add(TILE * w.stride) => _,
-            first = inout(reg) tiles => _,
-            second = inout(reg) tiles.add(product.cols / STEP * TILE_BYTES) => _,
-            steps = inout(reg) product.cols / STEP => _,
-            stride = in(reg) w.stride,
-            line = in(reg) STEP,
-            sums = in(reg) sums.tiles.as_mut_ptr(),
-            out("tmm0") _, out("tmm1") _, out("tmm2") _, out("tmm3") _,
-            out("tmm4") _, out("tmm5") _, out("tmm6") _, out("tmm7") _,
-            options(nostack),
-        );
-    }
-}
-
-/// As [`multiply_two`], by one tile of tokens.
-///
-/// # Safety
-///
-/// As there.
-#[inline(always)]
-unsafe fn multiply_one(product: &ProductI8<'_>, row: usize, tiles: *const u8, sums: &mut Sums) {
-    let w = product.w;
-    // SAFETY: as in `multiply_two`.
-    unsafe {
-        let rows = w.codes.as_ptr().add(row * w.stride);
-        asm!(
-            "tilezero tmm0",
-            "tilezero tmm2",
-            "2:",
-            "tileloadd tmm4, [{rows} + {stride}*1]",
-            "tileloadd tmm6, [{first} + {line}*1]",
-            "tileloadd tmm5, [{below} + {stride}*1]",
-            "tdpbssd tmm0, tmm4, tmm6",
-            "tdpbssd tmm2, tmm5, tmm6",
-            "add {rows}, 64",
-            "add {below}, 64",
-            "add {first}, 1024",
-            "dec {steps}",
-            "jnz 2b",
-            "tilestored [{sums} + {line}*1], tmm0",
-            "tilestored [{sums} + {line}*1 + 2048], tmm2",
-            rows = inout(reg) rows => _,
-            below = inout(reg) rows.add(TILE * w.stride) => _,
-            first = inout(reg) tiles => _,
-            steps = inout(reg) product.cols / STEP => _,
-            stride = in(reg) w.stride,
-            line = in(reg) STEP,
-            sums = in(reg) sums.tiles.as_mut_ptr(),
-            out("tmm0") _, out("tmm2") _, out("tmm4") _, out("tmm5") _, out("tmm6") _,
-            options(nostack),
-        );
     }
 }

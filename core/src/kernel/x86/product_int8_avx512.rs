@@ -16,15 +16,15 @@ use crate::kernel::integer::{Base, ProductI8};
 /// 32-bit lanes of a vector.
 pub(super) const LANES: usize = 16;
 /// Bytes of a vector.
-const BYTES: usize = 64;
+pub(super) const BYTES: usize = 64;
 /// Rows that are multiplied together without a panel: three vectors of four.
 const DIRECT_ROWS: usize = 12;
 /// Up to this many tokens a panel does not pay.
 pub(super) const DIRECT_TOKENS: usize = 8;
 /// Rows of a panel: two vectors.
-const PANEL_ROWS: usize = 2 * LANES;
+pub(super) const PANEL_ROWS: usize = 2 * LANES;
 /// The most columns of a panel: 48 KiB on the stack.
-const PANEL_COLS: usize = 1536;
+pub(super) const PANEL_COLS: usize = 1536;
 /// The most tokens of a tile with a panel.
 const TILE_TOKENS: usize = 12;
 
@@ -135,14 +135,14 @@ fn rest_mask(cols: usize) -> Option<__mmask16> {
 
 /// For every four columns, two vectors of 16 rows × 4 codes; and the sums of the rows' codes.
 #[repr(C, align(64))]
-struct Panel {
-    codes: [MaybeUninit<u8>; PANEL_ROWS * PANEL_COLS],
-    sums: [[i32; LANES]; 2],
+pub(super) struct Panel {
+    pub(super) codes: [MaybeUninit<u8>; PANEL_ROWS * PANEL_COLS],
+    pub(super) sums: [[i32; LANES]; 2],
 }
 
 impl Panel {
     #[inline(always)]
-    const fn new() -> Self {
+    pub(super) const fn new() -> Self {
         Self {
             codes: [const { MaybeUninit::uninit() }; PANEL_ROWS * PANEL_COLS],
             sums: [[0; LANES]; 2],
@@ -156,7 +156,7 @@ impl Panel {
     /// `row` is below the number of rows, and there are at most [`PANEL_COLS`] columns.
     #[target_feature(enable = "avx2,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
     #[inline]
-    unsafe fn fill(&mut self, product: &ProductI8<'_>, row: usize) {
+    pub(super) unsafe fn fill(&mut self, product: &ProductI8<'_>, row: usize) {
         let panel: *mut u8 = self.codes.as_mut_ptr().cast();
         let ones = _mm512_set1_epi8(1);
         for (vector, sums) in self.sums.iter_mut().enumerate() {
@@ -324,7 +324,7 @@ fn add_quads(vectors: [__m512i; 4]) -> __m512i {
 /// There are so many tokens.
 #[target_feature(enable = "avx512f")]
 #[inline]
-unsafe fn from_zero<const T: usize>(
+pub(super) unsafe fn from_zero<const T: usize>(
     product: &ProductI8<'_>,
     token: usize,
     row_sums: __m512i,

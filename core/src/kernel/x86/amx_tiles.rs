@@ -1,0 +1,174 @@
+//! The tile registers of AMX: what is loaded into them, and products of two tiles by one or two.
+
+use core::arch::asm;
+
+use super::product_int8_avx512::LANES;
+
+/// Rows of a tile; lanes of its sums.
+pub(super) const TILE: usize = LANES;
+/// Bytes of a row of a tile: columns of a matrix that are multiplied by one instruction.
+pub(super) const STEP: usize = 64;
+
+/// The sums of two tiles by two, the first factor's first; of each row of the first factor 16 of the second.
+#[repr(C, align(64))]
+pub(super) struct Sums {
+    pub(super) tiles: [[[[i32; LANES]; TILE]; 2]; 2],
+}
+
+impl Sums {
+    pub(super) const ZERO: Self = Self { tiles: [[[[0; LANES]; TILE]; 2]; 2] };
+}
+
+/// What is multiplied.
+#[derive(Clone, Copy)]
+pub(super) struct Factors {
+    /// 32 rows of signed bytes as they lie, `stride` bytes apart.
+    pub(super) rows: *const u8,
+    pub(super) stride: usize,
+    /// One or two times 16 rows in groups of four columns, as the second factor of `TDPBSSD` has them: a line of 64 bytes
+    /// a group, `line` bytes apart.
+    pub(super) packed: [*const u8; 2],
+    pub(super) line: usize,
+    /// Columns, a multiple of [`STEP`].
+    pub(super) cols: usize,
+}
+
+/// The configuration of the tile registers (Intel SDM, volume 1, 18.3.1).
+#[repr(C, align(64))]
+struct Configuration {
+    palette: u8,
+    start_row: u8,
+    reserved: [u8; 14],
+    row_bytes: [u16; 16],
+    rows: [u8; 16],
+}
+
+/// All eight registers with 16 rows of 64 bytes.
+static FULL_TILES: Configuration = {
+    let mut tiles = Configuration {
+        palette: 1,
+        start_row: 0,
+        reserved: [0; 14],
+        row_bytes: [0; 16],
+        rows: [0; 16],
+    };
+    let mut register = 0;
+    while register < 8 {
+        tiles.row_bytes[register] = 64;
+        tiles.rows[register] = 16;
+        register += 1;
+    }
+    tiles
+};
+
+/// Makes all tiles full ones, until [`release`].
+///
+/// # Safety
+///
+/// The CPU has AMX and the system lets this program use it.
+pub(super) unsafe fn configure() {
+    // SAFETY: the caller's; 64 bytes are read.
+    unsafe { asm!("ldtilecfg [{}]", in(reg) &raw const FULL_TILES, options(nostack, readonly)) };
+}
+
+/// Says that the tiles are done with.
+///
+/// # Safety
+///
+/// As [`configure`].
+pub(super) unsafe fn release() {
+    // SAFETY: the caller's.
+    unsafe { asm!("tilerelease", options(nomem, nostack, preserves_flags)) };
+}
+
+/// The 32 rows by both packed tiles.
+///
+/// # Safety
+///
+/// The tiles are configured; the factors can be read.
+#[inline(always)]
+pub(super) unsafe fn multiply_two(factors: Factors, sums: &mut Sums) {
+    let Factors { rows, stride, packed: [first, second], line, cols } = factors;
+    // SAFETY: the caller's; sums have room for four tiles.
+    unsafe {
+        asm!(
+            "tilezero tmm0",
+            "tilezero tmm1",
+            "tilezero tmm2",
+            "tilezero tmm3",
+            "2:",
+            "tileloadd tmm4, [{rows} + {stride}*1]",
+            "tileloadd tmm6, [{first} + {line}*1]",
+            "tileloadd tmm7, [{second} + {line}*1]",
+            "tdpbssd tmm0, tmm4, tmm6",
+            "tileloadd tmm5, [{below} + {stride}*1]",
+            "tdpbssd tmm1, tmm4, tmm7",
+            "tdpbssd tmm2, tmm5, tmm6",
+            "tdpbssd tmm3, tmm5, tmm7",
+            "add {rows}, 64",
+            "add {below}, 64",
+            "add {first}, {tile}",
+            "add {second}, {tile}",
+            "dec {steps}",
+            "jnz 2b",
+            "tilestored [{sums} + {out_line}*1], tmm0",
+            "tilestored [{sums} + {out_line}*1 + 1024], tmm1",
+            "tilestored [{sums} + {out_line}*1 + 2048], tmm2",
+            "tilestored [{sums} + {out_line}*1 + 3072], tmm3",
+            rows = inout(reg) rows => _,
+            below = inout(reg) rows.add(TILE * stride) => _,
+            first = inout(reg) first => _,
+            second = inout(reg) second => _,
+            steps = inout(reg) cols / STEP => _,
+            stride = in(reg) stride,
+            line = in(reg) line,
+            tile = in(reg) TILE * line,
+            out_line = in(reg) 4 * LANES,
+            sums = in(reg) sums.tiles.as_mut_ptr(),
+            out("tmm0") _, out("tmm1") _, out("tmm2") _, out("tmm3") _,
+            out("tmm4") _, out("tmm5") _, out("tmm6") _, out("tmm7") _,
+            options(nostack),
+        );
+    }
+}
+
+/// As [`multiply_two`], by the first packed tile alone; the sums of the second are left as they were.
+///
+/// # Safety
+///
+/// As there.
+#[inline(always)]
+pub(super) unsafe fn multiply_one(factors: Factors, sums: &mut Sums) {
+    let Factors { rows, stride, packed: [first, _], line, cols } = factors;
+    // SAFETY: as in `multiply_two`.
+    unsafe {
+        asm!(
+            "tilezero tmm0",
+            "tilezero tmm2",
+            "2:",
+            "tileloadd tmm4, [{rows} + {stride}*1]",
+            "tileloadd tmm6, [{first} + {line}*1]",
+            "tileloadd tmm5, [{below} + {stride}*1]",
+            "tdpbssd tmm0, tmm4, tmm6",
+            "tdpbssd tmm2, tmm5, tmm6",
+            "add {rows}, 64",
+            "add {below}, 64",
+            "add {first}, {tile}",
+            "dec {steps}",
+            "jnz 2b",
+            "tilestored [{sums} + {out_line}*1], tmm0",
+            "tilestored [{sums} + {out_line}*1 + 2048], tmm2",
+            rows = inout(reg) rows => _,
+            below = inout(reg) rows.add(TILE * stride) => _,
+            first = inout(reg) first => _,
+            steps = inout(reg) cols / STEP => _,
+            stride = in(reg) stride,
+            line = in(reg) line,
+            tile = in(reg) TILE * line,
+            out_line = in(reg) 4 * LANES,
+            sums = in(reg) sums.tiles.as_mut_ptr(),
+            out("tmm0") _, out("tmm2") _, out("tmm4") _, out("tmm5") _, out("tmm6") _,
+            options(nostack),
+        );
+    }
+}
