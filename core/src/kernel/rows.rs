@@ -91,11 +91,11 @@ pub(super) fn power_of_two<V: Vector>(x: V) -> V {
     polynomial(MINIMAX, fraction).mul(shifted.power_of_two())
 }
 
-/// `erf(z)`: z · P(z²) / Q(z²) on |z| ≤ 3.92, beyond that ±1.
+/// `erf(z)` as numerator and denominator: z · P(z²) / Q(z²) on |z| ≤ 3.92, beyond that ±1.
 ///
-/// The coefficients are a minimax fit of degree 6 over 4 (fit error 4.4e-8). Absolute error below 4e-7.
+/// The coefficients are a minimax fit of degree 6 over 4 (fit error 4.4e-8). Absolute error of the quotient below 4e-7.
 #[inline(always)]
-pub(super) fn erf<V: Vector>(z: V) -> V {
+fn erf_quotient<V: Vector>(z: V) -> (V, V) {
     const LIMIT: f32 = 3.92;
     const P: [f32; 7] = [
         1.991_908_9e-8,
@@ -109,7 +109,7 @@ pub(super) fn erf<V: Vector>(z: V) -> V {
     const Q: [f32; 5] = [0.001_023_855, 0.014_887_357, 0.117_555_976, 0.515_974_6, 1.0];
     let z = z.min(V::splat(LIMIT)).max(V::splat(-LIMIT));
     let u = z.mul(z);
-    z.mul(polynomial(P, u)).div(polynomial(Q, u))
+    (z.mul(polynomial(P, u)), polynomial(Q, u))
 }
 
 /// Softmax of `scale · x` in place: `exp(scale · (x − max)) / Σ exp(scale · (x − max))`, `scale` ≥ 0.
@@ -157,15 +157,39 @@ fn sum<V: Vector>(x: &[f32]) -> f32 {
     lanes.sum()
 }
 
-/// The exact ("erf") GELU of every element in place: x/2 · (1 + erf(x/√2)).
+/// The exact ("erf") GELU of every element of a row in place: x/2 · (1 + erf(x/√2)).
 ///
 /// Absolute error below 3e-7 · max(1, |x|).
 #[inline(always)]
 pub(super) fn gelu<V: Vector>(x: &mut [f32]) {
-    map!(x, value: V => {
-        let half = value.mul(V::splat(0.5));
-        half.add(half.mul(erf(value.mul(V::splat(core::f32::consts::FRAC_1_SQRT_2)))))
-    });
+    let (chunks, rest) = x.as_chunks_mut::<LANES>();
+    let (pairs, single) = chunks.as_chunks_mut::<2>();
+    for [a, b] in pairs {
+        let values = gelu_pair(V::load(a), V::load(b));
+        values.0.store(a);
+        values.1.store(b);
+    }
+    let zero = V::splat(0.0);
+    for chunk in single {
+        gelu_pair(V::load(chunk), zero).0.store(chunk);
+    }
+    if !rest.is_empty() {
+        gelu_pair(V::load_part(rest, 0.0), zero).0.store_part(rest);
+    }
+}
+
+/// GELU of two vectors with one division, which takes as long as ten other steps.
+#[inline(always)]
+fn gelu_pair<V: Vector>(a: V, b: V) -> (V, V) {
+    let root = V::splat(core::f32::consts::FRAC_1_SQRT_2);
+    let (above_a, below_a) = erf_quotient(a.mul(root));
+    let (above_b, below_b) = erf_quotient(b.mul(root));
+    let inverse = V::splat(1.0).div(below_a.mul(below_b));
+    let erf_a = above_a.mul(below_b.mul(inverse));
+    let erf_b = above_b.mul(below_a.mul(inverse));
+    let half = V::splat(0.5);
+    let (half_a, half_b) = (a.mul(half), b.mul(half));
+    (half_a.add(half_a.mul(erf_a)), half_b.add(half_b.mul(erf_b)))
 }
 
 /// `gate · sigmoid(gate) · up` in place of `gate`, both of one length.

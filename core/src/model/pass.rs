@@ -248,7 +248,9 @@ where
         pass.add_norm(&layer.attention_norm, hidden, sum, self.staging)?;
         let wide = floats.get_mut(..tokens * intermediate).ok_or(TOO_SMALL)?;
         self.linear(LayerInput::Intermediate, &layer.intermediate, hidden, wide)?;
-        (pass.run.kernels.gelu)(wide);
+        for row in wide.chunks_exact_mut(intermediate.max(1)) {
+            (pass.run.kernels.gelu)(row);
+        }
         self.linear(LayerInput::Output, &layer.output, wide, sum)?;
         pass.add_norm(&layer.output_norm, hidden, sum, self.staging)
     }

@@ -33,6 +33,46 @@ pub(super) struct Factors {
     pub(super) cols: usize,
 }
 
+/// What will be multiplied next: brought to L2 meanwhile, since tiles that wait for L3 hold up everything.
+pub(super) struct Next {
+    place: *const u8,
+    /// How many times four cache lines are fetched with every [`STEP`] columns.
+    fetches: usize,
+}
+
+impl Next {
+    /// `bytes` bytes from `place` on, evenly over `calls` products of `cols` columns. They need not exist: nothing is read.
+    pub(super) fn new(place: *const u8, bytes: usize, calls: usize, cols: usize) -> Self {
+        let steps = (calls * cols / STEP).max(1);
+        Self { place, fetches: bytes.div_ceil(4 * 64 * steps) }
+    }
+
+    /// Nothing to fetch.
+    pub(super) const fn nothing() -> Self {
+        Self { place: core::ptr::null(), fetches: 0 }
+    }
+}
+
+/// The instructions that fetch.
+macro_rules! fetch {
+    () => {
+        concat!(
+            "mov {left}, {fetches}\n",
+            "test {left}, {left}\n",
+            "jz 4f\n",
+            "3:\n",
+            "prefetcht1 [{next}]\n",
+            "prefetcht1 [{next} + 64]\n",
+            "prefetcht1 [{next} + 128]\n",
+            "prefetcht1 [{next} + 192]\n",
+            "add {next}, 256\n",
+            "dec {left}\n",
+            "jnz 3b\n",
+            "4:\n",
+        )
+    };
+}
+
 /// The configuration of the tile registers (Intel SDM, volume 1, 18.3.1).
 #[repr(C, align(64))]
 struct Configuration {
@@ -87,7 +127,7 @@ pub(super) unsafe fn release() {
 ///
 /// The tiles are configured; the factors can be read.
 #[inline(always)]
-pub(super) unsafe fn multiply_two(factors: Factors, sums: &mut Sums) {
+pub(super) unsafe fn multiply_two(factors: Factors, next: &mut Next, sums: &mut Sums) {
     let Factors { rows, stride, packed: [first, second], line, cols } = factors;
     // SAFETY: the caller's; sums have room for four tiles.
     unsafe {
@@ -109,21 +149,25 @@ pub(super) unsafe fn multiply_two(factors: Factors, sums: &mut Sums) {
             "add {below}, 64",
             "add {first}, {tile}",
             "add {second}, {tile}",
+            fetch!(),
             "dec {steps}",
             "jnz 2b",
-            "tilestored [{sums} + {out_line}*1], tmm0",
-            "tilestored [{sums} + {out_line}*1 + 1024], tmm1",
-            "tilestored [{sums} + {out_line}*1 + 2048], tmm2",
-            "tilestored [{sums} + {out_line}*1 + 3072], tmm3",
+            "mov {line}, 64",
+            "tilestored [{sums} + {line}*1], tmm0",
+            "tilestored [{sums} + {line}*1 + 1024], tmm1",
+            "tilestored [{sums} + {line}*1 + 2048], tmm2",
+            "tilestored [{sums} + {line}*1 + 3072], tmm3",
             rows = inout(reg) rows => _,
             below = inout(reg) rows.add(TILE * stride) => _,
             first = inout(reg) first => _,
             second = inout(reg) second => _,
             steps = inout(reg) cols / STEP => _,
             stride = in(reg) stride,
-            line = in(reg) line,
+            line = inout(reg) line => _,
             tile = in(reg) TILE * line,
-            out_line = in(reg) 4 * LANES,
+            next = inout(reg) next.place,
+            fetches = in(reg) next.fetches,
+            left = out(reg) _,
             sums = in(reg) sums.tiles.as_mut_ptr(),
             out("tmm0") _, out("tmm1") _, out("tmm2") _, out("tmm3") _,
             out("tmm4") _, out("tmm5") _, out("tmm6") _, out("tmm7") _,
@@ -138,7 +182,7 @@ pub(super) unsafe fn multiply_two(factors: Factors, sums: &mut Sums) {
 ///
 /// As there.
 #[inline(always)]
-pub(super) unsafe fn multiply_one(factors: Factors, sums: &mut Sums) {
+pub(super) unsafe fn multiply_one(factors: Factors, next: &mut Next, sums: &mut Sums) {
     let Factors { rows, stride, packed: [first, _], line, cols } = factors;
     // SAFETY: as in `multiply_two`.
     unsafe {
@@ -154,18 +198,22 @@ pub(super) unsafe fn multiply_one(factors: Factors, sums: &mut Sums) {
             "add {rows}, 64",
             "add {below}, 64",
             "add {first}, {tile}",
+            fetch!(),
             "dec {steps}",
             "jnz 2b",
-            "tilestored [{sums} + {out_line}*1], tmm0",
-            "tilestored [{sums} + {out_line}*1 + 2048], tmm2",
+            "mov {line}, 64",
+            "tilestored [{sums} + {line}*1], tmm0",
+            "tilestored [{sums} + {line}*1 + 2048], tmm2",
             rows = inout(reg) rows => _,
             below = inout(reg) rows.add(TILE * stride) => _,
             first = inout(reg) first => _,
             steps = inout(reg) cols / STEP => _,
             stride = in(reg) stride,
-            line = in(reg) line,
+            line = inout(reg) line => _,
             tile = in(reg) TILE * line,
-            out_line = in(reg) 4 * LANES,
+            next = inout(reg) next.place,
+            fetches = in(reg) next.fetches,
+            left = out(reg) _,
             sums = in(reg) sums.tiles.as_mut_ptr(),
             out("tmm0") _, out("tmm2") _, out("tmm4") _, out("tmm5") _, out("tmm6") _,
             options(nostack),

@@ -8,7 +8,9 @@
 use core::arch::x86_64::*;
 use core::mem::MaybeUninit;
 
-use super::amx_tiles::{Factors, STEP, Sums, TILE, configure, multiply_one, multiply_two, release};
+use super::amx_tiles::{
+    Factors, Next, STEP, Sums, TILE, configure, multiply_one, multiply_two, release,
+};
 use super::product_int8_avx512::{
     self, BYTES, DIRECT_TOKENS, LANES, PANEL_COLS, PANEL_ROWS, Panel, from_zero, store,
 };
@@ -79,6 +81,10 @@ unsafe fn by_packed_tokens(product: &mut ProductI8<'_>) {
         // SAFETY: the caller's; token + count ≤ tokens.
         unsafe { packed.fill(product, token, count) };
         for row in (0..=product.rows - ROWS).step_by(ROWS) {
+            let mut next = match token {
+                0 => next_rows(product, row, count.div_ceil(2 * TILE)),
+                _ => Next::nothing(),
+            };
             for first in (0..count).step_by(2 * TILE) {
                 let count = (count - first).min(2 * TILE);
                 let codes: *const u8 = packed.codes.as_ptr().cast();
@@ -93,9 +99,9 @@ unsafe fn by_packed_tokens(product: &mut ProductI8<'_>) {
                         cols,
                     };
                     if count > TILE {
-                        multiply_two(factors, &mut sums);
+                        multiply_two(factors, &mut next, &mut sums);
                     } else {
-                        multiply_one(factors, &mut sums);
+                        multiply_one(factors, &mut next, &mut sums);
                     }
                 }
                 for half in 0..count.div_ceil(TILE) {
@@ -119,6 +125,13 @@ unsafe fn by_packed_tokens(product: &mut ProductI8<'_>) {
     }
 }
 
+/// The rows of weights after those from `row` on, which take `calls` products.
+fn next_rows(product: &ProductI8<'_>, row: usize, calls: usize) -> Next {
+    let stride = product.w.stride;
+    let place = product.w.codes.as_ptr().wrapping_add((row + ROWS) * stride);
+    Next::new(place, ROWS * stride, calls, product.cols)
+}
+
 /// As [`by_packed_tokens`], for at least [`ROWS`] tokens.
 ///
 /// # Safety
@@ -128,14 +141,15 @@ unsafe fn by_packed_tokens(product: &mut ProductI8<'_>) {
 unsafe fn by_packed_rows(product: &mut ProductI8<'_>) {
     let mut panel = Panel::new();
     let mut sums = Sums::ZERO;
-    let (x, cols) = (product.x, product.cols);
+    let ProductI8 { x, tokens, cols, .. } = *product;
     for row in (0..=product.rows - ROWS).step_by(ROWS) {
         // SAFETY: row + ROWS ≤ rows; COLS ≤ PANEL_COLS.
         unsafe { panel.fill(product, row) };
         let codes: *const u8 = panel.codes.as_ptr().cast();
-        for first in (0..product.tokens).step_by(ROWS) {
+        let mut next = next_rows(product, row, tokens.div_ceil(ROWS));
+        for first in (0..tokens).step_by(ROWS) {
             // The last ones together with some that are stored already.
-            let token = first.min(product.tokens - ROWS);
+            let token = first.min(tokens - ROWS);
             // SAFETY: the tiles are configured, the panel is filled, token + ROWS ≤ tokens.
             unsafe {
                 let factors = Factors {
@@ -145,7 +159,7 @@ unsafe fn by_packed_rows(product: &mut ProductI8<'_>) {
                     line: 2 * BYTES,
                     cols,
                 };
-                multiply_two(factors, &mut sums);
+                multiply_two(factors, &mut next, &mut sums);
             }
             for (tile, halves) in sums.tiles.iter().enumerate() {
                 for (half, sums) in halves.iter().enumerate() {
