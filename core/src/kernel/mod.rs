@@ -12,7 +12,7 @@
 //! |---|---|
 //! | [`Kernels::product_f32`] | x · Wᵀ + bias, weights row-major `[out, in]` as they lie in the file |
 //! | [`Kernels::multiply_f32`] | A · B, both row-major, for attention |
-//! | [`Kernels::softmax`], [`Kernels::gelu`], [`Kernels::add_layer_norm`] | one row, the same bits on every table |
+//! | [`Kernels::softmax`], [`Kernels::gelu`], [`Kernels::add_layer_norm`] | row by row, the same bits on every table |
 
 /// Repeats a block for `$index` = 0 … `$count` − 1, `$count` a constant of at most 12.
 ///
@@ -73,7 +73,8 @@ pub use product::{Floats, Multiply, Product, Strides, Table};
 /// x · Wᵀ + bias of f32, see [`Product`].
 pub type ProductF32 = fn(Product<'_>);
 
-/// Layer norm of `x + y` in place: `(x, y, weight, bias, epsilon)`, all of one length; an empty `y` adds nothing.
+/// Layer norm of every row of `x + y` in place: `(x, y, weight, bias, epsilon)`. Rows are as long as `weight` and `bias`; `y`
+/// is as long as `x`, or empty and adds nothing.
 pub type AddLayerNorm = fn(&mut [f32], &[f32], &[f32], &[f32], f32);
 
 /// `(x, columns, codes)` to scale and code of 0: `columns` is empty or as long as `x`.
@@ -143,7 +144,7 @@ pub struct Kernels {
     pub gelu: fn(x: &mut [f32]),
     /// `gate · sigmoid(gate) · up` in place of `gate`, both of one length.
     pub swiglu: fn(gate: &mut [f32], up: &[f32]),
-    /// Layer norm of `x + y` in place.
+    /// Layer norm of every row of `x + y` in place, see [`AddLayerNorm`].
     pub add_layer_norm: AddLayerNorm,
 }
 

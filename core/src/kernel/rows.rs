@@ -216,9 +216,12 @@ pub(super) fn swiglu<V: Vector>(gate: &mut [f32], up: &[f32]) {
     }
 }
 
-/// Layer norm of `x + y` in place: `(x + y − mean) / √(variance + epsilon) · weight + bias`.
+/// Rows that go through each step of a layer norm together: one alone would wait for its own sums.
+const NORM_ROWS: usize = 4;
+
+/// Layer norm of every row of `x + y` in place: `(x + y − mean) / √(variance + epsilon) · weight + bias`.
 ///
-/// An empty `y` adds nothing; `weight` and `bias` are as long as `x`.
+/// Rows are as long as `weight` and `bias`; an empty `y` adds nothing, else it is as long as `x`.
 /// Absolute error below 4e-6 · max(1, |result|) for rows that are not nearly constant.
 #[inline(always)]
 pub(super) fn add_layer_norm<V: Vector>(
@@ -228,20 +231,49 @@ pub(super) fn add_layer_norm<V: Vector>(
     bias: &[f32],
     epsilon: f32,
 ) {
-    add::<V>(x, y);
+    let width = weight.len().max(1);
     #[allow(clippy::cast_precision_loss)] // rows are shorter than 2²⁴
-    let count = x.len() as f32;
-    let mean = sum::<V>(x) / count;
-    let (zero, center) = (V::splat(0.0), V::splat(mean));
-    let squares = reduce!(
-        x, mean, zero,
+    let count = width as f32;
+    let mut others = y.chunks(width * NORM_ROWS);
+    for rows in x.chunks_mut(width * NORM_ROWS) {
+        add::<V>(rows, others.next().unwrap_or_default());
+        let mut factors = [(0.0, 0.0); NORM_ROWS];
+        for (row, (mean, _)) in rows.chunks(width).zip(&mut factors) {
+            *mean = sum::<V>(row) / count;
+        }
+        for (row, (mean, scale)) in rows.chunks(width).zip(&mut factors) {
+            *scale = 1.0 / libm::sqrtf(sum_of_squares_from::<V>(row, *mean) / count + epsilon);
+        }
+        for (row, (mean, scale)) in rows.chunks_mut(width).zip(factors) {
+            shift_and_scale::<V>(row, (mean, scale), weight, bias);
+        }
+    }
+}
+
+/// Σ (x − center)².
+#[inline(always)]
+fn sum_of_squares_from<V: Vector>(x: &[f32], center: f32) -> f32 {
+    let (zero, centers) = (V::splat(0.0), V::splat(center));
+    let lanes = reduce!(
+        x, center, zero,
         (lanes, value) => {
-            let distance = value.sub(center);
+            let distance = value.sub(centers);
             lanes.add(distance.mul(distance))
         },
         (left, right) => left.add(right)
     );
-    let scale = V::splat(1.0 / libm::sqrtf(squares.sum() / count + epsilon));
+    lanes.sum()
+}
+
+/// `(x − mean) · scale · weight + bias` in place, all of one length.
+#[inline(always)]
+fn shift_and_scale<V: Vector>(
+    x: &mut [f32],
+    (mean, scale): (f32, f32),
+    weight: &[f32],
+    bias: &[f32],
+) {
+    let (center, scale) = (V::splat(mean), V::splat(scale));
     let (chunks, rest) = x.as_chunks_mut::<LANES>();
     let (weights, weight_rest) = weight.as_chunks::<LANES>();
     let (biases, bias_rest) = bias.as_chunks::<LANES>();
@@ -278,11 +310,5 @@ pub(super) fn scale<V: Vector>(x: &mut [f32], factor: f32) {
 /// Σ x², in a fixed order.
 #[inline(always)]
 pub(super) fn sum_of_squares<V: Vector>(x: &[f32]) -> f32 {
-    let zero = V::splat(0.0);
-    let lanes = reduce!(
-        x, 0.0, zero,
-        (lanes, value) => lanes.add(value.mul(value)),
-        (left, right) => left.add(right)
-    );
-    lanes.sum()
+    sum_of_squares_from::<V>(x, 0.0)
 }

@@ -121,11 +121,7 @@ where
         self.run.read_vector(&norm.weight, 0, weight, staging.tile)?;
         self.run.read_vector(&norm.bias, 0, bias, staging.tile)?;
         let epsilon = self.model.config.layer_norm_epsilon;
-        let mut others = other.chunks_exact(width.max(1));
-        for row in hidden.chunks_exact_mut(width.max(1)) {
-            let other = others.next().unwrap_or_default();
-            (self.run.kernels.add_layer_norm)(row, other, weight, bias, epsilon);
-        }
+        (self.run.kernels.add_layer_norm)(hidden, other, weight, bias, epsilon);
         Ok(())
     }
 
