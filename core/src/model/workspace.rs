@@ -68,8 +68,10 @@ impl Needs {
 
 /// Query rows whose scores are computed together.
 pub(super) const QUERY_BLOCK: usize = 32;
-/// Tokens that pass through the feed-forward layers together, so that its output stays in the L2 cache.
+/// Tokens that pass through the feed-forward layers together, so that their output stays in the L2 cache.
 const FEED_FORWARD_BLOCK: usize = 256;
+/// The same where weights are bytes, which are brought in again for a quarter of what floats cost.
+const FEED_FORWARD_BLOCK_OF_CODES: usize = 64;
 /// Rows of weights that are converted to f32 together: as many as kernels multiply together, fewer where memory is short.
 const CONVERTED_ROWS: usize = 16;
 /// The same where weights are read from storage.
@@ -118,6 +120,9 @@ impl Layout {
             jobs,
             heads: heads.div_ceil(jobs),
             block: match block {
+                0 if tile_bytes == 0 && quantized && !grouped => {
+                    share.min(FEED_FORWARD_BLOCK_OF_CODES)
+                }
                 0 if tile_bytes == 0 => share.min(FEED_FORWARD_BLOCK),
                 0 => share,
                 block => share.min(block),
