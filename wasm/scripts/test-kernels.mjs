@@ -8,8 +8,8 @@ import { chromium, run } from "./chromium.mjs";
 const here = dirname(dirname(fileURLToPath(import.meta.url)));
 const root = dirname(here);
 
-/** Kernels, and their products with blocks, which are tested where activations are quantised for them. */
-const TESTS = ["kernel", "model::grouped"];
+/** Kernels, their products with blocks, which are tested where activations are quantised for them, and what else has vectors. */
+const TESTS = ["kernel", "model::grouped", "crc32"];
 
 /** Every family of weights, and one format of six: kernels do not know of formats. */
 const FEATURES = "embd,blocks-ggml,scaled-codes,hqq,fp8,afq,f8q8,mxfp4";

@@ -1,5 +1,12 @@
 //! CRC-32 (ISO-HDLC, as in zip and gzip), of bytes as they arrive.
 
+#[cfg(all(target_family = "wasm", target_feature = "simd128"))]
+mod lanes;
+#[cfg(any(feature = "embd", target_family = "wasm", test))]
+mod polynomial;
+#[cfg(any(target_family = "wasm", test))]
+mod stretches;
+
 /// Sixteen tables are eight times as fast as one on a desktop CPU, and cost 16 KB of read-only data: too much for flash.
 /// Making them when a file is checked would leave the compiler without the polynomial, and with panics that it cannot
 /// rule out.
@@ -40,45 +47,15 @@ impl Running {
 
     #[cfg(target_family = "wasm")]
     pub(crate) fn update(&mut self, bytes: &[u8]) {
-        self.crc = stretches::update(self.crc, bytes);
+        #[cfg(target_feature = "simd128")]
+        let (crc, bytes) = lanes::update(self.crc, bytes);
+        #[cfg(not(target_feature = "simd128"))]
+        let crc = self.crc;
+        self.crc = stretches::update(crc, bytes);
     }
 
     pub(crate) const fn finish(&self) -> u32 {
         self.crc
-    }
-}
-
-/// Joining checksums.
-#[cfg(any(feature = "embd", target_family = "wasm", test))]
-mod polynomial {
-    /// The polynomial of CRC-32, reflected.
-    pub(super) const POLYNOMIAL: u32 = 0xedb8_8320;
-
-    /// `a · b` modulo the polynomial; the highest bit is the coefficient of x⁰.
-    pub(super) const fn multiply(mut a: u32, mut b: u32) -> u32 {
-        let mut product = 0;
-        while a != 0 {
-            if a & (1 << 31) != 0 {
-                product ^= b;
-            }
-            a <<= 1;
-            b = if b & 1 == 0 { b >> 1 } else { (b >> 1) ^ POLYNOMIAL };
-        }
-        product
-    }
-
-    /// `x^(8 · bytes)` modulo the polynomial.
-    pub(super) const fn power(mut bytes: u64) -> u32 {
-        // x⁰, and x⁸, x¹⁶, x³² …
-        let (mut product, mut power) = (1 << 31, 1 << 23);
-        while bytes > 0 {
-            if bytes & 1 != 0 {
-                product = multiply(power, product);
-            }
-            power = multiply(power, power);
-            bytes >>= 1;
-        }
-        product
     }
 }
 
@@ -87,61 +64,6 @@ mod polynomial {
 #[cfg(feature = "embd")]
 pub(crate) const fn combine(before: u32, after: u32, bytes: u64) -> u32 {
     polynomial::multiply(polynomial::power(bytes), before) ^ after
-}
-
-/// One table of 1 KB, and four stretches at a time: each step waits for the one before it, and four can wait together. Nearly
-/// as fast as sixteen tables, which in a page are a download that does not compress.
-#[cfg(any(target_family = "wasm", test))]
-mod stretches {
-    use super::polynomial::{POLYNOMIAL, multiply, power};
-
-    const STRETCH: usize = 4096;
-    const NEXT_STRETCH: u32 = power(STRETCH as u64);
-
-    #[expect(clippy::indexing_slicing, reason = "when it is compiled")]
-    static TABLE: [u32; 256] = {
-        let mut table = [0; 256];
-        let mut byte = 0_u32;
-        while byte < 256 {
-            let mut crc = byte;
-            let mut bit = 0;
-            while bit < 8 {
-                crc = if crc & 1 == 0 { crc >> 1 } else { (crc >> 1) ^ POLYNOMIAL };
-                bit += 1;
-            }
-            table[byte as usize] = crc;
-            byte += 1;
-        }
-        table
-    };
-
-    /// The lowest byte of `crc`, which the next byte of the text was added to, moved out.
-    #[inline(always)]
-    #[expect(clippy::indexing_slicing, reason = "there are as many entries as bytes")]
-    fn step(crc: u32) -> u32 {
-        (crc >> 8) ^ TABLE[usize::from(crc.to_le_bytes()[0])]
-    }
-
-    #[inline(always)]
-    fn word(crc: u32, bytes: [u8; 4]) -> u32 {
-        step(step(step(step(crc ^ u32::from_le_bytes(bytes)))))
-    }
-
-    /// The checksum of what has the checksum `crc` and of `bytes` behind it.
-    pub(super) fn update(crc: u32, bytes: &[u8]) -> u32 {
-        let mut crc = !crc;
-        let (stretches, rest) = bytes.as_chunks::<STRETCH>();
-        let (fours, ones) = stretches.as_chunks::<4>();
-        for [a, b, c, d] in fours {
-            let [a, b, c, d] = [a, b, c, d].map(|stretch| stretch.as_chunks::<4>().0);
-            let mut crcs = [crc, 0, 0, 0];
-            for (((&a, &b), &c), &d) in a.iter().zip(b).zip(c).zip(d) {
-                crcs = [word(crcs[0], a), word(crcs[1], b), word(crcs[2], c), word(crcs[3], d)];
-            }
-            crc = crcs.into_iter().fold(0, |before, after| multiply(NEXT_STRETCH, before) ^ after);
-        }
-        !ones.as_flattened().iter().chain(rest).fold(crc, |crc, &byte| step(crc ^ u32::from(byte)))
-    }
 }
 
 #[cfg(test)]

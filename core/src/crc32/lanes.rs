@@ -1,0 +1,130 @@
+//! Sixteen checksums side by side in 128-bit vectors, each of every sixteenth word.
+//!
+//! From one word of a checksum to its next lie 64 bytes. What a checksum becomes when 64 bytes of zero follow is linear in its
+//! bits: the sum, without carry, of what each of its eight half bytes becomes, which has 16 values. Vectors hold one byte of
+//! all sixteen checksums, so that every half byte's table is one of 16 bytes for each byte of the result.
+
+use core::arch::wasm32::*;
+
+use super::polynomial::{multiply, power};
+use super::stretches::word;
+
+/// Bytes of a word for each checksum.
+const BLOCK: usize = 64;
+/// Fewer bytes are not worth making tables for.
+const LEAST_BYTES: usize = 4096;
+/// What 64 bytes of zero multiply a checksum by.
+const NEXT_BLOCK: u32 = power(BLOCK as u64);
+
+/// One byte of each of sixteen words, for each byte of a word.
+type Planes = [v128; 4];
+
+/// For each half byte of a checksum and each byte of what it becomes: that byte by the value of the half.
+type Tables = [Planes; 8];
+
+/// The checksum of what has the checksum `crc` and of as many whole blocks of `bytes` as are worth it; the bytes after them.
+pub(super) fn update(crc: u32, bytes: &[u8]) -> (u32, &[u8]) {
+    let (blocks, rest) = bytes.as_chunks::<BLOCK>();
+    match blocks {
+        [first, others @ ..] if bytes.len() >= LEAST_BYTES => {
+            let sums = sum(start(!crc, first), others);
+            // Sixteen words now have the checksum of all blocks.
+            (!words(sums).into_iter().fold(0, |crc, next| word(crc, next.to_le_bytes())), rest)
+        }
+        _ => (crc, bytes),
+    }
+}
+
+/// The first block, of which the first word comes after something with the checksum `crc`.
+fn start(crc: u32, first: &[u8; BLOCK]) -> Planes {
+    let mut sums = planes(first);
+    for (sum, byte) in sums.iter_mut().zip(crc.to_le_bytes()) {
+        *sum = v128_xor(*sum, u8x16_replace_lane::<0>(u8x16_splat(0), byte));
+    }
+    sums
+}
+
+fn sum(mut sums: Planes, blocks: &[[u8; BLOCK]]) -> Planes {
+    let tables = tables();
+    for block in blocks {
+        let mut next = planes(block);
+        for (&sum, [low, high]) in sums.iter().zip(tables.as_chunks::<2>().0) {
+            let (low_half, high_half) = (v128_and(sum, u8x16_splat(15)), u8x16_shr(sum, 4));
+            for ((next, &low), &high) in next.iter_mut().zip(low).zip(high) {
+                let becomes = v128_xor(look_up(low, low_half), look_up(high, high_half));
+                *next = v128_xor(*next, becomes);
+            }
+        }
+        sums = next;
+    }
+    sums
+}
+
+/// Entries of a table, all indices below 16.
+#[inline(always)]
+fn look_up(table: v128, indices: v128) -> v128 {
+    #[cfg(target_feature = "relaxed-simd")]
+    return i8x16_relaxed_swizzle(table, indices);
+    #[cfg(not(target_feature = "relaxed-simd"))]
+    u8x16_swizzle(table, indices)
+}
+
+fn tables() -> Tables {
+    [0, 4, 8, 12, 16, 20, 24, 28].map(|shift| {
+        let mut becomes = [0; BLOCK];
+        for (bytes, value) in becomes.as_chunks_mut().0.iter_mut().zip(0_u32..) {
+            *bytes = multiply(value.wrapping_shl(shift), NEXT_BLOCK).to_le_bytes();
+        }
+        planes(&becomes)
+    })
+}
+
+/// The bytes of sixteen words by their place in the word.
+#[inline(always)]
+fn planes(words: &[u8; BLOCK]) -> Planes {
+    let mut fours = [u8x16_splat(0); 4];
+    for (four, bytes) in fours.iter_mut().zip(words.as_chunks::<16>().0) {
+        if let &[low, high] = bytes.as_chunks().0 {
+            let bytes = u64x2(u64::from_le_bytes(low), u64::from_le_bytes(high));
+            *four =
+                u8x16_shuffle::<0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15>(bytes, bytes);
+        }
+    }
+    let [a, b, c, d] = fours;
+    let (ab_low, ab_high) = (u32x4_shuffle::<0, 4, 1, 5>(a, b), u32x4_shuffle::<2, 6, 3, 7>(a, b));
+    let (cd_low, cd_high) = (u32x4_shuffle::<0, 4, 1, 5>(c, d), u32x4_shuffle::<2, 6, 3, 7>(c, d));
+    [
+        u64x2_shuffle::<0, 2>(ab_low, cd_low),
+        u64x2_shuffle::<1, 3>(ab_low, cd_low),
+        u64x2_shuffle::<0, 2>(ab_high, cd_high),
+        u64x2_shuffle::<1, 3>(ab_high, cd_high),
+    ]
+}
+
+/// The words of which these are the bytes.
+fn words([a, b, c, d]: Planes) -> [u32; 16] {
+    let pairs = |a, b| {
+        (
+            u8x16_shuffle::<0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23>(a, b),
+            u8x16_shuffle::<8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31>(a, b),
+        )
+    };
+    let (ab, cd) = (pairs(a, b), pairs(c, d));
+    let fours = |ab, cd| {
+        [
+            u16x8_shuffle::<0, 8, 1, 9, 2, 10, 3, 11>(ab, cd),
+            u16x8_shuffle::<4, 12, 5, 13, 6, 14, 7, 15>(ab, cd),
+        ]
+    };
+    let mut words = [0; 16];
+    let vectors = [fours(ab.0, cd.0), fours(ab.1, cd.1)];
+    for (words, &vector) in words.as_chunks_mut().0.iter_mut().zip(vectors.as_flattened()) {
+        *words = [
+            u32x4_extract_lane::<0>(vector),
+            u32x4_extract_lane::<1>(vector),
+            u32x4_extract_lane::<2>(vector),
+            u32x4_extract_lane::<3>(vector),
+        ];
+    }
+    words
+}
