@@ -77,6 +77,8 @@ export function api(runners: Runners, bringLooking: () => Promise<Looking>): Api
   const look = counted(bringLooking, (looking) => looking.memoryBytes());
   async function load(source: Source, options: LoadOptions = {}) {
     options.signal?.throwIfAborted();
+    // It takes as long as the file's first bytes. What is wrong with it is said when those are there.
+    if (options.kind) void engineOf(all, options.kind).then((engine) => engine.ready()).catch(() => {});
     const sink = await bring(source, () => new ModelSink(all, options.kind), options);
     return sink.model(options);
   }

@@ -48,8 +48,6 @@ export class ModelSink implements Sink {
   constructor(runners: Runners, wanted?: Kind) {
     this.#runners = runners;
     this.#wanted = wanted;
-    // It takes as long as the file's first bytes.
-    if (wanted) void engineOf(runners, wanted).then((engine) => engine.ready()).catch(() => {});
   }
 
   reserve(bytes: number): void {
