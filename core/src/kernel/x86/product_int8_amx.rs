@@ -104,21 +104,36 @@ unsafe fn by_packed_tokens(product: &mut ProductI8<'_>) {
                         multiply_one(factors, &mut next, &mut sums);
                     }
                 }
-                for half in 0..count.div_ceil(TILE) {
-                    let tokens = (count - half * TILE).min(TILE);
-                    let token = token + first + half * TILE;
-                    for (tile, sums) in sums.tiles.iter().enumerate() {
-                        let (row, sums) = (row + tile * TILE, &sums[half]);
-                        // SAFETY: token + tokens ≤ product.tokens, row + TILE ≤ product.rows.
-                        unsafe {
-                            if product.strides.token == 1 {
-                                store_rows(product, (token, first_lanes(tokens)), row, sums);
-                            } else {
-                                let columns = transpose(sums).into_iter().take(tokens);
-                                store(product, token, row, TILE, columns);
-                            }
-                        }
-                    }
+                // SAFETY: token + first + count ≤ tokens, row + ROWS ≤ rows.
+                unsafe { store_by_rows(product, (token + first, count), row, &sums) };
+            }
+        }
+    }
+}
+
+/// Stores the sums of 32 rows from `row` on, each with those of up to 32 tokens.
+///
+/// # Safety
+///
+/// There are `count` tokens from `token` on, and 32 rows.
+#[target_feature(enable = "avx2,avx512f,avx512bw,avx512dq,avx512vl")]
+#[inline]
+unsafe fn store_by_rows(
+    product: &mut ProductI8<'_>,
+    (token, count): (usize, usize),
+    row: usize,
+    sums: &Sums,
+) {
+    for (tile, halves) in sums.tiles.iter().enumerate() {
+        for (half, sums) in halves.iter().enumerate().take(count.div_ceil(TILE)) {
+            let (row, token) = (row + tile * TILE, token + half * TILE);
+            let count = (count - half * TILE).min(TILE);
+            // SAFETY: the caller's.
+            unsafe {
+                if product.strides.token == 1 {
+                    store_rows(product, (token, first_lanes(count)), row, sums);
+                } else {
+                    store(product, token, row, TILE, transpose(sums).into_iter().take(count));
                 }
             }
         }
