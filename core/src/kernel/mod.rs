@@ -140,7 +140,7 @@ pub struct Kernels {
     pub softmax_i16: fn(x: &mut [f32], scale: f32, codes: &mut [u8]),
     /// Softmax of `scale · x` in place, `scale` ≥ 0.
     pub softmax: fn(x: &mut [f32], scale: f32),
-    /// erf-GELU in place.
+    /// erf-GELU of a row in place; the last bit of an element may depend on its neighbours.
     pub gelu: fn(x: &mut [f32]),
     /// `gate · sigmoid(gate) · up` in place of `gate`, both of one length.
     pub swiglu: fn(gate: &mut [f32], up: &[f32]),

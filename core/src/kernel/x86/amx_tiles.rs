@@ -53,26 +53,6 @@ impl Next {
     }
 }
 
-/// The instructions that fetch.
-macro_rules! fetch {
-    () => {
-        concat!(
-            "mov {left}, {fetches}\n",
-            "test {left}, {left}\n",
-            "jz 4f\n",
-            "3:\n",
-            "prefetcht1 [{next}]\n",
-            "prefetcht1 [{next} + 64]\n",
-            "prefetcht1 [{next} + 128]\n",
-            "prefetcht1 [{next} + 192]\n",
-            "add {next}, 256\n",
-            "dec {left}\n",
-            "jnz 3b\n",
-            "4:\n",
-        )
-    };
-}
-
 /// The configuration of the tile registers (Intel SDM, volume 1, 18.3.1).
 #[repr(C, align(64))]
 struct Configuration {
@@ -121,42 +101,38 @@ pub(super) unsafe fn release() {
     unsafe { asm!("tilerelease", options(nomem, nostack, preserves_flags)) };
 }
 
-/// The 32 rows by both packed tiles.
-///
-/// # Safety
-///
-/// The tiles are configured; the factors can be read.
-#[inline(always)]
-pub(super) unsafe fn multiply_two(factors: Factors, next: &mut Next, sums: &mut Sums) {
-    let Factors { rows, stride, packed: [first, second], line, cols } = factors;
-    // SAFETY: the caller's; sums have room for four tiles.
-    unsafe {
+/// Multiplies the 32 rows, 64 columns at a time, and fetches what comes next: `clear` before, `step` for those columns and
+/// `store` after, in which `tmm4` and `tmm5` are for the rows, `tmm6` and `tmm7` for the packed tiles and the others for sums.
+macro_rules! multiply {
+    (
+        $factors:expr, $next:expr, $sums:expr,
+        clear: $($clear:literal)+, step: $($step:literal)+, store: $($store:literal)+
+    ) => {{
+        let Factors { rows, stride, packed: [first, second], line, cols } = $factors;
         asm!(
-            "tilezero tmm0",
-            "tilezero tmm1",
-            "tilezero tmm2",
-            "tilezero tmm3",
+            $($clear,)+
             "2:",
-            "tileloadd tmm4, [{rows} + {stride}*1]",
-            "tileloadd tmm6, [{first} + {line}*1]",
-            "tileloadd tmm7, [{second} + {line}*1]",
-            "tdpbssd tmm0, tmm4, tmm6",
-            "tileloadd tmm5, [{below} + {stride}*1]",
-            "tdpbssd tmm1, tmm4, tmm7",
-            "tdpbssd tmm2, tmm5, tmm6",
-            "tdpbssd tmm3, tmm5, tmm7",
+            $($step,)+
             "add {rows}, 64",
             "add {below}, 64",
             "add {first}, {tile}",
             "add {second}, {tile}",
-            fetch!(),
+            "mov {left}, {fetches}",
+            "test {left}, {left}",
+            "jz 4f",
+            "3:",
+            "prefetcht1 [{next}]",
+            "prefetcht1 [{next} + 64]",
+            "prefetcht1 [{next} + 128]",
+            "prefetcht1 [{next} + 192]",
+            "add {next}, 256",
+            "dec {left}",
+            "jnz 3b",
+            "4:",
             "dec {steps}",
             "jnz 2b",
             "mov {line}, 64",
-            "tilestored [{sums} + {line}*1], tmm0",
-            "tilestored [{sums} + {line}*1 + 1024], tmm1",
-            "tilestored [{sums} + {line}*1 + 2048], tmm2",
-            "tilestored [{sums} + {line}*1 + 3072], tmm3",
+            $($store,)+
             rows = inout(reg) rows => _,
             below = inout(reg) rows.add(TILE * stride) => _,
             first = inout(reg) first => _,
@@ -165,13 +141,43 @@ pub(super) unsafe fn multiply_two(factors: Factors, next: &mut Next, sums: &mut 
             stride = in(reg) stride,
             line = inout(reg) line => _,
             tile = in(reg) TILE * line,
-            next = inout(reg) next.place,
-            fetches = in(reg) next.fetches,
+            next = inout(reg) $next.place,
+            fetches = in(reg) $next.fetches,
             left = out(reg) _,
-            sums = in(reg) sums.tiles.as_mut_ptr(),
+            sums = in(reg) $sums.tiles.as_mut_ptr(),
             out("tmm0") _, out("tmm1") _, out("tmm2") _, out("tmm3") _,
             out("tmm4") _, out("tmm5") _, out("tmm6") _, out("tmm7") _,
             options(nostack),
+        );
+    }};
+}
+
+/// The 32 rows by both packed tiles.
+///
+/// # Safety
+///
+/// The tiles are configured; the factors can be read.
+#[inline(always)]
+pub(super) unsafe fn multiply_two(factors: Factors, next: &mut Next, sums: &mut Sums) {
+    // SAFETY: the caller's; sums have room for four tiles.
+    unsafe {
+        multiply!(
+            factors, next, sums,
+            clear: "tilezero tmm0" "tilezero tmm1" "tilezero tmm2" "tilezero tmm3",
+            step:
+                "tileloadd tmm4, [{rows} + {stride}*1]"
+                "tileloadd tmm6, [{first} + {line}*1]"
+                "tileloadd tmm7, [{second} + {line}*1]"
+                "tdpbssd tmm0, tmm4, tmm6"
+                "tileloadd tmm5, [{below} + {stride}*1]"
+                "tdpbssd tmm1, tmm4, tmm7"
+                "tdpbssd tmm2, tmm5, tmm6"
+                "tdpbssd tmm3, tmm5, tmm7",
+            store:
+                "tilestored [{sums} + {line}*1], tmm0"
+                "tilestored [{sums} + {line}*1 + 1024], tmm1"
+                "tilestored [{sums} + {line}*1 + 2048], tmm2"
+                "tilestored [{sums} + {line}*1 + 3072], tmm3"
         );
     }
 }
@@ -180,43 +186,23 @@ pub(super) unsafe fn multiply_two(factors: Factors, next: &mut Next, sums: &mut 
 ///
 /// # Safety
 ///
-/// As there.
+/// As there, but that the second packed tile is not read.
 #[inline(always)]
 pub(super) unsafe fn multiply_one(factors: Factors, next: &mut Next, sums: &mut Sums) {
-    let Factors { rows, stride, packed: [first, _], line, cols } = factors;
     // SAFETY: as in `multiply_two`.
     unsafe {
-        asm!(
-            "tilezero tmm0",
-            "tilezero tmm2",
-            "2:",
-            "tileloadd tmm4, [{rows} + {stride}*1]",
-            "tileloadd tmm6, [{first} + {line}*1]",
-            "tileloadd tmm5, [{below} + {stride}*1]",
-            "tdpbssd tmm0, tmm4, tmm6",
-            "tdpbssd tmm2, tmm5, tmm6",
-            "add {rows}, 64",
-            "add {below}, 64",
-            "add {first}, {tile}",
-            fetch!(),
-            "dec {steps}",
-            "jnz 2b",
-            "mov {line}, 64",
-            "tilestored [{sums} + {line}*1], tmm0",
-            "tilestored [{sums} + {line}*1 + 2048], tmm2",
-            rows = inout(reg) rows => _,
-            below = inout(reg) rows.add(TILE * stride) => _,
-            first = inout(reg) first => _,
-            steps = inout(reg) cols / STEP => _,
-            stride = in(reg) stride,
-            line = inout(reg) line => _,
-            tile = in(reg) TILE * line,
-            next = inout(reg) next.place,
-            fetches = in(reg) next.fetches,
-            left = out(reg) _,
-            sums = in(reg) sums.tiles.as_mut_ptr(),
-            out("tmm0") _, out("tmm2") _, out("tmm4") _, out("tmm5") _, out("tmm6") _,
-            options(nostack),
+        multiply!(
+            factors, next, sums,
+            clear: "tilezero tmm0" "tilezero tmm2",
+            step:
+                "tileloadd tmm4, [{rows} + {stride}*1]"
+                "tileloadd tmm6, [{first} + {line}*1]"
+                "tileloadd tmm5, [{below} + {stride}*1]"
+                "tdpbssd tmm0, tmm4, tmm6"
+                "tdpbssd tmm2, tmm5, tmm6",
+            store:
+                "tilestored [{sums} + {line}*1], tmm0"
+                "tilestored [{sums} + {line}*1 + 2048], tmm2"
         );
     }
 }

@@ -50,6 +50,16 @@ macro_rules! row_operations {
     };
 }
 
+/// Evaluates `$call` with `$N` the constant that `$count` is, one of those listed.
+macro_rules! with_constant {
+    ($count:expr, $N:ident => $call:expr, $($constant:literal)+) => {
+        match $count {
+            $($constant => { const $N: usize = $constant; $call })+
+            _ => {}
+        }
+    };
+}
+
 mod ahead;
 mod amx;
 mod amx_tiles;

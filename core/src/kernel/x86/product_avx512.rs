@@ -70,21 +70,11 @@ macro_rules! for_parts {
     }};
 }
 
-/// Evaluates `$call` with `$T` the constant that `$tokens` is.
-macro_rules! with_tokens {
-    ($tokens:expr, $T:ident => $call:expr, $($count:literal)+) => {
-        match $tokens {
-            $($count => { const $T: usize = $count; $call })+
-            _ => {}
-        }
-    };
-}
-
 #[target_feature(enable = "avx2,fma,avx512f,avx512bw,avx512dq,avx512vl")]
 fn directly(mut product: Product<'_>) {
     let tokens = product.tokens;
     for_parts!(product, DIRECT_ROWS, part => {
-        with_tokens!(tokens, T => direct_tile::<T>(&mut product, part), 1 2 3 4 5 6 7 8);
+        with_constant!(tokens, T => direct_tile::<T>(&mut product, part), 1 2 3 4 5 6 7 8);
     });
 }
 
@@ -101,9 +91,9 @@ fn by_panels(mut product: Product<'_>) {
             let count = (product.tokens - token).div_ceil(tiles.max(1));
             let arguments = (&mut product, part, token, &mut source);
             if token == 0 {
-                with_tokens!(count, T => panel_tile::<T, true>(arguments), 1 2 3 4 5 6);
+                with_constant!(count, T => panel_tile::<T, true>(arguments), 1 2 3 4 5 6);
             } else {
-                with_tokens!(count, T => panel_tile::<T, false>(arguments), 1 2 3 4 5 6);
+                with_constant!(count, T => panel_tile::<T, false>(arguments), 1 2 3 4 5 6);
             }
             token += count.max(1);
             tiles -= 1;

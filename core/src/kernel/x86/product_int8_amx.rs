@@ -14,7 +14,7 @@ use super::amx_tiles::{
 use super::product_int8_avx512::{
     self, BYTES, DIRECT_TOKENS, LANES, PANEL_COLS, PANEL_ROWS, Panel, from_zero, store,
 };
-use super::transpose::transpose;
+use super::transpose::{load, transpose};
 use super::vector::first_lanes;
 use crate::kernel::integer::{Base, ProductI8};
 
@@ -131,9 +131,9 @@ unsafe fn store_by_rows(
             // SAFETY: the caller's.
             unsafe {
                 if product.strides.token == 1 {
-                    store_rows(product, (token, first_lanes(count)), row, sums);
+                    store_rows(product, (token, first_lanes(count)), row, load(sums));
                 } else {
-                    store(product, token, row, TILE, transpose(sums).into_iter().take(count));
+                    store(product, token, row, TILE, transpose(load(sums)).into_iter().take(count));
                 }
             }
         }
@@ -206,21 +206,13 @@ unsafe fn store_uncentred(
 ) {
     // SAFETY: a line is 64 bytes; the caller's.
     unsafe {
-        let load = |line: &[i32; LANES]| _mm512_loadu_si512(line.as_ptr().cast());
-        let sums: [__m512i; TILE] = core::array::from_fn(|token| load(&sums[token]));
-        let sums = from_zero(product, token, load(row_sums), sums);
-        if product.strides.token != 1 {
-            return store(product, token + stored, row, TILE, sums.into_iter().skip(stored));
+        let row_sums = _mm512_loadu_si512(row_sums.as_ptr().cast());
+        let sums = from_zero(product, token, row_sums, load(sums));
+        if product.strides.token == 1 {
+            store_rows(product, (token, !first_lanes(stored)), row, transpose(sums));
+        } else {
+            store(product, token + stored, row, TILE, sums.into_iter().skip(stored));
         }
-        let mut lines = [[0_i32; LANES]; TILE];
-        for (line, sums) in lines.iter_mut().zip(sums) {
-            _mm512_storeu_si512(line.as_mut_ptr().cast(), sums);
-        }
-        let columns = transpose(&lines);
-        for (line, column) in lines.iter_mut().zip(columns) {
-            _mm512_storeu_si512(line.as_mut_ptr().cast(), column);
-        }
-        store_rows(product, (token, !first_lanes(stored)), row, &lines);
     }
 }
 
@@ -235,7 +227,7 @@ unsafe fn store_rows(
     product: &mut ProductI8<'_>,
     (token, mask): (usize, __mmask16),
     row: usize,
-    sums: &[[i32; LANES]; TILE],
+    sums: [__m512i; TILE],
 ) {
     let ProductI8 { x, w, base, strides, .. } = *product;
     // SAFETY: `ProductI8::new` checked that scales and the bias are as many as tokens and rows, and that the last element of
@@ -243,10 +235,9 @@ unsafe fn store_rows(
     unsafe {
         let scales = _mm512_maskz_loadu_ps(mask, x.scales.as_ptr().add(token));
         let out = product.out.as_mut_ptr().add(token + row * strides.row);
-        for (r, sums) in sums.iter().enumerate() {
+        for (r, sums) in sums.into_iter().enumerate() {
             let row_scale = _mm512_set1_ps(*w.scales.as_ptr().add(row + r));
-            let sums = _mm512_cvtepi32_ps(_mm512_loadu_si512(sums.as_ptr().cast()));
-            let value = _mm512_mul_ps(sums, _mm512_mul_ps(scales, row_scale));
+            let value = _mm512_mul_ps(_mm512_cvtepi32_ps(sums), _mm512_mul_ps(scales, row_scale));
             let out = out.add(r * strides.row);
             let base = match base {
                 Base::Bias(bias) => _mm512_set1_ps(*bias.as_ptr().add(row + r)),
@@ -281,19 +272,18 @@ impl Packed {
         let mut place: *mut u8 = self.codes.as_mut_ptr().cast();
         for first in (0..count).step_by(TILE) {
             for column in (0..product.cols).step_by(STEP) {
-                let mut lines = [[0_i32; LANES]; TILE];
+                let mut lines = [_mm512_setzero_si512(); TILE];
                 for (line, to) in lines.iter_mut().enumerate() {
                     let token = token + (first + line).min(count - 1);
                     // SAFETY: `ProductI8::new` checked that `cols` codes lie from every token · stride on, and that there
                     // are as many zeros as tokens.
-                    unsafe {
+                    *to = unsafe {
                         let zero = _mm512_set1_epi8((*x.zeros.as_ptr().add(token)).cast_signed());
                         let codes = x.codes.as_ptr().add(token * x.stride + column);
-                        let codes = _mm512_sub_epi8(_mm512_loadu_si512(codes.cast()), zero);
-                        _mm512_storeu_si512(to.as_mut_ptr().cast(), codes);
-                    }
+                        _mm512_sub_epi8(_mm512_loadu_si512(codes.cast()), zero)
+                    };
                 }
-                for group in transpose(&lines) {
+                for group in transpose(lines) {
                     // SAFETY: at most TOKENS tokens of COLS columns are packed.
                     unsafe {
                         _mm512_store_si512(place.cast(), group);

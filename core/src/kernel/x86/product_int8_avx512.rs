@@ -40,16 +40,6 @@ pub(super) fn product(product: ProductI8<'_>) {
     }
 }
 
-/// Calls the tile function of `$tokens` tokens.
-macro_rules! call_tile {
-    ($tile:ident, $tokens:expr, $arguments:tt, $($count:literal)+) => {
-        match $tokens {
-            $($count => $tile::<$count> $arguments,)+
-            _ => {}
-        }
-    };
-}
-
 #[target_feature(enable = "avx2,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
 fn directly(mut product: ProductI8<'_>) {
     let mut row = 0;
@@ -57,7 +47,7 @@ fn directly(mut product: ProductI8<'_>) {
         let mut token = 0;
         while token < product.tokens {
             let count = (product.tokens - token).min(DIRECT_TOKENS);
-            call_tile!(direct_tile, count, (&mut product, token, row), 1 2 3 4 5 6 7 8);
+            with_constant!(count, T => direct_tile::<T>(&mut product, token, row), 1 2 3 4 5 6 7 8);
             token += count;
         }
         row += DIRECT_ROWS;
@@ -79,8 +69,8 @@ fn by_panels(mut product: ProductI8<'_>) {
         let mut token = 0;
         while token < product.tokens {
             let count = (product.tokens - token).div_ceil(tiles.max(1)).max(1);
-            call_tile!(
-                panel_tile, count, (&mut product, token, row, &panel, &mut ahead),
+            with_constant!(
+                count, T => panel_tile::<T>(&mut product, token, row, &panel, &mut ahead),
                 1 2 3 4 5 6 7 8 9 10 11 12
             );
             token += count;

@@ -4,13 +4,18 @@ use core::arch::x86_64::*;
 
 use super::product_int8_avx512::LANES;
 
-/// The columns of `lines`.
+/// Lines of 16 numbers.
 #[target_feature(enable = "avx512f")]
 #[inline]
-pub(super) fn transpose(lines: &[[i32; LANES]; LANES]) -> [__m512i; LANES] {
+pub(super) fn load(lines: &[[i32; LANES]; LANES]) -> [__m512i; LANES] {
     // SAFETY: a line is 64 bytes.
-    let rows: [__m512i; LANES] =
-        core::array::from_fn(|line| unsafe { _mm512_loadu_si512(lines[line].as_ptr().cast()) });
+    core::array::from_fn(|line| unsafe { _mm512_loadu_si512(lines[line].as_ptr().cast()) })
+}
+
+/// The columns of `rows`.
+#[target_feature(enable = "avx512f")]
+#[inline]
+pub(super) fn transpose(rows: [__m512i; LANES]) -> [__m512i; LANES] {
     // Of every four lines the quarters, each a square of 4 × 4, transposed.
     let fours: [[__m512i; 4]; 4] = core::array::from_fn(|four| {
         let [a, b, c, d] = core::array::from_fn(|line| rows[four * 4 + line]);
