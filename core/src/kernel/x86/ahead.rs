@@ -6,6 +6,7 @@ use core::arch::x86_64::{_MM_HINT_T0, _MM_HINT_T1, _mm_prefetch};
 const LINE: usize = 64;
 
 /// Some bytes of some rows, fetched to L2.
+#[derive(Clone, Copy)]
 pub(super) struct Ahead {
     next: *const u8,
     /// Cache lines left of this row, and of all.
@@ -14,9 +15,9 @@ pub(super) struct Ahead {
     /// Cache lines of a row, and bytes from the end of one row's to the next.
     lines: usize,
     skip: usize,
-    /// Calls from one fetch to the next, and since the last.
+    /// Calls from one fetch to the next, and until it; never 0.
     pace: usize,
-    calls: usize,
+    wait: usize,
 }
 
 impl Ahead {
@@ -32,27 +33,28 @@ impl Ahead {
         let lines = bytes.div_ceil(LINE);
         let skip = stride.saturating_sub(lines * LINE);
         let left = lines * rows;
-        let pace = calls.checked_div(left).unwrap_or(0);
-        Self { next: start, of_row: lines, left, lines, skip, pace, calls: 0 }
+        let pace = calls.checked_div(left).unwrap_or(usize::MAX).max(1);
+        Self { next: start, of_row: lines, left, lines, skip, pace, wait: pace }
     }
 
     /// Nothing to fetch.
     pub(super) const fn nothing() -> Self {
         let next = core::ptr::null();
-        Self { next, of_row: 0, left: 0, lines: 0, skip: 0, pace: 0, calls: 0 }
+        Self { next, of_row: 0, left: 0, lines: 0, skip: 0, pace: usize::MAX, wait: usize::MAX }
     }
 
-    /// Asks for the next cache line, when it is time.
+    /// Asks for the next cache line, when it is time: a countdown and no more where it is not, since loops that multiply call
+    /// this in every step.
     #[inline(always)]
     pub(super) fn fetch(&mut self) {
-        self.calls += 1;
-        if self.calls < self.pace || self.left == 0 {
+        self.wait -= 1;
+        if self.wait > 0 {
             return;
         }
-        self.calls = 0;
         // SAFETY: a hint, whatever the address.
         unsafe { _mm_prefetch::<_MM_HINT_T1>(self.next.cast()) };
         self.left -= 1;
+        self.wait = if self.left > 0 { self.pace } else { usize::MAX };
         self.of_row -= 1;
         self.next = self.next.wrapping_add(LINE);
         if self.of_row == 0 {

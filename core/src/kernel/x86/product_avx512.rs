@@ -8,11 +8,13 @@
 //! Up to [`DIRECT_TOKENS`] tokens the vectors are put together where they are multiplied. More tokens share a panel:
 //! 16 rows × [`PART_COLS`] columns on the stack, which the first tile of tokens fills while it multiplies and which stays
 //! in L1 while the others pass; meanwhile the weights after it are fetched to L2. At 8 tokens memory is the limit, at 128
-//! the multipliers are busy 85 % of the time.
+//! the multipliers are busy nine tenths of the time. Beside 24 multiplications a step has 17 instructions: where the core's
+//! other thread is busy, it is instructions that it has too few of.
 //!
 //! An output is the sum of its parts of the columns in order, bias first, each part `(s₀ + s₂) + (s₁ + s₃)` of the sums
 //! over every fourth column: the same bits however many tokens are computed together.
 
+use core::arch::asm;
 use core::arch::x86_64::*;
 use core::mem::MaybeUninit;
 
@@ -217,6 +219,16 @@ fn ahead(product: &Product<'_>, part: Part) -> Ahead {
     Ahead::new(place.cast(), ROWS, bytes, product.cols * 4, calls)
 }
 
+/// A place that stays in a register: the compiler would compute one token's from another's in every step of a loop.
+#[inline(always)]
+fn in_register(mut place: *const f32) -> *const f32 {
+    // SAFETY: nothing happens.
+    unsafe {
+        asm!("/* {} */", inout(reg) place, options(pure, readonly, nostack, preserves_flags));
+    }
+    place
+}
+
 /// `T` tokens × the 16 rows of a panel, which the first tile fills.
 #[target_feature(enable = "avx2,fma,avx512f,avx512bw,avx512dq,avx512vl")]
 #[inline]
@@ -229,24 +241,27 @@ fn panel_tile<const T: usize, const FIRST: bool>(
     // product. `part.cols` numbers can be read from each place on, and the first tile of a part is the first called.
     unsafe {
         let x = product.x.as_ptr().add(token * stride + part.column);
+        let xs: [*const f32; T] = core::array::from_fn(|t| in_register(x.add(t * stride)));
         let mut sums = [[_mm512_setzero_ps(); 4]; T];
+        // Here its countdown stays in a register.
+        let mut ahead = source.ahead;
         let mut c = 0;
         while c + 4 <= part.cols {
             let ws = source.quads::<FIRST>(c, None);
-            source.ahead.fetch();
+            ahead.fetch();
             unroll!(T, t => {
-                let x = _mm512_broadcast_f32x4(_mm_loadu_ps(x.add(t * stride + c)));
+                let x = _mm512_broadcast_f32x4(_mm_loadu_ps(xs[t].add(c)));
                 unroll_4!(4, v => {
                     sums[t][v] = _mm512_fmadd_ps(x, ws[v], sums[t][v]);
                 });
             });
             c += 4;
         }
+        source.ahead = ahead;
         if let Some(mask) = rest_mask(part.cols) {
             let ws = source.quads::<FIRST>(c, Some(mask));
             unroll!(T, t => {
-                let x = _mm_maskz_loadu_ps(mask, x.add(t * stride + c));
-                let x = _mm512_broadcast_f32x4(x);
+                let x = _mm512_broadcast_f32x4(_mm_maskz_loadu_ps(mask, xs[t].add(c)));
                 unroll_4!(4, v => {
                     sums[t][v] = _mm512_fmadd_ps(x, ws[v], sums[t][v]);
                 });
