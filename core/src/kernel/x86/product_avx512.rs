@@ -1,13 +1,12 @@
 //! x · Wᵀ in f32 with AVX-512.
 //!
 //! A vector of weights holds four columns of four rows, a vector of activations the same four columns of one token,
-//! four times: 24 accumulators of 6 tokens × 16 rows, each with four partial sums of four outputs. Weights become
-//! such vectors by loads of 16 bytes alone, no shuffles; partial sums cost one shuffle per output and part of the
-//! columns.
+//! four times: 24 accumulators of 6 tokens × 16 rows, each with four partial sums of four outputs. Partial sums cost one
+//! shuffle per output and part of the columns.
 //!
-//! Up to [`DIRECT_TOKENS`] tokens the vectors are put together where they are multiplied. More tokens share a panel:
-//! 16 rows × [`PART_COLS`] columns on the stack, which the first tile of tokens fills while it multiplies and which stays
-//! in L1 while the others pass; meanwhile the weights after it are fetched to L2. At 8 tokens memory is the limit, at 128
+//! Up to [`DIRECT_TOKENS`] tokens the vectors of weights are put together where they are multiplied, by loads of 16 bytes
+//! alone. More tokens share a panel: 16 rows × [`PART_COLS`] columns on the stack, which the first tile of tokens fills
+//! while it multiplies, two shuffles a vector, and which stays in L1 while the others pass; meanwhile the weights after it are fetched to L2. At 8 tokens memory is the limit, at 128
 //! the multipliers are busy nine tenths of the time. Beside 24 multiplications a step has 17 instructions: where the core's
 //! other thread is busy, it is instructions that it has too few of.
 //!
@@ -19,6 +18,7 @@ use core::arch::x86_64::*;
 use core::mem::MaybeUninit;
 
 use super::ahead::Ahead;
+use super::transpose::transpose_whole_quarters;
 use super::vector::first_lanes;
 use crate::kernel::product::{Floats, Product};
 
@@ -155,6 +155,8 @@ fn rest_mask(cols: usize) -> Option<__mmask8> {
     (rest != 0).then_some((1 << rest) - 1)
 }
 
+const _: () = assert!(PART_COLS.is_multiple_of(LANES));
+
 /// 16 rows: for every four columns, four vectors; quarter j of vector v is of row 4 · j + v.
 #[repr(C, align(64))]
 struct Panel([MaybeUninit<f32>; ROWS * PART_COLS]);
@@ -176,34 +178,47 @@ struct Source<'p> {
 }
 
 impl Source<'_> {
-    /// The four vectors of four columns, `mask` saying which of them there are: for the first tile from the rows into the
-    /// panel, for the others from the panel.
+    /// Puts 16 columns of the rows into the panel, zeros from `cols` on.
     ///
     /// # Safety
     ///
-    /// The columns can be read from each of the places on and lie inside the panel; the first tile has taken them before.
+    /// `cols` columns can be read from each of the places on; the first of the 16 is one of them and of the panel.
     #[target_feature(enable = "avx512f,avx512dq,avx512vl")]
     #[inline]
-    unsafe fn quads<const FIRST: bool>(
-        &mut self,
-        column: usize,
-        mask: Option<__mmask8>,
-    ) -> [__m512; 4] {
-        let panel: *mut f32 = self.panel.0.as_mut_ptr().cast();
-        let places = &self.places;
+    unsafe fn fill(&mut self, column: usize, cols: usize) {
+        let mask = first_lanes(cols - column);
+        unroll_4!(4, v => {
+            let mut rows = [_mm512_setzero_si512(); 4];
+            // SAFETY: the caller's; the mask covers the columns there are. Parts of the panel are whole times 16 columns.
+            unsafe {
+                unroll_4!(4, j => {
+                    let row = self.places[4 * j + v].add(column);
+                    rows[j] = _mm512_maskz_loadu_epi32(mask, row.cast());
+                });
+                let panel: *mut f32 = self.panel.0.as_mut_ptr().cast();
+                let quads = transpose_whole_quarters(rows);
+                unroll_4!(4, i => {
+                    let quad = panel.add((column + 4 * i) * ROWS + v * LANES);
+                    _mm512_store_si512(quad.cast(), quads[i]);
+                });
+            }
+        });
+    }
+
+    /// The four vectors of four columns.
+    ///
+    /// # Safety
+    ///
+    /// The columns lie inside the panel, and were put there.
+    #[target_feature(enable = "avx512f")]
+    #[inline]
+    unsafe fn quads(&self, column: usize) -> [__m512; 4] {
         let mut quads = [_mm512_setzero_ps(); 4];
         unroll_4!(4, v => {
             // SAFETY: the caller's; the panel is aligned to 64 and so are its vectors.
-            unsafe {
-                let panel = panel.add(column * ROWS + v * LANES);
-                if FIRST {
-                    let rows = [places[v], places[v + 4], places[v + 8], places[v + 12]];
-                    quads[v] = quad(rows, column, mask);
-                    _mm512_store_ps(panel, quads[v]);
-                } else {
-                    quads[v] = _mm512_load_ps(panel);
-                }
-            }
+            quads[v] = unsafe {
+                _mm512_load_ps(self.panel.0.as_ptr().cast::<f32>().add(column * ROWS + v * LANES))
+            };
         });
         quads
     }
@@ -247,7 +262,10 @@ fn panel_tile<const T: usize, const FIRST: bool>(
         let mut ahead = source.ahead;
         let mut c = 0;
         while c + 4 <= part.cols {
-            let ws = source.quads::<FIRST>(c, None);
+            if FIRST && c.is_multiple_of(LANES) {
+                source.fill(c, part.cols);
+            }
+            let ws = source.quads(c);
             ahead.fetch();
             unroll!(T, t => {
                 let x = _mm512_broadcast_f32x4(_mm_loadu_ps(xs[t].add(c)));
@@ -259,7 +277,10 @@ fn panel_tile<const T: usize, const FIRST: bool>(
         }
         source.ahead = ahead;
         if let Some(mask) = rest_mask(part.cols) {
-            let ws = source.quads::<FIRST>(c, Some(mask));
+            if FIRST && c.is_multiple_of(LANES) {
+                source.fill(c, part.cols);
+            }
+            let ws = source.quads(c);
             unroll!(T, t => {
                 let x = _mm512_broadcast_f32x4(_mm_maskz_loadu_ps(mask, xs[t].add(c)));
                 unroll_4!(4, v => {

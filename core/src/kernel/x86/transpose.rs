@@ -24,17 +24,28 @@ pub(super) fn transpose(rows: [__m512i; LANES]) -> [__m512i; LANES] {
     // Then the quarters themselves: column 4 · q + i is quarter q of the i-th of each four.
     let mut columns = [_mm512_setzero_si512(); LANES];
     for i in 0..4 {
-        let [a, b, c, d] = [fours[0][i], fours[1][i], fours[2][i], fours[3][i]];
-        let (ab_low, ab_high) =
-            (_mm512_shuffle_i32x4::<0x44>(a, b), _mm512_shuffle_i32x4::<0xEE>(a, b));
-        let (cd_low, cd_high) =
-            (_mm512_shuffle_i32x4::<0x44>(c, d), _mm512_shuffle_i32x4::<0xEE>(c, d));
-        columns[i] = _mm512_shuffle_i32x4::<0x88>(ab_low, cd_low);
-        columns[4 + i] = _mm512_shuffle_i32x4::<0xDD>(ab_low, cd_low);
-        columns[8 + i] = _mm512_shuffle_i32x4::<0x88>(ab_high, cd_high);
-        columns[12 + i] = _mm512_shuffle_i32x4::<0xDD>(ab_high, cd_high);
+        let quarters = [fours[0][i], fours[1][i], fours[2][i], fours[3][i]];
+        for (quarter, column) in transpose_whole_quarters(quarters).into_iter().enumerate() {
+            columns[4 * quarter + i] = column;
+        }
     }
     columns
+}
+
+/// The first quarters of the lines, the second ones, …
+#[target_feature(enable = "avx512f")]
+#[inline]
+pub(super) fn transpose_whole_quarters([a, b, c, d]: [__m512i; 4]) -> [__m512i; 4] {
+    let (ab_low, ab_high) =
+        (_mm512_shuffle_i32x4::<0x44>(a, b), _mm512_shuffle_i32x4::<0xEE>(a, b));
+    let (cd_low, cd_high) =
+        (_mm512_shuffle_i32x4::<0x44>(c, d), _mm512_shuffle_i32x4::<0xEE>(c, d));
+    [
+        _mm512_shuffle_i32x4::<0x88>(ab_low, cd_low),
+        _mm512_shuffle_i32x4::<0xDD>(ab_low, cd_low),
+        _mm512_shuffle_i32x4::<0x88>(ab_high, cd_high),
+        _mm512_shuffle_i32x4::<0xDD>(ab_high, cd_high),
+    ]
 }
 
 /// In every quarter, the lines' 4 × 4 numbers transposed.
