@@ -205,14 +205,20 @@ impl Source<'_> {
         });
     }
 
-    /// The four vectors of four columns.
+    /// The four vectors of four of a part's `cols` columns, from the panel; the first tile, which takes all columns in order,
+    /// fills it before.
     ///
     /// # Safety
     ///
-    /// The columns lie inside the panel, and were put there.
-    #[target_feature(enable = "avx512f")]
+    /// `cols` columns can be read from each of the places on and lie inside the panel, and there is the first of the four; the
+    /// first tile has taken them before.
+    #[target_feature(enable = "avx512f,avx512dq,avx512vl")]
     #[inline]
-    unsafe fn quads(&self, column: usize) -> [__m512; 4] {
+    unsafe fn quads<const FIRST: bool>(&mut self, column: usize, cols: usize) -> [__m512; 4] {
+        if FIRST && column.is_multiple_of(LANES) {
+            // SAFETY: the caller's.
+            unsafe { self.fill(column, cols) };
+        }
         let mut quads = [_mm512_setzero_ps(); 4];
         unroll_4!(4, v => {
             // SAFETY: the caller's; the panel is aligned to 64 and so are its vectors.
@@ -262,10 +268,7 @@ fn panel_tile<const T: usize, const FIRST: bool>(
         let mut ahead = source.ahead;
         let mut c = 0;
         while c + 4 <= part.cols {
-            if FIRST && c.is_multiple_of(LANES) {
-                source.fill(c, part.cols);
-            }
-            let ws = source.quads(c);
+            let ws = source.quads::<FIRST>(c, part.cols);
             ahead.fetch();
             unroll!(T, t => {
                 let x = _mm512_broadcast_f32x4(_mm_loadu_ps(xs[t].add(c)));
@@ -277,10 +280,7 @@ fn panel_tile<const T: usize, const FIRST: bool>(
         }
         source.ahead = ahead;
         if let Some(mask) = rest_mask(part.cols) {
-            if FIRST && c.is_multiple_of(LANES) {
-                source.fill(c, part.cols);
-            }
-            let ws = source.quads(c);
+            let ws = source.quads::<FIRST>(c, part.cols);
             unroll!(T, t => {
                 let x = _mm512_broadcast_f32x4(_mm_maskz_loadu_ps(mask, xs[t].add(c)));
                 unroll_4!(4, v => {
