@@ -50,10 +50,11 @@ fn shapes() -> impl Iterator<Item = (usize, usize, usize)> {
     pairs.zip(ROWS.iter().cycle()).map(|((cols, tokens), &rows)| (cols, tokens, rows))
 }
 
-/// Both layouts of the output, with gaps.
-fn layouts(tokens: usize, rows: usize) -> [(Strides, usize); 2] {
+/// Layouts of the output, with gaps: rows side by side, tokens side by side, and neither.
+fn layouts(tokens: usize, rows: usize) -> [(Strides, usize); 3] {
     [
         (Strides { token: rows + 3, row: 1 }, tokens * (rows + 3)),
+        (Strides { token: 2 * rows, row: 2 }, tokens * 2 * rows),
         (Strides { token: 1, row: tokens + 5 }, rows * (tokens + 5)),
     ]
 }
@@ -64,7 +65,8 @@ const UNTOUCHED: f32 = -12345.0;
 fn f32_products_are_within_their_bound_on_every_table() {
     let mut noise = Noise(1);
     let more_tokens = [(384, 61, 33), (513, 48, 9), (1100, 55, 40), (7, 71, 64)];
-    for (cols, tokens, rows) in shapes().chain(more_tokens) {
+    let more_rows = [(384, 32, 60), (1100, 61, 50), (513, 47, 49), (7, 14, 64), (96, 9, 48)];
+    for (cols, tokens, rows) in shapes().chain(more_tokens).chain(more_rows) {
         let x = noise.floats(tokens * cols);
         let w = noise.floats(rows * cols);
         let bias = noise.floats(rows);
@@ -107,8 +109,8 @@ fn f32_products_are_within_their_bound_on_every_table() {
 #[test]
 fn a_token_has_the_same_bits_however_many_are_computed_together() {
     let mut noise = Noise(10);
-    for (cols, rows) in [(384, 32), (384, 45), (1536, 12), (801, 17), (3, 5)] {
-        let tokens = 29;
+    for (cols, rows) in [(384, 32), (384, 53), (1536, 48), (801, 17), (3, 5)] {
+        let tokens = 33;
         let x = noise.floats(tokens * cols);
         let w = noise.floats(rows * cols);
         let bias = noise.floats(rows);
