@@ -4,7 +4,7 @@
 //! A vector of weights holds four columns of four rows. Tokens share a panel of them: 16 rows × [`PART_COLS`] columns on the
 //! stack, which the first tile of tokens fills while it multiplies, two shuffles a vector, and which stays in L1 while the
 //! others pass; meanwhile the weights after it are fetched to L2. At 128 tokens the multipliers are busy nine tenths of the
-//! time. Beside 24 multiplications a step has 17 instructions.
+//! time.
 
 use core::arch::asm;
 use core::arch::x86_64::*;
