@@ -186,7 +186,9 @@ fn exact_i8(x: &Codes<'_>, w: &Rows<'_>, cols: usize, base: f32, (t, r): (usize,
 fn i8_products_have_the_same_bits_on_every_table() {
     let mut noise = Noise(3);
     let more_tokens = [(384, 47, 33), (1536, 20, 40), (2000, 18, 9), (33, 25, 64), (128, 70, 100)];
-    for (cols, tokens, rows) in shapes().chain(more_tokens) {
+    // Whole cache lines, and rows in fours.
+    let more_rows = [(64, 9, 4), (384, 33, 44), (128, 64, 40), (3072, 35, 8), (6144, 10, 4)];
+    for (cols, tokens, rows) in shapes().chain(more_tokens).chain(more_rows) {
         for extreme in [false, true] {
             let (x_stride, w_stride) = (cols + 3, cols + 1);
             let (low, high) = if extreme { (127, 127) } else { (0, 127) };

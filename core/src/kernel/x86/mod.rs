@@ -71,6 +71,7 @@ mod groups;
 mod int8_avx2;
 mod lanes;
 mod multiply_int16_avx512;
+mod packed_tokens;
 mod product_avx512;
 mod product_int8_amx;
 mod product_int8_avx512;

@@ -1,16 +1,16 @@
 //! x · Wᵀ of 7-bit activations and 8-bit weights with AMX: tiles of 16 rows × 16 tokens, 64 columns an instruction.
 //!
 //! One factor is loaded as it lies, the other packed in the groups of four columns that the second factor of `TDPBSSD` has:
-//! the one with fewer vectors. Tokens are packed once for all rows, as differences to their code of zero, since two codes of
-//! 7 bits differ by what fits 8. Sums then have rows where the output has tokens: they are transposed on the way out. Of a
-//! product with no more rows than tokens, as the heads of attention have them, 32 rows at a time are packed.
+//! the one with fewer vectors. Tokens are packed once for all rows, as differences to their code of zero. Sums then have rows
+//! where the output has tokens: they are transposed on the way out. Of a product with no more rows than tokens, as the heads of
+//! attention have them, 32 rows at a time are packed.
 
 use core::arch::x86_64::*;
-use core::mem::MaybeUninit;
 
 use super::amx_tiles::{
     Factors, Next, STEP, Sums, TILE, configure, multiply_one, multiply_two, release,
 };
+use super::packed_tokens::PackedTokens;
 use super::product_int8_avx512::{
     self, BYTES, DIRECT_TOKENS, LANES, PANEL_COLS, PANEL_ROWS, Panel, from_zero, store,
 };
@@ -22,10 +22,11 @@ use crate::kernel::integer::{Base, ProductI8};
 const ROWS: usize = 2 * TILE;
 /// Tokens that are packed together.
 const TOKENS: usize = 4 * TILE;
-/// The most columns of packed tokens: 96 KiB on the stack.
+/// The most columns that there is room for of as many packed tokens.
 const COLS: usize = 1536;
 
 const _: () = assert!(COLS <= PANEL_COLS && ROWS == PANEL_ROWS);
+const _: () = assert!(TOKENS <= PackedTokens::most_tokens(COLS) && STEP == BYTES);
 
 /// See [`ProductI8`].
 pub(super) fn product(mut product: ProductI8<'_>) {
@@ -73,13 +74,13 @@ fn last_rows(product: ProductI8<'_>, count: usize) -> ProductI8<'_> {
 /// The tiles are configured; the columns are a multiple of [`STEP`], at most [`COLS`].
 #[target_feature(enable = "avx2,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
 unsafe fn by_packed_tokens(product: &mut ProductI8<'_>) {
-    let mut packed = Packed::new();
+    let mut packed = PackedTokens::new();
     let mut sums = Sums::ZERO;
     let (w, cols) = (product.w, product.cols);
     for token in (0..product.tokens).step_by(TOKENS) {
         let count = (product.tokens - token).min(TOKENS);
         // SAFETY: the caller's; token + count ≤ tokens.
-        unsafe { packed.fill(product, token, count) };
+        unsafe { packed.fill::<true>(product, token, count) };
         for row in (0..=product.rows - ROWS).step_by(ROWS) {
             let mut next = match token {
                 0 => next_rows(product, row, count.div_ceil(2 * TILE)),
@@ -87,10 +88,9 @@ unsafe fn by_packed_tokens(product: &mut ProductI8<'_>) {
             };
             for first in (0..count).step_by(2 * TILE) {
                 let count = (count - first).min(2 * TILE);
-                let codes: *const u8 = packed.codes.as_ptr().cast();
+                let packed = packed.lines(first, cols);
                 // SAFETY: the tiles are configured; these are packed, and row + ROWS ≤ rows.
                 unsafe {
-                    let packed = codes.add(first * cols);
                     let factors = Factors {
                         rows: w.codes.as_ptr().add(row * w.stride),
                         stride: w.stride,
@@ -133,7 +133,7 @@ unsafe fn store_by_rows(
                 if product.strides.token == 1 {
                     store_rows(product, (token, first_lanes(count)), row, load(sums));
                 } else {
-                    store(product, token, row, TILE, transpose(load(sums)).into_iter().take(count));
+                    store(product, token, row, TILE, &transpose(load(sums))[..count]);
                 }
             }
         }
@@ -211,7 +211,7 @@ unsafe fn store_uncentred(
         if product.strides.token == 1 {
             store_rows(product, (token, !first_lanes(stored)), row, transpose(sums));
         } else {
-            store(product, token + stored, row, TILE, sums.into_iter().skip(stored));
+            store(product, token + stored, row, TILE, &sums[stored..]);
         }
     }
 }
@@ -244,53 +244,6 @@ unsafe fn store_rows(
                 Base::Output => _mm512_maskz_loadu_ps(mask, out),
             };
             _mm512_mask_storeu_ps(out, mask, _mm512_add_ps(base, value));
-        }
-    }
-}
-
-/// Tokens in tiles of 16: for every 64 columns 16 lines of a group of four columns of each token, less its code of zero.
-#[repr(C, align(64))]
-struct Packed {
-    codes: [MaybeUninit<u8>; TOKENS * COLS],
-}
-
-impl Packed {
-    #[inline(always)]
-    const fn new() -> Self {
-        Self { codes: [const { MaybeUninit::uninit() }; TOKENS * COLS] }
-    }
-
-    /// Packs `count` tokens from `token` on; the last tile is completed by the last of them.
-    ///
-    /// # Safety
-    ///
-    /// There are so many tokens, 1 … [`TOKENS`]; the columns are a multiple of [`STEP`], at most [`COLS`].
-    #[target_feature(enable = "avx2,avx512f,avx512bw,avx512dq,avx512vl")]
-    #[inline]
-    unsafe fn fill(&mut self, product: &ProductI8<'_>, token: usize, count: usize) {
-        let x = product.x;
-        let mut place: *mut u8 = self.codes.as_mut_ptr().cast();
-        for first in (0..count).step_by(TILE) {
-            for column in (0..product.cols).step_by(STEP) {
-                let mut lines = [_mm512_setzero_si512(); TILE];
-                for (line, to) in lines.iter_mut().enumerate() {
-                    let token = token + (first + line).min(count - 1);
-                    // SAFETY: `ProductI8::new` checked that `cols` codes lie from every token · stride on, and that there
-                    // are as many zeros as tokens.
-                    *to = unsafe {
-                        let zero = _mm512_set1_epi8((*x.zeros.as_ptr().add(token)).cast_signed());
-                        let codes = x.codes.as_ptr().add(token * x.stride + column);
-                        _mm512_sub_epi8(_mm512_loadu_si512(codes.cast()), zero)
-                    };
-                }
-                for group in transpose(lines) {
-                    // SAFETY: at most TOKENS tokens of COLS columns are packed.
-                    unsafe {
-                        _mm512_store_si512(place.cast(), group);
-                        place = place.add(STEP);
-                    }
-                }
-            }
         }
     }
 }
