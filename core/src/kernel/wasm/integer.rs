@@ -3,7 +3,9 @@
 use core::arch::wasm32::*;
 use core::mem::MaybeUninit;
 
-use super::{Instructions, band_tokens, load_part, reduce_i32, store_part};
+use super::{Dot, band_tokens, load_part, reduce_i32, store_part};
+#[cfg(target_feature = "relaxed-simd")]
+use super::{Relaxed, RelaxedPairs, adds_pairs};
 use crate::kernel::integer::{Base, MultiplyI16, ProductI8};
 use crate::kernel::portable;
 
@@ -17,9 +19,15 @@ const READY: usize = 4 * MAX_READY_COLS / 8;
 /// The codes of a tile's tokens, made ready.
 type Ready = [MaybeUninit<v128>; READY];
 
-/// See [`ProductI8`]: tiles of [`Instructions::TILE_TOKENS`] tokens × 2 rows, whose sums lie along the columns.
-pub(super) fn product<I: Instructions>(mut product: ProductI8<'_>) {
-    const { assert!(I::TILE_TOKENS * MAX_READY_COLS / I::CODES <= READY) };
+/// See [`ProductI8`], with the instructions of relaxed SIMD that the CPU is fast with.
+#[cfg(target_feature = "relaxed-simd")]
+pub(super) fn product_relaxed(with: ProductI8<'_>) {
+    if adds_pairs() { product::<RelaxedPairs>(with) } else { product::<Relaxed>(with) }
+}
+
+/// See [`ProductI8`]: tiles of [`Dot::TILE_TOKENS`] tokens × 2 rows, whose sums lie along the columns.
+pub(super) fn product<D: Dot>(mut product: ProductI8<'_>) {
+    const { assert!(D::TILE_TOKENS * MAX_READY_COLS / D::CODES <= READY) };
     if product.cols > MAX_READY_COLS {
         return portable::product_i8(product);
     }
@@ -29,17 +37,17 @@ pub(super) fn product<I: Instructions>(mut product: ProductI8<'_>) {
         let end = product.rows.min(row + ROWS_BLOCK);
         let mut sums = [0_i32; ROWS_BLOCK];
         for (index, sum) in sums.iter_mut().enumerate().take(end - row) {
-            *sum = row_sum::<I>(&product, row + index);
+            *sum = row_sum::<D>(&product, row + index);
         }
         let mut token = 0;
         while token < product.tokens {
-            token += match band_tokens(product.tokens - token, I::TILE_TOKENS) {
-                1 => band::<I, 1>(&mut product, token, row, end, &sums, &mut ready),
-                2 => band::<I, 2>(&mut product, token, row, end, &sums, &mut ready),
-                3 => band::<I, 3>(&mut product, token, row, end, &sums, &mut ready),
-                5 => band::<I, 5>(&mut product, token, row, end, &sums, &mut ready),
-                6 => band::<I, 6>(&mut product, token, row, end, &sums, &mut ready),
-                _ => band::<I, 4>(&mut product, token, row, end, &sums, &mut ready),
+            token += match band_tokens(product.tokens - token, D::TILE_TOKENS) {
+                1 => band::<D, 1>(&mut product, token, row, end, &sums, &mut ready),
+                2 => band::<D, 2>(&mut product, token, row, end, &sums, &mut ready),
+                3 => band::<D, 3>(&mut product, token, row, end, &sums, &mut ready),
+                5 => band::<D, 5>(&mut product, token, row, end, &sums, &mut ready),
+                6 => band::<D, 6>(&mut product, token, row, end, &sums, &mut ready),
+                _ => band::<D, 4>(&mut product, token, row, end, &sums, &mut ready),
             };
         }
         row = end;
@@ -48,26 +56,26 @@ pub(super) fn product<I: Instructions>(mut product: ProductI8<'_>) {
 
 /// The sum of a row's codes.
 #[inline(always)]
-fn row_sum<I: Instructions>(product: &ProductI8<'_>, row: usize) -> i32 {
+fn row_sum<D: Dot>(product: &ProductI8<'_>, row: usize) -> i32 {
     // SAFETY: `ProductI8::new` checked that `cols` bytes lie from row · stride on; the ones are 16 bytes.
     unsafe {
         let w = product.w.codes.as_ptr().add(row * product.w.stride);
-        let ones = I::codes([1_u8; 16].as_ptr());
+        let ones = D::codes([1_u8; 16].as_ptr());
         let mut sum = i32x4_splat(0);
         let mut c = 0;
-        while c + I::CODES <= product.cols {
-            sum = I::dot(sum, ones, I::codes(w.add(c)));
-            c += I::CODES;
+        while c + D::CODES <= product.cols {
+            sum = D::dot(sum, ones, D::codes(w.add(c)));
+            c += D::CODES;
         }
         if c < product.cols {
-            sum = I::dot(sum, ones, codes_part::<I>(w.add(c), product.cols - c));
+            sum = D::dot(sum, ones, codes_part::<D>(w.add(c), product.cols - c));
         }
         i32x4_extract_lane::<0>(reduce_i32([sum, sum, sum, sum]))
     }
 }
 
 /// `T` tokens from `token` against the rows `row..end`; returns `T`.
-fn band<I: Instructions, const T: usize>(
+fn band<D: Dot, const T: usize>(
     product: &mut ProductI8<'_>,
     token: usize,
     row: usize,
@@ -75,26 +83,22 @@ fn band<I: Instructions, const T: usize>(
     sums: &[i32; ROWS_BLOCK],
     ready: &mut Ready,
 ) -> usize {
-    make_ready::<I, T>(product, token, ready);
+    make_ready::<D, T>(product, token, ready);
     let mut next = row;
     while next + 2 <= end {
-        tile::<I, T, 2>(product, token, next, [sums[next - row], sums[next - row + 1]], ready);
+        tile::<D, T, 2>(product, token, next, [sums[next - row], sums[next - row + 1]], ready);
         next += 2;
     }
     if next < end {
-        tile::<I, T, 1>(product, token, next, [sums[next - row]], ready);
+        tile::<D, T, 1>(product, token, next, [sums[next - row]], ready);
     }
     T
 }
 
-/// Puts the codes of `T` tokens one after the other in the form that [`Instructions::dot`] wants, whole vectors for each,
+/// Puts the codes of `T` tokens one after the other in the form that [`Dot::dot`] wants, whole vectors for each,
 /// the last filled up with zeros: what all rows of a band need is done once.
 #[inline(always)]
-fn make_ready<I: Instructions, const T: usize>(
-    product: &ProductI8<'_>,
-    token: usize,
-    ready: &mut Ready,
-) {
+fn make_ready<D: Dot, const T: usize>(product: &ProductI8<'_>, token: usize, ready: &mut Ready) {
     let ProductI8 { x, cols, .. } = *product;
     // SAFETY: `ProductI8::new` checked that `cols` codes lie from every token · stride on; T tokens take no more than
     // READY vectors, one for every `CODES` (8 or 16) columns.
@@ -103,13 +107,13 @@ fn make_ready<I: Instructions, const T: usize>(
         for t in 0..T {
             let codes = x.codes.as_ptr().add((token + t) * x.stride);
             let mut c = 0;
-            while c + I::CODES <= cols {
-                v128_store(place, I::codes(codes.add(c)));
+            while c + D::CODES <= cols {
+                v128_store(place, D::codes(codes.add(c)));
                 place = place.add(1);
-                c += I::CODES;
+                c += D::CODES;
             }
             if c < cols {
-                v128_store(place, codes_part::<I>(codes.add(c), cols - c));
+                v128_store(place, codes_part::<D>(codes.add(c), cols - c));
                 place = place.add(1);
             }
         }
@@ -117,7 +121,7 @@ fn make_ready<I: Instructions, const T: usize>(
 }
 
 #[inline(always)]
-fn tile<I: Instructions, const T: usize, const R: usize>(
+fn tile<D: Dot, const T: usize, const R: usize>(
     product: &mut ProductI8<'_>,
     token: usize,
     row: usize,
@@ -129,26 +133,26 @@ fn tile<I: Instructions, const T: usize, const R: usize>(
     // codes lie from every row · stride on, that scales and zeros are as many as tokens and rows, and that the last
     // element of the output lies inside it; token + T ≤ tokens and row + R ≤ rows.
     unsafe {
-        let vectors = cols.div_ceil(I::CODES);
+        let vectors = cols.div_ceil(D::CODES);
         let codes: *const v128 = ready.as_ptr().cast();
         let weights = w.codes.as_ptr().add(row * w.stride);
         let mut sums = [[i32x4_splat(0); T]; R];
-        let whole = cols / I::CODES;
+        let whole = cols / D::CODES;
         for at in 0..whole {
             let mut ws = [i32x4_splat(0); R];
-            unroll_4!(R, r => { ws[r] = I::codes(weights.add(r * w.stride + at * I::CODES)); });
+            unroll_4!(R, r => { ws[r] = D::codes(weights.add(r * w.stride + at * D::CODES)); });
             unroll!(T, t => {
                 let x = v128_load(codes.add(t * vectors + at));
-                unroll_4!(R, r => { sums[r][t] = I::dot(sums[r][t], x, ws[r]); });
+                unroll_4!(R, r => { sums[r][t] = D::dot(sums[r][t], x, ws[r]); });
             });
         }
         // Apart from the loop: a copy of some bytes inside it would halve its speed.
         if whole < vectors {
             for (r, sums) in sums.iter_mut().enumerate() {
-                let place = weights.add(r * w.stride + whole * I::CODES);
-                let weights = codes_part::<I>(place, cols - whole * I::CODES);
+                let place = weights.add(r * w.stride + whole * D::CODES);
+                let weights = codes_part::<D>(place, cols - whole * D::CODES);
                 for (t, sum) in sums.iter_mut().enumerate() {
-                    *sum = I::dot(*sum, v128_load(codes.add(t * vectors + whole)), weights);
+                    *sum = D::dot(*sum, v128_load(codes.add(t * vectors + whole)), weights);
                 }
             }
         }
@@ -213,11 +217,11 @@ unsafe fn put_4<const T: usize, const FIRST: usize>(
 ///
 /// `count` bytes can be read at `place`.
 #[inline(always)]
-unsafe fn codes_part<I: Instructions>(place: *const u8, count: usize) -> v128 {
-    // SAFETY: the caller's; `I::codes` reads at most the 16 bytes of a vector.
+unsafe fn codes_part<D: Dot>(place: *const u8, count: usize) -> v128 {
+    // SAFETY: the caller's; `D::codes` reads at most the 16 bytes of a vector.
     unsafe {
         let bytes = load_part(place, count);
-        I::codes((&raw const bytes).cast())
+        D::codes((&raw const bytes).cast())
     }
 }
 

@@ -26,12 +26,13 @@ pub(super) fn available() -> impl Iterator<Item = Kernels> {
 
 /// The fastest table that this build can run.
 #[cfg(target_feature = "relaxed-simd")]
-pub(super) const FASTEST: Kernels = table::<Relaxed>("relaxed-simd");
+pub(super) const FASTEST: Kernels =
+    Kernels { product_i8: integer::product_relaxed, ..table::<Relaxed>("relaxed-simd") };
 /// The fastest table that this build can run.
 #[cfg(not(target_feature = "relaxed-simd"))]
 pub(super) const FASTEST: Kernels = table::<Simd128>("simd128");
 
-const fn table<I: Instructions + blocks::Dots>(name: &'static str) -> Kernels {
+const fn table<I: Instructions + Dot + blocks::Dots>(name: &'static str) -> Kernels {
     Kernels {
         product_f32: float::product::<I>,
         multiply_f32: float::multiply::<I>,
@@ -42,12 +43,18 @@ const fn table<I: Instructions + blocks::Dots>(name: &'static str) -> Kernels {
     }
 }
 
-/// The instructions that differ between simd128 and relaxed SIMD.
+/// The instructions for f32, which differ between simd128 and relaxed SIMD.
 trait Instructions {
+    /// How many tokens a tile of two rows has, at most 6: as many as its sums leave registers for.
+    const TILE_TOKENS: usize;
+
     /// `a · b + c` in f32.
     fn multiply_add(a: v128, b: v128, c: v128) -> v128;
+}
 
-    /// How many tokens a tile of two rows has, at most 6: as many as its sums leave registers for.
+/// The same for products of bytes.
+trait Dot {
+    /// As that of [`Instructions`].
     const TILE_TOKENS: usize;
 
     /// How many 8-bit codes a vector of [`codes`](Self::codes) has.
@@ -68,15 +75,18 @@ trait Instructions {
 struct Simd128;
 
 impl Instructions for Simd128 {
-    #[inline(always)]
-    fn multiply_add(a: v128, b: v128, c: v128) -> v128 {
-        f32x4_add(f32x4_mul(a, b), c)
-    }
-
     /// 8 sums, all loads of a step and a product: V8 up to 11 loads first whatever it will need in a step. No larger tile
     /// is faster elsewhere: this one keeps the units for multiplication and addition busy.
     const TILE_TOKENS: usize = 4;
 
+    #[inline(always)]
+    fn multiply_add(a: v128, b: v128, c: v128) -> v128 {
+        f32x4_add(f32x4_mul(a, b), c)
+    }
+}
+
+impl Dot for Simd128 {
+    const TILE_TOKENS: usize = 4;
     const CODES: usize = 8;
 
     #[inline(always)]
@@ -97,14 +107,18 @@ struct Relaxed;
 
 #[cfg(target_feature = "relaxed-simd")]
 impl Instructions for Relaxed {
+    /// 12 sums, parts of two rows and of a token: 15 registers, and one is V8's own.
+    const TILE_TOKENS: usize = 6;
+
     #[inline(always)]
     fn multiply_add(a: v128, b: v128, c: v128) -> v128 {
         f32x4_relaxed_madd(a, b, c)
     }
+}
 
-    /// 12 sums, parts of two rows and of a token: 15 registers, and one is V8's own.
+#[cfg(target_feature = "relaxed-simd")]
+impl Dot for Relaxed {
     const TILE_TOKENS: usize = 6;
-
     const CODES: usize = 16;
 
     #[inline(always)]
@@ -118,6 +132,41 @@ impl Instructions for Relaxed {
         // Defined exactly while the second operand is below 128: nothing saturates in between, see `kernel::integer`.
         i32x4_relaxed_dot_i8x16_i7x16_add(weights, codes, sum)
     }
+}
+
+/// Relaxed SIMD where the CPU has no instruction for a whole dot product of bytes. V8 makes five of it then, and two of these are
+/// for a vector of ones, which here stays in a register.
+#[cfg(target_feature = "relaxed-simd")]
+struct RelaxedPairs;
+
+#[cfg(target_feature = "relaxed-simd")]
+impl Dot for RelaxedPairs {
+    /// 8 sums, parts of two rows and of a token, the ones and a product: 13 registers.
+    const TILE_TOKENS: usize = 4;
+
+    const CODES: usize = Relaxed::CODES;
+
+    #[inline(always)]
+    unsafe fn codes(place: *const u8) -> v128 {
+        // SAFETY: the caller's.
+        unsafe { Relaxed::codes(place) }
+    }
+
+    #[inline(always)]
+    fn dot(sum: v128, codes: v128, weights: v128) -> v128 {
+        let pairs = i16x8_relaxed_dot_i8x16_i7x16(weights, codes);
+        i32x4_add(sum, i32x4_dot_i16x8(pairs, i16x8_splat(1)))
+    }
+}
+
+/// Whether the CPU multiplies and adds bytes by pairs and saturates their sums, as x86-64 does without VNNI. Nothing tells a module
+/// what it runs on, but with bytes that [`Dot`] never has, what relaxed SIMD leaves open shows it.
+#[cfg(target_feature = "relaxed-simd")]
+#[inline(always)]
+fn adds_pairs() -> bool {
+    const SATURATED: i32 = 2 * i16::MAX as i32;
+    let dot = i32x4_relaxed_dot_i8x16_i7x16_add(i8x16_splat(127), i8x16_splat(-1), i32x4_splat(0));
+    i32x4_extract_lane::<0>(dot) == SATURATED
 }
 
 /// How many tokens of those that are left the next band takes: as many as a tile has, unless it would leave fewer than
