@@ -80,12 +80,15 @@ fn floats(count: usize) -> Vec<f32> {
 }
 
 fn product_f32(table: &Kernels, peaks: &Peaks, tokens: usize, cols: usize, rows: usize) {
-    let (x, w) = (floats(tokens * cols), floats(MATRICES * rows * cols));
+    let x = floats(tokens * cols);
+    // As they lie in a file.
+    let w: Vec<u8> =
+        floats(MATRICES * rows * cols).into_iter().flat_map(f32::to_le_bytes).collect();
     let (bias, mut out) = (floats(rows), vec![0.0; tokens * rows]);
     let strides = Strides { token: rows, row: 1 };
-    let mut turns = w.chunks(rows * cols).cycle();
+    let mut turns = w.chunks(rows * cols * 4).cycle();
     let seconds = least(|| {
-        let w = Floats::Values(turns.next().expect("a matrix"));
+        let w = Floats::Bytes(turns.next().expect("a matrix"));
         let product = Product::new(&x, w, &bias, cols, &mut out, strides);
         (table.product_f32)(product.expect("lengths"));
     });

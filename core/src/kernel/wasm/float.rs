@@ -1,7 +1,9 @@
 //! f32 products with 128-bit vectors.
 
 use core::arch::wasm32::*;
+use core::ops::Range;
 
+use super::ahead::Ahead;
 use super::{Instructions, band_tokens, load_part, reduce_f32, store_part};
 use crate::kernel::product::{Floats, Multiply, Product};
 
@@ -19,19 +21,35 @@ pub(super) fn product<I: Instructions>(mut product: Product<'_>) {
     let mut row = 0;
     while row < product.rows {
         let end = product.rows.min(row + block);
+        let mut ahead = ahead_of::<I>(&product, row..end);
         let mut token = 0;
         while token < product.tokens {
             token += match band_tokens(product.tokens - token, I::TILE_TOKENS) {
-                1 => band::<I, 1>(&mut product, token, row, end),
-                2 => band::<I, 2>(&mut product, token, row, end),
-                3 => band::<I, 3>(&mut product, token, row, end),
-                5 => band::<I, 5>(&mut product, token, row, end),
-                6 => band::<I, 6>(&mut product, token, row, end),
-                _ => band::<I, 4>(&mut product, token, row, end),
+                1 => band::<I, 1>(&mut product, token, row, end, &mut ahead),
+                2 => band::<I, 2>(&mut product, token, row, end, &mut ahead),
+                3 => band::<I, 3>(&mut product, token, row, end, &mut ahead),
+                5 => band::<I, 5>(&mut product, token, row, end, &mut ahead),
+                6 => band::<I, 6>(&mut product, token, row, end, &mut ahead),
+                _ => band::<I, 4>(&mut product, token, row, end, &mut ahead),
             };
         }
         row = end;
     }
+}
+
+/// The rows after these, as many, for the tiles of all tokens but the first; of few tokens nothing, which lose more by it than
+/// they gain.
+fn ahead_of<'a, I: Instructions>(product: &Product<'a>, rows: Range<usize>) -> Ahead<'a> {
+    if product.tokens <= FEW_TOKENS {
+        return Ahead::nothing();
+    }
+    // Numbers in memory were put there just now.
+    let Floats::Bytes(bytes) = product.weights else { return Ahead::nothing() };
+    let row_bytes = product.cols * size_of::<f32>();
+    let next_end = product.rows.min(rows.end + rows.len());
+    let next = bytes.get(rows.end * row_bytes..next_end * row_bytes);
+    let tiles = (product.tokens.div_ceil(I::TILE_TOKENS) - 1) * rows.len().div_ceil(2);
+    Ahead::new(next.unwrap_or_default(), tiles)
 }
 
 /// `T` tokens from `token` against the rows `row..end`; returns `T`.
@@ -40,8 +58,13 @@ fn band<I: Instructions, const T: usize>(
     token: usize,
     mut row: usize,
     end: usize,
+    ahead: &mut Ahead<'_>,
 ) -> usize {
     while row + 2 <= end {
+        // The first tokens have these rows themselves to wait for.
+        if token > 0 {
+            ahead.touch();
+        }
         tile::<I, T, 2>(product, token, row);
         row += 2;
     }

@@ -5,6 +5,7 @@
 
 #![allow(unsafe_code)]
 
+mod ahead;
 mod blocks;
 mod float;
 mod integer;
