@@ -4,10 +4,11 @@
 //! | tokens | way | a vector holds |
 //! |---|---|---|
 //! | 1 … 8 | [`direct`] | 16 columns of four rows of weights, put together just before they are multiplied |
-//! | 9 … 64 | [`lanes`] | four columns of 16 tokens, transposed once for all rows |
-//! | more, or columns that are not whole cache lines | [`panels`] | four columns of 16 rows, transposed once for all tokens |
+//! | 9 … 64, or more than 1536 columns | [`lanes`] | four columns of 16 tokens, transposed once for all rows |
+//! | others | [`panels`] | four columns of 16 rows, transposed once for all tokens |
 //!
-//! The sums of the last two need no reduction across lanes, which would cost a tenth of the products of 384 columns. Sums of
+//! Of columns that are not whole cache lines, and of rows that are not a multiple of four, lanes take none. The sums of the last
+//! two ways need no reduction across lanes, which would cost a tenth of the products of 384 columns. Sums of
 //! integers are exact: the ways compute the same bits.
 
 mod direct;
