@@ -4,7 +4,8 @@
 // files that `python3 tests/peers/bench.py setup` makes, and `npm install` in this folder.
 //
 // Latency: all peers live in one page and take turns, in an order shuffled for every round; ratios are taken turn against
-// turn of the same round. Cold: a fresh browser for each peer, files from a server on the same machine.
+// turn of the same round. Cold: a fresh browser for each peer that is done with its own start, files from a server on the
+// same machine that has them in memory; medians of three.
 import { execSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -56,13 +57,20 @@ const wanted = values.peers.split(",");
 const peers = Object.fromEntries(Object.entries(allPeers).filter(([, [kind]]) => wanted.includes(kind)));
 const against = { f32: ["onnxruntime-web f32", "transformers.js f32"], int8: ["onnxruntime-web int8", "transformers.js int8"] };
 
+/** Files as a server has them that was asked before: reading one from disk would delay what is asked for next. */
+const files = new Map();
+function contents(file) {
+  if (!files.has(file)) files.set(file, readFileSync(file));
+  return files.get(file);
+}
+
 /** Bytes that each address gave, and what of it is code, compressed. */
 let sent = {};
 const server = createServer((request, response) => {
   const path = decodeURIComponent(request.url.split("?")[0]);
   const file = served[path] ?? (path.startsWith("/nm/") ? join(here, "node_modules", path.slice(4)) : path.startsWith("/dist/") ? join(here, "..", path) : "");
   if (!file || !existsSync(file) || !statSync(file).isFile()) return response.writeHead(path.endsWith("tokenizer_config.json") ? 200 : 404, { "content-type": "application/json" }).end(path.endsWith("tokenizer_config.json") ? '{"tokenizer_class":"BertTokenizer"}' : "");
-  const bytes = readFileSync(file);
+  const bytes = contents(file);
   const isModel = /\.(onnx|weights)$/.test(path);
   if (path !== "/" && path !== "/page.js" && request.method === "GET") sent[path] = isModel ? bytes.length : gzipSync(bytes).length;
   response.writeHead(200, { "content-type": types[extname(file)] ?? "application/octet-stream", "content-length": bytes.length, "cache-control": "no-store", etag: `"${bytes.length}"` });
@@ -81,20 +89,24 @@ async function browser() {
   page.on("pageerror", (error) => console.error(String(error)));
   await page.goto(`http://127.0.0.1:${server.address().port}/`);
   await page.waitForFunction("window.ready");
+  // A browser that has just been started is busy with itself for a second.
+  await page.waitForTimeout(2000);
   return { page, close: async () => { await context.close(); rmSync(profile, { recursive: true, force: true }); } };
 }
 
-/** Peak memory of our browser's largest renderer, in MB. */
-function rendererPeak() {
+/** Memory of our browser's renderers by process, in MB: `VmRSS` now, `VmHWM` at most until now. */
+function rendererMemory(field) {
   const processes = execSync("ps -eo pid,ppid,args").toString().split("\n").slice(1)
     .map((line) => line.trim().split(/\s+/)).map(([pid, ppid, ...args]) => ({ pid: +pid, ppid: +ppid, args: args.join(" ") }));
   const parents = new Map(processes.map(({ pid, ppid }) => [pid, ppid]));
   const isOurs = (pid) => { for (let at = pid; at > 1; at = parents.get(at) ?? 0) if (at === process.pid) return true; return false; };
-  const peaks = processes.filter(({ pid, args }) => args.includes("--type=renderer") && isOurs(pid)).map(({ pid }) => {
-    try { return +/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))[1] / 1024; } catch { return 0; }
-  });
-  return Math.max(0, ...peaks);
+  return new Map(processes.filter(({ pid, args }) => args.includes("--type=renderer") && isOurs(pid)).map(({ pid }) => {
+    try { return [pid, +new RegExp(`${field}:\\s+(\\d+)`).exec(readFileSync(`/proc/${pid}/status`, "utf8"))[1] / 1024]; } catch { return [pid, 0]; }
+  }));
 }
+
+/** How far above `before` that renderer went that grew most: the page's. */
+const growth = (before) => Math.max(0, ...[...rendererMemory("VmHWM")].map(([pid, peak]) => peak - (before.get(pid) ?? peak)));
 
 const median = (numbers) => [...numbers].sort((a, b) => a - b)[numbers.length >> 1];
 const cosine = (a, b) => a.reduce((sum, value, at) => sum + value * b[at], 0) / (Math.hypot(...a) * Math.hypot(...b));
@@ -105,9 +117,9 @@ for (const [name, [kind, options]] of Object.entries(peers)) {
   const runs = [];
   for (let run = 0; run < 3; run += 1) {
     const { page, close } = await browser();
-    const empty = rendererPeak();
+    const empty = rendererMemory("VmRSS");
     sent = {};
-    runs.push({ ...(await page.evaluate((args) => window.cold(...args), [name, kind, options])), memory: rendererPeak() - empty });
+    runs.push({ ...(await page.evaluate((args) => window.cold(...args), [name, kind, options])), memory: growth(empty) });
     await close();
   }
   const first = runs.map((run) => run.first);
