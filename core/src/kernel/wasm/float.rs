@@ -10,96 +10,127 @@ use crate::kernel::product::{Floats, Multiply, Product};
 const LANES: usize = 4;
 /// Rows that are multiplied with all tokens before the next are touched: 24 rows of 384 f32 fill L1.
 const ROWS_BLOCK: usize = 24;
-/// Up to so many tokens, two bands, each pair of rows is multiplied with all of them: what is computed for the second band
-/// hides how the next rows come from memory.
-const FEW_TOKENS: usize = 8;
+/// Up to so many tokens it is memory that products wait for, see [`product_of_few`].
+const FEW_TOKENS: usize = 32;
+
+/// Pairs of rows: the first of each pair is `distance` from that of the one before, the second `apart` from the first.
+#[derive(Clone, Copy)]
+struct Pairs {
+    first: usize,
+    count: usize,
+    distance: usize,
+    apart: usize,
+}
 
 /// See [`Product`]: tiles of [`Instructions::TILE_TOKENS`] tokens × 2 rows, so that all sums stay in the 16 registers of
 /// x86-64.
 pub(super) fn product<I: Instructions>(mut product: Product<'_>) {
-    let block = if product.tokens <= FEW_TOKENS { 2 } else { ROWS_BLOCK };
-    let mut row = 0;
+    let mut row = if product.tokens <= FEW_TOKENS { product_of_few::<I>(&mut product) } else { 0 };
     while row < product.rows {
-        let end = product.rows.min(row + block);
+        let end = product.rows.min(row + ROWS_BLOCK);
         let mut ahead = ahead_of::<I>(&product, row..end);
-        let mut token = 0;
-        while token < product.tokens {
-            token += match band_tokens(product.tokens - token, I::TILE_TOKENS) {
-                1 => band::<I, 1>(&mut product, token, row, end, &mut ahead),
-                2 => band::<I, 2>(&mut product, token, row, end, &mut ahead),
-                3 => band::<I, 3>(&mut product, token, row, end, &mut ahead),
-                5 => band::<I, 5>(&mut product, token, row, end, &mut ahead),
-                6 => band::<I, 6>(&mut product, token, row, end, &mut ahead),
-                _ => band::<I, 4>(&mut product, token, row, end, &mut ahead),
-            };
+        let pairs = Pairs { first: row, count: (end - row) / 2, distance: 2, apart: 1 };
+        bands::<I>(&mut product, 0, pairs, &mut ahead);
+        // Matrices with an odd number of rows are rare: no tiles are made for them, which would be as much code again.
+        if (end - row) % 2 == 1 {
+            for token in 0..product.tokens {
+                tile::<I, 1, 1>(&mut product, token, end - 1, 1);
+            }
         }
         row = end;
     }
 }
 
-/// The rows after these, as many, for the tiles of all tokens but the first; of few tokens nothing, which lose more by it than
-/// they gain.
-fn ahead_of<'a, I: Instructions>(product: &Product<'a>, rows: Range<usize>) -> Ahead<'a> {
-    if product.tokens <= FEW_TOKENS {
-        return Ahead::nothing();
+/// The rows in fours; returns how many rows that are. Of every four the first two tokens come first, a tile that is half loads
+/// of rows: a CPU has only so many instructions under way, and the more of them wait for memory together the better. The
+/// four are a quarter of the matrix apart, so that each is one of four long stretches, which CPUs fetch ahead by themselves.
+fn product_of_few<I: Instructions>(product: &mut Product<'_>) -> usize {
+    let quarter = product.rows / 4;
+    for row in 0..quarter {
+        let first = match product.tokens {
+            0 => break,
+            1 => tile::<I, 1, 4>(product, 0, row, quarter),
+            _ => tile::<I, 2, 4>(product, 0, row, quarter),
+        };
+        let pairs = Pairs { first: row, count: 2, distance: 2 * quarter, apart: quarter };
+        bands::<I>(product, first, pairs, &mut Ahead::nothing());
     }
+    4 * quarter
+}
+
+/// The rows after these, as many, for the tiles of all tokens but the first.
+fn ahead_of<'a, I: Instructions>(product: &Product<'a>, rows: Range<usize>) -> Ahead<'a> {
     // Numbers in memory were put there just now.
     let Floats::Bytes(bytes) = product.weights else { return Ahead::nothing() };
     let row_bytes = product.cols * size_of::<f32>();
     let next_end = product.rows.min(rows.end + rows.len());
     let next = bytes.get(rows.end * row_bytes..next_end * row_bytes);
-    let tiles = (product.tokens.div_ceil(I::TILE_TOKENS) - 1) * rows.len().div_ceil(2);
+    let tiles = product.tokens.div_ceil(I::TILE_TOKENS).saturating_sub(1) * rows.len().div_ceil(2);
     Ahead::new(next.unwrap_or_default(), tiles)
 }
 
-/// `T` tokens from `token` against the rows `row..end`; returns `T`.
+/// The tokens from `token` on against pairs of rows.
+fn bands<I: Instructions>(
+    product: &mut Product<'_>,
+    mut token: usize,
+    rows: Pairs,
+    ahead: &mut Ahead<'_>,
+) {
+    while token < product.tokens {
+        token += match band_tokens(product.tokens - token, I::TILE_TOKENS) {
+            1 => band::<I, 1>(product, token, rows, ahead),
+            2 => band::<I, 2>(product, token, rows, ahead),
+            3 => band::<I, 3>(product, token, rows, ahead),
+            5 => band::<I, 5>(product, token, rows, ahead),
+            6 => band::<I, 6>(product, token, rows, ahead),
+            _ => band::<I, 4>(product, token, rows, ahead),
+        };
+    }
+}
+
+/// `T` tokens from `token` against pairs of rows; returns `T`.
 fn band<I: Instructions, const T: usize>(
     product: &mut Product<'_>,
     token: usize,
-    mut row: usize,
-    end: usize,
+    rows: Pairs,
     ahead: &mut Ahead<'_>,
 ) -> usize {
-    while row + 2 <= end {
+    for pair in 0..rows.count {
         // The first tokens have these rows themselves to wait for.
         if token > 0 {
             ahead.touch();
         }
-        tile::<I, T, 2>(product, token, row);
-        row += 2;
-    }
-    // Matrices with an odd number of rows are rare: no tiles are made for them, which would be as much code again.
-    if row < end {
-        for token in token..token + T {
-            tile::<I, 1, 1>(product, token, row);
-        }
+        tile::<I, T, 2>(product, token, rows.first + pair * rows.distance, rows.apart);
     }
     T
 }
 
+/// `T` tokens from `token` × `R` rows from `row`, each `apart` from the one before; returns `T`.
 fn tile<I: Instructions, const T: usize, const R: usize>(
     product: &mut Product<'_>,
     token: usize,
     row: usize,
-) {
+    apart: usize,
+) -> usize {
     let cols = product.cols;
     let weights: *const f32 = match product.weights {
         Floats::Bytes(bytes) => bytes.as_ptr().cast(),
         Floats::Values(values) => values.as_ptr(),
     };
     // SAFETY: `Product::new` checked that x has tokens × cols elements, the weights rows × cols, the bias rows, and
-    // that the last element of the output lies inside it; token + T ≤ tokens and row + R ≤ rows. WebAssembly loads
-    // at any address.
+    // that the last element of the output lies inside it; token + T ≤ tokens and row + (R − 1) · apart < rows.
+    // WebAssembly loads at any address.
     unsafe {
         let x = product.x.as_ptr().add(token * cols);
         let w = weights.add(row * cols);
+        let stride = apart * cols;
         let mut sums = [[f32x4_splat(0.0); T]; R];
         let mut c = 0;
         // Not unrolled: the compiler would have the tokens' parts of both steps live at once, more than there are
         // registers.
         while c + LANES <= cols {
             let mut ws = [f32x4_splat(0.0); R];
-            unroll_4!(R, r => { ws[r] = v128_load(w.add(r * cols + c).cast()); });
+            unroll_4!(R, r => { ws[r] = v128_load(w.add(r * stride + c).cast()); });
             unroll!(T, t => {
                 let x = v128_load(x.add(t * cols + c).cast());
                 unroll_4!(R, r => { sums[r][t] = I::multiply_add(x, ws[r], sums[r][t]); });
@@ -108,7 +139,7 @@ fn tile<I: Instructions, const T: usize, const R: usize>(
         }
         if c < cols {
             for (r, sums) in sums.iter_mut().enumerate() {
-                let w = load_part(w.add(r * cols + c).cast(), (cols - c) * 4);
+                let w = load_part(w.add(r * stride + c).cast(), (cols - c) * 4);
                 for (t, sum) in sums.iter_mut().enumerate() {
                     let x = load_part(x.add(t * cols + c).cast(), (cols - c) * 4);
                     *sum = I::multiply_add(x, w, *sum);
@@ -118,7 +149,8 @@ fn tile<I: Instructions, const T: usize, const R: usize>(
         let out = product.out.as_mut_ptr();
         let strides = product.strides;
         for (r, sums) in sums.iter().enumerate() {
-            let bias = f32x4_splat(*product.bias.as_ptr().add(row + r));
+            let row = row + r * apart;
+            let bias = f32x4_splat(*product.bias.as_ptr().add(row));
             let mut values = [0.0_f32; 8];
             for (fours, values) in sums.chunks(4).zip(values.as_chunks_mut::<4>().0) {
                 let mut four = [f32x4_splat(0.0); 4];
@@ -128,10 +160,11 @@ fn tile<I: Instructions, const T: usize, const R: usize>(
                 v128_store(values.as_mut_ptr().cast(), f32x4_add(reduce_f32(four), bias));
             }
             for (t, &value) in values.iter().enumerate().take(T) {
-                *out.add((token + t) * strides.token + (row + r) * strides.row) = value;
+                *out.add((token + t) * strides.token + row * strides.row) = value;
             }
         }
     }
+    T
 }
 
 /// See [`Multiply`]: tiles of 4 rows of A × 8 columns of B.
