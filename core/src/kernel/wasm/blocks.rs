@@ -1,87 +1,22 @@
 //! x · Wᵀ of signed bytes and blocks of few bits as they lie in the file: see [`ProductBlocks`].
 //!
-//! Four rows at a time: the products of a row's block and the activations are summed up in four lanes, and the lanes of
-//! four rows added up to one vector, a lane a row, that the rows' scales are multiplied to. For one token blocks are taken
-//! apart as they are met; for several, once, into a panel on the stack.
+//! For one token blocks are taken apart as they are met; for several, once, into a panel on the stack.
 
 use core::arch::wasm32::*;
 use core::marker::PhantomData;
 use core::mem::MaybeUninit;
+use core::ops::Range;
 
-use super::reduce_i32;
+use super::grouped::{Dots, Groups, Operands, Part, ROWS, tile};
+#[cfg(target_feature = "relaxed-simd")]
+use super::{Relaxed, RelaxedPairs, adds_pairs};
 use crate::kernel::blocks::{BLOCK_COLS, BlockLayout, ProductBlocks};
-
-/// Rows of a tile: the lanes of a vector.
-const ROWS: usize = 4;
 
 /// Blocks of a panel: 7.5 KiB on the stack.
 const PANEL_BLOCKS: usize = 48;
 
 /// The 32 codes of a row's block, unsigned bytes: those of columns 0 to 15, and of 16 to 31.
 type Codes = [v128; 2];
-
-/// The instructions that differ between simd128 and relaxed SIMD.
-pub(super) trait Dots {
-    /// The signed bytes of 32 columns of activations, in the form that [`dot`](Self::dot) wants.
-    type Columns: Copy;
-
-    /// # Safety
-    ///
-    /// 32 bytes can be read at `place`.
-    unsafe fn columns(place: *const u8) -> Self::Columns;
-
-    /// The products of codes and columns, summed up in four lanes; `WIDE` if codes may have 8 bits.
-    fn dot<const WIDE: bool>(codes: Codes, columns: Self::Columns) -> v128;
-}
-
-impl Dots for super::Simd128 {
-    type Columns = [v128; 4];
-
-    #[inline(always)]
-    unsafe fn columns(place: *const u8) -> [v128; 4] {
-        // SAFETY: the caller's.
-        unsafe { [0, 8, 16, 24].map(|column| i16x8_load_extend_i8x8(place.add(column).cast())) }
-    }
-
-    #[inline(always)]
-    fn dot<const WIDE: bool>([low, high]: Codes, [a, b, c, d]: [v128; 4]) -> v128 {
-        let ab = i32x4_add(
-            i32x4_dot_i16x8(u16x8_extend_low_u8x16(low), a),
-            i32x4_dot_i16x8(u16x8_extend_high_u8x16(low), b),
-        );
-        let cd = i32x4_add(
-            i32x4_dot_i16x8(u16x8_extend_low_u8x16(high), c),
-            i32x4_dot_i16x8(u16x8_extend_high_u8x16(high), d),
-        );
-        i32x4_add(ab, cd)
-    }
-}
-
-#[cfg(target_feature = "relaxed-simd")]
-impl Dots for super::Relaxed {
-    type Columns = Codes;
-
-    #[inline(always)]
-    unsafe fn columns(place: *const u8) -> Codes {
-        // SAFETY: the caller's.
-        unsafe { [v128_load(place.cast()), v128_load(place.add(16).cast())] }
-    }
-
-    #[inline(always)]
-    fn dot<const WIDE: bool>(codes: Codes, columns: Codes) -> v128 {
-        // Defined exactly while the second operand is below 128: two products of 7 and 8 bits fit 16.
-        let add = |codes: Codes| {
-            let sum = i32x4_relaxed_dot_i8x16_i7x16_add(columns[0], codes[0], i32x4_splat(0));
-            i32x4_relaxed_dot_i8x16_i7x16_add(columns[1], codes[1], sum)
-        };
-        if !WIDE {
-            return add(codes);
-        }
-        let low = add(codes.map(|codes| v128_and(codes, u8x16_splat(0x7f))));
-        let high = add(codes.map(|codes| u8x16_shr(codes, 7)));
-        i32x4_add(low, i32x4_shl(high, 7))
-    }
-}
 
 /// A layout of blocks.
 trait Layout {
@@ -201,23 +136,13 @@ layout!(
     heads => centered(heads, 128.0)
 );
 
-/// Blocks of four rows, beside each other.
-///
-/// # Safety
-///
-/// Methods are called for blocks that there are.
-trait Blocks {
-    unsafe fn codes(&self, block: usize, row: usize) -> Codes;
-    unsafe fn factors(&self, block: usize) -> (v128, v128);
-}
-
 /// As they lie in the file.
 struct Stored<L> {
     places: [*const u8; ROWS],
     layout: PhantomData<L>,
 }
 
-impl<L: Layout> Blocks for Stored<L> {
+impl<L: Layout> Groups<2> for Stored<L> {
     #[inline(always)]
     unsafe fn codes(&self, block: usize, row: usize) -> Codes {
         // SAFETY: the trait's.
@@ -255,7 +180,7 @@ impl Panel {
     ///
     /// There are as many, and no more than [`PANEL_BLOCKS`].
     #[inline(always)]
-    unsafe fn fill(&mut self, blocks: &impl Blocks, count: usize) {
+    unsafe fn fill(&mut self, blocks: &impl Groups<2>, count: usize) {
         for (block, place) in self.0.iter_mut().enumerate().take(count) {
             // SAFETY: the caller's.
             unsafe {
@@ -270,7 +195,7 @@ impl Panel {
     }
 }
 
-impl Blocks for Panel {
+impl Groups<2> for Panel {
     #[inline(always)]
     unsafe fn codes(&self, block: usize, row: usize) -> Codes {
         // SAFETY: the trait's: the block was filled.
@@ -285,6 +210,12 @@ impl Blocks for Panel {
     }
 }
 
+/// See [`ProductBlocks`], with the instructions of relaxed SIMD that the CPU is fast with.
+#[cfg(target_feature = "relaxed-simd")]
+pub(super) fn product_relaxed(with: ProductBlocks<'_>) {
+    if adds_pairs() { product::<RelaxedPairs>(with) } else { product::<Relaxed>(with) }
+}
+
 /// See [`ProductBlocks`].
 pub(super) fn product<I: Dots>(product: ProductBlocks<'_>) {
     match product.layout {
@@ -296,127 +227,57 @@ pub(super) fn product<I: Dots>(product: ProductBlocks<'_>) {
     }
 }
 
-fn multiply<I: Dots, L: Layout>(mut product: ProductBlocks<'_>) {
-    let groups = product.cols / BLOCK_COLS;
+fn multiply<I: Dots, L: Layout>(product: ProductBlocks<'_>) {
+    let ProductBlocks { x, rest, blocks, bias, out, tokens, cols, strides, .. } = product;
+    let groups = cols / BLOCK_COLS;
     let row_bytes = groups * L::LAYOUT.bytes();
+    let mut operands = Operands { x, rest, bias, out, groups, strides };
     let mut panel = Panel::new();
-    let mut row = 0;
-    while row < product.bias.len() {
-        let last = (product.bias.len() - row).min(ROWS) - 1;
+    for row in (0..bias.len()).step_by(ROWS) {
+        let last = (bias.len() - row).min(ROWS) - 1;
         // SAFETY: `ProductBlocks::new` checked that there are as many rows of blocks as the bias is long. Rows beyond
         // the last are the last.
-        let places = [0, 1, 2, 3].map(|r: usize| unsafe {
-            product.blocks.as_ptr().add((row + r.min(last)) * row_bytes)
-        });
-        if product.tokens == 1 {
+        let places = [0, 1, 2, 3]
+            .map(|r: usize| unsafe { blocks.as_ptr().add((row + r.min(last)) * row_bytes) });
+        if tokens == 1 {
             let stored = Stored::<L> { places, layout: PhantomData };
-            let part = Part { row, block: 0, blocks: groups };
-            tile::<I, _, L>(&mut product, &stored, part, 0);
-        } else {
-            let mut block = 0;
-            while block < groups {
-                let blocks = (groups - block).min(PANEL_BLOCKS);
-                // SAFETY: the rows have as many blocks; no more than the panel are taken.
-                unsafe {
-                    let places = places.map(|place| place.add(block * L::LAYOUT.bytes()));
-                    panel.fill(&Stored::<L> { places, layout: PhantomData }, blocks);
-                }
-                for token in 0..product.tokens {
-                    tile::<I, _, L>(&mut product, &panel, Part { row, block, blocks }, token);
-                }
-                block += blocks;
+            let part = Part { row, first: 0, count: groups };
+            // SAFETY: `ProductBlocks::new` checked the lengths of all; the part is whole rows.
+            unsafe { several::<I, L>(&mut operands, &stored, part, 0..1) };
+            continue;
+        }
+        for first in (0..groups).step_by(PANEL_BLOCKS) {
+            let count = (groups - first).min(PANEL_BLOCKS);
+            // SAFETY: the rows have as many blocks, and no more than the panel are taken; as above.
+            unsafe {
+                let places = places.map(|place| place.add(first * L::LAYOUT.bytes()));
+                panel.fill(&Stored::<L> { places, layout: PhantomData }, count);
+                several::<I, L>(&mut operands, &panel, Part { row, first, count }, 0..tokens);
             }
         }
-        row += ROWS;
     }
 }
 
-/// Some blocks of four rows.
-#[derive(Clone, Copy)]
-struct Part {
-    row: usize,
-    /// The first block.
-    block: usize,
-    blocks: usize,
-}
-
-/// One token and a part of four rows, which `blocks` has: begins with the bias, or goes on with the output.
-#[inline(always)]
-fn tile<I: Dots, B: Blocks, L: Layout>(
-    product: &mut ProductBlocks<'_>,
-    blocks: &B,
-    part: Part,
-    token: usize,
-) {
-    // SAFETY: the token and the part lie inside the product.
-    unsafe {
-        match (product.rest.is_some(), L::WIDE) {
-            (true, true) => lanes::<I, B, true, true>(product, blocks, part, token),
-            (true, false) => lanes::<I, B, true, false>(product, blocks, part, token),
-            (false, true) => lanes::<I, B, false, true>(product, blocks, part, token),
-            (false, false) => lanes::<I, B, false, false>(product, blocks, part, token),
-        }
-    }
-}
-
+/// Some tokens.
+///
 /// # Safety
 ///
-/// The token and the part lie inside the product, which has a rest if `REST` says so; `blocks` has those of the part.
-unsafe fn lanes<I: Dots, B: Blocks, const REST: bool, const WIDE: bool>(
-    product: &mut ProductBlocks<'_>,
-    blocks: &B,
+/// That of [`tile`] for each.
+#[inline(always)]
+unsafe fn several<I: Dots, L: Layout>(
+    operands: &mut Operands<'_>,
+    weights: &impl Groups<2>,
     part: Part,
-    token: usize,
+    tokens: Range<usize>,
 ) {
-    let ProductBlocks { x, rest, cols, strides, .. } = *product;
-    let rows = (product.bias.len() - part.row).min(ROWS);
-    let first = token * (cols / BLOCK_COLS) + part.block;
-    // SAFETY: `ProductBlocks::new` checked that codes, scales and sums of x and of its rest are as long as tokens and
-    // columns say, and that the last element of the output lies inside it.
-    unsafe {
-        let out = product.out.as_mut_ptr().add(token * strides.token + part.row * strides.row);
-        let mut numbers = [0.0_f32; ROWS];
-        for (r, number) in numbers.iter_mut().enumerate().take(rows) {
-            *number = match part.block {
-                0 => *product.bias.as_ptr().add(part.row + r),
-                _ => *out.add(r * strides.row),
-            };
-        }
-        let mut total = v128_load(numbers.as_ptr().cast());
-        let codes = x.codes.as_ptr().add(first * BLOCK_COLS);
-        let (scales, sums) = (x.scales.as_ptr().add(first), x.sums.as_ptr().add(first));
-        let rest = match rest {
-            Some(rest) => {
-                (rest.codes.as_ptr().add(first * BLOCK_COLS), rest.scales.as_ptr().add(first))
+    for token in tokens {
+        // SAFETY: the caller's.
+        unsafe {
+            if L::WIDE {
+                tile::<I, 2, true>(operands, weights, part, token);
+            } else {
+                tile::<I, 2, false>(operands, weights, part, token);
             }
-            None => (codes, scales),
-        };
-        for block in 0..part.blocks {
-            let columns = I::columns(codes.add(block * BLOCK_COLS));
-            let rest_columns = I::columns(rest.0.add(block * BLOCK_COLS));
-            let mut dots = [i32x4_splat(0); ROWS];
-            let mut rest_dots = dots;
-            unroll_4!(ROWS, row => {
-                let codes = blocks.codes(block, row);
-                dots[row] = I::dot::<WIDE>(codes, columns);
-                if REST {
-                    rest_dots[row] = I::dot::<WIDE>(codes, rest_columns);
-                }
-            });
-            let scaled = |dots, scale: *const f32| {
-                f32x4_mul(v128_load32_splat(scale.cast()), f32x4_convert_i32x4(reduce_i32(dots)))
-            };
-            let mut sum = scaled(dots, scales.add(block));
-            if REST {
-                sum = f32x4_add(sum, scaled(rest_dots, rest.1.add(block)));
-            }
-            let (scale, minimum) = blocks.factors(block);
-            total = f32x4_add(total, f32x4_mul(scale, sum));
-            total = f32x4_add(total, f32x4_mul(minimum, v128_load32_splat(sums.add(block).cast())));
-        }
-        v128_store(numbers.as_mut_ptr().cast(), total);
-        for (r, &number) in numbers.iter().enumerate().take(rows) {
-            *out.add(r * strides.row) = number;
         }
     }
 }

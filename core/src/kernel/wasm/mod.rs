@@ -8,6 +8,8 @@
 mod ahead;
 mod blocks;
 mod float;
+mod grouped;
+mod groups;
 mod integer;
 mod vector;
 
@@ -27,20 +29,33 @@ pub(super) fn available() -> impl Iterator<Item = Kernels> {
 
 /// The fastest table that this build can run.
 #[cfg(target_feature = "relaxed-simd")]
-pub(super) const FASTEST: Kernels =
-    Kernels { product_i8: integer::product_relaxed, ..table::<Relaxed>("relaxed-simd") };
+pub(super) const FASTEST: Kernels = {
+    let base = table::<Relaxed>("relaxed-simd");
+    Kernels {
+        product_i8: integer::product_relaxed,
+        product_blocks: if portable::BLOCKS { Some(blocks::product_relaxed) } else { None },
+        product_groups: if portable::BLOCKS {
+            groups::product_relaxed
+        } else {
+            base.product_groups
+        },
+        ..base
+    }
+};
 /// The fastest table that this build can run.
 #[cfg(not(target_feature = "relaxed-simd"))]
 pub(super) const FASTEST: Kernels = table::<Simd128>("simd128");
 
-const fn table<I: Instructions + Dot + blocks::Dots>(name: &'static str) -> Kernels {
+const fn table<I: Instructions + Dot + grouped::Dots>(name: &'static str) -> Kernels {
+    let base = portable::table::<Lanes>(name);
     Kernels {
         product_f32: float::product::<I>,
         multiply_f32: float::multiply::<I>,
         product_i8: integer::product::<I>,
         product_blocks: if portable::BLOCKS { Some(blocks::product::<I>) } else { None },
+        product_groups: if portable::BLOCKS { groups::product::<I> } else { base.product_groups },
         multiply_i16: integer::multiply,
-        ..portable::table::<Lanes>(name)
+        ..base
     }
 }
 

@@ -1,0 +1,235 @@
+//! x · Wᵀ of signed bytes and codes in groups of columns: four rows at a time, wherever their codes come from.
+//!
+//! The products of a row's group and the activations are summed up in four lanes, and the lanes of four rows added up to one
+//! vector, a lane a row, that the rows' scales are multiplied to.
+
+use core::arch::wasm32::*;
+
+use super::reduce_i32;
+use crate::kernel::Strides;
+use crate::kernel::blocks::RestCodes;
+use crate::kernel::groups::GroupedCodes;
+
+/// Rows of a tile: the lanes of a vector.
+pub(super) const ROWS: usize = 4;
+
+/// The instructions that differ between simd128 and relaxed SIMD.
+pub(super) trait Dots {
+    /// The signed bytes of 16 columns of activations, in the form that [`dot`](Self::dot) wants.
+    type Columns: Copy;
+
+    /// # Safety
+    ///
+    /// 16 bytes can be read at `place`.
+    unsafe fn columns(place: *const u8) -> Self::Columns;
+
+    /// The products of unsigned bytes and columns, summed up in four lanes; `WIDE` if codes may have 8 bits.
+    fn dot<const N: usize, const WIDE: bool>(codes: [v128; N], columns: [Self::Columns; N])
+    -> v128;
+}
+
+impl Dots for super::Simd128 {
+    type Columns = [v128; 2];
+
+    #[inline(always)]
+    unsafe fn columns(place: *const u8) -> [v128; 2] {
+        // SAFETY: the caller's.
+        unsafe { [0, 8].map(|column| i16x8_load_extend_i8x8(place.add(column).cast())) }
+    }
+
+    #[inline(always)]
+    fn dot<const N: usize, const WIDE: bool>(codes: [v128; N], columns: [[v128; 2]; N]) -> v128 {
+        let mut sum = i32x4_splat(0);
+        for (codes, [a, b]) in codes.into_iter().zip(columns) {
+            let ab = i32x4_add(
+                i32x4_dot_i16x8(u16x8_extend_low_u8x16(codes), a),
+                i32x4_dot_i16x8(u16x8_extend_high_u8x16(codes), b),
+            );
+            sum = i32x4_add(sum, ab);
+        }
+        sum
+    }
+}
+
+#[cfg(target_feature = "relaxed-simd")]
+impl Dots for super::Relaxed {
+    type Columns = v128;
+
+    #[inline(always)]
+    unsafe fn columns(place: *const u8) -> v128 {
+        // SAFETY: the caller's.
+        unsafe { v128_load(place.cast()) }
+    }
+
+    #[inline(always)]
+    fn dot<const N: usize, const WIDE: bool>(codes: [v128; N], columns: [v128; N]) -> v128 {
+        // Defined exactly while the second operand is below 128: two products of 7 and 8 bits fit 16.
+        let add = |codes: [v128; N]| {
+            let mut sum = i32x4_splat(0);
+            for (codes, columns) in codes.into_iter().zip(columns) {
+                sum = i32x4_relaxed_dot_i8x16_i7x16_add(columns, codes, sum);
+            }
+            sum
+        };
+        if !WIDE {
+            return add(codes);
+        }
+        let low = add(codes.map(|codes| v128_and(codes, u8x16_splat(0x7f))));
+        let high = add(codes.map(|codes| u8x16_shr(codes, 7)));
+        i32x4_add(low, i32x4_shl(high, 7))
+    }
+}
+
+/// See [`RelaxedPairs`](super::RelaxedPairs).
+#[cfg(target_feature = "relaxed-simd")]
+impl Dots for super::RelaxedPairs {
+    type Columns = v128;
+
+    #[inline(always)]
+    unsafe fn columns(place: *const u8) -> v128 {
+        // SAFETY: the caller's.
+        unsafe { super::Relaxed::columns(place) }
+    }
+
+    #[inline(always)]
+    fn dot<const N: usize, const WIDE: bool>(codes: [v128; N], columns: [v128; N]) -> v128 {
+        let mut sum = i32x4_splat(0);
+        for (codes, columns) in codes.into_iter().zip(columns) {
+            let product = if WIDE {
+                i32x4_add(
+                    i32x4_dot_i16x8(u16x8_extend_low_u8x16(codes), i16x8_extend_low_i8x16(columns)),
+                    i32x4_dot_i16x8(
+                        u16x8_extend_high_u8x16(codes),
+                        i16x8_extend_high_i8x16(columns),
+                    ),
+                )
+            } else {
+                let pairs = i16x8_relaxed_dot_i8x16_i7x16(columns, codes);
+                i32x4_dot_i16x8(pairs, i16x8_splat(1))
+            };
+            sum = i32x4_add(sum, product);
+        }
+        sum
+    }
+}
+
+/// Groups of `N` · 16 columns of four rows, beside each other.
+///
+/// # Safety
+///
+/// Methods are called for groups that there are.
+pub(super) trait Groups<const N: usize> {
+    /// The codes of a row's group, unsigned bytes in the order of the columns.
+    unsafe fn codes(&self, group: usize, row: usize) -> [v128; N];
+    /// The scales and the minima of four rows' groups.
+    unsafe fn factors(&self, group: usize) -> (v128, v128);
+}
+
+/// What four rows are multiplied with, and where to.
+pub(super) struct Operands<'a> {
+    pub(super) x: GroupedCodes<'a>,
+    pub(super) rest: Option<RestCodes<'a>>,
+    pub(super) bias: &'a [f32],
+    pub(super) out: &'a mut [f32],
+    /// Groups of a row.
+    pub(super) groups: usize,
+    pub(super) strides: Strides,
+}
+
+/// Some groups of four rows.
+#[derive(Clone, Copy)]
+pub(super) struct Part {
+    pub(super) row: usize,
+    /// The first group.
+    pub(super) first: usize,
+    pub(super) count: usize,
+}
+
+/// One token and a part of four rows, which `weights` has: begins with the bias, or goes on with the output. `WIDE` if codes may
+/// have 8 bits.
+///
+/// # Safety
+///
+/// x and its rest, the bias and the output are as long as tokens, rows and columns say; the token and the part lie inside them.
+#[inline(always)]
+pub(super) unsafe fn tile<I: Dots, const N: usize, const WIDE: bool>(
+    operands: &mut Operands<'_>,
+    weights: &impl Groups<N>,
+    part: Part,
+    token: usize,
+) {
+    // SAFETY: the caller's.
+    unsafe {
+        if operands.rest.is_some() {
+            lanes::<I, _, N, true, WIDE>(operands, weights, part, token);
+        } else {
+            lanes::<I, _, N, false, WIDE>(operands, weights, part, token);
+        }
+    }
+}
+
+/// # Safety
+///
+/// That of [`tile`]; there is a rest if `REST` says so.
+unsafe fn lanes<I: Dots, G: Groups<N>, const N: usize, const REST: bool, const WIDE: bool>(
+    operands: &mut Operands<'_>,
+    weights: &G,
+    part: Part,
+    token: usize,
+) {
+    let Operands { x, rest, groups, strides, .. } = *operands;
+    let rows = (operands.bias.len() - part.row).min(ROWS);
+    let first = token * groups + part.first;
+    let group_cols = 16 * N;
+    // SAFETY: the caller's: codes, scales and sums of x and of its rest are as long as tokens and columns say, and the last
+    // element of the output lies inside it.
+    unsafe {
+        let out = operands.out.as_mut_ptr().add(token * strides.token + part.row * strides.row);
+        let mut numbers = [0.0_f32; ROWS];
+        for (r, number) in numbers.iter_mut().enumerate().take(rows) {
+            *number = match part.first {
+                0 => *operands.bias.as_ptr().add(part.row + r),
+                _ => *out.add(r * strides.row),
+            };
+        }
+        let mut total = v128_load(numbers.as_ptr().cast());
+        let columns = |codes: *const u8, group: usize| {
+            let codes = codes.add(group * group_cols);
+            core::array::from_fn(|sixteen| I::columns(codes.add(sixteen * 16)))
+        };
+        let codes = x.codes.as_ptr().add(first * group_cols);
+        let (scales, sums) = (x.scales.as_ptr().add(first), x.sums.as_ptr().add(first));
+        let rest = match rest {
+            Some(rest) => {
+                (rest.codes.as_ptr().add(first * group_cols), rest.scales.as_ptr().add(first))
+            }
+            None => (codes, scales),
+        };
+        for group in 0..part.count {
+            let (x, rest_x) = (columns(codes, group), columns(rest.0, group));
+            let mut dots = [i32x4_splat(0); ROWS];
+            let mut rest_dots = dots;
+            unroll_4!(ROWS, row => {
+                let codes = weights.codes(group, row);
+                dots[row] = I::dot::<N, WIDE>(codes, x);
+                if REST {
+                    rest_dots[row] = I::dot::<N, WIDE>(codes, rest_x);
+                }
+            });
+            let scaled = |dots, scale: *const f32| {
+                f32x4_mul(v128_load32_splat(scale.cast()), f32x4_convert_i32x4(reduce_i32(dots)))
+            };
+            let mut sum = scaled(dots, scales.add(group));
+            if REST {
+                sum = f32x4_add(sum, scaled(rest_dots, rest.1.add(group)));
+            }
+            let (scale, minimum) = weights.factors(group);
+            total = f32x4_add(total, f32x4_mul(scale, sum));
+            total = f32x4_add(total, f32x4_mul(minimum, v128_load32_splat(sums.add(group).cast())));
+        }
+        v128_store(numbers.as_mut_ptr().cast(), total);
+        for (r, &number) in numbers.iter().enumerate().take(rows) {
+            *out.add(r * strides.row) = number;
+        }
+    }
+}

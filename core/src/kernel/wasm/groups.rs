@@ -1,0 +1,91 @@
+//! x · Wᵀ of signed bytes and weights in groups, unpacked: see [`ProductGroups`].
+
+use core::arch::wasm32::*;
+
+use super::grouped::{Dots, Groups, Operands, Part, ROWS, tile};
+#[cfg(target_feature = "relaxed-simd")]
+use super::{Relaxed, RelaxedPairs, adds_pairs};
+use crate::kernel::ProductGroups;
+use crate::kernel::groups::{GroupedRows, TILE_ROWS};
+
+/// Four rows of unpacked groups.
+struct Rows {
+    /// Where each row's codes begin.
+    codes: [*const u8; ROWS],
+    /// The first group's scales and minima, of [`TILE_ROWS`] rows in each group.
+    factors: (*const f32, *const f32),
+}
+
+impl<const N: usize> Groups<N> for Rows {
+    #[inline(always)]
+    unsafe fn codes(&self, group: usize, row: usize) -> [v128; N] {
+        // SAFETY: the trait's: the row has so many groups.
+        let codes = unsafe { self.codes[row].add(group * 16 * N) };
+        // SAFETY: as above.
+        core::array::from_fn(|sixteen| unsafe { v128_load(codes.add(sixteen * 16).cast()) })
+    }
+
+    #[inline(always)]
+    unsafe fn factors(&self, group: usize) -> (v128, v128) {
+        let (scales, minima) = self.factors;
+        // SAFETY: the trait's; four rows of sixteen.
+        unsafe {
+            let at = group * TILE_ROWS;
+            (v128_load(scales.add(at).cast()), v128_load(minima.add(at).cast()))
+        }
+    }
+}
+
+/// See [`ProductGroups`], with the instructions of relaxed SIMD that the CPU is fast with.
+#[cfg(target_feature = "relaxed-simd")]
+pub(super) fn product_relaxed(with: ProductGroups<'_>) {
+    if adds_pairs() { product::<RelaxedPairs>(with) } else { product::<Relaxed>(with) }
+}
+
+/// See [`ProductGroups`].
+pub(super) fn product<I: Dots>(product: ProductGroups<'_>) {
+    if product.group == 16 { multiply::<I, 1>(product) } else { multiply::<I, 2>(product) }
+}
+
+/// Groups of `N` · 16 columns.
+fn multiply<I: Dots, const N: usize>(product: ProductGroups<'_>) {
+    let ProductGroups { x, w, bias, out, tokens, cols, strides, .. } = product;
+    let groups = cols / (16 * N);
+    let mut operands = Operands { x, rest: None, bias, out, groups, strides };
+    for row in (0..bias.len()).step_by(ROWS) {
+        let last = (bias.len() - row).min(ROWS) - 1;
+        let GroupedRows { codes, scales, minima } = w;
+        // SAFETY: `ProductGroups::new` checked that there are as many rows of codes as the bias is long, at most 16, and factors
+        // of 16 rows; `row` is a multiple of 4. Rows beyond the last are the last.
+        let rows = unsafe {
+            Rows {
+                codes: [0, 1, 2, 3].map(|r: usize| codes.as_ptr().add((row + r.min(last)) * cols)),
+                factors: (scales.as_ptr().add(row), minima.as_ptr().add(row)),
+            }
+        };
+        let four = codes.get(row * cols..(row + last + 1) * cols).unwrap_or_default();
+        let part = Part { row, first: 0, count: groups };
+        let is_wide = is_wide(four);
+        for token in 0..tokens {
+            // SAFETY: `ProductGroups::new` checked the lengths of all; token < tokens and the part is whole rows.
+            unsafe {
+                if is_wide {
+                    tile::<I, N, true>(&mut operands, &rows, part, token);
+                } else {
+                    tile::<I, N, false>(&mut operands, &rows, part, token);
+                }
+            }
+        }
+    }
+}
+
+/// Whether some code has 8 bits.
+#[inline(always)]
+fn is_wide(codes: &[u8]) -> bool {
+    let mut all = u8x16_splat(0);
+    for sixteen in codes.as_chunks::<16>().0 {
+        // SAFETY: there are sixteen bytes.
+        all = v128_or(all, unsafe { v128_load(sixteen.as_ptr().cast()) });
+    }
+    u8x16_bitmask(all) != 0
+}
