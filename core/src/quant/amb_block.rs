@@ -8,6 +8,7 @@
 //! mean square of what the column is multiplied with. Scales may be negative, so that the lowest code, which has no
 //! counterpart, can stand for the largest magnitude.
 
+use super::amb_codes::decode;
 use super::float16::{f16_to_f32, round_f16};
 use crate::error::{Error, ErrorKind, Result};
 use crate::tensor::{Arrangement, CodeBits, ScaleType, ScaledCodes};
@@ -67,7 +68,8 @@ pub fn dequantize(
         return Err(Error::without_offset(ErrorKind::InvalidArgument));
     }
     let mismatch = Error::without_offset(ErrorKind::SizeMismatch);
-    let full = codes.full_blocks(elements, bytes).ok_or(mismatch)?;
+    let full = codes.full_blocks(elements, bytes);
+    let places = full.and_then(|full| codes.places(elements, full)).ok_or(mismatch)?;
     let size = codes.block_elements(elements);
     let Some((mut block, mut skipped)) = first.checked_div(size).zip(first.checked_rem(size))
     else {
@@ -80,13 +82,13 @@ pub fn dequantize(
         let left = usize::try_from(size.saturating_sub(skipped)).unwrap_or(usize::MAX);
         let room = left.min(rest.len());
         let (values, behind) = rest.split_at_mut_checked(room).ok_or(mismatch)?;
-        let before = (block.checked_sub(halves).ok_or(mismatch)?, halves);
-        let place = codes.block_offset(elements, before, full).ok_or(mismatch)?;
+        let coded = block.checked_sub(halves).ok_or(mismatch)?;
+        let place = places.block(coded, halves).ok_or(mismatch)?;
         if adaptive && is_one(data, block)? {
             read_halves(data, place, skipped, values)?;
             halves = halves.saturating_add(1);
         } else {
-            let at = codes.scale_offset(elements, before.0).ok_or(mismatch)?;
+            let at = places.scale(coded).ok_or(mismatch)?;
             let scale = read_scale(data, at, codes.scales)?;
             read_codes(data, place, codes.bits, (skipped, scale), values)?;
         }
@@ -179,68 +181,6 @@ fn read_codes(
         at = place.checked_add(length as u64);
     }
     Ok(())
-}
-
-/// Decodes codes from the first bit of `bytes` on, as many as `out` holds.
-#[inline]
-fn decode(bits: CodeBits, bytes: &[u8], scale: f32, out: &mut [f32]) {
-    match bits {
-        CodeBits::Eight => {
-            for (value, byte) in out.iter_mut().zip(bytes) {
-                *value = f32::from(byte.cast_signed()) * scale;
-            }
-        }
-        CodeBits::Four => {
-            let (pairs, odd) = out.as_chunks_mut::<2>();
-            for ([low, high], byte) in pairs.iter_mut().zip(bytes) {
-                *low = f32::from((byte << 4).cast_signed() >> 4) * scale;
-                *high = f32::from(byte.cast_signed() >> 4) * scale;
-            }
-            if let ([value], Some(byte)) = (odd, bytes.last()) {
-                *value = f32::from((byte << 4).cast_signed() >> 4) * scale;
-            }
-        }
-        CodeBits::Five => {
-            let (eights, tail) = out.as_chunks_mut::<8>();
-            let (groups, rest) = bytes.as_chunks::<5>();
-            for (values, group) in eights.iter_mut().zip(groups) {
-                *values = eight_of_five(*group, scale);
-            }
-            if !tail.is_empty() {
-                let mut group = [0; 5];
-                let rest = groups.get(eights.len()).map_or(rest, <[u8; 5]>::as_slice);
-                for (to, from) in group.iter_mut().zip(rest) {
-                    *to = *from;
-                }
-                let values = eight_of_five(group, scale);
-                for (to, from) in tail.iter_mut().zip(values) {
-                    *to = from;
-                }
-            }
-        }
-    }
-}
-
-#[inline]
-fn eight_of_five([a, b, c, d, e]: [u8; 5], scale: f32) -> [f32; 8] {
-    // The top five bits of a byte each, shifted down with their sign.
-    let low = u32::from_le_bytes([a, b, c, d]);
-    let high = u32::from_le_bytes([d, e, 0, 0]);
-    let code = |word: u32, shift: u32| {
-        #[allow(clippy::cast_possible_truncation)] // five bits are wanted
-        let top = ((word >> shift) as u8) << 3;
-        f32::from(top.cast_signed() >> 3) * scale
-    };
-    [
-        code(low, 0),
-        code(low, 5),
-        code(low, 10),
-        code(low, 15),
-        code(low, 20),
-        code(low, 25),
-        code(high, 6),
-        code(high, 11),
-    ]
 }
 
 /// Scales that are tried besides the one that the extreme value asks for.
@@ -396,10 +336,11 @@ pub fn store(
     let size =
         |bytes: Option<u64>| bytes.and_then(|bytes| usize::try_from(bytes).ok()).ok_or(invalid);
     let code_bytes = size(codes.code_bytes(elements))?;
+    let places = codes.places(elements, full).ok_or(invalid)?;
     let (mut coded, mut halves) = (0, 0);
     for (index, (values, &scale)) in values.chunks(block).zip(scales).enumerate() {
-        let place = size(codes.block_offset(elements, (coded, halves), full))?;
-        let scale_place = size(codes.scale_offset(elements, coded))?;
+        let place = size(places.block(coded, halves))?;
+        let scale_place = size(places.scale(coded))?;
         if is_full(index) {
             let bytes = out.get_mut(place..).unwrap_or_default().as_chunks_mut::<2>().0;
             for (bytes, value) in bytes.iter_mut().zip(values) {

@@ -31,6 +31,7 @@
 pub mod adaptive;
 pub mod afq;
 pub mod amb_block;
+mod amb_codes;
 mod block;
 pub mod f8q8;
 pub mod float16;

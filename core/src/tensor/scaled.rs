@@ -159,31 +159,46 @@ impl ScaledCodes {
         (extra.is_multiple_of(more) && full <= self.blocks(elements)).then_some(full)
     }
 
-    /// Where the scale of the `index`-th block that has one lies, from the start of the data.
+    /// Where the parts of a tensor's blocks lie, of which `full` are in full precision; `None` if they do not fit 64 bits.
     #[must_use]
-    pub fn scale_offset(&self, elements: u64, index: u64) -> Option<u64> {
-        let step = match self.arrangement {
-            Arrangement::Interleaved => {
-                self.code_bytes(elements)?.checked_add(self.scales.bytes())?
-            }
-            _ => self.scales.bytes(),
-        };
-        self.mask_bytes(elements).checked_add(index.checked_mul(step)?)
+    pub fn places(&self, elements: u64, full: u64) -> Option<Places> {
+        let (scale_bytes, code_bytes) = (self.scales.bytes(), self.code_bytes(elements)?);
+        let scales = self.mask_bytes(elements);
+        let full_step = self.full_block_bytes();
+        if self.arrangement == Arrangement::Interleaved {
+            let step = code_bytes.checked_add(scale_bytes)?;
+            let codes = scales.checked_add(scale_bytes)?;
+            return Some(Places { scales, scale_step: step, codes, code_step: step, full_step });
+        }
+        let coded = self.blocks(elements).checked_sub(full)?;
+        let codes = scales.checked_add(coded.checked_mul(scale_bytes)?)?;
+        Some(Places { scales, scale_step: scale_bytes, codes, code_step: code_bytes, full_step })
+    }
+}
+
+/// Where scales and codes of a tensor's blocks lie, from the start of its data, and how far apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Places {
+    scales: u64,
+    scale_step: u64,
+    codes: u64,
+    code_step: u64,
+    full_step: u64,
+}
+
+impl Places {
+    /// Where the scale of the `index`-th block that has one lies.
+    #[must_use]
+    pub fn scale(&self, index: u64) -> Option<u64> {
+        self.scales.checked_add(index.checked_mul(self.scale_step)?)
     }
 
-    /// Where a block's codes or halves lie, from the start of the data: `before` are the blocks of codes and those in
-    /// full precision that lie before it, `full` how many in full precision there are in all.
+    /// Where the codes or the halves of a block lie before which there are so many blocks of codes, and so many in full
+    /// precision.
     #[must_use]
-    pub fn block_offset(&self, elements: u64, before: (u64, u64), full: u64) -> Option<u64> {
-        let (coded, halves) = before;
-        let code_bytes = self.code_bytes(elements)?;
-        if self.arrangement == Arrangement::Interleaved {
-            return self.scale_offset(elements, coded)?.checked_add(self.scales.bytes());
-        }
-        let scales = self.blocks(elements).checked_sub(full)?;
-        self.scale_offset(elements, scales)?
-            .checked_add(coded.checked_mul(code_bytes)?)?
-            .checked_add(halves.checked_mul(self.full_block_bytes())?)
+    pub fn block(&self, coded: u64, full: u64) -> Option<u64> {
+        let halves = full.checked_mul(self.full_step)?;
+        self.codes.checked_add(coded.checked_mul(self.code_step)?)?.checked_add(halves)
     }
 }
 

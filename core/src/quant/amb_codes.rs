@@ -1,0 +1,101 @@
+//! AMB's codes of 4, 5 or 8 bits, from the lowest bit of their bytes on, to numbers.
+
+use crate::tensor::CodeBits;
+
+/// Codes that are decoded together, a multiple of eight, which are whole bytes.
+const PIECE: usize = 64;
+
+/// Decodes codes from the first bit of `bytes` on, as many as `out` holds: `code · scale`.
+pub(super) fn decode(bits: CodeBits, bytes: &[u8], scale: f32, out: &mut [f32]) {
+    match bits {
+        CodeBits::Four => pieces::<4>(bytes, scale, out, fours),
+        CodeBits::Five => pieces::<5>(bytes, scale, out, fives),
+        CodeBits::Eight => pieces::<8>(bytes, scale, out, |bytes, codes| {
+            codes.iter_mut().zip(bytes).for_each(|(code, byte)| *code = *byte);
+        }),
+    }
+}
+
+/// Bytes first, numbers of all of them then: both are loops that compilers make vectors of. `unpack` does not care for signs.
+#[inline(always)]
+fn pieces<const BITS: usize>(
+    bytes: &[u8],
+    scale: f32,
+    out: &mut [f32],
+    unpack: impl Fn(&[u8], &mut [u8; PIECE]),
+) {
+    let sign = 1_u8 << (BITS - 1);
+    let number = |code: u8| f32::from((code ^ sign).wrapping_sub(sign).cast_signed()) * scale;
+    let mut codes = [0; PIECE];
+    let mut bytes = bytes.chunks(PIECE / 8 * BITS);
+    let (whole, rest) = out.as_chunks_mut::<PIECE>();
+    for (values, bytes) in whole.iter_mut().zip(bytes.by_ref()) {
+        unpack(bytes, &mut codes);
+        *values = codes.map(number);
+    }
+    if let Some(bytes) = bytes.next() {
+        unpack(bytes, &mut codes);
+        rest.iter_mut().zip(codes).for_each(|(value, code)| *value = number(code));
+    }
+}
+
+fn fours(bytes: &[u8], codes: &mut [u8; PIECE]) {
+    for (pair, byte) in codes.as_chunks_mut::<2>().0.iter_mut().zip(bytes) {
+        *pair = [byte & 15, byte >> 4];
+    }
+}
+
+fn fives(bytes: &[u8], codes: &mut [u8; PIECE]) {
+    let (groups, rest) = bytes.as_chunks::<5>();
+    let mut eights = codes.as_chunks_mut::<8>().0.iter_mut();
+    for (group, codes) in groups.iter().zip(eights.by_ref()) {
+        *codes = eight_of_five(*group);
+    }
+    // Of the last eight there may be only the bytes that some codes need.
+    if let Some(codes) = eights.next() {
+        let mut group = [0; 5];
+        group.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
+        *codes = eight_of_five(group);
+    }
+}
+
+/// Spreads 40 bits over eight bytes: two twenties, four tens, eight fives.
+#[inline(always)]
+const fn eight_of_five([a, b, c, d, e]: [u8; 5]) -> [u8; 8] {
+    let forty = u64::from_le_bytes([a, b, c, d, e, 0, 0, 0]);
+    let twenties = forty & 0x000f_ffff | (forty & 0xff_fff0_0000) << 12;
+    let tens = twenties & 0x0000_03ff_0000_03ff | (twenties & 0x000f_fc00_000f_fc00) << 6;
+    let fives = tens & 0x001f_001f_001f_001f | (tens & 0x03e0_03e0_03e0_03e0) << 3;
+    fives.to_le_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+
+    use std::vec;
+    use std::vec::Vec;
+
+    use super::*;
+
+    /// The code at `index`, bit by bit.
+    fn code(bits: usize, bytes: &[u8], index: usize) -> f32 {
+        let bit = |at: usize| f32::from(bytes[at / 8] >> (at % 8) & 1);
+        let low: f32 = (0..bits - 1).map(|b| bit(index * bits + b) * (1 << b) as f32).sum();
+        low - bit(index * bits + bits - 1) * (1 << (bits - 1)) as f32
+    }
+
+    #[test]
+    fn codes_are_read_from_the_lowest_bit_on_with_their_sign() {
+        let bytes: Vec<u8> = (0..200_u32).map(|i| (i * 167 + i / 7) as u8).collect();
+        for (name, bits) in [(CodeBits::Four, 4), (CodeBits::Five, 5), (CodeBits::Eight, 8_usize)] {
+            for length in 0..=bytes.len() * 8 / bits {
+                let mut out = vec![f32::NAN; length];
+                decode(name, &bytes[..(length * bits).div_ceil(8)], 0.75, &mut out);
+                for (index, value) in out.into_iter().enumerate() {
+                    assert_eq!(value, code(bits, &bytes, index) * 0.75, "{bits} {length} {index}");
+                }
+            }
+        }
+    }
+}
