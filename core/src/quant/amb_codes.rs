@@ -79,21 +79,26 @@ mod tests {
     use super::*;
 
     /// The code at `index`, bit by bit.
-    fn code(bits: usize, bytes: &[u8], index: usize) -> f32 {
+    fn code(width: usize, bytes: &[u8], index: usize) -> f32 {
         let bit = |at: usize| f32::from(bytes[at / 8] >> (at % 8) & 1);
-        let low: f32 = (0..bits - 1).map(|b| bit(index * bits + b) * (1 << b) as f32).sum();
-        low - bit(index * bits + bits - 1) * (1 << (bits - 1)) as f32
+        let low: f32 = (0..width - 1).map(|b| bit(index * width + b) * (1 << b) as f32).sum();
+        low - bit(index * width + width - 1) * (1 << (width - 1)) as f32
     }
 
     #[test]
     fn codes_are_read_from_the_lowest_bit_on_with_their_sign() {
         let bytes: Vec<u8> = (0..200_u32).map(|i| (i * 167 + i / 7) as u8).collect();
-        for (name, bits) in [(CodeBits::Four, 4), (CodeBits::Five, 5), (CodeBits::Eight, 8_usize)] {
-            for length in 0..=bytes.len() * 8 / bits {
+        for (bits, width) in [(CodeBits::Four, 4), (CodeBits::Five, 5), (CodeBits::Eight, 8_usize)]
+        {
+            for length in 0..=bytes.len() * 8 / width {
                 let mut out = vec![f32::NAN; length];
-                decode(name, &bytes[..(length * bits).div_ceil(8)], 0.75, &mut out);
+                decode(bits, &bytes[..(length * width).div_ceil(8)], 0.75, &mut out);
                 for (index, value) in out.into_iter().enumerate() {
-                    assert_eq!(value, code(bits, &bytes, index) * 0.75, "{bits} {length} {index}");
+                    assert_eq!(
+                        value,
+                        code(width, &bytes, index) * 0.75,
+                        "{width} {length} {index}"
+                    );
                 }
             }
         }
