@@ -79,3 +79,59 @@ impl PackedTokens {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+
+    use std::boxed::Box;
+    use std::vec;
+    use std::vec::Vec;
+
+    use super::*;
+    use crate::kernel::Strides;
+    use crate::kernel::integer::{Base, Codes, Rows};
+
+    fn check<const CENTRED: bool>(codes: &[u8], stride: usize, cols: usize, zeros: &[u8]) {
+        let (mut out, scales) = (vec![0.0; zeros.len()], vec![1.0; zeros.len()]);
+        let x = Codes { codes, stride, scales: &scales, zeros };
+        let row = vec![0; cols];
+        let w = Rows { codes: &row, stride: cols, scales: &[1.0] };
+        let strides = Strides { token: 1, row: 1 };
+        let product = ProductI8::new(x, w, cols, Base::Bias(&[0.0]), &mut out, strides).unwrap();
+        let (first, count) = (1, zeros.len() - 1);
+        let mut packed = Box::new(PackedTokens::new());
+        // SAFETY: the features are there; there are so many tokens, and room for them.
+        unsafe { packed.fill::<CENTRED>(&product, first, count) };
+        for t in 0..count.next_multiple_of(LANES) {
+            let token = first + t.min(count - 1);
+            for c in 0..cols {
+                let place = packed.lines(t / LANES * LANES, cols);
+                // SAFETY: the vectors of 16 tokens of `cols` columns were written there.
+                let there = unsafe { *place.add(c / 4 * BYTES + t % LANES * 4 + c % 4) };
+                let zero = if CENTRED { zeros[token] } else { 0 };
+                assert_eq!(there, codes[token * stride + c].wrapping_sub(zero), "{t} {c}");
+            }
+        }
+    }
+
+    #[test]
+    fn four_columns_of_sixteen_tokens_are_a_vector() {
+        let is_there = std::is_x86_feature_detected!("avx2")
+            && std::is_x86_feature_detected!("avx512f")
+            && std::is_x86_feature_detected!("avx512bw")
+            && std::is_x86_feature_detected!("avx512dq")
+            && std::is_x86_feature_detected!("avx512vl");
+        if !is_there {
+            std::eprintln!("skipped: there is no AVX-512");
+            return;
+        }
+        for (cols, tokens) in [(64, 2), (64, 17), (128, 34), (1536, 20)] {
+            let stride = cols + 64;
+            let codes: Vec<u8> = (0..tokens * stride).map(|i| (i * 31 % 127) as u8).collect();
+            let zeros: Vec<u8> = (0..tokens).map(|i| (i * 17 % 128) as u8).collect();
+            check::<false>(&codes, stride, cols, &zeros);
+            check::<true>(&codes, stride, cols, &zeros);
+        }
+    }
+}
