@@ -64,15 +64,17 @@ function contents(file) {
   return files.get(file);
 }
 
-/** Bytes that each address gave, and what of it is code, compressed. */
-let sent = {};
+/** What was asked for: addresses and their bytes. */
+let sent = new Map();
+/** Bytes over the wire, code compressed. Not while a page waits: compressing takes longer than sending. */
+const wireBytes = ([path, bytes]) => (isModel(path) ? bytes.length : gzipSync(bytes).length);
+const isModel = (path) => /\.(onnx|weights)$/.test(path);
 const server = createServer((request, response) => {
   const path = decodeURIComponent(request.url.split("?")[0]);
   const file = served[path] ?? (path.startsWith("/nm/") ? join(here, "node_modules", path.slice(4)) : path.startsWith("/dist/") ? join(here, "..", path) : "");
   if (!file || !existsSync(file) || !statSync(file).isFile()) return response.writeHead(path.endsWith("tokenizer_config.json") ? 200 : 404, { "content-type": "application/json" }).end(path.endsWith("tokenizer_config.json") ? '{"tokenizer_class":"BertTokenizer"}' : "");
   const bytes = contents(file);
-  const isModel = /\.(onnx|weights)$/.test(path);
-  if (path !== "/" && path !== "/page.js" && request.method === "GET") sent[path] = isModel ? bytes.length : gzipSync(bytes).length;
+  if (path !== "/" && path !== "/page.js" && request.method === "GET") sent.set(path, bytes);
   response.writeHead(200, { "content-type": types[extname(file)] ?? "application/octet-stream", "content-length": bytes.length, "cache-control": "no-store", etag: `"${bytes.length}"` });
   response.end(request.method === "HEAD" ? undefined : bytes);
 });
@@ -118,13 +120,15 @@ for (const [name, [kind, options]] of Object.entries(peers)) {
   for (let run = 0; run < 3; run += 1) {
     const { page, close } = await browser();
     const empty = rendererMemory("VmRSS");
-    sent = {};
+    sent = new Map();
     runs.push({ ...(await page.evaluate((args) => window.cold(...args), [name, kind, options])), memory: growth(empty) });
     await close();
   }
   const first = runs.map((run) => run.first);
-  result.cold[name] = { first_ms: Math.round(median(first)), memory_mb: Math.round(median(runs.map((run) => run.memory))), download_mb: +(Object.values(sent).reduce((a, b) => a + b, 0) / 1e6).toFixed(2),
-    code_kb: Math.round(Object.entries(sent).filter(([path]) => !/\.(onnx|weights)$/.test(path)).reduce((a, [, b]) => a + b, 0) / 1e3) };
+  const total = (requests) => requests.map(wireBytes).reduce((a, b) => a + b, 0);
+  const requests = [...sent];
+  result.cold[name] = { first_ms: Math.round(median(first)), memory_mb: Math.round(median(runs.map((run) => run.memory))), download_mb: +(total(requests) / 1e6).toFixed(2),
+    code_kb: Math.round(total(requests.filter(([path]) => !isModel(path))) / 1e3) };
   console.error(name, JSON.stringify(result.cold[name]));
 }
 
