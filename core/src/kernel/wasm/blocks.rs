@@ -5,9 +5,8 @@
 use core::arch::wasm32::*;
 use core::marker::PhantomData;
 use core::mem::MaybeUninit;
-use core::ops::Range;
 
-use super::grouped::{Dots, Groups, Operands, Part, ROWS, tile};
+use super::grouped::{self, Dots, Groups, Operands, Part, ROWS};
 #[cfg(target_feature = "relaxed-simd")]
 use super::{Relaxed, RelaxedPairs, adds_pairs};
 use crate::kernel::blocks::{BLOCK_COLS, BlockLayout, ProductBlocks};
@@ -231,7 +230,7 @@ fn multiply<I: Dots, L: Layout>(product: ProductBlocks<'_>) {
     let ProductBlocks { x, rest, blocks, bias, out, tokens, cols, strides, .. } = product;
     let groups = cols / BLOCK_COLS;
     let row_bytes = groups * L::LAYOUT.bytes();
-    let mut operands = Operands { x, rest, bias, out, groups, strides };
+    let mut operands = Operands { x, rest, bias, out, tokens, groups, strides };
     let mut panel = Panel::new();
     for row in (0..bias.len()).step_by(ROWS) {
         let last = (bias.len() - row).min(ROWS) - 1;
@@ -243,7 +242,7 @@ fn multiply<I: Dots, L: Layout>(product: ProductBlocks<'_>) {
             let stored = Stored::<L> { places, layout: PhantomData };
             let part = Part { row, first: 0, count: groups };
             // SAFETY: `ProductBlocks::new` checked the lengths of all; the part is whole rows.
-            unsafe { several::<I, L>(&mut operands, &stored, part, 0..1) };
+            unsafe { grouped::product::<I, 2>(&mut operands, &stored, part, L::WIDE) };
             continue;
         }
         for first in (0..groups).step_by(PANEL_BLOCKS) {
@@ -252,31 +251,8 @@ fn multiply<I: Dots, L: Layout>(product: ProductBlocks<'_>) {
             unsafe {
                 let places = places.map(|place| place.add(first * L::LAYOUT.bytes()));
                 panel.fill(&Stored::<L> { places, layout: PhantomData }, count);
-                several::<I, L>(&mut operands, &panel, Part { row, first, count }, 0..tokens);
-            }
-        }
-    }
-}
-
-/// Some tokens.
-///
-/// # Safety
-///
-/// That of [`tile`] for each.
-#[inline(always)]
-unsafe fn several<I: Dots, L: Layout>(
-    operands: &mut Operands<'_>,
-    weights: &impl Groups<2>,
-    part: Part,
-    tokens: Range<usize>,
-) {
-    for token in tokens {
-        // SAFETY: the caller's.
-        unsafe {
-            if L::WIDE {
-                tile::<I, 2, true>(operands, weights, part, token);
-            } else {
-                tile::<I, 2, false>(operands, weights, part, token);
+                let part = Part { row, first, count };
+                grouped::product::<I, 2>(&mut operands, &panel, part, L::WIDE);
             }
         }
     }

@@ -25,7 +25,10 @@ struct Pairs {
 /// See [`Product`]: tiles of [`Instructions::TILE_TOKENS`] tokens × 2 rows, so that all sums stay in the 16 registers of
 /// x86-64.
 pub(super) fn product<I: Instructions>(mut product: Product<'_>) {
-    let mut row = if product.tokens <= FEW_TOKENS { product_of_few::<I>(&mut product) } else { 0 };
+    let mut row = match product.tokens {
+        1..=FEW_TOKENS => product_of_few::<I>(&mut product),
+        _ => 0,
+    };
     while row < product.rows {
         let end = product.rows.min(row + ROWS_BLOCK);
         let mut ahead = ahead_of::<I>(&product, row..end);
@@ -41,16 +44,17 @@ pub(super) fn product<I: Instructions>(mut product: Product<'_>) {
     }
 }
 
-/// The rows in fours; returns how many rows that are. Of every four the first two tokens come first, a tile that is half loads
-/// of rows: a CPU has only so many instructions under way, and the more of them wait for memory together the better. The
-/// four are a quarter of the matrix apart, so that each is one of four long stretches, which CPUs fetch ahead by themselves.
+/// At least one token and the rows in fours; returns how many rows that are. Of every four the first two tokens come first, a tile
+/// that is half loads of rows: a CPU has only so many instructions under way, and the more of them wait for memory together the
+/// better. The four are a quarter of the matrix apart, so that each is one of four long stretches, which CPUs fetch ahead by
+/// themselves.
 fn product_of_few<I: Instructions>(product: &mut Product<'_>) -> usize {
     let quarter = product.rows / 4;
     for row in 0..quarter {
-        let first = match product.tokens {
-            0 => break,
-            1 => tile::<I, 1, 4>(product, 0, row, quarter),
-            _ => tile::<I, 2, 4>(product, 0, row, quarter),
+        let first = if product.tokens == 1 {
+            tile::<I, 1, 4>(product, 0, row, quarter)
+        } else {
+            tile::<I, 2, 4>(product, 0, row, quarter)
         };
         let pairs = Pairs { first: row, count: 2, distance: 2 * quarter, apart: quarter };
         bands::<I>(product, first, pairs, &mut Ahead::nothing());

@@ -5,7 +5,9 @@
 
 use core::arch::wasm32::*;
 
-use super::reduce_i32;
+use super::{Dot, Simd128, reduce_i32};
+#[cfg(target_feature = "relaxed-simd")]
+use super::{Relaxed, RelaxedPairs};
 use crate::kernel::Strides;
 use crate::kernel::blocks::RestCodes;
 use crate::kernel::groups::GroupedCodes;
@@ -28,89 +30,87 @@ pub(super) trait Dots {
     -> v128;
 }
 
-impl Dots for super::Simd128 {
+impl Dots for Simd128 {
     type Columns = [v128; 2];
 
     #[inline(always)]
     unsafe fn columns(place: *const u8) -> [v128; 2] {
         // SAFETY: the caller's.
-        unsafe { [0, 8].map(|column| i16x8_load_extend_i8x8(place.add(column).cast())) }
+        unsafe { [0, 8].map(|column| Self::codes(place.add(column))) }
     }
 
     #[inline(always)]
     fn dot<const N: usize, const WIDE: bool>(codes: [v128; N], columns: [[v128; 2]; N]) -> v128 {
-        let mut sum = i32x4_splat(0);
-        for (codes, [a, b]) in codes.into_iter().zip(columns) {
-            let ab = i32x4_add(
-                i32x4_dot_i16x8(u16x8_extend_low_u8x16(codes), a),
-                i32x4_dot_i16x8(u16x8_extend_high_u8x16(codes), b),
-            );
-            sum = i32x4_add(sum, ab);
-        }
-        sum
+        sum(codes, columns, |sum, codes, columns| i32x4_add(sum, products_of_words(codes, columns)))
     }
 }
 
 #[cfg(target_feature = "relaxed-simd")]
-impl Dots for super::Relaxed {
+impl Dots for Relaxed {
     type Columns = v128;
 
     #[inline(always)]
     unsafe fn columns(place: *const u8) -> v128 {
         // SAFETY: the caller's.
-        unsafe { v128_load(place.cast()) }
+        unsafe { Self::codes(place) }
     }
 
     #[inline(always)]
     fn dot<const N: usize, const WIDE: bool>(codes: [v128; N], columns: [v128; N]) -> v128 {
-        // Defined exactly while the second operand is below 128: two products of 7 and 8 bits fit 16.
-        let add = |codes: [v128; N]| {
-            let mut sum = i32x4_splat(0);
-            for (codes, columns) in codes.into_iter().zip(columns) {
-                sum = i32x4_relaxed_dot_i8x16_i7x16_add(columns, codes, sum);
-            }
-            sum
-        };
         if !WIDE {
-            return add(codes);
+            return sum(codes, columns, <Self as Dot>::dot);
         }
-        let low = add(codes.map(|codes| v128_and(codes, u8x16_splat(0x7f))));
-        let high = add(codes.map(|codes| u8x16_shr(codes, 7)));
+        // Codes must be below 128.
+        let low = codes.map(|codes| v128_and(codes, u8x16_splat(0x7f)));
+        let high = codes.map(|codes| u8x16_shr(codes, 7));
+        let [low, high] = [low, high].map(|codes| sum(codes, columns, <Self as Dot>::dot));
         i32x4_add(low, i32x4_shl(high, 7))
     }
 }
 
-/// See [`RelaxedPairs`](super::RelaxedPairs).
 #[cfg(target_feature = "relaxed-simd")]
-impl Dots for super::RelaxedPairs {
+impl Dots for RelaxedPairs {
     type Columns = v128;
 
     #[inline(always)]
     unsafe fn columns(place: *const u8) -> v128 {
         // SAFETY: the caller's.
-        unsafe { super::Relaxed::columns(place) }
+        unsafe { Self::codes(place) }
     }
 
     #[inline(always)]
     fn dot<const N: usize, const WIDE: bool>(codes: [v128; N], columns: [v128; N]) -> v128 {
-        let mut sum = i32x4_splat(0);
-        for (codes, columns) in codes.into_iter().zip(columns) {
-            let product = if WIDE {
-                i32x4_add(
-                    i32x4_dot_i16x8(u16x8_extend_low_u8x16(codes), i16x8_extend_low_i8x16(columns)),
-                    i32x4_dot_i16x8(
-                        u16x8_extend_high_u8x16(codes),
-                        i16x8_extend_high_i8x16(columns),
-                    ),
-                )
-            } else {
-                let pairs = i16x8_relaxed_dot_i8x16_i7x16(columns, codes);
-                i32x4_dot_i16x8(pairs, i16x8_splat(1))
-            };
-            sum = i32x4_add(sum, product);
+        if !WIDE {
+            return sum(codes, columns, <Self as Dot>::dot);
         }
-        sum
+        sum(codes, columns, |sum, codes, columns| {
+            let words = [i16x8_extend_low_i8x16(columns), i16x8_extend_high_i8x16(columns)];
+            i32x4_add(sum, products_of_words(codes, words))
+        })
     }
+}
+
+/// What `add` adds of all codes and columns to zero. It is the weights whose codes are unsigned here, so that they take the
+/// place of the activations in [`Dot::dot`].
+#[inline(always)]
+fn sum<C, const N: usize>(
+    codes: [v128; N],
+    columns: [C; N],
+    add: impl Fn(v128, v128, C) -> v128,
+) -> v128 {
+    codes
+        .into_iter()
+        .zip(columns)
+        .fold(i32x4_splat(0), |sum, (codes, columns)| add(sum, codes, columns))
+}
+
+/// The products of 16 unsigned bytes and as many columns of 16 bits, summed up in four lanes.
+#[inline(always)]
+fn products_of_words(codes: v128, [low, high]: [v128; 2]) -> v128 {
+    i32x4_add(
+        i32x4_dot_i16x8(u16x8_extend_low_u8x16(codes), low),
+        i32x4_dot_i16x8(u16x8_extend_high_u8x16(codes), high),
+    )
 }
 
 /// Groups of `N` · 16 columns of four rows, beside each other.
@@ -131,6 +131,7 @@ pub(super) struct Operands<'a> {
     pub(super) rest: Option<RestCodes<'a>>,
     pub(super) bias: &'a [f32],
     pub(super) out: &'a mut [f32],
+    pub(super) tokens: usize,
     /// Groups of a row.
     pub(super) groups: usize,
     pub(super) strides: Strides,
@@ -145,32 +146,37 @@ pub(super) struct Part {
     pub(super) count: usize,
 }
 
-/// One token and a part of four rows, which `weights` has: begins with the bias, or goes on with the output. `WIDE` if codes may
-/// have 8 bits.
+/// All tokens and a part of four rows, which `weights` has: begins with the bias, or goes on with the output. `is_wide` if codes
+/// may have 8 bits.
 ///
 /// # Safety
 ///
-/// x and its rest, the bias and the output are as long as tokens, rows and columns say; the token and the part lie inside them.
+/// x and its rest, the bias and the output are as long as tokens, rows and columns say; the part lies inside them.
 #[inline(always)]
-pub(super) unsafe fn tile<I: Dots, const N: usize, const WIDE: bool>(
+pub(super) unsafe fn product<I: Dots, const N: usize>(
     operands: &mut Operands<'_>,
     weights: &impl Groups<N>,
     part: Part,
-    token: usize,
+    is_wide: bool,
 ) {
-    // SAFETY: the caller's.
-    unsafe {
-        if operands.rest.is_some() {
-            lanes::<I, _, N, true, WIDE>(operands, weights, part, token);
-        } else {
-            lanes::<I, _, N, false, WIDE>(operands, weights, part, token);
+    for token in 0..operands.tokens {
+        // SAFETY: the caller's.
+        unsafe {
+            match (operands.rest.is_some(), is_wide) {
+                (true, true) => lanes::<I, _, N, true, true>(operands, weights, part, token),
+                (true, false) => lanes::<I, _, N, true, false>(operands, weights, part, token),
+                (false, true) => lanes::<I, _, N, false, true>(operands, weights, part, token),
+                (false, false) => lanes::<I, _, N, false, false>(operands, weights, part, token),
+            }
         }
     }
 }
 
+/// One token.
+///
 /// # Safety
 ///
-/// That of [`tile`]; there is a rest if `REST` says so.
+/// That of [`product`]; there are more tokens than `token`, and a rest if `REST` says so.
 unsafe fn lanes<I: Dots, G: Groups<N>, const N: usize, const REST: bool, const WIDE: bool>(
     operands: &mut Operands<'_>,
     weights: &G,

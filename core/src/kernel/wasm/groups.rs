@@ -2,7 +2,7 @@
 
 use core::arch::wasm32::*;
 
-use super::grouped::{Dots, Groups, Operands, Part, ROWS, tile};
+use super::grouped::{self, Dots, Groups, Operands, Part, ROWS};
 #[cfg(target_feature = "relaxed-simd")]
 use super::{Relaxed, RelaxedPairs, adds_pairs};
 use crate::kernel::ProductGroups;
@@ -51,7 +51,7 @@ pub(super) fn product<I: Dots>(product: ProductGroups<'_>) {
 fn multiply<I: Dots, const N: usize>(product: ProductGroups<'_>) {
     let ProductGroups { x, w, bias, out, tokens, cols, strides, .. } = product;
     let groups = cols / (16 * N);
-    let mut operands = Operands { x, rest: None, bias, out, groups, strides };
+    let mut operands = Operands { x, rest: None, bias, out, tokens, groups, strides };
     for row in (0..bias.len()).step_by(ROWS) {
         let last = (bias.len() - row).min(ROWS) - 1;
         let GroupedRows { codes, scales, minima } = w;
@@ -65,17 +65,8 @@ fn multiply<I: Dots, const N: usize>(product: ProductGroups<'_>) {
         };
         let four = codes.get(row * cols..(row + last + 1) * cols).unwrap_or_default();
         let part = Part { row, first: 0, count: groups };
-        let is_wide = is_wide(four);
-        for token in 0..tokens {
-            // SAFETY: `ProductGroups::new` checked the lengths of all; token < tokens and the part is whole rows.
-            unsafe {
-                if is_wide {
-                    tile::<I, N, true>(&mut operands, &rows, part, token);
-                } else {
-                    tile::<I, N, false>(&mut operands, &rows, part, token);
-                }
-            }
-        }
+        // SAFETY: `ProductGroups::new` checked the lengths of all; the part is whole rows.
+        unsafe { grouped::product::<I, N>(&mut operands, &rows, part, is_wide(four)) };
     }
 }
 

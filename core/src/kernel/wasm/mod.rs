@@ -15,7 +15,8 @@ mod vector;
 
 use core::arch::wasm32::*;
 
-use super::{Kernels, portable};
+use super::blocks::ProductBlocks;
+use super::{Kernels, ProductGroups, portable};
 use vector::Lanes;
 
 /// The tables of this folder, the slowest first.
@@ -29,34 +30,36 @@ pub(super) fn available() -> impl Iterator<Item = Kernels> {
 
 /// The fastest table that this build can run.
 #[cfg(target_feature = "relaxed-simd")]
-pub(super) const FASTEST: Kernels = {
-    let base = table::<Relaxed>("relaxed-simd");
-    Kernels {
-        product_i8: integer::product_relaxed,
-        product_blocks: if portable::BLOCKS { Some(blocks::product_relaxed) } else { None },
-        product_groups: if portable::BLOCKS {
-            groups::product_relaxed
-        } else {
-            base.product_groups
-        },
-        ..base
-    }
-};
+pub(super) const FASTEST: Kernels = with_blocks(
+    Kernels { product_i8: integer::product_relaxed, ..table::<Relaxed>("relaxed-simd") },
+    blocks::product_relaxed,
+    groups::product_relaxed,
+);
 /// The fastest table that this build can run.
 #[cfg(not(target_feature = "relaxed-simd"))]
 pub(super) const FASTEST: Kernels = table::<Simd128>("simd128");
 
 const fn table<I: Instructions + Dot + grouped::Dots>(name: &'static str) -> Kernels {
-    let base = portable::table::<Lanes>(name);
-    Kernels {
+    let table = Kernels {
         product_f32: float::product::<I>,
         multiply_f32: float::multiply::<I>,
         product_i8: integer::product::<I>,
-        product_blocks: if portable::BLOCKS { Some(blocks::product::<I>) } else { None },
-        product_groups: if portable::BLOCKS { groups::product::<I> } else { base.product_groups },
         multiply_i16: integer::multiply,
-        ..base
+        ..portable::table::<Lanes>(name)
+    };
+    with_blocks(table, blocks::product::<I>, groups::product::<I>)
+}
+
+/// `table` with these products, if there are models that need them.
+const fn with_blocks(
+    table: Kernels,
+    product_blocks: fn(ProductBlocks<'_>),
+    product_groups: fn(ProductGroups<'_>),
+) -> Kernels {
+    if !portable::BLOCKS {
+        return table;
     }
+    Kernels { product_blocks: Some(product_blocks), product_groups, ..table }
 }
 
 /// The instructions for f32, which differ between simd128 and relaxed SIMD.
