@@ -8,7 +8,8 @@
 //! mean square of what the column is multiplied with. Scales may be negative, so that the lowest code, which has no
 //! counterpart, can stand for the largest magnitude.
 
-use super::amb_codes::decode;
+pub use super::amb_codes::encode;
+use super::amb_codes::{decode, lowest, nearest};
 use super::float16::{f16_to_f32, round_f16};
 use crate::error::{Error, ErrorKind, Result};
 use crate::tensor::{Arrangement, CodeBits, ScaleType, ScaledCodes};
@@ -197,23 +198,6 @@ pub struct Fit {
     pub error: f32,
 }
 
-/// The largest code's magnitude on the side that has one more.
-const fn lowest(bits: CodeBits) -> f32 {
-    match bits {
-        CodeBits::Four => 8.0,
-        CodeBits::Five => 16.0,
-        CodeBits::Eight => 128.0,
-    }
-}
-
-/// The nearest code to `x`: ties to even; NaN is 0.
-#[inline]
-fn nearest(x: f32, lowest: f32) -> f32 {
-    // Adding and taking away 1.5 · 2²³ leaves no room for fractions.
-    const WHOLE: f32 = 12_582_912.0;
-    (x.clamp(-lowest, lowest - 1.0) + WHOLE) - WHOLE
-}
-
 fn round_scale(scale: f32, scales: ScaleType) -> f32 {
     match scales {
         ScaleType::F32 => scale,
@@ -279,32 +263,6 @@ pub fn fit(values: &[f32], weights: &[f32], bits: CodeBits, scales: ScaleType) -
 #[must_use]
 pub fn round_to(value: f32, scale: f32, bits: CodeBits) -> f32 {
     nearest(value * super::block::reciprocal(scale), lowest(bits)) * scale
-}
-
-/// Writes the codes of `values` on a scale to the front of `out`, and zeros behind them.
-pub fn encode(values: &[f32], scale: f32, bits: CodeBits, out: &mut [u8]) {
-    let (inverse, lowest) = (super::block::reciprocal(scale), lowest(bits));
-    let width = bits.bits();
-    out.fill(0);
-    let mut out = out.iter_mut();
-    let (mut pending, mut filled) = (0_u16, 0_u8);
-    for &x in values {
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // within −128 … 127
-        let code = nearest(x * inverse, lowest) as i8 as u8;
-        let code = u16::from(code) & ((1 << width) - 1);
-        pending |= code << filled;
-        filled += width;
-        while filled >= 8 {
-            if let Some(byte) = out.next() {
-                [*byte, _] = pending.to_le_bytes();
-            }
-            pending >>= 8;
-            filled -= 8;
-        }
-    }
-    if let Some(byte) = out.next().filter(|_| filled > 0) {
-        [*byte, _] = pending.to_le_bytes();
-    }
 }
 
 /// Stores a whole tensor of blocks whose scales are known, one for each block; those of which `is_full` holds are kept as

@@ -1,5 +1,6 @@
-//! AMB's codes of 4, 5 or 8 bits, from the lowest bit of their bytes on, to numbers.
+//! AMB's codes of 4, 5 or 8 bits, from the lowest bit of their bytes on, to numbers and back.
 
+use super::block::reciprocal;
 use crate::tensor::CodeBits;
 
 /// Codes that are decoded together, a multiple of eight, which are whole bytes.
@@ -67,6 +68,49 @@ const fn eight_of_five([a, b, c, d, e]: [u8; 5]) -> [u8; 8] {
     let tens = twenties & 0x0000_03ff_0000_03ff | (twenties & 0x000f_fc00_000f_fc00) << 6;
     let fives = tens & 0x001f_001f_001f_001f | (tens & 0x03e0_03e0_03e0_03e0) << 3;
     fives.to_le_bytes()
+}
+
+/// The largest code's magnitude on the side that has one more.
+pub(super) const fn lowest(bits: CodeBits) -> f32 {
+    match bits {
+        CodeBits::Four => 8.0,
+        CodeBits::Five => 16.0,
+        CodeBits::Eight => 128.0,
+    }
+}
+
+/// The nearest code to `x`: ties to even; NaN is 0.
+#[inline]
+pub(super) fn nearest(x: f32, lowest: f32) -> f32 {
+    // Adding and taking away 1.5 · 2²³ leaves no room for fractions.
+    const WHOLE: f32 = 12_582_912.0;
+    (x.clamp(-lowest, lowest - 1.0) + WHOLE) - WHOLE
+}
+
+/// Writes the codes of `values` on a scale to the front of `out`, and zeros behind them.
+pub fn encode(values: &[f32], scale: f32, bits: CodeBits, out: &mut [u8]) {
+    let (inverse, lowest) = (reciprocal(scale), lowest(bits));
+    let width = bits.bits();
+    out.fill(0);
+    let mut out = out.iter_mut();
+    let (mut pending, mut filled) = (0_u16, 0_u8);
+    for &x in values {
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // within −128 … 127
+        let code = nearest(x * inverse, lowest) as i8 as u8;
+        let code = u16::from(code) & ((1 << width) - 1);
+        pending |= code << filled;
+        filled += width;
+        while filled >= 8 {
+            if let Some(byte) = out.next() {
+                [*byte, _] = pending.to_le_bytes();
+            }
+            pending >>= 8;
+            filled -= 8;
+        }
+    }
+    if let Some(byte) = out.next().filter(|_| filled > 0) {
+        [*byte, _] = pending.to_le_bytes();
+    }
 }
 
 #[cfg(test)]
