@@ -80,3 +80,10 @@ window.turn = async (name, tokens, runs) => {
   return { milliseconds: times[runs >> 1], vector: Array.from(vector) };
 };
 window.ready = true;
+
+// Opened to load one peer while nobody looks on.
+if (location.search === "?cold") {
+  const peer = await (await fetch("/peer")).json();
+  const result = await window.cold(...peer).catch((error) => ({ error: String(error) }));
+  await fetch("/done", { method: "POST", body: JSON.stringify(result) });
+}

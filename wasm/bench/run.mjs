@@ -5,8 +5,9 @@
 //
 // Latency: all peers live in one page and take turns, in an order shuffled for every round; ratios are taken turn against
 // turn of the same round. Cold: a fresh browser for each peer that is done with its own start, files from a server on the
-// same machine that has them in memory; medians of three.
-import { execSync } from "node:child_process";
+// same machine that has them in memory; medians of three. Nobody looks on then: developer tools keep a copy of all that a page
+// fetches, up to 20 MB each, and pages wait for it.
+import { execSync, spawn } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { cpus, loadavg, tmpdir } from "node:os";
@@ -69,8 +70,18 @@ let sent = new Map();
 /** Bytes over the wire, code compressed. Not while a page waits: compressing takes longer than sending. */
 const wireBytes = ([path, bytes]) => (isModel(path) ? bytes.length : gzipSync(bytes).length);
 const isModel = (path) => /\.(onnx|weights)$/.test(path);
+/** What the pages that are open ask for: a peer to open, when that is known, and what becomes of it. */
+const told = new Map();
+function tell(path, request, response) {
+  if (path === "/peer") told.get("/peer")(response);
+  else {
+    let body = "";
+    request.on("data", (piece) => { body += piece; }).on("end", () => { response.end(); told.get(path)(JSON.parse(body)); });
+  }
+}
 const server = createServer((request, response) => {
   const path = decodeURIComponent(request.url.split("?")[0]);
+  if (told.has(path)) return tell(path, request, response);
   const file = served[path] ?? (path.startsWith("/nm/") ? join(here, "node_modules", path.slice(4)) : path.startsWith("/dist/") ? join(here, "..", path) : "");
   if (!file || !existsSync(file) || !statSync(file).isFile()) return response.writeHead(path.endsWith("tokenizer_config.json") ? 200 : 404, { "content-type": "application/json" }).end(path.endsWith("tokenizer_config.json") ? '{"tokenizer_class":"BertTokenizer"}' : "");
   const bytes = contents(file);
@@ -80,19 +91,44 @@ const server = createServer((request, response) => {
 });
 await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
 
+const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
+const args = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update"];
+const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+
+/** Opens a peer in a fresh browser, in which a page of ours is all there is; what the page says of it. */
+async function cold(...peer) {
+  const profile = mkdtempSync(join(tmpdir(), "nanoembed-bench-"));
+  const asked = new Promise((resolve) => told.set("/peer", resolve));
+  const done = new Promise((resolve) => told.set("/done", resolve));
+  const address = `http://127.0.0.1:${server.address().port}/?cold`;
+  const child = spawn(executablePath, ["--headless=new", ...args, `--user-data-dir=${profile}`, address], { stdio: "ignore", detached: true });
+  try {
+    const response = await asked;
+    // A browser that has just been started is busy with itself for a second.
+    await pause(2000);
+    const empty = rendererMemory("VmRSS");
+    sent = new Map();
+    response.end(JSON.stringify(peer));
+    const result = await done;
+    if (result.error) throw new Error(`${peer[0]}: ${result.error}`);
+    return { ...result, memory: growth(empty) };
+  } finally {
+    told.clear();
+    const ended = new Promise((resolve) => child.once("exit", resolve));
+    process.kill(-child.pid);
+    await ended;
+    rmSync(profile, { recursive: true, force: true, maxRetries: 5 });
+  }
+}
+
 /** A fresh browser with the page open. */
 async function browser() {
   const profile = mkdtempSync(join(tmpdir(), "nanoembed-bench-"));
-  const context = await chromium.launchPersistentContext(profile, {
-    executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
-    args: ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update"],
-  });
+  const context = await chromium.launchPersistentContext(profile, { executablePath, args });
   const page = await context.newPage();
   page.on("pageerror", (error) => console.error(String(error)));
   await page.goto(`http://127.0.0.1:${server.address().port}/`);
   await page.waitForFunction("window.ready");
-  // A browser that has just been started is busy with itself for a second.
-  await page.waitForTimeout(2000);
   return { page, close: async () => { await context.close(); rmSync(profile, { recursive: true, force: true }); } };
 }
 
@@ -118,11 +154,7 @@ const result = { cpu: cpus()[0].model, date: new Date().toISOString().slice(0, 1
 for (const [name, [kind, options]] of Object.entries(peers)) {
   const runs = [];
   for (let run = 0; run < 3; run += 1) {
-    const { page, close } = await browser();
-    const empty = rendererMemory("VmRSS");
-    sent = new Map();
-    runs.push({ ...(await page.evaluate((args) => window.cold(...args), [name, kind, options])), memory: growth(empty) });
-    await close();
+    runs.push(await cold(name, kind, options));
   }
   const first = runs.map((run) => run.first);
   const total = (requests) => requests.map(wireBytes).reduce((a, b) => a + b, 0);
