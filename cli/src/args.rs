@@ -97,8 +97,8 @@ pub(crate) struct EmbedderArgs {
     #[command(flatten)]
     pub(crate) model: ModelArgs,
 
-    /// Compute in 32-bit floats throughout, also where weights are 8-bit integers: slower, and a little nearer to the
-    /// original model
+    /// Compute in 32-bit floats throughout, also where weights are integers of 8 bits or fewer: slower, and a little
+    /// nearer to the original model
     #[arg(long)]
     pub(crate) precise: bool,
 

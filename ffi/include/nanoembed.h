@@ -648,13 +648,14 @@ typedef struct nanoembed_sentencepiece_plan {
 // The beginning of an array of `integer` elements.
 #define NANOEMBED_VALUE_ARRAY 6
 
-// As the model was made for: quantised if its 8-bit weights were calibrated for that, else in 32-bit floats.
+// As the model was made for: quantised if its 8-bit weights were calibrated for that or weights are in blocks of a scale
+// each, else in 32-bit floats.
 #define NANOEMBED_ACTIVATIONS_AUTO 0
 
 // In 32-bit floats: as precise as the weights are.
 #define NANOEMBED_ACTIVATIONS_FLOAT 1
 
-// Quantised where weights are 8-bit: faster, and the same bits on every machine.
+// Quantised where weights are 8-bit or in blocks: faster, and the same bits on every machine.
 #define NANOEMBED_ACTIVATIONS_QUANTIZED 2
 
 // In integers alone, for processors without an FPU; the same bits on every machine. Needs weights of 8 bits, and a

@@ -22,11 +22,12 @@ use crate::status::{
 
 /// How the model computes: a choice of `nanoembed_model_options`.
 pub type nanoembed_activations = u32;
-/// As the model was made for: quantised if its 8-bit weights were calibrated for that, else in 32-bit floats.
+/// As the model was made for: quantised if its 8-bit weights were calibrated for that or weights are in blocks of a scale
+/// each, else in 32-bit floats.
 pub const NANOEMBED_ACTIVATIONS_AUTO: nanoembed_activations = 0;
 /// In 32-bit floats: as precise as the weights are.
 pub const NANOEMBED_ACTIVATIONS_FLOAT: nanoembed_activations = 1;
-/// Quantised where weights are 8-bit: faster, and the same bits on every machine.
+/// Quantised where weights are 8-bit or in blocks: faster, and the same bits on every machine.
 pub const NANOEMBED_ACTIVATIONS_QUANTIZED: nanoembed_activations = 2;
 /// In integers alone, for processors without an FPU; the same bits on every machine. Needs weights of 8 bits, and a
 /// library built with the feature `fixed`: without it NANOEMBED_INVALID_ARGUMENT.

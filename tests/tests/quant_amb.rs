@@ -4,10 +4,12 @@ use half::f16;
 use nanoembed_core::event::Mode;
 use nanoembed_core::format::amb::{Amb, TensorSpec};
 use nanoembed_core::quant::amb_block::{Bytes, Tensor};
-use nanoembed_core::quant::{adaptive, amb_block, dequantize_weight};
+use nanoembed_core::quant::groups::Unpacked;
+use nanoembed_core::quant::{adaptive, amb_block, amb_unpack, dequantize_weight};
 use nanoembed_core::tensor::{
     Arrangement, CodeBits, Dtype, Encoding, ScaleType, ScaledCodes, Shape, Weight,
 };
+use nanoembed_core::{Error, ErrorKind};
 use nanoembed_tests::amb::of_tensors;
 use proptest::prelude::*;
 
@@ -157,7 +159,7 @@ fn zeros_and_what_is_no_number_do_no_harm() {
 struct Pieces<'a>(&'a [u8], usize);
 
 impl Bytes for Pieces<'_> {
-    fn bytes(&mut self, offset: u64, length: usize) -> Result<&[u8], nanoembed_core::Error> {
+    fn bytes(&mut self, offset: u64, length: usize) -> Result<&[u8], Error> {
         assert!(length <= self.1, "{length} bytes at once");
         self.0.bytes(offset, length)
     }
@@ -188,4 +190,83 @@ fn data_may_be_had_in_small_pieces() {
             }
         }
     }
+}
+
+#[test]
+fn unpacked_rows_are_what_they_dequantise_to() {
+    const COLS: usize = 192;
+    const ROWS: usize = 5;
+    const STRIDE: usize = 7;
+    let values: Vec<f32> = (0..COLS * ROWS).map(|i| (i as f32 * 0.7).sin() * 0.2).collect();
+    let all = [CodeBits::Four, CodeBits::Five, CodeBits::Eight].into_iter().flat_map(|bits| {
+        [(Arrangement::Separate, 32, ScaleType::F32), (Arrangement::Separate, 192, ScaleType::F16)]
+            .into_iter()
+            .chain([(Arrangement::Interleaved, 32, ScaleType::F16)])
+            .chain([(Arrangement::Adaptive, 64, ScaleType::F16)])
+            .map(move |(arrangement, block, scales)| ScaledCodes {
+                bits,
+                block,
+                scales,
+                arrangement,
+            })
+    });
+    for codes in all {
+        assert!(amb_unpack::has_groups(&codes, COLS));
+        let elements = values.len() as u64;
+        let is_full = |block: usize| block % 4 == 1 || block > 11;
+        let adaptive = codes.arrangement == Arrangement::Adaptive;
+        let full = if adaptive { (0..15).filter(|&block| is_full(block)).count() } else { 0 };
+        let bytes = codes.data_bytes(elements, full as u64).unwrap();
+        let mut data = vec![0; usize::try_from(bytes).unwrap()];
+        if adaptive {
+            adaptive::quantize(&codes, &values, &[], is_full, &mut data).unwrap();
+        } else {
+            amb_block::quantize(&codes, &values, &[], &mut data).unwrap();
+        }
+        let expected = read(codes, values.len(), &data);
+        let tensor = Tensor { codes, elements, bytes };
+        for (most, first) in [(8, 0), (13, 1), (64, 2), (usize::MAX, 4)] {
+            let groups = COLS / amb_unpack::GROUP_COLS;
+            let mut out = vec![0; (ROWS - first) * COLS];
+            let (mut scales, mut minima) =
+                (vec![f32::NAN; groups * STRIDE], vec![0.0; groups * STRIDE]);
+            let mut unpacked = Unpacked {
+                codes: &mut out,
+                scales: &mut scales,
+                minima: &mut minima,
+                stride: STRIDE,
+            };
+            let (place, mut data) = (((first * COLS) as u64, COLS), Pieces(&data, most));
+            let unpack = amb_unpack::unpack;
+            amb_unpack::unpack_rows(&tensor, place, &mut unpacked, &mut data, unpack).unwrap();
+            for (i, &code) in out.iter().enumerate() {
+                let lane = i % COLS / amb_unpack::GROUP_COLS * STRIDE + i / COLS;
+                let value = f32::from(code) * scales[lane] + minima[lane];
+                let exact = expected[first * COLS + i];
+                // Halves are rounded to codes once more, of which none is above 127.
+                let halves = adaptive && is_full((first * COLS + i) / 64);
+                let error = if halves { scales[lane] * 0.501 } else { 1e-5 };
+                assert!((value - exact).abs() <= error, "{codes:?} {most} {i}: {value} {exact}");
+                assert!(!halves || code < 128);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_bad_scale_is_found_where_it_lies() {
+    let arrangement = Arrangement::Separate;
+    let codes =
+        ScaledCodes { bits: CodeBits::Four, block: 32, scales: ScaleType::F16, arrangement };
+    let mut data = [0; 4 * 18];
+    data[5] = 0x7c;
+    let tensor = Tensor { codes, elements: 128, bytes: 72 };
+    let (mut out, mut scales, mut minima) = ([0; 128], [0.0; 4], [0.0; 4]);
+    let (scales, minima) = (&mut scales[..], &mut minima[..]);
+    let mut unpacked = Unpacked { codes: &mut out, scales, minima, stride: 1 };
+    let unpack = amb_unpack::unpack;
+    let found = amb_unpack::unpack_rows(&tensor, (0, 128), &mut unpacked, &mut &data[..], unpack);
+    assert_eq!(found, Err(Error::new(4, ErrorKind::BadScale)));
+    let found = amb_block::dequantize(&tensor, 0, &mut [0.0; 128], &mut &data[..]);
+    assert_eq!(found, Err(Error::new(4, ErrorKind::BadScale)));
 }

@@ -8,6 +8,9 @@
 use super::product::{Strides, reach};
 use crate::error::{Error, ErrorKind, Result};
 
+/// Whether there are models that have weights in groups; without them what multiplies those is never called.
+pub(crate) const BUILT_IN: bool = cfg!(any(feature = "blocks-ggml", feature = "scaled-codes"));
+
 /// Rows that are unpacked and multiplied together.
 pub const TILE_ROWS: usize = 16;
 

@@ -70,6 +70,8 @@ use vector::Portable;
 
 pub use product::{Floats, Multiply, Product, Strides, Table};
 
+use crate::quant::amb_unpack::UnpackCodes;
+
 /// x · Wᵀ + bias of f32, see [`Product`].
 pub type ProductF32 = fn(Product<'_>);
 
@@ -125,6 +127,8 @@ pub struct Kernels {
     pub product_blocks: Option<fn(ProductBlocks<'_>)>,
     /// Quantises groups of 16 or 32 elements to signed bytes, for [`GroupedCodes`](groups::GroupedCodes).
     pub quantize_groups: QuantizeGroups,
+    /// Codes of few bits to bytes, before they are multiplied in groups.
+    pub unpack_codes: UnpackCodes,
     /// From codes to f32, `scale · code + minimum` with a scale and a minimum for each `group` elements; the same bits on
     /// every table. A minimum of −0 adds nothing, to zeros of either sign.
     pub dequantize_groups: DequantizeGroups,

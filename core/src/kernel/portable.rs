@@ -1,14 +1,12 @@
 //! The reference table: plain Rust for any target. Every other table is tested against it.
 
-use super::groups::{ProductGroups, TILE_ROWS};
+use super::groups::{self, ProductGroups, TILE_ROWS};
 use super::integer::{Base, MultiplyI16, ProductI8};
 use super::pieces::pieces;
 use super::product::{Floats, Multiply, Product};
 use super::vector::{Portable, Vector};
 use super::{Kernels, quantize, rows};
-
-/// Without them models that have weights in blocks are not opened, and what multiplies those is never called.
-pub(super) const BLOCKS: bool = cfg!(feature = "blocks-ggml");
+use crate::quant::amb_unpack;
 
 /// The portable table.
 pub(super) const TABLE: Kernels = table::<Portable>("portable");
@@ -20,9 +18,18 @@ pub(super) const fn table<V: Vector>(name: &'static str) -> Kernels {
         product_f32,
         multiply_f32,
         product_i8,
-        product_groups: if BLOCKS { product_groups } else { |_| {} },
+        product_groups: if groups::BUILT_IN { product_groups } else { |_| {} },
         product_blocks: None,
-        quantize_groups: if BLOCKS { quantize::groups_i8::<V> } else { |_, _, _, _, _| {} },
+        quantize_groups: if groups::BUILT_IN {
+            quantize::groups_i8::<V>
+        } else {
+            |_, _, _, _, _| {}
+        },
+        unpack_codes: if cfg!(feature = "scaled-codes") {
+            amb_unpack::unpack
+        } else {
+            |_, _, _| {}
+        },
         dequantize_groups: quantize::dequantize_groups::<V>,
         multiply_i16,
         quantize: quantize::codes::<V>,

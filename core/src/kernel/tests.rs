@@ -10,6 +10,7 @@ use super::integer::{Base, Codes, MultiplyI16, ProductI8, Rows};
 use super::rows::power_of_two;
 use super::vector::{LANES, Portable, Vector};
 use super::{Floats, Kernels, Multiply, Product, Signs, Strides, Table, available};
+use crate::tensor::CodeBits;
 
 /// Numbers without a pattern, the same ones in every run.
 struct Noise(u64);
@@ -531,6 +532,43 @@ fn products_of_groups_are_within_their_bound_and_the_same_on_every_table() {
                     assert_eq!(all.len() + untouched, size, "{} wrote elsewhere", table.name);
                     assert_eq!(first.get_or_insert(all.clone()), &all, "{} {cols}", table.name);
                 }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_largest_codes_of_a_group_are_summed_up_exactly() {
+    const COLS: usize = 64;
+    let x = GroupedCodes { codes: &[129; COLS * 5], scales: &[1.0; 10], sums: &[0.0; 10] };
+    let factors = [1.0; 2 * TILE_ROWS];
+    for most in [15, 31, 32, 127, 255] {
+        let w = GroupedRows { codes: &[most; COLS * 4], scales: &factors, minima: &factors };
+        let expected = -127.0 * f32::from(most) * COLS as f32;
+        for table in tables() {
+            let mut out = [0.0; 20];
+            let strides = Strides { token: 4, row: 1 };
+            let product = ProductGroups::new(x, w, &[0.0; 4], (COLS, 32), &mut out, strides);
+            (table.product_groups)(product.unwrap());
+            assert!(out.iter().all(|&sum| sum == expected), "{} {most}", table.name);
+        }
+    }
+}
+
+#[test]
+fn codes_are_unpacked_to_the_same_bytes_on_every_table() {
+    let mut noise = Noise(5);
+    for bits in [CodeBits::Four, CodeBits::Five, CodeBits::Eight] {
+        let width = usize::from(bits.bits());
+        for count in (0..70).chain([384, 1001]) {
+            let bytes = noise.bytes((count * width).div_ceil(8), 0, 255);
+            let bit = |at: usize| bytes[at / 8] >> (at % 8) & 1;
+            let code = |index: usize| (0..width).map(|b| bit(index * width + b) << b).sum::<u8>();
+            let expected: Vec<u8> = (0..count).map(|i| code(i) ^ 1 << (width - 1)).collect();
+            for table in tables() {
+                let mut out = vec![0; count];
+                (table.unpack_codes)(bits, &bytes, &mut out);
+                assert_eq!(out, expected, "{} {width} {count}", table.name);
             }
         }
     }

@@ -1,34 +1,99 @@
-//! Matrices of scaled codes as rows of f32, from bytes in memory or read in pieces to a tile.
+//! Matrices of scaled codes as rows of f32 or unpacked, from bytes in memory or read in pieces to a tile.
 
 use super::weights::{Matrix, Weights};
 use crate::error::{Error, ErrorKind, Result};
 use crate::quant::amb_block::{self, Bytes, Tensor};
+use crate::quant::amb_unpack::{UnpackCodes, unpack_rows};
+use crate::quant::groups::Unpacked;
 use crate::tensor::ScaledCodes;
 
-/// Dequantises the rows from row `first` on, as many as `values` holds.
-pub(super) fn read_rows(
-    weights: &(impl Weights + ?Sized),
-    matrix: &Matrix,
-    codes: ScaledCodes,
-    first: usize,
-    values: &mut [f32],
-    tile: &mut [u8],
-) -> Result<()> {
-    let overflow = Error::new(matrix.offset, ErrorKind::SizeOverflow);
-    let elements = matrix.rows.checked_mul(matrix.cols).ok_or(overflow)? as u64;
-    let first = first.checked_mul(matrix.cols).ok_or(overflow)? as u64;
-    let tensor = Tensor { codes, elements, bytes: matrix.bytes };
-    let Matrix { offset, bytes, .. } = *matrix;
-    let share = bytes.checked_mul(values.len() as u64).and_then(|all| all.checked_div(elements));
-    let ahead = usize::try_from(share.unwrap_or(0)).unwrap_or(usize::MAX);
-    let mut data = Data { weights, offset, bytes, ahead, clock: 0, windows: windows(tile) };
-    amb_block::dequantize(&tensor, first, values, &mut data)
+/// Some rows of a matrix of scaled codes.
+#[derive(Clone, Copy)]
+pub(super) struct CodedRows<'a, W: ?Sized> {
+    pub(super) weights: &'a W,
+    pub(super) matrix: &'a Matrix,
+    pub(super) codes: ScaledCodes,
+    /// The first row.
+    pub(super) first: usize,
+}
+
+impl<W: Weights + ?Sized> CodedRows<'_, W> {
+    /// Dequantises as many rows as `values` holds.
+    pub(super) fn read(&self, values: &mut [f32], tile: &mut [u8]) -> Result<()> {
+        let (tensor, first) = self.tensor()?;
+        let done = match self.whole()? {
+            Some(mut bytes) => amb_block::dequantize(&tensor, first, values, &mut bytes),
+            None => {
+                let mut data = self.data(values.len(), tile);
+                amb_block::dequantize(&tensor, first, values, &mut data)
+            }
+        };
+        done.map_err(|error| self.placed(error))
+    }
+
+    /// Unpacks as many rows as `out` has codes for.
+    pub(super) fn unpack(
+        &self,
+        out: &mut Unpacked<'_>,
+        tile: &mut [u8],
+        unpack: UnpackCodes,
+    ) -> Result<()> {
+        let (tensor, first) = self.tensor()?;
+        let place = (first, self.matrix.cols);
+        let done = match self.whole()? {
+            Some(mut bytes) => unpack_rows(&tensor, place, out, &mut bytes, unpack),
+            None => {
+                let mut data = self.data(out.codes.len(), tile);
+                unpack_rows(&tensor, place, out, &mut data, unpack)
+            }
+        };
+        done.map_err(|error| self.placed(error))
+    }
+
+    /// The tensor and the first element of the first row.
+    fn tensor(&self) -> Result<(Tensor, u64)> {
+        let Matrix { offset, rows, cols, bytes, .. } = *self.matrix;
+        let overflow = Error::new(offset, ErrorKind::SizeOverflow);
+        let elements = rows.checked_mul(cols).ok_or(overflow)? as u64;
+        let first = self.first.checked_mul(cols).ok_or(overflow)? as u64;
+        Ok((Tensor { codes: self.codes, elements, bytes }, first))
+    }
+
+    /// All data, where it can be borrowed.
+    fn whole(&self) -> Result<Option<&[u8]>> {
+        let Matrix { offset, bytes, .. } = *self.matrix;
+        if !self.weights.borrows() {
+            return Ok(None);
+        }
+        let length = usize::try_from(bytes);
+        let length = length.map_err(|_| Error::new(offset, ErrorKind::SizeOverflow))?;
+        self.weights.bytes(offset, length, &mut []).map(Some)
+    }
+
+    /// The data where it has to be read, of which `count` elements are wanted.
+    fn data<'t>(&'t self, count: usize, tile: &'t mut [u8]) -> Data<'t, W> {
+        let Self { weights, matrix: &Matrix { offset, rows, cols, bytes, .. }, .. } = *self;
+        let elements = rows.saturating_mul(cols) as u64;
+        let share = bytes.checked_mul(count as u64).and_then(|all| all.checked_div(elements));
+        let ahead = usize::try_from(share.unwrap_or(0)).unwrap_or(usize::MAX);
+        Data { weights, offset, bytes, ahead, clock: 0, windows: windows(tile) }
+    }
+
+    /// `error` where it lies in the source: scales are found bad where they lie in the tensor.
+    fn placed(&self, error: Error) -> Error {
+        match error {
+            Error { kind: ErrorKind::BadScale, offset } => {
+                Error::new(self.matrix.offset.saturating_add(offset), error.kind)
+            }
+            error => error,
+        }
+    }
 }
 
 /// Mask, scales and codes may lie apart, and each is read onwards from where it was read last.
 const STREAMS: usize = 3;
 
-/// The data of one tensor.
+/// The data of one tensor, read in pieces.
 struct Data<'a, W: ?Sized> {
     weights: &'a W,
     offset: u64,
@@ -72,9 +137,6 @@ impl<W: Weights + ?Sized> Bytes for Data<'_, W> {
         let Self { weights, bytes, ahead, clock, windows, .. } = self;
         let overflow = Error::new(self.offset, ErrorKind::SizeOverflow);
         let place = self.offset.checked_add(offset).ok_or(overflow)?;
-        if weights.borrows() {
-            return weights.bytes(place, length, &mut []);
-        }
         *clock = clock.saturating_add(1);
         let small = Error::without_offset(ErrorKind::BufferTooSmall);
         let known = windows.iter().position(|window| window.get(offset, length).is_some());
@@ -94,9 +156,6 @@ impl<W: Weights + ?Sized> Bytes for Data<'_, W> {
     }
 
     fn most(&self) -> usize {
-        match self.weights.borrows() {
-            true => usize::MAX,
-            false => self.windows.first().map_or(0, |window| window.room.len()).max(8),
-        }
+        self.windows.first().map_or(0, |window| window.room.len()).max(8)
     }
 }

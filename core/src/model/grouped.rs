@@ -1,12 +1,14 @@
 //! Activations quantised in groups of columns, and their products with weights in blocks.
 
 use super::bert::Run;
+use super::coded::CodedRows;
 use super::linear::{CodeBuffers, Output, Staging};
 use super::weights::{Encoding, Matrix, Weights};
 use crate::error::{Error, ErrorKind, Result};
 use crate::kernel::blocks::{BlockLayout, ProductBlocks, RestCodes};
-use crate::kernel::groups::{GroupedCodes, GroupedRows, TILE_ROWS};
+use crate::kernel::groups::{self, GroupedCodes, GroupedRows, TILE_ROWS};
 use crate::kernel::{Kernels, ProductGroups};
+use crate::quant::amb_unpack::GROUP_COLS;
 use crate::quant::groups::{Unpacked, group_elements, unpack_rows};
 
 const TOO_SMALL: Error = Error::without_offset(ErrorKind::BufferTooSmall);
@@ -47,7 +49,7 @@ impl<'a> GroupBuffers<'a> {
         let (codes, rest_codes) = codes.split_at_mut_checked(count).ok_or(TOO_SMALL)?;
         let (scales, rest) = scales.split_at_mut_checked(groups).ok_or(TOO_SMALL)?;
         let (sums, rest_scales) = rest.split_at_mut_checked(groups).ok_or(TOO_SMALL)?;
-        let rest = if twice {
+        let rest = if twice && cfg!(feature = "blocks-ggml") {
             let codes = rest_codes.get_mut(..count).ok_or(TOO_SMALL)?;
             Some((codes, rest_scales.get_mut(..groups).ok_or(TOO_SMALL)?))
         } else {
@@ -129,10 +131,8 @@ impl<W: Weights + ?Sized, P: ?Sized> Run<'_, W, P> {
     ) -> Result<()> {
         let Output { first, rows: count, out, strides } = output;
         let Matrix { cols, .. } = *matrix;
-        let unsupported = Error::new(matrix.offset, ErrorKind::UnsupportedDtype);
-        let Encoding::Block(dtype) = matrix.encoding else { return Err(unsupported) };
-        if x.cols != cols || group_elements(dtype) != Some(x.group) || x.rest.is_some() {
-            return Err(unsupported);
+        if x.cols != cols || x.rest.is_some() {
+            return Err(Error::new(matrix.offset, ErrorKind::UnsupportedDtype));
         }
         let factors = cols.checked_div(x.group).unwrap_or(0) * TILE_ROWS;
         let mut row = 0;
@@ -144,16 +144,13 @@ impl<W: Weights + ?Sized, P: ?Sized> Run<'_, W, P> {
             let (scales, rest) =
                 staging.converted.split_at_mut_checked(factors).ok_or(TOO_SMALL)?;
             let minima = rest.get_mut(..factors).ok_or(TOO_SMALL)?;
-            let data = self.read_rows(matrix, first + row, rows, staging.tile)?;
             let mut unpacked = Unpacked {
                 codes: &mut *codes,
                 scales: &mut *scales,
                 minima: &mut *minima,
                 stride: TILE_ROWS,
             };
-            if !unpack_rows(dtype, data, cols, &mut unpacked) {
-                return Err(unsupported);
-            }
+            self.unpack_rows(matrix, (first + row, x.group), &mut unpacked, staging.tile)?;
             let w = GroupedRows { codes, scales, minima };
             let bias = staging.vector.get(row..row + rows).ok_or(TOO_SMALL)?;
             let out = out.get_mut(row * strides.row..).ok_or(TOO_SMALL)?;
@@ -164,6 +161,30 @@ impl<W: Weights + ?Sized, P: ?Sized> Run<'_, W, P> {
         Ok(())
     }
 
+    /// Unpacks the rows from row `first` on, as many as `out` has codes for, which have groups of `group` columns.
+    fn unpack_rows(
+        &self,
+        matrix: &Matrix,
+        (first, group): (usize, usize),
+        out: &mut Unpacked<'_>,
+        tile: &mut [u8],
+    ) -> Result<()> {
+        let done = match matrix.encoding {
+            Encoding::Block(dtype) if group_elements(dtype) == Some(group) => {
+                let rows = out.codes.len().checked_div(matrix.cols).unwrap_or(0);
+                let data = self.read_rows(matrix, first, rows, tile)?;
+                unpack_rows(dtype, data, matrix.cols, out)
+            }
+            Encoding::Scaled(codes) if cfg!(feature = "scaled-codes") && group == GROUP_COLS => {
+                let rows = CodedRows { weights: self.weights, matrix, codes, first };
+                rows.unpack(out, tile, self.kernels.unpack_codes)?;
+                true
+            }
+            _ => false,
+        };
+        if done { Ok(()) } else { Err(Error::new(matrix.offset, ErrorKind::UnsupportedDtype)) }
+    }
+
     /// Quantises activations in groups of `group` columns.
     pub(super) fn quantize_groups<'b>(
         &self,
@@ -171,7 +192,7 @@ impl<W: Weights + ?Sized, P: ?Sized> Run<'_, W, P> {
         x: &[f32],
         buffers: CodeBuffers<'b>,
     ) -> Result<GroupedInput<'b>> {
-        if !cfg!(feature = "blocks-ggml") {
+        if !groups::BUILT_IN {
             return Err(Error::without_offset(ErrorKind::UnsupportedDtype));
         }
         let mut buffers = GroupBuffers::new(buffers, (x.len(), group), false)?;

@@ -1,15 +1,18 @@
 //! Linear layers: rows of weights from where they lie to where they are multiplied.
 
 use super::bert::Run;
+use super::coded::CodedRows;
 use super::grouped::GroupedInput;
 use super::weights::{Encoding, Matrix, Weights};
 use super::workspace::MAX_GROUPS;
 use crate::error::{Error, ErrorKind, Result};
 use crate::kernel::blocks::BlockLayout;
+use crate::kernel::groups;
 use crate::kernel::integer::{Base, Codes, Rows};
 use crate::kernel::pieces::{pieces, pieces_mut};
 use crate::kernel::{Floats, Product, ProductI8, Signs, Strides};
 use crate::quant;
+use crate::quant::amb_unpack::{GROUP_COLS, has_groups};
 use crate::quant::float16::{bf16_to_f32, f16_to_f32};
 use crate::quant::groups::{dequantize_blocks, group_elements};
 use crate::tensor::Dtype;
@@ -28,6 +31,11 @@ impl Linear {
     pub(super) const fn group(&self) -> Option<usize> {
         match self.weight.encoding {
             Encoding::Block(dtype) => group_elements(dtype),
+            Encoding::Scaled(codes)
+                if cfg!(feature = "scaled-codes") && has_groups(&codes, self.weight.cols) =>
+            {
+                Some(GROUP_COLS)
+            }
             _ => None,
         }
     }
@@ -35,6 +43,7 @@ impl Linear {
     /// How its blocks lie in the file, if kernels may take them as they are.
     pub(super) const fn layout(&self) -> Option<BlockLayout> {
         match self.weight.encoding {
+            _ if !cfg!(feature = "blocks-ggml") => None,
             Encoding::Block(Dtype::Q4_0) => Some(BlockLayout::Q4_0),
             Encoding::Block(Dtype::Q4_1) => Some(BlockLayout::Q4_1),
             Encoding::Block(Dtype::Q5_0) => Some(BlockLayout::Q5_0),
@@ -121,7 +130,7 @@ impl<W: Weights + ?Sized, P: ?Sized> Run<'_, W, P> {
         match input {
             Input::Floats(x) => self.float_rows(&linear.weight, x, output, staging),
             Input::Codes(x) => self.integer_rows(&linear.weight, x, output, staging),
-            Input::Groups(x) if cfg!(feature = "blocks-ggml") => {
+            Input::Groups(x) if groups::BUILT_IN => {
                 match linear.layout().zip(self.kernels.product_blocks) {
                     Some(with) => self.block_rows(&linear.weight, with, x, output, staging),
                     None => self.grouped_rows(&linear.weight, x, output, staging),
@@ -331,7 +340,8 @@ impl<W: Weights + ?Sized, P: ?Sized> Run<'_, W, P> {
         if let Encoding::Scaled(codes) = encoding
             && cfg!(feature = "scaled-codes")
         {
-            return super::coded::read_rows(self.weights, matrix, codes, first, values, tile);
+            let rows = CodedRows { weights: self.weights, matrix, codes, first };
+            return rows.read(values, tile);
         }
         if let Encoding::Values(number) = encoding {
             let overflow = Error::new(matrix.offset, ErrorKind::SizeOverflow);

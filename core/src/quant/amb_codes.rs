@@ -8,36 +8,50 @@ const PIECE: usize = 64;
 
 /// Decodes codes from the first bit of `bytes` on, as many as `out` holds: `code · scale`.
 pub(super) fn decode(bits: CodeBits, bytes: &[u8], scale: f32, out: &mut [f32]) {
+    pieces(bits, bytes, out, |code, sign| {
+        f32::from((code ^ sign).wrapping_sub(sign).cast_signed()) * scale
+    });
+}
+
+/// The reference of [`UnpackCodes`](super::amb_unpack::UnpackCodes).
+pub fn unpack(bits: CodeBits, bytes: &[u8], out: &mut [u8]) {
+    pieces(bits, bytes, out, |code, sign| code ^ sign);
+}
+
+/// Bytes first, numbers of all of them then: both are loops that compilers make vectors of. `number` is given a code as it lies,
+/// and its bit that says the sign.
+#[inline(always)]
+fn pieces<T>(bits: CodeBits, bytes: &[u8], out: &mut [T], number: impl Fn(u8, u8) -> T) {
     match bits {
-        CodeBits::Four => pieces::<4>(bytes, scale, out, fours),
-        CodeBits::Five => pieces::<5>(bytes, scale, out, fives),
-        CodeBits::Eight => pieces::<8>(bytes, scale, out, |bytes, codes| {
-            codes.iter_mut().zip(bytes).for_each(|(code, byte)| *code = *byte);
-        }),
+        CodeBits::Four => pieces_of::<4, T>(bytes, out, fours, number),
+        CodeBits::Five => pieces_of::<5, T>(bytes, out, fives, number),
+        CodeBits::Eight => pieces_of::<8, T>(bytes, out, eights, number),
     }
 }
 
-/// Bytes first, numbers of all of them then: both are loops that compilers make vectors of. `unpack` does not care for signs.
 #[inline(always)]
-fn pieces<const BITS: usize>(
+fn pieces_of<const BITS: usize, T>(
     bytes: &[u8],
-    scale: f32,
-    out: &mut [f32],
-    unpack: impl Fn(&[u8], &mut [u8; PIECE]),
+    out: &mut [T],
+    spread: impl Fn(&[u8], &mut [u8; PIECE]),
+    number: impl Fn(u8, u8) -> T,
 ) {
     let sign = 1_u8 << (BITS - 1);
-    let number = |code: u8| f32::from((code ^ sign).wrapping_sub(sign).cast_signed()) * scale;
     let mut codes = [0; PIECE];
     let mut bytes = bytes.chunks(PIECE / 8 * BITS);
     let (whole, rest) = out.as_chunks_mut::<PIECE>();
     for (values, bytes) in whole.iter_mut().zip(bytes.by_ref()) {
-        unpack(bytes, &mut codes);
-        *values = codes.map(number);
+        spread(bytes, &mut codes);
+        *values = codes.map(|code| number(code, sign));
     }
     if let Some(bytes) = bytes.next() {
-        unpack(bytes, &mut codes);
-        rest.iter_mut().zip(codes).for_each(|(value, code)| *value = number(code));
+        spread(bytes, &mut codes);
+        rest.iter_mut().zip(codes).for_each(|(value, code)| *value = number(code, sign));
     }
+}
+
+fn eights(bytes: &[u8], codes: &mut [u8; PIECE]) {
+    codes.iter_mut().zip(bytes).for_each(|(code, byte)| *code = *byte);
 }
 
 fn fours(bytes: &[u8], codes: &mut [u8; PIECE]) {

@@ -32,6 +32,8 @@ pub mod adaptive;
 pub mod afq;
 pub mod amb_block;
 mod amb_codes;
+mod amb_read;
+pub mod amb_unpack;
 mod block;
 pub mod f8q8;
 pub mod float16;

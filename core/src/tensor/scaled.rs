@@ -186,7 +186,24 @@ pub struct Places {
     full_step: u64,
 }
 
+/// How far it is from one block to the next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Steps {
+    /// From a scale to that of the next block that has one.
+    pub scale: u64,
+    /// From a block of codes to what is behind it.
+    pub codes: u64,
+    /// From a block in full precision to what is behind it.
+    pub full: u64,
+}
+
 impl Places {
+    /// How far it is from one block to the next.
+    #[must_use]
+    pub const fn steps(&self) -> Steps {
+        Steps { scale: self.scale_step, codes: self.code_step, full: self.full_step }
+    }
+
     /// Where the scale of the `index`-th block that has one lies.
     #[must_use]
     pub fn scale(&self, index: u64) -> Option<u64> {

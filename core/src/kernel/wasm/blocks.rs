@@ -1,18 +1,16 @@
 //! x · Wᵀ of signed bytes and blocks of few bits as they lie in the file: see [`ProductBlocks`].
 //!
-//! For one token blocks are taken apart as they are met; for several, once, into a panel on the stack.
+//! For one token blocks are taken apart as they are met; for several, once, into a [panel](super::panel) on the stack.
 
 use core::arch::wasm32::*;
 use core::marker::PhantomData;
-use core::mem::MaybeUninit;
 
 use super::grouped::{self, Dots, Groups, Operands, Part, ROWS};
+use super::panel::{self, Panel};
+use super::steps::Steps;
 #[cfg(target_feature = "relaxed-simd")]
 use super::{Relaxed, RelaxedPairs, adds_pairs};
 use crate::kernel::blocks::{BLOCK_COLS, BlockLayout, ProductBlocks};
-
-/// Blocks of a panel: 7.5 KiB on the stack.
-const PANEL_BLOCKS: usize = 48;
 
 /// The 32 codes of a row's block, unsigned bytes: those of columns 0 to 15, and of 16 to 31.
 type Codes = [v128; 2];
@@ -162,53 +160,6 @@ impl<L: Layout> Groups<2> for Stored<L> {
     }
 }
 
-/// Codes of four rows, their scales and their minima.
-type Unpacked = ([Codes; ROWS], v128, v128);
-
-/// Blocks that have been taken apart.
-struct Panel([MaybeUninit<Unpacked>; PANEL_BLOCKS]);
-
-impl Panel {
-    const fn new() -> Self {
-        Self([const { MaybeUninit::uninit() }; PANEL_BLOCKS])
-    }
-
-    /// Takes `count` blocks apart.
-    ///
-    /// # Safety
-    ///
-    /// There are as many, and no more than [`PANEL_BLOCKS`].
-    #[inline(always)]
-    unsafe fn fill(&mut self, blocks: &impl Groups<2>, count: usize) {
-        for (block, place) in self.0.iter_mut().enumerate().take(count) {
-            // SAFETY: the caller's.
-            unsafe {
-                let (scales, minima) = blocks.factors(block);
-                let mut codes = [[scales; 2]; ROWS];
-                unroll_4!(ROWS, row => {
-                    codes[row] = blocks.codes(block, row);
-                });
-                place.write((codes, scales, minima));
-            }
-        }
-    }
-}
-
-impl Groups<2> for Panel {
-    #[inline(always)]
-    unsafe fn codes(&self, block: usize, row: usize) -> Codes {
-        // SAFETY: the trait's: the block was filled.
-        unsafe { self.0.get_unchecked(block).assume_init_ref().0[row] }
-    }
-
-    #[inline(always)]
-    unsafe fn factors(&self, block: usize) -> (v128, v128) {
-        // SAFETY: as above.
-        let (_, scales, minima) = unsafe { self.0.get_unchecked(block).assume_init_ref() };
-        (*scales, *minima)
-    }
-}
-
 /// See [`ProductBlocks`], with the instructions of relaxed SIMD that the CPU is fast with.
 #[cfg(target_feature = "relaxed-simd")]
 pub(super) fn product_relaxed(with: ProductBlocks<'_>) {
@@ -216,7 +167,7 @@ pub(super) fn product_relaxed(with: ProductBlocks<'_>) {
 }
 
 /// See [`ProductBlocks`].
-pub(super) fn product<I: Dots>(product: ProductBlocks<'_>) {
+pub(super) fn product<I: Dots + Steps>(product: ProductBlocks<'_>) {
     match product.layout {
         BlockLayout::Q4_0 => multiply::<I, Q4_0>(product),
         BlockLayout::Q4_1 => multiply::<I, Q4_1>(product),
@@ -226,7 +177,7 @@ pub(super) fn product<I: Dots>(product: ProductBlocks<'_>) {
     }
 }
 
-fn multiply<I: Dots, L: Layout>(product: ProductBlocks<'_>) {
+fn multiply<I: Dots + Steps, L: Layout>(product: ProductBlocks<'_>) {
     let ProductBlocks { x, rest, blocks, bias, out, tokens, cols, strides, .. } = product;
     let groups = cols / BLOCK_COLS;
     let row_bytes = groups * L::LAYOUT.bytes();
@@ -240,19 +191,21 @@ fn multiply<I: Dots, L: Layout>(product: ProductBlocks<'_>) {
             .map(|r: usize| unsafe { blocks.as_ptr().add((row + r.min(last)) * row_bytes) });
         if tokens == 1 {
             let stored = Stored::<L> { places, layout: PhantomData };
-            let part = Part { row, first: 0, count: groups };
-            // SAFETY: `ProductBlocks::new` checked the lengths of all; the part is whole rows.
-            unsafe { grouped::product::<I, 2>(&mut operands, &stored, part, L::WIDE) };
+            // SAFETY: `ProductBlocks::new` checked the lengths of all; these are whole rows.
+            unsafe { grouped::product::<I, 2>(&mut operands, &stored, row, L::WIDE) };
             continue;
         }
-        for first in (0..groups).step_by(PANEL_BLOCKS) {
-            let count = (groups - first).min(PANEL_BLOCKS);
+        for first in (0..groups).step_by(panel::GROUPS) {
+            let count = (groups - first).min(panel::GROUPS);
             // SAFETY: the rows have as many blocks, and no more than the panel are taken; as above.
             unsafe {
                 let places = places.map(|place| place.add(first * L::LAYOUT.bytes()));
                 panel.fill(&Stored::<L> { places, layout: PhantomData }, count);
                 let part = Part { row, first, count };
-                grouped::product::<I, 2>(&mut operands, &panel, part, L::WIDE);
+                match rest {
+                    Some(_) => panel::product::<I, 2, true>(&mut operands, &panel, part),
+                    None => panel::product::<I, 2, false>(&mut operands, &panel, part),
+                }
             }
         }
     }

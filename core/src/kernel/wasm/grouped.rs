@@ -1,4 +1,4 @@
-//! x · Wᵀ of signed bytes and codes in groups of columns: four rows at a time, wherever their codes come from.
+//! x · Wᵀ of signed bytes and codes in groups of columns, of one token: four rows at a time, wherever their codes come from.
 //!
 //! The products of a row's group and the activations are summed up in four lanes, and the lanes of four rows added up to one
 //! vector, a lane a row, that the rows' scales are multiplied to.
@@ -146,96 +146,82 @@ pub(super) struct Part {
     pub(super) count: usize,
 }
 
-/// All tokens and a part of four rows, which `weights` has: begins with the bias, or goes on with the output. `is_wide` if codes
-/// may have 8 bits.
+/// One token and four rows from `row` on, which `weights` has. `is_wide` if codes may have 8 bits.
 ///
 /// # Safety
 ///
-/// x and its rest, the bias and the output are as long as tokens, rows and columns say; the part lies inside them.
+/// x and its rest, the bias and the output are as long as rows and columns say; there is such a row.
 #[inline(always)]
 pub(super) unsafe fn product<I: Dots, const N: usize>(
     operands: &mut Operands<'_>,
     weights: &impl Groups<N>,
-    part: Part,
+    row: usize,
     is_wide: bool,
 ) {
-    for token in 0..operands.tokens {
-        // SAFETY: the caller's.
-        unsafe {
-            match (operands.rest.is_some(), is_wide) {
-                (true, true) => lanes::<I, _, N, true, true>(operands, weights, part, token),
-                (true, false) => lanes::<I, _, N, true, false>(operands, weights, part, token),
-                (false, true) => lanes::<I, _, N, false, true>(operands, weights, part, token),
-                (false, false) => lanes::<I, _, N, false, false>(operands, weights, part, token),
-            }
+    // SAFETY: the caller's.
+    unsafe {
+        match (operands.rest.is_some(), is_wide) {
+            (true, true) => lanes::<I, _, N, true, true>(operands, weights, row),
+            (true, false) => lanes::<I, _, N, true, false>(operands, weights, row),
+            (false, true) => lanes::<I, _, N, false, true>(operands, weights, row),
+            (false, false) => lanes::<I, _, N, false, false>(operands, weights, row),
         }
     }
 }
 
-/// One token.
+/// See [`product`].
 ///
 /// # Safety
 ///
-/// That of [`product`]; there are more tokens than `token`, and a rest if `REST` says so.
+/// That of [`product`]; there is a rest if `REST` says so.
 unsafe fn lanes<I: Dots, G: Groups<N>, const N: usize, const REST: bool, const WIDE: bool>(
     operands: &mut Operands<'_>,
     weights: &G,
-    part: Part,
-    token: usize,
+    row: usize,
 ) {
     let Operands { x, rest, groups, strides, .. } = *operands;
-    let rows = (operands.bias.len() - part.row).min(ROWS);
-    let first = token * groups + part.first;
-    let group_cols = 16 * N;
-    // SAFETY: the caller's: codes, scales and sums of x and of its rest are as long as tokens and columns say, and the last
-    // element of the output lies inside it.
+    let rows = (operands.bias.len() - row).min(ROWS);
+    // SAFETY: the caller's: codes, scales and sums of x and of its rest are as long as columns say, and the last element of
+    // the output lies inside it.
     unsafe {
-        let out = operands.out.as_mut_ptr().add(token * strides.token + part.row * strides.row);
         let mut numbers = [0.0_f32; ROWS];
         for (r, number) in numbers.iter_mut().enumerate().take(rows) {
-            *number = match part.first {
-                0 => *operands.bias.as_ptr().add(part.row + r),
-                _ => *out.add(r * strides.row),
-            };
+            *number = *operands.bias.as_ptr().add(row + r);
         }
         let mut total = v128_load(numbers.as_ptr().cast());
-        let columns = |codes: *const u8, group: usize| {
-            let codes = codes.add(group * group_cols);
+        let columns = |codes: &[u8], group: usize| {
+            let codes = codes.as_ptr().add(group * 16 * N);
             core::array::from_fn(|sixteen| I::columns(codes.add(sixteen * 16)))
         };
-        let codes = x.codes.as_ptr().add(first * group_cols);
-        let (scales, sums) = (x.scales.as_ptr().add(first), x.sums.as_ptr().add(first));
-        let rest = match rest {
-            Some(rest) => {
-                (rest.codes.as_ptr().add(first * group_cols), rest.scales.as_ptr().add(first))
-            }
-            None => (codes, scales),
-        };
-        for group in 0..part.count {
-            let (x, rest_x) = (columns(codes, group), columns(rest.0, group));
+        let rest = rest.unwrap_or(RestCodes { codes: x.codes, scales: x.scales });
+        for group in 0..groups {
+            let (lanes, rest_lanes) = (columns(x.codes, group), columns(rest.codes, group));
             let mut dots = [i32x4_splat(0); ROWS];
             let mut rest_dots = dots;
             unroll_4!(ROWS, row => {
                 let codes = weights.codes(group, row);
-                dots[row] = I::dot::<N, WIDE>(codes, x);
+                dots[row] = I::dot::<N, WIDE>(codes, lanes);
                 if REST {
-                    rest_dots[row] = I::dot::<N, WIDE>(codes, rest_x);
+                    rest_dots[row] = I::dot::<N, WIDE>(codes, rest_lanes);
                 }
             });
-            let scaled = |dots, scale: *const f32| {
-                f32x4_mul(v128_load32_splat(scale.cast()), f32x4_convert_i32x4(reduce_i32(dots)))
+            let scaled = |dots, scales: &[f32]| {
+                let scale = v128_load32_splat(scales.as_ptr().add(group).cast());
+                f32x4_mul(scale, f32x4_convert_i32x4(reduce_i32(dots)))
             };
-            let mut sum = scaled(dots, scales.add(group));
+            let mut sum = scaled(dots, x.scales);
             if REST {
-                sum = f32x4_add(sum, scaled(rest_dots, rest.1.add(group)));
+                sum = f32x4_add(sum, scaled(rest_dots, rest.scales));
             }
             let (scale, minimum) = weights.factors(group);
+            let whole = v128_load32_splat(x.sums.as_ptr().add(group).cast());
             total = f32x4_add(total, f32x4_mul(scale, sum));
-            total = f32x4_add(total, f32x4_mul(minimum, v128_load32_splat(sums.add(group).cast())));
+            total = f32x4_add(total, f32x4_mul(minimum, whole));
         }
         v128_store(numbers.as_mut_ptr().cast(), total);
+        let out = operands.out.as_mut_ptr();
         for (r, &number) in numbers.iter().enumerate().take(rows) {
-            *out.add(r * strides.row) = number;
+            *out.add((row + r) * strides.row) = number;
         }
     }
 }

@@ -2,7 +2,9 @@
 
 use core::arch::wasm32::*;
 
-use super::grouped::{self, Dots, Groups, Operands, Part, ROWS};
+use super::grouped::{Groups, Operands, Part, ROWS};
+use super::panel::{self, Panel};
+use super::steps::Steps;
 #[cfg(target_feature = "relaxed-simd")]
 use super::{Relaxed, RelaxedPairs, adds_pairs};
 use crate::kernel::ProductGroups;
@@ -43,40 +45,38 @@ pub(super) fn product_relaxed(with: ProductGroups<'_>) {
 }
 
 /// See [`ProductGroups`].
-pub(super) fn product<I: Dots>(product: ProductGroups<'_>) {
-    if product.group == 16 { multiply::<I, 1>(product) } else { multiply::<I, 2>(product) }
+pub(super) fn product<S: Steps>(product: ProductGroups<'_>) {
+    match product.group {
+        // Only blocks of ggml's have such small groups.
+        16 if cfg!(feature = "blocks-ggml") => multiply::<S, 1>(product),
+        _ => multiply::<S, 2>(product),
+    }
 }
 
 /// Groups of `N` · 16 columns.
-fn multiply<I: Dots, const N: usize>(product: ProductGroups<'_>) {
+fn multiply<S: Steps, const N: usize>(product: ProductGroups<'_>) {
     let ProductGroups { x, w, bias, out, tokens, cols, strides, .. } = product;
     let groups = cols / (16 * N);
     let mut operands = Operands { x, rest: None, bias, out, tokens, groups, strides };
+    let mut panel = Panel::<N>::new();
     for row in (0..bias.len()).step_by(ROWS) {
         let last = (bias.len() - row).min(ROWS) - 1;
         let GroupedRows { codes, scales, minima } = w;
-        // SAFETY: `ProductGroups::new` checked that there are as many rows of codes as the bias is long, at most 16, and factors
-        // of 16 rows; `row` is a multiple of 4. Rows beyond the last are the last.
-        let rows = unsafe {
-            Rows {
-                codes: [0, 1, 2, 3].map(|r: usize| codes.as_ptr().add((row + r.min(last)) * cols)),
-                factors: (scales.as_ptr().add(row), minima.as_ptr().add(row)),
+        for first in (0..groups).step_by(panel::GROUPS) {
+            let count = (groups - first).min(panel::GROUPS);
+            // SAFETY: `ProductGroups::new` checked the lengths of all: there are as many rows of codes as the bias is long, at
+            // most 16, and factors of 16 rows. `row` is a multiple of 4, rows beyond the last are the last, and the rows have
+            // `count` groups from `first` on.
+            unsafe {
+                let codes = codes.as_ptr().add(first * 16 * N);
+                let at = first * TILE_ROWS + row;
+                let rows = Rows {
+                    codes: [0, 1, 2, 3].map(|r: usize| codes.add((row + r.min(last)) * cols)),
+                    factors: (scales.as_ptr().add(at), minima.as_ptr().add(at)),
+                };
+                panel.fill(&rows, count);
+                panel::product::<S, N, false>(&mut operands, &panel, Part { row, first, count });
             }
-        };
-        let four = codes.get(row * cols..(row + last + 1) * cols).unwrap_or_default();
-        let part = Part { row, first: 0, count: groups };
-        // SAFETY: `ProductGroups::new` checked the lengths of all; the part is whole rows.
-        unsafe { grouped::product::<I, N>(&mut operands, &rows, part, is_wide(four)) };
+        }
     }
-}
-
-/// Whether some code has 8 bits.
-#[inline(always)]
-fn is_wide(codes: &[u8]) -> bool {
-    let mut all = u8x16_splat(0);
-    for sixteen in codes.as_chunks::<16>().0 {
-        // SAFETY: there are sixteen bytes.
-        all = v128_or(all, unsafe { v128_load(sixteen.as_ptr().cast()) });
-    }
-    u8x16_bitmask(all) != 0
 }

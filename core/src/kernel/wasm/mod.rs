@@ -11,12 +11,15 @@ mod float;
 mod grouped;
 mod groups;
 mod integer;
+mod panel;
+mod steps;
+mod unpack;
 mod vector;
 
 use core::arch::wasm32::*;
 
 use super::blocks::ProductBlocks;
-use super::{Kernels, ProductGroups, portable};
+use super::{Kernels, ProductGroups, groups::BUILT_IN, portable};
 use vector::Lanes;
 
 /// The tables of this folder, the slowest first.
@@ -39,12 +42,15 @@ pub(super) const FASTEST: Kernels = with_blocks(
 #[cfg(not(target_feature = "relaxed-simd"))]
 pub(super) const FASTEST: Kernels = table::<Simd128>("simd128");
 
-const fn table<I: Instructions + Dot + grouped::Dots>(name: &'static str) -> Kernels {
+const fn table<I: Instructions + Dot + grouped::Dots + steps::Steps>(
+    name: &'static str,
+) -> Kernels {
     let table = Kernels {
         product_f32: float::product::<I>,
         multiply_f32: float::multiply::<I>,
         product_i8: integer::product::<I>,
         multiply_i16: integer::multiply,
+        unpack_codes: if cfg!(feature = "scaled-codes") { unpack::unpack } else { |_, _, _| {} },
         ..portable::table::<Lanes>(name)
     };
     with_blocks(table, blocks::product::<I>, groups::product::<I>)
@@ -56,10 +62,9 @@ const fn with_blocks(
     product_blocks: fn(ProductBlocks<'_>),
     product_groups: fn(ProductGroups<'_>),
 ) -> Kernels {
-    if !portable::BLOCKS {
-        return table;
-    }
-    Kernels { product_blocks: Some(product_blocks), product_groups, ..table }
+    let product_groups = if BUILT_IN { product_groups } else { table.product_groups };
+    let product_blocks = if cfg!(feature = "blocks-ggml") { Some(product_blocks) } else { None };
+    Kernels { product_blocks, product_groups, ..table }
 }
 
 /// The instructions for f32, which differ between simd128 and relaxed SIMD.

@@ -2,7 +2,7 @@
 
 use core::arch::x86_64::*;
 
-use super::{blocks, groups, int8_avx2};
+use super::{blocks, groups, int8_avx2, unpack};
 use crate::kernel::Kernels;
 use crate::kernel::product::{Floats, Multiply, Product};
 
@@ -15,6 +15,7 @@ pub(super) const TABLE: Kernels = Kernels {
     product_groups: groups::product_avx2,
     product_blocks: Some(blocks::product_avx2),
     quantize_groups,
+    unpack_codes: unpack::unpack,
     dequantize_groups,
     multiply_i16: int8_avx2::multiply_avx2,
     quantize,

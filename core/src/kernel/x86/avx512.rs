@@ -5,7 +5,7 @@ use core::arch::x86_64::*;
 use super::product_avx512::product_f32;
 use super::vector::first_lanes;
 use super::{
-    blocks, groups, int8_avx2, multiply_int16_avx512, product_int8_amx, product_int8_avx512,
+    blocks, groups, int8_avx2, multiply_int16_avx512, product_int8_amx, product_int8_avx512, unpack,
 };
 use crate::kernel::Kernels;
 use crate::kernel::product::Multiply;
@@ -19,6 +19,7 @@ pub(super) const TABLE: Kernels = Kernels {
     product_groups: groups::product_avx2,
     product_blocks: Some(blocks::product_avx2),
     quantize_groups,
+    unpack_codes: unpack::unpack,
     dequantize_groups,
     multiply_i16: int8_avx2::multiply_avx2,
     quantize,

@@ -76,6 +76,7 @@ mod product_avx512;
 mod product_int8_amx;
 mod product_int8_avx512;
 mod transpose;
+mod unpack;
 mod vector;
 
 use super::Kernels;

@@ -1,0 +1,216 @@
+//! x · Wᵀ of signed bytes and codes in groups of columns, of several tokens: four rows at a time, side by side.
+//!
+//! Codes are brought into a panel whose vectors hold four columns of four rows: every lane sums up a row of its own, and a
+//! vector of codes that has been loaded is multiplied with several tokens.
+
+use core::arch::wasm32::*;
+use core::mem::MaybeUninit;
+
+use super::Simd128;
+use super::grouped::{Groups, Operands, Part, ROWS};
+use super::steps::{Codes, Steps};
+
+/// Groups of a panel: 8 KiB on the stack.
+pub(super) const GROUPS: usize = 48;
+
+/// A group of `N` · 16 columns of four rows.
+struct Group<const N: usize> {
+    /// Of 16 columns after the other, four columns of all rows after the other.
+    codes: Codes<N>,
+    scales: v128,
+    minima: v128,
+    /// Whether all codes are below 32.
+    has_few_bits: bool,
+}
+
+/// Some groups of four rows, side by side.
+pub(super) struct Panel<const N: usize> {
+    groups: [MaybeUninit<Group<N>>; GROUPS],
+    /// Whether some codes are 128 or more.
+    is_wide: bool,
+}
+
+impl<const N: usize> Panel<N> {
+    pub(super) const fn new() -> Self {
+        Self { groups: [const { MaybeUninit::uninit() }; GROUPS], is_wide: false }
+    }
+
+    /// Brings in the first `count` groups of `rows`.
+    ///
+    /// # Safety
+    ///
+    /// There are as many, and no more than [`GROUPS`].
+    #[inline(always)]
+    pub(super) unsafe fn fill(&mut self, rows: &impl Groups<N>, count: usize) {
+        let mut whole = u8x16_splat(0);
+        for (index, place) in self.groups.iter_mut().enumerate().take(count) {
+            // SAFETY: the caller's.
+            let (lines, (scales, minima)) =
+                unsafe { ([0, 1, 2, 3].map(|row| rows.codes(index, row)), rows.factors(index)) };
+            let mut all = u8x16_splat(0);
+            let codes = core::array::from_fn(|sixteen| {
+                let [a, b, c, d] = lines.map(|line| line[sixteen]);
+                all = v128_or(all, v128_or(v128_or(a, b), v128_or(c, d)));
+                transpose([a, b, c, d])
+            });
+            whole = v128_or(whole, all);
+            let has_few_bits = !v128_any_true(u8x16_shr(all, 5));
+            place.write(Group { codes, scales, minima, has_few_bits });
+        }
+        self.is_wide = u8x16_bitmask(whole) != 0;
+    }
+}
+
+/// From 4 × 4 numbers of 32 bits, one row a vector, to one column a vector.
+#[inline(always)]
+fn transpose([a, b, c, d]: [v128; 4]) -> [v128; 4] {
+    let ab = (i32x4_shuffle::<0, 4, 1, 5>(a, b), i32x4_shuffle::<2, 6, 3, 7>(a, b));
+    let cd = (i32x4_shuffle::<0, 4, 1, 5>(c, d), i32x4_shuffle::<2, 6, 3, 7>(c, d));
+    [
+        i64x2_shuffle::<0, 2>(ab.0, cd.0),
+        i64x2_shuffle::<1, 3>(ab.0, cd.0),
+        i64x2_shuffle::<0, 2>(ab.1, cd.1),
+        i64x2_shuffle::<1, 3>(ab.1, cd.1),
+    ]
+}
+
+/// All tokens and a part of four rows, which `panel` has: begins with the bias, or goes on with the output.
+///
+/// # Safety
+///
+/// x and its rest, which there is if `REST` says so, the bias and the output are as long as tokens, rows and columns say;
+/// the part lies inside them, and the panel is filled with it.
+#[inline(always)]
+pub(super) unsafe fn product<S: Steps, const N: usize, const REST: bool>(
+    operands: &mut Operands<'_>,
+    panel: &Panel<N>,
+    part: Part,
+) {
+    let mut token = 0;
+    while token < operands.tokens {
+        let left = operands.tokens - token;
+        // SAFETY: the caller's; no more tokens than are left.
+        token += unsafe {
+            if panel.is_wide {
+                some_tokens::<Simd128, N, REST>(operands, panel, part, token, left)
+            } else {
+                some_tokens::<S, N, REST>(operands, panel, part, token, left)
+            }
+        };
+    }
+}
+
+/// As many of the `left` tokens from `token` on as a tile has; returns how many.
+///
+/// # Safety
+///
+/// That of [`product`]; there are as many tokens.
+unsafe fn some_tokens<S: Steps, const N: usize, const REST: bool>(
+    operands: &mut Operands<'_>,
+    panel: &Panel<N>,
+    part: Part,
+    token: usize,
+    left: usize,
+) -> usize {
+    // SAFETY: the caller's; no more tokens than are left.
+    unsafe {
+        match left {
+            4.. if !REST => tile::<S, N, 4, REST>(operands, panel, part, token),
+            // Twice as many sums for each token.
+            2.. if REST => tile::<S, N, 2, REST>(operands, panel, part, token),
+            _ => tile::<S, N, 1, REST>(operands, panel, part, token),
+        }
+    }
+}
+
+/// `T` tokens, at most 4; returns `T`.
+///
+/// # Safety
+///
+/// That of [`product`]; there are as many tokens from `token` on.
+unsafe fn tile<S: Steps, const N: usize, const T: usize, const REST: bool>(
+    operands: &mut Operands<'_>,
+    panel: &Panel<N>,
+    part: Part,
+    token: usize,
+) -> usize {
+    let Operands { x, rest, groups, strides, .. } = *operands;
+    let rows = (operands.bias.len() - part.row).min(ROWS);
+    let first = token * groups + part.first;
+    let cols = groups * 16 * N;
+    // SAFETY: the caller's: codes, scales and sums of x and of its rest are as long as tokens and columns say, and the last
+    // element of the output lies inside it.
+    unsafe {
+        let out = operands.out.as_mut_ptr().add(token * strides.token + part.row * strides.row);
+        let mut totals = [f32x4_splat(0.0); T];
+        unroll_4!(T, t => {
+            let mut numbers = [0.0_f32; ROWS];
+            for (r, number) in numbers.iter_mut().enumerate().take(rows) {
+                *number = match part.first {
+                    0 => *operands.bias.as_ptr().add(part.row + r),
+                    _ => *out.add(t * strides.token + r * strides.row),
+                };
+            }
+            totals[t] = v128_load(numbers.as_ptr().cast());
+        });
+        let codes = x.codes.as_ptr().add(first * 16 * N);
+        let (scales, sums) = (x.scales.as_ptr().add(first), x.sums.as_ptr().add(first));
+        let (rest_codes, rest_scales) = match rest {
+            Some(rest) => {
+                (rest.codes.as_ptr().add(first * 16 * N), rest.scales.as_ptr().add(first))
+            }
+            None => (codes, scales),
+        };
+        for index in 0..part.count {
+            let group = panel.groups.get_unchecked(index).assume_init_ref();
+            let at = index * 16 * N;
+            let dots: [v128; T] = dots::<S, N, T>(group, codes.add(at), cols);
+            let mut rest_dots = dots;
+            if REST {
+                rest_dots = self::dots::<S, N, T>(group, rest_codes.add(at), cols);
+            }
+            let scaled = |dots, scale: *const f32| {
+                f32x4_mul(v128_load32_splat(scale.cast()), f32x4_convert_i32x4(dots))
+            };
+            unroll_4!(T, t => {
+                let place = t * groups + index;
+                let mut sum = scaled(dots[t], scales.add(place));
+                if REST {
+                    sum = f32x4_add(sum, scaled(rest_dots[t], rest_scales.add(place)));
+                }
+                let whole = v128_load32_splat(sums.add(place).cast());
+                let total = f32x4_add(totals[t], f32x4_mul(group.scales, sum));
+                totals[t] = f32x4_add(total, f32x4_mul(group.minima, whole));
+            });
+        }
+        unroll_4!(T, t => {
+            let mut numbers = [0.0_f32; ROWS];
+            v128_store(numbers.as_mut_ptr().cast(), totals[t]);
+            for (r, &number) in numbers.iter().enumerate().take(rows) {
+                *out.add(t * strides.token + r * strides.row) = number;
+            }
+        });
+    }
+    T
+}
+
+/// The products of a group's codes and those of `T` tokens `stride` bytes apart, summed up row by row.
+///
+/// # Safety
+///
+/// So many columns can be read of each token.
+#[inline(always)]
+unsafe fn dots<S: Steps, const N: usize, const T: usize>(
+    group: &Group<N>,
+    x: *const u8,
+    stride: usize,
+) -> [v128; T] {
+    // SAFETY: the caller's.
+    unsafe {
+        if S::FEW_BITS && group.has_few_bits {
+            S::few_bits(&group.codes, x, stride)
+        } else {
+            S::dots(&group.codes, x, stride)
+        }
+    }
+}

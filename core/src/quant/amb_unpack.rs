@@ -1,0 +1,130 @@
+//! Rows of AMB's scaled codes as codes without sign, and a scale and a minimum for each group: what products with
+//! quantised activations take, see [`groups`](super::groups).
+//!
+//! Blocks in full precision become codes of 7 bits, a scale for each group: eight times as fine as codes of 4 bits beside
+//! them, and no wider than what every product is fastest with.
+
+use super::amb_codes::{lowest, nearest};
+use super::amb_read::{Bytes, Tensor, each_part, each_run, each_scale, read_halves};
+use super::block::reciprocal;
+use super::groups::Unpacked;
+use crate::error::{Error, ErrorKind, Result};
+use crate::tensor::{CodeBits, ScaledCodes};
+
+/// Columns of a group.
+pub const GROUP_COLS: usize = 32;
+
+/// From the lowest bit of bytes on to codes without sign, as many as there is room for: to each code its
+/// type's magnitude is added, 8 to those of 4 bits.
+pub type UnpackCodes = fn(CodeBits, &[u8], &mut [u8]);
+
+pub use super::amb_codes::unpack;
+
+/// What is added to the codes that halves become.
+const HALVES_OFFSET: f32 = 64.0;
+
+/// Whether rows of `cols` elements can be unpacked: blocks are whole groups, and rows whole blocks.
+#[must_use]
+pub const fn has_groups(codes: &ScaledCodes, cols: usize) -> bool {
+    let block = codes.block as usize;
+    block > 0 && block.is_multiple_of(GROUP_COLS) && cols.is_multiple_of(block)
+}
+
+/// Unpacks rows of `cols` elements from the element `first` on, where a row begins, as many as `out` has codes for.
+///
+/// # Errors
+///
+/// Those of [`amb_block::dequantize`](super::amb_block::dequantize); [`ErrorKind::InvalidArgument`] if the rows do not
+/// [have groups](has_groups), or `out` has less room for factors than for codes.
+pub fn unpack_rows(
+    tensor: &Tensor,
+    (first, cols): (u64, usize),
+    out: &mut Unpacked<'_>,
+    data: &mut impl Bytes,
+    unpack: UnpackCodes,
+) -> Result<()> {
+    let ScaledCodes { bits, scales, .. } = tensor.codes;
+    if !has_groups(&tensor.codes, cols) {
+        return Err(Error::without_offset(ErrorKind::InvalidArgument));
+    }
+    let code_bytes = tensor.codes.code_bytes(tensor.elements);
+    let block = usize::from(tensor.codes.block);
+    let Unpacked { codes, scales: scales_out, minima, stride } = out;
+    let end = (cols / GROUP_COLS).saturating_mul(*stride);
+    let mut factors = Factors { scales: scales_out, minima, stride: *stride, end, row: 0, lane: 0 };
+    each_run(tensor, (first, codes.len()), data, |data, run| {
+        let Some(scale) = run.whole.scale else {
+            return run.pieces().try_for_each(|piece| {
+                let codes = codes.get_mut(piece.range).unwrap_or_default();
+                round_halves(data, piece.place, codes, &mut factors)
+            });
+        };
+        run.adjoining(code_bytes).try_for_each(|piece| {
+            let codes = codes.get_mut(piece.range).unwrap_or_default();
+            each_part(data, piece.place, bits, codes, |bytes, codes| unpack(bits, bytes, codes))
+        })?;
+        let blocks = run.whole.range.len().checked_div(block).unwrap_or(0);
+        each_scale(data, scales, (scale, run.scale_step, blocks), |scale| {
+            for _ in 0..block / GROUP_COLS {
+                factors.put(scale, lowest(bits));
+            }
+        })
+    })
+}
+
+/// The factors of groups, row after row.
+struct Factors<'a> {
+    scales: &'a mut [f32],
+    minima: &'a mut [f32],
+    /// From a group to the next of the same row.
+    stride: usize,
+    /// Where groups end.
+    end: usize,
+    row: usize,
+    /// Where the next group's are.
+    lane: usize,
+}
+
+impl Factors<'_> {
+    /// Those of the next group, whose codes have `offset` added.
+    fn put(&mut self, scale: f32, offset: f32) {
+        if let (Some(s), Some(m)) = (self.scales.get_mut(self.lane), self.minima.get_mut(self.lane))
+        {
+            (*s, *m) = (scale, -offset * scale);
+        }
+        self.lane = self.lane.saturating_add(self.stride);
+        if self.lane >= self.end {
+            self.row += 1;
+            self.lane = self.row;
+        }
+    }
+}
+
+/// Makes codes of a block of halves.
+fn round_halves(
+    data: &mut impl Bytes,
+    mut place: u64,
+    codes: &mut [u8],
+    factors: &mut Factors<'_>,
+) -> Result<()> {
+    for codes in codes.as_chunks_mut().0 {
+        let mut values = [0.0; GROUP_COLS];
+        read_halves(data, place, 0, &mut values)?;
+        factors.put(round(&values, codes), HALVES_OFFSET);
+        place = place.saturating_add(2 * GROUP_COLS as u64);
+    }
+    Ok(())
+}
+
+/// Rounds values to codes of 7 bits on the scale of the largest; returns that.
+fn round(values: &[f32; GROUP_COLS], codes: &mut [u8; GROUP_COLS]) -> f32 {
+    let most = values.iter().fold(0.0_f32, |most, value| most.max(value.abs()));
+    let scale = most / (HALVES_OFFSET - 1.0);
+    let inverse = reciprocal(scale);
+    for (code, value) in codes.iter_mut().zip(values) {
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // within 0 … 127
+        let unsigned = (nearest(value * inverse, HALVES_OFFSET) + HALVES_OFFSET) as u8;
+        *code = unsigned;
+    }
+    scale
+}
