@@ -239,13 +239,13 @@ pub(super) fn each_scale(
                 values.iter_mut().zip(floats).for_each(|(to, f)| *to = f32::from_le_bytes(*f));
             }
         }
-        for (index, scale) in values.iter().take(wanted).enumerate() {
-            if !scale.is_finite() {
-                let place = at.saturating_add((index * size) as u64);
-                return Err(Error::new(place, ErrorKind::BadScale));
-            }
-            each(*scale);
+        // All at once: hardly any is bad. What is behind the last is 0.
+        if !values.iter().all(|scale| scale.is_finite()) {
+            let index = values.iter().position(|scale| !scale.is_finite()).unwrap_or(0);
+            let place = at.saturating_add((index * size) as u64);
+            return Err(Error::new(place, ErrorKind::BadScale));
         }
+        values.iter().take(wanted).for_each(|scale| each(*scale));
         at = at.saturating_add(step.saturating_mul(wanted as u64));
         left -= wanted;
     }
