@@ -270,3 +270,28 @@ fn a_bad_scale_is_found_where_it_lies() {
     let found = amb_block::dequantize(&tensor, 0, &mut [0.0; 128], &mut &data[..]);
     assert_eq!(found, Err(Error::new(4, ErrorKind::BadScale)));
 }
+
+#[test]
+fn rows_without_whole_groups_or_room_are_refused() {
+    let arrangement = Arrangement::Separate;
+    let unpack = |block, cols, stride, room: usize| {
+        let codes =
+            ScaledCodes { bits: CodeBits::Four, block, scales: ScaleType::F16, arrangement };
+        let bytes = codes.data_bytes(128, 0).unwrap();
+        let data = vec![0; usize::try_from(bytes).unwrap()];
+        let (mut out, mut factors) = ([0; 128], [[0.0; 8]; 2]);
+        let [scales, minima] = &mut factors;
+        let (scales, minima) = (&mut scales[..room], &mut minima[..room]);
+        let mut unpacked = Unpacked { codes: &mut out, scales, minima, stride };
+        let (tensor, unpack) = (Tensor { codes, elements: 128, bytes }, amb_unpack::unpack);
+        let done =
+            amb_unpack::unpack_rows(&tensor, (0, cols), &mut unpacked, &mut &data[..], unpack);
+        done.map_err(|error| error.kind)
+    };
+    assert_eq!(unpack(32, 64, 2, 4), Ok(()));
+    for (block, cols, stride, room) in
+        [(16, 64, 2, 4), (64, 32, 4, 4), (0, 64, 2, 4), (32, 64, 1, 4), (32, 64, 2, 3)]
+    {
+        assert_eq!(unpack(block, cols, stride, room), Err(ErrorKind::InvalidArgument), "{block}");
+    }
+}

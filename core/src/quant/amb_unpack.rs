@@ -4,6 +4,7 @@
 //! Blocks in full precision become codes of 7 bits, a scale for each group: eight times as fine as codes of 4 bits beside
 //! them, and no wider than what every product is fastest with.
 
+pub use super::amb_codes::unpack;
 use super::amb_codes::{lowest, nearest};
 use super::amb_read::{Bytes, Tensor, each_part, each_run, each_scale, read_halves};
 use super::block::reciprocal;
@@ -17,8 +18,6 @@ pub const GROUP_COLS: usize = 32;
 /// From the lowest bit of bytes on to codes without sign, as many as there is room for: to each code its
 /// type's magnitude is added, 8 to those of 4 bits.
 pub type UnpackCodes = fn(CodeBits, &[u8], &mut [u8]);
-
-pub use super::amb_codes::unpack;
 
 /// What is added to the codes that halves become.
 const HALVES_OFFSET: f32 = 64.0;
@@ -43,15 +42,17 @@ pub fn unpack_rows(
     data: &mut impl Bytes,
     unpack: UnpackCodes,
 ) -> Result<()> {
-    let ScaledCodes { bits, scales, .. } = tensor.codes;
-    if !has_groups(&tensor.codes, cols) {
+    let ScaledCodes { bits, scales: scale_type, .. } = tensor.codes;
+    let Unpacked { codes, scales, minima, stride } = out;
+    let end = (cols / GROUP_COLS).saturating_mul(*stride);
+    let rows = codes.len().checked_div(cols).unwrap_or(0);
+    let has_room = rows <= *stride && scales.len() >= end && minima.len() >= end;
+    if !has_groups(&tensor.codes, cols) || !has_room {
         return Err(Error::without_offset(ErrorKind::InvalidArgument));
     }
     let code_bytes = tensor.codes.code_bytes(tensor.elements);
     let block = usize::from(tensor.codes.block);
-    let Unpacked { codes, scales: scales_out, minima, stride } = out;
-    let end = (cols / GROUP_COLS).saturating_mul(*stride);
-    let mut factors = Factors { scales: scales_out, minima, stride: *stride, end, row: 0, lane: 0 };
+    let mut factors = Factors { scales, minima, stride: *stride, end, row: 0, lane: 0 };
     each_run(tensor, (first, codes.len()), data, |data, run| {
         let Some(scale) = run.whole.scale else {
             return run.pieces().try_for_each(|piece| {
@@ -64,7 +65,7 @@ pub fn unpack_rows(
             each_part(data, piece.place, bits, codes, |bytes, codes| unpack(bits, bytes, codes))
         })?;
         let blocks = run.whole.range.len().checked_div(block).unwrap_or(0);
-        each_scale(data, scales, (scale, run.scale_step, blocks), |scale| {
+        each_scale(data, scale_type, (scale, run.scale_step, blocks), |scale| {
             for _ in 0..block / GROUP_COLS {
                 factors.put(scale, lowest(bits));
             }

@@ -1,4 +1,4 @@
-//! Codes of 4 and 5 bits to bytes, see [`Kernels::unpack_codes`](crate::kernel::Kernels::unpack_codes).
+//! Codes of few bits to bytes, see [`Kernels::unpack_codes`](crate::kernel::Kernels::unpack_codes).
 
 use core::arch::wasm32::*;
 
