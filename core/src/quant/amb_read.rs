@@ -146,7 +146,6 @@ pub(super) fn each_run<B: Bytes>(
     let mismatch = Error::without_offset(ErrorKind::SizeMismatch);
     let full = codes.full_blocks(elements, bytes);
     let places = full.and_then(|full| codes.places(elements, full)).ok_or(mismatch)?;
-    let steps = places.steps();
     let size = codes.block_elements(elements);
     let Some((mut block, mut skipped)) = first.checked_div(size).zip(first.checked_rem(size))
     else {
@@ -164,8 +163,8 @@ pub(super) fn each_run<B: Bytes>(
         let place = places.block(coded, halves).ok_or(mismatch)?;
         let scale = if full { None } else { Some(places.scale(coded).ok_or(mismatch)?) };
         let whole = Piece { place, scale, skipped, range: at..next };
-        let step = if full { steps.full } else { steps.codes };
-        each(data, &Run { whole, size, step, scale_step: steps.scale })?;
+        let step = if full { places.full_step } else { places.code_step };
+        each(data, &Run { whole, size, step, scale_step: places.scale_step })?;
         if full {
             halves = halves.saturating_add(blocks);
         }
@@ -229,16 +228,7 @@ pub(super) fn each_scale(
         let wanted = left.min(together);
         let bytes = data.bytes(at, wanted * size)?;
         let mut values = [0.0; SCALES];
-        match scales {
-            ScaleType::F16 => {
-                let halves = bytes.as_chunks().0;
-                values.iter_mut().zip(halves).for_each(|(to, half)| *to = f16_to_f32(*half));
-            }
-            ScaleType::F32 => {
-                let floats = bytes.as_chunks().0;
-                values.iter_mut().zip(floats).for_each(|(to, f)| *to = f32::from_le_bytes(*f));
-            }
-        }
+        to_f32(scales, bytes, &mut values);
         // All at once: hardly any is bad. What is behind the last is 0.
         if !values.iter().all(|scale| scale.is_finite()) {
             let index = values.iter().position(|scale| !scale.is_finite()).unwrap_or(0);
@@ -254,12 +244,26 @@ pub(super) fn each_scale(
 
 /// The scale at `offset`, a finite number.
 fn read_scale(data: &mut impl Bytes, offset: u64, scales: ScaleType) -> Result<f32> {
-    let bad = Error::new(offset, ErrorKind::BadScale);
-    let scale = match scales {
-        ScaleType::F16 => data.bytes(offset, 2)?.try_into().map(f16_to_f32),
-        ScaleType::F32 => data.bytes(offset, 4)?.try_into().map(f32::from_le_bytes),
-    };
-    scale.ok().filter(|scale| scale.is_finite()).ok_or(bad)
+    let size = usize::try_from(scales.bytes()).unwrap_or(4);
+    let mut scale = [f32::NAN];
+    to_f32(scales, data.bytes(offset, size)?, &mut scale);
+    let [scale] = scale;
+    if scale.is_finite() { Ok(scale) } else { Err(Error::new(offset, ErrorKind::BadScale)) }
+}
+
+/// Scales that adjoin, as many as there are and `out` holds.
+#[inline(always)]
+fn to_f32(scales: ScaleType, bytes: &[u8], out: &mut [f32]) {
+    match scales {
+        ScaleType::F16 => {
+            let halves = bytes.as_chunks().0;
+            out.iter_mut().zip(halves).for_each(|(to, half)| *to = f16_to_f32(*half));
+        }
+        ScaleType::F32 => {
+            let floats = bytes.as_chunks().0;
+            out.iter_mut().zip(floats).for_each(|(to, float)| *to = f32::from_le_bytes(*float));
+        }
+    }
 }
 
 /// Reads halves from the `skipped`-th on of those that begin at `offset`.

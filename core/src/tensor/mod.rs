@@ -11,7 +11,7 @@ mod view;
 mod weight;
 
 pub use dtype::Dtype;
-pub use scaled::{Arrangement, CodeBits, Places, ScaleType, ScaledCodes, Steps};
+pub use scaled::{Arrangement, CodeBits, Places, ScaleType, ScaledCodes};
 pub use shape::{MAX_DIMS, Shape};
 pub use spec::TensorSpec;
 pub use view::{TensorHeader, TensorView};

@@ -180,30 +180,16 @@ impl ScaledCodes {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Places {
     scales: u64,
-    scale_step: u64,
-    codes: u64,
-    code_step: u64,
-    full_step: u64,
-}
-
-/// How far it is from one block to the next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Steps {
     /// From a scale to that of the next block that has one.
-    pub scale: u64,
+    pub(crate) scale_step: u64,
+    codes: u64,
     /// From a block of codes to what is behind it.
-    pub codes: u64,
+    pub(crate) code_step: u64,
     /// From a block in full precision to what is behind it.
-    pub full: u64,
+    pub(crate) full_step: u64,
 }
 
 impl Places {
-    /// How far it is from one block to the next.
-    #[must_use]
-    pub const fn steps(&self) -> Steps {
-        Steps { scale: self.scale_step, codes: self.code_step, full: self.full_step }
-    }
-
     /// Where the scale of the `index`-th block that has one lies.
     #[must_use]
     pub fn scale(&self, index: u64) -> Option<u64> {
