@@ -5,7 +5,7 @@
 use core::arch::wasm32::*;
 use core::marker::PhantomData;
 
-use super::grouped::{self, Dots, Groups, Operands, Part, ROWS};
+use super::grouped::{self, Dots, Groups, Operands, ROWS};
 use super::panel::{self, Panel};
 use super::steps::Steps;
 #[cfg(target_feature = "relaxed-simd")]
@@ -186,25 +186,21 @@ fn multiply<I: Dots + Steps, L: Layout>(product: ProductBlocks<'_>) {
     for row in (0..bias.len()).step_by(ROWS) {
         let last = (bias.len() - row).min(ROWS) - 1;
         // SAFETY: `ProductBlocks::new` checked that there are as many rows of blocks as the bias is long. Rows beyond
-        // the last are the last.
-        let places = [0, 1, 2, 3]
-            .map(|r: usize| unsafe { blocks.as_ptr().add((row + r.min(last)) * row_bytes) });
-        if tokens == 1 {
-            let stored = Stored::<L> { places, layout: PhantomData };
-            // SAFETY: `ProductBlocks::new` checked the lengths of all; these are whole rows.
-            unsafe { grouped::product::<I, 2>(&mut operands, &stored, row, L::WIDE) };
-            continue;
-        }
-        for first in (0..groups).step_by(panel::GROUPS) {
-            let count = (groups - first).min(panel::GROUPS);
-            // SAFETY: the rows have as many blocks, and no more than the panel are taken; as above.
-            unsafe {
-                let places = places.map(|place| place.add(first * L::LAYOUT.bytes()));
-                panel.fill(&Stored::<L> { places, layout: PhantomData }, count);
-                let part = Part { row, first, count };
-                match rest {
-                    Some(_) => panel::product::<I, 2, true>(&mut operands, &panel, part),
-                    None => panel::product::<I, 2, false>(&mut operands, &panel, part),
+        // the last are the last; it is called for blocks that there are.
+        let stored = |first: usize| unsafe {
+            let blocks = blocks.as_ptr().add(first * L::LAYOUT.bytes());
+            let places = [0, 1, 2, 3].map(|r: usize| blocks.add((row + r.min(last)) * row_bytes));
+            Stored::<L> { places, layout: PhantomData }
+        };
+        // SAFETY: it checked the lengths of all.
+        unsafe {
+            match (tokens, rest) {
+                (1, _) => grouped::product::<I, 2>(&mut operands, &stored(0), row, L::WIDE),
+                (_, Some(_)) => {
+                    panel::product::<I, _, 2, true>(&mut operands, &mut panel, row, stored);
+                }
+                (_, None) => {
+                    panel::product::<I, _, 2, false>(&mut operands, &mut panel, row, stored);
                 }
             }
         }

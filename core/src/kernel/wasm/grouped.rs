@@ -137,15 +137,6 @@ pub(super) struct Operands<'a> {
     pub(super) strides: Strides,
 }
 
-/// Some groups of four rows.
-#[derive(Clone, Copy)]
-pub(super) struct Part {
-    pub(super) row: usize,
-    /// The first group.
-    pub(super) first: usize,
-    pub(super) count: usize,
-}
-
 /// One token and four rows from `row` on, which `weights` has. `is_wide` if codes may have 8 bits.
 ///
 /// # Safety

@@ -2,7 +2,7 @@
 
 use core::arch::wasm32::*;
 
-use super::grouped::{Groups, Operands, Part, ROWS};
+use super::grouped::{Groups, Operands, ROWS};
 use super::panel::{self, Panel};
 use super::steps::Steps;
 #[cfg(target_feature = "relaxed-simd")]
@@ -62,21 +62,17 @@ fn multiply<S: Steps, const N: usize>(product: ProductGroups<'_>) {
     for row in (0..bias.len()).step_by(ROWS) {
         let last = (bias.len() - row).min(ROWS) - 1;
         let GroupedRows { codes, scales, minima } = w;
-        for first in (0..groups).step_by(panel::GROUPS) {
-            let count = (groups - first).min(panel::GROUPS);
-            // SAFETY: `ProductGroups::new` checked the lengths of all: there are as many rows of codes as the bias is long, at
-            // most 16, and factors of 16 rows. `row` is a multiple of 4, rows beyond the last are the last, and the rows have
-            // `count` groups from `first` on.
-            unsafe {
-                let codes = codes.as_ptr().add(first * 16 * N);
-                let at = first * TILE_ROWS + row;
-                let rows = Rows {
-                    codes: [0, 1, 2, 3].map(|r: usize| codes.add((row + r.min(last)) * cols)),
-                    factors: (scales.as_ptr().add(at), minima.as_ptr().add(at)),
-                };
-                panel.fill(&rows, count);
-                panel::product::<S, N, false>(&mut operands, &panel, Part { row, first, count });
+        // SAFETY: `ProductGroups::new` checked that there are as many rows of codes as the bias is long, at most 16, and factors
+        // of 16 rows. `row` is a multiple of 4, rows beyond the last are the last; it is called for groups that there are.
+        let rows = |first: usize| unsafe {
+            let codes = codes.as_ptr().add(first * 16 * N);
+            let at = first * TILE_ROWS + row;
+            Rows {
+                codes: [0, 1, 2, 3].map(|r: usize| codes.add((row + r.min(last)) * cols)),
+                factors: (scales.as_ptr().add(at), minima.as_ptr().add(at)),
             }
-        }
+        };
+        // SAFETY: it checked the lengths of all.
+        unsafe { panel::product::<S, _, N, false>(&mut operands, &mut panel, row, rows) };
     }
 }

@@ -7,11 +7,11 @@ use core::arch::wasm32::*;
 use core::mem::MaybeUninit;
 
 use super::Simd128;
-use super::grouped::{Groups, Operands, Part, ROWS};
-use super::steps::{Codes, Steps};
+use super::grouped::{Groups, Operands, ROWS};
+use super::steps::{Codes, Columns, Steps};
 
 /// Groups of a panel: 8 KiB on the stack.
-pub(super) const GROUPS: usize = 48;
+const GROUPS: usize = 48;
 
 /// A group of `N` · 16 columns of four rows.
 struct Group<const N: usize> {
@@ -41,7 +41,7 @@ impl<const N: usize> Panel<N> {
     ///
     /// There are as many, and no more than [`GROUPS`].
     #[inline(always)]
-    pub(super) unsafe fn fill(&mut self, rows: &impl Groups<N>, count: usize) {
+    unsafe fn fill(&mut self, rows: &impl Groups<N>, count: usize) {
         let mut whole = u8x16_splat(0);
         for (index, place) in self.groups.iter_mut().enumerate().take(count) {
             // SAFETY: the caller's.
@@ -74,29 +74,45 @@ fn transpose([a, b, c, d]: [v128; 4]) -> [v128; 4] {
     ]
 }
 
-/// All tokens and a part of four rows, which `panel` has: begins with the bias, or goes on with the output.
+/// Some groups of four rows.
+#[derive(Clone, Copy)]
+struct Part {
+    row: usize,
+    /// The first group.
+    first: usize,
+    count: usize,
+}
+
+/// All tokens and four rows from `row` on, whose groups `rows` gives from a group on.
 ///
 /// # Safety
 ///
 /// x and its rest, which there is if `REST` says so, the bias and the output are as long as tokens, rows and columns say;
-/// the part lies inside them, and the panel is filled with it.
+/// there is such a row, and it has its groups.
 #[inline(always)]
-pub(super) unsafe fn product<S: Steps, const N: usize, const REST: bool>(
+pub(super) unsafe fn product<S: Steps, G: Groups<N>, const N: usize, const REST: bool>(
     operands: &mut Operands<'_>,
-    panel: &Panel<N>,
-    part: Part,
+    panel: &mut Panel<N>,
+    row: usize,
+    rows: impl Fn(usize) -> G,
 ) {
-    let mut token = 0;
-    while token < operands.tokens {
-        let left = operands.tokens - token;
-        // SAFETY: the caller's; no more tokens than are left.
-        token += unsafe {
-            if panel.is_wide {
-                some_tokens::<Simd128, N, REST>(operands, panel, part, token, left)
-            } else {
-                some_tokens::<S, N, REST>(operands, panel, part, token, left)
-            }
-        };
+    for first in (0..operands.groups).step_by(GROUPS) {
+        let count = (operands.groups - first).min(GROUPS);
+        let part = Part { row, first, count };
+        // SAFETY: the caller's; there are `count` groups from `first` on, no more than a panel has.
+        unsafe { panel.fill(&rows(first), count) };
+        let mut token = 0;
+        while token < operands.tokens {
+            let left = operands.tokens - token;
+            // SAFETY: the caller's; no more tokens than are left.
+            token += unsafe {
+                if panel.is_wide {
+                    some_tokens::<Simd128, N, REST>(operands, panel, part, token, left)
+                } else {
+                    some_tokens::<S, N, REST>(operands, panel, part, token, left)
+                }
+            };
+        }
     }
 }
 
@@ -104,7 +120,7 @@ pub(super) unsafe fn product<S: Steps, const N: usize, const REST: bool>(
 ///
 /// # Safety
 ///
-/// That of [`product`]; there are as many tokens.
+/// That of [`product`]; there are as many tokens, and the panel is filled with the part.
 unsafe fn some_tokens<S: Steps, const N: usize, const REST: bool>(
     operands: &mut Operands<'_>,
     panel: &Panel<N>,
@@ -127,7 +143,7 @@ unsafe fn some_tokens<S: Steps, const N: usize, const REST: bool>(
 ///
 /// # Safety
 ///
-/// That of [`product`]; there are as many tokens from `token` on.
+/// That of [`some_tokens`].
 unsafe fn tile<S: Steps, const N: usize, const T: usize, const REST: bool>(
     operands: &mut Operands<'_>,
     panel: &Panel<N>,
@@ -164,10 +180,11 @@ unsafe fn tile<S: Steps, const N: usize, const T: usize, const REST: bool>(
         for index in 0..part.count {
             let group = panel.groups.get_unchecked(index).assume_init_ref();
             let at = index * 16 * N;
-            let dots: [v128; T] = dots::<S, N, T>(group, codes.add(at), cols);
+            let columns = |first: *const u8| Columns { first: first.add(at), stride: cols };
+            let dots: [v128; T] = dots::<S, N, T>(group, columns(codes));
             let mut rest_dots = dots;
             if REST {
-                rest_dots = self::dots::<S, N, T>(group, rest_codes.add(at), cols);
+                rest_dots = self::dots::<S, N, T>(group, columns(rest_codes));
             }
             let scaled = |dots, scale: *const f32| {
                 f32x4_mul(v128_load32_splat(scale.cast()), f32x4_convert_i32x4(dots))
@@ -194,7 +211,7 @@ unsafe fn tile<S: Steps, const N: usize, const T: usize, const REST: bool>(
     T
 }
 
-/// The products of a group's codes and those of `T` tokens `stride` bytes apart, summed up row by row.
+/// The products of a group's codes and those of `T` tokens, summed up row by row.
 ///
 /// # Safety
 ///
@@ -202,15 +219,14 @@ unsafe fn tile<S: Steps, const N: usize, const T: usize, const REST: bool>(
 #[inline(always)]
 unsafe fn dots<S: Steps, const N: usize, const T: usize>(
     group: &Group<N>,
-    x: *const u8,
-    stride: usize,
+    x: Columns,
 ) -> [v128; T] {
     // SAFETY: the caller's.
     unsafe {
         if S::FEW_BITS && group.has_few_bits {
-            S::few_bits(&group.codes, x, stride)
+            S::few_bits(&group.codes, x)
         } else {
-            S::dots(&group.codes, x, stride)
+            S::dots(&group.codes, x)
         }
     }
 }

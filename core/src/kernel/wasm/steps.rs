@@ -11,46 +11,41 @@ use super::{Relaxed, RelaxedPairs};
 /// The codes of a group of `N` · 16 columns, four steps each.
 pub(super) type Codes<const N: usize> = [[v128; 4]; N];
 
+/// The columns of a group, of the first of some tokens and of others `stride` bytes apart.
+#[derive(Clone, Copy)]
+pub(super) struct Columns {
+    pub(super) first: *const u8,
+    pub(super) stride: usize,
+}
+
 /// Sums of products of codes and the signed bytes of `T` (at most 4) tokens, row by row.
 ///
 /// # Safety
 ///
-/// From `x` on, and from each `stride` on, as many bytes can be read as a group has columns.
+/// Of each token as many bytes can be read as a group has columns.
 pub(super) trait Steps {
     /// Whether [`few_bits`](Self::few_bits) is faster than [`dots`](Self::dots).
     const FEW_BITS: bool = false;
 
     /// With codes below 32.
     #[inline(always)]
-    unsafe fn few_bits<const N: usize, const T: usize>(
-        codes: &Codes<N>,
-        x: *const u8,
-        stride: usize,
-    ) -> [v128; T] {
+    unsafe fn few_bits<const N: usize, const T: usize>(codes: &Codes<N>, x: Columns) -> [v128; T] {
         // SAFETY: the caller's.
-        unsafe { Self::dots(codes, x, stride) }
+        unsafe { Self::dots(codes, x) }
     }
 
     /// With codes below 128; those of simd128 may be any bytes.
-    unsafe fn dots<const N: usize, const T: usize>(
-        codes: &Codes<N>,
-        x: *const u8,
-        stride: usize,
-    ) -> [v128; T];
+    unsafe fn dots<const N: usize, const T: usize>(codes: &Codes<N>, x: Columns) -> [v128; T];
 }
 
 impl Steps for Simd128 {
     /// As words, those of two rows in a vector.
     #[inline(always)]
-    unsafe fn dots<const N: usize, const T: usize>(
-        codes: &Codes<N>,
-        x: *const u8,
-        stride: usize,
-    ) -> [v128; T] {
+    unsafe fn dots<const N: usize, const T: usize>(codes: &Codes<N>, x: Columns) -> [v128; T] {
         let mut upper = [i32x4_splat(0); T];
         // SAFETY: the caller's.
         let mut sums: [v128; T] = unsafe {
-            each_step(codes, x, stride, |(_, t), lower, codes, x| {
+            each_step(codes, x, |(_, t), lower, codes, x| {
                 let x = i16x8_extend_low_i8x16(x);
                 let products = i32x4_dot_i16x8(u16x8_extend_high_u8x16(codes), x);
                 upper[t] = i32x4_add(upper[t], products);
@@ -69,16 +64,10 @@ impl Steps for Simd128 {
 #[cfg(target_feature = "relaxed-simd")]
 impl Steps for Relaxed {
     #[inline(always)]
-    unsafe fn dots<const N: usize, const T: usize>(
-        codes: &Codes<N>,
-        x: *const u8,
-        stride: usize,
-    ) -> [v128; T] {
+    unsafe fn dots<const N: usize, const T: usize>(codes: &Codes<N>, x: Columns) -> [v128; T] {
         // SAFETY: the caller's.
         unsafe {
-            each_step(codes, x, stride, |_, sum, codes, x| {
-                i32x4_relaxed_dot_i8x16_i7x16_add(x, codes, sum)
-            })
+            each_step(codes, x, |_, sum, codes, x| i32x4_relaxed_dot_i8x16_i7x16_add(x, codes, sum))
         }
     }
 }
@@ -88,15 +77,11 @@ impl Steps for RelaxedPairs {
     const FEW_BITS: bool = true;
 
     #[inline(always)]
-    unsafe fn few_bits<const N: usize, const T: usize>(
-        codes: &Codes<N>,
-        x: *const u8,
-        stride: usize,
-    ) -> [v128; T] {
+    unsafe fn few_bits<const N: usize, const T: usize>(codes: &Codes<N>, x: Columns) -> [v128; T] {
         let mut pairs = [i16x8_splat(0); T];
         // SAFETY: the caller's.
         unsafe {
-            each_step(codes, x, stride, |(step, t), sum, codes, x| {
+            each_step(codes, x, |(step, t), sum, codes, x| {
                 let products = i16x8_relaxed_dot_i8x16_i7x16(x, codes);
                 // Four steps of pairs are at most 4 · 2 · 31 · 127 and fit 16 bits.
                 pairs[t] = if step == 0 { products } else { i16x8_add(pairs[t], products) };
@@ -109,14 +94,10 @@ impl Steps for RelaxedPairs {
     }
 
     #[inline(always)]
-    unsafe fn dots<const N: usize, const T: usize>(
-        codes: &Codes<N>,
-        x: *const u8,
-        stride: usize,
-    ) -> [v128; T] {
+    unsafe fn dots<const N: usize, const T: usize>(codes: &Codes<N>, x: Columns) -> [v128; T] {
         // SAFETY: the caller's.
         unsafe {
-            each_step(codes, x, stride, |_, sum, codes, x| {
+            each_step(codes, x, |_, sum, codes, x| {
                 let pairs = i16x8_relaxed_dot_i8x16_i7x16(x, codes);
                 i32x4_add(sum, i32x4_dot_i16x8(pairs, i16x8_splat(1)))
             })
@@ -132,8 +113,7 @@ impl Steps for RelaxedPairs {
 #[inline(always)]
 unsafe fn each_step<const N: usize, const T: usize>(
     codes: &Codes<N>,
-    x: *const u8,
-    stride: usize,
+    x: Columns,
     mut add: impl FnMut((usize, usize), v128, v128, v128) -> v128,
 ) -> [v128; T] {
     let mut sums = [i32x4_splat(0); T];
@@ -141,10 +121,11 @@ unsafe fn each_step<const N: usize, const T: usize>(
         unroll_4!(4, step => {
             unroll_4!(T, t => {
                 // SAFETY: the caller's.
-                let x = unsafe { x.add(t * stride + sixteen * 16 + step * 4) };
-                // SAFETY: as above.
-                let x = unsafe { v128_load32_splat(x.cast()) };
-                sums[t] = add((step, t), sums[t], steps[step], x);
+                let four = unsafe {
+                    let place = x.first.add(t * x.stride + sixteen * 16 + step * 4);
+                    v128_load32_splat(place.cast())
+                };
+                sums[t] = add((step, t), sums[t], steps[step], four);
             });
         });
     }

@@ -14,6 +14,7 @@ pub(super) fn unpack(bits: CodeBits, bytes: &[u8], out: &mut [u8]) {
         }
         CodeBits::Eight => sixteens(bytes, out, eights),
     };
+    // Not by the reference, which is 4 KB for what hardly ever is left.
     let width = usize::from(bits.bits());
     let sign = 1_u8 << (width - 1);
     for (index, out) in rest.iter_mut().enumerate() {
