@@ -66,9 +66,8 @@ pub use dequantize::Dequantizer;
 pub use groups::ProductGroups;
 pub use integer::{MultiplyI16, ProductI8};
 pub use prefetch::prefetch;
-use vector::Portable;
-
 pub use product::{Floats, Multiply, Product, Strides, Table};
+use vector::Portable;
 
 use crate::quant::amb_unpack::UnpackCodes;
 
