@@ -9,9 +9,11 @@
 // fetches, up to 20 MB each, and pages wait for it.
 import { execSync, spawn } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { rm } from "node:fs/promises";
 import { createServer } from "node:http";
 import { cpus, loadavg, tmpdir } from "node:os";
 import { dirname, extname, join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { gzipSync } from "node:zlib";
@@ -93,7 +95,6 @@ await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
 
 const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
 const args = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update"];
-const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
 /** Opens a peer in a fresh browser, in which a page of ours is all there is; what the page says of it. */
 async function cold(...peer) {
@@ -101,23 +102,26 @@ async function cold(...peer) {
   const asked = new Promise((resolve) => told.set("/peer", resolve));
   const done = new Promise((resolve) => told.set("/done", resolve));
   const address = `http://127.0.0.1:${server.address().port}/?cold`;
-  const child = spawn(executablePath, ["--headless=new", ...args, `--user-data-dir=${profile}`, address], { stdio: "ignore", detached: true });
+  const child = spawn(executablePath, ["--headless=new", ...args, `--user-data-dir=${profile}`, address], { stdio: "ignore" });
+  const ended = new Promise((resolve) => child.once("exit", resolve).once("error", resolve));
+  const lost = ended.then((cause) => Promise.reject(new Error(`${peer[0]}: ${executablePath} ended too early (${cause})`)));
   try {
-    const response = await asked;
+    const response = await Promise.race([asked, lost]);
     // A browser that has just been started is busy with itself for a second.
-    await pause(2000);
+    await setTimeout(2000);
     const empty = rendererMemory("VmRSS");
     sent = new Map();
     response.end(JSON.stringify(peer));
-    const result = await done;
+    const result = await Promise.race([done, lost]);
     if (result.error) throw new Error(`${peer[0]}: ${result.error}`);
     return { ...result, memory: growth(empty) };
   } finally {
     told.clear();
-    const ended = new Promise((resolve) => child.once("exit", resolve));
-    process.kill(-child.pid);
+    lost.catch(() => {}); // as it should, now
+    child.kill();
     await ended;
-    rmSync(profile, { recursive: true, force: true, maxRetries: 5 });
+    // Its helpers end a moment later, and write until then.
+    await rm(profile, { recursive: true, force: true, maxRetries: 10 });
   }
 }
 
