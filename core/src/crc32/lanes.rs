@@ -5,14 +5,15 @@
 //! all sixteen checksums, so that every half byte's table is one of 16 bytes for each byte of the result.
 
 use core::arch::wasm32::*;
+use core::hint::black_box;
 
 use super::polynomial::{multiply, power};
 use super::stretches::word;
 
 /// Bytes of a word for each checksum.
 const BLOCK: usize = 64;
-/// Fewer bytes are not worth making tables for.
-const LEAST_BYTES: usize = 4096;
+/// Fewer bytes are not worth bringing sixteen checksums together for.
+const LEAST_BYTES: usize = 1024;
 /// What 64 bytes of zero multiply a checksum by.
 const NEXT_BLOCK: u32 = power(BLOCK as u64);
 
@@ -20,7 +21,25 @@ const NEXT_BLOCK: u32 = power(BLOCK as u64);
 type Planes = [v128; 4];
 
 /// For each half byte of a checksum and each byte of what it becomes: that byte by the value of the half.
-type Tables = [Planes; 8];
+#[expect(clippy::indexing_slicing, reason = "when it is compiled")]
+static TABLES: [[[u8; 16]; 4]; 8] = {
+    let mut tables = [[[0; 16]; 4]; 8];
+    let mut half = 0;
+    while half < 8 {
+        let mut value = 0_u32;
+        while value < 16 {
+            let becomes = multiply(value << (4 * half), NEXT_BLOCK).to_le_bytes();
+            let mut byte = 0;
+            while byte < 4 {
+                tables[half][byte][value as usize] = becomes[byte];
+                byte += 1;
+            }
+            value += 1;
+        }
+        half += 1;
+    }
+    tables
+};
 
 /// The checksum of what has the checksum `crc` and of as many whole blocks of `bytes` as are worth it; the bytes after them.
 pub(super) fn update(crc: u32, bytes: &[u8]) -> (u32, &[u8]) {
@@ -44,8 +63,10 @@ fn start(crc: u32, first: &[u8; BLOCK]) -> Planes {
     sums
 }
 
+#[inline(never)] // what takes long is compiled for itself: see `kernel::wasm`
 fn sum(mut sums: Planes, blocks: &[[u8; BLOCK]]) -> Planes {
-    let tables = tables();
+    // Constants would be built anew in every round.
+    let tables = black_box(&TABLES).map(|tables| tables.map(load));
     for block in blocks {
         let mut next = planes(block);
         for (&sum, [low, high]) in sums.iter().zip(tables.as_chunks::<2>().0) {
@@ -69,14 +90,11 @@ fn look_up(table: v128, indices: v128) -> v128 {
     u8x16_swizzle(table, indices)
 }
 
-fn tables() -> Tables {
-    [0, 4, 8, 12, 16, 20, 24, 28].map(|shift| {
-        let mut becomes = [0; BLOCK];
-        for (bytes, value) in becomes.as_chunks_mut().0.iter_mut().zip(0_u32..) {
-            *bytes = multiply(value.wrapping_shl(shift), NEXT_BLOCK).to_le_bytes();
-        }
-        planes(&becomes)
-    })
+#[inline(always)]
+#[allow(clippy::cast_possible_truncation)] // its halves
+fn load(bytes: [u8; 16]) -> v128 {
+    let bytes = u128::from_le_bytes(bytes);
+    u64x2(bytes as u64, (bytes >> 64) as u64)
 }
 
 /// The bytes of sixteen words by their place in the word.
@@ -84,11 +102,8 @@ fn tables() -> Tables {
 fn planes(words: &[u8; BLOCK]) -> Planes {
     let mut fours = [u8x16_splat(0); 4];
     for (four, bytes) in fours.iter_mut().zip(words.as_chunks::<16>().0) {
-        if let &[low, high] = bytes.as_chunks().0 {
-            let bytes = u64x2(u64::from_le_bytes(low), u64::from_le_bytes(high));
-            *four =
-                u8x16_shuffle::<0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15>(bytes, bytes);
-        }
+        let bytes = load(*bytes);
+        *four = u8x16_shuffle::<0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15>(bytes, bytes);
     }
     let [a, b, c, d] = fours;
     let (ab_low, ab_high) = (u32x4_shuffle::<0, 4, 1, 5>(a, b), u32x4_shuffle::<2, 6, 3, 7>(a, b));
