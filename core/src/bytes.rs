@@ -78,6 +78,26 @@ pub(crate) fn bounded<'a, T>(
     }
 }
 
+/// Passes over as many items as are there whole, at most `most`, each ending at or before the absolute offset `end`: how many,
+/// and their bytes. One that is cut or refused is not passed over.
+#[allow(dead_code)] // not every format has such items
+pub(crate) fn pass<'a, T>(
+    grammar: impl Fn(&'a [u8]) -> Parse<'a, T>,
+    input: &'a [u8],
+    offset: u64,
+    end: u64,
+    most: u32,
+) -> (u32, usize) {
+    let whole = within(input, offset, end);
+    let (mut rest, mut count) = (whole, 0);
+    while count < most
+        && let Ok((behind, _)) = grammar(rest)
+    {
+        (rest, count) = (behind, count.saturating_add(1));
+    }
+    (count, whole.len().saturating_sub(rest.len()))
+}
+
 /// The part of `input` that lies before the absolute offset `end`.
 pub(crate) fn within(input: &[u8], offset: u64, end: u64) -> &[u8] {
     let room = usize::try_from(end.saturating_sub(offset)).unwrap_or(usize::MAX);

@@ -158,7 +158,10 @@ fn what_is_read_is_written_back_byte_for_byte() {
 }
 
 fn verify(bytes: &[u8], mode: Mode) -> Result<(), Error> {
-    by_slice(Verifier::<64>::new(mode), bytes, true).result
+    let result = by_slice(Verifier::<64>::new(mode), bytes, true).result;
+    let without = by_slice(Verifier::<64>::new(mode).without_tokens(), bytes, true).result;
+    assert_eq!(without, result, "tokens seen and tokens passed over");
+    result
 }
 
 #[test]

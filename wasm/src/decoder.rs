@@ -20,7 +20,7 @@ use nanoembed_core::format::gguf;
 pub(crate) enum Depth {
     /// Header and index; data is passed over.
     Index,
-    /// Every byte, with checksums and codes where there are any.
+    /// Every byte, with checksums and codes where there are any; tokens are not given.
     Everything,
 }
 
@@ -58,13 +58,13 @@ impl Decoder {
             (Format::Amb, Depth::Index) => Self::Amb(Box::new(amb::Decoder::new(mode))),
             #[cfg(feature = "amb")]
             (Format::Amb, Depth::Everything) => {
-                Self::AmbVerifier(Box::new(amb::Verifier::new(mode)))
+                Self::AmbVerifier(Box::new(amb::Verifier::new(mode).without_tokens()))
             }
             #[cfg(feature = "embd")]
             (Format::Embd, Depth::Index) => Self::Embd(Box::new(embd::Decoder::new(mode))),
             #[cfg(feature = "embd")]
             (Format::Embd, Depth::Everything) => {
-                Self::EmbdVerifier(Box::new(embd::Verifier::new(mode)))
+                Self::EmbdVerifier(Box::new(embd::Verifier::new(mode).without_tokens()))
             }
             #[cfg(feature = "finalfusion")]
             (Format::Finalfusion, Depth::Index) => {

@@ -42,6 +42,13 @@ impl<const TENSORS: usize> Verifier<TENSORS> {
         }
     }
 
+    /// Gives no tokens: see [`Decoder::without_tokens`].
+    #[must_use]
+    pub fn without_tokens(mut self) -> Self {
+        self.decoder = self.decoder.without_tokens();
+        self
+    }
+
     /// Whether the file carries a checksum; known at the end.
     #[must_use]
     pub const fn has_checksum(&self) -> bool {

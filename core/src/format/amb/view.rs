@@ -48,7 +48,7 @@ impl<'a> Amb<'a> {
         decoder: Decoder<TENSORS>,
         bytes: &'a [u8],
     ) -> Result<Self> {
-        let mut slice = Slice::new(decoder, bytes).without_data();
+        let mut slice = Slice::new(decoder.without_tokens(), bytes).without_data();
         while slice.next_event()? != Event::End {}
         let layout = slice.decoder().layout();
         let layout = layout.ok_or(Error::without_offset(ErrorKind::UnexpectedEnd))?;

@@ -30,6 +30,13 @@ impl<const TENSORS: usize> Verifier<TENSORS> {
         }
     }
 
+    /// Gives no tokens: see [`Decoder::without_tokens`].
+    #[must_use]
+    pub fn without_tokens(mut self) -> Self {
+        self.decoder = self.decoder.without_tokens();
+        self
+    }
+
     /// Whether the file carries checksums; known after the header.
     #[must_use]
     pub fn has_checksums(&self) -> bool {

@@ -240,6 +240,13 @@ pub(super) fn descriptor(input: &[u8]) -> Parse<'_, Descriptor> {
     Ok((rest, descriptor))
 }
 
+/// The length of the name that a descriptor is of.
+pub(super) fn descriptor_name_bytes(input: &[u8]) -> Parse<'_, u16> {
+    // The name's hash, the data type and the number of dimensions come first.
+    let (rest, _) = array::<6>(input)?;
+    le_u16(rest)
+}
+
 fn dtype(input: &[u8]) -> Parse<'_, Dtype> {
     let (rest, code) = le_u8(input)?;
     match dtype_of(code) {

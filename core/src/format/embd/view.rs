@@ -98,7 +98,7 @@ impl<'a> Embd<'a> {
         decoder: Decoder<TENSORS>,
         bytes: &'a [u8],
     ) -> Result<Self> {
-        let mut slice = Slice::new(decoder, bytes).without_data();
+        let mut slice = Slice::new(decoder.without_tokens(), bytes).without_data();
         let mut info = None;
         let mut tensors_end = 0;
         loop {
@@ -230,7 +230,11 @@ impl<'a> Embd<'a> {
     /// The tensor of this name.
     #[must_use]
     pub fn tensor(&self, name: &str) -> Option<TensorView<'a>> {
-        self.tensors().find(|tensor| tensor.header().name == name)
+        let mut tensors = self.tensors();
+        if let Places::Section { .. } = self.places {
+            tensors.pass_to(name)?;
+        }
+        tensors.find(|tensor| tensor.header().name == name)
     }
 
     /// Whether linear weights are stored as the specification says. Told by the first layer's
@@ -345,6 +349,20 @@ pub struct Tensors<'a> {
 }
 
 impl<'a> Tensors<'a> {
+    /// Passes over the tensors of an index before that of this name, without making anything of them.
+    fn pass_to(&mut self, name: &str) -> Option<()> {
+        while self.remaining > 0 {
+            let (bytes, _) = self.file.item(grammar::descriptor_name_bytes, self.next)?;
+            if self.file.region(self.names, bytes.into())? == name.as_bytes() {
+                break;
+            }
+            self.next = self.next.saturating_add(DESCRIPTOR_BYTES);
+            self.names = self.names.saturating_add(bytes.into());
+            self.remaining = self.remaining.saturating_sub(1);
+        }
+        Some(())
+    }
+
     fn next_in_index(&mut self, data: u64) -> Option<TensorHeader<'a>> {
         let (descriptor, used) = self.file.item(grammar::descriptor, self.next)?;
         let name_bytes = descriptor.name_bytes.into();

@@ -43,6 +43,7 @@ pub const DEFAULT_MAX_TENSORS: usize = 1024;
 #[derive(Clone, Debug)]
 pub struct Decoder<const TENSORS: usize = DEFAULT_MAX_TENSORS> {
     mode: Mode,
+    passes_tokens: bool,
     offset: u64,
     failed: Option<Error>,
     variant: VariantDecoder<TENSORS>,
@@ -63,7 +64,15 @@ impl<const TENSORS: usize> Decoder<TENSORS> {
     /// A decoder at the start of a file.
     #[must_use]
     pub const fn new(mode: Mode) -> Self {
-        Self { mode, offset: 0, failed: None, variant: VariantDecoder::Undetected }
+        let variant = VariantDecoder::Undetected;
+        Self { mode, passes_tokens: false, offset: 0, failed: None, variant }
+    }
+
+    /// Checks the vocabulary's tokens without giving them: no [`Event::Token`] comes.
+    #[must_use]
+    pub const fn without_tokens(mut self) -> Self {
+        self.passes_tokens = true;
+        self
     }
 
     /// Where the tensor data lies and the checksums that the footer gives for it and for all before the footer;
@@ -83,6 +92,7 @@ impl<const TENSORS: usize> Decoder<TENSORS> {
         }
     }
 
+    #[inline(never)] // it is long, and there once for all who take steps
     fn step<'a>(&mut self, input: &'a [u8]) -> Result<Step<'a>> {
         match &mut self.variant {
             VariantDecoder::Undetected => self.detect(input),
@@ -99,7 +109,7 @@ impl<const TENSORS: usize> Decoder<TENSORS> {
                     Item::Parsed { item, used } => (item, used),
                     Item::NeedMore { at_least } => return Ok(Step::need_more(at_least)),
                 };
-                let section = Section::new(header, input, self.mode)?;
+                let section = Section::new(header, input, self.mode, self.passes_tokens)?;
                 let info = section.info();
                 self.variant = VariantDecoder::Section(section);
                 Ok(Step::new(used, Event::Header(info)))
@@ -109,7 +119,7 @@ impl<const TENSORS: usize> Decoder<TENSORS> {
                     Item::Parsed { item, used } => (item, used),
                     Item::NeedMore { at_least } => return Ok(Step::need_more(at_least)),
                 };
-                let stream = Stream::new(tensors, self.mode)?;
+                let stream = Stream::new(tensors, self.mode, self.passes_tokens)?;
                 let info = stream.info();
                 self.variant = VariantDecoder::Stream(stream);
                 Ok(Step::new(used, Event::Header(info)))

@@ -6,7 +6,7 @@ use super::super::grammar::{
     self, CHECKED_HEADER_SIZE, DATA_ALIGNMENT, DESCRIPTOR_BYTES, Descriptor, Extent, FOOTER_BYTES, Flags, Footer,
     HEADER_BYTES, Header, METADATA_HEADER_BYTES, SPECIAL_BYTES, VOCABULARY_HEADER_BYTES, name_hash,
 };
-use crate::bytes::{Item, bounded, le_u32, parse, utf8, within};
+use crate::bytes::{Item, bounded, le_u32, parse, pass, utf8, within};
 use crate::crc32::crc32;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Event, FileInfo, Format, Mode, SpecialRole, Step};
@@ -105,6 +105,7 @@ struct Kept {
 pub(super) struct Section<const TENSORS: usize> {
     header: Header,
     mode: Mode,
+    passes_tokens: bool,
     state: State,
     keys: Vec<u64, MAX_METADATA_ENTRIES>,
     tensors: Vec<Kept, TENSORS>,
@@ -113,7 +114,12 @@ pub(super) struct Section<const TENSORS: usize> {
 
 impl<const TENSORS: usize> Section<TENSORS> {
     /// Checks `header` against itself; `start` are the file's first bytes, for the header's checksum.
-    pub(super) fn new(header: Header, start: &[u8], mode: Mode) -> Result<Self> {
+    pub(super) fn new(
+        header: Header,
+        start: &[u8],
+        mode: Mode,
+        passes_tokens: bool,
+    ) -> Result<Self> {
         check_flags(&header, mode)?;
         check_checksum(&header, start)?;
         check_places(&header)?;
@@ -123,6 +129,7 @@ impl<const TENSORS: usize> Section<TENSORS> {
         let mut section = Self {
             header,
             mode,
+            passes_tokens,
             state: State::Complete,
             keys: Vec::new(),
             tensors: Vec::new(),
@@ -378,6 +385,15 @@ impl<const TENSORS: usize> Section<TENSORS> {
             }
             self.state = State::Special { next: 0, tokens_follow: None, end };
             return Ok(Step::silent(0));
+        }
+        if self.passes_tokens {
+            let left = count.saturating_sub(next);
+            let (passed, used) = pass(grammar::token, input, offset, tokens_end, left);
+            if passed > 0 {
+                let next = next.saturating_add(passed);
+                self.state = State::Tokens { next, count, special_follows, end };
+                return Ok(Step::silent(used));
+            }
         }
         let (bytes, used) = match bounded(grammar::token, input, offset, tokens_end)? {
             Item::Parsed { item, used } => (item, used),

@@ -3,7 +3,7 @@
 use heapless::Vec;
 
 use super::super::grammar;
-use crate::bytes::{Item, le_u32, parse};
+use crate::bytes::{Item, le_u32, parse, pass};
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Event, FileInfo, Format, Mode, Step};
 use crate::tensor::identity::remember;
@@ -25,16 +25,18 @@ enum State {
 pub(super) struct Stream<const TENSORS: usize> {
     tensors: u32,
     mode: Mode,
+    passes_tokens: bool,
     state: State,
     names: Vec<u64, TENSORS>,
 }
 
 impl<const TENSORS: usize> Stream<TENSORS> {
-    pub(super) fn new(tensors: u32, mode: Mode) -> Result<Self> {
+    pub(super) fn new(tensors: u32, mode: Mode, passes_tokens: bool) -> Result<Self> {
         if tensors as usize > TENSORS {
             return Err(Error::new(TENSORS_OFFSET, ErrorKind::TooManyTensors));
         }
-        Ok(Self { tensors, mode, state: State::Tensor { remaining: tensors }, names: Vec::new() })
+        let state = State::Tensor { remaining: tensors };
+        Ok(Self { tensors, mode, passes_tokens, state, names: Vec::new() })
     }
 
     pub(super) const fn info(&self) -> FileInfo {
@@ -91,17 +93,35 @@ impl<const TENSORS: usize> Stream<TENSORS> {
                 self.state = State::Complete;
                 Ok(Step::silent(0))
             }
-            State::Tokens { next, count } => match parse(grammar::stream_string, input, offset)? {
-                Item::Parsed { item: bytes, used } => {
-                    self.state = State::Tokens { next: next.saturating_add(1), count };
-                    Ok(Step::new(used, Event::Token { id: next, bytes }))
-                }
-                Item::NeedMore { at_least } => Ok(Step::need_more(at_least)),
-            },
+            State::Tokens { next, count } => self.token(input, offset, next, count),
             State::Complete if input.is_empty() => Ok(Step::new(0, Event::End)),
             // The published loader does not look whether the file ends here.
             State::Complete if self.mode == Mode::Lenient => Ok(Step::silent(input.len())),
             State::Complete => Err(Error::new(offset, ErrorKind::TrailingBytes)),
+        }
+    }
+
+    fn token<'a>(
+        &mut self,
+        input: &'a [u8],
+        offset: u64,
+        next: u32,
+        count: u32,
+    ) -> Result<Step<'a>> {
+        if self.passes_tokens {
+            let left = count.saturating_sub(next);
+            let (passed, used) = pass(grammar::stream_string, input, offset, u64::MAX, left);
+            if passed > 0 {
+                self.state = State::Tokens { next: next.saturating_add(passed), count };
+                return Ok(Step::silent(used));
+            }
+        }
+        match parse(grammar::stream_string, input, offset)? {
+            Item::Parsed { item: bytes, used } => {
+                self.state = State::Tokens { next: next.saturating_add(1), count };
+                Ok(Step::new(used, Event::Token { id: next, bytes }))
+            }
+            Item::NeedMore { at_least } => Ok(Step::need_more(at_least)),
         }
     }
 
