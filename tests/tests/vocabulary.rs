@@ -1,7 +1,10 @@
 //! The vocabulary indices: what they find, what they need, and what they refuse.
 
+use nanoembed_core::Error;
 use nanoembed_core::ErrorKind::{self, BadCount, BadVocabulary, BufferTooSmall, InvalidArgument};
-use nanoembed_core::token::vocabulary::{IdWidth, MAX_TOKEN_BYTES, Match, SortedIds};
+use nanoembed_core::token::vocabulary::{
+    Comparison, IdWidth, MAX_TOKEN_BYTES, Match, SortedIds, Tokens,
+};
 use nanoembed_core::token::{
     Entries, HashVocabulary, LengthPrefix, Normalization, SortedVocabulary, SpecialIds, Vocabulary,
     WordPiece,
@@ -113,6 +116,49 @@ fn tokens_too_long_for_any_word_are_kept_but_not_found() {
         let found = vocabulary.longest_prefix(longer.as_bytes(), 1).unwrap();
         assert_eq!(found, Some(Match { id: 1, bytes: MAX_TOKEN_BYTES }));
         assert_eq!(vocabulary.token(0, &mut []), Ok(MAX_TOKEN_BYTES + 1));
+    }
+}
+
+/// Tokens that are only read one by one.
+struct OneByOne<'a>(Entries<'a>);
+
+impl Tokens for OneByOne<'_> {
+    fn count(&self) -> u32 {
+        self.0.count()
+    }
+
+    fn compare(&self, id: u32, text: &[u8]) -> Result<Comparison, Error> {
+        self.0.compare(id, text)
+    }
+
+    fn copy(&self, id: u32, out: &mut [u8]) -> Result<usize, Error> {
+        self.0.copy(id, out)
+    }
+}
+
+#[test]
+fn all_tokens_are_shown_in_order_but_those_that_never_match_until_it_is_enough() {
+    let longer = "x".repeat(MAX_TOKEN_BYTES + 1);
+    let tokens: Vec<String> = (0..20).map(|id| "ab".repeat(id % 7)).collect();
+    let tokens: Vec<&str> =
+        [&tokens[0], &longer].into_iter().chain(&tokens).map(|t| &**t).collect();
+    let stored = StoredVocabulary::new(tokens.iter().copied());
+    let mut samples = vec![0; Entries::samples_needed(stored.count)];
+    let bytes = &stored.entries;
+    let sampled = Entries::sample(bytes, 0, stored.count, LengthPrefix::U16, &mut samples).unwrap();
+    let listed = stored.listed().unwrap();
+    for entries in [&sampled as &dyn Tokens, &listed, &OneByOne(sampled)] {
+        for most in [0, 1, 5, 21] {
+            let mut seen = Vec::new();
+            let mut visit = |id: u32, token: &[u8]| {
+                seen.push((id, token.to_vec()));
+                Ok(seen.len() <= most)
+            };
+            entries.each(&mut visit).unwrap();
+            let expected = (0..).zip(&tokens).filter(|(_, token)| **token != longer);
+            let expected = expected.map(|(id, token)| (id, token.as_bytes().to_vec()));
+            assert_eq!(seen, expected.take(most + 1).collect::<Vec<_>>());
+        }
     }
 }
 

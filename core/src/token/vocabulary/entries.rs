@@ -14,7 +14,7 @@
 
 use core::cmp::Ordering;
 
-use super::{Comparison, Tokens};
+use super::{Comparison, MAX_TOKEN_BYTES, Tokens};
 use crate::error::{Error, ErrorKind, Result};
 
 /// Entries between two samples.
@@ -244,5 +244,25 @@ impl Tokens for Entries<'_> {
             *to = *from;
         }
         Ok(token.len())
+    }
+
+    fn each(&self, visit: &mut dyn FnMut(u32, &[u8]) -> Result<bool>) -> Result<()> {
+        let mut rest = self.bytes;
+        for id in 0..self.count {
+            let token = match self.places {
+                Places::Listed(_) => self.get(id)?,
+                // From one to the next, not from a sample to each.
+                Places::Sampled(_) => {
+                    let bad = Error::new(self.offset, ErrorKind::BadVocabulary);
+                    let (token, behind) = self.prefix.split(rest).ok_or(bad)?;
+                    rest = behind;
+                    token
+                }
+            };
+            if token.len() <= MAX_TOKEN_BYTES && !visit(id, token)? {
+                break;
+            }
+        }
+        Ok(())
     }
 }

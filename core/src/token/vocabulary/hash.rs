@@ -7,7 +7,7 @@
 //! A file made to collide cannot take more than bounded time: building gives up after a few seeds and
 //! a number of steps proportional to the tokens, and no lookup probes more than [`MAX_PROBES`] slots.
 
-use super::{MAX_TOKEN_BYTES, Match, Tokens, Vocabulary, splits_character};
+use super::{Match, Tokens, Vocabulary, splits_character};
 use crate::error::{Error, ErrorKind, Result};
 
 /// The most slots that one lookup may visit. At two thirds full even a million tokens hardly ever need as many.
@@ -131,16 +131,12 @@ impl<'s> Builder<'s> {
 
     /// Answers whether the limits sufficed.
     fn insert_all<T: Tokens>(&mut self, tokens: &T) -> Result<bool> {
-        let mut buffer = [0; MAX_TOKEN_BYTES];
-        for id in 0..tokens.count() {
-            let length = tokens.copy(id, &mut buffer)?;
-            if let Some(token) = buffer.get(..length)
-                && !self.insert(tokens, id, token)?
-            {
-                return Ok(false);
-            }
-        }
-        Ok(true)
+        let mut sufficed = true;
+        tokens.each(&mut |id, token| {
+            sufficed = self.insert(tokens, id, token)?;
+            Ok(sufficed)
+        })?;
+        Ok(sufficed)
     }
 
     fn insert<T: Tokens>(&mut self, tokens: &T, id: u32, token: &[u8]) -> Result<bool> {

@@ -64,6 +64,24 @@ pub trait Tokens {
     ///
     /// As [`compare`](Tokens::compare).
     fn copy(&self, id: u32, out: &mut [u8]) -> Result<usize>;
+
+    /// Shows `visit` every token of at most [`MAX_TOKEN_BYTES`] in the order of ids, until it answers `false`.
+    ///
+    /// # Errors
+    ///
+    /// As [`compare`](Tokens::compare), and what `visit` answers.
+    fn each(&self, visit: &mut dyn FnMut(u32, &[u8]) -> Result<bool>) -> Result<()> {
+        let mut buffer = [0; MAX_TOKEN_BYTES];
+        for id in 0..self.count() {
+            let length = self.copy(id, &mut buffer)?;
+            if let Some(token) = buffer.get(..length)
+                && !visit(id, token)?
+            {
+                break;
+            }
+        }
+        Ok(())
+    }
 }
 
 /// How a token compares with a text.
