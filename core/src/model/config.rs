@@ -122,7 +122,7 @@ impl BertConfig {
     }
 
     fn read<'m>(
-        value: &impl Fn(&str) -> Option<Value<'m>>,
+        value: &dyn Fn(&str) -> Option<Value<'m>>,
     ) -> core::result::Result<Self, (&'static str, ErrorKind)> {
         let number = |key: &'static str, most: usize| {
             let number = match value(key).ok_or((key, ErrorKind::MissingMetadata))? {

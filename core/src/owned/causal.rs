@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 
 use super::bpe::BpeTokenizer;
 use super::decoder::{CausalSession, Decoder};
+use super::open::Find;
 use crate::error::{Error, ErrorKind, Result};
 #[cfg(any(feature = "amb", feature = "gguf"))]
 use crate::event::Format;
@@ -51,15 +52,15 @@ impl<B: AsRef<[u8]>> CausalModel<B> {
             Some(Format::Amb) => {
                 let amb = Amb::parse(bytes, Mode::Lenient)?;
                 let find = |name: &str| amb.tensor(name).map(|tensor| *tensor.header());
-                let weights = SliceWeights::new(bytes, find);
-                (Decoder::open(&weights, amb_llama_config(&amb)?)?, BpeSource::amb(&amb)?)
+                let decoder = open_decoder(bytes, amb_llama_config(&amb)?, &find)?;
+                (decoder, BpeSource::amb(&amb)?)
             }
             #[cfg(feature = "gguf")]
             Some(Format::Gguf) => {
                 let gguf = Gguf::parse(bytes, Mode::Lenient)?;
                 let find = |name: &str| gguf.tensor(name).map(|tensor| *tensor.header());
-                let weights = SliceWeights::new(bytes, find);
-                (Decoder::open(&weights, gguf_llama_config(&gguf)?)?, BpeSource::gguf(&gguf)?)
+                let decoder = open_decoder(bytes, gguf_llama_config(&gguf)?, &find)?;
+                (decoder, BpeSource::gguf(&gguf)?)
             }
             _ => return Err(Error::new(0, ErrorKind::UnknownFormat)),
         };
@@ -81,8 +82,7 @@ impl<B: AsRef<[u8]>> CausalModel<B> {
             return Err(Error::new(0, ErrorKind::UnknownFormat));
         }
         let find = |name: &str| embd.tensor(name).map(|tensor| *tensor.header());
-        let weights = SliceWeights::new(bytes, find);
-        let decoder = Decoder::open(&weights, embd_llama_config(&embd)?)?;
+        let decoder = open_decoder(bytes, embd_llama_config(&embd)?, &find)?;
         let tokenizer = BpeTokenizer::new(&BpeSource::embd(&embd)?)?;
         Ok(Self { file, decoder, tokenizer })
     }
@@ -140,4 +140,9 @@ impl<B: AsRef<[u8]>> CausalModel<B> {
         let weights = SliceWeights::new(self.file.as_ref(), |_: &str| None::<TensorHeader<'_>>);
         self.decoder.forward(&weights, session, ids, output)
     }
+}
+
+/// The decoder whose tensors `find` knows.
+fn open_decoder(bytes: &[u8], config: LlamaConfig, find: Find<'_, '_>) -> Result<Decoder> {
+    Decoder::open(&SliceWeights::new(bytes, find), config)
 }

@@ -1,15 +1,14 @@
 //! BERT encoders in GGUF files, as llama.cpp's converter writes them.
 
 use alloc::borrow::Cow;
-use alloc::vec;
 use alloc::vec::Vec;
 
-use super::open::Model;
+use super::open::{Model, open_model};
 use super::vocabulary::FoundVocabulary;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Mode, Value};
 use crate::format::gguf::Gguf;
-use crate::model::{Bert, Layer, SliceWeights, gguf_bert_config, gguf_bert_tensor};
+use crate::model::{gguf_bert_config, gguf_bert_tensor};
 use crate::token::LengthPrefix;
 
 /// The encoder, and its vocabulary spelled anew.
@@ -17,8 +16,7 @@ pub(super) fn open_gguf(bytes: &[u8]) -> Result<(Model, FoundVocabulary<'_>)> {
     let gguf = Gguf::parse(bytes, Mode::Lenient)?;
     let config = gguf_bert_config(&gguf)?;
     let find = |name: &str| gguf.tensor(name).map(|tensor| *tensor.header());
-    let weights = SliceWeights::new(bytes, |name| gguf_bert_tensor(name, find));
-    let bert = Bert::open(&weights, config, vec![Layer::EMPTY; config.layers])?;
+    let bert = open_model(bytes, config, &|name| gguf_bert_tensor(name, find))?;
     let id = |key| match gguf.value(key) {
         Some(Value::Unsigned(id)) => u32::try_from(id).ok(),
         _ => None,

@@ -13,15 +13,25 @@ use crate::format::embd::Embd;
 #[cfg(feature = "amb")]
 use crate::model::amb_config_value;
 use crate::model::{Bert, BertConfig, Layer, SliceWeights};
+use crate::tensor::TensorHeader;
 use crate::token::LengthPrefix;
 
 pub(super) type Model = Bert<Vec<Layer>>;
 
+/// Knows a file's tensors by name. One type for all formats, whose code would be there once for each.
+pub(super) type Find<'f, 'h> = &'f dyn Fn(&str) -> Option<TensorHeader<'h>>;
+
+/// The model whose tensors `find` knows.
+pub(super) fn open_model(bytes: &[u8], config: BertConfig, find: Find<'_, '_>) -> Result<Model> {
+    let weights = SliceWeights::new(bytes, find);
+    Bert::open(&weights, config, vec![Layer::EMPTY; config.layers])
+}
+
 pub(super) fn open_embd(bytes: &[u8]) -> Result<(Model, FoundVocabulary<'_>)> {
     let embd = Embd::parse(bytes, Mode::Lenient)?;
     let config = BertConfig::from_metadata(|key| embd.metadata_value(key))?;
-    let weights = SliceWeights::new(bytes, |name| embd.tensor(name).map(|tensor| *tensor.header()));
-    let bert = Bert::open(&weights, config, vec![Layer::EMPTY; config.layers])?;
+    let find = |name: &str| embd.tensor(name).map(|tensor| *tensor.header());
+    let bert = open_model(bytes, config, &find)?;
     let entries = embd.token_entries();
     let entries = entries.ok_or(Error::without_offset(ErrorKind::MissingVocabulary))?;
     let found = FoundVocabulary {
@@ -38,8 +48,8 @@ pub(super) fn open_embd(bytes: &[u8]) -> Result<(Model, FoundVocabulary<'_>)> {
 pub(super) fn open_amb(bytes: &[u8]) -> Result<(Model, FoundVocabulary<'_>)> {
     let amb = Amb::parse(bytes, Mode::Lenient)?;
     let config = BertConfig::from_metadata(|key| amb_config_value(&amb, key))?;
-    let weights = SliceWeights::new(bytes, |name| amb.tensor(name).map(|tensor| *tensor.header()));
-    let bert = Bert::open(&weights, config, vec![Layer::EMPTY; config.layers])?;
+    let find = |name: &str| amb.tensor(name).map(|tensor| *tensor.header());
+    let bert = open_model(bytes, config, &find)?;
     let missing = Error::without_offset(ErrorKind::MissingVocabulary);
     let tokenizer = amb.tokenizer().ok_or(missing)?;
     let entries = tokenizer.token_entries().ok_or(missing)?;
