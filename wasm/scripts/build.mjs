@@ -106,7 +106,9 @@ function writeGlues(made) {
 }
 
 async function optimize(from, to, profile) {
-  const level = profile === "npm-small" ? ["-Oz", "--converge"] : ["-O3"];
+  // By itself it makes one function of a whole model's loading, and of all tiles of a kernel: browsers compile function by function,
+  // and such take them longer than to load and to embed a text.
+  const level = profile === "npm-small" ? ["-Oz", "--converge"] : ["-O3", "--one-caller-inline-max-function-size=300"];
   const features = ["--enable-simd", "--enable-relaxed-simd", "--enable-bulk-memory", "--enable-sign-ext",
     "--enable-nontrapping-float-to-int", "--enable-mutable-globals", "--enable-reference-types", "--enable-multivalue",
     "--enable-bulk-memory-opt"];

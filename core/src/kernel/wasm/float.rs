@@ -93,6 +93,7 @@ fn bands<I: Instructions>(
 }
 
 /// `T` tokens from `token` against pairs of rows; returns `T`.
+#[inline(never)] // see the module
 fn band<I: Instructions, const T: usize>(
     product: &mut Product<'_>,
     token: usize,

@@ -75,6 +75,7 @@ fn row_sum<D: Dot>(product: &ProductI8<'_>, row: usize) -> i32 {
 }
 
 /// `T` tokens from `token` against the rows `row..end`; returns `T`.
+#[inline(never)] // see the module
 fn band<D: Dot, const T: usize>(
     product: &mut ProductI8<'_>,
     token: usize,

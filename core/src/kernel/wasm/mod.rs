@@ -2,6 +2,9 @@
 //!
 //! A module either has an instruction or does not load, so there is nothing to detect at run time: which tables there
 //! are is decided by the target features of the build. Whoever loads modules chooses between two builds.
+//!
+//! Browsers compile a function in haste when it is first called, and thoroughly once it has taken some time; what runs then goes
+//! on in haste until it is called anew. So what takes long is a function of its own: called often, and soon compiled.
 
 #![allow(unsafe_code)]
 
