@@ -14,7 +14,7 @@ export class NanoembedError extends Error {
   readonly format: string | undefined;
 
   constructor(code: string, message: string, details: { offset?: number; format?: string; cause?: unknown } = {}) {
-    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+    super(message, details);
     this.name = "NanoembedError";
     this.code = code;
     this.offset = details.offset;
@@ -42,7 +42,7 @@ export function fromModule(thrown: unknown, format?: string): unknown {
   let message = failure.message();
   const details: { offset?: number; format?: string } = format === undefined ? {} : { format };
   // Errors of the caller (4xx) are about arguments, not about a place in the file.
-  if (Math.floor(failure.number() / 100) !== 4) {
+  if (String(failure.number())[0] !== "4") {
     details.offset = offset;
     if (offset > 0) message = `byte ${offset}: ${message}`;
   }

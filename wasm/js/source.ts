@@ -120,7 +120,7 @@ export async function* read(reader: Reads, signal?: AbortSignal): AsyncGenerator
     }
   } finally {
     signal?.removeEventListener("abort", stop);
-    void reader.cancel().catch(() => {});
+    stop();
   }
 }
 
@@ -206,16 +206,15 @@ async function attempt(
   const pass = () => own.abort(signal?.reason);
   if (signal?.aborted) pass();
   signal?.addEventListener("abort", pass, { once: true });
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const alive = () => {
-    clearTimeout(timer);
-    timer = setTimeout(() => own.abort(new NanoembedError("timed_out", `no byte came for ${stall} ms`)), stall);
-  };
+  // Counted up now and then: a timer that is set anew for every piece takes time.
+  let quiet = 0;
+  const timer = setInterval(() => {
+    if (++quiet > 8) own.abort(new NanoembedError("timed_out", `no byte came for ${stall} ms`));
+  }, stall / 8);
   const done = () => {
-    clearTimeout(timer);
+    clearInterval(timer);
     signal?.removeEventListener("abort", pass);
   };
-  alive();
   try {
     const request = new Request(address);
     if (offset > 0) {
@@ -231,7 +230,7 @@ async function attempt(
       }
     }
     if (!response.ok) bodyOf(response);
-    return { response, signal: own.signal, alive, done };
+    return { response, signal: own.signal, alive: () => { quiet = 0; }, done };
   } catch (error) {
     done();
     signal?.throwIfAborted();
