@@ -9,10 +9,10 @@ fn core_sources() -> Vec<(String, String)> {
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(&folder).expect("core/src") {
             let path: PathBuf = entry.expect("an entry").path();
-            if path.is_dir() {
+            if path.file_stem().is_some_and(|name| name == "tests") {
+                // Tests of a module, a file or a folder, may use what they like.
+            } else if path.is_dir() {
                 folders.push(path);
-            } else if path.file_name().is_some_and(|name| name == "tests.rs") {
-                // Tests of a module may use what they like.
             } else if path.extension().is_some_and(|ending| ending == "rs") {
                 let name = path.strip_prefix(&root).expect("inside").to_string_lossy().into_owned();
                 sources.push((name, std::fs::read_to_string(&path).expect("UTF-8")));
