@@ -4,6 +4,11 @@ use core::arch::wasm32::*;
 
 use crate::kernel::vector::{LANES, Vector};
 
+/// Where the bytes of four words lie, the first ones first.
+static BYTES: v128 = u8x16(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+/// Where the halves of four words lie, the low ones first.
+static HALVES: v128 = u8x16(0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, 10, 11, 14, 15);
+
 /// Sixteen f32.
 #[derive(Clone, Copy)]
 pub(super) struct Lanes([v128; 4]);
@@ -32,8 +37,8 @@ impl Lanes {
     /// The low 16 bits of every lane, eight in a vector.
     #[inline(always)]
     fn words(self) -> [v128; 2] {
-        let [a, b, c, d] = self.map(|lanes| v128_and(lanes, i32x4_splat(0xffff))).0;
-        [u16x8_narrow_i32x4(a, b), u16x8_narrow_i32x4(c, d)]
+        let [a, b, c, d] = self.0;
+        [[a, b], [c, d]].map(|[a, b]| swizzle(pairs(a, b), &HALVES))
     }
 }
 
@@ -92,13 +97,12 @@ impl Vector for Lanes {
 
     #[inline(always)]
     fn min(self, other: Self) -> Self {
-        // The second operand where it is less, else the first.
-        other.zip(self, |a, b| f32x4_pmin(a, b))
+        self.zip(other, least)
     }
 
     #[inline(always)]
     fn max(self, other: Self) -> Self {
-        other.zip(self, |a, b| f32x4_pmax(a, b))
+        self.zip(other, most)
     }
 
     #[inline(always)]
@@ -119,18 +123,19 @@ impl Vector for Lanes {
 
     #[inline(always)]
     fn least(self) -> f32 {
-        self.fold(|left, right| f32x4_pmin(right, left))
+        self.fold(least)
     }
 
     #[inline(always)]
     fn most(self) -> f32 {
-        self.fold(|left, right| f32x4_pmax(right, left))
+        self.fold(most)
     }
 
     #[inline(always)]
     fn store_codes(self, codes: &mut [u8; LANES]) {
         let [a, b, c, d] = self.map(|lanes| v128_and(lanes, i32x4_splat(0x7f))).0;
-        let bytes = u8x16_narrow_i16x8(i16x8_narrow_i32x4(a, b), i16x8_narrow_i32x4(c, d));
+        let (low, high) = (v128_or(a, i32x4_shl(b, 8)), v128_or(c, i32x4_shl(d, 8)));
+        let bytes = swizzle(v128_or(low, i32x4_shl(high, 16)), &BYTES);
         // SAFETY: there is room for sixteen bytes.
         unsafe { v128_store(codes.as_mut_ptr().cast(), bytes) };
     }
@@ -143,12 +148,52 @@ impl Vector for Lanes {
 
     #[inline(always)]
     fn store_pairs(self, other: Self, words: &mut [u8; 4 * LANES]) {
-        let pairs = self.zip(other, |low, high| {
-            v128_or(v128_and(low, i32x4_splat(0xffff)), i32x4_shl(high, 16))
-        });
+        let pairs = self.zip(other, pairs);
         // SAFETY: there is room for sixteen pairs of words, four vectors.
         unsafe { store(pairs.0, words.as_mut_ptr().cast()) };
     }
+}
+
+/// Of every lane `a` where it is less, else `b`.
+#[inline(always)]
+fn least(a: v128, b: v128) -> v128 {
+    // Of the comparison that `pmin` is to the compiler it does not make one instruction again everywhere. The relaxed one differs
+    // where a lane is no number.
+    #[cfg(target_feature = "relaxed-simd")]
+    let least = f32x4_relaxed_min(a, b);
+    #[cfg(not(target_feature = "relaxed-simd"))]
+    let least = f32x4_pmin(b, a);
+    least
+}
+
+/// Of every lane `a` where it is more, else `b`.
+#[inline(always)]
+fn most(a: v128, b: v128) -> v128 {
+    #[cfg(target_feature = "relaxed-simd")]
+    let most = f32x4_relaxed_max(a, b);
+    #[cfg(not(target_feature = "relaxed-simd"))]
+    let most = f32x4_pmax(b, a);
+    most
+}
+
+/// The low 16 bits of every lane of `low`, and above them those of `high`.
+#[inline(always)]
+fn pairs(low: v128, high: v128) -> v128 {
+    v128_or(v128_and(low, i32x4_splat(0xffff)), i32x4_shl(high, 16))
+}
+
+/// The bytes of `vector` at these places, read as if they might change: of a constant V8 makes three steps, each time.
+///
+/// Narrowing instructions would bring them together, too, but of those the compiler makes steps for every lane.
+#[inline(always)]
+fn swizzle(vector: v128, places: &'static v128) -> v128 {
+    // SAFETY: it is there always, and never written.
+    let places = unsafe { core::ptr::read_volatile(places) };
+    #[cfg(target_feature = "relaxed-simd")]
+    let bytes = i8x16_relaxed_swizzle(vector, places);
+    #[cfg(not(target_feature = "relaxed-simd"))]
+    let bytes = i8x16_swizzle(vector, places);
+    bytes
 }
 
 /// # Safety
