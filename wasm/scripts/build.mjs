@@ -112,8 +112,9 @@ async function optimize(from, to, profile) {
   const features = ["--enable-simd", "--enable-relaxed-simd", "--enable-bulk-memory", "--enable-sign-ext",
     "--enable-nontrapping-float-to-int", "--enable-mutable-globals", "--enable-reference-types", "--enable-multivalue",
     "--enable-bulk-memory-opt"];
+  // The first kilobyte is the far end of the stack: sums with small constants may become the offsets that loads and stores have.
   await run(process.execPath, [join(here, "node_modules/binaryen/bin/wasm-opt"), from, "-o", to, ...level, ...features,
-    "--strip-debug", "--strip-producers", "--strip-target-features"]);
+    "--low-memory-unused", "--strip-debug", "--strip-producers", "--strip-target-features"]);
   const bytes = readFileSync(to);
   console.log(`${to.slice(here.length + 1)}  ${bytes.length} bytes, ${gzipSync(bytes, { level: 9 }).length} gzip`);
 }
