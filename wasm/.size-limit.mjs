@@ -22,7 +22,7 @@ const families = ["amb", "embd", "finalfusion", "gguf", "safetensors"];
 
 export default limits([
   ["wasm, sentence models", "109 KB", wasm("")],
-  ["wasm, sentence models, relaxed SIMD", "117 KB", wasm("-relaxed")],
+  ["wasm, sentence models, relaxed SIMD", "119 KB", wasm("-relaxed")],
   ["wasm, causal models", "119 KB", wasm("-causal")],
   ["wasm, causal models, relaxed SIMD", "132 KB", wasm("-causal-relaxed")],
   ["wasm, word vectors", "45 KB", wasm("-slim")],

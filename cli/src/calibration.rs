@@ -56,7 +56,8 @@ impl Calibration {
     pub(crate) fn run(checkpoint: &Checkpoint<'_>, texts: &[String], quiet: bool) -> Result<Self> {
         let failed = |error| Failure::of_file(&checkpoint.name, error);
         let bytes = as_floats(checkpoint)?;
-        let model = Embedder::open(&bytes[..]).map_err(failed)?.with_kernels(Kernels::portable());
+        let model = Embedder::open(&bytes[..]).map_err(failed)?;
+        let model = model.with_kernels(Kernels::portable()).map_err(failed)?;
         let progress = (!quiet).then(|| Progress::texts("calibrating", Some(texts.len() as u64)));
         let sums: Vec<Sums> = texts
             .par_iter()

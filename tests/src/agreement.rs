@@ -1,6 +1,6 @@
 //! Running a model over the reference sentences, and how near that comes to the reference.
 
-use nanoembed_core::kernel::Kernels;
+use nanoembed_core::kernel::{Kernels, RowSummary};
 use nanoembed_core::model::{Bert, Layer, Run, Weights, Workspace};
 
 use crate::minilm::{WIDTH, config, cosine, references, sentences};
@@ -24,7 +24,7 @@ pub struct Agreement {
 ///
 /// # Panics
 ///
-/// If `weights` are not those of all-MiniLM-L6-v2.
+/// If `weights` are not those of all-MiniLM-L6-v2, in memory.
 #[must_use]
 pub fn embed(
     weights: &(impl Weights + Sync),
@@ -43,7 +43,9 @@ pub fn embed(
     let texts: Vec<_> = sentences.iter().map(|s| s.truncated(most_tokens)).collect();
     let lengths: Vec<_> = texts.iter().map(Vec::len).collect();
     let mut out = vec![0.0; sentences.len() * WIDTH];
-    let run = Run::new(weights, kernels);
+    let mut summaries = vec![RowSummary::EMPTY; bert.summaries(kernels)];
+    bert.summarize(weights, kernels, &mut [], &mut summaries).expect("weights in memory");
+    let run = Run { summaries: &summaries, ..Run::new(weights, kernels) };
     bert.embed_batch(&run, &texts.concat(), &lengths, &mut workspace, &mut out).expect("the model");
     out
 }

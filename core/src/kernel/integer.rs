@@ -5,6 +5,8 @@
 //! and every table computes the same integers. −128 would break this: it is read as it is by the tables that can and
 //! does no harm but a different sum.
 
+use core::ops::Range;
+
 use super::product::{Strides, reach};
 use crate::error::{Error, ErrorKind, Result};
 
@@ -27,6 +29,35 @@ pub struct Codes<'a> {
     pub zeros: &'a [u8],
 }
 
+/// What a table wants to know of a row of 8-bit weights before it multiplies it: see [`Kernels::summarize_row`].
+///
+/// [`Kernels::summarize_row`]: super::Kernels::summarize_row
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RowSummary(i32);
+
+impl RowSummary {
+    /// A placeholder, to make an array of them.
+    pub const EMPTY: Self = Self(0);
+
+    /// Of a row of at most [`MAX_COLS`] codes that add up to `sum`.
+    #[allow(dead_code, reason = "for tables that want summaries, of which a target may have none")]
+    pub(super) const fn new(sum: i32, is_small: bool) -> Self {
+        Self(sum << 1 | is_small as i32)
+    }
+
+    /// The sum of the row's codes.
+    #[allow(dead_code, reason = "as above")]
+    pub(super) const fn sum(self) -> i32 {
+        self.0 >> 1
+    }
+
+    /// Whether the weights are so small that the table can add up more of their products before they need 32 bits.
+    #[allow(dead_code, reason = "as above")]
+    pub(super) const fn is_small(self) -> bool {
+        self.0 & 1 == 1
+    }
+}
+
 /// Weights of 8 bits: `w[r][c] = codes[r · stride + c] · scales[r]`, codes signed, −127 … 127.
 #[derive(Clone, Copy, Debug)]
 pub struct Rows<'a> {
@@ -36,6 +67,8 @@ pub struct Rows<'a> {
     pub stride: usize,
     /// One scale a row.
     pub scales: &'a [f32],
+    /// One summary a row, made by the table that multiplies them; or none, and it makes them for this product.
+    pub summaries: &'a [RowSummary],
 }
 
 /// What a product is added to.
@@ -93,6 +126,7 @@ impl<'a> ProductI8<'a> {
         let fits = (1..=MAX_COLS).contains(&cols)
             && x.zeros.len() == tokens
             && bias
+            && (w.summaries.is_empty() || w.summaries.len() == rows)
             && holds(x.codes, tokens, x.stride)
             && holds(w.codes, rows, w.stride)
             && reach(tokens, strides.token, rows, strides.row).is_some_and(|n| n <= out.len());
@@ -100,6 +134,28 @@ impl<'a> ProductI8<'a> {
             return Err(Error::without_offset(ErrorKind::InvalidArgument));
         }
         Ok(Self { x, w, base, out, tokens, rows, cols, strides })
+    }
+
+    /// The summaries of some rows; if there are none they are made, in `made`, which has room for them.
+    #[allow(dead_code, reason = "for tables that want summaries, of which a target may have none")]
+    pub(super) fn summaries<'s>(
+        &self,
+        rows: Range<usize>,
+        summarize_row: fn(&[u8]) -> RowSummary,
+        made: &'s mut [RowSummary],
+    ) -> &'s [RowSummary]
+    where
+        'a: 's,
+    {
+        if let Some(known) = self.w.summaries.get(rows.clone()) {
+            return known;
+        }
+        let count = rows.len();
+        for (row, summary) in rows.zip(made.iter_mut()) {
+            let codes = self.w.codes.get(row * self.w.stride..).unwrap_or_default();
+            *summary = summarize_row(codes.get(..self.cols).unwrap_or_default());
+        }
+        made.get(..count).unwrap_or_default()
     }
 }
 

@@ -64,7 +64,7 @@ mod x86;
 pub use blocks::ProductBlocks;
 pub use dequantize::Dequantizer;
 pub use groups::ProductGroups;
-pub use integer::{MultiplyI16, ProductI8};
+pub use integer::{MultiplyI16, ProductI8, RowSummary};
 pub use prefetch::prefetch;
 pub use product::{Floats, Multiply, Product, Strides, Table};
 use vector::Portable;
@@ -119,6 +119,9 @@ pub struct Kernels {
     pub multiply_f32: fn(Multiply<'_>),
     /// x · Wᵀ of 7-bit activations and 8-bit weights, the same bits on every table, see [`ProductI8`].
     pub product_i8: fn(ProductI8<'_>),
+    /// What [`product_i8`](Self::product_i8) wants to know of the codes of each row, to be found out once and not for every
+    /// product; `None` if it wants nothing.
+    pub summarize_row: Option<fn(codes: &[u8]) -> RowSummary>,
     /// x · Wᵀ of signed bytes and unpacked blocks of few bits, the same bits on every table, see [`ProductGroups`].
     pub product_groups: fn(ProductGroups<'_>),
     /// x · Wᵀ of signed bytes and blocks as they lie in the file, the same bits as [`product_groups`](Self::product_groups)

@@ -18,6 +18,7 @@ pub(super) const fn table<V: Vector>(name: &'static str) -> Kernels {
         product_f32,
         multiply_f32,
         product_i8,
+        summarize_row: None,
         product_groups: if groups::BUILT_IN { product_groups } else { |_| {} },
         product_blocks: None,
         quantize_groups: if groups::BUILT_IN {

@@ -171,16 +171,13 @@ fn f32_multiplications_are_within_their_bound_on_every_table() {
     }
 }
 
-/// The formula of [`ProductI8`], in wide integers and then in f32 as it says.
-fn exact_i8(x: &Codes<'_>, w: &Rows<'_>, cols: usize, base: f32, (t, r): (usize, usize)) -> f32 {
-    let zero = i64::from(x.zeros[t]);
-    let sum: i64 = (0..cols)
-        .map(|c| {
-            let code = i64::from(x.codes[t * x.stride + c]);
-            (code - zero) * i64::from(w.codes[r * w.stride + c] as i8)
-        })
-        .sum();
-    base + i32::try_from(sum).unwrap() as f32 * (x.scales[t] * w.scales[r])
+/// Σ (code − zero) · weight of a token and a row, in wide integers.
+fn exact_sum(x: &Codes<'_>, weights: &[u8], token: usize) -> i32 {
+    let zero = i64::from(x.zeros[token]);
+    let codes = &x.codes[token * x.stride..][..weights.len()];
+    let terms =
+        codes.iter().zip(weights).map(|(&code, &w)| (i64::from(code) - zero) * i64::from(w as i8));
+    i32::try_from(terms.sum::<i64>()).unwrap()
 }
 
 #[test]
@@ -189,32 +186,51 @@ fn i8_products_have_the_same_bits_on_every_table() {
     let more_tokens = [(384, 47, 33), (1536, 20, 40), (2000, 18, 9), (33, 25, 64), (128, 70, 100)];
     // Whole cache lines, and rows in fours.
     let more_rows = [(64, 9, 4), (384, 33, 44), (128, 64, 40), (3072, 35, 8), (6144, 10, 4)];
+    // Four products of weights up to 64 fit 16 bits, some of weights of 64 and 65 do not.
+    let ranges = [
+        ((0, 127), (-127, 127)),
+        ((127, 127), (-127, -127)),
+        ((0, 127), (-64, 64)),
+        ((127, 127), (64, 65)),
+        ((127, 127), (-65, -64)),
+    ];
     for (cols, tokens, rows) in shapes().chain(more_tokens).chain(more_rows) {
-        for extreme in [false, true] {
+        for ((low, high), weights) in ranges {
             let (x_stride, w_stride) = (cols + 3, cols + 1);
-            let (low, high) = if extreme { (127, 127) } else { (0, 127) };
             let codes = noise.bytes(tokens * x_stride, low, high);
-            let (low, high) = if extreme { (-127, -127) } else { (-127, 127) };
+            let (low, high) = weights;
             let weights = noise.bytes(rows * w_stride, low, high);
             let zeros = noise.bytes(tokens, 0, 127);
             let scales: Vec<f32> = noise.floats(tokens).iter().map(|s| s.abs() * 0.01).collect();
             let row_scales: Vec<f32> = noise.floats(rows).iter().map(|s| s.abs() * 0.01).collect();
             let bias = noise.floats(rows);
             let x = Codes { codes: &codes, stride: x_stride, scales: &scales, zeros: &zeros };
-            let w = Rows { codes: &weights, stride: w_stride, scales: &row_scales };
+            let row_codes: Vec<&[u8]> = weights.chunks(w_stride).map(|row| &row[..cols]).collect();
+            let sums: Vec<Vec<i32>> = (0..tokens)
+                .map(|t| row_codes.iter().map(|row| exact_sum(&x, row, t)).collect())
+                .collect();
             for (strides, size) in layouts(tokens, rows) {
-                for table in tables() {
+                let cases = tables().flat_map(|table| [(table, false), (table, true)]);
+                for (table, summarized) in cases {
+                    let summaries: Vec<_> = match table.summarize_row {
+                        Some(summarize_row) if summarized => {
+                            row_codes.iter().map(|row| summarize_row(row)).collect()
+                        }
+                        _ => Vec::new(),
+                    };
+                    let (codes, scales) = (&weights, &row_scales);
+                    let w = Rows { codes, stride: w_stride, scales, summaries: &summaries };
                     let mut out = vec![UNTOUCHED; size];
                     for accumulate in [false, true] {
                         let before = out.clone();
                         let base = if accumulate { Base::Output } else { Base::Bias(&bias) };
                         let product = ProductI8::new(x, w, cols, base, &mut out, strides);
                         (table.product_i8)(product.unwrap());
-                        for t in 0..tokens {
-                            for (r, &bias) in bias.iter().enumerate() {
+                        for (t, sums) in sums.iter().enumerate() {
+                            for (r, &sum) in sums.iter().enumerate() {
                                 let at = t * strides.token + r * strides.row;
-                                let base = if accumulate { before[at] } else { bias };
-                                let exact = exact_i8(&x, &w, cols, base, (t, r));
+                                let base = if accumulate { before[at] } else { bias[r] };
+                                let exact = base + sum as f32 * (x.scales[t] * row_scales[r]);
                                 assert_eq!(
                                     out[at].to_bits(),
                                     exact.to_bits(),

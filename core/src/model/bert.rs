@@ -15,10 +15,11 @@ use super::linear::{Linear, take_same_codes};
 use super::parallel::{InOrder, Parallel, split_off};
 use super::pass::Pass;
 use super::pool::pool;
+use super::summaries;
 use super::weights::{Matrix, Weights};
 use super::workspace::{Plan, Workspace};
 use crate::error::{Error, ErrorKind, Result};
-use crate::kernel::Kernels;
+use crate::kernel::{Kernels, RowSummary};
 
 /// Weight and bias of a layer norm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,7 +72,7 @@ impl Layer {
         let find = |tensor: LayerTensor| {
             locate(weights, config, tensor.name(layer).as_str(), tensor.shape())
         };
-        let linear = |weight, bias| Ok(Linear { weight: find(weight)?, bias: find(bias)? });
+        let linear = |weight, bias| Ok(Linear::new(find(weight)?, find(bias)?));
         let norm = |weight, bias| Ok(Norm { weight: find(weight)?, bias: find(bias)? });
         use LayerTensor as T;
         let mut layer = Self {
@@ -105,11 +106,19 @@ impl Layer {
         Ok(take_same_codes(weights, query, key)? && take_same_codes(weights, query, value)?)
     }
 
+    pub(super) const fn linear_layers(&self) -> [&Linear; 6] {
+        let Self { query, key, value, attention_output, intermediate, output, .. } = self;
+        [query, key, value, attention_output, intermediate, output]
+    }
+
+    pub(super) const fn linear_layers_mut(&mut self) -> [&mut Linear; 6] {
+        let Self { query, key, value, attention_output, intermediate, output, .. } = self;
+        [query, key, value, attention_output, intermediate, output]
+    }
+
     /// Whether any of the linear layers is in blocks.
     fn has_blocks(&self) -> bool {
-        let Self { query, key, value, attention_output, intermediate, output, .. } = self;
-        let linear = [query, key, value, attention_output, intermediate, output];
-        linear.iter().any(|linear| linear.group().is_some())
+        self.linear_layers().iter().any(|linear| linear.group().is_some())
     }
 
     /// Whether any of the linear layers takes codes of evened out columns.
@@ -178,6 +187,8 @@ pub struct Run<'a, W: ?Sized, P: ?Sized = InOrder> {
     pub weights: &'a W,
     /// The kernels, for example those of [`kernel::detect`](crate::kernel::detect).
     pub kernels: &'a Kernels,
+    /// What these kernels want to know of the weights, by [`Bert::summarize`]; or nothing, and they find it out again and again.
+    pub summaries: &'a [RowSummary],
     /// How the parts of the work are run.
     pub parallel: &'a P,
 }
@@ -185,7 +196,7 @@ pub struct Run<'a, W: ?Sized, P: ?Sized = InOrder> {
 impl<'a, W: ?Sized> Run<'a, W> {
     /// On the calling thread.
     pub const fn new(weights: &'a W, kernels: &'a Kernels) -> Self {
-        Self { weights, kernels, parallel: &InOrder }
+        Self { weights, kernels, summaries: &[], parallel: &InOrder }
     }
 }
 
@@ -227,6 +238,7 @@ impl<L: AsRef<[Layer]> + Sync> Bert<L> {
         for (index, slot) in slots.iter_mut().enumerate() {
             *slot = Layer::locate(weights, &config, index)?;
         }
+        summaries::number(slots);
         use EmbeddingTensor as T;
         let find = |tensor: T| locate(weights, &config, tensor.name(), tensor.shape());
         Ok(Self {

@@ -22,10 +22,16 @@ use crate::tensor::Dtype;
 pub(super) struct Linear {
     pub(super) weight: Matrix,
     pub(super) bias: Matrix,
+    /// Which of [`Run::summaries`] is the first of its weights.
+    pub(super) summaries: Option<usize>,
 }
 
 impl Linear {
-    pub(super) const EMPTY: Self = Self { weight: Matrix::EMPTY, bias: Matrix::EMPTY };
+    pub(super) const EMPTY: Self = Self::new(Matrix::EMPTY, Matrix::EMPTY);
+
+    pub(super) const fn new(weight: Matrix, bias: Matrix) -> Self {
+        Self { weight, bias, summaries: None }
+    }
 
     /// How many columns share a scale if the layer is stored in blocks that activations in groups are multiplied with.
     pub(super) const fn group(&self) -> Option<usize> {
@@ -129,7 +135,7 @@ impl<W: Weights + ?Sized, P: ?Sized> Run<'_, W, P> {
         }
         match input {
             Input::Floats(x) => self.float_rows(&linear.weight, x, output, staging),
-            Input::Codes(x) => self.integer_rows(&linear.weight, x, output, staging),
+            Input::Codes(x) => self.integer_rows(linear, x, output, staging),
             Input::Groups(x) if groups::BUILT_IN => {
                 match linear.layout().zip(self.kernels.product_blocks) {
                     Some(with) => self.block_rows(&linear.weight, with, x, output, staging),
@@ -177,12 +183,13 @@ impl<W: Weights + ?Sized, P: ?Sized> Run<'_, W, P> {
     /// The product in integers, one group of columns after the other.
     fn integer_rows(
         &self,
-        matrix: &Matrix,
+        linear: &Linear,
         x: QuantizedInput<'_>,
         output: Output<'_>,
         staging: &mut Staging<'_>,
     ) -> Result<()> {
         let Output { first, rows: count, out, strides } = output;
+        let matrix = &linear.weight;
         let Matrix { cols, groups, .. } = *matrix;
         let width = cols.checked_div(groups).unwrap_or(0);
         // Rows that are read go to the tile, so that what else is read must have been read before.
@@ -214,7 +221,9 @@ impl<W: Weights + ?Sized, P: ?Sized> Run<'_, W, P> {
                     _ => Base::Output,
                 };
                 let from = group * width;
-                let w = Rows { codes: codes.get(from..).ok_or(TOO_SMALL)?, stride: cols, scales };
+                let summaries = self.summaries_of(linear, group, first + row, rows);
+                let codes = codes.get(from..).ok_or(TOO_SMALL)?;
+                let w = Rows { codes, stride: cols, scales, summaries };
                 let tokens = group * x.tokens..(group + 1) * x.tokens;
                 let x = Codes {
                     codes: x.codes.get(from..).ok_or(TOO_SMALL)?,

@@ -29,6 +29,7 @@ mod pass;
 pub mod pool;
 #[cfg(feature = "embd")]
 pub mod stored;
+mod summaries;
 pub mod weights;
 pub mod workspace;
 

@@ -32,9 +32,9 @@ use crate::error::{Error, ErrorKind, Result};
 #[cfg(any(feature = "amb", feature = "gguf"))]
 use crate::event::Format;
 use crate::format::sniff;
-use crate::kernel::{self, Kernels};
+use crate::kernel::{self, Kernels, RowSummary};
 use crate::model::{
-    Bert, BertConfig, Layer, Observer, Parallel, Plan, Run, SliceWeights, Workspace,
+    Bert, BertConfig, Layer, Observer, Parallel, Plan, Run, SliceWeights, Weights, Workspace,
 };
 use crate::tensor::TensorHeader;
 use crate::token::{Entries, HashVocabulary, WordPiece};
@@ -57,6 +57,7 @@ pub struct Embedder<B> {
     file: B,
     bert: Bert<Vec<Layer>>,
     kernels: Kernels,
+    summaries: Vec<RowSummary>,
     vocabulary: VocabularyIndex,
 }
 
@@ -76,14 +77,19 @@ impl<B: AsRef<[u8]>> Embedder<B> {
             _ => open::open_embd(bytes)?,
         };
         let vocabulary = VocabularyIndex::build(found, bert.config())?;
-        Ok(Self { file, bert, kernels: kernel::detect(), vocabulary })
+        let kernels = kernel::detect();
+        let summaries = summarize(bytes, &bert, &kernels)?;
+        Ok(Self { file, bert, kernels, summaries, vocabulary })
     }
 
     /// Runs on this table of kernels instead of the fastest one.
-    #[must_use]
-    pub fn with_kernels(mut self, kernels: Kernels) -> Self {
-        self.kernels = kernels;
-        self
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::OutOfBounds`] if the file has become shorter since it was opened.
+    pub fn with_kernels(self, kernels: Kernels) -> Result<Self> {
+        let summaries = summarize(self.file.as_ref(), &self.bert, &kernels)?;
+        Ok(Self { kernels, summaries, ..self })
     }
 
     /// The model's sizes.
@@ -189,10 +195,23 @@ impl<B: AsRef<[u8]>> Embedder<B> {
     ) -> Result<()> {
         let Session { plan, floats, bytes } = session;
         let mut workspace = Workspace::new(self.config(), plan, floats, bytes)?;
-        let weights = SliceWeights::new(self.file.as_ref(), |_: &str| None::<TensorHeader<'_>>);
-        let run = Run { weights: &weights, kernels: &self.kernels, parallel };
+        let Self { kernels, summaries, .. } = self;
+        let weights = &without_names(self.file.as_ref());
+        let run = Run { weights, kernels, summaries, parallel };
         self.bert.embed_observed(&run, ids, lengths, &mut workspace, out, observe)
     }
+}
+
+/// The weights in a file whose tensors are found already.
+fn without_names(file: &[u8]) -> impl Weights + Sync {
+    SliceWeights::new(file, |_: &str| None::<TensorHeader<'_>>)
+}
+
+/// What the kernels want to know of the weights in `file`.
+fn summarize(file: &[u8], bert: &Bert<Vec<Layer>>, kernels: &Kernels) -> Result<Vec<RowSummary>> {
+    let mut summaries = vec![RowSummary::EMPTY; bert.summaries(kernels)];
+    bert.summarize(&without_names(file), kernels, &mut [], &mut summaries)?;
+    Ok(summaries)
 }
 
 /// The scratch memory of one thread that embeds.

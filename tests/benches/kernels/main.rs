@@ -99,18 +99,30 @@ fn product_f32(table: &Kernels, peaks: &Peaks, tokens: usize, cols: usize, rows:
 
 fn product_i8(table: &Kernels, peaks: &Peaks, tokens: usize, cols: usize, rows: usize) {
     let x: Vec<u8> = (0..tokens * cols).map(|i| (i * 31 % 128) as u8).collect();
-    let w: Vec<u8> = (0..MATRICES * rows * cols).map(|i| (i * 37 % 255) as i8 as u8).collect();
+    let w: Vec<u8> = (0..MATRICES * rows * cols).map(weight).collect();
+    // As the model does: 384 columns at a time.
+    let groups = || (0..cols).step_by(384);
+    let mut summaries = Vec::new();
+    if let Some(summarize_row) = table.summarize_row {
+        for matrix in w.chunks(rows * cols) {
+            for from in groups() {
+                summaries.extend(matrix.chunks(cols).map(|row| summarize_row(&row[from..][..384])));
+            }
+        }
+    }
     let (x_scales, zeros) = (floats(tokens), vec![64; tokens]);
     let (scales, bias) = (floats(rows), floats(rows));
     let mut out = vec![0.0; tokens * rows];
     let strides = Strides { token: rows, row: 1 };
-    let mut turns = w.chunks(rows * cols).cycle();
+    let mut turns = (0..MATRICES).cycle();
     let seconds = least(|| {
-        let w = turns.next().expect("a matrix");
-        // As the model does: 384 columns at a time.
-        for from in (0..cols).step_by(384) {
+        let matrix = turns.next().expect("a matrix");
+        let w = &w[matrix * rows * cols..][..rows * cols];
+        for from in groups() {
+            let first = (matrix * cols + from) / 384 * rows;
+            let summaries = summaries.get(first..first + rows).unwrap_or_default();
             let x = Codes { codes: &x[from..], stride: cols, scales: &x_scales, zeros: &zeros };
-            let w = Rows { codes: &w[from..], stride: cols, scales: &scales };
+            let w = Rows { codes: &w[from..], stride: cols, scales: &scales, summaries };
             let base = if from == 0 { Base::Bias(&bias) } else { Base::Output };
             let product = ProductI8::new(x, w, 384, base, &mut out, strides);
             (table.product_i8)(product.expect("lengths"));
@@ -119,6 +131,14 @@ fn product_i8(table: &Kernels, peaks: &Peaks, tokens: usize, cols: usize, rows: 
     let operations = (2 * tokens * rows * cols) as f64;
     let shape = format!("{tokens}×{cols}→{rows}");
     print(table.name, "product_i8", &shape, "GOP/s", operations / seconds / 1e9, peaks.i8);
+}
+
+/// Codes as models have them: about normal, a standard deviation of 33.
+fn weight(index: usize) -> u8 {
+    let mut seed = (index as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    seed = (seed ^ seed >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let sum: u64 = (0..5).map(|part| (seed >> (12 * part) & 0xfff) % 51).sum();
+    (sum as i64 - 125) as i8 as u8
 }
 
 /// Products with blocks, unpacking included.

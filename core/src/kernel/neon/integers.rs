@@ -5,7 +5,7 @@
 
 use core::arch::aarch64::*;
 
-use crate::kernel::integer::{Base, MultiplyI16, ProductI8};
+use crate::kernel::integer::{Base, MultiplyI16, ProductI8, RowSummary};
 
 /// Bytes of a vector.
 const BYTES: usize = 16;
@@ -74,28 +74,25 @@ unsafe fn by_rows<D: Dot>(mut product: ProductI8<'_>) {
     let mut row = 0;
     while row < product.rows {
         let end = product.rows.min(row + ROWS_BLOCK);
-        let mut sums = [0_i32; ROWS_BLOCK];
-        for (row, sum) in (row..end).zip(&mut sums) {
-            // SAFETY: row is below the number of rows.
-            *sum = unsafe { row_sum(&product, row) };
-        }
+        let mut made = [RowSummary::EMPTY; ROWS_BLOCK];
+        let summaries = product.summaries(row..end, summarize_row, &mut made);
         let mut token = 0;
         while token < product.tokens {
             let mut next = row;
             let count = (product.tokens - token).min(4);
             while next < end {
-                let row_sums = sums.get(next - row..end - row).unwrap_or_default();
+                let summaries = summaries.get(next - row..).unwrap_or_default();
                 // SAFETY: the caller's.
                 next += unsafe {
                     match (count, end - next) {
-                        (4, 4..) => tile::<D, 4, 4>(&mut product, token, next, row_sums),
-                        (3, 4..) => tile::<D, 3, 4>(&mut product, token, next, row_sums),
-                        (2, 4..) => tile::<D, 2, 4>(&mut product, token, next, row_sums),
-                        (1, 4..) => tile::<D, 1, 4>(&mut product, token, next, row_sums),
-                        (4, _) => tile::<D, 4, 1>(&mut product, token, next, row_sums),
-                        (3, _) => tile::<D, 3, 1>(&mut product, token, next, row_sums),
-                        (2, _) => tile::<D, 2, 1>(&mut product, token, next, row_sums),
-                        _ => tile::<D, 1, 1>(&mut product, token, next, row_sums),
+                        (4, 4..) => tile::<D, 4, 4>(&mut product, token, next, summaries),
+                        (3, 4..) => tile::<D, 3, 4>(&mut product, token, next, summaries),
+                        (2, 4..) => tile::<D, 2, 4>(&mut product, token, next, summaries),
+                        (1, 4..) => tile::<D, 1, 4>(&mut product, token, next, summaries),
+                        (4, _) => tile::<D, 4, 1>(&mut product, token, next, summaries),
+                        (3, _) => tile::<D, 3, 1>(&mut product, token, next, summaries),
+                        (2, _) => tile::<D, 2, 1>(&mut product, token, next, summaries),
+                        _ => tile::<D, 1, 1>(&mut product, token, next, summaries),
                     }
                 };
             }
@@ -105,27 +102,19 @@ unsafe fn by_rows<D: Dot>(mut product: ProductI8<'_>) {
     }
 }
 
-/// The sum of a row's codes.
-///
-/// # Safety
-///
-/// `row` is below the number of rows.
-#[inline(always)]
-unsafe fn row_sum(product: &ProductI8<'_>, row: usize) -> i32 {
-    // SAFETY: `ProductI8::new` checked that `cols` codes lie from row · stride on.
-    unsafe {
-        let place: *const i8 = product.w.codes.as_ptr().add(row * product.w.stride).cast();
-        let mut sum = vdupq_n_s32(0);
-        let mut c = 0;
-        while c + BYTES <= product.cols {
-            sum = vpadalq_s16(sum, vpaddlq_s8(vld1q_s8(place.add(c))));
-            c += BYTES;
-        }
-        if c < product.cols {
-            sum = vpadalq_s16(sum, vpaddlq_s8(part(place.add(c), product.cols - c)));
+/// The sum of a row's codes; there are no small ones here.
+pub(super) fn summarize_row(codes: &[u8]) -> RowSummary {
+    let (steps, rest) = codes.as_chunks::<BYTES>();
+    // SAFETY: every aarch64 CPU has NEON; the slices are as long as what is read.
+    let sum = unsafe {
+        let last = part(rest.as_ptr().cast(), rest.len());
+        let mut sum = vpaddlq_s16(vpaddlq_s8(last));
+        for step in steps {
+            sum = vpadalq_s16(sum, vpaddlq_s8(vld1q_s8(step.as_ptr().cast())));
         }
         vaddvq_s32(sum)
-    }
+    };
+    RowSummary::new(sum, false)
 }
 
 /// The first `count` (below 16) bytes, then zeros.
@@ -153,7 +142,7 @@ unsafe fn tile<D: Dot, const T: usize, const R: usize>(
     product: &mut ProductI8<'_>,
     token: usize,
     row: usize,
-    row_sums: &[i32],
+    summaries: &[RowSummary],
 ) -> usize {
     let ProductI8 { x, w, cols, strides, .. } = *product;
     // SAFETY: `ProductI8::new` checked that `cols` codes lie from every token · stride and row · stride on, that scales
@@ -189,9 +178,9 @@ unsafe fn tile<D: Dot, const T: usize, const R: usize>(
             let zero = i32::from(*x.zeros.as_ptr().add(token + t));
             let scale = *x.scales.as_ptr().add(token + t);
             let out = (token + t) * strides.token + row * strides.row;
-            for (r, (&sum, &row_sum)) in sums.iter().zip(row_sums).enumerate() {
+            for (r, (&sum, summary)) in sums.iter().zip(summaries).enumerate() {
                 #[allow(clippy::cast_precision_loss)] // rounds to nearest, on every table
-                let total = (vaddvq_s32(sum) - zero * row_sum) as f32;
+                let total = (vaddvq_s32(sum) - zero * summary.sum()) as f32;
                 let place = product.out.as_mut_ptr().add(out + r * strides.row);
                 let base = match product.base {
                     Base::Bias(bias) => *bias.as_ptr().add(row + r),

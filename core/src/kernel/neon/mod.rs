@@ -15,6 +15,7 @@ const TABLE: Kernels = Kernels {
     product_f32: product::product_f32,
     multiply_f32: product::multiply_f32,
     product_i8: integers::product_neon,
+    summarize_row: Some(integers::summarize_row),
     multiply_i16: integers::multiply_i16,
     ..portable::TABLE
 };

@@ -75,13 +75,15 @@ impl Dots for RelaxedPairs {
     #[inline(always)]
     unsafe fn columns(place: *const u8) -> v128 {
         // SAFETY: the caller's.
-        unsafe { Self::codes(place) }
+        unsafe { Relaxed::codes(place) }
     }
 
     #[inline(always)]
     fn dot<const N: usize, const WIDE: bool>(codes: [v128; N], columns: [v128; N]) -> v128 {
         if !WIDE {
-            return sum(codes, columns, <Self as Dot>::dot);
+            return sum(codes, columns, |sum, codes, columns| {
+                Self::add(sum, Self::pairs(codes, columns))
+            });
         }
         sum(codes, columns, |sum, codes, columns| {
             let words = [i16x8_extend_low_i8x16(columns), i16x8_extend_high_i8x16(columns)];

@@ -3,19 +3,23 @@
 use core::arch::wasm32::*;
 use core::mem::MaybeUninit;
 
+use super::summary::summarize_row;
 use super::{Dot, band_tokens, load_part, reduce_i32, store_part};
 #[cfg(target_feature = "relaxed-simd")]
 use super::{Relaxed, RelaxedPairs, adds_pairs};
-use crate::kernel::integer::{Base, MultiplyI16, ProductI8};
+use crate::kernel::integer::{Base, MultiplyI16, ProductI8, RowSummary};
 use crate::kernel::portable;
 
+/// 32-bit sums of a vector.
+const LANES: usize = 4;
+
 /// Rows that are multiplied with all tokens before the next are touched.
-const ROWS_BLOCK: usize = 32;
+const ROWS_BLOCK: usize = 64;
 
 /// The most columns whose codes are made ready for a tile; models quantise groups of fewer.
 const MAX_READY_COLS: usize = 4096;
-/// Vectors of a tile's tokens: four with 8 codes a vector, or six with 16.
-const READY: usize = 4 * MAX_READY_COLS / 8;
+/// Vectors of a tile's tokens: four with 8 codes a vector, or eight with 16.
+const READY: usize = 8 * MAX_READY_COLS / 16;
 /// The codes of a tile's tokens, made ready.
 type Ready = [MaybeUninit<v128>; READY];
 
@@ -25,9 +29,12 @@ pub(super) fn product_relaxed(with: ProductI8<'_>) {
     if adds_pairs() { product::<RelaxedPairs>(with) } else { product::<Relaxed>(with) }
 }
 
-/// See [`ProductI8`]: tiles of [`Dot::TILE_TOKENS`] tokens × 2 rows, whose sums lie along the columns.
+/// See [`ProductI8`]: tiles of [`Dot::TILE_TOKENS`] × [`Dot::TILE_ROWS`], whose sums lie along the columns.
 pub(super) fn product<D: Dot>(mut product: ProductI8<'_>) {
-    const { assert!(D::TILE_TOKENS * MAX_READY_COLS / D::CODES <= READY) };
+    const {
+        let steps = MAX_READY_COLS.div_ceil(D::CODES);
+        assert!(D::TILE_TOKENS * steps * size_of::<D::Codes>() <= READY * size_of::<v128>());
+    }
     if product.cols > MAX_READY_COLS {
         return portable::product_i8(product);
     }
@@ -35,87 +42,83 @@ pub(super) fn product<D: Dot>(mut product: ProductI8<'_>) {
     let mut row = 0;
     while row < product.rows {
         let end = product.rows.min(row + ROWS_BLOCK);
-        let mut sums = [0_i32; ROWS_BLOCK];
-        for (index, sum) in sums.iter_mut().enumerate().take(end - row) {
-            *sum = row_sum::<D>(&product, row + index);
-        }
+        let mut made = [RowSummary::EMPTY; ROWS_BLOCK];
+        let summaries = product.summaries(row..end, summarize_row, &mut made);
         let mut token = 0;
         while token < product.tokens {
+            let tile = Band { token, row, summaries };
             token += match band_tokens(product.tokens - token, D::TILE_TOKENS) {
-                1 => band::<D, 1>(&mut product, token, row, end, &sums, &mut ready),
-                2 => band::<D, 2>(&mut product, token, row, end, &sums, &mut ready),
-                3 => band::<D, 3>(&mut product, token, row, end, &sums, &mut ready),
-                5 => band::<D, 5>(&mut product, token, row, end, &sums, &mut ready),
-                6 => band::<D, 6>(&mut product, token, row, end, &sums, &mut ready),
-                _ => band::<D, 4>(&mut product, token, row, end, &sums, &mut ready),
+                1 => band::<D, 1>(&mut product, tile, &mut ready),
+                2 => band::<D, 2>(&mut product, tile, &mut ready),
+                3 => band::<D, 3>(&mut product, tile, &mut ready),
+                5 => band::<D, 5>(&mut product, tile, &mut ready),
+                6 => band::<D, 6>(&mut product, tile, &mut ready),
+                8 => band::<D, 8>(&mut product, tile, &mut ready),
+                _ => band::<D, 4>(&mut product, tile, &mut ready),
             };
         }
         row = end;
     }
 }
 
-/// The sum of a row's codes.
-#[inline(always)]
-fn row_sum<D: Dot>(product: &ProductI8<'_>, row: usize) -> i32 {
-    // SAFETY: `ProductI8::new` checked that `cols` bytes lie from row · stride on; the ones are 16 bytes.
-    unsafe {
-        let w = product.w.codes.as_ptr().add(row * product.w.stride);
-        let ones = D::codes([1_u8; 16].as_ptr());
-        let mut sum = i32x4_splat(0);
-        let mut c = 0;
-        while c + D::CODES <= product.cols {
-            sum = D::dot(sum, ones, D::codes(w.add(c)));
-            c += D::CODES;
-        }
-        if c < product.cols {
-            sum = D::dot(sum, ones, codes_part::<D>(w.add(c), product.cols - c));
-        }
-        i32x4_extract_lane::<0>(reduce_i32([sum, sum, sum, sum]))
-    }
+/// Some tokens against some rows.
+#[derive(Clone, Copy)]
+struct Band<'a> {
+    /// The first token.
+    token: usize,
+    /// The first row.
+    row: usize,
+    /// One for each row.
+    summaries: &'a [RowSummary],
 }
 
-/// `T` tokens from `token` against the rows `row..end`; returns `T`.
+/// A band of `T` tokens; returns `T`.
 #[inline(never)] // see the module
 fn band<D: Dot, const T: usize>(
     product: &mut ProductI8<'_>,
-    token: usize,
-    row: usize,
-    end: usize,
-    sums: &[i32; ROWS_BLOCK],
+    band: Band<'_>,
     ready: &mut Ready,
 ) -> usize {
+    let Band { token, mut row, summaries } = band;
     make_ready::<D, T>(product, token, ready);
-    let mut next = row;
-    while next + 2 <= end {
-        tile::<D, T, 2>(product, token, next, [sums[next - row], sums[next - row + 1]], ready);
-        next += 2;
+    let x = (&*ready, &Factors::all::<T>(product, token));
+    let mut rest = summaries;
+    if D::TILE_ROWS == 2 {
+        while let [a, b, left @ ..] = rest {
+            tile::<D, T, 2>(product, token, row, [*a, *b], x);
+            (row, rest) = (row + 2, left);
+        }
     }
-    if next < end {
-        tile::<D, T, 1>(product, token, next, [sums[next - row]], ready);
+    for &summary in rest {
+        if summary.is_small() {
+            tile::<D::Small, T, 1>(product, token, row, [summary], x);
+        } else {
+            tile::<D, T, 1>(product, token, row, [summary], x);
+        }
+        row += 1;
     }
     T
 }
 
-/// Puts the codes of `T` tokens one after the other in the form that [`Dot::dot`] wants, whole vectors for each,
-/// the last filled up with zeros: what all rows of a band need is done once.
+/// Puts the codes of `T` tokens one step after the other in the form that [`Dot::dot`] wants, within each step one token after the
+/// other, the last step filled up with zeros: what all rows of a band need is done once.
 #[inline(always)]
 fn make_ready<D: Dot, const T: usize>(product: &ProductI8<'_>, token: usize, ready: &mut Ready) {
     let ProductI8 { x, cols, .. } = *product;
-    // SAFETY: `ProductI8::new` checked that `cols` codes lie from every token · stride on; T tokens take no more than
-    // READY vectors, one for every `CODES` (8 or 16) columns.
+    // SAFETY: `ProductI8::new` checked that `cols` codes lie from every token · stride on; `product` that the steps of
+    // T tokens take no more than READY vectors.
     unsafe {
-        let mut place: *mut v128 = ready.as_mut_ptr().cast();
-        for t in 0..T {
-            let codes = x.codes.as_ptr().add((token + t) * x.stride);
-            let mut c = 0;
-            while c + D::CODES <= cols {
-                v128_store(place, D::codes(codes.add(c)));
-                place = place.add(1);
-                c += D::CODES;
-            }
-            if c < cols {
-                v128_store(place, codes_part::<D>(codes.add(c), cols - c));
-                place = place.add(1);
+        let mut place: *mut D::Codes = ready.as_mut_ptr().cast();
+        let codes = x.codes.as_ptr().add(token * x.stride);
+        let mut c = 0;
+        while c + D::CODES <= cols {
+            unroll!(T, t => { *place.add(t) = D::codes(codes.add(t * x.stride + c)); });
+            place = place.add(T);
+            c += D::CODES;
+        }
+        if c < cols {
+            for t in 0..T {
+                *place.add(t) = codes_part::<D>(codes.add(t * x.stride + c), cols - c);
             }
         }
     }
@@ -126,89 +129,169 @@ fn tile<D: Dot, const T: usize, const R: usize>(
     product: &mut ProductI8<'_>,
     token: usize,
     row: usize,
-    row_sums: [i32; R],
-    ready: &Ready,
+    summaries: [RowSummary; R],
+    (ready, factors): (&Ready, &[Factors; 2]),
 ) {
     let ProductI8 { w, cols, .. } = *product;
-    // SAFETY: `make_ready` has written the codes of T tokens, `vectors` vectors each. `ProductI8::new` checked that `cols`
+    // SAFETY: `make_ready` has written the codes of T tokens in steps as large. `ProductI8::new` checked that `cols`
     // codes lie from every row · stride on, that scales and zeros are as many as tokens and rows, and that the last
     // element of the output lies inside it; token + T ≤ tokens and row + R ≤ rows.
     unsafe {
-        let vectors = cols.div_ceil(D::CODES);
-        let codes: *const v128 = ready.as_ptr().cast();
-        let weights = w.codes.as_ptr().add(row * w.stride);
+        let mut codes: *const D::Codes = ready.as_ptr().cast();
+        let mut weights = w.codes.as_ptr().add(row * w.stride);
         let mut sums = [[i32x4_splat(0); T]; R];
-        let whole = cols / D::CODES;
-        for at in 0..whole {
-            let mut ws = [i32x4_splat(0); R];
-            unroll_4!(R, r => { ws[r] = D::codes(weights.add(r * w.stride + at * D::CODES)); });
+        for _ in 0..cols / D::CODES {
+            let mut ws = [D::codes(weights); R];
+            if R > 1 {
+                ws[R - 1] = D::codes(weights.add(w.stride));
+            }
             unroll!(T, t => {
-                let x = v128_load(codes.add(t * vectors + at));
+                let x = *codes.add(t);
                 unroll_4!(R, r => { sums[r][t] = D::dot(sums[r][t], x, ws[r]); });
             });
+            weights = weights.add(D::CODES);
+            codes = codes.add(T);
         }
         // Apart from the loop: a copy of some bytes inside it would halve its speed.
-        if whole < vectors {
+        let rest = cols % D::CODES;
+        if rest > 0 {
             for (r, sums) in sums.iter_mut().enumerate() {
-                let place = weights.add(r * w.stride + whole * D::CODES);
-                let weights = codes_part::<D>(place, cols - whole * D::CODES);
+                let weights = codes_part::<D>(weights.add(r * w.stride), rest);
                 for (t, sum) in sums.iter_mut().enumerate() {
-                    *sum = D::dot(*sum, v128_load(codes.add(t * vectors + whole)), weights);
+                    *sum = D::dot(*sum, *codes.add(t), weights);
                 }
             }
         }
         unroll_4!(R, r => {
-            put_4::<T, 0>(product, token, row + r, row_sums[r], sums[r]);
-            if T > 4 {
-                put_4::<T, 4>(product, token, row + r, row_sums[r], sums[r]);
+            let (place, row_sum) = ((token, row + r), summaries[r].sum());
+            put_4::<T, 0>(product, place, row_sum, sums[r], factors);
+            if T > LANES {
+                put_4::<T, 1>(product, place, row_sum, sums[r], factors);
             }
         });
     }
 }
 
-/// Writes one row's outputs of up to four of `T` tokens, from the `FIRST` on.
+/// What is needed of up to four tokens to make numbers of sums.
+#[derive(Clone, Copy)]
+struct Factors {
+    scales: v128,
+    zeros: v128,
+}
+
+impl Factors {
+    /// Of the tokens of a band of `T`, four by four.
+    #[inline(always)]
+    fn all<const T: usize>(product: &ProductI8<'_>, token: usize) -> [Self; 2] {
+        let first = Self::new(product, token, T.min(LANES));
+        [first, if T > LANES { Self::new(product, token + LANES, T - LANES) } else { first }]
+    }
+
+    /// Of `count` tokens from `token` on, which there are.
+    #[inline(always)]
+    fn new(product: &ProductI8<'_>, token: usize, count: usize) -> Self {
+        let x = product.x;
+        // SAFETY: `ProductI8::new` checked that there are as many scales and zeros as tokens.
+        let (scales, zeros) = unsafe {
+            let scales = x.scales.as_ptr().add(token);
+            let zeros = x.zeros.as_ptr().add(token);
+            (load_part(scales.cast(), count * 4), load_part(zeros, count))
+        };
+        Self { scales, zeros: u32x4_extend_low_u16x8(u16x8_extend_low_u8x16(zeros)) }
+    }
+}
+
+/// Writes one row's outputs of up to four of `T` tokens, from the `4 · PART`th on.
 ///
 /// # Safety
 ///
 /// Those of a tile: `token + T` ≤ tokens and `row` < rows.
 #[inline(always)]
-unsafe fn put_4<const T: usize, const FIRST: usize>(
+unsafe fn put_4<const T: usize, const PART: usize>(
     product: &mut ProductI8<'_>,
-    token: usize,
-    row: usize,
+    (token, row): (usize, usize),
     row_sum: i32,
     sums: [v128; T],
+    factors: &[Factors; 2],
 ) {
-    let ProductI8 { x, w, strides, .. } = *product;
-    let count = T.saturating_sub(FIRST).min(4);
-    let token = token + FIRST;
-    // SAFETY: the caller's; `ProductI8::new` checked that there are as many scales and zeros as tokens and rows, and that
-    // the last element of the output lies inside it.
+    let ProductI8 { w, strides, .. } = *product;
+    let count = T.saturating_sub(PART * LANES).min(LANES);
+    // SAFETY: the caller's; `ProductI8::new` checked that there are as many scales as rows, and that the last element of
+    // the output lies inside it.
     unsafe {
-        let mut four = [i32x4_splat(0); 4];
-        let mut scales = [0.0_f32; 4];
-        let mut zeros = [0_i32; 4];
-        unroll_4!(count, t => {
-            four[t] = sums[FIRST + t];
-            scales[t] = *x.scales.as_ptr().add(token + t);
-            zeros[t] = i32::from(*x.zeros.as_ptr().add(token + t));
-        });
-        let zeros = v128_load(zeros.as_ptr().cast());
-        let sum = i32x4_sub(reduce_i32(four), i32x4_mul(zeros, i32x4_splat(row_sum)));
-        let row_scale = f32x4_splat(*w.scales.as_ptr().add(row));
-        let scale = f32x4_mul(v128_load(scales.as_ptr().cast()), row_scale);
-        let scaled = f32x4_mul(f32x4_convert_i32x4(sum), scale);
-        let out = product.out.as_mut_ptr().add(token * strides.token + row * strides.row);
-        let mut values = [0.0_f32; 4];
+        let mut four = [i32x4_splat(0); LANES];
+        unroll_4!(count, t => { four[t] = sums[PART * LANES + t]; });
+        let zeros = i32x4_mul(factors[PART].zeros, i32x4_splat(row_sum));
+        let sum = f32x4_convert_i32x4(i32x4_sub(reduce_i32(four), zeros));
+        let row_scale = v128_load32_splat(w.scales.as_ptr().add(row).cast());
+        let scaled = f32x4_mul(sum, f32x4_mul(factors[PART].scales, row_scale));
+        let first = (token + PART * LANES) * strides.token + row * strides.row;
+        let out = Strided { first: product.out.as_mut_ptr().add(first), stride: strides.token };
         let base = match product.base {
             Base::Bias(bias) => v128_load32_splat(bias.as_ptr().add(row).cast()),
-            Base::Output => {
-                unroll_4!(count, t => { values[t] = *out.add(t * strides.token); });
-                v128_load(values.as_ptr().cast())
-            }
+            Base::Output => out.load(count),
         };
-        v128_store(values.as_mut_ptr().cast(), f32x4_add(base, scaled));
-        unroll_4!(count, t => { *out.add(t * strides.token) = values[t]; });
+        out.store(f32x4_add(base, scaled), count);
+    }
+}
+
+/// Up to four elements as far apart.
+#[derive(Clone, Copy)]
+struct Strided {
+    first: *mut f32,
+    stride: usize,
+}
+
+impl Strided {
+    /// # Safety
+    ///
+    /// There are `count` elements.
+    #[inline(always)]
+    unsafe fn load(self, count: usize) -> v128 {
+        let mut values = f32x4_splat(0.0);
+        // SAFETY: the caller's.
+        unsafe {
+            let place = |at| self.first.add(at * self.stride).cast_const().cast();
+            if count > 0 {
+                values = v128_load32_lane::<0>(values, place(0));
+            }
+            if count > 1 {
+                values = v128_load32_lane::<1>(values, place(1));
+            }
+            if count > 2 {
+                values = v128_load32_lane::<2>(values, place(2));
+            }
+            if count > 3 {
+                values = v128_load32_lane::<3>(values, place(3));
+            }
+        }
+        values
+    }
+
+    /// # Safety
+    ///
+    /// There are `count` elements.
+    #[inline(always)]
+    unsafe fn store(self, values: v128, count: usize) {
+        // SAFETY: the caller's.
+        unsafe {
+            if count == LANES && self.stride == 1 {
+                return v128_store(self.first.cast(), values);
+            }
+            let place = |at| self.first.add(at * self.stride).cast();
+            if count > 0 {
+                v128_store32_lane::<0>(values, place(0));
+            }
+            if count > 1 {
+                v128_store32_lane::<1>(values, place(1));
+            }
+            if count > 2 {
+                v128_store32_lane::<2>(values, place(2));
+            }
+            if count > 3 {
+                v128_store32_lane::<3>(values, place(3));
+            }
+        }
     }
 }
 
@@ -218,16 +301,14 @@ unsafe fn put_4<const T: usize, const FIRST: usize>(
 ///
 /// `count` bytes can be read at `place`.
 #[inline(always)]
-unsafe fn codes_part<D: Dot>(place: *const u8, count: usize) -> v128 {
-    // SAFETY: the caller's; `D::codes` reads at most the 16 bytes of a vector.
+unsafe fn codes_part<D: Dot>(place: *const u8, count: usize) -> D::Codes {
+    let mut bytes = [0_u8; 32];
+    // SAFETY: the caller's; `D::codes` reads no more than the 32 bytes.
     unsafe {
-        let bytes = load_part(place, count);
-        D::codes((&raw const bytes).cast())
+        core::ptr::copy_nonoverlapping(place, bytes.as_mut_ptr(), count.min(bytes.len()));
+        D::codes(bytes.as_ptr())
     }
 }
-
-/// Columns of a vector of 32-bit sums.
-const COLUMNS: usize = 4;
 
 /// See [`MultiplyI16`]: tiles of 4 rows of A × 8 columns of B.
 pub(super) fn multiply(mut multiply: MultiplyI16<'_>) {
@@ -235,10 +316,10 @@ pub(super) fn multiply(mut multiply: MultiplyI16<'_>) {
     let mut column = 0;
     while column < columns {
         match columns - column {
-            1..=COLUMNS => strip::<1>(&mut multiply, column),
+            1..=LANES => strip::<1>(&mut multiply, column),
             _ => strip::<2>(&mut multiply, column),
         }
-        column += 2 * COLUMNS;
+        column += 2 * LANES;
     }
 }
 
@@ -262,7 +343,7 @@ fn corner<const M: usize, const V: usize>(
     row: usize,
     column: usize,
 ) -> usize {
-    let last = (multiply.columns.len() - column).min(V * COLUMNS) - (V - 1) * COLUMNS;
+    let last = (multiply.columns.len() - column).min(V * LANES) - (V - 1) * LANES;
     // SAFETY: `MultiplyI16::new` checked that `pairs` pairs lie from row · stride on in A, one pair a column in each of
     // `pairs` lines of B, and the output's rows in theirs; row + M ≤ rows, and of the last vector exactly the columns
     // that there are are touched.
@@ -275,7 +356,7 @@ fn corner<const M: usize, const V: usize>(
             let mut bs = [i32x4_splat(0); V];
             for (v, value) in bs.iter_mut().enumerate() {
                 let place = line.add(v * 16);
-                *value = if v + 1 < V || last == COLUMNS {
+                *value = if v + 1 < V || last == LANES {
                     v128_load(place.cast())
                 } else {
                     load_part(place, last * 4)
@@ -293,10 +374,10 @@ fn corner<const M: usize, const V: usize>(
         for (m, sums) in sums.iter().enumerate() {
             let factor = f32x4_splat(*multiply.rows.as_ptr().add(row + m));
             for (v, &sum) in sums.iter().enumerate() {
-                let place: *mut v128 = out.add(m * multiply.out_stride + v * COLUMNS).cast();
-                let columns: *const v128 = columns.add(v * COLUMNS).cast();
+                let place: *mut v128 = out.add(m * multiply.out_stride + v * LANES).cast();
+                let columns: *const v128 = columns.add(v * LANES).cast();
                 let sum = f32x4_convert_i32x4(sum);
-                if v + 1 < V || last == COLUMNS {
+                if v + 1 < V || last == LANES {
                     let scaled = f32x4_mul(f32x4_mul(sum, v128_load(columns)), factor);
                     v128_store(place, scaled);
                 } else {

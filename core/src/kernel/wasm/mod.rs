@@ -16,12 +16,15 @@ mod groups;
 mod integer;
 mod panel;
 mod steps;
+mod summary;
 mod unpack;
 mod vector;
 
 use core::arch::wasm32::*;
 
 use super::blocks::ProductBlocks;
+#[cfg(doc)]
+use super::integer::RowSummary;
 use super::{Kernels, ProductGroups, groups::BUILT_IN, portable};
 use vector::Lanes;
 
@@ -52,6 +55,7 @@ const fn table<I: Instructions + Dot + grouped::Dots + steps::Steps>(
         product_f32: float::product::<I>,
         multiply_f32: float::multiply::<I>,
         product_i8: integer::product::<I>,
+        summarize_row: Some(summary::summarize_row),
         multiply_i16: integer::multiply,
         unpack_codes: if cfg!(feature = "scaled-codes") { unpack::unpack } else { |_, _, _| {} },
         ..portable::table::<Lanes>(name)
@@ -81,21 +85,28 @@ trait Instructions {
 
 /// The same for products of bytes.
 trait Dot {
-    /// As that of [`Instructions`].
+    /// How many tokens a tile has, at most 8.
     const TILE_TOKENS: usize;
 
-    /// How many 8-bit codes a vector of [`codes`](Self::codes) has.
+    /// How many rows a tile has, 1 or 2.
+    const TILE_ROWS: usize;
+
+    /// How many 8-bit codes a step takes, at most 32.
     const CODES: usize;
 
-    /// As many codes as a step takes, in the form that [`dot`](Self::dot) wants.
-    ///
+    /// As many codes, in the form that [`dot`](Self::dot) wants.
+    type Codes: Copy;
+
+    /// How rows are multiplied whose weights are [small](RowSummary::is_small).
+    type Small: Dot<Codes = Self::Codes>;
+
     /// # Safety
     ///
     /// [`CODES`](Self::CODES) bytes can be read at `place`.
-    unsafe fn codes(place: *const u8) -> v128;
+    unsafe fn codes(place: *const u8) -> Self::Codes;
 
-    /// Adds the products of activation codes (0 … 127) and weights, some neighbours each, to four 32-bit sums.
-    fn dot(sum: v128, codes: v128, weights: v128) -> v128;
+    /// Adds the products of activation codes (0 … 127) and weights, some of them each, to four 32-bit sums.
+    fn dot(sum: v128, codes: Self::Codes, weights: Self::Codes) -> v128;
 }
 
 /// The instructions of simd128.
@@ -114,7 +125,11 @@ impl Instructions for Simd128 {
 
 impl Dot for Simd128 {
     const TILE_TOKENS: usize = 4;
+    const TILE_ROWS: usize = 2;
     const CODES: usize = 8;
+
+    type Codes = v128;
+    type Small = Self;
 
     #[inline(always)]
     unsafe fn codes(place: *const u8) -> v128 {
@@ -146,7 +161,11 @@ impl Instructions for Relaxed {
 #[cfg(target_feature = "relaxed-simd")]
 impl Dot for Relaxed {
     const TILE_TOKENS: usize = 6;
+    const TILE_ROWS: usize = 2;
     const CODES: usize = 16;
+
+    type Codes = v128;
+    type Small = Self;
 
     #[inline(always)]
     unsafe fn codes(place: *const u8) -> v128 {
@@ -167,22 +186,67 @@ impl Dot for Relaxed {
 struct RelaxedPairs;
 
 #[cfg(target_feature = "relaxed-simd")]
-impl Dot for RelaxedPairs {
-    /// 8 sums, parts of two rows and of a token, the ones and a product: 13 registers.
-    const TILE_TOKENS: usize = 4;
+impl RelaxedPairs {
+    /// The products of 16 codes and weights, two neighbours each.
+    #[inline(always)]
+    fn pairs(codes: v128, weights: v128) -> v128 {
+        i16x8_relaxed_dot_i8x16_i7x16(weights, codes)
+    }
 
-    const CODES: usize = Relaxed::CODES;
+    /// Adds pairs to four 32-bit sums.
+    #[inline(always)]
+    fn add(sum: v128, pairs: v128) -> v128 {
+        i32x4_add(sum, i32x4_dot_i16x8(pairs, i16x8_splat(1)))
+    }
+}
+
+#[cfg(target_feature = "relaxed-simd")]
+impl Dot for RelaxedPairs {
+    /// 8 sums, two parts of a row and of a token, and the ones: 13 registers.
+    const TILE_TOKENS: usize = 8;
+    const TILE_ROWS: usize = 1;
+    const CODES: usize = 32;
+
+    type Codes = [v128; 2];
+    type Small = SmallPairs;
 
     #[inline(always)]
-    unsafe fn codes(place: *const u8) -> v128 {
+    unsafe fn codes(place: *const u8) -> [v128; 2] {
         // SAFETY: the caller's.
-        unsafe { Relaxed::codes(place) }
+        unsafe { [Relaxed::codes(place), Relaxed::codes(place.add(16))] }
     }
 
     #[inline(always)]
-    fn dot(sum: v128, codes: v128, weights: v128) -> v128 {
-        let pairs = i16x8_relaxed_dot_i8x16_i7x16(weights, codes);
-        i32x4_add(sum, i32x4_dot_i16x8(pairs, i16x8_splat(1)))
+    fn dot(sum: v128, codes: [v128; 2], weights: [v128; 2]) -> v128 {
+        let sum = Self::add(sum, Self::pairs(codes[0], weights[0]));
+        Self::add(sum, Self::pairs(codes[1], weights[1]))
+    }
+}
+
+/// [`RelaxedPairs`] of weights so small that pairs of 32 columns are added up in 16 bits: five instructions instead of six, and
+/// three of them multiplications instead of four, which is what the units for those wait for.
+#[cfg(target_feature = "relaxed-simd")]
+struct SmallPairs;
+
+#[cfg(target_feature = "relaxed-simd")]
+impl Dot for SmallPairs {
+    const TILE_TOKENS: usize = RelaxedPairs::TILE_TOKENS;
+    const TILE_ROWS: usize = RelaxedPairs::TILE_ROWS;
+    const CODES: usize = RelaxedPairs::CODES;
+
+    type Codes = [v128; 2];
+    type Small = Self;
+
+    #[inline(always)]
+    unsafe fn codes(place: *const u8) -> [v128; 2] {
+        // SAFETY: the caller's.
+        unsafe { RelaxedPairs::codes(place) }
+    }
+
+    #[inline(always)]
+    fn dot(sum: v128, codes: [v128; 2], weights: [v128; 2]) -> v128 {
+        let [a, b] = [0, 1].map(|at| RelaxedPairs::pairs(codes[at], weights[at]));
+        RelaxedPairs::add(sum, i16x8_add(a, b))
     }
 }
 
@@ -196,15 +260,15 @@ fn adds_pairs() -> bool {
     i32x4_extract_lane::<0>(dot) == SATURATED
 }
 
-/// How many tokens of those that are left the next band takes: as many as a tile has, unless it would leave fewer than
-/// four. Small tiles are slow: 8 tokens are two of 4, not 6 and 2.
+/// How many tokens of those that are left the next band takes: as many as a tile of 4, 6 or 8 has, but one of 6 leaves no fewer
+/// than four. Small tiles are slow: 8 tokens are two of 4, not 6 and 2.
 const fn band_tokens(left: usize, tile: usize) -> usize {
-    match left {
-        0..=4 => left,
-        _ if tile <= 4 || left <= 8 && left > tile => 4,
-        9 => 5,
-        _ if left < tile => left,
-        _ => tile,
+    match (tile, left) {
+        (_, 0..=4) => left,
+        (8, 8..) => 8,
+        (4 | 8, _) | (_, 7 | 8) => 4,
+        (_, 5 | 9) => 5,
+        _ => 6,
     }
 }
 

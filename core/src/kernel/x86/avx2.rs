@@ -12,6 +12,7 @@ pub(super) const TABLE: Kernels = Kernels {
     product_f32,
     multiply_f32,
     product_i8: int8_avx2::product_avx2,
+    summarize_row: Some(int8_avx2::summarize_row),
     product_groups: groups::product_avx2,
     product_blocks: Some(blocks::product_avx2),
     quantize_groups,

@@ -16,6 +16,7 @@ pub(super) const TABLE: Kernels = Kernels {
     product_f32,
     multiply_f32,
     product_i8: int8_avx2::product_avx2,
+    summarize_row: Some(int8_avx2::summarize_row),
     product_groups: groups::product_avx2,
     product_blocks: Some(blocks::product_avx2),
     quantize_groups,
@@ -36,6 +37,7 @@ pub(super) const TABLE: Kernels = Kernels {
 pub(super) const TABLE_VNNI: Kernels = Kernels {
     name: "avx512vnni",
     product_i8: product_int8_avx512::product,
+    summarize_row: None,
     product_groups: groups::product_avx512vnni,
     product_blocks: Some(blocks::product_avx512vnni),
     multiply_i16: multiply_int16_avx512::multiply,

@@ -2,7 +2,7 @@
 
 use core::arch::x86_64::*;
 
-use crate::kernel::integer::{Base, MultiplyI16, ProductI8};
+use crate::kernel::integer::{Base, MultiplyI16, ProductI8, RowSummary};
 
 /// The instructions that differ between AVX2 and AVX-VNNI.
 trait Dot {
@@ -94,20 +94,17 @@ unsafe fn product_rows<D: Dot>(mut product: ProductI8<'_>) {
     let mut row = 0;
     while row < product.rows {
         let end = product.rows.min(row + ROWS_BLOCK);
-        let mut sums = [0_i32; ROWS_BLOCK];
-        for (index, sum) in sums.iter_mut().enumerate().take(end - row) {
-            // SAFETY: the caller's; row + index is below the number of rows.
-            *sum = unsafe { row_sum::<D>(&product, row + index) };
-        }
+        let mut made = [RowSummary::EMPTY; ROWS_BLOCK];
+        let summaries = product.summaries(row..end, summarize_row, &mut made);
         let mut token = 0;
         while token < product.tokens {
             // SAFETY: the caller's.
             token += unsafe {
                 match product.tokens - token {
-                    1 => band::<D, 1>(&mut product, token, row, end, &sums),
-                    2 => band::<D, 2>(&mut product, token, row, end, &sums),
-                    3 => band::<D, 3>(&mut product, token, row, end, &sums),
-                    _ => band::<D, 4>(&mut product, token, row, end, &sums),
+                    1 => band::<D, 1>(&mut product, token, row, summaries),
+                    2 => band::<D, 2>(&mut product, token, row, summaries),
+                    3 => band::<D, 3>(&mut product, token, row, summaries),
+                    _ => band::<D, 4>(&mut product, token, row, summaries),
                 }
             };
         }
@@ -115,44 +112,43 @@ unsafe fn product_rows<D: Dot>(mut product: ProductI8<'_>) {
     }
 }
 
-/// The sum of a row's codes.
-#[inline(always)]
-unsafe fn row_sum<D: Dot>(product: &ProductI8<'_>, row: usize) -> i32 {
-    // SAFETY: the caller's; `ProductI8::new` checked that `cols` bytes lie from row · stride on.
-    unsafe {
-        let w = product.w.codes.as_ptr().add(row * product.w.stride);
+/// The sum of a row's codes; there are no small ones here.
+pub(super) fn summarize_row(codes: &[u8]) -> RowSummary {
+    #[target_feature(enable = "avx2")]
+    fn sum(codes: &[u8]) -> i32 {
+        let (steps, rest) = codes.as_chunks::<LANES>();
         let ones = _mm256_set1_epi8(1);
-        let mut sum = _mm256_setzero_si256();
-        let mut c = 0;
-        while c + LANES <= product.cols {
-            sum = D::bytes(sum, ones, load(w.add(c)));
-            c += LANES;
+        // SAFETY: this function has AVX2; the slices are as long as what is read.
+        unsafe {
+            let last = load_part(rest.as_ptr(), rest.len());
+            let mut sum = Avx2::bytes(_mm256_setzero_si256(), ones, last);
+            for step in steps {
+                sum = Avx2::bytes(sum, ones, load(step.as_ptr()));
+            }
+            _mm_cvtsi128_si32(reduce([sum, sum, sum, sum]))
         }
-        if c < product.cols {
-            sum = D::bytes(sum, ones, load_part(w.add(c), product.cols - c));
-        }
-        _mm_cvtsi128_si32(reduce([sum, sum, sum, sum]))
     }
+    // SAFETY: tables with this function are handed out only after the CPU was asked for AVX2.
+    RowSummary::new(unsafe { sum(codes) }, false)
 }
 
-/// `T` tokens from `token` against the rows `row..end`; returns `T`.
+/// `T` tokens from `token` against as many rows from `row` as there are summaries; returns `T`.
 #[inline(always)]
 unsafe fn band<D: Dot, const T: usize>(
     product: &mut ProductI8<'_>,
     token: usize,
-    row: usize,
-    end: usize,
-    sums: &[i32; ROWS_BLOCK],
+    mut row: usize,
+    summaries: &[RowSummary],
 ) -> usize {
-    let mut next = row;
-    while next + 2 <= end {
+    let (pairs, last) = summaries.as_chunks::<2>();
+    for &summaries in pairs {
         // SAFETY: the caller's.
-        unsafe { tile::<D, T, 2>(product, token, next, [sums[next - row], sums[next - row + 1]]) };
-        next += 2;
+        unsafe { tile::<D, T, 2>(product, token, row, summaries) };
+        row += 2;
     }
-    if next < end {
+    if let &[summary] = last {
         // SAFETY: the caller's.
-        unsafe { tile::<D, T, 1>(product, token, next, [sums[next - row]]) };
+        unsafe { tile::<D, T, 1>(product, token, row, [summary]) };
     }
     T
 }
@@ -162,7 +158,7 @@ unsafe fn tile<D: Dot, const T: usize, const R: usize>(
     product: &mut ProductI8<'_>,
     token: usize,
     row: usize,
-    row_sums: [i32; R],
+    summaries: [RowSummary; R],
 ) {
     let ProductI8 { x, w, cols, strides, .. } = *product;
     // SAFETY: `ProductI8::new` checked that `cols` codes lie from every token · stride and row · stride on, that scales
@@ -208,7 +204,7 @@ unsafe fn tile<D: Dot, const T: usize, const R: usize>(
             for (slot, &sum) in four.iter_mut().zip(sums) {
                 *slot = sum;
             }
-            let correction = _mm_mullo_epi32(zeros, _mm_set1_epi32(row_sums[r]));
+            let correction = _mm_mullo_epi32(zeros, _mm_set1_epi32(summaries[r].sum()));
             let sum = _mm_cvtepi32_ps(_mm_sub_epi32(reduce(four), correction));
             let row_scale = _mm_set1_ps(*w.scales.as_ptr().add(row + r));
             let mut lanes = [0.0_f32; 4];

@@ -96,7 +96,7 @@ mod tests {
         let (mut out, scales) = (vec![0.0; zeros.len()], vec![1.0; zeros.len()]);
         let x = Codes { codes, stride, scales: &scales, zeros };
         let row = vec![0; cols];
-        let w = Rows { codes: &row, stride: cols, scales: &[1.0] };
+        let w = Rows { codes: &row, stride: cols, scales: &[1.0], summaries: &[] };
         let strides = Strides { token: 1, row: 1 };
         let product = ProductI8::new(x, w, cols, Base::Bias(&[0.0]), &mut out, strides).unwrap();
         let (first, count) = (1, zeros.len() - 1);

@@ -155,7 +155,7 @@ fn locate(
             }
             _ => Matrix::EMPTY,
         };
-        Ok(Linear { weight, bias })
+        Ok(Linear::new(weight, bias))
     };
     let is_there = |tensor| names.find(weights, tensor, index).map(|found| found.is_some());
     let (query, key, value) = if is_there(Tensor::QueryKeyValue)? {

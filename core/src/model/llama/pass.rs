@@ -221,7 +221,7 @@ impl<L: AsRef<[LlamaLayer]>> Llama<L> {
         self.norm(run, &self.norm, states, norm, scratch)?;
         let tokens = states.len().checked_div(self.config.hidden).unwrap_or(0);
         let out = out.get_mut(..tokens * self.config.vocabulary).ok_or(TOO_SMALL)?;
-        let linear = Linear { weight: self.output, bias: Matrix::EMPTY };
+        let linear = Linear::new(self.output, Matrix::EMPTY);
         LayerInput::new(run, scratch, states).rows(&Rows::all(linear), out)
     }
 
