@@ -6,8 +6,9 @@
 //! 4. [`bert`] finds the tensors once ([`Bert::open`]) and turns token ids into embeddings.
 //! 5. [`llama`] is the other kind of model: it continues texts.
 //! 6. [`workspace`] is the scratch memory: how much a model needs is known exactly before.
-//! 7. `stored` opens a `.weights` file behind random access without holding it in memory.
-//! 8. [`pool`] turns the vectors of tokens into one.
+//! 7. `summaries` are what kernels want to know of 8-bit weights, found out once ([`Bert::summarize`]).
+//! 8. `stored` opens a `.weights` file behind random access without holding it in memory.
+//! 9. [`pool`] turns the vectors of tokens into one.
 
 #[cfg(feature = "amb")]
 mod amb;

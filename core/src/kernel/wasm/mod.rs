@@ -181,7 +181,7 @@ impl Dot for Relaxed {
 }
 
 /// Relaxed SIMD where the CPU has no instruction for a whole dot product of bytes. V8 makes five of it then, and two of these are
-/// for a vector of ones, which here stays in a register.
+/// for a vector of ones, which here is made once a step.
 #[cfg(target_feature = "relaxed-simd")]
 struct RelaxedPairs;
 
