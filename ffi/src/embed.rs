@@ -149,7 +149,8 @@ pub(crate) fn run(
         return run_fixed(model, (plan, words.0, codes.0, bytes.0), ids, lengths, out);
     }
     let mut workspace = Workspace::new(model.bert.config(), plan, floats.0, bytes.0)?;
-    let run = Run::new(&model.source, &model.kernels);
+    let summaries = model.summaries;
+    let run = Run { summaries, ..Run::new(&model.source, &model.kernels) };
     Ok(model.bert.embed_batch(&run, ids, lengths, &mut workspace, out)?)
 }
 

@@ -4,11 +4,11 @@ use core::mem::size_of;
 
 use nanoembed_core::event::Mode;
 use nanoembed_core::format::embd;
-use nanoembed_core::kernel::{self, Kernels};
+use nanoembed_core::kernel::{self, Kernels, RowSummary};
 use nanoembed_core::model::stored::{
     Contents, StoredIds, StoredTokens, StoredWeights, TensorPlace,
 };
-use nanoembed_core::model::{Bert, BertConfig, Layer, Needs, Plan, Workspace};
+use nanoembed_core::model::{Bert, BertConfig, Layer, Needs, Plan, Weights, Workspace};
 use nanoembed_core::token::{Entries, HashVocabulary, SortedVocabulary, SpecialIds, WordPiece};
 use nanoembed_core::{Error, ErrorKind};
 
@@ -113,6 +113,7 @@ pub struct nanoembed_model {
     pub(crate) source: Bytes,
     pub(crate) bert: Bert<LentSlice<Layer>>,
     pub(crate) kernels: Kernels,
+    pub(crate) summaries: &'static [RowSummary],
     pub(crate) plan: Plan,
     /// Whether everything is computed in integers.
     pub(crate) fixed: bool,
@@ -231,11 +232,38 @@ impl Opening {
         }
     }
 
+    fn weights(&self) -> impl Weights {
+        StoredWeights::new(&self.source, |name: &str| self.contents.tensor(name))
+    }
+
+    /// What kernels want to know of the weights. Whoever reads these from storage has no memory to spare for it.
+    fn summaries(&self) -> Outcome<usize> {
+        if self.source.memory().is_none() || self.fixed || !self.plan.quantized {
+            return Ok(0);
+        }
+        let kernels = kernel::detect();
+        Ok(nanoembed_core::model::summaries(&self.weights(), &self.config, &kernels)?)
+    }
+
+    fn summarize(
+        &self,
+        bert: &Bert<LentSlice<Layer>>,
+        kernels: &Kernels,
+        lent: &mut Lent,
+    ) -> Outcome<&'static [RowSummary]> {
+        let summaries = lent.filled(self.summaries()?, RowSummary::EMPTY)?;
+        if !summaries.is_empty() {
+            bert.summarize(&self.source, kernels, &mut [], summaries)?;
+        }
+        Ok(summaries)
+    }
+
     fn model_bytes(&self) -> Outcome<usize> {
         let (samples, slots) = self.index_sizes();
         let mut sum = Sum::default();
         sum.add::<nanoembed_model>(1)?;
         sum.add::<Layer>(self.config.layers)?;
+        sum.add::<RowSummary>(self.summaries()?)?;
         sum.add::<u32>(samples)?;
         sum.add::<u32>(slots)?;
         Ok(sum.bytes())
@@ -392,14 +420,24 @@ pub unsafe extern "C" fn nanoembed_model_init(
         }
         let handle: *mut nanoembed_model = lent.place(1)?;
         let layers = LentSlice(lent.filled(opening.config.layers, Layer::EMPTY)?);
-        let contents = &opening.contents;
-        let weights = StoredWeights::new(&opening.source, |name: &str| contents.tensor(name));
-        let bert = Bert::open(&weights, opening.config, layers)?;
+        let bert = Bert::open(&opening.weights(), opening.config, layers)?;
+        let kernels = kernel::detect();
+        let summaries: &[RowSummary] = match kernels.summarize_row {
+            Some(_) => opening.summarize(&bert, &kernels, &mut lent)?,
+            None => &[],
+        };
         let tokenizer = opening.tokenizer(&mut lent)?;
         let Opening { source, plan, fixed, .. } = opening;
-        let kernels = kernel::detect();
-        let made =
-            nanoembed_model { source, bert, kernels, plan, fixed, tokenizer, owned_bytes: 0 };
+        let made = nanoembed_model {
+            source,
+            bert,
+            kernels,
+            summaries,
+            plan,
+            fixed,
+            tokenizer,
+            owned_bytes: 0,
+        };
         // SAFETY: the place was taken for it.
         unsafe { handle.write(made) };
         out.write(handle);

@@ -5,7 +5,7 @@ use nanoembed_core::event::Mode;
 use nanoembed_core::format::embd::Embd;
 use nanoembed_core::kernel::{self, Kernels, RowSummary};
 use nanoembed_core::model::stored::StoredWeights;
-use nanoembed_core::model::{Bert, Layer, SliceWeights, Weights};
+use nanoembed_core::model::{Bert, Layer, SliceWeights, Weights, summaries};
 use nanoembed_core::tensor::TensorHeader;
 use nanoembed_tests::minilm::config;
 
@@ -43,8 +43,9 @@ fn summaries_are_those_of_the_rows_from_memory_and_from_storage() {
         let in_memory = SliceWeights::new(file, find);
         let bert = open(&in_memory);
         assert_eq!(bert.summaries(&kernels), SUMMARIES);
-        let mut summaries = vec![RowSummary::EMPTY; SUMMARIES];
-        bert.summarize(&in_memory, &kernels, &mut [], &mut summaries).unwrap();
+        assert_eq!(summaries(&in_memory, &config(), &kernels), Ok(SUMMARIES));
+        let mut all = vec![RowSummary::EMPTY; SUMMARIES];
+        bert.summarize(&in_memory, &kernels, &mut [], &mut all).unwrap();
 
         // The last ones are of the last 384 of 1536 columns of the last layer.
         let last = in_memory.matrix("encoder.layer.5.output.dense.weight").unwrap().unwrap();
@@ -52,12 +53,12 @@ fn summaries_are_those_of_the_rows_from_memory_and_from_storage() {
         let codes = &file[start..start + 384 * 1536];
         let summarize_row = kernels.summarize_row.unwrap();
         let of_rows = codes.chunks(1536).map(|row| summarize_row(&row[3 * 384..]));
-        assert!(of_rows.eq(summaries[SUMMARIES - 384..].iter().copied()));
+        assert!(of_rows.eq(all[SUMMARIES - 384..].iter().copied()));
 
         let stored = StoredWeights::new(file, find);
         let mut again = vec![RowSummary::EMPTY; SUMMARIES];
         bert.summarize(&stored, &kernels, &mut [0; 1536], &mut again).unwrap();
-        assert_eq!(summaries, again);
+        assert_eq!(all, again);
     });
 }
 
@@ -67,11 +68,11 @@ fn too_little_room_is_refused() {
         let kernels = wanting();
         let (in_memory, stored) = (SliceWeights::new(file, find), StoredWeights::new(file, find));
         let bert = open(&in_memory);
-        let mut summaries = vec![RowSummary::EMPTY; SUMMARIES];
-        let short = &mut summaries[1..];
+        let mut all = vec![RowSummary::EMPTY; SUMMARIES];
+        let short = &mut all[1..];
         let error = bert.summarize(&in_memory, &kernels, &mut [], short).unwrap_err();
         assert_eq!(error.kind, ErrorKind::BufferTooSmall);
-        let error = bert.summarize(&stored, &kernels, &mut [0; 383], &mut summaries).unwrap_err();
+        let error = bert.summarize(&stored, &kernels, &mut [0; 383], &mut all).unwrap_err();
         assert_eq!(error.kind, ErrorKind::BufferTooSmall);
     });
 }
@@ -83,6 +84,7 @@ fn tables_that_want_none_get_none() {
         let weights = SliceWeights::new(file, find);
         let bert = open(&weights);
         assert_eq!(bert.summaries(&kernels), 0);
+        assert_eq!(summaries(&weights, &config(), &kernels), Ok(0));
         bert.summarize(&weights, &kernels, &mut [], &mut []).unwrap();
     });
 }

@@ -36,6 +36,13 @@ pub struct Codes<'a> {
 pub struct RowSummary(i32);
 
 impl RowSummary {
+    /// Whether a table of this target wants any; elsewhere nothing is compiled for them.
+    pub(crate) const WANTED: bool = cfg!(any(
+        target_arch = "x86_64",
+        target_arch = "aarch64",
+        all(target_arch = "wasm32", target_feature = "simd128")
+    ));
+
     /// A placeholder, to make an array of them.
     pub const EMPTY: Self = Self(0);
 

@@ -120,7 +120,7 @@ pub struct Kernels {
     /// x · Wᵀ of 7-bit activations and 8-bit weights, the same bits on every table, see [`ProductI8`].
     pub product_i8: fn(ProductI8<'_>),
     /// What [`product_i8`](Self::product_i8) wants to know of the codes of each row, to be found out once and not for every
-    /// product; `None` if it wants nothing.
+    /// product; `None` if it wants nothing, as all tables but those of vectors.
     pub summarize_row: Option<fn(codes: &[u8]) -> RowSummary>,
     /// x · Wᵀ of signed bytes and unpacked blocks of few bits, the same bits on every table, see [`ProductGroups`].
     pub product_groups: fn(ProductGroups<'_>),

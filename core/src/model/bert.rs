@@ -64,7 +64,7 @@ impl Layer {
         attention_group: None,
     };
 
-    fn locate(
+    pub(super) fn locate(
         weights: &(impl Weights + ?Sized),
         config: &BertConfig,
         layer: usize,

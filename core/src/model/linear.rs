@@ -3,6 +3,7 @@
 use super::bert::Run;
 use super::coded::CodedRows;
 use super::grouped::GroupedInput;
+use super::summaries::FirstSummary;
 use super::weights::{Encoding, Matrix, Weights};
 use super::workspace::MAX_GROUPS;
 use crate::error::{Error, ErrorKind, Result};
@@ -23,14 +24,14 @@ pub(super) struct Linear {
     pub(super) weight: Matrix,
     pub(super) bias: Matrix,
     /// Which of [`Run::summaries`] is the first of its weights.
-    pub(super) summaries: Option<usize>,
+    pub(super) summaries: FirstSummary,
 }
 
 impl Linear {
     pub(super) const EMPTY: Self = Self::new(Matrix::EMPTY, Matrix::EMPTY);
 
     pub(super) const fn new(weight: Matrix, bias: Matrix) -> Self {
-        Self { weight, bias, summaries: None }
+        Self { weight, bias, summaries: FirstSummary::NONE }
     }
 
     /// How many columns share a scale if the layer is stored in blocks that activations in groups are multiplied with.

@@ -47,5 +47,6 @@ pub use gguf::{
     gguf_architecture, gguf_bert_config, gguf_bert_tensor, gguf_llama_config, gguf_pools_last_token,
 };
 pub use parallel::{InOrder, Job, Parallel, Part, Parts};
+pub use summaries::summaries;
 pub use weights::{Encoding, Matrix, SliceWeights, Weights};
 pub use workspace::{Needs, Plan, Workspace};
