@@ -176,16 +176,16 @@ fn tile<I: Instructions, const T: usize, const R: usize>(
 pub(super) fn multiply<I: Instructions>(mut multiply: Multiply<'_>) {
     let mut column = 0;
     while column < multiply.n {
-        match multiply.n - column {
-            1..=LANES => strip::<I, 1>(&mut multiply, column),
-            _ => strip::<I, 2>(&mut multiply, column),
-        }
-        column += 2 * LANES;
+        column += match (multiply.n - column).checked_sub(2 * LANES) {
+            None => strip::<I, 1>(&mut multiply, column),
+            Some(_) => strip::<I, 2>(&mut multiply, column),
+        };
     }
 }
 
-/// All rows of A against up to `V` vectors of columns from `column`.
-fn strip<I: Instructions, const V: usize>(multiply: &mut Multiply<'_>, column: usize) {
+/// All rows of A against `V` vectors of columns from `column`, two whole ones or one that may be a part; returns how many columns
+/// `V` vectors have.
+fn strip<I: Instructions, const V: usize>(multiply: &mut Multiply<'_>, column: usize) -> usize {
     let mut row = 0;
     while row < multiply.m {
         row += match multiply.m - row {
@@ -194,6 +194,7 @@ fn strip<I: Instructions, const V: usize>(multiply: &mut Multiply<'_>, column: u
             _ => corner::<I, 4, V>(multiply, row, column),
         };
     }
+    V * LANES
 }
 
 /// `M` rows × `V` vectors of the output; returns `M`.
@@ -203,7 +204,8 @@ fn corner<I: Instructions, const M: usize, const V: usize>(
     row: usize,
     column: usize,
 ) -> usize {
-    let last = (multiply.n - column).min(V * LANES) - (V - 1) * LANES;
+    // Two are known to be whole: else the loop would have a call in it, for parts, and sums would be put away for that.
+    let last = if V == 1 { (multiply.n - column).min(LANES) } else { LANES };
     // SAFETY: `Multiply::new` checked that every element of [m, k], [k, n] and [m, n] lies in its slice; row + M ≤ m,
     // and of the last vector exactly the columns below n are touched.
     unsafe {

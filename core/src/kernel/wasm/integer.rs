@@ -315,16 +315,16 @@ pub(super) fn multiply(mut multiply: MultiplyI16<'_>) {
     let columns = multiply.columns.len();
     let mut column = 0;
     while column < columns {
-        match columns - column {
-            1..=LANES => strip::<1>(&mut multiply, column),
-            _ => strip::<2>(&mut multiply, column),
-        }
-        column += 2 * LANES;
+        column += match (columns - column).checked_sub(2 * LANES) {
+            None => strip::<1>(&mut multiply, column),
+            Some(_) => strip::<2>(&mut multiply, column),
+        };
     }
 }
 
-/// All rows of A against up to `V` vectors of columns from `column`.
-fn strip<const V: usize>(multiply: &mut MultiplyI16<'_>, column: usize) {
+/// All rows of A against `V` vectors of columns from `column`, two whole ones or one that may be a part; returns how many columns
+/// `V` vectors have.
+fn strip<const V: usize>(multiply: &mut MultiplyI16<'_>, column: usize) -> usize {
     let rows = multiply.rows.len();
     let mut row = 0;
     while row < rows {
@@ -334,6 +334,7 @@ fn strip<const V: usize>(multiply: &mut MultiplyI16<'_>, column: usize) {
             _ => corner::<4, V>(multiply, row, column),
         };
     }
+    V * LANES
 }
 
 /// `M` rows × `V` vectors of the output; returns `M`.
@@ -343,7 +344,8 @@ fn corner<const M: usize, const V: usize>(
     row: usize,
     column: usize,
 ) -> usize {
-    let last = (multiply.columns.len() - column).min(V * LANES) - (V - 1) * LANES;
+    // Two are known to be whole: else the loop would have a call in it, for parts, and sums would be put away for that.
+    let last = if V == 1 { (multiply.columns.len() - column).min(LANES) } else { LANES };
     // SAFETY: `MultiplyI16::new` checked that `pairs` pairs lie from row · stride on in A, one pair a column in each of
     // `pairs` lines of B, and the output's rows in theirs; row + M ≤ rows, and of the last vector exactly the columns
     // that there are are touched.
