@@ -1,8 +1,9 @@
 //! Output files that are either whole or not there: written to a temporary file in the same folder, then renamed.
 //!
-//! An interruption (Ctrl-C, termination) removes the temporary file and ends the process with status 130.
+//! An interruption (Ctrl-C, termination) removes the temporary file and ends the process with status 130. Pipes and devices have
+//! nothing to keep whole: they are written to.
 
-use std::fs::{File, Permissions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -10,6 +11,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use tempfile::NamedTempFile;
 
 use crate::error::{Failure, Result, name_of};
+use crate::interrupt::when_interrupted;
 
 /// The temporary files of this process, for the one who handles an interruption.
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
@@ -20,7 +22,7 @@ fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
 
 /// From now on an interruption leaves no temporary file behind and ends the process with status 130.
 pub(crate) fn clean_up_when_interrupted() {
-    let installed = ctrlc::set_handler(|| {
+    when_interrupted(|| {
         // The lock is kept until the end, so that no file can be created or renamed meanwhile.
         let files = unfinished();
         for file in files.iter() {
@@ -28,11 +30,9 @@ pub(crate) fn clean_up_when_interrupted() {
         }
         std::process::exit(130);
     });
-    // Without a handler the system's own applies, which ends the process all the same.
-    drop(installed);
 }
 
-/// A file being written, or stdout.
+/// A file being written, or stdout, a pipe or a device.
 pub(crate) struct NewFile {
     sink: Sink,
     target: PathBuf,
@@ -40,42 +40,47 @@ pub(crate) struct NewFile {
 
 enum Sink {
     File(BufWriter<NamedTempFile>),
-    Stdout(BufWriter<io::Stdout>),
+    Stream(BufWriter<Box<dyn Write>>),
 }
 
 impl NewFile {
     /// Starts to write what shall become `target`; `-` is stdout, which must not be a terminal for `binary` content.
     pub(crate) fn create(target: &Path, binary: bool) -> Result<Self> {
         if target == Path::new("-") {
-            return Self::stdout(binary);
+            return Self::stream(io::stdout(), "stdout".into(), binary);
         }
-        // A link is followed: what it points to is replaced, not the link.
-        let target = target.canonicalize().unwrap_or_else(|_| target.to_owned());
-        let folder = match target.parent() {
-            Some(parent) if !parent.as_os_str().is_empty() => parent,
-            _ => Path::new("."),
-        };
-        if target.is_dir() {
-            return Err(Failure::writing(target.display(), &io::ErrorKind::IsADirectory.into()));
+        let failed = |error: io::Error| Failure::writing(target.display(), &error);
+        match target.metadata() {
+            Ok(there) if there.is_dir() => Err(failed(io::ErrorKind::IsADirectory.into())),
+            Ok(there) if !there.is_file() => {
+                let stream = OpenOptions::new().write(true).open(target).map_err(failed)?;
+                Self::stream(stream, target.to_owned(), binary)
+            }
+            Ok(there) if there.permissions().readonly() => {
+                Err(failed(io::ErrorKind::PermissionDenied.into()))
+            }
+            there => Self::file(followed(target), there.ok().as_ref()).map_err(failed),
         }
-        let mut files = unfinished();
-        let file = builder()
-            .prefix(".nanoembed-")
-            .suffix(".part")
-            .tempfile_in(folder)
-            .map_err(|error| Failure::writing(target.display(), &error))?;
-        files.push(file.path().to_owned());
-        drop(files);
-        Ok(Self { sink: Sink::File(BufWriter::with_capacity(1 << 20, file)), target })
     }
 
-    fn stdout(binary: bool) -> Result<Self> {
-        let stdout = io::stdout();
-        if binary && stdout.is_terminal() {
+    fn stream(
+        to: impl Write + IsTerminal + 'static,
+        target: PathBuf,
+        binary: bool,
+    ) -> Result<Self> {
+        if binary && to.is_terminal() {
             return Err(Failure::usage("binary output is not written to a terminal")
                 .hint("redirect it to a file, or name one"));
         }
-        Ok(Self { sink: Sink::Stdout(BufWriter::new(stdout)), target: "stdout".into() })
+        Ok(Self { sink: Sink::Stream(BufWriter::new(Box::new(to))), target })
+    }
+
+    fn file(target: PathBuf, replaced: Option<&Metadata>) -> io::Result<Self> {
+        let mut files = unfinished();
+        let file = temporary(&target, replaced)?;
+        files.push(file.path().to_owned());
+        drop(files);
+        Ok(Self { sink: Sink::File(BufWriter::with_capacity(1 << 20, file)), target })
     }
 
     /// The name that messages give to the file.
@@ -83,7 +88,7 @@ impl NewFile {
         name_of(&self.target)
     }
 
-    /// The bytes written so far, mapped or read back; `None` for stdout.
+    /// The bytes written so far, mapped or read back; `None` for what keeps none.
     pub(crate) fn written(&mut self) -> Result<Option<File>> {
         self.flush().map_err(|error| Failure::writing(self.name(), &error))?;
         match &self.sink {
@@ -91,7 +96,7 @@ impl NewFile {
                 let file = writer.get_ref().reopen();
                 file.map(Some).map_err(|error| Failure::reading(self.name(), &error))
             }
-            Sink::Stdout(_) => Ok(None),
+            Sink::Stream(_) => Ok(None),
         }
     }
 
@@ -114,27 +119,51 @@ impl Write for NewFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match &mut self.sink {
             Sink::File(file) => file.write(bytes),
-            Sink::Stdout(stdout) => stdout.write(bytes),
+            Sink::Stream(stream) => stream.write(bytes),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
         match &mut self.sink {
             Sink::File(file) => file.flush(),
-            Sink::Stdout(stdout) => stdout.flush(),
+            Sink::Stream(stream) => stream.flush(),
         }
     }
 }
 
+/// What `target` is or, if it is a link to what is not there yet, will be: links stay links.
+fn followed(target: &Path) -> PathBuf {
+    // As many links as Linux follows; more are a circle.
+    const LINKS: usize = 40;
+    let mut target = target.to_owned();
+    for _ in 0..LINKS {
+        let Ok(to) = target.read_link() else { break };
+        target = target.parent().unwrap_or(Path::new("")).join(to);
+    }
+    target
+}
+
+/// A file that shall become `target`, with the permissions of the one that it replaces.
+fn temporary(target: &Path, replaced: Option<&Metadata>) -> io::Result<NamedTempFile> {
+    let folder = match target.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let file = builder().prefix(".nanoembed-").suffix(".part").tempfile_in(folder)?;
+    if let Some(replaced) = replaced {
+        file.as_file().set_permissions(replaced.permissions())?;
+    }
+    Ok(file)
+}
+
 /// Temporary files are private by default; a result should have the usual permissions.
 fn builder() -> tempfile::Builder<'static, 'static> {
+    #[cfg_attr(not(unix), allow(unused_mut))]
     let mut builder = tempfile::Builder::new();
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        builder.permissions(Permissions::from_mode(0o666));
+        builder.permissions(std::fs::Permissions::from_mode(0o666));
     }
-    #[cfg(not(unix))]
-    let _ = std::any::type_name::<Permissions>();
     builder
 }

@@ -11,7 +11,8 @@
 //!    into files of another format, which `targets` writes.
 //! 8. `decoder` has models that continue texts, from `.amb`, `.weights` and GGUF files, UQFF and folders.
 //! 9. `word_vectors` has the forms of word vectors, conversion between them, and what their commands share.
-//! 10. `error` has the exit codes, `atomic` the files that appear whole or not at all, `mapped` the files that are read,
+//! 10. `error` has the exit codes, `atomic` the files that appear whole or not at all, also when an
+//!     `interrupt` comes, `mapped` the files that are read,
 //!     `on_disk` those that are read piece by piece.
 //!
 //! Everything that more than one front end would decide lives in `nanoembed-core`.
@@ -28,6 +29,7 @@ mod error;
 mod input;
 mod inspection;
 mod int8;
+mod interrupt;
 mod layer_names;
 mod mapped;
 mod model_check;

@@ -9,6 +9,7 @@ mod embed;
 mod help;
 mod inspect;
 mod interrupt;
+mod outputs;
 mod real_weights;
 mod search;
 mod sentencepiece;

@@ -1,0 +1,76 @@
+//! Where results go: files that are replaced as they were found, links, pipes.
+
+#![cfg(unix)]
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
+use std::process::Command;
+
+use crate::tiny_model::{HIDDEN, TinyModel};
+use crate::{failure, nanoembed};
+
+/// A model, and a path for what is made of a text.
+fn model_and_output() -> (TinyModel, String, String) {
+    let tiny = TinyModel::new();
+    let model = tiny.converted("m.weights", &[]);
+    let output = tiny.join("out.jsonl");
+    (tiny, model, output)
+}
+
+fn embed_into(model: &str, output: &str) {
+    nanoembed(&["embed", "-m", model, "-o", output, "hello"]).assert().success();
+}
+
+fn is_result(written: &str) -> bool {
+    written.starts_with('{') && written.ends_with("}\n")
+}
+
+#[test]
+fn a_pipe_gets_the_result_and_stays_a_pipe() {
+    let (_tiny, model, output) = model_and_output();
+    assert!(Command::new("mkfifo").arg(&output).status().unwrap().success());
+    let pipe = output.clone();
+    let reader = std::thread::spawn(move || fs::read_to_string(pipe).unwrap());
+    embed_into(&model, &output);
+    assert!(fs::symlink_metadata(&output).unwrap().file_type().is_fifo());
+    assert!(is_result(&reader.join().unwrap()));
+}
+
+/// As `/dev/stdout` and `>(…)` are; in a folder where nobody could replace it.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_open_pipe_by_its_number_is_written_to() {
+    let (_tiny, model, _) = model_and_output();
+    let run = nanoembed(&["embed", "-m", &model, "-o", "/proc/self/fd/2", "hello"]).output();
+    let written = String::from_utf8(run.unwrap().stderr).unwrap();
+    let numbers: Result<Vec<f32>, _> = written.split_whitespace().map(str::parse).collect();
+    assert_eq!(numbers.unwrap().len(), HIDDEN);
+}
+
+#[test]
+fn links_stay_links_whether_their_target_is_there_or_not() {
+    let (tiny, model, output) = model_and_output();
+    symlink("second", &output).unwrap();
+    symlink("third", tiny.join("second")).unwrap();
+    for _ in 0..2 {
+        embed_into(&model, &output);
+        assert!(fs::symlink_metadata(&output).unwrap().is_symlink());
+        assert!(fs::symlink_metadata(tiny.join("second")).unwrap().is_symlink());
+        assert!(is_result(&fs::read_to_string(tiny.join("third")).unwrap()));
+        fs::write(tiny.join("third"), "").unwrap();
+    }
+}
+
+#[test]
+fn a_file_that_is_replaced_keeps_its_permissions() {
+    let (_tiny, model, output) = model_and_output();
+    let mode = |output: &str| fs::metadata(output).unwrap().permissions().mode() & 0o777;
+    fs::write(&output, "").unwrap();
+    fs::set_permissions(&output, Permissions::from_mode(0o600)).unwrap();
+    embed_into(&model, &output);
+    assert_eq!(mode(&output), 0o600);
+    fs::set_permissions(&output, Permissions::from_mode(0o444)).unwrap();
+    let said = failure(&["embed", "-m", &model, "-o", &output, "world"], b"", 3);
+    assert!(said.contains("permission denied"), "{said}");
+    assert!(is_result(&fs::read_to_string(&output).unwrap()));
+}
