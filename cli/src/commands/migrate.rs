@@ -53,10 +53,6 @@ impl Migrate {
         let (Some(first), Some(set)) = (contents.first(), sets.first()) else {
             return Err(Failure::usage("name files to read and a file to write"));
         };
-        if let Some(overwritten) = inputs.iter().find(|input| same_file(input, output)) {
-            let message = format!("{} would be overwritten by itself", overwritten.display());
-            return Err(Failure::usage(message));
-        }
         let mut items = Vec::new();
         for (set, contents) in sets.iter().zip(&contents) {
             for item in self.items(set, contents, target)? {
@@ -74,6 +70,7 @@ impl Migrate {
             gguf: contents.iter().find_map(|contents| contents.gguf.first().copied()),
             source: set.name(),
             folder: set.folder(),
+            inputs: sets.iter().flat_map(FileSet::iter).map(|(path, _)| path.to_owned()).collect(),
             fallbacks: Vec::new(),
             requantized: false,
         };
@@ -208,8 +205,4 @@ fn open(inputs: &[PathBuf], target: Target, quiet: bool) -> Result<Vec<FileSet>>
         }
     }
     Ok(sets)
-}
-
-fn same_file(a: &Path, b: &Path) -> bool {
-    matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
 }

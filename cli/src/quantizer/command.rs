@@ -119,6 +119,7 @@ impl Task<'_> {
             gguf: contents.gguf.first().copied(),
             source: set.name(),
             folder: set.folder(),
+            inputs: set.iter().map(|(path, _)| path.to_owned()).collect(),
             fallbacks: fallbacks.map(|outcome| self.fallback(outcome)).collect(),
             requantized: true,
         };

@@ -283,13 +283,17 @@ fn shard_number(path: &Path) -> Option<(String, u32)> {
 }
 
 fn uqff_shards(path: &Path) -> Vec<PathBuf> {
+    let further = (1..).map_while(|number| uqff_shard(path, number));
     let mut shards = vec![path.to_owned()];
-    if let Some((stem, 0)) = shard_number(path) {
-        let ending = path.extension().unwrap_or_default().to_string_lossy().into_owned();
-        let further = (1..).map(|k: u32| path.with_file_name(format!("{stem}-{k}.{ending}")));
-        shards.extend(further.take_while(|shard| shard.exists()));
-    }
+    shards.extend(further.take_while(|shard| shard.exists()));
     shards
+}
+
+/// The name of shard `number` behind `first`, if that is called like the first of several.
+pub(crate) fn uqff_shard(first: &Path, number: usize) -> Option<PathBuf> {
+    let (stem, 0) = shard_number(first)? else { return None };
+    let ending = first.extension()?.to_str()?;
+    Some(first.with_file_name(format!("{stem}-{number}.{ending}")))
 }
 
 /// All parts of a model in parts, if `path` is called like one of them.

@@ -28,10 +28,22 @@ impl Wanted<'_, '_> {
 /// Writes the tensors in the order of the reference; returns the size of the file.
 pub(crate) fn write(
     path: &Path,
-    mut tensors: Vec<Wanted<'_, '_>>,
+    tensors: Vec<Wanted<'_, '_>>,
     metadata: &[(&str, &str)],
     progress: Option<&Progress>,
 ) -> Result<u64> {
+    let (file, bytes) = prepare(path, tensors, metadata, progress)?;
+    file.commit()?;
+    Ok(bytes)
+}
+
+/// As [`write`], but the file is still to be put in its place.
+pub(crate) fn prepare(
+    path: &Path,
+    mut tensors: Vec<Wanted<'_, '_>>,
+    metadata: &[(&str, &str)],
+    progress: Option<&Progress>,
+) -> Result<(NewFile, u64)> {
     tensors.sort_by(|a, b| order(&a.spec(), &b.spec()));
     let specs: Vec<TensorSpec<'_>> = tensors.iter().map(Wanted::spec).collect();
     let plan = Plan { metadata, tensors: &specs };
@@ -62,8 +74,7 @@ pub(crate) fn write(
         None => written.and_then(|writer| writer.finish().map(|_| ())),
     };
     sink.judge(written)?;
-    file.commit()?;
-    Ok(bytes)
+    Ok((file, bytes))
 }
 
 /// What went wrong with a tensor.

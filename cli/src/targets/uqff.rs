@@ -1,6 +1,7 @@
 //! UQFF files of either generation, in shards if they are large, and the report that the reference puts beside them.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use nanoembed_core::format::uqff::{Layer, LayerFormat, blob_bytes, write_blobs, write_tensors};
@@ -10,6 +11,7 @@ use serde::Serialize;
 use super::FileSink;
 use crate::atomic::NewFile;
 use crate::error::{Failure, Result};
+use crate::stored::files::uqff_shard;
 
 /// The layers, under the names or numbers that their generation wants.
 pub(crate) enum Layers<'l, 'a> {
@@ -49,36 +51,54 @@ impl Layers<'_, '_> {
     }
 }
 
-/// Writes the layers to `path`, or, beyond `shard_bytes`, to `NAME-0.uqff`, `NAME-1.uqff` and so on, each as large as
-/// fits. All files appear when all are complete. Returns their paths.
-pub(crate) fn write(
-    path: &Path,
-    layers: &Layers<'_, '_>,
-    shard_bytes: u64,
-) -> Result<Vec<PathBuf>> {
-    let ranges = shards(&layers.sizes()?, shard_bytes);
-    let paths = names(path, ranges.len());
-    let mut files = Vec::new();
-    for (index, (range, path)) in ranges.iter().zip(&paths).enumerate() {
-        let mut file = NewFile::create(path, true)?;
-        let mut sink = FileSink::new(&mut file);
-        let range = range.clone();
-        let written = match layers {
-            Layers::Tensors(all) => {
-                let some = all.get(range).unwrap_or_default();
-                write_tensors(some, &METADATA, index == 0, &mut sink)
+/// The files that layers become.
+pub(crate) struct Shards<'l, 'a> {
+    layers: &'l Layers<'l, 'a>,
+    ranges: Vec<Range<usize>>,
+    pub(crate) paths: Vec<PathBuf>,
+}
+
+impl<'l, 'a> Shards<'l, 'a> {
+    /// `path`, or, beyond `shard_bytes`, `NAME-0.uqff`, `NAME-1.uqff` and so on, each as large as fits. Refuses to leave a shard of
+    /// another set behind them, which would be opened with them.
+    pub(crate) fn new(path: &Path, layers: &'l Layers<'l, 'a>, shard_bytes: u64) -> Result<Self> {
+        let ranges = shards(&layers.sizes()?, shard_bytes);
+        let paths = names(path, ranges.len());
+        let next = paths.first().and_then(|first| uqff_shard(first, paths.len()));
+        let left = next.filter(|next| next.exists());
+        match left {
+            Some(left) => {
+                let message = format!("{} would be taken for one of these shards", left.display());
+                Err(Failure::usage(message)
+                    .hint("remove it and those after it, or choose another name for OUT"))
             }
-            Layers::Blobs(all) => write_blobs(all.get(range).unwrap_or_default(), &mut sink),
-        };
-        sink.judge(written)?;
-        files.push(file);
+            None => Ok(Self { layers, ranges, paths }),
+        }
     }
-    files.into_iter().try_for_each(NewFile::commit)?;
-    Ok(paths)
+
+    /// Writes the files; all appear when all are complete.
+    pub(crate) fn write(&self) -> Result<()> {
+        let mut files = Vec::new();
+        for (index, (range, path)) in self.ranges.iter().zip(&self.paths).enumerate() {
+            let mut file = NewFile::create(path, true)?;
+            let mut sink = FileSink::new(&mut file);
+            let range = range.clone();
+            let written = match self.layers {
+                Layers::Tensors(all) => {
+                    let some = all.get(range).unwrap_or_default();
+                    write_tensors(some, &METADATA, index == 0, &mut sink)
+                }
+                Layers::Blobs(all) => write_blobs(all.get(range).unwrap_or_default(), &mut sink),
+            };
+            sink.judge(written)?;
+            files.push(file);
+        }
+        files.into_iter().try_for_each(NewFile::commit)
+    }
 }
 
 /// Which layers go into which shard.
-fn shards(sizes: &[u64], limit: u64) -> Vec<std::ops::Range<usize>> {
+fn shards(sizes: &[u64], limit: u64) -> Vec<Range<usize>> {
     let mut shards = Vec::new();
     let (mut start, mut filled) = (0, 0_u64);
     for (index, size) in sizes.iter().enumerate() {

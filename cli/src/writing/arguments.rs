@@ -38,7 +38,7 @@ pub(crate) struct Writing {
     #[arg(long)]
     pub(super) report: bool,
 
-    /// Where tensors go that are no layers of a UQFF file [default: `residual.safetensors` beside OUT]
+    /// Where tensors go that are no layers of a UQFF file [default: `residual.safetensors` beside OUT; one of another model is not replaced]
     #[arg(long, value_name = "FILE")]
     pub(super) residual: Option<PathBuf>,
 }

@@ -5,9 +5,11 @@
 //! | `arguments` | the arguments that the commands which write weights share |
 //! | `names` | from the names and row orders of one format to those of another |
 //! | `to_uqff`, `to_gguf`, `to_safetensors` | what the format does not hold is put elsewhere or stored in another way |
+//! | `residual` | the tensors beside a UQFF file |
 
 mod arguments;
 pub(crate) mod names;
+mod residual;
 mod to_gguf;
 mod to_safetensors;
 mod to_uqff;
@@ -19,7 +21,7 @@ use std::path::{Path, PathBuf};
 use nanoembed_core::event::Format;
 use nanoembed_core::format::gguf::Gguf;
 
-use crate::error::Result;
+use crate::error::{Failure, Result};
 use crate::mapped::Mapped;
 use crate::progress::Progress;
 use crate::quantizer::Spool;
@@ -38,10 +40,30 @@ pub(crate) struct Job<'j, 'a> {
     /// The name that messages give to the source, and the folder that its `config.json` may lie in.
     pub(crate) source: String,
     pub(crate) folder: PathBuf,
+    /// All files that the items are read from.
+    pub(crate) inputs: Vec<PathBuf>,
     /// What the report shall say could not be quantised.
     pub(crate) fallbacks: Vec<Fallback>,
     /// Whether items have other types than in the source.
     pub(crate) requantized: bool,
+}
+
+impl Job<'_, '_> {
+    /// Refuses to replace what the items are read from.
+    fn keep_inputs<'p>(&self, outputs: impl IntoIterator<Item = &'p PathBuf>) -> Result<()> {
+        let inputs: Vec<PathBuf> =
+            self.inputs.iter().filter_map(|input| input.canonicalize().ok()).collect();
+        let is_input =
+            |output: &&PathBuf| output.canonicalize().is_ok_and(|output| inputs.contains(&output));
+        match outputs.into_iter().find(is_input) {
+            Some(output) => Err(Failure::usage(format!(
+                "{} is read, and would be overwritten",
+                output.display()
+            ))
+            .hint("choose another name or folder for OUT")),
+            None => Ok(()),
+        }
+    }
 }
 
 /// A file that was written, and its size.
@@ -55,6 +77,7 @@ impl Writing {
         items: Vec<Item<'_>>,
         quiet: bool,
     ) -> Result<Vec<Written>> {
+        job.keep_inputs([&job.output.to_owned()])?;
         let total = items.iter().map(|item| item.weight.encoding().stored_bytes()).sum();
         let plan = names::plan(self, job, &items)?;
         let mut spool = Spool::new()?;

@@ -5,27 +5,28 @@ use std::path::Path;
 use nanoembed_core::tensor::Dtype;
 
 use super::{Written, size_of};
+use crate::atomic::NewFile;
 use crate::error::Result;
 use crate::progress::Progress;
 use crate::stored::{Stored, Values};
 use crate::targets::Item;
-use crate::targets::safetensors::{Wanted, write as write_file};
+use crate::targets::safetensors::{Wanted, prepare as prepare_file};
 
 pub(super) fn write(
     path: &Path,
     items: &[Item<'_>],
     progress: Option<&Progress>,
 ) -> Result<Vec<Written>> {
-    write_items(path, &items.iter().collect::<Vec<_>>(), progress)?;
+    prepare(path, &items.iter().collect::<Vec<_>>(), progress)?.commit()?;
     Ok(vec![size_of(path)])
 }
 
-/// Writes some of the items.
-pub(super) fn write_items(
+/// Writes some of the items; the file is still to be put in its place.
+pub(super) fn prepare(
     path: &Path,
     items: &[&Item<'_>],
     progress: Option<&Progress>,
-) -> Result<()> {
+) -> Result<NewFile> {
     let stored: Vec<Stored<'_>> = items
         .iter()
         .map(|item| Stored {
@@ -39,5 +40,5 @@ pub(super) fn write_items(
         let own = item.dtype().filter(|dtype| !dtype.is_block());
         Wanted { name: tensor.name.clone(), tensor, dtype: own.unwrap_or(Dtype::F32) }
     });
-    write_file(path, wanted.collect(), &[("format", "pt")], progress).map(|_| ())
+    prepare_file(path, wanted.collect(), &[("format", "pt")], progress).map(|(file, _)| file)
 }

@@ -5,12 +5,13 @@ use nanoembed_core::format::uqff::{Extra, Layer, LayerFormat};
 use nanoembed_core::tensor::{Encoding, TensorHeader, TensorView};
 
 use super::names::Plan;
-use super::{Job, Target, Writing, Written, size_of, to_safetensors};
+use super::residual::Residual;
+use super::{Job, Target, Writing, Written, size_of};
 use crate::error::{Failure, Result};
 use crate::layer_names::llama;
 use crate::stored::files::in_number_order;
 use crate::targets::Item;
-use crate::targets::uqff::{Layers, report, write as write_files};
+use crate::targets::uqff::{Layers, Shards, report};
 
 pub(super) fn write(
     writing: &Writing,
@@ -41,22 +42,25 @@ pub(super) fn write(
         let message = "nothing here is a layer that UQFF could hold";
         return Err(Failure::input(ErrorKind::MissingTensor, message).at(&job.source));
     }
-    let paths = if job.target == Target::Uqff12 {
-        layers.sort_by(|a, b| in_number_order(a.name, b.name));
-        let paths = write_files(job.output, &Layers::Tensors(&layers), writing.shard_size)?;
-        if writing.report {
-            report(&paths, &layers, job.fallbacks.clone())?;
+    let numbered = match job.target {
+        Target::Uqff12 => {
+            layers.sort_by(|a, b| in_number_order(a.name, b.name));
+            None
         }
-        paths
-    } else {
-        let numbered = numbered(plan, job, &layers, items, &mut rest)?;
-        write_files(job.output, &Layers::Blobs(&numbered), writing.shard_size)?
+        _ => Some(numbered(plan, job, &layers, items, &mut rest)?),
     };
-    let mut written: Vec<Written> = paths.iter().map(|path| size_of(path)).collect();
-    if !rest.is_empty() {
-        let residual = writing.residual(job.output);
-        to_safetensors::write_items(&residual, &rest, None)?;
-        written.push(size_of(&residual));
+    let named_or_numbered = numbered.as_deref().map_or(Layers::Tensors(&layers), Layers::Blobs);
+    let shards = Shards::new(job.output, &named_or_numbered, writing.shard_size)?;
+    job.keep_inputs(&shards.paths)?;
+    let residual =
+        (!rest.is_empty()).then(|| Residual::prepare(writing, job, &rest)).transpose()?;
+    shards.write()?;
+    if writing.report && numbered.is_none() {
+        report(&shards.paths, &layers, job.fallbacks.clone())?;
+    }
+    let mut written: Vec<Written> = shards.paths.iter().map(|path| size_of(path)).collect();
+    if let Some(residual) = residual {
+        written.push(residual.commit()?);
     }
     written.extend(bring_settings(job)?);
     Ok(written)

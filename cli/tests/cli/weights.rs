@@ -191,6 +191,32 @@ fn large_files_are_cut_in_shards_that_open_together() {
     assert_eq!(output["shards"][1], "q8-1.uqff");
     success(&["verify", "--strict", &out]);
     assert!(worst(&diff(&model.model(), &out, &[]), 16) < 1e-4);
+
+    // Fewer shards would leave some of these behind them, and a shard that is read is not replaced.
+    let said = failure(&["quantize", &model.model(), &out, "-t", "q8_0"], b"", 2);
+    assert!(said.contains("q8-1.uqff would be taken for one of these shards"), "{said}");
+    let said = failure(&["migrate", &out, &model.join("q8-2.uqff")], b"", 2);
+    assert!(said.contains("q8-2.uqff is read, and would be overwritten"), "{said}");
+    success(&["verify", "--strict", &out]);
+}
+
+#[test]
+fn the_residual_of_another_model_is_not_replaced() {
+    let model = SmallLlama::new();
+    let (source, a, b) = (model.model(), model.join("a-0.uqff"), model.join("b-0.uqff"));
+    let quantize = |out| ["quantize", &source, out, "-t", "q8_0"];
+    success(&quantize(&a));
+    // The same again is the same.
+    success(&quantize(&a));
+    let residual = model.join("residual.safetensors");
+    let own = read(&residual);
+    std::fs::write(&residual, [&own[..], b" "].concat()).unwrap();
+    let said = failure(&quantize(&b), b"", 2);
+    assert!(said.contains("residual.safetensors belongs to another model"), "{said}");
+    assert!(!Path::new(&b).exists());
+    assert_eq!(read(&residual).len(), own.len() + 1);
+    success(&[&quantize(&b)[..], &["--residual", &residual]].concat());
+    assert_eq!(read(&residual), own);
 }
 
 #[test]

@@ -1,0 +1,47 @@
+//! The tensors that are no layers of a UQFF file, in a file beside it.
+
+use std::path::PathBuf;
+
+use super::{Job, Writing, Written, size_of, to_safetensors};
+use crate::atomic::NewFile;
+use crate::error::{Failure, Result, name_of};
+use crate::mapped::Mapped;
+use crate::targets::Item;
+
+/// Written, and still to be put in its place.
+pub(super) struct Residual {
+    path: PathBuf,
+    file: NewFile,
+}
+
+impl Residual {
+    /// The file for `items`. All models in a folder share one of the usual name: another one is not replaced, unless the user
+    /// says where it shall be.
+    pub(super) fn prepare(
+        writing: &Writing,
+        job: &Job<'_, '_>,
+        items: &[&Item<'_>],
+    ) -> Result<Self> {
+        let path = writing.residual(job.output);
+        job.keep_inputs([&path])?;
+        let mut file = to_safetensors::prepare(&path, items, None)?;
+        if writing.residual.is_none() && path.is_file() {
+            let there = Mapped::open(&path)?;
+            let reading = |error| Failure::reading(name_of(&path), &error);
+            let new = file.written()?.map(Mapped::of).transpose().map_err(reading)?;
+            if new.is_some_and(|new| *new != *there) {
+                let message = format!("{} belongs to another model", path.display());
+                return Err(Failure::usage(message).hint(
+                    "write into a folder of its own, or say with `--residual FILE` where the tensors go that are no layers",
+                ));
+            }
+        }
+        Ok(Self { path, file })
+    }
+
+    /// Puts the file in its place.
+    pub(super) fn commit(self) -> Result<Written> {
+        self.file.commit()?;
+        Ok(size_of(&self.path))
+    }
+}
