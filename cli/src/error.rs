@@ -165,7 +165,10 @@ pub(crate) fn name_of(file: &Path) -> String {
 pub(crate) fn hint(kind: ErrorKind) -> Option<&'static str> {
     Some(match kind {
         ErrorKind::UnexpectedEnd => "the file is cut short, perhaps an unfinished download",
-        ErrorKind::BadMagic | ErrorKind::UnknownFormat => {
+        ErrorKind::BadMagic => {
+            "another format is needed here; `nanoembed inspect FILE` says which one the file has"
+        }
+        ErrorKind::UnknownFormat => {
             "`.weights`, `.amb`, `.fifu`, UQFF, GGUF and safetensors files are understood here; `nanoembed convert` makes the first three of other files"
         }
         ErrorKind::HeaderChecksum | ErrorKind::DataChecksum | ErrorKind::FileChecksum => {

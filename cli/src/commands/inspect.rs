@@ -40,8 +40,16 @@ impl Inspect {
     pub(crate) fn run(self) -> Result<ExitCode> {
         let mut lines = Lines::stdout();
         let mut first = true;
+        let mut status = 0;
         for set in FileSet::open_each(&self.files) {
-            let inspection = inspection::inspect(&set?)?;
+            let inspection = match set.and_then(|set| inspection::inspect(&set)) {
+                Ok(inspection) => inspection,
+                Err(failure) => {
+                    failure.print();
+                    status = status.max(failure.exit_code());
+                    continue;
+                }
+            };
             if self.json {
                 lines.text(&inspection.json)?;
                 continue;
@@ -54,6 +62,6 @@ impl Inspect {
             }
         }
         lines.finish()?;
-        Ok(ExitCode::SUCCESS)
+        Ok(ExitCode::from(status))
     }
 }

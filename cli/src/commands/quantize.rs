@@ -16,6 +16,7 @@ use crate::mapped::Mapped;
 use crate::quantizer::QuantType;
 use crate::quantizer::command::{Task, WeightOptions};
 use crate::weights_file::WeightType;
+use crate::word_vectors::form::Form;
 use crate::word_vectors::quantize::{PqOptions, quantize};
 
 /// Store the same in fewer bits
@@ -186,6 +187,11 @@ impl Quantize {
     }
 
     fn word_vectors(&self, quiet: bool) -> Result<ExitCode> {
+        if self.output != Path::new("-") && Form::of_name(&self.output) != Some(Form::Finalfusion) {
+            return Err(
+                Failure::usage("`pq` writes finalfusion files").hint("give OUT the ending `.fifu`")
+            );
+        }
         let bytes = Mapped::open(&self.input)?;
         match format_of(&self.input, &bytes)? {
             Format::Finalfusion => {

@@ -49,15 +49,22 @@ impl Verify {
     pub(crate) fn run(self, quiet: bool) -> Result<ExitCode> {
         let mode = if self.strict { Mode::Strict } else { Mode::Lenient };
         let mut lines = Lines::stdout();
-        let mut sound = true;
+        let mut status = 0;
         for set in FileSet::open_each(&self.files) {
-            let set = set?;
+            let set = match set {
+                Ok(set) => set,
+                Err(failure) => {
+                    failure.print();
+                    status = status.max(failure.exit_code());
+                    continue;
+                }
+            };
             let name = set.name();
             let (findings, praise) = match verify(&set, mode, self.policy, quiet) {
                 Ok(checked) => (Vec::new(), checked),
                 Err(findings) => (findings, String::new()),
             };
-            sound &= findings.is_empty();
+            status = status.max(u8::from(!findings.is_empty()));
             for finding in &findings {
                 if self.json {
                     lines.json(finding)?;
@@ -79,6 +86,6 @@ impl Verify {
             }
         }
         lines.finish()?;
-        Ok(if sound { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+        Ok(ExitCode::from(status))
     }
 }

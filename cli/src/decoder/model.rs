@@ -16,7 +16,7 @@ use nanoembed_core::{Error, ErrorKind};
 
 use super::tokenizer::Tokenizer;
 use super::weights::ModelWeights;
-use crate::error::Result;
+use crate::error::{Failure, Result};
 use crate::model_file::ModelFile;
 use crate::on_disk::OnDisk;
 
@@ -104,6 +104,14 @@ impl<'f> Decoder<'f> {
     /// Opens the model in `file`; its weights stay where they are.
     pub(crate) fn open(file: &'f ModelFile) -> Result<Self> {
         let failed = |error| file.failure(error);
+        if !is_decoder(file) && sniff(file.bytes()).is_some() {
+            return Err(Failure::input(
+                ErrorKind::UnknownFormat,
+                "this is no model that continues texts",
+            )
+            .at(file.name())
+            .hint("`nanoembed inspect FILE` says what it is; `nanoembed embed` runs encoders"));
+        }
         let found = match file.bundle() {
             Some(bundle) => bundle.found()?,
             None => Found::in_file(file.bytes()).map_err(failed)?,

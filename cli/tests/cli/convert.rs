@@ -212,14 +212,39 @@ fn missing_parts_of_a_folder_are_named() {
     for name in ["model.safetensors", "config.json", "vocab.txt"] {
         let tiny = TinyModel::new();
         fs::remove_file(tiny.path().join(name)).unwrap();
-        let error = failure(&["convert", tiny.path().to_str().unwrap(), &tiny.join("o")], b"", 3);
+        let error =
+            failure(&["convert", tiny.path().to_str().unwrap(), &tiny.join("o.weights")], b"", 3);
         assert!(error.contains(name) && error.contains("hint: "), "{error}");
     }
     let tiny = TinyModel::new();
     fs::rename(tiny.path().join("model.safetensors"), tiny.path().join("pytorch_model.bin"))
         .unwrap();
-    let error = failure(&["convert", tiny.path().to_str().unwrap(), &tiny.join("o")], b"", 1);
+    let error =
+        failure(&["convert", tiny.path().to_str().unwrap(), &tiny.join("o.weights")], b"", 1);
     assert!(error.contains("pickle"), "{error}");
+}
+
+#[test]
+fn the_ending_of_the_output_tells_its_form() {
+    let tiny = TinyModel::new();
+    let folder = tiny.path().to_str().unwrap();
+    for (name, word) in [("m.gguf", "migrate"), ("m.foo", "--to"), ("m", "--to")] {
+        let said = failure(&["convert", folder, &tiny.join(name)], b"", 2);
+        assert!(said.contains("the ending of OUT") && said.contains(word), "{said}");
+        assert!(!Path::new(&tiny.join(name)).exists());
+    }
+    nanoembed(&["convert", folder, &tiny.join("m.AMB"), "-t", "int8"]).assert().success();
+    assert!(fs::read(tiny.join("m.AMB")).unwrap().starts_with(b"AMB"));
+    nanoembed(&["convert", folder, &tiny.join("m"), "--to", "weights"]).assert().success();
+}
+
+#[test]
+fn stdin_that_is_no_weights_file_wants_its_form_told() {
+    let tiny = TinyModel::new();
+    let file = fs::read(tiny.converted("m.amb", &[])).unwrap();
+    let out = tiny.join("m.weights");
+    let said = failure(&["convert", "-", &out], &file, 1);
+    assert!(said.contains("`--from`"), "{said}");
 }
 
 #[test]

@@ -64,3 +64,24 @@ fn one_bad_file_among_good_ones_is_status_1() {
     nanoembed(&["verify", &model, &tiny.join("config.json")]).assert().code(1);
     failure(&["verify", &tiny.join("none")], b"", 3);
 }
+
+#[test]
+fn files_that_cannot_be_read_do_not_keep_others_from_being_checked() {
+    let tiny = TinyModel::new();
+    let (good, missing) = (tiny.converted("m.weights", &[]), tiny.join("missing"));
+    for command in ["verify", "inspect"] {
+        let assert = nanoembed(&[command, &missing, &good]).assert().code(3);
+        let output = assert.get_output();
+        assert!(String::from_utf8_lossy(&output.stderr).contains("no such file"));
+        assert!(String::from_utf8_lossy(&output.stdout).contains("m.weights"), "{command}");
+    }
+}
+
+#[test]
+fn an_encoder_is_no_model_that_continues_texts() {
+    let tiny = TinyModel::new();
+    for name in ["m.weights", "m.amb"] {
+        let said = failure(&["generate", "-m", &tiny.converted(name, &[]), "hello"], b"", 1);
+        assert!(said.contains("continues texts") && said.contains("embed"), "{said}");
+    }
+}

@@ -60,8 +60,11 @@ pub(super) enum To {
 
 impl From {
     /// What `path` is: a folder and what is called `.safetensors` or `.uqff` are of Hugging Face; of the rest `.amb` and GGUF
-    /// files are known by their beginning, and all else is a `.weights` file.
+    /// files are known by their beginning, and all else is a `.weights` file, also stdin, which can be read only once.
     pub(super) fn of(path: &Path) -> Self {
+        if path == Path::new("-") {
+            return Self::Weights;
+        }
         let mut start = [0; 5];
         let begins = File::open(path).and_then(|mut file| file.read_exact(&mut start));
         match sniff(&start) {
@@ -88,11 +91,13 @@ impl From {
 }
 
 impl To {
-    /// What shall be at `path`, if it is a model: an `.amb` file has that ending, all else is a `.weights` file.
-    pub(super) fn of(path: &Path) -> Self {
-        match path.extension().is_some_and(|ending| ending == "amb") {
-            true => Self::Amb,
-            false => Self::Weights,
+    /// What a file with the ending of `path` is, if it is a model.
+    pub(super) fn of_model(path: &Path) -> Option<Self> {
+        let ending = path.extension()?.to_str()?.to_ascii_lowercase();
+        match ending.as_str() {
+            "weights" => Some(Self::Weights),
+            "amb" => Some(Self::Amb),
+            _ => None,
         }
     }
 

@@ -165,7 +165,7 @@ impl Convert {
     fn word_vectors(&self) -> Result<Option<Conversion>> {
         let is_model = self.from.is_some_and(|from| from.words().is_none())
             || self.to.is_some_and(|to| to.words().is_none())
-            || self.output.extension().is_some_and(|ending| ending == "weights" || ending == "amb");
+            || To::of_model(&self.output).is_some();
         if is_model {
             return Ok(None);
         }
@@ -173,8 +173,20 @@ impl Convert {
         Conversion::of((&self.input, from), (&self.output, to))
     }
 
-    fn to(&self) -> To {
-        self.to.unwrap_or_else(|| To::of(&self.output))
+    /// What OUT shall be, for a model.
+    fn to(&self) -> Result<To> {
+        let is_stdout = self.output == Path::new("-");
+        let told = self.to.or_else(|| To::of_model(&self.output));
+        told.or(is_stdout.then_some(To::Weights)).ok_or_else(|| {
+            let ending = self.output.extension().and_then(|ending| ending.to_str());
+            let hint = match ending.map(str::to_ascii_lowercase).as_deref() {
+                Some("gguf" | "uqff" | "safetensors") => {
+                    "`nanoembed migrate` and `nanoembed quantize` write GGUF, UQFF and safetensors files"
+                }
+                _ => "name it `.weights` or `.amb`, or say `--to`",
+            };
+            Failure::usage("the ending of OUT does not tell a form of models").hint(hint)
+        })
     }
 
     const fn amb_options(&self) -> AmbOptions {
@@ -185,7 +197,7 @@ impl Convert {
         if self.json && self.output == Path::new("-") {
             return Err(Failure::usage("stdout cannot have both the file and --json"));
         }
-        if self.to() == To::Amb {
+        if self.to()? == To::Amb {
             return self.amb_options().check();
         }
         if !self.weight_type.is_of_weights() {

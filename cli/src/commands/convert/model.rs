@@ -64,7 +64,14 @@ impl Convert {
                 let file = WeightsFile::open(&self.input)?;
                 let (named, version) = file.name_and_version();
                 let name = self.name.clone().or(named).or_else(|| stem(&self.input));
-                let checkpoint = file.checkpoint(config, self.pooler)?;
+                let checkpoint = file.checkpoint(config, self.pooler);
+                let untold = self.from.is_none() && self.input == Path::new("-");
+                let checkpoint = checkpoint.map_err(|failure| match untold {
+                    true => failure.hint(
+                        "stdin is taken for a `.weights` file unless `--from` says what it is",
+                    ),
+                    false => failure,
+                })?;
                 self.convert_encoder(&checkpoint, (name, version), quiet)
             }
         }
@@ -77,7 +84,7 @@ impl Convert {
         quiet: bool,
     ) -> Result<()> {
         check_vocabulary(checkpoint, quiet)?;
-        let written = match self.to() {
+        let written = match self.to()? {
             To::Amb => self.encoder_to_amb(checkpoint, name_and_version, quiet)?,
             _ => self.encoder_to_weights(checkpoint, name_and_version, quiet)?,
         };
@@ -90,7 +97,7 @@ impl Convert {
         name: Option<String>,
         quiet: bool,
     ) -> Result<()> {
-        let written = match self.to() {
+        let written = match self.to()? {
             To::Amb => self.decoder_to_amb(model, name, quiet)?,
             _ => self.decoder_to_weights(&model, name, quiet)?,
         };

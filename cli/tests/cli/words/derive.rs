@@ -124,7 +124,7 @@ fn quantisers_with_rotations_err_less_and_depend_on_the_seed_only() {
         assert!((lost / all - error).abs() < 1e-4 * error.max(1e-3), "{} {error}", lost / all);
     }
     let error =
-        failure(&["quantize", &model, &folder.join("x"), "--type", "pq", "-s", "3"], b"", 2);
+        failure(&["quantize", &model, &folder.join("x.fifu"), "--type", "pq", "-s", "3"], b"", 2);
     assert!(error.contains("can be 1, 2, 5, 10"), "{error}");
 }
 

@@ -90,7 +90,7 @@ fn hostile_files_are_refused_by_every_command() {
         b"FiFu\0\0\0\0\x02\0\0\0\x01\0\0\0\x02\0\0\0\x01\0\0\0\x0e\0\0\0\0\0\0\0".to_vec();
     file.extend((1_u64 << 40).to_le_bytes());
     let folder = super::Folder::new();
-    let (bad, output) = (folder.file("bad.fifu", &file), folder.join("out"));
+    let (bad, output) = (folder.file("bad.fifu", &file), folder.join("out.fifu"));
     for arguments in [
         &["inspect", &bad][..],
         &["vector", &bad, "a"],
