@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Makes all-MiniLM-L6-v2.int8.weights from the published model, byte for byte the same on every machine.
+# Makes all-MiniLM-L6-v2.int8.weights from the published model, the same bytes on every machine; README.md says which version of
+# the program gives those of the file that is here.
 #
 #   models/make.sh            into this folder
 #   models/make.sh FOLDER     from a model folder that is already there

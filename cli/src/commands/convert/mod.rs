@@ -51,7 +51,9 @@ Examples:
   nanoembed convert english.fifu english.vec --normalized
 
 The same input gives the same bytes: `created_at` is SOURCE_DATE_EPOCH if that
-is set, else the time when the newest file of the input was changed.")]
+is set, else the time when the newest file of the input was changed. `.amb` files
+of fewer than 8 bits may differ in a few codes between kinds of CPU, which add up
+what their weights are tuned to in another order.")]
 pub(crate) struct Convert {
     /// A Hugging Face folder, its `.safetensors` or `.uqff` file, a `.weights`, `.amb` or GGUF file, or a file of word vectors;
     /// `-` is stdin
