@@ -10,10 +10,10 @@ use nanoembed_core::event::Format;
 use nanoembed_core::format::finalfusion::{BrokenUtf8, MAX_WORD_BYTES, Plan, StorageSpec};
 use nanoembed_core::format::sniff;
 use nanoembed_core::subword::Subwords;
-use nanoembed_core::words::normalize;
 
 use super::derive;
 use super::file::Opened;
+use super::finite;
 use super::form::Form;
 use super::metadata;
 use super::policy::{OnDuplicate, PolicyArgs};
@@ -251,6 +251,19 @@ impl Job<'_> {
         }
     }
 
+    /// Normalises a word's row, if that is wanted, and returns its length; `place` puts the row's place into a failure.
+    fn take_length(
+        &self,
+        row: &mut [f32],
+        place: impl Fn(Failure) -> Failure,
+    ) -> Result<Option<f32>> {
+        finite::check(row, &place)?;
+        if self.options.no_normalize {
+            return Ok(None);
+        }
+        finite::normalized(row, place).map(Some)
+    }
+
     /// Rows as they come: vectors wait in a spool while their words are gathered.
     fn rows(&self, rows: &mut dyn Rows, (file, name): Target<'_>) -> Result<Report> {
         let failed = |error| Failure::writing(name, &error);
@@ -266,9 +279,7 @@ impl Job<'_> {
                 repeated += 1;
                 continue;
             }
-            if !self.options.no_normalize {
-                norms.push(normalize(&mut row));
-            }
+            norms.extend(self.take_length(&mut row, |failure| rows.refuse(failure))?);
             spool.push(&row).map_err(failed)?;
         }
         let metadata = self.metadata("")?;
@@ -329,14 +340,17 @@ impl Job<'_> {
             let mut norms = Vec::new();
             for &word in &kept {
                 model.word(word, &mut row);
-                if !self.options.no_normalize {
-                    norms.push(normalize(&mut row));
-                }
+                let (_, offset) = model.words[word];
+                let place = |failure: Failure| failure.at(input).at(format_args!("byte {offset}"));
+                norms.extend(self.take_length(&mut row, place)?);
                 writer.data(&bytes_of(&row))?;
                 self.advance(row_bytes);
             }
             for bucket in 0..u32::try_from(subwords).unwrap_or(0) {
                 model.bucket(bucket, &mut row);
+                finite::check(&row, |failure| {
+                    failure.at(input).at(format_args!("bucket {bucket}"))
+                })?;
                 writer.data(&bytes_of(&row))?;
                 self.advance(row_bytes);
             }

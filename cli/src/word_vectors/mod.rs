@@ -5,6 +5,7 @@
 //! | `form` | the forms that word vectors come in, told apart by their first bytes or their names |
 //! | `policy` | what is done with words that stand there twice or are not UTF-8 |
 //! | `vocabulary` | words in the order of their rows, without duplicates |
+//! | `finite` | what numbers a row may have |
 //! | `read` | one file a form: rows as they come, or a whole model |
 //! | `write` | one file a form; `.fifu` by way of a spool for vectors, as words come first there |
 //! | `convert` | from one form to another |
@@ -23,6 +24,7 @@ pub(crate) mod quantize;
 pub(crate) mod train;
 pub(crate) mod write_selected;
 
+mod finite;
 mod read;
 mod vocabulary;
 mod write;
