@@ -9,7 +9,8 @@
 //! | `read` | one file a form: rows as they come, or a whole model |
 //! | `write` | one file a form; `.fifu` by way of a spool for vectors, as words come first there |
 //! | `convert` | from one form to another |
-//! | `file` | a `.fifu` file opened for lookup and search: mapped, or read where it is needed |
+//! | `file` | a `.fifu` file opened for lookup: mapped, or read where it is needed |
+//! | `nearest`, `neighbours` | search in such a file; what it finds as commands print it |
 //! | `derive` | `.fifu` files made of others: selected, reconstructed, with explicit n-grams, with other metadata |
 //! | `train` | product quantisers: k-means, rotations |
 
@@ -18,6 +19,7 @@ pub(crate) mod derive;
 pub(crate) mod file;
 pub(crate) mod form;
 pub(crate) mod metadata;
+pub(crate) mod nearest;
 pub(crate) mod neighbours;
 pub(crate) mod policy;
 pub(crate) mod quantize;
