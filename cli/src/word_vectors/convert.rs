@@ -10,6 +10,7 @@ use nanoembed_core::event::Format;
 use nanoembed_core::format::finalfusion::{BrokenUtf8, MAX_WORD_BYTES, Plan, StorageSpec};
 use nanoembed_core::format::sniff;
 use nanoembed_core::subword::Subwords;
+use nanoembed_core::words::normalize;
 
 use super::derive;
 use super::file::Opened;
@@ -44,8 +45,8 @@ pub(crate) struct WordOptions {
     #[arg(long)]
     pub(crate) no_normalize: bool,
 
-    /// Write vectors of length 1 from a `.fifu` file instead of their original lengths
-    #[arg(long)]
+    /// Write vectors of length 1 to other files than `.fifu` instead of their original lengths
+    #[arg(long, conflicts_with = "no_normalize")]
     pub(crate) normalized: bool,
 }
 
@@ -99,6 +100,11 @@ impl Conversion {
         }
         let (input, output) = (input.to_owned(), output.to_owned());
         Ok(Some(Self { start, input, output, from, to }))
+    }
+
+    /// What becomes what.
+    pub(crate) const fn forms(&self) -> (Form, Form) {
+        (self.from, self.to)
     }
 
     /// Converts. `entries` are metadata to add to a `.fifu` file.
@@ -436,7 +442,9 @@ impl Job<'_> {
         for (ordinal, word) in (0..count).zip(opened.file.words()) {
             let read = words.row(ordinal.into(), &mut row, &mut scratch);
             read.map_err(|error| opened.failure(error))?;
-            if !self.options.normalized {
+            if self.options.normalized {
+                normalize(&mut row);
+            } else {
                 let norm = words.norm(ordinal).map_err(|error| opened.failure(error))?;
                 row.iter_mut().for_each(|value| *value *= norm);
             }

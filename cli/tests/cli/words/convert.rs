@@ -249,6 +249,44 @@ fn files_may_come_and_go_through_pipes() {
 }
 
 #[test]
+fn lengths_become_one_where_that_is_asked_for() {
+    let folder = Folder::new();
+    let text = folder.file("words.txt", TEXT);
+    let raw = folder.converted(&text, "raw.fifu", &["-q", "--no-normalize"]);
+    for (input, name) in [(&raw, "from.fifu.txt"), (&text, "from.text.txt")] {
+        let output = folder.converted(input, name, &["-q", "--normalized"]);
+        for line in String::from_utf8(read(&output)).unwrap().lines() {
+            let numbers = line.split(' ').skip(1).map(|field| field.parse::<f64>().unwrap());
+            assert!((numbers.map(|x| x * x).sum::<f64>() - 1.0).abs() < 1e-6, "{name}: {line}");
+        }
+    }
+}
+
+#[test]
+fn options_that_mean_nothing_for_word_vectors_are_refused() {
+    let folder = Folder::new();
+    let text = folder.file("words.txt", TEXT);
+    let file = folder.converted(&text, "a.fifu", &["-q"]);
+    let (fifu, vec) = (folder.join("b.fifu"), folder.join("b.vec"));
+    for (arguments, message) in [
+        (&[&text[..], &fifu, "-t", "int8"][..], "--type is for models"),
+        (&[&text, &fifu, "--pooler"], "--pooler is for models"),
+        (&[&text, &fifu, "--name", "x"], "--name is for models"),
+        (&[&text, &fifu, "--json"], "--json is for models"),
+        (&[&text, &fifu, "--block", "32"], "--block is for types"),
+        (&[&text, &vec, "--metadata", "a=1"], "--metadata is for models and `.fifu` files"),
+        (&[&text, &fifu, "--normalized"], "--normalized is for vectors of words in other files"),
+        (&[&file, &fifu, "--normalized"], "--normalized is for vectors of words in other files"),
+        (&[&file, &fifu, "--no-normalize"], "--no-normalize is for word vectors that are no"),
+        (&[&file, &vec, "--no-normalize"], "--no-normalize is for word vectors that are no"),
+    ] {
+        let error = failure(&[&["convert"], arguments].concat(), b"", 2);
+        assert!(error.contains(message), "{arguments:?}: {error}");
+    }
+    assert!(!std::path::Path::new(&fifu).exists() && !std::path::Path::new(&vec).exists());
+}
+
+#[test]
 fn what_out_shall_be_must_be_known() {
     let folder = Folder::new();
     let text = folder.file("words.txt", TEXT);
