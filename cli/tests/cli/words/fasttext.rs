@@ -122,6 +122,18 @@ fn damaged_models_are_refused() {
 }
 
 #[test]
+fn buckets_that_a_pruned_model_cannot_mean_are_refused() {
+    let folder = Folder::new();
+    let mut bad = std::fs::read(data("words/labels.ftz")).unwrap();
+    bad[43] = 0x10;
+    let file = folder.file("bad.ftz", bad);
+    let error = failure(&["convert", &file, &folder.join("out.fifu")], b"", 1);
+    let message = "byte 40: 268435956 buckets would be rows of 10.7 GB, more than 4096 times";
+    assert!(error.starts_with("error[121]: ") && error.contains(message), "{error}");
+    assert!(!std::path::Path::new(&folder.join("out.fifu")).exists());
+}
+
+#[test]
 fn vectors_that_are_not_finite_are_refused() {
     let folder = Folder::new();
     let good = std::fs::read(data("words/licence.bin")).unwrap();
