@@ -114,6 +114,11 @@ examples() {
             -o "$scratch/$name"
     done
     "$scratch/search" "$model" tests/data/lines.txt "sunny outside" | head -n 1 | grep weather
+    # Blank lines are no lines, and the last needs no end.
+    printf '\n  \nThe weather is lovely today.\n\nClick on the link to choose a new password.' >"$scratch/lines.txt"
+    "$scratch/search" "$model" "$scratch/lines.txt" "How do I reset my password?" >"$scratch/found.txt"
+    head -n 1 "$scratch/found.txt" | grep "new password"
+    [ "$(grep -c '^-\?[01]\.[0-9]* [A-Z]' "$scratch/found.txt") $(wc -l <"$scratch/found.txt")" = "2 2" ]
     "$scratch/inspect_stream" embd <"$model" | tail -n 1 | grep "30522 tokens, complete"
     head -c 100000 "$model" | "$scratch/inspect_stream" embd >/dev/null 2>"$scratch/cut" && return 1
     grep "the file ends" "$scratch/cut"
@@ -121,6 +126,12 @@ examples() {
     awk '/^```c$/ { on = 1; next } /^```$/ { on = 0 } on' README.md >"$scratch/guide.c"
     gcc "${c99[@]}" -fsanitize=address,undefined -I "$prefix/include" "$scratch/guide.c" "${library[@]}" -o "$scratch/guide"
     "$scratch/guide" "$model" | grep "cosine 0\.[5-9]"
+    # Also with the 90 MB that `nanoembed convert` makes, and without a file.
+    cargo run --quiet --locked --package nanoembed -- convert "$model" "$scratch/f32.weights" --quiet
+    "$scratch/guide" "$scratch/f32.weights" | grep "cosine 0\.[5-9]"
+    rm "$scratch/f32.weights"
+    "$scratch/guide" "$scratch/none.weights" 2>"$scratch/none" && return 1
+    grep "none.weights: No such file" "$scratch/none"
     awk '/^```cpp$/ { on = 1; next } /^```$/ { on = 0 } on' README.md >"$scratch/guide.cpp"
     g++ -std=c++17 -Wall -Wextra -Werror -I "$prefix/include" "$scratch/guide.cpp" "${library[@]}" -o "$scratch/guide++"
     "$scratch/guide++" tests/data/words.fifu | grep comput

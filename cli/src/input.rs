@@ -11,6 +11,8 @@ use serde::Deserialize;
 
 use crate::error::{Failure, Result, name_of, warn};
 
+/// What some editors put at a text's start.
+pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// Longer lines are refused: they are hardly text, and would be held in memory whole.
 const MAX_LINE_BYTES: u64 = 64 << 20;
 /// How many texts, and of how many bytes together, are worked on at a time.
@@ -209,7 +211,7 @@ impl Lines {
         }
         let text = line.strip_suffix(b"\n").unwrap_or(&line);
         let text = text.strip_suffix(b"\r").unwrap_or(text);
-        let mark = if self.number == 1 { &b"\xef\xbb\xbf"[..] } else { &[] };
+        let mark = if self.number == 1 { BYTE_ORDER_MARK } else { &[] };
         let text = text.strip_prefix(mark).unwrap_or(text);
         match str::from_utf8(text) {
             Ok(text) => Ok(Some(text.to_owned())),

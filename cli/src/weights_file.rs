@@ -57,6 +57,11 @@ impl WeightType {
         }
     }
 
+    /// Whether it keeps numbers as floats.
+    pub(crate) const fn is_float(self) -> bool {
+        matches!(self, Self::F32 | Self::F16 | Self::Bf16)
+    }
+
     /// Whether `.weights` files can store it.
     pub(crate) const fn is_of_weights(self) -> bool {
         matches!(self, Self::F32 | Self::F16 | Self::Int8)

@@ -22,16 +22,21 @@ impl Scored {
         self.score
     }
 
+    /// The cosine without what rounding adds to 1: of that there is no angle.
+    const fn angle_cosine(&self) -> f32 {
+        self.score.clamp(-1.0, 1.0)
+    }
+
     /// The angular similarity, `1 − acos(cosine) / π`.
     #[must_use]
     pub fn angular(&self) -> f32 {
-        1.0 - libm::acosf(self.score) / core::f32::consts::PI
+        1.0 - libm::acosf(self.angle_cosine()) / core::f32::consts::PI
     }
 
     /// The Euclidean distance between vectors of length 1, 0 to 2.
     #[must_use]
     pub fn euclidean_distance(&self) -> f32 {
-        libm::sqrtf(2.0 - 2.0 * self.score)
+        libm::sqrtf(2.0 - 2.0 * self.angle_cosine())
     }
 
     /// The Euclidean similarity, 1 at distance 0 and 0 at distance 2.
@@ -187,6 +192,15 @@ fn order(a: &Scored, b: &Scored, ties: &impl Ties) -> Result<Ordering> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_rounding_adds_to_one_has_an_angle() {
+        for (score, similarity) in [(1.000_001, 1.0_f32), (-1.000_001, 0.0)] {
+            let scored = Scored { score, row: 0 };
+            assert!((scored.angular() - similarity).abs() < 1e-6);
+            assert!((scored.euclidean_similarity() - similarity).abs() < 1e-6);
+        }
+    }
 
     #[test]
     fn the_best_are_kept_and_sorted_whatever_their_order() {

@@ -91,7 +91,7 @@ pub(super) fn share_out(candidates: &[Candidate], bits: Option<f64>) -> Result<V
     #[expect(clippy::cast_precision_loss, reason = "a ratio")]
     let least_bits = least as f64 * 8.0 / elements.max(1) as f64;
     let bits = bits.unwrap_or(least_bits + 0.5);
-    if bits < least_bits || bits > 16.0 {
+    if !(least_bits..=16.0).contains(&bits) {
         return Err(Failure::usage(format!(
             "--bits {bits} is out of range: codes, scales and mask alone take {least_bits:.3}, full precision 16"
         )));
@@ -176,7 +176,9 @@ mod tests {
         let full = share_out(&[candidate(&values)], Some(least + 0.7)).unwrap();
         let kept: Vec<usize> = (0..16).filter(|&block| full[0].full[block]).collect();
         assert_eq!(kept, [5], "10 bits more for 8 of 128 elements are 0.625");
-        assert!(share_out(&[candidate(&values)], Some(6.0)).is_err());
+        for bits in [6.0, 17.0, f64::NAN] {
+            assert!(share_out(&[candidate(&values)], Some(bits)).is_err());
+        }
         let all = share_out(&[candidate(&values)], Some(16.0)).unwrap();
         assert!(all[0].full.iter().filter(|full| **full).count() >= 15);
     }

@@ -24,10 +24,6 @@ const ADAPTIVE_BLOCK: u16 = 64;
 impl AmbOptions {
     /// Refuses what the format does not have.
     pub(crate) fn check(&self) -> Result<()> {
-        let adaptive = self.weight_type == WeightType::Adaptive;
-        if self.bits.is_some() && !adaptive {
-            return Err(Failure::usage("--bits is for `--type adaptive`"));
-        }
         let in_eights = matches!(
             self.weight_type,
             WeightType::Adaptive | WeightType::Int4block | WeightType::Int5block

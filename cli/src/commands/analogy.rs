@@ -9,7 +9,8 @@ use super::similar::no_vector;
 use crate::args::ThreadArgs;
 use crate::error::Result;
 use crate::mapped::Mapped;
-use crate::word_vectors::file::{Opened, search};
+use crate::word_vectors::file::Opened;
+use crate::word_vectors::nearest::Nearest;
 use crate::word_vectors::neighbours::{Measure, Printer};
 use crate::word_vectors::policy::PolicyArgs;
 
@@ -73,7 +74,8 @@ impl Analogy {
         let is_masked = |name: &str| !self.include_query.iter().any(|included| included == name);
         let masked = ["a", "b", "c"].into_iter().zip(analogy.rows);
         let skip = masked.filter(|(name, _)| is_masked(name)).filter_map(|(_, row)| row).collect();
-        let found = search(&words, &query, &[skip], self.count as usize).map_err(failed)?;
+        let nearest = Nearest::among(&words).map_err(failed)?;
+        let found = nearest.find(&mut query, &[skip], self.count as usize).map_err(failed)?;
         let mut printer = Printer::new(self.json, self.measure);
         for found in &found {
             printer.print(&opened, &words, None, found)?;

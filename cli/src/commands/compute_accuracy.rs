@@ -12,7 +12,8 @@ use crate::input::Lines as Input;
 use crate::mapped::Mapped;
 use crate::output::lines::Lines;
 use crate::progress::Progress;
-use crate::word_vectors::file::{Indexed, Opened, QUERIES, search};
+use crate::word_vectors::file::{Indexed, Opened};
+use crate::word_vectors::nearest::{Nearest, QUERIES};
 use crate::word_vectors::policy::PolicyArgs;
 
 /// Count how many analogies word vectors get right
@@ -73,6 +74,7 @@ impl ComputeAccuracy {
         let bytes = Mapped::open(&self.file)?;
         let opened = Opened::parse(&self.file, &bytes, self.policy)?;
         let words = opened.indexed()?;
+        let nearest = Nearest::among(&words).map_err(|error| opened.failure(error))?;
         let mut input = Input::open(&self.analogies, false)?;
         let progress = (!quiet).then(|| Progress::texts("answering", None));
         let mut sections: Vec<Section> = Vec::new();
@@ -96,13 +98,13 @@ impl ComputeAccuracy {
             }
             ask(&opened, &words, [a, b, c, answer], &mut sections, &mut questions, &mut queries)?;
             if questions.len() == QUERIES {
-                answer_all(&opened, &words, &mut sections, &mut questions, &mut queries)?;
+                answer_all(&opened, &nearest, &mut sections, &mut questions, &mut queries)?;
                 if let Some(progress) = &progress {
                     progress.advance(QUERIES as u64);
                 }
             }
         }
-        answer_all(&opened, &words, &mut sections, &mut questions, &mut queries)?;
+        answer_all(&opened, &nearest, &mut sections, &mut questions, &mut queries)?;
         drop(progress);
         if sections.iter().all(|section| section.total + section.skipped == 0) {
             return Err(Failure::not_found("there are no analogies").at(&opened.name));
@@ -174,13 +176,13 @@ fn ask(
 
 fn answer_all(
     opened: &Opened<'_>,
-    words: &Indexed<'_>,
+    nearest: &Nearest<'_, '_>,
     sections: &mut [Section],
     questions: &mut Vec<Question>,
     queries: &mut Vec<f32>,
 ) -> Result<()> {
     let skip: Vec<Vec<u32>> = questions.iter().map(|question| question.skip.clone()).collect();
-    let found = search(words, queries, &skip, 1).map_err(|error| opened.failure(error))?;
+    let found = nearest.find(queries, &skip, 1).map_err(|error| opened.failure(error))?;
     for (question, found) in questions.iter().zip(found) {
         let Some(best) = found.first() else { continue };
         let section = &mut sections[question.section];

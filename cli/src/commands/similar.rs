@@ -9,7 +9,8 @@ use crate::args::ThreadArgs;
 use crate::error::{Failure, Result, warn};
 use crate::input::Lines;
 use crate::mapped::Mapped;
-use crate::word_vectors::file::{Indexed, Opened, QUERIES, search};
+use crate::word_vectors::file::{Indexed, Opened};
+use crate::word_vectors::nearest::{Nearest, QUERIES};
 use crate::word_vectors::neighbours::{Measure, Printer};
 use crate::word_vectors::policy::PolicyArgs;
 
@@ -60,10 +61,12 @@ impl Similar {
         let bytes = Mapped::open(&self.file)?;
         let opened = Opened::parse(&self.file, &bytes, self.policy)?;
         let words = opened.indexed()?;
+        let nearest = Nearest::among(&words).map_err(|error| opened.failure(error))?;
         let mut printer = Printer::new(self.json, self.measure);
         let mut missing = 0;
         if let [word] = &self.words[..] {
-            let found = self.print(&opened, &words, (&self.words, false), &mut printer)?;
+            let found =
+                self.print((&opened, &words, &nearest), (&self.words, false), &mut printer)?;
             if found > 0 {
                 return Err(no_vector(&opened, word));
             }
@@ -79,12 +82,12 @@ impl Similar {
                 if batch.is_empty() {
                     break;
                 }
-                missing += self.print(&opened, &words, (&batch, true), &mut printer)?;
+                missing += self.print((&opened, &words, &nearest), (&batch, true), &mut printer)?;
                 printer.lines.flush()?;
             }
         } else {
             for batch in self.words.chunks(QUERIES) {
-                missing += self.print(&opened, &words, (batch, true), &mut printer)?;
+                missing += self.print((&opened, &words, &nearest), (batch, true), &mut printer)?;
             }
         }
         printer.lines.finish()?;
@@ -94,8 +97,7 @@ impl Similar {
     /// Prints the neighbours of a batch; how many words have no vector.
     fn print(
         &self,
-        opened: &Opened<'_>,
-        words: &Indexed<'_>,
+        (opened, words, nearest): (&Opened<'_>, &Indexed<'_>, &Nearest<'_, '_>),
         (batch, is_one_of_many): (&[String], bool),
         printer: &mut Printer,
     ) -> Result<usize> {
@@ -114,7 +116,7 @@ impl Similar {
             skip.push(words.find(word.as_bytes()).map_err(failed)?.into_iter().collect());
             asked.push(word);
         }
-        let found = search(words, &queries, &skip, self.count as usize).map_err(failed)?;
+        let found = nearest.find(&mut queries, &skip, self.count as usize).map_err(failed)?;
         for (word, found) in asked.iter().zip(&found) {
             printer.print(opened, words, is_one_of_many.then_some(word), found)?;
         }

@@ -96,6 +96,7 @@ impl Task<'_> {
         self.check(target)?;
         let set = FileSet::open(self.input)?;
         let contents = set.contents()?;
+        self.check_globs(&contents, &set.name())?;
         let mut spool = Spool::new()?;
         let (ready, outcomes) = self.encode_all(&contents, &mut spool, quiet)?;
         let spooled = spool.finish()?;
@@ -147,6 +148,21 @@ impl Task<'_> {
         }
         let message = format!("{} files do not hold `{}`", target.name(), self.to_type.name());
         Err(Failure::usage(message).hint("`.uqff` files hold every type"))
+    }
+
+    /// Refuses a pattern of `--include` that no name matches: the file would be written as if nothing had been asked for.
+    fn check_globs(&self, contents: &Contents<'_>, name: &str) -> Result<()> {
+        let has_match =
+            |glob: &GlobMatcher| contents.tensors.iter().any(|tensor| glob.is_match(&tensor.name));
+        match self.options.include.iter().find(|glob| !has_match(glob)) {
+            None => Ok(()),
+            Some(glob) => {
+                let message = format!("--include '{}' matches no tensor", glob.glob());
+                Err(Failure::not_found(message)
+                    .at(name)
+                    .hint("`nanoembed inspect` lists the names"))
+            }
+        }
     }
 
     fn encode_all<'s, 'a>(

@@ -14,6 +14,7 @@ use nanoembed_core::words::normalize;
 
 use super::derive;
 use super::file::Opened;
+use super::finite;
 use super::form::Form;
 use super::metadata;
 use super::policy::{OnDuplicate, PolicyArgs};
@@ -44,8 +45,8 @@ pub(crate) struct WordOptions {
     #[arg(long)]
     pub(crate) no_normalize: bool,
 
-    /// Write vectors of length 1 from a `.fifu` file instead of their original lengths
-    #[arg(long)]
+    /// Write vectors of length 1 to other files than `.fifu` instead of their original lengths
+    #[arg(long, conflicts_with = "no_normalize")]
     pub(crate) normalized: bool,
 }
 
@@ -99,6 +100,11 @@ impl Conversion {
         }
         let (input, output) = (input.to_owned(), output.to_owned());
         Ok(Some(Self { start, input, output, from, to }))
+    }
+
+    /// What becomes what.
+    pub(crate) const fn forms(&self) -> (Form, Form) {
+        (self.from, self.to)
     }
 
     /// Converts. `entries` are metadata to add to a `.fifu` file.
@@ -251,6 +257,19 @@ impl Job<'_> {
         }
     }
 
+    /// Normalises a word's row, if that is wanted, and returns its length; `place` puts the row's place into a failure.
+    fn take_length(
+        &self,
+        row: &mut [f32],
+        place: impl Fn(Failure) -> Failure,
+    ) -> Result<Option<f32>> {
+        finite::check(row, &place)?;
+        if self.options.no_normalize {
+            return Ok(None);
+        }
+        finite::normalized(row, place).map(Some)
+    }
+
     /// Rows as they come: vectors wait in a spool while their words are gathered.
     fn rows(&self, rows: &mut dyn Rows, (file, name): Target<'_>) -> Result<Report> {
         let failed = |error| Failure::writing(name, &error);
@@ -266,9 +285,7 @@ impl Job<'_> {
                 repeated += 1;
                 continue;
             }
-            if !self.options.no_normalize {
-                norms.push(normalize(&mut row));
-            }
+            norms.extend(self.take_length(&mut row, |failure| rows.refuse(failure))?);
             spool.push(&row).map_err(failed)?;
         }
         let metadata = self.metadata("")?;
@@ -329,14 +346,17 @@ impl Job<'_> {
             let mut norms = Vec::new();
             for &word in &kept {
                 model.word(word, &mut row);
-                if !self.options.no_normalize {
-                    norms.push(normalize(&mut row));
-                }
+                let (_, offset) = model.words[word];
+                let place = |failure: Failure| failure.at(input).at(format_args!("byte {offset}"));
+                norms.extend(self.take_length(&mut row, place)?);
                 writer.data(&bytes_of(&row))?;
                 self.advance(row_bytes);
             }
             for bucket in 0..u32::try_from(subwords).unwrap_or(0) {
                 model.bucket(bucket, &mut row);
+                finite::check(&row, |failure| {
+                    failure.at(input).at(format_args!("bucket {bucket}"))
+                })?;
                 writer.data(&bytes_of(&row))?;
                 self.advance(row_bytes);
             }
@@ -422,7 +442,9 @@ impl Job<'_> {
         for (ordinal, word) in (0..count).zip(opened.file.words()) {
             let read = words.row(ordinal.into(), &mut row, &mut scratch);
             read.map_err(|error| opened.failure(error))?;
-            if !self.options.normalized {
+            if self.options.normalized {
+                normalize(&mut row);
+            } else {
                 let norm = words.norm(ordinal).map_err(|error| opened.failure(error))?;
                 row.iter_mut().for_each(|value| *value *= norm);
             }

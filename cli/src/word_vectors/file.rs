@@ -1,24 +1,17 @@
-//! A `.fifu` file opened for lookup and search.
+//! A `.fifu` file opened for lookup.
 
 use std::path::Path;
 
 use nanoembed_core::event::{Event, Mode};
 use nanoembed_core::format::finalfusion::{Decoder, Finalfusion, Layout, MAX_ITEM_BYTES};
-use nanoembed_core::kernel;
 use nanoembed_core::read::{ReadAt, Seek};
-use nanoembed_core::words::{
-    Index, IndexOptions, Memory, Scored, SearchMemory, Source, Stored, TopK, Words,
-};
+use nanoembed_core::words::{Index, IndexOptions, Memory, Source, Stored, Words};
 use nanoembed_core::{Error, ErrorKind};
-use rayon::prelude::*;
 
 use super::policy::PolicyArgs;
 use crate::error::{Failure, Result, name_of};
 use crate::mapped::Mapped;
 use crate::on_disk::OnDisk;
-
-/// How many queries share a pass over the matrix.
-pub(crate) const QUERIES: usize = 64;
 
 /// Words of a mapped file with an index.
 pub(crate) type Indexed<'b> = Words<Memory<'b>, Vec<u64>>;
@@ -104,44 +97,4 @@ impl OnDisk {
         let layout = seek.decoder().layout().ok_or(Error::new(0, ErrorKind::UnexpectedEnd))?;
         Ok((Words::scan(Stored(self), layout), rows))
     }
-}
-
-/// The nearest words to each query, `limit` at most and none of those to `skip`: on all threads, each searching rows of
-/// its own, all queries in one pass.
-pub(crate) fn search(
-    words: &Indexed<'_>,
-    queries: &[f32],
-    skip: &[Vec<u32>],
-    limit: usize,
-) -> Result<Vec<Vec<Scored>>, Error> {
-    let total = words.layout().vocabulary.words;
-    let limit = limit.min(total as usize);
-    if skip.is_empty() {
-        return Ok(Vec::new());
-    }
-    let product = kernel::detect().product_f32;
-    let parts = u32::try_from(rayon::current_num_threads()).unwrap_or(1).max(1);
-    let part_rows = total.div_ceil(parts).max(1024);
-    let starts: Vec<u32> = (0..total).step_by(part_rows as usize).collect();
-    let needed = words.search_memory_needed(skip.len());
-    let needed = needed.ok_or(Error::without_offset(ErrorKind::BufferTooSmall))?;
-    let found: Vec<Vec<Vec<Scored>>> = starts
-        .par_iter()
-        .map(|&start| {
-            let rows = start..total.min(start.saturating_add(part_rows));
-            let mut memory = vec![vec![Scored::default(); limit]; skip.len()];
-            let mut tops: Vec<TopK<'_>> =
-                memory.iter_mut().zip(skip).map(|(memory, skip)| TopK::new(memory, skip)).collect();
-            let memory = SearchMemory { floats: &mut vec![0.0; needed], tile: &mut [] };
-            words.search(product, rows, queries, &mut tops, memory)?;
-            Ok(tops.iter().map(|top| top.rows().to_vec()).collect())
-        })
-        .collect::<Result<_, Error>>()?;
-    let merge = |(query, skip): (usize, &Vec<u32>)| {
-        let mut memory = vec![Scored::default(); limit];
-        let mut top = TopK::new(&mut memory, skip);
-        found.iter().try_for_each(|part| words.merge(&mut top, &part[query]))?;
-        Ok(words.ranked(top)?.to_vec())
-    };
-    skip.iter().enumerate().map(merge).collect()
 }

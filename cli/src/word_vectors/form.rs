@@ -5,6 +5,8 @@ use std::path::Path;
 use clap::ValueEnum;
 use nanoembed_core::format::finalfusion;
 
+use crate::input::BYTE_ORDER_MARK;
+
 /// fastText's magic number.
 pub(crate) const FASTTEXT_MAGIC: [u8; 4] = 793_712_314_u32.to_le_bytes();
 
@@ -38,9 +40,10 @@ impl Form {
         if head.starts_with(&FASTTEXT_MAGIC) {
             return Some(Self::Fasttext);
         }
-        let mut lines = head.split(|&byte| byte == b'\n');
+        let text = head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(head);
+        let mut lines = text.split(|&byte| byte == b'\n');
         let first: Vec<&str> = fields(lines.next()?)?;
-        let second = lines.next().filter(|line| at_end || line.len() + 1 < head.len());
+        let second = lines.next().filter(|line| at_end || line.len() + 1 < text.len());
         let is_count = |field: &&str| field.parse::<u64>().is_ok();
         match first[..] {
             [words, cols] if is_count(&words) && is_count(&cols) => {
@@ -104,6 +107,7 @@ mod tests {
             (b"2 2\na \0\0\x80\x3f\0\0\0\0\nb ", Some(Form::Word2vec)),
             (b"the 0.1 -0.2e-3\nof 1 2\n", Some(Form::Text)),
             (b". . 0.1 0.2\n", Some(Form::Text)),
+            (b"\xef\xbb\xbf2 2\na 1 2\nb 3 4\n", Some(Form::Textdims)),
             (b"10 3 2 3 2 2166136261 < >\n0 1 2 3\n", Some(Form::Floret)),
             (b"some text\n", None),
             (b"", None),

@@ -111,7 +111,7 @@ fn arguments_that_do_not_fit_are_refused() {
         &["convert", folder, &amb, "--type", "int4", "--block", "0"],
         &["convert", folder, &amb, "--type", "adaptive", "--bits", "4"],
         &["convert", folder, &weights, "--type", "int4block"],
-        &["convert", folder, &weights, "--block", "32"],
+        &["convert", folder, &amb, "--type", "adaptive", "--bits", "nan"],
     ] {
         failure(arguments, b"", 2);
     }

@@ -239,6 +239,30 @@ fn the_ending_of_the_output_tells_its_form() {
 }
 
 #[test]
+fn options_that_mean_nothing_for_a_model_are_refused() {
+    let tiny = TinyModel::new();
+    let folder = tiny.path().to_str().unwrap();
+    let amb = tiny.converted("m.amb", &[]);
+    let (new_amb, weights) = (tiny.join("n.amb"), tiny.join("n.weights"));
+    for (arguments, message) in [
+        (&[folder, &new_amb, "--block", "32"][..], "--block is for types of few bits in `.amb`"),
+        (&[folder, &weights, "--block", "32"], "--block is for types of few bits in `.amb`"),
+        (&[folder, &new_amb, "-t", "int8", "--bits", "5"], "--bits is for `--type adaptive`"),
+        (&[folder, &weights, "--calibrate", "-"], "--calibrate is for types of few bits"),
+        (&[&amb, &weights, "--pooler"], "--pooler is for models in folders and `.weights` files"),
+        (&[&amb, &weights, "--config", "c.json"], "--config is for models in folders"),
+        (&[folder, &weights, "--normalized"], "--normalized is for vectors of words"),
+        (&[folder, &weights, "--no-normalize"], "--no-normalize is for word vectors"),
+        (&[folder, &weights, "--duplicates", "first"], "--duplicates is for word vectors"),
+        (&[folder, &weights, "--utf8", "lossy"], "--utf8 is for word vectors"),
+    ] {
+        let error = failure(&[&["convert"], arguments].concat(), b"", 2);
+        assert!(error.contains(message), "{arguments:?}: {error}");
+    }
+    assert!(!Path::new(&new_amb).exists() && !Path::new(&weights).exists());
+}
+
+#[test]
 fn stdin_that_is_no_weights_file_wants_its_form_told() {
     let tiny = TinyModel::new();
     let file = fs::read(tiny.converted("m.amb", &[])).unwrap();

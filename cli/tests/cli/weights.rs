@@ -246,6 +246,10 @@ fn layers_are_chosen_by_patterns_and_unsuited_ones_stay() {
             .clone()
     };
     assert_eq!((reason("down"), reason("norm")), (json!("not selected"), json!("a vector")));
+    // A pattern without a tensor is a slip.
+    let typo =
+        ["quantize", &model.model(), &model.join("no.gguf"), "-t", "q4_0", "--include", "nope*"];
+    assert!(failure(&typo, b"", 1).contains("--include 'nope*' matches no tensor"));
     // Rows of 64 are no blocks of 256.
     let lines =
         stdout(&["quantize", &model.model(), &model.join("k.uqff"), "-t", "q4k", "--json"], "");

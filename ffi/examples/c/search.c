@@ -5,6 +5,7 @@
 
 #include <nanoembed.h>
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,10 @@
 static uint8_t *load(const char *path, size_t *bytes) {
     FILE *file = fopen(path, "rb");
     uint8_t *data;
-    if (!file) return NULL;
+    if (!file) {
+        perror(path);
+        return NULL;
+    }
     fseek(file, 0, SEEK_END);
     *bytes = (size_t)ftell(file);
     rewind(file);
@@ -21,12 +25,29 @@ static uint8_t *load(const char *path, size_t *bytes) {
         free(data);
         data = NULL;
     }
+    if (!data) fprintf(stderr, "%s: cannot be read\n", path);
     fclose(file);
     return data;
 }
 
+/* Moves lines together, without their ends and the blanks before them, and writes where each begins and the last ends. Returns
+ * how many there are: blank ones are left out, and the last needs no end. */
+static size_t pack_lines(uint8_t *text, size_t bytes, int32_t *offsets) {
+    size_t i, to = 0, begin = 0, lines = 0;
+    offsets[0] = 0;
+    for (i = 0; i <= bytes; i++) {
+        int is_end = i == bytes || text[i] == '\n';
+        if (!is_end && (to > begin || !isspace(text[i]))) text[to++] = text[i];
+        if (is_end && to > begin) {
+            offsets[++lines] = (int32_t)to;
+            begin = to;
+        }
+    }
+    return lines;
+}
+
 int main(int count, char **arguments) {
-    size_t model_bytes, text_bytes, lines = 0, i, best;
+    size_t model_bytes, text_bytes, lines = 1, i, best;
     uint8_t *file, *text, *status_of_line;
     int32_t *offsets;
     nanoembed_source source;
@@ -53,16 +74,14 @@ int main(int count, char **arguments) {
     nanoembed_workspace_new(model, &workspace);
     nanoembed_model_get_info(model, &info);
 
-    /* A column of strings: where each line begins. The line's end belongs to the line, which does no harm. */
+    /* A column of strings: where each line begins. */
     for (i = 0; i < text_bytes; i++) lines += text[i] == '\n';
     offsets = malloc((lines + 1) * sizeof *offsets);
-    offsets[0] = 0;
-    for (i = lines = 0; i < text_bytes; i++)
-        if (text[i] == '\n') offsets[++lines] = (int32_t)i + 1;
+    lines = pack_lines(text, text_bytes, offsets);
     memset(&strings, 0, sizeof strings);
     strings.offsets = offsets;
     strings.data = text;
-    strings.data_bytes = text_bytes;
+    strings.data_bytes = (size_t)offsets[lines];
     strings.length = lines;
 
     vectors = malloc((lines + 1) * info.dimensions * sizeof *vectors);
@@ -89,7 +108,7 @@ int main(int count, char **arguments) {
             }
         }
         status_of_line[at] = 255;
-        printf("%.3f %.*s", highest, (int)(offsets[at + 1] - offsets[at]), (const char *)text + offsets[at]);
+        printf("%.3f %.*s\n", highest, (int)(offsets[at + 1] - offsets[at]), (const char *)text + offsets[at]);
     }
     nanoembed_workspace_free(workspace);
     nanoembed_model_free(model);

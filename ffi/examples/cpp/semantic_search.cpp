@@ -30,6 +30,7 @@ int main(int count, char **arguments) {
     std::vector<entry> entries;
     std::ifstream texts(arguments[2]);
     for (std::string line; std::getline(texts, line);) {
+        if (line.empty()) continue;
         std::vector<float> vector(model->dimensions());
         if (auto done = model->embed(*workspace, line, vector); !done) {
             std::fprintf(stderr, "%s: %s\n", line.c_str(), done.error().message());

@@ -11,7 +11,7 @@ use crate::calibration;
 use crate::checkpoint::Checkpoint;
 use crate::decoder::conversion::DecoderModel;
 use crate::error::{Failure, Result, name_of};
-use crate::weights_file::{WeightType, Written};
+use crate::weights_file::Written;
 
 impl Convert {
     pub(super) fn encoder_to_amb(
@@ -73,9 +73,7 @@ impl Convert {
 
     /// What the columns of the weights meet.
     fn energies(&self, checkpoint: &Checkpoint<'_>, quiet: bool) -> Result<Energies> {
-        let floats =
-            matches!(self.weight_type, WeightType::F32 | WeightType::F16 | WeightType::Bf16);
-        if floats || checkpoint.vocabulary.is_none() {
+        if self.weight_type.is_float() || checkpoint.vocabulary.is_none() {
             return Ok(Energies::default());
         }
         let texts = calibration::texts(self.calibrate.as_deref())?;

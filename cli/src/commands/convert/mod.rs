@@ -3,6 +3,7 @@
 //! | file | role |
 //! |---|---|
 //! | `forms` | what IN and OUT can be, and how that is told |
+//! | `options` | what options are for |
 //! | `model` | IN as a model |
 //! | `weights`, `amb` | the model as OUT |
 //! | `out` | OUT written, read back, and put in its place |
@@ -12,6 +13,7 @@
 mod amb;
 mod forms;
 mod model;
+mod options;
 mod out;
 mod report;
 mod time;
@@ -27,6 +29,7 @@ use crate::error::{Failure, Result};
 use crate::weights_file::WeightType;
 use crate::word_vectors::convert::{Conversion, WordOptions};
 use forms::{From, To};
+use options::Kind;
 
 /// Convert a model to a `.weights` or `.amb` file, or word vectors from one form to another
 ///
@@ -155,6 +158,8 @@ pub(super) fn key_value(text: &str) -> std::result::Result<(String, String), Str
 impl Convert {
     pub(crate) fn run(self, quiet: bool) -> Result<ExitCode> {
         if let Some(conversion) = self.word_vectors()? {
+            let (from, to) = conversion.forms();
+            self.check_options(Kind::Words(from, to))?;
             conversion.run(&self.words, &self.metadata, quiet)?;
         } else {
             self.check_type()?;
@@ -173,6 +178,11 @@ impl Convert {
         }
         let (from, to) = (self.from.and_then(From::words), self.to.and_then(To::words));
         Conversion::of((&self.input, from), (&self.output, to))
+    }
+
+    /// What IN is, for a model.
+    fn model_form(&self) -> From {
+        self.from.unwrap_or_else(|| From::of(&self.input))
     }
 
     /// What OUT shall be, for a model.
@@ -199,16 +209,15 @@ impl Convert {
         if self.json && self.output == Path::new("-") {
             return Err(Failure::usage("stdout cannot have both the file and --json"));
         }
-        if self.to()? == To::Amb {
+        let to = self.to()?;
+        self.check_options(Kind::Model(self.model_form(), to))?;
+        if to == To::Amb {
             return self.amb_options().check();
         }
         if !self.weight_type.is_of_weights() {
             let name = self.weight_type.name();
             return Err(Failure::usage(format!("`.weights` files have no type {name}"))
                 .hint("give OUT the ending `.amb`"));
-        }
-        if self.block.is_some() || self.bits.is_some() {
-            return Err(Failure::usage("--block and --bits are for `.amb` files"));
         }
         Ok(())
     }

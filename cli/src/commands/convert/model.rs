@@ -20,9 +20,8 @@ use crate::error::{Failure, Result, warn};
 impl Convert {
     /// Converts the model in IN.
     pub(super) fn convert_model(&self, quiet: bool) -> Result<()> {
-        let from = self.from.unwrap_or_else(|| From::of(&self.input));
         let config = self.config.as_deref();
-        match from {
+        match self.model_form() {
             From::HuggingFace => {
                 let folder = Folder::open(&self.input)?;
                 let name = self.name.clone().or_else(|| folder.model_name());

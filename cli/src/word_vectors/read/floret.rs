@@ -60,9 +60,7 @@ impl<R: BufRead> Floret<R> {
         }
         let mut rest = row.iter_mut();
         for field in fields {
-            let number = field.parse();
-            let number =
-                number.map_err(|_| self.lines.bad(format!("\"{field}\" is not a number")))?;
+            let number = self.lines.parse_number(field.as_bytes())?;
             match rest.next() {
                 Some(to) => *to = number,
                 None => return Err(self.lines.bad(format!("more than {} numbers", self.cols))),

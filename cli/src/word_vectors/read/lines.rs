@@ -5,6 +5,8 @@ use std::io::{BufRead, Read};
 use nanoembed_core::ErrorKind;
 
 use crate::error::{Failure, Result};
+use crate::input::BYTE_ORDER_MARK;
+use crate::word_vectors::finite;
 
 /// Longer lines are refused: no word has so many numbers.
 const MAX_LINE_BYTES: u64 = 64 << 20;
@@ -40,9 +42,15 @@ impl<R: BufRead> ByteLines<R> {
         Ok(read > 0)
     }
 
-    /// The current line without blanks and its end behind it.
+    /// The current line without blanks and its end behind it, and, at the file's start, without a byte order mark.
     pub(crate) fn line(&self) -> &[u8] {
-        self.line.trim_ascii_end()
+        let mark = if self.number == 1 { BYTE_ORDER_MARK } else { &[] };
+        self.line.strip_prefix(mark).unwrap_or(&self.line).trim_ascii_end()
+    }
+
+    /// The number that `field` of the current line spells.
+    pub(crate) fn parse_number(&self, field: &[u8]) -> Result<f32> {
+        finite::parse(field).map_err(|wrong| self.bad(wrong))
     }
 
     /// How many bytes have been read.

@@ -126,12 +126,7 @@ impl<R: BufRead> Rows for TextRows<R> {
         word.clear();
         word.extend_from_slice(&line[*start..end]);
         for ((start, end), to) in self.fields[words..].iter().zip(row) {
-            let field = &line[*start..*end];
-            let number = str::from_utf8(field).ok().and_then(|field| field.parse().ok());
-            *to = number.ok_or_else(|| {
-                let field = String::from_utf8_lossy(field);
-                self.lines.bad(format!("\"{field}\" is not a number"))
-            })?;
+            *to = self.lines.parse_number(&line[*start..*end])?;
         }
         self.count += 1;
         Ok(true)

@@ -146,6 +146,11 @@ fn what_is_wrong_with_a_text_is_said_with_its_line() {
     for (text, form, message) in [
         ("a 1 2\nb 3\n", "text", "line 2: byte 6: expected a word and 2 numbers, but there are 1"),
         ("a 1 2\nb 3 x\n", "text", "line 2: byte 6: \"x\" is not a number"),
+        ("a 1 2\nb 3 1e400\n", "text", "line 2: byte 6: \"1e400\" is not a finite number"),
+        ("a 1 2\nb -1e39 4\n", "text", "line 2: byte 6: \"-1e39\" is not a finite number"),
+        ("1 2\na 1 nan\n", "textdims", "line 2: byte 4: \"nan\" is not a finite number"),
+        ("a 1 2\nb 3e38 3e38\n", "text", "line 2: byte 6: the vector is too long"),
+        ("\u{feff}a 1 2\nb 3 inf\n", "text", "line 2: byte 9: \"inf\" is not a finite number"),
         ("a 1 2\n\n", "text", "line 2: byte 6: expected a word"),
         ("", "text", "line 1: byte 0: expected a word and its numbers"),
         ("word\n", "text", "line 1: byte 0: expected a word and its numbers"),
@@ -165,6 +170,11 @@ fn what_is_wrong_with_a_text_is_said_with_its_line() {
         ),
         ("1 1\na \0\0\0\0\nmore", "word2vec", "byte 10: bytes follow the 1 words announced"),
         ("x y\n", "word2vec", "byte 0: expected the number of words"),
+        (
+            "1 2\na \0\0\0\0\u{7f}\u{7f}\u{7f}\u{7f}",
+            "word2vec",
+            "byte 4: the vector is too long for its length to be a number",
+        ),
     ] {
         let file = folder.file("bad", text);
         let error = failure(&["convert", &file, &output, "--from", form], b"", 1);
@@ -172,6 +182,34 @@ fn what_is_wrong_with_a_text_is_said_with_its_line() {
     }
     assert!(!std::path::Path::new(&output).exists());
     assert_eq!(std::fs::read_dir(folder.0.path()).unwrap().count(), 1, "nothing is left behind");
+}
+
+#[test]
+fn binary_numbers_that_are_not_finite_are_refused() {
+    let folder = Folder::new();
+    let output = folder.join("o.fifu");
+    let infinite = [b"1 2\na \0\0\0\0".as_slice(), &f32::INFINITY.to_le_bytes()].concat();
+    let file = folder.file("bad.w2v", infinite);
+    for options in [&[][..], &["--no-normalize"]] {
+        let error = failure(&[&["convert", &file, &output], options].concat(), b"", 1);
+        assert!(error.contains("byte 4: number 2 of the vector is inf"), "{error}");
+    }
+}
+
+#[test]
+fn a_byte_order_mark_is_not_part_of_the_first_word() {
+    let folder = Folder::new();
+    for (name, text) in [
+        ("words.txt", TEXT.to_owned()),
+        ("words.vec", format!("4 2\n{TEXT}")),
+        ("words.floret", std::fs::read_to_string(data("words/licence.floret")).unwrap()),
+    ] {
+        let plain = folder.file(name, &text);
+        let marked = folder.file(&format!("marked.{name}"), format!("\u{feff}{text}"));
+        let plain = folder.converted(&plain, "plain.fifu", &["-q"]);
+        let marked = folder.converted(&marked, "marked.fifu", &["-q"]);
+        assert!(read(&plain) == read(&marked), "{name}");
+    }
 }
 
 #[test]
@@ -208,6 +246,44 @@ fn files_may_come_and_go_through_pipes() {
         .assert()
         .success();
     assert!(back.get_output().stdout.starts_with(b"4 2\none 1 2\n"));
+}
+
+#[test]
+fn lengths_become_one_where_that_is_asked_for() {
+    let folder = Folder::new();
+    let text = folder.file("words.txt", TEXT);
+    let raw = folder.converted(&text, "raw.fifu", &["-q", "--no-normalize"]);
+    for (input, name) in [(&raw, "from.fifu.txt"), (&text, "from.text.txt")] {
+        let output = folder.converted(input, name, &["-q", "--normalized"]);
+        for line in String::from_utf8(read(&output)).unwrap().lines() {
+            let numbers = line.split(' ').skip(1).map(|field| field.parse::<f64>().unwrap());
+            assert!((numbers.map(|x| x * x).sum::<f64>() - 1.0).abs() < 1e-6, "{name}: {line}");
+        }
+    }
+}
+
+#[test]
+fn options_that_mean_nothing_for_word_vectors_are_refused() {
+    let folder = Folder::new();
+    let text = folder.file("words.txt", TEXT);
+    let file = folder.converted(&text, "a.fifu", &["-q"]);
+    let (fifu, vec) = (folder.join("b.fifu"), folder.join("b.vec"));
+    for (arguments, message) in [
+        (&[&text[..], &fifu, "-t", "int8"][..], "--type is for models"),
+        (&[&text, &fifu, "--pooler"], "--pooler is for models"),
+        (&[&text, &fifu, "--name", "x"], "--name is for models"),
+        (&[&text, &fifu, "--json"], "--json is for models"),
+        (&[&text, &fifu, "--block", "32"], "--block is for types"),
+        (&[&text, &vec, "--metadata", "a=1"], "--metadata is for models and `.fifu` files"),
+        (&[&text, &fifu, "--normalized"], "--normalized is for vectors of words in other files"),
+        (&[&file, &fifu, "--normalized"], "--normalized is for vectors of words in other files"),
+        (&[&file, &fifu, "--no-normalize"], "--no-normalize is for word vectors that are no"),
+        (&[&file, &vec, "--no-normalize"], "--no-normalize is for word vectors that are no"),
+    ] {
+        let error = failure(&[&["convert"], arguments].concat(), b"", 2);
+        assert!(error.contains(message), "{arguments:?}: {error}");
+    }
+    assert!(!std::path::Path::new(&fifu).exists() && !std::path::Path::new(&vec).exists());
 }
 
 #[test]

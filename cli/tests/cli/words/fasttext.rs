@@ -122,6 +122,40 @@ fn damaged_models_are_refused() {
 }
 
 #[test]
+fn buckets_that_a_pruned_model_cannot_mean_are_refused() {
+    let folder = Folder::new();
+    let mut bad = std::fs::read(data("words/labels.ftz")).unwrap();
+    bad[43] = 0x10;
+    let file = folder.file("bad.ftz", bad);
+    let error = failure(&["convert", &file, &folder.join("out.fifu")], b"", 1);
+    let message = "byte 40: 268435956 buckets would be rows of 10.7 GB, more than 4096 times";
+    assert!(error.starts_with("error[121]: ") && error.contains(message), "{error}");
+    assert!(!std::path::Path::new(&folder.join("out.fifu")).exists());
+}
+
+#[test]
+fn vectors_that_are_not_finite_are_refused() {
+    let folder = Folder::new();
+    let good = std::fs::read(data("words/licence.bin")).unwrap();
+    let number = |at: usize| i64::from(i32::from_le_bytes(good[at..at + 4].try_into().unwrap()));
+    let (dims, buckets, words) = (number(8), number(40), number(68));
+    // The matrix: its sizes, then a row a word and a row a bucket.
+    let sizes = [(words + buckets).to_le_bytes(), dims.to_le_bytes()].concat();
+    let data = good.windows(16).position(|window| window == sizes).unwrap() + 16;
+    let last = usize::try_from((words + buckets) * dims - 1).unwrap();
+    // No word has n-grams of 40 letters: its row alone counts, and no bucket.
+    let mut bad = good;
+    bad[44..52].copy_from_slice(&[40, 0, 0, 0, 40, 0, 0, 0]);
+    let end = format!("bucket {}: number {dims} of the vector is NaN", buckets - 1);
+    for (number, message) in [(last, &end[..]), (0, ": number 1 of the vector is NaN")] {
+        bad[data + 4 * number..][..4].copy_from_slice(&f32::NAN.to_le_bytes());
+        let file = folder.file("bad.bin", &bad);
+        let error = failure(&["convert", &file, &folder.join("out.fifu")], b"", 1);
+        assert!(error.contains(message), "{error}");
+    }
+}
+
+#[test]
 fn a_floret_file_comes_back_as_it_was() {
     let folder = Folder::new();
     let text = std::fs::read_to_string(data("words/licence.floret")).unwrap();
@@ -142,6 +176,7 @@ fn a_floret_file_comes_back_as_it_was() {
         ("50 10 2", "49 10 2", "no more buckets"),
         ("\n1 ", "\n7 ", "expected bucket 1"),
         ("\n1 ", "\n1 x ", "\"x\" is not a number"),
+        ("\n1 ", "\n1 1e39 ", "\"1e39\" is not a finite number"),
         ("\n1 ", "\n1 0 ", "more than 10 numbers"),
     ] {
         let bad = folder.file("bad.floret", text.replacen(from, to, 1));

@@ -41,6 +41,33 @@ fn neighbours_are_the_references() {
 }
 
 #[test]
+fn similarities_are_cosines_whatever_the_lengths() {
+    let folder = Folder::new();
+    let row = |at: i32| format!("w{at} {} {}\n", at * 30, (at * at) % 100);
+    let text: String = (0..150).map(row).collect();
+    let text = folder.file("w.txt", format!("a 3 4\nsame 0.6 0.8\nfar -90 -120\n{text}"));
+    let unit = folder.converted(&text, "unit.fifu", &["-q"]);
+    let raw = folder.converted(&text, "raw.fifu", &["-q", "--no-normalize"]);
+    let all = |file: &str, words: &[&str], measure: &str| {
+        let options = ["-k", "200", "--json", "--measure", measure];
+        found(&stdout(&[&["similar", file], words, &options].concat(), ""))
+    };
+    for words in [&["a"][..], &["a", "w149"]] {
+        for measure in ["cosine", "angular", "euclidean"] {
+            let (mut ours, mut expected) = (all(&raw, words, measure), all(&unit, words, measure));
+            assert_eq!((&ours[0].0[..], &ours[151].0[..]), ("same", "far"));
+            ours.sort_by(|a, b| a.0.cmp(&b.0));
+            expected.sort_by(|a, b| a.0.cmp(&b.0));
+            for (ours, expected) in ours.iter().zip(&expected) {
+                assert!(ours.0 == expected.0 && (ours.1 - expected.1).abs() < 1e-3, "{ours:?}");
+            }
+        }
+    }
+    let answer = stdout(&["analogy", &raw, "a", "same", "w9", "--measure", "angular"], "");
+    assert!(!answer.contains("NaN"), "{answer}");
+}
+
+#[test]
 fn a_word_without_vector_has_no_neighbours() {
     let folder = Folder::new();
     let text = folder.file("words.txt", super::TEXT);

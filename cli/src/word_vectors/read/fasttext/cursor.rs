@@ -28,6 +28,10 @@ impl<'f> Cursor<'f> {
         self.at as u64
     }
 
+    pub(super) const fn file_bytes(&self) -> u64 {
+        self.file.len() as u64
+    }
+
     /// The item of `bytes` bytes before this place is wrong.
     pub(super) fn wrong(&self, bytes: u64, kind: ErrorKind, message: impl Into<String>) -> Wrong {
         self.wrong_at(self.offset().saturating_sub(bytes), kind, message)

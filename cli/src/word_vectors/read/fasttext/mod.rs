@@ -22,10 +22,17 @@ use nanoembed_core::subword::{Bracket, Subwords, WordVocabulary};
 use self::cursor::Cursor;
 use self::matrix::Matrix;
 use crate::error::{Failure, Result};
+use crate::output::units;
 use crate::word_vectors::form::FASTTEXT_MAGIC;
 
 /// The end of a line, which has no n-grams.
 const END_OF_LINE: &[u8] = b"</s>";
+
+/// Where the arguments have the number of buckets.
+const BUCKETS_AT: u64 = 40;
+/// How many times the file's size the rows of buckets may be. A pruned model keeps a few of its buckets, but a `.fifu` file
+/// has rows for all: fastText's usual 2 million with 100 columns are 4000 times as much as a classifier of 200 kB.
+const MAX_GROWTH: u64 = 4096;
 
 /// What a model was trained with. Names and order are those of the reference's metadata.
 #[derive(Clone, Copy, Debug)]
@@ -112,7 +119,24 @@ impl<'f> FastText<'f> {
                 ),
             ));
         }
-        Ok(Self { arguments, words, kept, matrix })
+        let model = Self { arguments, words, kept, matrix };
+        model.check_growth(cursor)?;
+        Ok(model)
+    }
+
+    /// Refuses numbers of buckets that have nothing to do with what the file holds.
+    fn check_growth(&self, cursor: &Cursor<'f>) -> cursor::Result<()> {
+        let buckets = self.vocabulary(0).subwords.rows().unwrap_or(0);
+        let bytes = buckets.saturating_mul(u64::from(self.cols()) * 4);
+        if bytes <= cursor.file_bytes().saturating_mul(MAX_GROWTH) {
+            return Ok(());
+        }
+        let message = format!(
+            "{buckets} buckets would be rows of {}, more than {MAX_GROWTH} times the file's {}",
+            units::bytes(bytes),
+            units::bytes(cursor.file_bytes()),
+        );
+        Err(cursor.wrong_at(BUCKETS_AT, ErrorKind::BadCount, message))
     }
 
     /// The length of a vector.
