@@ -14,12 +14,18 @@ export interface Reader {
   room(bytes: number): number;
   advance(): void;
   finish(): void;
-  complete(): boolean;
   wanted(): number;
-  at_least(): number;
   file_bytes(): number;
   format(): string | undefined;
   free(): void;
+}
+
+/** The same of a file that is read in parts. */
+export interface PartsReader extends Reader {
+  /** Whether the whole file has been seen as far as the purpose asks. */
+  complete(): boolean;
+  /** How many bytes are wanted next at least. */
+  at_least(): number;
 }
 
 /** Reads a file inside the module for sentence models. */
@@ -29,7 +35,7 @@ export interface SentenceReader extends Reader {
 }
 
 /** Reads a file inside a module that inspects. */
-export interface InspectReader extends Reader {
+export interface InspectReader extends PartsReader {
   report(): string;
 }
 

@@ -58,3 +58,8 @@ export function guarded<T>(run: () => T, format?: () => string | undefined): T {
     throw fromModule(thrown, format?.());
   }
 }
+
+/** Refuses what a caller got wrong. */
+export function check(condition: boolean, message: string): asserts condition {
+  if (!condition) throw new NanoembedError("invalid_argument", message);
+}

@@ -92,6 +92,15 @@ export async function inspectWith(
   options: InspectOptions = {},
 ): Promise<Inspection> {
   const file = await parts(source, options);
+  try {
+    return await inspectParts(choose, numbers, file, options);
+  } catch (error) {
+    file.close();
+    throw error;
+  }
+}
+
+async function inspectParts(choose: Choose, numbers: Numbers, file: Parts, options: InspectOptions): Promise<Inspection> {
   let bytesRead = 0;
   const counted: Parts = {
     size: file.size,

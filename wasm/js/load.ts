@@ -29,19 +29,19 @@ export async function bring<S extends Sink>(source: Source, open: () => S, optio
 async function fill<S extends Sink>(source: Pieces, sink: S, phase: "download" | "cache", options: LoadOptions): Promise<S> {
   const { signal, onProgress, integrity, limits } = options;
   const most = limits?.maxBytes ?? 2e9;
-  const tooLarge = () => new NanoembedError("too_large", `the file has more than the ${most} bytes allowed`);
-  const total = source.size === undefined ? {} : { total: source.size };
+  const tooLarge = () => new NanoembedError("too_large", `the file has more than ${most} bytes`);
+  const total = source.size;
   let loaded = 0;
   try {
-    if ((source.size ?? 0) > most) throw tooLarge();
+    if (!((source.size ?? 0) <= most)) throw tooLarge();
     if (source.size !== undefined) await sink.reserve(source.size);
-    onProgress?.({ loaded, ...total, phase });
+    onProgress?.({ loaded, total, phase });
     for await (const piece of source) {
       signal?.throwIfAborted();
       loaded += piece.length;
-      if (loaded > most) throw tooLarge();
+      if (!(loaded <= most)) throw tooLarge();
       await sink.write(piece);
-      onProgress?.({ loaded, ...total, phase });
+      onProgress?.({ loaded, total, phase });
     }
     signal?.throwIfAborted();
     await sink.finish();
@@ -50,6 +50,7 @@ async function fill<S extends Sink>(source: Pieces, sink: S, phase: "download" |
     onProgress?.({ loaded, total: loaded, phase: "ready" });
     return sink;
   } catch (error) {
+    source.close?.();
     sink.abort();
     throw error;
   }

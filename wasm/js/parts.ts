@@ -1,8 +1,8 @@
-import type { Engine, Glue, Reader } from "./engine.js";
+import type { Engine, Glue, PartsReader } from "./engine.js";
 import { NanoembedError, guarded } from "./errors.js";
 import { MAGIC_BYTES, joined } from "./formats.js";
 import {
-  asConnectionError, bodyOf, bytesOf, isBytes, isStream, read, sizeOf, type FetchOptions, type Source,
+  asConnectionError, bodyOf, bytesOf, isBytes, isStream, limits, pause, read, sizeOf, watch, type FetchOptions, type Source,
 } from "./source.js";
 
 /** A file of which any part can be read. */
@@ -35,50 +35,35 @@ export async function parts(source: Source, options: FetchOptions = {}): Promise
   }
   if (isStream(source) || source instanceof Response) {
     const isResponse = !isStream(source);
-    return forwardOnly(isResponse ? bodyOf(source) : source, isResponse ? sizeOf(source) : undefined, options);
+    return forward(isResponse ? bodyOf(source) : source, isResponse ? sizeOf(source) : undefined, options);
   }
   return ranges(source as string | URL | Request, options);
+}
+
+async function forward(stream: ReadableStream<Uint8Array>, size: number | undefined, options: FetchOptions): Promise<Parts> {
+  return (await import("./forward-only.js")).forwardOnly(stream, size, options);
 }
 
 /** How much of a file the first range request asks for. */
 const FIRST_RANGE = 1 << 16;
 
 async function ranges(address: string | URL | Request, options: FetchOptions): Promise<Parts> {
-  const ask = (offset: number, bytes: number, signal: AbortSignal | undefined) => {
-    const request = new Request(address);
-    request.headers.set("range", `bytes=${offset}-${offset + bytes - 1}`);
-    return fetch(request, signal ? { signal } : {});
-  };
-  const response = await ask(0, FIRST_RANGE, options.signal).catch((cause: unknown) => {
-    options.signal?.throwIfAborted();
-    throw asConnectionError(cause, 0);
-  });
-  const total = /\/(\d+)$/.exec(response.headers.get("content-range") ?? "");
-  if (response.status === 416) return { size: 0, read: async () => new Uint8Array(), close() {} };
-  if (response.status !== 206 || !total) {
+  const first = await range(address, 0, FIRST_RANGE, options);
+  if (first.response.status === 416) return { size: 0, read: async () => new Uint8Array(), close() {} };
+  if (!first.bytes) {
     // No ranges: what is passed over has to be downloaded all the same, up to where the index ends.
-    return forwardOnly(bodyOf(response), sizeOf(response), options);
+    return forward(bodyOf(first.response), sizeOf(first.response), options);
   }
-  const size = Number(total[1]);
-  const etag = response.headers.get("etag");
-  const start = new Uint8Array(await response.arrayBuffer());
+  const { size, bytes: start } = first;
+  const etag = first.response.headers.get("etag");
   return {
     size,
     async read(offset, length, signal = options.signal) {
       const wanted = Math.min(length, size - offset);
       if (wanted <= 0) return new Uint8Array();
       if (offset + wanted <= start.length) return start.subarray(offset, offset + wanted);
-      let answer: Response;
-      let bytes: Uint8Array;
-      try {
-        answer = await ask(offset, wanted, signal);
-        if (answer.status !== 206) bodyOf(answer);
-        bytes = new Uint8Array(await answer.arrayBuffer());
-      } catch (cause) {
-        signal?.throwIfAborted();
-        throw asConnectionError(cause, offset);
-      }
-      if (answer.status !== 206 || answer.headers.get("etag") !== etag || bytes.length !== wanted) {
+      const { response, bytes } = await range(address, offset, wanted, signal ? { ...options, signal } : options);
+      if (bytes?.length !== wanted || response.headers.get("etag") !== etag) {
         throw new NanoembedError("source_changed", "the file changed while it was read", { offset });
       }
       return bytes;
@@ -87,48 +72,49 @@ async function ranges(address: string | URL | Request, options: FetchOptions): P
   };
 }
 
-function forwardOnly(stream: ReadableStream<Uint8Array>, size: number | undefined, { signal }: FetchOptions): Parts {
-  // Pieces with buffers of their own: some are kept while the next are read.
-  const iterator = read(stream.getReader(), signal);
-  let rest: Uint8Array = new Uint8Array();
-  let at = 0;
-  return {
-    size,
-    async read(offset, bytes) {
-      if (offset < at) throw new NanoembedError("not_seekable", "a stream cannot be read backwards", { offset });
-      const wanted: Uint8Array[] = [];
-      let length = 0;
-      while (length < bytes) {
-        if (rest.length === 0) {
-          const next = await iterator.next();
-          if (next.done) break;
-          rest = next.value;
-        }
-        const skipped = Math.min(rest.length, offset - at);
-        at += skipped;
-        const taken = rest.subarray(skipped, skipped + bytes - length);
-        rest = rest.subarray(skipped + taken.length);
-        if (at < offset) continue;
-        wanted.push(taken);
-        length += taken.length;
-        at += taken.length;
-        offset = at;
-        // Whoever asks for much is content with what is here.
-        if (length > 0 && rest.length === 0) break;
+type Range = { response: Response } & ({ bytes: Uint8Array; size: number } | { bytes?: undefined });
+
+/** Asks for part of a file; an answer without `bytes` is the whole file. Broken connections are tried anew. */
+async function range(address: string | URL | Request, offset: number, length: number, options: FetchOptions): Promise<Range> {
+  const { signal, retries, stall } = limits(options);
+  for (let left = retries; ; left--) {
+    const watched = watch(signal, stall);
+    try {
+      const request = new Request(address);
+      request.headers.set("range", `bytes=${offset}-${offset + length - 1}`);
+      const response = await fetch(request, { signal: watched.signal });
+      if (response.status !== 206) {
+        if (response.status !== 416) bodyOf(response);
+        return { response };
       }
-      if (wanted.length === 1) return wanted[0]!;
-      const whole = new Uint8Array(length);
-      let end = 0;
-      for (const piece of wanted) {
-        whole.set(piece, end);
-        end += piece.length;
+      const total = /\/(\d+)$/.exec(response.headers.get("content-range") ?? "");
+      if (!total) {
+        // Another origin's server has to expose this header, or nobody knows where the file ends.
+        void response.body?.cancel();
+        return { response: await fetch(new Request(address), signal ? { signal } : {}) };
       }
-      return whole;
-    },
-    close() {
-      void iterator.return(undefined);
-    },
-  };
+      return { response, bytes: await bytesFrom(response, length, watched), size: Number(total[1]) };
+    } catch (cause) {
+      signal?.throwIfAborted();
+      const error = asConnectionError(watched.signal.aborted ? watched.signal.reason : cause, offset);
+      if (left === 0 || (error as NanoembedError).code === "http_status") throw error;
+    } finally {
+      watched.done();
+    }
+    await pause((1 << (retries - left)) * 250, signal);
+  }
+}
+
+/** The body, at most as long as was asked for. */
+async function bytesFrom(response: Response, most: number, watched: ReturnType<typeof watch>): Promise<Uint8Array> {
+  const bytes = new Uint8Array(most);
+  let length = 0;
+  for await (const piece of read(bodyOf(response).getReader(), watched.signal)) {
+    watched.alive();
+    bytes.set(piece.subarray(0, most - length), length);
+    length = Math.min(most, length + piece.length);
+  }
+  return bytes.subarray(0, length);
 }
 
 /** How much of a file is read first: enough to tell its format, and to read no more of small ones. */
@@ -148,7 +134,7 @@ export async function startOf(file: Parts, signal?: AbortSignal): Promise<Uint8A
 /** Reads a file's header and index, as a reader asks for them; `start` was read before. */
 export async function readIndex(
   engine: Engine<Glue>,
-  reader: Reader,
+  reader: PartsReader,
   file: Parts,
   signal?: AbortSignal,
   start: Uint8Array = new Uint8Array(),

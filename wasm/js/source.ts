@@ -1,4 +1,4 @@
-import { NanoembedError } from "./errors.js";
+import { NanoembedError, check } from "./errors.js";
 
 /** Whatever a file's bytes can come from. */
 export type Source =
@@ -18,7 +18,7 @@ export interface Progress {
   /** Bytes so far. */
   loaded: number;
   /** Bytes in all, where that is known. */
-  total?: number;
+  total?: number | undefined;
   phase: Phase;
 }
 
@@ -34,6 +34,8 @@ export interface FetchOptions {
 /** The pieces of a file in order, and what is known of its size. */
 export interface Pieces extends AsyncIterable<Uint8Array> {
   readonly size: number | undefined;
+  /** Ends what was opened and never read. */
+  close?(): void;
 }
 
 export const isStream = (source: Source): source is ReadableStream<Uint8Array> => source instanceof ReadableStream;
@@ -128,7 +130,7 @@ export function bodyOf(response: Response): ReadableStream<Uint8Array> {
   if (!response.ok) {
     throw new NanoembedError("http_status", `${response.url || "the server"} answered ${response.status}`);
   }
-  if (!response.body) throw new NanoembedError("no_body", "the response has no body, or it was used already");
+  if (!response.body) throw new NanoembedError("no_body", "the response has no body, or it was used");
   return response.body;
 }
 
@@ -140,7 +142,7 @@ export function sizeOf(response: Response): number | undefined {
 
 /** Fetches, and takes broken connections up again with a range request if the file is still the same. */
 async function download(address: string | URL | Request, options: FetchOptions): Promise<Pieces> {
-  const { signal, retries = 3, stall = 30_000 } = options;
+  const { signal = (address as Request).signal, retries, stall } = limits(options);
   const first = await attempt(address, 0, undefined, signal, stall);
   const size = sizeOf(first.response);
   // A weak tag does not promise the same bytes.
@@ -152,9 +154,10 @@ async function download(address: string | URL | Request, options: FetchOptions):
     let offset = 0;
     let left = retries;
     for (;;) {
+      const { response, signal: own, alive, done } = current;
       try {
-        for await (const piece of read(reads(bodyOf(current.response)), current.signal)) {
-          current.alive();
+        for await (const piece of read(reads(bodyOf(response)), own)) {
+          alive();
           offset += piece.length;
           yield piece;
         }
@@ -162,7 +165,7 @@ async function download(address: string | URL | Request, options: FetchOptions):
         throw new NanoembedError("source_changed", `the connection ended after ${offset} of ${size} bytes`);
       } catch (broken) {
         signal?.throwIfAborted();
-        const cause = current.signal.aborted ? current.signal.reason : broken;
+        const cause = own.aborted ? own.reason : broken;
         if (!canResume || left === 0) throw asConnectionError(cause, offset);
         for (;;) {
           await pause((1 << (retries - left)) * 250, signal);
@@ -176,23 +179,51 @@ async function download(address: string | URL | Request, options: FetchOptions):
           }
         }
       } finally {
-        current.done();
+        done();
       }
     }
   }
-  return { size, [Symbol.asyncIterator]: all };
+  const close = () => {
+    first.done();
+    void first.response.body?.cancel().catch(() => {});
+  };
+  return { size, close, [Symbol.asyncIterator]: all };
+}
+
+/** How patient the caller is. */
+export function limits({ signal, retries = 3, stall = 30_000 }: FetchOptions) {
+  check(Number.isInteger(retries) && retries >= 0 && stall > 0, "retries or stall is out of range");
+  return { signal, retries, stall };
+}
+
+/** A signal that follows `signal`, and aborts when nobody has called `alive` for `stall` milliseconds. */
+export function watch(signal: AbortSignal | undefined, stall: number) {
+  const own = new AbortController();
+  const pass = () => own.abort(signal?.reason);
+  if (signal?.aborted) pass();
+  signal?.addEventListener("abort", pass, { once: true });
+  // Counted up now and then: a timer that is set anew for every piece takes time. Timers end at 2³¹.
+  let quiet = 0;
+  const timer = setInterval(() => {
+    if (++quiet > 8) own.abort(new NanoembedError("timed_out", `nothing came for ${stall} ms`));
+  }, Math.min(stall / 8, 2 ** 31 - 1));
+  return {
+    signal: own.signal,
+    alive: () => { quiet = 0; },
+    done: () => {
+      clearInterval(timer);
+      signal?.removeEventListener("abort", pass);
+    },
+  };
 }
 
 export function asConnectionError(cause: unknown, offset: number): unknown {
   if (cause instanceof NanoembedError) return cause;
-  return new NanoembedError("connection_lost", `the connection broke after ${offset} bytes: ${String(cause)}`, { offset, cause });
+  return new NanoembedError("connection_lost", `the connection broke after ${offset} bytes: ${cause}`, { offset, cause });
 }
 
-interface Attempt {
+interface Attempt extends ReturnType<typeof watch> {
   response: Response;
-  signal: AbortSignal;
-  alive(): void;
-  done(): void;
 }
 
 async function attempt(
@@ -202,43 +233,31 @@ async function attempt(
   signal: AbortSignal | undefined,
   stall: number,
 ): Promise<Attempt> {
-  const own = new AbortController();
-  const pass = () => own.abort(signal?.reason);
-  if (signal?.aborted) pass();
-  signal?.addEventListener("abort", pass, { once: true });
-  // Counted up now and then: a timer that is set anew for every piece takes time.
-  let quiet = 0;
-  const timer = setInterval(() => {
-    if (++quiet > 8) own.abort(new NanoembedError("timed_out", `no byte came for ${stall} ms`));
-  }, stall / 8);
-  const done = () => {
-    clearInterval(timer);
-    signal?.removeEventListener("abort", pass);
-  };
+  const watched = watch(signal, stall);
   try {
     const request = new Request(address);
     if (offset > 0) {
       request.headers.set("range", `bytes=${offset}-`);
       if (etag) request.headers.set("if-range", etag);
     }
-    const response = await fetch(request, { signal: own.signal });
+    const response = await fetch(request, { signal: watched.signal });
+    if (!response.ok) bodyOf(response);
     if (offset > 0) {
       const range = response.headers.get("content-range") ?? "";
       if (response.status !== 206 || !range.startsWith(`bytes ${offset}-`)) {
         void response.body?.cancel();
-        throw new NanoembedError("source_changed", "the file changed while it was downloaded", { offset });
+        throw new NanoembedError("source_changed", "the file changed meanwhile", { offset });
       }
     }
-    if (!response.ok) bodyOf(response);
-    return { response, signal: own.signal, alive: () => { quiet = 0; }, done };
+    return { response, ...watched };
   } catch (error) {
-    done();
+    watched.done();
     signal?.throwIfAborted();
-    throw asConnectionError(own.signal.aborted ? own.signal.reason : error, offset);
+    throw asConnectionError(watched.signal.aborted ? watched.signal.reason : error, offset);
   }
 }
 
-const pause = (milliseconds: number, signal?: AbortSignal) =>
+export const pause = (milliseconds: number, signal?: AbortSignal) =>
   new Promise<void>((resolve, reject) => {
     const timer = setTimeout(() => {
       signal?.removeEventListener("abort", stop);

@@ -1,4 +1,4 @@
-import { Purpose, type Engine, type Glue, type Reader } from "./engine.js";
+import { Purpose, type Engine, type Glue, type PartsReader, type Reader } from "./engine.js";
 import { NanoembedError, guarded } from "./errors.js";
 import { disposeSymbol } from "./dispose.js";
 import { parts, readIndex, type Parts } from "./parts.js";
@@ -84,6 +84,7 @@ export interface WordModule {
 }
 
 export interface WordGlue extends Glue {
+  Reader: new (purpose: number, strict: boolean, length: number) => PartsReader;
   WordVectors: new (reader: Reader, seed: number, takesFirst: boolean) => WordModule;
 }
 
@@ -253,7 +254,7 @@ async function exactly(file: Parts, offset: number, bytes: number, signal?: Abor
 export async function openWith(engine: Engine<WordGlue>, source: Source, options: WordOptions = {}): Promise<WordVectors> {
   await engine.ready();
   const file = await parts(source, options);
-  let reader: Reader | undefined = new engine.glue.Reader(Purpose.Open, false, file.size ?? -1);
+  let reader: PartsReader | undefined = new engine.glue.Reader(Purpose.Open, false, file.size ?? -1);
   try {
     await readIndex(engine, reader, file, options.signal);
     const whole = reader;

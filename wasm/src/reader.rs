@@ -150,24 +150,11 @@ impl Reader {
         if self.complete { Ok(()) } else { Err(Error::new(end, ErrorKind::UnexpectedEnd).into()) }
     }
 
-    /// Whether the whole file has been seen as far as the purpose asks, and nothing is wrong with it.
-    #[must_use]
-    pub fn complete(&self) -> bool {
-        self.complete
-    }
-
     /// The offset of the byte that is wanted next: later than the last if some are of no interest.
     #[must_use]
     #[allow(clippy::cast_precision_loss, reason = "files are shorter than 2⁵³")]
     pub fn wanted(&self) -> f64 {
         self.end() as f64
-    }
-
-    /// How many bytes are wanted there at least.
-    #[must_use]
-    pub fn at_least(&self) -> usize {
-        let there = self.window.bytes.len();
-        self.at_least.saturating_sub(there).max(1)
     }
 
     /// The size of the whole file as its header gives it, 0 if it does not.
@@ -197,6 +184,24 @@ impl Reader {
         let decoder = self.decoder.as_ref();
         let data = decoder.map_or(0, Decoder::data_offset);
         self.report.json(data, decoder.and_then(Decoder::first_document_bytes))
+    }
+}
+
+/// For files that are read in parts.
+#[cfg(any(feature = "inspect", feature = "words"))]
+#[wasm_bindgen]
+impl Reader {
+    /// Whether the whole file has been seen as far as the purpose asks, and nothing is wrong with it.
+    #[must_use]
+    pub fn complete(&self) -> bool {
+        self.complete
+    }
+
+    /// How many bytes are wanted there at least.
+    #[must_use]
+    pub fn at_least(&self) -> usize {
+        let there = self.window.bytes.len();
+        self.at_least.saturating_sub(there).max(1)
     }
 }
 

@@ -1,0 +1,132 @@
+// Connections that break in ways that a page cannot see: what is still waited for, and what stays open.
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterEach, expect, test } from "vitest";
+import { inspect, load, open } from "../dist/index.js";
+import { bytes } from "./files.js";
+
+const file = bytes("finalfusion", "floret.fifu");
+const etag = '"one"';
+
+type Answer = (request: IncomingMessage, response: ServerResponse, start: number) => void;
+const servers: ReturnType<typeof createServer>[] = [];
+
+/** A server's address, its requests so far and how many of them have a connection that is open. */
+async function serve(answer: Answer) {
+  const state = { address: "", requests: 0, open: 0 };
+  const server = createServer((request, response) => {
+    state.requests += 1;
+    state.open += 1;
+    response.on("close", () => { state.open -= 1; });
+    answer(request, response, Number(/^bytes=(\d+)-/.exec(request.headers.range ?? "")?.[1] ?? 0));
+  });
+  servers.push(server);
+  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
+  state.address = `http://127.0.0.1:${(server.address() as AddressInfo).port}/file`;
+  return state;
+}
+
+afterEach(() => {
+  for (const server of servers.splice(0)) {
+    server.closeAllConnections();
+    server.close();
+  }
+});
+
+/** Sends half of the file and breaks off; then goes on with a few bytes and says no more. */
+const silentAfterResuming: Answer = (_, response, start) => {
+  const size = file.length;
+  if (start === 0) {
+    response.writeHead(200, { etag, "content-length": size });
+    response.write(file.subarray(0, size >> 1), () => setTimeout(() => response.destroy(), 20));
+    return;
+  }
+  response.writeHead(206, { etag, "content-length": size - start, "content-range": `bytes ${start}-${size - 1}/${size}` });
+  response.write(file.subarray(start, start + 10));
+};
+
+/** Says nothing after the first bytes. */
+const silent: Answer = (_, response) => {
+  response.writeHead(206, { etag, "content-length": 1000, "content-range": `bytes 0-999/${file.length}` });
+  response.write(file.subarray(0, 100));
+};
+
+const pause = (milliseconds: number) => new Promise((over) => setTimeout(over, milliseconds));
+
+test("a connection that was taken up again is watched as the first one was", async () => {
+  const { address } = await serve(silentAfterResuming);
+  await expect(load(address, { kind: "words", stall: 200, retries: 1 })).rejects.toMatchObject({ code: "timed_out" });
+  const controller = new AbortController();
+  const loading = load(address, { kind: "words", signal: controller.signal });
+  setTimeout(() => controller.abort(new Error("enough")), 600);
+  await expect(loading).rejects.toThrow("enough");
+});
+
+test("a file that is refused before it is read leaves no connection open", async () => {
+  const server = await serve((_, response) => {
+    response.writeHead(200, { etag, "content-length": 1e9 });
+    response.write(file);
+  });
+  await expect(load(server.address, { limits: { maxBytes: 10 } })).rejects.toMatchObject({ code: "too_large" });
+  await pause(100);
+  expect(server.open).toBe(0);
+  const unknown = await serve((_, response) => {
+    response.writeHead(200, { etag, "content-length": 1e9 });
+    response.write("<!doctype html>");
+  });
+  await expect(inspect(unknown.address)).rejects.toMatchObject({ code: "unknown_format" });
+  await pause(100);
+  expect(unknown.open).toBe(0);
+});
+
+test.each([["inspect", inspect], ["open", open]])("%s gives up where nothing comes, and tries again before that", async (_, read) => {
+  const server = await serve(silent);
+  await expect(read(server.address, { stall: 100, retries: 1 })).rejects.toMatchObject({ code: "timed_out" });
+  expect(server.requests).toBe(2);
+  const mute = await serve(() => {});
+  await expect(read(mute.address, { stall: 100, retries: 0 })).rejects.toMatchObject({ code: "timed_out" });
+  const whole = await serve((_request, response) => {
+    response.writeHead(200, { "content-length": file.length });
+    response.write(file.subarray(0, 4));
+  });
+  await expect(read(whole.address, { stall: 100 })).rejects.toMatchObject({ code: "timed_out" });
+});
+
+test("a range whose place is not told, as other origins' are not, is not taken for the whole file", async () => {
+  const server = await serve((request, response) => {
+    const part = request.headers.range === undefined ? file : file.subarray(0, 64);
+    response.writeHead(part === file ? 200 : 206, { "content-length": part.length }).end(part);
+  });
+  expect((await inspect(server.address)).fileBytes).toBe(file.length);
+});
+
+test("a server that is busy when a connection is taken up again is asked once more", async () => {
+  const server = await serve((_, response, start) => {
+    const size = file.length;
+    if (server.requests === 1) return silentAfterResuming(_, response, start);
+    if (server.requests === 2) return void response.writeHead(503).end();
+    response.writeHead(206, { etag, "content-length": size - start, "content-range": `bytes ${start}-${size - 1}/${size}` });
+    response.end(file.subarray(start));
+  });
+  const words = await load(server.address, { kind: "words" });
+  expect(server.requests).toBe(3);
+  words.dispose();
+});
+
+test("numbers of retries and milliseconds are numbers", async () => {
+  for (const wrong of [{ retries: -1 }, { retries: NaN }, { retries: 1.5 }, { stall: 0 }, { stall: NaN }]) {
+    await expect(load("http://127.0.0.1:9/", wrong)).rejects.toMatchObject({ code: "invalid_argument" });
+    await expect(inspect("http://127.0.0.1:9/", wrong)).rejects.toMatchObject({ code: "invalid_argument" });
+  }
+  const server = await serve((_, response) => setTimeout(() => response.writeHead(200).end(file), 300));
+  for (const stall of [Infinity, 3e11]) (await load(server.address, { kind: "words", stall })).dispose();
+  await expect(load(file, { limits: { maxBytes: NaN } })).rejects.toMatchObject({ code: "too_large" });
+});
+
+test("a request's own signal ends its download", async () => {
+  const server = await serve((_, response) => void response.writeHead(200, { "content-length": 1e6 }).write(file));
+  const controller = new AbortController();
+  const loading = load(new Request(server.address, { signal: controller.signal }), { kind: "words" });
+  setTimeout(() => controller.abort(), 100);
+  await expect(loading).rejects.toThrow("abort");
+});
