@@ -1,7 +1,7 @@
 import { breathe } from "./breathe.js";
 import { disposeSymbol } from "./dispose.js";
 import type { Glue, Reader, SentenceReader } from "./engine.js";
-import { NanoembedError, guarded } from "./errors.js";
+import { NanoembedError, check, guarded } from "./errors.js";
 
 export interface EmbedOptions {
   /** Stops between batches. */
@@ -98,7 +98,7 @@ export interface SentenceGlue extends Glue {
 
 /** Texts of so many tokens together are computed at once, then the page may breathe. */
 const BATCH_TOKENS = 256;
-/** How many texts of a stream are taken at a time. */
+/** How many texts of a stream are taken at a time at most. */
 const STREAM_TEXTS = 16;
 
 /** A sentence model in this thread. */
@@ -138,14 +138,11 @@ class LocalSentences implements SentenceModel {
     signal?.throwIfAborted();
     this.#open();
     const dims = truncateDim ?? this.dims;
-    if (!Number.isInteger(dims) || dims < 1 || dims > this.dims) {
-      throw new NanoembedError("invalid_argument", `truncateDim must be 1 to ${this.dims}`);
-    }
+    check(Array.isArray(texts), "texts must be a string or an array");
+    check(Number.isInteger(dims) && dims >= 1 && dims <= this.dims, `truncateDim must be 1 to ${this.dims}`);
     const limit = this.#limit(options);
     const data = out ?? new Float32Array(texts.length * dims);
-    if (data.length < texts.length * dims) {
-      throw new NanoembedError("invalid_argument", `out has ${data.length} elements, ${texts.length * dims} are needed`);
-    }
+    check(data.length >= texts.length * dims, `out has ${data.length} elements, ${texts.length * dims} are needed`);
     const tokens: number[] = [];
     const truncated: boolean[] = [];
     let next = 0;
@@ -157,9 +154,7 @@ class LocalSentences implements SentenceModel {
         try {
           while (next < texts.length && waiting < BATCH_TOKENS) {
             const text = texts[next];
-            if (typeof text !== "string") {
-              throw new NanoembedError("invalid_argument", `text ${next} is of type ${typeof text}, not string`);
-            }
+            check(typeof text === "string", `text ${next} is of type ${typeof text}, not string`);
             const used = model.add(text, limit);
             const isCut = model.total() > used;
             if (isCut && options.truncate === "error") {
@@ -188,14 +183,13 @@ class LocalSentences implements SentenceModel {
 
   #limit(options: { maxTokens?: number }): number {
     const limit = options.maxTokens ?? this.maxTokens;
-    if (!Number.isInteger(limit) || limit < 2 || limit > this.#positions) {
-      throw new NanoembedError("invalid_argument", `maxTokens must be 2 to ${this.#positions}`);
-    }
+    check(Number.isInteger(limit) && limit >= 2 && limit <= this.#positions, `maxTokens must be 2 to ${this.#positions}`);
     return limit;
   }
 
-  embedStream(texts: Iterable<string> | AsyncIterable<string>, options: EmbedOptions = {}) {
-    return streamed(this, texts, STREAM_TEXTS, options);
+  async *embedStream(texts: Iterable<string> | AsyncIterable<string>, options: EmbedOptions = {}) {
+    const { streamed } = await import("./streamed.js");
+    yield* streamed(this, texts, STREAM_TEXTS, options);
   }
 
   async tokenize(text: string, options: { maxTokens?: number } = {}): Promise<Tokens> {
@@ -236,32 +230,4 @@ function place(vectors: Float32Array, from: number, out: Float32Array, start: nu
     const factor = sum > 0 ? 1 / Math.sqrt(sum) : 0;
     for (const value of part) out[start++] = value * factor;
   }
-}
-
-/** Embeds the texts of an iterable some at a time. */
-export async function* streamed(
-  model: SentenceModel,
-  texts: Iterable<string> | AsyncIterable<string>,
-  size: number,
-  options: EmbedOptions,
-): AsyncGenerator<StreamedEmbedding, void, undefined> {
-  const { out: _, ...rest } = options;
-  let index = 0;
-  let waiting: string[] = [];
-  async function* flush() {
-    const batch = waiting;
-    waiting = [];
-    if (batch.length === 0) return;
-    const { data, dims, tokens, truncated } = await model.embed(batch, rest);
-    for (const [at, text] of batch.entries()) {
-      const vector = data.slice(at * dims, (at + 1) * dims);
-      yield { index: index++, text, data: vector, dims, tokens: tokens[at]!, truncated: truncated[at]! };
-    }
-  }
-  for await (const text of texts) {
-    options.signal?.throwIfAborted();
-    waiting.push(text);
-    if (waiting.length >= size) yield* flush();
-  }
-  yield* flush();
 }

@@ -1,4 +1,4 @@
-import { NanoembedError } from "./errors.js";
+import { check } from "./errors.js";
 
 /** Vectors in fewer bytes. */
 export interface QuantizedVectors {
@@ -18,13 +18,9 @@ export interface Hit {
   score: number;
 }
 
-function check(condition: boolean, message: string): asserts condition {
-  if (!condition) throw new NanoembedError("invalid_argument", message);
-}
-
 /** The cosine of the angle between two vectors: 1 for the same direction, 0 if one of them has no length. */
 export function similarity(a: ArrayLike<number>, b: ArrayLike<number>): number {
-  check(a.length === b.length, `vectors of ${a.length} and ${b.length} elements cannot be compared`);
+  check(a.length >= 0 && a.length === b.length, `vectors of ${a.length} and ${b.length} elements cannot be compared`);
   let dot = 0;
   let aa = 0;
   let bb = 0;
@@ -73,6 +69,7 @@ function scorer(query: ArrayLike<number>, vectors: Float32Array | QuantizedVecto
   if (vectors.kind === "int8") {
     return { count: data.length / dims, of: (index: number) => dot(query, data, index * dims) * scales![index]! };
   }
+  check(vectors.kind === "binary", "no known kind of vectors");
   const bits = quantizeVectors(Float32Array.from(query), dims, "binary").data;
   return {
     count: data.length / bits.length,
@@ -111,6 +108,7 @@ export function quantizeVectors(vectors: Float32Array, dims: number, kind: "int8
     }
     return { kind, data, dims };
   }
+  check(kind === "int8", "no known kind of vectors");
   const data = new Int8Array(vectors.length);
   const scales = new Float32Array(count);
   for (let index = 0; index < count; index += 1) {

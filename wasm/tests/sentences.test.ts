@@ -113,6 +113,53 @@ describe("options", () => {
     }
     expect(seen).toEqual(Array.from({ length: 40 }, (_, i) => i));
   });
+
+  test("streams give the vector of a text before they ask for one that is not there yet", async () => {
+    let got = () => {};
+    async function* questions() {
+      for (let i = 0; i < 3; i += 1) {
+        const answered = new Promise<void>((resolve) => (got = resolve));
+        yield `question ${i}`;
+        await answered;
+      }
+    }
+    let count = 0;
+    for await (const { index } of model.embedStream(questions())) {
+      expect(index).toBe(count++);
+      got();
+    }
+    expect(count).toBe(3);
+  });
+
+  test("streams end when they are told to while their source is silent, and tell it", async () => {
+    let ended = false;
+    const silent: AsyncIterable<string> = {
+      [Symbol.asyncIterator]: () => ({
+        next: () => new Promise<never>(() => {}),
+        return: async () => {
+          ended = true;
+          return { done: true, value: undefined };
+        },
+      }),
+    };
+    const stream = model.embedStream(silent, { signal: AbortSignal.timeout(50) });
+    await expect(stream.next()).rejects.toMatchObject({ name: "TimeoutError" });
+    expect(ended).toBe(true);
+    async function* failing() {
+      yield "one";
+      throw new Error("no more");
+    }
+    const failed = model.embedStream(failing());
+    expect((await failed.next()).value).toMatchObject({ index: 0, text: "one" });
+    await expect(failed.next()).rejects.toThrow("no more");
+  });
+
+  test("what is no text and no array of texts is refused", async () => {
+    for (const wrong of [new Set(["a"]), ["a"].values(), 42, { 0: "a" }]) {
+      await expect(model.embed(wrong as unknown as string)).rejects.toMatchObject({ code: "invalid_argument" });
+    }
+    await expect(model.embedStream("hi there").next()).rejects.toMatchObject({ code: "invalid_argument" });
+  });
 });
 
 describe("sources", () => {

@@ -66,4 +66,11 @@ describe("topK", () => {
     expect(() => topK([1, 2], new Float32Array(3), 1)).toThrow(/whole number/);
     expect(() => quantizeVectors(new Float32Array(3), 2, "int8")).toThrow(NanoembedError);
   });
+
+  test("refuses embeddings in place of their data, and kinds that it does not know", () => {
+    const embedding = { data: vectors.subarray(0, dims), dims };
+    expect(() => similarity(embedding as never, embedding as never)).toThrow(NanoembedError);
+    expect(() => topK(embedding.data, { data: vectors, dims } as never, 2)).toThrow(NanoembedError);
+    expect(() => quantizeVectors(vectors, dims, "Int8" as never)).toThrow(NanoembedError);
+  });
 });

@@ -1,0 +1,63 @@
+import { breathe } from "./breathe.js";
+import { NanoembedError } from "./errors.js";
+import type { EmbedOptions, SentenceModel, StreamedEmbedding } from "./sentences.js";
+
+type Texts = Iterable<string> | AsyncIterable<string>;
+
+/** Embeds the texts of an iterable as they come: up to `size` at a time, and those that are there when the next is to be waited for. */
+export async function* streamed(
+  model: SentenceModel,
+  texts: Texts,
+  size: number,
+  options: EmbedOptions,
+): AsyncGenerator<StreamedEmbedding, void, undefined> {
+  const { out: _, ...rest } = options;
+  let index = 0;
+  for await (const batch of batches(texts, size, options.signal)) {
+    const { data, dims, tokens, truncated } = await model.embed(batch, rest);
+    for (const [at, text] of batch.entries()) {
+      const vector = data.slice(at * dims, (at + 1) * dims);
+      yield { index: index++, text, data: vector, dims, tokens: tokens[at]!, truncated: truncated[at]! };
+    }
+  }
+}
+
+async function* batches(texts: Texts, size: number, signal?: AbortSignal): AsyncGenerator<string[]> {
+  signal?.throwIfAborted();
+  const { iterator, late } = iteratorOf(texts);
+  const aborted = new Promise<never>((_, reject) => {
+    signal?.addEventListener("abort", () => reject(signal.reason), { once: true });
+  });
+  aborted.catch(() => {});
+  const next = async () => iterator.next();
+  let coming = next();
+  try {
+    for (;;) {
+      signal?.throwIfAborted();
+      const batch: string[] = [];
+      let ready: IteratorResult<string> | void = await Promise.race([coming, aborted]);
+      while (ready && !ready.done) {
+        batch.push(ready.value);
+        coming = next();
+        // Whoever waits for a vector before the next text gets it, also when there is an error instead of that.
+        const settled = coming.catch(() => {});
+        ready = batch.length < size ? await Promise.race(late ? [settled, breathe()] : [settled]) : undefined;
+      }
+      if (batch.length > 0) yield batch;
+      if (ready?.done) return;
+    }
+  } finally {
+    // Not waited for: a source that is silent does not hear of it before its next text.
+    void Promise.resolve(iterator.return?.()).catch(() => {});
+  }
+}
+
+/** `late` is whether texts may have to be waited for. */
+function iteratorOf(texts: Texts): { iterator: Iterator<string> | AsyncIterator<string>; late: boolean } {
+  if (typeof texts !== "string") {
+    const { [Symbol.asyncIterator]: late, [Symbol.iterator]: early } = texts as AsyncIterable<string> & Iterable<string>;
+    const iterate = late ?? early;
+    if (iterate) return { iterator: iterate.call(texts), late: late !== undefined };
+  }
+  throw new NanoembedError("invalid_argument", "texts must be an iterable of strings, and is none");
+}
