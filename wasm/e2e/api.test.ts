@@ -395,6 +395,37 @@ inBrowser("workers", () => {
     expect(result.verdict).toEqual({ ok: false, code: "data_checksum" });
   });
 
+  test("drop what is queued when a call is aborted or fails, and take any source", async () => {
+    const result = await inPage<{ whole: number; aborted: string; refused: string; after: number[]; kinds: string[]; wrong: string[] }>(
+      `const pool = nanoembed.createWorker();
+       const model = await pool.load("/models/all-MiniLM-L6-v2.int8.weights", { kind: "sentences" });
+       const texts = Array(1200).fill("a short text");
+       await model.embed(texts.slice(0, 100));
+       const start = performance.now();
+       await model.embed(texts);
+       const whole = performance.now() - start;
+       const after = [];
+       const next = async () => { const start = performance.now(); await model.embed("x"); after.push(performance.now() - start); };
+       const aborted = await model.embed(texts, { signal: AbortSignal.timeout(30) }).catch((error) => error.name);
+       await next();
+       const refused = await model.embed(["word ".repeat(400), ...texts], { truncate: "error" }).catch((error) => error.code);
+       await next();
+       const kinds = [];
+       for (const source of [await fetch("/hostile/good/blocks.gguf"), new Request("/hostile/good/blocks.gguf"), (await fetch("/hostile/good/blocks.gguf")).body]) {
+         kinds.push((await pool.inspect(source)).format);
+       }
+       const wrong = [];
+       for (const call of [() => model.embed(new Set(["a"])), () => model.embed("a", { out: new Float32Array(3) }), () => model.embed([], { truncateDim: -5 })]) {
+         wrong.push(await call().then(() => "none", (error) => error.code));
+       }
+       pool.dispose();
+       return { whole, aborted, refused, after, kinds, wrong };`, null, "worker");
+    expect(result).toMatchObject({ aborted: "TimeoutError", refused: "too_many_tokens", kinds: ["gguf", "gguf", "gguf"] });
+    expect(result.wrong).toEqual(["invalid_argument", "invalid_argument", "invalid_argument"]);
+    // The whole takes seconds, and nearly all of it was left.
+    for (const time of result.after) expect(time).toBeLessThan(result.whole / 3);
+  });
+
   test("leave the page at 60 frames a second while 1,000 texts are embedded", async () => {
     const { frames, late } = await inPage<{ frames: number; late: number }>(
       `const pool = nanoembed.createWorker();

@@ -10,15 +10,15 @@ import type { Api, LoadOptions, Model } from "./api.js";
 import type { CausalModel, GenerateOptions, Generated, GeneratedToken } from "./causal.js";
 import { disposeSymbol } from "./dispose.js";
 import type { ModuleSource } from "./engine.js";
-import { NanoembedError } from "./errors.js";
+import { NanoembedError, check } from "./errors.js";
 import type { FileSummary, InspectOptions, Inspection, Verdict, VerifyOptions } from "./inspection.js";
 import { bring } from "./load.js";
 import { fromPlain, type Answer, type Question } from "./protocol.js";
 import {
-  streamed, type EmbedOptions, type Embedding, type Embeddings, type SentenceModel, type Tokens,
+  type EmbedOptions, type Embedding, type Embeddings, type SentenceModel, type Tokens,
 } from "./sentences.js";
 import type { Sink } from "./sink.js";
-import type { Source } from "./source.js";
+import { bodyOf, type Source } from "./source.js";
 import type { Neighbour, SearchOptions, WordOptions, WordVector, WordVectors } from "./words.js";
 
 export * from "./exports.js";
@@ -79,9 +79,9 @@ class Thread {
     };
   }
 
-  /** How many questions have no answer yet. */
+  /** How many questions have no answer yet; of a thread that failed nobody should ask anything. */
   get load(): number {
-    return this.#waiting.size;
+    return this.#failed ? Infinity : this.#waiting.size;
   }
 
   #hear(answer: Answer): void {
@@ -240,6 +240,12 @@ class Held {
   }
 }
 
+/** Where the caller wants so many elements, or a new place for them. */
+function room({ out }: EmbedOptions, elements: number): Float32Array {
+  check(!out || out.length >= elements, `out has ${out?.length} elements, ${elements} are needed`);
+  return out ?? new Float32Array(elements);
+}
+
 class RemoteSentences implements SentenceModel {
   readonly kind = "sentences";
   readonly dims: number;
@@ -258,21 +264,12 @@ class RemoteSentences implements SentenceModel {
     if (typeof texts === "string") {
       const one = await this.#held.call<Embedding>("embed", [texts], options);
       if (!options.out) return one;
-      options.out.set(one.data);
+      room(options, one.dims).set(one.data);
       return { ...one, data: options.out.subarray(0, one.dims) };
     }
-    // Small enough that all workers have something to do to the end.
-    const size = Math.min(32, Math.max(1, Math.ceil(texts.length / (this.#held.size * 4))));
-    const parts: Promise<Embeddings>[] = [];
-    for (let start = 0; start < texts.length; start += size) {
-      parts.push(this.#held.call<Embeddings>("embed", [texts.slice(start, start + size)], options));
-    }
-    const all = await Promise.all(parts);
-    const dims = all[0]?.dims ?? options.truncateDim ?? this.dims;
-    const data = options.out ?? new Float32Array(texts.length * dims);
-    if (data.length < texts.length * dims) {
-      throw new NanoembedError("invalid_argument", `out has ${data.length} elements, ${texts.length * dims} are needed`);
-    }
+    const all = await this.#parts(texts, options);
+    const { dims } = all[0]!;
+    const data = room(options, texts.length * dims);
     let at = 0;
     for (const part of all) {
       data.set(part.data, at);
@@ -282,8 +279,33 @@ class RemoteSentences implements SentenceModel {
     return { data: data.subarray(0, texts.length * dims), dims, tokens, truncated };
   }
 
-  embedStream(texts: Iterable<string> | AsyncIterable<string>, options: EmbedOptions = {}) {
-    return streamed(this, texts, 16 * this.#held.size, options);
+  /** The embeddings of all texts in parts. Without texts there is one part all the same: whether the call is right is said there. */
+  async #parts(texts: readonly string[], options: EmbedOptions): Promise<Embeddings[]> {
+    check(Array.isArray(texts), "texts must be a string or an array");
+    // Small enough that all workers have something to do to the end.
+    const size = Math.min(32, Math.max(1, Math.ceil(texts.length / (this.#held.size * 4))));
+    const count = Math.max(1, Math.ceil(texts.length / size));
+    const all: Embeddings[] = [];
+    let next = 0;
+    // A worker has one part and the next one: what it was sent it will compute, whatever is said behind it.
+    const lane = async () => {
+      while (next < count) {
+        const at = next++;
+        all[at] = await this.#held.call<Embeddings>("embed", [texts.slice(at * size, (at + 1) * size)], options);
+      }
+    };
+    try {
+      await Promise.all(Array.from({ length: 2 * this.#held.size }, lane));
+    } finally {
+      // After an error or an abort nothing more is sent.
+      next = count;
+    }
+    return all;
+  }
+
+  async *embedStream(texts: Iterable<string> | AsyncIterable<string>, options: EmbedOptions = {}) {
+    const { streamed } = await import("./streamed.js");
+    yield* streamed(this, texts, 16 * this.#held.size, options);
   }
 
   tokenize(text: string, options: { maxTokens?: number } = {}): Promise<Tokens> {
@@ -400,6 +422,16 @@ class RemoteCausal implements CausalModel {
 const absolute = (source: Source): unknown =>
   typeof source === "string" || source instanceof URL ? new URL(source, globalThis.location?.href).href : source;
 
+/** A source on its way to a worker, and what goes over with it. */
+function sent(source: Source): { source: unknown; transfer: Transferable[] } {
+  if (source instanceof Request) return { source: source.url, transfer: [] };
+  const stream = source instanceof Response ? bodyOf(source) : source;
+  return stream instanceof ReadableStream ? { source: stream, transfer: [stream] } : { source: absolute(source), transfer: [] };
+}
+
+/** What workers keep of inspections goes when the page has no use for them. */
+const dropped = new FinalizationRegistry<Held>((held) => held.dispose());
+
 class Pool implements WorkerPool {
   readonly #threads: Thread[];
 
@@ -438,25 +470,34 @@ class Pool implements WorkerPool {
   async open(source: Source, options: WordOptions = {}): Promise<WordVectors> {
     const thread = this.#threads[0]!;
     const { signal } = options;
-    const described = await thread.ask<Described>("open", { args: [absolute(source), plain(options)], signal });
+    const { source: file, transfer } = sent(source);
+    const described = await thread.ask<Described>("open", { args: [file, plain(options)], signal, transfer });
     return this.#model([thread], [described]) as WordVectors;
   }
 
   async inspect(source: Source, options: InspectOptions = {}): Promise<Inspection> {
     const thread = this.#threads[0]!;
+    const { source: file, transfer } = sent(source);
     const asked = thread.ask<FileSummary & { handle: number }>("inspect", {
-      args: [absolute(source), plain(options)],
+      args: [file, plain(options)],
       signal: options.signal,
+      transfer,
     });
     const { handle, ...summary } = await asked;
     const held = new Held([thread], [handle]);
-    return { ...summary, values: (name, wanted = {}) => held.call("values", [name, rest(wanted)], {}) };
+    const inspection: Inspection = {
+      ...summary,
+      values: (name, wanted = {}) => held.call("values", [name, rest(wanted)], { signal: wanted.signal }),
+    };
+    dropped.register(inspection.values, held);
+    return inspection;
   }
 
   async verify(source: Source, options: VerifyOptions = {}): Promise<Verdict> {
     const { signal, onProgress } = options;
-    const args = [absolute(source), plain(options)];
-    const verdict = await this.#threads[0]!.ask<Verdict>("verify", { args, signal, onProgress });
+    const { source: file, transfer } = sent(source);
+    const args = [file, plain(options)];
+    const verdict = await this.#threads[0]!.ask<Verdict>("verify", { args, signal, onProgress, transfer });
     return verdict.ok ? verdict : { ...verdict, error: fromPlain(verdict.error) as NanoembedError };
   }
 
@@ -481,9 +522,8 @@ function rest({ first, count }: { first?: number; count?: number }) {
 /** Starts workers. Their file is loaded now, the module when something is first asked of them. */
 export function createWorker(options: WorkerOptions = {}): WorkerPool {
   const { workers = 1, create, module_or_path, words, causal } = options;
-  if (!Number.isInteger(workers) || workers < 1) {
-    throw new NanoembedError("invalid_argument", "there must be at least one worker");
-  }
+  check(Number.isInteger(workers) && workers >= 1, "there must be at least one worker");
+  check(create !== undefined || typeof Worker === "function", "there are no workers here: say with `create` how to make one");
   const threads = Array.from({ length: workers }, () => {
     const worker = create ? create() : new Worker(new URL("./worker-thread.js", import.meta.url), { type: "module" });
     const thread = new Thread(worker);
