@@ -182,6 +182,19 @@ inBrowser("the package", () => {
     }
   });
 
+  test("a kept copy outlives what callers get wrong", async () => {
+    const phases = await inPage<string[]>(
+      `const phases = [];
+       const load = (options) => nanoembed.load("/hostile/good/words.fifu?kept", { cache: "cache-api", ...options });
+       (await load()).dispose();
+       for (const wrong of [{ kind: "sentences" }, { limits: { maxBytes: 10 } }, { integrity: "sha256-x" }]) {
+         phases.push(await load(wrong).then(() => "none", (error) => error.code));
+       }
+       (await load({ onProgress: ({ phase }) => phases.push(phase) })).dispose();
+       return phases.filter((phase, at) => phase !== phases[at - 1]);`);
+    expect(phases).toEqual(["wrong_kind", "too_large", "invalid_argument", "cache", "ready"]);
+  });
+
   test("complains of nothing", () => expect(complaints).toEqual([]));
 });
 

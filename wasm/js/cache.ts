@@ -7,6 +7,9 @@ export type CacheKind = "cache-api" | "opfs";
 
 const NAME = "nanoembed";
 
+/** Errors that say nothing of a copy. */
+const CALLERS = ["invalid_argument", "too_large", "no_crypto", "module_not_loaded"];
+
 /** Brings a file by `again` from the kept copy, or by `fresh`, which is then kept. */
 export async function throughCache<S extends Sink>(
   kind: CacheKind,
@@ -20,9 +23,8 @@ export async function throughCache<S extends Sink>(
     try {
       return await again(kept);
     } catch (error) {
-      if (!(error instanceof NanoembedError)) throw error;
-      // A copy that is damaged is as good as none.
-      await forget(kind, address);
+      if (!(error instanceof NanoembedError) || CALLERS.includes(error.code)) throw error;
+      // The copy is damaged, or the file is another by now: what there is now takes its place, once that is loaded.
     }
   }
   const sink = await fresh();
@@ -63,16 +65,6 @@ async function keep(kind: CacheKind, address: string, bytes: Uint8Array<ArrayBuf
     return true;
   } catch {
     return false;
-  }
-}
-
-/** Forgets a copy. */
-async function forget(kind: CacheKind, address: string): Promise<void> {
-  try {
-    if (kind === "opfs") await (await folder()).removeEntry(await fileName(address));
-    else await (await caches.open(NAME)).delete(address);
-  } catch {
-    // Then it is not there.
   }
 }
 

@@ -6,7 +6,12 @@ import { addressOf, pieces, type FetchOptions, type Pieces, type Progress, type 
 export interface LoadOptions extends FetchOptions {
   /** Is told of progress after every piece. */
   onProgress?: (progress: Progress) => void;
-  /** Keeps the download for the next visit. Only for addresses; a full store never fails the load. Default: nowhere. */
+  /**
+   * Keeps the download for the next visit. Only for addresses; a full store never fails the load. Default: nowhere.
+   *
+   * The server is not asked again while a copy can be loaded: give another version of the file another address, or its
+   * `integrity`, or clear the copies: `caches.delete("nanoembed")`, or the folder `nanoembed` of the private file system.
+   */
   cache?: CacheKind | false;
   /** What the file's SHA-256 must be, as in `<script integrity>`: `"sha256-…"`. The format's own checksums are always checked. */
   integrity?: string;
