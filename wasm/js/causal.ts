@@ -1,7 +1,7 @@
 import { breathe } from "./breathe.js";
 import { disposeSymbol } from "./dispose.js";
 import type { Engine, Glue, Reader } from "./engine.js";
-import { NanoembedError, guarded } from "./errors.js";
+import { NanoembedError, check, guarded } from "./errors.js";
 import type { Tokens } from "./sentences.js";
 
 export interface GenerateOptions {
@@ -157,7 +157,7 @@ class LocalCausal implements CausalModel {
     }
     const promptTokens = ids.length;
     const room = this.maxTokens - promptTokens;
-    const count = options.maxTokens ?? Math.min(TOKENS, room);
+    const count = options.maxTokens ?? Math.max(1, Math.min(TOKENS, room));
     if (!Number.isInteger(count) || count < 1 || count > room) {
       const [code, sentence] = room < 1 || count > room
         ? ["too_many_tokens", `${promptTokens} tokens of the prompt and ${count} more are beyond the model's ${this.maxTokens}`]
@@ -174,7 +174,9 @@ class LocalCausal implements CausalModel {
   async tokenize(text: string, options: { maxTokens?: number } = {}): Promise<Tokens> {
     const model = this.#open();
     const all = guarded(() => model.tokenize(text));
-    const ids = all.slice(0, options.maxTokens ?? all.length);
+    const most = options.maxTokens ?? all.length;
+    check(Number.isInteger(most) && most >= 0, "maxTokens must be a whole number");
+    const ids = all.slice(0, most);
     return { ids, total: all.length, truncated: all.length > ids.length };
   }
 

@@ -1,5 +1,5 @@
 import { Purpose, type Engine, type Glue, type PartsReader, type Reader } from "./engine.js";
-import { NanoembedError, guarded } from "./errors.js";
+import { NanoembedError, check, guarded } from "./errors.js";
 import { disposeSymbol } from "./dispose.js";
 import { parts, readIndex, type Parts } from "./parts.js";
 import type { FetchOptions, Source } from "./source.js";
@@ -167,7 +167,7 @@ class LocalWords implements WordVectors {
 
   similar(query: string | Float32Array, options: SearchOptions = {}): Promise<Neighbour[]> {
     return this.#inTurn(async () => {
-      if (typeof query !== "string") return this.#search(query, new Uint32Array(), options);
+      if (typeof query !== "string") return this.#search(unit(query), new Uint32Array(), options);
       const found = await this.#vector(query, options.signal);
       if (!found) return [];
       const row = this.#open().row();
@@ -186,8 +186,9 @@ class LocalWords implements WordVectors {
 
   async #search(query: Float32Array, skip: Uint32Array, options: SearchOptions): Promise<Neighbour[]> {
     const { k = 10, signal, onProgress } = options;
+    check(k >= 0 && (Number.isInteger(k) || k === Infinity), "k must be a whole number");
     const words = this.#open();
-    guarded(() => words.begin_search(query, k, skip), wordFormat);
+    guarded(() => words.begin_search(query, Math.min(k, this.count), skip), wordFormat);
     const tables = words.rows_at();
     const rowBytes = this.#file ? tables[1]! : this.dims * 4;
     const step = Math.max(1, Math.floor(SEARCH_BYTES / Math.max(1, rowBytes)) * (this.#file ? 1 : 16));
@@ -198,7 +199,7 @@ class LocalWords implements WordVectors {
         for (let at = 0; at < tables.length; at += 2) {
           ranges.push(tables[at]! + first * tables[at + 1]!, (end - first) * tables[at + 1]!);
         }
-        await this.#read(Float64Array.from(ranges), signal, (offset, bytes) => words.insert(offset, bytes));
+        await this.#read(Float64Array.from(ranges), signal, (offset, bytes) => this.#open().insert(offset, bytes));
       } else if (first > 0) {
         await new Promise((resolve) => setTimeout(resolve));
       }
@@ -206,6 +207,7 @@ class LocalWords implements WordVectors {
       guarded(() => this.#open().search(first, end), wordFormat);
       onProgress?.({ searched: end, total: this.count });
     }
+    this.#open();
     const scores = words.best_scores();
     return Array.from(words.best_rows(), (row, at) => ({ word: words.word(row), score: scores[at]! }));
   }
@@ -272,6 +274,12 @@ export async function openWith(engine: Engine<WordGlue>, source: Source, options
     file.close();
     throw error;
   }
+}
+
+/** The same direction, of length 1. */
+function unit(vector: Float32Array): Float32Array {
+  const length = Math.hypot(...vector);
+  return length > 0 ? vector.map((value) => value / length) : vector;
 }
 
 /** Word vectors in memory, of what a reader has read. */

@@ -58,6 +58,18 @@ describe.each(Object.entries(ways))("a file %s", (_, get) => {
     expect((await words.analogy(a.word, b.word, c.word, { k: 3 }))[0]!.word).toBe(best.word);
   });
 
+  test("a vector of any length is as near to words as its direction is, and k is a count", async () => {
+    using words = await get("fasttext.fifu");
+    const { vector } = (await words.vector(await words.word(0)))!;
+    const [one, ten] = await Promise.all([1, 10].map((factor) => words.similar(vector.map((x) => factor * x), { k: 3 })));
+    one!.forEach(({ word, score }, at) => {
+      expect(ten![at]!.word).toBe(word);
+      expect(ten![at]!.score).toBeCloseTo(score, 5);
+    });
+    expect((await words.similar(vector, { k: Infinity })).length).toBe(words.count);
+    for (const k of [-1, 1.5, NaN]) await expect(words.similar(vector, { k })).rejects.toMatchObject({ code: "invalid_argument" });
+  });
+
   test("words that nothing is known of have no neighbours", async () => {
     using words = await get("quantized_p1_n1_pad0.fifu");
     expect(words.subwords).toBe("simple");
@@ -65,6 +77,14 @@ describe.each(Object.entries(ways))("a file %s", (_, get) => {
     expect(await words.similar("no such word")).toEqual([]);
     expect(await words.analogy("no", "such", "word")).toEqual([]);
   });
+});
+
+test("words that are disposed of while they search say so", async () => {
+  const words = await open(new Blob([file("explicit.fifu")]));
+  const searching = words.similar(new Float32Array(words.dims).fill(1));
+  await Promise.resolve();
+  words.dispose();
+  await expect(searching).rejects.toMatchObject({ code: "disposed" });
 });
 
 test("a file that stays where it is is read in parts", async () => {
