@@ -64,6 +64,7 @@ async function ranges(address: string | URL | Request, options: FetchOptions): P
       if (offset + wanted <= start.length) return start.subarray(offset, offset + wanted);
       const { response, bytes } = await range(address, offset, wanted, signal ? { ...options, signal } : options);
       if (bytes?.length !== wanted || response.headers.get("etag") !== etag) {
+        void response.body?.cancel().catch(() => {});
         throw new NanoembedError("source_changed", "the file changed while it was read", { offset });
       }
       return bytes;

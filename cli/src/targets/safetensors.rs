@@ -37,7 +37,7 @@ pub(crate) fn write(
     Ok(bytes)
 }
 
-/// As [`write`], but the file is still to be put in its place.
+/// As [`write()`], but the file is still to be put in its place.
 pub(crate) fn prepare(
     path: &Path,
     mut tensors: Vec<Wanted<'_, '_>>,
