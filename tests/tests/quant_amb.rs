@@ -141,6 +141,39 @@ fn weights_of_columns_move_the_error_to_where_it_costs_less() {
 }
 
 #[test]
+fn weights_follow_the_columns_through_blocks_of_any_length() {
+    const COLS: usize = 300;
+    let values: Vec<f32> = (0..4 * COLS).map(|i| ((i * 37 % 641) as f32 - 320.0) / 99.0).collect();
+    let weights: Vec<f32> = (0..COLS).map(|i| if i % 50 < 5 { 100.0 } else { 0.01 }).collect();
+    let cost = |back: &[f32]| {
+        let costs = values.iter().zip(back).zip(weights.iter().cycle());
+        costs.map(|((a, b), weight)| f64::from(weight * (a - b) * (a - b))).sum::<f64>()
+    };
+    let arrangements = [Arrangement::Separate, Arrangement::Interleaved, Arrangement::Adaptive];
+    for (block, arrangement) in
+        [64, 400, 512, 1024].into_iter().flat_map(|block| arrangements.map(|it| (block, it)))
+    {
+        let codes =
+            ScaledCodes { bits: CodeBits::Four, block, scales: ScaleType::F16, arrangement };
+        let quantized = |weights: &[f32]| {
+            let bytes = codes.data_bytes(values.len() as u64, 0).unwrap();
+            let mut data = vec![0; usize::try_from(bytes).unwrap()];
+            let error = match arrangement {
+                Arrangement::Adaptive => {
+                    adaptive::quantize(&codes, &values, weights, |_| false, &mut data)
+                }
+                _ => amb_block::quantize(&codes, &values, weights, &mut data),
+            };
+            (error.unwrap(), cost(&read(codes, values.len(), &data)))
+        };
+        let (error, weighted) = quantized(&weights);
+        assert!((error - weighted).abs() < 1e-3 * weighted, "{block}: {error} for {weighted}");
+        let (_, alike) = quantized(&[]);
+        assert!(weighted < 0.95 * alike, "{block}: {weighted}, {alike} without weights");
+    }
+}
+
+#[test]
 fn zeros_and_what_is_no_number_do_no_harm() {
     for values in
         [[0.0; 32], [f32::NAN; 32], [f32::INFINITY; 32], [f32::MIN_POSITIVE; 32], [3e38; 32]]

@@ -4,6 +4,7 @@
 //! With H = XᵀX over the inputs X and U the upper Cholesky factor of H⁻¹, a row w is rounded from the left to the right; after
 //! column j with the error e, every later column k becomes wₖ − e · Uⱼₖ / Uⱼⱼ.
 
+use nanoembed_core::quant::ColumnWeights;
 use nanoembed_core::quant::amb_block::{fit, round_to};
 use nanoembed_core::tensor::ScaledCodes;
 use rayon::prelude::*;
@@ -59,8 +60,9 @@ impl Feedback {
                 let weights: Vec<f32> = (start..start + block)
                     .map(|j| 1.0 / self.factor[j * self.cols + j].powi(2))
                     .collect();
+                let weights = ColumnWeights::new(&weights, 0);
                 *scale =
-                    fit(&values[start..start + block], &weights, codes.bits, codes.scales).scale;
+                    fit(&values[start..start + block], weights, codes.bits, codes.scales).scale;
                 for j in start..start + block {
                     let rounded = match full {
                         true => half::f16::from_f32(values[j]).to_f32(),

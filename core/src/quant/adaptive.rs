@@ -5,7 +5,8 @@
 //! as far as columns are uncorrelated; a full-precision block makes next to none. All blocks of a tensor gain the same bits,
 //! so that for a budget of bits those with the largest errors are chosen, over all tensors together.
 
-use super::amb_block::{encode, fit, store_scale, with_weights};
+use super::amb_block::{fit, quantize_block};
+use super::column_weights::ColumnWeights;
 use super::float16::round_f16;
 use crate::error::{Error, ErrorKind, Result};
 use crate::tensor::{Arrangement, ScaledCodes};
@@ -20,9 +21,8 @@ pub fn block_errors(codes: &ScaledCodes, values: &[f32], weights: &[f32], errors
         return;
     }
     for (index, (values, error)) in values.chunks(size).zip(errors).enumerate() {
-        *error = with_weights(weights, index * size, values.len(), |weights| {
-            fit(values, weights, codes.bits, codes.scales).error
-        });
+        let weights = ColumnWeights::new(weights, index * size);
+        *error = fit(values, weights, codes.bits, codes.scales).error;
     }
 }
 
@@ -64,32 +64,28 @@ pub fn quantize(
         let bytes = if is_full(index) { block * 2 } else { code_bytes };
         let (place, behind) = rest.split_at_mut_checked(bytes).ok_or(invalid)?;
         rest = behind;
-        error += f64::from(with_weights(weights, index * block, values.len(), |weights| {
-            if is_full(index) {
-                return encode_halves(values, weights, place);
+        let weights = ColumnWeights::new(weights, index * block);
+        if is_full(index) {
+            error += f64::from(encode_halves(values, weights, place));
+            if let Some(byte) = mask.get_mut(index / 8) {
+                *byte |= 1 << (index % 8);
             }
-            let fit = fit(values, weights, codes.bits, codes.scales);
-            if let Some(scale) = scales.next() {
-                store_scale(fit.scale, codes.scales, scale);
-            }
-            encode(values, fit.scale, codes.bits, place);
-            fit.error
-        }));
-        if let Some(byte) = mask.get_mut(index / 8).filter(|_| is_full(index)) {
-            *byte |= 1 << (index % 8);
+        } else if let Some(scale) = scales.next() {
+            error += f64::from(quantize_block(codes, values, weights, scale, place).error);
         }
     }
     Ok(error)
 }
 
-fn encode_halves(values: &[f32], weights: &[f32], out: &mut [u8]) -> f32 {
+fn encode_halves(values: &[f32], weights: ColumnWeights<'_>, out: &mut [u8]) -> f32 {
     let mut error = 0.0;
-    let mut weights = weights.iter();
-    for (&value, bytes) in values.iter().zip(out.as_chunks_mut::<2>().0) {
+    let mut places = out.as_chunks_mut::<2>().0.iter_mut();
+    weights.each(values, |value, weight| {
         let (half, rounded) = round_f16(value);
-        *bytes = half;
-        let weight = weights.next().copied().unwrap_or(1.0);
+        if let Some(place) = places.next() {
+            *place = half;
+        }
         error += weight * (value - rounded) * (value - rounded);
-    }
+    });
     error
 }

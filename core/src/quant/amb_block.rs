@@ -8,6 +8,7 @@
 pub use super::amb_codes::encode;
 use super::amb_codes::{lowest, nearest};
 pub use super::amb_read::{Bytes, Tensor, dequantize};
+use super::column_weights::ColumnWeights;
 use super::float16::round_f16;
 use crate::error::{Error, ErrorKind, Result};
 use crate::tensor::{Arrangement, CodeBits, ScaleType, ScaledCodes};
@@ -34,29 +35,24 @@ fn round_scale(scale: f32, scales: ScaleType) -> f32 {
 }
 
 /// The weighted squared error of `values` on a scale, and the sums from which the best scale for the same codes follows.
-fn measure(values: &[f32], weights: &[f32], scale: f32, lowest: f32) -> (f32, f32, f32) {
+fn measure(values: &[f32], weights: ColumnWeights<'_>, scale: f32, lowest: f32) -> (f32, f32, f32) {
     let inverse = super::block::reciprocal(scale);
     let (mut error, mut product, mut square) = (0.0_f32, 0.0_f32, 0.0_f32);
-    let mut add = |x: f32, weight: f32| {
+    weights.each(values, |x, weight| {
         let code = nearest(x * inverse, lowest);
         let off = x - code * scale;
         error += weight * off * off;
         product += weight * x * code;
         square += weight * code * code;
-    };
-    if weights.len() == values.len() {
-        values.iter().zip(weights).for_each(|(&x, &weight)| add(x, weight));
-    } else {
-        values.iter().for_each(|&x| add(x, 1.0));
-    }
+    });
     (error, product, square)
 }
 
-/// The scale with the least squared error for `values`, weighted by `weights` (as many, or none: all alike).
+/// The scale with the least squared error for `values`, weighted by `weights`.
 ///
 /// Values must be finite, weights finite and not negative. A block of zeros has scale 0.
 #[must_use]
-pub fn fit(values: &[f32], weights: &[f32], bits: CodeBits, scales: ScaleType) -> Fit {
+pub fn fit(values: &[f32], weights: ColumnWeights<'_>, bits: CodeBits, scales: ScaleType) -> Fit {
     let extreme = super::block::extreme(values);
     let lowest = lowest(bits);
     let try_scale = |best: Fit, scale: f32| {
@@ -150,7 +146,7 @@ pub fn store(
 pub fn quantize_block(
     codes: &ScaledCodes,
     values: &[f32],
-    weights: &[f32],
+    weights: ColumnWeights<'_>,
     scale: &mut [u8],
     out: &mut [u8],
 ) -> Fit {
@@ -160,7 +156,7 @@ pub fn quantize_block(
     fit
 }
 
-pub(super) fn store_scale(value: f32, scales: ScaleType, out: &mut [u8]) {
+fn store_scale(value: f32, scales: ScaleType, out: &mut [u8]) {
     let (single, half) = (value.to_le_bytes(), round_f16(value).0);
     let bytes = match scales {
         ScaleType::F32 => &single[..],
@@ -173,7 +169,7 @@ pub(super) fn store_scale(value: f32, scales: ScaleType, out: &mut [u8]) {
 
 /// Quantises a whole tensor of separate or interleaved blocks; the sum of the weighted squared errors.
 ///
-/// `weights` are those of the columns: element `i` is weighted by `weights[i % weights.len()]`; empty: all alike.
+/// `weights` are those of the columns, as [`ColumnWeights::new`] takes them.
 ///
 /// # Errors
 ///
@@ -197,10 +193,8 @@ pub fn quantize(
     let scale_bytes = if codes.scales == ScaleType::F16 { 2 } else { 4 };
     let mut error = 0.0;
     let mut one = |index: usize, values: &[f32], scale: &mut [u8], codes_out: &mut [u8]| {
-        let fit = with_weights(weights, index * block, values.len(), |weights| {
-            quantize_block(codes, values, weights, scale, codes_out)
-        });
-        error += f64::from(fit.error);
+        let weights = ColumnWeights::new(weights, index * block);
+        error += f64::from(quantize_block(codes, values, weights, scale, codes_out).error);
     };
     if codes.arrangement == Arrangement::Interleaved {
         let blocks = out.chunks_exact_mut(scale_bytes + code_bytes);
@@ -218,26 +212,4 @@ pub fn quantize(
         one(index, values, scale, codes);
     }
     Ok(error)
-}
-
-/// Blocks up to this size have their weights laid side by side.
-const LAID_OUT: usize = 256;
-
-/// Calls `with` with the columns' weights of `count` elements from the `first` on.
-pub(super) fn with_weights<R>(
-    columns: &[f32],
-    first: usize,
-    count: usize,
-    with: impl FnOnce(&[f32]) -> R,
-) -> R {
-    let Some(start) = first.checked_rem(columns.len()) else { return with(&[]) };
-    if let Some(weights) = columns.get(start..start + count) {
-        return with(weights);
-    }
-    let mut room = [0.0; LAID_OUT];
-    let Some(weights) = room.get_mut(..count) else { return with(&[]) };
-    for (weight, column) in weights.iter_mut().zip(columns.iter().cycle().skip(start)) {
-        *weight = *column;
-    }
-    with(weights)
 }

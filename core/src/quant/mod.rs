@@ -35,6 +35,7 @@ mod amb_codes;
 mod amb_read;
 pub mod amb_unpack;
 mod block;
+mod column_weights;
 pub mod f8q8;
 pub mod float16;
 pub mod fp8;
@@ -61,6 +62,7 @@ pub mod whole;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::tensor::{Dtype, Encoding, Weight};
+pub use column_weights::ColumnWeights;
 use lanes::Scalar;
 
 /// Whether `dtype` is among the types that were built in: families that cargo features left out can neither be run nor
