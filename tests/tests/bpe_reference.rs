@@ -167,3 +167,15 @@ fn merges_that_collide_are_refused() {
     let mut slots = vec![0; MergeTable::slots_needed(9)];
     assert_eq!(MergeTable::build(&table, &mut slots).unwrap().find(1, 2), Some((0, 3)));
 }
+
+#[test]
+fn more_memory_than_needed_changes_nothing() {
+    let merges: Vec<Merge> =
+        (0..50).map(|left| Merge { left, right: left + 1, merged: left + 100 }).collect();
+    let mut slots = vec![0; MergeTable::slots_needed(merges.len()) + 64];
+    let longest_probe = MergeTable::build(&merges, &mut slots).unwrap().longest_probe();
+    let table = MergeTable::resume(&merges, &slots, longest_probe);
+    for (rank, merge) in (0..).zip(&merges) {
+        assert_eq!(table.find(merge.left, merge.right), Some((rank, merge.merged)));
+    }
+}

@@ -36,6 +36,17 @@ fn every_token_of_bert_is_found_by_both_indices_and_read_back() {
 }
 
 #[test]
+fn more_memory_than_needed_changes_nothing() {
+    let stored = StoredVocabulary::from_lines(BERT);
+    let mut slots = vec![0; slots_needed(stored.count) + 1000];
+    let index = HashVocabulary::build(stored.listed().unwrap(), &mut slots).unwrap().index();
+    let resumed = HashVocabulary::resume(stored.listed().unwrap(), &slots, index);
+    for (id, token) in (0..).zip(BERT.lines()) {
+        assert_eq!(resumed.find(token.as_bytes()), Ok(Some(id)));
+    }
+}
+
+#[test]
 fn the_memory_for_berts_vocabulary_is_as_documented() {
     assert_eq!(slots_needed(30_522) * 4, 183_140);
     assert_eq!(Entries::samples_needed(30_522) * 4, 15_264);

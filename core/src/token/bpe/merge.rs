@@ -78,9 +78,11 @@ impl<'a> MergeTable<'a> {
         Ok(Self { merges, slots, longest_probe })
     }
 
-    /// Takes up again what [`build`](Self::build) left in `slots`; with other merges or slots pairs are not found.
+    /// Takes up again what [`build`](Self::build) left in `slots`; with other merges or slots pairs are not found. Slots beyond
+    /// those that are [needed](Self::slots_needed) are left alone here as there.
     #[must_use]
-    pub const fn resume(merges: &'a [Merge], slots: &'a [u32], longest_probe: usize) -> Self {
+    pub fn resume(merges: &'a [Merge], slots: &'a [u32], longest_probe: usize) -> Self {
+        let slots = slots.get(..Self::slots_needed(merges.len())).unwrap_or(slots);
         Self { merges, slots, longest_probe }
     }
 

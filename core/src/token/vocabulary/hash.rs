@@ -62,9 +62,11 @@ impl<'a, T: Tokens> HashVocabulary<'a, T> {
     }
 
     /// Takes up again what [`build`](HashVocabulary::build) left in `slots`, for a host that keeps the memory and the
-    /// [`index`](HashVocabulary::index) but not the borrow. With other tokens or slots lookups miss, nothing worse.
+    /// [`index`](HashVocabulary::index) but not the borrow. With other tokens or slots lookups miss, nothing worse; slots beyond
+    /// those that are [needed](HashVocabulary::slots_needed) are left alone here as there.
     #[must_use]
-    pub const fn resume(tokens: T, slots: &'a [u32], index: HashIndex) -> Self {
+    pub fn resume(tokens: T, slots: &'a [u32], index: HashIndex) -> Self {
+        let slots = slots.get(..Self::slots_needed(tokens.count())).unwrap_or(slots);
         Self { tokens, slots, index }
     }
 
