@@ -1,7 +1,9 @@
 //! SentencePiece models made wrong on purpose, each for the reason that is named.
 
 use nanoembed_core::owned::{ModelProto, ModelSettings, SentencePieceModel, TokenSession};
-use nanoembed_core::token::sentencepiece::{Algorithm, PieceKind, SentencePiece, Slot, Spec};
+use nanoembed_core::token::sentencepiece::{
+    Algorithm, PieceKind, Scratch, SentencePiece, Slot, Spec, Step,
+};
 use nanoembed_core::{Error, ErrorKind};
 use nanoembed_tests::fuzz::{sentencepiece, sentencepiece_seeds};
 
@@ -187,6 +189,24 @@ fn too_little_memory_is_said() {
     }
 }
 
+#[test]
+fn more_memory_than_needed_changes_nothing() {
+    let bytes = model(&SETTINGS, &[A, (b"ab", -0.5, PieceKind::Normal)]);
+    let spec = Spec::read(&bytes, 0).unwrap();
+    let mut pieces = vec![Default::default(); spec.pieces() as usize + 3];
+    let mut slots = vec![Slot::default(); spec.slots_needed().unwrap() + 100];
+    let built = SentencePiece::build(&bytes, 0, &mut pieces, &mut slots).unwrap();
+    let index = built.index();
+    let resumed = SentencePiece::resume(&bytes, &pieces, &slots, index);
+    assert_eq!(resumed.piece(3), None);
+    let (mut text, mut steps) = ([0; 16], [Step::default(); 17]);
+    let mut scratch = Scratch::new(&mut text, &mut [], &mut [], &mut steps, &mut []);
+    let mut ids = [0; 8];
+    let found = resumed.encode("abaab", &[], &mut ids, &mut scratch).unwrap();
+    // The space in front is unknown.
+    assert_eq!(&ids[..found.tokens], [0, 2, 1, 2]);
+}
+
 /// A model whose every piece begins the next, over a text of that letter: time is bounded.
 #[test]
 fn a_model_made_to_be_slow_takes_bounded_time() {
@@ -200,6 +220,23 @@ fn a_model_made_to_be_slow_takes_bounded_time() {
         let mut ids = Vec::new();
         model.encode(&"a".repeat(20_000), &[], &mut TokenSession::default(), &mut ids).unwrap();
         assert!(start.elapsed().as_secs() < 20, "{algorithm:?}: {:?}", start.elapsed());
+    }
+}
+
+/// Sums that are set back at every letter, and rules whose trie leads in a circle, over a long text.
+#[test]
+fn long_texts_take_bounded_time_whatever_the_model_says() {
+    let far = [(&b"a"[..], -200_000.0, PieceKind::Normal), (b"aa", -9e6, PieceKind::Normal)];
+    let x = u32::from(b'x');
+    let circle = rules(&[(1 ^ x as usize, x | x << 10)], b"\0");
+    let circle = ModelSettings { rules: &circle, ..SETTINGS };
+    for (bytes, letter, id) in [(model(&SETTINGS, &far), "a", 1), (model(&circle, &[A]), "x", 0)] {
+        let model = open(&bytes).unwrap();
+        let start = std::time::Instant::now();
+        let mut ids = Vec::new();
+        model.encode(&letter.repeat(400_000), &[], &mut TokenSession::default(), &mut ids).unwrap();
+        assert!(start.elapsed().as_secs() < 20, "{letter}: {:?}", start.elapsed());
+        assert_eq!((ids[0], *ids.last().unwrap()), (0, id));
     }
 }
 

@@ -141,15 +141,18 @@ impl<'a> SentencePiece<'a> {
     }
 
     /// Takes up again what [`build`](Self::build) left in `pieces` and `slots`, for a host that keeps the memory and the
-    /// [`index`](Self::index) but not the borrow. With others ids are wrong, nothing worse.
+    /// [`index`](Self::index) but not the borrow. With others ids are wrong, nothing worse; what is more than was asked for is
+    /// left alone here as there.
     #[must_use]
-    pub const fn resume(
+    pub fn resume(
         model: &'a [u8],
         pieces: &'a [Piece],
         slots: &'a [Slot],
         index: Index,
     ) -> Self {
-        Self { model, pieces, slots, index }
+        let pieces = pieces.get(..index.spec.pieces() as usize).unwrap_or(pieces);
+        let needed = index.spec.slots_needed().unwrap_or(usize::MAX);
+        Self { model, pieces, slots: slots.get(..needed).unwrap_or(slots), index }
     }
 
     /// What [`resume`](Self::resume) needs beside the memory.

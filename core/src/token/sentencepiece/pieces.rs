@@ -65,7 +65,7 @@ pub struct Piece {
 }
 
 /// Pieces of as many bytes and more are refused, as by `sentencepiece`.
-const TOO_LONG: u32 = 8000;
+pub(super) const TOO_LONG: u16 = 8000;
 
 impl Piece {
     /// Reads one entry of a model that lies at `base`.
@@ -96,7 +96,7 @@ impl Piece {
             }
         }
         let bad = Error::new(message.1, ErrorKind::BadField);
-        let fits = |place: &Place| place.bytes > 0 && place.bytes < TOO_LONG;
+        let fits = |place: &Place| place.bytes > 0 && place.bytes < TOO_LONG.into();
         let spelling = spelling.filter(fits).ok_or(bad)?;
         piece.start = spelling.start;
         piece.bytes = u16::try_from(spelling.bytes).map_err(|_| bad)?;

@@ -15,6 +15,9 @@ use crate::error::{Error, ErrorKind, Result};
 /// Matches of a place beyond so many are not seen, as by `sentencepiece`.
 const MAX_MATCHES: usize = 32;
 
+/// The bytes of a text that are looked at for a key: a trie may lead in circles.
+const MAX_KEY_BYTES: usize = 1024;
+
 /// The rules of a model.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rules<'a> {
@@ -84,11 +87,11 @@ impl<'a> Rules<'a> {
             && (!is_root || root_is_sound)
     }
 
-    /// The longest key that `text` starts with: its length, and what it becomes.
+    /// The longest key, of up to 1,024 bytes, that `text` starts with: its length, and what it becomes.
     pub(super) fn longest(&self, text: &[u8]) -> Option<(usize, &'a [u8])> {
         let mut at = self.unit(0)?.offset();
         let (mut found, mut matches) = (None, 0_usize);
-        for (index, byte) in text.iter().enumerate() {
+        for (index, byte) in text.iter().take(MAX_KEY_BYTES).enumerate() {
             at ^= usize::from(*byte);
             let Some(unit) = self.unit(at).filter(|unit| unit.label() == (*byte).into()) else {
                 break;

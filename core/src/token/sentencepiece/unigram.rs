@@ -3,7 +3,7 @@
 //! sentencepiece, whose ids these are: sums are rounded to f32 in the same order, and of equal sums the first one found stays.
 
 use super::normalize::character_bytes;
-use super::pieces::Piece;
+use super::pieces::{Piece, TOO_LONG};
 use super::trie::{Kind, Trie};
 use crate::error::{Error, ErrorKind, Result};
 
@@ -75,7 +75,8 @@ impl Lattice<'_> {
             return;
         };
         if here.sum.abs() > LARGEST_SUM {
-            let reached = ahead.iter_mut().filter(|step| step.other != NOWHERE);
+            let ahead = ahead.iter_mut().take(TOO_LONG.into());
+            let reached = ahead.filter(|step| step.other != NOWHERE);
             reached.for_each(|step| step.sum -= here.sum);
             here.sum = 0.0;
         }
