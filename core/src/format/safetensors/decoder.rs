@@ -149,6 +149,7 @@ impl<'m> Decoder<'m> {
         let whole = window.len() == left;
         match place {
             Place::Padding if whole => {
+                self.entries.check_names()?;
                 let end = self.entries.tile()?;
                 self.state = State::Data { end: self.data.saturating_add(end) };
                 Ok(Step::silent(left))

@@ -42,16 +42,24 @@ impl<'m> Entries<'m> {
         self.room.get_mut(..self.count).unwrap_or(&mut [])
     }
 
-    /// Keeps an entry, refusing a name that is there already.
     pub(super) fn push(&mut self, entry: Entry) -> Result<()> {
-        let fail = |kind| Error::new(entry.at.into(), kind);
-        if self.all().iter().any(|other| other.name == entry.name) {
-            return Err(fail(ErrorKind::DuplicateName));
-        }
-        let free = self.room.get_mut(self.count).ok_or(fail(ErrorKind::TooManyTensors))?;
+        let full = Error::new(entry.at.into(), ErrorKind::TooManyTensors);
+        let free = self.room.get_mut(self.count).ok_or(full)?;
         *free = entry;
         self.count = self.count.saturating_add(1);
         Ok(())
+    }
+
+    /// Refuses the first name that was there already. Entries are sorted by their names then: to look for each when it is
+    /// read would take quadratic time.
+    pub(super) fn check_names(&mut self) -> Result<()> {
+        sort(self.all_mut(), |entry| (entry.name, entry.at));
+        let neighbours = self.all().iter().zip(self.all().iter().skip(1));
+        let again = neighbours.filter(|(first, next)| first.name == next.name);
+        match again.map(|(_, next)| next.at).min() {
+            None => Ok(()),
+            Some(at) => Err(Error::new(at.into(), ErrorKind::DuplicateName)),
+        }
     }
 
     /// Sorts the entries by their places, and refuses gaps and overlaps; returns the length of the data.
