@@ -179,6 +179,7 @@ fn each_damage_is_named_and_placed() {
     let w = b"\x01\0\0\0\0\0\0\0w";
     let q = b"\x01\0\0\0\0\0\0\0q";
     let alignment = b"general.alignment";
+    let tokens = b"tokenizer.ggml.tokens";
     let huge = u64::MAX.to_le_bytes();
     for ((file, at), kind, before) in [
         (damaged(b"GGUF", 0, &[1]), ErrorKind::UnsupportedVersion, 0),
@@ -188,9 +189,11 @@ fn each_damage_is_named_and_placed() {
         (damaged(b"GGUF\x03\0\0\0", 16, &huge), ErrorKind::NameTooLong, 0),
         (damaged(b"general.architecture", 0, &[13]), ErrorKind::BadField, 0),
         (damaged(b"general.architecture", 4, &huge), ErrorKind::NameTooLong, 0),
-        (damaged(alignment, 4, &[0]), ErrorKind::BadAlignment, 4 + 17 + 8),
-        (damaged(alignment, 4, &[48]), ErrorKind::BadAlignment, 4 + 17 + 8),
-        (damaged(alignment, 0, &[5]), ErrorKind::BadAlignment, 17 + 8),
+        (damaged(alignment, 4, &[0]), ErrorKind::BadAlignment, 0),
+        (damaged(alignment, 4, &[48]), ErrorKind::BadAlignment, 0),
+        (damaged(alignment, 0, &[5]), ErrorKind::BadAlignment, 0),
+        (damaged(tokens, 8, &huge), ErrorKind::BadCount, 0),
+        (damaged(tokens, 8, &(1_u64 << 32).to_le_bytes()), ErrorKind::BadCount, 0),
         (damaged(w, 0, &[5]), ErrorKind::BadDimensions, 0),
         (damaged(w, 0, &[0]), ErrorKind::BadDimensions, 0),
         (damaged(w, 4, &[0]), ErrorKind::BadDimensions, 0),

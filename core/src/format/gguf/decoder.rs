@@ -165,10 +165,12 @@ impl<const TENSORS: usize> Decoder<TENSORS> {
         remember(&mut self.keys, key, self.offset, ErrorKind::TooManyEntries)?;
         let left = left.saturating_sub(1);
         self.state = State::Pairs { left };
+        // The key has its length in front, the value its type.
+        let value_type = self.offset.saturating_add(8).saturating_add(key.len() as u64);
         let event = match value {
             PairValue::One { value, kind } => {
                 if key == ALIGNMENT_KEY {
-                    self.set_alignment(value, kind)?;
+                    self.set_alignment(value, kind, value_type)?;
                 }
                 match value {
                     Value::Text(value) => Event::Metadata { key, value },
@@ -176,16 +178,15 @@ impl<const TENSORS: usize> Decoder<TENSORS> {
                 }
             }
             PairValue::Array { of, count } => {
-                let wrong = |kind| Err(Error::new(self.offset, kind));
                 if key == ALIGNMENT_KEY {
-                    return wrong(ErrorKind::BadAlignment);
-                }
-                if count.checked_mul(of.least_bytes()).is_none() {
-                    return wrong(ErrorKind::BadCount);
+                    return Err(Error::new(value_type, ErrorKind::BadAlignment));
                 }
                 let tokens = key == TOKENS_KEY && of == Type::Text;
-                if tokens && u32::try_from(count).is_err() {
-                    return wrong(ErrorKind::BadCount);
+                let fits = count.checked_mul(of.least_bytes()).is_some()
+                    && (!tokens || u32::try_from(count).is_ok());
+                if !fits {
+                    // Behind both types.
+                    return Err(Error::new(value_type.saturating_add(8), ErrorKind::BadCount));
                 }
                 self.state = State::Elements { of, next: 0, count, tokens, pairs_left: left };
                 Event::Value { key, value: Value::Array { count } }
@@ -194,13 +195,17 @@ impl<const TENSORS: usize> Decoder<TENSORS> {
         Ok(Step::new(used, event))
     }
 
-    fn set_alignment(&mut self, value: Value<'_>, kind: Type) -> Result<()> {
+    /// Takes the alignment from a value whose type is at the offset `at`.
+    fn set_alignment(&mut self, value: Value<'_>, kind: Type, at: u64) -> Result<()> {
         match value {
             Value::Unsigned(alignment) if kind == Type::U32 && alignment.is_power_of_two() => {
                 self.alignment = alignment;
                 Ok(())
             }
-            _ => Err(Error::new(self.offset, ErrorKind::BadAlignment)),
+            Value::Unsigned(_) if kind == Type::U32 => {
+                Err(Error::new(at.saturating_add(4), ErrorKind::BadAlignment))
+            }
+            _ => Err(Error::new(at, ErrorKind::BadAlignment)),
         }
     }
 
