@@ -85,7 +85,15 @@ fn unescape(rest: &mut core::str::Chars<'_>) -> Option<char> {
         char::from_u32(code)
     };
     let wrong = char::REPLACEMENT_CHARACTER;
-    Some(match rest.next() {
+    let mut letter = rest.next();
+    // A line that ends in a backslash goes on with the next character that is no blank, which may be a backslash again.
+    while letter.is_some_and(|letter| letter.is_ascii_whitespace()) {
+        match rest.find(|letter| !letter.is_ascii_whitespace())? {
+            '\\' => letter = rest.next(),
+            letter => return Some(letter),
+        }
+    }
+    Some(match letter {
         Some('b') => '\u{8}',
         Some('t') => '\t',
         Some('n') => '\n',
@@ -95,13 +103,6 @@ fn unescape(rest: &mut core::str::Chars<'_>) -> Option<char> {
         Some(letter @ ('"' | '\\')) => letter,
         Some('u') => hex(rest, 4).unwrap_or(wrong),
         Some('U') => hex(rest, 8).unwrap_or(wrong),
-        Some(letter) if letter.is_ascii_whitespace() => {
-            // A line that ends in a backslash goes on with the next character that is no blank.
-            match rest.find(|letter| !letter.is_ascii_whitespace())? {
-                '\\' => return unescape(rest),
-                letter => letter,
-            }
-        }
         _ => wrong,
     })
 }
@@ -356,6 +357,8 @@ fn scalar(spelled: &str) -> Option<Value<'_>> {
 
 #[cfg(test)]
 mod tests {
+    extern crate std;
+
     use super::*;
 
     fn entries(document: &str) -> heapless::Vec<Entry<'_>, 8> {
@@ -397,6 +400,12 @@ mod tests {
         assert_texts("a = \"\"\"\nx\ny \\\n   z\"\"\"\"\n", ["x\ny z\""]);
         assert_texts("a = '''it's'''\nb = ''", ["it's", ""]);
         assert_texts(r#"a = "\q\uD800""#, ["\u{fffd}\u{fffd}"]);
+    }
+
+    #[test]
+    fn any_number_of_lines_may_go_on() {
+        assert_texts(&std::format!("a = \"\"\"x{} \\ty\"\"\"", "\\\n".repeat(300_000)), ["x\ty"]);
+        assert_texts("a = \"\"\"x\\\n \\\n \\\\y\\ \n\"\"\"", ["x\\y"]);
     }
 
     #[test]
