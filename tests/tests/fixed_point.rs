@@ -3,6 +3,7 @@
 use nanoembed_core::event::Mode;
 use nanoembed_core::format::embd::Embd;
 use nanoembed_core::model::{Bert, BertConfig, FixedMemory, FixedNeeds, Layer, Plan, SliceWeights};
+use nanoembed_core::tensor::{Dtype, TensorHeader};
 use nanoembed_tests::minilm::{self, WIDTH};
 
 fn cosine(a: &[f64], b: &[f64]) -> f64 {
@@ -55,6 +56,52 @@ fn integers_embed_as_floats_do() {
     assert!(same * 100 >= found.len() * 95, "{same}");
     assert!(found.iter().all(|x| (cosine(x, x) - 1.0).abs() < 1e-12));
     assert!(found.iter().all(|x| (x.iter().map(|x| x * x).sum::<f64>() - 1.0).abs() < 1e-6));
+}
+
+/// Scales, weights of norms and biases as large as numbers can be: any embedding or an error, and no overflow.
+#[test]
+fn numbers_made_to_overflow_do_not() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../models/all-MiniLM-L6-v2.int8.weights");
+    let file = std::fs::read(path).expect("the default model");
+    let embd = Embd::parse(&file, Mode::Strict).expect("a model");
+    let floats: Vec<(String, TensorHeader<'_>)> = embd
+        .tensors()
+        .map(|tensor| (tensor.header().name.to_owned(), *tensor.header()))
+        .filter(|(_, header)| header.dtype == Dtype::F32)
+        .collect();
+    for (ending, values) in [
+        (".scale", [f32::MAX, -f32::MAX]),
+        (".scale", [-f32::MAX, -f32::MAX]),
+        (".scale", [f32::MIN_POSITIVE, -f32::from_bits(1)]),
+        ("weight", [f32::MAX, -f32::MAX]),
+        ("bias", [f32::MAX, -f32::MAX]),
+        ("", [f32::MAX, -f32::MAX]),
+    ] {
+        let mut file = file.clone();
+        let chosen = floats.iter().filter(|(name, _)| name.ends_with(ending));
+        assert!(chosen.clone().count() > 10, "{ending}");
+        for (_, header) in chosen {
+            let start = usize::try_from(header.offset).unwrap();
+            let end = start + usize::try_from(header.bytes).unwrap();
+            for (slot, value) in
+                file[start..end].as_chunks_mut::<4>().0.iter_mut().zip(values.iter().cycle())
+            {
+                *slot = value.to_le_bytes();
+            }
+        }
+        let config = BertConfig::from_metadata(|key| embd.metadata_value(key)).expect("sizes");
+        let weights =
+            SliceWeights::new(&file, |name: &str| embd.tensor(name).map(|tensor| *tensor.header()));
+        let bert =
+            Bert::open(&weights, config, vec![Layer::EMPTY; config.layers]).expect("tensors");
+        let plan = Plan::new(4);
+        let needs = FixedNeeds::new(&config, &plan).expect("sizes");
+        let (mut words, mut codes) = (vec![0; needs.words], vec![0; needs.codes]);
+        let memory = FixedMemory { words: &mut words, codes: &mut codes, bytes: &mut [] };
+        let mut out = [0; WIDTH];
+        bert.embed_fixed(&weights, &plan, &[101, 7592, 102], memory, &mut out).expect("numbers");
+        assert!(out.iter().all(|x| x.unsigned_abs() <= 1 << 30), "{ending}");
+    }
 }
 
 #[test]

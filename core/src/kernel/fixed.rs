@@ -6,7 +6,10 @@
 /// 1 in Q16.
 pub const ONE: i32 = 1 << 16;
 
-/// The largest code of an activation: 2,047 · 127 · 8,192 columns stay below 2³¹.
+/// The most columns of a [dot product](dot): 2,047 · 128 · 8,192 stay below 2³¹.
+pub const MAX_COLS: usize = 8_192;
+
+/// The largest code of an activation: see [`MAX_COLS`].
 pub const MAX_ACTIVATION_CODE: i32 = 2_047;
 
 /// A factor that is not negative: `mantissa · 2^exponent`, mantissa below 2³¹.
@@ -198,7 +201,7 @@ pub fn layer_norm(x: &mut [i32], weight: &[i32], bias: &[i32], epsilon: u64) {
     let count = x.len().max(1) as i64;
     let mean = x.iter().map(|&value| i64::from(value)).sum::<i64>() / count;
     let distance = |value: i32| (i64::from(value) - mean).clamp(-(1 << 27), 1 << 27);
-    let squares: u64 = x.iter().map(|&value| distance(value).pow(2).cast_unsigned()).sum();
+    let squares = sum(x.iter().map(|&value| distance(value).pow(2).cast_unsigned()));
     let inverse = inverse_square_root(squares / count.cast_unsigned() + epsilon);
     for ((value, &weight), &bias) in x.iter_mut().zip(weight).zip(bias) {
         let normal = inverse.of(distance(*value) as i32);
@@ -207,9 +210,14 @@ pub fn layer_norm(x: &mut [i32], weight: &[i32], bias: &[i32], epsilon: u64) {
     }
 }
 
+/// The sum of squares, or the largest that there is: only a file made for it has so large values.
+fn sum(squares: impl Iterator<Item = u64>) -> u64 {
+    squares.fold(0, u64::saturating_add)
+}
+
 /// A vector of length 1 in Q30, from one in Q16; zeros stay.
 pub fn normalize(x: &mut [i32]) {
-    let squares: u64 = x.iter().map(|&value| u64::from(value.unsigned_abs()).pow(2)).sum();
+    let squares = sum(x.iter().map(|&value| u64::from(value.unsigned_abs()).pow(2)));
     let inverse = inverse_square_root(squares);
     let inverse = Factor { exponent: inverse.exponent + 14, ..inverse };
     x.iter_mut().for_each(|value| *value = inverse.of(*value));
@@ -226,7 +234,7 @@ pub fn quantize(x: &[i32], codes: &mut [i16]) -> Factor {
     Factor::new((u64::from(largest) << 24) / u64::from(most), -24)
 }
 
-/// Σ code · weight, weights being signed bytes.
+/// Σ code · weight, weights being signed bytes; beyond [`MAX_COLS`] it may wrap.
 #[must_use]
 pub fn dot(codes: &[i16], weights: &[u8]) -> i32 {
     codes.iter().zip(weights).fold(0, |sum, (&code, &weight)| {
@@ -315,6 +323,22 @@ mod tests {
             let exact = (x - mean) / variance.sqrt() * 2.0 + 0.5;
             assert!((real(*found, 16) - exact).abs() < 1e-4, "{found} {exact}");
         }
+    }
+
+    #[test]
+    fn the_largest_numbers_do_not_overflow() {
+        let mut x: [i32; 4096] =
+            core::array::from_fn(|i| if i % 2 == 0 { i32::MIN } else { i32::MAX });
+        let mut normal = x;
+        layer_norm(&mut normal, &[i32::MAX; 4096], &[i32::MAX; 4096], u32::MAX.into());
+        assert!(
+            normal
+                .iter()
+                .zip(x)
+                .all(|(found, x)| *found == if x > 0 { i32::MAX } else { 0 } || *found < 0)
+        );
+        normalize(&mut x);
+        assert!(x.iter().all(|x| x.unsigned_abs() <= 1 << 30));
     }
 
     #[test]

@@ -126,7 +126,8 @@ impl<L: AsRef<[Layer]> + Sync> Bert<L> {
     ///
     /// # Errors
     ///
-    /// As [`embed`](Self::embed); [`ErrorKind::UnsupportedDtype`] for weights of linear layers that are not 8-bit codes.
+    /// As [`embed`](Self::embed); [`ErrorKind::UnsupportedDtype`] for weights of linear layers that are not 8-bit codes, or
+    /// have a scale for more than [`MAX_COLS`](fixed::MAX_COLS) columns.
     pub fn embed_fixed<W: Weights + ?Sized>(
         &self,
         weights: &W,
@@ -363,13 +364,13 @@ impl<W: Weights + ?Sized> Run<'_, W> {
     fn linear(&self, linear: &Linear, output: Output<'_>, staging: &mut Staging<'_>) -> Result<()> {
         let Output { first, rows: count, out, stride } = output;
         let Matrix { cols, groups, encoding, offset, scale_offset, .. } = linear.weight;
-        if encoding != Encoding::I8 || groups == 0 {
+        let width = cols.checked_div(groups).unwrap_or(usize::MAX);
+        if encoding != Encoding::I8 || width > fixed::MAX_COLS {
             return Err(Error::new(offset, ErrorKind::UnsupportedDtype));
         }
         let Staging { bias, scales, worth, codes, tile, .. } = staging;
         let bias = bias.get_mut(..count).ok_or(TOO_SMALL)?;
         self.read_vector(&linear.bias, first, bias, tile)?;
-        let width = cols / groups.max(1);
         let mut row = 0;
         while row < count {
             let room = if self.0.borrows() { usize::MAX } else { tile.len() / cols.max(1) };
@@ -396,7 +397,10 @@ impl<W: Weights + ?Sized> Run<'_, W> {
                     for ((codes, weights), &scale) in parts.zip(scales) {
                         let (is_negative, scale) = factor(scale, scale_offset)?;
                         let product = scale.times(worth).of(fixed::dot(codes, weights));
-                        sum = sum.saturating_add(if is_negative { -product } else { product });
+                        sum = match is_negative {
+                            true => sum.saturating_sub(product),
+                            false => sum.saturating_add(product),
+                        };
                     }
                     if let Some(slot) = out.get_mut(row + r) {
                         *slot = sum;

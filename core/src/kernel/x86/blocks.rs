@@ -397,6 +397,10 @@ impl Factors {
 #[inline(always)]
 unsafe fn multiply<M: Bytes, L: Layout>(product: ProductBlocks<'_>) {
     let ProductBlocks { x, rest, blocks, bias, out, tokens, cols, strides, .. } = product;
+    // Without tokens there is no output, and nothing of it that rows could begin at.
+    if tokens == 0 {
+        return;
+    }
     let rest = match rest {
         Some(rest) => (rest.codes.as_ptr(), rest.scales.as_ptr()),
         None => NO_REST,

@@ -59,6 +59,7 @@ fn last_rows(product: ProductI8<'_>, count: usize) -> ProductI8<'_> {
     let first = rows - count;
     w.codes = &w.codes[first * w.stride..];
     w.scales = &w.scales[first..];
+    w.summaries = w.summaries.get(first..).unwrap_or_default();
     let base = match base {
         Base::Bias(bias) => Base::Bias(&bias[first..]),
         Base::Output => Base::Output,

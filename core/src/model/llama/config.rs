@@ -88,7 +88,9 @@ impl LlamaConfig {
             rope_scaling: real("rope_scaling", 1.0)?,
             rope_pairs,
         };
-        let small = config.layers <= 1 << 10 && heads * head <= MAX_SIZE;
+        let width = heads.checked_mul(head);
+        let small =
+            config.layers <= 1 << 10 && width.is_some_and(|width| (1..=MAX_SIZE).contains(&width));
         if fits && small { Ok(config) } else { Err(bad) }
     }
 }
@@ -128,10 +130,13 @@ mod tests {
         for (key, value) in [
             ("n_heads", 0.0),
             ("n_heads", 4.5),
+            ("n_heads", 96.0),
+            ("n_heads", 16_777_216.0),
             ("n_kv_heads", 4.0),
             ("n_kv_heads", 12.0),
             ("n_kv_heads", 0.0),
             ("head_dim", 7.0),
+            ("head_dim", 16_777_216.0),
             ("n_embd", 1e30),
             ("n_layers", f64::NAN),
             ("rope_freq_base", -1.0),
