@@ -89,15 +89,15 @@ pub struct Parts {
 }
 
 impl Parts {
-    /// The file.
+    /// What the writer must know of the file beforehand.
     ///
     /// # Panics
     ///
-    /// If the writer refuses it.
+    /// If there are more words than a file can have.
     #[must_use]
-    pub fn write(&self) -> Vec<u8> {
+    pub fn plan(&self) -> Plan<'_> {
         let words = u32::try_from(self.words.len()).expect("fewer words");
-        let plan = Plan {
+        Plan {
             metadata: self.metadata.as_deref(),
             vocabulary: WordVocabulary { words, ..self.vocabulary },
             word_bytes: self.words.iter().map(|word| word.len() as u64).sum(),
@@ -106,8 +106,17 @@ impl Parts {
             norms: self.norms.is_some(),
             norms_listed: true,
             broken_utf8: BrokenUtf8::Bytes,
-        };
-        let mut writer = Writer::new(plan, Written::default()).expect("a plan");
+        }
+    }
+
+    /// The file.
+    ///
+    /// # Panics
+    ///
+    /// If the writer refuses it.
+    #[must_use]
+    pub fn write(&self) -> Vec<u8> {
+        let mut writer = Writer::new(self.plan(), Written::default()).expect("a plan");
         for word in &self.words {
             writer.word(word).expect("a word");
         }

@@ -348,6 +348,14 @@ fn a_plan_that_the_format_cannot_hold_is_refused() {
     assert_eq!(refusal(&[spec("a"), spec("b"), spec("a")]), Some(ErrorKind::DuplicateName));
     let flat = TensorSpec { shape: Shape::SCALAR, ..spec("a") };
     assert_eq!(refusal(&[flat]), Some(ErrorKind::InvalidArgument));
+    let keys: Vec<String> = (0..129).map(|n| n.to_string()).collect();
+    let pairs: Vec<_> = keys.iter().map(|key| (key.as_str(), "")).collect();
+    let with =
+        |metadata| Writer::new(Plan { metadata, ..plan_of(&[]) }, Bytes::default()).map(drop);
+    for metadata in [&pairs[..], &[("", "value")]] {
+        assert_eq!(with(metadata).map_err(|error| error.kind), Err(ErrorKind::InvalidArgument));
+    }
+    assert_eq!(with(&pairs[1..]), Ok(()));
     let good = [spec("a")];
     let mut writer = Writer::new(plan_of(&good), Bytes::default()).expect("a good plan");
     writer.data(&[0; 7]).expect("room");

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use nanoembed_core::event::Mode;
-use nanoembed_core::format::finalfusion::{BrokenUtf8, Decoder, Finalfusion, StorageSpec};
+use nanoembed_core::format::finalfusion::{BrokenUtf8, Decoder, Finalfusion, StorageSpec, Writer};
 use nanoembed_core::read::{ReadAt, Seek};
 use nanoembed_core::subword::{Bracket, Subwords, WordVocabulary};
 use nanoembed_core::words::{
@@ -12,7 +12,7 @@ use nanoembed_core::words::{
 use nanoembed_core::{Error, ErrorKind, kernel};
 use nanoembed_tests::data;
 use nanoembed_tests::finalfusion::{
-    Numbers, Parts, index, indexed, indexed_stored, made_up, search, vector,
+    Numbers, Parts, Written, index, indexed, indexed_stored, made_up, search, vector,
 };
 
 /// A file of these words, row r being `[r, 1]`.
@@ -35,6 +35,16 @@ fn simple(words: &[&[u8]]) -> Parts {
         codes: vec![],
         norms: None,
     }
+}
+
+#[test]
+fn a_matrix_without_rows_has_no_more_columns_than_are_read() {
+    let mut parts = simple(&[]);
+    parts.storage = StorageSpec::Array { rows: 0, cols: 16_384 };
+    assert!(Finalfusion::parse(&parts.write(), Mode::Strict).is_ok());
+    parts.storage = StorageSpec::Array { rows: 0, cols: 16_385 };
+    let error = Writer::new(parts.plan(), Written::default()).map(drop).unwrap_err();
+    assert_eq!(error.kind, ErrorKind::InvalidArgument);
 }
 
 #[test]

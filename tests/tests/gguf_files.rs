@@ -163,6 +163,24 @@ fn plans_that_the_format_cannot_hold_are_refused() {
     let keys = [("k", WriteValue::U8(1)), ("k", WriteValue::U8(2))];
     assert_eq!(refuse(&[], &keys, 32), ErrorKind::DuplicateName);
     assert_eq!(refuse(&[], &[], 48), ErrorKind::InvalidArgument);
+    // What the reader would refuse.
+    let text = "x".repeat((1 << 20) + 1);
+    assert_eq!(refuse(&[], &[("k", WriteValue::Text(&text))], 32), ErrorKind::InvalidArgument);
+    let texts = [text.as_bytes()];
+    assert_eq!(refuse(&[], &[("k", WriteValue::Texts(&texts))], 32), ErrorKind::InvalidArgument);
+    let keys: Vec<String> = (0..257).map(|n| n.to_string()).collect();
+    let pairs: Vec<_> = keys.iter().map(|key| (key.as_str(), WriteValue::U8(1))).collect();
+    assert_eq!(refuse(&[], &pairs, 32), ErrorKind::InvalidArgument);
+    assert_eq!(refuse(&[], &pairs[..256], 64), ErrorKind::InvalidArgument);
+    for (pairs, alignment, text) in
+        [(&pairs[..256], 32, None), (&pairs[..254], 64, Some(&text[1..]))]
+    {
+        let last = text.map(|text| ("text", WriteValue::Text(text)));
+        let metadata: Vec<_> = pairs.iter().copied().chain(last).collect();
+        let plan = Plan { metadata: &metadata, tensors: &[], alignment };
+        let file = Writer::new(plan, Bytes(Vec::new())).unwrap().finish().unwrap().0;
+        assert_eq!(Gguf::parse(&file, Mode::Strict).map(drop), Ok(()));
+    }
 }
 
 /// `small.gguf` with other bytes at a place.

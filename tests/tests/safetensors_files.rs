@@ -187,6 +187,20 @@ fn their_file(tensors: &HashMap<String, (usize, Vec<usize>)>, note: Option<&Stri
     safetensors::serialize(tensors.iter(), metadata).unwrap()
 }
 
+#[test]
+fn more_metadata_than_is_read_is_not_written() {
+    let keys: Vec<String> = (0..129).map(|n| n.to_string()).collect();
+    let metadata: Vec<_> = keys.iter().map(|key| (key.as_str(), "")).collect();
+    let write = |metadata| {
+        let plan = Plan { metadata, tensors: &[] };
+        Writer::new(&plan, Bytes(Vec::new())).and_then(Writer::finish)
+    };
+    assert_eq!(write(&metadata).err().map(|error| error.kind), Some(ErrorKind::InvalidArgument));
+    assert_eq!(ours(&write(&metadata[1..]).unwrap().0), Ok(Vec::new()));
+    // The name of all metadata is no key of it.
+    assert_eq!(ours(&write(&[("__metadata__", "")]).unwrap().0), Ok(Vec::new()));
+}
+
 proptest! {
     #[test]
     fn files_of_the_reference_are_read_alike(tensors in any_tensors(), note: Option<String>) {

@@ -201,7 +201,7 @@ mod tests {
         Feedback::new(&gram, cols).unwrap().round(&codes, &mut with, &|_| false);
         let mut without = w.clone();
         for block in without.chunks_mut(32) {
-            let scale = fit(block, &[], codes.bits, codes.scales).scale;
+            let scale = fit(block, ColumnWeights::ALIKE, codes.bits, codes.scales).scale;
             block.iter_mut().for_each(|x| *x = round_to(*x, scale, codes.bits));
         }
         let output_error = |v: &[f32]| -> f32 {

@@ -25,6 +25,9 @@ pub const DATA_ALIGNMENT: u64 = 64;
 /// The longest name or token of the stream variant. The published loader allows 1 MiB; no real file comes near.
 const MAX_STRING_BYTES: u32 = 65_535;
 
+/// How many metadata entries are kept apart by their keys; the specification requires ten.
+pub(super) const MAX_METADATA_ENTRIES: usize = 128;
+
 /// The largest item of the grammar: a metadata entry with two strings of 65,535 bytes. A carry buffer of this
 /// size always suffices for [`read::Push`](crate::read::Push).
 pub const MAX_ITEM_BYTES: usize = 4 + 2 * MAX_STRING_BYTES as usize;

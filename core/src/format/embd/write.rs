@@ -3,7 +3,7 @@
 
 use super::grammar::{
     CHECKED_HEADER_SIZE, DATA_ALIGNMENT, DESCRIPTOR_BYTES, FOOTER_MAGIC, Flags, HEADER_BYTES, HEADER_SIZE, MAGIC,
-    METADATA_HEADER_BYTES, SPECIAL_BYTES, VOCABULARY_HEADER_BYTES, code_of, name_hash,
+    MAX_METADATA_ENTRIES, METADATA_HEADER_BYTES, SPECIAL_BYTES, VOCABULARY_HEADER_BYTES, code_of, name_hash,
 };
 use crate::crc32::{Running, crc32};
 use crate::error::{Error, ErrorKind, Result};
@@ -22,7 +22,7 @@ pub struct Vocabulary<'a> {
 /// All that a file holds but the tensors' data.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Plan<'a> {
-    /// Keys, unique in the file, and values, each up to 65,535 bytes.
+    /// Up to 128 keys, unique in the file and not empty, and values, each up to 65,535 bytes.
     pub metadata: &'a [(&'a str, &'a str)],
     /// The vocabulary to embed.
     pub vocabulary: Option<Vocabulary<'a>>,
@@ -67,8 +67,10 @@ impl Plan<'_> {
 
     fn layout(&self) -> Result<Layout> {
         let metadata = self.metadata.iter().try_fold(0_u64, |sum, (key, value)| {
-            Some(sum + 4 + string_bytes(key.as_bytes())? + string_bytes(value.as_bytes())?)
+            let key = string_bytes(key.as_bytes()).filter(|&bytes| bytes > 0)?;
+            Some(sum + 4 + key + string_bytes(value.as_bytes())?)
         });
+        let metadata = metadata.filter(|_| self.metadata.len() <= MAX_METADATA_ENTRIES);
         let tokens = self.vocabulary.iter().flat_map(|vocabulary| vocabulary.tokens);
         let tokens =
             tokens.into_iter().try_fold(0_u64, |sum, token| Some(sum + 2 + string_bytes(token)?));

@@ -212,7 +212,7 @@ pub(crate) fn entry(has_index: bool) -> impl Fn(&[u8]) -> Parse<'_, Entry<'_>> {
 }
 
 /// The most columns that a matrix without rows may have. Those of other matrices are bounded by the file's size.
-const MAX_EMPTY_COLS: u32 = 16_384;
+pub(super) const MAX_EMPTY_COLS: u32 = 16_384;
 
 /// The fields of an f32 matrix before its padding: rows and columns.
 pub(super) fn array_header(input: &[u8]) -> Parse<'_, (u64, u32)> {

@@ -14,7 +14,7 @@ use crate::tensor::TensorHeader;
 pub const DEFAULT_MAX_TENSORS: usize = 2048;
 
 /// How many metadata pairs are kept apart by their keys.
-const MAX_PAIRS: usize = 256;
+pub(super) const MAX_PAIRS: usize = 256;
 
 /// Where the header's counts lie.
 const TENSORS_OFFSET: u64 = 8;

@@ -12,10 +12,10 @@ pub const MAGIC: &[u8; 4] = b"GGUF";
 pub const DEFAULT_ALIGNMENT: u64 = 32;
 
 /// The longest string that is read; chat templates have some tens of kilobytes.
-const MAX_STRING_BYTES: usize = 1 << 20;
+pub(super) const MAX_STRING_BYTES: usize = 1 << 20;
 
 /// The longest key or name, as the specification has it for keys.
-const MAX_NAME_BYTES: usize = 65_535;
+pub(super) const MAX_NAME_BYTES: usize = 65_535;
 
 /// The largest item: a pair of the longest key and the longest string. A carry buffer of this size always suffices for
 /// [`read::Push`](crate::read::Push).

@@ -1,7 +1,8 @@
 //! Writing version 3, in one pass and without memory: everything before the data is known from a [`Plan`].
 
 use super::ALIGNMENT_KEY;
-use super::grammar::{DEFAULT_ALIGNMENT, MAGIC, code_of};
+use super::decoder::MAX_PAIRS;
+use super::grammar::{DEFAULT_ALIGNMENT, MAGIC, MAX_NAME_BYTES, MAX_STRING_BYTES, code_of};
 use crate::error::{Error, ErrorKind, Result};
 use crate::sink::Sink;
 use crate::tensor::TensorSpec;
@@ -33,7 +34,8 @@ pub enum WriteValue<'a> {
 /// All that a file holds but the tensors' data.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Plan<'a> {
-    /// Keys, unique in the file, and values. `general.alignment` is written from [`alignment`](Self::alignment).
+    /// Up to 256 keys, unique in the file, and values, whose texts have up to 1 MiB. `general.alignment`, which counts, is
+    /// written from [`alignment`](Self::alignment).
     pub metadata: &'a [(&'a str, WriteValue<'a>)],
     /// The tensors in the order in which their data will come.
     pub tensors: &'a [TensorSpec<'a>],
@@ -99,6 +101,9 @@ impl Plan<'_> {
 
     fn write_before_data(&self, sink: &mut impl Sink) -> Result<()> {
         let says_alignment = u64::from(self.alignment) != DEFAULT_ALIGNMENT;
+        if self.metadata.len() + usize::from(says_alignment) > MAX_PAIRS {
+            return Err(invalid());
+        }
         sink.write(MAGIC)?;
         sink.write(&3_u32.to_le_bytes())?;
         sink.write(&(self.tensors.len() as u64).to_le_bytes())?;
@@ -132,20 +137,26 @@ fn tensor_bytes(tensor: &TensorSpec<'_>) -> Result<u64> {
     let known = (1..=4).contains(&dims.len())
         && dims.iter().all(|dim| *dim > 0)
         && row.is_multiple_of(tensor.dtype.block_elements() as u64)
-        && !tensor.name.is_empty()
-        && tensor.name.len() < 1 << 16;
+        && is_name(tensor.name);
     let elements = tensor.shape.elements().filter(|_| known);
     let bytes = elements.and_then(|elements| tensor.dtype.data_bytes(elements));
     bytes.filter(|bytes| *bytes <= u64::MAX / 4).ok_or(invalid())
 }
 
+const fn is_name(name: &str) -> bool {
+    !name.is_empty() && name.len() <= MAX_NAME_BYTES
+}
+
 fn text(sink: &mut impl Sink, text: &[u8]) -> Result<()> {
+    if text.len() > MAX_STRING_BYTES {
+        return Err(invalid());
+    }
     sink.write(&(text.len() as u64).to_le_bytes())?;
     sink.write(text)
 }
 
 fn pair(sink: &mut impl Sink, key: &str, value: &WriteValue<'_>) -> Result<()> {
-    if key.is_empty() || key.len() >= 1 << 16 {
+    if !is_name(key) {
         return Err(invalid());
     }
     text(sink, key.as_bytes())?;

@@ -1,5 +1,7 @@
 //! The sans-I/O decoder: the header is lexed byte by byte as it comes, the data is passed on.
 
+use core::mem::replace;
+
 use heapless::Vec;
 
 use super::entry::{Entries, Entry, spelling_hash};
@@ -18,7 +20,7 @@ pub const MAX_HEADER_BYTES: u64 = 100_000_000;
 pub const MAX_ITEM_BYTES: usize = 1 << 20;
 
 /// How many metadata entries are kept apart by their keys.
-const MAX_METADATA_ENTRIES: usize = 128;
+pub(super) const MAX_METADATA_ENTRIES: usize = 128;
 
 /// Decodes safetensors files. Room for one [`Entry`] a tensor is lent: the tensors' places are kept to refuse gaps,
 /// overlaps and duplicate names. More tensors than there is room for are refused with
@@ -33,6 +35,7 @@ pub struct Decoder<'m> {
     /// Absolute offset behind the header, where the data begins.
     data: u64,
     entries: Entries<'m>,
+    has_metadata: bool,
     keys: Vec<u64, MAX_METADATA_ENTRIES>,
 }
 
@@ -78,6 +81,7 @@ impl<'m> Decoder<'m> {
             lexer: Lexer::new(LENGTH_BYTES),
             data: 0,
             entries: Entries::new(entries),
+            has_metadata: false,
             keys: Vec::new(),
         }
     }
@@ -207,7 +211,7 @@ impl<'m> Decoder<'m> {
                 return Ok(self.item(Place::Members));
             }
             (Place::Members, Kind::Key) if is(self.text(input, lexeme)?, METADATA) => {
-                if !self.keep_key(METADATA, lexeme)? {
+                if replace(&mut self.has_metadata, true) {
                     return Err(Error::new(lexeme.start, ErrorKind::DuplicateName));
                 }
                 return Ok(self.item(Place::Metadata));
@@ -314,22 +318,18 @@ impl<'m> Decoder<'m> {
 
     fn metadata<'a>(&mut self, input: &'a [u8], key: Lexeme, value: Lexeme) -> Result<Step<'a>> {
         let (name, value) = (self.text(input, key)?, self.text(input, value)?);
-        if !self.keep_key(name, key)? {
-            return Err(Error::new(key.start, ErrorKind::DuplicateName));
-        }
+        self.keep_key(name, key)?;
         let used = self.consume(Place::MetadataMembers).used;
         Ok(Step::new(used, Event::Metadata { key: name, value }))
     }
 
-    /// Keeps a key's hash; whether it is new.
-    fn keep_key(&mut self, key: &str, lexeme: Lexeme) -> Result<bool> {
+    fn keep_key(&mut self, key: &str, lexeme: Lexeme) -> Result<()> {
+        let fail = |kind| Error::new(lexeme.start, kind);
         let hash = spelling_hash(key);
         if self.keys.contains(&hash) {
-            return Ok(false);
+            return Err(fail(ErrorKind::DuplicateName));
         }
-        let full = Error::new(lexeme.start, ErrorKind::TooManyEntries);
-        self.keys.push(hash).map_err(|_| full)?;
-        Ok(true)
+        self.keys.push(hash).map_err(|_| fail(ErrorKind::TooManyEntries))
     }
 
     fn item<'a>(&mut self, place: Place) -> After<'a> {

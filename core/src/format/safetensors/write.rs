@@ -2,6 +2,7 @@
 
 use core::cmp::Ordering;
 
+use super::decoder::MAX_METADATA_ENTRIES;
 use super::fields::dtype_name;
 use super::{LENGTH_BYTES, METADATA};
 use crate::error::{Error, ErrorKind, Result};
@@ -39,7 +40,7 @@ pub(crate) const RANKS: [Dtype; 16] = [
 /// All that a file holds but the tensors' data.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Plan<'a> {
-    /// Keys, unique in the file, and values.
+    /// Up to 128 keys, unique in the file, and values.
     pub metadata: &'a [(&'a str, &'a str)],
     /// The tensors in the order in which their data will come; [`order`] is that of the reference.
     pub tensors: &'a [TensorSpec<'a>],
@@ -94,6 +95,9 @@ pub(crate) struct Header<'s, S> {
 
 impl<'s, S: Sink> Header<'s, S> {
     pub(crate) fn begin(sink: &'s mut S, metadata: &[(&str, &str)]) -> Result<Self> {
+        if metadata.len() > MAX_METADATA_ENTRIES {
+            return Err(invalid());
+        }
         sink.write(b"{")?;
         let mut comma = Comma(false);
         if !metadata.is_empty() {

@@ -4,7 +4,7 @@ use heapless::Vec;
 
 use super::super::grammar::{
     self, CHECKED_HEADER_SIZE, DATA_ALIGNMENT, DESCRIPTOR_BYTES, Descriptor, Extent, FOOTER_BYTES, Flags, Footer,
-    HEADER_BYTES, Header, METADATA_HEADER_BYTES, SPECIAL_BYTES, VOCABULARY_HEADER_BYTES, name_hash,
+    HEADER_BYTES, Header, MAX_METADATA_ENTRIES, METADATA_HEADER_BYTES, SPECIAL_BYTES, VOCABULARY_HEADER_BYTES, name_hash,
 };
 use crate::bytes::{Item, bounded, le_u32, parse, pass, utf8, within};
 use crate::crc32::crc32;
@@ -12,9 +12,6 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Event, FileInfo, Format, Mode, SpecialRole, Step};
 use crate::tensor::identity::{self, remember};
 use crate::tensor::TensorHeader;
-
-/// How many metadata entries are kept apart by their keys; the specification requires ten.
-const MAX_METADATA_ENTRIES: usize = 128;
 
 /// Where the header's fields lie, for errors about them.
 mod field {

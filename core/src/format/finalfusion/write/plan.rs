@@ -1,7 +1,7 @@
 //! How large everything is in a file to be written.
 
 use super::super::decoder::BrokenUtf8;
-use super::super::grammar::id;
+use super::super::grammar::{MAX_EMPTY_COLS, id};
 use super::invalid;
 use crate::error::Result;
 use crate::subword::{Subwords, WordVocabulary};
@@ -111,8 +111,8 @@ impl Plan<'_> {
             }
             (rows, subwords) => rows.is_some() && rows == subwords.rows(),
         };
-        let quantizer_fits = match self.storage {
-            StorageSpec::Array { .. } => true,
+        let storage_fits = match self.storage {
+            StorageSpec::Array { rows, cols } => rows > 0 || cols <= MAX_EMPTY_COLS,
             StorageSpec::Quantized { cols, codes_per_row, centroids, .. } => {
                 cols.checked_rem(codes_per_row) == Some(0) && (1..=256).contains(&centroids)
             }
@@ -122,6 +122,6 @@ impl Plan<'_> {
         let sizes_fit = size(self.storage.data_bytes())
             && size(Some(self.word_bytes))
             && size(Some(self.ngram_bytes));
-        if fits && quantizer_fits && sizes_fit { Ok(()) } else { Err(invalid()) }
+        if fits && storage_fits && sizes_fit { Ok(()) } else { Err(invalid()) }
     }
 }
