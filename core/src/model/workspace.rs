@@ -53,12 +53,6 @@ pub struct Needs {
 }
 
 impl Needs {
-    /// Both together, in bytes.
-    #[must_use]
-    pub const fn total_bytes(&self) -> usize {
-        self.floats.saturating_mul(4).saturating_add(self.bytes)
-    }
-
     /// The smallest tile for weights that cannot be borrowed: one row or one vector of the model.
     #[must_use]
     pub const fn least_tile_bytes(config: &BertConfig) -> usize {
@@ -285,7 +279,8 @@ impl Layout {
     }
 }
 
-/// Pieces that are read by vectors start at multiples of this many bytes: a vector across two cache lines costs twice.
+/// The floats and the bytes begin at multiples of this many bytes, as their pieces do as far as sizes are multiples of it: a
+/// vector across two cache lines costs twice.
 const ALIGNMENT: usize = 64;
 /// The same in floats.
 const ALIGNED_FLOATS: usize = ALIGNMENT / 4;
@@ -320,15 +315,6 @@ impl<'a> Workspace<'a> {
             return Err(invalid);
         }
         Layout::new(config, plan).map(|layout| layout.total).ok_or(invalid)
-    }
-
-    /// The bytes that `tokens` need on one thread with weights in memory: [`Needs::total_bytes`] of [`Plan::new`].
-    ///
-    /// # Errors
-    ///
-    /// As [`needs`](Self::needs).
-    pub fn bytes_needed(config: &BertConfig, tokens: usize) -> Result<usize> {
-        Ok(Self::needs(config, &Plan::new(tokens))?.total_bytes())
     }
 
     /// A workspace in the memory lent.

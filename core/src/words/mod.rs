@@ -7,7 +7,7 @@
 //! | `table`, `index` | a hash table of words and n-grams in lent memory |
 //! | `scan` | the same without memory |
 //! | `lookup`, `batch`, `view` | a word's rows and its vector; those of many words; what is lent instead of copied |
-//! | `dot`, `top` | scores of rows, and the best of them |
+//! | `dot`, `crate::top` | scores of rows, and the best of them |
 //! | `similarity`, `product` | search over a matrix, and over product-quantised codes |
 //!
 //! Nothing here starts threads: a search takes a range of rows, and [`Words::merge`] joins what several threads found.

@@ -15,7 +15,7 @@ pub const DEFAULT_MAX_TENSORS: usize = 1024;
 
 /// Decodes `.weights` files of either variant.
 ///
-/// `TENSORS` bounds how many tensors a file may have: their places and name hashes are kept (40 bytes each) to refuse
+/// `TENSORS` bounds how many tensors a file may have: their places and name hashes are kept (48 bytes each) to refuse
 /// overlaps and duplicate names, whichever way the bytes arrive. More tensors are refused with
 /// [`ErrorKind::TooManyTensors`].
 ///
