@@ -31,8 +31,8 @@ export default limits([
   ["wasm, dequantising (when numbers are asked for)", "41 KB", wasm("-values")],
   ["JavaScript, main entry", "8 KB", closure("index.js")],
   ["JavaScript, inspector", "8 KB", inspector],
-  ["JavaScript, word vectors only", "10.5 KB", closure("slim.js")],
-  ["JavaScript, worker entry, in the page", "8.5 KB", closure("worker.js")],
+  ["JavaScript, word vectors only", "10.6 KB", closure("slim.js")],
+  ["JavaScript, worker entry, in the page", "8.7 KB", closure("worker.js")],
   ["JavaScript, in a worker", "16 KB", closure("worker-thread.js")],
   ...families.map((family) => [`all that is loaded to inspect a file of ${family}`, "33 KB", [wasm(`-inspect-${family}`), ...inspector]]),
 ]);

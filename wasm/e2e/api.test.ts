@@ -421,7 +421,8 @@ inBrowser("workers", () => {
        const next = async () => { const start = performance.now(); await model.embed("x"); after.push(performance.now() - start); };
        const aborted = await model.embed(texts, { signal: AbortSignal.timeout(30) }).catch((error) => error.name);
        await next();
-       const refused = await model.embed(["word ".repeat(400), ...texts], { truncate: "error" }).catch((error) => error.code);
+       const refused = await model.embed([...texts.slice(0, 70), "word ".repeat(400), ...texts], { truncate: "error" })
+         .catch((error) => error.code + ": " + error.message);
        await next();
        const kinds = [];
        for (const source of [await fetch("/hostile/good/blocks.gguf"), new Request("/hostile/good/blocks.gguf"), (await fetch("/hostile/good/blocks.gguf")).body]) {
@@ -433,7 +434,7 @@ inBrowser("workers", () => {
        }
        pool.dispose();
        return { whole, aborted, refused, after, kinds, wrong };`, null, "worker");
-    expect(result).toMatchObject({ aborted: "TimeoutError", refused: "too_many_tokens", kinds: ["gguf", "gguf", "gguf"] });
+    expect(result).toMatchObject({ aborted: "TimeoutError", refused: "too_many_tokens: text 70 has 402 tokens, more than 256", kinds: ["gguf", "gguf", "gguf"] });
     expect(result.wrong).toEqual(["invalid_argument", "invalid_argument", "invalid_argument"]);
     // The whole takes seconds, and nearly all of it was left.
     for (const time of result.after) expect(time).toBeLessThan(result.whole / 3);

@@ -1,6 +1,6 @@
 // What the entries `.` and `./inline` have in common: the same functions over modules from different places.
 import type { CausalModel } from "./causal.js";
-import type { InitOptions as BaseInitOptions, ModuleSource } from "./engine.js";
+import { memoryBytes, type InitOptions as BaseInitOptions, type ModuleSource } from "./engine.js";
 import type { InspectOptions, Inspection, Verdict, VerifyOptions } from "./inspection.js";
 import { bring, type LoadOptions as BaseOptions } from "./load.js";
 import { ModelSink, engineOf, type Runners } from "./model-sink.js";
@@ -54,43 +54,26 @@ export async function init(runners: Runners, { module_or_path: sentences, words,
 }
 
 /** What only looks at files. */
-export type Looking = Pick<Api, "inspect" | "verify" | "memoryBytes">;
+export type Looking = Pick<Api, "inspect" | "verify">;
 
 /** Models come from `runners`; what only looks at files is loaded, code and module, when it is asked for. */
-export function api(runners: Runners, bringLooking: () => Promise<Looking>): Api {
-  const sizes = [() => runners.sentences.memoryBytes];
-  /** Brings a part once, and counts its memory from then on. */
-  const counted = <T>(bring: () => Promise<T>, bytes: (part: T) => number): (() => Promise<T>) => {
-    let part: T | undefined;
-    return async () => {
-      if (part) return part;
-      const there = await bring();
-      if (!part) sizes.push(() => bytes(there));
-      return (part = there);
-    };
-  };
-  const all: Runners = {
-    sentences: runners.sentences,
-    words: counted(runners.words, ({ engine }) => engine.memoryBytes),
-    causal: counted(runners.causal, ({ engine }) => engine.memoryBytes),
-  };
-  const look = counted(bringLooking, (looking) => looking.memoryBytes());
+export function api(runners: Runners, looking: () => Promise<Looking>): Api {
   async function load(source: Source, options: LoadOptions = {}) {
     options.signal?.throwIfAborted();
     // It takes as long as the file's first bytes. What is wrong with it is said when those are there.
-    if (options.kind) void engineOf(all, options.kind).then((engine) => engine.ready()).catch(() => {});
-    const sink = await bring(source, () => new ModelSink(all, options.kind), options);
+    if (options.kind) void engineOf(runners, options.kind).then((engine) => engine.ready()).catch(() => {});
+    const sink = await bring(source, () => new ModelSink(runners, options.kind), options);
     return sink.model(options);
   }
   return {
-    init: (options) => init(all, options),
+    init: (options) => init(runners, options),
     load: load as Api["load"],
     async open(source, options) {
-      const { engine, openWith } = await all.words();
+      const { engine, openWith } = await runners.words();
       return openWith(engine, source, options);
     },
-    inspect: async (source, options) => (await look()).inspect(source, options),
-    verify: async (source, options) => (await look()).verify(source, options),
-    memoryBytes: () => sizes.reduce((sum, size) => sum + size(), 0),
+    inspect: async (source, options) => (await looking()).inspect(source, options),
+    verify: async (source, options) => (await looking()).verify(source, options),
+    memoryBytes,
   };
 }

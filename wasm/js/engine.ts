@@ -91,6 +91,7 @@ export class Engine<out G extends AnyGlue> {
       const { instance, module } = await instantiate(source, this.glue.imports());
       this.glue.start(instance, module);
       this.#memory = instance.exports["memory"] as WebAssembly.Memory;
+      memories.push(this.#memory);
     } catch (cause) {
       throw new NanoembedError("module_not_loaded", `the WebAssembly module could not be loaded: ${String(cause)}`, {
         cause,
@@ -104,11 +105,12 @@ export class Engine<out G extends AnyGlue> {
     return new Uint8Array(this.#memory!.buffer, address, bytes);
   }
 
-  /** The size of the module's memory. */
-  get memoryBytes(): number {
-    return this.#memory?.buffer.byteLength ?? 0;
-  }
 }
+
+const memories: WebAssembly.Memory[] = [];
+
+/** The size of the memory of all modules that were loaded. */
+export const memoryBytes = (): number => memories.reduce((sum, { buffer }) => sum + buffer.byteLength, 0);
 
 async function instantiate(source: ModuleSource, imports: WebAssembly.Imports): Promise<WebAssembly.WebAssemblyInstantiatedSource> {
   const compiled: unknown = source;

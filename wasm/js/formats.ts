@@ -6,6 +6,8 @@ export type Family = "amb" | "embd" | "finalfusion" | "gguf" | "safetensors";
 /** Bytes that tell a family. */
 export const MAGIC_BYTES = 9;
 
+const MAGICS = [["AMBEE", "amb"], ["EMBD", "embd"], ["FiFu", "finalfusion"], ["GGUF", "gguf"]] as const;
+
 /**
  * The family of a file that begins so. What begins like a safetensors file, with a length and an object, need not be one.
  *
@@ -13,12 +15,9 @@ export const MAGIC_BYTES = 9;
  */
 export function familyOf(start: Uint8Array): Family {
   const text = String.fromCharCode(...start.subarray(0, MAGIC_BYTES));
-  if (text.startsWith("AMBEE")) return "amb";
-  if (text.startsWith("EMBD")) return "embd";
-  if (text.startsWith("FiFu")) return "finalfusion";
-  if (text.startsWith("GGUF")) return "gguf";
+  for (const [magic, family] of MAGICS) if (text.startsWith(magic)) return family;
   if (text[8] === "{") return "safetensors";
-  throw new NanoembedError("unknown_format", "none of the formats known here starts like this file", { offset: 0 });
+  throw new NanoembedError("unknown_format", "no format known here starts like this file", { offset: 0 });
 }
 
 /** Two pieces in one. */

@@ -12,7 +12,7 @@ export function forwardOnly(stream: ReadableStream<Uint8Array>, size: number | u
   return {
     size,
     async read(offset, bytes) {
-      if (offset < at) throw new NanoembedError("not_seekable", "a stream cannot be read backwards", { offset });
+      if (offset < at) throw new NanoembedError("not_seekable", "a stream, or a file whose server knows no ranges, cannot be read backwards", { offset });
       const wanted: Uint8Array[] = [];
       let length = 0;
       while (length < bytes) {

@@ -37,7 +37,6 @@ const all: Api = /* @__PURE__ */ api(
   async () => ({
     inspect: (source, options) => inspectWith(() => inspector.ready(), () => values.ready(), source, options),
     verify: (source, options) => verifyWith(() => inspector.ready(), source, options),
-    memoryBytes: () => inspector.memoryBytes + values.memoryBytes,
   }),
 );
 

@@ -2,7 +2,7 @@ import { Purpose, type AnyGlue, type Engine, type InspectGlue, type InspectReade
 import { NanoembedError, fromModule, guarded } from "./errors.js";
 import { MAGIC_BYTES, familyOf, joined, type Family } from "./formats.js";
 import { parts, readIndex, startOf, type Parts } from "./parts.js";
-import { pieces, type FetchOptions, type Progress, type Source } from "./source.js";
+import { pieces, unlessAborted, type FetchOptions, type Progress, type Source } from "./source.js";
 
 /** A tensor as the file's index describes it. */
 export interface TensorInfo {
@@ -112,7 +112,7 @@ async function inspectParts(choose: Choose, numbers: Numbers, file: Parts, optio
     close: () => file.close(),
   };
   const start = await startOf(counted, options.signal);
-  const engine = await choose(familyOf(start));
+  const engine = await unlessAborted(choose(familyOf(start)), options.signal);
   const reader = new engine.glue.Reader(Purpose.Inspect, options.strict ?? false, file.size ?? -1);
   try {
     await readIndex(engine, reader, counted, options.signal, start);
@@ -150,7 +150,7 @@ async function valuesOf(
   name: string,
   { first = 0, count, signal }: Wanted,
 ): Promise<Float32Array> {
-  const engine = await numbers();
+  const engine = await unlessAborted(numbers(), signal);
   const tensor = summary.tensors.find((candidate) => candidate.name === name);
   if (summary.format === "uqff" && (!tensor || tensor.dtype === "u8" || summary.tensors.some((t) => t.name === `${layerOf(name)}.weight.format`))) {
     const layer = await layerFile(file, summary, name, signal);
@@ -268,7 +268,7 @@ export async function verifyWith(choose: Choose, source: Source, options: Verify
   let opened: { engine: Engine<InspectGlue>; reader: InspectReader } | undefined;
   let loaded = 0;
   const open = async () => {
-    const engine = await choose(familyOf(start));
+    const engine = await unlessAborted(choose(familyOf(start)), options.signal);
     return { engine, reader: new engine.glue.Reader(Purpose.Verify, options.strict ?? false, -1) };
   };
   try {

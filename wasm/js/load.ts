@@ -1,7 +1,7 @@
 import type { CacheKind } from "./cache.js";
 import { NanoembedError } from "./errors.js";
 import type { Sink } from "./sink.js";
-import { addressOf, pieces, type FetchOptions, type Pieces, type Progress, type Source } from "./source.js";
+import { addressOf, pieces, unlessAborted, type FetchOptions, type Pieces, type Progress, type Source } from "./source.js";
 
 export interface LoadOptions extends FetchOptions {
   /** Is told of progress after every piece. */
@@ -23,16 +23,24 @@ export interface LoadOptions extends FetchOptions {
 
 /** Brings a file into a sink, from a cache if it is there. Aborts the sink if anything goes wrong. */
 export async function bring<S extends Sink>(source: Source, open: () => S, options: LoadOptions): Promise<S> {
-  const fresh = async () => fill(await pieces(source, options), open(), "download", options);
+  const { integrity } = options;
+  const compare = integrity === undefined ? undefined : (await import("./integrity.js")).comparing(integrity);
+  const fresh = async () => fill(await pieces(source, options), open(), "download", options, compare);
   const address = options.cache ? addressOf(source) : undefined;
   if (!options.cache || address === undefined) return fresh();
   const { throughCache } = await import("./cache.js");
-  const again = (kept: Pieces) => fill(kept, open(), "cache", options);
+  const again = (kept: Pieces) => fill(kept, open(), "cache", options, compare);
   return throughCache(options.cache, address, again, fresh, options.signal);
 }
 
-async function fill<S extends Sink>(source: Pieces, sink: S, phase: "download" | "cache", options: LoadOptions): Promise<S> {
-  const { signal, onProgress, integrity, limits } = options;
+async function fill<S extends Sink>(
+  source: Pieces,
+  sink: S,
+  phase: "download" | "cache",
+  options: LoadOptions,
+  compare: ((sink: Sink) => Promise<void>) | undefined,
+): Promise<S> {
+  const { signal, onProgress, limits } = options;
   const most = limits?.maxBytes ?? 2e9;
   const tooLarge = () => new NanoembedError("too_large", `the file has more than ${most} bytes`);
   const total = source.size;
@@ -45,12 +53,13 @@ async function fill<S extends Sink>(source: Pieces, sink: S, phase: "download" |
       signal?.throwIfAborted();
       loaded += piece.length;
       if (!(loaded <= most)) throw tooLarge();
-      await sink.write(piece);
+      // A piece may have to wait for the module that takes it.
+      await unlessAborted(sink.write(piece), signal);
       onProgress?.({ loaded, total, phase });
     }
     signal?.throwIfAborted();
     await sink.finish();
-    if (integrity !== undefined) await (await import("./integrity.js")).compare(integrity, sink);
+    await compare?.(sink);
     signal?.throwIfAborted();
     onProgress?.({ loaded, total: loaded, phase: "ready" });
     return sink;

@@ -24,7 +24,3 @@ export async function initInspector(family: Family | undefined, options: Partial
   if (family) await families[family].ready(given);
   else if (given) await (whole ??= new Engine<InspectGlue>(glue, () => "")).ready(given);
 }
-
-/** The size of the modules' memory. */
-export const inspectorBytes = (): number =>
-  Object.values(families).reduce((sum, engine) => sum + engine.memoryBytes, whole?.memoryBytes ?? 0);

@@ -96,6 +96,12 @@ export interface SentenceGlue extends Glue {
   Sentences: new (reader: Reader) => Sentences;
 }
 
+/** Options for some texts of many. */
+export interface PartOptions extends EmbedOptions {
+  /** Which of all texts the first one is. */
+  start?: number;
+}
+
 /** Texts of so many tokens together are computed at once, then the page may breathe. */
 const BATCH_TOKENS = 256;
 /** How many texts of a stream are taken at a time at most. */
@@ -133,8 +139,8 @@ class LocalSentences implements SentenceModel {
     return { data: all.data, dims: all.dims, tokens: all.tokens[0]!, truncated: all.truncated[0]! };
   }
 
-  async #embed(texts: readonly string[], options: EmbedOptions): Promise<Embeddings> {
-    const { signal, truncateDim, out } = options;
+  async #embed(texts: readonly string[], options: PartOptions): Promise<Embeddings> {
+    const { signal, truncateDim, out, start = 0 } = options;
     signal?.throwIfAborted();
     this.#open();
     const dims = truncateDim ?? this.dims;
@@ -154,11 +160,11 @@ class LocalSentences implements SentenceModel {
         try {
           while (next < texts.length && waiting < BATCH_TOKENS) {
             const text = texts[next];
-            check(typeof text === "string", `text ${next} is of type ${typeof text}, not string`);
+            check(typeof text === "string", `text ${start + next} is of type ${typeof text}, not string`);
             const used = model.add(text, limit);
             const isCut = model.total() > used;
             if (isCut && options.truncate === "error") {
-              const message = `text ${next} has ${model.total()} tokens, more than ${limit}`;
+              const message = `text ${start + next} has ${model.total()} tokens, more than ${limit}`;
               throw new NanoembedError("too_many_tokens", message);
             }
             tokens.push(used);
@@ -194,8 +200,10 @@ class LocalSentences implements SentenceModel {
 
   async tokenize(text: string, options: { maxTokens?: number } = {}): Promise<Tokens> {
     const model = this.#open();
+    const { maxTokens = 0xffff_ffff } = options;
+    check(maxTokens >= 2, "maxTokens must be 2 or more");
     return guarded(() => {
-      const ids = model.tokenize(text, options.maxTokens ?? 0xffff_ffff);
+      const ids = model.tokenize(text, maxTokens);
       const total = model.total();
       return { ids, total, truncated: total > ids.length };
     });

@@ -8,7 +8,7 @@ import { NanoembedError } from "./errors.js";
 import { bring, type LoadOptions as BaseOptions } from "./load.js";
 import { slim } from "./module-slim.js";
 import { MemorySink } from "./sink.js";
-import type { Source } from "./source.js";
+import { unlessAborted, type Source } from "./source.js";
 import { loadWords, openWith, type WordOptions, type WordVectors } from "./words.js";
 
 export { NanoembedError } from "./errors.js";
@@ -26,7 +26,7 @@ export const init = async (options?: InitOptions): Promise<void> => void (await 
 /** Loads word vectors into memory. */
 export async function load(source: Source, options: LoadOptions = {}): Promise<WordVectors> {
   options.signal?.throwIfAborted();
-  await slim.ready();
+  await unlessAborted(slim.ready(), options.signal);
   const sink = await bring(source, () => new MemorySink(slim), options);
   if (sink.format !== "finalfusion") {
     sink.abort();

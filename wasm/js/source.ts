@@ -71,6 +71,7 @@ export async function pieces(source: Source, options: FetchOptions = {}): Promis
   if (source instanceof Response) {
     return fromStream(bodyOf(source), sizeOf(source), options);
   }
+  check(addressOf(source) !== undefined, "the source is no address, response, stream, Blob or bytes");
   return download(source as string | URL | Request, options);
 }
 
@@ -112,7 +113,7 @@ function reads(stream: ReadableStream<Uint8Array>): Reads {
 
 export async function* read(reader: Reads, signal?: AbortSignal): AsyncGenerator<Uint8Array> {
   const stop = () => void reader.cancel(signal?.reason).catch(() => {});
-  signal?.addEventListener("abort", stop, { once: true });
+  signal?.addEventListener("abort", stop);
   try {
     for (;;) {
       const { done, value } = await reader.read();
@@ -201,7 +202,7 @@ export function watch(signal: AbortSignal | undefined, stall: number) {
   const own = new AbortController();
   const pass = () => own.abort(signal?.reason);
   if (signal?.aborted) pass();
-  signal?.addEventListener("abort", pass, { once: true });
+  signal?.addEventListener("abort", pass);
   // Counted up now and then: a timer that is set anew for every piece takes time. Timers end at 2³¹.
   let quiet = 0;
   const timer = setInterval(() => {
@@ -258,14 +259,12 @@ async function attempt(
 }
 
 export const pause = (milliseconds: number, signal?: AbortSignal) =>
-  new Promise<void>((resolve, reject) => {
-    const timer = setTimeout(() => {
-      signal?.removeEventListener("abort", stop);
-      resolve();
-    }, milliseconds);
-    const stop = () => {
-      clearTimeout(timer);
-      reject(signal!.reason);
-    };
-    signal?.addEventListener("abort", stop, { once: true });
+  unlessAborted(new Promise((over) => setTimeout(over, milliseconds)), signal);
+
+/** What becomes of `work`, which nobody waits for any more when the signal aborts. */
+export const unlessAborted = <T>(work: T | Promise<T>, signal?: AbortSignal) =>
+  new Promise<T>((resolve, reject) => {
+    const stop = () => reject(signal!.reason);
+    signal?.addEventListener("abort", stop);
+    Promise.resolve(work).then(resolve, reject).then(() => signal?.removeEventListener("abort", stop));
   });

@@ -1,6 +1,6 @@
 import { breathe } from "./breathe.js";
 import { NanoembedError } from "./errors.js";
-import type { EmbedOptions, SentenceModel, StreamedEmbedding } from "./sentences.js";
+import type { EmbedOptions, PartOptions, SentenceModel, StreamedEmbedding } from "./sentences.js";
 
 type Texts = Iterable<string> | AsyncIterable<string>;
 
@@ -14,7 +14,8 @@ export async function* streamed(
   const { out: _, ...rest } = options;
   let index = 0;
   for await (const batch of batches(texts, size, options.signal)) {
-    const { data, dims, tokens, truncated } = await model.embed(batch, rest);
+    const part: PartOptions = { ...rest, start: index };
+    const { data, dims, tokens, truncated } = await model.embed(batch, part);
     for (const [at, text] of batch.entries()) {
       const vector = data.slice(at * dims, (at + 1) * dims);
       yield { index: index++, text, data: vector, dims, tokens: tokens[at]!, truncated: truncated[at]! };

@@ -2,7 +2,7 @@ import { Purpose, type Engine, type Glue, type PartsReader, type Reader } from "
 import { NanoembedError, check, guarded } from "./errors.js";
 import { disposeSymbol } from "./dispose.js";
 import { parts, readIndex, type Parts } from "./parts.js";
-import type { FetchOptions, Source } from "./source.js";
+import { unlessAborted, type FetchOptions, type Source } from "./source.js";
 
 /** The vector of a word. */
 export interface WordVector {
@@ -254,7 +254,7 @@ async function exactly(file: Parts, offset: number, bytes: number, signal?: Abor
 
 /** Opens word vectors in a file that stays where it is: header and vocabulary are read, vectors when they are asked for. */
 export async function openWith(engine: Engine<WordGlue>, source: Source, options: WordOptions = {}): Promise<WordVectors> {
-  await engine.ready();
+  await unlessAborted(engine.ready(), options.signal);
   const file = await parts(source, options);
   let reader: PartsReader | undefined = new engine.glue.Reader(Purpose.Open, false, file.size ?? -1);
   try {

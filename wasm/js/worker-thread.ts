@@ -1,10 +1,11 @@
 // Runs in a worker: the same functions as in a page, asked for by messages.
 import { init, type InitOptions, type LoadOptions, type Model } from "./api.js";
 import { loadCausal } from "./causal.js";
+import { memoryBytes } from "./engine.js";
 import { inspectWith, verifyWith, type InspectOptions, type Inspection } from "./inspection.js";
 import { ModelSink, type Runners } from "./model-sink.js";
 import { causal } from "./module-causal.js";
-import { inspector, inspectorBytes } from "./module-inspect.js";
+import { inspector } from "./module-inspect.js";
 import { sentences } from "./module-sentences.js";
 import { slim } from "./module-slim.js";
 import { values } from "./module-values.js";
@@ -105,7 +106,7 @@ const answers: Record<string, (question: Question, options: Options) => unknown>
     const isIterable = typeof result === "object" && result !== null && Symbol.asyncIterator in result;
     return isIterable ? drained(result as AsyncGenerator<unknown, unknown>, options.onProgress) : result;
   },
-  memory: () => sentences.memoryBytes + slim.memoryBytes + causal.memoryBytes + inspectorBytes() + values.memoryBytes,
+  memory: memoryBytes,
   dispose({ handle }) {
     (things.get(handle!) as Partial<Model> | undefined)?.dispose?.();
     things.delete(handle!);

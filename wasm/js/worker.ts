@@ -15,7 +15,7 @@ import type { FileSummary, InspectOptions, Inspection, Verdict, VerifyOptions } 
 import { bring } from "./load.js";
 import { fromPlain, type Answer, type Question } from "./protocol.js";
 import {
-  type EmbedOptions, type Embedding, type Embeddings, type SentenceModel, type Tokens,
+  type EmbedOptions, type Embedding, type Embeddings, type PartOptions, type SentenceModel, type Tokens,
 } from "./sentences.js";
 import type { Sink } from "./sink.js";
 import { bodyOf, type Source } from "./source.js";
@@ -119,7 +119,7 @@ class Thread {
         },
         onProgress,
       });
-      signal?.addEventListener("abort", stop, { once: true });
+      signal?.addEventListener("abort", stop);
       const question: Question = { id, op, args, ...(handle === undefined ? {} : { handle }) };
       try {
         this.#worker.postMessage(question, transfer);
@@ -280,7 +280,7 @@ class RemoteSentences implements SentenceModel {
   }
 
   /** The embeddings of all texts in parts. Without texts there is one part all the same: whether the call is right is said there. */
-  async #parts(texts: readonly string[], options: EmbedOptions): Promise<Embeddings[]> {
+  async #parts(texts: readonly string[], options: PartOptions): Promise<Embeddings[]> {
     check(Array.isArray(texts), "texts must be a string or an array");
     // Small enough that all workers have something to do to the end.
     const size = Math.min(32, Math.max(1, Math.ceil(texts.length / (this.#held.size * 4))));
@@ -291,7 +291,9 @@ class RemoteSentences implements SentenceModel {
     const lane = async () => {
       while (next < count) {
         const at = next++;
-        all[at] = await this.#held.call<Embeddings>("embed", [texts.slice(at * size, (at + 1) * size)], options);
+        const start = at * size;
+        const part: PartOptions = { ...options, start: (options.start ?? 0) + start };
+        all[at] = await this.#held.call<Embeddings>("embed", [texts.slice(start, start + size)], part);
       }
     };
     try {
@@ -383,7 +385,7 @@ class RemoteCausal implements CausalModel {
     const stop = new AbortController();
     const pass = () => stop.abort(options.signal?.reason);
     if (options.signal?.aborted) pass();
-    options.signal?.addEventListener("abort", pass, { once: true });
+    options.signal?.addEventListener("abort", pass);
     let isOver = false;
     const asked = this.#held.call<Generated>("generate", [prompt], { ...options, signal: stop.signal, onProgress: tell });
     const settled = () => {

@@ -33,7 +33,7 @@ const typescript = {
     return (await transform(code, { ...options, loader: "ts", tsconfigRaw })).code;
   },
   async renderChunk(code) {
-    return (await transform(code, { ...options, minify: true, format: "esm", legalComments: "none" })).code;
+    return (await transform(code, { ...options, minify: true, format: "esm", legalComments: "none", mangleProps: /^__(wbg_ptr|destroy_into_raw|wrap)$/ })).code;
   },
 };
 

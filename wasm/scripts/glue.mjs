@@ -20,6 +20,8 @@ function shortened(text) {
   text = text.replace(/ *let (deferred\d+_0);\n *let (deferred\d+_1);\n *try \{\n *const ret = (.*);\n *\1 = ret\[0\];\n *\2 = ret\[1\];\n *return getStringFromWasm0\(ret\[0\], ret\[1\]\);\n *\} finally \{\n.*\n *\}\n/g,
     "        return takeString($3);\n");
   text += "function takeString(ret) {\n    const text = getStringFromWasm0(ret[0], ret[1]);\n    wasm.__wbindgen_free(ret[0], ret[1], 1);\n    return text;\n}\n";
+  // Values of JavaScript that no module asks for.
+  text = replace(text, /(__wbindgen_init_externref_table: function\(\) \{)[^}]*/, "$1");
   // Safari's decoders fail after 2 GB.
   text = replace(text, /let cachedTextDecoder = [^]*?\nfunction decodeText\(bytes\) \{[^]*?\n\}\n/,
     "function decodeText(bytes) {\n    return new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);\n}\n");

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { afterEach, expect, test } from "vitest";
 import { inspect, load, open } from "../dist/index.js";
-import { bytes } from "./files.js";
+import { bytes, modelBytes } from "./files.js";
 
 const file = bytes("finalfusion", "floret.fifu");
 const etag = '"one"';
@@ -121,6 +121,22 @@ test("numbers of retries and milliseconds are numbers", async () => {
   const server = await serve((_, response) => setTimeout(() => response.writeHead(200).end(file), 300));
   for (const stall of [Infinity, 3e11]) (await load(server.address, { kind: "words", stall })).dispose();
   await expect(load(file, { limits: { maxBytes: NaN } })).rejects.toMatchObject({ code: "too_large" });
+});
+
+test("a module that never comes is waited for no longer than the caller wants", async () => {
+  // With modules of its own.
+  const stuck = (await import("../dist/index.js" + "?stuck")) as typeof import("../dist/index.js");
+  void stuck.init({ module_or_path: new Promise(() => {}) });
+  const model = modelBytes();
+  for (const source of [model, new Blob([model])]) {
+    await expect(stuck.load(source, { signal: AbortSignal.timeout(100) })).rejects.toMatchObject({ name: "TimeoutError" });
+  }
+});
+
+test("a digest that is none is said before anything is fetched", async () => {
+  const server = await serve((_, response) => void response.end(file));
+  await expect(load(server.address, { integrity: "md5-x" })).rejects.toMatchObject({ code: "invalid_argument" });
+  expect(server.requests).toBe(0);
 });
 
 test("a request's own signal ends its download", async () => {

@@ -53,11 +53,16 @@ describe("options", () => {
     expect([tokens, truncated]).toEqual([256, true]);
     expect(await model.embed(long, { maxTokens: 512 })).toMatchObject({ tokens: 402, truncated: false });
     expect(await model.tokenize(long, { maxTokens: 10 })).toMatchObject({ total: 402, truncated: true });
+    for (const maxTokens of [1, -1, NaN]) {
+      await expect(model.tokenize(long, { maxTokens })).rejects.toMatchObject({ code: "invalid_argument" });
+    }
   });
 
   test("or refused", async () => {
     await expect(model.embed(["short", long], { truncate: "error" })).rejects.toMatchObject({ code: "too_many_tokens" });
     expect((await model.embed("short", { truncate: "error" })).truncated).toBe(false);
+    const stream = model.embedStream([...Array(40).fill("short"), long], { truncate: "error" });
+    await expect((async () => { for await (const _ of stream); })()).rejects.toThrow("text 40 has 402 tokens");
   });
 
   test("truncateDim keeps the first elements, of length 1", async () => {
@@ -208,6 +213,9 @@ describe("what is wrong is told", () => {
   });
 
   test("something else altogether", async () => {
+    for (const nothing of [undefined, null, 7, {}, []]) {
+      await expect(load(nothing as unknown as string)).rejects.toMatchObject({ code: "invalid_argument" });
+    }
     await expect(load(new TextEncoder().encode("<!doctype html><p>404"))).rejects.toMatchObject({ code: "unknown_format" });
     await expect(load(new Uint8Array())).rejects.toMatchObject({ code: "unknown_format" });
     await expect(load(modelBytes(), { kind: "words" })).rejects.toMatchObject({ code: "wrong_kind" });
