@@ -147,7 +147,21 @@ impl ValueEnum for Quantization {
 }
 
 impl Quantize {
+    /// Refuses options that mean nothing for the type.
+    fn check_options(&self) -> Result<()> {
+        let (option, use_is) = match self.quantization {
+            Quantization::Pq => (self.weights.given(), "weights of models, not for `--type pq`"),
+            Quantization::Weights(_) => (self.pq.given(), "word vectors, with `--type pq`"),
+            Quantization::Amb(_) => match self.pq.given() {
+                Some(option) => (Some(option), "word vectors, with `--type pq`"),
+                None => (self.weights.given(), "other formats than `.amb`"),
+            },
+        };
+        option.map_or(Ok(()), |option| Err(Failure::usage(format!("{option} is for {use_is}"))))
+    }
+
     pub(crate) fn run(self, quiet: bool) -> Result<ExitCode> {
+        self.check_options()?;
         self.threads.use_threads()?;
         let is_amb = self.output.extension().is_some_and(|ending| ending == "amb");
         let AmbArgs { block, average_bits, calibrate } = &self.amb;

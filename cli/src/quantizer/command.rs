@@ -38,6 +38,15 @@ pub(crate) struct WeightOptions {
     writing: Writing,
 }
 
+impl WeightOptions {
+    /// An option that was given, and is not about the format of OUT.
+    pub(crate) fn given(&self) -> Option<&'static str> {
+        let options = [("--include", &self.include), ("--exclude", &self.exclude)];
+        let own = options.iter().find(|(_, globs)| !globs.is_empty()).map(|(option, _)| *option);
+        own.or_else(|| self.writing.given())
+    }
+}
+
 /// `*` matches dots too, as names are no paths.
 fn glob(pattern: &str) -> std::result::Result<GlobMatcher, String> {
     let glob = GlobBuilder::new(pattern).literal_separator(false).build();

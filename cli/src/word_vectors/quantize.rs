@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::derive;
 use super::file::Opened;
-use super::policy::PolicyArgs;
+use super::policy::{OnBrokenUtf8, OnDuplicate, PolicyArgs};
 use super::train::Numbers;
 use super::train::product::{Quantizer, RotationKind, Spec};
 use super::write::fifu::bytes_of;
@@ -25,6 +25,12 @@ use crate::progress::Progress;
 /// How many rows are encoded at a time.
 const BLOCK_ROWS: u64 = 4096;
 
+/// What options are unless they are given.
+const BITS: u32 = 8;
+const ITERATIONS: u16 = 25;
+const SAMPLE: u32 = 32_768;
+const SEED: u64 = 42;
+
 /// The arguments about product quantisation.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Product quantisation")]
@@ -35,7 +41,7 @@ pub(crate) struct PqOptions {
     subquantizers: Option<u32>,
 
     /// Bits of a code: 2 to the power of it are the centroids
-    #[arg(long, short, value_name = "B", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=8))]
+    #[arg(long, short, value_name = "B", default_value_t = BITS, value_parser = clap::value_parser!(u32).range(1..=8))]
     bits: u32,
 
     /// Turn vectors before they are cut, which stores a matrix and makes the error smaller
@@ -43,15 +49,15 @@ pub(crate) struct PqOptions {
     rotation: RotationKind,
 
     /// Rounds of k-means
-    #[arg(long, value_name = "N", default_value_t = 25, value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = ITERATIONS, value_parser = clap::value_parser!(u16).range(1..))]
     iterations: u16,
 
     /// How many rows the quantiser is fitted to
-    #[arg(long, value_name = "ROWS", default_value_t = 32_768, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "ROWS", default_value_t = SAMPLE, value_parser = clap::value_parser!(u32).range(1..))]
     sample: u32,
 
     /// The same seed gives the same file
-    #[arg(long, value_name = "N", default_value_t = 42)]
+    #[arg(long, value_name = "N", default_value_t = SEED)]
     seed: u64,
 
     /// Quantise vectors as they are, without their lengths beside them
@@ -60,6 +66,24 @@ pub(crate) struct PqOptions {
 
     #[command(flatten)]
     policy: PolicyArgs,
+}
+
+impl PqOptions {
+    /// An option that was given another value than it has of itself.
+    pub(crate) fn given(&self) -> Option<&'static str> {
+        let options = [
+            ("--subquantizers", self.subquantizers.is_some()),
+            ("--bits", self.bits != BITS),
+            ("--rotation", self.rotation != RotationKind::default()),
+            ("--iterations", self.iterations != ITERATIONS),
+            ("--sample", self.sample != SAMPLE),
+            ("--seed", self.seed != SEED),
+            ("--no-norms", self.no_norms),
+            ("--duplicates", self.policy.duplicates != OnDuplicate::default()),
+            ("--utf8", self.policy.utf8 != OnBrokenUtf8::default()),
+        ];
+        options.iter().find(|(_, is_given)| *is_given).map(|(option, _)| *option)
+    }
 }
 
 /// Writes the words of the file at `input` with quantised vectors.

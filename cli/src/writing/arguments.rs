@@ -6,6 +6,11 @@ use clap::{Args, ValueEnum};
 
 use crate::error::{Failure, Result};
 
+/// The largest UQFF shard unless it is said.
+const SHARD_SIZE: &str = "10G";
+/// The same in bytes.
+const SHARD_BYTES: u64 = 10 << 30;
+
 /// The arguments about the file that is written.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Writing")]
@@ -31,7 +36,7 @@ pub(crate) struct Writing {
     pub(super) like: Option<PathBuf>,
 
     /// The largest UQFF shard: bytes, or with K, M, G; further layers go to `NAME-1.uqff` and so on
-    #[arg(long, value_name = "SIZE", default_value = "10G", value_parser = size)]
+    #[arg(long, value_name = "SIZE", default_value = SHARD_SIZE, value_parser = size)]
     pub(super) shard_size: u64,
 
     /// Write `uqff_report.json` beside a UQFF 1.2 file
@@ -82,6 +87,21 @@ pub(crate) fn size(text: &str) -> std::result::Result<u64, String> {
 }
 
 impl Writing {
+    /// An option that was given another value than it has of itself.
+    pub(crate) fn given(&self) -> Option<&'static str> {
+        let options = [
+            ("--to", self.to.is_some()),
+            ("--names", self.names.is_some()),
+            ("--config", self.config.is_some()),
+            ("--keep-names", self.keep_names),
+            ("--like", self.like.is_some()),
+            ("--shard-size", self.shard_size != SHARD_BYTES),
+            ("--report", self.report),
+            ("--residual", self.residual.is_some()),
+        ];
+        options.iter().find(|(_, is_given)| *is_given).map(|(option, _)| *option)
+    }
+
     /// The format of OUT.
     pub(crate) fn target(&self, output: &Path) -> Result<Target> {
         let ending = output.extension().map(|ending| ending.to_string_lossy().to_lowercase());
@@ -117,7 +137,7 @@ mod tests {
 
     #[test]
     fn sizes_have_binary_units() {
-        assert_eq!(size("10G"), Ok(10 << 30));
+        assert_eq!(size(SHARD_SIZE), Ok(SHARD_BYTES));
         assert_eq!(size("500MiB"), Ok(500 << 20));
         assert_eq!(size("4096"), Ok(4096));
         for bad in ["", "0", "G", "-1", "1T", "99999999999G"] {

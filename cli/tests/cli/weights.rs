@@ -99,6 +99,26 @@ fn wrong_use_of_dequantize_is_told() {
 }
 
 #[test]
+fn options_that_mean_nothing_for_a_type_are_refused() {
+    let model = SmallLlama::new();
+    let out = model.join("x.out");
+    for (to_type, option, value, use_is) in [
+        ("pq", "--include", Some("*"), "--include is for weights of models"),
+        ("pq", "--keep-names", None, "--keep-names is for weights of models"),
+        ("q8_0", "--rotation", Some("opq"), "--rotation is for word vectors"),
+        ("q8_0", "--utf8", Some("bytes"), "--utf8 is for word vectors"),
+        ("int5", "--seed", Some("7"), "--seed is for word vectors"),
+        ("int5", "--report", None, "--report is for other formats than `.amb`"),
+    ] {
+        let args = ["quantize", &model.model(), &out, "--type", to_type, option];
+        let args: Vec<_> = args.into_iter().chain(value).collect();
+        let error = failure(&args, b"", 2);
+        assert!(error.contains(use_is), "{error}");
+        assert!(!Path::new(&out).exists());
+    }
+}
+
+#[test]
 fn every_type_is_written_as_uqff_of_both_generations() {
     let model = SmallLlama::new();
     for (name, bits, bound) in [
