@@ -54,6 +54,12 @@ inBrowser("the demo", () => {
     await page.fill("#question", "fruit");
     await page.waitForFunction(() => document.querySelector("#hits li")?.textContent?.includes("Apples"));
     await page.locator("#map").click({ position: { x: 20, y: 20 } });
+    await page.focus("#hits li:last-child");
+    await page.keyboard.press("Enter");
+    expect(await page.textContent("#picked")).toContain("moon");
+    await page.fill("#text", " ");
+    await page.waitForFunction(() => document.querySelectorAll("#hits li").length === 0);
+    expect(await page.textContent("#picked")).toContain("Point at a dot");
     expect(complaints).toEqual([]);
     await page.close();
   });
@@ -79,6 +85,12 @@ inBrowser("the demo", () => {
     await page.click("#verify");
     await page.waitForFunction(() => document.getElementById("verdict")!.classList.contains("bad"), null, { timeout: 60_000 });
     expect(await page.textContent("#verdict")).toMatch(/byte \d+.*checksum/);
+    // The same file, made whole, is another.
+    writeFileSync(join(folder, "broken.weights"), modelBytes());
+    await page.setInputFiles("#file", join(folder, "broken.weights"));
+    await page.waitForFunction(() => document.getElementById("verdict")!.textContent === "");
+    await page.click("#verify");
+    await page.waitForFunction(() => document.getElementById("verdict")!.textContent!.startsWith("Whole"), null, { timeout: 60_000 });
     rmSync(folder, { recursive: true });
     for (const name of ["gguf/blocks.gguf", "finalfusion/explicit.fifu", "uqff/small_tensors.uqff", "safetensors/mixed.safetensors"]) {
       await page.setInputFiles("#file", join(data, name));
@@ -86,8 +98,23 @@ inBrowser("the demo", () => {
       await page.click("#tensors tr:first-child");
       await page.waitForFunction(() => /deviation|known|not/.test(document.getElementById("numbers")!.textContent!));
     }
+    // What was asked for last is what is shown, also of a file that is being checked.
+    await page.evaluate(() => {
+      const samples = document.querySelectorAll<HTMLButtonElement>("[data-sample]");
+      document.getElementById("verify")!.click();
+      samples[0]!.click();
+      samples[1]!.click();
+    });
+    await page.waitForFunction(() => document.getElementById("name")!.textContent === "sample.gguf");
+    await new Promise((over) => setTimeout(over, 500));
+    expect(await page.textContent("#name")).toBe("sample.gguf");
+    expect(await page.textContent("#verdict")).toBe("");
+    await page.focus("#tensors tr:nth-child(2)");
+    await page.keyboard.press("Enter");
+    await page.waitForFunction(() => document.getElementById("numbers")!.textContent!.includes("deviation"));
+    expect(await page.textContent("#tensor")).toBe(await page.textContent("#tensors tr:nth-child(2) td"));
     await page.setInputFiles("#file", join(data, "README.md"));
-    await status(page, /none of the formats/);
+    await status(page, /no format known here/);
     expect(complaints).toEqual([]);
     await page.close();
   });
@@ -102,6 +129,14 @@ inBrowser("the demo", () => {
     await page.fill("#word", "tübingenxyz");
     await page.waitForFunction(() => document.getElementById("kind")!.textContent!.includes("made of"));
     expect(await page.locator("#neighbours li").count()).toBe(10);
+    // A file that is none leaves the one that is open.
+    await page.setInputFiles("#file", join(data, "README.md"));
+    await status(page, /README.md/);
+    const word = await page.textContent("#neighbours li span");
+    await page.focus("#neighbours li");
+    await page.keyboard.press("Enter");
+    expect(await page.inputValue("#word")).toBe(word);
+    await page.waitForFunction(() => document.getElementById("kind")!.textContent!.startsWith("In the vocabulary"));
     expect(complaints).toEqual([]);
     await page.close();
   });

@@ -1,5 +1,5 @@
 import { inspect, verify, type Inspection, type TensorInfo } from "nanoembed/inspect";
-import { bytes, colour, element, say, sharp, takeFiles } from "./page.js";
+import { bytes, colour, element, latest, pressable, say, sharp, takeFiles } from "./page.js";
 
 const COLOURS = ["#0a7f5a", "#3b7dd8", "#c77d18", "#8a5cd1", "#c2416b", "#4f9da6", "#8b8f2b", "#a15c3e", "#5b6ee1", "#d9a521", "#2f9e44", "#e0719b", "#6b7a8f", "#b0492f"];
 
@@ -14,17 +14,24 @@ const shade = (dtype: string) => {
   return shades.get(dtype)!;
 };
 
-async function open(from: File | string, name: string): Promise<void> {
+const opening = latest(({ message, offset }: Error & { offset?: number }) =>
+  say(`${asked}: ${message}${offset === undefined || message.includes("byte") ? "" : ` (byte ${offset})`}`, true));
+const showing = latest(({ message }) => { element("numbers").textContent = message; });
+const checking = latest(({ message }) => judge(message, false));
+/** What the file that was asked for last is called. */
+let asked = "";
+
+const open = (from: File | string, name: string) => opening(async (signal) => {
+  asked = name;
   say(`Reading the index of ${name}…`);
   element("report").hidden = true;
   const start = performance.now();
-  try {
-    file = await inspect(from);
-  } catch (error) {
-    const { message, offset } = error as { message: string; offset?: number };
-    say(`${name}: ${message}${offset === undefined || message.includes("byte") ? "" : ` (byte ${offset})`}`, true);
-    return;
-  }
+  const found = await inspect(from, { signal });
+  signal.throwIfAborted();
+  // What is shown of the file before, or checked, is of no interest any more.
+  void showing(async () => {});
+  void checking(async () => {});
+  file = found;
   element<HTMLInputElement>("filter").value = "";
   [source, wrong] = [from, undefined];
   shades.clear();
@@ -32,12 +39,12 @@ async function open(from: File | string, name: string): Promise<void> {
   element("report").hidden = false;
   element("chosen").hidden = true;
   element("name").textContent = name;
-  element("verdict").textContent = "";
+  judge("");
   facts();
   metadata();
   list();
   layout();
-}
+});
 
 function facts(): void {
   const elements = (tensor: TensorInfo) => tensor.shape.reduce((product, dim) => product * dim, 1);
@@ -78,15 +85,19 @@ function metadata(): void {
   element("metadata").replaceChildren(...shown);
 }
 
+/** Lines of the table of tensors. */
+const MOST_LINES = 2000;
+
 function list(): void {
   const wanted = element<HTMLInputElement>("filter").value.toLowerCase();
   const found = file.tensors.filter(({ name, dtype }) => `${name} ${dtype}`.toLowerCase().includes(wanted));
-  element("count").textContent = wanted ? `${found.length} of ${file.tensors.length}` : "";
+  const rest = found.length > MOST_LINES ? `, the first ${MOST_LINES} are shown` : "";
+  element("count").textContent = wanted || rest ? `${found.length} of ${file.tensors.length}${rest}` : "";
   element("tensors").replaceChildren(
-    ...found.slice(0, 2000).map((tensor) => {
+    ...found.slice(0, MOST_LINES).map((tensor) => {
       const line = row([tensor.name, tensor.dtype, tensor.shape.join(" × "), tensor.bytes.toLocaleString(), tensor.offset.toLocaleString()], [3, 4]);
       line.dataset["name"] = tensor.name;
-      line.addEventListener("click", () => void show(tensor));
+      pressable(line, () => void show(tensor));
       return line;
     }),
   );
@@ -97,7 +108,7 @@ const LINES = 4;
 function layout(): void {
   const canvas = element<HTMLCanvasElement>("layout");
   const { context, width, height } = sharp(canvas);
-  const size = file.fileBytes ?? Math.max(...file.tensors.map(({ offset, bytes: length }) => offset + length));
+  const size = file.fileBytes ?? file.tensors.reduce((end, { offset, bytes: length }) => Math.max(end, offset + length), 1);
   const line = height / LINES;
   const stretch = (from: number, to: number, fill: string) => {
     context.fillStyle = fill;
@@ -132,33 +143,44 @@ function layout(): void {
 const MOST_AT_ONCE = 1 << 20;
 const MOST_ELEMENTS = 1 << 16;
 
-async function show(tensor: TensorInfo): Promise<void> {
+/** Rows and columns of the heat map: tensors that have more are shown by some of them. */
+const MOST_POINTS = 512;
+
+const show = (tensor: TensorInfo) => showing(async (signal) => {
+  const { values: valuesOf } = file;
   for (const line of element("tensors").children) line.classList.toggle("on", (line as HTMLElement).dataset["name"] === tensor.name);
   element("chosen").hidden = false;
   element("tensor").textContent = tensor.name;
   const note = element("numbers");
   note.textContent = "Reading…";
+  const elements = tensor.shape.reduce((product, dim) => product * dim, 1);
+  if (elements === 0) {
+    note.textContent = "It has no elements.";
+    return;
+  }
   const rows = tensor.shape.length < 2 ? 1 : tensor.shape[0]!;
-  const cols = tensor.shape.reduce((product, dim) => product * dim, 1) / rows;
+  const cols = elements / rows;
   const shown = Math.max(1, Math.min(rows, 128, Math.floor(MOST_ELEMENTS / cols)));
   const width = Math.min(cols, MOST_ELEMENTS);
-  try {
-    if (rows * cols <= MOST_AT_ONCE) {
-      pictures(await file.values(tensor.name), rows, cols);
-      return;
-    }
-    // Some rows from all over the tensor.
-    const values = new Float32Array(shown * width);
-    const read = async (at: number) => values.set(await file.values(tensor.name, { first: Math.floor((at * rows) / shown) * cols, count: width }), at * width);
-    for (let at = 0; at < shown; at += 8) await Promise.all(Array.from({ length: Math.min(8, shown - at) }, (_, i) => read(at + i)));
-    pictures(values, shown, width);
-    note.textContent += ` · ${shown} of ${rows} rows`;
-  } catch (error) {
-    note.textContent = (error as Error).message;
+  if (elements <= MOST_AT_ONCE) {
+    const values = await valuesOf(tensor.name, { signal });
+    signal.throwIfAborted();
+    pictures(values, rows, cols);
+    return;
   }
-}
+  // Some rows from all over the tensor.
+  const values = new Float32Array(shown * width);
+  const read = async (at: number) =>
+    values.set(await valuesOf(tensor.name, { first: Math.floor((at * rows) / shown) * cols, count: width, signal }), at * width);
+  for (let at = 0; at < shown; at += 8) await Promise.all(Array.from({ length: Math.min(8, shown - at) }, (_, i) => read(at + i)));
+  signal.throwIfAborted();
+  pictures(values, shown, width);
+  note.textContent += ` · ${shown} of ${rows} rows`;
+});
 
-function pictures(values: Float32Array, rows: number, cols: number): void {
+function pictures(all: Float32Array, rows: number, cols: number): void {
+  const values = all.filter(Number.isFinite);
+  const others = all.length - values.length;
   let [least, most, sum, squares] = [Infinity, -Infinity, 0, 0];
   for (const value of values) {
     least = Math.min(least, value);
@@ -166,15 +188,18 @@ function pictures(values: Float32Array, rows: number, cols: number): void {
     sum += value;
     squares += value * value;
   }
-  const mean = sum / values.length;
-  const deviation = Math.sqrt(Math.max(0, squares / values.length - mean * mean));
+  if (values.length === 0) [least, most] = [0, 0];
+  const count = Math.max(1, values.length);
+  const mean = sum / count;
+  const deviation = Math.sqrt(Math.max(0, squares / count - mean * mean));
   const short = (value: number) => value.toPrecision(4);
-  element("numbers").textContent = `${short(least)} to ${short(most)}, mean ${short(mean)}, standard deviation ${short(deviation)}`;
+  element("numbers").textContent = `${short(least)} to ${short(most)}, mean ${short(mean)}, standard deviation ${short(deviation)}`
+    + (others > 0 ? ` · ${others} of ${all.length} are not finite` : "");
   const bins = new Uint32Array(80);
   const range = most - least || 1;
   for (const value of values) bins[Math.min(79, Math.floor(((value - least) / range) * 80))]! += 1;
   const { context, width, height } = sharp(element<HTMLCanvasElement>("histogram"));
-  const highest = Math.log1p(Math.max(...bins));
+  const highest = Math.log1p(Math.max(1, ...bins));
   context.fillStyle = colour("accent");
   bins.forEach((count, at) => {
     const bar = (Math.log1p(count) / highest) * (height - 22);
@@ -186,13 +211,14 @@ function pictures(values: Float32Array, rows: number, cols: number): void {
   context.textAlign = "right";
   context.fillText(short(most), width, height - 3);
   const heat = element<HTMLCanvasElement>("heat");
-  [heat.width, heat.height] = [Math.min(cols, 512), rows];
+  [heat.width, heat.height] = [Math.min(cols, MOST_POINTS), Math.min(rows, MOST_POINTS)];
   const image = new ImageData(heat.width, heat.height);
-  const step = cols / heat.width;
+  const [across, down] = [cols / heat.width, rows / heat.height];
   const scale = 2.5 * deviation || 1;
-  for (let y = 0; y < rows; y += 1) {
+  for (let y = 0; y < heat.height; y += 1) {
     for (let x = 0; x < heat.width; x += 1) {
-      const strength = Math.max(-1, Math.min(1, (values[y * cols + Math.floor(x * step)]! - mean) / scale));
+      const value = all[Math.floor(y * down) * cols + Math.floor(x * across)]!;
+      const strength = Math.max(-1, Math.min(1, (value - mean) / scale)) || 0;
       const fade = Math.round(255 - 190 * Math.abs(strength));
       image.data.set(strength > 0 ? [fade, 255 - (255 - fade) * 0.45, fade + (255 - fade) * 0.3, 255] : [255 - (255 - fade) * 0.2, fade, fade, 255], (y * heat.width + x) * 4);
     }
@@ -200,15 +226,24 @@ function pictures(values: Float32Array, rows: number, cols: number): void {
   heat.getContext("2d")!.putImageData(image, 0, 0);
 }
 
-element("verify").addEventListener("click", async () => {
+/** Says what became of a check; nothing is good or bad while it runs. */
+function judge(text: string, isGood?: boolean): void {
   const verdict = element("verdict");
-  verdict.className = "verdict";
-  const answer = await verify(source, { onProgress: ({ loaded, total }) => (verdict.textContent = `${bytes(loaded)}${total ? ` of ${bytes(total)}` : ""}…`) });
-  verdict.classList.add(answer.ok ? "good" : "bad");
-  verdict.textContent = answer.ok ? `Whole: all ${answer.bytes.toLocaleString()} bytes are as they should be` : answer.error.message;
+  verdict.className = isGood === undefined ? "verdict" : `verdict ${isGood ? "good" : "bad"}`;
+  verdict.textContent = text;
+}
+
+element("verify").addEventListener("click", () => void checking(async (signal) => {
+  judge("Reading…");
+  const answer = await verify(source, {
+    signal,
+    onProgress: ({ loaded, total }) => judge(`${bytes(loaded)}${total ? ` of ${bytes(total)}` : ""}…`),
+  });
+  signal.throwIfAborted();
+  judge(answer.ok ? `Whole: all ${answer.bytes.toLocaleString()} bytes are as they should be` : answer.error.message, answer.ok);
   wrong = answer.ok ? undefined : answer.error.offset;
   layout();
-});
+}));
 element("filter").addEventListener("input", list);
 addEventListener("resize", () => !element("report").hidden && layout());
 for (const button of document.querySelectorAll<HTMLButtonElement>("[data-sample]")) {

@@ -34,22 +34,56 @@ export function sharp(canvas: HTMLCanvasElement): { context: CanvasRenderingCont
   return { context, width, height };
 }
 
+/** Makes what can be clicked usable by the keyboard, too. */
+export function pressable(element: HTMLElement, act: () => void): void {
+  element.tabIndex = 0;
+  element.addEventListener("click", act);
+  element.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" && event.key !== " ") return;
+    event.preventDefault();
+    act();
+  });
+}
+
+/** Work of which only the latest counts: what was begun before is told to stop, and its errors are nobody's any more. */
+export function latest(fail: (error: Error) => void) {
+  let running: AbortController | undefined;
+  return async (work: (signal: AbortSignal) => Promise<void>): Promise<void> => {
+    running?.abort();
+    const { signal } = (running = new AbortController());
+    try {
+      await work(signal);
+    } catch (error) {
+      if (!signal.aborted) fail(error as Error);
+    }
+  };
+}
+
 /** Lets files be dropped on the page, chosen, or given by an address. */
 export function takeFiles(open: (source: File | string, name: string) => void): void {
   const drop = document.getElementById("drop") ?? document.body;
+  // Text that is dragged goes where it always goes.
+  const hasFiles = (event: DragEvent) => event.dataTransfer?.types.includes("Files");
   addEventListener("dragover", (event) => {
+    if (!hasFiles(event)) return;
     event.preventDefault();
     drop.classList.add("over");
   });
   addEventListener("dragleave", () => drop.classList.remove("over"));
   addEventListener("drop", (event) => {
+    if (!hasFiles(event)) return;
     event.preventDefault();
     drop.classList.remove("over");
     const file = event.dataTransfer?.files[0];
     if (file) open(file, file.name);
   });
   const chooser = document.getElementById("file") as HTMLInputElement | null;
-  chooser?.addEventListener("change", () => chooser.files?.[0] && open(chooser.files[0], chooser.files[0].name));
+  chooser?.addEventListener("change", () => {
+    const file = chooser.files?.[0];
+    // The same file may be chosen again, when it has changed.
+    chooser.value = "";
+    if (file) open(file, file.name);
+  });
   document.getElementById("address")?.addEventListener("submit", (event) => {
     event.preventDefault();
     const { value } = element<HTMLInputElement>("url");

@@ -1,6 +1,6 @@
 import { topK, type SentenceModel } from "nanoembed";
 import { createWorker } from "nanoembed/worker";
-import { bytes, colour, element, say, sharp, takeFiles } from "./page.js";
+import { bytes, colour, element, latest, pressable, say, sharp, takeFiles } from "./page.js";
 import { sample } from "./sample.js";
 import { plane } from "./plane.js";
 
@@ -8,7 +8,7 @@ const text = element<HTMLTextAreaElement>("text");
 const question = element<HTMLInputElement>("question");
 const map = element<HTMLCanvasElement>("map");
 
-let model: SentenceModel;
+let model: SentenceModel | undefined;
 let passages: string[] = [];
 let vectors = new Float32Array();
 let points: [number, number][] = [];
@@ -24,23 +24,23 @@ function cut(whole: string): string[] {
     .filter((part) => part.length > 2);
 }
 
-let reading: AbortController | undefined;
-async function read(): Promise<void> {
-  reading?.abort();
-  const { signal } = (reading = new AbortController());
+const fail = ({ message }: Error) => say(message, true);
+const reading = latest(fail);
+const asking = latest(fail);
+
+const read = () => reading(async (signal) => {
+  // Before the model is there it is read as soon as it is.
+  if (!model) return;
   const wanted = cut(text.value);
   const start = performance.now();
   const found: Float32Array[] = [];
   let tokens = 0;
-  try {
-    for await (const { data, index, tokens: used } of model.embedStream(wanted, { signal })) {
-      found.push(data);
-      tokens += used;
-      if (index % 16 === 15) say(`Reading: ${index + 1} of ${wanted.length} passages`);
-    }
-  } catch {
-    return;
+  for await (const { data, index, tokens: used } of model.embedStream(wanted, { signal })) {
+    found.push(data);
+    tokens += used;
+    if (index % 16 === 15) say(`Reading: ${index + 1} of ${wanted.length} passages`);
   }
+  signal.throwIfAborted();
   const dims = model.dims;
   const all = new Float32Array(found.length * dims);
   found.forEach((vector, at) => all.set(vector, at * dims));
@@ -49,22 +49,20 @@ async function read(): Promise<void> {
   const time = performance.now() - start;
   say(`${wanted.length} passages, ${tokens} tokens, embedded in ${time.toFixed(0)} ms on this device`);
   await ask();
-}
+});
 
-let asked = 0;
-async function ask(): Promise<void> {
-  const turn = ++asked;
+const ask = () => asking(async (signal) => {
   const words = question.value.trim();
   const hits = element("hits");
-  if (!words || passages.length === 0) {
+  if (!model || !words || passages.length === 0) {
     hits.replaceChildren();
     scores.fill(0);
-    draw();
+    choose(-1);
     return;
   }
   const start = performance.now();
-  const { data } = await model.embed(words);
-  if (turn !== asked) return;
+  const { data } = await model.embed(words, { signal });
+  signal.throwIfAborted();
   const found = topK(data, vectors, passages.length);
   const time = performance.now() - start;
   scores = new Float32Array(passages.length);
@@ -77,14 +75,14 @@ async function ask(): Promise<void> {
       const passage = document.createElement("span");
       passage.textContent = passages[index]!;
       item.append(number, passage);
-      item.addEventListener("click", () => choose(index));
+      pressable(item, () => choose(index));
       return item;
     }),
   );
   say(`${passages.length} passages searched in ${time.toFixed(1)} ms`);
   chosen = found[0]?.index ?? -1;
   choose(chosen);
-}
+});
 
 function choose(index: number): void {
   chosen = index;
@@ -157,9 +155,14 @@ text.addEventListener("input", () => {
   waiting = setTimeout(() => void read(), 400);
 });
 question.addEventListener("input", () => void ask());
-takeFiles(async (source) => {
+/** As much of a file as is taken. */
+const MOST_BYTES = 1 << 18;
+takeFiles(async (source, name) => {
   if (typeof source === "string") return;
-  text.value = (await source.text()).slice(0, 200_000);
+  const start = await source.slice(0, MOST_BYTES).text();
+  if (start.includes("\0")) return say(`${name} is no text`, true);
+  text.value = start;
   await read();
+  if (model && source.size > MOST_BYTES) say(`The first ${bytes(MOST_BYTES)} of ${name}, which has ${bytes(source.size)}: ${passages.length} passages`);
 });
 start().catch((error: Error) => say(error.message, true));

@@ -1,30 +1,41 @@
 import { open, type Neighbour, type WordVectors } from "nanoembed/slim";
-import { bytes, colour, element, say, sharp, takeFiles } from "./page.js";
+import { bytes, colour, element, latest, pressable, say, sharp, takeFiles } from "./page.js";
 
 let words: WordVectors | undefined;
 const input = (id: string) => element<HTMLInputElement>(id);
 
-async function use(source: File | string, name: string): Promise<void> {
-  words?.dispose();
-  words = undefined;
+const fail = ({ message }: Error) => say(message, true);
+const opening = latest(({ message }) => say(`${asked}: ${message}`, true));
+const looking = latest(fail);
+const comparing = latest(fail);
+/** What the file that was asked for last is called. */
+let asked = "";
+
+const use = (source: File | string, name: string) => opening(async (signal) => {
+  asked = name;
   say(`Reading the vocabulary of ${name}…`);
   const start = performance.now();
-  try {
-    words = await open(source, { duplicates: "first" });
-  } catch (error) {
-    say(`${name}: ${(error as Error).message}`, true);
+  const found = await open(source, { duplicates: "first", signal });
+  if (signal.aborted) {
+    found.dispose();
     return;
   }
+  // Until then the file before can be used.
+  void looking(async () => {});
+  void comparing(async () => {});
+  words?.dispose();
+  words = found;
   const size = typeof source === "string" ? "" : `, ${bytes(source.size)}`;
   say(`${name}: ${words.count.toLocaleString()} words of ${words.dims} numbers${size}; unknown words by ${words.subwords === "simple" ? "nothing" : words.subwords}. Open after ${(performance.now() - start).toFixed(0)} ms.`);
   const some = [];
-  for (let row = 0; row < Math.min(words.count, 200); row += 1) some.push(await words.word(row));
+  for (let row = 0; row < Math.min(found.count, 200); row += 1) some.push(await found.word(row));
+  signal.throwIfAborted();
   element("some").replaceChildren(...some.map((word) => Object.assign(document.createElement("option"), { value: word })));
   const [a = "", b = "", c = ""] = some.filter((word) => /^\p{L}{4,}$/u.test(word));
   [input("word").value, input("a").value, input("b").value, input("c").value] = [a, a, b, c];
   await look();
   await compare();
-}
+});
 
 function list(id: string, found: Neighbour[]): void {
   element(id).replaceChildren(
@@ -34,7 +45,7 @@ function list(id: string, found: Neighbour[]): void {
       const bar = document.createElement("i");
       [name.textContent, number.textContent, bar.style.width] = [word, score.toFixed(3), `${100 * Math.max(0, Math.min(1, score))}%`];
       item.append(bar, name, number);
-      item.addEventListener("click", () => {
+      pressable(item, () => {
         input("word").value = word;
         void look();
       });
@@ -43,27 +54,23 @@ function list(id: string, found: Neighbour[]): void {
   );
 }
 
-let looked: AbortController | undefined;
-async function look(): Promise<void> {
-  looked?.abort();
-  const { signal } = (looked = new AbortController());
+const look = () => looking(async (signal) => {
   const word = input("word").value.trim();
   if (!words || !word) return;
-  try {
-    const start = performance.now();
-    const found = await words.vector(word, { signal });
-    const time = performance.now() - start;
-    element("kind").textContent = !found
-      ? "Not in the vocabulary, and none of its letters' sequences are."
-      : found.known
-        ? `In the vocabulary. Vector in ${time.toFixed(1)} ms.`
-        : `Not in the vocabulary: made of ${found.subwords} sequences of letters. Vector in ${time.toFixed(1)} ms.`;
-    stripes(found?.vector ?? new Float32Array());
-    list("neighbours", found ? await words.similar(word, { k: 10, signal }) : []);
-  } catch (error) {
-    if ((error as Error).name !== "AbortError") say((error as Error).message, true);
-  }
-}
+  const start = performance.now();
+  const found = await words.vector(word, { signal });
+  signal.throwIfAborted();
+  const time = performance.now() - start;
+  element("kind").textContent = !found
+    ? "Not in the vocabulary, and none of its letters' sequences are."
+    : found.known
+      ? `In the vocabulary. Vector in ${time.toFixed(1)} ms.`
+      : `Not in the vocabulary: made of ${found.subwords} sequences of letters. Vector in ${time.toFixed(1)} ms.`;
+  stripes(found?.vector ?? new Float32Array());
+  const neighbours = found ? await words.similar(word, { k: 10, signal }) : [];
+  signal.throwIfAborted();
+  list("neighbours", neighbours);
+});
 
 /** A vector as stripes: green above zero, red below. */
 function stripes(vector: Float32Array): void {
@@ -76,15 +83,21 @@ function stripes(vector: Float32Array): void {
   });
 }
 
-async function compare(): Promise<void> {
-  if (!words) return;
-  list("answers", await words.analogy(input("a").value, input("b").value, input("c").value, { k: 8 }));
-}
+const compare = () => comparing(async (signal) => {
+  const [a, b, c] = ["a", "b", "c"].map((id) => input(id).value.trim());
+  if (!words || !a || !b || !c) {
+    list("answers", []);
+    return;
+  }
+  const answers = await words.analogy(a, b, c, { k: 8, signal });
+  signal.throwIfAborted();
+  list("answers", answers);
+});
 
 input("word").addEventListener("input", () => void look());
 element("analogy").addEventListener("submit", (event) => {
   event.preventDefault();
-  compare().catch((error: Error) => say(error.message, true));
+  void compare();
 });
 takeFiles((source, name) => void use(source, name));
 void use("./sample.fifu", "sample.fifu");
