@@ -1,4 +1,4 @@
-//! Telling names apart in bounded memory: by their hashes.
+//! Telling names apart in bounded memory: those that are read by their hashes.
 //!
 //! Names that differ have different hashes unless somebody made them so, and then are refused as duplicates.
 
@@ -35,4 +35,20 @@ pub(crate) fn remember<const N: usize>(
         return Err(Error::new(offset, ErrorKind::DuplicateName));
     }
     names.push(hash).map_err(|_| Error::new(offset, full))
+}
+
+/// Refuses names of which two are the same, before they are written; quadratic, but over some thousand names at most, and
+/// without memory.
+///
+/// # Errors
+///
+/// [`ErrorKind::DuplicateName`].
+pub(crate) fn check_unique<'a>(names: impl Iterator<Item = &'a str> + Clone) -> Result<()> {
+    let mut rest = names;
+    while let Some(name) = rest.next() {
+        if rest.clone().any(|other| other == name) {
+            return Err(Error::without_offset(ErrorKind::DuplicateName));
+        }
+    }
+    Ok(())
 }

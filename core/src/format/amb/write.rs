@@ -9,6 +9,7 @@ use super::grammar::{
 use crate::crc32::Running;
 use crate::error::{Error, ErrorKind, Result};
 use crate::sink::Sink;
+use crate::tensor::identity::check_unique;
 use crate::tensor::{Dtype, ScaleType, Shape};
 
 /// A tensor to be written.
@@ -204,7 +205,8 @@ impl<'p, S: Sink> Writer<'p, S> {
     /// what the sink returns.
     pub fn new(plan: Plan<'p>, sink: S) -> Result<Self> {
         let (_, weights_bytes) = plan.layout()?;
-        check_unique(plan.tensors, plan.checksum)?;
+        let own = plan.checksum.then_some(CHECKSUM);
+        check_unique(plan.tensors.iter().map(|tensor| tensor.name).chain(own))?;
         let crc = Running::new();
         let mut writer = Self { plan, sink, crc, written: 0, tensor: 0, missing: 0 };
         writer.put(MAGIC)?;
@@ -347,18 +349,6 @@ impl<'p, S: Sink> Writer<'p, S> {
         }
         self.written += bytes.len() as u64;
         self.sink.write(bytes)
-    }
-}
-
-/// Quadratic, but over some hundred names, and without memory.
-fn check_unique(tensors: &[TensorSpec<'_>], checksum: bool) -> Result<()> {
-    let is_twice = |(index, tensor): (usize, &TensorSpec<'_>)| {
-        checksum && tensor.name == CHECKSUM
-            || tensors[..index].iter().any(|other| other.name == tensor.name)
-    };
-    match tensors.iter().enumerate().any(is_twice) {
-        true => Err(Error::without_offset(ErrorKind::DuplicateName)),
-        false => Ok(()),
     }
 }
 

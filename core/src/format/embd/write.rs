@@ -9,6 +9,7 @@ use crate::crc32::{Running, crc32};
 use crate::error::{Error, ErrorKind, Result};
 use crate::sink::Sink;
 use crate::tensor::TensorSpec;
+use crate::tensor::identity::check_unique;
 
 /// A vocabulary to be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -329,17 +330,6 @@ impl<'p, S: Sink> Writer<'p, S> {
         }
         self.sink.write(bytes)
     }
-}
-
-/// Quadratic, but over some hundred names, and without memory.
-fn check_unique<'a>(names: impl Iterator<Item = &'a str> + Clone) -> Result<()> {
-    let mut rest = names;
-    while let Some(name) = rest.next() {
-        if rest.clone().any(|other| other == name) {
-            return Err(Error::without_offset(ErrorKind::DuplicateName));
-        }
-    }
-    Ok(())
 }
 
 fn word(value: u64) -> Result<[u8; 4]> {

@@ -6,6 +6,7 @@ use super::grammar::{DEFAULT_ALIGNMENT, MAGIC, MAX_NAME_BYTES, MAX_STRING_BYTES,
 use crate::error::{Error, ErrorKind, Result};
 use crate::sink::Sink;
 use crate::tensor::TensorSpec;
+use crate::tensor::identity::check_unique;
 
 /// A value of the metadata to be written.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -283,15 +284,4 @@ impl<'p, S: Sink> Writer<'p, S> {
         }
         Ok(())
     }
-}
-
-/// Quadratic, but over some thousand names at most, and without memory.
-fn check_unique<'a>(names: impl Iterator<Item = &'a str> + Clone) -> Result<()> {
-    let mut rest = names;
-    while let Some(name) = rest.next() {
-        if rest.clone().any(|other| other == name) {
-            return Err(Error::without_offset(ErrorKind::DuplicateName));
-        }
-    }
-    Ok(())
 }

@@ -7,6 +7,7 @@ use super::fields::dtype_name;
 use super::{LENGTH_BYTES, METADATA};
 use crate::error::{Error, ErrorKind, Result};
 use crate::sink::Sink;
+use crate::tensor::identity::check_unique;
 use crate::tensor::{Dtype, Shape, TensorSpec};
 
 /// The order of tensors in files of the reference writer: by falling size of the elements, then by the name of the type
@@ -290,15 +291,4 @@ impl<S: Sink> Writer<S> {
             Err(Error::without_offset(ErrorKind::SizeMismatch))
         }
     }
-}
-
-/// Quadratic, but over some thousand names at most, and without memory.
-fn check_unique<'a>(names: impl Iterator<Item = &'a str> + Clone) -> Result<()> {
-    let mut rest = names;
-    while let Some(name) = rest.next() {
-        if rest.clone().any(|other| other == name) {
-            return Err(Error::without_offset(ErrorKind::DuplicateName));
-        }
-    }
-    Ok(())
 }
