@@ -1,0 +1,125 @@
+//! The tensors: their descriptors, then their names; and where in the data each lies.
+
+use super::header::field;
+use super::{Part, Section, State};
+use crate::bytes::{Item, bounded, parse, utf8};
+use crate::error::{Error, ErrorKind, Result};
+use crate::event::{Event, Mode, Step};
+use crate::format::embd::grammar::{self, DATA_ALIGNMENT, DESCRIPTOR_BYTES, Descriptor, Extent, Flags, name_hash};
+use crate::tensor::TensorHeader;
+use crate::tensor::identity;
+
+/// Where a descriptor says where the tensor's data is.
+const DATA_OFFSET: u64 = 24;
+
+/// A tensor's descriptor and a hash of its name that is long enough to tell names apart.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Kept {
+    descriptor: Descriptor,
+    name: u64,
+}
+
+impl<const TENSORS: usize> Section<TENSORS> {
+    pub(super) fn descriptor<'a>(
+        &mut self,
+        input: &'a [u8],
+        offset: u64,
+        next: u32,
+        name_bytes: u64,
+    ) -> Result<Step<'a>> {
+        let bound = self.bound_behind(self.header.index_offset);
+        if next == self.header.index_count {
+            if offset.saturating_add(name_bytes) > bound {
+                return Err(Error::new(offset, ErrorKind::OutOfBounds));
+            }
+            self.state = State::Names { next: 0 };
+            return Ok(Step::silent(0));
+        }
+        let (descriptor, used) = match bounded(grammar::descriptor, input, offset, bound)? {
+            Item::Parsed { item, used } => (item, used),
+            Item::NeedMore { at_least } => return Ok(Step::need_more(at_least)),
+        };
+        self.check_tensor_place(&descriptor).map_err(|kind| {
+            Error::new(offset.saturating_add(DATA_OFFSET), kind)
+        })?;
+        let kept = Kept { descriptor, name: 0 };
+        if self.tensors.push(kept).is_err() {
+            return Err(Error::new(field::INDEX_COUNT, ErrorKind::TooManyTensors));
+        }
+        self.state = State::Descriptors {
+            next: next.saturating_add(1),
+            name_bytes: name_bytes.saturating_add(descriptor.name_bytes.into()),
+        };
+        Ok(Step::silent(used))
+    }
+
+    fn check_tensor_place(&self, descriptor: &Descriptor) -> core::result::Result<(), ErrorKind> {
+        let place = self.place(descriptor).ok_or(ErrorKind::OutOfBounds)?;
+        let aligned = self.header.flags.has(Flags::ALIGNED);
+        if aligned && self.mode == Mode::Strict && !place.offset.is_multiple_of(DATA_ALIGNMENT) {
+            return Err(ErrorKind::Misaligned);
+        }
+        let taken = self.tensors.iter().filter_map(|kept| self.place(&kept.descriptor));
+        for other in taken {
+            if place.overlaps(other) {
+                return Err(ErrorKind::Overlap);
+            }
+        }
+        Ok(())
+    }
+
+    /// A tensor's absolute place; `None` if it does not lie inside the data section.
+    fn place(&self, descriptor: &Descriptor) -> Option<Extent> {
+        let bytes = descriptor.data_bytes();
+        let end = descriptor.data_offset.checked_add(bytes)?;
+        let offset = self.header.data.offset.checked_add(descriptor.data_offset)?;
+        (end <= self.header.data.bytes).then_some(Extent { offset, bytes })
+    }
+
+    pub(super) fn name<'a>(&mut self, input: &'a [u8], offset: u64, next: usize) -> Result<Step<'a>> {
+        let Some(kept) = self.tensors.get(next) else {
+            self.leave(offset);
+            return Ok(Step::silent(0));
+        };
+        let Descriptor { name_bytes, name_hash: declared, dtype, .. } = kept.descriptor;
+        let shape = kept.descriptor.shape();
+        let name = match parse(utf8(name_bytes.into()), input, offset)? {
+            Item::Parsed { item, .. } => item,
+            Item::NeedMore { at_least } => return Ok(Step::need_more(at_least)),
+        };
+        let descriptor_offset =
+            DESCRIPTOR_BYTES.saturating_mul(next as u64).saturating_add(self.header.index_offset);
+        if self.mode == Mode::Strict && name_hash(name) != declared {
+            return Err(Error::new(descriptor_offset, ErrorKind::NameHashMismatch));
+        }
+        let hash = identity::hash(name);
+        if self.tensors.iter().take(next).any(|other| other.name == hash) {
+            return Err(Error::new(offset, ErrorKind::DuplicateName));
+        }
+        let place = self.place(&kept.descriptor).unwrap_or(self.header.data);
+        if let Some(kept) = self.tensors.get_mut(next) {
+            kept.name = hash;
+        }
+        self.state = State::Names { next: next.saturating_add(1) };
+        let header = TensorHeader { name, dtype, shape, offset: place.offset, bytes: place.bytes };
+        Ok(Step::new(name.len(), Event::Tensor(header)))
+    }
+
+    /// What lies at `offset` of the data section: a tensor, or padding up to the next one or the end.
+    pub(super) fn data_at(&self, offset: u64) -> State {
+        let end = self.header.data.end();
+        if offset >= end {
+            return State::Gap { until: end, then: Part::Footer };
+        }
+        let mut padding_end = end;
+        for place in self.tensors.iter().filter_map(|kept| self.place(&kept.descriptor)) {
+            if (place.offset..place.end()).contains(&offset) {
+                return State::Tensor { until: place.end() };
+            }
+            if place.offset > offset {
+                padding_end = padding_end.min(place.offset);
+            }
+        }
+        State::Padding { until: padding_end }
+    }
+}
