@@ -7,6 +7,17 @@
 //! | `view` | random access to a whole file in memory, validated once by the decoder |
 //! | `write` | the same layout, written |
 
+/// What a grammar parsed and how many bytes that took; a decoder asks for more if there are too few.
+#[cfg_attr(not(any(feature = "amb", feature = "embd", feature = "finalfusion", feature = "gguf")), allow(unused))]
+macro_rules! parsed {
+    ($item:expr) => {
+        match $item {
+            $crate::bytes::Item::Parsed { item, used } => (item, used),
+            $crate::bytes::Item::NeedMore { at_least } => return Ok($crate::event::Step::need_more(at_least)),
+        }
+    };
+}
+
 #[cfg(feature = "amb")]
 pub mod amb;
 #[cfg(feature = "embd")]

@@ -209,10 +209,7 @@ impl<const TENSORS: usize> Decoder<TENSORS> {
     }
 
     fn header<'a>(&mut self, input: &'a [u8]) -> Result<Step<'a>> {
-        let (header, used) = match parse(grammar::header, input, 0)? {
-            Item::Parsed { item, used } => (item, used),
-            Item::NeedMore { at_least } => return Ok(Step::need_more(at_least)),
-        };
+        let (header, used) = parsed!(parse(grammar::header, input, 0)?);
         if header.flags != 0 && self.mode == Mode::Strict {
             return Err(Error::new(field::FLAGS, ErrorKind::UnknownFlags));
         }
@@ -244,10 +241,7 @@ impl<const TENSORS: usize> Decoder<TENSORS> {
     }
 
     fn tokenizer_head<'a>(&mut self, input: &'a [u8]) -> Result<Step<'a>> {
-        let (head, used) = match self.in_tokenizer(grammar::tokenizer_head, input)? {
-            Item::Parsed { item, used } => (item, used),
-            Item::NeedMore { at_least } => return Ok(Step::need_more(at_least)),
-        };
+        let (head, used) = parsed!(self.in_tokenizer(grammar::tokenizer_head, input)?);
         self.state = State::Special { special: head.special, next: 0, kind: head.kind };
         let value = Value::Text(head.kind.name());
         Ok(Step::new(used, Event::Value { key: "tokenizer", value }))
@@ -285,10 +279,7 @@ impl<const TENSORS: usize> Decoder<TENSORS> {
     }
 
     fn merge_count<'a>(&mut self, input: &'a [u8]) -> Result<Step<'a>> {
-        let (count, used) = match self.in_tokenizer(le_u32, input)? {
-            Item::Parsed { item, used } => (item, used),
-            Item::NeedMore { at_least } => return Ok(Step::need_more(at_least)),
-        };
+        let (count, used) = parsed!(self.in_tokenizer(le_u32, input)?);
         let parts = u64::from(count).saturating_mul(2);
         self.check_count(parts, used)?;
         self.state = State::Merges { next: 0, parts };
@@ -311,20 +302,13 @@ impl<const TENSORS: usize> Decoder<TENSORS> {
             self.state = State::TokenCount;
             return Ok(Step::silent(0));
         }
-        Ok(match self.in_tokenizer(grammar::text, input)? {
-            Item::Parsed { item, used } => {
-                self.state = State::Merges { next: next.saturating_add(1), parts };
-                Step::new(used, Event::Element { index: next, value: Value::Text(item) })
-            }
-            Item::NeedMore { at_least } => Step::need_more(at_least),
-        })
+        let (text, used) = parsed!(self.in_tokenizer(grammar::text, input)?);
+        self.state = State::Merges { next: next.saturating_add(1), parts };
+        Ok(Step::new(used, Event::Element { index: next, value: Value::Text(text) }))
     }
 
     fn token_count<'a>(&mut self, input: &'a [u8]) -> Result<Step<'a>> {
-        let (count, used) = match self.in_tokenizer(le_u32, input)? {
-            Item::Parsed { item, used } => (item, used),
-            Item::NeedMore { at_least } => return Ok(Step::need_more(at_least)),
-        };
+        let (count, used) = parsed!(self.in_tokenizer(le_u32, input)?);
         self.check_count(count.into(), used)?;
         self.state = State::Tokens { next: 0, count };
         Ok(Step::silent(used))
@@ -346,13 +330,9 @@ impl<const TENSORS: usize> Decoder<TENSORS> {
                 return Ok(Step::silent(used));
             }
         }
-        Ok(match self.in_tokenizer(grammar::string, input)? {
-            Item::Parsed { item: bytes, used } => {
-                self.state = State::Tokens { next: next.saturating_add(1), count };
-                Step::new(used, Event::Token { id: next, bytes })
-            }
-            Item::NeedMore { at_least } => Step::need_more(at_least),
-        })
+        let (bytes, used) = parsed!(self.in_tokenizer(grammar::string, input)?);
+        self.state = State::Tokens { next: next.saturating_add(1), count };
+        Ok(Step::new(used, Event::Token { id: next, bytes }))
     }
 
     fn record<'a>(&mut self, input: &'a [u8]) -> Result<Step<'a>> {
@@ -361,10 +341,7 @@ impl<const TENSORS: usize> Decoder<TENSORS> {
             self.state = State::Complete;
             return Ok(Step::silent(0));
         }
-        let (record, used) = match bounded(grammar::record, input, offset, end)? {
-            Item::Parsed { item, used } => (item, used),
-            Item::NeedMore { at_least } => return Ok(Step::need_more(at_least)),
-        };
+        let (record, used) = parsed!(bounded(grammar::record, input, offset, end)?);
         remember(&mut self.names, record.name, offset, ErrorKind::TooManyTensors)?;
         let size_at = offset.saturating_add(record.size_at as u64);
         let start = offset.saturating_add(used as u64);

@@ -4,7 +4,7 @@ use heapless::Vec;
 
 use super::grammar::{self, DEFAULT_ALIGNMENT, Header, PairValue, Type};
 use super::{ALIGNMENT_KEY, TOKENS_KEY};
-use crate::bytes::{Item, parse};
+use crate::bytes::parse;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Decode, Event, FileInfo, Format, Mode, Step, Value, advance};
 use crate::tensor::identity::remember;
@@ -135,10 +135,7 @@ impl<const TENSORS: usize> Decoder<TENSORS> {
     }
 
     fn header<'a>(&mut self, input: &'a [u8]) -> Result<Step<'a>> {
-        let (header, used) = match parse(grammar::header, input, 0)? {
-            Item::Parsed { item, used } => (item, used),
-            Item::NeedMore { at_least } => return Ok(Step::need_more(at_least)),
-        };
+        let (header, used) = parsed!(parse(grammar::header, input, 0)?);
         if header.tensors > TENSORS as u64 {
             return Err(Error::new(TENSORS_OFFSET, ErrorKind::TooManyTensors));
         }
@@ -158,10 +155,7 @@ impl<const TENSORS: usize> Decoder<TENSORS> {
     }
 
     fn pair<'a>(&mut self, input: &'a [u8], left: u64) -> Result<Step<'a>> {
-        let ((key, value), used) = match parse(grammar::pair, input, self.offset)? {
-            Item::Parsed { item, used } => (item, used),
-            Item::NeedMore { at_least } => return Ok(Step::need_more(at_least)),
-        };
+        let ((key, value), used) = parsed!(parse(grammar::pair, input, self.offset)?);
         remember(&mut self.keys, key, self.offset, ErrorKind::TooManyEntries)?;
         let left = left.saturating_sub(1);
         self.state = State::Pairs { left };
@@ -217,25 +211,16 @@ impl<const TENSORS: usize> Decoder<TENSORS> {
         is_token: bool,
     ) -> Result<Step<'a>> {
         if is_token {
-            return Ok(match parse(grammar::token, input, self.offset)? {
-                Item::Parsed { item: bytes, used } => {
-                    let id = u32::try_from(index).unwrap_or(u32::MAX);
-                    Step::new(used, Event::Token { id, bytes })
-                }
-                Item::NeedMore { at_least } => Step::need_more(at_least),
-            });
+            let (bytes, used) = parsed!(parse(grammar::token, input, self.offset)?);
+            let id = u32::try_from(index).unwrap_or(u32::MAX);
+            return Ok(Step::new(used, Event::Token { id, bytes }));
         }
-        Ok(match parse(grammar::value(of), input, self.offset)? {
-            Item::Parsed { item: value, used } => Step::new(used, Event::Element { index, value }),
-            Item::NeedMore { at_least } => Step::need_more(at_least),
-        })
+        let (value, used) = parsed!(parse(grammar::value(of), input, self.offset)?);
+        Ok(Step::new(used, Event::Element { index, value }))
     }
 
     fn tensor<'a>(&mut self, input: &'a [u8], left: u64, expected: u64) -> Result<Step<'a>> {
-        let ((tensor, field), used) = match parse(grammar::tensor, input, self.offset)? {
-            Item::Parsed { item, used } => (item, used),
-            Item::NeedMore { at_least } => return Ok(Step::need_more(at_least)),
-        };
+        let ((tensor, field), used) = parsed!(parse(grammar::tensor, input, self.offset)?);
         remember(&mut self.names, tensor.name, self.offset, ErrorKind::TooManyTensors)?;
         let wrong = |kind| Error::new(self.offset.saturating_add(field as u64), kind);
         let TensorHeader { offset, bytes, .. } = tensor;

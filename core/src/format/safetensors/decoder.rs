@@ -7,7 +7,7 @@ use heapless::Vec;
 use super::entry::{Entries, Entry, spelling_hash};
 use super::fields::Fields;
 use super::{LENGTH_BYTES, METADATA};
-use crate::bytes::{Item, le_u64, parse};
+use crate::bytes::{le_u64, parse};
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Decode, Event, FileInfo, Format, Mode, Step, advance};
 use crate::text::json::{Kind, Lexeme, Lexer, is};
@@ -119,10 +119,7 @@ impl<'m> Decoder<'m> {
     }
 
     fn length<'a>(&mut self, input: &'a [u8]) -> Result<Step<'a>> {
-        let (length, used) = match parse(le_u64, input, 0)? {
-            Item::Parsed { item, used } => (item, used),
-            Item::NeedMore { at_least } => return Ok(Step::need_more(at_least)),
-        };
+        let (length, used) = parsed!(parse(le_u64, input, 0)?);
         if length > MAX_HEADER_BYTES {
             return Err(Error::new(0, ErrorKind::HeaderTooLarge));
         }

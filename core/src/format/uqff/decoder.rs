@@ -296,10 +296,7 @@ impl<'m> Decoder<'m> {
             })?,
             _ => parse(le_u32, input, offset)?,
         };
-        let (number, used): (u32, usize) = match number {
-            Item::Parsed { item, used } => (item, used),
-            Item::NeedMore { at_least } => return Ok(Step::need_more(at_least)),
-        };
+        let (number, used): (u32, usize) = parsed!(number);
         let fail = |kind| Err(Error::new(offset, kind));
         match role {
             Role::Format if u8::try_from(number).ok().and_then(LayerFormat::of).is_none() => {

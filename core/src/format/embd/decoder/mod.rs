@@ -105,20 +105,14 @@ impl<const TENSORS: usize> Decoder<TENSORS> {
         match detect(input)? {
             Detected::NeedMore { at_least } => Ok(Step::need_more(at_least)),
             Detected::Section => {
-                let (header, used) = match parse(grammar::header, input, 0)? {
-                    Item::Parsed { item, used } => (item, used),
-                    Item::NeedMore { at_least } => return Ok(Step::need_more(at_least)),
-                };
+                let (header, used) = parsed!(parse(grammar::header, input, 0)?);
                 let section = Section::new(header, input, self.mode, self.passes_tokens)?;
                 let info = section.info();
                 self.variant = VariantDecoder::Section(section);
                 Ok(Step::new(used, Event::Header(info)))
             }
             Detected::Stream => {
-                let (tensors, used) = match parse(grammar::stream_header, input, 0)? {
-                    Item::Parsed { item, used } => (item, used),
-                    Item::NeedMore { at_least } => return Ok(Step::need_more(at_least)),
-                };
+                let (tensors, used) = parsed!(parse(grammar::stream_header, input, 0)?);
                 let stream = Stream::new(tensors, self.mode, self.passes_tokens)?;
                 let info = stream.info();
                 self.variant = VariantDecoder::Stream(stream);

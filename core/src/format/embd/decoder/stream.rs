@@ -3,7 +3,7 @@
 use heapless::Vec;
 
 use super::super::grammar;
-use crate::bytes::{Item, le_u32, parse, pass};
+use crate::bytes::{le_u32, parse, pass};
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Event, FileInfo, Format, Mode, Step};
 use crate::tensor::identity::remember;
@@ -82,13 +82,11 @@ impl<const TENSORS: usize> Stream<TENSORS> {
                 self.skip(step.used as u64);
                 Ok(step)
             }
-            State::VocabularyCount => match parse(le_u32, input, offset)? {
-                Item::Parsed { item: count, used } => {
-                    self.state = State::Tokens { next: 0, count };
-                    Ok(Step::silent(used))
-                }
-                Item::NeedMore { at_least } => Ok(Step::need_more(at_least)),
-            },
+            State::VocabularyCount => {
+                let (count, used) = parsed!(parse(le_u32, input, offset)?);
+                self.state = State::Tokens { next: 0, count };
+                Ok(Step::silent(used))
+            }
             State::Tokens { next, count } if next == count => {
                 self.state = State::Complete;
                 Ok(Step::silent(0))
@@ -116,20 +114,13 @@ impl<const TENSORS: usize> Stream<TENSORS> {
                 return Ok(Step::silent(used));
             }
         }
-        match parse(grammar::stream_string, input, offset)? {
-            Item::Parsed { item: bytes, used } => {
-                self.state = State::Tokens { next: next.saturating_add(1), count };
-                Ok(Step::new(used, Event::Token { id: next, bytes }))
-            }
-            Item::NeedMore { at_least } => Ok(Step::need_more(at_least)),
-        }
+        let (bytes, used) = parsed!(parse(grammar::stream_string, input, offset)?);
+        self.state = State::Tokens { next: next.saturating_add(1), count };
+        Ok(Step::new(used, Event::Token { id: next, bytes }))
     }
 
     fn tensor<'a>(&mut self, input: &'a [u8], offset: u64, remaining: u32) -> Result<Step<'a>> {
-        let (tensor, used) = match parse(grammar::stream_tensor, input, offset)? {
-            Item::Parsed { item, used } => (item, used),
-            Item::NeedMore { at_least } => return Ok(Step::need_more(at_least)),
-        };
+        let (tensor, used) = parsed!(parse(grammar::stream_tensor, input, offset)?);
         remember(&mut self.names, tensor.name, offset, ErrorKind::TooManyTensors)?;
         let data_offset = offset.saturating_add(used as u64);
         if data_offset.checked_add(tensor.data_bytes).is_none() {

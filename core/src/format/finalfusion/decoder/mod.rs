@@ -8,7 +8,7 @@ use self::storage::Parts;
 use self::vocabulary::Entries;
 use super::grammar::{self, CHUNK_HEADER_BYTES, MAGIC, id};
 use super::layout::{Chunk, Layout, Place, Storage};
-use crate::bytes::{Item, parse, within};
+use crate::bytes::{parse, within};
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Decode, Event, FileInfo, Format, Mode, Step, advance};
 use crate::subword::WordVocabulary;
@@ -202,10 +202,7 @@ impl Decoder {
         if input.get(..known) != MAGIC.get(..known) {
             return Err(Error::new(0, ErrorKind::BadMagic));
         }
-        let (count, used) = match parse(grammar::file_header, input, 0)? {
-            Item::Parsed { item, used } => (item, used),
-            Item::NeedMore { at_least } => return Ok(Step::need_more(at_least)),
-        };
+        let (count, used) = parsed!(parse(grammar::file_header, input, 0)?);
         if count as usize > MAX_CHUNKS {
             self.deviate(CHUNK_COUNT_OFFSET, ErrorKind::BadCount)?;
         }
@@ -226,10 +223,7 @@ impl Decoder {
             self.state = State::ChunkHeader;
             return Ok(Step::silent(0));
         }
-        let (listed, used) = match parse(crate::bytes::le_u32, input, self.offset)? {
-            Item::Parsed { item, used } => (item, used),
-            Item::NeedMore { at_least } => return Ok(Step::need_more(at_least)),
-        };
+        let (listed, used) = parsed!(parse(crate::bytes::le_u32, input, self.offset)?);
         if !id::is_known(listed) {
             self.deviate(self.offset, ErrorKind::BadChunk)?;
         }
@@ -243,10 +237,7 @@ impl Decoder {
     /// A chunk before the storage, or the storage.
     fn chunk_header<'a>(&mut self, input: &'a [u8]) -> Result<Step<'a>> {
         let offset = self.offset;
-        let ((found, bytes), used) = match parse(grammar::chunk_header, input, offset)? {
-            Item::Parsed { item, used } => (item, used),
-            Item::NeedMore { at_least } => return Ok(Step::need_more(at_least)),
-        };
+        let ((found, bytes), used) = parsed!(parse(grammar::chunk_header, input, offset)?);
         let payload = offset.saturating_add(used as u64);
         let state = if self.vocabulary.is_some() && id::is_storage(found) {
             State::StorageHeader

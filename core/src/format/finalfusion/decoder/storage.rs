@@ -4,7 +4,7 @@ use super::super::grammar::{self, CHUNK_HEADER_BYTES, QUANTIZED_ROWS_OFFSET, id,
 use super::super::layout::{Array, Quantized, Storage};
 use super::super::{CODES, EMBEDDINGS, NORMS, PROJECTION, ROW_NORMS, SUBQUANTIZERS};
 use super::{Decoder, State};
-use crate::bytes::{Item, parse, within};
+use crate::bytes::{parse, within};
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Event, Step};
 use crate::tensor::{Dtype, Shape, TensorHeader};
@@ -77,10 +77,7 @@ impl Decoder {
 
     fn array_header<'a>(&mut self, input: &'a [u8]) -> Result<Step<'a>> {
         let offset = self.offset;
-        let ((rows, cols), used) = match parse(grammar::array_header, input, offset)? {
-            Item::Parsed { item, used } => (item, used),
-            Item::NeedMore { at_least } => return Ok(Step::need_more(at_least)),
-        };
+        let ((rows, cols), used) = parsed!(parse(grammar::array_header, input, offset)?);
         self.check_rows(rows, offset)?;
         let mut parts = Parts::new(behind_padding(offset, used), false);
         let data = parts
@@ -94,10 +91,7 @@ impl Decoder {
 
     fn quantized_header<'a>(&mut self, input: &'a [u8]) -> Result<Step<'a>> {
         let offset = self.offset;
-        let (header, used) = match parse(grammar::quantized_header, input, offset)? {
-            Item::Parsed { item, used } => (item, used),
-            Item::NeedMore { at_least } => return Ok(Step::need_more(at_least)),
-        };
+        let (header, used) = parsed!(parse(grammar::quantized_header, input, offset)?);
         let rows_offset = offset.saturating_add(QUANTIZED_ROWS_OFFSET);
         self.check_rows(header.rows, rows_offset)?;
         let mut parts = Parts::new(behind_padding(offset, used), false);
@@ -111,10 +105,7 @@ impl Decoder {
 
     pub(super) fn norms_header<'a>(&mut self, input: &'a [u8]) -> Result<Step<'a>> {
         let offset = self.offset;
-        let (count, used) = match parse(grammar::norms_header, input, offset)? {
-            Item::Parsed { item, used } => (item, used),
-            Item::NeedMore { at_least } => return Ok(Step::need_more(at_least)),
-        };
+        let (count, used) = parsed!(parse(grammar::norms_header, input, offset)?);
         if self.vocabulary.is_none_or(|vocabulary| u64::from(vocabulary.words) != count) {
             return Err(Error::new(offset, ErrorKind::WrongShape));
         }

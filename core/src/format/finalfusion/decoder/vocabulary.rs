@@ -3,7 +3,7 @@
 use super::super::grammar::{self, id};
 use super::super::layout::Place;
 use super::{BrokenUtf8, Decoder, State};
-use crate::bytes::{Item, parse};
+use crate::bytes::{parse};
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Event, Step};
 use crate::subword::Subwords;
@@ -43,10 +43,7 @@ impl Decoder {
     pub(super) fn vocabulary_header<'a>(&mut self, input: &'a [u8]) -> Result<Step<'a>> {
         let chunk = self.chunks.iter().rev().flatten().next();
         let id = chunk.map_or(id::SIMPLE_VOCABULARY, |chunk| chunk.id);
-        let (vocabulary, used) = match parse(grammar::vocabulary(id), input, self.offset)? {
-            Item::Parsed { item, used } => (item, used),
-            Item::NeedMore { at_least } => return Ok(Step::need_more(at_least)),
-        };
+        let (vocabulary, used) = parsed!(parse(grammar::vocabulary(id), input, self.offset)?);
         self.vocabulary = Some(vocabulary);
         self.entries.words.offset = self.offset.saturating_add(used as u64);
         self.state = State::Words { next: 0 };
@@ -62,10 +59,7 @@ impl Decoder {
             self.state = State::Ngrams { next: 0 };
             return Ok(Step::silent(0));
         }
-        let (bytes, used) = match parse(grammar::word, input, self.offset)? {
-            Item::Parsed { item, used } => (item, used),
-            Item::NeedMore { at_least } => return Ok(Step::need_more(at_least)),
-        };
+        let (bytes, used) = parsed!(parse(grammar::word, input, self.offset)?);
         self.check_utf8(bytes)?;
         self.state = State::Words { next: next.saturating_add(1) };
         Ok(Step::new(used, Event::Token { id: next, bytes }))
@@ -83,10 +77,7 @@ impl Decoder {
             self.state = State::ChunkHeader;
             return Ok(Step::silent(0));
         }
-        let ((bytes, index), used) = match parse(grammar::ngram, input, self.offset)? {
-            Item::Parsed { item, used } => (item, used),
-            Item::NeedMore { at_least } => return Ok(Step::need_more(at_least)),
-        };
+        let ((bytes, index), used) = parsed!(parse(grammar::ngram, input, self.offset)?);
         self.check_utf8(bytes)?;
         self.entries.note_index(index);
         self.state = State::Ngrams { next: next.saturating_add(1) };

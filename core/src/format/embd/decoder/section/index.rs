@@ -2,7 +2,7 @@
 
 use super::header::field;
 use super::{Part, Section, State};
-use crate::bytes::{Item, bounded, parse, utf8};
+use crate::bytes::{bounded, parse, utf8};
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Event, Mode, Step};
 use crate::format::embd::grammar::{self, DATA_ALIGNMENT, DESCRIPTOR_BYTES, Descriptor, Extent, Flags, name_hash};
@@ -35,10 +35,7 @@ impl<const TENSORS: usize> Section<TENSORS> {
             self.state = State::Names { next: 0 };
             return Ok(Step::silent(0));
         }
-        let (descriptor, used) = match bounded(grammar::descriptor, input, offset, bound)? {
-            Item::Parsed { item, used } => (item, used),
-            Item::NeedMore { at_least } => return Ok(Step::need_more(at_least)),
-        };
+        let (descriptor, used) = parsed!(bounded(grammar::descriptor, input, offset, bound)?);
         self.check_tensor_place(&descriptor).map_err(|kind| {
             Error::new(offset.saturating_add(DATA_OFFSET), kind)
         })?;
@@ -83,10 +80,7 @@ impl<const TENSORS: usize> Section<TENSORS> {
         };
         let Descriptor { name_bytes, name_hash: declared, dtype, .. } = kept.descriptor;
         let shape = kept.descriptor.shape();
-        let name = match parse(utf8(name_bytes.into()), input, offset)? {
-            Item::Parsed { item, .. } => item,
-            Item::NeedMore { at_least } => return Ok(Step::need_more(at_least)),
-        };
+        let (name, _) = parsed!(parse(utf8(name_bytes.into()), input, offset)?);
         let descriptor_offset =
             DESCRIPTOR_BYTES.saturating_mul(next as u64).saturating_add(self.header.index_offset);
         if self.mode == Mode::Strict && name_hash(name) != declared {

@@ -1,7 +1,7 @@
 //! Keys and values.
 
 use super::{Section, State};
-use crate::bytes::{Item, bounded};
+use crate::bytes::{bounded};
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Event, Step};
 use crate::format::embd::grammar::{self, MAX_METADATA_ENTRIES, METADATA_HEADER_BYTES};
@@ -10,10 +10,7 @@ use crate::tensor::identity::remember;
 impl<const TENSORS: usize> Section<TENSORS> {
     pub(super) fn metadata_header<'a>(&mut self, input: &'a [u8], offset: u64) -> Result<Step<'a>> {
         let end = self.header.metadata.end();
-        let (head, used) = match bounded(grammar::metadata_header, input, offset, end)? {
-            Item::Parsed { item, used } => (item, used),
-            Item::NeedMore { at_least } => return Ok(Step::need_more(at_least)),
-        };
+        let (head, used) = parsed!(bounded(grammar::metadata_header, input, offset, end)?);
         let entry_bytes = self.header.metadata.bytes.saturating_sub(METADATA_HEADER_BYTES);
         if u64::from(head.entry_bytes) != entry_bytes {
             return Err(Error::new(offset.saturating_add(4), ErrorKind::SizeMismatch));
@@ -38,10 +35,7 @@ impl<const TENSORS: usize> Section<TENSORS> {
         if remaining == 0 {
             return self.finish_part(offset, end);
         }
-        let ((key, value), used) = match bounded(grammar::metadata_entry, input, offset, end)? {
-            Item::Parsed { item, used } => (item, used),
-            Item::NeedMore { at_least } => return Ok(Step::need_more(at_least)),
-        };
+        let ((key, value), used) = parsed!(bounded(grammar::metadata_entry, input, offset, end)?);
         remember(&mut self.keys, key, offset, ErrorKind::TooManyEntries)?;
         self.state = State::MetadataEntries { remaining: remaining.saturating_sub(1), end };
         Ok(Step::new(used, Event::Metadata { key, value }))

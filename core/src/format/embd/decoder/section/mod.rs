@@ -9,7 +9,7 @@ use heapless::Vec;
 
 use self::header::field;
 use self::index::Kept;
-use crate::bytes::{Item, parse, within};
+use crate::bytes::{parse, within};
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Event, FileInfo, Format, Mode, Step};
 use crate::format::embd::grammar::{self, Flags, Footer, HEADER_BYTES, Header, MAX_METADATA_ENTRIES};
@@ -243,10 +243,7 @@ impl<const TENSORS: usize> Section<TENSORS> {
     }
 
     fn footer<'a>(&mut self, input: &'a [u8], offset: u64) -> Result<Step<'a>> {
-        let (footer, used) = match parse(grammar::footer, input, offset)? {
-            Item::Parsed { item, used } => (item, used),
-            Item::NeedMore { at_least } => return Ok(Step::need_more(at_least)),
-        };
+        let (footer, used) = parsed!(parse(grammar::footer, input, offset)?);
         if self.mode == Mode::Strict && footer.reserved != 0 {
             return Err(Error::new(offset.saturating_add(12), ErrorKind::ReservedNotZero));
         }

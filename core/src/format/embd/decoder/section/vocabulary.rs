@@ -1,7 +1,7 @@
 //! Tokens in the order of their ids, and the special ones' ids before or behind them.
 
 use super::{Section, State};
-use crate::bytes::{Item, bounded, le_u32, pass};
+use crate::bytes::{bounded, le_u32, pass};
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Event, SpecialRole, Step};
 use crate::format::embd::grammar::{self, SPECIAL_BYTES, VOCABULARY_HEADER_BYTES};
@@ -10,10 +10,7 @@ impl<const TENSORS: usize> Section<TENSORS> {
     pub(super) fn vocabulary_header<'a>(&mut self, input: &'a [u8], offset: u64) -> Result<Step<'a>> {
         let section = self.header.vocabulary;
         let end = section.end();
-        let (head, used) = match bounded(grammar::vocabulary_header, input, offset, end)? {
-            Item::Parsed { item, used } => (item, used),
-            Item::NeedMore { at_least } => return Ok(Step::need_more(at_least)),
-        };
+        let (head, used) = parsed!(bounded(grammar::vocabulary_header, input, offset, end)?);
         let token_bytes =
             section.bytes.saturating_sub(VOCABULARY_HEADER_BYTES.saturating_add(SPECIAL_BYTES));
         if u64::from(head.tokens) > token_bytes / 2 {
@@ -55,10 +52,7 @@ impl<const TENSORS: usize> Section<TENSORS> {
                 }
             };
         };
-        let (id, used) = match bounded(le_u32, input, offset, end)? {
-            Item::Parsed { item, used } => (item, used),
-            Item::NeedMore { at_least } => return Ok(Step::need_more(at_least)),
-        };
+        let (id, used) = parsed!(bounded(le_u32, input, offset, end)?);
         self.state = State::Special { next: next.saturating_add(1), tokens_follow, end };
         Ok(Step::new(used, Event::SpecialToken { role, id }))
     }
@@ -92,10 +86,7 @@ impl<const TENSORS: usize> Section<TENSORS> {
                 return Ok(Step::silent(used));
             }
         }
-        let (bytes, used) = match bounded(grammar::token, input, offset, tokens_end)? {
-            Item::Parsed { item, used } => (item, used),
-            Item::NeedMore { at_least } => return Ok(Step::need_more(at_least)),
-        };
+        let (bytes, used) = parsed!(bounded(grammar::token, input, offset, tokens_end)?);
         let id = next;
         self.state = State::Tokens { next: next.saturating_add(1), count, special_follows, end };
         Ok(Step::new(used, Event::Token { id, bytes }))
