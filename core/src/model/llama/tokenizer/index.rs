@@ -1,0 +1,177 @@
+//! An index over a tokenizer, in memory that the caller lends.
+
+use super::ready::FileBpe;
+use super::source::{BpeSource, TokenEntries};
+use super::{BAD, TOO_SMALL};
+use crate::error::{Error, ErrorKind, Result};
+use crate::token::bpe::{Added, Merge, MergeTable, Pattern};
+use crate::token::vocabulary::{HashIndex, MAX_TOKEN_BYTES, Vocabulary};
+use crate::token::{Entries, HashVocabulary, LengthPrefix};
+
+/// How many elements of each kind [`BpeSource::open`] needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BpeNeeds {
+    /// Of [`BpeMemory::samples`].
+    pub samples: usize,
+    /// Of [`BpeMemory::slots`].
+    pub slots: usize,
+    /// Of [`BpeMemory::merges`].
+    pub merges: usize,
+    /// Of [`BpeMemory::merge_slots`].
+    pub merge_slots: usize,
+    /// Tokens that are found in a text as they are.
+    pub added: usize,
+}
+
+/// Memory for the index over a tokenizer; what it holds is lost.
+#[derive(Debug)]
+pub struct BpeMemory<'a> {
+    /// Where some of the tokens lie.
+    pub samples: &'a mut [u32],
+    /// Tokens by the hashes of their spellings.
+    pub slots: &'a mut [u32],
+    /// Merges by rank.
+    pub merges: &'a mut [Merge],
+    /// Merges by the hashes of their pairs.
+    pub merge_slots: &'a mut [u32],
+}
+
+/// What is known of a tokenizer beside the memory of its index.
+#[derive(Clone, Copy, Debug)]
+pub struct BpeIndex {
+    offset: u64,
+    count: u32,
+    prefix: LengthPrefix,
+    pub(super) hash: HashIndex,
+    pub(super) merges: usize,
+    pub(super) longest_probe: usize,
+    pub(super) pattern: Pattern,
+    pub(super) begin: Option<u32>,
+}
+
+impl<'a> BpeSource<'a> {
+    /// The memory that an index over it takes.
+    #[must_use]
+    pub fn needs(&self) -> BpeNeeds {
+        let (mut merges, mut added) = (0_usize, 0_usize);
+        // Nothing is refused here: that is for `open` to do.
+        let _ = self.each_merge(|_, _| {
+            merges = merges.saturating_add(1);
+            Ok(())
+        });
+        self.each_added(|_| added = added.saturating_add(1));
+        BpeNeeds {
+            samples: Entries::samples_needed(self.entries.count),
+            slots: HashVocabulary::<Entries<'_>>::slots_needed(self.entries.count),
+            merges,
+            merge_slots: MergeTable::slots_needed(merges),
+            added,
+        }
+    }
+
+    /// Makes the index in lent memory; [`FileBpe::resume`] takes it up.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::BadVocabulary`] if merges are not of tokens; [`ErrorKind::BufferTooSmall`] if the memory is less than
+    /// [`needs`](Self::needs) says.
+    pub fn index(&self, memory: &mut BpeMemory<'_>) -> Result<BpeIndex> {
+        let TokenEntries { bytes, offset, count, prefix } = self.entries;
+        let tokens = Entries::sample(bytes, offset, count, prefix, memory.samples)?;
+        let vocabulary = HashVocabulary::build(tokens, memory.slots)?;
+        let mut merges = 0_usize;
+        let places = &mut *memory.merges;
+        self.each_merge(|left, right| {
+            let mut room = [0; MAX_TOKEN_BYTES];
+            let whole = joined(left.as_bytes(), right.as_bytes(), &mut room).ok_or(BAD)?;
+            let id = |token: &[u8]| vocabulary.find(token)?.ok_or(BAD);
+            let (left, right) = (id(left.as_bytes())?, id(right.as_bytes())?);
+            *places.get_mut(merges).ok_or(TOO_SMALL)? = Merge { left, right, merged: id(whole)? };
+            merges = merges.saturating_add(1);
+            Ok(())
+        })?;
+        let used = places.get(..merges).unwrap_or_default();
+        let longest_probe = MergeTable::build(used, memory.merge_slots)?.longest_probe();
+        Ok(BpeIndex {
+            offset,
+            count,
+            prefix,
+            hash: vocabulary.index(),
+            merges,
+            longest_probe,
+            pattern: self.pattern,
+            begin: self.begin,
+        })
+    }
+
+    /// Makes the index in lent memory for as long as the file lives.
+    ///
+    /// # Errors
+    ///
+    /// As [`index`](Self::index).
+    pub fn open(
+        &self,
+        mut memory: BpeMemory<'a>,
+        added: &'a mut [Added<'a>],
+    ) -> Result<FileBpe<'a>> {
+        let index = self.index(&mut memory)?;
+        let BpeMemory { samples, slots, merges, merge_slots } = memory;
+        let TokenEntries { bytes, offset, count, prefix } = self.entries;
+        let tokens = Entries::resume(bytes, offset, count, prefix, samples);
+        let mut used = 0_usize;
+        self.each_added(|id| {
+            if let Some((place, token)) = added.get_mut(used).zip(added_token(&tokens, id)) {
+                *place = token;
+                used = used.saturating_add(1);
+            }
+        });
+        let added: &'a [Added<'a>] = added;
+        let memory = (&*slots, &*merges, &*merge_slots);
+        FileBpe::over(tokens, &index, memory, added.get(..used).unwrap_or_default())
+    }
+}
+
+fn joined<'r>(left: &[u8], right: &[u8], room: &'r mut [u8]) -> Option<&'r [u8]> {
+    let length = left.len().checked_add(right.len())?;
+    let room = room.get_mut(..length)?;
+    for (to, from) in room.iter_mut().zip(left.iter().chain(right)) {
+        *to = *from;
+    }
+    Some(room)
+}
+
+impl BpeIndex {
+    /// The number of tokens.
+    #[must_use]
+    pub const fn count(&self) -> u32 {
+        self.count
+    }
+
+    /// How texts are cut into words.
+    #[must_use]
+    pub const fn pattern(&self) -> Pattern {
+        self.pattern
+    }
+
+    /// The spellings of the tokens in `file`, with the samples of the index.
+    pub(super) fn tokens<'a>(&self, file: &'a [u8], samples: &'a [u32]) -> Result<Entries<'a>> {
+        let bytes = usize::try_from(self.offset).ok().and_then(|start| file.get(start..));
+        let bytes = bytes.ok_or(Error::new(self.offset, ErrorKind::BadVocabulary))?;
+        Ok(Entries::resume(bytes, self.offset, self.count, self.prefix, samples))
+    }
+
+    /// How token `id` is spelled in GPT-2's alphabet.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::BadVocabulary`] if there is no such token, or the file is shorter than it was.
+    pub fn token<'a>(&self, file: &'a [u8], samples: &'a [u32], id: u32) -> Result<&'a [u8]> {
+        if id < self.count { self.tokens(file, samples)?.get(id) } else { Err(BAD) }
+    }
+}
+
+/// A token that is found in a text as it is; `None` if it is no text.
+fn added_token<'a>(tokens: &Entries<'a>, id: u32) -> Option<Added<'a>> {
+    let text = core::str::from_utf8(tokens.get(id).ok()?).ok()?;
+    Some(Added { text, id })
+}

@@ -1,0 +1,104 @@
+//! Text to ids and ids to bytes, by an index.
+
+use super::TOO_SMALL;
+use super::index::BpeIndex;
+use crate::error::{Error, ErrorKind, Result};
+use crate::token::bpe::{Added, Bpe, Found, Merge, MergeTable, Scratch, alphabet};
+use crate::token::vocabulary::Tokens;
+use crate::token::{Entries, HashVocabulary};
+
+/// A tokenizer that is ready.
+#[derive(Clone, Debug)]
+pub struct FileBpe<'a> {
+    tokens: Entries<'a>,
+    bpe: Bpe<'a>,
+    begin: Option<u32>,
+}
+
+impl<'a> FileBpe<'a> {
+    /// Takes up again an index that [`BpeSource::index`](super::BpeSource::index) made of the tokenizer in `file`: its samples,
+    /// the slots of tokens, and the memory of merges with their slots. `added` are the tokens that are found in a text as they
+    /// are.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::BadVocabulary`] if the file is shorter than it was.
+    pub fn resume(
+        file: &'a [u8],
+        index: &BpeIndex,
+        (samples, slots): (&'a [u32], &'a [u32]),
+        (merges, merge_slots): (&'a [Merge], &'a [u32]),
+        added: &'a [Added<'a>],
+    ) -> Result<Self> {
+        let tokens = index.tokens(file, samples)?;
+        Self::over(tokens, index, (slots, merges, merge_slots), added)
+    }
+
+    pub(super) fn over(
+        tokens: Entries<'a>,
+        index: &BpeIndex,
+        (slots, merges, merge_slots): (&'a [u32], &'a [Merge], &'a [u32]),
+        added: &'a [Added<'a>],
+    ) -> Result<Self> {
+        let vocabulary = HashVocabulary::resume(tokens, slots, index.hash);
+        let merges = merges.get(..index.merges).unwrap_or_default();
+        let table = MergeTable::resume(merges, merge_slots, index.longest_probe);
+        let bpe = Bpe::new(&vocabulary, table, index.pattern, added)?;
+        Ok(FileBpe { tokens, bpe, begin: index.begin })
+    }
+
+    /// The number of tokens.
+    #[must_use]
+    pub fn count(&self) -> u32 {
+        Tokens::count(&self.tokens)
+    }
+
+    /// The ids of `text`, as many as `ids` holds, behind the token that begins every text if there is one.
+    ///
+    /// # Errors
+    ///
+    /// As [`Bpe::encode`].
+    pub fn encode(&self, text: &str, ids: &mut [u32], scratch: &mut Scratch<'_>) -> Result<Found> {
+        let Some(begin) = self.begin else { return self.bpe.encode(text, ids, scratch) };
+        let (first, rest) = match ids.split_first_mut() {
+            Some((first, rest)) => (Some(first), rest),
+            None => (None, &mut [][..]),
+        };
+        let kept = usize::from(first.is_some());
+        if let Some(first) = first {
+            *first = begin;
+        }
+        let Found { tokens, total } = self.bpe.encode(text, rest, scratch)?;
+        Ok(Found { tokens: tokens.saturating_add(kept), total: total.saturating_add(1) })
+    }
+
+    /// Writes the bytes that a token stands for into `out`, and says how many they are; they need not be whole characters.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::TokenOutOfRange`] for an id of no token; [`ErrorKind::BufferTooSmall`]; [`ErrorKind::InvalidUtf8`] if the
+    /// file's token is no text.
+    pub fn bytes(&self, id: u32, out: &mut [u8]) -> Result<usize> {
+        if id >= self.count() {
+            return Err(Error::without_offset(ErrorKind::TokenOutOfRange));
+        }
+        let token = self.tokens.get(id)?;
+        let invalid = |_| Error::without_offset(ErrorKind::InvalidUtf8);
+        let mut length = 0_usize;
+        for character in core::str::from_utf8(token).map_err(invalid)?.chars() {
+            let mut room = [0; 4];
+            let bytes = match alphabet::byte(character) {
+                Some(byte) => {
+                    room = [byte, 0, 0, 0];
+                    room.get(..1).unwrap_or_default()
+                }
+                None => character.encode_utf8(&mut room).as_bytes(),
+            };
+            let end = length.saturating_add(bytes.len());
+            let place = out.get_mut(length..end).ok_or(TOO_SMALL)?;
+            place.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
+            length = end;
+        }
+        Ok(length)
+    }
+}
