@@ -28,6 +28,7 @@ pub mod llama;
 mod parallel;
 mod pass;
 pub mod pool;
+mod rows;
 #[cfg(feature = "embd")]
 pub mod stored;
 mod summaries;
