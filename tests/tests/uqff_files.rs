@@ -128,6 +128,15 @@ fn shards_are_opened_together_and_a_later_one_not_alone() {
 }
 
 #[test]
+fn layers_that_two_shards_hold_are_given_once() {
+    let whole = read("uqff/v1.2.0/mixed-0.uqff");
+    let mut rooms = [[Entry::default(); 160]; 2];
+    let [a, b] = &mut rooms;
+    let shard = [Uqff::parse_later_shard(&whole, Mode::Strict, a).unwrap()];
+    check_mixed(&Uqff::parse_shards(&whole, &shard, Mode::Strict, b).unwrap());
+}
+
+#[test]
 fn any_range_is_the_same_part_of_the_whole() {
     let (old, new) = (read("uqff/containers/all-0.uqff"), read("uqff/v1.2.0/mixed-0.uqff"));
     for file in [old, new] {

@@ -247,7 +247,7 @@ fn shape(tensor: TensorView<'_>) -> Result<Shape> {
     Shape::new(dims).ok_or(bad)
 }
 
-/// Iterates over the layers of a [`Uqff`]. An error says what keeps a layer from being put together:
+/// Iterates over the layers of a [`Uqff`], each once. An error says what keeps a layer from being put together:
 /// [`ErrorKind::MissingTensor`] for parts that are not there, [`ErrorKind::SizeMismatch`] and others of
 /// [`Weight::new`](crate::tensor::Weight::new) for parts that do not fit together.
 #[derive(Clone, Debug)]
@@ -262,13 +262,20 @@ impl<'a> Iterator for Layers<'a, '_> {
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
+            let earlier = self.file.later.len().saturating_sub(self.later.len());
             for tensor in self.tensors.by_ref() {
-                match self.file.generation {
-                    Generation::Blobs => return Some(self.file.blob_layer(tensor)),
-                    Generation::Tensors if tensor.header().name.ends_with(FORMAT_SUFFIX) => {
-                        return Some(self.file.tensors_layer(tensor));
-                    }
-                    Generation::Tensors => {}
+                let name = tensor.header().name;
+                let is_layer = match self.file.generation {
+                    Generation::Blobs => true,
+                    Generation::Tensors => name.ends_with(FORMAT_SUFFIX),
+                };
+                // What an earlier shard holds as well was given then.
+                let mut earlier = self.file.shards().take(earlier);
+                if is_layer && earlier.all(|shard| shard.tensor_of(name, "").is_none()) {
+                    return Some(match self.file.generation {
+                        Generation::Blobs => self.file.blob_layer(tensor),
+                        Generation::Tensors => self.file.tensors_layer(tensor),
+                    });
                 }
             }
             let (next, later) = self.later.split_first()?;
