@@ -79,7 +79,7 @@ fn send_texts(
     sender: &SyncSender<Result<String>>,
 ) {
     for file in files {
-        match Lines::open(file, lossy).and_then(|lines| send_lines(lines, format, sender)) {
+        match Lines::open(file, Some(lossy)).and_then(|lines| send_lines(lines, format, sender)) {
             Ok(true) => {}
             Ok(false) => return,
             Err(failure) => {
@@ -168,7 +168,7 @@ impl Texts {
 pub(crate) struct Lines {
     reader: Box<dyn BufRead + Send>,
     name: String,
-    lossy: bool,
+    lossy: Option<bool>,
     number: u64,
     /// Offset of the current line in the file.
     start: u64,
@@ -176,8 +176,8 @@ pub(crate) struct Lines {
 }
 
 impl Lines {
-    /// Opens `path`; `-` is stdin.
-    pub(crate) fn open(path: &Path, lossy: bool) -> Result<Self> {
+    /// Opens `path`; `-` is stdin. `lossy` is the option of this name: `None` if the command has none.
+    pub(crate) fn open(path: &Path, lossy: Option<bool>) -> Result<Self> {
         let name = name_of(path);
         let reader: Box<dyn BufRead + Send> = if path == Path::new("-") {
             Box::new(BufReader::with_capacity(1 << 16, io::stdin()))
@@ -215,14 +215,19 @@ impl Lines {
         let text = text.strip_prefix(mark).unwrap_or(text);
         match str::from_utf8(text) {
             Ok(text) => Ok(Some(text.to_owned())),
-            Err(_) if self.lossy => Ok(Some(String::from_utf8_lossy(text).into_owned())),
+            Err(_) if self.lossy == Some(true) => {
+                Ok(Some(String::from_utf8_lossy(text).into_owned()))
+            }
             Err(error) => {
                 let offset = self.start + error.valid_up_to() as u64;
-                Err(Failure::input(ErrorKind::InvalidUtf8, "not valid UTF-8")
+                let failure = Failure::input(ErrorKind::InvalidUtf8, "not valid UTF-8")
                     .at(&self.name)
                     .at(format_args!("line {}", self.number))
-                    .at(format_args!("byte {offset}"))
-                    .hint("`--lossy` replaces such bytes"))
+                    .at(format_args!("byte {offset}"));
+                Err(match self.lossy {
+                    Some(_) => failure.hint("`--lossy` replaces such bytes"),
+                    None => failure,
+                })
             }
         }
     }

@@ -75,7 +75,7 @@ impl ComputeAccuracy {
         let opened = Opened::parse(&self.file, &bytes, self.policy)?;
         let words = opened.indexed()?;
         let nearest = Nearest::among(&words).map_err(|error| opened.failure(error))?;
-        let mut input = Input::open(&self.analogies, false)?;
+        let mut input = Input::open(&self.analogies, None)?;
         let progress = (!quiet).then(|| Progress::texts("answering", None));
         let mut sections: Vec<Section> = Vec::new();
         let (mut questions, mut queries) = (Vec::new(), Vec::new());

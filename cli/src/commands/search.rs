@@ -189,7 +189,7 @@ struct Passages {
 
 impl Passages {
     fn open(search: &Search) -> Result<Self> {
-        Ok(Self { lines: Lines::open(&search.file, search.lossy)?, by: search.by })
+        Ok(Self { lines: Lines::open(&search.file, Some(search.lossy))?, by: search.by })
     }
 
     fn next_chunk(&mut self, count: usize) -> Result<(Vec<u64>, Vec<String>)> {

@@ -53,7 +53,7 @@ impl Select {
         let mut vector = vec![0.0; words.cols()];
         let mut scratch = vec![0.0; words.scratch_needed()];
         let mut selected = write_selected::Selected::beside(&self.output)?;
-        let mut lines = Lines::open(Path::new(&self.words), false)?;
+        let mut lines = Lines::open(Path::new(&self.words), None)?;
         let mut unknown = 0_u64;
         while let Some(word) = lines.next_line()? {
             let found = words.vector(&word, &mut vector, &mut scratch);

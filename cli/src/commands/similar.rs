@@ -71,7 +71,7 @@ impl Similar {
                 return Err(no_vector(&opened, word));
             }
         } else if self.words.is_empty() {
-            let mut lines = Lines::open(Path::new("-"), false)?;
+            let mut lines = Lines::open(Path::new("-"), None)?;
             loop {
                 let mut batch = Vec::new();
                 while batch.len() < QUERIES

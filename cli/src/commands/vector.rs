@@ -93,7 +93,7 @@ impl Vector {
             answers.add(&words, word, row)
         };
         if self.words.is_empty() {
-            let mut lines = Input::open(Path::new("-"), false)?;
+            let mut lines = Input::open(Path::new("-"), None)?;
             while let Some(word) = lines.next_line()? {
                 answer(&word)?;
             }

@@ -74,6 +74,9 @@ fn a_word_without_vector_has_no_neighbours() {
     let file = folder.converted(&text, "a.fifu", &["-q"]);
     assert!(failure(&["similar", &file, "none"], b"", 1).contains("\"none\" has no vector"));
     nanoembed(&["similar", &file, "one", "none"]).assert().code(1);
+    // No hint to an option that the command has not.
+    let broken = failure(&["similar", &file], b"one\n\xff\n", 1);
+    assert!(broken.contains("line 2") && !broken.contains("--lossy"), "{broken}");
     assert!(failure(&["analogy", &file, "one", "none", "two"], b"", 1).contains("\"none\""));
     assert_eq!(
         found(&stdout(&["similar", &file, "one", "--json", "-k", "4000000000"], "")).len(),
