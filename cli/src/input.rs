@@ -111,8 +111,13 @@ fn send_lines(
 }
 
 fn text_of(line: &str) -> std::result::Result<String, String> {
-    let object: TextObject = serde_json::from_str(line)
-        .map_err(|error| format!("not an object with a \"text\": {error}"))?;
+    let wrong = "not an object with a \"text\"";
+    // An array of one text would be read as one.
+    if line.trim_start().starts_with('[') {
+        return Err(wrong.into());
+    }
+    let object: TextObject =
+        serde_json::from_str(line).map_err(|error| format!("{wrong}: {error}"))?;
     Ok(object.text)
 }
 

@@ -150,9 +150,11 @@ fn bad_input_names_the_line_and_leaves_no_file() {
     assert!(!Path::new(&out).exists() && tiny.unfinished().is_empty());
     nanoembed(&arguments).arg("--lossy").write_stdin(&b"not \xff fine"[..]).assert().success();
     assert!(Path::new(&out).exists());
-    let error =
-        failure(&["embed", "-m", &model, "-i", "jsonl"], b"{\"text\": \"a\"}\n{\"txt\": 1}\n", 1);
-    assert!(error.contains("stdin: line 2: "), "{error}");
+    for wrong in ["{\"txt\": 1}", "[\"a\"]", "\"a\"", "{"] {
+        let lines = format!("{{\"text\": \"a\"}}\n{wrong}\n");
+        let error = failure(&["embed", "-m", &model, "-i", "jsonl"], lines.as_bytes(), 1);
+        assert!(error.contains("stdin: line 2: not an object"), "{error}");
+    }
 }
 
 #[test]
