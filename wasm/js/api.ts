@@ -40,7 +40,7 @@ export interface Api {
   inspect(source: Source, options?: InspectOptions): Promise<Inspection>;
   /** Looks at every byte of a file: structure, bounds, checksums. */
   verify(source: Source, options?: VerifyOptions): Promise<Verdict>;
-  /** The size of the modules' memory in bytes, 0 before they are loaded. */
+  /** The size of the memory of all modules that were loaded, those of the other entries included, in bytes. */
   memoryBytes(): number;
 }
 
