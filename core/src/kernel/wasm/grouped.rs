@@ -58,12 +58,13 @@ impl Dots for Relaxed {
     #[inline(always)]
     fn dot<const N: usize, const WIDE: bool>(codes: [v128; N], columns: [v128; N]) -> v128 {
         if !WIDE {
-            return sum(codes, columns, <Self as Dot>::dot);
+            return sum(codes, columns, |sum, codes, columns| Self.dot(sum, codes, columns));
         }
         // Codes must be below 128.
         let low = codes.map(|codes| v128_and(codes, u8x16_splat(0x7f)));
         let high = codes.map(|codes| u8x16_shr(codes, 7));
-        let [low, high] = [low, high].map(|codes| sum(codes, columns, <Self as Dot>::dot));
+        let [low, high] = [low, high]
+            .map(|codes| sum(codes, columns, |sum, codes, columns| Self.dot(sum, codes, columns)));
         i32x4_add(low, i32x4_shl(high, 7))
     }
 }
@@ -81,8 +82,9 @@ impl Dots for RelaxedPairs {
     #[inline(always)]
     fn dot<const N: usize, const WIDE: bool>(codes: [v128; N], columns: [v128; N]) -> v128 {
         if !WIDE {
+            let pairs = Self::new();
             return sum(codes, columns, |sum, codes, columns| {
-                Self::add(sum, Self::pairs(codes, columns))
+                pairs.add(sum, Self::pairs(codes, columns))
             });
         }
         sum(codes, columns, |sum, codes, columns| {

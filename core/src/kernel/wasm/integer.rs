@@ -133,6 +133,7 @@ fn tile<D: Dot, const T: usize, const R: usize>(
     (ready, factors): (&Ready, &[Factors; 2]),
 ) {
     let ProductI8 { w, cols, .. } = *product;
+    let dots = D::new();
     // SAFETY: `make_ready` has written the codes of T tokens in steps as large. `ProductI8::new` checked that `cols`
     // codes lie from every row · stride on, that scales and zeros are as many as tokens and rows, and that the last
     // element of the output lies inside it; token + T ≤ tokens and row + R ≤ rows.
@@ -147,7 +148,7 @@ fn tile<D: Dot, const T: usize, const R: usize>(
             }
             unroll!(T, t => {
                 let x = *codes.add(t);
-                unroll_4!(R, r => { sums[r][t] = D::dot(sums[r][t], x, ws[r]); });
+                unroll_4!(R, r => { sums[r][t] = dots.dot(sums[r][t], x, ws[r]); });
             });
             weights = weights.add(D::CODES);
             codes = codes.add(T);
@@ -158,7 +159,7 @@ fn tile<D: Dot, const T: usize, const R: usize>(
             for (r, sums) in sums.iter_mut().enumerate() {
                 let weights = codes_part::<D>(weights.add(r * w.stride), rest);
                 for (t, sum) in sums.iter_mut().enumerate() {
-                    *sum = D::dot(*sum, *codes.add(t), weights);
+                    *sum = dots.dot(*sum, *codes.add(t), weights);
                 }
             }
         }

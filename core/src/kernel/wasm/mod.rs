@@ -84,7 +84,7 @@ trait Instructions {
 }
 
 /// The same for products of bytes.
-trait Dot {
+trait Dot: Copy {
     /// How many tokens a tile has, at most 8.
     const TILE_TOKENS: usize;
 
@@ -105,11 +105,15 @@ trait Dot {
     /// [`CODES`](Self::CODES) bytes can be read at `place`.
     unsafe fn codes(place: *const u8) -> Self::Codes;
 
+    /// With what [`dot`](Self::dot) needs beside its operands.
+    fn new() -> Self;
+
     /// Adds the products of activation codes (0 … 127) and weights, some of them each, to four 32-bit sums.
-    fn dot(sum: v128, codes: Self::Codes, weights: Self::Codes) -> v128;
+    fn dot(self, sum: v128, codes: Self::Codes, weights: Self::Codes) -> v128;
 }
 
 /// The instructions of simd128.
+#[derive(Clone, Copy)]
 struct Simd128;
 
 impl Instructions for Simd128 {
@@ -138,13 +142,19 @@ impl Dot for Simd128 {
     }
 
     #[inline(always)]
-    fn dot(sum: v128, codes: v128, weights: v128) -> v128 {
+    fn new() -> Self {
+        Self
+    }
+
+    #[inline(always)]
+    fn dot(self, sum: v128, codes: v128, weights: v128) -> v128 {
         i32x4_add(sum, i32x4_dot_i16x8(codes, weights))
     }
 }
 
 /// The instructions of relaxed SIMD.
 #[cfg(target_feature = "relaxed-simd")]
+#[derive(Clone, Copy)]
 struct Relaxed;
 
 #[cfg(target_feature = "relaxed-simd")]
@@ -174,16 +184,28 @@ impl Dot for Relaxed {
     }
 
     #[inline(always)]
-    fn dot(sum: v128, codes: v128, weights: v128) -> v128 {
+    fn new() -> Self {
+        Self
+    }
+
+    #[inline(always)]
+    fn dot(self, sum: v128, codes: v128, weights: v128) -> v128 {
         // Defined exactly while the second operand is below 128: nothing saturates in between, see `kernel::integer`.
         i32x4_relaxed_dot_i8x16_i7x16_add(weights, codes, sum)
     }
 }
 
 /// Relaxed SIMD where the CPU has no instruction for a whole dot product of bytes. V8 makes five of it then, and two of these are
-/// for a vector of ones, which here is made once a step.
+/// for a vector of ones, which here stays in a register.
 #[cfg(target_feature = "relaxed-simd")]
-struct RelaxedPairs;
+#[derive(Clone, Copy)]
+struct RelaxedPairs {
+    ones: v128,
+}
+
+/// What pairs are multiplied with to add them up.
+#[cfg(target_feature = "relaxed-simd")]
+static ONES: v128 = i16x8(1, 1, 1, 1, 1, 1, 1, 1);
 
 #[cfg(target_feature = "relaxed-simd")]
 impl RelaxedPairs {
@@ -195,8 +217,8 @@ impl RelaxedPairs {
 
     /// Adds pairs to four 32-bit sums.
     #[inline(always)]
-    fn add(sum: v128, pairs: v128) -> v128 {
-        i32x4_add(sum, i32x4_dot_i16x8(pairs, i16x8_splat(1)))
+    fn add(self, sum: v128, pairs: v128) -> v128 {
+        i32x4_add(sum, i32x4_dot_i16x8(pairs, self.ones))
     }
 }
 
@@ -217,16 +239,24 @@ impl Dot for RelaxedPairs {
     }
 
     #[inline(always)]
-    fn dot(sum: v128, codes: [v128; 2], weights: [v128; 2]) -> v128 {
-        let sum = Self::add(sum, Self::pairs(codes[0], weights[0]));
-        Self::add(sum, Self::pairs(codes[1], weights[1]))
+    fn new() -> Self {
+        // As if they might change: constants V8 makes anew in every step.
+        // SAFETY: they are there always, and never written.
+        Self { ones: unsafe { core::ptr::read_volatile(&raw const ONES) } }
+    }
+
+    #[inline(always)]
+    fn dot(self, sum: v128, codes: [v128; 2], weights: [v128; 2]) -> v128 {
+        let sum = self.add(sum, Self::pairs(codes[0], weights[0]));
+        self.add(sum, Self::pairs(codes[1], weights[1]))
     }
 }
 
 /// [`RelaxedPairs`] of weights so small that pairs of 32 columns are added up in 16 bits: five instructions instead of six, and
 /// three of them multiplications instead of four, which is what the units for those wait for.
 #[cfg(target_feature = "relaxed-simd")]
-struct SmallPairs;
+#[derive(Clone, Copy)]
+struct SmallPairs(RelaxedPairs);
 
 #[cfg(target_feature = "relaxed-simd")]
 impl Dot for SmallPairs {
@@ -244,9 +274,14 @@ impl Dot for SmallPairs {
     }
 
     #[inline(always)]
-    fn dot(sum: v128, codes: [v128; 2], weights: [v128; 2]) -> v128 {
+    fn new() -> Self {
+        Self(RelaxedPairs::new())
+    }
+
+    #[inline(always)]
+    fn dot(self, sum: v128, codes: [v128; 2], weights: [v128; 2]) -> v128 {
         let [a, b] = [0, 1].map(|at| RelaxedPairs::pairs(codes[at], weights[at]));
-        RelaxedPairs::add(sum, i16x8_add(a, b))
+        self.0.add(sum, i16x8_add(a, b))
     }
 }
 
