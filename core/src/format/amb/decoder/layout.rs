@@ -1,0 +1,57 @@
+//! Where the sections lie, as the header says.
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::amb::grammar::{HEADER_BYTES, Header, TOKENIZER_HEAD_BYTES};
+
+/// Where the header's fields lie, for errors about them.
+pub(super) mod field {
+    pub(in super::super) const FLAGS: u64 = 6;
+    pub(in super::super) const TOKENIZER_BYTES: u64 = 16;
+    pub(in super::super) const WEIGHTS_BYTES: u64 = 20;
+}
+
+/// A part of the file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// Absolute offset of the first byte.
+    pub offset: u64,
+    /// Number of bytes.
+    pub bytes: u64,
+}
+
+impl Place {
+    /// Absolute offset behind the last byte.
+    #[must_use]
+    pub const fn end(&self) -> u64 {
+        self.offset.saturating_add(self.bytes)
+    }
+}
+
+/// Where the sections lie.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Layout {
+    /// JSON about the model's origin.
+    pub metadata: Place,
+    /// JSON with the model's sizes.
+    pub config: Place,
+    /// The tokenizer; without bytes there is none.
+    pub tokenizer: Place,
+    /// The tensors' records.
+    pub weights: Place,
+}
+
+/// Where sections of these sizes lie.
+pub(super) fn places(header: &Header) -> Result<Layout> {
+    let overflow = Error::new(field::WEIGHTS_BYTES, ErrorKind::SizeOverflow);
+    let place = |offset: u64, bytes: u64| {
+        offset.checked_add(bytes).map(|_| Place { offset, bytes }).ok_or(overflow)
+    };
+    let metadata = place(HEADER_BYTES, header.metadata_bytes.into())?;
+    let config = place(metadata.end(), header.config_bytes.into())?;
+    let tokenizer = place(config.end(), header.tokenizer_bytes.into())?;
+    let weights = place(tokenizer.end(), header.weights_bytes)?;
+    if (1..TOKENIZER_HEAD_BYTES).contains(&tokenizer.bytes) {
+        return Err(Error::new(field::TOKENIZER_BYTES, ErrorKind::SizeMismatch));
+    }
+    Ok(Layout { metadata, config, tokenizer, weights })
+}

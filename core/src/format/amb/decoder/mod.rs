@@ -1,0 +1,243 @@
+//! The sans-I/O decoder: header and documents here, the tokenizer and the tensors' records in files of their own.
+
+mod layout;
+mod records;
+mod tokenizer;
+
+use heapless::Vec;
+
+pub use self::layout::{Layout, Place};
+use self::layout::{field, places};
+pub(super) use self::tokenizer::ROLES;
+use super::document::Document;
+use super::grammar::{self, TokenizerKind};
+use crate::bytes::parse;
+use crate::error::{Error, ErrorKind, Result};
+use crate::event::{Decode, Event, FileInfo, Format, Mode, Step, advance};
+
+/// How many tensors a [`Decoder`] keeps apart unless told otherwise: models of 100 layers have some 1000.
+pub const DEFAULT_MAX_TENSORS: usize = 2048;
+
+/// Decodes `.amb` files. `TENSORS` bounds how many tensors a file may have: hashes of their names are kept (8 bytes each)
+/// to refuse duplicates.
+///
+/// Metadata and configuration come as [`Event::Document`]s, told apart by their offsets ([`layout`](Self::layout)); the
+/// tokenizer as an [`Event::Value`] `tokenizer` with its kind, [`Event::SpecialToken`]s, and then what the kind has:
+/// [`Event::Token`]s of WordPiece; of BPE a value `merges` with two [`Event::Element`]s for each merge, then tokens; of the
+/// others their bytes as [`Event::Data`]. Data of a quantised tensor begins behind the four bytes of its quantisation, which
+/// [`TensorHeader::dtype`] tells.
+#[derive(Clone, Debug)]
+pub struct Decoder<const TENSORS: usize = DEFAULT_MAX_TENSORS> {
+    mode: Mode,
+    passes_tokens: bool,
+    offset: u64,
+    failed: Option<Error>,
+    state: State,
+    layout: Layout,
+    names: Vec<u64, TENSORS>,
+}
+
+/// A tensor whose data is being read.
+#[derive(Clone, Copy, Debug)]
+struct Data {
+    /// Absolute offset behind the data.
+    until: u64,
+    /// Where the size of the data lies, for errors about it.
+    size_at: u64,
+}
+
+#[derive(Clone, Debug)]
+enum State {
+    Header,
+    Metadata(Document),
+    Config(Document),
+    TokenizerHead,
+    /// What the head says, one event after the other.
+    Special {
+        special: [u16; 5],
+        next: usize,
+        kind: TokenizerKind,
+    },
+    MergeCount,
+    /// Parts of merges, two each.
+    Merges {
+        next: u64,
+        parts: u64,
+    },
+    TokenCount,
+    Tokens {
+        next: u32,
+        count: u32,
+    },
+    /// The bytes of a tokenizer of another kind.
+    Opaque,
+    Records,
+    /// The mask of an adaptive tensor: blocks whose bits are to come, those in full precision that have been seen, and
+    /// how many of them there must be.
+    Mask {
+        until: u64,
+        blocks: u64,
+        seen: u64,
+        full: u64,
+        data: Data,
+    },
+    Data(Data),
+    Padding {
+        until: u64,
+    },
+    Complete,
+}
+
+impl<const TENSORS: usize> Decoder<TENSORS> {
+    /// A decoder at the start of a file.
+    #[must_use]
+    pub const fn new(mode: Mode) -> Self {
+        let none = Place { offset: 0, bytes: 0 };
+        Self {
+            mode,
+            passes_tokens: false,
+            offset: 0,
+            failed: None,
+            state: State::Header,
+            layout: Layout { metadata: none, config: none, tokenizer: none, weights: none },
+            names: Vec::new(),
+        }
+    }
+
+    /// Checks the vocabulary's tokens without giving them: no [`Event::Token`] comes.
+    #[must_use]
+    pub const fn without_tokens(mut self) -> Self {
+        self.passes_tokens = true;
+        self
+    }
+
+    /// Where the sections lie, once the header has been read.
+    #[must_use]
+    pub const fn layout(&self) -> Option<&Layout> {
+        if matches!(self.state, State::Header) { None } else { Some(&self.layout) }
+    }
+
+    #[inline(never)] // it is long, and there once for all who take steps
+    fn step<'a>(&mut self, input: &'a [u8]) -> Result<Step<'a>> {
+        let offset = self.offset;
+        match &mut self.state {
+            State::Header => self.header(input),
+            State::Metadata(document) => {
+                if let Some(step) = document.next(input, offset)? {
+                    return Ok(step);
+                }
+                self.state = self.after_metadata();
+                Ok(Step::silent(0))
+            }
+            State::Config(document) => {
+                if let Some(step) = document.next(input, offset)? {
+                    return Ok(step);
+                }
+                self.state = self.after_config();
+                Ok(Step::silent(0))
+            }
+            State::TokenizerHead => self.tokenizer_head(input),
+            State::Special { special, next, kind } => {
+                let (special, next, kind) = (*special, *next, *kind);
+                Ok(self.special(special, next, kind))
+            }
+            State::MergeCount => self.merge_count(input),
+            &mut State::Merges { next, parts } => self.merge(input, next, parts),
+            State::TokenCount => self.token_count(input),
+            &mut State::Tokens { next, count } => self.token(input, next, count),
+            State::Opaque if offset >= self.layout.tokenizer.end() => {
+                self.state = State::Records;
+                Ok(Step::silent(0))
+            }
+            State::Opaque => Ok(Step::data(input, offset, self.layout.tokenizer.end())),
+            State::Records => self.record(input),
+            &mut State::Mask { until, seen, full, data, .. } if offset >= until => {
+                // Only now, so that what comes before does not depend on how the input is cut.
+                if seen != full {
+                    return Err(Error::new(data.size_at, ErrorKind::SizeMismatch));
+                }
+                self.state = State::Data(data);
+                Ok(Step::silent(0))
+            }
+            State::Mask { .. } => self.mask(input),
+            &mut State::Data(Data { until, .. }) if offset >= until => self.begin_padding(),
+            &mut State::Data(Data { until, .. }) => Ok(Step::data(input, offset, until)),
+            &mut State::Padding { until } if offset >= until => {
+                self.state = State::Records;
+                Ok(Step::silent(0))
+            }
+            &mut State::Padding { until } => self.padding(input, until),
+            State::Complete if input.is_empty() => Ok(Step::new(0, Event::End)),
+            State::Complete if self.mode == Mode::Lenient => Ok(Step::silent(input.len())),
+            State::Complete => Err(Error::new(offset, ErrorKind::TrailingBytes)),
+        }
+    }
+
+    fn header<'a>(&mut self, input: &'a [u8]) -> Result<Step<'a>> {
+        let (header, used) = parsed!(parse(grammar::header, input, 0)?);
+        if header.flags != 0 && self.mode == Mode::Strict {
+            return Err(Error::new(field::FLAGS, ErrorKind::UnknownFlags));
+        }
+        self.layout = places(&header)?;
+        let file_bytes = self.layout.weights.end();
+        self.state = match self.layout.metadata {
+            Place { bytes: 0, .. } => self.after_metadata(),
+            place => State::Metadata(Document::new(place.offset, place.end())),
+        };
+        let info = FileInfo {
+            format: Format::Amb,
+            variant: "profile 1",
+            version: (1, 0),
+            tensors: None,
+            file_bytes: Some(file_bytes),
+        };
+        Ok(Step::new(used, Event::Header(info)))
+    }
+
+    const fn after_metadata(&self) -> State {
+        match self.layout.config {
+            Place { bytes: 0, .. } => self.after_config(),
+            place => State::Config(Document::new(place.offset, place.end())),
+        }
+    }
+
+    const fn after_config(&self) -> State {
+        if self.layout.tokenizer.bytes == 0 { State::Records } else { State::TokenizerHead }
+    }
+
+}
+
+impl<const TENSORS: usize> Decode for Decoder<TENSORS> {
+    fn next<'a>(&mut self, input: &'a [u8]) -> Result<Step<'a>> {
+        if let Some(error) = self.failed {
+            return Err(error);
+        }
+        let step = self.step(input);
+        advance(step, &mut self.offset, &mut self.failed)
+    }
+
+    fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    fn skippable(&self) -> u64 {
+        let until = match &self.state {
+            _ if self.failed.is_some() => return 0,
+            State::Data(data) => data.until,
+            State::Opaque => self.layout.tokenizer.end(),
+            State::Padding { until } if self.mode == Mode::Lenient => *until,
+            _ => return 0,
+        };
+        until.saturating_sub(self.offset)
+    }
+
+    fn skip(&mut self, bytes: u64) -> u64 {
+        let bytes = bytes.min(self.skippable());
+        self.offset = self.offset.saturating_add(bytes);
+        bytes
+    }
+
+    fn is_complete(&self) -> bool {
+        self.failed.is_none() && matches!(self.state, State::Complete)
+    }
+}

@@ -1,0 +1,95 @@
+//! The tensors: records, masks of adaptive ones, and the zeros behind their data.
+
+use super::{Data, Decoder, State};
+use crate::bytes::{bounded, within};
+use crate::error::{Error, ErrorKind, Result};
+use crate::event::{Event, Mode, Step};
+use crate::format::amb::grammar;
+use crate::tensor::identity::remember;
+use crate::tensor::{Arrangement, Dtype, TensorHeader};
+
+/// Zeros behind a tensor's data end at a multiple of so many bytes of the file.
+const ALIGNMENT: u64 = 8;
+
+impl<const TENSORS: usize> Decoder<TENSORS> {
+    pub(super) fn record<'a>(&mut self, input: &'a [u8]) -> Result<Step<'a>> {
+        let (offset, end) = (self.offset, self.layout.weights.end());
+        if offset >= end {
+            self.state = State::Complete;
+            return Ok(Step::silent(0));
+        }
+        let (record, used) = parsed!(bounded(grammar::record, input, offset, end)?);
+        remember(&mut self.names, record.name, offset, ErrorKind::TooManyTensors)?;
+        let size_at = offset.saturating_add(record.size_at as u64);
+        let start = offset.saturating_add(used as u64);
+        let until = start.checked_add(record.data_bytes).filter(|until| *until <= end);
+        let data = Data { until: until.ok_or(Error::new(size_at, ErrorKind::OutOfBounds))?, size_at };
+        self.state = match record.dtype {
+            Dtype::Scaled(codes) if codes.arrangement == Arrangement::Adaptive => {
+                let elements = record.shape.elements().unwrap_or(0);
+                let full = codes.full_blocks(elements, record.data_bytes).unwrap_or(0);
+                let until = start.saturating_add(codes.mask_bytes(elements));
+                State::Mask { until, blocks: codes.blocks(elements), seen: 0, full, data }
+            }
+            _ => State::Data(data),
+        };
+        let header = TensorHeader {
+            name: record.name,
+            dtype: record.dtype,
+            shape: record.shape,
+            offset: start,
+            bytes: record.data_bytes,
+        };
+        Ok(Step::new(used, Event::Tensor(header)))
+    }
+
+    /// The mask says which blocks are in full precision.
+    pub(super) fn mask<'a>(&mut self, input: &'a [u8]) -> Result<Step<'a>> {
+        let (offset, strict) = (self.offset, self.mode == Mode::Strict);
+        let State::Mask { until, blocks, seen, .. } = &mut self.state else {
+            return Ok(Step::silent(0));
+        };
+        // The last byte comes by itself, since some of its bits may have no block.
+        let end = until.saturating_sub(1).max(offset.saturating_add(1));
+        let step = Step::data(input, offset, end);
+        let Some(Event::Data { bytes, .. }) = step.event else { return Ok(step) };
+        let bits = (bytes.len() as u64).saturating_mul(8);
+        let mut ones: u64 = bytes.iter().map(|byte| u64::from(byte.count_ones())).sum();
+        if *blocks < bits {
+            let byte = bytes.first().copied().unwrap_or(0);
+            let beyond = u8::MAX.checked_shl(u32::try_from(*blocks).unwrap_or(0)).unwrap_or(0);
+            if byte & beyond != 0 && strict {
+                return Err(Error::new(offset, ErrorKind::ReservedNotZero));
+            }
+            ones = u64::from((byte & !beyond).count_ones());
+        }
+        *blocks = blocks.saturating_sub(bits);
+        *seen = seen.saturating_add(ones);
+        Ok(step)
+    }
+
+    pub(super) fn begin_padding<'a>(&mut self) -> Result<Step<'a>> {
+        let (offset, end) = (self.offset, self.layout.weights.end());
+        let until = offset.checked_next_multiple_of(ALIGNMENT).unwrap_or(end);
+        if until > end && self.mode == Mode::Strict {
+            return Err(Error::new(offset, ErrorKind::Misaligned));
+        }
+        self.state = State::Padding { until: until.min(end) };
+        Ok(Step::silent(0))
+    }
+
+    /// Padding up to `until`, which strict mode wants to be zeros.
+    pub(super) fn padding<'a>(&self, input: &'a [u8], until: u64) -> Result<Step<'a>> {
+        let padding = within(input, self.offset, until);
+        if padding.is_empty() {
+            return Ok(Step::need_more(1));
+        }
+        match padding.iter().position(|byte| *byte != 0) {
+            Some(at) if self.mode == Mode::Strict => {
+                let offset = self.offset.saturating_add(at as u64);
+                Err(Error::new(offset, ErrorKind::ReservedNotZero))
+            }
+            _ => Ok(Step::silent(padding.len())),
+        }
+    }
+}
