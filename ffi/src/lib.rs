@@ -14,7 +14,7 @@
 //!   he stops using the handle. Nothing has to be closed. Nothing is global.
 //!
 //! One file a part: `status`, `source`, `format`, `event` (what a file says) and `reader`, `tensor` and `uqff`
-//! (dequantising), `model` (opening), `tokenize`, `embed`, `batch` (Arrow), `words` (opening), `lookup`, `similar`,
+//! (dequantising), `model` (with `opening`), `tokenize`, `embed`, `batch` (Arrow), `words` (opening), `lookup`, `similar`,
 //! `decoder_model` and `session` (continuing texts), `owned` (handles on the heap).
 
 #![no_std]
@@ -41,6 +41,8 @@ pub mod lookup;
 pub mod memory;
 #[cfg(feature = "embd")]
 pub mod model;
+#[cfg(feature = "embd")]
+mod opening;
 #[cfg(feature = "std")]
 pub mod owned;
 mod pointer;
