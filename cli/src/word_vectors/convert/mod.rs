@@ -1,0 +1,187 @@
+//! From one form of word vectors to another. What other programs write becomes a `.fifu` file, and such a file becomes
+//! what other programs read; from one foreign form to another there is an unnamed `.fifu` file between them.
+
+mod export;
+mod import;
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use nanoembed_core::event::Format;
+use nanoembed_core::format::sniff;
+
+use super::derive;
+use super::file::Opened;
+use super::form::Form;
+use super::metadata;
+use super::policy::PolicyArgs;
+use super::read::start::Start;
+use crate::atomic::NewFile;
+use crate::error::{Failure, Result, warn};
+use crate::mapped::Mapped;
+use crate::output::units;
+use crate::progress::Progress;
+
+/// The arguments of `convert` about word vectors.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Word vectors")]
+pub(crate) struct WordOptions {
+    #[command(flatten)]
+    pub(crate) policy: PolicyArgs,
+
+    /// Keep vectors as they are in a `.fifu` file: neither normalised nor with their lengths beside them
+    #[arg(long)]
+    pub(crate) no_normalize: bool,
+
+    /// Write vectors of length 1 to other files than `.fifu` instead of their original lengths
+    #[arg(long, conflicts_with = "no_normalize")]
+    pub(crate) normalized: bool,
+}
+
+/// A conversion.
+pub(crate) struct Conversion {
+    start: Start,
+    input: PathBuf,
+    output: PathBuf,
+    from: Form,
+    to: Form,
+}
+
+/// What was converted.
+#[derive(Debug, Default)]
+struct Report {
+    words: u64,
+    subwords: u64,
+    cols: usize,
+    /// Words left out because they stood there before.
+    repeated: u64,
+}
+
+impl Conversion {
+    /// A conversion of word vectors, if that is what `input` has, whatever its name: `from` and `to` are what was asked
+    /// for.
+    pub(crate) fn of(
+        (input, from): (&Path, Option<Form>),
+        (output, to): (&Path, Option<Form>),
+    ) -> Result<Option<Self>> {
+        let to = to.or_else(|| Form::of_name(output));
+        // Stdin can be looked at only once: it is if word vectors are asked for.
+        if from.is_none() && to.is_none() && input == Path::new("-") || input.is_dir() {
+            return Ok(None);
+        }
+        let start = Start::open(input)?;
+        // A model of a format that the core knows, whatever its bytes look like as text.
+        if sniff(&start.head).is_some_and(|format| format != Format::Finalfusion) {
+            return Ok(None);
+        }
+        let Some(from) = from.or_else(|| start.form()) else { return Ok(None) };
+        let to = match (to, from) {
+            (Some(to), _) => to,
+            (None, Form::Finalfusion) => {
+                return Err(Failure::usage("the name of OUT does not say what it shall be")
+                    .hint("`--to` says it: word2vec, text, textdims, floret"));
+            }
+            (None, _) => Form::Finalfusion,
+        };
+        if to == Form::Fasttext {
+            return Err(Failure::usage("fastText models are read, not written"));
+        }
+        let (input, output) = (input.to_owned(), output.to_owned());
+        Ok(Some(Self { start, input, output, from, to }))
+    }
+
+    /// What becomes what.
+    pub(crate) const fn forms(&self) -> (Form, Form) {
+        (self.from, self.to)
+    }
+
+    /// Converts. `entries` are metadata to add to a `.fifu` file.
+    pub(crate) fn run(
+        self,
+        options: &WordOptions,
+        entries: &[(String, String)],
+        quiet: bool,
+    ) -> Result<()> {
+        let Self { start, input, output, from, to } = self;
+        let progress = (!quiet).then(|| Progress::bytes("converting", start.bytes.unwrap_or(0)));
+        let mut file = NewFile::create(&output, matches!(to, Form::Finalfusion | Form::Word2vec))?;
+        let name = file.name();
+        let mut job = Job { options, entries, quiet, output: &output, progress: progress.as_ref() };
+        let report = match (from, to) {
+            (Form::Finalfusion, Form::Finalfusion) => {
+                let bytes = start.into_mapped(&input)?;
+                let opened = Opened::parse(&input, &bytes, options.policy)?;
+                let text = opened.file.metadata().unwrap_or("");
+                let text = metadata::edited(text, entries)?;
+                let text = Some(&text[..]).filter(|text| !text.is_empty());
+                derive::copy(&opened, text, (&mut file, &name))?;
+                Report { words: opened.file.words().len() as u64, ..Report::default() }
+            }
+            (Form::Finalfusion, _) => {
+                let bytes = start.into_mapped(&input)?;
+                let opened = Opened::parse(&input, &bytes, options.policy)?;
+                job.export(&opened, to, (&mut file, &name))?
+            }
+            (_, Form::Finalfusion) => job.import(start, &input, from, (&mut file, &name))?,
+            (_, _) => {
+                let failed = |error| Failure::writing(&name, &error);
+                let mut between = tempfile::tempfile().map_err(failed)?;
+                // Lengths stay what they are on the way from one to the other.
+                let options = WordOptions { no_normalize: !options.normalized, ..options.clone() };
+                job.options = &options;
+                let imported = job.import(start, &input, from, (&mut between, &name))?;
+                std::io::Seek::rewind(&mut between).map_err(failed)?;
+                let bytes = Mapped::of(between).map_err(|e| Failure::reading(&name, &e))?;
+                let opened = Opened::parse(&input, &bytes, options.policy)?;
+                job.export(&opened, to, (&mut file, &name))?;
+                imported
+            }
+        };
+        drop(progress);
+        file.commit()?;
+        if !quiet {
+            report.print(&name);
+        }
+        Ok(())
+    }
+}
+
+impl Report {
+    fn print(&self, name: &str) {
+        let subwords = match self.subwords {
+            0 => String::new(),
+            count => format!(", {} rows for subwords", units::count(count)),
+        };
+        let cols = match self.cols {
+            0 => String::new(),
+            cols => format!(" of {cols} columns"),
+        };
+        anstream::eprintln!("{name}: {} words{cols}{subwords}", units::count(self.words));
+        if self.repeated > 0 {
+            warn(format_args!(
+                "{} words stood there twice; the first vector of each was kept",
+                self.repeated
+            ));
+        }
+    }
+}
+
+/// What all steps of a conversion share.
+struct Job<'j> {
+    options: &'j WordOptions,
+    entries: &'j [(String, String)],
+    quiet: bool,
+    output: &'j Path,
+    progress: Option<&'j Progress>,
+}
+
+type Target<'t> = (&'t mut dyn Write, &'t str);
+
+impl Job<'_> {
+    fn advance(&self, by: u64) {
+        if let Some(progress) = self.progress {
+            progress.advance(by);
+        }
+    }
+}
