@@ -31,6 +31,9 @@ pub struct Codes<'a> {
 
 /// What a table wants to know of a row of 8-bit weights before it multiplies it: see [`Kernels::summarize_row`].
 ///
+/// Only the table that made a summary may be given it: another one's may say that weights are small that are not, and products
+/// are wrong then, though nothing worse.
+///
 /// [`Kernels::summarize_row`]: super::Kernels::summarize_row
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RowSummary(i32);

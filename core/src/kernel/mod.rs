@@ -78,20 +78,27 @@ pub type ProductF32 = fn(Product<'_>);
 /// is as long as `x`, or empty and adds nothing.
 pub type AddLayerNorm = fn(&mut [f32], &[f32], &[f32], &[f32], f32);
 
-/// `(x, columns, codes)` to scale and code of 0: `columns` is empty or as long as `x`.
+/// `(x, columns, codes)` to the scale and the code of 0: `x[c] · columns[c] ≈ (codes[c] − zero) · scale`, codes 0 …
+/// [`MAX_CODE`](integer::MAX_CODE). `columns` is empty, for 1, or as long as `x`; `codes` is as long as `x`. The error is at most
+/// one scale, the range of the row with 0 in it over 127.
 pub type Quantize = fn(&[f32], &[f32], &mut [u8]) -> (f32, u8);
 
-/// `(x, size, limit, codes, scales)`: rows of `size` elements to little-endian codes, an odd size completed by 0.
+/// `(x, size, limit, codes, scales)`: rows of `size` elements to little-endian 16-bit codes −`limit` … `limit`, rows of an odd
+/// size completed by a code of 0. There is a scale for each row, and two bytes of `codes` for each element, with those that
+/// complete rows. The error is at most half a scale, the row's largest magnitude over `limit`.
 pub type QuantizeRows = fn(&[f32], usize, f32, &mut [u8], &mut [f32]);
 
-/// `(x, stride, limit, codes, scales, scratch)`: one scale a column, pairs of rows interleaved, lines of pairs `stride`
-/// pairs apart; scratch is as long as the scales.
+/// `(x, stride, limit, codes, scales, scratch)`: the first `scales.len()` columns of rows `stride` elements apart to 16-bit codes
+/// −`limit` … `limit`, one scale a column. Two rows at a time become a line of `stride` pairs of codes, four bytes each; a last
+/// row that is alone is paired with codes of 0. Scratch is as long as the scales. The error is at most half a scale.
 pub type QuantizeColumns = fn(&[f32], usize, f32, &mut [u8], &mut [f32], &mut [f32]);
 
-/// `(x, group, codes, scales, sums)`: groups of elements to signed bytes, and what their codes add up to.
+/// `(x, group, codes, scales, sums)`: groups of `group` elements to signed bytes −127 … 127, as many as there are elements; for
+/// each group its scale, and what its values as quantised add up to, `scale · Σ code`. The error is at most half a scale.
 pub type QuantizeGroups = fn(&[f32], usize, &mut [u8], &mut [f32], &mut [f32]);
 
-/// `(codes, signs, group, factors, out)`: see [`Kernels::dequantize_groups`].
+/// `(codes, signs, group, factors, out)`: `out[i] = scale · number + minimum`, where the number is what [`Signs`] make of
+/// `codes[i]` and `factors[i / group]` is `(scale, minimum)`; `out` is as long as `codes`.
 pub type DequantizeGroups = fn(&[u8], Signs, usize, &[(f32, f32)], &mut [f32]);
 
 /// How bytes are read as numbers: `byte XOR flip − offset`.
@@ -108,7 +115,8 @@ impl Signs {
     pub const SIGNED: Self = Self { flip: 128, offset: 128 };
 }
 
-/// A table of the operations that a model is made of.
+/// A table of the operations that a model is made of. Slices of other lengths than an operation says give numbers without
+/// meaning, or leave some as they were: never a panic, never an access outside them.
 #[derive(Clone, Copy, Debug)]
 pub struct Kernels {
     /// What the table is called in machine-readable output.

@@ -10,7 +10,7 @@ mod rows;
 use std::println;
 use std::vec::Vec;
 
-use super::{Kernels, Strides, available};
+use super::{Kernels, Signs, Strides, available};
 
 /// Numbers without a pattern, the same ones in every run.
 struct Noise(u64);
@@ -74,6 +74,30 @@ fn values_that_are_no_numbers_do_no_harm() {
             (table.quantize_rows)(&x, 5, 8191.0, &mut words, &mut [0.0]);
             (table.softmax_i16)(&mut x.clone(), 1.0, &mut words);
             (table.gelu)(&mut x.clone());
+        }
+    }
+}
+
+#[test]
+fn lengths_that_do_not_fit_do_no_harm() {
+    const SIZES: [usize; 4] = [0, 3, 16, 70];
+    for table in tables() {
+        for (long, short) in SIZES.iter().flat_map(|&long| SIZES.map(|short| (long, short))) {
+            let (x, y) = (std::vec![1.0_f32; long], std::vec![2.0_f32; short]);
+            let (mut codes, mut sums) = (std::vec![1_u8; short], y.clone());
+            (table.quantize)(&x, &y, &mut codes);
+            (table.softmax_i16)(&mut x.clone(), 1.0, &mut codes);
+            (table.swiglu)(&mut x.clone(), &y);
+            (table.add_layer_norm)(&mut x.clone(), &y, &y, &x, 1e-12);
+            (table.add_layer_norm)(&mut x.clone(), &x, &y, &y, 1e-12);
+            for size in [0, 1, 16, 50] {
+                (table.quantize_rows)(&x, size, 8191.0, &mut codes, &mut sums);
+                (table.quantize_groups)(&x, size, &mut codes, &mut sums, &mut y.clone());
+                let scales = &mut x.clone();
+                (table.quantize_columns)(&x, size, 8191.0, &mut codes, scales, &mut sums);
+                let factors = [(1.0, 2.0); 3];
+                (table.dequantize_groups)(&codes, Signs::SIGNED, size, &factors, scales);
+            }
         }
     }
 }

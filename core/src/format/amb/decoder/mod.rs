@@ -25,7 +25,7 @@ pub const DEFAULT_MAX_TENSORS: usize = 2048;
 /// tokenizer as an [`Event::Value`] `tokenizer` with its kind, [`Event::SpecialToken`]s, and then what the kind has:
 /// [`Event::Token`]s of WordPiece; of BPE a value `merges` with two [`Event::Element`]s for each merge, then tokens; of the
 /// others their bytes as [`Event::Data`]. Data of a quantised tensor begins behind the four bytes of its quantisation, which
-/// [`TensorHeader::dtype`] tells.
+/// [`TensorHeader::dtype`](crate::tensor::TensorHeader::dtype) tells.
 #[derive(Clone, Debug)]
 pub struct Decoder<const TENSORS: usize = DEFAULT_MAX_TENSORS> {
     mode: Mode,

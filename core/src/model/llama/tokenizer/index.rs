@@ -23,7 +23,8 @@ pub struct BpeNeeds {
     pub added: usize,
 }
 
-/// Memory for the index over a tokenizer; what it holds is lost.
+/// Memory for the index over a tokenizer: at least as many elements of each kind as [`BpeNeeds`] says, more are left alone.
+/// What it holds is lost.
 #[derive(Debug)]
 pub struct BpeMemory<'a> {
     /// Where some of the tokens lie.
