@@ -41,6 +41,13 @@ pub(crate) struct Region {
     pub(crate) bytes: Vec<u8>,
 }
 
+impl Region {
+    /// The offset behind its last byte.
+    pub(crate) const fn end(&self) -> u64 {
+        self.offset.saturating_add(self.bytes.len() as u64)
+    }
+}
+
 /// Reads one file.
 #[wasm_bindgen]
 pub struct Reader {
@@ -208,7 +215,7 @@ impl Reader {
 impl Reader {
     /// The offset behind the last byte that is there.
     fn end(&self) -> u64 {
-        self.window.offset.saturating_add(self.window.bytes.len() as u64)
+        self.window.end()
     }
 
     fn choose(&mut self) -> Result<()> {

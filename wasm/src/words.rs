@@ -20,7 +20,7 @@ use wasm_bindgen::prelude::*;
 use crate::failure::Result;
 use crate::reader::{Reader, Region};
 
-/// The bytes of rows that are kept once they were read; then they are forgotten all together.
+/// The bytes of rows that are kept after they were used; more are forgotten all together.
 const CACHE_BYTES: usize = 8 << 20;
 
 /// The bytes that a search of a file that is elsewhere takes at a time.
@@ -38,6 +38,7 @@ struct File {
 }
 
 impl File {
+    /// Of regions none of which lies in another the last that begins before an offset also reaches furthest.
     fn get(regions: &[Region], offset: u64, bytes: usize) -> Option<&[u8]> {
         let behind = regions.partition_point(|region| region.offset <= offset);
         let region = regions.get(behind.checked_sub(1)?)?;
@@ -56,22 +57,28 @@ impl File {
     }
 
     fn insert(&self, offset: u64, bytes: Vec<u8>) {
+        put(&mut self.rows.borrow_mut(), offset, bytes);
+    }
+
+    /// Forgets the rows if they are too many. What is asked for may need all that was inserted for it, and more that was there
+    /// before: so this is for when it has been answered.
+    fn trim(&self) {
         let mut rows = self.rows.borrow_mut();
-        let held: usize = rows.iter().map(|region| region.bytes.len()).sum();
-        if held.saturating_add(bytes.len()) > CACHE_BYTES {
+        if rows.iter().map(|region| region.bytes.len()).sum::<usize>() > CACHE_BYTES {
             rows.clear();
         }
-        put(&mut rows, offset, bytes);
     }
 }
 
-/// Puts a region where it belongs in the order of offsets.
+/// Puts a region where it belongs in the order of offsets, in place of those that lie in it.
 fn put(regions: &mut Vec<Region>, offset: u64, bytes: Vec<u8>) {
-    let at = regions.partition_point(|region| region.offset < offset);
-    match regions.get_mut(at) {
-        Some(region) if region.offset == offset => region.bytes = bytes,
-        _ => regions.insert(at, Region { offset, bytes }),
+    if File::get(regions, offset, bytes.len()).is_some() {
+        return;
     }
+    let end = offset.saturating_add(bytes.len() as u64);
+    let from = regions.partition_point(|region| region.offset < offset);
+    let behind = regions.partition_point(|region| region.end() <= end);
+    regions.splice(from..behind.max(from), [Region { offset, bytes }]);
 }
 
 /// A shared [`File`] as a source.
@@ -258,6 +265,7 @@ impl WordVectors {
         let mut out = vec![0.0; self.words.cols()];
         let mut scratch = vec![0.0; self.words.scratch_needed()];
         self.found = self.words.vector(word, &mut out, &mut scratch)?;
+        self.file.trim();
         Ok(self.found.is_some().then_some(out))
     }
 
@@ -334,6 +342,7 @@ impl WordVectors {
         self.words.merge(&mut merged, &self.best)?;
         self.words.merge(&mut merged, tops[0].rows())?;
         self.best = self.words.ranked(merged)?.to_vec();
+        self.file.trim();
         Ok(())
     }
 
@@ -358,6 +367,7 @@ impl WordVectors {
         let mut query = vec![0.0; self.words.cols()];
         let mut scratch = vec![0.0; self.words.cols() + self.words.scratch_needed()];
         let analogy = self.words.analogy([a, b, c], &mut query, &mut scratch)?;
+        self.file.trim();
         self.skip = analogy.rows.iter().flatten().copied().collect();
         Ok((analogy.present == [true; 3]).then_some(query))
     }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { load, open, similarity, type WordVectors } from "../dist/index.js";
 import * as slim from "../dist/slim.js";
-import { bytes, json } from "./files.js";
+import { bytes, json, wordVectors } from "./files.js";
 
 type Expected = Record<string, Record<string, { embedding: number[] } | null>>;
 const expected = json<Expected>("finalfusion", "expected.json");
@@ -109,4 +109,29 @@ test("what is wrong is told", async () => {
   words.dispose();
   await expect(words.vector("x")).rejects.toMatchObject({ code: "disposed" });
   await expect(load(file("fasttext.fifu"), { kind: "sentences" })).rejects.toMatchObject({ code: "wrong_kind" });
+});
+
+describe("a file that is larger than what is kept of it", () => {
+  // Rows of 8 kB: a thousand lookups fill what is kept; and rows of 200 bytes: some lie in stretches that were read for others.
+  test.each([[3000, 2048], [20000, 50]])("%i words of %i elements have the same neighbours as in memory", async (count, dims) => {
+    const blob = wordVectors(count, dims);
+    using there = await open(blob);
+    using here = await load(blob, { kind: "words" });
+    // Not the first ones, which come with the header.
+    const word = (at: number) => `word${100 + ((at * 7919) % (count - 100))}`;
+    for (let at = 0; at < 1023; at += 1) expect(await there.vector(word(at))).toBeDefined();
+    for (let at = 0; at < 4; at += 1) {
+      const three = [word(at), word(at + 2000), word(at + 1500)] as const;
+      expect(await there.analogy(...three, { k: 3 })).toEqual(await here.analogy(...three, { k: 3 }));
+      expect(await there.similar(word(at), { k: 3 })).toEqual(await here.similar(word(at), { k: 3 }));
+    }
+    expect(await there.vector(word(5))).toEqual(await here.vector(word(5)));
+  });
+
+  test("words are spelled by n-grams that lie between others", async () => {
+    const blob = wordVectors(1000, 50, 50_000);
+    using there = await open(blob);
+    using here = await load(blob, { kind: "words" });
+    for (let at = 0; at < 500; at += 1) expect(await there.vector(`unseen${at}`)).toEqual(await here.vector(`unseen${at}`));
+  });
 });
