@@ -82,9 +82,10 @@ impl Dots for RelaxedPairs {
     #[inline(always)]
     fn dot<const N: usize, const WIDE: bool>(codes: [v128; N], columns: [v128; N]) -> v128 {
         if !WIDE {
-            let pairs = Self::new();
+            // Ones of its own, not those of `Self::new`: a group has too few products for them to stay in a register, and
+            // functions that differ in fewer instructions compress better.
             return sum(codes, columns, |sum, codes, columns| {
-                pairs.add(sum, Self::pairs(codes, columns))
+                i32x4_add(sum, i32x4_dot_i16x8(Self::pairs(codes, columns), i16x8_splat(1)))
             });
         }
         sum(codes, columns, |sum, codes, columns| {
