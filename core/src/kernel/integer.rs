@@ -36,7 +36,13 @@ pub struct Codes<'a> {
 ///
 /// [`Kernels::summarize_row`]: super::Kernels::summarize_row
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RowSummary(i32);
+pub struct RowSummary {
+    /// Twice the sum of its codes, and 1 if it is [small](Self::is_small).
+    pub(super) sum: i32,
+    /// What some of the codes' squares add up to at most, for the table that wants to know.
+    #[cfg(all(target_arch = "wasm32", target_feature = "relaxed-simd"))]
+    pub(super) squares: u32,
+}
 
 impl RowSummary {
     /// Whether a table of this target wants any; elsewhere nothing is compiled for them.
@@ -47,24 +53,27 @@ impl RowSummary {
     ));
 
     /// A placeholder, to make an array of them.
-    pub const EMPTY: Self = Self(0);
+    pub const EMPTY: Self = Self::new(0, false);
 
     /// Of a row of at most [`MAX_COLS`] codes that add up to `sum`.
-    #[allow(dead_code, reason = "for tables that want summaries, of which a target may have none")]
     pub(super) const fn new(sum: i32, is_small: bool) -> Self {
-        Self(sum << 1 | is_small as i32)
+        Self {
+            sum: sum << 1 | is_small as i32,
+            #[cfg(all(target_arch = "wasm32", target_feature = "relaxed-simd"))]
+            squares: u32::MAX,
+        }
     }
 
     /// The sum of the row's codes.
-    #[allow(dead_code, reason = "as above")]
+    #[allow(dead_code, reason = "for tables that want summaries, of which a target may have none")]
     pub(super) const fn sum(self) -> i32 {
-        self.0 >> 1
+        self.sum >> 1
     }
 
     /// Whether the weights are so small that the table can add up more of their products before they need 32 bits.
     #[allow(dead_code, reason = "as above")]
     pub(super) const fn is_small(self) -> bool {
-        self.0 & 1 == 1
+        self.sum & 1 == 1
     }
 }
 

@@ -30,6 +30,10 @@ fn i8_products_have_the_same_bits_on_every_table() {
         ((0, 127), (-64, 64)),
         ((127, 127), (64, 65)),
         ((127, 127), (-65, -64)),
+        // Weights whose sums over 128 columns fit 16 bits, and some that nearly do, or nearly do not: 16 · (100 − 64) · 56 does.
+        ((0, 127), (-30, 30)),
+        ((100, 100), (55, 56)),
+        ((90, 90), (-76, -75)),
     ];
     for (cols, tokens, rows) in shapes().chain(more_tokens).chain(more_rows) {
         for ((low, high), weights) in ranges {

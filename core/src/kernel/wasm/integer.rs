@@ -21,7 +21,7 @@ const MAX_READY_COLS: usize = 4096;
 /// Vectors of a tile's tokens: four with 8 codes a vector, or eight with 16.
 const READY: usize = 8 * MAX_READY_COLS / 16;
 /// The codes of a tile's tokens, made ready.
-type Ready = [MaybeUninit<v128>; READY];
+pub(super) type Ready = [MaybeUninit<v128>; READY];
 
 /// See [`ProductI8`], with the instructions of relaxed SIMD that the CPU is fast with.
 #[cfg(target_feature = "relaxed-simd")]
@@ -39,14 +39,20 @@ pub(super) fn product<D: Dot>(mut product: ProductI8<'_>) {
         return portable::product_i8(product);
     }
     let mut ready: Ready = [MaybeUninit::uninit(); READY];
+    let mut made = [RowSummary::EMPTY; ROWS_BLOCK];
+    let mut lanes = [const { MaybeUninit::uninit() }; ROWS_BLOCK];
     let mut row = 0;
     while row < product.rows {
         let end = product.rows.min(row + ROWS_BLOCK);
-        let mut made = [RowSummary::EMPTY; ROWS_BLOCK];
         let summaries = product.summaries(row..end, summarize_row, &mut made);
+        if D::Narrow::is_worthwhile(&product) {
+            for (row, lanes) in (row..end).zip(&mut lanes) {
+                lanes.write(D::Narrow::lanes(&product, row));
+            }
+        }
         let mut token = 0;
         while token < product.tokens {
-            let tile = Band { token, row, summaries };
+            let tile = Band { token, row, summaries, lanes: &lanes };
             token += match band_tokens(product.tokens - token, D::TILE_TOKENS) {
                 1 => band::<D, 1>(&mut product, tile, &mut ready),
                 2 => band::<D, 2>(&mut product, tile, &mut ready),
@@ -61,27 +67,88 @@ pub(super) fn product<D: Dot>(mut product: ProductI8<'_>) {
     }
 }
 
+/// The tokens of a band: their codes, and what makes numbers of sums.
+pub(super) type Tokens<'a> = (&'a Ready, &'a [Factors; 2]);
+
+/// How rows are multiplied that can be added up in 16 bits, if a CPU is the faster for it: what is found out of tokens for that.
+pub(super) trait Narrow: Sized {
+    /// What is found out of a row, once for all tokens.
+    type Lanes;
+
+    /// Whether it pays off to find anything out.
+    fn is_worthwhile(product: &ProductI8<'_>) -> bool;
+
+    /// Of a row, if it is worthwhile.
+    fn lanes(product: &ProductI8<'_>, row: usize) -> Self::Lanes;
+
+    /// Of the `T` tokens from `token` on, if it is worthwhile.
+    fn new<const T: usize>(product: &ProductI8<'_>, token: usize, x: Tokens<'_>) -> Option<Self>;
+
+    /// Multiplies these tokens with a row; or nothing, if the row's sums may not fit, and returns false.
+    ///
+    /// # Safety
+    ///
+    /// The row's lanes have been found out; the tokens' codes are ready, and there is such a row.
+    unsafe fn multiply<const T: usize>(
+        &self,
+        product: &mut ProductI8<'_>,
+        place: (usize, usize),
+        row: (&RowSummary, &MaybeUninit<Self::Lanes>),
+        x: Tokens<'_>,
+    ) -> bool;
+}
+
+/// No such rows.
+impl Narrow for () {
+    type Lanes = ();
+
+    #[inline(always)]
+    fn is_worthwhile(_: &ProductI8<'_>) -> bool {
+        false
+    }
+
+    fn lanes(_: &ProductI8<'_>, _: usize) {}
+
+    #[inline(always)]
+    fn new<const T: usize>(_: &ProductI8<'_>, _: usize, _: Tokens<'_>) -> Option<Self> {
+        None
+    }
+
+    #[inline(always)]
+    unsafe fn multiply<const T: usize>(
+        &self,
+        _: &mut ProductI8<'_>,
+        _: (usize, usize),
+        _: (&RowSummary, &MaybeUninit<()>),
+        _: Tokens<'_>,
+    ) -> bool {
+        false
+    }
+}
+
 /// Some tokens against some rows.
-#[derive(Clone, Copy)]
-struct Band<'a> {
+struct Band<'a, L> {
     /// The first token.
     token: usize,
     /// The first row.
     row: usize,
     /// One for each row.
     summaries: &'a [RowSummary],
+    /// See [`Narrow`]: there if it is worthwhile.
+    lanes: &'a [MaybeUninit<L>],
 }
 
 /// A band of `T` tokens; returns `T`.
 #[inline(never)] // see the module
 fn band<D: Dot, const T: usize>(
     product: &mut ProductI8<'_>,
-    band: Band<'_>,
+    band: Band<'_, <D::Narrow as Narrow>::Lanes>,
     ready: &mut Ready,
 ) -> usize {
-    let Band { token, mut row, summaries } = band;
+    let Band { token, mut row, summaries, lanes } = band;
     make_ready::<D, T>(product, token, ready);
     let x = (&*ready, &Factors::all::<T>(product, token));
+    let narrow = D::Narrow::new::<T>(product, token, x);
     let mut rest = summaries;
     if D::TILE_ROWS == 2 {
         while let [a, b, left @ ..] = rest {
@@ -89,11 +156,15 @@ fn band<D: Dot, const T: usize>(
             (row, rest) = (row + 2, left);
         }
     }
-    for &summary in rest {
-        if summary.is_small() {
-            tile::<D::Small, T, 1>(product, token, row, [summary], x);
-        } else {
-            tile::<D, T, 1>(product, token, row, [summary], x);
+    for (summary, lanes) in rest.iter().zip(lanes.iter().skip(summaries.len() - rest.len())) {
+        // SAFETY: there is something narrow only where it is worthwhile, and then `product` has found the lanes out.
+        let is_done = narrow.as_ref().is_some_and(|narrow| unsafe {
+            narrow.multiply::<T>(product, (token, row), (summary, lanes), x)
+        });
+        if !is_done && summary.is_small() {
+            tile::<D::Small, T, 1>(product, token, row, [*summary], x);
+        } else if !is_done {
+            tile::<D, T, 1>(product, token, row, [*summary], x);
         }
         row += 1;
     }
@@ -130,7 +201,7 @@ fn tile<D: Dot, const T: usize, const R: usize>(
     token: usize,
     row: usize,
     summaries: [RowSummary; R],
-    (ready, factors): (&Ready, &[Factors; 2]),
+    (ready, factors): Tokens<'_>,
 ) {
     let ProductI8 { w, cols, .. } = *product;
     let dots = D::new();
@@ -164,18 +235,14 @@ fn tile<D: Dot, const T: usize, const R: usize>(
             }
         }
         unroll_4!(R, r => {
-            let (place, row_sum) = ((token, row + r), summaries[r].sum());
-            put_4::<T, 0>(product, place, row_sum, sums[r], factors);
-            if T > LANES {
-                put_4::<T, 1>(product, place, row_sum, sums[r], factors);
-            }
+            put::<T>(product, (token, row + r), summaries[r].sum(), sums[r], factors);
         });
     }
 }
 
 /// What is needed of up to four tokens to make numbers of sums.
 #[derive(Clone, Copy)]
-struct Factors {
+pub(super) struct Factors {
     scales: v128,
     zeros: v128,
 }
@@ -200,13 +267,42 @@ impl Factors {
         };
         Self { scales, zeros: u32x4_extend_low_u16x8(u16x8_extend_low_u8x16(zeros)) }
     }
+
+    /// With zeros less `center`.
+    #[cfg(target_feature = "relaxed-simd")]
+    #[inline(always)]
+    pub(super) fn counted_from(self, center: u8) -> Self {
+        Self { zeros: i32x4_sub(self.zeros, i32x4_splat(i32::from(center))), ..self }
+    }
 }
 
-/// Writes one row's outputs of up to four of `T` tokens, from the `4 · PART`th on.
+/// Writes one row's outputs of `T` tokens.
 ///
 /// # Safety
 ///
 /// Those of a tile: `token + T` ≤ tokens and `row` < rows.
+#[inline(always)]
+pub(super) unsafe fn put<const T: usize>(
+    product: &mut ProductI8<'_>,
+    place: (usize, usize),
+    row_sum: i32,
+    sums: [v128; T],
+    factors: &[Factors; 2],
+) {
+    // SAFETY: the caller's.
+    unsafe {
+        put_4::<T, 0>(product, place, row_sum, sums, factors);
+        if T > LANES {
+            put_4::<T, 1>(product, place, row_sum, sums, factors);
+        }
+    }
+}
+
+/// See [`put`]: up to four of the tokens, from the `4 · PART`th on.
+///
+/// # Safety
+///
+/// That of [`put`].
 #[inline(always)]
 unsafe fn put_4<const T: usize, const PART: usize>(
     product: &mut ProductI8<'_>,

@@ -14,6 +14,8 @@ mod float;
 mod grouped;
 mod groups;
 mod integer;
+#[cfg(target_feature = "relaxed-simd")]
+mod narrow;
 mod panel;
 mod steps;
 mod summary;
@@ -26,6 +28,7 @@ use super::blocks::ProductBlocks;
 #[cfg(doc)]
 use super::integer::RowSummary;
 use super::{Kernels, ProductGroups, groups::BUILT_IN, portable};
+use integer::Narrow;
 use vector::Lanes;
 
 /// The tables of this folder, the slowest first.
@@ -100,6 +103,9 @@ trait Dot: Copy {
     /// How rows are multiplied whose weights are [small](RowSummary::is_small).
     type Small: Dot<Codes = Self::Codes>;
 
+    /// How they are multiplied whose sums are known to be.
+    type Narrow: Narrow;
+
     /// # Safety
     ///
     /// [`CODES`](Self::CODES) bytes can be read at `place`.
@@ -134,6 +140,7 @@ impl Dot for Simd128 {
 
     type Codes = v128;
     type Small = Self;
+    type Narrow = ();
 
     #[inline(always)]
     unsafe fn codes(place: *const u8) -> v128 {
@@ -176,6 +183,7 @@ impl Dot for Relaxed {
 
     type Codes = v128;
     type Small = Self;
+    type Narrow = ();
 
     #[inline(always)]
     unsafe fn codes(place: *const u8) -> v128 {
@@ -231,6 +239,7 @@ impl Dot for RelaxedPairs {
 
     type Codes = [v128; 2];
     type Small = SmallPairs;
+    type Narrow = narrow::Center;
 
     #[inline(always)]
     unsafe fn codes(place: *const u8) -> [v128; 2] {
@@ -266,6 +275,7 @@ impl Dot for SmallPairs {
 
     type Codes = [v128; 2];
     type Small = Self;
+    type Narrow = ();
 
     #[inline(always)]
     unsafe fn codes(place: *const u8) -> [v128; 2] {

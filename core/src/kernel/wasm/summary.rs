@@ -2,6 +2,8 @@
 
 use core::arch::wasm32::*;
 
+#[cfg(target_feature = "relaxed-simd")]
+use super::narrow;
 use super::reduce_i32;
 use crate::kernel::integer::{MAX_CODE, RowSummary};
 
@@ -27,7 +29,10 @@ pub(super) fn summarize_row(codes: &[u8]) -> RowSummary {
     }
     let Seen { sums, most } = seen;
     let sum = i32x4_extract_lane::<0>(reduce_i32([sums; 4]));
-    RowSummary::new(sum, !v128_any_true(i16x8_gt(most, i16x8_splat(MOST))))
+    let summary = RowSummary::new(sum, !v128_any_true(i16x8_gt(most, i16x8_splat(MOST))));
+    #[cfg(target_feature = "relaxed-simd")]
+    let summary = RowSummary { squares: narrow::squares(codes), ..summary };
+    summary
 }
 
 /// What is known of a row so far.
