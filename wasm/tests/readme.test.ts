@@ -4,7 +4,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { bytes, modelBytes } from "./files.js";
 
 const here = fileURLToPath(new URL(".", import.meta.url));
@@ -43,6 +43,8 @@ test.each(inNode.map((code, at) => [at, code] as const))("example %i", async (at
   const exported = /^(const|let) (\w+|\{[^}]*\}|\[\w+\])/gm;
   const names = [...code.matchAll(exported)].map(([, , name]) => name!.replace(/[{}[\] ]/g, "")).join(",");
   writeFileSync(file, `${code.replaceAll('"/', `"${origin}/`)}\nexport { ${names} };\n`);
+  // Progress is hundreds of lines, among which nobody finds what failed.
+  const log = vi.spyOn(console, "log").mockImplementation(() => undefined);
   try {
     const result = (await import(/* @vite-ignore */ file)) as Record<string, unknown>;
     if ("best" in result) expect(result["best"]).toMatchObject({ index: 2 });
@@ -50,7 +52,9 @@ test.each(inNode.map((code, at) => [at, code] as const))("example %i", async (at
     if ("verdict" in result) expect(result["verdict"]).toMatchObject({ ok: true });
     if ("numbers" in result) expect(result["numbers"]).toHaveLength(384);
     if (at === 0) expect(result["data"]).toHaveLength(384);
+    if (code.includes("console.log")) expect(log).toHaveBeenCalled();
   } finally {
+    log.mockRestore();
     rmSync(file);
   }
 });
