@@ -1,17 +1,15 @@
-//! Integer products with 128-bit vectors.
+//! Products of bytes with 128-bit vectors.
 
 use core::arch::wasm32::*;
 use core::mem::MaybeUninit;
 
+use super::scaled::{Factors, put};
 use super::summary::summarize_row;
-use super::{Dot, band_tokens, load_part, reduce_i32, store_part};
+use super::{Dot, band_tokens};
 #[cfg(target_feature = "relaxed-simd")]
 use super::{Relaxed, RelaxedPairs, adds_pairs};
-use crate::kernel::integer::{Base, MultiplyI16, ProductI8, RowSummary};
+use crate::kernel::integer::{ProductI8, RowSummary};
 use crate::kernel::portable;
-
-/// 32-bit sums of a vector.
-const LANES: usize = 4;
 
 /// Rows that are multiplied with all tokens before the next are touched.
 const ROWS_BLOCK: usize = 64;
@@ -240,158 +238,6 @@ fn tile<D: Dot, const T: usize, const R: usize>(
     }
 }
 
-/// What is needed of up to four tokens to make numbers of sums.
-#[derive(Clone, Copy)]
-pub(super) struct Factors {
-    scales: v128,
-    zeros: v128,
-}
-
-impl Factors {
-    /// Of the tokens of a band of `T`, four by four.
-    #[inline(always)]
-    fn all<const T: usize>(product: &ProductI8<'_>, token: usize) -> [Self; 2] {
-        let first = Self::new(product, token, T.min(LANES));
-        [first, if T > LANES { Self::new(product, token + LANES, T - LANES) } else { first }]
-    }
-
-    /// Of `count` tokens from `token` on, which there are.
-    #[inline(always)]
-    fn new(product: &ProductI8<'_>, token: usize, count: usize) -> Self {
-        let x = product.x;
-        // SAFETY: `ProductI8::new` checked that there are as many scales and zeros as tokens.
-        let (scales, zeros) = unsafe {
-            let scales = x.scales.as_ptr().add(token);
-            let zeros = x.zeros.as_ptr().add(token);
-            (load_part(scales.cast(), count * 4), load_part(zeros, count))
-        };
-        Self { scales, zeros: u32x4_extend_low_u16x8(u16x8_extend_low_u8x16(zeros)) }
-    }
-
-    /// With zeros less `center`.
-    #[cfg(target_feature = "relaxed-simd")]
-    #[inline(always)]
-    pub(super) fn counted_from(self, center: u8) -> Self {
-        Self { zeros: i32x4_sub(self.zeros, i32x4_splat(i32::from(center))), ..self }
-    }
-}
-
-/// Writes one row's outputs of `T` tokens.
-///
-/// # Safety
-///
-/// Those of a tile: `token + T` ≤ tokens and `row` < rows.
-#[inline(always)]
-pub(super) unsafe fn put<const T: usize>(
-    product: &mut ProductI8<'_>,
-    place: (usize, usize),
-    row_sum: i32,
-    sums: [v128; T],
-    factors: &[Factors; 2],
-) {
-    // SAFETY: the caller's.
-    unsafe {
-        put_4::<T, 0>(product, place, row_sum, sums, factors);
-        if T > LANES {
-            put_4::<T, 1>(product, place, row_sum, sums, factors);
-        }
-    }
-}
-
-/// See [`put`]: up to four of the tokens, from the `4 · PART`th on.
-///
-/// # Safety
-///
-/// That of [`put`].
-#[inline(always)]
-unsafe fn put_4<const T: usize, const PART: usize>(
-    product: &mut ProductI8<'_>,
-    (token, row): (usize, usize),
-    row_sum: i32,
-    sums: [v128; T],
-    factors: &[Factors; 2],
-) {
-    let ProductI8 { w, strides, .. } = *product;
-    let count = T.saturating_sub(PART * LANES).min(LANES);
-    // SAFETY: the caller's; `ProductI8::new` checked that there are as many scales as rows, and that the last element of
-    // the output lies inside it.
-    unsafe {
-        let mut four = [i32x4_splat(0); LANES];
-        unroll_4!(count, t => { four[t] = sums[PART * LANES + t]; });
-        let zeros = i32x4_mul(factors[PART].zeros, i32x4_splat(row_sum));
-        let sum = f32x4_convert_i32x4(i32x4_sub(reduce_i32(four), zeros));
-        let row_scale = v128_load32_splat(w.scales.as_ptr().add(row).cast());
-        let scaled = f32x4_mul(sum, f32x4_mul(factors[PART].scales, row_scale));
-        let first = (token + PART * LANES) * strides.token + row * strides.row;
-        let out = Strided { first: product.out.as_mut_ptr().add(first), stride: strides.token };
-        let base = match product.base {
-            Base::Bias(bias) => v128_load32_splat(bias.as_ptr().add(row).cast()),
-            Base::Output => out.load(count),
-        };
-        out.store(f32x4_add(base, scaled), count);
-    }
-}
-
-/// Up to four elements as far apart.
-#[derive(Clone, Copy)]
-struct Strided {
-    first: *mut f32,
-    stride: usize,
-}
-
-impl Strided {
-    /// # Safety
-    ///
-    /// There are `count` elements.
-    #[inline(always)]
-    unsafe fn load(self, count: usize) -> v128 {
-        let mut values = f32x4_splat(0.0);
-        // SAFETY: the caller's.
-        unsafe {
-            let place = |at| self.first.add(at * self.stride).cast_const().cast();
-            if count > 0 {
-                values = v128_load32_lane::<0>(values, place(0));
-            }
-            if count > 1 {
-                values = v128_load32_lane::<1>(values, place(1));
-            }
-            if count > 2 {
-                values = v128_load32_lane::<2>(values, place(2));
-            }
-            if count > 3 {
-                values = v128_load32_lane::<3>(values, place(3));
-            }
-        }
-        values
-    }
-
-    /// # Safety
-    ///
-    /// There are `count` elements.
-    #[inline(always)]
-    unsafe fn store(self, values: v128, count: usize) {
-        // SAFETY: the caller's.
-        unsafe {
-            if count == LANES && self.stride == 1 {
-                return v128_store(self.first.cast(), values);
-            }
-            let place = |at| self.first.add(at * self.stride).cast();
-            if count > 0 {
-                v128_store32_lane::<0>(values, place(0));
-            }
-            if count > 1 {
-                v128_store32_lane::<1>(values, place(1));
-            }
-            if count > 2 {
-                v128_store32_lane::<2>(values, place(2));
-            }
-            if count > 3 {
-                v128_store32_lane::<3>(values, place(3));
-            }
-        }
-    }
-}
-
 /// `count` codes, fewer than a step takes, then zeros.
 ///
 /// # Safety
@@ -405,87 +251,4 @@ unsafe fn codes_part<D: Dot>(place: *const u8, count: usize) -> D::Codes {
         core::ptr::copy_nonoverlapping(place, bytes.as_mut_ptr(), count.min(bytes.len()));
         D::codes(bytes.as_ptr())
     }
-}
-
-/// See [`MultiplyI16`]: tiles of 4 rows of A × 8 columns of B.
-pub(super) fn multiply(mut multiply: MultiplyI16<'_>) {
-    let columns = multiply.columns.len();
-    let mut column = 0;
-    while column < columns {
-        column += match (columns - column).checked_sub(2 * LANES) {
-            None => strip::<1>(&mut multiply, column),
-            Some(_) => strip::<2>(&mut multiply, column),
-        };
-    }
-}
-
-/// All rows of A against `V` vectors of columns from `column`, two whole ones or one that may be a part; returns how many columns
-/// `V` vectors have.
-fn strip<const V: usize>(multiply: &mut MultiplyI16<'_>, column: usize) -> usize {
-    let rows = multiply.rows.len();
-    let mut row = 0;
-    while row < rows {
-        row += match rows - row {
-            1 => corner::<1, V>(multiply, row, column),
-            2..=3 => corner::<2, V>(multiply, row, column),
-            _ => corner::<4, V>(multiply, row, column),
-        };
-    }
-    V * LANES
-}
-
-/// `M` rows × `V` vectors of the output; returns `M`.
-#[inline(always)]
-fn corner<const M: usize, const V: usize>(
-    multiply: &mut MultiplyI16<'_>,
-    row: usize,
-    column: usize,
-) -> usize {
-    // Two are known to be whole: else the loop would have a call in it, for parts, and sums would be put away for that.
-    let last = if V == 1 { (multiply.columns.len() - column).min(LANES) } else { LANES };
-    // SAFETY: `MultiplyI16::new` checked that `pairs` pairs lie from row · stride on in A, one pair a column in each of
-    // `pairs` lines of B, and the output's rows in theirs; row + M ≤ rows, and of the last vector exactly the columns
-    // that there are are touched.
-    unsafe {
-        let a = multiply.a.as_ptr().add(row * multiply.a_stride * 4);
-        let b = multiply.b.as_ptr().add(column * 4);
-        let mut sums = [[i32x4_splat(0); V]; M];
-        for pair in 0..multiply.pairs {
-            let line = b.add(pair * multiply.b_stride * 4);
-            let mut bs = [i32x4_splat(0); V];
-            for (v, value) in bs.iter_mut().enumerate() {
-                let place = line.add(v * 16);
-                *value = if v + 1 < V || last == LANES {
-                    v128_load(place.cast())
-                } else {
-                    load_part(place, last * 4)
-                };
-            }
-            for (m, sums) in sums.iter_mut().enumerate() {
-                let a = v128_load32_splat(a.add((m * multiply.a_stride + pair) * 4).cast());
-                for (sum, &b) in sums.iter_mut().zip(&bs) {
-                    *sum = i32x4_add(*sum, i32x4_dot_i16x8(a, b));
-                }
-            }
-        }
-        let columns = multiply.columns.as_ptr().add(column);
-        let out = multiply.out.as_mut_ptr().add(row * multiply.out_stride + column);
-        for (m, sums) in sums.iter().enumerate() {
-            let factor = f32x4_splat(*multiply.rows.as_ptr().add(row + m));
-            for (v, &sum) in sums.iter().enumerate() {
-                let place: *mut v128 = out.add(m * multiply.out_stride + v * LANES).cast();
-                let columns: *const v128 = columns.add(v * LANES).cast();
-                let sum = f32x4_convert_i32x4(sum);
-                if v + 1 < V || last == LANES {
-                    let scaled = f32x4_mul(f32x4_mul(sum, v128_load(columns)), factor);
-                    v128_store(place, scaled);
-                } else {
-                    let columns = load_part(columns.cast(), last * 4);
-                    let scaled = f32x4_mul(f32x4_mul(sum, columns), factor);
-                    store_part(place.cast(), scaled, last * 4);
-                }
-            }
-        }
-    }
-    M
 }

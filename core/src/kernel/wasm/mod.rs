@@ -14,9 +14,11 @@ mod float;
 mod grouped;
 mod groups;
 mod integer;
+mod multiply_i16;
 #[cfg(target_feature = "relaxed-simd")]
 mod narrow;
 mod panel;
+mod scaled;
 mod steps;
 mod summary;
 mod unpack;
@@ -59,7 +61,7 @@ const fn table<I: Instructions + Dot + grouped::Dots + steps::Steps>(
         multiply_f32: float::multiply::<I>,
         product_i8: integer::product::<I>,
         summarize_row: Some(summary::summarize_row),
-        multiply_i16: integer::multiply,
+        multiply_i16: multiply_i16::multiply,
         unpack_codes: if cfg!(feature = "scaled-codes") { unpack::unpack } else { |_, _, _| {} },
         ..portable::table::<Lanes>(name)
     };
@@ -103,7 +105,7 @@ trait Dot: Copy {
     /// How rows are multiplied whose weights are [small](RowSummary::is_small).
     type Small: Dot<Codes = Self::Codes>;
 
-    /// How they are multiplied whose sums are known to be.
+    /// How rows are multiplied whose sums are known to fit 16 bits.
     type Narrow: Narrow;
 
     /// # Safety

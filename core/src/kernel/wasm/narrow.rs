@@ -8,7 +8,8 @@
 use core::arch::wasm32::*;
 use core::mem::MaybeUninit;
 
-use super::integer::{Factors, Narrow, Ready, Tokens, put};
+use super::integer::{Narrow, Ready, Tokens};
+use super::scaled::{Factors, put};
 use super::{Dot, RelaxedPairs};
 use crate::kernel::integer::{ProductI8, RowSummary};
 
@@ -103,7 +104,7 @@ impl Narrow for Center {
         product.tokens >= MANY_TOKENS && fits(product.cols)
     }
 
-    /// Nothing is kept of it: to read it again with few tokens took longer than to find it out.
+    /// Found out for every product: kept with a model it is 48 bytes for a row of 384, for a fiftieth of the time of 32 tokens.
     #[inline(always)]
     fn lanes(product: &ProductI8<'_>, row: usize) -> Self::Lanes {
         let mut lanes = [i16x8_splat(0); PARTS];
@@ -158,8 +159,8 @@ impl Narrow for Center {
         let ones = RelaxedPairs::new();
         let zero = i16x8_splat(-i16::from(self.zero));
         let mut sums = [i32x4_splat(0); T];
-        // SAFETY: the caller's: lanes are known, the codes of T tokens are ready in steps as large. `ProductI8::new` checked that `cols` codes, whole
-        // steps, lie from every row · stride on; token + T ≤ tokens and row < rows.
+        // SAFETY: the caller's: lanes are known, the codes of T tokens are ready in steps as large. `ProductI8::new` checked
+        // that `cols` codes, whole steps, lie from every row · stride on; token + T ≤ tokens and row < rows.
         unsafe {
             let mut codes: *const [v128; 2] = ready.as_ptr().cast();
             let mut weights = w.codes.as_ptr().add(row * w.stride);

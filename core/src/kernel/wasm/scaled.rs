@@ -1,0 +1,161 @@
+//! From the integer sums of a product of bytes to numbers, written where they belong.
+
+use core::arch::wasm32::*;
+
+use super::{load_part, reduce_i32};
+use crate::kernel::integer::{Base, ProductI8};
+
+/// 32-bit sums of a vector.
+const LANES: usize = 4;
+
+/// What is needed of up to four tokens to make numbers of sums.
+#[derive(Clone, Copy)]
+pub(super) struct Factors {
+    scales: v128,
+    zeros: v128,
+}
+
+impl Factors {
+    /// Of the tokens of a band of `T`, four by four.
+    #[inline(always)]
+    pub(super) fn all<const T: usize>(product: &ProductI8<'_>, token: usize) -> [Self; 2] {
+        let first = Self::new(product, token, T.min(LANES));
+        [first, if T > LANES { Self::new(product, token + LANES, T - LANES) } else { first }]
+    }
+
+    /// Of `count` tokens from `token` on, which there are.
+    #[inline(always)]
+    fn new(product: &ProductI8<'_>, token: usize, count: usize) -> Self {
+        let x = product.x;
+        // SAFETY: `ProductI8::new` checked that there are as many scales and zeros as tokens.
+        let (scales, zeros) = unsafe {
+            let scales = x.scales.as_ptr().add(token);
+            let zeros = x.zeros.as_ptr().add(token);
+            (load_part(scales.cast(), count * 4), load_part(zeros, count))
+        };
+        Self { scales, zeros: u32x4_extend_low_u16x8(u16x8_extend_low_u8x16(zeros)) }
+    }
+
+    /// With zeros less `center`.
+    #[cfg(target_feature = "relaxed-simd")]
+    #[inline(always)]
+    pub(super) fn counted_from(self, center: u8) -> Self {
+        Self { zeros: i32x4_sub(self.zeros, i32x4_splat(i32::from(center))), ..self }
+    }
+}
+
+/// Writes one row's outputs of `T` tokens.
+///
+/// # Safety
+///
+/// Those of a tile: `token + T` ≤ tokens and `row` < rows.
+#[inline(always)]
+pub(super) unsafe fn put<const T: usize>(
+    product: &mut ProductI8<'_>,
+    place: (usize, usize),
+    row_sum: i32,
+    sums: [v128; T],
+    factors: &[Factors; 2],
+) {
+    // SAFETY: the caller's.
+    unsafe {
+        put_4::<T, 0>(product, place, row_sum, sums, factors);
+        if T > LANES {
+            put_4::<T, 1>(product, place, row_sum, sums, factors);
+        }
+    }
+}
+
+/// See [`put`]: up to four of the tokens, from the `4 · PART`th on.
+///
+/// # Safety
+///
+/// That of [`put`].
+#[inline(always)]
+unsafe fn put_4<const T: usize, const PART: usize>(
+    product: &mut ProductI8<'_>,
+    (token, row): (usize, usize),
+    row_sum: i32,
+    sums: [v128; T],
+    factors: &[Factors; 2],
+) {
+    let ProductI8 { w, strides, .. } = *product;
+    let count = T.saturating_sub(PART * LANES).min(LANES);
+    // SAFETY: the caller's; `ProductI8::new` checked that there are as many scales as rows, and that the last element of
+    // the output lies inside it.
+    unsafe {
+        let mut four = [i32x4_splat(0); LANES];
+        unroll_4!(count, t => { four[t] = sums[PART * LANES + t]; });
+        let zeros = i32x4_mul(factors[PART].zeros, i32x4_splat(row_sum));
+        let sum = f32x4_convert_i32x4(i32x4_sub(reduce_i32(four), zeros));
+        let row_scale = v128_load32_splat(w.scales.as_ptr().add(row).cast());
+        let scaled = f32x4_mul(sum, f32x4_mul(factors[PART].scales, row_scale));
+        let first = (token + PART * LANES) * strides.token + row * strides.row;
+        let out = Strided { first: product.out.as_mut_ptr().add(first), stride: strides.token };
+        let base = match product.base {
+            Base::Bias(bias) => v128_load32_splat(bias.as_ptr().add(row).cast()),
+            Base::Output => out.load(count),
+        };
+        out.store(f32x4_add(base, scaled), count);
+    }
+}
+
+/// Up to four elements as far apart.
+#[derive(Clone, Copy)]
+struct Strided {
+    first: *mut f32,
+    stride: usize,
+}
+
+impl Strided {
+    /// # Safety
+    ///
+    /// There are `count` elements.
+    #[inline(always)]
+    unsafe fn load(self, count: usize) -> v128 {
+        let mut values = f32x4_splat(0.0);
+        // SAFETY: the caller's.
+        unsafe {
+            let place = |at| self.first.add(at * self.stride).cast_const().cast();
+            if count > 0 {
+                values = v128_load32_lane::<0>(values, place(0));
+            }
+            if count > 1 {
+                values = v128_load32_lane::<1>(values, place(1));
+            }
+            if count > 2 {
+                values = v128_load32_lane::<2>(values, place(2));
+            }
+            if count > 3 {
+                values = v128_load32_lane::<3>(values, place(3));
+            }
+        }
+        values
+    }
+
+    /// # Safety
+    ///
+    /// There are `count` elements.
+    #[inline(always)]
+    unsafe fn store(self, values: v128, count: usize) {
+        // SAFETY: the caller's.
+        unsafe {
+            if count == LANES && self.stride == 1 {
+                return v128_store(self.first.cast(), values);
+            }
+            let place = |at| self.first.add(at * self.stride).cast();
+            if count > 0 {
+                v128_store32_lane::<0>(values, place(0));
+            }
+            if count > 1 {
+                v128_store32_lane::<1>(values, place(1));
+            }
+            if count > 2 {
+                v128_store32_lane::<2>(values, place(2));
+            }
+            if count > 3 {
+                v128_store32_lane::<3>(values, place(3));
+            }
+        }
+    }
+}
