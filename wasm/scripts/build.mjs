@@ -15,6 +15,7 @@ import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
 import { bundle } from "./bundle.mjs";
 import { declaration, factory } from "./glue.mjs";
+import { FAST, SMALL, wasmOpt } from "./wasm-opt.mjs";
 
 const here = dirname(dirname(fileURLToPath(import.meta.url)));
 const root = dirname(here);
@@ -106,15 +107,7 @@ function writeGlues(made) {
 }
 
 async function optimize(from, to, profile) {
-  // By itself it makes one function of a whole model's loading, and of all tiles of a kernel: browsers compile function by function,
-  // and such take them longer than to load and to embed a text.
-  const level = profile === "npm-small" ? ["-Oz", "--converge"] : ["-O3", "--one-caller-inline-max-function-size=300"];
-  const features = ["--enable-simd", "--enable-relaxed-simd", "--enable-bulk-memory", "--enable-sign-ext",
-    "--enable-nontrapping-float-to-int", "--enable-mutable-globals", "--enable-reference-types", "--enable-multivalue",
-    "--enable-bulk-memory-opt"];
-  // The first kilobyte is the far end of the stack: sums with small constants may become the offsets that loads and stores have.
-  await run(process.execPath, [join(here, "node_modules/binaryen/bin/wasm-opt"), from, "-o", to, ...level, ...features,
-    "--low-memory-unused", "--strip-debug", "--strip-producers", "--strip-target-features"]);
+  await run(process.execPath, wasmOpt(from, to, profile === "npm-small" ? SMALL : FAST));
   const bytes = readFileSync(to);
   console.log(`${to.slice(here.length + 1)}  ${bytes.length} bytes, ${gzipSync(bytes, { level: 9 }).length} gzip`);
 }
