@@ -5,7 +5,7 @@ import { execFileSync } from "node:child_process";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { chromium, run } from "./chromium.mjs";
-import { FAST, wasmOpt } from "./wasm-opt.mjs";
+import { FAST, wasmOptArguments } from "./wasm-opt.mjs";
 
 const here = dirname(dirname(fileURLToPath(import.meta.url)));
 const TARGET = "wasm32-wasip1";
@@ -21,7 +21,7 @@ execFileSync("cargo", ["build", "--release", "--locked", "--target", TARGET], {
 });
 const folder = join(here, `bench/kernels/target/${TARGET}/release`);
 const optimized = join(folder, "kernels-optimized.wasm");
-execFileSync(process.execPath, wasmOpt(join(folder, "kernels.wasm"), optimized, FAST));
+execFileSync(process.execPath, wasmOptArguments(join(folder, "kernels.wasm"), optimized, FAST));
 const { code, text } = await run(optimized, []);
 process.stdout.write(text);
 process.exit(code);

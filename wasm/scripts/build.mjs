@@ -15,7 +15,7 @@ import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
 import { bundle } from "./bundle.mjs";
 import { declaration, factory } from "./glue.mjs";
-import { FAST, SMALL, wasmOpt } from "./wasm-opt.mjs";
+import { FAST, SMALL, wasmOptArguments } from "./wasm-opt.mjs";
 
 const here = dirname(dirname(fileURLToPath(import.meta.url)));
 const root = dirname(here);
@@ -107,7 +107,7 @@ function writeGlues(made) {
 }
 
 async function optimize(from, to, profile) {
-  await run(process.execPath, wasmOpt(from, to, profile === "npm-small" ? SMALL : FAST));
+  await run(process.execPath, wasmOptArguments(from, to, profile === "npm-small" ? SMALL : FAST));
   const bytes = readFileSync(to);
   console.log(`${to.slice(here.length + 1)}  ${bytes.length} bytes, ${gzipSync(bytes, { level: 9 }).length} gzip`);
 }

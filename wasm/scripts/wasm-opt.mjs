@@ -14,7 +14,7 @@ export const FAST = ["-O3", "--one-caller-inline-max-function-size=300"];
 export const SMALL = ["-Oz", "--converge"];
 
 /** The arguments for Node that make the module `to` of the module `from`. */
-export function wasmOpt(from, to, level) {
+export function wasmOptArguments(from, to, level) {
   // The first kilobyte is the far end of the stack: sums with small constants may become the offsets that loads and stores have.
   return [program, from, "-o", to, ...level, ...FEATURES, "--low-memory-unused", "--strip-debug", "--strip-producers",
     "--strip-target-features"];
