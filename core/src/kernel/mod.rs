@@ -83,15 +83,15 @@ pub type AddLayerNorm = fn(&mut [f32], &[f32], &[f32], &[f32], f32);
 /// one scale, the range of the row with 0 in it over 127.
 pub type Quantize = fn(&[f32], &[f32], &mut [u8]) -> (f32, u8);
 
-/// `(x, size, limit, codes, scales)`: rows of `size` elements to little-endian 16-bit codes −`limit` … `limit`, rows of an odd
+/// `(x, size, limit, codes, scales)`: the first `size` elements of rows to little-endian 16-bit codes −`limit` … `limit`, rows of an odd
 /// size completed by a code of 0. There is a scale for each row, and two bytes of `codes` for each element, with those that
 /// complete rows. The error is at most half a scale, the row's largest magnitude over `limit`.
-pub type QuantizeRows = fn(&[f32], usize, f32, &mut [u8], &mut [f32]);
+pub type QuantizeRows = fn(Table<'_>, usize, f32, &mut [u8], &mut [f32]);
 
-/// `(x, stride, limit, codes, scales, scratch)`: the first `scales.len()` columns of rows `stride` elements apart to 16-bit codes
-/// −`limit` … `limit`, one scale a column. Two rows at a time become a line of `stride` pairs of codes, four bytes each; a last
-/// row that is alone is paired with codes of 0. Scratch is as long as the scales. The error is at most half a scale.
-pub type QuantizeColumns = fn(&[f32], usize, f32, &mut [u8], &mut [f32], &mut [f32]);
+/// `(x, limit, (codes, line), scales, scratch)`: the first `scales.len()` columns of all rows to 16-bit codes −`limit` … `limit`,
+/// one scale a column. Two rows at a time become a line of pairs of codes, four bytes each, with `line` pairs from one to the next;
+/// a last row that is alone is paired with codes of 0. Scratch is as long as the scales. The error is at most half a scale.
+pub type QuantizeColumns = fn(Table<'_>, f32, (&mut [u8], usize), &mut [f32], &mut [f32]);
 
 /// `(x, group, codes, scales, sums)`: groups of `group` elements to signed bytes −127 … 127, as many as there are elements; for
 /// each group its scale, and what its values as quantised add up to, `scale · Σ code`. The error is at most half a scale.
@@ -146,9 +146,9 @@ pub struct Kernels {
     pub multiply_i16: fn(MultiplyI16<'_>),
     /// Quantises one row, times `columns` if there are any, to codes 0 … 127; returns scale and code of 0.
     pub quantize: Quantize,
-    /// Quantises rows of `size` elements to 16-bit codes up to `limit`, for `a` of [`MultiplyI16`].
+    /// Quantises the first `size` elements of rows to 16-bit codes up to `limit`, for `a` of [`MultiplyI16`].
     pub quantize_rows: QuantizeRows,
-    /// Quantises columns of rows `stride` apart to 16-bit codes up to `limit`, for `b` of [`MultiplyI16`].
+    /// Quantises columns to 16-bit codes up to `limit`, for `b` of [`MultiplyI16`].
     pub quantize_columns: QuantizeColumns,
     /// Softmax of `scale · x` as 16-bit codes, 32,767 for 1; what is left of the codes becomes 0.
     pub softmax_i16: fn(x: &mut [f32], scale: f32, codes: &mut [u8]),

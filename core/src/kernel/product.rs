@@ -99,6 +99,21 @@ pub struct Table<'a> {
     pub stride: usize,
 }
 
+impl Table<'_> {
+    /// The table without its first elements, as those columns of its first row, or as whole rows.
+    #[must_use]
+    pub(crate) fn skip(self, elements: usize) -> Self {
+        Self { data: self.data.get(elements..).unwrap_or_default(), ..self }
+    }
+
+    /// `count` rows from `first` on, or as many as there are.
+    #[must_use]
+    pub(crate) fn rows(self, first: usize, count: usize) -> Self {
+        let Self { data, stride } = self.skip(first * self.stride);
+        Self { data: data.get(..count * stride).unwrap_or(data), stride }
+    }
+}
+
 /// A · B in f32, both row-major: `out[m · out_stride + n] = Σ_k a[m · a.stride + k] · b[k · b.stride + n]`.
 ///
 /// Attention is made of these: scores are Q · Kᵀ with K stored transposed, the context is P · V.

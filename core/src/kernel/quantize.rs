@@ -1,10 +1,10 @@
 //! From f32 to codes, written once over [`Vector`]: the same bits on every table.
 
-use super::Signs;
 use super::integer::{MAX_CODE, PROBABILITY_ONE};
 use super::pieces::{pieces, pieces_mut};
 use super::rows::{reduce, softmax_exponentials};
 use super::vector::{LANES, ROUND, Vector};
+use super::{Signs, Table};
 
 /// Quantises one row to codes 0 … 127: `x[c] · columns[c] ≈ (codes[c] − zero) · scale`; returns scale and zero.
 ///
@@ -156,12 +156,12 @@ fn word_scale(largest: f32, limit: f32) -> (f32, f32) {
     (largest / limit, limit / largest)
 }
 
-/// Quantises rows of `size` elements to 16-bit codes up to `limit`, one scale a row.
+/// Quantises the first `size` elements of rows to 16-bit codes up to `limit`, one scale a row.
 ///
 /// Codes are little-endian; rows of an odd size are completed by a zero. The error is at most half a scale.
 #[inline(always)]
 pub(super) fn rows_i16<V: Vector>(
-    x: &[f32],
+    x: Table<'_>,
     size: usize,
     limit: f32,
     codes: &mut [u8],
@@ -171,7 +171,8 @@ pub(super) fn rows_i16<V: Vector>(
         return;
     }
     let lines = pieces_mut(codes, size.div_ceil(2) * 4);
-    for ((row, line), scale) in pieces(x, size).zip(lines).zip(scales) {
+    for ((row, line), scale) in x.data.chunks(x.stride.max(1)).zip(lines).zip(scales) {
+        let row = row.get(..size).unwrap_or(row);
         let lanes = reduce!(
             row, 0.0, V::splat(0.0),
             (lanes, value) => value.abs().max(lanes),
@@ -215,25 +216,24 @@ pub(super) fn softmax_i16<V: Vector>(x: &mut [f32], scale: f32, codes: &mut [u8]
 
 /// Quantises columns that are stored as rows, for [`MultiplyI16`](super::MultiplyI16)'s `b`: one scale a column.
 ///
-/// `x` holds rows, `stride` apart, of `scales.len()` columns; lines of pairs of rows go to `codes`, with `stride` pairs
-/// from one line to the next. `inverses` is scratch as long as `scales`. The error is at most half a scale.
+/// Lines of pairs of the first `scales.len()` elements of rows go to `codes`, with `line` pairs from one to the next. `inverses` is scratch as long as `scales`. The error is at most half a scale.
 #[inline(always)]
 pub(super) fn columns_i16<V: Vector>(
-    x: &[f32],
-    stride: usize,
+    x: Table<'_>,
     limit: f32,
-    codes: &mut [u8],
+    (codes, line): (&mut [u8], usize),
     scales: &mut [f32],
     inverses: &mut [f32],
 ) {
+    let Table { data, stride } = x;
     if stride == 0 {
         return;
     }
-    let width = scales.len().min(stride);
+    let width = scales.len().min(stride).min(line);
     for (part, scales) in scales.chunks_mut(LANES).enumerate() {
         let (first, count) = (part * LANES, scales.len());
         let mut largest = V::splat(0.0);
-        for row in x.chunks(stride.max(1)) {
+        for row in data.chunks(stride.max(1)) {
             let row = row.get(first..).unwrap_or_default();
             let row = row.get(..count).unwrap_or(row);
             largest = V::load_part(row, 0.0).abs().max(largest);
@@ -244,7 +244,8 @@ pub(super) fn columns_i16<V: Vector>(
         (*scale, *inverse) = word_scale(*scale, limit);
     }
     let inverses = inverses.get(..width).unwrap_or_default();
-    for (pair, line) in x.chunks((stride * 2).max(1)).zip(codes.chunks_mut((stride * 4).max(1))) {
+    let lines = codes.chunks_mut((line * 4).max(1));
+    for (pair, line) in data.chunks((stride * 2).max(1)).zip(lines) {
         let (first, second) = pair.split_at_checked(stride).unwrap_or((pair, &[]));
         let line = line.get_mut(..width * 4).unwrap_or_default();
         pairs::<V>(first, second, inverses, line);

@@ -10,7 +10,7 @@ mod rows;
 use std::println;
 use std::vec::Vec;
 
-use super::{Kernels, Signs, Strides, available};
+use super::{Kernels, Signs, Strides, Table, available};
 
 /// Numbers without a pattern, the same ones in every run.
 struct Noise(u64);
@@ -71,7 +71,7 @@ fn values_that_are_no_numbers_do_no_harm() {
             let (_, zero) = (table.quantize)(&x, &[], &mut codes);
             assert!(codes.iter().all(|&code| code <= 127) && zero <= 127, "{}", table.name);
             let mut words = [0; 12];
-            (table.quantize_rows)(&x, 5, 8191.0, &mut words, &mut [0.0]);
+            (table.quantize_rows)(Table { data: &x, stride: 5 }, 5, 8191.0, &mut words, &mut [0.0]);
             (table.softmax_i16)(&mut x.clone(), 1.0, &mut words);
             (table.gelu)(&mut x.clone());
         }
@@ -91,10 +91,12 @@ fn lengths_that_do_not_fit_do_no_harm() {
             (table.add_layer_norm)(&mut x.clone(), &y, &y, &x, 1e-12);
             (table.add_layer_norm)(&mut x.clone(), &x, &y, &y, 1e-12);
             for size in [0, 1, 16, 50] {
-                (table.quantize_rows)(&x, size, 8191.0, &mut codes, &mut sums);
+                let rows = Table { data: &x, stride: size };
+                (table.quantize_rows)(rows, short, 8191.0, &mut codes, &mut sums);
                 (table.quantize_groups)(&x, size, &mut codes, &mut sums, &mut y.clone());
                 let scales = &mut x.clone();
-                (table.quantize_columns)(&x, size, 8191.0, &mut codes, scales, &mut sums);
+                let line = (&mut codes[..], short);
+                (table.quantize_columns)(rows, 8191.0, line, scales, &mut sums);
                 let factors = [(1.0, 2.0); 3];
                 (table.dequantize_groups)(&codes, Signs::SIGNED, size, &factors, scales);
             }

@@ -2,7 +2,7 @@
 //!
 //! Scores exist for a block of queries at a time: memory grows with the length of the text, not with its square.
 
-use super::workspace::QUERY_BLOCK;
+use super::layout::QUERY_BLOCK;
 use crate::error::Result;
 use crate::kernel::integer::PROBABILITY_ONE;
 use crate::kernel::{Kernels, Multiply, MultiplyI16, Table};
@@ -10,13 +10,12 @@ use crate::kernel::{Kernels, Multiply, MultiplyI16, Table};
 /// One head's queries, keys and values for all tokens of a pack.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Head<'a> {
-    /// `[tokens, head]`.
-    pub(super) queries: &'a [f32],
-    /// `[head, tokens]`, rows `key_stride` apart: keys are stored transposed.
-    pub(super) keys: &'a [f32],
-    /// `[tokens, head]`.
-    pub(super) values: &'a [f32],
-    pub(super) key_stride: usize,
+    /// `[tokens, size]`.
+    pub(super) queries: Table<'a>,
+    /// `[size, tokens]`: keys are stored transposed.
+    pub(super) keys: Table<'a>,
+    /// `[tokens, size]`.
+    pub(super) values: Table<'a>,
     /// Elements of a query, key or value.
     pub(super) size: usize,
 }
@@ -36,37 +35,34 @@ pub(super) fn attend(
     scores: &mut [f32],
     out: &mut [f32],
 ) -> Result<()> {
-    let Head { queries, keys, values, key_stride, size } = *head;
+    let Head { queries, keys, values, size } = *head;
+    let stride = keys.stride;
     let mut first = 0;
     while first < tokens {
         let block = QUERY_BLOCK.min(tokens - first);
-        let rows = (start + first) * size;
+        let rows = start + first;
         (kernels.multiply_f32)(Multiply::new(
-            from(queries, rows, size),
-            from(keys, start, key_stride),
+            queries.rows(rows, block),
+            keys.skip(start),
             scores,
-            key_stride,
+            stride,
             (block, tokens, size),
         )?);
-        for row in scores.chunks_mut(key_stride.max(1)).take(block) {
+        for row in scores.chunks_mut(stride.max(1)).take(block) {
             if let Some(row) = row.get_mut(..tokens) {
                 (kernels.softmax)(row, score_scale(size));
             }
         }
         (kernels.multiply_f32)(Multiply::new(
-            from(scores, 0, key_stride),
-            from(values, start * size, size),
-            out.get_mut(rows..).unwrap_or_default(),
+            Table { data: scores, stride },
+            values.rows(start, tokens),
+            out.get_mut(rows * size..).unwrap_or_default(),
             size,
             (block, size, tokens),
         )?);
         first += block;
     }
     Ok(())
-}
-
-fn from(slice: &[f32], first: usize, stride: usize) -> Table<'_> {
-    Table { data: slice.get(first..).unwrap_or_default(), stride }
 }
 
 /// A head in 16-bit codes, and scratch memory for its attention.
@@ -100,18 +96,12 @@ const VALUE_LIMIT: f32 = 32_767.0;
 impl IntegerHead<'_> {
     /// Quantises the queries and keys of all tokens.
     pub(super) fn quantize(&mut self, kernels: &Kernels, head: &Head<'_>) {
-        let Head { queries, keys, key_stride, size, .. } = *head;
+        let Head { queries, keys, size, .. } = *head;
         #[allow(clippy::cast_precision_loss)] // far below 2²⁴
         let limit = (i32::MAX as usize / size.max(1)).isqrt().min(32_767) as f32;
         (kernels.quantize_rows)(queries, size, limit, self.queries, self.query_scales);
-        (kernels.quantize_columns)(
-            keys,
-            key_stride,
-            limit,
-            self.keys,
-            self.key_scales,
-            self.inverses,
-        );
+        let codes = (&mut *self.keys, keys.stride);
+        (kernels.quantize_columns)(keys, limit, codes, self.key_scales, self.inverses);
         self.probability_scales.fill(1.0 / PROBABILITY_ONE);
     }
 
@@ -123,16 +113,9 @@ impl IntegerHead<'_> {
         (start, tokens): (usize, usize),
         out: &mut [f32],
     ) -> Result<()> {
-        let Head { values, key_stride, size, .. } = *head;
-        let values = values.get(start * size..(start + tokens) * size).unwrap_or_default();
-        (kernels.quantize_columns)(
-            values,
-            size,
-            VALUE_LIMIT,
-            self.values,
-            self.value_scales,
-            self.inverses,
-        );
+        let Head { keys: Table { stride: key_stride, .. }, values, size, .. } = *head;
+        let (values, codes) = (values.rows(start, tokens), (&mut *self.values, size));
+        (kernels.quantize_columns)(values, VALUE_LIMIT, codes, self.value_scales, self.inverses);
         let (size_pairs, token_pairs) = (size.div_ceil(2), tokens.div_ceil(2));
         let key_scales = self.key_scales.get(start..start + tokens).unwrap_or_default();
         let keys = self.keys.get(start * 4..).unwrap_or_default();

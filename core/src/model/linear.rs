@@ -2,9 +2,9 @@
 
 use super::bert::Run;
 use super::grouped::GroupedInput;
+use super::layout::MAX_GROUPS;
 use super::summaries::FirstSummary;
 use super::weights::{Encoding, Matrix, Weights};
-use super::workspace::MAX_GROUPS;
 use crate::error::{Error, ErrorKind, Result};
 use crate::kernel::blocks::BlockLayout;
 use crate::kernel::groups;

@@ -23,6 +23,7 @@ pub mod fixed;
 #[cfg(feature = "gguf")]
 mod gguf;
 mod grouped;
+mod layout;
 mod linear;
 pub mod llama;
 mod parallel;

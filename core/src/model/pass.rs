@@ -9,13 +9,14 @@
 use super::attention::{Head, attend};
 use super::bert::{Bert, Layer, LayerInput, Norm, Observation, Observer, Run};
 use super::config::BertConfig;
+use super::layout::Layout;
 use super::linear::{CodeBuffers, Input, Linear, Output, Staging};
 use super::parallel::{Parallel, Part, Parts, split_off};
 use super::weights::Weights;
-use super::workspace::{Layout, Workspace};
+use super::workspace::Workspace;
 use crate::error::{Error, ErrorKind, Result};
-use crate::kernel::Strides;
 use crate::kernel::pieces::copy;
+use crate::kernel::{Strides, Table};
 
 /// A pack of texts on its way through a model.
 pub(super) struct Pass<'a, L, W: ?Sized, P: ?Sized> {
@@ -131,23 +132,33 @@ where
         let (mut staging, mut floats, bytes) = self.layout.staging(floats, bytes)?;
         let (tokens, size) = (self.tokens, self.model.config.head());
         let key_stride = self.layout.key_stride;
-        let queries = split_off(&mut floats, tokens * size).ok_or(TOO_SMALL)?;
-        let values = split_off(&mut floats, tokens * size).ok_or(TOO_SMALL)?;
-        let keys = split_off(&mut floats, key_stride * size).ok_or(TOO_SMALL)?;
-        let by_token = Strides { token: size, row: 1 };
+        let stride = self.layout.heads_together * size;
+        let queries = split_off(&mut floats, tokens * stride).ok_or(TOO_SMALL)?;
+        let values = split_off(&mut floats, tokens * stride).ok_or(TOO_SMALL)?;
+        let keys = split_off(&mut floats, key_stride * stride).ok_or(TOO_SMALL)?;
+        let by_token = Strides { token: stride, row: 1 };
         let by_element = Strides { token: 1, row: key_stride };
-        for (head, out) in output.chunks_exact_mut((tokens * size).max(1)).enumerate() {
-            let first = (index * self.layout.heads + head) * size;
+        for (turn, out) in output.chunks_mut((tokens * stride).max(1)).enumerate() {
+            let first = index * self.layout.heads * size + turn * stride;
+            let rows = out.len() / tokens.max(1);
             for (linear, target, strides) in [
                 (&layer.query, &mut *queries, by_token),
                 (&layer.key, &mut *keys, by_element),
                 (&layer.value, &mut *values, by_token),
             ] {
-                let output = Output { first, rows: size, out: target, strides };
+                let output = Output { first, rows, out: target, strides };
                 self.run.linear(linear, input, output, &mut staging)?;
             }
-            let head = Head { queries, keys, values, key_stride, size };
-            self.attend(&head, matches!(input, Input::Codes(_)), floats, &mut *bytes, out)?;
+            for (head, out) in out.chunks_exact_mut((tokens * size).max(1)).enumerate() {
+                let head = Head {
+                    queries: Table { data: &*queries, stride }.skip(head * size),
+                    keys: Table { data: &*keys, stride: key_stride }.rows(head * size, size),
+                    values: Table { data: &*values, stride }.skip(head * size),
+                    size,
+                };
+                let integer = matches!(input, Input::Codes(_));
+                self.attend(&head, integer, &mut *floats, &mut *bytes, out)?;
+            }
         }
         Ok(())
     }

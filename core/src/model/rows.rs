@@ -2,8 +2,8 @@
 
 use super::bert::Run;
 use super::coded::CodedRows;
+use super::layout::MAX_GROUPS;
 use super::weights::{Encoding, Matrix, Weights};
-use super::workspace::MAX_GROUPS;
 use crate::error::{Error, ErrorKind, Result};
 use crate::kernel::Signs;
 use crate::quant;

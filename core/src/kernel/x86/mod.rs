@@ -24,11 +24,12 @@ macro_rules! row_operations {
                 out: &mut [f32]
             );
             quantize_rows = quantization::rows_i16(
-                x: &[f32], size: usize, limit: f32, codes: &mut [u8], scales: &mut [f32]
+                x: crate::kernel::Table<'_>, size: usize, limit: f32, codes: &mut [u8],
+                scales: &mut [f32]
             );
             quantize_columns = quantization::columns_i16(
-                x: &[f32], stride: usize, limit: f32, codes: &mut [u8], scales: &mut [f32],
-                inverses: &mut [f32]
+                x: crate::kernel::Table<'_>, limit: f32, codes: (&mut [u8], usize),
+                scales: &mut [f32], inverses: &mut [f32]
             );
         );
     };
