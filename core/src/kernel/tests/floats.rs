@@ -10,7 +10,8 @@ use super::{Noise, UNTOUCHED, layouts, shapes, tables};
 #[test]
 fn f32_products_are_within_their_bound_on_every_table() {
     let mut noise = Noise(1);
-    let more_tokens = [(384, 61, 33), (513, 48, 9), (1100, 55, 40), (7, 71, 64)];
+    let more_tokens =
+        [(384, 61, 33), (513, 48, 9), (1100, 55, 40), (7, 71, 64), (384, 140, 5), (50_001, 3, 3)];
     let more_rows = [(384, 32, 60), (1100, 61, 50), (513, 47, 49), (7, 14, 64), (96, 9, 48)];
     for (cols, tokens, rows) in shapes().chain(more_tokens).chain(more_rows) {
         let x = noise.floats(tokens * cols);

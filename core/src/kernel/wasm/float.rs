@@ -4,13 +4,14 @@ use core::arch::wasm32::*;
 use core::ops::Range;
 
 use super::ahead::Ahead;
-use super::{Instructions, band_tokens, load_part, reduce_f32, store_part};
+use super::packed::{Band, Bands, LANES, Packed};
+use super::{Instructions, load_part, reduce_f32, store_part};
 use crate::kernel::product::{Floats, Multiply, Product};
 
-const LANES: usize = 4;
-/// Rows that are multiplied with all tokens before the next are touched: 24 rows of 384 f32 fill L1.
-const ROWS_BLOCK: usize = 24;
-/// Up to so many tokens it is memory that products wait for, see [`product_of_few`].
+/// Numbers of the rows that are multiplied with all tokens before the next are touched: 64 rows of 384, for which L2 has room
+/// beside the tokens.
+const BLOCK: usize = 64 * 384;
+/// With no more than a token for so many columns, rows come in fours: see [`rows_in_fours`].
 const FEW_TOKENS: usize = 32;
 
 /// Pairs of rows: the first of each pair is `distance` from that of the one before, the second `apart` from the first.
@@ -23,153 +24,230 @@ struct Pairs {
 }
 
 /// See [`Product`]: tiles of [`Instructions::TILE_TOKENS`] tokens × 2 rows, so that all sums stay in the 16 registers of
-/// x86-64.
+/// x86-64. As many tokens at a time as there is room for.
 pub(super) fn product<I: Instructions>(mut product: Product<'_>) {
-    let mut row = match product.tokens {
-        1..=FEW_TOKENS => product_of_few::<I>(&mut product),
-        _ => 0,
-    };
+    let room = Packed::room(product.cols);
+    let mut packed = Packed::new();
+    // As many in each part: a few that are left would have to wait for all rows once more.
+    let parts = product.tokens.div_ceil(room).max(1);
+    let most = product.tokens.div_ceil(parts);
+    let mut token = 0;
+    while token < product.tokens {
+        let tokens = token..product.tokens.min(token + most);
+        token = tokens.end;
+        part::<I>(&mut product, tokens, &mut packed);
+    }
+}
+
+/// Some tokens, at least one and no more than there is room for, and all rows.
+fn part<I: Instructions>(product: &mut Product<'_>, tokens: Range<usize>, packed: &mut Packed) {
+    let is_few = tokens.len() * FEW_TOKENS <= product.cols;
+    let first = is_few.then_some(tokens.len().min(2));
+    // SAFETY: there are such tokens, and room for them.
+    let bands = unsafe { packed.pack(product, tokens.clone(), (first, I::TILE_TOKENS)) };
+    let mut row = if is_few { rows_in_fours::<I>(product, bands.clone()) } else { 0 };
     while row < product.rows {
-        let end = product.rows.min(row + ROWS_BLOCK);
-        let mut ahead = ahead_of::<I>(&product, row..end);
+        let end = product.rows.min(row + (BLOCK / product.cols / 2 * 2).max(2));
         let pairs = Pairs { first: row, count: (end - row) / 2, distance: 2, apart: 1 };
-        bands::<I>(&mut product, 0, pairs, &mut ahead);
+        let mut bands = bands.clone();
+        // The first tokens have these rows themselves to wait for.
+        if let Some(first) = bands.next() {
+            band::<I>(product, first, pairs, &mut Ahead::nothing());
+        }
+        let mut ahead = ahead_of(product, row..end, bands.clone().count());
+        for next in bands {
+            band::<I>(product, next, pairs, &mut ahead);
+        }
         // Matrices with an odd number of rows are rare: no tiles are made for them, which would be as much code again.
         if (end - row) % 2 == 1 {
-            for token in 0..product.tokens {
-                tile::<I, 1, 1>(&mut product, token, end - 1, 1);
+            for token in tokens.clone() {
+                tile::<I, 1, 1>(product, Band::of_one(product, token), end - 1, 1);
             }
         }
         row = end;
     }
 }
 
-/// At least one token and the rows in fours; returns how many rows that are. Of every four the first two tokens come first, a tile
-/// that is half loads of rows: a CPU has only so many instructions under way, and the more of them wait for memory together the
-/// better. The four are a quarter of the matrix apart, so that each is one of four long stretches, which CPUs fetch ahead by
-/// themselves.
-fn product_of_few<I: Instructions>(product: &mut Product<'_>) -> usize {
+/// The rows in fours; returns how many that are. Of every four the first band comes first, of one or two tokens, a tile that is
+/// half loads of rows: a CPU has only so many instructions under way, and the more of them wait for memory together the better.
+/// The four are a quarter of the matrix apart, so that each is one of four long stretches, which CPUs fetch ahead by themselves.
+fn rows_in_fours<I: Instructions>(product: &mut Product<'_>, mut bands: Bands<'_>) -> usize {
     let quarter = product.rows / 4;
+    let Some(first) = bands.next() else { return 0 };
     for row in 0..quarter {
-        let first = if product.tokens == 1 {
-            tile::<I, 1, 4>(product, 0, row, quarter)
+        if first.count == 1 {
+            tile::<I, 1, 4>(product, first, row, quarter);
         } else {
-            tile::<I, 2, 4>(product, 0, row, quarter)
-        };
+            tile::<I, 2, 4>(product, first, row, quarter);
+        }
         let pairs = Pairs { first: row, count: 2, distance: 2 * quarter, apart: quarter };
-        bands::<I>(product, first, pairs, &mut Ahead::nothing());
+        for next in bands.clone() {
+            band::<I>(product, next, pairs, &mut Ahead::nothing());
+        }
     }
     4 * quarter
 }
 
-/// The rows after these, as many, for the tiles of all tokens but the first.
-fn ahead_of<'a, I: Instructions>(product: &Product<'a>, rows: Range<usize>) -> Ahead<'a> {
+/// The rows after these, as many, for the tiles of `bands` bands.
+fn ahead_of<'a>(product: &Product<'a>, rows: Range<usize>, bands: usize) -> Ahead<'a> {
     // Numbers in memory were put there just now.
     let Floats::Bytes(bytes) = product.weights else { return Ahead::nothing() };
     let row_bytes = product.cols * size_of::<f32>();
     let next_end = product.rows.min(rows.end + rows.len());
     let next = bytes.get(rows.end * row_bytes..next_end * row_bytes);
-    let tiles = product.tokens.div_ceil(I::TILE_TOKENS).saturating_sub(1) * rows.len().div_ceil(2);
-    Ahead::new(next.unwrap_or_default(), tiles)
+    Ahead::new(next.unwrap_or_default(), bands * rows.len().div_ceil(2))
 }
 
-/// The tokens from `token` on against pairs of rows.
-fn bands<I: Instructions>(
+/// A band against pairs of rows.
+fn band<I: Instructions>(
     product: &mut Product<'_>,
-    mut token: usize,
+    band: Band,
     rows: Pairs,
     ahead: &mut Ahead<'_>,
 ) {
-    while token < product.tokens {
-        token += match band_tokens(product.tokens - token, I::TILE_TOKENS) {
-            1 => band::<I, 1>(product, token, rows, ahead),
-            2 => band::<I, 2>(product, token, rows, ahead),
-            3 => band::<I, 3>(product, token, rows, ahead),
-            5 => band::<I, 5>(product, token, rows, ahead),
-            6 => band::<I, 6>(product, token, rows, ahead),
-            _ => band::<I, 4>(product, token, rows, ahead),
-        };
+    match band.count {
+        1 => band_of::<I, 1>(product, band, rows, ahead),
+        2 => band_of::<I, 2>(product, band, rows, ahead),
+        3 => band_of::<I, 3>(product, band, rows, ahead),
+        5 => band_of::<I, 5>(product, band, rows, ahead),
+        6 => band_of::<I, 6>(product, band, rows, ahead),
+        _ => band_of::<I, 4>(product, band, rows, ahead),
     }
 }
 
-/// `T` tokens from `token` against pairs of rows; returns `T`.
+/// A band of `T` tokens.
 #[inline(never)] // see the module
-fn band<I: Instructions, const T: usize>(
+fn band_of<I: Instructions, const T: usize>(
     product: &mut Product<'_>,
-    token: usize,
+    band: Band,
     rows: Pairs,
     ahead: &mut Ahead<'_>,
-) -> usize {
+) {
     for pair in 0..rows.count {
-        // The first tokens have these rows themselves to wait for.
-        if token > 0 {
-            ahead.touch();
-        }
-        tile::<I, T, 2>(product, token, rows.first + pair * rows.distance, rows.apart);
+        ahead.touch();
+        tile::<I, T, 2>(product, band, rows.first + pair * rows.distance, rows.apart);
     }
-    T
 }
 
-/// `T` tokens from `token` × `R` rows from `row`, each `apart` from the one before; returns `T`.
+/// `T` tokens × `R` rows from `row`, each `apart` from the one before.
 fn tile<I: Instructions, const T: usize, const R: usize>(
     product: &mut Product<'_>,
-    token: usize,
+    Band { token, x, .. }: Band,
     row: usize,
     apart: usize,
-) -> usize {
+) {
     let cols = product.cols;
-    let weights: *const f32 = match product.weights {
-        Floats::Bytes(bytes) => bytes.as_ptr().cast(),
-        Floats::Values(values) => values.as_ptr(),
-    };
+    let weights = numbers(product);
     // SAFETY: `Product::new` checked that x has tokens × cols elements, the weights rows × cols, the bias rows, and
-    // that the last element of the output lies inside it; token + T ≤ tokens and row + (R − 1) · apart < rows.
-    // WebAssembly loads at any address.
+    // that the last element of the output lies inside it; token + T ≤ tokens and row + (R − 1) · apart < rows. The whole
+    // vectors of T tokens are packed. WebAssembly loads at any address.
     unsafe {
-        let x = product.x.as_ptr().add(token * cols);
-        let w = weights.add(row * cols);
-        let stride = apart * cols;
-        let mut sums = [[f32x4_splat(0.0); T]; R];
-        let mut c = 0;
-        // Not unrolled: the compiler would have the tokens' parts of both steps live at once, more than there are
-        // registers.
-        while c + LANES <= cols {
-            let mut ws = [f32x4_splat(0.0); R];
-            unroll_4!(R, r => { ws[r] = v128_load(w.add(r * stride + c).cast()); });
-            unroll!(T, t => {
-                let x = v128_load(x.add(t * cols + c).cast());
-                unroll_4!(R, r => { sums[r][t] = I::multiply_add(x, ws[r], sums[r][t]); });
-            });
-            c += LANES;
+        let mut rows = [weights; R];
+        let mut bias = [0.0_f32; 4];
+        unroll_4!(R, r => { rows[r] = weights.add((row + r * apart) * cols); });
+        for (at, bias) in bias.iter_mut().enumerate() {
+            *bias = *product.bias.as_ptr().add(row + at % R * apart);
         }
-        if c < cols {
-            for (r, sums) in sums.iter_mut().enumerate() {
-                let w = load_part(w.add(r * stride + c).cast(), (cols - c) * 4);
-                for (t, sum) in sums.iter_mut().enumerate() {
-                    let x = load_part(x.add(t * cols + c).cast(), (cols - c) * 4);
-                    *sum = I::multiply_add(x, w, *sum);
-                }
-            }
-        }
+        let sums = sums::<I, T, R>(x, rows, cols / LANES);
+        // Four sums at a time, the rows of a token side by side.
+        let bias = v128_load(bias.as_ptr().cast());
         let out = product.out.as_mut_ptr();
-        let strides = product.strides;
-        for (r, sums) in sums.iter().enumerate() {
-            let row = row + r * apart;
-            let bias = f32x4_splat(*product.bias.as_ptr().add(row));
-            let mut values = [0.0_f32; 8];
-            for (fours, values) in sums.chunks(4).zip(values.as_chunks_mut::<4>().0) {
-                let mut four = [f32x4_splat(0.0); 4];
-                for (slot, &sum) in four.iter_mut().zip(fours) {
-                    *slot = sum;
+        let place = |at: usize| {
+            let (token, row) = (token + at / R, row + at % R * apart);
+            out.add(token * product.strides.token + row * product.strides.row).cast()
+        };
+        unroll_4!((T * R).div_ceil(4), four => {
+            let first = 4 * four;
+            let mut all = [f32x4_splat(0.0); 4];
+            unroll_4!(4, at => {
+                if first + at < T * R {
+                    all[at] = sums[(first + at) % R][(first + at) / R];
                 }
-                v128_store(values.as_mut_ptr().cast(), f32x4_add(reduce_f32(four), bias));
-            }
-            for (t, &value) in values.iter().enumerate().take(T) {
-                *out.add((token + t) * strides.token + row * strides.row) = value;
+            });
+            let values = f32x4_add(reduce_f32(all), bias);
+            v128_store32_lane::<0>(values, place(first));
+            if first + 1 < T * R { v128_store32_lane::<1>(values, place(first + 1)); }
+            if first + 2 < T * R { v128_store32_lane::<2>(values, place(first + 2)); }
+            if first + 3 < T * R { v128_store32_lane::<3>(values, place(first + 3)); }
+        });
+        if !cols.is_multiple_of(LANES) {
+            for t in 0..T {
+                for r in 0..R {
+                    add_rest(product, token + t, row + r * apart);
+                }
             }
         }
     }
-    T
+}
+
+/// Where the weights begin.
+fn numbers(product: &Product<'_>) -> *const f32 {
+    match product.weights {
+        Floats::Bytes(bytes) => bytes.as_ptr().cast(),
+        Floats::Values(values) => values.as_ptr(),
+    }
+}
+
+/// Adds what the columns beyond the last whole vector come to, for one token and one row.
+///
+/// # Safety
+///
+/// There are such a token and such a row.
+#[inline(never)]
+unsafe fn add_rest(product: &mut Product<'_>, token: usize, row: usize) {
+    // SAFETY: the caller's; `Product::new` checked that x and the weights have so many columns, and that each element of the
+    // output lies inside it.
+    unsafe {
+        let x = product.x.as_ptr().add(token * product.cols);
+        let weights = numbers(product).add(row * product.cols);
+        let place = token * product.strides.token + row * product.strides.row;
+        let out = product.out.as_mut_ptr().add(place);
+        for column in product.cols / LANES * LANES..product.cols {
+            *out += *x.add(column) * weights.add(column).read_unaligned();
+        }
+    }
+}
+
+/// Products of `T` packed tokens and `R` rows, four columns a vector, summed up over `steps` vectors.
+///
+/// # Safety
+///
+/// There are as many vectors of each token and row.
+#[inline(always)]
+unsafe fn sums<I: Instructions, const T: usize, const R: usize>(
+    mut x: *const v128,
+    rows: [*const f32; R],
+    steps: usize,
+) -> [[v128; T]; R] {
+    let mut sums = [[f32x4_splat(0.0); T]; R];
+    let mut rows: [*const v128; R] = rows.map(<*const f32>::cast);
+    macro_rules! step {
+        ($at:literal) => {
+            let mut ws = [f32x4_splat(0.0); R];
+            unroll_4!(R, r => { ws[r] = v128_load(rows[r].add($at)); });
+            unroll!(T, t => {
+                let x = v128_load(x.add($at * T + t));
+                unroll_4!(R, r => { sums[r][t] = I::multiply_add(x, ws[r], sums[r][t]); });
+            });
+        };
+    }
+    // SAFETY: the caller's.
+    unsafe {
+        let end = x.add(steps * T);
+        let last = end.wrapping_sub(T);
+        // Two steps share the sums of addresses. There is a way out between them: else the compiler would have the tokens of both
+        // live at once, more than there are registers.
+        while x != end {
+            step!(0);
+            if x == last {
+                break;
+            }
+            step!(1);
+            x = x.add(2 * T);
+            unroll_4!(R, r => { rows[r] = rows[r].add(2); });
+        }
+    }
+    sums
 }
 
 /// See [`Multiply`]: tiles of 4 rows of A × 8 columns of B.

@@ -17,6 +17,7 @@ mod integer;
 mod multiply_i16;
 #[cfg(target_feature = "relaxed-simd")]
 mod narrow;
+mod packed;
 mod panel;
 mod scaled;
 mod steps;
