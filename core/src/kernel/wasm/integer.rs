@@ -11,8 +11,8 @@ use super::{Relaxed, RelaxedPairs, adds_pairs};
 use crate::kernel::integer::{ProductI8, RowSummary};
 use crate::kernel::portable;
 
-/// Rows that are multiplied with all tokens before the next are touched.
-const ROWS_BLOCK: usize = 64;
+/// Rows that are multiplied with all tokens before the next are touched. For each block tokens are made ready anew.
+const ROWS_BLOCK: usize = 192;
 
 /// The most columns whose codes are made ready for a tile; models quantise groups of fewer.
 const MAX_READY_COLS: usize = 4096;
