@@ -2,8 +2,8 @@
 //!
 //! A layer goes over the data twice, each time in parts that a host may run on several threads:
 //!
-//! 1. by heads: a head's queries, keys and values from its rows of the weights, then its attention. The context is
-//!    stored head by head;
+//! 1. by heads: the queries, keys and values of as many heads as there is room for, each from its rows of the weights, then
+//!    the attention of one after the other. The context is stored head by head;
 //! 2. by blocks of tokens: the attention's output layer, residual and norm, feed-forward layers, residual and norm.
 
 use super::attention::{Head, attend};
