@@ -1,0 +1,229 @@
+/** Models that workers hold. */
+import type { Model } from "./api.js";
+import type { CausalModel, GenerateOptions, Generated, GeneratedToken } from "./causal.js";
+import { disposeSymbol } from "./dispose.js";
+import { NanoembedError, check } from "./errors.js";
+import type {
+  EmbedOptions, Embedding, Embeddings, PartOptions, SentenceModel, Tokens,
+} from "./sentences.js";
+import { plain, type Ask, type Thread } from "./thread.js";
+import type { Neighbour, SearchOptions, WordVector, WordVectors } from "./words.js";
+
+/** A model as a worker describes it. */
+export interface Described {
+  handle: number;
+  kind: Model["kind"];
+  dims: number;
+  maxTokens: number;
+  count: number;
+  subwords: string;
+  vocabulary: number;
+}
+
+/** One thing that every thread holds, under a handle of its own. */
+export class Held {
+  #held: { thread: Thread; handle: number }[];
+  #isGone = false;
+
+  constructor(threads: Thread[], handles: number[]) {
+    this.#held = threads.map((thread, at) => ({ thread, handle: handles[at]! }));
+  }
+
+  get size(): number {
+    return this.#held.length;
+  }
+
+  /** Asks the thread with the least to do. */
+  call<T>(method: string, args: unknown[], options: object): Promise<T> {
+    if (this.#isGone) return Promise.reject(new NanoembedError("disposed", "this was disposed of"));
+    const least = this.#held.reduce((a, b) => (b.thread.load < a.thread.load ? b : a));
+    const { signal, onProgress } = options as Ask;
+    return least.thread.ask<T>("call", { handle: least.handle, args: [method, ...args, plain(options)], signal, onProgress });
+  }
+
+  dispose(): void {
+    if (this.#isGone) return;
+    this.#isGone = true;
+    for (const { thread, handle } of this.#held) thread.ask("dispose", { handle }).catch(() => {});
+  }
+}
+
+/** Where the caller wants so many elements, or a new place for them. */
+function room({ out }: EmbedOptions, elements: number): Float32Array {
+  check(!out || out.length >= elements, `out has ${out?.length} elements, ${elements} are needed`);
+  return out ?? new Float32Array(elements);
+}
+
+export class RemoteSentences implements SentenceModel {
+  readonly kind = "sentences";
+  readonly dims: number;
+  readonly maxTokens: number;
+  readonly #held: Held;
+
+  constructor(held: Held, { dims, maxTokens }: Described) {
+    this.#held = held;
+    this.dims = dims;
+    this.maxTokens = maxTokens;
+  }
+
+  embed(text: string, options?: EmbedOptions): Promise<Embedding>;
+  embed(texts: readonly string[], options?: EmbedOptions): Promise<Embeddings>;
+  async embed(texts: string | readonly string[], options: EmbedOptions = {}): Promise<Embedding | Embeddings> {
+    if (typeof texts === "string") {
+      const one = await this.#held.call<Embedding>("embed", [texts], options);
+      if (!options.out) return one;
+      room(options, one.dims).set(one.data);
+      return { ...one, data: options.out.subarray(0, one.dims) };
+    }
+    const all = await this.#parts(texts, options);
+    const { dims } = all[0]!;
+    const data = room(options, texts.length * dims);
+    let at = 0;
+    for (const part of all) {
+      data.set(part.data, at);
+      at += part.data.length;
+    }
+    const [tokens, truncated] = [all.flatMap((part) => part.tokens), all.flatMap((part) => part.truncated)];
+    return { data: data.subarray(0, texts.length * dims), dims, tokens, truncated };
+  }
+
+  /** The embeddings of all texts in parts. Without texts there is one part all the same: whether the call is right is said there. */
+  async #parts(texts: readonly string[], options: PartOptions): Promise<Embeddings[]> {
+    check(Array.isArray(texts), "texts must be a string or an array");
+    // Small enough that all workers have something to do to the end.
+    const size = Math.min(32, Math.max(1, Math.ceil(texts.length / (this.#held.size * 4))));
+    const count = Math.max(1, Math.ceil(texts.length / size));
+    const all: Embeddings[] = [];
+    let next = 0;
+    // A worker has one part and the next one: what it was sent it will compute, whatever is said behind it.
+    const lane = async () => {
+      while (next < count) {
+        const at = next++;
+        const start = at * size;
+        const part: PartOptions = { ...options, start: (options.start ?? 0) + start };
+        all[at] = await this.#held.call<Embeddings>("embed", [texts.slice(start, start + size)], part);
+      }
+    };
+    try {
+      await Promise.all(Array.from({ length: 2 * this.#held.size }, lane));
+    } finally {
+      // After an error or an abort nothing more is sent.
+      next = count;
+    }
+    return all;
+  }
+
+  async *embedStream(texts: Iterable<string> | AsyncIterable<string>, options: EmbedOptions = {}) {
+    const { streamed } = await import("./streamed.js");
+    yield* streamed(this, texts, 16 * this.#held.size, options);
+  }
+
+  tokenize(text: string, options: { maxTokens?: number } = {}): Promise<Tokens> {
+    return this.#held.call("tokenize", [text], options);
+  }
+
+  dispose(): void {
+    this.#held.dispose();
+  }
+
+  [disposeSymbol](): void {
+    this.dispose();
+  }
+}
+
+export class RemoteWords implements WordVectors {
+  readonly kind = "words";
+  readonly dims: number;
+  readonly count: number;
+  readonly subwords: string;
+  readonly #held: Held;
+
+  constructor(held: Held, { dims, count, subwords }: Described) {
+    this.#held = held;
+    this.dims = dims;
+    this.count = count;
+    this.subwords = subwords;
+  }
+
+  vector(word: string, options: { signal?: AbortSignal } = {}): Promise<WordVector | undefined> {
+    return this.#held.call("vector", [word], options);
+  }
+
+  similar(query: string | Float32Array, options: SearchOptions = {}): Promise<Neighbour[]> {
+    return this.#held.call("similar", [query], options);
+  }
+
+  analogy(a: string, b: string, c: string, options: SearchOptions = {}): Promise<Neighbour[]> {
+    return this.#held.call("analogy", [a, b, c], options);
+  }
+
+  word(row: number): Promise<string> {
+    return this.#held.call("word", [row], {});
+  }
+
+  dispose(): void {
+    this.#held.dispose();
+  }
+
+  [disposeSymbol](): void {
+    this.dispose();
+  }
+}
+
+export class RemoteCausal implements CausalModel {
+  readonly kind = "causal";
+  readonly vocabulary: number;
+  readonly maxTokens: number;
+  readonly #held: Held;
+
+  constructor(held: Held, { vocabulary, maxTokens }: Described) {
+    this.#held = held;
+    this.vocabulary = vocabulary;
+    this.maxTokens = maxTokens;
+  }
+
+  async *generate(prompt: string, options: GenerateOptions = {}): AsyncGenerator<GeneratedToken, Generated, undefined> {
+    const waiting: GeneratedToken[] = [];
+    let wake = () => {};
+    const tell = (token: GeneratedToken) => {
+      waiting.push(token);
+      wake();
+    };
+    // Whoever stops to iterate stops the worker, too.
+    const stop = new AbortController();
+    const pass = () => stop.abort(options.signal?.reason);
+    if (options.signal?.aborted) pass();
+    options.signal?.addEventListener("abort", pass);
+    let isOver = false;
+    const asked = this.#held.call<Generated>("generate", [prompt], { ...options, signal: stop.signal, onProgress: tell });
+    const settled = () => {
+      isOver = true;
+      wake();
+    };
+    asked.then(settled, settled);
+    try {
+      for (;;) {
+        const token = waiting.shift();
+        if (token) yield token;
+        else if (isOver) return await asked;
+        else await new Promise<void>((resolve) => (wake = resolve));
+        options.signal?.throwIfAborted();
+      }
+    } finally {
+      options.signal?.removeEventListener("abort", pass);
+      if (!isOver) stop.abort();
+    }
+  }
+
+  tokenize(text: string, options: { maxTokens?: number } = {}): Promise<Tokens> {
+    return this.#held.call("tokenize", [text], options);
+  }
+
+  dispose(): void {
+    this.#held.dispose();
+  }
+
+  [disposeSymbol](): void {
+    this.dispose();
+  }
+}

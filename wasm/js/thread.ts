@@ -1,0 +1,98 @@
+/** What is asked of a worker, and its answers. */
+import { NanoembedError } from "./errors.js";
+import { fromPlain, type Answer, type Question } from "./protocol.js";
+
+interface Waiting {
+  resolve(value: unknown): void;
+  reject(error: unknown): void;
+  onProgress: ((progress: never) => void) | undefined;
+}
+
+export interface Ask {
+  handle?: number;
+  args?: unknown[];
+  signal?: AbortSignal | undefined;
+  onProgress?: ((progress: never) => void) | undefined;
+  transfer?: Transferable[];
+}
+
+export class Thread {
+  readonly #worker: Worker;
+  readonly #waiting = new Map<number, Waiting>();
+  #ids = 0;
+  #failed: NanoembedError | undefined;
+
+  constructor(worker: Worker) {
+    this.#worker = worker;
+    worker.onmessage = ({ data }: MessageEvent<Answer>) => this.#hear(data);
+    worker.onerror = (event) => {
+      event.preventDefault();
+      this.end(new NanoembedError("worker_failed", `the worker failed: ${event.message ?? "its file could not be loaded"}`));
+    };
+  }
+
+  /** How many questions have no answer yet; of a thread that failed nobody should ask anything. */
+  get load(): number {
+    return this.#failed ? Infinity : this.#waiting.size;
+  }
+
+  #hear(answer: Answer): void {
+    const waiting = this.#waiting.get(answer.id);
+    if (!waiting) return;
+    if ("progress" in answer) {
+      waiting.onProgress?.(answer.progress as never);
+      return;
+    }
+    this.#waiting.delete(answer.id);
+    if ("error" in answer) waiting.reject(fromPlain(answer.error));
+    else waiting.resolve(answer.value);
+  }
+
+  ask<T>(op: string, { handle, args = [], signal, onProgress, transfer = [] }: Ask = {}): Promise<T> {
+    if (this.#failed) return Promise.reject(this.#failed);
+    if (signal?.aborted) return Promise.reject(signal.reason as Error);
+    this.#ids += 1;
+    const id = this.#ids;
+    return new Promise<T>((resolve, reject) => {
+      const stop = () => {
+        this.#worker.postMessage({ id, op: "cancel", args: [] } satisfies Question);
+        // Whatever comes of it is of no interest any more.
+        reject(signal!.reason);
+      };
+      const settle = () => signal?.removeEventListener("abort", stop);
+      this.#waiting.set(id, {
+        resolve(value) {
+          settle();
+          resolve(value as T);
+        },
+        reject(error) {
+          settle();
+          reject(error as Error);
+        },
+        onProgress,
+      });
+      signal?.addEventListener("abort", stop);
+      const question: Question = { id, op, args, ...(handle === undefined ? {} : { handle }) };
+      try {
+        this.#worker.postMessage(question, transfer);
+      } catch (error) {
+        this.#waiting.delete(id);
+        settle();
+        reject(error as Error);
+      }
+    });
+  }
+
+  end(reason: NanoembedError): void {
+    this.#failed ??= reason;
+    this.#worker.terminate();
+    for (const waiting of this.#waiting.values()) waiting.reject(this.#failed);
+    this.#waiting.clear();
+  }
+}
+
+/** What a question carries of options, signals and callbacks being carried otherwise. */
+export function plain<T extends object>(options: T): Record<string, unknown> {
+  const { signal, onProgress, out, ...rest } = options as T & Record<"signal" | "onProgress" | "out", unknown>;
+  return { ...rest, wantsProgress: onProgress !== undefined };
+}
