@@ -108,6 +108,7 @@ impl Table<'_> {
 
     /// `count` rows from `first` on, or as many as there are.
     #[must_use]
+    #[cfg_attr(feature = "small", inline(never))]
     pub(crate) fn rows(self, first: usize, count: usize) -> Self {
         let Self { data, stride } = self.skip(first * self.stride);
         Self { data: data.get(..count * stride).unwrap_or(data), stride }

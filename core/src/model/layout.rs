@@ -91,7 +91,10 @@ impl Layout {
             job: none,
             total: none,
         };
-        layout.heads_together = layout.most_heads_together()?;
+        // To find out how many takes 300 bytes of code.
+        if cfg!(not(feature = "small")) {
+            layout.heads_together = layout.most_heads_together()?;
+        }
         layout.job = layout.job_needs()?;
         let states = tokens.checked_mul(hidden)?;
         let codes = layout.code_tokens();
@@ -137,19 +140,21 @@ impl Layout {
     /// As many heads of a job as the memory has room for that the feed-forward layers need anyway, at least one; the same in
     /// each turn, as far as that goes.
     fn most_heads_together(&self) -> Option<usize> {
-        let room = self.feed_forward_floats()?;
-        let fits =
-            |&heads: &usize| self.attention_floats(heads).is_some_and(|needed| needed <= room);
-        let most = (1..=self.heads).rev().find(fits).unwrap_or(1);
+        let room = self.feed_forward_floats()?.saturating_sub(self.attention_floats(0)?);
+        let most = (room / self.head_floats()?.max(1)).clamp(1, self.heads.max(1));
         Some(self.heads.div_ceil(self.heads.div_ceil(most).max(1)))
+    }
+
+    /// Floats for the queries, keys and values of a head.
+    fn head_floats(&self) -> Option<usize> {
+        self.tokens.checked_mul(2)?.checked_add(self.key_stride)?.checked_mul(self.head)
     }
 
     /// Floats for the attention of so many heads.
     fn attention_floats(&self, heads: usize) -> Option<usize> {
         let Self { tokens, head, key_stride, .. } = *self;
         sum(&[
-            tokens.checked_mul(head)?.checked_mul(2)?.checked_mul(heads),
-            key_stride.checked_mul(head)?.checked_mul(heads),
+            self.head_floats()?.checked_mul(heads),
             key_stride.checked_mul(QUERY_BLOCK),
             Some(self.if_quantized(sum(&[
                 tokens.checked_mul(2),
