@@ -83,9 +83,9 @@ pub type AddLayerNorm = fn(&mut [f32], &[f32], &[f32], &[f32], f32);
 /// one scale, the range of the row with 0 in it over 127.
 pub type Quantize = fn(&[f32], &[f32], &mut [u8]) -> (f32, u8);
 
-/// `(x, size, limit, codes, scales)`: the first `size` elements of rows to little-endian 16-bit codes −`limit` … `limit`, rows of an odd
-/// size completed by a code of 0. There is a scale for each row, and two bytes of `codes` for each element, with those that
-/// complete rows. The error is at most half a scale, the row's largest magnitude over `limit`.
+/// `(x, size, limit, codes, scales)`: the first `size` elements of rows to little-endian 16-bit codes −`limit` … `limit`, an odd
+/// number of them completed by a code of 0. There is a scale for each row, and two bytes of `codes` for each element, with those
+/// that complete rows. The error is at most half a scale, the row's largest magnitude over `limit`.
 pub type QuantizeRows = fn(Table<'_>, usize, f32, &mut [u8], &mut [f32]);
 
 /// `(x, limit, (codes, line), scales, scratch)`: the first `scales.len()` columns of all rows to 16-bit codes −`limit` … `limit`,

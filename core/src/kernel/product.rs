@@ -100,7 +100,7 @@ pub struct Table<'a> {
 }
 
 impl Table<'_> {
-    /// The table without its first elements, as those columns of its first row, or as whole rows.
+    /// The table that begins so many elements later: at another column, or at another row.
     #[must_use]
     pub(crate) fn skip(self, elements: usize) -> Self {
         Self { data: self.data.get(elements..).unwrap_or_default(), ..self }

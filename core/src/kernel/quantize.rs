@@ -216,7 +216,8 @@ pub(super) fn softmax_i16<V: Vector>(x: &mut [f32], scale: f32, codes: &mut [u8]
 
 /// Quantises columns that are stored as rows, for [`MultiplyI16`](super::MultiplyI16)'s `b`: one scale a column.
 ///
-/// Lines of pairs of the first `scales.len()` elements of rows go to `codes`, with `line` pairs from one to the next. `inverses` is scratch as long as `scales`. The error is at most half a scale.
+/// Lines of pairs of the first `scales.len()` elements of rows go to `codes`, with `line` pairs from one to the next.
+/// `inverses` is scratch as long as `scales`. The error is at most half a scale.
 #[inline(always)]
 pub(super) fn columns_i16<V: Vector>(
     x: Table<'_>,
@@ -245,10 +246,10 @@ pub(super) fn columns_i16<V: Vector>(
     }
     let inverses = inverses.get(..width).unwrap_or_default();
     let lines = codes.chunks_mut((line * 4).max(1));
-    for (pair, line) in data.chunks((stride * 2).max(1)).zip(lines) {
+    for (pair, codes) in data.chunks((stride * 2).max(1)).zip(lines) {
         let (first, second) = pair.split_at_checked(stride).unwrap_or((pair, &[]));
-        let line = line.get_mut(..width * 4).unwrap_or_default();
-        pairs::<V>(first, second, inverses, line);
+        let codes = codes.get_mut(..width * 4).unwrap_or_default();
+        pairs::<V>(first, second, inverses, codes);
     }
 }
 

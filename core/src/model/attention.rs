@@ -36,7 +36,7 @@ pub(super) fn attend(
     out: &mut [f32],
 ) -> Result<()> {
     let Head { queries, keys, values, size } = *head;
-    let stride = keys.stride;
+    let key_stride = keys.stride;
     let mut first = 0;
     while first < tokens {
         let block = QUERY_BLOCK.min(tokens - first);
@@ -45,16 +45,16 @@ pub(super) fn attend(
             queries.rows(rows, block),
             keys.skip(start),
             scores,
-            stride,
+            key_stride,
             (block, tokens, size),
         )?);
-        for row in scores.chunks_mut(stride.max(1)).take(block) {
+        for row in scores.chunks_mut(key_stride.max(1)).take(block) {
             if let Some(row) = row.get_mut(..tokens) {
                 (kernels.softmax)(row, score_scale(size));
             }
         }
         (kernels.multiply_f32)(Multiply::new(
-            Table { data: scores, stride },
+            Table { data: scores, stride: key_stride },
             values.rows(start, tokens),
             out.get_mut(rows * size..).unwrap_or_default(),
             size,
@@ -113,7 +113,8 @@ impl IntegerHead<'_> {
         (start, tokens): (usize, usize),
         out: &mut [f32],
     ) -> Result<()> {
-        let Head { keys: Table { stride: key_stride, .. }, values, size, .. } = *head;
+        let Head { values, size, .. } = *head;
+        let key_stride = head.keys.stride;
         let (values, codes) = (values.rows(start, tokens), (&mut *self.values, size));
         (kernels.quantize_columns)(values, VALUE_LIMIT, codes, self.value_scales, self.inverses);
         let (size_pairs, token_pairs) = (size.div_ceil(2), tokens.div_ceil(2));

@@ -252,9 +252,7 @@ impl Dot for RelaxedPairs {
 
     #[inline(always)]
     fn new() -> Self {
-        // As if they might change: constants V8 makes anew in every step.
-        // SAFETY: they are there always, and never written.
-        Self { ones: unsafe { core::ptr::read_volatile(&raw const ONES) } }
+        Self { ones: kept(&ONES) }
     }
 
     #[inline(always)]
@@ -318,6 +316,14 @@ const fn band_tokens(left: usize, tile: usize) -> usize {
         (_, 5 | 9) => 5,
         _ => 6,
     }
+}
+
+/// A constant, as if it might change: it stays in a register. What compilers know to be constant they work into other steps, and V8
+/// makes it anew wherever it is used.
+#[inline(always)]
+fn kept<T: Copy>(constant: &'static T) -> T {
+    // SAFETY: it is there always, and never written.
+    unsafe { core::ptr::read_volatile(constant) }
 }
 
 /// The sums of the lanes of four vectors of f32.

@@ -10,7 +10,7 @@ use core::mem::MaybeUninit;
 
 use super::integer::{Narrow, Ready, Tokens};
 use super::scaled::{Factors, put};
-use super::{Dot, RelaxedPairs};
+use super::{Dot, RelaxedPairs, kept};
 use crate::kernel::integer::{ProductI8, RowSummary};
 
 /// Tokens of a band. Others are what is left of many.
@@ -110,9 +110,8 @@ impl Narrow for Center {
     /// Found out for every product: kept with a model it is 48 bytes for a row of 384, for a fiftieth of the time of 32 tokens.
     #[inline(always)]
     fn lanes(product: &ProductI8<'_>, row: usize) -> Self::Lanes {
-        // As if it might change: what adds up neighbours by itself V8 makes of the same multiplication, with ones brought in anew.
-        // SAFETY: it is there always, and never written.
-        let ones = unsafe { core::ptr::read_volatile(&raw const ONES) };
+        // What adds up neighbours by itself V8 makes of the same multiplication, with ones brought in anew.
+        let ones = kept(&ONES);
         let mut lanes = [i16x8_splat(0); PARTS];
         let mut left = product.cols / STEP;
         // SAFETY: `ProductI8::new` checked that `cols` codes lie from every row · stride on; there is such a row.

@@ -2,6 +2,7 @@
 
 use core::arch::wasm32::*;
 
+use super::kept;
 use crate::tensor::CodeBits;
 
 /// Codes without sign, as many as `out` holds: see [`UnpackCodes`](crate::quant::amb_unpack::UnpackCodes).
@@ -79,8 +80,7 @@ impl Fives {
             high: u8x16(5, 6, 5, 6, 6, 7, 6, 7, 7, 8, 8, 9, 8, 9, 9, 10),
             to_top: u16x8(1 << 11, 1 << 6, 1 << 9, 1 << 4, 1 << 7, 1 << 10, 1 << 5, 1 << 8),
         };
-        // SAFETY: it is there always, and never written.
-        unsafe { core::ptr::read_volatile(&raw const FIVES) }
+        kept(&FIVES)
     }
 
     /// Sixteen codes, the sign's bit turned.

@@ -2,6 +2,7 @@
 
 use core::arch::wasm32::*;
 
+use super::kept;
 use crate::kernel::vector::{LANES, Vector};
 
 /// Where the bytes of four words lie, the first ones first.
@@ -182,13 +183,12 @@ fn pairs(low: v128, high: v128) -> v128 {
     v128_or(v128_and(low, i32x4_splat(0xffff)), i32x4_shl(high, 16))
 }
 
-/// The bytes of `vector` at these places, read as if they might change: of a constant V8 makes three steps, each time.
+/// The bytes of `vector` at these places.
 ///
 /// Narrowing instructions would bring them together, too, but of those the compiler makes steps for every lane.
 #[inline(always)]
 fn swizzle(vector: v128, places: &'static v128) -> v128 {
-    // SAFETY: it is there always, and never written.
-    let places = unsafe { core::ptr::read_volatile(places) };
+    let places = kept(places);
     #[cfg(target_feature = "relaxed-simd")]
     let bytes = i8x16_relaxed_swizzle(vector, places);
     #[cfg(not(target_feature = "relaxed-simd"))]
