@@ -48,29 +48,57 @@ export class Held {
   }
 }
 
+/** What all models in workers have. */
+class Remote {
+  protected readonly held: Held;
+
+  constructor(held: Held) {
+    this.held = held;
+  }
+
+  dispose(): void {
+    this.held.dispose();
+  }
+
+  [disposeSymbol](): void {
+    this.dispose();
+  }
+}
+
+/** A model of texts. */
+class RemoteTexts extends Remote {
+  readonly maxTokens: number;
+
+  constructor(held: Held, { maxTokens }: Described) {
+    super(held);
+    this.maxTokens = maxTokens;
+  }
+
+  tokenize(text: string, options: { maxTokens?: number } = {}): Promise<Tokens> {
+    return this.held.call("tokenize", [text], options);
+  }
+}
+
 /** Where the caller wants so many elements, or a new place for them. */
 function room({ out }: EmbedOptions, elements: number): Float32Array {
   check(!out || out.length >= elements, `out has ${out?.length} elements, ${elements} are needed`);
   return out ?? new Float32Array(elements);
 }
 
-export class RemoteSentences implements SentenceModel {
+export class RemoteSentences extends RemoteTexts implements SentenceModel {
   readonly kind = "sentences";
   readonly dims: number;
-  readonly maxTokens: number;
-  readonly #held: Held;
 
-  constructor(held: Held, { dims, maxTokens }: Described) {
-    this.#held = held;
-    this.dims = dims;
-    this.maxTokens = maxTokens;
+  constructor(held: Held, described: Described) {
+    super(held, described);
+    this.dims = described.dims;
   }
 
   embed(text: string, options?: EmbedOptions): Promise<Embedding>;
   embed(texts: readonly string[], options?: EmbedOptions): Promise<Embeddings>;
   async embed(texts: string | readonly string[], options: EmbedOptions = {}): Promise<Embedding | Embeddings> {
     if (typeof texts === "string") {
-      const one = await this.#held.call<Embedding>("embed", [texts], options);
+      const one = await this.held.call<Embedding>("embed", [texts], options);
       if (!options.out) return one;
       room(options, one.dims).set(one.data);
       return { ...one, data: options.out.subarray(0, one.dims) };
@@ -91,7 +119,7 @@ export class RemoteSentences implements SentenceModel {
   async #parts(texts: readonly string[], options: PartOptions): Promise<Embeddings[]> {
     check(Array.isArray(texts), "texts must be a string or an array");
     // Small enough that all workers have something to do to the end.
-    const size = Math.min(32, Math.max(1, Math.ceil(texts.length / (this.#held.size * 4))));
+    const size = Math.min(32, Math.max(1, Math.ceil(texts.length / (this.held.size * 4))));
     const count = Math.max(1, Math.ceil(texts.length / size));
     const all: Embeddings[] = [];
     let next = 0;
@@ -101,11 +129,11 @@ export class RemoteSentences implements SentenceModel {
         const at = next++;
         const start = at * size;
         const part: PartOptions = { ...options, start: (options.start ?? 0) + start };
-        all[at] = await this.#held.call<Embeddings>("embed", [texts.slice(start, start + size)], part);
+        all[at] = await this.held.call<Embeddings>("embed", [texts.slice(start, start + size)], part);
       }
     };
     try {
-      await Promise.all(Array.from({ length: 2 * this.#held.size }, lane));
+      await Promise.all(Array.from({ length: 2 * this.held.size }, lane));
     } finally {
       // After an error or an abort nothing more is sent.
       next = count;
@@ -115,71 +143,47 @@ export class RemoteSentences implements SentenceModel {
 
   async *embedStream(texts: Iterable<string> | AsyncIterable<string>, options: EmbedOptions = {}) {
     const { streamed } = await import("./streamed.js");
-    yield* streamed(this, texts, 16 * this.#held.size, options);
-  }
-
-  tokenize(text: string, options: { maxTokens?: number } = {}): Promise<Tokens> {
-    return this.#held.call("tokenize", [text], options);
-  }
-
-  dispose(): void {
-    this.#held.dispose();
-  }
-
-  [disposeSymbol](): void {
-    this.dispose();
+    yield* streamed(this, texts, 16 * this.held.size, options);
   }
 }
 
-export class RemoteWords implements WordVectors {
+export class RemoteWords extends Remote implements WordVectors {
   readonly kind = "words";
   readonly dims: number;
   readonly count: number;
   readonly subwords: string;
-  readonly #held: Held;
 
   constructor(held: Held, { dims, count, subwords }: Described) {
-    this.#held = held;
+    super(held);
     this.dims = dims;
     this.count = count;
     this.subwords = subwords;
   }
 
   vector(word: string, options: { signal?: AbortSignal } = {}): Promise<WordVector | undefined> {
-    return this.#held.call("vector", [word], options);
+    return this.held.call("vector", [word], options);
   }
 
   similar(query: string | Float32Array, options: SearchOptions = {}): Promise<Neighbour[]> {
-    return this.#held.call("similar", [query], options);
+    return this.held.call("similar", [query], options);
   }
 
   analogy(a: string, b: string, c: string, options: SearchOptions = {}): Promise<Neighbour[]> {
-    return this.#held.call("analogy", [a, b, c], options);
+    return this.held.call("analogy", [a, b, c], options);
   }
 
   word(row: number): Promise<string> {
-    return this.#held.call("word", [row], {});
-  }
-
-  dispose(): void {
-    this.#held.dispose();
-  }
-
-  [disposeSymbol](): void {
-    this.dispose();
+    return this.held.call("word", [row], {});
   }
 }
 
-export class RemoteCausal implements CausalModel {
+export class RemoteCausal extends RemoteTexts implements CausalModel {
   readonly kind = "causal";
   readonly vocabulary: number;
-  readonly maxTokens: number;
-  readonly #held: Held;
 
-  constructor(held: Held, { vocabulary, maxTokens }: Described) {
-    this.#held = held;
-    this.vocabulary = vocabulary;
-    this.maxTokens = maxTokens;
+  constructor(held: Held, described: Described) {
+    super(held, described);
+    this.vocabulary = described.vocabulary;
   }
 
   async *generate(prompt: string, options: GenerateOptions = {}): AsyncGenerator<GeneratedToken, Generated, undefined> {
@@ -195,7 +199,7 @@ export class RemoteCausal implements CausalModel {
     if (options.signal?.aborted) pass();
     options.signal?.addEventListener("abort", pass);
     let isOver = false;
-    const asked = this.#held.call<Generated>("generate", [prompt], { ...options, signal: stop.signal, onProgress: tell });
+    const asked = this.held.call<Generated>("generate", [prompt], { ...options, signal: stop.signal, onProgress: tell });
     const settled = () => {
       isOver = true;
       wake();
@@ -213,17 +217,5 @@ export class RemoteCausal implements CausalModel {
       options.signal?.removeEventListener("abort", pass);
       if (!isOver) stop.abort();
     }
-  }
-
-  tokenize(text: string, options: { maxTokens?: number } = {}): Promise<Tokens> {
-    return this.#held.call("tokenize", [text], options);
-  }
-
-  dispose(): void {
-    this.#held.dispose();
-  }
-
-  [disposeSymbol](): void {
-    this.dispose();
   }
 }
