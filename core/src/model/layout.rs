@@ -141,7 +141,8 @@ impl Layout {
     /// each turn, as far as that goes.
     fn most_heads_together(&self) -> Option<usize> {
         let room = self.feed_forward_floats()?.saturating_sub(self.attention_floats(0)?);
-        let most = (room / self.head_floats()?.max(1)).clamp(1, self.heads.max(1));
+        // The compiler does not see that what `clamp` gives is not 0: firmware would have a way to panic.
+        let most = (room / self.head_floats()?.max(1)).min(self.heads).max(1);
         Some(self.heads.div_ceil(self.heads.div_ceil(most).max(1)))
     }
 
