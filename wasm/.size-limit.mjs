@@ -21,8 +21,8 @@ const inspector = closure("inspect.js");
 const families = ["amb", "embd", "finalfusion", "gguf", "safetensors"];
 
 export default limits([
-  ["wasm, sentence models", "111 KB", wasm("")],
-  ["wasm, sentence models, relaxed SIMD", "122 KB", wasm("-relaxed")],
+  ["wasm, sentence models", "117 KB", wasm("")],
+  ["wasm, sentence models, relaxed SIMD", "128 KB", wasm("-relaxed")],
   ["wasm, causal models", "121 KB", wasm("-causal")],
   ["wasm, causal models, relaxed SIMD", "137 KB", wasm("-causal-relaxed")],
   ["wasm, word vectors", "45 KB", wasm("-slim")],

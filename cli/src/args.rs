@@ -102,6 +102,12 @@ pub(crate) struct EmbedderArgs {
     #[arg(long)]
     pub(crate) precise: bool,
 
+    /// Code weights that are not stored as bytes as such when the model is opened, and compute in integers: faster, with a byte
+    /// more of memory for each weight. It is made for encoders in blocks of few bits; of floats it takes more away than
+    /// `convert --type int8` does
+    #[arg(long)]
+    pub(crate) requantize: bool,
+
     /// How the states of a decoder's tokens become one vector [default: what the file says, else mean]
     #[arg(long, value_enum, value_name = "HOW")]
     pub(crate) pooling: Option<Pooling>,

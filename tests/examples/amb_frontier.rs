@@ -52,7 +52,12 @@ fn main() {
     for path in std::env::args().skip(1) {
         let file = std::fs::read(&path).expect("a file");
         let (bytes, elements) = matrices(&file);
-        let embedder = Embedder::open(file.as_slice()).expect("a model");
+        let mut embedder = Embedder::open(file.as_slice()).expect("a model");
+        if std::env::var("REQUANTIZE").is_ok() {
+            let start = Instant::now();
+            embedder.requantize().expect("codes");
+            eprintln!("{:?}", start.elapsed());
+        }
         let mut session = embedder.session(MAX_TOKENS, 1).expect("memory");
         let mut out = vec![0.0; WIDTH];
         let mut embeddings = Vec::new();

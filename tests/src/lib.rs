@@ -35,6 +35,7 @@ pub mod finalfusion;
 pub mod formats;
 pub mod fuzz;
 pub mod hostile;
+pub mod in_blocks;
 pub mod letter_classes;
 pub mod minilm;
 pub mod schemes;

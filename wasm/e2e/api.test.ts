@@ -85,10 +85,22 @@ inBrowser("the package", () => {
     const other = await serve({ "/amb/": folder, "/dist/": dist }, {});
     const { page: own } = await openPage(browser, `${other.origin}/blank`);
     const texts = sentences().map(({ text }) => text);
-    const data = await own.evaluate(`(async () => { const { load } = await import("/dist/index.js");
-      const model = await load("/amb/model.amb", { kind: "sentences" });
-      return Array.from((await model.embed(${JSON.stringify(texts)})).data); })()`) as number[];
-    expect(largestDifference(data, native(file, texts))).toBeLessThan(1e-5);
+    // Blocks are coded anew unless the page says otherwise, here or in a worker.
+    const [anew, asTheyAre, inWorker] = await own.evaluate(`(async () => {
+      const { load } = await import("/dist/index.js");
+      const { createWorker } = await import("/dist/worker.js");
+      const worker = createWorker();
+      const embedded = async (load, requantize) => {
+        const model = await load("/amb/model.amb", { kind: "sentences", requantize });
+        const { data } = await model.embed(${JSON.stringify(texts)});
+        model.dispose();
+        return Array.from(data);
+      };
+      return [await embedded(load), await embedded(load, false), await embedded((...given) => worker.load(...given), false)]; })()`) as number[][];
+    expect(largestDifference(anew!, native(file, texts, ["--requantize"]))).toBeLessThan(1e-5);
+    expect(largestDifference(asTheyAre!, native(file, texts))).toBeLessThan(1e-5);
+    expect(inWorker).toEqual(asTheyAre);
+    expect(largestDifference(anew!, asTheyAre!)).toBeGreaterThan(1e-4);
     await own.close();
     await other.close();
     rmSync(folder, { recursive: true });
@@ -499,16 +511,17 @@ function cli(args: string[], input?: string): Buffer {
 const vectors = new Map<string, Float32Array>();
 
 /** The vectors that the native program gives for the same file and texts. */
-function native(file: string, texts: string[]): Float32Array {
-  const known = vectors.get(file);
+function native(file: string, texts: string[], options: string[] = []): Float32Array {
+  const key = [file, ...options].join(" ");
+  const known = vectors.get(key);
   if (known) return known;
   const folder = mkdtempSync(join(tmpdir(), "nanoembed-"));
   const output = join(folder, "vectors.npy");
-  cli(["embed", "--quiet", "--model", file, "--input", "jsonl", "--out", output], texts.map((text) => `${JSON.stringify({ text })}\n`).join(""));
+  cli(["embed", "--quiet", "--model", file, "--input", "jsonl", "--out", output, ...options], texts.map((text) => `${JSON.stringify({ text })}\n`).join(""));
   const npy = readFileSync(output);
   const header = 10 + npy.readUInt16LE(8);
   const result = new Float32Array(npy.buffer.slice(npy.byteOffset + header, npy.byteOffset + npy.length));
   rmSync(folder, { recursive: true });
-  vectors.set(file, result);
+  vectors.set(key, result);
   return result;
 }

@@ -4,14 +4,14 @@ import { memoryBytes, type InitOptions as BaseInitOptions, type ModuleSource } f
 import type { InspectOptions, Inspection, Verdict, VerifyOptions } from "./inspection.js";
 import { bring, type LoadOptions as BaseOptions } from "./load.js";
 import { ModelSink, engineOf, type Runners } from "./model-sink.js";
-import type { SentenceModel } from "./sentences.js";
+import type { SentenceModel, SentenceOptions } from "./sentences.js";
 import type { Source } from "./source.js";
 import type { WordOptions, WordVectors } from "./words.js";
 
 /** What a file can be loaded as. */
 export type Model = SentenceModel | WordVectors | CausalModel;
 
-export interface LoadOptions extends BaseOptions, Pick<WordOptions, "duplicates"> {
+export interface LoadOptions extends BaseOptions, SentenceOptions, Pick<WordOptions, "duplicates"> {
   /** What the file must hold. Without it the file decides, and the result's `kind` says what it was. */
   kind?: Model["kind"];
 }

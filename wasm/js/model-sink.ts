@@ -130,7 +130,7 @@ export class ModelSink implements Sink {
       const { engine, loadCausal } = await causal();
       return loadCausal(engine, inner.take(), format);
     }
-    return loadSentences(sentences, inner.take(), format);
+    return loadSentences(sentences, inner.take(), format, options);
   }
 
   abort(): void {

@@ -102,8 +102,8 @@ class RemoteSink implements Sink {
   }
 
   models(options: LoadOptions): Promise<Described[]> {
-    const { duplicates } = options;
-    return this.#all<Described>("model", () => [{ duplicates }]);
+    const { duplicates, requantize } = options;
+    return this.#all<Described>("model", () => [{ duplicates, requantize }]);
   }
 }
 

@@ -29,14 +29,22 @@ pub struct Sentences {
 
 #[wasm_bindgen]
 impl Sentences {
-    /// The model in the file that `reader` has read.
+    /// The model in the file that `reader` has read. `requantize` says whether its weights are coded anew, a byte each, unless
+    /// they are so in the file; by default they are if they are in blocks of few bits, and there is memory for it.
     ///
     /// # Errors
     ///
-    /// What is wrong with the model; `unknown_format` if the file is not of a format that holds one.
+    /// What is wrong with the model; `unknown_format` if the file is not of a format that holds one; `buffer_too_small` if
+    /// there is not enough memory for what was asked for.
     #[wasm_bindgen(constructor)]
-    pub fn new(reader: Reader) -> Result<Self> {
-        let embedder = Embedder::open(reader.into_file(&[Format::Embd, Format::Amb])?)?;
+    pub fn new(reader: Reader, requantize: Option<bool>) -> Result<Self> {
+        let mut embedder = Embedder::open(reader.into_file(&[Format::Embd, Format::Amb])?)?;
+        if requantize.unwrap_or_else(|| embedder.plan(1).grouped) {
+            let done = embedder.requantize();
+            if requantize.is_some() {
+                done?;
+            }
+        }
         Ok(Self { embedder, sessions: Vec::new(), ids: Vec::new(), lengths: Vec::new(), total: 0 })
     }
 

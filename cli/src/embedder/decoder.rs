@@ -34,6 +34,11 @@ pub(super) struct DecoderEmbedder<'f> {
 impl<'f> DecoderEmbedder<'f> {
     /// Opens the model in `file`, to be used as `args` say; pooling is the file's own unless one is asked for.
     pub(super) fn open(file: &'f ModelFile, args: &EmbedderArgs) -> Result<Self> {
+        if args.requantize {
+            return Err(Failure::usage(
+                "--requantize is for encoders, and this model is a decoder",
+            ));
+        }
         let activations = if args.precise { Activations::Floats } else { Activations::Words };
         let model = Decoder::open(file)?;
         let positions = model.config().positions;

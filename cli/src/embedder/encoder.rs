@@ -33,8 +33,11 @@ pub(super) struct Encoder<'f> {
 impl<'f> Encoder<'f> {
     /// Opens the model in `file`, to be used as `args` say.
     pub(super) fn open(file: &'f ModelFile, args: &EmbedderArgs) -> Result<Self> {
-        let model = open(file)?;
+        let mut model = open(file)?;
         let max_tokens = limit(args.model.max_tokens, model.config())?;
+        if args.requantize {
+            model.requantize().map_err(|error| file.failure(error))?;
+        }
         Ok(Self { model, max_tokens, precise: args.precise, sessions: Mutex::default() })
     }
 

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use crate::{numbers, objects, stdout};
+use crate::{nanoembed, numbers, objects, stdout};
 
 fn data(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../tests/data/minilm").join(name)
@@ -64,4 +64,17 @@ fn eight_bits_keep_the_meaning() {
 fn precise_computes_with_all_bits_of_the_activations() {
     let (mean, least) = agreement(&["--precise"]);
     assert!(mean >= 0.999 && least >= 0.995, "{mean} {least}");
+}
+
+#[test]
+fn requantized_floats_are_nearly_as_good_as_what_convert_writes() {
+    let folder = tempfile::tempdir().unwrap();
+    let halves = folder.path().join("model.weights");
+    let halves = halves.to_str().unwrap();
+    let built_in = concat!(env!("CARGO_MANIFEST_DIR"), "/../models/all-MiniLM-L6-v2.int8.weights");
+    nanoembed(&["convert", built_in, halves, "--type", "f16", "-q"]).assert().success();
+    let (mean, least) = agreement(&["-m", halves, "--requantize"]);
+    assert!(mean >= 0.997 && least >= 0.99, "{mean} {least}");
+    let (exact, _) = agreement(&["-m", halves]);
+    assert!(exact > mean, "{exact} {mean}");
 }

@@ -303,3 +303,9 @@ fn what_is_missing_is_named() {
     let several = failure(&["generate", "x", "-m", &folder], b"", 2);
     assert!(several.contains("other-0.uqff") && several.contains("tiny-0.uqff"), "{several}");
 }
+
+#[test]
+fn decoders_are_not_requantized() {
+    let said = failure(&["embed", "they said", "-m", &gguf(), "--requantize"], b"", 2);
+    assert!(said.contains("--requantize is for encoders"), "{said}");
+}

@@ -29,6 +29,7 @@ pub mod llama;
 mod parallel;
 mod pass;
 pub mod pool;
+pub mod requantize;
 mod rows;
 #[cfg(feature = "embd")]
 pub mod stored;

@@ -136,7 +136,7 @@ where
         let queries = split_off(&mut floats, tokens * stride).ok_or(TOO_SMALL)?;
         let values = split_off(&mut floats, tokens * stride).ok_or(TOO_SMALL)?;
         let keys = split_off(&mut floats, key_stride * stride).ok_or(TOO_SMALL)?;
-        let integer = matches!(input, Input::Codes(_));
+        let integer = !matches!(input, Input::Floats(_));
         let by_token = Strides { token: stride, row: 1 };
         let by_element = Strides { token: 1, row: key_stride };
         for (turn, out) in output.chunks_mut((tokens * stride).max(1)).enumerate() {

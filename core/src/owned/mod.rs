@@ -14,6 +14,7 @@ mod decoder;
 mod gguf;
 mod model_proto;
 mod open;
+mod requantize;
 mod sentencepiece;
 mod vocabulary;
 
@@ -38,6 +39,7 @@ use crate::model::{
 };
 use crate::tensor::TensorHeader;
 use crate::token::{Entries, HashVocabulary, WordPiece};
+use requantize::Memory;
 use vocabulary::VocabularyIndex;
 
 /// Token ids of one text.
@@ -58,6 +60,8 @@ pub struct Embedder<B> {
     bert: Bert<Vec<Layer>>,
     kernels: Kernels,
     summaries: Vec<RowSummary>,
+    /// Weights that were coded anew, if any were.
+    memory: Memory,
     vocabulary: VocabularyIndex,
 }
 
@@ -78,8 +82,9 @@ impl<B: AsRef<[u8]>> Embedder<B> {
         };
         let vocabulary = VocabularyIndex::build(found, bert.config())?;
         let kernels = kernel::detect();
-        let summaries = summarize(bytes, &bert, &kernels)?;
-        Ok(Self { file, bert, kernels, summaries, vocabulary })
+        let memory = Memory::default();
+        let summaries = summarize(&memory.with(bytes), &bert, &kernels)?;
+        Ok(Self { file, bert, kernels, summaries, memory, vocabulary })
     }
 
     /// Runs on this table of kernels instead of the fastest one.
@@ -88,7 +93,8 @@ impl<B: AsRef<[u8]>> Embedder<B> {
     ///
     /// [`ErrorKind::OutOfBounds`] if the file has become shorter since it was opened.
     pub fn with_kernels(self, kernels: Kernels) -> Result<Self> {
-        let summaries = summarize(self.file.as_ref(), &self.bert, &kernels)?;
+        let Self { file, bert, memory, .. } = &self;
+        let summaries = summarize(&memory.with(file.as_ref()), bert, &kernels)?;
         Ok(Self { kernels, summaries, ..self })
     }
 
@@ -196,7 +202,7 @@ impl<B: AsRef<[u8]>> Embedder<B> {
         let Session { plan, floats, bytes } = session;
         let mut workspace = Workspace::new(self.config(), plan, floats, bytes)?;
         let Self { kernels, summaries, .. } = self;
-        let weights = &without_names(self.file.as_ref());
+        let weights = &self.memory.with(self.file.as_ref());
         let run = Run { weights, kernels, summaries, parallel };
         self.bert.embed_observed(&run, ids, lengths, &mut workspace, out, observe)
     }
@@ -207,10 +213,14 @@ fn without_names(file: &[u8]) -> impl Weights + Sync {
     SliceWeights::new(file, |_: &str| None::<TensorHeader<'_>>)
 }
 
-/// What the kernels want to know of the weights in `file`.
-fn summarize(file: &[u8], bert: &Bert<Vec<Layer>>, kernels: &Kernels) -> Result<Vec<RowSummary>> {
+/// What the kernels want to know of the weights.
+fn summarize(
+    weights: &impl Weights,
+    bert: &Bert<Vec<Layer>>,
+    kernels: &Kernels,
+) -> Result<Vec<RowSummary>> {
     let mut summaries = vec![RowSummary::EMPTY; bert.summaries(kernels)];
-    bert.summarize(&without_names(file), kernels, &mut [], &mut summaries)?;
+    bert.summarize(weights, kernels, &mut [], &mut summaries)?;
     Ok(summaries)
 }
 
