@@ -87,17 +87,11 @@ impl Layer {
             output: linear(T::OutputWeight, T::OutputBias)?,
             output_norm: norm(T::OutputNormWeight, T::OutputNormBias)?,
         };
-        layer.classify(weights)?;
+        layer.integer_attention = layer.take_same_codes(weights)?;
+        let group = layer.query.group();
+        let same = layer.key.group() == group && layer.value.group() == group;
+        layer.attention_group = group.filter(|_| same);
         Ok(layer)
-    }
-
-    /// Finds out whether queries, keys and values can share quantised activations.
-    pub(super) fn classify(&mut self, weights: &(impl Weights + ?Sized)) -> Result<()> {
-        self.integer_attention = self.take_same_codes(weights)?;
-        let group = self.query.group();
-        let same = self.key.group() == group && self.value.group() == group;
-        self.attention_group = group.filter(|_| same);
-        Ok(())
     }
 }
 

@@ -38,8 +38,8 @@ pub(super) struct Layout {
     pub(super) jobs: usize,
     /// Heads that one job computes.
     pub(super) heads: usize,
-    /// Heads whose queries, keys and values are computed together.
-    pub(super) heads_together: usize,
+    /// See [`heads_together`](Self::heads_together).
+    heads_together: usize,
     /// Tokens that one job takes through the feed-forward layers at a time.
     pub(super) block: usize,
     /// From one row of transposed keys, and of scores, to the next.
@@ -115,6 +115,11 @@ impl Layout {
             ])?,
         };
         Some(layout)
+    }
+
+    /// Heads whose queries, keys and values are computed together.
+    pub(super) const fn heads_together(&self) -> usize {
+        if cfg!(feature = "small") { 1 } else { self.heads_together }
     }
 
     /// Floats for the scales of the codes of a token, of up to `cols` columns.

@@ -300,9 +300,6 @@ pub(super) fn take_same_codes(
         (Some(from), Some(to)) if a.groups == b.groups && a.cols == b.cols => (from, to),
         _ => return Ok(false),
     };
-    if from == to {
-        return Ok(true);
-    }
     const PIECE: usize = 64;
     let (mut first, mut second) = ([0; PIECE], [0; PIECE]);
     let length = a.cols.saturating_mul(4);

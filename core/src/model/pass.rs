@@ -132,11 +132,10 @@ where
         let (mut staging, mut floats, bytes) = self.layout.staging(floats, bytes)?;
         let (tokens, size) = (self.tokens, self.model.config.head());
         let key_stride = self.layout.key_stride;
-        let stride = self.layout.heads_together * size;
+        let stride = self.layout.heads_together() * size;
         let queries = split_off(&mut floats, tokens * stride).ok_or(TOO_SMALL)?;
         let values = split_off(&mut floats, tokens * stride).ok_or(TOO_SMALL)?;
         let keys = split_off(&mut floats, key_stride * stride).ok_or(TOO_SMALL)?;
-        let integer = !matches!(input, Input::Floats(_));
         let by_token = Strides { token: stride, row: 1 };
         let by_element = Strides { token: 1, row: key_stride };
         for (turn, out) in output.chunks_mut((tokens * stride).max(1)).enumerate() {
@@ -157,7 +156,7 @@ where
                     values: Table { data: &*values, stride }.skip(head * size),
                     size,
                 };
-                self.attend(&head, integer, &mut *floats, &mut *bytes, out)?;
+                self.attend(&head, input, &mut *floats, &mut *bytes, out)?;
             }
         }
         Ok(())
@@ -167,14 +166,14 @@ where
     fn attend(
         &self,
         head: &Head<'_>,
-        integer: bool,
+        input: Input<'_>,
         floats: &mut [f32],
         bytes: &mut [u8],
         out: &mut [f32],
     ) -> Result<()> {
         let kernels = self.run.kernels;
         let mut start = 0;
-        if integer {
+        if !matches!(input, Input::Floats(_)) {
             let codes = self.layout.integer_head(self.tokens, floats, bytes);
             let mut codes = codes.ok_or(TOO_SMALL)?;
             codes.quantize(kernels, head);

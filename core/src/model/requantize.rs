@@ -174,6 +174,7 @@ impl<L: AsRef<[Layer]> + AsMut<[Layer]>> Bert<L> {
         let layers = self.layers.as_mut().get_mut(..config.layers).ok_or(TOO_SMALL)?;
         let mut coder = Coder { run, scratch, memory, offset: MEMORY };
         for (index, layer) in layers.iter_mut().enumerate() {
+            let mut shares_codes = layer.integer_attention;
             for (input, mut linear) in layer.by_input() {
                 let mut all = linear.iter().flatten();
                 if !all.all(|linear| gains(linear)) {
@@ -188,8 +189,10 @@ impl<L: AsRef<[Layer]> + AsMut<[Layer]>> Bert<L> {
                 for linear in linear.iter_mut().flatten() {
                     coder.code(&mut linear.weight, columns)?;
                 }
+                shares_codes |= input == LayerInput::Attention;
             }
-            layer.classify(run.weights)?;
+            layer.integer_attention = shares_codes;
+            layer.attention_group = layer.attention_group.filter(|_| !shares_codes);
         }
         summaries::number(layers);
         Ok(())
