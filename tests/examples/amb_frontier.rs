@@ -1,7 +1,8 @@
 //! What a quantised model is worth: `amb_frontier FILE…` prints for each `.amb` or `.weights` file of all-MiniLM-L6-v2 its
 //! size, bits a weight, cosine to the reference embeddings, same nearest neighbours, and latency, as lines of JSON.
 //!
-//! `cargo run --release -p nanoembed-tests --example amb_frontier -- a.amb b.amb`
+//! `cargo run --release -p nanoembed-tests --example amb_frontier -- a.amb b.amb`; with `--requantize` before the files, of weights
+//! coded anew as bytes.
 
 use std::time::Instant;
 
@@ -49,14 +50,14 @@ fn matrices(file: &[u8]) -> (u64, u64) {
 }
 
 fn main() {
-    for path in std::env::args().skip(1) {
+    let mut paths = std::env::args().skip(1).peekable();
+    let requantize = paths.next_if_eq("--requantize").is_some();
+    for path in paths {
         let file = std::fs::read(&path).expect("a file");
         let (bytes, elements) = matrices(&file);
         let mut embedder = Embedder::open(file.as_slice()).expect("a model");
-        if std::env::var("REQUANTIZE").is_ok() {
-            let start = Instant::now();
+        if requantize {
             embedder.requantize().expect("codes");
-            eprintln!("{:?}", start.elapsed());
         }
         let mut session = embedder.session(MAX_TOKENS, 1).expect("memory");
         let mut out = vec![0.0; WIDTH];
