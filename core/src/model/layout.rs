@@ -23,9 +23,9 @@ pub(super) const MAX_GROUPS: usize = 16;
 /// The fewest columns of a group of a block.
 const LEAST_GROUP: usize = 16;
 
-/// The floats and the bytes begin at multiples of this many bytes, as their pieces do as far as sizes are multiples of it: a
+/// Floats, bytes and weights that are coded anew begin at multiples of this many bytes, as their pieces do as far as sizes are multiples of it: a
 /// vector across two cache lines costs twice.
-pub(super) const ALIGNMENT: usize = 64;
+pub(crate) const ALIGNMENT: usize = 64;
 /// The same in floats.
 pub(super) const ALIGNED_FLOATS: usize = ALIGNMENT / 4;
 
@@ -117,7 +117,8 @@ impl Layout {
         Some(layout)
     }
 
-    /// Heads whose queries, keys and values are computed together.
+    /// Heads whose queries, keys and values are computed together: where code must be small a constant, of which the compiler
+    /// makes no loop.
     pub(super) const fn heads_together(&self) -> usize {
         if cfg!(feature = "small") { 1 } else { self.heads_together }
     }

@@ -49,6 +49,8 @@ pub use fixed::{FixedMemory, FixedNeeds};
 pub use gguf::{
     gguf_architecture, gguf_bert_config, gguf_bert_tensor, gguf_llama_config, gguf_pools_last_token,
 };
+#[cfg(feature = "alloc")]
+pub(crate) use layout::ALIGNMENT;
 pub use parallel::{InOrder, Job, Parallel, Part, Parts};
 pub use summaries::summaries;
 pub use weights::{Encoding, Matrix, SliceWeights, Weights};

@@ -176,16 +176,17 @@ impl<L: AsRef<[Layer]> + AsMut<[Layer]>> Bert<L> {
         for (index, layer) in layers.iter_mut().enumerate() {
             let mut shares_codes = layer.integer_attention;
             for (input, mut linear) in layer.by_input() {
-                let mut all = linear.iter().flatten();
-                if !all.all(|linear| gains(linear)) {
+                if !linear.iter().flatten().all(|linear| gains(linear)) {
                     continue;
                 }
-                let rms = match input.columns(&config, index) {
-                    Some(columns) => rms.get(columns).ok_or(TOO_SMALL)?,
-                    None => &[],
+                let columns = match input.columns(&config, index).zip(input.migration()) {
+                    Some((columns, migration)) => {
+                        let rms = rms.get(columns).ok_or(TOO_SMALL)?;
+                        let last = linear.last().and_then(Option::as_deref).ok_or(TOO_SMALL)?;
+                        Some(coder.columns(&last.weight, rms, migration)?)
+                    }
+                    None => None,
                 };
-                let last = linear.last().and_then(Option::as_deref).ok_or(TOO_SMALL)?.weight;
-                let columns = coder.columns(&last, rms, input.migration())?;
                 for linear in linear.iter_mut().flatten() {
                     coder.code(&mut linear.weight, columns)?;
                 }
@@ -219,13 +220,7 @@ impl<'a, W: Weights + ?Sized, P: ?Sized> Coder<'a, '_, W, P> {
     }
 
     /// Writes the scales of the columns of `matrix` and leaves their inverses in the scratch memory; returns where they lie.
-    fn columns(
-        &mut self,
-        matrix: &Matrix,
-        rms: &[f32],
-        migration: Option<f32>,
-    ) -> Result<Option<u64>> {
-        let Some(migration) = migration else { return Ok(None) };
+    fn columns(&mut self, matrix: &Matrix, rms: &[f32], migration: f32) -> Result<u64> {
         let Matrix { rows, cols, .. } = *matrix;
         let (bytes, offset) = self.take(cols.checked_mul(4).ok_or(TOO_SMALL)?)?;
         let (scales, rest) = self.scratch.split_at_mut_checked(cols).ok_or(TOO_SMALL)?;
@@ -245,7 +240,7 @@ impl<'a, W: Weights + ?Sized, P: ?Sized> Coder<'a, '_, W, P> {
             *bytes = scale.to_le_bytes();
             *scale = 1.0 / *scale;
         }
-        Ok(Some(offset))
+        Ok(offset)
     }
 
     /// Codes a matrix, divided by the scales of the columns if they lie somewhere, and says where it lies now.

@@ -3,6 +3,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
+use super::zeros;
 use crate::error::{Error, ErrorKind, Result};
 use crate::kernel::{self, Kernels};
 use crate::model::llama::{
@@ -132,12 +133,4 @@ impl CausalSession {
         let cache = Cache::resume(config, plan.positions, *length, cache)?;
         Ok((cache, LlamaMemory::new(config, plan, floats, bytes)?))
     }
-}
-
-/// Zeros, or `None` if there is not as much memory.
-fn zeros<T: Clone + Default>(count: usize) -> Option<Vec<T>> {
-    let mut memory = Vec::new();
-    memory.try_reserve_exact(count).ok()?;
-    memory.resize(count, T::default());
-    Some(memory)
 }

@@ -224,6 +224,14 @@ fn summarize(
     Ok(summaries)
 }
 
+/// Zeros, or `None` if there is not as much memory.
+fn zeros<T: Clone + Default>(count: usize) -> Option<Vec<T>> {
+    let mut memory = Vec::new();
+    memory.try_reserve_exact(count).ok()?;
+    memory.resize(count, T::default());
+    Some(memory)
+}
+
 /// The scratch memory of one thread that embeds.
 #[derive(Clone, Debug)]
 pub struct Session {

@@ -4,13 +4,10 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU32, Ordering};
 
-use super::{Embedder, summarize, without_names};
+use super::{Embedder, summarize, without_names, zeros};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::requantize::Requantized;
-use crate::model::{InOrder, Observation, Run, Weights};
-
-/// Memory begins at a multiple of so many bytes: a vector across two cache lines costs twice.
-const ALIGNMENT: usize = 64;
+use crate::model::{ALIGNMENT, InOrder, Observation, Run, Weights};
 
 /// Tokens that the model is observed on, beside those that begin and end a text. Which columns are large depends little on
 /// what the text says: 30 of them make embeddings no better, nor do the texts that `nanoembed convert` calibrates with.
@@ -29,10 +26,7 @@ pub(super) struct Memory {
 impl Memory {
     fn new(length: usize) -> Result<Self> {
         let too_small = Error::without_offset(ErrorKind::BufferTooSmall);
-        let length = length.checked_add(ALIGNMENT).ok_or(too_small)?;
-        let mut bytes = Vec::new();
-        bytes.try_reserve_exact(length).map_err(|_| too_small)?;
-        bytes.resize(length, 0);
+        let bytes: Vec<u8> = length.checked_add(ALIGNMENT).and_then(zeros).ok_or(too_small)?;
         let start = bytes.as_ptr().align_offset(ALIGNMENT).min(ALIGNMENT);
         Ok(Self { bytes, start })
     }
@@ -50,7 +44,8 @@ impl Memory {
 impl<B: AsRef<[u8]>> Embedder<B> {
     /// Codes all linear layers that are not in bytes anew in memory of their own, a byte a weight, and computes them from now on
     /// with activations in bytes: faster, most of all where weights are in blocks of few bits. It takes as long as some
-    /// embeddings, and the same file gives the same codes everywhere; a second time it does nothing.
+    /// embeddings; a second time it does nothing. A model in blocks gets the same codes everywhere; one in floats may get some others
+    /// where kernels add up in another order.
     ///
     /// What it costs all-MiniLM-L6-v2 in 4.5 bits a weight is 0.001 of the mean cosine. Weights in floats lose more.
     ///
@@ -90,6 +85,7 @@ impl<B: AsRef<[u8]>> Embedder<B> {
         let mut out = vec![0.0; config.hidden];
         self.embed_observed(&mut session, &InOrder, &ids, &[ids.len()], &mut out, &|seen| {
             let Observation { layer, input, values } = seen;
+            // Not `add_squares`: there is no lock to lend sums to several threads with.
             let columns = input.columns(config, layer).and_then(|columns| sums.get(columns));
             for row in values.chunks_exact(input.cols(config).max(1)) {
                 for (sum, value) in columns.unwrap_or_default().iter().zip(row) {
