@@ -14,11 +14,8 @@ use nanoembed_core::kernel::{self, Kernels};
 use nanoembed_core::model::{Bert, Layer, Run, SliceWeights, Weights, Workspace};
 use nanoembed_core::tensor::Dtype;
 use nanoembed_tests::blocks;
-use nanoembed_tests::data::published_model;
+use nanoembed_tests::data::{DEFAULT_MODEL, published_model};
 use nanoembed_tests::minilm::{Safetensors, config};
-
-const DEFAULT_MODEL: &str =
-    concat!(env!("CARGO_MANIFEST_DIR"), "/../models/all-MiniLM-L6-v2.int8.weights");
 
 /// Texts and tokens of each, from `32` or `8x32`.
 fn size(text: &str) -> Option<(usize, usize)> {

@@ -3,6 +3,10 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+/// Where the model lies that is built into the program: all-MiniLM-L6-v2 in 8 bits.
+pub const DEFAULT_MODEL: &str =
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../models/all-MiniLM-L6-v2.int8.weights");
+
 /// A file under `tests/data`.
 ///
 /// # Panics

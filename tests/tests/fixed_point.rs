@@ -4,6 +4,7 @@ use nanoembed_core::event::Mode;
 use nanoembed_core::format::embd::Embd;
 use nanoembed_core::model::{Bert, BertConfig, FixedMemory, FixedNeeds, Layer, Plan, SliceWeights};
 use nanoembed_core::tensor::{Dtype, TensorHeader};
+use nanoembed_tests::data::DEFAULT_MODEL;
 use nanoembed_tests::minilm::{self, WIDTH};
 
 fn cosine(a: &[f64], b: &[f64]) -> f64 {
@@ -20,8 +21,7 @@ fn nearest(vectors: &[Vec<f64>], to: usize) -> usize {
 
 #[test]
 fn integers_embed_as_floats_do() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../models/all-MiniLM-L6-v2.int8.weights");
-    let file = std::fs::read(path).expect("the default model");
+    let file = std::fs::read(DEFAULT_MODEL).expect("the default model");
     let embd = Embd::parse(&file, Mode::Strict).expect("a model");
     let config = BertConfig::from_metadata(|key| embd.metadata_value(key)).expect("sizes");
     let weights =
@@ -61,8 +61,7 @@ fn integers_embed_as_floats_do() {
 /// Scales, weights of norms and biases as large as numbers can be: any embedding or an error, and no overflow.
 #[test]
 fn numbers_made_to_overflow_do_not() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../models/all-MiniLM-L6-v2.int8.weights");
-    let file = std::fs::read(path).expect("the default model");
+    let file = std::fs::read(DEFAULT_MODEL).expect("the default model");
     let embd = Embd::parse(&file, Mode::Strict).expect("a model");
     let floats: Vec<(String, TensorHeader<'_>)> = embd
         .tensors()

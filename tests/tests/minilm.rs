@@ -7,11 +7,8 @@ use nanoembed_core::model::SliceWeights;
 use nanoembed_core::tensor::Dtype;
 use nanoembed_tests::agreement::{compare, embed};
 use nanoembed_tests::blocks;
-use nanoembed_tests::data::published_model;
+use nanoembed_tests::data::{DEFAULT_MODEL, published_model};
 use nanoembed_tests::minilm::{Safetensors, WIDTH, cosine};
-
-const DEFAULT_MODEL: &str =
-    concat!(env!("CARGO_MANIFEST_DIR"), "/../models/all-MiniLM-L6-v2.int8.weights");
 
 #[test]
 fn f32_agrees_with_the_reference_on_every_table() {

@@ -9,11 +9,9 @@ use nanoembed_core::kernel::{self, Kernels};
 use nanoembed_core::model::{Bert, InOrder, Layer, LayerInput, Run, SliceWeights};
 use nanoembed_core::owned::Embedder;
 use nanoembed_tests::agreement::{Agreement, compare};
+use nanoembed_tests::data::DEFAULT_MODEL;
 use nanoembed_tests::in_blocks::in_blocks;
 use nanoembed_tests::minilm::{WIDTH, config, sentences};
-
-const DEFAULT_MODEL: &str =
-    concat!(env!("CARGO_MANIFEST_DIR"), "/../models/all-MiniLM-L6-v2.int8.weights");
 
 static IN_BLOCKS: LazyLock<Vec<u8>> =
     LazyLock::new(|| in_blocks(&std::fs::read(DEFAULT_MODEL).unwrap()).unwrap());

@@ -7,10 +7,9 @@ use nanoembed_core::kernel::{self, Kernels, RowSummary};
 use nanoembed_core::model::stored::StoredWeights;
 use nanoembed_core::model::{Bert, Layer, SliceWeights, Weights, summaries};
 use nanoembed_core::tensor::TensorHeader;
+use nanoembed_tests::data::DEFAULT_MODEL;
 use nanoembed_tests::minilm::config;
 
-const DEFAULT_MODEL: &str =
-    concat!(env!("CARGO_MANIFEST_DIR"), "/../models/all-MiniLM-L6-v2.int8.weights");
 /// Rows of the model's linear layers, those of the second feed-forward layer in four groups of columns.
 const SUMMARIES: usize = 6 * (4 * 384 + 1536 + 4 * 384);
 
