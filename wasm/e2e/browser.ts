@@ -1,7 +1,12 @@
-// Debian's Chromium, driven by Playwright.
+// Debian's Chromium, driven by Playwright, and what runs in it.
 import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import { chromium, type Browser, type Page } from "playwright-core";
+import { describe } from "vitest";
+
+/** The package as it was built. */
+export const dist = fileURLToPath(new URL("../dist", import.meta.url));
 
 const places = [process.env["CHROMIUM"], "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 
@@ -21,6 +26,9 @@ export function findChromium(): string | undefined {
 }
 
 export const executablePath = findChromium();
+
+/** Tests that are skipped where there is no Chromium. */
+export const inBrowser = describe.skipIf(!executablePath);
 
 export function launch(): Promise<Browser> {
   return chromium.launch({ executablePath: executablePath!, args: ["--no-sandbox", "--disable-gpu"] });

@@ -5,16 +5,15 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Browser, Page } from "playwright-core";
 import { build } from "vite";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { data, modelBytes } from "../tests/files.js";
-import { executablePath, launch, openPage } from "./browser.js";
+import { executablePath, inBrowser, launch, openPage } from "./browser.js";
 import { serve, type TestServer } from "./server.js";
 import { writeFileSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 
 const demo = fileURLToPath(new URL("../demo", import.meta.url));
 const pictures = process.env["SCREENSHOTS"];
-const inBrowser = describe.skipIf(!executablePath);
 
 let server: TestServer;
 let browser: Browser;
