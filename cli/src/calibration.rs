@@ -85,17 +85,21 @@ impl Calibration {
             LayerInput::Attention => tensors.iter().find(|tensor| tensor.name == name),
             _ => None,
         };
-        let values = decisive.unwrap_or(tensor).to_f32();
-        let mut largest = vec![0.0_f32; rms.len()];
-        for row in values.chunks_exact(rms.len()) {
-            for (most, value) in largest.iter_mut().zip(row) {
-                *most = most.max(value.abs());
-            }
-        }
-        let mut scales = vec![0.0; rms.len()];
-        column_scales(rms, &largest, migration, &mut scales);
-        scales
+        scales(rms, decisive.unwrap_or(tensor), migration)
     }
+}
+
+/// The scales of columns of activations with these root mean squares, which `tensor` is the most sensitive to.
+pub(crate) fn scales(rms: &[f32], tensor: &Tensor<'_>, migration: f32) -> Vec<f32> {
+    let mut largest = vec![0.0_f32; rms.len()];
+    for row in tensor.to_f32().chunks_exact(rms.len().max(1)) {
+        for (most, value) in largest.iter_mut().zip(row) {
+            *most = most.max(value.abs());
+        }
+    }
+    let mut scales = vec![0.0; rms.len()];
+    column_scales(rms, &largest, migration, &mut scales);
+    scales
 }
 
 /// The checkpoint as a `.weights` file that has no name and vanishes with its map.

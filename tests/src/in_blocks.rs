@@ -4,8 +4,9 @@ use nanoembed_core::error::Result;
 use nanoembed_core::event::{Mode, SpecialRole};
 use nanoembed_core::format::amb::{Payload, Plan, TensorSpec, TokenizerSpec};
 use nanoembed_core::format::embd::Embd;
+use nanoembed_core::model::requantize::COLUMN_SCALES;
 use nanoembed_core::quant::amb_block;
-use nanoembed_core::tensor::{Arrangement, CodeBits, Dtype, ScaleType, ScaledCodes};
+use nanoembed_core::tensor::{Arrangement, CodeBits, Dtype, ScaleType, ScaledCodes, Shape};
 
 use crate::amb;
 
@@ -24,12 +25,12 @@ const CONFIG: &str = r#"{"architecture": "custom", "model_type": "bert", "n_voca
     "pooling": "mean", "normalize": true, "do_lower_case": true, "max_tokens": 256}"#;
 
 /// The model in `file`, a `.weights` file of all-MiniLM-L6-v2 in 8 bits: matrices of layers in blocks of 8 bits, which lose
-/// next to nothing of it, all else in f32.
+/// next to nothing of it, all else in f32; of the scales of columns the first `scales`.
 ///
 /// # Errors
 ///
 /// What is wrong with the file.
-pub fn in_blocks(file: &[u8]) -> Result<Vec<u8>> {
+pub fn in_blocks(file: &[u8], scales: usize) -> Result<Vec<u8>> {
     let model = Embd::parse(file, Mode::Strict)?;
     let (mut specs, mut data) = (Vec::new(), Vec::new());
     for tensor in model.tensors() {
@@ -50,6 +51,12 @@ pub fn in_blocks(file: &[u8]) -> Result<Vec<u8>> {
             data.extend(values.iter().flat_map(|value| value.to_le_bytes()));
         }
         specs.push(spec);
+    }
+    if scales > 0 {
+        let all = column_scales(&model)?;
+        data.extend(all[..scales].iter().flat_map(|scale| scale.to_le_bytes()));
+        let shape = Shape::new(&[scales as u64]).expect("a shape");
+        specs.push(TensorSpec { name: COLUMN_SCALES, dtype: Dtype::F32, shape, full_blocks: 0 });
     }
     let tokens: Vec<&[u8]> = model.tokens().collect();
     let special = model.special().expect("special tokens");
@@ -75,18 +82,32 @@ fn scale(values: &[f32]) -> f32 {
     largest / 127.0
 }
 
+/// The scales of the columns of all layers, where those of columns that share their input are the same.
+fn column_scales(model: &Embd<'_>) -> Result<Vec<f32>> {
+    let mut all = Vec::new();
+    for layer in 0..6 {
+        for matrix in ["attention.self.value", "intermediate.dense", "output.dense"] {
+            let name = format!("encoder.layer.{layer}.{matrix}.weight.column_scale");
+            all.extend(floats(model, &name)?.expect("scales"));
+        }
+    }
+    Ok(all)
+}
+
+/// The elements of a tensor, if there is one.
+fn floats(model: &Embd<'_>, name: &str) -> Result<Option<Vec<f32>>> {
+    let Some(tensor) = model.tensor(name) else { return Ok(None) };
+    let count = tensor.header().shape.elements().expect("a shape");
+    let mut values = vec![0.0; usize::try_from(count).expect("in memory")];
+    tensor.read_f32(0, &mut values)?;
+    Ok(Some(values))
+}
+
 /// The elements of a tensor, with the scales of its rows, groups and columns.
 fn values(model: &Embd<'_>, name: &str) -> Result<Vec<f32>> {
-    let floats = |name: &str| -> Result<Option<Vec<f32>>> {
-        let Some(tensor) = model.tensor(name) else { return Ok(None) };
-        let count = tensor.header().shape.elements().expect("a shape");
-        let mut values = vec![0.0; usize::try_from(count).expect("in memory")];
-        tensor.read_f32(0, &mut values)?;
-        Ok(Some(values))
-    };
-    let mut values = floats(name)?.expect("a tensor");
-    let Some(scales) = floats(&format!("{name}.scale"))? else { return Ok(values) };
-    let columns = floats(&format!("{name}.column_scale"))?;
+    let mut values = floats(model, name)?.expect("a tensor");
+    let Some(scales) = floats(model, &format!("{name}.scale"))? else { return Ok(values) };
+    let columns = floats(model, &format!("{name}.column_scale"))?;
     let width = values.len() / scales.len();
     for (values, scale) in values.chunks_mut(width).zip(&scales) {
         values.iter_mut().for_each(|value| *value *= scale);

@@ -6,6 +6,7 @@ use nanoembed_core::ErrorKind;
 use nanoembed_core::event::Mode;
 use nanoembed_core::format::amb::Amb;
 use nanoembed_core::kernel::{self, Kernels};
+use nanoembed_core::model::requantize::{COLUMN_SCALES, Columns};
 use nanoembed_core::model::{Bert, InOrder, Layer, LayerInput, Run, SliceWeights};
 use nanoembed_core::owned::Embedder;
 use nanoembed_tests::agreement::{Agreement, compare};
@@ -14,7 +15,12 @@ use nanoembed_tests::in_blocks::in_blocks;
 use nanoembed_tests::minilm::{WIDTH, config, sentences};
 
 static IN_BLOCKS: LazyLock<Vec<u8>> =
-    LazyLock::new(|| in_blocks(&std::fs::read(DEFAULT_MODEL).unwrap()).unwrap());
+    LazyLock::new(|| in_blocks(&std::fs::read(DEFAULT_MODEL).unwrap(), 0).unwrap());
+
+/// With so many scales of columns.
+fn with_scales(count: usize) -> Vec<u8> {
+    in_blocks(&std::fs::read(DEFAULT_MODEL).unwrap(), count).unwrap()
+}
 
 fn open(kernels: Kernels) -> Embedder<&'static [u8]> {
     Embedder::open(IN_BLOCKS.as_slice()).unwrap().with_kernels(kernels).unwrap()
@@ -71,6 +77,41 @@ fn every_table_computes_the_same_bits() {
 }
 
 #[test]
+fn scales_in_the_file_are_taken_instead_of_observing() {
+    let file = with_scales(config().scaled_columns());
+    let mut model = Embedder::open(file.as_slice()).unwrap();
+    model.requantize().unwrap();
+    let with_scales = agreement(&model, "with scales");
+    assert!(with_scales.mean_cosine >= 0.998, "{}", with_scales.mean_cosine);
+    // They were made from more than 14 words.
+    let mut model = open(kernel::detect());
+    model.requantize().unwrap();
+    let observed = agreement(&model, "observed");
+    assert!(with_scales.mean_cosine > observed.mean_cosine);
+}
+
+#[test]
+fn scales_that_do_not_fit_are_refused() {
+    let count = config().scaled_columns();
+    for count in [count - 1, 1] {
+        let error = Embedder::open(with_scales(count)).unwrap_err();
+        assert_eq!(error.kind, ErrorKind::WrongShape, "{count}");
+    }
+    let file = with_scales(count);
+    let place = {
+        let amb = Amb::parse(&file, Mode::Strict).unwrap();
+        usize::try_from(amb.tensor(COLUMN_SCALES).unwrap().header().offset).unwrap()
+    };
+    for scale in [0.0, f32::INFINITY, f32::NAN, f32::MIN_POSITIVE / 2.0] {
+        let mut file = file.clone();
+        file[place..place + 4].copy_from_slice(&scale.to_le_bytes());
+        let mut model = Embedder::open(file).unwrap();
+        assert_eq!(model.requantize().map_err(|error| error.kind), Err(ErrorKind::BadScale));
+        assert!(model.plan(1).grouped);
+    }
+}
+
+#[test]
 fn other_kernels_can_run_what_was_coded_anew() {
     let mut model = open(kernel::detect());
     model.requantize().unwrap();
@@ -117,7 +158,8 @@ fn too_little_room_is_refused() {
     let weights_and_scales = 6 * 12 * 384 * (384 + 4);
     assert_eq!(bytes, weights_and_scales + 6 * (2 * 384 + 1536) * 4);
     let kind = |rms: &[f32], scratch: &mut [f32], memory: &mut [u8]| {
-        open().requantize(&run, rms, scratch, memory).map_err(|error| error.kind)
+        let known = Columns::RootMeanSquares(rms);
+        open().requantize(&run, known, scratch, memory).map_err(|error| error.kind)
     };
     let too_small = Err(ErrorKind::BufferTooSmall);
     assert_eq!(kind(&rms[1..], &mut scratch, &mut memory), too_small);

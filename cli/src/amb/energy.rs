@@ -8,13 +8,14 @@ use std::sync::{Mutex, PoisonError};
 
 use nanoembed_core::Error;
 use nanoembed_core::kernel::{self, Kernels, Multiply, Table};
-use nanoembed_core::model::InOrder;
+use nanoembed_core::model::requantize::COLUMN_SCALES;
+use nanoembed_core::model::{BertConfig, InOrder};
 use nanoembed_core::owned::{Embedder, Session};
 use rayon::prelude::*;
 
 use super::probes::probes;
 use crate::calibration::{self, Place};
-use crate::checkpoint::tensor::Tensor;
+use crate::checkpoint::tensor::{OwnedTensor, Tensor};
 use crate::checkpoint::{Checkpoint, EMBEDDING_TENSORS};
 use crate::error::{Failure, Result};
 use crate::progress::Progress;
@@ -39,12 +40,19 @@ pub(crate) struct Energies {
     of: HashMap<Place, Inputs>,
     words: Inputs,
     none: Inputs,
+    /// What evens out the columns where the model is coded anew as bytes, if that is known: `requantize::COLUMN_SCALES`.
+    column_scales: Option<OwnedTensor>,
 }
 
 impl Energies {
     /// Whether nothing is known of any matrix.
     pub(super) fn is_empty(&self) -> bool {
         self.of.is_empty()
+    }
+
+    /// The tensor of column scales.
+    pub(crate) fn column_scales(&self) -> Option<Tensor<'_>> {
+        self.column_scales.as_ref().map(OwnedTensor::borrow)
     }
 
     /// The inputs of the matrix called `name`; empty if nothing is known of them.
@@ -98,7 +106,31 @@ pub(crate) fn measure(
     }
     let sums = sums.into_inner().unwrap_or_else(PoisonError::into_inner);
     let of = sums.into_iter().map(|(place, sums)| (place, sums.finish(&kernels))).collect();
-    Ok(Energies { of, words: words(checkpoint), none: Inputs::default() })
+    let column_scales = Some(column_scales(checkpoint, model.config(), &of));
+    Ok(Energies { of, words: words(checkpoint), none: Inputs::default(), column_scales })
+}
+
+/// The scales of all columns of activations that have any.
+fn column_scales(
+    checkpoint: &Checkpoint<'_>,
+    config: &BertConfig,
+    inputs: &HashMap<Place, Inputs>,
+) -> OwnedTensor {
+    let mut scales = vec![1.0_f32; config.scaled_columns()];
+    for tensor in &checkpoint.tensors {
+        let Some(place @ (layer, input)) = calibration::place(&tensor.name) else { continue };
+        let columns = input.columns(config, layer).and_then(|columns| scales.get_mut(columns));
+        let (Some(columns), Some(migration)) = (columns, input.migration()) else { continue };
+        let Some(inputs) = inputs.get(&place) else { continue };
+        let rms: Vec<f32> = inputs.energy.iter().map(|square| square.sqrt()).collect();
+        // Of queries, keys and values the last decide, which are the sensitive ones.
+        columns.copy_from_slice(&calibration::scales(&rms, tensor, migration));
+    }
+    OwnedTensor {
+        name: COLUMN_SCALES.to_owned(),
+        shape: vec![scales.len()],
+        data: scales.iter().flat_map(|scale| scale.to_le_bytes()).collect(),
+    }
 }
 
 /// The word embeddings go through a layer norm, which multiplies each column by its weight.

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use nanoembed_core::event::{Mode, SpecialRole};
 use nanoembed_core::format::amb::{Amb, CHECKSUM, TokenizerKind};
+use nanoembed_core::model::requantize::COLUMN_SCALES;
 use nanoembed_core::model::{BertConfig, Pooling, amb_config_value};
 use nanoembed_core::quant::dequantize_weight;
 use nanoembed_core::tensor::{Encoding, Weight};
@@ -53,8 +54,10 @@ impl AmbFile {
             tensors.push((name.clone(), shape, values));
         }
         let others = amb.tensors().map(|tensor| tensor.header().name);
-        // The checksum is of the file, not of the model.
-        let is_used = |name: &&str| names.iter().any(|known| known == name) || *name == CHECKSUM;
+        // The checksum is of the file, not of the model, and the scales of columns follow from it.
+        let is_used = |name: &&str| {
+            names.iter().any(|known| known == name) || [CHECKSUM, COLUMN_SCALES].contains(name)
+        };
         let left_out = others.filter(|name| !is_used(name)).map(str::to_owned).collect();
         Ok(Self { path: path.to_owned(), tensors, left_out, config, bytes })
     }

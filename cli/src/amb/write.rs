@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use nanoembed_core::format::amb::{Payload, Plan, Sink, TensorSpec, TokenizerSpec, Writer};
+use nanoembed_core::model::requantize::COLUMN_SCALES;
 use nanoembed_core::quant::{self, adaptive, amb_block};
 use nanoembed_core::tensor::{Arrangement, Dtype, Encoding, ScaledCodes, Shape, Weight};
 use nanoembed_core::{Error, ErrorKind};
@@ -57,7 +58,10 @@ pub(crate) fn write(
         for ((tensor, spec), stored) in source.tensors.iter().zip(&tensors).zip(&stored) {
             let values = tensor.to_f32();
             let bytes = encode(spec, &values, energies.of(&tensor.name), &stored.full)?;
-            count(&mut tally, tensor, spec, &bytes, &values)?;
+            // Of the scales that were computed for it, the model itself knows nothing.
+            if tensor.name != COLUMN_SCALES {
+                count(&mut tally, tensor, spec, &bytes, &values)?;
+            }
             writer.data(&bytes)?;
             if let Some(progress) = progress {
                 progress.advance(tensor.data.len() as u64);

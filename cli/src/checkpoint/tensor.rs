@@ -34,7 +34,8 @@ pub(crate) struct Tensor<'a> {
     pub(crate) transposed: bool,
 }
 
-/// A tensor in f32 that was dequantised.
+/// A tensor in f32 that was computed.
+#[derive(Debug)]
 pub(crate) struct OwnedTensor {
     pub(crate) name: String,
     pub(crate) shape: Vec<usize>,

@@ -80,6 +80,29 @@ fn inspect_tells_sections_types_and_sizes() {
 }
 
 #[test]
+fn scales_of_columns_are_there_for_weights_that_are_coded_anew() {
+    let tiny = TinyModel::new();
+    let exact = embeddings(&tiny.converted("m.weights", &[]));
+    let scales = |model: &str| {
+        let object = objects(&stdout(&["inspect", "--json", model], "")).remove(0);
+        let tensors = object["tensors"].as_array().unwrap().clone();
+        tensors.into_iter().find(|tensor| tensor["name"] == "requantize.column_scale")
+    };
+    assert_eq!(scales(&tiny.converted("f32.amb", &["--type", "f32"])), None);
+    let model = tiny.converted("m.amb", &["--type", "int5block", "--block", "8"]);
+    let found = scales(&model).unwrap();
+    assert_eq!((&found["dtype"], found["shape"].as_array().unwrap().len()), (&"f16".into(), 1));
+    let requantized = stdout(&["embed", "-m", &model, "--output", "jsonl", "--requantize"], TEXTS);
+    for (line, exact) in objects(&requantized).iter().zip(&exact) {
+        let near = cosine(&numbers(&line["embedding"]), exact);
+        assert!(near > 0.95, "{near}");
+    }
+    // They belong to the file, not to the model.
+    let said = stdout(&["convert", &model, &tiny.join("back.weights")], "");
+    assert!(!said.contains("requantize"), "{said}");
+}
+
+#[test]
 fn verify_names_what_is_wrong() {
     let tiny = TinyModel::new();
     let model = tiny.converted("m.amb", &["--type", "int8"]);

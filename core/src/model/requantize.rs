@@ -2,7 +2,7 @@
 //! few bits, whose files are small and whose products are slow, where there is memory for both.
 //!
 //! Activations are quantised, too, so they have to be evened out as in a model that was [calibrated](crate::quant::int8): the
-//! root mean squares of their columns come from [observing](Bert::embed_observed) the model as it is.
+//! file has the scales of their [`Columns`], or their root mean squares come from [observing](Bert::embed_observed) the model as it is.
 
 use core::ops::Range;
 
@@ -16,6 +16,9 @@ use super::weights::{Encoding, Matrix, Weights};
 use crate::error::{Error, ErrorKind, Result};
 use crate::kernel::groups::BUILT_IN;
 use crate::quant::int8::{column_scales, groups};
+
+/// The tensor with the scales of the [columns of all layers](BertConfig::scaled_columns), in a file that has them: a vector of floats.
+pub const COLUMN_SCALES: &str = "requantize.column_scale";
 
 const TOO_SMALL: Error = Error::without_offset(ErrorKind::BufferTooSmall);
 
@@ -59,6 +62,25 @@ impl<W: Weights> Weights for Requantized<'_, W> {
 
     fn values(&self, number: u32, first: u64, out: &mut [f32]) -> Result<()> {
         self.weights.values(number, first, out)
+    }
+}
+
+/// What is known of the columns of activations: a number for each of [all that have scales](BertConfig::scaled_columns).
+#[derive(Clone, Copy, Debug)]
+pub enum Columns<'a> {
+    /// Their scales: weights are divided by them, activations multiplied.
+    Scales(&'a [f32]),
+    /// Their root mean squares, from which scales follow: see [`column_scales`].
+    RootMeanSquares(&'a [f32]),
+}
+
+impl Columns<'_> {
+    /// Those in `range`, if there are.
+    fn get(self, range: Range<usize>) -> Option<Self> {
+        Some(match self {
+            Self::Scales(all) => Columns::Scales(all.get(range)?),
+            Self::RootMeanSquares(all) => Columns::RootMeanSquares(all.get(range)?),
+        })
     }
 }
 
@@ -156,17 +178,16 @@ impl<L: AsRef<[Layer]> + AsMut<[Layer]>> Bert<L> {
     ///
     /// `run` has the weights that the model was opened with, in memory. From now on it runs with [`Requantized`] weights, made
     /// of these and `memory`; what kernels want to know of the rows is to be [found out](Self::summarize) again.
-    /// `rms` holds the root mean square of each of the activations' [columns](LayerInput::columns).
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::BufferTooSmall`] if `memory`, `scratch` or `rms` is less than [`requantized_bytes`](Self::requantized_bytes),
+    /// [`ErrorKind::BufferTooSmall`] if `memory`, `scratch` or `known` is less than [`requantized_bytes`](Self::requantized_bytes),
     /// [`requantizing_floats`](Self::requantizing_floats) and [`BertConfig::scaled_columns`] say; [`ErrorKind::BadScale`] if
     /// something is not finite; what reading the weights may fail with. The model can then not be used any more.
     pub fn requantize<W: Weights + ?Sized, P: ?Sized>(
         &mut self,
         run: &Run<'_, W, P>,
-        rms: &[f32],
+        known: Columns<'_>,
         scratch: &mut [f32],
         memory: &mut [u8],
     ) -> Result<()> {
@@ -181,9 +202,9 @@ impl<L: AsRef<[Layer]> + AsMut<[Layer]>> Bert<L> {
                 }
                 let columns = match input.columns(&config, index).zip(input.migration()) {
                     Some((columns, migration)) => {
-                        let rms = rms.get(columns).ok_or(TOO_SMALL)?;
+                        let known = known.get(columns).ok_or(TOO_SMALL)?;
                         let last = linear.last().and_then(Option::as_deref).ok_or(TOO_SMALL)?;
-                        Some(coder.columns(&last.weight, rms, migration)?)
+                        Some(coder.columns(&last.weight, known, migration)?)
                     }
                     None => None,
                 };
@@ -220,19 +241,26 @@ impl<'a, W: Weights + ?Sized, P: ?Sized> Coder<'a, '_, W, P> {
     }
 
     /// Writes the scales of the columns of `matrix` and leaves their inverses in the scratch memory; returns where they lie.
-    fn columns(&mut self, matrix: &Matrix, rms: &[f32], migration: f32) -> Result<u64> {
+    fn columns(&mut self, matrix: &Matrix, known: Columns<'_>, migration: f32) -> Result<u64> {
         let Matrix { rows, cols, .. } = *matrix;
         let (bytes, offset) = self.take(cols.checked_mul(4).ok_or(TOO_SMALL)?)?;
         let (scales, rest) = self.scratch.split_at_mut_checked(cols).ok_or(TOO_SMALL)?;
         let largest = rest.get_mut(..cols).ok_or(TOO_SMALL)?;
-        largest.fill(0.0);
-        for index in 0..rows {
-            self.run.read_converted(matrix, index, scales, &mut [])?;
-            for (most, value) in largest.iter_mut().zip(&*scales) {
-                *most = if value.abs() > *most { value.abs() } else { *most };
+        match known {
+            Columns::Scales(known) => {
+                scales.iter_mut().zip(known).for_each(|(scale, &known)| *scale = known);
+            }
+            Columns::RootMeanSquares(rms) => {
+                largest.fill(0.0);
+                for index in 0..rows {
+                    self.run.read_converted(matrix, index, scales, &mut [])?;
+                    for (most, value) in largest.iter_mut().zip(&*scales) {
+                        *most = if value.abs() > *most { value.abs() } else { *most };
+                    }
+                }
+                column_scales(rms, largest, migration, scales);
             }
         }
-        column_scales(rms, largest, migration, scales);
         for (scale, bytes) in scales.iter_mut().zip(bytes.as_chunks_mut::<4>().0) {
             if !scale.is_normal() {
                 return Err(Error::new(matrix.offset, ErrorKind::BadScale));

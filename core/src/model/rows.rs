@@ -59,7 +59,7 @@ impl<W: Weights + ?Sized, P: ?Sized> Run<'_, W, P> {
     }
 
     /// Reads whole rows from row `first` on as f32.
-    pub(super) fn read_converted(
+    pub(crate) fn read_converted(
         &self,
         matrix: &Matrix,
         first: usize,

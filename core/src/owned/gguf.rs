@@ -16,7 +16,7 @@ pub(super) fn open_gguf(bytes: &[u8]) -> Result<(Model, FoundVocabulary<'_>)> {
     let gguf = Gguf::parse(bytes, Mode::Lenient)?;
     let config = gguf_bert_config(&gguf)?;
     let find = |name: &str| gguf.tensor(name).map(|tensor| *tensor.header());
-    let bert = open_model(bytes, config, &|name| gguf_bert_tensor(name, find))?;
+    let model = open_model(bytes, config, &|name| gguf_bert_tensor(name, find))?;
     let id = |key| match gguf.value(key) {
         Some(Value::Unsigned(id)) => u32::try_from(id).ok(),
         _ => None,
@@ -41,7 +41,7 @@ pub(super) fn open_gguf(bytes: &[u8]) -> Result<(Model, FoundVocabulary<'_>)> {
         prefix: LengthPrefix::U16,
         special: is_said.then_some(special),
     };
-    Ok((bert, found))
+    Ok((model, found))
 }
 
 /// The tokens of a GGUF file as WordPiece spells them, each behind its length in 16 bits.

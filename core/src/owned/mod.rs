@@ -35,10 +35,12 @@ use crate::event::Format;
 use crate::format::sniff;
 use crate::kernel::{self, Kernels, RowSummary};
 use crate::model::{
-    Bert, BertConfig, Layer, Observer, Parallel, Plan, Run, SliceWeights, Weights, Workspace,
+    Bert, BertConfig, Layer, Matrix, Observer, Parallel, Plan, Run, SliceWeights, Weights,
+    Workspace,
 };
 use crate::tensor::TensorHeader;
 use crate::token::{Entries, HashVocabulary, WordPiece};
+use open::Model;
 use requantize::Memory;
 use vocabulary::VocabularyIndex;
 
@@ -60,6 +62,8 @@ pub struct Embedder<B> {
     bert: Bert<Vec<Layer>>,
     kernels: Kernels,
     summaries: Vec<RowSummary>,
+    /// Where the file has the scales of columns of activations, if it has.
+    column_scales: Option<Matrix>,
     /// Weights that were coded anew, if any were.
     memory: Memory,
     vocabulary: VocabularyIndex,
@@ -73,18 +77,19 @@ impl<B: AsRef<[u8]>> Embedder<B> {
     /// What is wrong with the file or the model in it; [`ErrorKind::MissingVocabulary`] without tokens.
     pub fn open(file: B) -> Result<Self> {
         let bytes = file.as_ref();
-        let (bert, found) = match sniff(bytes) {
+        let (model, found) = match sniff(bytes) {
             #[cfg(feature = "amb")]
             Some(Format::Amb) => open::open_amb(bytes)?,
             #[cfg(feature = "gguf")]
             Some(Format::Gguf) => gguf::open_gguf(bytes)?,
             _ => open::open_embd(bytes)?,
         };
+        let Model { bert, column_scales } = model;
         let vocabulary = VocabularyIndex::build(found, bert.config())?;
         let kernels = kernel::detect();
         let memory = Memory::default();
         let summaries = summarize(&memory.with(bytes), &bert, &kernels)?;
-        Ok(Self { file, bert, kernels, summaries, memory, vocabulary })
+        Ok(Self { file, bert, kernels, summaries, column_scales, memory, vocabulary })
     }
 
     /// Runs on this table of kernels instead of the fastest one.

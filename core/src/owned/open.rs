@@ -12,11 +12,17 @@ use crate::format::amb::Amb;
 use crate::format::embd::Embd;
 #[cfg(feature = "amb")]
 use crate::model::amb_config_value;
-use crate::model::{Bert, BertConfig, Layer, SliceWeights};
+use crate::model::requantize::COLUMN_SCALES;
+use crate::model::{Bert, BertConfig, Layer, Matrix, SliceWeights, Weights as _};
 use crate::tensor::TensorHeader;
 use crate::token::LengthPrefix;
 
-pub(super) type Model = Bert<Vec<Layer>>;
+/// What is found of a model by the names of its tensors.
+pub(super) struct Model {
+    pub(super) bert: Bert<Vec<Layer>>,
+    /// See [`COLUMN_SCALES`].
+    pub(super) column_scales: Option<Matrix>,
+}
 
 /// Knows a file's tensors by name. One type for all formats, whose code would be there once for each.
 pub(super) type Find<'f, 'h> = &'f dyn Fn(&str) -> Option<TensorHeader<'h>>;
@@ -24,14 +30,21 @@ pub(super) type Find<'f, 'h> = &'f dyn Fn(&str) -> Option<TensorHeader<'h>>;
 /// The model whose tensors `find` knows.
 pub(super) fn open_model(bytes: &[u8], config: BertConfig, find: Find<'_, '_>) -> Result<Model> {
     let weights = SliceWeights::new(bytes, find);
-    Bert::open(&weights, config, vec![Layer::EMPTY; config.layers])
+    let column_scales = weights.matrix(COLUMN_SCALES)?;
+    if let Some(scales) = column_scales
+        && (scales.rows, scales.cols) != (1, config.scaled_columns())
+    {
+        return Err(Error::new(scales.offset, ErrorKind::WrongShape));
+    }
+    let bert = Bert::open(&weights, config, vec![Layer::EMPTY; config.layers])?;
+    Ok(Model { bert, column_scales })
 }
 
 pub(super) fn open_embd(bytes: &[u8]) -> Result<(Model, FoundVocabulary<'_>)> {
     let embd = Embd::parse(bytes, Mode::Lenient)?;
     let config = BertConfig::from_metadata(|key| embd.metadata_value(key))?;
     let find = |name: &str| embd.tensor(name).map(|tensor| *tensor.header());
-    let bert = open_model(bytes, config, &find)?;
+    let model = open_model(bytes, config, &find)?;
     let entries = embd.token_entries();
     let entries = entries.ok_or(Error::without_offset(ErrorKind::MissingVocabulary))?;
     let found = FoundVocabulary {
@@ -41,7 +54,7 @@ pub(super) fn open_embd(bytes: &[u8]) -> Result<(Model, FoundVocabulary<'_>)> {
         prefix: if entries.length_bytes == 2 { LengthPrefix::U16 } else { LengthPrefix::U32 },
         special: embd.special().map(|special| SpecialRole::ALL.map(|role| Some(special.id(role)))),
     };
-    Ok((bert, found))
+    Ok((model, found))
 }
 
 #[cfg(feature = "amb")]
@@ -49,7 +62,7 @@ pub(super) fn open_amb(bytes: &[u8]) -> Result<(Model, FoundVocabulary<'_>)> {
     let amb = Amb::parse(bytes, Mode::Lenient)?;
     let config = BertConfig::from_metadata(|key| amb_config_value(&amb, key))?;
     let find = |name: &str| amb.tensor(name).map(|tensor| *tensor.header());
-    let bert = open_model(bytes, config, &find)?;
+    let model = open_model(bytes, config, &find)?;
     let missing = Error::without_offset(ErrorKind::MissingVocabulary);
     let tokenizer = amb.tokenizer().ok_or(missing)?;
     let entries = tokenizer.token_entries().ok_or(missing)?;
@@ -60,5 +73,5 @@ pub(super) fn open_amb(bytes: &[u8]) -> Result<(Model, FoundVocabulary<'_>)> {
         prefix: LengthPrefix::U16,
         special: Some(SpecialRole::ALL.map(|role| tokenizer.special(role))),
     };
-    Ok((bert, found))
+    Ok((model, found))
 }

@@ -1,4 +1,4 @@
-//! An embedder whose linear layers are coded anew, evened out by what it makes of its own vocabulary.
+//! An embedder whose linear layers are coded anew, evened out by scales from its file or by what it makes of its own vocabulary.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -6,7 +6,7 @@ use core::sync::atomic::{AtomicU32, Ordering};
 
 use super::{Embedder, summarize, without_names, zeros};
 use crate::error::{Error, ErrorKind, Result};
-use crate::model::requantize::Requantized;
+use crate::model::requantize::{Columns, Requantized};
 use crate::model::{ALIGNMENT, InOrder, Observation, Run, Weights};
 
 /// Tokens that the model is observed on, beside those that begin and end a text. Which columns are large depends little on
@@ -43,16 +43,18 @@ impl Memory {
 
 impl<B: AsRef<[u8]>> Embedder<B> {
     /// Codes all linear layers that are not in bytes anew in memory of their own, a byte a weight, and computes them from now on
-    /// with activations in bytes: faster, most of all where weights are in blocks of few bits. It takes as long as some
-    /// embeddings; a second time it does nothing. A model in blocks gets the same codes everywhere; one in floats may get some others
-    /// where kernels add up in another order.
+    /// with activations in bytes: faster, most of all where weights are in blocks of few bits. A second time it does nothing.
+    ///
+    /// What evens out the activations is in files that `nanoembed convert` writes in blocks
+    /// ([`COLUMN_SCALES`](crate::model::requantize::COLUMN_SCALES)). Else it is found out, which takes as long as some embeddings: a
+    /// model in blocks gets the same codes everywhere then; one in floats may get some others where kernels add up in another order.
     ///
     /// What it costs all-MiniLM-L6-v2 in 4.5 bits a weight is 0.001 of the mean cosine. Weights in floats lose more.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::BufferTooSmall`] if there is not enough memory, [`ErrorKind::BadScale`] if the model computes what is no
-    /// number. The embedder is then as it was.
+    /// [`ErrorKind::BufferTooSmall`] if there is not enough memory, [`ErrorKind::BadScale`] if a scale is 0 or no number, or the
+    /// model computes what is none. The embedder is then as it was.
     pub fn requantize(&mut self) -> Result<()> {
         let mut bert = self.bert.clone();
         let bytes = bert.requantized_bytes();
@@ -60,14 +62,25 @@ impl<B: AsRef<[u8]>> Embedder<B> {
             return Ok(());
         }
         let mut memory = Memory::new(bytes)?;
-        let rms = self.observe()?;
         let mut scratch = vec![0.0; bert.requantizing_floats()];
         // Of the same type as what is run with, whose code would be there twice.
         let none = Memory::default();
         let weights = none.with(self.file.as_ref());
         let run = Run::new(&weights, &self.kernels);
+        let mut values;
+        let known = match &self.column_scales {
+            Some(scales) => {
+                values = vec![0.0; scales.cols];
+                run.read_converted(scales, 0, &mut values, &mut [])?;
+                Columns::Scales(&values)
+            }
+            None => {
+                values = self.observe()?;
+                Columns::RootMeanSquares(&values)
+            }
+        };
         let room = memory.bytes.get_mut(memory.start..).unwrap_or_default();
-        bert.requantize(&run, &rms, &mut scratch, room)?;
+        bert.requantize(&run, known, &mut scratch, room)?;
         self.summaries = summarize(&memory.with(self.file.as_ref()), &bert, &self.kernels)?;
         (self.bert, self.memory) = (bert, memory);
         Ok(())
