@@ -1,18 +1,23 @@
 //! f32 products with 128-bit vectors.
 
 use core::arch::wasm32::*;
-use core::ops::Range;
+use core::ops::{Range, RangeInclusive};
 
 use super::ahead::Ahead;
 use super::packed::{Band, Bands, LANES, Packed};
 use super::{Instructions, load_part, reduce_f32, store_part};
+use crate::kernel::groups::BUILT_IN;
 use crate::kernel::product::{Floats, Multiply, Product};
 
 /// Numbers of the rows that are multiplied with all tokens before the next are touched: 64 rows of 384, for which L2 has room
 /// beside the tokens.
 const BLOCK: usize = 64 * 384;
-/// With no more than a token for so many columns, rows come in fours: see [`rows_in_fours`].
+/// No more than a token for so many columns are few: rows come in fours, see [`rows_in_fours`].
 const FEW_TOKENS: usize = 32;
+/// So few take the rows in their order, see [`rows_in_order`], …
+const IN_ORDER: RangeInclusive<usize> = 3..=8;
+/// … if they have no more numbers together than this: half of what the first cache has room for.
+const CLOSE: usize = 4 * 1024;
 
 /// Pairs of rows: the first of each pair is `distance` from that of the one before, the second `apart` from the first.
 #[derive(Clone, Copy)]
@@ -42,6 +47,11 @@ pub(super) fn product<I: Instructions>(mut product: Product<'_>) {
 /// Some tokens, at least one and no more than there is room for, and all rows.
 fn part<I: Instructions>(product: &mut Product<'_>, tokens: Range<usize>, packed: &mut Packed) {
     let is_few = tokens.len() * FEW_TOKENS <= product.cols;
+    let is_close = IN_ORDER.contains(&tokens.len()) && tokens.len() * product.cols <= CLOSE;
+    // Not where there are no models: word vectors meet a query at a time.
+    if BUILT_IN && is_few && is_close {
+        return rows_in_order::<I>(product, tokens, packed);
+    }
     let first = is_few.then_some(tokens.len().min(2));
     // SAFETY: there are such tokens, and room for them.
     let bands = unsafe { packed.pack(product, tokens.clone(), (first, I::TILE_TOKENS)) };
@@ -65,6 +75,35 @@ fn part<I: Instructions>(product: &mut Product<'_>, tokens: Range<usize>, packed
             }
         }
         row = end;
+    }
+}
+
+/// The rows one by one, in the order in which they lie, against all tokens at once, three to eight: CPUs fetch ahead what follows,
+/// as fast as it is wanted, as long as all else is in the first cache.
+fn rows_in_order<I: Instructions>(
+    product: &mut Product<'_>,
+    tokens: Range<usize>,
+    packed: &mut Packed,
+) {
+    let all = (Some(tokens.len()), I::TILE_TOKENS);
+    // SAFETY: the caller has such tokens, and room for them.
+    for band in unsafe { packed.pack(product, tokens, all) } {
+        match band.count {
+            3 => rows_of::<I, 3>(product, band),
+            4 => rows_of::<I, 4>(product, band),
+            5 => rows_of::<I, 5>(product, band),
+            6 => rows_of::<I, 6>(product, band),
+            7 => rows_of::<I, 7>(product, band),
+            _ => rows_of::<I, 8>(product, band),
+        }
+    }
+}
+
+/// Each row against a band of `T` tokens.
+#[inline(never)] // see the module
+fn rows_of<I: Instructions, const T: usize>(product: &mut Product<'_>, band: Band) {
+    for row in 0..product.rows {
+        tile::<I, T, 1>(product, band, row, 1);
     }
 }
 
