@@ -21,10 +21,10 @@ const inspector = closure("inspect.js");
 const families = ["amb", "embd", "finalfusion", "gguf", "safetensors"];
 
 export default limits([
-  ["wasm, sentence models", "121 KB", wasm("")],
+  ["wasm, sentence models", "119 KB", wasm("")],
   ["wasm, sentence models, relaxed SIMD", "130 KB", wasm("-relaxed")],
-  ["wasm, causal models", "123 KB", wasm("-causal")],
-  ["wasm, causal models, relaxed SIMD", "139 KB", wasm("-causal-relaxed")],
+  ["wasm, causal models", "122 KB", wasm("-causal")],
+  ["wasm, causal models, relaxed SIMD", "138 KB", wasm("-causal-relaxed")],
   ["wasm, word vectors", "45 KB", wasm("-slim")],
   ...families.map((family) => [`wasm, inspector of ${family}`, "25 KB", wasm(`-inspect-${family}`)]),
   ["wasm, inspector of all formats (only where a page says where it is)", "53 KB", wasm("-inspect")],

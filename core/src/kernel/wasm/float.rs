@@ -1,7 +1,7 @@
 //! f32 products with 128-bit vectors.
 
 use core::arch::wasm32::*;
-use core::ops::{Range, RangeInclusive};
+use core::ops::Range;
 
 use super::ahead::Ahead;
 use super::packed::{Band, Bands, LANES, Packed};
@@ -12,11 +12,12 @@ use crate::kernel::product::{Floats, Multiply, Product};
 /// Numbers of the rows that are multiplied with all tokens before the next are touched: 64 rows of 384, for which L2 has room
 /// beside the tokens.
 const BLOCK: usize = 64 * 384;
-/// No more than a token for so many columns are few: rows come in fours, see [`rows_in_fours`].
+/// No more than a token for so many columns, which the first cache has no room for, are few: rows come in fours, see
+/// [`rows_in_fours`].
 const FEW_TOKENS: usize = 32;
-/// So few take the rows in their order, see [`rows_in_order`], …
-const IN_ORDER: RangeInclusive<usize> = 3..=8;
-/// … if they have no more numbers together than this: half of what the first cache has room for.
+/// The most tokens that take rows in their order, see [`rows_in_order`].
+const MOST_IN_ORDER: usize = 8;
+/// The most numbers of such tokens: half of what the first cache has room for.
 const CLOSE: usize = 4 * 1024;
 
 /// Pairs of rows: the first of each pair is `distance` from that of the one before, the second `apart` from the first.
@@ -44,15 +45,19 @@ pub(super) fn product<I: Instructions>(mut product: Product<'_>) {
     }
 }
 
+/// How many tokens take the rows in their order, before the others have them: see [`rows_in_order`]. None where the first cache has no
+/// room for them, or where there are no models: word vectors meet a query at a time.
+fn first_in_order(tokens: usize, cols: usize) -> Option<usize> {
+    // Fewer than four that are left would be slow.
+    let count = if tokens <= MOST_IN_ORDER { tokens } else { MOST_IN_ORDER.min(tokens - 4) };
+    (BUILT_IN && count >= 3 && count * cols <= CLOSE).then_some(count)
+}
+
 /// Some tokens, at least one and no more than there is room for, and all rows.
 fn part<I: Instructions>(product: &mut Product<'_>, tokens: Range<usize>, packed: &mut Packed) {
-    let is_few = tokens.len() * FEW_TOKENS <= product.cols;
-    let is_close = IN_ORDER.contains(&tokens.len()) && tokens.len() * product.cols <= CLOSE;
-    // Not where there are no models: word vectors meet a query at a time.
-    if BUILT_IN && is_few && is_close {
-        return rows_in_order::<I>(product, tokens, packed);
-    }
-    let first = is_few.then_some(tokens.len().min(2));
+    let in_order = first_in_order(tokens.len(), product.cols);
+    let is_few = in_order.is_none() && tokens.len() * FEW_TOKENS <= product.cols;
+    let first = if is_few { Some(tokens.len().min(2)) } else { in_order };
     // SAFETY: there are such tokens, and room for them.
     let bands = unsafe { packed.pack(product, tokens.clone(), (first, I::TILE_TOKENS)) };
     let mut row = if is_few { rows_in_fours::<I>(product, bands.clone()) } else { 0 };
@@ -61,16 +66,22 @@ fn part<I: Instructions>(product: &mut Product<'_>, tokens: Range<usize>, packed
         let pairs = Pairs { first: row, count: (end - row) / 2, distance: 2, apart: 1 };
         let mut bands = bands.clone();
         // The first tokens have these rows themselves to wait for.
-        if let Some(first) = bands.next() {
-            band::<I>(product, first, pairs, &mut Ahead::nothing());
+        let first = bands.next();
+        let mut ahead = Ahead::nothing();
+        match first {
+            Some(first) if in_order.is_some() => rows_in_order::<I>(product, first, row..end),
+            Some(first) => {
+                band::<I>(product, first, pairs, &mut ahead);
+                ahead = ahead_of(product, row..end, bands.clone().count());
+            }
+            None => {}
         }
-        let mut ahead = ahead_of(product, row..end, bands.clone().count());
         for next in bands {
             band::<I>(product, next, pairs, &mut ahead);
         }
         // Matrices with an odd number of rows are rare: no tiles are made for them, which would be as much code again.
         if (end - row) % 2 == 1 {
-            for token in tokens.clone() {
+            for token in tokens.clone().skip(in_order.unwrap_or(0)) {
                 tile::<I, 1, 1>(product, Band::of_one(product, token), end - 1, 1);
             }
         }
@@ -78,31 +89,27 @@ fn part<I: Instructions>(product: &mut Product<'_>, tokens: Range<usize>, packed
     }
 }
 
-/// The rows one by one, in the order in which they lie, against all tokens at once, three to eight: CPUs fetch ahead what follows,
-/// as fast as it is wanted, as long as all else is in the first cache.
-fn rows_in_order<I: Instructions>(
-    product: &mut Product<'_>,
-    tokens: Range<usize>,
-    packed: &mut Packed,
-) {
-    let all = (Some(tokens.len()), I::TILE_TOKENS);
-    // SAFETY: the caller has such tokens, and room for them.
-    for band in unsafe { packed.pack(product, tokens, all) } {
-        match band.count {
-            3 => rows_of::<I, 3>(product, band),
-            4 => rows_of::<I, 4>(product, band),
-            5 => rows_of::<I, 5>(product, band),
-            6 => rows_of::<I, 6>(product, band),
-            7 => rows_of::<I, 7>(product, band),
-            _ => rows_of::<I, 8>(product, band),
-        }
+/// Rows one by one, in the order in which they lie, against all tokens of a band of three to eight at once: CPUs fetch ahead what
+/// follows, as fast as it is wanted, as long as all else is in the first cache.
+fn rows_in_order<I: Instructions>(product: &mut Product<'_>, band: Band, rows: Range<usize>) {
+    match band.count {
+        3 => rows_of::<I, 3>(product, band, rows),
+        4 => rows_of::<I, 4>(product, band, rows),
+        5 => rows_of::<I, 5>(product, band, rows),
+        6 => rows_of::<I, 6>(product, band, rows),
+        7 => rows_of::<I, 7>(product, band, rows),
+        _ => rows_of::<I, 8>(product, band, rows),
     }
 }
 
 /// Each row against a band of `T` tokens.
 #[inline(never)] // see the module
-fn rows_of<I: Instructions, const T: usize>(product: &mut Product<'_>, band: Band) {
-    for row in 0..product.rows {
+fn rows_of<I: Instructions, const T: usize>(
+    product: &mut Product<'_>,
+    band: Band,
+    rows: Range<usize>,
+) {
+    for row in rows {
         tile::<I, T, 1>(product, band, row, 1);
     }
 }
