@@ -22,7 +22,8 @@ export interface EmbedOptions {
 export interface SentenceOptions {
   /**
    * Whether weights are coded anew when a file has arrived, a byte each, beside the file: it takes about as long as a few
-   * texts, and texts are embedded faster from then on. Default: if the file has them in blocks of few bits.
+   * texts, less where the file says how, as AMB files that `nanoembed convert` writes, and texts are embedded faster from
+   * then on. Default: if the file has them in blocks of few bits.
    */
   requantize?: boolean;
 }
