@@ -73,33 +73,34 @@ impl Calibration {
         Ok(Self { columns: roots(sums) })
     }
 
-    /// The column scales for `tensor`, a linear layer's weights; `value` finds the weights of a layer's values.
-    ///
-    /// Queries, keys and values share their input, so they share its scales; values are the sensitive ones.
-    pub(crate) fn column_scales(&self, tensor: &Tensor<'_>, tensors: &[Tensor<'_>]) -> Vec<f32> {
-        let Some((layer, input)) = place(&tensor.name) else { return Vec::new() };
-        let Some(migration) = input.migration() else { return Vec::new() };
-        let Some(rms) = self.columns.get(&(layer, input)) else { return Vec::new() };
-        let name = format!("encoder.layer.{layer}.attention.self.value.weight");
-        let decisive = match input {
-            LayerInput::Attention => tensors.iter().find(|tensor| tensor.name == name),
-            _ => None,
-        };
-        scales(rms, decisive.unwrap_or(tensor), migration)
+    /// The same, from the mean squares of columns.
+    pub(crate) fn of_squares<'s>(places: impl Iterator<Item = (Place, &'s [f32])>) -> Self {
+        let roots = |squares: &[f32]| squares.iter().map(|square| square.sqrt()).collect();
+        Self { columns: places.map(|(place, squares)| (place, roots(squares))).collect() }
     }
-}
 
-/// The scales of columns of activations with these root mean squares, which `tensor` is the most sensitive to.
-pub(crate) fn scales(rms: &[f32], tensor: &Tensor<'_>, migration: f32) -> Vec<f32> {
-    let mut largest = vec![0.0_f32; rms.len()];
-    for row in tensor.to_f32().chunks_exact(rms.len().max(1)) {
-        for (most, value) in largest.iter_mut().zip(row) {
-            *most = most.max(value.abs());
-        }
+    /// The scales of the columns of what the layers of `tensors` called `name` are applied to; empty if they have none.
+    pub(crate) fn column_scales(&self, name: &str, tensors: &[Tensor<'_>]) -> Vec<f32> {
+        place(name).map_or_else(Vec::new, |place| self.scales_at(place, tensors))
     }
-    let mut scales = vec![0.0; rms.len()];
-    column_scales(rms, &largest, migration, &mut scales);
-    scales
+
+    /// The scales of the columns of one input; empty if they have none.
+    pub(crate) fn scales_at(&self, at: Place, tensors: &[Tensor<'_>]) -> Vec<f32> {
+        let Some(migration) = at.1.migration() else { return Vec::new() };
+        let Some(rms) = self.columns.get(&at) else { return Vec::new() };
+        // Queries, keys and values share their input, so they share its scales; values, the last ones, are the sensitive ones.
+        let decisive = tensors.iter().rfind(|tensor| place(&tensor.name) == Some(at));
+        let values = decisive.map(Tensor::to_f32).unwrap_or_default();
+        let mut largest = vec![0.0_f32; rms.len()];
+        for row in values.chunks_exact(rms.len()) {
+            for (most, value) in largest.iter_mut().zip(row) {
+                *most = most.max(value.abs());
+            }
+        }
+        let mut scales = vec![0.0; rms.len()];
+        column_scales(rms, &largest, migration, &mut scales);
+        scales
+    }
 }
 
 /// The checkpoint as a `.weights` file that has no name and vanishes with its map.

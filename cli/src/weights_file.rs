@@ -260,7 +260,7 @@ fn stored(source: &Source<'_>, storage: &Storage<'_>) -> Vec<Stored> {
     let stored = |tensor: &Tensor<'_>| {
         let dtype = storage.weight_type.dtype(tensor);
         let columns = match dtype {
-            Dtype::I8 => storage.calibration.column_scales(tensor, tensors),
+            Dtype::I8 => storage.calibration.column_scales(&tensor.name, tensors),
             _ => Vec::new(),
         };
         let name = &tensor.name;

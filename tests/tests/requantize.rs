@@ -6,7 +6,7 @@ use nanoembed_core::ErrorKind;
 use nanoembed_core::event::Mode;
 use nanoembed_core::format::amb::Amb;
 use nanoembed_core::kernel::{self, Kernels};
-use nanoembed_core::model::requantize::{COLUMN_SCALES, Columns};
+use nanoembed_core::model::requantize::COLUMN_SCALES;
 use nanoembed_core::model::{Bert, InOrder, Layer, LayerInput, Run, SliceWeights};
 use nanoembed_core::owned::Embedder;
 use nanoembed_tests::agreement::{Agreement, compare};
@@ -158,8 +158,10 @@ fn too_little_room_is_refused() {
     let weights_and_scales = 6 * 12 * 384 * (384 + 4);
     assert_eq!(bytes, weights_and_scales + 6 * (2 * 384 + 1536) * 4);
     let kind = |rms: &[f32], scratch: &mut [f32], memory: &mut [u8]| {
-        let known = Columns::RootMeanSquares(rms);
-        open().requantize(&run, known, scratch, memory).map_err(|error| error.kind)
+        let mut columns = rms.to_vec();
+        let scales = open().column_scales(&run, &mut columns, scratch);
+        let coded = scales.and_then(|()| open().requantize(&run, &columns, scratch, memory));
+        coded.map_err(|error| error.kind)
     };
     let too_small = Err(ErrorKind::BufferTooSmall);
     assert_eq!(kind(&rms[1..], &mut scratch, &mut memory), too_small);

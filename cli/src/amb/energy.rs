@@ -8,14 +8,13 @@ use std::sync::{Mutex, PoisonError};
 
 use nanoembed_core::Error;
 use nanoembed_core::kernel::{self, Kernels, Multiply, Table};
-use nanoembed_core::model::requantize::COLUMN_SCALES;
 use nanoembed_core::model::{BertConfig, InOrder};
 use nanoembed_core::owned::{Embedder, Session};
 use rayon::prelude::*;
 
 use super::probes::probes;
-use crate::calibration::{self, Place};
-use crate::checkpoint::tensor::{OwnedTensor, Tensor};
+use crate::calibration::{self, Calibration, Place};
+use crate::checkpoint::tensor::Tensor;
 use crate::checkpoint::{Checkpoint, EMBEDDING_TENSORS};
 use crate::error::{Failure, Result};
 use crate::progress::Progress;
@@ -40,8 +39,7 @@ pub(crate) struct Energies {
     of: HashMap<Place, Inputs>,
     words: Inputs,
     none: Inputs,
-    /// What evens out the columns where the model is coded anew as bytes, if that is known: `requantize::COLUMN_SCALES`.
-    column_scales: Option<OwnedTensor>,
+    column_scales: Vec<f32>,
 }
 
 impl Energies {
@@ -50,9 +48,9 @@ impl Energies {
         self.of.is_empty()
     }
 
-    /// The tensor of column scales.
-    pub(crate) fn column_scales(&self) -> Option<Tensor<'_>> {
-        self.column_scales.as_ref().map(OwnedTensor::borrow)
+    /// What evens out the columns of activations where the model is coded anew as bytes; empty if nothing is known of them.
+    pub(super) fn column_scales(&self) -> &[f32] {
+        &self.column_scales
     }
 
     /// The inputs of the matrix called `name`; empty if nothing is known of them.
@@ -106,31 +104,26 @@ pub(crate) fn measure(
     }
     let sums = sums.into_inner().unwrap_or_else(PoisonError::into_inner);
     let of = sums.into_iter().map(|(place, sums)| (place, sums.finish(&kernels))).collect();
-    let column_scales = Some(column_scales(checkpoint, model.config(), &of));
+    let column_scales = column_scales(checkpoint, model.config(), &of);
     Ok(Energies { of, words: words(checkpoint), none: Inputs::default(), column_scales })
 }
 
-/// The scales of all columns of activations that have any.
+/// See [`COLUMN_SCALES`](nanoembed_core::model::requantize::COLUMN_SCALES).
 fn column_scales(
     checkpoint: &Checkpoint<'_>,
     config: &BertConfig,
     inputs: &HashMap<Place, Inputs>,
-) -> OwnedTensor {
-    let mut scales = vec![1.0_f32; config.scaled_columns()];
-    for tensor in &checkpoint.tensors {
-        let Some(place @ (layer, input)) = calibration::place(&tensor.name) else { continue };
+) -> Vec<f32> {
+    let squares = inputs.iter().map(|(&place, inputs)| (place, inputs.energy.as_slice()));
+    let calibration = Calibration::of_squares(squares);
+    let mut scales = vec![1.0; config.scaled_columns()];
+    for &place @ (layer, input) in inputs.keys() {
         let columns = input.columns(config, layer).and_then(|columns| scales.get_mut(columns));
-        let (Some(columns), Some(migration)) = (columns, input.migration()) else { continue };
-        let Some(inputs) = inputs.get(&place) else { continue };
-        let rms: Vec<f32> = inputs.energy.iter().map(|square| square.sqrt()).collect();
-        // Of queries, keys and values the last decide, which are the sensitive ones.
-        columns.copy_from_slice(&calibration::scales(&rms, tensor, migration));
+        if let Some(columns) = columns {
+            columns.copy_from_slice(&calibration.scales_at(place, &checkpoint.tensors));
+        }
     }
-    OwnedTensor {
-        name: COLUMN_SCALES.to_owned(),
-        shape: vec![scales.len()],
-        data: scales.iter().flat_map(|scale| scale.to_le_bytes()).collect(),
-    }
+    scales
 }
 
 /// The word embeddings go through a layer norm, which multiplies each column by its weight.

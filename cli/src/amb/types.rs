@@ -1,6 +1,5 @@
 //! How the tensors of an `.amb` file are stored.
 
-use nanoembed_core::model::requantize::COLUMN_SCALES;
 use nanoembed_core::tensor::{Arrangement, CodeBits, Dtype, ScaleType, ScaledCodes};
 
 use crate::checkpoint::tensor::Tensor;
@@ -60,7 +59,6 @@ impl AmbOptions {
         let small = Self::is_small(tensor);
         let block = self.block.unwrap_or(USUAL_BLOCK);
         match self.weight_type {
-            _ if tensor.name == COLUMN_SCALES => Dtype::F16,
             _ if tensor.shape.len() < 2 => Dtype::F32,
             WeightType::F32 => Dtype::F32,
             WeightType::F16 => Dtype::F16,

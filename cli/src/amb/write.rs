@@ -46,7 +46,9 @@ pub(crate) fn write(
         source.metadata.into_iter().map(|(key, value)| (key, value.into())).collect();
     let metadata = Value::Object(metadata).to_string();
     let stored = stored(source.tensors, options, energies)?;
-    let tensors = specs(source.name, source.tensors, &stored)?;
+    let mut tensors = specs(source.name, source.tensors, &stored)?;
+    let scales = column_scales(energies)?;
+    tensors.extend(scales.as_ref().map(|(spec, _)| *spec));
     let tokenizer = source.tokenizer;
     let plan =
         Plan { metadata: &metadata, config: &config, tokenizer, tensors: &tensors, checksum: true };
@@ -58,14 +60,14 @@ pub(crate) fn write(
         for ((tensor, spec), stored) in source.tensors.iter().zip(&tensors).zip(&stored) {
             let values = tensor.to_f32();
             let bytes = encode(spec, &values, energies.of(&tensor.name), &stored.full)?;
-            // Of the scales that were computed for it, the model itself knows nothing.
-            if tensor.name != COLUMN_SCALES {
-                count(&mut tally, tensor, spec, &bytes, &values)?;
-            }
+            count(&mut tally, tensor, spec, &bytes, &values)?;
             writer.data(&bytes)?;
             if let Some(progress) = progress {
                 progress.advance(tensor.data.len() as u64);
             }
+        }
+        if let Some((_, bytes)) = &scales {
+            writer.data(bytes)?;
         }
         writer.finish()?;
         Ok(file_bytes)
@@ -182,6 +184,19 @@ fn specs<'p>(
         Ok(TensorSpec { name: &tensor.name, dtype: stored.dtype, shape, full_blocks })
     };
     tensors.iter().zip(stored).map(spec).collect()
+}
+
+/// The tensor [`COLUMN_SCALES`], which is none of the model's, and its bytes; `None` if nothing is known of activations.
+fn column_scales(energies: &Energies) -> Result<Option<(TensorSpec<'static>, Vec<u8>)>> {
+    let scales = energies.column_scales();
+    let Some(shape) = Shape::new(&[scales.len() as u64]).filter(|_| !scales.is_empty()) else {
+        return Ok(None);
+    };
+    let mut bytes = vec![0; 2 * scales.len()];
+    quant::quantize(Dtype::F16, scales, &mut bytes)
+        .map_err(|error| Failure::of_file(COLUMN_SCALES, error))?;
+    let spec = TensorSpec { name: COLUMN_SCALES, dtype: Dtype::F16, shape, full_blocks: 0 };
+    Ok(Some((spec, bytes)))
 }
 
 /// Blocks that one thread quantises at a time.

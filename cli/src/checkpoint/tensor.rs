@@ -34,8 +34,7 @@ pub(crate) struct Tensor<'a> {
     pub(crate) transposed: bool,
 }
 
-/// A tensor in f32 that was computed.
-#[derive(Debug)]
+/// A tensor in f32 that was dequantised.
 pub(crate) struct OwnedTensor {
     pub(crate) name: String,
     pub(crate) shape: Vec<usize>,

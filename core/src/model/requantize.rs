@@ -2,7 +2,7 @@
 //! few bits, whose files are small and whose products are slow, where there is memory for both.
 //!
 //! Activations are quantised, too, so they have to be evened out as in a model that was [calibrated](crate::quant::int8): the
-//! file has the scales of their [`Columns`], or their root mean squares come from [observing](Bert::embed_observed) the model as it is.
+//! file has the scales of their columns, or they [follow](Bert::column_scales) from [observing](Bert::embed_observed) the model as it is.
 
 use core::ops::Range;
 
@@ -65,25 +65,6 @@ impl<W: Weights> Weights for Requantized<'_, W> {
     }
 }
 
-/// What is known of the columns of activations: a number for each of [all that have scales](BertConfig::scaled_columns).
-#[derive(Clone, Copy, Debug)]
-pub enum Columns<'a> {
-    /// Their scales: weights are divided by them, activations multiplied.
-    Scales(&'a [f32]),
-    /// Their root mean squares, from which scales follow: see [`column_scales`].
-    RootMeanSquares(&'a [f32]),
-}
-
-impl Columns<'_> {
-    /// Those in `range`, if there are.
-    fn get(self, range: Range<usize>) -> Option<Self> {
-        Some(match self {
-            Self::Scales(all) => Columns::Scales(all.get(range)?),
-            Self::RootMeanSquares(all) => Columns::RootMeanSquares(all.get(range)?),
-        })
-    }
-}
-
 impl LayerInput {
     /// How much of the columns' size is moved into the weights, see [`column_scales`]; `None` where columns have no scales.
     ///
@@ -126,8 +107,7 @@ impl BertConfig {
 }
 
 impl Layer {
-    /// The linear layers by what they are applied to. The last of several decides on the scales of the columns: values are
-    /// the sensitive ones.
+    /// The linear layers by what they are applied to.
     const fn by_input(&mut self) -> [(LayerInput, [Option<&mut Linear>; 3]); 4] {
         let Self { query, key, value, attention_output, intermediate, output, .. } = self;
         [
@@ -135,6 +115,15 @@ impl Layer {
             (LayerInput::AttentionOutput, [None, None, Some(attention_output)]),
             (LayerInput::Intermediate, [None, None, Some(intermediate)]),
             (LayerInput::Output, [None, None, Some(output)]),
+        ]
+    }
+
+    /// Of each input whose columns have scales the linear layer that decides on them: values are the sensitive ones of three.
+    const fn decisive(&self) -> [(LayerInput, &Linear); 3] {
+        [
+            (LayerInput::Attention, &self.value),
+            (LayerInput::Intermediate, &self.intermediate),
+            (LayerInput::Output, &self.output),
         ]
     }
 }
@@ -165,7 +154,7 @@ impl<L: AsRef<[Layer]> + AsMut<[Layer]>> Bert<L> {
         if sum == 0 { 0 } else { sum.saturating_add(columns) }
     }
 
-    /// How many floats of scratch memory [`requantize`](Self::requantize) needs.
+    /// How many floats of scratch memory [`requantize`](Self::requantize) and [`column_scales`](Self::column_scales) need.
     #[must_use]
     pub const fn requantizing_floats(&self) -> usize {
         let BertConfig { hidden, intermediate, .. } = self.config;
@@ -173,21 +162,57 @@ impl<L: AsRef<[Layer]> + AsMut<[Layer]>> Bert<L> {
         widest.saturating_mul(2).saturating_add(2 * MAX_GROUPS)
     }
 
+    /// Makes the scales of the activations' [columns](LayerInput::columns) of their root mean squares, in place: see
+    /// [`column_scales`]. Those of what [`requantize`](Self::requantize) leaves as it is stay as they are.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::BufferTooSmall`] if `columns` or `scratch` is less than [`BertConfig::scaled_columns`] and
+    /// [`requantizing_floats`](Self::requantizing_floats) say; what reading the weights may fail with.
+    pub fn column_scales<W: Weights + ?Sized, P: ?Sized>(
+        &self,
+        run: &Run<'_, W, P>,
+        columns: &mut [f32],
+        scratch: &mut [f32],
+    ) -> Result<()> {
+        for (index, layer) in self.layers.as_ref().iter().take(self.config.layers).enumerate() {
+            for (input, linear) in layer.decisive().into_iter().filter(|(_, it)| gains(it)) {
+                let Some(migration) = input.migration() else { continue };
+                let Matrix { rows, cols, .. } = linear.weight;
+                let range = input.columns(&self.config, index).ok_or(TOO_SMALL)?;
+                let columns = columns.get_mut(range).ok_or(TOO_SMALL)?;
+                let (row, rest) = scratch.split_at_mut_checked(cols).ok_or(TOO_SMALL)?;
+                let largest = rest.get_mut(..cols).ok_or(TOO_SMALL)?;
+                largest.fill(0.0);
+                for index in 0..rows {
+                    run.read_converted(&linear.weight, index, row, &mut [])?;
+                    for (most, value) in largest.iter_mut().zip(&*row) {
+                        *most = if value.abs() > *most { value.abs() } else { *most };
+                    }
+                }
+                column_scales(columns, largest, migration, row);
+                columns.iter_mut().zip(row).for_each(|(column, scale)| *column = *scale);
+            }
+        }
+        Ok(())
+    }
+
     /// Codes linear layers that are not in bytes anew, in `memory`, so that they are computed with quantised activations.
     /// Those that share their input are coded together or not at all.
     ///
     /// `run` has the weights that the model was opened with, in memory. From now on it runs with [`Requantized`] weights, made
     /// of these and `memory`; what kernels want to know of the rows is to be [found out](Self::summarize) again.
+    /// `columns` holds the scale of each of the activations' [columns](LayerInput::columns).
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::BufferTooSmall`] if `memory`, `scratch` or `known` is less than [`requantized_bytes`](Self::requantized_bytes),
+    /// [`ErrorKind::BufferTooSmall`] if `memory`, `scratch` or `columns` is less than [`requantized_bytes`](Self::requantized_bytes),
     /// [`requantizing_floats`](Self::requantizing_floats) and [`BertConfig::scaled_columns`] say; [`ErrorKind::BadScale`] if
-    /// something is not finite; what reading the weights may fail with. The model can then not be used any more.
+    /// a scale is 0 or something is not finite; what reading the weights may fail with. The model can then not be used any more.
     pub fn requantize<W: Weights + ?Sized, P: ?Sized>(
         &mut self,
         run: &Run<'_, W, P>,
-        known: Columns<'_>,
+        columns: &[f32],
         scratch: &mut [f32],
         memory: &mut [u8],
     ) -> Result<()> {
@@ -200,16 +225,15 @@ impl<L: AsRef<[Layer]> + AsMut<[Layer]>> Bert<L> {
                 if !linear.iter().flatten().all(|linear| gains(linear)) {
                     continue;
                 }
-                let columns = match input.columns(&config, index).zip(input.migration()) {
-                    Some((columns, migration)) => {
-                        let known = known.get(columns).ok_or(TOO_SMALL)?;
-                        let last = linear.last().and_then(Option::as_deref).ok_or(TOO_SMALL)?;
-                        Some(coder.columns(&last.weight, known, migration)?)
+                let scales = match (input.columns(&config, index), linear.last()) {
+                    (Some(range), Some(Some(last))) => {
+                        let scales = columns.get(range).ok_or(TOO_SMALL)?;
+                        Some(coder.columns(scales, last.weight.offset)?)
                     }
-                    None => None,
+                    _ => None,
                 };
                 for linear in linear.iter_mut().flatten() {
-                    coder.code(&mut linear.weight, columns)?;
+                    coder.code(&mut linear.weight, scales)?;
                 }
                 shares_codes |= input == LayerInput::Attention;
             }
@@ -240,33 +264,19 @@ impl<'a, W: Weights + ?Sized, P: ?Sized> Coder<'a, '_, W, P> {
         Ok((bytes, offset))
     }
 
-    /// Writes the scales of the columns of `matrix` and leaves their inverses in the scratch memory; returns where they lie.
-    fn columns(&mut self, matrix: &Matrix, known: Columns<'_>, migration: f32) -> Result<u64> {
-        let Matrix { rows, cols, .. } = *matrix;
-        let (bytes, offset) = self.take(cols.checked_mul(4).ok_or(TOO_SMALL)?)?;
-        let (scales, rest) = self.scratch.split_at_mut_checked(cols).ok_or(TOO_SMALL)?;
-        let largest = rest.get_mut(..cols).ok_or(TOO_SMALL)?;
-        match known {
-            Columns::Scales(known) => {
-                scales.iter_mut().zip(known).for_each(|(scale, &known)| *scale = known);
-            }
-            Columns::RootMeanSquares(rms) => {
-                largest.fill(0.0);
-                for index in 0..rows {
-                    self.run.read_converted(matrix, index, scales, &mut [])?;
-                    for (most, value) in largest.iter_mut().zip(&*scales) {
-                        *most = if value.abs() > *most { value.abs() } else { *most };
-                    }
-                }
-                column_scales(rms, largest, migration, scales);
-            }
-        }
-        for (scale, bytes) in scales.iter_mut().zip(bytes.as_chunks_mut::<4>().0) {
+    /// Writes the scales of columns and leaves their inverses in the scratch memory; returns where they lie. An error is at `place`,
+    /// where the weights lie that they are for.
+    fn columns(&mut self, scales: &[f32], place: u64) -> Result<u64> {
+        let (bytes, offset) = self.take(scales.len().checked_mul(4).ok_or(TOO_SMALL)?)?;
+        let inverses = self.scratch.get_mut(..scales.len()).ok_or(TOO_SMALL)?;
+        for ((scale, inverse), bytes) in
+            scales.iter().zip(inverses).zip(bytes.as_chunks_mut::<4>().0)
+        {
             if !scale.is_normal() {
-                return Err(Error::new(matrix.offset, ErrorKind::BadScale));
+                return Err(Error::new(place, ErrorKind::BadScale));
             }
             *bytes = scale.to_le_bytes();
-            *scale = 1.0 / *scale;
+            *inverse = 1.0 / *scale;
         }
         Ok(offset)
     }

@@ -6,7 +6,7 @@ use core::sync::atomic::{AtomicU32, Ordering};
 
 use super::{Embedder, summarize, without_names, zeros};
 use crate::error::{Error, ErrorKind, Result};
-use crate::model::requantize::{Columns, Requantized};
+use crate::model::requantize::Requantized;
 use crate::model::{ALIGNMENT, InOrder, Observation, Run, Weights};
 
 /// Tokens that the model is observed on, beside those that begin and end a text. Which columns are large depends little on
@@ -67,20 +67,20 @@ impl<B: AsRef<[u8]>> Embedder<B> {
         let none = Memory::default();
         let weights = none.with(self.file.as_ref());
         let run = Run::new(&weights, &self.kernels);
-        let mut values;
-        let known = match &self.column_scales {
+        let columns = match &self.column_scales {
             Some(scales) => {
-                values = vec![0.0; scales.cols];
-                run.read_converted(scales, 0, &mut values, &mut [])?;
-                Columns::Scales(&values)
+                let mut columns = vec![0.0; scales.cols];
+                run.read_converted(scales, 0, &mut columns, &mut [])?;
+                columns
             }
             None => {
-                values = self.observe()?;
-                Columns::RootMeanSquares(&values)
+                let mut columns = self.observe()?;
+                bert.column_scales(&run, &mut columns, &mut scratch)?;
+                columns
             }
         };
         let room = memory.bytes.get_mut(memory.start..).unwrap_or_default();
-        bert.requantize(&run, known, &mut scratch, room)?;
+        bert.requantize(&run, &columns, &mut scratch, room)?;
         self.summaries = summarize(&memory.with(self.file.as_ref()), &bert, &self.kernels)?;
         (self.bert, self.memory) = (bert, memory);
         Ok(())

@@ -31,11 +31,9 @@ impl Convert {
         metadata.extend(self.metadata.iter().cloned());
         let energies = self.energies(checkpoint, quiet)?;
         let tokens = checkpoint.tokens();
-        let tensors = checkpoint.tensors.iter().cloned().chain(energies.column_scales());
-        let tensors: Vec<_> = tensors.collect();
         let source = Source {
             name: &checkpoint.name,
-            tensors: &tensors,
+            tensors: &checkpoint.tensors,
             config: amb::encoder_config(checkpoint),
             tokenizer: amb::wordpiece(checkpoint, &tokens),
             metadata,
