@@ -12,8 +12,7 @@ use crate::kernel::product::{Floats, Multiply, Product};
 /// Numbers of the rows that are multiplied with all tokens before the next are touched: 64 rows of 384, for which L2 has room
 /// beside the tokens.
 const BLOCK: usize = 64 * 384;
-/// No more than a token for so many columns, which the first cache has no room for, are few: rows come in fours, see
-/// [`rows_in_fours`].
+/// With no more than a token for so many columns, where none take rows in their order, rows come in fours: see [`rows_in_fours`].
 const FEW_TOKENS: usize = 32;
 /// The most tokens that take rows in their order, see [`rows_in_order`].
 const MOST_IN_ORDER: usize = 8;
@@ -66,15 +65,14 @@ fn part<I: Instructions>(product: &mut Product<'_>, tokens: Range<usize>, packed
         let pairs = Pairs { first: row, count: (end - row) / 2, distance: 2, apart: 1 };
         let mut bands = bands.clone();
         // The first tokens have these rows themselves to wait for.
-        let first = bands.next();
         let mut ahead = Ahead::nothing();
-        match first {
-            Some(first) if in_order.is_some() => rows_in_order::<I>(product, first, row..end),
-            Some(first) => {
+        if let Some(first) = bands.next() {
+            if in_order.is_some() {
+                rows_in_order::<I>(product, first, row..end);
+            } else {
                 band::<I>(product, first, pairs, &mut ahead);
                 ahead = ahead_of(product, row..end, bands.clone().count());
             }
-            None => {}
         }
         for next in bands {
             band::<I>(product, next, pairs, &mut ahead);
