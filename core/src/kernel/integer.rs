@@ -39,9 +39,9 @@ pub struct Codes<'a> {
 pub struct RowSummary {
     /// Twice the sum of its codes, and 1 if it is [small](Self::is_small).
     pub(super) sum: i32,
-    /// What some of the codes' squares add up to at most, for the table that wants to know.
+    /// What the table wants to know that adds up in 16 bits.
     #[cfg(all(target_arch = "wasm32", target_feature = "relaxed-simd"))]
-    pub(super) squares: u32,
+    pub(super) narrow: super::wasm::NarrowRow,
 }
 
 impl RowSummary {
@@ -60,7 +60,7 @@ impl RowSummary {
         Self {
             sum: sum << 1 | is_small as i32,
             #[cfg(all(target_arch = "wasm32", target_feature = "relaxed-simd"))]
-            squares: u32::MAX,
+            narrow: super::wasm::NarrowRow::WIDE,
         }
     }
 

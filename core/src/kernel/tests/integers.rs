@@ -24,24 +24,29 @@ fn i8_products_have_the_same_bits_on_every_table() {
     // Whole cache lines, and rows in fours.
     let more_rows = [(64, 9, 4), (384, 33, 44), (128, 64, 40), (3072, 35, 8), (6144, 10, 4)];
     // Four products of weights up to 64 fit 16 bits, some of weights of 64 and 65 do not.
+    let any = (0, 127);
     let ranges = [
-        ((0, 127), (-127, 127)),
-        ((127, 127), (-127, -127)),
-        ((0, 127), (-64, 64)),
-        ((127, 127), (64, 65)),
-        ((127, 127), (-65, -64)),
-        // Weights whose sums over 128 columns fit 16 bits, and some that nearly do, or nearly do not: 16 · (100 − 64) · 56 does.
-        ((0, 127), (-30, 30)),
-        ((100, 100), (55, 56)),
-        ((90, 90), (-76, -75)),
+        (any, any, (-127, 127)),
+        ((127, 127), any, (-127, -127)),
+        (any, any, (-64, 64)),
+        ((127, 127), any, (64, 65)),
+        ((127, 127), any, (-65, -64)),
+        // Sums of two of every 16 columns that fit 16 bits, all of them and over 192 columns, and some that just do, or just do
+        // not: 48 · (84 − 64) · 34 does, and 24 · (100 − 64) · 37.
+        ((54, 74), (63, 65), (-30, 30)),
+        ((54, 74), (63, 65), (-90, 90)),
+        ((84, 84), (64, 64), (34, 35)),
+        ((44, 44), (64, 64), (34, 35)),
+        ((100, 100), (64, 64), (-38, -37)),
+        ((28, 28), (64, 64), (-38, -37)),
     ];
     for (cols, tokens, rows) in shapes().chain(more_tokens).chain(more_rows) {
-        for ((low, high), weights) in ranges {
+        for ((low, high), zeros, weights) in ranges {
             let (x_stride, w_stride) = (cols + 3, cols + 1);
             let codes = noise.bytes(tokens * x_stride, low, high);
             let (low, high) = weights;
             let weights = noise.bytes(rows * w_stride, low, high);
-            let zeros = noise.bytes(tokens, 0, 127);
+            let zeros = noise.bytes(tokens, zeros.0, zeros.1);
             let scales: Vec<f32> = noise.floats(tokens).iter().map(|s| s.abs() * 0.01).collect();
             let row_scales: Vec<f32> = noise.floats(rows).iter().map(|s| s.abs() * 0.01).collect();
             let bias = noise.floats(rows);

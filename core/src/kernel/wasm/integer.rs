@@ -31,26 +31,20 @@ pub(super) fn product_relaxed(with: ProductI8<'_>) {
 pub(super) fn product<D: Dot>(mut product: ProductI8<'_>) {
     const {
         let steps = MAX_READY_COLS.div_ceil(D::CODES);
-        assert!(D::TILE_TOKENS * steps * size_of::<D::Codes>() <= READY * size_of::<v128>());
+        assert!(D::TILE_TOKENS * steps * D::Codes::VECTORS <= READY);
     }
     if product.cols > MAX_READY_COLS {
         return portable::product_i8(product);
     }
     let mut ready: Ready = [MaybeUninit::uninit(); READY];
     let mut made = [RowSummary::EMPTY; ROWS_BLOCK];
-    let mut lanes = [const { MaybeUninit::uninit() }; ROWS_BLOCK];
     let mut row = 0;
     while row < product.rows {
         let end = product.rows.min(row + ROWS_BLOCK);
         let summaries = product.summaries(row..end, summarize_row, &mut made);
-        if D::Narrow::is_worthwhile(&product) {
-            for (row, lanes) in (row..end).zip(&mut lanes) {
-                lanes.write(D::Narrow::lanes(&product, row));
-            }
-        }
         let mut token = 0;
         while token < product.tokens {
-            let tile = Band { token, row, summaries, lanes: &lanes };
+            let tile = Band { token, row, summaries };
             token += match band_tokens(product.tokens - token, D::TILE_TOKENS) {
                 1 => band::<D, 1>(&mut product, tile, &mut ready),
                 2 => band::<D, 2>(&mut product, tile, &mut ready),
@@ -65,129 +59,182 @@ pub(super) fn product<D: Dot>(mut product: ProductI8<'_>) {
     }
 }
 
-/// The tokens of a band: their codes, and what makes numbers of sums.
-pub(super) type Tokens<'a> = (&'a Ready, &'a [Factors; 2]);
+/// The codes of a step, one or more vectors.
+pub(super) trait StepCodes: Copy {
+    /// How many.
+    const VECTORS: usize;
 
-/// How rows are multiplied that can be added up in 16 bits, if a CPU is the faster for it: what is found out of tokens for that.
-pub(super) trait Narrow: Sized {
-    /// What is found out of a row, once for all tokens.
-    type Lanes;
-
-    /// Whether it pays off to find anything out.
-    fn is_worthwhile(product: &ProductI8<'_>) -> bool;
-
-    /// Of a row, if it is worthwhile.
-    fn lanes(product: &ProductI8<'_>, row: usize) -> Self::Lanes;
-
-    /// Of the `T` tokens from `token` on, if it is worthwhile.
-    fn new<const T: usize>(product: &ProductI8<'_>, token: usize, x: Tokens<'_>) -> Option<Self>;
-
-    /// Multiplies these tokens with a row; or nothing, if the row's sums may not fit, and returns false.
+    /// Those of a token, which lie `T` vectors apart from `place` on.
     ///
     /// # Safety
     ///
-    /// The row's lanes have been found out; the tokens' codes are ready, and there is such a row.
-    unsafe fn multiply<const T: usize>(
+    /// There are as many vectors.
+    unsafe fn read<const T: usize>(place: *const v128) -> Self;
+
+    /// Writes them where they are [read](Self::read).
+    ///
+    /// # Safety
+    ///
+    /// There is room for as many vectors.
+    unsafe fn write<const T: usize>(self, place: *mut v128);
+}
+
+impl StepCodes for v128 {
+    const VECTORS: usize = 1;
+
+    #[inline(always)]
+    unsafe fn read<const T: usize>(place: *const v128) -> Self {
+        // SAFETY: the caller's.
+        unsafe { *place }
+    }
+
+    #[inline(always)]
+    unsafe fn write<const T: usize>(self, place: *mut v128) {
+        // SAFETY: the caller's.
+        unsafe { *place = self };
+    }
+}
+
+impl StepCodes for [v128; 2] {
+    const VECTORS: usize = 2;
+
+    #[inline(always)]
+    unsafe fn read<const T: usize>(place: *const v128) -> Self {
+        // SAFETY: the caller's.
+        unsafe { [*place, *place.add(T)] }
+    }
+
+    #[inline(always)]
+    unsafe fn write<const T: usize>(self, place: *mut v128) {
+        // SAFETY: the caller's.
+        unsafe { [*place, *place.add(T)] = self };
+    }
+}
+
+/// The tokens of a band: their codes, and what makes numbers of sums.
+type Tokens<'a> = (&'a Ready, &'a [Factors; 2]);
+
+/// How rows are multiplied that can be added up in 16 bits, if a CPU is the faster for it: what is found out of tokens for that.
+pub(super) trait Narrow: Sized {
+    /// How many rows are multiplied at a time.
+    const ROWS: usize;
+
+    /// Of the `T` tokens from `token` on, whose codes are ready, if any row can be multiplied with them like this.
+    fn new<const T: usize>(product: &ProductI8<'_>, token: usize, ready: &Ready) -> Option<Self>;
+
+    /// Multiplies these tokens with the rows from `place`'s on, [`ROWS`](Self::ROWS) at a time, until the sums of some may not fit;
+    /// returns how many rows it has multiplied.
+    ///
+    /// # Safety
+    ///
+    /// The tokens' codes are ready, and there are as many rows as summaries, which are theirs.
+    unsafe fn multiply(
         &self,
         product: &mut ProductI8<'_>,
         place: (usize, usize),
-        row: (&RowSummary, &MaybeUninit<Self::Lanes>),
-        x: Tokens<'_>,
-    ) -> bool;
+        summaries: &[RowSummary],
+        ready: &Ready,
+    ) -> usize;
 }
 
 /// No such rows.
 impl Narrow for () {
-    type Lanes = ();
+    const ROWS: usize = 1;
 
     #[inline(always)]
-    fn is_worthwhile(_: &ProductI8<'_>) -> bool {
-        false
-    }
-
-    fn lanes(_: &ProductI8<'_>, _: usize) {}
-
-    #[inline(always)]
-    fn new<const T: usize>(_: &ProductI8<'_>, _: usize, _: Tokens<'_>) -> Option<Self> {
+    fn new<const T: usize>(_: &ProductI8<'_>, _: usize, _: &Ready) -> Option<Self> {
         None
     }
 
     #[inline(always)]
-    unsafe fn multiply<const T: usize>(
+    unsafe fn multiply(
         &self,
         _: &mut ProductI8<'_>,
         _: (usize, usize),
-        _: (&RowSummary, &MaybeUninit<()>),
-        _: Tokens<'_>,
-    ) -> bool {
-        false
+        _: &[RowSummary],
+        _: &Ready,
+    ) -> usize {
+        0
     }
 }
 
 /// Some tokens against some rows.
-struct Band<'a, L> {
+struct Band<'a> {
     /// The first token.
     token: usize,
     /// The first row.
     row: usize,
     /// One for each row.
     summaries: &'a [RowSummary],
-    /// See [`Narrow`]: there if it is worthwhile.
-    lanes: &'a [MaybeUninit<L>],
 }
 
 /// A band of `T` tokens; returns `T`.
 #[inline(never)] // see the module
 fn band<D: Dot, const T: usize>(
     product: &mut ProductI8<'_>,
-    band: Band<'_, <D::Narrow as Narrow>::Lanes>,
+    band: Band<'_>,
     ready: &mut Ready,
 ) -> usize {
-    let Band { token, mut row, summaries, lanes } = band;
+    let Band { token, mut row, summaries: mut rest } = band;
     make_ready::<D, T>(product, token, ready);
     let x = (&*ready, &Factors::all::<T>(product, token));
-    let narrow = D::Narrow::new::<T>(product, token, x);
-    let mut rest = summaries;
+    if let Some(narrow) = D::Narrow::new::<T>(product, token, ready) {
+        while rest.len() >= D::Narrow::ROWS {
+            // SAFETY: the codes have been made ready; there are as many rows as summaries.
+            let done = unsafe { narrow.multiply(product, (token, row), rest, ready) };
+            let count = rest.len().min(done + D::Narrow::ROWS);
+            for (at, summary) in rest.iter().enumerate().take(count).skip(done) {
+                tile_of_row::<D, T>(product, (token, row + at), summary, x);
+            }
+            (row, rest) = (row + count, rest.get(count..).unwrap_or_default());
+        }
+    }
     if D::TILE_ROWS == 2 {
         while let [a, b, left @ ..] = rest {
-            tile::<D, T, 2>(product, token, row, [*a, *b], x);
+            tile::<D, T, 2>(product, (token, row), [*a, *b], x);
             (row, rest) = (row + 2, left);
         }
     }
-    for (summary, lanes) in rest.iter().zip(lanes.iter().skip(summaries.len() - rest.len())) {
-        // SAFETY: there is something narrow only where it is worthwhile, and then `product` has found the lanes out.
-        let is_done = narrow.as_ref().is_some_and(|narrow| unsafe {
-            narrow.multiply::<T>(product, (token, row), (summary, lanes), x)
-        });
-        if !is_done && summary.is_small() {
-            tile::<D::Small, T, 1>(product, token, row, [*summary], x);
-        } else if !is_done {
-            tile::<D, T, 1>(product, token, row, [*summary], x);
-        }
+    for summary in rest {
+        tile_of_row::<D, T>(product, (token, row), summary, x);
         row += 1;
     }
     T
 }
 
-/// Puts the codes of `T` tokens one step after the other in the form that [`Dot::dot`] wants, within each step one token after the
-/// other, the last step filled up with zeros: what all rows of a band need is done once.
+#[inline(always)]
+fn tile_of_row<D: Dot, const T: usize>(
+    product: &mut ProductI8<'_>,
+    place: (usize, usize),
+    summary: &RowSummary,
+    x: Tokens<'_>,
+) {
+    if summary.is_small() {
+        tile::<D::Small, T, 1>(product, place, [*summary], x);
+    } else {
+        tile::<D, T, 1>(product, place, [*summary], x);
+    }
+}
+
+/// Puts the codes of `T` tokens one step after the other in the form that [`Dot::dot`] wants, within each vector of a step one token
+/// after the other, the last step filled up with zeros: what all rows of a band need is done once.
 #[inline(always)]
 fn make_ready<D: Dot, const T: usize>(product: &ProductI8<'_>, token: usize, ready: &mut Ready) {
     let ProductI8 { x, cols, .. } = *product;
     // SAFETY: `ProductI8::new` checked that `cols` codes lie from every token · stride on; `product` that the steps of
     // T tokens take no more than READY vectors.
     unsafe {
-        let mut place: *mut D::Codes = ready.as_mut_ptr().cast();
+        let mut place: *mut v128 = ready.as_mut_ptr().cast();
         let codes = x.codes.as_ptr().add(token * x.stride);
         let mut c = 0;
         while c + D::CODES <= cols {
-            unroll!(T, t => { *place.add(t) = D::codes(codes.add(t * x.stride + c)); });
-            place = place.add(T);
+            unroll!(T, t => { D::codes(codes.add(t * x.stride + c)).write::<T>(place.add(t)); });
+            place = place.add(T * D::Codes::VECTORS);
             c += D::CODES;
         }
         if c < cols {
             for t in 0..T {
-                *place.add(t) = codes_part::<D>(codes.add(t * x.stride + c), cols - c);
+                codes_part::<D>(codes.add(t * x.stride + c), cols - c).write::<T>(place.add(t));
             }
         }
     }
@@ -196,8 +243,7 @@ fn make_ready<D: Dot, const T: usize>(product: &ProductI8<'_>, token: usize, rea
 #[inline(always)]
 fn tile<D: Dot, const T: usize, const R: usize>(
     product: &mut ProductI8<'_>,
-    token: usize,
-    row: usize,
+    (token, row): (usize, usize),
     summaries: [RowSummary; R],
     (ready, factors): Tokens<'_>,
 ) {
@@ -207,7 +253,7 @@ fn tile<D: Dot, const T: usize, const R: usize>(
     // codes lie from every row · stride on, that scales and zeros are as many as tokens and rows, and that the last
     // element of the output lies inside it; token + T ≤ tokens and row + R ≤ rows.
     unsafe {
-        let mut codes: *const D::Codes = ready.as_ptr().cast();
+        let mut codes: *const v128 = ready.as_ptr().cast();
         let mut weights = w.codes.as_ptr().add(row * w.stride);
         let mut sums = [[i32x4_splat(0); T]; R];
         for _ in 0..cols / D::CODES {
@@ -216,11 +262,11 @@ fn tile<D: Dot, const T: usize, const R: usize>(
                 ws[R - 1] = D::codes(weights.add(w.stride));
             }
             unroll!(T, t => {
-                let x = *codes.add(t);
+                let x = D::Codes::read::<T>(codes.add(t));
                 unroll_4!(R, r => { sums[r][t] = dots.dot(sums[r][t], x, ws[r]); });
             });
             weights = weights.add(D::CODES);
-            codes = codes.add(T);
+            codes = codes.add(T * D::Codes::VECTORS);
         }
         // Apart from the loop: a copy of some bytes inside it would halve its speed.
         let rest = cols % D::CODES;
@@ -228,7 +274,7 @@ fn tile<D: Dot, const T: usize, const R: usize>(
             for (r, sums) in sums.iter_mut().enumerate() {
                 let weights = codes_part::<D>(weights.add(r * w.stride), rest);
                 for (t, sum) in sums.iter_mut().enumerate() {
-                    *sum = dots.dot(*sum, *codes.add(t), weights);
+                    *sum = dots.dot(*sum, D::Codes::read::<T>(codes.add(t)), weights);
                 }
             }
         }

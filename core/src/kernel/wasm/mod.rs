@@ -20,6 +20,8 @@ mod narrow;
 mod packed;
 mod panel;
 mod scaled;
+#[cfg(target_feature = "relaxed-simd")]
+mod square;
 mod steps;
 mod summary;
 mod unpack;
@@ -31,7 +33,9 @@ use super::blocks::ProductBlocks;
 #[cfg(doc)]
 use super::integer::RowSummary;
 use super::{Kernels, ProductGroups, groups::BUILT_IN, portable};
-use integer::Narrow;
+use integer::{Narrow, StepCodes};
+#[cfg(target_feature = "relaxed-simd")]
+pub(super) use narrow::Row as NarrowRow;
 use vector::Lanes;
 
 /// The tables of this folder, the slowest first.
@@ -101,7 +105,7 @@ trait Dot: Copy {
     const CODES: usize;
 
     /// As many codes, in the form that [`dot`](Self::dot) wants.
-    type Codes: Copy;
+    type Codes: StepCodes;
 
     /// How rows are multiplied whose weights are [small](RowSummary::is_small).
     type Small: Dot<Codes = Self::Codes>;
@@ -242,7 +246,7 @@ impl Dot for RelaxedPairs {
 
     type Codes = [v128; 2];
     type Small = SmallPairs;
-    type Narrow = narrow::Center;
+    type Narrow = narrow::Band;
 
     #[inline(always)]
     unsafe fn codes(place: *const u8) -> [v128; 2] {

@@ -1,193 +1,289 @@
-//! Integer products that are added up in 16 bits, 128 columns at a time, for CPUs whose dot products of bytes add up pairs.
+//! Integer products that are added up in 16 bits, for CPUs whose dot products of bytes add up pairs.
 //!
 //! A vector of pairs costs a multiplication and an addition then, and not up to two of each. Sums of 16 bits wrap around, and
-//! what they come to is right if the exact sum fits. Of Σ (x − z) · w, whatever z is, that is known beforehand (Cauchy and
-//! Schwarz): it is no larger than √(Σ (x − z)² · Σ w²). The second factor belongs to a row's summary; the first is found out once
-//! for all rows, with a z amid the tokens' codes of 0. A sum begins with −z · Σ w, so that Σ x · w makes it Σ (x − z) · w.
+//! what they come to is right if the exact sum fits. Of Σ (x − zero) · w in a lane that is known beforehand (Cauchy and
+//! Schwarz): it is no larger than √Σ (x − zero)² · √Σ w². The second factor belongs to a row's summary; the first is found out
+//! once for all rows. A sum begins with −zero · Σ w, so that Σ x · w makes it Σ (x − zero) · w.
+//!
+//! What is known is enough for half a row as a rule, and for a whole one where weights are small: those of files that are made
+//! for it ([`CodeRange::Narrow`](crate::quant::int8::CodeRange::Narrow)).
 
 use core::arch::wasm32::*;
-use core::mem::MaybeUninit;
 
-use super::integer::{Narrow, Ready, Tokens};
-use super::scaled::{Factors, put};
-use super::{Dot, RelaxedPairs, kept};
+use super::integer::{Narrow, Ready};
+use super::square::put_from_zero;
+use super::{Dot, RelaxedPairs};
 use crate::kernel::integer::{ProductI8, RowSummary};
+use crate::kernel::product::Strides;
 
 /// Tokens of a band. Others are what is left of many.
 const TOKENS: usize = RelaxedPairs::TILE_TOKENS;
-/// So many tokens must share what is found out of rows for it to pay off.
-const MANY_TOKENS: usize = 3 * TOKENS;
-/// Columns of a step: two vectors.
-const STEP: usize = RelaxedPairs::CODES;
-/// Steps until sums become 32-bit ones: over 128 columns 93 to 99 of a hundred rows of the default model are known to fit with
-/// eight tokens, over 192 two thirds.
-const PART_STEPS: usize = 4;
-/// Columns until then.
-const PART: usize = PART_STEPS * STEP;
-/// Parts of a row: the widest group of columns that files have.
-const PARTS: usize = crate::quant::int8::MAX_GROUP_COLS.div_ceil(PART);
+/// Rows of a tile, and its tokens.
+const ROWS: usize = 2;
+const TILE_TOKENS: usize = 4;
+/// Columns of a step: a vector.
+const STEP: usize = 16;
+/// 16-bit lanes of a vector, of two columns of 16 each.
+const LANES: usize = 8;
 
-/// What codes are multiplied with to add up two neighbours.
-static ONES: v128 = i8x16(1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1);
-
-/// Whether rows of so many columns are added up like this.
+/// Whether rows of so many columns are added up like this: the widest group of columns that files have, in whole steps.
 const fn fits(cols: usize) -> bool {
-    cols <= PARTS * PART && cols.is_multiple_of(STEP)
+    cols <= crate::quant::int8::MAX_GROUP_COLS && cols.is_multiple_of(STEP)
 }
 
-/// What the squares of a row's weights add up to at most in a lane of a part: eight lanes have two neighbours of every 16 columns.
-/// Much for rows that are not added up like this.
-pub(super) fn squares(codes: &[u8]) -> u32 {
-    if !fits(codes.len()) {
-        return u32::MAX;
-    }
-    let mut most = u32x4_splat(0);
-    for part in codes.chunks(PART) {
-        let mut squares = [i32x4_splat(0); 2];
-        for codes in part.as_chunks::<16>().0 {
-            // SAFETY: it has the bytes of a vector.
-            let codes = unsafe { v128_load(codes.as_ptr().cast()) };
-            let words = [i16x8_extend_low_i8x16(codes), i16x8_extend_high_i8x16(codes)];
-            for (squares, words) in squares.iter_mut().zip(words) {
-                *squares = i32x4_add(*squares, i32x4_dot_i16x8(words, words));
+/// How many of a row's steps are the first half's.
+const fn first_half(steps: usize) -> usize {
+    steps.div_ceil(2)
+}
+
+/// What is known of a row's lanes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::kernel) struct Row {
+    /// √Σ w² of the lane where it is largest, of the whole row.
+    whole: i16,
+    /// √Σ w² of each lane, in that half of the row where it is larger.
+    halves: [i16; LANES],
+    /// Σ w of each lane in both halves.
+    sums: [[i16; LANES]; 2],
+}
+
+impl Row {
+    /// A row that is not known to fit.
+    pub(in crate::kernel) const WIDE: Self =
+        Self { whole: i16::MAX, halves: [i16::MAX; LANES], sums: [[0; LANES]; 2] };
+
+    /// Of its codes.
+    pub(super) fn new(codes: &[u8]) -> Self {
+        if !fits(codes.len()) {
+            return Self::WIDE;
+        }
+        let mut row = Self::WIDE;
+        let mut whole = [i32x4_splat(0); 2];
+        let mut most = whole;
+        let (first, second) = codes.split_at(first_half(codes.len() / STEP) * STEP);
+        for (codes, sums) in [first, second].into_iter().zip(&mut row.sums) {
+            let mut squares = [i32x4_splat(0); 2];
+            let mut sum = i16x8_splat(0);
+            for codes in codes.as_chunks::<16>().0 {
+                // SAFETY: it has the bytes of a vector.
+                let codes = unsafe { v128_load(codes.as_ptr().cast()) };
+                sum = i16x8_add(sum, i16x8_extadd_pairwise_i8x16(codes));
+                let words = [i16x8_extend_low_i8x16(codes), i16x8_extend_high_i8x16(codes)];
+                for (squares, words) in squares.iter_mut().zip(words) {
+                    *squares = i32x4_add(*squares, i32x4_dot_i16x8(words, words));
+                }
+            }
+            *sums = stored(sum);
+            for ((whole, most), squares) in whole.iter_mut().zip(&mut most).zip(squares) {
+                *whole = i32x4_add(*whole, squares);
+                *most = i32x4_max(*most, squares);
             }
         }
-        most = u32x4_max(most, u32x4_max(squares[0], squares[1]));
+        row.halves = stored(roots(most));
+        row.whole = stored(roots(whole)).into_iter().fold(0, i16::max);
+        row
     }
-    let mut lanes = [0_u32; 4];
-    // SAFETY: it has the bytes of a vector.
-    unsafe { v128_store(lanes.as_mut_ptr().cast(), most) };
-    lanes.into_iter().fold(0, u32::max)
 }
 
-/// What the squares of tokens' codes, counted from `zero`, add up to at most in a lane of a part; 65,535 if it is that or more.
+/// The square roots of eight numbers below 2²⁴, rounded up.
+fn roots(squares: [v128; 2]) -> v128 {
+    let [low, high] = squares.map(|squares| {
+        let root = f32x4_ceil(f32x4_sqrt(f32x4_convert_i32x4(squares)));
+        i32x4_trunc_sat_f32x4(root)
+    });
+    i16x8_narrow_i32x4(low, high)
+}
+
 #[inline(always)]
-fn squares_of_tokens<const T: usize>(ready: &Ready, cols: usize, zero: u8) -> u16 {
-    let zero = u8x16_splat(zero);
-    let mut most = u16x8_splat(0);
-    let steps: *const [[v128; 2]; T] = ready.as_ptr().cast();
-    let count = cols / STEP;
-    for first in (0..count).step_by(PART_STEPS) {
-        let mut squares = [u16x8_splat(0); T];
-        for step in first..count.min(first + PART_STEPS) {
-            // SAFETY: the codes of T tokens are ready in steps as large, and there is such a step.
-            let step = unsafe { *steps.add(step) };
-            for (squares, codes) in squares.iter_mut().zip(step) {
-                for codes in codes {
-                    let amounts = i8x16_abs(i8x16_sub(codes, zero));
-                    *squares = u16x8_add_sat(*squares, RelaxedPairs::pairs(amounts, amounts));
-                }
-            }
-        }
-        for squares in squares {
-            most = u16x8_max(most, squares);
-        }
-    }
-    let mut lanes = [0_u16; 8];
+fn stored(vector: v128) -> [i16; LANES] {
+    let mut lanes = [0; LANES];
     // SAFETY: it has the bytes of a vector.
-    unsafe { v128_store(lanes.as_mut_ptr().cast(), most) };
-    lanes.into_iter().fold(0, u16::max)
+    unsafe { v128_store(lanes.as_mut_ptr().cast(), vector) };
+    lanes
 }
 
-/// What the codes of a band of tokens are counted from, and what that allows.
-pub(super) struct Center {
-    zero: u8,
-    /// What the squares of a lane's weights may add up to.
-    squares: u32,
-    /// Of the tokens, with zeros counted from the center.
-    factors: [Factors; 2],
+#[inline(always)]
+fn loaded(lanes: &[i16; LANES]) -> v128 {
+    // SAFETY: it has the bytes of a vector.
+    unsafe { v128_load(lanes.as_ptr().cast()) }
 }
 
-impl Narrow for Center {
-    /// The sums of the lanes' weights in each part.
-    type Lanes = [v128; PARTS];
+/// What is known of a band of tokens, and what that allows.
+pub(super) struct Band {
+    /// −zero of each, in every lane.
+    zeros: [v128; TOKENS],
+    /// How large [`Row::whole`] and [`Row::halves`] may be.
+    whole: i16,
+    halves: v128,
+}
+
+impl Narrow for Band {
+    const ROWS: usize = ROWS;
 
     #[inline(always)]
-    fn is_worthwhile(product: &ProductI8<'_>) -> bool {
-        product.tokens >= MANY_TOKENS && fits(product.cols)
-    }
-
-    /// Found out for every product: kept with a model it is 48 bytes for a row of 384, for a fiftieth of the time of 32 tokens.
-    #[inline(always)]
-    fn lanes(product: &ProductI8<'_>, row: usize) -> Self::Lanes {
-        // What adds up neighbours by itself V8 makes of the same multiplication, with ones brought in anew.
-        let ones = kept(&ONES);
-        let mut lanes = [i16x8_splat(0); PARTS];
-        let mut left = product.cols / STEP;
-        // SAFETY: `ProductI8::new` checked that `cols` codes lie from every row · stride on; there is such a row.
-        unsafe {
-            let mut weights = product.w.codes.as_ptr().add(row * product.w.stride);
-            for lanes in &mut lanes {
-                let steps = left.min(PART_STEPS);
-                left -= steps;
-                for _ in 0..2 * steps {
-                    let pairs = RelaxedPairs::pairs(ones, v128_load(weights.cast()));
-                    *lanes = i16x8_add(*lanes, pairs);
-                    weights = weights.add(16);
-                }
-            }
-        }
-        lanes
-    }
-
-    #[inline(always)]
-    fn new<const T: usize>(
-        product: &ProductI8<'_>,
-        token: usize,
-        (ready, factors): Tokens<'_>,
-    ) -> Option<Self> {
-        if T != TOKENS || !Self::is_worthwhile(product) {
+    fn new<const T: usize>(product: &ProductI8<'_>, token: usize, ready: &Ready) -> Option<Self> {
+        let Strides { token: by_token, row: by_row } = product.strides;
+        if T != TOKENS || !fits(product.cols) || by_token.min(by_row) != 1 {
             return None;
         }
-        let zeros = product.x.zeros.iter().skip(token).take(T);
-        let zero = (zeros.map(|&zero| usize::from(zero)).sum::<usize>() / T) as u8;
-        const SUM: u32 = i16::MAX as u32;
-        let squares = match squares_of_tokens::<T>(ready, product.cols, zero) {
-            u16::MAX => 0,
-            most => SUM * SUM / u32::from(most).max(1),
-        };
-        Some(Self { zero, squares, factors: factors.map(|factors| factors.counted_from(zero)) })
+        let mut zeros = [i16x8_splat(0); TOKENS];
+        for (zeros, &zero) in zeros.iter_mut().zip(product.x.zeros.iter().skip(token)) {
+            *zeros = i16x8_splat(-i16::from(zero));
+        }
+        let [whole, halves] = squares_of_tokens(ready, product.cols, &zeros).map(allowed);
+        let whole = stored(whole).into_iter().fold(i16::MAX, i16::min);
+        Some(Self { zeros, whole, halves })
+    }
+
+    #[inline(never)] // alone it has all registers
+    unsafe fn multiply(
+        &self,
+        product: &mut ProductI8<'_>,
+        (token, first): (usize, usize),
+        summaries: &[RowSummary],
+        ready: &Ready,
+    ) -> usize {
+        let mut row = first;
+        for summaries in summaries.as_chunks::<ROWS>().0 {
+            // SAFETY: the caller's; `fits` holds.
+            unsafe {
+                if summaries.iter().all(|row| self.allows_whole(&row.narrow)) {
+                    self.tile::<1>(product, (token, row), summaries, ready);
+                } else if summaries.iter().all(|row| self.allows_halves(&row.narrow)) {
+                    self.tile::<2>(product, (token, row), summaries, ready);
+                } else {
+                    break;
+                }
+            }
+            row += ROWS;
+        }
+        row - first
+    }
+}
+
+impl Band {
+    #[inline(always)]
+    fn allows_whole(&self, row: &Row) -> bool {
+        row.whole <= self.whole
     }
 
     #[inline(always)]
-    unsafe fn multiply<const T: usize>(
+    fn allows_halves(&self, row: &Row) -> bool {
+        !v128_any_true(i16x8_gt(loaded(&row.halves), self.halves))
+    }
+
+    /// Multiplies the band with rows of a tile in `PARTS` parts.
+    ///
+    /// # Safety
+    ///
+    /// That of [`Narrow::multiply`], and the rows are known to fit in such parts.
+    #[inline(always)]
+    unsafe fn tile<const PARTS: usize>(
         &self,
         product: &mut ProductI8<'_>,
         (token, row): (usize, usize),
-        (summary, lanes): (&RowSummary, &MaybeUninit<Self::Lanes>),
-        (ready, _): Tokens<'_>,
-    ) -> bool {
-        if summary.squares > self.squares {
-            return false;
-        }
+        summaries: &[RowSummary; ROWS],
+        ready: &Ready,
+    ) {
+        let lanes = summaries.each_ref().map(|RowSummary { narrow, .. }| {
+            let [first, second] = narrow.sums.each_ref().map(loaded);
+            if PARTS == 1 { [i16x8_add(first, second); 2] } else { [first, second] }
+        });
         let ProductI8 { w, cols, .. } = *product;
-        let ones = RelaxedPairs::new();
-        let zero = i16x8_splat(-i16::from(self.zero));
-        let mut sums = [i32x4_splat(0); T];
-        // SAFETY: the caller's: lanes are known, the codes of T tokens are ready in steps as large. `ProductI8::new` checked
-        // that `cols` codes, whole steps, lie from every row · stride on; token + T ≤ tokens and row < rows.
+        let codes: *const v128 = ready.as_ptr().cast();
+        // SAFETY: the caller's; `ProductI8::new` checked that `cols` codes, whole steps, lie from every row · stride on.
         unsafe {
-            let mut codes: *const [v128; 2] = ready.as_ptr().cast();
-            let mut weights = w.codes.as_ptr().add(row * w.stride);
-            let mut left = cols / STEP;
-            for &lanes in lanes.assume_init_ref() {
-                let mut part = [i16x8_mul(lanes, zero); T];
-                let steps = left.min(PART_STEPS);
-                left -= steps;
-                for _ in 0..steps {
-                    let [first, second] = RelaxedPairs::codes(weights);
-                    unroll!(T, t => {
-                        let [a, b] = *codes.add(t);
-                        part[t] = i16x8_add(part[t], RelaxedPairs::pairs(a, first));
-                        part[t] = i16x8_add(part[t], RelaxedPairs::pairs(b, second));
-                    });
-                    weights = weights.add(STEP);
-                    codes = codes.add(T);
-                }
-                unroll!(T, t => { sums[t] = ones.add(sums[t], part[t]); });
+            let weights = w.codes.as_ptr().add(row * w.stride);
+            let weights = [weights, weights.add(w.stride)];
+            let (tiles, _) = self.zeros.as_chunks();
+            for (t, zeros) in (0..TOKENS).step_by(TILE_TOKENS).zip(tiles) {
+                let sums = sums::<PARTS>(cols / STEP, codes.add(t).cast(), zeros, weights, lanes);
+                put_from_zero(product, (token + t, row), sums);
             }
-            put::<T>(product, (token, row), summary.sum(), sums, &self.factors);
         }
-        true
     }
+}
+
+/// The codes of a step of a band.
+type Step = [v128; TOKENS];
+
+/// Σ (x − zero) · w of rows and tokens of a tile, added up in `PARTS` parts, of which `lanes` are Σ w.
+///
+/// # Safety
+///
+/// As many steps lie at `codes`, from the first of the tokens on, and at each of the `weights`.
+#[inline(always)]
+unsafe fn sums<const PARTS: usize>(
+    steps: usize,
+    mut codes: *const Step,
+    zeros: &[v128; TILE_TOKENS],
+    mut weights: [*const u8; ROWS],
+    lanes: [[v128; 2]; ROWS],
+) -> [[v128; TILE_TOKENS]; ROWS] {
+    let ones = RelaxedPairs::new();
+    let mut sums = [[i32x4_splat(0); TILE_TOKENS]; ROWS];
+    let mut left = steps;
+    for part in 0..PARTS {
+        let steps = if part + 1 < PARTS { first_half(left) } else { left };
+        left -= steps;
+        let mut pairs = lanes.map(|lanes| zeros.map(|zero| i16x8_mul(lanes[part], zero)));
+        for _ in 0..steps {
+            // SAFETY: the caller's.
+            unsafe {
+                let w = weights.map(|weights| v128_load(weights.cast()));
+                unroll_4!(TILE_TOKENS, t => {
+                    let x = (*codes)[t];
+                    unroll_4!(ROWS, r => {
+                        pairs[r][t] = i16x8_add(pairs[r][t], RelaxedPairs::pairs(x, w[r]));
+                    });
+                });
+                weights = weights.map(|weights| weights.add(STEP));
+                codes = codes.add(1);
+            }
+        }
+        unroll_4!(ROWS, r => {
+            unroll_4!(TILE_TOKENS, t => { sums[r][t] = ones.add(sums[r][t], pairs[r][t]); });
+        });
+    }
+    sums
+}
+
+/// What the squares of tokens' codes, counted from their zeros, add up to at most in each lane, of the whole row and of the half
+/// where it is more; 65,535 if it is that or more.
+#[inline(always)]
+fn squares_of_tokens(ready: &Ready, cols: usize, zeros: &[v128; TOKENS]) -> [v128; 2] {
+    let zeros = zeros.map(|zero| i8x16_narrow_i16x8(zero, zero));
+    let (mut whole, mut halves) = (i16x8_splat(0), i16x8_splat(0));
+    let steps: *const Step = ready.as_ptr().cast();
+    let count = cols / STEP;
+    for (token, &zero) in zeros.iter().enumerate() {
+        let squares = [0..first_half(count), first_half(count)..count].map(|steps_of_half| {
+            let mut squares = u16x8_splat(0);
+            for step in steps_of_half {
+                // SAFETY: the codes of the tokens are ready in steps as large, and there is such a step.
+                let codes = unsafe { (*steps.add(step))[token] };
+                let amounts = i8x16_abs(i8x16_add(codes, zero));
+                squares = u16x8_add_sat(squares, RelaxedPairs::pairs(amounts, amounts));
+            }
+            squares
+        });
+        whole = u16x8_max(whole, u16x8_add_sat(squares[0], squares[1]));
+        halves = u16x8_max(halves, u16x8_max(squares[0], squares[1]));
+    }
+    [whole, halves]
+}
+
+/// How large √Σ w² may be in lanes where Σ (x − zero)² is as much as this: 0 where it may be more than can be told.
+#[inline(always)]
+fn allowed(squares: v128) -> v128 {
+    let of = |squares| {
+        // A little less than the largest sum, for what is lost by rounding.
+        let most = f32x4_div(f32x4_splat(32_766.9), f32x4_sqrt(f32x4_convert_u32x4(squares)));
+        i32x4_trunc_sat_f32x4(most)
+    };
+    // Of no squares less than a row has that is not known to fit.
+    let least = u16x8_max(squares, u16x8_splat(1));
+    let allowed =
+        i16x8_narrow_i32x4(of(u32x4_extend_low_u16x8(least)), of(u32x4_extend_high_u16x8(least)));
+    v128_andnot(allowed, i16x8_eq(squares, u16x8_splat(u16::MAX)))
 }

@@ -35,13 +35,6 @@ impl Factors {
         };
         Self { scales, zeros: u32x4_extend_low_u16x8(u16x8_extend_low_u8x16(zeros)) }
     }
-
-    /// With zeros less `center`.
-    #[cfg(target_feature = "relaxed-simd")]
-    #[inline(always)]
-    pub(super) fn counted_from(self, center: u8) -> Self {
-        Self { zeros: i32x4_sub(self.zeros, i32x4_splat(i32::from(center))), ..self }
-    }
 }
 
 /// Writes one row's outputs of `T` tokens.
@@ -52,45 +45,43 @@ impl Factors {
 #[inline(always)]
 pub(super) unsafe fn put<const T: usize>(
     product: &mut ProductI8<'_>,
-    place: (usize, usize),
-    row_sum: i32,
-    sums: [v128; T],
-    factors: &[Factors; 2],
-) {
-    // SAFETY: the caller's.
-    unsafe {
-        put_4::<T, 0>(product, place, row_sum, sums, factors);
-        if T > LANES {
-            put_4::<T, 1>(product, place, row_sum, sums, factors);
-        }
-    }
-}
-
-/// See [`put`]: up to four of the tokens, from the `4 · PART`th on.
-///
-/// # Safety
-///
-/// That of [`put`].
-#[inline(always)]
-unsafe fn put_4<const T: usize, const PART: usize>(
-    product: &mut ProductI8<'_>,
     (token, row): (usize, usize),
     row_sum: i32,
     sums: [v128; T],
     factors: &[Factors; 2],
 ) {
+    unroll!(T.div_ceil(LANES), part => {
+        let count = (T - part * LANES).min(LANES);
+        let mut four = [i32x4_splat(0); LANES];
+        unroll_4!(count, t => { four[t] = sums[part * LANES + t]; });
+        let Factors { scales, zeros } = factors[part];
+        let sum = i32x4_sub(reduce_i32(four), i32x4_mul(zeros, i32x4_splat(row_sum)));
+        let sum = f32x4_convert_i32x4(sum);
+        // SAFETY: the caller's.
+        unsafe { put_4(product, (token + part * LANES, row), sum, count, scales) };
+    }, 0 1);
+}
+
+/// Writes one row's outputs of `count`, at most four, tokens.
+///
+/// # Safety
+///
+/// `token + count` ≤ tokens and `row` < rows.
+#[inline(always)]
+unsafe fn put_4(
+    product: &mut ProductI8<'_>,
+    (token, row): (usize, usize),
+    sum: v128,
+    count: usize,
+    scales: v128,
+) {
     let ProductI8 { w, strides, .. } = *product;
-    let count = T.saturating_sub(PART * LANES).min(LANES);
     // SAFETY: the caller's; `ProductI8::new` checked that there are as many scales as rows, and that the last element of
     // the output lies inside it.
     unsafe {
-        let mut four = [i32x4_splat(0); LANES];
-        unroll_4!(count, t => { four[t] = sums[PART * LANES + t]; });
-        let zeros = i32x4_mul(factors[PART].zeros, i32x4_splat(row_sum));
-        let sum = f32x4_convert_i32x4(i32x4_sub(reduce_i32(four), zeros));
         let row_scale = v128_load32_splat(w.scales.as_ptr().add(row).cast());
-        let scaled = f32x4_mul(sum, f32x4_mul(factors[PART].scales, row_scale));
-        let first = (token + PART * LANES) * strides.token + row * strides.row;
+        let scaled = f32x4_mul(sum, f32x4_mul(scales, row_scale));
+        let first = token * strides.token + row * strides.row;
         let out = Strided { first: product.out.as_mut_ptr().add(first), stride: strides.token };
         let base = match product.base {
             Base::Bias(bias) => v128_load32_splat(bias.as_ptr().add(row).cast()),

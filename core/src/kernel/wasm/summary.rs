@@ -31,7 +31,7 @@ pub(super) fn summarize_row(codes: &[u8]) -> RowSummary {
     let sum = i32x4_extract_lane::<0>(reduce_i32([sums; 4]));
     let summary = RowSummary::new(sum, !v128_any_true(i16x8_gt(most, i16x8_splat(MOST))));
     #[cfg(target_feature = "relaxed-simd")]
-    let summary = RowSummary { squares: narrow::squares(codes), ..summary };
+    let summary = RowSummary { narrow: narrow::Row::new(codes), ..summary };
     summary
 }
 
