@@ -13,7 +13,7 @@ use std::sync::{Mutex, PoisonError};
 use nanoembed_core::kernel::Kernels;
 use nanoembed_core::model::{InOrder, LayerInput, Plan};
 use nanoembed_core::owned::Embedder;
-use nanoembed_core::quant::int8::{add_squares, column_scales};
+use nanoembed_core::quant::int8::{CodeRange, add_squares, column_scales};
 use nanoembed_core::{Error, ErrorKind};
 use rayon::prelude::*;
 
@@ -109,7 +109,11 @@ pub(crate) fn as_floats(checkpoint: &Checkpoint<'_>) -> Result<Mapped> {
     let file = tempfile::tempfile().map_err(|error| Failure::writing(NAME, &error))?;
     let mut writer = BufWriter::new(file);
     let metadata = checkpoint.settings.metadata();
-    let storage = Storage { weight_type: WeightType::F32, calibration: &Calibration::default() };
+    let storage = Storage {
+        weight_type: WeightType::F32,
+        calibration: &Calibration::default(),
+        range: CodeRange::Full,
+    };
     let tokens = checkpoint.tokens();
     let source = weights_file::Source::of(checkpoint, &tokens);
     weights_file::write(&source, &storage, &metadata, &mut writer, NAME, None)?;

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use half::f16;
 use nanoembed_core::format::embd::{self, Plan, SORTED_IDS, TOKEN_OFFSETS, TensorSpec, Writer};
-use nanoembed_core::quant::int8::groups;
+use nanoembed_core::quant::int8::{CodeRange, groups};
 use nanoembed_core::tensor::{Dtype, Shape};
 use nanoembed_core::{Error, ErrorKind};
 use rayon::prelude::*;
@@ -118,6 +118,8 @@ pub(crate) struct Storage<'s> {
     pub(crate) weight_type: WeightType,
     /// For 8 bits: what activations look like.
     pub(crate) calibration: &'s Calibration,
+    /// For 8 bits: how large the codes of linear layers are.
+    pub(crate) range: CodeRange,
 }
 
 /// What was written, for the one who asked.
@@ -253,6 +255,7 @@ struct Stored {
     scale: String,
     column_scale: String,
     columns: Vec<f32>,
+    range: CodeRange,
 }
 
 fn stored(source: &Source<'_>, storage: &Storage<'_>) -> Vec<Stored> {
@@ -264,8 +267,10 @@ fn stored(source: &Source<'_>, storage: &Storage<'_>) -> Vec<Stored> {
             _ => Vec::new(),
         };
         let name = &tensor.name;
+        // Embeddings are looked up, not multiplied.
+        let range = if name.starts_with("embeddings.") { CodeRange::Full } else { storage.range };
         let (scale, column_scale) = (format!("{name}.scale"), format!("{name}.column_scale"));
-        Stored { dtype, scale, column_scale, columns }
+        Stored { dtype, scale, column_scale, columns, range }
     };
     tensors.iter().map(stored).collect()
 }
@@ -314,7 +319,7 @@ fn write_tensor(
     let mut bytes: Vec<u8>;
     let error = match stored.dtype {
         Dtype::I8 => {
-            let codes = int8::quantize(&values, tensor.cols(), &stored.columns);
+            let codes = int8::quantize(&values, tensor.cols(), &stored.columns, stored.range);
             let error = squared_error(&values, &int8::dequantize(&codes, tensor.cols()));
             bytes = codes.codes.iter().map(|code| code.cast_unsigned()).collect();
             let scales = codes.scales.iter().chain(codes.columns);

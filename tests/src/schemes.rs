@@ -1,7 +1,7 @@
 //! Quantisation schemes as a table: how each stores a matrix, and what comes back.
 
 use nanoembed_core::quant::{
-    afq, dequantize, dequantize_weight, f8q8, fp8, hqq, int8, mxfp4, quantize,
+    afq, dequantize, dequantize_weight, f8q8, fp8, hqq, int8, int8::CodeRange, mxfp4, quantize,
 };
 use nanoembed_core::tensor::{Afq, Dtype, Encoding, Floats, Hqq, Shape, Weight};
 
@@ -135,7 +135,7 @@ fn by_rows(values: &[f32], cols: usize) -> (Vec<f32>, u64) {
     let mut back = Vec::with_capacity(values.len());
     let (mut codes, mut scales) = (vec![0; cols], vec![0.0; groups]);
     for row in values.chunks_exact(cols) {
-        int8::quantize_row(row, &[], &mut codes, &mut scales);
+        int8::quantize_row(row, CodeRange::Full, &mut codes, &mut scales);
         for (codes, scale) in codes.chunks_exact(cols / groups).zip(&scales) {
             back.extend(codes.iter().map(|code| f32::from(*code) * scale));
         }

@@ -82,7 +82,7 @@ fn scales_in_the_file_are_taken_instead_of_observing() {
     let mut model = Embedder::open(file.as_slice()).unwrap();
     model.requantize().unwrap();
     let with_scales = agreement(&model, "with scales");
-    assert!(with_scales.mean_cosine >= 0.998, "{}", with_scales.mean_cosine);
+    assert!(with_scales.mean_cosine >= 0.997, "{}", with_scales.mean_cosine);
     // They were made from more than 14 words.
     let mut model = open(kernel::detect());
     model.requantize().unwrap();
@@ -165,7 +165,7 @@ fn too_little_room_is_refused() {
     };
     let too_small = Err(ErrorKind::BufferTooSmall);
     assert_eq!(kind(&rms[1..], &mut scratch, &mut memory), too_small);
-    assert_eq!(kind(&rms, &mut scratch[..2 * 1536], &mut memory), too_small);
+    assert_eq!(kind(&rms, &mut scratch[1..], &mut memory), too_small);
     assert_eq!(kind(&rms, &mut scratch, &mut memory[1..]), too_small);
     assert_eq!(kind(&rms, &mut scratch, &mut memory), Ok(()));
     let last = LayerInput::Output.columns(&config(), 5).unwrap();

@@ -3,7 +3,7 @@ use std::path::Path;
 
 use serde_json::json;
 
-use crate::tiny_model::{TinyModel, Variation, config, stream_file};
+use crate::tiny_model::{HIDDEN, TinyModel, Variation, config, stream_file};
 use crate::{failure, nanoembed, numbers, objects, stdout};
 
 const TEXTS: &str = "hello world\nthe cats sing.\n\ncat\n";
@@ -68,12 +68,36 @@ fn the_same_command_gives_the_same_bytes() {
 fn types_agree_as_far_as_their_bits_go() {
     let tiny = TinyModel::new();
     let exact = embeddings(&tiny.converted("m.weights", &[]));
-    for (weight_type, least) in [("f16", 0.999_99), ("int8", 0.999)] {
-        let file = tiny.converted("t.weights", &["--type", weight_type]);
+    let types = [(&["f16"][..], 0.999_99), (&["int8"], 0.999), (&["int8", "--for-web"], 0.999)];
+    for (weight_type, least) in types {
+        let file = tiny.converted("t.weights", &[&["--type"], weight_type].concat());
         for (a, b) in exact.iter().zip(embeddings(&file)) {
-            assert!(cosine(a, &b) > least, "{weight_type}: {}", cosine(a, &b));
+            assert!(cosine(a, &b) > least, "{weight_type:?}: {}", cosine(a, &b));
         }
     }
+}
+
+#[test]
+fn only_linear_layers_have_smaller_codes_for_the_web() {
+    let tiny = TinyModel::new();
+    let created = ["--type", "int8", "--metadata", "created_at=now"];
+    let usual = tiny.converted("m.weights", &created);
+    let web = tiny.converted("w.weights", &[&created[..], &["--for-web"]].concat());
+    let largest = |file: &str, name: &str| {
+        let facts = objects(&stdout(&["inspect", "--json", file], ""));
+        let tensors = facts[0]["tensors"].as_array().unwrap();
+        let tensor = tensors.iter().find(|tensor| tensor["name"] == name).unwrap();
+        let [offset, bytes] = ["offset", "bytes"].map(|key| tensor[key].as_u64().unwrap() as usize);
+        let codes = &fs::read(file).unwrap()[offset..offset + bytes];
+        let largest = |row: &[u8]| row.iter().map(|&code| code.cast_signed().unsigned_abs()).max();
+        codes.chunks(HIDDEN).map(|row| largest(row).unwrap()).collect::<Vec<_>>()
+    };
+    let words = "embeddings.word_embeddings.weight";
+    assert!(largest(&usual, words).iter().chain(&largest(&web, words)).all(|&code| code == 127));
+    let layer = "encoder.layer.0.intermediate.dense.weight";
+    assert!(largest(&usual, layer).iter().all(|&code| code == 127));
+    let narrow = largest(&web, layer);
+    assert!(narrow.iter().any(|&code| code < 127) && narrow.iter().all(|&code| code >= 116));
 }
 
 #[test]
@@ -249,6 +273,8 @@ fn options_that_mean_nothing_for_a_model_are_refused() {
         (&[folder, &weights, "--block", "32"], "--block is for types of few bits in `.amb`"),
         (&[folder, &new_amb, "-t", "int8", "--bits", "5"], "--bits is for `--type adaptive`"),
         (&[folder, &weights, "--calibrate", "-"], "--calibrate is for types of few bits"),
+        (&[folder, &weights, "--for-web"], "--for-web is for `--type int8` in `.weights` files"),
+        (&[folder, &new_amb, "-t", "int8", "--for-web"], "--for-web is for `--type int8`"),
         (&[&amb, &weights, "--pooler"], "--pooler is for models in folders and `.weights` files"),
         (&[&amb, &weights, "--config", "c.json"], "--config is for models in folders"),
         (&[folder, &weights, "--normalized"], "--normalized is for vectors of words"),

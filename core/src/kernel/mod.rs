@@ -93,9 +93,10 @@ pub type QuantizeRows = fn(Table<'_>, usize, f32, &mut [u8], &mut [f32]);
 /// a last row that is alone is paired with codes of 0. Scratch is as long as the scales. The error is at most half a scale.
 pub type QuantizeColumns = fn(Table<'_>, f32, (&mut [u8], usize), &mut [f32], &mut [f32]);
 
-/// `(x, group, codes, scales, sums)`: groups of `group` elements to signed bytes −127 … 127, as many as there are elements; for
-/// each group its scale, and what its values as quantised add up to, `scale · Σ code`. The error is at most half a scale.
-pub type QuantizeGroups = fn(&[f32], usize, &mut [u8], &mut [f32], &mut [f32]);
+/// `(x, group, limit, codes, scales, sums)`: groups of `group` elements to signed bytes −`limit` … `limit`, at most 127, as many as
+/// there are elements; for each group its scale, and what its values as quantised add up to, `scale · Σ code`. The error is at most
+/// half a scale, the group's largest magnitude over `limit`.
+pub type QuantizeGroups = fn(&[f32], usize, f32, &mut [u8], &mut [f32], &mut [f32]);
 
 /// `(codes, signs, group, factors, out)`: `out[i] = scale · number + minimum`, where the number is what [`Signs`] make of
 /// `codes[i]` and `factors[i / group]` is `(scale, minimum)`; `out` is as long as `codes`.

@@ -24,7 +24,7 @@ pub(super) const fn table<V: Vector>(name: &'static str) -> Kernels {
         quantize_groups: if groups::BUILT_IN {
             quantize::groups_i8::<V>
         } else {
-            |_, _, _, _, _| {}
+            |_, _, _, _, _, _| {}
         },
         unpack_codes: if cfg!(feature = "scaled-codes") {
             amb_unpack::unpack

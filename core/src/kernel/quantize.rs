@@ -114,12 +114,13 @@ pub(super) fn dequantize_groups<V: Vector>(
     }
 }
 
-/// Quantises groups of `group` elements to signed bytes −127 … 127, one scale a group; `sums` are the sums of the
-/// values as quantised: `scale · Σ code`. The error is at most half a scale.
+/// Quantises groups of `group` elements to signed bytes −`limit` … `limit`, at most 127, one scale a group; `sums` are the sums of
+/// the values as quantised: `scale · Σ code`. The error is at most half a scale.
 #[inline(always)]
 pub(super) fn groups_i8<V: Vector>(
     x: &[f32],
     group: usize,
+    limit: f32,
     codes: &mut [u8],
     scales: &mut [f32],
     sums: &mut [f32],
@@ -135,7 +136,7 @@ pub(super) fn groups_i8<V: Vector>(
             (lanes, value) => value.abs().max(lanes),
             (left, right) => right.max(left)
         );
-        let (step, inverse) = word_scale(lanes.most(), 127.0);
+        let (step, inverse) = word_scale(lanes.most(), limit);
         let mut total = 0_i32;
         for (code, &value) in codes.iter_mut().zip(x) {
             // The low byte of the mantissa; a value that is no number becomes some code.

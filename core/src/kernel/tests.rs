@@ -93,7 +93,7 @@ fn lengths_that_do_not_fit_do_no_harm() {
             for size in [0, 1, 16, 50] {
                 let rows = Table { data: &x, stride: size };
                 (table.quantize_rows)(rows, short, 8191.0, &mut codes, &mut sums);
-                (table.quantize_groups)(&x, size, &mut codes, &mut sums, &mut y.clone());
+                (table.quantize_groups)(&x, size, 127.0, &mut codes, &mut sums, &mut y.clone());
                 let scales = &mut x.clone();
                 let line = (&mut codes[..], short);
                 (table.quantize_columns)(rows, 8191.0, line, scales, &mut sums);

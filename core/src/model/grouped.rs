@@ -16,6 +16,9 @@ const TOO_SMALL: Error = Error::without_offset(ErrorKind::BufferTooSmall);
 /// Activations that are quantised a second time together, a multiple of every group.
 const PIECE: usize = 256;
 
+/// The largest code of an activation.
+const LIMIT: f32 = 127.0;
+
 /// Activations quantised in groups of columns: codes `[tokens][cols]`, scales and sums `[tokens][groups]`; and maybe what
 /// that took off them.
 #[derive(Clone, Copy, Debug)]
@@ -61,7 +64,7 @@ impl<'a> GroupBuffers<'a> {
     /// Quantises activations, as many as there are places.
     pub(super) fn quantize(&mut self, kernels: &Kernels, x: &[f32]) {
         let Self { codes, scales, sums, rest, group } = self;
-        (kernels.quantize_groups)(x, *group, codes, scales, sums);
+        (kernels.quantize_groups)(x, *group, LIMIT, codes, scales, sums);
         let Some((rest_codes, rest_scales)) = rest else { return };
         let group = (*group).max(1);
         let size = (PIECE / group).max(1);
@@ -79,7 +82,8 @@ impl<'a> GroupBuffers<'a> {
                 }
             }
             let differences = differences.get(..x.len()).unwrap_or_default();
-            (kernels.quantize_groups)(differences, group, rest_codes, rest_scales, &mut rest_sums);
+            let out = (rest_codes, rest_scales, &mut rest_sums);
+            (kernels.quantize_groups)(differences, group, LIMIT, out.0, out.1, out.2);
             for (sum, rest) in sums.iter_mut().zip(rest_sums) {
                 *sum += rest;
             }

@@ -15,7 +15,7 @@ use super::summaries;
 use super::weights::{Encoding, Matrix, Weights};
 use crate::error::{Error, ErrorKind, Result};
 use crate::kernel::groups::BUILT_IN;
-use crate::quant::int8::{column_scales, groups};
+use crate::quant::int8::{CodeRange, column_scales, groups};
 
 /// The tensor with the scales of the [columns of all layers](BertConfig::scaled_columns), in a file that has them: a vector of floats.
 pub const COLUMN_SCALES: &str = "requantize.column_scale";
@@ -159,7 +159,7 @@ impl<L: AsRef<[Layer]> + AsMut<[Layer]>> Bert<L> {
     pub const fn requantizing_floats(&self) -> usize {
         let BertConfig { hidden, intermediate, .. } = self.config;
         let widest = if hidden > intermediate { hidden } else { intermediate };
-        widest.saturating_mul(2).saturating_add(2 * MAX_GROUPS)
+        widest.saturating_mul(2)
     }
 
     /// Makes the scales of the activations' [columns](LayerInput::columns) of their root mean squares, in place: see
@@ -248,7 +248,7 @@ impl<L: AsRef<[Layer]> + AsMut<[Layer]>> Bert<L> {
 /// Codes matrices anew, one after the other.
 struct Coder<'a, 'r, W: ?Sized, P: ?Sized> {
     run: &'a Run<'r, W, P>,
-    /// The inverses of the columns' scales, if they have any, and room for a row and for its scales and sums.
+    /// The inverses of the columns' scales, if they have any, and room for a row.
     scratch: &'a mut [f32],
     /// What is left of the memory, and where that begins.
     memory: &'a mut [u8],
@@ -290,17 +290,19 @@ impl<'a, W: Weights + ?Sized, P: ?Sized> Coder<'a, '_, W, P> {
         let (codes, offset) = self.take(codes)?;
         let (scales, scale_offset) = self.take(scales)?;
         let (inverses, rest) = self.scratch.split_at_mut_checked(cols).ok_or(TOO_SMALL)?;
-        let (row, rest) = rest.split_at_mut_checked(cols).ok_or(TOO_SMALL)?;
-        let (row_scales, rest) = rest.split_at_mut_checked(groups).ok_or(TOO_SMALL)?;
-        let sums = rest.get_mut(..groups).ok_or(TOO_SMALL)?;
+        let row = rest.get_mut(..cols).ok_or(TOO_SMALL)?;
         let places = codes.chunks_exact_mut(cols.max(1)).zip(scales.chunks_exact_mut(groups * 4));
         for (index, (codes, scales)) in places.enumerate() {
             self.run.read_converted(matrix, index, row, &mut [])?;
             if columns.is_some() {
                 row.iter_mut().zip(&*inverses).for_each(|(value, inverse)| *value *= inverse);
             }
-            (self.run.kernels.quantize_groups)(row, width, codes, row_scales, sums);
-            for (bytes, scale) in scales.as_chunks_mut::<4>().0.iter_mut().zip(&*row_scales) {
+            let parts = row.chunks_exact(width).zip(codes.chunks_exact_mut(width));
+            for ((row, codes), bytes) in parts.zip(scales.as_chunks_mut::<4>().0) {
+                let (mut scale, mut sum) = ([0.0], [0.0]);
+                let limit = CodeRange::Narrow.limit(row);
+                (self.run.kernels.quantize_groups)(row, width, limit, codes, &mut scale, &mut sum);
+                let [scale] = scale;
                 if !scale.is_finite() {
                     return Err(Error::new(matrix.offset, ErrorKind::BadScale));
                 }

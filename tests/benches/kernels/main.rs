@@ -151,7 +151,7 @@ fn product_blocks(table: &Kernels, peaks: &Peaks, dtype: Dtype) {
     let x = floats(tokens * cols);
     let mut codes = vec![0; tokens * cols];
     let (mut scales, mut sums) = (vec![0.0; tokens * groups], vec![0.0; tokens * groups]);
-    (table.quantize_groups)(&x, group, &mut codes, &mut scales, &mut sums);
+    (table.quantize_groups)(&x, group, 127.0, &mut codes, &mut scales, &mut sums);
     let x = GroupedCodes { codes: &codes, scales: &scales, sums: &sums };
     let mut unpacked = vec![0; TILE_ROWS * cols];
     let (mut w_scales, mut minima) = (vec![0.0; groups * TILE_ROWS], vec![0.0; groups * TILE_ROWS]);

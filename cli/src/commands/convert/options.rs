@@ -34,7 +34,7 @@ impl Convert {
         }
     }
 
-    fn rules(&self, kind: Kind) -> [Rule; 13] {
+    fn rules(&self, kind: Kind) -> [Rule; 14] {
         let is_model = matches!(kind, Kind::Model(..));
         let is_words = !is_model;
         let is_amb = matches!(kind, Kind::Model(_, To::Amb));
@@ -67,6 +67,12 @@ impl Convert {
                 self.bits.is_some(),
                 is_amb && is_adaptive,
                 "`--type adaptive` in `.amb` files",
+            ),
+            rule(
+                "--for-web",
+                self.for_web,
+                is_model && !is_amb && self.weight_type == WeightType::Int8,
+                "`--type int8` in `.weights` files; from `.amb` files browsers make such codes by themselves",
             ),
             rule("--config", self.config.is_some(), has_config, config),
             rule("--calibrate", self.calibrate.is_some(), is_tuned, "types of few bits"),

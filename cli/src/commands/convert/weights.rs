@@ -2,6 +2,7 @@
 
 use nanoembed_core::event::Mode;
 use nanoembed_core::format::embd::Embd;
+use nanoembed_core::quant::int8::CodeRange;
 
 use super::Convert;
 use super::time::created_at;
@@ -34,6 +35,9 @@ impl Convert {
         name: Option<String>,
         quiet: bool,
     ) -> Result<Written> {
+        if self.for_web {
+            return Err(Failure::usage("--for-web is for encoders"));
+        }
         let (_, tokens) = model.tokenizer.borrowed();
         let mut settings = model.settings();
         settings.extend(model.metadata.iter().cloned());
@@ -77,7 +81,8 @@ impl Convert {
         (calibration, metadata): (&Calibration, &[(String, String)]),
         quiet: bool,
     ) -> Result<Written> {
-        let storage = Storage { weight_type: self.weight_type, calibration };
+        let range = if self.for_web { CodeRange::Narrow } else { CodeRange::Full };
+        let storage = Storage { weight_type: self.weight_type, calibration, range };
         self.create(
             source.tensors,
             quiet,

@@ -17,7 +17,8 @@ macro_rules! row_operations {
                 x: &[f32], columns: &[f32], codes: &mut [u8]
             ) -> (f32, u8);
             quantize_groups = quantization::groups_i8(
-                x: &[f32], group: usize, codes: &mut [u8], scales: &mut [f32], sums: &mut [f32]
+                x: &[f32], group: usize, limit: f32, codes: &mut [u8], scales: &mut [f32],
+                sums: &mut [f32]
             );
             dequantize_groups = quantization::dequantize_groups(
                 codes: &[u8], signs: crate::kernel::Signs, group: usize, factors: &[(f32, f32)],
