@@ -1,4 +1,4 @@
-// npm run bench [-- --rounds 15 --peers nanoembed,onnxruntime]
+// npm run bench [-- --rounds 15 --peers nanoembed,onnxruntime --int8 FILE]
 //
 // nanoembed against onnxruntime-web and transformers.js on all-MiniLM-L6-v2, one thread, the same token ids. Wants the
 // files that `python3 tests/peers/bench.py setup` makes, and `npm install` in this folder.
@@ -27,24 +27,25 @@ const { values } = parseArgs({ options: {
   peers: { type: "string", default: "nanoembed,onnxruntime,transformers" },
   sizes: { type: "string", default: "8,32,128" },
   models: { type: "string", default: join(root, "tests/peers/.cache") },
-  int8: { type: "string", default: join(root, "models/all-MiniLM-L6-v2.int8.weights") },
+  int8: { type: "string" },
   results: { type: "string", default: join(here, "results/browser.json") },
 } });
+const models = (name) => join(values.models, name);
 const sizes = values.sizes.split(",").map(Number);
 
 /** What the server has under which address. */
 const served = {
   "/": join(here, "page.html"),
   "/page.js": join(here, "page.js"),
-  "/minilm-f32.weights": join(values.models, "weights/minilm-f32.weights"),
-  "/minilm-int8.weights": values.int8,
-  "/minilm-f32.onnx": join(values.models, "onnx/minilm-f32.onnx"),
-  "/minilm-int8.onnx": join(values.models, "onnx/minilm-int8.onnx"),
-  "/models/minilm/config.json": join(values.models, "model/config.json"),
-  "/models/minilm/tokenizer.json": join(values.models, "model/tokenizer.json"),
-  "/models/minilm/tokenizer_config.json": join(values.models, "model/tokenizer_config.json"),
-  "/models/minilm/onnx/model.onnx": join(values.models, "onnx/minilm-f32.onnx"),
-  "/models/minilm/onnx/model_quantized.onnx": join(values.models, "onnx/minilm-int8.onnx"),
+  "/minilm-f32.weights": models("weights/minilm-f32.weights"),
+  "/minilm-int8.weights": values.int8 ?? models("weights/minilm-int8-web.weights"),
+  "/minilm-f32.onnx": models("onnx/minilm-f32.onnx"),
+  "/minilm-int8.onnx": models("onnx/minilm-int8.onnx"),
+  "/models/minilm/config.json": models("model/config.json"),
+  "/models/minilm/tokenizer.json": models("model/tokenizer.json"),
+  "/models/minilm/tokenizer_config.json": models("model/tokenizer_config.json"),
+  "/models/minilm/onnx/model.onnx": models("onnx/minilm-f32.onnx"),
+  "/models/minilm/onnx/model_quantized.onnx": models("onnx/minilm-int8.onnx"),
 };
 const types = { ".html": "text/html", ".js": "text/javascript", ".mjs": "text/javascript", ".wasm": "application/wasm", ".json": "application/json" };
 

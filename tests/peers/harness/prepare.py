@@ -85,9 +85,9 @@ def weights():
     """Our own files, by our own command line. Made anew each time: the writer is what changes."""
     places.WEIGHTS.mkdir(parents=True, exist_ok=True)
     build = ("cargo", "run", "--quiet", "--release", "--package", "nanoembed", "--no-default-features", "--")
-    for kind in ("f32", "int8"):
-        out = places.WEIGHTS / f"minilm-{kind}.weights"
-        run(*build, "convert", places.MODEL, out, "--type", kind, cwd=places.PROJECT)
+    for name, options in {"f32": ("f32",), "int8": ("int8",), "int8-web": ("int8", "--for-web")}.items():
+        out = places.WEIGHTS / f"minilm-{name}.weights"
+        run(*build, "convert", places.MODEL, out, "--type", *options, cwd=places.PROJECT)
 
 
 def npm():
