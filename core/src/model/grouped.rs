@@ -81,9 +81,8 @@ impl<'a> GroupBuffers<'a> {
                     *to = x - scale * f32::from(code.cast_signed());
                 }
             }
-            let differences = differences.get(..x.len()).unwrap_or_default();
-            let out = (rest_codes, rest_scales, &mut rest_sums);
-            (kernels.quantize_groups)(differences, group, LIMIT, out.0, out.1, out.2);
+            let x = differences.get(..x.len()).unwrap_or_default();
+            (kernels.quantize_groups)(x, group, LIMIT, rest_codes, rest_scales, &mut rest_sums);
             for (sum, rest) in sums.iter_mut().zip(rest_sums) {
                 *sum += rest;
             }

@@ -32,10 +32,9 @@ const MAX_ROOT: f32 = 165.0;
 const VECTOR: usize = 16;
 
 /// How much of the range of a byte codes take.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CodeRange {
     /// The largest code of a group is 127.
-    #[default]
     Full,
     /// As much as keeps products with activations within 16 bits, which costs up to a bit of precision, less where the largest
     /// weight of a group stands out.

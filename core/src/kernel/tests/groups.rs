@@ -32,8 +32,7 @@ fn products_of_groups_are_within_their_bound_and_the_same_on_every_table() {
                 let (mut x_scales, mut sums) =
                     (vec![0.0; tokens * groups], vec![0.0; tokens * groups]);
                 let limit = if tokens % 2 == 0 { 127.0 } else { 61.0 };
-                let codes_of_x = &mut x_codes;
-                (table.quantize_groups)(&x, group, limit, codes_of_x, &mut x_scales, &mut sums);
+                (table.quantize_groups)(&x, group, limit, &mut x_codes, &mut x_scales, &mut sums);
                 for (i, &code) in x_codes.iter().enumerate() {
                     let scale = x_scales[i / group];
                     let error = (f32::from(code as i8) * scale - x[i]).abs();
