@@ -122,7 +122,8 @@ impl Signs {
 pub struct Kernels {
     /// What the table is called in machine-readable output.
     pub name: &'static str,
-    /// x · Wᵀ + bias, see [`Product`].
+    /// x · Wᵀ + bias, see [`Product`]. A token has the same bits however many are computed together; in WebAssembly, where one alone
+    /// takes a way of its own, from two on.
     pub product_f32: ProductF32,
     /// A · B, see [`Multiply`].
     pub multiply_f32: fn(Multiply<'_>),

@@ -195,8 +195,11 @@ where
         let Part { index, output, floats, bytes } = part;
         let (mut staging, floats, bytes) = self.layout.staging(floats, bytes)?;
         let width = self.model.config.hidden;
-        for (block, hidden) in output.chunks_mut((self.layout.block * width).max(1)).enumerate() {
-            let first = index * self.share() + block * self.layout.block;
+        let tokens = output.len() / width.max(1);
+        // As many in each: a single one that is left would take another way through the kernels, and have other bits.
+        let size = tokens.div_ceil(tokens.div_ceil(self.layout.block.max(1)).max(1));
+        for (block, hidden) in output.chunks_mut((size * width).max(1)).enumerate() {
+            let first = index * self.share() + block * size;
             let tokens = hidden.len() / width.max(1);
             let buffers = self.layout.code_buffers(tokens, &mut *floats, &mut *bytes);
             let (buffers, floats) = buffers.ok_or(TOO_SMALL)?;

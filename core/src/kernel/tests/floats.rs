@@ -55,8 +55,12 @@ fn f32_products_are_within_their_bound_on_every_table() {
 
 #[test]
 fn a_token_has_the_same_bits_however_many_are_computed_together() {
+    // See `Kernels::product_f32`.
+    let fewest = if cfg!(target_arch = "wasm32") { 2 } else { 1 };
     let mut noise = Noise(10);
-    for (cols, rows) in [(384, 32), (384, 53), (1536, 48), (801, 17), (3, 5)] {
+    for (cols, rows) in
+        [(384, 32), (384, 53), (1536, 48), (801, 17), (3, 5), (7001, 13), (12_290, 3)]
+    {
         let tokens = 33;
         let x = noise.floats(tokens * cols);
         let w = noise.floats(rows * cols);
@@ -67,7 +71,7 @@ fn a_token_has_the_same_bits_however_many_are_computed_together() {
             let weights = Floats::Values(&w);
             let product = Product::new(&x, weights, &bias, cols, &mut all, by_token);
             (table.product_f32)(product.unwrap());
-            for count in 1..tokens {
+            for count in fewest..tokens {
                 let x = &x[..count * cols];
                 let mut few = vec![0.0; count * rows];
                 let by_row = Strides { token: 1, row: count };

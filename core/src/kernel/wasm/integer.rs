@@ -3,9 +3,9 @@
 use core::arch::wasm32::*;
 use core::mem::MaybeUninit;
 
+use super::Dot;
 use super::scaled::{Factors, put};
 use super::summary::summarize_row;
-use super::{Dot, band_tokens};
 #[cfg(target_feature = "relaxed-simd")]
 use super::{Relaxed, RelaxedPairs, adds_pairs};
 use crate::kernel::integer::{ProductI8, RowSummary};
@@ -56,6 +56,18 @@ pub(super) fn product<D: Dot>(mut product: ProductI8<'_>) {
             };
         }
         row = end;
+    }
+}
+
+/// How many tokens of those that are left the next band takes: as many as a tile of 4, 6 or 8 has, but one of 6 leaves no fewer
+/// than four. Small tiles are slow: 8 tokens are two of 4, not 6 and 2.
+const fn band_tokens(left: usize, tile: usize) -> usize {
+    match (tile, left) {
+        (_, 0..=4) => left,
+        (8, 8..) => 8,
+        (4 | 8, _) | (_, 7 | 8) => 4,
+        (_, 5 | 9) => 5,
+        _ => 6,
     }
 }
 

@@ -8,22 +8,23 @@
 
 #![allow(unsafe_code)]
 
-mod ahead;
 mod blocks;
-mod float;
 mod grouped;
 mod groups;
 mod integer;
+mod multiply_f32;
 mod multiply_i16;
 #[cfg(target_feature = "relaxed-simd")]
 mod narrow;
-mod packed;
+mod one_token;
 mod panel;
+mod product_f32;
 mod scaled;
 #[cfg(target_feature = "relaxed-simd")]
 mod square;
 mod steps;
 mod summary;
+mod token_lanes;
 mod unpack;
 mod vector;
 
@@ -62,8 +63,8 @@ const fn table<I: Instructions + Dot + grouped::Dots + steps::Steps>(
     name: &'static str,
 ) -> Kernels {
     let table = Kernels {
-        product_f32: float::product::<I>,
-        multiply_f32: float::multiply::<I>,
+        product_f32: product_f32::product::<I>,
+        multiply_f32: multiply_f32::multiply::<I>,
         product_i8: integer::product::<I>,
         summarize_row: Some(summary::summarize_row),
         multiply_i16: multiply_i16::multiply,
@@ -86,9 +87,6 @@ const fn with_blocks(
 
 /// The instructions for f32, which differ between simd128 and relaxed SIMD.
 trait Instructions {
-    /// How many tokens a tile of two rows has, at most 6: as many as its sums leave registers for.
-    const TILE_TOKENS: usize;
-
     /// `a · b + c` in f32.
     fn multiply_add(a: v128, b: v128, c: v128) -> v128;
 }
@@ -130,10 +128,6 @@ trait Dot: Copy {
 struct Simd128;
 
 impl Instructions for Simd128 {
-    /// 8 sums, all loads of a step and a product: V8 up to 11 loads first whatever it will need in a step. No larger tile
-    /// is faster elsewhere: this one keeps the units for multiplication and addition busy.
-    const TILE_TOKENS: usize = 4;
-
     #[inline(always)]
     fn multiply_add(a: v128, b: v128, c: v128) -> v128 {
         f32x4_add(f32x4_mul(a, b), c)
@@ -173,9 +167,6 @@ struct Relaxed;
 
 #[cfg(target_feature = "relaxed-simd")]
 impl Instructions for Relaxed {
-    /// 12 sums, parts of two rows and of a token: 15 registers, and one is V8's own.
-    const TILE_TOKENS: usize = 6;
-
     #[inline(always)]
     fn multiply_add(a: v128, b: v128, c: v128) -> v128 {
         f32x4_relaxed_madd(a, b, c)
@@ -310,18 +301,6 @@ fn adds_pairs() -> bool {
     i32x4_extract_lane::<0>(dot) == SATURATED
 }
 
-/// How many tokens of those that are left the next band takes: as many as a tile of 4, 6 or 8 has, but one of 6 leaves no fewer
-/// than four. Small tiles are slow: 8 tokens are two of 4, not 6 and 2.
-const fn band_tokens(left: usize, tile: usize) -> usize {
-    match (tile, left) {
-        (_, 0..=4) => left,
-        (8, 8..) => 8,
-        (4 | 8, _) | (_, 7 | 8) => 4,
-        (_, 5 | 9) => 5,
-        _ => 6,
-    }
-}
-
 /// A constant, as if it might change: it stays in a register. What compilers know to be constant they work into other steps, and V8
 /// makes it anew wherever it is used.
 #[inline(always)]
@@ -330,12 +309,17 @@ fn kept<T: Copy>(constant: &'static T) -> T {
     unsafe { core::ptr::read_volatile(constant) }
 }
 
-/// The sums of the lanes of four vectors of f32.
+/// From 4 × 4 numbers of 32 bits, one row a vector, to one column a vector.
 #[inline(always)]
-fn reduce_f32([a, b, c, d]: [v128; 4]) -> v128 {
-    let ab = f32x4_add(i32x4_shuffle::<0, 4, 1, 5>(a, b), i32x4_shuffle::<2, 6, 3, 7>(a, b));
-    let cd = f32x4_add(i32x4_shuffle::<0, 4, 1, 5>(c, d), i32x4_shuffle::<2, 6, 3, 7>(c, d));
-    f32x4_add(i64x2_shuffle::<0, 2>(ab, cd), i64x2_shuffle::<1, 3>(ab, cd))
+fn transpose([a, b, c, d]: [v128; 4]) -> [v128; 4] {
+    let ab = (i32x4_shuffle::<0, 4, 1, 5>(a, b), i32x4_shuffle::<2, 6, 3, 7>(a, b));
+    let cd = (i32x4_shuffle::<0, 4, 1, 5>(c, d), i32x4_shuffle::<2, 6, 3, 7>(c, d));
+    [
+        i64x2_shuffle::<0, 2>(ab.0, cd.0),
+        i64x2_shuffle::<1, 3>(ab.0, cd.0),
+        i64x2_shuffle::<0, 2>(ab.1, cd.1),
+        i64x2_shuffle::<1, 3>(ab.1, cd.1),
+    ]
 }
 
 /// The sums of the lanes of four vectors of i32.

@@ -9,6 +9,7 @@ use core::mem::MaybeUninit;
 use super::Simd128;
 use super::grouped::{Groups, Operands, ROWS};
 use super::steps::{Codes, Columns, Steps};
+use super::transpose;
 
 /// Groups of a panel: 8 KiB on the stack.
 const GROUPS: usize = 48;
@@ -59,19 +60,6 @@ impl<const N: usize> Panel<N> {
         }
         self.is_wide = u8x16_bitmask(whole) != 0;
     }
-}
-
-/// From 4 × 4 numbers of 32 bits, one row a vector, to one column a vector.
-#[inline(always)]
-fn transpose([a, b, c, d]: [v128; 4]) -> [v128; 4] {
-    let ab = (i32x4_shuffle::<0, 4, 1, 5>(a, b), i32x4_shuffle::<2, 6, 3, 7>(a, b));
-    let cd = (i32x4_shuffle::<0, 4, 1, 5>(c, d), i32x4_shuffle::<2, 6, 3, 7>(c, d));
-    [
-        i64x2_shuffle::<0, 2>(ab.0, cd.0),
-        i64x2_shuffle::<1, 3>(ab.0, cd.0),
-        i64x2_shuffle::<0, 2>(ab.1, cd.1),
-        i64x2_shuffle::<1, 3>(ab.1, cd.1),
-    ]
 }
 
 /// Some groups of four rows.

@@ -1,0 +1,95 @@
+//! f32 products x · Wᵀ with 128-bit vectors, whose lanes are tokens: see [`token_lanes`]. A token's sum takes the columns one after
+//! the other, and has the same bits however many tokens are computed together. One alone goes another way, see [`one_token`].
+
+use core::ops::Range;
+
+use super::token_lanes::{self, Packed};
+use super::{Instructions, one_token};
+use crate::kernel::product::{Floats, Product};
+
+/// f32 numbers of a vector.
+pub(super) const LANES: usize = 4;
+/// Numbers of the rows that all tokens are multiplied with before the next are read: 96 rows of 384, for which L2 has room beside
+/// the tokens, and of which all tiles are whole.
+const BLOCK: usize = 96 * 384;
+
+/// See [`Product`]: as many tokens at a time as there is room for.
+pub(super) fn product<I: Instructions>(mut product: Product<'_>) {
+    let (band, room) = Packed::room(product.cols);
+    if product.tokens == 1 || room == 0 {
+        return (0..product.tokens).for_each(|token| one_token::product::<I>(&mut product, token));
+    }
+    let mut packed = Packed::new();
+    // As many in each part: a few that are left would have to wait for all rows once more.
+    let parts = product.tokens.div_ceil(room).max(1);
+    let part_tokens = product.tokens.div_ceil(parts).next_multiple_of(band);
+    for tokens in chunks(0..product.tokens, part_tokens) {
+        part::<I>(&mut product, tokens, band, &mut packed);
+    }
+}
+
+/// Tokens that there is room for, in bands of `band`, and all rows.
+fn part<I: Instructions>(
+    product: &mut Product<'_>,
+    tokens: Range<usize>,
+    band: usize,
+    packed: &mut Packed,
+) {
+    let block = if tokens.len() > band { BLOCK / product.cols } else { product.rows };
+    let bands = chunks(tokens, band).enumerate();
+    for (index, tokens) in bands.clone() {
+        // SAFETY: there are such tokens, and there is room for so many bands.
+        unsafe { packed.pack(product, tokens, index) };
+    }
+    for rows in chunks(0..product.rows, block) {
+        for (index, tokens) in bands.clone() {
+            let band = packed.band(product, tokens, index);
+            token_lanes::band::<I>(product, &band, rows.clone());
+        }
+    }
+}
+
+/// `range` in pieces of `length`, at least one; the last may be shorter.
+fn chunks(range: Range<usize>, length: usize) -> impl Iterator<Item = Range<usize>> + Clone {
+    let (end, length) = (range.end, length.max(1));
+    range.step_by(length).map(move |first| first..end.min(first + length))
+}
+
+/// The rows of a tile.
+#[derive(Clone, Copy)]
+pub(super) struct Rows {
+    first: usize,
+    apart: usize,
+    last: usize,
+}
+
+impl Rows {
+    /// `rows` in tiles of `count`, the rows of a tile as far apart as can be: each comes from a stretch of its own, which CPUs fetch
+    /// ahead by themselves. What is left is a tile that has the last row several times.
+    pub(super) fn tiles(rows: Range<usize>, count: usize) -> impl Iterator<Item = Self> {
+        let (apart, last) = (rows.len() / count, rows.end.wrapping_sub(1));
+        let rest = rows.start + apart * count;
+        (rows.start..rows.start + apart)
+            .map(move |first| Self { first, apart, last })
+            .chain((rest < rows.end).then_some(Self { first: rest, apart: 1, last }))
+    }
+
+    /// The row at `place` in the tile.
+    pub(super) fn at(self, place: usize) -> usize {
+        self.last.min(self.first + place * self.apart)
+    }
+}
+
+/// Where the weights of a row begin.
+///
+/// # Safety
+///
+/// There is such a row.
+pub(super) unsafe fn row_weights(product: &Product<'_>, row: usize) -> *const f32 {
+    let weights: *const f32 = match product.weights {
+        Floats::Bytes(bytes) => bytes.as_ptr().cast(),
+        Floats::Values(values) => values.as_ptr(),
+    };
+    // SAFETY: the caller's; `Product::new` checked that there are rows × cols weights.
+    unsafe { weights.add(row * product.cols) }
+}
