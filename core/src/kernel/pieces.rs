@@ -13,6 +13,18 @@ pub(crate) fn pieces_mut<T>(slice: &mut [T], size: usize) -> impl Iterator<Item 
     core::iter::from_fn(move || if size == 0 { None } else { rest.split_off_mut(..size) })
 }
 
+/// How many each of the fewest pieces has that hold `count` things, no more than `most` in one, if all are to have as many as far as that
+/// goes: 0 if there are no things.
+pub(crate) const fn even_size(count: usize, most: usize) -> usize {
+    match most {
+        0 => 0,
+        most => match count.div_ceil(most) {
+            0 => 0,
+            pieces => count.div_ceil(pieces),
+        },
+    }
+}
+
 /// Copies elements as far as both go, as `copy_from_slice`, but without lengths that must agree.
 pub(crate) fn copy<T: Copy>(to: &mut [T], from: &[T]) {
     to.iter_mut().zip(from).for_each(|(to, from)| *to = *from);
@@ -31,5 +43,21 @@ mod tests {
             assert!(pieces_mut(&mut copy, size).eq(values.chunks_exact_mut(size)), "{size}");
         }
         assert_eq!((pieces(&values, 0).count(), pieces_mut(&mut values, 0).count()), (0, 0));
+    }
+
+    #[test]
+    fn even_pieces_are_as_few_as_can_be_and_as_even() {
+        for count in 0..40_usize {
+            for most in 1..45 {
+                let size = even_size(count, most);
+                assert!(size <= most && (size > 0) == (count > 0), "{count} {most}");
+                if size > 1 {
+                    let pieces = count.div_ceil(most);
+                    assert_eq!(count.div_ceil(size), pieces, "{count} {most}");
+                    assert!(count.div_ceil(size - 1) > pieces, "{count} {most}");
+                }
+            }
+            assert_eq!(even_size(count, 0), 0);
+        }
     }
 }

@@ -7,6 +7,7 @@ use super::parallel::split_off;
 use super::workspace::{Needs, Plan};
 use crate::error::{Error, ErrorKind, Result};
 use crate::kernel::groups::TILE_ROWS;
+use crate::kernel::pieces::even_size;
 
 /// Query rows whose scores are computed together.
 pub(super) const QUERY_BLOCK: usize = 32;
@@ -149,7 +150,7 @@ impl Layout {
         let room = self.feed_forward_floats()?.saturating_sub(self.attention_floats(0)?);
         // The compiler does not see that what `clamp` gives is not 0: firmware would have a way to panic.
         let most = (room / self.head_floats()?.max(1)).min(self.heads).max(1);
-        Some(self.heads.div_ceil(self.heads.div_ceil(most).max(1)))
+        Some(even_size(self.heads, most))
     }
 
     /// Floats for the queries, keys and values of a head.

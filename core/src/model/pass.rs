@@ -15,7 +15,7 @@ use super::parallel::{Parallel, Part, Parts, split_off};
 use super::weights::Weights;
 use super::workspace::Workspace;
 use crate::error::{Error, ErrorKind, Result};
-use crate::kernel::pieces::copy;
+use crate::kernel::pieces::{copy, even_size};
 use crate::kernel::{Strides, Table};
 
 /// A pack of texts on its way through a model.
@@ -197,7 +197,7 @@ where
         let width = self.model.config.hidden;
         let tokens = output.len() / width.max(1);
         // As many in each: a single one that is left would take another way through the kernels, and have other bits.
-        let size = tokens.div_ceil(tokens.div_ceil(self.layout.block.max(1)).max(1));
+        let size = even_size(tokens, self.layout.block);
         for (block, hidden) in output.chunks_mut((size * width).max(1)).enumerate() {
             let first = index * self.share() + block * size;
             let tokens = hidden.len() / width.max(1);

@@ -39,6 +39,9 @@ use integer::{Narrow, StepCodes};
 pub(super) use narrow::Row as NarrowRow;
 use vector::Lanes;
 
+/// Numbers of 32 bits of a vector.
+const LANES: usize = 4;
+
 /// The tables of this folder, the slowest first.
 pub(super) fn available() -> impl Iterator<Item = Kernels> {
     #[cfg(target_feature = "relaxed-simd")]

@@ -2,11 +2,8 @@
 
 use core::arch::wasm32::*;
 
-use super::{Instructions, load_part, store_part};
+use super::{Instructions, LANES, load_part, store_part};
 use crate::kernel::product::Multiply;
-
-/// f32 numbers of a vector.
-const LANES: usize = 4;
 
 /// See [`Multiply`]: tiles of 4 rows of A × 8 columns of B.
 pub(super) fn multiply<I: Instructions>(mut multiply: Multiply<'_>) {

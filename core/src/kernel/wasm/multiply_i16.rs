@@ -2,11 +2,8 @@
 
 use core::arch::wasm32::*;
 
-use super::{load_part, store_part};
+use super::{LANES, load_part, store_part};
 use crate::kernel::integer::MultiplyI16;
-
-/// 32-bit sums of a vector.
-const LANES: usize = 4;
 
 /// See [`MultiplyI16`]: tiles of 4 rows of A × 8 columns of B.
 pub(super) fn multiply(mut multiply: MultiplyI16<'_>) {

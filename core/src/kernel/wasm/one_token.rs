@@ -3,8 +3,8 @@
 
 use core::arch::wasm32::*;
 
-use super::product_f32::{LANES, Rows, row_weights};
-use super::{Instructions, transpose};
+use super::product_f32::{Rows, row_weights};
+use super::{Instructions, LANES, transpose};
 use crate::kernel::product::Product;
 
 /// Rows of a tile.

@@ -5,13 +5,14 @@ use core::ops::Range;
 
 use super::token_lanes::{self, Packed};
 use super::{Instructions, one_token};
+use crate::kernel::pieces::even_size;
 use crate::kernel::product::{Floats, Product};
 
-/// f32 numbers of a vector.
-pub(super) const LANES: usize = 4;
 /// Numbers of the rows that all tokens are multiplied with before the next are read: 96 rows of 384, for which L2 has room beside
-/// the tokens, and of which all tiles are whole.
+/// the tokens.
 const BLOCK: usize = 96 * 384;
+/// Rows of which all tiles are whole.
+const WHOLE_TILES: usize = 12;
 
 /// See [`Product`]: as many tokens at a time as there is room for.
 pub(super) fn product<I: Instructions>(mut product: Product<'_>) {
@@ -21,8 +22,7 @@ pub(super) fn product<I: Instructions>(mut product: Product<'_>) {
     }
     let mut packed = Packed::new();
     // As many in each part: a few that are left would have to wait for all rows once more.
-    let parts = product.tokens.div_ceil(room).max(1);
-    let part_tokens = product.tokens.div_ceil(parts).next_multiple_of(band);
+    let part_tokens = even_size(product.tokens, room).next_multiple_of(band);
     for tokens in chunks(0..product.tokens, part_tokens) {
         part::<I>(&mut product, tokens, band, &mut packed);
     }
@@ -35,7 +35,11 @@ fn part<I: Instructions>(
     band: usize,
     packed: &mut Packed,
 ) {
-    let block = if tokens.len() > band { BLOCK / product.cols } else { product.rows };
+    let block = if tokens.len() > band {
+        (BLOCK / product.cols / WHOLE_TILES).max(1) * WHOLE_TILES
+    } else {
+        product.rows
+    };
     let bands = chunks(tokens, band).enumerate();
     for (index, tokens) in bands.clone() {
         // SAFETY: there are such tokens, and there is room for so many bands.

@@ -2,11 +2,8 @@
 
 use core::arch::wasm32::*;
 
-use super::{load_part, reduce_i32};
+use super::{LANES, load_part, reduce_i32};
 use crate::kernel::integer::{Base, ProductI8};
-
-/// 32-bit sums of a vector.
-const LANES: usize = 4;
 
 /// What is needed of up to four tokens to make numbers of sums.
 #[derive(Clone, Copy)]
