@@ -3,8 +3,8 @@
 
 use core::ops::Range;
 
-use super::token_lanes::{self, Packed};
-use super::{Instructions, one_token};
+use super::token_lanes::{self, BAND, Packed};
+use super::{Instructions, LANES, one_token};
 use crate::kernel::pieces::even_size;
 use crate::kernel::product::{Floats, Product};
 
@@ -16,45 +16,50 @@ const WHOLE_TILES: usize = 12;
 
 /// See [`Product`]: as many tokens at a time as there is room for.
 pub(super) fn product<I: Instructions>(mut product: Product<'_>) {
-    let (band, room) = Packed::room(product.cols);
+    let room = Packed::room(product.cols);
     if product.tokens == 1 || room == 0 {
         return (0..product.tokens).for_each(|token| one_token::product::<I>(&mut product, token));
     }
     let mut packed = Packed::new();
     // As many in each part: a few that are left would have to wait for all rows once more.
-    let part_tokens = even_size(product.tokens, room).next_multiple_of(band);
+    let part_tokens = even_size(product.tokens, room).next_multiple_of(LANES);
     for tokens in chunks(0..product.tokens, part_tokens) {
-        part::<I>(&mut product, tokens, band, &mut packed);
+        part::<I>(&mut product, tokens, &mut packed);
     }
 }
 
-/// Tokens that there is room for, in bands of `band`, and all rows.
-fn part<I: Instructions>(
-    product: &mut Product<'_>,
-    tokens: Range<usize>,
-    band: usize,
-    packed: &mut Packed,
-) {
-    let block = if tokens.len() > band {
+/// Tokens that there is room for, and all rows.
+fn part<I: Instructions>(product: &mut Product<'_>, tokens: Range<usize>, packed: &mut Packed) {
+    let block = if tokens.len() > BAND * LANES {
         (BLOCK / product.cols / WHOLE_TILES).max(1) * WHOLE_TILES
     } else {
         product.rows
     };
-    let bands = chunks(tokens, band).enumerate();
-    for (index, tokens) in bands.clone() {
-        // SAFETY: there are such tokens, and there is room for so many bands.
-        unsafe { packed.pack(product, tokens, index) };
+    for (before, tokens) in bands(tokens.clone()) {
+        // SAFETY: there are such tokens, and there is room for all.
+        unsafe { packed.pack(product, tokens, before) };
     }
     for rows in chunks(0..product.rows, block) {
-        for (index, tokens) in bands.clone() {
-            let band = packed.band(product, tokens, index);
+        for (before, tokens) in bands(tokens.clone()) {
+            let band = packed.band(product, tokens, before);
             token_lanes::band::<I>(product, &band, rows.clone());
         }
     }
 }
 
+/// `tokens` in bands of which none has two vectors less than another, and how many vectors there are before each: a band of one
+/// vector reads the rows as often as one of three.
+fn bands(tokens: Range<usize>) -> impl Iterator<Item = (usize, Range<usize>)> {
+    let vectors = tokens.len().div_ceil(LANES);
+    let count = vectors.div_ceil(BAND);
+    (0..count).map(move |band| {
+        let [first, end] = [band, band + 1].map(|band| band * vectors / count);
+        (first, tokens.start + first * LANES..tokens.end.min(tokens.start + end * LANES))
+    })
+}
+
 /// `range` in pieces of `length`, at least one; the last may be shorter.
-fn chunks(range: Range<usize>, length: usize) -> impl Iterator<Item = Range<usize>> + Clone {
+fn chunks(range: Range<usize>, length: usize) -> impl Iterator<Item = Range<usize>> {
     let (end, length) = (range.end, length.max(1));
     range.step_by(length).map(move |first| first..end.min(first + length))
 }

@@ -1,7 +1,7 @@
 //! Tiles of f32 products whose lanes are tokens: each column's weight of a row is read into all lanes and multiplied with that
-//! column of four or eight tokens.
+//! column of four, eight or twelve tokens.
 //!
-//! Eight tokens read the rows once, no faster than they are multiplied, and from as many places as a tile has rows.
+//! Twelve tokens read the rows once, no faster than they are multiplied, and from as many places as a tile has rows.
 
 use core::arch::wasm32::*;
 use core::mem::MaybeUninit;
@@ -15,51 +15,51 @@ use crate::kernel::product::Product;
 /// Vectors that there is room for, 192 KiB on the stack: 128 tokens of 384 columns, 32 of 1536.
 const ROOM: usize = 12 * 1024;
 
-/// Bands of up to two vectors of tokens, of each column those of one band side by side.
+/// Vectors of tokens that a band has at most.
+pub(super) const BAND: usize = 3;
+
+/// Bands of up to three vectors of tokens, of each column those of one band side by side.
 pub(super) struct Packed {
-    /// Two more than are filled, which are read but not used: see [`sums`].
-    vectors: [MaybeUninit<v128>; ROOM + 2],
+    /// More than are filled, which are read but not used: see [`sums`].
+    vectors: [MaybeUninit<v128>; ROOM + BAND],
 }
 
 impl Packed {
     pub(super) const fn new() -> Self {
-        Self { vectors: [const { MaybeUninit::uninit() }; ROOM + 2] }
+        Self { vectors: [const { MaybeUninit::uninit() }; ROOM + BAND] }
     }
 
-    /// How many tokens of `cols` columns a band has, and for how many in all there is room.
-    pub(super) const fn room(cols: usize) -> (usize, usize) {
-        match ROOM / cols {
-            0 => (0, 0),
-            1 => (LANES, LANES),
-            vectors => (2 * LANES, vectors / 2 * 2 * LANES),
-        }
+    /// How many tokens of `cols` columns there is room for.
+    pub(super) const fn room(cols: usize) -> usize {
+        ROOM / cols * LANES
     }
 
-    /// The band at `index`, of `tokens`.
-    pub(super) fn band(&self, product: &Product<'_>, tokens: Range<usize>, index: usize) -> Band {
+    /// The band of `tokens`, with `before` vectors of each column before it.
+    pub(super) fn band(&self, product: &Product<'_>, tokens: Range<usize>, before: usize) -> Band {
         let lane = |lane| (tokens.end - 1).min(tokens.start + lane) * product.strides.token;
         Band {
             vectors: tokens.len().div_ceil(LANES),
-            x: self.vectors.as_ptr().wrapping_add(index * 2 * product.cols),
+            x: self.vectors.as_ptr().wrapping_add(before * product.cols),
             places: core::array::from_fn(lane),
         }
     }
 
-    /// Brings in `tokens` of `product`, no more than a band has, as the band at `index`. Lanes that are left have the last token.
+    /// Brings in `tokens` of `product`, no more than a band has, with `before` vectors of each column before them. Lanes that are
+    /// left have the last token.
     ///
     /// # Safety
     ///
-    /// There are such tokens, and [room](Self::room) for so many bands.
+    /// There are such tokens, and [room](Self::room) for them and those before.
     #[inline(never)]
     pub(super) unsafe fn pack(
         &mut self,
         product: &Product<'_>,
         tokens: Range<usize>,
-        index: usize,
+        before: usize,
     ) {
         let cols = product.cols;
         let vectors = tokens.len().div_ceil(LANES);
-        let to = self.vectors.as_mut_ptr().wrapping_add(index * 2 * cols).cast::<v128>();
+        let to = self.vectors.as_mut_ptr().wrapping_add(before * cols).cast::<v128>();
         for vector in 0..vectors {
             // SAFETY: the caller's: of each token all columns are read, and there is a place for each.
             unsafe {
@@ -88,16 +88,17 @@ pub(super) struct Band {
     /// Where they lie packed.
     x: *const MaybeUninit<v128>,
     /// Where the elements of each lane's token begin in the output; lanes that are left have those of the last token.
-    places: [usize; 2 * LANES],
+    places: [usize; BAND * LANES],
 }
 
 /// A band against `rows`.
 pub(super) fn band<I: Instructions>(product: &mut Product<'_>, band: &Band, rows: Range<usize>) {
-    // Units for multiplication that begin two a cycle and take four for one want eight sums. Two vectors and six rows leave no
-    // register free and less of the first cache to others, which is slower on a busy machine.
+    // Units for multiplication that begin two a cycle and take four for one want eight sums. Of what there are registers for, three
+    // vectors and three rows take the fewest instructions for a multiplication: a core whose other thread is busy begins half as many.
     match band.vectors {
         1 => Rows::tiles(rows, 6).for_each(|rows| tile::<I, 1, 6>(product, band, rows)),
-        _ => Rows::tiles(rows, 4).for_each(|rows| tile::<I, 2, 4>(product, band, rows)),
+        2 => Rows::tiles(rows, 4).for_each(|rows| tile::<I, 2, 4>(product, band, rows)),
+        _ => Rows::tiles(rows, 3).for_each(|rows| tile::<I, BAND, 3>(product, band, rows)),
     }
 }
 
@@ -134,7 +135,7 @@ fn tile<I: Instructions, const V: usize, const R: usize>(
 ///
 /// # Safety
 ///
-/// There are so many columns of each row and of the packed tokens, behind which there is memory for two vectors.
+/// There are so many columns of each row and of the packed tokens, behind which there is memory for `V` vectors.
 #[inline(always)]
 unsafe fn sums<I: Instructions, const V: usize, const R: usize>(
     mut x: *const MaybeUninit<v128>,
@@ -144,6 +145,12 @@ unsafe fn sums<I: Instructions, const V: usize, const R: usize>(
     let mut sums = [[f32x4_splat(0.0); V]; R];
     let (mut column, mut left) = (0, cols);
     loop {
+        // SAFETY: it is ours. Volatile: a compiler that knew what comes next would make every weight's address of that of one row,
+        // an addition each.
+        let first = unsafe { read_volatile(&raw const column) };
+        let mut weights = rows;
+        // SAFETY: no row ends before.
+        unroll!(R, r => { weights[r] = unsafe { rows[r].add(first) }; });
         macro_rules! step {
             ($at:literal) => {
                 let mut tokens = [MaybeUninit::uninit(); V];
@@ -155,7 +162,7 @@ unsafe fn sums<I: Instructions, const V: usize, const R: usize>(
                 }
                 unroll!(R, r => {
                     // SAFETY: there is such a column.
-                    let weight = unsafe { v128_load32_splat(rows[r].add(column + $at).cast()) };
+                    let weight = unsafe { v128_load32_splat(weights[r].add($at).cast()) };
                     unroll_4!(V, v => {
                         // SAFETY: of columns that are left, all tokens are packed.
                         let tokens = unsafe { tokens[v].assume_init() };
@@ -168,9 +175,13 @@ unsafe fn sums<I: Instructions, const V: usize, const R: usize>(
         step!(1);
         step!(2);
         step!(3);
-        x = x.wrapping_add(4 * V);
-        column += 4;
-        left -= 4;
+        step!(4);
+        step!(5);
+        step!(6);
+        step!(7);
+        x = x.wrapping_add(8 * V);
+        column = first + 8;
+        left -= 8;
     }
     sums
 }
