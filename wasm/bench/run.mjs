@@ -39,6 +39,7 @@ const served = {
   "/page.js": join(here, "page.js"),
   "/minilm-f32.weights": models("weights/minilm-f32.weights"),
   "/minilm-int8.weights": values.int8 ?? models("weights/minilm-int8-web.weights"),
+  "/minilm.amb": models("weights/minilm-adaptive.amb"),
   "/minilm-f32.onnx": models("onnx/minilm-f32.onnx"),
   "/minilm-int8.onnx": models("onnx/minilm-int8.onnx"),
   "/models/minilm/config.json": models("model/config.json"),
@@ -54,12 +55,18 @@ const allPeers = {
   "onnxruntime-web f32": ["onnxruntime", { model: "/minilm-f32.onnx" }],
   "transformers.js f32": ["transformers", { dtype: "fp32" }],
   "nanoembed int8": ["nanoembed", { model: "/minilm-int8.weights" }],
+  "nanoembed AMB": ["nanoembed", { model: "/minilm.amb" }],
   "onnxruntime-web int8": ["onnxruntime", { model: "/minilm-int8.onnx" }],
   "transformers.js int8": ["transformers", { dtype: "q8" }],
 };
 const wanted = values.peers.split(",");
 const peers = Object.fromEntries(Object.entries(allPeers).filter(([, [kind]]) => wanted.includes(kind)));
-const against = { f32: ["onnxruntime-web f32", "transformers.js f32"], int8: ["onnxruntime-web int8", "transformers.js int8"] };
+/** Which peers each of ours is measured against. */
+const against = {
+  "nanoembed f32": ["onnxruntime-web f32", "transformers.js f32"],
+  "nanoembed int8": ["onnxruntime-web int8", "transformers.js int8"],
+  "nanoembed AMB": ["onnxruntime-web int8", "transformers.js int8"],
+};
 
 /** Files as a server has them that was asked before: reading one from disk would delay what is asked for next. */
 const files = new Map();
@@ -72,7 +79,7 @@ function contents(file) {
 let sent = new Map();
 /** Bytes over the wire, code compressed. Not while a page waits: compressing takes longer than sending. */
 const wireBytes = ([path, bytes]) => (isModel(path) ? bytes.length : gzipSync(bytes).length);
-const isModel = (path) => /\.(onnx|weights)$/.test(path);
+const isModel = (path) => /\.(onnx|weights|amb)$/.test(path);
 /** What the pages that are open ask for: a peer to open, when that is known, and what becomes of it. */
 const told = new Map();
 function tell(path, request, response) {
@@ -185,10 +192,9 @@ for (const [name, [kind, options]] of Object.entries(peers)) {
     }
     result.latency[size] = Object.fromEntries(Object.entries(times).map(([name, list]) => [name, +median(list).toFixed(2)]));
     result.ratios[size] = {};
-    for (const [type, others] of Object.entries(against)) {
-      for (const other of others.filter((name) => name in peers)) {
-        const own = times[`nanoembed ${type}`];
-        result.ratios[size][other] = +median(times[other].map((time, round) => time / own[round])).toFixed(2);
+    for (const [own, others] of Object.entries(against)) {
+      for (const other of others.filter((name) => name in peers && own in peers)) {
+        (result.ratios[size][other] ??= {})[own] = +median(times[other].map((time, round) => time / times[own][round])).toFixed(2);
       }
     }
     const reference = vectors["onnxruntime-web f32"];
@@ -209,7 +215,7 @@ console.log(row(["---", ...sizes.map(() => "---"), "---", "---", "---", "---"]))
 for (const name of Object.keys(peers)) {
   const { first_ms, download_mb, code_kb, memory_mb } = result.cold[name];
   console.log(row([name, ...sizes.map((size) => {
-    const ratio = result.ratios[size][name];
-    return `${result.latency[size][name]}${ratio ? ` (${ratio} ×)` : ""}`;
+    const ratios = Object.values(result.ratios[size][name] ?? {}).map((ratio) => `${ratio} ×`);
+    return `${result.latency[size][name]}${ratios.length > 0 ? ` (${ratios.join(", ")})` : ""}`;
   }), first_ms, download_mb, code_kb, memory_mb]));
 }
