@@ -148,9 +148,8 @@ impl Layout {
     /// each turn, as far as that goes.
     fn most_heads_together(&self) -> Option<usize> {
         let room = self.feed_forward_floats()?.saturating_sub(self.attention_floats(0)?);
-        // The compiler does not see that what `clamp` gives is not 0: firmware would have a way to panic.
-        let most = (room / self.head_floats()?.max(1)).min(self.heads).max(1);
-        Some(even_size(self.heads, most))
+        let most = room / self.head_floats()?.max(1);
+        Some(even_size(self.heads, most.max(1)))
     }
 
     /// Floats for the queries, keys and values of a head.
