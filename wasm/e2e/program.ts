@@ -23,7 +23,7 @@ export function native(file: string, texts: string[], options: string[] = []): F
   if (known) return known;
   const folder = mkdtempSync(join(tmpdir(), "nanoembed-"));
   const output = join(folder, "vectors.npy");
-  cli(["embed", "--quiet", "--model", file, "--input", "jsonl", "--out", output, ...options], texts.map((text) => `${JSON.stringify({ text })}\n`).join(""));
+  cli(["embed", "--quiet", "--model", file, "--input", "jsonl", "--output", output, ...options], texts.map((text) => `${JSON.stringify({ text })}\n`).join(""));
   const npy = readFileSync(output);
   const header = 10 + npy.readUInt16LE(8);
   const result = new Float32Array(npy.buffer.slice(npy.byteOffset + header, npy.byteOffset + npy.length));

@@ -9,6 +9,7 @@ use npyz::WriterBuilder;
 
 use crate::atomic::NewFile;
 use crate::error::{Failure, Result};
+use crate::output::form::{self, form_of};
 use crate::output::units;
 use crate::progress::Progress;
 use crate::stored::{FileSet, Stored};
@@ -36,12 +37,34 @@ pub(crate) struct Dequantize {
     tensor: Option<String>,
 
     /// Where to write: `.npy` for one tensor, `.safetensors` for all; `-` is stdout
-    #[arg(long, short, value_name = "OUT")]
+    #[arg(long, short, value_name = "FILE")]
     output: PathBuf,
+
+    /// What is written [default: by the ending of FILE; to stdout npy of one tensor, safetensors of all]
+    #[arg(long, value_enum, value_name = "NAME")]
+    format: Option<Format>,
 
     /// The type of floats in a `.safetensors` file
     #[arg(long = "type", short = 't', value_enum, default_value_t = Float::F32, value_name = "TYPE")]
     float: Float,
+}
+
+/// What is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// One tensor as a NumPy array of f32
+    Npy,
+    /// All tensors
+    Safetensors,
+}
+
+impl form::Form for Format {
+    fn endings(&self) -> &'static [&'static str] {
+        match self {
+            Self::Npy => &["npy"],
+            Self::Safetensors => &["safetensors"],
+        }
+    }
 }
 
 /// The floats that are written.
@@ -67,6 +90,7 @@ impl Float {
 
 impl Dequantize {
     pub(crate) fn run(self, quiet: bool) -> Result<ExitCode> {
+        self.check_format()?;
         let set = FileSet::open(&self.file)?;
         let contents = set.contents()?;
         let progress = |total| (!quiet).then(|| Progress::bytes("dequantising", total));
@@ -79,7 +103,6 @@ impl Dequantize {
             let tensor = contents.wanted(name, &set.name())?;
             npy(tensor, &self.output, progress(tensor.values.elements() * 4).as_ref())?;
         } else {
-            self.check_ending()?;
             let total = contents.tensors.iter().map(|tensor| tensor.values.stored_bytes()).sum();
             let tensors = wanted(&contents.tensors, self.float.dtype());
             let progress = progress(total);
@@ -94,13 +117,20 @@ impl Dequantize {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// Someone who asks for `.npy` forgot the tensor.
-    fn check_ending(&self) -> Result<()> {
-        if self.output.extension().is_some_and(|ending| ending == "npy") {
-            return Err(Failure::usage("a `.npy` file holds one tensor")
-                .hint("name it, or write all tensors to a `.safetensors` file"));
+    /// Refuses what does not fit: one tensor is a `.npy` file, all are a `.safetensors` file.
+    fn check_format(&self) -> Result<()> {
+        let needed = if self.tensor.is_some() { Format::Npy } else { Format::Safetensors };
+        match (form_of(&self.output, self.format, needed)?, needed) {
+            (Format::Npy, Format::Safetensors) => {
+                Err(Failure::usage("a `.npy` file holds one tensor")
+                    .hint("name it, or write all tensors to a `.safetensors` file"))
+            }
+            (Format::Safetensors, Format::Npy) => {
+                Err(Failure::usage("one tensor is written as `.npy`")
+                    .hint("leave TENSOR out to write all of them to a `.safetensors` file"))
+            }
+            _ => Ok(()),
         }
-        Ok(())
     }
 }
 

@@ -13,6 +13,7 @@ use crate::embedder::{Embedder, Embedding};
 use crate::error::{Failure, Result, warn};
 use crate::input::InputArgs;
 use crate::model_file::ModelFile;
+use crate::output::form::{self, form_of};
 use crate::output::npy;
 use crate::progress::Progress;
 
@@ -24,11 +25,11 @@ use crate::progress::Progress;
 #[command(after_help = "\
 Examples:
   nanoembed embed \"How do I reset my password?\"
-  nanoembed embed --output jsonl < questions.txt
+  nanoembed embed --format jsonl < questions.txt
   nanoembed embed -i jsonl -f articles.jsonl -o articles.npy
   jq -c '{text: .title}' items.jsonl | nanoembed embed -i jsonl --output jsonl
 
-With `--output jsonl` every text gives one line:
+With `--format jsonl` every text gives one line:
   {\"index\": 0, \"tokens\": 7, \"truncated\": false, \"embedding\": [0.0123, …]}")]
 pub(crate) struct Embed {
     #[command(flatten)]
@@ -37,13 +38,17 @@ pub(crate) struct Embed {
     #[command(flatten)]
     embedder: EmbedderArgs,
 
-    /// How embeddings are written [default: npy for OUT ending in .npy, jsonl for .jsonl, else text]
-    #[arg(long = "output", value_enum, value_name = "FORMAT", help_heading = "Output")]
-    format: Option<Format>,
-
     /// Write to a file, which appears when it is complete; `-` is stdout
     #[arg(long, short, value_name = "FILE", default_value = "-", help_heading = "Output")]
-    out: PathBuf,
+    output: PathBuf,
+
+    /// How embeddings are written [default: by the ending of FILE, `.txt`, `.jsonl` or `.npy`; text to stdout]
+    #[arg(long, value_enum, value_name = "NAME", help_heading = "Output")]
+    format: Option<Format>,
+
+    /// The same as `--format jsonl`
+    #[arg(long, conflicts_with = "format", help_heading = "Output")]
+    json: bool,
 }
 
 /// How embeddings are written.
@@ -55,6 +60,16 @@ enum Format {
     Jsonl,
     /// One NumPy array of f32, a row for each text
     Npy,
+}
+
+impl form::Form for Format {
+    fn endings(&self) -> &'static [&'static str] {
+        match self {
+            Self::Text => &["txt"],
+            Self::Jsonl => &["jsonl", "ndjson"],
+            Self::Npy => &["npy"],
+        }
+    }
 }
 
 /// A line of JSON output.
@@ -69,12 +84,13 @@ struct Line<'a> {
 impl Embed {
     pub(crate) fn run(self, quiet: bool) -> Result<ExitCode> {
         self.embedder.model.use_threads()?;
-        let format = self.format.unwrap_or_else(|| self.format_of_name());
+        let asked = self.json.then_some(Format::Jsonl).or(self.format);
+        let format = form_of(&self.output, asked, Format::Text)?;
         let file = ModelFile::open(self.embedder.model.model.as_deref())?;
         let embedder = Embedder::open(&file, &self.embedder)?;
         let mut texts = self.input.open(quiet)?;
         let mut output =
-            Output::new(NewFile::create(&self.out, format == Format::Npy)?, format, &embedder);
+            Output::new(NewFile::create(&self.output, format == Format::Npy)?, format, &embedder);
         let progress = (!quiet).then(|| Progress::texts("embedding", texts.count()));
         let mut truncated = Truncated::default();
         while let Some(chunk) = texts.next_chunk()? {
@@ -94,14 +110,6 @@ impl Embed {
             truncated.warn(&embedder);
         }
         Ok(ExitCode::SUCCESS)
-    }
-
-    fn format_of_name(&self) -> Format {
-        match self.out.extension().and_then(|ending| ending.to_str()) {
-            Some("npy") => Format::Npy,
-            Some("jsonl" | "ndjson" | "json") => Format::Jsonl,
-            _ => Format::Text,
-        }
     }
 }
 

@@ -1,15 +1,15 @@
 //! `histogram`: how the values of a tensor are distributed.
 
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use plotters::prelude::*;
 use serde::Serialize;
 
 use crate::atomic::NewFile;
 use crate::error::{Failure, Result};
+use crate::output::form::{self, form_of};
 use crate::output::lines::Lines;
 use crate::output::units;
 use crate::stored::{FileSet, Stored};
@@ -32,17 +32,42 @@ pub(crate) struct Histogram {
     #[arg(value_name = "TENSOR")]
     tensor: String,
 
-    /// Draw an `.svg` picture instead of printing
-    #[arg(long, short, value_name = "PICTURE")]
-    output: Option<PathBuf>,
+    /// Write to a file: a picture if its ending is `.svg`; `-` is stdout
+    #[arg(long, short, value_name = "FILE", default_value = "-")]
+    output: PathBuf,
+
+    /// How it is shown [default: by the ending of FILE, `.svg`, `.txt` or `.jsonl`; text to stdout]
+    #[arg(long, value_enum, value_name = "NAME")]
+    format: Option<Format>,
 
     /// How many bins there are between the smallest and the largest value
     #[arg(long, value_name = "N", default_value_t = 40, value_parser = clap::value_parser!(u16).range(1..=1000))]
     bins: u16,
 
-    /// One object of JSON
-    #[arg(long, conflicts_with = "output")]
+    /// The same as `--format jsonl`: one object of JSON
+    #[arg(long, conflicts_with = "format")]
     json: bool,
+}
+
+/// How a distribution is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// Bars of characters
+    Text,
+    /// One object of JSON
+    Jsonl,
+    /// A picture
+    Svg,
+}
+
+impl form::Form for Format {
+    fn endings(&self) -> &'static [&'static str] {
+        match self {
+            Self::Text => &["txt"],
+            Self::Jsonl => &["jsonl", "ndjson"],
+            Self::Svg => &["svg"],
+        }
+    }
 }
 
 /// The fields' names are those of the JSON output.
@@ -65,33 +90,22 @@ struct Distribution {
 
 impl Histogram {
     pub(crate) fn run(self, quiet: bool) -> Result<ExitCode> {
-        if let Some(picture) = &self.output
-            && picture.extension().is_none_or(|ending| ending != "svg")
-        {
-            return Err(
-                Failure::usage("pictures are `.svg` files").hint("name OUT with that ending")
-            );
-        }
+        let asked = self.json.then_some(Format::Jsonl).or(self.format);
+        let format = form_of(&self.output, asked, Format::Text)?;
         let set = FileSet::open(&self.file)?;
         let contents = set.contents()?;
         let tensor = contents.wanted(&self.tensor, &set.name())?;
         let distribution = Distribution::of(tensor, usize::from(self.bins))?;
-        if let Some(picture) = &self.output {
-            draw(&distribution, picture)?;
-            if !quiet {
-                anstream::eprintln!("{}: {}", picture.display(), distribution.summary());
-            }
-            return Ok(ExitCode::SUCCESS);
+        let mut lines = Lines::of(NewFile::create(&self.output, false)?);
+        match format {
+            Format::Text => distribution.text().into_iter().try_for_each(|line| lines.text(line))?,
+            Format::Jsonl => lines.json(&distribution)?,
+            Format::Svg => lines.text(draw(&distribution)?.trim_end())?,
         }
-        let mut lines = Lines::stdout();
-        if self.json {
-            lines.json(&distribution)?;
-        } else {
-            for line in distribution.text() {
-                lines.text(line)?;
-            }
+        lines.commit()?;
+        if !quiet && format == Format::Svg {
+            anstream::eprintln!("{}: {}", self.output.display(), distribution.summary());
         }
-        lines.finish()?;
         Ok(ExitCode::SUCCESS)
     }
 }
@@ -199,14 +213,11 @@ fn bar(length: f64) -> String {
 }
 
 /// Draws the bins on a logarithmic scale of counts, so that outliers can be seen.
-fn draw(distribution: &Distribution, path: &Path) -> Result<()> {
+fn draw(distribution: &Distribution) -> Result<String> {
     let mut picture = String::new();
     plot(distribution, &mut picture)
         .map_err(|error| Failure::bad_input(format!("the picture cannot be drawn: {error}")))?;
-    let mut file = NewFile::create(path, false)?;
-    let name = file.name();
-    file.write_all(picture.as_bytes()).map_err(|error| Failure::writing(&name, &error))?;
-    file.commit()
+    Ok(picture)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a picture")]

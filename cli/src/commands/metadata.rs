@@ -3,12 +3,13 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use nanoembed_core::text::toml::Entries;
 
 use crate::atomic::NewFile;
 use crate::error::{Failure, Result, name_of};
 use crate::mapped::Mapped;
+use crate::output::form::{self, form_of};
 use crate::output::lines::Lines;
 use crate::word_vectors::file::Opened;
 use crate::word_vectors::policy::PolicyArgs;
@@ -42,15 +43,35 @@ pub(crate) struct Metadata {
     from: Option<PathBuf>,
 
     /// The `.fifu` file to write; `-` is stdout
-    #[arg(long, short, value_name = "OUT")]
+    #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
+
+    /// What FILE shall be, where its ending does not tell
+    #[arg(long, value_enum, value_name = "NAME", requires = "output")]
+    format: Option<Format>,
 
     #[command(flatten)]
     policy: PolicyArgs,
 }
 
+/// What is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// A finalfusion file
+    Finalfusion,
+}
+
+impl form::Form for Format {
+    fn endings(&self) -> &'static [&'static str] {
+        &["fifu"]
+    }
+}
+
 impl Metadata {
     pub(crate) fn run(self) -> Result<ExitCode> {
+        if let Some(output) = &self.output {
+            form_of(output, self.format, Format::Finalfusion)?;
+        }
         let bytes = Mapped::open(&self.input)?;
         let opened = Opened::parse(&self.input, &bytes, self.policy)?;
         let document = opened.file.metadata();

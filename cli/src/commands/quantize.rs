@@ -34,7 +34,7 @@ Examples:
   nanoembed quantize model/ afq4-0.uqff --type afq4 --exclude '*embed*' --report
   nanoembed quantize model.gguf model.q8_0.gguf --type q8_0 --include 'blk.*'
   nanoembed quantize all-MiniLM-L6-v2/ model.amb --type int5block
-  nanoembed quantize all-MiniLM-L6-v2/ model.amb --type adaptive --average-bits 4.8 --json
+  nanoembed quantize all-MiniLM-L6-v2/ model.amb --type adaptive --bits 4.8 --json
   nanoembed quantize model/ old.uqff --type q8_0 --to uqff-0.2
 
 Weights are read from a safetensors file, a folder as on Hugging Face, a GGUF, UQFF or `.weights`
@@ -64,6 +64,11 @@ pub(crate) struct Quantize {
     #[arg(long)]
     json: bool,
 
+    /// Bits that a number takes: with `--type adaptive` a weight on average, with its part of scales and mask; with `--type pq`
+    /// a code, 1 to 8 [default: 8]. All other types have their number of bits in the name
+    #[arg(long, short, value_name = "B")]
+    bits: Option<f64>,
+
     #[command(flatten)]
     pq: PqOptions,
 
@@ -84,10 +89,6 @@ struct AmbArgs {
     /// Elements that share a scale [default: 32; a row for `int8`]
     #[arg(long, value_name = "N")]
     block: Option<u16>,
-
-    /// Bits a weight, scales and mask included, for `--type adaptive`
-    #[arg(long, value_name = "B")]
-    average_bits: Option<f64>,
 
     /// Texts like those that will be embedded, one a line, that weights of few bits are tuned to [default: built-in ones]
     #[arg(long, value_name = "FILE")]
@@ -157,23 +158,41 @@ impl Quantize {
                 None => (self.weights.given(), "other formats than `.amb`"),
             },
         };
-        option.map_or(Ok(()), |option| Err(Failure::usage(format!("{option} is for {use_is}"))))
+        let refuse = |option, use_is| Err(Failure::usage(format!("{option} is for {use_is}")));
+        if let Some(option) = option {
+            return refuse(option, use_is);
+        }
+        let takes_bits = matches!(
+            self.quantization,
+            Quantization::Pq | Quantization::Amb(WeightType::Adaptive)
+        );
+        if self.bits.is_some() && !takes_bits {
+            return refuse("--bits", "`--type adaptive` in `.amb` files and `--type pq`");
+        }
+        Ok(())
+    }
+
+    /// How many bits a code of product-quantised vectors has: as many as make a whole number of at most a byte.
+    fn code_bits(&self) -> Result<u32> {
+        const USUAL: u32 = 8;
+        let Some(asked) = self.bits else { return Ok(USUAL) };
+        (1..=USUAL).find(|bits| f64::from(*bits) == asked).ok_or_else(|| {
+            Failure::usage(format!("--bits {asked}: with `--type pq` a code has 1 to 8 whole bits"))
+        })
     }
 
     pub(crate) fn run(self, quiet: bool) -> Result<ExitCode> {
         self.check_options()?;
         self.threads.use_threads()?;
         let is_amb = self.output.extension().is_some_and(|ending| ending == "amb");
-        let AmbArgs { block, average_bits, calibrate } = &self.amb;
-        if !is_amb && (block.is_some() || average_bits.is_some() || calibrate.is_some()) {
-            return Err(Failure::usage(
-                "--block, --average-bits and --calibrate are for `.amb` files",
-            ));
+        let AmbArgs { block, calibrate } = &self.amb;
+        if !is_amb && (block.is_some() || calibrate.is_some()) {
+            return Err(Failure::usage("--block and --calibrate are for `.amb` files"));
         }
         match self.quantization {
             Quantization::Amb(weight_type) if is_amb => {
-                let Self { input, output, json, .. } = self;
-                let AmbArgs { block, average_bits: bits, calibrate } = self.amb;
+                let Self { input, output, json, bits, .. } = self;
+                let AmbArgs { block, calibrate } = self.amb;
                 Convert::from(ToAmb { input, output, weight_type, block, bits, calibrate, json })
                     .run(quiet)
             }
@@ -201,6 +220,7 @@ impl Quantize {
     }
 
     fn word_vectors(&self, quiet: bool) -> Result<ExitCode> {
+        let code_bits = self.code_bits()?;
         if self.output != Path::new("-") && Form::of_name(&self.output) != Some(Form::Finalfusion) {
             return Err(
                 Failure::usage("`pq` writes finalfusion files").hint("give OUT the ending `.fifu`")
@@ -209,7 +229,8 @@ impl Quantize {
         let bytes = Mapped::open(&self.input)?;
         match format_of(&self.input, &bytes)? {
             Format::Finalfusion => {
-                quantize((&self.input, &bytes), &self.output, &self.pq, (self.json, quiet))
+                let pq = (&self.pq, code_bits);
+                quantize((&self.input, &bytes), &self.output, pq, (self.json, quiet))
             }
             format => Err(Failure::usage(format!(
                 "`pq` is for word vectors, but {} is a {} file",

@@ -1,5 +1,6 @@
 //! `tokenize`: texts to token ids.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
@@ -11,12 +12,14 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use crate::args::ModelArgs;
+use crate::atomic::NewFile;
 use crate::decoder::model::is_decoder;
 use crate::decoder::tokenizer::{Tokenizer as DecoderTokenizer, is_model};
 use crate::embedder::encoder;
 use crate::error::Result;
 use crate::input::InputArgs;
 use crate::model_file::ModelFile;
+use crate::output::form::{self, form_of};
 use crate::output::lines::Lines;
 use crate::tokenizer::{self, Tokenizer, Tokens};
 
@@ -28,10 +31,10 @@ use crate::tokenizer::{self, Tokenizer, Tokens};
 Examples:
   nanoembed tokenize \"How do I reset my password?\"
   nanoembed tokenize --pieces \"unaffable\"
-  nanoembed tokenize --max-tokens 0 --output jsonl < texts.txt
+  nanoembed tokenize --max-tokens 0 --format jsonl < texts.txt
   nanoembed tokenize --model tokenizer.model --pieces \"Once upon a time\"
 
-With `--output jsonl` every text gives one line:
+With `--format jsonl` every text gives one line:
   {\"index\": 0, \"ids\": [101, …, 102], \"truncated\": false}")]
 pub(crate) struct Tokenize {
     #[command(flatten)]
@@ -40,9 +43,17 @@ pub(crate) struct Tokenize {
     #[command(flatten)]
     model: ModelArgs,
 
-    /// How ids are written
-    #[arg(long = "output", value_enum, value_name = "FORMAT", default_value_t = Format::Text, help_heading = "Output")]
-    format: Format,
+    /// Write to a file, which appears when it is complete; `-` is stdout
+    #[arg(long, short, value_name = "FILE", default_value = "-", help_heading = "Output")]
+    output: PathBuf,
+
+    /// How ids are written [default: by the ending of FILE, `.txt` or `.jsonl`; text to stdout]
+    #[arg(long, value_enum, value_name = "NAME", help_heading = "Output")]
+    format: Option<Format>,
+
+    /// The same as `--format jsonl`
+    #[arg(long, conflicts_with = "format", help_heading = "Output")]
+    json: bool,
 
     /// Write the tokens themselves instead of their ids; with jsonl beside them
     #[arg(long, help_heading = "Output")]
@@ -56,6 +67,15 @@ enum Format {
     Text,
     /// A JSON object for each text
     Jsonl,
+}
+
+impl form::Form for Format {
+    fn endings(&self) -> &'static [&'static str] {
+        match self {
+            Self::Text => &["txt"],
+            Self::Jsonl => &["jsonl", "ndjson"],
+        }
+    }
 }
 
 /// A line of JSON output.
@@ -115,8 +135,10 @@ impl Tokenize {
         piece: impl Fn(u32) -> String,
         quiet: bool,
     ) -> Result<ExitCode> {
+        let asked = self.json.then_some(Format::Jsonl).or(self.format);
+        let format = form_of(&self.output, asked, Format::Text)?;
         let mut texts = self.input.open(quiet)?;
-        let mut lines = Lines::stdout();
+        let mut lines = Lines::of(NewFile::create(&self.output, false)?);
         let mut index = 0;
         while let Some(chunk) = texts.next_chunk()? {
             let encoded = chunk.par_iter().map_init(TokenSession::default, &encode);
@@ -124,7 +146,7 @@ impl Tokenize {
             for Tokens { ids, truncated } in encoded.map_err(|error| file.failure(error))? {
                 let pieces = self.pieces.then(|| ids.iter().map(|id| piece(*id)).collect());
                 let pieces: Option<Vec<String>> = pieces;
-                match (self.format, pieces) {
+                match (format, pieces) {
                     (Format::Jsonl, pieces) => {
                         lines.json(&Line { index, ids: &ids, truncated, pieces })?;
                     }
@@ -138,7 +160,7 @@ impl Tokenize {
             }
             lines.flush()?;
         }
-        lines.finish()?;
+        lines.commit()?;
         Ok(ExitCode::SUCCESS)
     }
 }

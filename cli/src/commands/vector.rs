@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use nanoembed_core::Error;
 use nanoembed_core::subword::Subwords;
 use nanoembed_core::words::{Source, Words};
@@ -14,6 +14,7 @@ use crate::error::{Failure, Result, name_of, warn};
 use crate::input::Lines as Input;
 use crate::mapped::Mapped;
 use crate::on_disk::OnDisk;
+use crate::output::form::{self, form_of};
 use crate::output::lines::Lines;
 use crate::output::npy;
 use crate::word_vectors::file::Opened;
@@ -45,16 +46,41 @@ pub(crate) struct Vector {
     #[arg(value_name = "WORD")]
     words: Vec<String>,
 
-    /// One line of JSON for every word
-    #[arg(long)]
-    json: bool,
+    /// Write to a file, which appears when it is complete; `-` is stdout
+    #[arg(long, short, value_name = "FILE", default_value = "-", help_heading = "Output")]
+    output: PathBuf,
 
-    /// Write all vectors to a `.npy` file instead; `-` is stdout
-    #[arg(long, short, value_name = "FILE", conflicts_with = "json")]
-    output: Option<PathBuf>,
+    /// How vectors are written [default: by the ending of FILE, `.txt`, `.jsonl` or `.npy`; text to stdout]
+    #[arg(long, value_enum, value_name = "NAME", help_heading = "Output")]
+    format: Option<Format>,
+
+    /// The same as `--format jsonl`: one line of JSON for every word
+    #[arg(long, conflicts_with = "format", help_heading = "Output")]
+    json: bool,
 
     #[command(flatten)]
     policy: PolicyArgs,
+}
+
+/// How vectors are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// The word and its numbers with spaces between, a line for each word
+    Text,
+    /// A JSON object for each word
+    Jsonl,
+    /// One NumPy array of f32, a row for each word
+    Npy,
+}
+
+impl form::Form for Format {
+    fn endings(&self) -> &'static [&'static str] {
+        match self {
+            Self::Text => &["txt"],
+            Self::Jsonl => &["jsonl", "ndjson"],
+            Self::Npy => &["npy"],
+        }
+    }
 }
 
 /// A word's vector. The fields' names are those of the JSON output.
@@ -182,19 +208,20 @@ fn look_up<'w, S: Source, M: AsRef<[u64]>>(
 
 /// Where the answers go.
 enum Output {
-    Text(Lines<std::io::StdoutLock<'static>>),
-    Json(Lines<std::io::StdoutLock<'static>>),
+    Text(Lines<NewFile>),
+    Json(Lines<NewFile>),
     Npy { rows: npy::Rows, cols: usize, file: NewFile },
 }
 
 impl Output {
     fn open(command: &Vector, cols: usize) -> Result<Self> {
-        Ok(match &command.output {
-            Some(path) => {
-                Self::Npy { rows: npy::Rows::new(cols), cols, file: NewFile::create(path, true)? }
-            }
-            None if command.json => Self::Json(Lines::stdout()),
-            None => Self::Text(Lines::stdout()),
+        let asked = command.json.then_some(Format::Jsonl).or(command.format);
+        let format = form_of(&command.output, asked, Format::Text)?;
+        let file = NewFile::create(&command.output, format == Format::Npy)?;
+        Ok(match format {
+            Format::Text => Self::Text(Lines::of(file)),
+            Format::Jsonl => Self::Json(Lines::of(file)),
+            Format::Npy => Self::Npy { rows: npy::Rows::new(cols), cols, file },
         })
     }
 
@@ -218,7 +245,7 @@ impl Output {
 
     fn finish(self) -> Result<()> {
         match self {
-            Self::Text(lines) | Self::Json(lines) => lines.finish(),
+            Self::Text(lines) | Self::Json(lines) => lines.commit(),
             Self::Npy { rows, mut file, .. } => {
                 let name = file.name();
                 rows.finish(&mut file).map_err(|error| Failure::writing(name, &error))?;

@@ -1,5 +1,6 @@
 //! Results on their way out.
 
+pub(crate) mod form;
 pub(crate) mod lines;
 pub(crate) mod npy;
 pub(crate) mod table;

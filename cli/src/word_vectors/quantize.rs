@@ -26,7 +26,6 @@ use crate::progress::Progress;
 const BLOCK_ROWS: u64 = 4096;
 
 /// What options are unless they are given.
-const BITS: u32 = 8;
 const ITERATIONS: u16 = 25;
 const SAMPLE: u32 = 32_768;
 const SEED: u64 = 42;
@@ -39,10 +38,6 @@ pub(crate) struct PqOptions {
     /// that gives parts of six columns or more]
     #[arg(long, short = 's', value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     subquantizers: Option<u32>,
-
-    /// Bits of a code: 2 to the power of it are the centroids
-    #[arg(long, short, value_name = "B", default_value_t = BITS, value_parser = clap::value_parser!(u32).range(1..=8))]
-    bits: u32,
 
     /// Turn vectors before they are cut, which stores a matrix and makes the error smaller
     #[arg(long, value_enum, default_value_t, value_name = "KIND")]
@@ -73,7 +68,6 @@ impl PqOptions {
     pub(crate) fn given(&self) -> Option<&'static str> {
         let options = [
             ("--subquantizers", self.subquantizers.is_some()),
-            ("--bits", self.bits != BITS),
             ("--rotation", self.rotation != RotationKind::default()),
             ("--iterations", self.iterations != ITERATIONS),
             ("--sample", self.sample != SAMPLE),
@@ -90,7 +84,7 @@ impl PqOptions {
 pub(crate) fn quantize(
     (input, bytes): (&Path, &Mapped),
     output: &Path,
-    options: &PqOptions,
+    (options, code_bits): (&PqOptions, u32),
     (json, quiet): (bool, bool),
 ) -> Result<ExitCode> {
     let opened = Opened::parse(input, bytes, options.policy)?;
@@ -100,7 +94,7 @@ pub(crate) fn quantize(
             .at(&opened.name)
             .hint("`nanoembed reconstruct` makes them f32 again"));
     }
-    let spec = options.spec(&opened)?;
+    let spec = options.spec(&opened, code_bits)?;
     let rows = RowReader { words: opened.scanned(), opened: &opened, norms: !options.no_norms };
     if !quiet {
         anstream::eprintln!("fitting {} parts of {} columns", spec.parts, spec.cols / spec.parts);
@@ -168,7 +162,7 @@ fn report(
 }
 
 impl PqOptions {
-    fn spec(&self, opened: &Opened<'_>) -> Result<Spec> {
+    fn spec(&self, opened: &Opened<'_>, code_bits: u32) -> Result<Spec> {
         let cols = opened.file.layout().storage.cols();
         let parts = match self.subquantizers {
             Some(parts) if cols > 0 && cols.is_multiple_of(parts) => parts,
@@ -188,7 +182,7 @@ impl PqOptions {
         Ok(Spec {
             cols: cols as usize,
             parts: parts as usize,
-            centroids: 1 << self.bits,
+            centroids: 1 << code_bits,
             rounds: self.iterations.into(),
             rotation: self.rotation,
             seed: self.seed,

@@ -8,7 +8,7 @@ use crate::{failure, nanoembed, numbers, objects, stdout};
 const TEXTS: &str = "hello world\nthe cats sing.\ncat\n";
 
 fn embeddings(model: &str) -> Vec<Vec<f64>> {
-    let lines = stdout(&["embed", "-m", model, "--output", "jsonl", "--precise"], TEXTS);
+    let lines = stdout(&["embed", "-m", model, "--format", "jsonl", "--precise"], TEXTS);
     objects(&lines).iter().map(|line| numbers(&line["embedding"])).collect()
 }
 
@@ -92,7 +92,7 @@ fn scales_of_columns_are_there_for_weights_that_are_coded_anew() {
     let model = tiny.converted("m.amb", &["--type", "int5block", "--block", "8"]);
     let found = scales(&model).unwrap();
     assert_eq!((&found["dtype"], found["shape"].as_array().unwrap().len()), (&"f16".into(), 1));
-    let requantized = stdout(&["embed", "-m", &model, "--output", "jsonl", "--requantize"], TEXTS);
+    let requantized = stdout(&["embed", "-m", &model, "--format", "jsonl", "--requantize"], TEXTS);
     for (line, exact) in objects(&requantized).iter().zip(&exact) {
         let near = cosine(&numbers(&line["embedding"]), exact);
         assert!(near > 0.95, "{near}");
@@ -167,5 +167,5 @@ fn quantize_writes_what_convert_writes_and_says_what_became_of_each_tensor() {
     };
     refused(&["x.uqff", "--type", "int5block"], "`.amb`");
     refused(&["x.amb", "--type", "q8_0"], "int5block");
-    refused(&["x.uqff", "--type", "q8_0", "--average-bits", "5"], "`.amb` files");
+    refused(&["x.uqff", "--type", "q8_0", "--bits", "5"], "`.amb` files");
 }

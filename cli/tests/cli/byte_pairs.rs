@@ -64,7 +64,7 @@ fn a_folder_becomes_an_amb_file_with_the_ids_of_hugging_face() {
         let lines: String =
             texts.iter().map(|it| format!("{}\n", json!({"text": it["text"]}))).collect();
         let arguments =
-            ["tokenize", "-m", &model, "-i", "jsonl", "--output", "jsonl", "--max-tokens", "0"];
+            ["tokenize", "-m", &model, "-i", "jsonl", "--format", "jsonl", "--max-tokens", "0"];
         let output = objects(&stdout(&arguments, &lines));
         assert!(texts.len() > 1000 && output.len() == texts.len());
         let first = begins.then(|| reference["added"][0][1].clone());
@@ -93,7 +93,7 @@ fn llama_3_divides_the_frequencies_of_long_waves() {
         "dequantize",
         &path("m.amb"),
         "model.rope_freqs.weight",
-        "--output",
+        "--format",
         &path("d.npy"),
     ])
     .assert()

@@ -9,7 +9,7 @@ use crate::{failure, nanoembed, numbers, objects, stdout};
 const TEXTS: &str = "hello world\nthe cats sing.\n\ncat\n";
 
 fn embeddings(model: &str) -> Vec<Vec<f64>> {
-    let lines = stdout(&["embed", "-m", model, "--output", "jsonl"], TEXTS);
+    let lines = stdout(&["embed", "-m", model, "--format", "jsonl"], TEXTS);
     objects(&lines).iter().map(|line| numbers(&line["embedding"])).collect()
 }
 
@@ -167,7 +167,7 @@ fn weights_become_another_type_and_keep_their_metadata() {
     // And back: the codes are exact multiples of their scales.
     let back = tiny.join("back.weights");
     nanoembed(&["convert", &out, &back, "-t", "f32"]).assert().success();
-    let precise = stdout(&["embed", "-m", &out, "--output", "jsonl", "--precise"], TEXTS);
+    let precise = stdout(&["embed", "-m", &out, "--format", "jsonl", "--precise"], TEXTS);
     let precise = objects(&precise).into_iter().map(|line| numbers(&line["embedding"]));
     for (a, b) in embeddings(&back).iter().zip(precise) {
         assert!(cosine(a, &b) > 0.999_999);

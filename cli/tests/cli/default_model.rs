@@ -24,7 +24,7 @@ fn lines(sentences: &[Value]) -> String {
 fn token_ids_are_those_of_the_reference() {
     let sentences = sentences();
     let output = stdout(
-        &["tokenize", "-i", "jsonl", "--output", "jsonl", "--max-tokens", "0"],
+        &["tokenize", "-i", "jsonl", "--format", "jsonl", "--max-tokens", "0"],
         &lines(&sentences),
     );
     for (sentence, line) in sentences.iter().zip(objects(&output)) {
@@ -35,7 +35,7 @@ fn token_ids_are_those_of_the_reference() {
 /// Mean and least cosine to the reference of the reference sentences' embeddings.
 fn agreement(arguments: &[&str]) -> (f64, f64) {
     let sentences = sentences();
-    let arguments = [&["embed", "-i", "jsonl", "--output", "jsonl"], arguments].concat();
+    let arguments = [&["embed", "-i", "jsonl", "--format", "jsonl"], arguments].concat();
     let output = stdout(&arguments, &lines(&sentences));
     let reference = std::fs::read(data("embeddings_max256.f32")).unwrap();
     let reference: Vec<f64> =

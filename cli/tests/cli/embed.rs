@@ -13,12 +13,12 @@ fn arguments_lines_files_and_objects_give_the_same() {
     let file = tiny.join("texts.txt");
     std::fs::write(&file, "\u{feff}hello world\r\nthe cats sing").unwrap();
     let by_arguments =
-        stdout(&["embed", "-m", &model, "--output", "jsonl", "hello world", "the cats sing"], "");
+        stdout(&["embed", "-m", &model, "--format", "jsonl", "hello world", "the cats sing"], "");
     let by_lines =
-        stdout(&["embed", "-m", &model, "--output", "jsonl"], "hello world\nthe cats sing\n");
-    let by_file = stdout(&["embed", "-m", &model, "--output", "jsonl", "-f", &file], "");
+        stdout(&["embed", "-m", &model, "--format", "jsonl"], "hello world\nthe cats sing\n");
+    let by_file = stdout(&["embed", "-m", &model, "--format", "jsonl", "-f", &file], "");
     let by_objects = stdout(
-        &["embed", "-m", &model, "--output", "jsonl", "-i", "jsonl"],
+        &["embed", "-m", &model, "--format", "jsonl", "-i", "jsonl"],
         "{\"text\": \"hello world\", \"id\": 7}\n\n{\"text\": \"the cats sing\"}",
     );
     assert_eq!(by_arguments, by_lines);
@@ -31,7 +31,7 @@ fn lines_of_json_have_the_documented_shape() {
     let tiny = TinyModel::new();
     let model = tiny.converted("m.weights", &[]);
     let lines = stdout(
-        &["embed", "-m", &model, "--output", "jsonl"],
+        &["embed", "-m", &model, "--format", "jsonl"],
         "hello\n\nhello hello hello hello hello hello hello hello hello\n",
     );
     let lines = objects(&lines);
@@ -64,7 +64,7 @@ fn truncation_is_said_on_stderr_unless_quiet() {
     failure(&["embed", "-m", &model, "--max-tokens", "1", "x"], b"", 2);
     assert_eq!(
         objects(&stdout(
-            &["embed", "-m", &model, "--output", "jsonl", "--max-tokens", "16", &long],
+            &["embed", "-m", &model, "--format", "jsonl", "--max-tokens", "16", &long],
             ""
         ))[0]["tokens"],
         16
@@ -86,7 +86,7 @@ fn the_order_is_that_of_the_texts_with_any_number_of_threads() {
         .collect();
     let texts = texts.join("\n");
     let run = |threads| {
-        stdout(&["embed", "-m", &model, "--output", "jsonl", "--threads", threads], &texts)
+        stdout(&["embed", "-m", &model, "--format", "jsonl", "--threads", threads], &texts)
     };
     let one = run("1");
     let lines = objects(&one);
@@ -95,7 +95,7 @@ fn the_order_is_that_of_the_texts_with_any_number_of_threads() {
     // Batches may be divided differently, which changes no sum: the same bits are wanted.
     assert!(one == run("3"), "three threads give something else");
     let alone =
-        stdout(&["embed", "-m", &model, "--output", "jsonl", texts.lines().nth(1005).unwrap()], "");
+        stdout(&["embed", "-m", &model, "--format", "jsonl", texts.lines().nth(1005).unwrap()], "");
     let alone = numbers(&objects(&alone)[0]["embedding"]);
     let among = numbers(&lines[1005]["embedding"]);
     assert!(alone.iter().zip(&among).all(|(a, b)| (a - b).abs() < 1e-6));
@@ -110,7 +110,7 @@ fn an_npy_file_holds_the_same_numbers() {
     assert_eq!(stdout(&["embed", "-m", &model, "-o", &out], texts), "");
     let bytes = std::fs::read(&out).unwrap();
     assert_eq!(
-        nanoembed(&["embed", "-m", &model, "--output", "npy"])
+        nanoembed(&["embed", "-m", &model, "--format", "npy"])
             .write_stdin(texts)
             .output()
             .unwrap()
@@ -120,7 +120,7 @@ fn an_npy_file_holds_the_same_numbers() {
     let array = npyz::NpyFile::new(&bytes[..]).unwrap();
     assert_eq!(array.shape(), [3, HIDDEN as u64]);
     let array: Vec<f32> = array.into_vec().unwrap();
-    let lines = objects(&stdout(&["embed", "-m", &model, "--output", "jsonl"], texts));
+    let lines = objects(&stdout(&["embed", "-m", &model, "--format", "jsonl"], texts));
     let expected: Vec<f32> =
         lines.iter().flat_map(|line| numbers(&line["embedding"])).map(|x| x as f32).collect();
     assert_eq!(array, expected);
@@ -133,9 +133,9 @@ fn an_npy_file_holds_the_same_numbers() {
 fn no_texts_give_an_empty_array() {
     let tiny = TinyModel::new();
     let model = tiny.converted("m.weights", &[]);
-    assert_eq!(stdout(&["embed", "-m", &model, "--output", "jsonl"], ""), "");
+    assert_eq!(stdout(&["embed", "-m", &model, "--format", "jsonl"], ""), "");
     let npy =
-        nanoembed(&["embed", "-m", &model, "--output", "npy"]).write_stdin("").output().unwrap();
+        nanoembed(&["embed", "-m", &model, "--format", "npy"]).write_stdin("").output().unwrap();
     assert_eq!(npyz::NpyFile::new(&npy.stdout[..]).unwrap().shape(), [0, HIDDEN as u64]);
 }
 
@@ -161,7 +161,7 @@ fn bad_input_names_the_line_and_leaves_no_file() {
 fn what_came_before_bad_input_is_written() {
     let tiny = TinyModel::new();
     let model = tiny.converted("m.weights", &[]);
-    let output = nanoembed(&["embed", "-m", &model, "--output", "jsonl"])
+    let output = nanoembed(&["embed", "-m", &model, "--format", "jsonl"])
         .write_stdin(&b"hello\n\xff\n"[..])
         .assert()
         .code(1);
@@ -205,7 +205,7 @@ fn the_built_in_model_knows_what_texts_mean() {
     let lines = stdout(
         &[
             "embed",
-            "--output",
+            "--format",
             "jsonl",
             "How do I reset my password?",
             "I forgot my login credentials",
@@ -230,7 +230,7 @@ fn folders_and_gguf_files_embed_as_the_converted_file_does() {
     std::fs::write(&gguf, tiny_gguf::file()).unwrap();
     let folder = tiny.path().to_str().unwrap().to_owned();
     let texts = "hello world\nthe cats singing.\nunknown [MASK] É\n\n";
-    let embed = |model: &str| stdout(&["embed", "-m", model, "--output", "jsonl"], texts);
+    let embed = |model: &str| stdout(&["embed", "-m", model, "--format", "jsonl"], texts);
     let expected = embed(&weights);
     assert_eq!(objects(&expected).len(), 4);
     for model in [&folder, &tiny.join("model.safetensors"), &gguf] {

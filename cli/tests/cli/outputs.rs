@@ -74,3 +74,36 @@ fn a_file_that_is_replaced_keeps_its_permissions() {
     assert!(said.contains("permission denied"), "{said}");
     assert!(is_result(&fs::read_to_string(&output).unwrap()));
 }
+
+#[test]
+fn an_ending_that_no_form_has_is_refused_and_never_replaced_by_text() {
+    let tiny = TinyModel::new();
+    let model = tiny.converted("m.weights", &[]);
+    for name in ["x.parquet", "x.arrow", "x.json", "x.npy.gz", "x"] {
+        let output = tiny.join(name);
+        for command in ["embed", "tokenize"] {
+            let said = failure(&[command, "-m", &model, "-o", &output, "hello"], b"", 2);
+            assert!(said.contains("ending") && said.contains("--format"), "{said}");
+        }
+        assert!(!std::path::Path::new(&output).exists(), "{name}");
+    }
+    // Who says a form gets it under any name.
+    let output = tiny.join("named-at-will");
+    nanoembed(&["embed", "-m", &model, "-o", &output, "--format", "npy", "a"]).assert().success();
+    assert!(fs::read(&output).unwrap().starts_with(b"\x93NUMPY"));
+}
+
+#[test]
+fn the_ending_tells_the_form_in_every_command() {
+    let tiny = TinyModel::new();
+    let model = tiny.converted("m.weights", &[]);
+    for command in ["embed", "tokenize"] {
+        for (ending, start) in [("txt", ""), ("jsonl", "{"), ("ndjson", "{"), ("JSONL", "{")] {
+            let output = tiny.join(&format!("{command}.{ending}"));
+            nanoembed(&[command, "-m", &model, "-o", &output, "hello"]).assert().success();
+            let written = fs::read_to_string(&output).unwrap();
+            assert!(written.ends_with('\n') && written.starts_with(start), "{written}");
+            assert_eq!(written.starts_with('{'), !start.is_empty(), "{written}");
+        }
+    }
+}

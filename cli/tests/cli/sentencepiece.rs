@@ -41,7 +41,7 @@ fn check_ids(model: &str, begin: &[u64]) {
     let lines: String =
         known.iter().map(|(text, _)| format!("{}\n", json!({"text": text}))).collect();
     let arguments =
-        ["tokenize", "-m", model, "-i", "jsonl", "--output", "jsonl", "--max-tokens", "0"];
+        ["tokenize", "-m", model, "-i", "jsonl", "--format", "jsonl", "--max-tokens", "0"];
     let output = objects(&stdout(&arguments, &lines));
     assert_eq!(output.len(), known.len());
     for (line, (text, ids)) in output.iter().zip(&known) {

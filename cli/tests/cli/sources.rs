@@ -172,7 +172,7 @@ fn a_weights_file_of_8_bits_says_much_the_same() {
     let model = forms.path("int8.weights");
     nanoembed(&["convert", &gguf(), &model, "--type", "int8"]).assert().success();
     let embed = |model: &str| {
-        let output = stdout(&["embed", "they said", "-m", model, "--output", "jsonl"], "");
+        let output = stdout(&["embed", "they said", "-m", model, "--format", "jsonl"], "");
         numbers(&objects(&output)[0]["embedding"])
     };
     assert!(cosine(&embed(&model), &embed(&gguf())) > 0.999);
@@ -247,7 +247,7 @@ fn every_type_of_uqff_runs_as_it_is_dequantised() {
         let dequantized = folder.join("model.safetensors").to_str().unwrap().to_owned();
         nanoembed(&["migrate", &file, &dequantized]).assert().success();
         let embed = |model: &str| {
-            let arguments = ["embed", "they said", "-m", model, "--output", "jsonl", "--precise"];
+            let arguments = ["embed", "they said", "-m", model, "--format", "jsonl", "--precise"];
             numbers(&objects(&stdout(&arguments, ""))[0]["embedding"])
         };
         let cosine = cosine(&embed(&file), &embed(folder.to_str().unwrap()));
@@ -277,7 +277,7 @@ fn an_encoder_in_uqff_embeds() {
     nanoembed(&["quantize", folder, &file, "--type", "f8q8"]).assert().success();
     let embed = |model: &str| {
         numbers(
-            &objects(&stdout(&["embed", "hello cat", "-m", model, "--output", "jsonl"], ""))[0]["embedding"],
+            &objects(&stdout(&["embed", "hello cat", "-m", model, "--format", "jsonl"], ""))[0]["embedding"],
         )
     };
     for model in [&out, &file] {

@@ -22,7 +22,7 @@ fn without_a_limit_nothing_is_cut() {
     let text = "cat ".repeat(40);
     let tokenize = |limit| {
         let lines = stdout(
-            &["tokenize", "-m", &model, "--output", "jsonl", "--max-tokens", limit, &text],
+            &["tokenize", "-m", &model, "--format", "jsonl", "--max-tokens", limit, &text],
             "",
         );
         let line = objects(&lines).remove(0);

@@ -1,0 +1,86 @@
+//! In what form results are written: as `--format` says, else as the ending of the file tells.
+//!
+//! A file whose ending tells no form is refused: nothing is ever written in another form than the file's name promises. Stdout,
+//! pipes and devices get a command's usual form.
+
+use std::path::Path;
+
+use clap::ValueEnum;
+
+use crate::error::{Failure, Result};
+
+/// The forms that a command writes.
+pub(crate) trait Form: ValueEnum + PartialEq {
+    /// The endings of files of this form, without the dot, the usual one first.
+    fn endings(&self) -> &'static [&'static str];
+}
+
+/// The form of what is written to `output`: the one `asked` for, else the one that its ending tells. Stdout, pipes and devices
+/// need no ending: they get the `usual` one.
+pub(crate) fn form_of<F: Form>(output: &Path, asked: Option<F>, usual: F) -> Result<F> {
+    if let Some(asked) = asked {
+        return Ok(asked);
+    }
+    let ending = output.extension().map(|ending| ending.to_string_lossy().to_lowercase());
+    let told = |form: &&F| ending.as_deref().is_some_and(|it| form.endings().contains(&it));
+    let forms = F::value_variants();
+    if let Some(told) = forms.iter().find(told) {
+        return Ok(told.clone());
+    }
+    if output == Path::new("-") || output.metadata().is_ok_and(|there| is_stream(&there)) {
+        return Ok(usual);
+    }
+    Err({
+        let message = match &ending {
+            Some(ending) => format!("the ending `.{ending}` is not that of a form written here"),
+            None => "without an ending the file's name does not tell in what form to write".into(),
+        };
+        let usual: Vec<String> =
+            forms.iter().filter_map(|form| Some(format!("`.{}`", form.endings().first()?))).collect();
+        let names: Vec<String> = forms
+            .iter()
+            .filter_map(|form| Some(form.to_possible_value()?.get_name().to_owned()))
+            .collect();
+        let (usual, names) = (usual.join(", "), names.join("|"));
+        Failure::usage(message)
+            .at(output.display())
+            .hint(format!("name it {usual}, or say `--format {names}`"))
+    })
+}
+
+/// Whether it is a pipe or a device: no file, and no folder, which is refused as such.
+fn is_stream(there: &std::fs::Metadata) -> bool {
+    !there.is_file() && !there.is_dir()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+    enum Sample {
+        Text,
+        Npy,
+    }
+
+    impl Form for Sample {
+        fn endings(&self) -> &'static [&'static str] {
+            match self {
+                Self::Text => &["txt"],
+                Self::Npy => &["npy"],
+            }
+        }
+    }
+
+    #[test]
+    fn a_form_is_told_by_the_option_or_the_ending_and_never_guessed() {
+        let form = |name: &str, asked| form_of(Path::new(name), asked, Sample::Text).ok();
+        assert_eq!(form("-", None), Some(Sample::Text));
+        assert_eq!(form("x.npy", None), Some(Sample::Npy));
+        assert_eq!(form("x.NPY", None), Some(Sample::Npy));
+        assert_eq!(form("x.parquet", Some(Sample::Npy)), Some(Sample::Npy));
+        for unknown in ["x.parquet", "x", "npy", ".npy", "x.npy.gz", "x."] {
+            assert_eq!(form(unknown, None), None, "{unknown}");
+        }
+    }
+}
