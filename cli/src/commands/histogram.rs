@@ -98,7 +98,9 @@ impl Histogram {
         let distribution = Distribution::of(tensor, usize::from(self.bins))?;
         let mut lines = Lines::of(NewFile::create(&self.output, false)?);
         match format {
-            Format::Text => distribution.text().into_iter().try_for_each(|line| lines.text(line))?,
+            Format::Text => {
+                distribution.text().into_iter().try_for_each(|line| lines.text(line))?
+            }
             Format::Jsonl => lines.json(&distribution)?,
             Format::Svg => lines.text(draw(&distribution)?.trim_end())?,
         }

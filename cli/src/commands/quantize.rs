@@ -162,10 +162,8 @@ impl Quantize {
         if let Some(option) = option {
             return refuse(option, use_is);
         }
-        let takes_bits = matches!(
-            self.quantization,
-            Quantization::Pq | Quantization::Amb(WeightType::Adaptive)
-        );
+        let takes_bits =
+            matches!(self.quantization, Quantization::Pq | Quantization::Amb(WeightType::Adaptive));
         if self.bits.is_some() && !takes_bits {
             return refuse("--bits", "`--type adaptive` in `.amb` files and `--type pq`");
         }

@@ -35,8 +35,10 @@ pub(crate) fn form_of<F: Form>(output: &Path, asked: Option<F>, usual: F) -> Res
             Some(ending) => format!("the ending `.{ending}` is not that of a form written here"),
             None => "without an ending the file's name does not tell in what form to write".into(),
         };
-        let usual: Vec<String> =
-            forms.iter().filter_map(|form| Some(format!("`.{}`", form.endings().first()?))).collect();
+        let usual: Vec<String> = forms
+            .iter()
+            .filter_map(|form| Some(format!("`.{}`", form.endings().first()?)))
+            .collect();
         let names: Vec<String> = forms
             .iter()
             .filter_map(|form| Some(form.to_possible_value()?.get_name().to_owned()))
