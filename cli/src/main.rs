@@ -38,6 +38,7 @@ mod on_disk;
 mod output;
 mod progress;
 mod quantizer;
+mod settings_rule;
 mod stored;
 mod targets;
 mod tokenizer;

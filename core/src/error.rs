@@ -163,6 +163,7 @@ error_kinds! {
     205 TooManyEntries "too_many_entries" "the file has more metadata entries than this reader was built to keep";
     206 UnknownFormat "unknown_format" "none of the formats known here starts like this file";
     207 UnsupportedDtype "unsupported_dtype" "a tensor's data type cannot be used here";
+    208 UnsupportedSetting "unsupported_setting" "the model asks for something that is not done here";
     210 HeaderTooLarge "header_too_large" "the header is larger than this reader accepts";
     211 TooDeep "too_deep" "the JSON is nested deeper than this reader follows";
 

@@ -141,6 +141,9 @@
 // A tensor's data type cannot be used here.
 #define NANOEMBED_UNSUPPORTED_DTYPE 207
 
+// The model asks for something that is not done here.
+#define NANOEMBED_UNSUPPORTED_SETTING 208
+
 // The header is larger than this reader accepts.
 #define NANOEMBED_HEADER_TOO_LARGE 210
 

@@ -14,9 +14,10 @@
 use std::path::Path;
 
 use nanoembed_core::ErrorKind;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::error::{Failure, Result, name_of};
+use crate::settings_rule::{Members, irrelevant};
 
 /// Sizes and habits of a BERT encoder.
 #[derive(Clone, Debug, PartialEq)]
@@ -58,42 +59,25 @@ impl Settings {
             Failure::reading(path.display(), &std::io::ErrorKind::NotFound.into())
                 .hint("a model's folder has a `config.json` with its sizes beside the weights")
         })?;
-        let bad = |key: &str, message: String| {
-            Failure::input(ErrorKind::BadMetadata, format!("`{key}` {message}")).at(path.display())
-        };
-        let size = |key: &str| {
-            let value = config.get(key).and_then(Value::as_u64).filter(|&size| size > 0);
+        let config = Members::new(&config, name_of(path))?;
+        let size = |name: &str| {
+            let value = config.get(name).and_then(Value::as_u64).filter(|&size| size > 0);
             let size = value.and_then(|size| usize::try_from(size).ok());
-            size.ok_or_else(|| bad(key, "is missing or not a positive number".into()))
+            size.ok_or_else(|| config.bad(name, "is missing or not a positive number"))
         };
-        let word = |key: &str| config.get(key).and_then(Value::as_str);
-        let family = word("model_type").unwrap_or("bert");
-        if family != "bert" {
-            return Err(bad(
-                "model_type",
-                format!("is {family:?}; only BERT models are converted"),
-            ));
-        }
-        let activation = word("hidden_act").unwrap_or("gelu");
-        if activation != "gelu" {
-            return Err(bad("hidden_act", format!("is {activation:?}; only \"gelu\" is known")));
-        }
-        let position = word("position_embedding_type").unwrap_or("absolute");
-        if position != "absolute" {
-            return Err(bad(
-                "position_embedding_type",
-                format!("is {position:?}; only \"absolute\" is known"),
-            ));
-        }
+        config.neutral("model_type", &[json!("bert")])?;
+        config.neutral("hidden_act", &[json!("gelu"), json!("gelu_python")])?;
+        config.neutral("position_embedding_type", &[json!("absolute")])?;
+        refuse_what_other_models_do(&config)?;
         let positions = size("max_position_embeddings")?;
-        Ok(Self {
+        let settings = Self {
             hidden: size("hidden_size")?,
             layers: size("num_hidden_layers")?,
             heads: size("num_attention_heads")?,
             intermediate: size("intermediate_size")?,
             positions,
             vocabulary: size("vocab_size")?,
-            layer_norm_eps: config.get("layer_norm_eps").and_then(Value::as_f64).unwrap_or(1e-12),
+            layer_norm_eps: config.number("layer_norm_eps")?.unwrap_or(1e-12),
             pooling: "mean".into(),
             normalize: true,
             do_lower_case: true,
@@ -102,7 +86,9 @@ impl Settings {
             max_tokens: positions,
             license: None,
             further: Vec::new(),
-        })
+        };
+        config.finish(irrelevant::CONFIG)?;
+        Ok(settings)
     }
 
     fn tokenizer(&mut self, folder: &Path) -> Result<()> {
@@ -219,6 +205,26 @@ impl Settings {
         metadata.extend(self.further.iter().cloned());
         metadata
     }
+}
+
+/// Refuses what BERT's `config.json` may ask for and no encoder here does; the values of most files change nothing.
+fn refuse_what_other_models_do(config: &Members<'_>) -> Result<()> {
+    let off = [json!(false)];
+    for name in ["is_decoder", "add_cross_attention", "is_encoder_decoder", "tie_encoder_decoder"] {
+        config.neutral(name, &off)?;
+    }
+    // The table's first row is added to every token; how many rows it has is in its shape.
+    config.get("type_vocab_size");
+    // Of masked language models' heads, which an encoder has no use for.
+    config.get("tie_word_embeddings");
+    config.get("bos_token_id");
+    config.get("eos_token_id");
+    config.neutral("directionality", &[json!("bidi")])?;
+    config.neutral("pruned_heads", &[json!({})])?;
+    config.neutral("layer_types", &[])?;
+    config.neutral("cross_attention_hidden_size", &[])?;
+    config.neutral("quantization_config", &[])?;
+    config.neutral("auto_map", &[])
 }
 
 /// A JSON file; `None` if there is none.
