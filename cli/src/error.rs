@@ -124,6 +124,12 @@ impl Failure {
         self
     }
 
+    /// The message with its place, and the hint.
+    pub(crate) fn into_message(self) -> (String, Option<String>) {
+        let place: String = self.place.iter().map(|part| format!("{part}: ")).collect();
+        (place + &self.message, self.hint)
+    }
+
     /// The status that the process should end with.
     pub(crate) const fn exit_code(&self) -> u8 {
         match self.fault {

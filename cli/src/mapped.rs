@@ -29,6 +29,24 @@ impl Mapped {
         opened.map_err(|error| Failure::reading(name_of(path), &error))
     }
 
+    /// Opens a file that another file names or brings along: a regular file, as a device or a pipe may have no end.
+    pub(crate) fn open_regular(path: &Path) -> Result<Self> {
+        let opened = path.metadata().and_then(|there| match there.is_file() {
+            true => Self::file(path),
+            false if there.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
+            false => Err(io::Error::new(io::ErrorKind::InvalidInput, "this is no regular file")),
+        });
+        opened.map_err(|error| match error.kind() {
+            io::ErrorKind::InvalidInput => {
+                Failure::bad_input("this is no regular file").at(name_of(path))
+            }
+            io::ErrorKind::NotFound => {
+                Failure::not_found("this part of the model is not there").at(name_of(path))
+            }
+            _ => Failure::reading(name_of(path), &error),
+        })
+    }
+
     fn stdin() -> io::Result<Self> {
         let mut bytes = Vec::new();
         io::stdin().lock().read_to_end(&mut bytes)?;

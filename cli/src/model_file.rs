@@ -8,6 +8,7 @@ use crate::decoder::bundle::Bundle;
 use crate::error::{Failure, Result, name_of};
 use crate::mapped::Mapped;
 use crate::stored::files::is_uqff_name;
+use crate::stored::{explained, gguf_parts};
 
 /// Bytes at the start of a cache line, as the tensors in the file are relative to its start.
 #[cfg(feature = "default-model")]
@@ -43,7 +44,10 @@ impl ModelFile {
                 let bytes = calibration::as_floats(&folder.checkpoint(None, false)?)?;
                 Ok(Self::Named { bytes, name: name_of(path) })
             }
-            Some(path) => Ok(Self::Named { bytes: Mapped::open(path)?, name: name_of(path) }),
+            Some(path) => {
+                let bytes = gguf_parts::whole(path, Mapped::open(path)?)?;
+                Ok(Self::Named { bytes, name: name_of(path) })
+            }
             #[cfg(feature = "default-model")]
             None => Ok(Self::BuiltIn),
             #[cfg(not(feature = "default-model"))]
@@ -82,6 +86,6 @@ impl ModelFile {
 
     /// What the core says is wrong with the file.
     pub(crate) fn failure(&self, error: nanoembed_core::Error) -> Failure {
-        Failure::of_file(self.name(), error)
+        explained::failure(&self.name(), self.bytes(), error)
     }
 }

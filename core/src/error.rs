@@ -166,6 +166,11 @@ error_kinds! {
     208 UnsupportedSetting "unsupported_setting" "the model asks for something that is not done here";
     210 HeaderTooLarge "header_too_large" "the header is larger than this reader accepts";
     211 TooDeep "too_deep" "the JSON is nested deeper than this reader follows";
+    212 BigEndian "big_endian" "the file is big-endian; only little-endian files are read";
+    213 UnsupportedArchitecture "unsupported_architecture" "the file says that its model is of an architecture that is not known here";
+    214 RemovedDtype "removed_dtype" "a tensor has a data type that the format had once and has removed";
+    215 SplitFile "split_file" "the file is one part of several that a model was split into";
+    216 NestedArray "nested_array" "an array of arrays stands in the metadata, which ggml does not read either";
 
     // 3xx: the model.
     301 MissingMetadata "missing_metadata" "a metadata key that the model needs is missing";

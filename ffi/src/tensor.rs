@@ -4,7 +4,7 @@ use core::ffi::{CStr, c_char};
 
 use nanoembed_core::kernel::Dequantizer;
 use nanoembed_core::model::Weights;
-use nanoembed_core::tensor::{Dtype, MAX_DIMS, TensorHeader};
+use nanoembed_core::tensor::{Dtype, MAX_DIMS, Opaque, TensorHeader};
 
 use crate::memory::number;
 use crate::pointer;
@@ -21,7 +21,7 @@ const _: () = assert!(MAX_DIMS == NANOEMBED_MAX_DIMENSIONS);
 pub type nanoembed_dtype = u32;
 
 /// The types in the order of their numbers, which count from 1 and never change: new types go to the end.
-const DTYPES: [(Dtype, &CStr); 28] = [
+const DTYPES: [(Dtype, &CStr); 48] = [
     (Dtype::F64, c"f64"),
     (Dtype::F32, c"f32"),
     (Dtype::F16, c"f16"),
@@ -50,6 +50,26 @@ const DTYPES: [(Dtype, &CStr); 28] = [
     (Dtype::Q5K, c"q5_k"),
     (Dtype::Q6K, c"q6_k"),
     (Dtype::Q8K, c"q8_k"),
+    (Dtype::Opaque(Opaque::Iq1S), c"iq1_s"),
+    (Dtype::Opaque(Opaque::Iq1M), c"iq1_m"),
+    (Dtype::Opaque(Opaque::Iq2Xxs), c"iq2_xxs"),
+    (Dtype::Opaque(Opaque::Iq2Xs), c"iq2_xs"),
+    (Dtype::Opaque(Opaque::Iq2S), c"iq2_s"),
+    (Dtype::Opaque(Opaque::Iq3Xxs), c"iq3_xxs"),
+    (Dtype::Opaque(Opaque::Iq3S), c"iq3_s"),
+    (Dtype::Opaque(Opaque::Iq4Nl), c"iq4_nl"),
+    (Dtype::Opaque(Opaque::Iq4Xs), c"iq4_xs"),
+    (Dtype::Opaque(Opaque::Tq1_0), c"tq1_0"),
+    (Dtype::Opaque(Opaque::Tq2_0), c"tq2_0"),
+    (Dtype::Opaque(Opaque::Mxfp4), c"mxfp4"),
+    (Dtype::Opaque(Opaque::Nvfp4), c"nvfp4"),
+    (Dtype::Opaque(Opaque::Q1_0), c"q1_0"),
+    (Dtype::Opaque(Opaque::C64), c"c64"),
+    (Dtype::Opaque(Opaque::F8E4M3Fnuz), c"f8_e4m3fnuz"),
+    (Dtype::Opaque(Opaque::F8E5M2Fnuz), c"f8_e5m2fnuz"),
+    (Dtype::Opaque(Opaque::F6E2M3), c"f6_e2m3"),
+    (Dtype::Opaque(Opaque::F6E3M2), c"f6_e3m2"),
+    (Dtype::Opaque(Opaque::F4), c"f4"),
 ];
 
 fn dtype_of(number: nanoembed_dtype) -> Option<(Dtype, &'static CStr)> {

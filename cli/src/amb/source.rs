@@ -1,5 +1,6 @@
 //! An `.amb` file of an encoder as a source for conversion: its tensors dequantised.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use nanoembed_core::event::{Mode, SpecialRole};
@@ -55,9 +56,9 @@ impl AmbFile {
         }
         let others = amb.tensors().map(|tensor| tensor.header().name);
         // The checksum is of the file, not of the model, and the scales of columns follow from it.
-        let is_used = |name: &&str| {
-            names.iter().any(|known| known == name) || [CHECKSUM, COLUMN_SCALES].contains(name)
-        };
+        let names: HashSet<&str> = names.iter().map(String::as_str).collect();
+        let is_used =
+            |name: &&str| names.contains(name) || [CHECKSUM, COLUMN_SCALES].contains(name);
         let left_out = others.filter(|name| !is_used(name)).map(str::to_owned).collect();
         Ok(Self { path: path.to_owned(), tensors, left_out, config, bytes })
     }

@@ -1,20 +1,24 @@
 //! A Hugging Face folder: `model.safetensors` (or its parts) or UQFF, `config.json`, a vocabulary.
 
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use nanoembed_core::ErrorKind;
-use safetensors::{Dtype, SafeTensors};
-use serde_json::Value;
+use nanoembed_core::event::Mode;
+use nanoembed_core::format::safetensors::Safetensors;
+use nanoembed_core::tensor::Dtype;
+use nanoembed_core::text::json::chars;
 
-use super::settings::{Settings, read_json};
+use super::settings::Settings;
 use super::tensor::{Elements, OwnedTensor, Tensor};
 use super::vocabulary::Vocabulary;
 use super::{Checkpoint, EMBEDDING_TENSORS, tensor_names};
 use crate::error::{Failure, Result, name_of};
 use crate::mapped::Mapped;
 use crate::stored::ModelFiles;
-use crate::stored::files::{is_uqff_name, uqff_in};
+use crate::stored::files::{is_uqff_name, room, uqff_in};
+use crate::stored::index::indexed_parts;
 
 /// The files of a folder, open.
 pub(crate) struct Folder {
@@ -31,17 +35,29 @@ enum Weights {
 /// A tensor under the source's name.
 struct Found<'a> {
     name: String,
-    elements: Elements,
+    /// Another type is not converted.
+    elements: std::result::Result<Elements, Dtype>,
     shape: Vec<usize>,
     data: &'a [u8],
 }
 
 impl<'a> Found<'a> {
-    fn into_tensor(self) -> Tensor<'a> {
+    /// Whether it may be part of a model: integers of other tensors than weights are positions and the like.
+    fn is_float_or_weight(&self) -> bool {
+        self.elements.is_ok() || self.name.ends_with(".weight")
+    }
+
+    fn into_tensor(self) -> Result<Tensor<'a>> {
         const NONE: &[u8] = &[];
         let Self { name, elements, shape, data } = self;
+        let elements = elements.map_err(|dtype| {
+            let dtype = dtype.name();
+            let message = format!("`{name}` is stored as {dtype}, which is not converted");
+            Failure::input(ErrorKind::UnsupportedDtype, message)
+                .hint("take the model in f32, f16 or bf16")
+        })?;
         let (scales, columns, zeros) = (NONE, NONE, NONE);
-        Tensor { name, shape, elements, data, scales, columns, zeros, transposed: false }
+        Ok(Tensor { name, shape, elements, data, scales, columns, zeros, transposed: false })
     }
 }
 
@@ -63,11 +79,10 @@ impl Folder {
             return Ok(Self { path: folder, weights });
         }
         let single = path.join("model.safetensors");
-        let index = path.join("model.safetensors.index.json");
         let names = if single.exists() {
             vec![single]
-        } else if let Some(index) = read_json(&index)? {
-            parts_of(&index, path)
+        } else if let Some(parts) = indexed_parts(path)? {
+            parts
         } else if let Some(uqff) = uqff_in(path)? {
             return Self::of_uqff(&uqff);
         } else if path.join("pytorch_model.bin").exists() {
@@ -81,7 +96,7 @@ impl Folder {
             return Err(Failure::reading(single.display(), &std::io::ErrorKind::NotFound.into())
                 .hint("IN is a folder as on Hugging Face, with `model.safetensors`, `config.json` and `vocab.txt` or `tokenizer.json`"));
         };
-        let open = |name: PathBuf| Mapped::open(&name).map(|file| (name, file));
+        let open = |name: PathBuf| Mapped::open_regular(&name).map(|file| (name, file));
         let parts = names.into_iter().map(open).collect::<Result<_>>()?;
         Ok(Self { path: path.to_owned(), weights: Weights::Safetensors(parts) })
     }
@@ -92,9 +107,10 @@ impl Folder {
         let folder = files.folder();
         let folder = if folder.as_os_str().is_empty() { PathBuf::from(".") } else { folder };
         let mut tensors: Vec<OwnedTensor> = Vec::new();
+        let mut names = HashSet::new();
         for (_, contents) in files.contents(&folder.join("config.json"))? {
             for stored in &contents.tensors {
-                if !tensors.iter().any(|known| known.name == stored.name) {
+                if names.insert(stored.name.clone()) {
                     let dims = stored.values.shape().dims().iter();
                     let shape = dims.map(|&dim| usize::try_from(dim).unwrap_or(usize::MAX));
                     let data = stored.all()?.iter().flat_map(|value| value.to_le_bytes()).collect();
@@ -115,15 +131,17 @@ impl Folder {
         let vocabulary = Vocabulary::of_folder(&self.path)?;
         let mut found = self.tensors()?;
         strip_prefix(&mut found);
+        let mut found: HashMap<String, Found<'_>> =
+            found.into_iter().map(|tensor| (tensor.name.clone(), tensor)).collect();
         let mut tensors = Vec::new();
         for name in tensor_names(settings.layers, pooler) {
-            let at = found.iter().position(|tensor| tensor.name == name).ok_or_else(|| {
+            let tensor = found.remove(&name).ok_or_else(|| {
                 Failure::input(ErrorKind::MissingTensor, format!("there is no tensor `{name}`"))
                     .at(self.name())
             })?;
-            tensors.push(found.swap_remove(at).into_tensor());
+            tensors.push(tensor.into_tensor().map_err(|failure| failure.at(self.name()))?);
         }
-        let mut left_out: Vec<String> = found.into_iter().map(|tensor| tensor.name).collect();
+        let mut left_out: Vec<String> = found.into_keys().collect();
         left_out.sort_unstable();
         Ok(Checkpoint {
             name: self.name(),
@@ -142,7 +160,8 @@ impl Folder {
 
     /// All tensors of weights under the names that they have.
     pub(crate) fn all_tensors(&self) -> Result<Vec<Tensor<'_>>> {
-        Ok(self.tensors()?.into_iter().map(Found::into_tensor).collect())
+        let floats = self.tensors()?.into_iter().filter(|found| found.is_float_or_weight());
+        floats.map(Found::into_tensor).collect()
     }
 
     /// The folder's name, as a name for the model in it.
@@ -168,7 +187,7 @@ impl Folder {
             Weights::Dequantized(_, tensors) => {
                 let found = tensors.iter().map(|OwnedTensor { name, shape, data }| Found {
                     name: name.clone(),
-                    elements: Elements::F32,
+                    elements: Ok(Elements::F32),
                     shape: shape.clone(),
                     data,
                 });
@@ -176,25 +195,30 @@ impl Folder {
             }
         };
         let mut all: Vec<Found<'_>> = Vec::new();
+        let mut names = HashSet::new();
         for (path, bytes) in parts {
             let refuse = |kind, message| Failure::input(kind, message).at(name_of(path));
-            let file = SafeTensors::deserialize(bytes)
-                .map_err(|error| refuse(ErrorKind::SizeMismatch, error.to_string()))?;
-            for (name, view) in file.iter() {
-                let elements = match view.dtype() {
-                    Dtype::F64 => Elements::F64,
-                    Dtype::F32 => Elements::F32,
-                    Dtype::F16 => Elements::F16,
-                    Dtype::BF16 => Elements::BF16,
-                    // Position ids and the like: not weights.
-                    _ => continue,
+            let mut room = room(bytes);
+            let file = Safetensors::parse(bytes, Mode::Lenient, &mut room)
+                .map_err(|error| Failure::of_file(name_of(path), error))?;
+            for view in file.tensors() {
+                let header = *view.header();
+                let name: String = chars(header.name).collect();
+                let elements = match header.dtype {
+                    Dtype::F64 => Ok(Elements::F64),
+                    Dtype::F32 => Ok(Elements::F32),
+                    Dtype::F16 => Ok(Elements::F16),
+                    Dtype::BF16 => Ok(Elements::BF16),
+                    // Position ids and the like are not weights.
+                    other => Err(other),
                 };
-                if all.iter().any(|other| other.name == name) {
+                if !names.insert(name.clone()) {
                     let message = format!("the tensor `{name}` is there twice");
                     return Err(refuse(ErrorKind::DuplicateName, message));
                 }
-                let (shape, data) = (view.shape().to_vec(), view.data());
-                all.push(Found { name: name.to_owned(), elements, shape, data });
+                let dims = header.shape.dims().iter();
+                let shape = dims.map(|&dim| usize::try_from(dim).unwrap_or(usize::MAX)).collect();
+                all.push(Found { name, elements, shape, data: view.data() });
             }
         }
         Ok(all)
@@ -211,15 +235,6 @@ impl Folder {
         let files = weights.into_iter().chain(settings);
         files.filter_map(|file| file.metadata().ok()?.modified().ok()).max()
     }
-}
-
-/// The distinct files that an index of parts names, in the order of their names.
-fn parts_of(index: &Value, folder: &Path) -> Vec<PathBuf> {
-    let map = index.get("weight_map").and_then(Value::as_object).into_iter().flatten();
-    let mut names: Vec<&str> = map.filter_map(|(_, file)| file.as_str()).collect();
-    names.sort_unstable();
-    names.dedup();
-    names.into_iter().map(|name| folder.join(name)).collect()
 }
 
 /// Gives the tensors the specification's names: without what a larger model puts before them (`bert.`), and without

@@ -1,5 +1,6 @@
 //! An EMBD `.weights` file as a source, of either variant; transposed linear weights are turned back.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use nanoembed_core::ErrorKind;
@@ -52,13 +53,14 @@ impl WeightsFile {
         for name in tensor_names(settings.layers, pooler) {
             tensors.push(self.tensor(&file, name, transposed)?);
         }
+        let names: HashSet<&str> = tensors.iter().map(|tensor| tensor.name.as_str()).collect();
         let is_used = |name: &str| {
             let owner = COMPANIONS.iter().find_map(|suffix| name.strip_suffix(suffix));
             let owner = owner.unwrap_or(name);
-            owner.starts_with("vocab.") || tensors.iter().any(|tensor| tensor.name == owner)
+            owner.starts_with("vocab.") || names.contains(owner)
         };
-        let names = file.tensors().map(|tensor| tensor.header().name);
-        let left_out = names.filter(|name| !is_used(name)).map(str::to_owned).collect();
+        let others = file.tensors().map(|tensor| tensor.header().name);
+        let left_out = others.filter(|name| !is_used(name)).map(str::to_owned).collect();
         Ok(Checkpoint {
             name: self.name(),
             settings,

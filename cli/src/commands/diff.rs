@@ -1,5 +1,6 @@
 //! `diff`: how far the weights of two files are apart.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -118,22 +119,27 @@ impl Diff {
     }
 }
 
+/// The first tensor of each name.
+fn by_name<'c, 'a>(contents: &'c Contents<'a>) -> HashMap<&'c str, &'c Stored<'a>> {
+    contents.tensors.iter().rev().map(|tensor| (tensor.name.as_str(), tensor)).collect()
+}
+
 fn compare(a: &Contents<'_>, b: &Contents<'_>, quiet: bool) -> Result<Report> {
-    let missing = |from: &Contents<'_>, of: &Contents<'_>| -> Vec<String> {
-        let known = |name: &str| from.tensors.iter().any(|tensor| tensor.name == name);
+    let (in_a, in_b) = (by_name(a), by_name(b));
+    let missing = |from: &HashMap<&str, _>, of: &Contents<'_>| -> Vec<String> {
         let names = of.tensors.iter().map(|tensor| &tensor.name);
-        names.filter(|name| !known(name)).cloned().collect()
+        names.filter(|name| !from.contains_key(name.as_str())).cloned().collect()
     };
     let mut report = Report {
-        only_a: missing(b, a),
-        only_b: missing(a, b),
+        only_a: missing(&in_b, a),
+        only_b: missing(&in_a, b),
         shapes: Vec::new(),
         tensors: Vec::new(),
     };
     let total = a.tensors.iter().map(|tensor| tensor.values.stored_bytes()).sum();
     let progress = (!quiet).then(|| Progress::bytes("comparing", total));
     for left in &a.tensors {
-        let Some(right) = b.tensors.iter().find(|right| right.name == left.name) else { continue };
+        let Some(right) = in_b.get(left.name.as_str()) else { continue };
         let (of_a, of_b) = (left.values.shape(), right.values.shape());
         if of_a == of_b {
             report.tensors.push(pair(left, right)?);

@@ -1,5 +1,6 @@
 //! `migrate`: weights between the generations of UQFF, and between UQFF, GGUF and safetensors, without quantising anew.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -54,9 +55,10 @@ impl Migrate {
             return Err(Failure::usage("name files to read and a file to write"));
         };
         let mut items = Vec::new();
+        let mut names = HashSet::new();
         for (set, contents) in sets.iter().zip(&contents) {
             for item in self.items(set, contents, target)? {
-                if items.iter().any(|known: &Item<'_>| known.name == item.name) {
+                if !names.insert(item.name.clone()) {
                     let message = format!("the tensor `{}` is there twice", item.name);
                     return Err(Failure::input(ErrorKind::DuplicateName, message).at(set.name()));
                 }

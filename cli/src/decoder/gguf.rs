@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use nanoembed_core::event::{Mode, Value};
 use nanoembed_core::format::gguf::Gguf;
-use nanoembed_core::model::gguf_llama_config;
 use nanoembed_core::model::llama::RopePairs;
+use nanoembed_core::model::{gguf_llama_config, gguf_model};
 use nanoembed_core::quant;
 use nanoembed_core::{Error, ErrorKind};
 use serde_json::json;
@@ -14,6 +14,7 @@ use super::tokenizer::Tokenizer;
 use crate::checkpoint::tensor::OwnedTensor;
 use crate::error::{Failure, Result, name_of};
 use crate::mapped::Mapped;
+use crate::stored::{explained, gguf_parts};
 
 /// An open file.
 pub(crate) struct GgufFile {
@@ -21,22 +22,11 @@ pub(crate) struct GgufFile {
     bytes: Mapped,
 }
 
-/// Architectures whose tensors are those of Llama or Phi-3.
-const ARCHITECTURES: [&str; 3] = ["llama", "phi3", "mistral"];
-
 impl GgufFile {
     pub(crate) fn open(path: &Path) -> Result<Self> {
-        let file = Self { path: path.to_owned(), bytes: Mapped::open(path)? };
-        let architecture = file.text("general.architecture").unwrap_or_default();
-        if !ARCHITECTURES.contains(&architecture.as_str()) {
-            return Err(Failure::input(
-                ErrorKind::UnsupportedVersion,
-                format!(
-                    "the model's architecture is {architecture:?}; {ARCHITECTURES:?} are known"
-                ),
-            )
-            .at(name_of(path)));
-        }
+        let bytes = gguf_parts::whole(path, Mapped::open(path)?)?;
+        let file = Self { path: path.to_owned(), bytes };
+        gguf_model(&file.parse()?).map_err(|error| file.failure(error))?;
         Ok(file)
     }
 
@@ -45,7 +35,7 @@ impl GgufFile {
     }
 
     fn failure(&self, error: Error) -> Failure {
-        Failure::of_file(name_of(&self.path), error)
+        explained::failure(&name_of(&self.path), &self.bytes, error)
     }
 
     fn text(&self, key: &str) -> Option<String> {

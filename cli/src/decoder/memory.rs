@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use nanoembed_core::ErrorKind;
 use nanoembed_core::model::llama::{Activations, LlamaPlan};
 use nanoembed_core::top::Scored;
 
@@ -11,6 +12,7 @@ use super::structure;
 use crate::error::{Failure, Result, name_of};
 use crate::on_disk::OnDisk;
 use crate::output::units;
+use crate::stored::explained;
 
 /// Bytes of weights that are read at a time at most: larger pieces leave the processor's cache before they are used.
 const MOST_TILE_BYTES: usize = 1 << 20;
@@ -21,6 +23,10 @@ const PROGRAM_BYTES: usize = 8 << 20;
 /// What is allocated later that nobody counts: buffers of output, the stack.
 const MARGIN_BYTES: usize = 1 << 20;
 
+/// What helps against parts.
+const MERGE_HINT: &str =
+    "llama.cpp's `llama-gguf-split --merge FIRST OUT` makes one file of all parts";
+
 /// Opens the decoder in the file at `path`. Of it only the structure and the tokens are kept in memory.
 pub(crate) fn open_stored(path: &Path) -> Result<Decoder<'static>> {
     if Bundle::open(path)?.is_some() {
@@ -29,11 +35,16 @@ pub(crate) fn open_stored(path: &Path) -> Result<Decoder<'static>> {
             .hint("`nanoembed convert FOLDER OUT.amb` or `migrate IN.uqff OUT.gguf --like ORIGINAL.gguf` makes one"));
     }
     let file = OnDisk::open(path)?;
-    let opened = (|| {
-        let structure = structure::read(&file)?;
-        Decoder::of(Found::in_file(&structure)?)?.stored(file)
-    })();
-    opened.map_err(|error| Failure::of_file(name_of(path), error))
+    let structure =
+        structure::read(&file).map_err(|error| Failure::of_file(name_of(path), error))?;
+    let opened = Found::in_file(&structure).and_then(Decoder::of);
+    opened.and_then(|decoder| decoder.stored(file)).map_err(|error| match error.kind {
+        ErrorKind::SplitFile => {
+            let message = "--memory is for models in one file, and this is a part of one";
+            Failure::input(error.kind, message).at(name_of(path)).hint(MERGE_HINT)
+        }
+        _ => explained::failure(&name_of(path), &structure, error),
+    })
 }
 
 /// How `decoder`, whose weights are not in memory, continues a text of up to `positions` tokens in `budget` bytes, all that

@@ -3,12 +3,14 @@
 use nanoembed_core::event::{Event, Format, Mode};
 use nanoembed_core::format::amb::Amb;
 use nanoembed_core::format::embd::{self, Embd};
+use nanoembed_core::format::finalfusion::Finalfusion;
 use nanoembed_core::format::gguf::Gguf;
+use nanoembed_core::format::safetensors::Safetensors;
 use nanoembed_core::format::sniff;
 use nanoembed_core::model::llama::{Activations, LlamaConfig, LlamaPlan, Output};
 use nanoembed_core::model::{
     amb_config_value, amb_llama_config, embd_llama_config, embd_names_decoder, gguf_architecture,
-    gguf_llama_config, gguf_pools_last_token,
+    gguf_llama_config, gguf_model, gguf_pools_last_token,
 };
 use nanoembed_core::owned::{self, CausalSession};
 use nanoembed_core::read::Slice;
@@ -19,6 +21,7 @@ use super::weights::ModelWeights;
 use crate::error::{Failure, Result};
 use crate::model_file::ModelFile;
 use crate::on_disk::OnDisk;
+use crate::stored::files::room;
 
 /// Tokens of a prompt that pass through the layers together.
 pub(super) const TOKENS_AT_ONCE: usize = 64;
@@ -39,6 +42,23 @@ fn has_decoder(bytes: &[u8]) -> bool {
             .is_ok_and(|file| gguf_architecture(&file).is_some_and(|name| name != "bert")),
         Some(Format::Embd) => names_decoder(bytes),
         _ => false,
+    }
+}
+
+/// What is wrong with the structure of a file, so that a damaged model is not called another kind of file.
+fn parsed(bytes: &[u8]) -> Result<(), Error> {
+    match sniff(bytes) {
+        Some(Format::Amb) => Amb::parse(bytes, Mode::Lenient).map(|_| ()),
+        Some(Format::Gguf) => {
+            let gguf = Gguf::parse(bytes, Mode::Lenient)?;
+            gguf_model(&gguf).map(|_| ())
+        }
+        Some(Format::Embd) => Embd::parse(bytes, Mode::Lenient).map(|_| ()),
+        Some(Format::Finalfusion) => Finalfusion::parse(bytes, Mode::Lenient).map(|_| ()),
+        Some(Format::Safetensors) => {
+            Safetensors::parse(bytes, Mode::Lenient, &mut room(bytes)).map(|_| ())
+        }
+        _ => Ok(()),
     }
 }
 
@@ -105,6 +125,7 @@ impl<'f> Decoder<'f> {
     pub(crate) fn open(file: &'f ModelFile) -> Result<Self> {
         let failed = |error| file.failure(error);
         if !is_decoder(file) && sniff(file.bytes()).is_some() {
+            parsed(file.bytes()).map_err(failed)?;
             return Err(Failure::input(
                 ErrorKind::UnknownFormat,
                 "this is no model that continues texts",

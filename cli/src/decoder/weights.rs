@@ -18,7 +18,9 @@ pub(crate) struct ModelWeights<'f> {
     files: Vec<Part<'f>>,
     tensors: HashMap<String, TensorHeader<'static>>,
     /// What is not stored as rows of elements or blocks.
-    others: Vec<(String, Weight<'f>)>,
+    others: Vec<Weight<'f>>,
+    /// Where in `others` the weight of a name is.
+    numbers: HashMap<String, usize>,
 }
 
 /// A file and where its first byte is in the space of addresses.
@@ -73,7 +75,7 @@ impl<'f> ModelWeights<'f> {
         (start, offset): (u64, u64),
         weight: &Weight<'f>,
     ) {
-        if self.others.iter().any(|(known, _)| known == name) {
+        if self.numbers.contains_key(name) {
             return;
         }
         match *weight.encoding() {
@@ -81,7 +83,10 @@ impl<'f> ModelWeights<'f> {
                 let (shape, bytes) = (*weight.shape(), data.len() as u64);
                 self.add(name, start, &TensorHeader { name: "", dtype, shape, offset, bytes });
             }
-            _ => self.others.push((name.to_owned(), *weight)),
+            _ => {
+                self.numbers.insert(name.to_owned(), self.others.len());
+                self.others.push(*weight);
+            }
         }
     }
 
@@ -102,7 +107,7 @@ impl<'f> ModelWeights<'f> {
         let length = self.files.iter().map(|part| part.length).sum();
         let place = Place::Storage(StoredWeights::new(file, |_| None));
         let part = Part { start: 0, length, place };
-        ModelWeights { files: vec![part], tensors: self.tensors, others: Vec::new() }
+        ModelWeights { files: vec![part], tensors: self.tensors, ..ModelWeights::default() }
     }
 
     /// Bytes of the largest row: what must be read at once at least.
@@ -119,11 +124,11 @@ impl<'f> ModelWeights<'f> {
 
 impl Weights for ModelWeights<'_> {
     fn matrix(&self, name: &str) -> Result<Option<Matrix>, Error> {
-        let Some(number) = self.others.iter().position(|(known, _)| known == name) else {
+        let Some(&number) = self.numbers.get(name) else {
             return Matrix::find(name, |name| self.tensors.get(name).copied());
         };
         let overflow = Error::without_offset(ErrorKind::SizeOverflow);
-        let shape = self.others.get(number).map_or(Shape::SCALAR, |(_, weight)| *weight.shape());
+        let shape = self.others.get(number).map_or(Shape::SCALAR, |weight| *weight.shape());
         let size = |size: Option<u64>| usize::try_from(size.ok_or(overflow)?).map_err(|_| overflow);
         let (rows, cols) = (size(Some(shape.rows()))?, size(shape.cols())?);
         let encoding = Encoding::Values(u32::try_from(number).map_err(|_| overflow)?);
@@ -151,7 +156,7 @@ impl Weights for ModelWeights<'_> {
 
     fn values(&self, number: u32, first: u64, out: &mut [f32]) -> Result<(), Error> {
         let weight = usize::try_from(number).ok().and_then(|number| self.others.get(number));
-        let (_, weight) = weight.ok_or(Error::without_offset(ErrorKind::InvalidArgument))?;
+        let weight = weight.ok_or(Error::without_offset(ErrorKind::InvalidArgument))?;
         let first =
             usize::try_from(first).map_err(|_| Error::new(first, ErrorKind::OutOfBounds))?;
         Dequantizer::detect().dequantize_weight(weight, first, out)

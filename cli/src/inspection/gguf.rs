@@ -1,13 +1,15 @@
 //! GGUF files: metadata, tokenizer and tensors.
 
-use nanoembed_core::Error;
 use nanoembed_core::event::{Mode, Value as Stored};
 use nanoembed_core::format::gguf::Gguf;
+use nanoembed_core::{Error, ErrorKind};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::Inspection;
 use super::tensors::{self, Tensor, Totals};
+use crate::error::{Failure, Result, name_of};
+use crate::stored::{FileSet, explained, gguf_parts};
 
 /// Arrays up to this length are shown whole, longer ones by their length.
 const SHOWN_ELEMENTS: u64 = 16;
@@ -20,6 +22,9 @@ struct Summary {
     variant: &'static str,
     version: u16,
     file_bytes: u64,
+    /// The files of a split model; offsets are in the one that the tensor lies in.
+    #[serde(skip_serializing_if = "is_alone")]
+    parts: Vec<String>,
     data_offset: u64,
     metadata: Map<String, Value>,
     tokenizer: Option<Tokenizer>,
@@ -28,15 +33,27 @@ struct Summary {
     tensors: Vec<Tensor>,
 }
 
+fn is_alone(parts: &[String]) -> bool {
+    parts.len() < 2
+}
+
 #[derive(Debug, Serialize)]
 struct Tokenizer {
     kind: String,
     tokens: usize,
 }
 
-pub(super) fn inspect(name: &str, file: &[u8]) -> Result<Inspection, Error> {
-    let gguf = Gguf::parse(file, Mode::Lenient)?;
-    let tensors: Vec<Tensor> = gguf.tensors().map(|tensor| tensor.header().into()).collect();
+pub(super) fn inspect(set: &FileSet) -> Result<Inspection> {
+    let mut parts = Vec::new();
+    for (path, file) in set.iter() {
+        let parsed = Gguf::parse(file, Mode::Lenient);
+        parts.push(parsed.map_err(|error| explained::failure(&name_of(path), file, error))?);
+    }
+    gguf_parts::check(&parts, |index| set.name_of(index))?;
+    let tensors: Vec<Tensor> =
+        parts.iter().flat_map(Gguf::tensors).map(|tensor| tensor.header().into()).collect();
+    let missing = || Failure::of_file(set.name(), Error::new(0, ErrorKind::UnknownFormat));
+    let gguf = parts.first().ok_or_else(missing)?;
     let tokens = gguf.tokens().count();
     let tokenizer = (tokens > 0).then(|| {
         let kind = match gguf.value("tokenizer.ggml.model") {
@@ -46,13 +63,14 @@ pub(super) fn inspect(name: &str, file: &[u8]) -> Result<Inspection, Error> {
         Tokenizer { kind, tokens }
     });
     let summary = Summary {
-        file: name.to_owned(),
+        file: set.name(),
         format: "gguf",
         variant: "gguf",
         version: gguf.version(),
-        file_bytes: file.len() as u64,
+        file_bytes: set.iter().map(|(_, file)| file.len() as u64).sum(),
+        parts: set.iter().map(|(path, _)| name_of(path)).collect(),
         data_offset: gguf.data_offset(),
-        metadata: metadata(&gguf),
+        metadata: metadata(gguf),
         tokenizer,
         totals: Totals::of(&tensors),
         tensors,
@@ -66,6 +84,9 @@ fn text(summary: &Summary) -> Vec<String> {
         ("format", format!("gguf, version {}", summary.version)),
         ("size", tensors::size(summary.file_bytes)),
     ];
+    if !is_alone(&summary.parts) {
+        facts.push(("parts", summary.parts.join(", ")));
+    }
     if let Some(tokenizer) = &summary.tokenizer {
         facts.push(("tokenizer", format!("{} with {} tokens", tokenizer.kind, tokenizer.tokens)));
     }

@@ -38,7 +38,7 @@ pub(crate) fn inspect(set: &FileSet) -> Result<Inspection> {
     let inspected = match set.format() {
         Some(Format::Amb) => amb::inspect(&name, file),
         Some(Format::Embd) => embd::inspect(&name, file),
-        Some(Format::Gguf) => gguf::inspect(&name, file),
+        Some(Format::Gguf) => return gguf::inspect(set),
         Some(Format::Safetensors) => safetensors::inspect(&name, file),
         Some(Format::Uqff) => return uqff::inspect(set),
         Some(Format::Finalfusion) => finalfusion::inspect(&name, file),

@@ -1,6 +1,6 @@
 //! UQFF files of both generations: shards, versions, layers.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use nanoembed_core::event::Mode;
 use nanoembed_core::format::safetensors::Safetensors;
@@ -69,12 +69,13 @@ pub(super) fn inspect(set: &FileSet) -> Result<Inspection> {
     let (_, placed) = set
         .layers(Mode::Lenient)
         .map_err(|(index, error)| Failure::of_file(set.name_of(index), error))?;
+    let shards: HashMap<&str, Option<usize>> =
+        placed.iter().map(|(shard, layer)| (layer.name, *shard)).collect();
     let layers: Vec<LayerFacts> = contents
         .layers
         .iter()
         .map(|layer| {
-            let place = placed.iter().find(|(_, other)| other.name == layer.name);
-            let shard = place.and_then(|(shard, _)| *shard).unwrap_or(0);
+            let shard = shards.get(layer.name).copied().flatten().unwrap_or(0);
             LayerFacts::of(layer, shard, set.offset_of(shard, layer))
         })
         .collect();

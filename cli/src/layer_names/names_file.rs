@@ -1,6 +1,6 @@
 //! Numbers of layers and their names, as a user gives them: JSON or lines.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
 use nanoembed_core::ErrorKind;
@@ -8,8 +8,11 @@ use serde_json::Value;
 
 use crate::error::{Failure, Result, name_of};
 
-/// Names by number.
-pub(crate) struct NamesFile(BTreeMap<u32, String>);
+/// Names by number, and the other way round.
+pub(crate) struct NamesFile {
+    names: BTreeMap<u32, String>,
+    numbers: HashMap<String, u32>,
+}
 
 impl NamesFile {
     /// Reads `{"0": "lm_head", …}`, `["lm_head", …]`, or lines `0 lm_head` (`=`, `:` or a tab between is fine, `#`
@@ -26,17 +29,18 @@ impl NamesFile {
                 .at(name_of(path))
                 .hint("give JSON `{\"0\": \"lm_head\", …}` or lines `0 lm_head`")
         })?;
-        Ok(Self(names))
+        let numbers = names.iter().map(|(number, name)| (name.clone(), *number)).collect();
+        Ok(Self { names, numbers })
     }
 
     /// The name of a layer, without `.weight`.
     pub(crate) fn name(&self, number: u32) -> Option<&str> {
-        self.0.get(&number).map(String::as_str)
+        self.names.get(&number).map(String::as_str)
     }
 
     /// The number of the layer called `name`.
     pub(crate) fn number(&self, name: &str) -> Option<u32> {
-        self.0.iter().find(|(_, own)| *own == name).map(|(number, _)| *number)
+        self.numbers.get(name).copied()
     }
 }
 

@@ -1,5 +1,6 @@
 //! Files opened together, and what they hold.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use nanoembed_core::event::{Format, Mode};
@@ -14,8 +15,9 @@ use nanoembed_core::tensor::{Encoding, TensorView};
 use nanoembed_core::text::json::chars;
 use nanoembed_core::{Error, ErrorKind};
 
-use super::int8;
+use super::index::indexed_parts;
 use super::{Contents, Stored, Values};
+use super::{explained, gguf_parts, int8};
 use crate::error::{Failure, Result, name_of};
 use crate::mapped::Mapped;
 
@@ -25,16 +27,19 @@ pub(crate) struct FileSet {
 }
 
 impl FileSet {
-    /// Opens each of `paths`, the first shard of a UQFF file, `NAME-0.uqff`, with all others, which are not opened again.
+    /// Opens each of `paths`, the first shard of a UQFF file, `NAME-0.uqff`, and each part of a split GGUF file with all
+    /// others, which are not opened again.
     pub(crate) fn open_each(paths: &[PathBuf]) -> impl Iterator<Item = Result<Self>> {
         let mut brought: Vec<PathBuf> = Vec::new();
         paths.iter().filter_map(move |path| {
             if brought.contains(path) {
                 return None;
             }
-            let shards = uqff_shards(path);
-            brought.extend(shards.iter().skip(1).cloned());
-            Some(Self::of(shards))
+            let set = Self::of(uqff_shards(path)).and_then(Self::with_parts);
+            if let Ok(set) = &set {
+                brought.extend(set.iter().map(|(path, _)| path.to_owned()));
+            }
+            Some(set)
         })
     }
 
@@ -42,17 +47,36 @@ impl FileSet {
     /// `NAME-00001-of-00003.ENDING` with the others; several files joined by `;`; a folder as on Hugging Face.
     pub(crate) fn open(path: &Path) -> Result<Self> {
         if path.is_dir() {
-            return Self::of(folder(path)?);
+            return Self::of_regular(folder(path)?);
         }
         if let Some(joined) = joined(path) {
             return Self::of(joined);
         }
-        Self::of(parts(path).unwrap_or_else(|| uqff_shards(path)))
+        if let Some(parts) = parts(path).filter(|_| path.exists()) {
+            return Self::of_regular(parts);
+        }
+        Self::of(uqff_shards(path))?.with_parts()
     }
 
     fn of(paths: Vec<PathBuf>) -> Result<Self> {
         let open = |path: PathBuf| Mapped::open(&path).map(|file| (path, file));
         Ok(Self { files: paths.into_iter().map(open).collect::<Result<_>>()? })
+    }
+
+    /// Files that were not named by the user but found by the names of others.
+    fn of_regular(paths: Vec<PathBuf>) -> Result<Self> {
+        let open = |path: PathBuf| Mapped::open_regular(&path).map(|file| (path, file));
+        Ok(Self { files: paths.into_iter().map(open).collect::<Result<_>>()? })
+    }
+
+    /// All parts of the model that the only file is a part of, if that is one of GGUF's.
+    fn with_parts(self) -> Result<Self> {
+        let [(path, file)] = self.files.as_slice() else { return Ok(self) };
+        match gguf_parts::split_of(file) {
+            Some(split) => Self::of_regular(gguf_parts::named_parts(path, split)?)
+                .map_err(|failure| failure.hint(gguf_parts::HINT)),
+            None => Ok(self),
+        }
     }
 
     /// The name that messages give to all files together.
@@ -88,7 +112,11 @@ impl FileSet {
 
     /// Reads what the files hold.
     pub(crate) fn contents(&self) -> Result<Contents<'_>> {
-        let fail = |index: usize| move |error| Failure::of_file(self.name_of(index), error);
+        let file =
+            |index: usize| self.files.get(index).map(|(_, file)| &**file).unwrap_or_default();
+        let fail = |index: usize| {
+            move |error| explained::failure(&self.name_of(index), file(index), error)
+        };
         let format =
             self.format().ok_or(Error::new(0, ErrorKind::UnknownFormat)).map_err(fail(0))?;
         let mut contents = Contents {
@@ -102,6 +130,7 @@ impl FileSet {
             self.uqff(&mut contents)?;
             return Ok(contents);
         }
+        let mut names = HashSet::new();
         for (index, (path, file)) in self.iter().enumerate() {
             if format_of(path, file) != Some(format) {
                 let message = format!("this is no {} file as the first one is", format.name());
@@ -124,13 +153,14 @@ impl FileSet {
                 _ => Err(Error::new(0, ErrorKind::UnknownFormat)),
             };
             for tensor in tensors.map_err(fail(index))? {
-                if contents.tensors.iter().any(|known| known.name == tensor.name) {
+                if !names.insert(tensor.name.clone()) {
                     let message = format!("the tensor `{}` is there twice", tensor.name);
                     return Err(Failure::input(ErrorKind::DuplicateName, message).at(name_of(path)));
                 }
                 contents.tensors.push(Stored { file: index, ..tensor });
             }
         }
+        gguf_parts::check(&contents.gguf, |index| self.name_of(index))?;
         Ok(contents)
     }
 
@@ -240,7 +270,7 @@ fn format_of(path: &Path, file: &[u8]) -> Option<Format> {
 /// Room for the entries of a safetensors file: as many as its header may describe, within reason.
 pub(crate) fn room(file: &[u8]) -> Vec<Entry> {
     const LEAST_ENTRY_BYTES: u64 = 48;
-    const MOST: u64 = 1 << 16;
+    const MOST: u64 = 1 << 21;
     let length = file.first_chunk().map_or(0, |length| u64::from_le_bytes(*length));
     let entries = length.min(file.len() as u64) / LEAST_ENTRY_BYTES + 1;
     vec![Entry::default(); usize::try_from(entries.min(MOST)).unwrap_or(0)]
@@ -297,7 +327,7 @@ pub(crate) fn uqff_shard(first: &Path, number: usize) -> Option<PathBuf> {
 }
 
 /// All parts of a model in parts, if `path` is called like one of them.
-fn parts(path: &Path) -> Option<Vec<PathBuf>> {
+pub(super) fn parts(path: &Path) -> Option<Vec<PathBuf>> {
     let (front, count) = path.file_stem()?.to_str()?.rsplit_once("-of-")?;
     let (stem, number) = front.rsplit_once('-')?;
     let digits = |text: &str| (text.len() == 5).then(|| text.parse::<u32>().ok()).flatten();
@@ -318,6 +348,9 @@ fn folder(path: &Path) -> Result<Vec<PathBuf>> {
     let single = path.join("model.safetensors");
     if single.exists() {
         return Ok(vec![single]);
+    }
+    if let Some(parts) = indexed_parts(path)? {
+        return Ok(parts);
     }
     let paths = files_in(path)?;
     let parts = paths.iter().filter_map(|path| parts(path)).find(|parts| {

@@ -3,10 +3,16 @@
 //! | file | role |
 //! |---|---|
 //! | `files` | which files belong together, and what they hold |
+//! | `index` | which parts a folder's index names |
+//! | `gguf_parts` | the parts of a split GGUF model |
+//! | `explained` | what is wrong with a file, with the name of what it is about |
 //! | `model_files` | all weights of a model, UQFF's residual file among them |
 //! | `int8` | 8-bit codes whose scales are tensors of their own |
 
+pub(crate) mod explained;
 pub(crate) mod files;
+pub(crate) mod gguf_parts;
+pub(crate) mod index;
 mod int8;
 mod model_files;
 

@@ -1,23 +1,32 @@
 //! GGUF files: header, metadata, descriptions of tensors, padding.
 
+use nanoembed_core::ErrorKind;
 use nanoembed_core::event::{Event, Mode};
 use nanoembed_core::format::gguf::{DEFAULT_MAX_TENSORS, Decoder, Gguf};
 use nanoembed_core::read::Slice;
 
 use super::Finding;
 use super::safetensors::finite;
-use crate::stored::FileSet;
+use crate::error::name_of;
+use crate::stored::{FileSet, gguf_parts};
 
 pub(super) fn verify(set: &FileSet, mode: Mode, quiet: bool) -> Result<String, Vec<Finding>> {
-    let name = set.name();
-    let file = set.first();
-    let parsed = Gguf::parse(file, mode)
-        .map_err(|error| vec![Finding::new(&name, error).at(place(file, mode, error.offset))])?;
+    let mut parts = Vec::new();
+    for (path, file) in set.iter() {
+        let parsed = Gguf::parse(file, mode).map_err(|error| {
+            vec![Finding::new(&name_of(path), error).at(place(file, mode, error.offset))]
+        })?;
+        parts.push(parsed);
+    }
+    let is_whole = gguf_parts::check(&parts, |index| set.name_of(index));
+    is_whole
+        .map_err(|failure| vec![Finding::of_failure(&set.name(), ErrorKind::SplitFile, failure)])?;
+    let of = if parts.len() > 1 { format!(" in {} parts", parts.len()) } else { String::new() };
     let facts = format!(
-        "version {}, {} metadata values, {} tensors",
-        parsed.version(),
-        parsed.metadata().count(),
-        parsed.tensors().count(),
+        "version {}, {} metadata values, {} tensors{of}",
+        parts.first().map_or(0, Gguf::version),
+        parts.first().map_or(0, |first| first.metadata().count()),
+        parts.iter().map(|part| part.tensors().count()).sum::<usize>(),
     );
     if mode == Mode::Lenient {
         return Ok(facts);

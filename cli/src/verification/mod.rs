@@ -13,7 +13,7 @@ use nanoembed_core::event::{Format, Mode};
 use nanoembed_core::{Error, ErrorKind};
 use serde::Serialize;
 
-use crate::error::hint;
+use crate::error::{Failure, hint};
 use crate::stored::FileSet;
 use crate::word_vectors::policy::PolicyArgs;
 
@@ -39,6 +39,13 @@ impl Finding {
             message: error.message().to_owned(),
             hint: hint(error.kind).map(str::to_owned),
         }
+    }
+
+    /// What makes files at odds with each other.
+    fn of_failure(file: &str, kind: ErrorKind, failure: Failure) -> Self {
+        let (message, hint) = failure.into_message();
+        let finding = Self::new(file, Error::new(0, kind));
+        Self { message, hint: hint.or(finding.hint.clone()), ..finding }
     }
 
     /// The same with the place in words, if it is known: what holds the wrong byte.

@@ -1,9 +1,11 @@
 //! GGUF: ggml's types as they are, all that is quantised in another way as f32.
 
+use std::collections::HashMap;
+
 use nanoembed_core::ErrorKind;
 use nanoembed_core::event::{Mode, Value};
-use nanoembed_core::format::gguf::{DEFAULT_ALIGNMENT, Gguf, WriteValue};
-use nanoembed_core::tensor::{Dtype, Encoding, Weight};
+use nanoembed_core::format::gguf::{DEFAULT_ALIGNMENT, Gguf, WriteValue, code_of};
+use nanoembed_core::tensor::{Encoding, Weight};
 
 use super::names::Plan;
 use super::{Job, Writing, Written, size_of};
@@ -18,6 +20,8 @@ use crate::targets::gguf::write as write_file;
 /// What decides the layout, and what says which type most tensors have.
 const ALIGNMENT_KEY: &str = "general.alignment";
 const FILE_TYPE_KEY: &str = "general.file_type";
+/// What parts of a split model say of the others, which are one file here.
+const SPLIT_KEYS: &str = "split.";
 
 pub(super) fn write(
     writing: &Writing,
@@ -71,7 +75,9 @@ pub(super) fn write(
             let pairs =
                 source.metadata().filter_map(|(key, _)| Some((key, source.stored_value(key)?)));
             let copied = pairs.filter(|(key, _)| {
-                *key != ALIGNMENT_KEY && !(job.requantized && *key == FILE_TYPE_KEY)
+                *key != ALIGNMENT_KEY
+                    && !key.starts_with(SPLIT_KEYS)
+                    && !(job.requantized && *key == FILE_TYPE_KEY)
             });
             metadata.extend(copied.map(|(key, value)| (key.to_owned(), WriteValue::Stored(value))));
             if let Some(Value::Unsigned(own)) = source.value(ALIGNMENT_KEY) {
@@ -91,29 +97,20 @@ pub(super) fn write(
 
 /// Whether GGUF has the type of an item.
 fn holds(item: &Item<'_>) -> bool {
-    matches!(
-        item.dtype(),
-        Some(
-            Dtype::F64
-                | Dtype::F32
-                | Dtype::F16
-                | Dtype::BF16
-                | Dtype::I8
-                | Dtype::I16
-                | Dtype::I32
-                | Dtype::I64
-        )
-    ) || item.dtype().is_some_and(Dtype::is_block)
+    item.dtype().is_some_and(|dtype| code_of(dtype).is_some())
 }
 
 /// The tensors of `like` in its order, from `items`.
 fn chosen<'a>(like: &Gguf<'_>, items: &[Item<'a>]) -> Result<Vec<Item<'a>>> {
-    let find = |name: &str| items.iter().find(|item| item.name == name);
+    let named: HashMap<&str, &Item<'a>> =
+        items.iter().map(|item| (item.name.as_str(), item)).collect();
+    let find = |name: &str| named.get(name).copied();
+    let is_tied = like.tensor("output.weight").is_none();
     let chosen = like.tensors().map(|tensor| {
         let header = tensor.header();
         let mut found = find(header.name);
         // A model whose output layer is its table of embeddings has the table's blocks there after a way through 0.x.
-        if header.name == "token_embd.weight" && like.tensor("output.weight").is_none() {
+        if header.name == "token_embd.weight" && is_tied {
             let output = find("output.weight").filter(|item| item.dtype() == Some(header.dtype));
             found = output.or(found);
         }

@@ -1,5 +1,7 @@
 //! UQFF: what is quantised becomes layers, all else goes into a file beside it.
 
+use std::collections::HashMap;
+
 use nanoembed_core::ErrorKind;
 use nanoembed_core::format::uqff::{Extra, Layer, LayerFormat};
 use nanoembed_core::tensor::{Encoding, TensorHeader, TensorView};
@@ -27,9 +29,10 @@ pub(super) fn write(
             None => rest.push(item),
         }
     }
+    let places: HashMap<&str, usize> = layers.iter().map(|layer| layer.name).zip(0..).collect();
     rest.retain(|item| {
-        let owner = item.name.strip_suffix(".bias");
-        let layer = layers.iter_mut().find(|layer| owner == Some(layer.name));
+        let owner = item.name.strip_suffix(".bias").and_then(|owner| places.get(owner));
+        let layer = owner.and_then(|place| layers.get_mut(*place));
         match (layer, view(item)) {
             (Some(layer), Some(view)) => {
                 layer.bias = Some(view);

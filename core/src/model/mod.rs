@@ -47,7 +47,8 @@ pub use embd::{embd_is_decoder, embd_key, embd_llama_config, embd_names_decoder}
 pub use fixed::{FixedMemory, FixedNeeds};
 #[cfg(feature = "gguf")]
 pub use gguf::{
-    gguf_architecture, gguf_bert_config, gguf_bert_tensor, gguf_llama_config, gguf_pools_last_token,
+    GgufModel, gguf_architecture, gguf_bert_config, gguf_bert_tensor, gguf_llama_config,
+    gguf_model, gguf_pools_last_token,
 };
 #[cfg(feature = "alloc")]
 pub(crate) use layout::ALIGNMENT;

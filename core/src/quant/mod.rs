@@ -70,6 +70,7 @@ use lanes::Scalar;
 #[must_use]
 pub const fn supports(dtype: Dtype) -> bool {
     match dtype {
+        Dtype::Opaque(_) => false,
         Dtype::Scaled(_) => cfg!(feature = "scaled-codes"),
         dtype if dtype.is_block() => cfg!(feature = "blocks-ggml"),
         Dtype::F8E4M3 => cfg!(feature = "fp8"),
@@ -83,7 +84,8 @@ pub const fn supports(dtype: Dtype) -> bool {
 /// # Errors
 ///
 /// [`ErrorKind::InvalidArgument`] if there are fewer elements than `first + out.len()`;
-/// [`ErrorKind::UnsupportedDtype`] for types that are no numbers by themselves (powers of two, FP8 E5M2, scaled codes),
+/// [`ErrorKind::UnsupportedDtype`] for types that are no numbers by themselves (powers of two, FP8 E5M2, scaled codes), those of
+/// which only the size is known,
 /// and those that cargo features left out.
 pub fn dequantize(dtype: Dtype, data: &[u8], first: usize, out: &mut [f32]) -> Result<()> {
     #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation)] // wider types round
@@ -104,7 +106,7 @@ pub fn dequantize(dtype: Dtype, data: &[u8], first: usize, out: &mut [f32]) -> R
         Dtype::U16 => block::elements(data, first, out, |b| f32::from(u16::from_le_bytes(b))),
         Dtype::U8 | Dtype::Bool => block::elements(data, first, out, |[b]| f32::from(b)),
         // Where the scales of codes lie depends on how many elements there are: see `dequantize_weight`.
-        Dtype::F8E4M3 | Dtype::F8E5M2 | Dtype::F8E8M0 | Dtype::Scaled(_) => {
+        Dtype::F8E4M3 | Dtype::F8E5M2 | Dtype::F8E8M0 | Dtype::Scaled(_) | Dtype::Opaque(_) => {
             return Err(Error::without_offset(ErrorKind::UnsupportedDtype));
         }
         block => return ggml::dequantize(block, data, first, out),

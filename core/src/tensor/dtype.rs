@@ -1,6 +1,6 @@
 //! Data types of tensor elements, and of the blocks that quantised tensors are made of.
 
-use super::{Arrangement, ScaledCodes};
+use super::{Arrangement, Opaque, ScaledCodes};
 
 /// The type of a tensor's elements, all little-endian.
 ///
@@ -67,10 +67,12 @@ pub enum Dtype {
     Q8K,
     /// Integer codes under scales, as AMB stores them, in blocks over the flattened tensor.
     Scaled(ScaledCodes),
+    /// A type of which only name and size are known here.
+    Opaque(Opaque),
 }
 
 impl Dtype {
-    /// Every type but [`Scaled`](Self::Scaled), of which there are many.
+    /// Every type whose values are read but [`Scaled`](Self::Scaled), of which there are many.
     pub const ALL: &'static [Self] = &[
         Self::F64,
         Self::F32,
@@ -109,6 +111,7 @@ impl Dtype {
             Self::Q4_0 | Self::Q4_1 | Self::Q5_0 | Self::Q5_1 | Self::Q8_0 | Self::Q8_1 => 32,
             Self::Q2K | Self::Q3K | Self::Q4K | Self::Q5K | Self::Q6K | Self::Q8K => 256,
             Self::Scaled(codes) => codes.block as usize,
+            Self::Opaque(opaque) => opaque.block_elements(),
             _ => 1,
         }
     }
@@ -135,6 +138,16 @@ impl Dtype {
             Self::Q6K => 210,
             Self::Q8K => 292,
             Self::Scaled(_) => 0,
+            Self::Opaque(opaque) => opaque.block_bytes(),
+        }
+    }
+
+    /// What the length of a row must be a multiple of: blocks do not go from one row to the next.
+    #[must_use]
+    pub const fn row_multiple(self) -> u64 {
+        match self {
+            Self::Opaque(opaque) if opaque.is_packed_across_rows() => 1,
+            _ => self.block_elements() as u64,
         }
     }
 
@@ -200,6 +213,7 @@ impl Dtype {
             Self::Q6K => "q6_k",
             Self::Q8K => "q8_k",
             Self::Scaled(codes) => codes.name(),
+            Self::Opaque(opaque) => opaque.name(),
         }
     }
 }

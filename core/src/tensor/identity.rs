@@ -37,18 +37,63 @@ pub(crate) fn remember<const N: usize>(
     names.push(hash).map_err(|_| Error::new(offset, full))
 }
 
-/// Refuses names of which two are the same, before they are written; quadratic, but over some thousand names at most, and
-/// without memory.
+/// Refuses names of which two are the same, before they are written: by their hashes where there is memory for these, else
+/// one by one in quadratic time.
 ///
 /// # Errors
 ///
 /// [`ErrorKind::DuplicateName`].
 pub(crate) fn check_unique<'a>(names: impl Iterator<Item = &'a str> + Clone) -> Result<()> {
-    let mut rest = names;
-    while let Some(name) = rest.next() {
-        if rest.clone().any(|other| other == name) {
-            return Err(Error::without_offset(ErrorKind::DuplicateName));
+    check_distinct(names.map(hash))
+}
+
+/// The same for names that are numbers, or are known by them.
+///
+/// # Errors
+///
+/// [`ErrorKind::DuplicateName`].
+pub(crate) fn check_distinct(numbers: impl Iterator<Item = u64> + Clone) -> Result<()> {
+    #[cfg(feature = "alloc")]
+    {
+        let mut sorted = alloc::vec::Vec::new();
+        if sorted.try_reserve_exact(numbers.clone().count()).is_ok() {
+            sorted.extend(numbers);
+            sorted.sort_unstable();
+            let twice = sorted.iter().zip(sorted.iter().skip(1)).any(|(one, next)| one == next);
+            return if twice { Err(DUPLICATE) } else { Ok(()) };
+        }
+    }
+    one_by_one(numbers)
+}
+
+const DUPLICATE: Error = Error::without_offset(ErrorKind::DuplicateName);
+
+fn one_by_one(numbers: impl Iterator<Item = u64> + Clone) -> Result<()> {
+    let mut rest = numbers;
+    while let Some(number) = rest.next() {
+        if rest.clone().any(|other| other == number) {
+            return Err(DUPLICATE);
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn duplicates_are_found_wherever_they_stand_with_memory_or_without() {
+        for (numbers, distinct) in [
+            (&[][..], true),
+            (&[1], true),
+            (&[3, 1, 2], true),
+            (&[3, 1, 3], false),
+            (&[1, 2, 2], false),
+        ] {
+            assert_eq!(check_distinct(numbers.iter().copied()).is_ok(), distinct, "{numbers:?}");
+            assert_eq!(one_by_one(numbers.iter().copied()).is_ok(), distinct, "{numbers:?}");
+        }
+        assert!(check_unique(["a", "b", "a"].into_iter()).is_err());
+    }
 }

@@ -4,6 +4,7 @@ mod dtype;
 // For formats that hash names.
 #[cfg_attr(not(all(feature = "amb", feature = "embd", feature = "gguf")), allow(dead_code))]
 pub(crate) mod identity;
+mod opaque;
 mod scaled;
 mod shape;
 mod spec;
@@ -11,6 +12,7 @@ mod view;
 mod weight;
 
 pub use dtype::Dtype;
+pub use opaque::Opaque;
 pub use scaled::{Arrangement, CodeBits, Places, ScaleType, ScaledCodes};
 pub use shape::{MAX_DIMS, Shape};
 pub use spec::TensorSpec;

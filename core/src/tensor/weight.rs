@@ -302,7 +302,7 @@ impl<'a> Weight<'a> {
                 full.ok_or(ErrorKind::SizeMismatch)?;
             }
             Encoding::Plain { dtype, data } => {
-                if !row.is_multiple_of(dtype.block_elements() as u64) {
+                if !row.is_multiple_of(dtype.row_multiple()) {
                     return Err(ErrorKind::SizeMismatch);
                 }
                 has_bytes(data, dtype.data_bytes(elements))?;

@@ -3,7 +3,7 @@
 use crate::bytes::{Parse, array, le_u8, le_u16, le_u32, le_u64, refuse, take, utf8};
 use crate::error::ErrorKind;
 use crate::event::Value;
-use crate::tensor::{Dtype, Shape, TensorHeader};
+use crate::tensor::{Dtype, Opaque, Shape, TensorHeader};
 
 /// The first four bytes.
 pub const MAGIC: &[u8; 4] = b"GGUF";
@@ -41,9 +41,11 @@ pub(super) fn header(input: &[u8]) -> Parse<'_, Header> {
     let (rest, _) = array::<4>(input)?;
     let at = rest;
     let (rest, version) = le_u32(rest)?;
-    // Version 1 had 32-bit lengths; a big-endian file has its version in the upper bytes.
-    let Ok(version @ 2..=3) = u16::try_from(version) else {
-        return refuse(at, ErrorKind::UnsupportedVersion);
+    // Version 1 had 32-bit lengths.
+    let version = match (u16::try_from(version), version.swap_bytes()) {
+        (Ok(version @ 2..=3), _) => version,
+        (_, 1..=0xffff) => return refuse(at, ErrorKind::BigEndian),
+        _ => return refuse(at, ErrorKind::UnsupportedVersion),
     };
     let (rest, tensors) = le_u64(rest)?;
     let (rest, pairs) = le_u64(rest)?;
@@ -150,7 +152,7 @@ pub(super) fn pair(input: &[u8]) -> Parse<'_, (&str, PairValue<'_>)> {
     let (rest, of) = value_type(rest)?;
     if of == Type::Array {
         // As in ggml.
-        return refuse(at, ErrorKind::UnsupportedDtype);
+        return refuse(at, ErrorKind::NestedArray);
     }
     let (rest, count) = le_u64(rest)?;
     Ok((rest, (key, PairValue::Array { of, count })))
@@ -186,7 +188,7 @@ pub(super) fn value(kind: Type) -> impl Fn(&[u8]) -> Parse<'_, Value<'_>> {
     }
 }
 
-const DTYPES: [(u32, Dtype); 20] = [
+const DTYPES: [(u32, Dtype); 34] = [
     (0, Dtype::F32),
     (1, Dtype::F16),
     (2, Dtype::Q4_0),
@@ -201,28 +203,43 @@ const DTYPES: [(u32, Dtype); 20] = [
     (13, Dtype::Q5K),
     (14, Dtype::Q6K),
     (15, Dtype::Q8K),
+    (16, Dtype::Opaque(Opaque::Iq2Xxs)),
+    (17, Dtype::Opaque(Opaque::Iq2Xs)),
+    (18, Dtype::Opaque(Opaque::Iq3Xxs)),
+    (19, Dtype::Opaque(Opaque::Iq1S)),
+    (20, Dtype::Opaque(Opaque::Iq4Nl)),
+    (21, Dtype::Opaque(Opaque::Iq3S)),
+    (22, Dtype::Opaque(Opaque::Iq2S)),
+    (23, Dtype::Opaque(Opaque::Iq4Xs)),
     (24, Dtype::I8),
     (25, Dtype::I16),
     (26, Dtype::I32),
     (27, Dtype::I64),
     (28, Dtype::F64),
+    (29, Dtype::Opaque(Opaque::Iq1M)),
     (30, Dtype::BF16),
+    (34, Dtype::Opaque(Opaque::Tq1_0)),
+    (35, Dtype::Opaque(Opaque::Tq2_0)),
+    (39, Dtype::Opaque(Opaque::Mxfp4)),
+    (40, Dtype::Opaque(Opaque::Nvfp4)),
+    (41, Dtype::Opaque(Opaque::Q1_0)),
 ];
 
-/// The number of the newest type that ggml defines; those below it that are not above have no place here.
-const NEWEST_DTYPE: u32 = 39;
+/// The number of the newest type that ggml defines; those below it that are not above it once had and has removed.
+const NEWEST_DTYPE: u32 = 41;
 
 fn dtype(input: &[u8]) -> Parse<'_, Dtype> {
     let (rest, code) = le_u32(input)?;
     match DTYPES.iter().find(|(known, _)| *known == code) {
         Some((_, dtype)) => Ok((rest, *dtype)),
-        None if code <= NEWEST_DTYPE => refuse(input, ErrorKind::UnsupportedDtype),
+        None if code <= NEWEST_DTYPE => refuse(input, ErrorKind::RemovedDtype),
         None => refuse(input, ErrorKind::BadDtype),
     }
 }
 
-/// The number of `dtype` in the format.
-pub(super) fn code_of(dtype: Dtype) -> Option<u32> {
+/// The number of `dtype` in the format; `None` for types that it does not have.
+#[must_use]
+pub fn code_of(dtype: Dtype) -> Option<u32> {
     DTYPES.iter().find(|(_, known)| *known == dtype).map(|(code, _)| *code)
 }
 

@@ -25,8 +25,8 @@ mod view;
 mod write;
 
 pub use decoder::{DEFAULT_MAX_TENSORS, Decoder};
-pub use grammar::{DEFAULT_ALIGNMENT, MAGIC, MAX_ITEM_BYTES};
-pub use view::{Elements, Gguf, Metadata, Tensors, TokenEntries};
+pub use grammar::{DEFAULT_ALIGNMENT, MAGIC, MAX_ITEM_BYTES, code_of};
+pub use view::{Elements, Gguf, Metadata, Split, Tensors, TokenEntries};
 pub use crate::tensor::TensorSpec;
 pub use write::{Plan, WriteValue, Writer};
 

@@ -81,6 +81,19 @@ impl<'a> Gguf<'a> {
         self.version
     }
 
+    /// Which part of a split model the file is; `None` for whole models.
+    #[must_use]
+    pub fn split(&self) -> Option<Split> {
+        let number = |key: &str| match self.value(key)? {
+            Value::Unsigned(number) => u32::try_from(number).ok(),
+            Value::Signed(number) => u32::try_from(number).ok(),
+            _ => None,
+        };
+        let count = number(SPLIT_COUNT_KEY).filter(|count| *count > 1)?;
+        let number_of_part = number(SPLIT_NUMBER_KEY).unwrap_or(0);
+        Some(Split { number: number_of_part, count, tensors: number(SPLIT_TENSORS_KEY) })
+    }
+
     /// Absolute offset of the data.
     #[must_use]
     pub const fn data_offset(&self) -> u64 {
@@ -177,6 +190,22 @@ impl<'a> Gguf<'a> {
             _ => None,
         }
     }
+}
+
+/// The keys of what a part says of the model that it is part of.
+const SPLIT_NUMBER_KEY: &str = "split.no";
+const SPLIT_COUNT_KEY: &str = "split.count";
+const SPLIT_TENSORS_KEY: &str = "split.tensors.count";
+
+/// What a part says of the model that was split, as llama.cpp's `gguf-split` writes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Split {
+    /// Which part it is, from 0 on: the first has the model's metadata.
+    pub number: u32,
+    /// How many parts there are.
+    pub count: u32,
+    /// How many tensors all parts have together, if it says so.
+    pub tensors: Option<u32>,
 }
 
 /// Iterates over the metadata of a [`Gguf`], key and value.

@@ -1,10 +1,10 @@
 //! The members of a tensor's description.
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::tensor::{Dtype, MAX_DIMS, Shape, TensorHeader};
+use crate::tensor::{Dtype, MAX_DIMS, Opaque, Shape, TensorHeader};
 use crate::text::json;
 
-const DTYPES: [(&str, Dtype); 16] = [
+const DTYPES: [(&str, Dtype); 22] = [
     ("BOOL", Dtype::Bool),
     ("U8", Dtype::U8),
     ("I8", Dtype::I8),
@@ -21,10 +21,13 @@ const DTYPES: [(&str, Dtype); 16] = [
     ("F64", Dtype::F64),
     ("I64", Dtype::I64),
     ("U64", Dtype::U64),
+    ("C64", Dtype::Opaque(Opaque::C64)),
+    ("F4", Dtype::Opaque(Opaque::F4)),
+    ("F6_E2M3", Dtype::Opaque(Opaque::F6E2M3)),
+    ("F6_E3M2", Dtype::Opaque(Opaque::F6E3M2)),
+    ("F8_E5M2FNUZ", Dtype::Opaque(Opaque::F8E5M2Fnuz)),
+    ("F8_E4M3FNUZ", Dtype::Opaque(Opaque::F8E4M3Fnuz)),
 ];
-
-/// Types that the format defines and that have no place here.
-const UNSUPPORTED: [&str; 6] = ["C64", "F4", "F6_E2M3", "F6_E3M2", "F8_E5M2FNUZ", "F8_E4M3FNUZ"];
 
 /// The type that the format calls `name`.
 #[must_use]
@@ -52,9 +55,7 @@ pub(super) struct Fields {
 
 impl Fields {
     pub(super) fn dtype(&mut self, spelling: &str, at: u64) -> Result<()> {
-        let unsupported = UNSUPPORTED.iter().any(|known| json::is(spelling, known));
-        let kind = if unsupported { ErrorKind::UnsupportedDtype } else { ErrorKind::BadDtype };
-        self.dtype = Some(dtype_of(spelling).ok_or(Error::new(at, kind))?);
+        self.dtype = Some(dtype_of(spelling).ok_or(Error::new(at, ErrorKind::BadDtype))?);
         Ok(())
     }
 
@@ -104,9 +105,15 @@ impl Fields {
             return Err(missing);
         };
         let shape = self.dims.get(..ndim).and_then(Shape::new).ok_or(missing)?;
-        let bytes = shape.elements().and_then(|elements| dtype.data_bytes(elements));
         let wrong = |kind| Error::new(self.offsets_at, kind);
-        let bytes = bytes.ok_or(wrong(ErrorKind::SizeOverflow))?;
+        let elements = shape.elements().ok_or(wrong(ErrorKind::SizeOverflow))?;
+        // Elements of fewer than eight bits may end inside a byte, which no tensor may.
+        let kind = if elements.is_multiple_of(dtype.block_elements() as u64) {
+            ErrorKind::SizeOverflow
+        } else {
+            ErrorKind::SizeMismatch
+        };
+        let bytes = dtype.data_bytes(elements).ok_or(wrong(kind))?;
         let [begin, end] = self.offsets;
         match end.checked_sub(begin) {
             None => return Err(wrong(ErrorKind::OutOfBounds)),

@@ -5,6 +5,7 @@ use super::layer::Layer;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::safetensors::write::{Header, Length, RANKS, WriteHeader, write_header};
 use crate::sink::Sink;
+use crate::tensor::identity::{check_distinct, check_unique};
 use crate::tensor::{Dtype, Encoding, Shape, Weight};
 
 /// The versions that are written: bytes of the word of 0.x, and major, minor, patch of 1.x.
@@ -197,11 +198,7 @@ fn with_row(shape: &Shape, row: impl Fn(u64) -> u64) -> Option<Shape> {
 ///
 /// As [`write_blob`]; [`ErrorKind::DuplicateName`] for two layers of one index; what the sink returns.
 pub fn write_blobs(layers: &[(u32, Layer<'_>)], sink: &mut impl Sink) -> Result<()> {
-    for (at, (index, _)) in layers.iter().enumerate() {
-        if layers.iter().take(at).any(|(other, _)| other == index) {
-            return Err(Error::without_offset(ErrorKind::DuplicateName));
-        }
-    }
+    check_distinct(layers.iter().map(|(index, _)| (*index).into()))?;
     write_header(sink, &Blobs { layers })?;
     layers.iter().try_for_each(|(_, layer)| write_blob(layer, sink))
 }
@@ -252,11 +249,7 @@ pub fn write_tensors(
     is_first: bool,
     sink: &mut impl Sink,
 ) -> Result<()> {
-    for (at, layer) in layers.iter().enumerate() {
-        if layers.iter().take(at).any(|other| other.name == layer.name) {
-            return Err(Error::without_offset(ErrorKind::DuplicateName));
-        }
-    }
+    check_unique(layers.iter().map(|layer| layer.name))?;
     let file = TensorFile { layers, metadata, is_first };
     write_header(sink, &file)?;
     file.each(|_, _, _, data| sink.write(data))

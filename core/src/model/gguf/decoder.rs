@@ -1,6 +1,6 @@
 //! A decoder's sizes in the words of GGUF's metadata.
 
-use super::{gguf_architecture, value_of};
+use super::{GgufModel, gguf_architecture, gguf_model, value_of};
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::Value;
 use crate::format::gguf::Gguf;
@@ -19,10 +19,11 @@ use crate::model::llama::{LlamaConfig, RopePairs};
 ///
 /// # Errors
 ///
-/// [`ErrorKind::MissingMetadata`] without an architecture; otherwise as [`LlamaConfig::read`].
+/// As [`gguf_model`]; [`ErrorKind::UnsupportedArchitecture`] for encoders too; otherwise as [`LlamaConfig::read`].
 pub fn gguf_llama_config(file: &Gguf<'_>) -> Result<LlamaConfig> {
-    let missing = Error::without_offset(ErrorKind::MissingMetadata);
-    let architecture = gguf_architecture(file).ok_or(missing)?;
+    let unsupported = Error::without_offset(ErrorKind::UnsupportedArchitecture);
+    let is_decoder = gguf_model(file)? == GgufModel::Decoder;
+    let architecture = gguf_architecture(file).filter(|_| is_decoder).ok_or(unsupported)?;
     #[allow(clippy::cast_precision_loss)] // sizes are far below 2⁵³
     let read = |member: &str| {
         let key = match member {

@@ -1,6 +1,6 @@
 //! A BERT encoder in the words of GGUF, as llama.cpp's converter writes them.
 
-use super::{gguf_architecture, value_of};
+use super::{ENCODER, GgufModel, gguf_model, value_of};
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::Value;
 use crate::format::gguf::Gguf;
@@ -22,17 +22,16 @@ use crate::model::weights::Name;
 ///
 /// # Errors
 ///
-/// [`ErrorKind::UnsupportedVersion`] if the architecture is another one; otherwise as [`BertConfig::from_metadata`].
+/// As [`gguf_model`]; [`ErrorKind::UnsupportedArchitecture`] for decoders too; otherwise as [`BertConfig::from_metadata`].
 pub fn gguf_bert_config(file: &Gguf<'_>) -> Result<BertConfig> {
-    const ARCHITECTURE: &str = "bert";
-    if gguf_architecture(file) != Some(ARCHITECTURE) {
-        return Err(Error::without_offset(ErrorKind::UnsupportedVersion));
+    if gguf_model(file)? != GgufModel::Encoder {
+        return Err(Error::without_offset(ErrorKind::UnsupportedArchitecture));
     }
     BertConfig::from_values(|key| {
         let key = match key {
             "vocab_size" => return Some(Value::Unsigned(file.tokens().count() as u64)),
             "pooling" => {
-                let pooling = match value_of(file, ARCHITECTURE, "pooling_type")? {
+                let pooling = match value_of(file, ENCODER, "pooling_type")? {
                     // Without pooling there is a vector for each token, of which the mean is an embedding.
                     Value::Unsigned(0 | 1) => "mean",
                     Value::Unsigned(2) => "cls",
@@ -48,7 +47,7 @@ pub fn gguf_bert_config(file: &Gguf<'_>) -> Result<BertConfig> {
             "intermediate_size" => "feed_forward_length",
             _ => return None,
         };
-        value_of(file, ARCHITECTURE, key)
+        value_of(file, ENCODER, key)
     })
 }
 

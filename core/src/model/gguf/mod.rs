@@ -6,8 +6,15 @@ mod encoder;
 pub use decoder::{gguf_llama_config, gguf_pools_last_token};
 pub use encoder::{gguf_bert_config, gguf_bert_tensor};
 
+use crate::error::{Error, ErrorKind, Result};
 use crate::event::Value;
 use crate::format::gguf::Gguf;
+
+/// The architecture of encoders.
+const ENCODER: &str = "bert";
+
+/// The architectures of decoders that are Llama's, but for biases and for projections that are stored together.
+const DECODERS: [&str; 4] = ["llama", "mistral", "qwen2", "phi3"];
 
 /// The longest key that is put together.
 const MAX_KEY_BYTES: usize = 128;
@@ -27,5 +34,32 @@ pub fn gguf_architecture<'a>(file: &Gguf<'a>) -> Option<&'a str> {
     match file.value("general.architecture")? {
         Value::Text(name) => Some(name),
         _ => None,
+    }
+}
+
+/// What kind of model a GGUF file has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GgufModel {
+    /// A BERT encoder.
+    Encoder,
+    /// A decoder of the Llama family.
+    Decoder,
+}
+
+/// The kind of the model in a GGUF file, by its architecture.
+///
+/// # Errors
+///
+/// [`ErrorKind::MissingMetadata`] if the file names no architecture, [`ErrorKind::UnsupportedArchitecture`] if it names one
+/// that is not known here, [`ErrorKind::SplitFile`] if the file is one of several that hold the model.
+pub fn gguf_model(file: &Gguf<'_>) -> Result<GgufModel> {
+    if file.split().is_some() {
+        return Err(Error::without_offset(ErrorKind::SplitFile));
+    }
+    match gguf_architecture(file) {
+        None => Err(Error::without_offset(ErrorKind::MissingMetadata)),
+        Some(ENCODER) => Ok(GgufModel::Encoder),
+        Some(name) if DECODERS.contains(&name) => Ok(GgufModel::Decoder),
+        Some(_) => Err(Error::without_offset(ErrorKind::UnsupportedArchitecture)),
     }
 }

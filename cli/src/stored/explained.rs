@@ -1,0 +1,91 @@
+//! What the core says of a file, with the name of what it is about: which type, which architecture, which version.
+
+use nanoembed_core::event::{Format, Mode};
+use nanoembed_core::format::gguf::Gguf;
+use nanoembed_core::format::sniff;
+use nanoembed_core::model::gguf_architecture;
+use nanoembed_core::tensor::TensorHeader;
+use nanoembed_core::{Error, ErrorKind};
+
+use super::gguf_parts;
+use crate::error::Failure;
+
+/// The failure that `error` is of the file called `name`, whose bytes are `file`.
+pub(crate) fn failure(name: &str, file: &[u8], error: Error) -> Failure {
+    match message(file, error) {
+        Some((message, hint)) => {
+            let failure = Failure::input(error.kind, message).at(name);
+            match hint {
+                Some(hint) => failure.hint(hint),
+                None => failure,
+            }
+        }
+        None => Failure::of_file(name, error),
+    }
+}
+
+/// The message and what helps, where more can be said than the kind of the error does.
+fn message(file: &[u8], error: Error) -> Option<(String, Option<&'static str>)> {
+    if sniff(file) != Some(Format::Gguf) {
+        return None;
+    }
+    let word = |offset: u64| {
+        let start = usize::try_from(offset).ok()?;
+        file.get(start..)?.first_chunk().map(|bytes| u32::from_le_bytes(*bytes))
+    };
+    Some(match error.kind {
+        ErrorKind::UnsupportedVersion => (
+            format!("version {} of GGUF is not read, only 2 and 3", word(error.offset)?),
+            Some("make a new file of the model with a newer llama.cpp"),
+        ),
+        ErrorKind::BigEndian => (
+            "the file is big-endian, made for another kind of machine; only little-endian GGUF is read"
+                .to_owned(),
+            Some("llama.cpp's `gguf_convert_endian.py FILE little` turns its bytes round"),
+        ),
+        ErrorKind::RemovedDtype => (
+            format!(
+                "byte {}: a tensor has the type {}, which ggml has removed",
+                error.offset,
+                word(error.offset)?
+            ),
+            Some("quantise the model anew to a type that ggml has"),
+        ),
+        ErrorKind::BadDtype => (
+            format!(
+                "byte {}: a tensor has the type {}, which is not known here",
+                error.offset,
+                word(error.offset)?
+            ),
+            None,
+        ),
+        ErrorKind::UnsupportedArchitecture => {
+            let gguf = Gguf::parse(file, Mode::Lenient).ok()?;
+            let message = format!(
+                "the model's architecture is `{}`; known are `bert`, `llama`, `mistral`, `qwen2` and `phi3`",
+                gguf_architecture(&gguf)?
+            );
+            (message, None)
+        }
+        ErrorKind::SplitFile => {
+            let split = Gguf::parse(file, Mode::Lenient).ok()?.split()?;
+            (gguf_parts::misnaming(split), Some(gguf_parts::HINT))
+        }
+        ErrorKind::UnsupportedDtype => {
+            let gguf = Gguf::parse(file, Mode::Lenient).ok()?;
+            let at = |header: &TensorHeader<'_>| {
+                let end = header.offset.saturating_add(header.bytes);
+                (header.offset..end.max(header.offset.saturating_add(1))).contains(&error.offset)
+            };
+            let tensor = gguf.tensors().find(|tensor| at(tensor.header()))?;
+            let header = tensor.header();
+            let message = format!(
+                "`{}` is stored as {}, which cannot be computed with here",
+                header.name,
+                header.dtype.name()
+            );
+            (message, Some("take a file of the model in another type, Q8_0 or Q4_K_M for example"))
+        }
+        _ => return None,
+    })
+}
