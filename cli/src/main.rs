@@ -26,6 +26,7 @@ mod commands;
 mod decoder;
 mod embedder;
 mod error;
+mod glob;
 mod input;
 mod inspection;
 mod int8;

@@ -5,11 +5,11 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use nanoembed_core::tensor::Dtype;
-use npyz::WriterBuilder;
 
 use crate::atomic::NewFile;
 use crate::error::{Failure, Result};
 use crate::output::form::{self, form_of};
+use crate::output::npy::{write_header, write_values};
 use crate::output::units;
 use crate::progress::Progress;
 use crate::stored::{FileSet, Stored};
@@ -159,19 +159,13 @@ fn npy(tensor: &Stored<'_>, path: &Path, progress: Option<&Progress>) -> Result<
     let mut file = NewFile::create(path, true)?;
     let name = file.name();
     let failed = |error: std::io::Error| Failure::writing(&name, &error);
-    let mut array = npyz::WriteOptions::<f32>::new()
-        .default_dtype()
-        .shape(tensor.values.shape().dims())
-        .writer(&mut file)
-        .begin_nd()
-        .map_err(failed)?;
+    write_header(&mut file, tensor.values.shape().dims()).map_err(failed)?;
     tensor.pieces(|values| {
-        array.extend(values.iter().copied()).map_err(failed)?;
+        write_values(&mut file, values).map_err(failed)?;
         if let Some(progress) = progress {
             progress.advance(values.len() as u64 * 4);
         }
         Ok(())
     })?;
-    array.finish().map_err(failed)?;
     file.commit()
 }

@@ -1,17 +1,49 @@
-//! Embeddings as one `.npy` array of f32, `[texts, width]`.
+//! NumPy's `.npy` files of f32.
 //!
-//! The header says how many rows there are, which is known only at the end: rows wait in memory, and beyond some
-//! megabytes in an unnamed temporary file.
+//! | offset | bytes | |
+//! |---|---|---|
+//! | 0 | 8 | `\x93NUMPY`, version 1.0 |
+//! | 8 | 2 | length of the header, little-endian |
+//! | 10 | | the header: a Python dictionary, blanks, a line's end; data begins at a multiple of 64 |
+//!
+//! Source: <https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html>.
 
-use std::io::{self, Read, Seek, Write};
+use std::io::{self, Seek, Write};
 
-use npyz::WriterBuilder;
 use tempfile::SpooledTempFile;
+
+/// Data begins at a multiple of this.
+const ALIGNMENT: usize = 64;
 
 /// Rows in memory before they go to a temporary file.
 const MEMORY_BYTES: usize = 64 << 20;
 
+/// Writes what stands before the data of an array in the order of C; the data are little-endian.
+pub(crate) fn write_header(to: &mut impl Write, shape: &[u64]) -> io::Result<()> {
+    let mut dims = String::new();
+    for dim in shape {
+        dims += &format!("{dim}, ");
+    }
+    let header = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({dims}), }}");
+    let before = b"\x93NUMPY\x01\x00";
+    let end = (before.len() + 2 + header.len() + 1).next_multiple_of(ALIGNMENT);
+    let length = end - before.len() - 2;
+    let bytes = u16::try_from(length).map_err(|_| io::Error::other("too many dimensions"))?;
+    to.write_all(before)?;
+    to.write_all(&bytes.to_le_bytes())?;
+    writeln!(to, "{header:<width$}", width = length - 1)
+}
+
+/// Writes values of an array.
+pub(crate) fn write_values(to: &mut impl Write, values: &[f32]) -> io::Result<()> {
+    let bytes: Vec<u8> = values.iter().flat_map(|x| x.to_le_bytes()).collect();
+    to.write_all(&bytes)
+}
+
 /// Rows of an array that is not yet complete.
+///
+/// The header says how many there are, which is known only at the end: rows wait in memory, and beyond some megabytes
+/// in an unnamed temporary file.
 pub(crate) struct Rows {
     rows: SpooledTempFile,
     count: u64,
@@ -24,24 +56,14 @@ impl Rows {
     }
 
     pub(crate) fn push(&mut self, row: &[f32]) -> io::Result<()> {
-        let bytes: Vec<u8> = row.iter().flat_map(|x| x.to_le_bytes()).collect();
         self.count += 1;
-        self.rows.write_all(&bytes)
+        write_values(&mut self.rows, row)
     }
 
     /// Writes the whole array.
     pub(crate) fn finish(mut self, to: &mut impl Write) -> io::Result<()> {
+        write_header(to, &[self.count, self.width as u64])?;
         self.rows.rewind()?;
-        let mut array = npyz::WriteOptions::<f32>::new()
-            .default_dtype()
-            .shape(&[self.count, self.width as u64])
-            .writer(to)
-            .begin_nd()?;
-        let mut row = vec![0; self.width * 4];
-        for _ in 0..self.count {
-            self.rows.read_exact(&mut row)?;
-            array.extend(row.as_chunks().0.iter().map(|x| f32::from_le_bytes(*x)))?;
-        }
-        array.finish()
+        io::copy(&mut self.rows, to).map(drop)
     }
 }

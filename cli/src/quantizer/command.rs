@@ -4,7 +4,6 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Args;
-use globset::{GlobBuilder, GlobMatcher};
 use nanoembed_core::format::uqff::{Extra, LayerFormat};
 use nanoembed_core::tensor::Weight;
 use serde::Serialize;
@@ -13,6 +12,7 @@ use super::encode::{Encoded, Loss, encode};
 use super::spool::Spool;
 use super::types::QuantType;
 use crate::error::{Failure, Result};
+use crate::glob::Glob;
 use crate::output::lines::Lines;
 use crate::output::table::{Align, Table};
 use crate::output::units;
@@ -27,12 +27,12 @@ use crate::writing::{Job, Target, Writing, Written};
 #[command(next_help_heading = "Weights of models")]
 pub(crate) struct WeightOptions {
     /// Quantise only tensors whose names match; may be given several times
-    #[arg(long, value_name = "GLOB", value_parser = glob)]
-    include: Vec<GlobMatcher>,
+    #[arg(long, value_name = "GLOB", value_parser = Glob::parse)]
+    include: Vec<Glob>,
 
     /// Quantise no tensors whose names match; may be given several times
-    #[arg(long, value_name = "GLOB", value_parser = glob)]
-    exclude: Vec<GlobMatcher>,
+    #[arg(long, value_name = "GLOB", value_parser = Glob::parse)]
+    exclude: Vec<Glob>,
 
     #[command(flatten)]
     writing: Writing,
@@ -45,12 +45,6 @@ impl WeightOptions {
         let own = options.iter().find(|(_, globs)| !globs.is_empty()).map(|(option, _)| *option);
         own.or_else(|| self.writing.given())
     }
-}
-
-/// `*` matches dots too, as names are no paths.
-fn glob(pattern: &str) -> std::result::Result<GlobMatcher, String> {
-    let glob = GlobBuilder::new(pattern).literal_separator(false).build();
-    glob.map(|glob| glob.compile_matcher()).map_err(|error| error.to_string())
 }
 
 /// Why a tensor is not quantised.
@@ -162,11 +156,11 @@ impl Task<'_> {
     /// Refuses a pattern of `--include` that no name matches: the file would be written as if nothing had been asked for.
     fn check_globs(&self, contents: &Contents<'_>, name: &str) -> Result<()> {
         let has_match =
-            |glob: &GlobMatcher| contents.tensors.iter().any(|tensor| glob.is_match(&tensor.name));
+            |glob: &Glob| contents.tensors.iter().any(|tensor| glob.is_match(&tensor.name));
         match self.options.include.iter().find(|glob| !has_match(glob)) {
             None => Ok(()),
             Some(glob) => {
-                let message = format!("--include '{}' matches no tensor", glob.glob());
+                let message = format!("--include '{glob}' matches no tensor");
                 Err(Failure::not_found(message)
                     .at(name)
                     .hint("`nanoembed inspect` lists the names"))
@@ -213,7 +207,7 @@ impl Task<'_> {
 
     /// Whether a tensor shall be quantised; if not, why.
     fn wanted(&self, tensor: &Stored<'_>) -> std::result::Result<(), Kept> {
-        let matches = |globs: &[GlobMatcher]| globs.iter().any(|glob| glob.is_match(&tensor.name));
+        let matches = |globs: &[Glob]| globs.iter().any(|glob| glob.is_match(&tensor.name));
         let shape = tensor.values.shape();
         if shape.dims().len() < 2 {
             return Err(Kept::Rightly("a vector"));

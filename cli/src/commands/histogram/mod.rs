@@ -1,10 +1,11 @@
 //! `histogram`: how the values of a tensor are distributed.
 
+mod picture;
+
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use plotters::prelude::*;
 use serde::Serialize;
 
 use crate::atomic::NewFile;
@@ -102,7 +103,7 @@ impl Histogram {
                 distribution.text().into_iter().try_for_each(|line| lines.text(line))?
             }
             Format::Jsonl => lines.json(&distribution)?,
-            Format::Svg => lines.text(draw(&distribution)?.trim_end())?,
+            Format::Svg => lines.text(picture::svg(&distribution).trim_end())?,
         }
         lines.commit()?;
         if !quiet && format == Format::Svg {
@@ -212,51 +213,4 @@ fn bar(length: f64) -> String {
     let eighths = (length * 8.0).round() as usize;
     let part = EIGHTHS.get(eighths % 8).copied().unwrap_or_default();
     format!("{}{part}", "█".repeat(eighths / 8))
-}
-
-/// Draws the bins on a logarithmic scale of counts, so that outliers can be seen.
-fn draw(distribution: &Distribution) -> Result<String> {
-    let mut picture = String::new();
-    plot(distribution, &mut picture)
-        .map_err(|error| Failure::bad_input(format!("the picture cannot be drawn: {error}")))?;
-    Ok(picture)
-}
-
-#[expect(clippy::cast_precision_loss, reason = "a picture")]
-fn plot(
-    distribution: &Distribution,
-    picture: &mut String,
-) -> std::result::Result<(), Box<dyn std::error::Error>> {
-    const BAR: RGBColor = RGBColor(0x2a, 0x78, 0xd6);
-    const INK: RGBColor = RGBColor(0x33, 0x33, 0x33);
-    let area = SVGBackend::with_string(picture, (900, 480)).into_drawing_area();
-    area.fill(&WHITE)?;
-    let first = distribution.first_bin;
-    let end = first + distribution.bin_width * distribution.counts.len() as f64;
-    let most = distribution.counts.iter().copied().max().unwrap_or(0).max(1) as f64;
-    let mut chart = ChartBuilder::on(&area)
-        .caption(&distribution.name, ("sans-serif", 20).into_font().color(&INK))
-        .margin(16)
-        .x_label_area_size(40)
-        .y_label_area_size(80)
-        .build_cartesian_2d(first..end, (0.5..most * 1.5).log_scale())?;
-    chart
-        .configure_mesh()
-        .disable_x_mesh()
-        .light_line_style(TRANSPARENT)
-        .bold_line_style(INK.mix(0.15))
-        .axis_style(INK.mix(0.4))
-        .label_style(("sans-serif", 13).into_font().color(&INK))
-        .x_desc(format!("value ({})", distribution.dtype))
-        .y_desc("count")
-        .y_label_formatter(&|count| format!("{count:.0}"))
-        .draw()?;
-    let bars = distribution.counts.iter().enumerate().filter(|(_, count)| **count > 0);
-    chart.draw_series(bars.map(|(index, count)| {
-        let from = first + distribution.bin_width * index as f64;
-        let corners = [(from, 0.5), (from + distribution.bin_width * 0.92, *count as f64)];
-        Rectangle::new(corners, BAR.filled())
-    }))?;
-    area.present()?;
-    Ok(())
 }
