@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum};
 use serde::Serialize;
 
 use crate::atomic::NewFile;
-use crate::error::{Failure, Result};
+use crate::error::Result;
 use crate::output::form::{self, form_of};
 use crate::output::lines::Lines;
 use crate::output::units;
