@@ -121,9 +121,7 @@ fn values(to: &mut String, scales: &Scales) {
         let x = scales.x(mark * step);
         line(
             to,
-            format_args!(
-                r##"<path d="M{x:.1} {BOTTOM}v5" stroke="#333" stroke-opacity="0.4"/>"##
-            ),
+            format_args!(r##"<path d="M{x:.1} {BOTTOM}v5" stroke="#333" stroke-opacity="0.4"/>"##),
         );
         let place = format!(r#"x="{x:.1}" y="{}" text-anchor="middle""#, BOTTOM + 19.0);
         // A negative zero is none.
