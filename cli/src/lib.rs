@@ -1,4 +1,5 @@
-//! The `nanoembed` command line.
+//! The `nanoembed` command line, as a library: Cargo compiles a library beside those that it needs, a program only
+//! behind them.
 //!
 //! 1. `args` says what may be asked for; `commands` has one file for each command.
 //! 2. `input` reads texts, `output` writes results, both as streams and in order.
@@ -52,7 +53,9 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-fn main() -> ExitCode {
+/// Does what the arguments say.
+#[must_use]
+pub fn main() -> ExitCode {
     let cli = args::Cli::parse();
     atomic::clean_up_when_interrupted();
     match commands::run(cli) {
