@@ -1,7 +1,8 @@
 //! Where test files lie.
 
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
+
+use crate::skipped::skipped;
 
 /// Where the model lies that is built into the program: all-MiniLM-L6-v2 in 8 bits.
 pub const DEFAULT_MODEL: &str =
@@ -62,15 +63,23 @@ pub fn conformance(path: &str, test: &str) -> Option<PathBuf> {
 /// that `test` is skipped without it.
 #[must_use]
 pub fn published_model(file: &str, test: &str) -> Option<PathBuf> {
-    let folder = std::env::var_os("NANOEMBED_MODEL_DIR").unwrap_or_default();
-    present(Path::new(&folder).join(file), test)
+    present(environment("NANOEMBED_MODEL_DIR", test)?.join(file), test)
+}
+
+/// The path that an environment variable names, or a visible note that `test` is skipped without it.
+#[must_use]
+pub fn environment(variable: &str, test: &str) -> Option<PathBuf> {
+    let path = std::env::var_os(variable).map(PathBuf::from);
+    if path.is_none() {
+        skipped(test, &format!("no {variable}"));
+    }
+    path
 }
 
 fn present(path: PathBuf, test: &str) -> Option<PathBuf> {
     if path.exists() {
         return Some(path);
     }
-    // Not `eprintln!`, which the test runner hides.
-    let _ = writeln!(std::io::stderr(), "SKIPPED {test}: no {}", path.display());
+    skipped(test, &format!("no {}", path.display()));
     None
 }

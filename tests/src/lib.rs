@@ -40,6 +40,7 @@ pub mod letter_classes;
 pub mod minilm;
 pub mod schemes;
 pub mod sentencepiece_reference;
+pub mod skipped;
 pub mod sources;
 pub mod unicode_tables;
 pub mod uqff;

@@ -3,7 +3,7 @@
 use nanoembed_core::token::bpe::{Added, Bpe, Decoder, Merge, MergeTable, Pattern, Scratch};
 use nanoembed_core::token::{Entries, HashVocabulary, LengthPrefix, Vocabulary};
 use nanoembed_core::{Error, ErrorKind};
-use nanoembed_tests::data::read;
+use nanoembed_tests::data::{self, read};
 use serde_json::Value;
 
 /// What a reference file holds.
@@ -119,14 +119,8 @@ fn ids_and_texts_are_those_of_hugging_face() {
 /// With the vocabulary and merges of SmolLM2 itself.
 #[test]
 fn ids_of_smollm2_are_those_of_hugging_face() {
-    let Some(path) = std::env::var_os("NANOEMBED_SMOLLM2_TOKENS") else {
-        use std::io::Write as _;
-        let _ = writeln!(
-            std::io::stderr(),
-            "SKIPPED ids_of_smollm2_are_those_of_hugging_face: no NANOEMBED_SMOLLM2_TOKENS"
-        );
-        return;
-    };
+    let test = "ids_of_smollm2_are_those_of_hugging_face";
+    let Some(path) = data::environment("NANOEMBED_SMOLLM2_TOKENS", test) else { return };
     let reference = parse(&std::fs::read(path).unwrap());
     assert_eq!(reference.tokens.len(), 49_152);
     check("SmolLM2", &reference, Pattern::SmolLm);

@@ -373,14 +373,8 @@ fn wrong_arguments_and_weights_are_refused() {
 /// What llama.cpp makes of SmolLM2-135M-Instruct in f32: see `tools/llamacpp_reference.mjs`.
 #[test]
 fn smollm2_says_what_llama_cpp_says() {
-    let Some(path) = std::env::var_os("NANOEMBED_SMOLLM2").map(std::path::PathBuf::from) else {
-        use std::io::Write as _;
-        let _ = writeln!(
-            std::io::stderr(),
-            "SKIPPED smollm2_says_what_llama_cpp_says: no NANOEMBED_SMOLLM2"
-        );
-        return;
-    };
+    let test = "smollm2_says_what_llama_cpp_says";
+    let Some(path) = data::environment("NANOEMBED_SMOLLM2", test) else { return };
     let expected: serde_json::Value =
         serde_json::from_slice(&data::read("llama/smollm2.json")).unwrap();
     let list = |key: &str| -> Vec<u32> {

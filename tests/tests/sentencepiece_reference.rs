@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use nanoembed_core::ErrorKind;
 use nanoembed_core::owned::{SentencePieceModel, TokenSession};
 use nanoembed_core::token::sentencepiece::Added;
+use nanoembed_tests::data::environment;
 use serde::Deserialize;
 
 /// What a model's reference file holds.
@@ -80,17 +81,9 @@ fn ids_and_texts_are_those_of_sentencepiece() {
 /// With whole tables of normalisation, models of others, and many more texts.
 #[test]
 fn ids_of_large_models_are_those_of_sentencepiece() {
-    use std::io::Write as _;
-    let mut stderr = std::io::stderr();
-    let Some(folder) = std::env::var_os("NANOEMBED_SENTENCEPIECE") else {
-        let _ = writeln!(
-            stderr,
-            "SKIPPED ids_of_large_models_are_those_of_sentencepiece: no NANOEMBED_SENTENCEPIECE"
-        );
-        return;
-    };
-    let texts = check(Path::new(&folder));
-    let _ = writeln!(stderr, "{texts} texts compared");
+    let test = "ids_of_large_models_are_those_of_sentencepiece";
+    let Some(folder) = environment("NANOEMBED_SENTENCEPIECE", test) else { return };
+    println!("{} texts compared", check(&folder));
 }
 
 #[test]

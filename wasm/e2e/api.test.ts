@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { skipped } from "../scripts/skipped.mjs";
 import { bytes, floats, json, largestDifference, model, modelBytes, published, root, sentences } from "../tests/files.js";
 import { dist, executablePath, inBrowser, launch, openPage } from "./browser.js";
 import { cli, native } from "./program.js";
@@ -103,6 +104,7 @@ inBrowser("the package", () => {
     // The program that tests have is not made for speed: it converts for minutes where CPUs are slow.
   }, 900_000);
 
+  if (!published) skipped("f32 in a page", "no NANOEMBED_MODEL_DIR");
   test.skipIf(!published)("embeds in f32 as the published weights do", async () => {
     const folder = mkdtempSync(join(tmpdir(), "nanoembed-"));
     const file = join(folder, "model.weights");

@@ -1,27 +1,19 @@
 // Debian's Chromium, driven by Playwright, and what runs in it.
-import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { chromium, type Browser, type Page } from "playwright-core";
 import { describe } from "vitest";
+import { skipped } from "../scripts/skipped.mjs";
 
 /** The package as it was built. */
 export const dist = fileURLToPath(new URL("../dist", import.meta.url));
 
 const places = [process.env["CHROMIUM"], "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 
-/** Where Chromium is; Debian's is installed if that is possible. `undefined` and a visible line if there is none. */
+/** Where Chromium is. `undefined` and a visible line if there is none. */
 export function findChromium(): string | undefined {
-  const there = () => places.find((place) => place && existsSync(place));
-  if (!there()) {
-    try {
-      execFileSync("apt-get", ["install", "-y", "-q", "chromium"], { stdio: "ignore", timeout: 200_000 });
-    } catch {
-      // Not Debian, or not allowed to.
-    }
-  }
-  const found = there();
-  if (!found) console.warn("SKIPPED end-to-end tests: there is no Chromium (apt-get install chromium, or set CHROMIUM)");
+  const found = places.find((place) => place && existsSync(place));
+  if (!found) skipped("end-to-end tests", "no Chromium (apt-get install chromium, or set CHROMIUM)");
   return found;
 }
 

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { skipped } from "../scripts/skipped.mjs";
 import { bytes, json, root } from "../tests/files.js";
 import { dist, inBrowser, launch, openPage } from "./browser.js";
 import { cli } from "./program.js";
@@ -104,7 +105,7 @@ inBrowser("causal models", () => {
   });
 
   const real = process.env["NANOEMBED_SMOLLM2"];
-  if (!real) console.warn("SKIPPED SmolLM2 in a page: NANOEMBED_SMOLLM2 does not name its GGUF file");
+  if (!real) skipped("SmolLM2 in a page", "no NANOEMBED_SMOLLM2");
   test.skipIf(!real)("SmolLM2 in a page says what llama.cpp and the native program say", async () => {
     const expected = json<{ prompt_text: string; greedy: number[] }>("llama", "smollm2.json");
     const large = await serve({ "/real/": dirname(real!), "/dist/": dist }, {});

@@ -4,6 +4,7 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { chromium, run } from "./chromium.mjs";
+import { skipped } from "./skipped.mjs";
 
 const here = dirname(dirname(fileURLToPath(import.meta.url)));
 const root = dirname(here);
@@ -30,7 +31,7 @@ const node = spawnSync(process.execPath, [runner, build("+simd128"), ...TESTS, "
 if (node.status !== 0) process.exit(1);
 
 if (!chromium) {
-  console.log("SKIPPED kernels, relaxed SIMD: there is no Chromium");
+  skipped("kernels, relaxed SIMD", "no Chromium");
   process.exit(0);
 }
 console.log("kernels, relaxed SIMD, Chromium");

@@ -15,6 +15,8 @@ mod real_weights;
 mod safetensors_files;
 mod search;
 mod sentencepiece;
+#[path = "../../../tests/src/skipped.rs"]
+mod skipped;
 mod sources;
 mod tiny_decoder;
 mod tiny_gguf;

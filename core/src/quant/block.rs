@@ -51,6 +51,19 @@ pub(super) fn blocks<const E: usize, const B: usize>(
     Some(())
 }
 
+/// The nearest integer, the even one of two; `libm`'s is a call where crates are not optimised as one.
+#[inline]
+pub(super) fn round_even(x: f32) -> f32 {
+    // There are no fractions beyond: the sum has none either.
+    const WHOLE: f32 = 8_388_608.0;
+    if x.abs() < WHOLE {
+        let whole = WHOLE.copysign(x);
+        (x + whole - whole).copysign(x)
+    } else {
+        x
+    }
+}
+
 /// Encodes whole blocks of `E` values into `B` bytes each.
 #[inline]
 pub(super) fn encode<const E: usize, const B: usize>(
@@ -65,7 +78,7 @@ pub(super) fn encode<const E: usize, const B: usize>(
 
 /// The value of the largest magnitude, with its sign; the first of several.
 pub(super) fn extreme(values: &[f32]) -> f32 {
-    let larger = |found: f32, &x: &f32| if libm::fabsf(x) > libm::fabsf(found) { x } else { found };
+    let larger = |found: f32, &x: &f32| if x.abs() > found.abs() { x } else { found };
     values.iter().fold(0.0, larger)
 }
 
@@ -86,4 +99,21 @@ pub(super) fn reciprocal(x: f32) -> f32 {
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // clamped, and kept as its bits
 pub(super) fn code(x: f32, low: f32, high: f32) -> u8 {
     (x.clamp(low, high) as i32) as u8
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_rounded_as_libm_does() {
+        for bits in (0..u32::MAX).step_by(9973) {
+            let x = f32::from_bits(bits);
+            let (ours, theirs) = (round_even(x), libm::rintf(x));
+            assert!(ours.to_bits() == theirs.to_bits() || x.is_nan() && ours.is_nan(), "{x}");
+        }
+        for x in [0.5, 1.5, 2.5, -0.5, -1.5, -0.2, 8_388_607.5, -8_388_607.5] {
+            assert_eq!(round_even(x).to_bits(), libm::rintf(x).to_bits(), "{x}");
+        }
+    }
 }

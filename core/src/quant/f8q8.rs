@@ -8,7 +8,7 @@
 //! Blocks run over the flattened tensor, the last one padded with zeros. The scale is divided by 416, not by the type's
 //! largest value 448: the crate of the reference takes bits `0x7D` for the maximum.
 
-use super::block::{code, extreme, reciprocal};
+use super::block::{code, extreme, reciprocal, round_even};
 use super::fp8;
 use super::lanes::{Codes, Lanes, Scalar};
 
@@ -33,7 +33,7 @@ pub fn dequantize_block<L: Lanes>(block: &[u8; BLOCK_BYTES], out: &mut [f32; BLO
 /// are out of the format's range and clipped.
 #[must_use]
 pub fn quantize_block(values: &[f32; BLOCK_ELEMENTS]) -> [u8; BLOCK_BYTES] {
-    let near = fp8::encode(libm::fabsf(extreme(values)) / 127.0 * DIVISOR);
+    let near = fp8::encode(extreme(values).abs() / 127.0 * DIVISOR);
     let mut best = [0; BLOCK_BYTES];
     let mut least = f32::INFINITY;
     for d in near.saturating_sub(1)..=near.saturating_add(1).min(0x7E) {
@@ -41,7 +41,7 @@ pub fn quantize_block(values: &[f32; BLOCK_ELEMENTS]) -> [u8; BLOCK_BYTES] {
         let mut block = [d; BLOCK_BYTES];
         let [_, qs @ ..] = &mut block;
         for (q, x) in qs.iter_mut().zip(values) {
-            *q = code(libm::rintf(x * inverse), -128.0, 127.0);
+            *q = code(round_even(x * inverse), -128.0, 127.0);
         }
         let mut decoded = [0.0; BLOCK_ELEMENTS];
         dequantize_block::<Scalar>(&block, &mut decoded);

@@ -3,7 +3,7 @@
 //!
 //! Source: OCP 8-bit Floating Point Specification 1.0.
 
-use super::block::{extreme, reciprocal};
+use super::block::{extreme, reciprocal, round_even};
 
 /// The largest finite value.
 pub const MAX: f32 = 448.0;
@@ -26,7 +26,7 @@ pub fn decode(byte: u8) -> f32 {
 #[must_use]
 pub fn encode(value: f32) -> u8 {
     let sign = (value.to_bits() >> 24) as u8 & 0x80;
-    let magnitude = libm::fabsf(value);
+    let magnitude = value.abs();
     if magnitude.is_nan() {
         return sign | 0x7F;
     }
@@ -36,7 +36,7 @@ pub fn encode(value: f32) -> u8 {
     if magnitude < 1.0 / 64.0 {
         // Subnormal: steps of 2⁻⁹; 8 of them are the smallest normal, whose byte is 8.
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // between 0 and 8
-        let steps = libm::rintf(magnitude * 512.0) as u8;
+        let steps = round_even(magnitude * 512.0) as u8;
         return sign | steps;
     }
     // Rounding 20 mantissa bits away may carry into the exponent, which is what it should do.
@@ -52,7 +52,7 @@ pub fn quantize(values: &[f32], out: &mut [u8]) -> Option<f32> {
     if values.len() != out.len() {
         return None;
     }
-    let scale = libm::fabsf(extreme(values)) / MAX;
+    let scale = extreme(values).abs() / MAX;
     let inverse = reciprocal(scale);
     for (byte, x) in out.iter_mut().zip(values) {
         *byte = encode(x * inverse);

@@ -8,7 +8,7 @@
 //!
 //! Source: Badri and Shaji, "Half-Quadratic Quantization of Large Machine Learning Models", 2023.
 
-use super::block::{range, reciprocal};
+use super::block::{range, reciprocal, round_even};
 use crate::tensor::{Hqq, Shape};
 
 /// Dequantises elements of a weight of `shape` from `first` on, as many as `out` holds; `None` if there are fewer.
@@ -101,7 +101,7 @@ pub fn quantize(values: &[f32], bits: u8, group_size: usize, out: &mut Output<'_
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // clamped to 0..2^bits
 fn nearest(x: f32, inverse: f32, zero: f32, bits: u8) -> u8 {
     let largest = f32::from(u8::MAX >> (8 - bits));
-    libm::rintf(x * inverse + zero).clamp(0.0, largest) as u8
+    round_even(x * inverse + zero).clamp(0.0, largest) as u8
 }
 
 /// A group along axis 0.
@@ -160,10 +160,10 @@ impl Column<'_> {
 
 /// The generalised soft threshold for the norm `p = 0.7`.
 fn shrink(x: f32, beta: f32) -> f32 {
-    let magnitude = libm::fabsf(x);
+    let magnitude = x.abs();
     if magnitude == 0.0 {
         return 0.0;
     }
     let shrunk = (magnitude - libm::powf(magnitude, -0.3) / beta).max(0.0);
-    libm::copysignf(shrunk, x)
+    shrunk.copysign(x)
 }

@@ -9,6 +9,8 @@
 //!
 //! What the activations look like is measured by running the float model over some texts ([`add_squares`]).
 
+use super::block::round_even;
+
 /// The widest group of columns.
 pub const MAX_GROUP_COLS: usize = 384;
 
@@ -121,7 +123,7 @@ pub fn quantize_row(row: &[f32], range: CodeRange, codes: &mut [i8], scales: &mu
         *scale = if largest > f32::MIN_POSITIVE { largest / range.limit(values) } else { 1.0 };
         for (code, value) in codes.iter_mut().zip(values) {
             #[allow(clippy::cast_possible_truncation)] // saturates
-            let rounded = libm::rintf(value / *scale) as i8;
+            let rounded = round_even(value / *scale) as i8;
             *code = rounded.max(-127);
         }
     }

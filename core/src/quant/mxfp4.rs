@@ -54,7 +54,7 @@ pub fn dequantize(codes: &[u8], scales: &[u8], first: usize, out: &mut [f32]) ->
 
 /// The code nearest to `x`; of two equally near the one of even mantissa.
 fn nearest(x: f32) -> u8 {
-    let magnitude = libm::fabsf(x);
+    let magnitude = x.abs();
     // Halfway points between the eight magnitudes; where the lower one is even a tie goes down.
     let code = match magnitude {
         m if m <= 0.25 => 0,

@@ -7,7 +7,7 @@
 //! | 4 | 12 | `scales`: eight scales and minima of 6 bits |
 //! | 16 | 128 | `qs`: element `32 k + l` in byte `32 (k / 2) + l`, in the low half if `k` is even |
 
-use super::block::{code, range, reciprocal};
+use super::block::{code, range, reciprocal, round_even};
 use super::float16::{f16_to_f32, round_f16};
 use super::k_scales;
 use super::lanes::{Codes, Lanes};
@@ -87,7 +87,7 @@ pub fn quantize_block(values: &[f32; BLOCK_ELEMENTS]) -> [u8; BLOCK_BYTES] {
 
 /// The code whose value `scale q − min` is nearest to `x`.
 fn nearest(x: f32, inverse: f32, min: f32) -> u8 {
-    code(libm::rintf((x + min) * inverse), 0.0, 15.0)
+    code(round_even((x + min) * inverse), 0.0, 15.0)
 }
 
 fn squared_error(values: &[f32; 32], scale: f32, min: f32) -> f32 {
@@ -146,8 +146,8 @@ fn least_squares(values: &[f32; 32], scale: f32, min: f32) -> (f32, f32) {
 
 /// The 6-bit scale and minimum around `fit` with the least squared error.
 fn round_scales(values: &[f32; 32], fit: (f32, f32), d: f32, dmin: f32) -> (u8, u8) {
-    let scale = code(libm::rintf(fit.0 * reciprocal(d)), 0.0, 63.0);
-    let min = code(libm::rintf(fit.1 * reciprocal(dmin)), 0.0, 63.0);
+    let scale = code(round_even(fit.0 * reciprocal(d)), 0.0, 63.0);
+    let min = code(round_even(fit.1 * reciprocal(dmin)), 0.0, 63.0);
     let mut best = (scale, min);
     let mut least = f32::INFINITY;
     for scale in scale.saturating_sub(1)..=(scale + 1).min(63) {

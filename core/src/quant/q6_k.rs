@@ -7,7 +7,7 @@
 //! | 192 | 16 | `scales`, signed bytes |
 //! | 208 | 2 | `d`, IEEE half |
 
-use super::block::{code, extreme, reciprocal};
+use super::block::{code, extreme, reciprocal, round_even};
 use super::float16::{f16_to_f32, round_f16};
 use super::lanes::{Codes, Lanes};
 
@@ -92,7 +92,7 @@ pub fn quantize_block(values: &[f32; BLOCK_ELEMENTS]) -> [u8; BLOCK_BYTES] {
 
 /// The code from −32 to 31 nearest to `x`, as its bits.
 fn nearest(x: f32, inverse: f32) -> u8 {
-    code(libm::rintf(x * inverse), -32.0, 31.0)
+    code(round_even(x * inverse), -32.0, 31.0)
 }
 
 fn squared_error(values: &[f32; 16], scale: f32) -> f32 {
@@ -129,7 +129,7 @@ fn fit_scale(values: &[f32; 16]) -> f32 {
 
 /// The 8-bit scale around `fit` with the least squared error.
 fn round_scale(values: &[f32; 16], fit: f32, d: f32) -> u8 {
-    let middle = code(libm::rintf(fit * reciprocal(d)), -128.0, 127.0).cast_signed();
+    let middle = code(round_even(fit * reciprocal(d)), -128.0, 127.0).cast_signed();
     let mut best = middle;
     let mut least = f32::INFINITY;
     for scale in middle.saturating_sub(1)..=middle.saturating_add(1) {

@@ -42,7 +42,7 @@ pub fn unpack_block(
 /// Quantises one block, as ggml does: the extreme value becomes ±127.
 #[must_use]
 pub fn quantize_block(values: &[f32; BLOCK_ELEMENTS]) -> [u8; BLOCK_BYTES] {
-    let d = libm::fabsf(extreme(values)) / 127.0;
+    let d = extreme(values).abs() / 127.0;
     let inverse = reciprocal(d);
     let mut block = [0; BLOCK_BYTES];
     let [d0, d1, qs @ ..] = &mut block;

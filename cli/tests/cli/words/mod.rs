@@ -9,6 +9,7 @@ mod vector;
 
 use std::path::{Path, PathBuf};
 
+use crate::skipped::skipped;
 use crate::{objects, stdout};
 
 /// A file of the project's test data.
@@ -24,7 +25,7 @@ fn upstream(name: &str) -> Option<String> {
     if path.exists() {
         return Some(path.to_str().unwrap().to_owned());
     }
-    eprintln!("SKIPPED: {name} of the reference implementation is not here");
+    skipped(name, &format!("no {}", path.display()));
     None
 }
 
