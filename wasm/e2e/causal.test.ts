@@ -86,7 +86,7 @@ inBrowser("causal models", () => {
        const controller = new AbortController();
        const aborted = await (async () => {
          for await (const _ of model.generate("a", { maxTokens: 150, signal: controller.signal })) {
-           times.push(performance.now());
+           times.push(true);
            if (times.length === 3) controller.abort();
          }
          return "none";
