@@ -160,7 +160,7 @@ impl Folder {
 
     /// All tensors of weights under the names that they have.
     pub(crate) fn all_tensors(&self) -> Result<Vec<Tensor<'_>>> {
-        let floats = self.tensors()?.into_iter().filter(|found| found.is_float_or_weight());
+        let floats = self.tensors()?.into_iter().filter(Found::is_float_or_weight);
         floats.map(Found::into_tensor).collect()
     }
 

@@ -100,7 +100,7 @@ impl Histogram {
         let mut lines = Lines::of(NewFile::create(&self.output, false)?);
         match format {
             Format::Text => {
-                distribution.text().into_iter().try_for_each(|line| lines.text(line))?
+                distribution.text().into_iter().try_for_each(|line| lines.text(line))?;
             }
             Format::Jsonl => lines.json(&distribution)?,
             Format::Svg => lines.text(picture::svg(&distribution).trim_end())?,
