@@ -537,7 +537,8 @@ typedef struct nanoembed_bpe_plan {
   size_t bpe_bytes;
   // The number of tokens.
   uint32_t tokens;
-  // The token that ends a text, or `NANOEMBED_NO_TOKEN`: sampled, it says that the model has finished.
+  // The usual token that ends a text, or `NANOEMBED_NO_TOKEN`: sampled, it says that the model has finished. Chat models
+  // have further ones: ask `nanoembed_bpe_ends_text`.
   uint32_t end;
   // The token that is put before every text, or `NANOEMBED_NO_TOKEN`.
   uint32_t begin;
@@ -549,8 +550,8 @@ typedef struct nanoembed_sentencepiece_plan {
   size_t sentencepiece_bytes;
   // The number of pieces.
   uint32_t pieces;
-  // The piece that ends a text, or `NANOEMBED_NO_TOKEN`: sampled, it says that the model has finished. Files with
-  // nothing but a model say it when they are open.
+  // The usual piece that ends a text, or `NANOEMBED_NO_TOKEN`: sampled, it says that the model has finished. Chat models
+  // have further ones: ask `nanoembed_sentencepiece_ends_text`.
   uint32_t end;
   // The piece that is put before every text, or `NANOEMBED_NO_TOKEN`.
   uint32_t begin;
@@ -1159,8 +1160,8 @@ nanoembed_status nanoembed_bpe_init(const struct nanoembed_source *source,
 // memory, each as much as this function says of its own length.
 size_t nanoembed_bpe_scratch_bytes(size_t text_bytes);
 
-// Writes the token ids of a text in UTF-8 into `ids`, as many as there is room for, behind the token that begins every text
-// if the model has one. Special tokens that the text spells out, `<|im_start|>` for example, become what they are.
+// Writes the token ids of a text in UTF-8 into `ids`, as many as there is room for, between the tokens
+// that the model puts around every text if there are any. Special tokens that the text spells out, `<|im_start|>` for example, become what they are.
 //
 // `NANOEMBED_BUFFER_TOO_SMALL` if the scratch memory is too small for a word of the text. In the error, `NANOEMBED_INVALID_UTF8`
 // has the offset in the text.
@@ -1176,6 +1177,12 @@ nanoembed_status nanoembed_bpe_encode(const struct nanoembed_bpe *bpe,
                                       size_t capacity,
                                       struct nanoembed_tokenized *tokenized,
                                       struct nanoembed_error *error);
+
+// Whether a token that was sampled says that the model has finished: 1, or 0 for any other token and without a tokenizer.
+//
+// `bpe` is NULL or a tokenizer.
+uint8_t nanoembed_bpe_ends_text(const struct nanoembed_bpe *bpe,
+                                uint32_t id);
 
 // Writes the bytes that a token stands for into `out`, and their number into `*bytes`. A character of several bytes may be
 // spread over several tokens: what has been written one after the other is UTF-8.
@@ -1236,6 +1243,12 @@ nanoembed_status nanoembed_sentencepiece_encode(const struct nanoembed_sentencep
                                                 size_t capacity,
                                                 struct nanoembed_tokenized *tokenized,
                                                 struct nanoembed_error *error);
+
+// Whether a piece that was sampled says that the model has finished: 1, or 0 for any other piece and without a tokenizer.
+//
+// `sentencepiece` is NULL or a tokenizer.
+uint8_t nanoembed_sentencepiece_ends_text(const struct nanoembed_sentencepiece *sentencepiece,
+                                          uint32_t id);
 
 // Writes the bytes that a piece stands for within a text into `out`, and their number into `*bytes`: words begin with their
 // space. A character of several bytes may be spread over several pieces: what has been written one after the other is UTF-8.

@@ -330,12 +330,14 @@ public:
 
     /// The number of tokens.
     std::size_t size() const noexcept { return plan_.tokens; }
-    /// The token that ends a text, or `NANOEMBED_NO_TOKEN`.
+    /// The usual token that ends a text, or `NANOEMBED_NO_TOKEN`.
     std::uint32_t end() const noexcept { return plan_.end; }
+    /// Whether a token that was sampled says that the model has finished.
+    bool ends_text(std::uint32_t id) const noexcept { return nanoembed_bpe_ends_text(handle_.get(), id) != 0; }
 
     /// The ids of a text, behind the token that begins every text if the model has one.
     result<std::vector<std::uint32_t>> encode(std::string_view text) const {
-        std::vector<std::uint32_t> ids(text.size() + 1);
+        std::vector<std::uint32_t> ids(text.size() + 2);
         const std::unique_ptr<std::uint8_t[]> scratch(
             new std::uint8_t[nanoembed_bpe_scratch_bytes(text.size())]);
         nanoembed_tokenized tokenized{};
@@ -379,8 +381,12 @@ public:
 
     /// The number of pieces.
     std::size_t size() const noexcept { return plan_.pieces; }
-    /// The piece that ends a text, or `NANOEMBED_NO_TOKEN`.
+    /// The usual piece that ends a text, or `NANOEMBED_NO_TOKEN`.
     std::uint32_t end() const noexcept { return plan_.end; }
+    /// Whether a piece that was sampled says that the model has finished.
+    bool ends_text(std::uint32_t id) const noexcept {
+        return nanoembed_sentencepiece_ends_text(handle_.get(), id) != 0;
+    }
 
     /// The ids of a text, behind the piece that begins every text if the file says so.
     result<std::vector<std::uint32_t>> encode(std::string_view text) const {

@@ -40,7 +40,8 @@ pub struct nanoembed_bpe_plan {
     pub bpe_bytes: usize,
     /// The number of tokens.
     pub tokens: u32,
-    /// The token that ends a text, or `NANOEMBED_NO_TOKEN`: sampled, it says that the model has finished.
+    /// The usual token that ends a text, or `NANOEMBED_NO_TOKEN`: sampled, it says that the model has finished. Chat models
+    /// have further ones: ask `nanoembed_bpe_ends_text`.
     pub end: u32,
     /// The token that is put before every text, or `NANOEMBED_NO_TOKEN`.
     pub begin: u32,
@@ -106,8 +107,8 @@ pub unsafe extern "C" fn nanoembed_plan_bpe(
         out.write(nanoembed_bpe_plan {
             bpe_bytes: opening.bytes()?,
             tokens: opening.source.count(),
-            end: opening.source.end().unwrap_or(NANOEMBED_NO_TOKEN),
-            begin: opening.source.begin().unwrap_or(NANOEMBED_NO_TOKEN),
+            end: opening.source.ends().end.first().unwrap_or(NANOEMBED_NO_TOKEN),
+            begin: opening.source.ends().begin.unwrap_or(NANOEMBED_NO_TOKEN),
         });
         Ok(())
     };
@@ -164,8 +165,8 @@ pub extern "C" fn nanoembed_bpe_scratch_bytes(text_bytes: usize) -> usize {
     added.map_or(usize::MAX, |()| sum.bytes())
 }
 
-/// Writes the token ids of a text in UTF-8 into `ids`, as many as there is room for, behind the token that begins every text
-/// if the model has one. Special tokens that the text spells out, `<|im_start|>` for example, become what they are.
+/// Writes the token ids of a text in UTF-8 into `ids`, as many as there is room for, between the tokens
+/// that the model puts around every text if there are any. Special tokens that the text spells out, `<|im_start|>` for example, become what they are.
 ///
 /// `NANOEMBED_BUFFER_TOO_SMALL` if the scratch memory is too small for a word of the text. In the error, `NANOEMBED_INVALID_UTF8`
 /// has the offset in the text.
@@ -219,6 +220,18 @@ fn longest_word(scratch_bytes: usize) -> usize {
     // Pieces are rounded up, which takes a byte or two of the word.
     let fits = |bytes: &usize| nanoembed_bpe_scratch_bytes(*bytes) <= scratch_bytes;
     (0..=most).rev().find(fits).unwrap_or(0)
+}
+
+/// Whether a token that was sampled says that the model has finished: 1, or 0 for any other token and without a tokenizer.
+///
+/// # Safety
+///
+/// `bpe` is NULL or a tokenizer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nanoembed_bpe_ends_text(bpe: *const nanoembed_bpe, id: u32) -> u8 {
+    // SAFETY: the caller's promise.
+    let bpe = unsafe { pointer::get(bpe) };
+    bpe.is_ok_and(|bpe| bpe.tokenizer.ends().contains(id)).into()
 }
 
 /// Writes the bytes that a token stands for into `out`, and their number into `*bytes`. A character of several bytes may be

@@ -5,6 +5,7 @@ use nanoembed_core::event::{Format, Mode};
 use nanoembed_core::format::amb::Amb;
 use nanoembed_core::format::sniff;
 use nanoembed_core::model::llama::SentencePieceSource;
+use nanoembed_core::token::TextEnds;
 use nanoembed_core::token::bpe::merge::{Candidate, Symbol};
 use nanoembed_core::token::sentencepiece::{
     Added, Needs, Part, Piece, Scratch, SentencePiece, Slot, Spec, Step,
@@ -24,7 +25,7 @@ use crate::tokenized::nanoembed_tokenized;
 pub struct nanoembed_sentencepiece {
     tokenizer: SentencePiece<'static>,
     added: &'static [Added<'static>],
-    begin: Option<u32>,
+    ends: TextEnds,
     /// Bytes that the heap gave for this handle; 0 if the caller lent them.
     #[cfg_attr(not(feature = "std"), allow(dead_code))]
     pub(crate) owned_bytes: usize,
@@ -38,8 +39,8 @@ pub struct nanoembed_sentencepiece_plan {
     pub sentencepiece_bytes: usize,
     /// The number of pieces.
     pub pieces: u32,
-    /// The piece that ends a text, or `NANOEMBED_NO_TOKEN`: sampled, it says that the model has finished. Files with
-    /// nothing but a model say it when they are open.
+    /// The usual piece that ends a text, or `NANOEMBED_NO_TOKEN`: sampled, it says that the model has finished. Chat models
+    /// have further ones: ask `nanoembed_sentencepiece_ends_text`.
     pub end: u32,
     /// The piece that is put before every text, or `NANOEMBED_NO_TOKEN`.
     pub begin: u32,
@@ -100,8 +101,8 @@ pub unsafe extern "C" fn nanoembed_plan_sentencepiece(
         out.write(nanoembed_sentencepiece_plan {
             sentencepiece_bytes: opening.bytes()?,
             pieces: opening.spec.pieces(),
-            end: opening.source.end().unwrap_or(NANOEMBED_NO_TOKEN),
-            begin: opening.source.begin().unwrap_or(NANOEMBED_NO_TOKEN),
+            end: opening.source.ends().end.first().unwrap_or(NANOEMBED_NO_TOKEN),
+            begin: opening.source.ends().begin.unwrap_or(NANOEMBED_NO_TOKEN),
         });
         Ok(())
     };
@@ -146,8 +147,8 @@ pub unsafe extern "C" fn nanoembed_sentencepiece_init(
                 *place = Added { text, id };
             }
         });
-        let begin = source.begin();
-        let made = nanoembed_sentencepiece { tokenizer, added, begin, owned_bytes: 0 };
+        let ends = *source.ends();
+        let made = nanoembed_sentencepiece { tokenizer, added, ends, owned_bytes: 0 };
         // SAFETY: the place was taken for it.
         unsafe { handle.write(made) };
         out.write(handle);
@@ -231,26 +232,33 @@ pub unsafe extern "C" fn nanoembed_sentencepiece_encode(
         let steps = lent.filled(needs.steps, Step::default())?;
         let splits = lent.filled(needs.splits, 0)?;
         let mut scratch = Scratch::new(normalized, symbols, heap, steps, splits);
-        let mut room = ids;
-        if let Some(begin) = model.begin
-            && let Some((first, rest)) = core::mem::take(&mut room).split_first_mut()
-        {
-            *first = begin;
-            room = rest;
-        }
-        let found = model.tokenizer.encode(text, model.added, room, &mut scratch)?;
-        let before = usize::from(model.begin.is_some());
-        let tokens = found.tokens.saturating_add(before.min(capacity));
-        let total = found.total.saturating_add(before);
+        let found = model.ends.around(ids, |ids| {
+            model.tokenizer.encode(text, model.added, ids, &mut scratch)
+        })?;
         out.write(nanoembed_tokenized {
-            tokens: number(tokens),
-            total: number(total),
-            truncated: (tokens < total).into(),
+            tokens: number(found.tokens),
+            total: number(found.total),
+            truncated: (found.tokens < found.total).into(),
         });
         Ok(())
     };
     // SAFETY: the caller's promise.
     unsafe { report(make(), error) }
+}
+
+/// Whether a piece that was sampled says that the model has finished: 1, or 0 for any other piece and without a tokenizer.
+///
+/// # Safety
+///
+/// `sentencepiece` is NULL or a tokenizer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nanoembed_sentencepiece_ends_text(
+    sentencepiece: *const nanoembed_sentencepiece,
+    id: u32,
+) -> u8 {
+    // SAFETY: the caller's promise.
+    let model = unsafe { pointer::get(sentencepiece) };
+    model.is_ok_and(|model| model.ends.end.contains(id)).into()
 }
 
 /// Writes the bytes that a piece stands for within a text into `out`, and their number into `*bytes`: words begin with their

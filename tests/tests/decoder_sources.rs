@@ -239,7 +239,7 @@ const MERGE_LINES: &[u8] = b"a b\nab c\n";
 fn a_weights_file_has_tokens_merges_and_the_ends_of_texts() {
     let model = CausalModel::open_weights(weights_file(MERGE_LINES, &[])).unwrap();
     assert_eq!(model.tokenize("abcab<end>c").unwrap(), [6, 4, 3, 5, 2]);
-    assert_eq!(model.end(), Some(5));
+    assert_eq!(model.ends().ids(), [5]);
     let silent =
         CausalModel::open_weights(weights_file(MERGE_LINES, &[("add_bos", "false")])).unwrap();
     assert_eq!(silent.tokenize("ba").unwrap(), [1, 0]);

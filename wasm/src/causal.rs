@@ -158,7 +158,7 @@ impl Generation {
             Some(left) => {
                 self.left = left;
                 let next = self.sampler.next(&self.logits, &mut self.order)?;
-                (Some(next) != model.end()).then_some(next)
+                (!model.ends().contains(next)).then_some(next)
             }
         };
         if let Some(next) = next {

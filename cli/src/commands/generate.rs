@@ -193,7 +193,7 @@ impl Generate {
         let mut step = || -> std::result::Result<(), Error> {
             while ids.len() < self.max_tokens {
                 let next = sampler.next(&logits, &mut order)?;
-                if Some(next) == decoder.tokenizer.end {
+                if decoder.tokenizer.is_end(next) {
                     break;
                 }
                 ids.push(next);

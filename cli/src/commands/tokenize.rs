@@ -97,8 +97,7 @@ impl Tokenize {
             let limit = self.model.max_tokens.filter(|limit| *limit > 0);
             let encode = |session: &mut TokenSession, text: &String| {
                 let mut ids = tokenizer.encode_in(session, text)?;
-                let truncated = limit.is_some_and(|limit| ids.len() > limit);
-                ids.truncate(limit.unwrap_or(usize::MAX));
+                let truncated = tokenizer.truncate(&mut ids, limit.unwrap_or(usize::MAX));
                 Ok(Tokens { ids, truncated })
             };
             let piece = |id| tokenizer.token(id).unwrap_or_default().to_owned();

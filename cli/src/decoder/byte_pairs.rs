@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use nanoembed_core::model::llama::{BpeParts, BpeSource};
 use nanoembed_core::owned::BpeTokenizer;
-use nanoembed_core::token::LengthPrefix;
 use nanoembed_core::token::bpe::Pattern;
+use nanoembed_core::token::{LengthPrefix, TextEnds};
 use nanoembed_core::{Error, ErrorKind};
 
 /// A tokenizer, and the bytes that its tokens lie in.
@@ -43,6 +43,16 @@ impl<'f> BytePairs<'f> {
         self.bpe.pattern()
     }
 
+    /// Whether a word that is in the vocabulary is one token, whatever the merges make of it.
+    pub(super) const fn ignores_merges(&self) -> bool {
+        self.bpe.ignores_merges()
+    }
+
+    /// The tokens around texts.
+    pub(super) const fn ends(&self) -> &TextEnds {
+        self.bpe.ends()
+    }
+
     /// The ids of the tokens that are found in a text as they are.
     pub(super) fn added(&self) -> &[u32] {
         self.bpe.added()
@@ -63,7 +73,7 @@ impl<'f> BytePairs<'f> {
         (merges.collect(), tokens.collect())
     }
 
-    /// The ids of `text`, behind the token that begins every text if there is one.
+    /// The ids of `text`, between the tokens that are put around every text if there are any.
     pub(super) fn encode(&self, text: &str) -> Result<Vec<u32>, Error> {
         self.bpe.encode(&self.file, text)
     }
@@ -76,14 +86,15 @@ pub(super) struct Parts {
     pub(super) merges: Vec<(String, String)>,
     /// Ids of the tokens that are found in a text as they are.
     pub(super) added: Vec<u32>,
-    pub(super) begin: Option<u32>,
-    pub(super) end: Option<u32>,
+    /// Whether a word that is in the vocabulary is one token, whatever the merges make of it.
+    pub(super) ignores_merges: bool,
+    pub(super) ends: TextEnds,
 }
 
 impl Parts {
-    /// The tokenizer; texts begin with `begin` if there is one.
+    /// The tokenizer.
     pub(super) fn build(self) -> Result<BytePairs<'static>, Error> {
-        let Self { pattern, tokens, merges, added, begin, end } = self;
+        let Self { pattern, tokens, merges, added, ignores_merges, ends } = self;
         let mut entries = Vec::new();
         for token in &tokens {
             entries.extend(u32::try_from(token.len()).map_err(|_| BAD)?.to_le_bytes());
@@ -101,8 +112,8 @@ impl Parts {
             prefix: LengthPrefix::U32,
             merges: &merges,
             added: &added,
-            begin,
-            end,
+            ignores_merges,
+            ends,
         });
         let bpe = BpeTokenizer::new(&source)?;
         Ok(BytePairs { file: Cow::Owned(entries), bpe })

@@ -32,7 +32,7 @@ impl DecoderModel<'_> {
         };
         let mut settings: Vec<(String, String)> = members.filter_map(of).collect();
         let width = self.config.get("n_embd").and_then(spelled);
-        let [begin, end] = self.tokenizer.ends().map(|id| id.map(|id| id.to_string()));
+        let [begin, end] = self.tokenizer.begin_and_end().map(|id| id.map(|id| id.to_string()));
         let further = [("embedding_dim", width), ("bos_token_id", begin), ("eos_token_id", end)];
         settings.extend(further.into_iter().filter_map(|(key, it)| Some((key.to_owned(), it?))));
         settings
@@ -54,7 +54,7 @@ impl DecoderModel<'_> {
     /// The vocabulary of a `.weights` file, whose tokens are `tokens`: none with a SentencePiece model, which has its own.
     pub(crate) fn vocabulary<'a>(&self, tokens: &'a [&'a [u8]]) -> Option<embd::Vocabulary<'a>> {
         // Roles that a decoder has no token for are given to the one that ends a text.
-        let [begin, end] = self.tokenizer.ends();
+        let [begin, end] = self.tokenizer.begin_and_end();
         let end = end.or(begin).unwrap_or(0);
         let special = [end, end, begin.unwrap_or(end), end, end];
         (!tokens.is_empty()).then_some(embd::Vocabulary { tokens, special })

@@ -6,8 +6,10 @@ use std::path::{Path, PathBuf};
 
 use nanoembed_core::ErrorKind;
 use nanoembed_core::model::llama::{LlamaConfig, RopePairs};
+use nanoembed_core::token::TextEnds;
 use serde_json::{Value, json};
 
+use super::ends::FolderEnds;
 use super::tokenizer::{AddedTokens, Tokenizer};
 use super::tokenizer_json::TokenizerJson;
 use crate::checkpoint::hugging_face::Folder;
@@ -198,13 +200,6 @@ impl DecoderSettings {
         Ok((0..head / 2).map(divisor).collect())
     }
 
-    /// The id of a token with a role; of several the first.
-    fn id(&self, key: &str) -> Option<u32> {
-        let value = self.config.get(key)?;
-        let first = value.as_array().and_then(|all| all.first()).unwrap_or(value);
-        first.as_u64().and_then(|id| u32::try_from(id).ok())
-    }
-
     fn refuse(&self, kind: ErrorKind, message: String) -> Failure {
         Failure::input(kind, message).at(self.path.display())
     }
@@ -235,9 +230,10 @@ impl DecoderSettings {
     pub(crate) fn tokenizer(&self) -> Result<Tokenizer<'static>> {
         let path = self.folder.join("tokenizer.model");
         let by_json = self.folder.join("tokenizer.json");
+        let ends = FolderEnds::of(&self.folder, &self.path, &self.config)?;
         if !path.exists() && by_json.exists() {
             let json = TokenizerJson::new(&by_json, read_json(&by_json)?.unwrap_or_default());
-            return json.tokenizer(self.id("bos_token_id"), self.id("eos_token_id"));
+            return json.tokenizer(&ends);
         }
         let model = std::fs::read(&path).map_err(|error| {
             Failure::reading(path.display(), &error).hint(
@@ -254,17 +250,15 @@ impl DecoderSettings {
                 tokens.insert(id, content.to_owned());
             }
         }
-        let adds = settings.get("add_bos_token").and_then(Value::as_bool);
-        Tokenizer::of_hugging_face(
-            model,
-            AddedTokens {
-                tokens,
-                begin: self.id("bos_token_id"),
-                end: self.id("eos_token_id"),
-                // As the tokenizer of Llama does.
-                adds_begin: adds.unwrap_or(true),
-            },
-        )
-        .map_err(|error| Failure::of_file(name_of(&path), error))
+        // As the tokenizer of Llama does.
+        let (adds_begin, adds_end) = (ends.adds_begin != Some(false), ends.adds_end == Some(true));
+        let around = TextEnds {
+            begin: ends.begin.filter(|_| adds_begin),
+            append: ends.end.first().filter(|_| adds_end),
+            end: ends.end,
+        };
+        let added = AddedTokens { tokens, begin: ends.begin, ends: around };
+        Tokenizer::of_hugging_face(model, added)
+            .map_err(|error| Failure::of_file(name_of(&path), error))
     }
 }

@@ -8,11 +8,13 @@
 //! | `memory`, `structure` | a decoder in so much memory |
 //! | `conversion` | a decoder on its way into another file |
 //! | `hugging_face`, `gguf` | sizes and tensors in the words of these |
+//! | `ends` | the tokens around texts, by a folder's files |
 //! | `tokenizer`, `byte_pairs`, `tokenizer_json`, `model_proto` | texts to ids and back |
 
 pub(crate) mod bundle;
 mod byte_pairs;
 pub(crate) mod conversion;
+mod ends;
 pub(crate) mod gguf;
 pub(crate) mod hugging_face;
 pub(crate) mod memory;

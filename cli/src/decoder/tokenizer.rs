@@ -10,8 +10,9 @@ use nanoembed_core::format::embd::{self, Embd};
 use nanoembed_core::format::gguf::Gguf;
 use nanoembed_core::format::sniff;
 use nanoembed_core::model::llama::{BpeSource, SentencePieceSource};
+use nanoembed_core::model::{amb_text_ends, embd_text_ends, gguf_text_ends};
 use nanoembed_core::owned::{SentencePieceModel, TokenSession};
-use nanoembed_core::text::json::Kind;
+use nanoembed_core::token::TextEnds;
 use nanoembed_core::token::bpe::{self, Added};
 use nanoembed_core::token::sentencepiece::{self, PieceKind, Spec};
 use nanoembed_core::{Error, ErrorKind};
@@ -25,10 +26,9 @@ use crate::model_file::ModelFile;
 /// How texts become ids, and what they begin and end with.
 pub(crate) struct Tokenizer<'f> {
     spelling: Spelling<'f>,
+    /// What the model calls the beginning of a text, whether it is put before every text or not.
     begin: Option<u32>,
-    pub(crate) end: Option<u32>,
-    /// Whether every text begins with `begin`.
-    adds_begin: bool,
+    ends: TextEnds,
 }
 
 /// What a folder of Hugging Face says beside the model.
@@ -36,8 +36,8 @@ pub(crate) struct AddedTokens {
     /// Tokens that are found in a text as they are, by id.
     pub(crate) tokens: BTreeMap<u32, String>,
     pub(crate) begin: Option<u32>,
-    pub(crate) end: Option<u32>,
-    pub(crate) adds_begin: bool,
+    /// Where none ends a text, the model's own does.
+    pub(crate) ends: TextEnds,
 }
 
 enum Spelling<'f> {
@@ -66,7 +66,7 @@ impl<'f> Tokenizer<'f> {
 
     /// From a GGUF file, whose bytes are `bytes`.
     pub(crate) fn of_gguf(bytes: &'f [u8], file: &Gguf<'f>) -> Result<Self, Error> {
-        let (spelling, adds_begin) = match file.value("tokenizer.ggml.model") {
+        let spelling = match file.value("tokenizer.ggml.model") {
             Some(Value::Text("llama")) => {
                 // User-defined tokens of SentencePiece are found by its own rules.
                 let types = file.elements("tokenizer.ggml.token_type").into_iter().flatten();
@@ -74,21 +74,18 @@ impl<'f> Tokenizer<'f> {
                     |kind| unsigned(kind).and_then(PieceKind::of) == Some(PieceKind::Control);
                 let added = (0..).zip(types).filter(|(_, kind)| is_control(*kind));
                 let added = added.map(|(id, _)| id).collect();
-                (pieces(model_proto::of_gguf(file)?, 0, added)?, true)
+                pieces(model_proto::of_gguf(file)?, 0, added)?
             }
-            _ => (byte_pairs(BytePairs::of_file(bytes, &BpeSource::gguf(file)?)?), false),
+            _ => byte_pairs(BytePairs::of_file(bytes, &BpeSource::gguf(file)?)?),
         };
-        let id = |key: &str| u32::try_from(unsigned(file.value(key)?)?).ok();
-        let adds_begin = match file.value("tokenizer.ggml.add_bos_token") {
-            Some(Value::Bool(adds)) => adds,
-            _ => adds_begin,
-        };
-        let begin = id("tokenizer.ggml.bos_token_id");
-        Ok(Self { spelling, begin, end: id("tokenizer.ggml.eos_token_id"), adds_begin })
+        let ends = gguf_text_ends(file)?;
+        let named = file.value("tokenizer.ggml.bos_token_id").and_then(unsigned);
+        let named = named.and_then(|id| u32::try_from(id).ok());
+        Ok(Self { spelling, begin: ends.begin.or(named), ends })
     }
 
-    /// From an `.amb` file, whose configuration has `added_tokens`, `add_bos`, and, for byte-level BPE, `pre_tokenizer`; its
-    /// bytes are `bytes`.
+    /// From an `.amb` file, whose configuration has `added_tokens`, `add_bos`, `add_eos`, `end_tokens`, and, for byte-level
+    /// BPE, `pre_tokenizer` and `ignore_merges`; its bytes are `bytes`.
     pub(crate) fn of_amb(bytes: &'f [u8], file: &Amb<'f>) -> Result<Self, Error> {
         let missing = Error::without_offset(ErrorKind::MissingVocabulary);
         let found = file.tokenizer().ok_or(missing)?;
@@ -103,17 +100,12 @@ impl<'f> Tokenizer<'f> {
                 return Err(Error::without_offset(ErrorKind::UnsupportedVersion));
             }
         };
-        let adds = file.config_value("add_bos").ok().flatten();
-        Ok(Self {
-            spelling,
-            begin: found.special(SpecialRole::Classify),
-            end: found.special(SpecialRole::Separate),
-            adds_begin: adds.is_some_and(|token| token.kind == Kind::Bool(true)),
-        })
+        let begin = found.special(SpecialRole::Classify);
+        Ok(Self { spelling, begin, ends: amb_text_ends(file, &found)? })
     }
 
-    /// From a `.weights` file, whose metadata has `added_tokens`, `add_bos`, `bos_token_id`, `eos_token_id`, and, for
-    /// byte-level BPE, `pre_tokenizer`; its bytes are `bytes`.
+    /// From a `.weights` file, whose metadata has `added_tokens`, `add_bos`, `add_eos`, `bos_token_id`, `eos_token_id`,
+    /// `end_tokens`, and, for byte-level BPE, `pre_tokenizer` and `ignore_merges`; its bytes are `bytes`.
     pub(crate) fn of_embd(bytes: &'f [u8], file: &Embd<'f>) -> Result<Self, Error> {
         let spelling = match file.tensor(embd::SENTENCEPIECE) {
             Some(model) => {
@@ -123,21 +115,18 @@ impl<'f> Tokenizer<'f> {
             }
             None => byte_pairs(BytePairs::of_file(bytes, &BpeSource::embd(file)?)?),
         };
-        let id = |key| file.metadata_value(key)?.parse().ok();
-        Ok(Self {
-            spelling,
-            begin: id("bos_token_id"),
-            end: id("eos_token_id"),
-            adds_begin: file.metadata_value("add_bos") == Some("true"),
-        })
+        let begin = file.metadata_value("bos_token_id").and_then(|id| id.parse().ok());
+        Ok(Self { spelling, begin, ends: embd_text_ends(file)? })
     }
 
     /// From a serialized SentencePiece model alone: as `sentencepiece` encodes, without tokens around the text.
     pub(crate) fn of_model(model: Vec<u8>) -> Result<Self, Error> {
         let spelling = SentencePieceModel::open(model, 0)?;
         let (begin, end) = (spelling.tokenizer().begin(), spelling.tokenizer().end());
+        let mut ends = TextEnds::default();
+        end.map_or(Ok(()), |id| ends.end.push(id))?;
         let spelling = Spelling::Pieces(Box::new(spelling), Vec::new());
-        Ok(Self { spelling, begin, end, adds_begin: false })
+        Ok(Self { spelling, begin, ends })
     }
 
     /// From a serialized SentencePiece model and the tokens that a folder of Hugging Face adds to it.
@@ -146,32 +135,31 @@ impl<'f> Tokenizer<'f> {
         let model = model_proto::with_added(model, pieces_before, &added.tokens)?;
         let spelling = SentencePieceModel::open(model, 0)?;
         let begin = added.begin.or(spelling.tokenizer().begin());
-        let end = added.end.or(spelling.tokenizer().end());
+        let mut ends = added.ends;
+        if let Some(end) = spelling.tokenizer().end().filter(|_| ends.end.first().is_none()) {
+            ends.end.push(end)?;
+        }
         Ok(Self {
             spelling: Spelling::Pieces(Box::new(spelling), added.tokens.into_keys().collect()),
             begin,
-            end,
-            adds_begin: added.adds_begin,
+            ends,
         })
     }
 
-    /// From byte pairs that know the tokens which are added to them; `begin` and `end` are what the model calls so.
-    pub(super) fn of_byte_pairs(
-        pairs: BytePairs<'f>,
-        (begin, end): (Option<u32>, Option<u32>),
-        adds_begin: bool,
-    ) -> Self {
-        Self { spelling: byte_pairs(pairs), begin, end, adds_begin }
+    /// From byte pairs that know the tokens which are added to them; `begin` is what the model calls so.
+    pub(super) fn of_byte_pairs(pairs: BytePairs<'f>, begin: Option<u32>) -> Self {
+        let ends = *pairs.ends();
+        Self { spelling: byte_pairs(pairs), begin, ends }
     }
 
     /// The tokenizer without the file that it is from.
     pub(super) fn detached(self) -> Result<Tokenizer<'static>, Error> {
-        let Self { spelling, begin, end, adds_begin } = self;
+        let Self { spelling, begin, ends } = self;
         let spelling = match spelling {
             Spelling::Bytes(pairs) => byte_pairs(pairs.detached()?),
             Spelling::Pieces(model, added) => Spelling::Pieces(model, added),
         };
-        Ok(Tokenizer { spelling, begin, end, adds_begin })
+        Ok(Tokenizer { spelling, begin, ends })
     }
 
     /// The number of tokens.
@@ -185,9 +173,24 @@ impl<'f> Tokenizer<'f> {
         }
     }
 
-    /// The tokens that begin and end a text.
-    pub(super) const fn ends(&self) -> [Option<u32>; 2] {
-        [self.begin, self.end]
+    /// What the model calls the beginning of a text, and the usual token that ends one.
+    pub(super) fn begin_and_end(&self) -> [Option<u32>; 2] {
+        [self.begin, self.ends.end.first()]
+    }
+
+    /// Whether a token that was sampled says that the model has finished.
+    pub(crate) fn is_end(&self, id: u32) -> bool {
+        self.ends.end.contains(id)
+    }
+
+    /// Keeps so many of a text's ids, the one that is put behind every text among them; whether there were more.
+    pub(crate) fn truncate(&self, ids: &mut Vec<u32>, limit: usize) -> bool {
+        let is_longer = ids.len() > limit;
+        ids.truncate(limit);
+        if let (true, Some(append), Some(last)) = (is_longer, self.ends.append, ids.last_mut()) {
+            *last = append;
+        }
+        is_longer
     }
 
     /// The serialized model, if it is one of SentencePiece.
@@ -211,9 +214,16 @@ impl<'f> Tokenizer<'f> {
         let mut config = serde_json::Map::new();
         if let Spelling::Bytes(pairs) = &self.spelling {
             config.insert("pre_tokenizer".into(), pairs.pattern().name().into());
+            config.insert("ignore_merges".into(), pairs.ignores_merges().into());
         }
         config.insert("added_tokens".into(), json!(self.added()));
-        config.insert("add_bos".into(), self.adds_begin.into());
+        config.insert("add_bos".into(), self.ends.begin.is_some().into());
+        if self.ends.append.is_some() {
+            config.insert("add_eos".into(), true.into());
+        }
+        if self.ends.end.ids().len() > 1 {
+            config.insert("end_tokens".into(), json!(self.ends.end.ids()));
+        }
         config
     }
 
@@ -233,14 +243,14 @@ impl<'f> Tokenizer<'f> {
     ) -> TokenizerSpec<'a> {
         match &self.spelling {
             Spelling::Bytes(_) => TokenizerSpec {
-                special: [self.begin, self.end, None, None, None],
+                special: [self.begin, self.ends.end.first(), None, None, None],
                 payload: Payload::Bpe { merges, tokens },
             },
             Spelling::Pieces(model, _) => {
                 let tokenizer = model.tokenizer();
                 let (padding, unknown) = (tokenizer.padding(), tokenizer.unknown());
                 TokenizerSpec {
-                    special: [self.begin, self.end, padding, unknown, None],
+                    special: [self.begin, self.ends.end.first(), padding, unknown, None],
                     payload: Payload::SentencePiece(model.model()),
                 }
             }
@@ -255,7 +265,7 @@ impl<'f> Tokenizer<'f> {
         }
     }
 
-    /// The ids of `text`, behind the token that begins every text if there is one.
+    /// The ids of `text`, between the tokens that are put around every text if there are any.
     pub(crate) fn encode(&self, text: &str) -> Result<Vec<u32>, Error> {
         self.encode_in(&mut TokenSession::default(), text)
     }
@@ -272,8 +282,9 @@ impl<'f> Tokenizer<'f> {
         };
         let found = |id: &u32| Some(Added { text: self.token(*id)?, id: *id });
         let added: Vec<Added<'_>> = added.iter().filter_map(found).collect();
-        let mut ids: Vec<u32> = self.begin.filter(|_| self.adds_begin).into_iter().collect();
+        let mut ids: Vec<u32> = self.ends.begin.into_iter().collect();
         model.encode(text, &added, session, &mut ids)?;
+        ids.extend(self.ends.append);
         Ok(ids)
     }
 

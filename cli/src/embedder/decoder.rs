@@ -74,8 +74,7 @@ impl<'f> DecoderEmbedder<'f> {
 
     fn embed_text(&self, text: &str) -> Result<Embedding, Error> {
         let mut ids = self.model.tokenizer.encode(text)?;
-        let truncated = ids.len() > self.max_tokens;
-        ids.truncate(self.max_tokens);
+        let truncated = self.model.tokenizer.truncate(&mut ids, self.max_tokens);
         let tokens = ids.len();
         let mut vector = vec![0.0; self.width()];
         // A text without tokens is similar to nothing.

@@ -6,6 +6,7 @@ use crate::event::SpecialRole;
 use crate::format::amb::{Amb, Tokenizer};
 use crate::text::decimal::decimal;
 use crate::text::json::Kind;
+use crate::token::{EndTokens, TextEnds};
 
 /// The sizes of the decoder in an `.amb` file.
 ///
@@ -16,12 +17,27 @@ pub fn amb_llama_config(amb: &Amb<'_>) -> Result<LlamaConfig> {
     LlamaConfig::read(|key| amb_config_value(amb, key).and_then(decimal), RopePairs::Halves)
 }
 
-/// The token that begins every text, if the configuration's `add_bos` says so, and the one that ends a text.
-pub(super) fn amb_text_ends(amb: &Amb<'_>, tokenizer: &Tokenizer<'_>) -> [Option<u32>; 2] {
-    let adds = amb.config_value("add_bos").ok().flatten();
-    let adds_begin = adds.is_some_and(|token| token.kind == Kind::Bool(true));
-    let begin = tokenizer.special(SpecialRole::Classify).filter(|_| adds_begin);
-    [begin, tokenizer.special(SpecialRole::Separate)]
+/// The tokens around texts: the configuration's `add_bos` and `add_eos` say whether those of the tokenizer section are put
+/// around every text, `end_tokens` which end one beside that of the section.
+///
+/// # Errors
+///
+/// [`ErrorKind::BadVocabulary`](crate::ErrorKind::BadVocabulary) if more tokens end texts than in any model.
+pub fn amb_text_ends(amb: &Amb<'_>, tokenizer: &Tokenizer<'_>) -> Result<TextEnds> {
+    let is_set = |member: &str| {
+        let value = amb.config_value(member).ok().flatten();
+        value.is_some_and(|token| token.kind == Kind::Bool(true))
+    };
+    let mut end = EndTokens::NONE;
+    let usual = tokenizer.special(SpecialRole::Separate);
+    usual.map_or(Ok(()), |id| end.push(id))?;
+    let further = amb.config_elements("end_tokens");
+    further.filter_map(|id| id.spelling.parse().ok()).try_for_each(|id| end.push(id))?;
+    Ok(TextEnds {
+        begin: tokenizer.special(SpecialRole::Classify).filter(|_| is_set("add_bos")),
+        append: usual.filter(|_| is_set("add_eos")),
+        end,
+    })
 }
 
 /// The ids of the tokens that are found in a text as they are: the configuration's `added_tokens`.

@@ -4,6 +4,7 @@ use super::llama::{LlamaConfig, RopePairs};
 use crate::error::Result;
 use crate::format::embd::Embd;
 use crate::text::decimal::decimal;
+use crate::token::{EndTokens, TextEnds};
 
 /// The members of an AMB configuration that `.weights` files have under another key, as [`BertConfig`](super::BertConfig) or
 /// Hugging Face calls them; all others are called alike.
@@ -45,9 +46,27 @@ pub fn embd_llama_config(file: &Embd<'_>) -> Result<LlamaConfig> {
     LlamaConfig::read(number, RopePairs::Halves)
 }
 
-/// The token that begins every text, `bos_token_id` if `add_bos` says so, and the one that ends a text, `eos_token_id`.
-pub(super) fn embd_text_ends(file: &Embd<'_>) -> [Option<u32>; 2] {
+/// The tokens around texts: `bos_token_id` and `eos_token_id` are put around every text if `add_bos` and `add_eos` say so;
+/// `eos_token_id` and `end_tokens`, ids with spaces between, end one.
+///
+/// # Errors
+///
+/// [`ErrorKind::BadVocabulary`](crate::ErrorKind::BadVocabulary) if more tokens end texts than in any model.
+pub fn embd_text_ends(file: &Embd<'_>) -> Result<TextEnds> {
     let id = |key| file.metadata_value(key)?.parse().ok();
-    let adds_begin = file.metadata_value("add_bos") == Some("true");
-    [id("bos_token_id").filter(|_| adds_begin), id("eos_token_id")]
+    let is_set = |key| file.metadata_value(key) == Some("true");
+    let mut end = EndTokens::NONE;
+    let usual = id("eos_token_id");
+    usual.map_or(Ok(()), |id| end.push(id))?;
+    let mut further = file.metadata_value("end_tokens");
+    while let Some(ids) = further {
+        let (first, behind) = ids.split_once(' ').map_or((ids, None), |(a, b)| (a, Some(b)));
+        first.parse().map_or(Ok(()), |id| end.push(id))?;
+        further = behind;
+    }
+    Ok(TextEnds {
+        begin: id("bos_token_id").filter(|_| is_set("add_bos")),
+        append: usual.filter(|_| is_set("add_eos")),
+        end,
+    })
 }

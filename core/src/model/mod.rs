@@ -38,17 +38,19 @@ pub mod weights;
 pub mod workspace;
 
 #[cfg(feature = "amb")]
-pub use amb::{amb_config_value, amb_llama_config};
+pub use amb::{amb_config_value, amb_llama_config, amb_text_ends};
 pub use bert::{Bert, Layer, LayerInput, Observation, Observer, Run, plan};
 pub use check::{Finding, check};
 pub use config::{BertConfig, Pooling};
 #[cfg(feature = "embd")]
-pub use embd::{embd_is_decoder, embd_key, embd_llama_config, embd_names_decoder};
+pub use embd::{
+    embd_is_decoder, embd_key, embd_llama_config, embd_names_decoder, embd_text_ends,
+};
 pub use fixed::{FixedMemory, FixedNeeds};
 #[cfg(feature = "gguf")]
 pub use gguf::{
     GgufModel, gguf_architecture, gguf_bert_config, gguf_bert_tensor, gguf_llama_config,
-    gguf_model, gguf_pools_last_token,
+    gguf_model, gguf_pools_last_token, gguf_pre_tokenizer, gguf_text_ends,
 };
 #[cfg(feature = "alloc")]
 pub(crate) use layout::ALIGNMENT;

@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use crate::error::Result;
 use crate::model::llama::{BpeIndex, BpeMemory, BpeNeeds, BpeSource, FileBpe};
 use crate::token::bpe::merge::{Candidate, Symbol};
+use crate::token::TextEnds;
 use crate::token::bpe::{Added, Merge, Pattern, Scratch};
 
 /// A tokenizer over a file whose bytes its caller keeps: the memory of an index, and what is known beside it.
@@ -18,7 +19,6 @@ pub struct BpeTokenizer {
     merge_slots: Vec<u32>,
     /// Ids of the tokens that are found in a text as they are.
     added: Vec<u32>,
-    end: Option<u32>,
 }
 
 impl BpeTokenizer {
@@ -39,7 +39,7 @@ impl BpeTokenizer {
         })?;
         let mut ids = Vec::with_capacity(added);
         source.each_added(|id| ids.push(id));
-        Ok(Self { index, samples, slots, merges, merge_slots, added: ids, end: source.end() })
+        Ok(Self { index, samples, slots, merges, merge_slots, added: ids })
     }
 
     /// The number of tokens.
@@ -66,10 +66,16 @@ impl BpeTokenizer {
         &self.added
     }
 
-    /// The token that ends a text.
+    /// Whether a word that is in the vocabulary is one token, whatever the merges make of it.
     #[must_use]
-    pub const fn end(&self) -> Option<u32> {
-        self.end
+    pub const fn ignores_merges(&self) -> bool {
+        self.index.ignores_merges()
+    }
+
+    /// The tokens around texts.
+    #[must_use]
+    pub const fn ends(&self) -> &TextEnds {
+        self.index.ends()
     }
 
     /// How token `id` of `file` is spelled.
@@ -81,7 +87,7 @@ impl BpeTokenizer {
         self.index.token(file, &self.samples, id)
     }
 
-    /// The ids of `text` by the tokens of `file`, behind the token that begins every text if there is one.
+    /// The ids of `text` by the tokens of `file`, between the tokens that are put around every text if there are any.
     ///
     /// # Errors
     ///
@@ -95,7 +101,7 @@ impl BpeTokenizer {
         let tokens = (&*self.samples, &*self.slots);
         let merges = (&*self.merges, &*self.merge_slots);
         let bpe = FileBpe::resume(file, &self.index, tokens, merges, &added)?;
-        let mut ids = vec![0; text.len().saturating_add(1)];
+        let mut ids = vec![0; text.len().saturating_add(2)];
         let mut symbols = vec![Symbol::default(); text.len()];
         let mut heap = vec![Candidate::default(); Scratch::heap_needed(text.len())];
         let found = bpe.encode(text, &mut ids, &mut Scratch::new(&mut symbols, &mut heap))?;

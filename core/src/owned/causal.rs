@@ -26,6 +26,7 @@ use crate::model::llama::{BpeSource, LlamaConfig, LlamaPlan, Output};
 #[cfg(feature = "embd")]
 use crate::model::{embd_is_decoder, embd_llama_config};
 use crate::tensor::TensorHeader;
+use crate::token::EndTokens;
 
 /// A decoder of the Llama family with its tokenizer, over an `.amb`, `.weights` or GGUF file whose bytes `B` holds.
 ///
@@ -93,13 +94,13 @@ impl<B: AsRef<[u8]>> CausalModel<B> {
         self.decoder.config()
     }
 
-    /// The token that ends a text.
+    /// The tokens that end a text.
     #[must_use]
-    pub const fn end(&self) -> Option<u32> {
-        self.tokenizer.end()
+    pub const fn ends(&self) -> &EndTokens {
+        &self.tokenizer.ends().end
     }
 
-    /// The token ids of `text`, behind the token that begins every text if the model has one.
+    /// The token ids of `text`, between the tokens that the model puts around every text if there are any.
     ///
     /// # Errors
     ///

@@ -24,6 +24,7 @@
 mod added;
 pub mod bpe;
 mod characters;
+mod ends;
 pub mod normalize;
 pub mod sentencepiece;
 pub mod special;
@@ -35,6 +36,7 @@ pub mod wordpiece;
 pub mod words;
 
 pub use bpe::Bpe;
+pub use ends::{EndTokens, TextEnds};
 pub use normalize::Normalization;
 pub use sentencepiece::SentencePiece;
 pub use special::SpecialIds;

@@ -2,9 +2,11 @@
 
 mod decoder;
 mod encoder;
+mod ends;
 
 pub use decoder::{gguf_llama_config, gguf_pools_last_token};
 pub use encoder::{gguf_bert_config, gguf_bert_tensor};
+pub use ends::{gguf_pre_tokenizer, gguf_text_ends};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::Value;
@@ -61,5 +63,14 @@ pub fn gguf_model(file: &Gguf<'_>) -> Result<GgufModel> {
         Some(ENCODER) => Ok(GgufModel::Encoder),
         Some(name) if DECODERS.contains(&name) => Ok(GgufModel::Decoder),
         Some(_) => Err(Error::without_offset(ErrorKind::UnsupportedArchitecture)),
+    }
+}
+
+/// An integer that is not negative.
+fn unsigned(value: Value<'_>) -> Option<u32> {
+    match value {
+        Value::Unsigned(number) => u32::try_from(number).ok(),
+        Value::Signed(number) => u32::try_from(number).ok(),
+        _ => None,
     }
 }

@@ -6,20 +6,20 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::format::amb::{Amb, TokenizerKind};
 #[cfg(feature = "amb")]
 use crate::model::amb::{amb_added_tokens, amb_text_ends};
+use crate::token::{EndTokens, TextEnds};
 
 /// What a file says of its SentencePiece tokenizer.
 #[derive(Clone, Copy, Debug)]
 pub struct SentencePieceSource<'a> {
     bytes: &'a [u8],
     offset: u64,
-    begin: Option<u32>,
-    end: Option<u32>,
+    ends: TextEnds,
     #[cfg(feature = "amb")]
     file: Option<Amb<'a>>,
 }
 
 impl<'a> SentencePieceSource<'a> {
-    /// The tokenizer of an `.amb` file, whose configuration has `added_tokens` and `add_bos`.
+    /// The tokenizer of an `.amb` file, whose configuration has `added_tokens`, `add_bos`, `add_eos` and `end_tokens`.
     ///
     /// # Errors
     ///
@@ -31,9 +31,9 @@ impl<'a> SentencePieceSource<'a> {
         if tokenizer.kind() != TokenizerKind::SentencePiece {
             return Err(Error::without_offset(ErrorKind::UnsupportedVersion));
         }
-        let [begin, end] = amb_text_ends(file, &tokenizer);
+        let ends = amb_text_ends(file, &tokenizer)?;
         let (bytes, offset) = (tokenizer.payload(), tokenizer.payload_offset());
-        Ok(Self { bytes, offset, begin, end, file: Some(*file) })
+        Ok(Self { bytes, offset, ends, file: Some(*file) })
     }
 
     /// A serialized model alone: nothing is put around texts, and nothing found in them before the model's own rules.
@@ -42,8 +42,7 @@ impl<'a> SentencePieceSource<'a> {
         Self {
             bytes,
             offset: 0,
-            begin: None,
-            end: None,
+            ends: TextEnds { begin: None, append: None, end: EndTokens::NONE },
             #[cfg(feature = "amb")]
             file: None,
         }
@@ -61,16 +60,10 @@ impl<'a> SentencePieceSource<'a> {
         self.offset
     }
 
-    /// The piece that begins every text, if the file says so.
+    /// The pieces around texts.
     #[must_use]
-    pub const fn begin(&self) -> Option<u32> {
-        self.begin
-    }
-
-    /// The piece that ends a text.
-    #[must_use]
-    pub const fn end(&self) -> Option<u32> {
-        self.end
+    pub const fn ends(&self) -> &TextEnds {
+        &self.ends
     }
 
     /// Calls `added` with the ids of the pieces that are found in a text as they are.

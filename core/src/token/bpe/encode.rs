@@ -5,7 +5,7 @@ use super::merge::{Candidate, MergeTable, Symbol, Word, merge};
 use super::split::{Pattern, first_word};
 use crate::error::{Error, ErrorKind, Result};
 use crate::token::added::{Added, Found, Ids, Part, parts};
-use crate::token::vocabulary::Vocabulary;
+use crate::token::vocabulary::{MAX_TOKEN_BYTES, Vocabulary};
 
 /// Memory for the longest word of a text.
 #[derive(Debug)]
@@ -70,9 +70,53 @@ impl<'a> Bpe<'a> {
     ///
     /// [`ErrorKind::BufferTooSmall`] if a word is longer than `scratch` has room for; a text's length always suffices.
     pub fn encode(&self, text: &str, ids: &mut [u32], scratch: &mut Scratch<'_>) -> Result<Found> {
+        self.encode_by(text, ids, |word, found| self.merge_word(word, scratch, found))
+    }
+
+    /// As [`encode`](Self::encode), but a word that `vocabulary` has is one token, whether merges make it or not
+    /// (`ignore_merges`).
+    ///
+    /// # Errors
+    ///
+    /// As [`encode`](Self::encode), and what reading the vocabulary answers.
+    pub fn encode_whole_words(
+        &self,
+        vocabulary: &(impl Vocabulary + ?Sized),
+        text: &str,
+        ids: &mut [u32],
+        scratch: &mut Scratch<'_>,
+    ) -> Result<Found> {
+        self.encode_by(text, ids, |word, found| {
+            let mut room = [0; MAX_TOKEN_BYTES];
+            let spelled = spelling(word, &mut room).map(|token| vocabulary.find(token));
+            match spelled.transpose()?.flatten() {
+                Some(id) => {
+                    found.push(id);
+                    Ok(())
+                }
+                None => self.merge_word(word, scratch, found),
+            }
+        })
+    }
+
+    fn encode_by(
+        &self,
+        text: &str,
+        ids: &mut [u32],
+        mut word: impl FnMut(&str, &mut Ids<'_>) -> Result<()>,
+    ) -> Result<Found> {
         let mut ids = Ids::new(ids);
         parts(self.added, text, |part| match part {
-            Part::Plain(plain) => self.encode_plain(plain, scratch, &mut ids),
+            Part::Plain(mut rest) => {
+                while !rest.is_empty() {
+                    let length = first_word(self.pattern, rest).max(1);
+                    let stuck = Error::without_offset(ErrorKind::InvalidArgument);
+                    let (first, behind) = rest.split_at_checked(length).ok_or(stuck)?;
+                    word(first, &mut ids)?;
+                    rest = behind;
+                }
+                Ok(())
+            }
             Part::Added(id) => {
                 ids.push(id);
                 Ok(())
@@ -81,24 +125,29 @@ impl<'a> Bpe<'a> {
         Ok(ids.found())
     }
 
-    fn encode_plain(
+    fn merge_word(
         &self,
-        text: &str,
+        word: &str,
         scratch: &mut Scratch<'_>,
         found: &mut Ids<'_>,
     ) -> Result<()> {
-        let mut rest = text;
-        while !rest.is_empty() {
-            let length = first_word(self.pattern, rest).max(1);
-            let stuck = Error::without_offset(ErrorKind::InvalidArgument);
-            let (word, behind) = rest.split_at_checked(length).ok_or(stuck)?;
-            let ids = word.bytes().filter_map(|byte| self.bytes.get(usize::from(byte)).copied());
-            let known = ids.filter(|id| *id != NO_TOKEN);
-            for id in merge(&mut &self.merges, known, &mut scratch.word)? {
-                found.push(id);
-            }
-            rest = behind;
+        let ids = word.bytes().filter_map(|byte| self.bytes.get(usize::from(byte)).copied());
+        let known = ids.filter(|id| *id != NO_TOKEN);
+        for id in merge(&mut &self.merges, known, &mut scratch.word)? {
+            found.push(id);
         }
         Ok(())
     }
+}
+
+/// A word in GPT-2's alphabet; `None` if it is longer than any token.
+fn spelling<'r>(word: &str, room: &'r mut [u8; MAX_TOKEN_BYTES]) -> Option<&'r [u8]> {
+    let mut length = 0_usize;
+    for byte in word.bytes() {
+        let character = character(byte);
+        let end = length.checked_add(character.len_utf8())?;
+        character.encode_utf8(room.get_mut(length..end)?);
+        length = end;
+    }
+    room.get(..length)
 }

@@ -6,7 +6,7 @@ use super::{BAD, TOO_SMALL};
 use crate::error::{Error, ErrorKind, Result};
 use crate::token::bpe::{Added, Merge, MergeTable, Pattern};
 use crate::token::vocabulary::{HashIndex, MAX_TOKEN_BYTES, Vocabulary};
-use crate::token::{Entries, HashVocabulary, LengthPrefix};
+use crate::token::{Entries, HashVocabulary, LengthPrefix, TextEnds};
 
 /// How many elements of each kind [`BpeSource::open`] needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +47,8 @@ pub struct BpeIndex {
     pub(super) merges: usize,
     pub(super) longest_probe: usize,
     pub(super) pattern: Pattern,
-    pub(super) begin: Option<u32>,
+    pub(super) ignores_merges: bool,
+    pub(super) ends: TextEnds,
 }
 
 impl<'a> BpeSource<'a> {
@@ -101,7 +102,8 @@ impl<'a> BpeSource<'a> {
             merges,
             longest_probe,
             pattern: self.pattern,
-            begin: self.begin,
+            ignores_merges: self.ignores_merges,
+            ends: self.ends,
         })
     }
 
@@ -152,6 +154,18 @@ impl BpeIndex {
     #[must_use]
     pub const fn pattern(&self) -> Pattern {
         self.pattern
+    }
+
+    /// Whether a word that is in the vocabulary is one token, whatever the merges make of it.
+    #[must_use]
+    pub const fn ignores_merges(&self) -> bool {
+        self.ignores_merges
+    }
+
+    /// The tokens around texts.
+    #[must_use]
+    pub const fn ends(&self) -> &TextEnds {
+        &self.ends
     }
 
     /// The spellings of the tokens in `file`, with the samples of the index.

@@ -5,14 +5,16 @@ use super::index::BpeIndex;
 use crate::error::{Error, ErrorKind, Result};
 use crate::token::bpe::{Added, Bpe, Found, Merge, MergeTable, Scratch, alphabet};
 use crate::token::vocabulary::Tokens;
-use crate::token::{Entries, HashVocabulary};
+use crate::token::{EndTokens, Entries, HashVocabulary, TextEnds};
 
 /// A tokenizer that is ready.
 #[derive(Clone, Debug)]
 pub struct FileBpe<'a> {
     tokens: Entries<'a>,
+    vocabulary: HashVocabulary<'a, Entries<'a>>,
     bpe: Bpe<'a>,
-    begin: Option<u32>,
+    ignores_merges: bool,
+    ends: TextEnds,
 }
 
 impl<'a> FileBpe<'a> {
@@ -44,7 +46,8 @@ impl<'a> FileBpe<'a> {
         let merges = merges.get(..index.merges).unwrap_or_default();
         let table = MergeTable::resume(merges, merge_slots, index.longest_probe);
         let bpe = Bpe::new(&vocabulary, table, index.pattern, added)?;
-        Ok(FileBpe { tokens, bpe, begin: index.begin })
+        let BpeIndex { ignores_merges, ends, .. } = *index;
+        Ok(FileBpe { tokens, vocabulary, bpe, ignores_merges, ends })
     }
 
     /// The number of tokens.
@@ -53,23 +56,22 @@ impl<'a> FileBpe<'a> {
         Tokens::count(&self.tokens)
     }
 
-    /// The ids of `text`, as many as `ids` holds, behind the token that begins every text if there is one.
+    /// The ids of `text`, as many as `ids` holds, between the tokens that are put around every text if there are any.
     ///
     /// # Errors
     ///
     /// As [`Bpe::encode`].
     pub fn encode(&self, text: &str, ids: &mut [u32], scratch: &mut Scratch<'_>) -> Result<Found> {
-        let Some(begin) = self.begin else { return self.bpe.encode(text, ids, scratch) };
-        let (first, rest) = match ids.split_first_mut() {
-            Some((first, rest)) => (Some(first), rest),
-            None => (None, &mut [][..]),
-        };
-        let kept = usize::from(first.is_some());
-        if let Some(first) = first {
-            *first = begin;
-        }
-        let Found { tokens, total } = self.bpe.encode(text, rest, scratch)?;
-        Ok(Found { tokens: tokens.saturating_add(kept), total: total.saturating_add(1) })
+        self.ends.around(ids, |ids| match self.ignores_merges {
+            true => self.bpe.encode_whole_words(&self.vocabulary, text, ids, scratch),
+            false => self.bpe.encode(text, ids, scratch),
+        })
+    }
+
+    /// The tokens that end a text.
+    #[must_use]
+    pub const fn ends(&self) -> &EndTokens {
+        &self.ends.end
     }
 
     /// Writes the bytes that a token stands for into `out`, and says how many they are; they need not be whole characters.

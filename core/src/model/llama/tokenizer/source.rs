@@ -14,8 +14,10 @@ use crate::format::gguf::{self, Gguf};
 use crate::model::amb::{amb_added_tokens, amb_config_value, amb_text_ends};
 #[cfg(feature = "embd")]
 use crate::model::embd::embd_text_ends;
-use crate::token::LengthPrefix;
-use crate::token::bpe::Pattern;
+#[cfg(feature = "gguf")]
+use crate::model::gguf::{gguf_pre_tokenizer, gguf_text_ends};
+use crate::token::bpe::{Pattern, PreTokenizer};
+use crate::token::{LengthPrefix, TextEnds};
 
 const UNSUPPORTED: Error = Error::without_offset(ErrorKind::UnsupportedVersion);
 
@@ -25,8 +27,8 @@ pub struct BpeSource<'a> {
     file: File<'a>,
     pub(super) pattern: Pattern,
     pub(super) entries: TokenEntries<'a>,
-    pub(super) begin: Option<u32>,
-    end: Option<u32>,
+    pub(super) ignores_merges: bool,
+    pub(super) ends: TextEnds,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -56,10 +58,10 @@ pub struct BpeParts<'a> {
     pub merges: &'a str,
     /// The ids of the tokens that are found in a text as they are, with spaces between.
     pub added: &'a str,
-    /// The token that begins every text.
-    pub begin: Option<u32>,
-    /// The token that ends a text.
-    pub end: Option<u32>,
+    /// Whether a word that is in the vocabulary is one token, whatever the merges make of it.
+    pub ignores_merges: bool,
+    /// The tokens around texts.
+    pub ends: TextEnds,
 }
 
 /// Where the spellings of tokens lie.
@@ -72,7 +74,8 @@ pub(super) struct TokenEntries<'a> {
 }
 
 impl<'a> BpeSource<'a> {
-    /// The tokenizer of an `.amb` file, whose configuration has `pre_tokenizer`, `added_tokens` and `add_bos`.
+    /// The tokenizer of an `.amb` file, whose configuration has `pre_tokenizer`, `ignore_merges`, `added_tokens`, `add_bos`,
+    /// `add_eos` and `end_tokens`.
     ///
     /// # Errors
     ///
@@ -84,13 +87,13 @@ impl<'a> BpeSource<'a> {
         if tokenizer.kind() != amb::TokenizerKind::Bpe {
             return Err(UNSUPPORTED);
         }
-        let name = amb_config_value(file, "pre_tokenizer").unwrap_or("gpt-2");
-        let pattern = Pattern::of_name(name).ok_or(UNSUPPORTED)?;
+        let of = |member: &str| amb_config_value(file, member);
+        let (pattern, ignores_merges) = own_rules(of("pre_tokenizer"), of("ignore_merges"))?;
         let amb::TokenEntries { bytes, offset, count } =
             tokenizer.token_entries().ok_or(missing)?;
         let entries = TokenEntries { bytes, offset, count, prefix: LengthPrefix::U16 };
-        let [begin, end] = amb_text_ends(file, &tokenizer);
-        Ok(Self { file: File::Amb(*file, tokenizer), pattern, entries, begin, end })
+        let ends = amb_text_ends(file, &tokenizer)?;
+        Ok(Self { file: File::Amb(*file, tokenizer), pattern, entries, ignores_merges, ends })
     }
 
     /// The tokenizer of a GGUF file, whose `tokenizer.ggml.model` is `gpt2`.
@@ -101,25 +104,18 @@ impl<'a> BpeSource<'a> {
     #[cfg(feature = "gguf")]
     pub fn gguf(file: &Gguf<'a>) -> Result<Self> {
         let missing = Error::without_offset(ErrorKind::MissingVocabulary);
-        let text = |key: &str| match file.value(key) {
-            Some(Value::Text(text)) => Some(text),
-            _ => None,
-        };
-        let model = text("tokenizer.ggml.model").ok_or(missing)?;
-        let name = text("tokenizer.ggml.pre").unwrap_or("gpt-2");
-        let pattern = Pattern::of_name(name).filter(|_| model == "gpt2").ok_or(UNSUPPORTED)?;
+        let model = file.value("tokenizer.ggml.model").ok_or(missing)?;
+        let pre = gguf_pre_tokenizer(file).filter(|_| model == Value::Text("gpt2"));
+        let PreTokenizer { pattern, ignores_merges, .. } = pre.ok_or(UNSUPPORTED)?;
         let gguf::TokenEntries { bytes, offset, count } = file.token_entries().ok_or(missing)?;
         let entries = TokenEntries { bytes, offset, count, prefix: LengthPrefix::U64 };
-        let id = |key: &str| file.value(key).and_then(unsigned);
-        let adds_begin = file.value("tokenizer.ggml.add_bos_token") == Some(Value::Bool(true));
-        let begin = id("tokenizer.ggml.bos_token_id").filter(|_| adds_begin);
-        let end = id("tokenizer.ggml.eos_token_id");
-        Ok(Self { file: File::Gguf(*file), pattern, entries, begin, end })
+        let ends = gguf_text_ends(file)?;
+        Ok(Self { file: File::Gguf(*file), pattern, entries, ignores_merges, ends })
     }
 
     /// The tokenizer of a `.weights` file: its vocabulary, and the merges in the tensor
-    /// [`MERGES`](crate::format::embd::MERGES); its metadata has `pre_tokenizer`, `added_tokens`, `add_bos`, `bos_token_id`
-    /// and `eos_token_id`.
+    /// [`MERGES`](crate::format::embd::MERGES); its metadata has `pre_tokenizer`, `ignore_merges`, `added_tokens`,
+    /// `add_bos`, `add_eos`, `bos_token_id`, `eos_token_id` and `end_tokens`.
     ///
     /// # Errors
     ///
@@ -131,27 +127,28 @@ impl<'a> BpeSource<'a> {
         let entries = file.token_entries().ok_or(missing)?;
         let merges = file.tensor(embd::MERGES).ok_or(missing)?;
         let bad = Error::new(merges.header().offset, ErrorKind::BadVocabulary);
-        let name = file.metadata_value("pre_tokenizer").unwrap_or("gpt-2");
-        let [begin, end] = embd_text_ends(file);
+        let of = |key: &str| file.metadata_value(key);
+        let (pattern, ignores_merges) = own_rules(of("pre_tokenizer"), of("ignore_merges"))?;
         Ok(Self::parts(&BpeParts {
-            pattern: Pattern::of_name(name).ok_or(UNSUPPORTED)?,
+            pattern,
             tokens: entries.bytes,
             offset: entries.offset,
             count: entries.count,
             prefix: if entries.length_bytes == 2 { LengthPrefix::U16 } else { LengthPrefix::U32 },
             merges: core::str::from_utf8(merges.data()).map_err(|_| bad)?,
             added: file.metadata_value("added_tokens").unwrap_or_default(),
-            begin,
-            end,
+            ignores_merges,
+            ends: embd_text_ends(file)?,
         }))
     }
 
     /// A tokenizer whose parts lie anywhere.
     #[must_use]
     pub const fn parts(parts: &BpeParts<'a>) -> Self {
-        let BpeParts { pattern, tokens, offset, count, prefix, merges, added, begin, end } = *parts;
+        let BpeParts { pattern, tokens, offset, count, prefix, merges, added, .. } = *parts;
+        let BpeParts { ignores_merges, ends, .. } = *parts;
         let entries = TokenEntries { bytes: tokens, offset, count, prefix };
-        Self { file: File::Text { merges, added }, pattern, entries, begin, end }
+        Self { file: File::Text { merges, added }, pattern, entries, ignores_merges, ends }
     }
 
     /// The number of tokens.
@@ -160,16 +157,10 @@ impl<'a> BpeSource<'a> {
         self.entries.count
     }
 
-    /// The token that begins every text, if the file says so.
+    /// The tokens around texts.
     #[must_use]
-    pub const fn begin(&self) -> Option<u32> {
-        self.begin
-    }
-
-    /// The token that ends a text.
-    #[must_use]
-    pub const fn end(&self) -> Option<u32> {
-        self.end
+    pub const fn ends(&self) -> &TextEnds {
+        &self.ends
     }
 
     /// Calls `merge` with the two parts of every merge, the first one first.
@@ -222,6 +213,14 @@ impl<'a> BpeSource<'a> {
             }
         }
     }
+}
+
+/// What `pre_tokenizer` and `ignore_merges` say in files of our own.
+#[cfg(any(feature = "amb", feature = "embd"))]
+fn own_rules(name: Option<&str>, ignore_merges: Option<&str>) -> Result<(Pattern, bool)> {
+    let known = PreTokenizer::of_name(name.unwrap_or("gpt-2")).ok_or(UNSUPPORTED)?;
+    let ignores = ignore_merges.map_or(known.ignores_merges, |value| value == "true");
+    Ok((known.pattern, ignores))
 }
 
 #[cfg(feature = "gguf")]
