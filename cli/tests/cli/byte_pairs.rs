@@ -93,7 +93,7 @@ fn llama_3_divides_the_frequencies_of_long_waves() {
         "dequantize",
         &path("m.amb"),
         "model.rope_freqs.weight",
-        "--format",
+        "--output",
         &path("d.npy"),
     ])
     .assert()
