@@ -232,9 +232,9 @@ pub unsafe extern "C" fn nanoembed_sentencepiece_encode(
         let steps = lent.filled(needs.steps, Step::default())?;
         let splits = lent.filled(needs.splits, 0)?;
         let mut scratch = Scratch::new(normalized, symbols, heap, steps, splits);
-        let found = model.ends.around(ids, |ids| {
-            model.tokenizer.encode(text, model.added, ids, &mut scratch)
-        })?;
+        let found = model
+            .ends
+            .around(ids, |ids| model.tokenizer.encode(text, model.added, ids, &mut scratch))?;
         out.write(nanoembed_tokenized {
             tokens: number(found.tokens),
             total: number(found.total),

@@ -122,7 +122,8 @@ impl<'p> TokenizerJson<'p> {
         let steps = self.steps("/pre_tokenizer", "/pre_tokenizer/pretokenizers");
         let kinds: Vec<&str> = steps.iter().map(|step| kind_of(step)).collect();
         let own = || self.unsupported(format!("it cuts texts by {kinds:?} in a way of its own"));
-        let Some((bytes, before)) = steps.split_last().filter(|_| kinds.last() == Some(&"ByteLevel"))
+        let Some((bytes, before)) =
+            steps.split_last().filter(|_| kinds.last() == Some(&"ByteLevel"))
         else {
             return Err(own());
         };
@@ -251,7 +252,8 @@ impl<'p> TokenizerJson<'p> {
     }
 
     fn template_of(&self, step: &Value) -> Result<[Option<u32>; 2]> {
-        let own = || self.unsupported("its template puts more than one token before or behind".into());
+        let own =
+            || self.unsupported("its template puts more than one token before or behind".into());
         let mut around = [None, None];
         let mut behind = 0;
         for item in step.get("single").and_then(Value::as_array).into_iter().flatten() {

@@ -43,9 +43,7 @@ pub use bert::{Bert, Layer, LayerInput, Observation, Observer, Run, plan};
 pub use check::{Finding, check};
 pub use config::{BertConfig, Pooling};
 #[cfg(feature = "embd")]
-pub use embd::{
-    embd_is_decoder, embd_key, embd_llama_config, embd_names_decoder, embd_text_ends,
-};
+pub use embd::{embd_is_decoder, embd_key, embd_llama_config, embd_names_decoder, embd_text_ends};
 pub use fixed::{FixedMemory, FixedNeeds};
 #[cfg(feature = "gguf")]
 pub use gguf::{

@@ -5,8 +5,8 @@ use alloc::vec::Vec;
 
 use crate::error::Result;
 use crate::model::llama::{BpeIndex, BpeMemory, BpeNeeds, BpeSource, FileBpe};
-use crate::token::bpe::merge::{Candidate, Symbol};
 use crate::token::TextEnds;
+use crate::token::bpe::merge::{Candidate, Symbol};
 use crate::token::bpe::{Added, Merge, Pattern, Scratch};
 
 /// A tokenizer over a file whose bytes its caller keeps: the memory of an index, and what is known beside it.

@@ -8,11 +8,8 @@ use crate::token::bpe::PreTokenizer;
 use crate::token::{EndTokens, TextEnds};
 
 /// The keys of tokens that end a text, the usual one first.
-const END_KEYS: [&str; 3] = [
-    "tokenizer.ggml.eos_token_id",
-    "tokenizer.ggml.eot_token_id",
-    "tokenizer.ggml.eom_token_id",
-];
+const END_KEYS: [&str; 3] =
+    ["tokenizer.ggml.eos_token_id", "tokenizer.ggml.eot_token_id", "tokenizer.ggml.eom_token_id"];
 
 /// Control tokens that end a text in llama.cpp whatever the keys say: many files of chat models have the end of a turn
 /// nowhere but among the tokens.
