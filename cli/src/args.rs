@@ -73,6 +73,29 @@ pub(crate) enum Command {
     Completions(completions::Completions),
 }
 
+/// A whole number that is not negative.
+pub(crate) fn whole(text: &str) -> std::result::Result<usize, String> {
+    text.parse().map_err(|_| "expected a whole number, 0 or more".into())
+}
+
+/// A number, and no infinity.
+pub(crate) fn number(text: &str) -> std::result::Result<f32, String> {
+    let number = text.parse().ok().filter(|number: &f32| number.is_finite());
+    number.ok_or_else(|| "expected a number".into())
+}
+
+/// How many results are wanted: at least one.
+pub(crate) fn count(text: &str) -> std::result::Result<u32, String> {
+    let count = text.parse().ok().filter(|count| *count > 0);
+    count.ok_or_else(|| "expected a whole number, 1 or more".into())
+}
+
+/// How many threads are wanted.
+fn threads(text: &str) -> std::result::Result<u16, String> {
+    let count = text.parse().ok().filter(|count| (1..=1024).contains(count));
+    count.ok_or_else(|| "expected a whole number from 1 to 1024".into())
+}
+
 /// The arguments about the model and how it runs.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Model")]
@@ -82,11 +105,11 @@ pub(crate) struct ModelArgs {
     pub(crate) model: Option<PathBuf>,
 
     /// How many tokens of a text are used [default: what the model was trained for, 256 for the built-in one]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole)]
     pub(crate) max_tokens: Option<usize>,
 
     /// How many threads to use [default: one for each of the CPU's]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, value_name = "N", value_parser = threads)]
     threads: Option<u16>,
 }
 
@@ -96,6 +119,10 @@ pub(crate) struct ModelArgs {
 pub(crate) struct EmbedderArgs {
     #[command(flatten)]
     pub(crate) model: ModelArgs,
+
+    /// Keep only the first N numbers of every vector, at length 1 again if the model's are: for models made for it
+    #[arg(long, value_name = "N", value_parser = whole)]
+    pub(crate) truncate_dim: Option<usize>,
 
     /// Compute in 32-bit floats throughout, also where weights are integers of 8 bits or fewer: slower, and a little
     /// nearer to the original model
@@ -124,7 +151,7 @@ impl ModelArgs {
 #[derive(Args, Debug)]
 pub(crate) struct ThreadArgs {
     /// How many threads to use [default: one for each of the CPU's]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, value_name = "N", value_parser = threads)]
     threads: Option<u16>,
 }
 

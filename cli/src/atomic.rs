@@ -10,8 +10,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tempfile::NamedTempFile;
 
-use crate::error::{Failure, Result, name_of};
+use crate::error::{Failure, Result, name_of_output};
 use crate::interrupt::when_interrupted;
+use crate::streams;
 
 /// The temporary files of this process, for the one who handles an interruption.
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
@@ -47,28 +48,31 @@ impl NewFile {
     /// Starts to write what shall become `target`; `-` is stdout, which must not be a terminal for `binary` content.
     pub(crate) fn create(target: &Path, binary: bool) -> Result<Self> {
         if target == Path::new("-") {
-            return Self::stream(io::stdout(), "stdout".into(), binary);
+            return Self::stream(
+                streams::stdout(),
+                target.to_owned(),
+                binary && io::stdout().is_terminal(),
+            );
         }
         let failed = |error: io::Error| Failure::writing(target.display(), &error);
         match target.metadata() {
             Ok(there) if there.is_dir() => Err(failed(io::ErrorKind::IsADirectory.into())),
             Ok(there) if !there.is_file() => {
                 let stream = OpenOptions::new().write(true).open(target).map_err(failed)?;
-                Self::stream(stream, target.to_owned(), binary)
+                let is_terminal = binary && stream.is_terminal();
+                Self::stream(stream, target.to_owned(), is_terminal)
             }
             Ok(there) if there.permissions().readonly() => {
                 Err(failed(io::ErrorKind::PermissionDenied.into()))
             }
+            // What is not there yet, or a link to it; but no circle of links.
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed(error)),
             there => Self::file(followed(target), there.ok().as_ref()).map_err(failed),
         }
     }
 
-    fn stream(
-        to: impl Write + IsTerminal + 'static,
-        target: PathBuf,
-        binary: bool,
-    ) -> Result<Self> {
-        if binary && to.is_terminal() {
+    fn stream(to: impl Write + 'static, target: PathBuf, would_garble: bool) -> Result<Self> {
+        if would_garble {
             return Err(Failure::usage("binary output is not written to a terminal")
                 .hint("redirect it to a file, or name one"));
         }
@@ -85,7 +89,7 @@ impl NewFile {
 
     /// The name that messages give to the file.
     pub(crate) fn name(&self) -> String {
-        name_of(&self.target)
+        name_of_output(&self.target)
     }
 
     /// The bytes written so far, mapped or read back; `None` for what keeps none.

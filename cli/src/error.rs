@@ -23,6 +23,20 @@ use nanoembed_core::{Error, ErrorKind};
 /// `Result` with this program's [`Failure`].
 pub(crate) type Result<T, E = Failure> = std::result::Result<T, E>;
 
+/// Codes of what is no fault of a file's format, beside those of [`ErrorKind`]: a number, a name and a message each, as
+/// `docs/errors.md` lists them.
+#[cfg_attr(not(test), expect(dead_code, reason = "the documentation is held against them"))]
+pub(crate) const OWN_CODES: [(u16, &str, &str); 3] = [
+    (USAGE, "usage", "the command was called wrongly"),
+    (NOT_FOUND, "not_found", "a thing that was asked for is not there"),
+    (BAD_INPUT, "bad_input", "the input cannot be used, and it is of none of the file formats"),
+];
+
+/// The command was called wrongly.
+pub(crate) const USAGE: u16 = 601;
+const NOT_FOUND: u16 = 602;
+const BAD_INPUT: u16 = 603;
+
 /// Whose fault it is, which decides the exit status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fault {
@@ -37,7 +51,7 @@ enum Fault {
 #[derive(Debug)]
 pub(crate) struct Failure {
     fault: Fault,
-    code: Option<u16>,
+    code: u16,
     /// File, line, byte: whatever is known of the place, outermost first.
     place: Vec<String>,
     message: String,
@@ -45,41 +59,49 @@ pub(crate) struct Failure {
 }
 
 impl Failure {
-    fn new(fault: Fault, message: impl Into<String>) -> Self {
-        Self { fault, code: None, place: Vec::new(), message: message.into(), hint: None }
+    fn new(fault: Fault, code: u16, message: impl Into<String>) -> Self {
+        Self { fault, code, place: Vec::new(), message: message.into(), hint: None }
     }
 
     /// The input is bad in a way that one of the core's causes names.
     pub(crate) fn input(kind: ErrorKind, message: impl Into<String>) -> Self {
-        let code = Some(kind.code());
-        Self { code, ..Self::new(Fault::Input, message) }
+        Self::new(Fault::Input, kind.code(), message)
     }
 
     /// The input is bad in a way that concerns no file format of ours.
     pub(crate) fn bad_input(message: impl Into<String>) -> Self {
-        Self::new(Fault::Input, message)
+        Self::new(Fault::Input, BAD_INPUT, message)
     }
 
     /// A thing that was asked for does not exist.
     pub(crate) fn not_found(message: impl Into<String>) -> Self {
-        Self::new(Fault::Input, message)
+        Self::new(Fault::Input, NOT_FOUND, message)
     }
 
     /// The command was called wrongly in a way that the argument parser cannot know.
     pub(crate) fn usage(message: impl Into<String>) -> Self {
-        Self::new(Fault::Usage, message)
+        Self::new(Fault::Usage, USAGE, message)
     }
 
     /// The core refused the file called `file`.
     pub(crate) fn of_file(file: impl Display, error: Error) -> Self {
+        let file = file.to_string();
         let fault = if error.code() / 100 == 5 { Fault::Storage } else { Fault::Input };
-        let failure = Self::new(fault, error.message());
-        let failure = Self { code: Some(error.code()), ..failure }.at(file);
+        let failure = Self::new(fault, error.code(), error.message()).at(&file);
+        // What is missing, and what is wrong with the file as a whole, has no place in it.
+        let has_place = error.offset > 0 || error.kind.code() / 100 == 1;
         let failure = match error.code() / 100 {
-            1 | 2 | 3 | 5 => failure.at(format_args!("byte {}", error.offset)),
+            1 | 2 | 3 | 5 if has_place => failure.at(format_args!("byte {}", error.offset)),
             _ => failure,
         };
-        match hint(error.kind) {
+        let is_of_strict = matches!(
+            error.kind,
+            ErrorKind::UnknownFlags
+                | ErrorKind::NameHashMismatch
+                | ErrorKind::Misaligned
+                | ErrorKind::ReservedNotZero
+        );
+        match hint(error.kind, &file).filter(|_| !is_of_strict) {
             Some(hint) => failure.hint(hint),
             None => failure,
         }
@@ -109,7 +131,12 @@ impl Failure {
             }
             _ => (Fault::Storage, error.to_string(), None),
         };
-        Self { code: Some(kind.code()), hint, ..Self::new(fault, message) }.at(file)
+        Self { hint, ..Self::new(fault, kind.code(), message) }.at(file)
+    }
+
+    /// Whether the input is at fault, not the storage that it comes from.
+    pub(crate) fn is_about_input(&self) -> bool {
+        self.fault == Fault::Input
     }
 
     /// The same with one more, inner, part of the place.
@@ -147,12 +174,18 @@ impl Failure {
         }
         let red = Style::new().bold().fg_color(Some(AnsiColor::Red.into()));
         let cyan = Style::new().bold().fg_color(Some(AnsiColor::Cyan.into()));
-        let code = self.code.map(|code| format!("[{code}]")).unwrap_or_default();
-        let place: String = self.place.iter().map(|part| format!("{part}: ")).collect();
-        anstream::eprintln!("{red}error{code}{red:#}: {place}{}", self.message);
+        anstream::eprintln!("{red}error[{}]{red:#}: {self}", self.code);
         if let Some(hint) = &self.hint {
             anstream::eprintln!("  {cyan}hint{cyan:#}: {hint}");
         }
+    }
+}
+
+/// The place and the message, as they stand behind `error[CODE]: `.
+impl Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.place.iter().try_for_each(|part| write!(f, "{part}: "))?;
+        f.write_str(&self.message)
     }
 }
 
@@ -167,8 +200,16 @@ pub(crate) fn name_of(file: &Path) -> String {
     if file == Path::new("-") { "stdin".into() } else { file.display().to_string() }
 }
 
-/// What helps against an error of this kind.
-pub(crate) fn hint(kind: ErrorKind) -> Option<&'static str> {
+/// The same for a file that is written.
+pub(crate) fn name_of_output(file: &Path) -> String {
+    if file == Path::new("-") { "stdout".into() } else { file.display().to_string() }
+}
+
+/// What helps against an error of this kind in `file`. A command that makes such files whole is named only where it can.
+pub(crate) fn hint(kind: ErrorKind, file: &str) -> Option<&'static str> {
+    let ending = Path::new(file).extension().and_then(|ending| ending.to_str()).unwrap_or("");
+    let is_weights = ending.eq_ignore_ascii_case("weights");
+    let is_fifu = ending.eq_ignore_ascii_case("fifu");
     Some(match kind {
         ErrorKind::UnexpectedEnd => "the file is cut short, perhaps an unfinished download",
         ErrorKind::BadMagic => {
@@ -183,10 +224,10 @@ pub(crate) fn hint(kind: ErrorKind) -> Option<&'static str> {
         ErrorKind::TransposedWeights => {
             "`nanoembed convert FILE OUT.weights --config config.json` turns the weights round"
         }
-        ErrorKind::MissingVocabulary => {
-            "convert the model anew, with its vocabulary: `nanoembed convert FOLDER OUT.weights`"
+        ErrorKind::MissingVocabulary if is_weights => {
+            "the model's folder has it: `nanoembed convert FOLDER OUT.weights` makes a file with a vocabulary"
         }
-        ErrorKind::MissingMetadata | ErrorKind::BadMetadata => {
+        ErrorKind::MissingMetadata | ErrorKind::BadMetadata if is_weights => {
             "`nanoembed convert FILE OUT.weights --config config.json` adds the sizes from the model's config.json"
         }
         ErrorKind::UnknownFlags
@@ -194,8 +235,65 @@ pub(crate) fn hint(kind: ErrorKind) -> Option<&'static str> {
         | ErrorKind::Misaligned
         | ErrorKind::ReservedNotZero => "without `--strict` the file may be usable all the same",
         ErrorKind::DuplicateWord => "`--duplicates first` keeps the first of them",
-        ErrorKind::InvalidUtf8 => "`--utf8 bytes` takes words as the bytes they are",
+        ErrorKind::InvalidUtf8 if is_fifu => "`--utf8 bytes` takes words as the bytes they are",
         ErrorKind::SourceChanged => "the file changed while it was read; try again",
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The tables of `docs/errors.md`, from the codes as they are.
+    fn tables() -> String {
+        let mut text = String::new();
+        let groups = [
+            (1, "The file is damaged, or is not what it claims to be"),
+            (2, "The file may be fine, but is not supported here"),
+            (3, "The model in the file is incomplete, or its parts are at odds"),
+            (4, "An argument or a buffer of the library's caller"),
+            (5, "Reading or writing"),
+            (6, "The command line"),
+        ];
+        let of_core = ErrorKind::ALL.iter().map(|kind| (kind.code(), kind.name(), kind.message()));
+        let all: Vec<_> = of_core.chain(OWN_CODES).collect();
+        for (group, heading) in groups {
+            text += &format!(
+                "\n### {group}xx: {heading}\n\n| code | name | what it means |\n|---|---|---|\n"
+            );
+            for (code, name, message) in all.iter().filter(|(code, ..)| code / 100 == group) {
+                text += &format!("| {code} | `{name}` | {message} |\n");
+            }
+        }
+        text
+    }
+
+    #[test]
+    fn the_documentation_lists_every_code() {
+        const BEGIN: &str = "<!-- codes -->\n";
+        const END: &str = "\n<!-- end of codes -->";
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/errors.md");
+        let document = std::fs::read_to_string(path).unwrap();
+        let (head, rest) = document.split_once(BEGIN).unwrap();
+        let (listed, tail) = rest.split_once(END).unwrap();
+        if std::env::var_os("NANOEMBED_WRITE_DOCS").is_some() {
+            std::fs::write(path, [head, BEGIN, &tables(), END, tail].concat()).unwrap();
+            return;
+        }
+        assert!(
+            listed == tables(),
+            "run this test with NANOEMBED_WRITE_DOCS=1 to write the tables anew"
+        );
+    }
+
+    #[test]
+    fn every_code_belongs_to_one_cause() {
+        let mut codes: Vec<u16> = ErrorKind::ALL.iter().map(|kind| kind.code()).collect();
+        codes.extend(OWN_CODES.map(|(code, ..)| code));
+        let count = codes.len();
+        codes.sort_unstable();
+        codes.dedup();
+        assert_eq!(codes.len(), count);
+    }
 }

@@ -1,7 +1,7 @@
 //! The `nanoembed` command line, as a library: Cargo compiles a library beside those that it needs, a program only
 //! behind them.
 //!
-//! 1. `args` says what may be asked for; `commands` has one file for each command.
+//! 1. `args` says what may be asked for, `usage` what is wrong with a command line; `commands` has one file for each command.
 //! 2. `input` reads texts, `output` writes results, both as streams and in order.
 //! 3. `embedder` is the model as the commands see it; `model_file` opens it or takes the one built in.
 //! 4. `checkpoint` reads models of foreign formats for `convert`; `calibration` and `int8` quantise them, `weights_file`
@@ -12,8 +12,8 @@
 //!    into files of another format, which `targets` writes.
 //! 8. `decoder` has models that continue texts, from `.amb`, `.weights` and GGUF files, UQFF and folders.
 //! 9. `word_vectors` has the forms of word vectors, conversion between them, and what their commands share.
-//! 10. `error` has the exit codes, `atomic` the files that appear whole or not at all, also when an
-//!     `interrupt` comes, `mapped` the files that are read,
+//! 10. `streams` looks whether stdin and stdout are open at all; `error` has the exit codes, `atomic` the files that
+//!     appear whole or not at all, also when an `interrupt` comes, `mapped` the files that are read,
 //!     `on_disk` those that are read piece by piece.
 //!
 //! Everything that more than one front end would decide lives in `nanoembed-core`.
@@ -42,8 +42,10 @@ mod progress;
 mod quantizer;
 mod settings_rule;
 mod stored;
+mod streams;
 mod targets;
 mod tokenizer;
+mod usage;
 mod verification;
 mod weights_file;
 mod word_vectors;
@@ -51,12 +53,13 @@ mod writing;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
 /// Does what the arguments say.
 #[must_use]
 pub fn main() -> ExitCode {
-    let cli = args::Cli::parse();
+    let cli = match usage::parse(std::env::args_os().collect()) {
+        Ok(cli) => cli,
+        Err(code) => return code,
+    };
     atomic::clean_up_when_interrupted();
     match commands::run(cli) {
         Ok(code) => code,

@@ -1,8 +1,9 @@
 //! Progress on stderr, and only if that is a terminal.
 
-use std::time::Duration;
+use std::io::IsTerminal;
+use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{HumanCount, ProgressBar, ProgressStyle};
 
 /// How far a job is. Nothing is drawn where stderr is not a terminal.
 pub(crate) struct Progress(ProgressBar);
@@ -10,17 +11,38 @@ pub(crate) struct Progress(ProgressBar);
 impl Progress {
     /// A job over `total` bytes.
     pub(crate) fn bytes(what: &'static str, total: u64) -> Self {
-        Self::new(what, Some(total), "{msg} {wide_bar} {bytes}/{total_bytes} {eta}")
+        Self::new(
+            what,
+            Some(total),
+            "{msg} {wide_bar} {bytes}/{total_bytes} {bytes_per_sec}, {eta} left",
+        )
     }
 
     /// A job over an unknown number of texts.
     pub(crate) fn texts(what: &'static str, total: Option<u64>) -> Self {
         match total {
-            Some(_) => {
-                Self::new(what, total, "{msg} {wide_bar} {human_pos}/{human_len} {per_sec} {eta}")
-            }
+            Some(_) => Self::new(
+                what,
+                total,
+                "{msg} {wide_bar} {human_pos}/{human_len} {per_sec}, {eta} left",
+            ),
             None => Self::new(what, None, "{spinner} {msg} {human_pos} texts {per_sec}"),
         }
+    }
+
+    /// Texts that are read from input of so many bytes, if that is known: it tells how much is left.
+    pub(crate) fn reading(what: &'static str, input_bytes: Option<u64>) -> Self {
+        match input_bytes {
+            Some(_) => Self::new(what, input_bytes, "{msg} {wide_bar} {percent}%, {eta} left"),
+            None => Self::new(what, None, "{spinner} {msg}, {elapsed}"),
+        }
+    }
+
+    /// `texts` of the input are done, which began at `start`, and `bytes` more of it are read.
+    pub(crate) fn read(&self, what: &str, texts: u64, start: Instant, bytes: u64) {
+        let rate = rate(texts, start.elapsed());
+        self.0.set_message(format!("{what}: {} texts, {rate:.0}/s", HumanCount(texts)));
+        self.0.inc(bytes);
     }
 
     fn new(what: &'static str, total: Option<u64>, template: &str) -> Self {
@@ -45,4 +67,22 @@ impl Drop for Progress {
     fn drop(&mut self) {
         self.0.finish_and_clear();
     }
+}
+
+/// What a command over texts has done, in a line for people who watch it: nothing where stderr is not a terminal.
+pub(crate) fn say_done(what: &str, texts: u64, tokens: u64, took: Duration) {
+    if std::io::stderr().is_terminal() {
+        anstream::eprintln!(
+            "{what} {} texts of {} tokens in {:.1} s: {:.0} texts/s",
+            HumanCount(texts),
+            HumanCount(tokens),
+            took.as_secs_f64(),
+            rate(texts, took),
+        );
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a rate for people")]
+fn rate(count: u64, time: Duration) -> f64 {
+    count as f64 / time.as_secs_f64().max(1e-9)
 }

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::Args;
 
 use super::similar::no_vector;
-use crate::args::ThreadArgs;
+use crate::args::{ThreadArgs, count};
 use crate::error::Result;
 use crate::mapped::Mapped;
 use crate::word_vectors::file::Opened;
@@ -35,7 +35,7 @@ pub(crate) struct Analogy {
     c: String,
 
     /// How many answers
-    #[arg(short = 'k', long = "top", default_value_t = 10, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(short = 'k', long = "top", default_value_t = 10, value_name = "N", value_parser = count)]
     count: u32,
 
     /// Let the words asked with be answers too: all, or those named

@@ -3,11 +3,11 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use clap::{Args, CommandFactory};
+use clap::Args;
 use clap_complete::Shell;
 
-use crate::args::Cli;
 use crate::error::{Failure, Result};
+use crate::{streams, usage};
 
 /// Print a completion script for a shell
 ///
@@ -27,8 +27,10 @@ impl Completions {
     pub(crate) fn run(self) -> Result<ExitCode> {
         // Into memory first: the generator panics when stdout is closed.
         let mut script = Vec::new();
-        clap_complete::generate(self.shell, &mut Cli::command(), "nanoembed", &mut script);
-        std::io::stdout().write_all(&script).map_err(|error| Failure::writing("stdout", &error))?;
+        clap_complete::generate(self.shell, &mut usage::command(), "nanoembed", &mut script);
+        let mut stdout = streams::stdout();
+        let written = stdout.write_all(&script).and_then(|()| stdout.flush());
+        written.map_err(|error| Failure::writing("stdout", &error))?;
         Ok(ExitCode::SUCCESS)
     }
 }

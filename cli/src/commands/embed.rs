@@ -3,19 +3,23 @@
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Instant;
 
 use clap::{Args, ValueEnum};
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::args::EmbedderArgs;
 use crate::atomic::NewFile;
 use crate::embedder::{Embedder, Embedding};
-use crate::error::{Failure, Result, warn};
-use crate::input::InputArgs;
+use crate::error::{Failure, Result};
+use crate::input::{InputArgs, Item};
 use crate::model_file::ModelFile;
 use crate::output::form::{self, form_of};
+use crate::output::kept::kept;
 use crate::output::npy;
-use crate::progress::Progress;
+use crate::output::truncated::{Limits, Truncated};
+use crate::progress::{Progress, say_done};
 
 /// Turn texts into embeddings
 ///
@@ -30,7 +34,12 @@ Examples:
   jq -c '{text: .title}' items.jsonl | nanoembed embed -i jsonl --output jsonl
 
 With `--format jsonl` every text gives one line:
-  {\"index\": 0, \"tokens\": 7, \"truncated\": false, \"embedding\": [0.0123, …]}")]
+  {\"index\": 0, \"id\": …, \"tokens\": 7, \"truncated\": false, \"embedding\": [0.0123, …]}
+`index` counts texts from 0, also those left out by `--on-error skip`. `id` stands there if the input
+is JSON lines and has one. A line that `--on-error null` gets over has `null` for its embedding.
+A blank line is an empty text and has a result as any other.
+
+Exit status: 0 done, 1 bad input, 2 wrong usage, 3 reading or writing failed, 130 interrupted")]
 pub(crate) struct Embed {
     #[command(flatten)]
     input: InputArgs,
@@ -76,9 +85,14 @@ impl form::Form for Format {
 #[derive(Serialize)]
 struct Line<'a> {
     index: u64,
+    #[serde(flatten, serialize_with = "kept")]
+    kept: &'a [(String, Value)],
     tokens: usize,
     truncated: bool,
-    embedding: &'a [f32],
+    embedding: Option<&'a [f32]>,
+    /// Why there is no embedding.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'a str>,
 }
 
 impl Embed {
@@ -91,23 +105,35 @@ impl Embed {
         let mut texts = self.input.open(quiet)?;
         let mut output =
             Output::new(NewFile::create(&self.output, format == Format::Npy)?, format, &embedder);
-        let progress = (!quiet).then(|| Progress::texts("embedding", texts.count()));
+        let progress = (!quiet).then(|| Progress::reading("embedding", texts.bytes()));
+        let start = Instant::now();
         let mut truncated = Truncated::default();
-        while let Some(chunk) = texts.next_chunk()? {
-            let embeddings = embedder.embed(&chunk).map_err(|error| file.failure(error))?;
-            for embedding in &embeddings {
-                truncated.count(output.index, embedding);
-                output.push(embedding)?;
+        let (mut count, mut tokens) = (0, 0);
+        while let Some(mut chunk) = texts.next_chunk()? {
+            let given: Vec<String> = chunk.iter_mut().filter_map(|item| item.text.take()).collect();
+            let embeddings = embedder.embed(&given).map_err(|error| file.failure(error))?;
+            let mut embeddings = embeddings.iter();
+            for item in &chunk {
+                let embedding = if item.error.is_none() { embeddings.next() } else { None };
+                truncated.count(item, embedding.is_some_and(|embedding| embedding.truncated));
+                tokens += embedding.map_or(0, |embedding| embedding.tokens as u64);
+                output.push(item, embedding)?;
             }
             output.flush()?;
+            count += chunk.len() as u64;
             if let Some(progress) = &progress {
-                progress.advance(embeddings.len() as u64);
+                let bytes = chunk.iter().map(|item| item.bytes).sum();
+                progress.read("embedding", count, start, bytes);
             }
         }
         drop(progress);
         output.finish()?;
         if !quiet {
-            truncated.warn(&embedder);
+            texts.warn();
+            truncated.warn(Limits::of(&embedder));
+            if count > 1 {
+                say_done("embedded", count, tokens, start.elapsed());
+            }
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -117,7 +143,8 @@ impl Embed {
 struct Output {
     file: NewFile,
     form: Form,
-    index: u64,
+    /// What stands for an embedding that there is none of.
+    nothing: Vec<f32>,
 }
 
 enum Form {
@@ -133,23 +160,28 @@ impl Output {
             Format::Jsonl => Form::Jsonl,
             Format::Npy => Form::Npy(npy::Rows::new(embedder.width())),
         };
-        Self { file, form, index: 0 }
+        Self { file, form, nothing: vec![f32::NAN; embedder.width()] }
     }
 
-    fn push(&mut self, embedding: &Embedding) -> Result<()> {
-        let Embedding { tokens, truncated, vector } = embedding;
+    fn push(&mut self, item: &Item, embedding: Option<&Embedding>) -> Result<()> {
+        let vector = embedding.map_or(&self.nothing, |embedding| &embedding.vector);
         let written = match &mut self.form {
             Form::Text => write_numbers(&mut self.file, vector),
             Form::Jsonl => {
-                let (index, tokens, truncated) = (self.index, *tokens, *truncated);
-                let line = Line { index, tokens, truncated, embedding: vector };
+                let line = Line {
+                    index: item.index,
+                    kept: &item.kept,
+                    tokens: embedding.map_or(0, |embedding| embedding.tokens),
+                    truncated: embedding.is_some_and(|embedding| embedding.truncated),
+                    embedding: embedding.map(|embedding| &embedding.vector[..]),
+                    error: item.error.as_deref(),
+                };
                 serde_json::to_writer(&mut self.file, &line)
                     .map_err(Into::into)
                     .and_then(|()| self.file.write_all(b"\n"))
             }
             Form::Npy(rows) => rows.push(vector),
         };
-        self.index += 1;
         written.map_err(|error| Failure::writing(self.file.name(), &error))
     }
 
@@ -173,43 +205,4 @@ fn write_numbers(to: &mut impl Write, numbers: &[f32]) -> std::io::Result<()> {
         write!(to, "{space}{number}")?;
     }
     to.write_all(b"\n")
-}
-
-/// The texts that were cut.
-#[derive(Default)]
-pub(crate) struct Truncated {
-    texts: u64,
-    all: u64,
-    first: u64,
-}
-
-impl Truncated {
-    pub(crate) fn count(&mut self, index: u64, embedding: &Embedding) {
-        self.all += 1;
-        if embedding.truncated {
-            if self.texts == 0 {
-                self.first = index;
-            }
-            self.texts += 1;
-        }
-    }
-
-    pub(crate) fn warn(&self, embedder: &Embedder<'_>) {
-        let (used, most) = (embedder.max_tokens(), embedder.positions());
-        let more = if used < most {
-            format!("; `--max-tokens {most}` uses as much as the model can")
-        } else {
-            String::new()
-        };
-        let Self { texts, all, first } = self;
-        match (texts, all) {
-            (0, _) => {}
-            (1, 1) => {
-                warn(format_args!("only the first {used} tokens of the text were used{more}"));
-            }
-            _ => warn(format_args!(
-                "of {texts} of {all} texts only the first {used} tokens were used (first: index {first}){more}"
-            )),
-        }
-    }
 }

@@ -12,11 +12,13 @@ use nanoembed_core::top::Scored;
 use nanoembed_core::{Error, ErrorKind};
 use serde::Serialize;
 
+use crate::args::{number, whole};
 use crate::decoder::memory;
 use crate::decoder::model::Decoder;
 use crate::error::{Failure, Result, name_of};
 use crate::model_file::ModelFile;
 use crate::output::lines::Lines;
+use crate::streams;
 use crate::writing::size;
 
 /// Continue a text with a model of the Llama family
@@ -48,19 +50,19 @@ pub(crate) struct Generate {
     memory: Option<u64>,
 
     /// How many tokens are added at most
-    #[arg(long, value_name = "N", default_value_t = 128)]
+    #[arg(long, value_name = "N", default_value_t = 128, value_parser = whole)]
     max_tokens: usize,
 
     /// 0 always takes the likeliest token; larger is more varied
-    #[arg(long, value_name = "T", default_value_t = 0.7)]
+    #[arg(long, value_name = "T", default_value_t = 0.7, value_parser = number)]
     temperature: f32,
 
     /// Consider only so many of the likeliest tokens; 0: all
-    #[arg(long, value_name = "K", default_value_t = 40)]
+    #[arg(long, value_name = "K", default_value_t = 40, value_parser = whole)]
     top_k: usize,
 
     /// Consider only the likeliest tokens that together have this probability
-    #[arg(long, value_name = "P", default_value_t = 0.95)]
+    #[arg(long, value_name = "P", default_value_t = 0.95, value_parser = number)]
     top_p: f32,
 
     /// The same seed gives the same text
@@ -130,7 +132,9 @@ impl Generate {
             lines.json(&generated)?;
             lines.finish()?;
         } else {
-            anstream::println!();
+            let mut stdout = streams::stdout();
+            let written = stdout.write_all(b"\n").and_then(|()| stdout.flush());
+            written.map_err(|error| Failure::writing("stdout", &error))?;
         }
         if !quiet {
             #[expect(clippy::cast_precision_loss, reason = "a rate for people")]
@@ -175,7 +179,7 @@ impl Generate {
         let start = Instant::now();
         let mut generated = Generated::default();
         let mut text = decoder.tokenizer.decoder();
-        let mut stdout = std::io::stdout().lock();
+        let mut stdout = streams::stdout();
         let mut write_error = None;
         let said = &mut generated.text;
         let mut say = |piece: &str| {

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use crate::args::ThreadArgs;
+use crate::args::{ThreadArgs, count};
 use crate::error::{Failure, Result, warn};
 use crate::input::Lines;
 use crate::mapped::Mapped;
@@ -37,7 +37,7 @@ pub(crate) struct Similar {
     words: Vec<String>,
 
     /// How many neighbours
-    #[arg(short = 'k', long = "top", default_value_t = 10, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(short = 'k', long = "top", default_value_t = 10, value_name = "N", value_parser = count)]
     count: u32,
 
     /// What is printed as similarity

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Instant;
 
 use clap::{Args, ValueEnum};
 use nanoembed_core::Error;
@@ -10,6 +11,7 @@ use nanoembed_core::owned::TokenSession;
 use nanoembed_core::token::vocabulary::{MAX_TOKEN_BYTES, Vocabulary};
 use rayon::prelude::*;
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::args::ModelArgs;
 use crate::atomic::NewFile;
@@ -17,10 +19,13 @@ use crate::decoder::model::is_decoder;
 use crate::decoder::tokenizer::{Tokenizer as DecoderTokenizer, is_model};
 use crate::embedder::encoder;
 use crate::error::Result;
-use crate::input::InputArgs;
+use crate::input::{InputArgs, Item};
 use crate::model_file::ModelFile;
 use crate::output::form::{self, form_of};
+use crate::output::kept::kept;
 use crate::output::lines::Lines;
+use crate::output::truncated::{Limits, Truncated};
+use crate::progress::{Progress, say_done};
 use crate::tokenizer::{self, Tokenizer, Tokens};
 
 /// Turn texts into the token ids that the model sees
@@ -35,7 +40,11 @@ Examples:
   nanoembed tokenize --model tokenizer.model --pieces \"Once upon a time\"
 
 With `--format jsonl` every text gives one line:
-  {\"index\": 0, \"ids\": [101, …, 102], \"truncated\": false}")]
+  {\"index\": 0, \"id\": …, \"ids\": [101, …, 102], \"truncated\": false}
+where `id` stands if the input is JSON lines and has one. A line that `--on-error null` gets over has
+`null` for its ids. A blank line is an empty text. `--max-tokens 0` shows all of every text.
+
+Exit status: 0 done, 1 bad input, 2 wrong usage, 3 reading or writing failed, 130 interrupted")]
 pub(crate) struct Tokenize {
     #[command(flatten)]
     input: InputArgs,
@@ -82,10 +91,15 @@ impl form::Form for Format {
 #[derive(Serialize)]
 struct Line<'a> {
     index: u64,
-    ids: &'a [u32],
+    #[serde(flatten, serialize_with = "kept")]
+    kept: &'a [(String, Value)],
+    ids: Option<&'a [u32]>,
     truncated: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pieces: Option<Vec<String>>,
+    /// Why there are no ids.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'a str>,
 }
 
 impl Tokenize {
@@ -101,7 +115,8 @@ impl Tokenize {
                 Ok(Tokens { ids, truncated })
             };
             let piece = |id| tokenizer.token(id).unwrap_or_default().to_owned();
-            return self.write(&file, encode, piece, quiet);
+            let limits = limit.map(|limit| Limits { used: limit, most: limit });
+            return self.write((&file, limits), encode, piece, quiet);
         }
         let model = encoder::open(&file)?;
         let limit = match self.model.max_tokens {
@@ -111,7 +126,8 @@ impl Tokenize {
         let tokenizer = model.tokenizer().map_err(refuse)?;
         let encode =
             |_: &mut TokenSession, text: &String| tokenizer::encode(&tokenizer, text, limit);
-        self.write(&file, encode, |id| piece(&tokenizer, id), quiet)
+        let limits = limit.map(|used| Limits { used, most: model.config().positions });
+        self.write((&file, limits), encode, |id| piece(&tokenizer, id), quiet)
     }
 
     /// The tokenizer if the model is a decoder, or a SentencePiece model alone.
@@ -129,38 +145,74 @@ impl Tokenize {
 
     fn write(
         self,
-        file: &ModelFile,
+        (file, limits): (&ModelFile, Option<Limits>),
         encode: impl Fn(&mut TokenSession, &String) -> Result<Tokens, Error> + Sync,
         piece: impl Fn(u32) -> String,
         quiet: bool,
     ) -> Result<ExitCode> {
         let asked = self.json.then_some(Format::Jsonl).or(self.format);
         let format = form_of(&self.output, asked, Format::Text)?;
-        let mut texts = self.input.open(quiet)?;
+        let mut texts = self.input.clone().open(quiet)?;
         let mut lines = Lines::of(NewFile::create(&self.output, false)?);
-        let mut index = 0;
+        let progress = (!quiet).then(|| Progress::reading("tokenizing", texts.bytes()));
+        let start = Instant::now();
+        let mut truncated = Truncated::default();
+        let (mut count, mut all_tokens) = (0, 0);
         while let Some(chunk) = texts.next_chunk()? {
-            let encoded = chunk.par_iter().map_init(TokenSession::default, &encode);
-            let encoded = encoded.collect::<Result<Vec<Tokens>, _>>();
-            for Tokens { ids, truncated } in encoded.map_err(|error| file.failure(error))? {
-                let pieces = self.pieces.then(|| ids.iter().map(|id| piece(*id)).collect());
-                let pieces: Option<Vec<String>> = pieces;
-                match (format, pieces) {
-                    (Format::Jsonl, pieces) => {
-                        lines.json(&Line { index, ids: &ids, truncated, pieces })?;
-                    }
-                    (Format::Text, Some(pieces)) => lines.text(pieces.join(" "))?,
-                    (Format::Text, None) => {
-                        let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
-                        lines.text(ids.join(" "))?;
-                    }
-                }
-                index += 1;
+            let encoded = chunk.par_iter().map_init(TokenSession::default, |session, item| {
+                item.text.as_ref().map(|text| encode(session, text)).transpose()
+            });
+            let encoded = encoded.collect::<Result<Vec<Option<Tokens>>, _>>();
+            let encoded = encoded.map_err(|error| file.failure(error))?;
+            for (item, tokens) in chunk.iter().zip(encoded) {
+                truncated.count(item, tokens.as_ref().is_some_and(|tokens| tokens.truncated));
+                all_tokens += tokens.as_ref().map_or(0, |tokens| tokens.ids.len() as u64);
+                self.print(&mut lines, format, (item, tokens), &piece)?;
             }
             lines.flush()?;
+            count += chunk.len() as u64;
+            if let Some(progress) = &progress {
+                let bytes = chunk.iter().map(|item| item.bytes).sum();
+                progress.read("tokenizing", count, start, bytes);
+            }
         }
+        drop(progress);
         lines.commit()?;
+        if !quiet {
+            texts.warn();
+            if let Some(limits) = limits {
+                truncated.warn(limits);
+            }
+            if count > 1 {
+                say_done("tokenized", count, all_tokens, start.elapsed());
+            }
+        }
         Ok(ExitCode::SUCCESS)
+    }
+
+    /// Prints the ids of a text, or what stands for them where there is none.
+    fn print(
+        &self,
+        lines: &mut Lines<NewFile>,
+        format: Format,
+        (item, tokens): (&Item, Option<Tokens>),
+        piece: &impl Fn(u32) -> String,
+    ) -> Result<()> {
+        let truncated = tokens.as_ref().is_some_and(|tokens| tokens.truncated);
+        let ids = tokens.as_ref().map(|tokens| &tokens.ids[..]);
+        let pieces: Option<Vec<String>> =
+            ids.filter(|_| self.pieces).map(|ids| ids.iter().map(|id| piece(*id)).collect());
+        match format {
+            Format::Jsonl => {
+                let (index, kept, error) = (item.index, &item.kept[..], item.error.as_deref());
+                lines.json(&Line { index, kept, ids, truncated, pieces, error })
+            }
+            Format::Text => {
+                let numbers =
+                    || ids.unwrap_or_default().iter().map(ToString::to_string).collect::<Vec<_>>();
+                lines.text(pieces.unwrap_or_else(numbers).join(" "))
+            }
+        }
     }
 }
 

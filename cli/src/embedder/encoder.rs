@@ -53,6 +53,11 @@ impl<'f> Encoder<'f> {
         self.model.config().hidden
     }
 
+    /// Whether embeddings have length 1.
+    pub(super) const fn normalizes(&self) -> bool {
+        self.model.config().normalize
+    }
+
     /// How many tokens of a text are embedded.
     pub(super) const fn max_tokens(&self) -> usize {
         self.max_tokens

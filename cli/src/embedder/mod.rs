@@ -16,6 +16,8 @@ use encoder::Encoder;
 /// A model that is ready to run.
 pub(crate) struct Embedder<'f> {
     model: Model<'f>,
+    /// Elements of the model's vectors that are kept.
+    width: usize,
 }
 
 enum Model<'f> {
@@ -45,15 +47,21 @@ impl<'f> Embedder<'f> {
         } else {
             Model::Encoder(Box::new(Encoder::open(file, args)?))
         };
-        Ok(Self { model })
+        let full = match &model {
+            Model::Encoder(model) => model.width(),
+            Model::Decoder(model) => model.width(),
+        };
+        let width = args.truncate_dim.unwrap_or(full);
+        if !(1..=full).contains(&width) {
+            return Err(Failure::usage(format!("--truncate-dim {width} is out of range"))
+                .hint(format!("this model's vectors have {full} numbers: 1 to {full}")));
+        }
+        Ok(Self { model, width })
     }
 
     /// Elements of an embedding.
-    pub(crate) fn width(&self) -> usize {
-        match &self.model {
-            Model::Encoder(model) => model.width(),
-            Model::Decoder(model) => model.width(),
-        }
+    pub(crate) const fn width(&self) -> usize {
+        self.width
     }
 
     /// How many tokens of a text are embedded.
@@ -74,10 +82,27 @@ impl<'f> Embedder<'f> {
 
     /// The embeddings of `texts`, in their order.
     pub(crate) fn embed(&self, texts: &[String]) -> Result<Vec<Embedding>, Error> {
-        match &self.model {
-            Model::Encoder(model) => model.embed(texts),
-            Model::Decoder(model) => model.embed(texts),
+        let (mut embeddings, normalizes) = match &self.model {
+            Model::Encoder(model) => (model.embed(texts)?, model.normalizes()),
+            Model::Decoder(model) => (model.embed(texts)?, true),
+        };
+        let cut = embeddings.iter_mut().filter(|embedding| embedding.vector.len() > self.width);
+        for embedding in cut {
+            embedding.vector.truncate(self.width);
+            if normalizes {
+                normalize(&mut embedding.vector);
+            }
         }
+        Ok(embeddings)
+    }
+}
+
+/// Brings a vector to length 1, if it has any.
+fn normalize(vector: &mut [f32]) {
+    let length = vector.iter().map(|x| f64::from(*x).powi(2)).sum::<f64>().sqrt();
+    if length > 0.0 {
+        #[expect(clippy::cast_possible_truncation, reason = "within ±1")]
+        vector.iter_mut().for_each(|x| *x = (f64::from(*x) / length) as f32);
     }
 }
 

@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::atomic::NewFile;
 use crate::error::{Failure, Result};
+use crate::streams::{self, Stdout};
 
 /// Buffered lines.
 pub(crate) struct Lines<W: Write> {
@@ -14,17 +15,18 @@ pub(crate) struct Lines<W: Write> {
     name: String,
 }
 
-impl Lines<io::StdoutLock<'static>> {
+impl Lines<Stdout> {
     pub(crate) fn stdout() -> Self {
-        Self { to: BufWriter::new(io::stdout().lock()), name: "stdout".into() }
+        Self { to: BufWriter::new(streams::stdout()), name: "stdout".into() }
     }
 }
 
 impl Lines<anstream::AutoStream<io::StdoutLock<'static>>> {
     /// Lines whose styles are left out where nobody sees them: not a terminal, or `NO_COLOR`.
-    pub(crate) fn styled() -> Self {
+    pub(crate) fn styled() -> Result<Self> {
+        streams::check_stdout().map_err(|error| Failure::writing("stdout", &error))?;
         let stdout = anstream::AutoStream::auto(io::stdout().lock());
-        Self { to: BufWriter::new(stdout), name: "stdout".into() }
+        Ok(Self { to: BufWriter::new(stdout), name: "stdout".into() })
     }
 }
 

@@ -37,7 +37,7 @@ impl Finding {
             code: error.code(),
             name: error.kind.name(),
             message: error.message().to_owned(),
-            hint: hint(error.kind).map(str::to_owned),
+            hint: hint(error.kind, file).map(str::to_owned),
         }
     }
 

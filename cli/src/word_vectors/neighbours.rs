@@ -1,7 +1,5 @@
 //! Neighbours of queries as commands print them.
 
-use std::io::StdoutLock;
-
 use clap::ValueEnum;
 use nanoembed_core::words::Scored;
 use serde::Serialize;
@@ -9,6 +7,7 @@ use serde::Serialize;
 use super::file::{Indexed, Opened};
 use crate::error::Result;
 use crate::output::lines::Lines;
+use crate::streams::Stdout;
 
 /// What the number beside a neighbour is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -46,7 +45,7 @@ struct Neighbour<'n> {
 pub(crate) struct Printer {
     pub(crate) json: bool,
     pub(crate) measure: Measure,
-    pub(crate) lines: Lines<StdoutLock<'static>>,
+    pub(crate) lines: Lines<Stdout>,
 }
 
 impl Printer {

@@ -18,6 +18,7 @@ mod sentencepiece;
 #[path = "../../../tests/src/skipped.rs"]
 mod skipped;
 mod sources;
+mod texts;
 mod tiny_decoder;
 mod tiny_gguf;
 mod tiny_model;

@@ -107,3 +107,73 @@ fn the_ending_tells_the_form_in_every_command() {
         }
     }
 }
+
+fn run_in_shell(script: &str, model: &str) -> (Option<i32>, String) {
+    let program = assert_cmd::cargo::cargo_bin("nanoembed");
+    let run =
+        Command::new("sh").args(["-c", script]).env("P", program).env("M", model).output().unwrap();
+    (run.status.code(), String::from_utf8(run.stderr).unwrap())
+}
+
+/// Rust itself would write to nowhere and call that done.
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+#[test]
+fn a_stdout_that_is_closed_is_a_failure() {
+    let tiny = TinyModel::new();
+    let model = tiny.converted("m.weights", &[]);
+    for command in [
+        "embed -m \"$M\" hello",
+        "embed -m \"$M\" --format npy hello",
+        "embed -m \"$M\" -o - hello",
+        "tokenize -m \"$M\" hello",
+        "inspect \"$M\"",
+        "verify \"$M\"",
+        "completions bash",
+        "convert \"$M\" -",
+    ] {
+        let (code, said) = run_in_shell(&format!("\"$P\" {command} >&-"), &model);
+        assert_eq!(code, Some(3), "{command}: {said}");
+        assert!(said.contains("stdout") && said.contains("closed"), "{command}: {said}");
+    }
+    let (code, _) = run_in_shell("\"$P\" embed -m \"$M\" hello >/dev/null", &model);
+    assert_eq!(code, Some(0));
+    let (code, said) = run_in_shell("\"$P\" embed -m \"$M\" <&-", &model);
+    assert_eq!(code, Some(3), "{said}");
+    let output = tiny.join("out.txt");
+    let script = format!("\"$P\" embed -m \"$M\" -o {output} hello >&-");
+    assert_eq!(run_in_shell(&script, &model).0, Some(0));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_a_failure() {
+    let tiny = TinyModel::new();
+    let model = tiny.converted("m.weights", &[]);
+    for command in [
+        "embed -m \"$M\" hello",
+        "embed -m \"$M\" --format npy hello",
+        "tokenize -m \"$M\" hello",
+        "inspect \"$M\"",
+        "completions bash",
+    ] {
+        let (code, said) = run_in_shell(&format!("\"$P\" {command} >/dev/full"), &model);
+        assert_eq!(code, Some(3), "{command}: {said}");
+        assert!(said.contains("no space left"), "{command}: {said}");
+    }
+}
+
+#[test]
+fn a_circle_of_links_is_no_place_to_write_to() {
+    let (tiny, model, _) = model_and_output();
+    let (a, b) = (tiny.join("a.txt"), tiny.join("b.txt"));
+    symlink(&b, &a).unwrap();
+    symlink(&a, &b).unwrap();
+    for arguments in [
+        &["embed", "-m", &model, "-o", &a, "hello"][..],
+        &["convert", &model, &a, "--to", "weights"],
+    ] {
+        failure(arguments, b"", 3);
+        assert!(fs::symlink_metadata(&a).unwrap().is_symlink());
+    }
+    assert!(tiny.unfinished().is_empty());
+}

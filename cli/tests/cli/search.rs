@@ -11,7 +11,7 @@ fn the_line_itself_is_found_first() {
         objects(&stdout(&["search", "-m", &model, "-", "sing sing", "--json", "-k", "3"], TEXT));
     assert_eq!(found.len(), 3);
     let keys: Vec<&str> = found[0].as_object().unwrap().keys().map(String::as_str).collect();
-    assert_eq!(keys, ["line", "text", "similarity"]);
+    assert_eq!(keys, ["file", "line", "text", "similarity"]);
     assert_eq!((&found[0]["line"], &found[0]["text"]), (&5.into(), &"sing sing".into()));
     assert!(found[0]["similarity"].as_f64().unwrap() > 0.999_99);
     let similarities: Vec<f64> = found.iter().map(|f| f["similarity"].as_f64().unwrap()).collect();

@@ -1,7 +1,7 @@
 //! What is said of OUT when it is there.
 
 use super::Convert;
-use crate::error::{Result, name_of};
+use crate::error::{Result, name_of_output};
 use crate::output::lines::Lines;
 use crate::output::table::{Align, Table};
 use crate::output::units;
@@ -48,8 +48,7 @@ impl Convert {
                 worst,
             ]);
         }
-        let output = name_of(&self.output);
-        let output = if output == "stdin" { "stdout" } else { &output };
+        let output = name_of_output(&self.output);
         anstream::eprintln!("{output}: {}", units::bytes(written.file_bytes));
         for line in table.lines(2) {
             anstream::eprintln!("{line}");

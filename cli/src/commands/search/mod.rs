@@ -1,45 +1,58 @@
-//! `search`: the lines or paragraphs of a text that mean what is asked for.
+//! `search`: the lines or paragraphs of texts that mean what is asked for.
+
+mod passages;
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Instant;
 
 use anstyle::{AnsiColor, Style};
 use clap::{Args, ValueEnum};
-use serde::Serialize;
+use passages::Passages;
+use serde::{Serialize, Serializer};
+use serde_json::Value;
 
-use super::embed::Truncated;
-use crate::args::EmbedderArgs;
+use crate::args::{EmbedderArgs, count, number};
 use crate::embedder::{Embedder, cosine};
 use crate::error::{Failure, Result, name_of};
-use crate::input::Lines;
+use crate::input::{FormArgs, LineFormat, file_bytes};
 use crate::model_file::ModelFile;
+use crate::output::kept::kept;
 use crate::output::lines::Lines as Output;
-use crate::progress::Progress;
+use crate::output::truncated::{Limits, Truncated, warn_of_question};
+use crate::progress::{Progress, say_done};
 
 /// How many passages are embedded at a time.
 const CHUNK: usize = 512;
 
-/// Find the lines or paragraphs of a text that are nearest in meaning to a query
+/// Find the lines or paragraphs of texts that are nearest in meaning to a query
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
   nanoembed search notes.txt \"where did I put the keys?\"
   nanoembed search --by paragraph -k 3 book.txt \"the storm at sea\"
+  nanoembed search chapter-*.txt \"the storm at sea\"
+  nanoembed search -i jsonl --field body mails.jsonl \"when does the train leave?\"
   git log --format=%s | nanoembed search - \"faster parsing\" --json
 
 With `--json` every result is one line, the nearest first:
-  {\"line\", \"text\", \"similarity\"}")]
+  {\"file\", \"line\", \"text\", \"similarity\"}
+and with `-i jsonl` the line's `id`, if it has one.
+
+Exit status: 0 done, 1 nothing found or bad input, 2 wrong usage, 3 reading failed, 130 interrupted")]
 pub(crate) struct Search {
-    /// A text file; `-` is stdin
-    file: PathBuf,
+    /// Text files; `-` is stdin
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
 
     /// What to look for, in words of your own
     query: String,
 
     /// How many results
-    #[arg(short = 'k', long = "top", default_value_t = 10, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(short = 'k', long = "top", default_value_t = 10, value_name = "N", value_parser = count)]
     count: u32,
 
     /// What is compared with the query
@@ -47,16 +60,15 @@ pub(crate) struct Search {
     by: Passage,
 
     /// Leave out results below this similarity, -1 to 1
-    #[arg(long, value_name = "SIMILARITY", allow_negative_numbers = true)]
+    #[arg(long, value_name = "SIMILARITY", value_parser = number)]
     min: Option<f32>,
 
     /// One line of JSON for every result
     #[arg(long)]
     json: bool,
 
-    /// Replace bytes that are not UTF-8 by U+FFFD instead of stopping there
-    #[arg(long)]
-    lossy: bool,
+    #[command(flatten)]
+    form: FormArgs,
 
     #[command(flatten)]
     embedder: EmbedderArgs,
@@ -74,16 +86,32 @@ enum Passage {
 /// A result. The fields' names are those of the JSON output.
 #[derive(Clone, Debug, Serialize)]
 struct Found {
+    #[serde(serialize_with = "name")]
+    file: Arc<str>,
     /// The passage's first line, from 1.
     line: u64,
+    #[serde(flatten, serialize_with = "owned")]
+    kept: Vec<(String, Value)>,
     text: String,
     similarity: f32,
+    /// How many passages come before.
+    #[serde(skip)]
+    ordinal: u64,
+}
+
+fn name<S: Serializer>(name: &Arc<str>, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(name)
+}
+
+#[expect(clippy::ptr_arg, reason = "serde wants a reference to the field")]
+fn owned<S: Serializer>(members: &Vec<(String, Value)>, to: S) -> Result<S::Ok, S::Error> {
+    kept(&&members[..], to)
 }
 
 /// The better one is greater: more similar, or earlier.
 impl Ord for Found {
     fn cmp(&self, other: &Self) -> Ordering {
-        self.similarity.total_cmp(&other.similarity).then(other.line.cmp(&self.line))
+        self.similarity.total_cmp(&other.similarity).then(other.ordinal.cmp(&self.ordinal))
     }
 }
 
@@ -110,45 +138,70 @@ impl Search {
         let model = ModelFile::open(self.embedder.model.model.as_deref())?;
         let embedder = Embedder::open(&model, &self.embedder)?;
         let refuse = |error| model.failure(error);
+        let reader = self.form.reader()?;
+        if self.form.line_format == LineFormat::Jsonl && self.by == Passage::Paragraph {
+            return Err(Failure::usage("--by paragraph is for lines of text, not for JSON lines"));
+        }
         let query = embedder.embed(std::slice::from_ref(&self.query)).map_err(refuse)?;
-        let query = query.into_iter().next().map(|query| query.vector).unwrap_or_default();
-        let mut passages = Passages::open(&self)?;
-        let progress = (!quiet).then(|| Progress::texts("searching", None));
+        let query = query.into_iter().next();
+        if !quiet && query.as_ref().is_some_and(|query| query.truncated) {
+            warn_of_question(Limits::of(&embedder));
+        }
+        let query = query.map(|query| query.vector).unwrap_or_default();
+        let bytes = self.files.iter().map(|file| file_bytes(file)).sum();
+        let mut passages = Passages::of(self.files.clone(), reader, self.by, self.form.lossy);
+        let progress = (!quiet).then(|| Progress::reading("searching", bytes));
+        let start = Instant::now();
         let mut truncated = Truncated::default();
+        let (mut count, mut tokens) = (0, 0);
         // The worst of the best on top, to be replaced.
         let mut best = BinaryHeap::new();
         loop {
-            let (lines, texts) = passages.next_chunk(CHUNK)?;
-            if texts.is_empty() {
+            let mut items = passages.next_chunk(CHUNK)?;
+            if items.is_empty() {
                 break;
             }
+            let texts: Vec<String> = items.iter_mut().filter_map(|item| item.text.take()).collect();
+            let read = items.iter().map(|item| item.bytes).sum();
             let embeddings = embedder.embed(&texts).map_err(refuse)?;
-            for ((line, text), embedding) in lines.into_iter().zip(texts).zip(&embeddings) {
-                truncated.count(line, embedding);
+            for ((item, text), embedding) in items.into_iter().zip(texts).zip(&embeddings) {
+                truncated.count(&item, embedding.truncated);
+                tokens += embedding.tokens as u64;
+                count += 1;
                 let similarity = cosine(&query, &embedding.vector);
                 if self.min.is_none_or(|min| similarity >= min) {
-                    best.push(std::cmp::Reverse(Found { line, text, similarity }));
+                    let (file, kept) = (item.file.unwrap_or_default(), item.kept);
+                    let (line, ordinal) = (item.line, count);
+                    let found = Found { file, line, kept, text, similarity, ordinal };
+                    best.push(std::cmp::Reverse(found));
                 }
                 if best.len() > self.count as usize {
                     best.pop();
                 }
             }
             if let Some(progress) = &progress {
-                progress.advance(embeddings.len() as u64);
+                progress.read("searching", count, start, read);
             }
         }
         drop(progress);
         let found: Vec<Found> = best.into_sorted_vec().into_iter().map(|found| found.0).collect();
         self.print(&found)?;
         if !quiet {
-            truncated.warn(&embedder);
+            passages.warn();
+            truncated.warn(Limits::of(&embedder));
+            say_done("searched", count, tokens, start.elapsed());
         }
         if found.is_empty() {
             return Err(Failure::not_found(match self.min {
                 Some(min) => format!("nothing is as similar as {min}"),
                 None => "there is no text to search".into(),
             })
-            .at(name_of(&self.file)));
+            .at(self
+                .files
+                .iter()
+                .map(|file| name_of(file))
+                .collect::<Vec<_>>()
+                .join(", ")));
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -162,10 +215,15 @@ impl Search {
             return lines.finish();
         }
         // Styles are left out by the stream where nobody sees them.
-        let mut lines = Output::styled();
-        let digits = found.iter().map(|found| found.line.to_string().len()).max().unwrap_or(1);
+        let mut lines = Output::styled()?;
+        let place = |found: &Found| match self.files.len() {
+            1 => found.line.to_string(),
+            _ => format!("{}:{}", found.file, found.line),
+        };
+        let digits = found.iter().map(|found| place(found).chars().count()).max().unwrap_or(1);
         let dim = Style::new().dimmed();
-        for Found { line, text, similarity } in found {
+        for found in found {
+            let (line, Found { text, similarity, .. }) = (place(found), found);
             let color = match similarity {
                 0.5.. => AnsiColor::Green,
                 0.3.. => AnsiColor::Yellow,
@@ -178,46 +236,5 @@ impl Search {
             ))?;
         }
         lines.finish()
-    }
-}
-
-/// The passages of a file with the numbers of their first lines.
-struct Passages {
-    lines: Lines,
-    by: Passage,
-}
-
-impl Passages {
-    fn open(search: &Search) -> Result<Self> {
-        Ok(Self { lines: Lines::open(&search.file, Some(search.lossy))?, by: search.by })
-    }
-
-    fn next_chunk(&mut self, count: usize) -> Result<(Vec<u64>, Vec<String>)> {
-        let (mut numbers, mut texts) = (Vec::new(), Vec::new());
-        while texts.len() < count {
-            let Some((number, text)) = self.next_passage()? else { break };
-            numbers.push(number);
-            texts.push(text);
-        }
-        Ok((numbers, texts))
-    }
-
-    fn next_passage(&mut self) -> Result<Option<(u64, String)>> {
-        let mut passage: Option<(u64, String)> = None;
-        while let Some(line) = self.lines.next_line()? {
-            match (&mut passage, line.trim().is_empty()) {
-                (None, true) => {}
-                (Some(_), true) => break,
-                (Some((_, text)), false) => {
-                    text.push('\n');
-                    text.push_str(line.trim_end());
-                }
-                (None, false) => passage = Some((self.lines.number(), line.trim_end().to_owned())),
-            }
-            if self.by == Passage::Line && passage.is_some() {
-                break;
-            }
-        }
-        Ok(passage)
     }
 }

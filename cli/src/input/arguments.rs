@@ -1,0 +1,159 @@
+//! The arguments that say where texts come from and what form they have.
+
+use std::io::{self, IsTerminal};
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+
+use super::json_line::{ID, Members};
+use super::texts::{Reader, Texts};
+use crate::error::{Failure, Result, warn};
+
+/// The arguments that say where texts come from.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Input")]
+pub(crate) struct InputArgs {
+    /// Texts; without any, and without `--file`, the lines of stdin. One that begins with a dash stands behind `--`
+    #[arg(value_name = "TEXT", allow_negative_numbers = true)]
+    texts: Vec<String>,
+
+    /// Read texts from files, a line each; `-` is stdin
+    #[arg(long = "file", short = 'f', value_name = "FILE", num_args = 1.., conflicts_with = "texts")]
+    files: Vec<PathBuf>,
+
+    #[command(flatten)]
+    form: FormArgs,
+}
+
+/// The arguments about the form of texts.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Input")]
+pub(crate) struct FormArgs {
+    /// What a line of stdin or of a file is
+    #[arg(long = "input", short = 'i', value_enum, default_value_t = LineFormat::Text, value_name = "FORM")]
+    pub(crate) line_format: LineFormat,
+
+    /// The member of a JSON line that is the text [default: text]
+    #[arg(long, value_name = "NAME")]
+    field: Option<String>,
+
+    /// Members of a JSON line to write beside its result; `id` always is
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    keep: Vec<String>,
+
+    /// What to do with a line that cannot be used: not JSON, without a text, not UTF-8
+    #[arg(long, value_enum, default_value_t = OnError::Fail, value_name = "POLICY")]
+    pub(crate) on_error: OnError,
+
+    /// Replace bytes that are not UTF-8 by U+FFFD instead of stopping there
+    #[arg(long)]
+    pub(crate) lossy: bool,
+}
+
+/// What a line of input is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LineFormat {
+    /// A text; a blank line is an empty one
+    Text,
+    /// A JSON object with a text, {"text": "…"}; a blank line is an empty text
+    Jsonl,
+}
+
+/// What to do with a line that cannot be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OnError {
+    /// Stop there; what came before is written to stdout
+    Fail,
+    /// Leave it out; `index` still counts it
+    Skip,
+    /// Write null for it, NaN in `.npy` and text
+    Null,
+}
+
+/// Names that results have themselves.
+const TAKEN: [&str; 10] = [
+    "index",
+    "ids",
+    "tokens",
+    "truncated",
+    "embedding",
+    "pieces",
+    "file",
+    "line",
+    "similarity",
+    "error",
+];
+
+impl FormArgs {
+    /// What a line is and which members are wanted; options that mean nothing for lines of text are refused.
+    fn members(&self) -> Result<Option<Members>> {
+        if self.line_format == LineFormat::Text {
+            let options = [("--field", self.field.is_some()), ("--keep", !self.keep.is_empty())];
+            return match options.iter().find(|(_, is_given)| *is_given) {
+                Some((option, _)) => Err(Failure::usage(format!("{option} is for JSON lines"))
+                    .hint("say `--input jsonl` if that is what the lines are")),
+                None => Ok(None),
+            };
+        }
+        if let Some(name) = self.keep.iter().find(|name| TAKEN.contains(&name.as_str())) {
+            let message = format!("--keep {name}: results have a member of that name themselves");
+            return Err(Failure::usage(message));
+        }
+        let field = self.field.clone().unwrap_or_else(|| "text".into());
+        let kept = self.keep.iter().filter(|name| *name != ID).cloned().collect();
+        Ok(Some(Members { field, kept }))
+    }
+
+    /// A reader of texts of this form.
+    pub(crate) fn reader(&self) -> Result<Reader> {
+        Ok(Reader { members: self.members()?, on_error: self.on_error, lossy: self.lossy })
+    }
+}
+
+impl InputArgs {
+    /// Starts to read. Reading runs ahead of the work by a few texts only.
+    pub(crate) fn open(self, quiet: bool) -> Result<Texts> {
+        let Self { texts, files, form } = self;
+        let reader = form.reader()?;
+        if !texts.is_empty() {
+            if form.line_format == LineFormat::Jsonl {
+                return Err(Failure::usage("--input jsonl is for lines of files and of stdin")
+                    .hint("texts among the arguments are texts as they stand"));
+            }
+            if !quiet {
+                hint_at_files(&texts);
+            }
+            return Ok(Texts::given(texts));
+        }
+        if !quiet && form.line_format == LineFormat::Text {
+            hint_at_json(&files);
+        }
+        let files = if files.is_empty() { vec![PathBuf::from("-")] } else { files };
+        if !quiet && io::stdin().is_terminal() && files.iter().any(|file| file == Path::new("-")) {
+            warn("reading texts from the terminal, one a line; Ctrl-D ends");
+        }
+        Ok(Texts::read(files, reader))
+    }
+}
+
+/// Someone who names a file as a text hardly wants its name embedded.
+fn hint_at_files(texts: &[String]) {
+    if let Some(text) = texts.iter().find(|text| Path::new(text).is_file()) {
+        warn(format_args!(
+            "`{text}` is a file, but taken for a text itself; `-f {text}` reads the texts in it"
+        ));
+    }
+}
+
+/// Someone who names a file of JSON lines hardly wants its braces embedded.
+fn hint_at_json(files: &[PathBuf]) {
+    let is_json = |file: &&PathBuf| {
+        file.extension().is_some_and(|ending| ["jsonl", "ndjson"].iter().any(|it| ending == *it))
+    };
+    if let Some(file) = files.iter().find(is_json) {
+        warn(format_args!(
+            "the lines of `{}` are taken for texts as they stand; `--input jsonl` takes the texts in them",
+            file.display()
+        ));
+    }
+}

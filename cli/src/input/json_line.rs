@@ -1,0 +1,221 @@
+//! A line of JSON: an object of which one member is the text, and others may be wanted beside it.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use nanoembed_core::ErrorKind;
+use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
+use serde_json::Value;
+use serde_json::error::Category;
+
+/// Which members of the objects are wanted.
+#[derive(Clone, Debug)]
+pub(crate) struct Members {
+    /// The text's name.
+    pub(crate) field: String,
+    /// Those that stand beside a text's result.
+    pub(crate) kept: Vec<String>,
+}
+
+/// A text and what is said of it beside.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Object {
+    pub(crate) text: String,
+    pub(crate) kept: Vec<(String, Value)>,
+}
+
+/// What is wrong with a line.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Wrong {
+    pub(crate) kind: ErrorKind,
+    /// The byte of the line.
+    pub(crate) at: usize,
+    pub(crate) message: String,
+    pub(crate) hint: Option<String>,
+    /// The members that could be read all the same: whoever wants a result for every line wants its `id` too.
+    pub(crate) kept: Vec<(String, Value)>,
+}
+
+/// The member that stands beside a text's result unasked.
+pub(crate) const ID: &str = "id";
+
+/// How many names of members a hint lists.
+const LISTED: usize = 8;
+
+impl Members {
+    /// The text in `line`. A blank line is an empty text, as among lines of text.
+    pub(crate) fn read(&self, line: &str) -> Result<Object, Wrong> {
+        if line.trim().is_empty() {
+            return Ok(Object { text: String::new(), kept: Vec::new() });
+        }
+        let mut found = Found::default();
+        let mut json = serde_json::Deserializer::from_str(line);
+        let read = Wanted { members: self, found: &mut found }.deserialize(&mut json);
+        let Found { text, kept, names, repeated } = found;
+        if let Err(error) = read.and_then(|()| json.end()) {
+            return Err(Wrong { kept, ..self.malformed(line, &error, repeated) });
+        }
+        let wrong = |message: String, hint| Wrong {
+            kind: ErrorKind::BadField,
+            at: 0,
+            message,
+            hint,
+            kept: Vec::new(),
+        };
+        match text {
+            Some(Value::String(text)) => Ok(Object { text, kept }),
+            Some(other) => {
+                let message = format!("`{}` is {}, not a string", self.field, what(&other));
+                Err(Wrong { kept, ..wrong(message, None) })
+            }
+            None => {
+                let message = format!("the object has no member `{}`", self.field);
+                let hint = (!names.is_empty())
+                    .then(|| format!("it has {}; `--field NAME` takes another", names.join(", ")));
+                Err(Wrong { kept, ..wrong(message, hint) })
+            }
+        }
+    }
+
+    fn malformed(&self, line: &str, error: &serde_json::Error, repeated: Option<String>) -> Wrong {
+        let at = error.column().saturating_sub(1).min(line.len());
+        let (kind, message) = match (error.classify(), repeated) {
+            (_, Some(name)) => {
+                (ErrorKind::BadField, format!("the object has two members `{name}`"))
+            }
+            (Category::Data, _) => {
+                (ErrorKind::BadField, format!("not an object with a member `{}`", self.field))
+            }
+            (Category::Eof, _) => {
+                (ErrorKind::BadJson, "not well-formed JSON: the line ends too early".to_owned())
+            }
+            _ => (ErrorKind::BadJson, "not well-formed JSON".to_owned()),
+        };
+        // An object that is none begins where the line does.
+        let at = if error.is_data() { line.len() - line.trim_start().len() } else { at };
+        Wrong { kind, at, message, hint: None, kept: Vec::new() }
+    }
+}
+
+/// What a value is, in JSON's words.
+const fn what(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "an array",
+        Value::Object(_) => "an object",
+    }
+}
+
+/// What has been seen of an object.
+#[derive(Default)]
+struct Found {
+    text: Option<Value>,
+    kept: Vec<(String, Value)>,
+    /// The names of its first members, for a hint.
+    names: Vec<String>,
+    repeated: Option<String>,
+}
+
+/// Reads an object and keeps the members that are wanted.
+struct Wanted<'m> {
+    members: &'m Members,
+    found: &'m mut Found,
+}
+
+impl<'de> DeserializeSeed<'de> for Wanted<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<(), D::Error> {
+        from.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Wanted<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        let Self { members, found } = self;
+        while let Some(name) = map.next_key::<Cow<'de, str>>()? {
+            let is_text = name == members.field;
+            let is_kept = name == ID || members.kept.iter().any(|kept| *kept == name);
+            if found.names.len() < LISTED {
+                found.names.push(format!("`{name}`"));
+            }
+            if !is_text && !is_kept {
+                map.next_value::<IgnoredAny>()?;
+                continue;
+            }
+            let is_there = if is_text {
+                found.text.is_some()
+            } else {
+                found.kept.iter().any(|(known, _)| *known == name)
+            };
+            if is_there {
+                found.repeated = Some(name.into_owned());
+                return Err(A::Error::custom(""));
+            }
+            let value = map.next_value::<Value>()?;
+            if is_kept {
+                found.kept.push((name.into_owned(), value.clone()));
+            }
+            if is_text {
+                found.text = Some(value);
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn members(field: &str, kept: &[&str]) -> Members {
+        Members { field: field.into(), kept: kept.iter().map(|&name| name.into()).collect() }
+    }
+
+    #[test]
+    fn the_text_is_read_with_its_id_and_what_else_is_wanted() {
+        let line = r#" {"url": "u", "id": 7, "text": "a\nb", "other": [1, {"text": 2}]} "#;
+        let object = members("text", &["url"]).read(line).unwrap();
+        assert_eq!(object.text, "a\nb");
+        assert_eq!(object.kept, [("url".into(), "u".into()), ("id".into(), 7.into())]);
+        assert_eq!(members("url", &[]).read(line).unwrap().text, "u");
+        assert_eq!(members("text", &[]).read(" ").unwrap().text, "");
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_in_words_of_its_own() {
+        let cases = [
+            (r#"["a"]"#, 131, 0, "not an object"),
+            (r#""a""#, 131, 0, "not an object"),
+            ("{", 130, 0, "ends too early"),
+            (r#"{"text": "a""#, 130, 11, "ends too early"),
+            (r#"{"text": "a"} x"#, 130, 14, "not well-formed JSON"),
+            (r#"{"text": "a",}"#, 130, 13, "not well-formed JSON"),
+            (r#"{"text": 'a'}"#, 130, 9, "not well-formed JSON"),
+            (r#"{"body": "a"}"#, 131, 0, "no member `text`"),
+            (r#"{"text": null}"#, 131, 0, "is null"),
+            (r#"{"text": 5}"#, 131, 0, "is a number"),
+            (r#"{"text": "a", "text": "b"}"#, 131, 0, "two members `text`"),
+        ];
+        for (line, code, at, said) in cases {
+            let wrong = members("text", &[]).read(line).unwrap_err();
+            assert_eq!((wrong.kind.code(), wrong.at), (code, at), "{line} {wrong:?}");
+            assert!(wrong.message.contains(said), "{line} {wrong:?}");
+            let serdes = ["expected", "invalid", "column", "EOF", "trailing"];
+            assert!(!serdes.iter().any(|word| wrong.message.contains(word)), "{wrong:?}");
+        }
+        let hint = members("text", &[]).read(r#"{"body": "a"}"#).unwrap_err().hint.unwrap();
+        assert!(hint.contains("`body`") && hint.contains("--field"), "{hint}");
+        let wrong = members("text", &[]).read(r#"{"id": 3, "body": "a"}"#).unwrap_err();
+        assert_eq!(wrong.kept, [("id".into(), 3.into())]);
+    }
+}

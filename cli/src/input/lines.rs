@@ -1,0 +1,122 @@
+//! The lines of a file, with their numbers and places.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::Path;
+
+use nanoembed_core::ErrorKind;
+
+use super::BYTE_ORDER_MARK;
+use crate::error::{Failure, Result, name_of};
+use crate::streams;
+
+/// Longer lines are refused: they are hardly text, and would be held in memory whole.
+const MAX_LINE_BYTES: u64 = 64 << 20;
+
+/// The lines of a file, with their numbers.
+pub(crate) struct Lines {
+    reader: Box<dyn BufRead + Send>,
+    name: String,
+    lossy: Option<bool>,
+    number: u64,
+    /// Offset of the current line in the file.
+    start: u64,
+    next: u64,
+}
+
+impl Lines {
+    /// Opens `path`; `-` is stdin. `lossy` is the option of this name: `None` if the command has none.
+    pub(crate) fn open(path: &Path, lossy: Option<bool>) -> Result<Self> {
+        let name = name_of(path);
+        let reader: Box<dyn BufRead + Send> = if path == Path::new("-") {
+            streams::check_stdin().map_err(|error| Failure::reading(&name, &error))?;
+            Box::new(BufReader::with_capacity(1 << 16, io::stdin()))
+        } else {
+            let file = File::open(path).map_err(|error| Failure::reading(&name, &error))?;
+            Box::new(BufReader::with_capacity(1 << 16, file))
+        };
+        Ok(Self { reader, name, lossy, number: 0, start: 0, next: 0 })
+    }
+
+    /// The name that messages give to the file.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The number of the line that came last, from 1.
+    pub(crate) const fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// How many bytes the line that came last has, its end included.
+    pub(crate) const fn line_bytes(&self) -> u64 {
+        self.next.saturating_sub(self.start)
+    }
+
+    /// The next line, without its end and, at the file's start, without a byte order mark. After an error that is about the line
+    /// and not about reading, the next line can be asked for.
+    pub(crate) fn next_line(&mut self) -> Result<Option<String>> {
+        let mut line = Vec::new();
+        let limited = &mut self.reader.by_ref().take(MAX_LINE_BYTES + 1);
+        let read = limited
+            .read_until(b'\n', &mut line)
+            .map_err(|error| Failure::reading(&self.name, &error))?;
+        if read == 0 {
+            return Ok(None);
+        }
+        self.number += 1;
+        self.start = self.next;
+        self.next += read as u64;
+        if line.len() as u64 > MAX_LINE_BYTES {
+            self.skip_line(line.ends_with(b"\n"))?;
+            return Err(Failure::bad_input(format!("longer than {MAX_LINE_BYTES} bytes"))
+                .at(&self.name)
+                .at(format_args!("line {}", self.number)));
+        }
+        let text = line.strip_suffix(b"\n").unwrap_or(&line);
+        let text = text.strip_suffix(b"\r").unwrap_or(text);
+        let mark = if self.number == 1 { BYTE_ORDER_MARK } else { &[] };
+        let text = text.strip_prefix(mark).unwrap_or(text);
+        match str::from_utf8(text) {
+            Ok(text) => Ok(Some(text.to_owned())),
+            Err(_) if self.lossy == Some(true) => {
+                Ok(Some(String::from_utf8_lossy(text).into_owned()))
+            }
+            Err(error) => {
+                let failure =
+                    self.refuse(ErrorKind::InvalidUtf8, error.valid_up_to(), "not valid UTF-8");
+                Err(match self.lossy {
+                    Some(_) => failure.hint("`--lossy` replaces such bytes"),
+                    None => failure,
+                })
+            }
+        }
+    }
+
+    /// Reads to the end of a line that is too long to be kept.
+    fn skip_line(&mut self, is_at_end: bool) -> Result<()> {
+        let mut is_at_end = is_at_end;
+        while !is_at_end {
+            let bytes =
+                self.reader.fill_buf().map_err(|error| Failure::reading(&self.name, &error))?;
+            if bytes.is_empty() {
+                return Ok(());
+            }
+            let end = bytes.iter().position(|byte| *byte == b'\n');
+            is_at_end = end.is_some();
+            let used = end.map_or(bytes.len(), |end| end + 1);
+            self.reader.consume(used);
+            self.next += used as u64;
+        }
+        Ok(())
+    }
+
+    /// The current line is bad at its byte `at`.
+    pub(super) fn refuse(&self, kind: ErrorKind, at: usize, message: impl Into<String>) -> Failure {
+        let offset = self.start.saturating_add(at as u64);
+        Failure::input(kind, message)
+            .at(&self.name)
+            .at(format_args!("line {}", self.number))
+            .at(format_args!("byte {offset}"))
+    }
+}

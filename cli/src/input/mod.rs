@@ -1,0 +1,20 @@
+//! Texts: arguments, or lines of stdin and files, read as they are needed.
+//!
+//! | file | role |
+//! |---|---|
+//! | `lines` | the lines of a file, with their places |
+//! | `json_line` | a line that is a JSON object with a text |
+//! | `arguments` | what a command line says of texts |
+//! | `texts` | texts in chunks of bounded size, read ahead of the work |
+
+mod arguments;
+mod json_line;
+mod lines;
+mod texts;
+
+pub(crate) use arguments::{FormArgs, InputArgs, LineFormat};
+pub(crate) use lines::Lines;
+pub(crate) use texts::{Item, LeftOut, Reader, file_bytes};
+
+/// What some editors put at a text's start.
+pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";

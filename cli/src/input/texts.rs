@@ -1,0 +1,273 @@
+//! Texts in chunks of bounded size, read by a thread of their own ahead of the work.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+
+use serde_json::Value;
+
+use super::arguments::OnError;
+use super::json_line::{Members, Wrong};
+use super::lines::Lines;
+use crate::error::{Failure, Result, warn};
+
+/// How many texts, and of how many bytes together, are worked on at a time.
+const CHUNK_TEXTS: usize = 512;
+const CHUNK_BYTES: usize = 4 << 20;
+
+/// How texts are read from lines.
+#[derive(Clone, Debug)]
+pub(crate) struct Reader {
+    /// Which members of JSON lines are wanted; without any, lines are texts.
+    pub(super) members: Option<Members>,
+    pub(super) on_error: OnError,
+    pub(super) lossy: bool,
+}
+
+/// A text, or what stands for one that could not be read, and where it comes from.
+#[derive(Debug)]
+pub(crate) struct Item {
+    /// The text; `None` where a line could not be used and `null` was asked for.
+    pub(crate) text: Option<String>,
+    /// Its number, from 0; lines that are left out count too.
+    pub(crate) index: u64,
+    /// Its file's name; none of an argument.
+    pub(crate) file: Option<Arc<str>>,
+    /// Its line's number, from 1; its own of an argument.
+    pub(crate) line: u64,
+    /// What is written beside its result.
+    pub(crate) kept: Vec<(String, Value)>,
+    /// How many bytes have been read for it.
+    pub(crate) bytes: u64,
+    /// Why there is no text.
+    pub(crate) error: Option<String>,
+}
+
+impl Item {
+    /// An item of `lines`' current line.
+    fn of(lines: &Lines, file: &Arc<str>) -> Self {
+        Self {
+            text: None,
+            index: 0,
+            file: Some(Arc::clone(file)),
+            line: lines.number(),
+            kept: Vec::new(),
+            bytes: lines.line_bytes(),
+            error: None,
+        }
+    }
+
+    fn given((index, text): (u64, String)) -> Self {
+        Self {
+            bytes: text.len() as u64,
+            text: Some(text),
+            index,
+            file: None,
+            line: index.saturating_add(1),
+            kept: Vec::new(),
+            error: None,
+        }
+    }
+}
+
+impl Reader {
+    /// The next text, or the next line that cannot be used, if the caller can go on behind it.
+    pub(crate) fn next(&self, lines: &mut Lines, file: &Arc<str>) -> Result<Option<Item>> {
+        let line = match lines.next_line() {
+            Ok(Some(line)) => line,
+            Ok(None) => return Ok(None),
+            Err(failure) => {
+                let item = Item::of(lines, file);
+                return self.or_else(item, failure).map(Some);
+            }
+        };
+        let item = Item::of(lines, file);
+        let Some(members) = &self.members else {
+            return Ok(Some(Item { text: Some(line), ..item }));
+        };
+        match members.read(&line) {
+            Ok(object) => Ok(Some(Item { text: Some(object.text), kept: object.kept, ..item })),
+            Err(Wrong { kind, at, message, hint, kept }) => {
+                let failure = lines.refuse(kind, at, message);
+                let failure = hint.into_iter().fold(failure, Failure::hint);
+                self.or_else(Item { kept, ..item }, failure).map(Some)
+            }
+        }
+    }
+
+    /// The line as an item without a text, if such lines are to be got over.
+    fn or_else(&self, item: Item, failure: Failure) -> Result<Item> {
+        match self.on_error {
+            OnError::Fail => Err(failure),
+            _ if !failure.is_about_input() => Err(failure),
+            _ => Ok(Item { error: Some(failure.to_string()), ..item }),
+        }
+    }
+
+    /// Whether lines without a text are results too.
+    pub(crate) fn keeps_nulls(&self) -> bool {
+        self.on_error == OnError::Null
+    }
+}
+
+/// Texts in chunks.
+pub(crate) struct Texts {
+    source: Source,
+    keeps_nulls: bool,
+    /// The bytes of all input, where that is known.
+    bytes: Option<u64>,
+    left_out: LeftOut,
+}
+
+enum Source {
+    Given(Vec<String>),
+    Read { receiver: Receiver<Result<Item>>, failure: Option<Failure>, next: u64 },
+}
+
+impl Texts {
+    /// These texts.
+    pub(super) fn given(texts: Vec<String>) -> Self {
+        let bytes = Some(texts.iter().map(|text| text.len() as u64).sum());
+        let source = Source::Given(texts);
+        Self { source, keeps_nulls: false, bytes, left_out: LeftOut::default() }
+    }
+
+    /// The texts of `files`, one after the other.
+    pub(super) fn read(files: Vec<PathBuf>, reader: Reader) -> Self {
+        let bytes = files.iter().map(|file| file_bytes(file)).sum();
+        let keeps_nulls = reader.keeps_nulls();
+        let (sender, receiver) = sync_channel(CHUNK_TEXTS);
+        std::thread::spawn(move || send_texts(&files, &reader, &sender));
+        let source = Source::Read { receiver, failure: None, next: 0 };
+        Self { source, keeps_nulls, bytes, left_out: LeftOut::default() }
+    }
+
+    /// How many bytes of input there are, where that is known.
+    pub(crate) const fn bytes(&self) -> Option<u64> {
+        self.bytes
+    }
+
+    /// The next texts, at least one; `None` at the end. Waits for the first only, so that a program which writes a line and
+    /// waits for its result gets it.
+    pub(crate) fn next_chunk(&mut self) -> Result<Option<Vec<Item>>> {
+        loop {
+            let chunk = match &mut self.source {
+                Source::Given(texts) => {
+                    let texts = std::mem::take(texts);
+                    (!texts.is_empty()).then(|| (0..).zip(texts).map(Item::given).collect())
+                }
+                Source::Read { receiver, failure, next } => receive(receiver, failure, next)?,
+            };
+            let Some(mut chunk) = chunk else { return Ok(None) };
+            chunk.iter().filter_map(|item| item.error.as_ref()).for_each(|error| {
+                self.left_out.count(error);
+            });
+            if !self.keeps_nulls {
+                chunk.retain(|item| item.text.is_some());
+            }
+            if !chunk.is_empty() {
+                return Ok(Some(chunk));
+            }
+        }
+    }
+
+    /// Says how many lines could not be used.
+    pub(crate) fn warn(&self) {
+        self.left_out.warn(self.keeps_nulls);
+    }
+}
+
+/// The lines that could not be used, for a word about them at the end.
+#[derive(Debug, Default)]
+pub(crate) struct LeftOut {
+    count: u64,
+    first: Option<String>,
+}
+
+impl LeftOut {
+    /// Counts a line and what is wrong with it.
+    pub(crate) fn count(&mut self, error: &str) {
+        self.count += 1;
+        self.first.get_or_insert_with(|| error.to_owned());
+    }
+
+    /// Says how many there were.
+    pub(crate) fn warn(&self, are_null: bool) {
+        let Some(first) = &self.first else { return };
+        let became = if are_null { "became null" } else { "left out" };
+        let lines = if self.count == 1 { "line" } else { "lines" };
+        warn(format_args!("{} {lines} {became}, the first: {first}", self.count));
+    }
+}
+
+/// As many as are there, and at least one.
+fn receive(
+    receiver: &Receiver<Result<Item>>,
+    failure: &mut Option<Failure>,
+    next: &mut u64,
+) -> Result<Option<Vec<Item>>> {
+    if let Some(failure) = failure.take() {
+        return Err(failure);
+    }
+    let Ok(first) = receiver.recv() else { return Ok(None) };
+    let first = first?;
+    let mut bytes = first.text.as_ref().map_or(0, String::len);
+    let mut chunk = vec![first];
+    while chunk.len() < CHUNK_TEXTS && bytes < CHUNK_BYTES {
+        match receiver.try_recv() {
+            Ok(Ok(item)) => {
+                bytes += item.text.as_ref().map_or(0, String::len);
+                chunk.push(item);
+            }
+            Ok(Err(late)) => {
+                // What came before is worked on first.
+                *failure = Some(late);
+                break;
+            }
+            Err(_) => break,
+        }
+    }
+    for item in &mut chunk {
+        item.index = *next;
+        *next += 1;
+    }
+    Ok(Some(chunk))
+}
+
+/// Reads `files` one after the other until one of them fails or nobody wants more.
+fn send_texts(files: &[PathBuf], reader: &Reader, sender: &SyncSender<Result<Item>>) {
+    for file in files {
+        let sent = Lines::open(file, Some(reader.lossy))
+            .and_then(|lines| send_lines(lines, reader, sender));
+        match sent {
+            Ok(true) => {}
+            Ok(false) => return,
+            Err(failure) => {
+                // If nobody wants to know, the work has failed already.
+                let _ = sender.send(Err(failure));
+                return;
+            }
+        }
+    }
+}
+
+/// Answers whether more is wanted.
+fn send_lines(
+    mut lines: Lines,
+    reader: &Reader,
+    sender: &SyncSender<Result<Item>>,
+) -> Result<bool> {
+    let file: Arc<str> = lines.name().into();
+    while let Some(item) = reader.next(&mut lines, &file)? {
+        if sender.send(Ok(item)).is_err() {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// The size of a regular file, also of one that stdin is redirected from.
+pub(crate) fn file_bytes(path: &Path) -> Option<u64> {
+    let path = if path == Path::new("-") { Path::new("/dev/stdin") } else { path };
+    path.metadata().ok().filter(std::fs::Metadata::is_file).map(|there| there.len())
+}

@@ -1,0 +1,93 @@
+//! The command line as it is parsed, and what is said of one that is wrong.
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::error::{ContextKind, ContextValue, ErrorKind as Kind};
+use clap::{Arg, ArgAction, Command, CommandFactory, FromArgMatches};
+
+use crate::args::Cli;
+use crate::error::{Failure, USAGE};
+
+/// All commands with their options. A number that options take may be negative, so that the option itself can say what is
+/// wrong with it.
+pub(crate) fn command() -> Command {
+    let takes_value = |arg: &Arg| matches!(arg.get_action(), ArgAction::Set | ArgAction::Append);
+    Cli::command().mut_subcommands(|command| {
+        command.mut_args(|arg| match takes_value(&arg) {
+            true => arg.allow_negative_numbers(true),
+            false => arg,
+        })
+    })
+}
+
+/// What was asked for; the process' status if that is all there is to say.
+pub(crate) fn parse(arguments: Vec<OsString>) -> Result<Cli, ExitCode> {
+    let parsed = command().try_get_matches_from(&arguments);
+    let error = match parsed.and_then(|matches| Cli::from_arg_matches(&matches)) {
+        Ok(cli) => return Ok(cli),
+        Err(error) => error,
+    };
+    let cluster = match error.kind() {
+        Kind::DisplayHelp => dashed_text(&arguments, 'h'),
+        Kind::DisplayVersion => dashed_text(&arguments, 'V'),
+        Kind::UnknownArgument => unknown(&error).and_then(|flag| dashed_text(&arguments, flag)),
+        _ => None,
+    };
+    if let Some(text) = cluster {
+        let failure = Failure::usage(format!("`{text}` begins with a dash, but is no option"))
+            .hint(format!("a text that begins with a dash stands behind `--`: -- \"{text}\""));
+        failure.print();
+        return Err(ExitCode::from(failure.exit_code()));
+    }
+    if !error.use_stderr() {
+        // Nobody to read the help is no failure.
+        let _ = error.print();
+        return Err(ExitCode::SUCCESS);
+    }
+    let said = error.render().ansi().to_string();
+    anstream::eprint!("{}", said.replacen("error:", &format!("error[{USAGE}]:"), 1));
+    Err(ExitCode::from(2))
+}
+
+/// The letter of an option that there is none of.
+fn unknown(error: &clap::Error) -> Option<char> {
+    let Some(ContextValue::String(argument)) = error.get(ContextKind::InvalidArg) else {
+        return None;
+    };
+    let mut letters = argument.strip_prefix('-')?.chars();
+    letters.next().filter(|letter| *letter != '-')
+}
+
+/// An argument such as `-hello`, which is a row of one-letter options to the parser and a text to whoever wrote it. It is one
+/// if it has `letter`, at which the parser stopped, and more than one option would have.
+fn dashed_text(arguments: &[OsString], letter: char) -> Option<&str> {
+    let before_dashes = arguments.iter().skip(1).take_while(|argument| *argument != "--");
+    before_dashes.filter_map(|argument| argument.to_str()).find(|argument| {
+        let letters = argument.strip_prefix('-').filter(|letters| !letters.starts_with('-'));
+        letters.is_some_and(|letters| letters.chars().count() > 1 && letters.contains(letter))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_commands_are_consistent() {
+        command().debug_assert();
+    }
+
+    #[test]
+    fn a_text_with_a_dash_is_told_from_options() {
+        let find = |arguments: &[&str], letter| {
+            let arguments: Vec<OsString> = arguments.iter().map(Into::into).collect();
+            dashed_text(&arguments, letter).map(str::to_owned)
+        };
+        assert_eq!(find(&["n", "embed", "-hello"], 'h').as_deref(), Some("-hello"));
+        assert_eq!(find(&["n", "embed", "- milk"], ' ').as_deref(), Some("- milk"));
+        assert_eq!(find(&["n", "embed", "-h"], 'h'), None);
+        assert_eq!(find(&["n", "embed", "--", "-hello"], 'h'), None);
+        assert_eq!(find(&["n", "embed", "--help"], 'h'), None);
+    }
+}
