@@ -1,7 +1,10 @@
 //! Output files that are either whole or not there: written to a temporary file in the same folder, then renamed.
 //!
-//! An interruption (Ctrl-C, termination) removes the temporary file and ends the process with status 130. Pipes and devices have
-//! nothing to keep whole: they are written to.
+//! An interruption (Ctrl-C, termination) removes the temporary file and ends the process with status 130. A process that is
+//! killed leaves its file behind: whoever next writes to the folder removes it. Pipes and devices have nothing to keep
+//! whole: they are written to.
+
+mod abandoned;
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, BufWriter, IsTerminal, Write};
@@ -81,7 +84,7 @@ impl NewFile {
 
     fn file(target: PathBuf, replaced: Option<&Metadata>) -> io::Result<Self> {
         let mut files = unfinished();
-        let file = temporary(&target, replaced)?;
+        let file = temporary(&target, replaced, &files)?;
         files.push(file.path().to_owned());
         drop(files);
         Ok(Self { sink: Sink::File(BufWriter::with_capacity(1 << 20, file)), target })
@@ -119,6 +122,21 @@ impl NewFile {
     }
 }
 
+/// Puts files that belong together in their places, the first last: whoever looks for the set begins with that. If the
+/// process ends in between, no first file is there, and nothing is taken for a set that is none.
+pub(crate) fn commit_set(mut files: Vec<NewFile>) -> Result<()> {
+    if files.is_empty() {
+        return Ok(());
+    }
+    let first = files.remove(0);
+    if !files.is_empty() && first.target.is_file() {
+        std::fs::remove_file(&first.target)
+            .map_err(|error| Failure::writing(first.name(), &error))?;
+    }
+    files.into_iter().try_for_each(NewFile::commit)?;
+    first.commit()
+}
+
 impl Write for NewFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match &mut self.sink {
@@ -148,12 +166,20 @@ fn followed(target: &Path) -> PathBuf {
 }
 
 /// A file that shall become `target`, with the permissions of the one that it replaces.
-fn temporary(target: &Path, replaced: Option<&Metadata>) -> io::Result<NamedTempFile> {
+fn temporary(
+    target: &Path,
+    replaced: Option<&Metadata>,
+    own: &[PathBuf],
+) -> io::Result<NamedTempFile> {
     let folder = match target.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
     };
-    let file = builder().prefix(".nanoembed-").suffix(".part").tempfile_in(folder)?;
+    abandoned::remove(folder, own);
+    let prefix = abandoned::prefix();
+    let file = builder().prefix(&prefix).suffix(abandoned::SUFFIX).tempfile_in(folder)?;
+    // Kept as long as this process lives. Where files cannot be locked, nobody can tell that one is abandoned.
+    let _ = file.as_file().try_lock();
     if let Some(replaced) = replaced {
         file.as_file().set_permissions(replaced.permissions())?;
     }

@@ -176,6 +176,6 @@ pub fn every_layer() -> Vec<u8> {
     let mut numbered: Vec<(u32, Layer<'_>)> = (0..).zip(layers.iter().map(Owned::layer)).collect();
     numbered.sort_by_key(|(number, _)| number.to_string());
     let mut file = Bytes(Vec::new());
-    write_blobs(&numbered, &mut file).expect("what 0.2.0 can hold");
+    write_blobs(&numbered, &[], &mut file).expect("what 0.2.0 can hold");
     file.0
 }

@@ -201,7 +201,7 @@ fn each_damage_is_named_and_placed() {
     let huge = u64::MAX.to_le_bytes();
     for ((file, at), kind, before) in [
         (damaged(b"GGUF", 0, &[1]), ErrorKind::UnsupportedVersion, 0),
-        (damaged(b"GGUF", 0, &[0, 0, 0, 3]), ErrorKind::UnsupportedVersion, 0),
+        (damaged(b"GGUF", 0, &[0, 0, 0, 3]), ErrorKind::BigEndian, 0),
         (damaged(b"GGUF\x03\0\0\0", 0, &huge), ErrorKind::TooManyTensors, 0),
         (damaged(b"GGUF\x03\0\0\0", 8, &huge), ErrorKind::TooManyEntries, 0),
         (damaged(b"GGUF\x03\0\0\0", 16, &huge), ErrorKind::NameTooLong, 0),
@@ -216,7 +216,7 @@ fn each_damage_is_named_and_placed() {
         (damaged(w, 0, &[0]), ErrorKind::BadDimensions, 0),
         (damaged(w, 4, &[0]), ErrorKind::BadDimensions, 0),
         (damaged(w, 4, &huge), ErrorKind::SizeOverflow, 4),
-        (damaged(w, 12, &[4]), ErrorKind::UnsupportedDtype, 0),
+        (damaged(w, 12, &[4]), ErrorKind::RemovedDtype, 0),
         (damaged(w, 12, &[200]), ErrorKind::BadDtype, 0),
         (damaged(w, 12, &[8]), ErrorKind::SizeMismatch, 0),
         (damaged(w, 16, &[64]), ErrorKind::NotContiguous, 0),

@@ -94,7 +94,7 @@ fn uqff_0_x() {
     let (names, data) = (names(), blocks());
     let numbered: Vec<_> = (0..).zip(layers(&names, &data)).collect();
     let mut file = Bytes(Vec::new());
-    write_blobs(&numbered, &mut file).unwrap();
+    write_blobs(&numbered, &[], &mut file).unwrap();
     let mut entries = vec![safetensors::Entry::default(); 1000];
     // Each layer is a tensor of the container and has one inside.
     check(file.0, uqff::Decoder::new(Mode::Lenient, &mut entries), 420);

@@ -232,7 +232,7 @@ fn blobs_migrate_to_1_2_and_back_with_equal_bytes() {
         })
         .collect();
     let mut restored = Bytes(Vec::new());
-    write_blobs(&back, &mut restored).unwrap();
+    write_blobs(&back, &[], &mut restored).unwrap();
     let blobs = |file: &[u8]| {
         let file = safetensors::SafeTensors::deserialize(file).unwrap();
         let mut all: Vec<_> =

@@ -17,7 +17,7 @@ use nanoembed_core::{Error, ErrorKind};
 
 use super::index::indexed_parts;
 use super::{Contents, Stored, Values};
-use super::{explained, gguf_parts, int8};
+use super::{explained, gguf_parts, int8, uqff_set};
 use crate::error::{Failure, Result, name_of};
 use crate::mapped::Mapped;
 
@@ -130,6 +130,9 @@ impl FileSet {
             self.uqff(&mut contents)?;
             return Ok(contents);
         }
+        if format == Format::Gguf {
+            self.check_parts()?;
+        }
         let mut names = HashSet::new();
         for (index, (path, file)) in self.iter().enumerate() {
             if format_of(path, file) != Some(format) {
@@ -160,8 +163,18 @@ impl FileSet {
                 contents.tensors.push(Stored { file: index, ..tensor });
             }
         }
-        gguf_parts::check(&contents.gguf, |index| self.name_of(index))?;
         Ok(contents)
+    }
+
+    /// Refuses GGUF files of which some are parts of a model and others are not the rest of it.
+    fn check_parts(&self) -> Result<()> {
+        let parsed: Vec<Gguf<'_>> =
+            self.iter().map_while(|(_, file)| Gguf::parse(file, Mode::Lenient).ok()).collect();
+        // A file that is damaged is told of where it is read.
+        match parsed.len() == self.files.len() {
+            true => gguf_parts::check(&parsed, |index| self.name_of(index)),
+            false => Ok(()),
+        }
     }
 
     fn uqff<'a>(&'a self, contents: &mut Contents<'a>) -> Result<()> {
@@ -197,6 +210,8 @@ impl FileSet {
         &self,
         mode: Mode,
     ) -> std::result::Result<(Generation, Vec<(Option<usize>, Layer<'_>)>), (usize, Error)> {
+        let is_set = uqff_set::check(self.iter().map(|(_, file)| file));
+        is_set.map_err(|(index, kind)| (index, Error::new(0, kind)))?;
         let mut rooms: Vec<Vec<Entry>> = self.iter().map(|(_, file)| room(file)).collect();
         let (first_room, later_rooms) = rooms.split_first_mut().ok_or((0, missing()))?;
         let mut later = Vec::new();

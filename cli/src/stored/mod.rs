@@ -5,6 +5,7 @@
 //! | `files` | which files belong together, and what they hold |
 //! | `index` | which parts a folder's index names |
 //! | `gguf_parts` | the parts of a split GGUF model |
+//! | `uqff_set` | which shards of UQFF are one set |
 //! | `explained` | what is wrong with a file, with the name of what it is about |
 //! | `model_files` | all weights of a model, UQFF's residual file among them |
 //! | `int8` | 8-bit codes whose scales are tensors of their own |
@@ -15,6 +16,7 @@ pub(crate) mod gguf_parts;
 pub(crate) mod index;
 mod int8;
 mod model_files;
+pub(crate) mod uqff_set;
 
 use nanoembed_core::event::Format;
 use nanoembed_core::format::gguf::Gguf;

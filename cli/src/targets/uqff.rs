@@ -4,14 +4,17 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use nanoembed_core::Error;
 use nanoembed_core::format::uqff::{Layer, LayerFormat, blob_bytes, write_blobs, write_tensors};
+use nanoembed_core::sink::Sink;
 use nanoembed_core::tensor::Encoding;
 use serde::Serialize;
 
 use super::FileSink;
 use crate::atomic::NewFile;
-use crate::error::{Failure, Result};
+use crate::error::{Failure, Result, name_of};
 use crate::stored::files::uqff_shard;
+use crate::stored::uqff_set::{SET_KEY, SetPlace};
 
 /// The layers, under the names or numbers that their generation wants.
 pub(crate) enum Layers<'l, 'a> {
@@ -76,24 +79,69 @@ impl<'l, 'a> Shards<'l, 'a> {
         }
     }
 
-    /// Writes the files; all appear when all are complete.
-    pub(crate) fn write(&self) -> Result<()> {
+    /// Writes the files, which are still to be put in their places.
+    pub(crate) fn prepare(&self) -> Result<Vec<NewFile>> {
+        let count = self.ranges.len();
+        // One file is a set by itself.
+        let set = if count > 1 { Some(self.hash()?) } else { None };
         let mut files = Vec::new();
         for (index, (range, path)) in self.ranges.iter().zip(&self.paths).enumerate() {
             let mut file = NewFile::create(path, true)?;
             let mut sink = FileSink::new(&mut file);
-            let range = range.clone();
-            let written = match self.layers {
-                Layers::Tensors(all) => {
-                    let some = all.get(range).unwrap_or_default();
-                    write_tensors(some, &METADATA, index == 0, &mut sink)
-                }
-                Layers::Blobs(all) => write_blobs(all.get(range).unwrap_or_default(), &mut sink),
-            };
+            let place = |set: &String| SetPlace { set: set.clone(), number: index + 1, count };
+            let place = set.as_ref().map(place).map(|place| place.spelled());
+            let of_set = place.as_deref().map(|place| (SET_KEY, place));
+            let metadata: Vec<_> = of_set.into_iter().collect();
+            let written = self.write_shard(index == 0, range, &metadata, &mut sink);
             sink.judge(written)?;
             files.push(file);
         }
-        files.into_iter().try_for_each(NewFile::commit)
+        Ok(files)
+    }
+
+    fn write_shard(
+        &self,
+        is_first: bool,
+        range: &Range<usize>,
+        metadata: &[(&str, &str)],
+        sink: &mut impl Sink,
+    ) -> std::result::Result<(), Error> {
+        match self.layers {
+            Layers::Tensors(all) => {
+                let some = all.get(range.clone()).unwrap_or_default();
+                let metadata: Vec<_> = METADATA.iter().chain(metadata).copied().collect();
+                write_tensors(some, &metadata, is_first, sink)
+            }
+            Layers::Blobs(all) => {
+                write_blobs(all.get(range.clone()).unwrap_or_default(), metadata, sink)
+            }
+        }
+    }
+
+    /// A hash of all that the files hold.
+    fn hash(&self) -> Result<String> {
+        let mut sink = Hash(0);
+        for (index, range) in self.ranges.iter().enumerate() {
+            let written = self.write_shard(index == 0, range, &[], &mut sink);
+            let name = || self.paths.get(index).map(|path| name_of(path)).unwrap_or_default();
+            written.map_err(|error| Failure::of_file(name(), error))?;
+        }
+        Ok(format!("{:016x}", sink.0))
+    }
+}
+
+/// Hashes what is written, eight bytes at a time.
+struct Hash(u64);
+
+impl Sink for Hash {
+    fn write(&mut self, bytes: &[u8]) -> std::result::Result<(), Error> {
+        const PRIME: u64 = 0x9e37_79b9_7f4a_7c15;
+        let mut add = |word: u64| self.0 = (self.0.rotate_left(5) ^ word).wrapping_mul(PRIME);
+        let (words, rest) = bytes.as_chunks::<8>();
+        words.iter().for_each(|word| add(u64::from_le_bytes(*word)));
+        rest.iter().for_each(|byte| add((*byte).into()));
+        add(bytes.len() as u64);
+        Ok(())
     }
 }
 

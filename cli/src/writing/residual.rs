@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::{Job, Writing, Written, size_of, to_safetensors};
+use super::{Job, Writing, to_safetensors};
 use crate::atomic::NewFile;
 use crate::error::{Failure, Result, name_of};
 use crate::mapped::Mapped;
@@ -10,8 +10,8 @@ use crate::targets::Item;
 
 /// Written, and still to be put in its place.
 pub(super) struct Residual {
-    path: PathBuf,
-    file: NewFile,
+    pub(super) path: PathBuf,
+    pub(super) file: NewFile,
 }
 
 impl Residual {
@@ -37,11 +37,5 @@ impl Residual {
             }
         }
         Ok(Self { path, file })
-    }
-
-    /// Puts the file in its place.
-    pub(super) fn commit(self) -> Result<Written> {
-        self.file.commit()?;
-        Ok(size_of(&self.path))
     }
 }

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use nanoembed_core::format::safetensors::dtype_name;
 use nanoembed_core::tensor::Dtype;
 
 use super::{Written, size_of};
@@ -37,7 +38,7 @@ pub(super) fn prepare(
         })
         .collect();
     let wanted = stored.iter().zip(items).map(|(tensor, item)| {
-        let own = item.dtype().filter(|dtype| !dtype.is_block());
+        let own = item.dtype().filter(|dtype| dtype_name(*dtype).is_some());
         Wanted { name: tensor.name.clone(), tensor, dtype: own.unwrap_or(Dtype::F32) }
     });
     prepare_file(path, wanted.collect(), &[("format", "pt")], progress).map(|(file, _)| file)

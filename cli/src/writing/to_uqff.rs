@@ -8,6 +8,7 @@ use nanoembed_core::tensor::{Encoding, TensorHeader, TensorView};
 
 use super::names::Plan;
 use super::residual::Residual;
+use crate::atomic::commit_set;
 use super::{Job, Target, Writing, Written, size_of};
 use crate::error::{Failure, Result};
 use crate::layer_names::llama;
@@ -57,14 +58,17 @@ pub(super) fn write(
     job.keep_inputs(&shards.paths)?;
     let residual =
         (!rest.is_empty()).then(|| Residual::prepare(writing, job, &rest)).transpose()?;
-    shards.write()?;
+    let mut files = shards.prepare()?;
+    let residual = residual.map(|residual| {
+        files.push(residual.file);
+        residual.path
+    });
+    commit_set(files)?;
     if writing.report && numbered.is_none() {
         report(&shards.paths, &layers, job.fallbacks.clone())?;
     }
     let mut written: Vec<Written> = shards.paths.iter().map(|path| size_of(path)).collect();
-    if let Some(residual) = residual {
-        written.push(residual.commit()?);
-    }
+    written.extend(residual.as_deref().map(size_of));
     written.extend(bring_settings(job)?);
     Ok(written)
 }

@@ -99,7 +99,7 @@ pub fn weights(input: &[u8]) {
     }
     let numbered: Vec<_> = (0_u32..).zip(layers.iter().copied()).collect();
     let mut written = Bytes(Vec::new());
-    if !layers.is_empty() && write_blobs(&numbered, &mut written).is_ok() {
+    if !layers.is_empty() && write_blobs(&numbered, &[], &mut written).is_ok() {
         let mut entries = [Entry::default(); 512];
         let back = Uqff::parse(&written.0, Mode::Strict, &mut entries).expect("our own file");
         assert_eq!(back.layers().count(), layers.len());

@@ -8,7 +8,7 @@ use super::{LENGTH_BYTES, METADATA};
 use crate::error::{Error, ErrorKind, Result};
 use crate::sink::Sink;
 use crate::tensor::identity::check_unique;
-use crate::tensor::{Dtype, Shape, TensorSpec};
+use crate::tensor::{Dtype, Opaque, Shape, TensorSpec};
 
 /// The order of tensors in files of the reference writer: by falling size of the elements, then by the name of the type
 /// in the reference's list, then by name.
@@ -19,10 +19,11 @@ pub fn order(left: &TensorSpec<'_>, right: &TensorSpec<'_>) -> Ordering {
 }
 
 /// The reference sorts by its own enumeration of types, the last one first.
-pub(crate) const RANKS: [Dtype; 16] = [
+pub(crate) const RANKS: [Dtype; 22] = [
     Dtype::U64,
     Dtype::I64,
     Dtype::F64,
+    Dtype::Opaque(Opaque::C64),
     Dtype::F32,
     Dtype::U32,
     Dtype::I32,
@@ -30,11 +31,16 @@ pub(crate) const RANKS: [Dtype; 16] = [
     Dtype::F16,
     Dtype::U16,
     Dtype::I16,
+    Dtype::Opaque(Opaque::F8E5M2Fnuz),
+    Dtype::Opaque(Opaque::F8E4M3Fnuz),
     Dtype::F8E8M0,
     Dtype::F8E4M3,
     Dtype::F8E5M2,
     Dtype::I8,
     Dtype::U8,
+    Dtype::Opaque(Opaque::F6E3M2),
+    Dtype::Opaque(Opaque::F6E2M3),
+    Dtype::Opaque(Opaque::F4),
     Dtype::Bool,
 ];
 

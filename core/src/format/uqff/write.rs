@@ -191,25 +191,31 @@ fn with_row(shape: &Shape, row: impl Fn(u64) -> u64) -> Option<Shape> {
     Shape::new(dims)
 }
 
-/// Writes a UQFF 0.2.0 file: `layers` with the indices that are given beside them, in the order in which they are given.
+/// Writes a UQFF 0.2.0 file: `layers` with the indices that are given beside them, in the order in which they are given,
+/// and `metadata`, of which the reference writes none.
 /// The reference writes them in the order of their indices' decimal names.
 ///
 /// # Errors
 ///
 /// As [`write_blob`]; [`ErrorKind::DuplicateName`] for two layers of one index; what the sink returns.
-pub fn write_blobs(layers: &[(u32, Layer<'_>)], sink: &mut impl Sink) -> Result<()> {
+pub fn write_blobs(
+    layers: &[(u32, Layer<'_>)],
+    metadata: &[(&str, &str)],
+    sink: &mut impl Sink,
+) -> Result<()> {
     check_distinct(layers.iter().map(|(index, _)| (*index).into()))?;
-    write_header(sink, &Blobs { layers })?;
+    write_header(sink, &Blobs { layers, metadata })?;
     layers.iter().try_for_each(|(_, layer)| write_blob(layer, sink))
 }
 
 struct Blobs<'l, 'a> {
     layers: &'l [(u32, Layer<'a>)],
+    metadata: &'l [(&'l str, &'l str)],
 }
 
 impl WriteHeader for Blobs<'_, '_> {
     fn write(&self, sink: &mut impl Sink) -> Result<()> {
-        let mut header = Header::begin(sink, &[])?;
+        let mut header = Header::begin(sink, self.metadata)?;
         for (index, layer) in self.layers {
             let shape = Shape::new(&[blob_bytes(layer)?]).ok_or(invalid())?;
             let mut digits = [0; 10];
