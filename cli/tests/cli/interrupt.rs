@@ -61,3 +61,20 @@ fn an_ignored_signal_stays_ignored() {
     assert!(child.wait().unwrap().success());
     assert!(std::path::Path::new(&out).exists());
 }
+
+#[test]
+fn a_killed_run_leaves_what_the_next_one_removes() {
+    let tiny = TinyModel::new();
+    let model = tiny.converted("m.weights", &[]);
+    let out = tiny.join("out.jsonl");
+    let mut command = Command::new(assert_cmd::cargo::cargo_bin("nanoembed"));
+    command.args(["embed", "-m", &model, "-o", &out]);
+    let mut child = begun(&tiny, command);
+    let stdin = child.stdin.take();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    drop(stdin);
+    assert_eq!(tiny.unfinished().len(), 1);
+    tiny.converted("again.weights", &[]);
+    assert!(tiny.unfinished().is_empty());
+}

@@ -177,3 +177,36 @@ fn a_circle_of_links_is_no_place_to_write_to() {
     }
     assert!(tiny.unfinished().is_empty());
 }
+
+/// The number of a process that has ended.
+fn ended_process() -> u32 {
+    let mut child = Command::new("true").spawn().unwrap();
+    child.wait().unwrap();
+    child.id()
+}
+
+#[test]
+fn what_killed_runs_left_is_removed_by_the_next() {
+    let (tiny, model, output) = model_and_output();
+    let part = |process: u32, name: &str| {
+        let path = tiny.join(&format!(".nanoembed-{process}-{name}.part"));
+        fs::write(&path, "unfinished").unwrap();
+        path
+    };
+    let ended = ended_process();
+    let (left, own) = (part(ended, "a"), part(std::process::id(), "b"));
+    // A process in another container may have the number of one that has ended here, but it holds a lock.
+    let locked = part(ended, "c");
+    let lock = fs::File::open(&locked).unwrap();
+    lock.try_lock().unwrap();
+    let foreign = tiny.join(".nanoembed-notes.part");
+    fs::write(&foreign, "").unwrap();
+    embed_into(&model, &output);
+    assert!(!fs::exists(&left).unwrap());
+    for kept in [&own, &locked, &foreign, &output] {
+        assert!(fs::exists(kept).unwrap(), "{kept}");
+    }
+    drop(lock);
+    embed_into(&model, &output);
+    assert!(!fs::exists(&locked).unwrap());
+}

@@ -480,3 +480,51 @@ fn histograms_count_every_value() {
     assert!(svg.starts_with("<svg") && svg.contains("model.afq4.weight"), "{svg}");
     failure(&["histogram", &file, "model.afq4", "-o", "x.bmp"], b"", 2);
 }
+
+#[test]
+fn shards_of_two_sets_are_not_taken_for_one() {
+    for to in ["uqff-1.2", "uqff-0.2"] {
+        let model = SmallLlama::new();
+        let shards = |name: &str, to_type: &str| {
+            let folder = Path::new(&model.join(name)).to_owned();
+            std::fs::create_dir(&folder).unwrap();
+            let first = folder.join("m-0.uqff").to_str().unwrap().to_owned();
+            let arguments = ["quantize", &model.model(), &first, "-t", to_type, "--to", to];
+            success(&[&arguments[..], &["--shard-size", "20K"]].concat());
+            first
+        };
+        let (old, new) = (shards("old", "q8_0"), shards("new", "q5_0"));
+        let later = |first: &str| first.replace("m-0", "m-1");
+        let out = model.join("o.safetensors");
+        let refused = |first: &str| {
+            for arguments in [
+                &["verify", first][..],
+                &["inspect", first],
+                &["migrate", first, &out, "--keep-names"],
+                &["dequantize", first, "-o", &out],
+            ] {
+                let output = nanoembed(arguments).assert().code(1).get_output().clone();
+                let said = [output.stdout, output.stderr].concat();
+                let said = String::from_utf8_lossy(&said).into_owned();
+                assert!(said.contains("309"), "{arguments:?}: {said}");
+            }
+        };
+        success(&["verify", &old]);
+        // As a process that was killed between two shards leaves them: either may be the new one.
+        let kept = std::fs::read(later(&old)).unwrap();
+        std::fs::copy(later(&new), later(&old)).unwrap();
+        refused(&old);
+        std::fs::write(later(&old), kept).unwrap();
+        success(&["verify", &old]);
+        // The last one is missing.
+        let last = (1..).map(|k| old.replace("m-0", &format!("m-{k}")));
+        let last = last.take_while(|path| Path::new(path).exists()).last().unwrap();
+        std::fs::remove_file(last).unwrap();
+        refused(&old);
+        // Another set takes the place of the first.
+        std::fs::remove_file(Path::new(&new).with_file_name("residual.safetensors")).unwrap();
+        let arguments = ["quantize", &model.model(), &new, "-t", "q8_0", "--to", to];
+        success(&[&arguments[..], &["--shard-size", "20K"]].concat());
+        success(&["verify", &new]);
+    }
+}
