@@ -65,7 +65,8 @@ mod tests {
     #[test]
     fn only_names_of_temporary_files_name_a_process() {
         assert_eq!(process_of(".nanoembed-123-aB3x.part"), Some(123));
-        for other in [".nanoembed-aB3x9z.part", ".nanoembed-12-x", "x.part", ".nanoembed-x-1.part"] {
+        for other in [".nanoembed-aB3x9z.part", ".nanoembed-12-x", "x.part", ".nanoembed-x-1.part"]
+        {
             assert_eq!(process_of(other), None, "{other}");
         }
     }

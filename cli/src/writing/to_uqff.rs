@@ -8,8 +8,8 @@ use nanoembed_core::tensor::{Encoding, TensorHeader, TensorView};
 
 use super::names::Plan;
 use super::residual::Residual;
-use crate::atomic::commit_set;
 use super::{Job, Target, Writing, Written, size_of};
+use crate::atomic::commit_set;
 use crate::error::{Failure, Result};
 use crate::layer_names::llama;
 use crate::stored::files::in_number_order;
