@@ -25,7 +25,6 @@ pub(crate) type Result<T, E = Failure> = std::result::Result<T, E>;
 
 /// Codes of what is no fault of a file's format, beside those of [`ErrorKind`]: a number, a name and a message each, as
 /// `docs/errors.md` lists them.
-#[cfg_attr(not(test), expect(dead_code, reason = "the documentation is held against them"))]
 pub(crate) const OWN_CODES: [(u16, &str, &str); 3] = [
     (USAGE, "usage", "the command was called wrongly"),
     (NOT_FOUND, "not_found", "a thing that was asked for is not there"),
@@ -155,6 +154,26 @@ impl Failure {
     pub(crate) fn into_message(self) -> (String, Option<String>) {
         let place: String = self.place.iter().map(|part| format!("{part}: ")).collect();
         (place + &self.message, self.hint)
+    }
+
+    /// The stable number of the cause.
+    pub(crate) const fn code(&self) -> u16 {
+        self.code
+    }
+
+    /// The stable name of the cause.
+    pub(crate) fn cause(&self) -> &'static str {
+        let own = || OWN_CODES.iter().find(|(code, ..)| *code == self.code);
+        let own = || own().map_or("", |(_, name, _)| *name);
+        ErrorKind::from_code(self.code).map_or_else(own, ErrorKind::name)
+    }
+
+    /// The byte of the file, taken out of the place, and the place without the file's name, which is `file`.
+    pub(crate) fn within(mut self, file: &str) -> (Option<u64>, Self) {
+        let byte = |part: &String| part.strip_prefix("byte ")?.parse::<u64>().ok();
+        let offset = self.place.iter().find_map(byte);
+        self.place.retain(|part| part != file && byte(part).is_none());
+        (offset, self)
     }
 
     /// The status that the process should end with.

@@ -17,6 +17,7 @@ Examples:
   nanoembed inspect model.weights
   nanoembed inspect --json *.weights | jq '.tensors | length'
   nanoembed inspect q4k-0.uqff
+  nanoembed inspect all-MiniLM-L6-v2/
   curl -s https://example.org/model.weights | nanoembed inspect -
 
 The shards of a UQFF file, `NAME-0.uqff`, `NAME-1.uqff` …, are opened together.
@@ -27,7 +28,7 @@ With `--json` every file is one line:
 UQFF has \"shards\" and \"layers\" besides:
   \"layers\": [{\"name\", \"format\", \"dtype\", \"shape\", \"bits_per_weight\", \"bias\", …}]")]
 pub(crate) struct Inspect {
-    /// Files to look into; `-` is stdin
+    /// Files or folders to look into; `-` is stdin
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
 

@@ -14,6 +14,9 @@ use crate::word_vectors::policy::PolicyArgs;
 
 /// Check a file's structure, bounds and checksums, and the model in it
 ///
+/// Files of every form that `convert` reads, word vectors too, and folders as on Hugging Face: all parts of the weights and
+/// the JSON files beside them. Where a format has no checksums a changed value cannot be told; that is said.
+///
 /// Exit status 0 if nothing is wrong with any file, 1 otherwise.
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -29,7 +32,7 @@ that are no finite numbers. The shards of a UQFF file are opened together.
 With `--json` every finding is one line:
   {\"file\", \"offset\", \"code\", \"name\", \"message\"}")]
 pub(crate) struct Verify {
-    /// Files to check; `-` is stdin
+    /// Files or folders to check; `-` is stdin
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
 
@@ -59,7 +62,7 @@ impl Verify {
                     continue;
                 }
             };
-            let name = set.name();
+            let name = set.given_name();
             let (findings, praise) = match verify(&set, mode, self.policy, quiet) {
                 Ok(checked) => (Vec::new(), checked),
                 Err(findings) => (findings, String::new()),

@@ -3,10 +3,12 @@
 mod amb;
 mod embd;
 mod finalfusion;
+mod folder;
 mod gguf;
 mod safetensors;
 mod tensors;
 mod uqff;
+mod words;
 
 use nanoembed_core::event::Format;
 use nanoembed_core::{Error, ErrorKind};
@@ -31,7 +33,7 @@ impl Inspection {
     }
 }
 
-/// Looks into files of any format, without reading their weights. Only UQFF files come in several shards.
+/// Looks into files of any format, without reading their weights. Folders are looked into as one.
 pub(crate) fn inspect(set: &FileSet) -> Result<Inspection> {
     let name = set.name();
     let file = set.first();
@@ -39,10 +41,13 @@ pub(crate) fn inspect(set: &FileSet) -> Result<Inspection> {
         Some(Format::Amb) => amb::inspect(&name, file),
         Some(Format::Embd) => embd::inspect(&name, file),
         Some(Format::Gguf) => return gguf::inspect(set),
-        Some(Format::Safetensors) => safetensors::inspect(&name, file),
+        Some(Format::Safetensors) => return safetensors::inspect(set),
         Some(Format::Uqff) => return uqff::inspect(set),
         Some(Format::Finalfusion) => finalfusion::inspect(&name, file),
-        _ => Err(Error::new(0, ErrorKind::UnknownFormat)),
+        _ => match words::inspect(&name, file)? {
+            Some(inspection) => Ok(inspection),
+            None => Err(Error::new(0, ErrorKind::UnknownFormat)),
+        },
     };
     inspected.map_err(|error| Failure::of_file(name, error))
 }

@@ -1,6 +1,5 @@
 //! safetensors files: metadata and tensors.
 
-use nanoembed_core::Error;
 use nanoembed_core::event::Mode;
 use nanoembed_core::format::safetensors::Safetensors;
 use nanoembed_core::text::json;
@@ -8,8 +7,11 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::Inspection;
+use super::folder::{Folder, Tokenizer};
 use super::tensors::{self, Tensor, Totals};
+use crate::error::{Result, name_of};
 use crate::stored::files::room;
+use crate::stored::{FileSet, explained};
 
 /// What a file says of itself. The fields' names are those of the JSON output.
 #[derive(Debug, Serialize)]
@@ -18,43 +20,66 @@ struct Summary {
     format: &'static str,
     variant: &'static str,
     file_bytes: u64,
+    /// The files of a model in several; offsets are in the one that the tensor lies in.
+    #[serde(skip_serializing_if = "is_alone")]
+    parts: Vec<String>,
+    /// Of the first file, and of a folder the members of `config.json`.
     metadata: Map<String, Value>,
-    tokenizer: Option<Value>,
+    tokenizer: Option<Tokenizer>,
     #[serde(flatten)]
     totals: Totals,
     tensors: Vec<Tensor>,
 }
 
-pub(super) fn inspect(name: &str, file: &[u8]) -> Result<Inspection, Error> {
-    let mut room = room(file);
-    let parsed = Safetensors::parse(file, Mode::Lenient, &mut room)?;
-    let tensors: Vec<Tensor> = parsed
-        .tensors()
-        .map(|tensor| {
+pub(super) fn inspect(set: &FileSet) -> Result<Inspection> {
+    let (mut tensors, mut stated) = (Vec::new(), Map::new());
+    for (path, file) in set.iter() {
+        let mut room = room(file);
+        let parsed = Safetensors::parse(file, Mode::Lenient, &mut room)
+            .map_err(|error| explained::failure(&name_of(path), file, error))?;
+        tensors.extend(parsed.tensors().map(|tensor| {
             let tensor = Tensor::from(tensor.header());
             Tensor { name: meant(&tensor.name), ..tensor }
-        })
-        .collect();
+        }));
+        if stated.is_empty() {
+            stated = metadata(&parsed);
+        }
+    }
+    let folder = set.given_folder().map(Folder::read).transpose()?.unwrap_or_default();
+    stated.extend(folder.config);
     let summary = Summary {
-        file: name.to_owned(),
+        file: set.given_name(),
         format: "safetensors",
-        variant: "safetensors",
-        file_bytes: file.len() as u64,
-        metadata: metadata(&parsed),
-        tokenizer: None,
+        variant: if set.given_folder().is_some() { "folder" } else { "safetensors" },
+        file_bytes: set.iter().map(|(_, file)| file.len() as u64).sum(),
+        parts: set.iter().map(|(path, _)| name_of(path)).collect(),
+        metadata: stated,
+        tokenizer: folder.tokenizer,
         totals: Totals::of(&tensors),
         tensors,
     };
     let mut text = vec![summary.file.clone()];
-    let facts = [
-        ("format", "safetensors".to_owned()),
+    let parts = match summary.parts.len() {
+        1 => String::new(),
+        count => format!(" in {count} parts"),
+    };
+    let mut facts = vec![
+        ("format", format!("safetensors{parts}")),
         ("size", tensors::size(summary.file_bytes)),
         ("tensors", summary.totals.text(summary.tensors.len())),
     ];
+    if let Some(Tokenizer { kind, tokens, file }) = &summary.tokenizer {
+        let tokens = tokens.map(|tokens| format!(" with {tokens} tokens")).unwrap_or_default();
+        facts.insert(2, ("tokenizer", format!("{kind}{tokens} ({file})")));
+    }
     text.extend(tensors::facts(facts).lines(2));
     text.extend(tensors::metadata(&summary.metadata));
     text.extend(tensors::listed(&summary.tensors));
     Ok(Inspection::new(&summary, text))
+}
+
+fn is_alone(parts: &[String]) -> bool {
+    parts.len() < 2
 }
 
 /// The metadata with JSON's escapes resolved.

@@ -24,6 +24,8 @@ use crate::mapped::Mapped;
 /// One file, or several shards of one model.
 pub(crate) struct FileSet {
     files: Vec<(PathBuf, Mapped)>,
+    /// The folder, if one was named instead of its files.
+    given: Option<PathBuf>,
 }
 
 impl FileSet {
@@ -35,7 +37,10 @@ impl FileSet {
             if brought.contains(path) {
                 return None;
             }
-            let set = Self::of(uqff_shards(path)).and_then(Self::with_parts);
+            let set = match path.is_dir() {
+                true => Self::open(path),
+                false => Self::of(uqff_shards(path)).and_then(Self::with_parts),
+            };
             if let Ok(set) = &set {
                 brought.extend(set.iter().map(|(path, _)| path.to_owned()));
             }
@@ -47,7 +52,8 @@ impl FileSet {
     /// `NAME-00001-of-00003.ENDING` with the others; several files joined by `;`; a folder as on Hugging Face.
     pub(crate) fn open(path: &Path) -> Result<Self> {
         if path.is_dir() {
-            return Self::of_regular(folder(path)?);
+            let given = Some(path.to_owned());
+            return Ok(Self { given, ..Self::of_regular(folder(path)?)? });
         }
         if let Some(joined) = joined(path) {
             return Self::of(joined);
@@ -60,13 +66,23 @@ impl FileSet {
 
     fn of(paths: Vec<PathBuf>) -> Result<Self> {
         let open = |path: PathBuf| Mapped::open(&path).map(|file| (path, file));
-        Ok(Self { files: paths.into_iter().map(open).collect::<Result<_>>()? })
+        Ok(Self { files: paths.into_iter().map(open).collect::<Result<_>>()?, given: None })
     }
 
     /// Files that were not named by the user but found by the names of others.
     fn of_regular(paths: Vec<PathBuf>) -> Result<Self> {
         let open = |path: PathBuf| Mapped::open_regular(&path).map(|file| (path, file));
-        Ok(Self { files: paths.into_iter().map(open).collect::<Result<_>>()? })
+        Ok(Self { files: paths.into_iter().map(open).collect::<Result<_>>()?, given: None })
+    }
+
+    /// The folder, if one was named instead of its files.
+    pub(crate) fn given_folder(&self) -> Option<&Path> {
+        self.given.as_deref()
+    }
+
+    /// What was named: the folder, or the first file.
+    pub(crate) fn given_name(&self) -> String {
+        self.given.as_deref().map_or_else(|| self.name(), name_of)
     }
 
     /// All parts of the model that the only file is a part of, if that is one of GGUF's.

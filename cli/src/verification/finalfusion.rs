@@ -6,7 +6,7 @@ use nanoembed_core::text::toml::Entries;
 use nanoembed_core::words::{Index, IndexOptions, Memory};
 use nanoembed_core::{Error, ErrorKind};
 
-use super::{Finding, pieces};
+use super::{Finding, NO_CHECKSUMS, pieces};
 use crate::word_vectors::policy::PolicyArgs;
 
 pub(super) fn verify(
@@ -34,7 +34,7 @@ pub(super) fn verify(
         None => String::new(),
     };
     Ok(format!(
-        "{} vocabulary, {} words, {} vectors of {} columns{deviation}",
+        "{} vocabulary, {} words, {} vectors of {} columns, {NO_CHECKSUMS}{deviation}",
         vocabulary.subwords.name(),
         vocabulary.words,
         storage.rows(),

@@ -5,8 +5,8 @@ use nanoembed_core::event::{Event, Mode};
 use nanoembed_core::format::gguf::{DEFAULT_MAX_TENSORS, Decoder, Gguf};
 use nanoembed_core::read::Slice;
 
-use super::Finding;
 use super::safetensors::finite;
+use super::{Finding, NO_CHECKSUMS};
 use crate::error::name_of;
 use crate::stored::{FileSet, gguf_parts};
 
@@ -29,10 +29,10 @@ pub(super) fn verify(set: &FileSet, mode: Mode, quiet: bool) -> Result<String, V
         parts.iter().map(|part| part.tensors().count()).sum::<usize>(),
     );
     if mode == Mode::Lenient {
-        return Ok(facts);
+        return Ok(format!("{facts}, {NO_CHECKSUMS}"));
     }
     finite(set, quiet)?;
-    Ok(format!("{facts}, padding is zero, all values are finite"))
+    Ok(format!("{facts}, padding is zero, all values are finite, {NO_CHECKSUMS}"))
 }
 
 /// What of the file the wrong byte at `offset` belongs to: a field of the header, or what comes behind the last thing

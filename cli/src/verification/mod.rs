@@ -3,11 +3,13 @@
 mod amb;
 mod embd;
 mod finalfusion;
+mod folder;
 mod gguf;
 mod pieces;
 mod safetensors;
 mod uqff;
 mod values;
+mod words;
 
 use nanoembed_core::event::{Format, Mode};
 use nanoembed_core::{Error, ErrorKind};
@@ -16,6 +18,9 @@ use serde::Serialize;
 use crate::error::{Failure, hint};
 use crate::stored::FileSet;
 use crate::word_vectors::policy::PolicyArgs;
+
+/// What is said of formats in which a changed value cannot be told.
+const NO_CHECKSUMS: &str = "the format has no checksums";
 
 /// One thing that is wrong. The fields' names are those of the JSON output.
 #[derive(Debug, Serialize)]
@@ -41,6 +46,14 @@ impl Finding {
         }
     }
 
+    /// What a reader says of the file.
+    fn of(file: &str, failure: Failure) -> Self {
+        let (code, name) = (failure.code(), failure.cause());
+        let (offset, failure) = failure.within(file);
+        let (message, hint) = failure.into_message();
+        Self { file: file.to_owned(), offset: offset.unwrap_or(0), code, name, message, hint }
+    }
+
     /// What makes files at odds with each other.
     fn of_failure(file: &str, kind: ErrorKind, failure: Failure) -> Self {
         let (message, hint) = failure.into_message();
@@ -57,8 +70,26 @@ impl Finding {
     }
 }
 
-/// Checks files of any format: what was checked, or what is wrong. Only UQFF files come in several shards.
+/// Checks files of any format, and what lies beside the weights of a folder: what was checked, or what is wrong.
 pub(crate) fn verify(
+    set: &FileSet,
+    mode: Mode,
+    policy: PolicyArgs,
+    quiet: bool,
+) -> Result<String, Vec<Finding>> {
+    let beside = set.given_folder().map(folder::verify);
+    let weights = weights(set, mode, policy, quiet);
+    match (weights, beside) {
+        (weights, None) => weights,
+        (Ok(praise), Some(Ok(count))) => Ok(format!("{praise}; {count} files beside it are sound")),
+        (weights, Some(beside)) => {
+            let findings = weights.err().into_iter().chain(beside.err());
+            Err(findings.flatten().collect())
+        }
+    }
+}
+
+fn weights(
     set: &FileSet,
     mode: Mode,
     policy: PolicyArgs,
@@ -73,6 +104,8 @@ pub(crate) fn verify(
         Some(Format::Safetensors) => safetensors::verify(set, mode, quiet),
         Some(Format::Uqff) => uqff::verify(set, mode, quiet),
         Some(Format::Finalfusion) => finalfusion::verify(name, bytes, (mode, policy), quiet),
-        _ => Err(vec![Finding::new(name, Error::new(0, ErrorKind::UnknownFormat))]),
+        _ => words::verify(name, bytes, policy, quiet).unwrap_or_else(|| {
+            Err(vec![Finding::new(name, Error::new(0, ErrorKind::UnknownFormat))])
+        }),
     }
 }

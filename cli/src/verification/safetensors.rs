@@ -4,22 +4,34 @@ use nanoembed_core::event::Mode;
 use nanoembed_core::format::safetensors::Safetensors;
 use nanoembed_core::text::json::{Kind, Tokens};
 
-use super::{Finding, values};
+use super::{Finding, NO_CHECKSUMS, values};
+use crate::error::name_of;
 use crate::stored::FileSet;
 use crate::stored::files::room;
 
 pub(super) fn verify(set: &FileSet, mode: Mode, quiet: bool) -> Result<String, Vec<Finding>> {
-    let name = set.name();
-    let file = set.first();
-    let mut room = room(file);
-    let parsed = Safetensors::parse(file, mode, &mut room)
-        .map_err(|error| vec![Finding::new(&name, error).at(place(file, error.offset))])?;
-    let tensors = parsed.len();
+    let (mut tensors, mut findings) = (0, Vec::new());
+    for (path, file) in set.iter() {
+        let mut room = room(file);
+        match Safetensors::parse(file, mode, &mut room) {
+            Ok(parsed) => tensors += parsed.len(),
+            Err(error) => {
+                let finding = Finding::new(&name_of(path), error);
+                findings.push(finding.at(place(file, error.offset)));
+            }
+        }
+    }
+    if !findings.is_empty() {
+        return Err(findings);
+    }
+    let parts = set.iter().len();
+    let of = if parts > 1 { format!(" of {parts} parts") } else { String::new() };
+    let facts = format!("{tensors} tensors fill the data{of}");
     if mode == Mode::Lenient {
-        return Ok(format!("{tensors} tensors fill the data"));
+        return Ok(format!("{facts}, {NO_CHECKSUMS}"));
     }
     finite(set, quiet)?;
-    Ok(format!("{tensors} tensors fill the data, all values are finite"))
+    Ok(format!("{facts}, all values are finite, {NO_CHECKSUMS}"))
 }
 
 /// That all values of files which are sound so far are finite.

@@ -5,8 +5,8 @@ use nanoembed_core::format::safetensors::Safetensors;
 use nanoembed_core::format::uqff::place_in_blob;
 use nanoembed_core::{Error, ErrorKind};
 
-use super::Finding;
 use super::safetensors::{finite, place as place_in_container};
+use super::{Finding, NO_CHECKSUMS};
 use crate::stored::FileSet;
 use crate::stored::files::room;
 
@@ -22,10 +22,10 @@ pub(super) fn verify(set: &FileSet, mode: Mode, quiet: bool) -> Result<String, V
     let gaps = gaps(&layers.iter().map(|(_, layer)| layer.name).collect::<Vec<_>>());
     let facts = format!("{} layers{of}{gaps}", layers.len());
     if mode == Mode::Lenient {
-        return Ok(facts);
+        return Ok(format!("{facts}, {NO_CHECKSUMS}"));
     }
     finite(set, quiet)?;
-    Ok(format!("{facts}, all values are finite"))
+    Ok(format!("{facts}, all values are finite, {NO_CHECKSUMS}"))
 }
 
 /// Indices that no layer of 0.x has: layers of types that cannot be stored keep theirs.

@@ -32,6 +32,18 @@ pub(crate) enum Form {
 }
 
 impl Form {
+    /// The form's name, as `convert --from` takes it.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Finalfusion => "finalfusion",
+            Self::Word2vec => "word2vec",
+            Self::Text => "text",
+            Self::Textdims => "textdims",
+            Self::Fasttext => "fasttext",
+            Self::Floret => "floret",
+        }
+    }
+
     /// The form of a file that starts with `head`, which is `at_end` if that is all of it.
     pub(crate) fn sniff(head: &[u8], at_end: bool) -> Option<Self> {
         if head.starts_with(finalfusion::MAGIC) {

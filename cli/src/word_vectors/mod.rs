@@ -27,6 +27,6 @@ pub(crate) mod train;
 pub(crate) mod write_selected;
 
 mod finite;
-mod read;
+pub(crate) mod read;
 mod vocabulary;
 mod write;

@@ -6,6 +6,7 @@ mod containers;
 mod convert;
 mod default_model;
 mod embed;
+mod folders;
 mod gguf_files;
 mod help;
 mod inspect;

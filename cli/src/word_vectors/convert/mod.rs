@@ -147,6 +147,32 @@ impl Conversion {
     }
 }
 
+/// Reads word vectors of another program whole, with what `policy` says of their words: what there is, or what is wrong;
+/// `None` if they are none.
+pub(crate) fn check(
+    (name, bytes): (&str, &[u8]),
+    policy: PolicyArgs,
+    quiet: bool,
+) -> Result<Option<String>> {
+    let start = Start::of_bytes(name, bytes);
+    let form = start.form().filter(|form| *form != Form::Finalfusion);
+    let Some(form) = form else { return Ok(None) };
+    let options = WordOptions { policy, no_normalize: true, ..WordOptions::default() };
+    let progress = (!quiet).then(|| Progress::bytes("verifying", bytes.len() as u64));
+    let output = Path::new("-");
+    let job = Job { options: &options, entries: &[], quiet, output, progress: progress.as_ref() };
+    let Report { words, subwords, cols, repeated } =
+        job.import(start, output, form, (&mut std::io::sink(), name))?;
+    let cols = if cols > 0 { format!(" of {cols} columns") } else { String::new() };
+    let subwords =
+        if subwords > 0 { format!(", {subwords} rows for subwords") } else { String::new() };
+    let repeated = if repeated > 0 { format!(", {repeated} repeated") } else { String::new() };
+    let form = form.name();
+    Ok(Some(format!(
+        "word vectors, {form}: {words} words{cols}{subwords}{repeated}, the form has no checksums"
+    )))
+}
+
 impl Report {
     fn print(&self, name: &str) {
         let subwords = match self.subwords {

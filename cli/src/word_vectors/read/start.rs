@@ -39,6 +39,13 @@ impl Start {
         opened.map_err(|error| Failure::reading(name, &error))
     }
 
+    /// The start of a file that is in memory.
+    pub(crate) fn of_bytes(name: &str, bytes: &[u8]) -> Self {
+        let (head, rest) = bytes.split_at(bytes.len().min(HEAD_BYTES));
+        let rest = Box::new(Cursor::new(rest.to_vec()));
+        Self { name: name.into(), head: head.to_vec(), bytes: Some(bytes.len() as u64), rest }
+    }
+
     /// The form that the first bytes tell.
     pub(crate) fn form(&self) -> Option<Form> {
         Form::sniff(&self.head, self.head.len() < HEAD_BYTES)
