@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use nanoembed_core::kernel::{self, Kernels};
 use nanoembed_core::model::llama::{
-    Activations, Cache, Llama, LlamaConfig, LlamaLayer, LlamaMemory, LlamaPlan, Output, RopePairs,
+    Activations, Cache, Llama, LlamaConfig, LlamaLayer, LlamaMemory, LlamaPlan, Output, Rope,
+    RopePairs,
 };
 use nanoembed_core::model::{Run, SliceWeights, Weights};
 use nanoembed_core::tensor::{Dtype, Shape, TensorHeader};
@@ -165,9 +166,15 @@ fn config(rope_pairs: RopePairs) -> LlamaConfig {
         vocabulary: VOCABULARY,
         positions: 64,
         norm_epsilon: 1e-5,
-        rope_base: 10_000.0,
-        rope_scaling: 2.0,
-        rope_pairs,
+        rope: Rope {
+            dimensions: HEAD,
+            base: 10_000.0,
+            position_divisor: 2.0,
+            yarn: None,
+            attention_factor: 1.0,
+            original_positions: 64,
+            pairs: rope_pairs,
+        },
     }
 }
 

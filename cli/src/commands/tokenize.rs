@@ -42,7 +42,9 @@ Examples:
 With `--format jsonl` every text gives one line:
   {\"index\": 0, \"id\": …, \"ids\": [101, …, 102], \"truncated\": false}
 where `id` stands if the input is JSON lines and has one. A line that `--on-error null` gets over has
-`null` for its ids. A blank line is an empty text. `--max-tokens 0` shows all of every text.")]
+`null` for its ids. A blank line is an empty text. `--max-tokens 0` shows all of every text.
+
+Exit status: 0 done, 1 bad input, 2 wrong usage, 3 reading or writing failed, 130 interrupted")]
 pub(crate) struct Tokenize {
     #[command(flatten)]
     input: InputArgs,
@@ -103,7 +105,7 @@ struct Line<'a> {
 impl Tokenize {
     pub(crate) fn run(self, quiet: bool) -> Result<ExitCode> {
         self.model.use_threads()?;
-        let file = self.model.open(quiet)?;
+        let file = ModelFile::open(self.model.model.as_deref())?;
         let refuse = |error| file.failure(error);
         if let Some(tokenizer) = self.decoder_tokenizer(&file)? {
             let limit = self.model.max_tokens.filter(|limit| *limit > 0);

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use nanoembed_core::ErrorKind;
 use nanoembed_core::event::Format;
 
-use super::hugging_face::{DIVISORS, DecoderSettings};
+use super::hugging_face::DecoderSettings;
 use super::model::Found;
 use super::tokenizer::Tokenizer;
 use super::weights::ModelWeights;
@@ -70,6 +70,8 @@ impl Bundle {
             let starts = files.iter().map(|(_, bytes)| weights.add_file(bytes));
             let starts: Vec<u64> = starts.collect();
             // The output of a tied model that stands in its file all the same is not used; what UQFF has quantised is.
+            self.settings
+                .check_tensors(contents.tensors.iter().map(|tensor| tensor.name.as_str()))?;
             let skips_output = self.settings.is_tied() && contents.format == Format::Safetensors;
             for tensor in &contents.tensors {
                 let is_copy = skips_output && tensor.name == "lm_head.weight";
@@ -79,8 +81,8 @@ impl Bundle {
                 }
             }
         }
-        if !self.settings.divisors().is_empty() {
-            weights.add_vector(DIVISORS, self.settings.divisors());
+        for (name, divisors) in self.settings.divisors() {
+            weights.add_vector(name, divisors);
         }
         Ok(weights)
     }

@@ -5,11 +5,13 @@ use std::path::{Path, PathBuf};
 use nanoembed_core::event::{Mode, Value};
 use nanoembed_core::format::gguf::Gguf;
 use nanoembed_core::model::llama::RopePairs;
+use nanoembed_core::model::llama::rope::Yarn;
 use nanoembed_core::model::{gguf_llama_config, gguf_model};
 use nanoembed_core::quant;
 use nanoembed_core::{Error, ErrorKind};
 use serde_json::json;
 
+use super::rotary::{DIVISORS, LONG, SHORT};
 use super::tokenizer::Tokenizer;
 use crate::checkpoint::tensor::OwnedTensor;
 use crate::error::{Failure, Result, name_of};
@@ -85,11 +87,23 @@ impl GgufFile {
             "max_seq_len": config.positions,
             "is_rope": true,
             "activation_fn": "swiglu",
-            "rope_freq_base": config.rope_base,
-            "rope_scaling": config.rope_scaling,
+            "rope_freq_base": config.rope.base,
+            "rope_scaling": config.rope.position_divisor,
+            "rope_dimensions": config.rope.dimensions,
             "rms_norm_eps": config.norm_epsilon,
             "intermediate_size": config.intermediate,
         });
+        let mut put = |member: &str, value: serde_json::Value| {
+            members.as_object_mut().into_iter().for_each(|all| {
+                all.insert(member.to_owned(), value.clone());
+            });
+        };
+        if config.rope.attention_factor != 1.0 {
+            put("rope_attention_factor", json!(config.rope.attention_factor));
+        }
+        if file.tensor("rope_factors_long.weight").is_some() {
+            put("rope_original_positions", json!(config.rope.original_positions));
+        }
         members.as_object_mut().into_iter().for_each(|it| it.extend(tokenizer.config()));
         Ok(members)
     }
@@ -111,18 +125,37 @@ impl GgufFile {
             quant::dequantize(header.dtype, view.data(), 0, &mut values)
                 .map_err(|error| fail(error.kind))?;
             let cols = shape.last().copied().unwrap_or(1);
-            if config.rope_pairs == RopePairs::Neighbours {
-                if name.ends_with("q_proj.weight") {
+            if config.rope.pairs == RopePairs::Neighbours {
+                // Those of a bias are rows of one element.
+                let cols = if shape.len() == 1 { 1 } else { cols };
+                if name.contains("self_attn.q_proj.") {
                     values = in_halves(&values, config.heads, config.head, cols);
-                } else if name.ends_with("k_proj.weight") {
+                } else if name.contains("self_attn.k_proj.") {
                     values = in_halves(&values, config.kv_heads, config.head, cols);
                 }
             }
             let data = values.iter().flat_map(|value| value.to_le_bytes()).collect();
             tensors.push(OwnedTensor { name, shape, data });
         }
+        if let Some(yarn) = config.rope.yarn {
+            put_yarn(&mut tensors, &yarn, config.rope.dimensions / 2);
+        }
         Ok(tensors)
     }
+}
+
+/// Puts YaRN's divisors where other files have them, or multiplies those that are there.
+fn put_yarn(tensors: &mut Vec<OwnedTensor>, yarn: &Yarn, pairs: usize) {
+    let found = tensors.iter().position(|tensor| tensor.name == DIVISORS);
+    let stored = found.map(|place| tensors.swap_remove(place));
+    let stored = stored.as_ref().map(|it| it.data.as_chunks::<4>().0).unwrap_or_default();
+    #[expect(clippy::cast_possible_truncation, reason = "models are not this precise")]
+    let divisor = |pair: usize| {
+        let other = stored.get(pair).map_or(1.0, |bytes| f32::from_le_bytes(*bytes));
+        (yarn.divisor(pair) * f64::from(other)) as f32
+    };
+    let data = (0..pairs).flat_map(|pair| divisor(pair).to_le_bytes()).collect();
+    tensors.push(OwnedTensor { name: DIVISORS.into(), shape: vec![pairs], data });
 }
 
 /// What Hugging Face calls a tensor; `None` for those that are not part of the model.
@@ -131,7 +164,9 @@ fn renamed(name: &str) -> Option<String> {
         "token_embd.weight" => "model.embed_tokens.weight".into(),
         "output_norm.weight" => "model.norm.weight".into(),
         "output.weight" => "lm_head.weight".into(),
-        "rope_freqs.weight" => "model.rope_freqs.weight".into(),
+        "rope_freqs.weight" => DIVISORS.into(),
+        "rope_factors_short.weight" => SHORT.into(),
+        "rope_factors_long.weight" => LONG.into(),
         _ => {
             let (layer, part) = name.strip_prefix("blk.")?.split_once('.')?;
             let part = match part {
@@ -139,6 +174,9 @@ fn renamed(name: &str) -> Option<String> {
                 "attn_q.weight" => "self_attn.q_proj.weight",
                 "attn_k.weight" => "self_attn.k_proj.weight",
                 "attn_v.weight" => "self_attn.v_proj.weight",
+                "attn_q.bias" => "self_attn.q_proj.bias",
+                "attn_k.bias" => "self_attn.k_proj.bias",
+                "attn_v.bias" => "self_attn.v_proj.bias",
                 "attn_qkv.weight" => "self_attn.qkv_proj.weight",
                 "attn_output.weight" => "self_attn.o_proj.weight",
                 "ffn_norm.weight" => "post_attention_layernorm.weight",

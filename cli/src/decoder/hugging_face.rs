@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use nanoembed_core::ErrorKind;
-use nanoembed_core::model::llama::{LlamaConfig, RopePairs};
+use nanoembed_core::model::llama::{LlamaConfig, RopePairs, is_decoder_tensor_of};
 use nanoembed_core::token::TextEnds;
-use serde_json::{Value, json};
+use serde_json::Value;
 
+use super::config::Sizes;
 use super::ends::FolderEnds;
 use super::tokenizer::{AddedTokens, Tokenizer};
 use super::tokenizer_json::TokenizerJson;
@@ -16,17 +17,18 @@ use crate::checkpoint::hugging_face::Folder;
 use crate::checkpoint::settings::read_json;
 use crate::checkpoint::tensor::{Elements, Tensor};
 use crate::error::{Failure, Result, name_of};
-
-/// The tensor that has the divisors of rotary frequencies.
-pub(super) const DIVISORS: &str = "model.rope_freqs.weight";
+use crate::settings_rule::Members;
 
 /// What a folder says of a decoder.
 pub(crate) struct DecoderSettings {
     folder: PathBuf,
     path: PathBuf,
     config: Value,
-    /// Divisors of the rotary frequencies as f32, where each has one of its own.
-    divisors: Vec<u8>,
+    /// Sizes and habits as the members of an AMB configuration.
+    members: serde_json::Map<String, Value>,
+    is_tied: bool,
+    /// The vectors of divisors of the rotary frequencies, as f32.
+    divisors: Vec<(&'static str, Vec<u8>)>,
 }
 
 /// Models whose tensors and computation are those of Llama or Phi-3.
@@ -41,10 +43,18 @@ impl DecoderSettings {
         if !TYPES.contains(&kind) {
             return Ok(None);
         }
-        let mut decoder = Self { folder: folder.to_owned(), path, config, divisors: Vec::new() };
-        decoder.divisors =
-            decoder.rotary_divisors()?.iter().flat_map(|x| x.to_le_bytes()).collect();
-        Ok(Some(decoder))
+        let read = Sizes::of(&Members::new(&config, path.display().to_string())?)?;
+        let divisors = read.rotary.divisors().into_iter().map(|(name, values)| {
+            (name, values.iter().flat_map(|value| value.to_le_bytes()).collect())
+        });
+        Ok(Some(Self {
+            folder: folder.to_owned(),
+            members: read.members(),
+            is_tied: read.is_tied,
+            divisors: divisors.collect(),
+            path,
+            config,
+        }))
     }
 
     /// The `config.json`.
@@ -52,14 +62,20 @@ impl DecoderSettings {
         &self.path
     }
 
-    /// Divisors of the rotary frequencies as f32, or nothing.
-    pub(super) fn divisors(&self) -> &[u8] {
+    /// The vectors of divisors of the rotary frequencies, as f32.
+    pub(super) fn divisors(&self) -> &[(&'static str, Vec<u8>)] {
         &self.divisors
     }
 
     /// Whether the output layer is the table of embeddings.
-    pub(super) fn is_tied(&self) -> bool {
-        self.config.get("tie_word_embeddings") == Some(&Value::Bool(true))
+    pub(super) const fn is_tied(&self) -> bool {
+        self.is_tied
+    }
+
+    /// How many layers there are.
+    pub(super) fn layers(&self) -> usize {
+        let layers = self.members.get("n_layers").and_then(Value::as_u64);
+        layers.and_then(|layers| usize::try_from(layers).ok()).unwrap_or(0)
     }
 
     /// The sizes as the core takes them.
@@ -72,132 +88,21 @@ impl DecoderSettings {
 
     /// The members of an AMB configuration.
     pub(crate) fn config(&self, tokenizer: &Tokenizer<'_>) -> Result<Value> {
-        self.check()?;
-        let get = |key: &str| self.config.get(key).filter(|value| !value.is_null());
-        let number = |key: &str| {
-            let missing =
-                || self.refuse(ErrorKind::MissingMetadata, format!("there is no `{key}`"));
-            get(key).cloned().ok_or_else(missing)
-        };
-        let or = |key: &str, usual: Value| get(key).cloned().unwrap_or(usual);
-        let (hidden, heads) = (number("hidden_size")?, number("num_attention_heads")?);
-        let head = match (hidden.as_u64(), heads.as_u64()) {
-            (Some(hidden), Some(heads)) if heads > 0 => json!(hidden / heads),
-            _ => Value::Null,
-        };
-        let positions = number("max_position_embeddings")?;
-        // Beyond its window a token would see less than here.
-        let window = get("sliding_window").and_then(Value::as_u64).unwrap_or(u64::MAX);
-        let positions = positions.as_u64().map_or(positions, |it| it.min(window).into());
-        let mut members = json!({
-            "architecture": if self.kind() == "phi3" { "phi" } else { "llama" },
-            "n_vocab": number("vocab_size")?,
-            "n_embd": hidden,
-            "n_layers": number("num_hidden_layers")?,
-            "n_heads": heads,
-            "n_kv_heads": or("num_key_value_heads", heads.clone()),
-            "head_dim": or("head_dim", head),
-            "max_seq_len": positions,
-            "is_rope": true,
-            "activation_fn": "swiglu",
-            "rope_freq_base": self.rope_base(),
-            "rope_scaling": self.rope_scaling()?,
-            "rms_norm_eps": or("rms_norm_eps", json!(1e-6)),
-            "intermediate_size": number("intermediate_size")?,
-        });
-        members.as_object_mut().into_iter().for_each(|it| it.extend(tokenizer.config()));
-        Ok(members)
+        let mut members = self.members.clone();
+        members.extend(tokenizer.config());
+        Ok(Value::Object(members))
     }
 
-    fn kind(&self) -> &str {
-        self.config.get("model_type").and_then(Value::as_str).unwrap_or_default()
-    }
-
-    /// Refuses what the model does and we do not.
-    fn check(&self) -> Result<()> {
-        let unsupported =
-            |message: String| Err(self.refuse(ErrorKind::UnsupportedVersion, message));
-        let act = self.config.get("hidden_act").and_then(Value::as_str).unwrap_or("silu");
-        if act != "silu" {
-            return unsupported(format!("the activation is {act:?}; only silu is known"));
-        }
-        for key in ["attention_bias", "mlp_bias"] {
-            if self.config.get(key) == Some(&Value::Bool(true)) {
-                return unsupported(format!("the model has `{key}`"));
+    /// Refuses tensors that the model would not use: with them another one is meant.
+    pub(super) fn check_tensors<'n>(&self, names: impl IntoIterator<Item = &'n str>) -> Result<()> {
+        let layers = self.layers();
+        match names.into_iter().find(|name| !is_decoder_tensor_of(name, layers)) {
+            Some(name) => {
+                let message = format!("no model that is known here uses the tensor `{name}`");
+                Err(self.refuse(ErrorKind::UnsupportedSetting, message))
             }
+            None => Ok(()),
         }
-        match self.config.get("partial_rotary_factor").and_then(Value::as_f64) {
-            Some(factor) if factor != 1.0 => {
-                unsupported(format!("the model turns only a part of each head ({factor})"))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// By what positions are divided.
-    fn rope_scaling(&self) -> Result<f64> {
-        let Some((kind, scaling)) = self.rotary() else { return Ok(1.0) };
-        match (kind, scaling.get("factor").and_then(Value::as_f64)) {
-            ("default" | "llama3", _) => Ok(1.0),
-            ("linear", Some(factor)) => Ok(factor),
-            _ => Err(self.refuse(
-                ErrorKind::UnsupportedVersion,
-                format!(
-                    "positions are scaled by {scaling}; only linear scaling and Llama 3's are known"
-                ),
-            )),
-        }
-    }
-
-    /// What is said of rotary positions, and its kind; newer files have the base there too.
-    fn rotary(&self) -> Option<(&str, &Value)> {
-        let keys = ["rope_parameters", "rope_scaling"];
-        let said = keys.iter().find_map(|key| self.config.get(*key).filter(|it| !it.is_null()))?;
-        let kind = said.get("rope_type").or(said.get("type")).and_then(Value::as_str);
-        Some((kind.unwrap_or("default"), said))
-    }
-
-    fn rope_base(&self) -> f64 {
-        let said = self.rotary().and_then(|(_, said)| said.get("rope_theta"));
-        let base = self.config.get("rope_theta").or(said).and_then(Value::as_f64);
-        base.unwrap_or(10_000.0)
-    }
-
-    /// By what Llama 3.1 divides each frequency: nothing where a wave is short against the context that the model was trained
-    /// for, `factor` where it is long, and something between elsewhere.
-    fn rotary_divisors(&self) -> Result<Vec<f32>> {
-        let Some(("llama3", said)) = self.rotary() else { return Ok(Vec::new()) };
-        let number = |key: &str| {
-            let missing =
-                || self.refuse(ErrorKind::MissingMetadata, format!("there is no `{key}`"));
-            said.get(key).and_then(Value::as_f64).ok_or_else(missing)
-        };
-        let (factor, context) = (number("factor")?, number("original_max_position_embeddings")?);
-        let (low, high) = (number("low_freq_factor")?, number("high_freq_factor")?);
-        let size = |key: &str| self.config.get(key).and_then(Value::as_u64).unwrap_or(0);
-        let head = match size("head_dim") {
-            0 => size("hidden_size").checked_div(size("num_attention_heads")).unwrap_or(0),
-            head => head,
-        };
-        #[expect(
-            clippy::cast_precision_loss,
-            clippy::cast_possible_truncation,
-            reason = "heads are small"
-        )]
-        let divisor = |pair: u64| {
-            let wave =
-                self.rope_base().powf(2.0 * pair as f64 / head as f64) * std::f64::consts::TAU;
-            let turns = context / wave;
-            let smooth = (turns - low) / (high - low);
-            if turns > high {
-                1.0
-            } else if turns < low {
-                factor as f32
-            } else {
-                (1.0 / ((1.0 - smooth) / factor + smooth)) as f32
-            }
-        };
-        Ok((0..head / 2).map(divisor).collect())
     }
 
     fn refuse(&self, kind: ErrorKind, message: String) -> Failure {
@@ -211,12 +116,13 @@ impl DecoderSettings {
             let is_copy = self.is_tied() && tensor.name == "lm_head.weight";
             !is_copy && !tensor.name.ends_with("rotary_emb.inv_freq")
         });
-        if !self.divisors.is_empty() {
+        self.check_tensors(tensors.iter().map(|tensor| tensor.name.as_str()))?;
+        for (name, divisors) in &self.divisors {
             tensors.push(Tensor {
-                name: DIVISORS.into(),
-                shape: vec![self.divisors.len() / 4],
+                name: (*name).into(),
+                shape: vec![divisors.len() / 4],
                 elements: Elements::F32,
-                data: &self.divisors,
+                data: divisors,
                 scales: &[],
                 columns: &[],
                 zeros: &[],

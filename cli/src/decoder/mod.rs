@@ -8,11 +8,14 @@
 //! | `memory`, `structure` | a decoder in so much memory |
 //! | `conversion` | a decoder on its way into another file |
 //! | `hugging_face`, `gguf` | sizes and tensors in the words of these |
+//! | `config` | the sizes in a `config.json` |
+//! | `rotary` | how a folder's model turns heads by positions |
 //! | `ends` | the tokens around texts, by a folder's files |
 //! | `tokenizer`, `byte_pairs`, `tokenizer_json`, `model_proto` | texts to ids and back |
 
 pub(crate) mod bundle;
 mod byte_pairs;
+mod config;
 pub(crate) mod conversion;
 mod ends;
 pub(crate) mod gguf;
@@ -20,6 +23,7 @@ pub(crate) mod hugging_face;
 pub(crate) mod memory;
 pub(crate) mod model;
 mod model_proto;
+pub(crate) mod rotary;
 mod structure;
 pub(crate) mod tokenizer;
 mod tokenizer_json;

@@ -47,6 +47,22 @@ impl<'v> Members<'v> {
         Self { file, prefix, object, asked: Asked::default() }
     }
 
+    /// Whether there are none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.object.is_empty()
+    }
+
+    /// Whether there is a member of this name, be it null.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.asked.note(name);
+        self.object.contains_key(name)
+    }
+
+    /// Takes all members for asked for: they repeat what is read elsewhere.
+    pub(crate) fn ask_all(&self) {
+        self.object.keys().for_each(|name| self.asked.note(name));
+    }
+
     /// The value of a member that is honoured whatever it is.
     pub(crate) fn get(&self, name: &str) -> Option<&Value> {
         self.asked.note(name);

@@ -1,9 +1,9 @@
 //! What the core says of a file, with the name of what it is about: which type, which architecture, which version.
 
-use nanoembed_core::event::{Format, Mode};
+use nanoembed_core::event::{Format, Mode, Value};
 use nanoembed_core::format::gguf::Gguf;
 use nanoembed_core::format::sniff;
-use nanoembed_core::model::gguf_architecture;
+use nanoembed_core::model::{GgufRefusal, gguf_architecture, gguf_refusal};
 use nanoembed_core::tensor::TensorHeader;
 use nanoembed_core::{Error, ErrorKind};
 
@@ -34,6 +34,13 @@ fn message(file: &[u8], error: Error) -> Option<(String, Option<&'static str>)> 
         file.get(start..)?.first_chunk().map(|bytes| u32::from_le_bytes(*bytes))
     };
     Some(match error.kind {
+        ErrorKind::UnsupportedSetting | ErrorKind::MissingMetadata => {
+            let gguf = Gguf::parse(file, Mode::Lenient).ok()?;
+            let GgufRefusal { name, reason, offset, .. } = gguf_refusal(&gguf)?;
+            let value = gguf.value(name).and_then(spelled);
+            let value = value.map(|value| format!(" is {value}")).unwrap_or_default();
+            (format!("byte {offset}: `{name}`{value}: {reason}"), None)
+        }
         ErrorKind::UnsupportedVersion => (
             format!("version {} of GGUF is not read, only 2 and 3", word(error.offset)?),
             Some("make a new file of the model with a newer llama.cpp"),
@@ -88,4 +95,16 @@ fn message(file: &[u8], error: Error) -> Option<(String, Option<&'static str>)> 
         }
         _ => return None,
     })
+}
+
+/// A value of the metadata, if it is one of some characters.
+fn spelled(value: Value<'_>) -> Option<String> {
+    match value {
+        Value::Unsigned(number) => Some(number.to_string()),
+        Value::Signed(number) => Some(number.to_string()),
+        Value::Float(number) => Some(number.to_string()),
+        Value::Bool(truth) => Some(truth.to_string()),
+        Value::Text(text) => Some(format!("{text:?}")).filter(|text| text.len() < 80),
+        Value::Array { .. } => None,
+    }
 }

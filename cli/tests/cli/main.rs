@@ -3,7 +3,6 @@
 mod amb;
 mod byte_pairs;
 mod containers;
-mod contract;
 mod convert;
 mod default_model;
 mod embed;

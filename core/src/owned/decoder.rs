@@ -67,11 +67,14 @@ impl Decoder {
             floats: zeros(needs.floats).ok_or(too_small)?,
             bytes: zeros(needs.bytes).ok_or(too_small)?,
             length: 0,
+            is_long: false,
+            ids: Vec::new(),
         })
     }
 
     /// Takes tokens through the model behind those of the session, over the weights that it was opened with: see
-    /// [`Llama::forward`].
+    /// [`Llama::forward`]. Where the text becomes a [long](Llama::is_long) one, the tokens before are computed anew, as the
+    /// model's own library does it.
     ///
     /// # Errors
     ///
@@ -83,10 +86,36 @@ impl Decoder {
         ids: &[u32],
         output: Output<'_>,
     ) -> Result<()> {
+        let tokens = session.length.saturating_add(ids.len());
+        let is_long = self.llama.is_long(tokens);
+        if is_long != session.is_long && session.length > 0 {
+            // What the session has is turned as tokens of short texts are: it is computed anew.
+            session.ids.truncate(session.length);
+            let before = core::mem::take(&mut session.ids);
+            session.clear();
+            session.is_long = is_long;
+            self.pass(weights, session, &before, Output::Nothing)?;
+        }
+        session.is_long = is_long;
+        self.pass(weights, session, ids, output)
+    }
+
+    fn pass(
+        &self,
+        weights: &(impl Weights + ?Sized),
+        session: &mut CausalSession,
+        ids: &[u32],
+        output: Output<'_>,
+    ) -> Result<()> {
         let (mut cache, mut memory) = session.parts(self.config())?;
         let run = Run::new(weights, &self.kernels);
         self.llama.forward(&run, ids, &mut cache, &mut memory, output)?;
-        session.length = cache.len();
+        let length = cache.len();
+        let before = core::mem::replace(&mut session.length, length);
+        if self.llama.has_long_texts() {
+            session.ids.truncate(before);
+            session.ids.extend_from_slice(ids);
+        }
         Ok(())
     }
 
@@ -120,6 +149,10 @@ pub struct CausalSession {
     floats: Vec<f32>,
     bytes: Vec<u8>,
     length: usize,
+    /// Whether its tokens are turned as those of long texts are.
+    is_long: bool,
+    /// Its tokens, in models where they may have to be computed anew.
+    ids: Vec<u32>,
 }
 
 impl CausalSession {
@@ -129,8 +162,9 @@ impl CausalSession {
     }
 
     fn parts(&mut self, config: &LlamaConfig) -> Result<(Cache<'_>, LlamaMemory<'_>)> {
-        let Self { plan, cache, floats, bytes, length } = self;
-        let cache = Cache::resume(config, plan.positions, *length, cache)?;
+        let Self { plan, cache, floats, bytes, length, is_long, .. } = self;
+        let mut cache = Cache::resume(config, plan.positions, *length, cache)?;
+        cache.set_long(*is_long);
         Ok((cache, LlamaMemory::new(config, plan, floats, bytes)?))
     }
 }

@@ -216,6 +216,14 @@ pub struct Metadata<'a> {
     left: u64,
 }
 
+impl Metadata<'_> {
+    /// Absolute offset of the next pair.
+    #[must_use]
+    pub const fn offset(&self) -> u64 {
+        self.next
+    }
+}
+
 impl<'a> Iterator for Metadata<'a> {
     type Item = (&'a str, Value<'a>);
 

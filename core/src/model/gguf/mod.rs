@@ -2,11 +2,13 @@
 
 mod decoder;
 mod encoder;
-mod ends;
+mod settings;
+mod tokenizer;
 
-pub use decoder::{gguf_llama_config, gguf_pools_last_token};
+pub use decoder::{gguf_llama_config, gguf_pools_last_token, gguf_refusal};
 pub use encoder::{gguf_bert_config, gguf_bert_tensor};
-pub use ends::{gguf_pre_tokenizer, gguf_text_ends};
+pub use settings::GgufRefusal;
+pub use tokenizer::{gguf_pre_tokenizer, gguf_text_ends};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::Value;

@@ -1,5 +1,6 @@
 //! The sizes of a decoder of the Llama family.
 
+use super::rope::Rope;
 use crate::error::{Error, ErrorKind, Result};
 
 /// Which elements of a head are turned together.
@@ -32,12 +33,8 @@ pub struct LlamaConfig {
     pub positions: usize,
     /// Added to the mean square in RMS norms.
     pub norm_epsilon: f32,
-    /// Base of the rotary frequencies.
-    pub rope_base: f32,
-    /// By what positions are divided.
-    pub rope_scaling: f32,
-    /// Which elements are turned together.
-    pub rope_pairs: RopePairs,
+    /// How positions turn heads.
+    pub rope: Rope,
 }
 
 /// No size may be larger than this, so that products of two fit 64 bits and indices fit 32.
@@ -53,7 +50,10 @@ impl LlamaConfig {
     /// | `head_dim` | `n_embd / n_heads` |
     /// | `rms_norm_eps` | 1e-5 |
     /// | `rope_freq_base` | 10000 |
-    /// | `rope_scaling` | 1 |
+    /// | `rope_scaling`: by what positions are divided | 1 |
+    /// | `rope_dimensions`: elements of a head that are turned | `head_dim` |
+    /// | `rope_attention_factor`: what cosines and sines are multiplied with | 1 |
+    /// | `rope_original_positions`: longer texts take the divisors for long ones | `max_seq_len` |
     ///
     /// # Errors
     ///
@@ -73,7 +73,11 @@ impl LlamaConfig {
         let (hidden, heads) = (size("n_embd")?, size("n_heads")?);
         let kv_heads = or("n_kv_heads", heads)?;
         let head = or("head_dim", hidden.checked_div(heads).unwrap_or(0))?;
-        let fits = heads.is_multiple_of(kv_heads) && head.is_multiple_of(2);
+        let (dimensions, positions) = (or("rope_dimensions", head)?, size("max_seq_len")?);
+        let fits = heads.is_multiple_of(kv_heads)
+            && head.is_multiple_of(2)
+            && dimensions.is_multiple_of(2)
+            && dimensions <= head;
         let config = Self {
             layers: size("n_layers")?,
             heads,
@@ -82,11 +86,17 @@ impl LlamaConfig {
             hidden,
             intermediate: size("intermediate_size")?,
             vocabulary: size("n_vocab")?,
-            positions: size("max_seq_len")?,
+            positions,
             norm_epsilon: real("rms_norm_eps", 1e-5)?,
-            rope_base: real("rope_freq_base", 10_000.0)?,
-            rope_scaling: real("rope_scaling", 1.0)?,
-            rope_pairs,
+            rope: Rope {
+                dimensions,
+                base: real("rope_freq_base", 10_000.0)?,
+                position_divisor: real("rope_scaling", 1.0)?,
+                yarn: None,
+                attention_factor: real("rope_attention_factor", 1.0)?,
+                original_positions: or("rope_original_positions", positions)?,
+                pairs: rope_pairs,
+            },
         };
         let width = heads.checked_mul(head);
         let small =
@@ -141,6 +151,11 @@ mod tests {
             ("n_layers", f64::NAN),
             ("rope_freq_base", -1.0),
             ("rope_scaling", 0.0),
+            ("rope_dimensions", 10.0),
+            ("rope_dimensions", 3.0),
+            ("rope_dimensions", 0.0),
+            ("rope_attention_factor", f64::INFINITY),
+            ("rope_original_positions", 0.0),
         ] {
             let error = read(&[(key, value)]).unwrap_err();
             assert_eq!(error.kind, ErrorKind::BadMetadata, "{key} {value}");

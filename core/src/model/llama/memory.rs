@@ -13,6 +13,8 @@ pub struct Cache<'a> {
     positions: usize,
     /// Tokens that are in it.
     pub(super) length: usize,
+    /// Whether its tokens are turned as those of long texts are.
+    pub(super) is_long: bool,
 }
 
 impl<'a> Cache<'a> {
@@ -23,7 +25,8 @@ impl<'a> Cache<'a> {
         token.checked_mul(config.layers)?.checked_mul(positions)
     }
 
-    /// An empty cache for so many positions.
+    /// An empty cache for so many positions. In models that turn the tokens of long texts in another way, they are turned so
+    /// if the text may become long; see [`set_long`](Self::set_long).
     ///
     /// # Errors
     ///
@@ -32,7 +35,8 @@ impl<'a> Cache<'a> {
         let small = Error::without_offset(ErrorKind::BufferTooSmall);
         let needed = Self::floats_needed(config, positions).ok_or(small)?;
         let values = memory.get_mut(..needed).ok_or(small)?;
-        Ok(Self { values, positions, length: 0 })
+        let is_long = positions > config.rope.original_positions;
+        Ok(Self { values, positions, length: 0, is_long })
     }
 
     /// Takes up again a cache of `length` tokens whose memory the caller kept, with the same positions.
@@ -50,6 +54,12 @@ impl<'a> Cache<'a> {
             return Err(Error::without_offset(ErrorKind::InvalidArgument));
         }
         Ok(Self { length, ..Self::new(config, positions, memory)? })
+    }
+
+    /// Says whether the text is a [long](super::Llama::is_long) one, for the tokens that will be put into it; those that are
+    /// in it stay as they are.
+    pub const fn set_long(&mut self, is_long: bool) {
+        self.is_long = is_long;
     }
 
     /// How many tokens are in it.

@@ -13,17 +13,18 @@ mod names;
 mod pass;
 #[cfg(any(feature = "amb", feature = "gguf"))]
 mod pieces;
-mod rope;
+pub mod rope;
 pub mod sample;
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 pub mod tokenizer;
 
 pub use config::{LlamaConfig, RopePairs};
 pub use memory::{Activations, Cache, LlamaMemory, LlamaNeeds, LlamaPlan};
-pub use names::is_decoder_tensor;
+pub use names::{is_decoder_tensor, is_decoder_tensor_of};
 pub use pass::Output;
 #[cfg(any(feature = "amb", feature = "gguf"))]
 pub use pieces::SentencePieceSource;
+pub use rope::Rope;
 pub use sample::{Sampler, Sampling};
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 pub use tokenizer::{BpeIndex, BpeMemory, BpeNeeds, BpeParts, BpeSource, FileBpe};
@@ -86,8 +87,8 @@ pub struct Llama<L> {
     embeddings: Matrix,
     norm: Matrix,
     output: Matrix,
-    /// Divisors of the rotary frequencies; empty without.
-    frequencies: Matrix,
+    /// Divisors of the rotary frequencies, for short texts and for long ones; empty without.
+    divisors: [Matrix; 2],
     layers: L,
 }
 
@@ -121,12 +122,17 @@ impl<L: AsRef<[LlamaLayer]> + AsMut<[LlamaLayer]>> Llama<L> {
             Some(_) => find(Tensor::Output, 0, vocabulary, hidden)?,
             None => embeddings,
         };
-        let frequencies = match names.find(weights, Tensor::Frequencies, 0)? {
-            Some(_) => find(Tensor::Frequencies, 0, 1, config.head / 2)?,
-            None => Matrix::EMPTY,
+        let is_there = |tensor| names.find(weights, tensor, 0).map(|found| found.is_some());
+        let pairs = config.rope.dimensions / 2;
+        let divisors = if is_there(Tensor::Frequencies)? {
+            [find(Tensor::Frequencies, 0, 1, pairs)?; 2]
+        } else if is_there(Tensor::ShortFactors)? || is_there(Tensor::LongFactors)? {
+            [find(Tensor::ShortFactors, 0, 1, pairs)?, find(Tensor::LongFactors, 0, 1, pairs)?]
+        } else {
+            [Matrix::EMPTY; 2]
         };
         let norm = find(Tensor::Norm, 0, 1, hidden)?;
-        Ok(Self { config, embeddings, norm, output, frequencies, layers })
+        Ok(Self { config, embeddings, norm, output, divisors, layers })
     }
 }
 
@@ -135,6 +141,20 @@ impl<L> Llama<L> {
     #[must_use]
     pub const fn config(&self) -> &LlamaConfig {
         &self.config
+    }
+
+    /// Whether a text of so many tokens is turned by the divisors for long texts. All its tokens are: where a text grows
+    /// beyond the limit, those that are in a [`Cache`] have to be computed anew.
+    #[must_use]
+    pub fn is_long(&self, tokens: usize) -> bool {
+        let [short, long] = &self.divisors;
+        short != long && tokens > self.config.rope.original_positions
+    }
+
+    /// Whether it depends on a text's length how its tokens are turned.
+    #[must_use]
+    pub fn has_long_texts(&self) -> bool {
+        self.is_long(usize::MAX)
     }
 }
 

@@ -10,6 +10,8 @@ pub(super) enum Tensor {
     Norm,
     Output,
     Frequencies,
+    ShortFactors,
+    LongFactors,
     AttentionNorm,
     Query,
     QueryBias,
@@ -27,6 +29,29 @@ pub(super) enum Tensor {
 }
 
 impl Tensor {
+    const ALL: [Self; 20] = [
+        Self::Embeddings,
+        Self::Norm,
+        Self::Output,
+        Self::Frequencies,
+        Self::ShortFactors,
+        Self::LongFactors,
+        Self::AttentionNorm,
+        Self::Query,
+        Self::QueryBias,
+        Self::Key,
+        Self::KeyBias,
+        Self::Value,
+        Self::ValueBias,
+        Self::QueryKeyValue,
+        Self::AttentionOutput,
+        Self::FeedForwardNorm,
+        Self::Gate,
+        Self::Up,
+        Self::GateUp,
+        Self::Down,
+    ];
+
     /// The bias that a linear layer may have.
     pub(super) const fn bias(self) -> Option<Self> {
         match self {
@@ -44,6 +69,10 @@ impl Tensor {
             Self::Norm => ("model.norm.weight", "output_norm.weight"),
             Self::Output => ("lm_head.weight", "output.weight"),
             Self::Frequencies => ("model.rope_freqs.weight", "rope_freqs.weight"),
+            Self::ShortFactors => {
+                ("model.rope_factors_short.weight", "rope_factors_short.weight")
+            }
+            Self::LongFactors => ("model.rope_factors_long.weight", "rope_factors_long.weight"),
             Self::AttentionNorm => (".input_layernorm.weight", ".attn_norm.weight"),
             Self::Query => (".self_attn.q_proj.weight", ".attn_q.weight"),
             Self::QueryBias => (".self_attn.q_proj.bias", ".attn_q.bias"),
@@ -66,6 +95,26 @@ impl Tensor {
 #[must_use]
 pub fn is_decoder_tensor(name: &str) -> bool {
     ["model.", "lm_head.", "token_embd.", "output", "blk."].iter().any(|it| name.starts_with(it))
+}
+
+/// Whether a decoder of so many layers uses a tensor that is called so, by Hugging Face or in GGUF, or may do without it.
+#[must_use]
+pub fn is_decoder_tensor_of(name: &str, layers: usize) -> bool {
+    // Tables that are computed here.
+    let is_table = ["rotary_emb.inv_freq", "attn_rot_embd.weight"].iter().any(|it| name.ends_with(it));
+    let (inside, gguf) = match (name.strip_prefix("model.layers."), name.strip_prefix("blk.")) {
+        (Some(rest), _) => (Some(rest), false),
+        (None, rest) => (rest, true),
+    };
+    let Some(inside) = inside else {
+        let mut all = Tensor::ALL.iter().map(|tensor| tensor.names());
+        return is_table || all.any(|(theirs, ggml)| name == theirs || name == ggml);
+    };
+    let digits = inside.find('.').unwrap_or(inside.len());
+    let Some((layer, part)) = inside.split_at_checked(digits) else { return false };
+    let is_layer = layer.parse::<usize>().is_ok_and(|layer| layer < layers);
+    let names = |tensor: &Tensor| if gguf { tensor.names().1 } else { tensor.names().0 };
+    is_layer && (is_table || Tensor::ALL.iter().any(|tensor| names(tensor) == part))
 }
 
 /// Whose names a file has.

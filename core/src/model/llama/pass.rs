@@ -3,7 +3,7 @@
 use super::config::LlamaConfig;
 use super::input::LayerInput;
 use super::memory::{Cache, LlamaMemory, Scratch};
-use super::{Llama, LlamaLayer, Rows, rope};
+use super::{Llama, LlamaLayer, Rows};
 use crate::error::{Error, ErrorKind, Result};
 use crate::kernel::pieces::{copy, pieces, pieces_mut};
 use crate::kernel::{self, Floats, Kernels, Multiply, Product, Strides, Table};
@@ -103,6 +103,7 @@ impl<L: AsRef<[LlamaLayer]>> Llama<L> {
         (last_token, states, out): (bool, &mut [f32], &mut [f32]),
     ) -> Result<()> {
         cache.truncate(0);
+        cache.set_long(self.is_long(ids.len()));
         self.forward(run, ids, cache, memory, Output::Hidden(&mut *states))?;
         let hidden = self.config.hidden;
         let out = out.get_mut(..hidden).ok_or(TOO_SMALL)?;
@@ -135,7 +136,8 @@ impl<L: AsRef<[LlamaLayer]>> Llama<L> {
         for (id, row) in ids.iter().zip(pieces_mut(states, hidden)) {
             run.read_row(&self.embeddings, *id as usize, row, scratch.staging.tile)?;
         }
-        self.angles(run, (cache.length, tokens), memory.angles, norm, scratch)?;
+        let place = (cache.length, tokens, cache.is_long);
+        self.angles(run, place, memory.angles, norm, scratch)?;
         let angles = &*memory.angles;
         for (index, layer) in self.layers.as_ref().iter().take(self.config.layers).enumerate() {
             copy(normed, states);
@@ -170,17 +172,19 @@ impl<L: AsRef<[LlamaLayer]>> Llama<L> {
     fn angles<W: Weights + ?Sized, P: ?Sized>(
         &self,
         run: &Run<'_, W, P>,
-        (first, tokens): (usize, usize),
+        (first, tokens, is_long): (usize, usize, bool),
         out: &mut [f32],
         divisors: &mut [f32],
         scratch: &mut Scratch<'_>,
     ) -> Result<()> {
-        let divisors = divisors.get_mut(..self.frequencies.cols).ok_or(TOO_SMALL)?;
+        let [short, long] = &self.divisors;
+        let stored = if is_long { long } else { short };
+        let divisors = divisors.get_mut(..stored.cols).ok_or(TOO_SMALL)?;
         if !divisors.is_empty() {
-            run.read_vector(&self.frequencies, 0, divisors, scratch.staging.tile)?;
+            run.read_vector(stored, 0, divisors, scratch.staging.tile)?;
         }
         for (token, out) in pieces_mut(out, self.config.head).take(tokens).enumerate() {
-            rope::angles(&self.config, first + token, divisors, out);
+            self.config.rope.angles(first + token, divisors, out);
         }
         Ok(())
     }
@@ -326,7 +330,7 @@ fn turn_all(config: &LlamaConfig, angles: &[f32], vectors: &mut [f32], heads: us
     let tokens = pieces_mut(vectors, config.head * heads);
     for (token, angles) in tokens.zip(pieces(angles, config.head)) {
         for head in pieces_mut(token, config.head) {
-            rope::turn(config.rope_pairs, angles, head);
+            config.rope.turn(angles, head);
         }
     }
 }

@@ -104,9 +104,7 @@ impl<'a> BpeSource<'a> {
     #[cfg(feature = "gguf")]
     pub fn gguf(file: &Gguf<'a>) -> Result<Self> {
         let missing = Error::without_offset(ErrorKind::MissingVocabulary);
-        let model = file.value("tokenizer.ggml.model").ok_or(missing)?;
-        let pre = gguf_pre_tokenizer(file).filter(|_| model == Value::Text("gpt2"));
-        let PreTokenizer { pattern, ignores_merges, .. } = pre.ok_or(UNSUPPORTED)?;
+        let PreTokenizer { pattern, ignores_merges, .. } = gguf_pre_tokenizer(file)?;
         let gguf::TokenEntries { bytes, offset, count } = file.token_entries().ok_or(missing)?;
         let entries = TokenEntries { bytes, offset, count, prefix: LengthPrefix::U64 };
         let ends = gguf_text_ends(file)?;

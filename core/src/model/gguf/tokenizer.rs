@@ -1,0 +1,145 @@
+//! A decoder's tokenizer in the words of GGUF: how it cuts texts, and the tokens around them.
+
+use super::settings::{GgufRefusal, Settings};
+use super::unsigned;
+use crate::error::{Error, ErrorKind, Result};
+use crate::event::Value;
+use crate::format::gguf::Gguf;
+use crate::token::bpe::PreTokenizer;
+use crate::token::{EndTokens, TextEnds};
+
+/// The keys of tokens that end a text, the usual one first. Of those that are for the middle of code, three do in llama.cpp.
+const END_KEYS: [&str; 6] = [
+    "eos_token_id",
+    "eot_token_id",
+    "eom_token_id",
+    "fim_pad_token_id",
+    "fim_rep_token_id",
+    "fim_sep_token_id",
+];
+
+/// Control tokens that end a text in llama.cpp whatever the keys say: many files of chat models have the end of a turn
+/// nowhere but among the tokens.
+const END_NAMES: [&[u8]; 12] = [
+    b"<|eot_id|>",
+    b"<|im_end|>",
+    b"<|end|>",
+    b"<end_of_turn>",
+    b"<|endoftext|>",
+    b"<|eom_id|>",
+    b"<EOT>",
+    b"_<EOT>",
+    b"[EOT]",
+    b"<|end_of_text|>",
+    b"<end_of_utterance>",
+    b"</s>",
+];
+
+/// The type of control tokens.
+const CONTROL: u32 = 3;
+
+/// Ids that SentencePiece models have unless the file says otherwise.
+const USUAL_BEGIN: u32 = 1;
+const USUAL_END: u32 = 2;
+
+/// How a file with byte-level BPE cuts texts.
+///
+/// # Errors
+///
+/// [`ErrorKind::MissingVocabulary`] without a tokenizer; as [`gguf_llama_config`](super::gguf_llama_config) for one that is not
+/// known here; [`ErrorKind::UnsupportedVersion`] if the tokenizer is SentencePiece.
+pub fn gguf_pre_tokenizer(file: &Gguf<'_>) -> Result<PreTokenizer> {
+    if file.token_entries().is_none() {
+        return Err(Error::without_offset(ErrorKind::MissingVocabulary));
+    }
+    let settings = checked(file)?;
+    pre_tokenizer(&settings).ok_or(Error::without_offset(ErrorKind::UnsupportedVersion))
+}
+
+fn checked<'a>(file: &Gguf<'a>) -> Result<Settings<'a>> {
+    let settings = Settings::read(file)?.map_err(|refusal| refusal.error())?;
+    check_tokenizer(&settings).map_err(|refusal| refusal.error())?;
+    Ok(settings)
+}
+
+fn pre_tokenizer(settings: &Settings<'_>) -> Option<PreTokenizer> {
+    match settings.of_tokenizer("pre")? {
+        Value::Text(name) if !is_pieces(settings) => PreTokenizer::of_name(name),
+        _ => None,
+    }
+}
+
+fn is_pieces(settings: &Settings<'_>) -> bool {
+    settings.of_tokenizer("model") == Some(Value::Text("llama"))
+}
+
+/// Refuses tokenizers that are not known here.
+pub(super) fn check_tokenizer<'a>(
+    settings: &Settings<'a>,
+) -> core::result::Result<(), GgufRefusal<'a>> {
+    let refuse = |key, reason| Err(settings.refuse_tokenizer(key, reason));
+    match settings.of_tokenizer("model") {
+        Some(Value::Text("llama")) => Ok(()),
+        Some(Value::Text("gpt2")) if pre_tokenizer(settings).is_some() => Ok(()),
+        Some(Value::Text("gpt2")) => refuse(
+            "tokenizer.ggml.pre",
+            "this way to cut texts into words is not known; known are those of GPT-2, SmolLM and Llama 3",
+        ),
+        Some(_) => refuse(
+            "tokenizer.ggml.model",
+            "this kind of tokenizer is not known; known are `gpt2` (byte-level BPE) and `llama` (SentencePiece)",
+        ),
+        // A model without a tokenizer may be run by ids.
+        None => Ok(()),
+    }
+}
+
+/// The tokens around the texts of a file with byte-level BPE or SentencePiece.
+///
+/// Where `tokenizer.ggml.add_bos_token` is missing, the pre-tokenizer says whether texts begin with a token; those of
+/// SentencePiece do.
+///
+/// # Errors
+///
+/// As [`gguf_llama_config`](super::gguf_llama_config) for keys that are not honoured; [`ErrorKind::MissingMetadata`] if there
+/// is no id for a token that is put around texts; [`ErrorKind::BadVocabulary`] if more tokens end texts than in any model.
+pub fn gguf_text_ends(file: &Gguf<'_>) -> Result<TextEnds> {
+    let settings = checked(file)?;
+    let pieces = is_pieces(&settings);
+    let id = |key: &'static str, usual: u32| {
+        let found = settings.of_tokenizer(key).and_then(unsigned);
+        let missing = || settings.refuse_tokenizer(key, "it is no id").error();
+        found.or_else(|| pieces.then_some(usual)).ok_or_else(missing)
+    };
+    let is_set = |key: &str, usual: bool| match settings.of_tokenizer(key) {
+        Some(Value::Bool(value)) => value,
+        _ => usual,
+    };
+    let adds = pieces || pre_tokenizer(&settings).is_some_and(|pre| pre.adds_begin);
+    let mut ends = TextEnds::default();
+    if pieces {
+        ends.end.push(id(END_KEYS[0], USUAL_END)?)?;
+    }
+    end_tokens(file, &settings, &mut ends.end)?;
+    if is_set("add_bos_token", adds) {
+        ends.begin = Some(id("bos_token_id", USUAL_BEGIN)?);
+    }
+    if is_set("add_eos_token", false) {
+        ends.append = Some(id(END_KEYS[0], USUAL_END)?);
+    }
+    Ok(ends)
+}
+
+/// Adds the tokens that keys or their names say end a text.
+fn end_tokens(file: &Gguf<'_>, settings: &Settings<'_>, end: &mut EndTokens) -> Result<()> {
+    for key in END_KEYS {
+        settings.of_tokenizer(key).and_then(unsigned).map_or(Ok(()), |id| end.push(id))?;
+    }
+    let Some(types) = file.elements("tokenizer.ggml.token_type") else { return Ok(()) };
+    for ((id, token), kind) in (0..).zip(file.tokens()).zip(types) {
+        if unsigned(kind) == Some(CONTROL) && END_NAMES.contains(&token) {
+            end.push(id)?;
+        }
+    }
+    Ok(())
+}
