@@ -85,7 +85,11 @@ impl Sizes {
             vocabulary: size("vocab_size")?,
             // Beyond its window a token would see less than here.
             positions: window.map_or(context, |window| window.min(context)),
-            norm_epsilon: config.number("rms_norm_eps")?.unwrap_or(if is_phi { 1e-5 } else { 1e-6 }),
+            norm_epsilon: config.number("rms_norm_eps")?.unwrap_or(if is_phi {
+                1e-5
+            } else {
+                1e-6
+            }),
             is_tied: config.truth("tie_word_embeddings")?.unwrap_or(false),
             rotary: Rotary::of(config, sizes)?,
         };

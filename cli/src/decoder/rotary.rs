@@ -69,7 +69,8 @@ impl Rotary {
             new.ask_all();
         }
         let said = old.or(new).unwrap_or_else(|| Members::none("config.json"));
-        let either = |name: &str| Ok::<_, crate::error::Failure>(said.number(name)?.or(outside(name)?));
+        let either =
+            |name: &str| Ok::<_, crate::error::Failure>(said.number(name)?.or(outside(name)?));
         let partial = either("partial_rotary_factor")?.unwrap_or(1.0);
         let in_place = |name: &str| said.get(name).is_some();
         let refused = |name: &str, only: &str| match in_place(name) {

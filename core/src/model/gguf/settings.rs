@@ -248,10 +248,9 @@ impl<'a> Settings<'a> {
     /// Refuses the value of a key of the architecture.
     pub(super) fn refuse(&self, name: &'static str, reason: &'static str) -> GgufRefusal<'a> {
         match self.model(name) {
-            Some(setting) => GgufRefusal {
-                offset: setting.offset,
-                ..GgufRefusal::new(setting.key, reason)
-            },
+            Some(setting) => {
+                GgufRefusal { offset: setting.offset, ..GgufRefusal::new(setting.key, reason) }
+            }
             None => GgufRefusal::missing(name),
         }
     }
@@ -264,10 +263,9 @@ impl<'a> Settings<'a> {
     ) -> GgufRefusal<'a> {
         let name = key.strip_prefix(TOKENIZER_PREFIX).unwrap_or(key);
         match self.tokenizer(name) {
-            Some(setting) => GgufRefusal {
-                offset: setting.offset,
-                ..GgufRefusal::new(setting.key, reason)
-            },
+            Some(setting) => {
+                GgufRefusal { offset: setting.offset, ..GgufRefusal::new(setting.key, reason) }
+            }
             None => GgufRefusal::missing(key),
         }
     }

@@ -69,9 +69,7 @@ impl Tensor {
             Self::Norm => ("model.norm.weight", "output_norm.weight"),
             Self::Output => ("lm_head.weight", "output.weight"),
             Self::Frequencies => ("model.rope_freqs.weight", "rope_freqs.weight"),
-            Self::ShortFactors => {
-                ("model.rope_factors_short.weight", "rope_factors_short.weight")
-            }
+            Self::ShortFactors => ("model.rope_factors_short.weight", "rope_factors_short.weight"),
             Self::LongFactors => ("model.rope_factors_long.weight", "rope_factors_long.weight"),
             Self::AttentionNorm => (".input_layernorm.weight", ".attn_norm.weight"),
             Self::Query => (".self_attn.q_proj.weight", ".attn_q.weight"),
@@ -101,7 +99,8 @@ pub fn is_decoder_tensor(name: &str) -> bool {
 #[must_use]
 pub fn is_decoder_tensor_of(name: &str, layers: usize) -> bool {
     // Tables that are computed here.
-    let is_table = ["rotary_emb.inv_freq", "attn_rot_embd.weight"].iter().any(|it| name.ends_with(it));
+    let is_table =
+        ["rotary_emb.inv_freq", "attn_rot_embd.weight"].iter().any(|it| name.ends_with(it));
     let (inside, gguf) = match (name.strip_prefix("model.layers."), name.strip_prefix("blk.")) {
         (Some(rest), _) => (Some(rest), false),
         (None, rest) => (rest, true),

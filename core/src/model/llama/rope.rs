@@ -79,8 +79,11 @@ impl Yarn {
             high += 0.001;
         }
         let positive = factor.is_finite() && factor > 0.0;
-        (positive && low.is_finite() && high.is_finite() && low < high)
-            .then_some(Self { factor, low, high })
+        (positive && low.is_finite() && high.is_finite() && low < high).then_some(Self {
+            factor,
+            low,
+            high,
+        })
     }
 
     /// By what the frequency of a pair is divided.
