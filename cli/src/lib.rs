@@ -27,6 +27,7 @@ mod commands;
 mod decoder;
 mod embedder;
 mod error;
+mod foreign;
 mod glob;
 mod input;
 mod inspection;

@@ -15,6 +15,7 @@ use super::tensor::{Elements, Tensor};
 use super::vocabulary::Vocabulary;
 use super::{Checkpoint, tensor_names};
 use crate::error::{Failure, Result, name_of};
+use crate::foreign;
 use crate::mapped::Mapped;
 
 /// What follows a quantised tensor's name in those of its companions.
@@ -37,7 +38,7 @@ impl WeightsFile {
     /// Reads settings, from `config` where the file has none, and vocabulary, and finds the encoder's tensors.
     pub(crate) fn checkpoint(&self, config: Option<&Path>, pooler: bool) -> Result<Checkpoint<'_>> {
         let file = Embd::parse(&self.bytes, Mode::Lenient)
-            .map_err(|error| Failure::of_file(self.name(), error))?;
+            .map_err(|error| foreign::failure(self.name(), &self.bytes, error))?;
         if embd_is_decoder(&file) {
             let message = "a decoder in a `.weights` file is not converted further";
             return Err(Failure::input(ErrorKind::UnsupportedVersion, message)

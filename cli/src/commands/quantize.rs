@@ -12,6 +12,7 @@ use nanoembed_core::{Error, ErrorKind};
 use super::convert::{Convert, ToAmb};
 use crate::args::ThreadArgs;
 use crate::error::{Failure, Result, name_of};
+use crate::foreign;
 use crate::mapped::Mapped;
 use crate::quantizer::QuantType;
 use crate::quantizer::command::{Task, WeightOptions};
@@ -242,5 +243,5 @@ impl Quantize {
 fn format_of(path: &Path, bytes: &[u8]) -> Result<Format> {
     let head = bytes.get(..SNIFF_BYTES).unwrap_or(bytes);
     let unknown = Error::new(0, ErrorKind::UnknownFormat);
-    sniff(head).ok_or_else(|| Failure::of_file(name_of(path), unknown))
+    sniff(head).ok_or_else(|| foreign::failure(name_of(path), bytes, unknown))
 }

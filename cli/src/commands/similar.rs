@@ -13,6 +13,10 @@ use crate::word_vectors::file::{Indexed, Opened};
 use crate::word_vectors::nearest::{Nearest, QUERIES};
 use crate::word_vectors::neighbours::{Measure, Printer};
 use crate::word_vectors::policy::PolicyArgs;
+use crate::word_vectors::suggestion;
+
+/// How many neighbours are held at a time.
+const MAX_NEIGHBOURS: usize = 1 << 20;
 
 /// Find the nearest words to a word
 ///
@@ -71,10 +75,11 @@ impl Similar {
                 return Err(no_vector(&opened, word));
             }
         } else if self.words.is_empty() {
+            let at_once = self.at_once(words.layout().vocabulary.words);
             let mut lines = Lines::open(Path::new("-"), None)?;
             loop {
                 let mut batch = Vec::new();
-                while batch.len() < QUERIES
+                while batch.len() < at_once
                     && let Some(line) = lines.next_line()?
                 {
                     batch.push(line);
@@ -86,12 +91,18 @@ impl Similar {
                 printer.lines.flush()?;
             }
         } else {
-            for batch in self.words.chunks(QUERIES) {
+            for batch in self.words.chunks(self.at_once(words.layout().vocabulary.words)) {
                 missing += self.print((&opened, &words, &nearest), (batch, true), &mut printer)?;
             }
         }
         printer.lines.finish()?;
         Ok(if missing == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    }
+
+    /// How many words share a pass: fewer where each has so many neighbours that they would fill the memory.
+    fn at_once(&self, words: u32) -> usize {
+        let neighbours = self.count.min(words).max(1) as usize;
+        (MAX_NEIGHBOURS / neighbours).clamp(1, QUERIES)
     }
 
     /// Prints the neighbours of a batch; how many words have no vector.
@@ -106,7 +117,10 @@ impl Similar {
         let mut vector = vec![0.0; words.cols()];
         let mut scratch = vec![0.0; words.scratch_needed()];
         for word in batch {
-            if words.vector(word, &mut vector, &mut scratch).map_err(failed)?.is_none() {
+            let found = words.vector(word, &mut vector, &mut scratch);
+            let found = found.map_err(|error| opened.failure_of(word, error))?;
+            // All n-grams of a pruned model's word may be dropped: a vector without a direction.
+            if found.is_none_or(|found| found.norm == 0.0 && vector.iter().all(|x| *x == 0.0)) {
                 if is_one_of_many {
                     warn(format_args!("{word:?} has no vector"));
                 }
@@ -126,5 +140,9 @@ impl Similar {
 
 /// There is nothing to compare with.
 pub(super) fn no_vector(opened: &Opened<'_>, word: &str) -> Failure {
-    Failure::not_found(format!("{word:?} has no vector")).at(&opened.name)
+    let failure = Failure::not_found(format!("{word:?} has no vector")).at(&opened.name);
+    match suggestion::hint(&opened.file, word) {
+        Some(hint) => failure.hint(hint),
+        None => failure,
+    }
 }

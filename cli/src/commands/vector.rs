@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 use nanoembed_core::Error;
 use nanoembed_core::subword::Subwords;
-use nanoembed_core::words::{Source, Words};
+use nanoembed_core::words::{Rows, Source, Words, is_dropped};
 use serde::Serialize;
 
 use crate::atomic::NewFile;
@@ -17,11 +17,14 @@ use crate::on_disk::OnDisk;
 use crate::output::form::{self, form_of};
 use crate::output::lines::Lines;
 use crate::output::npy;
-use crate::word_vectors::file::Opened;
+use crate::word_vectors::file::{Opened, failure_of_word};
 use crate::word_vectors::policy::PolicyArgs;
+use crate::word_vectors::suggestion;
 
 /// Up to so many words are looked for from the vocabulary's start, for more there is an index.
 const FEW: usize = 4;
+/// For how many missing words others are offered.
+const MOST_SUGGESTIONS: u64 = 4;
 
 /// Print the vectors of words
 ///
@@ -160,17 +163,31 @@ impl<'v> Answers<'v> {
         word: &str,
         row: Option<u32>,
     ) -> Result<()> {
-        let answer = look_up(words, word, row).map_err(|error| self.command.failure(error))?;
+        let answer = look_up(words, word, row)
+            .map_err(|error| failure_of_word(&name_of(&self.command.file), word, error))?;
         if answer.embedding.is_none() {
             self.missing += 1;
             if !self.quiet {
-                warn(format_args!("{word:?} has no vector"));
+                match self.suggest(word) {
+                    Some(hint) => warn(format_args!("{word:?} has no vector, but {hint}")),
+                    None => warn(format_args!("{word:?} has no vector")),
+                }
             }
         }
         match &mut self.output {
             Some(output) => output.push(&answer),
             None => Ok(()),
         }
+    }
+
+    /// A word that is nearly this one, for the first few that are missing: each takes a pass over the words.
+    fn suggest(&self, word: &str) -> Option<String> {
+        if self.missing > MOST_SUGGESTIONS {
+            return None;
+        }
+        let bytes = Mapped::open(&self.command.file).ok()?;
+        let opened = Opened::parse(&self.command.file, &bytes, self.command.policy).ok()?;
+        suggestion::hint(&opened.file, word)
     }
 
     fn finish(self) -> Result<ExitCode> {
@@ -199,11 +216,36 @@ fn look_up<'w, S: Source, M: AsRef<[u64]>>(
                 rows.push(row);
                 Ok(())
             })?;
-            words.subword_vector(word, &mut vector, &mut scratch)?.map(|found| found.norm)
+            let found = words.subword_vector(word, &mut vector, &mut scratch)?;
+            if found.is_some_and(|found| found.rows != Rows::Subwords { count: count(&rows) }) {
+                retain_kept(words, &mut rows)?;
+            }
+            found.map(|found| found.norm)
         }
     };
     let embedding = norm.is_some().then_some(vector);
     Ok(Answer { word, known: row.is_some(), rows, norm, embedding })
+}
+
+fn count(rows: &[u64]) -> u32 {
+    u32::try_from(rows.len()).unwrap_or(u32::MAX)
+}
+
+/// Leaves out the rows of n-grams that a pruned model has dropped.
+fn retain_kept<S: Source, M: AsRef<[u64]>>(
+    words: &Words<S, M>,
+    rows: &mut Vec<u64>,
+) -> Result<(), Error> {
+    let (mut vector, mut scratch) = (vec![0.0; words.cols()], vec![0.0; words.scratch_needed()]);
+    let mut kept = Vec::new();
+    for &row in &*rows {
+        words.row(row, &mut vector, &mut scratch)?;
+        if !is_dropped(&vector) {
+            kept.push(row);
+        }
+    }
+    *rows = kept;
+    Ok(())
 }
 
 /// Where the answers go.

@@ -14,7 +14,8 @@ use nanoembed_core::event::Format;
 use nanoembed_core::{Error, ErrorKind};
 use serde::Serialize;
 
-use crate::error::{Failure, Result};
+use crate::error::Result;
+use crate::foreign;
 use crate::stored::FileSet;
 
 /// All that a file says of itself, for programs and for people.
@@ -49,5 +50,5 @@ pub(crate) fn inspect(set: &FileSet) -> Result<Inspection> {
             None => Err(Error::new(0, ErrorKind::UnknownFormat)),
         },
     };
-    inspected.map_err(|error| Failure::of_file(name, error))
+    inspected.map_err(|error| foreign::failure(name, file, error))
 }

@@ -64,12 +64,12 @@ pub(super) fn inspect(name: &str, file: &[u8]) -> Result<Option<Inspection>> {
             Vocabulary { words: 0, subwords: floret.buckets, cols: floret.cols.into() }
         }
         Form::Word2vec => {
-            let cols = Word2VecRows::open(start().into_stream(), name.to_owned())?.cols();
+            let cols = Word2VecRows::open(start().into_stream(), name.to_owned(), false)?.cols();
             Vocabulary { words: announced(file), subwords: 0, cols: cols as u64 }
         }
         Form::Text | Form::Textdims | Form::Finalfusion => {
             let has_sizes = form == Form::Textdims;
-            let rows = TextRows::open(start().into_stream(), name.to_owned(), has_sizes)?;
+            let rows = TextRows::open(start().into_stream(), name.to_owned(), (has_sizes, false))?;
             let words = if has_sizes { announced(file) } else { lines(file) };
             Vocabulary { words, subwords: 0, cols: rows.cols() as u64 }
         }

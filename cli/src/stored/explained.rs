@@ -9,6 +9,7 @@ use nanoembed_core::{Error, ErrorKind};
 
 use super::gguf_parts;
 use crate::error::Failure;
+use crate::foreign;
 
 /// The failure that `error` is of the file called `name`, whose bytes are `file`.
 pub(crate) fn failure(name: &str, file: &[u8], error: Error) -> Failure {
@@ -20,7 +21,7 @@ pub(crate) fn failure(name: &str, file: &[u8], error: Error) -> Failure {
                 None => failure,
             }
         }
-        None => Failure::of_file(name, error),
+        None => foreign::failure(name, file, error),
     }
 }
 

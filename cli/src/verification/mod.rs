@@ -16,6 +16,7 @@ use nanoembed_core::{Error, ErrorKind};
 use serde::Serialize;
 
 use crate::error::{Failure, hint};
+use crate::foreign;
 use crate::stored::FileSet;
 use crate::word_vectors::policy::PolicyArgs;
 
@@ -105,7 +106,8 @@ fn weights(
         Some(Format::Uqff) => uqff::verify(set, mode, quiet),
         Some(Format::Finalfusion) => finalfusion::verify(name, bytes, (mode, policy), quiet),
         _ => words::verify(name, bytes, policy, quiet).unwrap_or_else(|| {
-            Err(vec![Finding::new(name, Error::new(0, ErrorKind::UnknownFormat))])
+            let unknown = Error::new(0, ErrorKind::UnknownFormat);
+            Err(vec![Finding::of(name, foreign::failure(name, bytes, unknown))])
         }),
     }
 }

@@ -1,15 +1,15 @@
 //! `.fifu` files made of other `.fifu` files: copied with other metadata, reconstructed, with the n-grams listed.
 
-use std::collections::HashMap;
 use std::io::Write;
 
+use nanoembed_core::ErrorKind;
 use nanoembed_core::format::finalfusion::{
     BrokenUtf8, CODES, EMBEDDINGS, Finalfusion, NORMS, Plan, ROW_NORMS, Storage, StorageSpec,
 };
 use nanoembed_core::subword::{Subwords, WordVocabulary};
-use nanoembed_core::{Error, ErrorKind};
 
 use super::file::Opened;
+use super::listed_ngrams::Listed;
 use super::write::fifu::{self, FifuWriter, Stop, bytes_of};
 use crate::error::{Failure, Result};
 
@@ -96,12 +96,6 @@ pub(crate) fn reconstruct(
     })
 }
 
-/// N-grams with the numbers of their rows, and the buckets that those rows had.
-struct Listed {
-    ngrams: Vec<(String, u64)>,
-    buckets: Vec<u64>,
-}
-
 /// Writes the file with the n-grams of its words listed instead of hashed; only their buckets' rows stay. N-grams
 /// that share a bucket share a row.
 pub(crate) fn bucket_to_explicit(opened: &Opened<'_>, to: Target<'_>) -> Result<[u64; 2]> {
@@ -115,14 +109,13 @@ pub(crate) fn bucket_to_explicit(opened: &Opened<'_>, to: Target<'_>) -> Result<
         let message = format!("a {} vocabulary has no buckets", vocabulary.subwords.name());
         return Err(Failure::input(ErrorKind::BadVocabulary, message).at(&opened.name));
     };
-    let listed = list_ngrams(opened)?;
-    let count = u32::try_from(listed.ngrams.len())
-        .map_err(|_| opened.failure(Error::without_offset(ErrorKind::BadCount)))?;
+    let listed = Listed::of(opened)?;
+    let count = listed.count();
     let rows = u64::from(vocabulary.words) + listed.buckets.len() as u64;
     let mut plan = plan(file, file.metadata());
     plan.vocabulary =
         WordVocabulary { subwords: Subwords::Explicit { ngrams: count }, ..vocabulary };
-    plan.ngram_bytes = listed.ngrams.iter().map(|(ngram, _)| ngram.len() as u64).sum();
+    plan.ngram_bytes = listed.bytes();
     match &mut plan.storage {
         StorageSpec::Array { rows: planned, .. } | StorageSpec::Quantized { rows: planned, .. } => {
             *planned = rows;
@@ -130,8 +123,8 @@ pub(crate) fn bucket_to_explicit(opened: &Opened<'_>, to: Target<'_>) -> Result<
     }
     fifu::write(plan, to, |writer| {
         file.words().try_for_each(|word| writer.word(word))?;
-        for (ngram, row) in &listed.ngrams {
-            writer.ngram(ngram.as_bytes(), *row)?;
+        for (ngram, row) in listed.iter() {
+            writer.ngram(ngram, row)?;
         }
         // Rows of words, then those of the buckets that are left; what is no row stays whole.
         for tensor in file.tensors() {
@@ -153,45 +146,4 @@ pub(crate) fn bucket_to_explicit(opened: &Opened<'_>, to: Target<'_>) -> Result<
         Ok(())
     })?;
     Ok([before, listed.buckets.len() as u64])
-}
-
-/// The different n-grams of all words in the order of their first appearance, rows numbered in the same order.
-fn list_ngrams(opened: &Opened<'_>) -> Result<Listed> {
-    let words = opened.scanned();
-    let vocabulary = opened.file.vocabulary();
-    let first = u64::from(vocabulary.words);
-    let (min_n, max_n) = (vocabulary.min_n as usize, vocabulary.max_n as usize);
-    let mut known = HashMap::new();
-    let mut rows = HashMap::new();
-    let mut listed = Listed { ngrams: Vec::new(), buckets: Vec::new() };
-    for word in opened.file.words() {
-        let Ok(word) = str::from_utf8(word) else { continue };
-        // The rows come in the order of the n-grams: start after start, the longest first.
-        let bracketed = [vocabulary.begin.as_str(), word, vocabulary.end.as_str()].concat();
-        let ends: Vec<usize> =
-            bracketed.char_indices().map(|(at, _)| at).chain([bracketed.len()]).collect();
-        let chars = ends.len() - 1;
-        let mut ngrams = (0..chars).flat_map(|start| {
-            let lengths = (min_n..=max_n.min(chars - start)).rev();
-            lengths.map(move |length| (start, start + length))
-        });
-        let taken = words.subword_rows(word, |row| {
-            let Some((start, end)) = ngrams.next() else { return Ok(()) };
-            let ngram = &bracketed[ends[start]..ends[end]];
-            if known.contains_key(ngram) {
-                return Ok(());
-            }
-            let bucket = row.saturating_sub(first);
-            let next = listed.buckets.len() as u64;
-            let number = *rows.entry(bucket).or_insert_with(|| {
-                listed.buckets.push(bucket);
-                next
-            });
-            known.insert(ngram.to_owned(), ());
-            listed.ngrams.push((ngram.to_owned(), number));
-            Ok(())
-        });
-        taken.map_err(|error| opened.failure(error))?;
-    }
-    Ok(listed)
 }

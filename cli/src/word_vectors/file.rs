@@ -10,6 +10,7 @@ use nanoembed_core::{Error, ErrorKind};
 
 use super::policy::PolicyArgs;
 use crate::error::{Failure, Result, name_of};
+use crate::foreign;
 use crate::mapped::Mapped;
 use crate::on_disk::OnDisk;
 
@@ -33,12 +34,17 @@ impl<'b> Opened<'b> {
         let decoder = Decoder::new(Mode::Lenient).broken_utf8(policy.core_utf8());
         match Finalfusion::parse_with(decoder, bytes) {
             Ok(file) => Ok(Self { name, file, policy }),
-            Err(error) => Err(Failure::of_file(name, error)),
+            Err(error) => Err(foreign::failure(name, bytes, error)),
         }
     }
 
     pub(crate) fn failure(&self, error: Error) -> Failure {
         Failure::of_file(&self.name, error)
+    }
+
+    /// What went wrong with this word.
+    pub(crate) fn failure_of(&self, word: &str, error: Error) -> Failure {
+        failure_of_word(&self.name, word, error)
     }
 
     /// The words, found by looking through them.
@@ -53,6 +59,19 @@ impl<'b> Opened<'b> {
         let index = index(&source, &layout, self.policy, &mut []).map_err(|e| self.failure(e))?;
         Ok(Words::with_index(source, layout, index))
     }
+}
+
+/// What went wrong with a word that was looked up in the file called `name`.
+pub(crate) fn failure_of_word(name: &str, word: &str, error: Error) -> Failure {
+    if error.kind != ErrorKind::InvalidArgument {
+        return Failure::of_file(name, error);
+    }
+    let start: String = word.chars().take(20).collect();
+    let message = format!(
+        "the word {start:?}… of {} bytes is too long for as many n-grams as the file wants",
+        word.len()
+    );
+    Failure::input(ErrorKind::InvalidArgument, message).at(name)
 }
 
 fn index(

@@ -12,6 +12,8 @@
 //! | `file` | a `.fifu` file opened for lookup: mapped, or read where it is needed |
 //! | `nearest`, `neighbours` | search in such a file; what it finds as commands print it |
 //! | `derive` | `.fifu` files made of others: selected, reconstructed, with explicit n-grams, with other metadata |
+//! | `listed_ngrams` | the n-grams of all words, in bounded memory and time |
+//! | `suggestion` | words that are nearly the one that is missing |
 //! | `train` | product quantisers: k-means, rotations |
 
 pub(crate) mod convert;
@@ -23,10 +25,12 @@ pub(crate) mod nearest;
 pub(crate) mod neighbours;
 pub(crate) mod policy;
 pub(crate) mod quantize;
+pub(crate) mod suggestion;
 pub(crate) mod train;
 pub(crate) mod write_selected;
 
 mod finite;
+mod listed_ngrams;
 pub(crate) mod read;
 mod vocabulary;
 mod write;

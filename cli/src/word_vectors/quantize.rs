@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use nanoembed_core::format::finalfusion::{Storage, StorageSpec};
-use nanoembed_core::words::{Memory, Words, normalize};
+use nanoembed_core::words::{DROPPED, Memory, Words, is_dropped, normalize};
 use rayon::prelude::*;
 use serde_json::json;
 
@@ -209,7 +209,11 @@ struct RowReader<'r, 'b> {
 impl RowReader<'_, '_> {
     fn read(&self, row: u64, out: &mut [f32]) -> Result<f32> {
         self.words.row(row, out, &mut []).map_err(|error| self.opened.failure(error))?;
-        Ok(if self.norms { normalize(out) } else { 1.0 })
+        Ok(match self.norms {
+            true if is_dropped(out) => DROPPED,
+            true => normalize(out),
+            false => 1.0,
+        })
     }
 
     /// Some rows, one behind the other. Those of zeros or with numbers that are none teach nothing.

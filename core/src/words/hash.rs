@@ -27,14 +27,47 @@ fn fnv_64<const N: usize>(state: u64, bytes: [u8; N]) -> u64 {
 /// fastText's hash of an n-gram: 32-bit FNV-1a over its bytes, each of them sign-extended before it is mixed in.
 #[must_use]
 pub fn fasttext_hash(ngram: impl AsRef<[u8]>) -> u32 {
-    ngram.as_ref().iter().copied().fold(FASTTEXT_START, fasttext_next)
+    FastTextHash::of(ngram.as_ref().iter().copied()).value()
 }
 
-pub(super) const FASTTEXT_START: u32 = 0x811c_9dc5;
+/// [`fasttext_hash`] of bytes to whose end others are added and from whose end they are taken again: the n-grams that
+/// begin in one place take a step each, however long they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FastTextHash(u32);
 
-pub(super) fn fasttext_next(state: u32, byte: u8) -> u32 {
-    let extended = i32::from(byte.cast_signed()).cast_unsigned();
-    (state ^ extended).wrapping_mul(0x0100_0193)
+impl FastTextHash {
+    const PRIME: u32 = 0x0100_0193;
+    /// `PRIME` times this is 1 modulo 2^32.
+    const INVERSE: u32 = 0x359c_449b;
+
+    /// The hash of these bytes.
+    #[must_use]
+    pub fn of(bytes: impl IntoIterator<Item = u8>) -> Self {
+        let mut hash = Self(0x811c_9dc5);
+        bytes.into_iter().for_each(|byte| hash.push(byte));
+        hash
+    }
+
+    /// Adds a byte to the end.
+    pub const fn push(&mut self, byte: u8) {
+        self.0 = (self.0 ^ Self::extended(byte)).wrapping_mul(Self::PRIME);
+    }
+
+    /// Takes the last byte, which must be `byte`, from the end.
+    pub const fn pop(&mut self, byte: u8) {
+        self.0 = self.0.wrapping_mul(Self::INVERSE) ^ Self::extended(byte);
+    }
+
+    /// The hash of the bytes that are there.
+    #[must_use]
+    pub const fn value(self) -> u32 {
+        self.0
+    }
+
+    /// The byte with its sign extended.
+    const fn extended(byte: u8) -> u32 {
+        (byte.cast_signed() as i32).cast_unsigned()
+    }
 }
 
 /// floret's hashes of an n-gram: the four 32-bit parts of `MurmurHash3_x64_128`, the lowest first.
@@ -140,6 +173,16 @@ mod tests {
     fn fasttext_extends_the_sign_of_bytes() {
         assert_eq!(fasttext_hash("ël>") % 0x7fff_ffff, 288_991_985);
         assert_eq!(fasttext_hash("a") % 0x7fff_ffff, 1_678_518_573);
+    }
+
+    #[test]
+    fn a_byte_that_is_taken_away_leaves_the_hash_of_those_before() {
+        let word = "Überraschung日本";
+        let mut hash = FastTextHash::of(word.bytes());
+        for end in (0..word.len()).rev() {
+            hash.pop(word.as_bytes()[end]);
+            assert_eq!(hash.value(), fasttext_hash(&word.as_bytes()[..end]));
+        }
     }
 
     #[test]

@@ -14,6 +14,16 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::format::finalfusion::{Array, Layout, Storage};
 use crate::subword::Subwords;
 
+/// What all elements of a row are whose n-grams a pruned model has dropped: negative zero, which changes no sum. A row of
+/// zeros is one that training has not moved; it counts where a mean is taken, as fastText does.
+pub const DROPPED: f32 = -0.0;
+
+/// Whether a row is one of n-grams that a pruned model has dropped.
+#[must_use]
+pub fn is_dropped(row: &[f32]) -> bool {
+    row.iter().all(|value| value.to_bits() == DROPPED.to_bits())
+}
+
 /// Whose rows make up a word's vector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rows {
@@ -22,7 +32,8 @@ pub enum Rows {
         /// Its row.
         row: u32,
     },
-    /// The word is not, but these many rows of its n-grams are; rows that several n-grams share count each time.
+    /// The word is not, but these many rows of its n-grams are; rows that several n-grams share count each time, rows that
+    /// are [dropped](is_dropped) do not count.
     Subwords {
         /// How many rows are summed up.
         count: u32,
@@ -220,9 +231,17 @@ impl<S: Source, M: AsRef<[u64]>> Words<S, M> {
     ) -> Result<Option<Found>> {
         self.check_out(out)?;
         out.fill(0.0);
-        let add = |row| self.combine(row, out, scratch, |sum, value| *sum += value);
-        let count = self.subword_rows(word, add)?;
-        if count == 0 {
+        let mut count = 0_u32;
+        let add = |row| {
+            let mut bits = 0;
+            self.combine(row, out, scratch, |sum, value| {
+                *sum += value;
+                bits |= value.to_bits() ^ DROPPED.to_bits();
+            })?;
+            count = count.saturating_add(u32::from(bits != 0));
+            Ok(())
+        };
+        if self.subword_rows(word, add)? == 0 {
             return Ok(None);
         }
         Ok(Some(Found { rows: Rows::Subwords { count }, norm: normalize(out) }))
@@ -307,7 +326,7 @@ impl<S: Source, M: AsRef<[u64]>> Words<S, M> {
         row: u64,
         out: &mut [f32],
         scratch: &mut [f32],
-        combine: impl Fn(&mut f32, f32),
+        mut combine: impl FnMut(&mut f32, f32),
     ) -> Result<()> {
         if row >= self.layout.storage.rows() {
             return Err(Error::without_offset(ErrorKind::InvalidArgument));
@@ -331,8 +350,12 @@ impl<S: Source, M: AsRef<[u64]>> Words<S, M> {
                 })
             }
             Storage::Quantized(quantized) => {
-                product::reconstruct(&self.source, quantized, row, scratch)?;
                 let norm = product::row_norm(&self.source, quantized, row)?;
+                if norm.is_some_and(|norm| is_dropped(&[norm])) {
+                    out.iter_mut().for_each(|to| combine(to, DROPPED));
+                    return Ok(());
+                }
+                product::reconstruct(&self.source, quantized, row, scratch)?;
                 product::project(&self.source, quantized, scratch, |at, value| {
                     if let Some(to) = out.get_mut(at) {
                         combine(to, norm.map_or(value, |norm| value * norm));

@@ -26,9 +26,9 @@ mod table;
 mod view;
 
 pub use dot::normalize;
-pub use hash::{fasttext_hash, finalfusion_hash, floret_hash};
+pub use hash::{FastTextHash, fasttext_hash, finalfusion_hash, floret_hash};
 pub use index::{Duplicates, Index, IndexOptions};
-pub use lookup::{Found, Rows, Words};
+pub use lookup::{DROPPED, Found, Rows, Words, is_dropped};
 pub use ngram::MAX_NGRAM_CHARS;
 pub use similarity::{Analogy, SearchMemory};
 pub use source::{Memory, Source, Stored};

@@ -1,6 +1,6 @@
 //! The n-grams of a word between brackets, without putting the three together.
 
-use super::hash::{self, Murmur3};
+use super::hash::{self, FastTextHash, Murmur3};
 use crate::error::{Error, ErrorKind, Result};
 use crate::subword::{Subwords, WordVocabulary};
 
@@ -14,6 +14,8 @@ pub(super) struct Ngram<'w> {
     parts: [&'w str; 3],
     /// Its length in Unicode scalar values.
     chars: u64,
+    /// fastText's hash of it, in vocabularies that want one.
+    hash: Option<FastTextHash>,
 }
 
 impl<'w> Ngram<'w> {
@@ -21,7 +23,7 @@ impl<'w> Ngram<'w> {
     fn whole(vocabulary: &'w WordVocabulary, word: &'w str) -> Self {
         let parts = [vocabulary.begin.as_str(), word, vocabulary.end.as_str()];
         let chars = parts.iter().map(|part| part.chars().count() as u64).sum();
-        Self { parts, chars }
+        Self { parts, chars, hash: None }
     }
 
     /// The text in up to three parts.
@@ -39,20 +41,24 @@ impl<'w> Ngram<'w> {
                 break;
             }
         }
-        Self { parts, chars: self.chars.saturating_sub(1) }
+        Self { parts, chars: self.chars.saturating_sub(1), hash: None }
     }
 
     /// The n-gram without its last character.
     fn without_last(&self) -> Self {
-        let mut parts = self.parts;
+        let (mut parts, mut hash) = (self.parts, self.hash);
         for part in parts.iter_mut().rev() {
             let mut chars = part.chars();
             if chars.next_back().is_some() {
-                *part = chars.as_str();
+                let (rest, last) = part.split_at_checked(chars.as_str().len()).unwrap_or_default();
+                if let Some(hash) = &mut hash {
+                    last.bytes().rev().for_each(|byte| hash.pop(byte));
+                }
+                *part = rest;
                 break;
             }
         }
-        Self { parts, chars: self.chars.saturating_sub(1) }
+        Self { parts, chars: self.chars.saturating_sub(1), hash }
     }
 
     /// Its first `count` characters.
@@ -63,9 +69,9 @@ impl<'w> Ngram<'w> {
             while left > 0 && chars.next().is_some() {
                 left = left.saturating_sub(1);
             }
-            part.strip_suffix(chars.as_str()).unwrap_or(part)
+            part.get(..part.len().saturating_sub(chars.as_str().len())).unwrap_or(part)
         });
-        Self { parts, chars: count.min(self.chars) }
+        Self { parts, chars: count.min(self.chars), hash: None }
     }
 
     fn finalfusion(&self) -> u64 {
@@ -73,9 +79,8 @@ impl<'w> Ngram<'w> {
         chars.fold(hash::finalfusion_start(self.chars), hash::finalfusion_next)
     }
 
-    fn fasttext(&self) -> u32 {
-        let bytes = self.parts.iter().flat_map(|part| part.bytes());
-        bytes.fold(hash::FASTTEXT_START, hash::fasttext_next)
+    fn fasttext(&self) -> FastTextHash {
+        FastTextHash::of(self.parts.iter().flat_map(|part| part.bytes()))
     }
 
     fn floret(&self, seed: u32) -> [u32; 4] {
@@ -98,7 +103,8 @@ impl<'w> Ngram<'w> {
                 on_row(self.finalfusion() & buckets.wrapping_sub(1))
             }
             Subwords::FastText { buckets } => {
-                on_row(self.fasttext().checked_rem(buckets).unwrap_or(0).into())
+                let hash = self.hash.unwrap_or_else(|| self.fasttext()).value();
+                on_row(hash.checked_rem(buckets).unwrap_or(0).into())
             }
             Subwords::Floret { buckets, hashes, seed } => self
                 .floret(seed)
@@ -140,6 +146,10 @@ pub(super) fn for_each<'w>(
     }
     while rest.chars >= min_n {
         let mut ngram = rest.first(max_n);
+        // The other hashes begin with the n-gram's length or mix in whole blocks: they are made anew for each n-gram.
+        if matches!(vocabulary.subwords, Subwords::FastText { .. }) {
+            ngram.hash = Some(ngram.fasttext());
+        }
         while ngram.chars >= min_n {
             on_ngram(ngram)?;
             ngram = ngram.without_last();

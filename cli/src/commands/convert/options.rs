@@ -34,7 +34,7 @@ impl Convert {
         }
     }
 
-    fn rules(&self, kind: Kind) -> [Rule; 14] {
+    fn rules(&self, kind: Kind) -> [Rule; 16] {
         let is_model = matches!(kind, Kind::Model(..));
         let is_words = !is_model;
         let is_amb = matches!(kind, Kind::Model(_, To::Amb));
@@ -87,6 +87,18 @@ impl Convert {
                 self.words.no_normalize,
                 is_import,
                 "word vectors that are no `.fifu` file yet",
+            ),
+            rule(
+                "--first",
+                self.words.first.is_some(),
+                is_import && !matches!(kind, Kind::Words(Form::Floret, _)),
+                "word2vec, text and fastText files",
+            ),
+            rule(
+                "--ignore-count",
+                self.words.ignore_count,
+                matches!(kind, Kind::Words(Form::Word2vec | Form::Textdims, _)),
+                "files whose first line announces their words",
             ),
             rule(
                 "--normalized",

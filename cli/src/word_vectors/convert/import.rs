@@ -38,10 +38,13 @@ impl Job<'_> {
                 self.fasttext(&FastText::parse(&name, &bytes)?, &name, to)
             }
             Form::Floret => self.floret(Floret::open(start.into_stream(), name)?, to),
-            Form::Word2vec => self.rows(&mut Word2VecRows::open(start.into_stream(), name)?, to),
+            Form::Word2vec => {
+                let ignores_count = self.options.ignore_count;
+                self.rows(&mut Word2VecRows::open(start.into_stream(), name, ignores_count)?, to)
+            }
             Form::Text | Form::Textdims | Form::Finalfusion => {
-                let has_sizes = from == Form::Textdims;
-                self.rows(&mut TextRows::open(start.into_stream(), name, has_sizes)?, to)
+                let sizes = (from == Form::Textdims, self.options.ignore_count);
+                self.rows(&mut TextRows::open(start.into_stream(), name, sizes)?, to)
             }
         }
     }
@@ -111,7 +114,9 @@ impl Job<'_> {
         let mut norms = Vec::new();
         let (mut word, mut row) = (Vec::new(), vec![0.0; rows.cols()]);
         let (mut repeated, mut read) = (0, 0);
-        while rows.next_row(&mut word, &mut row)? {
+        let mut left = self.options.first.unwrap_or(u64::MAX);
+        while left > 0 && rows.next_row(&mut word, &mut row)? {
+            left -= 1;
             self.advance(rows.bytes_read() - read);
             read = rows.bytes_read();
             if self.accept(&mut words, &word, |failure| rows.refuse(failure))?.is_none() {
@@ -151,7 +156,11 @@ impl Job<'_> {
     ) -> Result<Report> {
         let mut words = Vocabulary::default();
         let mut kept = Vec::new();
-        for (ordinal, (word, offset)) in model.words.iter().enumerate() {
+        let first = self
+            .options
+            .first
+            .map_or(usize::MAX, |first| usize::try_from(first).unwrap_or(usize::MAX));
+        for (ordinal, (word, offset)) in model.words.iter().enumerate().take(first) {
             let place = |failure: Failure| failure.at(input).at(format_args!("byte {offset}"));
             if self.accept(&mut words, word, place)?.is_some() {
                 kept.push(ordinal);
@@ -199,7 +208,7 @@ impl Job<'_> {
             words: words.len().into(),
             subwords,
             cols: model.cols() as usize,
-            repeated: (model.words.len() - kept.len()) as u64,
+            repeated: (model.words.len().min(first) - kept.len()) as u64,
         })
     }
 

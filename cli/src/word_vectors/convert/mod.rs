@@ -18,10 +18,13 @@ use super::metadata;
 use super::policy::PolicyArgs;
 use super::read::start::Start;
 use crate::atomic::NewFile;
+use crate::checkpoint::hugging_face::is_safetensors;
 use crate::error::{Failure, Result, warn};
+use crate::foreign;
 use crate::mapped::Mapped;
 use crate::output::units;
 use crate::progress::Progress;
+use crate::stored::files::is_uqff_name;
 
 /// The arguments of `convert` about word vectors.
 #[derive(Args, Clone, Debug, Default)]
@@ -33,6 +36,14 @@ pub(crate) struct WordOptions {
     /// Keep vectors as they are in a `.fifu` file: neither normalised nor with their lengths beside them
     #[arg(long)]
     pub(crate) no_normalize: bool,
+
+    /// Read only the first N words, as gensim's `limit` does
+    #[arg(long, visible_alias = "limit", value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) first: Option<u64>,
+
+    /// Take the words that are there, however many the first line announces
+    #[arg(long)]
+    pub(crate) ignore_count: bool,
 
     /// Write vectors of length 1 to other files than `.fifu` instead of their original lengths
     #[arg(long, conflicts_with = "no_normalize")]
@@ -75,7 +86,16 @@ impl Conversion {
         if sniff(&start.head).is_some_and(|format| format != Format::Finalfusion) {
             return Ok(None);
         }
-        let Some(from) = from.or_else(|| start.form()) else { return Ok(None) };
+        if let Some(foreign) = foreign::unmistakable(&start.head) {
+            return Err(foreign.refuse(&start.name));
+        }
+        let Some(from) = from.or_else(|| start.form()) else {
+            // A model would be a folder, or of a format that the core knows.
+            return match is_model_name(input) {
+                true => Ok(None),
+                false => Err(start.unknown()),
+            };
+        };
         let to = match (to, from) {
             (Some(to), _) => to,
             (None, Form::Finalfusion) => {
@@ -191,6 +211,11 @@ impl Report {
             ));
         }
     }
+}
+
+/// Whether a file's name says that it is a model, whatever its first bytes are.
+fn is_model_name(input: &Path) -> bool {
+    is_safetensors(input) || is_uqff_name(input)
 }
 
 /// What all steps of a conversion share.

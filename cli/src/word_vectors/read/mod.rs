@@ -10,7 +10,11 @@ pub(crate) mod word2vec;
 use crate::error::{Failure, Result};
 
 /// The most columns that a first line may announce: memory for a row is taken before it is seen.
-const MAX_COLS: usize = 1 << 16;
+pub(crate) const MAX_COLS: usize = 1 << 16;
+
+/// What helps where a first line's number of words is not that of the rows.
+const IGNORE_COUNT: &str =
+    "`nanoembed convert` with `--ignore-count` takes the rows that are there, with `--first N` only the first N";
 
 /// A file of rows, a word and its numbers each.
 pub(crate) trait Rows {

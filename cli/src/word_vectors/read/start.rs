@@ -4,7 +4,10 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::path::Path;
 
+use nanoembed_core::{Error, ErrorKind};
+
 use crate::error::{Failure, Result, name_of};
+use crate::foreign;
 use crate::mapped::Mapped;
 use crate::word_vectors::form::{Form, HEAD_BYTES};
 
@@ -49,6 +52,16 @@ impl Start {
     /// The form that the first bytes tell.
     pub(crate) fn form(&self) -> Option<Form> {
         Form::sniff(&self.head, self.head.len() < HEAD_BYTES)
+    }
+
+    /// The form that the first bytes tell is none: what they seem to be instead.
+    pub(crate) fn unknown(&self) -> Failure {
+        let unknown = Error::new(0, ErrorKind::UnknownFormat);
+        let at_end = self.head.len() < HEAD_BYTES;
+        match foreign::seems(&self.head, at_end) {
+            Some(foreign) => foreign.refuse(&self.name),
+            None => Failure::of_file(&self.name, unknown),
+        }
     }
 
     /// The whole file as a stream.

@@ -6,8 +6,9 @@ use std::io::{BufRead, ErrorKind as IoErrorKind, Read};
 use nanoembed_core::ErrorKind;
 use nanoembed_core::format::finalfusion::MAX_WORD_BYTES;
 
-use super::{MAX_COLS, Rows};
+use super::{IGNORE_COUNT, MAX_COLS, Rows};
 use crate::error::{Failure, Result};
+use crate::word_vectors::form::Sizes;
 
 /// The longest first line.
 const MAX_SIZES_BYTES: u64 = 64;
@@ -17,7 +18,8 @@ pub(crate) struct Word2VecRows<R> {
     stream: R,
     name: String,
     cols: usize,
-    words: u64,
+    /// How many words the first line announces; `None` if that is to be ignored.
+    words: Option<u64>,
     count: u64,
     /// Offset of the next byte, and of the current word.
     at: u64,
@@ -26,38 +28,41 @@ pub(crate) struct Word2VecRows<R> {
 }
 
 impl<R: BufRead> Word2VecRows<R> {
-    /// Reads the sizes.
-    pub(crate) fn open(stream: R, name: String) -> Result<Self> {
-        let (cols, words, bytes) = (0, 0, Vec::new());
+    /// Reads the sizes; with `ignores_count` their number of words means nothing.
+    pub(crate) fn open(stream: R, name: String, ignores_count: bool) -> Result<Self> {
+        let (cols, words, bytes) = (0, None, Vec::new());
         let mut rows = Self { stream, name, cols, words, count: 0, at: 0, word_at: 0, bytes };
         let mut line = Vec::new();
         let mut limited = rows.stream.by_ref().take(MAX_SIZES_BYTES);
         let read = limited.read_until(b'\n', &mut line);
         rows.at = read.map_err(|error| Failure::reading(&rows.name, &error))? as u64;
-        let sizes = str::from_utf8(&line).unwrap_or("");
-        let mut sizes = sizes.split_ascii_whitespace().map(str::parse::<u64>);
-        let (Some(Ok(words)), Some(Ok(cols)), None) = (sizes.next(), sizes.next(), sizes.next())
-        else {
+        let Some(Sizes { words, cols }) = Sizes::parse(&line) else {
             let message = "expected the number of words and the number of columns";
             return Err(rows.refuse(Failure::bad_input(message)));
         };
-        rows.cols = usize::try_from(cols).unwrap_or(usize::MAX);
+        rows.cols = cols;
         if rows.cols > MAX_COLS || (cols == 0 && words > 0) {
             let message = format!("no word vectors have {cols} columns");
             return Err(rows.refuse(Failure::input(ErrorKind::BadDimensions, message)));
         }
-        rows.words = words;
+        rows.words = (!ignores_count).then_some(words);
         rows.bytes = vec![0; rows.cols * 4];
         Ok(rows)
     }
 
     fn ended(&self) -> Failure {
-        let message = format!(
-            "the first line announces {} words, but the file ends in word {}",
-            self.words,
-            self.count + 1
-        );
-        self.refuse(Failure::input(ErrorKind::UnexpectedEnd, message))
+        let message = match self.words {
+            Some(words) => format!(
+                "the first line announces {words} words, but the file ends in word {}",
+                self.count + 1
+            ),
+            None => format!("the file ends in the middle of word {}", self.count + 1),
+        };
+        let failure = self.refuse(Failure::input(ErrorKind::UnexpectedEnd, message));
+        match self.words {
+            Some(_) => failure.hint(IGNORE_COUNT),
+            None => failure,
+        }
     }
 
     fn failed(&self, error: &std::io::Error) -> Failure {
@@ -65,6 +70,21 @@ impl<R: BufRead> Word2VecRows<R> {
             return self.ended();
         }
         Failure::reading(&self.name, error)
+    }
+
+    /// Whether nothing but line ends follows; they are passed over.
+    fn is_at_end(&mut self) -> Result<bool> {
+        loop {
+            let next = self.stream.fill_buf();
+            let next = next.map_err(|error| Failure::reading(&self.name, &error))?;
+            let ends = next.iter().take_while(|&&byte| byte == b'\n' || byte == b'\r').count();
+            let (is_at_end, is_word) = (next.is_empty(), ends < next.len());
+            self.stream.consume(ends);
+            self.at += ends as u64;
+            if is_at_end || is_word {
+                return Ok(is_at_end);
+            }
+        }
     }
 
     fn read_word(&mut self, word: &mut Vec<u8>) -> Result<()> {
@@ -80,8 +100,9 @@ impl<R: BufRead> Word2VecRows<R> {
             }
             return Err(self.ended());
         }
-        let blanks = word.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
-        word.drain(..blanks);
+        // Line ends behind the row before are no part of the word; other blanks are, as a tab is a word in some files.
+        let ends = word.iter().take_while(|&&byte| byte == b'\n' || byte == b'\r').count();
+        word.drain(..ends);
         Ok(())
     }
 }
@@ -92,16 +113,22 @@ impl<R: BufRead> Rows for Word2VecRows<R> {
     }
 
     fn next_row(&mut self, word: &mut Vec<u8>, row: &mut [f32]) -> Result<bool> {
-        if self.count == self.words {
+        let is_last = match self.words {
+            Some(words) => self.count == words,
+            None => self.is_at_end()?,
+        };
+        if is_last {
             self.word_at = self.at;
             let mut rest = Vec::new();
-            let read = self.stream.by_ref().take(2).read_to_end(&mut rest);
+            let read = self.stream.by_ref().take(3).read_to_end(&mut rest);
             read.map_err(|error| Failure::reading(&self.name, &error))?;
             return match rest[..] {
-                [] | [b'\n'] => Ok(false),
+                [] | [b'\n'] | [b'\r', b'\n'] => Ok(false),
                 _ => {
-                    let message = format!("bytes follow the {} words announced", self.words);
-                    Err(self.refuse(Failure::input(ErrorKind::TrailingBytes, message)))
+                    let message = format!("bytes follow the {} words announced", self.count);
+                    Err(self
+                        .refuse(Failure::input(ErrorKind::TrailingBytes, message))
+                        .hint(IGNORE_COUNT))
                 }
             };
         }

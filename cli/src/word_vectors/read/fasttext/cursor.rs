@@ -28,6 +28,10 @@ impl<'f> Cursor<'f> {
         self.at as u64
     }
 
+    pub(super) const fn file(&self) -> &'f [u8] {
+        self.file
+    }
+
     pub(super) const fn file_bytes(&self) -> u64 {
         self.file.len() as u64
     }

@@ -8,6 +8,8 @@
 //! | input | `u8` whether it is quantised, then the matrix (`matrix`): a row a word, then a row a bucket |
 //! | output | not read: only classifiers and training need it |
 //!
+//! Models from before versions had numbers lack the start, the number of kept buckets, and the byte before the matrix.
+//!
 //! Source: fastText 0.9.2, `src/{args,dictionary,fasttext}.cc`.
 
 mod cursor;
@@ -18,9 +20,11 @@ use std::collections::HashMap;
 
 use nanoembed_core::ErrorKind;
 use nanoembed_core::subword::{Bracket, Subwords, WordVocabulary};
+use nanoembed_core::words::DROPPED;
 
 use self::cursor::Cursor;
 use self::matrix::Matrix;
+use super::MAX_COLS;
 use crate::error::{Failure, Result};
 use crate::output::units;
 use crate::word_vectors::form::FASTTEXT_MAGIC;
@@ -33,6 +37,11 @@ const BUCKETS_AT: u64 = 40;
 /// How many times the file's size the rows of buckets may be. A pruned model keeps a few of its buckets, but a `.fifu` file
 /// has rows for all: fastText's usual 2 million with 100 columns are 4000 times as much as a classifier of 200 kB.
 const MAX_GROWTH: u64 = 4096;
+
+/// How many numbers may be added up for the n-grams of all words: for each byte of the file, and for a file of any size.
+/// Models with n-grams of up to six letters take some ten to a hundred for each byte.
+const WORK_PER_BYTE: u64 = 1 << 10;
+const WORK_OF_ANY: u64 = 1 << 26;
 
 /// What a model was trained with. Names and order are those of the reference's metadata.
 #[derive(Clone, Copy, Debug)]
@@ -75,17 +84,14 @@ impl<'f> FastText<'f> {
     }
 
     fn read(cursor: &mut Cursor<'f>) -> cursor::Result<Self> {
-        if cursor.array()? != FASTTEXT_MAGIC {
-            return Err(cursor.wrong(4, ErrorKind::BadMagic, "not a fastText model"));
-        }
-        let version = cursor.count()?;
-        if version > 12 {
-            let message = format!("fastText's version {version} is not known here");
-            return Err(cursor.wrong(4, ErrorKind::UnsupportedVersion, message));
-        }
+        let version = read_version(cursor)?;
         let mut arguments = Arguments::read(cursor)?;
+        if version.is_none() && arguments.model == "Supervised" {
+            let message = "a classifier of fastText from before versions had numbers";
+            return Err(cursor.wrong_at(0, ErrorKind::UnsupportedVersion, message));
+        }
         // Classifiers of version 11 say that they have n-grams, but were trained without.
-        if version == 11 && arguments.model == "Supervised" {
+        if version == Some(11) && arguments.model == "Supervised" {
             arguments.max_n = 0;
         }
         let entries = cursor.count()?;
@@ -99,13 +105,16 @@ impl<'f> FastText<'f> {
             ));
         }
         let _tokens: [u8; 8] = cursor.array()?;
-        let kept = i64::from_le_bytes(cursor.array()?);
+        let kept = match version {
+            Some(_) => i64::from_le_bytes(cursor.array()?),
+            None => -1,
+        };
         let words = read_entries(cursor, entries, words)?;
         let kept = match kept {
             ..0 => None,
             _ => Some(read_kept(cursor, kept, arguments.bucket)?),
         };
-        let is_quantized = cursor.array::<1>()? != [0];
+        let is_quantized = version.is_some() && cursor.array::<1>()? != [0];
         let at = cursor.offset();
         let matrix = Matrix::read(cursor, is_quantized)?;
         let buckets = kept.as_ref().map_or(u64::from(arguments.bucket), |kept| kept.len() as u64);
@@ -121,6 +130,7 @@ impl<'f> FastText<'f> {
         }
         let model = Self { arguments, words, kept, matrix };
         model.check_growth(cursor)?;
+        model.check_work(cursor)?;
         Ok(model)
     }
 
@@ -137,6 +147,31 @@ impl<'f> FastText<'f> {
             units::bytes(cursor.file_bytes()),
         );
         Err(cursor.wrong_at(BUCKETS_AT, ErrorKind::BadCount, message))
+    }
+
+    /// Refuses words and lengths of n-grams whose work has nothing to do with what the file holds.
+    fn check_work(&self, cursor: &Cursor<'f>) -> cursor::Result<()> {
+        let vocabulary = self.vocabulary(0);
+        if vocabulary.subwords == Subwords::None {
+            return Ok(());
+        }
+        let allowed = cursor.file_bytes().saturating_mul(WORK_PER_BYTE).saturating_add(WORK_OF_ANY);
+        let row = u64::from(self.cols()).max(8);
+        let mut work = 0_u64;
+        for &(word, offset) in &self.words {
+            work = work.saturating_add(ngrams::work(word, vocabulary.max_n).saturating_mul(row));
+            if work > allowed {
+                let message = format!(
+                    "words up to this one of {} bytes have more n-grams of up to {} letters than a file of {} may \
+                     have",
+                    word.len(),
+                    vocabulary.max_n,
+                    units::bytes(cursor.file_bytes()),
+                );
+                return Err(cursor.wrong_at(offset, ErrorKind::BadCount, message));
+            }
+        }
+        Ok(())
     }
 
     /// The length of a vector.
@@ -187,10 +222,12 @@ impl<'f> FastText<'f> {
         out.iter_mut().for_each(|value| *value /= count as f32);
     }
 
-    /// The vector of a bucket; zeros for one that a quantised model has dropped.
+    /// The vector of a bucket; that of a dropped one where a quantised model has not kept it.
     pub(crate) fn bucket(&self, bucket: u32, out: &mut [f32]) {
         out.fill(0.0);
-        self.add_bucket(bucket, out);
+        if !self.add_bucket(bucket, out) {
+            out.fill(DROPPED);
+        }
     }
 
     fn add_bucket(&self, bucket: u32, out: &mut [f32]) -> bool {
@@ -253,6 +290,41 @@ impl Arguments {
             self.word_ngrams,
         )
     }
+}
+
+/// The version at the start; `None` for a model from before there were any, which has no start.
+fn read_version(cursor: &mut Cursor<'_>) -> cursor::Result<Option<u32>> {
+    if is_of_old_form(cursor.file()) {
+        return Ok(None);
+    }
+    if cursor.array()? != FASTTEXT_MAGIC {
+        return Err(cursor.wrong(4, ErrorKind::BadMagic, "not a fastText model"));
+    }
+    let version = cursor.count()?;
+    if version > 12 {
+        let message = format!("fastText's version {version} is not known here");
+        return Err(cursor.wrong(4, ErrorKind::UnsupportedVersion, message));
+    }
+    Ok(Some(version))
+}
+
+/// Whether a file begins with the arguments of a model from before versions had numbers: each of them as it can be.
+pub(crate) fn is_of_old_form(head: &[u8]) -> bool {
+    let mut cursor = Cursor::new(head);
+    let Ok(arguments) = Arguments::read(&mut cursor) else { return false };
+    let [Ok(entries), Ok(words), Ok(labels)] = [cursor.count(), cursor.count(), cursor.count()]
+    else {
+        return false;
+    };
+    let Arguments { dims, window_size, epoch, word_ngrams, min_n, max_n, .. } = arguments;
+    (1..=MAX_COLS as u32).contains(&dims)
+        && window_size < 1 << 16
+        && epoch < 1 << 16
+        && (1..1 << 8).contains(&word_ngrams)
+        && min_n.max(max_n) < 1 << 8
+        && (0.0..=1.0).contains(&arguments.sampling_threshold)
+        && entries > 0
+        && words.checked_add(labels) == Some(entries)
 }
 
 /// Words, then labels, which are passed over.

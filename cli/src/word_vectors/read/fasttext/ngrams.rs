@@ -1,13 +1,12 @@
 //! The n-grams of a word as fastText takes them: of bytes, since its words need not be UTF-8.
 
-use nanoembed_core::words::fasttext_hash;
+use nanoembed_core::words::FastTextHash;
 
 /// Calls `on_hash` with the hash of each n-gram of `<word>`, start after start, the longest first: the order in which
 /// the reference of `.fifu` adds them up. A single bracket is no n-gram to fastText.
 pub(super) fn for_each(word: &[u8], (min_n, max_n): (u32, u32), mut on_hash: impl FnMut(u32)) {
     let bracketed = [b"<", word, b">"].concat();
     // Where characters begin, and the end.
-    let is_start = |byte: u8| byte & 0xc0 != 0x80;
     let starts: Vec<usize> = (0..bracketed.len())
         .filter(|&at| is_start(bracketed[at]))
         .chain([bracketed.len()])
@@ -15,17 +14,37 @@ pub(super) fn for_each(word: &[u8], (min_n, max_n): (u32, u32), mut on_hash: imp
     let chars = starts.len() - 1;
     let (min_n, max_n) = (min_n as usize, max_n as usize);
     for start in 0..chars {
-        for length in (min_n..=max_n.min(chars - start)).rev() {
+        let longest = max_n.min(chars - start);
+        if longest < min_n {
+            break;
+        }
+        let begin = starts[start];
+        let mut hash = FastTextHash::of(bracketed[begin..starts[start + longest]].iter().copied());
+        for length in (min_n..=longest).rev() {
             let is_bracket = length == 1 && (start == 0 || start + 1 == chars);
             if !is_bracket {
-                on_hash(fasttext_hash(&bracketed[starts[start]..starts[start + length]]));
+                on_hash(hash.value());
             }
+            let last = &bracketed[starts[start + length - 1]..starts[start + length]];
+            last.iter().rev().for_each(|&byte| hash.pop(byte));
         }
     }
 }
 
+/// At most how many bytes are hashed and rows added up for the n-grams of a word.
+pub(super) fn work(word: &[u8], max_n: u32) -> u64 {
+    let chars = word.iter().filter(|&&byte| is_start(byte)).count() as u64 + 2;
+    chars.saturating_mul(chars.min(max_n.into()))
+}
+
+const fn is_start(byte: u8) -> bool {
+    byte & 0xc0 != 0x80
+}
+
 #[cfg(test)]
 mod tests {
+    use nanoembed_core::words::fasttext_hash;
+
     use super::*;
 
     fn hashes(word: &str, lengths: (u32, u32)) -> Vec<u32> {
