@@ -13,8 +13,7 @@ use crate::error::{Failure, Result};
 pub(crate) const MAX_COLS: usize = 1 << 16;
 
 /// What helps where a first line's number of words is not that of the rows.
-const IGNORE_COUNT: &str =
-    "`nanoembed convert` with `--ignore-count` takes the rows that are there, with `--first N` only the first N";
+const IGNORE_COUNT: &str = "`nanoembed convert` with `--ignore-count` takes the rows that are there, with `--first N` only the first N";
 
 /// A file of rows, a word and its numbers each.
 pub(crate) trait Rows {
