@@ -12,6 +12,11 @@ use crate::commands::{
 };
 use crate::embedder::{self, Pooling};
 use crate::error::Result;
+use crate::model_file::ModelFile;
+use crate::stored::FileSet;
+use crate::verification::{Finding, verify};
+use crate::word_vectors::policy::PolicyArgs;
+use nanoembed_core::event::Mode;
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
@@ -35,9 +40,7 @@ Examples:
   nanoembed convert all-MiniLM-L6-v2/ model.weights --type int8
   nanoembed similar vectors.fifu Berlin
 
-Exit status:
-  0 done, 1 bad input or not found, 2 wrong usage, 3 reading or writing failed,
-  130 interrupted"
+`nanoembed help COMMAND` tells a command's options, with examples."
 )]
 pub(crate) struct Cli {
     #[command(subcommand)]
@@ -108,6 +111,10 @@ pub(crate) struct ModelArgs {
     #[arg(long, value_name = "N", value_parser = whole)]
     pub(crate) max_tokens: Option<usize>,
 
+    /// Check the model's file first, its checksums too, as `nanoembed verify` does: takes as long as reading it
+    #[arg(long)]
+    verify: bool,
+
     /// How many threads to use [default: one for each of the CPU's]
     #[arg(long, value_name = "N", value_parser = threads)]
     threads: Option<u16>,
@@ -141,6 +148,16 @@ pub(crate) struct EmbedderArgs {
 }
 
 impl ModelArgs {
+    /// Opens the model, verified first if that was asked for.
+    pub(crate) fn open(&self, quiet: bool) -> Result<ModelFile> {
+        if let (true, Some(path)) = (self.verify, &self.model) {
+            let set = FileSet::open(path)?;
+            verify(&set, Mode::Lenient, PolicyArgs::default(), quiet)
+                .map_err(|findings| Finding::into_failure(findings, path))?;
+        }
+        ModelFile::open(self.model.as_deref())
+    }
+
     /// Makes the threads that were asked for.
     pub(crate) fn use_threads(&self) -> Result<()> {
         embedder::use_threads(self.threads.map(usize::from))

@@ -9,11 +9,22 @@ use clap::{Arg, ArgAction, Command, CommandFactory, FromArgMatches};
 use crate::args::Cli;
 use crate::error::{Failure, USAGE};
 
+/// What is said below the help of every command.
+const EXIT_STATUS: &str = "\
+Exit status:
+  0 done, 1 bad input or a thing not found, 2 wrong usage, 3 reading or writing failed,
+  130 interrupted";
+
 /// All commands with their options. A number that options take may be negative, so that the option itself can say what is
 /// wrong with it.
 pub(crate) fn command() -> Command {
     let takes_value = |arg: &Arg| matches!(arg.get_action(), ArgAction::Set | ArgAction::Append);
-    Cli::command().mut_subcommands(|command| {
+    let command = Cli::command();
+    let help =
+        format!("{}\n\n{EXIT_STATUS}", command.get_after_help().cloned().unwrap_or_default());
+    command.after_help(help).mut_subcommands(|command| {
+        let help = command.get_after_help().cloned().unwrap_or_default();
+        let command = command.after_help(format!("{help}\n\n{EXIT_STATUS}"));
         command.mut_args(|arg| match takes_value(&arg) {
             true => arg.allow_negative_numbers(true),
             false => arg,

@@ -14,7 +14,6 @@ use crate::atomic::NewFile;
 use crate::embedder::{Embedder, Embedding};
 use crate::error::{Failure, Result};
 use crate::input::{InputArgs, Item};
-use crate::model_file::ModelFile;
 use crate::output::form::{self, form_of};
 use crate::output::kept::kept;
 use crate::output::npy;
@@ -31,15 +30,13 @@ Examples:
   nanoembed embed \"How do I reset my password?\"
   nanoembed embed --format jsonl < questions.txt
   nanoembed embed -i jsonl -f articles.jsonl -o articles.npy
-  jq -c '{text: .title}' items.jsonl | nanoembed embed -i jsonl --output jsonl
+  jq -c '{text: .title}' items.jsonl | nanoembed embed -i jsonl --format jsonl
 
 With `--format jsonl` every text gives one line:
   {\"index\": 0, \"id\": …, \"tokens\": 7, \"truncated\": false, \"embedding\": [0.0123, …]}
 `index` counts texts from 0, also those left out by `--on-error skip`. `id` stands there if the input
 is JSON lines and has one. A line that `--on-error null` gets over has `null` for its embedding.
-A blank line is an empty text and has a result as any other.
-
-Exit status: 0 done, 1 bad input, 2 wrong usage, 3 reading or writing failed, 130 interrupted")]
+A blank line is an empty text and has a result as any other.")]
 pub(crate) struct Embed {
     #[command(flatten)]
     input: InputArgs,
@@ -100,7 +97,7 @@ impl Embed {
         self.embedder.model.use_threads()?;
         let asked = self.json.then_some(Format::Jsonl).or(self.format);
         let format = form_of(&self.output, asked, Format::Text)?;
-        let file = ModelFile::open(self.embedder.model.model.as_deref())?;
+        let file = self.embedder.model.open(quiet)?;
         let embedder = Embedder::open(&file, &self.embedder)?;
         let mut texts = self.input.open(quiet)?;
         let mut output =

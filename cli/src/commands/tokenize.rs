@@ -42,9 +42,7 @@ Examples:
 With `--format jsonl` every text gives one line:
   {\"index\": 0, \"id\": …, \"ids\": [101, …, 102], \"truncated\": false}
 where `id` stands if the input is JSON lines and has one. A line that `--on-error null` gets over has
-`null` for its ids. A blank line is an empty text. `--max-tokens 0` shows all of every text.
-
-Exit status: 0 done, 1 bad input, 2 wrong usage, 3 reading or writing failed, 130 interrupted")]
+`null` for its ids. A blank line is an empty text. `--max-tokens 0` shows all of every text.")]
 pub(crate) struct Tokenize {
     #[command(flatten)]
     input: InputArgs,
@@ -105,7 +103,7 @@ struct Line<'a> {
 impl Tokenize {
     pub(crate) fn run(self, quiet: bool) -> Result<ExitCode> {
         self.model.use_threads()?;
-        let file = ModelFile::open(self.model.model.as_deref())?;
+        let file = self.model.open(quiet)?;
         let refuse = |error| file.failure(error);
         if let Some(tokenizer) = self.decoder_tokenizer(&file)? {
             let limit = self.model.max_tokens.filter(|limit| *limit > 0);

@@ -11,6 +11,8 @@ mod uqff;
 mod values;
 mod words;
 
+use std::path::Path;
+
 use nanoembed_core::event::{Format, Mode};
 use nanoembed_core::{Error, ErrorKind};
 use serde::Serialize;
@@ -53,6 +55,21 @@ impl Finding {
         let (offset, failure) = failure.within(file);
         let (message, hint) = failure.into_message();
         Self { file: file.to_owned(), offset: offset.unwrap_or(0), code, name, message, hint }
+    }
+
+    /// The first of `findings` as the reason not to use the model at `path`.
+    pub(crate) fn into_failure(findings: Vec<Self>, path: &Path) -> Failure {
+        let count = findings.len();
+        let failure = match findings.into_iter().next() {
+            Some(first) => {
+                let kind = ErrorKind::from_code(first.code).unwrap_or(ErrorKind::BadField);
+                let failure = Failure::input(kind, first.message).at(&first.file);
+                failure.at(format_args!("byte {}", first.offset))
+            }
+            None => Failure::bad_input("the file is not sound").at(path.display()),
+        };
+        let path = path.display();
+        failure.hint(format!("`nanoembed verify {path}` lists all {count} findings"))
     }
 
     /// What makes files at odds with each other.

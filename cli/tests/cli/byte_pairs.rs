@@ -31,7 +31,7 @@ fn pattern(name: &str) -> Value {
 }
 
 /// A decoder as a folder, whose texts begin with a token if `begins`.
-fn folder(name: &str, begins: bool, further: Value) -> (TempDir, Value) {
+pub fn folder(name: &str, begins: bool, further: Value) -> (TempDir, Value) {
     let folder = TempDir::new().unwrap();
     let reference = reference(name);
     let tokens = reference["tokens"].as_array().unwrap();

@@ -3,6 +3,7 @@
 mod amb;
 mod byte_pairs;
 mod containers;
+mod contract;
 mod convert;
 mod default_model;
 mod embed;

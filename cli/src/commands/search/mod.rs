@@ -19,7 +19,6 @@ use crate::args::{EmbedderArgs, count, number};
 use crate::embedder::{Embedder, cosine};
 use crate::error::{Failure, Result, name_of};
 use crate::input::{FormArgs, LineFormat, file_bytes};
-use crate::model_file::ModelFile;
 use crate::output::kept::kept;
 use crate::output::lines::Lines as Output;
 use crate::output::truncated::{Limits, Truncated, warn_of_question};
@@ -40,9 +39,7 @@ Examples:
 
 With `--json` every result is one line, the nearest first:
   {\"file\", \"line\", \"text\", \"similarity\"}
-and with `-i jsonl` the line's `id`, if it has one.
-
-Exit status: 0 done, 1 nothing found or bad input, 2 wrong usage, 3 reading failed, 130 interrupted")]
+and with `-i jsonl` the line's `id`, if it has one.")]
 pub(crate) struct Search {
     /// Text files; `-` is stdin
     #[arg(value_name = "FILE", required = true)]
@@ -135,7 +132,7 @@ impl Search {
         if self.query.trim().is_empty() {
             return Err(Failure::usage("the query is empty"));
         }
-        let model = ModelFile::open(self.embedder.model.model.as_deref())?;
+        let model = self.embedder.model.open(quiet)?;
         let embedder = Embedder::open(&model, &self.embedder)?;
         let refuse = |error| model.failure(error);
         let reader = self.form.reader()?;

@@ -1,0 +1,228 @@
+//! What scripts rely on, command by command: options, members of JSON, exit codes, errors.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::byte_pairs;
+use crate::tiny_model::TinyModel;
+use crate::{failure, nanoembed, objects, stdout};
+
+fn members(object: &Value) -> Vec<&str> {
+    object.as_object().unwrap().keys().map(String::as_str).collect()
+}
+
+/// The lines of JSON that a command prints.
+fn lines(arguments: &[&str], stdin: &str) -> Vec<Value> {
+    objects(&stdout(arguments, stdin))
+}
+
+/// A model, three words in two columns as a `.fifu` file, and the folder they lie in.
+fn files() -> (TinyModel, String, String) {
+    let tiny = TinyModel::new();
+    let model = tiny.converted("m.weights", &[]);
+    let text = tiny.join("v.vec");
+    std::fs::write(&text, "3 2\none 1 0.5\ntwo 0.25 -1\nthree 0 1\n").unwrap();
+    let words = tiny.join("v.fifu");
+    stdout(&["convert", "-q", &text, &words], "");
+    (tiny, model, words)
+}
+
+#[test]
+fn embed_and_tokenize() {
+    let (_tiny, model, _) = files();
+    let stdin = "{\"id\": \"x\", \"text\": \"hello world\"}\n";
+    let line = &lines(&["embed", "-m", &model, "-i", "jsonl", "--format", "jsonl"], stdin)[0];
+    assert_eq!(members(line), ["index", "id", "tokens", "truncated", "embedding"]);
+    assert_eq!(line["tokens"], 4);
+    let line = &lines(&["tokenize", "-m", &model, "--format", "jsonl", "hello world"], "")[0];
+    assert_eq!(members(line), ["index", "ids", "truncated"]);
+    let long = "hello ".repeat(100);
+    let line = &lines(&["tokenize", "-m", &model, "--max-tokens", "0", "--json", &long], "")[0];
+    assert_eq!(line["ids"].as_array().unwrap().len(), 102);
+    assert_eq!(line["truncated"], false);
+    for command in ["embed", "tokenize", "vector"] {
+        let help = stdout(&[command, "--help"], "");
+        assert!(help.contains("-o, --output <FILE>") && help.contains("--format <NAME>"), "{help}");
+    }
+}
+
+#[test]
+fn the_same_words_mean_the_same_in_every_command() {
+    let help = stdout(&["--help"], "");
+    let commands = help.split("Commands:").nth(1).unwrap().split("\n\n").next().unwrap();
+    // What a description goes on with stands further to the right.
+    let begins = |line: &&str| line.starts_with("  ") && !line.starts_with("   ");
+    let commands = commands.lines().filter(begins);
+    let commands = commands.filter_map(|line| line.split_whitespace().next());
+    let mut seen = 0;
+    for command in commands.filter(|command| *command != "help") {
+        let help = stdout(&[command, "--help"], "");
+        for (option, meaning) in [
+            ("--output ", "-o, --output <FILE>"),
+            ("--format ", "--format <NAME>"),
+            ("--file ", "-f, --file <FILE>..."),
+            ("--input ", "-i, --input <FORM>"),
+            ("--model ", "-m, --model <FILE>"),
+            ("--top ", "-k, --top <N>"),
+            ("--threads ", "--threads <N>"),
+            ("--bits ", "--bits <B>"),
+            ("--quiet", "-q, --quiet"),
+        ] {
+            let is_there = help.lines().any(|line| {
+                let line = line.trim_start();
+                line.starts_with('-') && line.contains(option)
+            });
+            assert!(!is_there || help.contains(meaning), "{command}: {option}");
+        }
+        assert!(help.contains("Examples:") && help.contains("Exit status:"), "{command}");
+        assert!(!help.contains("--average-bits") && !help.contains("--out "), "{command}");
+        seen += 1;
+    }
+    assert!(seen > 20, "{seen}");
+}
+
+#[test]
+fn inspect_and_verify() {
+    let (tiny, model, words) = files();
+    let folder = tiny.path().to_str().unwrap().to_owned();
+    for file in [&model, &words, &folder, &tiny.join("model.safetensors"), &tiny.join("v.vec")] {
+        let found = &lines(&["inspect", "--json", file], "")[0];
+        for member in ["format", "variant", "file_bytes", "metadata", "tokenizer", "tensors"] {
+            assert!(found.get(member).is_some(), "{file}: {member}");
+        }
+        let tensor = &found["tensors"][0];
+        assert_eq!(members(tensor), ["name", "dtype", "shape", "offset", "bytes"], "{file}");
+        assert_eq!(stdout(&["verify", "--json", file], ""), "", "{file}");
+    }
+    let bad = tiny.join("bad.weights");
+    let mut bytes = std::fs::read(&model).unwrap();
+    let last = bytes.len() - 100;
+    bytes[last] ^= 1;
+    std::fs::write(&bad, bytes).unwrap();
+    let assert = nanoembed(&["verify", "--json", &bad]).assert().code(1);
+    let findings = objects(&String::from_utf8_lossy(&assert.get_output().stdout));
+    assert_eq!(members(&findings[0]), ["file", "offset", "code", "name", "message"]);
+    // The same before a model is used, if that is wanted.
+    stdout(&["embed", "-m", &model, "--verify", "hello"], "");
+    let said = failure(&["embed", "-m", &bad, "--verify", "hello"], b"", 1);
+    let code = findings[0]["code"].as_u64().unwrap();
+    assert!(said.starts_with(&format!("error[{code}]: {bad}: byte ")), "{said}");
+}
+
+#[test]
+fn convert_quantize_dequantize_and_diff() {
+    let (tiny, model, _) = files();
+    let (half, gguf) = (tiny.join("h.weights"), tiny.join("q.uqff"));
+    stdout(&["convert", &model, &half, "--type", "f16"], "");
+    let report = lines(&["diff", &model, &half, "--json"], "");
+    for member in ["only_a", "only_b", "tensors"] {
+        assert!(report[0].get(member).is_some(), "{member}");
+    }
+    for member in ["name", "max_abs", "nmse", "cosine"] {
+        assert!(report[0]["tensors"][0].get(member).is_some(), "{member}");
+    }
+    let name = report[0]["tensors"][0]["name"].as_str().unwrap();
+    let npy = tiny.join("t.npy");
+    stdout(&["dequantize", &model, name, "-o", &npy], "");
+    assert!(std::fs::read(&npy).unwrap().starts_with(b"\x93NUMPY"));
+    let all = tiny.join("all.safetensors");
+    stdout(&["dequantize", &model, "-o", &all], "");
+    let source = tiny.join("model.safetensors");
+    for tensor in lines(&["quantize", &source, &gguf, "--type", "hqq8", "--json"], "") {
+        assert!(tensor["bits"].is_number() && tensor["nmse"].is_number(), "{tensor}");
+    }
+    // An ending that tells no form is refused in every command.
+    for arguments in [
+        &["convert", &model, &tiny.join("x.zip")][..],
+        &["quantize", &source, &tiny.join("x.zip"), "--type", "q8_0"],
+        &["migrate", &source, &tiny.join("x.zip")],
+        &["dequantize", &model, name, "-o", &tiny.join("x.zip")],
+        &["dequantize", &model, "-o", &tiny.join("x.zip")],
+        &["histogram", &model, name, "-o", &tiny.join("x.zip")],
+        &["embed", "-m", &model, "-o", &tiny.join("x.zip"), "a"],
+    ] {
+        let said = failure(arguments, b"", 2);
+        assert!(said.starts_with("error[601]: ") && said.contains("ending"), "{said}");
+    }
+    assert!(!Path::new(&tiny.join("x.zip")).exists());
+}
+
+#[test]
+fn word_vectors() {
+    let (tiny, _, words) = files();
+    let line = &lines(&["vector", &words, "one", "--json"], "")[0];
+    assert_eq!(members(line), ["word", "known", "rows", "norm", "embedding"]);
+    let assert = nanoembed(&["vector", &words, "none", "--json"]).assert().code(1);
+    let none = &objects(&String::from_utf8_lossy(&assert.get_output().stdout))[0];
+    assert!(none["embedding"].is_null() && none["known"] == false);
+    let similar = lines(&["similar", &words, "one", "-k", "2", "--json"], "");
+    assert_eq!(members(&similar[0]), ["word", "similarity"]);
+    assert_eq!(similar.len(), 2);
+    let analogy = ["analogy", &words, "one", "two", "three", "-k", "1", "--json"];
+    nanoembed(&analogy).assert().success();
+    let all = lines(&[&analogy[..], &["--include-query"]].concat(), "");
+    assert_eq!(members(&all[0]), ["word", "similarity"]);
+    for ending in ["jsonl", "txt", "npy"] {
+        let output = tiny.join(&format!("vectors.{ending}"));
+        assert_eq!(stdout(&["vector", &words, "one", "-o", &output], ""), "");
+        let bytes = std::fs::read(&output).unwrap();
+        let start: &[u8] = match ending {
+            "jsonl" => b"{\"word\":",
+            "txt" => b"one ",
+            _ => b"\x93NUMPY",
+        };
+        assert!(bytes.starts_with(start), "{ending}");
+    }
+    for arguments in [
+        &["vector", &words, "one", "-o", &tiny.join("x.zip")][..],
+        &["metadata", &words, "--set", "a=b", "-o", &tiny.join("x.zip")],
+    ] {
+        assert!(failure(arguments, b"", 2).contains("ending"));
+    }
+    failure(&["similar", &words, "one", "-k", "0"], b"", 2);
+}
+
+#[test]
+fn search_and_generate() {
+    let (tiny, model, _) = files();
+    let notes = tiny.join("notes.txt");
+    std::fs::write(&notes, "hello\nworld\n").unwrap();
+    let found = lines(&["search", "-m", &model, &notes, "hello", "-k", "1", "--json"], "");
+    assert_eq!(members(&found[0]), ["file", "line", "text", "similarity"]);
+    let (folder, _) = byte_pairs::folder("smollm", false, serde_json::json!({}));
+    let decoder = folder.path().to_str().unwrap().to_owned();
+    let generate = ["generate", "-m", &decoder, "they said", "--max-tokens", "3"];
+    let said =
+        lines(&[&generate[..], &["--temperature", "0", "--seed", "1", "--json"]].concat(), "");
+    assert_eq!(members(&said[0]), ["ids", "text"]);
+    for value in ["-1", "-0.5"] {
+        let said = failure(&[&generate[..], &["--temperature", value]].concat(), b"", 2);
+        assert!(said.contains("--temperature is negative"), "{said}");
+    }
+}
+
+#[test]
+fn errors_have_a_code_a_place_and_an_exit_code() {
+    let (tiny, model, words) = files();
+    let cut = tiny.join("cut.fifu");
+    std::fs::write(&cut, &std::fs::read(&words).unwrap()[..30]).unwrap();
+    let said = failure(&["vector", &cut, "one"], b"", 1);
+    assert!(said.starts_with(&format!("error[101]: {cut}: byte ")), "{said}");
+    for (arguments, status) in [
+        (&["embed", "-m", &model, "-f", "/none"][..], 3),
+        (&["inspect", "/none"], 3),
+        (&["embed", "--none"], 2),
+        (&["none"], 2),
+        (&["similar", &words, "none"], 1),
+        (&["embed", "-m", &words, "hello"], 1),
+    ] {
+        let said = failure(arguments, b"", status);
+        let code = said.strip_prefix("error[").and_then(|said| said.split_once(']'));
+        let code: Option<u16> = code.and_then(|(code, _)| code.parse().ok());
+        assert!(code.is_some(), "{said}");
+    }
+    // What is near to what was meant is offered.
+    assert!(failure(&["embd"], b"", 2).contains("'embed'"));
+    assert!(failure(&["embed", "--fromat", "npy"], b"", 2).contains("'--format'"));
+}
