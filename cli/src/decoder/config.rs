@@ -19,6 +19,8 @@ pub(crate) struct Sizes {
     pub(crate) vocabulary: u64,
     /// Positions, as far as every token sees all before it.
     pub(crate) positions: u64,
+    /// The positions that a token sees, where they are fewer than all.
+    pub(crate) window: Option<u64>,
     pub(crate) norm_epsilon: f64,
     pub(crate) is_tied: bool,
     pub(crate) rotary: Rotary,
@@ -61,7 +63,9 @@ impl Sizes {
         };
         let head = optional("head_dim")?.unwrap_or(hidden / heads);
         let context = size("max_position_embeddings")?;
+        let has_window = kind != "qwen2" || config.truth("use_sliding_window")?.unwrap_or(false);
         let window = match config.get("sliding_window") {
+            _ if !has_window => None,
             None if kind == "mistral" && is_absent("sliding_window") => Some(MISTRAL_WINDOW),
             None => None,
             Some(_) => optional("sliding_window")?,
@@ -85,6 +89,7 @@ impl Sizes {
             vocabulary: size("vocab_size")?,
             // Beyond its window a token would see less than here.
             positions: window.map_or(context, |window| window.min(context)),
+            window: window.filter(|window| *window < context),
             norm_epsilon: config.number("rms_norm_eps")?.unwrap_or(if is_phi {
                 1e-5
             } else {

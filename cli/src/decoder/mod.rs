@@ -15,7 +15,7 @@
 
 pub(crate) mod bundle;
 mod byte_pairs;
-mod config;
+pub(crate) mod config;
 pub(crate) mod conversion;
 mod ends;
 pub(crate) mod gguf;

@@ -75,7 +75,7 @@ impl<'p> TokenizerJson<'p> {
                 "continuing_subword_prefix" | "end_of_word_suffix" => {
                     value.as_str().unwrap_or_default().is_empty()
                 }
-                "byte_fallback" => value == &Value::Bool(false),
+                "byte_fallback" => value == &Value::Bool(false) || self.has_all_bytes(),
                 _ => false,
             };
             if !(is_off || value.is_null()) {

@@ -27,7 +27,6 @@ pub(crate) struct Llama {
     vocabulary: Option<u32>,
     context: Option<u32>,
     norm_epsilon: f32,
-    rope_base: f32,
     /// Whether the output layer is the table of embeddings.
     tied: bool,
 }
@@ -92,7 +91,6 @@ impl Llama {
             vocabulary: Some(size("vocab_size")?),
             context: number("max_position_embeddings"),
             norm_epsilon: float("rms_norm_eps", 1e-6),
-            rope_base: float("rope_theta", 10_000.0),
             tied: config.get("tie_word_embeddings").and_then(Value::as_bool).unwrap_or(false),
         })
     }
@@ -134,7 +132,6 @@ impl Llama {
             vocabulary: number("vocab_size"),
             context: number("context_length"),
             norm_epsilon: float("attention.layer_norm_rms_epsilon", 1e-6),
-            rope_base: float("rope.freq_base", 10_000.0),
             tied: gguf.tensor("output.weight").is_none(),
         })
     }
@@ -201,7 +198,7 @@ impl Llama {
         usize::try_from(heads).ok()
     }
 
-    /// What a GGUF file says of such a model, without its tokenizer.
+    /// What a GGUF file says of such a model, without its rotary positions and its tokenizer.
     pub(crate) fn metadata(&self) -> Vec<(String, WriteValue<'static>)> {
         let own = |key: &str| format!("{}.{key}", self.architecture);
         let mut metadata = vec![
@@ -212,8 +209,8 @@ impl Llama {
             (own("attention.head_count"), WriteValue::U32(self.heads)),
             (own("attention.head_count_kv"), WriteValue::U32(self.kv_heads)),
             (own("attention.layer_norm_rms_epsilon"), WriteValue::F32(self.norm_epsilon)),
-            (own("rope.dimension_count"), WriteValue::U32(self.head_dim)),
-            (own("rope.freq_base"), WriteValue::F32(self.rope_base)),
+            (own("attention.key_length"), WriteValue::U32(self.head_dim)),
+            (own("attention.value_length"), WriteValue::U32(self.head_dim)),
         ];
         let known = [("context_length", self.context), ("vocab_size", self.vocabulary)];
         let known = known.into_iter().filter_map(|(key, value)| Some((own(key), value?)));
@@ -282,7 +279,6 @@ mod tests {
             vocabulary: Some(100),
             context: None,
             norm_epsilon: 1e-5,
-            rope_base: 1e4,
             tied: false,
         }
     }

@@ -4,12 +4,14 @@
 //! |---|---|
 //! | `arguments` | the arguments that the commands which write weights share |
 //! | `names` | from the names and row orders of one format to those of another |
+//! | `rotary` | what GGUF says of rotary positions |
 //! | `to_uqff`, `to_gguf`, `to_safetensors` | what the format does not hold is put elsewhere or stored in another way |
 //! | `residual` | the tensors beside a UQFF file |
 
 mod arguments;
 pub(crate) mod names;
 mod residual;
+mod rotary;
 mod to_gguf;
 mod to_safetensors;
 mod to_uqff;

@@ -7,6 +7,7 @@ use nanoembed_core::event::{Format, Mode};
 use nanoembed_core::format::gguf::Gguf;
 use nanoembed_core::tensor::{Dtype, Encoding, Weight};
 
+use super::rotary::GgufRotary;
 use super::{Job, Places, Target, Writing, spooled};
 use crate::error::{Failure, Result, name_of};
 use crate::layer_names::llama::{ggml_name, hugging_face_name};
@@ -22,6 +23,8 @@ pub(crate) struct Plan {
     change: Change,
     /// The model, where it is known.
     pub(super) llama: Option<Llama>,
+    /// How it turns heads, where GGUF is to say so by a `config.json`.
+    pub(super) rotary: Option<GgufRotary>,
     pub(super) names: Option<NamesFile>,
 }
 
@@ -38,12 +41,13 @@ pub(super) fn plan(writing: &Writing, job: &Job<'_, '_>, items: &[Item<'_>]) -> 
     let to_gguf = job.target == Target::Gguf;
     let from_gguf = job.from == Format::Gguf;
     if writing.keep_names || from_gguf == to_gguf && to_gguf {
-        return Ok(Plan { change: Change::None, llama: None, names });
+        return Ok(Plan { change: Change::None, llama: None, rotary: None, names });
     }
     if let Some(gguf) = job.gguf.as_ref().filter(|_| from_gguf) {
         let llama = Llama::of_gguf(gguf, &job.source)
             .map_err(|failure| failure.hint("`--keep-names` keeps the names of GGUF"))?;
-        return Ok(Plan { change: Change::ToHuggingFace, llama: Some(llama), names });
+        let (change, llama) = (Change::ToHuggingFace, Some(llama));
+        return Ok(Plan { change, llama, rotary: None, names });
     }
     let llama = known_model(writing, job)?;
     let like_llama = items.iter().any(|item| item.name.starts_with("model.layers."));
@@ -56,7 +60,38 @@ pub(super) fn plan(writing: &Writing, job: &Job<'_, '_>, items: &[Item<'_>]) -> 
         .at(&job.source)
         .hint("name the model's config.json with `--config`, or a GGUF file of it with `--like`; `--keep-names` leaves all as it is"));
     }
-    Ok(Plan { change, llama, names })
+    let mut rotary = None;
+    if let (Some(llama), None, true) = (&llama, &writing.like, to_gguf) {
+        let config = config_path(writing, job);
+        rotary = Some(GgufRotary::of_config(&config, llama.architecture)?);
+    }
+    if change == Change::ToGgml {
+        refuse_nameless(items, &job.source)?;
+    }
+    Ok(Plan { change, llama, rotary, names })
+}
+
+/// Refuses tensors of layers that GGUF has no name for: its readers would not find them, and run another model.
+fn refuse_nameless(items: &[Item<'_>], source: &str) -> Result<()> {
+    let is_lost = |name: &str| {
+        name.starts_with("model.layers.") && ggml_name(name).is_none() && !is_table(name)
+    };
+    match items.iter().find(|item| is_lost(&item.name)) {
+        Some(item) => {
+            let message = format!("GGUF has no name for the tensor `{}` in such models", item.name);
+            Err(Failure::input(ErrorKind::UnsupportedSetting, message).at(source))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Whether a tensor is a table that follows from the settings.
+pub(super) fn is_table(name: &str) -> bool {
+    name.ends_with(".rotary_emb.inv_freq")
+}
+
+fn config_path(writing: &Writing, job: &Job<'_, '_>) -> PathBuf {
+    writing.config.clone().unwrap_or_else(|| job.folder.join("config.json"))
 }
 
 /// The model by what the user names, else by the `config.json` beside the source.
@@ -70,7 +105,7 @@ fn known_model(writing: &Writing, job: &Job<'_, '_>) -> Result<Option<Llama>> {
             .map_err(|error| Failure::of_file(name_of(like), error))?;
         return Ok(Llama::of_gguf(&gguf, &name_of(like)).ok());
     }
-    let beside: PathBuf = job.folder.join("config.json");
+    let beside = config_path(writing, job);
     // A config of another kind of model is no error as long as nobody needs it.
     Ok(beside.exists().then(|| Llama::of_config(&beside).ok()).flatten())
 }

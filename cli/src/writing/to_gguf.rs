@@ -7,7 +7,8 @@ use nanoembed_core::event::{Mode, Value};
 use nanoembed_core::format::gguf::{DEFAULT_ALIGNMENT, Gguf, WriteValue, code_of};
 use nanoembed_core::tensor::{Encoding, Weight};
 
-use super::names::Plan;
+use super::names::{Plan, is_table};
+use super::rotary::GgufRotary;
 use super::{Job, Writing, Written, size_of};
 use crate::error::{Failure, Result, name_of, warn};
 use crate::mapped::Mapped;
@@ -56,6 +57,10 @@ pub(super) fn write(
             None => item,
         });
     }
+    if let Some(rotary) = &plan.rotary {
+        held.retain(|item| !is_table(&item.name) && !rotary.has(&item.name));
+        held.extend(rotary.tensors()?);
+    }
     let like = writing.like.as_ref().map(|path| Mapped::open(path)).transpose()?;
     let like = match (&like, &writing.like) {
         (Some(file), Some(path)) => Some(
@@ -84,7 +89,11 @@ pub(super) fn write(
                 alignment = u32::try_from(own).unwrap_or(alignment);
             }
         }
-        (None, Some(llama)) => metadata.extend(llama.metadata()),
+        (None, Some(llama)) => {
+            metadata.extend(llama.metadata());
+            let rotary = plan.rotary.as_ref().map(GgufRotary::metadata).unwrap_or_default();
+            metadata.extend(rotary);
+        }
         (None, None) => {
             metadata.push(("general.architecture".into(), WriteValue::Text("unknown")));
         }

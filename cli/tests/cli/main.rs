@@ -5,6 +5,7 @@ mod byte_pairs;
 mod containers;
 mod contract;
 mod convert;
+mod decoders;
 mod default_model;
 mod embed;
 mod folders;

@@ -1,0 +1,185 @@
+//! Decoders whose files say how positions turn heads: the ids that transformers generates, from the file itself and from
+//! all that it is made into.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::{failure, nanoembed, objects, stdout};
+
+const PROMPT: &str =
+    "The train to the north leaves in the evening, and the children wave at it from the bridge";
+
+fn case(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/data/cases").join(name)
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+/// The ids that transformers generates for the model of a case.
+fn expected(name: &str) -> Value {
+    let case: Value =
+        serde_json::from_slice(&fs::read(case(name).join("case.json")).unwrap()).unwrap();
+    let last = case["steps"].as_array().and_then(|steps| steps.last());
+    last.unwrap_or(&case)["expect"]["generated"][0].clone()
+}
+
+fn generation(model: &str) -> [&str; 10] {
+    let settings = ["--temperature", "0", "--json", "--precise", "--max-tokens", "10"];
+    let [a, b, c, d, e, f] = settings;
+    ["generate", "-m", model, PROMPT, a, b, c, d, e, f]
+}
+
+fn generated(model: &Path) -> Value {
+    objects(&stdout(&generation(text(model)), ""))[0]["ids"].clone()
+}
+
+/// A copy of a case's folder with other members in its `config.json`.
+fn folder(name: &str, change: impl FnOnce(&mut Value)) -> TempDir {
+    let folder = TempDir::new().unwrap();
+    for file in fs::read_dir(case(name).join("model")).unwrap() {
+        let file = file.unwrap();
+        fs::write(folder.path().join(file.file_name()), fs::read(file.path()).unwrap()).unwrap();
+    }
+    let path = folder.path().join("config.json");
+    let mut config: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    change(&mut config);
+    fs::write(path, config.to_string()).unwrap();
+    folder
+}
+
+/// The GGUF file that a folder's weights become.
+fn migrated(folder: &Path) -> (TempDir, PathBuf) {
+    let out = TempDir::new().unwrap();
+    let gguf = out.path().join("m.gguf");
+    let weights = folder.join("model.safetensors");
+    nanoembed(&["migrate", text(&weights), text(&gguf), "--quiet"]).assert().success();
+    (out, gguf)
+}
+
+fn inspected(gguf: &Path) -> Value {
+    serde_json::from_str(&stdout(&["inspect", "--json", text(gguf)], "")).unwrap()
+}
+
+const MODELS: [(&str, &str); 7] = [
+    ("llama-gguf-linear", "model.gguf"),
+    ("llama-llama3-scaling", "model"),
+    ("phi3-factors", "model.gguf"),
+    ("phi3-partial-folder", "model"),
+    ("phi3-partial-gguf", "model.gguf"),
+    ("rope-none-gguf", "model.gguf"),
+    ("rope-yarn-gguf", "model.gguf"),
+];
+
+#[test]
+fn models_generate_as_in_transformers_and_so_does_what_they_become() {
+    for (name, file) in MODELS {
+        let model = case(name).join(file);
+        let ids = expected(name);
+        assert_eq!(ids.as_array().unwrap().len(), 10);
+        assert_eq!(generated(&model), ids, "{name}");
+        let out = TempDir::new().unwrap();
+        for target in ["m.amb", "m.weights"] {
+            let path = out.path().join(target);
+            nanoembed(&["convert", text(&model), text(&path), "--type", "f32", "--quiet"])
+                .assert()
+                .success();
+            assert_eq!(generated(&path), ids, "{name} {target}");
+        }
+        if file == "model" {
+            // The folder's settings are brought along.
+            let path = out.path().join("m.uqff");
+            let weights = model.join("model.safetensors");
+            nanoembed(&["migrate", text(&weights), text(&path), "--quiet"]).assert().success();
+            assert_eq!(generated(&path), ids, "{name} UQFF");
+        }
+    }
+}
+
+#[test]
+fn migrated_folders_say_their_rotary_settings_as_llama_cpp_does() {
+    let linear = json!({"rope_type": "linear", "factor": 4.0, "rope_theta": 500_000.0});
+    let yarn = json!({
+        "rope_type": "yarn", "factor": 4.0, "rope_theta": 500_000.0, "beta_fast": 16.0,
+        "original_max_position_embeddings": 64, "attention_factor": 1.0,
+    });
+    let long = json!({
+        "rope_type": "longrope", "rope_theta": 10_000.0, "original_max_position_embeddings": 64,
+        "factor": 4.0, "short_factor": [1.0, 1.5, 2.0, 2.5], "long_factor": [2.0, 3.0, 4.0, 5.0],
+        "attention_factor": 1.25,
+    });
+    let migrate = |scaling: &Value| {
+        let folder = folder("llama-llama3-scaling", |it| it["rope_parameters"] = scaling.clone());
+        let (_out, gguf) = migrated(folder.path());
+        let found = inspected(&gguf);
+        (found["metadata"].clone(), found["tensors"].clone())
+    };
+    let (found, _) = migrate(&linear);
+    assert_eq!(found["llama.rope.scaling.type"], "linear");
+    assert_eq!(found["llama.rope.scaling.factor"], 4.0);
+    assert_eq!(found["llama.rope.freq_base"], 500_000.0);
+    let (found, _) = migrate(&yarn);
+    assert_eq!(found["llama.rope.scaling.type"], "yarn");
+    assert_eq!(found["llama.rope.scaling.factor"], 4.0);
+    assert_eq!(found["llama.rope.scaling.original_context_length"], 64);
+    assert_eq!(found["llama.rope.scaling.yarn_beta_fast"], 16.0);
+    // Readers multiply with the usual factor of YaRN.
+    let factor = found["llama.rope.scaling.attn_factor"].as_f64().unwrap();
+    assert!((factor * (1.0 + 0.1 * 4.0_f64.ln()) - 1.0).abs() < 1e-6);
+    let (found, tensors) = migrate(&long);
+    assert_eq!(found["llama.rope.scaling.type"], "longrope");
+    assert_eq!(found["llama.rope.scaling.attn_factor"], 1.25);
+    let tensors = tensors.to_string();
+    assert!(tensors.contains("rope_factors_long.weight"), "{tensors}");
+    assert!(tensors.contains("rope_factors_short.weight"), "{tensors}");
+}
+
+#[test]
+fn settings_that_are_not_done_are_refused_by_name() {
+    for (member, value) in [
+        ("attention_bias", json!(true)),
+        ("hidden_act", json!("gelu")),
+        ("attention_of_mine", json!(1)),
+        ("rope_parameters", json!({"rope_type": "of_mine", "rope_theta": 1e4})),
+        ("rope_parameters", json!({"rope_type": "llama3", "rope_theta": 1e4, "factor": 8.0})),
+        ("partial_rotary_factor", json!(0.5)),
+    ] {
+        let folder = folder("llama-llama3-scaling", |it| it[member] = value.clone());
+        let named = if member == "rope_parameters" { "rope" } else { member };
+        let error = failure(&generation(text(folder.path())), b"", 1);
+        assert!(error.contains(named), "{member}: {error}");
+        let (weights, out) =
+            (folder.path().join("model.safetensors"), folder.path().join("m.gguf"));
+        let error = failure(&["migrate", text(&weights), text(&out)], b"", 1);
+        assert!(error.contains(named), "{member}: {error}");
+        assert!(!out.exists());
+    }
+    // GGUF cannot say it.
+    let yarn = json!({"rope_type": "yarn", "factor": 4.0, "truncate": false, "original_max_position_embeddings": 64});
+    let folder = folder("llama-llama3-scaling", |it| it["rope_parameters"] = yarn);
+    let (weights, out) = (folder.path().join("model.safetensors"), folder.path().join("m.gguf"));
+    let error = failure(&["migrate", text(&weights), text(&out)], b"", 1);
+    assert!(error.contains("truncate"), "{error}");
+}
+
+#[test]
+fn keys_of_gguf_that_are_not_known_are_refused_by_name() {
+    let bytes = fs::read(case("rope-yarn-gguf").join("model.gguf")).unwrap();
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("m.gguf");
+    for (from, to) in [
+        ("llama.rope.scaling.factor", "llama.rope.scaling.fictor"),
+        ("blk.0.attn_output.weight", "blk.0.attn_q_norm.weight"),
+    ] {
+        let at = bytes.windows(from.len()).position(|it| it == from.as_bytes()).unwrap();
+        let mut changed = bytes.clone();
+        changed[at..at + to.len()].copy_from_slice(to.as_bytes());
+        fs::write(&path, changed).unwrap();
+        let error = failure(&generation(text(&path)), b"", 1);
+        assert!(error.contains(to), "{error}");
+    }
+}
