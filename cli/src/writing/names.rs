@@ -53,6 +53,12 @@ pub(super) fn plan(writing: &Writing, job: &Job<'_, '_>, items: &[Item<'_>]) -> 
     let like_llama = items.iter().any(|item| item.name.starts_with("model.layers."));
     let change = if to_gguf && like_llama { Change::ToGgml } else { Change::None };
     if change == Change::ToGgml && llama.is_none() {
+        let config = config_path(writing, job);
+        if config.exists() {
+            // It tells why the model is not known.
+            Llama::of_config(&config)
+                .map_err(|failure| failure.hint("`--keep-names` leaves all as it is"))?;
+        }
         return Err(Failure::input(
             ErrorKind::MissingMetadata,
             "GGUF wants to know the sizes of the model, and orders rows by its heads",
