@@ -7,7 +7,7 @@ use nanoembed_core::{Error, ErrorKind};
 
 use crate::error::Failure;
 use crate::input::BYTE_ORDER_MARK;
-use crate::word_vectors::form::{Form, HEAD_BYTES};
+use crate::word_vectors::form::{Form, HEAD_BYTES, is_number};
 
 /// What a file seems to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,6 +77,10 @@ const TEXTS: &[(&str, &str, &str)] = &[
     ("<?xml", "an XML document", DOWNLOAD),
     ("ccopy_reg\n", "a pickle of Python", PICKLE),
     ("ccopyreg\n", "a pickle of Python", PICKLE),
+    ("(dp0\n", "a pickle of Python", PICKLE),
+    ("(dp1\n", "a pickle of Python", PICKLE),
+    ("(lp0\n", "a pickle of Python", PICKLE),
+    ("(lp1\n", "a pickle of Python", PICKLE),
 ];
 
 /// What starts with these bytes if nothing that is read here can: neither a model nor vectors, be it text or binary.
@@ -125,11 +129,36 @@ fn wide_text(head: &[u8]) -> Option<Foreign> {
     let what = match start {
         [0xff, 0xfe, 0, 0, ..] | [0, 0, 0xfe, 0xff, ..] => "text in UTF-32",
         [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => "text in UTF-16",
-        _ if is_wide(4) => "text in UTF-32",
-        _ if is_wide(2) => "text in UTF-16",
+        _ if is_wide(4) || has_numbers(&utf32(start)) => "text in UTF-32",
+        _ if is_wide(2) || has_numbers(&utf16(start)) => "text in UTF-16",
         _ => return None,
     };
     Some(Foreign { what, hint: TO_UTF8 })
+}
+
+/// The start as UTF-16 without a byte order mark, little-endian and big-endian, up to where it is none.
+fn utf16(start: &[u8]) -> [String; 2] {
+    let pairs = || start.chunks_exact(2).filter_map(|pair| pair.try_into().ok());
+    let text = |units: &mut dyn Iterator<Item = u16>| {
+        char::decode_utf16(units).map_while(|unit| unit.ok()).collect()
+    };
+    [text(&mut pairs().map(u16::from_le_bytes)), text(&mut pairs().map(u16::from_be_bytes))]
+}
+
+/// The start as UTF-32, likewise.
+fn utf32(start: &[u8]) -> [String; 2] {
+    let fours = || start.chunks_exact(4).filter_map(|four| four.try_into().ok());
+    let text = |units: &mut dyn Iterator<Item = u32>| units.map_while(char::from_u32).collect();
+    [text(&mut fours().map(u32::from_le_bytes)), text(&mut fours().map(u32::from_be_bytes))]
+}
+
+/// Whether one of these is text with numbers in it, by which bytes that are something else are hardly taken for text.
+fn has_numbers(texts: &[String; 2]) -> bool {
+    texts.iter().any(|text| {
+        let is_text = !text.chars().any(|c| c.is_control() && !c.is_whitespace());
+        let numbers = text.split_whitespace().filter(|field| is_number(field.as_bytes()));
+        is_text && numbers.count() >= 2
+    })
 }
 
 /// What starts with these bytes, which are all of the file if `at_end`, as far as can be told.
@@ -221,6 +250,7 @@ mod tests {
         let utf16: Vec<u8> = "wald 0.1 0.2\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
         let utf16_big: Vec<u8> = "wald 0.1\n".encode_utf16().flat_map(u16::to_be_bytes).collect();
         let utf32: Vec<u8> = "wald 1\n".chars().flat_map(|c| u32::from(c).to_le_bytes()).collect();
+        let japanese: Vec<u8> = "日本 0.1 2\n".encode_utf16().flat_map(u16::to_be_bytes).collect();
         let mut tar = vec![0; 512];
         tar[..4].copy_from_slice(b"name");
         tar[257..262].copy_from_slice(b"ustar");
@@ -236,6 +266,8 @@ mod tests {
             (&utf16, "text in UTF-16"),
             (&utf16_big, "text in UTF-16"),
             (&utf32, "text in UTF-32"),
+            (&japanese, "text in UTF-16"),
+            (b"(dp0\nS'a'\n", "a pickle of Python"),
             (b"\n<!DOCTYPE html><html>", "an HTML page"),
             (
                 b"version https://git-lfs.github.com/spec/v1\noid",

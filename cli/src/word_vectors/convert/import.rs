@@ -26,7 +26,7 @@ impl Job<'_> {
     /// Makes a `.fifu` file.
     pub(super) fn import(
         &self,
-        start: Start,
+        start: Start<'_>,
         input: &Path,
         from: Form,
         to: Target<'_>,

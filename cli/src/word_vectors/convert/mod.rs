@@ -52,7 +52,7 @@ pub(crate) struct WordOptions {
 
 /// A conversion.
 pub(crate) struct Conversion {
-    start: Start,
+    start: Start<'static>,
     input: PathBuf,
     output: PathBuf,
     from: Form,

@@ -12,15 +12,15 @@ use crate::mapped::Mapped;
 use crate::word_vectors::form::{Form, HEAD_BYTES};
 
 /// A file at its start.
-pub(crate) struct Start {
+pub(crate) struct Start<'f> {
     pub(crate) name: String,
     pub(crate) head: Vec<u8>,
     /// The file's length, where it has one.
     pub(crate) bytes: Option<u64>,
-    rest: Box<dyn Read>,
+    rest: Box<dyn Read + 'f>,
 }
 
-impl Start {
+impl<'f> Start<'f> {
     /// Opens `path`; `-` is stdin.
     pub(crate) fn open(path: &Path) -> Result<Self> {
         let name = name_of(path);
@@ -43,9 +43,9 @@ impl Start {
     }
 
     /// The start of a file that is in memory.
-    pub(crate) fn of_bytes(name: &str, bytes: &[u8]) -> Self {
+    pub(crate) fn of_bytes(name: &str, bytes: &'f [u8]) -> Self {
         let (head, rest) = bytes.split_at(bytes.len().min(HEAD_BYTES));
-        let rest = Box::new(Cursor::new(rest.to_vec()));
+        let rest = Box::new(Cursor::new(rest));
         Self { name: name.into(), head: head.to_vec(), bytes: Some(bytes.len() as u64), rest }
     }
 
@@ -65,7 +65,7 @@ impl Start {
     }
 
     /// The whole file as a stream.
-    pub(crate) fn into_stream(self) -> impl BufRead + use<> {
+    pub(crate) fn into_stream(self) -> impl BufRead + use<'f> {
         BufReader::with_capacity(1 << 18, Cursor::new(self.head).chain(self.rest))
     }
 

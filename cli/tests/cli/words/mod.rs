@@ -3,8 +3,10 @@
 mod convert;
 mod derive;
 mod fasttext;
+mod foreign;
 mod inspect;
 mod search;
+mod text;
 mod vector;
 
 use std::path::{Path, PathBuf};
