@@ -34,6 +34,7 @@ mod inspection;
 mod int8;
 mod interrupt;
 mod layer_names;
+mod limits;
 mod mapped;
 mod model_check;
 mod model_file;

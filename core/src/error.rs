@@ -164,6 +164,7 @@ error_kinds! {
     206 UnknownFormat "unknown_format" "none of the formats known here starts like this file";
     207 UnsupportedDtype "unsupported_dtype" "a tensor's data type cannot be used here";
     208 UnsupportedSetting "unsupported_setting" "the model asks for something that is not done here";
+    209 OverLimit "over_limit" "a number is larger than any that is taken here";
     210 HeaderTooLarge "header_too_large" "the header is larger than this reader accepts";
     211 TooDeep "too_deep" "the JSON is nested deeper than this reader follows";
     212 BigEndian "big_endian" "the file is big-endian; only little-endian files are read";
@@ -190,6 +191,7 @@ error_kinds! {
     404 TokenOutOfRange "token_out_of_range" "a token id is not in the model's vocabulary";
     405 Finished "finished" "the reader was used again after its end";
     406 IndexRequired "index_required" "the rows of this vocabulary's n-grams can be told only by an index in memory";
+    407 NoMemory "no_memory" "there is not as much memory as this takes";
 
     // 5xx: the source.
     501 ReadFailed "read_failed" "reading from the source failed";

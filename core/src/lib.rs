@@ -7,6 +7,7 @@
 //! 1. [`error`] says what is wrong and at which byte; `bytes` holds the primitives that grammars are made of;
 //!    [`tensor`] describes types, shapes and borrowed data.
 //!    [`text`] reads the texts inside binary files.
+//!    [`limit`] bounds what a file may ask for.
 //! 2. [`event`] is the seam: a format's decoder turns bytes into events, a source feeds it.
 //! 3. [`format`](mod@format) has one folder a format, each with `grammar`, `decoder`, `view` and `write`.
 //! 4. [`read`] has one file a source: a slice, pushed chunks, random access; and re-assembles rows from pieces.
@@ -49,6 +50,7 @@ pub mod owned;
 pub mod quant;
 
 reads_hostile_bytes! {
+    pub mod limit;
     #[cfg_attr(not(all(feature = "embd", feature = "finalfusion", feature = "gguf")), allow(dead_code))]
     mod bytes;
     #[cfg(any(feature = "amb", feature = "embd"))]

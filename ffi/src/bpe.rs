@@ -9,8 +9,9 @@ use nanoembed_core::format::amb::Amb;
 use nanoembed_core::format::gguf::Gguf;
 use nanoembed_core::format::sniff;
 use nanoembed_core::model::llama::{BpeMemory, BpeNeeds, BpeSource, FileBpe};
+use nanoembed_core::token::AddedToken;
 use nanoembed_core::token::bpe::merge::{Candidate, Symbol};
-use nanoembed_core::token::bpe::{Added, Merge, Scratch};
+use nanoembed_core::token::bpe::{Merge, Scratch};
 
 use crate::memory::{Lent, Sum, number};
 use crate::pointer::{self, text};
@@ -75,7 +76,7 @@ impl Opening {
         sum.add::<u32>(self.needs.slots)?;
         sum.add::<Merge>(self.needs.merges)?;
         sum.add::<u32>(self.needs.merge_slots)?;
-        sum.add::<Added<'_>>(self.needs.added)?;
+        sum.add::<AddedToken>(self.needs.added)?;
         Ok(sum.bytes())
     }
 
@@ -85,6 +86,7 @@ impl Opening {
             slots: lent.filled(self.needs.slots, 0)?,
             merges: lent.filled(self.needs.merges, Merge::default())?,
             merge_slots: lent.filled(self.needs.merge_slots, 0)?,
+            added: lent.filled(self.needs.added, AddedToken::default())?,
         })
     }
 }
@@ -143,8 +145,7 @@ pub unsafe extern "C" fn nanoembed_bpe_init(
         }
         let handle: *mut nanoembed_bpe = lent.place(1)?;
         let memory = opening.memory(&mut lent)?;
-        let added = lent.filled(opening.needs.added, Added { text: "", id: 0 })?;
-        let tokenizer = opening.source.open(memory, added)?;
+        let tokenizer = opening.source.open(memory)?;
         // SAFETY: the place was taken for it.
         unsafe { handle.write(nanoembed_bpe { tokenizer, owned_bytes: 0 }) };
         out.write(handle);

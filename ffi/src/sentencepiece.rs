@@ -5,11 +5,11 @@ use nanoembed_core::event::{Format, Mode};
 use nanoembed_core::format::amb::Amb;
 use nanoembed_core::format::sniff;
 use nanoembed_core::model::llama::SentencePieceSource;
-use nanoembed_core::token::TextEnds;
 use nanoembed_core::token::bpe::merge::{Candidate, Symbol};
 use nanoembed_core::token::sentencepiece::{
-    Added, Needs, Part, Piece, Scratch, SentencePiece, Slot, Spec, Step,
+    Needs, Part, Piece, Scratch, SentencePiece, Slot, Spec, Step,
 };
+use nanoembed_core::token::{AddedTable, AddedToken, TextEnds};
 
 use crate::bpe::NANOEMBED_NO_TOKEN;
 use crate::memory::{Lent, Sum, number};
@@ -24,7 +24,7 @@ use crate::tokenized::nanoembed_tokenized;
 #[derive(Debug)]
 pub struct nanoembed_sentencepiece {
     tokenizer: SentencePiece<'static>,
-    added: &'static [Added<'static>],
+    added: AddedTable<'static>,
     ends: TextEnds,
     /// Bytes that the heap gave for this handle; 0 if the caller lent them.
     #[cfg_attr(not(feature = "std"), allow(dead_code))]
@@ -68,7 +68,10 @@ impl Opening {
         };
         let spec = Spec::read(source.bytes(), source.offset())?;
         let mut added = 0_usize;
-        source.each_added(|_| added = added.saturating_add(1));
+        source.each_added(|_| {
+            added = added.saturating_add(1);
+            Ok(())
+        })?;
         Ok(Self { source, spec, slots: spec.slots_needed()?, added })
     }
 
@@ -77,7 +80,7 @@ impl Opening {
         sum.add::<nanoembed_sentencepiece>(1)?;
         sum.add::<Piece>(self.spec.pieces() as usize)?;
         sum.add::<Slot>(self.slots)?;
-        sum.add::<Added<'_>>(self.added)?;
+        sum.add::<AddedToken>(self.added)?;
         Ok(sum.bytes())
     }
 }
@@ -138,15 +141,17 @@ pub unsafe extern "C" fn nanoembed_sentencepiece_init(
         let handle: *mut nanoembed_sentencepiece = lent.place(1)?;
         let pieces = lent.filled(opening.spec.pieces() as usize, Piece::default())?;
         let slots = lent.filled(opening.slots, Slot::default())?;
-        let added = lent.filled(opening.added, Added { text: "", id: 0 })?;
+        let added = lent.filled(opening.added, AddedToken::default())?;
         let source = &opening.source;
         let tokenizer = SentencePiece::build(source.bytes(), source.offset(), pieces, slots)?;
         let mut places = added.iter_mut();
         source.each_added(|id| {
-            if let Some((place, (text, _))) = places.next().zip(tokenizer.piece(id)) {
-                *place = Added { text, id };
+            if let Some(place) = places.next() {
+                *place = tokenizer.added_token(id)?;
             }
-        });
+            Ok(())
+        })?;
+        let added = AddedTable::build(source.bytes(), added)?;
         let ends = *source.ends();
         let made = nanoembed_sentencepiece { tokenizer, added, ends, owned_bytes: 0 };
         // SAFETY: the place was taken for it.
@@ -185,7 +190,7 @@ pub unsafe extern "C" fn nanoembed_sentencepiece_scratch_bytes(
         let (model, text, out) = unsafe {
             (pointer::get(sentencepiece)?, text(text_start, text_bytes)?, pointer::out(bytes)?)
         };
-        out.write(scratch_sum(&model.tokenizer.needs(text))?);
+        out.write(scratch_sum(&model.tokenizer.needs(text)?)?);
         Ok(())
     };
     answer(make())
@@ -225,7 +230,7 @@ pub unsafe extern "C" fn nanoembed_sentencepiece_encode(
                 pointer::out(tokenized)?,
             )
         };
-        let needs = model.tokenizer.needs(text);
+        let needs = model.tokenizer.needs(text)?;
         let normalized = lent.filled(needs.text, 0)?;
         let symbols = lent.filled(needs.symbols, Symbol::default())?;
         let heap = lent.filled(needs.heap, Candidate::default())?;
@@ -234,7 +239,7 @@ pub unsafe extern "C" fn nanoembed_sentencepiece_encode(
         let mut scratch = Scratch::new(normalized, symbols, heap, steps, splits);
         let found = model
             .ends
-            .around(ids, |ids| model.tokenizer.encode(text, model.added, ids, &mut scratch))?;
+            .around(ids, |ids| model.tokenizer.encode(text, &model.added, ids, &mut scratch))?;
         out.write(nanoembed_tokenized {
             tokens: number(found.tokens),
             total: number(found.total),

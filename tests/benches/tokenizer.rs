@@ -91,7 +91,7 @@ fn with_pieces(bencher: Bencher<'_, '_>, model: &str, texts: &[String]) {
     bencher.counter(BytesCount::new(texts.iter().map(String::len).sum::<usize>())).bench_local(
         || {
             ids.clear();
-            texts.iter().for_each(|it| model.encode(it, &[], &mut session, &mut ids).unwrap());
+            texts.iter().for_each(|it| model.encode(it, &mut session, &mut ids).unwrap());
             ids.len()
         },
     );

@@ -1,8 +1,10 @@
 //! Byte-level BPE against Hugging Face `tokenizers`: see `tools/bpe_reference.py`.
 
 use nanoembed_core::token::bpe::merge::{Join, Word, merge};
-use nanoembed_core::token::bpe::{Added, Bpe, Decoder, Merge, MergeTable, Pattern, Scratch};
-use nanoembed_core::token::{Entries, HashVocabulary, LengthPrefix, Vocabulary};
+use nanoembed_core::token::bpe::{Bpe, Decoder, Merge, MergeTable, Pattern, Scratch};
+use nanoembed_core::token::{
+    AddedRules, AddedTable, AddedToken, Entries, HashVocabulary, LengthPrefix, Vocabulary,
+};
 use nanoembed_core::{Error, ErrorKind};
 use nanoembed_tests::data::{self, read};
 use serde_json::Value;
@@ -73,9 +75,16 @@ fn with_tokenizer(
         .collect();
     let mut slots = vec![0; MergeTable::slots_needed(merges.len())];
     let table = MergeTable::build(&merges, &mut slots).unwrap();
-    let added: Vec<Added<'_>> =
-        reference.added.iter().map(|(text, id)| Added { text, id: *id }).collect();
-    check(&Bpe::new(&vocabulary, table, pattern, &added).unwrap(), &vocabulary);
+    let spellings: String = reference.added.iter().map(|(text, _)| text.as_str()).collect();
+    let mut start = 0;
+    let token = |(text, id): &(String, u32)| {
+        let token = AddedToken::new(start, text.len(), *id, AddedRules::default()).unwrap();
+        start += text.len();
+        token
+    };
+    let mut added: Vec<AddedToken> = reference.added.iter().map(token).collect();
+    let added = AddedTable::build(spellings.as_bytes(), &mut added).unwrap();
+    check(&Bpe::new(&vocabulary, table, pattern, added).unwrap(), &vocabulary);
 }
 
 fn encode(bpe: &Bpe<'_>, text: &str, room: usize) -> Result<(Vec<u32>, usize), Error> {

@@ -1,6 +1,7 @@
 //! SentencePiece models made wrong on purpose, each for the reason that is named.
 
 use nanoembed_core::owned::{ModelProto, ModelSettings, SentencePieceModel, TokenSession};
+use nanoembed_core::token::AddedTable;
 use nanoembed_core::token::sentencepiece::{
     Algorithm, PieceKind, Scratch, SentencePiece, Slot, Spec, Step,
 };
@@ -159,7 +160,7 @@ fn rules_that_lead_out_of_their_trie_are_refused() {
     let opened = with(&sound_with_value(1));
     let opened = open(&opened).unwrap();
     let mut ids = Vec::new();
-    opened.encode("a", &[], &mut TokenSession::default(), &mut ids).unwrap();
+    opened.encode("a", &mut TokenSession::default(), &mut ids).unwrap();
     assert_eq!(ids, [0, 1]);
     for broken in [
         sound,
@@ -202,7 +203,7 @@ fn more_memory_than_needed_changes_nothing() {
     let (mut text, mut steps) = ([0; 16], [Step::default(); 17]);
     let mut scratch = Scratch::new(&mut text, &mut [], &mut [], &mut steps, &mut []);
     let mut ids = [0; 8];
-    let found = resumed.encode("abaab", &[], &mut ids, &mut scratch).unwrap();
+    let found = resumed.encode("abaab", &AddedTable::EMPTY, &mut ids, &mut scratch).unwrap();
     // The space in front is unknown.
     assert_eq!(&ids[..found.tokens], [0, 2, 1, 2]);
 }

@@ -14,9 +14,11 @@
 use std::path::Path;
 
 use nanoembed_core::ErrorKind;
+use nanoembed_core::limit::Limit;
 use serde_json::{Value, json};
 
 use crate::error::{Failure, Result, name_of};
+use crate::limits;
 use crate::settings_rule::{Members, irrelevant};
 
 /// Sizes and habits of a BERT encoder.
@@ -60,11 +62,12 @@ impl Settings {
                 .hint("a model's folder has a `config.json` with its sizes beside the weights")
         })?;
         let config = Members::new(&config, name_of(path))?;
-        let size = |name: &str| {
+        let within = |name: &str, limit: Limit| {
             let value = config.get(name).and_then(Value::as_u64).filter(|&size| size > 0);
-            let size = value.and_then(|size| usize::try_from(size).ok());
-            size.ok_or_else(|| config.bad(name, "is missing or not a positive number"))
+            let bad = || config.bad(name, "is missing or not a positive number");
+            limits::size(limit, name, value.ok_or_else(bad)?).map_err(|it| it.at(name_of(path)))
         };
+        let size = |name: &str| within(name, Limit::SIZE);
         config.neutral("model_type", &[json!("bert")])?;
         config.neutral("hidden_act", &[json!("gelu"), json!("gelu_python")])?;
         config.neutral("position_embedding_type", &[json!("absolute")])?;
@@ -72,7 +75,7 @@ impl Settings {
         let positions = size("max_position_embeddings")?;
         let settings = Self {
             hidden: size("hidden_size")?,
-            layers: size("num_hidden_layers")?,
+            layers: within("num_hidden_layers", Limit::LAYERS)?,
             heads: size("num_attention_heads")?,
             intermediate: size("intermediate_size")?,
             positions,

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use nanoembed_core::ErrorKind;
 use nanoembed_core::event::{Mode, SpecialRole};
 use nanoembed_core::format::embd::{Embd, LinearLayout};
+use nanoembed_core::limit::Limit;
 use nanoembed_core::model::embd_is_decoder;
 use nanoembed_core::tensor::{Dtype, TensorView};
 use serde_json::Value;
@@ -16,6 +17,7 @@ use super::vocabulary::Vocabulary;
 use super::{Checkpoint, tensor_names};
 use crate::error::{Failure, Result, name_of};
 use crate::foreign;
+use crate::limits;
 use crate::mapped::Mapped;
 
 /// What follows a quantised tensor's name in those of its companions.
@@ -90,10 +92,12 @@ impl WeightsFile {
                 .hint("name the model's config.json with `--config`")
         };
         let value = |key: &str| file.metadata_value(key);
-        let size = |key: &str| {
-            let size = value(key).and_then(|text| text.trim().parse::<usize>().ok());
-            size.filter(|&size| size > 0).ok_or_else(|| missing(key))
+        let within = |key: &str, limit: Limit| {
+            let size = value(key).and_then(|text| text.trim().parse::<u64>().ok());
+            let size = size.filter(|&size| size > 0).ok_or_else(|| missing(key))?;
+            limits::size(limit, key, size).map_err(|failure| failure.at(self.name()))
         };
+        let size = |key: &str| within(key, Limit::SIZE);
         let truth = |key: &str| match value(key) {
             Some("true" | "True" | "1") => Some(true),
             Some("false" | "False" | "0") => Some(false),
@@ -124,7 +128,7 @@ impl WeightsFile {
         let further = file.metadata().filter(|(key, _)| !known.contains(key));
         Ok(Settings {
             hidden: size("hidden_size")?,
-            layers: size("num_layers")?,
+            layers: within("num_layers", Limit::LAYERS)?,
             heads: size("num_attention_heads")?,
             intermediate: size("intermediate_size")?,
             positions,
@@ -135,7 +139,11 @@ impl WeightsFile {
             do_lower_case: truth("do_lower_case").unwrap_or(true),
             strip_accents: truth("strip_accents"),
             split_ideographs: truth("split_ideographs").unwrap_or(true),
-            max_tokens: size("max_tokens").unwrap_or(256).min(positions),
+            max_tokens: match value("max_tokens") {
+                None => 256,
+                Some(_) => size("max_tokens")?,
+            }
+            .min(positions),
             license: value("license").map(str::to_owned),
             further: further.map(|(key, value)| (key.to_owned(), value.to_owned())).collect(),
         })

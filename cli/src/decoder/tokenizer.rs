@@ -13,7 +13,7 @@ use nanoembed_core::model::llama::{BpeSource, SentencePieceSource};
 use nanoembed_core::model::{amb_text_ends, embd_text_ends, gguf_text_ends};
 use nanoembed_core::owned::{SentencePieceModel, TokenSession};
 use nanoembed_core::token::TextEnds;
-use nanoembed_core::token::bpe::{self, Added};
+use nanoembed_core::token::bpe;
 use nanoembed_core::token::sentencepiece::{self, PieceKind, Spec};
 use nanoembed_core::{Error, ErrorKind};
 use serde_json::json;
@@ -93,7 +93,10 @@ impl<'f> Tokenizer<'f> {
             TokenizerKind::Bpe => byte_pairs(BytePairs::of_file(bytes, &BpeSource::amb(file)?)?),
             TokenizerKind::SentencePiece => {
                 let mut added = Vec::new();
-                SentencePieceSource::amb(file)?.each_added(|id| added.push(id));
+                SentencePieceSource::amb(file)?.each_added(|id| {
+                    added.push(id);
+                    Ok(())
+                })?;
                 pieces(found.payload().to_vec(), found.payload_offset(), added)?
             }
             TokenizerKind::WordPiece | TokenizerKind::Custom => {
@@ -110,7 +113,9 @@ impl<'f> Tokenizer<'f> {
         let spelling = match file.tensor(embd::SENTENCEPIECE) {
             Some(model) => {
                 let added = file.metadata_value("added_tokens").unwrap_or_default();
-                let added = added.split(' ').filter_map(|id| id.parse().ok()).collect();
+                let bad = |_| Error::without_offset(ErrorKind::BadVocabulary);
+                let ids = added.split(' ').filter(|id| !id.is_empty()).map(str::parse);
+                let added = ids.collect::<Result<_, _>>().map_err(bad)?;
                 pieces(model.data().to_vec(), model.header().offset, added)?
             }
             None => byte_pairs(BytePairs::of_file(bytes, &BpeSource::embd(file)?)?),
@@ -140,7 +145,7 @@ impl<'f> Tokenizer<'f> {
             ends.end.push(end)?;
         }
         Ok(Self {
-            spelling: Spelling::Pieces(Box::new(spelling), added.tokens.into_keys().collect()),
+            spelling: with_added(spelling, added.tokens.into_keys().collect())?,
             begin,
             ends,
         })
@@ -276,14 +281,12 @@ impl<'f> Tokenizer<'f> {
         session: &mut TokenSession,
         text: &str,
     ) -> Result<Vec<u32>, Error> {
-        let (model, added) = match &self.spelling {
+        let model = match &self.spelling {
             Spelling::Bytes(pairs) => return pairs.encode(text),
-            Spelling::Pieces(model, added) => (model, added),
+            Spelling::Pieces(model, _) => model,
         };
-        let found = |id: &u32| Some(Added { text: self.token(*id)?, id: *id });
-        let added: Vec<Added<'_>> = added.iter().filter_map(found).collect();
         let mut ids: Vec<u32> = self.ends.begin.into_iter().collect();
-        model.encode(text, &added, session, &mut ids)?;
+        model.encode(text, session, &mut ids)?;
         ids.extend(self.ends.append);
         Ok(ids)
     }
@@ -304,7 +307,14 @@ fn byte_pairs(pairs: BytePairs<'_>) -> Spelling<'_> {
 }
 
 fn pieces<'f>(model: Vec<u8>, offset: u64, added: Vec<u32>) -> Result<Spelling<'f>, Error> {
-    Ok(Spelling::Pieces(Box::new(SentencePieceModel::open(model, offset)?), added))
+    with_added(SentencePieceModel::open(model, offset)?, added)
+}
+
+fn with_added<'f>(
+    model: SentencePieceModel<Vec<u8>>,
+    added: Vec<u32>,
+) -> Result<Spelling<'f>, Error> {
+    Ok(Spelling::Pieces(Box::new(model.with_added(&added)?), added))
 }
 
 /// Turns ids into text as they come.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use nanoembed_core::ErrorKind;
+use nanoembed_core::limit::Limit;
 use nanoembed_core::token::TextEnds;
 use nanoembed_core::token::bpe::Pattern;
 use nanoembed_core::token::bpe::alphabet::character;
@@ -16,9 +17,6 @@ use crate::error::{Failure, Result, name_of};
 
 /// Llama 3's pattern, as its file spells it.
 const LLAMA_3: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
-
-/// No vocabulary has more tokens.
-const MAX_TOKENS: u32 = 1 << 24;
 
 /// A parsed file.
 pub(crate) struct TokenizerJson<'p> {
@@ -172,13 +170,17 @@ impl<'p> TokenizerJson<'p> {
                     return Err(self.unsupported(message));
                 }
             }
-            all.insert(id, content);
+            let other = all.insert(id, content.clone()).filter(|other| *other != content);
+            if let Some(other) = other {
+                let message = format!("the added tokens {other:?} and {content:?} have id {id}");
+                return Err(self.bad(message));
+            }
         }
         Ok(all)
     }
 
     fn id(&self, value: &Value) -> Option<u32> {
-        u32::try_from(value.as_u64()?).ok().filter(|id| *id < MAX_TOKENS)
+        u32::try_from(value.as_u64()?).ok().filter(|id| (*id as usize) < Limit::TOKENS.most)
     }
 
     /// All tokens in the order of their ids; ids that no token has get names that no text has.
@@ -188,10 +190,20 @@ impl<'p> TokenizerJson<'p> {
         let mut by_id = BTreeMap::new();
         for (token, id) in vocabulary {
             let id = self.id(id).ok_or_else(|| self.bad(format!("{token:?} has no usable id")))?;
-            by_id.insert(id, token.as_str());
+            if let Some(other) = by_id.insert(id, token.as_str()) {
+                return Err(self.bad(format!("{other:?} and {token:?} both have id {id}")));
+            }
         }
         by_id.extend(added.iter().map(|(id, token)| (*id, token.as_str())));
         let count = by_id.last_key_value().map_or(0, |(id, _)| id + 1);
+        let most = Limit::ids_of(by_id.len());
+        if count as usize > most {
+            let tokens = by_id.len();
+            let message = format!("its ids go up to {}, but it has {tokens} tokens", count - 1);
+            return Err(self
+                .refuse(ErrorKind::OverLimit, message)
+                .hint(format!("so few tokens may have ids below {most}")));
+        }
         let token = |id: u32| match by_id.get(&id) {
             Some(token) => token.as_bytes().to_vec(),
             None => format!("[no token {id}]").into_bytes(),

@@ -7,10 +7,12 @@ use std::path::Path;
 use nanoembed_core::ErrorKind;
 use nanoembed_core::event::Value as Stored;
 use nanoembed_core::format::gguf::{Gguf, WriteValue};
+use nanoembed_core::limit::Limit;
 use nanoembed_core::tensor::Shape;
 use serde_json::Value;
 
 use crate::error::{Failure, Result, name_of};
+use crate::limits;
 
 /// The sizes of a model that names, order and shapes follow from.
 #[derive(Clone, Debug, PartialEq)]
@@ -75,6 +77,8 @@ impl Llama {
                 || refuse(ErrorKind::MissingMetadata, format!("there is no size `{key}`"));
             number(key).filter(|size| *size > 0).ok_or_else(missing)
         };
+        let layers = layers(size("num_hidden_layers")?, "num_hidden_layers")
+            .map_err(|failure| failure.at(name_of(path)))?;
         #[expect(clippy::cast_possible_truncation, reason = "GGUF holds these as f32")]
         let float = |key: &str, usual: f32| {
             config.get(key).and_then(Value::as_f64).map_or(usual, |value| value as f32)
@@ -82,7 +86,7 @@ impl Llama {
         let (hidden, heads) = (size("hidden_size")?, size("num_attention_heads")?);
         Ok(Self {
             architecture,
-            layers: size("num_hidden_layers")?,
+            layers,
             heads,
             kv_heads: number("num_key_value_heads").filter(|n| *n > 0).unwrap_or(heads),
             hidden,
@@ -115,6 +119,7 @@ impl Llama {
                 || refuse(ErrorKind::MissingMetadata, format!("there is no size `{kind}.{key}`"));
             number(key).ok_or_else(missing)
         };
+        let layers = layers(size("block_count")?, "block_count").map_err(|it| it.at(file))?;
         #[expect(clippy::cast_possible_truncation, reason = "GGUF holds these as f32")]
         let float = |key: &str, usual: f32| match gguf.value(&format!("{kind}.{key}")) {
             Some(Stored::Float(value)) => value as f32,
@@ -123,7 +128,7 @@ impl Llama {
         let (hidden, heads) = (size("embedding_length")?, size("attention.head_count")?);
         Ok(Self {
             architecture,
-            layers: size("block_count")?,
+            layers,
             heads,
             kv_heads: number("attention.head_count_kv").unwrap_or(heads),
             hidden,
@@ -261,6 +266,11 @@ pub(crate) fn hugging_face_name(name: &str) -> Option<String> {
     let (layer, suffix) = module.strip_prefix("blk.")?.split_once('.')?;
     let (own, _) = PER_LAYER.iter().chain(&NORMS).find(|(_, known)| *known == suffix)?;
     Some(format!("model.layers.{}.{own}.{part}", layer.parse::<u32>().ok()?))
+}
+
+/// A number of layers that is not too large.
+fn layers(layers: u32, name: &str) -> Result<u32> {
+    limits::size(Limit::LAYERS, name, layers.into()).map(|_| layers)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! A model's sizes in the words of an AMB configuration.
 
 use super::llama::{LlamaConfig, RopePairs};
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::event::SpecialRole;
 use crate::format::amb::{Amb, Tokenizer};
 use crate::text::decimal::decimal;
@@ -41,8 +41,11 @@ pub fn amb_text_ends(amb: &Amb<'_>, tokenizer: &Tokenizer<'_>) -> Result<TextEnd
 }
 
 /// The ids of the tokens that are found in a text as they are: the configuration's `added_tokens`.
-pub(super) fn amb_added_tokens(amb: &Amb<'_>) -> impl Iterator<Item = u32> {
-    amb.config_elements("added_tokens").filter_map(|token| token.spelling.parse().ok())
+pub(super) fn amb_added_tokens(amb: &Amb<'_>) -> impl Iterator<Item = Result<u32>> {
+    amb.config_elements("added_tokens").map(|token| {
+        let bad = |_| Error::new(token.offset, ErrorKind::BadVocabulary);
+        token.spelling.parse().map_err(bad)
+    })
 }
 
 /// What an `.amb` file's configuration answers to a key of [`BertConfig::from_metadata`](super::BertConfig::from_metadata).

@@ -2,6 +2,7 @@
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::Value;
+use crate::limit::Limit;
 use crate::text::fraction::fraction;
 use crate::token::Normalization;
 
@@ -45,11 +46,6 @@ pub struct BertConfig {
     /// How many tokens of a text are used, special tokens included; at most `positions`.
     pub max_tokens: usize,
 }
-
-/// No size may be larger than this, so that products of two fit 64 bits and indices fit 32.
-const MAX_SIZE: usize = 1 << 24;
-/// No model of this kind has more layers.
-const MAX_LAYERS: usize = 1 << 10;
 
 impl BertConfig {
     /// Every key that [`from_metadata`](Self::from_metadata) asks for.
@@ -124,32 +120,32 @@ impl BertConfig {
     fn read<'m>(
         value: &dyn Fn(&str) -> Option<Value<'m>>,
     ) -> core::result::Result<Self, (&'static str, ErrorKind)> {
-        let number = |key: &'static str, most: usize| {
+        let number = |key: &'static str, limit: Limit| {
             let number = match value(key).ok_or((key, ErrorKind::MissingMetadata))? {
                 Value::Text(text) => text.trim_ascii().parse::<usize>().ok(),
                 Value::Unsigned(number) => usize::try_from(number).ok(),
                 Value::Signed(number) => usize::try_from(number).ok(),
                 _ => None,
             };
-            number.filter(|n| (1..=most).contains(n)).ok_or((key, ErrorKind::BadMetadata))
+            number.filter(|n| (1..=limit.most).contains(n)).ok_or((key, ErrorKind::BadMetadata))
         };
         let truth = |key: &'static str| match value(key) {
             None | Some(Value::Bool(true) | Value::Text("true" | "True" | "1")) => Ok(true),
             Some(Value::Bool(false) | Value::Text("false" | "False" | "0")) => Ok(false),
             Some(_) => Err((key, ErrorKind::BadMetadata)),
         };
-        let hidden = number("hidden_size", MAX_SIZE)?;
-        let heads = number("num_attention_heads", MAX_SIZE)?;
+        let hidden = number("hidden_size", Limit::SIZE)?;
+        let heads = number("num_attention_heads", Limit::SIZE)?;
         if hidden.checked_rem(heads) != Some(0) {
             return Err(("num_attention_heads", ErrorKind::BadMetadata));
         }
-        if value("embedding_dim").is_some() && number("embedding_dim", MAX_SIZE)? != hidden {
+        if value("embedding_dim").is_some() && number("embedding_dim", Limit::SIZE)? != hidden {
             return Err(("embedding_dim", ErrorKind::BadMetadata));
         }
-        let positions = number("max_position_emb", MAX_SIZE)?;
+        let positions = number("max_position_emb", Limit::SIZE)?;
         let max_tokens = match value("max_tokens") {
             None => 256,
-            Some(_) => number("max_tokens", MAX_SIZE)?,
+            Some(_) => number("max_tokens", Limit::SIZE)?,
         };
         let pooling = match value("pooling") {
             None | Some(Value::Text("mean")) => Pooling::Mean,
@@ -157,12 +153,12 @@ impl BertConfig {
             Some(_) => return Err(("pooling", ErrorKind::BadMetadata)),
         };
         Ok(Self {
-            layers: number("num_layers", MAX_LAYERS)?,
+            layers: number("num_layers", Limit::LAYERS)?,
             heads,
             hidden,
-            intermediate: number("intermediate_size", MAX_SIZE)?,
+            intermediate: number("intermediate_size", Limit::SIZE)?,
             positions,
-            vocabulary: number("vocab_size", MAX_SIZE)?,
+            vocabulary: number("vocab_size", Limit::SIZE)?,
             layer_norm_epsilon: epsilon(value("layer_norm_eps"))
                 .ok_or(("layer_norm_eps", ErrorKind::BadMetadata))?,
             pooling,

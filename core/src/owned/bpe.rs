@@ -1,13 +1,13 @@
 //! A byte-level BPE tokenizer over a file: tokens stay where they lie, indices over them and over merges are kept.
 
-use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
+use crate::limit::{filled, reserved};
 use crate::model::llama::{BpeIndex, BpeMemory, BpeNeeds, BpeSource, FileBpe};
-use crate::token::TextEnds;
 use crate::token::bpe::merge::{Candidate, Symbol};
-use crate::token::bpe::{Added, Merge, Pattern, Scratch};
+use crate::token::bpe::{Merge, Pattern, Scratch};
+use crate::token::{AddedToken, TextEnds};
 
 /// A tokenizer over a file whose bytes its caller keeps: the memory of an index, and what is known beside it.
 #[derive(Clone, Debug)]
@@ -17,9 +17,13 @@ pub struct BpeTokenizer {
     slots: Vec<u32>,
     merges: Vec<Merge>,
     merge_slots: Vec<u32>,
-    /// Ids of the tokens that are found in a text as they are.
-    added: Vec<u32>,
+    /// Tokens that are found in a text as they are, sorted by spelling, and their ids as the file has them.
+    added: Vec<AddedToken>,
+    added_ids: Vec<u32>,
 }
+
+/// Room for the words of most texts, in bytes.
+const USUAL_WORD: usize = 1024;
 
 impl BpeTokenizer {
     /// Makes the index over the tokenizer that `source` found.
@@ -29,17 +33,23 @@ impl BpeTokenizer {
     /// As [`BpeSource::index`].
     pub fn new(source: &BpeSource<'_>) -> Result<Self> {
         let BpeNeeds { samples, slots, merges, merge_slots, added } = source.needs();
-        let (mut samples, mut slots) = (vec![0; samples], vec![0; slots]);
-        let (mut merges, mut merge_slots) = (vec![Merge::default(); merges], vec![0; merge_slots]);
+        let (mut samples, mut slots) = (filled(samples, 0)?, filled(slots, 0)?);
+        let mut merges = filled(merges, Merge::default())?;
+        let mut merge_slots = filled(merge_slots, 0)?;
+        let mut added = filled(added, AddedToken::default())?;
         let index = source.index(&mut BpeMemory {
             samples: &mut samples,
             slots: &mut slots,
             merges: &mut merges,
             merge_slots: &mut merge_slots,
+            added: &mut added,
         })?;
-        let mut ids = Vec::with_capacity(added);
-        source.each_added(|id| ids.push(id));
-        Ok(Self { index, samples, slots, merges, merge_slots, added: ids })
+        let mut added_ids = reserved(added.len())?;
+        source.each_added(|id| {
+            added_ids.push(id);
+            Ok(())
+        })?;
+        Ok(Self { index, samples, slots, merges, merge_slots, added, added_ids })
     }
 
     /// The number of tokens.
@@ -63,7 +73,7 @@ impl BpeTokenizer {
     /// The ids of the tokens that are found in a text as they are.
     #[must_use]
     pub fn added(&self) -> &[u32] {
-        &self.added
+        &self.added_ids
     }
 
     /// Whether a word that is in the vocabulary is one token, whatever the merges make of it.
@@ -93,18 +103,20 @@ impl BpeTokenizer {
     ///
     /// [`BadVocabulary`](crate::ErrorKind::BadVocabulary) if the file has changed.
     pub fn encode(&self, file: &[u8], text: &str) -> Result<Vec<u32>> {
-        let added = self.added.iter().filter_map(|&id| {
-            let text = core::str::from_utf8(self.token(file, id).ok()?).ok()?;
-            Some(Added { text, id })
-        });
-        let added: Vec<Added<'_>> = added.collect();
         let tokens = (&*self.samples, &*self.slots);
         let merges = (&*self.merges, &*self.merge_slots);
-        let bpe = FileBpe::resume(file, &self.index, tokens, merges, &added)?;
-        let mut ids = vec![0; text.len().saturating_add(2)];
-        let mut symbols = vec![Symbol::default(); text.len()];
-        let mut heap = vec![Candidate::default(); Scratch::heap_needed(text.len())];
-        let found = bpe.encode(text, &mut ids, &mut Scratch::new(&mut symbols, &mut heap))?;
+        let bpe = FileBpe::resume(file, &self.index, tokens, merges, &self.added)?;
+        let mut ids = filled(text.len().saturating_add(2), 0)?;
+        let mut encode = |word: usize| {
+            let mut symbols = filled(word, Symbol::default())?;
+            let mut heap = filled(Scratch::heap_needed(word), Candidate::default())?;
+            bpe.encode(text, &mut ids, &mut Scratch::new(&mut symbols, &mut heap))
+        };
+        let found = match encode(text.len().min(USUAL_WORD)) {
+            // A word is never longer than its text.
+            Err(error) if error.kind == ErrorKind::BufferTooSmall => encode(text.len())?,
+            found => found?,
+        };
         ids.truncate(found.tokens);
         Ok(ids)
     }

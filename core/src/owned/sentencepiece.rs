@@ -1,14 +1,15 @@
 //! SentencePiece with memory of its own.
 
 use alloc::string::String;
-use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::limit::{filled, grow, reserved};
 use crate::token::bpe::merge::{Candidate, Symbol};
 use crate::token::sentencepiece::{
-    Added, CachedWord, Decoder, Index, Needs, Part, Piece, Scratch, SentencePiece, Slot, Spec, Step,
+    CachedWord, Decoder, Index, Needs, Part, Piece, Scratch, SentencePiece, Slot, Spec, Step,
 };
+use crate::token::{AddedIndex, AddedTable, AddedToken};
 
 /// A tokenizer by a serialized `ModelProto` whose bytes `B` holds: a slice, a `Vec`, a mapped file.
 #[derive(Clone, Debug)]
@@ -17,6 +18,9 @@ pub struct SentencePieceModel<B> {
     pieces: Vec<Piece>,
     slots: Vec<Slot>,
     index: Index,
+    /// Pieces that are found in a text as they are, sorted by spelling.
+    added: Vec<AddedToken>,
+    added_index: AddedIndex,
 }
 
 /// Scratch memory of one thread, which grows with the longest word and text.
@@ -37,19 +41,15 @@ const REMEMBERED_WORDS: usize = 4096;
 const USUAL_WORD: usize = 1024;
 
 impl TokenSession {
-    fn grow(&mut self, needs: &Needs) {
-        fn grow<T: Clone + Default>(memory: &mut Vec<T>, length: usize) {
-            if memory.len() < length {
-                memory.resize(length, T::default());
-            }
-        }
-        grow(&mut self.text, needs.text);
-        grow(&mut self.symbols, needs.symbols);
-        grow(&mut self.heap, needs.heap);
-        grow(&mut self.steps, needs.steps);
-        grow(&mut self.splits, needs.splits);
+    fn grow(&mut self, needs: &Needs) -> Result<()> {
+        grow(&mut self.text, needs.text, 0)?;
+        grow(&mut self.symbols, needs.symbols, Symbol::default())?;
+        grow(&mut self.heap, needs.heap, Candidate::default())?;
+        grow(&mut self.steps, needs.steps, Step::default())?;
+        grow(&mut self.splits, needs.splits, 0)?;
         // Words are remembered where they are merged.
-        grow(&mut self.cache, if needs.symbols > 0 { REMEMBERED_WORDS } else { 0 });
+        let words = if needs.symbols > 0 { REMEMBERED_WORDS } else { 0 };
+        grow(&mut self.cache, words, CachedWord::default())
     }
 
     fn scratch(&mut self) -> Scratch<'_> {
@@ -66,11 +66,30 @@ impl<B: AsRef<[u8]>> SentencePieceModel<B> {
     /// As [`SentencePiece::build`].
     pub fn open(model: B, offset: u64) -> Result<Self> {
         let spec = Spec::read(model.as_ref(), offset)?;
-        let mut pieces = vec![Piece::default(); spec.pieces() as usize];
-        let mut slots = vec![Slot::default(); spec.slots_needed()?];
+        let mut pieces = filled(spec.pieces() as usize, Piece::default())?;
+        let mut slots = filled(spec.slots_needed()?, Slot::default())?;
         let built = SentencePiece::build(model.as_ref(), offset, &mut pieces, &mut slots)?;
         let index = built.index();
-        Ok(Self { model, pieces, slots, index })
+        let (added, added_index) = (Vec::new(), AddedIndex::default());
+        Ok(Self { model, pieces, slots, index, added, added_index })
+    }
+
+    /// The same, but the pieces with the ids `added` are taken out of texts before anything else happens to them.
+    ///
+    /// # Errors
+    ///
+    /// As [`SentencePiece::added_token`] and [`AddedIndex::build`].
+    pub fn with_added(self, added: &[u32]) -> Result<Self> {
+        let mut tokens = reserved(added.len())?;
+        for id in added {
+            tokens.push(self.tokenizer().added_token(*id)?);
+        }
+        let added_index = AddedIndex::build(self.model(), &mut tokens)?;
+        Ok(Self { added: tokens, added_index, ..self })
+    }
+
+    fn added(&self) -> AddedTable<'_> {
+        AddedTable::resume(self.model(), &self.added, self.added_index)
     }
 
     /// The tokenizer.
@@ -87,32 +106,27 @@ impl<B: AsRef<[u8]>> SentencePieceModel<B> {
     ///
     /// # Errors
     ///
-    /// None for texts of less than 4 GiB.
-    pub fn encode(
-        &self,
-        text: &str,
-        added: &[Added<'_>],
-        session: &mut TokenSession,
-        ids: &mut Vec<u32>,
-    ) -> Result<()> {
+    /// [`ErrorKind::OverLimit`] if the model's rules make more of the text than [`Limit::EXPANSION`](crate::limit::Limit::EXPANSION) allows;
+    /// [`ErrorKind::NoMemory`].
+    pub fn encode(&self, text: &str, session: &mut TokenSession, ids: &mut Vec<u32>) -> Result<()> {
         let tokenizer = self.tokenizer();
         let most = text.len().saturating_mul(3).saturating_add(6);
         let word = most.min(USUAL_WORD);
         // What most texts need costs no look at the text.
-        session.grow(&Needs { text: most, ..tokenizer.needs_for(word) });
+        session.grow(&Needs { text: most, ..tokenizer.needs_for(word) })?;
         let start = ids.len();
         let (mut room, mut grown) = (text.len().saturating_add(2), false);
         loop {
-            ids.resize(start.saturating_add(room), 0);
+            grow(ids, start.saturating_add(room), 0)?;
             let places = ids.get_mut(start..).unwrap_or_default();
-            match tokenizer.encode(text, added, places, &mut session.scratch()) {
+            match tokenizer.encode(text, &self.added(), places, &mut session.scratch()) {
                 Ok(found) if found.tokens == found.total => {
                     ids.truncate(start.saturating_add(found.tokens));
                     return Ok(());
                 }
                 Ok(found) => room = found.total,
                 Err(Error { kind: ErrorKind::BufferTooSmall, .. }) if !grown => {
-                    session.grow(&tokenizer.needs(text));
+                    session.grow(&tokenizer.needs(text)?)?;
                     grown = true;
                 }
                 Err(error) => return Err(error),

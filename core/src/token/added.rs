@@ -1,14 +1,109 @@
-//! Tokens that a text spells and that are taken out of it before anything else happens, and the ids of what is left.
+//! Added tokens: those that a text spells and that are taken out of it before anything else happens to it.
+//!
+//! An [`AddedTable`] has them sorted by their spellings, in memory that the caller lends; the spellings stay where they lie.
+//! Of several tokens that begin at one place the longest is found, of several places the first, as `AddedVocabulary` of
+//! Hugging Face `tokenizers` has it. Tokens that are looked for in normalised text (`normalized`) are a table of their own,
+//! which is used on what the first one leaves.
+//!
+//! A place of the text costs nothing if no token begins with its byte. Elsewhere the tokens that go on as the text does are a
+//! range of the table, which each further byte makes smaller: two comparisons a byte where all of them have the same one, a
+//! binary search where they part. No token is longer than [`Limit::ADDED_TOKEN_BYTES`], so the work is linear in the text,
+//! whatever tokens there are.
 
-use crate::error::Result;
+use super::bpe::split::is_word_character;
+use super::byte_set::ByteSet;
+use crate::error::{Error, ErrorKind, Result};
+use crate::limit::Limit;
 
-/// A token that is found in the text before it is cut into words, such as `<|im_start|>`.
+/// Where a token is found beside its spelling, and what it takes with it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AddedRules {
+    /// Takes the white space before it (`lstrip`).
+    pub strips_before: bool,
+    /// Takes the white space behind it (`rstrip`).
+    pub strips_behind: bool,
+    /// Is not found within a word (`single_word`).
+    pub single_word: bool,
+}
+
+/// A token of an [`AddedTable`].
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AddedToken {
+    start: u32,
+    bytes: u32,
+    id: u32,
+    rules: AddedRules,
+}
+
+impl AddedToken {
+    /// A token that is spelled by so many `bytes` from `start` on of what its table is over.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::OverLimit`] for a spelling of more than [`Limit::ADDED_TOKEN_BYTES`];
+    /// [`ErrorKind::SizeOverflow`] for one that lies beyond 4 GiB.
+    pub fn new(start: usize, bytes: usize, id: u32, rules: AddedRules) -> Result<Self> {
+        let far = |_| Error::without_offset(ErrorKind::SizeOverflow);
+        let bytes = Limit::ADDED_TOKEN_BYTES.check_len(bytes)?;
+        let (start, bytes) = (start.try_into().map_err(far)?, bytes.try_into().map_err(far)?);
+        Ok(Self { start, bytes, id, rules })
+    }
+
+    /// The token that `spelling`, a part of `all`, spells.
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Self::new); [`ErrorKind::InvalidArgument`] if `spelling` is no part of `all`.
+    pub fn within(all: &[u8], spelling: &[u8], id: u32, rules: AddedRules) -> Result<Self> {
+        let elsewhere = Error::without_offset(ErrorKind::InvalidArgument);
+        let start = spelling.as_ptr().addr().checked_sub(all.as_ptr().addr());
+        let start = start.filter(|start| *start <= all.len()).ok_or(elsewhere)?;
+        let token = Self::new(start, spelling.len(), id, rules)?;
+        if token.spelling(all).len() == spelling.len() { Ok(token) } else { Err(elsewhere) }
+    }
+
+    /// Its id.
+    #[must_use]
+    pub const fn id(&self) -> u32 {
+        self.id
+    }
+
+    /// How it is spelled in what its table is over.
+    fn spelling<'a>(&self, bytes: &'a [u8]) -> &'a [u8] {
+        let start = self.start as usize;
+        bytes.get(start..start.saturating_add(self.bytes as usize)).unwrap_or_default()
+    }
+
+    /// Its byte at `at`.
+    fn byte(&self, bytes: &[u8], at: usize) -> Option<u8> {
+        self.spelling(bytes).get(at).copied()
+    }
+}
+
+/// What is known of a table beside its memory.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AddedIndex {
+    tokens: usize,
+    first: ByteSet,
+}
+
+/// Added tokens, sorted.
+#[derive(Clone, Copy, Debug)]
+pub struct AddedTable<'a> {
+    bytes: &'a [u8],
+    tokens: &'a [AddedToken],
+    first: ByteSet,
+}
+
+/// An added token in a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Added<'a> {
-    /// How the text spells it.
-    pub text: &'a str,
+pub struct AddedMatch {
     /// Its id.
     pub id: u32,
+    /// Where what it takes begins in the text.
+    pub start: usize,
+    /// Where that ends.
+    pub end: usize,
 }
 
 /// How many tokens a text has, and whether all of them were kept.
@@ -54,51 +149,220 @@ pub(super) enum Part<'t> {
     Added(u32),
 }
 
-/// Calls `take` with the parts of `text` in their order.
-pub(super) fn parts<'t>(
-    added: &[Added<'_>],
-    text: &'t str,
-    mut take: impl FnMut(Part<'t>) -> Result<()>,
-) -> Result<()> {
-    let mut rest = text;
-    while !rest.is_empty() {
-        let next = next_added(added, rest);
-        let (plain, behind) = match next {
-            Some((at, added)) => {
-                let (plain, behind) = rest.split_at_checked(at).unwrap_or((rest, ""));
-                (plain, behind.strip_prefix(added.text).unwrap_or_default())
+impl AddedIndex {
+    /// Sorts `tokens` of the spellings in `bytes`; [`AddedTable::resume`] takes them up. Tokens without a spelling are left out,
+    /// and of several with the same one the highest id counts.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::BadVocabulary`] if an id is there twice; [`ErrorKind::InvalidUtf8`] if a spelling is no text.
+    pub fn build(bytes: &[u8], tokens: &mut [AddedToken]) -> Result<Self> {
+        sort(tokens, |a, b| a.id < b.id);
+        let twice = tokens.iter().zip(tokens.iter().skip(1)).any(|(a, b)| a.id == b.id);
+        if twice {
+            return Err(Error::without_offset(ErrorKind::BadVocabulary));
+        }
+        let key = |token: &AddedToken| (token.spelling(bytes), token.id);
+        sort(tokens, |a, b| key(a) < key(b));
+        let mut index = Self::default();
+        for at in 0..tokens.len() {
+            let Some(token) = tokens.get(at).copied() else { break };
+            let spelling = token.spelling(bytes);
+            let invalid = |_| Error::without_offset(ErrorKind::InvalidUtf8);
+            core::str::from_utf8(spelling).map_err(invalid)?;
+            let Some(first) = spelling.first() else { continue };
+            index.first.insert(*first);
+            let last = index.tokens.checked_sub(1).and_then(|last| tokens.get(last));
+            let is_new = last.is_none_or(|last| last.spelling(bytes) != spelling);
+            let place = if is_new { index.tokens } else { index.tokens.saturating_sub(1) };
+            if let Some(place) = tokens.get_mut(place) {
+                *place = token;
             }
-            None => (rest, ""),
-        };
-        if !plain.is_empty() {
-            take(Part::Plain(plain))?;
+            index.tokens = place.saturating_add(1);
         }
-        if let Some((_, added)) = next {
-            take(Part::Added(added.id))?;
-        }
-        rest = behind;
+        Ok(index)
     }
-    Ok(())
 }
 
-/// The first added token in `text`, the longest of those that begin at the same place.
-fn next_added<'a>(added: &[Added<'a>], text: &str) -> Option<(usize, Added<'a>)> {
-    if added.is_empty() {
-        return None;
+impl<'a> AddedTable<'a> {
+    /// No tokens.
+    pub const EMPTY: Self = Self { bytes: &[], tokens: &[], first: ByteSet::EMPTY };
+
+    /// A table of `tokens`, which are sorted, over the spellings in `bytes`.
+    ///
+    /// # Errors
+    ///
+    /// As [`AddedIndex::build`].
+    pub fn build(bytes: &'a [u8], tokens: &'a mut [AddedToken]) -> Result<Self> {
+        let index = AddedIndex::build(bytes, tokens)?;
+        Ok(Self::resume(bytes, tokens, index))
     }
-    let starts = |c: char| added.iter().any(|added| added.text.starts_with(c));
-    let mut from = 0_usize;
-    while let Some(at) = text.get(from..)?.find(starts) {
-        let at = from.saturating_add(at);
-        let here = text.get(at..)?;
-        let fitting = added.iter().filter(|it| !it.text.is_empty());
-        let longest = fitting
-            .filter(|added| here.starts_with(added.text))
-            .max_by_key(|added| added.text.len());
-        if let Some(added) = longest {
-            return Some((at, *added));
+
+    /// Takes up again what [`AddedIndex::build`] left in `tokens`. With others tokens are not found, nothing worse.
+    #[must_use]
+    pub fn resume(bytes: &'a [u8], tokens: &'a [AddedToken], index: AddedIndex) -> Self {
+        let tokens = tokens.get(..index.tokens).unwrap_or_default();
+        Self { bytes, tokens, first: index.first }
+    }
+
+    /// The tokens in `text`, from the first to the last.
+    #[must_use]
+    pub const fn matches<'t>(&self, text: &'t str) -> AddedMatches<'a, 't> {
+        AddedMatches { table: *self, text, at: 0, taken: 0 }
+    }
+
+    /// The longest token that `text` starts with.
+    fn at_start(&self, text: &[u8]) -> Option<AddedToken> {
+        let mut range = self.tokens;
+        let mut longest = None;
+        for (at, byte) in text.iter().enumerate() {
+            range = self.narrow(range, at, *byte);
+            // The shortest is the first.
+            let first = range.first()?;
+            if first.bytes as usize == at.saturating_add(1) {
+                longest = Some(*first);
+                range = range.get(1..).unwrap_or_default();
+            }
+            if range.is_empty() {
+                break;
+            }
         }
-        from = at.saturating_add(here.chars().next().map_or(1, char::len_utf8));
+        longest
     }
-    None
+
+    /// Those of `range`, whose first `at` bytes are the same, that have `byte` behind them.
+    fn narrow<'r>(&self, range: &'r [AddedToken], at: usize, byte: u8) -> &'r [AddedToken] {
+        let of = |token: Option<&AddedToken>| token.and_then(|token| token.byte(self.bytes, at));
+        if of(range.first()) == Some(byte) && of(range.last()) == Some(byte) {
+            return range;
+        }
+        let from = range.partition_point(|token| token.byte(self.bytes, at) < Some(byte));
+        let rest = range.get(from..).unwrap_or_default();
+        let count = rest.partition_point(|token| token.byte(self.bytes, at) == Some(byte));
+        rest.get(..count).unwrap_or_default()
+    }
+
+    /// Calls `take` with the parts of `text` in their order.
+    pub(super) fn parts<'t>(
+        &self,
+        text: &'t str,
+        mut take: impl FnMut(Part<'t>) -> Result<()>,
+    ) -> Result<()> {
+        let mut done = 0;
+        let plain = |from: usize, to: usize, take: &mut dyn FnMut(Part<'t>) -> Result<()>| {
+            match text.get(from..to).filter(|plain| !plain.is_empty()) {
+                Some(plain) => take(Part::Plain(plain)),
+                None => Ok(()),
+            }
+        };
+        for AddedMatch { id, start, end } in self.matches(text) {
+            plain(done, start, &mut take)?;
+            take(Part::Added(id))?;
+            done = end;
+        }
+        plain(done, text.len(), &mut take)
+    }
+}
+
+/// Iterates over the added tokens of a text.
+#[derive(Clone, Debug)]
+pub struct AddedMatches<'a, 't> {
+    table: AddedTable<'a>,
+    text: &'t str,
+    /// Where the next token may begin.
+    at: usize,
+    /// What tokens have taken ends here.
+    taken: usize,
+}
+
+impl AddedMatches<'_, '_> {
+    /// The next place that spells a token, and where that ends.
+    fn spelled(&mut self) -> Option<(AddedToken, usize, usize)> {
+        if self.table.tokens.is_empty() {
+            return None;
+        }
+        loop {
+            let rest = self.text.as_bytes().get(self.at..)?;
+            let skipped = rest.iter().position(|byte| self.table.first.contains(*byte))?;
+            let start = self.at.saturating_add(skipped);
+            if let Some(token) = self.table.at_start(rest.get(skipped..)?) {
+                self.at = start.saturating_add(token.bytes as usize);
+                return Some((token, start, self.at));
+            }
+            self.at = start.saturating_add(1);
+        }
+    }
+
+    fn is_within_word(&self, start: usize, end: usize) -> bool {
+        let before = self.text.get(..start).and_then(|text| text.chars().next_back());
+        let behind = self.text.get(end..).and_then(|text| text.chars().next());
+        before.is_some_and(is_word_character) || behind.is_some_and(is_word_character)
+    }
+}
+
+impl Iterator for AddedMatches<'_, '_> {
+    type Item = AddedMatch;
+
+    fn next(&mut self) -> Option<AddedMatch> {
+        loop {
+            let (AddedToken { id, rules, .. }, mut start, mut end) = self.spelled()?;
+            if rules.single_word && self.is_within_word(start, end) {
+                continue;
+            }
+            if rules.strips_before {
+                // What another token has taken is not taken again.
+                let before = self.text.get(self.taken..start).unwrap_or_default();
+                start = self.taken.max(start.saturating_sub(before.len()));
+                start = start.saturating_add(before.trim_end().len());
+            }
+            if rules.strips_behind {
+                let behind = self.text.get(end..).unwrap_or_default();
+                end = end.saturating_add(behind.len().saturating_sub(behind.trim_start().len()));
+            }
+            start = start.max(self.taken);
+            end = end.max(start);
+            self.taken = end;
+            return Some(AddedMatch { id, start, end });
+        }
+    }
+}
+
+/// Sorts by `less`, a total order, with a heap: `sort_unstable` can panic for all that the linker knows.
+fn sort<T: Copy>(items: &mut [T], less: impl Fn(&T, &T) -> bool) {
+    for root in (0..items.len() / 2).rev() {
+        sift(items, root, &less);
+    }
+    for end in (1..items.len()).rev() {
+        swap(items, 0, end);
+        sift(items.get_mut(..end).unwrap_or_default(), 0, &less);
+    }
+}
+
+/// Moves the item at `root` down until none below it is greater.
+fn sift<T: Copy>(items: &mut [T], mut root: usize, less: &impl Fn(&T, &T) -> bool) {
+    let below = |items: &[T], a: usize, b: usize| match (items.get(a), items.get(b)) {
+        (Some(a), Some(b)) => less(a, b),
+        _ => false,
+    };
+    loop {
+        let left = root.saturating_mul(2).saturating_add(1);
+        let right = left.saturating_add(1);
+        let greater = if below(items, left, right) { right } else { left };
+        if !below(items, root, greater) {
+            return;
+        }
+        swap(items, root, greater);
+        root = greater;
+    }
+}
+
+/// As `swap` of slices, without a panic.
+pub(super) fn swap<T: Copy>(items: &mut [T], a: usize, b: usize) {
+    let (Some(&first), Some(&second)) = (items.get(a), items.get(b)) else { return };
+    if let Some(slot) = items.get_mut(a) {
+        *slot = second;
+    }
+    if let Some(slot) = items.get_mut(b) {
+        *slot = first;
+    }
 }

@@ -8,6 +8,8 @@
 //! 4. [`vocabulary`] finds tokens in memory that the caller lends, or in the file's own sorted index;
 //! 5. [`wordpiece`] spells each word with tokens and puts `[CLS]` and `[SEP]` around the text.
 //!
+//! [`AddedTable`] finds the tokens that a model adds to its vocabulary, whichever way it spells the rest.
+//!
 //! Two other ways: [`bpe`] spells words with byte pairs, [`sentencepiece`] does all by a serialized model.
 
 #![cfg_attr(
@@ -23,6 +25,7 @@
 
 mod added;
 pub mod bpe;
+mod byte_set;
 mod characters;
 mod ends;
 pub mod normalize;
@@ -35,6 +38,7 @@ mod word;
 pub mod wordpiece;
 pub mod words;
 
+pub use added::{AddedIndex, AddedMatch, AddedMatches, AddedRules, AddedTable, AddedToken};
 pub use bpe::Bpe;
 pub use ends::{EndTokens, TextEnds};
 pub use normalize::Normalization;

@@ -9,7 +9,7 @@ use nanoembed_core::quant::dequantize_weight;
 use nanoembed_core::read::{Push, Slice};
 use nanoembed_core::tensor::{Encoding, Weight};
 use nanoembed_core::token::bpe::{self, Bpe, Merge, MergeTable, Pattern, Scratch};
-use nanoembed_core::token::{Entries, HashVocabulary, LengthPrefix};
+use nanoembed_core::token::{AddedTable, Entries, HashVocabulary, LengthPrefix};
 
 use crate::count;
 
@@ -48,7 +48,7 @@ pub(crate) fn by_bpe(file: &[u8]) -> Result<(), Error> {
     let merges = [Merge { left: 1, right: 2, merged: 3 }];
     let mut slots = [0; 8];
     let table = MergeTable::build(&merges, &mut slots)?;
-    let bpe = Bpe::new(&vocabulary, table, Pattern::Llama3, &[])?;
+    let bpe = Bpe::new(&vocabulary, table, Pattern::Llama3, AddedTable::EMPTY)?;
     let (mut symbols, mut heap) = ([Default::default(); 32], [Default::default(); 96]);
     let mut ids = [0; 32];
     let text = core::str::from_utf8(file).unwrap_or_default();

@@ -3,16 +3,17 @@
 use core::hint::black_box;
 
 use nanoembed_core::Error;
+use nanoembed_core::token::AddedTable;
 use nanoembed_core::token::bpe::merge::{Candidate, Symbol};
 use nanoembed_core::token::sentencepiece::{
-    Added, Decoder, Part, Piece, Scratch, SentencePiece, Slot, Step,
+    Decoder, Part, Piece, Scratch, SentencePiece, Slot, Step,
 };
 
 pub(crate) fn by_sentencepiece(file: &[u8]) -> Result<(), Error> {
     let (mut pieces, mut slots) = ([Piece::default(); 32], [Slot::default(); 512]);
     let model = SentencePiece::build(file, 0, &mut pieces, &mut slots)?;
     let text = core::str::from_utf8(file).unwrap_or_default();
-    let needs = model.needs(text);
+    let needs = model.needs(text)?;
     let mut normalized = [0; 128];
     let mut symbols = [Symbol::<Part>::default(); 64];
     let mut heap = [Candidate::<Part>::default(); 192];
@@ -21,7 +22,8 @@ pub(crate) fn by_sentencepiece(file: &[u8]) -> Result<(), Error> {
     let mut scratch =
         Scratch::new(&mut normalized, &mut symbols, &mut heap, &mut steps, &mut splits);
     let mut ids = [0; 32];
-    let added = [Added { text: "<s>", id: 1 }];
+    let mut added = [model.added_token(1)?];
+    let added = AddedTable::build(file, &mut added)?;
     let found = model.encode(text, &added, &mut ids, &mut scratch)?;
     black_box((needs, found));
     let mut decoder = Decoder::new();

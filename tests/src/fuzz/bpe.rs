@@ -1,11 +1,11 @@
 //! Byte-level BPE.
 
 use nanoembed_core::Error;
-use nanoembed_core::token::Vocabulary;
 use nanoembed_core::token::bpe::{
-    Added, Bpe, Decoder, Merge, MergeTable, Pattern, Scratch, alphabet, split,
+    Bpe, Decoder, Merge, MergeTable, Pattern, Scratch, alphabet, split,
 };
 use nanoembed_core::token::vocabulary::Match;
+use nanoembed_core::token::{AddedRules, AddedTable, AddedToken, Vocabulary};
 
 /// The 256 bytes as tokens, spelled in the alphabet.
 struct Bytes;
@@ -56,8 +56,10 @@ pub fn bpe(input: &[u8]) {
         .collect();
     let mut slots = vec![0; MergeTable::slots_needed(merges.len())];
     let table = MergeTable::build(&merges, &mut slots).expect("few merges");
-    let added = [Added { text: "<|a|>", id: 1000 }, Added { text: "<|a", id: 1001 }];
-    let tokenizer = Bpe::new(&Bytes, table, pattern, &added).expect("all bytes");
+    let token = |bytes, id| AddedToken::new(0, bytes, id, AddedRules::default()).expect("short");
+    let mut added = [token(5, 1000), token(3, 1001)];
+    let added = AddedTable::build(b"<|a|>", &mut added).expect("two tokens");
+    let tokenizer = Bpe::new(&Bytes, table, pattern, added).expect("all bytes");
     let mut symbols = vec![Default::default(); text.len()];
     let mut heap = vec![Default::default(); Scratch::heap_needed(text.len())];
     let mut ids = vec![0; text.len()];

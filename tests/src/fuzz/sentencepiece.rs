@@ -1,6 +1,7 @@
 //! SentencePiece over any model and any text.
 
 use nanoembed_core::owned::{SentencePieceModel, TokenSession};
+use nanoembed_core::token::AddedTable;
 use nanoembed_core::token::sentencepiece::{Algorithm, PieceKind, Scratch};
 
 use crate::sentencepiece_reference::Reference;
@@ -31,14 +32,19 @@ pub fn sentencepiece(input: &[u8]) {
 
 fn any_model(bytes: &[u8], text: &str) {
     if let Ok(model) = SentencePieceModel::open(bytes, 0) {
-        let _ = check(&model, text);
+        if model.tokenizer().needs(text).is_ok() {
+            let _ = check(&model, text);
+        } else {
+            let (mut session, mut ids) = (TokenSession::default(), Vec::new());
+            model.encode(text, &mut session, &mut ids).expect_err("over the limit");
+        }
     }
 }
 
 /// Returns the ids.
 fn check(model: &SentencePieceModel<&[u8]>, text: &str) -> Vec<u32> {
     let tokenizer = model.tokenizer();
-    let needs = tokenizer.needs(text);
+    let needs = tokenizer.needs(text).expect("a text that rules do not blow up");
     let mut normalized = vec![0; needs.text];
     let mut symbols = vec![Default::default(); needs.symbols];
     let mut heap = vec![Default::default(); needs.heap];
@@ -47,10 +53,11 @@ fn check(model: &SentencePieceModel<&[u8]>, text: &str) -> Vec<u32> {
     let mut scratch =
         Scratch::new(&mut normalized, &mut symbols, &mut heap, &mut steps, &mut splits);
     let mut few = [0; 3];
-    let found = tokenizer.encode(text, &[], &mut few, &mut scratch).expect("enough memory");
+    let found =
+        tokenizer.encode(text, &AddedTable::EMPTY, &mut few, &mut scratch).expect("enough memory");
     assert_eq!(found.tokens, found.total.min(3));
     let mut ids = Vec::new();
-    model.encode(text, &[], &mut TokenSession::default(), &mut ids).expect("memory that grows");
+    model.encode(text, &mut TokenSession::default(), &mut ids).expect("memory that grows");
     assert_eq!(ids.len(), found.total);
     assert_eq!(ids[..found.tokens], few[..found.tokens]);
     assert!(ids.iter().all(|id| tokenizer.piece(*id).is_some()));

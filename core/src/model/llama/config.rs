@@ -2,6 +2,7 @@
 
 use super::rope::Rope;
 use crate::error::{Error, ErrorKind, Result};
+use crate::limit::Limit;
 
 /// Which elements of a head are turned together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -36,9 +37,6 @@ pub struct LlamaConfig {
     /// How positions turn heads.
     pub rope: Rope,
 }
-
-/// No size may be larger than this, so that products of two fit 64 bits and indices fit 32.
-const MAX_SIZE: usize = 1 << 24;
 
 impl LlamaConfig {
     /// Reads the sizes: `number` answers the members of an AMB configuration.
@@ -99,15 +97,15 @@ impl LlamaConfig {
             },
         };
         let width = heads.checked_mul(head);
-        let small =
-            config.layers <= 1 << 10 && width.is_some_and(|width| (1..=MAX_SIZE).contains(&width));
+        let small = config.layers <= Limit::LAYERS.most
+            && width.is_some_and(|width| (1..=Limit::SIZE.most).contains(&width));
         if fits && small { Ok(config) } else { Err(bad) }
     }
 }
 
 fn whole(value: f64) -> Option<usize> {
     #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-    let size = (1.0..=MAX_SIZE as f64).contains(&value).then_some(value as usize)?;
+    let size = (1.0..=Limit::SIZE.most as f64).contains(&value).then_some(value as usize)?;
     #[allow(clippy::cast_precision_loss)] // at most 2²⁴
     let same = size as f64 == value;
     same.then_some(size)

@@ -1,7 +1,8 @@
 //! The SentencePiece model of a decoder's file, where it lies.
 
+use crate::error::Result;
 #[cfg(feature = "amb")]
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind};
 #[cfg(feature = "amb")]
 use crate::format::amb::{Amb, TokenizerKind};
 #[cfg(feature = "amb")]
@@ -67,12 +68,18 @@ impl<'a> SentencePieceSource<'a> {
     }
 
     /// Calls `added` with the ids of the pieces that are found in a text as they are.
-    pub fn each_added(&self, added: impl FnMut(u32)) {
+    ///
+    /// # Errors
+    ///
+    /// [`BadVocabulary`](crate::ErrorKind::BadVocabulary) if the file has something else in their place; what `added` returns.
+    #[cfg_attr(not(feature = "amb"), allow(unused_mut))]
+    pub fn each_added(&self, mut added: impl FnMut(u32) -> Result<()>) -> Result<()> {
         #[cfg(feature = "amb")]
         if let Some(file) = &self.file {
-            amb_added_tokens(file).for_each(added);
+            return amb_added_tokens(file).try_for_each(|id| added(id?));
         }
         #[cfg(not(feature = "amb"))]
         drop(added);
+        Ok(())
     }
 }

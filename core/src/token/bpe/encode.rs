@@ -4,7 +4,7 @@ use super::alphabet::character;
 use super::merge::{Candidate, MergeTable, Symbol, Word, merge};
 use super::split::{Pattern, first_word};
 use crate::error::{Error, ErrorKind, Result};
-use crate::token::added::{Added, Found, Ids, Part, parts};
+use crate::token::added::{AddedTable, Found, Ids, Part};
 use crate::token::vocabulary::{MAX_TOKEN_BYTES, Vocabulary};
 
 /// Memory for the longest word of a text.
@@ -32,7 +32,7 @@ impl<'s> Scratch<'s> {
 pub struct Bpe<'a> {
     merges: MergeTable<'a>,
     pattern: Pattern,
-    added: &'a [Added<'a>],
+    added: AddedTable<'a>,
     /// The tokens of the 256 bytes.
     bytes: [u32; 256],
 }
@@ -41,7 +41,7 @@ pub struct Bpe<'a> {
 const NO_TOKEN: u32 = u32::MAX;
 
 impl<'a> Bpe<'a> {
-    /// A tokenizer that cuts by `pattern`. Of several `added` tokens that begin at one place the longest counts.
+    /// A tokenizer that cuts by `pattern` what the `added` tokens of a text leave.
     ///
     /// # Errors
     ///
@@ -51,7 +51,7 @@ impl<'a> Bpe<'a> {
         vocabulary: &(impl Vocabulary + ?Sized),
         merges: MergeTable<'a>,
         pattern: Pattern,
-        added: &'a [Added<'a>],
+        added: AddedTable<'a>,
     ) -> Result<Self> {
         let mut bytes = [NO_TOKEN; 256];
         for (byte, id) in (0..=u8::MAX).zip(&mut bytes) {
@@ -106,7 +106,7 @@ impl<'a> Bpe<'a> {
         mut word: impl FnMut(&str, &mut Ids<'_>) -> Result<()>,
     ) -> Result<Found> {
         let mut ids = Ids::new(ids);
-        parts(self.added, text, |part| match part {
+        self.added.parts(text, |part| match part {
             Part::Plain(mut rest) => {
                 while !rest.is_empty() {
                     let length = first_word(self.pattern, rest).max(1);

@@ -1,6 +1,7 @@
 //! A binary heap in lent memory.
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::token::added::swap;
 
 /// A heap with the least entry on top.
 pub(super) struct Heap<'s, T> {
@@ -23,30 +24,17 @@ impl<T: Copy + Ord> Heap<'_, T> {
             if self.entries.get(at) >= self.entries.get(parent) {
                 break;
             }
-            self.swap(at, parent);
+            swap(self.entries, at, parent);
             at = parent;
         }
         Ok(())
-    }
-
-    /// As `swap` of slices, without a panic.
-    fn swap(&mut self, a: usize, b: usize) {
-        let (Some(&first), Some(&second)) = (self.entries.get(a), self.entries.get(b)) else {
-            return;
-        };
-        if let Some(slot) = self.entries.get_mut(a) {
-            *slot = second;
-        }
-        if let Some(slot) = self.entries.get_mut(b) {
-            *slot = first;
-        }
     }
 
     /// Takes the least entry away.
     pub(super) fn pop(&mut self) -> Option<T> {
         let last = self.length.checked_sub(1)?;
         let top = self.entries.first().copied()?;
-        self.swap(0, last);
+        swap(self.entries, 0, last);
         self.length = last;
         let mut at = 0_usize;
         loop {
@@ -60,7 +48,7 @@ impl<T: Copy + Ord> Heap<'_, T> {
             if self.entries.get(least) >= self.entries.get(at) {
                 return Some(top);
             }
-            self.swap(at, least);
+            swap(self.entries, at, least);
             at = least;
         }
     }

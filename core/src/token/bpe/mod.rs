@@ -18,7 +18,7 @@ mod pre;
 pub mod split;
 
 pub use decode::Decoder;
-pub use super::added::{Added, Found};
+pub use super::added::Found;
 pub use encode::{Bpe, Scratch};
 pub use merge::{Merge, MergeTable};
 pub use pre::PreTokenizer;

@@ -1,13 +1,15 @@
 //! A model that is ready: its pieces in a table and a trie, in lent memory.
 
 use super::cache::hash;
-use super::normalize::{ByteSet, Normalizer, SPACE, Symbols};
+use super::normalize::{Normalizer, SPACE, Symbols};
 use super::pieces::{Piece, PieceKind, byte_of};
 use super::proto::Fields;
 use super::rules::Rules;
 use super::spec::{Algorithm, BEGIN, END, PADDING, Place, Spec, UNKNOWN_SURFACE};
 use super::trie::{self, Builder, Hit, Kind, Shape, Slot, Trie};
 use crate::error::{Error, ErrorKind, Result};
+use crate::token::byte_set::ByteSet;
+use crate::token::{AddedRules, AddedToken};
 
 /// Stands for a byte that has no piece.
 const NO_PIECE: u32 = u32::MAX;
@@ -172,6 +174,17 @@ impl<'a> SentencePiece<'a> {
     pub fn piece(&self, id: u32) -> Option<(&'a str, PieceKind)> {
         let piece = self.pieces.get(id as usize)?;
         Some((core::str::from_utf8(piece.spelling(self.model)).ok()?, piece.kind))
+    }
+
+    /// A piece as it is found in a text before anything else happens to it.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::BadVocabulary`] if there is no such piece; as [`AddedToken::within`].
+    pub fn added_token(&self, id: u32) -> Result<AddedToken> {
+        let missing = Error::without_offset(ErrorKind::BadVocabulary);
+        let piece = self.pieces.get(id as usize).ok_or(missing)?;
+        AddedToken::within(self.model, piece.spelling(self.model), id, AddedRules::default())
     }
 
     /// How likely a piece is: the logarithm of its probability, or what merges it earlier than others.

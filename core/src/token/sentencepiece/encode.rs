@@ -8,7 +8,7 @@ use super::spec::Algorithm;
 use super::trie::{Hit, Kind};
 use super::unigram::{Lattice, Step};
 use crate::error::Result;
-use crate::token::added::{self, Added, Found, Ids};
+use crate::token::added::{self, AddedTable, Found, Ids};
 use crate::token::bpe::merge::{Candidate, Symbol, Word, merge};
 
 /// How much memory a text takes.
@@ -68,9 +68,13 @@ struct Output<'i, 'o> {
 
 impl SentencePiece<'_> {
     /// The memory that always suffices for `text`, and for all its parts between added tokens.
-    #[must_use]
-    pub fn needs(&self, text: &str) -> Needs {
-        self.needs_for(self.normalizer().room(text))
+    ///
+    /// # Errors
+    ///
+    /// [`OverLimit`](crate::ErrorKind::OverLimit) if the model's rules make more of the text than
+    /// [`Limit::EXPANSION`](crate::limit::Limit::EXPANSION) allows.
+    pub fn needs(&self, text: &str) -> Result<Needs> {
+        Ok(self.needs_for(self.normalizer().room(text)?))
     }
 
     /// The memory that always suffices for texts of so many bytes when they are normalised.
@@ -95,16 +99,17 @@ impl SentencePiece<'_> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::BufferTooSmall`](crate::ErrorKind::BufferTooSmall) if there is too little memory in `scratch`.
+    /// [`ErrorKind::BufferTooSmall`](crate::ErrorKind::BufferTooSmall) if there is too little memory in `scratch`; as
+    /// [`needs`](Self::needs).
     pub fn encode(
         &self,
         text: &str,
-        added: &[Added<'_>],
+        added: &AddedTable<'_>,
         ids: &mut [u32],
         scratch: &mut Scratch<'_>,
     ) -> Result<Found> {
         let mut ids = Ids::new(ids);
-        added::parts(added, text, |part| match part {
+        added.parts(text, |part| match part {
             added::Part::Plain(plain) => self.encode_plain(plain, scratch, &mut ids),
             added::Part::Added(id) => {
                 ids.push(id);

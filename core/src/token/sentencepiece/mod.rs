@@ -33,4 +33,4 @@ pub use spec::{Algorithm, Spec};
 pub use trie::Slot;
 pub use unigram::Step;
 
-pub use super::added::{Added, Found};
+pub use super::added::Found;

@@ -7,6 +7,8 @@ use super::rules::Rules;
 use super::spec::Spec;
 use super::trie::{Kind, Trie};
 use crate::error::{Error, ErrorKind, Result};
+use crate::limit::Limit;
+use crate::token::byte_set::ByteSet;
 
 /// What spaces become.
 pub(super) const SPACE: &[u8] = "\u{2581}".as_bytes();
@@ -15,35 +17,6 @@ const REPLACEMENT: &[u8] = "\u{FFFD}".as_bytes();
 
 /// Symbols of a place beyond so many are not seen, as by `sentencepiece`.
 const MAX_MATCHES: usize = 64;
-
-/// A set of bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct ByteSet([u64; 4]);
-
-impl ByteSet {
-    pub(super) fn insert(&mut self, byte: u8) {
-        let [a, b, c, d] = &mut self.0;
-        let word = match byte >> 6 {
-            0 => a,
-            1 => b,
-            2 => c,
-            _ => d,
-        };
-        *word |= 1 << (byte & 63);
-    }
-
-    #[inline]
-    pub(super) const fn contains(&self, byte: u8) -> bool {
-        let [a, b, c, d] = self.0;
-        let word = match byte >> 6 {
-            0 => a,
-            1 => b,
-            2 => c,
-            _ => d,
-        };
-        word >> (byte & 63) & 1 == 1
-    }
-}
 
 /// The bytes of the character that begins with `byte`.
 #[inline]
@@ -127,6 +100,14 @@ impl Output for Length {
     }
 }
 
+/// What a text of so many bytes may become: much more than compatibility decompositions make of any character.
+const fn most_of(bytes: usize) -> usize {
+    bytes.saturating_mul(Limit::EXPANSION.most).saturating_add(SHORTEST)
+}
+
+/// What the shortest texts may become, which a rule may replace by a phrase.
+const SHORTEST: usize = 1024;
+
 /// The way of a model.
 pub(super) struct Normalizer<'m> {
     pub(super) spec: &'m Spec,
@@ -158,11 +139,10 @@ impl Normalizer<'_> {
     }
 
     /// How much memory [`write`](Self::write) needs.
-    pub(super) fn room(&self, text: &str) -> usize {
+    pub(super) fn room(&self, text: &str) -> Result<usize> {
         let mut length = Length::default();
-        // Counting cannot fail.
-        let _ = self.run(text, &mut length);
-        length.0.saturating_add(SPACE.len())
+        self.run(text, &mut length)?;
+        Ok(length.0.saturating_add(SPACE.len()))
     }
 
     const fn space(&self) -> &'static [u8] {
@@ -170,6 +150,9 @@ impl Normalizer<'_> {
     }
 
     /// All but what happens at the end; answers whether there is more than removed spaces.
+    ///
+    /// Rules may make as much as they like of a character. What they make of the text is limited, so that neither time nor
+    /// memory depends on them; spaces that are removed count too.
     fn run(&self, text: &str, out: &mut impl Output) -> Result<bool> {
         let removes = self.spec.remove_extra_whitespaces;
         let mut rest = text.as_bytes();
@@ -185,8 +168,11 @@ impl Normalizer<'_> {
             out.push(self.space())?;
         }
         let mut after_space = removes;
+        let mut allowed = most_of(text.len());
         while let Some((mut becomes, used)) = self.next(rest) {
             rest = rest.get(used..).unwrap_or_default();
+            let over = Error::without_offset(ErrorKind::OverLimit);
+            allowed = allowed.checked_sub(becomes.len()).ok_or(over)?;
             while let Some(shorter) = becomes.strip_prefix(b" ").filter(|_| after_space) {
                 becomes = shorter;
             }

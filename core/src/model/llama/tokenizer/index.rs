@@ -4,9 +4,11 @@ use super::ready::FileBpe;
 use super::source::{BpeSource, TokenEntries};
 use super::{BAD, TOO_SMALL};
 use crate::error::{Error, ErrorKind, Result};
-use crate::token::bpe::{Added, Merge, MergeTable, Pattern};
+use crate::token::bpe::{Merge, MergeTable, Pattern};
 use crate::token::vocabulary::{HashIndex, MAX_TOKEN_BYTES, Vocabulary};
-use crate::token::{Entries, HashVocabulary, LengthPrefix, TextEnds};
+use crate::token::{
+    AddedIndex, AddedRules, AddedTable, AddedToken, Entries, HashVocabulary, LengthPrefix, TextEnds,
+};
 
 /// How many elements of each kind [`BpeSource::open`] needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,7 +21,7 @@ pub struct BpeNeeds {
     pub merges: usize,
     /// Of [`BpeMemory::merge_slots`].
     pub merge_slots: usize,
-    /// Tokens that are found in a text as they are.
+    /// Of [`BpeMemory::added`].
     pub added: usize,
 }
 
@@ -35,6 +37,8 @@ pub struct BpeMemory<'a> {
     pub merges: &'a mut [Merge],
     /// Merges by the hashes of their pairs.
     pub merge_slots: &'a mut [u32],
+    /// Tokens that are found in a text as they are.
+    pub added: &'a mut [AddedToken],
 }
 
 /// What is known of a tokenizer beside the memory of its index.
@@ -46,6 +50,7 @@ pub struct BpeIndex {
     pub(super) hash: HashIndex,
     pub(super) merges: usize,
     pub(super) longest_probe: usize,
+    added: AddedIndex,
     pub(super) pattern: Pattern,
     pub(super) ignores_merges: bool,
     pub(super) ends: TextEnds,
@@ -56,12 +61,15 @@ impl<'a> BpeSource<'a> {
     #[must_use]
     pub fn needs(&self) -> BpeNeeds {
         let (mut merges, mut added) = (0_usize, 0_usize);
-        // Nothing is refused here: that is for `open` to do.
+        // Nothing is refused here: that is for `index` to do.
         let _ = self.each_merge(|_, _| {
             merges = merges.saturating_add(1);
             Ok(())
         });
-        self.each_added(|_| added = added.saturating_add(1));
+        let _ = self.each_added(|_| {
+            added = added.saturating_add(1);
+            Ok(())
+        });
         BpeNeeds {
             samples: Entries::samples_needed(self.entries.count),
             slots: HashVocabulary::<Entries<'_>>::slots_needed(self.entries.count),
@@ -75,8 +83,9 @@ impl<'a> BpeSource<'a> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::BadVocabulary`] if merges are not of tokens; [`ErrorKind::BufferTooSmall`] if the memory is less than
-    /// [`needs`](Self::needs) says.
+    /// [`ErrorKind::BadVocabulary`] if merges or added tokens are not of tokens, or an added token is there twice;
+    /// [`ErrorKind::OverLimit`] if one is longer than [`Limit::ADDED_TOKEN_BYTES`](crate::limit::Limit::ADDED_TOKEN_BYTES);
+    /// [`ErrorKind::BufferTooSmall`] if the memory is less than [`needs`](Self::needs) says.
     pub fn index(&self, memory: &mut BpeMemory<'_>) -> Result<BpeIndex> {
         let TokenEntries { bytes, offset, count, prefix } = self.entries;
         let tokens = Entries::sample(bytes, offset, count, prefix, memory.samples)?;
@@ -94,6 +103,7 @@ impl<'a> BpeSource<'a> {
         })?;
         let used = places.get(..merges).unwrap_or_default();
         let longest_probe = MergeTable::build(used, memory.merge_slots)?.longest_probe();
+        let added = self.index_added(&tokens, memory.added)?;
         Ok(BpeIndex {
             offset,
             count,
@@ -101,10 +111,24 @@ impl<'a> BpeSource<'a> {
             hash: vocabulary.index(),
             merges,
             longest_probe,
+            added,
             pattern: self.pattern,
             ignores_merges: self.ignores_merges,
             ends: self.ends,
         })
+    }
+
+    /// Sorts the tokens that are found in a text as they are.
+    fn index_added(&self, tokens: &Entries<'_>, places: &mut [AddedToken]) -> Result<AddedIndex> {
+        let mut used = 0_usize;
+        self.each_added(|id| {
+            let place = places.get_mut(used).ok_or(TOO_SMALL)?;
+            let (bytes, rules) = (self.entries.bytes, AddedRules::default());
+            *place = AddedToken::within(bytes, tokens.get(id)?, id, rules)?;
+            used = used.saturating_add(1);
+            Ok(())
+        })?;
+        AddedIndex::build(self.entries.bytes, places.get_mut(..used).unwrap_or_default())
     }
 
     /// Makes the index in lent memory for as long as the file lives.
@@ -112,25 +136,13 @@ impl<'a> BpeSource<'a> {
     /// # Errors
     ///
     /// As [`index`](Self::index).
-    pub fn open(
-        &self,
-        mut memory: BpeMemory<'a>,
-        added: &'a mut [Added<'a>],
-    ) -> Result<FileBpe<'a>> {
+    pub fn open(&self, mut memory: BpeMemory<'a>) -> Result<FileBpe<'a>> {
         let index = self.index(&mut memory)?;
-        let BpeMemory { samples, slots, merges, merge_slots } = memory;
+        let BpeMemory { samples, slots, merges, merge_slots, added } = memory;
         let TokenEntries { bytes, offset, count, prefix } = self.entries;
         let tokens = Entries::resume(bytes, offset, count, prefix, samples);
-        let mut used = 0_usize;
-        self.each_added(|id| {
-            if let Some((place, token)) = added.get_mut(used).zip(added_token(&tokens, id)) {
-                *place = token;
-                used = used.saturating_add(1);
-            }
-        });
-        let added: &'a [Added<'a>] = added;
-        let memory = (&*slots, &*merges, &*merge_slots);
-        FileBpe::over(tokens, &index, memory, added.get(..used).unwrap_or_default())
+        let added = AddedTable::resume(bytes, added, index.added);
+        FileBpe::over(tokens, &index, (&*slots, &*merges, &*merge_slots), added)
     }
 }
 
@@ -168,11 +180,25 @@ impl BpeIndex {
         &self.ends
     }
 
+    /// What `file` has from its tokens on.
+    fn entries<'a>(&self, file: &'a [u8]) -> Result<&'a [u8]> {
+        let bytes = usize::try_from(self.offset).ok().and_then(|start| file.get(start..));
+        bytes.ok_or(Error::new(self.offset, ErrorKind::BadVocabulary))
+    }
+
     /// The spellings of the tokens in `file`, with the samples of the index.
     pub(super) fn tokens<'a>(&self, file: &'a [u8], samples: &'a [u32]) -> Result<Entries<'a>> {
-        let bytes = usize::try_from(self.offset).ok().and_then(|start| file.get(start..));
-        let bytes = bytes.ok_or(Error::new(self.offset, ErrorKind::BadVocabulary))?;
+        let bytes = self.entries(file)?;
         Ok(Entries::resume(bytes, self.offset, self.count, self.prefix, samples))
+    }
+
+    /// The tokens that are found in a text as they are, spelled in `file`.
+    pub(super) fn added<'a>(
+        &self,
+        file: &'a [u8],
+        added: &'a [AddedToken],
+    ) -> Result<AddedTable<'a>> {
+        Ok(AddedTable::resume(self.entries(file)?, added, self.added))
     }
 
     /// How token `id` is spelled in GPT-2's alphabet.
@@ -183,10 +209,4 @@ impl BpeIndex {
     pub fn token<'a>(&self, file: &'a [u8], samples: &'a [u32], id: u32) -> Result<&'a [u8]> {
         if id < self.count { self.tokens(file, samples)?.get(id) } else { Err(BAD) }
     }
-}
-
-/// A token that is found in a text as it is; `None` if it is no text.
-fn added_token<'a>(tokens: &Entries<'a>, id: u32) -> Option<Added<'a>> {
-    let text = core::str::from_utf8(tokens.get(id).ok()?).ok()?;
-    Some(Added { text, id })
 }

@@ -3,9 +3,9 @@
 use super::TOO_SMALL;
 use super::index::BpeIndex;
 use crate::error::{Error, ErrorKind, Result};
-use crate::token::bpe::{Added, Bpe, Found, Merge, MergeTable, Scratch, alphabet};
+use crate::token::bpe::{Bpe, Found, Merge, MergeTable, Scratch, alphabet};
 use crate::token::vocabulary::Tokens;
-use crate::token::{EndTokens, Entries, HashVocabulary, TextEnds};
+use crate::token::{AddedTable, AddedToken, EndTokens, Entries, HashVocabulary, TextEnds};
 
 /// A tokenizer that is ready.
 #[derive(Clone, Debug)]
@@ -19,8 +19,8 @@ pub struct FileBpe<'a> {
 
 impl<'a> FileBpe<'a> {
     /// Takes up again an index that [`BpeSource::index`](super::BpeSource::index) made of the tokenizer in `file`: its samples,
-    /// the slots of tokens, and the memory of merges with their slots. `added` are the tokens that are found in a text as they
-    /// are.
+    /// the slots of tokens, and the memory of merges with their slots. `added` is the memory of the tokens that are found in a text
+    /// as they are.
     ///
     /// # Errors
     ///
@@ -30,9 +30,9 @@ impl<'a> FileBpe<'a> {
         index: &BpeIndex,
         (samples, slots): (&'a [u32], &'a [u32]),
         (merges, merge_slots): (&'a [Merge], &'a [u32]),
-        added: &'a [Added<'a>],
+        added: &'a [AddedToken],
     ) -> Result<Self> {
-        let tokens = index.tokens(file, samples)?;
+        let (tokens, added) = (index.tokens(file, samples)?, index.added(file, added)?);
         Self::over(tokens, index, (slots, merges, merge_slots), added)
     }
 
@@ -40,7 +40,7 @@ impl<'a> FileBpe<'a> {
         tokens: Entries<'a>,
         index: &BpeIndex,
         (slots, merges, merge_slots): (&'a [u32], &'a [Merge], &'a [u32]),
-        added: &'a [Added<'a>],
+        added: AddedTable<'a>,
     ) -> Result<Self> {
         let vocabulary = HashVocabulary::resume(tokens, slots, index.hash);
         let merges = merges.get(..index.merges).unwrap_or_default();

@@ -193,21 +193,25 @@ impl<'a> BpeSource<'a> {
     }
 
     /// Calls `added` with the ids of the tokens that are found in a text as they are.
-    #[cfg_attr(not(feature = "gguf"), allow(unused_mut))]
-    pub fn each_added(&self, mut added: impl FnMut(u32)) {
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::BadVocabulary`] if the file has something else in their place; what `added` returns.
+    pub fn each_added(&self, mut added: impl FnMut(u32) -> Result<()>) -> Result<()> {
         match &self.file {
             #[cfg(feature = "amb")]
-            File::Amb(file, _) => amb_added_tokens(file).for_each(added),
+            File::Amb(file, _) => amb_added_tokens(file).try_for_each(|id| added(id?)),
             #[cfg(feature = "gguf")]
             File::Gguf(file) => {
                 let types = file.elements("tokenizer.ggml.token_type").into_iter().flatten();
                 // Control and user-defined tokens.
-                let wanted =
+                let mut wanted =
                     (0..).zip(types).filter(|(_, kind)| matches!(unsigned(*kind), Some(3 | 4)));
-                wanted.for_each(|(id, _)| added(id));
+                wanted.try_for_each(|(id, _)| added(id))
             }
             File::Text { added: ids, .. } => {
-                parts_of(ids, ' ').filter_map(|id| id.parse().ok()).for_each(added);
+                let mut ids = parts_of(ids, ' ').filter(|id| !id.is_empty());
+                ids.try_for_each(|id| added(id.parse().map_err(|_| BAD)?))
             }
         }
     }
