@@ -62,6 +62,18 @@ impl AddedToken {
         if token.spelling(all).len() == spelling.len() { Ok(token) } else { Err(elsewhere) }
     }
 
+    /// Where else it may be found, and what it takes with it.
+    #[must_use]
+    pub const fn rules(&self) -> AddedRules {
+        self.rules
+    }
+
+    /// The length of its spelling.
+    #[must_use]
+    pub const fn bytes(&self) -> usize {
+        self.bytes as usize
+    }
+
     /// Its id.
     #[must_use]
     pub const fn id(&self) -> u32 {
@@ -211,35 +223,28 @@ impl<'a> AddedTable<'a> {
         AddedMatches { table: *self, text, at: 0, taken: 0 }
     }
 
+    /// Whether there are no tokens.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.tokens.is_empty()
+    }
+
     /// The longest token that `text` starts with.
-    fn at_start(&self, text: &[u8]) -> Option<AddedToken> {
-        let mut range = self.tokens;
+    pub(super) fn at_start(&self, text: &[u8]) -> Option<AddedToken> {
+        let mut search = self.search();
         let mut longest = None;
-        for (at, byte) in text.iter().enumerate() {
-            range = self.narrow(range, at, *byte);
-            // The shortest is the first.
-            let first = range.first()?;
-            if first.bytes as usize == at.saturating_add(1) {
-                longest = Some(*first);
-                range = range.get(1..).unwrap_or_default();
-            }
-            if range.is_empty() {
+        for byte in text {
+            if !search.step(*byte) {
                 break;
             }
+            longest = search.complete().or(longest);
         }
         longest
     }
 
-    /// Those of `range`, whose first `at` bytes are the same, that have `byte` behind them.
-    fn narrow<'r>(&self, range: &'r [AddedToken], at: usize, byte: u8) -> &'r [AddedToken] {
-        let of = |token: Option<&AddedToken>| token.and_then(|token| token.byte(self.bytes, at));
-        if of(range.first()) == Some(byte) && of(range.last()) == Some(byte) {
-            return range;
-        }
-        let from = range.partition_point(|token| token.byte(self.bytes, at) < Some(byte));
-        let rest = range.get(from..).unwrap_or_default();
-        let count = rest.partition_point(|token| token.byte(self.bytes, at) == Some(byte));
-        rest.get(..count).unwrap_or_default()
+    /// A search for a token whose bytes come one by one.
+    pub(super) const fn search(&self) -> Search<'a> {
+        Search { bytes: self.bytes, range: self.tokens, depth: 0 }
     }
 
     /// Calls `take` with the parts of `text` in their order.
@@ -261,6 +266,36 @@ impl<'a> AddedTable<'a> {
             done = end;
         }
         plain(done, text.len(), &mut take)
+    }
+}
+
+/// The tokens of a table that begin with the bytes seen so far.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Search<'a> {
+    bytes: &'a [u8],
+    range: &'a [AddedToken],
+    depth: usize,
+}
+
+impl Search<'_> {
+    /// Goes on with `byte`; answers whether any token is left.
+    pub(super) fn step(&mut self, byte: u8) -> bool {
+        let (bytes, depth) = (self.bytes, self.depth);
+        let of = |token: &AddedToken| token.byte(bytes, depth);
+        let is_next = |token: Option<&AddedToken>| token.and_then(of) == Some(byte);
+        if !(is_next(self.range.first()) && is_next(self.range.last())) {
+            let from = self.range.partition_point(|token| of(token) < Some(byte));
+            let rest = self.range.get(from..).unwrap_or_default();
+            let count = rest.partition_point(|token| of(token) == Some(byte));
+            self.range = rest.get(..count).unwrap_or_default();
+        }
+        self.depth = depth.saturating_add(1);
+        !self.range.is_empty()
+    }
+
+    /// The token that is just what was seen: the shortest of the range, so its first.
+    pub(super) fn complete(&self) -> Option<AddedToken> {
+        self.range.first().filter(|token| token.bytes as usize == self.depth).copied()
     }
 }
 
@@ -364,5 +399,108 @@ pub(super) fn swap<T: Copy>(items: &mut [T], a: usize, b: usize) {
     }
     if let Some(slot) = items.get_mut(b) {
         *slot = first;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+
+    use std::string::String;
+    use std::vec::Vec;
+
+    use super::*;
+
+    fn tokens(spellings: &[&str], rules: AddedRules) -> (String, Vec<AddedToken>) {
+        let mut start = 0;
+        let token = |(id, spelling): (u32, &&str)| {
+            let token = AddedToken::new(start, spelling.len(), id, rules).unwrap();
+            start += spelling.len();
+            token
+        };
+        (spellings.concat(), (0..).zip(spellings).map(token).collect())
+    }
+
+    fn found(spellings: &[&str], rules: AddedRules, text: &str) -> Vec<(u32, usize, usize)> {
+        let (all, mut tokens) = tokens(spellings, rules);
+        let table = AddedTable::build(all.as_bytes(), &mut tokens).unwrap();
+        table.matches(text).map(|it| (it.id, it.start, it.end)).collect()
+    }
+
+    /// As [`found`], by trying every token at every place.
+    fn tried(spellings: &[&str], text: &str) -> Vec<(u32, usize, usize)> {
+        let (mut all, mut at) = (Vec::new(), 0);
+        while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
+            let here = (0..).zip(spellings).filter(|it| !it.1.is_empty() && rest.starts_with(*it.1));
+            match here.max_by_key(|(id, it)| (it.len(), *id)) {
+                Some((id, it)) => {
+                    all.push((id, at, at + it.len()));
+                    at += it.len();
+                }
+                None => at += rest.chars().next().unwrap().len_utf8(),
+            }
+        }
+        all
+    }
+
+    #[test]
+    fn what_is_found_is_what_trying_every_token_finds() {
+        let mut state = 1_u32;
+        let mut random = |most: u32| {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 16) % most
+        };
+        for _ in 0..2_000 {
+            let mut word = |most| -> String {
+                (0..random(most)).map(|_| ['a', 'b', 'é', '\u{1F600}'][random(4) as usize]).collect()
+            };
+            let spellings: Vec<String> = (0..12).map(|_| word(5)).collect();
+            let spellings: Vec<&str> = spellings.iter().map(String::as_str).collect();
+            let text = word(40);
+            let rules = AddedRules::default();
+            assert_eq!(found(&spellings, rules, &text), tried(&spellings, &text), "{spellings:?}");
+        }
+    }
+
+    #[test]
+    fn rules_say_what_a_token_takes_and_where_it_is_not_found() {
+        let rules = AddedRules::default();
+        let found = |rules, text| found(&["ab"], rules, text);
+        assert_eq!(found(AddedRules { strips_before: true, ..rules }, "x \n ab y"), [(0, 1, 6)]);
+        assert_eq!(found(AddedRules { strips_behind: true, ..rules }, "x ab  y"), [(0, 2, 6)]);
+        let word = AddedRules { single_word: true, ..rules };
+        assert_eq!(found(word, "xab ab, abé ab_ (ab)"), [(0, 4, 6), (0, 18, 20)]);
+    }
+
+    #[test]
+    fn ids_that_are_there_twice_and_spellings_that_are_too_long_are_refused() {
+        let (all, mut tokens) = tokens(&["a", "b"], AddedRules::default());
+        tokens[1].id = tokens[0].id;
+        let error = AddedTable::build(all.as_bytes(), &mut tokens).unwrap_err();
+        assert_eq!(error.kind, ErrorKind::BadVocabulary);
+        let error = AddedToken::new(0, 1025, 0, AddedRules::default()).unwrap_err();
+        assert_eq!(error.kind, ErrorKind::OverLimit);
+    }
+
+    /// Looks at bytes do not grow with the number of tokens.
+    #[test]
+    fn many_tokens_that_share_a_beginning_take_few_steps() {
+        let spellings: Vec<String> = (0..2_000).map(|n| std::format!("a{n:04}")).collect();
+        let spellings: Vec<&str> = spellings.iter().map(String::as_str).collect();
+        let (all, mut tokens) = tokens(&spellings, AddedRules::default());
+        let table = AddedTable::build(all.as_bytes(), &mut tokens).unwrap();
+        let text = "a".repeat(10_000);
+        let mut steps = 0;
+        for at in 0..text.len() {
+            let mut search = table.search();
+            for byte in &text.as_bytes()[at..] {
+                steps += 1;
+                if !search.step(*byte) {
+                    break;
+                }
+            }
+        }
+        assert!(steps <= 2 * text.len(), "{steps}");
+        assert_eq!(table.matches(&text).count(), 0);
     }
 }
