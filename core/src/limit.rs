@@ -9,6 +9,8 @@
 //!    [`NoMemory`](ErrorKind::NoMemory) where the allocator has none.
 
 #[cfg(feature = "alloc")]
+use alloc::vec;
+#[cfg(feature = "alloc")]
 use alloc::vec::Vec;
 use core::fmt;
 
@@ -97,6 +99,10 @@ impl Limit {
     }
 }
 
+/// Bytes from which on memory comes from the system rather than from what was used before.
+#[cfg(feature = "alloc")]
+const LARGE: usize = 1 << 17;
+
 /// An empty `Vec` with room for `count` elements.
 ///
 /// # Errors
@@ -117,6 +123,11 @@ pub fn reserved<T>(count: usize) -> Result<Vec<T>> {
 #[cfg(feature = "alloc")]
 pub fn filled<T: Clone>(count: usize, value: T) -> Result<Vec<T>> {
     let mut memory = reserved(count)?;
+    if count.saturating_mul(size_of::<T>()) > LARGE {
+        // There is as much memory; zeros that the system hands out need not be written.
+        drop(memory);
+        return Ok(vec![value; count]);
+    }
     memory.resize(count, value);
     Ok(memory)
 }

@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 
 use nanoembed_core::ErrorKind;
 use nanoembed_core::event::Format;
+use nanoembed_core::limit::filled;
 use nanoembed_core::model::llama::{Activations, LlamaPlan, Output, Sampler, Sampling};
 use nanoembed_core::owned::{CausalModel, CausalSession};
 use nanoembed_core::token::bpe::Decoder;
@@ -96,8 +97,8 @@ impl Causal {
             session,
             sampler,
             waiting: prompt,
-            logits: vec![0.0; vocabulary],
-            order: vec![Scored::default(); considered],
+            logits: filled(vocabulary, 0.0)?,
+            order: filled(considered, Scored::default())?,
             left: count,
             decoder: Decoder::new(),
             piece: String::new(),

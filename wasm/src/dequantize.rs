@@ -8,6 +8,7 @@ use nanoembed_core::event::Mode;
 use nanoembed_core::format::safetensors::Entry;
 use nanoembed_core::format::uqff::Uqff;
 use nanoembed_core::kernel::Dequantizer;
+use nanoembed_core::limit::filled;
 use nanoembed_core::tensor::Dtype;
 use wasm_bindgen::prelude::*;
 
@@ -37,7 +38,7 @@ pub fn dequantize(dtype: &str, data: &[u8], count: usize) -> Result<Vec<f32>> {
     if count > data.len().saturating_mul(4) {
         return Err(ErrorKind::InvalidArgument.into());
     }
-    let mut out = vec![0.0; count];
+    let mut out = filled(count, 0.0)?;
     Dequantizer::detect().dequantize(dtype, data, 0, &mut out)?;
     Ok(out)
 }
@@ -70,7 +71,7 @@ pub fn dequantize_layer(file: &[u8], name: &str, first: usize, count: usize) -> 
     if first.checked_add(count).is_none_or(|end| end > elements) {
         return Err(ErrorKind::InvalidArgument.into());
     }
-    let mut out = vec![0.0; count];
+    let mut out = filled(count, 0.0)?;
     Dequantizer::detect().dequantize_weight(&layer.weight, first, &mut out)?;
     Ok(out)
 }

@@ -4,6 +4,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use nanoembed_core::event::Format;
+use nanoembed_core::limit::filled;
 use nanoembed_core::model::{InOrder, Plan};
 use nanoembed_core::owned::{Embedder, Session};
 use wasm_bindgen::prelude::*;
@@ -127,7 +128,7 @@ impl Sentences {
             // The model knows whether it was made to run in integers.
             None => (plan, self.embedder.session(tokens, 1)?),
         };
-        let mut out = vec![0.0; self.lengths.len().saturating_mul(self.dims())];
+        let mut out = filled(self.lengths.len().saturating_mul(self.dims()), 0.0)?;
         let result =
             self.embedder.embed(&mut session, &InOrder, &self.ids, &self.lengths, &mut out);
         if self.sessions.len() == MAX_SESSIONS {

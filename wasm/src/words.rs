@@ -11,6 +11,7 @@ use core::cell::RefCell;
 
 use nanoembed_core::format::finalfusion::{Layout, MAX_WORD_BYTES, Storage};
 use nanoembed_core::kernel::{self, ProductF32};
+use nanoembed_core::limit::filled;
 use nanoembed_core::words::{
     Duplicates, Found, Index, IndexOptions, Rows, Scored, SearchMemory, Source, TopK, Words,
 };
@@ -262,8 +263,8 @@ impl WordVectors {
     ///
     /// `read_failed` at a byte that was not inserted.
     pub fn vector(&mut self, word: &str) -> Result<Option<Vec<f32>>> {
-        let mut out = vec![0.0; self.words.cols()];
-        let mut scratch = vec![0.0; self.words.scratch_needed()];
+        let mut out = filled(self.words.cols(), 0.0)?;
+        let mut scratch = filled(self.words.scratch_needed(), 0.0)?;
         self.found = self.words.vector(word, &mut out, &mut scratch)?;
         self.file.trim();
         Ok(self.found.is_some().then_some(out))
@@ -330,10 +331,10 @@ impl WordVectors {
     ///
     /// As core's search.
     pub fn search(&mut self, first: u32, end: u32) -> Result<()> {
-        let mut here = vec![Scored::default(); self.capacity];
-        let mut all = vec![Scored::default(); self.capacity];
+        let mut here = filled(self.capacity, Scored::default())?;
+        let mut all = filled(self.capacity, Scored::default())?;
         let floats = self.words.search_memory_needed(1).ok_or(ErrorKind::BufferTooSmall)?;
-        let mut floats = vec![0.0; floats];
+        let mut floats = filled(floats, 0.0)?;
         let mut tile = vec![0; if self.file.is_whole { 0 } else { TILE_BYTES }];
         let memory = SearchMemory { floats: &mut floats, tile: &mut tile };
         let mut tops = [TopK::new(&mut here, &self.skip)];
@@ -364,8 +365,8 @@ impl WordVectors {
     ///
     /// As [`vector`](Self::vector).
     pub fn analogy(&mut self, a: &str, b: &str, c: &str) -> Result<Option<Vec<f32>>> {
-        let mut query = vec![0.0; self.words.cols()];
-        let mut scratch = vec![0.0; self.words.cols() + self.words.scratch_needed()];
+        let mut query = filled(self.words.cols(), 0.0)?;
+        let mut scratch = filled(self.words.cols() + self.words.scratch_needed(), 0.0)?;
         let analogy = self.words.analogy([a, b, c], &mut query, &mut scratch)?;
         self.file.trim();
         self.skip = analogy.rows.iter().flatten().copied().collect();

@@ -1,11 +1,10 @@
 //! A decoder without its file: it runs over weights from anywhere, mapped or read piece by piece.
 
-use alloc::vec;
 use alloc::vec::Vec;
 
-use super::zeros;
 use crate::error::{Error, ErrorKind, Result};
 use crate::kernel::{self, Kernels};
+use crate::limit::filled;
 use crate::model::llama::{
     Cache, Llama, LlamaConfig, LlamaLayer, LlamaMemory, LlamaNeeds, LlamaPlan, Output,
 };
@@ -27,7 +26,7 @@ impl Decoder {
     ///
     /// As [`Llama::open`].
     pub fn open(weights: &(impl Weights + ?Sized), config: LlamaConfig) -> Result<Self> {
-        let llama = Llama::open(weights, config, vec![LlamaLayer::EMPTY; config.layers])?;
+        let llama = Llama::open(weights, config, filled(config.layers, LlamaLayer::EMPTY)?)?;
         Ok(Self { llama, kernels: kernel::detect() })
     }
 
@@ -54,8 +53,7 @@ impl Decoder {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidArgument`] if the plan has no tokens; [`ErrorKind::BufferTooSmall`] if there is not as much
-    /// memory.
+    /// [`ErrorKind::InvalidArgument`] if the plan has no tokens; [`ErrorKind::NoMemory`] if there is not as much memory.
     pub fn session(&self, plan: LlamaPlan) -> Result<CausalSession> {
         let config = self.config();
         let too_small = Error::without_offset(ErrorKind::BufferTooSmall);
@@ -63,9 +61,9 @@ impl Decoder {
         let needs = LlamaMemory::needs(config, &plan)?;
         Ok(CausalSession {
             plan,
-            cache: zeros(cache).ok_or(too_small)?,
-            floats: zeros(needs.floats).ok_or(too_small)?,
-            bytes: zeros(needs.bytes).ok_or(too_small)?,
+            cache: filled(cache, 0.0)?,
+            floats: filled(needs.floats, 0.0)?,
+            bytes: filled(needs.bytes, 0)?,
             length: 0,
             is_long: false,
             ids: Vec::new(),
@@ -133,7 +131,7 @@ impl Decoder {
         last_token: bool,
         out: &mut [f32],
     ) -> Result<()> {
-        let mut states = vec![0.0; ids.len().saturating_mul(self.config().hidden)];
+        let mut states = filled(ids.len().saturating_mul(self.config().hidden), 0.0)?;
         session.clear();
         let (mut cache, mut memory) = session.parts(self.config())?;
         let run = Run::new(weights, &self.kernels);

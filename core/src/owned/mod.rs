@@ -18,7 +18,6 @@ mod requantize;
 mod sentencepiece;
 mod vocabulary;
 
-use alloc::vec;
 use alloc::vec::Vec;
 
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
@@ -34,6 +33,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::event::Format;
 use crate::format::sniff;
 use crate::kernel::{self, Kernels, RowSummary};
+use crate::limit::filled;
 use crate::model::{
     Bert, BertConfig, Layer, Matrix, Observer, Parallel, Plan, Run, SliceWeights, Weights,
     Workspace,
@@ -137,10 +137,10 @@ impl<B: AsRef<[u8]>> Embedder<B> {
         if room < 2 {
             return Err(Error::without_offset(ErrorKind::InvalidArgument));
         }
-        let mut ids = vec![0; room];
+        let mut ids = filled(room, 0)?;
         let mut encoded = tokenizer.encode(text, &mut ids)?;
         if max_tokens.is_none() && encoded.truncated {
-            ids = vec![0; encoded.total];
+            ids = filled(encoded.total, 0)?;
             encoded = tokenizer.encode(text, &mut ids)?;
         }
         ids.truncate(encoded.tokens);
@@ -158,7 +158,8 @@ impl<B: AsRef<[u8]>> Embedder<B> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidArgument`] if either is 0 or the memory would be larger than addresses are.
+    /// [`ErrorKind::InvalidArgument`] if either is 0 or the memory would be larger than addresses are; [`ErrorKind::NoMemory`] if
+    /// there is not as much.
     pub fn session(&self, tokens: usize, jobs: usize) -> Result<Session> {
         self.session_for(Plan { jobs, ..self.plan(tokens) })
     }
@@ -171,7 +172,7 @@ impl<B: AsRef<[u8]>> Embedder<B> {
     pub fn session_for(&self, plan: Plan) -> Result<Session> {
         let plan = Plan { tile_bytes: 0, ..plan };
         let needs = Workspace::needs(self.config(), &plan)?;
-        Ok(Session { plan, floats: vec![0.0; needs.floats], bytes: vec![0; needs.bytes] })
+        Ok(Session { plan, floats: filled(needs.floats, 0.0)?, bytes: filled(needs.bytes, 0)? })
     }
 
     /// The embeddings of tokenised texts, `hidden` elements each, into `out`: see [`Bert::embed_batch`].
@@ -224,17 +225,9 @@ fn summarize(
     bert: &Bert<Vec<Layer>>,
     kernels: &Kernels,
 ) -> Result<Vec<RowSummary>> {
-    let mut summaries = vec![RowSummary::EMPTY; bert.summaries(kernels)];
+    let mut summaries = filled(bert.summaries(kernels), RowSummary::EMPTY)?;
     bert.summarize(weights, kernels, &mut [], &mut summaries)?;
     Ok(summaries)
-}
-
-/// Zeros, or `None` if there is not as much memory.
-fn zeros<T: Clone + Default>(count: usize) -> Option<Vec<T>> {
-    let mut memory = Vec::new();
-    memory.try_reserve_exact(count).ok()?;
-    memory.resize(count, T::default());
-    Some(memory)
 }
 
 /// The scratch memory of one thread that embeds.

@@ -1,7 +1,6 @@
 //! Models and their vocabularies out of files of each format.
 
 use alloc::borrow::Cow;
-use alloc::vec;
 use alloc::vec::Vec;
 
 use super::vocabulary::FoundVocabulary;
@@ -10,6 +9,7 @@ use crate::event::{Mode, SpecialRole};
 #[cfg(feature = "amb")]
 use crate::format::amb::Amb;
 use crate::format::embd::Embd;
+use crate::limit::filled;
 #[cfg(feature = "amb")]
 use crate::model::amb_config_value;
 use crate::model::requantize::COLUMN_SCALES;
@@ -36,7 +36,7 @@ pub(super) fn open_model(bytes: &[u8], config: BertConfig, find: Find<'_, '_>) -
     {
         return Err(Error::new(scales.offset, ErrorKind::WrongShape));
     }
-    let bert = Bert::open(&weights, config, vec![Layer::EMPTY; config.layers])?;
+    let bert = Bert::open(&weights, config, filled(config.layers, Layer::EMPTY)?)?;
     Ok(Model { bert, column_scales })
 }
 

@@ -1,11 +1,11 @@
 //! An embedder whose linear layers are coded anew, evened out by scales from its file or by what it makes of its own vocabulary.
 
-use alloc::vec;
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU32, Ordering};
 
-use super::{Embedder, summarize, without_names, zeros};
+use super::{Embedder, summarize, without_names};
 use crate::error::{Error, ErrorKind, Result};
+use crate::limit::filled;
 use crate::model::requantize::Requantized;
 use crate::model::{ALIGNMENT, InOrder, Observation, Run, Weights};
 
@@ -26,7 +26,7 @@ pub(super) struct Memory {
 impl Memory {
     fn new(length: usize) -> Result<Self> {
         let too_small = Error::without_offset(ErrorKind::BufferTooSmall);
-        let bytes: Vec<u8> = length.checked_add(ALIGNMENT).and_then(zeros).ok_or(too_small)?;
+        let bytes: Vec<u8> = filled(length.checked_add(ALIGNMENT).ok_or(too_small)?, 0)?;
         let start = bytes.as_ptr().align_offset(ALIGNMENT).min(ALIGNMENT);
         Ok(Self { bytes, start })
     }
@@ -62,14 +62,14 @@ impl<B: AsRef<[u8]>> Embedder<B> {
             return Ok(());
         }
         let mut memory = Memory::new(bytes)?;
-        let mut scratch = vec![0.0; bert.requantizing_floats()];
+        let mut scratch = filled(bert.requantizing_floats(), 0.0)?;
         // Of the same type as what is run with, whose code would be there twice.
         let none = Memory::default();
         let weights = none.with(self.file.as_ref());
         let run = Run::new(&weights, &self.kernels);
         let columns = match &self.column_scales {
             Some(scales) => {
-                let mut columns = vec![0.0; scales.cols];
+                let mut columns = filled(scales.cols, 0.0)?;
                 run.read_converted(scales, 0, &mut columns, &mut [])?;
                 columns
             }
@@ -95,7 +95,7 @@ impl<B: AsRef<[u8]>> Embedder<B> {
         ids.splice(1..1, drawn);
         let sums: Vec<_> = (0..config.scaled_columns()).map(|_| AtomicU32::new(0)).collect();
         let mut session = self.session(ids.len(), 1)?;
-        let mut out = vec![0.0; config.hidden];
+        let mut out = filled(config.hidden, 0.0)?;
         self.embed_observed(&mut session, &InOrder, &ids, &[ids.len()], &mut out, &|seen| {
             let Observation { layer, input, values } = seen;
             // Not `add_squares`: there is no lock to lend sums to several threads with.
