@@ -11,6 +11,7 @@ mod embed;
 mod folders;
 mod gguf_files;
 mod help;
+mod hostile;
 mod inspect;
 mod interrupt;
 mod outputs;
