@@ -218,7 +218,7 @@ fn a_model_made_to_be_slow_comes_to_an_end() {
         let bytes = model(&ModelSettings { algorithm, ..SETTINGS }, &pieces.collect::<Vec<_>>());
         let model = open(&bytes).unwrap();
         let mut ids = Vec::new();
-        model.encode(&"a".repeat(20_000), &[], &mut TokenSession::default(), &mut ids).unwrap();
+        model.encode(&"a".repeat(20_000), &mut TokenSession::default(), &mut ids).unwrap();
     }
 }
 
@@ -233,7 +233,7 @@ fn long_texts_come_to_an_end_whatever_the_model_says() {
     for (bytes, letter, id) in [(model(&SETTINGS, &far), "a", 1), (model(&circle, &[A]), "x", 0)] {
         let model = open(&bytes).unwrap();
         let mut ids = Vec::new();
-        model.encode(&letter.repeat(400_000), &[], &mut TokenSession::default(), &mut ids).unwrap();
+        model.encode(&letter.repeat(400_000), &mut TokenSession::default(), &mut ids).unwrap();
         assert_eq!((ids[0], *ids.last().unwrap()), (0, id));
     }
 }

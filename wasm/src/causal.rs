@@ -2,7 +2,6 @@
 
 use alloc::rc::Rc;
 use alloc::string::String;
-use alloc::vec;
 use alloc::vec::Vec;
 
 use nanoembed_core::ErrorKind;

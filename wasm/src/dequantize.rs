@@ -1,6 +1,5 @@
 //! Parts of tensors as numbers, for those who look at files.
 
-use alloc::vec;
 use alloc::vec::Vec;
 
 use nanoembed_core::ErrorKind;

@@ -1,6 +1,5 @@
 //! Sentence models: texts in, vectors out.
 
-use alloc::vec;
 use alloc::vec::Vec;
 
 use nanoembed_core::event::Format;
