@@ -11,7 +11,7 @@ use crate::commands::{
     similar, tokenize, vector, verify,
 };
 use crate::embedder::{self, Pooling};
-use crate::error::Result;
+use crate::error::{Failure, Result};
 use crate::model_file::ModelFile;
 use crate::stored::FileSet;
 use crate::verification::{Finding, verify};
@@ -150,7 +150,11 @@ pub(crate) struct EmbedderArgs {
 impl ModelArgs {
     /// Opens the model, verified first if that was asked for.
     pub(crate) fn open(&self, quiet: bool) -> Result<ModelFile> {
-        if let (true, Some(path)) = (self.verify, &self.model) {
+        if self.verify {
+            let Some(path) = &self.model else {
+                return Err(Failure::usage("--verify is for a model's file")
+                    .hint("name it with `--model`; the model built in is part of the program"));
+            };
             let set = FileSet::open(path)?;
             verify(&set, Mode::Lenient, PolicyArgs::default(), quiet)
                 .map_err(|findings| Finding::into_failure(findings, path))?;

@@ -36,6 +36,12 @@ pub(crate) const USAGE: u16 = 601;
 const NOT_FOUND: u16 = 602;
 const BAD_INPUT: u16 = 603;
 
+/// ELOOP, for which the standard library has no stable name.
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+const CIRCLE_OF_LINKS: Option<i32> = Some(libc::ELOOP);
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
+const CIRCLE_OF_LINKS: Option<i32> = None;
+
 /// Whose fault it is, which decides the exit status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fault {
@@ -87,11 +93,9 @@ impl Failure {
         let file = file.to_string();
         let fault = if error.code() / 100 == 5 { Fault::Storage } else { Fault::Input };
         let failure = Self::new(fault, error.code(), error.message()).at(&file);
-        // What is missing, and what is wrong with the file as a whole, has no place in it.
-        let has_place = error.offset > 0 || error.kind.code() / 100 == 1;
-        let failure = match error.code() / 100 {
-            1 | 2 | 3 | 5 if has_place => failure.at(format_args!("byte {}", error.offset)),
-            _ => failure,
+        let failure = match place_of(error) {
+            Some(offset) => failure.at(format_args!("byte {offset}")),
+            None => failure,
         };
         let is_of_strict = matches!(
             error.kind,
@@ -104,6 +108,12 @@ impl Failure {
             Some(hint) => failure.hint(hint),
             None => failure,
         }
+    }
+
+    /// What has this code, be it the core's or the command line's.
+    pub(crate) fn of_code(code: u16, message: impl Into<String>) -> Self {
+        let fault = if code / 100 == 5 { Fault::Storage } else { Fault::Input };
+        Self::new(fault, code, message)
     }
 
     /// Reading `file` failed.
@@ -123,6 +133,9 @@ impl Failure {
             io::ErrorKind::PermissionDenied => (Fault::Storage, "permission denied".into(), None),
             io::ErrorKind::IsADirectory => {
                 (Fault::Storage, "this is a folder, not a file".into(), None)
+            }
+            _ if CIRCLE_OF_LINKS.is_some() && error.raw_os_error() == CIRCLE_OF_LINKS => {
+                (Fault::Storage, "its symbolic links lead in a circle".into(), None)
             }
             io::ErrorKind::StorageFull => {
                 let hint = "free some space or write somewhere else";
@@ -205,6 +218,16 @@ impl Display for Failure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         self.place.iter().try_for_each(|part| write!(f, "{part}: "))?;
         f.write_str(&self.message)
+    }
+}
+
+/// The byte of the file that an error is about. What is missing, and what is wrong with the file as a whole, has no place
+/// in it.
+pub(crate) const fn place_of(error: Error) -> Option<u64> {
+    match error.code() / 100 {
+        1 => Some(error.offset),
+        2 | 3 | 5 if error.offset > 0 => Some(error.offset),
+        _ => None,
     }
 }
 

@@ -8,6 +8,7 @@ use clap::{Arg, ArgAction, Command, CommandFactory, FromArgMatches};
 
 use crate::args::Cli;
 use crate::error::{Failure, USAGE};
+use crate::streams;
 
 /// What is said below the help of every command.
 const EXIT_STATUS: &str = "\
@@ -52,9 +53,15 @@ pub(crate) fn parse(arguments: Vec<OsString>) -> Result<Cli, ExitCode> {
         return Err(ExitCode::from(failure.exit_code()));
     }
     if !error.use_stderr() {
-        // Nobody to read the help is no failure.
-        let _ = error.print();
-        return Err(ExitCode::SUCCESS);
+        let printed = streams::check_stdout().and_then(|()| error.print());
+        return Err(match printed {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                let failure = Failure::writing("stdout", &error);
+                failure.print();
+                ExitCode::from(failure.exit_code())
+            }
+        });
     }
     let said = error.render().ansi().to_string();
     anstream::eprint!("{}", said.replacen("error:", &format!("error[{USAGE}]:"), 1));

@@ -30,7 +30,8 @@ Examples:
 that are no finite numbers. The shards of a UQFF file are opened together.
 
 With `--json` every finding is one line:
-  {\"file\", \"offset\", \"code\", \"name\", \"message\"}")]
+  {\"file\", \"offset\", \"code\", \"name\", \"message\"}
+`offset` is null where it is the file as a whole that is wrong.")]
 pub(crate) struct Verify {
     /// Files or folders to check; `-` is stdin
     #[arg(required = true, value_name = "FILE")]
@@ -74,7 +75,8 @@ impl Verify {
                     continue;
                 }
                 let Finding { file, offset, code, name: cause, message, .. } = finding;
-                lines.text(format_args!("{file}: byte {offset}: {message} [{code} {cause}]"))?;
+                let place = offset.map_or_else(String::new, |offset| format!("byte {offset}: "));
+                lines.text(format_args!("{file}: {place}{message} [{code} {cause}]"))?;
             }
             if !self.json {
                 let mut hints: Vec<&str> =

@@ -91,8 +91,12 @@ impl Members {
             }
             _ => (ErrorKind::BadJson, "not well-formed JSON".to_owned()),
         };
-        // An object that is none begins where the line does.
-        let at = if error.is_data() { line.len() - line.trim_start().len() } else { at };
+        let at = match error.classify() {
+            // An object that is none begins where the line does.
+            Category::Data => line.len() - line.trim_start().len(),
+            Category::Eof => line.len(),
+            _ => at,
+        };
         Wrong { kind, at, message, hint: None, kept: Vec::new() }
     }
 }
@@ -196,8 +200,8 @@ mod tests {
         let cases = [
             (r#"["a"]"#, 131, 0, "not an object"),
             (r#""a""#, 131, 0, "not an object"),
-            ("{", 130, 0, "ends too early"),
-            (r#"{"text": "a""#, 130, 11, "ends too early"),
+            ("{", 130, 1, "ends too early"),
+            (r#"{"text": "a""#, 130, 12, "ends too early"),
             (r#"{"text": "a"} x"#, 130, 14, "not well-formed JSON"),
             (r#"{"text": "a",}"#, 130, 13, "not well-formed JSON"),
             (r#"{"text": 'a'}"#, 130, 9, "not well-formed JSON"),

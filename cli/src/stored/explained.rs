@@ -27,8 +27,15 @@ pub(crate) fn failure(name: &str, file: &[u8], error: Error) -> Failure {
 
 /// The message and what helps, where more can be said than the kind of the error does.
 fn message(file: &[u8], error: Error) -> Option<(String, Option<&'static str>)> {
-    if sniff(file) != Some(Format::Gguf) {
-        return None;
+    match sniff(file) {
+        Some(Format::Gguf) => {}
+        Some(Format::Finalfusion) if error.kind == ErrorKind::BadMagic => {
+            return Some((
+                "the file has word vectors, not a model".to_owned(),
+                Some("`nanoembed vector FILE WORD` gives the vectors of words"),
+            ));
+        }
+        _ => return None,
     }
     let word = |offset: u64| {
         let start = usize::try_from(offset).ok()?;

@@ -17,7 +17,7 @@ use nanoembed_core::event::{Format, Mode};
 use nanoembed_core::{Error, ErrorKind};
 use serde::Serialize;
 
-use crate::error::{Failure, hint};
+use crate::error::{Failure, hint, place_of};
 use crate::foreign;
 use crate::stored::FileSet;
 use crate::word_vectors::policy::PolicyArgs;
@@ -29,7 +29,8 @@ const NO_CHECKSUMS: &str = "the format has no checksums";
 #[derive(Debug, Serialize)]
 pub(crate) struct Finding {
     pub(crate) file: String,
-    pub(crate) offset: u64,
+    /// The byte, unless it is the file as a whole that is wrong.
+    pub(crate) offset: Option<u64>,
     pub(crate) code: u16,
     pub(crate) name: &'static str,
     pub(crate) message: String,
@@ -41,7 +42,7 @@ impl Finding {
     fn new(file: &str, error: Error) -> Self {
         Self {
             file: file.to_owned(),
-            offset: error.offset,
+            offset: place_of(error),
             code: error.code(),
             name: error.kind.name(),
             message: error.message().to_owned(),
@@ -54,7 +55,7 @@ impl Finding {
         let (code, name) = (failure.code(), failure.cause());
         let (offset, failure) = failure.within(file);
         let (message, hint) = failure.into_message();
-        Self { file: file.to_owned(), offset: offset.unwrap_or(0), code, name, message, hint }
+        Self { file: file.to_owned(), offset, code, name, message, hint }
     }
 
     /// The first of `findings` as the reason not to use the model at `path`.
@@ -62,9 +63,11 @@ impl Finding {
         let count = findings.len();
         let failure = match findings.into_iter().next() {
             Some(first) => {
-                let kind = ErrorKind::from_code(first.code).unwrap_or(ErrorKind::BadField);
-                let failure = Failure::input(kind, first.message).at(&first.file);
-                failure.at(format_args!("byte {}", first.offset))
+                let failure = Failure::of_code(first.code, first.message).at(&first.file);
+                match first.offset {
+                    Some(offset) => failure.at(format_args!("byte {offset}")),
+                    None => failure,
+                }
             }
             None => Failure::bad_input("the file is not sound").at(path.display()),
         };

@@ -108,11 +108,20 @@ fn inspect_and_verify() {
     let said = failure(&["embed", "-m", &bad, "--verify", "hello"], b"", 1);
     let code = findings[0]["code"].as_u64().unwrap();
     assert!(said.starts_with(&format!("error[{code}]: {bad}: byte ")), "{said}");
+    failure(&["embed", "--verify", "hello"], b"", 2);
+    // What is wrong with a file as a whole is wrong at no byte of it.
+    let other = tiny.join("other");
+    std::fs::write(&other, "neither this nor that").unwrap();
+    let assert = nanoembed(&["verify", "--json", &other]).assert().code(1);
+    let findings = objects(&String::from_utf8_lossy(&assert.get_output().stdout));
+    assert!(findings[0]["offset"].is_null() && findings[0]["code"] == 206, "{}", findings[0]);
+    let assert = nanoembed(&["verify", &other]).assert().code(1);
+    assert!(!String::from_utf8_lossy(&assert.get_output().stdout).contains("byte"));
 }
 
 #[test]
 fn convert_quantize_dequantize_and_diff() {
-    let (tiny, model, _) = files();
+    let (tiny, model, words) = files();
     let (half, gguf) = (tiny.join("h.weights"), tiny.join("q.uqff"));
     stdout(&["convert", &model, &half, "--type", "f16"], "");
     let report = lines(&["diff", &model, &half, "--json"], "");
@@ -136,6 +145,10 @@ fn convert_quantize_dequantize_and_diff() {
     for arguments in [
         &["convert", &model, &tiny.join("x.zip")][..],
         &["quantize", &source, &tiny.join("x.zip"), "--type", "q8_0"],
+        &["convert", &words, &tiny.join("x.zip")],
+        &["convert", &tiny.join("v.vec"), &tiny.join("x.zip")],
+        &["convert", &tiny.join("v.vec"), &tiny.join("x")],
+        &["convert", &tiny.join("v.vec"), &tiny.join("x.gguf")],
         &["migrate", &source, &tiny.join("x.zip")],
         &["dequantize", &model, name, "-o", &tiny.join("x.zip")],
         &["dequantize", &model, "-o", &tiny.join("x.zip")],
@@ -181,6 +194,14 @@ fn word_vectors() {
         assert!(failure(arguments, b"", 2).contains("ending"));
     }
     failure(&["similar", &words, "one", "-k", "0"], b"", 2);
+    // The same word in another case is offered.
+    let said = failure(&["similar", &words, "One"], b"", 1);
+    assert!(said.contains("\"One\" has no vector") && said.contains("the file has \"one\""), "{said}");
+    let said = failure(&["analogy", &words, "one", "TWO", "three"], b"", 1);
+    assert!(said.contains("the file has \"two\""), "{said}");
+    assert!(!failure(&["similar", &words, "four"], b"", 1).contains("the file has"));
+    let said = failure(&["embed", "-m", &words, "hello"], b"", 1);
+    assert!(said.contains("has word vectors, not a model"), "{said}");
 }
 
 #[test]

@@ -98,11 +98,16 @@ impl Conversion {
         };
         let to = match (to, from) {
             (Some(to), _) => to,
-            (None, Form::Finalfusion) => {
-                return Err(Failure::usage("the name of OUT does not say what it shall be")
-                    .hint("`--to` says it: word2vec, text, textdims, floret"));
+            (None, from) if from != Form::Finalfusion && output == Path::new("-") => {
+                Form::Finalfusion
             }
-            (None, _) => Form::Finalfusion,
+            (None, _) => {
+                return Err(Failure::usage("the ending of OUT does not tell a form of word vectors")
+                    .at(output.display())
+                    .hint(
+                        "name it `.fifu`, `.w2v`, `.txt`, `.vec` or `.floret`, or say `--to finalfusion|word2vec|text|textdims|floret`",
+                    ));
+            }
         };
         if to == Form::Fasttext {
             return Err(Failure::usage("fastText models are read, not written"));
