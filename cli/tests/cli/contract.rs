@@ -196,7 +196,10 @@ fn word_vectors() {
     failure(&["similar", &words, "one", "-k", "0"], b"", 2);
     // The same word in another case is offered.
     let said = failure(&["similar", &words, "One"], b"", 1);
-    assert!(said.contains("\"One\" has no vector") && said.contains("the file has \"one\""), "{said}");
+    assert!(
+        said.contains("\"One\" has no vector") && said.contains("the file has \"one\""),
+        "{said}"
+    );
     let said = failure(&["analogy", &words, "one", "TWO", "three"], b"", 1);
     assert!(said.contains("the file has \"two\""), "{said}");
     assert!(!failure(&["similar", &words, "four"], b"", 1).contains("the file has"));

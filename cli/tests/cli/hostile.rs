@@ -12,7 +12,12 @@ const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/hostile")
 fn run(arguments: &[&str], text: &str) -> (i32, String) {
     let mut child = Command::new("sh")
         // Kilobytes and seconds; the program may be built without optimisation.
-        .args(["-c", "ulimit -v 400000 && ulimit -t 20 && exec \"$@\"", "sh", env!("CARGO_BIN_EXE_nanoembed")])
+        .args([
+            "-c",
+            "ulimit -v 400000 && ulimit -t 20 && exec \"$@\"",
+            "sh",
+            env!("CARGO_BIN_EXE_nanoembed"),
+        ])
         .args(arguments)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
