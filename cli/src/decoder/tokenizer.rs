@@ -183,6 +183,24 @@ impl<'f> Tokenizer<'f> {
         [self.begin, self.ends.end.first()]
     }
 
+    /// What the model calls the beginning of a text.
+    pub(crate) const fn begin(&self) -> Option<u32> {
+        self.begin
+    }
+
+    /// The tokens around texts.
+    pub(crate) const fn ends(&self) -> &TextEnds {
+        &self.ends
+    }
+
+    /// How byte-level BPE cuts texts into words, and whether it takes whole words before merges; `None` for SentencePiece.
+    pub(crate) fn pattern(&self) -> Option<(bpe::Pattern, bool)> {
+        match &self.spelling {
+            Spelling::Bytes(pairs) => Some((pairs.pattern(), pairs.ignores_merges())),
+            Spelling::Pieces(..) => None,
+        }
+    }
+
     /// Whether a token that was sampled says that the model has finished.
     pub(crate) fn is_end(&self, id: u32) -> bool {
         self.ends.end.contains(id)
@@ -207,7 +225,7 @@ impl<'f> Tokenizer<'f> {
     }
 
     /// The ids of the tokens that are found in a text as they are.
-    fn added(&self) -> &[u32] {
+    pub(crate) fn added(&self) -> &[u32] {
         match &self.spelling {
             Spelling::Bytes(pairs) => pairs.added(),
             Spelling::Pieces(_, added) => added,

@@ -6,9 +6,13 @@
 //! | `names` | from the names and row orders of one format to those of another |
 //! | `rotary` | what GGUF says of rotary positions |
 //! | `to_uqff`, `to_gguf`, `to_safetensors` | what the format does not hold is put elsewhere or stored in another way |
+//! | `encoder`, `decoder_tokenizer`, `metadata` | what a GGUF file says of a model and its tokenizer |
 //! | `residual` | the tensors beside a UQFF file |
 
 mod arguments;
+mod decoder_tokenizer;
+mod encoder;
+mod metadata;
 pub(crate) mod names;
 mod residual;
 mod rotary;
@@ -81,6 +85,15 @@ impl Writing {
     ) -> Result<Vec<Written>> {
         job.keep_inputs([&job.output.to_owned()])?;
         let total = items.iter().map(|item| item.weight.encoding().stored_bytes()).sum();
+        let encoder = self.encoder(job)?;
+        if let Some(encoder) = &encoder {
+            let (items, left_out) = encoder.renamed(items, &job.source)?;
+            if !quiet && !left_out.is_empty() {
+                anstream::eprintln!("left out: {}", left_out.join(", "));
+            }
+            let progress = (!quiet).then(|| Progress::bytes("writing", total));
+            return to_gguf::write_encoder(job, encoder, items, progress.as_ref());
+        }
         let plan = names::plan(self, job, &items)?;
         let mut spool = Spool::new()?;
         let places = plan.reordered(&items, &mut spool)?;
@@ -92,6 +105,17 @@ impl Writing {
             Target::Gguf => to_gguf::write(self, job, &plan, items, progress.as_ref()),
             Target::Safetensors => to_safetensors::write(job.output, &items, progress.as_ref()),
         }
+    }
+}
+
+impl Writing {
+    /// The encoder that becomes a GGUF file, if one does.
+    fn encoder(&self, job: &Job<'_, '_>) -> Result<Option<encoder::Encoder>> {
+        let is_made_up = job.target == Target::Gguf
+            && job.from != Format::Gguf
+            && self.like.is_none()
+            && !self.keep_names;
+        if is_made_up { encoder::Encoder::of(self, job) } else { Ok(None) }
     }
 }
 

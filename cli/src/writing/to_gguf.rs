@@ -5,14 +5,17 @@ use std::collections::HashMap;
 use nanoembed_core::ErrorKind;
 use nanoembed_core::event::{Mode, Value};
 use nanoembed_core::format::gguf::{DEFAULT_ALIGNMENT, Gguf, WriteValue, code_of};
-use nanoembed_core::tensor::{Encoding, Weight};
+use nanoembed_core::tensor::{Dtype, Encoding, Weight};
 
+use super::encoder::{Encoder, model_type};
+use super::metadata::Metadata;
 use super::names::{Plan, is_table};
 use super::rotary::GgufRotary;
-use super::{Job, Writing, Written, size_of};
+use super::{Job, Writing, Written, decoder_tokenizer, size_of};
 use crate::error::{Failure, Result, name_of, warn};
 use crate::mapped::Mapped;
 use crate::progress::Progress;
+use crate::quantizer::encode::Encoded;
 use crate::quantizer::{QuantType, Spool, encode};
 use crate::stored::{Stored, Values};
 use crate::targets::Item;
@@ -32,31 +35,14 @@ pub(super) fn write(
     progress: Option<&Progress>,
 ) -> Result<Vec<Written>> {
     let mut spool = Spool::new()?;
-    let encoded = items
-        .iter()
-        .map(|item| {
-            if holds(item) {
-                return Ok(None);
-            }
-            let values = Values::Weight(item.weight);
-            let stored = Stored { name: item.name.clone(), values, offset: 0, file: 0 };
-            let shape = *item.weight.shape();
-            encode(&stored.all()?, shape, QuantType::F32, &mut spool)
-                .map(|(encoded, _)| Some(encoded))
-        })
-        .collect::<Result<Vec<_>>>()?;
+    let is_copy = writing.like.is_some() || job.gguf.is_some();
+    let wants_float = |item: &Item<'_>| {
+        // As llama.cpp wants it, which adds vectors to others as they are.
+        !is_copy && item.is_float() && item.weight.shape().dims().len() == 1
+    };
+    let encoded = as_floats(&items, wants_float, &mut spool)?;
     let spooled = spool.finish()?;
-    let mut held: Vec<Item<'_>> = Vec::new();
-    for (item, encoded) in items.into_iter().zip(&encoded) {
-        if item.weight.shape().dims().is_empty() || item.weight.elements() == 0 {
-            warn(format_args!("`{}` is left out: GGUF holds no tensor of this shape", item.name));
-            continue;
-        }
-        held.push(match encoded {
-            Some(encoded) => Item::new(item.name, encoded.weight(&spooled)?),
-            None => item,
-        });
-    }
+    let mut held = held(items, &encoded, &spooled)?;
     if let Some(rotary) = &plan.rotary {
         held.retain(|item| !is_table(&item.name) && !rotary.has(&item.name));
         held.extend(rotary.tensors()?);
@@ -73,6 +59,7 @@ pub(super) fn write(
         held = chosen(like, &held)?;
     }
     let source = like.or(job.gguf);
+    let mut own = Metadata::default();
     let mut metadata: Vec<(String, WriteValue<'_>)> = Vec::new();
     let mut alignment = u32::try_from(DEFAULT_ALIGNMENT).unwrap_or(32);
     match (&source, &plan.llama) {
@@ -93,15 +80,101 @@ pub(super) fn write(
             metadata.extend(llama.metadata());
             let rotary = plan.rotary.as_ref().map(GgufRotary::metadata).unwrap_or_default();
             metadata.extend(rotary);
+            decoder_tokenizer::add(&mut own, writing, job)?;
         }
-        (None, None) => {
+        // Tensors alone, as was asked for.
+        (None, None) if writing.keep_names => {
             metadata.push(("general.architecture".into(), WriteValue::Text("unknown")));
         }
+        (None, None) => return Err(unknown_model(writing, job)?),
     }
+    let texts = own.texts();
+    metadata.extend(own.values(&texts));
     let borrowed: Vec<(&str, WriteValue<'_>)> =
         metadata.iter().map(|(key, value)| (key.as_str(), *value)).collect();
     write_file(job.output, &borrowed, alignment.max(8), &held, progress)?;
     Ok(vec![size_of(job.output)])
+}
+
+/// Writes an encoder, whose items have GGUF's names.
+pub(super) fn write_encoder(
+    job: &Job<'_, '_>,
+    encoder: &Encoder,
+    items: Vec<Item<'_>>,
+    progress: Option<&Progress>,
+) -> Result<Vec<Written>> {
+    let mut spool = Spool::new()?;
+    let wants_float = |item: &Item<'_>| {
+        let is_vector = item.weight.shape().dims().len() == 1;
+        is_vector || Encoder::is_float(&item.name) || item.dtype() == Some(Dtype::F64)
+    };
+    let encoded = as_floats(&items, wants_float, &mut spool)?;
+    let spooled = spool.finish()?;
+    let held = held(items, &encoded, &spooled)?;
+    let types = held.iter().find(|item| item.name == TOKEN_TYPES);
+    let metadata = encoder.metadata(types.map_or(0, |types| types.weight.shape().rows()))?;
+    let texts = metadata.texts();
+    let metadata = metadata.values(&texts);
+    let borrowed: Vec<(&str, WriteValue<'_>)> =
+        metadata.iter().map(|(key, value)| (key.as_str(), *value)).collect();
+    let alignment = u32::try_from(DEFAULT_ALIGNMENT).unwrap_or(32);
+    write_file(job.output, &borrowed, alignment, &held, progress)?;
+    Ok(vec![size_of(job.output)])
+}
+
+/// The table of the types of tokens.
+const TOKEN_TYPES: &str = "token_types.weight";
+
+/// What GGUF does not hold, and what `wants_float`, in f32.
+fn as_floats(
+    items: &[Item<'_>],
+    wants_float: impl Fn(&Item<'_>) -> bool,
+    spool: &mut Spool,
+) -> Result<Vec<Option<Encoded>>> {
+    let encoded = items.iter().map(|item| {
+        if item.dtype() == Some(Dtype::F32) || holds(item) && !wants_float(item) {
+            return Ok(None);
+        }
+        let values = Values::Weight(item.weight);
+        let stored = Stored { name: item.name.clone(), values, offset: 0, file: 0 };
+        let shape = *item.weight.shape();
+        encode(&stored.all()?, shape, QuantType::F32, spool).map(|(encoded, _)| Some(encoded))
+    });
+    encoded.collect()
+}
+
+/// The items with what [`as_floats`] put into `spooled`, without those whose shape GGUF does not hold.
+fn held<'a>(
+    items: Vec<Item<'a>>,
+    encoded: &[Option<Encoded>],
+    spooled: &'a Mapped,
+) -> Result<Vec<Item<'a>>> {
+    let mut held: Vec<Item<'_>> = Vec::new();
+    for (item, encoded) in items.into_iter().zip(encoded) {
+        if item.weight.shape().dims().is_empty() || item.weight.elements() == 0 {
+            warn(format_args!("`{}` is left out: GGUF holds no tensor of this shape", item.name));
+            continue;
+        }
+        held.push(match encoded {
+            Some(encoded) => Item::new(item.name, encoded.weight(spooled)?),
+            None => item,
+        });
+    }
+    Ok(held)
+}
+
+/// That a file would have tensors of which nobody knows what model they are.
+fn unknown_model(writing: &Writing, job: &Job<'_, '_>) -> Result<Failure> {
+    let beside = job.folder.join("config.json");
+    let kind = model_type(writing.config.as_deref().unwrap_or(&beside))?;
+    let message = match kind {
+        Some(kind) => format!("a model of the type `{kind}` is not written as GGUF"),
+        None => "nothing here says what model this is, and nobody can run a GGUF file without its architecture, sizes and tokenizer".into(),
+    };
+    let kind = ErrorKind::UnsupportedArchitecture;
+    Ok(Failure::input(kind, message).at(&job.source).hint(
+        "`--like ORIGINAL.gguf` takes all that from a GGUF file of the model, `--config FILE` from its `config.json` and the tokenizer beside it; `--keep-names` writes the tensors alone, which no program runs",
+    ))
 }
 
 /// Whether GGUF has the type of an item.

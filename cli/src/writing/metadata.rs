@@ -1,0 +1,61 @@
+//! Metadata of a GGUF file that is made up here, not copied from another.
+
+use nanoembed_core::format::gguf::WriteValue;
+
+/// A value in memory of its own.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum OwnValue {
+    U32(u32),
+    F32(f32),
+    Bool(bool),
+    Text(String),
+    Texts(Vec<Vec<u8>>),
+    I32s(Vec<i32>),
+}
+
+/// Keys and values, in the order of the file.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Metadata(Vec<(String, OwnValue)>);
+
+impl Metadata {
+    pub(super) fn add(&mut self, key: impl Into<String>, value: OwnValue) {
+        self.0.push((key.into(), value));
+    }
+
+    pub(super) fn text(&mut self, key: impl Into<String>, value: impl Into<String>) {
+        self.add(key, OwnValue::Text(value.into()));
+    }
+
+    /// Adds a token's id, if there is one.
+    pub(super) fn id(&mut self, key: &str, id: Option<u32>) {
+        if let Some(id) = id {
+            self.add(key, OwnValue::U32(id));
+        }
+    }
+
+    /// The texts of arrays, as [`values`](Self::values) borrows them.
+    pub(super) fn texts(&self) -> Vec<Vec<&[u8]>> {
+        let texts = self.0.iter().map(|(_, value)| match value {
+            OwnValue::Texts(texts) => texts.iter().map(Vec::as_slice).collect(),
+            _ => Vec::new(),
+        });
+        texts.collect()
+    }
+
+    /// Keys and values as they are written.
+    pub(super) fn values<'m>(
+        &'m self,
+        texts: &'m [Vec<&'m [u8]>],
+    ) -> Vec<(String, WriteValue<'m>)> {
+        let value = |(value, texts): (&'m OwnValue, &'m Vec<&'m [u8]>)| match value {
+            OwnValue::U32(value) => WriteValue::U32(*value),
+            OwnValue::F32(value) => WriteValue::F32(*value),
+            OwnValue::Bool(value) => WriteValue::Bool(*value),
+            OwnValue::Text(value) => WriteValue::Text(value),
+            OwnValue::Texts(_) => WriteValue::Texts(texts),
+            OwnValue::I32s(values) => WriteValue::I32s(values),
+        };
+        let pairs = self.0.iter().zip(texts);
+        pairs.map(|((key, own), texts)| (key.clone(), value((own, texts)))).collect()
+    }
+}
