@@ -195,15 +195,23 @@ impl Sums {
 fn pair(left: &Stored<'_>, right: &Stored<'_>) -> Result<Pair> {
     const PIECE: usize = 1 << 16;
     let elements = usize::try_from(left.values.elements()).unwrap_or(usize::MAX);
-    let sums = (0..elements.div_ceil(PIECE)).into_par_iter().map(|index| {
+    let piece = |index: usize| {
         let first = index * PIECE;
         let mut a = vec![0.0; PIECE.min(elements - first)];
         let mut b = a.clone();
         left.read(first, &mut a)?;
         right.read(first, &mut b)?;
         Ok::<_, Failure>(Sums::of(&a, &b))
-    });
-    let sums = sums.try_reduce(Sums::default, |a, b| Ok(a.and(b)))?;
+    };
+    // Waking threads takes longer than a small tensor does, and a file may have thousands of them.
+    let sums = match elements.div_ceil(PIECE) {
+        0 => Sums::default(),
+        1 => piece(0)?,
+        pieces => {
+            let pieces = (0..pieces).into_par_iter().map(piece);
+            pieces.try_reduce(Sums::default, |a, b| Ok(a.and(b)))?
+        }
+    };
     let norms = sums.a.sqrt() * sums.b.sqrt();
     let nothing_differs = sums.squared_error == 0.0;
     Ok(Pair {
