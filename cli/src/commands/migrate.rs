@@ -15,7 +15,7 @@ use crate::layer_names::{Llama, NamesFile};
 use crate::output::units;
 use crate::stored::{Contents, FileSet, Values};
 use crate::targets::Item;
-use crate::writing::{Job, Target, Writing};
+use crate::writing::{Job, Target, Writing, residual};
 
 /// Bring quantised weights into another format, without quantising them anew
 ///
@@ -197,14 +197,7 @@ fn open(inputs: &[PathBuf], target: Target, quiet: bool) -> Result<Vec<FileSet>>
     let uqff = sets.iter().find(|set| set.format() == Some(Format::Uqff));
     let alone = !sets.iter().any(|set| set.format() == Some(Format::Safetensors));
     if let Some(set) = uqff.filter(|_| alone) {
-        let residual = set.folder().join("residual.safetensors");
-        let wanted = matches!(target, Target::Gguf | Target::Safetensors);
-        if residual.exists() && wanted {
-            if !quiet {
-                anstream::eprintln!("taking {} too", residual.display());
-            }
-            sets.push(FileSet::open(&residual)?);
-        }
+        sets.extend(residual(set, target, quiet)?);
     }
     Ok(sets)
 }

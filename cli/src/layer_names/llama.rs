@@ -29,6 +29,8 @@ pub(crate) struct Llama {
     vocabulary: Option<u32>,
     context: Option<u32>,
     norm_epsilon: f32,
+    /// A setting that the metadata written here has no words for.
+    unwritten: Option<String>,
     /// Whether the output layer is the table of embeddings.
     tied: bool,
 }
@@ -95,6 +97,7 @@ impl Llama {
             vocabulary: Some(size("vocab_size")?),
             context: number("max_position_embeddings"),
             norm_epsilon: float("rms_norm_eps", 1e-6),
+            unwritten: unwritten(&config),
             tied: config.get("tie_word_embeddings").and_then(Value::as_bool).unwrap_or(false),
         })
     }
@@ -137,6 +140,8 @@ impl Llama {
             vocabulary: number("vocab_size"),
             context: number("context_length"),
             norm_epsilon: float("attention.layer_norm_rms_epsilon", 1e-6),
+            // Such a file's metadata is copied, not written anew.
+            unwritten: None,
             tied: gguf.tensor("output.weight").is_none(),
         })
     }
@@ -203,6 +208,11 @@ impl Llama {
         usize::try_from(heads).ok()
     }
 
+    /// A setting of the model that [`metadata`](Self::metadata) has no words for, so that a file would be of another model.
+    pub(crate) fn unwritten(&self) -> Option<&str> {
+        self.unwritten.as_deref()
+    }
+
     /// What a GGUF file says of such a model, without its rotary positions and its tokenizer.
     pub(crate) fn metadata(&self) -> Vec<(String, WriteValue<'static>)> {
         let own = |key: &str| format!("{}.{key}", self.architecture);
@@ -227,6 +237,20 @@ impl Llama {
     pub(crate) const fn is_tied(&self) -> bool {
         self.tied
     }
+}
+
+/// A setting that changes the model and is not written into GGUF files here.
+fn unwritten(config: &Value) -> Option<String> {
+    let usual: [(&str, &[Value]); 4] = [
+        ("hidden_act", &["silu".into()]),
+        ("mlp_bias", &[false.into()]),
+        ("use_sliding_window", &[false.into()]),
+        ("quantization_config", &[]),
+    ];
+    usual.into_iter().find_map(|(key, usual)| {
+        let value = config.get(key).filter(|value| !value.is_null() && !usual.contains(value))?;
+        Some(format!("`{key}` is {value}"))
+    })
 }
 
 const NAMES_HINT: &str =
@@ -289,6 +313,7 @@ mod tests {
             vocabulary: Some(100),
             context: None,
             norm_epsilon: 1e-5,
+            unwritten: None,
             tied: false,
         }
     }

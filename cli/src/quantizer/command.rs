@@ -20,7 +20,7 @@ use crate::progress::Progress;
 use crate::stored::{Contents, FileSet, Stored, Values};
 use crate::targets::Item;
 use crate::targets::uqff::Fallback;
-use crate::writing::{Job, Target, Writing, Written};
+use crate::writing::{Job, Target, Writing, Written, residual};
 
 /// The arguments about the weights of models.
 #[derive(Args, Debug)]
@@ -98,7 +98,11 @@ impl Task<'_> {
         let target = self.options.writing.target(self.output)?;
         self.check(target)?;
         let set = FileSet::open(self.input)?;
-        let contents = set.contents()?;
+        let residual = residual(&set, target, quiet)?;
+        let mut contents = set.contents()?;
+        if let Some(residual) = &residual {
+            contents.tensors.extend(residual.contents()?.tensors);
+        }
         self.check_globs(&contents, &set.name())?;
         let mut spool = Spool::new()?;
         let (ready, outcomes) = self.encode_all(&contents, &mut spool, quiet)?;
@@ -123,7 +127,12 @@ impl Task<'_> {
             gguf: contents.gguf.first().copied(),
             source: set.name(),
             folder: set.folder(),
-            inputs: set.iter().map(|(path, _)| path.to_owned()).collect(),
+            inputs: [Some(&set), residual.as_ref()]
+                .into_iter()
+                .flatten()
+                .flat_map(FileSet::iter)
+                .map(|(path, _)| path.to_owned())
+                .collect(),
             fallbacks: fallbacks.map(|outcome| self.fallback(outcome)).collect(),
             requantized: true,
         };

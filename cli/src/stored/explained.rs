@@ -76,9 +76,18 @@ fn message(file: &[u8], error: Error) -> Option<(String, Option<&'static str>)> 
         ),
         ErrorKind::UnsupportedArchitecture => {
             let gguf = Gguf::parse(file, Mode::Lenient).ok()?;
+            let name = gguf_architecture(&gguf)?;
+            if name == "bert" {
+                let message = "an encoder in a GGUF file is not taken here".to_owned();
+                return Some((
+                    message,
+                    Some(
+                        "`nanoembed embed` runs it; a `.weights` or `.amb` file is made of the model's folder",
+                    ),
+                ));
+            }
             let message = format!(
-                "the model's architecture is `{}`; known are `bert`, `llama`, `mistral`, `qwen2` and `phi3`",
-                gguf_architecture(&gguf)?
+                "the model's architecture is `{name}`; known are `bert`, `llama`, `mistral`, `qwen2` and `phi3`"
             );
             (message, None)
         }

@@ -7,9 +7,11 @@
 //! | `rotary` | what GGUF says of rotary positions |
 //! | `to_uqff`, `to_gguf`, `to_safetensors` | what the format does not hold is put elsewhere or stored in another way |
 //! | `encoder`, `decoder_tokenizer`, `metadata` | what a GGUF file says of a model and its tokenizer |
+//! | `beside` | the files that say what the weights' format does not |
 //! | `residual` | the tensors beside a UQFF file |
 
 mod arguments;
+mod beside;
 mod decoder_tokenizer;
 mod encoder;
 mod metadata;
@@ -21,6 +23,7 @@ mod to_safetensors;
 mod to_uqff;
 
 pub(crate) use arguments::{Target, Writing, size};
+pub(crate) use beside::residual;
 
 use std::path::{Path, PathBuf};
 
@@ -103,7 +106,13 @@ impl Writing {
         match job.target {
             Target::Uqff12 | Target::Uqff02 => to_uqff::write(self, job, &plan, &items),
             Target::Gguf => to_gguf::write(self, job, &plan, items, progress.as_ref()),
-            Target::Safetensors => to_safetensors::write(job.output, &items, progress.as_ref()),
+            Target::Safetensors => {
+                let mut written = to_safetensors::write(job.output, &items, progress.as_ref())?;
+                if job.output != Path::new("-") && !self.keep_names {
+                    written.extend(beside::bring(job)?);
+                }
+                Ok(written)
+            }
         }
     }
 }

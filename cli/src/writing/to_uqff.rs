@@ -8,7 +8,7 @@ use nanoembed_core::tensor::{Encoding, TensorHeader, TensorView};
 
 use super::names::Plan;
 use super::residual::Residual;
-use super::{Job, Target, Writing, Written, size_of};
+use super::{Job, Target, Writing, Written, beside, size_of};
 use crate::atomic::commit_set;
 use crate::error::{Failure, Result};
 use crate::layer_names::llama;
@@ -69,31 +69,7 @@ pub(super) fn write(
     }
     let mut written: Vec<Written> = shards.paths.iter().map(|path| size_of(path)).collect();
     written.extend(residual.as_deref().map(size_of));
-    written.extend(bring_settings(job)?);
-    Ok(written)
-}
-
-/// What a model has beside its weights, and mistral.rs beside its UQFF files.
-const SETTINGS: [&str; 7] = [
-    "config.json",
-    "tokenizer.json",
-    "tokenizer.model",
-    "tokenizer_config.json",
-    "special_tokens_map.json",
-    "generation_config.json",
-    "vocab.txt",
-];
-
-/// Copies what is in the source's folder and not yet in that of the output, so that the output is a whole model.
-fn bring_settings(job: &Job<'_, '_>) -> Result<Vec<Written>> {
-    let mut written = Vec::new();
-    for name in SETTINGS {
-        let (from, to) = (job.folder.join(name), job.output.with_file_name(name));
-        if from.is_file() && !to.exists() {
-            std::fs::copy(&from, &to).map_err(|error| Failure::writing(to.display(), &error))?;
-            written.push(size_of(&to));
-        }
-    }
+    written.extend(beside::bring(job)?);
     Ok(written)
 }
 
