@@ -15,6 +15,7 @@ mod hostile;
 mod inspect;
 mod interrupt;
 mod outputs;
+mod pairs;
 mod real_weights;
 mod safetensors_files;
 mod search;

@@ -1,0 +1,211 @@
+//! Every way from one form of a model to another: OUT gives what IN gives, or the program says why there is no OUT.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+
+use crate::tiny_model::TinyModel;
+use crate::{byte_pairs, nanoembed, numbers, objects, stdout};
+
+/// What becomes of a way.
+#[derive(Clone, Copy, Debug)]
+enum Outcome {
+    /// OUT gives the same as IN.
+    Same,
+    /// OUT has the weights alone, as IN has no settings in files; the program warns.
+    Alone,
+    /// Exit status 1, and the reason has these words.
+    Refused(&'static str),
+}
+use Outcome::{Alone, Refused, Same};
+
+/// A command and the ending of what it writes.
+type Way = (&'static str, &'static str);
+
+const WEIGHTS: Way = ("convert", "m.weights");
+const AMB: Way = ("convert", "m.amb");
+const GGUF: Way = ("migrate", "m.gguf");
+const SMALL_GGUF: Way = ("quantize", "m.gguf");
+const UQFF: Way = ("migrate", "m-0.uqff");
+const SAFETENSORS: Way = ("migrate", "m.safetensors");
+
+/// The file that a way makes of `input`, in a folder of its own, and what the program says; `None` if it refuses.
+fn made(input: &Path, folder: &Path, (command, output): Way) -> (Option<PathBuf>, String) {
+    fs::create_dir_all(folder).unwrap();
+    let output = folder.join(output);
+    let mut arguments = vec![command, input.to_str().unwrap(), output.to_str().unwrap()];
+    if command == "quantize" {
+        arguments.extend(["--type", "f32"]);
+    }
+    let run = nanoembed(&arguments).output().unwrap();
+    let said = String::from_utf8(run.stderr).unwrap();
+    match run.status.code() {
+        Some(0) => (Some(output), said),
+        status => {
+            assert_eq!(status, Some(1), "{arguments:?}: {said}");
+            assert!(!output.exists(), "{arguments:?}");
+            (None, said)
+        }
+    }
+}
+
+/// Goes all ways from all forms that the folder has been brought to.
+fn check(
+    folder: &Path,
+    ways: &[(&str, &[(Way, Outcome)])],
+    give_the_same: impl Fn(&Path, &Path) -> bool,
+) {
+    let work = tempfile::TempDir::new().unwrap();
+    let source = |form: &str| {
+        let way = match form {
+            "folder" => return folder.to_owned(),
+            "weights" => WEIGHTS,
+            "amb" => AMB,
+            "gguf" => GGUF,
+            "uqff" => UQFF,
+            _ => SAFETENSORS,
+        };
+        let (made, said) = made(folder, &work.path().join(form), way);
+        made.unwrap_or_else(|| panic!("{form}: {said}"))
+    };
+    for (from, ways) in ways {
+        let input = source(from);
+        for (number, (way, outcome)) in ways.iter().enumerate() {
+            let into = work.path().join(format!("{from}-{number}"));
+            let (output, said) = made(&input, &into, *way);
+            let label = format!("{from} {way:?}: {said}");
+            match (outcome, output) {
+                (Same, Some(output)) => assert!(give_the_same(folder, &output), "{label}"),
+                (Alone, Some(_)) => assert!(said.contains("the weights alone"), "{label}"),
+                (Refused(why), None) => assert!(said.contains(why), "{label}"),
+                (outcome, output) => panic!("{label}: {outcome:?} expected, not {output:?}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn encoders_give_the_same_in_every_form_or_are_refused() {
+    let no_layer = "nothing here is a layer that UQFF could hold";
+    let is_encoder = "an encoder in a GGUF file is not taken here";
+    let names = "not for `bert`";
+    let tiny = TinyModel::new();
+    let settings: &[(Way, Outcome)] = &[
+        (WEIGHTS, Same),
+        (AMB, Same),
+        (GGUF, Same),
+        (SMALL_GGUF, Same),
+        (UQFF, Refused(no_layer)),
+        (SAFETENSORS, Same),
+    ];
+    let own = [
+        (WEIGHTS, Same),
+        (AMB, Same),
+        (GGUF, Same),
+        (SMALL_GGUF, Same),
+        (UQFF, Refused(no_layer)),
+        (SAFETENSORS, Alone),
+    ];
+    let gguf = [
+        (WEIGHTS, Refused(is_encoder)),
+        (AMB, Refused(is_encoder)),
+        (GGUF, Same),
+        (SMALL_GGUF, Same),
+        (UQFF, Refused(names)),
+        (SAFETENSORS, Refused(names)),
+    ];
+    let ways: [(&str, &[_]); 5] = [
+        ("folder", settings),
+        ("safetensors", settings),
+        ("weights", &own),
+        ("amb", &own),
+        ("gguf", &gguf),
+    ];
+    let embedding = |model: &Path| {
+        let arguments = ["embed", "-m", model.to_str().unwrap(), "--format", "jsonl", "hello world"];
+        numbers(&objects(&stdout(&arguments, ""))[0]["embedding"])
+    };
+    check(tiny.path(), &ways, |source, output| {
+        let (source, output) = (embedding(source), embedding(output));
+        source.len() == output.len()
+            && source.iter().zip(&output).all(|(a, b)| (a - b).abs() < 1e-5)
+    });
+}
+
+#[test]
+fn decoders_give_the_same_in_every_form_or_are_refused() {
+    let (folder, _) = byte_pairs::folder("smollm", true, json!({}));
+    let sizes = "GGUF wants to know the sizes of the model";
+    let settings: &[(Way, Outcome)] = &[
+        (WEIGHTS, Same),
+        (AMB, Same),
+        (GGUF, Same),
+        (SMALL_GGUF, Same),
+        (UQFF, Same),
+        (SAFETENSORS, Same),
+    ];
+    let own = [
+        (GGUF, Refused(sizes)),
+        (SMALL_GGUF, Refused(sizes)),
+        (UQFF, Alone),
+        (SAFETENSORS, Alone),
+    ];
+    let gguf = [
+        (WEIGHTS, Same),
+        (AMB, Same),
+        (GGUF, Same),
+        (SMALL_GGUF, Same),
+        (UQFF, Alone),
+        (SAFETENSORS, Alone),
+    ];
+    let ways: [(&str, &[_]); 6] = [
+        ("folder", settings),
+        ("safetensors", settings),
+        ("uqff", settings),
+        ("weights", &own),
+        ("amb", &own),
+        ("gguf", &gguf),
+    ];
+    let texts = |model: &Path| {
+        let model = model.to_str().unwrap();
+        let length = ["--temperature", "0", "--max-tokens", "6", "hello there"];
+        let mut continued = nanoembed(&[&["generate", "-m", model][..], &length].concat());
+        let tokens = stdout(&["tokenize", "-m", model, "hello 1234 there"], "");
+        (continued.output().unwrap().stdout, tokens)
+    };
+    check(folder.path(), &ways, |source, output| texts(source) == texts(output));
+}
+
+#[test]
+fn what_gguf_is_not_told_of_is_refused_by_name() {
+    let refused = |further: serde_json::Value, why: &str| {
+        let (folder, _) = byte_pairs::folder("smollm", true, further);
+        let into = tempfile::TempDir::new().unwrap();
+        let (made, said) = made(folder.path(), into.path(), GGUF);
+        assert!(made.is_none() && said.contains(why), "{why}: {said}");
+    };
+    let llama3 = json!({"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+        "original_max_position_embeddings": 32});
+    refused(json!({"rope_scaling": llama3}), "`rope_scaling` is");
+    refused(json!({"rope_parameters": {"rope_type": "yarn", "factor": 4.0}}), "`rope_parameters` is");
+    refused(json!({"model_type": "gemma"}), "not for `gemma`");
+    let (folder, _) = byte_pairs::folder("smollm", true, json!({}));
+    fs::remove_file(folder.path().join("tokenizer.json")).unwrap();
+    let into = tempfile::TempDir::new().unwrap();
+    let (made, said) = made(folder.path(), into.path(), GGUF);
+    assert!(made.is_none() && said.contains("tokenizer"), "{said}");
+}
+
+/// The rotary base of transformers 5 is in a member of its own.
+#[test]
+fn a_base_in_rope_parameters_is_the_one_in_gguf() {
+    let parameters = json!({"rope_parameters": {"rope_type": "default", "rope_theta": 5e5}});
+    let (folder, _) = byte_pairs::folder("smollm", true, parameters);
+    let into = tempfile::TempDir::new().unwrap();
+    let (made, said) = made(folder.path(), into.path(), GGUF);
+    let made = made.unwrap_or_else(|| panic!("{said}"));
+    let told = stdout(&["inspect", "--json", made.to_str().unwrap()], "");
+    let told: serde_json::Value = serde_json::from_str(&told).unwrap();
+    assert_eq!(told["metadata"]["llama.rope.freq_base"], json!(500_000.0));
+}
