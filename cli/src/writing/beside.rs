@@ -30,8 +30,8 @@ const RESIDUAL: &str = "residual.safetensors";
 /// The tensors beside a UQFF file, for a target that has all tensors in one file.
 pub(crate) fn residual(set: &FileSet, target: Target, quiet: bool) -> Result<Option<FileSet>> {
     let residual = set.folder().join(RESIDUAL);
-    let is_wanted = set.format() == Some(Format::Uqff)
-        && matches!(target, Target::Gguf | Target::Safetensors);
+    let is_wanted =
+        set.format() == Some(Format::Uqff) && matches!(target, Target::Gguf | Target::Safetensors);
     if !is_wanted || !residual.exists() {
         return Ok(None);
     }

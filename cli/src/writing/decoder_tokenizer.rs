@@ -29,7 +29,8 @@ pub(super) fn add(metadata: &mut Metadata, writing: &Writing, job: &Job<'_, '_>)
         Some(config) => config.parent().unwrap_or(Path::new("")),
         None => &job.folder,
     };
-    let refuse = |kind, message: String| Err(Failure::input(kind, message).at(&job.source).hint(HINT));
+    let refuse =
+        |kind, message: String| Err(Failure::input(kind, message).at(&job.source).hint(HINT));
     let has_one = ["tokenizer.json", "tokenizer.model"].iter().any(|it| folder.join(it).exists());
     if !has_one {
         let message = "there is no tokenizer beside the model's config.json, and nobody can run a GGUF file without one";
@@ -38,7 +39,8 @@ pub(super) fn add(metadata: &mut Metadata, writing: &Writing, job: &Job<'_, '_>)
     let Some(settings) = DecoderSettings::of(folder, config)? else {
         let config = config.map_or_else(|| folder.join("config.json"), Path::to_owned);
         let kind = model_type(&config)?.unwrap_or_default();
-        let message = format!("the tokenizer of a model of the type `{kind}` is not written as GGUF");
+        let message =
+            format!("the tokenizer of a model of the type `{kind}` is not written as GGUF");
         return refuse(ErrorKind::UnsupportedArchitecture, message);
     };
     let tokenizer = settings.tokenizer()?;

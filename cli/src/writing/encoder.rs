@@ -125,7 +125,8 @@ impl Encoder {
     ) -> Result<(Vec<Item<'a>>, Vec<String>)> {
         let names: Vec<String> = items.iter().map(|item| item.name.clone()).collect();
         let prefix = names.iter().find_map(|name| name.strip_suffix(WORDS)).unwrap_or_default();
-        let wanted: HashSet<String> = tensor_names(self.settings.layers, false).into_iter().collect();
+        let wanted: HashSet<String> =
+            tensor_names(self.settings.layers, false).into_iter().collect();
         let (mut renamed, mut left_out, mut there) = (Vec::new(), Vec::new(), HashSet::new());
         for (mut item, name) in items.into_iter().zip(&names) {
             let own = name.strip_prefix(prefix).unwrap_or(name);

@@ -81,7 +81,9 @@ pub(super) fn write(
                 let message = format!("{setting}, which is not written into GGUF files here");
                 return Err(Failure::input(ErrorKind::UnsupportedSetting, message)
                     .at(&job.source)
-                    .hint("`--like ORIGINAL.gguf` takes all settings from a GGUF file of the model"));
+                    .hint(
+                        "`--like ORIGINAL.gguf` takes all settings from a GGUF file of the model",
+                    ));
             }
             metadata.extend(llama.metadata());
             let rotary = plan.rotary.as_ref().map(GgufRotary::metadata).unwrap_or_default();

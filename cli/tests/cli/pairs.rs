@@ -123,7 +123,8 @@ fn encoders_give_the_same_in_every_form_or_are_refused() {
         ("gguf", &gguf),
     ];
     let embedding = |model: &Path| {
-        let arguments = ["embed", "-m", model.to_str().unwrap(), "--format", "jsonl", "hello world"];
+        let arguments =
+            ["embed", "-m", model.to_str().unwrap(), "--format", "jsonl", "hello world"];
         numbers(&objects(&stdout(&arguments, ""))[0]["embedding"])
     };
     check(tiny.path(), &ways, |source, output| {
@@ -145,12 +146,8 @@ fn decoders_give_the_same_in_every_form_or_are_refused() {
         (UQFF, Same),
         (SAFETENSORS, Same),
     ];
-    let own = [
-        (GGUF, Refused(sizes)),
-        (SMALL_GGUF, Refused(sizes)),
-        (UQFF, Alone),
-        (SAFETENSORS, Alone),
-    ];
+    let own =
+        [(GGUF, Refused(sizes)), (SMALL_GGUF, Refused(sizes)), (UQFF, Alone), (SAFETENSORS, Alone)];
     let gguf = [
         (WEIGHTS, Same),
         (AMB, Same),
@@ -188,7 +185,10 @@ fn what_gguf_is_not_told_of_is_refused_by_name() {
     let llama3 = json!({"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
         "original_max_position_embeddings": 32});
     refused(json!({"rope_scaling": llama3}), "`rope_scaling` is");
-    refused(json!({"rope_parameters": {"rope_type": "yarn", "factor": 4.0}}), "`rope_parameters` is");
+    refused(
+        json!({"rope_parameters": {"rope_type": "yarn", "factor": 4.0}}),
+        "`rope_parameters` is",
+    );
     refused(json!({"model_type": "gemma"}), "not for `gemma`");
     let (folder, _) = byte_pairs::folder("smollm", true, json!({}));
     fs::remove_file(folder.path().join("tokenizer.json")).unwrap();
