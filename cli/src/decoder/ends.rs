@@ -10,10 +10,11 @@ use std::path::Path;
 
 use nanoembed_core::ErrorKind;
 use nanoembed_core::token::EndTokens;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::checkpoint::settings::read_json;
-use crate::error::{Failure, Result};
+use crate::error::{Failure, Result, name_of};
+use crate::settings_rule::{Members, irrelevant};
 
 /// The tokens around the texts of a folder's model.
 #[derive(Clone, Debug, Default)]
@@ -35,7 +36,13 @@ impl FolderEnds {
     /// Those of `folder`, whose `config.json` is `config`, read from `path`.
     pub(super) fn of(folder: &Path, path: &Path, config: &Value) -> Result<Self> {
         let generation_path = folder.join("generation_config.json");
-        let generation = read_json(&generation_path)?.unwrap_or_default();
+        let generation = read_json(&generation_path)?.unwrap_or_else(|| json!({}));
+        let members = Members::new(&generation, name_of(&generation_path))?;
+        // That of `config.json` is the one that tokenizers put before texts.
+        ["bos_token_id", "eos_token_id"].iter().for_each(|name| {
+            members.get(name);
+        });
+        members.finish(irrelevant::GENERATION_CONFIG)?;
         let tokenizer = read_json(&folder.join("tokenizer_config.json"))?.unwrap_or_default();
         let truth = |key: &str| tokenizer.get(key).and_then(Value::as_bool);
         // A token is spelled, or an object that spells it.

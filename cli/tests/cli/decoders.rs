@@ -158,7 +158,15 @@ fn settings_that_are_not_done_are_refused_by_name() {
         assert!(error.contains(named), "{member}: {error}");
         assert!(!out.exists());
     }
-    // GGUF cannot say it.
+    let folder = folder("llama-llama3-scaling", |_| ());
+    let generation = json!({"eos_token_id": 0, "temperature": 0.6, "choice_of_mine": 1});
+    fs::write(folder.path().join("generation_config.json"), generation.to_string()).unwrap();
+    let error = failure(&self::generation(text(folder.path())), b"", 1);
+    assert!(error.contains("choice_of_mine"), "{error}");
+}
+
+#[test]
+fn what_gguf_cannot_say_is_refused() {
     let yarn = json!({"rope_type": "yarn", "factor": 4.0, "truncate": false, "original_max_position_embeddings": 64});
     let folder = folder("llama-llama3-scaling", |it| it["rope_parameters"] = yarn);
     let (weights, out) = (folder.path().join("model.safetensors"), folder.path().join("m.gguf"));
