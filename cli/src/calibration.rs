@@ -108,7 +108,7 @@ pub(crate) fn as_floats(checkpoint: &Checkpoint<'_>) -> Result<Mapped> {
     const NAME: &str = "a temporary file";
     let file = tempfile::tempfile().map_err(|error| Failure::writing(NAME, &error))?;
     let mut writer = BufWriter::new(file);
-    let metadata = checkpoint.settings.metadata();
+    let metadata = checkpoint.metadata();
     let storage = Storage {
         weight_type: WeightType::F32,
         calibration: &Calibration::default(),

@@ -41,6 +41,7 @@ mod model_file;
 mod on_disk;
 mod output;
 mod progress;
+mod prompts;
 mod quantizer;
 mod settings_rule;
 mod stored;

@@ -7,6 +7,7 @@ use nanoembed_core::event::{Mode, SpecialRole};
 use nanoembed_core::format::amb::{Amb, CHECKSUM, TokenizerKind};
 use nanoembed_core::model::requantize::COLUMN_SCALES;
 use nanoembed_core::model::{BertConfig, Pooling, amb_config_value};
+use nanoembed_core::owned::ADDED_TOKENS;
 use nanoembed_core::quant::dequantize_weight;
 use nanoembed_core::tensor::{Encoding, Weight};
 use nanoembed_core::{Error, ErrorKind};
@@ -17,6 +18,7 @@ use crate::checkpoint::vocabulary::Vocabulary;
 use crate::checkpoint::{Checkpoint, tensor_names};
 use crate::error::{Failure, Result, name_of};
 use crate::mapped::Mapped;
+use crate::prompts::Prompts;
 
 /// An open file and the tensors of its encoder, as f32 in bytes.
 pub(crate) struct AmbFile {
@@ -89,7 +91,9 @@ impl AmbFile {
         Ok(Checkpoint {
             name: name_of(&self.path),
             settings: self.settings(&amb),
-            vocabulary: vocabulary(&amb),
+            vocabulary: vocabulary(&amb)
+                .map(|it| it.with_added(amb_config_value(&amb, ADDED_TOKENS)))
+                .transpose()?,
             tensors: tensors.collect(),
             left_out: self.left_out.clone(),
             modified: self.path.metadata().ok().and_then(|metadata| metadata.modified().ok()),
@@ -124,6 +128,7 @@ impl AmbFile {
             split_ideographs: truth("split_ideographs").unwrap_or(true),
             max_tokens: config.max_tokens,
             license: license.map(|token| token.spelling.to_owned()),
+            prompts: Prompts::of_file(&self.bytes),
             further: Vec::new(),
         }
     }
@@ -135,5 +140,9 @@ fn vocabulary(amb: &Amb<'_>) -> Option<Vocabulary> {
     for (id, role) in special.iter_mut().zip(SpecialRole::ALL) {
         *id = tokenizer.special(role)?;
     }
-    Some(Vocabulary { tokens: tokenizer.tokens().map(<[u8]>::to_vec).collect(), special })
+    Some(Vocabulary {
+        tokens: tokenizer.tokens().map(<[u8]>::to_vec).collect(),
+        special,
+        added: Vec::new(),
+    })
 }

@@ -16,6 +16,7 @@ use super::energy::{Energies, Inputs};
 use super::feedback::Feedback;
 use crate::checkpoint::Checkpoint;
 use crate::checkpoint::tensor::Tensor;
+use crate::checkpoint::vocabulary::Vocabulary;
 use crate::error::{Failure, Result};
 use crate::progress::Progress;
 use crate::weights_file::{Tally, Written};
@@ -117,6 +118,10 @@ pub(crate) fn encoder_config(checkpoint: &Checkpoint<'_>) -> Value {
     }
     if !settings.split_ideographs {
         config["split_ideographs"] = false.into();
+    }
+    let added = checkpoint.vocabulary.iter().filter_map(Vocabulary::added_metadata);
+    for (key, value) in added.chain(settings.prompts.metadata()) {
+        config[key] = value.into();
     }
     config
 }

@@ -12,7 +12,7 @@ use nanoembed_core::text::json::chars;
 
 use super::settings::Settings;
 use super::tensor::{Elements, OwnedTensor, Tensor};
-use super::vocabulary::Vocabulary;
+use super::wordpiece::FolderTokenizer;
 use super::{Checkpoint, EMBEDDING_TENSORS, tensor_names};
 use crate::error::{Failure, Result, name_of};
 use crate::mapped::Mapped;
@@ -124,11 +124,9 @@ impl Folder {
 
     /// Reads settings and vocabulary, and finds the encoder's tensors.
     pub(crate) fn checkpoint(&self, config: Option<&Path>, pooler: bool) -> Result<Checkpoint<'_>> {
-        let settings = match config {
-            Some(config) => Settings::of_config(config)?,
-            None => Settings::of_folder(&self.path)?,
-        };
-        let vocabulary = Vocabulary::of_folder(&self.path)?;
+        let tokenizer = FolderTokenizer::read(&self.path)?;
+        let settings = Settings::of_folder(&self.path, config, &tokenizer)?;
+        let vocabulary = tokenizer.vocabulary;
         let mut found = self.tensors()?;
         strip_prefix(&mut found);
         let mut found: HashMap<String, Found<'_>> =
@@ -226,7 +224,18 @@ impl Folder {
 
     /// When the newest of the files that matter was changed.
     pub(crate) fn modified(&self) -> Option<SystemTime> {
-        let settings = ["config.json", "vocab.txt", "tokenizer.json", "sentence_bert_config.json"];
+        let settings = [
+            "config.json",
+            "vocab.txt",
+            "tokenizer.json",
+            "tokenizer_config.json",
+            "special_tokens_map.json",
+            "added_tokens.json",
+            "modules.json",
+            "1_Pooling/config.json",
+            "sentence_bert_config.json",
+            "config_sentence_transformers.json",
+        ];
         let settings = settings.iter().map(|name| self.path.join(name));
         let weights: Vec<PathBuf> = match &self.weights {
             Weights::Safetensors(parts) => parts.iter().map(|(path, _)| path.clone()).collect(),

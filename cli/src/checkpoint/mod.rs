@@ -6,10 +6,12 @@
 //! | an EMBD `.weights` file of either variant | `weights` |
 
 pub(crate) mod hugging_face;
+mod sentence_transformer;
 pub(crate) mod settings;
 pub(crate) mod tensor;
 pub(crate) mod vocabulary;
 pub(crate) mod weights;
+mod wordpiece;
 
 use std::time::SystemTime;
 
@@ -32,6 +34,12 @@ pub(crate) struct Checkpoint<'a> {
 }
 
 impl Checkpoint<'_> {
+    /// The metadata of a `.weights` file: the model's settings and its added tokens.
+    pub(crate) fn metadata(&self) -> Vec<(String, String)> {
+        let added = self.vocabulary.iter().filter_map(Vocabulary::added_metadata);
+        self.settings.metadata().into_iter().chain(added).collect()
+    }
+
     /// The tokens of the vocabulary, if there is one.
     pub(crate) fn tokens(&self) -> Vec<&[u8]> {
         let vocabulary = self.vocabulary.iter();

@@ -3,13 +3,11 @@
 //! | setting | from |
 //! |---|---|
 //! | sizes, `layer_norm_eps` | `config.json` |
-//! | lower-casing, accents, ideographs | `tokenizer.json` (`normalizer`), else `tokenizer_config.json` |
+//! | lower-casing, accents, ideographs | the tokenizer's files, see `wordpiece` |
 //! | `max_tokens` | `sentence_bert_config.json`, else `tokenizer_config.json`, at most the positions |
 //! | pooling, normalisation | the modules that `modules.json` lists |
+//! | prompts | `config_sentence_transformers.json` |
 //! | licence | the front matter of `README.md` |
-//!
-//! `do_lower_case` of `sentence_bert_config.json` is about another lower-casing, before the tokenizer's own: true
-//! there means lower case, false nothing. `truncation` in `tokenizer.json` is a habit of its exporter, not of the model.
 
 use std::path::Path;
 
@@ -17,8 +15,10 @@ use nanoembed_core::ErrorKind;
 use nanoembed_core::limit::Limit;
 use serde_json::{Value, json};
 
+use super::wordpiece::FolderTokenizer;
 use crate::error::{Failure, Result, name_of};
 use crate::limits;
+use crate::prompts::Prompts;
 use crate::settings_rule::{Members, irrelevant};
 
 /// Sizes and habits of a BERT encoder.
@@ -39,16 +39,22 @@ pub(crate) struct Settings {
     pub(crate) split_ideographs: bool,
     pub(crate) max_tokens: usize,
     pub(crate) license: Option<String>,
+    pub(crate) prompts: Prompts,
     /// Metadata of the source beyond these, in its order.
     pub(crate) further: Vec<(String, String)>,
 }
 
 impl Settings {
-    /// Reads the settings of the model in `folder`.
-    pub(crate) fn of_folder(folder: &Path) -> Result<Self> {
-        let mut settings = Self::of_config(&folder.join("config.json"))?;
-        settings.tokenizer(folder)?;
-        settings.sentence_transformer(folder)?;
+    /// Reads the settings of the model in `folder`, whose tokenizer's files have been read.
+    pub(crate) fn of_folder(
+        folder: &Path,
+        config: Option<&Path>,
+        tokenizer: &FolderTokenizer,
+    ) -> Result<Self> {
+        let usual = folder.join("config.json");
+        let mut settings = Self::of_config(config.unwrap_or(&usual))?;
+        settings.tokenizer(tokenizer);
+        settings.sentence_transformer(folder, &tokenizer.vocabulary)?;
         settings.license = std::fs::read_to_string(folder.join("README.md"))
             .ok()
             .and_then(|card| license_of(&card));
@@ -88,93 +94,27 @@ impl Settings {
             split_ideographs: true,
             max_tokens: positions,
             license: None,
+            prompts: Prompts::default(),
             further: Vec::new(),
         };
         config.finish(irrelevant::CONFIG)?;
         Ok(settings)
     }
 
-    fn tokenizer(&mut self, folder: &Path) -> Result<()> {
-        let config = read_json(&folder.join("tokenizer_config.json"))?.unwrap_or_default();
-        let tokenizer = read_json(&folder.join("tokenizer.json"))?.unwrap_or_default();
-        let normalizer = tokenizer.get("normalizer").cloned().unwrap_or_default();
-        let truth = |value: &Value, key: &str| value.get(key).and_then(Value::as_bool);
-        if let Some(lower) = truth(&normalizer, "lowercase").or(truth(&config, "do_lower_case")) {
-            self.do_lower_case = lower;
-        }
-        self.strip_accents =
-            truth(&normalizer, "strip_accents").or(truth(&config, "strip_accents"));
-        if let Some(split) =
-            truth(&normalizer, "handle_chinese_chars").or(truth(&config, "tokenize_chinese_chars"))
-        {
-            self.split_ideographs = split;
-        }
-        self.limit(&config, "model_max_length");
-        Ok(())
+    /// Takes what the tokenizer's files say.
+    fn tokenizer(&mut self, tokenizer: &FolderTokenizer) {
+        self.do_lower_case = tokenizer.lower_case;
+        self.strip_accents = tokenizer.strip_accents;
+        self.split_ideographs = tokenizer.split_ideographs;
+        self.limit(tokenizer.max_tokens);
     }
 
-    fn limit(&mut self, value: &Value, key: &str) {
+    pub(super) fn limit(&mut self, limit: Option<u64>) {
         // Some tokenizers say 1e30 for "no limit".
-        let limit = value.get(key).and_then(Value::as_u64).and_then(|n| usize::try_from(n).ok());
+        let limit = limit.and_then(|limit| usize::try_from(limit).ok());
         if let Some(limit) = limit.filter(|&limit| limit > 0) {
             self.max_tokens = limit.min(self.positions);
         }
-    }
-
-    fn sentence_transformer(&mut self, folder: &Path) -> Result<()> {
-        let bert = read_json(&folder.join("sentence_bert_config.json"))?.unwrap_or_default();
-        self.limit(&bert, "max_seq_length");
-        if bert.get("do_lower_case").and_then(Value::as_bool) == Some(true) {
-            self.do_lower_case = true;
-        }
-        let path = folder.join("modules.json");
-        let Some(modules) = read_json(&path)? else {
-            return self.pooling(&folder.join("1_Pooling"));
-        };
-        self.normalize = false;
-        for module in modules.as_array().into_iter().flatten() {
-            let of = |key: &str| module.get(key).and_then(Value::as_str).unwrap_or_default();
-            match of("type").rsplit('.').next().unwrap_or_default() {
-                "Transformer" => {}
-                "Pooling" => self.pooling(&folder.join(of("path")))?,
-                "Normalize" => self.normalize = true,
-                other => {
-                    return Err(Failure::input(
-                        ErrorKind::UnsupportedVersion,
-                        format!("the model has a {other:?} module, which is not known here"),
-                    )
-                    .at(path.display()));
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn pooling(&mut self, folder: &Path) -> Result<()> {
-        let path = folder.join("config.json");
-        let Some(config) = read_json(&path)? else { return Ok(()) };
-        let modes = ["cls_token", "mean_tokens", "max_tokens", "mean_sqrt_len_tokens", "lasttoken"];
-        let is_set = |mode: &&&str| {
-            config.get(format!("pooling_mode_{mode}")).and_then(Value::as_bool) == Some(true)
-        };
-        // Newer configurations name the mode instead.
-        let named = config.get("pooling_mode").and_then(Value::as_str);
-        let set: Vec<&str> = match named {
-            Some(mode) => vec![mode],
-            None => modes.iter().filter(is_set).copied().collect(),
-        };
-        self.pooling = match set.as_slice() {
-            ["mean_tokens" | "mean"] => "mean".into(),
-            ["cls_token" | "cls"] => "cls".into(),
-            other => {
-                return Err(Failure::input(
-                    ErrorKind::BadMetadata,
-                    format!("pooling by {other:?} is not known; only by mean_tokens or cls_token"),
-                )
-                .at(path.display()));
-            }
-        };
-        Ok(())
     }
 
     /// The metadata of a `.weights` file: the keys that the specification requires and those that this project adds.
@@ -205,6 +145,7 @@ impl Settings {
         if let Some(license) = &self.license {
             add("license", license.clone());
         }
+        metadata.extend(self.prompts.metadata());
         metadata.extend(self.further.iter().cloned());
         metadata
     }

@@ -1,13 +1,13 @@
-//! A WordPiece vocabulary from `vocab.txt` or `tokenizer.json`.
+//! A WordPiece vocabulary, wherever it comes from.
 
 use std::collections::HashMap;
-use std::path::Path;
 
-use nanoembed_core::ErrorKind;
+use nanoembed_core::owned::{ADDED_TOKENS, AddedWord, parse_added_words, write_added_words};
+use nanoembed_core::{Error, ErrorKind};
 use serde_json::Value;
 
-use super::settings::read_json;
-use crate::error::{Failure, Result, name_of};
+use super::wordpiece::SPECIAL;
+use crate::error::{Failure, Result};
 
 /// Tokens in the order of their ids, and the ids of the special ones.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,36 +15,11 @@ pub(crate) struct Vocabulary {
     pub(crate) tokens: Vec<Vec<u8>>,
     /// In the order of [`SpecialRole::ALL`](nanoembed_core::event::SpecialRole::ALL).
     pub(crate) special: [u32; 5],
+    /// Tokens beyond these, found in texts before words are.
+    pub(crate) added: Vec<AddedWord>,
 }
 
-/// The keys of `special_tokens_map.json` and BERT's own tokens, in the order of the special-token block.
-const SPECIAL: [(&str, &str); 5] = [
-    ("pad_token", "[PAD]"),
-    ("unk_token", "[UNK]"),
-    ("cls_token", "[CLS]"),
-    ("sep_token", "[SEP]"),
-    ("mask_token", "[MASK]"),
-];
-
 impl Vocabulary {
-    /// Reads the vocabulary of the model in `folder`.
-    pub(crate) fn of_folder(folder: &Path) -> Result<Self> {
-        let text = folder.join("vocab.txt");
-        let json = folder.join("tokenizer.json");
-        let (tokens, source) = if text.exists() {
-            (from_text(&text)?, text)
-        } else if let Some(tokenizer) = read_json(&json)? {
-            (from_json(&tokenizer, &json)?, json)
-        } else {
-            return Err(Failure::reading(text.display(), &std::io::ErrorKind::NotFound.into())
-                .hint(
-                    "a BERT model's folder has its vocabulary in `vocab.txt` or `tokenizer.json`",
-                ));
-        };
-        let map = read_json(&folder.join("special_tokens_map.json"))?.unwrap_or_default();
-        Self::with_special(tokens, &map).map_err(|failure| failure.at(name_of(&source)))
-    }
-
     /// Finds the special tokens as `map` names them, or as BERT does.
     pub(crate) fn with_special(tokens: Vec<Vec<u8>>, map: &Value) -> Result<Self> {
         let ids: HashMap<&[u8], u32> =
@@ -61,44 +36,22 @@ impl Vocabulary {
                 )
             })?;
         }
-        Ok(Self { tokens, special })
+        Ok(Self { tokens, special, added: Vec::new() })
     }
-}
 
-fn from_text(path: &Path) -> Result<Vec<Vec<u8>>> {
-    let text = std::fs::read(path).map_err(|error| Failure::reading(path.display(), &error))?;
-    let text = text.strip_suffix(b"\n").unwrap_or(&text);
-    let without_return = |line: &[u8]| line.strip_suffix(b"\r").unwrap_or(line).to_vec();
-    Ok(text.split(|&byte| byte == b'\n').map(without_return).collect())
-}
+    /// The added tokens as the metadata of files has them, under [`ADDED_TOKENS`].
+    pub(crate) fn added_metadata(&self) -> Option<(String, String)> {
+        let added = write_added_words(&self.added);
+        (!added.is_empty()).then(|| (ADDED_TOKENS.to_owned(), added))
+    }
 
-fn from_json(tokenizer: &Value, path: &Path) -> Result<Vec<Vec<u8>>> {
-    let bad =
-        |message: String| Failure::input(ErrorKind::BadVocabulary, message).at(path.display());
-    let model = tokenizer.get("model").and_then(|model| model.get("type")).and_then(Value::as_str);
-    if model != Some("WordPiece") {
-        return Err(bad(format!("a tokenizer of type {model:?}; only WordPiece is known")));
+    /// The same with the added tokens that a file's metadata has.
+    pub(crate) fn with_added(self, value: Option<&str>) -> Result<Self> {
+        let refuse =
+            |error: Error| Failure::input(error.kind, format!("`{ADDED_TOKENS}` is damaged"));
+        let added = value.map(parse_added_words).transpose().map_err(refuse)?;
+        Ok(Self { added: added.unwrap_or_default(), ..self })
     }
-    let added = tokenizer.get("added_tokens").and_then(Value::as_array).into_iter().flatten();
-    let added = added.filter_map(|token| Some((token.get("content")?.as_str()?, token.get("id")?)));
-    let vocabulary = tokenizer.pointer("/model/vocab").and_then(Value::as_object);
-    let vocabulary = vocabulary.into_iter().flatten().map(|(token, id)| (token.as_str(), id));
-    let mut tokens: Vec<Option<Vec<u8>>> = Vec::new();
-    for (token, id) in vocabulary.chain(added) {
-        let id = id.as_u64().and_then(|id| usize::try_from(id).ok()).filter(|&id| id < 1 << 24);
-        let id = id.ok_or_else(|| bad(format!("the token {token:?} has no usable id")))?;
-        if tokens.len() <= id {
-            tokens.resize(id + 1, None);
-        }
-        if let Some(slot) = tokens.get_mut(id) {
-            *slot = Some(token.as_bytes().to_vec());
-        }
-    }
-    let whole: Option<Vec<Vec<u8>>> = tokens.iter().cloned().collect();
-    whole.ok_or_else(|| {
-        let hole = tokens.iter().position(Option::is_none).unwrap_or_default();
-        bad(format!("no token has the id {hole}"))
-    })
 }
 
 #[cfg(test)]

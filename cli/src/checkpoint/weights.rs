@@ -8,6 +8,7 @@ use nanoembed_core::event::{Mode, SpecialRole};
 use nanoembed_core::format::embd::{Embd, LinearLayout};
 use nanoembed_core::limit::Limit;
 use nanoembed_core::model::embd_is_decoder;
+use nanoembed_core::owned::ADDED_TOKENS;
 use nanoembed_core::tensor::{Dtype, TensorView};
 use serde_json::Value;
 
@@ -19,6 +20,7 @@ use crate::error::{Failure, Result, name_of};
 use crate::foreign;
 use crate::limits;
 use crate::mapped::Mapped;
+use crate::prompts::Prompts;
 
 /// What follows a quantised tensor's name in those of its companions.
 const SCALE: &str = ".scale";
@@ -124,8 +126,14 @@ impl WeightsFile {
             "license",
             "created_at",
             "weight_type",
+            ADDED_TOKENS,
         ];
-        let further = file.metadata().filter(|(key, _)| !known.contains(key));
+        let mut prompts = Prompts::default();
+        let metadata = file.metadata().filter(|(key, value)| !prompts.take(key, value));
+        let further: Vec<(String, String)> = metadata
+            .filter(|(key, _)| !known.contains(key))
+            .map(|(key, value)| (key.to_owned(), value.to_owned()))
+            .collect();
         Ok(Settings {
             hidden: size("hidden_size")?,
             layers: within("num_layers", Limit::LAYERS)?,
@@ -145,7 +153,8 @@ impl WeightsFile {
             }
             .min(positions),
             license: value("license").map(str::to_owned),
-            further: further.map(|(key, value)| (key.to_owned(), value.to_owned())).collect(),
+            prompts,
+            further,
         })
     }
 
@@ -230,9 +239,12 @@ impl WeightsFile {
         match file.special() {
             Some(special) => {
                 let special = SpecialRole::ALL.map(|role| special.id(role));
-                Ok(Some(Vocabulary { tokens, special }))
+                let vocabulary = Vocabulary { tokens, special, added: Vec::new() };
+                let vocabulary = vocabulary.with_added(file.metadata_value(ADDED_TOKENS));
+                vocabulary.map(Some).map_err(|failure| failure.at(self.name()))
             }
             None => Vocabulary::with_special(tokens, &Value::Null)
+                .and_then(|it| it.with_added(file.metadata_value(ADDED_TOKENS)))
                 .map(Some)
                 .map_err(|failure| failure.at(self.name())),
         }

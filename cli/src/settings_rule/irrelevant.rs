@@ -217,6 +217,81 @@ pub(crate) const GENERATION_CONFIG: &[&str] = &[
     "watermarking_config",
 ];
 
+/// Of objects in which every member counts.
+pub(crate) const NONE: &[&str] = &[];
+
+/// Of a `tokenizer.json`: its version, how texts of a batch are made one length, and ids to text.
+pub(crate) const TOKENIZER_JSON: &[&str] = &["version", "padding", "decoder"];
+
+/// Of `truncation` in a `tokenizer.json`: how long texts are is said elsewhere.
+pub(crate) const TRUNCATION: &[&str] = &["max_length", "strategy", "stride"];
+
+/// Of a WordPiece model's `tokenizer_config.json`: where files lie, how batches are padded, how ids become text.
+pub(crate) const TOKENIZER_CONFIG: &[&str] = &[
+    "_commit_hash",
+    "backend",
+    "cache_dir",
+    "chat_template",
+    "clean_up_tokenization",
+    "clean_up_tokenization_spaces",
+    "device_map",
+    "from_slow",
+    "full_tokenizer_file",
+    "init_inputs",
+    "is_local",
+    "legacy",
+    "local_files_only",
+    "max_length",
+    "model_input_names",
+    "model_specific_special_tokens",
+    "name_or_path",
+    "pad_to_multiple_of",
+    "pad_token_type_id",
+    "padding",
+    "padding_side",
+    "processor_class",
+    "return_token_type_ids",
+    "revision",
+    "sp_model_kwargs",
+    "special_tokens_map_file",
+    "stride",
+    "token",
+    "tokenizer_file",
+    "tokenizer_type",
+    "transformers_version",
+    "truncation",
+    "truncation_strategy",
+    "trust_remote_code",
+    "use_auth_token",
+    "use_fast",
+    "verbose",
+    "vocab_file",
+    "vocab_size",
+];
+
+/// Of `sentence_bert_config.json`: arguments of loading.
+pub(crate) const SENTENCE_BERT: &[&str] = &[
+    "architecture",
+    "method_output_name",
+    "modality_config",
+    "model_kwargs",
+    "module_output_name",
+    "processing_kwargs",
+    "model_args",
+    "backend",
+    "unpad_inputs",
+];
+
+/// Of a pooling module's `config.json`: sizes that the model has itself.
+pub(crate) const POOLING: &[&str] = &["embedding_dimension", "word_embedding_dimension"];
+
+/// Of a module in `modules.json`.
+pub(crate) const MODULE: &[&str] = &["idx", "name", "kwargs"];
+
+/// Of `config_sentence_transformers.json`: versions, and how who has two embeddings compares them.
+pub(crate) const SENTENCE_TRANSFORMERS: &[&str] =
+    &["__version__", "model_type", "similarity_fn_name"];
+
 #[cfg(test)]
 mod tests {
     use serde_json::{Map, Value, json};
@@ -226,7 +301,17 @@ mod tests {
 
     #[test]
     fn every_listed_member_passes_and_an_invented_one_is_refused_by_name() {
-        for list in [CONFIG, GENERATION_CONFIG] {
+        for list in [
+            CONFIG,
+            GENERATION_CONFIG,
+            TOKENIZER_JSON,
+            TRUNCATION,
+            TOKENIZER_CONFIG,
+            SENTENCE_BERT,
+            POOLING,
+            MODULE,
+            SENTENCE_TRANSFORMERS,
+        ] {
             let mut object: Map<String, Value> =
                 list.iter().map(|name| ((*name).to_owned(), json!("any"))).collect();
             assert_eq!(object.len(), list.len(), "a name is listed twice");

@@ -63,6 +63,17 @@ impl<'v> Members<'v> {
         self.object.keys().for_each(|name| self.asked.note(name));
     }
 
+    /// The file's name in messages.
+    pub(crate) fn file(&self) -> &str {
+        &self.file
+    }
+
+    /// The names of all members that are not null.
+    pub(crate) fn names(&self) -> Vec<String> {
+        let present = self.object.iter().filter(|(_, value)| !value.is_null());
+        present.map(|(name, _)| name.clone()).collect()
+    }
+
     /// The value of a member that is honoured whatever it is.
     pub(crate) fn get(&self, name: &str) -> Option<&Value> {
         self.asked.note(name);

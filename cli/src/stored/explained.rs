@@ -3,7 +3,9 @@
 use nanoembed_core::event::{Format, Mode, Value};
 use nanoembed_core::format::gguf::Gguf;
 use nanoembed_core::format::sniff;
-use nanoembed_core::model::{GgufRefusal, gguf_architecture, gguf_refusal};
+use nanoembed_core::model::{
+    GgufRefusal, GgufSetting, gguf_architecture, gguf_bert_setting_at_fault, gguf_refusal,
+};
 use nanoembed_core::tensor::TensorHeader;
 use nanoembed_core::{Error, ErrorKind};
 
@@ -91,6 +93,10 @@ fn message(file: &[u8], error: Error) -> Option<(String, Option<&'static str>)> 
             );
             (message, None)
         }
+        ErrorKind::UnsupportedSetting => {
+            let gguf = Gguf::parse(file, Mode::Lenient).ok()?;
+            (setting_message(gguf_bert_setting_at_fault(&gguf)?), None)
+        }
         ErrorKind::SplitFile => {
             let split = Gguf::parse(file, Mode::Lenient).ok()?.split()?;
             (gguf_parts::misnaming(split), Some(gguf_parts::HINT))
@@ -123,5 +129,26 @@ fn spelled(value: Value<'_>) -> Option<String> {
         Value::Bool(truth) => Some(truth.to_string()),
         Value::Text(text) => Some(format!("{text:?}")).filter(|text| text.len() < 80),
         Value::Array { .. } => None,
+    }
+}
+
+/// Says which setting of an encoder is not honoured.
+fn setting_message(setting: GgufSetting<'_>) -> String {
+    let GgufSetting { key, value, is_known } = setting;
+    let value = spelled(value).unwrap_or_else(|| "of several values".to_owned());
+    match (key, is_known) {
+        ("tokenizer.ggml.model", _) => {
+            let kind = match value.as_str() {
+                "\"t5\"" => "t5 (Unigram, SentencePiece)",
+                "\"llama\"" => "llama (SentencePiece)",
+                "\"gpt2\"" => "gpt2 (byte pairs)",
+                other => other,
+            };
+            format!(
+                "the encoder's tokenizer is of the kind {kind}; only \"bert\" (WordPiece) is known"
+            )
+        }
+        (_, true) => format!("`{key}` is {value}, which is not done here"),
+        (_, false) => format!("the setting `{key}` is not known, so what it changes would be lost"),
     }
 }

@@ -67,6 +67,9 @@ impl TinyModel {
                 "tokenizer.json",
                 json!({
                     "normalizer": {"type": "BertNormalizer", "lowercase": true},
+                    "pre_tokenizer": {"type": "BertPreTokenizer"},
+                    "post_processor":
+                        {"type": "BertProcessing", "cls": ["[CLS]", 2], "sep": ["[SEP]", 3]},
                     "truncation": {"max_length": 4},
                     "model": {"type": "WordPiece", "vocab": ids},
                 }),

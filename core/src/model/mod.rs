@@ -47,8 +47,9 @@ pub use embd::{embd_is_decoder, embd_key, embd_llama_config, embd_names_decoder,
 pub use fixed::{FixedMemory, FixedNeeds};
 #[cfg(feature = "gguf")]
 pub use gguf::{
-    GgufModel, GgufRefusal, gguf_architecture, gguf_bert_config, gguf_bert_tensor,
-    gguf_llama_config, gguf_model, gguf_pools_last_token, gguf_pre_tokenizer, gguf_refusal,
+    GgufModel, GgufRefusal, GgufSetting, gguf_architecture, gguf_bert_config,
+    gguf_bert_setting_at_fault, gguf_bert_tensor, gguf_llama_config, gguf_model,
+    gguf_pools_last_token, gguf_pre_tokenizer, gguf_refusal,
     gguf_text_ends,
 };
 #[cfg(feature = "alloc")]

@@ -5,6 +5,7 @@
 //! anywhere, and a [`BpeTokenizer`]. A [`SentencePieceModel`] is a tokenizer on its own.
 //! Everything here is made of the borrowing types of [`token`](crate::token) and [`model`](crate::model).
 
+mod added_words;
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 mod bpe;
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
@@ -20,6 +21,7 @@ mod vocabulary;
 
 use alloc::vec::Vec;
 
+pub use added_words::{ADDED_TOKENS, AddedWord, parse_added_words, write_added_words};
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 pub use bpe::BpeTokenizer;
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]

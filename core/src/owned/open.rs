@@ -3,6 +3,7 @@
 use alloc::borrow::Cow;
 use alloc::vec::Vec;
 
+use super::added_words::{ADDED_TOKENS, AddedWord, parse_added_words};
 use super::vocabulary::FoundVocabulary;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Mode, SpecialRole};
@@ -52,6 +53,7 @@ pub(super) fn open_embd(bytes: &[u8]) -> Result<(Model, FoundVocabulary<'_>)> {
         offset: entries.offset,
         count: entries.count,
         prefix: if entries.length_bytes == 2 { LengthPrefix::U16 } else { LengthPrefix::U32 },
+        added: added_words(embd.metadata_value(ADDED_TOKENS))?,
         special: embd.special().map(|special| SpecialRole::ALL.map(|role| Some(special.id(role)))),
     };
     Ok((model, found))
@@ -71,7 +73,13 @@ pub(super) fn open_amb(bytes: &[u8]) -> Result<(Model, FoundVocabulary<'_>)> {
         offset: entries.offset,
         count: entries.count,
         prefix: LengthPrefix::U16,
+        added: added_words(amb_config_value(&amb, ADDED_TOKENS))?,
         special: Some(SpecialRole::ALL.map(|role| tokenizer.special(role))),
     };
     Ok((model, found))
+}
+
+/// The added tokens that a file's metadata has.
+pub(super) fn added_words(value: Option<&str>) -> Result<Vec<AddedWord>> {
+    value.map_or(Ok(Vec::new()), parse_added_words)
 }

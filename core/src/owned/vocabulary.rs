@@ -4,6 +4,7 @@ use alloc::borrow::Cow;
 use alloc::vec;
 use alloc::vec::Vec;
 
+use super::added_words::{AddedMemory, AddedWord};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::BertConfig;
 use crate::token::vocabulary::HashIndex;
@@ -17,6 +18,8 @@ pub(super) struct FoundVocabulary<'a> {
     pub(super) prefix: LengthPrefix,
     /// Ids by role, in the order of [`SpecialRole::ALL`]; `None` if the file does not say them.
     pub(super) special: Option<[Option<u32>; 5]>,
+    /// Tokens beyond these, or among them but not for words.
+    pub(super) added: Vec<AddedWord>,
 }
 
 /// Where the tokens lie in the file, and the memory of the index over them.
@@ -32,11 +35,12 @@ pub(super) struct VocabularyIndex {
     hash: HashIndex,
     special: SpecialIds,
     normalization: Normalization,
+    added: AddedMemory,
 }
 
 impl VocabularyIndex {
     pub(super) fn build(found: FoundVocabulary<'_>, config: &BertConfig) -> Result<Self> {
-        let FoundVocabulary { bytes, offset, count, prefix, special } = found;
+        let FoundVocabulary { bytes, offset, count, prefix, special, added } = found;
         let bad = Error::new(offset, ErrorKind::BadVocabulary);
         if count as usize > config.vocabulary {
             return Err(bad);
@@ -57,6 +61,7 @@ impl VocabularyIndex {
             None => SpecialIds::find(&vocabulary)?,
         };
         let normalization = config.normalization();
+        let added = AddedMemory::new(&added, normalization, config.vocabulary)?;
         // Refuses special ids that are not tokens.
         WordPiece::new(vocabulary, special, normalization).map_err(|error| match error.offset {
             0 => bad,
@@ -66,7 +71,18 @@ impl VocabularyIndex {
             Cow::Owned(bytes) => Some(bytes),
             Cow::Borrowed(_) => None,
         };
-        Ok(Self { respelled, offset, count, prefix, samples, slots, hash, special, normalization })
+        Ok(Self {
+            respelled,
+            offset,
+            count,
+            prefix,
+            samples,
+            slots,
+            hash,
+            special,
+            normalization,
+            added,
+        })
     }
 
     pub(super) fn tokenizer<'a>(
@@ -80,6 +96,7 @@ impl VocabularyIndex {
         let bytes = bytes.ok_or(Error::new(self.offset, ErrorKind::BadVocabulary))?;
         let tokens = Entries::resume(bytes, self.offset, self.count, self.prefix, &self.samples);
         let vocabulary = HashVocabulary::resume(tokens, &self.slots, self.hash);
+        let vocabulary = vocabulary.with_added(self.added.tokens());
         WordPiece::new(vocabulary, self.special, self.normalization)
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! From the text down to the id:
 //!
-//! 1. [`special`] finds special tokens that the text spells out, before anything else happens to it;
+//! 1. [`special`] finds special tokens that the text spells out, before anything else happens to it, and [`added_words`] tokens
+//!    that were added to a vocabulary;
 //! 2. [`normalize`] says what a character becomes, from the generated tables behind `characters`;
 //! 3. [`words`] cuts the normalised text into words, one at a time, in a buffer of fixed size;
 //! 4. [`vocabulary`] finds tokens in memory that the caller lends, or in the file's own sorted index;
@@ -24,6 +25,7 @@
 )]
 
 mod added;
+pub mod added_words;
 pub mod bpe;
 mod byte_set;
 mod characters;

@@ -55,8 +55,9 @@ impl<V: Vocabulary> WordPiece<V> {
     }
 
     /// The tokens of `text` word by word, without special tokens around them and without limit.
-    pub const fn pieces<'a>(&'a self, text: &'a str) -> Pieces<'a, V> {
-        let scanner = Scanner::new(text, self.normalization, Some(&self.spellings));
+    pub fn pieces<'a>(&'a self, text: &'a str) -> Pieces<'a, V> {
+        let (spellings, added) = (Some(&self.spellings), self.vocabulary.added());
+        let scanner = Scanner::new(text, self.normalization, spellings, added);
         Pieces { tokenizer: self, scanner, ids: [0; MAX_WORD_CHARACTERS] }
     }
 

@@ -1,8 +1,12 @@
 //! A text as a stream of normalised words: BERT's "basic tokenisation", in memory of a fixed size.
 
+use super::added_words::{AddedEntry, AddedTable, AddedTokens, Search, characters, is_word};
 use super::normalize::{Mapped, Normalization};
 use super::special::Spellings;
 use super::word::{LETTERS, LOWER_LETTERS, Word};
+
+/// No added tokens.
+const NONE: AddedTable<'static> = AddedTable { spellings: &[], entries: &[] };
 
 /// How far ahead special tokens are looked for at a time, in bytes.
 const WINDOW_BYTES: usize = 1024;
@@ -25,6 +29,12 @@ pub(super) struct Scanner<'t, 's> {
     /// No special token begins between `position` and here.
     clear_until: usize,
     spellings: Option<&'s Spellings>,
+    added: AddedTokens<'s>,
+    /// Where the last token that was found as written ends.
+    segment: usize,
+    /// Within an added token that is no word of its own, others of its kind are not looked for.
+    no_written_before: usize,
+    no_normalized_before: usize,
     normalization: Normalization,
     pub(super) word: Word,
 }
@@ -33,7 +43,7 @@ pub(super) struct Scanner<'t, 's> {
 enum Ahead {
     Ascii(u8),
     Character(char),
-    Special(u32, usize),
+    Special(Spelled),
     End,
 }
 
@@ -42,8 +52,20 @@ impl<'t, 's> Scanner<'t, 's> {
         text: &'t str,
         normalization: Normalization,
         spellings: Option<&'s Spellings>,
+        added: AddedTokens<'s>,
     ) -> Self {
-        Self { text, position: 0, clear_until: 0, spellings, normalization, word: Word::new() }
+        Self {
+            text,
+            position: 0,
+            clear_until: 0,
+            spellings,
+            added,
+            segment: 0,
+            no_written_before: 0,
+            no_normalized_before: 0,
+            normalization,
+            word: Word::new(),
+        }
     }
 
     /// Moves to the next word or special token; `None` at the end of the text.
@@ -57,12 +79,15 @@ impl<'t, 's> Scanner<'t, 's> {
                 }
                 Ahead::Ascii(byte) => (map_ascii(byte), 1),
                 Ahead::Character(c) => (self.normalization.map(c), c.len_utf8()),
-                Ahead::Special(id, length) if self.word.is_empty() => {
-                    self.position = self.position.saturating_add(length);
+                Ahead::Special(Spelled { id, end, as_written }) if self.word.is_empty() => {
+                    self.position = end;
+                    if as_written {
+                        self.segment = end;
+                    }
                     return Some(Found::Special(id));
                 }
                 Ahead::End if self.word.is_empty() => return None,
-                Ahead::Special(..) | Ahead::End => return Some(Found::Word),
+                Ahead::Special(_) | Ahead::End => return Some(Found::Word),
             };
             if matches!(mapped, Mapped::Alone(_)) && !self.word.is_empty() {
                 // Comes again as the next word.
@@ -119,9 +144,9 @@ impl<'t, 's> Scanner<'t, 's> {
 
     fn ahead(&mut self) -> Ahead {
         if self.position >= self.clear_until
-            && let Some((id, length)) = self.look_for_special()
+            && let Some(special) = self.look_for_special()
         {
-            return Ahead::Special(id, length);
+            return Ahead::Special(special);
         }
         match self.text.as_bytes().get(self.position) {
             None => Ahead::End,
@@ -134,7 +159,10 @@ impl<'t, 's> Scanner<'t, 's> {
     }
 
     /// The special token at the position, or none and `clear_until` moved on by at least a byte.
-    fn look_for_special(&mut self) -> Option<(u32, usize)> {
+    fn look_for_special(&mut self) -> Option<Spelled> {
+        if !self.added.is_empty() {
+            return self.look_for_added();
+        }
         let rest = self.text.as_bytes().get(self.position..).unwrap_or_default();
         let Some(spellings) = self.spellings else {
             self.clear_until = self.text.len();
@@ -146,8 +174,119 @@ impl<'t, 's> Scanner<'t, 's> {
             let clear = spellings.clear_bytes(after, WINDOW_BYTES).saturating_add(1);
             self.clear_until = self.position.saturating_add(clear).min(self.text.len());
         }
-        special
+        let (id, length) = special?;
+        Some(Spelled { id, end: self.position.saturating_add(length), as_written: true })
     }
+
+    /// As `look_for_special`, also for added tokens; `clear_until` is moved on by one character.
+    fn look_for_added(&mut self) -> Option<Spelled> {
+        let at = self.position;
+        let rest = self.text.get(at..).unwrap_or_default();
+        self.clear_until = at.saturating_add(rest.chars().next().map_or(0, char::len_utf8));
+        if at >= self.no_written_before
+            && let Some((found, is_fit)) = self.written_at(at)
+        {
+            if is_fit {
+                self.clear_until = at;
+                return Some(found);
+            }
+            self.no_written_before = found.end;
+        }
+        if at < self.no_normalized_before {
+            return None;
+        }
+        let (entry, end) = self.normalized_at(at)?;
+        if entry.single_word && !self.stands_alone(at, end) {
+            self.no_normalized_before = end;
+            return None;
+        }
+        self.clear_until = at;
+        Some(Spelled { id: entry.id, end, as_written: false })
+    }
+
+    /// The longest token that is found as written at `at`, and whether it may stand there.
+    fn written_at(&self, at: usize) -> Option<(Spelled, bool)> {
+        let rest = self.text.as_bytes().get(at..).unwrap_or_default();
+        let special = self.spellings.and_then(|spellings| spellings.at_start(rest));
+        let added = self.added.written.longest(rest);
+        let found = |id, length| Spelled { id, end: at.saturating_add(length), as_written: true };
+        match (special, added) {
+            (special, Some(entry)) if special.is_none_or(|it| it.1 < entry.bytes as usize) => {
+                let found = found(entry.id, entry.bytes as usize);
+                let before = self.text.get(..at).and_then(|text| text.chars().next_back());
+                let after = self.text.get(found.end..).and_then(|text| text.chars().next());
+                let is_fit = !entry.single_word || ![before, after].into_iter().flatten().any(is_word);
+                Some((found, is_fit))
+            }
+            (Some((id, length)), _) => Some((found(id, length), true)),
+            (None, _) => None,
+        }
+    }
+
+    /// The longest token that the normalised text has at `at`, and where it ends in the text as it is.
+    fn normalized_at(&self, at: usize) -> Option<(&'s AddedEntry, usize)> {
+        let mut search = Search::new(self.added.normalized);
+        let mut longest = None;
+        let mut end = at;
+        for c in self.text.get(at..)?.chars() {
+            // A token that is found as written comes first.
+            if end > at && matches!(self.written_at(end), Some((_, true))) {
+                break;
+            }
+            end = end.saturating_add(c.len_utf8());
+            let (mut is_left, mut is_something) = (true, false);
+            characters(c, self.normalization, |c| {
+                is_something = true;
+                let mut room = [0; 4];
+                let bytes = c.encode_utf8(&mut room).bytes();
+                is_left = is_left && bytes.into_iter().all(|byte| search.step(byte));
+            });
+            if !is_left {
+                break;
+            }
+            if is_something && let Some(entry) = search.complete() {
+                longest = Some((entry, end));
+            }
+        }
+        longest
+    }
+
+    /// Whether no letter or digit stands beside `start..end` in the normalised text between tokens found as written.
+    fn stands_alone(&self, start: usize, end: usize) -> bool {
+        let is_word_character = |c: char| {
+            let mut last = None;
+            characters(c, self.normalization, |c| last = Some(c));
+            // Normalisation puts spaces around ideographs that stand alone.
+            let alone = matches!(self.normalization.map(c), Mapped::Alone(c) if c.is_alphabetic());
+            last.map(|c| is_word(c) && !alone)
+        };
+        let before = self.text.get(self.segment..start).unwrap_or_default();
+        let before = before.chars().rev().find_map(is_word_character);
+        let mut at = end;
+        let mut after = None;
+        for c in self.text.get(end..).unwrap_or_default().chars() {
+            after = is_word_character(c);
+            if matches!(self.written_at(at), Some((_, true))) {
+                after = None;
+                break;
+            }
+            if after.is_some() {
+                break;
+            }
+            at = at.saturating_add(c.len_utf8());
+        }
+        !before.unwrap_or(false) && !after.unwrap_or(false)
+    }
+}
+
+/// A token that the text spells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Spelled {
+    id: u32,
+    /// One past its last byte in the text.
+    end: usize,
+    /// Whether it was found in the text as it is.
+    as_written: bool,
 }
 
 /// What becomes of an ASCII character that is neither letter nor digit.
@@ -176,7 +315,7 @@ impl<'t> Words<'t> {
     /// Words of `text`.
     #[must_use]
     pub const fn new(text: &'t str, normalization: Normalization) -> Self {
-        Self(Scanner::new(text, normalization, None))
+        Self(Scanner::new(text, normalization, None, AddedTokens { written: NONE, normalized: NONE }))
     }
 
     /// The next word; `None` at the end of the text.

@@ -20,7 +20,7 @@ impl Convert {
         name_and_version: (Option<String>, Option<String>),
         quiet: bool,
     ) -> Result<Written> {
-        let settings = checkpoint.settings.metadata();
+        let settings = checkpoint.metadata();
         let created_at = created_at(checkpoint.modified)?;
         let metadata = self.weights_metadata(name_and_version, settings, created_at);
         let calibration = self.calibrate(checkpoint, quiet)?;

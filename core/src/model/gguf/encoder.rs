@@ -18,7 +18,10 @@ use crate::model::weights::Name;
 /// | `intermediate_size` | `feed_forward_length` |
 /// | `pooling` | `pooling_type`: 1 is the mean, 2 the first token |
 ///
-/// What GGUF cannot say is as BERT has it: letters are made lower case, the embedding has length 1.
+/// | `do_lower_case` | `tokenizer.ggml.normalizer.lowercase`, without an architecture before it |
+///
+/// What llama.cpp has no key for stands under `nanoembed.` and the key, such as `nanoembed.normalize`; without it is as BERT
+/// has it: letters are made lower case, the embedding has length 1.
 ///
 /// # Errors
 ///
@@ -27,8 +30,11 @@ pub fn gguf_bert_config(file: &Gguf<'_>) -> Result<BertConfig> {
     if gguf_model(file)? != GgufModel::Encoder {
         return Err(Error::without_offset(ErrorKind::UnsupportedArchitecture));
     }
-    BertConfig::from_values(|key| {
-        let key = match key {
+    if gguf_bert_setting_at_fault(file).is_some() {
+        return Err(Error::without_offset(ErrorKind::UnsupportedSetting));
+    }
+    BertConfig::from_values(|asked| {
+        let key = match asked {
             "vocab_size" => return Some(Value::Unsigned(file.tokens().count() as u64)),
             "pooling" => {
                 let pooling = match value_of(file, ENCODER, "pooling_type")? {
@@ -45,10 +51,120 @@ pub fn gguf_bert_config(file: &Gguf<'_>) -> Result<BertConfig> {
             "num_attention_heads" => "attention.head_count",
             "layer_norm_eps" => "attention.layer_norm_epsilon",
             "intermediate_size" => "feed_forward_length",
-            _ => return None,
+            "do_lower_case" => return file.value("tokenizer.ggml.normalizer.lowercase"),
+            "strip_accents" => {
+                return file.value("tokenizer.ggml.normalizer.strip_accents").or(own(file, asked));
+            }
+            other => return own(file, other),
         };
-        value_of(file, ENCODER, key)
+        let theirs = value_of(file, ENCODER, key);
+        match asked {
+            "max_tokens" => own(file, asked).or(theirs),
+            _ => theirs,
+        }
     })
+}
+
+/// What is said under a key of this project's own.
+fn own<'a>(file: &Gguf<'a>, key: &str) -> Option<Value<'a>> {
+    value_of(file, "nanoembed", key)
+}
+
+/// A setting of an encoder in a GGUF file that is not done here.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GgufSetting<'a> {
+    /// Its key.
+    pub key: &'a str,
+    /// Its value.
+    pub value: Value<'a>,
+    /// Whether other values of it would be honoured.
+    pub is_known: bool,
+}
+
+/// The first setting of the model or its tokenizer that is not honoured, nor known to change nothing.
+#[must_use]
+pub fn gguf_bert_setting_at_fault<'a>(file: &Gguf<'a>) -> Option<GgufSetting<'a>> {
+    let heads = value_of(file, ENCODER, "attention.head_count");
+    file.metadata().find_map(|(key, value)| {
+        let judged = match key.split_once('.')? {
+            ("bert", key) => judge_model_setting(key, value, heads),
+            ("tokenizer", key) => judge_tokenizer_setting(key, value),
+            _ => Judged::Honoured,
+        };
+        match judged {
+            Judged::Honoured => None,
+            judged => {
+                Some(GgufSetting { key, value, is_known: judged == Judged::OtherValueNeeded })
+            }
+        }
+    })
+}
+
+/// What becomes of a setting.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Judged {
+    /// It is used, or changes nothing.
+    Honoured,
+    /// It would be used if it had another value.
+    OtherValueNeeded,
+    Unknown,
+}
+
+impl Judged {
+    const fn honoured_if(is_neutral: bool) -> Self {
+        if is_neutral { Self::Honoured } else { Self::OtherValueNeeded }
+    }
+}
+
+fn judge_model_setting(key: &str, value: Value<'_>, heads: Option<Value<'_>>) -> Judged {
+    match key {
+        "block_count"
+        | "context_length"
+        | "embedding_length"
+        | "feed_forward_length"
+        | "attention.head_count"
+        | "attention.layer_norm_epsilon"
+        | "vocab_size"
+        | "classifier.output_labels" => Judged::Honoured,
+        "attention.head_count_kv" => Judged::honoured_if(Some(value) == heads),
+        "attention.causal" => Judged::honoured_if(value == Value::Bool(false)),
+        "pooling_type" => Judged::honoured_if(matches!(value, Value::Unsigned(0..=2))),
+        _ => Judged::Unknown,
+    }
+}
+
+fn judge_tokenizer_setting(key: &str, value: Value<'_>) -> Judged {
+    let Some(key) = key.strip_prefix("ggml.") else {
+        // Copies of what is said here, for other programs, and templates of chats.
+        let is_copy = key == "huggingface.json" || key.starts_with("chat_template");
+        return if is_copy { Judged::Honoured } else { Judged::Unknown };
+    };
+    let is = |truth| value == Value::Bool(truth);
+    match key {
+        "model" => Judged::honoured_if(value == Value::Text("bert")),
+        // A `pre` is of byte pairs; spaces are nothing to WordPiece.
+        "pre"
+        | "tokens"
+        | "token_type"
+        | "scores"
+        | "merges"
+        | "token_type_count"
+        | "add_space_prefix"
+        | "remove_extra_whitespaces"
+        | "bos_token_id"
+        | "eos_token_id"
+        | "eot_token_id"
+        | "eom_token_id"
+        | "unknown_token_id"
+        | "seperator_token_id"
+        | "padding_token_id"
+        | "mask_token_id"
+        | "cls_token_id"
+        | "normalizer.lowercase"
+        | "normalizer.strip_accents" => Judged::Honoured,
+        "add_bos_token" | "add_eos_token" | "add_sep_token" => Judged::honoured_if(is(true)),
+        _ => Judged::Unknown,
+    }
 }
 
 /// What GGUF calls the parts of an encoder, and what Hugging Face does; `.weight` or `.bias` follows.

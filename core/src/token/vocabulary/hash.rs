@@ -8,6 +8,7 @@
 //! a number of steps proportional to the tokens, and no lookup probes more than [`MAX_PROBES`] slots.
 
 use super::{Match, Tokens, Vocabulary, splits_character};
+use crate::token::added_words::AddedTokens;
 use crate::error::{Error, ErrorKind, Result};
 
 /// The most slots that one lookup may visit. At two thirds full even a million tokens hardly ever need as many.
@@ -29,6 +30,7 @@ pub struct HashVocabulary<'a, T> {
     tokens: T,
     slots: &'a [u32],
     index: HashIndex,
+    added: AddedTokens<'a>,
 }
 
 impl<'a, T: Tokens> HashVocabulary<'a, T> {
@@ -55,7 +57,8 @@ impl<'a, T: Tokens> HashVocabulary<'a, T> {
             if builder.insert_all(&tokens)? {
                 let Builder { id_bits, longest_probe, longest_token, .. } = builder;
                 let index = HashIndex { seed, id_bits, longest_probe, longest_token };
-                return Ok(Self { tokens, slots, index });
+                let added = AddedTokens::default();
+                return Ok(Self { tokens, slots, index, added });
             }
         }
         Err(Error::without_offset(ErrorKind::BadVocabulary))
@@ -67,7 +70,16 @@ impl<'a, T: Tokens> HashVocabulary<'a, T> {
     #[must_use]
     pub fn resume(tokens: T, slots: &'a [u32], index: HashIndex) -> Self {
         let slots = slots.get(..Self::slots_needed(tokens.count())).unwrap_or(slots);
-        Self { tokens, slots, index }
+        Self { tokens, slots, index, added: AddedTokens::default() }
+    }
+
+    /// The same with tokens that are found before words are.
+    #[must_use]
+    pub const fn with_added(self, added: AddedTokens<'a>) -> Self
+    where
+        T: Copy,
+    {
+        Self { added, ..self }
     }
 
     /// What [`resume`](HashVocabulary::resume) needs beside the memory.
@@ -242,6 +254,10 @@ impl<T: Tokens> Vocabulary for HashVocabulary<'_, T> {
             prefix = shorter;
         }
         Ok(None)
+    }
+
+    fn added(&self) -> AddedTokens<'_> {
+        self.added
     }
 
     fn token(&self, id: u32, out: &mut [u8]) -> Result<usize> {

@@ -21,6 +21,7 @@ pub use entries::{Entries, LengthPrefix};
 pub use hash::{HashIndex, HashVocabulary};
 pub use sorted::{IdWidth, Ranked, SortedIds, SortedVocabulary};
 
+use super::added_words::AddedTokens;
 use super::word::{MAX_WORD_CHARACTERS, PREFIX_BYTES};
 use crate::error::Result;
 
@@ -151,6 +152,11 @@ pub trait Vocabulary {
     ///
     /// As [`find`](Vocabulary::find), and `bad_vocabulary` if there is no such id.
     fn token(&self, id: u32, out: &mut [u8]) -> Result<usize>;
+
+    /// Tokens beyond those that words are spelled with, found in a text before it is cut into words.
+    fn added(&self) -> AddedTokens<'_> {
+        AddedTokens::default()
+    }
 }
 
 impl<V: Vocabulary + ?Sized> Vocabulary for &V {
@@ -168,6 +174,10 @@ impl<V: Vocabulary + ?Sized> Vocabulary for &V {
 
     fn token(&self, id: u32, out: &mut [u8]) -> Result<usize> {
         (**self).token(id, out)
+    }
+
+    fn added(&self) -> AddedTokens<'_> {
+        (**self).added()
     }
 }
 

@@ -1,0 +1,107 @@
+//! Tokens that files add to a vocabulary, with how they are found in texts.
+
+use std::collections::BTreeMap;
+
+use nanoembed_core::ErrorKind;
+use nanoembed_core::owned::AddedWord;
+use nanoembed_core::token::added_words::MAX_ADDED_BYTES;
+
+use crate::error::{Failure, Result};
+use crate::settings_rule::Members;
+
+/// An added token as a file describes it. Spaces that belong to it on its left or right (`lstrip`, `rstrip`) change nothing
+/// for WordPiece, which drops spaces; nor does it matter here whether it is `special`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct AddedToken {
+    pub(super) spelling: String,
+    pub(super) normalized: bool,
+    pub(super) single_word: bool,
+}
+
+impl AddedToken {
+    /// One that is found in texts as it is, as special tokens are.
+    pub(super) fn special(spelling: &str) -> Self {
+        Self { spelling: spelling.to_owned(), normalized: false, single_word: false }
+    }
+
+    /// From an object of `tokenizer.json` or `tokenizer_config.json`.
+    pub(super) fn read(members: &Members<'_>) -> Result<Self> {
+        let spelling = members.text("content")?.unwrap_or_default().to_owned();
+        if !(1..=MAX_ADDED_BYTES).contains(&spelling.len()) {
+            let message = format!("has to have 1 to {MAX_ADDED_BYTES} bytes");
+            return Err(members.bad("content", message));
+        }
+        let special = members.truth("special")?.unwrap_or(false);
+        let token = Self {
+            spelling,
+            normalized: members.truth("normalized")?.unwrap_or(!special),
+            single_word: members.truth("single_word")?.unwrap_or(false),
+        };
+        members.truth("lstrip")?;
+        members.truth("rstrip")?;
+        Ok(token)
+    }
+}
+
+/// Added tokens by their ids.
+#[derive(Clone, Debug, Default)]
+pub(super) struct AddedTokens {
+    by_id: BTreeMap<u32, AddedToken>,
+    ids: BTreeMap<String, u32>,
+}
+
+impl AddedTokens {
+    /// Adds a token, or changes how the one that is there is found; refuses other tokens with its id or spelling.
+    pub(super) fn add(&mut self, id: u32, token: AddedToken) -> Result<()> {
+        let bad = |message: String| Err(Failure::input(ErrorKind::BadVocabulary, message));
+        if let Some(other) = self.by_id.get(&id).filter(|other| other.spelling != token.spelling) {
+            return bad(format!(
+                "the id {id} is that of two added tokens, {:?} and {:?}",
+                other.spelling, token.spelling
+            ));
+        }
+        match self.ids.insert(token.spelling.clone(), id) {
+            Some(other) if other != id => {
+                bad(format!("the added token {:?} has two ids, {other} and {id}", token.spelling))
+            }
+            _ => {
+                self.by_id.insert(id, token);
+                Ok(())
+            }
+        }
+    }
+
+    pub(super) fn id(&self, spelling: &str) -> Option<u32> {
+        self.ids.get(spelling).copied()
+    }
+
+    pub(super) fn spelling(&self, id: u32) -> Option<&str> {
+        self.by_id.get(&id).map(|token| token.spelling.as_str())
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (u32, &AddedToken)> {
+        self.by_id.iter().map(|(id, token)| (*id, token))
+    }
+
+    /// All but the `special` ones, which are found without being named.
+    pub(super) fn words(&self, special: &[u32]) -> Result<Vec<AddedWord>> {
+        let mut words = Vec::new();
+        for (id, token) in self.iter() {
+            if !special.contains(&id) {
+                words.push(AddedWord {
+                    id,
+                    spelling: token.spelling.clone(),
+                    normalized: token.normalized,
+                    single_word: token.single_word,
+                });
+            } else if token.single_word || token.normalized {
+                let message = format!(
+                    "the special token {:?} is found only as a word of its own or in normalised text, which is not done here",
+                    token.spelling
+                );
+                return Err(Failure::input(ErrorKind::UnsupportedSetting, message));
+            }
+        }
+        Ok(words)
+    }
+}

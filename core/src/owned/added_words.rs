@@ -1,0 +1,205 @@
+//! Added tokens of an encoder, as the metadata of a file carries them.
+//!
+//! The value of [`ADDED_TOKENS`] has an item for each token, with a space between: `ID:FLAGS:SPELLING`, such as
+//! `30522:n:myproduct`. Flags are `n` (found in the normalised text), `w` (a word of its own), `l` and `r` (spaces on its left
+//! and right are part of it, which changes no ids here), `s` (special), or `-` for none. In a spelling every byte but letters,
+//! digits, `-`, `.` and `_` of ASCII is `%` and two hexadecimal digits.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::token::Normalization;
+use crate::token::added_words::{AddedEntry, AddedTable, AddedTokens, MAX_ADDED_BYTES, normalized};
+
+/// The key of an encoder's added tokens: in the metadata of `.weights`, the configuration of `.amb`, and behind `nanoembed.`
+/// in GGUF.
+pub const ADDED_TOKENS: &str = "wordpiece_added_tokens";
+
+/// More tokens than any model has added.
+const MAX_ADDED: usize = 1 << 16;
+
+/// An added token.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AddedWord {
+    /// The token.
+    pub id: u32,
+    /// How it was added.
+    pub spelling: String,
+    /// Whether it is found in the normalised text.
+    pub normalized: bool,
+    /// Whether letters and digits beside it forbid it.
+    pub single_word: bool,
+}
+
+/// The memory of added tokens.
+#[derive(Clone, Debug, Default)]
+pub(super) struct AddedMemory {
+    spellings: Vec<u8>,
+    written: Vec<AddedEntry>,
+    normalized: Vec<AddedEntry>,
+}
+
+impl AddedMemory {
+    /// Puts `words` in order; `bad_vocabulary` if an id or a spelling is there twice, an id is not below `vocabulary`, or a
+    /// spelling is empty or too long.
+    pub(super) fn new(
+        words: &[AddedWord],
+        normalization: Normalization,
+        vocabulary: usize,
+    ) -> Result<Self> {
+        let bad = Error::without_offset(ErrorKind::BadVocabulary);
+        let mut memory = Self::default();
+        let mut ids: Vec<u32> = words.iter().map(|word| word.id).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        let outside = ids.last().is_some_and(|last| *last as usize >= vocabulary);
+        if ids.len() != words.len() || words.len() > MAX_ADDED || outside {
+            return Err(bad);
+        }
+        for word in words {
+            let start = memory.spellings.len();
+            if word.normalized {
+                normalized(&word.spelling, normalization, |c| {
+                    let mut room = [0; 4];
+                    memory.spellings.extend_from_slice(c.encode_utf8(&mut room).as_bytes());
+                });
+            } else {
+                memory.spellings.extend_from_slice(word.spelling.as_bytes());
+            }
+            let bytes = memory.spellings.len().saturating_sub(start);
+            if !(1..=MAX_ADDED_BYTES).contains(&bytes) {
+                return Err(bad);
+            }
+            let entry = AddedEntry {
+                start: u32::try_from(start).map_err(|_| bad)?,
+                bytes: u32::try_from(bytes).map_err(|_| bad)?,
+                id: word.id,
+                single_word: word.single_word,
+            };
+            let kind = if word.normalized { &mut memory.normalized } else { &mut memory.written };
+            kind.push(entry);
+        }
+        let Self { spellings, written, normalized } = &mut memory;
+        for entries in [written, normalized] {
+            let table = AddedTable { spellings, entries: &[] };
+            entries.sort_unstable_by_key(|entry| table.spelling(entry));
+            let twice = |pair: &[AddedEntry]| match pair {
+                [a, b] => table.spelling(a) == table.spelling(b),
+                _ => false,
+            };
+            if entries.windows(2).any(twice) {
+                return Err(bad);
+            }
+        }
+        Ok(memory)
+    }
+
+    pub(super) fn tokens(&self) -> AddedTokens<'_> {
+        let table = |entries| AddedTable { spellings: &self.spellings, entries };
+        AddedTokens { written: table(&self.written), normalized: table(&self.normalized) }
+    }
+}
+
+/// Reads the value of [`ADDED_TOKENS`].
+///
+/// # Errors
+///
+/// [`ErrorKind::BadVocabulary`] if it is not written as this module says.
+pub fn parse_added_words(value: &str) -> Result<Vec<AddedWord>> {
+    let bad = Error::without_offset(ErrorKind::BadVocabulary);
+    let items = value.split(' ').filter(|item| !item.is_empty());
+    items.map(|item| parse_item(item).ok_or(bad)).collect()
+}
+
+fn parse_item(item: &str) -> Option<AddedWord> {
+    let (id, rest) = item.split_once(':')?;
+    let (flags, spelling) = rest.split_once(':')?;
+    if flags != "-" && flags.chars().any(|flag| !"nwlrs".contains(flag)) {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    let mut rest = spelling.bytes();
+    while let Some(byte) = rest.next() {
+        bytes.push(match byte {
+            b'%' => {
+                let mut digit = || char::from(rest.next()?).to_digit(16);
+                let (high, low) = (digit()?, digit()?);
+                u8::try_from(high << 4 | low).ok()?
+            }
+            _ => byte,
+        });
+    }
+    Some(AddedWord {
+        id: id.parse().ok()?,
+        spelling: String::from_utf8(bytes).ok()?,
+        normalized: flags.contains('n'),
+        single_word: flags.contains('w'),
+    })
+}
+
+/// Writes the value of [`ADDED_TOKENS`].
+#[must_use]
+pub fn write_added_words(words: &[AddedWord]) -> String {
+    use core::fmt::Write as _;
+    let mut value = String::new();
+    for word in words {
+        let separator = if value.is_empty() { "" } else { " " };
+        let flags = match (word.normalized, word.single_word) {
+            (true, true) => "nw",
+            (true, false) => "n",
+            (false, true) => "w",
+            (false, false) => "-",
+        };
+        // Writing to a string does not fail.
+        let _ = write!(value, "{separator}{}:{flags}:", word.id);
+        for byte in word.spelling.bytes() {
+            if byte.is_ascii_alphanumeric() || b"-._".contains(&byte) {
+                value.push(char::from(byte));
+            } else {
+                let _ = write!(value, "%{byte:02X}");
+            }
+        }
+    }
+    value
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_come_back_as_they_were_written() {
+        let words = [
+            AddedWord {
+                id: 110,
+                spelling: "my product".into(),
+                normalized: true,
+                single_word: true,
+            },
+            AddedWord { id: 111, spelling: "[É%]".into(), normalized: false, single_word: false },
+        ];
+        let value = write_added_words(&words);
+        assert_eq!(value, "110:nw:my%20product 111:-:%5B%C3%89%25%5D");
+        assert_eq!(parse_added_words(&value).unwrap(), words);
+        for bad in ["110", "110:n", "x:n:a", "1:q:a", "1:-:%4", "1:-:%FF", "1:-:%zz"] {
+            assert!(parse_added_words(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn words_that_are_there_twice_or_beyond_the_vocabulary_are_refused() {
+        let word = |id, spelling: &str| AddedWord {
+            id,
+            spelling: spelling.into(),
+            normalized: true,
+            single_word: false,
+        };
+        let new = |words: &[AddedWord]| AddedMemory::new(words, Normalization::UNCASED, 10);
+        assert!(new(&[word(1, "a"), word(2, "b")]).is_ok());
+        assert!(new(&[word(1, "a"), word(1, "b")]).is_err());
+        assert!(new(&[word(1, "a"), word(2, "A")]).is_err());
+        assert!(new(&[word(10, "a")]).is_err());
+        assert!(new(&[word(1, "")]).is_err());
+    }
+}
