@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::builder::styling::{AnsiColor, Styles};
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
     analogy, bucket_to_explicit, completions, compute_accuracy, convert, dequantize, diff, embed,
@@ -13,6 +13,7 @@ use crate::commands::{
 use crate::embedder::{self, Pooling};
 use crate::error::{Failure, Result};
 use crate::model_file::ModelFile;
+use crate::prompts::Wanted;
 use crate::stored::FileSet;
 use crate::verification::{Finding, verify};
 use crate::word_vectors::policy::PolicyArgs;
@@ -120,12 +121,54 @@ pub(crate) struct ModelArgs {
     threads: Option<u16>,
 }
 
+/// What stands before every text.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Model")]
+pub(crate) struct PromptArgs {
+    /// Put this text before every text, `""` for nothing [default: the model's default prompt, if it has one]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    prompt: Option<String>,
+
+    /// Put the model's prompt of this name before every text
+    #[arg(long, value_name = "NAME", conflicts_with = "prompt")]
+    prompt_name: Option<String>,
+
+    /// Put the model's prompt for such texts before every text
+    #[arg(long = "as", value_enum, value_name = "ROLE", conflicts_with_all = ["prompt", "prompt_name"])]
+    role: Option<Role>,
+}
+
+/// What a text is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Role {
+    /// A question
+    Query,
+    /// A text that answers questions
+    Document,
+}
+
+impl PromptArgs {
+    /// What is asked for; the model's default without any of the arguments.
+    pub(crate) fn wanted(&self) -> Wanted<'_> {
+        match (&self.prompt, &self.prompt_name, self.role) {
+            (Some(text), ..) => Wanted::Text(text),
+            (_, Some(name), _) => Wanted::Named(name),
+            (.., Some(Role::Query)) => Wanted::Query,
+            (.., Some(Role::Document)) => Wanted::Document,
+            _ => Wanted::Usual,
+        }
+    }
+}
+
 /// The arguments of commands that embed.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Model")]
 pub(crate) struct EmbedderArgs {
     #[command(flatten)]
     pub(crate) model: ModelArgs,
+
+    #[command(flatten)]
+    pub(crate) prompts: PromptArgs,
 
     /// Keep only the first N numbers of every vector, at length 1 again if the model's are: for models made for it
     #[arg(long, value_name = "N", value_parser = whole)]

@@ -7,6 +7,7 @@ use crate::checkpoint::hugging_face::{Folder, is_safetensors};
 use crate::decoder::bundle::Bundle;
 use crate::error::{Failure, Result, name_of};
 use crate::mapped::Mapped;
+use crate::prompts::Prompts;
 use crate::stored::files::is_uqff_name;
 use crate::stored::{explained, gguf_parts};
 
@@ -81,6 +82,14 @@ impl ModelFile {
             Self::BuiltIn => "the default model".into(),
             Self::Named { name, .. } => name.clone(),
             Self::Bundle(bundle) => bundle.name(),
+        }
+    }
+
+    /// The prompts that the model has.
+    pub(crate) fn prompts(&self) -> Result<Prompts> {
+        match self {
+            Self::Bundle(bundle) => bundle.prompts(),
+            _ => Ok(Prompts::of_file(self.bytes())),
         }
     }
 

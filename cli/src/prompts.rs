@@ -11,6 +11,7 @@
 //! | `default_prompt_name` | the one that stands before every text unless another is asked for |
 //! | `include_prompt` | `false` if the prompt's tokens are left out of the mean |
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -42,6 +43,14 @@ pub(crate) struct Prompts {
 impl Default for Prompts {
     fn default() -> Self {
         Self { by_name: BTreeMap::new(), default: None, are_pooled: true }
+    }
+}
+
+/// Puts `prompt` before each of `texts`.
+pub(crate) fn put_before<'t>(prompt: &str, texts: &'t [String]) -> Cow<'t, [String]> {
+    match prompt {
+        "" => Cow::Borrowed(texts),
+        prompt => texts.iter().map(|text| format!("{prompt}{text}")).collect(),
     }
 }
 
@@ -168,6 +177,14 @@ impl Prompts {
                 .hint("`--prompt \"\"` embeds texts without one"));
         }
         Ok(prompt)
+    }
+
+    /// The same as [`choose`](Self::choose), but where nothing is asked for, the prompt for `role` if the model has one.
+    pub(crate) fn choose_for(&self, role: Wanted<'_>, wanted: Wanted<'_>) -> Result<String> {
+        match self.choose(role) {
+            Ok(prompt) if wanted == Wanted::Usual => Ok(prompt),
+            _ => self.choose(wanted),
+        }
     }
 
     fn refuse(&self, what: &str) -> Failure {

@@ -20,7 +20,7 @@ use crate::model::{
 };
 use crate::pointer;
 use crate::source::{Bytes, nanoembed_source};
-use crate::status::{INVALID, Outcome, TOO_SMALL};
+use crate::status::{Failure, INVALID, Outcome, TOO_SMALL};
 
 /// The largest token or metadata entry.
 const LEAST_BUFFER_BYTES: usize = 4096;
@@ -155,6 +155,9 @@ impl Opening {
 
     pub(crate) fn tokenizer(&self, lent: &mut Lent) -> Outcome<Tokenizer> {
         let Some(tokens) = self.contents.tokens() else { return Ok(Tokenizer::None) };
+        if self.config.has_added_tokens && self.vocabulary != NANOEMBED_VOCABULARY_NONE {
+            return Err(Failure::Core(Error::without_offset(ErrorKind::UnsupportedSetting)));
+        }
         let normalization = self.config.normalization();
         match (self.vocabulary, self.contents.token_index(), self.source.memory()) {
             (NANOEMBED_VOCABULARY_IN_FILE, Some(index), _) => {

@@ -13,7 +13,7 @@ use rayon::prelude::*;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::args::ModelArgs;
+use crate::args::{ModelArgs, PromptArgs};
 use crate::atomic::NewFile;
 use crate::decoder::model::is_decoder;
 use crate::decoder::tokenizer::{Tokenizer as DecoderTokenizer, is_model};
@@ -49,6 +49,9 @@ pub(crate) struct Tokenize {
 
     #[command(flatten)]
     model: ModelArgs,
+
+    #[command(flatten)]
+    prompts: PromptArgs,
 
     /// Write to a file, which appears when it is complete; `-` is stdout
     #[arg(long, short, value_name = "FILE", default_value = "-", help_heading = "Output")]
@@ -150,6 +153,7 @@ impl Tokenize {
     ) -> Result<ExitCode> {
         let asked = self.json.then_some(Format::Jsonl).or(self.format);
         let format = form_of(&self.output, asked, Format::Text)?;
+        let prompt = file.prompts()?.choose(self.prompts.wanted())?;
         let mut texts = self.input.clone().open(quiet)?;
         let mut lines = Lines::of(NewFile::create(&self.output, false)?);
         let progress = (!quiet).then(|| Progress::reading("tokenizing", texts.bytes()));
@@ -158,7 +162,8 @@ impl Tokenize {
         let (mut count, mut all_tokens) = (0, 0);
         while let Some(chunk) = texts.next_chunk()? {
             let encoded = chunk.par_iter().map_init(TokenSession::default, |session, item| {
-                item.text.as_ref().map(|text| encode(session, text)).transpose()
+                let text = item.text.as_ref().map(|text| format!("{prompt}{text}"));
+                text.map(|text| encode(session, &text)).transpose()
             });
             let encoded = encoded.collect::<Result<Vec<Option<Tokens>>, _>>();
             let encoded = encoded.map_err(|error| file.failure(error))?;

@@ -11,11 +11,13 @@ use super::tokenizer::Tokenizer;
 use super::weights::ModelWeights;
 use crate::checkpoint::hugging_face::is_safetensors;
 use crate::error::{Failure, Result, name_of};
+use crate::prompts::Prompts;
 use crate::stored::files::is_uqff_name;
 use crate::stored::{ModelFiles, Values};
 
 /// The open files of a decoder.
 pub(crate) struct Bundle {
+    folder: PathBuf,
     settings: DecoderSettings,
     files: ModelFiles,
 }
@@ -35,12 +37,19 @@ impl Bundle {
             }
             return Ok(None);
         };
-        Ok(Some(Self { settings, files: ModelFiles::open(path)? }))
+        Ok(Some(Self { folder, settings, files: ModelFiles::open(path)? }))
     }
 
     /// The name that messages give to the model.
     pub(crate) fn name(&self) -> String {
         self.files.name()
+    }
+
+    /// The prompts that the folder has.
+    pub(crate) fn prompts(&self) -> Result<Prompts> {
+        let mut prompts = Prompts::default();
+        prompts.read_folder(&self.folder)?;
+        Ok(prompts)
     }
 
     /// Where tensors should come from that are not there.

@@ -9,6 +9,7 @@ use crate::args::EmbedderArgs;
 use crate::decoder::model::is_decoder;
 use crate::error::{Failure, Result};
 use crate::model_file::ModelFile;
+use crate::prompts::put_before;
 use decoder::DecoderEmbedder;
 pub(crate) use decoder::Pooling;
 use encoder::Encoder;
@@ -18,6 +19,8 @@ pub(crate) struct Embedder<'f> {
     model: Model<'f>,
     /// Elements of the model's vectors that are kept.
     width: usize,
+    /// What stands before every text.
+    prompt: String,
 }
 
 enum Model<'f> {
@@ -56,7 +59,8 @@ impl<'f> Embedder<'f> {
             return Err(Failure::usage(format!("--truncate-dim {width} is out of range"))
                 .hint(format!("this model's vectors have {full} numbers: 1 to {full}")));
         }
-        Ok(Self { model, width })
+        let prompt = file.prompts()?.choose(args.prompts.wanted())?;
+        Ok(Self { model, width, prompt })
     }
 
     /// Elements of an embedding.
@@ -80,8 +84,18 @@ impl<'f> Embedder<'f> {
         }
     }
 
-    /// The embeddings of `texts`, in their order.
+    /// The embeddings of `texts` behind the prompt that was asked for, in their order.
     pub(crate) fn embed(&self, texts: &[String]) -> Result<Vec<Embedding>, Error> {
+        self.embed_behind(&self.prompt, texts)
+    }
+
+    /// The embeddings of `texts` behind `prompt`, in their order.
+    pub(crate) fn embed_behind(
+        &self,
+        prompt: &str,
+        texts: &[String],
+    ) -> Result<Vec<Embedding>, Error> {
+        let texts = &*put_before(prompt, texts);
         let (mut embeddings, normalizes) = match &self.model {
             Model::Encoder(model) => (model.embed(texts)?, model.normalizes()),
             Model::Decoder(model) => (model.embed(texts)?, true),

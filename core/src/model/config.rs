@@ -45,11 +45,13 @@ pub struct BertConfig {
     pub split_ideographs: bool,
     /// How many tokens of a text are used, special tokens included; at most `positions`.
     pub max_tokens: usize,
+    /// Whether tokens were added to the vocabulary, so that a tokenizer without them gives wrong ids.
+    pub has_added_tokens: bool,
 }
 
 impl BertConfig {
     /// Every key that [`from_metadata`](Self::from_metadata) asks for.
-    pub const KEYS: [&'static str; 14] = [
+    pub const KEYS: [&'static str; 15] = [
         "num_layers",
         "num_attention_heads",
         "hidden_size",
@@ -64,6 +66,7 @@ impl BertConfig {
         "strip_accents",
         "split_ideographs",
         "max_tokens",
+        "wordpiece_added_tokens",
     ];
 
     /// Elements of one head's vectors.
@@ -170,6 +173,7 @@ impl BertConfig {
             },
             split_ideographs: truth("split_ideographs")?,
             max_tokens: max_tokens.min(positions),
+            has_added_tokens: value("wordpiece_added_tokens").is_some(),
         })
     }
 }

@@ -23,6 +23,7 @@ use crate::output::kept::kept;
 use crate::output::lines::Lines as Output;
 use crate::output::truncated::{Limits, Truncated, warn_of_question};
 use crate::progress::{Progress, say_done};
+use crate::prompts::Wanted;
 
 /// How many passages are embedded at a time.
 const CHUNK: usize = 512;
@@ -139,7 +140,11 @@ impl Search {
         if self.form.line_format == LineFormat::Jsonl && self.by == Passage::Paragraph {
             return Err(Failure::usage("--by paragraph is for lines of text, not for JSON lines"));
         }
-        let query = embedder.embed(std::slice::from_ref(&self.query)).map_err(refuse)?;
+        let (prompts, wanted) = (model.prompts()?, self.embedder.prompts.wanted());
+        let before_query = prompts.choose_for(Wanted::Query, wanted)?;
+        let before_text = prompts.choose_for(Wanted::Document, wanted)?;
+        let query = std::slice::from_ref(&self.query);
+        let query = embedder.embed_behind(&before_query, query).map_err(refuse)?;
         let query = query.into_iter().next();
         if !quiet && query.as_ref().is_some_and(|query| query.truncated) {
             warn_of_question(Limits::of(&embedder));
@@ -160,7 +165,7 @@ impl Search {
             }
             let texts: Vec<String> = items.iter_mut().filter_map(|item| item.text.take()).collect();
             let read = items.iter().map(|item| item.bytes).sum();
-            let embeddings = embedder.embed(&texts).map_err(refuse)?;
+            let embeddings = embedder.embed_behind(&before_text, &texts).map_err(refuse)?;
             for ((item, text), embedding) in items.into_iter().zip(texts).zip(&embeddings) {
                 truncated.count(&item, embedding.truncated);
                 tokens += embedding.tokens as u64;
