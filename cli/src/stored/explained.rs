@@ -46,6 +46,9 @@ fn message(file: &[u8], error: Error) -> Option<(String, Option<&'static str>)> 
     Some(match error.kind {
         ErrorKind::UnsupportedSetting | ErrorKind::MissingMetadata => {
             let gguf = Gguf::parse(file, Mode::Lenient).ok()?;
+            if gguf_architecture(&gguf) == Some("bert") {
+                return Some((setting_message(gguf_bert_setting_at_fault(&gguf)?), None));
+            }
             let GgufRefusal { name, reason, offset, .. } = gguf_refusal(&gguf)?;
             let value = gguf.value(name).and_then(spelled);
             let value = value.map(|value| format!(" is {value}")).unwrap_or_default();
@@ -92,10 +95,6 @@ fn message(file: &[u8], error: Error) -> Option<(String, Option<&'static str>)> 
                 "the model's architecture is `{name}`; known are `bert`, `llama`, `mistral`, `qwen2` and `phi3`"
             );
             (message, None)
-        }
-        ErrorKind::UnsupportedSetting => {
-            let gguf = Gguf::parse(file, Mode::Lenient).ok()?;
-            (setting_message(gguf_bert_setting_at_fault(&gguf)?), None)
         }
         ErrorKind::SplitFile => {
             let split = Gguf::parse(file, Mode::Lenient).ok()?.split()?;
