@@ -2,6 +2,7 @@
 
 mod amb;
 mod byte_pairs;
+mod cases;
 mod containers;
 mod contract;
 mod convert;

@@ -63,9 +63,13 @@ impl TinyModel {
         if variation.json_vocabulary {
             let ids = TOKENS.iter().zip(0..).map(|(token, id)| ((*token).into(), json!(id)));
             let ids: serde_json::Map<_, _> = ids.collect();
+            let added: Vec<_> = TOKENS.iter().zip(0..5).map(|(token, id)| {
+                json!({"id": id, "content": token, "special": true, "normalized": false})
+            }).collect();
             write(
                 "tokenizer.json",
                 json!({
+                    "added_tokens": added,
                     "normalizer": {"type": "BertNormalizer", "lowercase": true},
                     "pre_tokenizer": {"type": "BertPreTokenizer"},
                     "post_processor":

@@ -111,6 +111,7 @@ fn normalizer(
 
 /// Gives the roles the tokens that `tokenizer.json` has in them; refuses other ones in `tokenizer_config.json`.
 fn agree(config: &mut TokenizerConfig, json: &TokenizerJson, path: &Path) -> Result<()> {
+    named_somewhere(config, json, path)?;
     let [begin, end] = &json.ends;
     let [first, last] = ENDS;
     for (at, token) in [(UNKNOWN, &json.unknown), (first, begin), (last, end)] {
@@ -124,6 +125,24 @@ fn agree(config: &mut TokenizerConfig, json: &TokenizerJson, path: &Path) -> Res
             return Err(Failure::input(ErrorKind::BadVocabulary, message).at(name_of(path)));
         }
         *role = Some(token.clone());
+    }
+    Ok(())
+}
+
+/// Refuses special tokens that no file names as added: `tokenizers` does not find them in texts, transformers does.
+fn named_somewhere(config: &TokenizerConfig, json: &TokenizerJson, path: &Path) -> Result<()> {
+    for ((_, usual), role) in SPECIAL.iter().zip(&config.roles) {
+        let is_named = role.is_some() || config.further.iter().any(|it| it == usual);
+        if !is_named && json.added.id(usual).is_none() && config.added.id(usual).is_none() {
+            let message = format!(
+                "{usual:?} is not among `added_tokens`, so programs differ in whether texts may hold it"
+            );
+            return Err(Failure::input(ErrorKind::UnsupportedSetting, message)
+                .at(name_of(path))
+                .hint(
+                    "name the special tokens in `tokenizer_config.json`, `mask_token` for example",
+                ));
+        }
     }
     Ok(())
 }
