@@ -49,8 +49,7 @@ pub use fixed::{FixedMemory, FixedNeeds};
 pub use gguf::{
     GgufModel, GgufRefusal, GgufSetting, gguf_architecture, gguf_bert_config,
     gguf_bert_setting_at_fault, gguf_bert_tensor, gguf_llama_config, gguf_model,
-    gguf_pools_last_token, gguf_pre_tokenizer, gguf_refusal,
-    gguf_text_ends,
+    gguf_pools_last_token, gguf_pre_tokenizer, gguf_refusal, gguf_text_ends,
 };
 #[cfg(feature = "alloc")]
 pub(crate) use layout::ALIGNMENT;
