@@ -11,7 +11,7 @@ pub(crate) mod settings;
 pub(crate) mod tensor;
 pub(crate) mod vocabulary;
 pub(crate) mod weights;
-mod wordpiece;
+pub(crate) mod wordpiece;
 
 use std::time::SystemTime;
 

@@ -19,6 +19,7 @@ use crate::checkpoint::settings::{Settings, read_json};
 use crate::checkpoint::tensor_names;
 use crate::checkpoint::vocabulary::Vocabulary;
 use crate::checkpoint::weights::WeightsFile;
+use crate::checkpoint::wordpiece::FolderTokenizer;
 use crate::error::{Failure, Result, name_of};
 use crate::mapped::Mapped;
 use crate::targets::Item;
@@ -110,8 +111,13 @@ impl Encoder {
         if model_type(&config)?.as_deref() != Some("bert") {
             return Ok(None);
         }
-        let settings = Settings::of_folder(folder)?;
-        let vocabulary = Vocabulary::of_folder(folder)?;
+        let tokenizer = FolderTokenizer::read(folder)?;
+        let settings = Settings::of_folder(folder, Some(&config), &tokenizer)?;
+        let vocabulary = tokenizer.vocabulary;
+        if let Some(word) = vocabulary.added.first() {
+            let message = format!("the token {:?} was added to the vocabulary, which is not written to GGUF", word.spelling);
+            return Err(Failure::input(ErrorKind::UnsupportedSetting, message).at(name_of(folder)));
+        }
         let whole: Option<PathBuf> = folder.canonicalize().ok();
         let name = whole.as_deref().map(stem).unwrap_or_default();
         Ok(Some((settings, Some(vocabulary), name)))
