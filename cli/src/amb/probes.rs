@@ -137,6 +137,7 @@ mod tests {
         let vocabulary = Vocabulary {
             tokens: tokens.iter().map(|token| token.as_bytes().to_vec()).collect(),
             special: [0, 1, 2, 3, 4],
+            added: Vec::new(),
         };
         let all = probes(&vocabulary, 16);
         assert_eq!(all, probes(&vocabulary, 16));

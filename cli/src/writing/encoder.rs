@@ -61,6 +61,13 @@ impl Encoder {
             let message = "the model has no vocabulary, and GGUF files of encoders need one";
             Failure::input(ErrorKind::MissingVocabulary, message).at(&job.source)
         })?;
+        if let Some(word) = vocabulary.added.first() {
+            let message = format!(
+                "the token {:?} was added to the vocabulary, which is not written to GGUF",
+                word.spelling
+            );
+            return Err(Failure::input(ErrorKind::UnsupportedSetting, message).at(name_of(input)));
+        }
         if vocabulary.tokens.len() != settings.vocabulary {
             let (tokens, rows) = (vocabulary.tokens.len(), settings.vocabulary);
             let message = format!(
@@ -114,10 +121,6 @@ impl Encoder {
         let tokenizer = FolderTokenizer::read(folder)?;
         let settings = Settings::of_folder(folder, Some(&config), &tokenizer)?;
         let vocabulary = tokenizer.vocabulary;
-        if let Some(word) = vocabulary.added.first() {
-            let message = format!("the token {:?} was added to the vocabulary, which is not written to GGUF", word.spelling);
-            return Err(Failure::input(ErrorKind::UnsupportedSetting, message).at(name_of(folder)));
-        }
         let whole: Option<PathBuf> = folder.canonicalize().ok();
         let name = whole.as_deref().map(stem).unwrap_or_default();
         Ok(Some((settings, Some(vocabulary), name)))
