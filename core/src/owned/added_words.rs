@@ -1,8 +1,8 @@
 //! Added tokens of an encoder, as the metadata of a file carries them.
 //!
 //! The value of [`ADDED_TOKENS`] has an item for each token, with a space between: `ID:FLAGS:SPELLING`, such as
-//! `30522:n:myproduct`. Flags are `n` (found in the normalised text), `w` (a word of its own), `l` and `r` (spaces on its left
-//! and right are part of it, which changes no ids here), `s` (special), or `-` for none. In a spelling every byte but letters,
+//! `30522:n:myproduct`. Flags are `n` (found in the normalised text), `w` (a word of its own), `l` and `r` (takes the white
+//! space on its left and right), `s` (special), or `-` for none. In a spelling every byte but letters,
 //! digits, `-`, `.` and `_` of ASCII is `%` and two hexadecimal digits.
 
 use alloc::string::String;
@@ -10,7 +10,8 @@ use alloc::vec::Vec;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::token::Normalization;
-use crate::token::added_words::{AddedEntry, AddedTable, AddedTokens, MAX_ADDED_BYTES, normalized};
+use crate::token::added_words::{AddedTokens, normalized};
+use crate::token::{AddedIndex, AddedRules, AddedTable, AddedToken};
 
 /// The key of an encoder's added tokens: in the metadata of `.weights`, the configuration of `.amb`, and behind `nanoembed.`
 /// in GGUF.
@@ -28,16 +29,18 @@ pub struct AddedWord {
     pub spelling: String,
     /// Whether it is found in the normalised text.
     pub normalized: bool,
-    /// Whether letters and digits beside it forbid it.
-    pub single_word: bool,
+    /// Where it is not found, and what it takes with it.
+    pub rules: AddedRules,
 }
 
 /// The memory of added tokens.
 #[derive(Clone, Debug, Default)]
 pub(super) struct AddedMemory {
     spellings: Vec<u8>,
-    written: Vec<AddedEntry>,
-    normalized: Vec<AddedEntry>,
+    written: Vec<AddedToken>,
+    written_index: AddedIndex,
+    normalized: Vec<AddedToken>,
+    normalized_index: AddedIndex,
 }
 
 impl AddedMemory {
@@ -68,36 +71,27 @@ impl AddedMemory {
                 memory.spellings.extend_from_slice(word.spelling.as_bytes());
             }
             let bytes = memory.spellings.len().saturating_sub(start);
-            if !(1..=MAX_ADDED_BYTES).contains(&bytes) {
-                return Err(bad);
-            }
-            let entry = AddedEntry {
-                start: u32::try_from(start).map_err(|_| bad)?,
-                bytes: u32::try_from(bytes).map_err(|_| bad)?,
-                id: word.id,
-                single_word: word.single_word,
-            };
+            let token = AddedToken::new(start, bytes, word.id, word.rules).map_err(|_| bad)?;
             let kind = if word.normalized { &mut memory.normalized } else { &mut memory.written };
-            kind.push(entry);
+            kind.push(token);
         }
-        let Self { spellings, written, normalized } = &mut memory;
-        for entries in [written, normalized] {
-            let table = AddedTable { spellings, entries: &[] };
-            entries.sort_unstable_by_key(|entry| table.spelling(entry));
-            let twice = |pair: &[AddedEntry]| match pair {
-                [a, b] => table.spelling(a) == table.spelling(b),
-                _ => false,
-            };
-            if entries.windows(2).any(twice) {
-                return Err(bad);
-            }
-        }
+        let spellings = &memory.spellings;
+        let index = |tokens: &mut Vec<AddedToken>| {
+            let index = AddedIndex::build(spellings, tokens)?;
+            // Empty spellings and those that are there twice are left out.
+            if index.tokens() == tokens.len() { Ok(index) } else { Err(bad) }
+        };
+        memory.written_index = index(&mut memory.written)?;
+        memory.normalized_index = index(&mut memory.normalized)?;
         Ok(memory)
     }
 
     pub(super) fn tokens(&self) -> AddedTokens<'_> {
-        let table = |entries| AddedTable { spellings: &self.spellings, entries };
-        AddedTokens { written: table(&self.written), normalized: table(&self.normalized) }
+        let bytes = &*self.spellings;
+        AddedTokens {
+            written: AddedTable::resume(bytes, &self.written, self.written_index),
+            normalized: AddedTable::resume(bytes, &self.normalized, self.normalized_index),
+        }
     }
 }
 
@@ -134,7 +128,11 @@ fn parse_item(item: &str) -> Option<AddedWord> {
         id: id.parse().ok()?,
         spelling: String::from_utf8(bytes).ok()?,
         normalized: flags.contains('n'),
-        single_word: flags.contains('w'),
+        rules: AddedRules {
+            strips_before: flags.contains('l'),
+            strips_behind: flags.contains('r'),
+            single_word: flags.contains('w'),
+        },
     })
 }
 
@@ -145,14 +143,18 @@ pub fn write_added_words(words: &[AddedWord]) -> String {
     let mut value = String::new();
     for word in words {
         let separator = if value.is_empty() { "" } else { " " };
-        let flags = match (word.normalized, word.single_word) {
-            (true, true) => "nw",
-            (true, false) => "n",
-            (false, true) => "w",
-            (false, false) => "-",
-        };
+        let AddedRules { strips_before, strips_behind, single_word } = word.rules;
+        let flags = [
+            (word.normalized, 'n'),
+            (single_word, 'w'),
+            (strips_before, 'l'),
+            (strips_behind, 'r'),
+        ];
         // Writing to a string does not fail.
-        let _ = write!(value, "{separator}{}:{flags}:", word.id);
+        let _ = write!(value, "{separator}{}:", word.id);
+        let before = value.len();
+        value.extend(flags.iter().filter(|(is_set, _)| *is_set).map(|(_, flag)| *flag));
+        value.push_str(if value.len() == before { "-:" } else { ":" });
         for byte in word.spelling.bytes() {
             if byte.is_ascii_alphanumeric() || b"-._".contains(&byte) {
                 value.push(char::from(byte));
@@ -175,12 +177,23 @@ mod tests {
                 id: 110,
                 spelling: "my product".into(),
                 normalized: true,
-                single_word: true,
+                rules: AddedRules { single_word: true, ..AddedRules::default() },
             },
-            AddedWord { id: 111, spelling: "[É%]".into(), normalized: false, single_word: false },
+            AddedWord {
+                id: 7,
+                spelling: "b".into(),
+                normalized: false,
+                rules: AddedRules { strips_before: true, strips_behind: true, single_word: false },
+            },
+            AddedWord {
+                id: 111,
+                spelling: "[É%]".into(),
+                normalized: false,
+                rules: AddedRules::default(),
+            },
         ];
         let value = write_added_words(&words);
-        assert_eq!(value, "110:nw:my%20product 111:-:%5B%C3%89%25%5D");
+        assert_eq!(value, "110:nw:my%20product 7:lr:b 111:-:%5B%C3%89%25%5D");
         assert_eq!(parse_added_words(&value).unwrap(), words);
         for bad in ["110", "110:n", "x:n:a", "1:q:a", "1:-:%4", "1:-:%FF", "1:-:%zz"] {
             assert!(parse_added_words(bad).is_err(), "{bad}");
@@ -193,7 +206,7 @@ mod tests {
             id,
             spelling: spelling.into(),
             normalized: true,
-            single_word: false,
+            rules: AddedRules::default(),
         };
         let new = |words: &[AddedWord]| AddedMemory::new(words, Normalization::UNCASED, 10);
         assert!(new(&[word(1, "a"), word(2, "b")]).is_ok());

@@ -12,7 +12,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Mode, Value};
 use crate::format::gguf::Gguf;
 use crate::model::{gguf_bert_config, gguf_bert_tensor};
-use crate::token::LengthPrefix;
+use crate::token::{AddedRules, LengthPrefix};
 
 /// GGUF's types of tokens that are found as they are.
 const CONTROL: i64 = 3;
@@ -107,5 +107,5 @@ fn wordpiece_entries(
 fn added_word(id: u32, spelling: &[u8], normalized: bool) -> Result<AddedWord> {
     let spelling = core::str::from_utf8(spelling);
     let spelling = spelling.map_err(|_| Error::without_offset(ErrorKind::BadVocabulary))?;
-    Ok(AddedWord { id, spelling: spelling.into(), normalized, single_word: false })
+    Ok(AddedWord { id, spelling: spelling.into(), normalized, rules: AddedRules::default() })
 }

@@ -26,6 +26,36 @@ pub struct AddedRules {
     pub single_word: bool,
 }
 
+impl AddedRules {
+    /// What a token that `start..end` of `text` spells takes of it, unless it may not stand there. What other tokens have taken
+    /// ends at `taken`; it is not taken again.
+    pub(super) fn extent(
+        self,
+        text: &str,
+        taken: usize,
+        start: usize,
+        end: usize,
+    ) -> Option<(usize, usize)> {
+        let behind = text.get(end..).unwrap_or_default();
+        if self.single_word {
+            let before = text.get(..start).and_then(|text| text.chars().next_back());
+            if before.into_iter().chain(behind.chars().next()).any(is_word_character) {
+                return None;
+            }
+        }
+        let (mut start, mut end) = (start, end);
+        if self.strips_before {
+            let before = text.get(taken..start).unwrap_or_default();
+            start = start.saturating_sub(before.len()).saturating_add(before.trim_end().len());
+        }
+        if self.strips_behind {
+            end = end.saturating_add(behind.len().saturating_sub(behind.trim_start().len()));
+        }
+        let start = start.max(taken);
+        Some((start, end.max(start)))
+    }
+}
+
 /// A token of an [`AddedTable`].
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AddedToken {
@@ -162,6 +192,12 @@ pub(super) enum Part<'t> {
 }
 
 impl AddedIndex {
+    /// How many tokens the table has.
+    #[must_use]
+    pub const fn tokens(&self) -> usize {
+        self.tokens
+    }
+
     /// Sorts `tokens` of the spellings in `bytes`; [`AddedTable::resume`] takes them up. Tokens without a spelling are left out,
     /// and of several with the same one the highest id counts.
     ///
@@ -193,6 +229,12 @@ impl AddedIndex {
             index.tokens = place.saturating_add(1);
         }
         Ok(index)
+    }
+}
+
+impl Default for AddedTable<'_> {
+    fn default() -> Self {
+        Self::EMPTY
     }
 }
 
@@ -231,6 +273,9 @@ impl<'a> AddedTable<'a> {
 
     /// The longest token that `text` starts with.
     pub(super) fn at_start(&self, text: &[u8]) -> Option<AddedToken> {
+        if !text.first().is_some_and(|first| self.first.contains(*first)) {
+            return None;
+        }
         let mut search = self.search();
         let mut longest = None;
         for byte in text {
@@ -327,12 +372,6 @@ impl AddedMatches<'_, '_> {
             self.at = start.saturating_add(1);
         }
     }
-
-    fn is_within_word(&self, start: usize, end: usize) -> bool {
-        let before = self.text.get(..start).and_then(|text| text.chars().next_back());
-        let behind = self.text.get(end..).and_then(|text| text.chars().next());
-        before.is_some_and(is_word_character) || behind.is_some_and(is_word_character)
-    }
 }
 
 impl Iterator for AddedMatches<'_, '_> {
@@ -340,24 +379,11 @@ impl Iterator for AddedMatches<'_, '_> {
 
     fn next(&mut self) -> Option<AddedMatch> {
         loop {
-            let (AddedToken { id, rules, .. }, mut start, mut end) = self.spelled()?;
-            if rules.single_word && self.is_within_word(start, end) {
-                continue;
+            let (AddedToken { id, rules, .. }, start, end) = self.spelled()?;
+            if let Some((start, end)) = rules.extent(self.text, self.taken, start, end) {
+                self.taken = end;
+                return Some(AddedMatch { id, start, end });
             }
-            if rules.strips_before {
-                // What another token has taken is not taken again.
-                let before = self.text.get(self.taken..start).unwrap_or_default();
-                start = self.taken.max(start.saturating_sub(before.len()));
-                start = start.saturating_add(before.trim_end().len());
-            }
-            if rules.strips_behind {
-                let behind = self.text.get(end..).unwrap_or_default();
-                end = end.saturating_add(behind.len().saturating_sub(behind.trim_start().len()));
-            }
-            start = start.max(self.taken);
-            end = end.max(start);
-            self.taken = end;
-            return Some(AddedMatch { id, start, end });
         }
     }
 }

@@ -71,11 +71,6 @@ impl Class {
     }
 }
 
-/// Whether `c` is a mark.
-pub(super) fn is_mark(c: char) -> bool {
-    matches!(Class::of(c), Class::Mark | Class::MarkStarter | Class::Reordered)
-}
-
 /// The lowest `bits` bits of `value`.
 const fn low(value: u32, bits: u32) -> u32 {
     value & !(u32::MAX << bits)

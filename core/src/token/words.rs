@@ -1,12 +1,11 @@
 //! A text as a stream of normalised words: BERT's "basic tokenisation", in memory of a fixed size.
 
-use super::added_words::{AddedEntry, AddedTable, AddedTokens, Search, characters, is_word};
+use super::added::{AddedRules, AddedToken};
+use super::added_words::{AddedTokens, characters};
+use super::bpe::split::is_word_character;
 use super::normalize::{Mapped, Normalization};
 use super::special::Spellings;
 use super::word::{LETTERS, LOWER_LETTERS, Word};
-
-/// No added tokens.
-const NONE: AddedTable<'static> = AddedTable { spellings: &[], entries: &[] };
 
 /// How far ahead special tokens are looked for at a time, in bytes.
 const WINDOW_BYTES: usize = 1024;
@@ -32,8 +31,11 @@ pub(super) struct Scanner<'t, 's> {
     added: AddedTokens<'s>,
     /// Where the last token that was found as written ends.
     segment: usize,
-    /// Within an added token that is no word of its own, others of its kind are not looked for.
-    no_written_before: usize,
+    /// The next token that is found as written, if it has been looked for.
+    written: Option<Spelled>,
+    /// Where to look for the one after it.
+    searched_until: usize,
+    /// Within a normalised token that is no word of its own, others are not looked for.
     no_normalized_before: usize,
     normalization: Normalization,
     pub(super) word: Word,
@@ -61,7 +63,8 @@ impl<'t, 's> Scanner<'t, 's> {
             spellings,
             added,
             segment: 0,
-            no_written_before: 0,
+            written: None,
+            searched_until: 0,
             no_normalized_before: 0,
             normalization,
             word: Word::new(),
@@ -79,10 +82,11 @@ impl<'t, 's> Scanner<'t, 's> {
                 }
                 Ahead::Ascii(byte) => (map_ascii(byte), 1),
                 Ahead::Character(c) => (self.normalization.map(c), c.len_utf8()),
-                Ahead::Special(Spelled { id, end, as_written }) if self.word.is_empty() => {
+                Ahead::Special(Spelled { id, end, as_written, .. }) if self.word.is_empty() => {
                     self.position = end;
                     if as_written {
                         self.segment = end;
+                        self.written = None;
                     }
                     return Some(Found::Special(id));
                 }
@@ -175,64 +179,81 @@ impl<'t, 's> Scanner<'t, 's> {
             self.clear_until = self.position.saturating_add(clear).min(self.text.len());
         }
         let (id, length) = special?;
-        Some(Spelled { id, end: self.position.saturating_add(length), as_written: true })
+        let (start, end) = (self.position, self.position.saturating_add(length));
+        Some(Spelled { id, start, end, as_written: true })
     }
 
-    /// As `look_for_special`, also for added tokens; `clear_until` is moved on by one character.
+    /// As `look_for_special`, also for added tokens.
     fn look_for_added(&mut self) -> Option<Spelled> {
         let at = self.position;
-        let rest = self.text.get(at..).unwrap_or_default();
-        self.clear_until = at.saturating_add(rest.chars().next().map_or(0, char::len_utf8));
-        if at >= self.no_written_before
-            && let Some((found, is_fit)) = self.written_at(at)
-        {
-            if is_fit {
-                self.clear_until = at;
-                return Some(found);
-            }
-            self.no_written_before = found.end;
+        let written = self.next_written();
+        if at >= written.start {
+            self.clear_until = at;
+            return Some(written);
         }
+        // No normalised token reaches into one that is found as written.
+        let limit = written.start.min(self.text.len());
+        if self.added.normalized.is_empty() {
+            self.clear_until = limit;
+            return None;
+        }
+        let rest = self.text.get(at..limit).unwrap_or_default();
+        self.clear_until = at.saturating_add(rest.chars().next().map_or(0, char::len_utf8));
         if at < self.no_normalized_before {
             return None;
         }
-        let (entry, end) = self.normalized_at(at)?;
-        if entry.single_word && !self.stands_alone(at, end) {
+        let (token, length) = self.normalized_at_start(rest)?;
+        let end = at.saturating_add(length);
+        let behind = self.text.get(end..limit).unwrap_or_default();
+        if token.rules().single_word && !self.stands_alone(at, behind) {
             self.no_normalized_before = end;
             return None;
         }
+        // The white space beside it is no word, whether the token takes it or not.
         self.clear_until = at;
-        Some(Spelled { id: entry.id, end, as_written: false })
+        Some(Spelled { id: token.id(), start: at, end, as_written: false })
     }
 
-    /// The longest token that is found as written at `at`, and whether it may stand there.
-    fn written_at(&self, at: usize) -> Option<(Spelled, bool)> {
-        let rest = self.text.as_bytes().get(at..).unwrap_or_default();
-        let special = self.spellings.and_then(|spellings| spellings.at_start(rest));
-        let added = self.added.written.longest(rest);
-        let found = |id, length| Spelled { id, end: at.saturating_add(length), as_written: true };
-        match (special, added) {
-            (special, Some(entry)) if special.is_none_or(|it| it.1 < entry.bytes as usize) => {
-                let found = found(entry.id, entry.bytes as usize);
-                let before = self.text.get(..at).and_then(|text| text.chars().next_back());
-                let after = self.text.get(found.end..).and_then(|text| text.chars().next());
-                let is_fit = !entry.single_word || ![before, after].into_iter().flatten().any(is_word);
-                Some((found, is_fit))
-            }
-            (Some((id, length)), _) => Some((found(id, length), true)),
-            (None, _) => None,
+    /// The next token that is found as written; it starts beyond the text if there is none. Each part of the text is searched
+    /// once.
+    fn next_written(&mut self) -> Spelled {
+        if let Some(written) = self.written {
+            return written;
         }
-    }
-
-    /// The longest token that the normalised text has at `at`, and where it ends in the text as it is.
-    fn normalized_at(&self, at: usize) -> Option<(&'s AddedEntry, usize)> {
-        let mut search = Search::new(self.added.normalized);
-        let mut longest = None;
-        let mut end = at;
-        for c in self.text.get(at..)?.chars() {
-            // A token that is found as written comes first.
-            if end > at && matches!(self.written_at(end), Some((_, true))) {
+        let mut found = Spelled { id: 0, start: usize::MAX, end: usize::MAX, as_written: true };
+        while let Some((id, rules, start, length)) = self.spelled_from(self.searched_until) {
+            let end = start.saturating_add(length);
+            self.searched_until = end;
+            if let Some((start, end)) = rules.extent(self.text, self.segment, start, end) {
+                found = Spelled { id, start, end, as_written: true };
                 break;
             }
+        }
+        self.written = Some(found);
+        found
+    }
+
+    /// The first place from `from` on that spells a special or added token, of several the longest: its id, its rules, where it
+    /// starts and its length.
+    fn spelled_from(&self, from: usize) -> Option<(u32, AddedRules, usize, usize)> {
+        let text = self.text.as_bytes();
+        (from..text.len()).find_map(|start| {
+            let rest = text.get(start..)?;
+            let special = self.spellings.and_then(|spellings| spellings.at_start(rest));
+            match (special, self.added.written.at_start(rest)) {
+                (special, Some(token)) if special.is_none_or(|it| it.1 < token.bytes()) => {
+                    Some((token.id(), token.rules(), start, token.bytes()))
+                }
+                (special, _) => special.map(|it| (it.0, AddedRules::default(), start, it.1)),
+            }
+        })
+    }
+
+    /// The longest token that normalisation makes of the start of `text`, and how much of it that is.
+    fn normalized_at_start(&self, text: &str) -> Option<(AddedToken, usize)> {
+        let mut search = self.added.normalized.search();
+        let (mut longest, mut end, mut is_begun) = (None, 0_usize, false);
+        for c in text.chars() {
             end = end.saturating_add(c.len_utf8());
             let (mut is_left, mut is_something) = (true, false);
             characters(c, self.normalization, |c| {
@@ -241,40 +262,31 @@ impl<'t, 's> Scanner<'t, 's> {
                 let bytes = c.encode_utf8(&mut room).bytes();
                 is_left = is_left && bytes.into_iter().all(|byte| search.step(byte));
             });
-            if !is_left {
+            is_begun = is_begun || is_something;
+            // A token begins with a character of which something is left, so that a run of others is not read again and again.
+            if !(is_left && is_begun) {
                 break;
             }
-            if is_something && let Some(entry) = search.complete() {
-                longest = Some((entry, end));
+            if is_something && let Some(token) = search.complete() {
+                longest = Some((token, end));
             }
         }
         longest
     }
 
-    /// Whether no letter or digit stands beside `start..end` in the normalised text between tokens found as written.
-    fn stands_alone(&self, start: usize, end: usize) -> bool {
-        let is_word_character = |c: char| {
+    /// Whether a token that starts at `start`, before `behind`, has no letter or digit beside it in the normalised text between
+    /// tokens found as written.
+    fn stands_alone(&self, start: usize, behind: &str) -> bool {
+        let is_word = |c: char| {
             let mut last = None;
             characters(c, self.normalization, |c| last = Some(c));
             // Normalisation puts spaces around ideographs that stand alone.
             let alone = matches!(self.normalization.map(c), Mapped::Alone(c) if c.is_alphabetic());
-            last.map(|c| is_word(c) && !alone)
+            last.map(|c| is_word_character(c) && !alone)
         };
         let before = self.text.get(self.segment..start).unwrap_or_default();
-        let before = before.chars().rev().find_map(is_word_character);
-        let mut at = end;
-        let mut after = None;
-        for c in self.text.get(end..).unwrap_or_default().chars() {
-            after = is_word_character(c);
-            if matches!(self.written_at(at), Some((_, true))) {
-                after = None;
-                break;
-            }
-            if after.is_some() {
-                break;
-            }
-            at = at.saturating_add(c.len_utf8());
-        }
+        let before = before.chars().rev().find_map(is_word);
+        let after = behind.chars().find_map(is_word);
         !before.unwrap_or(false) && !after.unwrap_or(false)
     }
 }
@@ -283,7 +295,9 @@ impl<'t, 's> Scanner<'t, 's> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Spelled {
     id: u32,
-    /// One past its last byte in the text.
+    /// Where what it takes of the text begins.
+    start: usize,
+    /// Where that ends.
     end: usize,
     /// Whether it was found in the text as it is.
     as_written: bool,
@@ -315,7 +329,7 @@ impl<'t> Words<'t> {
     /// Words of `text`.
     #[must_use]
     pub const fn new(text: &'t str, normalization: Normalization) -> Self {
-        Self(Scanner::new(text, normalization, None, AddedTokens { written: NONE, normalized: NONE }))
+        Self(Scanner::new(text, normalization, None, AddedTokens::NONE))
     }
 
     /// The next word; `None` at the end of the text.
@@ -329,6 +343,7 @@ impl<'t> Words<'t> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::added::AddedTable;
     use super::*;
 
     /// Asserts that `text` has the `expected` words, separated by spaces.
@@ -409,5 +424,40 @@ mod tests {
         assert_eq!(word.start.chars().count(), 100);
         assert!(word.start.ends_with("aé"));
         assert_eq!(words.next_word(), None);
+    }
+
+    /// The ids of the added tokens in `text`, where those of one table are found as written and those of the other in normalised
+    /// text.
+    fn added(text: &str, written: (&str, AddedRules), normalized: (&str, AddedRules)) -> heapless::Vec<u32, 9> {
+        let token = |id, (spelling, rules): (&str, _)| {
+            [AddedToken::new(0, spelling.len(), id, rules).unwrap()]
+        };
+        let (mut first, mut second) = (token(1, written), token(2, normalized));
+        let added = AddedTokens {
+            written: AddedTable::build(written.0.as_bytes(), &mut first).unwrap(),
+            normalized: AddedTable::build(normalized.0.as_bytes(), &mut second).unwrap(),
+        };
+        let mut scanner = Scanner::new(text, Normalization::UNCASED, None, added);
+        let mut ids = heapless::Vec::new();
+        while let Some(found) = scanner.next() {
+            ids.push(if let Found::Special(id) = found { id } else { 0 }).unwrap();
+        }
+        ids
+    }
+
+    #[test]
+    fn tokens_as_written_come_before_normalised_ones_and_take_their_white_space() {
+        let (rules, none) = (AddedRules::default(), AddedRules::default());
+        assert_eq!(added("the AB x", ("AB", rules), ("ab x", none)), [0, 1, 0]);
+        assert_eq!(added("the ab X", ("AB", rules), ("ab x", none)), [0, 2]);
+        // What one takes is not there for the other.
+        assert_eq!(added("AB x x", ("AB", rules), (" x", none)), [1, 2, 2]);
+        let strips = AddedRules { strips_behind: true, ..rules };
+        assert_eq!(added("AB x x", ("AB", strips), (" x", none)), [1, 0, 2]);
+        // One that may not stand in a word hides those in it, but not the normalised ones.
+        let word = AddedRules { single_word: true, ..rules };
+        assert_eq!(added("xAB AB", ("AB", word), ("zz", none)), [0, 1]);
+        assert_eq!(added("xAB AB", ("AB", word), ("xa", word)), [0, 1]);
+        assert_eq!(added("\u{200B}x\u{200B}a\u{200B} AB", ("AB", word), ("xa", word)), [2, 1]);
     }
 }

@@ -3,42 +3,45 @@
 use std::collections::BTreeMap;
 
 use nanoembed_core::ErrorKind;
+use nanoembed_core::limit::Limit;
 use nanoembed_core::owned::AddedWord;
-use nanoembed_core::token::added_words::MAX_ADDED_BYTES;
+use nanoembed_core::token::AddedRules;
 
 use crate::error::{Failure, Result};
 use crate::settings_rule::Members;
 
-/// An added token as a file describes it. Spaces that belong to it on its left or right (`lstrip`, `rstrip`) change nothing
-/// for WordPiece, which drops spaces; nor does it matter here whether it is `special`.
+/// An added token as a file describes it. It does not matter here whether it is `special`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct AddedToken {
     pub(super) spelling: String,
     pub(super) normalized: bool,
-    pub(super) single_word: bool,
+    pub(super) rules: AddedRules,
 }
 
 impl AddedToken {
     /// One that is found in texts as it is, as special tokens are.
     pub(super) fn special(spelling: &str) -> Self {
-        Self { spelling: spelling.to_owned(), normalized: false, single_word: false }
+        Self { spelling: spelling.to_owned(), normalized: false, rules: AddedRules::default() }
     }
 
     /// From an object of `tokenizer.json` or `tokenizer_config.json`.
     pub(super) fn read(members: &Members<'_>) -> Result<Self> {
         let spelling = members.text("content")?.unwrap_or_default().to_owned();
-        if !(1..=MAX_ADDED_BYTES).contains(&spelling.len()) {
-            let message = format!("has to have 1 to {MAX_ADDED_BYTES} bytes");
+        let most = Limit::ADDED_TOKEN_BYTES.most;
+        if !(1..=most).contains(&spelling.len()) {
+            let message = format!("has to have 1 to {most} bytes");
             return Err(members.bad("content", message));
         }
         let special = members.truth("special")?.unwrap_or(false);
         let token = Self {
             spelling,
             normalized: members.truth("normalized")?.unwrap_or(!special),
-            single_word: members.truth("single_word")?.unwrap_or(false),
+            rules: AddedRules {
+                strips_before: members.truth("lstrip")?.unwrap_or(false),
+                strips_behind: members.truth("rstrip")?.unwrap_or(false),
+                single_word: members.truth("single_word")?.unwrap_or(false),
+            },
         };
-        members.truth("lstrip")?;
-        members.truth("rstrip")?;
         Ok(token)
     }
 }
@@ -92,9 +95,9 @@ impl AddedTokens {
                     id,
                     spelling: token.spelling.clone(),
                     normalized: token.normalized,
-                    single_word: token.single_word,
+                    rules: token.rules,
                 });
-            } else if token.single_word || token.normalized {
+            } else if token.rules.single_word || token.normalized {
                 let message = format!(
                     "the special token {:?} is found only as a word of its own or in normalised text, which is not done here",
                     token.spelling
