@@ -145,7 +145,7 @@ struct Sums {
 }
 
 fn observe(model: &Embedder<&[u8]>, text: &str, max_tokens: usize) -> Result<Sums, Error> {
-    let ids = model.tokenize(text, Some(max_tokens))?.ids;
+    let ids = model.tokenize_alone(text, Some(max_tokens))?.ids;
     let config = model.config();
     let mut session = model.session_for(Plan { quantized: false, ..Plan::new(ids.len()) })?;
     let mut out = vec![0.0; config.hidden];

@@ -155,7 +155,8 @@ impl Opening {
 
     pub(crate) fn tokenizer(&self, lent: &mut Lent) -> Outcome<Tokenizer> {
         let Some(tokens) = self.contents.tokens() else { return Ok(Tokenizer::None) };
-        if self.config.has_added_tokens && self.vocabulary != NANOEMBED_VOCABULARY_NONE {
+        let is_asked = self.config.has_added_tokens || self.config.has_default_prompt;
+        if is_asked && self.vocabulary != NANOEMBED_VOCABULARY_NONE {
             return Err(Failure::Core(Error::without_offset(ErrorKind::UnsupportedSetting)));
         }
         let normalization = self.config.normalization();

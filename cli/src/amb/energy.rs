@@ -75,7 +75,7 @@ pub(crate) fn measure(
     let mut ids: Vec<Vec<u32>> = Vec::new();
     let mut left = MAX_TOKENS;
     for text in texts {
-        let text = model.tokenize(text, Some(max_tokens)).map_err(failed)?.ids;
+        let text = model.tokenize_alone(text, Some(max_tokens)).map_err(failed)?.ids;
         left = left.saturating_sub(text.len());
         ids.push(text);
         if left == 0 {

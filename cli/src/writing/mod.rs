@@ -98,6 +98,7 @@ impl Writing {
             return to_gguf::write_encoder(job, encoder, items, progress.as_ref());
         }
         let plan = names::plan(self, job, &items)?;
+        let items = plan.without_copies(job, items);
         let mut spool = Spool::new()?;
         let places = plan.reordered(&items, &mut spool)?;
         let spooled = spool.finish()?;

@@ -117,6 +117,20 @@ fn known_model(writing: &Writing, job: &Job<'_, '_>) -> Result<Option<Llama>> {
 }
 
 impl Plan {
+    /// The items without the output of a model whose `config.json` ties it to the embeddings. Some files have one all the
+    /// same, which is not used, whatever its values are; but what UQFF has quantised is.
+    pub(super) fn without_copies<'a>(
+        &self,
+        job: &Job<'_, '_>,
+        mut items: Vec<Item<'a>>,
+    ) -> Vec<Item<'a>> {
+        let was_layer = job.from == Format::Uqff && job.requantized;
+        if self.llama.as_ref().is_some_and(Llama::is_tied) && !was_layer {
+            items.retain(|item| item.name != "lm_head.weight" || item.layer.is_some());
+        }
+        items
+    }
+
     /// Puts the items whose rows have another order in the target into `spool`.
     pub(super) fn reordered(&self, items: &[Item<'_>], spool: &mut Spool) -> Result<Places> {
         items.iter().map(|item| self.reordered_item(item, spool)).collect()

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use nanoembed_core::owned::Embedder;
+
 use crate::tiny_model::TinyModel;
 use crate::{failure, nanoembed, objects, stdout};
 
@@ -90,4 +92,20 @@ fn word_vectors_of_every_form_are_inspected_and_verified() {
     assert_eq!((&finding["code"], &finding["name"]), (&123.into(), &"duplicate_word".into()));
     assert_eq!(finding["file"], path("bad.vec"));
     stdout(&["verify", "--duplicates", "first", &path("bad.vec")], "");
+}
+
+#[test]
+fn the_default_prompt_goes_with_the_model_into_every_file_and_every_host() {
+    let folder = data("cases/default-prompt/model");
+    let expected = stdout(&["tokenize", "-m", &folder, "hello"], "");
+    let expected: Vec<u32> = expected.split_whitespace().filter_map(|id| id.parse().ok()).collect();
+    let out = tempfile::tempdir().unwrap();
+    for (command, ending) in [("convert", "weights"), ("convert", "amb"), ("migrate", "gguf")] {
+        let file = out.path().join(format!("model.{ending}"));
+        nanoembed(&[command, &folder, file.to_str().unwrap()]).assert().success();
+        let model = Embedder::open(std::fs::read(&file).unwrap()).unwrap();
+        assert_eq!(model.default_prompt(), Ok("query: "), "{ending}");
+        assert_eq!(model.tokenize("hello", None).unwrap().ids, expected, "{ending}");
+        assert!(model.tokenize_alone("hello", None).unwrap().ids.len() < expected.len());
+    }
 }

@@ -47,11 +47,13 @@ pub struct BertConfig {
     pub max_tokens: usize,
     /// Whether tokens were added to the vocabulary, so that a tokenizer without them gives wrong ids.
     pub has_added_tokens: bool,
+    /// Whether a prompt is to stand before every text, so that texts without it give other vectors.
+    pub has_default_prompt: bool,
 }
 
 impl BertConfig {
     /// Every key that [`from_metadata`](Self::from_metadata) asks for.
-    pub const KEYS: [&'static str; 15] = [
+    pub const KEYS: [&'static str; 16] = [
         "num_layers",
         "num_attention_heads",
         "hidden_size",
@@ -67,6 +69,7 @@ impl BertConfig {
         "split_ideographs",
         "max_tokens",
         "wordpiece_added_tokens",
+        "default_prompt_name",
     ];
 
     /// Elements of one head's vectors.
@@ -174,6 +177,7 @@ impl BertConfig {
             split_ideographs: truth("split_ideographs")?,
             max_tokens: max_tokens.min(positions),
             has_added_tokens: value("wordpiece_added_tokens").is_some(),
+            has_default_prompt: value("default_prompt_name").is_some(),
         })
     }
 }

@@ -3,10 +3,12 @@
 use alloc::borrow::Cow;
 use alloc::collections::BTreeSet;
 use alloc::format;
+use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
 use super::added_words::{ADDED_TOKENS, AddedWord};
 use super::open::{Model, added_words, open_model};
+use super::prompt::default_prompt;
 use super::vocabulary::FoundVocabulary;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Mode, Value};
@@ -51,6 +53,12 @@ pub(super) fn open_gguf(bytes: &[u8]) -> Result<(Model, FoundVocabulary<'_>)> {
         // What GGUF counts fits the file, whose tokens are more than a byte each.
         count: u32::try_from(config.vocabulary).unwrap_or(u32::MAX),
         prefix: LengthPrefix::U16,
+        default_prompt: default_prompt(|key| match gguf.value(&format!("nanoembed.{key}")) {
+            None => Ok(None),
+            Some(Value::Text(text)) => Ok(Some(String::from(text))),
+            Some(Value::Bool(truth)) => Ok(Some(truth.to_string())),
+            Some(_) => Err(Error::without_offset(ErrorKind::BadMetadata)),
+        }),
         special: is_said.then_some(special),
         added,
     };

@@ -15,10 +15,13 @@ mod decoder;
 mod gguf;
 mod model_proto;
 mod open;
+mod prompt;
 mod requantize;
 mod sentencepiece;
 mod vocabulary;
 
+use alloc::format;
+use alloc::string::String;
 use alloc::vec::Vec;
 
 pub use added_words::{ADDED_TOKENS, AddedWord, parse_added_words, write_added_words};
@@ -69,6 +72,8 @@ pub struct Embedder<B> {
     /// Weights that were coded anew, if any were.
     memory: Memory,
     vocabulary: VocabularyIndex,
+    /// What stands before every text, or why that cannot be done.
+    default_prompt: Result<String>,
 }
 
 impl<B: AsRef<[u8]>> Embedder<B> {
@@ -87,11 +92,21 @@ impl<B: AsRef<[u8]>> Embedder<B> {
             _ => open::open_embd(bytes)?,
         };
         let Model { bert, column_scales } = model;
+        let default_prompt = found.default_prompt.clone();
         let vocabulary = VocabularyIndex::build(found, bert.config())?;
         let kernels = kernel::detect();
         let memory = Memory::default();
         let summaries = summarize(&memory.with(bytes), &bert, &kernels)?;
-        Ok(Self { file, bert, kernels, summaries, column_scales, memory, vocabulary })
+        Ok(Self {
+            file,
+            bert,
+            kernels,
+            summaries,
+            column_scales,
+            memory,
+            vocabulary,
+            default_prompt,
+        })
     }
 
     /// Runs on this table of kernels instead of the fastest one.
@@ -126,12 +141,36 @@ impl<B: AsRef<[u8]>> Embedder<B> {
         self.vocabulary.tokenizer(self.file.as_ref())
     }
 
-    /// The token ids of `text`: at most `max_tokens`, special tokens included, or all for `None`.
+    /// The prompt that the model wants before every text, which [`tokenize`](Self::tokenize) puts there; most have none.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::MissingMetadata`] if the file names a prompt that it does not have, [`ErrorKind::UnsupportedSetting`] if
+    /// the prompt's tokens are to be left out of the mean, [`ErrorKind::BadMetadata`] if it is no text.
+    pub fn default_prompt(&self) -> Result<&str> {
+        self.default_prompt.as_deref().map_err(|error| *error)
+    }
+
+    /// The token ids of `text` behind the [default prompt](Self::default_prompt): at most `max_tokens`, special tokens
+    /// included, or all for `None`.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidArgument`] if `max_tokens` leaves no room for the two special tokens; as
+    /// [`default_prompt`](Self::default_prompt).
+    pub fn tokenize(&self, text: &str, max_tokens: Option<usize>) -> Result<Tokenized> {
+        match self.default_prompt()? {
+            "" => self.tokenize_alone(text, max_tokens),
+            prompt => self.tokenize_alone(&format!("{prompt}{text}"), max_tokens),
+        }
+    }
+
+    /// The same of `text` alone, whatever prompt the model wants.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::InvalidArgument`] if `max_tokens` leaves no room for the two special tokens.
-    pub fn tokenize(&self, text: &str, max_tokens: Option<usize>) -> Result<Tokenized> {
+    pub fn tokenize_alone(&self, text: &str, max_tokens: Option<usize>) -> Result<Tokenized> {
         let tokenizer = self.tokenizer()?;
         // A character gives at most one token; some characters vanish, none becomes two words but by its neighbours.
         let most = text.len().saturating_add(2);

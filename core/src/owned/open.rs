@@ -1,9 +1,11 @@
 //! Models and their vocabularies out of files of each format.
 
 use alloc::borrow::Cow;
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::added_words::{ADDED_TOKENS, AddedWord, parse_added_words};
+use super::prompt::default_prompt;
 use super::vocabulary::FoundVocabulary;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Mode, SpecialRole};
@@ -16,6 +18,8 @@ use crate::model::amb_config_value;
 use crate::model::requantize::COLUMN_SCALES;
 use crate::model::{Bert, BertConfig, Layer, Matrix, SliceWeights, Weights as _};
 use crate::tensor::TensorHeader;
+#[cfg(feature = "amb")]
+use crate::text::json::unescape;
 use crate::token::LengthPrefix;
 
 /// What is found of a model by the names of its tensors.
@@ -54,6 +58,7 @@ pub(super) fn open_embd(bytes: &[u8]) -> Result<(Model, FoundVocabulary<'_>)> {
         count: entries.count,
         prefix: if entries.length_bytes == 2 { LengthPrefix::U16 } else { LengthPrefix::U32 },
         added: added_words(embd.metadata_value(ADDED_TOKENS))?,
+        default_prompt: default_prompt(|key| Ok(embd.metadata_value(key).map(String::from))),
         special: embd.special().map(|special| SpecialRole::ALL.map(|role| Some(special.id(role)))),
     };
     Ok((model, found))
@@ -74,9 +79,19 @@ pub(super) fn open_amb(bytes: &[u8]) -> Result<(Model, FoundVocabulary<'_>)> {
         count: entries.count,
         prefix: LengthPrefix::U16,
         added: added_words(amb_config_value(&amb, ADDED_TOKENS))?,
+        default_prompt: default_prompt(|key| amb_text(&amb, key)),
         special: Some(SpecialRole::ALL.map(|role| tokenizer.special(role))),
     };
     Ok((model, found))
+}
+
+/// A member of an `.amb` file's configuration as a text, escapes resolved.
+#[cfg(feature = "amb")]
+fn amb_text(amb: &Amb<'_>, key: &str) -> Result<Option<String>> {
+    let Some(spelling) = amb_config_value(amb, key) else { return Ok(None) };
+    let mut room = filled(spelling.len(), 0)?;
+    let text = unescape(spelling, &mut room);
+    text.map(|text| Some(text.into())).ok_or(Error::without_offset(ErrorKind::BadMetadata))
 }
 
 /// The added tokens that a file's metadata has.

@@ -89,7 +89,7 @@ impl<B: AsRef<[u8]>> Embedder<B> {
     /// The root mean squares of the columns of activations, on a text of words from all over the vocabulary.
     fn observe(&self) -> Result<Vec<f32>> {
         let config = self.config();
-        let mut ids = self.tokenize("", None)?.ids;
+        let mut ids = self.tokenize_alone("", None)?.ids;
         let room = config.positions.saturating_sub(ids.len()).min(TOKENS);
         let drawn = (1..=room).map(|number| draw(number, config.vocabulary));
         ids.splice(1..1, drawn);

@@ -1,6 +1,7 @@
 //! A vocabulary in memory, whichever file it comes from.
 
 use alloc::borrow::Cow;
+use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -20,6 +21,8 @@ pub(super) struct FoundVocabulary<'a> {
     pub(super) special: Option<[Option<u32>; 5]>,
     /// Tokens beyond these, or among them but not for words.
     pub(super) added: Vec<AddedWord>,
+    /// What stands before every text, or why that cannot be done.
+    pub(super) default_prompt: Result<String>,
 }
 
 /// Where the tokens lie in the file, and the memory of the index over them.
@@ -40,7 +43,7 @@ pub(super) struct VocabularyIndex {
 
 impl VocabularyIndex {
     pub(super) fn build(found: FoundVocabulary<'_>, config: &BertConfig) -> Result<Self> {
-        let FoundVocabulary { bytes, offset, count, prefix, special, added } = found;
+        let FoundVocabulary { bytes, offset, count, prefix, special, added, .. } = found;
         let bad = Error::new(offset, ErrorKind::BadVocabulary);
         if count as usize > config.vocabulary {
             return Err(bad);

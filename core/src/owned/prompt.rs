@@ -1,0 +1,51 @@
+//! The prompt that a model wants before every text.
+
+use alloc::format;
+use alloc::string::String;
+
+use crate::error::{Error, ErrorKind, Result};
+
+/// The prompt before every text, of which `value` knows the metadata; nothing for most models.
+///
+/// | key | value |
+/// |---|---|
+/// | `default_prompt_name` | the name of the prompt |
+/// | `prompt.NAME` | its text |
+/// | `include_prompt` | `false` if the prompt's tokens are left out of the mean, which is not done here |
+pub(super) fn default_prompt(value: impl Fn(&str) -> Result<Option<String>>) -> Result<String> {
+    let Some(name) = value("default_prompt_name")? else { return Ok(String::new()) };
+    let missing = Error::without_offset(ErrorKind::MissingMetadata);
+    let prompt = value(&format!("prompt.{name}"))?.ok_or(missing)?;
+    if !prompt.is_empty() && value("include_prompt")?.as_deref() == Some("false") {
+        return Err(Error::without_offset(ErrorKind::UnsupportedSetting));
+    }
+    Ok(prompt)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(metadata: &[(&str, &str)]) -> Result<String> {
+        default_prompt(|key| {
+            let found = metadata.iter().find(|(known, _)| *known == key);
+            Ok(found.map(|(_, value)| String::from(*value)))
+        })
+    }
+
+    #[test]
+    fn the_default_is_found_by_its_name() {
+        let prompts = [("prompt.query", "query: "), ("prompt.passage", "passage: ")];
+        assert_eq!(read(&prompts).unwrap(), "");
+        let chosen = [&prompts[..], &[("default_prompt_name", "passage")]].concat();
+        assert_eq!(read(&chosen).unwrap(), "passage: ");
+    }
+
+    #[test]
+    fn one_that_is_missing_or_left_out_of_the_mean_is_refused() {
+        let named = ("default_prompt_name", "query");
+        assert_eq!(read(&[named]).unwrap_err().kind, ErrorKind::MissingMetadata);
+        let apart = [named, ("prompt.query", "query: "), ("include_prompt", "false")];
+        assert_eq!(read(&apart).unwrap_err().kind, ErrorKind::UnsupportedSetting);
+    }
+}

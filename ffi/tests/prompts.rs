@@ -1,0 +1,52 @@
+//! A model that wants a prompt before every text, which C callers would have to know of.
+
+use std::ptr::null_mut;
+
+use nanoembed::model::*;
+use nanoembed::owned::{nanoembed_model_free, nanoembed_model_new};
+use nanoembed::source::*;
+use nanoembed::status::*;
+use nanoembed_core::ErrorKind;
+use nanoembed_core::owned::Embedder;
+
+/// Of `tests/data/cases/default-prompt`.
+static FILE: &[u8] = include_bytes!("data/default_prompt.weights");
+
+fn open(vocabulary: nanoembed_vocabulary) -> (nanoembed_status, u32) {
+    let source = nanoembed_source {
+        data: FILE.as_ptr(),
+        length: FILE.len() as u64,
+        read_at: None,
+        context: null_mut(),
+    };
+    let options = nanoembed_model_options { vocabulary, ..Default::default() };
+    let (mut model, mut tokenizers) = (null_mut(), 0);
+    // SAFETY: the file is static, all else lies on the stack.
+    unsafe {
+        let status = nanoembed_model_new(&source, &options, &mut model, null_mut());
+        if status == NANOEMBED_OK {
+            let mut info = std::mem::zeroed::<nanoembed_model_info>();
+            assert_eq!(nanoembed_model_get_info(model, &mut info), NANOEMBED_OK);
+            tokenizers = info.has_tokenizer;
+        }
+        nanoembed_model_free(model);
+        (status, tokenizers)
+    }
+}
+
+#[test]
+fn a_model_with_a_default_prompt_takes_token_ids_alone() {
+    let unsupported = nanoembed_status::from(ErrorKind::UnsupportedSetting.code());
+    assert_eq!(open(NANOEMBED_VOCABULARY_AUTO), (unsupported, 0));
+    assert_eq!(open(NANOEMBED_VOCABULARY_INDEXED), (unsupported, 0));
+    assert_eq!(open(NANOEMBED_VOCABULARY_NONE), (NANOEMBED_OK, 0));
+}
+
+#[test]
+fn with_a_heap_the_prompt_is_put_before_every_text() {
+    let model = Embedder::open(FILE).unwrap();
+    assert_eq!(model.default_prompt(), Ok("query: "));
+    let behind = model.tokenize("hello world", None).unwrap();
+    assert_eq!(behind, model.tokenize_alone("query: hello world", None).unwrap());
+    assert_ne!(behind, model.tokenize_alone("hello world", None).unwrap());
+}
