@@ -1,6 +1,6 @@
 //! The arguments of the program: the commands and what several of them share.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -190,6 +190,14 @@ pub(crate) struct EmbedderArgs {
     pub(crate) pooling: Option<Pooling>,
 }
 
+/// Refuses a model's file that is damaged; warns of a format without checksums.
+pub(crate) fn verify_model(path: &Path, quiet: bool) -> Result<()> {
+    let set = FileSet::open(path)?;
+    verify(&set, Mode::Lenient, PolicyArgs::default(), quiet)
+        .map(|_| ())
+        .map_err(|findings| Finding::into_failure(findings, path))
+}
+
 impl ModelArgs {
     /// Opens the model, verified first if that was asked for.
     pub(crate) fn open(&self, quiet: bool) -> Result<ModelFile> {
@@ -198,9 +206,7 @@ impl ModelArgs {
                 return Err(Failure::usage("--verify is for a model's file")
                     .hint("name it with `--model`; the model built in is part of the program"));
             };
-            let set = FileSet::open(path)?;
-            verify(&set, Mode::Lenient, PolicyArgs::default(), quiet)
-                .map_err(|findings| Finding::into_failure(findings, path))?;
+            verify_model(path, quiet)?;
         }
         ModelFile::open(self.model.as_deref())
     }

@@ -15,7 +15,9 @@ use nanoembed_core::{Error, ErrorKind};
 use crate::checkpoint::settings::Settings;
 use crate::checkpoint::tensor::{Elements, Tensor};
 use crate::checkpoint::vocabulary::Vocabulary;
+use crate::checkpoint::weights::decoder_is_final;
 use crate::checkpoint::{Checkpoint, tensor_names};
+use crate::decoder::model::has_decoder;
 use crate::error::{Failure, Result, name_of};
 use crate::mapped::Mapped;
 use crate::prompts::Prompts;
@@ -34,6 +36,9 @@ impl AmbFile {
         let bytes = Mapped::open(path)?;
         let failed = |error| Failure::of_file(name_of(path), error);
         let amb = Amb::parse(&bytes, Mode::Lenient).map_err(failed)?;
+        if has_decoder(&bytes) {
+            return Err(decoder_is_final(path, ".amb"));
+        }
         let config =
             BertConfig::from_metadata(|key| amb_config_value(&amb, key)).map_err(failed)?;
         let names = tensor_names(config.layers, false);

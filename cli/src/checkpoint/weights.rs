@@ -34,6 +34,14 @@ pub(crate) struct WeightsFile {
     bytes: Mapped,
 }
 
+/// Refuses a decoder in a file of one of our formats, which only encoders are read from for conversion.
+pub(crate) fn decoder_is_final(path: &Path, ending: &str) -> Failure {
+    let message = format!("a decoder in a `{ending}` file is not converted further");
+    Failure::input(ErrorKind::UnsupportedSetting, message)
+        .at(name_of(path))
+        .hint("convert the folder or GGUF file that it was made of")
+}
+
 impl WeightsFile {
     pub(crate) fn open(path: &Path) -> Result<Self> {
         Ok(Self { path: path.to_owned(), bytes: Mapped::open(path)? })
@@ -44,10 +52,7 @@ impl WeightsFile {
         let file = Embd::parse(&self.bytes, Mode::Lenient)
             .map_err(|error| foreign::failure(self.name(), &self.bytes, error))?;
         if embd_is_decoder(&file) {
-            let message = "a decoder in a `.weights` file is not converted further";
-            return Err(Failure::input(ErrorKind::UnsupportedVersion, message)
-                .at(self.name())
-                .hint("convert the folder or GGUF file that it was made of"));
+            return Err(decoder_is_final(&self.path, ".weights"));
         }
         let settings = match config {
             Some(config) => Settings::of_config(config)?,

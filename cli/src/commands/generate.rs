@@ -12,7 +12,7 @@ use nanoembed_core::top::Scored;
 use nanoembed_core::{Error, ErrorKind};
 use serde::Serialize;
 
-use crate::args::{number, whole};
+use crate::args::{number, verify_model, whole};
 use crate::decoder::memory;
 use crate::decoder::model::Decoder;
 use crate::error::{Failure, Result, name_of};
@@ -44,6 +44,10 @@ pub(crate) struct Generate {
     #[arg(long, short, value_name = "FILE")]
     model: PathBuf,
 
+    /// Check the model's file first, its checksums too, as `nanoembed verify` does: takes as long as reading it
+    #[arg(long)]
+    verify: bool,
+
     /// Take no more memory than this, in bytes or with K, M, G: weights are read from the file again for each token, in
     /// pieces, instead of being mapped; slower
     #[arg(long, value_name = "SIZE", value_parser = size)]
@@ -54,7 +58,7 @@ pub(crate) struct Generate {
     max_tokens: usize,
 
     /// 0 always takes the likeliest token; larger is more varied
-    #[arg(long, value_name = "T", default_value_t = 0.7, value_parser = number)]
+    #[arg(long, value_name = "T", default_value_t = 0.7, value_parser = temperature)]
     temperature: f32,
 
     /// Consider only so many of the likeliest tokens; 0: all
@@ -62,11 +66,11 @@ pub(crate) struct Generate {
     top_k: usize,
 
     /// Consider only the likeliest tokens that together have this probability
-    #[arg(long, value_name = "P", default_value_t = 0.95, value_parser = number)]
+    #[arg(long, value_name = "P", default_value_t = 0.95, value_parser = probability)]
     top_p: f32,
 
     /// The same seed gives the same text
-    #[arg(long, value_name = "S", default_value_t = 0)]
+    #[arg(long, value_name = "S", default_value_t = 0, value_parser = seed)]
     seed: u64,
 
     /// Compute in f32 throughout instead of with activations in 16 bits: slower, for comparisons
@@ -82,6 +86,23 @@ pub(crate) struct Generate {
     json: bool,
 }
 
+/// How much chance decides.
+fn temperature(text: &str) -> std::result::Result<f32, String> {
+    let temperature = number(text).ok().filter(|it| *it >= 0.0);
+    temperature.ok_or_else(|| "expected a number, 0 or more".into())
+}
+
+/// A part of what is probable.
+fn probability(text: &str) -> std::result::Result<f32, String> {
+    let probability = number(text).ok().filter(|it| (0.0..=1.0).contains(it));
+    probability.ok_or_else(|| "expected a number from 0 to 1".into())
+}
+
+/// What chance begins with.
+fn seed(text: &str) -> std::result::Result<u64, String> {
+    text.parse().map_err(|_| format!("expected a whole number from 0 to {}", u64::MAX))
+}
+
 /// The fields' names are those of the JSON output.
 #[derive(Debug, Default, Serialize)]
 struct Generated {
@@ -91,6 +112,9 @@ struct Generated {
 
 impl Generate {
     pub(crate) fn run(self, quiet: bool) -> Result<ExitCode> {
+        if self.verify {
+            verify_model(&self.model, quiet)?;
+        }
         match self.memory {
             Some(_) => self.run_with(&memory::open_stored(&self.model)?, quiet),
             None => {
@@ -124,7 +148,7 @@ impl Generate {
         let sampling =
             Sampling { temperature: self.temperature, top_k: self.top_k, top_p: self.top_p };
         let sampler = Sampler::new(sampling, self.seed)
-            .map_err(|_| Failure::usage("--temperature is negative or --top-p beyond 0 to 1"))?;
+            .map_err(|error| Failure::usage(format!("the sampling: {}", error.message())))?;
         let session = self.session(decoder, positions)?;
         let (generated, times) = self.generate(decoder, session, &ids, sampler)?;
         if self.json {

@@ -33,7 +33,7 @@ pub(crate) fn is_decoder(file: &ModelFile) -> bool {
 
 /// Whether a file has a decoder: an `.amb` or GGUF file that does not say that it is an encoder, or a `.weights` file that
 /// says that it is none.
-fn has_decoder(bytes: &[u8]) -> bool {
+pub(crate) fn has_decoder(bytes: &[u8]) -> bool {
     match sniff(bytes) {
         Some(Format::Amb) => Amb::parse(bytes, Mode::Lenient).is_ok_and(|amb| {
             !matches!(amb_config_value(&amb, "architecture"), None | Some("custom"))

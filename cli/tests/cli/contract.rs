@@ -220,9 +220,16 @@ fn search_and_generate() {
     let said =
         lines(&[&generate[..], &["--temperature", "0", "--seed", "1", "--json"]].concat(), "");
     assert_eq!(members(&said[0]), ["ids", "text"]);
-    for value in ["-1", "-0.5"] {
-        let said = failure(&[&generate[..], &["--temperature", value]].concat(), b"", 2);
-        assert!(said.contains("--temperature is negative"), "{said}");
+    for (option, value, why) in [
+        ("--temperature", "-1", "0 or more"),
+        ("--temperature", "-0.5", "0 or more"),
+        ("--top-p", "3", "from 0 to 1"),
+        ("--top-p", "-0.1", "from 0 to 1"),
+        ("--seed", "-1", "a whole number from 0 to"),
+        ("--top-k", "-1", "a whole number, 0 or more"),
+    ] {
+        let said = failure(&[&generate[..], &[option, value]].concat(), b"", 2);
+        assert!(said.contains(option) && said.contains(why), "{said}");
     }
 }
 

@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use safetensors::tensor::TensorView;
+use safetensors::{Dtype, SafeTensors};
 use serde_json::json;
 
 use crate::tiny_model::TinyModel;
@@ -146,8 +148,14 @@ fn decoders_give_the_same_in_every_form_or_are_refused() {
         (UQFF, Same),
         (SAFETENSORS, Same),
     ];
-    let own =
-        [(GGUF, Refused(sizes)), (SMALL_GGUF, Refused(sizes)), (UQFF, Alone), (SAFETENSORS, Alone)];
+    let own = [
+        (WEIGHTS, Refused("a decoder in a `.")),
+        (AMB, Refused("a decoder in a `.")),
+        (GGUF, Refused(sizes)),
+        (SMALL_GGUF, Refused(sizes)),
+        (UQFF, Alone),
+        (SAFETENSORS, Alone),
+    ];
     let gguf = [
         (WEIGHTS, Same),
         (AMB, Same),
@@ -203,4 +211,32 @@ fn a_base_in_rope_parameters_is_the_one_in_gguf() {
     let told = stdout(&["inspect", "--json", made.to_str().unwrap()], "");
     let told: serde_json::Value = serde_json::from_str(&told).unwrap();
     assert_eq!(told["metadata"]["llama.rope.freq_base"], json!(500_000.0));
+}
+
+/// Some files have an output although `tie_word_embeddings` says that it is the embeddings; transformers does not use it.
+#[test]
+fn an_output_that_is_tied_is_not_taken_from_the_file() {
+    let (tied, _) = byte_pairs::folder("smollm", true, json!({}));
+    let (stored, _) = byte_pairs::folder("smollm", true, json!({}));
+    let weights = stored.path().join("model.safetensors");
+    let bytes = fs::read(&weights).unwrap();
+    let tensors = SafeTensors::deserialize(&bytes).unwrap();
+    let mut tensors: Vec<(String, TensorView<'_>)> = tensors.tensors();
+    let (_, embeddings) = tensors.iter().find(|(name, _)| name.contains("embed_tokens")).unwrap();
+    let other: Vec<u8> = embeddings.data().chunks_exact(4).rev().flatten().copied().collect();
+    let output = TensorView::new(Dtype::F32, embeddings.shape().to_vec(), &other).unwrap();
+    tensors.push(("lm_head.weight".to_owned(), output));
+    fs::write(&weights, safetensors::serialize(tensors, None).unwrap()).unwrap();
+    let said = |model: &Path| {
+        let model = model.to_str().unwrap();
+        let length = ["--temperature", "0", "--max-tokens", "6", "hello there", "--json"];
+        stdout(&[&["generate", "-m", model][..], &length].concat(), "")
+    };
+    let expected = said(tied.path());
+    assert_eq!(said(stored.path()), expected);
+    let work = tempfile::TempDir::new().unwrap();
+    for (number, way) in [WEIGHTS, AMB, GGUF, SMALL_GGUF, UQFF, SAFETENSORS].iter().enumerate() {
+        let (file, why) = made(stored.path(), &work.path().join(number.to_string()), *way);
+        assert_eq!(said(&file.expect(&why)), expected, "{way:?}");
+    }
 }
