@@ -124,9 +124,8 @@ impl Plan {
         job: &Job<'_, '_>,
         mut items: Vec<Item<'a>>,
     ) -> Vec<Item<'a>> {
-        let was_layer = |item: &Item<'_>| {
-            job.from == Format::Uqff && (job.requantized || item.layer.is_some())
-        };
+        let was_layer =
+            |item: &Item<'_>| job.from == Format::Uqff && (job.requantized || item.layer.is_some());
         if self.llama.as_ref().is_some_and(Llama::is_tied) {
             items.retain(|item| item.name != "lm_head.weight" || was_layer(item));
         }
