@@ -31,7 +31,7 @@ const TEXTS: &str = include_str!("../data/calibration.txt");
 pub(crate) fn texts(file: Option<&Path>) -> Result<Vec<String>> {
     let lines = match file {
         None => TEXTS.to_owned(),
-        Some(path) => std::fs::read_to_string(path)
+        Some(path) => crate::whole_file::read_text(path)
             .map_err(|error| Failure::reading(crate::error::name_of(path), &error))?,
     };
     let texts = lines.lines().map(str::trim).filter(|line| !line.is_empty());

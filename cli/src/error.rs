@@ -20,6 +20,8 @@ use std::path::Path;
 use anstyle::{AnsiColor, Style};
 use nanoembed_core::{Error, ErrorKind};
 
+use crate::whole_file::Refused;
+
 /// `Result` with this program's [`Failure`].
 pub(crate) type Result<T, E = Failure> = std::result::Result<T, E>;
 
@@ -127,6 +129,9 @@ impl Failure {
     }
 
     fn storage(kind: ErrorKind, file: impl Display, error: &io::Error) -> Self {
+        if let Some(refused) = Refused::of(error) {
+            return refused.at(file);
+        }
         let (fault, message, hint) = match error.kind() {
             io::ErrorKind::BrokenPipe => (Fault::BrokenPipe, error.to_string(), None),
             io::ErrorKind::NotFound => (Fault::Storage, "no such file or folder".into(), None),

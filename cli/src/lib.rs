@@ -51,6 +51,7 @@ mod tokenizer;
 mod usage;
 mod verification;
 mod weights_file;
+mod whole_file;
 mod word_vectors;
 mod writing;
 

@@ -12,6 +12,7 @@ use std::path::Path;
 use memmap2::Mmap;
 
 use crate::error::{Failure, Result, name_of};
+use crate::whole_file;
 
 /// Files up to this size are read: that is as fast as mapping them, and safe from being cut.
 const READ_UP_TO: u64 = 64 << 10;
@@ -23,23 +24,15 @@ pub(crate) enum Mapped {
 }
 
 impl Mapped {
-    /// Opens `path`; `-` reads all of stdin.
+    /// Opens `path`, a regular file; `-` reads all of stdin.
     pub(crate) fn open(path: &Path) -> Result<Self> {
         let opened = if path == Path::new("-") { Self::stdin() } else { Self::file(path) };
         opened.map_err(|error| Failure::reading(name_of(path), &error))
     }
 
-    /// Opens a file that another file names or brings along: a regular file, as a device or a pipe may have no end.
+    /// Opens a file that another file names or brings along.
     pub(crate) fn open_regular(path: &Path) -> Result<Self> {
-        let opened = path.metadata().and_then(|there| match there.is_file() {
-            true => Self::file(path),
-            false if there.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
-            false => Err(io::Error::new(io::ErrorKind::InvalidInput, "this is no regular file")),
-        });
-        opened.map_err(|error| match error.kind() {
-            io::ErrorKind::InvalidInput => {
-                Failure::bad_input("this is no regular file").at(name_of(path))
-            }
+        Self::file(path).map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => {
                 Failure::not_found("this part of the model is not there").at(name_of(path))
             }
@@ -54,11 +47,7 @@ impl Mapped {
     }
 
     fn file(path: &Path) -> io::Result<Self> {
-        let file = File::open(path)?;
-        if file.metadata()?.is_dir() {
-            return Err(io::ErrorKind::IsADirectory.into());
-        }
-        Self::of(file)
+        Self::of(whole_file::open(path)?)
     }
 
     /// The content of an open file.

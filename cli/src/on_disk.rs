@@ -7,6 +7,7 @@ use nanoembed_core::read::ReadAt;
 use nanoembed_core::{Error, ErrorKind};
 
 use crate::error::{Failure, Result, name_of};
+use crate::whole_file;
 
 /// An open file and its size.
 #[derive(Debug)]
@@ -18,13 +19,8 @@ pub(crate) struct OnDisk {
 impl OnDisk {
     /// Opens a regular file.
     pub(crate) fn open(path: &Path) -> Result<Self> {
-        let opened = File::open(path).and_then(|file| {
-            let metadata = file.metadata()?;
-            match metadata.is_dir() {
-                true => Err(std::io::ErrorKind::IsADirectory.into()),
-                false => Ok(Self { bytes: metadata.len(), file }),
-            }
-        });
+        let opened = whole_file::open(path)
+            .and_then(|file| file.metadata().map(|there| Self { bytes: there.len(), file }));
         opened.map_err(|error| Failure::reading(name_of(path), &error))
     }
 }

@@ -51,6 +51,8 @@ limits! {
     ADDED_TOKEN_BYTES = 1 << 10, "bytes of an added token";
     /// Characters that one step of normalisation makes of one character of a text.
     EXPANSION = 32, "bytes for one byte of a text";
+    /// Bytes of a file beside the weights, which is read whole. The largest tokenizers that are known have some 40 MB.
+    SETTINGS_BYTES = 1 << 27, "bytes of a file of settings, a vocabulary or a tokenizer";
     /// Objects and arrays within each other, in JSON and TOML.
     DEPTH = 1 << 7, "levels of nesting";
 }

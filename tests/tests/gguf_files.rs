@@ -168,6 +168,9 @@ fn plans_that_the_format_cannot_hold_are_refused() {
     assert_eq!(refuse(&[], &[("k", WriteValue::Text(&text))], 32), ErrorKind::InvalidArgument);
     let texts = [text.as_bytes()];
     assert_eq!(refuse(&[], &[("k", WriteValue::Texts(&texts))], 32), ErrorKind::InvalidArgument);
+    let names: Vec<String> = (0..2049).map(|n| n.to_string()).collect();
+    let many: Vec<_> = names.iter().map(|name| spec(name, Dtype::F32, &[1])).collect();
+    assert_eq!(refuse(&many, &[], 32), ErrorKind::TooManyTensors);
     let keys: Vec<String> = (0..257).map(|n| n.to_string()).collect();
     let pairs: Vec<_> = keys.iter().map(|key| (key.as_str(), WriteValue::U8(1))).collect();
     assert_eq!(refuse(&[], &pairs, 32), ErrorKind::InvalidArgument);

@@ -8,6 +8,7 @@ use std::sync::{Mutex, PoisonError};
 
 use nanoembed_core::Error;
 use nanoembed_core::kernel::{self, Kernels, Multiply, Table};
+use nanoembed_core::limit;
 use nanoembed_core::model::{BertConfig, InOrder};
 use nanoembed_core::owned::{Embedder, Session};
 use rayon::prelude::*;
@@ -149,15 +150,22 @@ struct Products {
 
 impl Products {
     /// Takes some rows of `cols` columns.
-    fn add(&mut self, rows: &[f32], cols: usize, kernels: &Kernels) {
+    fn add(
+        &mut self,
+        rows: &[f32],
+        cols: usize,
+        kernels: &Kernels,
+    ) -> std::result::Result<(), Error> {
         if self.sums.is_empty() {
-            self.sums = vec![0.0; cols * cols];
-            self.part = vec![0.0; cols * cols];
+            // With layers as wide as a file may ask for this is more than any machine has.
+            let size = cols.saturating_mul(cols);
+            (self.sums, self.part) = (limit::filled(size, 0.0)?, limit::filled(size, 0.0)?);
         }
         self.waiting.extend_from_slice(rows);
         if self.waiting.len() >= TOGETHER * cols {
             self.sum_up(kernels);
         }
+        Ok(())
     }
 
     /// Adds Xᵀ · X of the rows that wait.
@@ -210,10 +218,14 @@ fn observe(
     let config = model.config();
     let ids = texts.concat();
     let lengths: Vec<usize> = texts.iter().map(Vec::len).collect();
-    let mut out = vec![0.0; config.hidden * lengths.len()];
+    let mut out = limit::filled(config.hidden.saturating_mul(lengths.len()), 0.0)?;
+    let refused = Mutex::new(Ok(()));
     model.embed_observed(session, &InOrder, &ids, &lengths, &mut out, &|seen| {
         let mut sums = sums.lock().unwrap_or_else(PoisonError::into_inner);
         let products = sums.entry((seen.layer, seen.input)).or_default();
-        products.add(seen.values, seen.input.cols(config), kernels);
-    })
+        if let Err(error) = products.add(seen.values, seen.input.cols(config), kernels) {
+            *refused.lock().unwrap_or_else(PoisonError::into_inner) = Err(error);
+        }
+    })?;
+    refused.into_inner().unwrap_or_else(PoisonError::into_inner)
 }

@@ -10,7 +10,7 @@ use nanoembed_core::model::{BertConfig, Pooling, amb_config_value};
 use nanoembed_core::owned::ADDED_TOKENS;
 use nanoembed_core::quant::dequantize_weight;
 use nanoembed_core::tensor::{Encoding, Weight};
-use nanoembed_core::{Error, ErrorKind};
+use nanoembed_core::{Error, ErrorKind, limit};
 
 use crate::checkpoint::settings::Settings;
 use crate::checkpoint::tensor::{Elements, Tensor};
@@ -56,10 +56,13 @@ impl AmbFile {
             let shape: Vec<usize> = dims
                 .collect::<std::result::Result<_, _>>()
                 .map_err(|_| fail(ErrorKind::SizeOverflow))?;
-            let mut values = vec![0.0; shape.iter().product()];
+            let mut values =
+                limit::filled(shape.iter().product(), 0.0_f32).map_err(|error| fail(error.kind))?;
             dequantize_weight(&weight, 0, &mut values).map_err(failed)?;
-            let values = values.iter().flat_map(|value: &f32| value.to_le_bytes()).collect();
-            tensors.push((name.clone(), shape, values));
+            let mut bytes = limit::reserved(values.len().saturating_mul(size_of::<f32>()))
+                .map_err(|error| fail(error.kind))?;
+            bytes.extend(values.iter().flat_map(|value| value.to_le_bytes()));
+            tensors.push((name.clone(), shape, bytes));
         }
         let others = amb.tensors().map(|tensor| tensor.header().name);
         // The checksum is of the file, not of the model, and the scales of columns follow from it.

@@ -6,7 +6,7 @@ use nanoembed_core::format::amb::{Payload, Plan, Sink, TensorSpec, TokenizerSpec
 use nanoembed_core::model::requantize::COLUMN_SCALES;
 use nanoembed_core::quant::{self, adaptive, amb_block};
 use nanoembed_core::tensor::{Arrangement, Dtype, Encoding, ScaledCodes, Shape, Weight};
-use nanoembed_core::{Error, ErrorKind};
+use nanoembed_core::{Error, ErrorKind, limit};
 use rayon::prelude::*;
 use serde_json::{Map, Value, json};
 
@@ -215,7 +215,8 @@ fn encode(
 ) -> std::result::Result<Vec<u8>, Error> {
     let energy = inputs.energy.as_slice();
     let size = usize::try_from(spec.data_bytes()?);
-    let mut bytes = vec![0; size.map_err(|_| Error::without_offset(ErrorKind::SizeOverflow))?];
+    let size = size.map_err(|_| Error::without_offset(ErrorKind::SizeOverflow))?;
+    let mut bytes = limit::filled(size, 0_u8)?;
     let is_full = |block: usize| full.get(block).copied().unwrap_or(false);
     if let Dtype::Scaled(codes) = spec.dtype
         && energy.len().checked_rem(codes.block.into()) == Some(0)
@@ -269,7 +270,7 @@ fn count(
     let fail = Error::without_offset;
     let encoding = Encoding::Plain { dtype: spec.dtype, data: bytes };
     let weight = Weight::new(spec.shape, encoding).map_err(fail)?;
-    let mut back = vec![0.0; values.len()];
+    let mut back = limit::filled(values.len(), 0.0)?;
     quant::dequantize_weight(&weight, 0, &mut back)?;
     let error: f64 = values.par_iter().zip(&back).map(|(a, b)| f64::from(a - b).powi(2)).sum();
     let power: f64 = values.par_iter().map(|&x| f64::from(x).powi(2)).sum();

@@ -55,7 +55,7 @@ impl Settings {
         let mut settings = Self::of_config(config.unwrap_or(&usual))?;
         settings.tokenizer(tokenizer);
         settings.sentence_transformer(folder, &tokenizer.vocabulary)?;
-        settings.license = std::fs::read_to_string(folder.join("README.md"))
+        settings.license = crate::whole_file::read_text(&folder.join("README.md"))
             .ok()
             .and_then(|card| license_of(&card));
         Ok(settings)
@@ -173,7 +173,7 @@ fn refuse_what_other_models_do(config: &Members<'_>) -> Result<()> {
 
 /// A JSON file; `None` if there is none.
 pub(crate) fn read_json(path: &Path) -> Result<Option<Value>> {
-    let text = match std::fs::read(path) {
+    let text = match crate::whole_file::read(path) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(Failure::reading(name_of(path), &error)),

@@ -8,7 +8,7 @@ use nanoembed_core::model::llama::RopePairs;
 use nanoembed_core::model::llama::rope::Yarn;
 use nanoembed_core::model::{gguf_llama_config, gguf_model};
 use nanoembed_core::quant;
-use nanoembed_core::{Error, ErrorKind};
+use nanoembed_core::{Error, ErrorKind, limit};
 use serde_json::json;
 
 use super::rotary::{DIVISORS, LONG, SHORT};
@@ -121,7 +121,8 @@ impl GgufFile {
             let shape: Vec<usize> = dims
                 .collect::<std::result::Result<_, _>>()
                 .map_err(|_| fail(ErrorKind::SizeOverflow))?;
-            let mut values = vec![0.0; shape.iter().product()];
+            let mut values =
+                limit::filled(shape.iter().product(), 0.0_f32).map_err(|error| fail(error.kind))?;
             quant::dequantize(header.dtype, view.data(), 0, &mut values)
                 .map_err(|error| fail(error.kind))?;
             let cols = shape.last().copied().unwrap_or(1);
@@ -134,8 +135,10 @@ impl GgufFile {
                     values = in_halves(&values, config.kv_heads, config.head, cols);
                 }
             }
-            let data = values.iter().flat_map(|value| value.to_le_bytes()).collect();
-            tensors.push(OwnedTensor { name, shape, data });
+            let mut bytes = limit::reserved(values.len().saturating_mul(size_of::<f32>()))
+                .map_err(|error| fail(error.kind))?;
+            bytes.extend(values.iter().flat_map(|value| value.to_le_bytes()));
+            tensors.push(OwnedTensor { name, shape, data: bytes });
         }
         if let Some(yarn) = config.rope.yarn {
             put_yarn(&mut tensors, &yarn, config.rope.dimensions / 2);

@@ -141,7 +141,7 @@ impl DecoderSettings {
             let json = TokenizerJson::new(&by_json, read_json(&by_json)?.unwrap_or_default());
             return json.tokenizer(&ends);
         }
-        let model = std::fs::read(&path).map_err(|error| {
+        let model = crate::whole_file::read(&path).map_err(|error| {
             Failure::reading(path.display(), &error).hint(
                 "a decoder's folder has its tokenizer in `tokenizer.model` or `tokenizer.json`: put one there, as the model was published with it",
             )

@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::checkpoint::settings::read_json;
-use crate::error::Result;
+use crate::error::{Failure, Result, name_of};
 
 /// The settings and the tokenizer of a folder.
 #[derive(Debug, Default)]
@@ -38,7 +38,10 @@ fn tokenizer(folder: &Path) -> Result<Option<Tokenizer>> {
     if let Some(json) = read_json(&folder.join("tokenizer.json"))? {
         return Ok(Some(of_json(&json)));
     }
-    if let Ok(vocabulary) = std::fs::read(folder.join("vocab.txt")) {
+    let vocabulary = folder.join("vocab.txt");
+    if vocabulary.exists() {
+        let vocabulary = crate::whole_file::read(&vocabulary)
+            .map_err(|error| Failure::reading(name_of(&vocabulary), &error))?;
         let tokens = vocabulary.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
         let tokens = Some(tokens.count());
         return Ok(Some(Tokenizer { kind: "wordpiece".into(), tokens, file: "vocab.txt" }));

@@ -61,7 +61,7 @@ const GLOBAL: [(&str, &str); 3] =
 impl Llama {
     /// Reads a `config.json` of Hugging Face.
     pub(crate) fn of_config(path: &Path) -> Result<Self> {
-        let text = std::fs::read_to_string(path)
+        let text = crate::whole_file::read_text(path)
             .map_err(|error| Failure::reading(name_of(path), &error))?;
         let refuse = |kind, message: String| Failure::input(kind, message).at(name_of(path));
         let config: Value = serde_json::from_str(&text)

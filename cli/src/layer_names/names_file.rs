@@ -18,7 +18,7 @@ impl NamesFile {
     /// Reads `{"0": "lm_head", …}`, `["lm_head", …]`, or lines `0 lm_head` (`=`, `:` or a tab between is fine, `#`
     /// begins a comment).
     pub(crate) fn read(path: &Path) -> Result<Self> {
-        let text = std::fs::read_to_string(path)
+        let text = crate::whole_file::read_text(path)
             .map_err(|error| Failure::reading(name_of(path), &error))?;
         let names = match text.trim_start().chars().next() {
             Some('{' | '[') => of_json(&text),

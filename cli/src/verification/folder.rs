@@ -12,7 +12,7 @@ pub(super) fn verify(folder: &Path) -> Result<usize, Vec<Finding>> {
         .into_iter()
         .flatten()
         .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|path| path.is_file())
+        .filter(|path| !path.is_dir())
         .collect();
     paths.sort_unstable();
     let (mut findings, mut count) = (Vec::new(), 0);
@@ -30,7 +30,7 @@ pub(super) fn verify(folder: &Path) -> Result<usize, Vec<Finding>> {
 
 fn check(path: &Path, sound: fn(&[u8]) -> Result<(), Error>) -> Result<(), Finding> {
     let name = path.display().to_string();
-    let bytes = std::fs::read(path)
+    let bytes = crate::whole_file::read(path)
         .map_err(|_| Finding::new(&name, Error::without_offset(ErrorKind::ReadFailed)))?;
     sound(&bytes).map_err(|error| Finding::new(&name, error))
 }

@@ -56,7 +56,9 @@ pub(super) fn bring(job: &Job<'_, '_>) -> Result<Vec<Written>> {
             to.parent().map_or(Ok(()), std::fs::create_dir_all).map_err(failed)?;
             std::fs::copy(&from, &to).map_err(failed)?;
             written.push(size_of(&to));
-        } else if name != RESIDUAL && std::fs::read(&from).ok() != std::fs::read(&to).ok() {
+        } else if name != RESIDUAL
+            && crate::whole_file::read(&from).ok() != crate::whole_file::read(&to).ok()
+        {
             warn(format_args!(
                 "{} is not that of the source and stays as it is: the model runs by it",
                 name_of(&to)

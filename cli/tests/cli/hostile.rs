@@ -191,3 +191,60 @@ fn long_words_deep_json_and_long_lines_come_to_an_end() {
     std::fs::write(folder.join("vocab.txt"), "a".repeat(5_000_000)).unwrap();
     refused(&["embed", "-m", folder.to_str().unwrap(), "hello"], "");
 }
+
+#[test]
+fn pipes_and_devices_are_refused_where_a_file_is_wanted() {
+    let temporary = tempfile::tempdir().unwrap();
+    let out = temporary.path().join("out.safetensors");
+    let out = out.to_str().unwrap();
+    let mut inputs = vec!["/dev/zero".to_owned()];
+    for name in ["a", "a.weights", "a.amb", "a.gguf", "a.safetensors", "a.uqff", "a.fifu"] {
+        let path = temporary.path().join(name);
+        assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
+        inputs.push(path.to_str().unwrap().to_owned());
+    }
+    for input in &inputs {
+        for command in [
+            &["inspect", input][..],
+            &["verify", input],
+            &["migrate", input, out],
+            &["dequantize", input, "-o", out],
+            &["convert", input, out],
+            &["quantize", input, out, "--type", "q8_0"],
+            &["similar", input, "a"],
+            &["embed", "-m", input, "a"],
+            &["generate", "-m", input, "a"],
+        ] {
+            let (code, stderr) = run(command, "");
+            // Some commands know by the name that this is nothing for them.
+            assert!(code != 0, "{command:?}: {stderr}");
+            assert!(stderr.contains("error["), "{command:?}: {stderr}");
+        }
+        for command in [["inspect", input], ["verify", input]] {
+            let said = refused(&command, "");
+            assert!(said.contains("this is no regular file"), "{said}");
+        }
+    }
+}
+
+#[test]
+fn files_of_a_folder_are_regular_and_of_bounded_size() {
+    for name in ["config.json", "tokenizer.json", "tokenizer_config.json", "vocab.txt"] {
+        let sound = |config: &mut Value| config["num_hidden_layers"] = json!(2);
+        let (_keep, folder) = changed("config_layers", "config.json", sound);
+        let path = folder.join(name);
+        let embed = ["embed", "-m", folder.to_str().unwrap(), "a"];
+        let _ = std::fs::remove_file(&path);
+        if name == "vocab.txt" {
+            // It is read where there is no other.
+            std::fs::remove_file(folder.join("tokenizer.json")).unwrap();
+        }
+        std::os::unix::fs::symlink("/dev/zero", &path).unwrap();
+        let said = refused(&embed, "");
+        assert!(said.contains(name) && said.contains("this is no regular file"), "{said}");
+        std::fs::remove_file(&path).unwrap();
+        std::fs::File::create(&path).unwrap().set_len(1 << 40).unwrap();
+        let said = refused(&embed, "");
+        assert!(said.contains(name) && said.contains("1099511627776 bytes of a file"), "{said}");
+    }
+}

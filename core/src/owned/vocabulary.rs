@@ -2,11 +2,11 @@
 
 use alloc::borrow::Cow;
 use alloc::string::String;
-use alloc::vec;
 use alloc::vec::Vec;
 
 use super::added_words::{AddedMemory, AddedWord};
 use crate::error::{Error, ErrorKind, Result};
+use crate::limit::filled;
 use crate::model::BertConfig;
 use crate::token::vocabulary::HashIndex;
 use crate::token::{Entries, HashVocabulary, LengthPrefix, Normalization, SpecialIds, WordPiece};
@@ -48,8 +48,8 @@ impl VocabularyIndex {
         if count as usize > config.vocabulary {
             return Err(bad);
         }
-        let mut samples = vec![0; Entries::samples_needed(count)];
-        let mut slots = vec![0; HashVocabulary::<Entries<'_>>::slots_needed(count)];
+        let mut samples = filled(Entries::samples_needed(count), 0)?;
+        let mut slots = filled(HashVocabulary::<Entries<'_>>::slots_needed(count), 0)?;
         let tokens = Entries::sample(&bytes, offset, count, prefix, &mut samples)?;
         let vocabulary = HashVocabulary::build(tokens, &mut slots)?;
         let hash = vocabulary.index();

@@ -196,7 +196,7 @@ fn numbered(tokens: Vec<Vec<u8>>) -> BTreeMap<u32, Vec<u8>> {
 }
 
 fn from_text(path: &Path) -> Result<Vec<Vec<u8>>> {
-    let text = std::fs::read(path).map_err(|error| {
+    let text = crate::whole_file::read(path).map_err(|error| {
         Failure::reading(path.display(), &error)
             .hint("a BERT model's folder has its vocabulary in `vocab.txt` or `tokenizer.json`")
     })?;

@@ -1,6 +1,5 @@
 //! What IN and OUT can be, and how that is told where nobody says it.
 
-use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
@@ -66,7 +65,7 @@ impl From {
             return Self::Weights;
         }
         let mut start = [0; 5];
-        let begins = File::open(path).and_then(|mut file| file.read_exact(&mut start));
+        let begins = crate::whole_file::open(path).and_then(|mut file| file.read_exact(&mut start));
         match sniff(&start) {
             Some(Format::Amb) if begins.is_ok() => return Self::Amb,
             Some(Format::Gguf) if begins.is_ok() => return Self::Gguf,

@@ -1,6 +1,5 @@
 //! A file whose first bytes have been looked at and are still to be read.
 
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::path::Path;
 
@@ -28,12 +27,9 @@ impl<'f> Start<'f> {
             let (mut rest, bytes): (Box<dyn Read>, _) = if path == Path::new("-") {
                 (Box::new(io::stdin()), None)
             } else {
-                let file = File::open(path)?;
-                let metadata = file.metadata()?;
-                if metadata.is_dir() {
-                    return Err(io::ErrorKind::IsADirectory.into());
-                }
-                (Box::new(file), metadata.is_file().then_some(metadata.len()))
+                let file = crate::whole_file::open(path)?;
+                let bytes = file.metadata()?.len();
+                (Box::new(file), Some(bytes))
             };
             let mut head = Vec::new();
             rest.by_ref().take(HEAD_BYTES as u64).read_to_end(&mut head)?;

@@ -1,7 +1,7 @@
 //! Writing version 3, in one pass and without memory: everything before the data is known from a [`Plan`].
 
 use super::ALIGNMENT_KEY;
-use super::decoder::MAX_PAIRS;
+use super::decoder::{DEFAULT_MAX_TENSORS, MAX_PAIRS};
 use super::grammar::{DEFAULT_ALIGNMENT, MAGIC, MAX_NAME_BYTES, MAX_STRING_BYTES, code_of};
 use crate::error::{Error, ErrorKind, Result};
 use crate::sink::Sink;
@@ -38,7 +38,7 @@ pub struct Plan<'a> {
     /// Up to 256 keys, unique in the file, and values, whose texts have up to 1 MiB. `general.alignment`, which counts, is
     /// written from [`alignment`](Self::alignment).
     pub metadata: &'a [(&'a str, WriteValue<'a>)],
-    /// The tensors in the order in which their data will come.
+    /// The tensors in the order in which their data will come: up to [`DEFAULT_MAX_TENSORS`], as many as are read.
     pub tensors: &'a [TensorSpec<'a>],
     /// The alignment of tensors: a power of two, at least 8; 32 as a rule.
     pub alignment: u32,
@@ -74,7 +74,8 @@ impl Plan<'_> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidArgument`] if the format cannot hold the plan; [`ErrorKind::UnsupportedDtype`].
+    /// [`ErrorKind::InvalidArgument`] if the format cannot hold the plan; [`ErrorKind::TooManyTensors`];
+    /// [`ErrorKind::UnsupportedDtype`].
     pub fn file_bytes(&self) -> Result<u64> {
         let (data, bytes) = self.layout()?;
         data.checked_add(bytes).ok_or(invalid())
@@ -104,6 +105,9 @@ impl Plan<'_> {
         let says_alignment = u64::from(self.alignment) != DEFAULT_ALIGNMENT;
         if self.metadata.len() + usize::from(says_alignment) > MAX_PAIRS {
             return Err(invalid());
+        }
+        if self.tensors.len() > DEFAULT_MAX_TENSORS {
+            return Err(Error::without_offset(ErrorKind::TooManyTensors));
         }
         sink.write(MAGIC)?;
         sink.write(&3_u32.to_le_bytes())?;
