@@ -92,6 +92,12 @@ pub(super) fn write(
         }
         // Tensors alone, as was asked for.
         (None, None) if writing.keep_names => {
+            if progress.is_some() {
+                warn(format_args!(
+                    "{} has the tensors alone, without settings and tokenizer: no program runs it",
+                    job.output.display()
+                ));
+            }
             metadata.push(("general.architecture".into(), WriteValue::Text("unknown")));
         }
         (None, None) => return Err(unknown_model(writing, job)?),

@@ -8,6 +8,7 @@ mod contract;
 mod convert;
 mod decoders;
 mod default_model;
+mod documented;
 mod embed;
 mod folders;
 mod gguf_files;

@@ -40,6 +40,18 @@ pub(crate) fn safetensors(tensors: &[(String, Vec<u64>, Vec<f32>)]) -> Vec<u8> {
     [&(header.len() as u64).to_le_bytes(), header.as_slice(), &data].concat()
 }
 
+/// A tokenizer of single letters, as many as the small Llama has tokens.
+fn tokenizer() -> Value {
+    let letters = ('a'..='z').chain('A'..).take(usize::try_from(VOCABULARY).unwrap());
+    let vocabulary: serde_json::Map<_, _> =
+        letters.zip(0..).map(|(letter, id)| (letter.to_string(), json!(id))).collect();
+    json!({
+        "added_tokens": [], "normalizer": null, "post_processor": null,
+        "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": true},
+        "model": {"type": "BPE", "vocab": vocabulary, "merges": []},
+    })
+}
+
 /// A folder with a Llama of two layers as on Hugging Face: `model.safetensors` and `config.json`.
 pub(crate) struct SmallLlama {
     folder: TempDir,
@@ -58,6 +70,7 @@ impl SmallLlama {
             "vocab_size": VOCABULARY, "rms_norm_eps": 1e-5, "max_position_embeddings": 128,
         });
         std::fs::write(folder.path().join("config.json"), config.to_string()).unwrap();
+        std::fs::write(folder.path().join("tokenizer.json"), tokenizer().to_string()).unwrap();
         let mut tensors = Vec::new();
         let mut add = |name: &str, shape: &[u64]| {
             let count = shape.iter().product::<u64>();

@@ -389,7 +389,9 @@ fn what_ggml_does_not_have_becomes_floats_of_the_same_value() {
     for (ending, more) in [("gguf", None), ("gguf", Some("--keep-names")), ("safetensors", None)] {
         let out = model.join(&format!("afq.{ending}"));
         let arguments = ["migrate", &uqff, &out];
-        nanoembed(&arguments).args(more).assert().success();
+        let done = nanoembed(&arguments).args(more).assert().success();
+        let said = String::from_utf8_lossy(&done.get_output().stderr);
+        assert_eq!(said.contains("no program runs it"), more.is_some(), "{said}");
         assert_eq!(worst(&diff(&uqff, &out, &[]), 16), 0.0, "{ending}");
         // All is there, what was not quantised too.
         let report = diff(&model.model(), &out, &[]);
