@@ -37,8 +37,10 @@ fn examples_about_texts_print_what_the_page_says() {
             let (command, expected) = example.split_once('\n').unwrap_or((example, ""));
             let words = arguments(command.strip_prefix("nanoembed ").unwrap());
             let model = prompted.to_str().unwrap();
-            let words: Vec<&str> =
-                words.into_iter().map(|word| if word == "prompted" { model } else { word }).collect();
+            let words: Vec<&str> = words
+                .into_iter()
+                .map(|word| if word == "prompted" { model } else { word })
+                .collect();
             let run = nanoembed(&words).current_dir(folder.path()).output().unwrap();
             let said = String::from_utf8(run.stdout).unwrap();
             assert!(run.status.success(), "{command}: {}", String::from_utf8_lossy(&run.stderr));
