@@ -90,6 +90,14 @@ impl AddedTokens {
     pub(super) fn words(&self, special: &[u32]) -> Result<Vec<AddedWord>> {
         let mut words = Vec::new();
         for (id, token) in self.iter() {
+            // Normalisation may put spaces around ideographs, which such a token would take.
+            if token.normalized && token.spelling.trim() != token.spelling {
+                let message = format!(
+                    "the added token {:?} is found in normalised text with the white space at its ends, which is not done here",
+                    token.spelling
+                );
+                return Err(Failure::input(ErrorKind::UnsupportedSetting, message));
+            }
             if !special.contains(&id) {
                 words.push(AddedWord {
                     id,
@@ -106,5 +114,24 @@ impl AddedTokens {
             }
         }
         Ok(words)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_normalized_token_with_white_space_at_its_ends_is_refused_by_name() {
+        let token =
+            |spelling: &str, normalized| AddedToken { normalized, ..AddedToken::special(spelling) };
+        let words = |token| {
+            let mut added = AddedTokens::default();
+            added.add(7, token).unwrap();
+            added.words(&[])
+        };
+        assert!(format!("{:?}", words(token(" x", true)).unwrap_err()).contains("\\\" x\\\""));
+        assert_eq!(words(token(" x", false)).unwrap().len(), 1);
+        assert_eq!(words(token("x y", true)).unwrap().len(), 1);
     }
 }
