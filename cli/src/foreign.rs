@@ -25,6 +25,7 @@ const TO_UTF8: &str =
 const PICKLE: &str = "a pickle is a program, which is not run here; with gensim, `KeyedVectors.load(…)` or `Word2Vec.load(…).wv`, then `save_word2vec_format(…)`, writes a file that `nanoembed convert` reads; with PyTorch, save the weights as safetensors";
 const NUMPY: &str = "an array has no words: write each row behind its word as a line of text";
 const DOWNLOAD: &str = "perhaps the answer of a web server instead of the file: download it again and look at it with `head`";
+const JSON: &str = "if it belongs to a model, name the model's folder instead; if it should be another file, it may be the answer of a web server: download it again";
 const LFS: &str = "`git lfs pull` in its repository fetches the file itself";
 const OTHER: &str = "export what is in it as text, safetensors or GGUF";
 const OLD_GGML: &str = "llama.cpp's scripts of its time convert such files to GGUF; most models can be downloaded as GGUF";
@@ -185,7 +186,7 @@ pub(crate) fn seems(head: &[u8], at_end: bool) -> Option<Foreign> {
     }
     let first = text.split(|&byte| byte == b'\n').next().unwrap_or(text);
     Some(match first {
-        [b'{' | b'[', ..] => Foreign { what: "JSON", hint: DOWNLOAD },
+        [b'{' | b'[', ..] => Foreign { what: "JSON", hint: JSON },
         _ if has_commas(first) => Foreign { what: "text with commas among its numbers", hint: CSV },
         _ => Foreign {
             what: "text, but no word vectors",

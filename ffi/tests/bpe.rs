@@ -70,12 +70,15 @@ impl Reference {
             (0..tokens.len()).map(|id| if is_added(id) { 3 } else { 1 }).collect();
         let plan = gguf::Plan {
             metadata: &[
+                ("general.architecture", WriteValue::Text("llama")),
                 ("tokenizer.ggml.model", WriteValue::Text("gpt2")),
                 ("tokenizer.ggml.pre", WriteValue::Text(pattern)),
                 ("tokenizer.ggml.tokens", WriteValue::Texts(&tokens)),
                 ("tokenizer.ggml.merges", WriteValue::Texts(&merges)),
                 ("tokenizer.ggml.token_type", WriteValue::I32s(&types)),
                 ("tokenizer.ggml.eos_token_id", WriteValue::U32(2)),
+                // The pre-tokenizer of Llama 3 has texts begin with a token unless the file says otherwise.
+                ("tokenizer.ggml.add_bos_token", WriteValue::Bool(false)),
             ],
             tensors: &[],
             alignment: 32,

@@ -15,6 +15,7 @@ const REFUSALS: [&str; 3] = ["or_refuse", "refusal", "refusal_exit"];
 /// A command that has run.
 struct Done {
     folder: PathBuf,
+    out: PathBuf,
     code: i32,
     stdout: String,
     stderr: String,
@@ -76,6 +77,7 @@ fn command(folder: &Path, out: &Path, step: &Value) -> Done {
         places.iter().fold(stderr, |text, (name, path)| text.replace(path.to_str().unwrap(), name));
     Done {
         folder: folder.to_owned(),
+        out: out.to_owned(),
         code: output.status.code().expect("the program crashed"),
         stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
         stderr,
@@ -111,6 +113,9 @@ fn check(done: &Done, expect: &Value) -> Result<bool, String> {
                 }
             }
             "embedding" => same_embeddings(done, rule)?,
+            "vectors" => same_vectors(done, rule)?,
+            "json" => same_members(done, rule)?,
+            "file" => written(done, rule)?,
             name if REFUSALS.contains(&name) => {}
             name => return Err(format!("the expectation `{name}` is not known")),
         }
@@ -132,32 +137,111 @@ fn same_ids(done: &Done, expected: &Value) -> Result<(), String> {
         .ok_or_else(|| format!("ids {} instead of {expected}", json!(ids)))
 }
 
+fn numbers(value: &Value) -> Vec<f64> {
+    value.as_array().into_iter().flatten().filter_map(Value::as_f64).collect()
+}
+
+/// Holds numbers against others by `cosine` (at least) and `max_abs` (at most, times the largest value or 1).
+fn close(what: &str, got: &[f64], expected: &[f64], rule: &Value) -> Result<(), String> {
+    if got.len() != expected.len() {
+        return Err(format!("{what}: {} numbers instead of {}", got.len(), expected.len()));
+    }
+    let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(x, y)| x * y).sum::<f64>();
+    let norms = (dot(got, got) * dot(expected, expected)).sqrt();
+    let cosine = if norms == 0.0 { 1.0 } else { dot(got, expected) / norms };
+    let largest = expected.iter().fold(1.0_f64, |largest, x| largest.max(x.abs()));
+    let error = got.iter().zip(expected).fold(0.0_f64, |most, (x, y)| most.max((x - y).abs()));
+    let (least, most) = (rule["cosine"].as_f64(), rule["max_abs"].as_f64());
+    let is_close = least.is_none_or(|least| cosine >= least)
+        && most.is_none_or(|most| error / largest <= most);
+    is_close.then_some(()).ok_or_else(|| format!("{what}: cosine {cosine}, error {error:e}"))
+}
+
+fn expected_of(done: &Done, rule: &Value) -> Value {
+    read(&done.folder.join(rule["file"].as_str().unwrap()))
+}
+
 fn same_embeddings(done: &Done, rule: &Value) -> Result<(), String> {
-    let numbers = |value: &Value| -> Vec<f64> {
-        value.as_array().unwrap().iter().map(|number| number.as_f64().unwrap()).collect()
-    };
-    let lines = objects(&done.stdout);
-    let expected = read(&done.folder.join(rule["file"].as_str().unwrap()));
+    let (lines, expected) = (objects(&done.stdout), expected_of(done, rule));
     let expected = expected.as_array().unwrap();
     if lines.len() != expected.len() {
         return Err(format!("{} embeddings instead of {}", lines.len(), expected.len()));
     }
     for (at, (line, expected)) in lines.iter().zip(expected).enumerate() {
-        let (got, expected) = (numbers(&line["embedding"]), numbers(expected));
-        if got.len() != expected.len() {
-            return Err(format!("{} numbers instead of {}", got.len(), expected.len()));
+        close(&format!("embedding {at}"), &numbers(&line["embedding"]), &numbers(expected), rule)?;
+    }
+    Ok(())
+}
+
+/// Word vectors at the length that `scale` tells: `norm`, or `norm/rows` as the mean of n-grams has.
+fn same_vectors(done: &Done, rule: &Value) -> Result<(), String> {
+    let lines = objects(&done.stdout);
+    for (word, expected) in expected_of(done, rule).as_object().unwrap() {
+        let line = lines.iter().find(|line| line["word"] == word.as_str());
+        let line = line.ok_or_else(|| format!("no vector of {word:?}"))?;
+        let norm = line["norm"].as_f64().unwrap_or(1.0);
+        let by = match rule["scale"].as_str() {
+            Some("norm") => norm,
+            Some("norm/rows") => norm / line["rows"].as_array().map_or(1.0, |it| it.len() as f64),
+            _ => 1.0,
+        };
+        let mut got: Vec<f64> = numbers(&line["embedding"]).iter().map(|x| x * by).collect();
+        got.truncate(rule["first"].as_u64().map_or(usize::MAX, |first| first as usize));
+        close(&format!("vector of {word:?}"), &got, &numbers(expected), rule)?;
+    }
+    Ok(())
+}
+
+/// A file that is there, holds a pattern, or is a `.npy` file with the numbers of another.
+fn written(done: &Done, rule: &Value) -> Result<(), String> {
+    let name = rule["path"].as_str().unwrap();
+    let path = name.replace("{out}", done.out.to_str().unwrap());
+    let bytes = std::fs::read(&path).map_err(|error| format!("{name}: {error}"))?;
+    if rule.get("matches").is_some() {
+        matches(&rule["matches"], &String::from_utf8_lossy(&bytes), true)?;
+    }
+    if rule.get("npy").is_some() {
+        let numbers_in = npyz::NpyFile::new(&bytes[..]).unwrap().into_vec::<f32>().unwrap();
+        let got: Vec<f64> = numbers_in.into_iter().map(f64::from).collect();
+        let expected = numbers(&read(&done.folder.join(rule["npy"].as_str().unwrap())));
+        close(name, &got, &expected, rule)?;
+    }
+    Ok(())
+}
+
+/// Pairs of a path into the JSON of stdout and the value that stands there; `#` is a length, and lists of named things are
+/// entered by name.
+fn same_members(done: &Done, pairs: &Value) -> Result<(), String> {
+    let whole = objects(&done.stdout).first().cloned().unwrap_or_default();
+    for pair in pairs.as_array().unwrap() {
+        let mut at = whole.clone();
+        for key in pair[0].as_array().unwrap() {
+            at = match (&at, key.as_str()) {
+                (Value::Array(all), Some("#")) => json!(all.len()),
+                (Value::Object(all), Some("#")) => json!(all.len()),
+                (Value::Array(all), Some(name)) => {
+                    all.iter().find(|it| it["name"] == name).cloned().unwrap_or_default()
+                }
+                (_, Some(name)) => at[name].clone(),
+                (_, None) => at[key.as_u64().unwrap() as usize].clone(),
+            };
         }
-        let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(x, y)| x * y).sum::<f64>();
-        let norms = (dot(&got, &got) * dot(&expected, &expected)).sqrt();
-        let cosine = if norms == 0.0 { 1.0 } else { dot(&got, &expected) / norms };
-        let largest = expected.iter().fold(1.0_f64, |largest, x| largest.max(x.abs()));
-        let error = got.iter().zip(&expected).fold(0.0_f64, |most, (x, y)| most.max((x - y).abs()));
-        let (least, most) = (rule["cosine"].as_f64(), rule["max_abs"].as_f64());
-        let is_close = least.is_none_or(|least| cosine >= least)
-            && most.is_none_or(|most| error / largest <= most);
-        if !is_close {
-            return Err(format!("embedding {at}: cosine {cosine}, error {error:e}"));
+        if !same(&at, &pair[1]) {
+            return Err(format!("{} is {at} instead of {}", pair[0], pair[1]));
         }
     }
     Ok(())
+}
+
+fn same(got: &Value, expected: &Value) -> bool {
+    match (got, expected) {
+        (Value::Number(got), Value::Number(expected)) => {
+            let (got, expected) = (got.as_f64().unwrap(), expected.as_f64().unwrap());
+            (got - expected).abs() <= 1e-6 * expected.abs().max(1.0)
+        }
+        (Value::Array(got), Value::Array(expected)) => {
+            got.len() == expected.len() && got.iter().zip(expected).all(|(a, b)| same(a, b))
+        }
+        _ => got == expected,
+    }
 }

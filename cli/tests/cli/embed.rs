@@ -187,7 +187,8 @@ fn missing_and_foreign_files_have_their_status() {
     let error = failure(&["embed", "-m", &tiny.join("none.weights"), "x"], b"", 3);
     assert!(error.starts_with("error[501]: "), "{error}");
     let error = failure(&["embed", "-m", &tiny.join("config.json"), "x"], b"", 1);
-    assert!(error.starts_with("error[102]: ") && error.contains("hint: "), "{error}");
+    assert!(error.starts_with("error[206]: ") && error.contains("this is JSON"), "{error}");
+    assert!(error.contains("hint: ") && error.contains("folder"), "{error}");
     let model = tiny.converted("m.weights", &[]);
     failure(&["embed", "-m", &model, "-f", &tiny.join("none.txt")], b"", 3);
     failure(&["embed", "-m", &model, "-o", &tiny.join("none/out.npy"), "x"], b"", 3);

@@ -42,6 +42,6 @@ fn a_file_may_come_through_a_pipe() {
 #[test]
 fn what_is_no_model_is_refused_with_a_hint() {
     let error = failure(&["inspect", "-"], b"PK\x03\x04 and so on", 1);
-    assert!(error.starts_with("error[206]: stdin: none"), "{error}");
+    assert!(error.starts_with("error[206]: stdin: this is a zip archive"), "{error}");
     assert!(error.contains("hint: "), "{error}");
 }

@@ -54,14 +54,11 @@ pub(crate) fn check_unique<'a>(names: impl Iterator<Item = &'a str> + Clone) -> 
 /// [`ErrorKind::DuplicateName`].
 pub(crate) fn check_distinct(numbers: impl Iterator<Item = u64> + Clone) -> Result<()> {
     #[cfg(feature = "alloc")]
-    {
-        let mut sorted = alloc::vec::Vec::new();
-        if sorted.try_reserve_exact(numbers.clone().count()).is_ok() {
-            sorted.extend(numbers);
-            sorted.sort_unstable();
-            let twice = sorted.iter().zip(sorted.iter().skip(1)).any(|(one, next)| one == next);
-            return if twice { Err(DUPLICATE) } else { Ok(()) };
-        }
+    if let Ok(mut sorted) = crate::limit::reserved(numbers.clone().count()) {
+        sorted.extend(numbers);
+        sorted.sort_unstable();
+        let twice = sorted.iter().zip(sorted.iter().skip(1)).any(|(one, next)| one == next);
+        return if twice { Err(DUPLICATE) } else { Ok(()) };
     }
     one_by_one(numbers)
 }

@@ -227,7 +227,7 @@ mod tests {
             YarnSettings { beta_fast: 4.0, beta_slow: 0.5, truncate: false, factor: 2.5, ..usual };
         near(&divisors(&other, 8), &YARN_8_OTHER);
         assert!((Yarn::attention_factor(4.0, 1.0) - 1.138_629_436_111_989).abs() < 1e-12);
-        assert_eq!(Yarn::new(&YarnSettings { original_positions: 1.0, ..usual }, 8, 1e4), None);
+        assert_eq!(Yarn::new(&YarnSettings { original_positions: 0.0, ..usual }, 8, 1e4), None);
         assert_eq!(Yarn::new(&YarnSettings { factor: f64::NAN, ..usual }, 8, 1e4), None);
     }
 
