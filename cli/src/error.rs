@@ -290,9 +290,11 @@ pub(crate) fn hint(kind: ErrorKind, file: &str) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
+    use nanoembed_core::limit::Limit;
+
     use super::*;
 
-    /// The tables of `docs/errors.md`, from the codes as they are.
+    /// The tables of `docs/errors.md`, from the codes and limits as they are.
     fn tables() -> String {
         let mut text = String::new();
         let groups = [
@@ -312,6 +314,10 @@ mod tests {
             for (code, name, message) in all.iter().filter(|(code, ..)| code / 100 == group) {
                 text += &format!("| {code} | `{name}` | {message} |\n");
             }
+        }
+        text += "\n### What is over a limit (209)\n\n| at most | |\n|---|---|\n";
+        for Limit { name, most } in Limit::ALL {
+            text += &format!("| {most} | {name} |\n");
         }
         text
     }

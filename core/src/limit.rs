@@ -53,8 +53,6 @@ limits! {
     EXPANSION = 32, "bytes for one byte of a text";
     /// Bytes of a file beside the weights, which is read whole. The largest tokenizers that are known have some 40 MB.
     SETTINGS_BYTES = 1 << 27, "bytes of a file of settings, a vocabulary or a tokenizer";
-    /// Objects and arrays within each other, in JSON and TOML.
-    DEPTH = 1 << 7, "levels of nesting";
 }
 
 /// A number that is larger than its limit, as messages say it.

@@ -7,6 +7,7 @@
 use nanoembed_core::quant::ColumnWeights;
 use nanoembed_core::quant::amb_block::{fit, round_to};
 use nanoembed_core::tensor::ScaledCodes;
+use nanoembed_core::{Error, limit};
 use rayon::prelude::*;
 
 /// What is added to the diagonal of H, as a share of its mean: with few texts, H says little.
@@ -20,23 +21,31 @@ pub(super) struct Feedback {
 
 impl Feedback {
     /// From `gram` = XᵀX; `None` if it is empty or has no inverse.
-    pub(super) fn new(gram: &[f32], cols: usize) -> Option<Self> {
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NoMemory`](nanoembed_core::ErrorKind::NoMemory): matrices of `cols` × `cols` are made.
+    pub(super) fn new(gram: &[f32], cols: usize) -> Result<Option<Self>, Error> {
         if cols == 0 || gram.len() != cols * cols {
-            return None;
+            return Ok(None);
         }
-        let mut h: Vec<f64> = gram.iter().map(|&x| f64::from(x)).collect();
+        let mut h = limit::reserved(gram.len())?;
+        h.extend(gram.iter().map(|&x| f64::from(x)));
         #[expect(clippy::cast_precision_loss, reason = "a mean")]
         let mean = (0..cols).map(|i| h[i * cols + i]).sum::<f64>() / cols as f64;
         for i in 0..cols {
             h[i * cols + i] += mean * DAMPING + 1e-12;
         }
         // With the order of rows and columns turned round, the lower factor of H gives the upper one of H⁻¹.
-        let mut turned: Vec<f64> = h.iter().rev().copied().collect();
-        cholesky(&mut turned, cols)?;
-        let inverse = invert_lower(&turned, cols);
+        h.reverse();
+        if cholesky(&mut h, cols).is_none() {
+            return Ok(None);
+        }
+        let inverse = invert_lower(&h, cols)?;
+        let mut factor = limit::reserved(inverse.len())?;
         #[expect(clippy::cast_possible_truncation, reason = "a correction")]
-        let factor = inverse.iter().rev().map(|&x| x as f32).collect();
-        Some(Self { factor, cols })
+        factor.extend(inverse.iter().rev().map(|&x| x as f32));
+        Ok(Some(Self { factor, cols }))
     }
 
     /// Rounds `values`, rows of `cols`, in place to what codes will stand for, and gives the scale of each block. Blocks of
@@ -105,9 +114,9 @@ fn cholesky(a: &mut [f64], n: usize) -> Option<()> {
 }
 
 /// The inverse of a lower triangular matrix.
-fn invert_lower(l: &[f64], n: usize) -> Vec<f64> {
+fn invert_lower(l: &[f64], n: usize) -> Result<Vec<f64>, Error> {
     // Column c of the inverse solves L x = e_c; kept as rows of the transpose, so that threads share nothing.
-    let mut columns = vec![0.0; n * n];
+    let mut columns = limit::filled(n * n, 0.0)?;
     columns.par_chunks_exact_mut(n).enumerate().for_each(|(c, x)| {
         x[c] = 1.0 / l[c * n + c];
         for i in c + 1..n {
@@ -115,13 +124,13 @@ fn invert_lower(l: &[f64], n: usize) -> Vec<f64> {
             x[i] = -sum / l[i * n + i];
         }
     });
-    let mut inverse = vec![0.0; n * n];
+    let mut inverse = limit::filled(n * n, 0.0)?;
     for (c, column) in columns.chunks_exact(n).enumerate() {
         for (i, x) in column.iter().enumerate() {
             inverse[i * n + c] = *x;
         }
     }
-    inverse
+    Ok(inverse)
 }
 
 #[cfg(test)]
@@ -148,7 +157,7 @@ mod tests {
                 }
             }
         }
-        let feedback = Feedback::new(&gram, n).unwrap();
+        let feedback = Feedback::new(&gram, n).unwrap().unwrap();
         let mean = (0..n).map(|i| gram[i * n + i]).sum::<f32>() / n as f32;
         // UᵀU · (H + damping) is the identity.
         for i in 0..n {
@@ -198,7 +207,7 @@ mod tests {
         };
         let w: Vec<f32> = (0..rows * cols).map(|_| random(&mut state)).collect();
         let mut with = w.clone();
-        Feedback::new(&gram, cols).unwrap().round(&codes, &mut with, &|_| false);
+        Feedback::new(&gram, cols).unwrap().unwrap().round(&codes, &mut with, &|_| false);
         let mut without = w.clone();
         for block in without.chunks_mut(32) {
             let scale = fit(block, ColumnWeights::ALIKE, codes.bits, codes.scales).scale;

@@ -220,7 +220,7 @@ fn encode(
     let is_full = |block: usize| full.get(block).copied().unwrap_or(false);
     if let Dtype::Scaled(codes) = spec.dtype
         && energy.len().checked_rem(codes.block.into()) == Some(0)
-        && let Some(feedback) = Feedback::new(&inputs.gram, energy.len())
+        && let Some(feedback) = Feedback::new(&inputs.gram, energy.len())?
     {
         let mut rounded = values.to_vec();
         let scales = feedback.round(&codes, &mut rounded, &is_full);
