@@ -104,15 +104,18 @@ fn threads(text: &str) -> std::result::Result<u16, String> {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Model")]
 pub(crate) struct ModelArgs {
-    /// A `.weights`, `.amb`, GGUF or UQFF file, or a folder as on Hugging Face or of UQFF [default: all-MiniLM-L6-v2, built in]
+    /// A `.weights`, `.amb`, GGUF or UQFF file, or a folder as on Hugging Face or of UQFF [default:
+    /// all-MiniLM-L6-v2, built in]
     #[arg(long, short, value_name = "FILE")]
     pub(crate) model: Option<PathBuf>,
 
-    /// How many tokens of a text are used [default: what the model was trained for, 256 for the built-in one]
+    /// How many tokens of a text are used [default: what the model was trained for, 256 for the
+    /// built-in one]
     #[arg(long, value_name = "N", value_parser = whole)]
     pub(crate) max_tokens: Option<usize>,
 
-    /// Check the model's file first, its checksums too, as `nanoembed verify` does: takes as long as reading it
+    /// Check the model's file first, its checksums too, as `nanoembed verify` does: takes as long
+    /// as reading it
     #[arg(long)]
     verify: bool,
 
@@ -125,7 +128,8 @@ pub(crate) struct ModelArgs {
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Model")]
 pub(crate) struct PromptArgs {
-    /// Put this text before every text, `""` for nothing [default: the model's default prompt, if it has one]
+    /// Put this text before every text, `""` for nothing [default: the model's default prompt, if
+    /// it has one]
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     prompt: Option<String>,
 
@@ -170,22 +174,24 @@ pub(crate) struct EmbedderArgs {
     #[command(flatten)]
     pub(crate) prompts: PromptArgs,
 
-    /// Keep only the first N numbers of every vector, at length 1 again if the model's are: for models made for it
+    /// Keep only the first N numbers of every vector, at length 1 again if the model's are: for
+    /// models made for it
     #[arg(long, value_name = "N", value_parser = whole)]
     pub(crate) truncate_dim: Option<usize>,
 
-    /// Compute in 32-bit floats throughout, also where weights are integers of 8 bits or fewer: slower, and a little
-    /// nearer to the original model
+    /// Compute in 32-bit floats throughout, also where weights are integers of 8 bits or fewer:
+    /// slower, and a little nearer to the original model
     #[arg(long)]
     pub(crate) precise: bool,
 
-    /// Code weights that are not stored as bytes as such when the model is opened, and compute in integers: faster, with a byte
-    /// more of memory for each weight. It is made for encoders in blocks of few bits; of floats it takes more away than
-    /// `convert --type int8` does
+    /// Code weights that are not stored as bytes as such when the model is opened, and compute in
+    /// integers: faster, with a byte more of memory for each weight. It is made for encoders in
+    /// blocks of few bits; of floats it takes more away than `convert --type int8` does
     #[arg(long)]
     pub(crate) requantize: bool,
 
-    /// How the states of a decoder's tokens become one vector [default: what the file says, else mean]
+    /// How the states of a decoder's tokens become one vector [default: what the file says, else
+    /// mean]
     #[arg(long, value_enum, value_name = "HOW")]
     pub(crate) pooling: Option<Pooling>,
 }

@@ -1,8 +1,9 @@
-//! Output files that are either whole or not there: written to a temporary file in the same folder, then renamed.
+//! Output files that are either whole or not there: written to a temporary file in the same folder,
+//! then renamed.
 //!
-//! An interruption (Ctrl-C, termination) removes the temporary file and ends the process with status 130. A process that is
-//! killed leaves its file behind: whoever next writes to the folder removes it. Pipes and devices have nothing to keep
-//! whole: they are written to.
+//! An interruption (Ctrl-C, termination) removes the temporary file and ends the process with
+//! status 130. A process that is killed leaves its file behind: whoever next writes to the folder
+//! removes it. Pipes and devices have nothing to keep whole: they are written to.
 
 mod abandoned;
 
@@ -24,7 +25,8 @@ fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
     UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// From now on an interruption leaves no temporary file behind and ends the process with status 130.
+/// From now on an interruption leaves no temporary file behind and ends the process with status
+/// 130.
 pub(crate) fn clean_up_when_interrupted() {
     when_interrupted(|| {
         // The lock is kept until the end, so that no file can be created or renamed meanwhile.
@@ -48,7 +50,8 @@ enum Sink {
 }
 
 impl NewFile {
-    /// Starts to write what shall become `target`; `-` is stdout, which must not be a terminal for `binary` content.
+    /// Starts to write what shall become `target`; `-` is stdout, which must not be a terminal for
+    /// `binary` content.
     pub(crate) fn create(target: &Path, binary: bool) -> Result<Self> {
         if target == Path::new("-") {
             return Self::stream(
@@ -122,8 +125,9 @@ impl NewFile {
     }
 }
 
-/// Puts files that belong together in their places, the first last: whoever looks for the set begins with that. If the
-/// process ends in between, no first file is there, and nothing is taken for a set that is none.
+/// Puts files that belong together in their places, the first last: whoever looks for the set
+/// begins with that. If the process ends in between, no first file is there, and nothing is taken
+/// for a set that is none.
 pub(crate) fn commit_set(mut files: Vec<NewFile>) -> Result<()> {
     if files.is_empty() {
         return Ok(());
@@ -178,7 +182,8 @@ fn temporary(
     abandoned::remove(folder, own);
     let prefix = abandoned::prefix();
     let file = builder().prefix(&prefix).suffix(abandoned::SUFFIX).tempfile_in(folder)?;
-    // Kept as long as this process lives. Where files cannot be locked, nobody can tell that one is abandoned.
+    // Kept as long as this process lives. Where files cannot be locked, nobody can tell that one is
+    // abandoned.
     let _ = file.as_file().try_lock();
     if let Some(replaced) = replaced {
         file.as_file().set_permissions(replaced.permissions())?;

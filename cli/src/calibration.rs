@@ -1,9 +1,11 @@
-//! What the activations of a model look like on some texts, and the column scales that follow from it.
+//! What the activations of a model look like on some texts, and the column scales that follow from
+//! it.
 //!
-//! Some columns of the activations are always large. Moving their size into the weights makes room for the others when
-//! both are quantised to 8 bits; see [`nanoembed_core::quant::int8`].
+//! Some columns of the activations are always large. Moving their size into the weights makes room
+//! for the others when both are quantised to 8 bits; see [`nanoembed_core::quant::int8`].
 //!
-//! The same texts give the same scales on every machine: the model runs on the portable kernels, text by text.
+//! The same texts give the same scales on every machine: the model runs on the portable kernels,
+//! text by text.
 
 use std::collections::HashMap;
 use std::io::{BufWriter, Seek};
@@ -24,7 +26,8 @@ use crate::mapped::Mapped;
 use crate::progress::Progress;
 use crate::weights_file::{self, Storage, WeightType};
 
-/// Everyday sentences of many kinds and scripts, none of them among those that models are judged by.
+/// Everyday sentences of many kinds and scripts, none of them among those that models are judged
+/// by.
 const TEXTS: &str = include_str!("../data/calibration.txt");
 
 /// The texts to calibrate with: the lines of `file`, or the built-in ones.
@@ -79,7 +82,8 @@ impl Calibration {
         Self { columns: places.map(|(place, squares)| (place, roots(squares))).collect() }
     }
 
-    /// The scales of the columns of what the layers of `tensors` called `name` are applied to; empty if they have none.
+    /// The scales of the columns of what the layers of `tensors` called `name` are applied to;
+    /// empty if they have none.
     pub(crate) fn column_scales(&self, name: &str, tensors: &[Tensor<'_>]) -> Vec<f32> {
         place(name).map_or_else(Vec::new, |place| self.scales_at(place, tensors))
     }
@@ -88,7 +92,8 @@ impl Calibration {
     pub(crate) fn scales_at(&self, at: Place, tensors: &[Tensor<'_>]) -> Vec<f32> {
         let Some(migration) = at.1.migration() else { return Vec::new() };
         let Some(rms) = self.columns.get(&at) else { return Vec::new() };
-        // Queries, keys and values share their input, so they share its scales; values, the last ones, are the sensitive ones.
+        // Queries, keys and values share their input, so they share its scales; values, the last
+        // ones, are the sensitive ones.
         let decisive = tensors.iter().rfind(|tensor| place(&tensor.name) == Some(at));
         let values = decisive.map(Tensor::to_f32).unwrap_or_default();
         let mut largest = vec![0.0_f32; rms.len()];

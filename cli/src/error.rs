@@ -1,4 +1,5 @@
-//! What can go wrong on the command line: one line for people, a code and an exit status for scripts.
+//! What can go wrong on the command line: one line for people, a code and an exit status for
+//! scripts.
 //!
 //! ```text
 //! error[115]: model.weights: byte 56: the header's checksum does not match its bytes
@@ -25,8 +26,8 @@ use crate::whole_file::Refused;
 /// `Result` with this program's [`Failure`].
 pub(crate) type Result<T, E = Failure> = std::result::Result<T, E>;
 
-/// Codes of what is no fault of a file's format, beside those of [`ErrorKind`]: a number, a name and a message each, as
-/// `docs/errors.md` lists them.
+/// Codes of what is no fault of a file's format, beside those of [`ErrorKind`]: a number, a name
+/// and a message each, as `docs/errors.md` lists them.
 pub(crate) const OWN_CODES: [(u16, &str, &str); 3] = [
     (USAGE, "usage", "the command was called wrongly"),
     (NOT_FOUND, "not_found", "a thing that was asked for is not there"),
@@ -186,7 +187,8 @@ impl Failure {
         ErrorKind::from_code(self.code).map_or_else(own, ErrorKind::name)
     }
 
-    /// The byte of the file, taken out of the place, and the place without the file's name, which is `file`.
+    /// The byte of the file, taken out of the place, and the place without the file's name, which
+    /// is `file`.
     pub(crate) fn within(mut self, file: &str) -> (Option<u64>, Self) {
         let byte = |part: &String| part.strip_prefix("byte ")?.parse::<u64>().ok();
         let offset = self.place.iter().find_map(byte);
@@ -226,8 +228,8 @@ impl Display for Failure {
     }
 }
 
-/// The byte of the file that an error is about. What is missing, and what is wrong with the file as a whole, has no place
-/// in it.
+/// The byte of the file that an error is about. What is missing, and what is wrong with the file as
+/// a whole, has no place in it.
 pub(crate) const fn place_of(error: Error) -> Option<u64> {
     match error.code() / 100 {
         1 => Some(error.offset),
@@ -252,7 +254,8 @@ pub(crate) fn name_of_output(file: &Path) -> String {
     if file == Path::new("-") { "stdout".into() } else { file.display().to_string() }
 }
 
-/// What helps against an error of this kind in `file`. A command that makes such files whole is named only where it can.
+/// What helps against an error of this kind in `file`. A command that makes such files whole is
+/// named only where it can.
 pub(crate) fn hint(kind: ErrorKind, file: &str) -> Option<&'static str> {
     let ending = Path::new(file).extension().and_then(|ending| ending.to_str()).unwrap_or("");
     let is_weights = ending.eq_ignore_ascii_case("weights");

@@ -1,5 +1,5 @@
-//! Files of formats that are not read here, named by their first bytes: a refusal says what the file seems to be and
-//! what makes it readable.
+//! Files of formats that are not read here, named by their first bytes: a refusal says what the
+//! file seems to be and what makes it readable.
 
 use std::fmt::Display;
 
@@ -84,7 +84,8 @@ const TEXTS: &[(&str, &str, &str)] = &[
     ("(lp1\n", "a pickle of Python", PICKLE),
 ];
 
-/// What starts with these bytes if nothing that is read here can: neither a model nor vectors, be it text or binary.
+/// What starts with these bytes if nothing that is read here can: neither a model nor vectors, be
+/// it text or binary.
 pub(crate) fn unmistakable(head: &[u8]) -> Option<Foreign> {
     let stands =
         |at: usize, bytes: &[u8]| head.get(at..).is_some_and(|rest| rest.starts_with(bytes));
@@ -137,7 +138,8 @@ fn wide_text(head: &[u8]) -> Option<Foreign> {
     Some(Foreign { what, hint: TO_UTF8 })
 }
 
-/// The start as UTF-16 without a byte order mark, little-endian and big-endian, up to where it is none.
+/// The start as UTF-16 without a byte order mark, little-endian and big-endian, up to where it is
+/// none.
 fn utf16(start: &[u8]) -> [String; 2] {
     let pairs = || start.chunks_exact(2).filter_map(|pair| pair.try_into().ok());
     let text = |units: &mut dyn Iterator<Item = u16>| {
@@ -153,7 +155,8 @@ fn utf32(start: &[u8]) -> [String; 2] {
     [text(&mut fours().map(u32::from_le_bytes)), text(&mut fours().map(u32::from_be_bytes))]
 }
 
-/// Whether one of these is text with numbers in it, by which bytes that are something else are hardly taken for text.
+/// Whether one of these is text with numbers in it, by which bytes that are something else are
+/// hardly taken for text.
 fn has_numbers(texts: &[String; 2]) -> bool {
     texts.iter().any(|text| {
         let is_text = !text.chars().any(|c| c.is_control() && !c.is_whitespace());
@@ -226,8 +229,8 @@ impl Foreign {
     }
 }
 
-/// The core's `error` about the file called `name`, which starts with these bytes: where the core knows no format, with
-/// what the file seems to be.
+/// The core's `error` about the file called `name`, which starts with these bytes: where the core
+/// knows no format, with what the file seems to be.
 pub(crate) fn failure(name: impl Display, bytes: &[u8], error: Error) -> Failure {
     let is_unknown = matches!(error.kind, ErrorKind::UnknownFormat | ErrorKind::BadMagic)
         || bytes.is_empty() && error.kind == ErrorKind::UnexpectedEnd;

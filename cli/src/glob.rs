@@ -8,8 +8,8 @@
 //! | `{this,that}` | one of these patterns |
 //! | `\x` | `x` itself |
 //!
-//! Names are no paths: dots and slashes are characters like others. A pattern is an automaton whose states advance
-//! together, so the work is at most the name's length times the pattern's.
+//! Names are no paths: dots and slashes are characters like others. A pattern is an automaton whose
+//! states advance together, so the work is at most the name's length times the pattern's.
 
 use std::fmt;
 use std::iter::Peekable;

@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use nanoembed_core::quant::int8::{CodeRange, groups, quantize_row};
 use rayon::prelude::*;
 
-/// A matrix of codes, the scales of each row's groups of columns, and the scales of the columns, if it has any.
+/// A matrix of codes, the scales of each row's groups of columns, and the scales of the columns, if
+/// it has any.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Codes<'c> {
     pub(crate) codes: Vec<i8>,

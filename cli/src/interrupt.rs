@@ -1,6 +1,7 @@
 //! Signals that ask the program to end: Ctrl-C, termination, a terminal that is closed.
 
-/// Calls `act` when the first of them comes. Without a handler the system's own applies, which ends the process all the same.
+/// Calls `act` when the first of them comes. Without a handler the system's own applies, which ends
+/// the process all the same.
 #[cfg(unix)]
 pub(crate) fn when_interrupted(act: impl Fn() + Send + 'static) {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -23,8 +24,9 @@ pub(crate) fn when_interrupted(act: impl Fn() + Send + 'static) {
     drop(ctrlc::set_handler(act));
 }
 
-/// The signals that this process was started to ignore, bit n − 1 for signal n: under `nohup`, or in a script's background. They
-/// stay ignored. Where there is no `/proc`, nothing says so without `unsafe`, and none counts as ignored.
+/// The signals that this process was started to ignore, bit n − 1 for signal n: under `nohup`, or
+/// in a script's background. They stay ignored. Where there is no `/proc`, nothing says so without
+/// `unsafe`, and none counts as ignored.
 #[cfg(unix)]
 fn ignored() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();

@@ -1,20 +1,24 @@
-//! The `nanoembed` command line, as a library: Cargo compiles a library beside those that it needs, a program only
-//! behind them.
+//! The `nanoembed` command line, as a library: Cargo compiles a library beside those that it needs,
+//! a program only behind them.
 //!
-//! 1. `args` says what may be asked for, `usage` what is wrong with a command line; `commands` has one file for each command.
+//! 1. `args` says what may be asked for, `usage` what is wrong with a command line; `commands` has
+//!    one file for each command.
 //! 2. `input` reads texts, `output` writes results, both as streams and in order.
-//! 3. `embedder` is the model as the commands see it; `model_file` opens it or takes the one built in.
-//! 4. `checkpoint` reads models of foreign formats for `convert`; `calibration` and `int8` quantise them, `weights_file`
-//!    and `amb` write them.
+//! 3. `embedder` is the model as the commands see it; `model_file` opens it or takes the one built
+//!    in.
+//! 4. `checkpoint` reads models of foreign formats for `convert`; `calibration` and `int8` quantise
+//!    them, `weights_file` and `amb` write them.
 //! 5. `inspection` and `verification` have one file a format for `inspect` and `verify`.
 //! 6. `stored` has the tensors of files of any format, ready to be dequantised.
-//! 7. `quantizer` makes fewer bits of them, `layer_names` knows what layers are called where, `writing` brings them
-//!    into files of another format, which `targets` writes.
-//! 8. `decoder` has models that continue texts, from `.amb`, `.weights` and GGUF files, UQFF and folders.
-//! 9. `word_vectors` has the forms of word vectors, conversion between them, and what their commands share.
-//! 10. `streams` looks whether stdin and stdout are open at all; `error` has the exit codes, `atomic` the files that
-//!     appear whole or not at all, also when an `interrupt` comes, `mapped` the files that are read,
-//!     `on_disk` those that are read piece by piece.
+//! 7. `quantizer` makes fewer bits of them, `layer_names` knows what layers are called where,
+//!    `writing` brings them into files of another format, which `targets` writes.
+//! 8. `decoder` has models that continue texts, from `.amb`, `.weights` and GGUF files, UQFF and
+//!    folders.
+//! 9. `word_vectors` has the forms of word vectors, conversion between them, and what their
+//!    commands share.
+//! 10. `streams` looks whether stdin and stdout are open at all; `error` has the exit codes,
+//!     `atomic` the files that appear whole or not at all, also when an `interrupt` comes, `mapped`
+//!     the files that are read, `on_disk` those that are read piece by piece.
 //!
 //! Everything that more than one front end would decide lives in `nanoembed-core`.
 

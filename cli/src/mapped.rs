@@ -1,8 +1,8 @@
 //! A file's bytes: mapped, or read where mapping makes no sense.
 //!
-//! A mapped file that another program cuts short while it is used makes the system send SIGBUS; on Unix that ends
-//! this process with a message and status 3 instead of a crash. Files that this program writes are never changed in
-//! place but replaced, so a map of the old one stays whole.
+//! A mapped file that another program cuts short while it is used makes the system send SIGBUS; on
+//! Unix that ends this process with a message and status 3 instead of a crash. Files that this
+//! program writes are never changed in place but replaced, so a map of the old one stays whole.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -59,9 +59,10 @@ impl Mapped {
             return Ok(Self::Read(bytes));
         }
         report_truncation();
-        // SAFETY: the map is read-only and private to this process. If another program writes to the file, the bytes
-        // may change under us: every format is read by checked accesses that expect hostile bytes. If it cuts the
-        // file, the system's SIGBUS ends the process (see above).
+        // SAFETY: the map is read-only and private to this process. If another program writes to
+        // the file, the bytes may change under us: every format is read by checked accesses that
+        // expect hostile bytes. If it cuts the file, the system's SIGBUS ends the process (see
+        // above).
         let map = unsafe { Mmap::map(&file)? };
         Ok(Self::Map(map))
     }
@@ -84,7 +85,8 @@ fn report_truncation() {
     static ONCE: std::sync::Once = std::sync::Once::new();
     const MESSAGE: &[u8] = b"error[502]: a file was cut short while it was being read\n";
     ONCE.call_once(|| {
-        // SAFETY: the handler only calls `write` and `_exit`, both of which POSIX allows in signal handlers.
+        // SAFETY: the handler only calls `write` and `_exit`, both of which POSIX allows in signal
+        // handlers.
         let _ = unsafe {
             signal_hook::low_level::register(libc::SIGBUS, || {
                 libc::write(2, MESSAGE.as_ptr().cast(), MESSAGE.len());

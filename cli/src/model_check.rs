@@ -1,4 +1,5 @@
-//! Whether a `.weights` file holds a model that can be run: metadata, tensors, vocabulary, and how they fit together.
+//! Whether a `.weights` file holds a model that can be run: metadata, tensors, vocabulary, and how
+//! they fit together.
 
 use nanoembed_core::event::SpecialRole;
 use nanoembed_core::format::embd::{Embd, LinearLayout, SORTED_IDS, TOKEN_OFFSETS};
@@ -28,8 +29,8 @@ impl Finding {
 /// The metadata keys of the specification that the model can do without.
 const DESCRIPTIVE_KEYS: [&str; 4] = ["model_name", "model_version", "embedding_dim", "created_at"];
 
-/// Everything that is wrong with the model in `bytes`, whose structure is sound. `strict` asks for all the metadata that
-/// the specification requires, not only what the model needs.
+/// Everything that is wrong with the model in `bytes`, whose structure is sound. `strict` asks for
+/// all the metadata that the specification requires, not only what the model needs.
 pub(crate) fn findings(bytes: &[u8], file: &Embd<'_>, strict: bool) -> Vec<Finding> {
     let mut findings = Vec::new();
     if strict {

@@ -33,8 +33,8 @@ pub(crate) enum ModelFile {
 }
 
 impl ModelFile {
-    /// Opens `path`, or takes the model built in. A decoder of a folder is used as it lies there; an encoder's through a
-    /// temporary file, in f32.
+    /// Opens `path`, or takes the model built in. A decoder of a folder is used as it lies there;
+    /// an encoder's through a temporary file, in f32.
     pub(crate) fn open(path: Option<&Path>) -> Result<Self> {
         if let Some(bundle) = path.map(Bundle::open).transpose()?.flatten() {
             return Ok(Self::Bundle(Box::new(bundle)));

@@ -30,7 +30,8 @@ impl Progress {
         }
     }
 
-    /// Texts that are read from input of so many bytes, if that is known: it tells how much is left.
+    /// Texts that are read from input of so many bytes, if that is known: it tells how much is
+    /// left.
     pub(crate) fn reading(what: &'static str, input_bytes: Option<u64>) -> Self {
         match input_bytes {
             Some(_) => Self::new(what, input_bytes, "{msg} {wide_bar} {percent}%, {eta} left"),
@@ -69,7 +70,8 @@ impl Drop for Progress {
     }
 }
 
-/// What a command over texts has done, in a line for people who watch it: nothing where stderr is not a terminal.
+/// What a command over texts has done, in a line for people who watch it: nothing where stderr is
+/// not a terminal.
 pub(crate) fn say_done(what: &str, texts: u64, tokens: u64, took: Duration) {
     if std::io::stderr().is_terminal() {
         anstream::eprintln!(

@@ -182,7 +182,8 @@ impl Prompts {
         Ok(prompt)
     }
 
-    /// The same as [`choose`](Self::choose), but where nothing is asked for, the prompt for `role` if the model has one.
+    /// The same as [`choose`](Self::choose), but where nothing is asked for, the prompt for `role`
+    /// if the model has one.
     pub(crate) fn choose_for(&self, role: Wanted<'_>, wanted: Wanted<'_>) -> Result<String> {
         match self.choose(role) {
             Ok(prompt) if wanted == Wanted::Usual => Ok(prompt),

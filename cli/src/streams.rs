@@ -1,7 +1,8 @@
 //! The streams that a process is born with: whether they were open at all.
 //!
-//! Rust opens `/dev/null` in place of a standard stream that is closed, before `main` runs. Results would go there and the
-//! program would end as if they had been written. So the streams are looked at before Rust does.
+//! Rust opens `/dev/null` in place of a standard stream that is closed, before `main` runs. Results
+//! would go there and the program would end as if they had been written. So the streams are looked
+//! at before Rust does.
 
 use std::io::{self, StdoutLock, Write};
 
@@ -13,14 +14,15 @@ mod at_start {
     pub(super) static STDOUT_IS_CLOSED: AtomicBool = AtomicBool::new(false);
 
     extern "C" fn look() {
-        // SAFETY: `fcntl` with F_GETFD only asks about a descriptor, and may be called before `main`.
+        // SAFETY: `fcntl` with F_GETFD only asks about a descriptor, and may be called before
+        // `main`.
         let is_closed = |stream| unsafe { libc::fcntl(stream, libc::F_GETFD) == -1 };
         STDIN_IS_CLOSED.store(is_closed(0), Ordering::Relaxed);
         STDOUT_IS_CLOSED.store(is_closed(1), Ordering::Relaxed);
     }
 
-    // SAFETY: the section holds functions that the system's loader calls before `main`, which `look` may be: it needs nothing
-    // of Rust's runtime.
+    // SAFETY: the section holds functions that the system's loader calls before `main`, which
+    // `look` may be: it needs nothing of Rust's runtime.
     #[used]
     #[cfg_attr(target_os = "linux", unsafe(link_section = ".init_array"))]
     #[cfg_attr(target_os = "macos", unsafe(link_section = "__DATA,__mod_init_func"))]

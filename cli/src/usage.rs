@@ -16,8 +16,8 @@ Exit status:
   0 done, 1 bad input or a thing not found, 2 wrong usage, 3 reading or writing failed,
   130 interrupted";
 
-/// All commands with their options. A number that options take may be negative, so that the option itself can say what is
-/// wrong with it.
+/// All commands with their options. A number that options take may be negative, so that the option
+/// itself can say what is wrong with it.
 pub(crate) fn command() -> Command {
     let takes_value = |arg: &Arg| matches!(arg.get_action(), ArgAction::Set | ArgAction::Append);
     let command = Cli::command();
@@ -77,8 +77,9 @@ fn unknown(error: &clap::Error) -> Option<char> {
     letters.next().filter(|letter| *letter != '-')
 }
 
-/// An argument such as `-hello`, which is a row of one-letter options to the parser and a text to whoever wrote it. It is one
-/// if it has `letter`, at which the parser stopped, and more than one option would have.
+/// An argument such as `-hello`, which is a row of one-letter options to the parser and a text to
+/// whoever wrote it. It is one if it has `letter`, at which the parser stopped, and more than one
+/// option would have.
 fn dashed_text(arguments: &[OsString], letter: char) -> Option<&str> {
     let before_dashes = arguments.iter().skip(1).take_while(|argument| *argument != "--");
     before_dashes.filter_map(|argument| argument.to_str()).find(|argument| {

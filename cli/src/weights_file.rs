@@ -1,5 +1,5 @@
-//! Writing a model as an EMBD `.weights` file of the section variant: aligned, with checksums, one tensor in memory at a
-//! time.
+//! Writing a model as an EMBD `.weights` file of the section variant: aligned, with checksums, one
+//! tensor in memory at a time.
 
 use std::io::{self, Write};
 
@@ -67,8 +67,8 @@ impl WeightType {
         matches!(self, Self::F32 | Self::F16 | Self::Int8)
     }
 
-    /// What becomes of `tensor`. Biases and norms are a thousandth of a model and stay as they are; positions and token
-    /// types are added to every token's vector and keep 16 bits.
+    /// What becomes of `tensor`. Biases and norms are a thousandth of a model and stay as they are;
+    /// positions and token types are added to every token's vector and keep 16 bits.
     fn dtype(self, tensor: &Tensor<'_>) -> Dtype {
         let small = tensor.name.contains("position_embeddings")
             || tensor.name.contains("token_type_embeddings");

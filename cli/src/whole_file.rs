@@ -1,4 +1,5 @@
-//! Files that are opened because something names them: regular ones, as a device has no end and a pipe may never say anything.
+//! Files that are opened because something names them: regular ones, as a device has no end and a
+//! pipe may never say anything.
 
 use std::fmt;
 use std::fs::File;
@@ -47,7 +48,8 @@ impl Refused {
     }
 }
 
-/// Opens a regular file; whether it is one is asked first, as opening a pipe waits for who writes to it.
+/// Opens a regular file; whether it is one is asked first, as opening a pipe waits for who writes
+/// to it.
 pub(crate) fn open(path: &Path) -> io::Result<File> {
     let there = path.metadata()?;
     if there.is_dir() {

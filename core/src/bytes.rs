@@ -1,8 +1,9 @@
 //! Byte primitives: what the grammars of all formats are made of.
 //!
 //! Every function is a nom parser in the *streaming* flavour: with too few bytes it answers
-//! `Incomplete`, never an error, so the same grammar serves bytes that arrive and bytes that are all there.
-//! Integers are little-endian in every format we read, and no alignment is assumed anywhere.
+//! `Incomplete`, never an error, so the same grammar serves bytes that arrive and bytes that are
+//! all there. Integers are little-endian in every format we read, and no alignment is assumed
+//! anywhere.
 
 use nom::{Err, IResult, Needed};
 
@@ -78,8 +79,8 @@ pub(crate) fn bounded<'a, T>(
     }
 }
 
-/// Passes over as many items as are there whole, at most `most`, each ending at or before the absolute offset `end`: how many,
-/// and their bytes. One that is cut or refused is not passed over.
+/// Passes over as many items as are there whole, at most `most`, each ending at or before the
+/// absolute offset `end`: how many, and their bytes. One that is cut or refused is not passed over.
 #[allow(dead_code)] // not every format has such items
 pub(crate) fn pass<'a, T>(
     grammar: impl Fn(&'a [u8]) -> Parse<'a, T>,

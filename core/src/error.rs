@@ -1,6 +1,7 @@
 //! Errors: a cause with a stable code, and the absolute byte offset where it was found.
 //!
-//! Codes are grouped by whose fault it is, so that a caller can decide what to do from the hundreds digit alone:
+//! Codes are grouped by whose fault it is, so that a caller can decide what to do from the hundreds
+//! digit alone:
 //!
 //! | codes | whose fault | what helps |
 //! |---|---|---|

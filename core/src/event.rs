@@ -1,10 +1,12 @@
-//! The seam between formats and sources: a format's [`Decode`] turns bytes into [`Event`]s, a source in
-//! [`read`](crate::read) feeds it.
+//! The seam between formats and sources: a format's [`Decode`] turns bytes into [`Event`]s, a
+//! source in [`read`](crate::read) feeds it.
 //!
 //! The contract, asserted by the fuzz targets for every format:
 //!
-//! * `used <= input.len()`, and every call uses bytes, changes the decoder's state, or answers `NeedMore` or `End`;
-//! * the same bytes give the same events however they are cut (only [`Event::Data`] may be cut anywhere);
+//! * `used <= input.len()`, and every call uses bytes, changes the decoder's state, or answers
+//!   `NeedMore` or `End`;
+//! * the same bytes give the same events however they are cut (only [`Event::Data`] may be cut
+//!   anywhere);
 //! * after an error every further call returns the same error;
 //! * nothing panics, allocates, or takes time that is not bounded by the bytes it is given.
 
@@ -12,7 +14,8 @@ use crate::error::Error;
 use crate::subword::WordVocabulary;
 use crate::tensor::TensorHeader;
 
-/// What a decoder finds in a file, in the order in which it lies there. Events borrow only the input.
+/// What a decoder finds in a file, in the order in which it lies there. Events borrow only the
+/// input.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Event<'a> {
     /// The fixed header has been read. Always the first event.
@@ -24,7 +27,8 @@ pub enum Event<'a> {
         /// The value as the file spells it.
         value: &'a str,
     },
-    /// A piece of a metadata document in the format's own language, cut anywhere between two characters.
+    /// A piece of a metadata document in the format's own language, cut anywhere between two
+    /// characters.
     Document {
         /// Absolute offset of the first byte of `text` in the file.
         offset: u64,
@@ -33,7 +37,8 @@ pub enum Event<'a> {
     },
     /// The parameters of a vocabulary of words; its words follow.
     Vocabulary(WordVocabulary),
-    /// One entry of the metadata whose value is a number, a truth value, or the beginning of an array.
+    /// One entry of the metadata whose value is a number, a truth value, or the beginning of an
+    /// array.
     Value {
         /// The key, unique in the file.
         key: &'a str,
@@ -68,7 +73,8 @@ pub enum Event<'a> {
         /// Its id.
         id: u32,
     },
-    /// A tensor's name, type, shape and place. Its bytes come as [`Event::Data`], after or (rarely) before.
+    /// A tensor's name, type, shape and place. Its bytes come as [`Event::Data`], after or (rarely)
+    /// before.
     Tensor(TensorHeader<'a>),
     /// A piece of tensor data, cut anywhere; [`Blocks`](crate::read::Blocks) re-assembles rows.
     Data {
@@ -79,7 +85,8 @@ pub enum Event<'a> {
     },
     /// The next item needs more bytes than the input has; nothing was used.
     NeedMore {
-        /// How many bytes, counted from the current position, the next call should be given at least.
+        /// How many bytes, counted from the current position, the next call should be given at
+        /// least.
         at_least: usize,
     },
     /// The content is complete.
@@ -131,7 +138,8 @@ impl<'a> Step<'a> {
         Self::new(0, Event::NeedMore { at_least })
     }
 
-    /// As much bulk data as `input`, which lies at `offset`, has before the absolute offset `until`.
+    /// As much bulk data as `input`, which lies at `offset`, has before the absolute offset
+    /// `until`.
     pub(crate) fn data(input: &'a [u8], offset: u64, until: u64) -> Self {
         let room = usize::try_from(until.saturating_sub(offset)).unwrap_or(usize::MAX);
         let bytes = input.get(..room).unwrap_or(input);
@@ -157,14 +165,16 @@ pub trait Decode {
     /// How many of the next bytes are bulk data that [`skip`](Decode::skip) may pass over unseen.
     fn skippable(&self) -> u64;
 
-    /// Passes over up to [`skippable`](Decode::skippable) bytes without seeing them; returns how many.
+    /// Passes over up to [`skippable`](Decode::skippable) bytes without seeing them; returns how
+    /// many.
     fn skip(&mut self, bytes: u64) -> u64;
 
     /// Whether the content is complete, so that the source may end here.
     fn is_complete(&self) -> bool;
 }
 
-/// What every decoder does after a step: moves on by what was used, or keeps the error for every further call.
+/// What every decoder does after a step: moves on by what was used, or keeps the error for every
+/// further call.
 pub(crate) fn advance<'a>(
     step: Result<Step<'a>, Error>,
     offset: &mut u64,
@@ -280,10 +290,12 @@ impl SpecialRole {
     }
 }
 
-/// How much of a format's letter is insisted on. The two differ only where the format's page says so.
+/// How much of a format's letter is insisted on. The two differ only where the format's page says
+/// so.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Mode {
-    /// Accepts harmless deviations: unknown flags, wrong name hashes, missing alignment, padding that is not zero.
+    /// Accepts harmless deviations: unknown flags, wrong name hashes, missing alignment, padding
+    /// that is not zero.
     #[default]
     Lenient,
     /// Refuses every deviation.

@@ -1,12 +1,14 @@
-//! Bounded work: the limits of everything that a file says a number of, in one table, and memory that may be refused.
+//! Bounded work: the limits of everything that a file says a number of, in one table, and memory
+//! that may be refused.
 //!
 //! Work and memory grow with the bytes that were read, never with a number that stands in them:
 //!
-//! 1. A count whose items follow in the file is checked against the bytes that are left, where it is read.
-//! 2. A number that nothing in the file bounds, such as a model's layers, is checked against a [`Limit`] before anything is
-//!    made from it. [`Limit::ALL`] lists them.
-//! 3. With feature `alloc`, memory as large as a file asks for comes from [`reserved`], [`filled`] and [`grow`], which answer
-//!    [`NoMemory`](ErrorKind::NoMemory) where the allocator has none.
+//! 1. A count whose items follow in the file is checked against the bytes that are left, where it
+//!    is read.
+//! 2. A number that nothing in the file bounds, such as a model's layers, is checked against a
+//!    [`Limit`] before anything is made from it. [`Limit::ALL`] lists them.
+//! 3. With feature `alloc`, memory as large as a file asks for comes from [`reserved`], [`filled`]
+//!    and [`grow`], which answer [`NoMemory`](ErrorKind::NoMemory) where the allocator has none.
 
 #[cfg(feature = "alloc")]
 use alloc::vec;
@@ -39,7 +41,8 @@ macro_rules! limits {
 limits! {
     /// Layers of a transformer. The deepest that are known have some 130.
     LAYERS = 1 << 10, "layers";
-    /// Any size of a model: heads, elements of a vector, positions. Products of two fit 64 bits and indices fit 32.
+    /// Any size of a model: heads, elements of a vector, positions. Products of two fit 64 bits and
+    /// indices fit 32.
     SIZE = 1 << 24, "elements";
     /// Tokens of a vocabulary.
     TOKENS = 1 << 24, "tokens";
@@ -51,7 +54,8 @@ limits! {
     ADDED_TOKEN_BYTES = 1 << 10, "bytes of an added token";
     /// Characters that one step of normalisation makes of one character of a text.
     EXPANSION = 32, "bytes for one byte of a text";
-    /// Bytes of a file beside the weights, which is read whole. The largest tokenizers that are known have some 40 MB.
+    /// Bytes of a file beside the weights, which is read whole. The largest tokenizers that are
+    /// known have some 40 MB.
     SETTINGS_BYTES = 1 << 27, "bytes of a file of settings, a vocabulary or a tokenizer";
 }
 
@@ -91,10 +95,12 @@ impl Limit {
         self.check(length as u64)
     }
 
-    /// The most ids that so many tokens may have, holes among them: a table by id stays in proportion to what was read.
+    /// The most ids that so many tokens may have, holes among them: a table by id stays in
+    /// proportion to what was read.
     #[must_use]
     pub const fn ids_of(tokens: usize) -> usize {
-        let ids = tokens.saturating_mul(Self::IDS_A_TOKEN.most).saturating_add(Self::SPARE_IDS.most);
+        let ids =
+            tokens.saturating_mul(Self::IDS_A_TOKEN.most).saturating_add(Self::SPARE_IDS.most);
         if ids < Self::TOKENS.most { ids } else { Self::TOKENS.most }
     }
 }

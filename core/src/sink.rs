@@ -8,7 +8,8 @@ pub trait Sink {
     ///
     /// # Errors
     ///
-    /// Whatever keeps the sink from taking them; [`ErrorKind::WriteFailed`](crate::ErrorKind::WriteFailed) as a rule.
+    /// Whatever keeps the sink from taking them;
+    /// [`ErrorKind::WriteFailed`](crate::ErrorKind::WriteFailed) as a rule.
     fn write(&mut self, bytes: &[u8]) -> Result<()>;
 }
 

@@ -1,7 +1,8 @@
-//! What a vocabulary of words says about itself: how many words, and how words that it lacks are spelled by n-grams.
+//! What a vocabulary of words says about itself: how many words, and how words that it lacks are
+//! spelled by n-grams.
 //!
-//! Source: finalfusion's subword vocabularies, themselves from fastText (Bojanowski et al. 2017, "Enriching Word
-//! Vectors with Subword Information") and floret.
+//! Source: finalfusion's subword vocabularies, themselves from fastText (Bojanowski et al. 2017,
+//! "Enriching Word Vectors with Subword Information") and floret.
 
 /// The longest [`Bracket`] in bytes. Writers use one or two.
 pub const MAX_BRACKET_BYTES: usize = 32;

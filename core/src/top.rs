@@ -4,8 +4,8 @@ use core::cmp::Ordering;
 
 use crate::error::Result;
 
-/// A row and its score. Of words that is the dot product of its vector with a query, their cosine if both have length 1; of
-/// tokens the logit.
+/// A row and its score. Of words that is the dot product of its vector with a query, their cosine
+/// if both have length 1; of tokens the logit.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[repr(C)]
 pub struct Scored {

@@ -4,10 +4,11 @@
 //! $ cargo bench -p nanoembed-ffi --bench speed
 //! ```
 //!
-//! The same texts through C and through Rust take turns, so that whatever else the machine does slows both; medians are
-//! compared. The batch entry embeds a column of strings by one thread and by two; the best of several tries counts. A
-//! machine whose cores do other things has no second core to give: what two free ones would is told by the time that each
-//! thread was on a core, which Linux knows.
+//! The same texts through C and through Rust take turns, so that whatever else the machine does
+//! slows both; medians are compared. The batch entry embeds a column of strings by one thread and
+//! by two; the best of several tries counts. A machine whose cores do other things has no second
+//! core to give: what two free ones would is told by the time that each thread was on a core, which
+//! Linux knows.
 
 use std::hint::black_box;
 use std::process::ExitCode;
@@ -39,7 +40,8 @@ struct Handles {
     workspace: *mut nanoembed_workspace,
 }
 
-// SAFETY: a model may be used by several threads, a workspace by one: each thread has handles of its own.
+// SAFETY: a model may be used by several threads, a workspace by one: each thread has handles of
+// its own.
 unsafe impl Send for Handles {}
 
 fn check(status: nanoembed_status) {
@@ -160,7 +162,8 @@ fn time_on_core(work: impl FnOnce()) -> Option<f64> {
     Some(on_core()? - before?)
 }
 
-/// How much faster two threads are than one, in the best of several tries: by the clock, and by the time on a core.
+/// How much faster two threads are than one, in the best of several tries: by the clock, and by the
+/// time on a core.
 fn threads(file: &[u8]) -> (f64, f64) {
     let (mut data, mut offsets) = (String::new(), vec![0_i32]);
     for text in TEXTS.iter().cycle().take(ROWS) {

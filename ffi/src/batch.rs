@@ -10,7 +10,8 @@ use crate::tokenize::tokenize;
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct nanoembed_strings {
-    /// `first + length + 1` offsets into `data`; row `i` is `data[offsets[first + i] .. offsets[first + i + 1]]`.
+    /// `first + length + 1` offsets into `data`; row `i` is `data[offsets[first + i] ..
+    /// offsets[first + i + 1]]`.
     pub offsets: *const i32,
     /// UTF-8.
     pub data: *const u8,
@@ -67,14 +68,14 @@ struct Pack {
     tokens: usize,
 }
 
-/// Embeds the rows of a column. Row `i` gets the `dimensions` floats from `out[i · dimensions]` on and `row_status[i]`.
-/// Short texts are computed together, as many as the workspace has room for. If the status is not 0, rows may or may
-/// not have been written.
+/// Embeds the rows of a column. Row `i` gets the `dimensions` floats from `out[i · dimensions]` on
+/// and `row_status[i]`. Short texts are computed together, as many as the workspace has room for.
+/// If the status is not 0, rows may or may not have been written.
 ///
 /// # Safety
 ///
-/// `model` and `workspace` are NULL or handles, `strings` is what its type says, `out` points to `capacity` floats,
-/// `row_status` to `row_capacity` bytes.
+/// `model` and `workspace` are NULL or handles, `strings` is what its type says, `out` points to
+/// `capacity` floats, `row_status` to `row_capacity` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanoembed_embed_strings(
     model: *const nanoembed_model,

@@ -41,8 +41,8 @@ pub struct nanoembed_bpe_plan {
     pub bpe_bytes: usize,
     /// The number of tokens.
     pub tokens: u32,
-    /// The usual token that ends a text, or `NANOEMBED_NO_TOKEN`: sampled, it says that the model has finished. Chat models
-    /// have further ones: ask `nanoembed_bpe_ends_text`.
+    /// The usual token that ends a text, or `NANOEMBED_NO_TOKEN`: sampled, it says that the model
+    /// has finished. Chat models have further ones: ask `nanoembed_bpe_ends_text`.
     pub end: u32,
     /// The token that is put before every text, or `NANOEMBED_NO_TOKEN`.
     pub begin: u32,
@@ -91,8 +91,9 @@ impl Opening {
     }
 }
 
-/// Reads the byte-level BPE tokenizer of an `.amb` or GGUF file in memory and says how much memory an index over it takes.
-/// `NANOEMBED_MISSING_VOCABULARY` without a tokenizer, `NANOEMBED_UNSUPPORTED_VERSION` for one of another kind.
+/// Reads the byte-level BPE tokenizer of an `.amb` or GGUF file in memory and says how much memory
+/// an index over it takes. `NANOEMBED_MISSING_VOCABULARY` without a tokenizer,
+/// `NANOEMBED_UNSUPPORTED_VERSION` for one of another kind.
 ///
 /// # Safety
 ///
@@ -118,14 +119,14 @@ pub unsafe extern "C" fn nanoembed_plan_bpe(
     unsafe { report(make(), error) }
 }
 
-/// Opens the tokenizer of an `.amb` or GGUF file in `memory`, and puts the handle, which lies there, into `*bpe`. The file
-/// must be in memory (read, mapped, or in flash), and stay as it is as long as the tokenizer is used. There is nothing to
-/// close.
+/// Opens the tokenizer of an `.amb` or GGUF file in `memory`, and puts the handle, which lies
+/// there, into `*bpe`. The file must be in memory (read, mapped, or in flash), and stay as it is as
+/// long as the tokenizer is used. There is nothing to close.
 ///
 /// # Safety
 ///
-/// `source` is what its type says, `memory` points to as many bytes, aligned to `NANOEMBED_ALIGN`, that nobody else touches as
-/// long as the tokenizer is used; `bpe` points to memory for a pointer.
+/// `source` is what its type says, `memory` points to as many bytes, aligned to `NANOEMBED_ALIGN`,
+/// that nobody else touches as long as the tokenizer is used; `bpe` points to memory for a pointer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanoembed_bpe_init(
     source: *const nanoembed_source,
@@ -155,8 +156,8 @@ pub unsafe extern "C" fn nanoembed_bpe_init(
     unsafe { report(make(), error) }
 }
 
-/// How many bytes of scratch memory always suffice to encode a text of so many bytes. Less may: it is words that need
-/// memory, each as much as this function says of its own length.
+/// How many bytes of scratch memory always suffice to encode a text of so many bytes. Less may: it
+/// is words that need memory, each as much as this function says of its own length.
 #[unsafe(no_mangle)]
 pub extern "C" fn nanoembed_bpe_scratch_bytes(text_bytes: usize) -> usize {
     let mut sum = Sum::default();
@@ -166,16 +167,18 @@ pub extern "C" fn nanoembed_bpe_scratch_bytes(text_bytes: usize) -> usize {
     added.map_or(usize::MAX, |()| sum.bytes())
 }
 
-/// Writes the token ids of a text in UTF-8 into `ids`, as many as there is room for, between the tokens
-/// that the model puts around every text if there are any. Special tokens that the text spells out, `<|im_start|>` for example, become what they are.
+/// Writes the token ids of a text in UTF-8 into `ids`, as many as there is room for, between the
+/// tokens that the model puts around every text if there are any. Special tokens that the text
+/// spells out, `<|im_start|>` for example, become what they are.
 ///
-/// `NANOEMBED_BUFFER_TOO_SMALL` if the scratch memory is too small for a word of the text. In the error, `NANOEMBED_INVALID_UTF8`
-/// has the offset in the text.
+/// `NANOEMBED_BUFFER_TOO_SMALL` if the scratch memory is too small for a word of the text. In the
+/// error, `NANOEMBED_INVALID_UTF8` has the offset in the text.
 ///
 /// # Safety
 ///
-/// `bpe` is NULL or a tokenizer, `text` points to `text_bytes` bytes, `scratch` to `scratch_bytes` bytes, aligned to
-/// `NANOEMBED_ALIGN`, that nobody else touches meanwhile, `ids` to `capacity` ids, `tokenized` to memory for one.
+/// `bpe` is NULL or a tokenizer, `text` points to `text_bytes` bytes, `scratch` to `scratch_bytes`
+/// bytes, aligned to `NANOEMBED_ALIGN`, that nobody else touches meanwhile, `ids` to `capacity`
+/// ids, `tokenized` to memory for one.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanoembed_bpe_encode(
     bpe: *const nanoembed_bpe,
@@ -223,7 +226,8 @@ fn longest_word(scratch_bytes: usize) -> usize {
     (0..=most).rev().find(fits).unwrap_or(0)
 }
 
-/// Whether a token that was sampled says that the model has finished: 1, or 0 for any other token and without a tokenizer.
+/// Whether a token that was sampled says that the model has finished: 1, or 0 for any other token
+/// and without a tokenizer.
 ///
 /// # Safety
 ///
@@ -235,14 +239,17 @@ pub unsafe extern "C" fn nanoembed_bpe_ends_text(bpe: *const nanoembed_bpe, id: 
     bpe.is_ok_and(|bpe| bpe.tokenizer.ends().contains(id)).into()
 }
 
-/// Writes the bytes that a token stands for into `out`, and their number into `*bytes`. A character of several bytes may be
-/// spread over several tokens: what has been written one after the other is UTF-8.
+/// Writes the bytes that a token stands for into `out`, and their number into `*bytes`. A character
+/// of several bytes may be spread over several tokens: what has been written one after the other is
+/// UTF-8.
 ///
-/// `NANOEMBED_TOKEN_OUT_OF_RANGE` for an id of no token, `NANOEMBED_BUFFER_TOO_SMALL` if `capacity` does not suffice.
+/// `NANOEMBED_TOKEN_OUT_OF_RANGE` for an id of no token, `NANOEMBED_BUFFER_TOO_SMALL` if `capacity`
+/// does not suffice.
 ///
 /// # Safety
 ///
-/// `bpe` is NULL or a tokenizer, `out` points to `capacity` bytes, `bytes` to memory for one number.
+/// `bpe` is NULL or a tokenizer, `out` points to `capacity` bytes, `bytes` to memory for one
+/// number.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanoembed_bpe_token(
     bpe: *const nanoembed_bpe,

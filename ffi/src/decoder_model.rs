@@ -21,10 +21,11 @@ use crate::status::{
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct nanoembed_decoder_options {
-    /// Tokens that a session has room for, prompt and continuation together; 0 for as many as the model was made for.
-    /// Memory grows with them.
+    /// Tokens that a session has room for, prompt and continuation together; 0 for as many as the
+    /// model was made for. Memory grows with them.
     pub positions: u32,
-    /// Tokens of a prompt that pass through the layers together; 0 for 64. More is faster, and takes more memory.
+    /// Tokens of a prompt that pass through the layers together; 0 for 64. More is faster, and
+    /// takes more memory.
     pub tokens_at_once: u32,
 }
 
@@ -48,7 +49,8 @@ pub struct nanoembed_decoder_plan {
     pub hidden: u32,
 }
 
-/// A decoder over a file in memory. Immutable: several threads may use it at once, each with a session of its own.
+/// A decoder over a file in memory. Immutable: several threads may use it at once, each with a
+/// session of its own.
 #[derive(Debug)]
 pub struct nanoembed_decoder {
     pub(crate) file: &'static [u8],
@@ -170,7 +172,8 @@ fn plan_of(
     })
 }
 
-/// Reads an `.amb` or GGUF file in memory and says how much memory the decoder in it takes. `options` may be NULL.
+/// Reads an `.amb` or GGUF file in memory and says how much memory the decoder in it takes.
+/// `options` may be NULL.
 ///
 /// # Safety
 ///
@@ -192,16 +195,18 @@ pub unsafe extern "C" fn nanoembed_plan_decoder(
     unsafe { report(make(), error) }
 }
 
-/// Opens the decoder in an `.amb` or GGUF file in `memory`, and puts the handle, which lies there, into `*decoder`. The
-/// file must be in memory (read, mapped, or in flash), and stay as it is as long as the decoder is used. `options` may be
-/// NULL; they must be those of the plan. There is nothing to close.
+/// Opens the decoder in an `.amb` or GGUF file in `memory`, and puts the handle, which lies there,
+/// into `*decoder`. The file must be in memory (read, mapped, or in flash), and stay as it is as
+/// long as the decoder is used. `options` may be NULL; they must be those of the plan. There is
+/// nothing to close.
 ///
 /// Tokens come and go as ids: texts are the business of the tokenizer that the model was made with.
 ///
 /// # Safety
 ///
-/// `source` and `options` are what their types say, `memory` points to as many bytes, aligned to `NANOEMBED_ALIGN`, that
-/// nobody else touches as long as the decoder is used; `decoder` points to memory for a pointer.
+/// `source` and `options` are what their types say, `memory` points to as many bytes, aligned to
+/// `NANOEMBED_ALIGN`, that nobody else touches as long as the decoder is used; `decoder` points to
+/// memory for a pointer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanoembed_decoder_init(
     source: *const nanoembed_source,

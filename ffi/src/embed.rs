@@ -77,13 +77,14 @@ pub(crate) fn workspace_bytes(config: &BertConfig, plan: &Plan, fixed: bool) -> 
     Ok(sum.bytes())
 }
 
-/// Makes a workspace for `model` in `memory`, and puts the handle, which lies there, into `*workspace`. A workspace is for
-/// one thread at a time. There is nothing to close.
+/// Makes a workspace for `model` in `memory`, and puts the handle, which lies there, into
+/// `*workspace`. A workspace is for one thread at a time. There is nothing to close.
 ///
 /// # Safety
 ///
-/// `model` is NULL or a model; `memory` points to as many bytes, aligned to `NANOEMBED_ALIGN`, that nobody else touches as
-/// long as the workspace is used; `workspace` points to memory for a pointer.
+/// `model` is NULL or a model; `memory` points to as many bytes, aligned to `NANOEMBED_ALIGN`, that
+/// nobody else touches as long as the workspace is used; `workspace` points to memory for a
+/// pointer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanoembed_workspace_init(
     model: *const nanoembed_model,
@@ -196,7 +197,8 @@ unsafe fn vector<'a>(
 ///
 /// # Safety
 ///
-/// `model` and `workspace` are NULL or handles, `ids` points to `count` ids, `out` to `capacity` floats.
+/// `model` and `workspace` are NULL or handles, `ids` points to `count` ids, `out` to `capacity`
+/// floats.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanoembed_embed_ids(
     model: *const nanoembed_model,
@@ -220,13 +222,13 @@ pub unsafe extern "C" fn nanoembed_embed_ids(
     unsafe { report(make(), error) }
 }
 
-/// The embedding of a text in UTF-8. `tokenized` may be NULL; it says how many tokens the text has and whether they were
-/// more than there was room for.
+/// The embedding of a text in UTF-8. `tokenized` may be NULL; it says how many tokens the text has
+/// and whether they were more than there was room for.
 ///
 /// # Safety
 ///
-/// `model` and `workspace` are NULL or handles, `text` points to `text_bytes` bytes, `out` to `capacity` floats, `tokenized`
-/// is NULL or points to memory for one.
+/// `model` and `workspace` are NULL or handles, `text` points to `text_bytes` bytes, `out` to
+/// `capacity` floats, `tokenized` is NULL or points to memory for one.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanoembed_embed_text(
     model: *const nanoembed_model,

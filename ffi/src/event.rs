@@ -6,7 +6,8 @@ use nanoembed_core::subword::Subwords;
 use crate::format::{nanoembed_format, number_of};
 use crate::tensor::nanoembed_tensor;
 
-/// Bytes that are not ended by a zero. They lie in the file or in the reader's buffer, and are good until the next call.
+/// Bytes that are not ended by a zero. They lie in the file or in the reader's buffer, and are good
+/// until the next call.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct nanoembed_bytes {
@@ -28,17 +29,20 @@ impl nanoembed_bytes {
 pub type nanoembed_event_kind = u32;
 /// The content is complete; always the last event.
 pub const NANOEMBED_EVENT_END: nanoembed_event_kind = 0;
-/// The fixed header: `format`, `key` (the layout's name), `version_major`, `version_minor`, `id` (the number of tensors),
-/// `integer` (the file's length); the last two are 0 where the header does not say. Always the first event.
+/// The fixed header: `format`, `key` (the layout's name), `version_major`, `version_minor`, `id`
+/// (the number of tensors), `integer` (the file's length); the last two are 0 where the header does
+/// not say. Always the first event.
 pub const NANOEMBED_EVENT_HEADER: nanoembed_event_kind = 1;
 /// A metadata entry: `key`, `value`.
 pub const NANOEMBED_EVENT_METADATA: nanoembed_event_kind = 2;
-/// A piece of a metadata document in the format's own language (TOML in finalfusion): `value`, `offset`.
+/// A piece of a metadata document in the format's own language (TOML in finalfusion): `value`,
+/// `offset`.
 pub const NANOEMBED_EVENT_DOCUMENT: nanoembed_event_kind = 3;
-/// The parameters of a vocabulary of words: `id` words; `key` is the kind of their subwords; `integer` rows of subwords.
+/// The parameters of a vocabulary of words: `id` words; `key` is the kind of their subwords;
+/// `integer` rows of subwords.
 pub const NANOEMBED_EVENT_VOCABULARY: nanoembed_event_kind = 4;
-/// A metadata entry whose value is a number, a truth value, a text or the beginning of an array of `integer` elements:
-/// `key`, `value_type`, and `integer`, `real` or `value`.
+/// A metadata entry whose value is a number, a truth value, a text or the beginning of an array of
+/// `integer` elements: `key`, `value_type`, and `integer`, `real` or `value`.
 pub const NANOEMBED_EVENT_VALUE: nanoembed_event_kind = 5;
 /// Element `id` of the array that the last value began: as there.
 pub const NANOEMBED_EVENT_ELEMENT: nanoembed_event_kind = 6;

@@ -1,21 +1,24 @@
 //! # nanoembed-ffi
 //!
-//! The C interface to `nanoembed-core`. `include/nanoembed.h` is generated from this crate; the guide is `README.md`.
+//! The C interface to `nanoembed-core`. `include/nanoembed.h` is generated from this crate; the
+//! guide is `README.md`.
 //!
 //! Conventions, the same for every function:
 //!
-//! * the answer is a [`nanoembed_status`](status::nanoembed_status), 0 for success; results go to out-parameters, which
-//!   come last and are written only on success;
-//! * every pointer is checked: NULL where something is needed is a status, never a crash; every pointer to several things
-//!   has a length, every output a capacity;
-//! * the last parameter of a function that reads files is a [`nanoembed_error`](status::nanoembed_error), which may be
-//!   NULL: it says which byte of the file is wrong;
-//! * memory is the caller's: handles lie at the front of memory that the caller lends and has no more to do with until
-//!   he stops using the handle. Nothing has to be closed. Nothing is global.
+//! * the answer is a [`nanoembed_status`](status::nanoembed_status), 0 for success; results go to
+//!   out-parameters, which come last and are written only on success;
+//! * every pointer is checked: NULL where something is needed is a status, never a crash; every
+//!   pointer to several things has a length, every output a capacity;
+//! * the last parameter of a function that reads files is a
+//!   [`nanoembed_error`](status::nanoembed_error), which may be NULL: it says which byte of the
+//!   file is wrong;
+//! * memory is the caller's: handles lie at the front of memory that the caller lends and has no
+//!   more to do with until he stops using the handle. Nothing has to be closed. Nothing is global.
 //!
-//! One file a part: `status`, `source`, `format`, `event` (what a file says) and `reader`, `tensor` and `uqff`
-//! (dequantising), `model` (with `opening`), `tokenize`, `embed`, `batch` (Arrow), `words` (opening), `lookup`, `similar`,
-//! `decoder_model` and `session` (continuing texts), `owned` (handles on the heap).
+//! One file a part: `status`, `source`, `format`, `event` (what a file says) and `reader`, `tensor`
+//! and `uqff` (dequantising), `model` (with `opening`), `tokenize`, `embed`, `batch` (Arrow),
+//! `words` (opening), `lookup`, `similar`, `decoder_model` and `session` (continuing texts),
+//! `owned` (handles on the heap).
 
 #![no_std]
 #![allow(non_camel_case_types)]

@@ -47,13 +47,13 @@ pub unsafe extern "C" fn nanoembed_words_find(
     unsafe { report(make(), error) }
 }
 
-/// Puts the vector of a word into `out`: its own, or what its n-grams add up to if the vocabulary lacks it;
-/// `NANOEMBED_NOT_FOUND` if there is neither. `found` may be NULL.
+/// Puts the vector of a word into `out`: its own, or what its n-grams add up to if the vocabulary
+/// lacks it; `NANOEMBED_NOT_FOUND` if there is neither. `found` may be NULL.
 ///
 /// # Safety
 ///
-/// `words` is NULL or a handle, `word` points to `word_bytes` bytes, `scratch` to `scratch_floats` floats, `out` to `capacity`
-/// floats, `found` is NULL or points to memory for one.
+/// `words` is NULL or a handle, `word` points to `word_bytes` bytes, `scratch` to `scratch_floats`
+/// floats, `out` to `capacity` floats, `found` is NULL or points to memory for one.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanoembed_words_vector(
     words: *const nanoembed_words,

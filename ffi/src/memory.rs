@@ -5,13 +5,15 @@ use core::mem::{align_of, size_of};
 use crate::pointer;
 use crate::status::{BAD_POINTER, Outcome, TOO_SMALL};
 
-/// An alignment that suffices for lent memory on every machine; what `malloc` returns is always aligned enough.
+/// An alignment that suffices for lent memory on every machine; what `malloc` returns is always
+/// aligned enough.
 pub const NANOEMBED_ALIGN: usize = 16;
 
 /// What `malloc` guarantees: two pointers.
 pub(crate) const ALIGN: usize = 2 * size_of::<usize>();
 
-/// The alignment that lent memory must have on this machine: that of what `malloc` returns, at most `NANOEMBED_ALIGN`.
+/// The alignment that lent memory must have on this machine: that of what `malloc` returns, at most
+/// `NANOEMBED_ALIGN`.
 #[unsafe(no_mangle)]
 pub extern "C" fn nanoembed_align() -> usize {
     ALIGN
@@ -53,7 +55,8 @@ pub(crate) struct Lent {
 impl Lent {
     /// # Safety
     ///
-    /// Unless NULL, `memory` points to `bytes` bytes that nobody else uses as long as what is taken from here lives.
+    /// Unless NULL, `memory` points to `bytes` bytes that nobody else uses as long as what is taken
+    /// from here lives.
     pub(crate) unsafe fn new(memory: *mut u8, bytes: usize) -> Outcome<Self> {
         let possible = isize::try_from(bytes).is_ok();
         if memory.is_null() || !memory.addr().is_multiple_of(ALIGN) || !possible {

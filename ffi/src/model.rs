@@ -15,15 +15,15 @@ use crate::status::{Outcome, TOO_SMALL, answer, nanoembed_error, nanoembed_statu
 
 /// How the model computes: a choice of `nanoembed_model_options`.
 pub type nanoembed_activations = u32;
-/// As the model was made for: quantised if its 8-bit weights were calibrated for that or weights are in blocks of a scale
-/// each, else in 32-bit floats.
+/// As the model was made for: quantised if its 8-bit weights were calibrated for that or weights
+/// are in blocks of a scale each, else in 32-bit floats.
 pub const NANOEMBED_ACTIVATIONS_AUTO: nanoembed_activations = 0;
 /// In 32-bit floats: as precise as the weights are.
 pub const NANOEMBED_ACTIVATIONS_FLOAT: nanoembed_activations = 1;
 /// Quantised where weights are 8-bit or in blocks: faster, and the same bits on every machine.
 pub const NANOEMBED_ACTIVATIONS_QUANTIZED: nanoembed_activations = 2;
-/// In integers alone, for processors without an FPU; the same bits on every machine. Needs weights of 8 bits, and a
-/// library built with the feature `fixed`: without it NANOEMBED_INVALID_ARGUMENT.
+/// In integers alone, for processors without an FPU; the same bits on every machine. Needs weights
+/// of 8 bits, and a library built with the feature `fixed`: without it NANOEMBED_INVALID_ARGUMENT.
 pub const NANOEMBED_ACTIVATIONS_FIXED: nanoembed_activations = 3;
 
 /// How tokens are found: a choice of `nanoembed_model_options`.
@@ -41,21 +41,24 @@ pub const NANOEMBED_VOCABULARY_INDEXED: nanoembed_vocabulary = 3;
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct nanoembed_model_options {
-    /// Tokens that a workspace has room for: the longest text, or several short ones together; longer texts are truncated.
-    /// 0 for as many as the model uses (256 unless its file says otherwise).
+    /// Tokens that a workspace has room for: the longest text, or several short ones together;
+    /// longer texts are truncated. 0 for as many as the model uses (256 unless its file says
+    /// otherwise).
     pub tokens: u32,
-    /// Bytes of weights that are read at a time from storage; 0 for the least. More means fewer, larger reads.
+    /// Bytes of weights that are read at a time from storage; 0 for the least. More means fewer,
+    /// larger reads.
     pub tile_bytes: u32,
     /// How the model computes.
     pub activations: nanoembed_activations,
     /// How tokens are found.
     pub vocabulary: nanoembed_vocabulary,
-    /// Tokens that pass through the feed-forward layers together; 0 for as many as is fast. Fewer take less memory, and
-    /// weights in storage are read anew for each block.
+    /// Tokens that pass through the feed-forward layers together; 0 for as many as is fast. Fewer
+    /// take less memory, and weights in storage are read anew for each block.
     pub block_tokens: u32,
 }
 
-/// How much memory a model takes, to the byte: with less a call answers `NANOEMBED_BUFFER_TOO_SMALL`.
+/// How much memory a model takes, to the byte: with less a call answers
+/// `NANOEMBED_BUFFER_TOO_SMALL`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct nanoembed_plan {
@@ -99,8 +102,8 @@ pub struct nanoembed_model_info {
     pub quantized: u32,
 }
 
-/// A sentence embedder over a `.weights` file. Immutable: several threads may use it at once, each with a workspace of
-/// its own.
+/// A sentence embedder over a `.weights` file. Immutable: several threads may use it at once, each
+/// with a workspace of its own.
 #[derive(Debug)]
 pub struct nanoembed_model {
     pub(crate) source: Bytes,
@@ -125,8 +128,8 @@ pub(crate) enum Tokenizer {
     Indexed(WordPiece<HashVocabulary<'static, Entries<'static>>>),
 }
 
-/// The memory that `nanoembed_plan_model` and `nanoembed_model_init` use while they run: at least these many bytes. A
-/// model's workspace can be lent for that.
+/// The memory that `nanoembed_plan_model` and `nanoembed_model_init` use while they run: at least
+/// these many bytes. A model's workspace can be lent for that.
 #[unsafe(no_mangle)]
 pub extern "C" fn nanoembed_scratch_bytes() -> usize {
     open_bytes().unwrap_or(usize::MAX)
@@ -147,11 +150,13 @@ pub unsafe extern "C" fn nanoembed_model_options_default(
     }))
 }
 
-/// Reads a `.weights` file but for its weights and says how much memory the model in it takes. `options` may be NULL.
+/// Reads a `.weights` file but for its weights and says how much memory the model in it takes.
+/// `options` may be NULL.
 ///
 /// # Safety
 ///
-/// `source` and `options` are what their types say, `scratch` points to `scratch_bytes` bytes, `plan` to memory for one.
+/// `source` and `options` are what their types say, `scratch` points to `scratch_bytes` bytes,
+/// `plan` to memory for one.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanoembed_plan_model(
     source: *const nanoembed_source,
@@ -181,15 +186,18 @@ pub unsafe extern "C" fn nanoembed_plan_model(
     unsafe { report(make(), error) }
 }
 
-/// Opens the model in a `.weights` file in `memory`, and puts the handle, which lies there, into `*model`. `options` may
-/// be NULL; they must be those of the plan. `scratch` is used only meanwhile.
+/// Opens the model in a `.weights` file in `memory`, and puts the handle, which lies there, into
+/// `*model`. `options` may be NULL; they must be those of the plan. `scratch` is used only
+/// meanwhile.
 ///
-/// Nothing is copied from the file: it must stay as it is as long as the model is used. There is nothing to close.
+/// Nothing is copied from the file: it must stay as it is as long as the model is used. There is
+/// nothing to close.
 ///
 /// # Safety
 ///
-/// `source` and `options` are what their types say, `memory` and `scratch` point to as many bytes, aligned to
-/// `NANOEMBED_ALIGN`; nobody else touches `memory` as long as the model is used. `model` points to memory for a pointer.
+/// `source` and `options` are what their types say, `memory` and `scratch` point to as many bytes,
+/// aligned to `NANOEMBED_ALIGN`; nobody else touches `memory` as long as the model is used. `model`
+/// points to memory for a pointer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanoembed_model_init(
     source: *const nanoembed_source,

@@ -120,7 +120,8 @@ impl Opening {
         StoredWeights::new(&self.source, |name: &str| self.contents.tensor(name))
     }
 
-    /// What kernels want to know of the weights. Whoever reads these from storage has no memory to spare for it.
+    /// What kernels want to know of the weights. Whoever reads these from storage has no memory to
+    /// spare for it.
     fn summaries(&self) -> Outcome<usize> {
         if self.source.memory().is_none() || self.fixed || !self.plan.quantized {
             return Ok(0);

@@ -121,7 +121,8 @@ pub unsafe extern "C" fn nanoembed_model_free(model: *mut nanoembed_model) {
     }
 }
 
-/// As `nanoembed_workspace_init`, in memory from the heap; to be freed by `nanoembed_workspace_free`.
+/// As `nanoembed_workspace_init`, in memory from the heap; to be freed by
+/// `nanoembed_workspace_free`.
 ///
 /// # Safety
 ///
@@ -150,7 +151,8 @@ pub unsafe extern "C" fn nanoembed_workspace_new(
     status(make())
 }
 
-/// Frees a workspace that `nanoembed_workspace_new` made; NULL and workspaces in lent memory are left alone.
+/// Frees a workspace that `nanoembed_workspace_new` made; NULL and workspaces in lent memory are
+/// left alone.
 ///
 /// # Safety
 ///
@@ -248,7 +250,8 @@ pub unsafe extern "C" fn nanoembed_decoder_new(
     status(make())
 }
 
-/// Frees a decoder that `nanoembed_decoder_new` made; NULL and decoders in lent memory are left alone.
+/// Frees a decoder that `nanoembed_decoder_new` made; NULL and decoders in lent memory are left
+/// alone.
 ///
 /// # Safety
 ///
@@ -293,7 +296,8 @@ pub unsafe extern "C" fn nanoembed_bpe_new(
     status(make())
 }
 
-/// Frees a tokenizer that `nanoembed_bpe_new` made; NULL and tokenizers in lent memory are left alone.
+/// Frees a tokenizer that `nanoembed_bpe_new` made; NULL and tokenizers in lent memory are left
+/// alone.
 ///
 /// # Safety
 ///
@@ -306,7 +310,8 @@ pub unsafe extern "C" fn nanoembed_bpe_free(bpe: *mut nanoembed_bpe) {
     }
 }
 
-/// As `nanoembed_sentencepiece_init`, in memory from the heap; to be freed by `nanoembed_sentencepiece_free`.
+/// As `nanoembed_sentencepiece_init`, in memory from the heap; to be freed by
+/// `nanoembed_sentencepiece_free`.
 ///
 /// # Safety
 ///
@@ -338,7 +343,8 @@ pub unsafe extern "C" fn nanoembed_sentencepiece_new(
     status(make())
 }
 
-/// Frees a tokenizer that `nanoembed_sentencepiece_new` made; NULL and tokenizers in lent memory are left alone.
+/// Frees a tokenizer that `nanoembed_sentencepiece_new` made; NULL and tokenizers in lent memory
+/// are left alone.
 ///
 /// # Safety
 ///
@@ -382,7 +388,8 @@ pub unsafe extern "C" fn nanoembed_session_new(
     status(make())
 }
 
-/// Frees a session that `nanoembed_session_new` made; NULL and sessions in lent memory are left alone.
+/// Frees a session that `nanoembed_session_new` made; NULL and sessions in lent memory are left
+/// alone.
 ///
 /// # Safety
 ///

@@ -1,4 +1,5 @@
-//! The only place where the caller's pointers become Rust's: NULL, alignment and length are checked first.
+//! The only place where the caller's pointers become Rust's: NULL, alignment and length are checked
+//! first.
 
 use core::mem::{MaybeUninit, align_of, size_of};
 
@@ -60,7 +61,8 @@ pub(crate) unsafe fn slice<'a, T>(pointer: *const T, length: usize) -> Outcome<&
 ///
 /// # Safety
 ///
-/// Unless NULL or misaligned, `pointer` points to `length` initialised elements that nobody else uses meanwhile.
+/// Unless NULL or misaligned, `pointer` points to `length` initialised elements that nobody else
+/// uses meanwhile.
 pub(crate) unsafe fn slice_mut<'a, T>(pointer: *mut T, length: usize) -> Outcome<&'a mut [T]> {
     if length == 0 {
         return Ok(&mut []);
@@ -70,12 +72,13 @@ pub(crate) unsafe fn slice_mut<'a, T>(pointer: *mut T, length: usize) -> Outcome
     Ok(unsafe { core::slice::from_raw_parts_mut(pointer, length) })
 }
 
-/// Memory for `length` elements, which may hold anything: it is zeroed before it becomes a slice of `T`.
+/// Memory for `length` elements, which may hold anything: it is zeroed before it becomes a slice of
+/// `T`.
 ///
 /// # Safety
 ///
-/// Unless NULL or misaligned, `pointer` points to memory for `length` elements that nobody else uses meanwhile; `T` may
-/// be all zeros.
+/// Unless NULL or misaligned, `pointer` points to memory for `length` elements that nobody else
+/// uses meanwhile; `T` may be all zeros.
 pub(crate) unsafe fn zeroed<'a, T: Copy>(pointer: *mut T, length: usize) -> Outcome<&'a mut [T]> {
     if length == 0 {
         return Ok(&mut []);

@@ -32,7 +32,8 @@ pub struct nanoembed_reader {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct nanoembed_reader_options {
-    /// The format, for example as `nanoembed_sniff` answers. UQFF is recognised as safetensors, and must be asked for.
+    /// The format, for example as `nanoembed_sniff` answers. UQFF is recognised as safetensors, and
+    /// must be asked for.
     pub format: nanoembed_format,
     /// 0 to accept harmless deviations from the format's letter, 1 to refuse every one.
     pub strict: u32,
@@ -53,17 +54,19 @@ fn least_bytes() -> Outcome<usize> {
     Ok(sum.bytes())
 }
 
-/// Makes a reader in `memory` and puts the handle, which lies there, into `*reader`. What `memory_bytes` is more than
-/// `nanoembed_reader_bytes()` is the reader's buffer, which must hold the longest name, token or metadata entry: some
-/// hundred bytes in real files; with less, files that have longer ones are refused.
+/// Makes a reader in `memory` and puts the handle, which lies there, into `*reader`. What
+/// `memory_bytes` is more than `nanoembed_reader_bytes()` is the reader's buffer, which must hold
+/// the longest name, token or metadata entry: some hundred bytes in real files; with less, files
+/// that have longer ones are refused.
 ///
-/// With a `source` events are pulled by `nanoembed_reader_next`; with NULL the file is pushed, chunk by chunk, through
-/// `nanoembed_reader_feed` and `nanoembed_reader_finish`.
+/// With a `source` events are pulled by `nanoembed_reader_next`; with NULL the file is pushed,
+/// chunk by chunk, through `nanoembed_reader_feed` and `nanoembed_reader_finish`.
 ///
 /// # Safety
 ///
-/// `source` is NULL or what its type says, `options` points to options, `memory` to as many bytes, aligned to
-/// `NANOEMBED_ALIGN`, that nobody else touches as long as the reader is used; `reader` to memory for a pointer.
+/// `source` is NULL or what its type says, `options` points to options, `memory` to as many bytes,
+/// aligned to `NANOEMBED_ALIGN`, that nobody else touches as long as the reader is used; `reader`
+/// to memory for a pointer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanoembed_reader_init(
     source: *const nanoembed_source,
@@ -103,8 +106,8 @@ pub unsafe extern "C" fn nanoembed_reader_init(
     answer(make())
 }
 
-/// Puts the next thing that the file says into `*event`; `NANOEMBED_EVENT_END` at its end. After an error every call
-/// returns that error.
+/// Puts the next thing that the file says into `*event`; `NANOEMBED_EVENT_END` at its end. After an
+/// error every call returns that error.
 ///
 /// # Safety
 ///
@@ -131,7 +134,8 @@ pub unsafe extern "C" fn nanoembed_reader_next(
     unsafe { report(make(), error) }
 }
 
-/// Is called with what a pushed file says; anything but 0 stops the reader with `NANOEMBED_STOPPED`.
+/// Is called with what a pushed file says; anything but 0 stops the reader with
+/// `NANOEMBED_STOPPED`.
 pub type nanoembed_on_event =
     Option<unsafe extern "C" fn(context: *mut c_void, event: *const nanoembed_event) -> i32>;
 
@@ -164,7 +168,8 @@ fn pushed(
 ///
 /// # Safety
 ///
-/// `reader` is NULL or a reader, `chunk` points to `bytes` bytes; `on_event` is called with `context`.
+/// `reader` is NULL or a reader, `chunk` points to `bytes` bytes; `on_event` is called with
+/// `context`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanoembed_reader_feed(
     reader: *mut nanoembed_reader,
@@ -183,7 +188,8 @@ pub unsafe extern "C" fn nanoembed_reader_feed(
     unsafe { report(make(), error) }
 }
 
-/// Declares the end of a pushed file: an error if the content is not complete, else the event `NANOEMBED_EVENT_END` comes.
+/// Declares the end of a pushed file: an error if the content is not complete, else the event
+/// `NANOEMBED_EVENT_END` comes.
 ///
 /// # Safety
 ///

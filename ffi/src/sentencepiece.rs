@@ -39,8 +39,8 @@ pub struct nanoembed_sentencepiece_plan {
     pub sentencepiece_bytes: usize,
     /// The number of pieces.
     pub pieces: u32,
-    /// The usual piece that ends a text, or `NANOEMBED_NO_TOKEN`: sampled, it says that the model has finished. Chat models
-    /// have further ones: ask `nanoembed_sentencepiece_ends_text`.
+    /// The usual piece that ends a text, or `NANOEMBED_NO_TOKEN`: sampled, it says that the model
+    /// has finished. Chat models have further ones: ask `nanoembed_sentencepiece_ends_text`.
     pub end: u32,
     /// The piece that is put before every text, or `NANOEMBED_NO_TOKEN`.
     pub begin: u32,
@@ -85,9 +85,10 @@ impl Opening {
     }
 }
 
-/// Reads the SentencePiece model of an `.amb` file, or a model alone (`tokenizer.model`), in memory, and says how much memory
-/// a table and an index of its pieces take. `NANOEMBED_MISSING_VOCABULARY` without a tokenizer,
-/// `NANOEMBED_UNSUPPORTED_VERSION` for one of another kind.
+/// Reads the SentencePiece model of an `.amb` file, or a model alone (`tokenizer.model`), in
+/// memory, and says how much memory a table and an index of its pieces take.
+/// `NANOEMBED_MISSING_VOCABULARY` without a tokenizer, `NANOEMBED_UNSUPPORTED_VERSION` for one of
+/// another kind.
 ///
 /// # Safety
 ///
@@ -113,14 +114,15 @@ pub unsafe extern "C" fn nanoembed_plan_sentencepiece(
     unsafe { report(make(), error) }
 }
 
-/// Opens the SentencePiece model of an `.amb` file, or a model alone, in `memory`, and puts the handle, which lies there,
-/// into `*sentencepiece`. The file must be in memory (read, mapped, or in flash), and stay as it is as long as the tokenizer
-/// is used. There is nothing to close.
+/// Opens the SentencePiece model of an `.amb` file, or a model alone, in `memory`, and puts the
+/// handle, which lies there, into `*sentencepiece`. The file must be in memory (read, mapped, or in
+/// flash), and stay as it is as long as the tokenizer is used. There is nothing to close.
 ///
 /// # Safety
 ///
-/// `source` is what its type says, `memory` points to as many bytes, aligned to `NANOEMBED_ALIGN`, that nobody else touches as
-/// long as the tokenizer is used; `sentencepiece` points to memory for a pointer.
+/// `source` is what its type says, `memory` points to as many bytes, aligned to `NANOEMBED_ALIGN`,
+/// that nobody else touches as long as the tokenizer is used; `sentencepiece` points to memory for
+/// a pointer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanoembed_sentencepiece_init(
     source: *const nanoembed_source,
@@ -173,11 +175,13 @@ fn scratch_sum(needs: &Needs) -> Outcome<usize> {
     Ok(sum.bytes())
 }
 
-/// How many bytes of scratch memory a text takes, put into `*bytes`; the model's rules may make it longer.
+/// How many bytes of scratch memory a text takes, put into `*bytes`; the model's rules may make it
+/// longer.
 ///
 /// # Safety
 ///
-/// `sentencepiece` is NULL or a tokenizer, `text` points to `text_bytes` bytes, `bytes` to memory for one number.
+/// `sentencepiece` is NULL or a tokenizer, `text` points to `text_bytes` bytes, `bytes` to memory
+/// for one number.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanoembed_sentencepiece_scratch_bytes(
     sentencepiece: *const nanoembed_sentencepiece,
@@ -196,17 +200,19 @@ pub unsafe extern "C" fn nanoembed_sentencepiece_scratch_bytes(
     answer(make())
 }
 
-/// Writes the ids of a text in UTF-8 into `ids`, as many as there is room for, behind the piece that begins every text if the
-/// file says so. Control pieces that the file lists, `<|im_start|>` for example, become what they are where the text spells
-/// them.
+/// Writes the ids of a text in UTF-8 into `ids`, as many as there is room for, behind the piece
+/// that begins every text if the file says so. Control pieces that the file lists, `<|im_start|>`
+/// for example, become what they are where the text spells them.
 ///
-/// `NANOEMBED_BUFFER_TOO_SMALL` if there is less scratch memory than `nanoembed_sentencepiece_scratch_bytes` says. In the error,
-/// `NANOEMBED_INVALID_UTF8` has the offset in the text.
+/// `NANOEMBED_BUFFER_TOO_SMALL` if there is less scratch memory than
+/// `nanoembed_sentencepiece_scratch_bytes` says. In the error, `NANOEMBED_INVALID_UTF8` has the
+/// offset in the text.
 ///
 /// # Safety
 ///
-/// `sentencepiece` is NULL or a tokenizer, `text` points to `text_bytes` bytes, `scratch` to `scratch_bytes` bytes, aligned to
-/// `NANOEMBED_ALIGN`, that nobody else touches meanwhile, `ids` to `capacity` ids, `tokenized` to memory for one.
+/// `sentencepiece` is NULL or a tokenizer, `text` points to `text_bytes` bytes, `scratch` to
+/// `scratch_bytes` bytes, aligned to `NANOEMBED_ALIGN`, that nobody else touches meanwhile, `ids`
+/// to `capacity` ids, `tokenized` to memory for one.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanoembed_sentencepiece_encode(
     sentencepiece: *const nanoembed_sentencepiece,
@@ -251,7 +257,8 @@ pub unsafe extern "C" fn nanoembed_sentencepiece_encode(
     unsafe { report(make(), error) }
 }
 
-/// Whether a piece that was sampled says that the model has finished: 1, or 0 for any other piece and without a tokenizer.
+/// Whether a piece that was sampled says that the model has finished: 1, or 0 for any other piece
+/// and without a tokenizer.
 ///
 /// # Safety
 ///
@@ -266,14 +273,17 @@ pub unsafe extern "C" fn nanoembed_sentencepiece_ends_text(
     model.is_ok_and(|model| model.ends.end.contains(id)).into()
 }
 
-/// Writes the bytes that a piece stands for within a text into `out`, and their number into `*bytes`: words begin with their
-/// space. A character of several bytes may be spread over several pieces: what has been written one after the other is UTF-8.
+/// Writes the bytes that a piece stands for within a text into `out`, and their number into
+/// `*bytes`: words begin with their space. A character of several bytes may be spread over several
+/// pieces: what has been written one after the other is UTF-8.
 ///
-/// `NANOEMBED_TOKEN_OUT_OF_RANGE` for an id of no piece, `NANOEMBED_BUFFER_TOO_SMALL` if `capacity` does not suffice.
+/// `NANOEMBED_TOKEN_OUT_OF_RANGE` for an id of no piece, `NANOEMBED_BUFFER_TOO_SMALL` if `capacity`
+/// does not suffice.
 ///
 /// # Safety
 ///
-/// `sentencepiece` is NULL or a tokenizer, `out` points to `capacity` bytes, `bytes` to memory for one number.
+/// `sentencepiece` is NULL or a tokenizer, `out` points to `capacity` bytes, `bytes` to memory for
+/// one number.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanoembed_sentencepiece_piece(
     sentencepiece: *const nanoembed_sentencepiece,

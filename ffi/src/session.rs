@@ -28,8 +28,8 @@ pub struct nanoembed_sampling {
     pub seed: u64,
 }
 
-/// What one text has come to: keys and values of its tokens, the logits behind the last, and scratch memory. Used by one
-/// thread at a time, always with the decoder that it was made for.
+/// What one text has come to: keys and values of its tokens, the logits behind the last, and
+/// scratch memory. Used by one thread at a time, always with the decoder that it was made for.
 #[derive(Debug)]
 pub struct nanoembed_session {
     cache: LentSlice<f32>,
@@ -63,13 +63,15 @@ pub(crate) fn session_bytes(
     Ok(sum.bytes())
 }
 
-/// Makes a session with `decoder` in `memory`, and puts the handle, which lies there, into `*session`. It has no tokens yet,
-/// and takes the likeliest token until `nanoembed_session_set_sampling` says otherwise. There is nothing to close.
+/// Makes a session with `decoder` in `memory`, and puts the handle, which lies there, into
+/// `*session`. It has no tokens yet, and takes the likeliest token until
+/// `nanoembed_session_set_sampling` says otherwise. There is nothing to close.
 ///
 /// # Safety
 ///
-/// `decoder` is NULL or a decoder; `memory` points to as many bytes, aligned to `NANOEMBED_ALIGN`, that nobody else touches
-/// as long as the session is used; `session` points to memory for a pointer.
+/// `decoder` is NULL or a decoder; `memory` points to as many bytes, aligned to `NANOEMBED_ALIGN`,
+/// that nobody else touches as long as the session is used; `session` points to memory for a
+/// pointer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanoembed_session_init(
     decoder: *const nanoembed_decoder,
@@ -131,9 +133,9 @@ pub unsafe extern "C" fn nanoembed_session_set_sampling(
     answer(make())
 }
 
-/// Takes `count` tokens through the model behind those of the session: a prompt, or the token that was chosen.
-/// `NANOEMBED_TOO_MANY_TOKENS` if the session has no room for them; after an error the session is as it was, but for its
-/// logits.
+/// Takes `count` tokens through the model behind those of the session: a prompt, or the token that
+/// was chosen. `NANOEMBED_TOO_MANY_TOKENS` if the session has no room for them; after an error the
+/// session is as it was, but for its logits.
 ///
 /// # Safety
 ///
@@ -170,8 +172,8 @@ pub unsafe extern "C" fn nanoembed_session_feed(
     unsafe { report(make(), error) }
 }
 
-/// Chooses the token that comes next and puts it into `*id`; it is not yet part of the session: feed it.
-/// `NANOEMBED_INVALID_ARGUMENT` if nothing has been fed.
+/// Chooses the token that comes next and puts it into `*id`; it is not yet part of the session:
+/// feed it. `NANOEMBED_INVALID_ARGUMENT` if nothing has been fed.
 ///
 /// # Safety
 ///
@@ -234,7 +236,8 @@ pub unsafe extern "C" fn nanoembed_session_length(session: *const nanoembed_sess
     unsafe { pointer::get(session) }.map_or(0, |session| number(session.length))
 }
 
-/// Forgets all tokens of a session from the `length`-th on, for another continuation or another text.
+/// Forgets all tokens of a session from the `length`-th on, for another continuation or another
+/// text.
 ///
 /// # Safety
 ///

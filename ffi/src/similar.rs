@@ -23,13 +23,15 @@ pub struct nanoembed_scored {
 }
 const _: () = assert!(size_of::<nanoembed_scored>() == size_of::<Scored>());
 
-/// Puts the words whose vectors have the largest dot products with `query`, the best first, into `best`, and how many there
-/// are into `*found`: `capacity`, unless the vocabulary has fewer. The rows in `skip` are left out.
+/// Puts the words whose vectors have the largest dot products with `query`, the best first, into
+/// `best`, and how many there are into `*found`: `capacity`, unless the vocabulary has fewer. The
+/// rows in `skip` are left out.
 ///
 /// # Safety
 ///
-/// `words` is NULL or a handle, `query` points to `dimensions` floats, `skip` to `skips` rows, `memory` to `memory_bytes`
-/// bytes aligned to `NANOEMBED_ALIGN`, `best` to `capacity` elements, `found` to memory for one.
+/// `words` is NULL or a handle, `query` points to `dimensions` floats, `skip` to `skips` rows,
+/// `memory` to `memory_bytes` bytes aligned to `NANOEMBED_ALIGN`, `best` to `capacity` elements,
+/// `found` to memory for one.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanoembed_words_similar(
     words: *const nanoembed_words,
@@ -78,14 +80,16 @@ pub unsafe extern "C" fn nanoembed_words_similar(
     unsafe { report(make(), error) }
 }
 
-/// Puts the query of "a is to b as c is to …" into `query`, for `nanoembed_words_similar`; `NANOEMBED_NOT_FOUND` if one of the
-/// words has no vector. `rows`, which may be NULL, gets the rows of `a`, `b` and `c`, `UINT32_MAX` for words that are not in
-/// the vocabulary: answers that are usually not wanted.
+/// Puts the query of "a is to b as c is to …" into `query`, for `nanoembed_words_similar`;
+/// `NANOEMBED_NOT_FOUND` if one of the words has no vector. `rows`, which may be NULL, gets the
+/// rows of `a`, `b` and `c`, `UINT32_MAX` for words that are not in the vocabulary: answers that
+/// are usually not wanted.
 ///
 /// # Safety
 ///
-/// `words` is NULL or a handle, `a`, `b` and `c` point to as many bytes, `scratch` to `scratch_floats` floats, `query` to
-/// `capacity` floats, `rows` is NULL or points to memory for three.
+/// `words` is NULL or a handle, `a`, `b` and `c` point to as many bytes, `scratch` to
+/// `scratch_floats` floats, `query` to `capacity` floats, `rows` is NULL or points to memory for
+/// three.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanoembed_words_analogy(
     words: *const nanoembed_words,

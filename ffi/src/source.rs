@@ -9,9 +9,9 @@ use nanoembed_core::{Error, ErrorKind};
 use crate::pointer;
 use crate::status::{BAD_POINTER, Outcome, answer, nanoembed_status};
 
-/// Reads up to `length` bytes from `offset` on into `destination` and puts how many into `*read`: at least one unless the
-/// storage ends there. Answers 0, or anything else if the storage cannot be read. Called from every thread that uses a
-/// handle over this source.
+/// Reads up to `length` bytes from `offset` on into `destination` and puts how many into `*read`:
+/// at least one unless the storage ends there. Answers 0, or anything else if the storage cannot be
+/// read. Called from every thread that uses a handle over this source.
 pub type nanoembed_read_at = Option<
     unsafe extern "C" fn(
         context: *mut c_void,
@@ -22,8 +22,8 @@ pub type nanoembed_read_at = Option<
     ) -> i32,
 >;
 
-/// Where a file's bytes are: in memory if `data` is not NULL, else behind `read_at`. The bytes stay the caller's and
-/// must not change as long as a handle over them is used.
+/// Where a file's bytes are: in memory if `data` is not NULL, else behind `read_at`. The bytes stay
+/// the caller's and must not change as long as a handle over them is used.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct nanoembed_source {
@@ -137,8 +137,8 @@ impl Bytes {
         self.memory()?.get(start..start.checked_add(length)?)
     }
 
-    /// `length` bytes from `offset` on, borrowed or read to the front of `room`; `missing` says what it means if the
-    /// source has not as many.
+    /// `length` bytes from `offset` on, borrowed or read to the front of `room`; `missing` says
+    /// what it means if the source has not as many.
     fn piece<'t>(
         &'t self,
         offset: u64,

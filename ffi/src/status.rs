@@ -7,9 +7,9 @@ use nanoembed_core::{Error, ErrorKind};
 
 use crate::pointer;
 
-/// What became of a call: 0 for success, else whose fault it is by the hundreds digit. 1xx the file is damaged, 2xx it is
-/// not supported here, 3xx the model in it is incomplete, 4xx the call, 5xx the source, 9xx the call, seen by this
-/// interface. Numbers never change their meaning.
+/// What became of a call: 0 for success, else whose fault it is by the hundreds digit. 1xx the file
+/// is damaged, 2xx it is not supported here, 3xx the model in it is incomplete, 4xx the call, 5xx
+/// the source, 9xx the call, seen by this interface. Numbers never change their meaning.
 pub type nanoembed_status = u32;
 
 /// The call did what it should.
@@ -146,7 +146,8 @@ impl Write for Text<'_> {
     }
 }
 
-/// Writes `error` as text, `byte OFFSET: MESSAGE`, into `buffer`, cut to its `capacity` and ended by a zero.
+/// Writes `error` as text, `byte OFFSET: MESSAGE`, into `buffer`, cut to its `capacity` and ended
+/// by a zero.
 ///
 /// # Safety
 ///

@@ -17,10 +17,12 @@ use crate::status::{
 pub const NANOEMBED_MAX_DIMENSIONS: usize = 8;
 const _: () = assert!(MAX_DIMS == NANOEMBED_MAX_DIMENSIONS);
 
-/// The type of a tensor's elements; `nanoembed_dtype_name` has the names. 0 is none that this library knows.
+/// The type of a tensor's elements; `nanoembed_dtype_name` has the names. 0 is none that this
+/// library knows.
 pub type nanoembed_dtype = u32;
 
-/// The types in the order of their numbers, which count from 1 and never change: new types go to the end.
+/// The types in the order of their numbers, which count from 1 and never change: new types go to
+/// the end.
 const DTYPES: [(Dtype, &CStr); 48] = [
     (Dtype::F64, c"f64"),
     (Dtype::F32, c"f32"),
@@ -81,7 +83,8 @@ fn number_of(dtype: Dtype) -> nanoembed_dtype {
     DTYPES.iter().zip(1..).find(|((known, _), _)| *known == dtype).map_or(0, |(_, number)| number)
 }
 
-/// The name of a type, for example `q4_k`, or `unknown`. Types are numbered from 1 without gaps. Never NULL.
+/// The name of a type, for example `q4_k`, or `unknown`. Types are numbered from 1 without gaps.
+/// Never NULL.
 #[unsafe(no_mangle)]
 pub extern "C" fn nanoembed_dtype_name(dtype: nanoembed_dtype) -> *const c_char {
     dtype_of(dtype).map_or(c"unknown", |(_, name)| name).as_ptr()
@@ -122,7 +125,8 @@ impl nanoembed_tensor {
     }
 }
 
-/// Converts the elements from `first` on of `data`, stored as elements or blocks of `dtype`, to `count` floats.
+/// Converts the elements from `first` on of `data`, stored as elements or blocks of `dtype`, to
+/// `count` floats.
 ///
 /// # Safety
 ///
@@ -146,12 +150,14 @@ pub unsafe extern "C" fn nanoembed_dequantize(
     answer(make())
 }
 
-/// Converts `count` elements of a tensor of `source`, from `first` on, to floats. Where the file is in storage it is read
-/// in pieces of up to `tile_bytes`, at least a block of the tensor's type (at most 292 bytes).
+/// Converts `count` elements of a tensor of `source`, from `first` on, to floats. Where the file is
+/// in storage it is read in pieces of up to `tile_bytes`, at least a block of the tensor's type (at
+/// most 292 bytes).
 ///
 /// # Safety
 ///
-/// `source` and `tensor` are what their types say, `tile` points to `tile_bytes` bytes, `out` to `count` floats.
+/// `source` and `tensor` are what their types say, `tile` points to `tile_bytes` bytes, `out` to
+/// `count` floats.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanoembed_tensor_dequantize(
     source: *const nanoembed_source,

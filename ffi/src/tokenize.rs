@@ -17,13 +17,15 @@ pub(crate) fn tokenize(model: &nanoembed_model, text: &str, ids: &mut [u32]) -> 
     }
 }
 
-/// Writes the token ids of a text in UTF-8 into `ids`, special tokens included, as many as there is room for.
+/// Writes the token ids of a text in UTF-8 into `ids`, special tokens included, as many as there is
+/// room for.
 ///
 /// In the error, `NANOEMBED_INVALID_UTF8` has the offset in the text.
 ///
 /// # Safety
 ///
-/// `model` is NULL or a model, `text` points to `text_bytes` bytes, `ids` to `capacity` ids, `tokenized` to memory for one.
+/// `model` is NULL or a model, `text` points to `text_bytes` bytes, `ids` to `capacity` ids,
+/// `tokenized` to memory for one.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanoembed_tokenize(
     model: *const nanoembed_model,

@@ -17,14 +17,15 @@ pub extern "C" fn nanoembed_uqff_bytes(tensors: usize) -> usize {
     tensors.saturating_mul(size_of::<Entry>())
 }
 
-/// Converts elements of a layer of a UQFF file in memory, in row-major order from `first` on, to `count` floats. `layer`
-/// is its name, `memory` has room for all tensors of the file: `nanoembed_uqff_bytes`. `elements`, which may be NULL, gets
-/// the number of all elements, also if `count` is 0.
+/// Converts elements of a layer of a UQFF file in memory, in row-major order from `first` on, to
+/// `count` floats. `layer` is its name, `memory` has room for all tensors of the file:
+/// `nanoembed_uqff_bytes`. `elements`, which may be NULL, gets the number of all elements, also if
+/// `count` is 0.
 ///
 /// # Safety
 ///
-/// `data`, `layer` and `memory` point to as many bytes, `memory` aligned to `NANOEMBED_ALIGN`; `out` to `count` floats,
-/// `elements` is NULL or points to memory for one number.
+/// `data`, `layer` and `memory` point to as many bytes, `memory` aligned to `NANOEMBED_ALIGN`;
+/// `out` to `count` floats, `elements` is NULL or points to memory for one number.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanoembed_uqff_dequantize(
     data: *const u8,

@@ -2,8 +2,8 @@
 
 use core::ffi::{CStr, c_char};
 
-/// The version of this interface. Programs compiled for one number work with every library that has the same number and
-/// came later: functions and constants are added, none is changed or removed.
+/// The version of this interface. Programs compiled for one number work with every library that has
+/// the same number and came later: functions and constants are added, none is changed or removed.
 pub const NANOEMBED_ABI_VERSION: u32 = 1;
 
 /// The version of this interface that the library has; compare it with `NANOEMBED_ABI_VERSION`.

@@ -16,12 +16,15 @@ use crate::word_index::{self, IndexMemory};
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct nanoembed_words_options {
-    /// 1 to find words by an index in memory, some 12.5 bytes a word; 0 to look through the vocabulary each time. A
-    /// library built without the feature `word-index` answers NANOEMBED_INVALID_ARGUMENT to 1.
+    /// 1 to find words by an index in memory, some 12.5 bytes a word; 0 to look through the
+    /// vocabulary each time. A library built without the feature `word-index` answers
+    /// NANOEMBED_INVALID_ARGUMENT to 1.
     pub indexed: u32,
-    /// 1 to take the first of words that stand in a vocabulary twice, 0 to refuse the file. Noticed with an index only.
+    /// 1 to take the first of words that stand in a vocabulary twice, 0 to refuse the file. Noticed
+    /// with an index only.
     pub first_of_duplicates: u32,
-    /// A number that whoever wrote the file cannot know: with one, no choice of words makes the index slow.
+    /// A number that whoever wrote the file cannot know: with one, no choice of words makes the
+    /// index slow.
     pub seed: u64,
 }
 
@@ -124,13 +127,14 @@ pub(crate) fn similar_bytes(words: &Words<Bytes, IndexMemory>) -> Outcome<usize>
     Ok(sum.bytes())
 }
 
-/// Reads a `.fifu` file but for its vectors and says how much memory it takes. `scratch` must hold the longest word and
-/// the longest entry of the list of n-grams: 512 bytes in real files; in a file in memory larger ones make it faster.
-/// `options` may be NULL.
+/// Reads a `.fifu` file but for its vectors and says how much memory it takes. `scratch` must hold
+/// the longest word and the longest entry of the list of n-grams: 512 bytes in real files; in a
+/// file in memory larger ones make it faster. `options` may be NULL.
 ///
 /// # Safety
 ///
-/// `source` and `options` are what their types say, `scratch` points to `scratch_bytes` bytes, `plan` to memory for one.
+/// `source` and `options` are what their types say, `scratch` points to `scratch_bytes` bytes,
+/// `plan` to memory for one.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanoembed_plan_words(
     source: *const nanoembed_source,
@@ -153,13 +157,15 @@ pub unsafe extern "C" fn nanoembed_plan_words(
     unsafe { report(make(), error) }
 }
 
-/// Opens the word vectors of a `.fifu` file in `memory`, and puts the handle, which lies there, into `*words`. `options` may
-/// be NULL; they must be those of the plan. `scratch` is used only meanwhile. There is nothing to close.
+/// Opens the word vectors of a `.fifu` file in `memory`, and puts the handle, which lies there,
+/// into `*words`. `options` may be NULL; they must be those of the plan. `scratch` is used only
+/// meanwhile. There is nothing to close.
 ///
 /// # Safety
 ///
-/// `source` and `options` are what their types say, `memory` and `scratch` point to as many bytes, `memory` aligned to
-/// `NANOEMBED_ALIGN`; nobody else touches `memory` as long as the words are used. `words` points to memory for a pointer.
+/// `source` and `options` are what their types say, `memory` and `scratch` point to as many bytes,
+/// `memory` aligned to `NANOEMBED_ALIGN`; nobody else touches `memory` as long as the words are
+/// used. `words` points to memory for a pointer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanoembed_words_init(
     source: *const nanoembed_source,

@@ -1,4 +1,5 @@
-//! Texts to ids and back through C: the ids that Hugging Face `tokenizers` gave (`tests/data/bpe`), from both formats.
+//! Texts to ids and back through C: the ids that Hugging Face `tokenizers` gave (`tests/data/bpe`),
+//! from both formats.
 
 use std::path::Path;
 use std::ptr::null_mut;
@@ -77,7 +78,8 @@ impl Reference {
                 ("tokenizer.ggml.merges", WriteValue::Texts(&merges)),
                 ("tokenizer.ggml.token_type", WriteValue::I32s(&types)),
                 ("tokenizer.ggml.eos_token_id", WriteValue::U32(2)),
-                // The pre-tokenizer of Llama 3 has texts begin with a token unless the file says otherwise.
+                // The pre-tokenizer of Llama 3 has texts begin with a token unless the file says
+                // otherwise.
                 ("tokenizer.ggml.add_bos_token", WriteValue::Bool(false)),
             ],
             tensors: &[],

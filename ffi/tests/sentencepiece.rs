@@ -1,4 +1,5 @@
-//! SentencePiece through C: the ids that `sentencepiece` gave (`tests/data/sentencepiece`), from models alone and from AMB files.
+//! SentencePiece through C: the ids that `sentencepiece` gave (`tests/data/sentencepiece`), from
+//! models alone and from AMB files.
 
 use std::path::{Path, PathBuf};
 use std::ptr::null_mut;

@@ -1,8 +1,9 @@
 //! Tokenisation in MB/s, one thread: `cargo bench -p nanoembed-tests --bench tokenizer`.
 //!
-//! The English is this repository's own prose, or the file that the variable `NANOEMBED_BENCH_TEXT` names. The SentencePiece
-//! models are those of the tests, or the one that `NANOEMBED_BENCH_SENTENCEPIECE` names; `tools/sentencepiece_speed.py` takes
-//! the same text and model to `sentencepiece` itself.
+//! The English is this repository's own prose, or the file that the variable `NANOEMBED_BENCH_TEXT`
+//! names. The SentencePiece models are those of the tests, or the one that
+//! `NANOEMBED_BENCH_SENTENCEPIECE` names; `tools/sentencepiece_speed.py` takes the same text and
+//! model to `sentencepiece` itself.
 
 use std::path::Path;
 

@@ -1,8 +1,9 @@
-//! What a quantised model is worth: `amb_frontier FILE…` prints for each `.amb` or `.weights` file of all-MiniLM-L6-v2 its
-//! size, bits a weight, cosine to the reference embeddings, same nearest neighbours, and latency, as lines of JSON.
+//! What a quantised model is worth: `amb_frontier FILE…` prints for each `.amb` or `.weights` file
+//! of all-MiniLM-L6-v2 its size, bits a weight, cosine to the reference embeddings, same nearest
+//! neighbours, and latency, as lines of JSON.
 //!
-//! `cargo run --release -p nanoembed-tests --example amb_frontier -- a.amb b.amb`; with `--requantize` before the files, of weights
-//! coded anew as bytes.
+//! `cargo run --release -p nanoembed-tests --example amb_frontier -- a.amb b.amb`; with
+//! `--requantize` before the files, of weights coded anew as bytes.
 
 use std::time::Instant;
 

@@ -1,11 +1,12 @@
-//! A decoder for comparisons: a worker that `tests/peers/bench.py generate` asks, or how well a model foresees a text.
+//! A decoder for comparisons: a worker that `tests/peers/bench.py generate` asks, or how well a
+//! model foresees a text.
 //!
 //! ```text
 //! cargo run --release -p nanoembed-tests --example decoder -- serve FILE [words|bytes|floats]
 //! ```
 //!
-//! `serve` answers lines of JSON: `{"generate": {"ids": […], "tokens": n}}` by the greedy continuation and the nanoseconds
-//! that it took, of the clock and of this thread.
+//! `serve` answers lines of JSON: `{"generate": {"ids": […], "tokens": n}}` by the greedy
+//! continuation and the nanoseconds that it took, of the clock and of this thread.
 
 use std::io::{BufRead as _, Write as _};
 use std::process::ExitCode;

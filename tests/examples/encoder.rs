@@ -1,10 +1,12 @@
-//! How long the encoder takes: milliseconds for one text or a batch, on every table, in f32 and in 8 bits.
+//! How long the encoder takes: milliseconds for one text or a batch, on every table, in f32 and in
+//! 8 bits.
 //!
 //! ```text
 //! NANOEMBED_MODEL_DIR=… cargo run --release -p nanoembed-tests --example encoder -- [f32|int8|precise|q8_0|q4_0|q6_k] [TABLE] [SIZE …]
 //! ```
 //!
-//! A size is a number of tokens, or TEXTSxTOKENS. For comparisons with other programs see `tests/peers`.
+//! A size is a number of tokens, or TEXTSxTOKENS. For comparisons with other programs see
+//! `tests/peers`.
 
 use std::time::Instant;
 

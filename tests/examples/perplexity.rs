@@ -4,8 +4,9 @@
 //! cargo run --release -p nanoembed-tests --example perplexity -- TEXT FILE…
 //! ```
 //!
-//! The text's first tokens are cut into windows of [`WINDOW`]; in each the second half is foreseen, so that every token has
-//! at least half a window before it (as llama.cpp's `perplexity` has it). Each window begins with the token that begins texts.
+//! The text's first tokens are cut into windows of [`WINDOW`]; in each the second half is foreseen,
+//! so that every token has at least half a window before it (as llama.cpp's `perplexity` has it).
+//! Each window begins with the token that begins texts.
 
 use std::process::ExitCode;
 
@@ -38,7 +39,8 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// The number of tokens that were foreseen, and how many equally likely ones they were as hard to tell from.
+/// The number of tokens that were foreseen, and how many equally likely ones they were as hard to
+/// tell from.
 fn perplexity(model: &CausalModel<Vec<u8>>, text: &str) -> (usize, f64) {
     let ids = model.tokenize(text).expect("a text");
     let begin = model.tokenize("").expect("no text").first().copied();

@@ -1,13 +1,14 @@
-//! all-MiniLM-L6-v2 in every quantisation: its size, and how far the embeddings of the reference sentences are from those
-//! computed in f64 from the published weights.
+//! all-MiniLM-L6-v2 in every quantisation: its size, and how far the embeddings of the reference
+//! sentences are from those computed in f64 from the published weights.
 //!
 //! ```text
 //! NANOEMBED_MODEL_DIR=… cargo run --release -p nanoembed-tests --example quantization_table -- FOLDER
 //! ```
 //!
-//! (with a second argument `redraw` from the CSV file in FOLDER, without measuring anew)
-//! writes `quantization.csv`, `quantization.md` and the picture `quantization.svg` into FOLDER. Matrices (tables of
-//! embeddings included) are quantised, dequantised again, and run as f32: what is measured is the loss of the weights alone.
+//! (with a second argument `redraw` from the CSV file in FOLDER, without measuring anew) writes
+//! `quantization.csv`, `quantization.md` and the picture `quantization.svg` into FOLDER. Matrices
+//! (tables of embeddings included) are quantised, dequantised again, and run as f32: what is
+//! measured is the loss of the weights alone.
 
 use std::fmt::Write as _;
 use std::path::Path;

@@ -20,7 +20,8 @@ pub struct Agreement {
     pub mean_cosine: f64,
 }
 
-/// The embeddings of all reference sentences, in order; `precise` computes in f32 where the model need not.
+/// The embeddings of all reference sentences, in order; `precise` computes in f32 where the model
+/// need not.
 ///
 /// # Panics
 ///

@@ -37,7 +37,8 @@ impl Blocks {
     }
 }
 
-/// The linear layers and word embeddings in blocks of `dtype`, or of Q8_0 where rows are no whole blocks of that.
+/// The linear layers and word embeddings in blocks of `dtype`, or of Q8_0 where rows are no whole
+/// blocks of that.
 ///
 /// # Panics
 ///

@@ -52,21 +52,23 @@ pub fn files(folder: &str, endings: &[&str]) -> Vec<(String, Vec<u8>)> {
     files
 }
 
-/// A path in the conformance folder beside the project, or a visible note that `test` is skipped without it.
+/// A path in the conformance folder beside the project, or a visible note that `test` is skipped
+/// without it.
 #[must_use]
 pub fn conformance(path: &str, test: &str) -> Option<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/conformance");
     present(root.join(path), test)
 }
 
-/// A file of the published all-MiniLM-L6-v2, in the folder that `NANOEMBED_MODEL_DIR` names, or a visible note
-/// that `test` is skipped without it.
+/// A file of the published all-MiniLM-L6-v2, in the folder that `NANOEMBED_MODEL_DIR` names, or a
+/// visible note that `test` is skipped without it.
 #[must_use]
 pub fn published_model(file: &str, test: &str) -> Option<PathBuf> {
     present(environment("NANOEMBED_MODEL_DIR", test)?.join(file), test)
 }
 
-/// The path that an environment variable names, or a visible note that `test` is skipped without it.
+/// The path that an environment variable names, or a visible note that `test` is skipped without
+/// it.
 #[must_use]
 pub fn environment(variable: &str, test: &str) -> Option<PathBuf> {
     let path = std::env::var_os(variable).map(PathBuf::from);

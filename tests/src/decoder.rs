@@ -28,7 +28,8 @@ pub struct Decoder<'f> {
 }
 
 impl<'f> Decoder<'f> {
-    /// Opens an `.amb` or a GGUF file for texts of up to `positions` tokens, `tokens` of them at a time.
+    /// Opens an `.amb` or a GGUF file for texts of up to `positions` tokens, `tokens` of them at a
+    /// time.
     ///
     /// # Panics
     ///

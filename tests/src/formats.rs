@@ -109,7 +109,8 @@ fn run(
     file: &[u8],
     source: Source<'_>,
 ) -> Outcome {
-    // No more than the file is ever kept, and large buffers would be most of the work on small files.
+    // No more than the file is ever kept, and large buffers would be most of the work on small
+    // files.
     let max_item_bytes = max_item_bytes.min(file.len());
     match source {
         Source::Slice => sources::by_slice(decoder, file, true),

@@ -24,7 +24,8 @@ pub use targets::{TARGETS, Target};
 pub use tokenizer::{tokenizer, tokenizer_seeds};
 pub use weights::{blob, blocks, container, gguf, json, weights};
 
-/// All sources agree on any file, wherever it is cut, in both modes; the decoder keeps its contract.
+/// All sources agree on any file, wherever it is cut, in both modes; the decoder keeps its
+/// contract.
 ///
 /// The first byte chooses the format, the next six the cuts.
 ///
@@ -61,8 +62,9 @@ pub fn sources_agree(format: &FormatUnderTest, file: &[u8], mode: Mode, cuts: &[
     slice
 }
 
-/// A finalfusion file that opens can be written anew without a difference that matters, and every word in it, and one
-/// that is not, can be looked up and compared with the others, by index and by scan with the same result.
+/// A finalfusion file that opens can be written anew without a difference that matters, and every
+/// word in it, and one that is not, can be looked up and compared with the others, by index and by
+/// scan with the same result.
 ///
 /// # Panics
 ///

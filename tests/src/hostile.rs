@@ -1,6 +1,7 @@
 //! Files made wrong on purpose.
 
-/// Values that counts, lengths and offsets are tried with, for a field of `bits` where `remaining` bytes follow.
+/// Values that counts, lengths and offsets are tried with, for a field of `bits` where `remaining`
+/// bytes follow.
 #[must_use]
 pub fn field_values(bits: u32, remaining: u64) -> Vec<u64> {
     let max = u64::MAX >> (64 - bits);
@@ -13,8 +14,8 @@ pub fn field_values(bits: u32, remaining: u64) -> Vec<u64> {
     values
 }
 
-/// Calls `check` with every file that differs from `file` in one field of 1, 2, 4 or 8 bytes at any offset of
-/// `places`, set to each of [`field_values`].
+/// Calls `check` with every file that differs from `file` in one field of 1, 2, 4 or 8 bytes at any
+/// offset of `places`, set to each of [`field_values`].
 pub fn each_mutation(
     file: &[u8],
     places: impl Iterator<Item = usize>,

@@ -24,8 +24,9 @@ const CONFIG: &str = r#"{"architecture": "custom", "model_type": "bert", "n_voca
     "n_heads": 12, "n_kv_heads": 12, "max_seq_len": 512, "intermediate_size": 1536, "layer_norm_eps": 1e-12,
     "pooling": "mean", "normalize": true, "do_lower_case": true, "max_tokens": 256}"#;
 
-/// The model in `file`, a `.weights` file of all-MiniLM-L6-v2 in 8 bits: matrices of layers in blocks of 8 bits, which lose
-/// next to nothing of it, all else in f32; of the scales of columns the first `scales`.
+/// The model in `file`, a `.weights` file of all-MiniLM-L6-v2 in 8 bits: matrices of layers in
+/// blocks of 8 bits, which lose next to nothing of it, all else in f32; of the scales of columns
+/// the first `scales`.
 ///
 /// # Errors
 ///
@@ -82,7 +83,8 @@ fn scale(values: &[f32]) -> f32 {
     largest / 127.0
 }
 
-/// The scales of the columns of all layers, where those of columns that share their input are the same.
+/// The scales of the columns of all layers, where those of columns that share their input are the
+/// same.
 fn column_scales(model: &Embd<'_>) -> Result<Vec<f32>> {
     let mut all = Vec::new();
     for layer in 0..6 {

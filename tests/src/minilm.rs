@@ -21,7 +21,8 @@ pub struct Sentence {
 }
 
 impl Sentence {
-    /// The ids as the tokenizer truncates them to `most`: the last one is kept as the end of the text.
+    /// The ids as the tokenizer truncates them to `most`: the last one is kept as the end of the
+    /// text.
     #[must_use]
     pub fn truncated(&self, most: usize) -> Vec<u32> {
         let mut ids = self.ids.clone();
@@ -135,7 +136,8 @@ impl Safetensors {
         bytes.as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect()
     }
 
-    /// The same tensors with their data at multiples of 64 bytes, as a converter writes them; headers change with it.
+    /// The same tensors with their data at multiples of 64 bytes, as a converter writes them;
+    /// headers change with it.
     #[must_use]
     pub fn realigned(&mut self) -> Vec<u8> {
         let mut aligned = Vec::new();

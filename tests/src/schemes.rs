@@ -20,7 +20,8 @@ pub enum Scheme {
     F8q8,
     /// 4-bit floats, a power of two for 32.
     Mxfp4,
-    /// Signed bytes, a scale for each row and group of columns: `int8` of `.weights` files, without calibration.
+    /// Signed bytes, a scale for each row and group of columns: `int8` of `.weights` files, without
+    /// calibration.
     Int8,
 }
 
@@ -49,7 +50,8 @@ pub const SCHEMES: &[(&str, Scheme)] = &[
 ];
 
 impl Scheme {
-    /// Quantises rows of `cols` values and dequantises them again; with the bytes that they take meanwhile.
+    /// Quantises rows of `cols` values and dequantises them again; with the bytes that they take
+    /// meanwhile.
     ///
     /// # Panics
     ///

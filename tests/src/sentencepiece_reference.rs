@@ -1,4 +1,5 @@
-//! SentencePiece without regard to time: whole texts, maps of strings, every pair looked at again after each merge.
+//! SentencePiece without regard to time: whole texts, maps of strings, every pair looked at again
+//! after each merge.
 
 use std::collections::HashMap;
 

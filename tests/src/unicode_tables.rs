@@ -1,7 +1,8 @@
-//! The generator of `core/src/token/tables.rs`: what BERT's basic tokenisation does to each character.
+//! The generator of `core/src/token/tables.rs`: what BERT's basic tokenisation does to each
+//! character.
 //!
-//! The sources are the crates that Hugging Face `tokenizers` 0.x is built on, at the versions that it uses, because
-//! identical ids are the aim and these crates are older than today's Unicode:
+//! The sources are the crates that Hugging Face `tokenizers` 0.x is built on, at the versions that
+//! it uses, because identical ids are the aim and these crates are older than today's Unicode:
 //!
 //! | property | crate | Unicode |
 //! |---|---|---|
@@ -9,8 +10,9 @@
 //! | canonical decomposition, combining class | `unicode-normalization-alignments` 0.1.12 | 9.0 |
 //! | white space, lower case | the standard library (as `tokenizers` does) | of the pinned toolchain: 17.0 |
 //!
-//! `cargo run -p nanoembed-tests --bin generate_unicode` rewrites the file; a test compares it with this
-//! module's output, others compare the behaviour with unrelated crates and with `tokenizers` itself.
+//! `cargo run -p nanoembed-tests --bin generate_unicode` rewrites the file; a test compares it with
+//! this module's output, others compare the behaviour with unrelated crates and with `tokenizers`
+//! itself.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::{Display, Write};
@@ -27,13 +29,15 @@ const LEAF_BITS: u32 = 5;
 /// Leaves under one middle node, as a power of two.
 const MIDDLE_BITS: u32 = 5;
 
-/// Where the CJK compatibility ideographs of plane 2 lie: nearly all of them decompose to one character.
+/// Where the CJK compatibility ideographs of plane 2 lie: nearly all of them decompose to one
+/// character.
 const IDEOGRAPHS: std::ops::RangeInclusive<u32> = 0x2F800..=0x2FA1D;
 
 /// Where Hangul syllables lie, whose decomposition is arithmetic.
 const HANGUL: std::ops::RangeInclusive<u32> = 0xAC00..=0xD7A3;
 
-/// A gap of up to this many code points does not end a range of decompositions: each costs two bytes, a range four.
+/// A gap of up to this many code points does not end a range of decompositions: each costs two
+/// bytes, a range four.
 const LARGEST_GAP: u32 = 3;
 
 /// What happens to a character; the numbers are those of `Class` in `core/src/token/characters.rs`.
@@ -351,7 +355,8 @@ fn long_decompositions(text: &mut String, long: &[&Character]) {
     );
 }
 
-/// Runs of upper-case characters with the same distance to their lower case. What lies between them has another class.
+/// Runs of upper-case characters with the same distance to their lower case. What lies between them
+/// has another class.
 fn lower_case(text: &mut String, characters: &[Character]) {
     let mut runs: Vec<(u32, i32)> = Vec::new();
     for character in characters {

@@ -1,4 +1,5 @@
-//! WordPiece as its description says it, over a map and with no regard to time: what ours is compared with.
+//! WordPiece as its description says it, over a map and with no regard to time: what ours is
+//! compared with.
 
 use std::collections::HashMap;
 

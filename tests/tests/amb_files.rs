@@ -1,4 +1,5 @@
-//! AMB against files that were written without the project: the specification's example, and `tools/amb_fixtures.py`.
+//! AMB against files that were written without the project: the specification's example, and
+//! `tools/amb_fixtures.py`.
 
 use nanoembed_core::event::{Event, Mode, SpecialRole};
 use nanoembed_core::format::amb::{

@@ -1,5 +1,5 @@
-//! A decoder over weights from other places than a file in memory: storage behind a tile, `.weights` files, and sources that
-//! give values instead of bytes.
+//! A decoder over weights from other places than a file in memory: storage behind a tile,
+//! `.weights` files, and sources that give values instead of bytes.
 
 use std::cell::Cell;
 

@@ -8,8 +8,8 @@ use nanoembed_tests::skipped::skipped;
 /// The function that the probe's panic handler calls, and that exists nowhere.
 const PANIC_SYMBOL: &[u8] = b"a_panic_can_be_reached";
 
-/// Builds the probe for each target; linking fails if a symbol is missing, as it is when a panic can be reached. `None`
-/// where a target is not installed.
+/// Builds the probe for each target; linking fails if a symbol is missing, as it is when a panic
+/// can be reached. `None` where a target is not installed.
 fn build_probe(targets: &[&str]) -> Option<Vec<Vec<u8>>> {
     let probe = Path::new(env!("CARGO_MANIFEST_DIR")).join("embedded");
     let output = Command::new(env!("CARGO"))

@@ -1,4 +1,5 @@
-//! Ours against crate `finalfusion`, both directions, on made-up files of every kind and words of many scripts.
+//! Ours against crate `finalfusion`, both directions, on made-up files of every kind and words of
+//! many scripts.
 
 use std::io::Cursor;
 

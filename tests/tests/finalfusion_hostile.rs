@@ -1,4 +1,5 @@
-//! Files with one field made wrong: the error and its offset, and that nothing panics behind a file that still opens.
+//! Files with one field made wrong: the error and its offset, and that nothing panics behind a file
+//! that still opens.
 
 use nanoembed_core::event::Mode;
 use nanoembed_core::format::finalfusion::{Decoder, Finalfusion, StorageSpec, Verifier};
@@ -87,7 +88,8 @@ fn assert_deviates(file: &[u8], offset: u64, kind: ErrorKind) {
     assert_eq!(Finalfusion::parse(file, Mode::Lenient).unwrap().deviation(), Some(error));
 }
 
-// Offsets in `bucket()`: header 0, list 12 (3, 2, 6), vocabulary 24, words 56, storage 68, data 100, norms 148.
+// Offsets in `bucket()`: header 0, list 12 (3, 2, 6), vocabulary 24, words 56, storage 68, data
+// 100, norms 148.
 const VOCABULARY: usize = 24;
 const STORAGE: usize = 68;
 const NORMS: usize = 148;
@@ -127,7 +129,8 @@ fn the_list_of_chunks_is_advisory() {
 #[test]
 fn chunks_in_the_wrong_place() {
     let file = bucket();
-    // Storage before the vocabulary, two vocabularies, metadata behind the vocabulary, an unknown chunk.
+    // Storage before the vocabulary, two vocabularies, metadata behind the vocabulary, an unknown
+    // chunk.
     assert_refused(&u32_at(&file, VOCABULARY, 2), 24, ErrorKind::BadChunk);
     assert_refused(&u32_at(&file, STORAGE, 3), 68, ErrorKind::BadChunk);
     assert_refused(&u32_at(&file, STORAGE, 5), 68, ErrorKind::BadChunk);
@@ -209,7 +212,8 @@ fn vocabulary_fields() {
     assert_refused(&u32_at(&floret, 60, 33), 60, ErrorKind::NameTooLong);
     assert_refused(&set(&floret, 64, [0x80]), 64, ErrorKind::InvalidUtf8);
 
-    // Explicit: counts at 36 and 44, lengths at 52, words at 60, n-grams at 72: 6 bytes and an index each.
+    // Explicit: counts at 36 and 44, lengths at 52, words at 60, n-grams at 72: 6 bytes and an
+    // index each.
     let explicit = parts(Subwords::Explicit { ngrams: 2 }, 2).write();
     assert_refused(&u64_at(&explicit, 44, 1 << 32), 44, ErrorKind::BadCount);
     // Both n-grams with one index: two rows are one too many, and the rows' count is at fault.
@@ -262,10 +266,12 @@ fn norms_fields() {
 
 #[test]
 fn quantised_fields() {
-    // Storage at 68: flags at 80 and 84, codes a row at 88, columns at 92, centroids at 96, rows at 100, types at 108.
+    // Storage at 68: flags at 80 and 84, codes a row at 88, columns at 92, centroids at 96, rows at
+    // 100, types at 108.
     let file = quantized();
     for flag in [80, 84] {
-        // A flag that is set promises what is not there; which place of the file shows it depends on the flag.
+        // A flag that is set promises what is not there; which place of the file shows it depends
+        // on the flag.
         for value in [1, 2, u32::MAX] {
             assert!(Finalfusion::parse(&u32_at(&file, flag, value), Mode::Lenient).is_err());
         }

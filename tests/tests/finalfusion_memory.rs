@@ -1,5 +1,5 @@
-//! Hostile files cannot make anyone ask for memory: opening, indexing and verifying take no more than 64 KiB and twice
-//! the file, and core itself allocates nothing.
+//! Hostile files cannot make anyone ask for memory: opening, indexing and verifying take no more
+//! than 64 KiB and twice the file, and core itself allocates nothing.
 
 use std::alloc::{GlobalAlloc, Layout as Block, System};
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -232,7 +232,8 @@ fn vectors_are_those_of_the_text_file() {
     assert_eq!(lines, words.layout().vocabulary.words);
 }
 
-/// A bare storage chunk of the reference at offset 0, put behind a vocabulary that ends at a multiple of four.
+/// A bare storage chunk of the reference at offset 0, put behind a vocabulary that ends at a
+/// multiple of four.
 #[test]
 fn a_bare_quantised_chunk_is_reconstructed_as_its_own_centroids() {
     let test = "a_bare_quantised_chunk_is_reconstructed_as_its_own_centroids";

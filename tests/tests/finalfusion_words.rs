@@ -98,7 +98,8 @@ fn a_set_of_words_made_to_collide_is_indexed_under_another_seed() {
     let start = |word: &str| nanoembed_hash(word.as_bytes(), 0) >> 52;
     let mut counts = vec![0_u32; 1 << 12];
     all.iter().for_each(|word| counts[usize::try_from(start(word)).unwrap()] += 1);
-    // The words of the lowest twentieth of all hashes: some 6,000 that start within a twentieth of the table.
+    // The words of the lowest twentieth of all hashes: some 6,000 that start within a twentieth of
+    // the table.
     let collide: Vec<&[u8]> = all.iter().filter(|w| start(w) < 205).map(String::as_bytes).collect();
     assert!(collide.len() > 5000);
     let file = simple(&collide).write();

@@ -1,4 +1,5 @@
-//! The encoder in integers alone against the reference embeddings, on the reference sentences and the default model.
+//! The encoder in integers alone against the reference embeddings, on the reference sentences and
+//! the default model.
 
 use nanoembed_core::event::Mode;
 use nanoembed_core::format::embd::Embd;
@@ -58,7 +59,8 @@ fn integers_embed_as_floats_do() {
     assert!(found.iter().all(|x| (x.iter().map(|x| x * x).sum::<f64>() - 1.0).abs() < 1e-6));
 }
 
-/// Scales, weights of norms and biases as large as numbers can be: any embedding or an error, and no overflow.
+/// Scales, weights of norms and biases as large as numbers can be: any embedding or an error, and
+/// no overflow.
 #[test]
 fn numbers_made_to_overflow_do_not() {
     let file = std::fs::read(DEFAULT_MODEL).expect("the default model");

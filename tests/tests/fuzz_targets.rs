@@ -1,5 +1,5 @@
-//! Every fuzz target over its first inputs and some thousand changed ones, the same every time. cargo-fuzz goes on from
-//! here, with sanitisers and knowing what was covered: `.ci/run fuzz`.
+//! Every fuzz target over its first inputs and some thousand changed ones, the same every time.
+//! cargo-fuzz goes on from here, with sanitisers and knowing what was covered: `.ci/run fuzz`.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -10,8 +10,8 @@ use nanoembed_tests::fuzz::{TARGETS, Target, mutated};
 /// How many inputs each target gets besides its seeds.
 const MUTATIONS: usize = 4000;
 
-/// Runs a target over its seeds and over changed ones. What it fails on, or does not come back from, is kept where
-/// `cargo fuzz run` can read it.
+/// Runs a target over its seeds and over changed ones. What it fails on, or does not come back
+/// from, is kept where `cargo fuzz run` can read it.
 fn replay(target: &Target) {
     let seeds: Vec<_> = (target.seeds)().into_iter().map(|(_, seed)| seed).collect();
     let mut numbers = Numbers(0);

@@ -1,4 +1,5 @@
-//! Quantisers of AMB: what they write can be read, is as near as the grid allows, and beats the plain scale.
+//! Quantisers of AMB: what they write can be read, is as near as the grid allows, and beats the
+//! plain scale.
 
 use half::f16;
 use nanoembed_core::event::Mode;

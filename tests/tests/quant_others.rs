@@ -1,4 +1,5 @@
-//! Quantisers of HQQ, AFQ, FP8, F8Q8 and MXFP4: they lose no more than the reference does on the same weights.
+//! Quantisers of HQQ, AFQ, FP8, F8Q8 and MXFP4: they lose no more than the reference does on the
+//! same weights.
 
 use nanoembed_core::event::Mode;
 use nanoembed_core::format::safetensors::Entry;

@@ -1,4 +1,5 @@
-//! safetensors against the reference crate: the same files, the same tensors, the same bytes written.
+//! safetensors against the reference crate: the same files, the same tensors, the same bytes
+//! written.
 
 use std::collections::HashMap;
 

@@ -222,8 +222,8 @@ fn a_model_made_to_be_slow_comes_to_an_end() {
     }
 }
 
-/// Sums that are set back at every letter, and rules whose trie leads in a circle, over a text so long that work which
-/// grows with its square has no end.
+/// Sums that are set back at every letter, and rules whose trie leads in a circle, over a text so
+/// long that work which grows with its square has no end.
 #[test]
 fn long_texts_come_to_an_end_whatever_the_model_says() {
     let far = [(&b"a"[..], -200_000.0, PieceKind::Normal), (b"aa", -9e6, PieceKind::Normal)];

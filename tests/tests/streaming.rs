@@ -1,4 +1,5 @@
-//! Every format through every source: cuts do not matter, truncation is found at the same byte, hostile fields never panic.
+//! Every format through every source: cuts do not matter, truncation is found at the same byte,
+//! hostile fields never panic.
 
 use nanoembed_core::ErrorKind;
 use nanoembed_core::event::Mode;

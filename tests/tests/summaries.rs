@@ -10,7 +10,8 @@ use nanoembed_core::tensor::TensorHeader;
 use nanoembed_tests::data::DEFAULT_MODEL;
 use nanoembed_tests::minilm::config;
 
-/// Rows of the model's linear layers, those of the second feed-forward layer in four groups of columns.
+/// Rows of the model's linear layers, those of the second feed-forward layer in four groups of
+/// columns.
 const SUMMARIES: usize = 6 * (4 * 384 + 1536 + 4 * 384);
 
 fn open(weights: &impl Weights) -> Bert<Vec<Layer>> {

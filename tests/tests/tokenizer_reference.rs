@@ -1,4 +1,5 @@
-//! Token ids and normalised words against Hugging Face `tokenizers`: the files of `tests/data/minilm/`.
+//! Token ids and normalised words against Hugging Face `tokenizers`: the files of
+//! `tests/data/minilm/`.
 
 use std::collections::HashMap;
 

@@ -97,7 +97,8 @@ fn is_ideograph(c: char) -> bool {
         | 0x2A700..=0x2B73F | 0x2B740..=0x2B81F | 0x2B920..=0x2CEAF | 0x2F800..=0x2FA1F)
 }
 
-/// The characters that a class of `regex-syntax` matches, such as those of a Unicode version and all before.
+/// The characters that a class of `regex-syntax` matches, such as those of a Unicode version and
+/// all before.
 fn characters(class: &str) -> ClassUnicode {
     match regex_syntax::parse(class).unwrap().into_kind() {
         HirKind::Class(Class::Unicode(class)) => class,
@@ -119,12 +120,14 @@ fn is_in(class: &ClassUnicode, c: char) -> bool {
     after > 0 && class.ranges()[after - 1].end() >= c
 }
 
-/// A text whose words show whether `c` is removed, splits, changes, and where it stands among marks.
+/// A text whose words show whether `c` is removed, splits, changes, and where it stands among
+/// marks.
 fn probe(c: char) -> String {
     format!("A{c}\u{1D16D}{c}\u{302E}{c}\u{1D165}B")
 }
 
-/// Characters that have another general category today than in Unicode 8.0, which the tables follow.
+/// Characters that have another general category today than in Unicode 8.0, which the tables
+/// follow.
 const RECATEGORISED: [(char, &str); 7] = [
     ('\u{166D}', "punctuation then, a symbol now"),
     ('\u{1734}', "a non-spacing mark then, a spacing one now"),
@@ -161,7 +164,8 @@ fn younger_characters_are_letters_of_which_only_the_case_is_known() {
     let of_unicode_16 = characters(r"\p{Age=16.0}");
     let mut with_case = 0;
     for c in ('\0'..=char::MAX).filter(|&c| !is_in(&of_unicode_8, c)) {
-        // What the tables take from Unicode 17.0, the newest there is, is compared with ICU's for what both know.
+        // What the tables take from Unicode 17.0, the newest there is, is compared with ICU's for
+        // what both know.
         let lower =
             if is_in(&of_unicode_16, c) { reference.lower(c) } else { c.to_lowercase().collect() };
         with_case += usize::from(!lower.starts_with(c));

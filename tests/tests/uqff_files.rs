@@ -1,4 +1,5 @@
-//! UQFF against the reference: every layer of both generations dequantised bit for bit, and written back.
+//! UQFF against the reference: every layer of both generations dequantised bit for bit, and written
+//! back.
 
 use half::f16;
 use nanoembed_core::ErrorKind;
@@ -199,7 +200,8 @@ fn files_of_1_x_are_written_and_read_back() {
     write_tensors(&layers, &[("uqff.version", "1.2.0")], true, &mut written).unwrap();
     let back = Uqff::parse(&written.0, Mode::Strict, b).unwrap();
     assert_eq!(essence(&back), essence(&uqff));
-    // The same tensors with the same types, shapes and bytes, read by the reference's own container crate.
+    // The same tensors with the same types, shapes and bytes, read by the reference's own container
+    // crate.
     let tensors = |file: &[u8]| {
         let file = safetensors::SafeTensors::deserialize(file).unwrap();
         let mut all: Vec<_> = file

@@ -1,4 +1,5 @@
-//! UQFF files made wrong on purpose: each is refused by name and place, through the decoder or when a layer is put together.
+//! UQFF files made wrong on purpose: each is refused by name and place, through the decoder or when
+//! a layer is put together.
 
 use nanoembed_core::ErrorKind;
 use nanoembed_core::event::Mode;
@@ -147,7 +148,8 @@ fn products_of_dimensions_do_not_wrap() {
 
 #[test]
 fn undefined_quantisations_are_refused() {
-    // Behind HQQ's arrays: ndim, two dims, bits, group size, axis; then a bias of six values in 40 bytes.
+    // Behind HQQ's arrays: ndim, two dims, bits, group size, axis; then a bias of six values in 40
+    // bytes.
     let hqq = blob("hqq_4").len() - 40 - 24;
     for (at, byte, expected) in [
         (hqq + 12, 5, ErrorKind::BadQuantization),

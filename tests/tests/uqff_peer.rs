@@ -1,5 +1,6 @@
-//! Files that we write against the reference reader of UQFF 0.x, crate mistralrs-quant 0.8.1: `data/uqff/peer` has what
-//! it made of each layer. The recipe stands in `peers/mistralrs-quant/README.md`.
+//! Files that we write against the reference reader of UQFF 0.x, crate mistralrs-quant 0.8.1:
+//! `data/uqff/peer` has what it made of each layer. The recipe stands in
+//! `peers/mistralrs-quant/README.md`.
 
 use half::f16;
 use nanoembed_core::event::Mode;

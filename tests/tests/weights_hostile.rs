@@ -1,5 +1,5 @@
-//! safetensors, UQFF and GGUF files made to hurt: the classes of published bugs in loaders of models. Each is refused in
-//! bounded time, by name and place, or read for what it is.
+//! safetensors, UQFF and GGUF files made to hurt: the classes of published bugs in loaders of
+//! models. Each is refused in bounded time, by name and place, or read for what it is.
 
 use nanoembed_core::error::{Error, ErrorKind, Result};
 use nanoembed_core::event::{Decode, Mode};

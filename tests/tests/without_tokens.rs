@@ -1,4 +1,5 @@
-//! Decoders that pass over tokens find what the others find, wherever a file is cut, truncated or damaged.
+//! Decoders that pass over tokens find what the others find, wherever a file is cut, truncated or
+//! damaged.
 
 use nanoembed_core::event::{Decode, Mode};
 use nanoembed_core::format::{amb, embd};

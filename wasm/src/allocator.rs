@@ -1,7 +1,8 @@
 //! Memory for modules that inspect: lists of free blocks, one for each power of two.
 //!
-//! A tenth of the code of an allocator for everything. A block is never divided nor joined with another, so that up to
-//! twice of what is used is taken; modules that hold models have another allocator.
+//! A tenth of the code of an allocator for everything. A block is never divided nor joined with
+//! another, so that up to twice of what is used is taken; modules that hold models have another
+//! allocator.
 
 use core::alloc::{GlobalAlloc, Layout};
 use core::arch::wasm32::{memory_grow, memory_size};
@@ -37,7 +38,8 @@ impl State {
     /// A block of `size` bytes from the end of memory; null if there is no more.
     fn fresh(&mut self, size: usize) -> *mut u8 {
         if size > self.rest_bytes {
-            // What is left is too small for this size and is given up: a page at most, and none if memory goes on.
+            // What is left is too small for this size and is given up: a page at most, and none if
+            // memory goes on.
             let pages = size.div_ceil(PAGE);
             let end = memory_size(0) * PAGE;
             if memory_grow(0, pages) == usize::MAX {
@@ -64,12 +66,13 @@ fn power(layout: Layout) -> Option<usize> {
     Some(size.trailing_zeros() as usize)
 }
 
-// SAFETY: blocks are as large as they must be and begin at multiples of 16, the largest alignment that is answered; each is
-// either in use or in the list of its size.
+// SAFETY: blocks are as large as they must be and begin at multiples of 16, the largest alignment
+// that is answered; each is either in use or in the list of its size.
 unsafe impl GlobalAlloc for PowersOfTwo {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let Some(power) = power(layout) else { return null_mut() };
-        // SAFETY: one thread, and nothing here is called from within; a free block has room for an address.
+        // SAFETY: one thread, and nothing here is called from within; a free block has room for an
+        // address.
         unsafe {
             let state = &mut *self.0.get();
             let Some(first) = state.free.get_mut(power) else { return null_mut() };

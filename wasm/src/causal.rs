@@ -31,7 +31,8 @@ impl Causal {
     ///
     /// # Errors
     ///
-    /// What is wrong with the model; `unknown_format` if the file is not of a format that holds one.
+    /// What is wrong with the model; `unknown_format` if the file is not of a format that holds
+    /// one.
     #[wasm_bindgen(constructor)]
     pub fn new(reader: Reader) -> Result<Self> {
         let model = CausalModel::open(reader.into_file(&[Format::Amb, Format::Gguf])?)?;
@@ -63,8 +64,9 @@ impl Causal {
     ///
     /// # Errors
     ///
-    /// `invalid_argument` for a negative temperature or a `top_p` beyond 0 … 1, without a prompt, or if the text may
-    /// become longer than the model allows; `buffer_too_small` if there is not enough memory.
+    /// `invalid_argument` for a negative temperature or a `top_p` beyond 0 … 1, without a prompt,
+    /// or if the text may become longer than the model allows; `buffer_too_small` if there is not
+    /// enough memory.
     #[allow(clippy::too_many_arguments, reason = "JavaScript has names for them")]
     pub fn generation(
         &self,
@@ -124,8 +126,8 @@ pub struct Generation {
 
 #[wasm_bindgen]
 impl Generation {
-    /// Takes some of the tokens that wait through the model; whether none is left, so that [`step`](Self::step) can choose
-    /// the next.
+    /// Takes some of the tokens that wait through the model; whether none is left, so that
+    /// [`step`](Self::step) can choose the next.
     ///
     /// # Errors
     ///
@@ -141,7 +143,8 @@ impl Generation {
         Ok(is_last)
     }
 
-    /// Chooses the next token; none at the text's end. [`piece`](Self::piece) then has what it adds to the text.
+    /// Chooses the next token; none at the text's end. [`piece`](Self::piece) then has what it adds
+    /// to the text.
     ///
     /// # Errors
     ///
@@ -176,7 +179,8 @@ impl Generation {
         Ok(next)
     }
 
-    /// What the last token added to the text, in whole characters: nothing, if the first of its bytes do not make one yet.
+    /// What the last token added to the text, in whole characters: nothing, if the first of its
+    /// bytes do not make one yet.
     #[must_use]
     pub fn piece(&self) -> String {
         self.piece.clone()

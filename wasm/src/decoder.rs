@@ -95,7 +95,8 @@ impl Decoder {
         }
     }
 
-    /// Where the data begins that the offsets of tensors count from; 0 where they count from the file's start.
+    /// Where the data begins that the offsets of tensors count from; 0 where they count from the
+    /// file's start.
     #[cfg(feature = "inspect")]
     pub(crate) fn data_offset(&self) -> u64 {
         match self {
@@ -106,7 +107,8 @@ impl Decoder {
         }
     }
 
-    /// The bytes of the first of two documents in a file that has two: AMB's metadata and configuration.
+    /// The bytes of the first of two documents in a file that has two: AMB's metadata and
+    /// configuration.
     #[cfg(feature = "inspect")]
     pub(crate) fn first_document_bytes(&self) -> Option<u64> {
         match self {

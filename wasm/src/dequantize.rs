@@ -13,7 +13,8 @@ use wasm_bindgen::prelude::*;
 
 use crate::failure::{Failure, Result};
 
-/// Elements and bytes of what a type stores together, as elements · 2¹⁶ + bytes; 0 for a type that is not known.
+/// Elements and bytes of what a type stores together, as elements · 2¹⁶ + bytes; 0 for a type that
+/// is not known.
 #[wasm_bindgen]
 #[must_use]
 pub fn block(dtype: &str) -> u32 {

@@ -12,7 +12,8 @@ pub struct Failure {
     error: Error,
 }
 
-/// What causes are called and what they say, in the order of [`ErrorKind::ALL`]: a table is smaller than a choice.
+/// What causes are called and what they say, in the order of [`ErrorKind::ALL`]: a table is smaller
+/// than a choice.
 static TEXTS: [(&str, &str); ErrorKind::ALL.len()] = {
     let mut texts = [("", ""); ErrorKind::ALL.len()];
     let mut at = 0;

@@ -1,12 +1,16 @@
 //! The WebAssembly side of the npm package: core, made callable from JavaScript.
 //!
-//! * [`reader`] takes a file's bytes, as they arrive or as it asks for them, and lets core's decoders look at them;
-//! * [`sentences`] embeds texts, [`causal`] continues them, [`words`] looks words up, all in bytes that a reader kept;
-//! * [`report`] tells what a file says of itself, as JSON; [`dequantize`] turns parts of tensors into numbers.
+//! * [`reader`] takes a file's bytes, as they arrive or as it asks for them, and lets core's
+//!   decoders look at them;
+//! * [`sentences`] embeds texts, [`causal`] continues them, [`words`] looks words up, all in bytes
+//!   that a reader kept;
+//! * [`report`] tells what a file says of itself, as JSON; [`dequantize`] turns parts of tensors
+//!   into numbers.
 //!
-//! JavaScript owns every decision about sources, caches, workers and time. Features choose what a module can do: the
-//! package ships one that embeds and looks up, one that continues texts, one for words, one that inspects, and one that
-//! dequantises, which is loaded when somebody wants to see numbers.
+//! JavaScript owns every decision about sources, caches, workers and time. Features choose what a
+//! module can do: the package ships one that embeds and looks up, one that continues texts, one for
+//! words, one that inspects, and one that dequantises, which is loaded when somebody wants to see
+//! numbers.
 
 #![cfg_attr(target_family = "wasm", no_std)]
 

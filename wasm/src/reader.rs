@@ -1,8 +1,9 @@
 //! A file's bytes on their way in: as they arrive, or as they are asked for.
 //!
-//! The decoders look at bytes where they lie. A reader that keeps them is one growing buffer: JavaScript writes each
-//! piece of a download to its end, and the decoder goes on in the same place; there is no second copy, and nothing is
-//! carried from one piece to the next. A reader that does not keep them drops what the decoder has seen.
+//! The decoders look at bytes where they lie. A reader that keeps them is one growing buffer:
+//! JavaScript writes each piece of a download to its end, and the decoder goes on in the same
+//! place; there is no second copy, and nothing is carried from one piece to the next. A reader that
+//! does not keep them drops what the decoder has seen.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -69,7 +70,8 @@ pub struct Reader {
     /// What the file says of itself, where that is asked for.
     #[cfg(feature = "inspect")]
     report: Report,
-    /// Whether the file was announced to have no more bytes, or has as many as announced, and all is well.
+    /// Whether the file was announced to have no more bytes, or has as many as announced, and all
+    /// is well.
     complete: bool,
 }
 
@@ -177,7 +179,8 @@ impl Reader {
         self.format.map(|format| format.name().into())
     }
 
-    /// Whether the file holds a decoder of texts, for which there is another module; known once a tensor was seen.
+    /// Whether the file holds a decoder of texts, for which there is another module; known once a
+    /// tensor was seen.
     #[cfg(feature = "embed")]
     #[must_use]
     pub fn holds_decoder(&self) -> Option<bool> {
@@ -198,7 +201,8 @@ impl Reader {
 #[cfg(any(feature = "inspect", feature = "words"))]
 #[wasm_bindgen]
 impl Reader {
-    /// Whether the whole file has been seen as far as the purpose asks, and nothing is wrong with it.
+    /// Whether the whole file has been seen as far as the purpose asks, and nothing is wrong with
+    /// it.
     #[must_use]
     pub fn complete(&self) -> bool {
         self.complete

@@ -121,8 +121,8 @@ impl Report {
         self.layers.push(b'{');
     }
 
-    /// `data` is where the data begins, for files whose tensors' offsets count from there; `first_document` the bytes of
-    /// the first of two documents, for files that have two.
+    /// `data` is where the data begins, for files whose tensors' offsets count from there;
+    /// `first_document` the bytes of the first of two documents, for files that have two.
     pub(crate) fn json(&mut self, data: u64, first_document: Option<u64>) -> String {
         self.close_array();
         if self.in_layer {

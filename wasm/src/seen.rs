@@ -36,8 +36,8 @@ impl Seen {
         self.info.is_some_and(|info| info.format == Format::Safetensors)
     }
 
-    /// Whether it is clear what kind of file this is, so that its first bytes are not needed again: a container tells
-    /// by its tensors whether it holds UQFF.
+    /// Whether it is clear what kind of file this is, so that its first bytes are not needed again:
+    /// a container tells by its tensors whether it holds UQFF.
     pub(crate) fn header_is_read(&self) -> bool {
         self.is_behind_header || (self.info.is_some() && !self.is_container())
     }
@@ -59,8 +59,8 @@ impl Seen {
     }
 }
 
-/// Whether a tensor of a safetensors file says that the file is UQFF: the version of 1.x, or the blob of 0.x whose name
-/// is an index.
+/// Whether a tensor of a safetensors file says that the file is UQFF: the version of 1.x, or the
+/// blob of 0.x whose name is an index.
 fn tells_uqff(tensor: &TensorHeader<'_>, is_first: bool) -> bool {
     let is_index = tensor.dtype == Dtype::U8
         && !tensor.name.is_empty()

@@ -29,13 +29,14 @@ pub struct Sentences {
 
 #[wasm_bindgen]
 impl Sentences {
-    /// The model in the file that `reader` has read. `requantize` says whether its weights are coded anew, a byte each, unless
-    /// they are so in the file; by default they are if they are in blocks of few bits, and there is memory for it.
+    /// The model in the file that `reader` has read. `requantize` says whether its weights are
+    /// coded anew, a byte each, unless they are so in the file; by default they are if they are in
+    /// blocks of few bits, and there is memory for it.
     ///
     /// # Errors
     ///
-    /// What is wrong with the model; `unknown_format` if the file is not of a format that holds one; `buffer_too_small` if
-    /// there is not enough memory for what was asked for.
+    /// What is wrong with the model; `unknown_format` if the file is not of a format that holds
+    /// one; `buffer_too_small` if there is not enough memory for what was asked for.
     #[wasm_bindgen(constructor)]
     pub fn new(reader: Reader, requantize: Option<bool>) -> Result<Self> {
         let mut embedder = Embedder::open(reader.into_file(&[Format::Embd, Format::Amb])?)?;
@@ -66,7 +67,8 @@ impl Sentences {
         self.embedder.config().positions
     }
 
-    /// The token ids of `text`, at most `limit`; [`total`](Self::total) then says how many there would be.
+    /// The token ids of `text`, at most `limit`; [`total`](Self::total) then says how many there
+    /// would be.
     ///
     /// # Errors
     ///
@@ -102,8 +104,8 @@ impl Sentences {
         self.lengths.clear();
     }
 
-    /// The vectors of the texts that wait, one after the other. `is_precise` keeps activations in f32 where the model was
-    /// made to run in integers.
+    /// The vectors of the texts that wait, one after the other. `is_precise` keeps activations in
+    /// f32 where the model was made to run in integers.
     ///
     /// # Errors
     ///

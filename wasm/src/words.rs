@@ -1,7 +1,8 @@
 //! Word vectors: of a file in memory, or of parts of it that JavaScript reads as they are needed.
 //!
-//! Core's lookup reads from a [`Source`]; what a file that is elsewhere does not have here yet is asked for beforehand
-//! ([`WordVectors::missing`]) and inserted, so that no lookup has to wait in the middle.
+//! Core's lookup reads from a [`Source`]; what a file that is elsewhere does not have here yet is
+//! asked for beforehand ([`WordVectors::missing`]) and inserted, so that no lookup has to wait in
+//! the middle.
 
 use alloc::rc::Rc;
 use alloc::string::String;
@@ -39,7 +40,8 @@ struct File {
 }
 
 impl File {
-    /// Of regions none of which lies in another the last that begins before an offset also reaches furthest.
+    /// Of regions none of which lies in another the last that begins before an offset also reaches
+    /// furthest.
     fn get(regions: &[Region], offset: u64, bytes: usize) -> Option<&[u8]> {
         let behind = regions.partition_point(|region| region.offset <= offset);
         let region = regions.get(behind.checked_sub(1)?)?;
@@ -61,8 +63,8 @@ impl File {
         put(&mut self.rows.borrow_mut(), offset, bytes);
     }
 
-    /// Forgets the rows if they are too many. What is asked for may need all that was inserted for it, and more that was there
-    /// before: so this is for when it has been answered.
+    /// Forgets the rows if they are too many. What is asked for may need all that was inserted for
+    /// it, and more that was there before: so this is for when it has been answered.
     fn trim(&self) {
         let mut rows = self.rows.borrow_mut();
         if rows.iter().map(|region| region.bytes.len()).sum::<usize>() > CACHE_BYTES {
@@ -125,12 +127,13 @@ pub struct WordVectors {
 
 #[wasm_bindgen]
 impl WordVectors {
-    /// The words of the file that `reader` has read, or of which it has kept header and vocabulary. `seed` is a number
-    /// that whoever wrote the file cannot know.
+    /// The words of the file that `reader` has read, or of which it has kept header and vocabulary.
+    /// `seed` is a number that whoever wrote the file cannot know.
     ///
     /// # Errors
     ///
-    /// `unknown_format` if the file holds no words; `duplicate_word` unless `takes_first`; `bad_vocabulary`.
+    /// `unknown_format` if the file holds no words; `duplicate_word` unless `takes_first`;
+    /// `bad_vocabulary`.
     #[wasm_bindgen(constructor)]
     pub fn new(reader: Reader, seed: f64, takes_first: bool) -> Result<Self> {
         let is_whole = reader.keeps_all();
@@ -188,8 +191,8 @@ impl WordVectors {
         Ok(String::from_utf8_lossy(word).into_owned())
     }
 
-    /// The stretches of the file, offset and length by turns, that [`vector`](Self::vector) of `word` needs and that are
-    /// not here.
+    /// The stretches of the file, offset and length by turns, that [`vector`](Self::vector) of
+    /// `word` needs and that are not here.
     ///
     /// # Errors
     ///
@@ -309,7 +312,8 @@ impl WordVectors {
         Ok(())
     }
 
-    /// Where that lies which a search looks through, of a file that is not here: offset and bytes of a row, by turns.
+    /// Where that lies which a search looks through, of a file that is not here: offset and bytes
+    /// of a row, by turns.
     #[must_use]
     #[allow(clippy::cast_precision_loss, reason = "files are shorter than 2⁵³")]
     pub fn rows_at(&self) -> Vec<f64> {

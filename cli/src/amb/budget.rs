@@ -1,9 +1,11 @@
 //! How the bits of adaptive precision are shared out over all tensors, for a budget.
 //!
-//! A block's sensitivity is the error that its codes add to the layer's output, as a share of the output's power: the squared
-//! error of its elements, weighted by the mean squares of the columns' inputs, over the same sum of the tensor's values; less
-//! where errors are compensated. First whole tensors get codes of 5 bits instead of 4, those first that gain most a bit; what
-//! is left keeps the most sensitive blocks in full precision. Tensors of whose inputs nothing is known have 4 bits and full blocks.
+//! A block's sensitivity is the error that its codes add to the layer's output, as a share of the
+//! output's power: the squared error of its elements, weighted by the mean squares of the columns'
+//! inputs, over the same sum of the tensor's values; less where errors are compensated. First whole
+//! tensors get codes of 5 bits instead of 4, those first that gain most a bit; what is left keeps
+//! the most sensitive blocks in full precision. Tensors of whose inputs nothing is known have 4
+//! bits and full blocks.
 
 use nanoembed_core::quant::adaptive::block_errors;
 use nanoembed_core::tensor::{CodeBits, ScaledCodes};

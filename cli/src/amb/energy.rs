@@ -1,7 +1,8 @@
-//! What the columns of a model's matrices are multiplied with, over some texts, and how it goes together.
+//! What the columns of a model's matrices are multiplied with, over some texts, and how it goes
+//! together.
 //!
-//! Errors in columns that meet large activations cost more, and errors in one column can be made good by another whose input
-//! is alike.
+//! Errors in columns that meet large activations cost more, and errors in one column can be made
+//! good by another whose input is alike.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -49,7 +50,8 @@ impl Energies {
         self.of.is_empty()
     }
 
-    /// What evens out the columns of activations where the model is coded anew as bytes; empty if nothing is known of them.
+    /// What evens out the columns of activations where the model is coded anew as bytes; empty if
+    /// nothing is known of them.
     pub(super) fn column_scales(&self) -> &[f32] {
         &self.column_scales
     }

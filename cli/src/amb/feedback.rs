@@ -1,8 +1,9 @@
-//! Quantisation with error feedback (GPTQ, Frantar et al. 2022): the error that rounding one column makes is compensated in the
-//! columns to come, as far as the inputs of both go together.
+//! Quantisation with error feedback (GPTQ, Frantar et al. 2022): the error that rounding one column
+//! makes is compensated in the columns to come, as far as the inputs of both go together.
 //!
-//! With H = XᵀX over the inputs X and U the upper Cholesky factor of H⁻¹, a row w is rounded from the left to the right; after
-//! column j with the error e, every later column k becomes wₖ − e · Uⱼₖ / Uⱼⱼ.
+//! With H = XᵀX over the inputs X and U the upper Cholesky factor of H⁻¹, a row w is rounded from
+//! the left to the right; after column j with the error e, every later column k becomes wₖ − e ·
+//! Uⱼₖ / Uⱼⱼ.
 
 use nanoembed_core::quant::ColumnWeights;
 use nanoembed_core::quant::amb_block::{fit, round_to};
@@ -24,7 +25,8 @@ impl Feedback {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::NoMemory`](nanoembed_core::ErrorKind::NoMemory): matrices of `cols` × `cols` are made.
+    /// [`ErrorKind::NoMemory`](nanoembed_core::ErrorKind::NoMemory): matrices of `cols` × `cols`
+    /// are made.
     pub(super) fn new(gram: &[f32], cols: usize) -> Result<Option<Self>, Error> {
         if cols == 0 || gram.len() != cols * cols {
             return Ok(None);
@@ -36,7 +38,8 @@ impl Feedback {
         for i in 0..cols {
             h[i * cols + i] += mean * DAMPING + 1e-12;
         }
-        // With the order of rows and columns turned round, the lower factor of H gives the upper one of H⁻¹.
+        // With the order of rows and columns turned round, the lower factor of H gives the upper
+        // one of H⁻¹.
         h.reverse();
         if cholesky(&mut h, cols).is_none() {
             return Ok(None);
@@ -48,8 +51,9 @@ impl Feedback {
         Ok(Some(Self { factor, cols }))
     }
 
-    /// Rounds `values`, rows of `cols`, in place to what codes will stand for, and gives the scale of each block. Blocks of
-    /// which `is_full` holds keep their values (but take part in the compensation), rounded to halves.
+    /// Rounds `values`, rows of `cols`, in place to what codes will stand for, and gives the scale
+    /// of each block. Blocks of which `is_full` holds keep their values (but take part in the
+    /// compensation), rounded to halves.
     ///
     /// Rows must be whole blocks.
     pub(super) fn round(
@@ -90,7 +94,8 @@ impl Feedback {
     }
 }
 
-/// The lower Cholesky factor, in place of the lower half; the upper half becomes 0. `None` if `a` is not positive definite.
+/// The lower Cholesky factor, in place of the lower half; the upper half becomes 0. `None` if `a`
+/// is not positive definite.
 fn cholesky(a: &mut [f64], n: usize) -> Option<()> {
     for j in 0..n {
         let (before, rest) = a.split_at_mut(j * n);
@@ -115,7 +120,8 @@ fn cholesky(a: &mut [f64], n: usize) -> Option<()> {
 
 /// The inverse of a lower triangular matrix.
 fn invert_lower(l: &[f64], n: usize) -> Result<Vec<f64>, Error> {
-    // Column c of the inverse solves L x = e_c; kept as rows of the transpose, so that threads share nothing.
+    // Column c of the inverse solves L x = e_c; kept as rows of the transpose, so that threads
+    // share nothing.
     let mut columns = limit::filled(n * n, 0.0)?;
     columns.par_chunks_exact_mut(n).enumerate().for_each(|(c, x)| {
         x[c] = 1.0 / l[c * n + c];

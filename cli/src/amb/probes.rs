@@ -1,8 +1,10 @@
-//! Made-up texts to calibrate with, beside real ones: what a thousand sentences do not show of a model's inputs.
+//! Made-up texts to calibrate with, beside real ones: what a thousand sentences do not show of a
+//! model's inputs.
 //!
-//! Users embed more than sentences: single letters, numbers, one word a hundred times, characters that no vocabulary has. The
-//! errors of a model that was calibrated with sentences alone are largest there. Tokens are drawn with a fixed seed, early
-//! ones more often, as vocabularies begin with the frequent ones.
+//! Users embed more than sentences: single letters, numbers, one word a hundred times, characters
+//! that no vocabulary has. The errors of a model that was calibrated with sentences alone are
+//! largest there. Tokens are drawn with a fixed seed, early ones more often, as vocabularies begin
+//! with the frequent ones.
 
 use crate::checkpoint::vocabulary::Vocabulary;
 

@@ -18,7 +18,8 @@ pub(crate) struct AmbOptions {
 
 /// Elements of a block unless another size is asked for.
 const USUAL_BLOCK: u16 = 32;
-/// Those of adaptive precision: bits that scales would take are worth more as wider codes where it matters.
+/// Those of adaptive precision: bits that scales would take are worth more as wider codes where it
+/// matters.
 const ADAPTIVE_BLOCK: u16 = 64;
 
 impl AmbOptions {
@@ -37,8 +38,8 @@ impl AmbOptions {
         }
     }
 
-    /// The options for a model of whose inputs nothing is known. Then wider codes and larger blocks are no gain: the
-    /// perplexity of SmolLM2 at 5 bits rises from 92 to 98 with them.
+    /// The options for a model of whose inputs nothing is known. Then wider codes and larger blocks
+    /// are no gain: the perplexity of SmolLM2 at 5 bits rises from 92 to 98 with them.
     pub(super) fn uncalibrated(self) -> Self {
         Self { block: self.block.or(Some(USUAL_BLOCK)), ..self }
     }
@@ -48,9 +49,9 @@ impl AmbOptions {
         tensor.name.contains("position_embeddings") || tensor.name.contains("token_type_embeddings")
     }
 
-    /// What becomes of `tensor`; of adaptive precision the least, which the budget may widen. Biases and norms are a
-    /// thousandth of a model and stay as they are; positions and token types are added to every token's vector and keep
-    /// 8 bits, a scale for each row.
+    /// What becomes of `tensor`; of adaptive precision the least, which the budget may widen.
+    /// Biases and norms are a thousandth of a model and stay as they are; positions and token types
+    /// are added to every token's vector and keep 8 bits, a scale for each row.
     pub(super) fn dtype(&self, tensor: &Tensor<'_>) -> Dtype {
         let row = u16::try_from(tensor.cols()).unwrap_or(USUAL_BLOCK);
         let scaled = |arrangement, bits, block: u16| {

@@ -92,7 +92,8 @@ pub(crate) fn wordpiece<'a>(
     })
 }
 
-/// An encoder's configuration: the specification's words for what it has words for, and ours for the rest.
+/// An encoder's configuration: the specification's words for what it has words for, and ours for
+/// the rest.
 pub(crate) fn encoder_config(checkpoint: &Checkpoint<'_>) -> Value {
     let settings = &checkpoint.settings;
     let mut config = json!({
@@ -191,7 +192,8 @@ fn specs<'p>(
     tensors.iter().zip(stored).map(spec).collect()
 }
 
-/// The tensor [`COLUMN_SCALES`], which is none of the model's, and its bytes; `None` if nothing is known of activations.
+/// The tensor [`COLUMN_SCALES`], which is none of the model's, and its bytes; `None` if nothing is
+/// known of activations.
 fn column_scales(energies: &Energies) -> Result<Option<(TensorSpec<'static>, Vec<u8>)>> {
     let scales = energies.column_scales();
     let Some(shape) = Shape::new(&[scales.len() as u64]).filter(|_| !scales.is_empty()) else {
@@ -244,7 +246,8 @@ fn quantize(
     energy: &[f32],
     out: &mut [u8],
 ) -> std::result::Result<(), Error> {
-    // Weights repeat with the columns, so threads take whole rows; interleaved blocks of whole rows lie together.
+    // Weights repeat with the columns, so threads take whole rows; interleaved blocks of whole rows
+    // lie together.
     let block = usize::from(codes.block);
     let rows = energy.len().max(1);
     let piece = block.saturating_mul(rows).saturating_mul(BLOCKS_AT_ONCE.div_ceil(rows));

@@ -1,7 +1,9 @@
-//! Temporary files of processes that were killed: `.nanoembed-PROCESS-….part`, which nobody will finish.
+//! Temporary files of processes that were killed: `.nanoembed-PROCESS-….part`, which nobody will
+//! finish.
 //!
-//! Each process keeps a lock on its files, which ends with it. A file is abandoned if its process is gone, as far as that can
-//! be seen from here, and its lock is free. Processes in other containers, whose numbers mean nothing here, still hold theirs.
+//! Each process keeps a lock on its files, which ends with it. A file is abandoned if its process
+//! is gone, as far as that can be seen from here, and its lock is free. Processes in other
+//! containers, whose numbers mean nothing here, still hold theirs.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -14,7 +16,8 @@ pub(super) fn prefix() -> String {
     format!("{PREFIX}{}-", std::process::id())
 }
 
-/// Removes what other processes left in `folder`; `own` are files of this one. What cannot be removed stays.
+/// Removes what other processes left in `folder`; `own` are files of this one. What cannot be
+/// removed stays.
 pub(super) fn remove(folder: &Path, own: &[PathBuf]) {
     let Ok(entries) = folder.read_dir() else { return };
     for entry in entries.flatten() {

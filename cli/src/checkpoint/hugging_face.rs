@@ -42,7 +42,8 @@ struct Found<'a> {
 }
 
 impl<'a> Found<'a> {
-    /// Whether it may be part of a model: integers of other tensors than weights are positions and the like.
+    /// Whether it may be part of a model: integers of other tensors than weights are positions and
+    /// the like.
     fn is_float_or_weight(&self) -> bool {
         self.elements.is_ok() || self.name.ends_with(".weight")
     }
@@ -246,8 +247,8 @@ impl Folder {
     }
 }
 
-/// Gives the tensors the specification's names: without what a larger model puts before them (`bert.`), and without
-/// TensorFlow's names of layer norm parameters.
+/// Gives the tensors the specification's names: without what a larger model puts before them
+/// (`bert.`), and without TensorFlow's names of layer norm parameters.
 fn strip_prefix(tensors: &mut [Found<'_>]) {
     let [words, ..] = EMBEDDING_TENSORS;
     let prefix = tensors.iter().find_map(|tensor| tensor.name.strip_suffix(words));

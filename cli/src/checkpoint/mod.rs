@@ -25,7 +25,8 @@ pub(crate) struct Checkpoint<'a> {
     pub(crate) name: String,
     pub(crate) settings: Settings,
     pub(crate) vocabulary: Option<Vocabulary>,
-    /// The encoder's tensors in the order of the EMBD specification, under the specification's names.
+    /// The encoder's tensors in the order of the EMBD specification, under the specification's
+    /// names.
     pub(crate) tensors: Vec<Tensor<'a>>,
     /// Tensors of the source that the encoder does not need.
     pub(crate) left_out: Vec<String>,
@@ -56,7 +57,8 @@ pub(crate) const EMBEDDING_TENSORS: [&str; 5] = [
     "embeddings.LayerNorm.bias",
 ];
 
-/// What follows `encoder.layer.N.` in the names of a layer's tensors, in the order of the specification.
+/// What follows `encoder.layer.N.` in the names of a layer's tensors, in the order of the
+/// specification.
 pub(crate) const LAYER_TENSORS: [&str; 16] = [
     "attention.self.query.weight",
     "attention.self.query.bias",

@@ -1,7 +1,7 @@
 //! What sentence-transformers puts behind an encoder: `modules.json` and the files that it names.
 //!
-//! `do_lower_case` of `sentence_bert_config.json` is about another lower-casing, before the tokenizer's own: true there means
-//! lower case, false nothing.
+//! `do_lower_case` of `sentence_bert_config.json` is about another lower-casing, before the
+//! tokenizer's own: true there means lower case, false nothing.
 
 use std::path::Path;
 

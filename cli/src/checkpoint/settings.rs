@@ -117,7 +117,8 @@ impl Settings {
         }
     }
 
-    /// The metadata of a `.weights` file: the keys that the specification requires and those that this project adds.
+    /// The metadata of a `.weights` file: the keys that the specification requires and those that
+    /// this project adds.
     pub(crate) fn metadata(&self) -> Vec<(String, String)> {
         let mut metadata: Vec<(String, String)> = [
             ("embedding_dim", self.hidden),
@@ -151,7 +152,8 @@ impl Settings {
     }
 }
 
-/// Refuses what BERT's `config.json` may ask for and no encoder here does; the values of most files change nothing.
+/// Refuses what BERT's `config.json` may ask for and no encoder here does; the values of most files
+/// change nothing.
 fn refuse_what_other_models_do(config: &Members<'_>) -> Result<()> {
     let off = [json!(false)];
     for name in ["is_decoder", "add_cross_attention", "is_encoder_decoder", "tie_encoder_decoder"] {

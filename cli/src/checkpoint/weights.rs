@@ -1,4 +1,5 @@
-//! An EMBD `.weights` file as a source, of either variant; transposed linear weights are turned back.
+//! An EMBD `.weights` file as a source, of either variant; transposed linear weights are turned
+//! back.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -34,7 +35,8 @@ pub(crate) struct WeightsFile {
     bytes: Mapped,
 }
 
-/// Refuses a decoder in a file of one of our formats, which only encoders are read from for conversion.
+/// Refuses a decoder in a file of one of our formats, which only encoders are read from for
+/// conversion.
 pub(crate) fn decoder_is_final(path: &Path, ending: &str) -> Failure {
     let message = format!("a decoder in a `{ending}` file is not converted further");
     Failure::input(ErrorKind::UnsupportedSetting, message)
@@ -47,7 +49,8 @@ impl WeightsFile {
         Ok(Self { path: path.to_owned(), bytes: Mapped::open(path)? })
     }
 
-    /// Reads settings, from `config` where the file has none, and vocabulary, and finds the encoder's tensors.
+    /// Reads settings, from `config` where the file has none, and vocabulary, and finds the
+    /// encoder's tensors.
     pub(crate) fn checkpoint(&self, config: Option<&Path>, pooler: bool) -> Result<Checkpoint<'_>> {
         let file = Embd::parse(&self.bytes, Mode::Lenient)
             .map_err(|error| foreign::failure(self.name(), &self.bytes, error))?;

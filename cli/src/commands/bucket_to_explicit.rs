@@ -14,8 +14,8 @@ use crate::word_vectors::policy::PolicyArgs;
 
 /// Turn hashed n-grams into a list of those that the words have
 ///
-/// Buckets that no word of the vocabulary uses are dropped, which makes most files a good deal smaller. Unknown words
-/// are then made of n-grams that known words have too.
+/// Buckets that no word of the vocabulary uses are dropped, which makes most files a good deal
+/// smaller. Unknown words are then made of n-grams that known words have too.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:

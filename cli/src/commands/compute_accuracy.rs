@@ -18,8 +18,9 @@ use crate::word_vectors::policy::PolicyArgs;
 
 /// Count how many analogies word vectors get right
 ///
-/// The analogies are lines of four words, "Athens Greece Oslo Norway", in sections that a line ": NAME" begins. Those
-/// whose answer is not in the vocabulary are skipped; those asked with a word without vector are wrong.
+/// The analogies are lines of four words, "Athens Greece Oslo Norway", in sections that a line ":
+/// NAME" begins. Those whose answer is not in the vocabulary are skipped; those asked with a word
+/// without vector are wrong.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:

@@ -40,7 +40,8 @@ pub(crate) struct Dequantize {
     #[arg(long, short, value_name = "FILE")]
     output: PathBuf,
 
-    /// What is written [default: by the ending of FILE; to stdout npy of one tensor, safetensors of all]
+    /// What is written [default: by the ending of FILE; to stdout npy of one tensor, safetensors of
+    /// all]
     #[arg(long, value_enum, value_name = "NAME")]
     format: Option<Format>,
 

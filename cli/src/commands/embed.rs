@@ -22,8 +22,8 @@ use crate::progress::{Progress, say_done};
 
 /// Turn texts into embeddings
 ///
-/// Results come in the order of the texts, while texts are still being read. Similar texts have embeddings with a
-/// cosine near 1.
+/// Results come in the order of the texts, while texts are still being read. Similar texts have
+/// embeddings with a cosine near 1.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -48,7 +48,8 @@ pub(crate) struct Embed {
     #[arg(long, short, value_name = "FILE", default_value = "-", help_heading = "Output")]
     output: PathBuf,
 
-    /// How embeddings are written [default: by the ending of FILE, `.txt`, `.jsonl` or `.npy`; text to stdout]
+    /// How embeddings are written [default: by the ending of FILE, `.txt`, `.jsonl` or `.npy`; text
+    /// to stdout]
     #[arg(long, value_enum, value_name = "NAME", help_heading = "Output")]
     format: Option<Format>,
 

@@ -40,16 +40,18 @@ pub(crate) struct Generate {
     #[arg(value_name = "PROMPT")]
     prompt: String,
 
-    /// An `.amb`, `.weights` or GGUF file, a UQFF file (its first shard), or a folder of one of these or of safetensors
+    /// An `.amb`, `.weights` or GGUF file, a UQFF file (its first shard), or a folder of one of
+    /// these or of safetensors
     #[arg(long, short, value_name = "FILE")]
     model: PathBuf,
 
-    /// Check the model's file first, its checksums too, as `nanoembed verify` does: takes as long as reading it
+    /// Check the model's file first, its checksums too, as `nanoembed verify` does: takes as long
+    /// as reading it
     #[arg(long)]
     verify: bool,
 
-    /// Take no more memory than this, in bytes or with K, M, G: weights are read from the file again for each token, in
-    /// pieces, instead of being mapped; slower
+    /// Take no more memory than this, in bytes or with K, M, G: weights are read from the file
+    /// again for each token, in pieces, instead of being mapped; slower
     #[arg(long, value_name = "SIZE", value_parser = size)]
     memory: Option<u64>,
 

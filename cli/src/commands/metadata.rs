@@ -17,8 +17,8 @@ use crate::word_vectors::{derive, metadata};
 
 /// Show or change a `.fifu` file's metadata
 ///
-/// Without KEY the whole TOML document. A key in a table has the table's name and a dot before it. To change
-/// metadata, name a file to write: IN itself may be it.
+/// Without KEY the whole TOML document. A key in a table has the table's name and a dot before it.
+/// To change metadata, name a file to write: IN itself may be it.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:

@@ -1,4 +1,5 @@
-//! `migrate`: weights between the generations of UQFF, and between UQFF, GGUF and safetensors, without quantising anew.
+//! `migrate`: weights between the generations of UQFF, and between UQFF, GGUF and safetensors,
+//! without quantising anew.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -19,7 +20,8 @@ use crate::writing::{Job, Target, Writing, residual};
 
 /// Bring quantised weights into another format, without quantising them anew
 ///
-/// Blocks stay bit by bit what they are where the other format has their type; all else becomes f32.
+/// Blocks stay bit by bit what they are where the other format has their type; all else becomes
+/// f32.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:

@@ -27,7 +27,8 @@ use std::process::ExitCode;
 use crate::args::{Cli, Command};
 use crate::error::Result;
 
-/// Runs the command that was asked for; the exit code is not always that of success: `verify` may find something.
+/// Runs the command that was asked for; the exit code is not always that of success: `verify` may
+/// find something.
 pub(crate) fn run(cli: Cli) -> Result<ExitCode> {
     let quiet = cli.quiet;
     match cli.command {

@@ -22,10 +22,11 @@ use crate::word_vectors::quantize::{PqOptions, quantize};
 
 /// Store the same in fewer bits
 ///
-/// What types there are depends on IN: word vectors become product-quantised (`pq`), weights of models take all others.
-/// Of weights the tensors of two and more dimensions are quantised, if their rows are whole blocks of the type; norms and
-/// biases stay as they are. OUT tells the format: `.uqff` (mistral.rs), `.gguf` (llama.cpp), `.amb` (whole
-/// models, with types of its own) or `.safetensors` (floats).
+/// What types there are depends on IN: word vectors become product-quantised (`pq`), weights of
+/// models take all others. Of weights the tensors of two and more dimensions are quantised, if
+/// their rows are whole blocks of the type; norms and biases stay as they are. OUT tells the
+/// format: `.uqff` (mistral.rs), `.gguf` (llama.cpp), `.amb` (whole models, with types of its own)
+/// or `.safetensors` (floats).
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -65,8 +66,9 @@ pub(crate) struct Quantize {
     #[arg(long)]
     json: bool,
 
-    /// Bits that a number takes: with `--type adaptive` a weight on average, with its part of scales and mask; with `--type pq`
-    /// a code, 1 to 8 [default: 8]. All other types have their number of bits in the name
+    /// Bits that a number takes: with `--type adaptive` a weight on average, with its part of
+    /// scales and mask; with `--type pq` a code, 1 to 8 [default: 8]. All other types have their
+    /// number of bits in the name
     #[arg(long, short, value_name = "B")]
     bits: Option<f64>,
 
@@ -91,7 +93,8 @@ struct AmbArgs {
     #[arg(long, value_name = "N")]
     block: Option<u16>,
 
-    /// Texts like those that will be embedded, one a line, that weights of few bits are tuned to [default: built-in ones]
+    /// Texts like those that will be embedded, one a line, that weights of few bits are tuned to
+    /// [default: built-in ones]
     #[arg(long, value_name = "FILE")]
     calibrate: Option<PathBuf>,
 }
@@ -171,7 +174,8 @@ impl Quantize {
         Ok(())
     }
 
-    /// How many bits a code of product-quantised vectors has: as many as make a whole number of at most a byte.
+    /// How many bits a code of product-quantised vectors has: as many as make a whole number of at
+    /// most a byte.
     fn code_bits(&self) -> Result<u32> {
         const USUAL: u32 = 8;
         let Some(asked) = self.bits else { return Ok(USUAL) };

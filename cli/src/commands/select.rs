@@ -17,8 +17,8 @@ use crate::word_vectors::write_selected;
 
 /// Write some words with their vectors to a smaller file
 ///
-/// OUT has the words in the order of the list, each once, with the vectors that IN gives them: also words that IN makes of
-/// n-grams. It has no n-grams itself.
+/// OUT has the words in the order of the list, each once, with the vectors that IN gives them: also
+/// words that IN makes of n-grams. It has no n-grams itself.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:

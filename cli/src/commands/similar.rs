@@ -20,8 +20,8 @@ const MAX_NEIGHBOURS: usize = 1 << 20;
 
 /// Find the nearest words to a word
 ///
-/// The word need not be in the vocabulary if the file has n-grams. Several words are searched for in one pass over the
-/// vectors; words of stdin, a line each, in passes of 64.
+/// The word need not be in the vocabulary if the file has n-grams. Several words are searched for
+/// in one pass over the vectors; words of stdin, a line each, in passes of 64.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -99,7 +99,8 @@ impl Similar {
         Ok(if missing == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 
-    /// How many words share a pass: fewer where each has so many neighbours that they would fill the memory.
+    /// How many words share a pass: fewer where each has so many neighbours that they would fill
+    /// the memory.
     fn at_once(&self, words: u32) -> usize {
         let neighbours = self.count.min(words).max(1) as usize;
         (MAX_NEIGHBOURS / neighbours).clamp(1, QUERIES)

@@ -30,7 +30,8 @@ use crate::tokenizer::{self, Tokenizer, Tokens};
 
 /// Turn texts into the token ids that the model sees
 ///
-/// The model is an encoder, a decoder (of any format that `generate` takes), or a SentencePiece model alone (`tokenizer.model`).
+/// The model is an encoder, a decoder (of any format that `generate` takes), or a SentencePiece
+/// model alone (`tokenizer.model`).
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:

@@ -28,8 +28,9 @@ const MOST_SUGGESTIONS: u64 = 4;
 
 /// Print the vectors of words
 ///
-/// A word that is not in the vocabulary gets the normalised sum of its n-grams' vectors, if the file has n-grams.
-/// Single words are read straight from the file, whatever its size; many have an index made for them first.
+/// A word that is not in the vocabulary gets the normalised sum of its n-grams' vectors, if the
+/// file has n-grams. Single words are read straight from the file, whatever its size; many have an
+/// index made for them first.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -53,7 +54,8 @@ pub(crate) struct Vector {
     #[arg(long, short, value_name = "FILE", default_value = "-", help_heading = "Output")]
     output: PathBuf,
 
-    /// How vectors are written [default: by the ending of FILE, `.txt`, `.jsonl` or `.npy`; text to stdout]
+    /// How vectors are written [default: by the ending of FILE, `.txt`, `.jsonl` or `.npy`; text to
+    /// stdout]
     #[arg(long, value_enum, value_name = "NAME", help_heading = "Output")]
     format: Option<Format>,
 
@@ -180,7 +182,8 @@ impl<'v> Answers<'v> {
         }
     }
 
-    /// A word that is nearly this one, for the first few that are missing: each takes a pass over the words.
+    /// A word that is nearly this one, for the first few that are missing: each takes a pass over
+    /// the words.
     fn suggest(&self, word: &str) -> Option<String> {
         if self.missing > MOST_SUGGESTIONS {
             return None;

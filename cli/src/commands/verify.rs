@@ -14,8 +14,9 @@ use crate::word_vectors::policy::PolicyArgs;
 
 /// Check a file's structure, bounds and checksums, and the model in it
 ///
-/// Files of every form that `convert` reads, word vectors too, and folders as on Hugging Face: all parts of the weights and
-/// the JSON files beside them. Where a format has no checksums a changed value cannot be told; that is said.
+/// Files of every form that `convert` reads, word vectors too, and folders as on Hugging Face: all
+/// parts of the weights and the JSON files beside them. Where a format has no checksums a changed
+/// value cannot be told; that is said.
 ///
 /// Exit status 0 if nothing is wrong with any file, 1 if something is.
 #[derive(Args, Debug)]

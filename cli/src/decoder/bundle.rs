@@ -1,4 +1,5 @@
-//! A decoder in several files: a folder as on Hugging Face or of mistral.rs, whose weights are safetensors or UQFF.
+//! A decoder in several files: a folder as on Hugging Face or of mistral.rs, whose weights are
+//! safetensors or UQFF.
 
 use std::path::{Path, PathBuf};
 
@@ -23,8 +24,8 @@ pub(crate) struct Bundle {
 }
 
 impl Bundle {
-    /// The decoder that `path` names: a folder, one of its safetensors files, or its UQFF file (the first shard). `None` for
-    /// other files, and for folders of another kind of model.
+    /// The decoder that `path` names: a folder, one of its safetensors files, or its UQFF file (the
+    /// first shard). `None` for other files, and for folders of another kind of model.
     pub(crate) fn open(path: &Path) -> Result<Option<Self>> {
         let is_uqff = is_uqff_name(path);
         if !path.is_dir() && !is_safetensors(path) && !is_uqff {
@@ -78,7 +79,8 @@ impl Bundle {
         for (files, contents) in self.files.contents(self.settings.path())? {
             let starts = files.iter().map(|(_, bytes)| weights.add_file(bytes));
             let starts: Vec<u64> = starts.collect();
-            // The output of a tied model that stands in its file all the same is not used; what UQFF has quantised is.
+            // The output of a tied model that stands in its file all the same is not used; what
+            // UQFF has quantised is.
             self.settings
                 .check_tensors(contents.tensors.iter().map(|tensor| tensor.name.as_str()))?;
             let skips_output = self.settings.is_tied() && contents.format == Format::Safetensors;

@@ -22,7 +22,8 @@ impl<'f> BytePairs<'f> {
         Ok(Self { file: Cow::Borrowed(file), bpe: BpeTokenizer::new(source)? })
     }
 
-    /// The tokenizer with the tokens as far as `file` is needed for them: the file itself no longer is.
+    /// The tokenizer with the tokens as far as `file` is needed for them: the file itself no longer
+    /// is.
     pub(super) fn detached(self) -> Result<BytePairs<'static>, Error> {
         let Self { file, bpe } = self;
         let last = match bpe.count().checked_sub(1) {

@@ -1,4 +1,5 @@
-//! The sizes and habits of a decoder by its `config.json`: each member is used, known to change nothing, or refused by name.
+//! The sizes and habits of a decoder by its `config.json`: each member is used, known to change
+//! nothing, or refused by name.
 
 use serde_json::{Map, Value, json};
 

@@ -51,7 +51,8 @@ impl DecoderModel<'_> {
         Further { name, dtype: Dtype::U8, bytes }
     }
 
-    /// The vocabulary of a `.weights` file, whose tokens are `tokens`: none with a SentencePiece model, which has its own.
+    /// The vocabulary of a `.weights` file, whose tokens are `tokens`: none with a SentencePiece
+    /// model, which has its own.
     pub(crate) fn vocabulary<'a>(&self, tokens: &'a [&'a [u8]]) -> Option<embd::Vocabulary<'a>> {
         // Roles that a decoder has no token for are given to the one that ends a text.
         let [begin, end] = self.tokenizer.begin_and_end();

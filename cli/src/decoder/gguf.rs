@@ -1,4 +1,5 @@
-//! A GGUF file of a decoder of the Llama family: its sizes, and its tensors under the names of Hugging Face.
+//! A GGUF file of a decoder of the Llama family: its sizes, and its tensors under the names of
+//! Hugging Face.
 
 use std::path::{Path, PathBuf};
 
@@ -193,7 +194,8 @@ fn renamed(name: &str) -> Option<String> {
     })
 }
 
-/// Rows of queries or keys, of which neighbours are turned together, in the order in which halves are.
+/// Rows of queries or keys, of which neighbours are turned together, in the order in which halves
+/// are.
 fn in_halves(values: &[f32], heads: usize, head: usize, cols: usize) -> Vec<f32> {
     let row = |index: usize| values.get(index * cols..(index + 1) * cols).unwrap_or_default();
     (0..heads)

@@ -1,5 +1,5 @@
-//! What a Hugging Face folder says of a decoder of the Llama family: its sizes by `config.json`, its tokenizer by
-//! `tokenizer.model` (SentencePiece) or `tokenizer.json` (byte-level BPE).
+//! What a Hugging Face folder says of a decoder of the Llama family: its sizes by `config.json`,
+//! its tokenizer by `tokenizer.model` (SentencePiece) or `tokenizer.json` (byte-level BPE).
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -35,7 +35,8 @@ pub(crate) struct DecoderSettings {
 const TYPES: [&str; 3] = ["llama", "mistral", "phi3"];
 
 impl DecoderSettings {
-    /// The decoder of `folder` by its `config.json` or another; `None` if it is none of this family.
+    /// The decoder of `folder` by its `config.json` or another; `None` if it is none of this
+    /// family.
     pub(crate) fn of(folder: &Path, config: Option<&Path>) -> Result<Option<Self>> {
         let path = config.map_or_else(|| folder.join("config.json"), Path::to_owned);
         let Some(config) = read_json(&path)? else { return Ok(None) };
@@ -132,7 +133,8 @@ impl DecoderSettings {
         Ok(tensors)
     }
 
-    /// The tokenizer by `tokenizer.model`, with the tokens that `tokenizer_config.json` adds, or by `tokenizer.json`.
+    /// The tokenizer by `tokenizer.model`, with the tokens that `tokenizer_config.json` adds, or by
+    /// `tokenizer.json`.
     pub(crate) fn tokenizer(&self) -> Result<Tokenizer<'static>> {
         let path = self.folder.join("tokenizer.model");
         let by_json = self.folder.join("tokenizer.json");

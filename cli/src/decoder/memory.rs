@@ -1,4 +1,5 @@
-//! A decoder in so much memory: weights are read from the file in pieces, and everything else is made as small as it must be.
+//! A decoder in so much memory: weights are read from the file in pieces, and everything else is
+//! made as small as it must be.
 
 use std::path::Path;
 
@@ -14,7 +15,8 @@ use crate::on_disk::OnDisk;
 use crate::output::units;
 use crate::stored::explained;
 
-/// Bytes of weights that are read at a time at most: larger pieces leave the processor's cache before they are used.
+/// Bytes of weights that are read at a time at most: larger pieces leave the processor's cache
+/// before they are used.
 const MOST_TILE_BYTES: usize = 1 << 20;
 
 /// What the program takes beside what is known of it, where the system does not say.
@@ -27,7 +29,8 @@ const MARGIN_BYTES: usize = 1 << 20;
 const MERGE_HINT: &str =
     "llama.cpp's `llama-gguf-split --merge FIRST OUT` makes one file of all parts";
 
-/// Opens the decoder in the file at `path`. Of it only the structure and the tokens are kept in memory.
+/// Opens the decoder in the file at `path`. Of it only the structure and the tokens are kept in
+/// memory.
 pub(crate) fn open_stored(path: &Path) -> Result<Decoder<'static>> {
     if Bundle::open(path)?.is_some() {
         return Err(Failure::usage("--memory is for models in one file, which has everything in it")
@@ -47,8 +50,8 @@ pub(crate) fn open_stored(path: &Path) -> Result<Decoder<'static>> {
     })
 }
 
-/// How `decoder`, whose weights are not in memory, continues a text of up to `positions` tokens in `budget` bytes, all that
-/// the program takes.
+/// How `decoder`, whose weights are not in memory, continues a text of up to `positions` tokens in
+/// `budget` bytes, all that the program takes.
 pub(crate) fn plan(
     decoder: &Decoder<'_>,
     budget: u64,

@@ -1,4 +1,5 @@
-//! Models that continue texts: from `.amb`, `.weights` and GGUF files as they are, and from folders with safetensors or UQFF.
+//! Models that continue texts: from `.amb`, `.weights` and GGUF files as they are, and from folders
+//! with safetensors or UQFF.
 //!
 //! | file | role |
 //! |---|---|

@@ -31,8 +31,8 @@ pub(crate) fn is_decoder(file: &ModelFile) -> bool {
     file.bundle().is_some() || has_decoder(file.bytes())
 }
 
-/// Whether a file has a decoder: an `.amb` or GGUF file that does not say that it is an encoder, or a `.weights` file that
-/// says that it is none.
+/// Whether a file has a decoder: an `.amb` or GGUF file that does not say that it is an encoder, or
+/// a `.weights` file that says that it is none.
 pub(crate) fn has_decoder(bytes: &[u8]) -> bool {
     match sniff(bytes) {
         Some(Format::Amb) => Amb::parse(bytes, Mode::Lenient).is_ok_and(|amb| {
@@ -45,7 +45,8 @@ pub(crate) fn has_decoder(bytes: &[u8]) -> bool {
     }
 }
 
-/// What is wrong with the structure of a file, so that a damaged model is not called another kind of file.
+/// What is wrong with the structure of a file, so that a damaged model is not called another kind
+/// of file.
 fn parsed(bytes: &[u8]) -> Result<(), Error> {
     match sniff(bytes) {
         Some(Format::Amb) => Amb::parse(bytes, Mode::Lenient).map(|_| ()),
@@ -62,8 +63,8 @@ fn parsed(bytes: &[u8]) -> Result<(), Error> {
     }
 }
 
-/// Whether the metadata of a `.weights` file says that it has a decoder. Nothing behind the metadata is read: every encoder
-/// comes by here when the program starts.
+/// Whether the metadata of a `.weights` file says that it has a decoder. Nothing behind the
+/// metadata is read: every encoder comes by here when the program starts.
 fn names_decoder(bytes: &[u8]) -> bool {
     let decoder = embd::Decoder::<{ embd::DEFAULT_MAX_TENSORS }>::new(Mode::Lenient);
     let mut slice = Slice::new(decoder, bytes).without_data();
@@ -150,8 +151,8 @@ impl<'f> Decoder<'f> {
         Ok(Self { weights, model, tokenizer, pools_last_token })
     }
 
-    /// The same with weights that are read from `file`, which is the one it was opened from, whenever they are needed: the
-    /// memory that it was opened in need not be kept.
+    /// The same with weights that are read from `file`, which is the one it was opened from,
+    /// whenever they are needed: the memory that it was opened in need not be kept.
     pub(super) fn stored(self, file: OnDisk) -> Result<Decoder<'static>, Error> {
         let Self { weights, model, tokenizer, pools_last_token } = self;
         let (weights, tokenizer) = (weights.stored(file), tokenizer.detached()?);

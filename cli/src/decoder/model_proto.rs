@@ -1,4 +1,5 @@
-//! SentencePiece models made of other things: of the arrays of a GGUF file, and with tokens added behind the pieces.
+//! SentencePiece models made of other things: of the arrays of a GGUF file, and with tokens added
+//! behind the pieces.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +11,8 @@ use nanoembed_core::token::sentencepiece::{Algorithm, PieceKind};
 
 use super::byte_pairs::BAD;
 
-/// The model of a GGUF file whose tokenizer is called `llama`: pieces, scores and types in three arrays.
+/// The model of a GGUF file whose tokenizer is called `llama`: pieces, scores and types in three
+/// arrays.
 pub(super) fn of_gguf(file: &Gguf<'_>) -> Result<Vec<u8>, Error> {
     let tokens: Vec<&[u8]> = file.tokens().collect();
     let scores = file.elements("tokenizer.ggml.scores").ok_or(BAD)?;
@@ -62,8 +64,8 @@ pub(super) fn unsigned(value: Value<'_>) -> Option<u64> {
     }
 }
 
-/// A serialized model of so many pieces with those `tokens` added that it does not have. Ids between them become control
-/// pieces that nothing spells.
+/// A serialized model of so many pieces with those `tokens` added that it does not have. Ids
+/// between them become control pieces that nothing spells.
 pub(super) fn with_added(
     model: Vec<u8>,
     pieces: u32,

@@ -1,5 +1,5 @@
-//! The rotary settings of a `config.json`: `rope_parameters` as transformers 5 writes them, or `rope_scaling` and members
-//! outside it as versions before did.
+//! The rotary settings of a `config.json`: `rope_parameters` as transformers 5 writes them, or
+//! `rope_scaling` and members outside it as versions before did.
 //!
 //! | `rope_type` | honoured |
 //! |---|---|
@@ -7,7 +7,8 @@
 //! | `longrope` (`su`; of Phi-3 also `yarn`) | short factors up to the original context, long ones for longer texts |
 //! | `dynamic` | it changes nothing up to `max_position_embeddings`, and texts are not longer |
 //!
-//! All come down to divisors of the frequencies and a factor on cosines and sines: see [`nanoembed_core::model::llama::rope`].
+//! All come down to divisors of the frequencies and a factor on cosines and sines: see
+//! [`nanoembed_core::model::llama::rope`].
 
 use nanoembed_core::model::llama::rope::{Llama3, Yarn, YarnSettings, long_attention_factor};
 use serde_json::{Value, json};

@@ -1,7 +1,9 @@
-//! A file without its weights: all that a model's structure and its tokenizer are made of, at its place.
+//! A file without its weights: all that a model's structure and its tokenizer are made of, at its
+//! place.
 //!
-//! Formats lay the headers of tensors between their data, so that mapping a file and looking at them brings much of it into
-//! memory. Here they are read from storage into memory of the file's size of which the rest is never touched.
+//! Formats lay the headers of tensors between their data, so that mapping a file and looking at
+//! them brings much of it into memory. Here they are read from storage into memory of the file's
+//! size of which the rest is never touched.
 
 use std::cell::RefCell;
 

@@ -1,5 +1,5 @@
-//! A decoder's tokenizer, from an `.amb`, `.weights` or GGUF file, a folder, or a SentencePiece model: byte-level BPE or
-//! SentencePiece.
+//! A decoder's tokenizer, from an `.amb`, `.weights` or GGUF file, a folder, or a SentencePiece
+//! model: byte-level BPE or SentencePiece.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -84,8 +84,9 @@ impl<'f> Tokenizer<'f> {
         Ok(Self { spelling, begin: ends.begin.or(named), ends })
     }
 
-    /// From an `.amb` file, whose configuration has `added_tokens`, `add_bos`, `add_eos`, `end_tokens`, and, for byte-level
-    /// BPE, `pre_tokenizer` and `ignore_merges`; its bytes are `bytes`.
+    /// From an `.amb` file, whose configuration has `added_tokens`, `add_bos`, `add_eos`,
+    /// `end_tokens`, and, for byte-level BPE, `pre_tokenizer` and `ignore_merges`; its bytes are
+    /// `bytes`.
     pub(crate) fn of_amb(bytes: &'f [u8], file: &Amb<'f>) -> Result<Self, Error> {
         let missing = Error::without_offset(ErrorKind::MissingVocabulary);
         let found = file.tokenizer().ok_or(missing)?;
@@ -107,8 +108,9 @@ impl<'f> Tokenizer<'f> {
         Ok(Self { spelling, begin, ends: amb_text_ends(file, &found)? })
     }
 
-    /// From a `.weights` file, whose metadata has `added_tokens`, `add_bos`, `add_eos`, `bos_token_id`, `eos_token_id`,
-    /// `end_tokens`, and, for byte-level BPE, `pre_tokenizer` and `ignore_merges`; its bytes are `bytes`.
+    /// From a `.weights` file, whose metadata has `added_tokens`, `add_bos`, `add_eos`,
+    /// `bos_token_id`, `eos_token_id`, `end_tokens`, and, for byte-level BPE, `pre_tokenizer` and
+    /// `ignore_merges`; its bytes are `bytes`.
     pub(crate) fn of_embd(bytes: &'f [u8], file: &Embd<'f>) -> Result<Self, Error> {
         let spelling = match file.tensor(embd::SENTENCEPIECE) {
             Some(model) => {
@@ -124,7 +126,8 @@ impl<'f> Tokenizer<'f> {
         Ok(Self { spelling, begin, ends: embd_text_ends(file)? })
     }
 
-    /// From a serialized SentencePiece model alone: as `sentencepiece` encodes, without tokens around the text.
+    /// From a serialized SentencePiece model alone: as `sentencepiece` encodes, without tokens
+    /// around the text.
     pub(crate) fn of_model(model: Vec<u8>) -> Result<Self, Error> {
         let spelling = SentencePieceModel::open(model, 0)?;
         let (begin, end) = (spelling.tokenizer().begin(), spelling.tokenizer().end());
@@ -134,7 +137,8 @@ impl<'f> Tokenizer<'f> {
         Ok(Self { spelling, begin, ends })
     }
 
-    /// From a serialized SentencePiece model and the tokens that a folder of Hugging Face adds to it.
+    /// From a serialized SentencePiece model and the tokens that a folder of Hugging Face adds to
+    /// it.
     pub(crate) fn of_hugging_face(model: Vec<u8>, added: AddedTokens) -> Result<Self, Error> {
         let pieces_before = Spec::read(&model, 0)?.pieces();
         let model = model_proto::with_added(model, pieces_before, &added.tokens)?;
@@ -151,7 +155,8 @@ impl<'f> Tokenizer<'f> {
         })
     }
 
-    /// From byte pairs that know the tokens which are added to them; `begin` is what the model calls so.
+    /// From byte pairs that know the tokens which are added to them; `begin` is what the model
+    /// calls so.
     pub(super) fn of_byte_pairs(pairs: BytePairs<'f>, begin: Option<u32>) -> Self {
         let ends = *pairs.ends();
         Self { spelling: byte_pairs(pairs), begin, ends }
@@ -193,7 +198,8 @@ impl<'f> Tokenizer<'f> {
         &self.ends
     }
 
-    /// How byte-level BPE cuts texts into words, and whether it takes whole words before merges; `None` for SentencePiece.
+    /// How byte-level BPE cuts texts into words, and whether it takes whole words before merges;
+    /// `None` for SentencePiece.
     pub(crate) fn pattern(&self) -> Option<(bpe::Pattern, bool)> {
         match &self.spelling {
             Spelling::Bytes(pairs) => Some((pairs.pattern(), pairs.ignores_merges())),
@@ -206,7 +212,8 @@ impl<'f> Tokenizer<'f> {
         self.ends.end.contains(id)
     }
 
-    /// Keeps so many of a text's ids, the one that is put behind every text among them; whether there were more.
+    /// Keeps so many of a text's ids, the one that is put behind every text among them; whether
+    /// there were more.
     pub(crate) fn truncate(&self, ids: &mut Vec<u32>, limit: usize) -> bool {
         let is_longer = ids.len() > limit;
         ids.truncate(limit);

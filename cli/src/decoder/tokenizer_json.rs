@@ -52,7 +52,8 @@ impl<'p> TokenizerJson<'p> {
         Ok(Tokenizer::of_byte_pairs(pairs, around.begin.or(ends.begin)))
     }
 
-    /// Refuses models and settings of BPE that are not done here; says whether whole words go before merges.
+    /// Refuses models and settings of BPE that are not done here; says whether whole words go
+    /// before merges.
     fn check_model(&self) -> Result<bool> {
         let kind = self.at("/model/type").and_then(Value::as_str).unwrap_or_default();
         if kind != "BPE" {
@@ -163,7 +164,8 @@ impl<'p> TokenizerJson<'p> {
         for added in tokens {
             let lacking = || self.bad("an added token lacks id or content".into());
             let (id, content) = token(added).ok_or_else(lacking)?;
-            // `normalized` is about a normaliser, and there is none; `special` about what is said, not about what is read.
+            // `normalized` is about a normaliser, and there is none; `special` about what is said,
+            // not about what is read.
             for rule in ["lstrip", "rstrip", "single_word"] {
                 if is_set(added, rule) {
                     let message = format!("the added token {content:?} has `{rule}`");
@@ -228,7 +230,8 @@ impl<'p> TokenizerJson<'p> {
         merges.map(|merge| pair(merge).ok_or_else(|| bad(merge))).collect()
     }
 
-    /// The tokens around texts: by the folder's other files where they say so, else by the template of a single text.
+    /// The tokens around texts: by the folder's other files where they say so, else by the template
+    /// of a single text.
     fn around(&self, ends: &FolderEnds, added: &BTreeMap<u32, String>) -> Result<TextEnds> {
         let mut around = TextEnds { end: ends.end, ..TextEnds::default() };
         if ends.adds_begin.is_none() && ends.adds_end.is_none() {

@@ -1,6 +1,7 @@
 //! The weights of a decoder, out of one file or several, in memory or read piece by piece.
 //!
-//! The files lie one behind the other in one space of addresses, so that the model need not know that they are several.
+//! The files lie one behind the other in one space of addresses, so that the model need not know
+//! that they are several.
 
 use std::collections::HashMap;
 
@@ -68,7 +69,8 @@ impl<'f> ModelWeights<'f> {
         self.tensors.entry(name.to_owned()).or_insert(header);
     }
 
-    /// Adds a weight whose array lies at `offset` of the file that begins at `start`, unless there is one of that name.
+    /// Adds a weight whose array lies at `offset` of the file that begins at `start`, unless there
+    /// is one of that name.
     pub(super) fn add_weight(
         &mut self,
         name: &str,

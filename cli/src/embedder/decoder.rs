@@ -32,7 +32,8 @@ pub(super) struct DecoderEmbedder<'f> {
 }
 
 impl<'f> DecoderEmbedder<'f> {
-    /// Opens the model in `file`, to be used as `args` say; pooling is the file's own unless one is asked for.
+    /// Opens the model in `file`, to be used as `args` say; pooling is the file's own unless one is
+    /// asked for.
     pub(super) fn open(file: &'f ModelFile, args: &EmbedderArgs) -> Result<Self> {
         if args.requantize {
             return Err(Failure::usage(

@@ -17,8 +17,8 @@ use crate::error::{Failure, Result};
 use crate::model_file::ModelFile;
 use crate::tokenizer::{self, Tokenizer, Tokens};
 
-/// How many tokens short texts are put together to: enough that the weights are read once for many, few enough that
-/// the vectors stay in the cache.
+/// How many tokens short texts are put together to: enough that the weights are read once for many,
+/// few enough that the vectors stay in the cache.
 const BATCH_TOKENS: usize = 256;
 
 /// An encoder that is ready to run.

@@ -13,7 +13,8 @@ use crate::error::{Failure, Result, warn};
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Input")]
 pub(crate) struct InputArgs {
-    /// Texts; without any, and without `--file`, the lines of stdin. One that begins with a dash stands behind `--`
+    /// Texts; without any, and without `--file`, the lines of stdin. One that begins with a dash
+    /// stands behind `--`
     #[arg(value_name = "TEXT", allow_negative_numbers = true)]
     texts: Vec<String>,
 
@@ -85,7 +86,8 @@ const TAKEN: [&str; 10] = [
 ];
 
 impl FormArgs {
-    /// What a line is and which members are wanted; options that mean nothing for lines of text are refused.
+    /// What a line is and which members are wanted; options that mean nothing for lines of text are
+    /// refused.
     fn members(&self) -> Result<Option<Members>> {
         if self.line_format == LineFormat::Text {
             let options = [("--field", self.field.is_some()), ("--keep", !self.keep.is_empty())];

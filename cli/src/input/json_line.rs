@@ -32,7 +32,8 @@ pub(crate) struct Wrong {
     pub(crate) at: usize,
     pub(crate) message: String,
     pub(crate) hint: Option<String>,
-    /// The members that could be read all the same: whoever wants a result for every line wants its `id` too.
+    /// The members that could be read all the same: whoever wants a result for every line wants its
+    /// `id` too.
     pub(crate) kept: Vec<(String, Value)>,
 }
 

@@ -25,7 +25,8 @@ pub(crate) struct Lines {
 }
 
 impl Lines {
-    /// Opens `path`; `-` is stdin. `lossy` is the option of this name: `None` if the command has none.
+    /// Opens `path`; `-` is stdin. `lossy` is the option of this name: `None` if the command has
+    /// none.
     pub(crate) fn open(path: &Path, lossy: Option<bool>) -> Result<Self> {
         let name = name_of(path);
         let reader: Box<dyn BufRead + Send> = if path == Path::new("-") {
@@ -53,8 +54,8 @@ impl Lines {
         self.next.saturating_sub(self.start)
     }
 
-    /// The next line, without its end and, at the file's start, without a byte order mark. After an error that is about the line
-    /// and not about reading, the next line can be asked for.
+    /// The next line, without its end and, at the file's start, without a byte order mark. After an
+    /// error that is about the line and not about reading, the next line can be asked for.
     pub(crate) fn next_line(&mut self) -> Result<Option<String>> {
         let mut line = Vec::new();
         let limited = &mut self.reader.by_ref().take(MAX_LINE_BYTES + 1);

@@ -147,8 +147,8 @@ impl Texts {
         self.bytes
     }
 
-    /// The next texts, at least one; `None` at the end. Waits for the first only, so that a program which writes a line and
-    /// waits for its result gets it.
+    /// The next texts, at least one; `None` at the end. Waits for the first only, so that a program
+    /// which writes a line and waits for its result gets it.
     pub(crate) fn next_chunk(&mut self) -> Result<Option<Vec<Item>>> {
         loop {
             let chunk = match &mut self.source {

@@ -1,5 +1,5 @@
-//! Word vectors of other programs: their form, how many words and columns there are. Vectors are not read; of text without a
-//! first line that counts them, words are counted by lines.
+//! Word vectors of other programs: their form, how many words and columns there are. Vectors are
+//! not read; of text without a first line that counts them, words are counted by lines.
 
 use nanoembed_core::subword::Subwords;
 use serde::Serialize;

@@ -1,6 +1,8 @@
-//! Llama and its like: which layers there are, in which order UQFF 0.x numbers them, and what GGUF calls them.
+//! Llama and its like: which layers there are, in which order UQFF 0.x numbers them, and what GGUF
+//! calls them.
 //!
-//! The order is that of `IsqModel::get_layers` in mistral.rs: `lm_head`, then of each layer q, k, v, o, gate, up, down.
+//! The order is that of `IsqModel::get_layers` in mistral.rs: `lm_head`, then of each layer q, k,
+//! v, o, gate, up, down.
 
 use std::path::Path;
 
@@ -193,8 +195,8 @@ impl Llama {
         Err(Failure::input(ErrorKind::WrongShape, message).hint(NAMES_HINT))
     }
 
-    /// Into how many heads the rows of a tensor (under the name of Hugging Face) are divided that GGUF has in another
-    /// order; `None` for all others.
+    /// Into how many heads the rows of a tensor (under the name of Hugging Face) are divided that
+    /// GGUF has in another order; `None` for all others.
     pub(crate) fn reordered_heads(&self, name: &str) -> Option<usize> {
         if self.architecture != "llama" {
             return None;
@@ -208,7 +210,8 @@ impl Llama {
         usize::try_from(heads).ok()
     }
 
-    /// A setting of the model that [`metadata`](Self::metadata) has no words for, so that a file would be of another model.
+    /// A setting of the model that [`metadata`](Self::metadata) has no words for, so that a file
+    /// would be of another model.
     pub(crate) fn unwritten(&self) -> Option<&str> {
         self.unwritten.as_deref()
     }

@@ -15,8 +15,8 @@ pub(crate) struct NamesFile {
 }
 
 impl NamesFile {
-    /// Reads `{"0": "lm_head", …}`, `["lm_head", …]`, or lines `0 lm_head` (`=`, `:` or a tab between is fine, `#`
-    /// begins a comment).
+    /// Reads `{"0": "lm_head", …}`, `["lm_head", …]`, or lines `0 lm_head` (`=`, `:` or a tab
+    /// between is fine, `#` begins a comment).
     pub(crate) fn read(path: &Path) -> Result<Self> {
         let text = crate::whole_file::read_text(path)
             .map_err(|error| Failure::reading(name_of(path), &error))?;

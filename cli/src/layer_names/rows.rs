@@ -1,7 +1,8 @@
 //! The order of rows of query and key weights.
 //!
-//! Rotary embedding turns pairs of elements of a head. Hugging Face pairs element `j` with `j + half`, ggml's `llama`
-//! pairs neighbours, so its converter moves row `(half h', j)` of each head, `h'` being 0 or 1, to `2 j + h'`.
+//! Rotary embedding turns pairs of elements of a head. Hugging Face pairs element `j` with `j +
+//! half`, ggml's `llama` pairs neighbours, so its converter moves row `(half h', j)` of each head,
+//! `h'` being 0 or 1, to `2 j + h'`.
 
 /// Whose order the result shall have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,7 +11,8 @@ pub(crate) enum To {
     HuggingFace,
 }
 
-/// The rows of `data`, each of `row_bytes`, put in the other order for `heads` heads; `None` if they cannot be divided.
+/// The rows of `data`, each of `row_bytes`, put in the other order for `heads` heads; `None` if
+/// they cannot be divided.
 pub(crate) fn reorder(data: &[u8], row_bytes: usize, heads: usize, to: To) -> Option<Vec<u8>> {
     let rows = data.len().checked_div(row_bytes)?;
     let head = rows.checked_div(heads)?;

@@ -1,4 +1,5 @@
-//! A GGUF file as Hugging Face would name and order its tensors, to be compared with files of other formats.
+//! A GGUF file as Hugging Face would name and order its tensors, to be compared with files of other
+//! formats.
 
 use nanoembed_core::tensor::{Encoding, Weight};
 
@@ -9,8 +10,8 @@ use crate::quantizer::Spool;
 use crate::quantizer::spool::Place;
 use crate::stored::{Contents, Values};
 
-/// Renames the tensors of a GGUF file of a known architecture; rows in another order go to `spool`. Returns where they lie
-/// there, tensor by tensor. Other files and architectures stay as they are.
+/// Renames the tensors of a GGUF file of a known architecture; rows in another order go to `spool`.
+/// Returns where they lie there, tensor by tensor. Other files and architectures stay as they are.
 pub(crate) fn rename(contents: &mut Contents<'_>, spool: &mut Spool) -> Result<Vec<Option<Place>>> {
     let llama = contents.gguf.first().and_then(|gguf| Llama::of_gguf(gguf, "").ok());
     let Some(llama) = llama else { return Ok(Vec::new()) };

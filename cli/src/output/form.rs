@@ -1,7 +1,7 @@
 //! In what form results are written: as `--format` says, else as the ending of the file tells.
 //!
-//! A file whose ending tells no form is refused: nothing is ever written in another form than the file's name promises. Stdout,
-//! pipes and devices get a command's usual form.
+//! A file whose ending tells no form is refused: nothing is ever written in another form than the
+//! file's name promises. Stdout, pipes and devices get a command's usual form.
 
 use std::path::Path;
 
@@ -15,8 +15,8 @@ pub(crate) trait Form: ValueEnum + PartialEq {
     fn endings(&self) -> &'static [&'static str];
 }
 
-/// The form of what is written to `output`: the one `asked` for, else the one that its ending tells. Stdout, pipes and devices
-/// need no ending: they get the `usual` one.
+/// The form of what is written to `output`: the one `asked` for, else the one that its ending
+/// tells. Stdout, pipes and devices need no ending: they get the `usual` one.
 pub(crate) fn form_of<F: Form>(output: &Path, asked: Option<F>, usual: F) -> Result<F> {
     if let Some(asked) = asked {
         return Ok(asked);

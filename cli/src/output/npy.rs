@@ -42,8 +42,8 @@ pub(crate) fn write_values(to: &mut impl Write, values: &[f32]) -> io::Result<()
 
 /// Rows of an array that is not yet complete.
 ///
-/// The header says how many there are, which is known only at the end: rows wait in memory, and beyond some megabytes
-/// in an unnamed temporary file.
+/// The header says how many there are, which is known only at the end: rows wait in memory, and
+/// beyond some megabytes in an unnamed temporary file.
 pub(crate) struct Rows {
     rows: SpooledTempFile,
     count: u64,

@@ -162,7 +162,8 @@ impl Task<'_> {
         Err(Failure::usage(message).hint("`.uqff` files hold every type"))
     }
 
-    /// Refuses a pattern of `--include` that no name matches: the file would be written as if nothing had been asked for.
+    /// Refuses a pattern of `--include` that no name matches: the file would be written as if
+    /// nothing had been asked for.
     fn check_globs(&self, contents: &Contents<'_>, name: &str) -> Result<()> {
         let has_match =
             |glob: &Glob| contents.tensors.iter().any(|tensor| glob.is_match(&tensor.name));

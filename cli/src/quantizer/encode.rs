@@ -171,7 +171,8 @@ fn plain(values: &[f32], dtype: Dtype) -> std::result::Result<Vec<u8>, Error> {
     Ok(data)
 }
 
-/// Groups of 64 where rows allow it, else of 32; scales are halves unless the values are too large for them.
+/// Groups of 64 where rows allow it, else of 32; scales are halves unless the values are too large
+/// for them.
 fn affine(values: &[f32], row: usize, bits: u8) -> Option<Arrays> {
     let group_size: u8 = if row.is_multiple_of(64) { 64 } else { 32 };
     let group = usize::from(group_size);
@@ -199,7 +200,8 @@ fn affine(values: &[f32], row: usize, bits: u8) -> Option<Arrays> {
 /// Codes, scales and zeros of some columns.
 type Columns = (Vec<u8>, Vec<f32>, Vec<f32>);
 
-/// Groups are columns of the matrix `[64, elements / 64]`, each for itself: a thread gathers some of them side by side.
+/// Groups are columns of the matrix `[64, elements / 64]`, each for itself: a thread gathers some
+/// of them side by side.
 fn half_quadratic(values: &[f32], bits: u8) -> Option<Arrays> {
     const COLUMNS: usize = 256;
     let group = usize::try_from(HQQ_GROUP).ok()?;

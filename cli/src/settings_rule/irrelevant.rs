@@ -1,6 +1,7 @@
 //! Settings that are known and change nothing in what is computed here, by the kind of file.
 
-/// Of any model's `config.json`: how it was made, trained and stored, and what heads and generation make of it.
+/// Of any model's `config.json`: how it was made, trained and stored, and what heads and generation
+/// make of it.
 pub(crate) const CONFIG: &[&str] = &[
     // Where it comes from and by what it was written.
     "_name_or_path",
@@ -98,7 +99,8 @@ pub(crate) const CONFIG: &[&str] = &[
     "summary_type",
     "summary_use_proj",
     "task_specific_params",
-    // What `generate` does unless it is asked for something else; it asks for greedy choice here, or for a temperature.
+    // What `generate` does unless it is asked for something else; it asks for greedy choice here,
+    // or for a temperature.
     "bad_words_ids",
     "begin_suppress_tokens",
     "decoder_start_token_id",
@@ -135,8 +137,8 @@ pub(crate) const CONFIG: &[&str] = &[
     "unk_token_id",
 ];
 
-/// Of a `generation_config.json`: ways to choose the next token, and bookkeeping. Which tokens begin and end a text is not
-/// among them.
+/// Of a `generation_config.json`: ways to choose the next token, and bookkeeping. Which tokens
+/// begin and end a text is not among them.
 pub(crate) const GENERATION_CONFIG: &[&str] = &[
     "_commit_hash",
     "_from_auto",
@@ -226,7 +228,8 @@ pub(crate) const TOKENIZER_JSON: &[&str] = &["version", "padding", "decoder"];
 /// Of `truncation` in a `tokenizer.json`: how long texts are is said elsewhere.
 pub(crate) const TRUNCATION: &[&str] = &["max_length", "strategy", "stride"];
 
-/// Of a WordPiece model's `tokenizer_config.json`: where files lie, how batches are padded, how ids become text.
+/// Of a WordPiece model's `tokenizer_config.json`: where files lie, how batches are padded, how ids
+/// become text.
 pub(crate) const TOKENIZER_CONFIG: &[&str] = &[
     "_commit_hash",
     "backend",

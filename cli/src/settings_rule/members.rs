@@ -8,7 +8,8 @@ use serde_json::{Map, Value};
 use super::{Asked, unknown, unsupported};
 use crate::error::{Failure, Result};
 
-/// A JSON object that knows which of its members were asked for. Members that are null count as absent.
+/// A JSON object that knows which of its members were asked for. Members that are null count as
+/// absent.
 #[derive(Clone, Debug)]
 pub(crate) struct Members<'v> {
     /// The file's name in messages.
@@ -101,7 +102,8 @@ impl<'v> Members<'v> {
         Ok(items.unwrap_or_default())
     }
 
-    /// A member that is an object, with a record of its own: its [`finish`](Self::finish) has to be called, too.
+    /// A member that is an object, with a record of its own: its [`finish`](Self::finish) has to be
+    /// called, too.
     pub(crate) fn nested(&self, name: &str) -> Result<Option<Members<'_>>> {
         let object = self.typed(name, "an object", Value::as_object)?;
         let prefix = format!("{}{name}.", self.prefix);
@@ -122,7 +124,8 @@ impl<'v> Members<'v> {
         Ok(all)
     }
 
-    /// Takes a member for known that changes nothing while it has one of the `neutral` values; others are refused.
+    /// Takes a member for known that changes nothing while it has one of the `neutral` values;
+    /// others are refused.
     pub(crate) fn neutral(&self, name: &str, neutral: &[Value]) -> Result<()> {
         match self.get(name) {
             Some(value) if !neutral.iter().any(|it| same(it, value)) => {

@@ -1,9 +1,11 @@
 //! The rule for settings in files: each is *used*, *known to be irrelevant*, or *refused by name*.
 //!
-//! A reader asks for the settings that it honours, [`Asked`] remembers which. When it is done, what the file has beyond these
-//! must be in the list of the [`irrelevant`] ones for its kind; the rest is refused, because nobody knows what it changes.
+//! A reader asks for the settings that it honours, [`Asked`] remembers which. When it is done, what
+//! the file has beyond these must be in the list of the [`irrelevant`] ones for its kind; the rest
+//! is refused, because nobody knows what it changes.
 //!
-//! [`Members`] applies the rule to JSON objects; readers of other forms, such as the metadata of GGUF, use [`Asked`].
+//! [`Members`] applies the rule to JSON objects; readers of other forms, such as the metadata of
+//! GGUF, use [`Asked`].
 
 #![allow(dead_code, reason = "readers are brought under the rule one after another")]
 
@@ -52,8 +54,8 @@ pub(crate) fn unknown(name: impl Display) -> Failure {
         .hint("if it does not change results, take it out of the file")
 }
 
-/// Refuses a setting that is known, with a value that is not honoured. `only` says what would be, such as
-/// "only \"gelu\" is honoured".
+/// Refuses a setting that is known, with a value that is not honoured. `only` says what would be,
+/// such as "only \"gelu\" is honoured".
 pub(crate) fn unsupported(name: impl Display, value: impl Display, only: &str) -> Failure {
     let message = format!("`{name}` is {value}; {only}");
     Failure::input(ErrorKind::UnsupportedSetting, message)

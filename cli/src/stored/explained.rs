@@ -1,4 +1,5 @@
-//! What the core says of a file, with the name of what it is about: which type, which architecture, which version.
+//! What the core says of a file, with the name of what it is about: which type, which architecture,
+//! which version.
 
 use nanoembed_core::event::{Format, Mode, Value};
 use nanoembed_core::format::gguf::Gguf;

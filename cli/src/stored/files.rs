@@ -29,8 +29,8 @@ pub(crate) struct FileSet {
 }
 
 impl FileSet {
-    /// Opens each of `paths`, the first shard of a UQFF file, `NAME-0.uqff`, and each part of a split GGUF file with all
-    /// others, which are not opened again.
+    /// Opens each of `paths`, the first shard of a UQFF file, `NAME-0.uqff`, and each part of a
+    /// split GGUF file with all others, which are not opened again.
     pub(crate) fn open_each(paths: &[PathBuf]) -> impl Iterator<Item = Result<Self>> {
         let mut brought: Vec<PathBuf> = Vec::new();
         paths.iter().filter_map(move |path| {
@@ -48,8 +48,9 @@ impl FileSet {
         })
     }
 
-    /// Opens whatever `path` stands for: a file; the first shard of a UQFF file with the others; a part called
-    /// `NAME-00001-of-00003.ENDING` with the others; several files joined by `;`; a folder as on Hugging Face.
+    /// Opens whatever `path` stands for: a file; the first shard of a UQFF file with the others; a
+    /// part called `NAME-00001-of-00003.ENDING` with the others; several files joined by `;`; a
+    /// folder as on Hugging Face.
     pub(crate) fn open(path: &Path) -> Result<Self> {
         if path.is_dir() {
             let given = Some(path.to_owned());
@@ -220,7 +221,8 @@ impl FileSet {
         Ok(())
     }
 
-    /// The layers with the file that each one's weight lies in; what is wrong with which of the files.
+    /// The layers with the file that each one's weight lies in; what is wrong with which of the
+    /// files.
     #[expect(clippy::type_complexity, reason = "a list of pairs and a pair")]
     pub(crate) fn layers(
         &self,
@@ -374,7 +376,8 @@ fn joined(path: &Path) -> Option<Vec<PathBuf>> {
     Some(text.split(';').map(PathBuf::from).collect())
 }
 
-/// The weights of a folder: `model.safetensors`, or its parts, or else the shards of its only UQFF file.
+/// The weights of a folder: `model.safetensors`, or its parts, or else the shards of its only UQFF
+/// file.
 fn folder(path: &Path) -> Result<Vec<PathBuf>> {
     let single = path.join("model.safetensors");
     if single.exists() {

@@ -1,7 +1,8 @@
-//! A GGUF model in parts, as llama.cpp's `llama-gguf-split` makes them: `NAME-00001-of-00003.gguf` and so on.
+//! A GGUF model in parts, as llama.cpp's `llama-gguf-split` makes them: `NAME-00001-of-00003.gguf`
+//! and so on.
 //!
-//! The first part has the metadata, each part its own tensors, and all say how many there are. They are read together or
-//! not at all: some of a model's tensors are no model.
+//! The first part has the metadata, each part its own tensors, and all say how many there are. They
+//! are read together or not at all: some of a model's tensors are no model.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -31,8 +32,8 @@ pub(crate) fn split_of(file: &[u8]) -> Option<Split> {
     Gguf::parse(file, Mode::Lenient).ok()?.split()
 }
 
-/// The model that the file at `path` holds or is a part of, in one file: `file` itself, or all parts put together in
-/// temporary storage.
+/// The model that the file at `path` holds or is a part of, in one file: `file` itself, or all
+/// parts put together in temporary storage.
 pub(crate) fn whole(path: &Path, file: Mapped) -> Result<Mapped> {
     // Files under other names are refused where the model is opened.
     let split = parts(path).and_then(|_| split_of(&file));
@@ -69,7 +70,8 @@ pub(super) fn misnaming(split: Split) -> String {
     )
 }
 
-/// Refuses files that are not, in this order, all parts of one model. `name` gives the name of each.
+/// Refuses files that are not, in this order, all parts of one model. `name` gives the name of
+/// each.
 pub(crate) fn check(files: &[Gguf<'_>], name: impl Fn(usize) -> String) -> Result<()> {
     let Some(first) = files.iter().find_map(Gguf::split) else { return Ok(()) };
     let refuse = |index: usize, message: String| {

@@ -10,8 +10,8 @@ use crate::error::{Failure, Result, name_of};
 
 const INDEX: &str = "model.safetensors.index.json";
 
-/// The files that the index of `folder` names, in the order of their names; `None` without an index. Each is a regular file
-/// of that folder.
+/// The files that the index of `folder` names, in the order of their names; `None` without an
+/// index. Each is a regular file of that folder.
 pub(crate) fn indexed_parts(folder: &Path) -> Result<Option<Vec<PathBuf>>> {
     let path = folder.join(INDEX);
     let Some(index) = read_json(&path)? else { return Ok(None) };

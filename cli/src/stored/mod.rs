@@ -86,7 +86,8 @@ pub(crate) enum Values<'a> {
 }
 
 impl<'a> Values<'a> {
-    /// Elements or blocks of one type. What is in a validated file has the length that its shape asks for.
+    /// Elements or blocks of one type. What is in a validated file has the length that its shape
+    /// asks for.
     pub(crate) fn plain(view: &TensorView<'a>) -> std::result::Result<Self, Error> {
         let header = view.header();
         let plain = Encoding::Plain { dtype: header.dtype, data: view.data() };

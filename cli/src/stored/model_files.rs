@@ -1,4 +1,5 @@
-//! All weights of a model: safetensors, or UQFF with what is not quantised beside it, under the names of Hugging Face.
+//! All weights of a model: safetensors, or UQFF with what is not quantised beside it, under the
+//! names of Hugging Face.
 
 use std::path::{Path, PathBuf};
 
@@ -17,7 +18,8 @@ pub(crate) struct ModelFiles {
 }
 
 impl ModelFiles {
-    /// Opens what `path` stands for, see [`FileSet::open`], and with UQFF the `residual.safetensors` beside it.
+    /// Opens what `path` stands for, see [`FileSet::open`], and with UQFF the
+    /// `residual.safetensors` beside it.
     pub(crate) fn open(path: &Path) -> Result<Self> {
         let weights = FileSet::open(path)?;
         let residual = weights.folder().join("residual.safetensors");
@@ -41,7 +43,8 @@ impl ModelFiles {
         self.weights.folder()
     }
 
-    /// What the files hold. Layers of UQFF 0.x, which have numbers, get the names that the model of `config` gives them.
+    /// What the files hold. Layers of UQFF 0.x, which have numbers, get the names that the model of
+    /// `config` gives them.
     pub(crate) fn contents(&self, config: &Path) -> Result<Vec<(&FileSet, Contents<'_>)>> {
         let mut contents = self.weights.contents()?;
         if contents.generation == Some(Generation::Blobs) {

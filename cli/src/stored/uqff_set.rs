@@ -1,7 +1,9 @@
-//! Which set a UQFF shard belongs to, which place it has there, and how large the set is: in the metadata of its container.
+//! Which set a UQFF shard belongs to, which place it has there, and how large the set is: in the
+//! metadata of its container.
 //!
-//! Shards are put in their places one after the other. Where that is broken off, or a file is copied over another, a folder
-//! holds shards of two models that only this tells apart. Sets of other programs do not say it.
+//! Shards are put in their places one after the other. Where that is broken off, or a file is
+//! copied over another, a folder holds shards of two models that only this tells apart. Sets of
+//! other programs do not say it.
 
 use nanoembed_core::ErrorKind;
 use nanoembed_core::event::Mode;

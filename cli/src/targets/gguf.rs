@@ -10,7 +10,8 @@ use crate::atomic::NewFile;
 use crate::error::{Failure, Result};
 use crate::progress::Progress;
 
-/// Writes the items, which are all elements or blocks of one type, in their order; returns the size of the file.
+/// Writes the items, which are all elements or blocks of one type, in their order; returns the size
+/// of the file.
 pub(crate) fn write(
     path: &Path,
     metadata: &[(&str, WriteValue<'_>)],

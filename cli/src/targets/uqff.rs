@@ -1,4 +1,5 @@
-//! UQFF files of either generation, in shards if they are large, and the report that the reference puts beside them.
+//! UQFF files of either generation, in shards if they are large, and the report that the reference
+//! puts beside them.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -62,8 +63,8 @@ pub(crate) struct Shards<'l, 'a> {
 }
 
 impl<'l, 'a> Shards<'l, 'a> {
-    /// `path`, or, beyond `shard_bytes`, `NAME-0.uqff`, `NAME-1.uqff` and so on, each as large as fits. Refuses to leave a shard of
-    /// another set behind them, which would be opened with them.
+    /// `path`, or, beyond `shard_bytes`, `NAME-0.uqff`, `NAME-1.uqff` and so on, each as large as
+    /// fits. Refuses to leave a shard of another set behind them, which would be opened with them.
     pub(crate) fn new(path: &Path, layers: &'l Layers<'l, 'a>, shard_bytes: u64) -> Result<Self> {
         let ranges = shards(&layers.sizes()?, shard_bytes);
         let paths = names(path, ranges.len());

@@ -1,4 +1,5 @@
-//! `.amb` files: structure and checksum, scales, members that are there twice, then the model that the tensors should make.
+//! `.amb` files: structure and checksum, scales, members that are there twice, then the model that
+//! the tensors should make.
 
 use nanoembed_core::event::{Event, Mode};
 use nanoembed_core::format::amb::{Amb, DEFAULT_MAX_TENSORS, MAX_ITEM_BYTES, Verifier};

@@ -91,7 +91,8 @@ impl Finding {
     }
 }
 
-/// Checks files of any format, and what lies beside the weights of a folder: what was checked, or what is wrong.
+/// Checks files of any format, and what lies beside the weights of a folder: what was checked, or
+/// what is wrong.
 pub(crate) fn verify(
     set: &FileSet,
     mode: Mode,

@@ -1,4 +1,5 @@
-//! UQFF files: the container, versions, every field of every layer, and that shards belong together.
+//! UQFF files: the container, versions, every field of every layer, and that shards belong
+//! together.
 
 use nanoembed_core::event::Mode;
 use nanoembed_core::format::safetensors::Safetensors;

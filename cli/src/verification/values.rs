@@ -6,7 +6,8 @@ use super::Finding;
 use crate::progress::Progress;
 use crate::stored::{FileSet, Stored};
 
-/// Dequantises everything. A finding for each tensor with a value that is no finite number, placed at its data.
+/// Dequantises everything. A finding for each tensor with a value that is no finite number, placed
+/// at its data.
 pub(super) fn not_finite(set: &FileSet, tensors: &[Stored<'_>], quiet: bool) -> Vec<Finding> {
     let total = tensors.iter().map(|tensor| tensor.values.stored_bytes()).sum();
     let progress = (!quiet).then(|| Progress::bytes("verifying", total));

@@ -1,4 +1,5 @@
-//! `.fifu` files made of other `.fifu` files: copied with other metadata, reconstructed, with the n-grams listed.
+//! `.fifu` files made of other `.fifu` files: copied with other metadata, reconstructed, with the
+//! n-grams listed.
 
 use std::io::Write;
 
@@ -96,8 +97,8 @@ pub(crate) fn reconstruct(
     })
 }
 
-/// Writes the file with the n-grams of its words listed instead of hashed; only their buckets' rows stay. N-grams
-/// that share a bucket share a row.
+/// Writes the file with the n-grams of its words listed instead of hashed; only their buckets' rows
+/// stay. N-grams that share a bucket share a row.
 pub(crate) fn bucket_to_explicit(opened: &Opened<'_>, to: Target<'_>) -> Result<[u64; 2]> {
     let file = &opened.file;
     let vocabulary = *file.vocabulary();

@@ -90,8 +90,8 @@ fn index(
 }
 
 impl OnDisk {
-    /// Reads everything but the vectors, once, through a small window; on the way the rows of `wanted` are found, the
-    /// first of words that stand there twice.
+    /// Reads everything but the vectors, once, through a small window; on the way the rows of
+    /// `wanted` are found, the first of words that stand there twice.
     pub(crate) fn words(
         &self,
         wanted: &[String],

@@ -1,5 +1,5 @@
-//! Numbers that a foreign file may have in its rows: finite ones only. One that is not would make the whole row, and every
-//! similarity with it, not a number.
+//! Numbers that a foreign file may have in its rows: finite ones only. One that is not would make
+//! the whole row, and every similarity with it, not a number.
 
 use nanoembed_core::words::normalize;
 

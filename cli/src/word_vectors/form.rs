@@ -31,7 +31,8 @@ pub(crate) enum Form {
     /// Lines of text, a word and its numbers each; GloVe's form
     #[value(alias = "glove")]
     Text,
-    /// The same behind a line with the numbers of words and columns; word2vec's and fastText's text form
+    /// The same behind a line with the numbers of words and columns; word2vec's and fastText's text
+    /// form
     Textdims,
     /// A fastText model, `.bin` or quantised `.ftz`
     Fasttext,
@@ -92,8 +93,8 @@ impl Form {
     }
 }
 
-/// Text or binary rows behind a first line with sizes. Words may be in any encoding, rows may be longer than what is seen
-/// of them: the numbers decide.
+/// Text or binary rows behind a first line with sizes. Words may be in any encoding, rows may be
+/// longer than what is seen of them: the numbers decide.
 fn behind_sizes(sizes: Sizes, lines: SampledLines<'_>) -> Form {
     let rest = lines.rest;
     let at_end = lines.at_end;
@@ -114,7 +115,8 @@ fn behind_sizes(sizes: Sizes, lines: SampledLines<'_>) -> Form {
     }
 }
 
-/// Whether binary rows behind sizes, none of whose bytes is a control character, are told by where their words end.
+/// Whether binary rows behind sizes, none of whose bytes is a control character, are told by where
+/// their words end.
 fn are_binary_rows(mut rest: &[u8], sizes: Sizes, at_end: bool) -> bool {
     let mut count = 0;
     while count < sizes.words {
@@ -204,8 +206,8 @@ impl<'h> Line<'h> {
     }
 }
 
-/// The columns that most of the first rows have, the first of them if several are as many: one row alone does not tell,
-/// as words may have blanks and look like numbers.
+/// The columns that most of the first rows have, the first of them if several are as many: one row
+/// alone does not tell, as words may have blanks and look like numbers.
 pub(crate) fn most_common_cols(head: &[u8]) -> Option<usize> {
     let text = head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(head);
     let mut counts: Vec<(usize, usize)> = Vec::new();

@@ -1,7 +1,7 @@
 //! The different n-grams of a file's words, for a vocabulary that lists them.
 //!
-//! Where n-grams may have any length, a word of n letters has n² of them, of n letters each: both how many are listed and
-//! how many are looked at is held against the size of the file.
+//! Where n-grams may have any length, a word of n letters has n² of them, of n letters each: both
+//! how many are listed and how many are looked at is held against the size of the file.
 
 use std::collections::HashMap;
 
@@ -12,8 +12,8 @@ use super::vocabulary::{Known, Vocabulary};
 use crate::error::{Failure, Result};
 use crate::output::units;
 
-/// How many bytes of n-grams may be listed: for each byte of the file, and for a file of any size. Usual lengths of three to
-/// six letters list fewer than the file has.
+/// How many bytes of n-grams may be listed: for each byte of the file, and for a file of any size.
+/// Usual lengths of three to six letters list fewer than the file has.
 const LISTED_PER_BYTE: u64 = 16;
 const LISTED_OF_ANY: u64 = 16 << 20;
 
@@ -21,7 +21,8 @@ const LISTED_OF_ANY: u64 = 16 << 20;
 const SEEN_PER_BYTE: u64 = 512;
 const SEEN_OF_ANY: u64 = 1 << 24;
 
-/// What an n-gram takes beside its bytes: a length and a row in the file, and about as much in memory.
+/// What an n-gram takes beside its bytes: a length and a row in the file, and about as much in
+/// memory.
 const ENTRY_BYTES: u64 = 12;
 
 /// N-grams in the order of their first appearance, with rows numbered in the same order.

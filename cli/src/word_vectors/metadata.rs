@@ -32,8 +32,8 @@ pub(crate) fn json(document: &str) -> Result<Map<String, Json>, Error> {
     Ok(root)
 }
 
-/// `document` with `entries` added or replaced. A key may lead through tables by dots; a value that is a TOML scalar
-/// or array is taken as that, anything else as a text.
+/// `document` with `entries` added or replaced. A key may lead through tables by dots; a value that
+/// is a TOML scalar or array is taken as that, anything else as a text.
 pub(crate) fn edited(document: &str, entries: &[(String, String)]) -> Result<String> {
     let mut root = parse(document)?;
     for (key, value) in entries {

@@ -1,4 +1,5 @@
-//! Word vectors: files of other programs become `.fifu` files and back, and commands look words up in them.
+//! Word vectors: files of other programs become `.fifu` files and back, and commands look words up
+//! in them.
 //!
 //! | part | role |
 //! |---|---|

@@ -1,8 +1,9 @@
 //! The nearest words to queries: those whose vectors have the largest cosines with them.
 //!
-//! The core's search takes dot products with rows as they are stored, which are cosines if rows have length 1. `convert`
-//! makes them so, but a file may have rows of any length: these are divided by their lengths on the way, which takes about
-//! twice as long. A sample of the rows tells which it is.
+//! The core's search takes dot products with rows as they are stored, which are cosines if rows
+//! have length 1. `convert` makes them so, but a file may have rows of any length: these are
+//! divided by their lengths on the way, which takes about twice as long. A sample of the rows tells
+//! which it is.
 
 use std::ops::Range;
 
@@ -35,8 +36,8 @@ impl<'w, 'b> Nearest<'w, 'b> {
         Ok(Self { words, has_unit_rows: has_unit_rows(words)? })
     }
 
-    /// The nearest words to each query, `limit` at most and none of those to `skip`: on all threads, each searching rows
-    /// of its own, all queries in one pass.
+    /// The nearest words to each query, `limit` at most and none of those to `skip`: on all
+    /// threads, each searching rows of its own, all queries in one pass.
     pub(crate) fn find(
         &self,
         queries: &mut [f32],
@@ -123,7 +124,8 @@ impl<'w, 'b> Nearest<'w, 'b> {
     }
 }
 
-/// Whether rows have length 1, or none at all; those of codes, which stand for vectors only nearly, about that.
+/// Whether rows have length 1, or none at all; those of codes, which stand for vectors only nearly,
+/// about that.
 fn has_unit_rows(words: &Indexed<'_>) -> Result<bool, Error> {
     let tolerance = match words.layout().storage {
         Storage::Array(_) => 1e-4,

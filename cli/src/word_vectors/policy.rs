@@ -1,4 +1,5 @@
-//! What is done with words that real files get wrong: ones that stand there twice, and broken UTF-8.
+//! What is done with words that real files get wrong: ones that stand there twice, and broken
+//! UTF-8.
 
 use std::borrow::Cow;
 

@@ -34,8 +34,8 @@ const SEED: u64 = 42;
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Product quantisation")]
 pub(crate) struct PqOptions {
-    /// How many parts a vector is cut into, and so how many bytes it takes; divides its length [default: the largest
-    /// that gives parts of six columns or more]
+    /// How many parts a vector is cut into, and so how many bytes it takes; divides its length
+    /// [default: the largest that gives parts of six columns or more]
     #[arg(long, short = 's', value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     subquantizers: Option<u32>,
 

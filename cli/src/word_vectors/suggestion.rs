@@ -1,5 +1,5 @@
-//! Words of a vocabulary that are spelled nearly as one that it lacks: in other case, with other accents or ones that are
-//! put together in another way, with a `_` for a blank.
+//! Words of a vocabulary that are spelled nearly as one that it lacks: in other case, with other
+//! accents or ones that are put together in another way, with a `_` for a blank.
 
 use nanoembed_core::format::finalfusion::Finalfusion;
 use nanoembed_core::token::Normalization;

@@ -23,7 +23,8 @@ pub(crate) struct Writing {
     #[arg(long, value_name = "FILE")]
     pub(crate) names: Option<PathBuf>,
 
-    /// The model's `config.json`, for the names, order and heads of Llama-family models [default: the one beside IN]
+    /// The model's `config.json`, for the names, order and heads of Llama-family models [default:
+    /// the one beside IN]
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
 
@@ -43,7 +44,8 @@ pub(crate) struct Writing {
     #[arg(long)]
     pub(super) report: bool,
 
-    /// Where tensors go that are no layers of a UQFF file [default: `residual.safetensors` beside OUT; one of another model is not replaced]
+    /// Where tensors go that are no layers of a UQFF file [default: `residual.safetensors` beside
+    /// OUT; one of another model is not replaced]
     #[arg(long, value_name = "FILE")]
     pub(super) residual: Option<PathBuf>,
 }

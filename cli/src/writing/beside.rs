@@ -41,8 +41,8 @@ pub(crate) fn residual(set: &FileSet, target: Target, quiet: bool) -> Result<Opt
     FileSet::open(&residual).map(Some)
 }
 
-/// Copies what is in the source's folder and not yet in that of the output, so that the output is a whole model; warns where
-/// it is none, or where there is something else.
+/// Copies what is in the source's folder and not yet in that of the output, so that the output is a
+/// whole model; warns where it is none, or where there is something else.
 pub(super) fn bring(job: &Job<'_, '_>) -> Result<Vec<Written>> {
     let mut written = Vec::new();
     let residual = (job.from == Format::Uqff).then_some(RESIDUAL);

@@ -22,7 +22,8 @@ const NORMAL: i32 = 1;
 const CONTROL: i32 = 3;
 const USER_DEFINED: i32 = 4;
 
-/// Adds the tokenizer that lies beside the decoder's `config.json`. A file without one can be run by nobody.
+/// Adds the tokenizer that lies beside the decoder's `config.json`. A file without one can be run
+/// by nobody.
 pub(super) fn add(metadata: &mut Metadata, writing: &Writing, job: &Job<'_, '_>) -> Result<()> {
     let config = writing.config.as_deref();
     let folder = match config {

@@ -1,4 +1,5 @@
-//! A BERT encoder as GGUF: keys, names and types as llama.cpp's `convert_hf_to_gguf.py` writes them.
+//! A BERT encoder as GGUF: keys, names and types as llama.cpp's `convert_hf_to_gguf.py` writes
+//! them.
 //!
 //! What llama.cpp has no key for stands under `nanoembed.` and the key that `.weights` files have.
 
@@ -36,7 +37,8 @@ const NORMAL: i32 = 1;
 const CONTROL: i32 = 3;
 const UNUSED: i32 = 5;
 
-/// The keys of the special tokens, in the order of their roles. GGUF spells the separator's with one `a` too few.
+/// The keys of the special tokens, in the order of their roles. GGUF spells the separator's with
+/// one `a` too few.
 const SPECIAL_KEYS: [&str; 5] = [
     "tokenizer.ggml.padding_token_id",
     "tokenizer.ggml.unknown_token_id",
@@ -107,7 +109,8 @@ impl Encoder {
         Ok(Some((checkpoint.settings, checkpoint.vocabulary, name.unwrap_or_else(|| stem(path)))))
     }
 
-    /// By the JSON files of a folder, or of the one that the `config.json` lies in which the user names.
+    /// By the JSON files of a folder, or of the one that the `config.json` lies in which the user
+    /// names.
     fn of_folder(folder: &Path, config: Option<&Path>) -> Result<Option<Facts>> {
         let folder = match config {
             Some(config) => config.parent().unwrap_or(Path::new("")),

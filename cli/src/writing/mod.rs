@@ -1,4 +1,5 @@
-//! Tensors on their way into a file of another format: under which names, in which order of rows, as layers or not.
+//! Tensors on their way into a file of another format: under which names, in which order of rows,
+//! as layers or not.
 //!
 //! | file | role |
 //! |---|---|

@@ -77,7 +77,8 @@ pub(super) fn plan(writing: &Writing, job: &Job<'_, '_>, items: &[Item<'_>]) -> 
     Ok(Plan { change, llama, rotary, names })
 }
 
-/// Refuses tensors of layers that GGUF has no name for: its readers would not find them, and run another model.
+/// Refuses tensors of layers that GGUF has no name for: its readers would not find them, and run
+/// another model.
 fn refuse_nameless(items: &[Item<'_>], source: &str) -> Result<()> {
     let is_lost = |name: &str| {
         name.starts_with("model.layers.") && ggml_name(name).is_none() && !is_table(name)
@@ -117,8 +118,9 @@ fn known_model(writing: &Writing, job: &Job<'_, '_>) -> Result<Option<Llama>> {
 }
 
 impl Plan {
-    /// The items without the output of a model whose `config.json` ties it to the embeddings. Some files have one all the
-    /// same, which is not used, whatever its values are; but what UQFF has quantised is.
+    /// The items without the output of a model whose `config.json` ties it to the embeddings. Some
+    /// files have one all the same, which is not used, whatever its values are; but what UQFF has
+    /// quantised is.
     pub(super) fn without_copies<'a>(
         &self,
         job: &Job<'_, '_>,
@@ -156,7 +158,8 @@ impl Plan {
         let refuse = |message: &str| {
             Failure::input(ErrorKind::WrongShape, format!("`{}` {message}", item.name))
         };
-        // Other encodings than ggml's have rows that are not apart from each other: GGUF gets floats for them.
+        // Other encodings than ggml's have rows that are not apart from each other: GGUF gets
+        // floats for them.
         let mut floats = Vec::new();
         let (dtype, data) = match item.dtype() {
             Some(dtype) => (dtype, item.data()),
@@ -176,7 +179,8 @@ impl Plan {
         spool.push(&rows).map(Some)
     }
 
-    /// The items under their names in the target, with the rows that [`reordered`](Self::reordered) wrote.
+    /// The items under their names in the target, with the rows that [`reordered`](Self::reordered)
+    /// wrote.
     pub(super) fn renamed<'a>(
         &self,
         items: Vec<Item<'a>>,

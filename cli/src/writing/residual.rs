@@ -15,8 +15,8 @@ pub(super) struct Residual {
 }
 
 impl Residual {
-    /// The file for `items`. All models in a folder share one of the usual name: another one is not replaced, unless the user
-    /// says where it shall be.
+    /// The file for `items`. All models in a folder share one of the usual name: another one is not
+    /// replaced, unless the user says where it shall be.
     pub(super) fn prepare(
         writing: &Writing,
         job: &Job<'_, '_>,

@@ -1,4 +1,5 @@
-//! What GGUF says of a model's rotary positions, by its `config.json`: as `convert_hf_to_gguf.py` of llama.cpp writes it.
+//! What GGUF says of a model's rotary positions, by its `config.json`: as `convert_hf_to_gguf.py`
+//! of llama.cpp writes it.
 
 use std::path::Path;
 

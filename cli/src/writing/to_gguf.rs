@@ -157,7 +157,8 @@ fn as_floats(
     encoded.collect()
 }
 
-/// The items with what [`as_floats`] put into `spooled`, without those whose shape GGUF does not hold.
+/// The items with what [`as_floats`] put into `spooled`, without those whose shape GGUF does not
+/// hold.
 fn held<'a>(
     items: Vec<Item<'a>>,
     encoded: &[Option<Encoded>],
@@ -205,7 +206,8 @@ fn chosen<'a>(like: &Gguf<'_>, items: &[Item<'a>]) -> Result<Vec<Item<'a>>> {
     let chosen = like.tensors().map(|tensor| {
         let header = tensor.header();
         let mut found = find(header.name);
-        // A model whose output layer is its table of embeddings has the table's blocks there after a way through 0.x.
+        // A model whose output layer is its table of embeddings has the table's blocks there after
+        // a way through 0.x.
         if header.name == "token_embd.weight" && is_tied {
             let output = find("output.weight").filter(|item| item.dtype() == Some(header.dtype));
             found = output.or(found);

@@ -73,7 +73,8 @@ pub(super) fn write(
     Ok(written)
 }
 
-/// The layer that an item makes, if it is one: it was one, it is quantised, or it is called like one.
+/// The layer that an item makes, if it is one: it was one, it is quantised, or it is called like
+/// one.
 fn layer_of<'i>(item: &'i Item<'_>) -> Option<Layer<'i>> {
     let name = item.name.strip_suffix(".weight").unwrap_or(&item.name);
     let matrix = item.weight.shape().dims().len() > 1;
@@ -93,7 +94,8 @@ fn layer_of<'i>(item: &'i Item<'_>) -> Option<Layer<'i>> {
             (LayerFormat::Hqq, Extra { optimization_steps: steps, ..Extra::default() })
         }
         (None, Encoding::Fp8 { scale, .. }) => {
-            // As in the reference: activations have no scale of their own, the inverse is that of the weight's.
+            // As in the reference: activations have no scale of their own, the inverse is that of
+            // the weight's.
             let inverse = if *scale == 0.0 { 0.0 } else { 1.0 / scale };
             (
                 LayerFormat::Fp8,
@@ -121,8 +123,9 @@ fn view<'a>(item: &Item<'a>) -> Option<TensorView<'a>> {
     TensorView::new(header, data)
 }
 
-/// The layers under the numbers that UQFF 0.x has for them, in the order of the reference's files. The table of
-/// embeddings is none of them: it goes to the rest, and is the output layer of models that have no other.
+/// The layers under the numbers that UQFF 0.x has for them, in the order of the reference's files.
+/// The table of embeddings is none of them: it goes to the rest, and is the output layer of models
+/// that have no other.
 fn numbered<'l, 'i>(
     plan: &Plan,
     job: &Job<'_, '_>,

@@ -1,4 +1,5 @@
-//! Decoders whose tokenizer is byte-level BPE in a `tokenizer.json`: what `tests/data/bpe` knows of three of them.
+//! Decoders whose tokenizer is byte-level BPE in a `tokenizer.json`: what `tests/data/bpe` knows of
+//! three of them.
 
 use std::fs;
 use std::path::Path;
@@ -100,7 +101,8 @@ fn llama_3_divides_the_frequencies_of_long_waves() {
     .success();
     let bytes = fs::read(path("d.npy")).unwrap();
     let values = bytes[bytes.len() - 8..].as_chunks::<4>().0.iter().map(|b| f32::from_le_bytes(*b));
-    // Heads of 4: waves of 2π and 200π positions. Of the first 16 / 2π = 2.546 fit the context: (2.546 − 1) / 3 of the way.
+    // Heads of 4: waves of 2π and 200π positions. Of the first 16 / 2π = 2.546 fit the context:
+    // (2.546 − 1) / 3 of the way.
     let smooth = (16.0 / std::f32::consts::TAU - 1.0) / 3.0;
     let expected = [1.0 / ((1.0 - smooth) / 8.0 + smooth), 8.0];
     for (found, expected) in values.zip(expected) {

@@ -1,5 +1,6 @@
-//! The cases in `tests/data/cases`: small files on which programs of this kind have gone wrong, each with what is right,
-//! which comes from an independent program. `case.json` says what is run and what it must do.
+//! The cases in `tests/data/cases`: small files on which programs of this kind have gone wrong,
+//! each with what is right, which comes from an independent program. `case.json` says what is run
+//! and what it must do.
 
 use std::path::{Path, PathBuf};
 
@@ -141,7 +142,8 @@ fn numbers(value: &Value) -> Vec<f64> {
     value.as_array().into_iter().flatten().filter_map(Value::as_f64).collect()
 }
 
-/// Holds numbers against others by `cosine` (at least) and `max_abs` (at most, times the largest value or 1).
+/// Holds numbers against others by `cosine` (at least) and `max_abs` (at most, times the largest
+/// value or 1).
 fn close(what: &str, got: &[f64], expected: &[f64], rule: &Value) -> Result<(), String> {
     if got.len() != expected.len() {
         return Err(format!("{what}: {} numbers instead of {}", got.len(), expected.len()));
@@ -173,7 +175,8 @@ fn same_embeddings(done: &Done, rule: &Value) -> Result<(), String> {
     Ok(())
 }
 
-/// Word vectors at the length that `scale` tells: `norm`, or `norm/rows` as the mean of n-grams has.
+/// Word vectors at the length that `scale` tells: `norm`, or `norm/rows` as the mean of n-grams
+/// has.
 fn same_vectors(done: &Done, rule: &Value) -> Result<(), String> {
     let lines = objects(&done.stdout);
     for (word, expected) in expected_of(done, rule).as_object().unwrap() {
@@ -209,8 +212,8 @@ fn written(done: &Done, rule: &Value) -> Result<(), String> {
     Ok(())
 }
 
-/// Pairs of a path into the JSON of stdout and the value that stands there; `#` is a length, and lists of named things are
-/// entered by name.
+/// Pairs of a path into the JSON of stdout and the value that stands there; `#` is a length, and
+/// lists of named things are entered by name.
 fn same_members(done: &Done, pairs: &Value) -> Result<(), String> {
     let whole = objects(&done.stdout).first().cloned().unwrap_or_default();
     for pair in pairs.as_array().unwrap() {

@@ -1,5 +1,5 @@
-//! Decoders whose files say how positions turn heads: the ids that transformers generates, from the file itself and from
-//! all that it is made into.
+//! Decoders whose files say how positions turn heads: the ids that transformers generates, from the
+//! file itself and from all that it is made into.
 
 use std::fs;
 use std::path::{Path, PathBuf};

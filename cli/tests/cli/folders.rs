@@ -1,4 +1,5 @@
-//! `inspect` and `verify` of what is no single file of a format of ours: folders, and word vectors of other programs.
+//! `inspect` and `verify` of what is no single file of a format of ours: folders, and word vectors
+//! of other programs.
 
 use std::path::Path;
 

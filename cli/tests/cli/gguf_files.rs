@@ -1,4 +1,5 @@
-//! GGUF files that are unusual: types that are only known by name, other byte orders and versions, parts, other models.
+//! GGUF files that are unusual: types that are only known by name, other byte orders and versions,
+//! parts, other models.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +9,8 @@ use tempfile::TempDir;
 
 use crate::{failure, nanoembed, objects, stdout, tiny_gguf};
 
-/// ggml's types as PyPI's `gguf` 0.17 has them: number, name, elements of a block, its bytes. `q8_1` is that of ggml itself.
+/// ggml's types as PyPI's `gguf` 0.17 has them: number, name, elements of a block, its bytes.
+/// `q8_1` is that of ggml itself.
 const TYPES: [(u32, &str, u64, u64); 34] = [
     (0, "f32", 1, 4),
     (1, "f16", 1, 2),
@@ -54,7 +56,8 @@ fn text(out: &mut Vec<u8>, text: &str) {
     out.extend(text.as_bytes());
 }
 
-/// A file with these pairs of metadata, spelled, and of each of these types a tensor called like it of two rows.
+/// A file with these pairs of metadata, spelled, and of each of these types a tensor called like it
+/// of two rows.
 fn file(pairs: &[(&str, Vec<u8>)], types: &[(u32, &str, u64, u64)]) -> Vec<u8> {
     let mut out = b"GGUF\x03\0\0\0".to_vec();
     out.extend((types.len() as u64).to_le_bytes());
@@ -193,7 +196,8 @@ fn architectures_that_are_not_known_are_named() {
     }
 }
 
-/// The tiny model in `count` parts, as `gguf-split` makes them, of `count_said` parts with `tensors_said` tensors.
+/// The tiny model in `count` parts, as `gguf-split` makes them, of `count_said` parts with
+/// `tensors_said` tensors.
 fn split(folder: &Path, count: u16, count_said: u16, tensors_said: i32) -> Vec<String> {
     tiny_gguf::parts(count.into())
         .into_iter()

@@ -1,4 +1,5 @@
-//! Small inputs that ask for much: each is used or refused within an address space of 400 MB and some seconds of work.
+//! Small inputs that ask for much: each is used or refused within an address space of 400 MB and
+//! some seconds of work.
 #![cfg(target_os = "linux")]
 
 use std::path::{Path, PathBuf};
@@ -8,7 +9,8 @@ use serde_json::{Value, json};
 
 const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/hostile");
 
-/// Runs the program within limits; it must end by itself with a status of its own. Returns that and stderr.
+/// Runs the program within limits; it must end by itself with a status of its own. Returns that and
+/// stderr.
 fn run(arguments: &[&str], text: &str) -> (i32, String) {
     let mut child = Command::new("sh")
         // Kilobytes and seconds; the program may be built without optimisation.

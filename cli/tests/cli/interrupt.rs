@@ -1,4 +1,5 @@
-//! An interruption: status 130, and no temporary file left behind; signals that were ignored before stay ignored.
+//! An interruption: status 130, and no temporary file left behind; signals that were ignored before
+//! stay ignored.
 
 #![cfg(unix)]
 

@@ -197,7 +197,8 @@ fn what_killed_runs_left_is_removed_by_the_next() {
     };
     let ended = ended_process();
     let (left, own) = (part(ended, "a"), part(std::process::id(), "b"));
-    // A process in another container may have the number of one that has ended here, but it holds a lock.
+    // A process in another container may have the number of one that has ended here, but it holds a
+    // lock.
     let locked = part(ended, "c");
     let lock = fs::File::open(&locked).unwrap();
     lock.try_lock().unwrap();

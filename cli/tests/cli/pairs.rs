@@ -1,4 +1,5 @@
-//! Every way from one form of a model to another: OUT gives what IN gives, or the program says why there is no OUT.
+//! Every way from one form of a model to another: OUT gives what IN gives, or the program says why
+//! there is no OUT.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -32,7 +33,8 @@ const SMALL_GGUF: Way = ("quantize", "m.gguf");
 const UQFF: Way = ("migrate", "m-0.uqff");
 const SAFETENSORS: Way = ("migrate", "m.safetensors");
 
-/// The file that a way makes of `input`, in a folder of its own, and what the program says; `None` if it refuses.
+/// The file that a way makes of `input`, in a folder of its own, and what the program says; `None`
+/// if it refuses.
 fn made(input: &Path, folder: &Path, (command, output): Way) -> (Option<PathBuf>, String) {
     fs::create_dir_all(folder).unwrap();
     let output = folder.join(output);
@@ -213,7 +215,8 @@ fn a_base_in_rope_parameters_is_the_one_in_gguf() {
     assert_eq!(told["metadata"]["llama.rope.freq_base"], json!(500_000.0));
 }
 
-/// Some files have an output although `tie_word_embeddings` says that it is the embeddings; transformers does not use it.
+/// Some files have an output although `tie_word_embeddings` says that it is the embeddings;
+/// transformers does not use it.
 #[test]
 fn an_output_that_is_tied_is_not_taken_from_the_file() {
     let (tied, _) = byte_pairs::folder("smollm", true, json!({}));

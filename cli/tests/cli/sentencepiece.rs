@@ -1,4 +1,5 @@
-//! Decoders whose tokenizer is a SentencePiece model: `tests/data/sentencepiece/llama.model` and what is known of it.
+//! Decoders whose tokenizer is a SentencePiece model: `tests/data/sentencepiece/llama.model` and
+//! what is known of it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -31,8 +32,8 @@ fn known() -> Vec<(String, Value)> {
     pairs.map(|(text, ids)| (text.as_str().unwrap().to_owned(), ids.clone())).collect()
 }
 
-/// Asserts that the ids of the texts are those that are known, behind `begin`. What texts spell of control tokens becomes those
-/// in a decoder, and not in what is known.
+/// Asserts that the ids of the texts are those that are known, behind `begin`. What texts spell of
+/// control tokens becomes those in a decoder, and not in what is known.
 fn check_ids(model: &str, begin: &[u64]) {
     let mut known = known();
     assert!(known.len() > 400);

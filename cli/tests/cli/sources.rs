@@ -203,8 +203,8 @@ fn weights_read_from_storage_say_the_same_as_mapped_ones() {
     }
 }
 
-/// What the program says that a text takes at least, and a little more: it does not start at the same size every time, least
-/// when its file has not been read for long.
+/// What the program says that a text takes at least, and a little more: it does not start at the
+/// same size every time, least when its file has not been read for long.
 fn least_memory(model: &str, text: &Value) -> String {
     let count = text["greedy"].as_array().unwrap().len().to_string();
     let prompt = text["prompt"].as_str().unwrap();

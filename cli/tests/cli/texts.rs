@@ -1,4 +1,5 @@
-//! Where texts come from: arguments, files, JSON lines; and what happens to those that cannot be used.
+//! Where texts come from: arguments, files, JSON lines; and what happens to those that cannot be
+//! used.
 
 use crate::tiny_model::TinyModel;
 use crate::{failure, nanoembed, numbers, objects, stdout};

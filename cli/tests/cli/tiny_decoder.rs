@@ -1,4 +1,5 @@
-//! A decoder of one layer as a Hugging Face folder, without its tokenizer; weights from a fixed sequence.
+//! A decoder of one layer as a Hugging Face folder, without its tokenizer; weights from a fixed
+//! sequence.
 
 use std::fs;
 use std::path::Path;

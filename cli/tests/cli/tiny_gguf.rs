@@ -44,8 +44,8 @@ pub fn file() -> Vec<u8> {
     written(&metadata(&tokens), &tensors)
 }
 
-/// The same in so many parts, as `gguf-split` makes them: what each one's number is, how many they shall be, and how many
-/// tensors they shall have together, is said later.
+/// The same in so many parts, as `gguf-split` makes them: what each one's number is, how many they
+/// shall be, and how many tensors they shall have together, is said later.
 pub fn parts(count: usize) -> Vec<impl Fn(u16, u16, i32) -> Vec<u8>> {
     let tensors = named_tensors();
     assert_eq!(tensors.len(), TENSORS);

@@ -1,4 +1,5 @@
-//! A BERT model of a few hundred parameters as a Hugging Face folder, with weights from a fixed sequence.
+//! A BERT model of a few hundred parameters as a Hugging Face folder, with weights from a fixed
+//! sequence.
 
 use std::fs;
 use std::path::{Path, PathBuf};

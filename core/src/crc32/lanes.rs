@@ -1,8 +1,9 @@
 //! Sixteen checksums side by side in 128-bit vectors, each of every sixteenth word.
 //!
-//! From one word of a checksum to its next lie 64 bytes. What a checksum becomes when 64 bytes of zero follow is linear in its
-//! bits: the sum, without carry, of what each of its eight half bytes becomes, which has 16 values. Vectors hold one byte of
-//! all sixteen checksums, so that every half byte's table is one of 16 bytes for each byte of the result.
+//! From one word of a checksum to its next lie 64 bytes. What a checksum becomes when 64 bytes of
+//! zero follow is linear in its bits: the sum, without carry, of what each of its eight half bytes
+//! becomes, which has 16 values. Vectors hold one byte of all sixteen checksums, so that every half
+//! byte's table is one of 16 bytes for each byte of the result.
 
 use core::arch::wasm32::*;
 use core::hint::black_box;
@@ -20,7 +21,8 @@ const NEXT_BLOCK: u32 = power(BLOCK as u64);
 /// One byte of each of sixteen words, for each byte of a word.
 type Planes = [v128; 4];
 
-/// For each half byte of a checksum and each byte of what it becomes: that byte by the value of the half.
+/// For each half byte of a checksum and each byte of what it becomes: that byte by the value of the
+/// half.
 #[expect(clippy::indexing_slicing, reason = "when it is compiled")]
 static TABLES: [[[u8; 16]; 4]; 8] = {
     let mut tables = [[[0; 16]; 4]; 8];
@@ -41,7 +43,8 @@ static TABLES: [[[u8; 16]; 4]; 8] = {
     tables
 };
 
-/// The checksum of what has the checksum `crc` and of as many whole blocks of `bytes` as are worth it; the bytes after them.
+/// The checksum of what has the checksum `crc` and of as many whole blocks of `bytes` as are worth
+/// it; the bytes after them.
 pub(super) fn update(crc: u32, bytes: &[u8]) -> (u32, &[u8]) {
     let (blocks, rest) = bytes.as_chunks::<BLOCK>();
     match blocks {

@@ -7,9 +7,9 @@ mod polynomial;
 #[cfg(any(target_family = "wasm", test))]
 mod stretches;
 
-/// Sixteen tables are eight times as fast as one on a desktop CPU, and cost 16 KB of read-only data: too much for flash.
-/// Making them when a file is checked would leave the compiler without the polynomial, and with panics that it cannot
-/// rule out.
+/// Sixteen tables are eight times as fast as one on a desktop CPU, and cost 16 KB of read-only
+/// data: too much for flash. Making them when a file is checked would leave the compiler without
+/// the polynomial, and with panics that it cannot rule out.
 #[cfg(not(any(target_os = "none", target_family = "wasm")))]
 type Tables = crc::Table<16>;
 #[cfg(target_os = "none")]
@@ -39,7 +39,8 @@ impl Running {
 
     #[cfg(not(target_family = "wasm"))]
     pub(crate) fn update(&mut self, bytes: &[u8]) {
-        // What a digest begins with is given in the other order of bits, and before the final complement.
+        // What a digest begins with is given in the other order of bits, and before the final
+        // complement.
         let mut digest = CRC32.digest_with_initial((!self.crc).reverse_bits());
         digest.update(bytes);
         self.crc = digest.finalize();
@@ -59,8 +60,8 @@ impl Running {
     }
 }
 
-/// The CRC-32 of two stretches one after the other from their own: `before · x^(8 · bytes) + after`, `bytes` being those of
-/// the second. M. Adler, zlib's `crc32_combine`.
+/// The CRC-32 of two stretches one after the other from their own: `before · x^(8 · bytes) +
+/// after`, `bytes` being those of the second. M. Adler, zlib's `crc32_combine`.
 #[cfg(feature = "embd")]
 pub(crate) const fn combine(before: u32, after: u32, bytes: u64) -> u32 {
     polynomial::multiply(polynomial::power(bytes), before) ^ after

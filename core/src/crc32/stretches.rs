@@ -1,5 +1,6 @@
-//! One table of 1 KB, and four stretches at a time: each step waits for the one before it, and four can wait together. Nearly as
-//! fast as sixteen tables, which in a page are a download that does not compress.
+//! One table of 1 KB, and four stretches at a time: each step waits for the one before it, and four
+//! can wait together. Nearly as fast as sixteen tables, which in a page are a download that does
+//! not compress.
 
 use super::polynomial::{POLYNOMIAL, multiply, power};
 

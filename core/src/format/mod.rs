@@ -7,13 +7,19 @@
 //! | `view` | random access to a whole file in memory, validated once by the decoder |
 //! | `write` | the same layout, written |
 
-/// What a grammar parsed and how many bytes that took; a decoder asks for more if there are too few.
-#[cfg_attr(not(any(feature = "amb", feature = "embd", feature = "finalfusion", feature = "gguf")), allow(unused))]
+/// What a grammar parsed and how many bytes that took; a decoder asks for more if there are too
+/// few.
+#[cfg_attr(
+    not(any(feature = "amb", feature = "embd", feature = "finalfusion", feature = "gguf")),
+    allow(unused)
+)]
 macro_rules! parsed {
     ($item:expr) => {
         match $item {
             $crate::bytes::Item::Parsed { item, used } => (item, used),
-            $crate::bytes::Item::NeedMore { at_least } => return Ok($crate::event::Step::need_more(at_least)),
+            $crate::bytes::Item::NeedMore { at_least } => {
+                return Ok($crate::event::Step::need_more(at_least))
+            }
         }
     };
 }
@@ -37,7 +43,8 @@ use crate::event::Format;
 /// How many bytes [`sniff`] wants to see.
 pub const SNIFF_BYTES: usize = 9;
 
-/// Recognises a format by a file's first bytes. UQFF files are recognised as the safetensors files that they are.
+/// Recognises a format by a file's first bytes. UQFF files are recognised as the safetensors files
+/// that they are.
 #[must_use]
 pub fn sniff(start: &[u8]) -> Option<Format> {
     #[cfg(feature = "amb")]

@@ -1,8 +1,10 @@
-//! Cortex-M4, M7, M33 with the DSP extension: two 16-bit products and their sum in one instruction, `SMLAD`.
+//! Cortex-M4, M7, M33 with the DSP extension: two 16-bit products and their sum in one instruction,
+//! `SMLAD`.
 //!
-//! Four codes are loaded as one word and widened by `UXTB16` and `SXTB16`, the even bytes first, then the odd ones
-//! (rotated by 8): 13 instructions for four columns of two tokens. The integers are those of the portable table,
-//! and so are the conversions and products in f32 behind them: the same bits.
+//! Four codes are loaded as one word and widened by `UXTB16` and `SXTB16`, the even bytes first,
+//! then the odd ones (rotated by 8): 13 instructions for four columns of two tokens. The integers
+//! are those of the portable table, and so are the conversions and products in f32 behind them: the
+//! same bits.
 //!
 //! Feature `arm-dsp`, for targets that have the instructions (thumbv7em, thumbv8m.main with DSP).
 

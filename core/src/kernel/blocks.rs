@@ -1,7 +1,7 @@
 //! Operands of products with weights in ggml's blocks of 32, as they lie in the file.
 //!
-//! The blocks are taken apart in registers while they are multiplied. The sums are those of [`ProductGroups`] over the
-//! unpacked codes, in the same order: both compute the same bits.
+//! The blocks are taken apart in registers while they are multiplied. The sums are those of
+//! [`ProductGroups`] over the unpacked codes, in the same order: both compute the same bits.
 //!
 //! [`ProductGroups`]: super::ProductGroups
 
@@ -14,8 +14,8 @@ pub const BLOCK_COLS: usize = 32;
 
 /// How the 32 codes of a block and what makes numbers of them lie in its bytes.
 ///
-/// `d` and `m` are IEEE halves. A code of 4 bits is the low half of byte i for column i, the high half for column 16 + i;
-/// a fifth bit is bit c of a little-endian word for column c.
+/// `d` and `m` are IEEE halves. A code of 4 bits is the low half of byte i for column i, the high
+/// half for column 16 + i; a fifth bit is bit c of a little-endian word for column c.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockLayout {
     /// `d`, codes: `d · (code − 8)`.
@@ -44,7 +44,8 @@ impl BlockLayout {
     }
 }
 
-/// What quantisation took off activations in groups, itself quantised: the difference is close to `codes · scales`.
+/// What quantisation took off activations in groups, itself quantised: the difference is close to
+/// `codes · scales`.
 #[derive(Clone, Copy, Debug)]
 pub struct RestCodes<'a> {
     /// Signed bytes −127 … 127, `[tokens][cols]`.
@@ -77,8 +78,8 @@ impl<'a> ProductBlocks<'a> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidArgument`] if [`BLOCK_COLS`] does not divide `cols`, or if a slice is not as long as the others
-    /// imply.
+    /// [`ErrorKind::InvalidArgument`] if [`BLOCK_COLS`] does not divide `cols`, or if a slice is
+    /// not as long as the others imply.
     pub fn new(
         (x, rest): (GroupedCodes<'a>, Option<RestCodes<'a>>),
         (layout, blocks): (BlockLayout, &'a [u8]),

@@ -12,13 +12,15 @@
 //! ```
 //!
 //! Layouts are those of [`quant`]: this module only has them compiled for more lanes.
-//! [`Kernels`](super::Kernels) do not name these functions: who multiplies only would carry every layout along.
+//! [`Kernels`](super::Kernels) do not name these functions: who multiplies only would carry every
+//! layout along.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::quant::{self, whole};
 use crate::tensor::{Dtype, Encoding, Weight};
 
-/// Dequantises whole steps from the first on, as many as there are and `out` holds; returns how many elements that are.
+/// Dequantises whole steps from the first on, as many as there are and `out` holds; returns how
+/// many elements that are.
 pub(super) type Whole = fn(&Encoding<'_>, out: &mut [f32]) -> usize;
 
 /// A way to dequantise. All give the same bits.
@@ -36,7 +38,8 @@ impl Dequantizer {
         Self { name: "portable", whole: None }
     }
 
-    /// The fastest way for this CPU. What the CPU has is asked once, later calls cost next to nothing.
+    /// The fastest way for this CPU. What the CPU has is asked once, later calls cost next to
+    /// nothing.
     #[must_use]
     pub fn detect() -> Self {
         Self::available().last().unwrap_or(Self::portable())
@@ -58,8 +61,8 @@ impl Dequantizer {
         self.name
     }
 
-    /// As [`quant::dequantize`]: the elements from `first` on, as many as `out` holds, of `data` stored as elements or
-    /// blocks of `dtype`.
+    /// As [`quant::dequantize`]: the elements from `first` on, as many as `out` holds, of `data`
+    /// stored as elements or blocks of `dtype`.
     ///
     /// # Errors
     ///
@@ -75,8 +78,8 @@ impl Dequantizer {
         self.run(&Encoding::Plain { dtype, data }, first, out, part)
     }
 
-    /// As [`quant::dequantize_weight`]: the elements of `weight` from `first` on, in row-major order, as many as `out`
-    /// holds.
+    /// As [`quant::dequantize_weight`]: the elements of `weight` from `first` on, in row-major
+    /// order, as many as `out` holds.
     ///
     /// # Errors
     ///
@@ -95,7 +98,8 @@ impl Dequantizer {
         self.run(weight.encoding(), first, out, part)
     }
 
-    /// The reference up to the next whole step and for what is behind the last one, `whole` between.
+    /// The reference up to the next whole step and for what is behind the last one, `whole`
+    /// between.
     fn run(
         &self,
         encoding: &Encoding<'_>,

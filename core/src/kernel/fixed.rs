@@ -1,7 +1,9 @@
-//! Row operations in integers alone, for processors without an FPU, and with the same bits everywhere.
+//! Row operations in integers alone, for processors without an FPU, and with the same bits
+//! everywhere.
 //!
-//! Numbers are signed with 16 bits behind the point (Q16, ±32,768 in steps of 1.5e-5) unless said otherwise.
-//! Products and sums are 64 bits wide before they are shifted back, shifts round to nearest.
+//! Numbers are signed with 16 bits behind the point (Q16, ±32,768 in steps of 1.5e-5) unless said
+//! otherwise. Products and sums are 64 bits wide before they are shifted back, shifts round to
+//! nearest.
 
 /// 1 in Q16.
 pub const ONE: i32 = 1 << 16;
@@ -242,7 +244,8 @@ pub fn dot(codes: &[i16], weights: &[u8]) -> i32 {
     })
 }
 
-/// Σ a · b in Q16 of two vectors `a` in Q16 and `b` with `bits` behind the point, `b` taken every `step`.
+/// Σ a · b in Q16 of two vectors `a` in Q16 and `b` with `bits` behind the point, `b` taken every
+/// `step`.
 #[must_use]
 pub fn multiply(a: &[i32], b: &[i32], step: usize, bits: i32) -> i32 {
     let sum = a

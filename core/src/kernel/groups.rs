@@ -1,20 +1,24 @@
-//! Operands of products with weights in small groups: ggml's blocks, and every other layout of few bits.
+//! Operands of products with weights in small groups: ggml's blocks, and every other layout of few
+//! bits.
 //!
-//! All those layouts are one after they are unpacked: unsigned codes, and for each group of 16 or 32 columns a scale and
-//! a minimum, `w = scale · code + minimum`. Activations are quantised to signed bytes, a scale for each token and group.
-//! The sum of a group's products is an exact i32; groups are added up in f32 in their order, nothing is contracted, so
-//! every table computes the same bits.
+//! All those layouts are one after they are unpacked: unsigned codes, and for each group of 16 or
+//! 32 columns a scale and a minimum, `w = scale · code + minimum`. Activations are quantised to
+//! signed bytes, a scale for each token and group. The sum of a group's products is an exact i32;
+//! groups are added up in f32 in their order, nothing is contracted, so every table computes the
+//! same bits.
 
 use super::product::{Strides, reach};
 use crate::error::{Error, ErrorKind, Result};
 
-/// Whether there are models that have weights in groups; without them what multiplies those is never called.
+/// Whether there are models that have weights in groups; without them what multiplies those is
+/// never called.
 pub(crate) const BUILT_IN: bool = cfg!(any(feature = "blocks-ggml", feature = "scaled-codes"));
 
 /// Rows that are unpacked and multiplied together.
 pub const TILE_ROWS: usize = 16;
 
-/// Activations in groups of columns: `x[t][c] = (codes[t · cols + c] as i8) · scales[t · groups + c / group]`.
+/// Activations in groups of columns: `x[t][c] = (codes[t · cols + c] as i8) · scales[t · groups + c
+/// / group]`.
 #[derive(Clone, Copy, Debug)]
 pub struct GroupedCodes<'a> {
     /// Signed bytes −127 … 127, `[tokens][cols]`.
@@ -37,8 +41,8 @@ pub struct GroupedRows<'a> {
     pub minima: &'a [f32],
 }
 
-/// x · Wᵀ + bias over groups:
-/// `out(t, r) = bias[r] + Σ_g (scale[g][r] · (x_scale[t][g] · Σ_c code · x_code) + minimum[g][r] · x_sum[t][g])`.
+/// x · Wᵀ + bias over groups: `out(t, r) = bias[r] + Σ_g (scale[g][r] · (x_scale[t][g] · Σ_c code ·
+/// x_code) + minimum[g][r] · x_sum[t][g])`.
 #[derive(Debug)]
 pub struct ProductGroups<'a> {
     pub(super) x: GroupedCodes<'a>,
@@ -56,8 +60,8 @@ impl<'a> ProductGroups<'a> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidArgument`] if `group` is not 16 or 32 or does not divide `cols`, if there are more than
-    /// [`TILE_ROWS`] rows, or if a slice is not as long as the others imply.
+    /// [`ErrorKind::InvalidArgument`] if `group` is not 16 or 32 or does not divide `cols`, if
+    /// there are more than [`TILE_ROWS`] rows, or if a slice is not as long as the others imply.
     pub fn new(
         x: GroupedCodes<'a>,
         w: GroupedRows<'a>,

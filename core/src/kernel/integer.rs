@@ -1,9 +1,10 @@
 //! Operands of the integer matrix operations, checked once when they are put together.
 //!
-//! Activations are quantised at run time to 7 bits, 0 … 127, weights to signed 8 bits, −127 … 127: a pair of products
-//! is at most 2 · 127 · 127 = 32,258 and fits 16 bits, so `vpmaddubsw` and WASM's relaxed dot product cannot saturate,
-//! and every table computes the same integers. −128 would break this: it is read as it is by the tables that can and
-//! does no harm but a different sum.
+//! Activations are quantised at run time to 7 bits, 0 … 127, weights to signed 8 bits, −127 … 127:
+//! a pair of products is at most 2 · 127 · 127 = 32,258 and fits 16 bits, so `vpmaddubsw` and
+//! WASM's relaxed dot product cannot saturate, and every table computes the same integers. −128
+//! would break this: it is read as it is by the tables that can and does no harm but a different
+//! sum.
 
 use core::ops::Range;
 
@@ -16,7 +17,8 @@ pub const MAX_CODE: u8 = 127;
 /// The code of probability 1.
 pub const PROBABILITY_ONE: f32 = 32_767.0;
 
-/// Quantised activations: `x[t][c] = (codes[t · stride + c] − zeros[t]) · scales[t]`, codes 0 … [`MAX_CODE`].
+/// Quantised activations: `x[t][c] = (codes[t · stride + c] − zeros[t]) · scales[t]`, codes 0 …
+/// [`MAX_CODE`].
 #[derive(Clone, Copy, Debug)]
 pub struct Codes<'a> {
     /// The codes of all tokens.
@@ -29,10 +31,11 @@ pub struct Codes<'a> {
     pub zeros: &'a [u8],
 }
 
-/// What a table wants to know of a row of 8-bit weights before it multiplies it: see [`Kernels::summarize_row`].
+/// What a table wants to know of a row of 8-bit weights before it multiplies it: see
+/// [`Kernels::summarize_row`].
 ///
-/// Only the table that made a summary may be given it: another one's may say that weights are small that are not, and products
-/// are wrong then, though nothing worse.
+/// Only the table that made a summary may be given it: another one's may say that weights are small
+/// that are not, and products are wrong then, though nothing worse.
 ///
 /// [`Kernels::summarize_row`]: super::Kernels::summarize_row
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,7 +73,8 @@ impl RowSummary {
         self.sum >> 1
     }
 
-    /// Whether the weights are so small that the table can add up more of their products before they need 32 bits.
+    /// Whether the weights are so small that the table can add up more of their products before
+    /// they need 32 bits.
     #[allow(dead_code, reason = "as above")]
     pub(super) const fn is_small(self) -> bool {
         self.sum & 1 == 1
@@ -86,7 +90,8 @@ pub struct Rows<'a> {
     pub stride: usize,
     /// One scale a row.
     pub scales: &'a [f32],
-    /// One summary a row, made by the table that multiplies them; or none, and it makes them for this product.
+    /// One summary a row, made by the table that multiplies them; or none, and it makes them for
+    /// this product.
     pub summaries: &'a [RowSummary],
 }
 
@@ -102,7 +107,8 @@ pub enum Base<'a> {
 /// x · Wᵀ with 8-bit weights and 7-bit activations:
 /// `out(t, r) = base + (Σ_c (x[t][c] − zero[t]) · w[r][c]) · (x_scale[t] · w_scale[r])`.
 ///
-/// The sum is an i32 and exact for up to 2¹⁷ columns; then one conversion, two multiplications and one addition in f32.
+/// The sum is an i32 and exact for up to 2¹⁷ columns; then one conversion, two multiplications and
+/// one addition in f32.
 #[derive(Debug)]
 pub struct ProductI8<'a> {
     pub(super) x: Codes<'a>,
@@ -125,7 +131,8 @@ impl<'a> ProductI8<'a> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidArgument`] if a slice is too short for that, or there are more than [`MAX_COLS`] columns.
+    /// [`ErrorKind::InvalidArgument`] if a slice is too short for that, or there are more than
+    /// [`MAX_COLS`] columns.
     pub fn new(
         x: Codes<'a>,
         w: Rows<'a>,
@@ -155,7 +162,8 @@ impl<'a> ProductI8<'a> {
         Ok(Self { x, w, base, out, tokens, rows, cols, strides })
     }
 
-    /// The summaries of some rows; if there are none they are made, in `made`, which has room for them.
+    /// The summaries of some rows; if there are none they are made, in `made`, which has room for
+    /// them.
     #[allow(dead_code, reason = "for tables that want summaries, of which a target may have none")]
     pub(super) fn summaries<'s>(
         &self,
@@ -178,10 +186,12 @@ impl<'a> ProductI8<'a> {
     }
 }
 
-/// A · B of 16-bit integers: `out[m][n] = (Σ_k a[m][k] · b[k][n]) · columns[n] · rows[m]`, sums in i32.
+/// A · B of 16-bit integers: `out[m][n] = (Σ_k a[m][k] · b[k][n]) · columns[n] · rows[m]`, sums in
+/// i32.
 ///
-/// Both lie as little-endian bytes with `k` in pairs: `a` as `[m][k]`, `b` as `[k / 2][n][2]`. An odd `k` is
-/// completed by a pair whose second half is zero in `b`. The caller keeps the codes so small that sums fit 31 bits.
+/// Both lie as little-endian bytes with `k` in pairs: `a` as `[m][k]`, `b` as `[k / 2][n][2]`. An
+/// odd `k` is completed by a pair whose second half is zero in `b`. The caller keeps the codes so
+/// small that sums fit 31 bits.
 #[derive(Debug)]
 pub struct MultiplyI16<'a> {
     pub(super) a: &'a [u8],
@@ -196,8 +206,9 @@ pub struct MultiplyI16<'a> {
 }
 
 impl<'a> MultiplyI16<'a> {
-    /// A product of `a` (rows `a_stride` pairs apart) and `b` (lines of pairs `b_stride` pairs apart) over `pairs`
-    /// pairs, of as many rows and columns as there are factors, into rows `out_stride` elements apart.
+    /// A product of `a` (rows `a_stride` pairs apart) and `b` (lines of pairs `b_stride` pairs
+    /// apart) over `pairs` pairs, of as many rows and columns as there are factors, into rows
+    /// `out_stride` elements apart.
     ///
     /// # Errors
     ///

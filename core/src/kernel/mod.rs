@@ -1,12 +1,14 @@
-//! Kernels: whole-row and whole-tile operations, in a table of functions chosen once and passed by reference.
+//! Kernels: whole-row and whole-tile operations, in a table of functions chosen once and passed by
+//! reference.
 //!
-//! [`detect`] picks the fastest table that this CPU can run, [`available`] lists all of them. `portable` bodies are
-//! the reference; every other table is tested against them. A table is plain data without state: two models in one
-//! program may use different ones.
+//! [`detect`] picks the fastest table that this CPU can run, [`available`] lists all of them.
+//! `portable` bodies are the reference; every other table is tested against them. A table is plain
+//! data without state: two models in one program may use different ones.
 //!
 //! [`Dequantizer`] is apart: it makes f32 of whole tensors.
 //!
-//! Operands are checked when they are put together ([`Product::new`], …), so no kernel can fail or panic.
+//! Operands are checked when they are put together ([`Product::new`], …), so no kernel can fail or
+//! panic.
 //!
 //! | operation | formula |
 //! |---|---|
@@ -14,9 +16,20 @@
 //! | [`Kernels::multiply_f32`] | A · B, both row-major, for attention |
 //! | [`Kernels::softmax`], [`Kernels::gelu`], [`Kernels::add_layer_norm`] | row by row, the same bits on every table |
 
+#![allow(
+    clippy::arithmetic_side_effects,
+    clippy::cast_possible_truncation,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "sizes are checked where operands are made"
+)]
+
 /// Repeats a block for `$index` = 0 … `$count` − 1, `$count` a constant of at most 12.
 ///
-/// The compiler leaves loops of so many steps over arrays of vectors as loops, and their vectors in memory.
+/// The compiler leaves loops of so many steps over arrays of vectors as loops, and their vectors in
+/// memory.
 #[allow(unused_macros)] // not every target has tiles of its own
 macro_rules! unroll {
     ($count:expr, $index:ident => $body:block) => {
@@ -74,32 +87,37 @@ use crate::quant::amb_unpack::UnpackCodes;
 /// x · Wᵀ + bias of f32, see [`Product`].
 pub type ProductF32 = fn(Product<'_>);
 
-/// Layer norm of every row of `x + y` in place: `(x, y, weight, bias, epsilon)`. Rows are as long as `weight` and `bias`; `y`
-/// is as long as `x`, or empty and adds nothing.
+/// Layer norm of every row of `x + y` in place: `(x, y, weight, bias, epsilon)`. Rows are as long
+/// as `weight` and `bias`; `y` is as long as `x`, or empty and adds nothing.
 pub type AddLayerNorm = fn(&mut [f32], &[f32], &[f32], &[f32], f32);
 
-/// `(x, columns, codes)` to the scale and the code of 0: `x[c] · columns[c] ≈ (codes[c] − zero) · scale`, codes 0 …
-/// [`MAX_CODE`](integer::MAX_CODE). `columns` is empty, for 1, or as long as `x`; `codes` is as long as `x`. The error is at most
-/// one scale, the range of the row with 0 in it over 127.
+/// `(x, columns, codes)` to the scale and the code of 0: `x[c] · columns[c] ≈ (codes[c] − zero) ·
+/// scale`, codes 0 … [`MAX_CODE`](integer::MAX_CODE). `columns` is empty, for 1, or as long as `x`;
+/// `codes` is as long as `x`. The error is at most one scale, the range of the row with 0 in it
+/// over 127.
 pub type Quantize = fn(&[f32], &[f32], &mut [u8]) -> (f32, u8);
 
-/// `(x, size, limit, codes, scales)`: the first `size` elements of rows to little-endian 16-bit codes −`limit` … `limit`, an odd
-/// number of them completed by a code of 0. There is a scale for each row, and two bytes of `codes` for each element, with those
-/// that complete rows. The error is at most half a scale, the row's largest magnitude over `limit`.
+/// `(x, size, limit, codes, scales)`: the first `size` elements of rows to little-endian 16-bit
+/// codes −`limit` … `limit`, an odd number of them completed by a code of 0. There is a scale for
+/// each row, and two bytes of `codes` for each element, with those that complete rows. The error is
+/// at most half a scale, the row's largest magnitude over `limit`.
 pub type QuantizeRows = fn(Table<'_>, usize, f32, &mut [u8], &mut [f32]);
 
-/// `(x, limit, (codes, line), scales, scratch)`: the first `scales.len()` columns of all rows to 16-bit codes −`limit` … `limit`,
-/// one scale a column. Two rows at a time become a line of pairs of codes, four bytes each, with `line` pairs from one to the next;
-/// a last row that is alone is paired with codes of 0. Scratch is as long as the scales. The error is at most half a scale.
+/// `(x, limit, (codes, line), scales, scratch)`: the first `scales.len()` columns of all rows to
+/// 16-bit codes −`limit` … `limit`, one scale a column. Two rows at a time become a line of pairs
+/// of codes, four bytes each, with `line` pairs from one to the next; a last row that is alone is
+/// paired with codes of 0. Scratch is as long as the scales. The error is at most half a scale.
 pub type QuantizeColumns = fn(Table<'_>, f32, (&mut [u8], usize), &mut [f32], &mut [f32]);
 
-/// `(x, group, limit, codes, scales, sums)`: groups of `group` elements to signed bytes −`limit` … `limit`, at most 127, as many as
-/// there are elements; for each group its scale, and what its values as quantised add up to, `scale · Σ code`. The error is at most
-/// half a scale, the group's largest magnitude over `limit`.
+/// `(x, group, limit, codes, scales, sums)`: groups of `group` elements to signed bytes −`limit` …
+/// `limit`, at most 127, as many as there are elements; for each group its scale, and what its
+/// values as quantised add up to, `scale · Σ code`. The error is at most half a scale, the group's
+/// largest magnitude over `limit`.
 pub type QuantizeGroups = fn(&[f32], usize, f32, &mut [u8], &mut [f32], &mut [f32]);
 
-/// `(codes, signs, group, factors, out)`: `out[i] = scale · number + minimum`, where the number is what [`Signs`] make of
-/// `codes[i]` and `factors[i / group]` is `(scale, minimum)`; `out` is as long as `codes`.
+/// `(codes, signs, group, factors, out)`: `out[i] = scale · number + minimum`, where the number is
+/// what [`Signs`] make of `codes[i]` and `factors[i / group]` is `(scale, minimum)`; `out` is as
+/// long as `codes`.
 pub type DequantizeGroups = fn(&[u8], Signs, usize, &[(f32, f32)], &mut [f32]);
 
 /// How bytes are read as numbers: `byte XOR flip − offset`.
@@ -116,39 +134,48 @@ impl Signs {
     pub const SIGNED: Self = Self { flip: 128, offset: 128 };
 }
 
-/// A table of the operations that a model is made of. Slices of other lengths than an operation says give numbers without
-/// meaning, or leave some as they were: never a panic, never an access outside them.
+/// A table of the operations that a model is made of. Slices of other lengths than an operation
+/// says give numbers without meaning, or leave some as they were: never a panic, never an access
+/// outside them.
 #[derive(Clone, Copy, Debug)]
 pub struct Kernels {
     /// What the table is called in machine-readable output.
     pub name: &'static str,
-    /// x · Wᵀ + bias, see [`Product`]. A token has the same bits however many are computed together; in WebAssembly, where one alone
-    /// takes a way of its own, from two on.
+    /// x · Wᵀ + bias, see [`Product`]. A token has the same bits however many are computed
+    /// together; in WebAssembly, where one alone takes a way of its own, from two on.
     pub product_f32: ProductF32,
     /// A · B, see [`Multiply`].
     pub multiply_f32: fn(Multiply<'_>),
-    /// x · Wᵀ of 7-bit activations and 8-bit weights, the same bits on every table, see [`ProductI8`].
+    /// x · Wᵀ of 7-bit activations and 8-bit weights, the same bits on every table, see
+    /// [`ProductI8`].
     pub product_i8: fn(ProductI8<'_>),
-    /// What [`product_i8`](Self::product_i8) wants to know of the codes of each row, to be found out once and not for every
-    /// product; `None` if it wants nothing, as all tables but those of vectors.
+    /// What [`product_i8`](Self::product_i8) wants to know of the codes of each row, to be found
+    /// out once and not for every product; `None` if it wants nothing, as all tables but those of
+    /// vectors.
     pub summarize_row: Option<fn(codes: &[u8]) -> RowSummary>,
-    /// x · Wᵀ of signed bytes and unpacked blocks of few bits, the same bits on every table, see [`ProductGroups`].
+    /// x · Wᵀ of signed bytes and unpacked blocks of few bits, the same bits on every table, see
+    /// [`ProductGroups`].
     pub product_groups: fn(ProductGroups<'_>),
-    /// x · Wᵀ of signed bytes and blocks as they lie in the file, the same bits as [`product_groups`](Self::product_groups)
-    /// of what they unpack to; `None` if the table can only do that.
+    /// x · Wᵀ of signed bytes and blocks as they lie in the file, the same bits as
+    /// [`product_groups`](Self::product_groups) of what they unpack to; `None` if the table can
+    /// only do that.
     pub product_blocks: Option<fn(ProductBlocks<'_>)>,
-    /// Quantises groups of 16 or 32 elements to signed bytes, for [`GroupedCodes`](groups::GroupedCodes).
+    /// Quantises groups of 16 or 32 elements to signed bytes, for
+    /// [`GroupedCodes`](groups::GroupedCodes).
     pub quantize_groups: QuantizeGroups,
     /// Codes of few bits to bytes, before they are multiplied in groups.
     pub unpack_codes: UnpackCodes,
-    /// From codes to f32, `scale · code + minimum` with a scale and a minimum for each `group` elements; the same bits on
-    /// every table. A minimum of −0 adds nothing, to zeros of either sign.
+    /// From codes to f32, `scale · code + minimum` with a scale and a minimum for each `group`
+    /// elements; the same bits on every table. A minimum of −0 adds nothing, to zeros of either
+    /// sign.
     pub dequantize_groups: DequantizeGroups,
     /// A · B of 16-bit integers, the same bits on every table, see [`MultiplyI16`].
     pub multiply_i16: fn(MultiplyI16<'_>),
-    /// Quantises one row, times `columns` if there are any, to codes 0 … 127; returns scale and code of 0.
+    /// Quantises one row, times `columns` if there are any, to codes 0 … 127; returns scale and
+    /// code of 0.
     pub quantize: Quantize,
-    /// Quantises the first `size` elements of rows to 16-bit codes up to `limit`, for `a` of [`MultiplyI16`].
+    /// Quantises the first `size` elements of rows to 16-bit codes up to `limit`, for `a` of
+    /// [`MultiplyI16`].
     pub quantize_rows: QuantizeRows,
     /// Quantises columns to 16-bit codes up to `limit`, for `b` of [`MultiplyI16`].
     pub quantize_columns: QuantizeColumns,
@@ -175,8 +202,9 @@ impl Kernels {
 /// The fastest table for this CPU.
 #[must_use]
 pub fn detect() -> Kernels {
-    // There is nothing to find out where a module that loads has all instructions it was built with: a table named here
-    // lets the linker drop the others, and of this one what the caller does not use.
+    // There is nothing to find out where a module that loads has all instructions it was built
+    // with: a table named here lets the linker drop the others, and of this one what the caller
+    // does not use.
     #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
     let fastest = wasm::FASTEST;
     #[cfg(not(all(target_arch = "wasm32", target_feature = "simd128")))]

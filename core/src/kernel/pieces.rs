@@ -1,5 +1,6 @@
-//! Whole pieces of a slice, as `chunks_exact`, but without a size that must not be 0 and without a division: where two of
-//! those are zipped and the compiler does not know their size, it keeps a way to panic.
+//! Whole pieces of a slice, as `chunks_exact`, but without a size that must not be 0 and without a
+//! division: where two of those are zipped and the compiler does not know their size, it keeps a
+//! way to panic.
 
 /// Pieces of `size` elements; none if that is 0. What is left at the end is left out.
 pub(crate) fn pieces<T>(slice: &[T], size: usize) -> impl Iterator<Item = &[T]> {
@@ -13,8 +14,8 @@ pub(crate) fn pieces_mut<T>(slice: &mut [T], size: usize) -> impl Iterator<Item 
     core::iter::from_fn(move || if size == 0 { None } else { rest.split_off_mut(..size) })
 }
 
-/// How many each of the fewest pieces has that hold `count` things, no more than `most` in one, if all are to have as many as far as that
-/// goes: 0 if there are no things.
+/// How many each of the fewest pieces has that hold `count` things, no more than `most` in one, if
+/// all are to have as many as far as that goes: 0 if there are no things.
 ///
 /// No way to panic is left in firmware: each divisor is seen not to be 0.
 pub(crate) const fn even_size(count: usize, most: usize) -> usize {

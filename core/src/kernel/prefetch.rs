@@ -1,6 +1,7 @@
 //! Fetching memory before it is read.
 
-/// Asks for these items to be brought into the first cache, and goes on at once. Does nothing on CPUs other than x86-64.
+/// Asks for these items to be brought into the first cache, and goes on at once. Does nothing on
+/// CPUs other than x86-64.
 #[inline]
 pub fn prefetch<T>(items: &[T]) {
     #[cfg(target_arch = "x86_64")]

@@ -1,7 +1,7 @@
 //! Operands of the matrix operations, checked once when they are put together.
 //!
-//! A kernel takes one of these by value and relies on what its constructor has checked: the vector kernels read
-//! and write through pointers within exactly the bounds stated here.
+//! A kernel takes one of these by value and relies on what its constructor has checked: the vector
+//! kernels read and write through pointers within exactly the bounds stated here.
 
 use crate::error::{Error, ErrorKind, Result};
 
@@ -33,7 +33,8 @@ impl Floats<'_> {
 
 /// Where the elements of an output lie: element (t, r) at `t · token_stride + r · row_stride`.
 ///
-/// With `row_stride` 1 the output is row-major `[tokens, rows]`; with `token_stride` 1 it is its transpose.
+/// With `row_stride` 1 the output is row-major `[tokens, rows]`; with `token_stride` 1 it is its
+/// transpose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Strides {
     /// Elements from one token to the next.
@@ -58,7 +59,8 @@ pub struct Product<'a> {
 }
 
 impl<'a> Product<'a> {
-    /// A product of `x` (`[tokens, cols]`) and the rows of `weights` (`[rows, cols]`, `rows` = length of `bias`).
+    /// A product of `x` (`[tokens, cols]`) and the rows of `weights` (`[rows, cols]`, `rows` =
+    /// length of `bias`).
     ///
     /// # Errors
     ///
@@ -115,7 +117,8 @@ impl Table<'_> {
     }
 }
 
-/// A · B in f32, both row-major: `out[m · out_stride + n] = Σ_k a[m · a.stride + k] · b[k · b.stride + n]`.
+/// A · B in f32, both row-major: `out[m · out_stride + n] = Σ_k a[m · a.stride + k] · b[k ·
+/// b.stride + n]`.
 ///
 /// Attention is made of these: scores are Q · Kᵀ with K stored transposed, the context is P · V.
 #[derive(Debug)]
@@ -130,7 +133,8 @@ pub struct Multiply<'a> {
 }
 
 impl<'a> Multiply<'a> {
-    /// A product of `a` (`[m, k]`) and `b` (`[k, n]`) into `out` (`[m, n]`, rows `out_stride` apart).
+    /// A product of `a` (`[m, k]`) and `b` (`[k, n]`) into `out` (`[m, n]`, rows `out_stride`
+    /// apart).
     ///
     /// # Errors
     ///

@@ -6,10 +6,12 @@ use super::rows::{reduce, softmax_exponentials};
 use super::vector::{LANES, ROUND, Vector};
 use super::{Signs, Table};
 
-/// Quantises one row to codes 0 … 127: `x[c] · columns[c] ≈ (codes[c] − zero) · scale`; returns scale and zero.
+/// Quantises one row to codes 0 … 127: `x[c] · columns[c] ≈ (codes[c] − zero) · scale`; returns
+/// scale and zero.
 ///
-/// The range always includes 0, so that 0 is exact. `columns` is empty or as long as `x`, `codes` as long as `x`. The
-/// error is at most one scale, and scale is the range of the row divided by 127.
+/// The range always includes 0, so that 0 is exact. `columns` is empty or as long as `x`, `codes`
+/// as long as `x`. The error is at most one scale, and scale is the range of the row divided by
+/// 127.
 #[inline(always)]
 pub(super) fn codes<V: Vector>(x: &[f32], columns: &[f32], codes: &mut [u8]) -> (f32, u8) {
     let (low, high) =
@@ -114,8 +116,9 @@ pub(super) fn dequantize_groups<V: Vector>(
     }
 }
 
-/// Quantises groups of `group` elements to signed bytes −`limit` … `limit`, at most 127, one scale a group; `sums` are the sums of
-/// the values as quantised: `scale · Σ code`. The error is at most half a scale.
+/// Quantises groups of `group` elements to signed bytes −`limit` … `limit`, at most 127, one scale
+/// a group; `sums` are the sums of the values as quantised: `scale · Σ code`. The error is at most
+/// half a scale.
 #[inline(always)]
 pub(super) fn groups_i8<V: Vector>(
     x: &[f32],
@@ -159,7 +162,8 @@ fn word_scale(largest: f32, limit: f32) -> (f32, f32) {
 
 /// Quantises the first `size` elements of rows to 16-bit codes up to `limit`, one scale a row.
 ///
-/// Codes are little-endian; rows of an odd size are completed by a zero. The error is at most half a scale.
+/// Codes are little-endian; rows of an odd size are completed by a zero. The error is at most half
+/// a scale.
 #[inline(always)]
 pub(super) fn rows_i16<V: Vector>(
     x: Table<'_>,
@@ -215,10 +219,12 @@ pub(super) fn softmax_i16<V: Vector>(x: &mut [f32], scale: f32, codes: &mut [u8]
     words::<V>(x, PROBABILITY_ONE / sum, codes);
 }
 
-/// Quantises columns that are stored as rows, for [`MultiplyI16`](super::MultiplyI16)'s `b`: one scale a column.
+/// Quantises columns that are stored as rows, for [`MultiplyI16`](super::MultiplyI16)'s `b`: one
+/// scale a column.
 ///
-/// Lines of pairs of the first `scales.len()` elements of rows go to `codes`, with `line` pairs from one to the next.
-/// `inverses` is scratch as long as `scales`. The error is at most half a scale.
+/// Lines of pairs of the first `scales.len()` elements of rows go to `codes`, with `line` pairs
+/// from one to the next. `inverses` is scratch as long as `scales`. The error is at most half a
+/// scale.
 #[inline(always)]
 pub(super) fn columns_i16<V: Vector>(
     x: Table<'_>,

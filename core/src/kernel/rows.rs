@@ -6,7 +6,8 @@ use super::vector::{LANES, ROUND, Vector};
 
 /// Replaces every element of `$x` by `$result`, `$value` being sixteen of them.
 ///
-/// A macro, as are the others here: closures would not be compiled with the instructions of the table.
+/// A macro, as are the others here: closures would not be compiled with the instructions of the
+/// table.
 macro_rules! map {
     ($x:expr, $value:ident: $vector:ty => $result:expr) => {{
         let (chunks, rest) = $x.as_chunks_mut::<LANES>();
@@ -23,8 +24,8 @@ macro_rules! map {
 
 /// A reduction of `$x` to sixteen partial results; every lane begins with `$start`.
 ///
-/// Four chains of steps take turns, chunk by chunk, and are joined as `(a + b) + (c + d)`: one alone would wait for
-/// itself. Missing elements are `$fill`.
+/// Four chains of steps take turns, chunk by chunk, and are joined as `(a + b) + (c + d)`: one
+/// alone would wait for itself. Missing elements are `$fill`.
 macro_rules! reduce {
     (
         $x:expr, $fill:expr, $start:expr,
@@ -78,8 +79,8 @@ fn polynomial<V: Vector, const N: usize>(coefficients: [f32; N], x: V) -> V {
 
 /// `2ˣ` for `x ≤ 0`, as softmax needs it.
 ///
-/// x = n + f with |f| ≤ ½, 2ˣ = 2ⁿ · p(f), p a minimax fit of degree 5 with p(0) = 1 (fit error 9.2e-8).
-/// Relative error below 2.5e-7 for −125 ≤ x ≤ 0; below −125 the value of −125 (2.4e-38).
+/// x = n + f with |f| ≤ ½, 2ˣ = 2ⁿ · p(f), p a minimax fit of degree 5 with p(0) = 1 (fit error
+/// 9.2e-8). Relative error below 2.5e-7 for −125 ≤ x ≤ 0; below −125 the value of −125 (2.4e-38).
 #[inline(always)]
 pub(super) fn power_of_two<V: Vector>(x: V) -> V {
     #[expect(clippy::approx_constant, reason = "the best fit is near ln 2, not it")]
@@ -93,7 +94,8 @@ pub(super) fn power_of_two<V: Vector>(x: V) -> V {
 
 /// `erf(z)` as numerator and denominator: z · P(z²) / Q(z²) on |z| ≤ 3.92, beyond that ±1.
 ///
-/// The coefficients are a minimax fit of degree 6 over 4 (fit error 4.4e-8). Absolute error of the quotient below 4e-7.
+/// The coefficients are a minimax fit of degree 6 over 4 (fit error 4.4e-8). Absolute error of the
+/// quotient below 4e-7.
 #[inline(always)]
 fn erf_quotient<V: Vector>(z: V) -> (V, V) {
     const LIMIT: f32 = 3.92;
@@ -112,7 +114,8 @@ fn erf_quotient<V: Vector>(z: V) -> (V, V) {
     (z.mul(polynomial(P, u)), polynomial(Q, u))
 }
 
-/// Softmax of `scale · x` in place: `exp(scale · (x − max)) / Σ exp(scale · (x − max))`, `scale` ≥ 0.
+/// Softmax of `scale · x` in place: `exp(scale · (x − max)) / Σ exp(scale · (x − max))`, `scale` ≥
+/// 0.
 ///
 /// Absolute error below 1e-6 for rows up to 4096 long.
 #[inline(always)]
@@ -121,8 +124,8 @@ pub(super) fn softmax<V: Vector>(x: &mut [f32], scale: f32) {
     map!(x, value: V => value.mul(inverse));
 }
 
-/// `exp(scale · (x − max))` in place; returns the sum, to which elements that are missing in the last vector add 2⁻¹²⁵
-/// each.
+/// `exp(scale · (x − max))` in place; returns the sum, to which elements that are missing in the
+/// last vector add 2⁻¹²⁵ each.
 #[inline(always)]
 pub(super) fn softmax_exponentials<V: Vector>(x: &mut [f32], scale: f32) -> f32 {
     let least = V::splat(f32::NEG_INFINITY);
@@ -194,7 +197,8 @@ fn gelu_pair<V: Vector>(a: V, b: V) -> (V, V) {
 
 /// `gate · sigmoid(gate) · up` in place of `gate`, both of one length.
 ///
-/// The sigmoid is min(1, eˣ) / (1 + e⁻ˡˣˡ), so that nothing overflows. Absolute error below 1e-6 · max(1, |gate · up|).
+/// The sigmoid is min(1, eˣ) / (1 + e⁻ˡˣˡ), so that nothing overflows. Absolute error below 1e-6 ·
+/// max(1, |gate · up|).
 #[inline(always)]
 pub(super) fn swiglu<V: Vector>(gate: &mut [f32], up: &[f32]) {
     let (zero, one) = (V::splat(0.0), V::splat(1.0));
@@ -219,7 +223,8 @@ pub(super) fn swiglu<V: Vector>(gate: &mut [f32], up: &[f32]) {
 /// Rows that go through each step of a layer norm together: one alone would wait for its own sums.
 const NORM_ROWS: usize = 4;
 
-/// Layer norm of every row of `x + y` in place: `(x + y − mean) / √(variance + epsilon) · weight + bias`.
+/// Layer norm of every row of `x + y` in place: `(x + y − mean) / √(variance + epsilon) · weight +
+/// bias`.
 ///
 /// Rows are as long as `weight` and `bias`; an empty `y` adds nothing, else it is as long as `x`.
 /// Absolute error below 4e-6 · max(1, |result|) for rows that are not nearly constant.

@@ -1,18 +1,20 @@
 //! Sixteen lanes: what the row operations are written in.
 //!
-//! Sixteen is the width of the widest vectors; narrower ones take several registers for it. Every operation rounds
-//! once, in the same order on every target, so a row operation computes the same bits everywhere.
+//! Sixteen is the width of the widest vectors; narrower ones take several registers for it. Every
+//! operation rounds once, in the same order on every target, so a row operation computes the same
+//! bits everywhere.
 
 /// Lanes of a [`Vector`].
 pub(super) const LANES: usize = 16;
 
-/// 1.5 · 2²³: adding it to a number of magnitude below 2²² leaves the nearest integer (ties to even) in the low mantissa
-/// bits.
+/// 1.5 · 2²³: adding it to a number of magnitude below 2²² leaves the nearest integer (ties to
+/// even) in the low mantissa bits.
 pub(super) const ROUND: f32 = 12_582_912.0;
 
 /// Sixteen f32.
 ///
-/// Implementations for vector instructions are named only in functions that have those instructions enabled.
+/// Implementations for vector instructions are named only in functions that have those instructions
+/// enabled.
 pub(super) trait Vector: Copy {
     fn splat(value: f32) -> Self;
     fn load(values: &[f32; LANES]) -> Self;
@@ -68,8 +70,8 @@ pub(super) trait Vector: Copy {
     fn store_pairs(self, other: Self, words: &mut [u8; 4 * LANES]);
 }
 
-/// The vector of the portable table. With the feature `small` its steps are called instead of copied to where they are
-/// used.
+/// The vector of the portable table. With the feature `small` its steps are called instead of
+/// copied to where they are used.
 #[derive(Clone, Copy)]
 pub(super) struct Portable([f32; LANES]);
 

@@ -17,12 +17,14 @@ pub fn amb_llama_config(amb: &Amb<'_>) -> Result<LlamaConfig> {
     LlamaConfig::read(|key| amb_config_value(amb, key).and_then(decimal), RopePairs::Halves)
 }
 
-/// The tokens around texts: the configuration's `add_bos` and `add_eos` say whether those of the tokenizer section are put
-/// around every text, `end_tokens` which end one beside that of the section.
+/// The tokens around texts: the configuration's `add_bos` and `add_eos` say whether those of the
+/// tokenizer section are put around every text, `end_tokens` which end one beside that of the
+/// section.
 ///
 /// # Errors
 ///
-/// [`ErrorKind::BadVocabulary`](crate::ErrorKind::BadVocabulary) if more tokens end texts than in any model.
+/// [`ErrorKind::BadVocabulary`](crate::ErrorKind::BadVocabulary) if more tokens end texts than in
+/// any model.
 pub fn amb_text_ends(amb: &Amb<'_>, tokenizer: &Tokenizer<'_>) -> Result<TextEnds> {
     let is_set = |member: &str| {
         let value = amb.config_value(member).ok().flatten();
@@ -48,7 +50,8 @@ pub(super) fn amb_added_tokens(amb: &Amb<'_>) -> impl Iterator<Item = Result<u32
     })
 }
 
-/// What an `.amb` file's configuration answers to a key of [`BertConfig::from_metadata`](super::BertConfig::from_metadata).
+/// What an `.amb` file's configuration answers to a key of
+/// [`BertConfig::from_metadata`](super::BertConfig::from_metadata).
 ///
 /// | key | member |
 /// |---|---|
@@ -59,7 +62,8 @@ pub(super) fn amb_added_tokens(amb: &Amb<'_>) -> impl Iterator<Item = Result<u32
 /// | `max_position_emb` | `max_seq_len` |
 /// | all others | of the same name |
 ///
-/// Numbers, truth values and strings are given as they are spelled. A member that is there twice is not there.
+/// Numbers, truth values and strings are given as they are spelled. A member that is there twice is
+/// not there.
 #[must_use]
 pub fn amb_config_value<'a>(amb: &Amb<'a>, key: &str) -> Option<&'a str> {
     let member = match key {

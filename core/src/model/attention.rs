@@ -1,6 +1,7 @@
 //! Self-attention of one head over the texts of a pack, in f32 or in integers.
 //!
-//! Scores exist for a block of queries at a time: memory grows with the length of the text, not with its square.
+//! Scores exist for a block of queries at a time: memory grows with the length of the text, not
+//! with its square.
 
 use super::layout::QUERY_BLOCK;
 use crate::error::Result;
@@ -27,7 +28,8 @@ fn score_scale(size: usize) -> f32 {
     1.0 / libm::sqrtf(size)
 }
 
-/// softmax(Q · Kᵀ / √size) · V in f32 for the text of tokens `start..start + tokens`, into the same tokens of `out`.
+/// softmax(Q · Kᵀ / √size) · V in f32 for the text of tokens `start..start + tokens`, into the same
+/// tokens of `out`.
 pub(super) fn attend(
     kernels: &Kernels,
     head: &Head<'_>,
@@ -67,8 +69,9 @@ pub(super) fn attend(
 
 /// A head in 16-bit codes, and scratch memory for its attention.
 ///
-/// Queries and keys have a scale a token, values a scale an element and text. With codes up to the square root of
-/// 2³¹ / size, sums of products of queries and keys fit 31 bits; probabilities add up to 2¹⁵, so their sums with values do.
+/// Queries and keys have a scale a token, values a scale an element and text. With codes up to the
+/// square root of 2³¹ / size, sums of products of queries and keys fit 31 bits; probabilities add
+/// up to 2¹⁵, so their sums with values do.
 #[derive(Debug)]
 pub(super) struct IntegerHead<'a> {
     /// `[tokens][size]`, an odd size completed by 0.

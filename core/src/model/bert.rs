@@ -1,13 +1,15 @@
 //! The BERT encoder: embeddings, post-norm transformer layers, pooling.
 //!
-//! One pass of a layer goes over the data twice, each time in parts that a host may run on several threads:
+//! One pass of a layer goes over the data twice, each time in parts that a host may run on several
+//! threads:
 //!
-//! 1. by heads: a head's queries, keys and values from its rows of the weights, then its attention. The context is
-//!    stored head by head;
-//! 2. by blocks of tokens: the attention's output layer, residual and norm, feed-forward layers, residual and norm.
+//! 1. by heads: a head's queries, keys and values from its rows of the weights, then its attention.
+//!    The context is stored head by head;
+//! 2. by blocks of tokens: the attention's output layer, residual and norm, feed-forward layers,
+//!    residual and norm.
 //!
-//! Several texts are packed into one list of tokens: the weights stream by once for all of them, attention stays
-//! within each text, and nothing is padded.
+//! Several texts are packed into one list of tokens: the weights stream by once for all of them,
+//! attention stays within each text, and nothing is padded.
 
 use super::check::{EmbeddingTensor, LayerTensor, locate};
 use super::config::BertConfig;
@@ -187,8 +189,8 @@ pub struct Run<'a, W: ?Sized, P: ?Sized = InOrder> {
     pub weights: &'a W,
     /// The kernels, for example those of [`kernel::detect`](crate::kernel::detect).
     pub kernels: &'a Kernels,
-    /// What these kernels want to know of the weights, by [`Bert::summarize`] with the same kernels; or nothing, and they find it
-    /// out again and again.
+    /// What these kernels want to know of the weights, by [`Bert::summarize`] with the same
+    /// kernels; or nothing, and they find it out again and again.
     pub summaries: &'a [RowSummary],
     /// How the parts of the work are run.
     pub parallel: &'a P,
@@ -221,7 +223,8 @@ pub fn plan(weights: &(impl Weights + ?Sized), config: &BertConfig, tokens: usiz
 impl<L: AsRef<[Layer]> + Sync> Bert<L> {
     /// Finds the tensors of a model of these sizes. `layers` must have room for `config.layers`.
     ///
-    /// Nothing but the index is read; [`check`](super::check::check) reports all findings where this stops at the first.
+    /// Nothing but the index is read; [`check`](super::check::check) reports all findings where
+    /// this stops at the first.
     ///
     /// # Errors
     ///
@@ -258,9 +261,9 @@ impl<L: AsRef<[Layer]> + Sync> Bert<L> {
         &self.config
     }
 
-    /// A plan for `tokens` on one thread with weights in memory, as the model was made to run: with quantised activations
-    /// if its 8-bit weights have column scales, that is if it was calibrated for them, or if it has weights in blocks, whose
-    /// groups are small enough; otherwise in f32.
+    /// A plan for `tokens` on one thread with weights in memory, as the model was made to run: with
+    /// quantised activations if its 8-bit weights have column scales, that is if it was calibrated
+    /// for them, or if it has weights in blocks, whose groups are small enough; otherwise in f32.
     #[must_use]
     pub fn plan(&self, tokens: usize) -> Plan {
         let layers = || self.layers.as_ref().iter().take(self.config.layers);
@@ -286,14 +289,15 @@ impl<L: AsRef<[Layer]> + Sync> Bert<L> {
 
     /// The embeddings of several texts, one row of `hidden` elements each, into `out`.
     ///
-    /// `ids` holds the token ids of all texts (special tokens included) one after the other, `lengths` how many each
-    /// has. As many texts as the workspace has room for are computed together.
+    /// `ids` holds the token ids of all texts (special tokens included) one after the other,
+    /// `lengths` how many each has. As many texts as the workspace has room for are computed
+    /// together.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::TokenOutOfRange`]; [`ErrorKind::TooManyTokens`] for a text with more tokens than positions;
-    /// [`ErrorKind::BufferTooSmall`] for one with more than the workspace was made for;
-    /// [`ErrorKind::InvalidArgument`] for one without tokens, or if the lengths do not add up;
+    /// [`ErrorKind::TokenOutOfRange`]; [`ErrorKind::TooManyTokens`] for a text with more tokens
+    /// than positions; [`ErrorKind::BufferTooSmall`] for one with more than the workspace was made
+    /// for; [`ErrorKind::InvalidArgument`] for one without tokens, or if the lengths do not add up;
     /// and what reading the weights may fail with.
     pub fn embed_batch<W: Weights + Sync + ?Sized, P: Parallel + ?Sized>(
         &self,
@@ -306,9 +310,11 @@ impl<L: AsRef<[Layer]> + Sync> Bert<L> {
         self.embed_observed(run, ids, lengths, workspace, out, &|_| {})
     }
 
-    /// As [`embed_batch`](Self::embed_batch), showing `observe` what every linear layer is applied to.
+    /// As [`embed_batch`](Self::embed_batch), showing `observe` what every linear layer is applied
+    /// to.
     ///
-    /// Meant for calibration: what the activations of a float model look like decides how its weights are quantised.
+    /// Meant for calibration: what the activations of a float model look like decides how its
+    /// weights are quantised.
     ///
     /// # Errors
     ///

@@ -13,7 +13,8 @@ pub struct Finding<'a> {
     pub error: Error,
 }
 
-/// Reports everything that keeps `weights` from being a BERT model of the sizes in `config`; returns how many findings.
+/// Reports everything that keeps `weights` from being a BERT model of the sizes in `config`;
+/// returns how many findings.
 ///
 /// Tensors beyond the needed ones (a pooler, a sorted vocabulary) are of no concern.
 pub fn check(

@@ -1,4 +1,5 @@
-//! Matrices of scaled codes as rows of f32 or unpacked, from bytes in memory or read in pieces to a tile.
+//! Matrices of scaled codes as rows of f32 or unpacked, from bytes in memory or read in pieces to a
+//! tile.
 
 use super::weights::{Matrix, Weights};
 use crate::error::{Error, ErrorKind, Result};

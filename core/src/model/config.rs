@@ -45,7 +45,8 @@ pub struct BertConfig {
     pub split_ideographs: bool,
     /// How many tokens of a text are used, special tokens included; at most `positions`.
     pub max_tokens: usize,
-    /// Whether tokens were added to the vocabulary, so that a tokenizer without them gives wrong ids.
+    /// Whether tokens were added to the vocabulary, so that a tokenizer without them gives wrong
+    /// ids.
     pub has_added_tokens: bool,
     /// Whether a prompt is to stand before every text, so that texts without it give other vectors.
     pub has_default_prompt: bool,
@@ -102,12 +103,14 @@ impl BertConfig {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::MissingMetadata`] or [`ErrorKind::BadMetadata`]; [`Self::key_at_fault`] says which key.
+    /// [`ErrorKind::MissingMetadata`] or [`ErrorKind::BadMetadata`]; [`Self::key_at_fault`] says
+    /// which key.
     pub fn from_metadata<'m>(value: impl Fn(&str) -> Option<&'m str>) -> Result<Self> {
         Self::from_values(|key| value(key).map(Value::Text))
     }
 
-    /// As [`from_metadata`](Self::from_metadata), from metadata whose values have types: a text stands for what it spells.
+    /// As [`from_metadata`](Self::from_metadata), from metadata whose values have types: a text
+    /// stands for what it spells.
     ///
     /// # Errors
     ///

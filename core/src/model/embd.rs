@@ -6,8 +6,8 @@ use crate::format::embd::Embd;
 use crate::text::decimal::decimal;
 use crate::token::{EndTokens, TextEnds};
 
-/// The members of an AMB configuration that `.weights` files have under another key, as [`BertConfig`](super::BertConfig) or
-/// Hugging Face calls them; all others are called alike.
+/// The members of an AMB configuration that `.weights` files have under another key, as
+/// [`BertConfig`](super::BertConfig) or Hugging Face calls them; all others are called alike.
 const KEYS: [(&str, &str); 7] = [
     ("n_vocab", "vocab_size"),
     ("n_embd", "hidden_size"),
@@ -46,12 +46,14 @@ pub fn embd_llama_config(file: &Embd<'_>) -> Result<LlamaConfig> {
     LlamaConfig::read(number, RopePairs::Halves)
 }
 
-/// The tokens around texts: `bos_token_id` and `eos_token_id` are put around every text if `add_bos` and `add_eos` say so;
-/// `eos_token_id` and `end_tokens`, ids with spaces between, end one.
+/// The tokens around texts: `bos_token_id` and `eos_token_id` are put around every text if
+/// `add_bos` and `add_eos` say so; `eos_token_id` and `end_tokens`, ids with spaces between, end
+/// one.
 ///
 /// # Errors
 ///
-/// [`ErrorKind::BadVocabulary`](crate::ErrorKind::BadVocabulary) if more tokens end texts than in any model.
+/// [`ErrorKind::BadVocabulary`](crate::ErrorKind::BadVocabulary) if more tokens end texts than in
+/// any model.
 pub fn embd_text_ends(file: &Embd<'_>) -> Result<TextEnds> {
     let id = |key| file.metadata_value(key)?.parse().ok();
     let is_set = |key| file.metadata_value(key) == Some("true");

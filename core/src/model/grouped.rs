@@ -19,8 +19,8 @@ const PIECE: usize = 256;
 /// The largest code of an activation.
 const LIMIT: f32 = 127.0;
 
-/// Activations quantised in groups of columns: codes `[tokens][cols]`, scales and sums `[tokens][groups]`; and maybe what
-/// that took off them.
+/// Activations quantised in groups of columns: codes `[tokens][cols]`, scales and sums
+/// `[tokens][groups]`; and maybe what that took off them.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct GroupedInput<'a> {
     codes: GroupedCodes<'a>,
@@ -40,7 +40,8 @@ pub(super) struct GroupBuffers<'a> {
 }
 
 impl<'a> GroupBuffers<'a> {
-    /// Places for `count` activations in groups of `group`, and if `twice` for what quantisation takes off them.
+    /// Places for `count` activations in groups of `group`, and if `twice` for what quantisation
+    /// takes off them.
     pub(super) fn new(
         buffers: CodeBuffers<'a>,
         (count, group): (usize, usize),
@@ -164,7 +165,8 @@ impl<W: Weights + ?Sized, P: ?Sized> Run<'_, W, P> {
         Ok(())
     }
 
-    /// Unpacks the rows from row `first` on, as many as `out` has codes for, which have groups of `group` columns.
+    /// Unpacks the rows from row `first` on, as many as `out` has codes for, which have groups of
+    /// `group` columns.
     fn unpack_rows(
         &self,
         matrix: &Matrix,

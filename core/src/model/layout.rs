@@ -11,11 +11,13 @@ use crate::kernel::pieces::even_size;
 
 /// Query rows whose scores are computed together.
 pub(super) const QUERY_BLOCK: usize = 32;
-/// Tokens that pass through the feed-forward layers together, so that their output stays in the L2 cache.
+/// Tokens that pass through the feed-forward layers together, so that their output stays in the L2
+/// cache.
 const FEED_FORWARD_BLOCK: usize = 256;
 /// The same where weights are bytes, which are brought in again for a quarter of what floats cost.
 const FEED_FORWARD_BLOCK_OF_CODES: usize = 64;
-/// Rows of weights that are converted to f32 together: as many as kernels multiply together, fewer where memory is short.
+/// Rows of weights that are converted to f32 together: as many as kernels multiply together, fewer
+/// where memory is short.
 const CONVERTED_ROWS: usize = 16;
 /// The same where weights are read from storage.
 const CONVERTED_ROWS_OF_TILE: usize = 8;
@@ -24,8 +26,8 @@ pub(super) const MAX_GROUPS: usize = 16;
 /// The fewest columns of a group of a block.
 const LEAST_GROUP: usize = 16;
 
-/// Floats, bytes and weights that are coded anew begin at multiples of this many bytes, as their pieces do as far as sizes are multiples of it: a
-/// vector across two cache lines costs twice.
+/// Floats, bytes and weights that are coded anew begin at multiples of this many bytes, as their
+/// pieces do as far as sizes are multiples of it: a vector across two cache lines costs twice.
 pub(crate) const ALIGNMENT: usize = 64;
 /// The same in floats.
 pub(super) const ALIGNED_FLOATS: usize = ALIGNMENT / 4;
@@ -118,8 +120,8 @@ impl Layout {
         Some(layout)
     }
 
-    /// Heads whose queries, keys and values are computed together: where code must be small a constant, of which the compiler
-    /// makes no loop.
+    /// Heads whose queries, keys and values are computed together: where code must be small a
+    /// constant, of which the compiler makes no loop.
     pub(super) const fn heads_together(&self) -> usize {
         if cfg!(feature = "small") { 1 } else { self.heads_together }
     }
@@ -144,8 +146,8 @@ impl Layout {
         if self.quantized { size } else { 0 }
     }
 
-    /// As many heads of a job as the memory has room for that the feed-forward layers need anyway, at least one; the same in
-    /// each turn, as far as that goes.
+    /// As many heads of a job as the memory has room for that the feed-forward layers need anyway,
+    /// at least one; the same in each turn, as far as that goes.
     fn most_heads_together(&self) -> Option<usize> {
         let room = self.feed_forward_floats()?.saturating_sub(self.attention_floats(0)?);
         let most = room / self.head_floats()?.max(1);
@@ -203,8 +205,8 @@ impl Layout {
         })
     }
 
-    /// Rows that are converted together. With quantised activations hardly any are, and storage is for small memories;
-    /// the scales and minima of a tile of blocks take two.
+    /// Rows that are converted together. With quantised activations hardly any are, and storage is
+    /// for small memories; the scales and minima of a tile of blocks take two.
     const fn converted_rows(&self) -> usize {
         match (self.tile, self.quantized, self.grouped) {
             (0, ..) => CONVERTED_ROWS,
@@ -258,7 +260,8 @@ impl Layout {
         })
     }
 
-    /// Memory for the codes of up to `tokens` (at most a block) of any width, off a job's scratch memory.
+    /// Memory for the codes of up to `tokens` (at most a block) of any width, off a job's scratch
+    /// memory.
     pub(super) fn code_buffers<'a>(
         &self,
         tokens: usize,

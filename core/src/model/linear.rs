@@ -31,7 +31,8 @@ impl Linear {
         Self { weight, bias, summaries: FirstSummary::NONE }
     }
 
-    /// How many columns share a scale if the layer is stored in blocks that activations in groups are multiplied with.
+    /// How many columns share a scale if the layer is stored in blocks that activations in groups
+    /// are multiplied with.
     pub(super) const fn group(&self) -> Option<usize> {
         match self.weight.encoding {
             Encoding::Block(dtype) => group_elements(dtype),
@@ -289,7 +290,8 @@ impl<W: Weights + ?Sized, P: ?Sized> Run<'_, W, P> {
     }
 }
 
-/// Whether two matrices divide their columns alike and have the same column scales, so that they take the same codes.
+/// Whether two matrices divide their columns alike and have the same column scales, so that they
+/// take the same codes.
 pub(super) fn take_same_codes(
     weights: &(impl Weights + ?Sized),
     a: &Matrix,

@@ -1,14 +1,26 @@
 //! Running a transformer over weights where they lie, in memory that the caller lends.
 //!
 //! 1. [`config`] reads a model's sizes from the metadata.
-//! 2. [`weights`] is the seam to the files: a [`Weights`] says where a tensor lies and gives its bytes.
+//! 2. [`weights`] is the seam to the files: a [`Weights`] says where a tensor lies and gives its
+//!    bytes.
 //! 3. [`mod@check`] compares the tensors with the sizes and says everything that is wrong.
 //! 4. [`bert`] finds the tensors once ([`Bert::open`]) and turns token ids into embeddings.
 //! 5. [`llama`] is the other kind of model: it continues texts.
 //! 6. [`workspace`] is the scratch memory: how much a model needs is known exactly before.
-//! 7. `summaries` are what kernels want to know of 8-bit weights, found out once ([`Bert::summarize`]).
+//! 7. `summaries` are what kernels want to know of 8-bit weights, found out once
+//!    ([`Bert::summarize`]).
 //! 8. `stored` opens a `.weights` file behind random access without holding it in memory.
 //! 9. [`pool`] turns the vectors of tokens into one.
+
+#![allow(
+    clippy::arithmetic_side_effects,
+    clippy::cast_possible_truncation,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "sizes are checked when a model is opened"
+)]
 
 #[cfg(feature = "amb")]
 mod amb;

@@ -66,8 +66,8 @@ pub struct Parts<'a> {
 }
 
 impl<'a> Parts<'a> {
-    /// Divides `output` into parts of `output_size` (the last may be shorter), each with `floats_size` and `bytes_size`
-    /// of the scratch memory.
+    /// Divides `output` into parts of `output_size` (the last may be shorter), each with
+    /// `floats_size` and `bytes_size` of the scratch memory.
     pub(super) fn new(
         (output, output_size): (&'a mut [f32], usize),
         (floats, floats_size): (&'a mut [f32], usize),

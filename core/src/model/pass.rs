@@ -2,9 +2,11 @@
 //!
 //! A layer goes over the data twice, each time in parts that a host may run on several threads:
 //!
-//! 1. by heads: the queries, keys and values of as many heads as there is room for, each from its rows of the weights, then
-//!    the attention of one after the other. The context is stored head by head;
-//! 2. by blocks of tokens: the attention's output layer, residual and norm, feed-forward layers, residual and norm.
+//! 1. by heads: the queries, keys and values of as many heads as there is room for, each from its
+//!    rows of the weights, then the attention of one after the other. The context is stored head by
+//!    head;
+//! 2. by blocks of tokens: the attention's output layer, residual and norm, feed-forward layers,
+//!    residual and norm.
 
 use super::attention::{Head, attend};
 use super::bert::{Bert, Layer, LayerInput, Norm, Observation, Observer, Run};
@@ -36,7 +38,8 @@ where
     W: Weights + Sync + ?Sized,
     P: Parallel + ?Sized,
 {
-    /// Runs all layers over texts of these lengths; the last hidden states are left in the workspace.
+    /// Runs all layers over texts of these lengths; the last hidden states are left in the
+    /// workspace.
     pub(super) fn run(
         model: &'a Bert<L>,
         run: &'a Run<'a, W, P>,
@@ -196,7 +199,8 @@ where
         let (mut staging, floats, bytes) = self.layout.staging(floats, bytes)?;
         let width = self.model.config.hidden;
         let tokens = output.len() / width.max(1);
-        // As many in each: a single one that is left would take another way through the kernels, and have other bits.
+        // As many in each: a single one that is left would take another way through the kernels,
+        // and have other bits.
         let size = even_size(tokens, self.layout.block);
         for (block, hidden) in output.chunks_mut((size * width).max(1)).enumerate() {
             let first = index * self.share() + block * size;

@@ -3,10 +3,11 @@
 use super::config::{BertConfig, Pooling};
 use crate::kernel;
 
-/// Pools `hidden` (`[tokens, out.len()]`, at least one token) into `out` as the model's configuration says.
+/// Pools `hidden` (`[tokens, out.len()]`, at least one token) into `out` as the model's
+/// configuration says.
 ///
-/// Mean pooling adds the tokens in order and multiplies by 1 / tokens; normalising scales to length 1, and leaves a
-/// vector of zeros.
+/// Mean pooling adds the tokens in order and multiplies by 1 / tokens; normalising scales to length
+/// 1, and leaves a vector of zeros.
 pub fn pool(config: &BertConfig, hidden: &[f32], out: &mut [f32]) {
     let width = out.len();
     if width == 0 {

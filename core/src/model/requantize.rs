@@ -1,8 +1,10 @@
-//! Linear layers coded anew as signed bytes, a scale a row and group, which the fastest kernels take: for models in blocks of
-//! few bits, whose files are small and whose products are slow, where there is memory for both.
+//! Linear layers coded anew as signed bytes, a scale a row and group, which the fastest kernels
+//! take: for models in blocks of few bits, whose files are small and whose products are slow, where
+//! there is memory for both.
 //!
-//! Activations are quantised, too, so they have to be evened out as in a model that was [calibrated](crate::quant::int8): the
-//! file has the scales of their columns, or they [follow](Bert::column_scales) from [observing](Bert::embed_observed) the model as it is.
+//! Activations are quantised, too, so they have to be evened out as in a model that was
+//! [calibrated](crate::quant::int8): the file has the scales of their columns, or they
+//! [follow](Bert::column_scales) from [observing](Bert::embed_observed) the model as it is.
 
 use core::ops::Range;
 
@@ -17,7 +19,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::kernel::groups::BUILT_IN;
 use crate::quant::int8::{CodeRange, column_scales, groups};
 
-/// The tensor with the scales of the [columns of all layers](BertConfig::scaled_columns), in a file that has them: a vector of floats.
+/// The tensor with the scales of the [columns of all layers](BertConfig::scaled_columns), in a file
+/// that has them: a vector of floats.
 pub const COLUMN_SCALES: &str = "requantize.column_scale";
 
 const TOO_SMALL: Error = Error::without_offset(ErrorKind::BufferTooSmall);
@@ -25,7 +28,8 @@ const TOO_SMALL: Error = Error::without_offset(ErrorKind::BufferTooSmall);
 /// Where the memory of a [`Requantized`] source begins: no file reaches as far.
 const MEMORY: u64 = 1 << 63;
 
-/// A source of tensors, and beside it the memory in which [`Bert::requantize`] has put some of them anew.
+/// A source of tensors, and beside it the memory in which [`Bert::requantize`] has put some of them
+/// anew.
 #[derive(Clone, Copy, Debug)]
 pub struct Requantized<'a, W> {
     weights: W,
@@ -33,7 +37,8 @@ pub struct Requantized<'a, W> {
 }
 
 impl<'a, W: Weights> Requantized<'a, W> {
-    /// `weights` that a model was opened with, and the memory that [`Bert::requantize`] has filled since, or none.
+    /// `weights` that a model was opened with, and the memory that [`Bert::requantize`] has filled
+    /// since, or none.
     pub const fn new(weights: W, memory: &'a [u8]) -> Self {
         Self { weights, memory }
     }
@@ -66,10 +71,11 @@ impl<W: Weights> Weights for Requantized<'_, W> {
 }
 
 impl LayerInput {
-    /// How much of the columns' size is moved into the weights, see [`column_scales`]; `None` where columns have no scales.
+    /// How much of the columns' size is moved into the weights, see [`column_scales`]; `None` where
+    /// columns have no scales.
     ///
-    /// It is what keeps the embeddings of all-MiniLM-L6-v2 nearest to those computed in f32, of 0.4, 0.45 … 0.8. What comes out
-    /// of GELU is sparse: its rare large values say less.
+    /// It is what keeps the embeddings of all-MiniLM-L6-v2 nearest to those computed in f32, of
+    /// 0.4, 0.45 … 0.8. What comes out of GELU is sparse: its rare large values say less.
     #[must_use]
     pub const fn migration(self) -> Option<f32> {
         match self {
@@ -79,8 +85,8 @@ impl LayerInput {
         }
     }
 
-    /// Where the columns of this input of layer `layer` stand among [all that have scales](BertConfig::scaled_columns); `None`
-    /// if these have none.
+    /// Where the columns of this input of layer `layer` stand among [all that have
+    /// scales](BertConfig::scaled_columns); `None` if these have none.
     #[must_use]
     pub fn columns(self, config: &BertConfig, layer: usize) -> Option<Range<usize>> {
         let before = match self {
@@ -118,7 +124,8 @@ impl Layer {
         ]
     }
 
-    /// Of each input whose columns have scales the linear layer that decides on them: values are the sensitive ones of three.
+    /// Of each input whose columns have scales the linear layer that decides on them: values are
+    /// the sensitive ones of three.
     const fn decisive(&self) -> [(LayerInput, &Linear); 3] {
         [
             (LayerInput::Attention, &self.value),
@@ -140,8 +147,8 @@ fn sizes(matrix: &Matrix) -> Option<(usize, usize)> {
 }
 
 impl<L: AsRef<[Layer]> + AsMut<[Layer]>> Bert<L> {
-    /// How many bytes [`requantize`](Self::requantize) needs at most, about one for each weight: 0 if there is nothing to code
-    /// anew, `usize::MAX` if they are more than addresses.
+    /// How many bytes [`requantize`](Self::requantize) needs at most, about one for each weight: 0
+    /// if there is nothing to code anew, `usize::MAX` if they are more than addresses.
     #[must_use]
     pub fn requantized_bytes(&self) -> usize {
         let layers = self.layers.as_ref().iter().take(self.config.layers);
@@ -154,7 +161,8 @@ impl<L: AsRef<[Layer]> + AsMut<[Layer]>> Bert<L> {
         if sum == 0 { 0 } else { sum.saturating_add(columns) }
     }
 
-    /// How many floats of scratch memory [`requantize`](Self::requantize) and [`column_scales`](Self::column_scales) need.
+    /// How many floats of scratch memory [`requantize`](Self::requantize) and
+    /// [`column_scales`](Self::column_scales) need.
     #[must_use]
     pub const fn requantizing_floats(&self) -> usize {
         let BertConfig { hidden, intermediate, .. } = self.config;
@@ -162,13 +170,15 @@ impl<L: AsRef<[Layer]> + AsMut<[Layer]>> Bert<L> {
         widest.saturating_mul(2)
     }
 
-    /// Makes the scales of the activations' [columns](LayerInput::columns) of their root mean squares, in place: see
-    /// [`column_scales`]. Those of what [`requantize`](Self::requantize) leaves as it is stay as they are.
+    /// Makes the scales of the activations' [columns](LayerInput::columns) of their root mean
+    /// squares, in place: see [`column_scales`]. Those of what [`requantize`](Self::requantize)
+    /// leaves as it is stay as they are.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::BufferTooSmall`] if `columns` or `scratch` is less than [`BertConfig::scaled_columns`] and
-    /// [`requantizing_floats`](Self::requantizing_floats) say; what reading the weights may fail with.
+    /// [`ErrorKind::BufferTooSmall`] if `columns` or `scratch` is less than
+    /// [`BertConfig::scaled_columns`] and [`requantizing_floats`](Self::requantizing_floats) say;
+    /// what reading the weights may fail with.
     pub fn column_scales<W: Weights + ?Sized, P: ?Sized>(
         &self,
         run: &Run<'_, W, P>,
@@ -197,18 +207,21 @@ impl<L: AsRef<[Layer]> + AsMut<[Layer]>> Bert<L> {
         Ok(())
     }
 
-    /// Codes linear layers that are not in bytes anew, in `memory`, so that they are computed with quantised activations.
-    /// Those that share their input are coded together or not at all.
+    /// Codes linear layers that are not in bytes anew, in `memory`, so that they are computed with
+    /// quantised activations. Those that share their input are coded together or not at all.
     ///
-    /// `run` has the weights that the model was opened with, in memory. From now on it runs with [`Requantized`] weights, made
-    /// of these and `memory`; what kernels want to know of the rows is to be [found out](Self::summarize) again.
-    /// `columns` holds the scale of each of the activations' [columns](LayerInput::columns).
+    /// `run` has the weights that the model was opened with, in memory. From now on it runs with
+    /// [`Requantized`] weights, made of these and `memory`; what kernels want to know of the rows
+    /// is to be [found out](Self::summarize) again. `columns` holds the scale of each of the
+    /// activations' [columns](LayerInput::columns).
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::BufferTooSmall`] if `memory`, `scratch` or `columns` is less than [`requantized_bytes`](Self::requantized_bytes),
-    /// [`requantizing_floats`](Self::requantizing_floats) and [`BertConfig::scaled_columns`] say; [`ErrorKind::BadScale`] if
-    /// a scale is 0 or something is not finite; what reading the weights may fail with. The model can then not be used any more.
+    /// [`ErrorKind::BufferTooSmall`] if `memory`, `scratch` or `columns` is less than
+    /// [`requantized_bytes`](Self::requantized_bytes),
+    /// [`requantizing_floats`](Self::requantizing_floats) and [`BertConfig::scaled_columns`] say;
+    /// [`ErrorKind::BadScale`] if a scale is 0 or something is not finite; what reading the weights
+    /// may fail with. The model can then not be used any more.
     pub fn requantize<W: Weights + ?Sized, P: ?Sized>(
         &mut self,
         run: &Run<'_, W, P>,
@@ -264,8 +277,8 @@ impl<'a, W: Weights + ?Sized, P: ?Sized> Coder<'a, '_, W, P> {
         Ok((bytes, offset))
     }
 
-    /// Writes the scales of columns and leaves their inverses in the scratch memory; returns where they lie. An error is at `place`,
-    /// where the weights lie that they are for.
+    /// Writes the scales of columns and leaves their inverses in the scratch memory; returns where
+    /// they lie. An error is at `place`, where the weights lie that they are for.
     fn columns(&mut self, scales: &[f32], place: u64) -> Result<u64> {
         let (bytes, offset) = self.take(scales.len().checked_mul(4).ok_or(TOO_SMALL)?)?;
         let inverses = self.scratch.get_mut(..scales.len()).ok_or(TOO_SMALL)?;
@@ -281,7 +294,8 @@ impl<'a, W: Weights + ?Sized, P: ?Sized> Coder<'a, '_, W, P> {
         Ok(offset)
     }
 
-    /// Codes a matrix, divided by the scales of the columns if they lie somewhere, and says where it lies now.
+    /// Codes a matrix, divided by the scales of the columns if they lie somewhere, and says where
+    /// it lies now.
     fn code(&mut self, matrix: &mut Matrix, columns: Option<u64>) -> Result<()> {
         let Matrix { rows, cols, .. } = *matrix;
         let groups = groups(cols);

@@ -209,7 +209,8 @@ fn convert(matrix: &Matrix, bytes: &[u8], out: &mut [f32]) -> Result<()> {
         Encoding::I8 => each(bytes, out, |b| f32::from(i8::from_le_bytes(b))),
         Encoding::U8 => each(bytes, out, |[b]: [u8; 1]| f32::from(b)),
         Encoding::Block(dtype) => return quant::dequantize(dtype, bytes, 0, out),
-        // Codes under scales have their own way, see `coded`; and so have values that the source gives.
+        // Codes under scales have their own way, see `coded`; and so have values that the source
+        // gives.
         Encoding::Scaled(_) | Encoding::Values(_) => {
             return Err(Error::new(matrix.offset, ErrorKind::UnsupportedDtype));
         }

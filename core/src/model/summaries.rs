@@ -1,6 +1,8 @@
-//! What kernels want to know of rows of 8-bit weights before they multiply them, found out once for a model.
+//! What kernels want to know of rows of 8-bit weights before they multiply them, found out once for
+//! a model.
 //!
-//! Without summaries kernels find it out for every product anew, with 8 tokens in a quarter of its time.
+//! Without summaries kernels find it out for every product anew, with 8 tokens in a quarter of its
+//! time.
 
 use super::bert::{Bert, Layer, Run};
 use super::config::BertConfig;
@@ -9,8 +11,8 @@ use super::weights::{Matrix, Weights};
 use crate::error::{Error, ErrorKind, Result};
 use crate::kernel::{Kernels, RowSummary};
 
-/// Which summary of a model is the first of a linear layer. It takes no room where no table wants any: [`Layer`]s are copied, and
-/// the code for that is flash.
+/// Which summary of a model is the first of a linear layer. It takes no room where no table wants
+/// any: [`Layer`]s are copied, and the code for that is flash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FirstSummary([usize; RowSummary::WANTED as usize]);
 
@@ -75,15 +77,16 @@ impl<L: AsRef<[Layer]>> Bert<L> {
         self.layers.as_ref().iter().take(self.config.layers)
     }
 
-    /// How many summaries there are for a table of kernels; 0 if it wants none, or the weights are not of 8 bits.
+    /// How many summaries there are for a table of kernels; 0 if it wants none, or the weights are
+    /// not of 8 bits.
     #[must_use]
     pub fn summaries(&self, kernels: &Kernels) -> usize {
         let layers = self.layers().filter(|_| are_wanted(kernels));
         layers.fold(0, |sum, layer| sum.saturating_add(of_layer(layer)))
     }
 
-    /// Writes [as many](Self::summaries) summaries, for [`Run::summaries`], reading the weights of all linear layers once:
-    /// by way of `tile`, of a row, if `weights` do not lie in memory.
+    /// Writes [as many](Self::summaries) summaries, for [`Run::summaries`], reading the weights of
+    /// all linear layers once: by way of `tile`, of a row, if `weights` do not lie in memory.
     ///
     /// # Errors
     ///
@@ -118,7 +121,8 @@ impl<L: AsRef<[Layer]>> Bert<L> {
 }
 
 impl<W: ?Sized, P: ?Sized> Run<'_, W, P> {
-    /// The summaries of `rows` rows from `first` on, of one group of columns; none if the run has none.
+    /// The summaries of `rows` rows from `first` on, of one group of columns; none if the run has
+    /// none.
     pub(super) fn summaries_of(
         &self,
         linear: &Linear,

@@ -1,8 +1,9 @@
 //! Where a model's tensors come from: any format, any storage.
 //!
-//! A format is a source of tensors, nothing more. [`Weights`] answers where a tensor lies and how its elements are
-//! stored ([`Matrix`]), and gives its bytes: a borrow where the file is in memory, mapped or in flash; otherwise read
-//! into a tile that the caller lends. The model asks for whole rows only and never for a whole matrix.
+//! A format is a source of tensors, nothing more. [`Weights`] answers where a tensor lies and how
+//! its elements are stored ([`Matrix`]), and gives its bytes: a borrow where the file is in memory,
+//! mapped or in flash; otherwise read into a tile that the caller lends. The model asks for whole
+//! rows only and never for a whole matrix.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::quant;
@@ -18,21 +19,24 @@ pub enum Encoding {
     F16,
     /// The upper half of an IEEE 754 single.
     BF16,
-    /// Signed 8-bit codes, one f32 scale a row, or one for each of several equal groups of columns, and optionally one
-    /// for each column: `x = code · scale[row][group] · column_scale[col]`.
+    /// Signed 8-bit codes, one f32 scale a row, or one for each of several equal groups of columns,
+    /// and optionally one for each column: `x = code · scale[row][group] · column_scale[col]`.
     I8,
-    /// Unsigned 8-bit codes, one f32 scale and one u8 zero point a row: `x = (code − zero[row]) · scale[row]`.
+    /// Unsigned 8-bit codes, one f32 scale and one u8 zero point a row: `x = (code − zero[row]) ·
+    /// scale[row]`.
     U8,
     /// Codes under scales in blocks over the flattened matrix, as AMB stores them.
     Scaled(ScaledCodes),
     /// Blocks of several elements of a row, ggml's for example.
     Block(Dtype),
-    /// Values that only the source can give: see [`Weights::values`]. The number is the source's own.
+    /// Values that only the source can give: see [`Weights::values`]. The number is the source's
+    /// own.
     Values(u32),
 }
 
 impl Encoding {
-    /// Bytes of a row of `cols` elements; `None` if such a row cannot be stored so, or has no bytes of its own.
+    /// Bytes of a row of `cols` elements; `None` if such a row cannot be stored so, or has no bytes
+    /// of its own.
     #[must_use]
     pub fn row_bytes(self, cols: usize) -> Option<usize> {
         match self {
@@ -64,7 +68,8 @@ pub struct Matrix {
     pub bytes: u64,
     /// Where the f32 scales of the rows lie, for the encodings that have them; else 0.
     pub scale_offset: u64,
-    /// Into how many equal groups of columns a row is divided, each with a scale of its own; 1 without scales.
+    /// Into how many equal groups of columns a row is divided, each with a scale of its own; 1
+    /// without scales.
     pub groups: usize,
     /// Where the f32 scales of the columns lie, if there are any.
     pub column_offset: Option<u64>,
@@ -86,7 +91,8 @@ impl Matrix {
         zero_offset: 0,
     };
 
-    /// The matrix called `name` in a file whose tensors `find` knows: float types, blocks, or INT8/UINT8 with companions.
+    /// The matrix called `name` in a file whose tensors `find` knows: float types, blocks, or
+    /// INT8/UINT8 with companions.
     ///
     /// | companion | for | |
     /// |---|---|---|
@@ -96,8 +102,9 @@ impl Matrix {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::BadScale`] if a companion is missing or of another shape, [`ErrorKind::UnsupportedDtype`],
-    /// [`ErrorKind::SizeMismatch`] if the bytes are not those of the shape; at the offset of the tensor.
+    /// [`ErrorKind::BadScale`] if a companion is missing or of another shape,
+    /// [`ErrorKind::UnsupportedDtype`], [`ErrorKind::SizeMismatch`] if the bytes are not those of
+    /// the shape; at the offset of the tensor.
     pub fn find<'h>(
         name: &str,
         find: impl Fn(&str) -> Option<TensorHeader<'h>>,
@@ -190,19 +197,21 @@ pub trait Weights {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::OutOfBounds`] beyond the end, [`ErrorKind::BufferTooSmall`] if `tile` is needed and too short,
-    /// [`ErrorKind::ReadFailed`].
+    /// [`ErrorKind::OutOfBounds`] beyond the end, [`ErrorKind::BufferTooSmall`] if `tile` is needed
+    /// and too short, [`ErrorKind::ReadFailed`].
     fn bytes<'t>(&'t self, offset: u64, length: usize, tile: &'t mut [u8]) -> Result<&'t [u8]>;
 
     /// Whether [`bytes`](Self::bytes) borrows, so that no tile is needed.
     fn borrows(&self) -> bool;
 
-    /// Dequantises the elements of the matrix that is [`Encoding::Values`] of `number`, from element `first` on in row-major
-    /// order, as many as `out` holds: for quantisations whose rows do not lie together.
+    /// Dequantises the elements of the matrix that is [`Encoding::Values`] of `number`, from
+    /// element `first` on in row-major order, as many as `out` holds: for quantisations whose rows
+    /// do not lie together.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::UnsupportedDtype`] from sources that have none; otherwise what dequantising answers.
+    /// [`ErrorKind::UnsupportedDtype`] from sources that have none; otherwise what dequantising
+    /// answers.
     fn values(&self, number: u32, first: u64, out: &mut [f32]) -> Result<()> {
         let _ = (number, first, out);
         Err(Error::without_offset(ErrorKind::UnsupportedDtype))
@@ -235,7 +244,8 @@ pub struct SliceWeights<'a, F> {
 }
 
 impl<'a, 'h, F: Fn(&str) -> Option<TensorHeader<'h>>> SliceWeights<'a, F> {
-    /// Weights in `file`, whose tensors `find` knows by name; their offsets count from the start of `file`.
+    /// Weights in `file`, whose tensors `find` knows by name; their offsets count from the start of
+    /// `file`.
     pub const fn new(file: &'a [u8], find: F) -> Self {
         Self { file, find }
     }

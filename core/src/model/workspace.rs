@@ -11,20 +11,24 @@ use crate::error::{Error, ErrorKind, Result};
 pub struct Plan {
     /// Tokens that are computed together: the longest text, or several short ones packed.
     pub tokens: usize,
-    /// Parts that run at the same time, as [`Parallel::jobs`](super::Parallel::jobs) says; 1 without threads.
+    /// Parts that run at the same time, as [`Parallel::jobs`](super::Parallel::jobs) says; 1
+    /// without threads.
     pub jobs: usize,
-    /// Bytes of weights that are read at a time from storage that cannot be borrowed; 0 where it can.
+    /// Bytes of weights that are read at a time from storage that cannot be borrowed; 0 where it
+    /// can.
     ///
     /// At least [`Needs::least_tile_bytes`]; more means fewer, larger reads.
     pub tile_bytes: usize,
-    /// Whether activations are quantised where weights are 8-bit: faster, and the same bits on every machine.
+    /// Whether activations are quantised where weights are 8-bit: faster, and the same bits on
+    /// every machine.
     ///
-    /// Without it weights are converted to f32 as they are used: slower, and as precise as the weights are. Models
-    /// whose weights are all floats run the same either way, and need less memory without. Models without column
-    /// scales lose much precision with it.
+    /// Without it weights are converted to f32 as they are used: slower, and as precise as the
+    /// weights are. Models whose weights are all floats run the same either way, and need less
+    /// memory without. Models without column scales lose much precision with it.
     pub quantized: bool,
-    /// Whether some weights are in blocks; with `quantized`, activations for them are quantised too, in the groups of
-    /// the blocks. Without `quantized` blocks are converted to f32 as they are used.
+    /// Whether some weights are in blocks; with `quantized`, activations for them are quantised
+    /// too, in the groups of the blocks. Without `quantized` blocks are converted to f32 as they
+    /// are used.
     pub grouped: bool,
     /// Tokens that pass through the feed-forward layers together, 0 for as many as is fast.
     ///
@@ -78,7 +82,8 @@ impl<'a> Workspace<'a> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidArgument`] if the plan is for nothing or larger than memory can be, or its tile too small.
+    /// [`ErrorKind::InvalidArgument`] if the plan is for nothing or larger than memory can be, or
+    /// its tile too small.
     pub fn needs(config: &BertConfig, plan: &Plan) -> Result<Needs> {
         let invalid = Error::without_offset(ErrorKind::InvalidArgument);
         if plan.tile_bytes != 0 && plan.tile_bytes < Needs::least_tile_bytes(config) {

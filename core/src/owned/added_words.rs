@@ -1,9 +1,10 @@
 //! Added tokens of an encoder, as the metadata of a file carries them.
 //!
-//! The value of [`ADDED_TOKENS`] has an item for each token, with a space between: `ID:FLAGS:SPELLING`, such as
-//! `30522:n:myproduct`. Flags are `n` (found in the normalised text), `w` (a word of its own), `l` and `r` (takes the white
-//! space on its left and right), `s` (special), or `-` for none. In a spelling every byte but letters,
-//! digits, `-`, `.` and `_` of ASCII is `%` and two hexadecimal digits.
+//! The value of [`ADDED_TOKENS`] has an item for each token, with a space between:
+//! `ID:FLAGS:SPELLING`, such as `30522:n:myproduct`. Flags are `n` (found in the normalised text),
+//! `w` (a word of its own), `l` and `r` (takes the white space on its left and right), `s`
+//! (special), or `-` for none. In a spelling every byte but letters, digits, `-`, `.` and `_` of
+//! ASCII is `%` and two hexadecimal digits.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -13,8 +14,8 @@ use crate::token::Normalization;
 use crate::token::added_words::{AddedTokens, normalized};
 use crate::token::{AddedIndex, AddedRules, AddedTable, AddedToken};
 
-/// The key of an encoder's added tokens: in the metadata of `.weights`, the configuration of `.amb`, and behind `nanoembed.`
-/// in GGUF.
+/// The key of an encoder's added tokens: in the metadata of `.weights`, the configuration of
+/// `.amb`, and behind `nanoembed.` in GGUF.
 pub const ADDED_TOKENS: &str = "wordpiece_added_tokens";
 
 /// More tokens than any model has added.
@@ -44,8 +45,8 @@ pub(super) struct AddedMemory {
 }
 
 impl AddedMemory {
-    /// Puts `words` in order; `bad_vocabulary` if an id or a spelling is there twice, an id is not below `vocabulary`, or a
-    /// spelling is empty or too long.
+    /// Puts `words` in order; `bad_vocabulary` if an id or a spelling is there twice, an id is not
+    /// below `vocabulary`, or a spelling is empty or too long.
     pub(super) fn new(
         words: &[AddedWord],
         normalization: Normalization,

@@ -1,4 +1,5 @@
-//! A byte-level BPE tokenizer over a file: tokens stay where they lie, indices over them and over merges are kept.
+//! A byte-level BPE tokenizer over a file: tokens stay where they lie, indices over them and over
+//! merges are kept.
 
 use alloc::vec::Vec;
 
@@ -9,7 +10,8 @@ use crate::token::bpe::merge::{Candidate, Symbol};
 use crate::token::bpe::{Merge, Pattern, Scratch};
 use crate::token::{AddedToken, TextEnds};
 
-/// A tokenizer over a file whose bytes its caller keeps: the memory of an index, and what is known beside it.
+/// A tokenizer over a file whose bytes its caller keeps: the memory of an index, and what is known
+/// beside it.
 #[derive(Clone, Debug)]
 pub struct BpeTokenizer {
     index: BpeIndex,
@@ -17,7 +19,8 @@ pub struct BpeTokenizer {
     slots: Vec<u32>,
     merges: Vec<Merge>,
     merge_slots: Vec<u32>,
-    /// Tokens that are found in a text as they are, sorted by spelling, and their ids as the file has them.
+    /// Tokens that are found in a text as they are, sorted by spelling, and their ids as the file
+    /// has them.
     added: Vec<AddedToken>,
     added_ids: Vec<u32>,
 }
@@ -92,12 +95,14 @@ impl BpeTokenizer {
     ///
     /// # Errors
     ///
-    /// [`BadVocabulary`](crate::ErrorKind::BadVocabulary) if there is no such token, or the file has changed.
+    /// [`BadVocabulary`](crate::ErrorKind::BadVocabulary) if there is no such token, or the file
+    /// has changed.
     pub fn token<'f>(&'f self, file: &'f [u8], id: u32) -> Result<&'f [u8]> {
         self.index.token(file, &self.samples, id)
     }
 
-    /// The ids of `text` by the tokens of `file`, between the tokens that are put around every text if there are any.
+    /// The ids of `text` by the tokens of `file`, between the tokens that are put around every text
+    /// if there are any.
     ///
     /// # Errors
     ///

@@ -28,7 +28,8 @@ use crate::model::{embd_is_decoder, embd_llama_config};
 use crate::tensor::TensorHeader;
 use crate::token::EndTokens;
 
-/// A decoder of the Llama family with its tokenizer, over an `.amb`, `.weights` or GGUF file whose bytes `B` holds.
+/// A decoder of the Llama family with its tokenizer, over an `.amb`, `.weights` or GGUF file whose
+/// bytes `B` holds.
 ///
 /// Immutable: several texts may be continued at once, each in a [`CausalSession`] of its own.
 #[derive(Clone, Debug)]
@@ -43,8 +44,9 @@ impl<B: AsRef<[u8]>> CausalModel<B> {
     ///
     /// # Errors
     ///
-    /// What is wrong with the file or the model in it; [`ErrorKind::UnsupportedVersion`] if its tokenizer is not
-    /// byte-level BPE with a pattern that is known; [`ErrorKind::UnknownFormat`] for files of other formats.
+    /// What is wrong with the file or the model in it; [`ErrorKind::UnsupportedVersion`] if its
+    /// tokenizer is not byte-level BPE with a pattern that is known; [`ErrorKind::UnknownFormat`]
+    /// for files of other formats.
     #[cfg(any(feature = "amb", feature = "gguf"))]
     pub fn open(file: B) -> Result<Self> {
         let bytes = file.as_ref();
@@ -69,8 +71,8 @@ impl<B: AsRef<[u8]>> CausalModel<B> {
         Ok(Self { file, decoder, tokenizer })
     }
 
-    /// As [`open`](Self::open), a decoder in a `.weights` file: apart from the others, so that who has no such files does not
-    /// carry their reader.
+    /// As [`open`](Self::open), a decoder in a `.weights` file: apart from the others, so that who
+    /// has no such files does not carry their reader.
     ///
     /// # Errors
     ///
@@ -100,7 +102,8 @@ impl<B: AsRef<[u8]>> CausalModel<B> {
         &self.tokenizer.ends().end
     }
 
-    /// The token ids of `text`, between the tokens that the model puts around every text if there are any.
+    /// The token ids of `text`, between the tokens that the model puts around every text if there
+    /// are any.
     ///
     /// # Errors
     ///
@@ -109,7 +112,8 @@ impl<B: AsRef<[u8]>> CausalModel<B> {
         self.tokenizer.encode(self.file.as_ref(), text)
     }
 
-    /// How a token is spelled in GPT-2's alphabet, for [`token::bpe::Decoder`](crate::token::bpe::Decoder).
+    /// How a token is spelled in GPT-2's alphabet, for
+    /// [`token::bpe::Decoder`](crate::token::bpe::Decoder).
     ///
     /// # Errors
     ///
@@ -118,7 +122,8 @@ impl<B: AsRef<[u8]>> CausalModel<B> {
         self.tokenizer.token(self.file.as_ref(), id)
     }
 
-    /// Memory for one text: see [`Decoder::session`]. The weights lie in memory, whatever the plan says.
+    /// Memory for one text: see [`Decoder::session`]. The weights lie in memory, whatever the plan
+    /// says.
     ///
     /// # Errors
     ///

@@ -49,11 +49,13 @@ impl Decoder {
         floats.and_then(|floats| floats.checked_add(bytes)).ok_or(too_small)
     }
 
-    /// Memory for one text: keys and values of as many tokens as the plan has positions, and scratch.
+    /// Memory for one text: keys and values of as many tokens as the plan has positions, and
+    /// scratch.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidArgument`] if the plan has no tokens; [`ErrorKind::NoMemory`] if there is not as much memory.
+    /// [`ErrorKind::InvalidArgument`] if the plan has no tokens; [`ErrorKind::NoMemory`] if there
+    /// is not as much memory.
     pub fn session(&self, plan: LlamaPlan) -> Result<CausalSession> {
         let config = self.config();
         let too_small = Error::without_offset(ErrorKind::BufferTooSmall);
@@ -70,9 +72,9 @@ impl Decoder {
         })
     }
 
-    /// Takes tokens through the model behind those of the session, over the weights that it was opened with: see
-    /// [`Llama::forward`]. Where the text becomes a [long](Llama::is_long) one, the tokens before are computed anew, as the
-    /// model's own library does it.
+    /// Takes tokens through the model behind those of the session, over the weights that it was
+    /// opened with: see [`Llama::forward`]. Where the text becomes a [long](Llama::is_long) one,
+    /// the tokens before are computed anew, as the model's own library does it.
     ///
     /// # Errors
     ///
@@ -117,8 +119,8 @@ impl Decoder {
         Ok(())
     }
 
-    /// The embedding of a text, into `out`: the state of its last token, or the mean of all; see [`Llama::embed`]. What the
-    /// session had before is lost.
+    /// The embedding of a text, into `out`: the state of its last token, or the mean of all; see
+    /// [`Llama::embed`]. What the session had before is lost.
     ///
     /// # Errors
     ///

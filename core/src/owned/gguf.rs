@@ -67,11 +67,11 @@ pub(super) fn open_gguf(bytes: &[u8]) -> Result<(Model, FoundVocabulary<'_>)> {
 
 /// The tokens of a GGUF file as WordPiece spells them, each behind its length in 16 bits.
 ///
-/// llama.cpp puts `▁` before what begins a word instead of `##` before what goes on with one, and leaves control tokens and
-/// what is in brackets as they are.
+/// llama.cpp puts `▁` before what begins a word instead of `##` before what goes on with one, and
+/// leaves control tokens and what is in brackets as they are.
 ///
-/// Tokens that were added to the vocabulary, of the types 3 and 4, are not there for words: they go to `added`, if it does not
-/// have them, and leave an empty entry.
+/// Tokens that were added to the vocabulary, of the types 3 and 4, are not there for words: they go
+/// to `added`, if it does not have them, and leave an empty entry.
 fn wordpiece_entries(
     gguf: &Gguf<'_>,
     special: &[Option<u32>],
@@ -110,8 +110,8 @@ fn wordpiece_entries(
     Ok(entries)
 }
 
-/// A token that GGUF says was added; what is no special token is found in normalised texts, as `add_tokens` of Hugging Face
-/// has it.
+/// A token that GGUF says was added; what is no special token is found in normalised texts, as
+/// `add_tokens` of Hugging Face has it.
 fn added_word(id: u32, spelling: &[u8], normalized: bool) -> Result<AddedWord> {
     let spelling = core::str::from_utf8(spelling);
     let spelling = spelling.map_err(|_| Error::without_offset(ErrorKind::BadVocabulary))?;

@@ -1,9 +1,20 @@
 //! For hosts with a heap: a model file in, texts in, vectors out.
 //!
-//! An [`Embedder`] is immutable and shared between threads; each thread that embeds has a [`Session`] of its own. A
-//! [`CausalModel`] continues texts, each in a [`CausalSession`]; it is made of a [`Decoder`], which runs over weights from
-//! anywhere, and a [`BpeTokenizer`]. A [`SentencePieceModel`] is a tokenizer on its own.
-//! Everything here is made of the borrowing types of [`token`](crate::token) and [`model`](crate::model).
+//! An [`Embedder`] is immutable and shared between threads; each thread that embeds has a
+//! [`Session`] of its own. A [`CausalModel`] continues texts, each in a [`CausalSession`]; it is
+//! made of a [`Decoder`], which runs over weights from anywhere, and a [`BpeTokenizer`]. A
+//! [`SentencePieceModel`] is a tokenizer on its own. Everything here is made of the borrowing types
+//! of [`token`](crate::token) and [`model`](crate::model).
+
+#![allow(
+    clippy::arithmetic_side_effects,
+    clippy::cast_possible_truncation,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "sizes are checked when a model is opened"
+)]
 
 mod added_words;
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
@@ -60,7 +71,8 @@ pub struct Tokenized {
     pub truncated: bool,
 }
 
-/// A sentence embedder over a `.weights`, `.amb` or GGUF file whose bytes `B` holds: a slice, a `Vec`, a mapped file.
+/// A sentence embedder over a `.weights`, `.amb` or GGUF file whose bytes `B` holds: a slice, a
+/// `Vec`, a mapped file.
 #[derive(Clone, Debug)]
 pub struct Embedder<B> {
     file: B,
@@ -81,7 +93,8 @@ impl<B: AsRef<[u8]>> Embedder<B> {
     ///
     /// # Errors
     ///
-    /// What is wrong with the file or the model in it; [`ErrorKind::MissingVocabulary`] without tokens.
+    /// What is wrong with the file or the model in it; [`ErrorKind::MissingVocabulary`] without
+    /// tokens.
     pub fn open(file: B) -> Result<Self> {
         let bytes = file.as_ref();
         let (model, found) = match sniff(bytes) {
@@ -141,18 +154,20 @@ impl<B: AsRef<[u8]>> Embedder<B> {
         self.vocabulary.tokenizer(self.file.as_ref())
     }
 
-    /// The prompt that the model wants before every text, which [`tokenize`](Self::tokenize) puts there; most have none.
+    /// The prompt that the model wants before every text, which [`tokenize`](Self::tokenize) puts
+    /// there; most have none.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::MissingMetadata`] if the file names a prompt that it does not have, [`ErrorKind::UnsupportedSetting`] if
-    /// the prompt's tokens are to be left out of the mean, [`ErrorKind::BadMetadata`] if it is no text.
+    /// [`ErrorKind::MissingMetadata`] if the file names a prompt that it does not have,
+    /// [`ErrorKind::UnsupportedSetting`] if the prompt's tokens are to be left out of the mean,
+    /// [`ErrorKind::BadMetadata`] if it is no text.
     pub fn default_prompt(&self) -> Result<&str> {
         self.default_prompt.as_deref().map_err(|error| *error)
     }
 
-    /// The token ids of `text` behind the [default prompt](Self::default_prompt): at most `max_tokens`, special tokens
-    /// included, or all for `None`.
+    /// The token ids of `text` behind the [default prompt](Self::default_prompt): at most
+    /// `max_tokens`, special tokens included, or all for `None`.
     ///
     /// # Errors
     ///
@@ -172,7 +187,8 @@ impl<B: AsRef<[u8]>> Embedder<B> {
     /// [`ErrorKind::InvalidArgument`] if `max_tokens` leaves no room for the two special tokens.
     pub fn tokenize_alone(&self, text: &str, max_tokens: Option<usize>) -> Result<Tokenized> {
         let tokenizer = self.tokenizer()?;
-        // A character gives at most one token; some characters vanish, none becomes two words but by its neighbours.
+        // A character gives at most one token; some characters vanish, none becomes two words but
+        // by its neighbours.
         let most = text.len().saturating_add(2);
         let room = max_tokens.map_or(most, |max_tokens| max_tokens.min(most));
         if room < 2 {
@@ -194,18 +210,19 @@ impl<B: AsRef<[u8]>> Embedder<B> {
         self.bert.plan(tokens)
     }
 
-    /// The scratch memory of one thread, for texts (or packs of short texts) of up to `tokens` tokens, in `jobs` parts
-    /// at a time.
+    /// The scratch memory of one thread, for texts (or packs of short texts) of up to `tokens`
+    /// tokens, in `jobs` parts at a time.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidArgument`] if either is 0 or the memory would be larger than addresses are; [`ErrorKind::NoMemory`] if
-    /// there is not as much.
+    /// [`ErrorKind::InvalidArgument`] if either is 0 or the memory would be larger than addresses
+    /// are; [`ErrorKind::NoMemory`] if there is not as much.
     pub fn session(&self, tokens: usize, jobs: usize) -> Result<Session> {
         self.session_for(Plan { jobs, ..self.plan(tokens) })
     }
 
-    /// As [`session`](Self::session), for a plan that says more; weights lie in memory, whatever the plan says.
+    /// As [`session`](Self::session), for a plan that says more; weights lie in memory, whatever
+    /// the plan says.
     ///
     /// # Errors
     ///
@@ -216,7 +233,8 @@ impl<B: AsRef<[u8]>> Embedder<B> {
         Ok(Session { plan, floats: filled(needs.floats, 0.0)?, bytes: filled(needs.bytes, 0)? })
     }
 
-    /// The embeddings of tokenised texts, `hidden` elements each, into `out`: see [`Bert::embed_batch`].
+    /// The embeddings of tokenised texts, `hidden` elements each, into `out`: see
+    /// [`Bert::embed_batch`].
     ///
     /// # Errors
     ///
@@ -232,7 +250,8 @@ impl<B: AsRef<[u8]>> Embedder<B> {
         self.embed_observed(session, parallel, ids, lengths, out, &|_| {})
     }
 
-    /// As [`embed`](Self::embed), showing `observe` what every linear layer is applied to: see [`Bert::embed_observed`].
+    /// As [`embed`](Self::embed), showing `observe` what every linear layer is applied to: see
+    /// [`Bert::embed_observed`].
     ///
     /// # Errors
     ///

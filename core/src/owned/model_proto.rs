@@ -1,4 +1,5 @@
-//! Serialized SentencePiece models, written: what [`Spec`](crate::token::sentencepiece::Spec) reads.
+//! Serialized SentencePiece models, written: what [`Spec`](crate::token::sentencepiece::Spec)
+//! reads.
 
 use alloc::vec::Vec;
 
@@ -17,7 +18,8 @@ pub struct ModelSettings<'a> {
     pub add_dummy_prefix: bool,
     /// Whether spaces at both ends are removed and others made one.
     pub remove_extra_whitespaces: bool,
-    /// How the pieces that begin, end and fill up texts are spelled, where that is not `<s>`, `</s>` and `<pad>`.
+    /// How the pieces that begin, end and fill up texts are spelled, where that is not `<s>`,
+    /// `</s>` and `<pad>`.
     pub names: [Option<&'a [u8]>; 3],
     /// Compiled rules of normalisation, or nothing.
     pub rules: &'a [u8],

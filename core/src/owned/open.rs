@@ -29,7 +29,8 @@ pub(super) struct Model {
     pub(super) column_scales: Option<Matrix>,
 }
 
-/// Knows a file's tensors by name. One type for all formats, whose code would be there once for each.
+/// Knows a file's tensors by name. One type for all formats, whose code would be there once for
+/// each.
 pub(super) type Find<'f, 'h> = &'f dyn Fn(&str) -> Option<TensorHeader<'h>>;
 
 /// The model whose tensors `find` knows.

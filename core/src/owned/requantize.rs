@@ -1,4 +1,5 @@
-//! An embedder whose linear layers are coded anew, evened out by scales from its file or by what it makes of its own vocabulary.
+//! An embedder whose linear layers are coded anew, evened out by scales from its file or by what it
+//! makes of its own vocabulary.
 
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU32, Ordering};
@@ -9,11 +10,13 @@ use crate::limit::filled;
 use crate::model::requantize::Requantized;
 use crate::model::{ALIGNMENT, InOrder, Observation, Run, Weights};
 
-/// Tokens that the model is observed on, beside those that begin and end a text. Which columns are large depends little on
-/// what the text says: 30 of them make embeddings no better, nor do the texts that `nanoembed convert` calibrates with.
+/// Tokens that the model is observed on, beside those that begin and end a text. Which columns are
+/// large depends little on what the text says: 30 of them make embeddings no better, nor do the
+/// texts that `nanoembed convert` calibrates with.
 const TOKENS: usize = 14;
 
-/// The golden ratio's part after the point: its multiples' parts lie evenly, however many there are.
+/// The golden ratio's part after the point: its multiples' parts lie evenly, however many there
+/// are.
 const GOLDEN_RATIO: f64 = 0.618_033_988_749_895;
 
 /// Memory for weights that are coded anew.
@@ -42,19 +45,22 @@ impl Memory {
 }
 
 impl<B: AsRef<[u8]>> Embedder<B> {
-    /// Codes all linear layers that are not in bytes anew in memory of their own, a byte a weight, and computes them from now on
-    /// with activations in bytes: faster, most of all where weights are in blocks of few bits. A second time it does nothing.
+    /// Codes all linear layers that are not in bytes anew in memory of their own, a byte a weight,
+    /// and computes them from now on with activations in bytes: faster, most of all where weights
+    /// are in blocks of few bits. A second time it does nothing.
     ///
     /// What evens out the activations is in files that `nanoembed convert` writes in blocks
-    /// ([`COLUMN_SCALES`](crate::model::requantize::COLUMN_SCALES)). Else it is found out, which takes as long as some embeddings: a
-    /// model in blocks gets the same codes everywhere then; one in floats may get some others where kernels add up in another order.
+    /// ([`COLUMN_SCALES`](crate::model::requantize::COLUMN_SCALES)). Else it is found out, which
+    /// takes as long as some embeddings: a model in blocks gets the same codes everywhere then; one
+    /// in floats may get some others where kernels add up in another order.
     ///
-    /// What it costs all-MiniLM-L6-v2 in 4.5 bits a weight is 0.001 of the mean cosine. Weights in floats lose more.
+    /// What it costs all-MiniLM-L6-v2 in 4.5 bits a weight is 0.001 of the mean cosine. Weights in
+    /// floats lose more.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::BufferTooSmall`] if there is not enough memory, [`ErrorKind::BadScale`] if a scale is 0 or no number, or the
-    /// model computes what is none. The embedder is then as it was.
+    /// [`ErrorKind::BufferTooSmall`] if there is not enough memory, [`ErrorKind::BadScale`] if a
+    /// scale is 0 or no number, or the model computes what is none. The embedder is then as it was.
     pub fn requantize(&mut self) -> Result<()> {
         let mut bert = self.bert.clone();
         let bytes = bert.requantized_bytes();
@@ -86,7 +92,8 @@ impl<B: AsRef<[u8]>> Embedder<B> {
         Ok(())
     }
 
-    /// The root mean squares of the columns of activations, on a text of words from all over the vocabulary.
+    /// The root mean squares of the columns of activations, on a text of words from all over the
+    /// vocabulary.
     fn observe(&self) -> Result<Vec<f32>> {
         let config = self.config();
         let mut ids = self.tokenize_alone("", None)?.ids;

@@ -74,7 +74,8 @@ impl<B: AsRef<[u8]>> SentencePieceModel<B> {
         Ok(Self { model, pieces, slots, index, added, added_index })
     }
 
-    /// The same, but the pieces with the ids `added` are taken out of texts before anything else happens to them.
+    /// The same, but the pieces with the ids `added` are taken out of texts before anything else
+    /// happens to them.
     ///
     /// # Errors
     ///
@@ -106,8 +107,8 @@ impl<B: AsRef<[u8]>> SentencePieceModel<B> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::OverLimit`] if the model's rules make more of the text than [`Limit::EXPANSION`](crate::limit::Limit::EXPANSION) allows;
-    /// [`ErrorKind::NoMemory`].
+    /// [`ErrorKind::OverLimit`] if the model's rules make more of the text than
+    /// [`Limit::EXPANSION`](crate::limit::Limit::EXPANSION) allows; [`ErrorKind::NoMemory`].
     pub fn encode(&self, text: &str, session: &mut TokenSession, ids: &mut Vec<u32>) -> Result<()> {
         let tokenizer = self.tokenizer();
         let most = text.len().saturating_mul(3).saturating_add(6);

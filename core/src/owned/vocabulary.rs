@@ -28,7 +28,8 @@ pub(super) struct FoundVocabulary<'a> {
 /// Where the tokens lie in the file, and the memory of the index over them.
 #[derive(Clone, Debug)]
 pub(super) struct VocabularyIndex {
-    /// The tokens, where the file spells them otherwise than WordPiece does; else they are used as they lie there.
+    /// The tokens, where the file spells them otherwise than WordPiece does; else they are used as
+    /// they lie there.
     respelled: Option<Vec<u8>>,
     offset: u64,
     count: u32,

@@ -1,9 +1,10 @@
 //! AMB's adaptive precision: most blocks as scaled codes, the sensitive ones as IEEE halves.
 //!
-//! How sensitive a block is, is said by [`block_errors`]: the squared error that its codes make, weighted by the mean square
-//! of the activations that each column meets. That is the error which quantising the block adds to the layer's output,
-//! as far as columns are uncorrelated; a full-precision block makes next to none. All blocks of a tensor gain the same bits,
-//! so that for a budget of bits those with the largest errors are chosen, over all tensors together.
+//! How sensitive a block is, is said by [`block_errors`]: the squared error that its codes make,
+//! weighted by the mean square of the activations that each column meets. That is the error which
+//! quantising the block adds to the layer's output, as far as columns are uncorrelated; a
+//! full-precision block makes next to none. All blocks of a tensor gain the same bits, so that for
+//! a budget of bits those with the largest errors are chosen, over all tensors together.
 
 use super::amb_block::{fit, quantize_block};
 use super::column_weights::ColumnWeights;
@@ -13,8 +14,8 @@ use crate::tensor::{Arrangement, ScaledCodes};
 
 /// The weighted squared error of each block of `values` as codes, into `errors`, one a block.
 ///
-/// `weights` are those of the columns, as in [`amb_block::quantize`](super::amb_block::quantize). Blocks without room in
-/// `errors` are left out, as all are if the block size is 0.
+/// `weights` are those of the columns, as in [`amb_block::quantize`](super::amb_block::quantize).
+/// Blocks without room in `errors` are left out, as all are if the block size is 0.
 pub fn block_errors(codes: &ScaledCodes, values: &[f32], weights: &[f32], errors: &mut [f32]) {
     let size = usize::from(codes.block);
     if size == 0 {
@@ -26,7 +27,8 @@ pub fn block_errors(codes: &ScaledCodes, values: &[f32], weights: &[f32], errors
     }
 }
 
-/// Quantises a tensor of which the blocks that `is_full` says are kept as halves; the sum of the weighted squared errors.
+/// Quantises a tensor of which the blocks that `is_full` says are kept as halves; the sum of the
+/// weighted squared errors.
 ///
 /// # Errors
 ///

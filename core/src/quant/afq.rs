@@ -1,8 +1,9 @@
-//! AFQ, the affine quantisation of MLX: `x = q scale + bias` for each group of 32, 64 or 128 elements of a row.
+//! AFQ, the affine quantisation of MLX: `x = q scale + bias` for each group of 32, 64 or 128
+//! elements of a row.
 //!
-//! Codes of 2, 3, 4, 6 or 8 bits are a stream of bits, least significant first, in little-endian 32-bit words: element
-//! `j` of a row begins at bit `j · bits` of the row's bytes. The result is computed in f32 and rounded to the type of
-//! the scales.
+//! Codes of 2, 3, 4, 6 or 8 bits are a stream of bits, least significant first, in little-endian
+//! 32-bit words: element `j` of a row begins at bit `j · bits` of the row's bytes. The result is
+//! computed in f32 and rounded to the type of the scales.
 
 use half::{bf16, f16};
 
@@ -42,11 +43,13 @@ fn code(codes: &[u8], element: usize, bits: u8) -> u8 {
     (word & ((1 << bits) - 1)) as u8
 }
 
-/// Quantises whole groups of `values`: fills `codes` with a stream of `bits` bits each, `scales` and `biases` with a
-/// float of `dtype` (F32, F16 or BF16) for each group. `None` if a parameter is not defined or a length does not fit.
+/// Quantises whole groups of `values`: fills `codes` with a stream of `bits` bits each, `scales`
+/// and `biases` with a float of `dtype` (F32, F16 or BF16) for each group. `None` if a parameter is
+/// not defined or a length does not fit.
 ///
-/// As in MLX the extreme of larger magnitude is exact and zero is a code of its own where it can be; a group keeps
-/// these or the plain grid from minimum to maximum, whichever has the smaller squared error.
+/// As in MLX the extreme of larger magnitude is exact and zero is a code of its own where it can
+/// be; a group keeps these or the plain grid from minimum to maximum, whichever has the smaller
+/// squared error.
 pub fn quantize(
     values: &[f32],
     bits: u8,

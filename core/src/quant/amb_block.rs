@@ -1,9 +1,11 @@
-//! AMB's scaled codes: `x = code · scale`, 4, 5 or 8 bits, in any [arrangement](crate::tensor::Arrangement).
+//! AMB's scaled codes: `x = code · scale`, 4, 5 or 8 bits, in any
+//! [arrangement](crate::tensor::Arrangement).
 //!
-//! The quantiser looks for the scale with the least squared error: of some scales around the one that the block's extreme
-//! value asks for, the best, then for its codes the scale that is best for them. Errors may be weighted, for example by the
-//! mean square of what the column is multiplied with. Scales may be negative, so that the lowest code, which has no
-//! counterpart, can stand for the largest magnitude.
+//! The quantiser looks for the scale with the least squared error: of some scales around the one
+//! that the block's extreme value asks for, the best, then for its codes the scale that is best for
+//! them. Errors may be weighted, for example by the mean square of what the column is multiplied
+//! with. Scales may be negative, so that the lowest code, which has no counterpart, can stand for
+//! the largest magnitude.
 
 pub use super::amb_codes::encode;
 use super::amb_codes::{lowest, nearest};
@@ -34,7 +36,8 @@ fn round_scale(scale: f32, scales: ScaleType) -> f32 {
     }
 }
 
-/// The weighted squared error of `values` on a scale, and the sums from which the best scale for the same codes follows.
+/// The weighted squared error of `values` on a scale, and the sums from which the best scale for
+/// the same codes follows.
 fn measure(values: &[f32], weights: ColumnWeights<'_>, scale: f32, lowest: f32) -> (f32, f32, f32) {
     let inverse = super::block::reciprocal(scale);
     let (mut error, mut product, mut square) = (0.0_f32, 0.0_f32, 0.0_f32);
@@ -75,7 +78,8 @@ pub fn fit(values: &[f32], weights: ColumnWeights<'_>, bits: CodeBits, scales: S
     }
     let mut best = try_scale(try_scale(zero, extreme / -lowest), extreme / (lowest - 1.0));
     for step in 1..=CANDIDATES {
-        // Somewhat larger scales too: the extreme may be worth clipping, or the others worth a coarser grid.
+        // Somewhat larger scales too: the extreme may be worth clipping, or the others worth a
+        // coarser grid.
         let share = 1.0 + STEP * (f32::from(step) - f32::from(CANDIDATES) * 0.25);
         best = try_scale(best, extreme / (-lowest * share));
         best = try_scale(best, extreme / ((lowest - 1.0) * share));
@@ -89,13 +93,13 @@ pub fn round_to(value: f32, scale: f32, bits: CodeBits) -> f32 {
     nearest(value * super::block::reciprocal(scale), lowest(bits)) * scale
 }
 
-/// Stores a whole tensor of blocks whose scales are known, one for each block; those of which `is_full` holds are kept as
-/// halves, as only adaptive codes can.
+/// Stores a whole tensor of blocks whose scales are known, one for each block; those of which
+/// `is_full` holds are kept as halves, as only adaptive codes can.
 ///
 /// # Errors
 ///
-/// [`ErrorKind::InvalidArgument`] if the block size is 0, `scales` are not one a block, or `out` has not the length that
-/// [`ScaledCodes::data_bytes`] gives.
+/// [`ErrorKind::InvalidArgument`] if the block size is 0, `scales` are not one a block, or `out`
+/// has not the length that [`ScaledCodes::data_bytes`] gives.
 pub fn store(
     codes: &ScaledCodes,
     values: &[f32],
@@ -142,7 +146,8 @@ pub fn store(
     Ok(())
 }
 
-/// Quantises one block: its scale, as it is stored, to the front of `scale`, its codes to `codes`; returns the fit.
+/// Quantises one block: its scale, as it is stored, to the front of `scale`, its codes to `codes`;
+/// returns the fit.
 pub fn quantize_block(
     codes: &ScaledCodes,
     values: &[f32],
@@ -167,14 +172,15 @@ fn store_scale(value: f32, scales: ScaleType, out: &mut [u8]) {
     }
 }
 
-/// Quantises a whole tensor of separate or interleaved blocks; the sum of the weighted squared errors.
+/// Quantises a whole tensor of separate or interleaved blocks; the sum of the weighted squared
+/// errors.
 ///
 /// `weights` are those of the columns, as [`ColumnWeights::new`] takes them.
 ///
 /// # Errors
 ///
-/// [`ErrorKind::InvalidArgument`] for adaptive codes (see [`adaptive`](super::adaptive)), or if `out` has not the length
-/// that [`ScaledCodes::data_bytes`] gives.
+/// [`ErrorKind::InvalidArgument`] for adaptive codes (see [`adaptive`](super::adaptive)), or if
+/// `out` has not the length that [`ScaledCodes::data_bytes`] gives.
 pub fn quantize(
     codes: &ScaledCodes,
     values: &[f32],

@@ -18,8 +18,8 @@ pub fn unpack(bits: CodeBits, bytes: &[u8], out: &mut [u8]) {
     pieces(bits, bytes, out, |code, sign| code ^ sign);
 }
 
-/// Bytes first, numbers of all of them then: both are loops that compilers make vectors of. `number` is given a code as it lies,
-/// and its bit that says the sign.
+/// Bytes first, numbers of all of them then: both are loops that compilers make vectors of.
+/// `number` is given a code as it lies, and its bit that says the sign.
 #[inline(always)]
 fn pieces<T>(bits: CodeBits, bytes: &[u8], out: &mut [T], number: impl Fn(u8, u8) -> T) {
     match bits {

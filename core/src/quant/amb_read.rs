@@ -1,6 +1,7 @@
 //! AMB's scaled codes read, from bytes in memory or behind any [`Bytes`].
 //!
-//! Any range of elements can be asked for: blocks run over the flattened tensor, so that a row may begin inside one.
+//! Any range of elements can be asked for: blocks run over the flattened tensor, so that a row may
+//! begin inside one.
 
 use core::ops::Range;
 
@@ -50,8 +51,9 @@ impl Bytes for &[u8] {
 ///
 /// # Errors
 ///
-/// [`ErrorKind::InvalidArgument`] if there are fewer elements; [`ErrorKind::SizeMismatch`] if the tensor's size cannot be
-/// that of its elements; [`ErrorKind::BadScale`] for a scale that is not finite; what `data` returns.
+/// [`ErrorKind::InvalidArgument`] if there are fewer elements; [`ErrorKind::SizeMismatch`] if the
+/// tensor's size cannot be that of its elements; [`ErrorKind::BadScale`] for a scale that is not
+/// finite; what `data` returns.
 pub fn dequantize(
     tensor: &Tensor,
     first: u64,
@@ -120,7 +122,8 @@ impl Run {
         })
     }
 
-    /// As [`pieces`](Self::pieces), but all in one if nothing lies between the `code_bytes` of blocks.
+    /// As [`pieces`](Self::pieces), but all in one if nothing lies between the `code_bytes` of
+    /// blocks.
     pub(super) fn adjoining(&self, code_bytes: Option<u64>) -> impl Iterator<Item = Piece> + use<> {
         let size = if code_bytes == Some(self.step) { u64::MAX } else { self.size };
         Self { size, ..self.clone() }.pieces()
@@ -297,7 +300,8 @@ fn read_codes(
 ) -> Result<()> {
     let overflow = Error::new(offset, ErrorKind::SizeOverflow);
     let width = usize::from(bits.bits());
-    // Codes come together in eights, which are whole bytes; before the first eight some may have to be passed over.
+    // Codes come together in eights, which are whole bytes; before the first eight some may have to
+    // be passed over.
     let pass = usize::try_from(skipped % 8).unwrap_or(0);
     let start = (skipped / 8).checked_mul(width as u64);
     let mut at = start.and_then(|start| offset.checked_add(start));
@@ -318,7 +322,8 @@ fn read_codes(
     each_part(data, place, bits, body, |bytes, values| decode(bits, bytes, scale, values))
 }
 
-/// Calls `with` for the codes that can be had at once, and as many of `out`, from a code on that begins a byte.
+/// Calls `with` for the codes that can be had at once, and as many of `out`, from a code on that
+/// begins a byte.
 pub(super) fn each_part<T>(
     data: &mut impl Bytes,
     offset: u64,

@@ -1,8 +1,8 @@
-//! Rows of AMB's scaled codes as codes without sign, and a scale and a minimum for each group: what products with
-//! quantised activations take, see [`groups`](super::groups).
+//! Rows of AMB's scaled codes as codes without sign, and a scale and a minimum for each group: what
+//! products with quantised activations take, see [`groups`](super::groups).
 //!
-//! Blocks in full precision become codes of 7 bits, a scale for each group: eight times as fine as codes of 4 bits beside
-//! them, and no wider than what every product is fastest with.
+//! Blocks in full precision become codes of 7 bits, a scale for each group: eight times as fine as
+//! codes of 4 bits beside them, and no wider than what every product is fastest with.
 
 pub use super::amb_codes::unpack;
 use super::amb_codes::{lowest, nearest};
@@ -15,8 +15,8 @@ use crate::tensor::{CodeBits, ScaledCodes};
 /// Columns of a group.
 pub const GROUP_COLS: usize = 32;
 
-/// From the lowest bit of bytes on to codes without sign, as many as there is room for: to each code its
-/// type's magnitude is added, 8 to those of 4 bits.
+/// From the lowest bit of bytes on to codes without sign, as many as there is room for: to each
+/// code its type's magnitude is added, 8 to those of 4 bits.
 pub type UnpackCodes = fn(CodeBits, &[u8], &mut [u8]);
 
 /// What is added to the codes that halves become.
@@ -29,12 +29,13 @@ pub const fn has_groups(codes: &ScaledCodes, cols: usize) -> bool {
     block > 0 && block.is_multiple_of(GROUP_COLS) && cols.is_multiple_of(block)
 }
 
-/// Unpacks rows of `cols` elements from the element `first` on, where a row begins, as many as `out` has codes for.
+/// Unpacks rows of `cols` elements from the element `first` on, where a row begins, as many as
+/// `out` has codes for.
 ///
 /// # Errors
 ///
-/// Those of [`amb_block::dequantize`](super::amb_block::dequantize); [`ErrorKind::InvalidArgument`] if the rows do not
-/// [have groups](has_groups), or `out` has less room for factors than for codes.
+/// Those of [`amb_block::dequantize`](super::amb_block::dequantize); [`ErrorKind::InvalidArgument`]
+/// if the rows do not [have groups](has_groups), or `out` has less room for factors than for codes.
 pub fn unpack_rows(
     tensor: &Tensor,
     (first, cols): (u64, usize),

@@ -1,6 +1,7 @@
 //! From a range of elements to the blocks that hold them, and back.
 
-/// Converts the elements from `first` on, each of `N` bytes, as many as `out` holds; `None` if there are fewer.
+/// Converts the elements from `first` on, each of `N` bytes, as many as `out` holds; `None` if
+/// there are fewer.
 #[inline]
 pub(super) fn elements<const N: usize>(
     data: &[u8],
@@ -15,8 +16,9 @@ pub(super) fn elements<const N: usize>(
     Some(())
 }
 
-/// Dequantises the elements from `first` on, in blocks of `E` elements and `B` bytes, as many as `out` holds; `None`
-/// if there are fewer. Blocks that are wanted whole are written where they belong.
+/// Dequantises the elements from `first` on, in blocks of `E` elements and `B` bytes, as many as
+/// `out` holds; `None` if there are fewer. Blocks that are wanted whole are written where they
+/// belong.
 #[inline]
 pub(super) fn blocks<const E: usize, const B: usize>(
     data: &[u8],
@@ -51,7 +53,8 @@ pub(super) fn blocks<const E: usize, const B: usize>(
     Some(())
 }
 
-/// The nearest integer, the even one of two; `libm`'s is a call where crates are not optimised as one.
+/// The nearest integer, the even one of two; `libm`'s is a call where crates are not optimised as
+/// one.
 #[inline]
 pub(super) fn round_even(x: f32) -> f32 {
     // There are no fractions beyond: the sum has none either.

@@ -2,7 +2,8 @@
 
 /// The weights of a block's elements: those of the columns they lie in.
 ///
-/// Blocks run on from row to row, so that one may begin in the middle of a row and be longer than it.
+/// Blocks run on from row to row, so that one may begin in the middle of a row and be longer than
+/// it.
 #[derive(Clone, Copy, Debug)]
 pub struct ColumnWeights<'a> {
     columns: &'a [f32],
@@ -14,8 +15,8 @@ impl<'a> ColumnWeights<'a> {
     /// All elements alike.
     pub const ALIKE: Self = Self { columns: &[], first: 0 };
 
-    /// For elements from the tensor's `first` on: element `i` is weighted by `columns[i % columns.len()]`, all alike if there
-    /// are no columns.
+    /// For elements from the tensor's `first` on: element `i` is weighted by `columns[i %
+    /// columns.len()]`, all alike if there are no columns.
     #[must_use]
     pub const fn new(columns: &'a [f32], first: usize) -> Self {
         match first.checked_rem(columns.len()) {

@@ -5,8 +5,9 @@
 //! | 0 | 1 | `d`, E4M3 |
 //! | 1 | 32 | `qs`, signed bytes |
 //!
-//! Blocks run over the flattened tensor, the last one padded with zeros. The scale is divided by 416, not by the type's
-//! largest value 448: the crate of the reference takes bits `0x7D` for the maximum.
+//! Blocks run over the flattened tensor, the last one padded with zeros. The scale is divided by
+//! 416, not by the type's largest value 448: the crate of the reference takes bits `0x7D` for the
+//! maximum.
 
 use super::block::{code, extreme, reciprocal, round_even};
 use super::fp8;
@@ -29,8 +30,8 @@ pub fn dequantize_block<L: Lanes>(block: &[u8; BLOCK_BYTES], out: &mut [f32; BLO
     }
 }
 
-/// Quantises one block with the scale of least squared error among those next to `extreme / 127`. Values beyond ±136
-/// are out of the format's range and clipped.
+/// Quantises one block with the scale of least squared error among those next to `extreme / 127`.
+/// Values beyond ±136 are out of the format's range and clipped.
 #[must_use]
 pub fn quantize_block(values: &[f32; BLOCK_ELEMENTS]) -> [u8; BLOCK_BYTES] {
     let near = fp8::encode(extreme(values).abs() / 127.0 * DIVISOR);
@@ -53,8 +54,8 @@ pub fn quantize_block(values: &[f32; BLOCK_ELEMENTS]) -> [u8; BLOCK_BYTES] {
     best
 }
 
-/// Quantises `values`, padding the last block with zeros, and fills `out`; `None` if `out` has another length than
-/// 33 bytes for each 32 values begun.
+/// Quantises `values`, padding the last block with zeros, and fills `out`; `None` if `out` has
+/// another length than 33 bytes for each 32 values begun.
 pub fn quantize(values: &[f32], out: &mut [u8]) -> Option<()> {
     if out.len() != values.len().div_ceil(BLOCK_ELEMENTS).checked_mul(BLOCK_BYTES)? {
         return None;

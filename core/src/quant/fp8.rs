@@ -1,5 +1,5 @@
-//! FP8 E4M3 ("FN"): a sign, 4 exponent bits of bias 7, 3 mantissa bits; no infinities, `0x7F` and `0xFF` are NaN, the
-//! largest value is 448.
+//! FP8 E4M3 ("FN"): a sign, 4 exponent bits of bias 7, 3 mantissa bits; no infinities, `0x7F` and
+//! `0xFF` are NaN, the largest value is 448.
 //!
 //! Source: OCP 8-bit Floating Point Specification 1.0.
 
@@ -45,7 +45,8 @@ pub fn encode(value: f32) -> u8 {
     sign | ((rounded >> 20) - (120 << 3)) as u8
 }
 
-/// Quantises `values` under one scale, filling `out`, and returns that scale: `x = decode(byte) · scale`.
+/// Quantises `values` under one scale, filling `out`, and returns that scale: `x = decode(byte) ·
+/// scale`.
 ///
 /// Returns `None` if the lengths differ.
 pub fn quantize(values: &[f32], out: &mut [u8]) -> Option<f32> {

@@ -1,8 +1,8 @@
-//! Rows of blocks as codes without sign, and a scale and a minimum for each group: what products with quantised
-//! activations take.
+//! Rows of blocks as codes without sign, and a scale and a minimum for each group: what products
+//! with quantised activations take.
 //!
-//! Every block layout of few bits is affine in its groups: `x = scale · code + minimum`. Signed codes get their offset
-//! added, and the minimum takes it off again.
+//! Every block layout of few bits is affine in its groups: `x = scale · code + minimum`. Signed
+//! codes get their offset added, and the minimum takes it off again.
 
 use super::{q2_k, q4_0, q4_1, q4_k, q5_0, q5_1, q5_k, q6_k, q8_0};
 use crate::tensor::Dtype;
@@ -22,7 +22,8 @@ pub const fn group_elements(dtype: Dtype) -> Option<usize> {
     }
 }
 
-/// What was added to signed codes to make them unsigned; `None` for types that have a minimum of their own.
+/// What was added to signed codes to make them unsigned; `None` for types that have a minimum of
+/// their own.
 const fn offset(dtype: Dtype) -> Option<u8> {
     match dtype {
         Dtype::Q4_0 => Some(8),
@@ -33,12 +34,13 @@ const fn offset(dtype: Dtype) -> Option<u8> {
     }
 }
 
-/// Makes f32 of codes: `(codes, offset, group, factors, out)` to `scale · (code − offset) + minimum`, a scale and a minimum
-/// for each `group` elements. Kernels have it for the instructions of a CPU.
+/// Makes f32 of codes: `(codes, offset, group, factors, out)` to `scale · (code − offset) +
+/// minimum`, a scale and a minimum for each `group` elements. Kernels have it for the instructions
+/// of a CPU.
 pub type Affine<'a> = &'a dyn Fn(&[u8], u8, usize, &[(f32, f32)], &mut [f32]);
 
-/// Dequantises whole blocks as [`dequantize`](super::dequantize) does, to the same bits, by `affine`; false if `dtype` is
-/// not unpacked here.
+/// Dequantises whole blocks as [`dequantize`](super::dequantize) does, to the same bits, by
+/// `affine`; false if `dtype` is not unpacked here.
 pub fn dequantize_blocks(dtype: Dtype, data: &[u8], out: &mut [f32], affine: Affine<'_>) -> bool {
     match dtype {
         _ if !BUILT_IN => return false,
@@ -98,7 +100,8 @@ pub struct Unpacked<'a> {
     pub stride: usize,
 }
 
-/// Unpacks rows of `cols` elements, as many as `data` has and `out` holds; false if `dtype` is not unpacked here.
+/// Unpacks rows of `cols` elements, as many as `data` has and `out` holds; false if `dtype` is not
+/// unpacked here.
 pub fn unpack_rows(dtype: Dtype, data: &[u8], cols: usize, out: &mut Unpacked<'_>) -> bool {
     match dtype {
         _ if !BUILT_IN => return false,

@@ -1,17 +1,20 @@
 //! HQQ, half-quadratic quantisation: `x = (q − zero) scale` for each group.
 //!
-//! Codes of 8, 4, 2 or 1 bits are packed in bytes, those of 3 bits ten to a 32-bit word, *between slabs of rows*: of the
-//! matrix described at [`Hqq`], whose rows are cut into as many slabs as a word has codes, word `(row, c)` holds element
-//! `(row, c)` of each slab, the first slab in the most significant bits.
+//! Codes of 8, 4, 2 or 1 bits are packed in bytes, those of 3 bits ten to a 32-bit word, *between
+//! slabs of rows*: of the matrix described at [`Hqq`], whose rows are cut into as many slabs as a
+//! word has codes, word `(row, c)` holds element `(row, c)` of each slab, the first slab in the
+//! most significant bits.
 //!
-//! Subtraction and product are rounded to the type of the scales, as the reference computes in that type.
+//! Subtraction and product are rounded to the type of the scales, as the reference computes in that
+//! type.
 //!
 //! Source: Badri and Shaji, "Half-Quadratic Quantization of Large Machine Learning Models", 2023.
 
 use super::block::{range, reciprocal, round_even};
 use crate::tensor::{Hqq, Shape};
 
-/// Dequantises elements of a weight of `shape` from `first` on, as many as `out` holds; `None` if there are fewer.
+/// Dequantises elements of a weight of `shape` from `first` on, as many as `out` holds; `None` if
+/// there are fewer.
 pub fn dequantize(hqq: &Hqq<'_>, shape: &Shape, first: usize, out: &mut [f32]) -> Option<()> {
     let matrix = hqq.matrix(shape)?;
     let (pack, word_bytes) = hqq.packing()?;
@@ -52,7 +55,8 @@ pub fn dequantize(hqq: &Hqq<'_>, shape: &Shape, first: usize, out: &mut [f32]) -
     Some(())
 }
 
-/// What [`quantize`] fills, for a weight of `elements` elements in groups of `group_size` along axis 0.
+/// What [`quantize`] fills, for a weight of `elements` elements in groups of `group_size` along
+/// axis 0.
 #[derive(Debug)]
 pub struct Output<'o> {
     /// `group_size · bits / 8` rows of `elements / group_size` bytes.
@@ -66,8 +70,9 @@ pub struct Output<'o> {
 /// Half-quadratic steps of the solver; the reference takes as many.
 pub const STEPS: u32 = 10;
 
-/// Quantises to 8 or 4 bits along axis 0: group `c` is the elements `c`, `c + groups`, `c + 2 groups` … of the flattened
-/// weight. Zeros are found by the paper's proximal solver, each group for itself. `None` if a length does not fit.
+/// Quantises to 8 or 4 bits along axis 0: group `c` is the elements `c`, `c + groups`, `c + 2
+/// groups` … of the flattened weight. Zeros are found by the paper's proximal solver, each group
+/// for itself. `None` if a length does not fit.
 pub fn quantize(values: &[f32], bits: u8, group_size: usize, out: &mut Output<'_>) -> Option<()> {
     let groups = values.len().checked_div(group_size)?;
     let pack = match bits {
@@ -145,7 +150,8 @@ impl Column<'_> {
         })
     }
 
-    /// The zero that fits the values less the part of their errors which the shrinkage leaves (equations 3 to 5).
+    /// The zero that fits the values less the part of their errors which the shrinkage leaves
+    /// (equations 3 to 5).
     fn proximal_step(&self, inverse: f32, zero: f32, beta: f32, bits: u8) -> f32 {
         let (mut sum, mut count) = (0.0_f32, 0.0_f32);
         for x in self.iter() {

@@ -1,4 +1,5 @@
-//! Weights in 8 bits: signed codes −127 … 127, a scale for each row and group of columns, and optionally one a column.
+//! Weights in 8 bits: signed codes −127 … 127, a scale for each row and group of columns, and
+//! optionally one a column.
 //!
 //! `weight[row][col] = code · scale[row][group] · column_scale[col]`
 //!
@@ -7,14 +8,16 @@
 //! | groups of columns | activations are quantised at run time to 7 bits, a scale for each token and group: an outlier costs its group its precision, not the whole row |
 //! | column scales | some columns of the activations are always large. Dividing them by a constant and multiplying the weights by it changes nothing in exact numbers, and evens out what has to be quantised (SmoothQuant, Xiao et al. 2022; AWQ, Lin et al. 2023) |
 //!
-//! What the activations look like is measured by running the float model over some texts ([`add_squares`]).
+//! What the activations look like is measured by running the float model over some texts
+//! ([`add_squares`]).
 
 use super::block::round_even;
 
 /// The widest group of columns.
 pub const MAX_GROUP_COLS: usize = 384;
 
-/// Into how many equal groups a row of `cols` elements should be divided: as few as keep them within [`MAX_GROUP_COLS`].
+/// Into how many equal groups a row of `cols` elements should be divided: as few as keep them
+/// within [`MAX_GROUP_COLS`].
 #[must_use]
 pub fn groups(cols: usize) -> usize {
     let least = cols.div_ceil(MAX_GROUP_COLS).max(1);
@@ -26,8 +29,8 @@ const MAX_CODE: f32 = 127.0;
 
 /// How much codes that are added up together may be, as √Σ code²: see [`CodeRange::Narrow`].
 ///
-/// Of activations of all-MiniLM-L6-v2 √Σ (code − zero)² is 125 to 200 in 98 of a hundred groups of eight tokens, and the product of
-/// both has to be below 2¹⁵.
+/// Of activations of all-MiniLM-L6-v2 √Σ (code − zero)² is 125 to 200 in 98 of a hundred groups of
+/// eight tokens, and the product of both has to be below 2¹⁵.
 const MAX_ROOT: f32 = 165.0;
 
 /// Columns that lie in a vector of bytes, two of which share a sum of 16 bits.
@@ -38,12 +41,13 @@ const VECTOR: usize = 16;
 pub enum CodeRange {
     /// The largest code of a group is 127.
     Full,
-    /// As much as keeps products with activations within 16 bits, which costs up to a bit of precision, less where the largest
-    /// weight of a group stands out.
+    /// As much as keeps products with activations within 16 bits, which costs up to a bit of
+    /// precision, less where the largest weight of a group stands out.
     ///
-    /// CPUs without instructions for dot products of bytes multiply them by pairs, into sums of 16 bits for two of every 16 columns.
-    /// Whether these fit is known beforehand of codes that are together no larger than √Σ code² = 165 in any of these sums (Cauchy
-    /// and Schwarz): multiplying takes four fifths of the time then.
+    /// CPUs without instructions for dot products of bytes multiply them by pairs, into sums of 16
+    /// bits for two of every 16 columns. Whether these fit is known beforehand of codes that are
+    /// together no larger than √Σ code² = 165 in any of these sums (Cauchy and Schwarz):
+    /// multiplying takes four fifths of the time then.
     Narrow,
 }
 
@@ -89,11 +93,13 @@ pub fn add_squares(sums: &mut [f64], rows: &[f32]) {
     }
 }
 
-/// Column scales from the activations' root mean squares and the weights' largest magnitudes, both by column.
+/// Column scales from the activations' root mean squares and the weights' largest magnitudes, both
+/// by column.
 ///
-/// `migration` says how much of a column's size is moved into the weights, from 0 (nothing) to 1 (all):
-/// `scale = largest^(1 − migration) / rms^migration`, divided by the geometric mean of all. Write the result as
-/// `NAME.column_scale`. `rms` and `largest` are taken as at least 1e-6. All three slices are equally long.
+/// `migration` says how much of a column's size is moved into the weights, from 0 (nothing) to 1
+/// (all): `scale = largest^(1 − migration) / rms^migration`, divided by the geometric mean of all.
+/// Write the result as `NAME.column_scale`. `rms` and `largest` are taken as at least 1e-6. All
+/// three slices are equally long.
 pub fn column_scales(rms: &[f32], largest: &[f32], migration: f32, scales: &mut [f32]) {
     let floor = |value: f32| if value > 1e-6 { value } else { 1e-6 };
     let mut sum = 0.0_f64;
@@ -109,10 +115,11 @@ pub fn column_scales(rms: &[f32], largest: &[f32], migration: f32, scales: &mut 
     }
 }
 
-/// Quantises one row of weights, which have been divided by their columns' scales, in `scales.len()` groups.
+/// Quantises one row of weights, which have been divided by their columns' scales, in
+/// `scales.len()` groups.
 ///
-/// A group's scale is its largest magnitude over its [limit](CodeRange::limit); a group of zeros has scale 1. Values must be finite;
-/// `codes` is as long as `row`.
+/// A group's scale is its largest magnitude over its [limit](CodeRange::limit); a group of zeros
+/// has scale 1. Values must be finite; `codes` is as long as `row`.
 pub fn quantize_row(row: &[f32], range: CodeRange, codes: &mut [i8], scales: &mut [f32]) {
     let Some(width) = row.len().checked_div(scales.len()).filter(|&width| width > 0) else {
         return;

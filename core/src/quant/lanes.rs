@@ -1,7 +1,8 @@
 //! What dequantising is made of, sixteen elements at a time.
 //!
-//! The layouts are written once over [`Lanes`]. With [`Scalar`] they are the reference; kernels have lanes in vector
-//! instructions, which compute the same bits: every operation on floats rounds once and none are contracted.
+//! The layouts are written once over [`Lanes`]. With [`Scalar`] they are the reference; kernels
+//! have lanes in vector instructions, which compute the same bits: every operation on floats rounds
+//! once and none are contracted.
 
 use super::float16::{bf16_to_f32, f16_to_f32};
 
@@ -28,7 +29,8 @@ pub trait Codes: Copy {
     /// `self − offset`, a signed byte.
     fn less(self, offset: u8) -> Self;
 
-    /// The lanes of `self` and `other` in turn: first those of the lower eight, then those of the upper eight.
+    /// The lanes of `self` and `other` in turn: first those of the lower eight, then those of the
+    /// upper eight.
     fn interleave(self, other: Self) -> [Self; 2];
 }
 
@@ -77,7 +79,8 @@ pub trait Lanes {
     );
 }
 
-/// Sixteen numbers, in one line of a cache: what is stored by one instruction is then loaded by others at once.
+/// Sixteen numbers, in one line of a cache: what is stored by one instruction is then loaded by
+/// others at once.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 pub struct Factors(pub [f32; LANES]);

@@ -1,8 +1,9 @@
 //! Block layouts: one a file, with its dequantiser and, where we write it, its quantiser.
 //!
-//! These are the references: exact to the last bit of what the formats' own programs compute. Any range of elements can
-//! be asked for; nothing else is touched and nothing allocated. Whole blocks are dequantised in terms of [`lanes`], of
-//! which [`kernel::dequantize`](crate::kernel::dequantize) has some in vector instructions.
+//! These are the references: exact to the last bit of what the formats' own programs compute. Any
+//! range of elements can be asked for; nothing else is touched and nothing allocated. Whole blocks
+//! are dequantised in terms of [`lanes`], of which
+//! [`kernel::dequantize`](crate::kernel::dequantize) has some in vector instructions.
 //!
 //! | file | elements | bytes | `x =` |
 //! |---|---|---|---|
@@ -26,7 +27,18 @@
 //! | [`amb_block`], [`adaptive`] | any | | `q scale`, or an IEEE half |
 //! | [`int8`] | a group | | `q scale[row][group] column_scale[col]` |
 //!
-//! The ggml layouts are those of ggml's `ggml-common.h`; `d`, `m` and `dmin` are IEEE halves (an f32 in Q8_K).
+//! The ggml layouts are those of ggml's `ggml-common.h`; `d`, `m` and `dmin` are IEEE halves (an
+//! f32 in Q8_K).
+
+#![allow(
+    clippy::arithmetic_side_effects,
+    clippy::cast_possible_truncation,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "blocks are of sizes that their types fix"
+)]
 
 pub mod adaptive;
 pub mod afq;
@@ -65,8 +77,8 @@ use crate::tensor::{Dtype, Encoding, Weight};
 pub use column_weights::ColumnWeights;
 use lanes::Scalar;
 
-/// Whether `dtype` is among the types that were built in: families that cargo features left out can neither be run nor
-/// dequantised.
+/// Whether `dtype` is among the types that were built in: families that cargo features left out can
+/// neither be run nor dequantised.
 #[must_use]
 pub const fn supports(dtype: Dtype) -> bool {
     match dtype {
@@ -78,15 +90,15 @@ pub const fn supports(dtype: Dtype) -> bool {
     }
 }
 
-/// Converts the elements from `first` on to f32, as many as `out` holds, of `data` stored as elements or blocks of
-/// `dtype`.
+/// Converts the elements from `first` on to f32, as many as `out` holds, of `data` stored as
+/// elements or blocks of `dtype`.
 ///
 /// # Errors
 ///
 /// [`ErrorKind::InvalidArgument`] if there are fewer elements than `first + out.len()`;
-/// [`ErrorKind::UnsupportedDtype`] for types that are no numbers by themselves (powers of two, FP8 E5M2, scaled codes), those of
-/// which only the size is known,
-/// and those that cargo features left out.
+/// [`ErrorKind::UnsupportedDtype`] for types that are no numbers by themselves (powers of two, FP8
+/// E5M2, scaled codes), those of which only the size is known, and those that cargo features left
+/// out.
 pub fn dequantize(dtype: Dtype, data: &[u8], first: usize, out: &mut [f32]) -> Result<()> {
     #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation)] // wider types round
     let done = match dtype {
@@ -105,7 +117,8 @@ pub fn dequantize(dtype: Dtype, data: &[u8], first: usize, out: &mut [f32]) -> R
         Dtype::U32 => block::elements(data, first, out, |b| u32::from_le_bytes(b) as f32),
         Dtype::U16 => block::elements(data, first, out, |b| f32::from(u16::from_le_bytes(b))),
         Dtype::U8 | Dtype::Bool => block::elements(data, first, out, |[b]| f32::from(b)),
-        // Where the scales of codes lie depends on how many elements there are: see `dequantize_weight`.
+        // Where the scales of codes lie depends on how many elements there are: see
+        // `dequantize_weight`.
         Dtype::F8E4M3 | Dtype::F8E5M2 | Dtype::F8E8M0 | Dtype::Scaled(_) | Dtype::Opaque(_) => {
             return Err(Error::without_offset(ErrorKind::UnsupportedDtype));
         }
@@ -114,7 +127,8 @@ pub fn dequantize(dtype: Dtype, data: &[u8], first: usize, out: &mut [f32]) -> R
     done.ok_or(Error::without_offset(ErrorKind::InvalidArgument))
 }
 
-/// Dequantises the elements of `weight` from `first` on, in row-major order, as many as `out` holds.
+/// Dequantises the elements of `weight` from `first` on, in row-major order, as many as `out`
+/// holds.
 ///
 /// # Errors
 ///
@@ -156,8 +170,9 @@ pub fn dequantize_weight(weight: &Weight<'_>, first: usize, out: &mut [f32]) -> 
 ///
 /// # Errors
 ///
-/// [`ErrorKind::UnsupportedDtype`] if there is no quantiser for `dtype`; [`ErrorKind::InvalidArgument`] if `values`
-/// are no whole number of blocks, or `out` has not exactly the length they take.
+/// [`ErrorKind::UnsupportedDtype`] if there is no quantiser for `dtype`;
+/// [`ErrorKind::InvalidArgument`] if `values` are no whole number of blocks, or `out` has not
+/// exactly the length they take.
 pub fn quantize(dtype: Dtype, values: &[f32], out: &mut [u8]) -> Result<()> {
     if dtype.data_bytes(values.len() as u64) != Some(out.len() as u64) {
         return Err(Error::without_offset(ErrorKind::InvalidArgument));

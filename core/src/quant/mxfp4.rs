@@ -1,9 +1,11 @@
 //! MXFP4: `x = e2m1(q) 2^(e − 127)`, a power of two for each 32 elements of a row.
 //!
-//! Codes and powers lie in arrays of their own: byte `i` of the codes holds element `2 i` in its low half and
-//! `2 i + 1` in its high half; byte `g` of the scales is `e` of the elements from `32 g` on.
+//! Codes and powers lie in arrays of their own: byte `i` of the codes holds element `2 i` in its
+//! low half and `2 i + 1` in its high half; byte `g` of the scales is `e` of the elements from `32
+//! g` on.
 //!
-//! Source: OCP Microscaling Formats 1.0, but as the reference has it `e = 0` is 0, not 2⁻¹²⁷, and `e = 255` infinity.
+//! Source: OCP Microscaling Formats 1.0, but as the reference has it `e = 0` is 0, not 2⁻¹²⁷, and
+//! `e = 255` infinity.
 
 use super::block::extreme;
 use super::lanes::{Codes, Lanes};
@@ -70,8 +72,9 @@ fn nearest(x: f32) -> u8 {
     code | if x < 0.0 { 8 } else { 0 }
 }
 
-/// Quantises `values`, whole groups of 32, filling `codes` (half a byte each) and `scales` (a byte a group). Of the
-/// powers of two around the extreme value the one of least squared error is taken. `None` if a length does not fit.
+/// Quantises `values`, whole groups of 32, filling `codes` (half a byte each) and `scales` (a byte
+/// a group). Of the powers of two around the extreme value the one of least squared error is taken.
+/// `None` if a length does not fit.
 pub fn quantize(values: &[f32], codes: &mut [u8], scales: &mut [u8]) -> Option<()> {
     let (groups, []) = values.as_chunks::<GROUP>() else { return None };
     let (codes, []) = codes.as_chunks_mut::<16>() else { return None };

@@ -35,7 +35,8 @@ pub fn dequantize_block<L: Lanes>(block: &[u8; BLOCK_BYTES], out: &mut [f32; BLO
     }
 }
 
-/// Unpacks one block to codes without sign, and the scale and minimum of each 16 elements: `x = scale · code + minimum`.
+/// Unpacks one block to codes without sign, and the scale and minimum of each 16 elements: `x =
+/// scale · code + minimum`.
 #[inline]
 pub fn unpack_block(
     block: &[u8; BLOCK_BYTES],
@@ -59,8 +60,8 @@ pub fn unpack_block(
     }
 }
 
-/// Quantises one block: for each 16 elements the scale of least squared error over a range of grids, then the 8-bit
-/// scales, then the codes that suit the rounded scales best.
+/// Quantises one block: for each 16 elements the scale of least squared error over a range of
+/// grids, then the 8-bit scales, then the codes that suit the rounded scales best.
 #[must_use]
 pub fn quantize_block(values: &[f32; BLOCK_ELEMENTS]) -> [u8; BLOCK_BYTES] {
     let subs = values.as_chunks::<16>().0;

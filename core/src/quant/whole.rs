@@ -4,7 +4,8 @@ use super::lanes::{LANES, Lanes};
 use super::{f8q8, mxfp4, q2_k, q3_k, q4_0, q4_1, q4_k, q5_0, q5_1, q5_k, q6_k, q8_0, q8_1, q8_k};
 use crate::tensor::{Dtype, Encoding};
 
-/// How many elements [`dequantize`] takes together: a block, or as many lanes; `None` for encodings that it leaves.
+/// How many elements [`dequantize`] takes together: a block, or as many lanes; `None` for encodings
+/// that it leaves.
 #[must_use]
 pub const fn step(encoding: &Encoding<'_>) -> Option<usize> {
     match encoding {
@@ -19,8 +20,8 @@ pub const fn step(encoding: &Encoding<'_>) -> Option<usize> {
     }
 }
 
-/// What is stored from the step on that begins with element `first`; `None` if `first` is no multiple of a [`step`], or
-/// beyond the end.
+/// What is stored from the step on that begins with element `first`; `None` if `first` is no
+/// multiple of a [`step`], or beyond the end.
 #[must_use]
 pub fn from<'a>(encoding: &Encoding<'a>, first: usize) -> Option<Encoding<'a>> {
     let step = step(encoding)?;
@@ -48,7 +49,8 @@ pub fn from<'a>(encoding: &Encoding<'a>, first: usize) -> Option<Encoding<'a>> {
 /// Dequantises whole steps from the first on, as many as there are and `out` holds, to the bits of
 /// [`dequantize_weight`](super::dequantize_weight); returns how many elements that are.
 ///
-/// Inlined with all it calls, so that it is compiled for the instructions that the caller has enabled.
+/// Inlined with all it calls, so that it is compiled for the instructions that the caller has
+/// enabled.
 #[inline(always)]
 pub fn dequantize<L: Lanes>(encoding: &Encoding<'_>, out: &mut [f32]) -> usize {
     // Macros: closures would not be compiled with the caller's instructions.

@@ -12,9 +12,11 @@ pub struct Block<'a> {
     pub bytes: &'a [u8],
 }
 
-/// Re-assembles blocks of one size from [`Event::Data`](crate::event::Event::Data) pieces cut anywhere.
+/// Re-assembles blocks of one size from [`Event::Data`](crate::event::Event::Data) pieces cut
+/// anywhere.
 ///
-/// Blocks that lie whole in a piece are handed on where they lie; one that is cut is put together in the lent `block`.
+/// Blocks that lie whole in a piece are handed on where they lie; one that is cut is put together
+/// in the lent `block`.
 #[derive(Debug)]
 pub struct Blocks<'b> {
     block: &'b mut [u8],
@@ -41,12 +43,13 @@ impl<'b> Blocks<'b> {
         }
     }
 
-    /// Takes a piece of the file at the absolute `offset` and calls `on_block` with every block it completes. Parts
-    /// of the piece that lie outside the tensor are passed over.
+    /// Takes a piece of the file at the absolute `offset` and calls `on_block` with every block it
+    /// completes. Parts of the piece that lie outside the tensor are passed over.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidArgument`] if bytes of the tensor were left out before this piece; what `on_block` returns.
+    /// [`ErrorKind::InvalidArgument`] if bytes of the tensor were left out before this piece; what
+    /// `on_block` returns.
     pub fn feed(
         &mut self,
         offset: u64,

@@ -5,9 +5,9 @@ use crate::event::{Decode, Event};
 
 /// Drives a decoder over chunks as they arrive.
 ///
-/// An item that a chunk's end cuts is kept in the lent `carry` until the rest arrives; everything else is decoded
-/// where it lies in the chunk. A carry of the format's `MAX_ITEM_BYTES` always suffices, a smaller one is refused
-/// only by files whose items are larger.
+/// An item that a chunk's end cuts is kept in the lent `carry` until the rest arrives; everything
+/// else is decoded where it lies in the chunk. A carry of the format's `MAX_ITEM_BYTES` always
+/// suffices, a smaller one is refused only by files whose items are larger.
 ///
 /// ```
 /// use nanoembed_core::event::{Event, Mode};
@@ -45,13 +45,14 @@ impl<'c, D: Decode> Push<'c, D> {
         Self { decoder, carry, carried: 0, wanted: 0 }
     }
 
-    /// Decodes the next chunk of the file, of any length. Events never include [`Event::NeedMore`], and
-    /// [`Event::End`] comes only from [`finish`](Self::finish), since only then the end is known.
+    /// Decodes the next chunk of the file, of any length. Events never include [`Event::NeedMore`],
+    /// and [`Event::End`] comes only from [`finish`](Self::finish), since only then the end is
+    /// known.
     ///
     /// # Errors
     ///
-    /// The first thing that is wrong with the file, then always the same; [`ErrorKind::BufferTooSmall`] if an
-    /// item is larger than the carry; what `on_event` returns.
+    /// The first thing that is wrong with the file, then always the same;
+    /// [`ErrorKind::BufferTooSmall`] if an item is larger than the carry; what `on_event` returns.
     pub fn feed(
         &mut self,
         chunk: &[u8],

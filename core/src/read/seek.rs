@@ -13,7 +13,8 @@ pub trait ReadAt {
         self.len() == 0
     }
 
-    /// Reads bytes from `offset` on into `destination`, as many as are there now; returns how many, 0 only at the end.
+    /// Reads bytes from `offset` on into `destination`, as many as are there now; returns how many,
+    /// 0 only at the end.
     ///
     /// # Errors
     ///
@@ -68,7 +69,8 @@ impl<T: ReadAt + ?Sized> ReadAt for &T {
 
 /// Drives a decoder over storage, through a lent buffer, reading only what is asked for.
 ///
-/// The buffer should hold the format's `MAX_ITEM_BYTES`; smaller ones are refused only by files whose items are larger.
+/// The buffer should hold the format's `MAX_ITEM_BYTES`; smaller ones are refused only by files
+/// whose items are larger.
 #[derive(Debug)]
 pub struct Seek<'b, S, D> {
     source: S,
@@ -94,12 +96,14 @@ impl<'b, S: ReadAt, D: Decode> Seek<'b, S, D> {
         self
     }
 
-    /// Calls `on_event` with the next event, never [`Event::NeedMore`]; returns whether there may be more.
+    /// Calls `on_event` with the next event, never [`Event::NeedMore`]; returns whether there may
+    /// be more.
     ///
     /// # Errors
     ///
-    /// The first thing that is wrong with the file, then always the same; [`ErrorKind::BufferTooSmall`] if an
-    /// item is larger than the buffer; what the source or `on_event` returns.
+    /// The first thing that is wrong with the file, then always the same;
+    /// [`ErrorKind::BufferTooSmall`] if an item is larger than the buffer; what the source or
+    /// `on_event` returns.
     pub fn next_event(&mut self, on_event: impl FnOnce(Event<'_>) -> Result<()>) -> Result<bool> {
         loop {
             if self.skips_data {

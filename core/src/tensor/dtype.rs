@@ -4,8 +4,9 @@ use super::{Arrangement, Opaque, ScaledCodes};
 
 /// The type of a tensor's elements, all little-endian.
 ///
-/// Most types store one element after the other. The block types (ggml's) store a fixed number of elements
-/// together, so that an element has no bytes of its own: sizes are asked of [`data_bytes`](Self::data_bytes).
+/// Most types store one element after the other. The block types (ggml's) store a fixed number of
+/// elements together, so that an element has no bytes of its own: sizes are asked of
+/// [`data_bytes`](Self::data_bytes).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Dtype {
@@ -104,7 +105,8 @@ impl Dtype {
         Self::Q8K,
     ];
 
-    /// The number of elements that are stored together: 1, or that of a block (0 for one that holds the whole tensor).
+    /// The number of elements that are stored together: 1, or that of a block (0 for one that holds
+    /// the whole tensor).
     #[must_use]
     pub const fn block_elements(self) -> usize {
         match self {
@@ -116,8 +118,8 @@ impl Dtype {
         }
     }
 
-    /// The size of a block in bytes, which for most types is that of one element; 0 for scaled codes, whose blocks may
-    /// lie in parts.
+    /// The size of a block in bytes, which for most types is that of one element; 0 for scaled
+    /// codes, whose blocks may lie in parts.
     #[must_use]
     pub const fn block_bytes(self) -> usize {
         match self {
@@ -151,7 +153,8 @@ impl Dtype {
         }
     }
 
-    /// The size of one element in bytes; `None` for block types, whose elements have no bytes of their own.
+    /// The size of one element in bytes; `None` for block types, whose elements have no bytes of
+    /// their own.
     #[must_use]
     pub const fn element_bytes(self) -> Option<usize> {
         if self.is_block() { None } else { Some(self.block_bytes()) }
@@ -163,8 +166,8 @@ impl Dtype {
         self.block_elements() > 1 || matches!(self, Self::Scaled(_))
     }
 
-    /// The size in bytes of `elements` elements; `None` if they are no whole number of blocks, or the size does not
-    /// fit 64 bits, or it depends on the data, as that of adaptive codes does.
+    /// The size in bytes of `elements` elements; `None` if they are no whole number of blocks, or
+    /// the size does not fit 64 bits, or it depends on the data, as that of adaptive codes does.
     #[must_use]
     pub fn data_bytes(self, elements: u64) -> Option<u64> {
         if let Self::Scaled(codes) = self {

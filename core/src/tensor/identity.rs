@@ -1,6 +1,7 @@
 //! Telling names apart in bounded memory: those that are read by their hashes.
 //!
-//! Names that differ have different hashes unless somebody made them so, and then are refused as duplicates.
+//! Names that differ have different hashes unless somebody made them so, and then are refused as
+//! duplicates.
 
 use heapless::Vec;
 
@@ -37,8 +38,8 @@ pub(crate) fn remember<const N: usize>(
     names.push(hash).map_err(|_| Error::new(offset, full))
 }
 
-/// Refuses names of which two are the same, before they are written: by their hashes where there is memory for these, else
-/// one by one in quadratic time.
+/// Refuses names of which two are the same, before they are written: by their hashes where there is
+/// memory for these, else one by one in quadratic time.
 ///
 /// # Errors
 ///

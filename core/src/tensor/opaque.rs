@@ -1,8 +1,8 @@
-//! Data types that are known by name and size only: files that hold them can be listed, checked and copied, and are
-//! refused where values are wanted.
+//! Data types that are known by name and size only: files that hold them can be listed, checked and
+//! copied, and are refused where values are wanted.
 //!
-//! ggml's blocks are those of a row; the small and the complex types are safetensors', whose tensors need to fill whole
-//! bytes but whose rows need not.
+//! ggml's blocks are those of a row; the small and the complex types are safetensors', whose
+//! tensors need to fill whole bytes but whose rows need not.
 
 /// Declares the types with what is known of each.
 macro_rules! opaque {

@@ -1,4 +1,5 @@
-//! Integer codes under scales, as AMB stores quantised tensors: `x = code · scale`, blocks over the flattened tensor.
+//! Integer codes under scales, as AMB stores quantised tensors: `x = code · scale`, blocks over the
+//! flattened tensor.
 //!
 //! | arrangement | bytes of a tensor of `n` blocks |
 //! |---|---|
@@ -6,9 +7,9 @@
 //! | interleaved | for each block its scale, then its codes |
 //! | adaptive | a mask of one bit a block, least significant first, 1 for full precision; a scale for each block that is not; then the blocks: IEEE halves, or codes |
 //!
-//! Codes are signed, in two's complement, and a stream of bits, least significant first; those of a block fill whole
-//! bytes. The last block is stored full even if the tensor ends in it. A block size of 0 stands for one block that holds
-//! the whole tensor and nothing more.
+//! Codes are signed, in two's complement, and a stream of bits, least significant first; those of a
+//! block fill whole bytes. The last block is stored full even if the tensor ends in it. A block
+//! size of 0 stands for one block that holds the whole tensor and nothing more.
 
 /// The type of the scales.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -131,8 +132,8 @@ impl ScaledCodes {
         (self.block as u64).saturating_mul(2)
     }
 
-    /// Bytes of a tensor with so many blocks in full precision (none unless adaptive); `None` if they do not fit 64
-    /// bits or there are not as many blocks.
+    /// Bytes of a tensor with so many blocks in full precision (none unless adaptive); `None` if
+    /// they do not fit 64 bits or there are not as many blocks.
     #[must_use]
     pub fn data_bytes(&self, elements: u64, full_blocks: u64) -> Option<u64> {
         let coded = self.blocks(elements).checked_sub(full_blocks)?;
@@ -143,8 +144,8 @@ impl ScaledCodes {
             .checked_add(self.mask_bytes(elements))
     }
 
-    /// How many blocks of an adaptive tensor of so many bytes are in full precision; `None` if no number of them makes
-    /// these bytes. 0 for the other arrangements.
+    /// How many blocks of an adaptive tensor of so many bytes are in full precision; `None` if no
+    /// number of them makes these bytes. 0 for the other arrangements.
     #[must_use]
     pub fn full_blocks(&self, elements: u64, bytes: u64) -> Option<u64> {
         let least = self.data_bytes(elements, 0)?;
@@ -152,14 +153,16 @@ impl ScaledCodes {
             return (bytes == least).then_some(0);
         }
         let block = self.code_bytes(elements)?.checked_add(self.scales.bytes())?;
-        // Blocks have 8 elements or more, so that those in full precision are always the larger ones.
+        // Blocks have 8 elements or more, so that those in full precision are always the larger
+        // ones.
         let more = self.full_block_bytes().checked_sub(block).filter(|more| *more > 0)?;
         let extra = bytes.checked_sub(least)?;
         let full = extra.checked_div(more)?;
         (extra.is_multiple_of(more) && full <= self.blocks(elements)).then_some(full)
     }
 
-    /// Where the parts of a tensor's blocks lie, of which `full` are in full precision; `None` if they do not fit 64 bits.
+    /// Where the parts of a tensor's blocks lie, of which `full` are in full precision; `None` if
+    /// they do not fit 64 bits.
     #[must_use]
     pub fn places(&self, elements: u64, full: u64) -> Option<Places> {
         let (scale_bytes, code_bytes) = (self.scales.bytes(), self.code_bytes(elements)?);
@@ -196,8 +199,8 @@ impl Places {
         self.scales.checked_add(index.checked_mul(self.scale_step)?)
     }
 
-    /// Where the codes or the halves of a block lie before which there are so many blocks of codes, and so many in full
-    /// precision.
+    /// Where the codes or the halves of a block lie before which there are so many blocks of codes,
+    /// and so many in full precision.
     #[must_use]
     pub fn block(&self, coded: u64, full: u64) -> Option<u64> {
         let halves = full.checked_mul(self.full_step)?;
@@ -249,7 +252,8 @@ mod tests {
 
     #[test]
     fn sizes_that_wrap_are_none() {
-        for arrangement in [Arrangement::Separate, Arrangement::Interleaved, Arrangement::Adaptive] {
+        for arrangement in [Arrangement::Separate, Arrangement::Interleaved, Arrangement::Adaptive]
+        {
             for block in [0, 1, 32, u16::MAX] {
                 let codes = codes(CodeBits::Eight, block, arrangement);
                 assert_eq!(codes.data_bytes(u64::MAX, 0), None, "{block}");

@@ -29,7 +29,8 @@ impl Shape {
         self.dims.get(..usize::from(self.ndim)).unwrap_or(&[])
     }
 
-    /// The number of elements; `None` if it does not fit 64 bits. A shape without dimensions has one element.
+    /// The number of elements; `None` if it does not fit 64 bits. A shape without dimensions has
+    /// one element.
     #[must_use]
     pub fn elements(&self) -> Option<u64> {
         self.dims().iter().try_fold(1_u64, |product, &dim| product.checked_mul(dim))
@@ -41,7 +42,8 @@ impl Shape {
         if self.ndim < 2 { 1 } else { self.dims[0] }
     }
 
-    /// The number of elements in a row: the product of all dimensions but the outermost, or the length of a vector.
+    /// The number of elements in a row: the product of all dimensions but the outermost, or the
+    /// length of a vector.
     #[must_use]
     pub fn cols(&self) -> Option<u64> {
         let inner = if self.ndim < 2 { self.dims() } else { self.dims().get(1..)? };

@@ -53,12 +53,14 @@ impl<'a> TensorView<'a> {
         self.data
     }
 
-    /// Converts the elements from `first` on to f32, as many as `out` holds. Wider types round to the nearest.
+    /// Converts the elements from `first` on to f32, as many as `out` holds. Wider types round to
+    /// the nearest.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::InvalidArgument`] if the tensor has fewer elements than `first + out.len()`;
-    /// [`ErrorKind::UnsupportedDtype`] for blocks and 8-bit floats, which are dequantised, not converted.
+    /// [`ErrorKind::UnsupportedDtype`] for blocks and 8-bit floats, which are dequantised, not
+    /// converted.
     pub fn read_f32(&self, first: usize, out: &mut [f32]) -> Result<()> {
         let unsupported = Error::new(self.header.offset, ErrorKind::UnsupportedDtype);
         let size = self.header.dtype.element_bytes().ok_or(unsupported)?;

@@ -1,7 +1,9 @@
-//! A weight as a quantising file stores it: one or several arrays and the parameters that say how they belong together.
+//! A weight as a quantising file stores it: one or several arrays and the parameters that say how
+//! they belong together.
 //!
-//! Formats give such weights, `quant` dequantises them. [`Weight::new`] checks once that every array has the length
-//! which the shape and the parameters ask for, so that nobody has to check again.
+//! Formats give such weights, `quant` dequantises them. [`Weight::new`] checks once that every
+//! array has the length which the shape and the parameters ask for, so that nobody has to check
+//! again.
 
 use half::{bf16, f16};
 
@@ -53,11 +55,13 @@ impl Floats<'_> {
     }
 }
 
-/// Half-quadratic quantisation: codes of `bits` bits, packed between slabs of rows, a scale and a zero for each group.
+/// Half-quadratic quantisation: codes of `bits` bits, packed between slabs of rows, a scale and a
+/// zero for each group.
 ///
-/// The matrix that is packed has `rows × cols` elements in the weight's row-major order: with axis 0
-/// `group_size × elements / group_size` and a group in each column, with axis 1 `elements / group_size × group_size`
-/// and a group in each row, and if not channel-wise the weight's own dimensions; then scales or zeros may be one for all.
+/// The matrix that is packed has `rows × cols` elements in the weight's row-major order: with axis
+/// 0 `group_size × elements / group_size` and a group in each column, with axis 1 `elements /
+/// group_size × group_size` and a group in each row, and if not channel-wise the weight's own
+/// dimensions; then scales or zeros may be one for all.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Hqq<'a> {
     /// 8, 4, 3, 2 or 1.
@@ -88,7 +92,8 @@ pub struct HqqMatrix {
 }
 
 impl Hqq<'_> {
-    /// How many codes are packed in a word, and the word's size in bytes; `None` for a number of bits that is not known.
+    /// How many codes are packed in a word, and the word's size in bytes; `None` for a number of
+    /// bits that is not known.
     #[must_use]
     pub const fn packing(&self) -> Option<(u64, u64)> {
         match self.bits {
@@ -101,7 +106,8 @@ impl Hqq<'_> {
         }
     }
 
-    /// The matrix that is packed for a weight of this shape; `None` if shape and parameters are at odds.
+    /// The matrix that is packed for a weight of this shape; `None` if shape and parameters are at
+    /// odds.
     #[must_use]
     pub fn matrix(&self, shape: &Shape) -> Option<HqqMatrix> {
         let (pack, _) = self.packing()?;
@@ -202,12 +208,14 @@ pub enum Encoding<'a> {
     },
     /// Affine quantisation of groups.
     Afq(Afq<'a>),
-    /// Blocks of 33 bytes for 32 elements: an E4M3 scale, then signed bytes. The last block may be padded.
+    /// Blocks of 33 bytes for 32 elements: an E4M3 scale, then signed bytes. The last block may be
+    /// padded.
     F8q8 {
         /// The blocks.
         blocks: &'a [u8],
     },
-    /// 4-bit floats (E2M1), two in a byte, the low half first, and a power of two (E8M0) for each 32.
+    /// 4-bit floats (E2M1), two in a byte, the low half first, and a power of two (E8M0) for each
+    /// 32.
     Mxfp4 {
         /// Half a byte for each element.
         codes: &'a [u8],
@@ -267,7 +275,8 @@ pub const F8Q8_BLOCK: (u64, u64) = (32, 33);
 /// Elements under one scale of MXFP4.
 pub const MXFP4_GROUP: u64 = 32;
 
-/// A weight: its logical shape and how its values are stored. The lengths of all arrays fit the shape.
+/// A weight: its logical shape and how its values are stored. The lengths of all arrays fit the
+/// shape.
 #[derive(Clone, Copy, PartialEq)]
 pub struct Weight<'a> {
     shape: Shape,
@@ -289,9 +298,10 @@ impl<'a> Weight<'a> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::SizeMismatch`] if an array has not the length that shape and parameters ask for, or rows are not
-    /// whole blocks or groups; [`ErrorKind::BadQuantization`] for bits, group sizes or axes that are not defined;
-    /// [`ErrorKind::BadDtype`] or [`ErrorKind::UnsupportedDtype`] for scales that are not floats of one type;
+    /// [`ErrorKind::SizeMismatch`] if an array has not the length that shape and parameters ask
+    /// for, or rows are not whole blocks or groups; [`ErrorKind::BadQuantization`] for bits, group
+    /// sizes or axes that are not defined; [`ErrorKind::BadDtype`] or
+    /// [`ErrorKind::UnsupportedDtype`] for scales that are not floats of one type;
     /// [`ErrorKind::SizeOverflow`].
     pub fn new(shape: Shape, encoding: Encoding<'a>) -> Result<Self, ErrorKind> {
         let elements = shape.elements().ok_or(ErrorKind::SizeOverflow)?;

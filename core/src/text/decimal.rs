@@ -1,20 +1,22 @@
 //! Decimal numbers as f64, for settings.
 //!
-//! The standard library's conversion rounds every spelling to the nearest f64, by tables and by code that can panic for all the
-//! linker knows. The numbers of a configuration are short: what they spell is a whole number and a power of ten, which f64 both
-//! has exactly, so that one product or quotient of them is rounded as it should be.
+//! The standard library's conversion rounds every spelling to the nearest f64, by tables and by
+//! code that can panic for all the linker knows. The numbers of a configuration are short: what
+//! they spell is a whole number and a power of ten, which f64 both has exactly, so that one product
+//! or quotient of them is rounded as it should be.
 
 /// The powers of ten that f64 has exactly.
 const POWERS: [f64; 23] = [
-    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18,
-    1e19, 1e20, 1e21, 1e22,
+    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
+    1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
 ];
 
-/// The number that `text` spells: an optional sign, digits with an optional point, an optional exponent.
+/// The number that `text` spells: an optional sign, digits with an optional point, an optional
+/// exponent.
 ///
-/// It is the nearest f64 if the digits are a number below 2⁵³ and the power of ten behind them is at most 22, and within a few
-/// units in the last place otherwise; digits behind the nineteenth do not count. Beyond f64 it is
-/// infinite. `None` for anything else.
+/// It is the nearest f64 if the digits are a number below 2⁵³ and the power of ten behind them is
+/// at most 22, and within a few units in the last place otherwise; digits behind the nineteenth do
+/// not count. Beyond f64 it is infinite. `None` for anything else.
 #[must_use]
 pub fn decimal(text: &str) -> Option<f64> {
     let (is_negative, text) = match text.as_bytes() {
@@ -74,8 +76,26 @@ mod tests {
     #[test]
     fn settings_are_read_as_the_standard_library_reads_them() {
         for text in [
-            "0", "1", "-1", "+7", "500000", "500000.0", "1e6", "1E-5", "1e-05", "0.00001", "9.999e-6", "123.456",
-            ".5", "5.", "9007199254740991", "1e22", "9007199254740991e-22", "00012.50", "0e99999", "1e400",
+            "0",
+            "1",
+            "-1",
+            "+7",
+            "500000",
+            "500000.0",
+            "1e6",
+            "1E-5",
+            "1e-05",
+            "0.00001",
+            "9.999e-6",
+            "123.456",
+            ".5",
+            "5.",
+            "9007199254740991",
+            "1e22",
+            "9007199254740991e-22",
+            "00012.50",
+            "0e99999",
+            "1e400",
         ] {
             assert_eq!(decimal(text), text.parse().ok(), "{text}");
         }
@@ -84,7 +104,11 @@ mod tests {
     #[test]
     fn long_numbers_are_near() {
         for text in [
-            "123456789012345678901234567890", "0.1234567890123456789012345", "3.4028235e38", "1.7976931348623157e308", "2.5e-300",
+            "123456789012345678901234567890",
+            "0.1234567890123456789012345",
+            "3.4028235e38",
+            "1.7976931348623157e308",
+            "2.5e-300",
             "99999999999999999999999e-40",
         ] {
             let expected: f64 = text.parse().unwrap();
@@ -96,8 +120,23 @@ mod tests {
     #[test]
     fn what_is_no_number_is_refused() {
         for text in [
-            "", ".", "e", "1e", "e5", "--1", "+-1", "1..2", "1.2.3", "0x10", "inf", "NaN", "1e5x", " 1", "1 ",
-            "1e99999999999", "true",
+            "",
+            ".",
+            "e",
+            "1e",
+            "e5",
+            "--1",
+            "+-1",
+            "1..2",
+            "1.2.3",
+            "0x10",
+            "inf",
+            "NaN",
+            "1e5x",
+            " 1",
+            "1 ",
+            "1e99999999999",
+            "true",
         ] {
             assert_eq!(decimal(text), None, "{text:?}");
         }

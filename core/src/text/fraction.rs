@@ -1,13 +1,14 @@
 //! Decimal fractions as f32.
 //!
-//! The standard library's conversion is fast by 10 KB of powers of five, which is much for firmware that reads a single
-//! number when it opens a model. Here the digits are doubled, and what is carried over the point are the bits.
+//! The standard library's conversion is fast by 10 KB of powers of five, which is much for firmware
+//! that reads a single number when it opens a model. Here the digits are doubled, and what is
+//! carried over the point are the bits.
 
 /// Decimal places that are kept. Halfway between two f32 lies a number of at most 150 places.
 const PLACES: usize = 160;
 
-/// The f32 nearest to a decimal number below 1, ties to even: digits with an optional point and an optional exponent, as in
-/// `0.00001` or `1e-12`. `None` for anything else.
+/// The f32 nearest to a decimal number below 1, ties to even: digits with an optional point and an
+/// optional exponent, as in `0.00001` or `1e-12`. `None` for anything else.
 #[must_use]
 pub fn fraction(text: &str) -> Option<f32> {
     let mut places = [0_u8; PLACES];
@@ -92,9 +93,26 @@ mod tests {
     #[test]
     fn every_spelling_means_what_it_means_to_the_standard_library() {
         for text in [
-            "0", "0.0", ".5", "0.", "1e-12", "1E-5", "+1e-05", "0.00001", "12345e-9", "0.1e-3", "00.25",
-            "9.99999999999999999999999999999999999999e-1", "0.99999999", "1e-45", "7e-46", "8e-46",
-            "1e-400", "1.1754943e-38", "000001e-3", "0.0e9",
+            "0",
+            "0.0",
+            ".5",
+            "0.",
+            "1e-12",
+            "1E-5",
+            "+1e-05",
+            "0.00001",
+            "12345e-9",
+            "0.1e-3",
+            "00.25",
+            "9.99999999999999999999999999999999999999e-1",
+            "0.99999999",
+            "1e-45",
+            "7e-46",
+            "8e-46",
+            "1e-400",
+            "1.1754943e-38",
+            "000001e-3",
+            "0.0e9",
         ] {
             agrees(text);
         }
@@ -119,8 +137,26 @@ mod tests {
     #[test]
     fn what_is_no_fraction_is_refused() {
         for text in [
-            "", ".", "e", "1e", "e-5", "1", "1.0", "2e0", "-0.5", "nan", "inf", "1e-", "0.5x", "0..5",
-            "0.5.", "1e5", "0x1", "1e-99999999999", "+", "++.5",
+            "",
+            ".",
+            "e",
+            "1e",
+            "e-5",
+            "1",
+            "1.0",
+            "2e0",
+            "-0.5",
+            "nan",
+            "inf",
+            "1e-",
+            "0.5x",
+            "0..5",
+            "0.5.",
+            "1e5",
+            "0x1",
+            "1e-99999999999",
+            "+",
+            "++.5",
         ] {
             assert_eq!(fraction(text), None, "{text}");
         }

@@ -1,8 +1,10 @@
-//! The part of TOML that metadata of embedding files uses: `key = scalar` lines under `[table]` headings.
+//! The part of TOML that metadata of embedding files uses: `key = scalar` lines under `[table]`
+//! headings.
 //!
-//! [`Entries`] walks over a document without memory of its own and borrows keys and values from it. Arrays, inline
-//! tables and dates are passed on as they are spelled ([`Value::Other`]); brackets are counted, not followed, so that no
-//! depth of nesting matters. Source: <https://toml.io/en/v1.0.0>.
+//! [`Entries`] walks over a document without memory of its own and borrows keys and values from it.
+//! Arrays, inline tables and dates are passed on as they are spelled ([`Value::Other`]); brackets
+//! are counted, not followed, so that no depth of nesting matters. Source:
+//! <https://toml.io/en/v1.0.0>.
 //!
 //! ```
 //! use nanoembed_core::text::toml::{Entries, Value};
@@ -22,7 +24,8 @@ use crate::error::{Error, ErrorKind, Result};
 /// A key and its value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Entry<'a> {
-    /// The heading that the entry stands under, as spelled between the brackets; empty before the first.
+    /// The heading that the entry stands under, as spelled between the brackets; empty before the
+    /// first.
     pub table: &'a str,
     /// The key as it is spelled, without the quotes of a key that is one quoted string.
     pub key: &'a str,
@@ -74,19 +77,24 @@ impl fmt::Display for Text<'_> {
     }
 }
 
-/// The character behind a backslash; for a backslash at a line's end, the first character of the text that goes on.
+/// The character behind a backslash; for a backslash at a line's end, the first character of the
+/// text that goes on.
 fn unescape(rest: &mut core::str::Chars<'_>) -> Option<char> {
     let hex = |rest: &mut core::str::Chars<'_>, digits: usize| {
         let mut code = 0_u32;
         for _ in 0..digits {
             let digit = rest.next().and_then(|digit| digit.to_digit(16));
-            code = code.checked_mul(16).zip(digit).and_then(|(code, digit)| code.checked_add(digit))?;
+            code = code
+                .checked_mul(16)
+                .zip(digit)
+                .and_then(|(code, digit)| code.checked_add(digit))?;
         }
         char::from_u32(code)
     };
     let wrong = char::REPLACEMENT_CHARACTER;
     let mut letter = rest.next();
-    // A line that ends in a backslash goes on with the next character that is no blank, which may be a backslash again.
+    // A line that ends in a backslash goes on with the next character that is no blank, which may
+    // be a backslash again.
     while letter.is_some_and(|letter| letter.is_ascii_whitespace()) {
         match rest.find(|letter| !letter.is_ascii_whitespace())? {
             '\\' => letter = rest.next(),
@@ -260,7 +268,8 @@ impl<'a> Iterator for Entries<'a> {
 
 /// A text with its quotes, and how many bytes they are.
 fn text(rest: &str) -> Option<(Text<'_>, usize)> {
-    let quotes = ["\"\"\"", "'''", "\"", "'"].into_iter().find(|quotes| rest.starts_with(quotes))?;
+    let quotes =
+        ["\"\"\"", "'''", "\"", "'"].into_iter().find(|quotes| rest.starts_with(quotes))?;
     let (has_escapes, is_long) = (quotes.starts_with('"'), quotes.len() == 3);
     let inside = rest.get(quotes.len()..)?;
     let mut skip = false;

@@ -1,14 +1,17 @@
-//! Added tokens: those that a text spells and that are taken out of it before anything else happens to it.
+//! Added tokens: those that a text spells and that are taken out of it before anything else happens
+//! to it.
 //!
-//! An [`AddedTable`] has them sorted by their spellings, in memory that the caller lends; the spellings stay where they lie.
-//! Of several tokens that begin at one place the longest is found, of several places the first, as `AddedVocabulary` of
-//! Hugging Face `tokenizers` has it. Tokens that are looked for in normalised text (`normalized`) are a table of their own,
-//! which is used on what the first one leaves.
+//! An [`AddedTable`] has them sorted by their spellings, in memory that the caller lends; the
+//! spellings stay where they lie. Of several tokens that begin at one place the longest is found,
+//! of several places the first, as `AddedVocabulary` of Hugging Face `tokenizers` has it. Tokens
+//! that are looked for in normalised text (`normalized`) are a table of their own, which is used on
+//! what the first one leaves.
 //!
-//! A place of the text costs nothing if no token begins with its byte. Elsewhere the tokens that go on as the text does are a
-//! range of the table, which each further byte makes smaller: two comparisons a byte where all of them have the same one, a
-//! binary search where they part. No token is longer than [`Limit::ADDED_TOKEN_BYTES`], so the work is linear in the text,
-//! whatever tokens there are.
+//! A place of the text costs nothing if no token begins with its byte. Elsewhere the tokens that go
+//! on as the text does are a range of the table, which each further byte makes smaller: two
+//! comparisons a byte where all of them have the same one, a binary search where they part. No
+//! token is longer than [`Limit::ADDED_TOKEN_BYTES`], so the work is linear in the text, whatever
+//! tokens there are.
 
 use super::bpe::split::is_word_character;
 use super::byte_set::ByteSet;
@@ -27,8 +30,8 @@ pub struct AddedRules {
 }
 
 impl AddedRules {
-    /// What a token that `start..end` of `text` spells takes of it, unless it may not stand there. What other tokens have taken
-    /// ends at `taken`; it is not taken again.
+    /// What a token that `start..end` of `text` spells takes of it, unless it may not stand there.
+    /// What other tokens have taken ends at `taken`; it is not taken again.
     pub(super) fn extent(
         self,
         text: &str,
@@ -198,12 +201,13 @@ impl AddedIndex {
         self.tokens
     }
 
-    /// Sorts `tokens` of the spellings in `bytes`; [`AddedTable::resume`] takes them up. Tokens without a spelling are left out,
-    /// and of several with the same one the highest id counts.
+    /// Sorts `tokens` of the spellings in `bytes`; [`AddedTable::resume`] takes them up. Tokens
+    /// without a spelling are left out, and of several with the same one the highest id counts.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::BadVocabulary`] if an id is there twice; [`ErrorKind::InvalidUtf8`] if a spelling is no text.
+    /// [`ErrorKind::BadVocabulary`] if an id is there twice; [`ErrorKind::InvalidUtf8`] if a
+    /// spelling is no text.
     pub fn build(bytes: &[u8], tokens: &mut [AddedToken]) -> Result<Self> {
         sort(tokens, |a, b| a.id < b.id);
         let twice = tokens.iter().zip(tokens.iter().skip(1)).any(|(a, b)| a.id == b.id);
@@ -252,7 +256,8 @@ impl<'a> AddedTable<'a> {
         Ok(Self::resume(bytes, tokens, index))
     }
 
-    /// Takes up again what [`AddedIndex::build`] left in `tokens`. With others tokens are not found, nothing worse.
+    /// Takes up again what [`AddedIndex::build`] left in `tokens`. With others tokens are not
+    /// found, nothing worse.
     #[must_use]
     pub fn resume(bytes: &'a [u8], tokens: &'a [AddedToken], index: AddedIndex) -> Self {
         let tokens = tokens.get(..index.tokens).unwrap_or_default();
@@ -299,12 +304,14 @@ impl<'a> AddedTable<'a> {
         mut take: impl FnMut(Part<'t>) -> Result<()>,
     ) -> Result<()> {
         let mut done = 0;
-        let plain = |from: usize, to: usize, take: &mut dyn FnMut(Part<'t>) -> Result<()>| {
-            match text.get(from..to).filter(|plain| !plain.is_empty()) {
+        let plain =
+            |from: usize, to: usize, take: &mut dyn FnMut(Part<'t>) -> Result<()>| match text
+                .get(from..to)
+                .filter(|plain| !plain.is_empty())
+            {
                 Some(plain) => take(Part::Plain(plain)),
                 None => Ok(()),
-            }
-        };
+            };
         for AddedMatch { id, start, end } in self.matches(text) {
             plain(done, start, &mut take)?;
             take(Part::Added(id))?;
@@ -388,7 +395,8 @@ impl Iterator for AddedMatches<'_, '_> {
     }
 }
 
-/// Sorts by `less`, a total order, with a heap: `sort_unstable` can panic for all that the linker knows.
+/// Sorts by `less`, a total order, with a heap: `sort_unstable` can panic for all that the linker
+/// knows.
 fn sort<T: Copy>(items: &mut [T], less: impl Fn(&T, &T) -> bool) {
     for root in (0..items.len() / 2).rev() {
         sift(items, root, &less);
@@ -457,7 +465,8 @@ mod tests {
     fn tried(spellings: &[&str], text: &str) -> Vec<(u32, usize, usize)> {
         let (mut all, mut at) = (Vec::new(), 0);
         while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
-            let here = (0..).zip(spellings).filter(|it| !it.1.is_empty() && rest.starts_with(*it.1));
+            let here =
+                (0..).zip(spellings).filter(|it| !it.1.is_empty() && rest.starts_with(*it.1));
             match here.max_by_key(|(id, it)| (it.len(), *id)) {
                 Some((id, it)) => {
                     all.push((id, at, at + it.len()));
@@ -478,7 +487,9 @@ mod tests {
         };
         for _ in 0..2_000 {
             let mut word = |most| -> String {
-                (0..random(most)).map(|_| ['a', 'b', 'é', '\u{1F600}'][random(4) as usize]).collect()
+                (0..random(most))
+                    .map(|_| ['a', 'b', 'é', '\u{1F600}'][random(4) as usize])
+                    .collect()
             };
             let spellings: Vec<String> = (0..12).map(|_| word(5)).collect();
             let spellings: Vec<&str> = spellings.iter().map(String::as_str).collect();

@@ -1,5 +1,5 @@
-//! Tokens added to a WordPiece vocabulary: found in a text before it is cut into words, or in what normalisation makes
-//! of it, as Hugging Face `tokenizers` does.
+//! Tokens added to a WordPiece vocabulary: found in a text before it is cut into words, or in what
+//! normalisation makes of it, as Hugging Face `tokenizers` does.
 //!
 //! | kind | found in | before or after |
 //! |---|---|---|
@@ -7,12 +7,14 @@
 //! | normalised | the normalised text between those | second |
 //!
 //! Both kinds are an [`AddedTable`], whose search takes at most
-//! [`Limit::ADDED_TOKEN_BYTES`](crate::limit::Limit::ADDED_TOKEN_BYTES) steps at a place of the text.
+//! [`Limit::ADDED_TOKEN_BYTES`](crate::limit::Limit::ADDED_TOKEN_BYTES) steps at a place of the
+//! text.
 
 use super::added::AddedTable;
 use super::normalize::{Mapped, Normalization};
 
-/// The added tokens of a vocabulary. The spellings of the normalised ones are what [`normalized`] makes of them.
+/// The added tokens of a vocabulary. The spellings of the normalised ones are what [`normalized`]
+/// makes of them.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AddedTokens<'a> {
     /// Found in the text as it is.

@@ -1,8 +1,10 @@
-//! What BERT's basic tokenisation does to one character: class, decomposition, lower case, combining class.
+//! What BERT's basic tokenisation does to one character: class, decomposition, lower case,
+//! combining class.
 //!
-//! The tables are generated from the data that Hugging Face `tokenizers` 0.x uses, for its ids are the reference:
-//! general categories of Unicode 8.0, canonical decompositions of Unicode 9.0, lower case of Unicode 17.0. To
-//! characters that are younger than their table nothing is done. 15.8 kB in all; ASCII needs none of them.
+//! The tables are generated from the data that Hugging Face `tokenizers` 0.x uses, for its ids are
+//! the reference: general categories of Unicode 8.0, canonical decompositions of Unicode 9.0, lower
+//! case of Unicode 17.0. To characters that are younger than their table nothing is done. 15.8 kB
+//! in all; ASCII needs none of them.
 
 use super::tables;
 
@@ -17,13 +19,15 @@ pub(super) enum Class {
     Space,
     /// Non-spacing marks and nothing else, none of them a starter: removed with the accents.
     Mark,
-    /// As `Mark`, but a starter (combining class 0): other marks are not moved across it before it is removed.
+    /// As `Mark`, but a starter (combining class 0): other marks are not moved across it before it
+    /// is removed.
     MarkStarter,
     /// A word of its own.
     Punctuation,
     /// A word of its own, which decomposes.
     PunctuationDecomposed,
-    /// A mark that is not non-spacing, so it stays, and has a combining class, so it may change places.
+    /// A mark that is not non-spacing, so it stays, and has a combining class, so it may change
+    /// places.
     Reordered,
     /// Part of a word, with a lower case.
     Upper,
@@ -128,7 +132,8 @@ fn hangul(code: u32) -> Option<[char; 3]> {
     Some([char::from_u32(leading)?, char::from_u32(vowel)?, char::from_u32(trailing)?])
 }
 
-/// The lower case of `c`; of U+0130, the only one with two characters, the first (the second is U+0307).
+/// The lower case of `c`; of U+0130, the only one with two characters, the first (the second is
+/// U+0307).
 ///
 /// Only for characters whose class says that they have one.
 pub(super) fn lower(c: char) -> char {

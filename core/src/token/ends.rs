@@ -5,7 +5,8 @@ use crate::error::{Error, ErrorKind, Result};
 
 /// Tokens that end a text, each once; the usual one first.
 ///
-/// A chat model has one for the end of a text, one for the end of a turn, and perhaps one for a message to a tool.
+/// A chat model has one for the end of a text, one for the end of a turn, and perhaps one for a
+/// message to a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EndTokens {
     ids: [u32; Self::MAX],
@@ -71,7 +72,8 @@ pub struct TextEnds {
 }
 
 impl TextEnds {
-    /// The ids of a text with those around it, as many as `ids` holds; `encode` writes those of the text alone.
+    /// The ids of a text with those around it, as many as `ids` holds; `encode` writes those of the
+    /// text alone.
     ///
     /// # Errors
     ///

@@ -2,16 +2,19 @@
 //!
 //! From the text down to the id:
 //!
-//! 1. [`special`] finds special tokens that the text spells out, before anything else happens to it, and [`added_words`] tokens
-//!    that were added to a vocabulary;
+//! 1. [`special`] finds special tokens that the text spells out, before anything else happens to
+//!    it, and [`added_words`] tokens that were added to a vocabulary;
 //! 2. [`normalize`] says what a character becomes, from the generated tables behind `characters`;
 //! 3. [`words`] cuts the normalised text into words, one at a time, in a buffer of fixed size;
-//! 4. [`vocabulary`] finds tokens in memory that the caller lends, or in the file's own sorted index;
+//! 4. [`vocabulary`] finds tokens in memory that the caller lends, or in the file's own sorted
+//!    index;
 //! 5. [`wordpiece`] spells each word with tokens and puts `[CLS]` and `[SEP]` around the text.
 //!
-//! [`AddedTable`] finds the tokens that a model adds to its vocabulary, whichever way it spells the rest.
+//! [`AddedTable`] finds the tokens that a model adds to its vocabulary, whichever way it spells the
+//! rest.
 //!
-//! Two other ways: [`bpe`] spells words with byte pairs, [`sentencepiece`] does all by a serialized model.
+//! Two other ways: [`bpe`] spells words with byte pairs, [`sentencepiece`] does all by a serialized
+//! model.
 
 #![cfg_attr(
     not(test),

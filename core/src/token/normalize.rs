@@ -1,10 +1,11 @@
 //! BERT's text normalisation: which characters of a word a character of the text becomes.
 //!
-//! The order is that of Hugging Face's `BertNormalizer`: control characters are removed and white space becomes a
-//! space; CJK ideographs are set apart; accents are stripped (canonical decomposition, NFD, then non-spacing marks
-//! are dropped); letters become lower case. `BertPreTokenizer` then splits at white space and makes each
-//! punctuation character a word. Every step works on single characters, so they are one step here; only the
-//! canonical order of marks looks further, and the word under construction keeps it.
+//! The order is that of Hugging Face's `BertNormalizer`: control characters are removed and white
+//! space becomes a space; CJK ideographs are set apart; accents are stripped (canonical
+//! decomposition, NFD, then non-spacing marks are dropped); letters become lower case.
+//! `BertPreTokenizer` then splits at white space and makes each punctuation character a word. Every
+//! step works on single characters, so they are one step here; only the canonical order of marks
+//! looks further, and the word under construction keeps it.
 
 use super::characters::{self, Class};
 
@@ -26,7 +27,8 @@ impl Normalization {
     /// As `bert-base-cased` does.
     pub const CASED: Self = Self::new(false, None);
 
-    /// The steps for a model's `do_lower_case` and `strip_accents`, where the latter follows the former if not given.
+    /// The steps for a model's `do_lower_case` and `strip_accents`, where the latter follows the
+    /// former if not given.
     #[must_use]
     pub const fn new(lower_case: bool, strip_accents: Option<bool>) -> Self {
         let strip_accents = match strip_accents {

@@ -31,7 +31,8 @@ impl SpecialIds {
     ///
     /// # Errors
     ///
-    /// `bad_vocabulary` if `[UNK]`, `[CLS]` or `[SEP]` is not in the vocabulary, and whatever looking up answers.
+    /// `bad_vocabulary` if `[UNK]`, `[CLS]` or `[SEP]` is not in the vocabulary, and whatever
+    /// looking up answers.
     pub fn find<V: Vocabulary + ?Sized>(vocabulary: &V) -> Result<Self> {
         let required =
             |name| vocabulary.find(name)?.ok_or(Error::without_offset(ErrorKind::BadVocabulary));
@@ -64,8 +65,8 @@ struct Spelled {
     bytes: Vec<u8, MAX_SPECIAL_BYTES>,
 }
 
-/// The spellings of the special tokens. As in Hugging Face `tokenizers` they are found in the text as it is, before
-/// normalisation, even within words, the leftmost first and of those the longest.
+/// The spellings of the special tokens. As in Hugging Face `tokenizers` they are found in the text
+/// as it is, before normalisation, even within words, the leftmost first and of those the longest.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Spellings {
     tokens: Vec<Spelled, ROLES>,

@@ -25,7 +25,11 @@ impl Assembler {
     }
 
     /// Adds a byte; calls `text` with the character that it completes.
-    pub(super) fn byte(&mut self, byte: u8, text: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {
+    pub(super) fn byte(
+        &mut self,
+        byte: u8,
+        text: &mut dyn FnMut(&str) -> Result<()>,
+    ) -> Result<()> {
         if let Some(slot) = self.held.get_mut(self.length) {
             *slot = byte;
             self.length = self.length.saturating_add(1);

@@ -1,4 +1,5 @@
-//! A word under construction: normalised UTF-8 in a buffer for the longest word that is ever looked up.
+//! A word under construction: normalised UTF-8 in a buffer for the longest word that is ever looked
+//! up.
 
 use super::characters::combining_class;
 
@@ -113,7 +114,8 @@ impl Word {
         self.marks = self.end;
     }
 
-    /// Inserts a mark before the marks of higher combining class, after those of the same (canonical order).
+    /// Inserts a mark before the marks of higher combining class, after those of the same
+    /// (canonical order).
     pub(super) fn push_mark(&mut self, mark: char) {
         let mut at = self.end;
         self.append(mark);

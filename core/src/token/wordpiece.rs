@@ -1,9 +1,9 @@
-//! WordPiece: each word becomes the longest token that it starts with, then the longest that its rest starts with,
-//! written with `##` before it, and so on. A word that cannot be spelt so to its end becomes the unknown token, as does
-//! one of more than [`MAX_WORD_CHARACTERS`].
+//! WordPiece: each word becomes the longest token that it starts with, then the longest that its
+//! rest starts with, written with `##` before it, and so on. A word that cannot be spelt so to its
+//! end becomes the unknown token, as does one of more than [`MAX_WORD_CHARACTERS`].
 //!
-//! Y. Wu et al., "Google's Neural Machine Translation System", 2016, section 4.1, and `models/wordpiece` of Hugging Face
-//! `tokenizers`, whose ids these are.
+//! Y. Wu et al., "Google's Neural Machine Translation System", 2016, section 4.1, and
+//! `models/wordpiece` of Hugging Face `tokenizers`, whose ids these are.
 
 use super::normalize::Normalization;
 use super::special::{SpecialIds, Spellings};
@@ -26,8 +26,8 @@ pub struct WordPiece<V> {
 pub struct Encoded {
     /// How many ids were written, with the two special tokens around the text.
     pub tokens: usize,
-    /// How many the whole text has, with the two special tokens. [`encode_start`](WordPiece::encode_start) counts only
-    /// to where it stops.
+    /// How many the whole text has, with the two special tokens.
+    /// [`encode_start`](WordPiece::encode_start) counts only to where it stops.
     pub total: usize,
     /// Whether the text has more tokens than were written.
     pub truncated: bool,
@@ -38,7 +38,8 @@ impl<V: Vocabulary> WordPiece<V> {
     ///
     /// # Errors
     ///
-    /// `bad_vocabulary` if a special id is not in the vocabulary or its entry is damaged; what reading it answers.
+    /// `bad_vocabulary` if a special id is not in the vocabulary or its entry is damaged; what
+    /// reading it answers.
     pub fn new(vocabulary: V, special: SpecialIds, normalization: Normalization) -> Result<Self> {
         let spellings = Spellings::read(&vocabulary, &special)?;
         Ok(Self { vocabulary, special, spellings, normalization })
@@ -61,18 +62,20 @@ impl<V: Vocabulary> WordPiece<V> {
         Pieces { tokenizer: self, scanner, ids: [0; MAX_WORD_CHARACTERS] }
     }
 
-    /// Writes `[CLS]`, the tokens of `text` as far as there is room, and `[SEP]` into `ids`. Reads the whole text, so that
-    /// `total` is exact.
+    /// Writes `[CLS]`, the tokens of `text` as far as there is room, and `[SEP]` into `ids`. Reads
+    /// the whole text, so that `total` is exact.
     ///
     /// # Errors
     ///
-    /// `buffer_too_small` if `ids` has no room for the two special tokens; what the vocabulary answers.
+    /// `buffer_too_small` if `ids` has no room for the two special tokens; what the vocabulary
+    /// answers.
     pub fn encode(&self, text: &str, ids: &mut [u32]) -> Result<Encoded> {
         self.write(text, ids, false)
     }
 
-    /// As [`encode`](WordPiece::encode), but stops after the first word for which there is no room: for those who need to
-    /// know that a long text was truncated, not by how much. `total` is then only what it was found to exceed.
+    /// As [`encode`](WordPiece::encode), but stops after the first word for which there is no room:
+    /// for those who need to know that a long text was truncated, not by how much. `total` is then
+    /// only what it was found to exceed.
     ///
     /// # Errors
     ///

@@ -214,8 +214,8 @@ impl<'t, 's> Scanner<'t, 's> {
         Some(Spelled { id: token.id(), start: at, end, as_written: false })
     }
 
-    /// The next token that is found as written; it starts beyond the text if there is none. Each part of the text is searched
-    /// once.
+    /// The next token that is found as written; it starts beyond the text if there is none. Each
+    /// part of the text is searched once.
     fn next_written(&mut self) -> Spelled {
         if let Some(written) = self.written {
             return written;
@@ -233,8 +233,8 @@ impl<'t, 's> Scanner<'t, 's> {
         found
     }
 
-    /// The first place from `from` on that spells a special or added token, of several the longest: its id, its rules, where it
-    /// starts and its length.
+    /// The first place from `from` on that spells a special or added token, of several the longest:
+    /// its id, its rules, where it starts and its length.
     fn spelled_from(&self, from: usize) -> Option<(u32, AddedRules, usize, usize)> {
         let text = self.text.as_bytes();
         (from..text.len()).find_map(|start| {
@@ -249,7 +249,8 @@ impl<'t, 's> Scanner<'t, 's> {
         })
     }
 
-    /// The longest token that normalisation makes of the start of `text`, and how much of it that is.
+    /// The longest token that normalisation makes of the start of `text`, and how much of it that
+    /// is.
     fn normalized_at_start(&self, text: &str) -> Option<(AddedToken, usize)> {
         let mut search = self.added.normalized.search();
         let (mut longest, mut end, mut is_begun) = (None, 0_usize, false);
@@ -263,7 +264,8 @@ impl<'t, 's> Scanner<'t, 's> {
                 is_left = is_left && bytes.into_iter().all(|byte| search.step(byte));
             });
             is_begun = is_begun || is_something;
-            // A token begins with a character of which something is left, so that a run of others is not read again and again.
+            // A token begins with a character of which something is left, so that a run of others
+            // is not read again and again.
             if !(is_left && is_begun) {
                 break;
             }
@@ -274,8 +276,8 @@ impl<'t, 's> Scanner<'t, 's> {
         longest
     }
 
-    /// Whether a token that starts at `start`, before `behind`, has no letter or digit beside it in the normalised text between
-    /// tokens found as written.
+    /// Whether a token that starts at `start`, before `behind`, has no letter or digit beside it in
+    /// the normalised text between tokens found as written.
     fn stands_alone(&self, start: usize, behind: &str) -> bool {
         let is_word = |c: char| {
             let mut last = None;
@@ -312,7 +314,8 @@ fn map_ascii(byte: u8) -> Mapped {
     }
 }
 
-/// The normalised words of a text, for those who want to see them; special tokens are not looked for.
+/// The normalised words of a text, for those who want to see them; special tokens are not looked
+/// for.
 #[derive(Clone)]
 pub struct Words<'t>(Scanner<'t, 't>);
 
@@ -426,9 +429,13 @@ mod tests {
         assert_eq!(words.next_word(), None);
     }
 
-    /// The ids of the added tokens in `text`, where those of one table are found as written and those of the other in normalised
-    /// text.
-    fn added(text: &str, written: (&str, AddedRules), normalized: (&str, AddedRules)) -> heapless::Vec<u32, 9> {
+    /// The ids of the added tokens in `text`, where those of one table are found as written and
+    /// those of the other in normalised text.
+    fn added(
+        text: &str,
+        written: (&str, AddedRules),
+        normalized: (&str, AddedRules),
+    ) -> heapless::Vec<u32, 9> {
         let token = |id, (spelling, rules): (&str, _)| {
             [AddedToken::new(0, spelling.len(), id, rules).unwrap()]
         };

@@ -1,14 +1,16 @@
 //! The vectors of several words at once.
 //!
-//! A lookup in a large file is mostly waiting for memory: for the index, then for the word and its row. Here the
-//! words stand in a queue, and what the ones behind will read is on its way while those before are answered.
+//! A lookup in a large file is mostly waiting for memory: for the index, then for the word and its
+//! row. Here the words stand in a queue, and what the ones behind will read is on its way while
+//! those before are answered.
 
 use super::lookup::{Found, Words};
 use super::source::Source;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::finalfusion::Storage;
 
-/// How many words behind the one that is answered have their rows fetched; as many again, their slots in the index.
+/// How many words behind the one that is answered have their rows fetched; as many again, their
+/// slots in the index.
 const AHEAD: usize = 4;
 
 /// What is known of the words in the queue; by their numbers modulo a power of two.
@@ -23,13 +25,13 @@ struct Expected {
 }
 
 impl<S: Source, M: AsRef<[u64]>> Words<S, M> {
-    /// Puts the vectors of several words into `out`, one behind the other, and what was found into `found`. From a large
-    /// file in memory this is quicker than word after word.
+    /// Puts the vectors of several words into `out`, one behind the other, and what was found into
+    /// `found`. From a large file in memory this is quicker than word after word.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::BufferTooSmall`] if `out` has no room for all words' vectors or `found` for all words; otherwise
-    /// as [`vector`](Self::vector).
+    /// [`ErrorKind::BufferTooSmall`] if `out` has no room for all words' vectors or `found` for all
+    /// words; otherwise as [`vector`](Self::vector).
     pub fn vectors(
         &self,
         words: &[&str],

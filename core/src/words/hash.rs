@@ -1,7 +1,7 @@
 //! The hash functions by which finalfusion, fastText and floret find the rows of n-grams.
 
-/// finalfusion's hash of an n-gram: 64-bit FNV-1a over the number of its characters (`u64`) and then each
-/// character's code point (`u32`), little-endian.
+/// finalfusion's hash of an n-gram: 64-bit FNV-1a over the number of its characters (`u64`) and
+/// then each character's code point (`u32`), little-endian.
 #[must_use]
 pub fn finalfusion_hash(ngram: &str) -> u64 {
     let length = ngram.chars().count() as u64;
@@ -24,14 +24,15 @@ fn fnv_64<const N: usize>(state: u64, bytes: [u8; N]) -> u64 {
         .fold(state, |state, byte| (state ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
-/// fastText's hash of an n-gram: 32-bit FNV-1a over its bytes, each of them sign-extended before it is mixed in.
+/// fastText's hash of an n-gram: 32-bit FNV-1a over its bytes, each of them sign-extended before it
+/// is mixed in.
 #[must_use]
 pub fn fasttext_hash(ngram: impl AsRef<[u8]>) -> u32 {
     FastTextHash::of(ngram.as_ref().iter().copied()).value()
 }
 
-/// [`fasttext_hash`] of bytes to whose end others are added and from whose end they are taken again: the n-grams that
-/// begin in one place take a step each, however long they are.
+/// [`fasttext_hash`] of bytes to whose end others are added and from whose end they are taken
+/// again: the n-grams that begin in one place take a step each, however long they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FastTextHash(u32);
 

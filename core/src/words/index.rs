@@ -1,7 +1,8 @@
 //! An index over words and n-grams in lent memory.
 //!
-//! The memory holds, one behind the other: the table of words; the table of n-grams; a table that numbers the
-//! n-grams' indices, if they are not numbered already; and the place of every 16th word, to go from rows to words.
+//! The memory holds, one behind the other: the table of words; the table of n-grams; a table that
+//! numbers the n-grams' indices, if they are not numbered already; and the place of every 16th
+//! word, to go from rows to words.
 
 use super::source::Source;
 use super::table::{Inserted, Packing, slots_for};
@@ -29,8 +30,8 @@ pub enum Duplicates {
 /// How an index is built.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IndexOptions {
-    /// A number that whoever wrote the file cannot know. With one, no choice of words makes the index slow; without,
-    /// such words are at worst refused.
+    /// A number that whoever wrote the file cannot know. With one, no choice of words makes the
+    /// index slow; without, such words are at worst refused.
     pub seed: u64,
     /// What to do with words and n-grams that stand in the vocabulary twice.
     pub duplicates: Duplicates,
@@ -64,8 +65,9 @@ impl Parts {
     }
 }
 
-/// How many different strings can stand in so many bytes at most, each behind its length of four bytes: one is
-/// empty, 256 have one byte, and so on. No file of repeated words makes the memory large.
+/// How many different strings can stand in so many bytes at most, each behind its length of four
+/// bytes: one is empty, 256 have one byte, and so on. No file of repeated words makes the memory
+/// large.
 const fn different_strings(bytes: u64) -> u64 {
     let (mut count, mut left) = (0_u64, bytes);
     let (mut of_this_length, mut size) = (1_u64, 4_u64);
@@ -90,7 +92,8 @@ fn counts(layout: &Layout) -> (u32, u32) {
     (layout.vocabulary.words, ngrams)
 }
 
-/// An index over the words and n-grams of one file, in memory that is lent (`&mut [u64]`) or given (a `Vec<u64>`).
+/// An index over the words and n-grams of one file, in memory that is lent (`&mut [u64]`) or given
+/// (a `Vec<u64>`).
 #[derive(Clone, Debug)]
 pub struct Index<M> {
     memory: M,
@@ -100,7 +103,8 @@ pub struct Index<M> {
 }
 
 impl Index<&mut [u64]> {
-    /// How many `u64` of memory an index over this file takes; `None` if it is more than this machine can address.
+    /// How many `u64` of memory an index over this file takes; `None` if it is more than this
+    /// machine can address.
     ///
     /// For a million words 12.5 MB.
     #[must_use]
@@ -110,15 +114,17 @@ impl Index<&mut [u64]> {
 }
 
 impl<M: AsRef<[u64]> + AsMut<[u64]>> Index<M> {
-    /// Builds an index in one pass over the vocabulary. `scratch` is needed only for sources that are not in memory,
-    /// which read the vocabulary in pieces of its size; [`MAX_ITEM_BYTES`](crate::format::finalfusion::MAX_ITEM_BYTES) always suffice.
+    /// Builds an index in one pass over the vocabulary. `scratch` is needed only for sources that
+    /// are not in memory, which read the vocabulary in pieces of its size;
+    /// [`MAX_ITEM_BYTES`](crate::format::finalfusion::MAX_ITEM_BYTES) always suffice.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::BufferTooSmall`] if `memory` has fewer `u64` than [`memory_needed`](Index::memory_needed) or
-    /// `scratch` is smaller than an entry; [`ErrorKind::DuplicateWord`] at the entry that repeats another;
-    /// [`ErrorKind::WrongShape`] if the n-grams' indices do not number the storage's rows;
-    /// [`ErrorKind::BadVocabulary`] for words made to collide; what the source returns.
+    /// [`ErrorKind::BufferTooSmall`] if `memory` has fewer `u64` than
+    /// [`memory_needed`](Index::memory_needed) or `scratch` is smaller than an entry;
+    /// [`ErrorKind::DuplicateWord`] at the entry that repeats another; [`ErrorKind::WrongShape`] if
+    /// the n-grams' indices do not number the storage's rows; [`ErrorKind::BadVocabulary`] for
+    /// words made to collide; what the source returns.
     pub fn build(
         source: &impl Source,
         layout: &Layout,
@@ -149,8 +155,8 @@ impl<M: AsRef<[u64]> + AsMut<[u64]>> Index<M> {
 }
 
 impl<M: AsRef<[u64]>> Index<M> {
-    /// The row of the word of this [`hash`](Self::hash_word); rows and places are compared by `is_there`, places
-    /// counted from the first word entry.
+    /// The row of the word of this [`hash`](Self::hash_word); rows and places are compared by
+    /// `is_there`, places counted from the first word entry.
     #[inline]
     pub(super) fn find_word(
         &self,
@@ -172,8 +178,8 @@ impl<M: AsRef<[u64]>> Index<M> {
         Packing::expect(self.part(0, self.parts.words), hash);
     }
 
-    /// The row of an n-gram behind those of the words; its bytes come in `parts`, places are compared by `is_there`
-    /// and counted from the first n-gram entry.
+    /// The row of an n-gram behind those of the words; its bytes come in `parts`, places are
+    /// compared by `is_there` and counted from the first n-gram entry.
     pub(super) fn find_ngram(
         &self,
         parts: [&str; 3],
@@ -290,8 +296,9 @@ impl<S: Source> Pass<'_, S> {
     }
 }
 
-/// The row of an n-gram's `index`, whose entry lies `at`: the k-th different index is row k, as the reference numbers
-/// them. Without slots they are numbered so already. `None` if the table is crowded.
+/// The row of an n-gram's `index`, whose entry lies `at`: the k-th different index is row k, as the
+/// reference numbers them. Without slots they are numbered so already. `None` if the table is
+/// crowded.
 fn number(
     source: &impl Source,
     place: Place,
@@ -327,7 +334,8 @@ const fn reseed(seed: u64, attempt: u64) -> u64 {
     seed.wrapping_add(attempt.wrapping_mul(0x9e37_79b9_7f4a_7c15))
 }
 
-/// Calls `on_entry` with each entry and its place, counted from the first, while it returns `true`; whether it always did.
+/// Calls `on_entry` with each entry and its place, counted from the first, while it returns `true`;
+/// whether it always did.
 pub(super) fn entries(
     source: &impl Source,
     scratch: &mut [u8],

@@ -9,13 +9,14 @@ use super::ngram::{self, Ngram};
 use super::product;
 use super::scan::{is_entry_in_parts, scan};
 use super::source::Source;
-use crate::top::Ties;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::finalfusion::{Array, Layout, Storage};
 use crate::subword::Subwords;
+use crate::top::Ties;
 
-/// What all elements of a row are whose n-grams a pruned model has dropped: negative zero, which changes no sum. A row of
-/// zeros is one that training has not moved; it counts where a mean is taken, as fastText does.
+/// What all elements of a row are whose n-grams a pruned model has dropped: negative zero, which
+/// changes no sum. A row of zeros is one that training has not moved; it counts where a mean is
+/// taken, as fastText does.
 pub const DROPPED: f32 = -0.0;
 
 /// Whether a row is one of n-grams that a pruned model has dropped.
@@ -32,8 +33,8 @@ pub enum Rows {
         /// Its row.
         row: u32,
     },
-    /// The word is not, but these many rows of its n-grams are; rows that several n-grams share count each time, rows that
-    /// are [dropped](is_dropped) do not count.
+    /// The word is not, but these many rows of its n-grams are; rows that several n-grams share
+    /// count each time, rows that are [dropped](is_dropped) do not count.
     Subwords {
         /// How many rows are summed up.
         count: u32,
@@ -45,8 +46,9 @@ pub enum Rows {
 pub struct Found {
     /// Whose rows it is made of.
     pub rows: Rows,
-    /// The length that the vector had before it was normalised: as the file gives it for words (1 if it does not), the
-    /// length of the sum of the n-grams' rows otherwise. Vector times norm is the original vector.
+    /// The length that the vector had before it was normalised: as the file gives it for words (1
+    /// if it does not), the length of the sum of the n-grams' rows otherwise. Vector times norm is
+    /// the original vector.
     pub norm: f32,
 }
 
@@ -59,8 +61,8 @@ pub struct Words<S, M = [u64; 0]> {
 }
 
 impl<S: Source> Words<S> {
-    /// Words that are looked for from the vocabulary's start each time: no memory, but time that grows with it.
-    /// Among neighbours of the same score, the one in the lower row comes first.
+    /// Words that are looked for from the vocabulary's start each time: no memory, but time that
+    /// grows with it. Among neighbours of the same score, the one in the lower row comes first.
     #[must_use]
     pub const fn scan(source: S, layout: Layout) -> Self {
         Self { source, layout, index: None }
@@ -100,7 +102,8 @@ impl<S: Source, M: AsRef<[u64]>> Words<S, M> {
         self.layout.storage.cols() as usize
     }
 
-    /// How many f32 of scratch memory it takes to make a vector: none where the file has the vectors as they are.
+    /// How many f32 of scratch memory it takes to make a vector: none where the file has the
+    /// vectors as they are.
     #[must_use]
     pub const fn scratch_needed(&self) -> usize {
         match self.layout.storage {
@@ -129,14 +132,15 @@ impl<S: Source, M: AsRef<[u64]>> Words<S, M> {
         Ok(row.and_then(|row| u32::try_from(row).ok()))
     }
 
-    /// Calls `on_row` with each row of the n-grams of `word`, whether or not it is in the vocabulary, in the order in
-    /// which their vectors are added up and as often; returns how many there were.
+    /// Calls `on_row` with each row of the n-grams of `word`, whether or not it is in the
+    /// vocabulary, in the order in which their vectors are added up and as often; returns how many
+    /// there were.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidArgument`] for words whose n-grams exceed [`MAX_NGRAM_CHARS`](super::MAX_NGRAM_CHARS);
-    /// [`ErrorKind::IndexRequired`] for a listed n-gram whose row only an index can tell; what the source and
-    /// `on_row` return.
+    /// [`ErrorKind::InvalidArgument`] for words whose n-grams exceed
+    /// [`MAX_NGRAM_CHARS`](super::MAX_NGRAM_CHARS); [`ErrorKind::IndexRequired`] for a listed
+    /// n-gram whose row only an index can tell; what the source and `on_row` return.
     pub fn subword_rows(
         &self,
         word: &str,
@@ -179,13 +183,14 @@ impl<S: Source, M: AsRef<[u64]>> Words<S, M> {
         Ok((count > 0).then_some(Rows::Subwords { count }))
     }
 
-    /// Puts the vector of `word` into `out`: its own row, or the normalised sum of its n-grams' rows; `None` if there
-    /// is neither, with `out` all zeros.
+    /// Puts the vector of `word` into `out`: its own row, or the normalised sum of its n-grams'
+    /// rows; `None` if there is neither, with `out` all zeros.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::BufferTooSmall`] if `out` does not have [`cols`](Self::cols) elements or `scratch` fewer than
-    /// [`scratch_needed`](Self::scratch_needed); otherwise as [`rows`](Self::rows) and [`row`](Self::row).
+    /// [`ErrorKind::BufferTooSmall`] if `out` does not have [`cols`](Self::cols) elements or
+    /// `scratch` fewer than [`scratch_needed`](Self::scratch_needed); otherwise as
+    /// [`rows`](Self::rows) and [`row`](Self::row).
     pub fn vector(
         &self,
         word: &str,
@@ -217,8 +222,8 @@ impl<S: Source, M: AsRef<[u64]>> Words<S, M> {
         Ok(Found { rows: Rows::Word { row }, norm: self.norm(row)? })
     }
 
-    /// Puts the normalised sum of the rows of the n-grams of `word` into `out`, whether or not it is in the vocabulary;
-    /// `None` if it has none, with `out` all zeros.
+    /// Puts the normalised sum of the rows of the n-grams of `word` into `out`, whether or not it
+    /// is in the vocabulary; `None` if it has none, with `out` all zeros.
     ///
     /// # Errors
     ///
@@ -252,7 +257,8 @@ impl<S: Source, M: AsRef<[u64]>> Words<S, M> {
     /// # Errors
     ///
     /// [`ErrorKind::InvalidArgument`] if there is no such row; [`ErrorKind::BufferTooSmall`] as in
-    /// [`vector`](Self::vector); [`ErrorKind::CodeOutOfRange`] at a code that no centroid has; what the source returns.
+    /// [`vector`](Self::vector); [`ErrorKind::CodeOutOfRange`] at a code that no centroid has; what
+    /// the source returns.
     pub fn row(&self, row: u64, out: &mut [f32], scratch: &mut [f32]) -> Result<()> {
         self.check_out(out)?;
         self.combine(row, out, scratch, |to, value| *to = value)
@@ -273,7 +279,8 @@ impl<S: Source, M: AsRef<[u64]>> Words<S, M> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidArgument`] if there is no such word; [`ErrorKind::BufferTooSmall`]; what the source returns.
+    /// [`ErrorKind::InvalidArgument`] if there is no such word; [`ErrorKind::BufferTooSmall`]; what
+    /// the source returns.
     pub fn word_into<'b>(&self, row: u32, buffer: &'b mut [u8]) -> Result<&'b [u8]> {
         let offset = self.word_offset(row)?;
         let bytes = entry_bytes(&self.source, offset)?;
@@ -338,7 +345,8 @@ impl<S: Source, M: AsRef<[u64]>> Words<S, M> {
                 let mut rest = out;
                 self.source.pieces(offset, self.cols().saturating_mul(4), |piece| {
                     let values = piece.as_chunks::<4>().0;
-                    // Slices of one length: the loop below is vectorised, one with two ends to watch is not.
+                    // Slices of one length: the loop below is vectorised, one with two ends to
+                    // watch is not.
                     let filled = values.len().min(rest.len());
                     let (to, behind) =
                         mem::take(&mut rest).split_at_mut_checked(filled).unwrap_or_default();

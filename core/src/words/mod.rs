@@ -10,7 +10,8 @@
 //! | `dot`, `crate::top` | scores of rows, and the best of them |
 //! | `similarity`, `product` | search over a matrix, and over product-quantised codes |
 //!
-//! Nothing here starts threads: a search takes a range of rows, and [`Words::merge`] joins what several threads found.
+//! Nothing here starts threads: a search takes a range of rows, and [`Words::merge`] joins what
+//! several threads found.
 
 mod batch;
 mod dot;
@@ -25,6 +26,7 @@ mod source;
 mod table;
 mod view;
 
+pub use crate::top::{Scored, TopK};
 pub use dot::normalize;
 pub use hash::{FastTextHash, fasttext_hash, finalfusion_hash, floret_hash};
 pub use index::{Duplicates, Index, IndexOptions};
@@ -32,4 +34,3 @@ pub use lookup::{DROPPED, Found, Rows, Words, is_dropped};
 pub use ngram::MAX_NGRAM_CHARS;
 pub use similarity::{Analogy, SearchMemory};
 pub use source::{Memory, Source, Stored};
-pub use crate::top::{Scored, TopK};

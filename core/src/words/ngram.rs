@@ -4,8 +4,9 @@ use super::hash::{self, FastTextHash, Murmur3};
 use crate::error::{Error, ErrorKind, Result};
 use crate::subword::{Subwords, WordVocabulary};
 
-/// The most characters that a word's n-grams may have together. With usual lengths of three to six any word passes
-/// that a file can hold; where a file asks for n-grams of every length, words of up to some 250 letters.
+/// The most characters that a word's n-grams may have together. With usual lengths of three to six
+/// any word passes that a file can hold; where a file asks for n-grams of every length, words of up
+/// to some 250 letters.
 pub const MAX_NGRAM_CHARS: u64 = 1 << 24;
 
 /// An n-gram: a stretch of a bracketed word, cut where the brackets meet the word.
@@ -89,8 +90,8 @@ impl<'w> Ngram<'w> {
         murmur.finish()
     }
 
-    /// Calls `on_row` with each row of this n-gram, counted from the first row behind those of the words. N-grams
-    /// that are listed have none here.
+    /// Calls `on_row` with each row of this n-gram, counted from the first row behind those of the
+    /// words. N-grams that are listed have none here.
     pub(super) fn hashed_rows(
         &self,
         subwords: &Subwords,
@@ -120,12 +121,14 @@ fn floret_row(hash: u32, buckets: u64) -> u32 {
     u32::try_from(buckets).map_or(hash, |buckets| hash.checked_rem(buckets).unwrap_or(0))
 }
 
-/// Calls `on_ngram` with the n-grams of `word`, in the order in which the reference adds their vectors up: start
-/// after start, the longest first; before them, in floret's vocabularies, the whole bracketed word.
+/// Calls `on_ngram` with the n-grams of `word`, in the order in which the reference adds their
+/// vectors up: start after start, the longest first; before them, in floret's vocabularies, the
+/// whole bracketed word.
 ///
 /// # Errors
 ///
-/// [`ErrorKind::InvalidArgument`] for words whose n-grams exceed [`MAX_NGRAM_CHARS`]; what `on_ngram` returns.
+/// [`ErrorKind::InvalidArgument`] for words whose n-grams exceed [`MAX_NGRAM_CHARS`]; what
+/// `on_ngram` returns.
 pub(super) fn for_each<'w>(
     vocabulary: &'w WordVocabulary,
     word: &'w str,
@@ -146,7 +149,8 @@ pub(super) fn for_each<'w>(
     }
     while rest.chars >= min_n {
         let mut ngram = rest.first(max_n);
-        // The other hashes begin with the n-gram's length or mix in whole blocks: they are made anew for each n-gram.
+        // The other hashes begin with the n-gram's length or mix in whole blocks: they are made
+        // anew for each n-gram.
         if matches!(vocabulary.subwords, Subwords::FastText { .. }) {
             ngram.hash = Some(ngram.fasttext());
         }

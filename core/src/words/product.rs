@@ -1,17 +1,18 @@
 //! Product-quantised storage: reconstruction of rows, and search on the codes themselves.
 //!
-//! The score of a row `y = norm · P·v` with a query `q` is `norm · Σ_s (Pᵀq)_s · centroid(s, code_s)`. The products of
-//! the query with all centroids are taken once (a table of 256 numbers per subquantiser); a row's score is then the
-//! sum of one number per code. Source: Jégou et al. 2011, "Product Quantization for Nearest Neighbor Search".
+//! The score of a row `y = norm · P·v` with a query `q` is `norm · Σ_s (Pᵀq)_s · centroid(s,
+//! code_s)`. The products of the query with all centroids are taken once (a table of 256 numbers
+//! per subquantiser); a row's score is then the sum of one number per code. Source: Jégou et al.
+//! 2011, "Product Quantization for Nearest Neighbor Search".
 
 use core::ops::Range;
 
 use super::dot::dot;
 use super::lookup::{Words, read_f32};
 use super::source::Source;
-use crate::top::{Scored, TopK};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::finalfusion::Quantized;
+use crate::top::{Scored, TopK};
 
 /// How many numbers a subquantiser's table has: one for each value of a byte.
 const TABLE: usize = 256;
@@ -56,7 +57,8 @@ pub(super) fn reconstruct(
     })
 }
 
-/// Calls `on_value` with each element of `P · centroids`, or of `centroids` where there is no projection.
+/// Calls `on_value` with each element of `P · centroids`, or of `centroids` where there is no
+/// projection.
 pub(super) fn project(
     source: &impl Source,
     quantized: &Quantized,
@@ -114,7 +116,8 @@ pub(super) fn fill_tables(
     for (query, tables) in queries.chunks_exact(cols.max(1)).zip(tables.chunks_mut(codes.max(1))) {
         rotate(source, quantized, query, rotated)?;
         for (subquantizer, table) in tables.iter_mut().enumerate() {
-            // Codes that no centroid has turn a score into what is not a number, and are found by that.
+            // Codes that no centroid has turn a score into what is not a number, and are found by
+            // that.
             table.fill(f32::NAN);
             let part = rotated.get(subquantizer.saturating_mul(centroid_cols)..).unwrap_or(&[]);
             let part = part.get(..centroid_cols).unwrap_or(&[]);

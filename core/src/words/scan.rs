@@ -5,8 +5,8 @@ use super::source::Source;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::finalfusion::Place;
 
-/// Looks for the entry of the string in `parts` from the first on; its ordinal and its place. Entries have
-/// `index_bytes` behind their string.
+/// Looks for the entry of the string in `parts` from the first on; its ordinal and its place.
+/// Entries have `index_bytes` behind their string.
 pub(super) fn scan(
     source: &impl Source,
     place: Place,
@@ -46,7 +46,12 @@ pub(super) fn scan(
 }
 
 /// Whether the entry at `base + at` is the string in `parts`.
-pub(super) fn is_entry_in_parts(source: &impl Source, base: u64, at: u64, parts: [&[u8]; 3]) -> Result<bool> {
+pub(super) fn is_entry_in_parts(
+    source: &impl Source,
+    base: u64,
+    at: u64,
+    parts: [&[u8]; 3],
+) -> Result<bool> {
     let wanted: usize = parts.iter().map(|part| part.len()).sum();
     let offset = base.saturating_add(at);
     if entry_bytes(source, offset)? != wanted {

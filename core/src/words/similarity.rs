@@ -6,16 +6,18 @@ use super::dot::{dot, dot_f32, normalize};
 use super::lookup::Words;
 use super::product;
 use super::source::Source;
-use crate::top::{Scored, TopK};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::finalfusion::{Array, Storage};
 use crate::kernel::{Floats, Product, ProductF32, Strides};
+use crate::top::{Scored, TopK};
 
-/// How many rows are scored at once with several queries: some 100 KiB of them, which stay in the second cache.
+/// How many rows are scored at once with several queries: some 100 KiB of them, which stay in the
+/// second cache.
 const BLOCK_ROWS: usize = 96;
 
-/// By how much of the query's length two orders of adding a row's products up may differ: far more than they do for
-/// rows of length 1 to 30 or so. Of longer rows, one may be missed that is as good as the last of the best but for rounding.
+/// By how much of the query's length two orders of adding a row's products up may differ: far more
+/// than they do for rows of length 1 to 30 or so. Of longer rows, one may be missed that is as good
+/// as the last of the best but for rounding.
 const ROUNDING: f32 = 4e-5;
 
 /// The query of an analogy: `a` is to `b` as `c` is to what is looked for.
@@ -32,17 +34,20 @@ pub struct Analogy {
 pub struct SearchMemory<'m> {
     /// As many f32 as [`Words::search_memory_needed`] says.
     pub floats: &'m mut [f32],
-    /// Room for one row at least, for sources that are not in memory; rows are read in pieces of its size.
+    /// Room for one row at least, for sources that are not in memory; rows are read in pieces of
+    /// its size.
     pub tile: &'m mut [u8],
 }
 
 impl<S: Source, M: AsRef<[u64]>> Words<S, M> {
-    /// Puts the query of "`a` is to `b` as `c` is to …", the normalised vector `b − a + c`, into `query`.
+    /// Puts the query of "`a` is to `b` as `c` is to …", the normalised vector `b − a + c`, into
+    /// `query`.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::BufferTooSmall`] if `query` does not have [`cols`](Self::cols) elements or `scratch` fewer than
-    /// `cols` + [`scratch_needed`](Self::scratch_needed); otherwise as [`vector`](Self::vector).
+    /// [`ErrorKind::BufferTooSmall`] if `query` does not have [`cols`](Self::cols) elements or
+    /// `scratch` fewer than `cols` + [`scratch_needed`](Self::scratch_needed); otherwise as
+    /// [`vector`](Self::vector).
     pub fn analogy(
         &self,
         [a, b, c]: [&str; 3],
@@ -65,9 +70,9 @@ impl<S: Source, M: AsRef<[u64]>> Words<S, M> {
         Ok(Analogy { present: [a_is_present, b_is_present, c_is_present], rows })
     }
 
-    /// How many f32 of memory a [`search`](Self::search) with `queries` queries takes: none for one query over a plain
-    /// matrix, a block of scores for several, distance tables over a quantised matrix. `None` if no memory could
-    /// hold them.
+    /// How many f32 of memory a [`search`](Self::search) with `queries` queries takes: none for one
+    /// query over a plain matrix, a block of scores for several, distance tables over a quantised
+    /// matrix. `None` if no memory could hold them.
     #[must_use]
     pub fn search_memory_needed(&self, queries: usize) -> Option<usize> {
         match &self.layout().storage {
@@ -78,17 +83,20 @@ impl<S: Source, M: AsRef<[u64]>> Words<S, M> {
         }
     }
 
-    /// Offers the words in `rows` to the best of each query, by the dot product of their vectors with it. All queries
-    /// share one pass over the rows. Queries stand one behind the other in `queries`, of [`cols`](Self::cols) elements
-    /// each; neither they nor the rows are normalised here. `product` is that of a table of kernels
-    /// ([`detect`](crate::kernel::detect)); nothing else of the table is needed, so nothing else has to be linked.
+    /// Offers the words in `rows` to the best of each query, by the dot product of their vectors
+    /// with it. All queries share one pass over the rows. Queries stand one behind the other in
+    /// `queries`, of [`cols`](Self::cols) elements each; neither they nor the rows are normalised
+    /// here. `product` is that of a table of kernels ([`detect`](crate::kernel::detect)); nothing
+    /// else of the table is needed, so nothing else has to be linked.
     ///
-    /// Several threads search ranges of rows of their own and [`merge`](Self::merge) what they found.
+    /// Several threads search ranges of rows of their own and [`merge`](Self::merge) what they
+    /// found.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidArgument`] if there are not as many queries as `tops`, or fewer words than `rows` names;
-    /// [`ErrorKind::BufferTooSmall`]; [`ErrorKind::CodeOutOfRange`]; what the source returns.
+    /// [`ErrorKind::InvalidArgument`] if there are not as many queries as `tops`, or fewer words
+    /// than `rows` names; [`ErrorKind::BufferTooSmall`]; [`ErrorKind::CodeOutOfRange`]; what the
+    /// source returns.
     pub fn search(
         &self,
         product: ProductF32,
@@ -123,8 +131,8 @@ impl<S: Source, M: AsRef<[u64]>> Words<S, M> {
         found.iter().try_for_each(|scored| top.offer(*scored, self))
     }
 
-    /// The rows that a search kept, the best first: by score, words of the same score in byte order. Without an
-    /// index words of the same score stay in the order of their rows.
+    /// The rows that a search kept, the best first: by score, words of the same score in byte
+    /// order. Without an index words of the same score stay in the order of their rows.
     ///
     /// # Errors
     ///
@@ -194,15 +202,17 @@ impl<S: Source, M: AsRef<[u64]>> Words<S, M> {
         let row_bytes = self.cols().saturating_mul(4).max(1);
         let (mut all_scores, mut queries) = (&*scores, queries);
         for top in tops {
-            // Two lists of chunks walked together would be divided by their sizes, which may be 0 for all the compiler
-            // knows.
+            // Two lists of chunks walked together would be divided by their sizes, which may be 0
+            // for all the compiler knows.
             let (scores, query);
             (scores, all_scores) = all_scores.split_at_checked(count).ok_or(too_small)?;
             (query, queries) = queries.split_at_checked(self.cols()).ok_or(too_small)?;
-            // Kernels add up in an order of their own. What may be among the best gets the score that the reference
-            // gives; the rest is out of the question by more than rounding.
+            // Kernels add up in an order of their own. What may be among the best gets the score
+            // that the reference gives; the rest is out of the question by more than rounding.
             let slack = ROUNDING * libm::sqrtf(dot_f32(query, query));
-            for ((row, values), &score) in rows.clone().zip(block.chunks_exact(row_bytes)).zip(scores) {
+            for ((row, values), &score) in
+                rows.clone().zip(block.chunks_exact(row_bytes)).zip(scores)
+            {
                 if top.may_keep(score + slack) {
                     top.offer(Scored { score: dot(query, values), row }, self)?;
                 }

@@ -4,25 +4,27 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::kernel::prefetch;
 use crate::read::ReadAt;
 
-/// Answers "these bytes of the file": by a borrow where the file is in memory, through lent memory where it is not.
+/// Answers "these bytes of the file": by a borrow where the file is in memory, through lent memory
+/// where it is not.
 pub trait Source {
     /// The `bytes` bytes from the absolute `offset` on.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::SourceChanged`] if the file ends before; [`ErrorKind::BufferTooSmall`] if they must be read
-    /// and `scratch` cannot hold them; what reading returns.
+    /// [`ErrorKind::SourceChanged`] if the file ends before; [`ErrorKind::BufferTooSmall`] if they
+    /// must be read and `scratch` cannot hold them; what reading returns.
     fn block<'s>(&'s self, offset: u64, bytes: usize, scratch: &'s mut [u8]) -> Result<&'s [u8]>;
 
     /// How many bytes one [`block`](Self::block) can have with `scratch_bytes` of scratch.
     fn block_limit(&self, scratch_bytes: usize) -> usize;
 
-    /// Begins to fetch a stretch of the file that will be asked for: several such stretches are waited for at once. A
-    /// source that is not in memory does nothing.
+    /// Begins to fetch a stretch of the file that will be asked for: several such stretches are
+    /// waited for at once. A source that is not in memory does nothing.
     #[inline]
     fn expect(&self, _offset: u64, _bytes: usize) {}
 
-    /// Calls `on_piece` with consecutive pieces of a stretch of the file, cut at multiples of 1024 bytes from its start.
+    /// Calls `on_piece` with consecutive pieces of a stretch of the file, cut at multiples of 1024
+    /// bytes from its start.
     ///
     /// # Errors
     ///

@@ -1,16 +1,19 @@
-//! A hash table in lent memory, from strings that stand in the file to the numbers that belong to them.
+//! A hash table in lent memory, from strings that stand in the file to the numbers that belong to
+//! them.
 //!
-//! Each slot is one `u64`: the string's place in the file plus one, its number, and in the bits that are left the
-//! lowest bits of its hash, so that slots of other strings are passed over without reading the file. Slots are
-//! probed one after the other. A slot of 0 is empty.
+//! Each slot is one `u64`: the string's place in the file plus one, its number, and in the bits
+//! that are left the lowest bits of its hash, so that slots of other strings are passed over
+//! without reading the file. Slots are probed one after the other. A slot of 0 is empty.
 //!
-//! The hash is keyed by a seed. Runs longer than [`MAX_PROBES`] do not happen by chance: they are answered by another
-//! seed, and in the end by an error, so that no choice of strings makes a table slow.
+//! The hash is keyed by a seed. Runs longer than [`MAX_PROBES`] do not happen by chance: they are
+//! answered by another seed, and in the end by an error, so that no choice of strings makes a table
+//! slow.
 
 use crate::error::Result;
 use crate::kernel::prefetch;
 
-/// The longest run of slots that is probed. At two thirds full, runs of 300 are not expected for 2^32 strings.
+/// The longest run of slots that is probed. At two thirds full, runs of 300 are not expected for
+/// 2^32 strings.
 const MAX_PROBES: usize = 1024;
 
 /// How many slots a table for `count` strings has; it is at most two thirds full.
@@ -40,11 +43,16 @@ pub(super) enum Inserted {
 }
 
 impl Packing {
-    /// A packing of numbers below `values` and places below `places`; `None` if a slot cannot hold both.
+    /// A packing of numbers below `values` and places below `places`; `None` if a slot cannot hold
+    /// both.
     pub(super) fn new(values: u64, places: u64, seed: u64) -> Option<Self> {
         let bits = |largest: u64| u64::BITS.saturating_sub(largest.leading_zeros());
         let (value_bits, place_bits) = (bits(values.saturating_sub(1)), bits(places));
-        (value_bits.saturating_add(place_bits) <= u64::BITS).then_some(Self { value_bits, place_bits, seed })
+        (value_bits.saturating_add(place_bits) <= u64::BITS).then_some(Self {
+            value_bits,
+            place_bits,
+            seed,
+        })
     }
 
     pub(super) const fn with_seed(self, seed: u64) -> Self {
@@ -169,7 +177,8 @@ fn next(at: usize, slots: usize) -> usize {
     if next < slots { next } else { 0 }
 }
 
-/// A keyed hash: every eight bytes are mixed in by a multiplication whose 128-bit product is folded.
+/// A keyed hash: every eight bytes are mixed in by a multiplication whose 128-bit product is
+/// folded.
 #[inline]
 fn hash(string: &[u8], seed: u64) -> u64 {
     let (words, rest) = string.as_chunks::<8>();
@@ -178,7 +187,8 @@ fn hash(string: &[u8], seed: u64) -> u64 {
     hash_end(state, padded(rest))
 }
 
-/// Up to seven bytes, and zeros behind them. Overlapping reads need no loop, whose length no processor would foresee.
+/// Up to seven bytes, and zeros behind them. Overlapping reads need no loop, whose length no
+/// processor would foresee.
 #[inline]
 fn padded(rest: &[u8]) -> [u8; 8] {
     let bits_before =

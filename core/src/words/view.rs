@@ -18,8 +18,9 @@ impl<'a, M: AsRef<[u64]>> Words<Memory<'a>, M> {
         self.lent(offset.saturating_add(4), bytes as u64)
     }
 
-    /// The vector of a row, where it lies in the file: little-endian f32, [`cols`](Self::cols) of them, at any address.
-    /// `None` if the file has no vectors as they are, but product-quantised ones.
+    /// The vector of a row, where it lies in the file: little-endian f32, [`cols`](Self::cols) of
+    /// them, at any address. `None` if the file has no vectors as they are, but product-quantised
+    /// ones.
     ///
     /// ```
     /// # use nanoembed_core::words::{Memory, Words};

@@ -1,4 +1,5 @@
-//! Rates of the kernels against the measured peak of this machine: JSON lines for `tests/peers/bench.py micro`.
+//! Rates of the kernels against the measured peak of this machine: JSON lines for
+//! `tests/peers/bench.py micro`.
 //!
 //! ```text
 //! cargo bench -p nanoembed-tests --bench kernels > kernels.jsonl
@@ -7,8 +8,9 @@
 //!
 //! In Chromium, with WebAssembly's instructions: `npm run bench:kernels` in `wasm/`.
 //!
-//! A line is `{table, kernel, shape, unit, value, peak}`; `peak` is null where no instruction sets a limit. Weights are
-//! those of twelve layers in turn, as a model reads them: they come from L3 or memory, never from L1.
+//! A line is `{table, kernel, shape, unit, value, peak}`; `peak` is null where no instruction sets
+//! a limit. Weights are those of twelve layers in turn, as a model reads them: they come from L3 or
+//! memory, never from L1.
 
 mod peaks;
 

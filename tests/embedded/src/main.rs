@@ -1,5 +1,5 @@
-//! Links the readers without std or allocator. The panic handler calls a function that does not exist, so linking
-//! fails if a panic can be reached.
+//! Links the readers without std or allocator. The panic handler calls a function that does not
+//! exist, so linking fails if a panic can be reached.
 
 #![no_std]
 #![no_main]

@@ -1,7 +1,8 @@
 //! Opening, lookup and search against crate `finalfusion`, interleaved, on a made-up file:
 //! `cargo run --release --example bench_words -p nanoembed-tests -- FOLDER [WORDS] [COLS]`.
 //!
-//! The file (1.2 GB for the default million words of 300 columns) is written into FOLDER unless it is there.
+//! The file (1.2 GB for the default million words of 300 columns) is written into FOLDER unless it
+//! is there.
 
 mod made;
 
@@ -37,7 +38,8 @@ impl ReadAt for OnDisk<'_> {
     }
 }
 
-/// Median milliseconds of a CPU that runs take in turns: what other programs take of the machine is not in them.
+/// Median milliseconds of a CPU that runs take in turns: what other programs take of the machine is
+/// not in them.
 fn in_turns(rounds: usize, runs: &mut [(&str, &mut dyn FnMut())]) -> Vec<f64> {
     let mut times = vec![Vec::new(); runs.len()];
     for _ in 0..rounds {

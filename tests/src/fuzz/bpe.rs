@@ -31,9 +31,11 @@ impl Vocabulary for Bytes {
     }
 }
 
-/// The words of a text are the text; with any merges its tokens spell it, and decoding gives it back.
+/// The words of a text are the text; with any merges its tokens spell it, and decoding gives it
+/// back.
 ///
-/// The first byte chooses the pattern, the second how many merges of two bytes each follow, then comes the text.
+/// The first byte chooses the pattern, the second how many merges of two bytes each follow, then
+/// comes the text.
 ///
 /// # Panics
 ///
@@ -98,7 +100,8 @@ fn spell(id: u32, merges: &[Merge], out: &mut Vec<u8>) {
         1001 => out.extend(b"<|a"),
         id => {
             let merge = merges[id as usize - 256];
-            // Merges double what they spell at most, and there are fewer than 256 of them: keep it short.
+            // Merges double what they spell at most, and there are fewer than 256 of them: keep it
+            // short.
             if out.len() < 1 << 20 {
                 spell(merge.left, merges, out);
                 spell(merge.right, merges, out);

@@ -3,7 +3,8 @@
 use crate::finalfusion::Numbers;
 use crate::hostile::field_values;
 
-/// The longest input that is changed; longer ones are cut. What breaks a reader fits in a small file.
+/// The longest input that is changed; longer ones are cut. What breaks a reader fits in a small
+/// file.
 const MAX_BYTES: usize = 4096;
 
 /// An input near one of `seeds`: one to eight changes of a kind that fuzzers know as havoc.

@@ -14,7 +14,8 @@ use crate::sentencepiece_reference::Reference;
 ///
 /// And of models made of the input: ids are those of a plain implementation.
 ///
-/// The first byte chooses the kind of model, the next two say how long the text is, then come text and model.
+/// The first byte chooses the kind of model, the next two say how long the text is, then come text
+/// and model.
 ///
 /// # Panics
 ///

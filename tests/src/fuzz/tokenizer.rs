@@ -21,11 +21,12 @@ const SPECIAL: SpecialIds =
 /// * nothing panics, whatever the vocabulary's bytes;
 /// * every id is in the vocabulary;
 /// * the hash index, the file's sorted index and a plain implementation give the same ids;
-/// * with less room the ids are the same up to the last, which is `[SEP]`, and what was left out is counted.
+/// * with less room the ids are the same up to the last, which is `[SEP]`, and what was left out is
+///   counted.
 ///
-/// The first byte of `data` chooses the normalisation (bits 0–2) and whether the vocabulary is raw (bit 3).
-/// A well-formed one is made of the lines up to the first byte FF, the text is what follows.
-/// For a raw one see `raw`.
+/// The first byte of `data` chooses the normalisation (bits 0–2) and whether the vocabulary is raw
+/// (bit 3). A well-formed one is made of the lines up to the first byte FF, the text is what
+/// follows. For a raw one see `raw`.
 pub fn tokenizer(data: &[u8]) {
     let Some((&mode, rest)) = data.split_first() else { return };
     let normalization = Normalization {
@@ -40,12 +41,14 @@ pub fn tokenizer(data: &[u8]) {
         let tokens: Vec<Vec<u8>> = first.chain(lines).map(<[u8]>::to_vec).collect();
         well_formed(&tokens, &String::from_utf8_lossy(text), normalization);
     } else {
-        // What is wrong with the vocabulary is found or not; nothing else is asserted here than in the calls.
+        // What is wrong with the vocabulary is found or not; nothing else is asserted here than in
+        // the calls.
         let _ = raw(rest, normalization);
     }
 }
 
-/// Inputs of [`tokenizer`] to start from: every mode, over vocabularies that spell most of the texts.
+/// Inputs of [`tokenizer`] to start from: every mode, over vocabularies that spell most of the
+/// texts.
 ///
 /// # Panics
 ///

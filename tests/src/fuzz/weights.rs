@@ -46,7 +46,8 @@ fn lexemes(pieces: &[&[u8]]) -> Vec<String> {
     found
 }
 
-/// Whatever the views of UQFF, GGUF and AMB accept can be dequantised in any range, and UQFF be written and read back.
+/// Whatever the views of UQFF, GGUF and AMB accept can be dequantised in any range, and UQFF be
+/// written and read back.
 ///
 /// The first two bytes choose the range.
 ///
@@ -135,7 +136,8 @@ pub fn blocks(input: &[u8]) {
     let _ = quantize(dtype, &values[..whole * dtype.block_elements()], &mut blocks);
 }
 
-/// A container that we accept is one for the reference too, with the same tensors at the same places.
+/// A container that we accept is one for the reference too, with the same tensors at the same
+/// places.
 ///
 /// # Panics
 ///
@@ -158,7 +160,8 @@ pub fn container(file: &[u8]) {
     }
 }
 
-/// A blob of UQFF 0.x may hold anything: its layer is put together and dequantised or refused at a place that has a name.
+/// A blob of UQFF 0.x may hold anything: its layer is put together and dequantised or refused at a
+/// place that has a name.
 ///
 /// # Panics
 ///

@@ -1,4 +1,5 @@
-//! `nanoembed-wasm-build IN.wasm OUT_FOLDER NAME`: the module `NAME_bg.wasm`, its JavaScript and its types.
+//! `nanoembed-wasm-build IN.wasm OUT_FOLDER NAME`: the module `NAME_bg.wasm`, its JavaScript and
+//! its types.
 
 use std::env::args;
 use std::process::ExitCode;

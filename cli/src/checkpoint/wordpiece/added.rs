@@ -54,7 +54,8 @@ pub(super) struct AddedTokens {
 }
 
 impl AddedTokens {
-    /// Adds a token, or changes how the one that is there is found; refuses other tokens with its id or spelling.
+    /// Adds a token, or changes how the one that is there is found; refuses other tokens with its
+    /// id or spelling.
     pub(super) fn add(&mut self, id: u32, token: AddedToken) -> Result<()> {
         let bad = |message: String| Err(Failure::input(ErrorKind::BadVocabulary, message));
         if let Some(other) = self.by_id.get(&id).filter(|other| other.spelling != token.spelling) {

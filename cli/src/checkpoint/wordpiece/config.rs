@@ -26,7 +26,8 @@ const GENERAL_CLASSES: [&str; 2] = ["PreTrainedTokenizer", "TokenizersBackend"];
 
 /// What these files say.
 pub(super) struct TokenizerConfig {
-    /// Whether the class is BERT's, whose normaliser is set by this file whatever `tokenizer.json` says.
+    /// Whether the class is BERT's, whose normaliser is set by this file whatever `tokenizer.json`
+    /// says.
     pub(super) is_bert: bool,
     pub(super) lower_case: Option<bool>,
     pub(super) strip_accents: Option<bool>,
@@ -111,7 +112,8 @@ fn check_class(config: &Members<'_>, folder: &Path) -> Result<bool> {
     Err(Failure::input(ErrorKind::UnsupportedSetting, message).at(name_of(&folder.join(file))))
 }
 
-/// Settings of other tokenizers that have a file of this name, and of ways of BERT's that are not done here.
+/// Settings of other tokenizers that have a file of this name, and of ways of BERT's that are not
+/// done here.
 fn refuse_other_tokenizers(config: &Members<'_>) -> Result<()> {
     config.neutral("word_tokenizer_type", &[json!("basic")])?;
     config.neutral("subword_tokenizer_type", &[json!("wordpiece")])?;

@@ -1,4 +1,5 @@
-//! `tokenizer.json`: the sections that say how a text becomes WordPieces. What is otherwise than in BERT is refused by name.
+//! `tokenizer.json`: the sections that say how a text becomes WordPieces. What is otherwise than in
+//! BERT is refused by name.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -8,8 +8,8 @@
 //! | `special_tokens_map.json` | special tokens that the former does not name |
 //! | `added_tokens.json` | added tokens, unless `tokenizer_config.json` lists them |
 //!
-//! Where `tokenizer.json` and `tokenizer_config.json` tell of different normalisations, the class decides: BERT's own class does
-//! what the latter says, a general one what the former says.
+//! Where `tokenizer.json` and `tokenizer_config.json` tell of different normalisations, the class
+//! decides: BERT's own class does what the latter says, a general one what the former says.
 
 mod added;
 mod config;
@@ -99,7 +99,8 @@ fn normalizer(
     let effect = |of: Normalizer| {
         (of.lower_case, of.strip_accents.unwrap_or(of.lower_case), of.split_ideographs)
     };
-    // BERT's class takes what is not said for its default, which is hardly what the file's author meant.
+    // BERT's class takes what is not said for its default, which is hardly what the file's author
+    // meant.
     if config.lower_case.is_none() && effect(said) != effect(json.normalizer) {
         let message = "the normaliser is not BERT's usual one, and `tokenizer_config.json` does not say `do_lower_case`; transformers would take it for true";
         return Err(Failure::input(ErrorKind::UnsupportedSetting, message)
@@ -109,7 +110,8 @@ fn normalizer(
     Ok(said)
 }
 
-/// Gives the roles the tokens that `tokenizer.json` has in them; refuses other ones in `tokenizer_config.json`.
+/// Gives the roles the tokens that `tokenizer.json` has in them; refuses other ones in
+/// `tokenizer_config.json`.
 fn agree(config: &mut TokenizerConfig, json: &TokenizerJson, path: &Path) -> Result<()> {
     named_somewhere(config, json, path)?;
     let [begin, end] = &json.ends;
@@ -129,7 +131,8 @@ fn agree(config: &mut TokenizerConfig, json: &TokenizerJson, path: &Path) -> Res
     Ok(())
 }
 
-/// Refuses special tokens that no file names as added: `tokenizers` does not find them in texts, transformers does.
+/// Refuses special tokens that no file names as added: `tokenizers` does not find them in texts,
+/// transformers does.
 fn named_somewhere(config: &TokenizerConfig, json: &TokenizerJson, path: &Path) -> Result<()> {
     for ((_, usual), role) in SPECIAL.iter().zip(&config.roles) {
         let is_named = role.is_some() || config.further.iter().any(|it| it == usual);

@@ -58,8 +58,9 @@ pub(super) enum To {
 }
 
 impl From {
-    /// What `path` is: a folder and what is called `.safetensors` or `.uqff` are of Hugging Face; of the rest `.amb` and GGUF
-    /// files are known by their beginning, and all else is a `.weights` file, also stdin, which can be read only once.
+    /// What `path` is: a folder and what is called `.safetensors` or `.uqff` are of Hugging Face;
+    /// of the rest `.amb` and GGUF files are known by their beginning, and all else is a `.weights`
+    /// file, also stdin, which can be read only once.
     pub(super) fn of(path: &Path) -> Self {
         if path == Path::new("-") {
             return Self::Weights;

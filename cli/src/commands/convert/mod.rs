@@ -1,4 +1,5 @@
-//! `convert`: a model of another form becomes a `.weights` or `.amb` file; word vectors become `.fifu` files and back.
+//! `convert`: a model of another form becomes a `.weights` or `.amb` file; word vectors become
+//! `.fifu` files and back.
 //!
 //! | file | role |
 //! |---|---|
@@ -33,11 +34,11 @@ use options::Kind;
 
 /// Convert a model to a `.weights` or `.amb` file, or word vectors from one form to another
 ///
-/// A model is a folder as on Hugging Face (`model.safetensors`, `config.json`, and `vocab.txt` or `tokenizer.json`; for
-/// decoders `tokenizer.model`) or the same with UQFF, a `.weights` file of either layout, an `.amb` file, or a GGUF file of a
-/// decoder. Word vectors
-/// are finalfusion, word2vec, text (GloVe), fastText or floret files: they are told by their first bytes, and OUT by its name.
-/// OUT appears when it is complete, not before.
+/// A model is a folder as on Hugging Face (`model.safetensors`, `config.json`, and `vocab.txt` or
+/// `tokenizer.json`; for decoders `tokenizer.model`) or the same with UQFF, a `.weights` file of
+/// either layout, an `.amb` file, or a GGUF file of a decoder. Word vectors are finalfusion,
+/// word2vec, text (GloVe), fastText or floret files: they are told by their first bytes, and OUT by
+/// its name. OUT appears when it is complete, not before.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -59,8 +60,8 @@ is set, else the time when the newest file of the input was changed. `.amb` file
 of fewer than 8 bits may differ in a few codes between kinds of CPU, which add up
 what their weights are tuned to in another order.")]
 pub(crate) struct Convert {
-    /// A Hugging Face folder, its `.safetensors` or `.uqff` file, a `.weights`, `.amb` or GGUF file, or a file of word vectors;
-    /// `-` is stdin
+    /// A Hugging Face folder, its `.safetensors` or `.uqff` file, a `.weights`, `.amb` or GGUF
+    /// file, or a file of word vectors; `-` is stdin
     #[arg(value_name = "IN")]
     input: PathBuf,
 
@@ -88,8 +89,8 @@ pub(crate) struct Convert {
     #[arg(long, value_name = "B")]
     bits: Option<f64>,
 
-    /// Keep the codes of `--type int8` so small that browsers whose CPU adds up products in 16 bits take nine tenths of the
-    /// time, at some precision
+    /// Keep the codes of `--type int8` so small that browsers whose CPU adds up products in 16 bits
+    /// take nine tenths of the time, at some precision
     #[arg(long)]
     for_web: bool,
 
@@ -97,7 +98,8 @@ pub(crate) struct Convert {
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
 
-    /// Texts like those that will be embedded, one a line, that weights of few bits are tuned to [default: built-in ones]
+    /// Texts like those that will be embedded, one a line, that weights of few bits are tuned to
+    /// [default: built-in ones]
     #[arg(long, value_name = "FILE")]
     calibrate: Option<PathBuf>,
 

@@ -9,8 +9,8 @@ use crate::progress::Progress;
 use crate::weights_file::Written;
 
 impl Convert {
-    /// Lets `write` fill OUT from `tensors`, and `check` see its bytes before it gets its name: a file that cannot be used is
-    /// not handed out. Both are told the name for their messages.
+    /// Lets `write` fill OUT from `tensors`, and `check` see its bytes before it gets its name: a
+    /// file that cannot be used is not handed out. Both are told the name for their messages.
     pub(super) fn create(
         &self,
         tensors: &[Tensor<'_>],

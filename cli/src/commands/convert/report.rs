@@ -8,7 +8,8 @@ use crate::output::units;
 use crate::weights_file::Written;
 
 impl Convert {
-    /// Every tensor to stdout if that was asked for; else sizes and errors by type to stderr, as stdout may be the file.
+    /// Every tensor to stdout if that was asked for; else sizes and errors by type to stderr, as
+    /// stdout may be the file.
     pub(super) fn report(&self, left_out: &[String], written: &Written, quiet: bool) -> Result<()> {
         if self.json {
             let mut lines = Lines::stdout();

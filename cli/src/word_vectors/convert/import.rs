@@ -59,7 +59,8 @@ impl Job<'_> {
         self.options.policy.core_utf8()
     }
 
-    /// The row of a new word, or `None` for one to be left out; `place` puts the word's place into a failure.
+    /// The row of a new word, or `None` for one to be left out; `place` puts the word's place into
+    /// a failure.
     fn accept(
         &self,
         words: &mut Vocabulary,
@@ -93,7 +94,8 @@ impl Job<'_> {
         }
     }
 
-    /// Normalises a word's row, if that is wanted, and returns its length; `place` puts the row's place into a failure.
+    /// Normalises a word's row, if that is wanted, and returns its length; `place` puts the row's
+    /// place into a failure.
     fn take_length(
         &self,
         row: &mut [f32],

@@ -1,5 +1,6 @@
-//! From one form of word vectors to another. What other programs write becomes a `.fifu` file, and such a file becomes
-//! what other programs read; from one foreign form to another there is an unnamed `.fifu` file between them.
+//! From one form of word vectors to another. What other programs write becomes a `.fifu` file, and
+//! such a file becomes what other programs read; from one foreign form to another there is an
+//! unnamed `.fifu` file between them.
 
 mod export;
 mod import;
@@ -33,7 +34,8 @@ pub(crate) struct WordOptions {
     #[command(flatten)]
     pub(crate) policy: PolicyArgs,
 
-    /// Keep vectors as they are in a `.fifu` file: neither normalised nor with their lengths beside them
+    /// Keep vectors as they are in a `.fifu` file: neither normalised nor with their lengths beside
+    /// them
     #[arg(long)]
     pub(crate) no_normalize: bool,
 
@@ -70,8 +72,8 @@ struct Report {
 }
 
 impl Conversion {
-    /// A conversion of word vectors, if that is what `input` has, whatever its name: `from` and `to` are what was asked
-    /// for.
+    /// A conversion of word vectors, if that is what `input` has, whatever its name: `from` and
+    /// `to` are what was asked for.
     pub(crate) fn of(
         (input, from): (&Path, Option<Form>),
         (output, to): (&Path, Option<Form>),
@@ -172,8 +174,8 @@ impl Conversion {
     }
 }
 
-/// Reads word vectors of another program whole, with what `policy` says of their words: what there is, or what is wrong;
-/// `None` if they are none.
+/// Reads word vectors of another program whole, with what `policy` says of their words: what there
+/// is, or what is wrong; `None` if they are none.
 pub(crate) fn check(
     (name, bytes): (&str, &[u8]),
     policy: PolicyArgs,

@@ -1,5 +1,5 @@
-//! floret's text form: a line "buckets columns min max hashes seed begin end", then a line a bucket, its number and
-//! its vector.
+//! floret's text form: a line "buckets columns min max hashes seed begin end", then a line a
+//! bucket, its number and its vector.
 
 use std::io::BufRead;
 

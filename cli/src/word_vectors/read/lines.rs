@@ -42,7 +42,8 @@ impl<R: BufRead> ByteLines<R> {
         Ok(read > 0)
     }
 
-    /// The current line without blanks and its end behind it, and, at the file's start, without a byte order mark.
+    /// The current line without blanks and its end behind it, and, at the file's start, without a
+    /// byte order mark.
     pub(crate) fn line(&self) -> &[u8] {
         let mark = if self.number == 1 { BYTE_ORDER_MARK } else { &[] };
         self.line.strip_prefix(mark).unwrap_or(&self.line).trim_ascii_end()

@@ -1,8 +1,10 @@
-//! Text: a line a word, its numbers behind it, blanks between them; perhaps a first line with the numbers of words
-//! and columns. word2vec's and fastText's `.vec`, and GloVe's files, which have no such line.
+//! Text: a line a word, its numbers behind it, blanks between them; perhaps a first line with the
+//! numbers of words and columns. word2vec's and fastText's `.vec`, and GloVe's files, which have no
+//! such line.
 //!
-//! Words may have blanks in them, as some of GloVe's have, or be blanks, as a tab is in some of fastText's: a line's last
-//! numbers are the vector, as many as the first line says or most of the first rows have, and all before them is the word.
+//! Words may have blanks in them, as some of GloVe's have, or be blanks, as a tab is in some of
+//! fastText's: a line's last numbers are the vector, as many as the first line says or most of the
+//! first rows have, and all before them is the word.
 
 use std::io::BufRead;
 
@@ -27,7 +29,8 @@ pub(crate) struct TextRows<R> {
 }
 
 impl<R: BufRead> TextRows<R> {
-    /// Reads the first line, which has the sizes if `has_sizes`; with `ignores_count` its number of words means nothing.
+    /// Reads the first line, which has the sizes if `has_sizes`; with `ignores_count` its number of
+    /// words means nothing.
     pub(crate) fn open(
         mut stream: R,
         name: String,
@@ -122,8 +125,8 @@ impl<R: BufRead> TextRows<R> {
         self.lines.bad(format!("expected a word and {cols} numbers, but there are {found}"))
     }
 
-    /// The word before the numbers, which begin at this field. Blanks inside it are part of it; a word of blanks only is
-    /// what stands before the last of them.
+    /// The word before the numbers, which begin at this field. Blanks inside it are part of it; a
+    /// word of blanks only is what stands before the last of them.
     fn word(&self, numbers: usize) -> Result<&[u8]> {
         let line = self.lines.line();
         if let Some((&(_, end), &(start, _))) =
@@ -143,7 +146,8 @@ impl<R: BufRead> TextRows<R> {
         }
     }
 
-    /// Whether the last part of a word with blanks looks like the numbers behind it: then the row has a number too many.
+    /// Whether the last part of a word with blanks looks like the numbers behind it: then the row
+    /// has a number too many.
     fn is_one_number_more(&self, numbers: usize) -> bool {
         let line = self.lines.line();
         let field =

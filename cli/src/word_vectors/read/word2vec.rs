@@ -1,5 +1,5 @@
-//! word2vec's binary form: a line with the numbers of words and columns; then for each word its bytes, a blank, and its
-//! little-endian f32 numbers; some writers put a line end behind them.
+//! word2vec's binary form: a line with the numbers of words and columns; then for each word its
+//! bytes, a blank, and its little-endian f32 numbers; some writers put a line end behind them.
 
 use std::io::{BufRead, ErrorKind as IoErrorKind, Read};
 
@@ -100,7 +100,8 @@ impl<R: BufRead> Word2VecRows<R> {
             }
             return Err(self.ended());
         }
-        // Line ends behind the row before are no part of the word; other blanks are, as a tab is a word in some files.
+        // Line ends behind the row before are no part of the word; other blanks are, as a tab is a
+        // word in some files.
         let ends = word.iter().take_while(|&&byte| byte == b'\n' || byte == b'\r').count();
         word.drain(..ends);
         Ok(())

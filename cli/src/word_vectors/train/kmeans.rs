@@ -5,7 +5,8 @@ use super::Numbers;
 /// Points are taken together so that a block of centroids stays in registers.
 const LANES: usize = 8;
 
-/// Centroids of `cols` numbers each, kept column by column so that one number meets many centroids at once.
+/// Centroids of `cols` numbers each, kept column by column so that one number meets many centroids
+/// at once.
 #[derive(Clone, Debug)]
 pub(crate) struct Centroids {
     count: usize,
@@ -73,14 +74,16 @@ pub(crate) struct Rounds {
     pub(crate) seed: u64,
 }
 
-/// Centroids of the points, which stand one behind the other, and the mean squared distance to the nearest.
+/// Centroids of the points, which stand one behind the other, and the mean squared distance to the
+/// nearest.
 pub(crate) fn train(points: &[f32], cols: usize, rounds: Rounds) -> (Centroids, f64) {
     let count = points.len() / cols.max(1);
     let point = |at: usize| &points[at * cols..(at + 1) * cols];
     let mut numbers = Numbers::new(rounds.seed);
     let mut rows: Vec<f32> = Vec::with_capacity(rounds.centroids * cols);
     numbers.sample(count, rounds.centroids).into_iter().for_each(|at| rows.extend(point(at)));
-    // Fewer points than centroids: some stand there twice, and only the first of them is ever the nearest.
+    // Fewer points than centroids: some stand there twice, and only the first of them is ever the
+    // nearest.
     while rows.len() < rounds.centroids * cols && count > 0 {
         rows.extend(point(numbers.below(count)));
     }

@@ -1,6 +1,6 @@
-//! Product quantisers: vectors are cut into parts, and each part becomes the number of the nearest of a few hundred
-//! centroids. Source: Jégou et al. 2011, "Product Quantization for Nearest Neighbor Search"; rotations from Ge et al.
-//! 2013, "Optimized Product Quantization".
+//! Product quantisers: vectors are cut into parts, and each part becomes the number of the nearest
+//! of a few hundred centroids. Source: Jégou et al. 2011, "Product Quantization for Nearest
+//! Neighbor Search"; rotations from Ge et al. 2013, "Optimized Product Quantization".
 
 pub(crate) mod kmeans;
 pub(crate) mod product;

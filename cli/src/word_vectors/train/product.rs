@@ -46,8 +46,8 @@ pub(crate) struct Quantizer {
 }
 
 impl Quantizer {
-    /// Fits a quantiser to vectors that stand one behind the other. Parts are fitted by several threads; the result
-    /// depends on the seed only.
+    /// Fits a quantiser to vectors that stand one behind the other. Parts are fitted by several
+    /// threads; the result depends on the seed only.
     pub(crate) fn train(vectors: &[f32], spec: Spec) -> Self {
         let rotation = match spec.rotation {
             RotationKind::None => None,
@@ -71,7 +71,8 @@ impl Quantizer {
         quantizer
     }
 
-    /// One more step of OPQ: the rotation that suits the centroids, then the centroids that suit the rotation.
+    /// One more step of OPQ: the rotation that suits the centroids, then the centroids that suit
+    /// the rotation.
     fn turn_on(&mut self, vectors: &[f32]) {
         let spec = self.spec;
         let targets: Vec<f32> = vectors
@@ -128,7 +129,8 @@ impl Quantizer {
         row
     }
 
-    /// The squared length of what codes lose of a vector. A rotation keeps lengths, so it need not be turned back.
+    /// The squared length of what codes lose of a vector. A rotation keeps lengths, so it need not
+    /// be turned back.
     pub(crate) fn squared_error(&self, vector: &[f32], codes: &[u8]) -> f64 {
         let mut turned = vec![0.0; vector.len()];
         match &self.rotation {

@@ -1,5 +1,5 @@
-//! Rotations that make vectors fit for being cut into parts: `x · P` is quantised, so that a reconstruction is
-//! `P · centroids`.
+//! Rotations that make vectors fit for being cut into parts: `x · P` is quantised, so that a
+//! reconstruction is `P · centroids`.
 
 use super::svd::svd;
 
@@ -20,8 +20,8 @@ impl Rotation {
     }
 }
 
-/// The main axes of the vectors, dealt to `parts` parts so that the products of their variances are alike ("Gaussian"
-/// optimisation of Ge et al.).
+/// The main axes of the vectors, dealt to `parts` parts so that the products of their variances are
+/// alike ("Gaussian" optimisation of Ge et al.).
 pub(crate) fn principal(vectors: &[f32], n: usize, parts: usize) -> Rotation {
     let count = vectors.len() / n.max(1);
     let mut covariance = vec![0.0_f64; n * n];
@@ -38,7 +38,8 @@ pub(crate) fn principal(vectors: &[f32], n: usize, parts: usize) -> Rotation {
     of_columns(n, columns.iter().map(|&axis| &axes.u[axis * n..(axis + 1) * n]))
 }
 
-/// Which axis comes at which place: each goes to the part whose product is the smallest so far and has room.
+/// Which axis comes at which place: each goes to the part whose product is the smallest so far and
+/// has room.
 fn deal(variances: &[f64], parts: usize) -> Vec<usize> {
     let room = variances.len() / parts.max(1);
     let mut dealt: Vec<(f64, Vec<usize>)> = vec![(0.0, Vec::new()); parts];
@@ -53,8 +54,8 @@ fn deal(variances: &[f64], parts: usize) -> Vec<usize> {
     dealt.into_iter().flat_map(|(_, axes)| axes).collect()
 }
 
-/// The rotation that brings the vectors as near as can be to `targets`: `min_P |X·P − Y|` over orthogonal `P`
-/// (Schönemann 1966, "A generalized solution of the orthogonal Procrustes problem").
+/// The rotation that brings the vectors as near as can be to `targets`: `min_P |X·P − Y|` over
+/// orthogonal `P` (Schönemann 1966, "A generalized solution of the orthogonal Procrustes problem").
 pub(crate) fn towards(vectors: &[f32], targets: &[f32], n: usize) -> Rotation {
     // Column j of XᵀY.
     let mut product = vec![0.0_f64; n * n];

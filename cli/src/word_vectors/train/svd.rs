@@ -1,5 +1,5 @@
-//! Singular values of a square matrix by one-sided Jacobi rotations: slow, short and exact to the last digits.
-//! Source: Golub & Van Loan, "Matrix Computations", 8.6.3.
+//! Singular values of a square matrix by one-sided Jacobi rotations: slow, short and exact to the
+//! last digits. Source: Golub & Van Loan, "Matrix Computations", 8.6.3.
 
 /// `A = U · diag(s) · Vᵀ`, singular values in falling order.
 #[derive(Debug)]

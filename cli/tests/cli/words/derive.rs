@@ -18,7 +18,8 @@ fn listed_ngrams_are_those_of_the_reference() {
     assert_eq!(ours["vocabulary"], theirs["vocabulary"]);
     assert_eq!(ours["metadata"], inspected(&data("finalfusion/fasttext.fifu"))["metadata"]);
     stdout(&["verify", "--strict", &output], "");
-    // Both number rows in an order of their own, but their vectors are the same up to the order of sums.
+    // Both number rows in an order of their own, but their vectors are the same up to the order of
+    // sums.
     for word in ["über", "unknown", "sicherlich", "unde"] {
         let (ours, theirs) = (
             &vectors(&output, &[word])[0],

@@ -47,8 +47,8 @@ fn words_known_and_unknown_have_fasttexts_own_vectors() {
             assert_near(&ours, &unit(&theirs), bound, &what);
             let norm = answer["norm"].as_f64().unwrap();
             let rows = answer["rows"].as_array().unwrap().len();
-            // A known word's norm is that of its mean, an unknown one's that of the sum. In a quantised model some of the
-            // rows are dropped and not counted by fastText.
+            // A known word's norm is that of its mean, an unknown one's that of the sum. In a
+            // quantised model some of the rows are dropped and not counted by fastText.
             let known = answer["known"].as_bool().unwrap();
             unknown += u32::from(!known);
             let count = if known { 1.0 } else { rows as f64 };
@@ -69,7 +69,8 @@ fn a_model_becomes_the_bytes_that_the_reference_writes() {
     let theirs = std::fs::read(data("finalfusion/fasttext.fifu")).unwrap();
     assert_eq!(ours.len(), theirs.len());
     let different: Vec<usize> = (0..ours.len()).filter(|&at| ours[at] != theirs[at]).collect();
-    // The reference gives `</s>`, row 0, n-grams, which fastText does not: its vector and its norm differ.
+    // The reference gives `</s>`, row 0, n-grams, which fastText does not: its vector and its norm
+    // differ.
     const WORDS: usize = 157;
     const ROW_BYTES: usize = 4 * 50;
     let norms = ours.len() - 4 * WORDS;

@@ -1,4 +1,5 @@
-//! Text as it is found: wide rows, other encodings, blanks in words, headers that are off, files that are cut.
+//! Text as it is found: wide rows, other encodings, blanks in words, headers that are off, files
+//! that are cut.
 
 use super::{Folder, data, vectors};
 use crate::{failure, nanoembed, numbers, stdout};
@@ -155,8 +156,8 @@ fn fasttext_of_long_ngrams(word: usize) -> Vec<u8> {
     let mut int = |values: &[i32]| {
         bytes.extend(values.iter().flat_map(|value| value.to_le_bytes()));
     };
-    // Magic, version; columns, window, epochs, minimal count, negatives, word n-grams, loss, model, buckets, n-grams
-    // of 1 to 2^30 letters, rate.
+    // Magic, version; columns, window, epochs, minimal count, negatives, word n-grams, loss, model,
+    // buckets, n-grams of 1 to 2^30 letters, rate.
     int(&[793_712_314, 12, 1, 5, 5, 1, 5, 1, 2, 2, 2, 1, 1 << 30, 100]);
     bytes.extend(1e-4_f64.to_le_bytes());
     bytes.extend([1_i32, 1, 0].iter().flat_map(|value| value.to_le_bytes()));

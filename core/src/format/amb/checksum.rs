@@ -1,4 +1,5 @@
-//! Checking the CRC-32 of the tensor [`CHECKSUM`]: a call of its own, since it has to see every byte.
+//! Checking the CRC-32 of the tensor [`CHECKSUM`]: a call of its own, since it has to see every
+//! byte.
 
 use super::CHECKSUM;
 use super::decoder::{DEFAULT_MAX_TENSORS, Decoder};
@@ -17,9 +18,9 @@ pub(super) fn as_data(crc: u32) -> [u8; 8] {
 
 /// A [`Decoder`] that also checks the checksum, if the file has one.
 ///
-/// It gives the same events, but nothing is [`skippable`](Decode::skippable), and before [`Event::End`] comes
-/// [`ErrorKind::FileChecksum`] if the bytes before the checksum are not those that were written, or
-/// [`ErrorKind::TrailingBytes`] if another tensor follows it.
+/// It gives the same events, but nothing is [`skippable`](Decode::skippable), and before
+/// [`Event::End`] comes [`ErrorKind::FileChecksum`] if the bytes before the checksum are not those
+/// that were written, or [`ErrorKind::TrailingBytes`] if another tensor follows it.
 pub struct Verifier<const TENSORS: usize = DEFAULT_MAX_TENSORS> {
     decoder: Decoder<TENSORS>,
     file: Running,

@@ -1,4 +1,5 @@
-//! A section of JSON on its way past: checked byte by byte, passed on in pieces that end between two characters.
+//! A section of JSON on its way past: checked byte by byte, passed on in pieces that end between
+//! two characters.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Event, Step};
@@ -19,7 +20,8 @@ impl Document {
         Self { lexer: Lexer::new(start), until, begun: false, failed: None }
     }
 
-    /// The next piece of `input`, which lies at `offset`; silent and without use when the document is over.
+    /// The next piece of `input`, which lies at `offset`; silent and without use when the document
+    /// is over.
     pub(super) fn next<'a>(&mut self, input: &'a [u8], offset: u64) -> Result<Option<Step<'a>>> {
         if let Some(error) = self.failed {
             return Err(error);
@@ -47,7 +49,8 @@ impl Document {
         };
         let sound = match self.check(text.as_bytes(), offset) {
             Ok(()) => text,
-            // What stands before the error is passed on first, so that events do not depend on how the input is cut.
+            // What stands before the error is passed on first, so that events do not depend on how
+            // the input is cut.
             Err(error) => {
                 self.failed = Some(error);
                 let length = usize::try_from(error.offset.saturating_sub(offset));

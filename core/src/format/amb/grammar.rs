@@ -181,7 +181,8 @@ pub(super) fn record(input: &[u8]) -> Parse<'_, Record<'_>> {
         dtype => dtype.data_bytes(elements) == Some(data_bytes),
     };
     if !fits {
-        // A writer that keeps the four bytes elsewhere gives the size that would be right without them.
+        // A writer that keeps the four bytes elsewhere gives the size that would be right without
+        // them.
         let lies_elsewhere = overhead > 0 && dtype.data_bytes(elements) == Some(size);
         return match lies_elsewhere {
             true => refuse(data_at, ErrorKind::MissingQuantization),

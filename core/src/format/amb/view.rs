@@ -1,9 +1,7 @@
 //! A whole `.amb` file in memory: read, mapped, or in flash.
 
 use super::decoder::{DEFAULT_MAX_TENSORS, Decoder, Layout, Place, ROLES};
-use super::grammar::{
-    self, NO_TOKEN, TOKENIZER_HEAD_BYTES, TokenizerHead, TokenizerKind,
-};
+use super::grammar::{self, NO_TOKEN, TOKENIZER_HEAD_BYTES, TokenizerHead, TokenizerKind};
 use crate::bytes::{Item, Parse, le_u32, parse};
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Event, Mode, SpecialRole};
@@ -82,18 +80,19 @@ impl<'a> Amb<'a> {
         member(self.metadata().as_bytes(), self.layout.metadata.offset, key)
     }
 
-    /// The value of a member of the configuration: a string, number, truth value or null as it is spelled, or the bracket
-    /// with which an array or object begins.
+    /// The value of a member of the configuration: a string, number, truth value or null as it is
+    /// spelled, or the bracket with which an array or object begins.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::DuplicateName`] if there are several members of this name: readers might choose different ones.
+    /// [`ErrorKind::DuplicateName`] if there are several members of this name: readers might choose
+    /// different ones.
     pub fn config_value(&self, key: &str) -> Result<Option<Token<'a>>> {
         member(self.config().as_bytes(), self.layout.config.offset, key)
     }
 
-    /// The elements of an array that is a member of the configuration, as far as they are not arrays themselves; none if there
-    /// is no such array.
+    /// The elements of an array that is a member of the configuration, as far as they are not
+    /// arrays themselves; none if there is no such array.
     pub fn config_elements(&self, key: &str) -> impl Iterator<Item = Token<'a>> + use<'a> {
         let config = self.layout.config;
         let array = self.config_value(key).ok().flatten();
@@ -112,7 +111,8 @@ impl<'a> Amb<'a> {
     pub fn duplicate_member(&self) -> Option<Error> {
         let of = |place: Place| {
             let bytes = self.text(place).as_bytes();
-            // Quadratic in the number of members, so that it needs no memory; there are some twenty.
+            // Quadratic in the number of members, so that it needs no memory; there are some
+            // twenty.
             let keys = JsonTokens::new(bytes, place.offset).filter_map(Result::ok);
             let mut depth = 0_u32;
             let outer = keys.filter(move |token| {
@@ -140,7 +140,8 @@ impl<'a> Amb<'a> {
         }
         let (head, _) = self.item(grammar::tokenizer_head, place.offset)?;
         let offset = place.offset.checked_add(TOKENIZER_HEAD_BYTES)?;
-        let payload = self.region(Place { offset, bytes: place.bytes.checked_sub(TOKENIZER_HEAD_BYTES)? })?;
+        let payload =
+            self.region(Place { offset, bytes: place.bytes.checked_sub(TOKENIZER_HEAD_BYTES)? })?;
         Some(Tokenizer { head, payload, offset })
     }
 
@@ -228,7 +229,8 @@ impl<'a> Tokenizer<'a> {
         self.head.special.get(index).filter(|id| **id != NO_TOKEN).map(|id| (*id).into())
     }
 
-    /// What follows the special tokens: a SentencePiece model, or what only its program knows, or merges and tokens.
+    /// What follows the special tokens: a SentencePiece model, or what only its program knows, or
+    /// merges and tokens.
     #[must_use]
     pub const fn payload(&self) -> &'a [u8] {
         self.payload

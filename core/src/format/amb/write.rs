@@ -1,10 +1,11 @@
-//! Writing `.amb` files in one pass and without memory of its own: sizes are known from a [`Plan`], the data is passed on as
-//! it comes.
+//! Writing `.amb` files in one pass and without memory of its own: sizes are known from a [`Plan`],
+//! the data is passed on as it comes.
 
 use super::CHECKSUM;
 use super::checksum::as_data;
 use super::grammar::{
-    HEADER_BYTES, MAGIC, NO_TOKEN, QUANTIZATION_BYTES, TOKENIZER_HEAD_BYTES, TokenizerKind, codes_of,
+    HEADER_BYTES, MAGIC, NO_TOKEN, QUANTIZATION_BYTES, TOKENIZER_HEAD_BYTES, TokenizerKind,
+    codes_of,
 };
 use crate::crc32::Running;
 use crate::error::{Error, ErrorKind, Result};
@@ -30,12 +31,13 @@ impl TensorSpec<'_> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::UnsupportedDtype`] for a type that the format does not have, [`ErrorKind::InvalidArgument`] for a shape
-    /// or a number of blocks that it cannot hold.
+    /// [`ErrorKind::UnsupportedDtype`] for a type that the format does not have,
+    /// [`ErrorKind::InvalidArgument`] for a shape or a number of blocks that it cannot hold.
     pub fn data_bytes(&self) -> Result<u64> {
         codes_of(self.dtype).ok_or(Error::without_offset(ErrorKind::UnsupportedDtype))?;
         let dims = self.shape.dims();
-        let elements = self.shape.elements().filter(|_| dims.iter().all(|dim| *dim <= u32::MAX.into()));
+        let elements =
+            self.shape.elements().filter(|_| dims.iter().all(|dim| *dim <= u32::MAX.into()));
         let bytes = elements.and_then(|elements| match self.dtype {
             Dtype::Scaled(codes) => codes.data_bytes(elements, self.full_blocks),
             dtype => dtype.data_bytes(elements),
@@ -78,7 +80,8 @@ pub enum Payload<'a> {
 /// A tokenizer to be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TokenizerSpec<'a> {
-    /// Ids of the tokens that begin a text, end it, pad it, stand for the unknown, and mask; up to 65,534.
+    /// Ids of the tokens that begin a text, end it, pad it, stand for the unknown, and mask; up to
+    /// 65,534.
     pub special: [Option<u32>; 5],
     /// What the kind has.
     pub payload: Payload<'a>,
@@ -138,15 +141,16 @@ impl Plan<'_> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidArgument`] if the format cannot hold the plan: names, strings, sections or ids too large;
-    /// [`ErrorKind::UnsupportedDtype`].
+    /// [`ErrorKind::InvalidArgument`] if the format cannot hold the plan: names, strings, sections
+    /// or ids too large; [`ErrorKind::UnsupportedDtype`].
     pub fn file_bytes(&self) -> Result<u64> {
         self.layout().map(|(weights, bytes)| weights + bytes)
     }
 
     /// Where the weights begin, and how many bytes they have.
     fn layout(&self) -> Result<(u64, u64)> {
-        let section = |bytes: u64| if u32::try_from(bytes).is_ok() { Ok(bytes) } else { Err(invalid()) };
+        let section =
+            |bytes: u64| if u32::try_from(bytes).is_ok() { Ok(bytes) } else { Err(invalid()) };
         let weights = HEADER_BYTES
             + section(self.metadata.len() as u64)?
             + section(self.config.len() as u64)?
@@ -183,8 +187,8 @@ fn string_bytes(string: &[u8]) -> Option<u64> {
     u16::try_from(string.len()).ok().map(|length| 2 + u64::from(length))
 }
 
-/// Writes one file: [`new`](Self::new) writes all that comes before the tensors, [`data`](Self::data) their data one after
-/// the other, and [`finish`](Self::finish) what is left.
+/// Writes one file: [`new`](Self::new) writes all that comes before the tensors,
+/// [`data`](Self::data) their data one after the other, and [`finish`](Self::finish) what is left.
 pub struct Writer<'p, S> {
     plan: Plan<'p>,
     sink: S,
@@ -201,8 +205,8 @@ impl<'p, S: Sink> Writer<'p, S> {
     ///
     /// # Errors
     ///
-    /// As [`Plan::file_bytes`]; [`ErrorKind::DuplicateName`] if two tensors have the same name or one that of the checksum;
-    /// what the sink returns.
+    /// As [`Plan::file_bytes`]; [`ErrorKind::DuplicateName`] if two tensors have the same name or
+    /// one that of the checksum; what the sink returns.
     pub fn new(plan: Plan<'p>, sink: S) -> Result<Self> {
         let (_, weights_bytes) = plan.layout()?;
         let own = plan.checksum.then_some(CHECKSUM);
@@ -223,12 +227,13 @@ impl<'p, S: Sink> Writer<'p, S> {
         Ok(writer)
     }
 
-    /// Writes the next bytes of data: the tensors' bytes in the order of the plan, cut anywhere, without padding and without
-    /// what says how they are quantised.
+    /// Writes the next bytes of data: the tensors' bytes in the order of the plan, cut anywhere,
+    /// without padding and without what says how they are quantised.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidArgument`] if there is more data than the plan has; what the sink returns.
+    /// [`ErrorKind::InvalidArgument`] if there is more data than the plan has; what the sink
+    /// returns.
     pub fn data(&mut self, bytes: &[u8]) -> Result<()> {
         let mut rest = bytes;
         while !rest.is_empty() {

@@ -7,8 +7,9 @@ use crate::event::{Decode, Event, Mode, Step};
 
 /// A [`Decoder`] that also checks the checksums of the data and of the whole file.
 ///
-/// It gives the same events, but nothing is [`skippable`](Decode::skippable), and before [`Event::End`] comes
-/// [`ErrorKind::DataChecksum`] or [`ErrorKind::FileChecksum`] if the bytes are not those that were written.
+/// It gives the same events, but nothing is [`skippable`](Decode::skippable), and before
+/// [`Event::End`] comes [`ErrorKind::DataChecksum`] or [`ErrorKind::FileChecksum`] if the bytes are
+/// not those that were written.
 pub struct Verifier<const TENSORS: usize = DEFAULT_MAX_TENSORS> {
     decoder: Decoder<TENSORS>,
     /// Of all before the data.

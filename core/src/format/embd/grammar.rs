@@ -22,14 +22,15 @@ pub(super) const FOOTER_BYTES: u64 = 16;
 /// The alignment of tensor data that flag bit 1 promises.
 pub const DATA_ALIGNMENT: u64 = 64;
 
-/// The longest name or token of the stream variant. The published loader allows 1 MiB; no real file comes near.
+/// The longest name or token of the stream variant. The published loader allows 1 MiB; no real file
+/// comes near.
 const MAX_STRING_BYTES: u32 = 65_535;
 
 /// How many metadata entries are kept apart by their keys; the specification requires ten.
 pub(super) const MAX_METADATA_ENTRIES: usize = 128;
 
-/// The largest item of the grammar: a metadata entry with two strings of 65,535 bytes. A carry buffer of this
-/// size always suffices for [`read::Push`](crate::read::Push).
+/// The largest item of the grammar: a metadata entry with two strings of 65,535 bytes. A carry
+/// buffer of this size always suffices for [`read::Push`](crate::read::Push).
 pub const MAX_ITEM_BYTES: usize = 4 + 2 * MAX_STRING_BYTES as usize;
 
 /// The header's feature flags.
@@ -67,7 +68,8 @@ pub(super) struct Extent {
 }
 
 impl Extent {
-    /// The offset behind the section. Offsets are 32-bit and sizes are checked against the file's end first.
+    /// The offset behind the section. Offsets are 32-bit and sizes are checked against the file's
+    /// end first.
     pub(super) const fn end(self) -> u64 {
         self.offset.saturating_add(self.bytes)
     }
@@ -173,7 +175,8 @@ pub(super) fn token(input: &[u8]) -> Parse<'_, &[u8]> {
     take(bytes.into())(rest)
 }
 
-/// The special-token block: five ids in the order of [`SpecialRole::ALL`](crate::event::SpecialRole::ALL).
+/// The special-token block: five ids in the order of
+/// [`SpecialRole::ALL`](crate::event::SpecialRole::ALL).
 pub(super) fn special(input: &[u8]) -> Parse<'_, [u32; 5]> {
     let (rest, pad) = le_u32(input)?;
     let (rest, unknown) = le_u32(rest)?;
@@ -183,8 +186,9 @@ pub(super) fn special(input: &[u8]) -> Parse<'_, [u32; 5]> {
     Ok((rest, [pad, unknown, classify, separate, mask]))
 }
 
-/// Whether the special-token block stands before the tokens; `None` if it stands neither there nor behind them.
-/// The offset is absolute when we write it, relative to the section in other readings of the specification.
+/// Whether the special-token block stands before the tokens; `None` if it stands neither there nor
+/// behind them. The offset is absolute when we write it, relative to the section in other readings
+/// of the specification.
 pub(super) fn special_is_first(section: Extent, special_offset: u32) -> Option<bool> {
     let last = section.bytes.saturating_sub(SPECIAL_BYTES);
     let declared = u64::from(special_offset);
@@ -197,7 +201,8 @@ pub(super) fn special_is_first(section: Extent, special_offset: u32) -> Option<b
     is(last).then_some(false)
 }
 
-/// A tensor descriptor of the section variant. The name lies in the string table behind all descriptors.
+/// A tensor descriptor of the section variant. The name lies in the string table behind all
+/// descriptors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Descriptor {
     pub(super) name_hash: u32,
@@ -279,7 +284,8 @@ pub(super) fn code_of(dtype: Dtype) -> Option<u8> {
     DTYPES.iter().position(|&known| known == dtype).and_then(|code| u8::try_from(code).ok())
 }
 
-/// Four dimensions, or as many as there are (`padded` says whether unused ones are stored, as zeros).
+/// Four dimensions, or as many as there are (`padded` says whether unused ones are stored, as
+/// zeros).
 fn dims(ndim: usize, padded: bool) -> impl Fn(&[u8]) -> Parse<'_, [u32; 4]> {
     move |input| {
         let mut rest = input;

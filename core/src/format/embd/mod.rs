@@ -16,17 +16,18 @@
 //!
 //!   The sections may stand in another order; only the data is always last.
 //!
-//! * **stream** (variant B): what the one published converter writes. Tensors one after the other, f32, with their
-//!   headers inline, then the vocabulary. Read here, never written.
+//! * **stream** (variant B): what the one published converter writes. Tensors one after the other,
+//!   f32, with their headers inline, then the vocabulary. Read here, never written.
 //!
-//! Where the specification is ambiguous: metadata `total_size` counts the entries alone; the place of the
-//! special-token block is absolute (relative is understood); `file_checksum` covers everything before the footer.
+//! Where the specification is ambiguous: metadata `total_size` counts the entries alone; the place
+//! of the special-token block is absolute (relative is understood); `file_checksum` covers
+//! everything before the footer.
 //!
-//! Three extensions that other readers see as ordinary tensors: an INT8 or UINT8 matrix `NAME` may have companions
-//! `NAME.scale` (FLOAT32, one per row) and `NAME.zero_point` (UINT8, one per row), so that
-//! `x[r][c] = (q[r][c] − zero_point[r]) · scale[r]`; [`SORTED_IDS`] with [`TOKEN_OFFSETS`] index the vocabulary
-//! for devices without memory for an index of their own; and what a decoder's tokenizer has beside its tokens is
-//! [`MERGES`] or [`SENTENCEPIECE`].
+//! Three extensions that other readers see as ordinary tensors: an INT8 or UINT8 matrix `NAME` may
+//! have companions `NAME.scale` (FLOAT32, one per row) and `NAME.zero_point` (UINT8, one per row),
+//! so that `x[r][c] = (q[r][c] − zero_point[r]) · scale[r]`; [`SORTED_IDS`] with [`TOKEN_OFFSETS`]
+//! index the vocabulary for devices without memory for an index of their own; and what a decoder's
+//! tokenizer has beside its tokens is [`MERGES`] or [`SENTENCEPIECE`].
 
 mod checksum;
 mod decoder;
@@ -40,21 +41,23 @@ mod view;
 mod write;
 
 pub use crate::sink::Sink;
+pub use crate::tensor::TensorSpec;
 pub use checksum::Verifier;
 pub use decoder::{DEFAULT_MAX_TENSORS, Decoder};
 pub use grammar::{DATA_ALIGNMENT, Flags, MAGIC, MAX_ITEM_BYTES, name_hash};
 pub use view::{Embd, LinearLayout, Metadata, Special, Tensors, TokenEntries, Tokens, Variant};
-pub use crate::tensor::TensorSpec;
 pub use write::{Plan, Vocabulary, Writer};
 
-/// Name of the optional tensor (UINT16 or UINT32, one per token) of token ids in byte order of their strings.
+/// Name of the optional tensor (UINT16 or UINT32, one per token) of token ids in byte order of
+/// their strings.
 pub const SORTED_IDS: &str = "vocab.sorted_ids";
 
-/// Name of the optional tensor (UINT32, tokens + 1) of token entries' offsets, counted from the first entry.
+/// Name of the optional tensor (UINT32, tokens + 1) of token entries' offsets, counted from the
+/// first entry.
 pub const TOKEN_OFFSETS: &str = "vocab.offsets";
 
-/// Name of the tensor (UINT8) that makes the vocabulary one of byte-level BPE: a line of text for each merge, the first one
-/// first, the spellings of its two parts with a space between.
+/// Name of the tensor (UINT8) that makes the vocabulary one of byte-level BPE: a line of text for
+/// each merge, the first one first, the spellings of its two parts with a space between.
 pub const MERGES: &str = "vocab.merges";
 
 /// Name of the tensor (UINT8) that is a serialized SentencePiece model, in place of the vocabulary.

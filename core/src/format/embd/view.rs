@@ -25,7 +25,8 @@ pub enum Variant {
 pub enum LinearLayout {
     /// `[out, in]`, as the specification and PyTorch have it.
     OutIn,
-    /// `[in, out]`: the published converter transposed them from commit `99df7c6` on, square ones unnoticed.
+    /// `[in, out]`: the published converter transposed them from commit `99df7c6` on, square ones
+    /// unnoticed.
     InOut,
     /// The tensors that would tell are missing or square.
     Unknown,
@@ -80,7 +81,8 @@ enum Places {
 }
 
 impl<'a> Embd<'a> {
-    /// Validates `bytes`, the whole file; checksums over the data are left to [`Verifier`](super::Verifier).
+    /// Validates `bytes`, the whole file; checksums over the data are left to
+    /// [`Verifier`](super::Verifier).
     ///
     /// # Errors
     ///
@@ -177,7 +179,8 @@ impl<'a> Embd<'a> {
         Tokens { file: *self, offset, remaining }
     }
 
-    /// Where the token entries lie, for a vocabulary index over them; `None` if there are no tokens.
+    /// Where the token entries lie, for a vocabulary index over them; `None` if there are no
+    /// tokens.
     #[must_use]
     pub fn token_entries(&self) -> Option<TokenEntries<'a>> {
         let (offset, count, length_bytes) = match &self.places {
@@ -349,7 +352,8 @@ pub struct Tensors<'a> {
 }
 
 impl<'a> Tensors<'a> {
-    /// Passes over the tensors of an index before that of this name, without making anything of them.
+    /// Passes over the tensors of an index before that of this name, without making anything of
+    /// them.
     fn pass_to(&mut self, name: &str) -> Option<()> {
         while self.remaining > 0 {
             let (bytes, _) = self.file.item(grammar::descriptor_name_bytes, self.next)?;

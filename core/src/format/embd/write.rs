@@ -1,9 +1,10 @@
-//! Writing the section variant, in one pass and without memory of its own: everything before the data is known
-//! from a [`Plan`], the data is passed on as it comes.
+//! Writing the section variant, in one pass and without memory of its own: everything before the
+//! data is known from a [`Plan`], the data is passed on as it comes.
 
 use super::grammar::{
-    CHECKED_HEADER_SIZE, DATA_ALIGNMENT, DESCRIPTOR_BYTES, FOOTER_MAGIC, Flags, HEADER_BYTES, HEADER_SIZE, MAGIC,
-    MAX_METADATA_ENTRIES, METADATA_HEADER_BYTES, SPECIAL_BYTES, VOCABULARY_HEADER_BYTES, code_of, name_hash,
+    CHECKED_HEADER_SIZE, DATA_ALIGNMENT, DESCRIPTOR_BYTES, FOOTER_MAGIC, Flags, HEADER_BYTES,
+    HEADER_SIZE, MAGIC, MAX_METADATA_ENTRIES, METADATA_HEADER_BYTES, SPECIAL_BYTES,
+    VOCABULARY_HEADER_BYTES, code_of, name_hash,
 };
 use crate::crc32::{Running, crc32};
 use crate::error::{Error, ErrorKind, Result};
@@ -16,7 +17,8 @@ use crate::tensor::identity::check_unique;
 pub struct Vocabulary<'a> {
     /// The tokens in the order of their ids, each up to 65,535 bytes.
     pub tokens: &'a [&'a [u8]],
-    /// The special tokens' ids, in the order of [`SpecialRole::ALL`](crate::event::SpecialRole::ALL).
+    /// The special tokens' ids, in the order of
+    /// [`SpecialRole::ALL`](crate::event::SpecialRole::ALL).
     pub special: [u32; 5],
 }
 
@@ -52,8 +54,9 @@ impl Plan<'_> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidArgument`] if the format cannot hold the plan: a name too long or empty, a shape it does
-    /// not know, or more than 4 GiB before the data; [`ErrorKind::UnsupportedDtype`].
+    /// [`ErrorKind::InvalidArgument`] if the format cannot hold the plan: a name too long or empty,
+    /// a shape it does not know, or more than 4 GiB before the data;
+    /// [`ErrorKind::UnsupportedDtype`].
     pub fn file_bytes(&self) -> Result<u64> {
         let layout = self.layout()?;
         Ok(layout.data_offset + layout.data_bytes + super::grammar::FOOTER_BYTES)
@@ -139,8 +142,8 @@ fn tensor_bytes(tensor: &TensorSpec<'_>) -> Result<u64> {
     bytes.and_then(|elements| tensor.dtype.data_bytes(elements)).ok_or(invalid())
 }
 
-/// Writes one file: [`new`](Self::new) writes all that the plan knows, [`data`](Self::data) the tensors, one after the
-/// other, and [`finish`](Self::finish) the footer.
+/// Writes one file: [`new`](Self::new) writes all that the plan knows, [`data`](Self::data) the
+/// tensors, one after the other, and [`finish`](Self::finish) the footer.
 pub struct Writer<'p, S> {
     plan: Plan<'p>,
     sink: S,
@@ -159,8 +162,8 @@ impl<'p, S: Sink> Writer<'p, S> {
     ///
     /// # Errors
     ///
-    /// As [`Plan::file_bytes`]; [`ErrorKind::DuplicateName`] if two tensors or two keys have the same name; what the
-    /// sink returns.
+    /// As [`Plan::file_bytes`]; [`ErrorKind::DuplicateName`] if two tensors or two keys have the
+    /// same name; what the sink returns.
     pub fn new(plan: Plan<'p>, sink: S) -> Result<Self> {
         let layout = plan.layout()?;
         check_unique(plan.tensors.iter().map(|tensor| tensor.name))?;
@@ -184,11 +187,13 @@ impl<'p, S: Sink> Writer<'p, S> {
         Ok(writer)
     }
 
-    /// Writes the next bytes of data: the tensors' bytes in the order of the plan, cut anywhere, without padding.
+    /// Writes the next bytes of data: the tensors' bytes in the order of the plan, cut anywhere,
+    /// without padding.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidArgument`] if there is more data than the plan has; what the sink returns.
+    /// [`ErrorKind::InvalidArgument`] if there is more data than the plan has; what the sink
+    /// returns.
     pub fn data(&mut self, bytes: &[u8]) -> Result<()> {
         let mut rest = bytes;
         while !rest.is_empty() {
@@ -243,7 +248,8 @@ impl<'p, S: Sink> Writer<'p, S> {
         put(&layout.data_bytes.to_le_bytes());
         put(&self.plan.file_bytes()?.to_le_bytes());
         let checksum = crc32(&header[..CHECKED_HEADER_SIZE]);
-        header[CHECKED_HEADER_SIZE..CHECKED_HEADER_SIZE + 4].copy_from_slice(&checksum.to_le_bytes());
+        header[CHECKED_HEADER_SIZE..CHECKED_HEADER_SIZE + 4]
+            .copy_from_slice(&checksum.to_le_bytes());
         self.put(&header)
     }
 

@@ -7,16 +7,18 @@ use crate::subword::{Bracket, MAX_BRACKET_BYTES, Subwords, WordVocabulary};
 /// The first four bytes.
 pub const MAGIC: &[u8; 4] = b"FiFu";
 
-/// The longest word or n-gram in bytes. The format allows 4 GiB; real words have some hundred at most.
+/// The longest word or n-gram in bytes. The format allows 4 GiB; real words have some hundred at
+/// most.
 pub const MAX_WORD_BYTES: usize = 65_536;
 
-/// The largest item of the grammar, an n-gram with its index. A carry buffer of this size always suffices for
-/// [`read::Push`](crate::read::Push).
+/// The largest item of the grammar, an n-gram with its index. A carry buffer of this size always
+/// suffices for [`read::Push`](crate::read::Push).
 pub const MAX_ITEM_BYTES: usize = 4 + MAX_WORD_BYTES + 8;
 
 pub(super) const CHUNK_HEADER_BYTES: usize = 12;
 
-/// Identifiers of chunks. 0 stands for the header in the reference implementation and is never written.
+/// Identifiers of chunks. 0 stands for the header in the reference implementation and is never
+/// written.
 pub(super) mod id {
     pub(in super::super) const SIMPLE_VOCABULARY: u32 = 1;
     pub(in super::super) const ARRAY: u32 = 2;
@@ -139,7 +141,8 @@ fn with_default_brackets(
     WordVocabulary { words, subwords, min_n, max_n, begin: Bracket::BEGIN, end: Bracket::END }
 }
 
-/// A 64-bit number of words or n-grams. More than 32 bits can count would fill 16 GiB with their lengths alone.
+/// A 64-bit number of words or n-grams. More than 32 bits can count would fill 16 GiB with their
+/// lengths alone.
 fn count(input: &[u8]) -> Parse<'_, u32> {
     let (rest, count) = le_u64(input)?;
     match u32::try_from(count) {
@@ -211,7 +214,8 @@ pub(crate) fn entry(has_index: bool) -> impl Fn(&[u8]) -> Parse<'_, Entry<'_>> {
     }
 }
 
-/// The most columns that a matrix without rows may have. Those of other matrices are bounded by the file's size.
+/// The most columns that a matrix without rows may have. Those of other matrices are bounded by the
+/// file's size.
 pub(super) const MAX_EMPTY_COLS: u32 = 16_384;
 
 /// The fields of an f32 matrix before its padding: rows and columns.
@@ -294,7 +298,8 @@ fn element_type(expected: u32) -> impl Fn(&[u8]) -> Parse<'_, ()> {
     }
 }
 
-/// The padding before bulk data whose type fields end at the absolute `offset`: one to four bytes, never none.
+/// The padding before bulk data whose type fields end at the absolute `offset`: one to four bytes,
+/// never none.
 pub(super) const fn padding(offset: u64) -> u64 {
     4_u64.saturating_sub(offset % 4)
 }

@@ -1,4 +1,5 @@
-//! Where everything lies in a file: what a decoder has learnt when it has seen the file without its bulk data.
+//! Where everything lies in a file: what a decoder has learnt when it has seen the file without its
+//! bulk data.
 
 use crate::subword::WordVocabulary;
 
@@ -26,7 +27,8 @@ pub struct Chunk {
     pub id: u32,
     /// Absolute offset of the chunk's header.
     pub offset: u64,
-    /// The declared length of the payload. Writers have got it wrong; nothing but metadata is read by it.
+    /// The declared length of the payload. Writers have got it wrong; nothing but metadata is read
+    /// by it.
     pub declared_bytes: u64,
     /// The length of the payload by its structure.
     pub payload_bytes: u64,
@@ -43,8 +45,8 @@ pub struct Array {
     pub offset: u64,
 }
 
-/// A product-quantised matrix. Row `r` is the concatenation over `s` of centroid `codes[r][s]` of subquantiser `s`,
-/// times the transposed projection, times the row's norm.
+/// A product-quantised matrix. Row `r` is the concatenation over `s` of centroid `codes[r][s]` of
+/// subquantiser `s`, times the transposed projection, times the row's norm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quantized {
     /// The number of rows: words, then buckets or n-grams.
@@ -116,15 +118,16 @@ pub struct Layout {
     pub words: Place,
     /// The n-gram entries of an explicit vocabulary: `u32` length, bytes and `u64` index each.
     pub ngrams: Place,
-    /// How many different indices an explicit vocabulary's n-grams have, if they are numbered in the order of their
-    /// first appearance, as all known writers do. `None` if they are not: then only an index in memory can number
-    /// them.
+    /// How many different indices an explicit vocabulary's n-grams have, if they are numbered in
+    /// the order of their first appearance, as all known writers do. `None` if they are not: then
+    /// only an index in memory can number them.
     pub distinct_ngram_indices: Option<u64>,
     /// The vectors.
     pub storage: Storage,
     /// Absolute offset of the words' norms (F32 `[words]`).
     pub norms: Option<u64>,
-    /// Whether the list of chunks in the header names the norms. Writers before October 2019 left them out.
+    /// Whether the list of chunks in the header names the norms. Writers before October 2019 left
+    /// them out.
     pub norms_listed: bool,
     pub(super) chunks: [Option<Chunk>; 4],
 }

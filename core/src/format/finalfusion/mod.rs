@@ -8,14 +8,15 @@
 //! | storage (2, 4) | one row a word, then one a bucket or n-gram: an f32 matrix, or a product quantiser and its codes |
 //! | norms (6), optional | the lengths that word vectors had before they were normalised |
 //!
-//! Every chunk is `u32` identifier, `u64` length of what follows, payload; all integers are little-endian. Before bulk
-//! data stand `4 − position % 4` padding bytes: one to four, never none. The layout is what the reference
-//! implementation (crate `finalfusion`, `src/chunks/`) writes; the published specification differs from it in eight
-//! places, which `docs/finalfusion-errata.md` lists.
+//! Every chunk is `u32` identifier, `u64` length of what follows, payload; all integers are
+//! little-endian. Before bulk data stand `4 − position % 4` padding bytes: one to four, never none.
+//! The layout is what the reference implementation (crate `finalfusion`, `src/chunks/`) writes; the
+//! published specification differs from it in eight places, which `docs/finalfusion-errata.md`
+//! lists.
 //!
 //! Deviations met in real files are accepted in [`Mode::Lenient`](crate::event::Mode) and kept for
-//! [`Decoder::deviation`]: lists of chunks that omit the norms, lengths of explicit vocabularies that omit the
-//! n-grams' indices, and bytes behind the storage that are no chunk.
+//! [`Decoder::deviation`]: lists of chunks that omit the norms, lengths of explicit vocabularies
+//! that omit the n-grams' indices, and bytes behind the storage that are no chunk.
 
 mod decoder;
 mod grammar;
@@ -38,7 +39,8 @@ pub use write::{Plan, StorageSpec, Writer};
 
 /// Name of the matrix (F32 `[rows, cols]`) of an unquantised storage.
 pub const EMBEDDINGS: &str = "embeddings";
-/// Name of a quantiser's rotation (F32 `[cols, cols]`): a row is its centroids times the transposed rotation.
+/// Name of a quantiser's rotation (F32 `[cols, cols]`): a row is its centroids times the transposed
+/// rotation.
 pub const PROJECTION: &str = "projection";
 /// Name of a quantiser's centroids (F32 `[codes per row, centroids, cols / codes per row]`).
 pub const SUBQUANTIZERS: &str = "subquantizers";

@@ -40,10 +40,9 @@ impl Verifier {
                     _ => return Ok(()),
                 };
                 match bytes.iter().position(|&code| u32::from(code) >= centroids) {
-                    Some(at) => Err(Error::new(
-                        offset.saturating_add(at as u64),
-                        ErrorKind::CodeOutOfRange,
-                    )),
+                    Some(at) => {
+                        Err(Error::new(offset.saturating_add(at as u64), ErrorKind::CodeOutOfRange))
+                    }
                     None => Ok(()),
                 }
             }

@@ -19,8 +19,8 @@ pub struct Finalfusion<'a> {
 }
 
 impl<'a> Finalfusion<'a> {
-    /// Validates the structure of `bytes`, the whole file, in one pass over header and vocabulary. Vectors, norms and
-    /// codes are not looked at.
+    /// Validates the structure of `bytes`, the whole file, in one pass over header and vocabulary.
+    /// Vectors, norms and codes are not looked at.
     ///
     /// # Errors
     ///

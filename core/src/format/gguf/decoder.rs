@@ -7,10 +7,11 @@ use super::{ALIGNMENT_KEY, TOKENS_KEY};
 use crate::bytes::parse;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Decode, Event, FileInfo, Format, Mode, Step, Value, advance};
-use crate::tensor::identity::remember;
 use crate::tensor::TensorHeader;
+use crate::tensor::identity::remember;
 
-/// How many tensors a [`Decoder`] keeps apart unless told otherwise: models of 100 layers have some 1000.
+/// How many tensors a [`Decoder`] keeps apart unless told otherwise: models of 100 layers have some
+/// 1000.
 pub const DEFAULT_MAX_TENSORS: usize = 2048;
 
 /// How many metadata pairs are kept apart by their keys.
@@ -20,13 +21,14 @@ pub(super) const MAX_PAIRS: usize = 256;
 const TENSORS_OFFSET: u64 = 8;
 const PAIRS_OFFSET: u64 = 16;
 
-/// Decodes GGUF files. `TENSORS` bounds how many tensors a file may have: 16 bytes each are kept, for
-/// the hash of the name, which must be unique, and for the place where the data ends.
+/// Decodes GGUF files. `TENSORS` bounds how many tensors a file may have: 16 bytes each are kept,
+/// for the hash of the name, which must be unique, and for the place where the data ends.
 ///
-/// Strings of the metadata come as [`Event::Metadata`], other values as [`Event::Value`], elements of arrays as
-/// [`Event::Element`], and those of `tokenizer.ggml.tokens` as [`Event::Token`]. Descriptions of tensors give their
-/// offsets before the place of the data is known: [`TensorHeader::offset`] counts from the data, whose place
-/// [`data_offset`](Self::data_offset) says afterwards. Padding is passed over; strict mode wants it to be zeros.
+/// Strings of the metadata come as [`Event::Metadata`], other values as [`Event::Value`], elements
+/// of arrays as [`Event::Element`], and those of `tokenizer.ggml.tokens` as [`Event::Token`].
+/// Descriptions of tensors give their offsets before the place of the data is known:
+/// [`TensorHeader::offset`] counts from the data, whose place [`data_offset`](Self::data_offset)
+/// says afterwards. Padding is passed over; strict mode wants it to be zeros.
 #[derive(Clone, Debug)]
 pub struct Decoder<const TENSORS: usize = DEFAULT_MAX_TENSORS> {
     mode: Mode,
@@ -45,16 +47,33 @@ pub struct Decoder<const TENSORS: usize = DEFAULT_MAX_TENSORS> {
 #[derive(Clone, Copy, Debug)]
 enum State {
     Header,
-    Pairs { left: u64 },
-    Elements { of: Type, next: u64, count: u64, tokens: bool, pairs_left: u64 },
+    Pairs {
+        left: u64,
+    },
+    Elements {
+        of: Type,
+        next: u64,
+        count: u64,
+        tokens: bool,
+        pairs_left: u64,
+    },
     /// Descriptions of tensors, and where in the data the next one must lie.
-    Tensors { left: u64, expected: u64 },
+    Tensors {
+        left: u64,
+        expected: u64,
+    },
     /// Zeros before the data.
-    Padding { until: u64 },
+    Padding {
+        until: u64,
+    },
     /// The data of a tensor, and the padding behind it if another one follows.
-    Data { tensor: usize },
+    Data {
+        tensor: usize,
+    },
     /// Zeros behind the data.
-    Tail { until: u64 },
+    Tail {
+        until: u64,
+    },
 }
 
 impl<const TENSORS: usize> Decoder<TENSORS> {
@@ -99,13 +118,8 @@ impl<const TENSORS: usize> Decoder<TENSORS> {
                 Ok(Step::silent(0))
             }
             State::Elements { of, next, count, tokens, pairs_left } => {
-                self.state = State::Elements {
-                    of,
-                    next: next.saturating_add(1),
-                    count,
-                    tokens,
-                    pairs_left,
-                };
+                self.state =
+                    State::Elements { of, next: next.saturating_add(1), count, tokens, pairs_left };
                 let step = self.element(input, of, next, tokens)?;
                 if matches!(step.event, Some(Event::NeedMore { .. })) {
                     self.state = State::Elements { of, next, count, tokens, pairs_left };
@@ -129,7 +143,8 @@ impl<const TENSORS: usize> Decoder<TENSORS> {
         }
     }
 
-    /// Whether the padding behind the data may be missing: if there is no data, and in lenient mode.
+    /// Whether the padding behind the data may be missing: if there is no data, and in lenient
+    /// mode.
     fn may_end(&self) -> bool {
         self.counts.tensors == 0 || self.mode == Mode::Lenient
     }

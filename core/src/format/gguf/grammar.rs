@@ -17,8 +17,8 @@ pub(super) const MAX_STRING_BYTES: usize = 1 << 20;
 /// The longest key or name, as the specification has it for keys.
 pub(super) const MAX_NAME_BYTES: usize = 65_535;
 
-/// The largest item: a pair of the longest key and the longest string. A carry buffer of this size always suffices for
-/// [`read::Push`](crate::read::Push).
+/// The largest item: a pair of the longest key and the longest string. A carry buffer of this size
+/// always suffices for [`read::Push`](crate::read::Push).
 pub const MAX_ITEM_BYTES: usize = MAX_NAME_BYTES + MAX_STRING_BYTES + 20;
 
 /// The most dimensions that ggml knows.
@@ -225,7 +225,8 @@ const DTYPES: [(u32, Dtype); 34] = [
     (41, Dtype::Opaque(Opaque::Q1_0)),
 ];
 
-/// The number of the newest type that ggml defines; those below it that are not above it once had and has removed.
+/// The number of the newest type that ggml defines; those below it that are not above it once had
+/// and has removed.
 const NEWEST_DTYPE: u32 = 41;
 
 fn dtype(input: &[u8]) -> Parse<'_, Dtype> {
@@ -243,8 +244,8 @@ pub fn code_of(dtype: Dtype) -> Option<u32> {
     DTYPES.iter().find(|(_, known)| *known == dtype).map(|(code, _)| *code)
 }
 
-/// A tensor's description: its header, with the offset relative to the data, and how far behind the description's start
-/// the offset's own field lies.
+/// A tensor's description: its header, with the offset relative to the data, and how far behind the
+/// description's start the offset's own field lies.
 pub(super) fn tensor(input: &[u8]) -> Parse<'_, (TensorHeader<'_>, usize)> {
     let (rest, name) = name(input)?;
     let at = rest;

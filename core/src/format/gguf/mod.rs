@@ -10,8 +10,9 @@
 //! | | n | tensors: name, `u32` ndim, `u64` dims innermost first, `u32` type, `u64` offset in the data |
 //! | multiple of `general.alignment` (32) | n | data, each tensor padded to the alignment |
 //!
-//! As in ggml the tensors lie in the order of their descriptions, without gaps beyond the padding. Files of other
-//! writers may lack the padding behind the last tensor, which strict mode insists on.
+//! As in ggml the tensors lie in the order of their descriptions, without gaps beyond the padding.
+//! Files of other writers may lack the padding behind the last tensor, which strict mode insists
+//! on.
 //!
 //! Specification: <https://github.com/ggml-org/ggml/blob/master/docs/gguf.md>.
 
@@ -24,10 +25,10 @@ mod view;
 )]
 mod write;
 
+pub use crate::tensor::TensorSpec;
 pub use decoder::{DEFAULT_MAX_TENSORS, Decoder};
 pub use grammar::{DEFAULT_ALIGNMENT, MAGIC, MAX_ITEM_BYTES, code_of};
 pub use view::{Elements, Gguf, Metadata, Split, Tensors, TokenEntries};
-pub use crate::tensor::TensorSpec;
 pub use write::{Plan, WriteValue, Writer};
 
 /// The key of the one value that the layout depends on.

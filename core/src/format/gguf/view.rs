@@ -128,8 +128,8 @@ impl<'a> Gguf<'a> {
         }
     }
 
-    /// The elements of the array under a metadata key. Tokens that are not UTF-8 end the iteration; see
-    /// [`tokens`](Self::tokens).
+    /// The elements of the array under a metadata key. Tokens that are not UTF-8 end the iteration;
+    /// see [`tokens`](Self::tokens).
     #[must_use]
     pub fn elements(&self, key: &str) -> Option<Elements<'a>> {
         let mut metadata = self.metadata();

@@ -1,4 +1,5 @@
-//! Writing version 3, in one pass and without memory: everything before the data is known from a [`Plan`].
+//! Writing version 3, in one pass and without memory: everything before the data is known from a
+//! [`Plan`].
 
 use super::ALIGNMENT_KEY;
 use super::decoder::{DEFAULT_MAX_TENSORS, MAX_PAIRS};
@@ -35,10 +36,11 @@ pub enum WriteValue<'a> {
 /// All that a file holds but the tensors' data.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Plan<'a> {
-    /// Up to 256 keys, unique in the file, and values, whose texts have up to 1 MiB. `general.alignment`, which counts, is
-    /// written from [`alignment`](Self::alignment).
+    /// Up to 256 keys, unique in the file, and values, whose texts have up to 1 MiB.
+    /// `general.alignment`, which counts, is written from [`alignment`](Self::alignment).
     pub metadata: &'a [(&'a str, WriteValue<'a>)],
-    /// The tensors in the order in which their data will come: up to [`DEFAULT_MAX_TENSORS`], as many as are read.
+    /// The tensors in the order in which their data will come: up to [`DEFAULT_MAX_TENSORS`], as
+    /// many as are read.
     pub tensors: &'a [TensorSpec<'a>],
     /// The alignment of tensors: a power of two, at least 8; 32 as a rule.
     pub alignment: u32,
@@ -74,8 +76,8 @@ impl Plan<'_> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidArgument`] if the format cannot hold the plan; [`ErrorKind::TooManyTensors`];
-    /// [`ErrorKind::UnsupportedDtype`].
+    /// [`ErrorKind::InvalidArgument`] if the format cannot hold the plan;
+    /// [`ErrorKind::TooManyTensors`]; [`ErrorKind::UnsupportedDtype`].
     pub fn file_bytes(&self) -> Result<u64> {
         let (data, bytes) = self.layout()?;
         data.checked_add(bytes).ok_or(invalid())
@@ -185,9 +187,7 @@ fn pair(sink: &mut impl Sink, key: &str, value: &WriteValue<'_>) -> Result<()> {
             one(8, &[])?;
             text(sink, value.as_bytes())
         }
-        WriteValue::Texts(all) => {
-            array(sink, 8, all, |sink, element| text(sink, element))
-        }
+        WriteValue::Texts(all) => array(sink, 8, all, |sink, element| text(sink, element)),
         WriteValue::U32s(all) => array(sink, 4, all, |sink, n| sink.write(&n.to_le_bytes())),
         WriteValue::I32s(all) => array(sink, 5, all, |sink, n| sink.write(&n.to_le_bytes())),
         WriteValue::F32s(all) => array(sink, 6, all, |sink, n| sink.write(&n.to_le_bytes())),
@@ -207,8 +207,8 @@ fn array<S: Sink, T>(
     elements.iter().try_for_each(|element| write(sink, element))
 }
 
-/// Writes one file: [`new`](Self::new) writes all that the plan knows, [`data`](Self::data) the tensors, one after the
-/// other, each padded to the alignment.
+/// Writes one file: [`new`](Self::new) writes all that the plan knows, [`data`](Self::data) the
+/// tensors, one after the other, each padded to the alignment.
 pub struct Writer<'p, S> {
     plan: Plan<'p>,
     sink: S,
@@ -222,8 +222,8 @@ impl<'p, S: Sink> Writer<'p, S> {
     ///
     /// # Errors
     ///
-    /// As [`Plan::file_bytes`]; [`ErrorKind::DuplicateName`] if two tensors or two keys have the same name; what the
-    /// sink returns.
+    /// As [`Plan::file_bytes`]; [`ErrorKind::DuplicateName`] if two tensors or two keys have the
+    /// same name; what the sink returns.
     pub fn new(plan: Plan<'p>, sink: S) -> Result<Self> {
         let (data, _) = plan.layout()?;
         check_unique(plan.tensors.iter().map(|tensor| tensor.name))?;
@@ -237,11 +237,13 @@ impl<'p, S: Sink> Writer<'p, S> {
         Ok(writer)
     }
 
-    /// Writes the next bytes of data: the tensors' bytes in the order of the plan, cut anywhere, without padding.
+    /// Writes the next bytes of data: the tensors' bytes in the order of the plan, cut anywhere,
+    /// without padding.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidArgument`] if there is more data than the plan has; what the sink returns.
+    /// [`ErrorKind::InvalidArgument`] if there is more data than the plan has; what the sink
+    /// returns.
     pub fn data(&mut self, bytes: &[u8]) -> Result<()> {
         let mut rest = bytes;
         while !rest.is_empty() {

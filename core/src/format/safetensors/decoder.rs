@@ -15,16 +15,16 @@ use crate::text::json::{Kind, Lexeme, Lexer, is};
 /// The longest header that is read, as in the reference.
 pub const MAX_HEADER_BYTES: u64 = 100_000_000;
 
-/// The longest description of a tensor or entry of the metadata. A carry buffer of this size always suffices for
-/// [`read::Push`](crate::read::Push); real descriptions have some 100 bytes.
+/// The longest description of a tensor or entry of the metadata. A carry buffer of this size always
+/// suffices for [`read::Push`](crate::read::Push); real descriptions have some 100 bytes.
 pub const MAX_ITEM_BYTES: usize = 1 << 20;
 
 /// How many metadata entries are kept apart by their keys.
 pub(super) const MAX_METADATA_ENTRIES: usize = 128;
 
-/// Decodes safetensors files. Room for one [`Entry`] a tensor is lent: the tensors' places are kept to refuse gaps,
-/// overlaps and duplicate names. More tensors than there is room for are refused with
-/// [`ErrorKind::TooManyTensors`].
+/// Decodes safetensors files. Room for one [`Entry`] a tensor is lent: the tensors' places are kept
+/// to refuse gaps, overlaps and duplicate names. More tensors than there is room for are refused
+/// with [`ErrorKind::TooManyTensors`].
 #[derive(Debug)]
 pub struct Decoder<'m> {
     mode: Mode,
@@ -156,7 +156,8 @@ impl<'m> Decoder<'m> {
                 Ok(Step::silent(left))
             }
             _ if whole => Err(Error::new(self.data, ErrorKind::BadJson)),
-            // What stands before an item is not kept, so that the place of an error does not depend on cuts.
+            // What stands before an item is not kept, so that the place of an error does not depend
+            // on cuts.
             _ if self.first_needed(place) > self.offset => {
                 let before = self.first_needed(place).saturating_sub(self.offset);
                 Ok(Step::silent(usize::try_from(before).unwrap_or(usize::MAX)))
@@ -168,7 +169,8 @@ impl<'m> Decoder<'m> {
         }
     }
 
-    /// Absolute offset of the item at `place`, with its name's quote, or of what comes between items.
+    /// Absolute offset of the item at `place`, with its name's quote, or of what comes between
+    /// items.
     fn first_needed(&self, place: Place) -> u64 {
         match place {
             Place::MetadataValue { key: name }
@@ -370,7 +372,6 @@ impl Decode for Decoder<'_> {
     }
 
     fn is_complete(&self) -> bool {
-        self.failed.is_none()
-            && matches!(self.state, State::Data { end } if self.offset >= end)
+        self.failed.is_none() && matches!(self.state, State::Data { end } if self.offset >= end)
     }
 }

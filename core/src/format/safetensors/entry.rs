@@ -1,10 +1,11 @@
 //! What is remembered of each tensor, in memory that the caller lends.
 
-use crate::tensor::identity;
 use crate::error::{Error, ErrorKind, Result};
+use crate::tensor::identity;
 use crate::text::json;
 
-/// The place of one tensor and a hash of its name. Lent to a [`Decoder`](super::Decoder) as room for one tensor each.
+/// The place of one tensor and a hash of its name. Lent to a [`Decoder`](super::Decoder) as room
+/// for one tensor each.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Entry {
     /// A hash of the name that is long enough to tell names apart.
@@ -50,8 +51,8 @@ impl<'m> Entries<'m> {
         Ok(())
     }
 
-    /// Refuses the first name that was there already. Entries are sorted by their names then: to look for each when it is
-    /// read would take quadratic time.
+    /// Refuses the first name that was there already. Entries are sorted by their names then: to
+    /// look for each when it is read would take quadratic time.
     pub(super) fn check_names(&mut self) -> Result<()> {
         sort(self.all_mut(), |entry| (entry.name, entry.at));
         let neighbours = self.all().iter().zip(self.all().iter().skip(1));
@@ -62,15 +63,15 @@ impl<'m> Entries<'m> {
         }
     }
 
-    /// Sorts the entries by their places, and refuses gaps and overlaps; returns the length of the data.
+    /// Sorts the entries by their places, and refuses gaps and overlaps; returns the length of the
+    /// data.
     pub(super) fn tile(&mut self) -> Result<u64> {
         sort(self.all_mut(), |entry| (entry.begin, entry.end));
         let mut end = 0;
         for entry in self.all() {
             if entry.begin != end {
                 let overlaps = entry.begin < end;
-                let kind =
-                    if overlaps { ErrorKind::Overlap } else { ErrorKind::NotContiguous };
+                let kind = if overlaps { ErrorKind::Overlap } else { ErrorKind::NotContiguous };
                 return Err(Error::new(entry.at.into(), kind));
             }
             end = entry.end;
@@ -123,7 +124,8 @@ pub(crate) fn spelling_hash(spelling: &str) -> u64 {
         return identity::extend(identity::EMPTY, spelling);
     }
     let mut utf8 = [0; 4];
-    json::chars(spelling).fold(identity::EMPTY, |hash, c| identity::extend(hash, c.encode_utf8(&mut utf8)))
+    json::chars(spelling)
+        .fold(identity::EMPTY, |hash, c| identity::extend(hash, c.encode_utf8(&mut utf8)))
 }
 
 /// A hash of the name that `parts` make together.
@@ -145,7 +147,10 @@ mod tests {
             }
             sort(entries, |entry| (entry.begin, entry.end));
             assert!(entries.is_sorted_by_key(|entry| entry.begin));
-            assert_eq!(entries.iter().map(|entry| u64::from(entry.at)).sum::<u64>(), (0..count).sum());
+            assert_eq!(
+                entries.iter().map(|entry| u64::from(entry.at)).sum::<u64>(),
+                (0..count).sum()
+            );
         }
     }
 }

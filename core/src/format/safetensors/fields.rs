@@ -98,7 +98,8 @@ impl Fields {
         self.offsets_read.is_some()
     }
 
-    /// The tensor described, whose description ends at the absolute offset `at`; its data lies behind `data`.
+    /// The tensor described, whose description ends at the absolute offset `at`; its data lies
+    /// behind `data`.
     pub(super) fn finish<'a>(&self, name: &'a str, data: u64, at: u64) -> Result<TensorHeader<'a>> {
         let missing = Error::new(at, ErrorKind::BadField);
         let (Some(dtype), Some(ndim), Some(2)) = (self.dtype, self.ndim, self.offsets_read) else {

@@ -6,11 +6,12 @@
 //! | 8 | n | header: `{"name": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}, …}`, padded with spaces |
 //! | 8 + n | | data; `data_offsets` count from here, and fill it without gap or overlap |
 //!
-//! The member `__metadata__` maps strings to strings. The reference writer pads the header to a multiple of 8 and sorts
-//! tensors by falling size of their elements, then by name.
+//! The member `__metadata__` maps strings to strings. The reference writer pads the header to a
+//! multiple of 8 and sorts tensors by falling size of their elements, then by name.
 //!
 //! Names and metadata are given as the file spells them, with JSON's escapes if there are any;
-//! [`json::unescape`](crate::text::json::unescape) resolves them. Names are told apart by their meaning.
+//! [`json::unescape`](crate::text::json::unescape) resolves them. Names are told apart by their
+//! meaning.
 //!
 //! Specification: <https://github.com/huggingface/safetensors>.
 
@@ -24,11 +25,11 @@ pub(crate) mod view;
 )]
 pub(crate) mod write;
 
+pub use crate::tensor::TensorSpec;
 pub use decoder::{Decoder, MAX_HEADER_BYTES, MAX_ITEM_BYTES};
 pub use entry::Entry;
 pub use fields::{dtype_name, dtype_of};
 pub use view::{Metadata, Safetensors, Tensors};
-pub use crate::tensor::TensorSpec;
 pub use write::{Plan, Writer, order};
 
 /// Bytes before the header.

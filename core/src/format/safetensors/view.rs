@@ -30,7 +30,8 @@ impl core::fmt::Debug for Safetensors<'_, '_> {
 }
 
 impl<'a, 'm> Safetensors<'a, 'm> {
-    /// Validates `bytes`, the whole file; the tensors' places are kept in `entries`, which needs room for one each.
+    /// Validates `bytes`, the whole file; the tensors' places are kept in `entries`, which needs
+    /// room for one each.
     ///
     /// # Errors
     ///
@@ -96,7 +97,8 @@ impl<'a, 'm> Safetensors<'a, 'm> {
         let entry = self.entries.get(found).filter(|entry| entry.name == hash)?;
         // The name's quote stands before it.
         let key = u64::from(entry.at).checked_sub(1)?;
-        let header = self.bytes.get(usize::try_from(key).ok()?..usize::try_from(self.data).ok()?)?;
+        let header =
+            self.bytes.get(usize::try_from(key).ok()?..usize::try_from(self.data).ok()?)?;
         let members = Tokens::at_key(header, key);
         Tensors { members, bytes: self.bytes, data: self.data }.next()
     }
@@ -114,7 +116,8 @@ impl<'a, 'm> Safetensors<'a, 'm> {
 /// Runs a decoder over a whole file in memory, passing over the data that nobody has to see.
 pub(crate) fn run(decoder: &mut impl Decode, bytes: &[u8]) -> Result<()> {
     loop {
-        decoder.skip(decoder.skippable().min((bytes.len() as u64).saturating_sub(decoder.offset())));
+        decoder
+            .skip(decoder.skippable().min((bytes.len() as u64).saturating_sub(decoder.offset())));
         let seen = usize::try_from(decoder.offset()).unwrap_or(usize::MAX);
         match decoder.next(bytes.get(seen..).unwrap_or(&[]))?.event {
             Some(Event::End) => return Ok(()),

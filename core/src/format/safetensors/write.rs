@@ -1,4 +1,5 @@
-//! Writing, in one pass and without memory: the header is known from a [`Plan`], the data is passed on as it comes.
+//! Writing, in one pass and without memory: the header is known from a [`Plan`], the data is passed
+//! on as it comes.
 
 use core::cmp::Ordering;
 
@@ -10,8 +11,8 @@ use crate::sink::Sink;
 use crate::tensor::identity::check_unique;
 use crate::tensor::{Dtype, Opaque, Shape, TensorSpec};
 
-/// The order of tensors in files of the reference writer: by falling size of the elements, then by the name of the type
-/// in the reference's list, then by name.
+/// The order of tensors in files of the reference writer: by falling size of the elements, then by
+/// the name of the type in the reference's list, then by name.
 #[must_use]
 pub fn order(left: &TensorSpec<'_>, right: &TensorSpec<'_>) -> Ordering {
     let rank = |spec: &TensorSpec<'_>| RANKS.iter().position(|dtype| *dtype == spec.dtype);
@@ -58,7 +59,8 @@ impl Plan<'_> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidArgument`] if the format cannot hold the plan; [`ErrorKind::UnsupportedDtype`].
+    /// [`ErrorKind::InvalidArgument`] if the format cannot hold the plan;
+    /// [`ErrorKind::UnsupportedDtype`].
     pub fn file_bytes(&self) -> Result<u64> {
         let (header, data) = self.layout()?;
         LENGTH_BYTES.checked_add(header).and_then(|sum| sum.checked_add(data)).ok_or(invalid())
@@ -124,12 +126,7 @@ impl<'s, S: Sink> Header<'s, S> {
     }
 
     /// Describes the tensor whose name is `name`'s parts together, and whose data comes next.
-    pub(crate) fn tensor(
-        &mut self,
-        name: [&str; 2],
-        dtype: Dtype,
-        shape: &Shape,
-    ) -> Result<()> {
+    pub(crate) fn tensor(&mut self, name: [&str; 2], dtype: Dtype, shape: &Shape) -> Result<()> {
         let sink = &mut *self.sink;
         let bytes = shape.elements().and_then(|elements| dtype.data_bytes(elements));
         let end = bytes.and_then(|bytes| self.begin.checked_add(bytes)).ok_or(invalid())?;
@@ -158,10 +155,7 @@ impl<'s, S: Sink> Header<'s, S> {
 }
 
 /// Writes the length of the header that `header` writes, the header, and its padding.
-pub(crate) fn write_header<S: Sink>(
-    sink: &mut S,
-    header: &impl WriteHeader,
-) -> Result<()> {
+pub(crate) fn write_header<S: Sink>(sink: &mut S, header: &impl WriteHeader) -> Result<()> {
     let mut length = Length(0);
     header.write(&mut length)?;
     let padded = length.0.next_multiple_of(8);
@@ -252,7 +246,8 @@ fn number(sink: &mut impl Sink, value: u64) -> Result<()> {
     sink.write(digits.get(digits.len() - count..).unwrap_or(&[]))
 }
 
-/// Writes one file: [`new`](Self::new) writes the header, [`data`](Self::data) the tensors, one after the other.
+/// Writes one file: [`new`](Self::new) writes the header, [`data`](Self::data) the tensors, one
+/// after the other.
 #[derive(Debug)]
 pub struct Writer<S> {
     sink: S,
@@ -265,8 +260,8 @@ impl<S: Sink> Writer<S> {
     ///
     /// # Errors
     ///
-    /// As [`Plan::file_bytes`]; [`ErrorKind::DuplicateName`] if two tensors or two keys have the same name; what the
-    /// sink returns.
+    /// As [`Plan::file_bytes`]; [`ErrorKind::DuplicateName`] if two tensors or two keys have the
+    /// same name; what the sink returns.
     pub fn new(plan: &Plan<'_>, mut sink: S) -> Result<Self> {
         let (_, data) = plan.layout()?;
         check_unique(plan.tensors.iter().map(|tensor| tensor.name).chain([METADATA]))?;
@@ -279,7 +274,8 @@ impl<S: Sink> Writer<S> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidArgument`] if there is more data than the plan has; what the sink returns.
+    /// [`ErrorKind::InvalidArgument`] if there is more data than the plan has; what the sink
+    /// returns.
     pub fn data(&mut self, bytes: &[u8]) -> Result<()> {
         self.missing = self.missing.checked_sub(bytes.len() as u64).ok_or(invalid())?;
         self.sink.write(bytes)

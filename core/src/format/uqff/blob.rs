@@ -97,7 +97,8 @@ pub(super) enum Found {
     End,
 }
 
-/// Steps through the blob that ends at the absolute offset `end`. Data is passed over by whoever steps.
+/// Steps through the blob that ends at the absolute offset `end`. Data is passed over by whoever
+/// steps.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Blob {
     mode: Mode,
@@ -179,11 +180,11 @@ impl Blob {
     }
 
     fn begin(&mut self, input: &[u8], offset: u64) -> Result<Found> {
-        let ((version, format, has_bias), used) = match self.item(prefix(self.mode), input, offset)?
-        {
-            Item::Parsed { item, used } => (item, used),
-            Item::NeedMore { at_least } => return Ok(Found::NeedMore { at_least }),
-        };
+        let ((version, format, has_bias), used) =
+            match self.item(prefix(self.mode), input, offset)? {
+                Item::Parsed { item, used } => (item, used),
+                Item::NeedMore { at_least } => return Ok(Found::NeedMore { at_least }),
+            };
         self.begun = Some(Begun { version, format, rest: parts(format), has_bias });
         Ok(Found::Begin { used })
     }

@@ -24,15 +24,8 @@ pub enum LayerFormat {
 }
 
 impl LayerFormat {
-    const ALL: [Self; 7] = [
-        Self::Gguf,
-        Self::Unquantized,
-        Self::Hqq,
-        Self::Fp8,
-        Self::Afq,
-        Self::F8q8,
-        Self::Mxfp4,
-    ];
+    const ALL: [Self; 7] =
+        [Self::Gguf, Self::Unquantized, Self::Hqq, Self::Fp8, Self::Afq, Self::F8q8, Self::Mxfp4];
 
     /// The format of this number.
     #[must_use]

@@ -1,8 +1,9 @@
-//! The sans-I/O decoder of both generations: a safetensors decoder, and a look at what it passes on.
+//! The sans-I/O decoder of both generations: a safetensors decoder, and a look at what it passes
+//! on.
 
+use super::MAX_MINOR;
 use super::blob::{Blob, Found};
 use super::codes::{LayerFormat, ggml_dtype};
-use super::MAX_MINOR;
 use crate::bytes::{Item, le_u8, le_u32, parse};
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Decode, Event, FileInfo, Format, Mode, Step, Value};
@@ -86,13 +87,15 @@ impl Role {
     }
 }
 
-/// Decodes UQFF files of either generation, with room for one [`Entry`](safetensors::Entry) a tensor.
+/// Decodes UQFF files of either generation, with room for one [`Entry`](safetensors::Entry) a
+/// tensor.
 ///
 /// [`Event::Header`] comes before the version is known; [`generation`](Self::generation) and
-/// [`version`](Self::version) tell it afterwards. [`Event::Tensor`] comes for each tensor of the container. Of a blob
-/// come, besides, [`Event::Value`]s `layer` (its index) and `format`, [`Event::Tensor`]s `weight`, `scales`, `zeros`,
-/// `biases` and `bias` that lie inside the blob, and a value for each parameter. In 1.x the small tensors that say how to
-/// read a layer always come as [`Event::Data`]; only bulk data is skippable.
+/// [`version`](Self::version) tell it afterwards. [`Event::Tensor`] comes for each tensor of the
+/// container. Of a blob come, besides, [`Event::Value`]s `layer` (its index) and `format`,
+/// [`Event::Tensor`]s `weight`, `scales`, `zeros`, `biases` and `bias` that lie inside the blob,
+/// and a value for each parameter. In 1.x the small tensors that say how to read a layer always
+/// come as [`Event::Data`]; only bulk data is skippable.
 #[derive(Debug)]
 pub struct Decoder<'m> {
     container: safetensors::Decoder<'m>,
@@ -113,9 +116,16 @@ enum State {
     /// Before the data of the next entry.
     Between,
     /// Inside the data of an entry, up to an absolute offset.
-    Bulk { until: u64 },
-    Parameter { until: u64 },
-    Blob { blob: Blob, at: At },
+    Bulk {
+        until: u64,
+    },
+    Parameter {
+        until: u64,
+    },
+    Blob {
+        blob: Blob,
+        at: At,
+    },
     End,
 }
 
@@ -124,10 +134,17 @@ enum State {
 enum At {
     Item,
     /// The events that tell of the layer.
-    Index { index: u32 },
+    Index {
+        index: u32,
+    },
     Format,
-    Dims { shape: Shape, next: usize },
-    Data { until: u64 },
+    Dims {
+        shape: Shape,
+        next: usize,
+    },
+    Data {
+        until: u64,
+    },
 }
 
 impl<'m> Decoder<'m> {
@@ -231,14 +248,11 @@ impl<'m> Decoder<'m> {
 
     fn check_version_is_there(&self) -> Result<()> {
         let missing = Error::new(safetensors::LENGTH_BYTES, ErrorKind::BadVersion);
-        let has = |role: Role| {
-            self.container.entries().all().iter().any(|entry| entry.tag == role.tag())
-        };
+        let has =
+            |role: Role| self.container.entries().all().iter().any(|entry| entry.tag == role.tag());
         match self.generation {
             Some(Generation::Blobs) => Ok(()),
-            Some(Generation::Tensors)
-                if !self.is_first || has(Role::Major) && has(Role::Minor) =>
-            {
+            Some(Generation::Tensors) if !self.is_first || has(Role::Major) && has(Role::Minor) => {
                 Ok(())
             }
             _ => Err(missing),
@@ -251,7 +265,8 @@ impl<'m> Decoder<'m> {
             entry.begin < entry.end || self.generation == Some(Generation::Blobs)
         };
         let all = self.container.entries().all().iter().enumerate().skip(self.next);
-        let Some((index, entry)) = all.map(|(at, entry)| (at, *entry)).find(|(_, e)| says(e)) else {
+        let Some((index, entry)) = all.map(|(at, entry)| (at, *entry)).find(|(_, e)| says(e))
+        else {
             self.state = State::End;
             return Ok(Step::silent(0));
         };

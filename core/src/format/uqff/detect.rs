@@ -4,8 +4,9 @@ use super::view::FORMAT_SUFFIX;
 use crate::format::safetensors::{LENGTH_BYTES, MAX_HEADER_BYTES};
 use crate::text::json::{Kind, Tokens};
 
-/// Whether a safetensors file is a UQFF file or a shard of one: all its tensors have decimal names, or it says a UQFF
-/// version or the format of a layer. `start` is the file, or its beginning as far as the header goes.
+/// Whether a safetensors file is a UQFF file or a shard of one: all its tensors have decimal names,
+/// or it says a UQFF version or the format of a layer. `start` is the file, or its beginning as far
+/// as the header goes.
 #[must_use]
 pub fn is_uqff(start: &[u8]) -> bool {
     let Some((length, rest)) = start.split_first_chunk() else { return false };

@@ -124,7 +124,8 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// The shape of elements of `bits` bits each, packed along the last dimension in words of `word_bits`.
+/// The shape of elements of `bits` bits each, packed along the last dimension in words of
+/// `word_bits`.
 fn unpacked(packed: &Shape, word_bits: u64, bits: u64) -> Option<Shape> {
     let mut dims = [0; crate::tensor::MAX_DIMS];
     let dims = dims.get_mut(..packed.dims().len())?;
@@ -139,7 +140,8 @@ const fn floats<'a>(tensor: TensorView<'a>) -> Floats<'a> {
     Floats { dtype: tensor.header().dtype, data: tensor.data() }
 }
 
-/// The layer in the blob `bytes`, which lies at the absolute `offset`, and the version that it gives.
+/// The layer in the blob `bytes`, which lies at the absolute `offset`, and the version that it
+/// gives.
 pub(super) fn from_blob<'a>(
     name: &'a str,
     bytes: &'a [u8],
@@ -192,7 +194,8 @@ fn take_tensor<'a>(
     match tensor.name {
         "weight" => {
             parts.weight = Some(view);
-            // Blocks carry their logical shape and type; of other weights both are told by parameters.
+            // Blocks carry their logical shape and type; of other weights both are told by
+            // parameters.
             if parts.shape.is_none() {
                 parts.shape = Some(tensor.shape);
             }

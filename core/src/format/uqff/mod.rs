@@ -1,7 +1,8 @@
-//! UQFF, the quantised weights of mistral.rs, in both generations. Both lie in [safetensors](super::safetensors) files.
+//! UQFF, the quantised weights of mistral.rs, in both generations. Both lie in
+//! [safetensors](super::safetensors) files.
 //!
-//! * **0.x, [`Generation::Blobs`]**: each layer is a `U8` tensor whose name is a decimal index and whose bytes are a blob
-//!   with its own header:
+//! * **0.x, [`Generation::Blobs`]**: each layer is a `U8` tensor whose name is a decimal index and
+//!   whose bytes are a blob with its own header:
 //!
 //!   | type | behind `u32 version`, `u8 type` (`T` = `u32 bytes, u32 dtype, u32 ndim, u32 dims[], data`; `B` = `T` if has_bias) |
 //!   |---|---|
@@ -13,12 +14,13 @@
 //!   | 5 F8Q8 | `u8 has_bias, u32 num_blocks, u32 ndim, u32 dims[], data`, B |
 //!   | 6 MXFP4 | `u8 has_bias`, T codes, T scales, B |
 //!
-//! * **1.x, [`Generation::Tensors`]**: each layer `K` is several tensors, `K.weight`, `K.weight.format` (the type above),
-//!   `K.weight.…` for what else the type needs, and `K.bias`; the version is in `uqff.version.major`, `.minor`, `.patch`.
-//!   A file may be the first of several shards; a layer may lie in more than one.
+//! * **1.x, [`Generation::Tensors`]**: each layer `K` is several tensors, `K.weight`,
+//!   `K.weight.format` (the type above), `K.weight.…` for what else the type needs, and `K.bias`;
+//!   the version is in `uqff.version.major`, `.minor`, `.patch`. A file may be the first of several
+//!   shards; a layer may lie in more than one.
 //!
-//! The [`Decoder`] checks the container, versions, and all that a blob or a number says by itself; that the parts of a
-//! layer fit together is checked when [`Uqff`] puts them together.
+//! The [`Decoder`] checks the container, versions, and all that a blob or a number says by itself;
+//! that the parts of a layer fit together is checked when [`Uqff`] puts them together.
 //!
 //! Reference: mistral.rs, `mistralrs-quant/src` at `e1dd7c8f` (0.x) and `9e922623` (1.x).
 

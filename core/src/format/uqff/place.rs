@@ -6,14 +6,15 @@ use crate::event::Mode;
 /// A field of a blob.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// The item: `header`, `weight`, `scales`, `zeros`, `biases`, `bias`, `shape`, or the name of a parameter.
+    /// The item: `header`, `weight`, `scales`, `zeros`, `biases`, `bias`, `shape`, or the name of a
+    /// parameter.
     pub part: &'static str,
     /// The field of the item, empty for a parameter.
     pub field: &'static str,
 }
 
-/// The field of the 0.x blob `blob` that the byte at `offset` (counted from the blob's start) belongs to, as far as the
-/// blob can be read; `None` behind its last item.
+/// The field of the 0.x blob `blob` that the byte at `offset` (counted from the blob's start)
+/// belongs to, as far as the blob can be read; `None` behind its last item.
 #[must_use]
 pub fn place_in_blob(blob: &[u8], offset: u64) -> Option<Place> {
     let mut steps = Blob::new(Mode::Lenient, blob.len() as u64);

@@ -22,21 +22,25 @@ pub struct Uqff<'a, 'm> {
 }
 
 impl<'a, 'm> Uqff<'a, 'm> {
-    /// Validates `bytes`, a whole file with all its layers; `entries` needs room for each tensor of the container.
+    /// Validates `bytes`, a whole file with all its layers; `entries` needs room for each tensor of
+    /// the container.
     ///
     /// # Errors
     ///
-    /// Whatever the [`Decoder`] finds wrong; what keeps a layer from being put together, as [`Layers`].
+    /// Whatever the [`Decoder`] finds wrong; what keeps a layer from being put together, as
+    /// [`Layers`].
     pub fn parse(bytes: &'a [u8], mode: Mode, entries: &'m mut [Entry]) -> Result<Self> {
         Self::parse_shards(bytes, &[], mode, entries)
     }
 
-    /// Validates the first of several shards together with the `later` ones. Layers of 1.x may be split between shards;
-    /// a tensor found in several is taken from the first of them, if all are equal.
+    /// Validates the first of several shards together with the `later` ones. Layers of 1.x may be
+    /// split between shards; a tensor found in several is taken from the first of them, if all are
+    /// equal.
     ///
     /// # Errors
     ///
-    /// As [`parse`](Self::parse); [`ErrorKind::DuplicateName`] for tensors that differ between shards.
+    /// As [`parse`](Self::parse); [`ErrorKind::DuplicateName`] for tensors that differ between
+    /// shards.
     pub fn parse_shards(
         bytes: &'a [u8],
         later: &'m [Safetensors<'a, 'm>],
@@ -88,8 +92,8 @@ impl<'a, 'm> Uqff<'a, 'm> {
         &self.first
     }
 
-    /// The layers, shard by shard in the order of the headers; that order is alphabetic in files of the reference, so that
-    /// layer 10 comes before layer 2.
+    /// The layers, shard by shard in the order of the headers; that order is alphabetic in files of
+    /// the reference, so that layer 10 comes before layer 2.
     #[must_use]
     pub fn layers(&self) -> Layers<'a, 'm> {
         Layers { file: *self, tensors: self.first.tensors(), later: self.later }
@@ -247,9 +251,10 @@ fn shape(tensor: TensorView<'_>) -> Result<Shape> {
     Shape::new(dims).ok_or(bad)
 }
 
-/// Iterates over the layers of a [`Uqff`], each once. An error says what keeps a layer from being put together:
-/// [`ErrorKind::MissingTensor`] for parts that are not there, [`ErrorKind::SizeMismatch`] and others of
-/// [`Weight::new`](crate::tensor::Weight::new) for parts that do not fit together.
+/// Iterates over the layers of a [`Uqff`], each once. An error says what keeps a layer from being
+/// put together: [`ErrorKind::MissingTensor`] for parts that are not there,
+/// [`ErrorKind::SizeMismatch`] and others of [`Weight::new`](crate::tensor::Weight::new) for parts
+/// that do not fit together.
 #[derive(Clone, Debug)]
 pub struct Layers<'a, 'm> {
     file: Uqff<'a, 'm>,

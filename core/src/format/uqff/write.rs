@@ -1,4 +1,5 @@
-//! Writing both generations, without memory: everything is known from the layers, which borrow their data.
+//! Writing both generations, without memory: everything is known from the layers, which borrow
+//! their data.
 
 use super::codes::{FP8_CODE, LayerFormat, ggml_code, tensor_code};
 use super::layer::Layer;
@@ -36,8 +37,8 @@ pub fn blob_bytes(layer: &Layer<'_>) -> Result<u64> {
 ///
 /// # Errors
 ///
-/// [`ErrorKind::InvalidArgument`] for arrays beyond 4 GiB, which 0.x cannot hold, or a weight that does not suit the
-/// layer's format; [`ErrorKind::UnsupportedDtype`]; what the sink returns.
+/// [`ErrorKind::InvalidArgument`] for arrays beyond 4 GiB, which 0.x cannot hold, or a weight that
+/// does not suit the layer's format; [`ErrorKind::UnsupportedDtype`]; what the sink returns.
 pub fn write_blob(layer: &Layer<'_>, sink: &mut impl Sink) -> Result<()> {
     let has_bias = u8::from(layer.bias.is_some());
     sink.write(&BLOB_VERSION)?;
@@ -145,7 +146,9 @@ fn parts<'a>(weight: &Weight<'a>) -> Result<[Option<Part<'a>>; 3]> {
         Encoding::Plain { dtype, data } if dtype.is_block() => {
             [part(".weight", Dtype::U8, flat(data), data)?, None, None]
         }
-        Encoding::Plain { dtype, data } => [part(".weight", dtype, Some(*shape), data)?, None, None],
+        Encoding::Plain { dtype, data } => {
+            [part(".weight", dtype, Some(*shape), data)?, None, None]
+        }
         Encoding::Hqq(hqq) => {
             let matrix = hqq.matrix(shape).ok_or(invalid())?;
             let codes = if hqq.bits == 3 { Dtype::I32 } else { Dtype::U8 };
@@ -172,7 +175,9 @@ fn parts<'a>(weight: &Weight<'a>) -> Result<[Option<Part<'a>>; 3]> {
                 part(".weight.biases", afq.biases.dtype, groups, afq.biases.data)?,
             ]
         }
-        Encoding::F8q8 { blocks } => [part(".weight", Dtype::U8, flat(blocks), blocks)?, None, None],
+        Encoding::F8q8 { blocks } => {
+            [part(".weight", Dtype::U8, flat(blocks), blocks)?, None, None]
+        }
         Encoding::Mxfp4 { codes, scales } => [
             part(".weight", Dtype::U8, with_row(shape, |row| row / 2), codes)?,
             part(".weight.scales", Dtype::U8, with_row(shape, |row| row / 32), scales)?,
@@ -191,13 +196,14 @@ fn with_row(shape: &Shape, row: impl Fn(u64) -> u64) -> Option<Shape> {
     Shape::new(dims)
 }
 
-/// Writes a UQFF 0.2.0 file: `layers` with the indices that are given beside them, in the order in which they are given,
-/// and `metadata`, of which the reference writes none.
-/// The reference writes them in the order of their indices' decimal names.
+/// Writes a UQFF 0.2.0 file: `layers` with the indices that are given beside them, in the order in
+/// which they are given, and `metadata`, of which the reference writes none. The reference writes
+/// them in the order of their indices' decimal names.
 ///
 /// # Errors
 ///
-/// As [`write_blob`]; [`ErrorKind::DuplicateName`] for two layers of one index; what the sink returns.
+/// As [`write_blob`]; [`ErrorKind::DuplicateName`] for two layers of one index; what the sink
+/// returns.
 pub fn write_blobs(
     layers: &[(u32, Layer<'_>)],
     metadata: &[(&str, &str)],
@@ -241,14 +247,15 @@ fn decimal(value: u32, digits: &mut [u8; 10]) -> &str {
     digits.get(first..).and_then(|digits| core::str::from_utf8(digits).ok()).unwrap_or("")
 }
 
-/// Writes a UQFF 1.2.0 file, or one shard of several: `layers` under their names, and the version if the shard
-/// `is_first`. Tensors are ordered by type as the reference orders them, so that each is aligned to its elements, then
-/// by layer.
+/// Writes a UQFF 1.2.0 file, or one shard of several: `layers` under their names, and the version
+/// if the shard `is_first`. Tensors are ordered by type as the reference orders them, so that each
+/// is aligned to its elements, then by layer.
 ///
 /// # Errors
 ///
-/// [`ErrorKind::InvalidArgument`] for a weight that does not suit the layer's format; [`ErrorKind::UnsupportedDtype`];
-/// [`ErrorKind::DuplicateName`] for two layers of one name; what the sink returns.
+/// [`ErrorKind::InvalidArgument`] for a weight that does not suit the layer's format;
+/// [`ErrorKind::UnsupportedDtype`]; [`ErrorKind::DuplicateName`] for two layers of one name; what
+/// the sink returns.
 pub fn write_tensors(
     layers: &[Layer<'_>],
     metadata: &[(&str, &str)],
@@ -360,9 +367,8 @@ fn scalars(
             u8(".weight.axis", hqq.axis)?;
             u8(".weight.round_zeros", extra.round_zeros.into())?;
             u8(".weight.channel_wise", hqq.channel_wise.into())?;
-            let mut u32 = |suffix, value: u32| {
-                take(suffix, Dtype::U32, &Shape::SCALAR, &value.to_le_bytes())
-            };
+            let mut u32 =
+                |suffix, value: u32| take(suffix, Dtype::U32, &Shape::SCALAR, &value.to_le_bytes());
             u32(".weight.group_size", hqq.group_size)?;
             u32(".weight.optimization_steps", extra.optimization_steps)
         }

@@ -1,7 +1,7 @@
 //! Integer products.
 //!
-//! Activations are 0 … 127, so they are signed bytes too. Without dot products, two products of bytes are added in 16 bits,
-//! which they fit (2 · 127 · 128 < 2¹⁵), and then pairwise in 32.
+//! Activations are 0 … 127, so they are signed bytes too. Without dot products, two products of
+//! bytes are added in 16 bits, which they fit (2 · 127 · 128 < 2¹⁵), and then pairwise in 32.
 
 use core::arch::aarch64::*;
 
@@ -14,7 +14,8 @@ const LANES: usize = 4;
 /// Rows that are multiplied with all tokens before the next are touched.
 const ROWS_BLOCK: usize = 32;
 
-/// How 16 signed bytes are multiplied and added up in fours, or in any way whose sum over lanes is the same.
+/// How 16 signed bytes are multiplied and added up in fours, or in any way whose sum over lanes is
+/// the same.
 trait Dot {
     /// # Safety
     ///
@@ -41,7 +42,8 @@ impl Dot for Dotprod {
     #[inline(always)]
     unsafe fn dot(sum: int32x4_t, x: int8x16_t, w: int8x16_t) -> int32x4_t {
         let mut sum = sum;
-        // SAFETY: the caller's; the instruction touches registers alone. The intrinsic is not stable yet.
+        // SAFETY: the caller's; the instruction touches registers alone. The intrinsic is not
+        // stable yet.
         unsafe {
             core::arch::asm!(
                 ".arch_extension dotprod",
@@ -145,9 +147,9 @@ unsafe fn tile<D: Dot, const T: usize, const R: usize>(
     summaries: &[RowSummary],
 ) -> usize {
     let ProductI8 { x, w, cols, strides, .. } = *product;
-    // SAFETY: `ProductI8::new` checked that `cols` codes lie from every token · stride and row · stride on, that scales
-    // and zeros are as many as tokens and rows, and that the last element of the output lies inside it; the rest is the
-    // caller's.
+    // SAFETY: `ProductI8::new` checked that `cols` codes lie from every token · stride and row ·
+    // stride on, that scales and zeros are as many as tokens and rows, and that the last element of
+    // the output lies inside it; the rest is the caller's.
     unsafe {
         let codes: *const i8 = x.codes.as_ptr().add(token * x.stride).cast();
         let weights: *const i8 = w.codes.as_ptr().add(row * w.stride).cast();
@@ -193,7 +195,8 @@ unsafe fn tile<D: Dot, const T: usize, const R: usize>(
     R
 }
 
-/// See [`MultiplyI16`]: tiles of 4 rows of A × 8 columns of B; columns that are left over of vectors one by one.
+/// See [`MultiplyI16`]: tiles of 4 rows of A × 8 columns of B; columns that are left over of
+/// vectors one by one.
 pub(super) fn multiply_i16(mut multiply: MultiplyI16<'_>) {
     let columns = multiply.columns.len();
     let whole = columns - columns % LANES;
@@ -270,8 +273,9 @@ unsafe fn corner<const M: usize, const V: usize>(
     row: usize,
     column: usize,
 ) -> usize {
-    // SAFETY: `MultiplyI16::new` checked that `pairs` pairs lie from row · stride on in A, one pair a column in each of
-    // `pairs` lines of B, and the output's rows in theirs; the rest is the caller's. Loads are unaligned.
+    // SAFETY: `MultiplyI16::new` checked that `pairs` pairs lie from row · stride on in A, one pair
+    // a column in each of `pairs` lines of B, and the output's rows in theirs; the rest is the
+    // caller's. Loads are unaligned.
     unsafe {
         let a = multiply.a.as_ptr().add(row * multiply.a_stride * 4);
         let b = multiply.b.as_ptr().add(column * 4);

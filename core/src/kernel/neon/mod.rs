@@ -1,6 +1,8 @@
-//! aarch64: tables for NEON, which every such CPU has, and for its dot products of bytes (ARMv8.2 `dotprod`).
+//! aarch64: tables for NEON, which every such CPU has, and for its dot products of bytes (ARMv8.2
+//! `dotprod`).
 //!
-//! Row operations are the portable ones: NEON belongs to the target, so the compiler makes vectors of them by itself.
+//! Row operations are the portable ones: NEON belongs to the target, so the compiler makes vectors
+//! of them by itself.
 
 #![allow(unsafe_code)]
 

@@ -6,7 +6,8 @@ use crate::kernel::product::{Floats, Multiply, Product};
 
 /// Lanes of a vector.
 const LANES: usize = 4;
-/// Rows that are multiplied with all tokens before the next are touched: 16 rows of 384 f32 are 24 KiB.
+/// Rows that are multiplied with all tokens before the next are touched: 16 rows of 384 f32 are 24
+/// KiB.
 const ROWS_BLOCK: usize = 16;
 
 /// See [`Product`]: tiles of 4 tokens × 4 rows, 16 accumulators along the columns.
@@ -58,8 +59,9 @@ fn tile<const T: usize, const R: usize>(
         Floats::Bytes(bytes) => bytes.as_ptr().cast(),
         Floats::Values(values) => values.as_ptr(),
     };
-    // SAFETY: `Product::new` checked that x has tokens × cols elements, the weights rows × cols, the bias rows, and
-    // that the last element of the output lies inside it; token + T ≤ tokens and row + R ≤ rows. Loads are unaligned.
+    // SAFETY: `Product::new` checked that x has tokens × cols elements, the weights rows × cols,
+    // the bias rows, and that the last element of the output lies inside it; token + T ≤ tokens and
+    // row + R ≤ rows. Loads are unaligned.
     unsafe {
         let x = product.x.as_ptr().add(token * cols);
         let w = weights.add(row * cols);
@@ -117,7 +119,8 @@ unsafe fn part(place: *const f32, count: usize) -> float32x4_t {
     }
 }
 
-/// See [`Multiply`]: tiles of 4 rows of A × 16 columns of B; columns that are left over of vectors one by one.
+/// See [`Multiply`]: tiles of 4 rows of A × 16 columns of B; columns that are left over of vectors
+/// one by one.
 pub(super) fn multiply_f32(mut multiply: Multiply<'_>) {
     let whole = multiply.n - multiply.n % LANES;
     let mut column = 0;
@@ -162,8 +165,8 @@ fn corner<const M: usize, const V: usize>(
     row: usize,
     column: usize,
 ) -> usize {
-    // SAFETY: `Multiply::new` checked that every element of [m, k], [k, n] and [m, n] lies in its slice; row + M ≤ m and
-    // column + V · 4 ≤ n.
+    // SAFETY: `Multiply::new` checked that every element of [m, k], [k, n] and [m, n] lies in its
+    // slice; row + M ≤ m and column + V · 4 ≤ n.
     unsafe {
         let a = multiply.a.data.as_ptr().add(row * multiply.a.stride);
         let b = multiply.b.data.as_ptr().add(column);

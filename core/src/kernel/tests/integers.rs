@@ -31,8 +31,8 @@ fn i8_products_have_the_same_bits_on_every_table() {
         (any, any, (-64, 64)),
         ((127, 127), any, (64, 65)),
         ((127, 127), any, (-65, -64)),
-        // Sums of two of every 16 columns that fit 16 bits, all of them and over 192 columns, and some that just do, or just do
-        // not: 48 · (84 − 64) · 34 does, and 24 · (100 − 64) · 37.
+        // Sums of two of every 16 columns that fit 16 bits, all of them and over 192 columns, and
+        // some that just do, or just do not: 48 · (84 − 64) · 34 does, and 24 · (100 − 64) · 37.
         ((54, 74), (63, 65), (-30, 30)),
         ((54, 74), (63, 65), (-90, 90)),
         ((84, 84), (64, 64), (34, 35)),

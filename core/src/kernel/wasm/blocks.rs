@@ -1,6 +1,7 @@
 //! x · Wᵀ of signed bytes and blocks of few bits as they lie in the file: see [`ProductBlocks`].
 //!
-//! For one token blocks are taken apart as they are met; for several, once, into a [panel](super::panel) on the stack.
+//! For one token blocks are taken apart as they are met; for several, once, into a
+//! [panel](super::panel) on the stack.
 
 use core::arch::wasm32::*;
 use core::marker::PhantomData;
@@ -65,7 +66,8 @@ unsafe fn with_fifth([low, high]: Codes, place: *const u8) -> Codes {
 /// The upper 16 bits of every lane, halves, as floats.
 #[inline(always)]
 fn halves(lanes: v128) -> v128 {
-    // The sign stays, exponent and mantissa go to the places of f32, times 2¹¹²: exact, subnormal halves too.
+    // The sign stays, exponent and mantissa go to the places of f32, times 2¹¹²: exact, subnormal
+    // halves too.
     let bits = v128_and(i32x4_shr(lanes, 3), u32x4_splat(0x8fff_e000));
     let finite = f32x4_mul(bits, f32x4_splat(f32::from_bits(0x7780_0000)));
     let magnitude = v128_and(bits, u32x4_splat(0x7fff_ffff));
@@ -185,8 +187,8 @@ fn multiply<I: Dots + Steps, L: Layout>(product: ProductBlocks<'_>) {
     let mut panel = Panel::new();
     for row in (0..bias.len()).step_by(ROWS) {
         let last = (bias.len() - row).min(ROWS) - 1;
-        // SAFETY: `ProductBlocks::new` checked that there are as many rows of blocks as the bias is long. Rows beyond
-        // the last are the last; it is called for blocks that there are.
+        // SAFETY: `ProductBlocks::new` checked that there are as many rows of blocks as the bias is
+        // long. Rows beyond the last are the last; it is called for blocks that there are.
         let stored = |first: usize| unsafe {
             let blocks = blocks.as_ptr().add(first * L::LAYOUT.bytes());
             let places = [0, 1, 2, 3].map(|r: usize| blocks.add((row + r.min(last)) * row_bytes));

@@ -1,7 +1,8 @@
-//! x · Wᵀ of signed bytes and codes in groups of columns, of one token: four rows at a time, wherever their codes come from.
+//! x · Wᵀ of signed bytes and codes in groups of columns, of one token: four rows at a time,
+//! wherever their codes come from.
 //!
-//! The products of a row's group and the activations are summed up in four lanes, and the lanes of four rows added up to one
-//! vector, a lane a row, that the rows' scales are multiplied to.
+//! The products of a row's group and the activations are summed up in four lanes, and the lanes of
+//! four rows added up to one vector, a lane a row, that the rows' scales are multiplied to.
 
 use core::arch::wasm32::*;
 
@@ -25,7 +26,8 @@ pub(super) trait Dots {
     /// 16 bytes can be read at `place`.
     unsafe fn columns(place: *const u8) -> Self::Columns;
 
-    /// The products of unsigned bytes and columns, summed up in four lanes; `WIDE` if codes may have 8 bits.
+    /// The products of unsigned bytes and columns, summed up in four lanes; `WIDE` if codes may
+    /// have 8 bits.
     fn dot<const N: usize, const WIDE: bool>(codes: [v128; N], columns: [Self::Columns; N])
     -> v128;
 }
@@ -82,8 +84,8 @@ impl Dots for RelaxedPairs {
     #[inline(always)]
     fn dot<const N: usize, const WIDE: bool>(codes: [v128; N], columns: [v128; N]) -> v128 {
         if !WIDE {
-            // Ones of its own, not those of `Self::new`: a group has too few products for them to stay in a register, and
-            // functions that differ in fewer instructions compress better.
+            // Ones of its own, not those of `Self::new`: a group has too few products for them to
+            // stay in a register, and functions that differ in fewer instructions compress better.
             return sum(codes, columns, |sum, codes, columns| {
                 i32x4_add(sum, i32x4_dot_i16x8(Self::pairs(codes, columns), i16x8_splat(1)))
             });
@@ -95,8 +97,8 @@ impl Dots for RelaxedPairs {
     }
 }
 
-/// What `add` adds of all codes and columns to zero. It is the weights whose codes are unsigned here, so that they take the
-/// place of the activations in [`Dot::dot`].
+/// What `add` adds of all codes and columns to zero. It is the weights whose codes are unsigned
+/// here, so that they take the place of the activations in [`Dot::dot`].
 #[inline(always)]
 fn sum<C, const N: usize>(
     codes: [v128; N],
@@ -146,7 +148,8 @@ pub(super) struct Operands<'a> {
 ///
 /// # Safety
 ///
-/// x and its rest, the bias and the output are as long as rows and columns say; there is such a row.
+/// x and its rest, the bias and the output are as long as rows and columns say; there is such a
+/// row.
 #[inline(always)]
 pub(super) unsafe fn product<I: Dots, const N: usize>(
     operands: &mut Operands<'_>,
@@ -177,8 +180,8 @@ unsafe fn lanes<I: Dots, G: Groups<N>, const N: usize, const REST: bool, const W
 ) {
     let Operands { x, rest, groups, strides, .. } = *operands;
     let rows = (operands.bias.len() - row).min(ROWS);
-    // SAFETY: the caller's: codes, scales and sums of x and of its rest are as long as columns say, and the last element of
-    // the output lies inside it.
+    // SAFETY: the caller's: codes, scales and sums of x and of its rest are as long as columns say,
+    // and the last element of the output lies inside it.
     unsafe {
         let mut numbers = [0.0_f32; ROWS];
         for (r, number) in numbers.iter_mut().enumerate().take(rows) {

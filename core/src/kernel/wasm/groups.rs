@@ -62,8 +62,9 @@ fn multiply<S: Steps, const N: usize>(product: ProductGroups<'_>) {
     for row in (0..bias.len()).step_by(ROWS) {
         let last = (bias.len() - row).min(ROWS) - 1;
         let GroupedRows { codes, scales, minima } = w;
-        // SAFETY: `ProductGroups::new` checked that there are as many rows of codes as the bias is long, at most 16, and factors
-        // of 16 rows. `row` is a multiple of 4, rows beyond the last are the last; it is called for groups that there are.
+        // SAFETY: `ProductGroups::new` checked that there are as many rows of codes as the bias is
+        // long, at most 16, and factors of 16 rows. `row` is a multiple of 4, rows beyond the last
+        // are the last; it is called for groups that there are.
         let rows = |first: usize| unsafe {
             let codes = codes.as_ptr().add(first * 16 * N);
             let at = first * TILE_ROWS + row;

@@ -11,7 +11,8 @@ use super::{Relaxed, RelaxedPairs, adds_pairs};
 use crate::kernel::integer::{ProductI8, RowSummary};
 use crate::kernel::portable;
 
-/// Rows that are multiplied with all tokens before the next are touched. For each block tokens are made ready anew.
+/// Rows that are multiplied with all tokens before the next are touched. For each block tokens are
+/// made ready anew.
 const ROWS_BLOCK: usize = 192;
 
 /// The most columns whose codes are made ready for a tile; models quantise groups of fewer.
@@ -27,7 +28,8 @@ pub(super) fn product_relaxed(with: ProductI8<'_>) {
     if adds_pairs() { product::<RelaxedPairs>(with) } else { product::<Relaxed>(with) }
 }
 
-/// See [`ProductI8`]: tiles of [`Dot::TILE_TOKENS`] × [`Dot::TILE_ROWS`], whose sums lie along the columns.
+/// See [`ProductI8`]: tiles of [`Dot::TILE_TOKENS`] × [`Dot::TILE_ROWS`], whose sums lie along the
+/// columns.
 pub(super) fn product<D: Dot>(mut product: ProductI8<'_>) {
     const {
         let steps = MAX_READY_COLS.div_ceil(D::CODES);
@@ -59,8 +61,9 @@ pub(super) fn product<D: Dot>(mut product: ProductI8<'_>) {
     }
 }
 
-/// How many tokens of those that are left the next band takes: as many as a tile of 4, 6 or 8 has, but one of 6 leaves no fewer
-/// than four. Small tiles are slow: 8 tokens are two of 4, not 6 and 2.
+/// How many tokens of those that are left the next band takes: as many as a tile of 4, 6 or 8 has,
+/// but one of 6 leaves no fewer than four. Small tiles are slow: 8 tokens are two of 4, not 6 and
+/// 2.
 const fn band_tokens(left: usize, tile: usize) -> usize {
     match (tile, left) {
         (_, 0..=4) => left,
@@ -126,16 +129,18 @@ impl StepCodes for [v128; 2] {
 /// The tokens of a band: their codes, and what makes numbers of sums.
 type Tokens<'a> = (&'a Ready, &'a [Factors; 2]);
 
-/// How rows are multiplied that can be added up in 16 bits, if a CPU is the faster for it: what is found out of tokens for that.
+/// How rows are multiplied that can be added up in 16 bits, if a CPU is the faster for it: what is
+/// found out of tokens for that.
 pub(super) trait Narrow: Sized {
     /// How many rows are multiplied at a time.
     const ROWS: usize;
 
-    /// Of the `T` tokens from `token` on, whose codes are ready, if any row can be multiplied with them like this.
+    /// Of the `T` tokens from `token` on, whose codes are ready, if any row can be multiplied with
+    /// them like this.
     fn new<const T: usize>(product: &ProductI8<'_>, token: usize, ready: &Ready) -> Option<Self>;
 
-    /// Multiplies these tokens with the rows from `place`'s on, [`ROWS`](Self::ROWS) at a time, until the sums of some may not fit;
-    /// returns how many rows it has multiplied.
+    /// Multiplies these tokens with the rows from `place`'s on, [`ROWS`](Self::ROWS) at a time,
+    /// until the sums of some may not fit; returns how many rows it has multiplied.
     ///
     /// # Safety
     ///
@@ -228,13 +233,14 @@ fn tile_of_row<D: Dot, const T: usize>(
     }
 }
 
-/// Puts the codes of `T` tokens one step after the other in the form that [`Dot::dot`] wants, within each vector of a step one token
-/// after the other, the last step filled up with zeros: what all rows of a band need is done once.
+/// Puts the codes of `T` tokens one step after the other in the form that [`Dot::dot`] wants,
+/// within each vector of a step one token after the other, the last step filled up with zeros: what
+/// all rows of a band need is done once.
 #[inline(always)]
 fn make_ready<D: Dot, const T: usize>(product: &ProductI8<'_>, token: usize, ready: &mut Ready) {
     let ProductI8 { x, cols, .. } = *product;
-    // SAFETY: `ProductI8::new` checked that `cols` codes lie from every token · stride on; `product` that the steps of
-    // T tokens take no more than READY vectors.
+    // SAFETY: `ProductI8::new` checked that `cols` codes lie from every token · stride on;
+    // `product` that the steps of T tokens take no more than READY vectors.
     unsafe {
         let mut place: *mut v128 = ready.as_mut_ptr().cast();
         let codes = x.codes.as_ptr().add(token * x.stride);
@@ -261,9 +267,10 @@ fn tile<D: Dot, const T: usize, const R: usize>(
 ) {
     let ProductI8 { w, cols, .. } = *product;
     let dots = D::new();
-    // SAFETY: `make_ready` has written the codes of T tokens in steps as large. `ProductI8::new` checked that `cols`
-    // codes lie from every row · stride on, that scales and zeros are as many as tokens and rows, and that the last
-    // element of the output lies inside it; token + T ≤ tokens and row + R ≤ rows.
+    // SAFETY: `make_ready` has written the codes of T tokens in steps as large. `ProductI8::new`
+    // checked that `cols` codes lie from every row · stride on, that scales and zeros are as many
+    // as tokens and rows, and that the last element of the output lies inside it; token + T ≤
+    // tokens and row + R ≤ rows.
     unsafe {
         let mut codes: *const v128 = ready.as_ptr().cast();
         let mut weights = w.codes.as_ptr().add(row * w.stride);

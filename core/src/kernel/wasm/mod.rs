@@ -1,10 +1,12 @@
 //! WebAssembly: a table for simd128, and one for relaxed SIMD.
 //!
-//! A module either has an instruction or does not load, so there is nothing to detect at run time: which tables there
-//! are is decided by the target features of the build. Whoever loads modules chooses between two builds.
+//! A module either has an instruction or does not load, so there is nothing to detect at run time:
+//! which tables there are is decided by the target features of the build. Whoever loads modules
+//! chooses between two builds.
 //!
-//! Browsers compile a function in haste when it is first called, and thoroughly once it has taken some time; what runs then goes
-//! on in haste until it is called anew. So what takes long is a function of its own: called often, and soon compiled.
+//! Browsers compile a function in haste when it is first called, and thoroughly once it has taken
+//! some time; what runs then goes on in haste until it is called anew. So what takes long is a
+//! function of its own: called often, and soon compiled.
 
 #![allow(unsafe_code)]
 
@@ -122,7 +124,8 @@ trait Dot: Copy {
     /// With what [`dot`](Self::dot) needs beside its operands.
     fn new() -> Self;
 
-    /// Adds the products of activation codes (0 … 127) and weights, some of them each, to four 32-bit sums.
+    /// Adds the products of activation codes (0 … 127) and weights, some of them each, to four
+    /// 32-bit sums.
     fn dot(self, sum: v128, codes: Self::Codes, weights: Self::Codes) -> v128;
 }
 
@@ -199,13 +202,14 @@ impl Dot for Relaxed {
 
     #[inline(always)]
     fn dot(self, sum: v128, codes: v128, weights: v128) -> v128 {
-        // Defined exactly while the second operand is below 128: nothing saturates in between, see `kernel::integer`.
+        // Defined exactly while the second operand is below 128: nothing saturates in between, see
+        // `kernel::integer`.
         i32x4_relaxed_dot_i8x16_i7x16_add(weights, codes, sum)
     }
 }
 
-/// Relaxed SIMD where the CPU has no instruction for a whole dot product of bytes. V8 makes five of it then, and two of these are
-/// for a vector of ones, which here stays in a register.
+/// Relaxed SIMD where the CPU has no instruction for a whole dot product of bytes. V8 makes five of
+/// it then, and two of these are for a vector of ones, which here stays in a register.
 #[cfg(target_feature = "relaxed-simd")]
 #[derive(Clone, Copy)]
 struct RelaxedPairs {
@@ -260,8 +264,9 @@ impl Dot for RelaxedPairs {
     }
 }
 
-/// [`RelaxedPairs`] of weights so small that pairs of 32 columns are added up in 16 bits: five instructions instead of six, and
-/// three of them multiplications instead of four, which is what the units for those wait for.
+/// [`RelaxedPairs`] of weights so small that pairs of 32 columns are added up in 16 bits: five
+/// instructions instead of six, and three of them multiplications instead of four, which is what
+/// the units for those wait for.
 #[cfg(target_feature = "relaxed-simd")]
 #[derive(Clone, Copy)]
 struct SmallPairs(RelaxedPairs);
@@ -294,8 +299,9 @@ impl Dot for SmallPairs {
     }
 }
 
-/// Whether the CPU multiplies and adds bytes by pairs and saturates their sums, as x86-64 does without VNNI. Nothing tells a module
-/// what it runs on, but with bytes that [`Dot`] never has, what relaxed SIMD leaves open shows it.
+/// Whether the CPU multiplies and adds bytes by pairs and saturates their sums, as x86-64 does
+/// without VNNI. Nothing tells a module what it runs on, but with bytes that [`Dot`] never has,
+/// what relaxed SIMD leaves open shows it.
 #[cfg(target_feature = "relaxed-simd")]
 #[inline(always)]
 fn adds_pairs() -> bool {
@@ -304,8 +310,8 @@ fn adds_pairs() -> bool {
     i32x4_extract_lane::<0>(dot) == SATURATED
 }
 
-/// A constant, as if it might change: it stays in a register. What compilers know to be constant they work into other steps, and V8
-/// makes it anew wherever it is used.
+/// A constant, as if it might change: it stays in a register. What compilers know to be constant
+/// they work into other steps, and V8 makes it anew wherever it is used.
 #[inline(always)]
 fn kept<T: Copy>(constant: &'static T) -> T {
     // SAFETY: it is there always, and never written.

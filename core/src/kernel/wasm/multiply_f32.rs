@@ -16,8 +16,8 @@ pub(super) fn multiply<I: Instructions>(mut multiply: Multiply<'_>) {
     }
 }
 
-/// All rows of A against `V` vectors of columns from `column`, two whole ones or one that may be a part; returns how many columns
-/// `V` vectors have.
+/// All rows of A against `V` vectors of columns from `column`, two whole ones or one that may be a
+/// part; returns how many columns `V` vectors have.
 fn strip<I: Instructions, const V: usize>(multiply: &mut Multiply<'_>, column: usize) -> usize {
     let mut row = 0;
     while row < multiply.m {
@@ -37,10 +37,11 @@ fn corner<I: Instructions, const M: usize, const V: usize>(
     row: usize,
     column: usize,
 ) -> usize {
-    // Two are known to be whole: else the loop would have a call in it, for parts, and sums would be put away for that.
+    // Two are known to be whole: else the loop would have a call in it, for parts, and sums would
+    // be put away for that.
     let last = if V == 1 { (multiply.n - column).min(LANES) } else { LANES };
-    // SAFETY: `Multiply::new` checked that every element of [m, k], [k, n] and [m, n] lies in its slice; row + M ≤ m,
-    // and of the last vector exactly the columns below n are touched.
+    // SAFETY: `Multiply::new` checked that every element of [m, k], [k, n] and [m, n] lies in its
+    // slice; row + M ≤ m, and of the last vector exactly the columns below n are touched.
     unsafe {
         let a = multiply.a.data.as_ptr().add(row * multiply.a.stride);
         let b = multiply.b.data.as_ptr().add(column);

@@ -17,8 +17,8 @@ pub(super) fn multiply(mut multiply: MultiplyI16<'_>) {
     }
 }
 
-/// All rows of A against `V` vectors of columns from `column`, two whole ones or one that may be a part; returns how many columns
-/// `V` vectors have.
+/// All rows of A against `V` vectors of columns from `column`, two whole ones or one that may be a
+/// part; returns how many columns `V` vectors have.
 fn strip<const V: usize>(multiply: &mut MultiplyI16<'_>, column: usize) -> usize {
     let rows = multiply.rows.len();
     let mut row = 0;
@@ -39,11 +39,12 @@ fn corner<const M: usize, const V: usize>(
     row: usize,
     column: usize,
 ) -> usize {
-    // Two are known to be whole: else the loop would have a call in it, for parts, and sums would be put away for that.
+    // Two are known to be whole: else the loop would have a call in it, for parts, and sums would
+    // be put away for that.
     let last = if V == 1 { (multiply.columns.len() - column).min(LANES) } else { LANES };
-    // SAFETY: `MultiplyI16::new` checked that `pairs` pairs lie from row · stride on in A, one pair a column in each of
-    // `pairs` lines of B, and the output's rows in theirs; row + M ≤ rows, and of the last vector exactly the columns
-    // that there are are touched.
+    // SAFETY: `MultiplyI16::new` checked that `pairs` pairs lie from row · stride on in A, one pair
+    // a column in each of `pairs` lines of B, and the output's rows in theirs; row + M ≤ rows, and
+    // of the last vector exactly the columns that there are are touched.
     unsafe {
         let a = multiply.a.as_ptr().add(row * multiply.a_stride * 4);
         let b = multiply.b.as_ptr().add(column * 4);

@@ -1,12 +1,15 @@
-//! Integer products that are added up in 16 bits, for CPUs whose dot products of bytes add up pairs.
+//! Integer products that are added up in 16 bits, for CPUs whose dot products of bytes add up
+//! pairs.
 //!
-//! A vector of pairs costs a multiplication and an addition then, and not up to two of each. Sums of 16 bits wrap around, and
-//! what they come to is right if the exact sum fits. Of Σ (x − zero) · w in a lane that is known beforehand (Cauchy and
-//! Schwarz): it is no larger than √Σ (x − zero)² · √Σ w². The second factor belongs to a row's summary; the first is found out
-//! once for all rows. A sum begins with −zero · Σ w, so that Σ x · w makes it Σ (x − zero) · w.
+//! A vector of pairs costs a multiplication and an addition then, and not up to two of each. Sums
+//! of 16 bits wrap around, and what they come to is right if the exact sum fits. Of Σ (x − zero) ·
+//! w in a lane that is known beforehand (Cauchy and Schwarz): it is no larger than √Σ (x − zero)² ·
+//! √Σ w². The second factor belongs to a row's summary; the first is found out once for all rows. A
+//! sum begins with −zero · Σ w, so that Σ x · w makes it Σ (x − zero) · w.
 //!
-//! What is known is enough for half a row as a rule, and for a whole one where weights are small: those of files that are made
-//! for it ([`CodeRange::Narrow`](crate::quant::int8::CodeRange::Narrow)).
+//! What is known is enough for half a row as a rule, and for a whole one where weights are small:
+//! those of files that are made for it
+//! ([`CodeRange::Narrow`](crate::quant::int8::CodeRange::Narrow)).
 
 use core::arch::wasm32::*;
 
@@ -26,7 +29,8 @@ const STEP: usize = 16;
 /// 16-bit lanes of a vector, of two columns of 16 each.
 const LANES: usize = 8;
 
-/// Whether rows of so many columns are added up like this: the widest group of columns that files have, in whole steps.
+/// Whether rows of so many columns are added up like this: the widest group of columns that files
+/// have, in whole steps.
 const fn fits(cols: usize) -> bool {
     cols <= crate::quant::int8::MAX_GROUP_COLS && cols.is_multiple_of(STEP)
 }
@@ -191,7 +195,8 @@ impl Band {
         });
         let ProductI8 { w, cols, .. } = *product;
         let codes: *const v128 = ready.as_ptr().cast();
-        // SAFETY: the caller's; `ProductI8::new` checked that `cols` codes, whole steps, lie from every row · stride on.
+        // SAFETY: the caller's; `ProductI8::new` checked that `cols` codes, whole steps, lie from
+        // every row · stride on.
         unsafe {
             let weights = w.codes.as_ptr().add(row * w.stride);
             let weights = [weights, weights.add(w.stride)];
@@ -207,7 +212,8 @@ impl Band {
 /// The codes of a step of a band.
 type Step = [v128; TOKENS];
 
-/// Σ (x − zero) · w of rows and tokens of a tile, added up in `PARTS` parts, of which `lanes` are Σ w.
+/// Σ (x − zero) · w of rows and tokens of a tile, added up in `PARTS` parts, of which `lanes` are Σ
+/// w.
 ///
 /// # Safety
 ///
@@ -248,8 +254,8 @@ unsafe fn sums<const PARTS: usize>(
     sums
 }
 
-/// What the squares of tokens' codes, counted from their zeros, add up to at most in each lane, of the whole row and of the half
-/// where it is more; 65,535 if it is that or more.
+/// What the squares of tokens' codes, counted from their zeros, add up to at most in each lane, of
+/// the whole row and of the half where it is more; 65,535 if it is that or more.
 #[inline(always)]
 fn squares_of_tokens(ready: &Ready, cols: usize, zeros: &[v128; TOKENS]) -> [v128; 2] {
     let zeros = zeros.map(|zero| i8x16_narrow_i16x8(zero, zero));
@@ -260,7 +266,8 @@ fn squares_of_tokens(ready: &Ready, cols: usize, zeros: &[v128; TOKENS]) -> [v12
         let squares = [0..first_half(count), first_half(count)..count].map(|steps_of_half| {
             let mut squares = u16x8_splat(0);
             for step in steps_of_half {
-                // SAFETY: the codes of the tokens are ready in steps as large, and there is such a step.
+                // SAFETY: the codes of the tokens are ready in steps as large, and there is such a
+                // step.
                 let codes = unsafe { (*steps.add(step))[token] };
                 let amounts = i8x16_abs(i8x16_add(codes, zero));
                 squares = u16x8_add_sat(squares, RelaxedPairs::pairs(amounts, amounts));
@@ -273,7 +280,8 @@ fn squares_of_tokens(ready: &Ready, cols: usize, zeros: &[v128; TOKENS]) -> [v12
     [whole, halves]
 }
 
-/// How large √Σ w² may be in lanes where Σ (x − zero)² is as much as this: 0 where it may be more than can be told.
+/// How large √Σ w² may be in lanes where Σ (x − zero)² is as much as this: 0 where it may be more
+/// than can be told.
 #[inline(always)]
 fn allowed(squares: v128) -> v128 {
     let of = |squares| {

@@ -1,5 +1,5 @@
-//! f32 products of one token alone, as the query of a search is and what a causal model generates: lanes are columns, of four rows
-//! at a time. Memory takes more time than the products.
+//! f32 products of one token alone, as the query of a search is and what a causal model generates:
+//! lanes are columns, of four rows at a time. Memory takes more time than the products.
 
 use core::arch::wasm32::*;
 
@@ -20,8 +20,9 @@ pub(super) fn product<I: Instructions>(product: &mut Product<'_>, token: usize) 
 #[inline(never)] // see the module
 fn tile<I: Instructions>(product: &mut Product<'_>, token: usize, rows: Rows) {
     let cols = product.cols;
-    // SAFETY: `Product::new` checked that x has tokens × cols elements, the weights rows × cols, the bias rows, and that the last
-    // element of the output lies inside it; there are such a token and such rows.
+    // SAFETY: `Product::new` checked that x has tokens × cols elements, the weights rows × cols,
+    // the bias rows, and that the last element of the output lies inside it; there are such a token
+    // and such rows.
     unsafe {
         let mut x = product.x.as_ptr().add(token * cols);
         let mut weights = [x; TILE_ROWS];

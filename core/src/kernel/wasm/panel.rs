@@ -1,7 +1,8 @@
-//! x · Wᵀ of signed bytes and codes in groups of columns, of several tokens: four rows at a time, side by side.
+//! x · Wᵀ of signed bytes and codes in groups of columns, of several tokens: four rows at a time,
+//! side by side.
 //!
-//! Codes are brought into a panel whose vectors hold four columns of four rows: every lane sums up a row of its own, and a
-//! vector of codes that has been loaded is multiplied with several tokens.
+//! Codes are brought into a panel whose vectors hold four columns of four rows: every lane sums up
+//! a row of its own, and a vector of codes that has been loaded is multiplied with several tokens.
 
 use core::arch::wasm32::*;
 use core::mem::MaybeUninit;
@@ -75,8 +76,8 @@ struct Part {
 ///
 /// # Safety
 ///
-/// x and its rest, which there is if `REST` says so, the bias and the output are as long as tokens, rows and columns say;
-/// there is such a row, and it has its groups.
+/// x and its rest, which there is if `REST` says so, the bias and the output are as long as tokens,
+/// rows and columns say; there is such a row, and it has its groups.
 #[inline(always)]
 pub(super) unsafe fn product<S: Steps, G: Groups<N>, const N: usize, const REST: bool>(
     operands: &mut Operands<'_>,
@@ -142,8 +143,8 @@ unsafe fn tile<S: Steps, const N: usize, const T: usize, const REST: bool>(
     let rows = (operands.bias.len() - part.row).min(ROWS);
     let first = token * groups + part.first;
     let cols = groups * 16 * N;
-    // SAFETY: the caller's: codes, scales and sums of x and of its rest are as long as tokens and columns say, and the last
-    // element of the output lies inside it.
+    // SAFETY: the caller's: codes, scales and sums of x and of its rest are as long as tokens and
+    // columns say, and the last element of the output lies inside it.
     unsafe {
         let out = operands.out.as_mut_ptr().add(token * strides.token + part.row * strides.row);
         let mut totals = [f32x4_splat(0.0); T];

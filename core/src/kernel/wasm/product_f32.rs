@@ -1,5 +1,6 @@
-//! f32 products x · Wᵀ with 128-bit vectors, whose lanes are tokens: see [`token_lanes`]. A token's sum takes the columns one after
-//! the other, and has the same bits however many tokens are computed together. One alone goes another way, see [`one_token`].
+//! f32 products x · Wᵀ with 128-bit vectors, whose lanes are tokens: see [`token_lanes`]. A token's
+//! sum takes the columns one after the other, and has the same bits however many tokens are
+//! computed together. One alone goes another way, see [`one_token`].
 
 use core::ops::Range;
 
@@ -8,8 +9,8 @@ use super::{Instructions, LANES, one_token};
 use crate::kernel::pieces::even_size;
 use crate::kernel::product::{Floats, Product};
 
-/// Numbers of the rows that all tokens are multiplied with before the next are read: 96 rows of 384, for which L2 has room beside
-/// the tokens.
+/// Numbers of the rows that all tokens are multiplied with before the next are read: 96 rows of
+/// 384, for which L2 has room beside the tokens.
 const BLOCK: usize = 96 * 384;
 /// Rows of which all tiles are whole.
 const WHOLE_TILES: usize = 12;
@@ -47,8 +48,8 @@ fn part<I: Instructions>(product: &mut Product<'_>, tokens: Range<usize>, packed
     }
 }
 
-/// `tokens` in bands of which none has two vectors less than another, and how many vectors there are before each: a band of one
-/// vector reads the rows as often as one of three.
+/// `tokens` in bands of which none has two vectors less than another, and how many vectors there
+/// are before each: a band of one vector reads the rows as often as one of three.
 fn bands(tokens: Range<usize>) -> impl Iterator<Item = (usize, Range<usize>)> {
     let vectors = tokens.len().div_ceil(LANES);
     let count = vectors.div_ceil(BAND);
@@ -73,8 +74,9 @@ pub(super) struct Rows {
 }
 
 impl Rows {
-    /// `rows` in tiles of `count`, the rows of a tile as far apart as can be: each comes from a stretch of its own, which CPUs fetch
-    /// ahead by themselves. What is left is a tile that has the last row several times.
+    /// `rows` in tiles of `count`, the rows of a tile as far apart as can be: each comes from a
+    /// stretch of its own, which CPUs fetch ahead by themselves. What is left is a tile that has
+    /// the last row several times.
     pub(super) fn tiles(rows: Range<usize>, count: usize) -> impl Iterator<Item = Self> {
         let (apart, last) = (rows.len() / count, rows.end.wrapping_sub(1));
         let rest = rows.start + apart * count;

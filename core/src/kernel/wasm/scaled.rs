@@ -73,8 +73,8 @@ unsafe fn put_4(
     scales: v128,
 ) {
     let ProductI8 { w, strides, .. } = *product;
-    // SAFETY: the caller's; `ProductI8::new` checked that there are as many scales as rows, and that the last element of
-    // the output lies inside it.
+    // SAFETY: the caller's; `ProductI8::new` checked that there are as many scales as rows, and
+    // that the last element of the output lies inside it.
     unsafe {
         let row_scale = v128_load32_splat(w.scales.as_ptr().add(row).cast());
         let scaled = f32x4_mul(sum, f32x4_mul(scales, row_scale));

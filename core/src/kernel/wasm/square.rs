@@ -1,4 +1,5 @@
-//! The outputs of four tokens and two rows, from integer sums to numbers, written where they belong.
+//! The outputs of four tokens and two rows, from integer sums to numbers, written where they
+//! belong.
 
 use core::arch::wasm32::*;
 
@@ -18,8 +19,8 @@ pub(super) unsafe fn put_from_zero(
     sums: [[v128; 4]; 2],
 ) {
     let ProductI8 { x, w, strides, .. } = *product;
-    // SAFETY: the caller's; `ProductI8::new` checked that there are as many scales as tokens, as many scales and biases as rows,
-    // and that the last element of the output lies inside it.
+    // SAFETY: the caller's; `ProductI8::new` checked that there are as many scales as tokens, as
+    // many scales and biases as rows, and that the last element of the output lies inside it.
     unsafe {
         let scales = v128_load(x.scales.as_ptr().add(token).cast());
         let scaled = [0, 1].map(|r| {
@@ -39,7 +40,8 @@ pub(super) unsafe fn put_from_zero(
     }
 }
 
-/// Elements of four tokens and two rows, of which those of a token or those of a row lie side by side.
+/// Elements of four tokens and two rows, of which those of a token or those of a row lie side by
+/// side.
 #[derive(Clone, Copy)]
 struct Square {
     first: *mut f32,

@@ -105,7 +105,8 @@ impl Steps for RelaxedPairs {
     }
 }
 
-/// What `add` adds to the sums of each token, step by step: `((step of four, token), sum, codes, columns)`.
+/// What `add` adds to the sums of each token, step by step: `((step of four, token), sum, codes,
+/// columns)`.
 ///
 /// # Safety
 ///

@@ -7,10 +7,12 @@ use super::narrow;
 use super::reduce_i32;
 use crate::kernel::integer::{MAX_CODE, RowSummary};
 
-/// Columns whose products may be added up in 16 bits: two neighbours, and the two 16 columns after them.
+/// Columns whose products may be added up in 16 bits: two neighbours, and the two 16 columns after
+/// them.
 const COLUMNS: usize = 32;
 
-/// What the positive and the negative ones of four weights may add up to, so that their products with any codes fit 16 bits.
+/// What the positive and the negative ones of four weights may add up to, so that their products
+/// with any codes fit 16 bits.
 const MOST: i16 = i16::MAX / MAX_CODE as i16;
 
 /// A row of signed bytes, which is small if [`SmallPairs`](super::SmallPairs) cannot overflow.

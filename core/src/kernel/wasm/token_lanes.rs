@@ -1,7 +1,8 @@
-//! Tiles of f32 products whose lanes are tokens: each column's weight of a row is read into all lanes and multiplied with that
-//! column of four, eight or twelve tokens.
+//! Tiles of f32 products whose lanes are tokens: each column's weight of a row is read into all
+//! lanes and multiplied with that column of four, eight or twelve tokens.
 //!
-//! Twelve tokens read the rows once, no faster than they are multiplied, and from as many places as a tile has rows.
+//! Twelve tokens read the rows once, no faster than they are multiplied, and from as many places as
+//! a tile has rows.
 
 use core::arch::wasm32::*;
 use core::mem::MaybeUninit;
@@ -44,8 +45,8 @@ impl Packed {
         }
     }
 
-    /// Brings in `tokens` of `product`, no more than a band has, with `before` vectors of each column before them. Lanes that are
-    /// left have the last token.
+    /// Brings in `tokens` of `product`, no more than a band has, with `before` vectors of each
+    /// column before them. Lanes that are left have the last token.
     ///
     /// # Safety
     ///
@@ -61,7 +62,8 @@ impl Packed {
         let vectors = tokens.len().div_ceil(LANES);
         let to = self.vectors.as_mut_ptr().wrapping_add(before * cols).cast::<v128>();
         for vector in 0..vectors {
-            // SAFETY: the caller's: of each token all columns are read, and there is a place for each.
+            // SAFETY: the caller's: of each token all columns are read, and there is a place for
+            // each.
             unsafe {
                 let token = |lane: usize| {
                     let token = (tokens.end - 1).min(tokens.start + vector * LANES + lane);
@@ -87,14 +89,16 @@ pub(super) struct Band {
     vectors: usize,
     /// Where they lie packed.
     x: *const MaybeUninit<v128>,
-    /// Where the elements of each lane's token begin in the output; lanes that are left have those of the last token.
+    /// Where the elements of each lane's token begin in the output; lanes that are left have those
+    /// of the last token.
     places: [usize; BAND * LANES],
 }
 
 /// A band against `rows`.
 pub(super) fn band<I: Instructions>(product: &mut Product<'_>, band: &Band, rows: Range<usize>) {
-    // Units for multiplication that begin two a cycle and take four for one want eight sums. Of what there are registers for, three
-    // vectors and three rows take the fewest instructions for a multiplication: a core whose other thread is busy begins half as many.
+    // Units for multiplication that begin two a cycle and take four for one want eight sums. Of
+    // what there are registers for, three vectors and three rows take the fewest instructions for a
+    // multiplication: a core whose other thread is busy begins half as many.
     match band.vectors {
         1 => Rows::tiles(rows, 6).for_each(|rows| tile::<I, 1, 6>(product, band, rows)),
         2 => Rows::tiles(rows, 4).for_each(|rows| tile::<I, 2, 4>(product, band, rows)),
@@ -109,8 +113,9 @@ fn tile<I: Instructions, const V: usize, const R: usize>(
     band: &Band,
     rows: Rows,
 ) {
-    // SAFETY: `Product::new` checked that the weights have rows × cols elements, the bias rows, and that the last element of the
-    // output lies inside it; there are such tokens and rows, and the tokens are packed.
+    // SAFETY: `Product::new` checked that the weights have rows × cols elements, the bias rows, and
+    // that the last element of the output lies inside it; there are such tokens and rows, and the
+    // tokens are packed.
     unsafe {
         let mut weights = [product.bias.as_ptr(); R];
         unroll!(R, r => { weights[r] = row_weights(product, rows.at(r)); });
@@ -135,7 +140,8 @@ fn tile<I: Instructions, const V: usize, const R: usize>(
 ///
 /// # Safety
 ///
-/// There are so many columns of each row and of the packed tokens, behind which there is memory for `V` vectors.
+/// There are so many columns of each row and of the packed tokens, behind which there is memory for
+/// `V` vectors.
 #[inline(always)]
 unsafe fn sums<I: Instructions, const V: usize, const R: usize>(
     mut x: *const MaybeUninit<v128>,
@@ -145,8 +151,8 @@ unsafe fn sums<I: Instructions, const V: usize, const R: usize>(
     let mut sums = [[f32x4_splat(0.0); V]; R];
     let (mut column, mut left) = (0, cols);
     loop {
-        // SAFETY: it is ours. Volatile: a compiler that knew what comes next would make every weight's address of that of one row,
-        // an addition each.
+        // SAFETY: it is ours. Volatile: a compiler that knew what comes next would make every
+        // weight's address of that of one row, an addition each.
         let first = unsafe { read_volatile(&raw const column) };
         let mut weights = rows;
         // SAFETY: no row ends before.
@@ -154,8 +160,9 @@ unsafe fn sums<I: Instructions, const V: usize, const R: usize>(
         macro_rules! step {
             ($at:literal) => {
                 let mut tokens = [MaybeUninit::uninit(); V];
-                // SAFETY: there is such a vector, even if no columns are left. Volatile, and read before that is known: a compiler
-                // that put it off would multiply all rows with one vector, and have more weights alive than there are registers for.
+                // SAFETY: there is such a vector, even if no columns are left. Volatile, and read
+                // before that is known: a compiler that put it off would multiply all rows with one
+                // vector, and have more weights alive than there are registers for.
                 unroll_4!(V, v => { tokens[v] = unsafe { read_volatile(x.add($at * V + v)) }; });
                 if left == $at {
                     break;

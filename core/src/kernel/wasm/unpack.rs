@@ -5,7 +5,8 @@ use core::arch::wasm32::*;
 use super::kept;
 use crate::tensor::CodeBits;
 
-/// Codes without sign, as many as `out` holds: see [`UnpackCodes`](crate::quant::amb_unpack::UnpackCodes).
+/// Codes without sign, as many as `out` holds: see
+/// [`UnpackCodes`](crate::quant::amb_unpack::UnpackCodes).
 pub(super) fn unpack(bits: CodeBits, bytes: &[u8], out: &mut [u8]) {
     let (bytes, rest) = match bits {
         CodeBits::Four => sixteens(bytes, out, fours),
@@ -67,13 +68,14 @@ struct Fives {
     low: v128,
     /// Those of the next eight.
     high: v128,
-    /// Powers of two that bring the codes to the top of the two bytes: they begin at bits 0, 5, 2, 7, 4, 1, 6 and 3.
+    /// Powers of two that bring the codes to the top of the two bytes: they begin at bits 0, 5, 2,
+    /// 7, 4, 1, 6 and 3.
     to_top: v128,
 }
 
 impl Fives {
-    /// Not as constants: the compiler would make shifts of every lane, one by one, of the products, and V8 load places anew
-    /// for every shuffle.
+    /// Not as constants: the compiler would make shifts of every lane, one by one, of the products,
+    /// and V8 load places anew for every shuffle.
     fn new() -> Self {
         static FIVES: Fives = Fives {
             low: u8x16(0, 1, 0, 1, 1, 2, 1, 2, 2, 3, 3, 4, 3, 4, 4, 5),

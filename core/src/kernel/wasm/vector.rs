@@ -158,8 +158,8 @@ impl Vector for Lanes {
 /// Of every lane `a` where it is less, else `b`.
 #[inline(always)]
 fn least(a: v128, b: v128) -> v128 {
-    // Of the comparison that `pmin` is to the compiler it does not make one instruction again everywhere. The relaxed one differs
-    // where a lane is no number.
+    // Of the comparison that `pmin` is to the compiler it does not make one instruction again
+    // everywhere. The relaxed one differs where a lane is no number.
     #[cfg(target_feature = "relaxed-simd")]
     let least = f32x4_relaxed_min(a, b);
     #[cfg(not(target_feature = "relaxed-simd"))]
@@ -185,7 +185,8 @@ fn pairs(low: v128, high: v128) -> v128 {
 
 /// The bytes of `vector` at these places.
 ///
-/// Narrowing instructions would bring them together, too, but of those the compiler makes steps for every lane.
+/// Narrowing instructions would bring them together, too, but of those the compiler makes steps for
+/// every lane.
 #[inline(always)]
 fn swizzle(vector: v128, places: &'static v128) -> v128 {
     let places = kept(places);

@@ -1,4 +1,5 @@
-//! Fetching what will be wanted next: weights a cache line at a time between multiplications, or all at once.
+//! Fetching what will be wanted next: weights a cache line at a time between multiplications, or
+//! all at once.
 
 use core::arch::x86_64::{_MM_HINT_T0, _MM_HINT_T1, _mm_prefetch};
 
@@ -21,8 +22,8 @@ pub(super) struct Ahead {
 }
 
 impl Ahead {
-    /// `bytes` bytes of `rows` rows, `stride` bytes apart, spread evenly over `calls` calls: too many fetches at a time
-    /// would hold up other loads. They need not exist: nothing is read.
+    /// `bytes` bytes of `rows` rows, `stride` bytes apart, spread evenly over `calls` calls: too
+    /// many fetches at a time would hold up other loads. They need not exist: nothing is read.
     pub(super) fn new(
         start: *const u8,
         rows: usize,
@@ -43,8 +44,8 @@ impl Ahead {
         Self { next, of_row: 0, left: 0, lines: 0, skip: 0, pace: usize::MAX, wait: usize::MAX }
     }
 
-    /// Asks for the next cache line, when it is time: a countdown and no more where it is not, since loops that multiply call
-    /// this in every step.
+    /// Asks for the next cache line, when it is time: a countdown and no more where it is not,
+    /// since loops that multiply call this in every step.
     #[inline(always)]
     pub(super) fn fetch(&mut self) {
         self.wait -= 1;

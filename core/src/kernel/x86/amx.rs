@@ -1,4 +1,5 @@
-//! Whether this program may use the AMX of its CPU: the system must know of it, and Linux wants to be asked.
+//! Whether this program may use the AMX of its CPU: the system must know of it, and Linux wants to
+//! be asked.
 
 use core::arch::x86_64::{__cpuid, _xgetbv};
 
@@ -26,8 +27,9 @@ unsafe fn state_components() -> u64 {
     unsafe { _xgetbv(0) }
 }
 
-/// Asks Linux for the 8 KiB of state that tiles take (`ARCH_REQ_XCOMP_PERM`, Documentation/arch/x86/xstate.rst). Once given,
-/// the permission holds for all threads; asking again changes nothing. It is refused where a signal stack would be too small.
+/// Asks Linux for the 8 KiB of state that tiles take (`ARCH_REQ_XCOMP_PERM`,
+/// Documentation/arch/x86/xstate.rst). Once given, the permission holds for all threads; asking
+/// again changes nothing. It is refused where a signal stack would be too small.
 #[cfg(target_os = "linux")]
 fn permitted() -> bool {
     const ARCH_PRCTL: i64 = 158;

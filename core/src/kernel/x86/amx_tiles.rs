@@ -9,7 +9,8 @@ pub(super) const TILE: usize = LANES;
 /// Bytes of a row of a tile: columns of a matrix that are multiplied by one instruction.
 pub(super) const STEP: usize = 64;
 
-/// The sums of two tiles by two, the first factor's first; of each row of the first factor 16 of the second.
+/// The sums of two tiles by two, the first factor's first; of each row of the first factor 16 of
+/// the second.
 #[repr(C, align(64))]
 pub(super) struct Sums {
     pub(super) tiles: [[[[i32; LANES]; TILE]; 2]; 2],
@@ -25,15 +26,16 @@ pub(super) struct Factors {
     /// 32 rows of signed bytes as they lie, `stride` bytes apart.
     pub(super) rows: *const u8,
     pub(super) stride: usize,
-    /// One or two times 16 rows in groups of four columns, as the second factor of `TDPBSSD` has them: a line of 64 bytes
-    /// a group, `line` bytes apart.
+    /// One or two times 16 rows in groups of four columns, as the second factor of `TDPBSSD` has
+    /// them: a line of 64 bytes a group, `line` bytes apart.
     pub(super) packed: [*const u8; 2],
     pub(super) line: usize,
     /// Columns, a multiple of [`STEP`].
     pub(super) cols: usize,
 }
 
-/// What will be multiplied next: brought to L2 meanwhile, since tiles that wait for L3 hold up everything.
+/// What will be multiplied next: brought to L2 meanwhile, since tiles that wait for L3 hold up
+/// everything.
 pub(super) struct Next {
     place: *const u8,
     /// How many times four cache lines are fetched with every [`STEP`] columns.
@@ -41,7 +43,8 @@ pub(super) struct Next {
 }
 
 impl Next {
-    /// `bytes` bytes from `place` on, evenly over `calls` products of `cols` columns. They need not exist: nothing is read.
+    /// `bytes` bytes from `place` on, evenly over `calls` products of `cols` columns. They need not
+    /// exist: nothing is read.
     pub(super) fn new(place: *const u8, bytes: usize, calls: usize, cols: usize) -> Self {
         let steps = (calls * cols / STEP).max(1);
         Self { place, fetches: bytes.div_ceil(4 * 64 * steps) }
@@ -101,8 +104,9 @@ pub(super) unsafe fn release() {
     unsafe { asm!("tilerelease", options(nomem, nostack, preserves_flags)) };
 }
 
-/// Multiplies the 32 rows, 64 columns at a time, and fetches what comes next: `clear` before, `step` for those columns and
-/// `store` after, in which `tmm4` and `tmm5` are for the rows, `tmm6` and `tmm7` for the packed tiles and the others for sums.
+/// Multiplies the 32 rows, 64 columns at a time, and fetches what comes next: `clear` before,
+/// `step` for those columns and `store` after, in which `tmm4` and `tmm5` are for the rows, `tmm6`
+/// and `tmm7` for the packed tiles and the others for sums.
 macro_rules! multiply {
     (
         $factors:expr, $next:expr, $sums:expr,
@@ -182,7 +186,8 @@ pub(super) unsafe fn multiply_two(factors: Factors, next: &mut Next, sums: &mut 
     }
 }
 
-/// As [`multiply_two`], by the first packed tile alone; the sums of the second are left as they were.
+/// As [`multiply_two`], by the first packed tile alone; the sums of the second are left as they
+/// were.
 ///
 /// # Safety
 ///

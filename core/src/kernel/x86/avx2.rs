@@ -42,7 +42,8 @@ pub(super) const TABLE_VNNI: Kernels = Kernels {
 row_operations!(super::vector::Avx2, "avx2,fma");
 
 const LANES: usize = 8;
-/// Rows that are multiplied with all tokens before the next are touched: 24 rows of 384 f32 fill L1.
+/// Rows that are multiplied with all tokens before the next are touched: 24 rows of 384 f32 fill
+/// L1.
 const ROWS_BLOCK: usize = 24;
 
 /// See [`Product`]: tiles of 4 tokens × 3 rows, 12 accumulators along the columns.
@@ -94,8 +95,9 @@ fn tile<const T: usize, const R: usize>(product: &mut Product<'_>, token: usize,
         Floats::Bytes(bytes) => bytes.as_ptr().cast(),
         Floats::Values(values) => values.as_ptr(),
     };
-    // SAFETY: `Product::new` checked that x has tokens × cols elements, the weights rows × cols, the bias rows, and
-    // that the last element of the output lies inside it; token + T ≤ tokens and row + R ≤ rows. Loads are unaligned.
+    // SAFETY: `Product::new` checked that x has tokens × cols elements, the weights rows × cols,
+    // the bias rows, and that the last element of the output lies inside it; token + T ≤ tokens and
+    // row + R ≤ rows. Loads are unaligned.
     unsafe {
         let x = product.x.as_ptr().add(token * cols);
         let w = weights.add(row * cols);
@@ -203,8 +205,9 @@ fn corner<const M: usize, const V: usize>(
 ) -> usize {
     let last = (multiply.n - column).min(V * LANES) - (V - 1) * LANES;
     let mask = mask(last);
-    // SAFETY: `Multiply::new` checked that every element of [m, k], [k, n] and [m, n] lies in its slice; row + M ≤ m,
-    // and the mask covers exactly the columns of the last vector that are below n.
+    // SAFETY: `Multiply::new` checked that every element of [m, k], [k, n] and [m, n] lies in its
+    // slice; row + M ≤ m, and the mask covers exactly the columns of the last vector that are below
+    // n.
     unsafe {
         let a = multiply.a.data.as_ptr().add(row * multiply.a.stride);
         let b = multiply.b.data.as_ptr().add(column);

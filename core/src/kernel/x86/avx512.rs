@@ -73,7 +73,8 @@ fn multiply_f32_avx512(mut multiply: Multiply<'_>) {
     }
 }
 
-/// All rows of A against up to `V` vectors of columns from `column`, the last only in `PART`; returns how many columns.
+/// All rows of A against up to `V` vectors of columns from `column`, the last only in `PART`;
+/// returns how many columns.
 #[target_feature(enable = "avx2,fma,avx512f,avx512bw,avx512dq,avx512vl")]
 #[inline]
 fn strip<const V: usize, const PART: bool>(multiply: &mut Multiply<'_>, column: usize) -> usize {
@@ -99,8 +100,9 @@ fn corner<const M: usize, const V: usize, const PART: bool>(
     column: usize,
 ) -> usize {
     let last = first_lanes((multiply.n - column).min(V * LANES) - (V - 1) * LANES);
-    // SAFETY: `Multiply::new` checked that every element of [m, k], [k, n] and [m, n] lies in its slice; row + M ≤ m,
-    // and the mask covers exactly the columns of the last vector that are below n.
+    // SAFETY: `Multiply::new` checked that every element of [m, k], [k, n] and [m, n] lies in its
+    // slice; row + M ≤ m, and the mask covers exactly the columns of the last vector that are below
+    // n.
     unsafe {
         let a = multiply.a.data.as_ptr().add(row * multiply.a.stride);
         let b = multiply.b.data.as_ptr().add(column);

@@ -1,7 +1,8 @@
 //! x · Wᵀ of signed bytes and blocks of few bits as they lie in the file: see [`ProductBlocks`].
 //!
-//! Lines of 16 bytes of 16 rows are transposed as they are, so that every lane has four bytes of a row; only then codes
-//! are taken out of them, for all rows at once, into the [`Panel`] that products of unpacked blocks use too.
+//! Lines of 16 bytes of 16 rows are transposed as they are, so that every lane has four bytes of a
+//! row; only then codes are taken out of them, for all rows at once, into the [`Panel`] that
+//! products of unpacked blocks use too.
 
 use core::arch::x86_64::*;
 use core::mem::MaybeUninit;
@@ -107,7 +108,8 @@ macro_rules! bytes_256 {
             unsafe fn halves(lanes: __m256i) -> __m256 {
                 // SAFETY: the trait's.
                 unsafe {
-                    // Exponent and mantissa in the places of f32, times 2¹¹²: exact, subnormal halves too.
+                    // Exponent and mantissa in the places of f32, times 2¹¹²: exact, subnormal
+                    // halves too.
                     let magnitude = _mm256_and_si256(lanes, _mm256_set1_epi32(0x7fff));
                     let shifted = _mm256_castsi256_ps(_mm256_slli_epi32::<13>(magnitude));
                     let finite = _mm256_mul_ps(shifted, _mm256_set1_ps(f32::from_bits(0x7780_0000)));
@@ -413,8 +415,9 @@ unsafe fn multiply<M: Bytes, L: Layout>(product: ProductBlocks<'_>) {
         let mut column = 0;
         while column < cols {
             let width = (cols - column).min(PANEL_COLS);
-            // SAFETY: the caller has the instructions. `ProductBlocks::new` checked that there are as many rows of blocks
-            // as the bias is long, and that what is written lies inside the output.
+            // SAFETY: the caller has the instructions. `ProductBlocks::new` checked that there are
+            // as many rows of blocks as the bias is long, and that what is written lies inside the
+            // output.
             unsafe {
                 let start = row * row_bytes + column / BLOCK_COLS * L::LAYOUT.bytes();
                 let places: [*const u8; TILE_ROWS] = core::array::from_fn(|r| {
@@ -444,8 +447,8 @@ unsafe fn multiply<M: Bytes, L: Layout>(product: ProductBlocks<'_>) {
 ///
 /// # Safety
 ///
-/// The instructions of `M` are enabled; `cols` is a multiple of [`BLOCK_COLS`] up to [`PANEL_COLS`], and there are as many
-/// columns at every place.
+/// The instructions of `M` are enabled; `cols` is a multiple of [`BLOCK_COLS`] up to
+/// [`PANEL_COLS`], and there are as many columns at every place.
 #[inline(always)]
 unsafe fn fill<M: Bytes, L: Layout>(
     (places, cols, next): (&[*const u8; TILE_ROWS], usize, &mut Ahead),
@@ -459,7 +462,8 @@ unsafe fn fill<M: Bytes, L: Layout>(
     for vector in 0..vectors {
         for block in 0..cols / BLOCK_COLS {
             let first = vector * M::LANES;
-            // SAFETY: the caller's; the panel has PANEL_COLS columns, the factors a group for each BLOCK_COLS of them.
+            // SAFETY: the caller's; the panel has PANEL_COLS columns, the factors a group for each
+            // BLOCK_COLS of them.
             unsafe {
                 unroll!(FETCHES, _i => {
                     next.fetch();

@@ -10,7 +10,8 @@ use crate::kernel::dequantize::Dequantizer;
 use crate::quant::whole;
 use crate::tensor::Encoding;
 
-/// Results of so many elements (16 MiB) and more are written past the caches: that spares reading what is overwritten.
+/// Results of so many elements (16 MiB) and more are written past the caches: that spares reading
+/// what is overwritten.
 const STREAMED_ELEMENTS: usize = 4 << 20;
 
 /// The ways of this folder that this CPU can run, the slowest first.
@@ -24,7 +25,8 @@ pub(in crate::kernel) fn dequantizers() -> impl Iterator<Item = Dequantizer> {
     .flatten()
 }
 
-/// Whether the CPU converts halves, which the `cpufeatures` crate does not know: asked once, as that crate does.
+/// Whether the CPU converts halves, which the `cpufeatures` crate does not know: asked once, as
+/// that crate does.
 fn f16c() -> bool {
     static ANSWER: AtomicU8 = AtomicU8::new(UNKNOWN);
     const UNKNOWN: u8 = 2;

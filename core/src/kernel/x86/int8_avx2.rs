@@ -6,7 +6,8 @@ use crate::kernel::integer::{Base, MultiplyI16, ProductI8, RowSummary};
 
 /// The instructions that differ between AVX2 and AVX-VNNI.
 trait Dot {
-    /// Adds the products of unsigned codes below 128 and signed bytes, four by four, to 32-bit sums.
+    /// Adds the products of unsigned codes below 128 and signed bytes, four by four, to 32-bit
+    /// sums.
     ///
     /// # Safety
     ///
@@ -161,9 +162,9 @@ unsafe fn tile<D: Dot, const T: usize, const R: usize>(
     summaries: [RowSummary; R],
 ) {
     let ProductI8 { x, w, cols, strides, .. } = *product;
-    // SAFETY: `ProductI8::new` checked that `cols` codes lie from every token · stride and row · stride on, that scales
-    // and zeros are as many as tokens and rows, and that the last element of the output lies inside it;
-    // token + T ≤ tokens and row + R ≤ rows. Loads are unaligned.
+    // SAFETY: `ProductI8::new` checked that `cols` codes lie from every token · stride and row ·
+    // stride on, that scales and zeros are as many as tokens and rows, and that the last element of
+    // the output lies inside it; token + T ≤ tokens and row + R ≤ rows. Loads are unaligned.
     unsafe {
         let codes = x.codes.as_ptr().add(token * x.stride);
         let weights = w.codes.as_ptr().add(row * w.stride);
@@ -304,9 +305,9 @@ unsafe fn corner<D: Dot, const M: usize, const V: usize>(
     column: usize,
 ) -> usize {
     let last = (multiply.columns.len() - column).min(V * COLUMNS) - (V - 1) * COLUMNS;
-    // SAFETY: `MultiplyI16::new` checked that `pairs` pairs lie from row · stride on in A, one pair a column in each of
-    // `pairs` lines of B, and the output's rows in theirs; row + M ≤ rows, and the mask covers exactly the columns of
-    // the last vector that there are.
+    // SAFETY: `MultiplyI16::new` checked that `pairs` pairs lie from row · stride on in A, one pair
+    // a column in each of `pairs` lines of B, and the output's rows in theirs; row + M ≤ rows, and
+    // the mask covers exactly the columns of the last vector that there are.
     unsafe {
         let mask = mask(last);
         let a = multiply.a.as_ptr().add(row * multiply.a_stride * 4);

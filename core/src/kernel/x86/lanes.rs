@@ -1,7 +1,8 @@
 //! Lanes that dequantise: codes in an SSE register, values in two of AVX2 or one of AVX-512.
 //!
-//! As the types of [`vector`](super::vector) they are named only in functions that have the instructions enabled and are
-//! handed out after the CPU was asked for them: that is the safety argument of every block below.
+//! As the types of [`vector`](super::vector) they are named only in functions that have the
+//! instructions enabled and are handed out after the CPU was asked for them: that is the safety
+//! argument of every block below.
 
 use core::arch::x86_64::*;
 
@@ -78,7 +79,8 @@ pub(super) struct StreamedAvx2;
 /// AVX-512, with results written past the caches.
 pub(super) struct StreamedAvx512;
 
-/// Lanes that store by `$store`, of a vector's `of_halves`, `of_bfloats`, `of_signed` and `look_up`.
+/// Lanes that store by `$store`, of a vector's `of_halves`, `of_bfloats`, `of_signed` and
+/// `look_up`.
 macro_rules! lanes {
     ($name:ty, $vector:ty, $store:ident) => {
         impl Lanes for $name {
@@ -92,7 +94,8 @@ macro_rules! lanes {
 
             #[inline(always)]
             fn half(bytes: [u8; 2]) -> $vector {
-                // As a vector from the start: alone, a word would be loaded into a register that has to be waited for.
+                // As a vector from the start: alone, a word would be loaded into a register that
+                // has to be waited for.
                 <$vector>::of_halves(&[bytes; LANES])
             }
 
@@ -142,8 +145,8 @@ lanes!(StreamedAvx2, Avx2, stream);
 lanes!(StreamedAvx512, Avx512, stream);
 
 impl Avx2 {
-    /// Stores past the caches, sixteen bytes at a time: results rarely lie on multiples of more. Others see them for sure
-    /// only after a fence.
+    /// Stores past the caches, sixteen bytes at a time: results rarely lie on multiples of more.
+    /// Others see them for sure only after a fence.
     #[inline(always)]
     fn stream(self, values: &mut [f32; LANES]) {
         if !values.as_ptr().cast::<__m128>().is_aligned() {

@@ -9,8 +9,8 @@ use crate::kernel::integer::MultiplyI16;
 /// 32-bit lanes of a vector.
 const LANES: usize = 16;
 
-/// `sums` and the products of pairs. The compiler makes two instructions of the intrinsic, which has a longer latency than the
-/// second of them, and half the throughput is lost.
+/// `sums` and the products of pairs. The compiler makes two instructions of the intrinsic, which
+/// has a longer latency than the second of them, and half the throughput is lost.
 #[target_feature(enable = "avx512f,avx512vnni")]
 #[inline]
 fn add_products(mut sums: __m512i, a: __m512i, b: __m512i) -> __m512i {
@@ -48,7 +48,8 @@ fn multiply_strips(mut multiply: MultiplyI16<'_>) {
     }
 }
 
-/// All rows of A against up to `V` vectors of columns from `column`, the last only in `PART`; returns how many columns.
+/// All rows of A against up to `V` vectors of columns from `column`, the last only in `PART`;
+/// returns how many columns.
 #[target_feature(enable = "avx2,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
 #[inline]
 fn strip<const V: usize, const PART: bool>(multiply: &mut MultiplyI16<'_>, column: usize) -> usize {
@@ -75,8 +76,9 @@ fn corner<const M: usize, const V: usize, const PART: bool>(
     column: usize,
 ) -> usize {
     let left = multiply.columns.len() - column;
-    // SAFETY: `MultiplyI16::new` checked that `pairs` pairs lie from row · stride on in A, one pair a column in each of
-    // `pairs` lines of B, and the output's rows in theirs; row + M ≤ rows, and masks cover no more than the columns.
+    // SAFETY: `MultiplyI16::new` checked that `pairs` pairs lie from row · stride on in A, one pair
+    // a column in each of `pairs` lines of B, and the output's rows in theirs; row + M ≤ rows, and
+    // masks cover no more than the columns.
     unsafe {
         let a = multiply.a.as_ptr().add(row * multiply.a_stride * 4);
         let b = multiply.b.as_ptr().add(column * 4);

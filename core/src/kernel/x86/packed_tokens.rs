@@ -1,4 +1,5 @@
-//! Activations of 7 bits with tokens side by side: for every four columns a vector of those of 16 tokens.
+//! Activations of 7 bits with tokens side by side: for every four columns a vector of those of 16
+//! tokens.
 
 use core::arch::x86_64::*;
 use core::mem::MaybeUninit;
@@ -32,14 +33,14 @@ impl PackedTokens {
         ROOM / cols / LANES * LANES
     }
 
-    /// The vectors of the 16 tokens from `token` on, counted from the first that is packed and a multiple of 16; those of the next
-    /// 16 follow.
+    /// The vectors of the 16 tokens from `token` on, counted from the first that is packed and a
+    /// multiple of 16; those of the next 16 follow.
     pub(super) const fn lines(&self, token: usize, cols: usize) -> *const u8 {
         self.codes.as_ptr().cast::<u8>().wrapping_add(token * cols)
     }
 
-    /// Packs `count` tokens from `token` on, as differences to their codes of zero if `CENTRED`: two codes of 7 bits differ by what
-    /// fits 8. The last 16 are completed by the last token.
+    /// Packs `count` tokens from `token` on, as differences to their codes of zero if `CENTRED`:
+    /// two codes of 7 bits differ by what fits 8. The last 16 are completed by the last token.
     ///
     /// # Safety
     ///
@@ -59,8 +60,8 @@ impl PackedTokens {
                 let mut lines = [_mm512_setzero_si512(); LANES];
                 for (line, to) in lines.iter_mut().enumerate() {
                     let token = token + (first + line).min(count - 1);
-                    // SAFETY: `ProductI8::new` checked that `cols` codes lie from every token · stride on, and that there
-                    // are as many zeros as tokens.
+                    // SAFETY: `ProductI8::new` checked that `cols` codes lie from every token ·
+                    // stride on, and that there are as many zeros as tokens.
                     *to = unsafe {
                         let codes = x.codes.as_ptr().add(token * x.stride + column);
                         let codes = _mm512_loadu_si512(codes.cast());

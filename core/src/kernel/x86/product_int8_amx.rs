@@ -1,9 +1,11 @@
-//! x · Wᵀ of 7-bit activations and 8-bit weights with AMX: tiles of 16 rows × 16 tokens, 64 columns an instruction.
+//! x · Wᵀ of 7-bit activations and 8-bit weights with AMX: tiles of 16 rows × 16 tokens, 64 columns
+//! an instruction.
 //!
-//! One factor is loaded as it lies, the other packed in the groups of four columns that the second factor of `TDPBSSD` has:
-//! the one with fewer vectors. Tokens are packed once for all rows, as differences to their code of zero. Sums then have rows
-//! where the output has tokens: they are transposed on the way out. Of a product with no more rows than tokens, as the heads of
-//! attention have them, 32 rows at a time are packed.
+//! One factor is loaded as it lies, the other packed in the groups of four columns that the second
+//! factor of `TDPBSSD` has: the one with fewer vectors. Tokens are packed once for all rows, as
+//! differences to their code of zero. Sums then have rows where the output has tokens: they are
+//! transposed on the way out. Of a product with no more rows than tokens, as the heads of attention
+//! have them, 32 rows at a time are packed.
 
 use core::arch::x86_64::*;
 
@@ -191,7 +193,8 @@ unsafe fn by_packed_rows(product: &mut ProductI8<'_>) {
     }
 }
 
-/// As [`store`] for a tile of 16 tokens but the first `stored`; these are the sums of x · w and those of the rows' codes.
+/// As [`store`] for a tile of 16 tokens but the first `stored`; these are the sums of x · w and
+/// those of the rows' codes.
 ///
 /// # Safety
 ///
@@ -231,8 +234,9 @@ unsafe fn store_rows(
     sums: [__m512i; TILE],
 ) {
     let ProductI8 { x, w, base, strides, .. } = *product;
-    // SAFETY: `ProductI8::new` checked that scales and the bias are as many as tokens and rows, and that the last element of
-    // the output lies inside it; the mask covers no more than the tokens there are.
+    // SAFETY: `ProductI8::new` checked that scales and the bias are as many as tokens and rows, and
+    // that the last element of the output lies inside it; the mask covers no more than the tokens
+    // there are.
     unsafe {
         let scales = _mm512_maskz_loadu_ps(mask, x.scales.as_ptr().add(token));
         let out = product.out.as_mut_ptr().add(token + row * strides.row);

@@ -1,4 +1,5 @@
-//! Codes of 4 and 5 bits to bytes with AVX2, see [`Kernels::unpack_codes`](crate::kernel::Kernels::unpack_codes).
+//! Codes of 4 and 5 bits to bytes with AVX2, see
+//! [`Kernels::unpack_codes`](crate::kernel::Kernels::unpack_codes).
 
 use core::arch::x86_64::*;
 

@@ -1,7 +1,8 @@
 //! Sixteen lanes in two 256-bit registers or in one of 512 bits.
 //!
-//! These types are named only in functions of tables that are handed out after the CPU was asked for their
-//! instructions, and that have them enabled: that is the safety argument of every block below.
+//! These types are named only in functions of tables that are handed out after the CPU was asked
+//! for their instructions, and that have them enabled: that is the safety argument of every block
+//! below.
 
 use core::arch::x86_64::*;
 

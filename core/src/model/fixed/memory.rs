@@ -21,7 +21,8 @@ impl FixedNeeds {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) if the plan is for nothing or larger than memory can be, or its tile too small.
+    /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) if the plan is for nothing
+    /// or larger than memory can be, or its tile too small.
     pub fn new(config: &BertConfig, plan: &Plan) -> Result<Self> {
         Sizes::new(config, plan).and_then(|sizes| sizes.needs()).ok_or(INVALID)
     }

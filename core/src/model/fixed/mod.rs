@@ -1,8 +1,10 @@
-//! The BERT encoder in integers alone: no floating-point number from the weights' bytes to the embedding.
+//! The BERT encoder in integers alone: no floating-point number from the weights' bytes to the
+//! embedding.
 //!
-//! Activations are fixed-point numbers ([`kernel::fixed`](crate::kernel::fixed)), quantised to 12 bits a token before
-//! each linear layer; weights are 8-bit codes, their scales the bits of f32 numbers. For processors without an FPU; the
-//! same bits everywhere. One text at a time, on one thread.
+//! Activations are fixed-point numbers ([`kernel::fixed`](crate::kernel::fixed)), quantised to 12
+//! bits a token before each linear layer; weights are 8-bit codes, their scales the bits of f32
+//! numbers. For processors without an FPU; the same bits everywhere. One text at a time, on one
+//! thread.
 
 mod memory;
 mod run;
@@ -22,12 +24,13 @@ const TOO_SMALL: Error = Error::without_offset(ErrorKind::BufferTooSmall);
 const INVALID: Error = Error::without_offset(ErrorKind::InvalidArgument);
 
 impl<L: AsRef<[Layer]> + Sync> Bert<L> {
-    /// The embedding of one text into `out`, `hidden` numbers with 30 bits behind the point if the model normalises, else 16.
+    /// The embedding of one text into `out`, `hidden` numbers with 30 bits behind the point if the
+    /// model normalises, else 16.
     ///
     /// # Errors
     ///
-    /// As [`embed`](Self::embed); [`ErrorKind::UnsupportedDtype`] for weights of linear layers that are not 8-bit codes, or
-    /// have a scale for more than [`MAX_COLS`](fixed::MAX_COLS) columns.
+    /// As [`embed`](Self::embed); [`ErrorKind::UnsupportedDtype`] for weights of linear layers that
+    /// are not 8-bit codes, or have a scale for more than [`MAX_COLS`](fixed::MAX_COLS) columns.
     pub fn embed_fixed<W: Weights + ?Sized>(
         &self,
         weights: &W,

@@ -27,12 +27,14 @@ use crate::model::llama::{LlamaConfig, Rope, RopePairs};
 /// # Errors
 ///
 /// As [`gguf_model`](super::gguf_model); [`ErrorKind::UnsupportedArchitecture`] for encoders too;
-/// [`ErrorKind::UnsupportedSetting`] for what [`gguf_refusal`] names; otherwise as [`LlamaConfig::read`].
+/// [`ErrorKind::UnsupportedSetting`] for what [`gguf_refusal`] names; otherwise as
+/// [`LlamaConfig::read`].
 pub fn gguf_llama_config(file: &Gguf<'_>) -> Result<LlamaConfig> {
     config(file)?.map_err(|refusal| refusal.error())
 }
 
-/// What a file with a decoder asks for that is not done here: a key of its architecture or tokenizer, or a tensor.
+/// What a file with a decoder asks for that is not done here: a key of its architecture or
+/// tokenizer, or a tensor.
 #[must_use]
 pub fn gguf_refusal<'a>(file: &Gguf<'a>) -> Option<GgufRefusal<'a>> {
     config(file).ok()?.err()

@@ -20,12 +20,14 @@ use crate::model::weights::Name;
 ///
 /// | `do_lower_case` | `tokenizer.ggml.normalizer.lowercase`, without an architecture before it |
 ///
-/// What llama.cpp has no key for stands under `nanoembed.` and the key, such as `nanoembed.normalize`; without it is as BERT
-/// has it: letters are made lower case, the embedding has length 1.
+/// What llama.cpp has no key for stands under `nanoembed.` and the key, such as
+/// `nanoembed.normalize`; without it is as BERT has it: letters are made lower case, the embedding
+/// has length 1.
 ///
 /// # Errors
 ///
-/// As [`gguf_model`]; [`ErrorKind::UnsupportedArchitecture`] for decoders too; otherwise as [`BertConfig::from_metadata`].
+/// As [`gguf_model`]; [`ErrorKind::UnsupportedArchitecture`] for decoders too; otherwise as
+/// [`BertConfig::from_metadata`].
 pub fn gguf_bert_config(file: &Gguf<'_>) -> Result<BertConfig> {
     if gguf_model(file)? != GgufModel::Encoder {
         return Err(Error::without_offset(ErrorKind::UnsupportedArchitecture));
@@ -38,7 +40,8 @@ pub fn gguf_bert_config(file: &Gguf<'_>) -> Result<BertConfig> {
             "vocab_size" => return Some(Value::Unsigned(file.tokens().count() as u64)),
             "pooling" => {
                 let pooling = match value_of(file, ENCODER, "pooling_type")? {
-                    // Without pooling there is a vector for each token, of which the mean is an embedding.
+                    // Without pooling there is a vector for each token, of which the mean is an
+                    // embedding.
                     Value::Unsigned(0 | 1) => "mean",
                     Value::Unsigned(2) => "cls",
                     _ => "unknown",
@@ -81,7 +84,8 @@ pub struct GgufSetting<'a> {
     pub is_known: bool,
 }
 
-/// The first setting of the model or its tokenizer that is not honoured, nor known to change nothing.
+/// The first setting of the model or its tokenizer that is not honoured, nor known to change
+/// nothing.
 #[must_use]
 pub fn gguf_bert_setting_at_fault<'a>(file: &Gguf<'a>) -> Option<GgufSetting<'a>> {
     let heads = value_of(file, ENCODER, "attention.head_count");
@@ -167,7 +171,8 @@ fn judge_tokenizer_setting(key: &str, value: Value<'_>) -> Judged {
     }
 }
 
-/// What GGUF calls the parts of an encoder, and what Hugging Face does; `.weight` or `.bias` follows.
+/// What GGUF calls the parts of an encoder, and what Hugging Face does; `.weight` or `.bias`
+/// follows.
 const PARTS: [(&str, &str); 12] = [
     ("embeddings.word_embeddings", "token_embd"),
     ("embeddings.position_embeddings", "position_embd"),
@@ -183,7 +188,8 @@ const PARTS: [(&str, &str); 12] = [
     ("output.LayerNorm", "layer_output_norm"),
 ];
 
-/// Calls `found` with GGUF's name of the tensor that Hugging Face calls `name`; `None` if it is not one of an encoder.
+/// Calls `found` with GGUF's name of the tensor that Hugging Face calls `name`; `None` if it is not
+/// one of an encoder.
 pub fn gguf_bert_tensor<T>(name: &str, found: impl FnOnce(&str) -> Option<T>) -> Option<T> {
     let (part, kind) = name.rsplit_once('.')?;
     let (layer, part) = match part.strip_prefix("encoder.layer.") {

@@ -1,4 +1,5 @@
-//! Models in GGUF files: their sizes in the words of GGUF's metadata, and what their tensors are called there.
+//! Models in GGUF files: their sizes in the words of GGUF's metadata, and what their tensors are
+//! called there.
 
 mod decoder;
 mod encoder;
@@ -17,13 +18,15 @@ use crate::format::gguf::Gguf;
 /// The architecture of encoders.
 const ENCODER: &str = "bert";
 
-/// The architectures of decoders that are Llama's, but for biases and for projections that are stored together.
+/// The architectures of decoders that are Llama's, but for biases and for projections that are
+/// stored together.
 const DECODERS: [&str; 4] = ["llama", "mistral", "qwen2", "phi3"];
 
 /// The longest key that is put together.
 const MAX_KEY_BYTES: usize = 128;
 
-/// What the file says of its architecture under `key`, which stands behind the architecture's name and a point.
+/// What the file says of its architecture under `key`, which stands behind the architecture's name
+/// and a point.
 fn value_of<'a>(file: &Gguf<'a>, architecture: &str, key: &str) -> Option<Value<'a>> {
     // What does not fit is not found.
     let mut name = heapless::String::<MAX_KEY_BYTES>::new();
@@ -54,8 +57,9 @@ pub enum GgufModel {
 ///
 /// # Errors
 ///
-/// [`ErrorKind::MissingMetadata`] if the file names no architecture, [`ErrorKind::UnsupportedArchitecture`] if it names one
-/// that is not known here, [`ErrorKind::SplitFile`] if the file is one of several that hold the model.
+/// [`ErrorKind::MissingMetadata`] if the file names no architecture,
+/// [`ErrorKind::UnsupportedArchitecture`] if it names one that is not known here,
+/// [`ErrorKind::SplitFile`] if the file is one of several that hold the model.
 pub fn gguf_model(file: &Gguf<'_>) -> Result<GgufModel> {
     if file.split().is_some() {
         return Err(Error::without_offset(ErrorKind::SplitFile));

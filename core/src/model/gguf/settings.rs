@@ -1,5 +1,5 @@
-//! What the metadata of a GGUF file say of a decoder, read in one pass: each key of the model's architecture and of its
-//! tokenizer is *used*, *known to change nothing*, or *refused by name*.
+//! What the metadata of a GGUF file say of a decoder, read in one pass: each key of the model's
+//! architecture and of its tokenizer is *used*, *known to change nothing*, or *refused by name*.
 
 use super::{GgufModel, gguf_architecture, gguf_model};
 use crate::error::{Error, ErrorKind, Result};
@@ -271,7 +271,8 @@ impl<'a> Settings<'a> {
     }
 }
 
-/// Refuses tensors that a decoder with so many layers would not use: with them another model is meant.
+/// Refuses tensors that a decoder with so many layers would not use: with them another model is
+/// meant.
 pub(super) fn check_tensors<'a>(
     file: &Gguf<'a>,
     layers: usize,

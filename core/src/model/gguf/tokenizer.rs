@@ -8,7 +8,8 @@ use crate::format::gguf::Gguf;
 use crate::token::bpe::PreTokenizer;
 use crate::token::{EndTokens, TextEnds};
 
-/// The keys of tokens that end a text, the usual one first. Of those that are for the middle of code, three do in llama.cpp.
+/// The keys of tokens that end a text, the usual one first. Of those that are for the middle of
+/// code, three do in llama.cpp.
 const END_KEYS: [&str; 6] = [
     "eos_token_id",
     "eot_token_id",
@@ -18,8 +19,8 @@ const END_KEYS: [&str; 6] = [
     "fim_sep_token_id",
 ];
 
-/// Control tokens that end a text in llama.cpp whatever the keys say: many files of chat models have the end of a turn
-/// nowhere but among the tokens.
+/// Control tokens that end a text in llama.cpp whatever the keys say: many files of chat models
+/// have the end of a turn nowhere but among the tokens.
 const END_NAMES: [&[u8]; 12] = [
     b"<|eot_id|>",
     b"<|im_end|>",
@@ -46,8 +47,9 @@ const USUAL_END: u32 = 2;
 ///
 /// # Errors
 ///
-/// [`ErrorKind::MissingVocabulary`] without a tokenizer; as [`gguf_llama_config`](super::gguf_llama_config) for one that is not
-/// known here; [`ErrorKind::UnsupportedVersion`] if the tokenizer is SentencePiece.
+/// [`ErrorKind::MissingVocabulary`] without a tokenizer; as
+/// [`gguf_llama_config`](super::gguf_llama_config) for one that is not known here;
+/// [`ErrorKind::UnsupportedVersion`] if the tokenizer is SentencePiece.
 pub fn gguf_pre_tokenizer(file: &Gguf<'_>) -> Result<PreTokenizer> {
     if file.token_entries().is_none() {
         return Err(Error::without_offset(ErrorKind::MissingVocabulary));
@@ -96,13 +98,14 @@ pub(super) fn check_tokenizer<'a>(
 
 /// The tokens around the texts of a file with byte-level BPE or SentencePiece.
 ///
-/// Where `tokenizer.ggml.add_bos_token` is missing, the pre-tokenizer says whether texts begin with a token; those of
-/// SentencePiece do.
+/// Where `tokenizer.ggml.add_bos_token` is missing, the pre-tokenizer says whether texts begin with
+/// a token; those of SentencePiece do.
 ///
 /// # Errors
 ///
-/// As [`gguf_llama_config`](super::gguf_llama_config) for keys that are not honoured; [`ErrorKind::MissingMetadata`] if there
-/// is no id for a token that is put around texts; [`ErrorKind::BadVocabulary`] if more tokens end texts than in any model.
+/// As [`gguf_llama_config`](super::gguf_llama_config) for keys that are not honoured;
+/// [`ErrorKind::MissingMetadata`] if there is no id for a token that is put around texts;
+/// [`ErrorKind::BadVocabulary`] if more tokens end texts than in any model.
 pub fn gguf_text_ends(file: &Gguf<'_>) -> Result<TextEnds> {
     let settings = checked(file)?;
     let pieces = is_pieces(&settings);

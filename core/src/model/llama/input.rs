@@ -1,4 +1,5 @@
-//! What linear layers are applied to: activations as they are, or quantised once for all layers that take the same codes.
+//! What linear layers are applied to: activations as they are, or quantised once for all layers
+//! that take the same codes.
 
 use super::Rows;
 use super::memory::{Activations, ROWS_AT_ONCE, Scratch};

@@ -6,7 +6,8 @@ use crate::kernel::groups::TILE_ROWS;
 use crate::model::linear::{CodeBuffers, Staging};
 use crate::model::parallel::split_off;
 
-/// Keys and values of all tokens so far, in `2 · layers · kv_heads · positions · head` floats of lent memory.
+/// Keys and values of all tokens so far, in `2 · layers · kv_heads · positions · head` floats of
+/// lent memory.
 #[derive(Debug)]
 pub struct Cache<'a> {
     values: &'a mut [f32],
@@ -25,8 +26,9 @@ impl<'a> Cache<'a> {
         token.checked_mul(config.layers)?.checked_mul(positions)
     }
 
-    /// An empty cache for so many positions. In models that turn the tokens of long texts in another way, they are turned so
-    /// if the text may become long; see [`set_long`](Self::set_long).
+    /// An empty cache for so many positions. In models that turn the tokens of long texts in
+    /// another way, they are turned so if the text may become long; see
+    /// [`set_long`](Self::set_long).
     ///
     /// # Errors
     ///
@@ -39,11 +41,13 @@ impl<'a> Cache<'a> {
         Ok(Self { values, positions, length: 0, is_long })
     }
 
-    /// Takes up again a cache of `length` tokens whose memory the caller kept, with the same positions.
+    /// Takes up again a cache of `length` tokens whose memory the caller kept, with the same
+    /// positions.
     ///
     /// # Errors
     ///
-    /// As [`new`](Self::new), and [`ErrorKind::InvalidArgument`] if there are more tokens than positions.
+    /// As [`new`](Self::new), and [`ErrorKind::InvalidArgument`] if there are more tokens than
+    /// positions.
     pub fn resume(
         config: &LlamaConfig,
         positions: usize,
@@ -56,8 +60,8 @@ impl<'a> Cache<'a> {
         Ok(Self { length, ..Self::new(config, positions, memory)? })
     }
 
-    /// Says whether the text is a [long](super::Llama::is_long) one, for the tokens that will be put into it; those that are
-    /// in it stay as they are.
+    /// Says whether the text is a [long](super::Llama::is_long) one, for the tokens that will be
+    /// put into it; those that are in it stay as they are.
     pub const fn set_long(&mut self, is_long: bool) {
         self.is_long = is_long;
     }
@@ -98,14 +102,15 @@ impl<'a> Cache<'a> {
     }
 }
 
-/// How exactly activations are multiplied with weights that lie in ggml's blocks. Weights in other encodings are converted
-/// to f32 and multiplied with activations in f32, whatever is chosen.
+/// How exactly activations are multiplied with weights that lie in ggml's blocks. Weights in other
+/// encodings are converted to f32 and multiplied with activations in f32, whatever is chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Activations {
-    /// As they are, in f32; blocks are converted to f32. The slowest, and the reference for the others.
+    /// As they are, in f32; blocks are converted to f32. The slowest, and the reference for the
+    /// others.
     Floats,
-    /// In two signed bytes with a scale each, for each group of columns: logits are those of [`Floats`](Self::Floats) to a
-    /// thousandth. On CPUs without kernels for it, the same as that.
+    /// In two signed bytes with a scale each, for each group of columns: logits are those of
+    /// [`Floats`](Self::Floats) to a thousandth. On CPUs without kernels for it, the same as that.
     Words,
     /// In one signed byte, as llama.cpp has them: logits differ by some hundredths.
     Bytes,
@@ -118,15 +123,16 @@ pub struct LlamaPlan {
     pub tokens: usize,
     /// Positions of the [`Cache`].
     pub positions: usize,
-    /// Bytes of weights that are read at a time from storage that cannot be borrowed, a row of the widest matrix at least;
-    /// 0 where it can.
+    /// Bytes of weights that are read at a time from storage that cannot be borrowed, a row of the
+    /// widest matrix at least; 0 where it can.
     pub tile_bytes: usize,
     /// How exactly activations are multiplied.
     pub activations: Activations,
 }
 
 impl LlamaPlan {
-    /// A plan for `tokens` at a time up to `positions`, with weights in memory and [`Activations::Words`].
+    /// A plan for `tokens` at a time up to `positions`, with weights in memory and
+    /// [`Activations::Words`].
     #[must_use]
     pub const fn new(tokens: usize, positions: usize) -> Self {
         Self { tokens, positions, tile_bytes: 0, activations: Activations::Words }
@@ -183,7 +189,8 @@ impl<'a> LlamaMemory<'a> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidArgument`] if the plan has no tokens or the memory would be larger than addresses are.
+    /// [`ErrorKind::InvalidArgument`] if the plan has no tokens or the memory would be larger than
+    /// addresses are.
     pub fn needs(config: &LlamaConfig, plan: &LlamaPlan) -> Result<LlamaNeeds> {
         let invalid = Error::without_offset(ErrorKind::InvalidArgument);
         let sizes = Sizes::new(config, plan).filter(|_| plan.tokens > 0).ok_or(invalid)?;

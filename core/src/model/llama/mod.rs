@@ -1,10 +1,12 @@
-//! Decoders of the Llama family: RMS norm, rotary positions, grouped queries, SwiGLU; tied or separate output; Phi-3's
-//! fused matrices.
+//! Decoders of the Llama family: RMS norm, rotary positions, grouped queries, SwiGLU; tied or
+//! separate output; Phi-3's fused matrices.
 //!
 //! 1. [`config`] has the sizes, from an AMB configuration, or the metadata of GGUF or `.weights`;
 //! 2. [`Llama::open`] finds the tensors once, under the names of Hugging Face or of GGUF (`names`);
-//! 3. [`Llama::forward`] takes tokens through the layers, keeping keys and values in a [`Cache`] that the caller lends;
-//! 4. `tokenizer` turns texts into ids and back, [`sample`] chooses the next token; [`Llama::embed`] pools the hidden states instead.
+//! 3. [`Llama::forward`] takes tokens through the layers, keeping keys and values in a [`Cache`]
+//!    that the caller lends;
+//! 4. `tokenizer` turns texts into ids and back, [`sample`] chooses the next token;
+//!    [`Llama::embed`] pools the hidden states instead.
 
 pub mod config;
 mod input;
@@ -38,7 +40,8 @@ use names::{Names, Tensor};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LlamaLayer {
     attention_norm: Matrix,
-    /// Queries, keys and values; with a fused matrix all three are the same, and only their rows differ.
+    /// Queries, keys and values; with a fused matrix all three are the same, and only their rows
+    /// differ.
     query: Rows,
     key: Rows,
     value: Rows,
@@ -80,7 +83,8 @@ impl LlamaLayer {
     };
 }
 
-/// A decoder: its sizes, and where its tensors lie in the file. `L` holds one [`LlamaLayer`] per layer.
+/// A decoder: its sizes, and where its tensors lie in the file. `L` holds one [`LlamaLayer`] per
+/// layer.
 #[derive(Clone, Copy, Debug)]
 pub struct Llama<L> {
     config: LlamaConfig,
@@ -93,12 +97,13 @@ pub struct Llama<L> {
 }
 
 impl<L: AsRef<[LlamaLayer]> + AsMut<[LlamaLayer]>> Llama<L> {
-    /// Finds all tensors; `layers` has room for as many as the model has, and what it holds is lost.
+    /// Finds all tensors; `layers` has room for as many as the model has, and what it holds is
+    /// lost.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::MissingTensor`], [`ErrorKind::WrongShape`] and what [`Weights::matrix`] answers;
-    /// [`ErrorKind::BufferTooSmall`] if `layers` has not enough room.
+    /// [`ErrorKind::MissingTensor`], [`ErrorKind::WrongShape`] and what [`Weights::matrix`]
+    /// answers; [`ErrorKind::BufferTooSmall`] if `layers` has not enough room.
     pub fn open(
         weights: &(impl Weights + ?Sized),
         config: LlamaConfig,
@@ -143,8 +148,9 @@ impl<L> Llama<L> {
         &self.config
     }
 
-    /// Whether a text of so many tokens is turned by the divisors for long texts. All its tokens are: where a text grows
-    /// beyond the limit, those that are in a [`Cache`] have to be computed anew.
+    /// Whether a text of so many tokens is turned by the divisors for long texts. All its tokens
+    /// are: where a text grows beyond the limit, those that are in a [`Cache`] have to be computed
+    /// anew.
     #[must_use]
     pub fn is_long(&self, tokens: usize) -> bool {
         let [short, long] = &self.divisors;

@@ -89,13 +89,15 @@ impl Tensor {
     }
 }
 
-/// Whether a tensor that is called so is one of a decoder's, of a file that has no encoder under GGUF's names.
+/// Whether a tensor that is called so is one of a decoder's, of a file that has no encoder under
+/// GGUF's names.
 #[must_use]
 pub fn is_decoder_tensor(name: &str) -> bool {
     ["model.", "lm_head.", "token_embd.", "output", "blk."].iter().any(|it| name.starts_with(it))
 }
 
-/// Whether a decoder of so many layers uses a tensor that is called so, by Hugging Face or in GGUF, or may do without it.
+/// Whether a decoder of so many layers uses a tensor that is called so, by Hugging Face or in GGUF,
+/// or may do without it.
 #[must_use]
 pub fn is_decoder_tensor_of(name: &str, layers: usize) -> bool {
     // Tables that are computed here.

@@ -27,13 +27,14 @@ pub enum Output<'a> {
 const TOO_SMALL: Error = Error::without_offset(ErrorKind::BufferTooSmall);
 
 impl<L: AsRef<[LlamaLayer]>> Llama<L> {
-    /// Takes `ids` through the model behind what is in `cache`, as many at a time as `memory` has room for.
+    /// Takes `ids` through the model behind what is in `cache`, as many at a time as `memory` has
+    /// room for.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::TokenOutOfRange`]; [`ErrorKind::TooManyTokens`] if the cache has no room for them;
-    /// [`ErrorKind::InvalidArgument`] without tokens; [`ErrorKind::BufferTooSmall`] if the output has no room, or what reading
-    /// the weights may fail with: then the cache is as before.
+    /// [`ErrorKind::TokenOutOfRange`]; [`ErrorKind::TooManyTokens`] if the cache has no room for
+    /// them; [`ErrorKind::InvalidArgument`] without tokens; [`ErrorKind::BufferTooSmall`] if the
+    /// output has no room, or what reading the weights may fail with: then the cache is as before.
     pub fn forward<W: Weights + ?Sized, P: ?Sized>(
         &self,
         run: &Run<'_, W, P>,
@@ -87,9 +88,11 @@ impl<L: AsRef<[LlamaLayer]>> Llama<L> {
         Ok(())
     }
 
-    /// The embedding of a text: the normed hidden state of its last token, or the mean of all, scaled to length 1.
+    /// The embedding of a text: the normed hidden state of its last token, or the mean of all,
+    /// scaled to length 1.
     ///
-    /// `cache` is emptied first; `states` has room for `hidden` elements for each token, `out` for `hidden`.
+    /// `cache` is emptied first; `states` has room for `hidden` elements for each token, `out` for
+    /// `hidden`.
     ///
     /// # Errors
     ///

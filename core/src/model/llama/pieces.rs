@@ -20,11 +20,13 @@ pub struct SentencePieceSource<'a> {
 }
 
 impl<'a> SentencePieceSource<'a> {
-    /// The tokenizer of an `.amb` file, whose configuration has `added_tokens`, `add_bos`, `add_eos` and `end_tokens`.
+    /// The tokenizer of an `.amb` file, whose configuration has `added_tokens`, `add_bos`,
+    /// `add_eos` and `end_tokens`.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::MissingVocabulary`] without a tokenizer; [`ErrorKind::UnsupportedVersion`] if it is another one.
+    /// [`ErrorKind::MissingVocabulary`] without a tokenizer; [`ErrorKind::UnsupportedVersion`] if
+    /// it is another one.
     #[cfg(feature = "amb")]
     pub fn amb(file: &Amb<'a>) -> Result<Self> {
         let missing = Error::without_offset(ErrorKind::MissingVocabulary);
@@ -37,7 +39,8 @@ impl<'a> SentencePieceSource<'a> {
         Ok(Self { bytes, offset, ends, file: Some(*file) })
     }
 
-    /// A serialized model alone: nothing is put around texts, and nothing found in them before the model's own rules.
+    /// A serialized model alone: nothing is put around texts, and nothing found in them before the
+    /// model's own rules.
     #[must_use]
     pub const fn model(bytes: &'a [u8]) -> Self {
         Self {
@@ -71,7 +74,8 @@ impl<'a> SentencePieceSource<'a> {
     ///
     /// # Errors
     ///
-    /// [`BadVocabulary`](crate::ErrorKind::BadVocabulary) if the file has something else in their place; what `added` returns.
+    /// [`BadVocabulary`](crate::ErrorKind::BadVocabulary) if the file has something else in their
+    /// place; what `added` returns.
     #[cfg_attr(not(feature = "amb"), allow(unused_mut))]
     pub fn each_added(&self, mut added: impl FnMut(u32) -> Result<()>) -> Result<()> {
         #[cfg(feature = "amb")]

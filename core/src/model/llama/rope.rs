@@ -1,7 +1,9 @@
-//! Rotary positions (Su et al. 2021): pairs of elements are turned by an angle that grows with the position.
+//! Rotary positions (Su et al. 2021): pairs of elements are turned by an angle that grows with the
+//! position.
 //!
-//! Models whose context was extended divide the frequency of each pair by a number of its own. All ways to choose them come
-//! down to the same: a [`Rope`], and divisors for each pair where a formula does not say them.
+//! Models whose context was extended divide the frequency of each pair by a number of its own. All
+//! ways to choose them come down to the same: a [`Rope`], and divisors for each pair where a
+//! formula does not say them.
 //!
 //! | way | divisors | factor on cosines and sines |
 //! |---|---|---|
@@ -15,7 +17,8 @@ use super::config::RopePairs;
 /// How positions turn the heads of a decoder.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rope {
-    /// Elements of a head that are turned, from its first on, an even number; the others stay as they are.
+    /// Elements of a head that are turned, from its first on, an even number; the others stay as
+    /// they are.
     pub dimensions: usize,
     /// Base of the frequencies.
     pub base: f32,
@@ -31,8 +34,8 @@ pub struct Rope {
     pub pairs: RopePairs,
 }
 
-/// YaRN: pairs that turn often within the original context keep their frequencies, those that turn seldom are divided by a
-/// factor, and those between are divided by something between.
+/// YaRN: pairs that turn often within the original context keep their frequencies, those that turn
+/// seldom are divided by a factor, and those between are divided by something between.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Yarn {
     /// The factor by which the context was extended.
@@ -59,8 +62,8 @@ pub struct YarnSettings {
 }
 
 impl Yarn {
-    /// The divisors for heads of which so many elements are turned, with the frequencies of `base`; `None` if the settings
-    /// make no sense.
+    /// The divisors for heads of which so many elements are turned, with the frequencies of `base`;
+    /// `None` if the settings make no sense.
     #[must_use]
     pub fn new(settings: &YarnSettings, dimensions: usize, base: f32) -> Option<Self> {
         let YarnSettings { factor, original_positions, beta_fast, beta_slow, truncate } = *settings;
@@ -94,15 +97,16 @@ impl Yarn {
         1.0 / (ramp / self.factor + (1.0 - ramp))
     }
 
-    /// The factor on cosines and sines that belongs to a context extended by `factor`, unless the model has another.
+    /// The factor on cosines and sines that belongs to a context extended by `factor`, unless the
+    /// model has another.
     #[must_use]
     pub fn attention_factor(factor: f64, mscale: f64) -> f64 {
         if factor > 1.0 { 0.1 * mscale * libm::log(factor) + 1.0 } else { 1.0 }
     }
 }
 
-/// The divisors of Llama 3.1: none where a wave is short against the context that the model was trained for, a factor where
-/// it is long, and something between elsewhere.
+/// The divisors of Llama 3.1: none where a wave is short against the context that the model was
+/// trained for, a factor where it is long, and something between elsewhere.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Llama3 {
     /// The factor by which the context was extended.
@@ -150,7 +154,8 @@ fn frequency(pair: usize, dimensions: usize, base: f32) -> f64 {
 }
 
 impl Rope {
-    /// Cosine and sine for each pair of a head at `position`, one after the other; `divisors` of the frequencies may be empty.
+    /// Cosine and sine for each pair of a head at `position`, one after the other; `divisors` of
+    /// the frequencies may be empty.
     pub(super) fn angles(&self, position: usize, divisors: &[f32], out: &mut [f32]) {
         #[allow(clippy::cast_precision_loss)] // positions are far below 2²⁴
         let position = position as f64 / f64::from(self.position_divisor);

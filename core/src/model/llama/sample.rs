@@ -31,7 +31,8 @@ impl Sampler {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidArgument`] for a temperature that is negative or no number, or a `top_p` beyond 0 … 1.
+    /// [`ErrorKind::InvalidArgument`] for a temperature that is negative or no number, or a `top_p`
+    /// beyond 0 … 1.
     pub fn new(sampling: Sampling, seed: u64) -> Result<Self> {
         let is_sound = sampling.temperature >= 0.0
             && sampling.temperature.is_finite()
@@ -43,8 +44,8 @@ impl Sampler {
         }
     }
 
-    /// The next token by `logits`; `order` is memory for as many tokens as are considered: all, or `top_k`. NaN is never
-    /// chosen; 0 if there is nothing else.
+    /// The next token by `logits`; `order` is memory for as many tokens as are considered: all, or
+    /// `top_k`. NaN is never chosen; 0 if there is nothing else.
     ///
     /// # Errors
     ///

@@ -69,13 +69,14 @@ pub struct Contents<'m> {
 }
 
 impl<'m> Contents<'m> {
-    /// Reads all of `source` but its tensors, through `buffer`, which holds the largest item at least (some hundred
-    /// bytes in real files, [`embd::MAX_ITEM_BYTES`] in any). `tensors` needs room for each tensor.
+    /// Reads all of `source` but its tensors, through `buffer`, which holds the largest item at
+    /// least (some hundred bytes in real files, [`embd::MAX_ITEM_BYTES`] in any). `tensors` needs
+    /// room for each tensor.
     ///
     /// # Errors
     ///
-    /// What the decoder and the source answer; [`ErrorKind::TooManyTensors`] or [`ErrorKind::BufferTooSmall`] for too
-    /// little room.
+    /// What the decoder and the source answer; [`ErrorKind::TooManyTensors`] or
+    /// [`ErrorKind::BufferTooSmall`] for too little room.
     pub fn read(
         source: &(impl ReadAt + ?Sized),
         decoder: impl Decode,
@@ -212,7 +213,8 @@ impl<'m> Contents<'m> {
         })
     }
 
-    /// The index over the tokens that the file may hold: where `vocab.offsets` and `vocab.sorted_ids` lie.
+    /// The index over the tokens that the file may hold: where `vocab.offsets` and
+    /// `vocab.sorted_ids` lie.
     #[must_use]
     pub fn token_index(&self) -> Option<TokenIndex> {
         let count = u64::from(self.tokens?.count);

@@ -161,8 +161,8 @@ impl Lexer {
         self.depth
     }
 
-    /// The absolute offset of the first byte that is still needed: that of the lexeme of which a part has been seen,
-    /// with its quote, or of the next byte.
+    /// The absolute offset of the first byte that is still needed: that of the lexeme of which a
+    /// part has been seen, with its quote, or of the next byte.
     #[must_use]
     pub const fn lexeme_offset(&self) -> u64 {
         match self.partial {
@@ -178,12 +178,13 @@ impl Lexer {
         matches!(self.expect, Expect::Nothing)
     }
 
-    /// Takes bytes of `input` up to the end of the next lexeme: how many, and the lexeme if it ends here.
+    /// Takes bytes of `input` up to the end of the next lexeme: how many, and the lexeme if it ends
+    /// here.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::BadJson`], [`ErrorKind::InvalidUtf8`] or [`ErrorKind::TooDeep`] at the byte that is wrong, then
-    /// always the same.
+    /// [`ErrorKind::BadJson`], [`ErrorKind::InvalidUtf8`] or [`ErrorKind::TooDeep`] at the byte
+    /// that is wrong, then always the same.
     pub fn next(&mut self, input: &[u8]) -> Result<(usize, Option<Lexeme>)> {
         if let Some(error) = self.failed {
             return Err(error);

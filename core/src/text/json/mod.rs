@@ -1,11 +1,12 @@
 //! JSON (RFC 8259) as a stream of lexemes: no tree, no memory, bounded depth.
 //!
-//! * [`Lexer`] takes bytes as they arrive and remembers what a chunk's end cuts; it looks at every byte once.
+//! * [`Lexer`] takes bytes as they arrive and remembers what a chunk's end cuts; it looks at every
+//!   byte once.
 //! * [`Tokens`] gives the lexemes of a text in memory with their spelling.
 //! * [`chars`], [`is`], [`unescape`], [`number_u64`] and [`number_f64`] say what a spelling means.
 //!
-//! Accepted and refused is exactly what crate `serde_json` accepts and refuses when it reads a value, numbers beyond
-//! f64 aside, which only [`number_f64`] refuses.
+//! Accepted and refused is exactly what crate `serde_json` accepts and refuses when it reads a
+//! value, numbers beyond f64 aside, which only [`number_f64`] refuses.
 
 mod lexer;
 mod spelling;

@@ -1,7 +1,7 @@
 //! What the spelling of strings and numbers means.
 
-/// The characters of a string that is spelled like `spelling` between its quotes. Spellings that the lexer would refuse
-/// give U+FFFD where they are wrong.
+/// The characters of a string that is spelled like `spelling` between its quotes. Spellings that
+/// the lexer would refuse give U+FFFD where they are wrong.
 pub fn chars(spelling: &str) -> impl Iterator<Item = char> + '_ {
     let mut rest = spelling.chars();
     core::iter::from_fn(move || {
@@ -47,8 +47,8 @@ pub fn is(spelling: &str, text: &str) -> bool {
     spelling == text || spelling.contains('\\') && chars(spelling).eq(text.chars())
 }
 
-/// Writes the text that `spelling` means into `out`; `None` if it has no room. A text is never longer than its
-/// spelling.
+/// Writes the text that `spelling` means into `out`; `None` if it has no room. A text is never
+/// longer than its spelling.
 pub fn unescape<'o>(spelling: &str, out: &'o mut [u8]) -> Option<&'o str> {
     let mut length = 0_usize;
     for character in chars(spelling) {

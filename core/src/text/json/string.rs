@@ -93,7 +93,8 @@ fn sequence(lead: u8) -> Option<StringState> {
     Some(StringState::Sequence { left, low, high })
 }
 
-/// A leading surrogate must be followed by a trailing one, and a trailing one must follow a leading one.
+/// A leading surrogate must be followed by a trailing one, and a trailing one must follow a leading
+/// one.
 fn surrogate(value: u16, pair: Pair) -> Result<StringState, ErrorKind> {
     match (pair, value) {
         (Pair::First, 0xD800..=0xDBFF) => Ok(StringState::PartnerBackslash),

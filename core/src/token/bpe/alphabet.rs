@@ -1,7 +1,7 @@
 //! GPT-2's alphabet: a printable character for each of the 256 bytes.
 //!
-//! The bytes `!` to `~`, `¡` to `¬` and `®` to `ÿ` stand for themselves; the 68 others, in their order, are the characters
-//! from U+0100 on.
+//! The bytes `!` to `~`, `¡` to `¬` and `®` to `ÿ` stand for themselves; the 68 others, in their
+//! order, are the characters from U+0100 on.
 
 /// The character of a byte.
 #[must_use]

@@ -23,9 +23,9 @@ impl Decoder {
         Self { bytes: Assembler::new(Broken::OneEach) }
     }
 
-    /// Calls `text` with what the next token, spelled in GPT-2's alphabet, adds; characters that are not in the alphabet, as
-    /// added tokens may have, stand for themselves. Bytes that are no UTF-8 become U+FFFD, as in Rust's
-    /// `from_utf8_lossy`.
+    /// Calls `text` with what the next token, spelled in GPT-2's alphabet, adds; characters that
+    /// are not in the alphabet, as added tokens may have, stand for themselves. Bytes that are no
+    /// UTF-8 become U+FFFD, as in Rust's `from_utf8_lossy`.
     ///
     /// # Errors
     ///

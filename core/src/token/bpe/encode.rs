@@ -45,8 +45,9 @@ impl<'a> Bpe<'a> {
     ///
     /// # Errors
     ///
-    /// What reading the vocabulary answers. A vocabulary need not have tokens for all bytes: those it does not have are left
-    /// out of texts, as in Hugging Face `tokenizers` without an unknown token.
+    /// What reading the vocabulary answers. A vocabulary need not have tokens for all bytes: those
+    /// it does not have are left out of texts, as in Hugging Face `tokenizers` without an unknown
+    /// token.
     pub fn new(
         vocabulary: &(impl Vocabulary + ?Sized),
         merges: MergeTable<'a>,
@@ -68,13 +69,14 @@ impl<'a> Bpe<'a> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::BufferTooSmall`] if a word is longer than `scratch` has room for; a text's length always suffices.
+    /// [`ErrorKind::BufferTooSmall`] if a word is longer than `scratch` has room for; a text's
+    /// length always suffices.
     pub fn encode(&self, text: &str, ids: &mut [u32], scratch: &mut Scratch<'_>) -> Result<Found> {
         self.encode_by(text, ids, |word, found| self.merge_word(word, scratch, found))
     }
 
-    /// As [`encode`](Self::encode), but a word that `vocabulary` has is one token, whether merges make it or not
-    /// (`ignore_merges`).
+    /// As [`encode`](Self::encode), but a word that `vocabulary` has is one token, whether merges
+    /// make it or not (`ignore_merges`).
     ///
     /// # Errors
     ///
@@ -125,12 +127,7 @@ impl<'a> Bpe<'a> {
         Ok(ids.found())
     }
 
-    fn merge_word(
-        &self,
-        word: &str,
-        scratch: &mut Scratch<'_>,
-        found: &mut Ids<'_>,
-    ) -> Result<()> {
+    fn merge_word(&self, word: &str, scratch: &mut Scratch<'_>, found: &mut Ids<'_>) -> Result<()> {
         let ids = word.bytes().filter_map(|byte| self.bytes.get(usize::from(byte)).copied());
         let known = ids.filter(|id| *id != NO_TOKEN);
         for id in merge(&mut &self.merges, known, &mut scratch.word)? {

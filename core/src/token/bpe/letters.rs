@@ -142,7 +142,8 @@ pub(super) static RUNS: [u32; 1610] = [
     806209, 822976,
 ];
 
-/// Code points from which on `\w` is not what [`RUNS`] calls a letter or a number, and from which on it is again.
+/// Code points from which on `\w` is not what [`RUNS`] calls a letter or a number, and from which
+/// on it is again.
 #[rustfmt::skip]
 pub(super) static WORD_EXCEPTIONS: [u32; 796] = [
     95, 96, 178, 180, 185, 186, 188, 191, 768, 880, 1155, 1162,

@@ -1,8 +1,9 @@
 //! Merges of byte pairs, and their application to a word in memory that the caller lends.
 //!
-//! The pair with the lowest rank is merged first, of several of that rank the leftmost, until no neighbours can be merged: as
-//! Hugging Face `tokenizers` and `sentencepiece` do it, with a heap, so that long words take little longer than short ones.
-//! What pairs there are says a [`Join`]: a [`MergeTable`] of token ids here, the pieces of a model in
+//! The pair with the lowest rank is merged first, of several of that rank the leftmost, until no
+//! neighbours can be merged: as Hugging Face `tokenizers` and `sentencepiece` do it, with a heap,
+//! so that long words take little longer than short ones. What pairs there are says a [`Join`]: a
+//! [`MergeTable`] of token ids here, the pieces of a model in
 //! [`sentencepiece`](crate::token::sentencepiece).
 
 use core::cmp::Ordering;
@@ -47,8 +48,9 @@ impl<'a> MergeTable<'a> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::BufferTooSmall`] if there are fewer slots than needed; [`ErrorKind::BadVocabulary`] if pairs collide as
-    /// only pairs made to collide do, or there are more than 2³² − 2.
+    /// [`ErrorKind::BufferTooSmall`] if there are fewer slots than needed;
+    /// [`ErrorKind::BadVocabulary`] if pairs collide as only pairs made to collide do, or there are
+    /// more than 2³² − 2.
     pub fn build(merges: &'a [Merge], slots: &'a mut [u32]) -> Result<Self> {
         let small = Error::without_offset(ErrorKind::BufferTooSmall);
         let bad = Error::without_offset(ErrorKind::BadVocabulary);
@@ -78,8 +80,9 @@ impl<'a> MergeTable<'a> {
         Ok(Self { merges, slots, longest_probe })
     }
 
-    /// Takes up again what [`build`](Self::build) left in `slots`; with other merges or slots pairs are not found. Slots beyond
-    /// those that are [needed](Self::slots_needed) are left alone here as there.
+    /// Takes up again what [`build`](Self::build) left in `slots`; with other merges or slots pairs
+    /// are not found. Slots beyond those that are [needed](Self::slots_needed) are left alone here
+    /// as there.
     #[must_use]
     pub fn resume(merges: &'a [Merge], slots: &'a [u32], longest_probe: usize) -> Self {
         let slots = slots.get(..Self::slots_needed(merges.len())).unwrap_or(slots);
@@ -128,7 +131,8 @@ pub trait Join {
     /// What a word is made of.
     type Part: Copy;
 
-    /// The rank of two neighbours, the least of which are joined first, and what they become; `None` if they stay apart.
+    /// The rank of two neighbours, the least of which are joined first, and what they become;
+    /// `None` if they stay apart.
     fn join(&mut self, left: Self::Part, right: Self::Part) -> Option<(u32, Self::Part)>;
 }
 

@@ -2,9 +2,10 @@
 //!
 //! 1. special tokens that the text spells are taken out ([`Bpe::encode`]);
 //! 2. [`split`] cuts the rest into words by the pattern of the model;
-//! 3. each word's bytes become tokens, and neighbours are merged, the best pair first ([`merge`]), unless the model
-//!    [takes words of its vocabulary whole](Bpe::encode_whole_words);
-//! 4. [`Decoder`] turns ids into text again, holding back bytes of a character that is not complete.
+//! 3. each word's bytes become tokens, and neighbours are merged, the best pair first ([`merge`]),
+//!    unless the model [takes words of its vocabulary whole](Bpe::encode_whole_words);
+//! 4. [`Decoder`] turns ids into text again, holding back bytes of a character that is not
+//!    complete.
 //!
 //! Tokens are spelled in GPT-2's alphabet ([`alphabet`]), one character for each byte.
 
@@ -17,8 +18,8 @@ pub mod merge;
 mod pre;
 pub mod split;
 
-pub use decode::Decoder;
 pub use super::added::Found;
+pub use decode::Decoder;
 pub use encode::{Bpe, Scratch};
 pub use merge::{Merge, MergeTable};
 pub use pre::PreTokenizer;

@@ -116,8 +116,8 @@ fn spaced(text: &str, class: Class) -> Option<usize> {
     (length > 0).then(|| start.saturating_add(length))
 }
 
-/// `\s+(?!\S)|\s+`: white space, of which the last character is left to the word that follows, unless `ends` holds of its first
-/// character: then to the expression the text ends there.
+/// `\s+(?!\S)|\s+`: white space, of which the last character is left to the word that follows,
+/// unless `ends` holds of its first character: then to the expression the text ends there.
 fn white_space(text: &str, ends: impl Fn(char) -> bool) -> usize {
     let length = run(text, |c| Class::of(c) == Class::Space);
     let (space, rest) = text.split_at_checked(length).unwrap_or((text, ""));
@@ -136,8 +136,9 @@ fn gpt2(text: &str) -> usize {
         .unwrap_or_else(|| white_space(text, |_| false))
 }
 
-/// Number characters are cut out one by one, and GPT-2's pattern sees what lies between them: there its text ends. Where that is is
-/// never looked for, or every word would pass over the text up to the next number.
+/// Number characters are cut out one by one, and GPT-2's pattern sees what lies between them: there
+/// its text ends. Where that is is never looked for, or every word would pass over the text up to
+/// the next number.
 fn smollm(text: &str) -> usize {
     let is_number = |c: char| Class::of(c) == Class::Number;
     match text.chars().next() {
@@ -218,7 +219,8 @@ mod tests {
         text.split_inclusive(is_number)
             .flat_map(|part| {
                 let number = part.chars().next_back().filter(|c| is_number(*c));
-                let (between, number) = part.split_at(part.len() - number.map_or(0, char::len_utf8));
+                let (between, number) =
+                    part.split_at(part.len() - number.map_or(0, char::len_utf8));
                 let mut found = words(Pattern::Gpt2, between);
                 found.extend((!number.is_empty()).then_some(number));
                 found
@@ -231,7 +233,8 @@ mod tests {
         const CHARACTERS: [char; 8] = ['a', '\'', 's', ' ', '\n', '1', '٣', '!'];
         for length in 1..=5_u32 {
             for number in 0..CHARACTERS.len().pow(length) {
-                let at = |place| CHARACTERS[number / CHARACTERS.len().pow(place) % CHARACTERS.len()];
+                let at =
+                    |place| CHARACTERS[number / CHARACTERS.len().pow(place) % CHARACTERS.len()];
                 let text: String = (0..length).map(at).collect();
                 assert_eq!(words(Pattern::SmolLm, &text), smollm_in_two_steps(&text), "{text:?}");
             }
@@ -250,6 +253,9 @@ mod tests {
     #[test]
     fn llama3_keeps_up_to_three_digits_and_line_breaks() {
         let found = words(Pattern::Llama3, "I'LL\n  \n see 12345!!\nx\t\"y");
-        assert_eq!(found, ["I", "'LL", "\n  \n", " see", " ", "123", "45", "!!\n", "x", "\t", "\"y"]);
+        assert_eq!(
+            found,
+            ["I", "'LL", "\n  \n", " see", " ", "123", "45", "!!\n", "x", "\t", "\"y"]
+        );
     }
 }

@@ -1,6 +1,7 @@
-//! Byte-pair encoding by scores: of neighbours that are a piece together those with the highest score are merged first, of
-//! several the leftmost. R. Sennrich et al., "Neural Machine Translation of Rare Words with Subword Units", 2016, and
-//! `bpe_model.cc` of sentencepiece, whose ids these are.
+//! Byte-pair encoding by scores: of neighbours that are a piece together those with the highest
+//! score are merged first, of several the leftmost. R. Sennrich et al., "Neural Machine Translation
+//! of Rare Words with Subword Units", 2016, and `bpe_model.cc` of sentencepiece, whose ids these
+//! are.
 
 use super::normalize::{Symbols, character_bytes};
 use super::pieces::Piece;
@@ -12,7 +13,8 @@ use crate::token::bpe::merge::Join;
 pub struct Part {
     pub(super) start: u32,
     pub(super) bytes: u32,
-    /// Where the trie of pieces is behind them; [`NOWHERE`] if no piece begins with them, or [`APART`].
+    /// Where the trie of pieces is behind them; [`NOWHERE`] if no piece begins with them, or
+    /// [`APART`].
     node: Node,
 }
 
@@ -35,7 +37,8 @@ pub(super) struct Merging<'m, 's> {
     pub(super) trie: Trie<'m>,
     pub(super) pieces: &'m [Piece],
     pub(super) text: &'s [u8],
-    /// For each piece that is not to be given out, the length of the left one of the two it was last made of; 0 if none.
+    /// For each piece that is not to be given out, the length of the left one of the two it was
+    /// last made of; 0 if none.
     pub(super) splits: &'s mut [u16],
 }
 

@@ -66,7 +66,8 @@ impl Crossings {
         }
     }
 
-    /// Whether no piece goes on where a character ends, which is a space or not, and another begins.
+    /// Whether no piece goes on where a character ends, which is a space or not, and another
+    /// begins.
     pub(super) const fn cut(self, space_before: bool, space_behind: bool) -> bool {
         match (space_before, space_behind) {
             (false, true) => !self.into_space,
@@ -87,11 +88,13 @@ pub struct SentencePiece<'a> {
 }
 
 impl Spec {
-    /// How many slots [`SentencePiece::build`] needs beside an entry for each of the [`pieces`](Self::pieces).
+    /// How many slots [`SentencePiece::build`] needs beside an entry for each of the
+    /// [`pieces`](Self::pieces).
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::SizeOverflow`] for models whose pieces have more than some 13 million bytes together.
+    /// [`ErrorKind::SizeOverflow`] for models whose pieces have more than some 13 million bytes
+    /// together.
     pub fn slots_needed(&self) -> Result<usize> {
         let large = Error::without_offset(ErrorKind::SizeOverflow);
         trie::slots_needed(self.piece_bytes()).ok_or(large)
@@ -99,14 +102,15 @@ impl Spec {
 }
 
 impl<'a> SentencePiece<'a> {
-    /// A tokenizer by the serialized `model`, which lies at the absolute `offset` of a file, with a table of its pieces and a
-    /// trie over them in lent memory.
+    /// A tokenizer by the serialized `model`, which lies at the absolute `offset` of a file, with a
+    /// table of its pieces and a trie over them in lent memory.
     ///
     /// # Errors
     ///
-    /// As [`Spec::read`], and what is wrong with a piece or with the rules of normalisation, where it lies;
-    /// [`ErrorKind::BadVocabulary`] if a piece is there twice, or the unknown piece or pieces for bytes are missing;
-    /// [`ErrorKind::BufferTooSmall`] if there is less memory than [`Spec::pieces`] and [`Spec::slots_needed`] say.
+    /// As [`Spec::read`], and what is wrong with a piece or with the rules of normalisation, where
+    /// it lies; [`ErrorKind::BadVocabulary`] if a piece is there twice, or the unknown piece or
+    /// pieces for bytes are missing; [`ErrorKind::BufferTooSmall`] if there is less memory than
+    /// [`Spec::pieces`] and [`Spec::slots_needed`] say.
     pub fn build(
         model: &'a [u8],
         offset: u64,
@@ -126,7 +130,8 @@ impl<'a> SentencePiece<'a> {
                 spec.padding.map_or(PADDING, |it| it.of(model)),
             ],
         };
-        let messages = Fields::new((model, offset)).filter(|it| it.as_ref().is_ok_and(|it| it.number == 1));
+        let messages =
+            Fields::new((model, offset)).filter(|it| it.as_ref().is_ok_and(|it| it.number == 1));
         for ((id, place), field) in (0..).zip(pieces.iter_mut()).zip(messages) {
             let message = field?.bytes()?;
             *place = Piece::read(message, offset)?;
@@ -142,16 +147,11 @@ impl<'a> SentencePiece<'a> {
         Ok(Self { model, pieces, slots, index })
     }
 
-    /// Takes up again what [`build`](Self::build) left in `pieces` and `slots`, for a host that keeps the memory and the
-    /// [`index`](Self::index) but not the borrow. With others ids are wrong, nothing worse; what is more than was asked for is
-    /// left alone here as there.
+    /// Takes up again what [`build`](Self::build) left in `pieces` and `slots`, for a host that
+    /// keeps the memory and the [`index`](Self::index) but not the borrow. With others ids are
+    /// wrong, nothing worse; what is more than was asked for is left alone here as there.
     #[must_use]
-    pub fn resume(
-        model: &'a [u8],
-        pieces: &'a [Piece],
-        slots: &'a [Slot],
-        index: Index,
-    ) -> Self {
+    pub fn resume(model: &'a [u8], pieces: &'a [Piece], slots: &'a [Slot], index: Index) -> Self {
         let pieces = pieces.get(..index.spec.pieces() as usize).unwrap_or(pieces);
         let needed = index.spec.slots_needed().unwrap_or(usize::MAX);
         Self { model, pieces, slots: slots.get(..needed).unwrap_or(slots), index }
@@ -187,7 +187,8 @@ impl<'a> SentencePiece<'a> {
         AddedToken::within(self.model, piece.spelling(self.model), id, AddedRules::default())
     }
 
-    /// How likely a piece is: the logarithm of its probability, or what merges it earlier than others.
+    /// How likely a piece is: the logarithm of its probability, or what merges it earlier than
+    /// others.
     #[must_use]
     pub fn score(&self, id: u32) -> Option<f32> {
         self.pieces.get(id as usize).map(|piece| piece.score)
@@ -309,7 +310,8 @@ impl Building<'_, '_> {
                 Some(_) => Err(bad),
             },
             PieceKind::Byte => {
-                let byte = byte_of(spelling).filter(|_| self.index.spec.byte_fallback).ok_or(bad)?;
+                let byte =
+                    byte_of(spelling).filter(|_| self.index.spec.byte_fallback).ok_or(bad)?;
                 let place = self.index.bytes.get_mut(usize::from(byte)).ok_or(bad)?;
                 *place = id;
                 Ok(())
@@ -317,9 +319,11 @@ impl Building<'_, '_> {
             PieceKind::Control => {
                 let [begin, end, padding] = self.names;
                 let index = &mut self.index;
-                for (name, role) in
-                    [(begin, &mut index.begin), (end, &mut index.end), (padding, &mut index.padding)]
-                {
+                for (name, role) in [
+                    (begin, &mut index.begin),
+                    (end, &mut index.end),
+                    (padding, &mut index.padding),
+                ] {
                     if name == spelling {
                         *role = Some(id);
                     }
@@ -341,7 +345,8 @@ impl Building<'_, '_> {
             true => !self.index.bytes.contains(&NO_PIECE),
             false => self.index.unknown.is_some(),
         };
-        let empty = self.index.spec.algorithm == Algorithm::Unigram && self.index.least_score == f32::MAX;
+        let empty =
+            self.index.spec.algorithm == Algorithm::Unigram && self.index.least_score == f32::MAX;
         if !whole || empty {
             return Err(Error::new(offset, ErrorKind::BadVocabulary));
         }

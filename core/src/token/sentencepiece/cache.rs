@@ -37,7 +37,8 @@ impl Recorded {
     }
 }
 
-/// The words of one model in lent memory, none or some thousand; each has one place, and the last comer has it.
+/// The words of one model in lent memory, none or some thousand; each has one place, and the last
+/// comer has it.
 pub(super) struct Cache<'s> {
     pub(super) words: &'s mut [CachedWord],
     /// Told from other models by it: memory may be lent to several.
@@ -56,7 +57,8 @@ impl Cache<'_> {
     /// Remembers the ids of `word`.
     pub(super) fn keep(&mut self, word: &[u8], recorded: &Recorded) {
         let Some(place) = self.place(word) else { return };
-        let (Ok(length), Ok(count)) = (u8::try_from(word.len()), u8::try_from(recorded.count)) else {
+        let (Ok(length), Ok(count)) = (u8::try_from(word.len()), u8::try_from(recorded.count))
+        else {
             return;
         };
         if usize::from(count) > MAX_IDS {

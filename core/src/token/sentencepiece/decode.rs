@@ -9,7 +9,8 @@ use crate::token::utf8::{Assembler, Broken};
 /// What stands for a space in pieces.
 const SPACE: char = '\u{2581}';
 
-/// A pattern to search for: of the search for a `char` the linker cannot tell that it does not panic.
+/// A pattern to search for: of the search for a `char` the linker cannot tell that it does not
+/// panic.
 fn is_space(c: char) -> bool {
     c == SPACE
 }
@@ -43,14 +44,14 @@ impl Decoder {
         Self { begun: true, at_start: false, ..Self::new() }
     }
 
-    /// Calls `text` with what the next id adds, as `sentencepiece` decodes: control pieces are nothing, the unknown piece is
-    /// ` ⁇ ` or what the model says, each byte that is no UTF-8 becomes U+FFFD, and the space that was added to the text is
-    /// taken away.
+    /// Calls `text` with what the next id adds, as `sentencepiece` decodes: control pieces are
+    /// nothing, the unknown piece is ` ⁇ ` or what the model says, each byte that is no UTF-8
+    /// becomes U+FFFD, and the space that was added to the text is taken away.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::TokenOutOfRange`]; [`ErrorKind::UnsupportedVersion`] if the model has rules for decoded text; what `text`
-    /// returns.
+    /// [`ErrorKind::TokenOutOfRange`]; [`ErrorKind::UnsupportedVersion`] if the model has rules for
+    /// decoded text; what `text` returns.
     pub fn token(
         &mut self,
         model: &SentencePiece<'_>,
@@ -68,9 +69,7 @@ impl Decoder {
             text(piece)
         };
         match kind {
-            PieceKind::Byte => {
-                self.bytes.byte(byte_of(spelling.as_bytes()).unwrap_or(0), &mut say)
-            }
+            PieceKind::Byte => self.bytes.byte(byte_of(spelling.as_bytes()).unwrap_or(0), &mut say),
             PieceKind::Control => self.bytes.finish(&mut say),
             PieceKind::Unknown => {
                 self.bytes.finish(&mut say)?;
@@ -123,8 +122,8 @@ impl Decoder {
 }
 
 impl SentencePiece<'_> {
-    /// Writes the bytes that a piece stands for within a text into `out` and returns their number: spaces as they are,
-    /// nothing for control pieces, one byte for those that stand for bytes.
+    /// Writes the bytes that a piece stands for within a text into `out` and returns their number:
+    /// spaces as they are, nothing for control pieces, one byte for those that stand for bytes.
     ///
     /// # Errors
     ///

@@ -26,8 +26,8 @@ pub struct Needs {
     pub splits: usize,
 }
 
-/// Memory for the longest text: see [`SentencePiece::needs`]. All but `text` and `splits` may suffice for less, as they are used
-/// for one word after the other.
+/// Memory for the longest text: see [`SentencePiece::needs`]. All but `text` and `splits` may
+/// suffice for less, as they are used for one word after the other.
 #[derive(Debug)]
 pub struct Scratch<'s> {
     /// For the normalised text.
@@ -38,7 +38,8 @@ pub struct Scratch<'s> {
     pub steps: &'s mut [Step],
     /// What unused pieces were made of.
     pub splits: &'s mut [u16],
-    /// Words of byte-pair encoding that are remembered, in memory that begins as `CachedWord::default()`; may be empty.
+    /// Words of byte-pair encoding that are remembered, in memory that begins as
+    /// `CachedWord::default()`; may be empty.
     pub cache: &'s mut [CachedWord],
 }
 
@@ -88,19 +89,18 @@ impl SentencePiece<'_> {
                 steps: 0,
                 splits: if self.index.has_unused { self.pieces.len() } else { 0 },
             },
-            Algorithm::Unigram => {
-                Needs { text, steps: text.saturating_add(1), ..Needs::default() }
-            }
+            Algorithm::Unigram => Needs { text, steps: text.saturating_add(1), ..Needs::default() },
         }
     }
 
-    /// The ids of `text`, as many as `ids` holds; no pieces are put around it. Each of the `added` tokens that the text spells
-    /// is taken out first, and what is between them is a text of its own.
+    /// The ids of `text`, as many as `ids` holds; no pieces are put around it. Each of the `added`
+    /// tokens that the text spells is taken out first, and what is between them is a text of its
+    /// own.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::BufferTooSmall`](crate::ErrorKind::BufferTooSmall) if there is too little memory in `scratch`; as
-    /// [`needs`](Self::needs).
+    /// [`ErrorKind::BufferTooSmall`](crate::ErrorKind::BufferTooSmall) if there is too little
+    /// memory in `scratch`; as [`needs`](Self::needs).
     pub fn encode(
         &self,
         text: &str,
@@ -136,7 +136,12 @@ impl SentencePiece<'_> {
         }
     }
 
-    fn segment_all(&self, text: &[u8], steps: &mut [Step], output: &mut Output<'_, '_>) -> Result<()> {
+    fn segment_all(
+        &self,
+        text: &[u8],
+        steps: &mut [Step],
+        output: &mut Output<'_, '_>,
+    ) -> Result<()> {
         let (trie, pieces) = (self.trie(), self.pieces);
         let lattice = Lattice { trie, pieces, least_score: self.index.least_score };
         let (mut start, mut sum) = (0, 0.0);
@@ -188,7 +193,13 @@ impl SentencePiece<'_> {
     }
 
     /// Gives a part out, or, if it is not to be given out, what it was made of.
-    fn give(&self, merging: &Merging<'_, '_>, part: &Part, depth: u32, output: &mut Output<'_, '_>) {
+    fn give(
+        &self,
+        merging: &Merging<'_, '_>,
+        part: &Part,
+        depth: u32,
+        output: &mut Output<'_, '_>,
+    ) {
         let bytes = part.of(merging.text);
         match merging.piece(part) {
             Some(hit @ Hit { kind: Kind::Unused, .. }) if depth <= MAX_DEPTH => {
@@ -205,7 +216,8 @@ impl SentencePiece<'_> {
         }
     }
 
-    /// Where the first word of `text` behind `start` ends: where no piece can go on. `symbols` are not cut.
+    /// Where the first word of `text` behind `start` ends: where no piece can go on. `symbols` are
+    /// not cut.
     fn word_end(&self, text: &[u8], start: usize, symbols: Option<Symbols<'_>>) -> usize {
         let begins_symbol = |byte| symbols.is_some_and(|symbols| symbols.first.contains(byte));
         let mut at = start;

@@ -1,5 +1,5 @@
-//! SentencePiece: text to ids and back by a serialized `ModelProto` (`tokenizer.model`, `spiece.model`), as Llama 2, Mistral,
-//! Gemma, T5 and ALBERT have it.
+//! SentencePiece: text to ids and back by a serialized `ModelProto` (`tokenizer.model`,
+//! `spiece.model`), as Llama 2, Mistral, Gemma, T5 and ALBERT have it.
 //!
 //! 1. [`Spec`] reads what the model says (`proto` its wire format), and how much memory it takes;
 //! 2. [`SentencePiece::build`] makes a table of the pieces and a trie over them in lent memory;
@@ -8,7 +8,8 @@
 //! 5. what has no piece becomes bytes, or one unknown piece for all that is in a row;
 //! 6. [`Decoder`] turns ids into text again.
 //!
-//! Ids and texts are those of `sentencepiece` 0.2.3. Models of whole words and of characters are not read.
+//! Ids and texts are those of `sentencepiece` 0.2.3. Models of whole words and of characters are
+//! not read.
 
 mod bpe;
 mod build;

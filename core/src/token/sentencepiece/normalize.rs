@@ -1,7 +1,8 @@
 //! What becomes of a text before pieces are looked for: the model's rules, and its way with spaces.
 //!
-//! Symbols that the user defined are taken as they are; elsewhere the longest key of the rules is replaced. Then spaces at both
-//! ends are removed and several made one, a space is added in front (or behind), and spaces become `▁`: each as the model asks.
+//! Symbols that the user defined are taken as they are; elsewhere the longest key of the rules is
+//! replaced. Then spaces at both ends are removed and several made one, a space is added in front
+//! (or behind), and spaces become `▁`: each as the model asks.
 
 use super::rules::Rules;
 use super::spec::Spec;
@@ -100,7 +101,8 @@ impl Output for Length {
     }
 }
 
-/// What a text of so many bytes may become: much more than compatibility decompositions make of any character.
+/// What a text of so many bytes may become: much more than compatibility decompositions make of any
+/// character.
 const fn most_of(bytes: usize) -> usize {
     bytes.saturating_mul(Limit::EXPANSION.most).saturating_add(SHORTEST)
 }
@@ -113,7 +115,8 @@ pub(super) struct Normalizer<'m> {
     pub(super) spec: &'m Spec,
     pub(super) rules: Option<Rules<'m>>,
     pub(super) symbols: Symbols<'m>,
-    /// What symbols and keys begin with, and the space: characters that begin otherwise stay as they are.
+    /// What symbols and keys begin with, and the space: characters that begin otherwise stay as
+    /// they are.
     pub(super) special: ByteSet,
 }
 
@@ -151,8 +154,8 @@ impl Normalizer<'_> {
 
     /// All but what happens at the end; answers whether there is more than removed spaces.
     ///
-    /// Rules may make as much as they like of a character. What they make of the text is limited, so that neither time nor
-    /// memory depends on them; spaces that are removed count too.
+    /// Rules may make as much as they like of a character. What they make of the text is limited,
+    /// so that neither time nor memory depends on them; spaces that are removed count too.
     fn run(&self, text: &str, out: &mut impl Output) -> Result<bool> {
         let removes = self.spec.remove_extra_whitespaces;
         let mut rest = text.as_bytes();
@@ -188,7 +191,8 @@ impl Normalizer<'_> {
         Ok(true)
     }
 
-    /// What the beginning of `text`, the rest of a `str` from any byte on, becomes, and how many bytes that is for.
+    /// What the beginning of `text`, the rest of a `str` from any byte on, becomes, and how many
+    /// bytes that is for.
     #[inline]
     fn next<'t>(&'t self, text: &'t [u8]) -> Option<(&'t [u8], usize)> {
         let is_special = |(index, byte): (usize, &u8)| match *byte {

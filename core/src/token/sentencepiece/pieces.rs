@@ -72,8 +72,8 @@ impl Piece {
     ///
     /// # Errors
     ///
-    /// `bad_field` for a missing, empty or too long piece, a type that there is not, or a score that is no finite number;
-    /// `invalid_utf8`.
+    /// `bad_field` for a missing, empty or too long piece, a type that there is not, or a score
+    /// that is no finite number; `invalid_utf8`.
     pub(super) fn read(message: (&[u8], u64), base: u64) -> Result<Self> {
         let mut piece = Self::default();
         let mut spelling = None;

@@ -1,6 +1,7 @@
 //! The wire format of protocol buffers, as far as `sentencepiece_model.proto` (proto2) uses it.
 //!
-//! A message is a row of fields, in any order: a key `number << 3 | wire type` as a variable-length integer, then the value.
+//! A message is a row of fields, in any order: a key `number << 3 | wire type` as a variable-length
+//! integer, then the value.
 //!
 //! | wire type | value |
 //! |---|---|
@@ -9,7 +10,8 @@
 //! | 2 | a length as an integer, then as many bytes: strings and messages |
 //! | 5 | four bytes |
 //!
-//! Groups (3, 4) have been out of use since proto2 and are refused. <https://protobuf.dev/programming-guides/encoding/>
+//! Groups (3, 4) have been out of use since proto2 and are refused.
+//! <https://protobuf.dev/programming-guides/encoding/>
 
 use crate::bytes::{Item, Parse, le_u8, le_u32, le_u64, parse, refuse, take};
 use crate::error::{Error, ErrorKind, Result};

@@ -6,8 +6,9 @@
 //! | 4 | n | a double array (Darts-clone), `u32` units |
 //! | 4 + n | | what keys become, strings that end with a zero; a key's value is its string's offset |
 //!
-//! A unit that is reached by a byte has the byte in its lowest eight bits; bit 31 marks values. Bit 8 says that a value follows;
-//! bits 10 to 30, shifted left by eight more if bit 9 is set, are xored with the unit's index to reach what follows it.
+//! A unit that is reached by a byte has the byte in its lowest eight bits; bit 31 marks values. Bit
+//! 8 says that a value follows; bits 10 to 30, shifted left by eight more if bit 9 is set, are
+//! xored with the unit's index to reach what follows it.
 
 use crate::bytes::{Item, le_u32, parse};
 use crate::error::{Error, ErrorKind, Result};
@@ -26,15 +27,18 @@ pub(super) struct Rules<'a> {
 }
 
 impl<'a> Rules<'a> {
-    /// The rules in `blob`, which lies at the absolute `offset`; `None` if there are none. Every unit is checked.
+    /// The rules in `blob`, which lies at the absolute `offset`; `None` if there are none. Every
+    /// unit is checked.
     ///
     /// # Errors
     ///
-    /// `out_of_bounds` if the trie goes beyond the blob or a unit beyond the trie; `bad_field` if the trie has no size that a
-    /// trie has; `unexpected_end` if the strings do not end with a zero.
+    /// `out_of_bounds` if the trie goes beyond the blob or a unit beyond the trie; `bad_field` if
+    /// the trie has no size that a trie has; `unexpected_end` if the strings do not end with a
+    /// zero.
     pub(super) fn parse(blob: &'a [u8], offset: u64) -> Result<Option<Self>> {
         let Some(rules) = Self::split(blob, offset)? else { return Ok(None) };
-        let strings = offset.saturating_add(4).saturating_add((rules.units.len() as u64).saturating_mul(4));
+        let strings =
+            offset.saturating_add(4).saturating_add((rules.units.len() as u64).saturating_mul(4));
         if rules.texts.last() != Some(&0) {
             let end = strings.saturating_add(rules.texts.len() as u64);
             return Err(Error::new(end, ErrorKind::UnexpectedEnd));
@@ -87,7 +91,8 @@ impl<'a> Rules<'a> {
             && (!is_root || root_is_sound)
     }
 
-    /// The longest key, of up to 1,024 bytes, that `text` starts with: its length, and what it becomes.
+    /// The longest key, of up to 1,024 bytes, that `text` starts with: its length, and what it
+    /// becomes.
     pub(super) fn longest(&self, text: &[u8]) -> Option<(usize, &'a [u8])> {
         let mut at = self.unit(0)?.offset();
         let (mut found, mut matches) = (None, 0_usize);

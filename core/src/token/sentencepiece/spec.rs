@@ -8,7 +8,8 @@
 //! | | 44, 45, 46, 47, 48 | surface of the unknown piece; unknown, begin, end, padding |
 //! | NormalizerSpec | 2, 3, 4, 5 | compiled rules, dummy prefix, remove extra white space, escape white space |
 //!
-//! All others are for training. <https://github.com/google/sentencepiece/blob/master/src/sentencepiece_model.proto>
+//! All others are for training.
+//! <https://github.com/google/sentencepiece/blob/master/src/sentencepiece_model.proto>
 
 use super::proto::{Field, Fields};
 use crate::error::{Error, ErrorKind, Result};
@@ -71,7 +72,8 @@ pub(super) const PADDING: &[u8] = b"<pad>";
 pub(super) const UNKNOWN_SURFACE: &str = " \u{2047} ";
 
 impl Spec {
-    /// Reads the serialized model `bytes`, which lie at the absolute `offset` of a file. Pieces are only counted.
+    /// Reads the serialized model `bytes`, which lie at the absolute `offset` of a file. Pieces are
+    /// only counted.
     ///
     /// # Errors
     ///

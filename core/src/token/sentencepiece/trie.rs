@@ -1,7 +1,8 @@
 //! The pieces of a model by their bytes: a trie whose edges lie in a hash table in lent memory.
 //!
-//! A node is the slot that leads to it. The first 256 slots are the edges of the root; in the others an edge lies at the hash
-//! of its node and byte, or behind it. A walk costs one slot a byte, and building sorts nothing and moves nothing.
+//! A node is the slot that leads to it. The first 256 slots are the edges of the root; in the
+//! others an edge lies at the hash of its node and byte, or behind it. A walk costs one slot a
+//! byte, and building sorts nothing and moves nothing.
 
 use crate::error::{Error, ErrorKind, Result};
 
@@ -148,8 +149,8 @@ impl<'s> Builder<'s> {
     ///
     /// # Errors
     ///
-    /// `bad_vocabulary` if it is there already or edges collide as only edges made to collide do; `size_overflow` for ids of
-    /// more than 30 bits.
+    /// `bad_vocabulary` if it is there already or edges collide as only edges made to collide do;
+    /// `size_overflow` for ids of more than 30 bits.
     pub(super) fn insert(&mut self, bytes: &[u8], hit: Hit) -> Result<()> {
         let bad = Error::without_offset(ErrorKind::BadVocabulary);
         let large = Error::without_offset(ErrorKind::SizeOverflow);
@@ -227,7 +228,8 @@ mod tests {
 
     #[test]
     fn all_pieces_are_found_and_nothing_else() {
-        let words: Vec<String> = (0..2000).map(|i| std::format!("{:x}é{}", i * 7919 % 4096, i % 13)).collect();
+        let words: Vec<String> =
+            (0..2000).map(|i| std::format!("{:x}é{}", i * 7919 % 4096, i % 13)).collect();
         let distinct: std::collections::BTreeSet<&str> = words.iter().map(String::as_str).collect();
         let bytes: usize = distinct.iter().map(|word| word.len()).sum();
         let mut slots = vec![Slot::default(); slots_needed(bytes as u64).unwrap()];

@@ -1,6 +1,8 @@
-//! The likeliest segmentation: scores are logarithms of probabilities, and the path through the text with the highest sum is
-//! found from left to right (Viterbi). T. Kudo, "Subword Regularization", 2018, and `EncodeOptimized` of `unigram_model.cc` of
-//! sentencepiece, whose ids these are: sums are rounded to f32 in the same order, and of equal sums the first one found stays.
+//! The likeliest segmentation: scores are logarithms of probabilities, and the path through the
+//! text with the highest sum is found from left to right (Viterbi). T. Kudo, "Subword
+//! Regularization", 2018, and `EncodeOptimized` of `unigram_model.cc` of sentencepiece, whose ids
+//! these are: sums are rounded to f32 in the same order, and of equal sums the first one found
+//! stays.
 
 use super::normalize::character_bytes;
 use super::pieces::{Piece, TOO_LONG};
@@ -39,8 +41,8 @@ pub(super) struct Lattice<'m> {
 }
 
 impl Lattice<'_> {
-    /// Finds the best way through `word` in `steps`, of which it needs one more than bytes, from a sum of `sum` on; calls
-    /// `emit` with the length and the id of each piece, and returns the sum.
+    /// Finds the best way through `word` in `steps`, of which it needs one more than bytes, from a
+    /// sum of `sum` on; calls `emit` with the length and the id of each piece, and returns the sum.
     ///
     /// # Errors
     ///
@@ -100,14 +102,19 @@ impl Lattice<'_> {
             step.offer(here.sum + score, hit.id, from);
             has_character |= index.saturating_add(1) == bytes;
         }
-        if !has_character && let Some(step) = bytes.checked_sub(1).and_then(|at| ahead.get_mut(at)) {
+        if !has_character && let Some(step) = bytes.checked_sub(1).and_then(|at| ahead.get_mut(at))
+        {
             step.offer(here.sum + (self.least_score - UNKNOWN_PENALTY), UNKNOWN, from);
         }
     }
 }
 
 /// A symbol that the user defined is better than all ways around it.
-#[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "as the reference")]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    reason = "as the reference"
+)]
 fn symbol_score(index: usize) -> f32 {
     (0.1 * index as f64) as f32
 }

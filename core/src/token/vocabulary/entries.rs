@@ -1,4 +1,5 @@
-//! Token strings as EMBD, AMB and GGUF store them: entries back to back, each a length and that many bytes.
+//! Token strings as EMBD, AMB and GGUF store them: entries back to back, each a length and that
+//! many bytes.
 //!
 //! | offset in the entry | size | field |
 //! |---|---|---|
@@ -7,10 +8,11 @@
 //!
 //! The id of a token is its entry's ordinal. Where an entry lies is known from one of two tables:
 //!
-//! * **listed**, the file's tensor `vocab.offsets` (UINT32, `[tokens + 1]`): element `i` is the offset of entry `i`
-//!   (of its length field) relative to the first entry, and the last element is the size of all entries together;
-//! * **sampled**, made in lent memory by one pass over the entries: the offset of every eighth entry, from which
-//!   the others are reached by their lengths.
+//! * **listed**, the file's tensor `vocab.offsets` (UINT32, `[tokens + 1]`): element `i` is the
+//!   offset of entry `i` (of its length field) relative to the first entry, and the last element is
+//!   the size of all entries together;
+//! * **sampled**, made in lent memory by one pass over the entries: the offset of every eighth
+//!   entry, from which the others are reached by their lengths.
 
 use core::cmp::Ordering;
 
@@ -88,8 +90,8 @@ impl<'a> Entries<'a> {
         count.div_ceil(STRIDE) as usize
     }
 
-    /// `count` entries at the start of `bytes`, which lie at the absolute `offset` of the file, with the places of
-    /// every eighth noted in `samples`. Reads every length.
+    /// `count` entries at the start of `bytes`, which lie at the absolute `offset` of the file,
+    /// with the places of every eighth noted in `samples`. Reads every length.
     ///
     /// # Errors
     ///
@@ -133,8 +135,9 @@ impl<'a> Entries<'a> {
         Self { bytes, offset, count, prefix, places: Places::Sampled(samples) }
     }
 
-    /// `count` entries at the start of `bytes`, which lie at the absolute `offset` of the file, with their places in
-    /// `offsets`: the bytes of the tensor `vocab.offsets`. Nothing is read before it is asked for.
+    /// `count` entries at the start of `bytes`, which lie at the absolute `offset` of the file,
+    /// with their places in `offsets`: the bytes of the tensor `vocab.offsets`. Nothing is read
+    /// before it is asked for.
     ///
     /// # Errors
     ///
@@ -157,7 +160,8 @@ impl<'a> Entries<'a> {
     ///
     /// # Errors
     ///
-    /// `bad_vocabulary` if there is no such token, or its entry does not lie where the table of places says.
+    /// `bad_vocabulary` if there is no such token, or its entry does not lie where the table of
+    /// places says.
     pub fn get(&self, id: u32) -> Result<&'a [u8]> {
         self.entry(id).map(|(_, string)| string)
     }
@@ -201,8 +205,8 @@ impl<'a> Entries<'a> {
         self.prefix.split(rest).map(|(string, _)| (start, string))
     }
 
-    /// Fills `ids` with the order that the tensor `vocab.sorted_ids` records: all ids by the bytes of their strings,
-    /// equal strings by id. For writers of files.
+    /// Fills `ids` with the order that the tensor `vocab.sorted_ids` records: all ids by the bytes
+    /// of their strings, equal strings by id. For writers of files.
     ///
     /// # Errors
     ///

@@ -1,20 +1,24 @@
 //! An index in lent memory: open addressing with linear probing, two thirds full.
 //!
-//! A slot is one `u32`: the token's id in as many low bits as ids need, and in the others as much of the hash as fits,
-//! so that hardly any string is compared in vain. The hash is computed byte by byte (FNV-1a from a
-//! seed, then mixed) and its steps can be taken back, so that one pass gives the hashes of all prefixes, longest first.
+//! A slot is one `u32`: the token's id in as many low bits as ids need, and in the others as much
+//! of the hash as fits, so that hardly any string is compared in vain. The hash is computed byte by
+//! byte (FNV-1a from a seed, then mixed) and its steps can be taken back, so that one pass gives
+//! the hashes of all prefixes, longest first.
 //!
-//! A file made to collide cannot take more than bounded time: building gives up after a few seeds and
-//! a number of steps proportional to the tokens, and no lookup probes more than [`MAX_PROBES`] slots.
+//! A file made to collide cannot take more than bounded time: building gives up after a few seeds
+//! and a number of steps proportional to the tokens, and no lookup probes more than [`MAX_PROBES`]
+//! slots.
 
 use super::{Match, Tokens, Vocabulary, splits_character};
-use crate::token::added_words::AddedTokens;
 use crate::error::{Error, ErrorKind, Result};
+use crate::token::added_words::AddedTokens;
 
-/// The most slots that one lookup may visit. At two thirds full even a million tokens hardly ever need as many.
+/// The most slots that one lookup may visit. At two thirds full even a million tokens hardly ever
+/// need as many.
 const MAX_PROBES: usize = 256;
 
-/// The most slots that building may visit, for each token and besides; two for each token are to be expected.
+/// The most slots that building may visit, for each token and besides; two for each token are to be
+/// expected.
 const STEPS_A_TOKEN: usize = 16;
 const STEPS_BESIDES: usize = 65_536;
 
@@ -46,7 +50,8 @@ impl<'a, T: Tokens> HashVocabulary<'a, T> {
     /// # Errors
     ///
     /// `buffer_too_small` if `slots` are fewer than [`slots_needed`](HashVocabulary::slots_needed);
-    /// `bad_vocabulary` if the strings collide as only strings made to collide do; what reading tokens answers.
+    /// `bad_vocabulary` if the strings collide as only strings made to collide do; what reading
+    /// tokens answers.
     pub fn build(tokens: T, slots: &'a mut [u32]) -> Result<Self> {
         let count = tokens.count();
         let slots = slots
@@ -64,9 +69,10 @@ impl<'a, T: Tokens> HashVocabulary<'a, T> {
         Err(Error::without_offset(ErrorKind::BadVocabulary))
     }
 
-    /// Takes up again what [`build`](HashVocabulary::build) left in `slots`, for a host that keeps the memory and the
-    /// [`index`](HashVocabulary::index) but not the borrow. With other tokens or slots lookups miss, nothing worse; slots beyond
-    /// those that are [needed](HashVocabulary::slots_needed) are left alone here as there.
+    /// Takes up again what [`build`](HashVocabulary::build) left in `slots`, for a host that keeps
+    /// the memory and the [`index`](HashVocabulary::index) but not the borrow. With other tokens or
+    /// slots lookups miss, nothing worse; slots beyond those that are
+    /// [needed](HashVocabulary::slots_needed) are left alone here as there.
     #[must_use]
     pub fn resume(tokens: T, slots: &'a [u32], index: HashIndex) -> Self {
         let slots = slots.get(..Self::slots_needed(tokens.count())).unwrap_or(slots);

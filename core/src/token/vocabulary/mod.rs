@@ -1,15 +1,16 @@
-//! Vocabularies: from a token's bytes to its id and back, over token strings that stay where they lie.
+//! Vocabularies: from a token's bytes to its id and back, over token strings that stay where they
+//! lie.
 //!
-//! [`Tokens`] says where the strings are: [`Entries`] reads them from a file's bytes, storage behind random access
-//! has its own implementation. Two indices are built over it:
+//! [`Tokens`] says where the strings are: [`Entries`] reads them from a file's bytes, storage
+//! behind random access has its own implementation. Two indices are built over it:
 //!
 //! | | memory | one lookup |
 //! |---|---|---|
 //! | [`HashVocabulary`] | lent, 6 bytes a token | one probe |
 //! | [`SortedVocabulary`] | none, the file holds the index | about log2(tokens) comparisons |
 //!
-//! Where a string occurs twice the last id counts, as in Hugging Face `tokenizers`, whose readers of `vocab.txt` and
-//! of `tokenizer.json` insert into a map in file order.
+//! Where a string occurs twice the last id counts, as in Hugging Face `tokenizers`, whose readers
+//! of `vocab.txt` and of `tokenizer.json` insert into a map in file order.
 
 mod entries;
 mod hash;
@@ -25,8 +26,8 @@ use super::added_words::AddedTokens;
 use super::word::{MAX_WORD_CHARACTERS, PREFIX_BYTES};
 use crate::error::Result;
 
-/// The longest token that is ever looked up, in bytes: `##` and a word of the most characters. Longer ones may be in
-/// a vocabulary, but never match.
+/// The longest token that is ever looked up, in bytes: `##` and a word of the most characters.
+/// Longer ones may be in a vocabulary, but never match.
 pub const MAX_TOKEN_BYTES: usize = PREFIX_BYTES + 4 * MAX_WORD_CHARACTERS;
 
 /// Where the strings of a vocabulary are.
@@ -38,7 +39,8 @@ pub trait Tokens {
     ///
     /// # Errors
     ///
-    /// `bad_vocabulary` if there is no such token or its entry is damaged, and what reading it answers.
+    /// `bad_vocabulary` if there is no such token or its entry is damaged, and what reading it
+    /// answers.
     fn compare(&self, id: u32, text: &[u8]) -> Result<Comparison>;
 
     /// The place of token `id` relative to `text`, in byte order.
@@ -59,14 +61,16 @@ pub trait Tokens {
         self.order(id, text).map(Ordering::is_eq)
     }
 
-    /// Copies as many bytes of token `id` as there is room for into `out` and returns how many it has.
+    /// Copies as many bytes of token `id` as there is room for into `out` and returns how many it
+    /// has.
     ///
     /// # Errors
     ///
     /// As [`compare`](Tokens::compare).
     fn copy(&self, id: u32, out: &mut [u8]) -> Result<usize>;
 
-    /// Shows `visit` every token of at most [`MAX_TOKEN_BYTES`] in the order of ids, until it answers `false`.
+    /// Shows `visit` every token of at most [`MAX_TOKEN_BYTES`] in the order of ids, until it
+    /// answers `false`.
     ///
     /// # Errors
     ///
@@ -138,22 +142,24 @@ pub trait Vocabulary {
     /// `bad_vocabulary` if an entry or the index is damaged, and what reading answers.
     fn find(&self, token: &[u8]) -> Result<Option<u32>>;
 
-    /// The longest token of at least `at_least` bytes, and at least one, that `text` starts with and that ends at the
-    /// end of a character.
+    /// The longest token of at least `at_least` bytes, and at least one, that `text` starts with
+    /// and that ends at the end of a character.
     ///
     /// # Errors
     ///
     /// As [`find`](Vocabulary::find).
     fn longest_prefix(&self, text: &[u8], at_least: usize) -> Result<Option<Match>>;
 
-    /// Copies as many bytes of token `id` as there is room for into `out` and returns how many it has.
+    /// Copies as many bytes of token `id` as there is room for into `out` and returns how many it
+    /// has.
     ///
     /// # Errors
     ///
     /// As [`find`](Vocabulary::find), and `bad_vocabulary` if there is no such id.
     fn token(&self, id: u32, out: &mut [u8]) -> Result<usize>;
 
-    /// Tokens beyond those that words are spelled with, found in a text before it is cut into words.
+    /// Tokens beyond those that words are spelled with, found in a text before it is cut into
+    /// words.
     fn added(&self) -> AddedTokens<'_> {
         AddedTokens::default()
     }

@@ -1,7 +1,7 @@
 //! An index that lies in the file: all ids in the byte order of their strings, searched by halving.
 //!
-//! It is the tensor `vocab.sorted_ids`, UINT16 or UINT32, `[tokens]`; equal strings follow by id. A device
-//! without memory for a hash index reads it, and `vocab.offsets`, where they are.
+//! It is the tensor `vocab.sorted_ids`, UINT16 or UINT32, `[tokens]`; equal strings follow by id. A
+//! device without memory for a hash index reads it, and `vocab.offsets`, where they are.
 
 use core::cmp::Ordering;
 use core::marker::PhantomData;
@@ -78,8 +78,8 @@ pub struct SortedVocabulary<'a, T, R = SortedIds<'a>> {
 }
 
 impl<T: Tokens, R: Ranked> SortedVocabulary<'_, T, R> {
-    /// The `tokens` with their order in `ids`, which is trusted: with a wrong one tokens are not found, no more. See
-    /// [`check`](SortedVocabulary::check).
+    /// The `tokens` with their order in `ids`, which is trusted: with a wrong one tokens are not
+    /// found, no more. See [`check`](SortedVocabulary::check).
     ///
     /// # Errors
     ///
@@ -161,9 +161,9 @@ impl<T: Tokens, R: Ranked> Vocabulary for SortedVocabulary<'_, T, R> {
         Ok((is_equal && token.len() <= MAX_TOKEN_BYTES).then_some(id))
     }
 
-    /// Every token that `text` starts with lies, in the order, at or before the last token up to `text`, and that one
-    /// lies between it and `text`, so starts with it, too. Hence: if that one is no prefix itself, only
-    /// what it has in common with `text` needs to be searched on.
+    /// Every token that `text` starts with lies, in the order, at or before the last token up to
+    /// `text`, and that one lies between it and `text`, so starts with it, too. Hence: if that one
+    /// is no prefix itself, only what it has in common with `text` needs to be searched on.
     fn longest_prefix(&self, text: &[u8], at_least: usize) -> Result<Option<Match>> {
         let mut wanted = text.get(..MAX_TOKEN_BYTES).unwrap_or(text);
         let mut ranks = self.up_to(wanted, self.count())?;

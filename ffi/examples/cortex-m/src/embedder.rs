@@ -23,7 +23,8 @@ impl Embedder {
     ///
     /// # Safety
     ///
-    /// `source` is what its type says; `memory` points to `memory_bytes` bytes, aligned to 8, that nobody else uses.
+    /// `source` is what its type says; `memory` points to `memory_bytes` bytes, aligned to 8, that
+    /// nobody else uses.
     pub unsafe fn open(
         source: &nanoembed_source,
         options: &nanoembed_model_options,
@@ -40,8 +41,8 @@ impl Embedder {
         };
         let mut error = nanoembed_error { status: 0, offset: 0 };
         let (mut model, mut workspace) = (null_mut(), null_mut());
-        // SAFETY: the caller's promise; the memory is lent to the model, its workspace and, before there is a
-        // workspace, the reading.
+        // SAFETY: the caller's promise; the memory is lent to the model, its workspace and, before
+        // there is a workspace, the reading.
         unsafe {
             let status =
                 nanoembed_plan_model(source, options, memory, memory_bytes, &mut plan, &mut error);

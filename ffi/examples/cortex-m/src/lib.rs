@@ -1,6 +1,8 @@
-//! What the programs share: start-up, semihosting (files of the host as an SD card), a clock that counts instructions.
+//! What the programs share: start-up, semihosting (files of the host as an SD card), a clock that
+//! counts instructions.
 //!
-//! Run by QEMU with `-icount shift=0` an instruction takes a nanosecond, so that the board's timer counts instructions.
+//! Run by QEMU with `-icount shift=0` an instruction takes a nanosecond, so that the board's timer
+//! counts instructions.
 
 #![no_std]
 

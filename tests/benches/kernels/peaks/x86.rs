@@ -83,7 +83,8 @@ pub mod call {
     macro_rules! safe {
         ($($name:ident)+) => {$(
             pub fn $name(steps: usize) {
-                // SAFETY: called for tables that are available only where the CPU has the instructions.
+                // SAFETY: called for tables that are available only where the CPU has the
+                // instructions.
                 unsafe { super::$name(steps) }
             }
         )+};

@@ -4,9 +4,10 @@
 //! cd tests/peers/tokenizers && cargo run --release [-- TEXT_FILE]
 //! ```
 //!
-//! Without a file the text is this repository's own prose. Each paragraph is one text. First all ids are compared; then
-//! each tokenizer goes over all texts, ours, theirs, ours, theirs …, and the medians
-//! of the thread's processor time are printed, which a busy machine disturbs less than the clock.
+//! Without a file the text is this repository's own prose. Each paragraph is one text. First all
+//! ids are compared; then each tokenizer goes over all texts, ours, theirs, ours, theirs …, and the
+//! medians of the thread's processor time are printed, which a busy machine disturbs less than the
+//! clock.
 
 use std::path::PathBuf;
 use std::time::Duration;

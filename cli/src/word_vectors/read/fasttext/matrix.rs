@@ -1,8 +1,9 @@
 //! fastText's matrices: as they are, or product-quantised.
 //!
-//! Plain: `i64` rows, `i64` columns, f32. Quantised: `u8` whether rows have norms, `i64` rows, `i64` columns, `i32`
-//! number of codes, codes, quantiser; with norms a `u8` code a row and a quantiser of one column. A quantiser: `i32`
-//! columns, `i32` parts, `i32` columns of a part, `i32` columns of the last part; 256 centroids a part, f32.
+//! Plain: `i64` rows, `i64` columns, f32. Quantised: `u8` whether rows have norms, `i64` rows,
+//! `i64` columns, `i32` number of codes, codes, quantiser; with norms a `u8` code a row and a
+//! quantiser of one column. A quantiser: `i32` columns, `i32` parts, `i32` columns of a part, `i32`
+//! columns of the last part; 256 centroids a part, f32.
 //!
 //! Source: fastText 0.9.2, `src/{densematrix,quantmatrix,productquantizer}.cc`.
 

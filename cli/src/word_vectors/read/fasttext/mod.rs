@@ -1,4 +1,5 @@
-//! fastText models, `.bin` and quantised `.ftz`, little-endian as fastText writes them on all machines of today.
+//! fastText models, `.bin` and quantised `.ftz`, little-endian as fastText writes them on all
+//! machines of today.
 //!
 //! | part | content |
 //! |---|---|
@@ -8,7 +9,8 @@
 //! | input | `u8` whether it is quantised, then the matrix (`matrix`): a row a word, then a row a bucket |
 //! | output | not read: only classifiers and training need it |
 //!
-//! Models from before versions had numbers lack the start, the number of kept buckets, and the byte before the matrix.
+//! Models from before versions had numbers lack the start, the number of kept buckets, and the byte
+//! before the matrix.
 //!
 //! Source: fastText 0.9.2, `src/{args,dictionary,fasttext}.cc`.
 
@@ -34,12 +36,14 @@ const END_OF_LINE: &[u8] = b"</s>";
 
 /// Where the arguments have the number of buckets.
 const BUCKETS_AT: u64 = 40;
-/// How many times the file's size the rows of buckets may be. A pruned model keeps a few of its buckets, but a `.fifu` file
-/// has rows for all: fastText's usual 2 million with 100 columns are 4000 times as much as a classifier of 200 kB.
+/// How many times the file's size the rows of buckets may be. A pruned model keeps a few of its
+/// buckets, but a `.fifu` file has rows for all: fastText's usual 2 million with 100 columns are
+/// 4000 times as much as a classifier of 200 kB.
 const MAX_GROWTH: u64 = 4096;
 
-/// How many numbers may be added up for the n-grams of all words: for each byte of the file, and for a file of any size.
-/// Models with n-grams of up to six letters take some ten to a hundred for each byte.
+/// How many numbers may be added up for the n-grams of all words: for each byte of the file, and
+/// for a file of any size. Models with n-grams of up to six letters take some ten to a hundred for
+/// each byte.
 const WORK_PER_BYTE: u64 = 1 << 10;
 const WORK_OF_ANY: u64 = 1 << 26;
 
@@ -203,7 +207,8 @@ impl<'f> FastText<'f> {
         }
     }
 
-    /// The vector that the model gives word number `word`: the mean of its own row and those of its n-grams.
+    /// The vector that the model gives word number `word`: the mean of its own row and those of its
+    /// n-grams.
     pub(crate) fn word(&self, word: usize, out: &mut [f32]) {
         out.fill(0.0);
         self.matrix.add(word as u64, out);
@@ -308,7 +313,8 @@ fn read_version(cursor: &mut Cursor<'_>) -> cursor::Result<Option<u32>> {
     Ok(Some(version))
 }
 
-/// Whether a file begins with the arguments of a model from before versions had numbers: each of them as it can be.
+/// Whether a file begins with the arguments of a model from before versions had numbers: each of
+/// them as it can be.
 pub(crate) fn is_of_old_form(head: &[u8]) -> bool {
     let mut cursor = Cursor::new(head);
     let Ok(arguments) = Arguments::read(&mut cursor) else { return false };

@@ -2,8 +2,9 @@
 
 use nanoembed_core::words::FastTextHash;
 
-/// Calls `on_hash` with the hash of each n-gram of `<word>`, start after start, the longest first: the order in which
-/// the reference of `.fifu` adds them up. A single bracket is no n-gram to fastText.
+/// Calls `on_hash` with the hash of each n-gram of `<word>`, start after start, the longest first:
+/// the order in which the reference of `.fifu` adds them up. A single bracket is no n-gram to
+/// fastText.
 pub(super) fn for_each(word: &[u8], (min_n, max_n): (u32, u32), mut on_hash: impl FnMut(u32)) {
     let bracketed = [b"<", word, b">"].concat();
     // Where characters begin, and the end.

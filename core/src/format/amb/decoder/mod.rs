@@ -1,4 +1,5 @@
-//! The sans-I/O decoder: header and documents here, the tokenizer and the tensors' records in files of their own.
+//! The sans-I/O decoder: header and documents here, the tokenizer and the tensors' records in files
+//! of their own.
 
 mod layout;
 mod records;
@@ -15,17 +16,19 @@ use crate::bytes::parse;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Decode, Event, FileInfo, Format, Mode, Step, advance};
 
-/// How many tensors a [`Decoder`] keeps apart unless told otherwise: models of 100 layers have some 1000.
+/// How many tensors a [`Decoder`] keeps apart unless told otherwise: models of 100 layers have some
+/// 1000.
 pub const DEFAULT_MAX_TENSORS: usize = 2048;
 
-/// Decodes `.amb` files. `TENSORS` bounds how many tensors a file may have: hashes of their names are kept (8 bytes each)
-/// to refuse duplicates.
+/// Decodes `.amb` files. `TENSORS` bounds how many tensors a file may have: hashes of their names
+/// are kept (8 bytes each) to refuse duplicates.
 ///
-/// Metadata and configuration come as [`Event::Document`]s, told apart by their offsets ([`layout`](Self::layout)); the
-/// tokenizer as an [`Event::Value`] `tokenizer` with its kind, [`Event::SpecialToken`]s, and then what the kind has:
-/// [`Event::Token`]s of WordPiece; of BPE a value `merges` with two [`Event::Element`]s for each merge, then tokens; of the
-/// others their bytes as [`Event::Data`]. Data of a quantised tensor begins behind the four bytes of its quantisation, which
-/// [`TensorHeader::dtype`](crate::tensor::TensorHeader::dtype) tells.
+/// Metadata and configuration come as [`Event::Document`]s, told apart by their offsets
+/// ([`layout`](Self::layout)); the tokenizer as an [`Event::Value`] `tokenizer` with its kind,
+/// [`Event::SpecialToken`]s, and then what the kind has: [`Event::Token`]s of WordPiece; of BPE a
+/// value `merges` with two [`Event::Element`]s for each merge, then tokens; of the others their
+/// bytes as [`Event::Data`]. Data of a quantised tensor begins behind the four bytes of its
+/// quantisation, which [`TensorHeader::dtype`](crate::tensor::TensorHeader::dtype) tells.
 #[derive(Clone, Debug)]
 pub struct Decoder<const TENSORS: usize = DEFAULT_MAX_TENSORS> {
     mode: Mode,
@@ -72,8 +75,8 @@ enum State {
     /// The bytes of a tokenizer of another kind.
     Opaque,
     Records,
-    /// The mask of an adaptive tensor: blocks whose bits are to come, those in full precision that have been seen, and
-    /// how many of them there must be.
+    /// The mask of an adaptive tensor: blocks whose bits are to come, those in full precision that
+    /// have been seen, and how many of them there must be.
     Mask {
         until: u64,
         blocks: u64,
@@ -204,7 +207,6 @@ impl<const TENSORS: usize> Decoder<TENSORS> {
     const fn after_config(&self) -> State {
         if self.layout.tokenizer.bytes == 0 { State::Records } else { State::TokenizerHead }
     }
-
 }
 
 impl<const TENSORS: usize> Decode for Decoder<TENSORS> {

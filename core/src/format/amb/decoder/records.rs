@@ -23,7 +23,8 @@ impl<const TENSORS: usize> Decoder<TENSORS> {
         let size_at = offset.saturating_add(record.size_at as u64);
         let start = offset.saturating_add(used as u64);
         let until = start.checked_add(record.data_bytes).filter(|until| *until <= end);
-        let data = Data { until: until.ok_or(Error::new(size_at, ErrorKind::OutOfBounds))?, size_at };
+        let data =
+            Data { until: until.ok_or(Error::new(size_at, ErrorKind::OutOfBounds))?, size_at };
         self.state = match record.dtype {
             Dtype::Scaled(codes) if codes.arrangement == Arrangement::Adaptive => {
                 let elements = record.shape.elements().unwrap_or(0);

@@ -32,7 +32,12 @@ impl<const TENSORS: usize> Decoder<TENSORS> {
         bounded(grammar, input, self.offset, self.layout.tokenizer.end())
     }
 
-    pub(super) fn special<'a>(&mut self, special: [u16; 5], next: usize, kind: TokenizerKind) -> Step<'a> {
+    pub(super) fn special<'a>(
+        &mut self,
+        special: [u16; 5],
+        next: usize,
+        kind: TokenizerKind,
+    ) -> Step<'a> {
         let Some(&id) = special.get(next) else {
             self.state = match kind {
                 TokenizerKind::Bpe => State::MergeCount,

@@ -10,14 +10,15 @@ use crate::bytes::{Item, parse};
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Decode, Event, Mode, Step, advance};
 
-/// How many tensors a [`Decoder`] keeps track of unless told otherwise: BERT-large with INT8 scales has some 540.
+/// How many tensors a [`Decoder`] keeps track of unless told otherwise: BERT-large with INT8 scales
+/// has some 540.
 pub const DEFAULT_MAX_TENSORS: usize = 1024;
 
 /// Decodes `.weights` files of either variant.
 ///
-/// `TENSORS` bounds how many tensors a file may have: their places and name hashes are kept (48 bytes each) to refuse
-/// overlaps and duplicate names, whichever way the bytes arrive. More tensors are refused with
-/// [`ErrorKind::TooManyTensors`].
+/// `TENSORS` bounds how many tensors a file may have: their places and name hashes are kept (48
+/// bytes each) to refuse overlaps and duplicate names, whichever way the bytes arrive. More tensors
+/// are refused with [`ErrorKind::TooManyTensors`].
 ///
 /// ```
 /// use nanoembed_core::event::{Decode, Event, Mode};
@@ -75,8 +76,8 @@ impl<const TENSORS: usize> Decoder<TENSORS> {
         self
     }
 
-    /// Where the tensor data lies and the checksums that the footer gives for it and for all before the footer;
-    /// `None` in the stream variant, without flag bit 2, or before the end.
+    /// Where the tensor data lies and the checksums that the footer gives for it and for all before
+    /// the footer; `None` in the stream variant, without flag bit 2, or before the end.
     pub(super) fn checksums(&self) -> Option<section::Checksums> {
         match &self.variant {
             VariantDecoder::Section(section) => section.checksums(),
@@ -169,10 +170,12 @@ enum Detected {
     Stream,
 }
 
-/// Tells the variants apart by the first bytes alone, so that it works before the file's length is known.
+/// Tells the variants apart by the first bytes alone, so that it works before the file's length is
+/// known.
 ///
-/// Bytes 8..16 are flags and the metadata's offset (at least 64) in one, the number of tensors and the length
-/// of the first one's name in the other; from byte 16 on the one has small numbers, the other that name.
+/// Bytes 8..16 are flags and the metadata's offset (at least 64) in one, the number of tensors and
+/// the length of the first one's name in the other; from byte 16 on the one has small numbers, the
+/// other that name.
 fn detect(input: &[u8]) -> Result<Detected> {
     let known = input.len().min(MAGIC.len());
     if input.get(..known) != MAGIC.get(..known) {

@@ -50,7 +50,8 @@ enum State {
     StorageHeader,
     /// Before, between and behind the parts of a chunk with bulk data.
     Bulk,
-    /// Behind the storage: nothing, or another chunk's header, gathered byte by byte because the file may end here.
+    /// Behind the storage: nothing, or another chunk's header, gathered byte by byte because the
+    /// file may end here.
     Trailer {
         gathered: u8,
         header: [u8; CHUNK_HEADER_BYTES],
@@ -142,8 +143,8 @@ impl Decoder {
         self
     }
 
-    /// Where everything lies; `None` before vocabulary and storage have been seen, so never at the end of a valid
-    /// file. The norms are part of it once they have been seen too.
+    /// Where everything lies; `None` before vocabulary and storage have been seen, so never at the
+    /// end of a valid file. The norms are part of it once they have been seen too.
     #[must_use]
     pub fn layout(&self) -> Option<Layout> {
         let norms_listed =

@@ -1,4 +1,5 @@
-//! The chunks with bulk data: storage and norms. A header, padding, then up to four parts one behind the other.
+//! The chunks with bulk data: storage and norms. A header, padding, then up to four parts one
+//! behind the other.
 
 use super::super::grammar::{self, CHUNK_HEADER_BYTES, QUANTIZED_ROWS_OFFSET, id, padding};
 use super::super::layout::{Array, Quantized, Storage};
@@ -42,7 +43,8 @@ impl Parts {
         Self { parts: [None; 4], count: 0, next: 0, end: offset, is_norms }
     }
 
-    /// Adds a tensor behind the others; returns its offset, `None` if it would end where no file can.
+    /// Adds a tensor behind the others; returns its offset, `None` if it would end where no file
+    /// can.
     fn push(&mut self, name: &'static str, dtype: Dtype, dims: &[u64]) -> Option<u64> {
         let shape = Shape::new(dims)?;
         // Neither of this format's two types comes in blocks.

@@ -3,7 +3,7 @@
 use super::super::grammar::{self, id};
 use super::super::layout::Place;
 use super::{BrokenUtf8, Decoder, State};
-use crate::bytes::{parse};
+use crate::bytes::parse;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Event, Step};
 use crate::subword::Subwords;

@@ -1,5 +1,5 @@
-//! Writing a file in one pass and without memory of its own: a [`Plan`] says how large everything is, then words,
-//! n-grams and bulk data are passed on as they come.
+//! Writing a file in one pass and without memory of its own: a [`Plan`] says how large everything
+//! is, then words, n-grams and bulk data are passed on as they come.
 
 mod plan;
 
@@ -24,8 +24,9 @@ enum Stage {
     Complete,
 }
 
-/// Writes one file: [`new`](Self::new) writes header and metadata; then come all [`word`](Self::word)s, all
-/// [`ngram`](Self::ngram)s, the [`data`](Self::data) of storage and norms, and [`finish`](Self::finish).
+/// Writes one file: [`new`](Self::new) writes header and metadata; then come all
+/// [`word`](Self::word)s, all [`ngram`](Self::ngram)s, the [`data`](Self::data) of storage and
+/// norms, and [`finish`](Self::finish).
 pub struct Writer<'p, S> {
     plan: Plan<'p>,
     sink: S,
@@ -43,8 +44,8 @@ impl<'p, S: Sink> Writer<'p, S> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidArgument`] if the format cannot hold the plan, or its numbers of words, buckets and rows
-    /// are at odds; what the sink returns.
+    /// [`ErrorKind::InvalidArgument`] if the format cannot hold the plan, or its numbers of words,
+    /// buckets and rows are at odds; what the sink returns.
     pub fn new(plan: Plan<'p>, sink: S) -> Result<Self> {
         plan.check()?;
         let mut fields = Fields::default();
@@ -84,8 +85,8 @@ impl<'p, S: Sink> Writer<'p, S> {
     /// # Errors
     ///
     /// [`ErrorKind::InvalidArgument`] if all words have been written; [`ErrorKind::NameTooLong`];
-    /// [`ErrorKind::InvalidUtf8`] unless the plan allows it; [`ErrorKind::SizeMismatch`] if words are longer than
-    /// planned; what the sink returns.
+    /// [`ErrorKind::InvalidUtf8`] unless the plan allows it; [`ErrorKind::SizeMismatch`] if words
+    /// are longer than planned; what the sink returns.
     pub fn word(&mut self, word: &[u8]) -> Result<()> {
         self.words_left = self.words_left.checked_sub(1).ok_or(invalid())?;
         self.word_bytes_left = self.take_string(word, self.word_bytes_left)?;
@@ -107,13 +108,13 @@ impl<'p, S: Sink> Writer<'p, S> {
         self.advance()
     }
 
-    /// Writes the next bytes of bulk data: the storage's parts in the order that [`StorageSpec`] names, then the
-    /// norms, cut anywhere, without padding.
+    /// Writes the next bytes of bulk data: the storage's parts in the order that [`StorageSpec`]
+    /// names, then the norms, cut anywhere, without padding.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidArgument`] if words or n-grams are missing, or if there is more data than planned; what
-    /// the sink returns.
+    /// [`ErrorKind::InvalidArgument`] if words or n-grams are missing, or if there is more data
+    /// than planned; what the sink returns.
     pub fn data(&mut self, bytes: &[u8]) -> Result<()> {
         let mut rest = bytes;
         while !rest.is_empty() {
@@ -275,7 +276,8 @@ impl Fields {
     }
 }
 
-/// The fields before the words, in the order that the reference writes, not that of the specification.
+/// The fields before the words, in the order that the reference writes, not that of the
+/// specification.
 fn vocabulary_fields(vocabulary: &WordVocabulary, fields: &mut Fields) {
     let lengths = [vocabulary.min_n, vocabulary.max_n];
     let words = u64::from(vocabulary.words).to_le_bytes();
@@ -301,7 +303,8 @@ fn vocabulary_fields(vocabulary: &WordVocabulary, fields: &mut Fields) {
     }
 }
 
-/// Whether the format holds all of `planned`; a vocabulary without subwords has neither lengths nor brackets.
+/// Whether the format holds all of `planned`; a vocabulary without subwords has neither lengths nor
+/// brackets.
 fn same(read: &WordVocabulary, planned: &WordVocabulary) -> bool {
     match planned.subwords {
         Subwords::None => read.words == planned.words,

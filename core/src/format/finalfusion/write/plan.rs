@@ -16,7 +16,8 @@ pub enum StorageSpec {
         /// The length of a vector.
         cols: u32,
     },
-    /// A product quantiser; its data are, in this order, the projection, the centroids, the norms and the codes.
+    /// A product quantiser; its data are, in this order, the projection, the centroids, the norms
+    /// and the codes.
     Quantized {
         /// The number of rows: words, then buckets or n-grams.
         rows: u64,

@@ -1,7 +1,8 @@
 //! x · Wᵀ of signed bytes and unpacked blocks of few bits: see [`ProductGroups`].
 //!
-//! The 16 rows of a tile are re-ordered into a panel on the stack whose vectors hold four columns of 8 or 16 rows: every
-//! lane sums up a row of its own, and a group's scale is multiplied to all of them at once.
+//! The 16 rows of a tile are re-ordered into a panel on the stack whose vectors hold four columns
+//! of 8 or 16 rows: every lane sums up a row of its own, and a group's scale is multiplied to all
+//! of them at once.
 
 mod machine;
 
@@ -79,7 +80,8 @@ unsafe fn multiply<M: Machine>(mut product: ProductGroups<'_>) {
     let mut column = 0;
     while column < product.cols {
         let cols = (product.cols - column).min(PANEL_COLS);
-        // SAFETY: the caller has the instructions; the part lies inside the product, and so do its factors.
+        // SAFETY: the caller has the instructions; the part lies inside the product, and so do its
+        // factors.
         unsafe {
             let at = column / product.group * TILE_ROWS;
             let scales = product.w.scales.as_ptr().add(at);
@@ -97,13 +99,14 @@ unsafe fn multiply<M: Machine>(mut product: ProductGroups<'_>) {
 ///
 /// # Safety
 ///
-/// The instructions of `M` are enabled, the part lies inside the product, whose columns are multiples of 16, and there is
-/// at least one row.
+/// The instructions of `M` are enabled, the part lies inside the product, whose columns are
+/// multiples of 16, and there is at least one row.
 #[inline(always)]
 unsafe fn fill<M: Machine>(product: &ProductGroups<'_>, part: Part, panel: &mut Panel) -> bool {
     let last = product.bias.len() - 1;
     let vectors = TILE_ROWS / M::LANES;
-    // SAFETY: `ProductGroups::new` checked that the codes are rows × cols; the panel holds PANEL_COLS columns.
+    // SAFETY: `ProductGroups::new` checked that the codes are rows × cols; the panel holds
+    // PANEL_COLS columns.
     unsafe {
         let places: [*const u8; TILE_ROWS] = core::array::from_fn(|row| {
             product.w.codes.as_ptr().add(row.min(last) * product.cols + part.column)
@@ -129,12 +132,13 @@ unsafe fn fill<M: Machine>(product: &ProductGroups<'_>, part: Part, panel: &mut 
     }
 }
 
-/// Multiplies all tokens with the panel; `is_wide` if any of its codes has 8 bits. `next` is asked for meanwhile.
+/// Multiplies all tokens with the panel; `is_wide` if any of its codes has 8 bits. `next` is asked
+/// for meanwhile.
 ///
 /// # Safety
 ///
-/// The instructions of `M` are enabled, the part lies inside the product, panel and factors are filled with it, and its
-/// rest, if it has one, is as long as the activations.
+/// The instructions of `M` are enabled, the part lies inside the product, panel and factors are
+/// filled with it, and its rest, if it has one, is as long as the activations.
 #[inline(always)]
 pub(super) unsafe fn tiles<M: Machine>(
     product: &mut ProductGroups<'_>,
@@ -189,7 +193,8 @@ unsafe fn tiles_of<M: Machine, const WIDE: bool, const REST: bool>(
 ///
 /// # Safety
 ///
-/// As for [`tiles`]; token + T ≤ tokens, the vector has at least one row, and with `REST` the part has a rest.
+/// As for [`tiles`]; token + T ≤ tokens, the vector has at least one row, and with `REST` the part
+/// has a rest.
 #[inline(always)]
 unsafe fn tile<M: Machine, const T: usize, const WIDE: bool, const REST: bool>(
     product: &mut ProductGroups<'_>,
@@ -203,11 +208,13 @@ unsafe fn tile<M: Machine, const T: usize, const WIDE: bool, const REST: bool>(
     let row = vector * M::LANES;
     let rows = (product.bias.len() - row).min(M::LANES);
     let vectors = TILE_ROWS / M::LANES;
-    // SAFETY: x and its factors are as long as tokens, cols and groups say, the factors of the weights are TILE_ROWS a
-    // group, and the last element of the output lies inside it, as was checked when the product was put together.
+    // SAFETY: x and its factors are as long as tokens, cols and groups say, the factors of the
+    // weights are TILE_ROWS a group, and the last element of the output lies inside it, as was
+    // checked when the product was put together.
     unsafe {
         let out = product.out.as_mut_ptr().add(token * strides.token + row * strides.row);
-        // A row of whole vectors is loaded and stored at once: stores of single numbers would hold up the load after them.
+        // A row of whole vectors is loaded and stored at once: stores of single numbers would hold
+        // up the load after them.
         let whole = strides.row == 1 && rows == M::LANES;
         let bias = product.bias.as_ptr().add(row);
         let mut totals = [M::splat(0.0); T];

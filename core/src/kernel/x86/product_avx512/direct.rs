@@ -1,5 +1,6 @@
-//! Up to 8 tokens × 12 rows at a time. A vector of weights holds four columns of four rows, put together by loads of 16 bytes
-//! just before it is multiplied, a vector of activations the same four columns of one token, four times.
+//! Up to 8 tokens × 12 rows at a time. A vector of weights holds four columns of four rows, put
+//! together by loads of 16 bytes just before it is multiplied, a vector of activations the same
+//! four columns of one token, four times.
 
 use core::arch::x86_64::*;
 
@@ -48,8 +49,8 @@ unsafe fn quad(places: [*const f32; 4], column: usize, mask: Option<__mmask8>) -
 fn tile<const T: usize>(product: &mut Product<'_>, part: Part) {
     let stride = product.cols;
     let mut totals = [_mm512_setzero_ps(); T];
-    // SAFETY: `Product::new` checked that x has tokens × cols elements; there are T tokens, and the part lies inside the
-    // product, so that `part.cols` numbers can be read from each place on.
+    // SAFETY: `Product::new` checked that x has tokens × cols elements; there are T tokens, and the
+    // part lies inside the product, so that `part.cols` numbers can be read from each place on.
     unsafe {
         let x = product.x.as_ptr().add(part.column);
         let places: [*const f32; ROWS] = places(product, part);

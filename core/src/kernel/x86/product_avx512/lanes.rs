@@ -1,8 +1,9 @@
 //! Up to 64 tokens × 12 rows at a time: 24 accumulators of two vectors of tokens × 12 rows.
 //!
-//! A vector of activations holds one column of 16 tokens; tokens are transposed once for all rows. Weights are multiplied where
-//! they lie, by a memory operand that is read into all lanes, so that a step has 9 instructions beside its 24 multiplications.
-//! The compiler would load every weight by itself, hence the assembler. Tokens that lanes are idle for cost as much as others.
+//! A vector of activations holds one column of 16 tokens; tokens are transposed once for all rows.
+//! Weights are multiplied where they lie, by a memory operand that is read into all lanes, so that
+//! a step has 9 instructions beside its 24 multiplications. The compiler would load every weight by
+//! itself, hence the assembler. Tokens that lanes are idle for cost as much as others.
 
 use core::arch::asm;
 use core::arch::x86_64::*;
@@ -62,8 +63,8 @@ fn tiles(product: &mut Product<'_>, part: Part, columns: &Columns) {
     }
 }
 
-/// A part's columns of tokens, transposed. For each tile there are the vectors of columns 0, 4, 8, … first, then those of 1, 5,
-/// 9, …
+/// A part's columns of tokens, transposed. For each tile there are the vectors of columns 0, 4, 8,
+/// … first, then those of 1, 5, 9, …
 #[repr(C, align(64))]
 struct Columns {
     numbers: [MaybeUninit<f32>; MOST_TOKENS * PART_COLS],
@@ -85,12 +86,14 @@ impl Columns {
         (self.tokens - vector * LANES).min(LANES)
     }
 
-    /// From the first number to those of a phase of the tile of `width` vectors that `vector` is the first of.
+    /// From the first number to those of a phase of the tile of `width` vectors that `vector` is
+    /// the first of.
     const fn place(vector: usize, width: usize, phase: usize) -> usize {
         (vector * PART_COLS + phase * (PART_COLS / PHASES) * width) * LANES
     }
 
-    /// Takes `cols` columns of the tokens, as tiles of [`WIDTH`] vectors and a last one if there is one more.
+    /// Takes `cols` columns of the tokens, as tiles of [`WIDTH`] vectors and a last one if there is
+    /// one more.
     #[target_feature(enable = "avx512f")]
     #[inline(never)]
     fn take(&mut self, product: &Product<'_>, column: usize, cols: usize) {
@@ -105,13 +108,15 @@ impl Columns {
                 let x = product.x.as_ptr().wrapping_add(vector * LANES * stride + column + c);
                 let lines = core::array::from_fn(|line| {
                     let mask = if line < self.tokens_of(vector) { mask } else { 0 };
-                    // SAFETY: `Product::new` checked that x has tokens × cols elements; the mask covers those there are.
+                    // SAFETY: `Product::new` checked that x has tokens × cols elements; the mask
+                    // covers those there are.
                     unsafe { _mm512_maskz_loadu_epi32(mask, x.wrapping_add(line * stride).cast()) }
                 });
                 for (index, line) in transpose(lines).into_iter().enumerate() {
                     let phase = Self::place(first, width, index % PHASES);
                     let line_of_phase = (c + index) / PHASES * width + (vector - first);
-                    // SAFETY: there is room for MOST_TOKENS × PART_COLS numbers, and 16 divides PART_COLS.
+                    // SAFETY: there is room for MOST_TOKENS × PART_COLS numbers, and 16 divides
+                    // PART_COLS.
                     unsafe {
                         let place = numbers.add(phase + line_of_phase * LANES);
                         _mm512_store_si512(place.cast(), line);
@@ -174,8 +179,8 @@ macro_rules! load {
     };
 }
 
-/// There are registers for the places of the first and the third row. That of the second would need an index, which makes two
-/// instructions of a multiplication, but one of a load.
+/// There are registers for the places of the first and the third row. That of the second would need
+/// an index, which makes two instructions of a multiplication, but one of a load.
 macro_rules! three_rows {
     (
         $column:tt, $p:literal $p_third:literal, $first:literal $second:literal $third:literal,
@@ -312,9 +317,10 @@ fn tile<const V: usize>(
         let last = operands.after(turns * UNROLLED, V);
         let mut sums = [[_mm512_setzero_ps(); ROWS]; V];
         let half: *mut [__m512; ROWS] = halves[phase % 2].as_mut_ptr().cast();
-        // SAFETY: `Product::new` checked that the weights have rows × cols elements, of which the part's 12 rows are some;
-        // `Columns::take` has put `part.cols` columns of at least V vectors from `vector` on. There are V lines of a half;
-        // the first phase of each writes them.
+        // SAFETY: `Product::new` checked that the weights have rows × cols elements, of which the
+        // part's 12 rows are some; `Columns::take` has put `part.cols` columns of at least V
+        // vectors from `vector` on. There are V lines of a half; the first phase of each writes
+        // them.
         unsafe {
             if turns > 0 {
                 match V {
@@ -346,7 +352,8 @@ fn tile<const V: usize>(
     sums
 }
 
-/// Adds the sums of a part of one vector of tokens to the bias, or to the output after the first part.
+/// Adds the sums of a part of one vector of tokens to the bias, or to the output after the first
+/// part.
 #[target_feature(enable = "avx2,fma,avx512f,avx512bw,avx512dq,avx512vl")]
 #[inline(never)]
 fn store_sums(
@@ -358,8 +365,8 @@ fn store_sums(
 ) {
     let (token, count) = (vector * LANES, columns.tokens_of(vector));
     let strides = product.strides;
-    // SAFETY: `Product::new` checked that the bias has `rows` elements and that the last element of the output lies inside
-    // it; the masks cover the part's rows and the tokens that there are.
+    // SAFETY: `Product::new` checked that the bias has `rows` elements and that the last element of
+    // the output lies inside it; the masks cover the part's rows and the tokens that there are.
     unsafe {
         let bias = product.bias.as_ptr().add(part.row);
         let out = product.out.as_mut_ptr().add(token * strides.token + part.row * strides.row);

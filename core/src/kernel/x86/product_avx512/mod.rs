@@ -1,4 +1,5 @@
-//! x · Wᵀ in f32 with AVX-512, in three ways by the number of tokens; the weights are read where they lie.
+//! x · Wᵀ in f32 with AVX-512, in three ways by the number of tokens; the weights are read where
+//! they lie.
 //!
 //! | tokens | way | a vector holds |
 //! |---|---|---|
@@ -6,8 +7,9 @@
 //! | 9 … 16, and up to 64 where few lanes are idle | [`lanes`] | tokens, transposed once for all rows |
 //! | others, or few rows | [`panels`] | weights, transposed once for all tokens |
 //!
-//! An output is the sum of its parts of the columns in order, bias first, each part `(s₀ + s₂) + (s₁ + s₃)` of the sums
-//! over every fourth column: the same bits however many tokens are computed together.
+//! An output is the sum of its parts of the columns in order, bias first, each part `(s₀ + s₂) +
+//! (s₁ + s₃)` of the sums over every fourth column: the same bits however many tokens are computed
+//! together.
 
 mod direct;
 mod lanes;
@@ -113,7 +115,8 @@ fn add_quads([a, b, c, d]: [__m512; 4]) -> __m512 {
     )
 }
 
-/// Adds the sums of a part to the bias, or to the output after the first part; a vector a token, a lane a row.
+/// Adds the sums of a part to the bias, or to the output after the first part; a vector a token, a
+/// lane a row.
 #[target_feature(enable = "avx2,fma,avx512f,avx512bw,avx512dq,avx512vl")]
 #[inline]
 fn store<const T: usize>(
@@ -124,8 +127,8 @@ fn store<const T: usize>(
 ) {
     let strides = product.strides;
     let mask: __mmask16 = first_lanes(part.rows);
-    // SAFETY: `Product::new` checked that the bias has `rows` elements and that the last element of the output lies
-    // inside it; token + T ≤ tokens, and the mask covers the part's rows alone.
+    // SAFETY: `Product::new` checked that the bias has `rows` elements and that the last element of
+    // the output lies inside it; token + T ≤ tokens, and the mask covers the part's rows alone.
     unsafe {
         let bias = _mm512_maskz_loadu_ps(mask, product.bias.as_ptr().add(part.row));
         let place = token * strides.token + part.row * strides.row;

@@ -1,10 +1,11 @@
-//! Any number of tokens × 16 rows at a time: 24 accumulators of 6 tokens × 16 rows, each with four partial sums of four
-//! outputs. The partial sums cost one shuffle per output and part of the columns.
+//! Any number of tokens × 16 rows at a time: 24 accumulators of 6 tokens × 16 rows, each with four
+//! partial sums of four outputs. The partial sums cost one shuffle per output and part of the
+//! columns.
 //!
-//! A vector of weights holds four columns of four rows. Tokens share a panel of them: 16 rows × [`PART_COLS`] columns on the
-//! stack, which the first tile of tokens fills while it multiplies, two shuffles a vector, and which stays in L1 while the
-//! others pass; meanwhile the weights after it are fetched to L2. At 128 tokens the multipliers are busy nine tenths of the
-//! time.
+//! A vector of weights holds four columns of four rows. Tokens share a panel of them: 16 rows ×
+//! [`PART_COLS`] columns on the stack, which the first tile of tokens fills while it multiplies,
+//! two shuffles a vector, and which stays in L1 while the others pass; meanwhile the weights after
+//! it are fetched to L2. At 128 tokens the multipliers are busy nine tenths of the time.
 
 use core::arch::asm;
 use core::arch::x86_64::*;
@@ -72,14 +73,16 @@ impl Source<'_> {
     ///
     /// # Safety
     ///
-    /// `cols` columns can be read from each of the places on; the first of the 16 is one of them and of the panel.
+    /// `cols` columns can be read from each of the places on; the first of the 16 is one of them
+    /// and of the panel.
     #[target_feature(enable = "avx512f,avx512dq,avx512vl")]
     #[inline]
     unsafe fn fill(&mut self, column: usize, cols: usize) {
         let mask = first_lanes(cols - column);
         unroll_4!(4, v => {
             let mut rows = [_mm512_setzero_si512(); 4];
-            // SAFETY: the caller's; the mask covers the columns there are. Parts of the panel are whole times 16 columns.
+            // SAFETY: the caller's; the mask covers the columns there are. Parts of the panel are
+            // whole times 16 columns.
             unsafe {
                 unroll_4!(4, j => {
                     let row = self.places[4 * j + v].add(column);
@@ -95,13 +98,13 @@ impl Source<'_> {
         });
     }
 
-    /// The four vectors of four of a part's `cols` columns, from the panel; the first tile, which takes all columns in order,
-    /// fills it before.
+    /// The four vectors of four of a part's `cols` columns, from the panel; the first tile, which
+    /// takes all columns in order, fills it before.
     ///
     /// # Safety
     ///
-    /// `cols` columns can be read from each of the places on and lie inside the panel, and there is the first of the four; the
-    /// first tile has taken them before.
+    /// `cols` columns can be read from each of the places on and lie inside the panel, and there is
+    /// the first of the four; the first tile has taken them before.
     #[target_feature(enable = "avx512f,avx512dq,avx512vl")]
     #[inline]
     unsafe fn quads<const FIRST: bool>(&mut self, column: usize, cols: usize) -> [__m512; 4] {
@@ -130,7 +133,8 @@ fn ahead(product: &Product<'_>, part: Part) -> Ahead {
     Ahead::new(place.cast(), ROWS, bytes, product.cols * 4, calls)
 }
 
-/// A place that stays in a register: the compiler would compute one token's from another's in every step of a loop.
+/// A place that stays in a register: the compiler would compute one token's from another's in every
+/// step of a loop.
 #[inline(always)]
 fn in_register(mut place: *const f32) -> *const f32 {
     // SAFETY: nothing happens.
@@ -148,8 +152,9 @@ fn panel_tile<const T: usize, const FIRST: bool>(
 ) {
     let stride = product.cols;
     let mut totals = [_mm512_setzero_ps(); T];
-    // SAFETY: `Product::new` checked that x has tokens × cols elements; token + T ≤ tokens, and the part lies inside the
-    // product. `part.cols` numbers can be read from each place on, and the first tile of a part is the first called.
+    // SAFETY: `Product::new` checked that x has tokens × cols elements; token + T ≤ tokens, and the
+    // part lies inside the product. `part.cols` numbers can be read from each place on, and the
+    // first tile of a part is the first called.
     unsafe {
         let x = product.x.as_ptr().add(token * stride + part.column);
         let xs: [*const f32; T] = core::array::from_fn(|t| in_register(x.add(t * stride)));

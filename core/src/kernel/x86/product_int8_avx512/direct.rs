@@ -1,5 +1,6 @@
-//! 12 rows at a time × up to 8 tokens: a vector of weights holds 16 columns of four rows, put together by loads of 16 bytes alone;
-//! three such vectors meet all tokens before they are forgotten.
+//! 12 rows at a time × up to 8 tokens: a vector of weights holds 16 columns of four rows, put
+//! together by loads of 16 bytes alone; three such vectors meet all tokens before they are
+//! forgotten.
 
 use core::arch::x86_64::*;
 
@@ -35,8 +36,8 @@ fn tile<const T: usize>(product: &mut ProductI8<'_>, token: usize, row: usize) {
     let ones = _mm512_set1_epi8(1);
     let mut row_sums = [_mm512_setzero_si512(); 4];
     let mut sums = [[_mm512_setzero_si512(); 4]; T];
-    // SAFETY: `ProductI8::new` checked that `cols` codes lie from every token · stride on; token + T ≤ tokens, and for
-    // the rows as `places` says; masks cover no more than `cols`.
+    // SAFETY: `ProductI8::new` checked that `cols` codes lie from every token · stride on; token +
+    // T ≤ tokens, and for the rows as `places` says; masks cover no more than `cols`.
     unsafe {
         let codes = x.codes.as_ptr().add(token * x.stride);
         let places: [*const u8; ROWS] = places(product, row);
@@ -85,7 +86,8 @@ fn tile<const T: usize>(product: &mut ProductI8<'_>, token: usize, row: usize) {
     }
 }
 
-/// The sums of the quarters of the first three of four vectors: lane 3 · j + v is that of quarter j of vector v.
+/// The sums of the quarters of the first three of four vectors: lane 3 · j + v is that of quarter j
+/// of vector v.
 #[target_feature(enable = "avx512f")]
 #[inline]
 fn add_quads(vectors: [__m512i; 4]) -> __m512i {

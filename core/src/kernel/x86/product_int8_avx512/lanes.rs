@@ -1,7 +1,8 @@
 //! 12 rows at a time × up to 32 tokens: 24 accumulators of two vectors of tokens × 12 rows.
 //!
-//! A vector of activations holds four columns of 16 tokens; tokens are transposed once for all rows. Four weights at a time are
-//! read into all lanes where they lie. Tokens that lanes are idle for cost as much as others.
+//! A vector of activations holds four columns of 16 tokens; tokens are transposed once for all
+//! rows. Four weights at a time are read into all lanes where they lie. Tokens that lanes are idle
+//! for cost as much as others.
 
 use core::arch::x86_64::*;
 
@@ -102,7 +103,8 @@ unsafe fn negative_sums<const R: usize>(product: &ProductI8<'_>, row: usize) -> 
     let ones = _mm512_set1_epi8(1);
     let w = product.w;
     let mut sums = [_mm512_setzero_si512(); ROWS];
-    // SAFETY: `ProductI8::new` checked that `cols` codes, a multiple of 64, lie from every row · stride on.
+    // SAFETY: `ProductI8::new` checked that `cols` codes, a multiple of 64, lie from every row ·
+    // stride on.
     unsafe {
         let place = w.codes.as_ptr().add(row * w.stride);
         for column in (0..product.cols).step_by(BYTES) {
@@ -133,8 +135,8 @@ fn add([a, b, c, d]: [__m512i; 4]) -> __m512i {
     _mm512_add_epi32(_mm512_add_epi32(a, b), _mm512_add_epi32(c, d))
 }
 
-/// The codes of zero of 16 tokens times a row's factor of [`negative_sums`]: a product of 24 bits and 8 as two of 16 bits, in one
-/// instruction, where a whole one of 32 bits takes three.
+/// The codes of zero of 16 tokens times a row's factor of [`negative_sums`]: a product of 24 bits
+/// and 8 as two of 16 bits, in one instruction, where a whole one of 32 bits takes three.
 #[target_feature(enable = "avx512f,avx512vnni")]
 #[inline]
 fn times_zeros(zeros: __m512i, factor: i32) -> __m512i {
@@ -161,8 +163,9 @@ unsafe fn tile<const R: usize, const V: usize>(
     let lines = tokens.packed.lines(token, cols);
     let token = tokens.first + token;
     let mut sums = [[_mm512_setzero_si512(); V]; R];
-    // SAFETY: `ProductI8::new` checked that there are as many zeros as tokens, and that `cols` codes, a multiple of 4, lie from
-    // every row · stride on; the caller has the rows. There are as many packed lines of 64 bytes.
+    // SAFETY: `ProductI8::new` checked that there are as many zeros as tokens, and that `cols`
+    // codes, a multiple of 4, lie from every row · stride on; the caller has the rows. There are as
+    // many packed lines of 64 bytes.
     unsafe {
         unroll_4!(V, v => {
             let mask = first_lanes(left - v * LANES);
@@ -171,7 +174,8 @@ unsafe fn tile<const R: usize, const V: usize>(
             unroll!(R, r => { sums[r][v] = times_zeros(zeros, negative_sums[r]); });
         });
         let place = w.codes.as_ptr().add(row * w.stride);
-        // Of the other rows each lies one or two strides from one of these, which addresses can say.
+        // Of the other rows each lies one or two strides from one of these, which addresses can
+        // say.
         let thirds: [*const u8; ROWS / 3] =
             core::array::from_fn(|third| place.wrapping_add(third * 3 * w.stride));
         let mut c = 0;
@@ -197,7 +201,8 @@ unsafe fn tile<const R: usize, const V: usize>(
     }
 }
 
-/// Makes numbers of Σ (x − zero) · w of `count` tokens from `token` on and `R` rows from `row` on, a vector a row, and stores them.
+/// Makes numbers of Σ (x − zero) · w of `count` tokens from `token` on and `R` rows from `row` on,
+/// a vector a row, and stores them.
 ///
 /// # Safety
 ///
@@ -213,8 +218,9 @@ unsafe fn store_by_rows<const R: usize>(
     let ProductI8 { x, w, base, strides, .. } = *product;
     let mask = first_lanes(count);
     let mut values = [_mm512_setzero_ps(); ROWS];
-    // SAFETY: `ProductI8::new` checked that scales and the bias are as many as tokens and rows, and that the last element of
-    // the output lies inside it; the masks cover no more than the tokens and rows that the caller has.
+    // SAFETY: `ProductI8::new` checked that scales and the bias are as many as tokens and rows, and
+    // that the last element of the output lies inside it; the masks cover no more than the tokens
+    // and rows that the caller has.
     unsafe {
         let scales = _mm512_maskz_loadu_ps(mask, x.scales.as_ptr().add(token));
         unroll!(R, r => {

@@ -1,5 +1,5 @@
-//! x · Wᵀ of 7-bit activations and 8-bit weights with AVX512-VNNI, in three ways by the number of tokens; the weights are read
-//! where they lie.
+//! x · Wᵀ of 7-bit activations and 8-bit weights with AVX512-VNNI, in three ways by the number of
+//! tokens; the weights are read where they lie.
 //!
 //! | tokens | way | a vector holds |
 //! |---|---|---|
@@ -7,9 +7,10 @@
 //! | 9 … 64, or more than 1536 columns | [`lanes`] | four columns of 16 tokens, transposed once for all rows |
 //! | others | [`panels`] | four columns of 16 rows, transposed once for all tokens |
 //!
-//! Of columns that are not whole cache lines, and of rows that are not a multiple of four, lanes take none. The sums of the last
-//! two ways need no reduction across lanes, which would cost a tenth of the products of 384 columns. Sums of
-//! integers are exact: the ways compute the same bits.
+//! Of columns that are not whole cache lines, and of rows that are not a multiple of four, lanes
+//! take none. The sums of the last two ways need no reduction across lanes, which would cost a
+//! tenth of the products of 384 columns. Sums of integers are exact: the ways compute the same
+//! bits.
 
 mod direct;
 mod lanes;
@@ -87,7 +88,8 @@ fn rest_mask(cols: usize) -> Option<__mmask16> {
     (rest != 0).then_some((1 << rest) - 1)
 }
 
-/// Σ (x − zero) · w from the sums of x · w of the tokens from `token` on and those of the codes of the rows.
+/// Σ (x − zero) · w from the sums of x · w of the tokens from `token` on and those of the codes of
+/// the rows.
 ///
 /// # Safety
 ///
@@ -110,7 +112,8 @@ pub(super) unsafe fn from_zero<const T: usize>(
     centred
 }
 
-/// Makes numbers of Σ (x − zero) · w of the tokens from `token` on and up to `rows` rows from `row` on, and stores them.
+/// Makes numbers of Σ (x − zero) · w of the tokens from `token` on and up to `rows` rows from `row`
+/// on, and stores them.
 ///
 /// # Safety
 ///
@@ -130,9 +133,9 @@ pub(super) unsafe fn store(
         return;
     }
     let mask: __mmask16 = first_lanes(rows);
-    // SAFETY: `ProductI8::new` checked that scales, zeros and the bias are as many as tokens and rows, and that the last
-    // element of the output lies inside it; the caller has as many tokens as sums, and the mask covers no more than the
-    // rows there are.
+    // SAFETY: `ProductI8::new` checked that scales, zeros and the bias are as many as tokens and
+    // rows, and that the last element of the output lies inside it; the caller has as many tokens
+    // as sums, and the mask covers no more than the rows there are.
     unsafe {
         let row_scales = _mm512_maskz_loadu_ps(mask, w.scales.as_ptr().add(row));
         let bias = match product.base {

@@ -1,4 +1,5 @@
-//! More tokens than lanes are worth: 32 rows at a time share a panel on the stack, whose vectors hold four columns of 16 rows.
+//! More tokens than lanes are worth: 32 rows at a time share a panel on the stack, whose vectors
+//! hold four columns of 16 rows.
 
 use core::arch::x86_64::*;
 use core::mem::MaybeUninit;
@@ -70,8 +71,8 @@ impl Panel {
         let ones = _mm512_set1_epi8(1);
         for (vector, sums) in self.sums.iter_mut().enumerate() {
             let mut parts = [_mm512_setzero_si512(); 4];
-            // SAFETY: the caller's, for a row at or before the last; 16 columns of 32 rows lie inside the panel, which is
-            // aligned to 64.
+            // SAFETY: the caller's, for a row at or before the last; 16 columns of 32 rows lie
+            // inside the panel, which is aligned to 64.
             unsafe {
                 let first = (row + vector * LANES).min(product.rows - 1);
                 let places: [*const u8; LANES] = places(product, first);
@@ -111,8 +112,8 @@ fn tile<const T: usize>(
 ) {
     let ProductI8 { x, cols, .. } = *product;
     let mut sums = [[_mm512_setzero_si512(); 2]; T];
-    // SAFETY: `ProductI8::new` checked that `cols` codes lie from every token · stride on; token + T ≤ tokens. The panel is
-    // filled as far as `cols` rounded up to 16.
+    // SAFETY: `ProductI8::new` checked that `cols` codes lie from every token · stride on; token +
+    // T ≤ tokens. The panel is filled as far as `cols` rounded up to 16.
     unsafe {
         let codes = x.codes.as_ptr().add(token * x.stride);
         let place: *const u8 = panel.codes.as_ptr().cast();

@@ -25,8 +25,8 @@ pub struct BpeNeeds {
     pub added: usize,
 }
 
-/// Memory for the index over a tokenizer: at least as many elements of each kind as [`BpeNeeds`] says, more are left alone.
-/// What it holds is lost.
+/// Memory for the index over a tokenizer: at least as many elements of each kind as [`BpeNeeds`]
+/// says, more are left alone. What it holds is lost.
 #[derive(Debug)]
 pub struct BpeMemory<'a> {
     /// Where some of the tokens lie.
@@ -83,8 +83,9 @@ impl<'a> BpeSource<'a> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::BadVocabulary`] if merges or added tokens are not of tokens, or an added token is there twice;
-    /// [`ErrorKind::OverLimit`] if one is longer than [`Limit::ADDED_TOKEN_BYTES`](crate::limit::Limit::ADDED_TOKEN_BYTES);
+    /// [`ErrorKind::BadVocabulary`] if merges or added tokens are not of tokens, or an added token
+    /// is there twice; [`ErrorKind::OverLimit`] if one is longer than
+    /// [`Limit::ADDED_TOKEN_BYTES`](crate::limit::Limit::ADDED_TOKEN_BYTES);
     /// [`ErrorKind::BufferTooSmall`] if the memory is less than [`needs`](Self::needs) says.
     pub fn index(&self, memory: &mut BpeMemory<'_>) -> Result<BpeIndex> {
         let TokenEntries { bytes, offset, count, prefix } = self.entries;

@@ -18,9 +18,9 @@ pub struct FileBpe<'a> {
 }
 
 impl<'a> FileBpe<'a> {
-    /// Takes up again an index that [`BpeSource::index`](super::BpeSource::index) made of the tokenizer in `file`: its samples,
-    /// the slots of tokens, and the memory of merges with their slots. `added` is the memory of the tokens that are found in a text
-    /// as they are.
+    /// Takes up again an index that [`BpeSource::index`](super::BpeSource::index) made of the
+    /// tokenizer in `file`: its samples, the slots of tokens, and the memory of merges with their
+    /// slots. `added` is the memory of the tokens that are found in a text as they are.
     ///
     /// # Errors
     ///
@@ -56,7 +56,8 @@ impl<'a> FileBpe<'a> {
         Tokens::count(&self.tokens)
     }
 
-    /// The ids of `text`, as many as `ids` holds, between the tokens that are put around every text if there are any.
+    /// The ids of `text`, as many as `ids` holds, between the tokens that are put around every text
+    /// if there are any.
     ///
     /// # Errors
     ///
@@ -74,12 +75,13 @@ impl<'a> FileBpe<'a> {
         &self.ends.end
     }
 
-    /// Writes the bytes that a token stands for into `out`, and says how many they are; they need not be whole characters.
+    /// Writes the bytes that a token stands for into `out`, and says how many they are; they need
+    /// not be whole characters.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::TokenOutOfRange`] for an id of no token; [`ErrorKind::BufferTooSmall`]; [`ErrorKind::InvalidUtf8`] if the
-    /// file's token is no text.
+    /// [`ErrorKind::TokenOutOfRange`] for an id of no token; [`ErrorKind::BufferTooSmall`];
+    /// [`ErrorKind::InvalidUtf8`] if the file's token is no text.
     pub fn bytes(&self, id: u32, out: &mut [u8]) -> Result<usize> {
         if id >= self.count() {
             return Err(Error::without_offset(ErrorKind::TokenOutOfRange));

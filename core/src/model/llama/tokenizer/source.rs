@@ -74,12 +74,13 @@ pub(super) struct TokenEntries<'a> {
 }
 
 impl<'a> BpeSource<'a> {
-    /// The tokenizer of an `.amb` file, whose configuration has `pre_tokenizer`, `ignore_merges`, `added_tokens`, `add_bos`,
-    /// `add_eos` and `end_tokens`.
+    /// The tokenizer of an `.amb` file, whose configuration has `pre_tokenizer`, `ignore_merges`,
+    /// `added_tokens`, `add_bos`, `add_eos` and `end_tokens`.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::MissingVocabulary`] without a tokenizer; [`ErrorKind::UnsupportedVersion`] if it is another one.
+    /// [`ErrorKind::MissingVocabulary`] without a tokenizer; [`ErrorKind::UnsupportedVersion`] if
+    /// it is another one.
     #[cfg(feature = "amb")]
     pub fn amb(file: &Amb<'a>) -> Result<Self> {
         let missing = Error::without_offset(ErrorKind::MissingVocabulary);
@@ -100,7 +101,8 @@ impl<'a> BpeSource<'a> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::MissingVocabulary`] without a tokenizer; [`ErrorKind::UnsupportedVersion`] if it is another one.
+    /// [`ErrorKind::MissingVocabulary`] without a tokenizer; [`ErrorKind::UnsupportedVersion`] if
+    /// it is another one.
     #[cfg(feature = "gguf")]
     pub fn gguf(file: &Gguf<'a>) -> Result<Self> {
         let missing = Error::without_offset(ErrorKind::MissingVocabulary);
@@ -112,13 +114,14 @@ impl<'a> BpeSource<'a> {
     }
 
     /// The tokenizer of a `.weights` file: its vocabulary, and the merges in the tensor
-    /// [`MERGES`](crate::format::embd::MERGES); its metadata has `pre_tokenizer`, `ignore_merges`, `added_tokens`,
-    /// `add_bos`, `add_eos`, `bos_token_id`, `eos_token_id` and `end_tokens`.
+    /// [`MERGES`](crate::format::embd::MERGES); its metadata has `pre_tokenizer`, `ignore_merges`,
+    /// `added_tokens`, `add_bos`, `add_eos`, `bos_token_id`, `eos_token_id` and `end_tokens`.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::MissingVocabulary`] without tokens or merges; [`ErrorKind::UnsupportedVersion`] if texts are cut in a way
-    /// that is not known; [`ErrorKind::BadVocabulary`] if the merges are no text.
+    /// [`ErrorKind::MissingVocabulary`] without tokens or merges; [`ErrorKind::UnsupportedVersion`]
+    /// if texts are cut in a way that is not known; [`ErrorKind::BadVocabulary`] if the merges are
+    /// no text.
     #[cfg(feature = "embd")]
     pub fn embd(file: &Embd<'a>) -> Result<Self> {
         let missing = Error::without_offset(ErrorKind::MissingVocabulary);
@@ -196,7 +199,8 @@ impl<'a> BpeSource<'a> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::BadVocabulary`] if the file has something else in their place; what `added` returns.
+    /// [`ErrorKind::BadVocabulary`] if the file has something else in their place; what `added`
+    /// returns.
     pub fn each_added(&self, mut added: impl FnMut(u32) -> Result<()>) -> Result<()> {
         match &self.file {
             #[cfg(feature = "amb")]

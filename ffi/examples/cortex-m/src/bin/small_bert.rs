@@ -1,4 +1,5 @@
-//! A sentence embedding by a small BERT that is linked into flash. Arguments: the file that the vectors go to.
+//! A sentence embedding by a small BERT that is linked into flash. Arguments: the file that the
+//! vectors go to.
 
 #![no_std]
 #![no_main]

@@ -1,5 +1,5 @@
-//! Word vectors from a product-quantised `.fifu` in flash: a word that the vocabulary lacks, and what is similar to it.
-//! Arguments: the file that the vectors go to.
+//! Word vectors from a product-quantised `.fifu` in flash: a word that the vocabulary lacks, and
+//! what is similar to it. Arguments: the file that the vectors go to.
 
 #![no_std]
 #![no_main]

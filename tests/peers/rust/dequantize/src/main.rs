@@ -5,11 +5,12 @@
 //! anything that goes wrong                                                  → {"failed":"…"}
 //! ```
 //!
-//! Both take the same blocks, which candle has quantised, and what nanoembed makes of them is compared with what candle does.
-//! MXFP4 candle does not have: nanoembed quantises it, as UQFF stores it. The peers `stores` and `streams` only write one
-//! number everywhere, with ordinary stores and with stores past the caches: what memory allows. A turn runs untimed for a quarter of its time, then times runs
-//! one by one until the time is over. candle allocates its result, which is part of what a caller waits for; nanoembed
-//! writes into memory that it is lent.
+//! Both take the same blocks, which candle has quantised, and what nanoembed makes of them is
+//! compared with what candle does. MXFP4 candle does not have: nanoembed quantises it, as UQFF
+//! stores it. The peers `stores` and `streams` only write one number everywhere, with ordinary
+//! stores and with stores past the caches: what memory allows. A turn runs untimed for a quarter of
+//! its time, then times runs one by one until the time is over. candle allocates its result, which
+//! is part of what a caller waits for; nanoembed writes into memory that it is lent.
 
 use std::hint::black_box;
 use std::io::{BufRead, Write, stdin, stdout};

@@ -2,8 +2,9 @@
 //!
 //! With `--precise` activations stay in f32 where weights have 8 bits.
 //!
-//! Threads: rayon's global pool, sized by `RAYON_NUM_THREADS`, which the benchmark sets. Packs of short
-//! texts are shared out among the threads; if there are fewer packs than threads, all work on each.
+//! Threads: rayon's global pool, sized by `RAYON_NUM_THREADS`, which the benchmark sets. Packs of
+//! short texts are shared out among the threads; if there are fewer packs than threads, all work on
+//! each.
 
 use std::fs::File;
 

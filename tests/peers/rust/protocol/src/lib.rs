@@ -1,4 +1,5 @@
-//! The worker's side of the benchmark's protocol (`../README.md`): JSON lines over stdin and stdout.
+//! The worker's side of the benchmark's protocol (`../README.md`): JSON lines over stdin and
+//! stdout.
 //!
 //! A peer implements [`Engine`] (or [`PaddedEngine`] if it wants rectangular batches) and calls
 //! [`serve`] from `main`. Everything that is not the peer's own work (reading JSON, building input

@@ -102,7 +102,8 @@ fn pad<'a>(texts: impl Iterator<Item = &'a [u32]>) -> Batch {
     }
 }
 
-/// Means over each text's own tokens, scaled to length 1, of hidden states `[texts, tokens, width]`.
+/// Means over each text's own tokens, scaled to length 1, of hidden states `[texts, tokens,
+/// width]`.
 pub fn mean_and_normalize(hidden: &[f32], tokens: usize, lengths: &[usize]) -> Vec<f32> {
     let width = hidden.len() / (tokens * lengths.len());
     let mut vectors = vec![0.0f32; width * lengths.len()];

@@ -4,8 +4,8 @@ use crate::crc32::crc32;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::Mode;
 use crate::format::embd::grammar::{
-    CHECKED_HEADER_SIZE, DESCRIPTOR_BYTES, Extent, FOOTER_BYTES, Flags, HEADER_BYTES, Header, METADATA_HEADER_BYTES,
-    SPECIAL_BYTES, VOCABULARY_HEADER_BYTES,
+    CHECKED_HEADER_SIZE, DESCRIPTOR_BYTES, Extent, FOOTER_BYTES, Flags, HEADER_BYTES, Header,
+    METADATA_HEADER_BYTES, SPECIAL_BYTES, VOCABULARY_HEADER_BYTES,
 };
 
 /// Where the header's fields lie, for errors about them.

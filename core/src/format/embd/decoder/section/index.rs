@@ -5,7 +5,9 @@ use super::{Part, Section, State};
 use crate::bytes::{bounded, parse, utf8};
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Event, Mode, Step};
-use crate::format::embd::grammar::{self, DATA_ALIGNMENT, DESCRIPTOR_BYTES, Descriptor, Extent, Flags, name_hash};
+use crate::format::embd::grammar::{
+    self, DATA_ALIGNMENT, DESCRIPTOR_BYTES, Descriptor, Extent, Flags, name_hash,
+};
 use crate::tensor::TensorHeader;
 use crate::tensor::identity;
 
@@ -36,9 +38,8 @@ impl<const TENSORS: usize> Section<TENSORS> {
             return Ok(Step::silent(0));
         }
         let (descriptor, used) = parsed!(bounded(grammar::descriptor, input, offset, bound)?);
-        self.check_tensor_place(&descriptor).map_err(|kind| {
-            Error::new(offset.saturating_add(DATA_OFFSET), kind)
-        })?;
+        self.check_tensor_place(&descriptor)
+            .map_err(|kind| Error::new(offset.saturating_add(DATA_OFFSET), kind))?;
         let kept = Kept { descriptor, name: 0 };
         if self.tensors.push(kept).is_err() {
             return Err(Error::new(field::INDEX_COUNT, ErrorKind::TooManyTensors));
@@ -73,7 +74,12 @@ impl<const TENSORS: usize> Section<TENSORS> {
         (end <= self.header.data.bytes).then_some(Extent { offset, bytes })
     }
 
-    pub(super) fn name<'a>(&mut self, input: &'a [u8], offset: u64, next: usize) -> Result<Step<'a>> {
+    pub(super) fn name<'a>(
+        &mut self,
+        input: &'a [u8],
+        offset: u64,
+        next: usize,
+    ) -> Result<Step<'a>> {
         let Some(kept) = self.tensors.get(next) else {
             self.leave(offset);
             return Ok(Step::silent(0));
@@ -99,7 +105,8 @@ impl<const TENSORS: usize> Section<TENSORS> {
         Ok(Step::new(name.len(), Event::Tensor(header)))
     }
 
-    /// What lies at `offset` of the data section: a tensor, or padding up to the next one or the end.
+    /// What lies at `offset` of the data section: a tensor, or padding up to the next one or the
+    /// end.
     pub(super) fn data_at(&self, offset: u64) -> State {
         let end = self.header.data.end();
         if offset >= end {

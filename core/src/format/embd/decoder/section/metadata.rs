@@ -1,7 +1,7 @@
 //! Keys and values.
 
 use super::{Section, State};
-use crate::bytes::{bounded};
+use crate::bytes::bounded;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Event, Step};
 use crate::format::embd::grammar::{self, MAX_METADATA_ENTRIES, METADATA_HEADER_BYTES};

@@ -12,7 +12,9 @@ use self::index::Kept;
 use crate::bytes::{parse, within};
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Event, FileInfo, Format, Mode, Step};
-use crate::format::embd::grammar::{self, Flags, Footer, HEADER_BYTES, Header, MAX_METADATA_ENTRIES};
+use crate::format::embd::grammar::{
+    self, Flags, Footer, HEADER_BYTES, Header, MAX_METADATA_ENTRIES,
+};
 
 /// What the footer says, for [`Verifier`](super::super::Verifier).
 #[derive(Clone, Copy, Debug)]
@@ -86,7 +88,8 @@ pub(super) struct Section<const TENSORS: usize> {
 }
 
 impl<const TENSORS: usize> Section<TENSORS> {
-    /// Checks `header` against itself; `start` are the file's first bytes, for the header's checksum.
+    /// Checks `header` against itself; `start` are the file's first bytes, for the header's
+    /// checksum.
     pub(super) fn new(
         header: Header,
         start: &[u8],

@@ -7,7 +7,11 @@ use crate::event::{Event, SpecialRole, Step};
 use crate::format::embd::grammar::{self, SPECIAL_BYTES, VOCABULARY_HEADER_BYTES};
 
 impl<const TENSORS: usize> Section<TENSORS> {
-    pub(super) fn vocabulary_header<'a>(&mut self, input: &'a [u8], offset: u64) -> Result<Step<'a>> {
+    pub(super) fn vocabulary_header<'a>(
+        &mut self,
+        input: &'a [u8],
+        offset: u64,
+    ) -> Result<Step<'a>> {
         let section = self.header.vocabulary;
         let end = section.end();
         let (head, used) = parsed!(bounded(grammar::vocabulary_header, input, offset, end)?);
