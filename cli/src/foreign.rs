@@ -143,7 +143,7 @@ fn wide_text(head: &[u8]) -> Option<Foreign> {
 fn utf16(start: &[u8]) -> [String; 2] {
     let pairs = || start.chunks_exact(2).filter_map(|pair| pair.try_into().ok());
     let text = |units: &mut dyn Iterator<Item = u16>| {
-        char::decode_utf16(units).map_while(|unit| unit.ok()).collect()
+        char::decode_utf16(units).map_while(Result::ok).collect()
     };
     [text(&mut pairs().map(u16::from_le_bytes)), text(&mut pairs().map(u16::from_be_bytes))]
 }
@@ -213,7 +213,7 @@ fn words(form: Form) -> Option<Foreign> {
 
 /// Whether a line's last field has digits and commas.
 fn has_commas(line: &[u8]) -> bool {
-    let last = line.trim_ascii_end().rsplit(|byte| byte.is_ascii_whitespace()).next();
+    let last = line.trim_ascii_end().rsplit(u8::is_ascii_whitespace).next();
     let last = last.unwrap_or(line);
     let is_numeric = |byte: u8| byte.is_ascii_digit() || b"+-.,;eE".contains(&byte);
     let tail = last.rsplit(|&byte| byte == b',').next().unwrap_or(last);

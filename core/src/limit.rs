@@ -7,8 +7,8 @@
 //!    is read.
 //! 2. A number that nothing in the file bounds, such as a model's layers, is checked against a
 //!    [`Limit`] before anything is made from it. [`Limit::ALL`] lists them.
-//! 3. With feature `alloc`, memory as large as a file asks for comes from [`reserved`], [`filled`]
-//!    and [`grow`], which answer [`NoMemory`](ErrorKind::NoMemory) where the allocator has none.
+//! 3. With feature `alloc`, memory as large as a file asks for comes from `reserved`, `filled`
+//!    and `grow`, which answer [`NoMemory`](ErrorKind::NoMemory) where the allocator has none.
 
 #[cfg(feature = "alloc")]
 use alloc::vec;

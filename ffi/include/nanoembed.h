@@ -144,11 +144,29 @@
 // The model asks for something that is not done here.
 #define NANOEMBED_UNSUPPORTED_SETTING 208
 
+// A number is larger than any that is taken here.
+#define NANOEMBED_OVER_LIMIT 209
+
 // The header is larger than this reader accepts.
 #define NANOEMBED_HEADER_TOO_LARGE 210
 
 // The JSON is nested deeper than this reader follows.
 #define NANOEMBED_TOO_DEEP 211
+
+// The file is big-endian; only little-endian files are read.
+#define NANOEMBED_BIG_ENDIAN 212
+
+// The file says that its model is of an architecture that is not known here.
+#define NANOEMBED_UNSUPPORTED_ARCHITECTURE 213
+
+// A tensor has a data type that the format had once and has removed.
+#define NANOEMBED_REMOVED_DTYPE 214
+
+// The file is one part of several that a model was split into.
+#define NANOEMBED_SPLIT_FILE 215
+
+// An array of arrays stands in the metadata, which ggml does not read either.
+#define NANOEMBED_NESTED_ARRAY 216
 
 // A metadata key that the model needs is missing.
 #define NANOEMBED_MISSING_METADATA 301
@@ -174,6 +192,9 @@
 // A quantised tensor's scale is missing, of another type, or not a finite number.
 #define NANOEMBED_BAD_SCALE 308
 
+// The files are not all shards of one set, or not all of them are here.
+#define NANOEMBED_MIXED_SHARDS 309
+
 // The buffer lent is too small.
 #define NANOEMBED_BUFFER_TOO_SMALL 401
 
@@ -192,6 +213,9 @@
 // The rows of this vocabulary's n-grams can be told only by an index in memory.
 #define NANOEMBED_INDEX_REQUIRED 406
 
+// There is not as much memory as this takes.
+#define NANOEMBED_NO_MEMORY 407
+
 // Reading from the source failed.
 #define NANOEMBED_READ_FAILED 501
 
@@ -201,11 +225,12 @@
 // Writing failed.
 #define NANOEMBED_WRITE_FAILED 503
 
-// The version of this interface. Programs compiled for one number work with every library that has the same number and
-// came later: functions and constants are added, none is changed or removed.
+// The version of this interface. Programs compiled for one number work with every library that has
+// the same number and came later: functions and constants are added, none is changed or removed.
 #define NANOEMBED_ABI_VERSION 1
 
-// An alignment that suffices for lent memory on every machine; what `malloc` returns is always aligned enough.
+// An alignment that suffices for lent memory on every machine; what `malloc` returns is always
+// aligned enough.
 #define NANOEMBED_ALIGN 16
 
 // How many bytes `nanoembed_sniff` wants to see.
@@ -220,11 +245,12 @@
 // The tokenizer of a decoder. Used by any number of threads at a time.
 typedef struct nanoembed_bpe nanoembed_bpe;
 
-// A decoder over a file in memory. Immutable: several threads may use it at once, each with a session of its own.
+// A decoder over a file in memory. Immutable: several threads may use it at once, each with a
+// session of its own.
 typedef struct nanoembed_decoder nanoembed_decoder;
 
-// A sentence embedder over a `.weights` file. Immutable: several threads may use it at once, each with a workspace of
-// its own.
+// A sentence embedder over a `.weights` file. Immutable: several threads may use it at once, each
+// with a workspace of its own.
 typedef struct nanoembed_model nanoembed_model;
 
 // Reads a file's structure. Used by one thread at a time.
@@ -233,8 +259,8 @@ typedef struct nanoembed_reader nanoembed_reader;
 // A SentencePiece tokenizer. Used by any number of threads at a time.
 typedef struct nanoembed_sentencepiece nanoembed_sentencepiece;
 
-// What one text has come to: keys and values of its tokens, the logits behind the last, and scratch memory. Used by one
-// thread at a time, always with the decoder that it was made for.
+// What one text has come to: keys and values of its tokens, the logits behind the last, and
+// scratch memory. Used by one thread at a time, always with the decoder that it was made for.
 typedef struct nanoembed_session nanoembed_session;
 
 // The words of a `.fifu` file. Immutable: several threads may use it at once.
@@ -243,9 +269,9 @@ typedef struct nanoembed_words nanoembed_words;
 // The scratch memory of one thread that embeds.
 typedef struct nanoembed_workspace nanoembed_workspace;
 
-// What became of a call: 0 for success, else whose fault it is by the hundreds digit. 1xx the file is damaged, 2xx it is
-// not supported here, 3xx the model in it is incomplete, 4xx the call, 5xx the source, 9xx the call, seen by this
-// interface. Numbers never change their meaning.
+// What became of a call: 0 for success, else whose fault it is by the hundreds digit. 1xx the file
+// is damaged, 2xx it is not supported here, 3xx the model in it is incomplete, 4xx the call, 5xx
+// the source, 9xx the call, seen by this interface. Numbers never change their meaning.
 typedef uint32_t nanoembed_status;
 
 // What went wrong, and at which byte of the file.
@@ -256,17 +282,17 @@ typedef struct nanoembed_error {
   uint64_t offset;
 } nanoembed_error;
 
-// Reads up to `length` bytes from `offset` on into `destination` and puts how many into `*read`: at least one unless the
-// storage ends there. Answers 0, or anything else if the storage cannot be read. Called from every thread that uses a
-// handle over this source.
+// Reads up to `length` bytes from `offset` on into `destination` and puts how many into `*read`:
+// at least one unless the storage ends there. Answers 0, or anything else if the storage cannot be
+// read. Called from every thread that uses a handle over this source.
 typedef int32_t (*nanoembed_read_at)(void *context,
                                      uint64_t offset,
                                      uint8_t *destination,
                                      size_t length,
                                      size_t *read);
 
-// Where a file's bytes are: in memory if `data` is not NULL, else behind `read_at`. The bytes stay the caller's and
-// must not change as long as a handle over them is used.
+// Where a file's bytes are: in memory if `data` is not NULL, else behind `read_at`. The bytes stay
+// the caller's and must not change as long as a handle over them is used.
 typedef struct nanoembed_source {
   // The first byte of the file in memory (read, mapped, or in flash), or NULL.
   const uint8_t *data;
@@ -283,7 +309,8 @@ typedef uint32_t nanoembed_format;
 
 // How a file is to be read.
 typedef struct nanoembed_reader_options {
-  // The format, for example as `nanoembed_sniff` answers. UQFF is recognised as safetensors, and must be asked for.
+  // The format, for example as `nanoembed_sniff` answers. UQFF is recognised as safetensors, and
+  // must be asked for.
   nanoembed_format format;
   // 0 to accept harmless deviations from the format's letter, 1 to refuse every one.
   uint32_t strict;
@@ -297,7 +324,8 @@ typedef uint32_t nanoembed_event_kind;
 // The type of a metadata value.
 typedef uint32_t nanoembed_value_type;
 
-// Bytes that are not ended by a zero. They lie in the file or in the reader's buffer, and are good until the next call.
+// Bytes that are not ended by a zero. They lie in the file or in the reader's buffer, and are good
+// until the next call.
 typedef struct nanoembed_bytes {
   // The first byte.
   const uint8_t *data;
@@ -305,7 +333,8 @@ typedef struct nanoembed_bytes {
   size_t length;
 } nanoembed_bytes;
 
-// The type of a tensor's elements; `nanoembed_dtype_name` has the names. 0 is none that this library knows.
+// The type of a tensor's elements; `nanoembed_dtype_name` has the names. 0 is none that this
+// library knows.
 typedef uint32_t nanoembed_dtype;
 
 // What a file says of a tensor.
@@ -350,7 +379,8 @@ typedef struct nanoembed_event {
   struct nanoembed_tensor tensor;
 } nanoembed_event;
 
-// Is called with what a pushed file says; anything but 0 stops the reader with `NANOEMBED_STOPPED`.
+// Is called with what a pushed file says; anything but 0 stops the reader with
+// `NANOEMBED_STOPPED`.
 typedef int32_t (*nanoembed_on_event)(void *context,
                                       const struct nanoembed_event *event);
 
@@ -362,21 +392,24 @@ typedef uint32_t nanoembed_vocabulary;
 
 // How a model is to be opened. Start from `nanoembed_model_options_default`.
 typedef struct nanoembed_model_options {
-  // Tokens that a workspace has room for: the longest text, or several short ones together; longer texts are truncated.
-  // 0 for as many as the model uses (256 unless its file says otherwise).
+  // Tokens that a workspace has room for: the longest text, or several short ones together;
+  // longer texts are truncated. 0 for as many as the model uses (256 unless its file says
+  // otherwise).
   uint32_t tokens;
-  // Bytes of weights that are read at a time from storage; 0 for the least. More means fewer, larger reads.
+  // Bytes of weights that are read at a time from storage; 0 for the least. More means fewer,
+  // larger reads.
   uint32_t tile_bytes;
   // How the model computes.
   nanoembed_activations activations;
   // How tokens are found.
   nanoembed_vocabulary vocabulary;
-  // Tokens that pass through the feed-forward layers together; 0 for as many as is fast. Fewer take less memory, and
-  // weights in storage are read anew for each block.
+  // Tokens that pass through the feed-forward layers together; 0 for as many as is fast. Fewer
+  // take less memory, and weights in storage are read anew for each block.
   uint32_t block_tokens;
 } nanoembed_model_options;
 
-// How much memory a model takes, to the byte: with less a call answers `NANOEMBED_BUFFER_TOO_SMALL`.
+// How much memory a model takes, to the byte: with less a call answers
+// `NANOEMBED_BUFFER_TOO_SMALL`.
 typedef struct nanoembed_plan {
   // Memory for the model, as long as it is used.
   size_t model_bytes;
@@ -428,7 +461,8 @@ typedef struct nanoembed_tokenized {
 
 // A column of strings as Apache Arrow's `Utf8` arrays have it; nothing is copied.
 typedef struct nanoembed_strings {
-  // `first + length + 1` offsets into `data`; row `i` is `data[offsets[first + i] .. offsets[first + i + 1]]`.
+  // `first + length + 1` offsets into `data`; row `i` is `data[offsets[first + i] ..
+  // offsets[first + i + 1]]`.
   const int32_t *offsets;
   // UTF-8.
   const uint8_t *data;
@@ -447,12 +481,15 @@ typedef uint8_t nanoembed_row_status;
 
 // How word vectors are to be opened. All zeros is a good start: no index, no memory.
 typedef struct nanoembed_words_options {
-  // 1 to find words by an index in memory, some 12.5 bytes a word; 0 to look through the vocabulary each time. A
-  // library built without the feature `word-index` answers NANOEMBED_INVALID_ARGUMENT to 1.
+  // 1 to find words by an index in memory, some 12.5 bytes a word; 0 to look through the
+  // vocabulary each time. A library built without the feature `word-index` answers
+  // NANOEMBED_INVALID_ARGUMENT to 1.
   uint32_t indexed;
-  // 1 to take the first of words that stand in a vocabulary twice, 0 to refuse the file. Noticed with an index only.
+  // 1 to take the first of words that stand in a vocabulary twice, 0 to refuse the file. Noticed
+  // with an index only.
   uint32_t first_of_duplicates;
-  // A number that whoever wrote the file cannot know: with one, no choice of words makes the index slow.
+  // A number that whoever wrote the file cannot know: with one, no choice of words makes the
+  // index slow.
   uint64_t seed;
 } nanoembed_words_options;
 
@@ -494,10 +531,11 @@ typedef struct nanoembed_scored {
 
 // How a decoder is to be opened. All zeros is a good start.
 typedef struct nanoembed_decoder_options {
-  // Tokens that a session has room for, prompt and continuation together; 0 for as many as the model was made for.
-  // Memory grows with them.
+  // Tokens that a session has room for, prompt and continuation together; 0 for as many as the
+  // model was made for. Memory grows with them.
   uint32_t positions;
-  // Tokens of a prompt that pass through the layers together; 0 for 64. More is faster, and takes more memory.
+  // Tokens of a prompt that pass through the layers together; 0 for 64. More is faster, and
+  // takes more memory.
   uint32_t tokens_at_once;
 } nanoembed_decoder_options;
 
@@ -537,8 +575,8 @@ typedef struct nanoembed_bpe_plan {
   size_t bpe_bytes;
   // The number of tokens.
   uint32_t tokens;
-  // The usual token that ends a text, or `NANOEMBED_NO_TOKEN`: sampled, it says that the model has finished. Chat models
-  // have further ones: ask `nanoembed_bpe_ends_text`.
+  // The usual token that ends a text, or `NANOEMBED_NO_TOKEN`: sampled, it says that the model
+  // has finished. Chat models have further ones: ask `nanoembed_bpe_ends_text`.
   uint32_t end;
   // The token that is put before every text, or `NANOEMBED_NO_TOKEN`.
   uint32_t begin;
@@ -550,8 +588,8 @@ typedef struct nanoembed_sentencepiece_plan {
   size_t sentencepiece_bytes;
   // The number of pieces.
   uint32_t pieces;
-  // The usual piece that ends a text, or `NANOEMBED_NO_TOKEN`: sampled, it says that the model has finished. Chat models
-  // have further ones: ask `nanoembed_sentencepiece_ends_text`.
+  // The usual piece that ends a text, or `NANOEMBED_NO_TOKEN`: sampled, it says that the model
+  // has finished. Chat models have further ones: ask `nanoembed_sentencepiece_ends_text`.
   uint32_t end;
   // The piece that is put before every text, or `NANOEMBED_NO_TOKEN`.
   uint32_t begin;
@@ -596,21 +634,24 @@ typedef struct nanoembed_sentencepiece_plan {
 // The content is complete; always the last event.
 #define NANOEMBED_EVENT_END 0
 
-// The fixed header: `format`, `key` (the layout's name), `version_major`, `version_minor`, `id` (the number of tensors),
-// `integer` (the file's length); the last two are 0 where the header does not say. Always the first event.
+// The fixed header: `format`, `key` (the layout's name), `version_major`, `version_minor`, `id`
+// (the number of tensors), `integer` (the file's length); the last two are 0 where the header does
+// not say. Always the first event.
 #define NANOEMBED_EVENT_HEADER 1
 
 // A metadata entry: `key`, `value`.
 #define NANOEMBED_EVENT_METADATA 2
 
-// A piece of a metadata document in the format's own language (TOML in finalfusion): `value`, `offset`.
+// A piece of a metadata document in the format's own language (TOML in finalfusion): `value`,
+// `offset`.
 #define NANOEMBED_EVENT_DOCUMENT 3
 
-// The parameters of a vocabulary of words: `id` words; `key` is the kind of their subwords; `integer` rows of subwords.
+// The parameters of a vocabulary of words: `id` words; `key` is the kind of their subwords;
+// `integer` rows of subwords.
 #define NANOEMBED_EVENT_VOCABULARY 4
 
-// A metadata entry whose value is a number, a truth value, a text or the beginning of an array of `integer` elements:
-// `key`, `value_type`, and `integer`, `real` or `value`.
+// A metadata entry whose value is a number, a truth value, a text or the beginning of an array of
+// `integer` elements: `key`, `value_type`, and `integer`, `real` or `value`.
 #define NANOEMBED_EVENT_VALUE 5
 
 // Element `id` of the array that the last value began: as there.
@@ -652,8 +693,8 @@ typedef struct nanoembed_sentencepiece_plan {
 // The beginning of an array of `integer` elements.
 #define NANOEMBED_VALUE_ARRAY 6
 
-// As the model was made for: quantised if its 8-bit weights were calibrated for that or weights are in blocks of a scale
-// each, else in 32-bit floats.
+// As the model was made for: quantised if its 8-bit weights were calibrated for that or weights
+// are in blocks of a scale each, else in 32-bit floats.
 #define NANOEMBED_ACTIVATIONS_AUTO 0
 
 // In 32-bit floats: as precise as the weights are.
@@ -662,8 +703,8 @@ typedef struct nanoembed_sentencepiece_plan {
 // Quantised where weights are 8-bit or in blocks: faster, and the same bits on every machine.
 #define NANOEMBED_ACTIVATIONS_QUANTIZED 2
 
-// In integers alone, for processors without an FPU; the same bits on every machine. Needs weights of 8 bits, and a
-// library built with the feature `fixed`: without it NANOEMBED_INVALID_ARGUMENT.
+// In integers alone, for processors without an FPU; the same bits on every machine. Needs weights
+// of 8 bits, and a library built with the feature `fixed`: without it NANOEMBED_INVALID_ARGUMENT.
 #define NANOEMBED_ACTIVATIONS_FIXED 3
 
 // By the index that the file holds if it has one and lies in storage, else by an index in memory.
@@ -709,14 +750,16 @@ const char *nanoembed_status_message(nanoembed_status status);
 // The stable name of `status` in snake_case. Never NULL.
 const char *nanoembed_status_name(nanoembed_status status);
 
-// Writes `error` as text, `byte OFFSET: MESSAGE`, into `buffer`, cut to its `capacity` and ended by a zero.
+// Writes `error` as text, `byte OFFSET: MESSAGE`, into `buffer`, cut to its `capacity` and ended
+// by a zero.
 //
 // `error` points to an error, `buffer` to `capacity` bytes.
 nanoembed_status nanoembed_error_describe(const struct nanoembed_error *error,
                                           char *buffer,
                                           size_t capacity);
 
-// The alignment that lent memory must have on this machine: that of what `malloc` returns, at most `NANOEMBED_ALIGN`.
+// The alignment that lent memory must have on this machine: that of what `malloc` returns, at most
+// `NANOEMBED_ALIGN`.
 size_t nanoembed_align(void);
 
 // A source whose bytes are all in memory.
@@ -746,23 +789,25 @@ const char *nanoembed_format_name(nanoembed_format format);
 // Memory that a reader needs beside its buffer, in bytes.
 size_t nanoembed_reader_bytes(void);
 
-// Makes a reader in `memory` and puts the handle, which lies there, into `*reader`. What `memory_bytes` is more than
-// `nanoembed_reader_bytes()` is the reader's buffer, which must hold the longest name, token or metadata entry: some
-// hundred bytes in real files; with less, files that have longer ones are refused.
+// Makes a reader in `memory` and puts the handle, which lies there, into `*reader`. What
+// `memory_bytes` is more than `nanoembed_reader_bytes()` is the reader's buffer, which must hold
+// the longest name, token or metadata entry: some hundred bytes in real files; with less, files
+// that have longer ones are refused.
 //
-// With a `source` events are pulled by `nanoembed_reader_next`; with NULL the file is pushed, chunk by chunk, through
-// `nanoembed_reader_feed` and `nanoembed_reader_finish`.
+// With a `source` events are pulled by `nanoembed_reader_next`; with NULL the file is pushed,
+// chunk by chunk, through `nanoembed_reader_feed` and `nanoembed_reader_finish`.
 //
-// `source` is NULL or what its type says, `options` points to options, `memory` to as many bytes, aligned to
-// `NANOEMBED_ALIGN`, that nobody else touches as long as the reader is used; `reader` to memory for a pointer.
+// `source` is NULL or what its type says, `options` points to options, `memory` to as many bytes,
+// aligned to `NANOEMBED_ALIGN`, that nobody else touches as long as the reader is used; `reader`
+// to memory for a pointer.
 nanoembed_status nanoembed_reader_init(const struct nanoembed_source *source,
                                        const struct nanoembed_reader_options *options,
                                        uint8_t *memory,
                                        size_t memory_bytes,
                                        struct nanoembed_reader **reader);
 
-// Puts the next thing that the file says into `*event`; `NANOEMBED_EVENT_END` at its end. After an error every call
-// returns that error.
+// Puts the next thing that the file says into `*event`; `NANOEMBED_EVENT_END` at its end. After an
+// error every call returns that error.
 //
 // `reader` is NULL or a reader, `event` points to memory for one.
 nanoembed_status nanoembed_reader_next(struct nanoembed_reader *reader,
@@ -771,7 +816,8 @@ nanoembed_status nanoembed_reader_next(struct nanoembed_reader *reader,
 
 // Pushes the next chunk of a file, of any length.
 //
-// `reader` is NULL or a reader, `chunk` points to `bytes` bytes; `on_event` is called with `context`.
+// `reader` is NULL or a reader, `chunk` points to `bytes` bytes; `on_event` is called with
+// `context`.
 nanoembed_status nanoembed_reader_feed(struct nanoembed_reader *reader,
                                        const uint8_t *chunk,
                                        size_t bytes,
@@ -779,7 +825,8 @@ nanoembed_status nanoembed_reader_feed(struct nanoembed_reader *reader,
                                        void *context,
                                        struct nanoembed_error *error);
 
-// Declares the end of a pushed file: an error if the content is not complete, else the event `NANOEMBED_EVENT_END` comes.
+// Declares the end of a pushed file: an error if the content is not complete, else the event
+// `NANOEMBED_EVENT_END` comes.
 //
 // `reader` is NULL or a reader; `on_event` is called with `context`.
 nanoembed_status nanoembed_reader_finish(struct nanoembed_reader *reader,
@@ -787,10 +834,12 @@ nanoembed_status nanoembed_reader_finish(struct nanoembed_reader *reader,
                                          void *context,
                                          struct nanoembed_error *error);
 
-// The name of a type, for example `q4_k`, or `unknown`. Types are numbered from 1 without gaps. Never NULL.
+// The name of a type, for example `q4_k`, or `unknown`. Types are numbered from 1 without gaps.
+// Never NULL.
 const char *nanoembed_dtype_name(nanoembed_dtype dtype);
 
-// Converts the elements from `first` on of `data`, stored as elements or blocks of `dtype`, to `count` floats.
+// Converts the elements from `first` on of `data`, stored as elements or blocks of `dtype`, to
+// `count` floats.
 //
 // `data` points to `bytes` bytes, `out` to `count` floats.
 nanoembed_status nanoembed_dequantize(nanoembed_dtype dtype,
@@ -800,10 +849,12 @@ nanoembed_status nanoembed_dequantize(nanoembed_dtype dtype,
                                       float *out,
                                       size_t count);
 
-// Converts `count` elements of a tensor of `source`, from `first` on, to floats. Where the file is in storage it is read
-// in pieces of up to `tile_bytes`, at least a block of the tensor's type (at most 292 bytes).
+// Converts `count` elements of a tensor of `source`, from `first` on, to floats. Where the file is
+// in storage it is read in pieces of up to `tile_bytes`, at least a block of the tensor's type (at
+// most 292 bytes).
 //
-// `source` and `tensor` are what their types say, `tile` points to `tile_bytes` bytes, `out` to `count` floats.
+// `source` and `tensor` are what their types say, `tile` points to `tile_bytes` bytes, `out` to
+// `count` floats.
 nanoembed_status nanoembed_tensor_dequantize(const struct nanoembed_source *source,
                                              const struct nanoembed_tensor *tensor,
                                              uint64_t first,
@@ -816,12 +867,13 @@ nanoembed_status nanoembed_tensor_dequantize(const struct nanoembed_source *sour
 // Bytes of memory that `nanoembed_uqff_dequantize` needs for a file with as many tensors.
 size_t nanoembed_uqff_bytes(size_t tensors);
 
-// Converts elements of a layer of a UQFF file in memory, in row-major order from `first` on, to `count` floats. `layer`
-// is its name, `memory` has room for all tensors of the file: `nanoembed_uqff_bytes`. `elements`, which may be NULL, gets
-// the number of all elements, also if `count` is 0.
+// Converts elements of a layer of a UQFF file in memory, in row-major order from `first` on, to
+// `count` floats. `layer` is its name, `memory` has room for all tensors of the file:
+// `nanoembed_uqff_bytes`. `elements`, which may be NULL, gets the number of all elements, also if
+// `count` is 0.
 //
-// `data`, `layer` and `memory` point to as many bytes, `memory` aligned to `NANOEMBED_ALIGN`; `out` to `count` floats,
-// `elements` is NULL or points to memory for one number.
+// `data`, `layer` and `memory` point to as many bytes, `memory` aligned to `NANOEMBED_ALIGN`;
+// `out` to `count` floats, `elements` is NULL or points to memory for one number.
 nanoembed_status nanoembed_uqff_dequantize(const uint8_t *data,
                                            size_t bytes,
                                            const uint8_t *layer,
@@ -834,8 +886,8 @@ nanoembed_status nanoembed_uqff_dequantize(const uint8_t *data,
                                            uint64_t *elements,
                                            struct nanoembed_error *error);
 
-// The memory that `nanoembed_plan_model` and `nanoembed_model_init` use while they run: at least these many bytes. A
-// model's workspace can be lent for that.
+// The memory that `nanoembed_plan_model` and `nanoembed_model_init` use while they run: at least
+// these many bytes. A model's workspace can be lent for that.
 size_t nanoembed_scratch_bytes(void);
 
 // Fills `options` with the defaults.
@@ -843,9 +895,11 @@ size_t nanoembed_scratch_bytes(void);
 // `options` is NULL or points to memory for options.
 nanoembed_status nanoembed_model_options_default(struct nanoembed_model_options *options);
 
-// Reads a `.weights` file but for its weights and says how much memory the model in it takes. `options` may be NULL.
+// Reads a `.weights` file but for its weights and says how much memory the model in it takes.
+// `options` may be NULL.
 //
-// `source` and `options` are what their types say, `scratch` points to `scratch_bytes` bytes, `plan` to memory for one.
+// `source` and `options` are what their types say, `scratch` points to `scratch_bytes` bytes,
+// `plan` to memory for one.
 nanoembed_status nanoembed_plan_model(const struct nanoembed_source *source,
                                       const struct nanoembed_model_options *options,
                                       uint8_t *scratch,
@@ -853,13 +907,16 @@ nanoembed_status nanoembed_plan_model(const struct nanoembed_source *source,
                                       struct nanoembed_plan *plan,
                                       struct nanoembed_error *error);
 
-// Opens the model in a `.weights` file in `memory`, and puts the handle, which lies there, into `*model`. `options` may
-// be NULL; they must be those of the plan. `scratch` is used only meanwhile.
+// Opens the model in a `.weights` file in `memory`, and puts the handle, which lies there, into
+// `*model`. `options` may be NULL; they must be those of the plan. `scratch` is used only
+// meanwhile.
 //
-// Nothing is copied from the file: it must stay as it is as long as the model is used. There is nothing to close.
+// Nothing is copied from the file: it must stay as it is as long as the model is used. There is
+// nothing to close.
 //
-// `source` and `options` are what their types say, `memory` and `scratch` point to as many bytes, aligned to
-// `NANOEMBED_ALIGN`; nobody else touches `memory` as long as the model is used. `model` points to memory for a pointer.
+// `source` and `options` are what their types say, `memory` and `scratch` point to as many bytes,
+// aligned to `NANOEMBED_ALIGN`; nobody else touches `memory` as long as the model is used. `model`
+// points to memory for a pointer.
 nanoembed_status nanoembed_model_init(const struct nanoembed_source *source,
                                       const struct nanoembed_model_options *options,
                                       uint8_t *memory,
@@ -875,11 +932,13 @@ nanoembed_status nanoembed_model_init(const struct nanoembed_source *source,
 nanoembed_status nanoembed_model_get_info(const struct nanoembed_model *model,
                                           struct nanoembed_model_info *info);
 
-// Writes the token ids of a text in UTF-8 into `ids`, special tokens included, as many as there is room for.
+// Writes the token ids of a text in UTF-8 into `ids`, special tokens included, as many as there is
+// room for.
 //
 // In the error, `NANOEMBED_INVALID_UTF8` has the offset in the text.
 //
-// `model` is NULL or a model, `text` points to `text_bytes` bytes, `ids` to `capacity` ids, `tokenized` to memory for one.
+// `model` is NULL or a model, `text` points to `text_bytes` bytes, `ids` to `capacity` ids,
+// `tokenized` to memory for one.
 nanoembed_status nanoembed_tokenize(const struct nanoembed_model *model,
                                     const uint8_t *text_start,
                                     size_t text_bytes,
@@ -888,11 +947,12 @@ nanoembed_status nanoembed_tokenize(const struct nanoembed_model *model,
                                     struct nanoembed_tokenized *tokenized,
                                     struct nanoembed_error *error);
 
-// Makes a workspace for `model` in `memory`, and puts the handle, which lies there, into `*workspace`. A workspace is for
-// one thread at a time. There is nothing to close.
+// Makes a workspace for `model` in `memory`, and puts the handle, which lies there, into
+// `*workspace`. A workspace is for one thread at a time. There is nothing to close.
 //
-// `model` is NULL or a model; `memory` points to as many bytes, aligned to `NANOEMBED_ALIGN`, that nobody else touches as
-// long as the workspace is used; `workspace` points to memory for a pointer.
+// `model` is NULL or a model; `memory` points to as many bytes, aligned to `NANOEMBED_ALIGN`, that
+// nobody else touches as long as the workspace is used; `workspace` points to memory for a
+// pointer.
 nanoembed_status nanoembed_workspace_init(const struct nanoembed_model *model,
                                           uint8_t *memory,
                                           size_t memory_bytes,
@@ -905,7 +965,8 @@ size_t nanoembed_workspace_bytes(const struct nanoembed_model *model);
 
 // The embedding of a text whose token ids are known, special tokens included.
 //
-// `model` and `workspace` are NULL or handles, `ids` points to `count` ids, `out` to `capacity` floats.
+// `model` and `workspace` are NULL or handles, `ids` points to `count` ids, `out` to `capacity`
+// floats.
 nanoembed_status nanoembed_embed_ids(const struct nanoembed_model *model,
                                      struct nanoembed_workspace *workspace,
                                      const uint32_t *ids,
@@ -914,11 +975,11 @@ nanoembed_status nanoembed_embed_ids(const struct nanoembed_model *model,
                                      size_t capacity,
                                      struct nanoembed_error *error);
 
-// The embedding of a text in UTF-8. `tokenized` may be NULL; it says how many tokens the text has and whether they were
-// more than there was room for.
+// The embedding of a text in UTF-8. `tokenized` may be NULL; it says how many tokens the text has
+// and whether they were more than there was room for.
 //
-// `model` and `workspace` are NULL or handles, `text` points to `text_bytes` bytes, `out` to `capacity` floats, `tokenized`
-// is NULL or points to memory for one.
+// `model` and `workspace` are NULL or handles, `text` points to `text_bytes` bytes, `out` to
+// `capacity` floats, `tokenized` is NULL or points to memory for one.
 nanoembed_status nanoembed_embed_text(const struct nanoembed_model *model,
                                       struct nanoembed_workspace *workspace,
                                       const uint8_t *text_start,
@@ -936,12 +997,12 @@ nanoembed_status nanoembed_cosine(const float *a,
                                   size_t length,
                                   float *cosine);
 
-// Embeds the rows of a column. Row `i` gets the `dimensions` floats from `out[i · dimensions]` on and `row_status[i]`.
-// Short texts are computed together, as many as the workspace has room for. If the status is not 0, rows may or may
-// not have been written.
+// Embeds the rows of a column. Row `i` gets the `dimensions` floats from `out[i · dimensions]` on
+// and `row_status[i]`. Short texts are computed together, as many as the workspace has room for.
+// If the status is not 0, rows may or may not have been written.
 //
-// `model` and `workspace` are NULL or handles, `strings` is what its type says, `out` points to `capacity` floats,
-// `row_status` to `row_capacity` bytes.
+// `model` and `workspace` are NULL or handles, `strings` is what its type says, `out` points to
+// `capacity` floats, `row_status` to `row_capacity` bytes.
 nanoembed_status nanoembed_embed_strings(const struct nanoembed_model *model,
                                          struct nanoembed_workspace *workspace,
                                          const struct nanoembed_strings *strings,
@@ -951,11 +1012,12 @@ nanoembed_status nanoembed_embed_strings(const struct nanoembed_model *model,
                                          size_t row_capacity,
                                          struct nanoembed_error *error);
 
-// Reads a `.fifu` file but for its vectors and says how much memory it takes. `scratch` must hold the longest word and
-// the longest entry of the list of n-grams: 512 bytes in real files; in a file in memory larger ones make it faster.
-// `options` may be NULL.
+// Reads a `.fifu` file but for its vectors and says how much memory it takes. `scratch` must hold
+// the longest word and the longest entry of the list of n-grams: 512 bytes in real files; in a
+// file in memory larger ones make it faster. `options` may be NULL.
 //
-// `source` and `options` are what their types say, `scratch` points to `scratch_bytes` bytes, `plan` to memory for one.
+// `source` and `options` are what their types say, `scratch` points to `scratch_bytes` bytes,
+// `plan` to memory for one.
 nanoembed_status nanoembed_plan_words(const struct nanoembed_source *source,
                                       const struct nanoembed_words_options *options,
                                       uint8_t *scratch,
@@ -963,11 +1025,13 @@ nanoembed_status nanoembed_plan_words(const struct nanoembed_source *source,
                                       struct nanoembed_words_plan *plan,
                                       struct nanoembed_error *error);
 
-// Opens the word vectors of a `.fifu` file in `memory`, and puts the handle, which lies there, into `*words`. `options` may
-// be NULL; they must be those of the plan. `scratch` is used only meanwhile. There is nothing to close.
+// Opens the word vectors of a `.fifu` file in `memory`, and puts the handle, which lies there,
+// into `*words`. `options` may be NULL; they must be those of the plan. `scratch` is used only
+// meanwhile. There is nothing to close.
 //
-// `source` and `options` are what their types say, `memory` and `scratch` point to as many bytes, `memory` aligned to
-// `NANOEMBED_ALIGN`; nobody else touches `memory` as long as the words are used. `words` points to memory for a pointer.
+// `source` and `options` are what their types say, `memory` and `scratch` point to as many bytes,
+// `memory` aligned to `NANOEMBED_ALIGN`; nobody else touches `memory` as long as the words are
+// used. `words` points to memory for a pointer.
 nanoembed_status nanoembed_words_init(const struct nanoembed_source *source,
                                       const struct nanoembed_words_options *options,
                                       uint8_t *memory,
@@ -992,11 +1056,11 @@ nanoembed_status nanoembed_words_find(const struct nanoembed_words *words,
                                       uint32_t *row,
                                       struct nanoembed_error *error);
 
-// Puts the vector of a word into `out`: its own, or what its n-grams add up to if the vocabulary lacks it;
-// `NANOEMBED_NOT_FOUND` if there is neither. `found` may be NULL.
+// Puts the vector of a word into `out`: its own, or what its n-grams add up to if the vocabulary
+// lacks it; `NANOEMBED_NOT_FOUND` if there is neither. `found` may be NULL.
 //
-// `words` is NULL or a handle, `word` points to `word_bytes` bytes, `scratch` to `scratch_floats` floats, `out` to `capacity`
-// floats, `found` is NULL or points to memory for one.
+// `words` is NULL or a handle, `word` points to `word_bytes` bytes, `scratch` to `scratch_floats`
+// floats, `out` to `capacity` floats, `found` is NULL or points to memory for one.
 nanoembed_status nanoembed_words_vector(const struct nanoembed_words *words,
                                         const uint8_t *word,
                                         size_t word_bytes,
@@ -1017,11 +1081,13 @@ nanoembed_status nanoembed_words_word(const struct nanoembed_words *words,
                                       size_t *length,
                                       struct nanoembed_error *error);
 
-// Puts the words whose vectors have the largest dot products with `query`, the best first, into `best`, and how many there
-// are into `*found`: `capacity`, unless the vocabulary has fewer. The rows in `skip` are left out.
+// Puts the words whose vectors have the largest dot products with `query`, the best first, into
+// `best`, and how many there are into `*found`: `capacity`, unless the vocabulary has fewer. The
+// rows in `skip` are left out.
 //
-// `words` is NULL or a handle, `query` points to `dimensions` floats, `skip` to `skips` rows, `memory` to `memory_bytes`
-// bytes aligned to `NANOEMBED_ALIGN`, `best` to `capacity` elements, `found` to memory for one.
+// `words` is NULL or a handle, `query` points to `dimensions` floats, `skip` to `skips` rows,
+// `memory` to `memory_bytes` bytes aligned to `NANOEMBED_ALIGN`, `best` to `capacity` elements,
+// `found` to memory for one.
 nanoembed_status nanoembed_words_similar(const struct nanoembed_words *words,
                                          const float *query,
                                          size_t dimensions,
@@ -1034,12 +1100,14 @@ nanoembed_status nanoembed_words_similar(const struct nanoembed_words *words,
                                          size_t *found,
                                          struct nanoembed_error *error);
 
-// Puts the query of "a is to b as c is to …" into `query`, for `nanoembed_words_similar`; `NANOEMBED_NOT_FOUND` if one of the
-// words has no vector. `rows`, which may be NULL, gets the rows of `a`, `b` and `c`, `UINT32_MAX` for words that are not in
-// the vocabulary: answers that are usually not wanted.
+// Puts the query of "a is to b as c is to …" into `query`, for `nanoembed_words_similar`;
+// `NANOEMBED_NOT_FOUND` if one of the words has no vector. `rows`, which may be NULL, gets the
+// rows of `a`, `b` and `c`, `UINT32_MAX` for words that are not in the vocabulary: answers that
+// are usually not wanted.
 //
-// `words` is NULL or a handle, `a`, `b` and `c` point to as many bytes, `scratch` to `scratch_floats` floats, `query` to
-// `capacity` floats, `rows` is NULL or points to memory for three.
+// `words` is NULL or a handle, `a`, `b` and `c` point to as many bytes, `scratch` to
+// `scratch_floats` floats, `query` to `capacity` floats, `rows` is NULL or points to memory for
+// three.
 nanoembed_status nanoembed_words_analogy(const struct nanoembed_words *words,
                                          const uint8_t *a,
                                          size_t a_bytes,
@@ -1054,7 +1122,8 @@ nanoembed_status nanoembed_words_analogy(const struct nanoembed_words *words,
                                          uint32_t *rows,
                                          struct nanoembed_error *error);
 
-// Reads an `.amb` or GGUF file in memory and says how much memory the decoder in it takes. `options` may be NULL.
+// Reads an `.amb` or GGUF file in memory and says how much memory the decoder in it takes.
+// `options` may be NULL.
 //
 // `source` and `options` are what their types say, `plan` points to memory for one.
 nanoembed_status nanoembed_plan_decoder(const struct nanoembed_source *source,
@@ -1062,14 +1131,16 @@ nanoembed_status nanoembed_plan_decoder(const struct nanoembed_source *source,
                                         struct nanoembed_decoder_plan *plan,
                                         struct nanoembed_error *error);
 
-// Opens the decoder in an `.amb` or GGUF file in `memory`, and puts the handle, which lies there, into `*decoder`. The
-// file must be in memory (read, mapped, or in flash), and stay as it is as long as the decoder is used. `options` may be
-// NULL; they must be those of the plan. There is nothing to close.
+// Opens the decoder in an `.amb` or GGUF file in `memory`, and puts the handle, which lies there,
+// into `*decoder`. The file must be in memory (read, mapped, or in flash), and stay as it is as
+// long as the decoder is used. `options` may be NULL; they must be those of the plan. There is
+// nothing to close.
 //
 // Tokens come and go as ids: texts are the business of the tokenizer that the model was made with.
 //
-// `source` and `options` are what their types say, `memory` points to as many bytes, aligned to `NANOEMBED_ALIGN`, that
-// nobody else touches as long as the decoder is used; `decoder` points to memory for a pointer.
+// `source` and `options` are what their types say, `memory` points to as many bytes, aligned to
+// `NANOEMBED_ALIGN`, that nobody else touches as long as the decoder is used; `decoder` points to
+// memory for a pointer.
 nanoembed_status nanoembed_decoder_init(const struct nanoembed_source *source,
                                         const struct nanoembed_decoder_options *options,
                                         uint8_t *memory,
@@ -1083,11 +1154,13 @@ nanoembed_status nanoembed_decoder_init(const struct nanoembed_source *source,
 nanoembed_status nanoembed_decoder_get_plan(const struct nanoembed_decoder *decoder,
                                             struct nanoembed_decoder_plan *plan);
 
-// Makes a session with `decoder` in `memory`, and puts the handle, which lies there, into `*session`. It has no tokens yet,
-// and takes the likeliest token until `nanoembed_session_set_sampling` says otherwise. There is nothing to close.
+// Makes a session with `decoder` in `memory`, and puts the handle, which lies there, into
+// `*session`. It has no tokens yet, and takes the likeliest token until
+// `nanoembed_session_set_sampling` says otherwise. There is nothing to close.
 //
-// `decoder` is NULL or a decoder; `memory` points to as many bytes, aligned to `NANOEMBED_ALIGN`, that nobody else touches
-// as long as the session is used; `session` points to memory for a pointer.
+// `decoder` is NULL or a decoder; `memory` points to as many bytes, aligned to `NANOEMBED_ALIGN`,
+// that nobody else touches as long as the session is used; `session` points to memory for a
+// pointer.
 nanoembed_status nanoembed_session_init(const struct nanoembed_decoder *decoder,
                                         uint8_t *memory,
                                         size_t memory_bytes,
@@ -1099,9 +1172,9 @@ nanoembed_status nanoembed_session_init(const struct nanoembed_decoder *decoder,
 nanoembed_status nanoembed_session_set_sampling(struct nanoembed_session *session,
                                                 const struct nanoembed_sampling *sampling);
 
-// Takes `count` tokens through the model behind those of the session: a prompt, or the token that was chosen.
-// `NANOEMBED_TOO_MANY_TOKENS` if the session has no room for them; after an error the session is as it was, but for its
-// logits.
+// Takes `count` tokens through the model behind those of the session: a prompt, or the token that
+// was chosen. `NANOEMBED_TOO_MANY_TOKENS` if the session has no room for them; after an error the
+// session is as it was, but for its logits.
 //
 // `decoder` and `session` are NULL or handles, `ids` points to `count` ids.
 nanoembed_status nanoembed_session_feed(const struct nanoembed_decoder *decoder,
@@ -1110,8 +1183,8 @@ nanoembed_status nanoembed_session_feed(const struct nanoembed_decoder *decoder,
                                         size_t count,
                                         struct nanoembed_error *error);
 
-// Chooses the token that comes next and puts it into `*id`; it is not yet part of the session: feed it.
-// `NANOEMBED_INVALID_ARGUMENT` if nothing has been fed.
+// Chooses the token that comes next and puts it into `*id`; it is not yet part of the session:
+// feed it. `NANOEMBED_INVALID_ARGUMENT` if nothing has been fed.
 //
 // `session` is NULL or a session, `id` points to memory for one.
 nanoembed_status nanoembed_session_sample(struct nanoembed_session *session,
@@ -1130,44 +1203,48 @@ nanoembed_status nanoembed_session_logits(const struct nanoembed_session *sessio
 // `session` is NULL or a session.
 uint32_t nanoembed_session_length(const struct nanoembed_session *session);
 
-// Forgets all tokens of a session from the `length`-th on, for another continuation or another text.
+// Forgets all tokens of a session from the `length`-th on, for another continuation or another
+// text.
 //
 // `session` is NULL or a session.
 nanoembed_status nanoembed_session_truncate(struct nanoembed_session *session,
                                             uint32_t length);
 
-// Reads the byte-level BPE tokenizer of an `.amb` or GGUF file in memory and says how much memory an index over it takes.
-// `NANOEMBED_MISSING_VOCABULARY` without a tokenizer, `NANOEMBED_UNSUPPORTED_VERSION` for one of another kind.
+// Reads the byte-level BPE tokenizer of an `.amb` or GGUF file in memory and says how much memory
+// an index over it takes. `NANOEMBED_MISSING_VOCABULARY` without a tokenizer,
+// `NANOEMBED_UNSUPPORTED_VERSION` for one of another kind.
 //
 // `source` is what its type says, `plan` points to memory for one.
 nanoembed_status nanoembed_plan_bpe(const struct nanoembed_source *source,
                                     struct nanoembed_bpe_plan *plan,
                                     struct nanoembed_error *error);
 
-// Opens the tokenizer of an `.amb` or GGUF file in `memory`, and puts the handle, which lies there, into `*bpe`. The file
-// must be in memory (read, mapped, or in flash), and stay as it is as long as the tokenizer is used. There is nothing to
-// close.
+// Opens the tokenizer of an `.amb` or GGUF file in `memory`, and puts the handle, which lies
+// there, into `*bpe`. The file must be in memory (read, mapped, or in flash), and stay as it is as
+// long as the tokenizer is used. There is nothing to close.
 //
-// `source` is what its type says, `memory` points to as many bytes, aligned to `NANOEMBED_ALIGN`, that nobody else touches as
-// long as the tokenizer is used; `bpe` points to memory for a pointer.
+// `source` is what its type says, `memory` points to as many bytes, aligned to `NANOEMBED_ALIGN`,
+// that nobody else touches as long as the tokenizer is used; `bpe` points to memory for a pointer.
 nanoembed_status nanoembed_bpe_init(const struct nanoembed_source *source,
                                     uint8_t *memory,
                                     size_t memory_bytes,
                                     struct nanoembed_bpe **bpe,
                                     struct nanoembed_error *error);
 
-// How many bytes of scratch memory always suffice to encode a text of so many bytes. Less may: it is words that need
-// memory, each as much as this function says of its own length.
+// How many bytes of scratch memory always suffice to encode a text of so many bytes. Less may: it
+// is words that need memory, each as much as this function says of its own length.
 size_t nanoembed_bpe_scratch_bytes(size_t text_bytes);
 
-// Writes the token ids of a text in UTF-8 into `ids`, as many as there is room for, between the tokens
-// that the model puts around every text if there are any. Special tokens that the text spells out, `<|im_start|>` for example, become what they are.
+// Writes the token ids of a text in UTF-8 into `ids`, as many as there is room for, between the
+// tokens that the model puts around every text if there are any. Special tokens that the text
+// spells out, `<|im_start|>` for example, become what they are.
 //
-// `NANOEMBED_BUFFER_TOO_SMALL` if the scratch memory is too small for a word of the text. In the error, `NANOEMBED_INVALID_UTF8`
-// has the offset in the text.
+// `NANOEMBED_BUFFER_TOO_SMALL` if the scratch memory is too small for a word of the text. In the
+// error, `NANOEMBED_INVALID_UTF8` has the offset in the text.
 //
-// `bpe` is NULL or a tokenizer, `text` points to `text_bytes` bytes, `scratch` to `scratch_bytes` bytes, aligned to
-// `NANOEMBED_ALIGN`, that nobody else touches meanwhile, `ids` to `capacity` ids, `tokenized` to memory for one.
+// `bpe` is NULL or a tokenizer, `text` points to `text_bytes` bytes, `scratch` to `scratch_bytes`
+// bytes, aligned to `NANOEMBED_ALIGN`, that nobody else touches meanwhile, `ids` to `capacity`
+// ids, `tokenized` to memory for one.
 nanoembed_status nanoembed_bpe_encode(const struct nanoembed_bpe *bpe,
                                       const uint8_t *text_start,
                                       size_t text_bytes,
@@ -1178,62 +1255,72 @@ nanoembed_status nanoembed_bpe_encode(const struct nanoembed_bpe *bpe,
                                       struct nanoembed_tokenized *tokenized,
                                       struct nanoembed_error *error);
 
-// Whether a token that was sampled says that the model has finished: 1, or 0 for any other token and without a tokenizer.
+// Whether a token that was sampled says that the model has finished: 1, or 0 for any other token
+// and without a tokenizer.
 //
 // `bpe` is NULL or a tokenizer.
 uint8_t nanoembed_bpe_ends_text(const struct nanoembed_bpe *bpe,
                                 uint32_t id);
 
-// Writes the bytes that a token stands for into `out`, and their number into `*bytes`. A character of several bytes may be
-// spread over several tokens: what has been written one after the other is UTF-8.
+// Writes the bytes that a token stands for into `out`, and their number into `*bytes`. A character
+// of several bytes may be spread over several tokens: what has been written one after the other is
+// UTF-8.
 //
-// `NANOEMBED_TOKEN_OUT_OF_RANGE` for an id of no token, `NANOEMBED_BUFFER_TOO_SMALL` if `capacity` does not suffice.
+// `NANOEMBED_TOKEN_OUT_OF_RANGE` for an id of no token, `NANOEMBED_BUFFER_TOO_SMALL` if `capacity`
+// does not suffice.
 //
-// `bpe` is NULL or a tokenizer, `out` points to `capacity` bytes, `bytes` to memory for one number.
+// `bpe` is NULL or a tokenizer, `out` points to `capacity` bytes, `bytes` to memory for one
+// number.
 nanoembed_status nanoembed_bpe_token(const struct nanoembed_bpe *bpe,
                                      uint32_t id,
                                      uint8_t *out,
                                      size_t capacity,
                                      size_t *bytes);
 
-// Reads the SentencePiece model of an `.amb` file, or a model alone (`tokenizer.model`), in memory, and says how much memory
-// a table and an index of its pieces take. `NANOEMBED_MISSING_VOCABULARY` without a tokenizer,
-// `NANOEMBED_UNSUPPORTED_VERSION` for one of another kind.
+// Reads the SentencePiece model of an `.amb` file, or a model alone (`tokenizer.model`), in
+// memory, and says how much memory a table and an index of its pieces take.
+// `NANOEMBED_MISSING_VOCABULARY` without a tokenizer, `NANOEMBED_UNSUPPORTED_VERSION` for one of
+// another kind.
 //
 // `source` is what its type says, `plan` points to memory for one.
 nanoembed_status nanoembed_plan_sentencepiece(const struct nanoembed_source *source,
                                               struct nanoembed_sentencepiece_plan *plan,
                                               struct nanoembed_error *error);
 
-// Opens the SentencePiece model of an `.amb` file, or a model alone, in `memory`, and puts the handle, which lies there,
-// into `*sentencepiece`. The file must be in memory (read, mapped, or in flash), and stay as it is as long as the tokenizer
-// is used. There is nothing to close.
+// Opens the SentencePiece model of an `.amb` file, or a model alone, in `memory`, and puts the
+// handle, which lies there, into `*sentencepiece`. The file must be in memory (read, mapped, or in
+// flash), and stay as it is as long as the tokenizer is used. There is nothing to close.
 //
-// `source` is what its type says, `memory` points to as many bytes, aligned to `NANOEMBED_ALIGN`, that nobody else touches as
-// long as the tokenizer is used; `sentencepiece` points to memory for a pointer.
+// `source` is what its type says, `memory` points to as many bytes, aligned to `NANOEMBED_ALIGN`,
+// that nobody else touches as long as the tokenizer is used; `sentencepiece` points to memory for
+// a pointer.
 nanoembed_status nanoembed_sentencepiece_init(const struct nanoembed_source *source,
                                               uint8_t *memory,
                                               size_t memory_bytes,
                                               struct nanoembed_sentencepiece **sentencepiece,
                                               struct nanoembed_error *error);
 
-// How many bytes of scratch memory a text takes, put into `*bytes`; the model's rules may make it longer.
+// How many bytes of scratch memory a text takes, put into `*bytes`; the model's rules may make it
+// longer.
 //
-// `sentencepiece` is NULL or a tokenizer, `text` points to `text_bytes` bytes, `bytes` to memory for one number.
+// `sentencepiece` is NULL or a tokenizer, `text` points to `text_bytes` bytes, `bytes` to memory
+// for one number.
 nanoembed_status nanoembed_sentencepiece_scratch_bytes(const struct nanoembed_sentencepiece *sentencepiece,
                                                        const uint8_t *text_start,
                                                        size_t text_bytes,
                                                        size_t *bytes);
 
-// Writes the ids of a text in UTF-8 into `ids`, as many as there is room for, behind the piece that begins every text if the
-// file says so. Control pieces that the file lists, `<|im_start|>` for example, become what they are where the text spells
-// them.
+// Writes the ids of a text in UTF-8 into `ids`, as many as there is room for, behind the piece
+// that begins every text if the file says so. Control pieces that the file lists, `<|im_start|>`
+// for example, become what they are where the text spells them.
 //
-// `NANOEMBED_BUFFER_TOO_SMALL` if there is less scratch memory than `nanoembed_sentencepiece_scratch_bytes` says. In the error,
-// `NANOEMBED_INVALID_UTF8` has the offset in the text.
+// `NANOEMBED_BUFFER_TOO_SMALL` if there is less scratch memory than
+// `nanoembed_sentencepiece_scratch_bytes` says. In the error, `NANOEMBED_INVALID_UTF8` has the
+// offset in the text.
 //
-// `sentencepiece` is NULL or a tokenizer, `text` points to `text_bytes` bytes, `scratch` to `scratch_bytes` bytes, aligned to
-// `NANOEMBED_ALIGN`, that nobody else touches meanwhile, `ids` to `capacity` ids, `tokenized` to memory for one.
+// `sentencepiece` is NULL or a tokenizer, `text` points to `text_bytes` bytes, `scratch` to
+// `scratch_bytes` bytes, aligned to `NANOEMBED_ALIGN`, that nobody else touches meanwhile, `ids`
+// to `capacity` ids, `tokenized` to memory for one.
 nanoembed_status nanoembed_sentencepiece_encode(const struct nanoembed_sentencepiece *sentencepiece,
                                                 const uint8_t *text_start,
                                                 size_t text_bytes,
@@ -1244,18 +1331,22 @@ nanoembed_status nanoembed_sentencepiece_encode(const struct nanoembed_sentencep
                                                 struct nanoembed_tokenized *tokenized,
                                                 struct nanoembed_error *error);
 
-// Whether a piece that was sampled says that the model has finished: 1, or 0 for any other piece and without a tokenizer.
+// Whether a piece that was sampled says that the model has finished: 1, or 0 for any other piece
+// and without a tokenizer.
 //
 // `sentencepiece` is NULL or a tokenizer.
 uint8_t nanoembed_sentencepiece_ends_text(const struct nanoembed_sentencepiece *sentencepiece,
                                           uint32_t id);
 
-// Writes the bytes that a piece stands for within a text into `out`, and their number into `*bytes`: words begin with their
-// space. A character of several bytes may be spread over several pieces: what has been written one after the other is UTF-8.
+// Writes the bytes that a piece stands for within a text into `out`, and their number into
+// `*bytes`: words begin with their space. A character of several bytes may be spread over several
+// pieces: what has been written one after the other is UTF-8.
 //
-// `NANOEMBED_TOKEN_OUT_OF_RANGE` for an id of no piece, `NANOEMBED_BUFFER_TOO_SMALL` if `capacity` does not suffice.
+// `NANOEMBED_TOKEN_OUT_OF_RANGE` for an id of no piece, `NANOEMBED_BUFFER_TOO_SMALL` if `capacity`
+// does not suffice.
 //
-// `sentencepiece` is NULL or a tokenizer, `out` points to `capacity` bytes, `bytes` to memory for one number.
+// `sentencepiece` is NULL or a tokenizer, `out` points to `capacity` bytes, `bytes` to memory for
+// one number.
 nanoembed_status nanoembed_sentencepiece_piece(const struct nanoembed_sentencepiece *sentencepiece,
                                                uint32_t id,
                                                uint8_t *out,
@@ -1275,13 +1366,15 @@ nanoembed_status nanoembed_model_new(const struct nanoembed_source *source,
 // `model` is NULL or a model that is used no more.
 void nanoembed_model_free(struct nanoembed_model *model);
 
-// As `nanoembed_workspace_init`, in memory from the heap; to be freed by `nanoembed_workspace_free`.
+// As `nanoembed_workspace_init`, in memory from the heap; to be freed by
+// `nanoembed_workspace_free`.
 //
 // As `nanoembed_workspace_init`.
 nanoembed_status nanoembed_workspace_new(const struct nanoembed_model *model,
                                          struct nanoembed_workspace **workspace);
 
-// Frees a workspace that `nanoembed_workspace_new` made; NULL and workspaces in lent memory are left alone.
+// Frees a workspace that `nanoembed_workspace_new` made; NULL and workspaces in lent memory are
+// left alone.
 //
 // `workspace` is NULL or a workspace that is used no more.
 void nanoembed_workspace_free(struct nanoembed_workspace *workspace);
@@ -1307,7 +1400,8 @@ nanoembed_status nanoembed_decoder_new(const struct nanoembed_source *source,
                                        struct nanoembed_decoder **decoder,
                                        struct nanoembed_error *error);
 
-// Frees a decoder that `nanoembed_decoder_new` made; NULL and decoders in lent memory are left alone.
+// Frees a decoder that `nanoembed_decoder_new` made; NULL and decoders in lent memory are left
+// alone.
 //
 // `decoder` is NULL or a decoder that is used no more.
 void nanoembed_decoder_free(struct nanoembed_decoder *decoder);
@@ -1319,19 +1413,22 @@ nanoembed_status nanoembed_bpe_new(const struct nanoembed_source *source,
                                    struct nanoembed_bpe **bpe,
                                    struct nanoembed_error *error);
 
-// Frees a tokenizer that `nanoembed_bpe_new` made; NULL and tokenizers in lent memory are left alone.
+// Frees a tokenizer that `nanoembed_bpe_new` made; NULL and tokenizers in lent memory are left
+// alone.
 //
 // `bpe` is NULL or a tokenizer that is used no more.
 void nanoembed_bpe_free(struct nanoembed_bpe *bpe);
 
-// As `nanoembed_sentencepiece_init`, in memory from the heap; to be freed by `nanoembed_sentencepiece_free`.
+// As `nanoembed_sentencepiece_init`, in memory from the heap; to be freed by
+// `nanoembed_sentencepiece_free`.
 //
 // As `nanoembed_sentencepiece_init`.
 nanoembed_status nanoembed_sentencepiece_new(const struct nanoembed_source *source,
                                              struct nanoembed_sentencepiece **sentencepiece,
                                              struct nanoembed_error *error);
 
-// Frees a tokenizer that `nanoembed_sentencepiece_new` made; NULL and tokenizers in lent memory are left alone.
+// Frees a tokenizer that `nanoembed_sentencepiece_new` made; NULL and tokenizers in lent memory
+// are left alone.
 //
 // `sentencepiece` is NULL or a tokenizer that is used no more.
 void nanoembed_sentencepiece_free(struct nanoembed_sentencepiece *sentencepiece);
@@ -1342,7 +1439,8 @@ void nanoembed_sentencepiece_free(struct nanoembed_sentencepiece *sentencepiece)
 nanoembed_status nanoembed_session_new(const struct nanoembed_decoder *decoder,
                                        struct nanoembed_session **session);
 
-// Frees a session that `nanoembed_session_new` made; NULL and sessions in lent memory are left alone.
+// Frees a session that `nanoembed_session_new` made; NULL and sessions in lent memory are left
+// alone.
 //
 // `session` is NULL or a session that is used no more.
 void nanoembed_session_free(struct nanoembed_session *session);

@@ -4,7 +4,6 @@ use serde::ser::{SerializeMap, Serializer};
 use serde_json::Value;
 
 /// Writes names and values as members of an object.
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde wants a reference")]
 pub(crate) fn kept<S: Serializer>(kept: &&[(String, Value)], to: S) -> Result<S::Ok, S::Error> {
     let mut map = to.serialize_map(Some(kept.len()))?;
     for (name, value) in *kept {

@@ -102,7 +102,10 @@ impl<B: AsRef<[u8]>> Embedder<B> {
             Some(Format::Amb) => open::open_amb(bytes)?,
             #[cfg(feature = "gguf")]
             Some(Format::Gguf) => gguf::open_gguf(bytes)?,
+            #[cfg(feature = "embd")]
             _ => open::open_embd(bytes)?,
+            #[cfg(not(feature = "embd"))]
+            _ => return Err(Error::without_offset(ErrorKind::UnknownFormat)),
         };
         let Model { bert, column_scales } = model;
         let default_prompt = found.default_prompt.clone();

@@ -11,6 +11,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Mode, SpecialRole};
 #[cfg(feature = "amb")]
 use crate::format::amb::Amb;
+#[cfg(feature = "embd")]
 use crate::format::embd::Embd;
 use crate::limit::filled;
 #[cfg(feature = "amb")]
@@ -46,6 +47,7 @@ pub(super) fn open_model(bytes: &[u8], config: BertConfig, find: Find<'_, '_>) -
     Ok(Model { bert, column_scales })
 }
 
+#[cfg(feature = "embd")]
 pub(super) fn open_embd(bytes: &[u8]) -> Result<(Model, FoundVocabulary<'_>)> {
     let embd = Embd::parse(bytes, Mode::Lenient)?;
     let config = BertConfig::from_metadata(|key| embd.metadata_value(key))?;

@@ -16,7 +16,7 @@ mod config;
 mod json;
 
 use std::collections::{BTreeMap, HashMap};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use nanoembed_core::ErrorKind;
 
@@ -154,7 +154,7 @@ fn assemble(
     mut tokens: BTreeMap<u32, Vec<u8>>,
     mut added: AddedTokens,
     config: &TokenizerConfig,
-    source: &PathBuf,
+    source: &Path,
 ) -> Result<Vocabulary> {
     let bad =
         |message: String| Failure::input(ErrorKind::BadVocabulary, message).at(name_of(source));

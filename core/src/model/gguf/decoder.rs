@@ -26,9 +26,10 @@ use crate::model::llama::{LlamaConfig, Rope, RopePairs};
 ///
 /// # Errors
 ///
-/// As [`gguf_model`](super::gguf_model); [`ErrorKind::UnsupportedArchitecture`] for encoders too;
-/// [`ErrorKind::UnsupportedSetting`] for what [`gguf_refusal`] names; otherwise as
-/// [`LlamaConfig::read`].
+/// As [`gguf_model`](super::gguf_model);
+/// [`UnsupportedArchitecture`](crate::ErrorKind::UnsupportedArchitecture) for encoders too;
+/// [`UnsupportedSetting`](crate::ErrorKind::UnsupportedSetting) for what [`gguf_refusal`] names;
+/// otherwise as [`LlamaConfig::read`].
 pub fn gguf_llama_config(file: &Gguf<'_>) -> Result<LlamaConfig> {
     config(file)?.map_err(|refusal| refusal.error())
 }
