@@ -44,8 +44,8 @@ version=$(sed -n 's/^version = "\(.*\)"/\1/p' ../Cargo.toml | head -n 1)
 
 mkdir -p "$prefix/lib/pkgconfig" "$prefix/lib/cmake/nanoembed" "$prefix/include"
 cp include/nanoembed.h include/nanoembed.hpp "$prefix/include/"
-cp "$built/libnanoembed.a" "$prefix/lib/"
-[ -f "$built/libnanoembed.so" ] && [ $crate_types != staticlib ] && cp "$built/libnanoembed.so" "$prefix/lib/"
+cp "$built/libnanoembed_ffi.a" "$prefix/lib/libnanoembed.a"
+[ -f "$built/libnanoembed_ffi.so" ] && [ $crate_types != staticlib ] && cp "$built/libnanoembed_ffi.so" "$prefix/lib/libnanoembed.so"
 sed -e "s|@prefix@|$prefix|" -e "s|@version@|$version|" -e "s|@private@|$private|" cmake/nanoembed.pc.in \
     >"$prefix/lib/pkgconfig/nanoembed.pc"
 sed -e "s|@private@|$private|" cmake/nanoembed-config.cmake.in >"$prefix/lib/cmake/nanoembed/nanoembed-config.cmake"

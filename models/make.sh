@@ -20,7 +20,7 @@ else
 fi
 
 # The date of the files in the wheel; the date that unpacking gives them depends on the time zone.
-SOURCE_DATE_EPOCH=1580601600 cargo run --quiet --release --locked -p nanoembed --no-default-features -- \
+SOURCE_DATE_EPOCH=1580601600 cargo run --quiet --release --locked -p nanoembed-cli --no-default-features -- \
     convert "$model" models/all-MiniLM-L6-v2.int8.weights --type int8 \
     --name all-MiniLM-L6-v2 \
     --metadata source=https://huggingface.co/sentence-transformers/all-MiniLM-L6-v2

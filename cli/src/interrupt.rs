@@ -1,9 +1,21 @@
-//! Signals that ask the program to end: Ctrl-C, termination, a terminal that is closed.
+//! Signals that ask the program to end: Ctrl-C, termination, a terminal that is closed; and the one
+//! of a file that was cut while it was read.
+
+use nanoembed::files::new_file::remove_unfinished;
+
+/// From now on an interruption leaves no temporary file behind and ends the process with status
+/// 130.
+pub(crate) fn clean_up_when_interrupted() {
+    when_interrupted(|| {
+        let _unfinished = remove_unfinished();
+        std::process::exit(130);
+    });
+}
 
 /// Calls `act` when the first of them comes. Without a handler the system's own applies, which ends
 /// the process all the same.
 #[cfg(unix)]
-pub(crate) fn when_interrupted(act: impl Fn() + Send + 'static) {
+fn when_interrupted(act: impl Fn() + Send + 'static) {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
     use signal_hook::iterator::Signals;
 
@@ -20,7 +32,7 @@ pub(crate) fn when_interrupted(act: impl Fn() + Send + 'static) {
 }
 
 #[cfg(not(unix))]
-pub(crate) fn when_interrupted(act: impl Fn() + Send + 'static) {
+fn when_interrupted(act: impl Fn() + Send + 'static) {
     drop(ctrlc::set_handler(act));
 }
 
@@ -33,3 +45,21 @@ fn ignored() -> u64 {
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or_default()
 }
+
+/// From now on a mapped file that another program cuts ends the process with a word of explanation
+/// and status 3 instead of a crash.
+#[cfg(unix)]
+pub(crate) fn report_truncation() {
+    const MESSAGE: &[u8] = b"error[502]: a file was cut short while it was being read\n";
+    // SAFETY: the handler only calls `write` and `_exit`, both of which POSIX allows in signal
+    // handlers.
+    let _ = unsafe {
+        signal_hook::low_level::register(libc::SIGBUS, || {
+            libc::write(2, MESSAGE.as_ptr().cast(), MESSAGE.len());
+            libc::_exit(3);
+        })
+    };
+}
+
+#[cfg(not(unix))]
+pub(crate) fn report_truncation() {}

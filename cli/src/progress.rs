@@ -1,9 +1,13 @@
 //! Progress on stderr, and only if that is a terminal.
 
 use std::io::IsTerminal;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use indicatif::{HumanCount, ProgressBar, ProgressStyle};
+use nanoembed::{Observer, Task, Unit};
+
+use crate::error::warn;
 
 /// How far a job is. Nothing is drawn where stderr is not a terminal.
 pub(crate) struct Progress(ProgressBar);
@@ -61,6 +65,57 @@ impl Progress {
 
     pub(crate) fn advance(&self, by: u64) {
         self.0.inc(by);
+    }
+}
+
+/// Shows what the library tells of its work, unless nothing shall be said.
+#[derive(Default)]
+pub(crate) struct Terminal {
+    quiet: bool,
+    task: Mutex<Option<Progress>>,
+}
+
+impl Terminal {
+    pub(crate) fn new(quiet: bool) -> Self {
+        Self { quiet, task: Mutex::default() }
+    }
+
+    fn set(&self, task: Option<Progress>) {
+        *self.task.lock().unwrap_or_else(PoisonError::into_inner) = task;
+    }
+}
+
+impl Observer for Terminal {
+    fn begin(&self, task: Task) {
+        if self.quiet {
+            return;
+        }
+        self.set(Some(match (task.unit, task.total) {
+            (Unit::Bytes, Some(total)) => Progress::bytes(task.name, total),
+            (_, total) => Progress::texts(task.name, total),
+        }));
+    }
+
+    fn advance(&self, by: u64) {
+        if let Some(task) = &*self.task.lock().unwrap_or_else(PoisonError::into_inner) {
+            task.advance(by);
+        }
+    }
+
+    fn end(&self) {
+        self.set(None);
+    }
+
+    fn warn(&self, warning: &str) {
+        if !self.quiet {
+            warn(warning);
+        }
+    }
+
+    fn note(&self, note: &str) {
+        if !self.quiet {
+            anstream::eprintln!("{note}");
+        }
     }
 }
 

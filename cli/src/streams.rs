@@ -5,6 +5,9 @@
 //! at before Rust does.
 
 use std::io::{self, StdoutLock, Write};
+use std::path::Path;
+
+use crate::error::{Error, Result};
 
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 mod at_start {
@@ -44,6 +47,14 @@ pub(crate) fn check_stdout() -> io::Result<()> {
         return Err(io::Error::other("it is closed"));
     }
     Ok(())
+}
+
+/// Refuses stdout as an output if nothing can be written to it.
+pub(crate) fn check_output(path: &Path) -> Result<()> {
+    match path == Path::new("-") {
+        true => check_stdout().map_err(|error| Error::writing("stdout", &error)),
+        false => Ok(()),
+    }
 }
 
 /// Whether anything can be read from stdin.

@@ -5,9 +5,10 @@ use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind as Kind};
 use clap::{Arg, ArgAction, Command, CommandFactory, FromArgMatches};
+use nanoembed::Kind as Cause;
 
 use crate::args::Cli;
-use crate::error::{Failure, USAGE};
+use crate::error::{self, Error};
 use crate::streams;
 
 /// What is said below the help of every command.
@@ -47,24 +48,27 @@ pub(crate) fn parse(arguments: Vec<OsString>) -> Result<Cli, ExitCode> {
         _ => None,
     };
     if let Some(text) = cluster {
-        let failure = Failure::usage(format!("`{text}` begins with a dash, but is no option"))
-            .hint(format!("a text that begins with a dash stands behind `--`: -- \"{text}\""));
-        failure.print();
-        return Err(ExitCode::from(failure.exit_code()));
+        let failure = Error::usage(format!("`{text}` begins with a dash, but is no option"))
+            .with_hint(format!("a text that begins with a dash stands behind `--`: -- \"{text}\""));
+        error::print(&failure);
+        return Err(ExitCode::from(error::exit_code(&failure)));
     }
     if !error.use_stderr() {
         let printed = streams::check_stdout().and_then(|()| error.print());
         return Err(match printed {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => {
-                let failure = Failure::writing("stdout", &error);
-                failure.print();
-                ExitCode::from(failure.exit_code())
+                let failure = Error::writing("stdout", &error);
+                error::print(&failure);
+                ExitCode::from(error::exit_code(&failure))
             }
         });
     }
     let said = error.render().ansi().to_string();
-    anstream::eprint!("{}", said.replacen("error:", &format!("error[{USAGE}]:"), 1));
+    anstream::eprint!(
+        "{}",
+        said.replacen("error:", &format!("error[{}]:", Cause::Usage.code()), 1)
+    );
     Err(ExitCode::from(2))
 }
 

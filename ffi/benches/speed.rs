@@ -15,13 +15,13 @@ use std::process::ExitCode;
 use std::ptr::{null, null_mut};
 use std::time::{Duration, Instant};
 
-use nanoembed::batch::*;
-use nanoembed::embed::*;
-use nanoembed::model::*;
-use nanoembed::source::*;
-use nanoembed::status::*;
 use nanoembed_core::model::InOrder;
 use nanoembed_core::owned::Embedder;
+use nanoembed_ffi::batch::*;
+use nanoembed_ffi::embed::*;
+use nanoembed_ffi::model::*;
+use nanoembed_ffi::source::*;
+use nanoembed_ffi::status::*;
 
 const TEXTS: [&str; 4] = [
     "How do I log in?",
@@ -58,13 +58,13 @@ fn open(file: &[u8]) -> Handles {
     let mut handles = Handles { model: null_mut(), workspace: null_mut() };
     // SAFETY: pointers to what lives here; the file outlives all of it.
     unsafe {
-        check(nanoembed::owned::nanoembed_model_new(
+        check(nanoembed_ffi::owned::nanoembed_model_new(
             &source,
             null(),
             &mut handles.model,
             null_mut(),
         ));
-        check(nanoembed::owned::nanoembed_workspace_new(handles.model, &mut handles.workspace));
+        check(nanoembed_ffi::owned::nanoembed_workspace_new(handles.model, &mut handles.workspace));
     }
     handles
 }

@@ -4,15 +4,15 @@
 use std::path::Path;
 use std::ptr::null_mut;
 
-use nanoembed::bpe::*;
-use nanoembed::owned::*;
-use nanoembed::source::*;
-use nanoembed::status::*;
-use nanoembed::tokenized::nanoembed_tokenized;
 use nanoembed_core::Error;
 use nanoembed_core::format::amb;
 use nanoembed_core::format::gguf::{self, WriteValue};
 use nanoembed_core::sink::Sink;
+use nanoembed_ffi::bpe::*;
+use nanoembed_ffi::owned::*;
+use nanoembed_ffi::source::*;
+use nanoembed_ffi::status::*;
+use nanoembed_ffi::tokenized::nanoembed_tokenized;
 use serde_json::{Value, json};
 
 /// A file in memory.

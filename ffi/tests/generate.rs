@@ -2,10 +2,6 @@
 
 use std::ptr::null_mut;
 
-use nanoembed::decoder_model::*;
-use nanoembed::session::*;
-use nanoembed::source::*;
-use nanoembed::status::*;
 use nanoembed_core::event::Mode;
 use nanoembed_core::format::gguf::Gguf;
 use nanoembed_core::kernel;
@@ -14,6 +10,10 @@ use nanoembed_core::model::llama::{
 };
 use nanoembed_core::model::{Run, SliceWeights, gguf_llama_config};
 use nanoembed_core::top::Scored;
+use nanoembed_ffi::decoder_model::*;
+use nanoembed_ffi::session::*;
+use nanoembed_ffi::source::*;
+use nanoembed_ffi::status::*;
 
 static FILE: &[u8] = include_bytes!("data/small_llama.gguf");
 const PROMPT: [u32; 8] = [3, 1, 4, 1, 5, 9, 2, 6];

@@ -2,12 +2,12 @@
 
 use std::ptr::null_mut;
 
-use nanoembed::model::*;
-use nanoembed::owned::{nanoembed_model_free, nanoembed_model_new};
-use nanoembed::source::*;
-use nanoembed::status::*;
 use nanoembed_core::ErrorKind;
 use nanoembed_core::owned::Embedder;
+use nanoembed_ffi::model::*;
+use nanoembed_ffi::owned::{nanoembed_model_free, nanoembed_model_new};
+use nanoembed_ffi::source::*;
+use nanoembed_ffi::status::*;
 
 /// Of `tests/data/cases/default-prompt`.
 static FILE: &[u8] = include_bytes!("data/default_prompt.weights");

@@ -4,15 +4,15 @@
 use std::path::{Path, PathBuf};
 use std::ptr::null_mut;
 
-use nanoembed::bpe::NANOEMBED_NO_TOKEN;
-use nanoembed::owned::*;
-use nanoembed::sentencepiece::*;
-use nanoembed::source::*;
-use nanoembed::status::*;
-use nanoembed::tokenized::nanoembed_tokenized;
 use nanoembed_core::format::amb::{Payload, Plan, TokenizerSpec, Writer};
 use nanoembed_core::sink::Sink;
 use nanoembed_core::{Error, ErrorKind};
+use nanoembed_ffi::bpe::NANOEMBED_NO_TOKEN;
+use nanoembed_ffi::owned::*;
+use nanoembed_ffi::sentencepiece::*;
+use nanoembed_ffi::source::*;
+use nanoembed_ffi::status::*;
+use nanoembed_ffi::tokenized::nanoembed_tokenized;
 use serde_json::Value;
 
 fn folder() -> PathBuf {

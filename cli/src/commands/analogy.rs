@@ -5,14 +5,14 @@ use std::process::ExitCode;
 
 use clap::Args;
 
+use super::neighbours::{Measure, Printer};
 use super::similar::no_vector;
+use crate::args::words::PolicyArgs;
 use crate::args::{ThreadArgs, count};
 use crate::error::Result;
-use crate::mapped::Mapped;
-use crate::word_vectors::file::Opened;
-use crate::word_vectors::nearest::Nearest;
-use crate::word_vectors::neighbours::{Measure, Printer};
-use crate::word_vectors::policy::PolicyArgs;
+use nanoembed::files::mapped::Mapped;
+use nanoembed::words::file::Opened;
+use nanoembed::words::nearest::Nearest;
 
 /// Answer "A is to B as C is to what?"
 ///
@@ -61,7 +61,7 @@ impl Analogy {
     pub(crate) fn run(self) -> Result<ExitCode> {
         self.threads.use_threads()?;
         let bytes = Mapped::open(&self.file)?;
-        let opened = Opened::parse(&self.file, &bytes, self.policy)?;
+        let opened = Opened::parse(&self.file, &bytes, self.policy.policy())?;
         let words = opened.indexed()?;
         let failed = |error| opened.failure(error);
         let mut query = vec![0.0; words.cols()];

@@ -5,12 +5,12 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use crate::atomic::NewFile;
+use crate::args::words::PolicyArgs;
 use crate::error::Result;
-use crate::mapped::Mapped;
-use crate::word_vectors::derive;
-use crate::word_vectors::file::Opened;
-use crate::word_vectors::policy::PolicyArgs;
+use crate::output::create;
+use nanoembed::files::mapped::Mapped;
+use nanoembed::words::derive;
+use nanoembed::words::file::Opened;
 
 /// Turn hashed n-grams into a list of those that the words have
 ///
@@ -36,8 +36,8 @@ pub(crate) struct BucketToExplicit {
 impl BucketToExplicit {
     pub(crate) fn run(self, quiet: bool) -> Result<ExitCode> {
         let bytes = Mapped::open(&self.input)?;
-        let opened = Opened::parse(&self.input, &bytes, self.policy)?;
-        let mut file = NewFile::create(&self.output, true)?;
+        let opened = Opened::parse(&self.input, &bytes, self.policy.policy())?;
+        let mut file = create(&self.output, true)?;
         let name = file.name();
         let [before, after] = derive::bucket_to_explicit(&opened, (&mut file, &name))?;
         file.commit()?;

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::Args;
 use clap_complete::Shell;
 
-use crate::error::{Failure, Result};
+use crate::error::{Error, Result};
 use crate::{streams, usage};
 
 /// Print a completion script for a shell
@@ -30,7 +30,7 @@ impl Completions {
         clap_complete::generate(self.shell, &mut usage::command(), "nanoembed", &mut script);
         let mut stdout = streams::stdout();
         let written = stdout.write_all(&script).and_then(|()| stdout.flush());
-        written.map_err(|error| Failure::writing("stdout", &error))?;
+        written.map_err(|error| Error::writing("stdout", &error))?;
         Ok(ExitCode::SUCCESS)
     }
 }

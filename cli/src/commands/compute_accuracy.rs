@@ -7,14 +7,14 @@ use clap::Args;
 use serde::Serialize;
 
 use crate::args::ThreadArgs;
-use crate::error::{Failure, Result};
+use crate::args::words::PolicyArgs;
+use crate::error::{Error, Result};
 use crate::input::Lines as Input;
-use crate::mapped::Mapped;
 use crate::output::lines::Lines;
 use crate::progress::Progress;
-use crate::word_vectors::file::{Indexed, Opened};
-use crate::word_vectors::nearest::{Nearest, QUERIES};
-use crate::word_vectors::policy::PolicyArgs;
+use nanoembed::files::mapped::Mapped;
+use nanoembed::words::file::{Indexed, Opened};
+use nanoembed::words::nearest::{Nearest, QUERIES};
 
 /// Count how many analogies word vectors get right
 ///
@@ -73,7 +73,7 @@ impl ComputeAccuracy {
     pub(crate) fn run(self, quiet: bool) -> Result<ExitCode> {
         self.threads.use_threads()?;
         let bytes = Mapped::open(&self.file)?;
-        let opened = Opened::parse(&self.file, &bytes, self.policy)?;
+        let opened = Opened::parse(&self.file, &bytes, self.policy.policy())?;
         let words = opened.indexed()?;
         let nearest = Nearest::among(&words).map_err(|error| opened.failure(error))?;
         let mut input = Input::open(&self.analogies, None)?;
@@ -90,7 +90,7 @@ impl ComputeAccuracy {
                 if fields.is_empty() {
                     continue;
                 }
-                return Err(Failure::bad_input("expected four words")
+                return Err(Error::bad_input("expected four words")
                     .at(crate::error::name_of(&self.analogies))
                     .at(format_args!("line {}", input.number())));
             };
@@ -108,7 +108,7 @@ impl ComputeAccuracy {
         answer_all(&opened, &nearest, &mut sections, &mut questions, &mut queries)?;
         drop(progress);
         if sections.iter().all(|section| section.total + section.skipped == 0) {
-            return Err(Failure::not_found("there are no analogies").at(&opened.name));
+            return Err(Error::not_found("there are no analogies").at(&opened.name));
         }
         self.print(sections)
     }

@@ -6,14 +6,16 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 use nanoembed_core::tensor::Dtype;
 
-use crate::atomic::NewFile;
-use crate::error::{Failure, Result};
+use crate::error::{Error, Result};
+use crate::output::create;
 use crate::output::form::{self, form_of};
 use crate::output::npy::{write_header, write_values};
-use crate::output::units;
-use crate::progress::Progress;
-use crate::stored::{FileSet, Stored};
-use crate::targets::safetensors::{Wanted, write};
+use crate::progress::Terminal;
+use crate::streams;
+use nanoembed::Progress;
+use nanoembed::convert::targets::safetensors::{Wanted, write};
+use nanoembed::stored::{FileSet, Stored};
+use nanoembed::units;
 
 /// Turn quantised weights back into floats: one tensor to `.npy`, all to `.safetensors`
 ///
@@ -94,20 +96,22 @@ impl Dequantize {
         self.check_format()?;
         let set = FileSet::open(&self.file)?;
         let contents = set.contents()?;
-        let progress = |total| (!quiet).then(|| Progress::bytes("dequantising", total));
+        let observer = Terminal::new(quiet);
+        let progress = |total| Progress::bytes(&observer, "dequantising", total);
         if let Some(name) = &self.tensor {
             if self.float != Float::F32 {
-                return Err(Failure::usage(
+                return Err(Error::usage(
                     "a `.npy` file holds f32: `--type` is for `.safetensors`",
                 ));
             }
             let tensor = contents.wanted(name, &set.name())?;
-            npy(tensor, &self.output, progress(tensor.values.elements() * 4).as_ref())?;
+            npy(tensor, &self.output, &progress(tensor.values.elements() * 4))?;
         } else {
+            streams::check_output(&self.output)?;
             let total = contents.tensors.iter().map(|tensor| tensor.values.stored_bytes()).sum();
             let tensors = wanted(&contents.tensors, self.float.dtype());
             let progress = progress(total);
-            let bytes = write(&self.output, tensors, &[], progress.as_ref())?;
+            let bytes = write(&self.output, tensors, &[], &progress)?;
             drop(progress);
             if !quiet && self.output != Path::new("-") {
                 let count = contents.tensors.len();
@@ -123,12 +127,12 @@ impl Dequantize {
         let needed = if self.tensor.is_some() { Format::Npy } else { Format::Safetensors };
         match (form_of(&self.output, self.format, needed)?, needed) {
             (Format::Npy, Format::Safetensors) => {
-                Err(Failure::usage("a `.npy` file holds one tensor")
-                    .hint("name it, or write all tensors to a `.safetensors` file"))
+                Err(Error::usage("a `.npy` file holds one tensor")
+                    .with_hint("name it, or write all tensors to a `.safetensors` file"))
             }
             (Format::Safetensors, Format::Npy) => {
-                Err(Failure::usage("one tensor is written as `.npy`")
-                    .hint("leave TENSOR out to write all of them to a `.safetensors` file"))
+                Err(Error::usage("one tensor is written as `.npy`")
+                    .with_hint("leave TENSOR out to write all of them to a `.safetensors` file"))
             }
             _ => Ok(()),
         }
@@ -156,16 +160,14 @@ pub(crate) fn wanted<'s, 'a>(tensors: &'s [Stored<'a>], dtype: Dtype) -> Vec<Wan
 }
 
 /// Writes the tensor in its logical shape.
-fn npy(tensor: &Stored<'_>, path: &Path, progress: Option<&Progress>) -> Result<()> {
-    let mut file = NewFile::create(path, true)?;
+fn npy(tensor: &Stored<'_>, path: &Path, progress: &Progress<'_>) -> Result<()> {
+    let mut file = create(path, true)?;
     let name = file.name();
-    let failed = |error: std::io::Error| Failure::writing(&name, &error);
+    let failed = |error: std::io::Error| Error::writing(&name, &error);
     write_header(&mut file, tensor.values.shape().dims()).map_err(failed)?;
     tensor.pieces(|values| {
         write_values(&mut file, values).map_err(failed)?;
-        if let Some(progress) = progress {
-            progress.advance(values.len() as u64 * 4);
-        }
+        progress.advance(values.len() as u64 * 4);
         Ok(())
     })?;
     file.commit()

@@ -10,15 +10,16 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::args::EmbedderArgs;
-use crate::atomic::NewFile;
-use crate::embedder::{Embedder, Embedding};
-use crate::error::{Failure, Result};
+use crate::error::{Error, Result};
 use crate::input::{InputArgs, Item};
+use crate::output::create;
 use crate::output::form::{self, form_of};
 use crate::output::kept::kept;
 use crate::output::npy;
 use crate::output::truncated::{Limits, Truncated};
 use crate::progress::{Progress, say_done};
+use nanoembed::embed::{Embedder, Embedding};
+use nanoembed::files::new_file::NewFile;
 
 /// Turn texts into embeddings
 ///
@@ -99,10 +100,10 @@ impl Embed {
         let asked = self.json.then_some(Format::Jsonl).or(self.format);
         let format = form_of(&self.output, asked, Format::Text)?;
         let file = self.embedder.model.open(quiet)?;
-        let embedder = Embedder::open(&file, &self.embedder)?;
+        let embedder = Embedder::open(&file, &self.embedder.options())?;
         let mut texts = self.input.open(quiet)?;
         let mut output =
-            Output::new(NewFile::create(&self.output, format == Format::Npy)?, format, &embedder);
+            Output::new(create(&self.output, format == Format::Npy)?, format, &embedder);
         let progress = (!quiet).then(|| Progress::reading("embedding", texts.bytes()));
         let start = Instant::now();
         let mut truncated = Truncated::default();
@@ -180,18 +181,18 @@ impl Output {
             }
             Form::Npy(rows) => rows.push(vector),
         };
-        written.map_err(|error| Failure::writing(self.file.name(), &error))
+        written.map_err(|error| Error::writing(self.file.name(), &error))
     }
 
     /// Hands on what there is: someone may be waiting for it at the other end of a pipe.
     fn flush(&mut self) -> Result<()> {
-        self.file.flush().map_err(|error| Failure::writing(self.file.name(), &error))
+        self.file.flush().map_err(|error| Error::writing(self.file.name(), &error))
     }
 
     fn finish(mut self) -> Result<()> {
         if let Form::Npy(rows) = self.form {
             let name = self.file.name();
-            rows.finish(&mut self.file).map_err(|error| Failure::writing(name, &error))?;
+            rows.finish(&mut self.file).map_err(|error| Error::writing(name, &error))?;
         }
         self.file.commit()
     }

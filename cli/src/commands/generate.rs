@@ -9,17 +9,17 @@ use clap::Args;
 use nanoembed_core::model::llama::{Activations, Output, Sampler, Sampling};
 use nanoembed_core::owned::CausalSession;
 use nanoembed_core::top::Scored;
-use nanoembed_core::{Error, ErrorKind};
+use nanoembed_core::{Error as CoreError, ErrorKind};
 use serde::Serialize;
 
+use crate::args::writing::size;
 use crate::args::{number, verify_model, whole};
-use crate::decoder::memory;
-use crate::decoder::model::Decoder;
-use crate::error::{Failure, Result, name_of};
-use crate::model_file::ModelFile;
+use crate::error::{Error, Result, name_of};
 use crate::output::lines::Lines;
 use crate::streams;
-use crate::writing::size;
+use nanoembed::causal::memory;
+use nanoembed::causal::model::Decoder;
+use nanoembed::open::model_file::ModelFile;
 
 /// Continue a text with a model of the Llama family
 #[derive(Args, Debug)]
@@ -127,20 +127,20 @@ impl Generate {
     }
 
     fn run_with(&self, decoder: &Decoder<'_>, quiet: bool) -> Result<ExitCode> {
-        let failed = |error| Failure::of_file(name_of(&self.model), error);
+        let failed = |error| Error::in_file(name_of(&self.model), error);
         let prompt = match self.chat {
             true => format!("<|im_start|>user\n{}<|im_end|>\n<|im_start|>assistant\n", self.prompt),
             false => self.prompt.clone(),
         };
         let ids = decoder.tokenizer.encode(&prompt).map_err(failed)?;
         if ids.is_empty() {
-            return Err(Failure::usage(
+            return Err(Error::usage(
                 "the prompt is empty, and the model has no token to begin with",
             ));
         }
         let positions = ids.len().saturating_add(self.max_tokens);
         if positions > decoder.config().positions {
-            return Err(Failure::usage(format!(
+            return Err(Error::usage(format!(
                 "{} tokens of the prompt and {} more are beyond the model's {} positions",
                 ids.len(),
                 self.max_tokens,
@@ -150,7 +150,7 @@ impl Generate {
         let sampling =
             Sampling { temperature: self.temperature, top_k: self.top_k, top_p: self.top_p };
         let sampler = Sampler::new(sampling, self.seed)
-            .map_err(|error| Failure::usage(format!("the sampling: {}", error.message())))?;
+            .map_err(|error| Error::usage(format!("the sampling: {}", error.message())))?;
         let session = self.session(decoder, positions)?;
         let (generated, times) = self.generate(decoder, session, &ids, sampler)?;
         if self.json {
@@ -160,7 +160,7 @@ impl Generate {
         } else {
             let mut stdout = streams::stdout();
             let written = stdout.write_all(b"\n").and_then(|()| stdout.flush());
-            written.map_err(|error| Failure::writing("stdout", &error))?;
+            written.map_err(|error| Error::writing("stdout", &error))?;
         }
         if !quiet {
             #[expect(clippy::cast_precision_loss, reason = "a rate for people")]
@@ -184,7 +184,7 @@ impl Generate {
             }
             None => decoder.session(positions, activations),
         };
-        session.map_err(|error| Failure::of_file(name_of(&self.model), error))
+        session.map_err(|error| Error::in_file(name_of(&self.model), error))
     }
 
     /// The continuation, and the seconds that the prompt and the rest took.
@@ -195,7 +195,7 @@ impl Generate {
         ids: &[u32],
         mut sampler: Sampler,
     ) -> Result<(Generated, (f64, f64))> {
-        let failed = |error| Failure::of_file(name_of(&self.model), error);
+        let failed = |error| Error::in_file(name_of(&self.model), error);
         let vocabulary = decoder.config().vocabulary;
         let mut logits = vec![0.0; vocabulary];
         let mut order = vec![Scored::default(); vocabulary];
@@ -216,11 +216,11 @@ impl Generate {
             let written = stdout.write_all(piece.as_bytes()).and_then(|()| stdout.flush());
             written.map_err(|error| {
                 write_error = Some(error);
-                Error::without_offset(ErrorKind::WriteFailed)
+                CoreError::without_offset(ErrorKind::WriteFailed)
             })
         };
         let mut ids = Vec::new();
-        let mut step = || -> std::result::Result<(), Error> {
+        let mut step = || -> std::result::Result<(), CoreError> {
             while ids.len() < self.max_tokens {
                 let next = sampler.next(&logits, &mut order)?;
                 if decoder.tokenizer.is_end(next) {
@@ -236,7 +236,7 @@ impl Generate {
         };
         let result = step();
         if let Some(error) = write_error {
-            return Err(Failure::writing("stdout", &error));
+            return Err(Error::writing("stdout", &error));
         }
         result.map_err(failed)?;
         generated.ids = ids;

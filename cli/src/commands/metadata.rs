@@ -6,14 +6,14 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 use nanoembed_core::text::toml::Entries;
 
-use crate::atomic::NewFile;
-use crate::error::{Failure, Result, name_of};
-use crate::mapped::Mapped;
+use crate::args::words::PolicyArgs;
+use crate::error::{Error, Result, name_of};
+use crate::output::create;
 use crate::output::form::{self, form_of};
 use crate::output::lines::Lines;
-use crate::word_vectors::file::Opened;
-use crate::word_vectors::policy::PolicyArgs;
-use crate::word_vectors::{derive, metadata};
+use nanoembed::files::mapped::Mapped;
+use nanoembed::words::file::Opened;
+use nanoembed::words::{derive, metadata};
 
 /// Show or change a `.fifu` file's metadata
 ///
@@ -73,7 +73,7 @@ impl Metadata {
             form_of(output, self.format, Format::Finalfusion)?;
         }
         let bytes = Mapped::open(&self.input)?;
-        let opened = Opened::parse(&self.input, &bytes, self.policy)?;
+        let opened = Opened::parse(&self.input, &bytes, self.policy.policy())?;
         let document = opened.file.metadata();
         let Some(output) = &self.output else {
             let text = match &self.key {
@@ -82,7 +82,7 @@ impl Metadata {
             };
             let text = text.ok_or_else(|| {
                 let what = self.key.as_deref().unwrap_or("metadata");
-                Failure::not_found(format!("there is no {what}")).at(&opened.name)
+                Error::not_found(format!("there is no {what}")).at(&opened.name)
             })?;
             let mut lines = Lines::stdout();
             lines.text(text.trim_end_matches('\n'))?;
@@ -94,7 +94,7 @@ impl Metadata {
             Some(path) => {
                 let bytes = Mapped::open(path)?;
                 let text = str::from_utf8(&bytes)
-                    .map_err(|_| Failure::bad_input("not valid UTF-8").at(name_of(path)))?;
+                    .map_err(|_| Error::bad_input("not valid UTF-8").at(name_of(path)))?;
                 metadata::parse(text).map_err(|failure| failure.at(name_of(path)))?;
                 text.to_owned()
             }
@@ -102,10 +102,10 @@ impl Metadata {
         let document = metadata::edited(&document, &self.set)?;
         // What other readers are to read should at least be read here.
         if let Some(error) = Entries::new(&document).find_map(std::result::Result::err) {
-            return Err(Failure::of_file("the metadata", error));
+            return Err(Error::in_file("the metadata", error));
         }
         let document = Some(&document[..]).filter(|document| !document.is_empty());
-        let mut file = NewFile::create(output, true)?;
+        let mut file = create(output, true)?;
         let name = file.name();
         derive::copy(&opened, document, (&mut file, &name))?;
         file.commit()?;

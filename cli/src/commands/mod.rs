@@ -13,6 +13,7 @@ pub(crate) mod histogram;
 pub(crate) mod inspect;
 pub(crate) mod metadata;
 pub(crate) mod migrate;
+mod neighbours;
 pub(crate) mod quantize;
 pub(crate) mod reconstruct;
 pub(crate) mod search;

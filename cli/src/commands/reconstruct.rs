@@ -6,13 +6,13 @@ use std::process::ExitCode;
 use clap::Args;
 use nanoembed_core::format::finalfusion::Storage;
 
-use crate::atomic::NewFile;
-use crate::error::{Failure, Result};
-use crate::mapped::Mapped;
+use crate::args::words::PolicyArgs;
+use crate::error::{Error, Result};
+use crate::output::create;
 use crate::progress::Progress;
-use crate::word_vectors::derive;
-use crate::word_vectors::file::Opened;
-use crate::word_vectors::policy::PolicyArgs;
+use nanoembed::files::mapped::Mapped;
+use nanoembed::words::derive;
+use nanoembed::words::file::Opened;
 
 /// Turn a product-quantised `.fifu` file into one of plain vectors
 ///
@@ -37,12 +37,12 @@ pub(crate) struct Reconstruct {
 impl Reconstruct {
     pub(crate) fn run(self, quiet: bool) -> Result<ExitCode> {
         let bytes = Mapped::open(&self.input)?;
-        let opened = Opened::parse(&self.input, &bytes, self.policy)?;
+        let opened = Opened::parse(&self.input, &bytes, self.policy.policy())?;
         let storage = &opened.file.layout().storage;
         if matches!(storage, Storage::Array(_)) {
-            return Err(Failure::bad_input("the vectors are not quantised").at(&opened.name));
+            return Err(Error::bad_input("the vectors are not quantised").at(&opened.name));
         }
-        let mut file = NewFile::create(&self.output, true)?;
+        let mut file = create(&self.output, true)?;
         let name = file.name();
         let row_bytes = u64::from(storage.cols()) * 4;
         let total = storage.rows().saturating_mul(row_bytes);

@@ -7,13 +7,13 @@ use clap::Args;
 use nanoembed_core::format::finalfusion::{BrokenUtf8, Plan, StorageSpec};
 
 use super::similar::no_vector;
-use crate::atomic::NewFile;
-use crate::error::{Failure, Result, warn};
+use crate::args::words::PolicyArgs;
+use crate::error::{Error, Result, warn};
 use crate::input::Lines;
-use crate::mapped::Mapped;
-use crate::word_vectors::file::Opened;
-use crate::word_vectors::policy::PolicyArgs;
-use crate::word_vectors::write_selected;
+use crate::output::create;
+use nanoembed::files::mapped::Mapped;
+use nanoembed::words::file::Opened;
+use nanoembed::words::write_selected;
 
 /// Write some words with their vectors to a smaller file
 ///
@@ -48,7 +48,7 @@ pub(crate) struct Select {
 impl Select {
     pub(crate) fn run(self, quiet: bool) -> Result<ExitCode> {
         let bytes = Mapped::open(&self.input)?;
-        let opened = Opened::parse(&self.input, &bytes, self.policy)?;
+        let opened = Opened::parse(&self.input, &bytes, self.policy.policy())?;
         let words = opened.indexed()?;
         let mut vector = vec![0.0; words.cols()];
         let mut scratch = vec![0.0; words.scratch_needed()];
@@ -61,17 +61,16 @@ impl Select {
                 Some(found) => selected.push(&word, &vector, found.norm)?,
                 None if self.ignore_unknown => unknown += 1,
                 None => {
-                    return Err(
-                        no_vector(&opened, &word).hint("`--ignore-unknown` leaves such words out")
-                    );
+                    return Err(no_vector(&opened, &word)
+                        .with_hint("`--ignore-unknown` leaves such words out"));
                 }
             }
         }
-        let mut file = NewFile::create(&self.output, true)?;
+        let mut file = create(&self.output, true)?;
         let name = file.name();
         let count = selected.len();
         let cols = u32::try_from(words.cols())
-            .map_err(|_| Failure::bad_input("too many columns").at(&opened.name))?;
+            .map_err(|_| Error::bad_input("too many columns").at(&opened.name))?;
         let plan = Plan {
             metadata: opened.file.metadata(),
             vocabulary: selected.vocabulary(),

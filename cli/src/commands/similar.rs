@@ -5,15 +5,15 @@ use std::process::ExitCode;
 
 use clap::Args;
 
+use super::neighbours::{Measure, Printer};
+use crate::args::words::PolicyArgs;
 use crate::args::{ThreadArgs, count};
-use crate::error::{Failure, Result, warn};
+use crate::error::{Error, Result, warn};
 use crate::input::Lines;
-use crate::mapped::Mapped;
-use crate::word_vectors::file::{Indexed, Opened};
-use crate::word_vectors::nearest::{Nearest, QUERIES};
-use crate::word_vectors::neighbours::{Measure, Printer};
-use crate::word_vectors::policy::PolicyArgs;
-use crate::word_vectors::suggestion;
+use nanoembed::files::mapped::Mapped;
+use nanoembed::words::file::{Indexed, Opened};
+use nanoembed::words::nearest::{Nearest, QUERIES};
+use nanoembed::words::suggestion;
 
 /// How many neighbours are held at a time.
 const MAX_NEIGHBOURS: usize = 1 << 20;
@@ -63,7 +63,7 @@ impl Similar {
     pub(crate) fn run(self) -> Result<ExitCode> {
         self.threads.use_threads()?;
         let bytes = Mapped::open(&self.file)?;
-        let opened = Opened::parse(&self.file, &bytes, self.policy)?;
+        let opened = Opened::parse(&self.file, &bytes, self.policy.policy())?;
         let words = opened.indexed()?;
         let nearest = Nearest::among(&words).map_err(|error| opened.failure(error))?;
         let mut printer = Printer::new(self.json, self.measure);
@@ -140,10 +140,10 @@ impl Similar {
 }
 
 /// There is nothing to compare with.
-pub(super) fn no_vector(opened: &Opened<'_>, word: &str) -> Failure {
-    let failure = Failure::not_found(format!("{word:?} has no vector")).at(&opened.name);
+pub(super) fn no_vector(opened: &Opened<'_>, word: &str) -> Error {
+    let failure = Error::not_found(format!("{word:?} has no vector")).at(&opened.name);
     match suggestion::hint(&opened.file, word) {
-        Some(hint) => failure.hint(hint),
+        Some(hint) => failure.with_hint(hint),
         None => failure,
     }
 }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::{Args, ValueEnum};
-use nanoembed_core::Error;
+use nanoembed_core::Error as CoreError;
 use nanoembed_core::format::sniff;
 use nanoembed_core::owned::TokenSession;
 use nanoembed_core::token::vocabulary::{MAX_TOKEN_BYTES, Vocabulary};
@@ -14,19 +14,20 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::args::{ModelArgs, PromptArgs};
-use crate::atomic::NewFile;
-use crate::decoder::model::is_decoder;
-use crate::decoder::tokenizer::{Tokenizer as DecoderTokenizer, is_model};
-use crate::embedder::encoder;
 use crate::error::Result;
 use crate::input::{InputArgs, Item};
-use crate::model_file::ModelFile;
+use crate::output::create;
 use crate::output::form::{self, form_of};
 use crate::output::kept::kept;
 use crate::output::lines::Lines;
 use crate::output::truncated::{Limits, Truncated};
 use crate::progress::{Progress, say_done};
-use crate::tokenizer::{self, Tokenizer, Tokens};
+use nanoembed::causal::model::is_decoder;
+use nanoembed::causal::tokenizer::{Tokenizer as DecoderTokenizer, is_model};
+use nanoembed::embed::encoder;
+use nanoembed::embed::tokens::{self, Tokenizer, Tokens};
+use nanoembed::files::new_file::NewFile;
+use nanoembed::open::model_file::ModelFile;
 
 /// Turn texts into the token ids that the model sees
 ///
@@ -126,8 +127,7 @@ impl Tokenize {
             asked => Some(encoder::limit(asked, model.config())?),
         };
         let tokenizer = model.tokenizer().map_err(refuse)?;
-        let encode =
-            |_: &mut TokenSession, text: &String| tokenizer::encode(&tokenizer, text, limit);
+        let encode = |_: &mut TokenSession, text: &String| tokens::encode(&tokenizer, text, limit);
         let limits = limit.map(|used| Limits { used, most: model.config().positions });
         self.write((&file, limits), encode, |id| piece(&tokenizer, id), quiet)
     }
@@ -148,7 +148,7 @@ impl Tokenize {
     fn write(
         self,
         (file, limits): (&ModelFile, Option<Limits>),
-        encode: impl Fn(&mut TokenSession, &String) -> Result<Tokens, Error> + Sync,
+        encode: impl Fn(&mut TokenSession, &String) -> Result<Tokens, CoreError> + Sync,
         piece: impl Fn(u32) -> String,
         quiet: bool,
     ) -> Result<ExitCode> {
@@ -156,7 +156,7 @@ impl Tokenize {
         let format = form_of(&self.output, asked, Format::Text)?;
         let prompt = file.prompts()?.choose(self.prompts.wanted())?;
         let mut texts = self.input.clone().open(quiet)?;
-        let mut lines = Lines::of(NewFile::create(&self.output, false)?);
+        let mut lines = Lines::of(create(&self.output, false)?);
         let progress = (!quiet).then(|| Progress::reading("tokenizing", texts.bytes()));
         let start = Instant::now();
         let mut truncated = Truncated::default();

@@ -4,22 +4,23 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use nanoembed_core::Error;
+use nanoembed_core::Error as CoreError;
 use nanoembed_core::subword::Subwords;
 use nanoembed_core::words::{Rows, Source, Words, is_dropped};
 use serde::Serialize;
 
-use crate::atomic::NewFile;
-use crate::error::{Failure, Result, name_of, warn};
+use crate::args::words::PolicyArgs;
+use crate::error::{Error, Result, name_of, warn};
 use crate::input::Lines as Input;
-use crate::mapped::Mapped;
-use crate::on_disk::OnDisk;
+use crate::output::create;
 use crate::output::form::{self, form_of};
 use crate::output::lines::Lines;
 use crate::output::npy;
-use crate::word_vectors::file::{Opened, failure_of_word};
-use crate::word_vectors::policy::PolicyArgs;
-use crate::word_vectors::suggestion;
+use nanoembed::files::mapped::Mapped;
+use nanoembed::files::new_file::NewFile;
+use nanoembed::files::on_disk::OnDisk;
+use nanoembed::words::file::{Opened, failure_of_word};
+use nanoembed::words::suggestion;
 
 /// Up to so many words are looked for from the vocabulary's start, for more there is an index.
 const FEW: usize = 4;
@@ -104,8 +105,9 @@ impl Vector {
         let mut answers = Answers::new(&self, quiet);
         if (1..=FEW).contains(&self.words.len()) && is_file {
             let file = OnDisk::open(&self.file)?;
-            let (words, rows) =
-                file.words(&self.words, self.policy).map_err(|error| self.failure(error))?;
+            let (words, rows) = file
+                .words(&self.words, self.policy.policy())
+                .map_err(|error| self.failure(error))?;
             // Where n-grams are listed, each would be looked for from the first on.
             if !matches!(words.layout().vocabulary.subwords, Subwords::Explicit { .. }) {
                 answers.begin(words.cols())?;
@@ -116,7 +118,7 @@ impl Vector {
             }
         }
         let bytes = Mapped::open(&self.file)?;
-        let opened = Opened::parse(&self.file, &bytes, self.policy)?;
+        let opened = Opened::parse(&self.file, &bytes, self.policy.policy())?;
         let words = opened.indexed()?;
         answers.begin(words.cols())?;
         let mut answer = |word: &str| {
@@ -134,8 +136,8 @@ impl Vector {
         answers.finish()
     }
 
-    fn failure(&self, error: Error) -> Failure {
-        Failure::of_file(name_of(&self.file), error)
+    fn failure(&self, error: CoreError) -> Error {
+        Error::in_file(name_of(&self.file), error)
     }
 }
 
@@ -189,7 +191,8 @@ impl<'v> Answers<'v> {
             return None;
         }
         let bytes = Mapped::open(&self.command.file).ok()?;
-        let opened = Opened::parse(&self.command.file, &bytes, self.command.policy).ok()?;
+        let opened =
+            Opened::parse(&self.command.file, &bytes, self.command.policy.policy()).ok()?;
         suggestion::hint(&opened.file, word)
     }
 
@@ -205,7 +208,7 @@ fn look_up<'w, S: Source, M: AsRef<[u64]>>(
     words: &Words<S, M>,
     word: &'w str,
     row: Option<u32>,
-) -> Result<Answer<'w>, Error> {
+) -> Result<Answer<'w>, CoreError> {
     let mut rows = Vec::new();
     let (mut vector, mut scratch) = (vec![0.0; words.cols()], vec![0.0; words.scratch_needed()]);
     let norm = match row {
@@ -238,7 +241,7 @@ fn count(rows: &[u64]) -> u32 {
 fn retain_kept<S: Source, M: AsRef<[u64]>>(
     words: &Words<S, M>,
     rows: &mut Vec<u64>,
-) -> Result<(), Error> {
+) -> Result<(), CoreError> {
     let (mut vector, mut scratch) = (vec![0.0; words.cols()], vec![0.0; words.scratch_needed()]);
     let mut kept = Vec::new();
     for &row in &*rows {
@@ -262,7 +265,7 @@ impl Output {
     fn open(command: &Vector, cols: usize) -> Result<Self> {
         let asked = command.json.then_some(Format::Jsonl).or(command.format);
         let format = form_of(&command.output, asked, Format::Text)?;
-        let file = NewFile::create(&command.output, format == Format::Npy)?;
+        let file = create(&command.output, format == Format::Npy)?;
         Ok(match format {
             Format::Text => Self::Text(Lines::of(file)),
             Format::Jsonl => Self::Json(Lines::of(file)),
@@ -283,7 +286,7 @@ impl Output {
             Self::Npy { rows, cols, file } => {
                 let nothing = vec![f32::NAN; *cols];
                 let row = answer.embedding.as_ref().unwrap_or(&nothing);
-                rows.push(row).map_err(|error| Failure::writing(file.name(), &error))
+                rows.push(row).map_err(|error| Error::writing(file.name(), &error))
             }
         }
     }
@@ -293,7 +296,7 @@ impl Output {
             Self::Text(lines) | Self::Json(lines) => lines.commit(),
             Self::Npy { rows, mut file, .. } => {
                 let name = file.name();
-                rows.finish(&mut file).map_err(|error| Failure::writing(name, &error))?;
+                rows.finish(&mut file).map_err(|error| Error::writing(name, &error))?;
                 file.commit()
             }
         }

@@ -6,11 +6,12 @@ use std::process::ExitCode;
 use clap::Args;
 use nanoembed_core::event::Mode;
 
-use crate::error::Result;
+use crate::args::words::PolicyArgs;
+use crate::error::{self, Result};
 use crate::output::lines::Lines;
-use crate::stored::FileSet;
-use crate::verification::{Finding, verify};
-use crate::word_vectors::policy::PolicyArgs;
+use crate::progress::Terminal;
+use nanoembed::inspect::verification::{Finding, verify};
+use nanoembed::stored::FileSet;
 
 /// Check a file's structure, bounds and checksums, and the model in it
 ///
@@ -52,6 +53,7 @@ pub(crate) struct Verify {
 
 impl Verify {
     pub(crate) fn run(self, quiet: bool) -> Result<ExitCode> {
+        let observer = Terminal::new(quiet);
         let mode = if self.strict { Mode::Strict } else { Mode::Lenient };
         let mut lines = Lines::stdout();
         let mut status = 0;
@@ -59,13 +61,13 @@ impl Verify {
             let set = match set {
                 Ok(set) => set,
                 Err(failure) => {
-                    failure.print();
-                    status = status.max(failure.exit_code());
+                    error::print(&failure);
+                    status = status.max(error::exit_code(&failure));
                     continue;
                 }
             };
             let name = set.given_name();
-            let (findings, praise) = match verify(&set, mode, self.policy, quiet) {
+            let (findings, praise) = match verify(&set, mode, self.policy.policy(), &observer) {
                 Ok(checked) => (Vec::new(), checked),
                 Err(findings) => (findings, String::new()),
             };

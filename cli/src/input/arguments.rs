@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 
 use super::json_line::{ID, Members};
 use super::texts::{Reader, Texts};
-use crate::error::{Failure, Result, warn};
+use crate::error::{Error, Result, warn};
 
 /// The arguments that say where texts come from.
 #[derive(Args, Clone, Debug)]
@@ -92,14 +92,14 @@ impl FormArgs {
         if self.line_format == LineFormat::Text {
             let options = [("--field", self.field.is_some()), ("--keep", !self.keep.is_empty())];
             return match options.iter().find(|(_, is_given)| *is_given) {
-                Some((option, _)) => Err(Failure::usage(format!("{option} is for JSON lines"))
-                    .hint("say `--input jsonl` if that is what the lines are")),
+                Some((option, _)) => Err(Error::usage(format!("{option} is for JSON lines"))
+                    .with_hint("say `--input jsonl` if that is what the lines are")),
                 None => Ok(None),
             };
         }
         if let Some(name) = self.keep.iter().find(|name| TAKEN.contains(&name.as_str())) {
             let message = format!("--keep {name}: results have a member of that name themselves");
-            return Err(Failure::usage(message));
+            return Err(Error::usage(message));
         }
         let field = self.field.clone().unwrap_or_else(|| "text".into());
         let kept = self.keep.iter().filter(|name| *name != ID).cloned().collect();
@@ -119,8 +119,8 @@ impl InputArgs {
         let reader = form.reader()?;
         if !texts.is_empty() {
             if form.line_format == LineFormat::Jsonl {
-                return Err(Failure::usage("--input jsonl is for lines of files and of stdin")
-                    .hint("texts among the arguments are texts as they stand"));
+                return Err(Error::usage("--input jsonl is for lines of files and of stdin")
+                    .with_hint("texts among the arguments are texts as they stand"));
             }
             if !quiet {
                 hint_at_files(&texts);

@@ -7,7 +7,7 @@ use std::path::Path;
 use nanoembed_core::ErrorKind;
 
 use super::BYTE_ORDER_MARK;
-use crate::error::{Failure, Result, name_of};
+use crate::error::{Error, Result, name_of};
 use crate::streams;
 
 /// Longer lines are refused: they are hardly text, and would be held in memory whole.
@@ -30,10 +30,10 @@ impl Lines {
     pub(crate) fn open(path: &Path, lossy: Option<bool>) -> Result<Self> {
         let name = name_of(path);
         let reader: Box<dyn BufRead + Send> = if path == Path::new("-") {
-            streams::check_stdin().map_err(|error| Failure::reading(&name, &error))?;
+            streams::check_stdin().map_err(|error| Error::reading(&name, &error))?;
             Box::new(BufReader::with_capacity(1 << 16, io::stdin()))
         } else {
-            let file = File::open(path).map_err(|error| Failure::reading(&name, &error))?;
+            let file = File::open(path).map_err(|error| Error::reading(&name, &error))?;
             Box::new(BufReader::with_capacity(1 << 16, file))
         };
         Ok(Self { reader, name, lossy, number: 0, start: 0, next: 0 })
@@ -61,7 +61,7 @@ impl Lines {
         let limited = &mut self.reader.by_ref().take(MAX_LINE_BYTES + 1);
         let read = limited
             .read_until(b'\n', &mut line)
-            .map_err(|error| Failure::reading(&self.name, &error))?;
+            .map_err(|error| Error::reading(&self.name, &error))?;
         if read == 0 {
             return Ok(None);
         }
@@ -70,7 +70,7 @@ impl Lines {
         self.next += read as u64;
         if line.len() as u64 > MAX_LINE_BYTES {
             self.skip_line(line.ends_with(b"\n"))?;
-            return Err(Failure::bad_input(format!("longer than {MAX_LINE_BYTES} bytes"))
+            return Err(Error::bad_input(format!("longer than {MAX_LINE_BYTES} bytes"))
                 .at(&self.name)
                 .at(format_args!("line {}", self.number)));
         }
@@ -87,7 +87,7 @@ impl Lines {
                 let failure =
                     self.refuse(ErrorKind::InvalidUtf8, error.valid_up_to(), "not valid UTF-8");
                 Err(match self.lossy {
-                    Some(_) => failure.hint("`--lossy` replaces such bytes"),
+                    Some(_) => failure.with_hint("`--lossy` replaces such bytes"),
                     None => failure,
                 })
             }
@@ -99,7 +99,7 @@ impl Lines {
         let mut is_at_end = is_at_end;
         while !is_at_end {
             let bytes =
-                self.reader.fill_buf().map_err(|error| Failure::reading(&self.name, &error))?;
+                self.reader.fill_buf().map_err(|error| Error::reading(&self.name, &error))?;
             if bytes.is_empty() {
                 return Ok(());
             }
@@ -113,11 +113,11 @@ impl Lines {
     }
 
     /// The current line is bad at its byte `at`.
-    pub(super) fn refuse(&self, kind: ErrorKind, at: usize, message: impl Into<String>) -> Failure {
+    pub(super) fn refuse(&self, kind: ErrorKind, at: usize, message: impl Into<String>) -> Error {
         let offset = self.start.saturating_add(at as u64);
-        Failure::input(kind, message)
+        Error::input(kind, message)
             .at(&self.name)
             .at(format_args!("line {}", self.number))
-            .at(format_args!("byte {offset}"))
+            .at_byte(offset)
     }
 }

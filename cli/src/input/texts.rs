@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::arguments::OnError;
 use super::json_line::{Members, Wrong};
 use super::lines::Lines;
-use crate::error::{Failure, Result, warn};
+use crate::error::{Error, Result, warn};
 
 /// How many texts, and of how many bytes together, are worked on at a time.
 const CHUNK_TEXTS: usize = 512;
@@ -89,14 +89,14 @@ impl Reader {
             Ok(object) => Ok(Some(Item { text: Some(object.text), kept: object.kept, ..item })),
             Err(Wrong { kind, at, message, hint, kept }) => {
                 let failure = lines.refuse(kind, at, message);
-                let failure = hint.into_iter().fold(failure, Failure::hint);
+                let failure = hint.into_iter().fold(failure, Error::with_hint);
                 self.or_else(Item { kept, ..item }, failure).map(Some)
             }
         }
     }
 
     /// The line as an item without a text, if such lines are to be got over.
-    fn or_else(&self, item: Item, failure: Failure) -> Result<Item> {
+    fn or_else(&self, item: Item, failure: Error) -> Result<Item> {
         match self.on_error {
             OnError::Fail => Err(failure),
             _ if !failure.is_about_input() => Err(failure),
@@ -121,7 +121,7 @@ pub(crate) struct Texts {
 
 enum Source {
     Given(Vec<String>),
-    Read { receiver: Receiver<Result<Item>>, failure: Option<Failure>, next: u64 },
+    Read { receiver: Receiver<Result<Item>>, failure: Option<Error>, next: u64 },
 }
 
 impl Texts {
@@ -203,7 +203,7 @@ impl LeftOut {
 /// As many as are there, and at least one.
 fn receive(
     receiver: &Receiver<Result<Item>>,
-    failure: &mut Option<Failure>,
+    failure: &mut Option<Error>,
     next: &mut u64,
 ) -> Result<Option<Vec<Item>>> {
     if let Some(failure) = failure.take() {

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use clap::ValueEnum;
 
-use crate::error::{Failure, Result};
+use crate::error::{Error, Result};
 
 /// The forms that a command writes.
 pub(crate) trait Form: ValueEnum + PartialEq {
@@ -44,9 +44,9 @@ pub(crate) fn form_of<F: Form>(output: &Path, asked: Option<F>, usual: F) -> Res
             .filter_map(|form| Some(form.to_possible_value()?.get_name().to_owned()))
             .collect();
         let (usual, names) = (usual.join(", "), names.join("|"));
-        Failure::usage(message)
+        Error::usage(message)
             .at(output.display())
-            .hint(format!("name it {usual}, or say `--format {names}`"))
+            .with_hint(format!("name it {usual}, or say `--format {names}`"))
     })
 }
 

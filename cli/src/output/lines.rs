@@ -5,9 +5,9 @@ use std::io::{self, BufWriter, Write};
 
 use serde::Serialize;
 
-use crate::atomic::NewFile;
-use crate::error::{Failure, Result};
+use crate::error::{Error, Result};
 use crate::streams::{self, Stdout};
+use nanoembed::files::new_file::NewFile;
 
 /// Buffered lines.
 pub(crate) struct Lines<W: Write> {
@@ -24,7 +24,7 @@ impl Lines<Stdout> {
 impl Lines<anstream::AutoStream<io::StdoutLock<'static>>> {
     /// Lines whose styles are left out where nobody sees them: not a terminal, or `NO_COLOR`.
     pub(crate) fn styled() -> Result<Self> {
-        streams::check_stdout().map_err(|error| Failure::writing("stdout", &error))?;
+        streams::check_stdout().map_err(|error| Error::writing("stdout", &error))?;
         let stdout = anstream::AutoStream::auto(io::stdout().lock());
         Ok(Self { to: BufWriter::new(stdout), name: "stdout".into() })
     }
@@ -39,7 +39,7 @@ impl Lines<NewFile> {
     /// Puts the whole file in its place.
     pub(crate) fn commit(self) -> Result<()> {
         let Self { to, name } = self;
-        let file = to.into_inner().map_err(|error| Failure::writing(name, &error.into_error()))?;
+        let file = to.into_inner().map_err(|error| Error::writing(name, &error.into_error()))?;
         file.commit()
     }
 }
@@ -65,7 +65,7 @@ impl<W: Write> Lines<W> {
         self.flush()
     }
 
-    fn failed(&self, error: io::Error) -> Failure {
-        Failure::writing(&self.name, &error)
+    fn failed(&self, error: io::Error) -> Error {
+        Error::writing(&self.name, &error)
     }
 }

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::embedder::Embedder;
 use crate::error::warn;
 use crate::input::Item;
+use nanoembed::embed::Embedder;
 
 /// How many places are named.
 const NAMED: usize = 5;

@@ -1,15 +1,10 @@
 //! What IN and OUT can be, and how that is told where nobody says it.
 
-use std::io::Read;
 use std::path::Path;
 
 use clap::ValueEnum;
-use nanoembed_core::event::Format;
-use nanoembed_core::format::sniff;
-
-use crate::checkpoint::hugging_face::is_safetensors;
-use crate::stored::files::is_uqff_name;
-use crate::word_vectors::form::Form;
+use nanoembed::convert::conversion::ModelForm;
+use nanoembed::words::form::Form;
 
 /// The forms of models that are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -58,22 +53,15 @@ pub(super) enum To {
 }
 
 impl From {
-    /// What `path` is: a folder and what is called `.safetensors` or `.uqff` are of Hugging Face;
-    /// of the rest `.amb` and GGUF files are known by their beginning, and all else is a `.weights`
-    /// file, also stdin, which can be read only once.
-    pub(super) fn of(path: &Path) -> Self {
-        if path == Path::new("-") {
-            return Self::Weights;
-        }
-        let mut start = [0; 5];
-        let begins = crate::whole_file::open(path).and_then(|mut file| file.read_exact(&mut start));
-        match sniff(&start) {
-            Some(Format::Amb) if begins.is_ok() => return Self::Amb,
-            Some(Format::Gguf) if begins.is_ok() => return Self::Gguf,
-            _ => {}
-        }
-        let is_of_folder = path.is_dir() || is_safetensors(path) || is_uqff_name(path);
-        if is_of_folder { Self::HuggingFace } else { Self::Weights }
+    /// The form of models; word vectors have none.
+    pub(super) const fn model(self) -> Option<ModelForm> {
+        Some(match self {
+            Self::HuggingFace => ModelForm::HuggingFace,
+            Self::Weights => ModelForm::Weights,
+            Self::Amb => ModelForm::Amb,
+            Self::Gguf => ModelForm::Gguf,
+            _ => return None,
+        })
     }
 
     /// The form of word vectors; models have none.

@@ -5,32 +5,31 @@
 //! |---|---|
 //! | `forms` | what IN and OUT can be, and how that is told |
 //! | `options` | what options are for |
-//! | `model` | IN as a model |
-//! | `weights`, `amb` | the model as OUT |
-//! | `out` | OUT written, read back, and put in its place |
 //! | `report` | what is said of it in the end |
 //! | `time` | when it was made |
 
-mod amb;
 mod forms;
-mod model;
 mod options;
-mod out;
-mod report;
-mod time;
-mod weights;
+pub(super) mod report;
+pub(super) mod time;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
 
-use crate::amb::AmbOptions;
-use crate::error::{Failure, Result};
-use crate::weights_file::WeightType;
-use crate::word_vectors::convert::{Conversion, WordOptions};
+use nanoembed::convert::conversion::{ModelConversion, ModelForm, ModelTarget};
+use nanoembed::convert::weights_file::WeightType;
+use nanoembed::words::convert::Conversion;
+
+use crate::args::choice::choice;
+use crate::args::words::WordArgs;
+use crate::error::{Error, Result, name_of_output};
+use crate::progress::Terminal;
+use crate::streams;
 use forms::{From, To};
 use options::Kind;
+use time::created;
 
 /// Convert a model to a `.weights` or `.amb` file, or word vectors from one form to another
 ///
@@ -70,7 +69,7 @@ pub(crate) struct Convert {
     output: PathBuf,
 
     /// How the weights are stored
-    #[arg(long = "type", short = 't', value_enum, default_value_t = WeightType::F32, value_name = "TYPE")]
+    #[arg(long = "type", short = 't', value_parser = choice::<WeightType>(), default_value = "f32", value_name = "TYPE")]
     weight_type: WeightType,
 
     /// What IN is, where its name does not tell
@@ -120,41 +119,7 @@ pub(crate) struct Convert {
     json: bool,
 
     #[command(flatten)]
-    words: WordOptions,
-}
-
-/// What is asked of a model that becomes an `.amb` file.
-pub(super) struct ToAmb {
-    pub(super) input: PathBuf,
-    pub(super) output: PathBuf,
-    pub(super) weight_type: WeightType,
-    pub(super) block: Option<u16>,
-    pub(super) bits: Option<f64>,
-    pub(super) calibrate: Option<PathBuf>,
-    pub(super) json: bool,
-}
-
-impl core::convert::From<ToAmb> for Convert {
-    fn from(asked: ToAmb) -> Self {
-        let ToAmb { input, output, weight_type, block, bits, calibrate, json } = asked;
-        Self {
-            input,
-            output,
-            weight_type,
-            from: None,
-            to: Some(To::Amb),
-            block,
-            bits,
-            for_web: false,
-            config: None,
-            calibrate,
-            pooler: false,
-            name: None,
-            metadata: Vec::new(),
-            json,
-            words: WordOptions::default(),
-        }
-    }
+    words: WordArgs,
 }
 
 pub(super) fn key_value(text: &str) -> std::result::Result<(String, String), String> {
@@ -166,13 +131,20 @@ pub(super) fn key_value(text: &str) -> std::result::Result<(String, String), Str
 
 impl Convert {
     pub(crate) fn run(self, quiet: bool) -> Result<ExitCode> {
+        streams::check_output(&self.output)?;
+        let observer = Terminal::new(quiet);
         if let Some(conversion) = self.word_vectors()? {
             let (from, to) = conversion.forms();
             self.check_options(Kind::Words(from, to))?;
-            conversion.run(&self.words, &self.metadata, quiet)?;
+            let report = conversion.run(&self.words.options(), &self.metadata, &observer)?;
+            if !quiet {
+                report::words(&report, &name_of_output(&self.output));
+            }
         } else {
-            self.check_type()?;
-            self.convert_model(quiet)?;
+            let converted = self.model()?.run(&observer)?;
+            let report =
+                report::Model { output: &self.output, json: self.json, pooler: self.pooler };
+            report.print(&converted, quiet)?;
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -190,8 +162,8 @@ impl Convert {
     }
 
     /// What IN is, for a model.
-    fn model_form(&self) -> From {
-        self.from.unwrap_or_else(|| From::of(&self.input))
+    fn model_form(&self) -> ModelForm {
+        self.from.and_then(From::model).unwrap_or_else(|| ModelForm::of(&self.input))
     }
 
     /// What OUT shall be, for a model.
@@ -206,28 +178,33 @@ impl Convert {
                 }
                 _ => "name it `.weights` or `.amb`, or say `--to`",
             };
-            Failure::usage("the ending of OUT does not tell a form of models").hint(hint)
+            Error::usage("the ending of OUT does not tell a form of models").with_hint(hint)
         })
     }
 
-    const fn amb_options(&self) -> AmbOptions {
-        AmbOptions { weight_type: self.weight_type, block: self.block, bits: self.bits }
-    }
-
-    fn check_type(&self) -> Result<()> {
+    /// The conversion of a model.
+    fn model(&self) -> Result<ModelConversion> {
         if self.json && self.output == Path::new("-") {
-            return Err(Failure::usage("stdout cannot have both the file and --json"));
+            return Err(Error::usage("stdout cannot have both the file and --json"));
         }
         let to = self.to()?;
         self.check_options(Kind::Model(self.model_form(), to))?;
-        if to == To::Amb {
-            return self.amb_options().check();
-        }
-        if !self.weight_type.is_of_weights() {
-            let name = self.weight_type.name();
-            return Err(Failure::usage(format!("`.weights` files have no type {name}"))
-                .hint("give OUT the ending `.amb`"));
-        }
-        Ok(())
+        let to = if to == To::Amb { ModelTarget::Amb } else { ModelTarget::Weights };
+        Ok(ModelConversion {
+            input: self.input.clone(),
+            output: self.output.clone(),
+            from: self.from.and_then(From::model),
+            to,
+            weight_type: self.weight_type,
+            block: self.block,
+            bits: self.bits,
+            for_web: self.for_web,
+            config: self.config.clone(),
+            calibrate: self.calibrate.clone(),
+            pooler: self.pooler,
+            name: self.name.clone(),
+            metadata: self.metadata.clone(),
+            created: created()?,
+        })
     }
 }

@@ -1,17 +1,18 @@
 //! What options are for: one that a conversion has no use for is refused instead of ignored.
 
 use super::Convert;
-use super::forms::{From, To};
-use crate::error::{Failure, Result};
-use crate::weights_file::WeightType;
-use crate::word_vectors::form::Form;
-use crate::word_vectors::policy::PolicyArgs;
+use super::forms::To;
+use crate::error::{Error, Result};
+use nanoembed::convert::conversion::ModelForm;
+use nanoembed::convert::weights_file::WeightType;
+use nanoembed::words::form::Form;
+use nanoembed::words::policy::Policy;
 
 /// What becomes what.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Kind {
     Words(Form, Form),
-    Model(From, To),
+    Model(ModelForm, To),
 }
 
 /// An option as it was given.
@@ -28,7 +29,7 @@ impl Convert {
     pub(super) fn check_options(&self, kind: Kind) -> Result<()> {
         match self.rules(kind).into_iter().find(|rule| rule.is_given && !rule.is_used) {
             Some(Rule { option, use_is, .. }) => {
-                Err(Failure::usage(format!("{option} is for {use_is}")))
+                Err(Error::usage(format!("{option} is for {use_is}")))
             }
             None => Ok(()),
         }
@@ -39,14 +40,16 @@ impl Convert {
         let is_words = !is_model;
         let is_amb = matches!(kind, Kind::Model(_, To::Amb));
         let is_adaptive = self.weight_type == WeightType::Adaptive;
-        let has_config = matches!(kind, Kind::Model(From::HuggingFace | From::Weights, _));
+        let has_config =
+            matches!(kind, Kind::Model(ModelForm::HuggingFace | ModelForm::Weights, _));
         let has_metadata = is_model || matches!(kind, Kind::Words(_, Form::Finalfusion));
         let is_import = matches!(kind, Kind::Words(from, _) if from != Form::Finalfusion);
         let is_export =
             matches!(kind, Kind::Words(_, to) if !matches!(to, Form::Finalfusion | Form::Floret));
         let is_tuned = is_model && !self.weight_type.is_float();
-        let PolicyArgs { duplicates, utf8 } = self.words.policy;
-        let usual = PolicyArgs::default();
+        let words = self.words.options();
+        let Policy { duplicates, utf8 } = words.policy;
+        let usual = Policy::default();
         let rule = |option, is_given, is_used, use_is| Rule { option, is_given, is_used, use_is };
         let config = "models in folders and `.weights` files";
         [
@@ -84,25 +87,25 @@ impl Convert {
             rule("--utf8", utf8 != usual.utf8, is_words, "word vectors"),
             rule(
                 "--no-normalize",
-                self.words.no_normalize,
+                words.no_normalize,
                 is_import,
                 "word vectors that are no `.fifu` file yet",
             ),
             rule(
                 "--first",
-                self.words.first.is_some(),
+                words.first.is_some(),
                 is_import && !matches!(kind, Kind::Words(Form::Floret, _)),
                 "word2vec, text and fastText files",
             ),
             rule(
                 "--ignore-count",
-                self.words.ignore_count,
+                words.ignore_count,
                 matches!(kind, Kind::Words(Form::Word2vec | Form::Textdims, _)),
                 "files whose first line announces their words",
             ),
             rule(
                 "--normalized",
-                self.words.normalized,
+                words.normalized,
                 is_export,
                 "vectors of words in other files than `.fifu`",
             ),

@@ -1,16 +1,48 @@
 //! What is said of OUT when it is there.
 
-use super::Convert;
-use crate::error::{Result, name_of_output};
+use std::path::Path;
+
+use nanoembed::convert::conversion::Converted;
+use nanoembed::convert::weights_file::Written;
+use nanoembed::units;
+use nanoembed::words::convert::Report;
+
+use crate::error::{Result, name_of_output, warn};
 use crate::output::lines::Lines;
 use crate::output::table::{Align, Table};
-use crate::output::units;
-use crate::weights_file::Written;
 
-impl Convert {
+/// What is said of a file of word vectors.
+pub(super) fn words(report: &Report, name: &str) {
+    let subwords = match report.subwords {
+        0 => String::new(),
+        count => format!(", {} rows for subwords", units::count(count)),
+    };
+    let cols = match report.cols {
+        0 => String::new(),
+        cols => format!(" of {cols} columns"),
+    };
+    anstream::eprintln!("{name}: {} words{cols}{subwords}", units::count(report.words));
+    if report.repeated > 0 {
+        warn(format_args!(
+            "{} words stood there twice; the first vector of each was kept",
+            report.repeated
+        ));
+    }
+}
+
+/// What is said of a model.
+pub(in crate::commands) struct Model<'m> {
+    pub(in crate::commands) output: &'m Path,
+    pub(in crate::commands) json: bool,
+    /// Whether the pooler was kept.
+    pub(in crate::commands) pooler: bool,
+}
+
+impl Model<'_> {
     /// Every tensor to stdout if that was asked for; else sizes and errors by type to stderr, as
     /// stdout may be the file.
-    pub(super) fn report(&self, left_out: &[String], written: &Written, quiet: bool) -> Result<()> {
+    pub(in crate::commands) fn print(&self, converted: &Converted, quiet: bool) -> Result<()> {
+        let Converted { left_out, written } = converted;
         if self.json {
             let mut lines = Lines::stdout();
             written.tally.tensors.iter().try_for_each(|tensor| lines.json(tensor))?;
@@ -49,7 +81,7 @@ impl Convert {
                 worst,
             ]);
         }
-        let output = name_of_output(&self.output);
+        let output = name_of_output(self.output);
         anstream::eprintln!("{output}: {}", units::bytes(written.file_bytes));
         for line in table.lines(2) {
             anstream::eprintln!("{line}");

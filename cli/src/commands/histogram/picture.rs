@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::Distribution;
+use nanoembed::inspect::distribution::Distribution;
 
 const WIDTH: f64 = 900.0;
 const HEIGHT: f64 = 480.0;

@@ -16,14 +16,14 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use crate::args::{EmbedderArgs, count, number};
-use crate::embedder::{Embedder, cosine};
-use crate::error::{Failure, Result, name_of};
+use crate::error::{Error, Result, name_of};
 use crate::input::{FormArgs, LineFormat, file_bytes};
 use crate::output::kept::kept;
 use crate::output::lines::Lines as Output;
 use crate::output::truncated::{Limits, Truncated, warn_of_question};
 use crate::progress::{Progress, say_done};
-use crate::prompts::Wanted;
+use nanoembed::embed::{Embedder, cosine};
+use nanoembed::open::prompts::Wanted;
 
 /// How many passages are embedded at a time.
 const CHUNK: usize = 512;
@@ -131,14 +131,14 @@ impl Search {
     pub(crate) fn run(self, quiet: bool) -> Result<ExitCode> {
         self.embedder.model.use_threads()?;
         if self.query.trim().is_empty() {
-            return Err(Failure::usage("the query is empty"));
+            return Err(Error::usage("the query is empty"));
         }
         let model = self.embedder.model.open(quiet)?;
-        let embedder = Embedder::open(&model, &self.embedder)?;
+        let embedder = Embedder::open(&model, &self.embedder.options())?;
         let refuse = |error| model.failure(error);
         let reader = self.form.reader()?;
         if self.form.line_format == LineFormat::Jsonl && self.by == Passage::Paragraph {
-            return Err(Failure::usage("--by paragraph is for lines of text, not for JSON lines"));
+            return Err(Error::usage("--by paragraph is for lines of text, not for JSON lines"));
         }
         let (prompts, wanted) = (model.prompts()?, self.embedder.prompts.wanted());
         let before_query = prompts.choose_for(Wanted::Query, wanted)?;
@@ -194,7 +194,7 @@ impl Search {
             say_done("searched", count, tokens, start.elapsed());
         }
         if found.is_empty() {
-            return Err(Failure::not_found(match self.min {
+            return Err(Error::not_found(match self.min {
                 Some(min) => format!("nothing is as similar as {min}"),
                 None => "there is no text to search".into(),
             })

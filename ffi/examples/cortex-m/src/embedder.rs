@@ -2,11 +2,11 @@
 
 use core::ptr::null_mut;
 
-use nanoembed::embed::*;
-use nanoembed::model::*;
-use nanoembed::source::*;
-use nanoembed::status::*;
-use nanoembed::tokenized::nanoembed_tokenized;
+use nanoembed_ffi::embed::*;
+use nanoembed_ffi::model::*;
+use nanoembed_ffi::source::*;
+use nanoembed_ffi::status::*;
+use nanoembed_ffi::tokenized::nanoembed_tokenized;
 
 use crate::{check, exit, print_number};
 

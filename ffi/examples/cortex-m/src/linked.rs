@@ -3,11 +3,11 @@
 use core::hint::black_box;
 use core::ptr::{null, null_mut};
 
-use nanoembed::embed::*;
-use nanoembed::lookup::*;
-use nanoembed::model::*;
-use nanoembed::reader::*;
-use nanoembed::words::*;
+use nanoembed_ffi::embed::*;
+use nanoembed_ffi::lookup::*;
+use nanoembed_ffi::model::*;
+use nanoembed_ffi::reader::*;
+use nanoembed_ffi::words::*;
 
 /// Reading what files say, of all formats that were built in.
 pub fn reader() {

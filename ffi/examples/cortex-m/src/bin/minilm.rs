@@ -6,8 +6,8 @@
 #![no_std]
 #![no_main]
 
-use nanoembed::model::*;
-use nanoembed::source::*;
+use nanoembed_ffi::model::*;
+use nanoembed_ffi::source::*;
 use nanoembed_cortex_m::embedder::Embedder;
 use nanoembed_cortex_m::*;
 

@@ -6,8 +6,8 @@
 
 use core::ptr::null_mut;
 
-use nanoembed::model::*;
-use nanoembed::source::*;
+use nanoembed_ffi::model::*;
+use nanoembed_ffi::source::*;
 use nanoembed_cortex_m::embedder::Embedder;
 use nanoembed_cortex_m::*;
 

@@ -6,11 +6,11 @@
 
 use core::ptr::null_mut;
 
-use nanoembed::lookup::*;
-use nanoembed::similar::*;
-use nanoembed::source::*;
-use nanoembed::status::*;
-use nanoembed::words::*;
+use nanoembed_ffi::lookup::*;
+use nanoembed_ffi::similar::*;
+use nanoembed_ffi::source::*;
+use nanoembed_ffi::status::*;
+use nanoembed_ffi::words::*;
 use nanoembed_cortex_m::*;
 
 static WORDS: &[u8] = include_bytes!("../../../../tests/data/words.pq.fifu");

@@ -1,0 +1,260 @@
+//! The arguments of the program: the commands and what several of them share.
+
+pub(crate) mod choice;
+pub(crate) mod words;
+pub(crate) mod writing;
+
+use std::path::{Path, PathBuf};
+
+use clap::builder::styling::{AnsiColor, Styles};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::commands::{
+    analogy, bucket_to_explicit, completions, compute_accuracy, convert, dequantize, diff, embed,
+    generate, histogram, inspect, metadata, migrate, quantize, reconstruct, search, select,
+    similar, tokenize, vector, verify,
+};
+use crate::error::{Error, Result};
+use crate::progress::Terminal;
+use choice::choice;
+use nanoembed::embed::{EmbedderOptions, Pooling, use_threads};
+use nanoembed::inspect::verification::{Finding, verify};
+use nanoembed::open::model_file::ModelFile;
+use nanoembed::open::prompts::Wanted;
+use nanoembed::stored::FileSet;
+use nanoembed::words::policy::Policy;
+use nanoembed_core::event::Mode;
+
+const STYLES: Styles = Styles::styled()
+    .header(AnsiColor::Green.on_default().bold())
+    .usage(AnsiColor::Green.on_default().bold())
+    .literal(AnsiColor::Cyan.on_default().bold())
+    .placeholder(AnsiColor::Cyan.on_default());
+
+/// Text to embeddings from one file.
+#[derive(Debug, Parser)]
+#[command(
+    name = "nanoembed",
+    version,
+    styles = STYLES,
+    max_term_width = 100,
+    subcommand_required = true,
+    arg_required_else_help = true,
+    after_help = "\
+Examples:
+  nanoembed embed \"How do I reset my password?\"
+  nanoembed search notes.txt \"holiday plans\"
+  nanoembed convert all-MiniLM-L6-v2/ model.weights --type int8
+  nanoembed similar vectors.fifu Berlin
+
+`nanoembed help COMMAND` tells a command's options, with examples."
+)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+
+    /// Print neither warnings nor progress
+    #[arg(long, short, global = true)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Embed(embed::Embed),
+    Search(search::Search),
+    Generate(generate::Generate),
+    Tokenize(tokenize::Tokenize),
+    Inspect(inspect::Inspect),
+    Verify(verify::Verify),
+    Convert(convert::Convert),
+    Quantize(quantize::Quantize),
+    Dequantize(dequantize::Dequantize),
+    Diff(diff::Diff),
+    Histogram(histogram::Histogram),
+    Migrate(migrate::Migrate),
+    Vector(vector::Vector),
+    Similar(similar::Similar),
+    Analogy(analogy::Analogy),
+    Select(select::Select),
+    Reconstruct(reconstruct::Reconstruct),
+    BucketToExplicit(bucket_to_explicit::BucketToExplicit),
+    Metadata(metadata::Metadata),
+    ComputeAccuracy(compute_accuracy::ComputeAccuracy),
+    Completions(completions::Completions),
+}
+
+/// A whole number that is not negative.
+pub(crate) fn whole(text: &str) -> std::result::Result<usize, String> {
+    text.parse().map_err(|_| "expected a whole number, 0 or more".into())
+}
+
+/// A number, and no infinity.
+pub(crate) fn number(text: &str) -> std::result::Result<f32, String> {
+    let number = text.parse().ok().filter(|number: &f32| number.is_finite());
+    number.ok_or_else(|| "expected a number".into())
+}
+
+/// How many results are wanted: at least one.
+pub(crate) fn count(text: &str) -> std::result::Result<u32, String> {
+    let count = text.parse().ok().filter(|count| *count > 0);
+    count.ok_or_else(|| "expected a whole number, 1 or more".into())
+}
+
+/// How many threads are wanted.
+fn threads(text: &str) -> std::result::Result<u16, String> {
+    let count = text.parse().ok().filter(|count| (1..=1024).contains(count));
+    count.ok_or_else(|| "expected a whole number from 1 to 1024".into())
+}
+
+/// The arguments about the model and how it runs.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Model")]
+pub(crate) struct ModelArgs {
+    /// A `.weights`, `.amb`, GGUF or UQFF file, or a folder as on Hugging Face or of UQFF [default:
+    /// all-MiniLM-L6-v2, built in]
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) model: Option<PathBuf>,
+
+    /// How many tokens of a text are used [default: what the model was trained for, 256 for the
+    /// built-in one]
+    #[arg(long, value_name = "N", value_parser = whole)]
+    pub(crate) max_tokens: Option<usize>,
+
+    /// Check the model's file first, its checksums too, as `nanoembed verify` does: takes as long
+    /// as reading it
+    #[arg(long)]
+    verify: bool,
+
+    /// How many threads to use [default: one for each of the CPU's]
+    #[arg(long, value_name = "N", value_parser = threads)]
+    threads: Option<u16>,
+}
+
+/// What stands before every text.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Model")]
+pub(crate) struct PromptArgs {
+    /// Put this text before every text, `""` for nothing [default: the model's default prompt, if
+    /// it has one]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    prompt: Option<String>,
+
+    /// Put the model's prompt of this name before every text
+    #[arg(long, value_name = "NAME", conflicts_with = "prompt")]
+    prompt_name: Option<String>,
+
+    /// Put the model's prompt for such texts before every text
+    #[arg(long = "as", value_enum, value_name = "ROLE", conflicts_with_all = ["prompt", "prompt_name"])]
+    role: Option<Role>,
+}
+
+/// What a text is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Role {
+    /// A question
+    Query,
+    /// A text that answers questions
+    Document,
+}
+
+impl PromptArgs {
+    /// What is asked for; the model's default without any of the arguments.
+    pub(crate) fn wanted(&self) -> Wanted<'_> {
+        match (&self.prompt, &self.prompt_name, self.role) {
+            (Some(text), ..) => Wanted::Text(text),
+            (_, Some(name), _) => Wanted::Named(name),
+            (.., Some(Role::Query)) => Wanted::Query,
+            (.., Some(Role::Document)) => Wanted::Document,
+            _ => Wanted::Usual,
+        }
+    }
+}
+
+/// The arguments of commands that embed.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Model")]
+pub(crate) struct EmbedderArgs {
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+
+    #[command(flatten)]
+    pub(crate) prompts: PromptArgs,
+
+    /// Keep only the first N numbers of every vector, at length 1 again if the model's are: for
+    /// models made for it
+    #[arg(long, value_name = "N", value_parser = whole)]
+    pub(crate) truncate_dim: Option<usize>,
+
+    /// Compute in 32-bit floats throughout, also where weights are integers of 8 bits or fewer:
+    /// slower, and a little nearer to the original model
+    #[arg(long)]
+    pub(crate) precise: bool,
+
+    /// Code weights that are not stored as bytes as such when the model is opened, and compute in
+    /// integers: faster, with a byte more of memory for each weight. It is made for encoders in
+    /// blocks of few bits; of floats it takes more away than `convert --type int8` does
+    #[arg(long)]
+    pub(crate) requantize: bool,
+
+    /// How the states of a decoder's tokens become one vector [default: what the file says, else
+    /// mean]
+    #[arg(long, value_parser = choice::<Pooling>(), value_name = "HOW")]
+    pub(crate) pooling: Option<Pooling>,
+}
+
+impl EmbedderArgs {
+    /// What is asked for.
+    pub(crate) fn options(&self) -> EmbedderOptions<'_> {
+        EmbedderOptions {
+            max_tokens: self.model.max_tokens,
+            truncate_dim: self.truncate_dim,
+            precise: self.precise,
+            requantize: self.requantize,
+            pooling: self.pooling,
+            prompt: self.prompts.wanted(),
+        }
+    }
+}
+
+/// Refuses a model's file that is damaged; warns of a format without checksums.
+pub(crate) fn verify_model(path: &Path, quiet: bool) -> Result<()> {
+    let set = FileSet::open(path)?;
+    verify(&set, Mode::Lenient, Policy::default(), &Terminal::new(quiet))
+        .map(|_| ())
+        .map_err(|findings| Finding::into_failure(findings, path))
+}
+
+impl ModelArgs {
+    /// Opens the model, verified first if that was asked for.
+    pub(crate) fn open(&self, quiet: bool) -> Result<ModelFile> {
+        if self.verify {
+            let Some(path) = &self.model else {
+                return Err(Error::usage("--verify is for a model's file").with_hint(
+                    "name it with `--model`; the model built in is part of the program",
+                ));
+            };
+            verify_model(path, quiet)?;
+        }
+        ModelFile::open(self.model.as_deref())
+    }
+
+    /// Makes the threads that were asked for.
+    pub(crate) fn use_threads(&self) -> Result<()> {
+        use_threads(self.threads.map(usize::from))
+    }
+}
+
+/// How many threads a command uses that has no model.
+#[derive(Args, Debug)]
+pub(crate) struct ThreadArgs {
+    /// How many threads to use [default: one for each of the CPU's]
+    #[arg(long, value_name = "N", value_parser = threads)]
+    threads: Option<u16>,
+}
+
+impl ThreadArgs {
+    /// Makes the threads that were asked for.
+    pub(crate) fn use_threads(&self) -> Result<()> {
+        use_threads(self.threads.map(usize::from))
+    }
+}

@@ -1,0 +1,108 @@
+//! The arguments that the commands which write weights share.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use nanoembed::convert::writing::{SHARD_BYTES, Target, Writing};
+
+use super::choice::choice;
+
+/// The largest UQFF shard unless it is said.
+const SHARD_SIZE: &str = "10G";
+
+/// The arguments about the file that is written.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Writing")]
+pub(crate) struct WritingArgs {
+    /// What OUT shall be [default: by its ending; `.uqff` is 1.2]
+    #[arg(long, value_parser = choice::<Target>(), value_name = "FORMAT")]
+    to: Option<Target>,
+
+    /// Names of layers: JSON `{"0": "lm_head", …}` or lines `0 lm_head`
+    #[arg(long, value_name = "FILE")]
+    names: Option<PathBuf>,
+
+    /// The model's `config.json`, for the names, order and heads of Llama-family models [default:
+    /// the one beside IN]
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+
+    /// Keep the names and orders of rows that IN has
+    #[arg(long, conflicts_with = "names")]
+    keep_names: bool,
+
+    /// Take metadata and the choice and order of tensors from this GGUF file
+    #[arg(long, value_name = "GGUF")]
+    like: Option<PathBuf>,
+
+    /// The largest UQFF shard: bytes, or with K, M, G; further layers go to `NAME-1.uqff` and so on
+    #[arg(long, value_name = "SIZE", default_value = SHARD_SIZE, value_parser = size)]
+    shard_size: u64,
+
+    /// Write `uqff_report.json` beside a UQFF 1.2 file
+    #[arg(long)]
+    report: bool,
+
+    /// Where tensors go that are no layers of a UQFF file [default: `residual.safetensors` beside
+    /// OUT; one of another model is not replaced]
+    #[arg(long, value_name = "FILE")]
+    residual: Option<PathBuf>,
+}
+
+/// A number of bytes, binary multiples by a letter.
+pub(crate) fn size(text: &str) -> Result<u64, String> {
+    let (digits, unit) = match text.trim_end_matches(['B', 'b', 'i']) {
+        number if number.ends_with(['K', 'k']) => (&number[..number.len() - 1], 1 << 10),
+        number if number.ends_with(['M', 'm']) => (&number[..number.len() - 1], 1 << 20),
+        number if number.ends_with(['G', 'g']) => (&number[..number.len() - 1], 1 << 30),
+        number => (number, 1),
+    };
+    let bytes = digits.parse::<u64>().ok().and_then(|number| number.checked_mul(unit));
+    bytes.filter(|bytes| *bytes > 0).ok_or_else(|| "expected a size such as 500M or 10G".into())
+}
+
+impl WritingArgs {
+    /// An option that was given another value than it has of itself.
+    pub(crate) fn given(&self) -> Option<&'static str> {
+        let options = [
+            ("--to", self.to.is_some()),
+            ("--names", self.names.is_some()),
+            ("--config", self.config.is_some()),
+            ("--keep-names", self.keep_names),
+            ("--like", self.like.is_some()),
+            ("--shard-size", self.shard_size != SHARD_BYTES),
+            ("--report", self.report),
+            ("--residual", self.residual.is_some()),
+        ];
+        options.iter().find(|(_, is_given)| *is_given).map(|(option, _)| *option)
+    }
+
+    /// What is asked for.
+    pub(crate) fn writing(&self) -> Writing {
+        Writing {
+            to: self.to,
+            names: self.names.clone(),
+            config: self.config.clone(),
+            keep_names: self.keep_names,
+            like: self.like.clone(),
+            shard_size: self.shard_size,
+            report: self.report,
+            residual: self.residual.clone(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_have_binary_units() {
+        assert_eq!(size(SHARD_SIZE), Ok(SHARD_BYTES));
+        assert_eq!(size("500MiB"), Ok(500 << 20));
+        assert_eq!(size("4096"), Ok(4096));
+        for bad in ["", "0", "G", "-1", "1T", "99999999999G"] {
+            assert!(size(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! `inspect`: all that a file says of itself, without reading its weights.
+
+mod amb;
+mod embd;
+mod finalfusion;
+mod gguf;
+mod safetensors;
+mod tensors;
+mod uqff;
+mod words;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+
+use crate::error::{self, Result};
+use crate::output::lines::Lines;
+use nanoembed::inspect::inspection::{Inspection, inspect};
+use nanoembed::stored::FileSet;
+
+/// Show a file's header, metadata, tokenizer and tensors, without reading its weights
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  nanoembed inspect model.weights
+  nanoembed inspect --json *.weights | jq '.tensors | length'
+  nanoembed inspect q4k-0.uqff
+  nanoembed inspect all-MiniLM-L6-v2/
+  curl -s https://example.org/model.weights | nanoembed inspect -
+
+The shards of a UQFF file, `NAME-0.uqff`, `NAME-1.uqff` …, are opened together.
+
+With `--json` every file is one line:
+  {\"file\", \"format\", \"variant\", \"file_bytes\", \"metadata\", \"tokenizer\", …,
+   \"tensors\": [{\"name\", \"dtype\", \"shape\", \"offset\", \"bytes\"}]}
+UQFF has \"shards\" and \"layers\" besides:
+  \"layers\": [{\"name\", \"format\", \"dtype\", \"shape\", \"bits_per_weight\", \"bias\", …}]")]
+pub(crate) struct Inspect {
+    /// Files or folders to look into; `-` is stdin
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+
+    /// One line of JSON for every file
+    #[arg(long)]
+    json: bool,
+}
+
+impl Inspect {
+    pub(crate) fn run(self) -> Result<ExitCode> {
+        let mut lines = Lines::stdout();
+        let mut first = true;
+        let mut status = 0;
+        for set in FileSet::open_each(&self.files) {
+            let inspection = match set.and_then(|set| inspect(&set)) {
+                Ok(inspection) => inspection,
+                Err(failure) => {
+                    error::print(&failure);
+                    status = status.max(error::exit_code(&failure));
+                    continue;
+                }
+            };
+            if self.json {
+                lines.json(&inspection)?;
+                continue;
+            }
+            if !std::mem::take(&mut first) {
+                lines.text("")?;
+            }
+            for line in text(&inspection) {
+                lines.text(line)?;
+            }
+        }
+        lines.finish()?;
+        Ok(ExitCode::from(status))
+    }
+}
+
+/// An inspection as lines for people.
+fn text(inspection: &Inspection) -> Vec<String> {
+    match inspection {
+        Inspection::Amb(summary) => amb::text(summary),
+        Inspection::Embd(summary) => embd::text(summary),
+        Inspection::Finalfusion(summary) => finalfusion::text(summary),
+        Inspection::Gguf(summary) => gguf::text(summary),
+        Inspection::Safetensors(summary) => safetensors::text(summary),
+        Inspection::Uqff(summary) => uqff::text(summary),
+        Inspection::Words(summary) => words::text(summary),
+    }
+}

@@ -1,0 +1,27 @@
+//! safetensors files and folders: metadata and tensors.
+
+use nanoembed::inspect::inspection::folder::Tokenizer;
+use nanoembed::inspect::inspection::safetensors::Summary;
+
+use super::tensors;
+
+pub(super) fn text(summary: &Summary) -> Vec<String> {
+    let mut text = vec![summary.file.clone()];
+    let parts = match summary.parts.len() {
+        1 => String::new(),
+        count => format!(" in {count} parts"),
+    };
+    let mut facts = vec![
+        ("format", format!("safetensors{parts}")),
+        ("size", tensors::size(summary.file_bytes)),
+        ("tensors", tensors::totals(&summary.totals, summary.tensors.len())),
+    ];
+    if let Some(Tokenizer { kind, tokens, file }) = &summary.tokenizer {
+        let tokens = tokens.map(|tokens| format!(" with {tokens} tokens")).unwrap_or_default();
+        facts.insert(2, ("tokenizer", format!("{kind}{tokens} ({file})")));
+    }
+    text.extend(tensors::facts(facts).lines(2));
+    text.extend(tensors::metadata(&summary.metadata));
+    text.extend(tensors::listed(&summary.tensors));
+    text
+}

@@ -1,0 +1,113 @@
+//! A decoder in several files: a folder as on Hugging Face or of mistral.rs, whose weights are
+//! safetensors or UQFF.
+
+use std::path::{Path, PathBuf};
+
+use nanoembed_core::ErrorKind;
+use nanoembed_core::event::Format;
+
+use super::hugging_face::DecoderSettings;
+use super::model::Found;
+use super::tokenizer::Tokenizer;
+use super::weights::ModelWeights;
+use crate::convert::checkpoint::hugging_face::is_safetensors;
+use crate::error::{Error, Result, name_of};
+use crate::open::prompts::Prompts;
+use crate::stored::files::is_uqff_name;
+use crate::stored::{ModelFiles, Values};
+
+/// The open files of a decoder.
+pub struct Bundle {
+    folder: PathBuf,
+    settings: DecoderSettings,
+    files: ModelFiles,
+}
+
+impl Bundle {
+    /// The decoder that `path` names: a folder, one of its safetensors files, or its UQFF file (the
+    /// first shard). `None` for other files, and for folders of another kind of model.
+    pub fn open(path: &Path) -> Result<Option<Self>> {
+        let is_uqff = is_uqff_name(path);
+        if !path.is_dir() && !is_safetensors(path) && !is_uqff {
+            return Ok(None);
+        }
+        let folder = if path.is_dir() { path.to_owned() } else { folder_of(path) };
+        let Some(settings) = DecoderSettings::of(&folder, None)? else {
+            if is_uqff && !folder.join("config.json").exists() {
+                return Err(missing_config(path));
+            }
+            return Ok(None);
+        };
+        Ok(Some(Self { folder, settings, files: ModelFiles::open(path)? }))
+    }
+
+    /// The name that messages give to the model.
+    pub fn name(&self) -> String {
+        self.files.name()
+    }
+
+    /// The prompts that the folder has.
+    pub fn prompts(&self) -> Result<Prompts> {
+        let mut prompts = Prompts::default();
+        prompts.read_folder(&self.folder)?;
+        Ok(prompts)
+    }
+
+    /// Where tensors should come from that are not there.
+    pub(super) fn where_from(&self) -> &'static str {
+        if self.files.lacks_residual() {
+            "norms and other tensors that are not quantised are in `residual.safetensors`: put it beside the UQFF file"
+        } else {
+            "does the model's config.json describe these weights?"
+        }
+    }
+
+    /// The tokenizer that lies beside the weights.
+    pub(super) fn tokenizer(&self) -> Result<Tokenizer<'static>> {
+        self.settings.tokenizer()
+    }
+
+    /// What the files say of the decoder.
+    pub(super) fn found(&self) -> Result<Found<'_>> {
+        let tokenizer = self.tokenizer()?;
+        let config = self.settings.sizes(&tokenizer)?;
+        Ok(Found { config, weights: self.tensors()?, tokenizer, pools_last_token: false })
+    }
+
+    fn tensors(&self) -> Result<ModelWeights<'_>> {
+        let mut weights = ModelWeights::default();
+        for (files, contents) in self.files.contents(self.settings.path())? {
+            let starts = files.iter().map(|(_, bytes)| weights.add_file(bytes));
+            let starts: Vec<u64> = starts.collect();
+            // The output of a tied model that stands in its file all the same is not used; what
+            // UQFF has quantised is.
+            self.settings
+                .check_tensors(contents.tensors.iter().map(|tensor| tensor.name.as_str()))?;
+            let skips_output = self.settings.is_tied() && contents.format == Format::Safetensors;
+            for tensor in &contents.tensors {
+                let is_copy = skips_output && tensor.name == "lm_head.weight";
+                let start = starts.get(tensor.file).filter(|_| !is_copy);
+                if let (Some(start), Values::Weight(weight)) = (start, &tensor.values) {
+                    weights.add_weight(&tensor.name, (*start, tensor.offset), weight);
+                }
+            }
+        }
+        for (name, divisors) in self.settings.divisors() {
+            weights.add_vector(name, divisors);
+        }
+        Ok(weights)
+    }
+}
+
+/// The folder that a file, or the first of several joined by `;`, lies in.
+fn folder_of(path: &Path) -> PathBuf {
+    let first = path.to_str().and_then(|joined| joined.split(';').next()).map(Path::new);
+    first.unwrap_or(path).parent().unwrap_or(Path::new("")).to_owned()
+}
+
+fn missing_config(path: &Path) -> Error {
+    let message = "there is no `config.json` beside this file, which says the model's sizes";
+    Error::input(ErrorKind::MissingMetadata, message).at(name_of(path)).with_hint(
+        "put `config.json`, `tokenizer.json` and `residual.safetensors` of the model there, as mistral.rs has them",
+    )
+}

@@ -1,0 +1,98 @@
+//! What a folder of Hugging Face says of the tokens around texts.
+//!
+//! | file | says |
+//! |---|---|
+//! | `generation_config.json` | which tokens end a text, before `config.json` |
+//! | `config.json` | the same, and which token begins one |
+//! | `tokenizer_config.json` | whether they are put around every text, before the template of `tokenizer.json` |
+
+use std::path::Path;
+
+use nanoembed_core::ErrorKind;
+use nanoembed_core::token::EndTokens;
+use serde_json::{Value, json};
+
+use crate::convert::checkpoint::settings::read_json;
+use crate::error::{Error, Result, name_of};
+use crate::open::settings_rule::{Members, irrelevant};
+
+/// The tokens around the texts of a folder's model.
+#[derive(Clone, Debug, Default)]
+pub(super) struct FolderEnds {
+    /// What the model calls the beginning of a text.
+    pub(super) begin: Option<u32>,
+    /// The tokens that end a text.
+    pub(super) end: EndTokens,
+    /// Whether the tokenizer puts a token before every text; `None` if nothing says so.
+    pub(super) adds_begin: Option<bool>,
+    /// The same behind every text.
+    pub(super) adds_end: Option<bool>,
+    /// How the tokens that the tokenizer puts around texts are spelled.
+    pub(super) begin_token: Option<String>,
+    pub(super) end_token: Option<String>,
+}
+
+impl FolderEnds {
+    /// Those of `folder`, whose `config.json` is `config`, read from `path`.
+    pub(super) fn of(folder: &Path, path: &Path, config: &Value) -> Result<Self> {
+        let generation_path = folder.join("generation_config.json");
+        let generation = read_json(&generation_path)?.unwrap_or_else(|| json!({}));
+        let members = Members::new(&generation, name_of(&generation_path))?;
+        // That of `config.json` is the one that tokenizers put before texts.
+        ["bos_token_id", "eos_token_id"].iter().for_each(|name| {
+            members.get(name);
+        });
+        members.finish(irrelevant::GENERATION_CONFIG)?;
+        let tokenizer = read_json(&folder.join("tokenizer_config.json"))?.unwrap_or_default();
+        let truth = |key: &str| tokenizer.get(key).and_then(Value::as_bool);
+        // A token is spelled, or an object that spells it.
+        let token = |key: &str| {
+            let value = tokenizer.get(key)?;
+            value.as_str().or(value.get("content")?.as_str()).map(str::to_owned)
+        };
+        let usual_begin = usual(config, "bos_token_id");
+        let begin = ids(path, config.get("bos_token_id"))?.or(usual_begin).unwrap_or_default();
+        let mut end = ids(&generation_path, generation.get("eos_token_id"))?;
+        if end.is_none() {
+            end = ids(path, config.get("eos_token_id"))?.or(usual(config, "eos_token_id"));
+        }
+        Ok(Self {
+            begin: begin.first(),
+            end: end.unwrap_or_default(),
+            adds_begin: truth("add_bos_token"),
+            adds_end: truth("add_eos_token"),
+            begin_token: token("bos_token"),
+            end_token: token("eos_token"),
+        })
+    }
+}
+
+/// What a model has where its `config.json` lacks the member: files need not repeat it.
+fn usual(config: &Value, key: &str) -> Option<EndTokens> {
+    let is_phi = config.get("model_type").and_then(Value::as_str) == Some("phi3");
+    let mut tokens = EndTokens::NONE;
+    let id = match (key, is_phi) {
+        _ if config.get(key).is_some() => return None,
+        ("bos_token_id", _) => 1,
+        (_, false) => 2,
+        (_, true) => 32_000,
+    };
+    tokens.push(id).ok()?;
+    Some(tokens)
+}
+
+/// An id, or a list of them; `None` if there is nothing.
+fn ids(path: &Path, value: Option<&Value>) -> Result<Option<EndTokens>> {
+    let Some(value) = value.filter(|value| !value.is_null()) else { return Ok(None) };
+    let bad = |what: &str| {
+        let message = format!("{value} {what}");
+        Error::input(ErrorKind::BadMetadata, message).at(path.display())
+    };
+    let mut tokens = EndTokens::NONE;
+    for id in value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice) {
+        let id = id.as_u64().and_then(|id| u32::try_from(id).ok());
+        let id = id.ok_or_else(|| bad("is no id of a token, nor a list of such"))?;
+        tokens.push(id).map_err(|_| bad("lists more tokens than any model has for this"))?;
+    }
+    Ok(Some(tokens))
+}

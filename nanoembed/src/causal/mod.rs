@@ -1,0 +1,31 @@
+//! Models that continue texts: from `.amb`, `.weights` and GGUF files as they are, and from folders
+//! with safetensors or UQFF.
+//!
+//! | file | role |
+//! |---|---|
+//! | `model` | what a file says of its decoder, and the decoder running |
+//! | `bundle` | a decoder in several files |
+//! | `weights` | the tensors of one file or several, in memory or read piece by piece |
+//! | `memory`, `structure` | a decoder in so much memory |
+//! | `conversion` | a decoder on its way into another file |
+//! | `hugging_face`, `gguf` | sizes and tensors in the words of these |
+//! | `config` | the sizes in a `config.json` |
+//! | `rotary` | how a folder's model turns heads by positions |
+//! | `ends` | the tokens around texts, by a folder's files |
+//! | `tokenizer`, `byte_pairs`, `tokenizer_json`, `model_proto` | texts to ids and back |
+
+pub mod bundle;
+mod byte_pairs;
+pub mod config;
+pub mod conversion;
+mod ends;
+pub mod gguf;
+pub mod hugging_face;
+pub mod memory;
+pub mod model;
+mod model_proto;
+pub mod rotary;
+mod structure;
+pub mod tokenizer;
+mod tokenizer_json;
+mod weights;

@@ -1,0 +1,231 @@
+//! What the columns of a model's matrices are multiplied with, over some texts, and how it goes
+//! together.
+//!
+//! Errors in columns that meet large activations cost more, and errors in one column can be made
+//! good by another whose input is alike.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use nanoembed_core::Error as CoreError;
+use nanoembed_core::kernel::{self, Kernels, Multiply, Table};
+use nanoembed_core::limit;
+use nanoembed_core::model::{BertConfig, InOrder};
+use nanoembed_core::owned::{Embedder, Session};
+use rayon::prelude::*;
+
+use super::probes::probes;
+use crate::convert::calibration::{self, Calibration, Place};
+use crate::convert::checkpoint::tensor::Tensor;
+use crate::convert::checkpoint::{Checkpoint, EMBEDDING_TENSORS};
+use crate::error::{Error, Result};
+use crate::progress::{Observer, Progress};
+
+/// Tokens of real texts that are looked at: more take longer and change little.
+const MAX_TOKENS: usize = 16_384;
+/// Tokens that go through the model together, and rows of inputs that are summed up together.
+const TOGETHER: usize = 512;
+
+/// What is known of the inputs of one linear layer.
+#[derive(Debug, Default)]
+pub(super) struct Inputs {
+    /// The mean square of each column.
+    pub(super) energy: Vec<f32>,
+    /// The mean product of each two columns, `[cols, cols]`.
+    pub(super) gram: Vec<f32>,
+}
+
+/// Inputs by layer and place.
+#[derive(Debug, Default)]
+pub struct Energies {
+    of: HashMap<Place, Inputs>,
+    words: Inputs,
+    none: Inputs,
+    column_scales: Vec<f32>,
+}
+
+impl Energies {
+    /// Whether nothing is known of any matrix.
+    pub(super) fn is_empty(&self) -> bool {
+        self.of.is_empty()
+    }
+
+    /// What evens out the columns of activations where the model is coded anew as bytes; empty if
+    /// nothing is known of them.
+    pub(super) fn column_scales(&self) -> &[f32] {
+        &self.column_scales
+    }
+
+    /// The inputs of the matrix called `name`; empty if nothing is known of them.
+    pub(super) fn of(&self, name: &str) -> &Inputs {
+        if name == EMBEDDING_TENSORS[0] {
+            return &self.words;
+        }
+        calibration::place(name).and_then(|place| self.of.get(&place)).unwrap_or(&self.none)
+    }
+}
+
+/// Runs the model of `checkpoint` in f32 over `texts`, and over [`probes`].
+pub fn measure(
+    checkpoint: &Checkpoint<'_>,
+    texts: &[String],
+    observer: &dyn Observer,
+) -> Result<Energies> {
+    let file = calibration::as_floats(checkpoint)?;
+    let failed = |error| Error::in_file(&checkpoint.name, error);
+    let model = Embedder::open(&file[..]).map_err(failed)?;
+    let max_tokens = checkpoint.settings.max_tokens;
+    let mut ids: Vec<Vec<u32>> = Vec::new();
+    let mut left = MAX_TOKENS;
+    for text in texts {
+        let text = model.tokenize_alone(text, Some(max_tokens)).map_err(failed)?.ids;
+        left = left.saturating_sub(text.len());
+        ids.push(text);
+        if left == 0 {
+            break;
+        }
+    }
+    ids.extend(checkpoint.vocabulary.iter().flat_map(|it| probes(it, max_tokens)));
+    let progress = Progress::texts(observer, "calibrating", Some(ids.len() as u64));
+    let longest = ids.iter().map(Vec::len).max().unwrap_or(0);
+    let mut session = model.session(longest.max(TOGETHER), 1).map_err(failed)?;
+    let (sums, kernels) = (Mutex::new(Sums::default()), kernel::detect());
+    let mut from = 0;
+    while from < ids.len() {
+        let mut tokens = 0;
+        let fits = |text: &&Vec<u32>| {
+            tokens += text.len();
+            tokens <= TOGETHER
+        };
+        let count = ids[from..].iter().take_while(fits).count().max(1);
+        let texts = &ids[from..from + count];
+        observe(&model, &mut session, texts, &sums, &kernels).map_err(failed)?;
+        from += count;
+        progress.advance(count as u64);
+    }
+    let sums = sums.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let of = sums.into_iter().map(|(place, sums)| (place, sums.finish(&kernels))).collect();
+    let column_scales = column_scales(checkpoint, model.config(), &of);
+    Ok(Energies { of, words: words(checkpoint), none: Inputs::default(), column_scales })
+}
+
+/// See [`COLUMN_SCALES`](nanoembed_core::model::requantize::COLUMN_SCALES).
+fn column_scales(
+    checkpoint: &Checkpoint<'_>,
+    config: &BertConfig,
+    inputs: &HashMap<Place, Inputs>,
+) -> Vec<f32> {
+    let squares = inputs.iter().map(|(&place, inputs)| (place, inputs.energy.as_slice()));
+    let calibration = Calibration::of_squares(squares);
+    let mut scales = vec![1.0; config.scaled_columns()];
+    for &place @ (layer, input) in inputs.keys() {
+        let columns = input.columns(config, layer).and_then(|columns| scales.get_mut(columns));
+        if let Some(columns) = columns {
+            columns.copy_from_slice(&calibration.scales_at(place, &checkpoint.tensors));
+        }
+    }
+    scales
+}
+
+/// The word embeddings go through a layer norm, which multiplies each column by its weight.
+fn words(checkpoint: &Checkpoint<'_>) -> Inputs {
+    let norm = checkpoint.tensors.iter().find(|tensor| tensor.name == EMBEDDING_TENSORS[3]);
+    let weights = norm.map(Tensor::to_f32).unwrap_or_default();
+    Inputs { energy: weights.iter().map(|weight| weight * weight).collect(), gram: Vec::new() }
+}
+
+/// What was seen, by place.
+type Sums = HashMap<Place, Products>;
+
+/// Sums of products of columns.
+#[derive(Default)]
+struct Products {
+    /// `[cols, cols]`.
+    sums: Vec<f32>,
+    rows: usize,
+    /// Rows that are not summed up yet, and the products of a part.
+    waiting: Vec<f32>,
+    part: Vec<f32>,
+}
+
+impl Products {
+    /// Takes some rows of `cols` columns.
+    fn add(
+        &mut self,
+        rows: &[f32],
+        cols: usize,
+        kernels: &Kernels,
+    ) -> std::result::Result<(), CoreError> {
+        if self.sums.is_empty() {
+            // With layers as wide as a file may ask for this is more than any machine has.
+            let size = cols.saturating_mul(cols);
+            (self.sums, self.part) = (limit::filled(size, 0.0)?, limit::filled(size, 0.0)?);
+        }
+        self.waiting.extend_from_slice(rows);
+        if self.waiting.len() >= TOGETHER * cols {
+            self.sum_up(kernels);
+        }
+        Ok(())
+    }
+
+    /// Adds Xᵀ · X of the rows that wait.
+    fn sum_up(&mut self, kernels: &Kernels) {
+        let cols = self.sums.len().isqrt();
+        let rows = self.waiting.len().checked_div(cols).unwrap_or(0);
+        if rows == 0 {
+            return;
+        }
+        let mut transposed = vec![0.0; self.waiting.len()];
+        for (row, values) in self.waiting.chunks_exact(cols).enumerate() {
+            for (value, line) in values.iter().zip(transposed.chunks_exact_mut(rows)) {
+                line[row] = *value;
+            }
+        }
+        let lines = cols.div_ceil(rayon::current_num_threads()).max(1);
+        let x = Table { data: &self.waiting, stride: cols };
+        let parts = self.part.par_chunks_mut(lines * cols);
+        parts.zip(transposed.par_chunks(lines * rows)).for_each(|(part, columns)| {
+            let columns = Table { data: columns, stride: rows };
+            let shape = (part.len() / cols, cols, rows);
+            // Never refused: the slices are as long as the shape asks for.
+            if let Ok(multiply) = Multiply::new(columns, x, part, cols, shape) {
+                (kernels.multiply_f32)(multiply);
+            }
+        });
+        self.sums.par_iter_mut().zip(&self.part).for_each(|(sum, part)| *sum += part);
+        self.rows += rows;
+        self.waiting.clear();
+    }
+
+    fn finish(mut self, kernels: &Kernels) -> Inputs {
+        self.sum_up(kernels);
+        let mut gram = self.sums;
+        #[expect(clippy::cast_precision_loss, reason = "a mean")]
+        let factor = 1.0 / self.rows.max(1) as f32;
+        gram.iter_mut().for_each(|sum| *sum *= factor);
+        let cols = gram.len().isqrt();
+        Inputs { energy: gram.iter().step_by(cols + 1).copied().collect(), gram }
+    }
+}
+
+fn observe(
+    model: &Embedder<&[u8]>,
+    session: &mut Session,
+    texts: &[Vec<u32>],
+    sums: &Mutex<Sums>,
+    kernels: &Kernels,
+) -> std::result::Result<(), CoreError> {
+    let config = model.config();
+    let ids = texts.concat();
+    let lengths: Vec<usize> = texts.iter().map(Vec::len).collect();
+    let mut out = limit::filled(config.hidden.saturating_mul(lengths.len()), 0.0)?;
+    let refused = Mutex::new(Ok(()));
+    model.embed_observed(session, &InOrder, &ids, &lengths, &mut out, &|seen| {
+        let mut sums = sums.lock().unwrap_or_else(PoisonError::into_inner);
+        let products = sums.entry((seen.layer, seen.input)).or_default();
+        if let Err(error) = products.add(seen.values, seen.input.cols(config), kernels) {
+            *refused.lock().unwrap_or_else(PoisonError::into_inner) = Err(error);
+        }
+    })?;
+    refused.into_inner().unwrap_or_else(PoisonError::into_inner)
+}

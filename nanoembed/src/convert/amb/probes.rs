@@ -1,0 +1,151 @@
+//! Made-up texts to calibrate with, beside real ones: what a thousand sentences do not show of a
+//! model's inputs.
+//!
+//! Users embed more than sentences: single letters, numbers, one word a hundred times, characters
+//! that no vocabulary has. The errors of a model that was calibrated with sentences alone are
+//! largest there. Tokens are drawn with a fixed seed, early ones more often, as vocabularies begin
+//! with the frequent ones.
+
+use crate::convert::checkpoint::vocabulary::Vocabulary;
+
+/// Texts of tokens that have nothing to do with each other, and the most tokens of one.
+const WORDS: (usize, usize) = (800, 24);
+/// Texts that repeat one to four tokens, and how long they get.
+const REPEATED: (usize, usize) = (60, 50);
+/// Texts that repeat a few tokens until the model's limit.
+const LONG: usize = 8;
+/// Texts of single characters, and the most of one.
+const CHARACTERS: (usize, usize) = (120, 20);
+/// Texts of special tokens among others, and the most tokens of one.
+const SPECIAL: (usize, usize) = (60, 8);
+/// The empty text so many times: many texts are nothing but what no vocabulary has.
+const EMPTY: usize = 4;
+/// The most tokens of a long one.
+const LONGEST: usize = 256;
+
+/// Token ids of made-up texts for a model with `vocabulary` and room for `max_tokens`.
+pub(super) fn probes(vocabulary: &Vocabulary, max_tokens: usize) -> Vec<Vec<u32>> {
+    let [_, _, begin, end, _] = vocabulary.special;
+    let room = max_tokens.min(LONGEST).saturating_sub(2);
+    let mut draw = Draw::new(vocabulary);
+    let mut texts: Vec<Vec<u32>> = Vec::new();
+    for _ in 0..WORDS.0 {
+        let count = draw.up_to(WORDS.1);
+        texts.push(draw.words(count));
+    }
+    for index in 0..REPEATED.0 + LONG {
+        let count = draw.up_to(4);
+        let words = draw.words(count);
+        let length = if index < LONG { room } else { draw.up_to(REPEATED.1) };
+        texts.push(words.into_iter().cycle().take(length).collect());
+    }
+    for _ in 0..CHARACTERS.0 {
+        let count = draw.up_to(CHARACTERS.1);
+        texts.push((0..count).map(|_| draw.character()).collect());
+    }
+    for _ in 0..SPECIAL.0 {
+        let count = draw.up_to(SPECIAL.1);
+        texts.push((0..count).map(|_| draw.special_or_word()).collect());
+    }
+    texts.extend(std::iter::repeat_n(Vec::new(), EMPTY));
+    let closed = |text: Vec<u32>| {
+        let text = text.into_iter().take(room);
+        std::iter::once(begin).chain(text).chain(std::iter::once(end)).collect()
+    };
+    texts.into_iter().map(closed).collect()
+}
+
+/// Draws tokens.
+struct Draw {
+    state: u64,
+    /// Tokens that are no special ones, single characters, and special ones.
+    words: Vec<u32>,
+    characters: Vec<u32>,
+    special: [u32; 5],
+}
+
+impl Draw {
+    fn new(vocabulary: &Vocabulary) -> Self {
+        let is_reserved = |token: &[u8]| token.starts_with(b"[") && token.ends_with(b"]");
+        let is_character =
+            |token: &[u8]| std::str::from_utf8(token).is_ok_and(|text| text.chars().count() == 1);
+        let tokens = || (0_u32..).zip(vocabulary.tokens.iter().map(Vec::as_slice));
+        let words = tokens().filter(|(_, token)| token.len() == 1 || !is_reserved(token));
+        Self {
+            state: 7,
+            words: words.map(|(id, _)| id).collect(),
+            characters: tokens().filter(|(_, it)| is_character(it)).map(|(id, _)| id).collect(),
+            special: vocabulary.special,
+        }
+    }
+
+    /// Uniform in 0 … 1, from a linear congruential generator (Knuth's MMIX).
+    #[expect(clippy::cast_precision_loss, reason = "32 bits of the state")]
+    fn uniform(&mut self) -> f64 {
+        self.state = self
+            .state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (self.state >> 32) as f64 / (1_u64 << 32) as f64
+    }
+
+    #[expect(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "small, and not negative"
+    )]
+    fn below(&mut self, count: usize, power: i32) -> usize {
+        (self.uniform().powi(power) * count as f64) as usize
+    }
+
+    /// 1 … `most`.
+    fn up_to(&mut self, most: usize) -> usize {
+        1 + self.below(most, 1)
+    }
+
+    fn words(&mut self, count: usize) -> Vec<u32> {
+        (0..count).map(|_| self.word()).collect()
+    }
+
+    /// A token; those of the vocabulary's beginning more often.
+    fn word(&mut self) -> u32 {
+        let place = self.below(self.words.len(), 2);
+        self.words.get(place).copied().unwrap_or(self.special[1])
+    }
+
+    fn character(&mut self) -> u32 {
+        let place = self.below(self.characters.len(), 1);
+        self.characters.get(place).copied().unwrap_or(self.special[1])
+    }
+
+    /// Mostly the token for what the vocabulary does not have.
+    fn special_or_word(&mut self) -> u32 {
+        match self.below(10, 1) {
+            0..5 => self.special[1],
+            5..8 => self.special[self.below(5, 1)],
+            _ => self.word(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn probes_are_the_same_each_time_and_fit_the_model() {
+        let tokens = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "b", "[", "word", "##s"];
+        let vocabulary = Vocabulary {
+            tokens: tokens.iter().map(|token| token.as_bytes().to_vec()).collect(),
+            special: [0, 1, 2, 3, 4],
+            added: Vec::new(),
+        };
+        let all = probes(&vocabulary, 16);
+        assert_eq!(all, probes(&vocabulary, 16));
+        assert!(all.iter().all(|text| (2..=16).contains(&text.len())));
+        assert!(all.iter().all(|text| text.first() == Some(&2) && text.last() == Some(&3)));
+        let seen: std::collections::HashSet<u32> = all.into_iter().flatten().collect();
+        assert_eq!(seen.len(), tokens.len(), "every token is drawn at some time");
+    }
+}

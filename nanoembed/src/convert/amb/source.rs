@@ -1,0 +1,156 @@
+//! An `.amb` file of an encoder as a source for conversion: its tensors dequantised.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use nanoembed_core::event::{Mode, SpecialRole};
+use nanoembed_core::format::amb::{Amb, CHECKSUM, TokenizerKind};
+use nanoembed_core::model::requantize::COLUMN_SCALES;
+use nanoembed_core::model::{BertConfig, Pooling, amb_config_value};
+use nanoembed_core::owned::ADDED_TOKENS;
+use nanoembed_core::quant::dequantize_weight;
+use nanoembed_core::tensor::{Encoding, Weight};
+use nanoembed_core::{Error as CoreError, ErrorKind, limit};
+
+use crate::causal::model::has_decoder;
+use crate::convert::checkpoint::settings::Settings;
+use crate::convert::checkpoint::tensor::{Elements, Tensor};
+use crate::convert::checkpoint::vocabulary::Vocabulary;
+use crate::convert::checkpoint::weights::decoder_is_final;
+use crate::convert::checkpoint::{Checkpoint, tensor_names};
+use crate::error::{Error, Result, name_of};
+use crate::files::mapped::Mapped;
+use crate::open::prompts::Prompts;
+
+/// An open file and the tensors of its encoder, as f32 in bytes.
+pub struct AmbFile {
+    path: PathBuf,
+    bytes: Mapped,
+    tensors: Vec<(String, Vec<usize>, Vec<u8>)>,
+    left_out: Vec<String>,
+    config: BertConfig,
+}
+
+impl AmbFile {
+    pub fn open(path: &Path) -> Result<Self> {
+        let bytes = Mapped::open(path)?;
+        let failed = |error| Error::in_file(name_of(path), error);
+        let amb = Amb::parse(&bytes, Mode::Lenient).map_err(failed)?;
+        if has_decoder(&bytes) {
+            return Err(decoder_is_final(path, ".amb"));
+        }
+        let config =
+            BertConfig::from_metadata(|key| amb_config_value(&amb, key)).map_err(failed)?;
+        let names = tensor_names(config.layers, false);
+        let mut tensors = Vec::new();
+        for name in &names {
+            let view = amb.tensor(name).ok_or_else(|| {
+                let message = format!("there is no tensor `{name}`");
+                Error::input(ErrorKind::MissingTensor, message).at(name_of(path))
+            })?;
+            let header = view.header();
+            let fail = |kind| failed(CoreError::new(header.offset, kind));
+            let encoding = Encoding::Plain { dtype: header.dtype, data: view.data() };
+            let weight = Weight::new(header.shape, encoding).map_err(fail)?;
+            let dims = header.shape.dims().iter().map(|&dim| usize::try_from(dim));
+            let shape: Vec<usize> = dims
+                .collect::<std::result::Result<_, _>>()
+                .map_err(|_| fail(ErrorKind::SizeOverflow))?;
+            let mut values =
+                limit::filled(shape.iter().product(), 0.0_f32).map_err(|error| fail(error.kind))?;
+            dequantize_weight(&weight, 0, &mut values).map_err(failed)?;
+            let mut bytes = limit::reserved(values.len().saturating_mul(size_of::<f32>()))
+                .map_err(|error| fail(error.kind))?;
+            bytes.extend(values.iter().flat_map(|value| value.to_le_bytes()));
+            tensors.push((name.clone(), shape, bytes));
+        }
+        let others = amb.tensors().map(|tensor| tensor.header().name);
+        // The checksum is of the file, not of the model, and the scales of columns follow from it.
+        let names: HashSet<&str> = names.iter().map(String::as_str).collect();
+        let is_used =
+            |name: &&str| names.contains(name) || [CHECKSUM, COLUMN_SCALES].contains(name);
+        let left_out = others.filter(|name| !is_used(name)).map(str::to_owned).collect();
+        Ok(Self { path: path.to_owned(), tensors, left_out, config, bytes })
+    }
+
+    /// `name` and `version` of the metadata.
+    pub fn name_and_version(&self) -> (Option<String>, Option<String>) {
+        let amb = Amb::parse(&self.bytes, Mode::Lenient).ok();
+        let value = |key| {
+            let token = amb?.metadata_value(key).ok().flatten()?;
+            Some(nanoembed_core::text::json::chars(token.spelling).collect())
+        };
+        (value("name"), value("version"))
+    }
+
+    pub fn checkpoint(&self) -> Result<Checkpoint<'_>> {
+        let amb = Amb::parse(&self.bytes, Mode::Lenient)
+            .map_err(|error| Error::in_file(name_of(&self.path), error))?;
+        let tensors = self.tensors.iter().map(|(name, shape, data)| Tensor {
+            name: name.clone(),
+            shape: shape.clone(),
+            elements: Elements::F32,
+            data,
+            scales: &[],
+            zeros: &[],
+            columns: &[],
+            transposed: false,
+        });
+        Ok(Checkpoint {
+            name: name_of(&self.path),
+            settings: self.settings(&amb),
+            vocabulary: vocabulary(&amb)
+                .map(|it| it.with_added(amb_config_value(&amb, ADDED_TOKENS)))
+                .transpose()?,
+            tensors: tensors.collect(),
+            left_out: self.left_out.clone(),
+            modified: self.path.metadata().ok().and_then(|metadata| metadata.modified().ok()),
+        })
+    }
+
+    fn settings(&self, amb: &Amb<'_>) -> Settings {
+        let config = &self.config;
+        let truth = |key| match amb_config_value(amb, key) {
+            Some("true") => Some(true),
+            Some("false") => Some(false),
+            _ => None,
+        };
+        let license = amb.metadata_value("license").ok().flatten();
+        Settings {
+            hidden: config.hidden,
+            layers: config.layers,
+            heads: config.heads,
+            intermediate: config.intermediate,
+            positions: config.positions,
+            vocabulary: config.vocabulary,
+            layer_norm_eps: amb_config_value(amb, "layer_norm_eps")
+                .and_then(|text| text.parse().ok())
+                .unwrap_or(1e-12),
+            pooling: match config.pooling {
+                Pooling::Mean => "mean".into(),
+                Pooling::Cls => "cls".into(),
+            },
+            normalize: config.normalize,
+            do_lower_case: config.do_lower_case,
+            strip_accents: truth("strip_accents"),
+            split_ideographs: truth("split_ideographs").unwrap_or(true),
+            max_tokens: config.max_tokens,
+            license: license.map(|token| token.spelling.to_owned()),
+            prompts: Prompts::of_file(&self.bytes),
+            further: Vec::new(),
+        }
+    }
+}
+
+fn vocabulary(amb: &Amb<'_>) -> Option<Vocabulary> {
+    let tokenizer = amb.tokenizer().filter(|it| it.kind() == TokenizerKind::WordPiece)?;
+    let mut special = [0; 5];
+    for (id, role) in special.iter_mut().zip(SpecialRole::ALL) {
+        *id = tokenizer.special(role)?;
+    }
+    Some(Vocabulary {
+        tokens: tokenizer.tokens().map(<[u8]>::to_vec).collect(),
+        special,
+        added: Vec::new(),
+    })
+}

@@ -1,0 +1,298 @@
+//! Writing a model as an `.amb` file.
+
+use std::io::{self, Write};
+
+use nanoembed_core::format::amb::{Payload, Plan, Sink, TensorSpec, TokenizerSpec, Writer};
+use nanoembed_core::model::requantize::COLUMN_SCALES;
+use nanoembed_core::quant::{self, adaptive, amb_block};
+use nanoembed_core::tensor::{Arrangement, Dtype, Encoding, ScaledCodes, Shape, Weight};
+use nanoembed_core::{Error as CoreError, ErrorKind, limit};
+use rayon::prelude::*;
+use serde_json::{Map, Value, json};
+
+use super::AmbOptions;
+use super::budget::{Candidate, share_out};
+use super::energy::{Energies, Inputs};
+use super::feedback::Feedback;
+use crate::convert::checkpoint::Checkpoint;
+use crate::convert::checkpoint::tensor::Tensor;
+use crate::convert::checkpoint::vocabulary::Vocabulary;
+use crate::convert::weights_file::{Tally, Written};
+use crate::error::{Error, Result};
+use crate::progress::Progress;
+
+/// A model to be written.
+pub struct Source<'a> {
+    /// The model's name in messages.
+    pub name: &'a str,
+    pub tensors: &'a [Tensor<'a>],
+    /// The members of the configuration, without `quant`.
+    pub config: Value,
+    pub tokenizer: Option<TokenizerSpec<'a>>,
+    /// Words about the model's origin.
+    pub metadata: Vec<(String, String)>,
+}
+
+/// Writes `source` to `file`, whose name in messages is `name`.
+pub fn write(
+    source: Source<'_>,
+    options: &AmbOptions,
+    energies: &Energies,
+    (name, file): (&str, &mut dyn Write),
+    progress: &Progress<'_>,
+) -> Result<Written> {
+    let options = &if energies.is_empty() { options.uncalibrated() } else { *options };
+    let config = with_quantization(source.config, source.tensors, options);
+    let metadata: Map<String, Value> =
+        source.metadata.into_iter().map(|(key, value)| (key, value.into())).collect();
+    let metadata = Value::Object(metadata).to_string();
+    let stored = stored(source.tensors, options, energies)?;
+    let mut tensors = specs(source.name, source.tensors, &stored)?;
+    let scales = column_scales(energies)?;
+    tensors.extend(scales.as_ref().map(|(spec, _)| *spec));
+    let tokenizer = source.tokenizer;
+    let plan =
+        Plan { metadata: &metadata, config: &config, tokenizer, tensors: &tensors, checksum: true };
+    let mut sink = FileSink { file, failure: None };
+    let mut tally = Tally::default();
+    let written = (|| {
+        let file_bytes = plan.file_bytes()?;
+        let mut writer = Writer::new(plan, &mut sink)?;
+        for ((tensor, spec), stored) in source.tensors.iter().zip(&tensors).zip(&stored) {
+            let values = tensor.to_f32();
+            let bytes = encode(spec, &values, energies.of(&tensor.name), &stored.full)?;
+            count(&mut tally, tensor, spec, &bytes, &values)?;
+            writer.data(&bytes)?;
+            progress.advance(tensor.data.len() as u64);
+        }
+        if let Some((_, bytes)) = &scales {
+            writer.data(bytes)?;
+        }
+        writer.finish()?;
+        Ok(file_bytes)
+    })();
+    match (written, sink.failure) {
+        (Ok(file_bytes), _) => Ok(Written { file_bytes, tally }),
+        (Err(_), Some(error)) => Err(Error::writing(name, &error)),
+        (Err(error), None) => Err(Error::in_file(source.name, error)),
+    }
+}
+
+/// An encoder's tokenizer.
+pub fn wordpiece<'a>(
+    checkpoint: &Checkpoint<'_>,
+    tokens: &'a [&'a [u8]],
+) -> Option<TokenizerSpec<'a>> {
+    checkpoint.vocabulary.as_ref().map(|vocabulary| {
+        let [pad, unknown, classify, separate, mask] = vocabulary.special.map(Some);
+        let special = [classify, separate, pad, unknown, mask];
+        TokenizerSpec { special, payload: Payload::WordPiece(tokens) }
+    })
+}
+
+/// An encoder's configuration: the specification's words for what it has words for, and ours for
+/// the rest.
+pub fn encoder_config(checkpoint: &Checkpoint<'_>) -> Value {
+    let settings = &checkpoint.settings;
+    let mut config = json!({
+        "architecture": "custom",
+        "model_type": "bert",
+        "n_vocab": settings.vocabulary,
+        "n_embd": settings.hidden,
+        "n_layers": settings.layers,
+        "n_heads": settings.heads,
+        "n_kv_heads": settings.heads,
+        "max_seq_len": settings.positions,
+        "is_rope": false,
+        "activation_fn": "gelu",
+        "intermediate_size": settings.intermediate,
+        "layer_norm_eps": settings.layer_norm_eps,
+        "pooling": settings.pooling,
+        "normalize": settings.normalize,
+        "do_lower_case": settings.do_lower_case,
+        "max_tokens": settings.max_tokens,
+    });
+    if let Some(strip) = settings.strip_accents.filter(|&strip| strip != settings.do_lower_case) {
+        config["strip_accents"] = strip.into();
+    }
+    if !settings.split_ideographs {
+        config["split_ideographs"] = false.into();
+    }
+    let added = checkpoint.vocabulary.iter().filter_map(Vocabulary::added_metadata);
+    for (key, value) in added.chain(settings.prompts.metadata()) {
+        config[key] = value.into();
+    }
+    config
+}
+
+/// The configuration with what most of the weights are stored as.
+fn with_quantization(mut config: Value, tensors: &[Tensor<'_>], options: &AmbOptions) -> String {
+    let large = tensors.iter().filter(|tensor| !AmbOptions::is_small(tensor));
+    let largest = large.max_by_key(|tensor| tensor.count());
+    if let Some(Dtype::Scaled(codes)) = largest.map(|tensor| options.dtype(tensor)) {
+        let name = match codes.name() {
+            "int4block" => "int4_block",
+            "int5block" => "int5_block",
+            name => name,
+        };
+        config["quant"] = json!({"type": name, "block_size": codes.block, "scale_type": "fp16"});
+    }
+    config.to_string()
+}
+
+/// How a tensor is stored.
+struct Stored {
+    dtype: Dtype,
+    /// Which of its blocks are kept in full precision; none unless it is adaptive.
+    full: Vec<bool>,
+}
+
+fn stored(
+    tensors: &[Tensor<'_>],
+    options: &AmbOptions,
+    energies: &Energies,
+) -> Result<Vec<Stored>> {
+    let of_dtype = |tensor| Stored { dtype: options.dtype(tensor), full: Vec::new() };
+    let mut stored: Vec<Stored> = tensors.iter().map(of_dtype).collect();
+    let (candidates, places): (Vec<Candidate>, Vec<&mut Stored>) = tensors
+        .par_iter()
+        .zip(&mut stored)
+        .filter_map(|(tensor, stored)| match stored.dtype {
+            Dtype::Scaled(codes) if codes.arrangement == Arrangement::Adaptive => {
+                let inputs = energies.of(&tensor.name);
+                Some((Candidate::of(codes, &tensor.to_f32(), inputs), stored))
+            }
+            _ => None,
+        })
+        .unzip();
+    if !candidates.is_empty() {
+        for (stored, share) in places.into_iter().zip(share_out(&candidates, options.bits)?) {
+            *stored = Stored { dtype: Dtype::Scaled(share.codes), full: share.full };
+        }
+    }
+    Ok(stored)
+}
+
+fn specs<'p>(
+    name: &str,
+    tensors: &'p [Tensor<'_>],
+    stored: &[Stored],
+) -> Result<Vec<TensorSpec<'p>>> {
+    let spec = |(tensor, stored): (&'p Tensor<'_>, &Stored)| {
+        let dims: Vec<u64> = tensor.shape.iter().map(|&dim| dim as u64).collect();
+        let shape = Shape::new(&dims).filter(|_| tensor.count() > 0).ok_or_else(|| {
+            let message = format!("`{}` has the shape {:?}", tensor.name, tensor.shape);
+            Error::input(ErrorKind::WrongShape, message).at(name)
+        })?;
+        let full_blocks = stored.full.iter().filter(|full| **full).count() as u64;
+        Ok(TensorSpec { name: &tensor.name, dtype: stored.dtype, shape, full_blocks })
+    };
+    tensors.iter().zip(stored).map(spec).collect()
+}
+
+/// The tensor [`COLUMN_SCALES`], which is none of the model's, and its bytes; `None` if nothing is
+/// known of activations.
+fn column_scales(energies: &Energies) -> Result<Option<(TensorSpec<'static>, Vec<u8>)>> {
+    let scales = energies.column_scales();
+    let Some(shape) = Shape::new(&[scales.len() as u64]).filter(|_| !scales.is_empty()) else {
+        return Ok(None);
+    };
+    let mut bytes = vec![0; 2 * scales.len()];
+    quant::quantize(Dtype::F16, scales, &mut bytes)
+        .map_err(|error| Error::in_file(COLUMN_SCALES, error))?;
+    let spec = TensorSpec { name: COLUMN_SCALES, dtype: Dtype::F16, shape, full_blocks: 0 };
+    Ok(Some((spec, bytes)))
+}
+
+/// Blocks that one thread quantises at a time.
+const BLOCKS_AT_ONCE: usize = 1024;
+
+fn encode(
+    spec: &TensorSpec<'_>,
+    values: &[f32],
+    inputs: &Inputs,
+    full: &[bool],
+) -> std::result::Result<Vec<u8>, CoreError> {
+    let energy = inputs.energy.as_slice();
+    let size = usize::try_from(spec.data_bytes()?);
+    let size = size.map_err(|_| CoreError::without_offset(ErrorKind::SizeOverflow))?;
+    let mut bytes = limit::filled(size, 0_u8)?;
+    let is_full = |block: usize| full.get(block).copied().unwrap_or(false);
+    if let Dtype::Scaled(codes) = spec.dtype
+        && energy.len().checked_rem(codes.block.into()) == Some(0)
+        && let Some(feedback) = Feedback::new(&inputs.gram, energy.len())?
+    {
+        let mut rounded = values.to_vec();
+        let scales = feedback.round(&codes, &mut rounded, &is_full);
+        amb_block::store(&codes, &rounded, &scales, is_full, &mut bytes)?;
+        return Ok(bytes);
+    }
+    match spec.dtype {
+        Dtype::Scaled(codes) if codes.arrangement == Arrangement::Adaptive => {
+            adaptive::quantize(&codes, values, energy, is_full, &mut bytes)?;
+        }
+        Dtype::Scaled(codes) => quantize(&codes, values, energy, &mut bytes)?,
+        dtype => quant::quantize(dtype, values, &mut bytes)?,
+    }
+    Ok(bytes)
+}
+
+/// Quantises separate or interleaved blocks on all threads.
+fn quantize(
+    codes: &ScaledCodes,
+    values: &[f32],
+    energy: &[f32],
+    out: &mut [u8],
+) -> std::result::Result<(), CoreError> {
+    // Weights repeat with the columns, so threads take whole rows; interleaved blocks of whole rows
+    // lie together.
+    let block = usize::from(codes.block);
+    let rows = energy.len().max(1);
+    let piece = block.saturating_mul(rows).saturating_mul(BLOCKS_AT_ONCE.div_ceil(rows));
+    let piece_bytes =
+        codes.data_bytes(piece as u64, 0).and_then(|bytes| usize::try_from(bytes).ok());
+    match piece_bytes {
+        Some(piece_bytes) if codes.arrangement == Arrangement::Interleaved && piece > 0 => {
+            values.par_chunks(piece).zip(out.par_chunks_mut(piece_bytes)).try_for_each(
+                |(values, out)| amb_block::quantize(codes, values, energy, out).map(|_| ()),
+            )
+        }
+        _ => amb_block::quantize(codes, values, energy, out).map(|_| ()),
+    }
+}
+
+fn count(
+    tally: &mut Tally,
+    tensor: &Tensor<'_>,
+    spec: &TensorSpec<'_>,
+    bytes: &[u8],
+    values: &[f32],
+) -> std::result::Result<(), CoreError> {
+    let fail = CoreError::without_offset;
+    let encoding = Encoding::Plain { dtype: spec.dtype, data: bytes };
+    let weight = Weight::new(spec.shape, encoding).map_err(fail)?;
+    let mut back = limit::filled(values.len(), 0.0)?;
+    quant::dequantize_weight(&weight, 0, &mut back)?;
+    let error: f64 = values.par_iter().zip(&back).map(|(a, b)| f64::from(a - b).powi(2)).sum();
+    let power: f64 = values.par_iter().map(|&x| f64::from(x).powi(2)).sum();
+    if !error.is_finite() || !power.is_finite() {
+        return Err(fail(ErrorKind::BadScale));
+    }
+    tally.add(tensor, spec.dtype.name(), bytes.len() as u64, (error, power));
+    Ok(())
+}
+
+/// Passes bytes on to the file and keeps the system's own error.
+struct FileSink<'f> {
+    file: &'f mut dyn Write,
+    failure: Option<io::Error>,
+}
+
+impl Sink for FileSink<'_> {
+    fn write(&mut self, bytes: &[u8]) -> std::result::Result<(), CoreError> {
+        self.file.write_all(bytes).map_err(|error| {
+            self.failure = Some(error);
+            CoreError::without_offset(ErrorKind::WriteFailed)
+        })
+    }
+}

@@ -1,0 +1,44 @@
+//! What a model to be converted can be.
+
+use std::io::Read;
+use std::path::Path;
+
+use nanoembed_core::event::Format;
+use nanoembed_core::format::sniff;
+
+use crate::convert::checkpoint::hugging_face::is_safetensors;
+use crate::files::whole_file;
+use crate::stored::files::is_uqff_name;
+
+/// The forms of models that are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ModelForm {
+    /// A folder with `model.safetensors` or UQFF and its JSON files.
+    HuggingFace,
+    /// An EMBD `.weights` file.
+    Weights,
+    /// An `.amb` file.
+    Amb,
+    /// A GGUF file of a decoder of the Llama family.
+    Gguf,
+}
+
+impl ModelForm {
+    /// What `path` is: a folder and what is called `.safetensors` or `.uqff` are of Hugging Face;
+    /// of the rest `.amb` and GGUF files are known by their beginning, and all else is a `.weights`
+    /// file, also stdin, which can be read only once.
+    pub fn of(path: &Path) -> Self {
+        if path == Path::new("-") {
+            return Self::Weights;
+        }
+        let mut start = [0; 5];
+        let begins = whole_file::open(path).and_then(|mut file| file.read_exact(&mut start));
+        match sniff(&start) {
+            Some(Format::Amb) if begins.is_ok() => return Self::Amb,
+            Some(Format::Gguf) if begins.is_ok() => return Self::Gguf,
+            _ => {}
+        }
+        let is_of_folder = path.is_dir() || is_safetensors(path) || is_uqff_name(path);
+        if is_of_folder { Self::HuggingFace } else { Self::Weights }
+    }
+}

@@ -1,0 +1,125 @@
+//! A model as a `.weights` file.
+
+use nanoembed_core::event::Mode;
+use nanoembed_core::format::embd::Embd;
+use nanoembed_core::quant::int8::CodeRange;
+
+use super::ModelConversion;
+use super::time::iso_8601;
+use crate::causal::conversion::DecoderModel;
+use crate::convert::calibration::{self, Calibration};
+use crate::convert::checkpoint::Checkpoint;
+use crate::convert::weights_file::{self, Source, Storage, WeightType, Written};
+use crate::error::{Error, Result, name_of};
+use crate::inspect::model_check;
+use crate::progress::Observer;
+
+impl ModelConversion {
+    pub(super) fn encoder_to_weights(
+        &self,
+        checkpoint: &Checkpoint<'_>,
+        name_and_version: (Option<String>, Option<String>),
+        observer: &dyn Observer,
+    ) -> Result<Written> {
+        let settings = checkpoint.metadata();
+        let created_at = iso_8601(self.created.or(checkpoint.modified));
+        let metadata = self.weights_metadata(name_and_version, settings, created_at);
+        let calibration = self.calibrate(checkpoint, observer)?;
+        let tokens = checkpoint.tokens();
+        let source = Source::of(checkpoint, &tokens);
+        self.write_weights(&source, (&calibration, &metadata), observer)
+    }
+
+    pub(super) fn decoder_to_weights(
+        &self,
+        model: &DecoderModel<'_>,
+        name: Option<String>,
+        observer: &dyn Observer,
+    ) -> Result<Written> {
+        if self.for_web {
+            return Err(Error::usage("--for-web is for encoders"));
+        }
+        let (_, tokens) = model.tokenizer.borrowed();
+        let mut settings = model.settings();
+        settings.extend(model.metadata.iter().cloned());
+        let created_at = iso_8601(self.created.or(model.modified));
+        let metadata = self.weights_metadata((name, None), settings, created_at);
+        let source = Source {
+            name: &name_of(&self.input),
+            tensors: &model.tensors,
+            vocabulary: model.vocabulary(&tokens),
+            further: vec![model.further()],
+        };
+        self.write_weights(&source, (&Calibration::default(), &metadata), observer)
+    }
+
+    /// All metadata of a `.weights` file, `--metadata` over what is known.
+    fn weights_metadata(
+        &self,
+        (name, version): (Option<String>, Option<String>),
+        settings: Vec<(String, String)>,
+        created_at: String,
+    ) -> Vec<(String, String)> {
+        let mut metadata = vec![
+            ("model_name".to_owned(), name.unwrap_or_else(|| "model".into())),
+            ("model_version".to_owned(), version.unwrap_or_else(|| "1.0.0".into())),
+        ];
+        metadata.extend(settings);
+        metadata.push(("weight_type".into(), self.weight_type.name().into()));
+        metadata.push(("created_at".into(), created_at));
+        for (key, value) in &self.metadata {
+            match metadata.iter_mut().find(|(known, _)| known == key) {
+                Some((_, old)) => old.clone_from(value),
+                None => metadata.push((key.clone(), value.clone())),
+            }
+        }
+        metadata
+    }
+
+    fn write_weights(
+        &self,
+        source: &Source<'_>,
+        (calibration, metadata): (&Calibration, &[(String, String)]),
+        observer: &dyn Observer,
+    ) -> Result<Written> {
+        let range = if self.for_web { CodeRange::Narrow } else { CodeRange::Full };
+        let storage = Storage { weight_type: self.weight_type, calibration, range };
+        self.create(
+            source.tensors,
+            observer,
+            |(name, file), progress| {
+                weights_file::write(source, &storage, metadata, file, name, progress)
+            },
+            |name, bytes| check(name, bytes, source.name),
+        )
+    }
+
+    /// What decides the column scales of 8-bit weights.
+    fn calibrate(
+        &self,
+        checkpoint: &Checkpoint<'_>,
+        observer: &dyn Observer,
+    ) -> Result<Calibration> {
+        if self.weight_type != WeightType::Int8 {
+            return Ok(Calibration::default());
+        }
+        if checkpoint.vocabulary.is_none() {
+            observer.warn(
+                    "the model cannot be calibrated without a vocabulary: it will run with 32-bit activations",
+                );
+            return Ok(Calibration::default());
+        }
+        Calibration::run(checkpoint, &calibration::texts(self.calibrate.as_deref())?, observer)
+    }
+}
+
+/// Whether the bytes of the file called `name` are a model that can be run, as `source` said.
+fn check(name: &str, bytes: &[u8], source: &str) -> Result<()> {
+    let parsed = Embd::parse(bytes, Mode::Strict).map_err(|error| Error::in_file(name, error))?;
+    match model_check::findings(bytes, &parsed, true).into_iter().next() {
+        None => Ok(()),
+        Some(finding) => Err(Error::input(finding.kind, finding.message)
+            .at(source)
+            .with_hint("the model's config.json does not describe these weights")),
+    }
+}

@@ -1,0 +1,363 @@
+//! Llama and its like: which layers there are, in which order UQFF 0.x numbers them, and what GGUF
+//! calls them.
+//!
+//! The order is that of `IsqModel::get_layers` in mistral.rs: `lm_head`, then of each layer q, k,
+//! v, o, gate, up, down.
+
+use std::path::Path;
+
+use nanoembed_core::ErrorKind;
+use nanoembed_core::event::Value as Stored;
+use nanoembed_core::format::gguf::{Gguf, WriteValue};
+use nanoembed_core::limit::Limit;
+use nanoembed_core::tensor::Shape;
+use serde_json::Value;
+
+use crate::error::{Error, Result, name_of};
+use crate::limits;
+
+/// The sizes of a model that names, order and shapes follow from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Llama {
+    /// ggml's name of the architecture: `llama` or `qwen2`.
+    pub architecture: &'static str,
+    pub layers: u32,
+    pub heads: u32,
+    pub kv_heads: u32,
+    hidden: u32,
+    head_dim: u32,
+    intermediate: u32,
+    /// Unknown in GGUF files that do not say it.
+    vocabulary: Option<u32>,
+    context: Option<u32>,
+    norm_epsilon: f32,
+    /// A setting that the metadata written here has no words for.
+    unwritten: Option<String>,
+    /// Whether the output layer is the table of embeddings.
+    tied: bool,
+}
+
+/// Model types of Hugging Face with ggml's architectures.
+const ARCHITECTURES: [(&str, &str); 3] =
+    [("llama", "llama"), ("mistral", "llama"), ("qwen2", "qwen2")];
+
+/// What follows `model.layers.N.` and `blk.N.`, in the order of UQFF 0.x.
+const PER_LAYER: [(&str, &str); 7] = [
+    ("self_attn.q_proj", "attn_q"),
+    ("self_attn.k_proj", "attn_k"),
+    ("self_attn.v_proj", "attn_v"),
+    ("self_attn.o_proj", "attn_output"),
+    ("mlp.gate_proj", "ffn_gate"),
+    ("mlp.up_proj", "ffn_up"),
+    ("mlp.down_proj", "ffn_down"),
+];
+
+/// The same for what is not quantised.
+const NORMS: [(&str, &str); 2] =
+    [("input_layernorm", "attn_norm"), ("post_attention_layernorm", "ffn_norm")];
+
+/// Outside the layers.
+const GLOBAL: [(&str, &str); 3] =
+    [("model.embed_tokens", "token_embd"), ("model.norm", "output_norm"), ("lm_head", "output")];
+
+impl Llama {
+    /// Reads a `config.json` of Hugging Face.
+    pub fn of_config(path: &Path) -> Result<Self> {
+        let text = crate::files::whole_file::read_text(path)
+            .map_err(|error| Error::reading(name_of(path), &error))?;
+        let refuse = |kind, message: String| Error::input(kind, message).at(name_of(path));
+        let config: Value = serde_json::from_str(&text)
+            .map_err(|error| refuse(ErrorKind::BadJson, error.to_string()))?;
+        let kind = config.get("model_type").and_then(Value::as_str).unwrap_or("unnamed");
+        let architecture = ARCHITECTURES.iter().find(|(known, _)| *known == kind);
+        let Some((_, architecture)) = architecture else {
+            return Err(refuse(ErrorKind::BadMetadata, unknown(kind)).with_hint(NAMES_HINT));
+        };
+        let number = |key: &str| {
+            config.get(key).and_then(Value::as_u64).and_then(|value| u32::try_from(value).ok())
+        };
+        let size = |key: &str| {
+            let missing =
+                || refuse(ErrorKind::MissingMetadata, format!("there is no size `{key}`"));
+            number(key).filter(|size| *size > 0).ok_or_else(missing)
+        };
+        let layers = layers(size("num_hidden_layers")?, "num_hidden_layers")
+            .map_err(|failure| failure.at(name_of(path)))?;
+        #[expect(clippy::cast_possible_truncation, reason = "GGUF holds these as f32")]
+        let float = |key: &str, usual: f32| {
+            config.get(key).and_then(Value::as_f64).map_or(usual, |value| value as f32)
+        };
+        let (hidden, heads) = (size("hidden_size")?, size("num_attention_heads")?);
+        Ok(Self {
+            architecture,
+            layers,
+            heads,
+            kv_heads: number("num_key_value_heads").filter(|n| *n > 0).unwrap_or(heads),
+            hidden,
+            head_dim: number("head_dim").filter(|n| *n > 0).unwrap_or(hidden / heads),
+            intermediate: size("intermediate_size")?,
+            vocabulary: Some(size("vocab_size")?),
+            context: number("max_position_embeddings"),
+            norm_epsilon: float("rms_norm_eps", 1e-6),
+            unwritten: unwritten(&config),
+            tied: config.get("tie_word_embeddings").and_then(Value::as_bool).unwrap_or(false),
+        })
+    }
+
+    /// Reads the metadata of a GGUF file.
+    pub fn of_gguf(gguf: &Gguf<'_>, file: &str) -> Result<Self> {
+        let refuse = |kind, message: String| Error::input(kind, message).at(file);
+        let kind = match gguf.value("general.architecture") {
+            Some(Stored::Text(kind)) => kind,
+            _ => "unnamed",
+        };
+        let architecture = ARCHITECTURES.iter().find(|(_, known)| *known == kind);
+        let Some((_, architecture)) = architecture else {
+            return Err(refuse(ErrorKind::BadMetadata, unknown(kind)).with_hint(NAMES_HINT));
+        };
+        let number = |key: &str| match gguf.value(&format!("{kind}.{key}")) {
+            Some(Stored::Unsigned(number)) => u32::try_from(number).ok().filter(|n| *n > 0),
+            _ => None,
+        };
+        let size = |key: &str| {
+            let missing =
+                || refuse(ErrorKind::MissingMetadata, format!("there is no size `{kind}.{key}`"));
+            number(key).ok_or_else(missing)
+        };
+        let layers = layers(size("block_count")?, "block_count").map_err(|it| it.at(file))?;
+        #[expect(clippy::cast_possible_truncation, reason = "GGUF holds these as f32")]
+        let float = |key: &str, usual: f32| match gguf.value(&format!("{kind}.{key}")) {
+            Some(Stored::Float(value)) => value as f32,
+            _ => usual,
+        };
+        let (hidden, heads) = (size("embedding_length")?, size("attention.head_count")?);
+        Ok(Self {
+            architecture,
+            layers,
+            heads,
+            kv_heads: number("attention.head_count_kv").unwrap_or(heads),
+            hidden,
+            head_dim: number("attention.key_length").unwrap_or(hidden / heads),
+            intermediate: size("feed_forward_length")?,
+            vocabulary: number("vocab_size"),
+            context: number("context_length"),
+            norm_epsilon: float("attention.layer_norm_rms_epsilon", 1e-6),
+            // Such a file's metadata is copied, not written anew.
+            unwritten: None,
+            tied: gguf.tensor("output.weight").is_none(),
+        })
+    }
+
+    /// How many layers UQFF 0.x numbers.
+    pub const fn numbered(&self) -> u64 {
+        1 + 7 * self.layers as u64
+    }
+
+    /// The name of a layer of UQFF 0.x.
+    pub fn name(&self, number: u32) -> Option<String> {
+        let Some(place) = number.checked_sub(1) else { return Some("lm_head".into()) };
+        let (suffix, _) = PER_LAYER.get(usize::try_from(place % 7).ok()?)?;
+        let layer = place / 7;
+        (layer < self.layers).then(|| format!("model.layers.{layer}.{suffix}"))
+    }
+
+    /// The number of a layer in UQFF 0.x.
+    pub fn number(&self, name: &str) -> Option<u32> {
+        if name == "lm_head" {
+            return Some(0);
+        }
+        let (layer, suffix) = name.strip_prefix("model.layers.")?.split_once('.')?;
+        let layer: u32 = layer.parse().ok().filter(|layer| *layer < self.layers)?;
+        let place = PER_LAYER.iter().position(|(known, _)| *known == suffix)?;
+        layer.checked_mul(7)?.checked_add(u32::try_from(place).ok()?)?.checked_add(1)
+    }
+
+    /// Refuses a layer of UQFF 0.x whose shape is not the one that the model has at its number.
+    pub fn check_shape(&self, number: u32, shape: &Shape) -> Result<()> {
+        let (query, key) = (self.heads * self.head_dim, self.kv_heads * self.head_dim);
+        let expected = match number.checked_sub(1).map(|place| place % 7) {
+            None => [self.vocabulary.unwrap_or(0), self.hidden],
+            Some(0) => [query, self.hidden],
+            Some(1 | 2) => [key, self.hidden],
+            Some(3) => [self.hidden, query],
+            Some(4 | 5) => [self.intermediate, self.hidden],
+            Some(_) => [self.hidden, self.intermediate],
+        };
+        let expected = expected.map(u64::from);
+        if shape.dims() == expected {
+            return Ok(());
+        }
+        let name = self.name(number).unwrap_or_else(|| "no layer".into());
+        let message = format!(
+            "layer {number} is {:?}, but `{name}`, which the config says it is, would be {expected:?}",
+            shape.dims()
+        );
+        Err(Error::input(ErrorKind::WrongShape, message).with_hint(NAMES_HINT))
+    }
+
+    /// Into how many heads the rows of a tensor (under the name of Hugging Face) are divided that
+    /// GGUF has in another order; `None` for all others.
+    pub fn reordered_heads(&self, name: &str) -> Option<usize> {
+        if self.architecture != "llama" {
+            return None;
+        }
+        let module = name.strip_suffix(".weight").or_else(|| name.strip_suffix(".bias"))?;
+        let heads = match module.strip_prefix("model.layers.")?.split_once('.')?.1 {
+            "self_attn.q_proj" => self.heads,
+            "self_attn.k_proj" => self.kv_heads,
+            _ => return None,
+        };
+        usize::try_from(heads).ok()
+    }
+
+    /// A setting of the model that [`metadata`](Self::metadata) has no words for, so that a file
+    /// would be of another model.
+    pub fn unwritten(&self) -> Option<&str> {
+        self.unwritten.as_deref()
+    }
+
+    /// What a GGUF file says of such a model, without its rotary positions and its tokenizer.
+    pub fn metadata(&self) -> Vec<(String, WriteValue<'static>)> {
+        let own = |key: &str| format!("{}.{key}", self.architecture);
+        let mut metadata = vec![
+            ("general.architecture".to_owned(), WriteValue::Text(self.architecture)),
+            (own("block_count"), WriteValue::U32(self.layers)),
+            (own("embedding_length"), WriteValue::U32(self.hidden)),
+            (own("feed_forward_length"), WriteValue::U32(self.intermediate)),
+            (own("attention.head_count"), WriteValue::U32(self.heads)),
+            (own("attention.head_count_kv"), WriteValue::U32(self.kv_heads)),
+            (own("attention.layer_norm_rms_epsilon"), WriteValue::F32(self.norm_epsilon)),
+            (own("attention.key_length"), WriteValue::U32(self.head_dim)),
+            (own("attention.value_length"), WriteValue::U32(self.head_dim)),
+        ];
+        let known = [("context_length", self.context), ("vocab_size", self.vocabulary)];
+        let known = known.into_iter().filter_map(|(key, value)| Some((own(key), value?)));
+        metadata.extend(known.map(|(key, value)| (key, WriteValue::U32(value))));
+        metadata
+    }
+
+    /// Whether the output layer is the table of embeddings.
+    pub const fn is_tied(&self) -> bool {
+        self.tied
+    }
+}
+
+/// A setting that changes the model and is not written into GGUF files here.
+fn unwritten(config: &Value) -> Option<String> {
+    let usual: [(&str, &[Value]); 4] = [
+        ("hidden_act", &["silu".into()]),
+        ("mlp_bias", &[false.into()]),
+        ("use_sliding_window", &[false.into()]),
+        ("quantization_config", &[]),
+    ];
+    usual.into_iter().find_map(|(key, usual)| {
+        let value = config.get(key).filter(|value| !value.is_null() && !usual.contains(value))?;
+        Some(format!("`{key}` is {value}"))
+    })
+}
+
+const NAMES_HINT: &str =
+    "name the layers with `--names FILE`: JSON `{\"0\": \"lm_head\", …}` or lines `0 lm_head`";
+
+fn unknown(kind: &str) -> String {
+    format!("names and order of layers are known for Llama, Mistral and Qwen2, not for `{kind}`")
+}
+
+/// Whether `name` is that of a layer which is quantised in such models.
+pub fn is_layer(name: &str) -> bool {
+    let inside = || {
+        let (layer, suffix) = name.strip_prefix("model.layers.")?.split_once('.')?;
+        layer.parse::<u32>().ok()?;
+        PER_LAYER.iter().find(|(known, _)| *known == suffix)
+    };
+    name == "lm_head" || inside().is_some()
+}
+
+/// What GGUF calls a tensor of Hugging Face.
+pub fn ggml_name(name: &str) -> Option<String> {
+    let (module, part) = name.rsplit_once('.')?;
+    if let Some((_, own)) = GLOBAL.iter().find(|(known, _)| *known == module) {
+        return Some(format!("{own}.{part}"));
+    }
+    let (layer, suffix) = module.strip_prefix("model.layers.")?.split_once('.')?;
+    let (_, own) = PER_LAYER.iter().chain(&NORMS).find(|(known, _)| *known == suffix)?;
+    Some(format!("blk.{}.{own}.{part}", layer.parse::<u32>().ok()?))
+}
+
+/// What Hugging Face calls a tensor of GGUF.
+pub fn hugging_face_name(name: &str) -> Option<String> {
+    let (module, part) = name.rsplit_once('.')?;
+    if let Some((own, _)) = GLOBAL.iter().find(|(_, known)| *known == module) {
+        return Some(format!("{own}.{part}"));
+    }
+    let (layer, suffix) = module.strip_prefix("blk.")?.split_once('.')?;
+    let (own, _) = PER_LAYER.iter().chain(&NORMS).find(|(_, known)| *known == suffix)?;
+    Some(format!("model.layers.{}.{own}.{part}", layer.parse::<u32>().ok()?))
+}
+
+/// A number of layers that is not too large.
+fn layers(layers: u32, name: &str) -> Result<u32> {
+    limits::size(Limit::LAYERS, name, layers.into()).map(|_| layers)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn llama() -> Llama {
+        Llama {
+            architecture: "llama",
+            layers: 2,
+            heads: 4,
+            kv_heads: 2,
+            hidden: 16,
+            head_dim: 4,
+            intermediate: 32,
+            vocabulary: Some(100),
+            context: None,
+            norm_epsilon: 1e-5,
+            unwritten: None,
+            tied: false,
+        }
+    }
+
+    #[test]
+    fn every_number_has_a_name_and_every_name_its_number() {
+        let llama = llama();
+        for number in 0..15 {
+            let name = llama.name(number).unwrap();
+            assert_eq!(llama.number(&name), Some(number), "{name}");
+            let weight = format!("{name}.weight");
+            assert_eq!(hugging_face_name(&ggml_name(&weight).unwrap()), Some(weight));
+        }
+        assert_eq!((llama.name(15), llama.numbered()), (None, 15));
+        assert_eq!(llama.name(1).unwrap(), "model.layers.0.self_attn.q_proj");
+        assert_eq!(llama.name(14).unwrap(), "model.layers.1.mlp.down_proj");
+        for unknown in
+            ["model.layers.2.mlp.up_proj", "model.norm", "lm", "model.layers.x.mlp.up_proj"]
+        {
+            assert_eq!(llama.number(unknown), None);
+        }
+    }
+
+    #[test]
+    fn shapes_tell_a_wrong_order() {
+        let llama = llama();
+        let shape = |dims: &[u64]| Shape::new(dims).unwrap();
+        llama.check_shape(0, &shape(&[100, 16])).unwrap();
+        llama.check_shape(2, &shape(&[8, 16])).unwrap();
+        llama.check_shape(14, &shape(&[16, 32])).unwrap();
+        assert!(llama.check_shape(7, &shape(&[32, 16])).is_err());
+    }
+
+    #[test]
+    fn only_queries_and_keys_have_another_order() {
+        let llama = llama();
+        let heads = |name: &str| llama.reordered_heads(name);
+        assert_eq!(heads("model.layers.1.self_attn.q_proj.weight"), Some(4));
+        assert_eq!(heads("model.layers.1.self_attn.k_proj.bias"), Some(2));
+        assert_eq!(heads("model.layers.1.self_attn.v_proj.weight"), None);
+        let qwen = Llama { architecture: "qwen2", ..llama };
+        assert_eq!(qwen.reordered_heads("model.layers.1.self_attn.q_proj.weight"), None);
+    }
+}

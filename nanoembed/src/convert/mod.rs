@@ -1,0 +1,24 @@
+//! Models of one form become another: read, quantised, written.
+//!
+//! | part | role |
+//! |---|---|
+//! | `conversion` | models as `.weights` and `.amb` files |
+//! | `checkpoint` | what is read: settings, vocabulary, tensors |
+//! | `calibration`, `int8` | 8-bit weights tuned to texts |
+//! | `amb`, `weights_file` | what is written |
+//! | `quantizer` | weights in fewer bits, for formats of weights alone |
+//! | `migration` | weights in another format as they are |
+//! | `layer_names` | what layers are called where |
+//! | `writing`, `targets` | tensors in files of another format |
+
+pub mod amb;
+pub mod calibration;
+pub mod checkpoint;
+pub mod conversion;
+pub(crate) mod int8;
+pub mod layer_names;
+pub mod migration;
+pub mod quantizer;
+pub mod targets;
+pub mod weights_file;
+pub mod writing;

@@ -1,0 +1,320 @@
+//! Values to the arrays of a type, with all threads.
+
+use nanoembed_core::kernel::Dequantizer;
+use nanoembed_core::quant::{afq, f8q8, fp8, hqq, mxfp4, quantize};
+use nanoembed_core::tensor::{Afq, Dtype, Encoding, Floats, Hqq, MXFP4_GROUP, Shape, Weight};
+use nanoembed_core::{Error as CoreError, ErrorKind};
+use rayon::prelude::*;
+
+use super::spool::{Place, Spool};
+use super::types::{HQQ_GROUP, QuantType};
+use crate::error::{Error, Result};
+
+/// A quantised weight: its arrays in the order of [`Form`], and the parameters that belong to them.
+#[derive(Clone, Debug)]
+pub struct Arrays {
+    form: Form,
+    arrays: Vec<Vec<u8>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Form {
+    /// Elements or blocks.
+    Plain(Dtype),
+    /// Codes, scales, zeros.
+    Hqq { bits: u8 },
+    /// Bytes.
+    Fp8 { scale: f32 },
+    /// Codes, scales, biases.
+    Afq { bits: u8, group_size: u8, dtype: Dtype },
+    /// Blocks.
+    F8q8,
+    /// Codes, scales.
+    Mxfp4,
+}
+
+/// A quantised weight whose arrays lie in a [`Spool`].
+#[derive(Clone, Debug)]
+pub struct Encoded {
+    shape: Shape,
+    form: Form,
+    places: Vec<Place>,
+}
+
+impl Encoded {
+    /// The weight, its arrays being in `spooled`.
+    pub fn weight<'a>(&self, spooled: &'a [u8]) -> Result<Weight<'a>> {
+        let arrays: Vec<&[u8]> = self
+            .places
+            .iter()
+            .map(|place| spooled.get(place.clone()).unwrap_or_default())
+            .collect();
+        weight(self.shape, self.form, &arrays)
+    }
+
+    pub fn bytes(&self) -> u64 {
+        self.places.iter().map(|place| place.len() as u64).sum()
+    }
+}
+
+fn weight<'a>(shape: Shape, form: Form, arrays: &[&'a [u8]]) -> Result<Weight<'a>> {
+    let array = |index: usize| arrays.get(index).copied().unwrap_or_default();
+    let encoding = match form {
+        Form::Plain(dtype) => Encoding::Plain { dtype, data: array(0) },
+        Form::Fp8 { scale } => Encoding::Fp8 { data: array(0), scale },
+        Form::F8q8 => Encoding::F8q8 { blocks: array(0) },
+        Form::Mxfp4 => Encoding::Mxfp4 { codes: array(0), scales: array(1) },
+        Form::Hqq { bits } => Encoding::Hqq(Hqq {
+            bits,
+            group_size: u32::try_from(HQQ_GROUP).unwrap_or(0),
+            axis: 0,
+            channel_wise: true,
+            codes: array(0),
+            scales: Floats { dtype: Dtype::F32, data: array(1) },
+            zeros: Floats { dtype: Dtype::F32, data: array(2) },
+        }),
+        Form::Afq { bits, group_size, dtype } => Encoding::Afq(Afq {
+            bits,
+            group_size,
+            codes: array(0),
+            scales: Floats { dtype, data: array(1) },
+            biases: Floats { dtype, data: array(2) },
+        }),
+    };
+    Weight::new(shape, encoding).map_err(|kind| Error::input(kind, kind.message()))
+}
+
+/// How far the dequantised values are from the original ones.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Loss {
+    /// Sum of squared differences, and of squared values.
+    pub error: f64,
+    pub power: f64,
+}
+
+impl Loss {
+    /// The squared error as a share of the squared values.
+    pub fn nmse(&self) -> f64 {
+        if self.power > 0.0 { self.error / self.power } else { self.error }
+    }
+}
+
+/// Quantises `values` of `shape`, which [suits](QuantType::suits) the type, into `spool`.
+pub fn encode(
+    values: &[f32],
+    shape: Shape,
+    to: QuantType,
+    spool: &mut Spool,
+) -> Result<(Encoded, Loss)> {
+    let arrays =
+        arrays(values, &shape, to).map_err(|error| Error::input(error.kind, error.message()))?;
+    let borrowed: Vec<&[u8]> = arrays.arrays.iter().map(Vec::as_slice).collect();
+    let loss = loss(values, &weight(shape, arrays.form, &borrowed)?)?;
+    let places = borrowed.iter().map(|array| spool.push(array)).collect::<Result<_>>()?;
+    Ok((Encoded { shape, form: arrays.form, places }, loss))
+}
+
+fn arrays(values: &[f32], shape: &Shape, to: QuantType) -> std::result::Result<Arrays, CoreError> {
+    let refused = CoreError::without_offset(ErrorKind::InvalidArgument);
+    let row = shape.dims().last().copied().and_then(|row| usize::try_from(row).ok()).unwrap_or(1);
+    if let Some(dtype) = to.dtype() {
+        let data = plain(values, dtype)?;
+        return Ok(Arrays { form: Form::Plain(dtype), arrays: vec![data] });
+    }
+    if let Some(bits) = to.afq_bits() {
+        return affine(values, row, bits).ok_or(refused);
+    }
+    let (form, arrays) = match to {
+        QuantType::Fp8 => {
+            let mut data = vec![0; values.len()];
+            let scale = fp8::quantize(values, &mut data).ok_or(refused)?;
+            (Form::Fp8 { scale }, vec![data])
+        }
+        QuantType::F8q8 => {
+            let mut blocks =
+                vec![0; values.len().div_ceil(f8q8::BLOCK_ELEMENTS) * f8q8::BLOCK_BYTES];
+            let parts = blocks.par_chunks_mut(PIECE_BLOCKS * f8q8::BLOCK_BYTES);
+            parts
+                .zip(values.par_chunks(PIECE_BLOCKS * f8q8::BLOCK_ELEMENTS))
+                .try_for_each(|(blocks, values)| f8q8::quantize(values, blocks))
+                .ok_or(refused)?;
+            (Form::F8q8, vec![blocks])
+        }
+        QuantType::Mxfp4 => {
+            let group = usize::try_from(MXFP4_GROUP).unwrap_or(32);
+            let (mut codes, mut scales) =
+                (vec![0; values.len() / 2], vec![0; values.len() / group]);
+            let parts = codes
+                .par_chunks_mut(PIECE_BLOCKS * group / 2)
+                .zip(scales.par_chunks_mut(PIECE_BLOCKS));
+            parts
+                .zip(values.par_chunks(PIECE_BLOCKS * group))
+                .try_for_each(|((codes, scales), values)| mxfp4::quantize(values, codes, scales))
+                .ok_or(refused)?;
+            (Form::Mxfp4, vec![codes, scales])
+        }
+        QuantType::Hqq8 => return half_quadratic(values, 8).ok_or(refused),
+        _ => return half_quadratic(values, 4).ok_or(refused),
+    };
+    Ok(Arrays { form, arrays })
+}
+
+/// Blocks or groups that a thread takes at once.
+const PIECE_BLOCKS: usize = 1024;
+
+fn plain(values: &[f32], dtype: Dtype) -> std::result::Result<Vec<u8>, CoreError> {
+    let blocks = values.len() / dtype.block_elements();
+    let mut data = vec![0; blocks * dtype.block_bytes()];
+    data.par_chunks_mut(PIECE_BLOCKS * dtype.block_bytes())
+        .zip(values.par_chunks(PIECE_BLOCKS * dtype.block_elements()))
+        .try_for_each(|(data, values)| quantize(dtype, values, data))?;
+    Ok(data)
+}
+
+/// Groups of 64 where rows allow it, else of 32; scales are halves unless the values are too large
+/// for them.
+fn affine(values: &[f32], row: usize, bits: u8) -> Option<Arrays> {
+    let group_size: u8 = if row.is_multiple_of(64) { 64 } else { 32 };
+    let group = usize::from(group_size);
+    let largest = values.par_iter().map(|x| x.abs()).reduce(|| 0.0, f32::max);
+    let dtype = if largest < 30_000.0 { Dtype::F16 } else { Dtype::F32 };
+    let float = dtype.block_bytes();
+    let groups = values.len() / group;
+    let code_bytes = group * usize::from(bits) / 8;
+    let mut codes = vec![0; groups * code_bytes];
+    let (mut scales, mut biases) = (vec![0; groups * float], vec![0; groups * float]);
+    let floats = scales
+        .par_chunks_mut(PIECE_BLOCKS * float)
+        .zip(biases.par_chunks_mut(PIECE_BLOCKS * float));
+    codes
+        .par_chunks_mut(PIECE_BLOCKS * code_bytes)
+        .zip(floats)
+        .zip(values.par_chunks(PIECE_BLOCKS * group))
+        .try_for_each(|((codes, (scales, biases)), values)| {
+            afq::quantize(values, bits, group_size, dtype, codes, scales, biases)
+        })?;
+    let form = Form::Afq { bits, group_size, dtype };
+    Some(Arrays { form, arrays: vec![codes, scales, biases] })
+}
+
+/// Codes, scales and zeros of some columns.
+type Columns = (Vec<u8>, Vec<f32>, Vec<f32>);
+
+/// Groups are columns of the matrix `[64, elements / 64]`, each for itself: a thread gathers some
+/// of them side by side.
+fn half_quadratic(values: &[f32], bits: u8) -> Option<Arrays> {
+    const COLUMNS: usize = 256;
+    let group = usize::try_from(HQQ_GROUP).ok()?;
+    let groups = values.len() / group;
+    let packed_rows = group * usize::from(bits) / 8;
+    let starts: Vec<usize> = (0..groups).step_by(COLUMNS).collect();
+    let parts: Vec<Columns> = starts
+        .par_iter()
+        .map(|&start| {
+            let width = COLUMNS.min(groups - start);
+            let rows = values.chunks_exact(groups);
+            let gathered: Vec<f32> = rows
+                .flat_map(|row| row.get(start..start + width).unwrap_or_default().iter().copied())
+                .collect();
+            let mut codes = vec![0; packed_rows * width];
+            let (mut scales, mut zeros) = (vec![0.0; width], vec![0.0; width]);
+            let mut out = hqq::Output { codes: &mut codes, scales: &mut scales, zeros: &mut zeros };
+            hqq::quantize(&gathered, bits, group, &mut out)?;
+            Some((codes, scales, zeros))
+        })
+        .collect::<Option<_>>()?;
+    let mut codes = Vec::with_capacity(packed_rows * groups);
+    for row in 0..packed_rows {
+        for (part, scales, _) in &parts {
+            let width = scales.len();
+            codes.extend_from_slice(part.get(row * width..(row + 1) * width)?);
+        }
+    }
+    let floats = |pick: fn(&Columns) -> &Vec<f32>| {
+        parts.iter().flat_map(pick).flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>()
+    };
+    let (scales, zeros) = (floats(|part| &part.1), floats(|part| &part.2));
+    Some(Arrays { form: Form::Hqq { bits }, arrays: vec![codes, scales, zeros] })
+}
+
+/// How far `weight` is from `values`.
+fn loss(values: &[f32], weight: &Weight<'_>) -> Result<Loss> {
+    const PIECE: usize = 1 << 16;
+    let pieces = values.par_chunks(PIECE).enumerate().map(|(index, values)| {
+        let mut back = vec![0.0; values.len()];
+        Dequantizer::detect().dequantize_weight(weight, index * PIECE, &mut back)?;
+        let error: f64 =
+            values.iter().zip(&back).map(|(x, y)| (f64::from(*x) - f64::from(*y)).powi(2)).sum();
+        let power: f64 = values.iter().map(|x| f64::from(*x).powi(2)).sum();
+        Ok::<_, CoreError>(Loss { error, power })
+    });
+    pieces
+        .try_reduce(Loss::default, |a, b| {
+            Ok(Loss { error: a.error + b.error, power: a.power + b.power })
+        })
+        .map_err(|error| Error::input(error.kind, error.message()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::choice::Choice;
+
+    /// More groups of HQQ than a thread takes at once.
+    fn values() -> (Vec<f32>, Shape) {
+        let values = (0..80 * 512).map(|i| (f64::from(i) * 0.37).sin() as f32 * 0.1);
+        (values.collect(), Shape::new(&[80, 512]).unwrap())
+    }
+
+    #[test]
+    fn every_type_comes_back_within_what_its_bits_allow() {
+        let (values, shape) = values();
+        for &to in QuantType::ALL {
+            let bits: i32 = match to {
+                QuantType::F32 => 23,
+                QuantType::F16 | QuantType::Bf16 | QuantType::Afq8 | QuantType::Hqq8 => 8,
+                QuantType::Q8_0 | QuantType::F8q8 => 7,
+                QuantType::Q6k | QuantType::Afq6 => 5,
+                QuantType::Afq3 => 2,
+                QuantType::Afq2 => 1,
+                QuantType::Mxfp4 => 2,
+                _ => 3,
+            };
+            let mut spool = Spool::new().unwrap();
+            let (encoded, loss) = encode(&values, shape, to, &mut spool).unwrap();
+            let spooled = spool.finish().unwrap();
+            let weight = encoded.weight(&spooled).unwrap();
+            assert_eq!(weight.encoding().stored_bytes() - fp8_scale(to), encoded.bytes());
+            let bound = 0.25_f64.powi(bits);
+            assert!(loss.nmse() <= bound, "{}: {:e} > {bound:e}", to.name(), loss.nmse());
+        }
+    }
+
+    /// The scale of FP8 is no array.
+    fn fp8_scale(to: QuantType) -> u64 {
+        if to == QuantType::Fp8 { 4 } else { 0 }
+    }
+
+    #[test]
+    fn gathered_groups_are_the_same_as_all_at_once() {
+        let (values, _) = values();
+        let groups = values.len() / 64;
+        for bits in [4, 8] {
+            let mut codes = vec![0; 64 * bits / 8 * groups];
+            let (mut scales, mut zeros) = (vec![0.0; groups], vec![0.0; groups]);
+            let mut out = hqq::Output { codes: &mut codes, scales: &mut scales, zeros: &mut zeros };
+            hqq::quantize(&values, bits as u8, 64, &mut out).unwrap();
+            assert_eq!(half_quadratic(&values, bits as u8).unwrap().arrays[0], codes);
+        }
+    }
+
+    #[test]
+    fn shapes_that_do_not_suit_are_told() {
+        let shape = |dims: &[u64]| Shape::new(dims).unwrap();
+        assert!(QuantType::Q4k.suits(&shape(&[2, 384])).unwrap_err().contains("256"));
+        assert!(QuantType::Afq4.suits(&shape(&[2, 33])).is_err());
+        assert!(QuantType::Hqq4.suits(&shape(&[2, 4, 64])).is_err());
+        assert!(QuantType::Fp8.suits(&shape(&[3, 5])).is_ok());
+        assert!(QuantType::F16.suits(&shape(&[])).is_ok());
+    }
+}

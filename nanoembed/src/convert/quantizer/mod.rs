@@ -1,0 +1,17 @@
+//! Quantising weights to the types of ggml and UQFF, one tensor in memory at a time.
+//!
+//! | file | role |
+//! |---|---|
+//! | `types` | the types and what each of them can hold |
+//! | `weights` | the weights of a model, written in fewer bits |
+//! | `encode` | values to arrays of a type |
+//! | `spool` | arrays that wait for their file to be written, in a temporary file |
+
+pub mod encode;
+pub mod spool;
+pub mod types;
+pub mod weights;
+
+pub use encode::encode;
+pub use spool::Spool;
+pub use types::QuantType;

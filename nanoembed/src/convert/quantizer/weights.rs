@@ -1,0 +1,249 @@
+//! The weights of a model in fewer bits.
+
+use std::path::Path;
+
+use nanoembed_core::format::uqff::{Extra, LayerFormat};
+use nanoembed_core::tensor::Weight;
+use serde::Serialize;
+
+use super::encode::{Encoded, Loss, encode};
+use super::spool::Spool;
+use super::types::QuantType;
+use crate::convert::targets::Item;
+use crate::convert::targets::uqff::Fallback;
+use crate::convert::writing::{Job, Target, Writing, Written, residual};
+use crate::error::{Error, Result};
+use crate::glob::Glob;
+use crate::progress::{Observer, Progress};
+use crate::stored::{Contents, FileSet, Stored, Values};
+
+/// Why a tensor is not quantised.
+enum Kept {
+    /// Nobody would want it to be.
+    Rightly(&'static str),
+    /// Its shape does not suit the type.
+    Unsuited(String),
+}
+
+/// What became of a tensor. The fields' names are those of the JSON output.
+#[derive(Debug, Serialize)]
+pub struct Outcome {
+    pub tensor: String,
+    pub name: String,
+    pub dtype: String,
+    pub shape: Vec<u64>,
+    pub bits: f64,
+    /// 0 for what stays as it is.
+    pub nmse: f64,
+    /// Why it is not of the type that was asked for.
+    pub reason: Option<String>,
+    /// Whether only its shape is the reason.
+    #[serde(skip)]
+    pub unsuited: bool,
+    #[serde(skip)]
+    pub bytes: u64,
+    #[serde(skip)]
+    pub elements: u64,
+    #[serde(skip)]
+    pub loss: Loss,
+}
+
+/// What was quantised, and the files that hold it.
+#[derive(Debug)]
+pub struct Quantized {
+    pub outcomes: Vec<Outcome>,
+    pub written: Vec<Written>,
+}
+
+/// A tensor on its way.
+enum Ready<'s, 'a> {
+    Encoded(&'s Stored<'a>, Encoded),
+    AsItIs(&'s String, Weight<'a>),
+}
+
+/// What is to be done.
+#[derive(Debug)]
+pub struct WeightQuantization<'t> {
+    pub input: &'t Path,
+    pub output: &'t Path,
+    pub to_type: QuantType,
+    /// Quantise only tensors whose names match one of these, if there are any.
+    pub include: &'t [Glob],
+    /// Quantise no tensors whose names match one of these.
+    pub exclude: &'t [Glob],
+    pub writing: &'t Writing,
+}
+
+impl WeightQuantization<'_> {
+    /// Writes the output.
+    pub fn run(&self, observer: &dyn Observer) -> Result<Quantized> {
+        let target = self.writing.target(self.output)?;
+        self.check(target)?;
+        let set = FileSet::open(self.input)?;
+        let residual = residual(&set, target, observer)?;
+        let mut contents = set.contents()?;
+        if let Some(residual) = &residual {
+            contents.tensors.extend(residual.contents()?.tensors);
+        }
+        self.check_globs(&contents, &set.name())?;
+        let mut spool = Spool::new()?;
+        let (ready, outcomes) = self.encode_all(&contents, &mut spool, observer)?;
+        let spooled = spool.finish()?;
+        let mut items = Vec::new();
+        for (tensor, outcome) in ready.iter().zip(&outcomes) {
+            let (name, weight) = match tensor {
+                Ready::Encoded(tensor, encoded) => (&tensor.name, encoded.weight(&spooled)?),
+                Ready::AsItIs(name, weight) => (*name, *weight),
+            };
+            let mut item = Item::new(name.clone(), weight);
+            if outcome.unsuited && item.is_float() {
+                item.layer = Some((LayerFormat::Unquantized, Extra::default()));
+            }
+            items.push(item);
+        }
+        let fallbacks = outcomes.iter().filter(|outcome| outcome.unsuited);
+        let job = Job {
+            target,
+            output: self.output,
+            from: contents.format,
+            gguf: contents.gguf.first().copied(),
+            source: set.name(),
+            folder: set.folder(),
+            inputs: [Some(&set), residual.as_ref()]
+                .into_iter()
+                .flatten()
+                .flat_map(FileSet::iter)
+                .map(|(path, _)| path.to_owned())
+                .collect(),
+            fallbacks: fallbacks.map(|outcome| self.fallback(outcome)).collect(),
+            requantized: true,
+        };
+        let written = self.writing.write(&job, items, observer)?;
+        Ok(Quantized { outcomes, written })
+    }
+
+    /// Refuses types that the target cannot hold, before any work is done.
+    fn check(&self, target: Target) -> Result<()> {
+        let floats = matches!(self.to_type, QuantType::F32 | QuantType::F16 | QuantType::Bf16);
+        let holds = match target {
+            Target::Safetensors => floats,
+            Target::Gguf => self.to_type.dtype().is_some(),
+            Target::Uqff12 | Target::Uqff02 => true,
+        };
+        if holds {
+            return Ok(());
+        }
+        let message =
+            format!("{} files do not hold `{}`", target.format_name(), self.to_type.name());
+        Err(Error::usage(message).with_hint("`.uqff` files hold every type"))
+    }
+
+    /// Refuses a pattern of `--include` that no name matches: the file would be written as if
+    /// nothing had been asked for.
+    fn check_globs(&self, contents: &Contents<'_>, name: &str) -> Result<()> {
+        let has_match =
+            |glob: &Glob| contents.tensors.iter().any(|tensor| glob.is_match(&tensor.name));
+        match self.include.iter().find(|glob| !has_match(glob)) {
+            None => Ok(()),
+            Some(glob) => {
+                let message = format!("--include '{glob}' matches no tensor");
+                Err(Error::not_found(message)
+                    .at(name)
+                    .with_hint("`nanoembed inspect` lists the names"))
+            }
+        }
+    }
+
+    fn encode_all<'s, 'a>(
+        &self,
+        contents: &'s Contents<'a>,
+        spool: &mut Spool,
+        observer: &dyn Observer,
+    ) -> Result<(Vec<Ready<'s, 'a>>, Vec<Outcome>)> {
+        let total = contents.tensors.iter().map(|tensor| tensor.values.stored_bytes()).sum();
+        let progress = Progress::bytes(observer, "quantising", total);
+        let (mut ready, mut outcomes) = (Vec::new(), Vec::new());
+        for tensor in &contents.tensors {
+            let shape = *tensor.values.shape();
+            let kept = self.wanted(tensor).err();
+            let outcome = match (&kept, &tensor.values) {
+                (Some(kept), Values::Weight(weight)) if tensor.values.is_portable() => {
+                    ready.push(Ready::AsItIs(&tensor.name, *weight));
+                    let dtype = tensor.values.type_name().to_owned();
+                    let bytes = tensor.values.stored_bytes();
+                    Outcome::new(tensor, dtype, bytes, Loss::default(), Some(kept))
+                }
+                // Codes of `.weights` and `.amb` files have no place in other formats.
+                (kept, values) => {
+                    let stays = kept.is_some() && !values.is_portable();
+                    let to = if stays { QuantType::F32 } else { self.to_type };
+                    let (encoded, loss) = encode(&tensor.all()?, shape, to, spool)?;
+                    let bytes = encoded.bytes();
+                    ready.push(Ready::Encoded(tensor, encoded));
+                    Outcome::new(tensor, to.name().to_owned(), bytes, loss, kept.as_ref())
+                }
+            };
+            outcomes.push(outcome);
+            progress.advance(tensor.values.stored_bytes());
+        }
+        Ok((ready, outcomes))
+    }
+
+    /// Whether a tensor shall be quantised; if not, why.
+    fn wanted(&self, tensor: &Stored<'_>) -> std::result::Result<(), Kept> {
+        let matches = |globs: &[Glob]| globs.iter().any(|glob| glob.is_match(&tensor.name));
+        let shape = tensor.values.shape();
+        if shape.dims().len() < 2 {
+            return Err(Kept::Rightly("a vector"));
+        }
+        let integers = ["i64", "i32", "i16", "i8", "u64", "u32", "u16", "u8", "bool"];
+        if integers.contains(&tensor.values.type_name()) {
+            return Err(Kept::Rightly("integers"));
+        }
+        if matches(self.exclude) || !self.include.is_empty() && !matches(self.include) {
+            return Err(Kept::Rightly("not selected"));
+        }
+        self.to_type.suits(shape).map_err(Kept::Unsuited)
+    }
+
+    /// The report's entry for a tensor that should have been of the type but does not suit it.
+    fn fallback(&self, outcome: &Outcome) -> Fallback {
+        Fallback {
+            module: outcome.name.strip_suffix(".weight").unwrap_or(&outcome.name).to_owned(),
+            from: self.to_type.name().to_owned(),
+            to: "unquant".into(),
+            shape: outcome.shape.clone(),
+            reason: outcome.reason.clone().unwrap_or_default(),
+        }
+    }
+}
+
+impl Outcome {
+    #[expect(clippy::cast_precision_loss, reason = "a ratio for people")]
+    fn new(
+        tensor: &Stored<'_>,
+        dtype: String,
+        bytes: u64,
+        loss: Loss,
+        kept: Option<&Kept>,
+    ) -> Self {
+        let elements = tensor.values.elements();
+        let bits = bytes as f64 * 8.0 / elements.max(1) as f64;
+        Self {
+            tensor: tensor.name.clone(),
+            name: tensor.name.clone(),
+            dtype,
+            shape: tensor.values.shape().dims().to_vec(),
+            bits: (bits * 1000.0).round() / 1000.0,
+            nmse: loss.nmse(),
+            reason: kept.map(|kept| match kept {
+                Kept::Rightly(reason) => (*reason).to_owned(),
+                Kept::Unsuited(reason) => reason.clone(),
+            }),
+            unsuited: matches!(kept, Some(Kept::Unsuited(_))),
+            bytes,
+            elements,
+            loss,
+        }
+    }
+}

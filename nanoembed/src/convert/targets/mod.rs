@@ -1,0 +1,81 @@
+//! Files of weights, written: one file a format.
+
+pub mod gguf;
+pub mod safetensors;
+pub mod uqff;
+
+use std::io::{self, Write};
+
+use nanoembed_core::format::uqff::{Extra, LayerFormat};
+use nanoembed_core::sink::Sink;
+use nanoembed_core::tensor::{Dtype, Encoding, Weight};
+use nanoembed_core::{Error as CoreError, ErrorKind};
+
+use crate::error::{Error, Result};
+use crate::files::new_file::NewFile;
+
+/// A tensor to be written.
+#[derive(Clone, Debug)]
+pub struct Item<'a> {
+    pub name: String,
+    pub weight: Weight<'a>,
+    /// How it was a layer of UQFF, if it was one.
+    pub layer: Option<(LayerFormat, Extra)>,
+}
+
+impl<'a> Item<'a> {
+    pub const fn new(name: String, weight: Weight<'a>) -> Self {
+        Self { name, weight, layer: None }
+    }
+
+    /// The type of its elements or blocks, if that is all there is to it.
+    pub const fn dtype(&self) -> Option<Dtype> {
+        match self.weight.encoding() {
+            Encoding::Plain { dtype, .. } => Some(*dtype),
+            _ => None,
+        }
+    }
+
+    /// The elements or blocks; what is stored in another way has none.
+    pub const fn data(&self) -> &'a [u8] {
+        match *self.weight.encoding() {
+            Encoding::Plain { data, .. } => data,
+            _ => &[],
+        }
+    }
+
+    /// Whether the format stores floats by themselves.
+    pub fn is_float(&self) -> bool {
+        matches!(self.dtype(), Some(Dtype::F64 | Dtype::F32 | Dtype::F16 | Dtype::BF16))
+    }
+}
+
+/// Passes bytes on to a file and keeps the system's own error.
+pub struct FileSink<'f> {
+    file: &'f mut NewFile,
+    failure: Option<io::Error>,
+}
+
+impl<'f> FileSink<'f> {
+    pub const fn new(file: &'f mut NewFile) -> Self {
+        Self { file, failure: None }
+    }
+
+    /// What a writer of the core returned, with the system's own words if the file failed.
+    pub fn judge<T>(self, written: std::result::Result<T, CoreError>) -> Result<T> {
+        let name = self.file.name();
+        written.map_err(|error| match self.failure {
+            Some(failure) => Error::writing(name, &failure),
+            None => Error::in_file(name, error),
+        })
+    }
+}
+
+impl Sink for FileSink<'_> {
+    fn write(&mut self, bytes: &[u8]) -> std::result::Result<(), CoreError> {
+        self.file.write_all(bytes).map_err(|error| {
+            self.failure = Some(error);
+            CoreError::without_offset(ErrorKind::WriteFailed)
+        })
+    }
+}

@@ -1,0 +1,374 @@
+//! Writing a model as an EMBD `.weights` file of the section variant: aligned, with checksums, one
+//! tensor in memory at a time.
+
+use std::io::{self, Write};
+
+use half::f16;
+use nanoembed_core::format::embd::{self, Plan, SORTED_IDS, TOKEN_OFFSETS, TensorSpec, Writer};
+use nanoembed_core::quant::int8::{CodeRange, groups};
+use nanoembed_core::tensor::{Dtype, Shape};
+use nanoembed_core::{Error as CoreError, ErrorKind};
+use rayon::prelude::*;
+use serde::Serialize;
+
+use crate::choice::choices;
+use crate::convert::calibration::Calibration;
+use crate::convert::checkpoint::Checkpoint;
+use crate::convert::checkpoint::tensor::Tensor;
+use crate::convert::checkpoint::vocabulary::Vocabulary;
+use crate::convert::int8;
+use crate::error::{Error, Result};
+use crate::progress::Progress;
+
+choices! {
+    /// How weights are stored.
+    pub enum WeightType {
+        /// 32-bit floats, exactly as most models are published
+        F32 = "f32",
+        /// 16-bit floats: half the size
+        F16 = "f16",
+        /// 8-bit integers with scales for rows and columns: a quarter of the size, and the fastest
+        Int8 = "int8",
+        /// The upper halves of 32-bit floats, in `.amb` files
+        Bf16 = "bf16",
+        /// 4-bit integers, scales before the codes, in `.amb` files
+        Int4 = "int4",
+        /// 5-bit integers, scales before the codes, in `.amb` files
+        Int5 = "int5",
+        /// 4-bit integers in blocks with their scales, in `.amb` files
+        Int4block = "int4block",
+        /// 5-bit integers in blocks with their scales, in `.amb` files
+        Int5block = "int5block",
+        /// Blocks of few bits, and of 16 where that matters, in `.amb` files
+        Adaptive = "adaptive",
+    }
+}
+
+impl WeightType {
+    /// Whether it keeps numbers as floats.
+    pub const fn is_float(self) -> bool {
+        matches!(self, Self::F32 | Self::F16 | Self::Bf16)
+    }
+
+    /// Whether `.weights` files can store it.
+    pub const fn is_of_weights(self) -> bool {
+        matches!(self, Self::F32 | Self::F16 | Self::Int8)
+    }
+
+    /// What becomes of `tensor`. Biases and norms are a thousandth of a model and stay as they are;
+    /// positions and token types are added to every token's vector and keep 16 bits.
+    fn dtype(self, tensor: &Tensor<'_>) -> Dtype {
+        let small = tensor.name.contains("position_embeddings")
+            || tensor.name.contains("token_type_embeddings");
+        match self {
+            _ if tensor.shape.len() < 2 => Dtype::F32,
+            Self::F32 => Dtype::F32,
+            Self::F16 => Dtype::F16,
+            Self::Int8 if small => Dtype::F16,
+            // Others have been refused.
+            _ => Dtype::I8,
+        }
+    }
+}
+
+/// A model to be written.
+pub struct Source<'a> {
+    /// The model's name in messages.
+    pub name: &'a str,
+    pub tensors: &'a [Tensor<'a>],
+    pub vocabulary: Option<embd::Vocabulary<'a>>,
+    /// What belongs to the vocabulary beside its tokens: tensors that are stored as they are.
+    pub further: Vec<Further>,
+}
+
+/// A tensor of one dimension that no model computes with.
+pub struct Further {
+    pub name: &'static str,
+    pub dtype: Dtype,
+    pub bytes: Vec<u8>,
+}
+
+impl<'a> Source<'a> {
+    /// An encoder, whose tokens are `tokens`, with an index over them.
+    pub fn of(checkpoint: &'a Checkpoint<'_>, tokens: &'a [&'a [u8]]) -> Self {
+        let special = checkpoint.vocabulary.as_ref().map(|vocabulary| vocabulary.special);
+        Self {
+            name: &checkpoint.name,
+            tensors: &checkpoint.tensors,
+            vocabulary: special.map(|special| embd::Vocabulary { tokens, special }),
+            further: checkpoint.vocabulary.as_ref().map(index).into_iter().flatten().collect(),
+        }
+    }
+}
+
+/// How a model is stored.
+pub struct Storage<'s> {
+    pub weight_type: WeightType,
+    /// For 8 bits: what activations look like.
+    pub calibration: &'s Calibration,
+    /// For 8 bits: how large the codes of linear layers are.
+    pub range: CodeRange,
+}
+
+/// What was written, for the one who asked.
+#[derive(Debug)]
+pub struct Written {
+    pub file_bytes: u64,
+    pub tally: Tally,
+}
+
+/// What storing did to tensors.
+#[derive(Debug, Default)]
+pub struct Tally {
+    pub by_type: Vec<ByType>,
+    pub tensors: Vec<TensorLoss>,
+}
+
+/// What storing did to one tensor. The fields' names are those of `quantize --json`.
+#[derive(Debug, Serialize)]
+pub struct TensorLoss {
+    tensor: String,
+    dtype: &'static str,
+    shape: Vec<usize>,
+    /// Bits a number takes.
+    bits: f64,
+    /// The mean squared error as a share of the mean square.
+    nmse: f64,
+}
+
+/// The tensors that were stored as one type.
+#[derive(Clone, Debug)]
+pub struct ByType {
+    pub name: &'static str,
+    pub tensors: u64,
+    pub parameters: u64,
+    pub bytes: u64,
+    /// Sum of the squared differences to the source, and of the source's squares.
+    error: f64,
+    power: f64,
+    /// The tensor that lost most, and its share.
+    pub worst: Option<(String, f64)>,
+}
+
+impl ByType {
+    /// The mean squared error as a share of the mean square.
+    pub fn nmse(&self) -> f64 {
+        if self.power > 0.0 { self.error / self.power } else { 0.0 }
+    }
+}
+
+impl Tally {
+    /// Adds a tensor, stored as the type called `name`: its bytes, and its squared error and power.
+    pub fn add(
+        &mut self,
+        tensor: &Tensor<'_>,
+        name: &'static str,
+        bytes: u64,
+        (error, power): (f64, f64),
+    ) {
+        let by_type = &mut self.by_type;
+        let at = by_type.iter().position(|entry| entry.name == name).unwrap_or_else(|| {
+            let (error, power, worst) = (0.0, 0.0, None);
+            by_type.push(ByType { name, tensors: 0, parameters: 0, bytes: 0, error, power, worst });
+            by_type.len() - 1
+        });
+        let Some(entry) = by_type.get_mut(at) else { return };
+        entry.tensors += 1;
+        entry.parameters += tensor.count() as u64;
+        entry.bytes += bytes;
+        entry.error += error;
+        entry.power += power;
+        let share = if power > 0.0 { error / power } else { 0.0 };
+        if entry.worst.as_ref().is_none_or(|(_, worst)| share > *worst) {
+            entry.worst = Some((tensor.name.clone(), share));
+        }
+        #[expect(clippy::cast_precision_loss, reason = "a ratio for people")]
+        let bits = bytes as f64 * 8.0 / tensor.count().max(1) as f64;
+        self.tensors.push(TensorLoss {
+            tensor: tensor.name.clone(),
+            dtype: name,
+            shape: tensor.shape.clone(),
+            bits: (bits * 1000.0).round() / 1000.0,
+            nmse: share,
+        });
+    }
+}
+
+/// Writes `source` to `out`, called `name` in messages, with the metadata given.
+pub fn write(
+    source: &Source<'_>,
+    storage: &Storage<'_>,
+    metadata: &[(String, String)],
+    out: &mut dyn Write,
+    name: &str,
+    progress: &Progress<'_>,
+) -> Result<Written> {
+    let stored = stored(source, storage);
+    let specs = specs(source, &stored)?;
+    let metadata: Vec<(&str, &str)> =
+        metadata.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
+    let plan = Plan {
+        metadata: &metadata,
+        vocabulary: source.vocabulary,
+        tensors: &specs,
+        aligned: true,
+        checksums: true,
+    };
+    let mut sink = Sink { out, failure: None };
+    let mut tally = Tally::default();
+    let written = (|| {
+        let file_bytes = plan.file_bytes()?;
+        let mut writer = Writer::new(plan, &mut sink)?;
+        for (tensor, stored) in source.tensors.iter().zip(&stored) {
+            write_tensor(tensor, stored, &mut writer, &mut tally)?;
+            progress.advance(tensor.data.len() as u64);
+        }
+        source.further.iter().try_for_each(|further| writer.data(&further.bytes))?;
+        writer.finish()?;
+        Ok(file_bytes)
+    })();
+    match (written, sink.failure) {
+        (Ok(file_bytes), _) => Ok(Written { file_bytes, tally }),
+        (Err(_), Some(error)) => Err(Error::writing(name, &error)),
+        (Err(error), None) => Err(Error::in_file(source.name, error)),
+    }
+}
+
+/// How one tensor is stored.
+struct Stored {
+    dtype: Dtype,
+    /// The names of the scales of rows and columns, for 8 bits.
+    scale: String,
+    column_scale: String,
+    columns: Vec<f32>,
+    range: CodeRange,
+}
+
+fn stored(source: &Source<'_>, storage: &Storage<'_>) -> Vec<Stored> {
+    let tensors = source.tensors;
+    let stored = |tensor: &Tensor<'_>| {
+        let dtype = storage.weight_type.dtype(tensor);
+        let columns = match dtype {
+            Dtype::I8 => storage.calibration.column_scales(&tensor.name, tensors),
+            _ => Vec::new(),
+        };
+        let name = &tensor.name;
+        // Embeddings are looked up, not multiplied.
+        let range = if name.starts_with("embeddings.") { CodeRange::Full } else { storage.range };
+        let (scale, column_scale) = (format!("{name}.scale"), format!("{name}.column_scale"));
+        Stored { dtype, scale, column_scale, columns, range }
+    };
+    tensors.iter().map(stored).collect()
+}
+
+fn specs<'p>(source: &'p Source<'_>, stored: &'p [Stored]) -> Result<Vec<TensorSpec<'p>>> {
+    let shape = |dims: &[usize]| {
+        let dims: Vec<u64> = dims.iter().map(|&dim| dim as u64).collect();
+        Shape::new(&dims).unwrap_or(Shape::SCALAR)
+    };
+    let floats =
+        |name: &'p str, dims: &[usize]| TensorSpec { name, dtype: Dtype::F32, shape: shape(dims) };
+    let mut specs = Vec::new();
+    for (tensor, stored) in source.tensors.iter().zip(stored) {
+        if !(1..=2).contains(&tensor.shape.len()) || tensor.count() == 0 {
+            let message = format!("`{}` has the shape {:?}", tensor.name, tensor.shape);
+            return Err(Error::input(ErrorKind::WrongShape, message).at(source.name));
+        }
+        let dtype = stored.dtype;
+        specs.push(TensorSpec { name: &tensor.name, dtype, shape: shape(&tensor.shape) });
+        if dtype != Dtype::I8 {
+            continue;
+        }
+        let rows = tensor.count() / tensor.cols();
+        specs.push(match groups(tensor.cols()) {
+            1 => floats(&stored.scale, &[rows]),
+            groups => floats(&stored.scale, &[rows, groups]),
+        });
+        if !stored.columns.is_empty() {
+            specs.push(floats(&stored.column_scale, &[stored.columns.len()]));
+        }
+    }
+    for Further { name, dtype, bytes } in &source.further {
+        let elements = bytes.len() / dtype.block_bytes();
+        specs.push(TensorSpec { name, dtype: *dtype, shape: shape(&[elements]) });
+    }
+    Ok(specs)
+}
+
+fn write_tensor(
+    tensor: &Tensor<'_>,
+    stored: &Stored,
+    writer: &mut Writer<'_, &mut Sink<'_>>,
+    tally: &mut Tally,
+) -> std::result::Result<(), CoreError> {
+    let values = tensor.to_f32();
+    let mut bytes: Vec<u8>;
+    let error = match stored.dtype {
+        Dtype::I8 => {
+            let codes = int8::quantize(&values, tensor.cols(), &stored.columns, stored.range);
+            let error = squared_error(&values, &int8::dequantize(&codes, tensor.cols()));
+            bytes = codes.codes.iter().map(|code| code.cast_unsigned()).collect();
+            let scales = codes.scales.iter().chain(codes.columns);
+            bytes.extend(scales.flat_map(|scale| scale.to_le_bytes()));
+            error
+        }
+        Dtype::F16 => {
+            let halves: Vec<f16> = values.iter().map(|&x| f16::from_f32(x)).collect();
+            let back: Vec<f32> = halves.iter().map(|x| x.to_f32()).collect();
+            bytes = halves.iter().flat_map(|x| x.to_le_bytes()).collect();
+            squared_error(&values, &back)
+        }
+        _ => {
+            bytes = values.iter().flat_map(|x| x.to_le_bytes()).collect();
+            0.0
+        }
+    };
+    let power: f64 = values.par_iter().map(|&x| f64::from(x).powi(2)).sum();
+    if !error.is_finite() || !power.is_finite() {
+        return Err(CoreError::without_offset(ErrorKind::BadScale));
+    }
+    let name = if stored.dtype == Dtype::I8 { "int8" } else { stored.dtype.name() };
+    tally.add(tensor, name, bytes.len() as u64, (error, power));
+    writer.data(&bytes)
+}
+
+fn squared_error(a: &[f32], b: &[f32]) -> f64 {
+    a.par_iter().zip(b).map(|(a, b)| f64::from(a - b).powi(2)).sum()
+}
+
+/// The sorted index over a vocabulary: two tensors.
+fn index(vocabulary: &Vocabulary) -> [Further; 2] {
+    let tokens = &vocabulary.tokens;
+    let mut order: Vec<(&[u8], u32)> = tokens.iter().map(Vec::as_slice).zip(0_u32..).collect();
+    order.sort_unstable();
+    let id_dtype = if tokens.len() <= 1 << 16 { Dtype::U16 } else { Dtype::U32 };
+    let sorted_ids = order
+        .iter()
+        .flat_map(|(_, id)| id.to_le_bytes().into_iter().take(id_dtype.block_bytes()))
+        .collect();
+    // An entry is a 16-bit length and the token's bytes.
+    let ends = tokens.iter().scan(0_u32, |end, token| {
+        *end = end.saturating_add(u32::try_from(token.len()).unwrap_or(u32::MAX).saturating_add(2));
+        Some(*end)
+    });
+    let offsets = std::iter::once(0).chain(ends).flat_map(u32::to_le_bytes).collect();
+    [
+        Further { name: SORTED_IDS, dtype: id_dtype, bytes: sorted_ids },
+        Further { name: TOKEN_OFFSETS, dtype: Dtype::U32, bytes: offsets },
+    ]
+}
+
+/// Passes bytes on and keeps the system's own error.
+struct Sink<'f> {
+    out: &'f mut dyn Write,
+    failure: Option<io::Error>,
+}
+
+impl embd::Sink for &mut Sink<'_> {
+    fn write(&mut self, bytes: &[u8]) -> std::result::Result<(), CoreError> {
+        self.out.write_all(bytes).map_err(|error| {
+            self.failure = Some(error);
+            CoreError::without_offset(ErrorKind::WriteFailed)
+        })
+    }
+}

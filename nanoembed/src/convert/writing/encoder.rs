@@ -1,0 +1,271 @@
+//! A BERT encoder as GGUF: keys, names and types as llama.cpp's `convert_hf_to_gguf.py` writes
+//! them.
+//!
+//! What llama.cpp has no key for stands under `nanoembed.` and the key that `.weights` files have.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use nanoembed_core::event::{Format, Mode};
+use nanoembed_core::format::amb::Amb;
+use nanoembed_core::format::embd::Embd;
+use nanoembed_core::model::{amb_config_value, embd_is_decoder, gguf_bert_tensor};
+use nanoembed_core::{Error as CoreError, ErrorKind};
+use serde_json::Value;
+
+use super::metadata::{Metadata, OwnValue};
+use super::{Job, Writing};
+use crate::convert::amb::source::AmbFile;
+use crate::convert::checkpoint::settings::{Settings, read_json};
+use crate::convert::checkpoint::tensor_names;
+use crate::convert::checkpoint::vocabulary::Vocabulary;
+use crate::convert::checkpoint::weights::WeightsFile;
+use crate::convert::checkpoint::wordpiece::FolderTokenizer;
+use crate::convert::targets::Item;
+use crate::error::{Error, Result, name_of};
+use crate::files::mapped::Mapped;
+
+/// An encoder on its way into a GGUF file.
+pub(super) struct Encoder {
+    settings: Settings,
+    vocabulary: Vocabulary,
+    name: String,
+}
+
+/// Types of tokens.
+const NORMAL: i32 = 1;
+const CONTROL: i32 = 3;
+const UNUSED: i32 = 5;
+
+/// The keys of the special tokens, in the order of their roles. GGUF spells the separator's with
+/// one `a` too few.
+const SPECIAL_KEYS: [&str; 5] = [
+    "tokenizer.ggml.padding_token_id",
+    "tokenizer.ggml.unknown_token_id",
+    "tokenizer.ggml.cls_token_id",
+    "tokenizer.ggml.seperator_token_id",
+    "tokenizer.ggml.mask_token_id",
+];
+
+impl Encoder {
+    /// The encoder that the job is about; `None` if it is about another model.
+    pub(super) fn of(writing: &Writing, job: &Job<'_, '_>) -> Result<Option<Self>> {
+        let config = writing.config.as_deref();
+        let Some(input) = job.inputs.first() else { return Ok(None) };
+        let found = match job.from {
+            Format::Embd => Self::of_weights(input, config)?,
+            Format::Amb => Self::of_amb(input)?,
+            Format::Safetensors | Format::Uqff => Self::of_folder(&job.folder, config)?,
+            _ => None,
+        };
+        let Some((settings, vocabulary, name)) = found else { return Ok(None) };
+        let vocabulary = vocabulary.ok_or_else(|| {
+            let message = "the model has no vocabulary, and GGUF files of encoders need one";
+            Error::input(ErrorKind::MissingVocabulary, message).at(&job.source)
+        })?;
+        if let Some(word) = vocabulary.added.first() {
+            let message = format!(
+                "the token {:?} was added to the vocabulary, which is not written to GGUF",
+                word.spelling
+            );
+            return Err(Error::input(ErrorKind::UnsupportedSetting, message).at(name_of(input)));
+        }
+        if vocabulary.tokens.len() != settings.vocabulary {
+            let (tokens, rows) = (vocabulary.tokens.len(), settings.vocabulary);
+            let message = format!(
+                "the vocabulary has {tokens} tokens and the model {rows} word vectors: GGUF wants one for each"
+            );
+            return Err(Error::input(ErrorKind::BadVocabulary, message).at(&job.source));
+        }
+        Ok(Some(Self { settings, vocabulary, name }))
+    }
+
+    fn of_weights(path: &Path, config: Option<&Path>) -> Result<Option<Facts>> {
+        let bytes = Mapped::open(path)?;
+        let refuse = |error| Error::in_file(name_of(path), error);
+        let file = Embd::parse(&bytes, Mode::Lenient).map_err(refuse)?;
+        if embd_is_decoder(&file) {
+            return Ok(None);
+        }
+        let weights = WeightsFile::open(path)?;
+        let checkpoint = weights.checkpoint(config, false)?;
+        if checkpoint.tensors.iter().any(|tensor| tensor.transposed) {
+            return Err(refuse(CoreError::new(0, ErrorKind::TransposedWeights)));
+        }
+        let (name, _) = weights.name_and_version();
+        Ok(Some((checkpoint.settings, checkpoint.vocabulary, name.unwrap_or_else(|| stem(path)))))
+    }
+
+    fn of_amb(path: &Path) -> Result<Option<Facts>> {
+        let bytes = Mapped::open(path)?;
+        let file = Amb::parse(&bytes, Mode::Lenient)
+            .map_err(|error| Error::in_file(name_of(path), error))?;
+        if !matches!(amb_config_value(&file, "architecture"), None | Some("custom")) {
+            return Ok(None);
+        }
+        let amb = AmbFile::open(path)?;
+        let checkpoint = amb.checkpoint()?;
+        let (name, _) = amb.name_and_version();
+        Ok(Some((checkpoint.settings, checkpoint.vocabulary, name.unwrap_or_else(|| stem(path)))))
+    }
+
+    /// By the JSON files of a folder, or of the one that the `config.json` lies in which the user
+    /// names.
+    fn of_folder(folder: &Path, config: Option<&Path>) -> Result<Option<Facts>> {
+        let folder = match config {
+            Some(config) => config.parent().unwrap_or(Path::new("")),
+            None => folder,
+        };
+        let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+        let config = config.map_or_else(|| folder.join("config.json"), Path::to_owned);
+        if model_type(&config)?.as_deref() != Some("bert") {
+            return Ok(None);
+        }
+        let tokenizer = FolderTokenizer::read(folder)?;
+        let settings = Settings::of_folder(folder, Some(&config), &tokenizer)?;
+        let vocabulary = tokenizer.vocabulary;
+        let whole: Option<PathBuf> = folder.canonicalize().ok();
+        let name = whole.as_deref().map(stem).unwrap_or_default();
+        Ok(Some((settings, Some(vocabulary), name)))
+    }
+
+    /// The items under GGUF's names; those that an encoder does not need are left out, and named.
+    pub(super) fn renamed<'a>(
+        &self,
+        items: Vec<Item<'a>>,
+        source: &str,
+    ) -> Result<(Vec<Item<'a>>, Vec<String>)> {
+        let names: Vec<String> = items.iter().map(|item| item.name.clone()).collect();
+        let prefix = names.iter().find_map(|name| name.strip_suffix(WORDS)).unwrap_or_default();
+        let wanted: HashSet<String> =
+            tensor_names(self.settings.layers, false).into_iter().collect();
+        let (mut renamed, mut left_out, mut there) = (Vec::new(), Vec::new(), HashSet::new());
+        for (mut item, name) in items.into_iter().zip(&names) {
+            let own = name.strip_prefix(prefix).unwrap_or(name);
+            let own = own.replace("LayerNorm.gamma", "LayerNorm.weight");
+            let own = own.replace("LayerNorm.beta", "LayerNorm.bias");
+            let in_gguf = gguf_bert_tensor(&own, |name| Some(name.to_owned()));
+            match in_gguf.filter(|_| wanted.contains(&own)) {
+                Some(name) => {
+                    there.insert(own);
+                    item.name = name;
+                    renamed.push(item);
+                }
+                None => left_out.push(item.name),
+            }
+        }
+        match wanted.iter().filter(|name| !there.contains(*name)).min() {
+            None => Ok((renamed, left_out)),
+            Some(name) => {
+                let message = format!("there is no tensor `{name}`");
+                Err(Error::input(ErrorKind::MissingTensor, message).at(source))
+            }
+        }
+    }
+
+    /// Whether llama.cpp wants a tensor in f32: it adds these to others as they are.
+    pub(super) fn is_float(name: &str) -> bool {
+        ["position_embd.weight", "token_types.weight"].contains(&name)
+    }
+
+    /// All that the file says of the model, which has so many types of tokens, and its tokenizer.
+    pub(super) fn metadata(&self, token_types: u64) -> Result<Metadata> {
+        let settings = &self.settings;
+        let mut metadata = Metadata::default();
+        metadata.text("general.architecture", "bert");
+        metadata.text("general.type", "model");
+        metadata.text("general.name", &*self.name);
+        if let Some(license) = &settings.license {
+            metadata.text("general.license", &**license);
+        }
+        for (key, size) in [
+            ("bert.block_count", settings.layers),
+            ("bert.context_length", settings.positions),
+            ("bert.embedding_length", settings.hidden),
+            ("bert.feed_forward_length", settings.intermediate),
+            ("bert.attention.head_count", settings.heads),
+        ] {
+            let size = u32::try_from(size)
+                .map_err(|_| Error::input(ErrorKind::SizeOverflow, format!("{key} is {size}")))?;
+            metadata.add(key, OwnValue::U32(size));
+        }
+        #[expect(clippy::cast_possible_truncation, reason = "GGUF holds it as f32")]
+        let epsilon = settings.layer_norm_eps as f32;
+        metadata.add("bert.attention.layer_norm_epsilon", OwnValue::F32(epsilon));
+        metadata.add("bert.attention.causal", OwnValue::Bool(false));
+        let pooling = if settings.pooling == "cls" { 2 } else { 1 };
+        metadata.add("bert.pooling_type", OwnValue::U32(pooling));
+        self.own_settings(&mut metadata);
+        let token_types = u32::try_from(token_types).unwrap_or(u32::MAX);
+        metadata.add("tokenizer.ggml.token_type_count", OwnValue::U32(token_types));
+        self.tokenizer(&mut metadata);
+        Ok(metadata)
+    }
+
+    /// What GGUF has no key for, where it is not as llama.cpp does it.
+    fn own_settings(&self, metadata: &mut Metadata) {
+        let settings = &self.settings;
+        let usual = |key: &str, value: &str| match key {
+            "max_tokens" => settings.max_tokens == settings.positions,
+            "normalize" | "split_ideographs" => value == "true",
+            "embedding_dim" | "vocab_size" | "num_layers" | "num_attention_heads" => true,
+            "hidden_size" | "intermediate_size" | "max_position_emb" | "layer_norm_eps" => true,
+            "pooling" | "do_lower_case" | "license" => true,
+            _ => false,
+        };
+        for (key, value) in settings.metadata() {
+            if !usual(&key, &value) {
+                metadata.text(format!("nanoembed.{key}"), value);
+            }
+        }
+    }
+
+    fn tokenizer(&self, metadata: &mut Metadata) {
+        let Vocabulary { tokens, special, .. } = &self.vocabulary;
+        metadata.text("tokenizer.ggml.model", "bert");
+        metadata.text("tokenizer.ggml.pre", "default");
+        let (mut spelled, mut kinds) = (Vec::new(), Vec::new());
+        for (id, token) in (0_u32..).zip(tokens) {
+            let (token, kind) = match token.strip_prefix(b"##") {
+                _ if special.contains(&id) => (token.clone(), CONTROL),
+                // Tokens must differ from each other.
+                _ if token.is_empty() => (format!("[no token {id}]").into_bytes(), UNUSED),
+                Some(rest) if !rest.is_empty() => (rest.to_vec(), NORMAL),
+                _ => ([PHANTOM.as_bytes(), token].concat(), NORMAL),
+            };
+            spelled.push(token);
+            kinds.push(kind);
+        }
+        metadata.add("tokenizer.ggml.tokens", OwnValue::Texts(spelled));
+        metadata.add("tokenizer.ggml.token_type", OwnValue::I32s(kinds));
+        let [_, _, classify, separate, _] = *special;
+        // llama.cpp begins and ends texts with what it calls BOS and the separator.
+        metadata.id("tokenizer.ggml.bos_token_id", Some(classify));
+        metadata.id("tokenizer.ggml.eos_token_id", Some(separate));
+        for (key, id) in SPECIAL_KEYS.into_iter().zip(special) {
+            metadata.id(key, Some(*id));
+        }
+        let lower = self.settings.do_lower_case;
+        metadata.add("tokenizer.ggml.normalizer.lowercase", OwnValue::Bool(lower));
+    }
+}
+
+/// Settings, vocabulary, name.
+type Facts = (Settings, Option<Vocabulary>, String);
+
+/// What tensors of words are called.
+const WORDS: &str = "embeddings.word_embeddings.weight";
+
+/// What GGUF puts before tokens that begin a word.
+const PHANTOM: &str = "\u{2581}";
+
+/// The `model_type` of a `config.json`, if there is one.
+pub(super) fn model_type(config: &Path) -> Result<Option<String>> {
+    let config = read_json(config)?;
+    let kind = config.as_ref().and_then(|config| config.get("model_type")).and_then(Value::as_str);
+    Ok(kind.map(str::to_owned))
+}
+
+fn stem(path: &Path) -> String {
+    path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default()
+}

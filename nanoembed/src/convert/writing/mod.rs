@@ -1,0 +1,143 @@
+//! Tensors on their way into a file of another format: under which names, in which order of rows,
+//! as layers or not.
+//!
+//! | file | role |
+//! |---|---|
+//! | `options` | what can be said of the file that is written |
+//! | `names` | from the names and row orders of one format to those of another |
+//! | `rotary` | what GGUF says of rotary positions |
+//! | `to_uqff`, `to_gguf`, `to_safetensors` | what the format does not hold is put elsewhere or stored in another way |
+//! | `encoder`, `decoder_tokenizer`, `metadata` | what a GGUF file says of a model and its tokenizer |
+//! | `beside` | the files that say what the weights' format does not |
+//! | `residual` | the tensors beside a UQFF file |
+
+mod beside;
+mod decoder_tokenizer;
+mod encoder;
+mod metadata;
+pub mod names;
+mod options;
+mod residual;
+mod rotary;
+mod to_gguf;
+mod to_safetensors;
+mod to_uqff;
+
+pub use beside::residual;
+pub use options::{SHARD_BYTES, Target, Writing};
+
+use std::path::{Path, PathBuf};
+
+use nanoembed_core::event::Format;
+use nanoembed_core::format::gguf::Gguf;
+
+use crate::convert::quantizer::Spool;
+use crate::convert::quantizer::spool::Place;
+use crate::convert::targets::Item;
+use crate::convert::targets::uqff::Fallback;
+use crate::error::{Error, Result};
+use crate::files::mapped::Mapped;
+use crate::progress::{Observer, Progress};
+
+/// What is to be written, and where it comes from.
+pub struct Job<'j, 'a> {
+    pub target: Target,
+    pub output: &'j Path,
+    /// The format that the items have their names from.
+    pub from: Format,
+    /// The source as GGUF, if it is one.
+    pub gguf: Option<Gguf<'a>>,
+    /// The name that messages give to the source, and the folder that its `config.json` may lie in.
+    pub source: String,
+    pub folder: PathBuf,
+    /// All files that the items are read from.
+    pub inputs: Vec<PathBuf>,
+    /// What the report shall say could not be quantised.
+    pub fallbacks: Vec<Fallback>,
+    /// Whether items have other types than in the source.
+    pub requantized: bool,
+}
+
+impl Job<'_, '_> {
+    /// Refuses to replace what the items are read from.
+    fn keep_inputs<'p>(&self, outputs: impl IntoIterator<Item = &'p PathBuf>) -> Result<()> {
+        let inputs: Vec<PathBuf> =
+            self.inputs.iter().filter_map(|input| input.canonicalize().ok()).collect();
+        let is_input =
+            |output: &&PathBuf| output.canonicalize().is_ok_and(|output| inputs.contains(&output));
+        match outputs.into_iter().find(is_input) {
+            Some(output) => {
+                Err(Error::usage(format!("{} is read, and would be overwritten", output.display()))
+                    .with_hint("choose another name or folder for OUT"))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+/// A file that was written, and its size.
+pub type Written = (PathBuf, u64);
+
+impl Writing {
+    /// Writes all items; returns the files.
+    pub fn write(
+        &self,
+        job: &Job<'_, '_>,
+        items: Vec<Item<'_>>,
+        observer: &dyn Observer,
+    ) -> Result<Vec<Written>> {
+        job.keep_inputs([&job.output.to_owned()])?;
+        let total = items.iter().map(|item| item.weight.encoding().stored_bytes()).sum();
+        let encoder = self.encoder(job)?;
+        if let Some(encoder) = &encoder {
+            let (items, left_out) = encoder.renamed(items, &job.source)?;
+            if !left_out.is_empty() {
+                observer.note(&format!("left out: {}", left_out.join(", ")));
+            }
+            let progress = Progress::bytes(observer, "writing", total);
+            return to_gguf::write_encoder(job, encoder, items, (&progress, observer));
+        }
+        let plan = names::plan(self, job, &items)?;
+        let items = plan.without_copies(job, items);
+        let mut spool = Spool::new()?;
+        let places = plan.reordered(&items, &mut spool)?;
+        let spooled = spool.finish()?;
+        let items = plan.renamed(items, &places, &spooled)?;
+        let progress = Progress::bytes(observer, "writing", total);
+        match job.target {
+            Target::Uqff12 | Target::Uqff02 => to_uqff::write(self, job, &plan, &items, observer),
+            Target::Gguf => to_gguf::write(self, job, &plan, items, (&progress, observer)),
+            Target::Safetensors => {
+                let mut written = to_safetensors::write(job.output, &items, &progress)?;
+                if job.output != Path::new("-") && !self.keep_names {
+                    written.extend(beside::bring(job, observer)?);
+                }
+                Ok(written)
+            }
+        }
+    }
+}
+
+impl Writing {
+    /// The encoder that becomes a GGUF file, if one does.
+    fn encoder(&self, job: &Job<'_, '_>) -> Result<Option<encoder::Encoder>> {
+        let is_made_up = job.target == Target::Gguf
+            && job.from != Format::Gguf
+            && self.like.is_none()
+            && !self.keep_names;
+        if is_made_up { encoder::Encoder::of(self, job) } else { Ok(None) }
+    }
+}
+
+/// Bytes of items that were changed, and where they lie in a spool.
+type Places = Vec<Option<Place>>;
+
+/// The size of a file that was written.
+fn size_of(path: &Path) -> Written {
+    (path.to_owned(), path.metadata().map_or(0, |metadata| metadata.len()))
+}
+
+/// The bytes at `place`.
+fn spooled<'s>(bytes: &'s Mapped, place: &Place) -> &'s [u8] {
+    bytes.get(place.clone()).unwrap_or_default()
+}

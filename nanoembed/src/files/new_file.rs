@@ -1,0 +1,199 @@
+//! Output files that are either whole or not there: written to a temporary file in the same folder,
+//! then renamed.
+//!
+//! A program that is interrupted calls [`remove_unfinished`] before it ends. A process that is
+//! killed leaves its file behind: whoever next writes to the folder removes it. Pipes and devices
+//! have nothing to keep whole: they are written to.
+
+mod abandoned;
+
+use std::fs::{File, Metadata, OpenOptions};
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use tempfile::NamedTempFile;
+
+use crate::error::{Error, Result, name_of_output};
+
+/// The temporary files of this process, for the one who handles an interruption.
+static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
+    UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Removes the files that are being written. No file can be created or renamed as long as what is
+/// returned lives: a program that is interrupted keeps it to its end.
+pub fn remove_unfinished() -> impl Sized {
+    let files = unfinished();
+    for file in files.iter() {
+        let _ = std::fs::remove_file(file);
+    }
+    files
+}
+
+/// A file being written, or stdout, a pipe or a device.
+pub struct NewFile {
+    sink: Sink,
+    target: PathBuf,
+}
+
+enum Sink {
+    File(BufWriter<NamedTempFile>),
+    Stream(BufWriter<Box<dyn Write>>),
+}
+
+impl NewFile {
+    /// Starts to write what shall become `target`; `-` is stdout, which must not be a terminal for
+    /// `binary` content.
+    pub fn create(target: &Path, binary: bool) -> Result<Self> {
+        if target == Path::new("-") {
+            return Self::stream(
+                io::stdout().lock(),
+                target.to_owned(),
+                binary && io::stdout().is_terminal(),
+            );
+        }
+        let failed = |error: io::Error| Error::writing(target.display(), &error);
+        match target.metadata() {
+            Ok(there) if there.is_dir() => Err(failed(io::ErrorKind::IsADirectory.into())),
+            Ok(there) if !there.is_file() => {
+                let stream = OpenOptions::new().write(true).open(target).map_err(failed)?;
+                let is_terminal = binary && stream.is_terminal();
+                Self::stream(stream, target.to_owned(), is_terminal)
+            }
+            Ok(there) if there.permissions().readonly() => {
+                Err(failed(io::ErrorKind::PermissionDenied.into()))
+            }
+            // What is not there yet, or a link to it; but no circle of links.
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed(error)),
+            there => Self::file(followed(target), there.ok().as_ref()).map_err(failed),
+        }
+    }
+
+    fn stream(to: impl Write + 'static, target: PathBuf, would_garble: bool) -> Result<Self> {
+        if would_garble {
+            return Err(Error::usage("binary output is not written to a terminal")
+                .with_hint("redirect it to a file, or name one"));
+        }
+        Ok(Self { sink: Sink::Stream(BufWriter::new(Box::new(to))), target })
+    }
+
+    fn file(target: PathBuf, replaced: Option<&Metadata>) -> io::Result<Self> {
+        let mut files = unfinished();
+        let file = temporary(&target, replaced, &files)?;
+        files.push(file.path().to_owned());
+        drop(files);
+        Ok(Self { sink: Sink::File(BufWriter::with_capacity(1 << 20, file)), target })
+    }
+
+    /// The name that messages give to the file.
+    pub fn name(&self) -> String {
+        name_of_output(&self.target)
+    }
+
+    /// The bytes written so far, mapped or read back; `None` for what keeps none.
+    pub fn written(&mut self) -> Result<Option<File>> {
+        self.flush().map_err(|error| Error::writing(self.name(), &error))?;
+        match &self.sink {
+            Sink::File(writer) => {
+                let file = writer.get_ref().reopen();
+                file.map(Some).map_err(|error| Error::reading(self.name(), &error))
+            }
+            Sink::Stream(_) => Ok(None),
+        }
+    }
+
+    /// Puts the whole file in its place.
+    pub fn commit(mut self) -> Result<()> {
+        let name = self.name();
+        self.flush().map_err(|error| Error::writing(&name, &error))?;
+        let Sink::File(writer) = self.sink else { return Ok(()) };
+        let failed = |error: io::Error| Error::writing(&name, &error);
+        let file = writer.into_inner().map_err(|error| failed(error.into_error()))?;
+        file.as_file().sync_all().map_err(failed)?;
+        let mut files = unfinished();
+        files.retain(|unfinished| unfinished != file.path());
+        file.persist(&self.target).map_err(|error| failed(error.error))?;
+        Ok(())
+    }
+}
+
+/// Puts files that belong together in their places, the first last: whoever looks for the set
+/// begins with that. If the process ends in between, no first file is there, and nothing is taken
+/// for a set that is none.
+pub fn commit_set(mut files: Vec<NewFile>) -> Result<()> {
+    if files.is_empty() {
+        return Ok(());
+    }
+    let first = files.remove(0);
+    if !files.is_empty() && first.target.is_file() {
+        std::fs::remove_file(&first.target)
+            .map_err(|error| Error::writing(first.name(), &error))?;
+    }
+    files.into_iter().try_for_each(NewFile::commit)?;
+    first.commit()
+}
+
+impl Write for NewFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match &mut self.sink {
+            Sink::File(file) => file.write(bytes),
+            Sink::Stream(stream) => stream.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match &mut self.sink {
+            Sink::File(file) => file.flush(),
+            Sink::Stream(stream) => stream.flush(),
+        }
+    }
+}
+
+/// What `target` is or, if it is a link to what is not there yet, will be: links stay links.
+fn followed(target: &Path) -> PathBuf {
+    // As many links as Linux follows; more are a circle.
+    const LINKS: usize = 40;
+    let mut target = target.to_owned();
+    for _ in 0..LINKS {
+        let Ok(to) = target.read_link() else { break };
+        target = target.parent().unwrap_or(Path::new("")).join(to);
+    }
+    target
+}
+
+/// A file that shall become `target`, with the permissions of the one that it replaces.
+fn temporary(
+    target: &Path,
+    replaced: Option<&Metadata>,
+    own: &[PathBuf],
+) -> io::Result<NamedTempFile> {
+    let folder = match target.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    abandoned::remove(folder, own);
+    let prefix = abandoned::prefix();
+    let file = builder().prefix(&prefix).suffix(abandoned::SUFFIX).tempfile_in(folder)?;
+    // Kept as long as this process lives. Where files cannot be locked, nobody can tell that one is
+    // abandoned.
+    let _ = file.as_file().try_lock();
+    if let Some(replaced) = replaced {
+        file.as_file().set_permissions(replaced.permissions())?;
+    }
+    Ok(file)
+}
+
+/// Temporary files are private by default; a result should have the usual permissions.
+fn builder() -> tempfile::Builder<'static, 'static> {
+    #[cfg_attr(not(unix), allow(unused_mut))]
+    let mut builder = tempfile::Builder::new();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        builder.permissions(std::fs::Permissions::from_mode(0o666));
+    }
+    builder
+}

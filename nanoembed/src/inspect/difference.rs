@@ -1,0 +1,179 @@
+//! How far the weights of two files are apart.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use nanoembed_core::event::Format;
+use rayon::prelude::*;
+use serde::Serialize;
+
+use crate::convert::layer_names::{NamesFile, translated};
+use crate::convert::quantizer::Spool;
+use crate::error::{Error, Result};
+use crate::progress::{Observer, Progress};
+use crate::stored::{Contents, FileSet, Stored};
+
+/// What two files have in common, and what not. The fields' names are those of the JSON output.
+#[derive(Debug, Serialize)]
+pub struct Report {
+    pub only_a: Vec<String>,
+    pub only_b: Vec<String>,
+    /// Tensors of one name and different shapes.
+    pub shapes: Vec<Shapes>,
+    pub tensors: Vec<Pair>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct Shapes {
+    pub name: String,
+    pub a: Vec<u64>,
+    pub b: Vec<u64>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct Pair {
+    pub name: String,
+    pub shape: Vec<u64>,
+    pub dtype_a: &'static str,
+    pub dtype_b: &'static str,
+    pub max_abs: f64,
+    pub nmse: f64,
+    pub cosine: f64,
+}
+
+/// Compares the tensors of two files of any formats; `names` is a file with the names of layers that
+/// have only numbers.
+pub fn compare(
+    left: &FileSet,
+    right: &FileSet,
+    names: Option<&Path>,
+    observer: &dyn Observer,
+) -> Result<Report> {
+    let (mut a, mut b) = (left.contents()?, right.contents()?);
+    if let Some(path) = names {
+        let names = NamesFile::read(path)?;
+        let numeric = |name: &str| name.starts_with(|c: char| c.is_ascii_digit());
+        for tensor in a.tensors.iter_mut().chain(&mut b.tensors) {
+            if let Some((number, part)) =
+                tensor.name.split_once('.').filter(|_| numeric(&tensor.name))
+                && let Some(name) = number.parse().ok().and_then(|number| names.name(number))
+            {
+                tensor.name = format!("{name}.{part}");
+            }
+        }
+    }
+    let mut spool = Spool::new()?;
+    let one_is_gguf = (a.format == Format::Gguf) != (b.format == Format::Gguf);
+    let mut rename = |contents: &mut Contents<'_>| {
+        if one_is_gguf { translated::rename(contents, &mut spool) } else { Ok(Vec::new()) }
+    };
+    let (of_a, of_b) = (rename(&mut a)?, rename(&mut b)?);
+    let spooled = spool.finish()?;
+    translated::replace(&mut a, &of_a, &spooled)?;
+    translated::replace(&mut b, &of_b, &spooled)?;
+    tensors(&a, &b, observer)
+}
+
+/// The first tensor of each name.
+fn by_name<'c, 'a>(contents: &'c Contents<'a>) -> HashMap<&'c str, &'c Stored<'a>> {
+    contents.tensors.iter().rev().map(|tensor| (tensor.name.as_str(), tensor)).collect()
+}
+
+fn tensors(a: &Contents<'_>, b: &Contents<'_>, observer: &dyn Observer) -> Result<Report> {
+    let (in_a, in_b) = (by_name(a), by_name(b));
+    let missing = |from: &HashMap<&str, _>, of: &Contents<'_>| -> Vec<String> {
+        let names = of.tensors.iter().map(|tensor| &tensor.name);
+        names.filter(|name| !from.contains_key(name.as_str())).cloned().collect()
+    };
+    let mut report = Report {
+        only_a: missing(&in_b, a),
+        only_b: missing(&in_a, b),
+        shapes: Vec::new(),
+        tensors: Vec::new(),
+    };
+    let total = a.tensors.iter().map(|tensor| tensor.values.stored_bytes()).sum();
+    let progress = Progress::bytes(observer, "comparing", total);
+    for left in &a.tensors {
+        let Some(right) = in_b.get(left.name.as_str()) else { continue };
+        let (of_a, of_b) = (left.values.shape(), right.values.shape());
+        if of_a == of_b {
+            report.tensors.push(pair(left, right)?);
+        } else {
+            let (a, b) = (of_a.dims().to_vec(), of_b.dims().to_vec());
+            report.shapes.push(Shapes { name: left.name.clone(), a, b });
+        }
+        progress.advance(left.values.stored_bytes());
+    }
+    Ok(report)
+}
+
+/// Sums over pairs of values.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sums {
+    max_abs: f64,
+    squared_error: f64,
+    a: f64,
+    b: f64,
+    product: f64,
+}
+
+impl Sums {
+    fn of(a: &[f32], b: &[f32]) -> Self {
+        a.iter().zip(b).fold(Self::default(), |sums, (a, b)| {
+            let (a, b) = (f64::from(*a), f64::from(*b));
+            let error = (a - b).abs();
+            Self {
+                // Also if one of them is no number.
+                max_abs: if error > sums.max_abs || error.is_nan() { error } else { sums.max_abs },
+                squared_error: sums.squared_error + error * error,
+                a: sums.a + a * a,
+                b: sums.b + b * b,
+                product: sums.product + a * b,
+            }
+        })
+    }
+
+    fn and(self, other: Self) -> Self {
+        let larger = other.max_abs > self.max_abs || other.max_abs.is_nan();
+        Self {
+            max_abs: if larger { other.max_abs } else { self.max_abs },
+            squared_error: self.squared_error + other.squared_error,
+            a: self.a + other.a,
+            b: self.b + other.b,
+            product: self.product + other.product,
+        }
+    }
+}
+
+fn pair(left: &Stored<'_>, right: &Stored<'_>) -> Result<Pair> {
+    const PIECE: usize = 1 << 16;
+    let elements = usize::try_from(left.values.elements()).unwrap_or(usize::MAX);
+    let piece = |index: usize| {
+        let first = index * PIECE;
+        let mut a = vec![0.0; PIECE.min(elements - first)];
+        let mut b = a.clone();
+        left.read(first, &mut a)?;
+        right.read(first, &mut b)?;
+        Ok::<_, Error>(Sums::of(&a, &b))
+    };
+    // Waking threads takes longer than a small tensor does, and a file may have thousands of them.
+    let sums = match elements.div_ceil(PIECE) {
+        0 => Sums::default(),
+        1 => piece(0)?,
+        pieces => {
+            let pieces = (0..pieces).into_par_iter().map(piece);
+            pieces.try_reduce(Sums::default, |a, b| Ok(a.and(b)))?
+        }
+    };
+    let norms = sums.a.sqrt() * sums.b.sqrt();
+    let nothing_differs = sums.squared_error == 0.0;
+    Ok(Pair {
+        name: left.name.clone(),
+        shape: left.values.shape().dims().to_vec(),
+        dtype_a: left.values.type_name(),
+        dtype_b: right.values.type_name(),
+        max_abs: sums.max_abs,
+        nmse: if nothing_differs { 0.0 } else { sums.squared_error / sums.a },
+        cosine: if nothing_differs { 1.0 } else { sums.product / norms },
+    })
+}

@@ -1,0 +1,139 @@
+//! Whether a `.weights` file holds a model that can be run: metadata, tensors, vocabulary, and how
+//! they fit together.
+
+use nanoembed_core::event::SpecialRole;
+use nanoembed_core::format::embd::{Embd, LinearLayout, SORTED_IDS, TOKEN_OFFSETS};
+use nanoembed_core::model::{BertConfig, SliceWeights, check, embd_is_decoder, embd_llama_config};
+use nanoembed_core::owned::Decoder;
+use nanoembed_core::tensor::Dtype;
+use nanoembed_core::token::vocabulary::{IdWidth, SortedIds};
+use nanoembed_core::token::{Entries, LengthPrefix, SortedVocabulary};
+use nanoembed_core::{Error as CoreError, ErrorKind};
+
+use crate::causal::tokenizer::Tokenizer;
+
+/// Something that is wrong with the model in a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    pub offset: u64,
+    pub kind: ErrorKind,
+    pub message: String,
+}
+
+impl Finding {
+    fn new(offset: u64, kind: ErrorKind, what: &str) -> Self {
+        Self { offset, kind, message: format!("{}: `{what}`", kind.message()) }
+    }
+}
+
+/// The metadata keys of the specification that the model can do without.
+const DESCRIPTIVE_KEYS: [&str; 4] = ["model_name", "model_version", "embedding_dim", "created_at"];
+
+/// Everything that is wrong with the model in `bytes`, whose structure is sound. `strict` asks for
+/// all the metadata that the specification requires, not only what the model needs.
+pub fn findings(bytes: &[u8], file: &Embd<'_>, strict: bool) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    if strict {
+        let missing = DESCRIPTIVE_KEYS.iter().filter(|key| file.metadata_value(key).is_none());
+        findings.extend(missing.map(|key| Finding::new(0, ErrorKind::MissingMetadata, key)));
+    }
+    if embd_is_decoder(file) {
+        findings.extend(decoder(bytes, file));
+        findings.extend(special(file));
+        return findings;
+    }
+    let value = |key: &str| file.metadata_value(key);
+    match BertConfig::from_metadata(value) {
+        Ok(config) => {
+            let tensor = |name: &str| file.tensor(name).map(|tensor| *tensor.header());
+            let weights = SliceWeights::new(bytes, tensor);
+            check(&weights, &config, &mut |finding| {
+                let error = finding.error;
+                findings.push(Finding::new(error.offset, error.kind, finding.name));
+            });
+            if file.tokens().len() > config.vocabulary {
+                findings.push(Finding::new(0, ErrorKind::BadVocabulary, "vocab_size"));
+            }
+        }
+        Err(error) => {
+            let key = BertConfig::key_at_fault(value).map_or("", |(key, _)| key);
+            let offset = value(key).map_or(0, |value| offset_in(bytes, value));
+            findings.push(Finding::new(offset, error.kind, key));
+            if file.linear_layout() == LinearLayout::InOut {
+                let offset = file
+                    .tensor("encoder.layer.0.intermediate.dense.weight")
+                    .map_or(0, |tensor| tensor.header().offset);
+                let kind = ErrorKind::TransposedWeights;
+                findings.push(Finding { offset, kind, message: kind.message().into() });
+            }
+        }
+    }
+    findings.extend(special(file));
+    findings.extend(index(file));
+    findings
+}
+
+/// What keeps a decoder from being opened.
+fn decoder(bytes: &[u8], file: &Embd<'_>) -> Option<Finding> {
+    let wrong = |error: CoreError, what| Finding::new(error.offset, error.kind, what);
+    let config = match embd_llama_config(file) {
+        Ok(config) => config,
+        Err(error) => return Some(wrong(error, "metadata of the model's sizes")),
+    };
+    let weights = SliceWeights::new(bytes, |name| file.tensor(name).map(|it| *it.header()));
+    if let Err(error) = Decoder::open(&weights, config) {
+        return Some(wrong(error, "tensors"));
+    }
+    let count = match Tokenizer::of_embd(bytes, file) {
+        Ok(tokenizer) => tokenizer.count(),
+        Err(error) => return Some(wrong(error, "tokenizer")),
+    };
+    (count > config.vocabulary).then(|| Finding::new(0, ErrorKind::BadVocabulary, "vocab_size"))
+}
+
+/// Where `part`, which borrows from `bytes`, lies in them.
+fn offset_in(bytes: &[u8], part: &str) -> u64 {
+    (part.as_ptr().addr()).saturating_sub(bytes.as_ptr().addr()) as u64
+}
+
+/// Special tokens must be tokens.
+fn special(file: &Embd<'_>) -> Option<Finding> {
+    let special = file.special()?;
+    let tokens = file.tokens().len();
+    let beyond = SpecialRole::ALL.iter().find(|role| special.id(**role) as usize >= tokens)?;
+    Some(Finding::new(0, ErrorKind::BadVocabulary, beyond.name()))
+}
+
+/// The sorted index, where there is one, must be that of the tokens.
+fn index(file: &Embd<'_>) -> Option<Finding> {
+    let sorted = file.tensor(SORTED_IDS)?;
+    let offsets = file.tensor(TOKEN_OFFSETS)?;
+    let wrong = |error: CoreError, name| Some(Finding::new(error.offset, error.kind, name));
+    let bad = |offset| CoreError::new(offset, ErrorKind::BadVocabulary);
+    let width = match sorted.header().dtype {
+        Dtype::U16 => IdWidth::U16,
+        Dtype::U32 => IdWidth::U32,
+        _ => return wrong(bad(sorted.header().offset), SORTED_IDS),
+    };
+    if offsets.header().dtype != Dtype::U32 {
+        return wrong(bad(offsets.header().offset), TOKEN_OFFSETS);
+    }
+    let strings = file.token_entries()?;
+    let (bytes, count) = (strings.bytes, strings.count);
+    let listed = Entries::listed(bytes, strings.offset, count, LengthPrefix::U16, offsets.data());
+    let entries = match listed {
+        Ok(entries) => entries,
+        Err(error) => return wrong(error, TOKEN_OFFSETS),
+    };
+    let is_listed = (0..)
+        .zip(file.tokens())
+        .all(|(id, token)| entries.get(id).is_ok_and(|listed| listed == token));
+    if !is_listed {
+        return wrong(bad(offsets.header().offset), TOKEN_OFFSETS);
+    }
+    let ids = SortedIds { bytes: sorted.data(), width, offset: sorted.header().offset };
+    match SortedVocabulary::new(entries, ids).and_then(|vocabulary| vocabulary.check()) {
+        Ok(()) => None,
+        Err(error) => wrong(error, SORTED_IDS),
+    }
+}

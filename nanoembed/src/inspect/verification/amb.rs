@@ -1,0 +1,110 @@
+//! `.amb` files: structure and checksum, scales, members that are there twice, then the model that
+//! the tensors should make.
+
+use nanoembed_core::event::{Event, Mode};
+use nanoembed_core::format::amb::{Amb, DEFAULT_MAX_TENSORS, MAX_ITEM_BYTES, Verifier};
+use nanoembed_core::model::{BertConfig, SliceWeights, amb_config_value, check};
+use nanoembed_core::quant::dequantize_weight;
+use nanoembed_core::tensor::{Encoding, Weight};
+use nanoembed_core::{Error as CoreError, ErrorKind};
+
+use super::{Finding, pieces};
+use crate::progress::Observer;
+
+pub(super) fn verify(
+    name: &str,
+    bytes: &[u8],
+    mode: Mode,
+    observer: &dyn Observer,
+) -> Result<String, Vec<Finding>> {
+    let one = |error| vec![Finding::new(name, error)];
+    let facts = structure(bytes, mode, observer).map_err(one)?;
+    let file = Amb::parse(bytes, mode).map_err(one)?;
+    let mut findings = Vec::new();
+    findings.extend(file.duplicate_member().map(|error| Finding::new(name, error)));
+    findings
+        .extend(values(&file).into_iter().map(|(tensor, error)| of_tensor(name, tensor, error)));
+    findings.extend(special(&file).map(|error| Finding::new(name, error)));
+    if amb_config_value(&file, "model_type") == Some("bert") {
+        findings.extend(encoder(name, bytes, &file));
+    }
+    if findings.is_empty() { Ok(facts) } else { Err(findings) }
+}
+
+/// Decodes the whole file piece by piece and compares its checksum.
+fn structure(bytes: &[u8], mode: Mode, observer: &dyn Observer) -> Result<String, CoreError> {
+    let mut verifier = Verifier::<DEFAULT_MAX_TENSORS>::new(mode);
+    let (mut tensors, mut tokens) = (0_u64, 0_u64);
+    pieces::decode(&mut verifier, bytes, MAX_ITEM_BYTES, observer, |event| match event {
+        Event::Tensor(_) => tensors += 1,
+        Event::Token { .. } => tokens += 1,
+        _ => {}
+    })?;
+    let checksum =
+        if verifier.has_checksum() { "the checksum matches" } else { "the file has no checksum" };
+    Ok(format!("{tensors} tensors, {tokens} tokens, {checksum}"))
+}
+
+fn of_tensor(name: &str, tensor: &str, error: CoreError) -> Finding {
+    let message = format!("{}: `{tensor}`", error.message());
+    Finding { message, ..Finding::new(name, error) }
+}
+
+/// Tensors with a scale or a value that is not a finite number.
+fn values<'a>(file: &Amb<'a>) -> Vec<(&'a str, CoreError)> {
+    let mut found = Vec::new();
+    let mut row = vec![0.0; 1 << 16];
+    for tensor in file.tensors() {
+        let header = *tensor.header();
+        let bad = CoreError::new(header.offset, ErrorKind::BadScale);
+        let encoding = Encoding::Plain { dtype: header.dtype, data: tensor.data() };
+        let Ok(weight) = Weight::new(header.shape, encoding) else { continue };
+        let elements = usize::try_from(weight.elements()).unwrap_or(0);
+        for first in (0..elements).step_by(row.len()) {
+            let length = row.len().min(elements - first);
+            let Some(part) = row.get_mut(..length) else { continue };
+            let read = dequantize_weight(&weight, first, part);
+            if let Err(error) = read {
+                // Offsets of scales count from the tensor's data.
+                let offset = header.offset.saturating_add(error.offset);
+                found.push((header.name, CoreError { offset, ..error }));
+                break;
+            }
+            if part.iter().any(|value| !value.is_finite()) {
+                found.push((header.name, bad));
+                break;
+            }
+        }
+    }
+    found
+}
+
+/// Special tokens must be tokens, where the file lists them.
+fn special(file: &Amb<'_>) -> Option<CoreError> {
+    use nanoembed_core::event::SpecialRole;
+    let tokenizer = file.tokenizer()?;
+    let entries = tokenizer.token_entries()?;
+    let mut ids = SpecialRole::ALL.iter().filter_map(|role| tokenizer.special(*role));
+    let beyond = ids.any(|id| id >= entries.count);
+    beyond.then(|| CoreError::new(file.layout().tokenizer.offset, ErrorKind::BadVocabulary))
+}
+
+fn encoder(name: &str, bytes: &[u8], file: &Amb<'_>) -> Vec<Finding> {
+    let value = |key: &str| amb_config_value(file, key);
+    let mut findings = Vec::new();
+    match BertConfig::from_metadata(value) {
+        Ok(config) => {
+            let tensor = |name: &str| file.tensor(name).map(|tensor| *tensor.header());
+            let weights = SliceWeights::new(bytes, tensor);
+            check(&weights, &config, &mut |finding| {
+                findings.push(of_tensor(name, finding.name, finding.error));
+            });
+        }
+        Err(error) => {
+            let key = BertConfig::key_at_fault(value).map_or("", |(key, _)| key);
+            let error = CoreError::new(file.layout().config.offset, error.kind);
+            findings.push(of_tensor(name, key, error));
+        }
+    }
+    findings
+}

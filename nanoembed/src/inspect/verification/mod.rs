@@ -1,0 +1,143 @@
+//! What `verify` checks of a file: one file a format.
+
+mod amb;
+mod embd;
+mod finalfusion;
+mod folder;
+mod gguf;
+mod pieces;
+mod safetensors;
+mod uqff;
+mod values;
+mod words;
+
+use std::path::Path;
+
+use nanoembed_core::event::{Format, Mode};
+use nanoembed_core::{Error as CoreError, ErrorKind};
+use serde::Serialize;
+
+use crate::error::{Error, Kind, hint, place_of};
+use crate::open::foreign;
+use crate::progress::Observer;
+use crate::stored::FileSet;
+use crate::words::policy::Policy;
+
+/// What is said of formats in which a changed value cannot be told.
+const NO_CHECKSUMS: &str = "the format has no checksums";
+
+/// One thing that is wrong. The fields' names are those of the JSON output.
+#[derive(Debug, Serialize)]
+pub struct Finding {
+    pub file: String,
+    /// The byte, unless it is the file as a whole that is wrong.
+    pub offset: Option<u64>,
+    pub code: u16,
+    pub name: &'static str,
+    pub message: String,
+    #[serde(skip)]
+    pub hint: Option<String>,
+    #[serde(skip)]
+    kind: Kind,
+}
+
+impl Finding {
+    fn new(file: &str, error: CoreError) -> Self {
+        Self {
+            file: file.to_owned(),
+            offset: place_of(error),
+            code: error.code(),
+            name: error.kind.name(),
+            message: error.message().to_owned(),
+            hint: hint(error.kind, file).map(str::to_owned),
+            kind: Kind::Core(error.kind),
+        }
+    }
+
+    /// What a reader says of the file.
+    fn of(file: &str, failure: Error) -> Self {
+        Self {
+            file: file.to_owned(),
+            offset: failure.offset(),
+            code: failure.code(),
+            name: failure.kind().name(),
+            message: failure.message_within(file),
+            hint: failure.hint().map(str::to_owned),
+            kind: failure.kind(),
+        }
+    }
+
+    /// The first of `findings` as the reason not to use the model at `path`.
+    pub fn into_failure(findings: Vec<Self>, path: &Path) -> Error {
+        let count = findings.len();
+        let failure = match findings.into_iter().next() {
+            Some(first) => {
+                let failure = Error::new(first.kind, first.message).at(&first.file);
+                match first.offset {
+                    Some(offset) => failure.at_byte(offset),
+                    None => failure,
+                }
+            }
+            None => Error::bad_input("the file is not sound").at(path.display()),
+        };
+        let path = path.display();
+        failure.with_hint(format!("`nanoembed verify {path}` lists all {count} findings"))
+    }
+
+    /// What makes files at odds with each other.
+    fn of_failure(file: &str, kind: ErrorKind, failure: Error) -> Self {
+        let finding = Self::new(file, CoreError::new(0, kind));
+        let hint = failure.hint().map(str::to_owned).or(finding.hint.clone());
+        Self { message: failure.to_string(), hint, ..finding }
+    }
+
+    /// The same with the place in words, if it is known: what holds the wrong byte.
+    fn at(self, place: Option<String>) -> Self {
+        match place {
+            Some(place) => Self { message: format!("{place}: {}", self.message), ..self },
+            None => self,
+        }
+    }
+}
+
+/// Checks files of any format, and what lies beside the weights of a folder: what was checked, or
+/// what is wrong.
+pub fn verify(
+    set: &FileSet,
+    mode: Mode,
+    policy: Policy,
+    observer: &dyn Observer,
+) -> Result<String, Vec<Finding>> {
+    let beside = set.given_folder().map(folder::verify);
+    let weights = weights(set, mode, policy, observer);
+    match (weights, beside) {
+        (weights, None) => weights,
+        (Ok(praise), Some(Ok(count))) => Ok(format!("{praise}; {count} files beside it are sound")),
+        (weights, Some(beside)) => {
+            let findings = weights.err().into_iter().chain(beside.err());
+            Err(findings.flatten().collect())
+        }
+    }
+}
+
+fn weights(
+    set: &FileSet,
+    mode: Mode,
+    policy: Policy,
+    observer: &dyn Observer,
+) -> Result<String, Vec<Finding>> {
+    let name = &set.name();
+    let bytes = set.first();
+    match set.format() {
+        Some(Format::Amb) => amb::verify(name, bytes, mode, observer),
+        Some(Format::Embd) => embd::verify(name, bytes, mode, observer),
+        Some(Format::Gguf) => gguf::verify(set, mode, observer),
+        Some(Format::Safetensors) => safetensors::verify(set, mode, observer),
+        Some(Format::Uqff) => uqff::verify(set, mode, observer),
+        Some(Format::Finalfusion) => finalfusion::verify(name, bytes, (mode, policy), observer),
+        _ => words::verify(name, bytes, policy, observer).unwrap_or_else(|| {
+            let unknown = CoreError::new(0, ErrorKind::UnknownFormat);
+            Err(vec![Finding::of(name, foreign::failure(name, bytes, unknown))])
+        }),
+    }
+}

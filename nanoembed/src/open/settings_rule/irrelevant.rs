@@ -1,0 +1,328 @@
+//! Settings that are known and change nothing in what is computed here, by the kind of file.
+
+/// Of any model's `config.json`: how it was made, trained and stored, and what heads and generation
+/// make of it.
+pub const CONFIG: &[&str] = &[
+    // Where it comes from and by what it was written.
+    "_name_or_path",
+    "name_or_path",
+    "_commit_hash",
+    "_from_auto",
+    "_auto_class",
+    "_attn_implementation",
+    "_attn_implementation_autoset",
+    "_attn_implementation_internal",
+    "_flash_attn_2_enabled",
+    "_experts_implementation",
+    "_configuration_file",
+    "_output_attentions",
+    "_num_labels",
+    "_class_name",
+    "_diffusers_version",
+    "architectures",
+    "attn_implementation",
+    "attribute_map",
+    "base_config_key",
+    "base_model_ep_plan",
+    "base_model_fsdp_plan",
+    "base_model_pp_plan",
+    "base_model_tp_plan",
+    "dtype",
+    "extra_config_files",
+    "extra_files",
+    "is_composition",
+    "language",
+    "license",
+    "model_name",
+    "name",
+    "sentence_transformers",
+    "sub_configs",
+    "tokenizer_class",
+    "torch_dtype",
+    "torchscript",
+    "transformers.js_config",
+    "transformers_version",
+    "unsloth_fixed",
+    "unsloth_version",
+    "use_bfloat16",
+    "xla_device",
+    // How it was or is to be trained.
+    "attention_dropout",
+    "attention_probs_dropout_prob",
+    "attn_pdrop",
+    "classifier_dropout",
+    "dropout",
+    "embd_pdrop",
+    "embedding_dropout",
+    "finetuning_task",
+    "fp16",
+    "bf16",
+    "gradient_checkpointing",
+    "hidden_dropout",
+    "hidden_dropout_prob",
+    "initializer_factor",
+    "initializer_range",
+    "layerdrop",
+    "pretraining_tp",
+    "resid_pdrop",
+    "seq_classif_dropout",
+    "qa_dropout",
+    "train_max_seq_length",
+    // What is computed beside the result, in what parts, or kept for the next token.
+    "cache_implementation",
+    "chunk_size_feed_forward",
+    "mem_size",
+    "output_attentions",
+    "output_hidden_states",
+    "output_past",
+    "return_dict",
+    "tf_legacy_loss",
+    "use_cache",
+    // Heads on top of the model.
+    "id2label",
+    "label2id",
+    "matryoshka_dimensions",
+    "num_choices",
+    "num_labels",
+    "pooler_dropout",
+    "pooler_fc_size",
+    "pooler_hidden_act",
+    "pooler_num_attention_heads",
+    "pooler_num_fc_layers",
+    "pooler_size_per_head",
+    "pooler_type",
+    "problem_type",
+    "summary_activation",
+    "summary_first_dropout",
+    "summary_last_dropout",
+    "summary_proj_to_labels",
+    "summary_type",
+    "summary_use_proj",
+    "task_specific_params",
+    // What `generate` does unless it is asked for something else; it asks for greedy choice here,
+    // or for a temperature.
+    "bad_words_ids",
+    "begin_suppress_tokens",
+    "decoder_start_token_id",
+    "diversity_penalty",
+    "do_sample",
+    "early_stopping",
+    "encoder_no_repeat_ngram_size",
+    "exponential_decay_length_penalty",
+    "forced_bos_token_id",
+    "forced_eos_token_id",
+    "length_penalty",
+    "max_length",
+    "max_new_tokens",
+    "min_length",
+    "no_repeat_ngram_size",
+    "num_beam_groups",
+    "num_beams",
+    "num_return_sequences",
+    "output_scores",
+    "prefix",
+    "remove_invalid_values",
+    "repetition_penalty",
+    "return_dict_in_generate",
+    "suppress_tokens",
+    "temperature",
+    "top_k",
+    "top_p",
+    "typical_p",
+    // Ids of tokens that the tokenizer's files name, too.
+    "mask_token_id",
+    "pad_token_id",
+    "sep_token_id",
+    "cls_token_id",
+    "unk_token_id",
+];
+
+/// Of a `generation_config.json`: ways to choose the next token, and bookkeeping. Which tokens
+/// begin and end a text is not among them.
+pub const GENERATION_CONFIG: &[&str] = &[
+    "_commit_hash",
+    "_from_auto",
+    "_from_model_config",
+    "_from_pipeline",
+    "assistant_confidence_threshold",
+    "assistant_early_exit",
+    "assistant_ensemble_weight",
+    "assistant_lookbehind",
+    "bad_words_ids",
+    "begin_suppress_tokens",
+    "cache_config",
+    "cache_implementation",
+    "chat_format",
+    "compile_config",
+    "constraints",
+    "continuous_batching_config",
+    "decoder_start_token_id",
+    "disable_compile",
+    "diversity_penalty",
+    "do_sample",
+    "dola_layers",
+    "early_stopping",
+    "encoder_no_repeat_ngram_size",
+    "encoder_repetition_penalty",
+    "epsilon_cutoff",
+    "eta_cutoff",
+    "exponential_decay_length_penalty",
+    "force_words_ids",
+    "forced_bos_token_id",
+    "forced_decoder_ids",
+    "forced_eos_token_id",
+    "generation_kwargs",
+    "guidance_scale",
+    "is_assistant",
+    "length_penalty",
+    "low_memory",
+    "max_cache_len",
+    "max_length",
+    "max_matching_ngram_size",
+    "max_new_tokens",
+    "max_time",
+    "max_window_size",
+    "min_length",
+    "min_new_tokens",
+    "min_p",
+    "no_repeat_ngram_size",
+    "num_assistant_tokens",
+    "num_assistant_tokens_schedule",
+    "num_beam_groups",
+    "num_beams",
+    "num_return_sequences",
+    "output_attentions",
+    "output_hidden_states",
+    "output_logits",
+    "output_scores",
+    "pad_token_id",
+    "penalty_alpha",
+    "prefill_chunk_size",
+    "prompt_lookup_num_tokens",
+    "remove_invalid_values",
+    "renormalize_logits",
+    "repetition_penalty",
+    "return_dict_in_generate",
+    "return_legacy_cache",
+    "sequence_bias",
+    "suppress_tokens",
+    "target_lookbehind",
+    "temperature",
+    "token_healing",
+    "top_h",
+    "top_k",
+    "top_p",
+    "transformers_version",
+    "trust_remote_code",
+    "typical_p",
+    "use_cache",
+    "watermarking_config",
+];
+
+/// Of objects in which every member counts.
+pub const NONE: &[&str] = &[];
+
+/// Of a `tokenizer.json`: its version, how texts of a batch are made one length, and ids to text.
+pub const TOKENIZER_JSON: &[&str] = &["version", "padding", "decoder"];
+
+/// Of `truncation` in a `tokenizer.json`: how long texts are is said elsewhere.
+pub const TRUNCATION: &[&str] = &["max_length", "strategy", "stride"];
+
+/// Of a WordPiece model's `tokenizer_config.json`: where files lie, how batches are padded, how ids
+/// become text.
+pub const TOKENIZER_CONFIG: &[&str] = &[
+    "_commit_hash",
+    "backend",
+    "cache_dir",
+    "chat_template",
+    "clean_up_tokenization",
+    "clean_up_tokenization_spaces",
+    "device_map",
+    "from_slow",
+    "full_tokenizer_file",
+    "init_inputs",
+    "is_local",
+    "legacy",
+    "local_files_only",
+    "max_length",
+    "model_input_names",
+    "model_specific_special_tokens",
+    "name_or_path",
+    "pad_to_multiple_of",
+    "pad_token_type_id",
+    "padding",
+    "padding_side",
+    "processor_class",
+    "return_token_type_ids",
+    "revision",
+    "sp_model_kwargs",
+    "special_tokens_map_file",
+    "stride",
+    "token",
+    "tokenizer_file",
+    "tokenizer_type",
+    "transformers_version",
+    "truncation",
+    "truncation_strategy",
+    "trust_remote_code",
+    "use_auth_token",
+    "use_fast",
+    "verbose",
+    "vocab_file",
+    "vocab_size",
+];
+
+/// Of `sentence_bert_config.json`: arguments of loading.
+pub const SENTENCE_BERT: &[&str] = &[
+    "architecture",
+    "method_output_name",
+    "modality_config",
+    "model_kwargs",
+    "module_output_name",
+    "processing_kwargs",
+    "model_args",
+    "backend",
+    "unpad_inputs",
+];
+
+/// Of a pooling module's `config.json`: sizes that the model has itself.
+pub const POOLING: &[&str] = &["embedding_dimension", "word_embedding_dimension"];
+
+/// Of a module in `modules.json`.
+pub const MODULE: &[&str] = &["idx", "name", "kwargs"];
+
+/// Of `config_sentence_transformers.json`: versions, and how who has two embeddings compares them.
+pub const SENTENCE_TRANSFORMERS: &[&str] = &["__version__", "model_type", "similarity_fn_name"];
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Map, Value, json};
+
+    use super::*;
+    use crate::open::settings_rule::Members;
+
+    #[test]
+    fn every_listed_member_passes_and_an_invented_one_is_refused_by_name() {
+        for list in [
+            CONFIG,
+            GENERATION_CONFIG,
+            TOKENIZER_JSON,
+            TRUNCATION,
+            TOKENIZER_CONFIG,
+            SENTENCE_BERT,
+            POOLING,
+            MODULE,
+            SENTENCE_TRANSFORMERS,
+        ] {
+            let mut object: Map<String, Value> =
+                list.iter().map(|name| ((*name).to_owned(), json!("any"))).collect();
+            assert_eq!(object.len(), list.len(), "a name is listed twice");
+            let pass = Value::Object(object.clone());
+            Members::new(&pass, "file.json").unwrap().finish(list).unwrap();
+            object.insert("attention_of_mine".into(), json!(1));
+            let refused = Value::Object(object);
+            let result = Members::new(&refused, "file.json").unwrap().finish(list);
+            assert!(format!("{:?}", result.unwrap_err()).contains("`attention_of_mine`"));
+        }
+    }
+}

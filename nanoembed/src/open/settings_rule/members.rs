@@ -1,0 +1,252 @@
+//! The members of a JSON object, under the rule for settings.
+
+use std::borrow::Cow;
+
+use nanoembed_core::ErrorKind;
+use serde_json::{Map, Value};
+
+use super::{Asked, unknown, unsupported};
+use crate::error::{Error, Result};
+
+/// A JSON object that knows which of its members were asked for. Members that are null count as
+/// absent.
+#[derive(Clone, Debug)]
+pub struct Members<'v> {
+    /// The file's name in messages.
+    file: String,
+    /// What stands before the members' names in messages: `rope_scaling.` for those of a member.
+    prefix: String,
+    object: Cow<'v, Map<String, Value>>,
+    asked: Asked,
+}
+
+impl<'v> Members<'v> {
+    /// The members of `value`, which messages find in `file`.
+    pub fn new(value: &'v Value, file: impl Into<String>) -> Result<Self> {
+        let file = file.into();
+        match value {
+            Value::Object(object) => Ok(Self::with(Cow::Borrowed(object), file, String::new())),
+            other => Err(not_an_object(other).at(file)),
+        }
+    }
+
+    /// As [`new`](Self::new), of a value that is kept here.
+    pub fn from_value(value: Value, file: impl Into<String>) -> Result<Members<'static>> {
+        let file = file.into();
+        match value {
+            Value::Object(object) => Ok(Members::with(Cow::Owned(object), file, String::new())),
+            other => Err(not_an_object(&other).at(file)),
+        }
+    }
+
+    /// No members, for a file that is not there.
+    pub fn none(file: impl Into<String>) -> Members<'static> {
+        Members::with(Cow::Owned(Map::new()), file.into(), String::new())
+    }
+
+    fn with(object: Cow<'v, Map<String, Value>>, file: String, prefix: String) -> Self {
+        Self { file, prefix, object, asked: Asked::default() }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.object.is_empty()
+    }
+
+    /// Whether there is a member of this name, be it null.
+    pub fn has(&self, name: &str) -> bool {
+        self.asked.note(name);
+        self.object.contains_key(name)
+    }
+
+    /// Takes all members for asked for: they repeat what is read elsewhere.
+    pub fn ask_all(&self) {
+        self.object.keys().for_each(|name| self.asked.note(name));
+    }
+
+    /// The file's name in messages.
+    pub fn file(&self) -> &str {
+        &self.file
+    }
+
+    /// The names of all members that are not null.
+    pub fn names(&self) -> Vec<String> {
+        let present = self.object.iter().filter(|(_, value)| !value.is_null());
+        present.map(|(name, _)| name.clone()).collect()
+    }
+
+    /// The value of a member that is honoured whatever it is.
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        self.asked.note(name);
+        self.object.get(name).filter(|value| !value.is_null())
+    }
+
+    /// The text of a member.
+    pub fn text(&self, name: &str) -> Result<Option<&str>> {
+        self.typed(name, "text", Value::as_str)
+    }
+
+    /// The truth of a member.
+    pub fn truth(&self, name: &str) -> Result<Option<bool>> {
+        self.typed(name, "true or false", Value::as_bool)
+    }
+
+    /// The number of a member.
+    pub fn number(&self, name: &str) -> Result<Option<f64>> {
+        self.typed(name, "a number", Value::as_f64)
+    }
+
+    /// The items of a member.
+    pub fn items(&self, name: &str) -> Result<&[Value]> {
+        let items = self.typed(name, "a list", |value| value.as_array().map(Vec::as_slice))?;
+        Ok(items.unwrap_or_default())
+    }
+
+    /// A member that is an object, with a record of its own: its [`finish`](Self::finish) has to be
+    /// called, too.
+    pub fn nested(&self, name: &str) -> Result<Option<Members<'_>>> {
+        let object = self.typed(name, "an object", Value::as_object)?;
+        let prefix = format!("{}{name}.", self.prefix);
+        Ok(object.map(|it| Members::with(Cow::Borrowed(it), self.file.clone(), prefix)))
+    }
+
+    /// The items of a member that are objects, each with a record of its own.
+    pub fn each(&self, name: &str) -> Result<Vec<Members<'_>>> {
+        let mut all = Vec::new();
+        for (at, item) in self.items(name)?.iter().enumerate() {
+            let place = format!("{}{name}[{at}]", self.prefix);
+            let Value::Object(object) = item else {
+                return Err(not_an_object(item).at(&self.file).at(format_args!("`{place}`")));
+            };
+            let prefix = format!("{place}.");
+            all.push(Members::with(Cow::Borrowed(object), self.file.clone(), prefix));
+        }
+        Ok(all)
+    }
+
+    /// Takes a member for known that changes nothing while it has one of the `neutral` values;
+    /// others are refused.
+    pub fn neutral(&self, name: &str, neutral: &[Value]) -> Result<()> {
+        match self.get(name) {
+            Some(value) if !neutral.iter().any(|it| same(it, value)) => {
+                let known = neutral.iter().map(Value::to_string).collect::<Vec<_>>().join(" or ");
+                let only = match known.as_str() {
+                    "" => "no value of it is honoured".to_owned(),
+                    known => format!("only {known} is honoured"),
+                };
+                Err(self.unsupported(name, &only))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuses the value of a member; `only` says what would be honoured.
+    pub fn unsupported(&self, name: &str, only: &str) -> Error {
+        let value = self.object.get(name).unwrap_or(&Value::Null);
+        unsupported(self.path(name), brief(value), only).at(&self.file)
+    }
+
+    /// Refuses a member that is not what it has to be.
+    pub fn bad(&self, name: &str, message: impl Into<String>) -> Error {
+        let message = format!("`{}` {}", self.path(name), message.into());
+        Error::input(ErrorKind::BadMetadata, message).at(&self.file)
+    }
+
+    /// Refuses the first member that nobody asked for and that is not one of `irrelevant`.
+    pub fn finish(&self, irrelevant: &[&str]) -> Result<()> {
+        let present = self.object.iter().filter(|(_, value)| !value.is_null());
+        match self.asked.first_unknown(present.map(|(name, _)| name.as_str()), irrelevant) {
+            Some(name) => Err(unknown(self.path(name)).at(&self.file)),
+            None => Ok(()),
+        }
+    }
+
+    fn path(&self, name: &str) -> String {
+        format!("{}{name}", self.prefix)
+    }
+
+    fn typed<'s, T>(
+        &'s self,
+        name: &str,
+        kind: &str,
+        read: impl Fn(&'s Value) -> Option<T>,
+    ) -> Result<Option<T>> {
+        let Some(value) = self.get(name) else { return Ok(None) };
+        let bad = || self.bad(name, format!("is {}, not {kind}", brief(value)));
+        read(value).map(Some).ok_or_else(bad)
+    }
+}
+
+fn not_an_object(value: &Value) -> Error {
+    let message = format!("an object is needed here, not {}", brief(value));
+    Error::input(ErrorKind::BadMetadata, message)
+}
+
+/// Whether two values are the same; 1 and 1.0 are.
+fn same(a: &Value, b: &Value) -> bool {
+    a == b || a.as_f64().is_some_and(|a| Some(a) == b.as_f64())
+}
+
+/// A value as messages show it.
+fn brief(value: &Value) -> String {
+    const LONGEST: usize = 60;
+    let text = value.to_string();
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{} …", text.get(..end).unwrap_or_default()),
+        None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn message(result: Result<()>) -> String {
+        format!("{:?}", result.unwrap_err())
+    }
+
+    #[test]
+    fn a_member_that_nobody_asked_for_is_refused_by_name() {
+        let value = json!({"a": 1, "b": 2, "c": null, "note": "x"});
+        let members = Members::new(&value, "config.json").unwrap();
+        assert_eq!(members.number("a").unwrap(), Some(1.0));
+        assert!(message(members.finish(&["note"])).contains("`b`"));
+        assert!(members.get("b").is_some());
+        members.finish(&["note"]).unwrap();
+    }
+
+    #[test]
+    fn members_of_members_have_a_record_of_their_own() {
+        let value = json!({"rope": {"type": "linear", "odd": 1}, "list": [{"x": 1}]});
+        let members = Members::new(&value, "config.json").unwrap();
+        let rope = members.nested("rope").unwrap().unwrap();
+        assert_eq!(rope.text("type").unwrap(), Some("linear"));
+        assert!(message(rope.finish(&[])).contains("`rope.odd`"));
+        let list = members.each("list").unwrap();
+        assert!(message(list[0].finish(&[])).contains("`list[0].x`"));
+        members.finish(&[]).unwrap();
+    }
+
+    #[test]
+    fn a_neutral_value_passes_and_another_is_refused_by_name() {
+        let value = json!({"factor": 1, "is_decoder": true, "off": false, "none": null});
+        let members = Members::new(&value, "config.json").unwrap();
+        members.neutral("factor", &[json!(1.0)]).unwrap();
+        members.neutral("off", &[json!(false)]).unwrap();
+        members.neutral("none", &[]).unwrap();
+        members.neutral("absent", &[]).unwrap();
+        let refusal = message(members.neutral("is_decoder", &[json!(false)]));
+        assert!(refusal.contains("`is_decoder` is true; only false is honoured"), "{refusal}");
+    }
+
+    #[test]
+    fn a_member_of_another_type_is_refused_by_name() {
+        let value = json!({"a": "x"});
+        let members = Members::new(&value, "config.json").unwrap();
+        let refusal = format!("{:?}", members.number("a").unwrap_err());
+        assert!(refusal.contains("`a` is \\\"x\\\", not a number"), "{refusal}");
+        assert!(Members::new(&json!([1]), "config.json").is_err());
+    }
+}

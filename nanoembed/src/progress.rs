@@ -1,0 +1,110 @@
+//! What long jobs tell of themselves while they run.
+
+/// Told how far a job is, and what people should know of it. All methods do nothing by default;
+/// [`Silent`] is an observer that keeps to that.
+///
+/// ```
+/// use std::sync::atomic::{AtomicU64, Ordering};
+///
+/// use nanoembed::{Observer, Task};
+///
+/// #[derive(Default)]
+/// struct Counter(AtomicU64);
+///
+/// impl Observer for Counter {
+///     fn advance(&self, by: u64) {
+///         self.0.fetch_add(by, Ordering::Relaxed);
+///     }
+/// }
+/// ```
+pub trait Observer: Sync {
+    /// A task begins. A job has one task at a time.
+    fn begin(&self, task: Task) {
+        let _ = task;
+    }
+
+    /// The task has done `by` more of its units. Called from several threads.
+    fn advance(&self, by: u64) {
+        let _ = by;
+    }
+
+    /// The task has ended.
+    fn end(&self) {}
+
+    /// Something is not as the user may expect, though the job goes on.
+    fn warn(&self, warning: &str) {
+        let _ = warning;
+    }
+
+    /// Something that is good to know.
+    fn note(&self, note: &str) {
+        let _ = note;
+    }
+}
+
+/// An observer that listens to nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Silent;
+
+impl Observer for Silent {}
+
+/// A stretch of work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Task {
+    /// What is done, such as `converting`.
+    pub name: &'static str,
+    /// How many units there are, where that is known.
+    pub total: Option<u64>,
+    /// What is counted.
+    pub unit: Unit,
+}
+
+/// What is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Unit {
+    /// Bytes of a file.
+    Bytes,
+    /// Texts.
+    Texts,
+}
+
+/// A task that runs, and ends when this is dropped.
+pub struct Progress<'o>(&'o dyn Observer);
+
+impl<'o> Progress<'o> {
+    /// A task over `total` bytes.
+    pub fn bytes(observer: &'o dyn Observer, name: &'static str, total: u64) -> Self {
+        observer.begin(Task { name, total: Some(total), unit: Unit::Bytes });
+        Self(observer)
+    }
+
+    /// A task over texts.
+    pub fn texts(observer: &'o dyn Observer, name: &'static str, total: Option<u64>) -> Self {
+        observer.begin(Task { name, total, unit: Unit::Texts });
+        Self(observer)
+    }
+
+    /// A task that nobody is told of.
+    pub fn silent() -> Self {
+        Self(&Silent)
+    }
+
+    /// So many more units are done.
+    pub fn advance(&self, by: u64) {
+        self.0.advance(by);
+    }
+}
+
+impl std::fmt::Debug for Progress<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Progress").finish_non_exhaustive()
+    }
+}
+
+impl Drop for Progress<'_> {
+    fn drop(&mut self) {
+        self.0.end();
+    }
+}

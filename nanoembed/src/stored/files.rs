@@ -1,0 +1,455 @@
+//! Files opened together, and what they hold.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use nanoembed_core::event::{Format, Mode};
+use nanoembed_core::format::amb::Amb;
+use nanoembed_core::format::embd::Embd;
+use nanoembed_core::format::finalfusion::Finalfusion;
+use nanoembed_core::format::gguf::Gguf;
+use nanoembed_core::format::safetensors::{Entry, Safetensors};
+use nanoembed_core::format::sniff;
+use nanoembed_core::format::uqff::{Generation, Layer, Uqff, is_uqff};
+use nanoembed_core::tensor::{Encoding, TensorView};
+use nanoembed_core::text::json::chars;
+use nanoembed_core::{Error as CoreError, ErrorKind};
+
+use super::index::indexed_parts;
+use super::{Contents, Stored, Values};
+use super::{explained, gguf_parts, int8, uqff_set};
+use crate::error::{Error, Result, name_of};
+use crate::files::mapped::Mapped;
+
+/// One file, or several shards of one model.
+pub struct FileSet {
+    files: Vec<(PathBuf, Mapped)>,
+    /// The folder, if one was named instead of its files.
+    given: Option<PathBuf>,
+}
+
+impl FileSet {
+    /// Opens each of `paths`, the first shard of a UQFF file, `NAME-0.uqff`, and each part of a
+    /// split GGUF file with all others, which are not opened again.
+    pub fn open_each(paths: &[PathBuf]) -> impl Iterator<Item = Result<Self>> {
+        let mut brought: Vec<PathBuf> = Vec::new();
+        paths.iter().filter_map(move |path| {
+            if brought.contains(path) {
+                return None;
+            }
+            let set = match path.is_dir() {
+                true => Self::open(path),
+                false => Self::of(uqff_shards(path)).and_then(Self::with_parts),
+            };
+            if let Ok(set) = &set {
+                brought.extend(set.iter().map(|(path, _)| path.to_owned()));
+            }
+            Some(set)
+        })
+    }
+
+    /// Opens whatever `path` stands for: a file; the first shard of a UQFF file with the others; a
+    /// part called `NAME-00001-of-00003.ENDING` with the others; several files joined by `;`; a
+    /// folder as on Hugging Face.
+    pub fn open(path: &Path) -> Result<Self> {
+        if path.is_dir() {
+            let given = Some(path.to_owned());
+            return Ok(Self { given, ..Self::of_regular(folder(path)?)? });
+        }
+        if let Some(joined) = joined(path) {
+            return Self::of(joined);
+        }
+        if let Some(parts) = parts(path).filter(|_| path.exists()) {
+            return Self::of_regular(parts);
+        }
+        Self::of(uqff_shards(path))?.with_parts()
+    }
+
+    fn of(paths: Vec<PathBuf>) -> Result<Self> {
+        let open = |path: PathBuf| Mapped::open(&path).map(|file| (path, file));
+        Ok(Self { files: paths.into_iter().map(open).collect::<Result<_>>()?, given: None })
+    }
+
+    /// Files that were not named by the user but found by the names of others.
+    fn of_regular(paths: Vec<PathBuf>) -> Result<Self> {
+        let open = |path: PathBuf| Mapped::open_regular(&path).map(|file| (path, file));
+        Ok(Self { files: paths.into_iter().map(open).collect::<Result<_>>()?, given: None })
+    }
+
+    /// The folder, if one was named instead of its files.
+    pub fn given_folder(&self) -> Option<&Path> {
+        self.given.as_deref()
+    }
+
+    /// What was named: the folder, or the first file.
+    pub fn given_name(&self) -> String {
+        self.given.as_deref().map_or_else(|| self.name(), name_of)
+    }
+
+    /// All parts of the model that the only file is a part of, if that is one of GGUF's.
+    fn with_parts(self) -> Result<Self> {
+        let [(path, file)] = self.files.as_slice() else { return Ok(self) };
+        match gguf_parts::split_of(file) {
+            Some(split) => Self::of_regular(gguf_parts::named_parts(path, split)?)
+                .map_err(|failure| failure.with_hint(gguf_parts::HINT)),
+            None => Ok(self),
+        }
+    }
+
+    /// The name that messages give to all files together.
+    pub fn name(&self) -> String {
+        self.files.first().map(|(path, _)| name_of(path)).unwrap_or_default()
+    }
+
+    /// The name that messages give to one of the files.
+    pub fn name_of(&self, index: usize) -> String {
+        self.files.get(index).map(|(path, _)| name_of(path)).unwrap_or_default()
+    }
+
+    /// The folder that the first file lies in.
+    pub fn folder(&self) -> PathBuf {
+        let parent = self.files.first().and_then(|(path, _)| path.parent());
+        parent.unwrap_or(Path::new("")).to_owned()
+    }
+
+    /// The only or first file.
+    pub fn first(&self) -> &[u8] {
+        self.files.first().map(|(_, file)| &**file).unwrap_or_default()
+    }
+
+    /// The files in their order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (&Path, &[u8])> {
+        self.files.iter().map(|(path, file)| (path.as_path(), &**file))
+    }
+
+    /// The format of the files, which is that of the first.
+    pub fn format(&self) -> Option<Format> {
+        format_of(self.files.first()?.0.as_path(), self.first())
+    }
+
+    /// Reads what the files hold.
+    pub fn contents(&self) -> Result<Contents<'_>> {
+        let file =
+            |index: usize| self.files.get(index).map(|(_, file)| &**file).unwrap_or_default();
+        let fail = |index: usize| {
+            move |error| explained::failure(&self.name_of(index), file(index), error)
+        };
+        let format =
+            self.format().ok_or(CoreError::new(0, ErrorKind::UnknownFormat)).map_err(fail(0))?;
+        let mut contents = Contents {
+            format,
+            generation: None,
+            tensors: Vec::new(),
+            layers: Vec::new(),
+            gguf: Vec::new(),
+        };
+        if format == Format::Uqff {
+            self.uqff(&mut contents)?;
+            return Ok(contents);
+        }
+        if format == Format::Gguf {
+            self.check_parts()?;
+        }
+        let mut names = HashSet::new();
+        for (index, (path, file)) in self.iter().enumerate() {
+            if format_of(path, file) != Some(format) {
+                let message = format!("this is no {} file as the first one is", format.name());
+                return Err(Error::input(ErrorKind::UnknownFormat, message).at(name_of(path)));
+            }
+            let tensors = match format {
+                Format::Safetensors => safetensors(file),
+                Format::Gguf => Gguf::parse(file, Mode::Lenient).and_then(|gguf| {
+                    contents.gguf.push(gguf);
+                    plain(gguf.tensors())
+                }),
+                Format::Embd => Embd::parse(file, Mode::Lenient).and_then(|embd| {
+                    let found = int8::tensors(&embd);
+                    found.map(|tensor| tensor.map(|(view, values)| stored(&view, values))).collect()
+                }),
+                Format::Amb => Amb::parse(file, Mode::Lenient).and_then(|amb| plain(amb.tensors())),
+                Format::Finalfusion => {
+                    Finalfusion::parse(file, Mode::Lenient).and_then(|fifu| plain(fifu.tensors()))
+                }
+                _ => Err(CoreError::new(0, ErrorKind::UnknownFormat)),
+            };
+            for tensor in tensors.map_err(fail(index))? {
+                if !names.insert(tensor.name.clone()) {
+                    let message = format!("the tensor `{}` is there twice", tensor.name);
+                    return Err(Error::input(ErrorKind::DuplicateName, message).at(name_of(path)));
+                }
+                contents.tensors.push(Stored { file: index, ..tensor });
+            }
+        }
+        Ok(contents)
+    }
+
+    /// Refuses GGUF files of which some are parts of a model and others are not the rest of it.
+    fn check_parts(&self) -> Result<()> {
+        let parsed: Vec<Gguf<'_>> =
+            self.iter().map_while(|(_, file)| Gguf::parse(file, Mode::Lenient).ok()).collect();
+        // A file that is damaged is told of where it is read.
+        match parsed.len() == self.files.len() {
+            true => gguf_parts::check(&parsed, |index| self.name_of(index)),
+            false => Ok(()),
+        }
+    }
+
+    fn uqff<'a>(&'a self, contents: &mut Contents<'a>) -> Result<()> {
+        let (generation, mut layers) = self.layers(Mode::Lenient).map_err(|(index, error)| {
+            let failure = Error::in_file(self.name_of(index), error);
+            match self.later_shard_hint() {
+                Some(hint) if error.kind == ErrorKind::BadVersion => failure.with_hint(hint),
+                _ => failure,
+            }
+        })?;
+        layers.sort_by(|(_, a), (_, b)| in_number_order(a.name, b.name));
+        contents.generation = Some(generation);
+        for (file, layer) in layers {
+            let file = file.unwrap_or(0);
+            let place = self.offset_of(file, &layer);
+            let name = format!("{}.weight", layer.name);
+            let values = Values::Weight(layer.weight);
+            contents.tensors.push(Stored { name, values, offset: place, file });
+            if let Some(bias) = &layer.bias {
+                let values = Values::plain(bias);
+                let values = values.map_err(|error| Error::in_file(self.name_of(file), error))?;
+                let name = format!("{}.bias", layer.name);
+                contents.tensors.push(Stored { name, values, offset: bias.header().offset, file });
+            }
+            contents.layers.push(layer);
+        }
+        Ok(())
+    }
+
+    /// The layers with the file that each one's weight lies in; what is wrong with which of the
+    /// files.
+    #[expect(clippy::type_complexity, reason = "a list of pairs and a pair")]
+    pub fn layers(
+        &self,
+        mode: Mode,
+    ) -> std::result::Result<(Generation, Vec<(Option<usize>, Layer<'_>)>), (usize, CoreError)>
+    {
+        let is_set = uqff_set::check(self.iter().map(|(_, file)| file));
+        is_set.map_err(|(index, kind)| (index, CoreError::new(0, kind)))?;
+        let mut rooms: Vec<Vec<Entry>> = self.iter().map(|(_, file)| room(file)).collect();
+        let (first_room, later_rooms) = rooms.split_first_mut().ok_or((0, missing()))?;
+        let mut later = Vec::new();
+        for (index, ((_, file), room)) in (1..).zip(self.iter().skip(1).zip(later_rooms)) {
+            let shard = Uqff::parse_later_shard(file, mode, room);
+            later.push(shard.map_err(|error| (index, error))?);
+        }
+        let uqff = Uqff::parse_shards(self.first(), &later, mode, first_room);
+        let uqff = uqff.map_err(|error| (0, error))?;
+        let mut layers = Vec::new();
+        for layer in uqff.layers() {
+            let layer = layer.map_err(|error| (0, error))?;
+            layers.push((self.file_of(weight_bytes(&layer)), layer));
+        }
+        Ok((uqff.generation(), layers))
+    }
+
+    /// Which of the files `bytes` lie in.
+    fn file_of(&self, bytes: &[u8]) -> Option<usize> {
+        self.iter().position(|(_, file)| file.as_ptr_range().contains(&bytes.as_ptr()))
+    }
+
+    /// Where in its file a layer's weight lies.
+    pub fn offset_of(&self, file: usize, layer: &Layer<'_>) -> u64 {
+        let start = self.files.get(file).map_or(0, |(_, file)| file.as_ptr().addr());
+        weight_bytes(layer).as_ptr().addr().saturating_sub(start) as u64
+    }
+
+    /// What to do if the only file is a shard that is not the first.
+    pub fn later_shard_hint(&self) -> Option<String> {
+        let (path, _) = self.files.first()?;
+        let (stem, number) = shard_number(path)?;
+        (number > 0).then(|| {
+            format!("this is shard {number} of several: name the first, `{stem}-0.uqff`, to open them together")
+        })
+    }
+}
+
+const fn missing() -> CoreError {
+    CoreError::new(0, ErrorKind::UnexpectedEnd)
+}
+
+/// A layer's largest array.
+fn weight_bytes<'a>(layer: &Layer<'a>) -> &'a [u8] {
+    match *layer.weight.encoding() {
+        Encoding::Plain { data, .. } | Encoding::Fp8 { data, .. } => data,
+        Encoding::Hqq(hqq) => hqq.codes,
+        Encoding::Afq(afq) => afq.codes,
+        Encoding::F8q8 { blocks } => blocks,
+        Encoding::Mxfp4 { codes, .. } => codes,
+        _ => &[],
+    }
+}
+
+/// Numbers by their value, before names by their letters; numbers inside names by their value too.
+pub fn in_number_order(a: &str, b: &str) -> std::cmp::Ordering {
+    let part = |part: &str| (part.parse::<u64>().unwrap_or(u64::MAX), part.to_owned());
+    a.split('.').map(part).cmp(b.split('.').map(part))
+}
+
+/// The format of a file; what is called `.uqff` is meant to be one.
+fn format_of(path: &Path, file: &[u8]) -> Option<Format> {
+    match sniff(file) {
+        Some(Format::Safetensors) if has_ending(path, "uqff") || is_uqff(file) => {
+            Some(Format::Uqff)
+        }
+        format => format,
+    }
+}
+
+/// Room for the entries of a safetensors file: as many as its header may describe, within reason.
+pub fn room(file: &[u8]) -> Vec<Entry> {
+    const LEAST_ENTRY_BYTES: u64 = 48;
+    const MOST: u64 = 1 << 21;
+    let length = file.first_chunk().map_or(0, |length| u64::from_le_bytes(*length));
+    let entries = length.min(file.len() as u64) / LEAST_ENTRY_BYTES + 1;
+    vec![Entry::default(); usize::try_from(entries.min(MOST)).unwrap_or(0)]
+}
+
+fn safetensors(file: &[u8]) -> std::result::Result<Vec<Stored<'_>>, CoreError> {
+    let mut room = room(file);
+    let mut tensors = plain(Safetensors::parse(file, Mode::Lenient, &mut room)?.tensors())?;
+    for tensor in &mut tensors {
+        tensor.name = chars(&tensor.name).collect();
+    }
+    Ok(tensors)
+}
+
+fn plain<'a>(
+    tensors: impl Iterator<Item = TensorView<'a>>,
+) -> std::result::Result<Vec<Stored<'a>>, CoreError> {
+    tensors.map(|view| Values::plain(&view).map(|values| stored(&view, values))).collect()
+}
+
+fn stored<'a>(view: &TensorView<'a>, values: Values<'a>) -> Stored<'a> {
+    let header = view.header();
+    Stored { name: header.name.to_owned(), values, offset: header.offset, file: 0 }
+}
+
+/// Whether a file is called like one of UQFF.
+pub fn is_uqff_name(path: &Path) -> bool {
+    has_ending(path, "uqff")
+}
+
+fn has_ending(path: &Path, ending: &str) -> bool {
+    path.extension().is_some_and(|own| own.eq_ignore_ascii_case(ending))
+}
+
+/// `NAME-3.uqff` is shard 3 of `NAME`.
+fn shard_number(path: &Path) -> Option<(String, u32)> {
+    let (stem, number) = path.file_stem()?.to_str()?.rsplit_once('-')?;
+    let canonical = number == "0" || !number.starts_with(['0', '+']);
+    (has_ending(path, "uqff") && canonical).then_some((stem.to_owned(), number.parse().ok()?))
+}
+
+fn uqff_shards(path: &Path) -> Vec<PathBuf> {
+    let further = (1..).map_while(|number| uqff_shard(path, number));
+    let mut shards = vec![path.to_owned()];
+    shards.extend(further.take_while(|shard| shard.exists()));
+    shards
+}
+
+/// The name of shard `number` behind `first`, if that is called like the first of several.
+pub fn uqff_shard(first: &Path, number: usize) -> Option<PathBuf> {
+    let (stem, 0) = shard_number(first)? else { return None };
+    let ending = first.extension()?.to_str()?;
+    Some(first.with_file_name(format!("{stem}-{number}.{ending}")))
+}
+
+/// All parts of a model in parts, if `path` is called like one of them.
+pub(super) fn parts(path: &Path) -> Option<Vec<PathBuf>> {
+    let (front, count) = path.file_stem()?.to_str()?.rsplit_once("-of-")?;
+    let (stem, number) = front.rsplit_once('-')?;
+    let digits = |text: &str| (text.len() == 5).then(|| text.parse::<u32>().ok()).flatten();
+    let (_, count) = (digits(number)?, digits(count)?);
+    let ending = path.extension()?.to_str()?;
+    let name = |k: u32| path.with_file_name(format!("{stem}-{k:05}-of-{count:05}.{ending}"));
+    Some((1..=count).map(name).collect())
+}
+
+/// Several files joined by `;`, as the reference takes them.
+fn joined(path: &Path) -> Option<Vec<PathBuf>> {
+    let text = path.to_str().filter(|text| text.contains(';') && !path.exists())?;
+    Some(text.split(';').map(PathBuf::from).collect())
+}
+
+/// The weights of a folder: `model.safetensors`, or its parts, or else the shards of its only UQFF
+/// file.
+fn folder(path: &Path) -> Result<Vec<PathBuf>> {
+    let single = path.join("model.safetensors");
+    if single.exists() {
+        return Ok(vec![single]);
+    }
+    if let Some(parts) = indexed_parts(path)? {
+        return Ok(parts);
+    }
+    let paths = files_in(path)?;
+    let parts = paths.iter().filter_map(|path| parts(path)).find(|parts| {
+        parts.first().is_some_and(|first| has_ending(first, "safetensors") && first.exists())
+    });
+    if let Some(parts) = parts {
+        return Ok(parts);
+    }
+    let uqff = uqff_in(path)?.map(|first| uqff_shards(&first));
+    uqff.ok_or_else(|| {
+        Error::not_found("there is no `model.safetensors` in this folder, and no UQFF file")
+            .at(name_of(path))
+    })
+}
+
+/// The only UQFF file in a folder, or the first of its shards.
+pub fn uqff_in(folder: &Path) -> Result<Option<PathBuf>> {
+    let is_first = |path: &PathBuf| shard_number(path).is_none_or(|(_, number)| number == 0);
+    let mut first: Vec<PathBuf> = files_in(folder)?;
+    first.retain(|path| is_uqff_name(path) && is_first(path));
+    first.sort_unstable();
+    let mut first = first.into_iter();
+    match (first.next(), first.next()) {
+        (Some(one), Some(other)) => {
+            let (one, other) = (one.display(), other.display());
+            let message = format!("there are several UQFF files, `{one}` and `{other}` among them");
+            Err(Error::usage(message).at(name_of(folder)).with_hint("name the one to use"))
+        }
+        (only, _) => Ok(only),
+    }
+}
+
+fn files_in(folder: &Path) -> Result<Vec<PathBuf>> {
+    let entries = std::fs::read_dir(folder);
+    let entries = entries.map_err(|error| Error::reading(name_of(folder), &error))?;
+    Ok(entries.filter_map(|entry| Some(entry.ok()?.path())).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn layers_are_ordered_by_the_numbers_in_their_names() {
+        let mut names = ["model.layers.10.a", "2", "10", "lm_head", "model.layers.2.b"];
+        names.sort_by(|a, b| in_number_order(a, b));
+        assert_eq!(names, ["2", "10", "lm_head", "model.layers.2.b", "model.layers.10.a"]);
+    }
+
+    #[test]
+    fn shards_are_numbered_in_one_spelling() {
+        let number = |name: &str| shard_number(Path::new(name)).map(|(_, number)| number);
+        assert_eq!(number("a/q4k-0.uqff"), Some(0));
+        assert_eq!(number("q4k-12.uqff"), Some(12));
+        for other in ["q4k.uqff", "q4k-01.uqff", "q4k-+1.uqff", "q4k-1.gguf"] {
+            assert_eq!(number(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn parts_name_their_number() {
+        let all = parts(Path::new("x/model-00002-of-00003.safetensors")).unwrap();
+        assert_eq!(all[0], Path::new("x/model-00001-of-00003.safetensors"));
+        assert_eq!(all.len(), 3);
+        assert_eq!(parts(Path::new("model-2-of-3.safetensors")), None);
+    }
+}

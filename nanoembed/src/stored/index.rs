@@ -1,0 +1,65 @@
+//! `model.safetensors.index.json`: which parts a folder's weights lie in.
+
+use std::path::{Component, Path, PathBuf};
+
+use nanoembed_core::ErrorKind;
+use serde_json::Value;
+
+use crate::convert::checkpoint::settings::read_json;
+use crate::error::{Error, Result, name_of};
+
+const INDEX: &str = "model.safetensors.index.json";
+
+/// The files that the index of `folder` names, in the order of their names; `None` without an
+/// index. Each is a regular file of that folder.
+pub fn indexed_parts(folder: &Path) -> Result<Option<Vec<PathBuf>>> {
+    let path = folder.join(INDEX);
+    let Some(index) = read_json(&path)? else { return Ok(None) };
+    let refuse = |message: String| Error::input(ErrorKind::BadField, message).at(name_of(&path));
+    let map = index.get("weight_map").and_then(Value::as_object).filter(|map| !map.is_empty());
+    let map = map.ok_or_else(|| refuse("there is no `weight_map` of tensors and files".into()))?;
+    let mut names = Vec::new();
+    for (tensor, file) in map {
+        let name = file.as_str().filter(|name| is_plain(name));
+        names.push(name.ok_or_else(|| {
+            refuse(format!(
+                "the file of `{tensor}` is {file}, which is no name of a file in this folder"
+            ))
+        })?);
+    }
+    names.sort_unstable();
+    names.dedup();
+    let parts = names.into_iter().map(|name| {
+        let part = folder.join(name);
+        match part.metadata() {
+            Ok(there) if there.is_file() => Ok(part),
+            Ok(_) => Err(refuse(format!("`{name}` is no regular file"))),
+            Err(_) => Err(refuse(format!("`{name}` is not in this folder"))
+                .with_hint("download all parts of the model into one folder")),
+        }
+    });
+    parts.collect::<Result<_>>().map(Some)
+}
+
+/// Whether `name` names a file of the folder itself, on any system.
+fn is_plain(name: &str) -> bool {
+    let mut components = Path::new(name).components();
+    let is_one =
+        matches!((components.next(), components.next()), (Some(Component::Normal(_)), None));
+    is_one && !name.contains(['/', '\\', ':', '\0'])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_names_of_the_folder_itself_are_plain() {
+        assert!(is_plain("model-00001-of-00002.safetensors"));
+        assert!(is_plain("..model"));
+        for other in ["", ".", "..", "/dev/zero", "../a", "a/b", "a/", "./a", "a\\b", "C:a", "a\0"]
+        {
+            assert!(!is_plain(other), "{other:?}");
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! Tensors as files of any format store them, under their names, ready to be dequantised.
+//!
+//! | file | role |
+//! |---|---|
+//! | `files` | which files belong together, and what they hold |
+//! | `index` | which parts a folder's index names |
+//! | `gguf_parts` | the parts of a split GGUF model |
+//! | `uqff_set` | which shards of UQFF are one set |
+//! | `explained` | what is wrong with a file, with the name of what it is about |
+//! | `model_files` | all weights of a model, UQFF's residual file among them |
+//! | `int8` | 8-bit codes whose scales are tensors of their own |
+
+pub mod explained;
+pub mod files;
+pub mod gguf_parts;
+pub mod index;
+mod int8;
+mod model_files;
+pub mod uqff_set;
+
+use nanoembed_core::event::Format;
+use nanoembed_core::format::gguf::Gguf;
+use nanoembed_core::format::uqff::{Generation, Layer};
+use nanoembed_core::kernel::Dequantizer;
+use nanoembed_core::tensor::{Dtype, Encoding, Shape, TensorView, Weight};
+use nanoembed_core::{Error as CoreError, ErrorKind};
+
+use crate::error::{Error, Result};
+pub use files::FileSet;
+use int8::Int8;
+pub use model_files::ModelFiles;
+
+/// What one file, or several that belong together, hold.
+pub struct Contents<'a> {
+    pub format: Format,
+    /// Which layout of UQFF it is.
+    pub generation: Option<Generation>,
+    /// All tensors; of UQFF the weights and biases of its layers, called as in other formats.
+    pub tensors: Vec<Stored<'a>>,
+    /// The layers of UQFF, in the order of their names.
+    pub layers: Vec<Layer<'a>>,
+    /// The files as GGUF, if that is what they are.
+    pub gguf: Vec<Gguf<'a>>,
+}
+
+impl<'a> Contents<'a> {
+    /// The tensor called `name`; a layer's weight may be called like the layer.
+    pub fn tensor(&self, name: &str) -> Option<&Stored<'a>> {
+        let named = |name: &str| self.tensors.iter().find(|tensor| tensor.name == name);
+        named(name).or_else(|| named(&format!("{name}.weight")))
+    }
+
+    /// The tensor that a user asked for.
+    pub fn wanted(&self, name: &str, file: &str) -> Result<&Stored<'a>> {
+        self.tensor(name).ok_or_else(|| {
+            let lower = name.to_lowercase();
+            let like = self.tensors.iter().find(|t| t.name.to_lowercase().contains(&lower));
+            let failure = Error::not_found(format!("there is no tensor `{name}`")).at(file);
+            match like.or(self.tensors.first()) {
+                Some(like) => failure.with_hint(format!(
+                    "there is `{}`; `nanoembed inspect {file}` lists all {}",
+                    like.name,
+                    self.tensors.len()
+                )),
+                None => failure,
+            }
+        })
+    }
+}
+
+/// A tensor of a file.
+#[derive(Clone, Debug)]
+pub struct Stored<'a> {
+    pub name: String,
+    pub values: Values<'a>,
+    /// Where its data begins, and in which of the files.
+    pub offset: u64,
+    pub file: usize,
+}
+
+/// How the values are stored.
+#[derive(Clone, Copy, Debug)]
+pub enum Values<'a> {
+    Weight(Weight<'a>),
+    Int8(Int8<'a>),
+}
+
+impl<'a> Values<'a> {
+    /// Elements or blocks of one type. What is in a validated file has the length that its shape
+    /// asks for.
+    pub fn plain(view: &TensorView<'a>) -> std::result::Result<Self, CoreError> {
+        let header = view.header();
+        let plain = Encoding::Plain { dtype: header.dtype, data: view.data() };
+        let weight = Weight::new(header.shape, plain);
+        weight.map(Self::Weight).map_err(|kind| CoreError::new(header.offset, kind))
+    }
+
+    pub fn shape(&self) -> &Shape {
+        match self {
+            Self::Weight(weight) => weight.shape(),
+            Self::Int8(int8) => &int8.shape,
+        }
+    }
+
+    pub fn elements(&self) -> u64 {
+        self.shape().elements().unwrap_or(0)
+    }
+
+    /// The type's name in machine-readable output.
+    pub fn type_name(&self) -> &'static str {
+        match self {
+            Self::Weight(weight) => weight.encoding().name(),
+            Self::Int8(int8) => int8.type_name(),
+        }
+    }
+
+    /// Bytes of all arrays and scales together.
+    pub fn stored_bytes(&self) -> u64 {
+        match self {
+            Self::Weight(weight) => weight.encoding().stored_bytes(),
+            Self::Int8(int8) => int8.stored_bytes(),
+        }
+    }
+
+    /// Whether other formats can hold what is stored: not the codes of `.weights` and `.amb` files.
+    pub const fn is_portable(&self) -> bool {
+        match self {
+            Self::Weight(weight) => {
+                !matches!(weight.encoding(), Encoding::Plain { dtype: Dtype::Scaled(_), .. })
+            }
+            Self::Int8(_) => false,
+        }
+    }
+
+    /// Dequantises the elements from `first` on, in row-major order, as many as `out` holds.
+    pub fn read(&self, first: usize, out: &mut [f32]) -> std::result::Result<(), CoreError> {
+        match self {
+            Self::Weight(weight) => Dequantizer::detect().dequantize_weight(weight, first, out),
+            Self::Int8(int8) => {
+                int8.read(first, out).ok_or(CoreError::new(0, ErrorKind::SizeMismatch))
+            }
+        }
+    }
+}
+
+impl Stored<'_> {
+    /// How many elements a piece has that [`pieces`](Self::pieces) gives: some megabytes of f32.
+    const PIECE: usize = 1 << 20;
+
+    /// Calls `take` with all values, dequantised piece by piece.
+    pub fn pieces(&self, mut take: impl FnMut(&[f32]) -> Result<()>) -> Result<()> {
+        let elements = usize::try_from(self.values.elements()).unwrap_or(usize::MAX);
+        let mut piece = vec![0.0; elements.min(Self::PIECE)];
+        let mut first = 0;
+        while first < elements {
+            let length = piece.len().min(elements - first);
+            let values = piece.get_mut(..length).unwrap_or_default();
+            self.read(first, values)?;
+            take(values)?;
+            first += length;
+        }
+        Ok(())
+    }
+
+    /// Dequantises the elements from `first` on, as many as `out` holds.
+    pub fn read(&self, first: usize, out: &mut [f32]) -> Result<()> {
+        self.values.read(first, out).map_err(|error| {
+            let message =
+                format!("`{}` is {}: {}", self.name, self.values.type_name(), error.message());
+            Error::input(error.kind, message)
+        })
+    }
+
+    /// All values.
+    pub fn all(&self) -> Result<Vec<f32>> {
+        let mut values = vec![0.0; usize::try_from(self.values.elements()).unwrap_or(usize::MAX)];
+        self.read(0, &mut values)?;
+        Ok(values)
+    }
+}

@@ -1,0 +1,212 @@
+//! From one form of word vectors to another. What other programs write becomes a `.fifu` file, and
+//! such a file becomes what other programs read; from one foreign form to another there is an
+//! unnamed `.fifu` file between them.
+
+mod export;
+mod import;
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use nanoembed_core::event::Format;
+use nanoembed_core::format::sniff;
+
+use super::derive;
+use super::file::Opened;
+use super::form::Form;
+use super::metadata;
+use super::policy::Policy;
+use super::read::start::Start;
+use crate::convert::checkpoint::hugging_face::is_safetensors;
+use crate::error::{Error, Result};
+use crate::files::mapped::Mapped;
+use crate::files::new_file::NewFile;
+use crate::open::foreign;
+use crate::progress::{Observer, Progress};
+use crate::stored::files::is_uqff_name;
+
+/// How word vectors are converted.
+#[derive(Clone, Debug, Default)]
+pub struct WordOptions {
+    /// What is done with words that files get wrong.
+    pub policy: Policy,
+    /// Keep vectors as they are in a `.fifu` file: neither normalised nor with their lengths beside
+    /// them.
+    pub no_normalize: bool,
+    /// Read only so many words.
+    pub first: Option<u64>,
+    /// Take the words that are there, however many the first line announces.
+    pub ignore_count: bool,
+    /// Write vectors of length 1 to other files than `.fifu` instead of their original lengths.
+    pub normalized: bool,
+}
+
+/// A conversion.
+pub struct Conversion {
+    start: Start<'static>,
+    input: PathBuf,
+    output: PathBuf,
+    from: Form,
+    to: Form,
+}
+
+/// What was converted.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Report {
+    /// How many words were written.
+    pub words: u64,
+    /// How many rows for subwords.
+    pub subwords: u64,
+    /// The length of a vector.
+    pub cols: usize,
+    /// Words left out because they stood there before.
+    pub repeated: u64,
+}
+
+impl Conversion {
+    /// A conversion of word vectors, if that is what `input` has, whatever its name: `from` and
+    /// `to` are what was asked for.
+    pub fn of(
+        (input, from): (&Path, Option<Form>),
+        (output, to): (&Path, Option<Form>),
+    ) -> Result<Option<Self>> {
+        let to = to.or_else(|| Form::of_name(output));
+        // Stdin can be looked at only once: it is if word vectors are asked for.
+        if from.is_none() && to.is_none() && input == Path::new("-") || input.is_dir() {
+            return Ok(None);
+        }
+        let start = Start::open(input)?;
+        // A model of a format that the core knows, whatever its bytes look like as text.
+        if sniff(&start.head).is_some_and(|format| format != Format::Finalfusion) {
+            return Ok(None);
+        }
+        if let Some(foreign) = foreign::unmistakable(&start.head) {
+            return Err(foreign.refuse(&start.name));
+        }
+        let Some(from) = from.or_else(|| start.form()) else {
+            // A model would be a folder, or of a format that the core knows.
+            return match is_model_name(input) {
+                true => Ok(None),
+                false => Err(start.unknown()),
+            };
+        };
+        let to = match (to, from) {
+            (Some(to), _) => to,
+            (None, from) if from != Form::Finalfusion && output == Path::new("-") => {
+                Form::Finalfusion
+            }
+            (None, _) => {
+                return Err(Error::usage("the ending of OUT does not tell a form of word vectors")
+                    .at(output.display())
+                    .with_hint(
+                        "name it `.fifu`, `.w2v`, `.txt`, `.vec` or `.floret`, or say `--to finalfusion|word2vec|text|textdims|floret`",
+                    ));
+            }
+        };
+        if to == Form::Fasttext {
+            return Err(Error::usage("fastText models are read, not written"));
+        }
+        let (input, output) = (input.to_owned(), output.to_owned());
+        Ok(Some(Self { start, input, output, from, to }))
+    }
+
+    /// What becomes what.
+    pub const fn forms(&self) -> (Form, Form) {
+        (self.from, self.to)
+    }
+
+    /// Converts. `entries` are metadata to add to a `.fifu` file.
+    pub fn run(
+        self,
+        options: &WordOptions,
+        entries: &[(String, String)],
+        observer: &dyn Observer,
+    ) -> Result<Report> {
+        let Self { start, input, output, from, to } = self;
+        let progress = Progress::bytes(observer, "converting", start.bytes.unwrap_or(0));
+        let mut file = NewFile::create(&output, matches!(to, Form::Finalfusion | Form::Word2vec))?;
+        let name = file.name();
+        let mut job = Job { options, entries, observer, output: &output, progress: &progress };
+        let report = match (from, to) {
+            (Form::Finalfusion, Form::Finalfusion) => {
+                let bytes = start.into_mapped(&input)?;
+                let opened = Opened::parse(&input, &bytes, options.policy)?;
+                let text = opened.file.metadata().unwrap_or("");
+                let text = metadata::edited(text, entries)?;
+                let text = Some(&text[..]).filter(|text| !text.is_empty());
+                derive::copy(&opened, text, (&mut file, &name))?;
+                Report { words: opened.file.words().len() as u64, ..Report::default() }
+            }
+            (Form::Finalfusion, _) => {
+                let bytes = start.into_mapped(&input)?;
+                let opened = Opened::parse(&input, &bytes, options.policy)?;
+                job.export(&opened, to, (&mut file, &name))?
+            }
+            (_, Form::Finalfusion) => job.import(start, &input, from, (&mut file, &name))?,
+            (_, _) => {
+                let failed = |error| Error::writing(&name, &error);
+                let mut between = tempfile::tempfile().map_err(failed)?;
+                // Lengths stay what they are on the way from one to the other.
+                let options = WordOptions { no_normalize: !options.normalized, ..options.clone() };
+                job.options = &options;
+                let imported = job.import(start, &input, from, (&mut between, &name))?;
+                std::io::Seek::rewind(&mut between).map_err(failed)?;
+                let bytes = Mapped::of(between).map_err(|e| Error::reading(&name, &e))?;
+                let opened = Opened::parse(&input, &bytes, options.policy)?;
+                job.export(&opened, to, (&mut file, &name))?;
+                imported
+            }
+        };
+        drop(progress);
+        file.commit()?;
+        Ok(report)
+    }
+}
+
+/// Reads word vectors of another program whole, with what `policy` says of their words: what there
+/// is, or what is wrong; `None` if they are none.
+pub fn check(
+    (name, bytes): (&str, &[u8]),
+    policy: Policy,
+    observer: &dyn Observer,
+) -> Result<Option<String>> {
+    let start = Start::of_bytes(name, bytes);
+    let form = start.form().filter(|form| *form != Form::Finalfusion);
+    let Some(form) = form else { return Ok(None) };
+    let options = WordOptions { policy, no_normalize: true, ..WordOptions::default() };
+    let progress = Progress::bytes(observer, "verifying", bytes.len() as u64);
+    let output = Path::new("-");
+    let job = Job { options: &options, entries: &[], observer, output, progress: &progress };
+    let Report { words, subwords, cols, repeated } =
+        job.import(start, output, form, (&mut std::io::sink(), name))?;
+    let cols = if cols > 0 { format!(" of {cols} columns") } else { String::new() };
+    let subwords =
+        if subwords > 0 { format!(", {subwords} rows for subwords") } else { String::new() };
+    let repeated = if repeated > 0 { format!(", {repeated} repeated") } else { String::new() };
+    let form = form.name();
+    Ok(Some(format!(
+        "word vectors, {form}: {words} words{cols}{subwords}{repeated}, the form has no checksums"
+    )))
+}
+
+/// Whether a file's name says that it is a model, whatever its first bytes are.
+fn is_model_name(input: &Path) -> bool {
+    is_safetensors(input) || is_uqff_name(input)
+}
+
+/// What all steps of a conversion share.
+struct Job<'j> {
+    options: &'j WordOptions,
+    entries: &'j [(String, String)],
+    observer: &'j dyn Observer,
+    output: &'j Path,
+    progress: &'j Progress<'j>,
+}
+
+type Target<'t> = (&'t mut dyn Write, &'t str);
+
+impl Job<'_> {
+    fn advance(&self, by: u64) {
+        self.progress.advance(by);
+    }
+}

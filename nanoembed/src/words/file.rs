@@ -1,0 +1,119 @@
+//! A `.fifu` file opened for lookup.
+
+use std::path::Path;
+
+use nanoembed_core::event::{Event, Mode};
+use nanoembed_core::format::finalfusion::{Decoder, Finalfusion, Layout, MAX_ITEM_BYTES};
+use nanoembed_core::read::{ReadAt, Seek};
+use nanoembed_core::words::{Index, IndexOptions, Memory, Source, Stored, Words};
+use nanoembed_core::{Error as CoreError, ErrorKind};
+
+use super::policy::Policy;
+use crate::error::{Error, Result, name_of};
+use crate::files::mapped::Mapped;
+use crate::files::on_disk::OnDisk;
+use crate::open::foreign;
+
+/// Words of a mapped file with an index.
+pub type Indexed<'b> = Words<Memory<'b>, Vec<u64>>;
+
+/// Words of a file that is read where it is needed.
+pub type ScannedOnDisk<'d> = Words<Stored<&'d OnDisk>>;
+
+/// A file in memory, its structure checked.
+pub struct Opened<'b> {
+    pub name: String,
+    pub file: Finalfusion<'b>,
+    policy: Policy,
+}
+
+impl<'b> Opened<'b> {
+    /// Checks the structure of the file at `path`, whose bytes are these.
+    pub fn parse(path: &Path, bytes: &'b Mapped, policy: Policy) -> Result<Self> {
+        let name = name_of(path);
+        let decoder = Decoder::new(Mode::Lenient).broken_utf8(policy.core_utf8());
+        match Finalfusion::parse_with(decoder, bytes) {
+            Ok(file) => Ok(Self { name, file, policy }),
+            Err(error) => Err(foreign::failure(name, bytes, error)),
+        }
+    }
+
+    pub fn failure(&self, error: CoreError) -> Error {
+        Error::in_file(&self.name, error)
+    }
+
+    /// What went wrong with this word.
+    pub fn failure_of(&self, word: &str, error: CoreError) -> Error {
+        failure_of_word(&self.name, word, error)
+    }
+
+    /// The words, found by looking through them.
+    pub fn scanned(&self) -> Words<Memory<'b>> {
+        Words::scan(Memory(self.file.bytes()), *self.file.layout())
+    }
+
+    /// The words with an index of them.
+    pub fn indexed(&self) -> Result<Indexed<'b>> {
+        let source = Memory(self.file.bytes());
+        let layout = *self.file.layout();
+        let index = index(&source, &layout, self.policy, &mut []).map_err(|e| self.failure(e))?;
+        Ok(Words::with_index(source, layout, index))
+    }
+}
+
+/// What went wrong with a word that was looked up in the file called `name`.
+pub fn failure_of_word(name: &str, word: &str, error: CoreError) -> Error {
+    if error.kind != ErrorKind::InvalidArgument {
+        return Error::in_file(name, error);
+    }
+    let start: String = word.chars().take(20).collect();
+    let message = format!(
+        "the word {start:?}… of {} bytes is too long for as many n-grams as the file wants",
+        word.len()
+    );
+    Error::input(ErrorKind::InvalidArgument, message).at(name)
+}
+
+fn index(
+    source: &impl Source,
+    layout: &Layout,
+    policy: Policy,
+    scratch: &mut [u8],
+) -> Result<Index<Vec<u64>>, CoreError> {
+    use std::hash::{BuildHasher, RandomState};
+    let needed = Index::memory_needed(layout);
+    let needed = needed.ok_or(CoreError::without_offset(ErrorKind::BufferTooSmall))?;
+    // Every word has four bytes at least in the file, so this is bounded by the file's size.
+    let seed = RandomState::new().hash_one(0);
+    let options = IndexOptions { seed, duplicates: policy.core_duplicates() };
+    Index::build(source, layout, options, vec![0; needed], scratch)
+}
+
+impl OnDisk {
+    /// Reads everything but the vectors, once, through a small window; on the way the rows of
+    /// `wanted` are found, the first of words that stand there twice.
+    pub fn words(
+        &self,
+        wanted: &[String],
+        policy: Policy,
+    ) -> Result<(ScannedOnDisk<'_>, Vec<Option<u32>>), CoreError> {
+        let decoder = Decoder::new(Mode::Lenient).broken_utf8(policy.core_utf8());
+        let whole = usize::try_from(self.len()).unwrap_or(usize::MAX);
+        let mut buffer = vec![0; MAX_ITEM_BYTES.min(whole)];
+        let mut seek = Seek::new(self, decoder, &mut buffer).without_data();
+        let mut rows = vec![None; wanted.len()];
+        let mut on_event = |event: Event<'_>| {
+            if let Event::Token { id, bytes } = event {
+                for (word, row) in wanted.iter().zip(&mut rows) {
+                    if row.is_none() && word.as_bytes() == bytes {
+                        *row = Some(id);
+                    }
+                }
+            }
+            Ok(())
+        };
+        while seek.next_event(&mut on_event)? {}
+        let layout = seek.decoder().layout().ok_or(CoreError::new(0, ErrorKind::UnexpectedEnd))?;
+        Ok((Words::scan(Stored(self), layout), rows))
+    }
+}

@@ -1,0 +1,73 @@
+//! What is done with words that real files get wrong: ones that stand there twice, and broken
+//! UTF-8.
+
+use std::borrow::Cow;
+
+use crate::choice::choices;
+use nanoembed_core::format::finalfusion::BrokenUtf8;
+use nanoembed_core::words::Duplicates;
+
+choices! {
+    /// What to do with words that stand in a vocabulary twice.
+    pub enum OnDuplicate {
+        /// Stop there
+        Error = "error",
+        /// Keep the first
+        First = "first",
+    }
+    default Error
+}
+
+choices! {
+    /// What to do with words that are not UTF-8.
+    pub enum OnBrokenUtf8 {
+        /// Stop there
+        Error = "error",
+        /// Put U+FFFD for what is broken
+        Lossy = "lossy",
+        /// Keep the bytes, which other readers refuse
+        Bytes = "bytes",
+    }
+    default Error
+}
+
+/// What is done with words that files get wrong.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Policy {
+    /// With words that stand in a vocabulary twice.
+    pub duplicates: OnDuplicate,
+    /// With words that are not UTF-8.
+    pub utf8: OnBrokenUtf8,
+}
+
+impl Policy {
+    /// What the core is to do with duplicates in a `.fifu` file.
+    pub const fn core_duplicates(self) -> Duplicates {
+        match self.duplicates {
+            OnDuplicate::Error => Duplicates::Error,
+            OnDuplicate::First => Duplicates::First,
+        }
+    }
+
+    /// What the core is to do with broken UTF-8 in a `.fifu` file.
+    pub const fn core_utf8(self) -> BrokenUtf8 {
+        match self.utf8 {
+            OnBrokenUtf8::Error => BrokenUtf8::Error,
+            OnBrokenUtf8::Lossy | OnBrokenUtf8::Bytes => BrokenUtf8::Bytes,
+        }
+    }
+}
+
+impl OnBrokenUtf8 {
+    /// The word as it goes on; how many bytes are valid if it may not.
+    pub fn accept(self, word: &[u8]) -> Result<Cow<'_, [u8]>, usize> {
+        match (str::from_utf8(word), self) {
+            (Ok(_), _) | (Err(_), Self::Bytes) => Ok(word.into()),
+            (Err(_), Self::Lossy) => match String::from_utf8_lossy(word) {
+                Cow::Borrowed(text) => Ok(text.as_bytes().into()),
+                Cow::Owned(text) => Ok(text.into_bytes().into()),
+            },
+            (Err(error), Self::Error) => Err(error.valid_up_to()),
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! Readers of foreign files. What comes as rows, a word and its numbers each, is read as it comes.
+
+pub mod fasttext;
+pub mod floret;
+pub mod lines;
+pub mod start;
+pub mod text;
+pub mod word2vec;
+
+use crate::error::{Error, Result};
+
+/// The most columns that a first line may announce: memory for a row is taken before it is seen.
+pub const MAX_COLS: usize = 1 << 16;
+
+/// What helps where a first line's number of words is not that of the rows.
+const IGNORE_COUNT: &str = "`nanoembed convert` with `--ignore-count` takes the rows that are there, with `--first N` only the first N";
+
+/// A file of rows, a word and its numbers each.
+pub trait Rows {
+    /// How many numbers a row has.
+    fn cols(&self) -> usize;
+
+    /// Reads the next row; `false` at the end.
+    fn next_row(&mut self, word: &mut Vec<u8>, row: &mut [f32]) -> Result<bool>;
+
+    /// A failure of the row that came last: its place in the file.
+    fn refuse(&self, failure: Error) -> Error;
+
+    /// How many bytes of the file have been read.
+    fn bytes_read(&self) -> u64;
+}

@@ -1,0 +1,125 @@
+//! Rotations that make vectors fit for being cut into parts: `x · P` is quantised, so that a
+//! reconstruction is `P · centroids`.
+
+use super::svd::svd;
+
+/// A matrix `[n, n]`, row by row; `x · P` has `Σ_i x_i · P[i][j]` at `j`.
+#[derive(Clone, Debug)]
+pub struct Rotation {
+    pub n: usize,
+    pub rows: Vec<f32>,
+}
+
+impl Rotation {
+    /// `x · P` into `out`.
+    pub fn apply(&self, x: &[f32], out: &mut [f32]) {
+        out.fill(0.0);
+        for (value, row) in x.iter().zip(self.rows.chunks_exact(self.n)) {
+            out.iter_mut().zip(row).for_each(|(to, factor)| *to += value * factor);
+        }
+    }
+}
+
+/// The main axes of the vectors, dealt to `parts` parts so that the products of their variances are
+/// alike ("Gaussian" optimisation of Ge et al.).
+pub fn principal(vectors: &[f32], n: usize, parts: usize) -> Rotation {
+    let count = vectors.len() / n.max(1);
+    let mut covariance = vec![0.0_f64; n * n];
+    for vector in vectors.chunks_exact(n.max(1)) {
+        for (x, row) in vector.iter().zip(covariance.chunks_exact_mut(n)) {
+            row.iter_mut().zip(vector).for_each(|(to, y)| *to += f64::from(*x) * f64::from(*y));
+        }
+    }
+    #[expect(clippy::cast_precision_loss, reason = "a count of vectors in memory")]
+    covariance.iter_mut().for_each(|value| *value /= count.max(1) as f64);
+    // Of a symmetric matrix without negative eigenvalues the singular vectors are the eigenvectors.
+    let axes = svd(&covariance, n);
+    let columns = deal(&axes.s, parts);
+    of_columns(n, columns.iter().map(|&axis| &axes.u[axis * n..(axis + 1) * n]))
+}
+
+/// Which axis comes at which place: each goes to the part whose product is the smallest so far and
+/// has room.
+fn deal(variances: &[f64], parts: usize) -> Vec<usize> {
+    let room = variances.len() / parts.max(1);
+    let mut dealt: Vec<(f64, Vec<usize>)> = vec![(0.0, Vec::new()); parts];
+    let smallest = variances.first().copied().unwrap_or(1.0).max(f64::MIN_POSITIVE) * 1e-9;
+    for (axis, variance) in variances.iter().enumerate() {
+        let with_room = dealt.iter_mut().filter(|(_, axes)| axes.len() < room);
+        if let Some((product, axes)) = with_room.min_by(|x, y| x.0.total_cmp(&y.0)) {
+            *product += (variance.max(smallest) / smallest).ln();
+            axes.push(axis);
+        }
+    }
+    dealt.into_iter().flat_map(|(_, axes)| axes).collect()
+}
+
+/// The rotation that brings the vectors as near as can be to `targets`: `min_P |X·P − Y|` over
+/// orthogonal `P` (Schönemann 1966, "A generalized solution of the orthogonal Procrustes problem").
+pub fn towards(vectors: &[f32], targets: &[f32], n: usize) -> Rotation {
+    // Column j of XᵀY.
+    let mut product = vec![0.0_f64; n * n];
+    for (vector, target) in vectors.chunks_exact(n.max(1)).zip(targets.chunks_exact(n.max(1))) {
+        for (y, column) in target.iter().zip(product.chunks_exact_mut(n)) {
+            column.iter_mut().zip(vector).for_each(|(to, x)| *to += f64::from(*x) * f64::from(*y));
+        }
+    }
+    let parts = svd(&product, n);
+    // P = U·Vᵀ: column j is Σ_k u_k · v_k[j].
+    let columns: Vec<Vec<f64>> = (0..n)
+        .map(|j| {
+            let mut column = vec![0.0; n];
+            for (u, v) in parts.u.chunks_exact(n).zip(parts.v.chunks_exact(n)) {
+                column.iter_mut().zip(u).for_each(|(to, u)| *to += u * v[j]);
+            }
+            column
+        })
+        .collect();
+    of_columns(n, columns.iter().map(|column| &column[..]))
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "files have f32")]
+fn of_columns<'c>(n: usize, columns: impl Iterator<Item = &'c [f64]>) -> Rotation {
+    let mut rows = vec![0.0; n * n];
+    for (j, column) in columns.enumerate() {
+        for (i, value) in column.iter().enumerate() {
+            rows[i * n + j] = *value as f32;
+        }
+    }
+    Rotation { n, rows }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Numbers;
+    use super::*;
+
+    fn vectors(n: usize, count: usize) -> Vec<f32> {
+        let mut numbers = Numbers::new(9);
+        let mut number = || numbers.below(2001) as f32 / 1000.0 - 1.0;
+        (0..count)
+            .flat_map(|_| (0..n).map(|col| number() * (1 + col % 3) as f32).collect::<Vec<_>>())
+            .collect()
+    }
+
+    #[test]
+    fn a_rotation_is_found_again() {
+        let n = 6;
+        let x = vectors(n, 200);
+        let rotation = principal(&x, n, 3);
+        let mut y = vec![0.0; x.len()];
+        for (x, y) in x.chunks(n).zip(y.chunks_mut(n)) {
+            rotation.apply(x, y);
+            let length = |x: &[f32]| x.iter().map(|x| x * x).sum::<f32>();
+            assert!((length(x) - length(y)).abs() < 1e-4);
+        }
+        let found = towards(&x, &y, n);
+        assert!(found.rows.iter().zip(&rotation.rows).all(|(x, y)| (x - y).abs() < 1e-5));
+    }
+
+    #[test]
+    fn axes_are_dealt_evenly() {
+        assert_eq!(deal(&[8.0, 4.0, 2.0, 1.0], 2), [0, 3, 1, 2]);
+        assert_eq!(deal(&[1.0, 0.0, 0.0], 1), [0, 1, 2]);
+    }
+}

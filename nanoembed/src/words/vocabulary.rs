@@ -1,0 +1,80 @@
+//! Words in the order of their rows, each once, in little more memory than their bytes.
+
+use std::hash::{BuildHasher, RandomState};
+
+use hashbrown::HashTable;
+
+/// Words, one behind the other, and a table that finds them.
+#[derive(Debug, Default)]
+pub struct Vocabulary {
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+    rows: HashTable<u32>,
+    hasher: RandomState,
+}
+
+impl Vocabulary {
+    /// Adds a word: its row, or the one that it has already.
+    pub fn insert(&mut self, word: &[u8]) -> Result<u32, Known> {
+        let Self { bytes, ends, rows, hasher } = self;
+        let hash = hasher.hash_one(word);
+        if let Some(&row) = rows.find(hash, |&row| word_at(bytes, ends, row) == word) {
+            return Err(Known::At(row));
+        }
+        let row =
+            u32::try_from(ends.len()).ok().filter(|&row| row < u32::MAX).ok_or(Known::Full)?;
+        bytes.extend_from_slice(word);
+        ends.push(bytes.len());
+        rows.insert_unique(hash, row, |&row| hasher.hash_one(word_at(bytes, ends, row)));
+        Ok(row)
+    }
+
+    /// How many words there are.
+    pub fn len(&self) -> u32 {
+        // `insert` has made sure of it.
+        u32::try_from(self.ends.len()).unwrap_or(u32::MAX)
+    }
+
+    /// The sum of all words' lengths in bytes.
+    pub const fn bytes(&self) -> u64 {
+        self.bytes.len() as u64
+    }
+
+    /// The words in the order of their rows.
+    pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        (0..self.len()).map(|row| word_at(&self.bytes, &self.ends, row))
+    }
+}
+
+/// Why a word was not added.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Known {
+    /// It has this row already.
+    At(u32),
+    /// There are as many words as a file can have.
+    Full,
+}
+
+fn word_at<'v>(bytes: &'v [u8], ends: &[usize], row: u32) -> &'v [u8] {
+    let end = |at: usize| ends.get(at).copied().unwrap_or(0);
+    let start = (row as usize).checked_sub(1).map_or(0, end);
+    bytes.get(start..end(row as usize)).unwrap_or(&[])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_has_the_row_of_its_first_appearance() {
+        let mut words = Vocabulary::default();
+        assert_eq!(words.insert(b""), Ok(0));
+        for number in 0..1000_u32 {
+            assert_eq!(words.insert(number.to_string().as_bytes()), Ok(number + 1));
+        }
+        assert_eq!(words.insert(b"999"), Err(Known::At(1000)));
+        assert_eq!(words.insert(b""), Err(Known::At(0)));
+        assert_eq!((words.len(), words.bytes()), (1001, 10 + 180 + 2700));
+        assert_eq!(words.iter().nth(13), Some(&b"12"[..]));
+    }
+}

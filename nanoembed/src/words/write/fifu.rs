@@ -1,0 +1,97 @@
+//! `.fifu` files by the core's writer.
+
+use std::cell::Cell;
+use std::io::{self, Write};
+
+use nanoembed_core::format::finalfusion::{Plan, Writer};
+use nanoembed_core::sink::Sink;
+use nanoembed_core::subword::{Bracket, Subwords, WordVocabulary};
+use nanoembed_core::{Error as CoreError, ErrorKind};
+
+use crate::error::{Error, Result};
+
+/// The core's writer over a file of this program.
+pub type FifuWriter<'w> = Writer<'w, ToFile<'w>>;
+
+/// Takes what the core writes, and keeps what stopped it.
+pub struct ToFile<'f> {
+    file: &'f mut dyn Write,
+    failed: &'f Cell<Option<io::Error>>,
+}
+
+impl Sink for ToFile<'_> {
+    fn write(&mut self, bytes: &[u8]) -> Result<(), CoreError> {
+        self.file.write_all(bytes).map_err(|error| {
+            self.failed.set(Some(error));
+            CoreError::without_offset(ErrorKind::WriteFailed)
+        })
+    }
+}
+
+/// What stops the writing of a file: the core, or the one who makes its content.
+pub enum Stop {
+    Core(CoreError),
+    Content(Error),
+    Spool(io::Error),
+}
+
+impl From<CoreError> for Stop {
+    fn from(error: CoreError) -> Self {
+        Self::Core(error)
+    }
+}
+
+impl From<Error> for Stop {
+    fn from(failure: Error) -> Self {
+        Self::Content(failure)
+    }
+}
+
+impl From<io::Error> for Stop {
+    fn from(error: io::Error) -> Self {
+        Self::Spool(error)
+    }
+}
+
+/// Writes one file called `name`: `body` gives words, n-grams and data to the writer.
+pub fn write(
+    plan: Plan<'_>,
+    (file, name): (&mut dyn Write, &str),
+    body: impl FnOnce(&mut FifuWriter<'_>) -> Result<(), Stop>,
+) -> Result<()> {
+    let failed = Cell::new(None);
+    let written = write_to(plan, ToFile { file, failed: &failed }, body);
+    written.map_err(|stop| match (stop, failed.take()) {
+        (_, Some(error)) | (Stop::Spool(error), None) => Error::writing(name, &error),
+        (Stop::Core(error), None) => Error::in_file(name, error),
+        (Stop::Content(failure), None) => failure,
+    })
+}
+
+fn write_to<'w>(
+    plan: Plan<'w>,
+    sink: ToFile<'w>,
+    body: impl FnOnce(&mut FifuWriter<'w>) -> Result<(), Stop>,
+) -> Result<(), Stop> {
+    let mut writer = Writer::new(plan, sink)?;
+    body(&mut writer)?;
+    writer.finish()?;
+    Ok(())
+}
+
+/// The little-endian bytes of numbers.
+pub fn bytes_of(numbers: &[f32]) -> Vec<u8> {
+    numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
+}
+
+/// A vocabulary of words only.
+pub const fn simple(words: u32) -> WordVocabulary {
+    WordVocabulary {
+        words,
+        subwords: Subwords::None,
+        min_n: 0,
+        max_n: 0,
+        begin: Bracket::BEGIN,
+        end: Bracket::END,
+    }
+}

@@ -1,0 +1,40 @@
+//! Vectors that wait in an unnamed temporary file until the words that stand before them are known.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Read, Seek, Write};
+use std::path::Path;
+
+use super::fifu::Stop;
+
+/// Rows of f32 in the order in which they came.
+pub struct Spool(BufWriter<File>);
+
+impl Spool {
+    /// An empty spool in the folder of `output`, where there should be room for as much again.
+    pub fn beside(output: &Path) -> io::Result<Self> {
+        let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let file = match folder {
+            Some(folder) => tempfile::tempfile_in(folder)?,
+            None if output == Path::new("-") => tempfile::tempfile()?,
+            None => tempfile::tempfile_in(".")?,
+        };
+        Ok(Self(BufWriter::with_capacity(1 << 20, file)))
+    }
+
+    pub fn push(&mut self, row: &[f32]) -> io::Result<()> {
+        row.iter().try_for_each(|value| self.0.write_all(&value.to_le_bytes()))
+    }
+
+    /// Calls `on_bytes` with all that was pushed, piece by piece.
+    pub fn replay(self, mut on_bytes: impl FnMut(&[u8]) -> Result<(), Stop>) -> Result<(), Stop> {
+        let mut file = self.0.into_inner().map_err(io::IntoInnerError::into_error)?;
+        file.rewind()?;
+        let mut piece = vec![0; 1 << 20];
+        loop {
+            match file.read(&mut piece)? {
+                0 => return Ok(()),
+                read => on_bytes(&piece[..read])?,
+            }
+        }
+    }
+}
