@@ -58,7 +58,7 @@ use crate::tensor::TensorHeader;
 use crate::token::{Entries, HashVocabulary, WordPiece};
 use open::Model;
 use requantize::Memory;
-use vocabulary::VocabularyIndex;
+use vocabulary::{FoundVocabulary, VocabularyIndex};
 
 /// Token ids of one text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -97,7 +97,7 @@ impl<B: AsRef<[u8]>> Embedder<B> {
     /// tokens.
     pub fn open(file: B) -> Result<Self> {
         let bytes = file.as_ref();
-        let (model, found) = match sniff(bytes) {
+        let (model, found): (Model, FoundVocabulary<'_>) = match sniff(bytes) {
             #[cfg(feature = "amb")]
             Some(Format::Amb) => open::open_amb(bytes)?,
             #[cfg(feature = "gguf")]
