@@ -31,7 +31,6 @@ mod requantize;
 mod sentencepiece;
 mod vocabulary;
 
-use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -179,7 +178,7 @@ impl<B: AsRef<[u8]>> Embedder<B> {
     pub fn tokenize(&self, text: &str, max_tokens: Option<usize>) -> Result<Tokenized> {
         match self.default_prompt()? {
             "" => self.tokenize_alone(text, max_tokens),
-            prompt => self.tokenize_alone(&format!("{prompt}{text}"), max_tokens),
+            prompt => self.tokenize_alone(&[prompt, text].concat(), max_tokens),
         }
     }
 

@@ -1,6 +1,5 @@
 //! The prompt that a model wants before every text.
 
-use alloc::format;
 use alloc::string::String;
 
 use crate::error::{Error, ErrorKind, Result};
@@ -15,7 +14,7 @@ use crate::error::{Error, ErrorKind, Result};
 pub(super) fn default_prompt(value: impl Fn(&str) -> Result<Option<String>>) -> Result<String> {
     let Some(name) = value("default_prompt_name")? else { return Ok(String::new()) };
     let missing = Error::without_offset(ErrorKind::MissingMetadata);
-    let prompt = value(&format!("prompt.{name}"))?.ok_or(missing)?;
+    let prompt = value(&["prompt.", &name].concat())?.ok_or(missing)?;
     if !prompt.is_empty() && value("include_prompt")?.as_deref() == Some("false") {
         return Err(Error::without_offset(ErrorKind::UnsupportedSetting));
     }

@@ -396,8 +396,8 @@ impl Iterator for AddedMatches<'_, '_> {
 }
 
 /// Sorts by `less`, a total order, with a heap: `sort_unstable` can panic for all that the linker
-/// knows.
-fn sort<T: Copy>(items: &mut [T], less: impl Fn(&T, &T) -> bool) {
+/// knows, and is three kilobytes of code.
+pub(crate) fn sort<T: Copy>(items: &mut [T], less: impl Fn(&T, &T) -> bool) {
     for root in (0..items.len() / 2).rev() {
         sift(items, root, &less);
     }

@@ -27,7 +27,7 @@
     )
 )]
 
-mod added;
+pub(crate) mod added;
 pub mod added_words;
 pub mod bpe;
 mod byte_set;
