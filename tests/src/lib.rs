@@ -2,6 +2,7 @@
 //!
 //! * [`amb`]: AMB files made up.
 //! * [`events`]: events as owned values, with data pieces joined, so that runs can be compared.
+//! * [`source_tree`]: which file of core names which.
 //! * [`sources`]: one decoder run through every source.
 //! * [`contract`]: a decoder that checks the contract of [`nanoembed_core::event`] at every call.
 //! * [`finalfusion`]: finalfusion files written anew, made up, and opened.
@@ -41,6 +42,7 @@ pub mod minilm;
 pub mod schemes;
 pub mod sentencepiece_reference;
 pub mod skipped;
+pub mod source_tree;
 pub mod sources;
 pub mod unicode_tables;
 pub mod uqff;

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use nanoembed_tests::source_tree::SourceTree;
+
 fn core_sources() -> Vec<(String, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../core/src");
     let mut folders = vec![root.clone()];
@@ -111,6 +113,89 @@ fn a_format_knows_neither_its_siblings_nor_what_runs_it() {
                 below.iter().any(|known| used == *known || used.starts_with(&format!("{known}::")));
             assert!(known || used.starts_with(&own), "{file} uses crate::{used}");
         }
+    }
+}
+
+/// What a part of `model/` may name of the others, formats and tokenizers.
+const MODEL: &[(&str, &[&str])] = &[
+    ("config/", &["event", "limit", "text", "token"]),
+    ("weights.rs", &[]),
+    ("parallel.rs", &[]),
+    ("run.rs", &["model/parallel"]),
+    ("plan.rs", &["model/config"]),
+    ("linear/", &["model/parallel", "model/run", "model/weights"]),
+    ("block/", &["model/config", "model/linear", "model/weights"]),
+    ("head/", &["model/config", "top"]),
+    (
+        "pass/",
+        &[
+            "model/block",
+            "model/config",
+            "model/head",
+            "model/linear",
+            "model/parallel",
+            "model/plan",
+            "model/run",
+            "model/weights",
+        ],
+    ),
+    (
+        "family/",
+        &[
+            "model/block",
+            "model/config",
+            "model/linear",
+            "model/pass",
+            "model/plan",
+            "model/weights",
+        ],
+    ),
+    (
+        "source/",
+        &[
+            "event",
+            "format",
+            "limit",
+            "model/config",
+            "model/family",
+            "model/weights",
+            "read",
+            "text",
+            "token",
+        ],
+    ),
+];
+
+#[test]
+fn passes_and_blocks_of_a_model_know_neither_families_nor_formats() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../core/src");
+    let tree = SourceTree::read(&root);
+    let namings = tree.namings();
+    let everywhere = ["error", "kernel", "quant", "tensor"];
+    for (part, allowed) in MODEL {
+        let part = format!("model/{part}");
+        assert!(namings.keys().any(|file| file.starts_with(&part)), "nothing is called {part}");
+        for (file, named) in namings.iter().filter(|(file, _)| file.starts_with(&part)) {
+            for other in named.iter().filter(|other| !other.starts_with(&part)) {
+                let is_allowed = |known: &&str| {
+                    let rest = other.strip_prefix(known);
+                    rest.is_some_and(|rest| rest.starts_with(['/', '.']))
+                };
+                let is_allowed = allowed.iter().chain(&everywhere).any(is_allowed);
+                assert!(is_allowed, "{file} names {other}");
+            }
+        }
+    }
+}
+
+#[test]
+fn no_circles_run_through_the_files_of_models_and_kernels() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../core/src");
+    let tree = SourceTree::read(&root);
+    for folder in ["model", "kernel"] {
+        let named = tree.namings().iter().filter(|it| it.0.starts_with(folder)).count();
+        assert!(named > 30, "{folder} has {named} files");
+        assert_eq!(tree.circles(folder), [], "files that name each other");
     }
 }
 

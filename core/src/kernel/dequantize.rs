@@ -38,23 +38,6 @@ impl Dequantizer {
         Self { name: "portable", whole: None }
     }
 
-    /// The fastest way for this CPU. What the CPU has is asked once, later calls cost next to
-    /// nothing.
-    #[must_use]
-    pub fn detect() -> Self {
-        Self::available().last().unwrap_or(Self::portable())
-    }
-
-    /// Every way that this CPU can run, the slowest first.
-    pub fn available() -> impl Iterator<Item = Self> {
-        let portable = core::iter::once(Self::portable());
-        #[cfg(target_arch = "x86_64")]
-        let ways = portable.chain(super::x86::dequantizers());
-        #[cfg(not(target_arch = "x86_64"))]
-        let ways = portable;
-        ways
-    }
-
     /// What it is called in machine-readable output.
     #[must_use]
     pub const fn name(&self) -> &'static str {

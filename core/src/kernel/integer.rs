@@ -9,6 +9,7 @@
 use core::ops::Range;
 
 use super::product::{Strides, reach};
+use super::summary::RowSummary;
 use crate::error::{Error, ErrorKind, Result};
 
 /// The largest activation code.
@@ -29,56 +30,6 @@ pub struct Codes<'a> {
     pub scales: &'a [f32],
     /// The code of 0, one a token.
     pub zeros: &'a [u8],
-}
-
-/// What a table wants to know of a row of 8-bit weights before it multiplies it: see
-/// [`Kernels::summarize_row`].
-///
-/// Only the table that made a summary may be given it: another one's may say that weights are small
-/// that are not, and products are wrong then, though nothing worse.
-///
-/// [`Kernels::summarize_row`]: super::Kernels::summarize_row
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RowSummary {
-    /// Twice the sum of its codes, and 1 if it is [small](Self::is_small).
-    pub(super) sum: i32,
-    /// What the table wants to know that adds up in 16 bits.
-    #[cfg(all(target_arch = "wasm32", target_feature = "relaxed-simd"))]
-    pub(super) narrow: super::wasm::NarrowRow,
-}
-
-impl RowSummary {
-    /// Whether a table of this target wants any; elsewhere nothing is compiled for them.
-    pub(crate) const WANTED: bool = cfg!(any(
-        target_arch = "x86_64",
-        target_arch = "aarch64",
-        all(target_arch = "wasm32", target_feature = "simd128")
-    ));
-
-    /// A placeholder, to make an array of them.
-    pub const EMPTY: Self = Self::new(0, false);
-
-    /// Of a row of at most [`MAX_COLS`] codes that add up to `sum`.
-    pub(super) const fn new(sum: i32, is_small: bool) -> Self {
-        Self {
-            sum: sum << 1 | is_small as i32,
-            #[cfg(all(target_arch = "wasm32", target_feature = "relaxed-simd"))]
-            narrow: super::wasm::NarrowRow::WIDE,
-        }
-    }
-
-    /// The sum of the row's codes.
-    #[allow(dead_code, reason = "for tables that want summaries, of which a target may have none")]
-    pub(super) const fn sum(self) -> i32 {
-        self.sum >> 1
-    }
-
-    /// Whether the weights are so small that the table can add up more of their products before
-    /// they need 32 bits.
-    #[allow(dead_code, reason = "as above")]
-    pub(super) const fn is_small(self) -> bool {
-        self.sum & 1 == 1
-    }
 }
 
 /// Weights of 8 bits: `w[r][c] = codes[r · stride + c] · scales[r]`, codes signed, −127 … 127.

@@ -66,6 +66,7 @@ mod prefetch;
 mod product;
 mod quantize;
 mod rows;
+mod summary;
 #[cfg(test)]
 mod tests;
 mod vector;
@@ -77,9 +78,10 @@ mod x86;
 pub use blocks::ProductBlocks;
 pub use dequantize::Dequantizer;
 pub use groups::ProductGroups;
-pub use integer::{MultiplyI16, ProductI8, RowSummary};
+pub use integer::{MultiplyI16, ProductI8};
 pub use prefetch::prefetch;
 pub use product::{Floats, Multiply, Product, Strides, Table};
+pub use summary::RowSummary;
 use vector::Portable;
 
 use crate::quant::amb_unpack::UnpackCodes;
@@ -231,6 +233,25 @@ pub fn available() -> impl Iterator<Item = Kernels> {
     )))]
     let tables = portable;
     tables
+}
+
+impl Dequantizer {
+    /// The fastest way for this CPU. What the CPU has is asked once, later calls cost next to
+    /// nothing.
+    #[must_use]
+    pub fn detect() -> Self {
+        Self::available().last().unwrap_or(Self::portable())
+    }
+
+    /// Every way that this CPU can run, the slowest first.
+    pub fn available() -> impl Iterator<Item = Self> {
+        let portable = core::iter::once(Self::portable());
+        #[cfg(target_arch = "x86_64")]
+        let ways = portable.chain(x86::dequantizers());
+        #[cfg(not(target_arch = "x86_64"))]
+        let ways = portable;
+        ways
+    }
 }
 
 /// Scales `x` to length 1; a vector of zeros stays one.

@@ -22,50 +22,45 @@
     reason = "sizes are checked when a model is opened"
 )]
 
-#[cfg(feature = "amb")]
-mod amb;
-mod attention;
-pub mod bert;
-pub mod check;
-mod coded;
+mod block;
 pub mod config;
-#[cfg(feature = "embd")]
-mod embd;
+mod family;
 pub mod fixed;
-#[cfg(feature = "gguf")]
-mod gguf;
-mod grouped;
-mod layout;
+mod head;
 mod linear;
 pub mod llama;
 mod parallel;
 mod pass;
-pub mod pool;
-pub mod requantize;
-mod rows;
-#[cfg(feature = "embd")]
-pub mod stored;
-mod summaries;
+mod plan;
+mod run;
+mod source;
 pub mod weights;
-pub mod workspace;
 
-#[cfg(feature = "amb")]
-pub use amb::{amb_config_value, amb_llama_config, amb_text_ends};
-pub use bert::{Bert, Layer, LayerInput, Observation, Observer, Run, plan};
-pub use check::{Finding, check};
+pub use block::layer::Layer;
+pub use block::observation::{LayerInput, Observation, Observer};
 pub use config::{BertConfig, Pooling};
-#[cfg(feature = "embd")]
-pub use embd::{embd_is_decoder, embd_key, embd_llama_config, embd_names_decoder, embd_text_ends};
+pub use family::bert::{Finding, check, plan, summaries};
 pub use fixed::{FixedMemory, FixedNeeds};
+pub use head::pool;
+pub use parallel::{InOrder, Job, Parallel, Part, Parts};
+pub use pass::packed::workspace::Workspace;
+pub use pass::packed::{Bert, requantize, workspace};
+#[cfg(feature = "alloc")]
+pub(crate) use plan::ALIGNMENT;
+pub use plan::{Needs, Plan};
+pub use run::Run;
+#[cfg(feature = "amb")]
+pub use source::amb::{amb_config_value, amb_llama_config, amb_text_ends};
+#[cfg(feature = "embd")]
+pub use source::embd::{
+    embd_is_decoder, embd_key, embd_llama_config, embd_names_decoder, embd_text_ends,
+};
 #[cfg(feature = "gguf")]
-pub use gguf::{
+pub use source::gguf::{
     GgufModel, GgufRefusal, GgufSetting, gguf_architecture, gguf_bert_config,
     gguf_bert_setting_at_fault, gguf_bert_tensor, gguf_llama_config, gguf_model,
     gguf_pools_last_token, gguf_pre_tokenizer, gguf_refusal, gguf_text_ends,
 };
-#[cfg(feature = "alloc")]
-pub(crate) use layout::ALIGNMENT;
-pub use parallel::{InOrder, Job, Parallel, Part, Parts};
-pub use summaries::summaries;
+#[cfg(feature = "embd")]
+pub use source::stored;
 pub use weights::{Encoding, Matrix, SliceWeights, Weights};
-pub use workspace::{Needs, Plan, Workspace};

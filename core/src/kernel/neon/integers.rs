@@ -5,7 +5,8 @@
 
 use core::arch::aarch64::*;
 
-use crate::kernel::integer::{Base, MultiplyI16, ProductI8, RowSummary};
+use crate::kernel::integer::{Base, MultiplyI16, ProductI8};
+use crate::kernel::summary::RowSummary;
 
 /// Bytes of a vector.
 const BYTES: usize = 16;

@@ -7,10 +7,10 @@ use core::arch::wasm32::*;
 use core::marker::PhantomData;
 
 use super::grouped::{self, Dots, Groups, Operands, ROWS};
+#[cfg(target_feature = "relaxed-simd")]
+use super::instructions::{Relaxed, RelaxedPairs, adds_pairs};
 use super::panel::{self, Panel};
 use super::steps::Steps;
-#[cfg(target_feature = "relaxed-simd")]
-use super::{Relaxed, RelaxedPairs, adds_pairs};
 use crate::kernel::blocks::{BLOCK_COLS, BlockLayout, ProductBlocks};
 
 /// The 32 codes of a row's block, unsigned bytes: those of columns 0 to 15, and of 16 to 31.

@@ -6,9 +6,10 @@
 
 use core::arch::wasm32::*;
 
-use super::{Dot, Simd128, reduce_i32};
+use super::instructions::{Dot, Simd128};
 #[cfg(target_feature = "relaxed-simd")]
-use super::{Relaxed, RelaxedPairs};
+use super::instructions::{Relaxed, RelaxedPairs};
+use super::lanes::reduce_i32;
 use crate::kernel::Strides;
 use crate::kernel::blocks::RestCodes;
 use crate::kernel::groups::GroupedCodes;

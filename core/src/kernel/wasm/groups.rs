@@ -3,10 +3,10 @@
 use core::arch::wasm32::*;
 
 use super::grouped::{Groups, Operands, ROWS};
+#[cfg(target_feature = "relaxed-simd")]
+use super::instructions::{Relaxed, RelaxedPairs, adds_pairs};
 use super::panel::{self, Panel};
 use super::steps::Steps;
-#[cfg(target_feature = "relaxed-simd")]
-use super::{Relaxed, RelaxedPairs, adds_pairs};
 use crate::kernel::ProductGroups;
 use crate::kernel::groups::{GroupedRows, TILE_ROWS};
 

@@ -3,24 +3,18 @@
 use core::arch::wasm32::*;
 use core::mem::MaybeUninit;
 
-use super::Dot;
+use super::instructions::{Dot, MAX_READY_COLS, Narrow, READY, Ready, StepCodes};
+#[cfg(target_feature = "relaxed-simd")]
+use super::instructions::{Relaxed, RelaxedPairs, adds_pairs};
 use super::scaled::{Factors, put};
 use super::summary::summarize_row;
-#[cfg(target_feature = "relaxed-simd")]
-use super::{Relaxed, RelaxedPairs, adds_pairs};
-use crate::kernel::integer::{ProductI8, RowSummary};
+use crate::kernel::integer::ProductI8;
 use crate::kernel::portable;
+use crate::kernel::summary::RowSummary;
 
 /// Rows that are multiplied with all tokens before the next are touched. For each block tokens are
 /// made ready anew.
 const ROWS_BLOCK: usize = 192;
-
-/// The most columns whose codes are made ready for a tile; models quantise groups of fewer.
-const MAX_READY_COLS: usize = 4096;
-/// Vectors of a tile's tokens: four with 8 codes a vector, or eight with 16.
-const READY: usize = 8 * MAX_READY_COLS / 16;
-/// The codes of a tile's tokens, made ready.
-pub(super) type Ready = [MaybeUninit<v128>; READY];
 
 /// See [`ProductI8`], with the instructions of relaxed SIMD that the CPU is fast with.
 #[cfg(target_feature = "relaxed-simd")]
@@ -74,106 +68,8 @@ const fn band_tokens(left: usize, tile: usize) -> usize {
     }
 }
 
-/// The codes of a step, one or more vectors.
-pub(super) trait StepCodes: Copy {
-    /// How many.
-    const VECTORS: usize;
-
-    /// Those of a token, which lie `T` vectors apart from `place` on.
-    ///
-    /// # Safety
-    ///
-    /// There are as many vectors.
-    unsafe fn read<const T: usize>(place: *const v128) -> Self;
-
-    /// Writes them where they are [read](Self::read).
-    ///
-    /// # Safety
-    ///
-    /// There is room for as many vectors.
-    unsafe fn write<const T: usize>(self, place: *mut v128);
-}
-
-impl StepCodes for v128 {
-    const VECTORS: usize = 1;
-
-    #[inline(always)]
-    unsafe fn read<const T: usize>(place: *const v128) -> Self {
-        // SAFETY: the caller's.
-        unsafe { *place }
-    }
-
-    #[inline(always)]
-    unsafe fn write<const T: usize>(self, place: *mut v128) {
-        // SAFETY: the caller's.
-        unsafe { *place = self };
-    }
-}
-
-impl StepCodes for [v128; 2] {
-    const VECTORS: usize = 2;
-
-    #[inline(always)]
-    unsafe fn read<const T: usize>(place: *const v128) -> Self {
-        // SAFETY: the caller's.
-        unsafe { [*place, *place.add(T)] }
-    }
-
-    #[inline(always)]
-    unsafe fn write<const T: usize>(self, place: *mut v128) {
-        // SAFETY: the caller's.
-        unsafe { [*place, *place.add(T)] = self };
-    }
-}
-
 /// The tokens of a band: their codes, and what makes numbers of sums.
 type Tokens<'a> = (&'a Ready, &'a [Factors; 2]);
-
-/// How rows are multiplied that can be added up in 16 bits, if a CPU is the faster for it: what is
-/// found out of tokens for that.
-pub(super) trait Narrow: Sized {
-    /// How many rows are multiplied at a time.
-    const ROWS: usize;
-
-    /// Of the `T` tokens from `token` on, whose codes are ready, if any row can be multiplied with
-    /// them like this.
-    fn new<const T: usize>(product: &ProductI8<'_>, token: usize, ready: &Ready) -> Option<Self>;
-
-    /// Multiplies these tokens with the rows from `place`'s on, [`ROWS`](Self::ROWS) at a time,
-    /// until the sums of some may not fit; returns how many rows it has multiplied.
-    ///
-    /// # Safety
-    ///
-    /// The tokens' codes are ready, and there are as many rows as summaries, which are theirs.
-    unsafe fn multiply(
-        &self,
-        product: &mut ProductI8<'_>,
-        place: (usize, usize),
-        summaries: &[RowSummary],
-        ready: &Ready,
-    ) -> usize;
-}
-
-/// No such rows.
-impl Narrow for () {
-    const ROWS: usize = 1;
-
-    #[inline(always)]
-    fn new<const T: usize>(_: &ProductI8<'_>, _: usize, _: &Ready) -> Option<Self> {
-        None
-    }
-
-    #[inline(always)]
-    unsafe fn multiply(
-        &self,
-        _: &mut ProductI8<'_>,
-        _: (usize, usize),
-        _: &[RowSummary],
-        _: &Ready,
-    ) -> usize {
-        0
-    }
-}
 
 /// Some tokens against some rows.
 struct Band<'a> {

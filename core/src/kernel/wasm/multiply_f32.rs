@@ -2,7 +2,8 @@
 
 use core::arch::wasm32::*;
 
-use super::{Instructions, LANES, load_part, store_part};
+use super::instructions::Instructions;
+use super::lanes::{LANES, load_part, store_part};
 use crate::kernel::product::Multiply;
 
 /// See [`Multiply`]: tiles of 4 rows of A × 8 columns of B.

@@ -2,7 +2,7 @@
 
 use core::arch::wasm32::*;
 
-use super::{LANES, load_part, store_part};
+use super::lanes::{LANES, load_part, store_part};
 use crate::kernel::integer::MultiplyI16;
 
 /// See [`MultiplyI16`]: tiles of 4 rows of A × 8 columns of B.

@@ -13,11 +13,11 @@
 
 use core::arch::wasm32::*;
 
-use super::integer::{Narrow, Ready};
+use super::instructions::{Dot as _, Narrow, Ready, RelaxedPairs};
 use super::square::put_from_zero;
-use super::{Dot, RelaxedPairs};
-use crate::kernel::integer::{ProductI8, RowSummary};
+use crate::kernel::integer::ProductI8;
 use crate::kernel::product::Strides;
+use crate::kernel::summary::{NARROW_LANES as LANES, NarrowRow, RowSummary};
 
 /// Tokens of a band. Others are what is left of many.
 const TOKENS: usize = RelaxedPairs::TILE_TOKENS;
@@ -26,8 +26,6 @@ const ROWS: usize = 2;
 const TILE_TOKENS: usize = 4;
 /// Columns of a step: a vector.
 const STEP: usize = 16;
-/// 16-bit lanes of a vector, of two columns of 16 each.
-const LANES: usize = 8;
 
 /// Whether rows of so many columns are added up like this: the widest group of columns that files
 /// have, in whole steps.
@@ -40,53 +38,36 @@ const fn first_half(steps: usize) -> usize {
     steps.div_ceil(2)
 }
 
-/// What is known of a row's lanes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::kernel) struct Row {
-    /// √Σ w² of the lane where it is largest, of the whole row.
-    whole: i16,
-    /// √Σ w² of each lane, in that half of the row where it is larger.
-    halves: [i16; LANES],
-    /// Σ w of each lane in both halves.
-    sums: [[i16; LANES]; 2],
-}
-
-impl Row {
-    /// A row that is not known to fit.
-    pub(in crate::kernel) const WIDE: Self =
-        Self { whole: i16::MAX, halves: [i16::MAX; LANES], sums: [[0; LANES]; 2] };
-
-    /// Of its codes.
-    pub(super) fn new(codes: &[u8]) -> Self {
-        if !fits(codes.len()) {
-            return Self::WIDE;
-        }
-        let mut row = Self::WIDE;
-        let mut whole = [i32x4_splat(0); 2];
-        let mut most = whole;
-        let (first, second) = codes.split_at(first_half(codes.len() / STEP) * STEP);
-        for (codes, sums) in [first, second].into_iter().zip(&mut row.sums) {
-            let mut squares = [i32x4_splat(0); 2];
-            let mut sum = i16x8_splat(0);
-            for codes in codes.as_chunks::<16>().0 {
-                // SAFETY: it has the bytes of a vector.
-                let codes = unsafe { v128_load(codes.as_ptr().cast()) };
-                sum = i16x8_add(sum, i16x8_extadd_pairwise_i8x16(codes));
-                let words = [i16x8_extend_low_i8x16(codes), i16x8_extend_high_i8x16(codes)];
-                for (squares, words) in squares.iter_mut().zip(words) {
-                    *squares = i32x4_add(*squares, i32x4_dot_i16x8(words, words));
-                }
-            }
-            *sums = stored(sum);
-            for ((whole, most), squares) in whole.iter_mut().zip(&mut most).zip(squares) {
-                *whole = i32x4_add(*whole, squares);
-                *most = i32x4_max(*most, squares);
-            }
-        }
-        row.halves = stored(roots(most));
-        row.whole = stored(roots(whole)).into_iter().fold(0, i16::max);
-        row
+/// What is known of a row of such codes.
+pub(super) fn summarize(codes: &[u8]) -> NarrowRow {
+    if !fits(codes.len()) {
+        return NarrowRow::WIDE;
     }
+    let mut row = NarrowRow::WIDE;
+    let mut whole = [i32x4_splat(0); 2];
+    let mut most = whole;
+    let (first, second) = codes.split_at(first_half(codes.len() / STEP) * STEP);
+    for (codes, sums) in [first, second].into_iter().zip(&mut row.sums) {
+        let mut squares = [i32x4_splat(0); 2];
+        let mut sum = i16x8_splat(0);
+        for codes in codes.as_chunks::<16>().0 {
+            // SAFETY: it has the bytes of a vector.
+            let codes = unsafe { v128_load(codes.as_ptr().cast()) };
+            sum = i16x8_add(sum, i16x8_extadd_pairwise_i8x16(codes));
+            let words = [i16x8_extend_low_i8x16(codes), i16x8_extend_high_i8x16(codes)];
+            for (squares, words) in squares.iter_mut().zip(words) {
+                *squares = i32x4_add(*squares, i32x4_dot_i16x8(words, words));
+            }
+        }
+        *sums = stored(sum);
+        for ((whole, most), squares) in whole.iter_mut().zip(&mut most).zip(squares) {
+            *whole = i32x4_add(*whole, squares);
+            *most = i32x4_max(*most, squares);
+        }
+    }
+    row.halves = stored(roots(most));
+    row.whole = stored(roots(whole)).into_iter().fold(0, i16::max);
+    row
 }
 
 /// The square roots of eight numbers below 2²⁴, rounded up.
@@ -116,7 +97,7 @@ fn loaded(lanes: &[i16; LANES]) -> v128 {
 pub(super) struct Band {
     /// −zero of each, in every lane.
     zeros: [v128; TOKENS],
-    /// How large [`Row::whole`] and [`Row::halves`] may be.
+    /// How large [`NarrowRow::whole`] and [`NarrowRow::halves`] may be.
     whole: i16,
     halves: v128,
 }
@@ -167,12 +148,12 @@ impl Narrow for Band {
 
 impl Band {
     #[inline(always)]
-    fn allows_whole(&self, row: &Row) -> bool {
+    fn allows_whole(&self, row: &NarrowRow) -> bool {
         row.whole <= self.whole
     }
 
     #[inline(always)]
-    fn allows_halves(&self, row: &Row) -> bool {
+    fn allows_halves(&self, row: &NarrowRow) -> bool {
         !v128_any_true(i16x8_gt(loaded(&row.halves), self.halves))
     }
 

@@ -3,8 +3,9 @@
 
 use core::arch::wasm32::*;
 
-use super::product_f32::{Rows, row_weights};
-use super::{Instructions, LANES, transpose};
+use super::instructions::Instructions;
+use super::lanes::{LANES, transpose};
+use super::rows::{Rows, row_weights};
 use crate::kernel::product::Product;
 
 /// Rows of a tile.

@@ -7,10 +7,10 @@
 use core::arch::wasm32::*;
 use core::mem::MaybeUninit;
 
-use super::Simd128;
 use super::grouped::{Groups, Operands, ROWS};
+use super::instructions::Simd128;
+use super::lanes::transpose;
 use super::steps::{Codes, Columns, Steps};
-use super::transpose;
 
 /// Groups of a panel: 8 KiB on the stack.
 const GROUPS: usize = 48;

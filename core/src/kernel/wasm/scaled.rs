@@ -2,7 +2,7 @@
 
 use core::arch::wasm32::*;
 
-use super::{LANES, load_part, reduce_i32};
+use super::lanes::{LANES, load_part, reduce_i32};
 use crate::kernel::integer::{Base, ProductI8};
 
 /// What is needed of up to four tokens to make numbers of sums.

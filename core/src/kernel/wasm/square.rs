@@ -3,7 +3,7 @@
 
 use core::arch::wasm32::*;
 
-use super::reduce_i32;
+use super::lanes::reduce_i32;
 use crate::kernel::integer::{Base, ProductI8};
 use crate::kernel::product::Strides;
 

@@ -4,9 +4,9 @@
 
 use core::arch::wasm32::*;
 
-use super::Simd128;
+use super::instructions::Simd128;
 #[cfg(target_feature = "relaxed-simd")]
-use super::{Relaxed, RelaxedPairs};
+use super::instructions::{Relaxed, RelaxedPairs};
 
 /// The codes of a group of `N` · 16 columns, four steps each.
 pub(super) type Codes<const N: usize> = [[v128; 4]; N];

@@ -2,10 +2,11 @@
 
 use core::arch::wasm32::*;
 
+use super::lanes::reduce_i32;
 #[cfg(target_feature = "relaxed-simd")]
 use super::narrow;
-use super::reduce_i32;
-use crate::kernel::integer::{MAX_CODE, RowSummary};
+use crate::kernel::integer::MAX_CODE;
+use crate::kernel::summary::RowSummary;
 
 /// Columns whose products may be added up in 16 bits: two neighbours, and the two 16 columns after
 /// them.
@@ -15,7 +16,7 @@ const COLUMNS: usize = 32;
 /// with any codes fit 16 bits.
 const MOST: i16 = i16::MAX / MAX_CODE as i16;
 
-/// A row of signed bytes, which is small if [`SmallPairs`](super::SmallPairs) cannot overflow.
+/// A row of signed bytes, which is small if [`SmallPairs`](super::instructions::SmallPairs) cannot overflow.
 pub(super) fn summarize_row(codes: &[u8]) -> RowSummary {
     let (steps, rest) = codes.as_chunks::<COLUMNS>();
     let mut seen = Seen { sums: i32x4_splat(0), most: i16x8_splat(0) };
@@ -33,7 +34,7 @@ pub(super) fn summarize_row(codes: &[u8]) -> RowSummary {
     let sum = i32x4_extract_lane::<0>(reduce_i32([sums; 4]));
     let summary = RowSummary::new(sum, !v128_any_true(i16x8_gt(most, i16x8_splat(MOST))));
     #[cfg(target_feature = "relaxed-simd")]
-    let summary = RowSummary { narrow: narrow::Row::new(codes), ..summary };
+    let summary = RowSummary { narrow: narrow::summarize(codes), ..summary };
     summary
 }
 

@@ -9,8 +9,9 @@ use core::mem::MaybeUninit;
 use core::ops::Range;
 use core::ptr::read_volatile;
 
-use super::product_f32::{Rows, row_weights};
-use super::{Instructions, LANES, transpose};
+use super::instructions::Instructions;
+use super::lanes::{LANES, transpose};
+use super::rows::{Rows, row_weights};
 use crate::kernel::product::Product;
 
 /// Vectors that there is room for, 192 KiB on the stack: 128 tokens of 384 columns, 32 of 1536.

@@ -2,7 +2,7 @@
 
 use core::arch::wasm32::*;
 
-use super::kept;
+use super::lanes::kept;
 use crate::tensor::CodeBits;
 
 /// Codes without sign, as many as `out` holds: see

@@ -2,7 +2,7 @@
 
 use core::arch::wasm32::*;
 
-use super::kept;
+use super::lanes::kept;
 use crate::kernel::vector::{LANES, Vector};
 
 /// Where the bytes of four words lie, the first ones first.

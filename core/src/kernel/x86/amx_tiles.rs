@@ -2,7 +2,7 @@
 
 use core::arch::asm;
 
-use super::product_int8_avx512::LANES;
+use super::width::LANES;
 
 /// Rows of a tile; lanes of its sums.
 pub(super) const TILE: usize = LANES;

@@ -2,7 +2,8 @@
 
 use core::arch::x86_64::*;
 
-use crate::kernel::integer::{Base, MultiplyI16, ProductI8, RowSummary};
+use crate::kernel::integer::{Base, MultiplyI16, ProductI8};
+use crate::kernel::summary::RowSummary;
 
 /// The instructions that differ between AVX2 and AVX-VNNI.
 trait Dot {

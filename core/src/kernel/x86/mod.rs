@@ -80,6 +80,7 @@ mod product_int8_avx512;
 mod transpose;
 mod unpack;
 mod vector;
+mod width;
 
 use super::Kernels;
 pub(super) use ahead::prefetch;

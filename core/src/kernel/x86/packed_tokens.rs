@@ -4,8 +4,8 @@
 use core::arch::x86_64::*;
 use core::mem::MaybeUninit;
 
-use super::product_int8_avx512::{BYTES, LANES};
 use super::transpose::transpose;
+use super::width::{BYTES, LANES};
 use crate::kernel::integer::ProductI8;
 
 /// Bytes that there is room for, on the stack.

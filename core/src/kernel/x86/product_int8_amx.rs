@@ -14,10 +14,11 @@ use super::amx_tiles::{
 };
 use super::packed_tokens::PackedTokens;
 use super::product_int8_avx512::{
-    self, BYTES, DIRECT_TOKENS, LANES, PANEL_COLS, PANEL_ROWS, Panel, from_zero, store,
+    self, DIRECT_TOKENS, PANEL_COLS, PANEL_ROWS, Panel, from_zero, store,
 };
 use super::transpose::{load, transpose};
 use super::vector::first_lanes;
+use super::width::{BYTES, LANES};
 use crate::kernel::integer::{Base, ProductI8};
 
 /// Rows, or tokens, as they lie that are multiplied together: two tiles.

@@ -2,7 +2,7 @@
 
 use core::arch::x86_64::*;
 
-use super::product_int8_avx512::LANES;
+use super::width::LANES;
 
 /// Lines of 16 numbers.
 #[target_feature(enable = "avx512f")]

@@ -2,7 +2,7 @@
 
 use super::INVALID;
 use crate::error::Result;
-use crate::model::workspace::Needs;
+use crate::model::plan::Needs;
 use crate::model::{BertConfig, Plan};
 
 /// How much memory a run in integers needs.

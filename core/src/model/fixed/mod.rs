@@ -12,11 +12,13 @@ mod run;
 use self::memory::Sizes;
 pub use self::memory::{FixedMemory, FixedNeeds};
 use self::run::{Output, Run, Staging};
-use super::bert::{Bert, Layer, Norm};
-use super::config::Pooling;
+use super::block::layer::Layer;
+use super::block::norm::Norm;
+use super::config::{BertConfig, Pooling};
 use super::parallel::split_off;
+use super::pass::packed::Bert;
+use super::plan::Plan;
 use super::weights::Weights;
-use super::{BertConfig, Plan};
 use crate::error::{Error, ErrorKind, Result};
 use crate::kernel::fixed::{self, Factor};
 

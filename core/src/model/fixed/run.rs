@@ -5,6 +5,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::kernel::fixed::{self, Factor};
 use crate::kernel::pieces::{pieces, pieces_mut};
 use crate::model::linear::Linear;
+use crate::model::linear::tiles::tiles;
 use crate::model::weights::{Encoding, Matrix, Weights};
 
 /// Memory for bringing weights in, and the quantised activations.
@@ -93,45 +94,46 @@ impl<W: Weights + ?Sized> Run<'_, W> {
         let Staging { bias, scales, worth, codes, tile, .. } = staging;
         let bias = bias.get_mut(..count).ok_or(TOO_SMALL)?;
         self.read_vector(&linear.bias, first, bias, tile)?;
-        let mut row = 0;
-        while row < count {
-            let room = if self.0.borrows() { usize::MAX } else { tile.len() / cols.max(1) };
-            let rows = room.min(count - row).min(scales.len() / groups.max(1));
-            if rows == 0 {
-                return Err(TOO_SMALL);
-            }
-            let scales = scales.get_mut(..rows * groups).ok_or(TOO_SMALL)?;
-            let at = ((first + row) * groups * 4) as u64;
-            self.read_bits(scale_offset.saturating_add(at), scales, tile)?;
-            let at = ((first + row) * cols) as u64;
-            let weights = self.0.bytes(offset.saturating_add(at), rows * cols, tile)?;
-            let lines = weights.chunks_exact(cols.max(1)).zip(scales.chunks_exact(groups.max(1)));
-            for (r, (weights, scales)) in lines.enumerate() {
-                let bias = bias.get(row + r).copied().unwrap_or(0);
-                let tokens = codes.chunks_exact(cols.max(1)).zip(worth.as_chunks::<2>().0);
-                for ((codes, &[mantissa, exponent]), out) in
-                    tokens.zip(out.chunks_mut(stride.max(1)))
-                {
-                    let worth = Factor { mantissa: mantissa.cast_unsigned(), exponent };
-                    let parts =
-                        codes.chunks_exact(width.max(1)).zip(weights.chunks_exact(width.max(1)));
-                    let mut sum = bias;
-                    for ((codes, weights), &scale) in parts.zip(scales) {
-                        let (is_negative, scale) = factor(scale, scale_offset)?;
-                        let product = scale.times(worth).of(fixed::dot(codes, weights));
-                        sum = match is_negative {
-                            true => sum.saturating_sub(product),
-                            false => sum.saturating_add(product),
-                        };
-                    }
-                    if let Some(slot) = out.get_mut(row + r) {
-                        *slot = sum;
+        let room = if self.0.borrows() { usize::MAX } else { tile.len() / cols.max(1) };
+        let room = room.min(scales.len() / groups.max(1));
+        tiles(
+            count,
+            |left| room.min(left),
+            |row, rows| {
+                let scales = scales.get_mut(..rows * groups).ok_or(TOO_SMALL)?;
+                let at = ((first + row) * groups * 4) as u64;
+                self.read_bits(scale_offset.saturating_add(at), scales, tile)?;
+                let at = ((first + row) * cols) as u64;
+                let weights = self.0.bytes(offset.saturating_add(at), rows * cols, tile)?;
+                let lines =
+                    weights.chunks_exact(cols.max(1)).zip(scales.chunks_exact(groups.max(1)));
+                for (r, (weights, scales)) in lines.enumerate() {
+                    let bias = bias.get(row + r).copied().unwrap_or(0);
+                    let tokens = codes.chunks_exact(cols.max(1)).zip(worth.as_chunks::<2>().0);
+                    for ((codes, &[mantissa, exponent]), out) in
+                        tokens.zip(out.chunks_mut(stride.max(1)))
+                    {
+                        let worth = Factor { mantissa: mantissa.cast_unsigned(), exponent };
+                        let parts = codes
+                            .chunks_exact(width.max(1))
+                            .zip(weights.chunks_exact(width.max(1)));
+                        let mut sum = bias;
+                        for ((codes, weights), &scale) in parts.zip(scales) {
+                            let (is_negative, scale) = factor(scale, scale_offset)?;
+                            let product = scale.times(worth).of(fixed::dot(codes, weights));
+                            sum = match is_negative {
+                                true => sum.saturating_sub(product),
+                                false => sum.saturating_add(product),
+                            };
+                        }
+                        if let Some(slot) = out.get_mut(row + r) {
+                            *slot = sum;
+                        }
                     }
                 }
-            }
-            row += rows;
-        }
-        Ok(())
+                Ok(())
+            },
+        )
     }
 
     /// Adds a row of a table.

@@ -11,7 +11,8 @@ use core::mem::MaybeUninit;
 
 use super::super::transpose::transpose;
 use super::super::vector::first_lanes;
-use super::{LANES, PART_COLS, Part, panels, store, weights};
+use super::super::width::LANES;
+use super::{PART_COLS, Part, panels, store, weights};
 use crate::kernel::product::Product;
 
 /// The most tokens.

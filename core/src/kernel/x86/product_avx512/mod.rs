@@ -18,10 +18,9 @@ mod panels;
 use core::arch::x86_64::*;
 
 use super::vector::first_lanes;
+use super::width::LANES;
 use crate::kernel::product::{Floats, Product};
 
-/// Lanes of a vector.
-const LANES: usize = 16;
 /// Columns that are summed up before they are added to the output.
 const PART_COLS: usize = 384;
 /// With fewer rows it does not pay to transpose tokens.

@@ -14,7 +14,8 @@ use core::mem::MaybeUninit;
 use super::super::ahead::Ahead;
 use super::super::transpose::transpose_whole_quarters;
 use super::super::vector::first_lanes;
-use super::{LANES, PART_COLS, Part, add_quads, for_parts, places, rest_mask, store, weights};
+use super::super::width::LANES;
+use super::{PART_COLS, Part, add_quads, for_parts, places, rest_mask, store, weights};
 use crate::kernel::product::Product;
 
 /// Rows of a panel: four vectors of four.

@@ -10,7 +10,8 @@ use super::super::ahead::Ahead;
 use super::super::packed_tokens::PackedTokens;
 use super::super::transpose::{transpose_quarters, transpose_whole_quarters};
 use super::super::vector::first_lanes;
-use super::{BYTES, LANES, PANEL_COLS};
+use super::super::width::{BYTES, LANES};
+use super::PANEL_COLS;
 use crate::kernel::integer::{Base, ProductI8};
 
 /// More tokens had better share a panel of weights.

@@ -19,15 +19,11 @@ mod panels;
 use core::arch::x86_64::*;
 
 use super::vector::first_lanes;
+use super::width::LANES;
 use crate::kernel::integer::{Base, ProductI8};
 
 pub(super) use direct::MOST_TOKENS as DIRECT_TOKENS;
 pub(super) use panels::{PANEL_COLS, PANEL_ROWS, Panel};
-
-/// 32-bit lanes of a vector.
-pub(super) const LANES: usize = 16;
-/// Bytes of a vector.
-pub(super) const BYTES: usize = 64;
 
 /// See [`ProductI8`].
 pub(super) fn product(product: ProductI8<'_>) {

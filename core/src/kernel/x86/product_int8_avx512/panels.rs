@@ -6,7 +6,8 @@ use core::mem::MaybeUninit;
 
 use super::super::ahead::Ahead;
 use super::super::transpose::transpose_quarters;
-use super::{BYTES, LANES, from_zero, places, quad, rest_mask, store};
+use super::super::width::{BYTES, LANES};
+use super::{from_zero, places, quad, rest_mask, store};
 use crate::kernel::integer::ProductI8;
 
 /// Rows of a panel: two vectors.

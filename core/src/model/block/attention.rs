@@ -1,0 +1,158 @@
+//! Self-attention of one head over the texts of a pack, in f32 or in integers.
+//!
+//! Scores exist for a block of queries at a time: memory grows with the length of the text, not
+//! with its square.
+
+use crate::error::Result;
+use crate::kernel::integer::PROBABILITY_ONE;
+use crate::kernel::{Kernels, Multiply, MultiplyI16, Table};
+
+/// Query rows whose scores are computed together.
+pub(in crate::model) const QUERY_BLOCK: usize = 32;
+
+/// One head's queries, keys and values for all tokens of a pack.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::model) struct Head<'a> {
+    /// `[tokens, size]`.
+    pub(in crate::model) queries: Table<'a>,
+    /// `[size, tokens]`: keys are stored transposed.
+    pub(in crate::model) keys: Table<'a>,
+    /// `[tokens, size]`.
+    pub(in crate::model) values: Table<'a>,
+    /// Elements of a query, key or value.
+    pub(in crate::model) size: usize,
+}
+
+/// The factor of the scores, 1 / √size.
+fn score_scale(size: usize) -> f32 {
+    #[allow(clippy::cast_precision_loss)] // heads are small
+    let size = size as f32;
+    1.0 / libm::sqrtf(size)
+}
+
+/// softmax(Q · Kᵀ / √size) · V in f32 for the text of tokens `start..start + tokens`, into the same
+/// tokens of `out`.
+pub(in crate::model) fn attend(
+    kernels: &Kernels,
+    head: &Head<'_>,
+    (start, tokens): (usize, usize),
+    scores: &mut [f32],
+    out: &mut [f32],
+) -> Result<()> {
+    let Head { queries, keys, values, size } = *head;
+    let key_stride = keys.stride;
+    let mut first = 0;
+    while first < tokens {
+        let block = QUERY_BLOCK.min(tokens - first);
+        let rows = start + first;
+        (kernels.multiply_f32)(Multiply::new(
+            queries.rows(rows, block),
+            keys.skip(start),
+            scores,
+            key_stride,
+            (block, tokens, size),
+        )?);
+        for row in scores.chunks_mut(key_stride.max(1)).take(block) {
+            if let Some(row) = row.get_mut(..tokens) {
+                (kernels.softmax)(row, score_scale(size));
+            }
+        }
+        (kernels.multiply_f32)(Multiply::new(
+            Table { data: scores, stride: key_stride },
+            values.rows(start, tokens),
+            out.get_mut(rows * size..).unwrap_or_default(),
+            size,
+            (block, size, tokens),
+        )?);
+        first += block;
+    }
+    Ok(())
+}
+
+/// A head in 16-bit codes, and scratch memory for its attention.
+///
+/// Queries and keys have a scale a token, values a scale an element and text. With codes up to the
+/// square root of 2³¹ / size, sums of products of queries and keys fit 31 bits; probabilities add
+/// up to 2¹⁵, so their sums with values do.
+#[derive(Debug)]
+pub(in crate::model) struct IntegerHead<'a> {
+    /// `[tokens][size]`, an odd size completed by 0.
+    pub(in crate::model) queries: &'a mut [u8],
+    pub(in crate::model) query_scales: &'a mut [f32],
+    /// `[size / 2][tokens][2]`, lines `key_stride` pairs apart.
+    pub(in crate::model) keys: &'a mut [u8],
+    pub(in crate::model) key_scales: &'a mut [f32],
+    /// `[tokens / 2][size][2]` of one text.
+    pub(in crate::model) values: &'a mut [u8],
+    pub(in crate::model) value_scales: &'a mut [f32],
+    /// `[QUERY_BLOCK][tokens]`, an odd number of tokens completed by 0.
+    pub(in crate::model) probabilities: &'a mut [u8],
+    /// `QUERY_BLOCK` times what a probability's code is worth.
+    pub(in crate::model) probability_scales: &'a mut [f32],
+    /// `[QUERY_BLOCK, tokens]`, rows `key_stride` apart.
+    pub(in crate::model) scores: &'a mut [f32],
+    /// As long as the longer of a pack and a head.
+    pub(in crate::model) inverses: &'a mut [f32],
+}
+
+/// The largest code of a value.
+const VALUE_LIMIT: f32 = 32_767.0;
+
+impl IntegerHead<'_> {
+    /// Quantises the queries and keys of all tokens.
+    pub(in crate::model) fn quantize(&mut self, kernels: &Kernels, head: &Head<'_>) {
+        let Head { queries, keys, size, .. } = *head;
+        #[allow(clippy::cast_precision_loss)] // far below 2²⁴
+        let limit = (i32::MAX as usize / size.max(1)).isqrt().min(32_767) as f32;
+        (kernels.quantize_rows)(queries, size, limit, self.queries, self.query_scales);
+        let codes = (&mut *self.keys, keys.stride);
+        (kernels.quantize_columns)(keys, limit, codes, self.key_scales, self.inverses);
+        self.probability_scales.fill(1.0 / PROBABILITY_ONE);
+    }
+
+    /// As [`attend`], in integers.
+    pub(in crate::model) fn attend(
+        &mut self,
+        kernels: &Kernels,
+        head: &Head<'_>,
+        (start, tokens): (usize, usize),
+        out: &mut [f32],
+    ) -> Result<()> {
+        let Head { values, size, .. } = *head;
+        let key_stride = head.keys.stride;
+        let (values, codes) = (values.rows(start, tokens), (&mut *self.values, size));
+        (kernels.quantize_columns)(values, VALUE_LIMIT, codes, self.value_scales, self.inverses);
+        let (size_pairs, token_pairs) = (size.div_ceil(2), tokens.div_ceil(2));
+        let key_scales = self.key_scales.get(start..start + tokens).unwrap_or_default();
+        let keys = self.keys.get(start * 4..).unwrap_or_default();
+        let mut first = 0;
+        while first < tokens {
+            let block = QUERY_BLOCK.min(tokens - first);
+            let rows = start + first;
+            (kernels.multiply_i16)(MultiplyI16::new(
+                (self.queries.get(rows * size_pairs * 4..).unwrap_or_default(), size_pairs),
+                (keys, key_stride),
+                size_pairs,
+                self.query_scales.get(rows..rows + block).unwrap_or_default(),
+                key_scales,
+                (&mut *self.scores, key_stride),
+            )?);
+            let codes = self.probabilities.chunks_exact_mut((token_pairs * 4).max(1));
+            for (row, codes) in self.scores.chunks_mut(key_stride.max(1)).zip(codes).take(block) {
+                if let Some(row) = row.get_mut(..tokens) {
+                    (kernels.softmax_i16)(row, score_scale(size), codes);
+                }
+            }
+            (kernels.multiply_i16)(MultiplyI16::new(
+                (self.probabilities, token_pairs),
+                (self.values, size),
+                token_pairs,
+                self.probability_scales.get(..block).unwrap_or_default(),
+                self.value_scales,
+                (out.get_mut(rows * size..).unwrap_or_default(), size),
+            )?);
+            first += block;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,7 @@
+//! The pieces of a transformer's block, each for itself: passes put them together.
+
+pub(super) mod attention;
+pub(super) mod layer;
+pub(super) mod norm;
+pub(super) mod observation;
+pub(super) mod positions;

@@ -1,0 +1,121 @@
+//! BERT: what its tensors are called, and the encoder made of them.
+
+mod names;
+
+pub use names::{Finding, check};
+
+use self::names::{EmbeddingTensor, LayerTensor, locate};
+use crate::error::{Error, ErrorKind, Result};
+use crate::kernel::Kernels;
+use crate::model::block::layer::Layer;
+use crate::model::block::norm::Norm;
+use crate::model::config::BertConfig;
+use crate::model::linear::{Linear, summaries};
+use crate::model::pass::packed::Bert;
+use crate::model::plan::Plan;
+use crate::model::weights::Weights;
+
+const TOO_SMALL: Error = Error::without_offset(ErrorKind::BufferTooSmall);
+
+impl Layer {
+    pub(in crate::model) fn locate(
+        weights: &(impl Weights + ?Sized),
+        config: &BertConfig,
+        layer: usize,
+    ) -> Result<Self> {
+        let find = |tensor: LayerTensor| {
+            locate(weights, config, tensor.name(layer).as_str(), tensor.shape())
+        };
+        let linear = |weight, bias| Ok(Linear::new(find(weight)?, find(bias)?));
+        let norm = |weight, bias| Ok(Norm { weight: find(weight)?, bias: find(bias)? });
+        use LayerTensor as T;
+        let mut layer = Self {
+            integer_attention: false,
+            attention_group: None,
+            query: linear(T::QueryWeight, T::QueryBias)?,
+            key: linear(T::KeyWeight, T::KeyBias)?,
+            value: linear(T::ValueWeight, T::ValueBias)?,
+            attention_output: linear(T::AttentionOutputWeight, T::AttentionOutputBias)?,
+            attention_norm: norm(T::AttentionNormWeight, T::AttentionNormBias)?,
+            intermediate: linear(T::IntermediateWeight, T::IntermediateBias)?,
+            output: linear(T::OutputWeight, T::OutputBias)?,
+            output_norm: norm(T::OutputNormWeight, T::OutputNormBias)?,
+        };
+        layer.integer_attention = layer.take_same_codes(weights)?;
+        let group = layer.query.group();
+        let same = layer.key.group() == group && layer.value.group() == group;
+        layer.attention_group = group.filter(|_| same);
+        Ok(layer)
+    }
+}
+
+/// What [`Bert::plan`] says of a model of these sizes, before there is memory for its layers.
+///
+/// # Errors
+///
+/// As [`Bert::open`].
+pub fn plan(weights: &(impl Weights + ?Sized), config: &BertConfig, tokens: usize) -> Result<Plan> {
+    let (mut calibrated, mut grouped) = (false, false);
+    for index in 0..config.layers {
+        let layer = Layer::locate(weights, config, index)?;
+        calibrated |= layer.is_calibrated();
+        grouped |= layer.has_blocks();
+    }
+    Ok(Plan { quantized: grouped || calibrated, grouped, ..Plan::new(tokens) })
+}
+
+/// What [`Bert::summaries`] says of a model of these sizes, before there is memory for its layers.
+///
+/// # Errors
+///
+/// As [`Bert::open`].
+pub fn summaries(
+    weights: &(impl Weights + ?Sized),
+    config: &BertConfig,
+    kernels: &Kernels,
+) -> Result<usize> {
+    let mut sum = 0_usize;
+    if summaries::are_wanted(kernels) {
+        for index in 0..config.layers {
+            let layer = Layer::locate(weights, config, index)?;
+            sum = sum.saturating_add(summaries::count_of(layer.linear_layers()));
+        }
+    }
+    Ok(sum)
+}
+
+impl<L: AsRef<[Layer]> + Sync> Bert<L> {
+    /// Finds the tensors of a model of these sizes. `layers` must have room for `config.layers`.
+    ///
+    /// Nothing but the index is read; [`check`] reports all findings where this stops at
+    /// the first.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::MissingTensor`], [`ErrorKind::WrongShape`], [`ErrorKind::TransposedWeights`],
+    /// [`ErrorKind::BadScale`]; [`ErrorKind::BufferTooSmall`] if `layers` is too short.
+    pub fn open(
+        weights: &(impl Weights + ?Sized),
+        config: BertConfig,
+        mut layers: L,
+    ) -> Result<Self>
+    where
+        L: AsMut<[Layer]>,
+    {
+        let slots = layers.as_mut().get_mut(..config.layers).ok_or(TOO_SMALL)?;
+        for (index, slot) in slots.iter_mut().enumerate() {
+            *slot = Layer::locate(weights, &config, index)?;
+        }
+        summaries::number(slots.iter_mut().flat_map(Layer::linear_layers_mut));
+        use EmbeddingTensor as T;
+        let find = |tensor: T| locate(weights, &config, tensor.name(), tensor.shape());
+        Ok(Self {
+            word: find(T::Word)?,
+            position: find(T::Position)?,
+            token_type: find(T::TokenType)?,
+            norm: Norm { weight: find(T::NormWeight)?, bias: find(T::NormBias)? },
+            config,
+            layers,
+        })
+    }
+}

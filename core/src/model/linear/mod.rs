@@ -1,0 +1,191 @@
+//! Linear layers: rows of weights from where they lie to where they are multiplied.
+
+mod coded;
+mod float;
+pub(super) mod grouped;
+mod integer;
+pub mod requantize;
+mod rows;
+pub(super) mod summaries;
+pub(super) mod tiles;
+
+use self::grouped::GroupedInput;
+use self::integer::QuantizedInput;
+use self::summaries::FirstSummary;
+use super::run::Run;
+use super::weights::{Encoding, Matrix, Weights};
+use crate::error::{Error, ErrorKind, Result};
+use crate::kernel::Strides;
+use crate::kernel::blocks::BlockLayout;
+use crate::kernel::groups;
+use crate::quant::amb_unpack::{GROUP_COLS, has_groups};
+use crate::quant::groups::group_elements;
+use crate::tensor::Dtype;
+
+/// The most groups of columns that quantised activations are divided into.
+pub(in crate::model) const MAX_GROUPS: usize = 16;
+
+/// A linear layer: weights `[out, in]` and a bias `[out]`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::model) struct Linear {
+    pub(in crate::model) weight: Matrix,
+    pub(in crate::model) bias: Matrix,
+    /// Which of [`Run::summaries`] is the first of its weights.
+    pub(in crate::model) summaries: FirstSummary,
+}
+
+impl Linear {
+    pub(in crate::model) const EMPTY: Self = Self::new(Matrix::EMPTY, Matrix::EMPTY);
+
+    pub(in crate::model) const fn new(weight: Matrix, bias: Matrix) -> Self {
+        Self { weight, bias, summaries: FirstSummary::NONE }
+    }
+
+    /// How many columns share a scale if the layer is stored in blocks that activations in groups
+    /// are multiplied with.
+    pub(in crate::model) const fn group(&self) -> Option<usize> {
+        match self.weight.encoding {
+            Encoding::Block(dtype) => group_elements(dtype),
+            Encoding::Scaled(codes)
+                if cfg!(feature = "scaled-codes") && has_groups(&codes, self.weight.cols) =>
+            {
+                Some(GROUP_COLS)
+            }
+            _ => None,
+        }
+    }
+
+    /// How its blocks lie in the file, if kernels may take them as they are.
+    pub(in crate::model) const fn layout(&self) -> Option<BlockLayout> {
+        match self.weight.encoding {
+            _ if !cfg!(feature = "blocks-ggml") => None,
+            Encoding::Block(Dtype::Q4_0) => Some(BlockLayout::Q4_0),
+            Encoding::Block(Dtype::Q4_1) => Some(BlockLayout::Q4_1),
+            Encoding::Block(Dtype::Q5_0) => Some(BlockLayout::Q5_0),
+            Encoding::Block(Dtype::Q5_1) => Some(BlockLayout::Q5_1),
+            Encoding::Block(Dtype::Q8_0) => Some(BlockLayout::Q8_0),
+            _ => None,
+        }
+    }
+
+    /// Whether the layer can be computed with quantised activations.
+    pub(in crate::model) fn takes_codes(&self) -> bool {
+        self.weight.encoding == Encoding::I8 && self.weight.groups <= MAX_GROUPS
+    }
+}
+
+/// Scratch memory of one job for bringing weights in.
+#[derive(Debug)]
+pub(in crate::model) struct Staging<'a> {
+    /// For biases, column scales and the weights of layer norms.
+    pub(in crate::model) vector: &'a mut [f32],
+    /// For the scales of rows.
+    pub(in crate::model) scales: &'a mut [f32],
+    /// For rows of weights converted to f32.
+    pub(in crate::model) converted: &'a mut [f32],
+    /// For the codes of blocks.
+    pub(in crate::model) unpacked: &'a mut [u8],
+    /// For bytes that cannot be borrowed.
+    pub(in crate::model) tile: &'a mut [u8],
+}
+
+/// Memory for quantised activations.
+#[derive(Debug)]
+pub(in crate::model) struct CodeBuffers<'a> {
+    pub(in crate::model) codes: &'a mut [u8],
+    pub(in crate::model) zeros: &'a mut [u8],
+    pub(in crate::model) scales: &'a mut [f32],
+}
+
+/// What a linear layer is applied to.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::model) enum Input<'a> {
+    Floats(&'a [f32]),
+    Codes(QuantizedInput<'a>),
+    Groups(GroupedInput<'a>),
+}
+
+/// Where the output of some rows of a linear layer goes.
+///
+/// Element (t, r) lies at `t · strides.token + (r − first) · strides.row`.
+#[derive(Debug)]
+pub(in crate::model) struct Output<'a> {
+    pub(in crate::model) first: usize,
+    pub(in crate::model) rows: usize,
+    pub(in crate::model) out: &'a mut [f32],
+    pub(in crate::model) strides: Strides,
+}
+
+const TOO_SMALL: Error = Error::without_offset(ErrorKind::BufferTooSmall);
+
+impl<W: Weights + ?Sized, P: ?Sized> Run<'_, W, P> {
+    /// x · Wᵀ + bias for some rows of a linear layer.
+    pub(in crate::model) fn linear(
+        &self,
+        linear: &Linear,
+        input: Input<'_>,
+        output: Output<'_>,
+        staging: &mut Staging<'_>,
+    ) -> Result<()> {
+        let bias = staging.vector.get_mut(..output.rows).ok_or(TOO_SMALL)?;
+        match linear.bias.cols {
+            0 => bias.fill(0.0),
+            _ => self.read_vector(&linear.bias, output.first, bias, staging.tile)?,
+        }
+        match input {
+            Input::Floats(x) => self.float_rows(&linear.weight, x, output, staging),
+            Input::Codes(x) => self.integer_rows(linear, x, output, staging),
+            Input::Groups(x) if groups::BUILT_IN => {
+                match linear.layout().zip(self.kernels.product_blocks) {
+                    Some(with) => self.block_rows(&linear.weight, with, x, output, staging),
+                    None => self.grouped_rows(&linear.weight, x, output, staging),
+                }
+            }
+            Input::Groups(_) => Err(Error::without_offset(ErrorKind::UnsupportedDtype)),
+        }
+    }
+
+    /// How many of the next `left` rows can be had at once; 0 if the tile is too small for one.
+    pub(in crate::model) fn rows_at_once(
+        &self,
+        matrix: &Matrix,
+        left: usize,
+        tile: usize,
+    ) -> usize {
+        let in_pieces = matches!(matrix.encoding, Encoding::Scaled(_) | Encoding::Values(_));
+        if self.weights.borrows() || in_pieces {
+            // Such rows are read in pieces, however many there are.
+            left
+        } else {
+            left.min(tile.checked_div(matrix.row_bytes()).unwrap_or(0))
+        }
+    }
+}
+
+/// Whether two matrices divide their columns alike and have the same column scales, so that they
+/// take the same codes.
+pub(in crate::model) fn take_same_codes(
+    weights: &(impl Weights + ?Sized),
+    a: &Matrix,
+    b: &Matrix,
+) -> Result<bool> {
+    let (from, to) = match (a.column_offset, b.column_offset) {
+        (None, None) => return Ok(a.groups == b.groups && a.cols == b.cols),
+        (Some(from), Some(to)) if a.groups == b.groups && a.cols == b.cols => (from, to),
+        _ => return Ok(false),
+    };
+    const PIECE: usize = 64;
+    let (mut first, mut second) = ([0; PIECE], [0; PIECE]);
+    let length = a.cols.saturating_mul(4);
+    let mut at = 0;
+    while at < length {
+        let size = PIECE.min(length - at);
+        let a = weights.bytes(from.saturating_add(at as u64), size, &mut first)?;
+        let b = weights.bytes(to.saturating_add(at as u64), size, &mut second)?;
+        if a != b {
+            return Ok(false);
+        }
+        at += size;
+    }
+    Ok(true)
+}

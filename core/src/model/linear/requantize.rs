@@ -1,0 +1,149 @@
+//! Matrices requantised as signed bytes, a scale a row and group, which the fastest kernels take.
+
+use super::{Linear, MAX_GROUPS, TOO_SMALL};
+use crate::error::{Error, ErrorKind, Result};
+use crate::kernel::groups::BUILT_IN;
+use crate::model::parallel::split_off;
+use crate::model::run::Run;
+use crate::model::weights::{Encoding, Matrix, Weights};
+use crate::quant::int8::{CodeRange, groups};
+
+/// Where the memory of a [`Requantized`] source begins: no file reaches as far.
+pub(in crate::model) const MEMORY: u64 = 1 << 63;
+
+/// A source of tensors, and beside it the memory in which [`Bert::requantize`](crate::model::Bert::requantize) has put some of them
+/// anew.
+#[derive(Clone, Copy, Debug)]
+pub struct Requantized<'a, W> {
+    weights: W,
+    memory: &'a [u8],
+}
+
+impl<'a, W: Weights> Requantized<'a, W> {
+    /// `weights` that a model was opened with, and the memory that [`Bert::requantize`](crate::model::Bert::requantize) has filled
+    /// since, or none.
+    pub const fn new(weights: W, memory: &'a [u8]) -> Self {
+        Self { weights, memory }
+    }
+}
+
+impl<W: Weights> Weights for Requantized<'_, W> {
+    fn matrix(&self, name: &str) -> Result<Option<Matrix>> {
+        self.weights.matrix(name)
+    }
+
+    // The model asks in many places: a call is half a kilobyte less of a module for the web.
+    #[inline(never)]
+    fn bytes<'t>(&'t self, offset: u64, length: usize, tile: &'t mut [u8]) -> Result<&'t [u8]> {
+        let Some(start) = offset.checked_sub(MEMORY) else {
+            return self.weights.bytes(offset, length, tile);
+        };
+        usize::try_from(start)
+            .ok()
+            .and_then(|start| self.memory.get(start..start.checked_add(length)?))
+            .ok_or(Error::new(offset, ErrorKind::OutOfBounds))
+    }
+
+    fn borrows(&self) -> bool {
+        self.weights.borrows()
+    }
+
+    fn values(&self, number: u32, first: u64, out: &mut [f32]) -> Result<()> {
+        self.weights.values(number, first, out)
+    }
+}
+
+/// Whether a linear layer becomes another by being coded anew.
+pub(in crate::model) fn gains(linear: &Linear) -> bool {
+    BUILT_IN && !linear.takes_codes() && groups(linear.weight.cols) <= MAX_GROUPS
+}
+
+/// Bytes of the codes of a matrix, and of its scales.
+pub(in crate::model) fn sizes(matrix: &Matrix) -> Option<(usize, usize)> {
+    let scales = matrix.rows.checked_mul(groups(matrix.cols))?.checked_mul(4)?;
+    Some((matrix.rows.checked_mul(matrix.cols)?, scales))
+}
+
+/// Codes matrices anew, one after the other.
+pub(in crate::model) struct Coder<'a, 'r, W: ?Sized, P: ?Sized> {
+    pub(in crate::model) run: &'a Run<'r, W, P>,
+    /// The inverses of the columns' scales, if they have any, and room for a row.
+    pub(in crate::model) scratch: &'a mut [f32],
+    /// What is left of the memory, and where that begins.
+    pub(in crate::model) memory: &'a mut [u8],
+    pub(in crate::model) offset: u64,
+}
+
+impl<'a, W: Weights + ?Sized, P: ?Sized> Coder<'a, '_, W, P> {
+    /// The next `length` bytes of the memory, and where they lie.
+    fn take(&mut self, length: usize) -> Result<(&'a mut [u8], u64)> {
+        let bytes = split_off(&mut self.memory, length).ok_or(TOO_SMALL)?;
+        let offset = self.offset;
+        self.offset = offset.checked_add(length as u64).ok_or(TOO_SMALL)?;
+        Ok((bytes, offset))
+    }
+
+    /// Writes the scales of columns and leaves their inverses in the scratch memory; returns where
+    /// they lie. An error is at `place`, where the weights lie that they are for.
+    pub(in crate::model) fn columns(&mut self, scales: &[f32], place: u64) -> Result<u64> {
+        let (bytes, offset) = self.take(scales.len().checked_mul(4).ok_or(TOO_SMALL)?)?;
+        let inverses = self.scratch.get_mut(..scales.len()).ok_or(TOO_SMALL)?;
+        for ((scale, inverse), bytes) in
+            scales.iter().zip(inverses).zip(bytes.as_chunks_mut::<4>().0)
+        {
+            if !scale.is_normal() {
+                return Err(Error::new(place, ErrorKind::BadScale));
+            }
+            *bytes = scale.to_le_bytes();
+            *inverse = 1.0 / *scale;
+        }
+        Ok(offset)
+    }
+
+    /// Codes a matrix, divided by the scales of the columns if they lie somewhere, and says where
+    /// it lies now.
+    pub(in crate::model) fn code(
+        &mut self,
+        matrix: &mut Matrix,
+        columns: Option<u64>,
+    ) -> Result<()> {
+        let Matrix { rows, cols, .. } = *matrix;
+        let groups = groups(cols);
+        let width = cols.checked_div(groups).unwrap_or(0).max(1);
+        let (codes, scales) = sizes(matrix).ok_or(TOO_SMALL)?;
+        let (codes, offset) = self.take(codes)?;
+        let (scales, scale_offset) = self.take(scales)?;
+        let (inverses, rest) = self.scratch.split_at_mut_checked(cols).ok_or(TOO_SMALL)?;
+        let row = rest.get_mut(..cols).ok_or(TOO_SMALL)?;
+        let places = codes.chunks_exact_mut(cols.max(1)).zip(scales.chunks_exact_mut(groups * 4));
+        for (index, (codes, scales)) in places.enumerate() {
+            self.run.read_converted(matrix, index, row, &mut [])?;
+            if columns.is_some() {
+                row.iter_mut().zip(&*inverses).for_each(|(value, inverse)| *value *= inverse);
+            }
+            let parts = row.chunks_exact(width).zip(codes.chunks_exact_mut(width));
+            for ((row, codes), bytes) in parts.zip(scales.as_chunks_mut::<4>().0) {
+                let (mut scale, mut sum) = ([0.0], [0.0]);
+                let limit = CodeRange::Narrow.limit(row);
+                (self.run.kernels.quantize_groups)(row, width, limit, codes, &mut scale, &mut sum);
+                let [scale] = scale;
+                if !scale.is_finite() {
+                    return Err(Error::new(matrix.offset, ErrorKind::BadScale));
+                }
+                *bytes = scale.to_le_bytes();
+            }
+        }
+        *matrix = Matrix {
+            encoding: Encoding::I8,
+            rows,
+            cols,
+            offset,
+            bytes: codes.len() as u64,
+            scale_offset,
+            groups,
+            column_offset: columns,
+            zero_offset: 0,
+        };
+        Ok(())
+    }
+}

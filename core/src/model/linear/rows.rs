@@ -1,0 +1,219 @@
+//! Rows of weights, vectors and scales, read from where they lie.
+
+use super::MAX_GROUPS;
+use super::coded::CodedRows;
+use crate::error::{Error, ErrorKind, Result};
+use crate::kernel::Signs;
+use crate::model::run::Run;
+use crate::model::weights::{Encoding, Matrix, Weights};
+use crate::quant;
+use crate::quant::float16::{bf16_to_f32, f16_to_f32};
+use crate::quant::groups::dequantize_blocks;
+
+impl<W: Weights + ?Sized, P: ?Sized> Run<'_, W, P> {
+    /// The bytes of `rows` rows from row `first` on.
+    pub(in crate::model) fn read_rows<'t>(
+        &'t self,
+        matrix: &Matrix,
+        first: usize,
+        rows: usize,
+        tile: &'t mut [u8],
+    ) -> Result<&'t [u8]> {
+        let overflow = Error::new(matrix.offset, ErrorKind::SizeOverflow);
+        let row_bytes = matrix.row_bytes();
+        let start = first.checked_mul(row_bytes).ok_or(overflow)? as u64;
+        let length = rows.checked_mul(row_bytes).ok_or(overflow)?;
+        self.weights.bytes(matrix.offset.checked_add(start).ok_or(overflow)?, length, tile)
+    }
+
+    /// Reads `out.len()` elements of a vector of floats from element `first` on.
+    pub(in crate::model) fn read_vector(
+        &self,
+        vector: &Matrix,
+        first: usize,
+        out: &mut [f32],
+        tile: &mut [u8],
+    ) -> Result<()> {
+        let size = vector.encoding.row_bytes(1).unwrap_or(0);
+        let length = size.checked_mul(out.len());
+        let start = size.checked_mul(first);
+        let start = start.and_then(|start| vector.offset.checked_add(start as u64));
+        let (Some(start), Some(length)) = (start, length) else {
+            return Err(Error::new(vector.offset, ErrorKind::SizeOverflow));
+        };
+        convert(vector, self.weights.bytes(start, length, tile)?, out)
+    }
+
+    /// Reads one row of a table as f32.
+    pub(in crate::model) fn read_row(
+        &self,
+        table: &Matrix,
+        row: usize,
+        out: &mut [f32],
+        tile: &mut [u8],
+    ) -> Result<()> {
+        if row >= table.rows || out.len() != table.cols {
+            return Err(Error::without_offset(ErrorKind::InvalidArgument));
+        }
+        self.read_converted(table, row, out, tile)
+    }
+
+    /// Reads whole rows from row `first` on as f32.
+    pub(crate) fn read_converted(
+        &self,
+        matrix: &Matrix,
+        first: usize,
+        values: &mut [f32],
+        tile: &mut [u8],
+    ) -> Result<()> {
+        let Matrix { encoding, cols, groups, column_offset, .. } = *matrix;
+        if let Encoding::Scaled(codes) = encoding
+            && cfg!(feature = "scaled-codes")
+        {
+            let rows = CodedRows { weights: self.weights, matrix, codes, first };
+            return rows.read(values, tile);
+        }
+        if let Encoding::Values(number) = encoding {
+            let overflow = Error::new(matrix.offset, ErrorKind::SizeOverflow);
+            let first = first.checked_mul(cols).ok_or(overflow)? as u64;
+            return self.weights.values(number, first, values);
+        }
+        let rows = values.len().checked_div(cols).unwrap_or(0);
+        let bytes = self.read_rows(matrix, first, rows, tile)?;
+        if let Encoding::Block(dtype) = encoding
+            && dequantize_blocks(dtype, bytes, values, &|codes, offset, group, factors, out| {
+                let signs = Signs { flip: 0, offset };
+                (self.kernels.dequantize_groups)(codes, signs, group, factors, out);
+            })
+        {
+            return Ok(());
+        }
+        let width = cols.checked_div(groups).unwrap_or(0).max(1);
+        let mut factors = [(0.0, -0.0); MAX_GROUPS];
+        let factors = factors.get_mut(..groups);
+        match (encoding, factors) {
+            (Encoding::I8, Some(factors)) => {
+                let rows = bytes.chunks_exact(cols.max(1));
+                for (row, (codes, values)) in
+                    rows.zip(values.chunks_exact_mut(cols.max(1))).enumerate()
+                {
+                    for (group, (scale, _)) in factors.iter_mut().enumerate() {
+                        *scale = self.scale(matrix, (first + row) * groups + group)?;
+                    }
+                    let signs = Signs::SIGNED;
+                    (self.kernels.dequantize_groups)(codes, signs, width, factors, values);
+                }
+            }
+            _ => self.convert_rows(matrix, first, bytes, values)?,
+        }
+        let Some(offset) = column_offset else { return Ok(()) };
+        let columns = self.weights.bytes(offset, cols * 4, tile)?.as_chunks::<4>().0;
+        for values in values.chunks_exact_mut(cols.max(1)) {
+            for (value, column) in values.iter_mut().zip(columns) {
+                *value *= f32::from_le_bytes(*column);
+            }
+        }
+        Ok(())
+    }
+
+    /// Converts whole rows from row `first` on to f32, without column scales.
+    fn convert_rows(
+        &self,
+        matrix: &Matrix,
+        first: usize,
+        bytes: &[u8],
+        values: &mut [f32],
+    ) -> Result<()> {
+        let Matrix { encoding, cols, groups, zero_offset, .. } = *matrix;
+        convert(matrix, bytes, values)?;
+        if !matches!(encoding, Encoding::I8 | Encoding::U8) {
+            return Ok(());
+        }
+        let width = cols.checked_div(groups).unwrap_or(0).max(1);
+        for (row, values) in values.chunks_exact_mut(cols.max(1)).enumerate() {
+            let row = first + row;
+            let zero = match encoding {
+                Encoding::U8 => f32::from(self.element::<1>(zero_offset, row)?[0]),
+                _ => 0.0,
+            };
+            for (group, values) in values.chunks_exact_mut(width).enumerate() {
+                let scale = self.scale(matrix, row * groups + group)?;
+                for value in values {
+                    *value = (*value - zero) * scale;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads the scales of one group of as many rows as `scales` holds, from row `first` on.
+    pub(in crate::model) fn read_scales(
+        &self,
+        matrix: &Matrix,
+        first: usize,
+        group: usize,
+        scales: &mut [f32],
+        tile: &mut [u8],
+    ) -> Result<()> {
+        let bad = Error::new(matrix.scale_offset, ErrorKind::BadScale);
+        let groups = matrix.groups;
+        let length = scales.len().checked_mul(groups).and_then(|n| n.checked_mul(4)).ok_or(bad)?;
+        if self.weights.borrows() || length <= tile.len() {
+            let start = first.checked_mul(groups).and_then(|n| n.checked_mul(4)).ok_or(bad)?;
+            let offset = matrix.scale_offset.checked_add(start as u64).ok_or(bad)?;
+            let bytes = self.weights.bytes(offset, length, tile)?;
+            let rows = bytes.as_chunks::<4>().0.chunks_exact(groups.max(1));
+            for (scale, row) in scales.iter_mut().zip(rows) {
+                *scale = row.get(group).map_or(0.0, |bytes| f32::from_le_bytes(*bytes));
+            }
+        } else {
+            for (row, scale) in scales.iter_mut().enumerate() {
+                *scale = self.scale(matrix, (first + row) * groups + group)?;
+            }
+        }
+        if scales.iter().all(|scale| scale.is_finite()) { Ok(()) } else { Err(bad) }
+    }
+
+    /// The `index`-th scale of a quantised matrix.
+    fn scale(&self, matrix: &Matrix, index: usize) -> Result<f32> {
+        let scale = f32::from_le_bytes(self.element(matrix.scale_offset, index)?);
+        if scale.is_finite() {
+            Ok(scale)
+        } else {
+            Err(Error::new(matrix.scale_offset, ErrorKind::BadScale))
+        }
+    }
+
+    /// Element `index` of a vector of `N`-byte elements at `offset`.
+    fn element<const N: usize>(&self, offset: u64, index: usize) -> Result<[u8; N]> {
+        let place =
+            (index as u64).checked_mul(N as u64).and_then(|start| offset.checked_add(start));
+        let place = place.ok_or(Error::new(offset, ErrorKind::SizeOverflow))?;
+        let mut tile = [0; N];
+        let bytes = self.weights.bytes(place, N, &mut tile)?;
+        bytes.try_into().map_err(|_| Error::new(place, ErrorKind::SourceChanged))
+    }
+}
+
+/// Converts stored elements to f32, without scales.
+fn convert(matrix: &Matrix, bytes: &[u8], out: &mut [f32]) -> Result<()> {
+    fn each<const N: usize>(bytes: &[u8], out: &mut [f32], element: impl Fn([u8; N]) -> f32) {
+        for (out, bytes) in out.iter_mut().zip(bytes.as_chunks::<N>().0) {
+            *out = element(*bytes);
+        }
+    }
+    match matrix.encoding {
+        Encoding::F32 => each(bytes, out, f32::from_le_bytes),
+        Encoding::F16 => each(bytes, out, f16_to_f32),
+        Encoding::BF16 => each(bytes, out, bf16_to_f32),
+        Encoding::I8 => each(bytes, out, |b| f32::from(i8::from_le_bytes(b))),
+        Encoding::U8 => each(bytes, out, |[b]: [u8; 1]| f32::from(b)),
+        Encoding::Block(dtype) => return quant::dequantize(dtype, bytes, 0, out),
+        // Codes under scales have their own way, see `coded`; and so have values that the source
+        // gives.
+        Encoding::Scaled(_) | Encoding::Values(_) => {
+            return Err(Error::new(matrix.offset, ErrorKind::UnsupportedDtype));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,102 @@
+//! What kernels want to know of rows of 8-bit weights before they multiply them, found out once for
+//! a model.
+//!
+//! Without summaries kernels find it out for every product anew, with 8 tokens in a quarter of its
+//! time.
+
+use super::{Linear, TOO_SMALL};
+use crate::error::Result;
+use crate::kernel::{Kernels, RowSummary};
+use crate::model::run::Run;
+use crate::model::weights::{Matrix, Weights};
+
+/// Which summary of a model is the first of a linear layer. It takes no room where no table wants
+/// any: layers are copied, and the code for that is flash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::model) struct FirstSummary([usize; RowSummary::WANTED as usize]);
+
+impl FirstSummary {
+    pub(in crate::model) const NONE: Self = Self([usize::MAX; RowSummary::WANTED as usize]);
+
+    fn get(self) -> Option<usize> {
+        self.0.first().copied().filter(|&first| first != usize::MAX)
+    }
+}
+
+pub(in crate::model) const fn are_wanted(kernels: &Kernels) -> bool {
+    RowSummary::WANTED && kernels.summarize_row.is_some()
+}
+
+/// One summary for each group of columns of each row, all rows of a group one after the other.
+fn count(matrix: &Matrix) -> usize {
+    matrix.rows.saturating_mul(matrix.groups)
+}
+
+/// Summaries of some linear layers.
+pub(in crate::model) fn count_of<'l>(linear: impl IntoIterator<Item = &'l Linear>) -> usize {
+    let linear = linear.into_iter().filter(|linear| linear.takes_codes());
+    linear.fold(0, |sum, linear| sum.saturating_add(count(&linear.weight)))
+}
+
+/// Numbers the summaries of linear layers, those of each after those of the one before.
+pub(in crate::model) fn number<'l>(linear: impl IntoIterator<Item = &'l mut Linear>) {
+    if !RowSummary::WANTED {
+        return;
+    }
+    let mut next = 0_usize;
+    for linear in linear {
+        if linear.takes_codes() {
+            linear.summaries.0.fill(next);
+            next = next.saturating_add(count(&linear.weight));
+        }
+    }
+}
+
+/// Writes the summaries of linear layers where they are numbered, reading the weights of each once.
+///
+/// # Errors
+///
+/// [`BufferTooSmall`](crate::ErrorKind::BufferTooSmall) if there is less room; what reading the
+/// weights may fail with.
+pub(in crate::model) fn summarize<'l>(
+    linear: impl IntoIterator<Item = &'l Linear>,
+    weights: &(impl Weights + ?Sized),
+    kernels: &Kernels,
+    tile: &mut [u8],
+    summaries: &mut [RowSummary],
+) -> Result<()> {
+    let Some(summarize_row) = kernels.summarize_row.filter(|_| RowSummary::WANTED) else {
+        return Ok(());
+    };
+    for linear in linear {
+        let (Some(start), matrix) = (linear.summaries.get(), &linear.weight) else { continue };
+        let width = matrix.cols.checked_div(matrix.groups).unwrap_or(0).max(1);
+        let summaries = summaries.get_mut(start..).ok_or(TOO_SMALL)?;
+        let mut offset = matrix.offset;
+        for row in 0..matrix.rows {
+            let codes = weights.bytes(offset, matrix.cols, tile)?;
+            for (group, codes) in codes.chunks_exact(width).enumerate() {
+                let place = summaries.get_mut(group * matrix.rows + row);
+                *place.ok_or(TOO_SMALL)? = summarize_row(codes);
+            }
+            offset = offset.saturating_add(matrix.cols as u64);
+        }
+    }
+    Ok(())
+}
+
+impl<W: ?Sized, P: ?Sized> Run<'_, W, P> {
+    /// The summaries of `rows` rows from `first` on, of one group of columns; none if the run has
+    /// none.
+    pub(in crate::model) fn summaries_of(
+        &self,
+        linear: &Linear,
+        group: usize,
+        first: usize,
+        rows: usize,
+    ) -> &[RowSummary] {
+        let Some(start) = linear.summaries.get() else { return &[] };
+        let start = start.saturating_add(group * linear.weight.rows).saturating_add(first);
+        self.summaries.get(start..start.saturating_add(rows)).unwrap_or_default()
+    }
+}

@@ -1,0 +1,222 @@
+//! Memory for a pass, lent by the caller.
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::kernel::groups::TILE_ROWS;
+use crate::model::config::LlamaConfig;
+use crate::model::linear::{CodeBuffers, Staging};
+use crate::model::parallel::split_off;
+
+/// How exactly activations are multiplied with weights that lie in ggml's blocks. Weights in other
+/// encodings are converted to f32 and multiplied with activations in f32, whatever is chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Activations {
+    /// As they are, in f32; blocks are converted to f32. The slowest, and the reference for the
+    /// others.
+    Floats,
+    /// In two signed bytes with a scale each, for each group of columns: logits are those of
+    /// [`Floats`](Self::Floats) to a thousandth. On CPUs without kernels for it, the same as that.
+    Words,
+    /// In one signed byte, as llama.cpp has them: logits differ by some hundredths.
+    Bytes,
+}
+
+/// What a [`LlamaMemory`] must suffice for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LlamaPlan {
+    /// Tokens that pass through the layers together: weights are read once for all of them.
+    pub tokens: usize,
+    /// Positions of the [`Cache`](super::Cache).
+    pub positions: usize,
+    /// Bytes of weights that are read at a time from storage that cannot be borrowed, a row of the
+    /// widest matrix at least; 0 where it can.
+    pub tile_bytes: usize,
+    /// How exactly activations are multiplied.
+    pub activations: Activations,
+}
+
+impl LlamaPlan {
+    /// A plan for `tokens` at a time up to `positions`, with weights in memory and
+    /// [`Activations::Words`].
+    #[must_use]
+    pub const fn new(tokens: usize, positions: usize) -> Self {
+        Self { tokens, positions, tile_bytes: 0, activations: Activations::Words }
+    }
+}
+
+/// How much memory a pass needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LlamaNeeds {
+    /// Elements of f32.
+    pub floats: usize,
+    /// Bytes beside those, the tile among them.
+    pub bytes: usize,
+}
+
+/// Rows of weights that are converted to f32 together.
+const CONVERTED_ROWS: usize = 8;
+
+/// Rows of a linear layer that are computed at a time.
+pub(super) const ROWS_AT_ONCE: usize = 1024;
+
+/// Scratch memory of a pass over up to `tokens` tokens at a time.
+#[derive(Debug)]
+pub struct LlamaMemory<'a> {
+    pub(super) tokens: usize,
+    pub(super) hidden: &'a mut [f32],
+    pub(super) normed: &'a mut [f32],
+    pub(super) queries: &'a mut [f32],
+    pub(super) keys: &'a mut [f32],
+    pub(super) context: &'a mut [f32],
+    pub(super) gate: &'a mut [f32],
+    pub(super) up: &'a mut [f32],
+    /// Queries and context of the heads that share keys and values.
+    pub(super) head: &'a mut [f32],
+    /// Their scores, `[tokens, heads, positions]`.
+    pub(super) scores: &'a mut [f32],
+    /// Cosine and sine of each token's angles.
+    pub(super) angles: &'a mut [f32],
+    pub(super) norm: &'a mut [f32],
+    pub(super) scratch: Scratch<'a>,
+}
+
+/// What linear layers need.
+#[derive(Debug)]
+pub(super) struct Scratch<'a> {
+    pub(super) activations: Activations,
+    /// For quantised activations.
+    pub(super) codes: CodeBuffers<'a>,
+    pub(super) staging: Staging<'a>,
+}
+
+impl<'a> LlamaMemory<'a> {
+    /// What passes by a plan need beside the cache.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidArgument`] if the plan has no tokens or the memory would be larger than
+    /// addresses are.
+    pub fn needs(config: &LlamaConfig, plan: &LlamaPlan) -> Result<LlamaNeeds> {
+        let invalid = Error::without_offset(ErrorKind::InvalidArgument);
+        let sizes = Sizes::new(config, plan).filter(|_| plan.tokens > 0).ok_or(invalid)?;
+        let sum = |sizes: &[usize]| {
+            sizes.iter().try_fold(0_usize, |sum, size| sum.checked_add(*size)).ok_or(invalid)
+        };
+        let bytes = sum(&[sizes.codes, sizes.unpacked, plan.tile_bytes])?;
+        Ok(LlamaNeeds { floats: sum(&sizes.floats())?, bytes })
+    }
+
+    /// Memory in what is lent; what of `bytes` is beyond the plan's needs makes the tile larger.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::BufferTooSmall`] if it is less than [`needs`](Self::needs) says.
+    pub fn new(
+        config: &LlamaConfig,
+        plan: &LlamaPlan,
+        mut floats: &'a mut [f32],
+        mut bytes: &'a mut [u8],
+    ) -> Result<Self> {
+        let small = Error::without_offset(ErrorKind::BufferTooSmall);
+        let sizes = Sizes::new(config, plan).ok_or(small)?;
+        let mut take = |size: usize| split_off(&mut floats, size).ok_or(small);
+        let mut take_bytes = |size: usize| split_off(&mut bytes, size).ok_or(small);
+        let (codes, unpacked) = (take_bytes(sizes.codes)?, take_bytes(sizes.unpacked)?);
+        Ok(Self {
+            tokens: plan.tokens,
+            hidden: take(sizes.states)?,
+            normed: take(sizes.states)?,
+            queries: take(sizes.queries)?,
+            keys: take(sizes.keys)?,
+            context: take(sizes.queries)?,
+            gate: take(sizes.wide)?,
+            up: take(sizes.wide)?,
+            head: take(sizes.head)?,
+            scores: take(sizes.scores)?,
+            angles: take(sizes.angles)?,
+            norm: take(sizes.norm)?,
+            scratch: Scratch {
+                activations: plan.activations,
+                codes: CodeBuffers { codes, zeros: &mut [], scales: take(sizes.code_scales)? },
+                staging: Staging {
+                    vector: take(sizes.vector)?,
+                    scales: take(sizes.vector)?,
+                    converted: take(sizes.converted)?,
+                    unpacked,
+                    tile: bytes,
+                },
+            },
+        })
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Sizes {
+    states: usize,
+    queries: usize,
+    keys: usize,
+    wide: usize,
+    head: usize,
+    scores: usize,
+    angles: usize,
+    norm: usize,
+    vector: usize,
+    converted: usize,
+    codes: usize,
+    code_scales: usize,
+    unpacked: usize,
+}
+
+/// The columns of a group are at least so many.
+const LEAST_GROUP: usize = 16;
+
+impl Sizes {
+    fn new(config: &LlamaConfig, plan: &LlamaPlan) -> Option<Self> {
+        let LlamaConfig { heads, kv_heads, head, hidden, intermediate, .. } = *config;
+        let LlamaPlan { tokens, positions, activations, .. } = *plan;
+        let widest = hidden.max(intermediate).max(heads.checked_mul(head)?);
+        let parts = match activations {
+            Activations::Floats => 0,
+            Activations::Words => 2,
+            Activations::Bytes => 1,
+        };
+        let rows = tokens.checked_mul(heads.checked_div(kv_heads)?)?;
+        let code_rows = tokens.checked_mul(parts)?;
+        Some(Self {
+            states: tokens.checked_mul(hidden)?,
+            queries: tokens.checked_mul(heads.checked_mul(head)?)?,
+            keys: tokens.checked_mul(kv_heads.checked_mul(head)?)?,
+            wide: tokens.checked_mul(intermediate)?,
+            head: rows.checked_mul(head)?.checked_mul(2)?,
+            scores: rows.checked_mul(positions)?,
+            angles: tokens.checked_mul(head)?,
+            norm: hidden.max(head),
+            vector: ROWS_AT_ONCE,
+            converted: widest.checked_mul(CONVERTED_ROWS)?,
+            codes: code_rows.checked_mul(widest)?,
+            // A scale and a sum for each group.
+            code_scales: code_rows.checked_mul(widest.div_ceil(LEAST_GROUP))?.checked_mul(2)?,
+            unpacked: if parts == 1 { widest.checked_mul(TILE_ROWS)? } else { 0 },
+        })
+    }
+
+    /// Every piece of floats as often as it is there.
+    const fn floats(&self) -> [usize; 15] {
+        [
+            self.states,
+            self.states,
+            self.queries,
+            self.queries,
+            self.keys,
+            self.wide,
+            self.wide,
+            self.head,
+            self.scores,
+            self.angles,
+            self.norm,
+            self.code_scales,
+            self.vector,
+            self.vector,
+            self.converted,
+        ]
+    }
+}

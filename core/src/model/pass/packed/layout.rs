@@ -1,0 +1,278 @@
+//! How scratch memory is divided.
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::kernel::groups::TILE_ROWS;
+use crate::kernel::pieces::even_size;
+use crate::model::block::attention::{IntegerHead, QUERY_BLOCK};
+use crate::model::config::BertConfig;
+use crate::model::linear::{CodeBuffers, MAX_GROUPS, Staging};
+use crate::model::parallel::split_off;
+use crate::model::plan::{ALIGNMENT, Needs, Plan};
+
+/// Tokens that pass through the feed-forward layers together, so that their output stays in the L2
+/// cache.
+const FEED_FORWARD_BLOCK: usize = 256;
+/// The same where weights are bytes, which are brought in again for a quarter of what floats cost.
+const FEED_FORWARD_BLOCK_OF_CODES: usize = 64;
+/// Rows of weights that are converted to f32 together: as many as kernels multiply together, fewer
+/// where memory is short.
+const CONVERTED_ROWS: usize = 16;
+/// The same where weights are read from storage.
+const CONVERTED_ROWS_OF_TILE: usize = 8;
+/// The fewest columns of a group of a block.
+const LEAST_GROUP: usize = 16;
+
+/// [`ALIGNMENT`] in floats.
+pub(super) const ALIGNED_FLOATS: usize = ALIGNMENT / 4;
+
+const TOO_SMALL: Error = Error::without_offset(ErrorKind::BufferTooSmall);
+
+/// The sizes of the pieces of a workspace; they depend on the model's sizes and the plan alone.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Layout {
+    pub(super) tokens: usize,
+    pub(super) jobs: usize,
+    /// Heads that one job computes.
+    pub(super) heads: usize,
+    /// See [`heads_together`](Self::heads_together).
+    heads_together: usize,
+    /// Tokens that one job takes through the feed-forward layers at a time.
+    pub(super) block: usize,
+    /// From one row of transposed keys, and of scores, to the next.
+    pub(super) key_stride: usize,
+    pub(super) quantized: bool,
+    pub(super) grouped: bool,
+    pub(super) hidden: usize,
+    head: usize,
+    widest: usize,
+    tile: usize,
+    /// Floats and bytes of each job.
+    pub(super) job: Needs,
+    /// Floats and bytes of all.
+    pub(super) total: Needs,
+}
+
+impl Layout {
+    /// `None` if the sizes overflow or the plan is empty.
+    pub(super) fn new(config: &BertConfig, plan: &Plan) -> Option<Self> {
+        let Plan { tokens, jobs, tile_bytes, quantized, grouped, block } = *plan;
+        let BertConfig { hidden, intermediate, heads, .. } = *config;
+        let head = config.head();
+        if tokens == 0 || jobs == 0 || head == 0 || intermediate == 0 {
+            return None;
+        }
+        let jobs = jobs.min(tokens);
+        let share = tokens.div_ceil(jobs);
+        let none = Needs { floats: 0, bytes: 0 };
+        let mut layout = Self {
+            tokens,
+            jobs,
+            heads: heads.div_ceil(jobs),
+            heads_together: 1,
+            block: match block {
+                0 if tile_bytes == 0 && quantized && !grouped => {
+                    share.min(FEED_FORWARD_BLOCK_OF_CODES)
+                }
+                0 if tile_bytes == 0 => share.min(FEED_FORWARD_BLOCK),
+                0 => share,
+                block => share.min(block),
+            },
+            key_stride: tokens.checked_next_multiple_of(16)?,
+            quantized,
+            grouped: quantized && grouped,
+            hidden,
+            head,
+            widest: hidden.max(intermediate),
+            tile: tile_bytes,
+            job: none,
+            total: none,
+        };
+        // To find out how many takes 300 bytes of code.
+        if cfg!(not(feature = "small")) {
+            layout.heads_together = layout.most_heads_together()?;
+        }
+        layout.job = layout.job_needs()?;
+        let states = tokens.checked_mul(hidden)?;
+        let codes = layout.code_tokens();
+        let groups = codes.checked_mul(MAX_GROUPS);
+        let scales = codes.checked_mul(layout.scale_slots(hidden));
+        layout.total = Needs {
+            floats: sum(&[
+                layout.job.floats.checked_mul(jobs),
+                states.checked_mul(2),
+                scales,
+                Some(ALIGNED_FLOATS - 1),
+            ])?,
+            bytes: sum(&[
+                layout.job.bytes.checked_mul(jobs),
+                codes.checked_mul(hidden),
+                groups,
+                Some(if layout.job.bytes > 0 { ALIGNMENT - 1 } else { 0 }),
+            ])?,
+        };
+        Some(layout)
+    }
+
+    /// Heads whose queries, keys and values are computed together: where code must be small a
+    /// constant, of which the compiler makes no loop.
+    pub(super) const fn heads_together(&self) -> usize {
+        if cfg!(feature = "small") { 1 } else { self.heads_together }
+    }
+
+    /// Floats for the scales of the codes of a token, of up to `cols` columns.
+    pub(super) fn scale_slots(&self, cols: usize) -> usize {
+        // A scale and a sum for each group.
+        if self.grouped { MAX_GROUPS.max(cols.div_ceil(LEAST_GROUP) * 2) } else { MAX_GROUPS }
+    }
+
+    /// Bytes of the unpacked codes of a tile of rows.
+    fn unpacked(&self) -> usize {
+        if self.grouped { self.widest.saturating_mul(TILE_ROWS) } else { 0 }
+    }
+
+    /// Tokens whose hidden states have codes.
+    pub(super) fn code_tokens(&self) -> usize {
+        if self.quantized { self.tokens } else { 0 }
+    }
+
+    const fn if_quantized(&self, size: usize) -> usize {
+        if self.quantized { size } else { 0 }
+    }
+
+    /// As many heads of a job as the memory has room for that the feed-forward layers need anyway,
+    /// at least one; the same in each turn, as far as that goes.
+    fn most_heads_together(&self) -> Option<usize> {
+        let room = self.feed_forward_floats()?.saturating_sub(self.attention_floats(0)?);
+        let most = room / self.head_floats()?.max(1);
+        Some(even_size(self.heads, most.max(1)))
+    }
+
+    /// Floats for the queries, keys and values of a head.
+    fn head_floats(&self) -> Option<usize> {
+        self.tokens.checked_mul(2)?.checked_add(self.key_stride)?.checked_mul(self.head)
+    }
+
+    /// Floats for the attention of so many heads.
+    fn attention_floats(&self, heads: usize) -> Option<usize> {
+        let Self { tokens, head, key_stride, .. } = *self;
+        sum(&[
+            self.head_floats()?.checked_mul(heads),
+            key_stride.checked_mul(QUERY_BLOCK),
+            Some(self.if_quantized(sum(&[
+                tokens.checked_mul(2),
+                Some(head + QUERY_BLOCK),
+                Some(tokens.max(head)),
+            ])?)),
+        ])
+    }
+
+    /// Floats for what a block goes through after the attention.
+    fn feed_forward_floats(&self) -> Option<usize> {
+        let Self { block, hidden, widest, .. } = *self;
+        sum(&[
+            block.checked_mul(hidden),
+            block.checked_mul(widest),
+            Some(self.if_quantized(block.checked_mul(self.scale_slots(widest))?)),
+        ])
+    }
+
+    fn job_needs(&self) -> Option<Needs> {
+        let Self { tokens, head, block, widest, key_stride, .. } = *self;
+        let staging =
+            sum(&[Some(self.vector()), Some(widest), widest.checked_mul(self.converted_rows())])?;
+        let attention_bytes = sum(&[
+            tokens.checked_mul(head.div_ceil(2) * 4),
+            key_stride.checked_mul(head.div_ceil(2) * 4),
+            tokens.div_ceil(2).checked_mul(4)?.checked_mul(head),
+            tokens.div_ceil(2).checked_mul(4)?.checked_mul(QUERY_BLOCK),
+        ])?;
+        let feed_forward_bytes = sum(&[block.checked_mul(widest), block.checked_mul(MAX_GROUPS)])?;
+        let attention = self.attention_floats(self.heads_together)?;
+        let floats = attention.max(self.feed_forward_floats()?).checked_add(staging)?;
+        let bytes = self.if_quantized(attention_bytes.max(feed_forward_bytes));
+        let bytes = bytes.checked_add(self.tile)?;
+        let bytes = bytes.checked_add(self.unpacked())?;
+        Some(Needs {
+            floats: floats.checked_next_multiple_of(ALIGNED_FLOATS)?,
+            bytes: bytes.checked_next_multiple_of(ALIGNMENT)?,
+        })
+    }
+
+    /// Rows that are converted together. With quantised activations hardly any are, and storage is
+    /// for small memories; the scales and minima of a tile of blocks take two.
+    const fn converted_rows(&self) -> usize {
+        match (self.tile, self.quantized, self.grouped) {
+            (0, ..) => CONVERTED_ROWS,
+            (_, true, true) => 2,
+            (_, true, false) => 1,
+            _ => CONVERTED_ROWS_OF_TILE,
+        }
+    }
+
+    fn vector(&self) -> usize {
+        (self.hidden * 2).max(self.widest)
+    }
+
+    /// Takes what bringing weights in needs off a job's scratch memory; the rest comes back.
+    pub(super) fn staging<'a>(
+        &self,
+        mut floats: &'a mut [f32],
+        mut bytes: &'a mut [u8],
+    ) -> Result<(Staging<'a>, &'a mut [f32], &'a mut [u8])> {
+        let staging = Staging {
+            vector: split_off(&mut floats, self.vector()).ok_or(TOO_SMALL)?,
+            scales: split_off(&mut floats, self.widest).ok_or(TOO_SMALL)?,
+            converted: split_off(&mut floats, self.widest * self.converted_rows())
+                .ok_or(TOO_SMALL)?,
+            unpacked: split_off(&mut bytes, self.unpacked()).ok_or(TOO_SMALL)?,
+            tile: split_off(&mut bytes, self.tile).ok_or(TOO_SMALL)?,
+        };
+        Ok((staging, floats, bytes))
+    }
+
+    /// What the integer attention of a head over `tokens` needs, off a job's scratch memory.
+    pub(super) fn integer_head<'a>(
+        &self,
+        tokens: usize,
+        mut floats: &'a mut [f32],
+        mut bytes: &'a mut [u8],
+    ) -> Option<IntegerHead<'a>> {
+        let Self { head, key_stride, .. } = *self;
+        let pairs = head.div_ceil(2) * 4;
+        Some(IntegerHead {
+            scores: split_off(&mut floats, key_stride * QUERY_BLOCK)?,
+            queries: split_off(&mut bytes, tokens * pairs)?,
+            keys: split_off(&mut bytes, key_stride * pairs)?,
+            values: split_off(&mut bytes, tokens.div_ceil(2) * 4 * head)?,
+            probabilities: split_off(&mut bytes, tokens.div_ceil(2) * 4 * QUERY_BLOCK)?,
+            query_scales: split_off(&mut floats, tokens)?,
+            key_scales: split_off(&mut floats, tokens)?,
+            value_scales: split_off(&mut floats, head)?,
+            probability_scales: split_off(&mut floats, QUERY_BLOCK)?,
+            inverses: split_off(&mut floats, tokens.max(head))?,
+        })
+    }
+
+    /// Memory for the codes of up to `tokens` (at most a block) of any width, off a job's scratch
+    /// memory.
+    pub(super) fn code_buffers<'a>(
+        &self,
+        tokens: usize,
+        mut floats: &'a mut [f32],
+        mut bytes: &'a mut [u8],
+    ) -> Option<(CodeBuffers<'a>, &'a mut [f32])> {
+        if !self.quantized {
+            return Some((CodeBuffers { codes: &mut [], zeros: &mut [], scales: &mut [] }, floats));
+        }
+        let buffers = CodeBuffers {
+            codes: split_off(&mut bytes, tokens * self.widest)?,
+            zeros: split_off(&mut bytes, tokens * MAX_GROUPS)?,
+            scales: split_off(&mut floats, tokens * self.scale_slots(self.widest))?,
+        };
+        Some((buffers, floats))
+    }
+}
+
+fn sum(terms: &[Option<usize>]) -> Option<usize> {
+    terms.iter().try_fold(0_usize, |sum, &term| sum.checked_add(term?))
+}

@@ -1,0 +1,181 @@
+//! The BERT encoder: embeddings, post-norm transformer layers, pooling.
+//!
+//! One pass of a layer goes over the data twice, each time in parts that a host may run on several
+//! threads:
+//!
+//! 1. by heads: a head's queries, keys and values from its rows of the weights, then its attention.
+//!    The context is stored head by head;
+//! 2. by blocks of tokens: the attention's output layer, residual and norm, feed-forward layers,
+//!    residual and norm.
+//!
+//! Several texts are packed into one list of tokens: the weights stream by once for all of them,
+//! attention stays within each text, and nothing is padded.
+
+mod forward;
+mod layout;
+pub mod requantize;
+mod summaries;
+pub mod workspace;
+
+use self::forward::Pass;
+use self::workspace::Workspace;
+use crate::error::{Error, ErrorKind, Result};
+use crate::model::block::layer::Layer;
+use crate::model::block::norm::Norm;
+use crate::model::block::observation::Observer;
+use crate::model::config::BertConfig;
+use crate::model::head::pool::pool;
+use crate::model::parallel::{Parallel, split_off};
+use crate::model::plan::Plan;
+use crate::model::run::Run;
+use crate::model::weights::{Matrix, Weights};
+
+/// A BERT encoder: its sizes, and where its tensors lie in the file.
+///
+/// `L` holds one [`Layer`] per layer: a slice, an array or a `Vec`.
+#[derive(Clone, Copy, Debug)]
+pub struct Bert<L> {
+    pub(in crate::model) config: BertConfig,
+    pub(in crate::model) word: Matrix,
+    pub(in crate::model) position: Matrix,
+    pub(in crate::model) token_type: Matrix,
+    pub(in crate::model) norm: Norm,
+    pub(in crate::model) layers: L,
+}
+
+const TOO_SMALL: Error = Error::without_offset(ErrorKind::BufferTooSmall);
+
+impl<L: AsRef<[Layer]> + Sync> Bert<L> {
+    /// The model's sizes.
+    #[must_use]
+    pub const fn config(&self) -> &BertConfig {
+        &self.config
+    }
+
+    /// A plan for `tokens` on one thread with weights in memory, as the model was made to run: with
+    /// quantised activations if its 8-bit weights have column scales, that is if it was calibrated
+    /// for them, or if it has weights in blocks, whose groups are small enough; otherwise in f32.
+    #[must_use]
+    pub fn plan(&self, tokens: usize) -> Plan {
+        let layers = || self.layers.as_ref().iter().take(self.config.layers);
+        let grouped = layers().any(Layer::has_blocks);
+        let quantized = grouped || layers().any(Layer::is_calibrated);
+        Plan { quantized, grouped, ..Plan::new(tokens) }
+    }
+
+    /// The embedding of one text, into `out` of `hidden` elements.
+    ///
+    /// # Errors
+    ///
+    /// As [`embed_batch`](Self::embed_batch).
+    pub fn embed<W: Weights + Sync + ?Sized, P: Parallel + ?Sized>(
+        &self,
+        run: &Run<'_, W, P>,
+        ids: &[u32],
+        workspace: &mut Workspace<'_>,
+        out: &mut [f32],
+    ) -> Result<()> {
+        self.embed_batch(run, ids, &[ids.len()], workspace, out)
+    }
+
+    /// The embeddings of several texts, one row of `hidden` elements each, into `out`.
+    ///
+    /// `ids` holds the token ids of all texts (special tokens included) one after the other,
+    /// `lengths` how many each has. As many texts as the workspace has room for are computed
+    /// together.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::TokenOutOfRange`]; [`ErrorKind::TooManyTokens`] for a text with more tokens
+    /// than positions; [`ErrorKind::BufferTooSmall`] for one with more than the workspace was made
+    /// for; [`ErrorKind::InvalidArgument`] for one without tokens, or if the lengths do not add up;
+    /// and what reading the weights may fail with.
+    pub fn embed_batch<W: Weights + Sync + ?Sized, P: Parallel + ?Sized>(
+        &self,
+        run: &Run<'_, W, P>,
+        ids: &[u32],
+        lengths: &[usize],
+        workspace: &mut Workspace<'_>,
+        out: &mut [f32],
+    ) -> Result<()> {
+        self.embed_observed(run, ids, lengths, workspace, out, &|_| {})
+    }
+
+    /// As [`embed_batch`](Self::embed_batch), showing `observe` what every linear layer is applied
+    /// to.
+    ///
+    /// Meant for calibration: what the activations of a float model look like decides how its
+    /// weights are quantised.
+    ///
+    /// # Errors
+    ///
+    /// As [`embed_batch`](Self::embed_batch).
+    pub fn embed_observed<W: Weights + Sync + ?Sized, P: Parallel + ?Sized>(
+        &self,
+        run: &Run<'_, W, P>,
+        ids: &[u32],
+        lengths: &[usize],
+        workspace: &mut Workspace<'_>,
+        out: &mut [f32],
+        observe: &Observer<'_>,
+    ) -> Result<()> {
+        self.check_texts(ids, lengths, workspace.layout.tokens, out.len())?;
+        let invalid = Error::without_offset(ErrorKind::InvalidArgument);
+        let (mut ids, mut lengths, mut out) = (ids, lengths, out);
+        while !lengths.is_empty() {
+            let (texts, tokens) = pack(lengths, workspace.layout.tokens);
+            let (these, rest) = ids.split_at_checked(tokens).ok_or(invalid)?;
+            let (these_lengths, rest_lengths) = lengths.split_at_checked(texts).ok_or(invalid)?;
+            let these_out = split_off(&mut out, texts * self.config.hidden).ok_or(TOO_SMALL)?;
+            Pass::run(self, run, observe, these, these_lengths, workspace)?;
+            let mut hidden = &*workspace.hidden;
+            for (length, out) in
+                these_lengths.iter().zip(these_out.chunks_exact_mut(self.config.hidden.max(1)))
+            {
+                let (text, rest) =
+                    hidden.split_at_checked(length * self.config.hidden).ok_or(invalid)?;
+                pool(&self.config, text, out);
+                hidden = rest;
+            }
+            (ids, lengths) = (rest, rest_lengths);
+        }
+        Ok(())
+    }
+
+    fn check_texts(&self, ids: &[u32], lengths: &[usize], room: usize, out: usize) -> Result<()> {
+        let error = |kind| Err(Error::without_offset(kind));
+        let mut total = 0_usize;
+        for &length in lengths {
+            if length > self.config.positions {
+                return error(ErrorKind::TooManyTokens);
+            }
+            if length > room {
+                return error(ErrorKind::BufferTooSmall);
+            }
+            if length == 0 {
+                return error(ErrorKind::InvalidArgument);
+            }
+            total = total.saturating_add(length);
+        }
+        if total != ids.len() || lengths.len().checked_mul(self.config.hidden) != Some(out) {
+            return error(ErrorKind::InvalidArgument);
+        }
+        if ids.iter().any(|&id| id as usize >= self.config.vocabulary) {
+            return error(ErrorKind::TokenOutOfRange);
+        }
+        Ok(())
+    }
+}
+
+/// How many of the first texts fit `room` tokens (at least one), and their tokens.
+fn pack(lengths: &[usize], room: usize) -> (usize, usize) {
+    let (mut texts, mut tokens) = (0, 0);
+    for &length in lengths {
+        if texts > 0 && tokens + length > room {
+            break;
+        }
+        texts += 1;
+        tokens += length;
+    }
+    (texts, tokens)
+}

@@ -1,0 +1,77 @@
+//! Scratch memory, lent by the caller; how much is needed is known exactly before.
+
+use super::layout::{ALIGNED_FLOATS, Layout};
+use crate::error::{Error, ErrorKind, Result};
+use crate::model::config::BertConfig;
+use crate::model::linear::{CodeBuffers, MAX_GROUPS};
+use crate::model::parallel::split_off;
+use crate::model::plan::{ALIGNMENT, Needs, Plan};
+
+const TOO_SMALL: Error = Error::without_offset(ErrorKind::BufferTooSmall);
+
+/// Scratch memory for one thread that runs a model (and its jobs).
+#[derive(Debug)]
+pub struct Workspace<'a> {
+    pub(super) layout: Layout,
+    pub(super) hidden: &'a mut [f32],
+    pub(super) context: &'a mut [f32],
+    /// The codes of the hidden states; empty without quantised activations.
+    pub(super) codes: CodeBuffers<'a>,
+    pub(super) floats: &'a mut [f32],
+    pub(super) bytes: &'a mut [u8],
+}
+
+impl<'a> Workspace<'a> {
+    /// How much memory `plan` needs for a model of these sizes.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidArgument`] if the plan is for nothing or larger than memory can be, or
+    /// its tile too small.
+    pub fn needs(config: &BertConfig, plan: &Plan) -> Result<Needs> {
+        let invalid = Error::without_offset(ErrorKind::InvalidArgument);
+        if plan.tile_bytes != 0 && plan.tile_bytes < Needs::least_tile_bytes(config) {
+            return Err(invalid);
+        }
+        Layout::new(config, plan).map(|layout| layout.total).ok_or(invalid)
+    }
+
+    /// A workspace in the memory lent.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::BufferTooSmall`] if it is less than [`needs`](Self::needs) says.
+    pub fn new(
+        config: &BertConfig,
+        plan: &Plan,
+        mut floats: &'a mut [f32],
+        mut bytes: &'a mut [u8],
+    ) -> Result<Self> {
+        let needs = Self::needs(config, plan)?;
+        if floats.len() < needs.floats || bytes.len() < needs.bytes {
+            return Err(TOO_SMALL);
+        }
+        let layout = Layout::new(config, plan).ok_or(TOO_SMALL)?;
+        let unaligned = floats.as_ptr().align_offset(ALIGNMENT).min(ALIGNED_FLOATS - 1);
+        split_off(&mut floats, unaligned).ok_or(TOO_SMALL)?;
+        if needs.bytes > 0 {
+            let unaligned = bytes.as_ptr().align_offset(ALIGNMENT).min(ALIGNMENT - 1);
+            split_off(&mut bytes, unaligned).ok_or(TOO_SMALL)?;
+        }
+        let states = layout.tokens.saturating_mul(layout.hidden);
+        let tokens = layout.code_tokens();
+        Ok(Self {
+            layout,
+            hidden: split_off(&mut floats, states).ok_or(TOO_SMALL)?,
+            context: split_off(&mut floats, states).ok_or(TOO_SMALL)?,
+            codes: CodeBuffers {
+                codes: split_off(&mut bytes, tokens * layout.hidden).ok_or(TOO_SMALL)?,
+                zeros: split_off(&mut bytes, tokens * MAX_GROUPS).ok_or(TOO_SMALL)?,
+                scales: split_off(&mut floats, tokens * layout.scale_slots(layout.hidden))
+                    .ok_or(TOO_SMALL)?,
+            },
+            floats,
+            bytes,
+        })
+    }
+}

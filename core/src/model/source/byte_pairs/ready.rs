@@ -1,0 +1,125 @@
+//! Text to ids and ids to bytes, by an index.
+
+use super::TOO_SMALL;
+use super::index::{BpeIndex, BpeMemory};
+use super::source::{BpeSource, TokenEntries};
+use crate::error::{Error, ErrorKind, Result};
+use crate::token::bpe::{Bpe, Found, Merge, MergeTable, Scratch, alphabet};
+use crate::token::vocabulary::Tokens;
+use crate::token::{AddedTable, AddedToken, EndTokens, Entries, HashVocabulary, TextEnds};
+
+/// A tokenizer that is ready.
+#[derive(Clone, Debug)]
+pub struct FileBpe<'a> {
+    tokens: Entries<'a>,
+    vocabulary: HashVocabulary<'a, Entries<'a>>,
+    bpe: Bpe<'a>,
+    ignores_merges: bool,
+    ends: TextEnds,
+}
+
+impl<'a> BpeSource<'a> {
+    /// Makes the index in lent memory for as long as the file lives.
+    ///
+    /// # Errors
+    ///
+    /// As [`index`](Self::index).
+    pub fn open(&self, mut memory: BpeMemory<'a>) -> Result<FileBpe<'a>> {
+        let index = self.index(&mut memory)?;
+        let BpeMemory { samples, slots, merges, merge_slots, added } = memory;
+        let TokenEntries { bytes, offset, count, prefix } = self.entries;
+        let tokens = Entries::resume(bytes, offset, count, prefix, samples);
+        let added = AddedTable::resume(bytes, added, index.added);
+        FileBpe::over(tokens, &index, (&*slots, &*merges, &*merge_slots), added)
+    }
+}
+
+impl<'a> FileBpe<'a> {
+    /// Takes up again an index that [`BpeSource::index`](super::BpeSource::index) made of the
+    /// tokenizer in `file`: its samples, the slots of tokens, and the memory of merges with their
+    /// slots. `added` is the memory of the tokens that are found in a text as they are.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::BadVocabulary`] if the file is shorter than it was.
+    pub fn resume(
+        file: &'a [u8],
+        index: &BpeIndex,
+        (samples, slots): (&'a [u32], &'a [u32]),
+        (merges, merge_slots): (&'a [Merge], &'a [u32]),
+        added: &'a [AddedToken],
+    ) -> Result<Self> {
+        let (tokens, added) = (index.tokens(file, samples)?, index.added(file, added)?);
+        Self::over(tokens, index, (slots, merges, merge_slots), added)
+    }
+
+    pub(super) fn over(
+        tokens: Entries<'a>,
+        index: &BpeIndex,
+        (slots, merges, merge_slots): (&'a [u32], &'a [Merge], &'a [u32]),
+        added: AddedTable<'a>,
+    ) -> Result<Self> {
+        let vocabulary = HashVocabulary::resume(tokens, slots, index.hash);
+        let merges = merges.get(..index.merges).unwrap_or_default();
+        let table = MergeTable::resume(merges, merge_slots, index.longest_probe);
+        let bpe = Bpe::new(&vocabulary, table, index.pattern, added)?;
+        let BpeIndex { ignores_merges, ends, .. } = *index;
+        Ok(FileBpe { tokens, vocabulary, bpe, ignores_merges, ends })
+    }
+
+    /// The number of tokens.
+    #[must_use]
+    pub fn count(&self) -> u32 {
+        Tokens::count(&self.tokens)
+    }
+
+    /// The ids of `text`, as many as `ids` holds, between the tokens that are put around every text
+    /// if there are any.
+    ///
+    /// # Errors
+    ///
+    /// As [`Bpe::encode`].
+    pub fn encode(&self, text: &str, ids: &mut [u32], scratch: &mut Scratch<'_>) -> Result<Found> {
+        self.ends.around(ids, |ids| match self.ignores_merges {
+            true => self.bpe.encode_whole_words(&self.vocabulary, text, ids, scratch),
+            false => self.bpe.encode(text, ids, scratch),
+        })
+    }
+
+    /// The tokens that end a text.
+    #[must_use]
+    pub const fn ends(&self) -> &EndTokens {
+        &self.ends.end
+    }
+
+    /// Writes the bytes that a token stands for into `out`, and says how many they are; they need
+    /// not be whole characters.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::TokenOutOfRange`] for an id of no token; [`ErrorKind::BufferTooSmall`];
+    /// [`ErrorKind::InvalidUtf8`] if the file's token is no text.
+    pub fn bytes(&self, id: u32, out: &mut [u8]) -> Result<usize> {
+        if id >= self.count() {
+            return Err(Error::without_offset(ErrorKind::TokenOutOfRange));
+        }
+        let token = self.tokens.get(id)?;
+        let invalid = |_| Error::without_offset(ErrorKind::InvalidUtf8);
+        let mut length = 0_usize;
+        for character in core::str::from_utf8(token).map_err(invalid)?.chars() {
+            let mut room = [0; 4];
+            let bytes = match alphabet::byte(character) {
+                Some(byte) => {
+                    room = [byte, 0, 0, 0];
+                    room.get(..1).unwrap_or_default()
+                }
+                None => character.encode_utf8(&mut room).as_bytes(),
+            };
+            let end = length.saturating_add(bytes.len());
+            let place = out.get_mut(length..end).ok_or(TOO_SMALL)?;
+            place.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
+            length = end;
+        }
+        Ok(length)
+    }
+}

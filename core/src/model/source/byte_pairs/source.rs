@@ -1,0 +1,253 @@
+//! What files say of their tokenizers.
+
+use super::BAD;
+use crate::error::{Error, ErrorKind, Result};
+#[cfg(feature = "gguf")]
+use crate::event::Value;
+#[cfg(feature = "amb")]
+use crate::format::amb::{self, Amb};
+#[cfg(feature = "embd")]
+use crate::format::embd::{self, Embd};
+#[cfg(feature = "gguf")]
+use crate::format::gguf::{self, Gguf};
+#[cfg(feature = "amb")]
+use crate::model::source::amb::{amb_added_tokens, amb_config_value, amb_text_ends};
+#[cfg(feature = "embd")]
+use crate::model::source::embd::embd_text_ends;
+#[cfg(feature = "gguf")]
+use crate::model::source::gguf::{gguf_pre_tokenizer, gguf_text_ends};
+use crate::token::bpe::{Pattern, PreTokenizer};
+use crate::token::{LengthPrefix, TextEnds};
+
+const UNSUPPORTED: Error = Error::without_offset(ErrorKind::UnsupportedVersion);
+
+/// What a file says of its tokenizer.
+#[derive(Clone, Copy, Debug)]
+pub struct BpeSource<'a> {
+    file: File<'a>,
+    pub(super) pattern: Pattern,
+    pub(super) entries: TokenEntries<'a>,
+    pub(super) ignores_merges: bool,
+    pub(super) ends: TextEnds,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum File<'a> {
+    #[cfg(feature = "amb")]
+    Amb(Amb<'a>, amb::Tokenizer<'a>),
+    #[cfg(feature = "gguf")]
+    Gguf(Gguf<'a>),
+    /// Merges as lines, and the ids of tokens that are found as they are.
+    Text { merges: &'a str, added: &'a str },
+}
+
+/// A tokenizer whose parts lie anywhere.
+#[derive(Clone, Copy, Debug)]
+pub struct BpeParts<'a> {
+    /// How texts are cut into words.
+    pub pattern: Pattern,
+    /// The spellings of the tokens in the order of their ids, each behind its length.
+    pub tokens: &'a [u8],
+    /// Where `tokens` lie in what is later [taken up again](super::FileBpe::resume).
+    pub offset: u64,
+    /// The number of tokens.
+    pub count: u32,
+    /// The width of each token's length.
+    pub prefix: LengthPrefix,
+    /// A line for each merge, the first one first: its two parts with a space between.
+    pub merges: &'a str,
+    /// The ids of the tokens that are found in a text as they are, with spaces between.
+    pub added: &'a str,
+    /// Whether a word that is in the vocabulary is one token, whatever the merges make of it.
+    pub ignores_merges: bool,
+    /// The tokens around texts.
+    pub ends: TextEnds,
+}
+
+/// Where the spellings of tokens lie.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TokenEntries<'a> {
+    pub(super) bytes: &'a [u8],
+    pub(super) offset: u64,
+    pub(super) count: u32,
+    pub(super) prefix: LengthPrefix,
+}
+
+impl<'a> BpeSource<'a> {
+    /// The tokenizer of an `.amb` file, whose configuration has `pre_tokenizer`, `ignore_merges`,
+    /// `added_tokens`, `add_bos`, `add_eos` and `end_tokens`.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::MissingVocabulary`] without a tokenizer; [`ErrorKind::UnsupportedVersion`] if
+    /// it is another one.
+    #[cfg(feature = "amb")]
+    pub fn amb(file: &Amb<'a>) -> Result<Self> {
+        let missing = Error::without_offset(ErrorKind::MissingVocabulary);
+        let tokenizer = file.tokenizer().ok_or(missing)?;
+        if tokenizer.kind() != amb::TokenizerKind::Bpe {
+            return Err(UNSUPPORTED);
+        }
+        let of = |member: &str| amb_config_value(file, member);
+        let (pattern, ignores_merges) = own_rules(of("pre_tokenizer"), of("ignore_merges"))?;
+        let amb::TokenEntries { bytes, offset, count } =
+            tokenizer.token_entries().ok_or(missing)?;
+        let entries = TokenEntries { bytes, offset, count, prefix: LengthPrefix::U16 };
+        let ends = amb_text_ends(file, &tokenizer)?;
+        Ok(Self { file: File::Amb(*file, tokenizer), pattern, entries, ignores_merges, ends })
+    }
+
+    /// The tokenizer of a GGUF file, whose `tokenizer.ggml.model` is `gpt2`.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::MissingVocabulary`] without a tokenizer; [`ErrorKind::UnsupportedVersion`] if
+    /// it is another one.
+    #[cfg(feature = "gguf")]
+    pub fn gguf(file: &Gguf<'a>) -> Result<Self> {
+        let missing = Error::without_offset(ErrorKind::MissingVocabulary);
+        let PreTokenizer { pattern, ignores_merges, .. } = gguf_pre_tokenizer(file)?;
+        let gguf::TokenEntries { bytes, offset, count } = file.token_entries().ok_or(missing)?;
+        let entries = TokenEntries { bytes, offset, count, prefix: LengthPrefix::U64 };
+        let ends = gguf_text_ends(file)?;
+        Ok(Self { file: File::Gguf(*file), pattern, entries, ignores_merges, ends })
+    }
+
+    /// The tokenizer of a `.weights` file: its vocabulary, and the merges in the tensor
+    /// [`MERGES`](crate::format::embd::MERGES); its metadata has `pre_tokenizer`, `ignore_merges`,
+    /// `added_tokens`, `add_bos`, `add_eos`, `bos_token_id`, `eos_token_id` and `end_tokens`.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::MissingVocabulary`] without tokens or merges; [`ErrorKind::UnsupportedVersion`]
+    /// if texts are cut in a way that is not known; [`ErrorKind::BadVocabulary`] if the merges are
+    /// no text.
+    #[cfg(feature = "embd")]
+    pub fn embd(file: &Embd<'a>) -> Result<Self> {
+        let missing = Error::without_offset(ErrorKind::MissingVocabulary);
+        let entries = file.token_entries().ok_or(missing)?;
+        let merges = file.tensor(embd::MERGES).ok_or(missing)?;
+        let bad = Error::new(merges.header().offset, ErrorKind::BadVocabulary);
+        let of = |key: &str| file.metadata_value(key);
+        let (pattern, ignores_merges) = own_rules(of("pre_tokenizer"), of("ignore_merges"))?;
+        Ok(Self::parts(&BpeParts {
+            pattern,
+            tokens: entries.bytes,
+            offset: entries.offset,
+            count: entries.count,
+            prefix: if entries.length_bytes == 2 { LengthPrefix::U16 } else { LengthPrefix::U32 },
+            merges: core::str::from_utf8(merges.data()).map_err(|_| bad)?,
+            added: file.metadata_value("added_tokens").unwrap_or_default(),
+            ignores_merges,
+            ends: embd_text_ends(file)?,
+        }))
+    }
+
+    /// A tokenizer whose parts lie anywhere.
+    #[must_use]
+    pub const fn parts(parts: &BpeParts<'a>) -> Self {
+        let BpeParts { pattern, tokens, offset, count, prefix, merges, added, .. } = *parts;
+        let BpeParts { ignores_merges, ends, .. } = *parts;
+        let entries = TokenEntries { bytes: tokens, offset, count, prefix };
+        Self { file: File::Text { merges, added }, pattern, entries, ignores_merges, ends }
+    }
+
+    /// The number of tokens.
+    #[must_use]
+    pub const fn count(&self) -> u32 {
+        self.entries.count
+    }
+
+    /// The tokens around texts.
+    #[must_use]
+    pub const fn ends(&self) -> &TextEnds {
+        &self.ends
+    }
+
+    /// Calls `merge` with the two parts of every merge, the first one first.
+    pub(super) fn each_merge(
+        &self,
+        mut merge: impl FnMut(&'a str, &'a str) -> Result<()>,
+    ) -> Result<()> {
+        match &self.file {
+            #[cfg(feature = "amb")]
+            File::Amb(_, tokenizer) => {
+                tokenizer.merges().try_for_each(|(left, right)| merge(left, right))
+            }
+            #[cfg(feature = "gguf")]
+            File::Gguf(file) => {
+                let mut merges = file.elements("tokenizer.ggml.merges").into_iter().flatten();
+                merges.try_for_each(|pair| match pair {
+                    Value::Text(pair) => {
+                        let (left, right) = pair.split_once(' ').ok_or(BAD)?;
+                        merge(left, right)
+                    }
+                    _ => Err(BAD),
+                })
+            }
+            File::Text { merges, .. } => {
+                let mut lines = parts_of(merges, '\n').filter(|line| !line.is_empty());
+                lines.try_for_each(|pair| {
+                    let (left, right) = pair.split_once(' ').ok_or(BAD)?;
+                    merge(left, right)
+                })
+            }
+        }
+    }
+
+    /// Calls `added` with the ids of the tokens that are found in a text as they are.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::BadVocabulary`] if the file has something else in their place; what `added`
+    /// returns.
+    pub fn each_added(&self, mut added: impl FnMut(u32) -> Result<()>) -> Result<()> {
+        match &self.file {
+            #[cfg(feature = "amb")]
+            File::Amb(file, _) => amb_added_tokens(file).try_for_each(|id| added(id?)),
+            #[cfg(feature = "gguf")]
+            File::Gguf(file) => {
+                let types = file.elements("tokenizer.ggml.token_type").into_iter().flatten();
+                // Control and user-defined tokens.
+                let mut wanted =
+                    (0..).zip(types).filter(|(_, kind)| matches!(unsigned(*kind), Some(3 | 4)));
+                wanted.try_for_each(|(id, _)| added(id))
+            }
+            File::Text { added: ids, .. } => {
+                let mut ids = parts_of(ids, ' ').filter(|id| !id.is_empty());
+                ids.try_for_each(|id| added(id.parse().map_err(|_| BAD)?))
+            }
+        }
+    }
+}
+
+/// What `pre_tokenizer` and `ignore_merges` say in files of our own.
+#[cfg(any(feature = "amb", feature = "embd"))]
+fn own_rules(name: Option<&str>, ignore_merges: Option<&str>) -> Result<(Pattern, bool)> {
+    let known = PreTokenizer::of_name(name.unwrap_or("gpt-2")).ok_or(UNSUPPORTED)?;
+    let ignores = ignore_merges.map_or(known.ignores_merges, |value| value == "true");
+    Ok((known.pattern, ignores))
+}
+
+#[cfg(feature = "gguf")]
+fn unsigned(value: Value<'_>) -> Option<u32> {
+    match value {
+        Value::Unsigned(number) => u32::try_from(number).ok(),
+        Value::Signed(number) => u32::try_from(number).ok(),
+        _ => None,
+    }
+}
+
+/// The parts of a text between characters. `str::split` could panic for all that the linker knows.
+fn parts_of(text: &str, between: char) -> impl Iterator<Item = &str> {
+    let mut rest = Some(text);
+    core::iter::from_fn(move || {
+        let text = rest?;
+        let (part, behind) = match text.split_once(between) {
+            Some((part, behind)) => (part, Some(behind)),
+            None => (text, None),
+        };
+        rest = behind;
+        Some(part)
+    })
+}

@@ -1,0 +1,193 @@
+//! A decoder's sizes in the words of GGUF's metadata.
+
+use super::settings::{GgufRefusal, Settings, check_tensors};
+use super::tokenizer::check_tokenizer;
+use super::{gguf_architecture, value_of};
+use crate::error::Result;
+use crate::event::Value;
+use crate::format::gguf::Gguf;
+use crate::model::config::rope::{Yarn, YarnSettings};
+use crate::model::config::{LlamaConfig, Rope, RopePairs};
+
+/// The sizes of the decoder in a GGUF file; keys stand behind the name of the architecture.
+///
+/// | member | key |
+/// |---|---|
+/// | `n_vocab` | the number of tokens, or `vocab_size` without tokens |
+/// | `n_embd`, `n_layers` | `embedding_length`, `block_count` |
+/// | `max_seq_len` | `context_length`, or `attention.sliding_window` if that is less |
+/// | `n_heads`, `n_kv_heads`, `head_dim` | `attention.head_count`, `attention.head_count_kv`, `attention.key_length` |
+/// | `intermediate_size` | `feed_forward_length` |
+/// | `rms_norm_eps` | `attention.layer_norm_rms_epsilon` |
+/// | `rope_freq_base`, `rope_dimensions` | `rope.freq_base`, `rope.dimension_count` |
+/// | `rope_scaling` | `rope.scaling.factor` or `rope.scale_linear`, for the scaling `linear` |
+/// | `rope_original_positions` | `rope.scaling.original_context_length` |
+/// | `rope_attention_factor` | `rope.scaling.attn_factor`, times the one of YaRN |
+///
+/// # Errors
+///
+/// As [`gguf_model`](super::gguf_model);
+/// [`UnsupportedArchitecture`](crate::ErrorKind::UnsupportedArchitecture) for encoders too;
+/// [`UnsupportedSetting`](crate::ErrorKind::UnsupportedSetting) for what [`gguf_refusal`] names;
+/// otherwise as [`LlamaConfig::read`].
+pub fn gguf_llama_config(file: &Gguf<'_>) -> Result<LlamaConfig> {
+    config(file)?.map_err(|refusal| refusal.error())
+}
+
+/// What a file with a decoder asks for that is not done here: a key of its architecture or
+/// tokenizer, or a tensor.
+#[must_use]
+pub fn gguf_refusal<'a>(file: &Gguf<'a>) -> Option<GgufRefusal<'a>> {
+    config(file).ok()?.err()
+}
+
+type Outcome<'a, T> = core::result::Result<T, GgufRefusal<'a>>;
+
+fn config<'a>(file: &Gguf<'a>) -> Result<Outcome<'a, LlamaConfig>> {
+    let settings = match Settings::read(file)? {
+        Ok(settings) => settings,
+        Err(refusal) => return Ok(Err(refusal)),
+    };
+    if let Err(refusal) = check_tokenizer(&settings) {
+        return Ok(Err(refusal));
+    }
+    for key in [
+        "embedding_length",
+        "block_count",
+        "attention.head_count",
+        "context_length",
+        "feed_forward_length",
+    ] {
+        if settings.number(key).is_none() {
+            return Ok(Err(settings.refuse(key, "a number is needed here")));
+        }
+    }
+    #[allow(clippy::cast_precision_loss)] // sizes are far below 2⁵³
+    let read = |member: &str| {
+        let key = match member {
+            "n_vocab" => {
+                let tokens = file.tokens().count() as f64;
+                return settings.number("vocab_size").filter(|_| tokens == 0.0).or(Some(tokens));
+            }
+            "max_seq_len" => {
+                // Beyond its window a token would see less than here.
+                let window = settings.number("attention.sliding_window").filter(|it| *it > 0.0);
+                let positions = settings.number("context_length")?;
+                return Some(window.map_or(positions, |window| window.min(positions)));
+            }
+            "n_embd" => "embedding_length",
+            "n_layers" => "block_count",
+            "n_heads" => "attention.head_count",
+            "n_kv_heads" => "attention.head_count_kv",
+            "head_dim" => "attention.key_length",
+            "intermediate_size" => "feed_forward_length",
+            "rms_norm_eps" => "attention.layer_norm_rms_epsilon",
+            "rope_freq_base" => "rope.freq_base",
+            "rope_dimensions" => "rope.dimension_count",
+            "rope_original_positions" => "rope.scaling.original_context_length",
+            _ => return None,
+        };
+        settings.number(key)
+    };
+    // Only Llama's queries and keys were put in another order for GGUF.
+    let is_llama = settings.architecture == "llama";
+    let pairs = if is_llama { RopePairs::Neighbours } else { RopePairs::Halves };
+    let mut config = LlamaConfig::read(read, pairs)?;
+    let checked = check(&settings, &config)
+        .and_then(|()| rope(file, &settings, &config))
+        .and_then(|rope| check_tensors(file, config.layers).map(|()| rope));
+    Ok(checked.map(|rope| {
+        config.rope = rope;
+        config
+    }))
+}
+
+/// Refuses sizes of which only the usual ones are done.
+fn check<'a>(settings: &Settings<'a>, config: &LlamaConfig) -> Outcome<'a, ()> {
+    #[allow(clippy::cast_precision_loss)] // heads are small
+    let head = config.head as f64;
+    if settings.number("attention.value_length").is_some_and(|length| length != head) {
+        let reason = "only values as long as keys are honoured";
+        return Err(settings.refuse("attention.value_length", reason));
+    }
+    let usual = 1.0 / libm::sqrt(head);
+    let scale = settings.number("attention.scale").unwrap_or(0.0);
+    if scale != 0.0 && (scale / usual - 1.0).abs() > 1e-6 {
+        return Err(settings.refuse("attention.scale", "only 1 / √key_length is honoured"));
+    }
+    if !matches!(settings.number("pooling_type"), None | Some(0.0 | 1.0 | 3.0)) {
+        let reason = "only the mean (1) and the last token (3) are honoured";
+        return Err(settings.refuse("pooling_type", reason));
+    }
+    let is_llama = config.rope.pairs == RopePairs::Neighbours;
+    if is_llama && config.rope.dimensions != config.head {
+        let reason = "of this architecture only models that turn whole heads are known";
+        return Err(settings.refuse("rope.dimension_count", reason));
+    }
+    Ok(())
+}
+
+/// How positions turn heads, as llama.cpp takes the keys.
+fn rope<'a>(file: &Gguf<'a>, settings: &Settings<'a>, config: &LlamaConfig) -> Outcome<'a, Rope> {
+    let number = |key| settings.number(key).filter(|number| *number != 0.0);
+    let mut rope = config.rope;
+    let mut attention = number("rope.scaling.attn_factor").unwrap_or(1.0);
+    let factor = number("rope.scaling.factor").or(number("rope.scale_linear")).unwrap_or(1.0);
+    match settings.text("rope.scaling.type") {
+        Some("none") => {}
+        #[allow(clippy::cast_possible_truncation)] // models are not this precise
+        None | Some("linear") => rope.position_divisor = factor as f32,
+        Some("yarn") => {
+            #[allow(clippy::cast_precision_loss)] // far below 2²⁴
+            let yarn = YarnSettings {
+                factor,
+                original_positions: config.rope.original_positions as f64,
+                beta_fast: number("rope.scaling.yarn_beta_fast").unwrap_or(32.0),
+                beta_slow: number("rope.scaling.yarn_beta_slow").unwrap_or(1.0),
+                truncate: true,
+            };
+            let found = Yarn::new(&yarn, rope.dimensions, rope.base);
+            let bad = || settings.refuse("rope.scaling.type", "its numbers make no sense");
+            rope.yarn = Some(found.ok_or_else(bad)?);
+            let usual = Yarn::attention_factor(factor, 1.0);
+            attention *= usual;
+            // Readers do not agree on what it replaces.
+            let own = number("rope.scaling.yarn_attn_factor").unwrap_or(usual);
+            if own != 1.0 && (own / usual - 1.0).abs() > 1e-4 {
+                let reason = "only 1 and the usual factor of YaRN are honoured";
+                return Err(settings.refuse("rope.scaling.yarn_attn_factor", reason));
+            }
+        }
+        Some("longrope") => {
+            if factor != 1.0 {
+                let reason = "beside longrope it is not honoured";
+                return Err(settings.refuse("rope.scaling.factor", reason));
+            }
+            if file.tensor("rope_factors_short.weight").is_none() {
+                let reason = "the factors of longrope are not in the file";
+                return Err(settings.refuse("rope.scaling.type", reason));
+            }
+        }
+        Some(_) => {
+            let reason = "only none, linear, yarn and longrope are honoured";
+            return Err(settings.refuse("rope.scaling.type", reason));
+        }
+    }
+    #[allow(clippy::cast_possible_truncation)] // models are not this precise
+    {
+        rope.attention_factor = attention as f32;
+    }
+    let good = |value: f32| value.is_finite() && value > 0.0;
+    if good(rope.position_divisor) && good(rope.attention_factor) {
+        Ok(rope)
+    } else {
+        Err(settings.refuse("rope.scaling.factor", "it makes no sense"))
+    }
+}
+
+/// Whether the file says that its embeddings are the last token's hidden state (`pooling_type` 3).
+#[must_use]
+pub fn gguf_pools_last_token(file: &Gguf<'_>) -> bool {
+    let pooling = gguf_architecture(file).and_then(|name| value_of(file, name, "pooling_type"));
+    pooling == Some(Value::Unsigned(3))
+}

@@ -1,0 +1,315 @@
+//! What the metadata of a GGUF file say of a decoder, read in one pass: each key of the model's
+//! architecture and of its tokenizer is *used*, *known to change nothing*, or *refused by name*.
+
+use super::{GgufModel, gguf_architecture, gguf_model};
+use crate::error::{Error, ErrorKind, Result};
+use crate::event::Value;
+use crate::format::gguf::Gguf;
+use crate::model::family::llama::is_decoder_tensor_of;
+
+/// A key or tensor of a file that asks for something that is not done here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GgufRefusal<'a> {
+    /// The key of the metadata, or the name of the tensor.
+    pub name: &'a str,
+    /// Where it stands.
+    pub offset: u64,
+    /// What would be honoured, or why nothing is.
+    pub reason: &'static str,
+    pub(super) kind: ErrorKind,
+}
+
+impl<'a> GgufRefusal<'a> {
+    pub(super) const fn new(name: &'a str, reason: &'static str) -> Self {
+        Self { name, offset: 0, reason, kind: ErrorKind::UnsupportedSetting }
+    }
+
+    /// The same without words.
+    #[must_use]
+    pub const fn error(&self) -> Error {
+        Error::new(self.offset, self.kind)
+    }
+
+    pub(super) const fn missing(name: &'a str) -> Self {
+        let reason = "it is missing, and there is no usual value";
+        Self { name, offset: 0, reason, kind: ErrorKind::MissingMetadata }
+    }
+}
+
+/// What becomes of a key.
+#[derive(Clone, Copy)]
+enum Rule {
+    /// It is read.
+    Used,
+    /// It changes no result.
+    Irrelevant,
+    /// Nothing is done with it; 0, `false` and an empty list ask for nothing.
+    Off,
+    /// 1 and 0 ask for nothing.
+    One,
+    /// Only these words.
+    Words(&'static [&'static str], &'static str),
+}
+
+use Rule::{Irrelevant, Off, One, Used, Words};
+
+/// Keys behind the name of the architecture and a point.
+const ARCHITECTURE: &[(&str, Rule)] = &[
+    ("context_length", Used),
+    ("embedding_length", Used),
+    ("block_count", Used),
+    ("feed_forward_length", Used),
+    ("attention.head_count", Used),
+    ("attention.head_count_kv", Used),
+    ("attention.key_length", Used),
+    ("attention.value_length", Used),
+    ("attention.layer_norm_rms_epsilon", Used),
+    ("attention.sliding_window", Used),
+    ("attention.scale", Used),
+    ("pooling_type", Used),
+    ("rope.dimension_count", Used),
+    ("rope.freq_base", Used),
+    ("rope.scale_linear", Used),
+    ("rope.scaling.type", Used),
+    ("rope.scaling.factor", Used),
+    ("rope.scaling.original_context_length", Used),
+    ("rope.scaling.attn_factor", Used),
+    ("rope.scaling.yarn_attn_factor", Used),
+    ("rope.scaling.yarn_ext_factor", One),
+    ("rope.scaling.yarn_beta_fast", Used),
+    ("rope.scaling.yarn_beta_slow", Used),
+    ("rope.scaling.yarn_log_multiplier", Off),
+    ("rope.scaling.finetuned", Irrelevant),
+    ("vocab_size", Used),
+    ("attention.layer_norm_epsilon", Irrelevant),
+    // A text is never longer than the window.
+    ("attention.sliding_window_pattern", Irrelevant),
+    ("classifier.output_labels", Irrelevant),
+    ("attention.causal", Words(&["true"], "only causal attention is honoured")),
+    ("attention.clamp_kqv", Off),
+    ("attention.max_alibi_bias", Off),
+    ("attn_logit_softcapping", Off),
+    ("final_logit_softcapping", Off),
+    ("expert_count", Off),
+    ("expert_used_count", Off),
+    ("expert_shared_count", Off),
+    ("nextn_predict_layers", Off),
+    ("use_parallel_residual", Off),
+    ("logit_scale", One),
+    ("embedding_scale", One),
+    ("residual_scale", One),
+    ("hidden_activation", Words(&["silu", "swiglu"], "only `silu` is honoured")),
+    (
+        "tensor_data_layout",
+        Words(&["Meta AI original pth"], "only `Meta AI original pth` is honoured"),
+    ),
+];
+
+/// Keys behind `tokenizer.ggml.`.
+const TOKENIZER: &[(&str, Rule)] = &[
+    ("model", Used),
+    ("pre", Used),
+    ("tokens", Used),
+    ("token_type", Used),
+    ("merges", Used),
+    ("scores", Used),
+    ("bos_token_id", Used),
+    ("eos_token_id", Used),
+    ("eot_token_id", Used),
+    ("eom_token_id", Used),
+    ("fim_pad_token_id", Used),
+    ("fim_rep_token_id", Used),
+    ("fim_sep_token_id", Used),
+    ("add_bos_token", Used),
+    ("add_eos_token", Used),
+    ("add_space_prefix", Used),
+    ("remove_extra_whitespaces", Used),
+    ("padding_token_id", Used),
+    ("unknown_token_id", Irrelevant),
+    ("seperator_token_id", Irrelevant),
+    ("separator_token_id", Irrelevant),
+    ("mask_token_id", Irrelevant),
+    ("cls_token_id", Irrelevant),
+    ("prefix_token_id", Irrelevant),
+    ("suffix_token_id", Irrelevant),
+    ("middle_token_id", Irrelevant),
+    ("fim_pre_token_id", Irrelevant),
+    ("fim_suf_token_id", Irrelevant),
+    ("fim_mid_token_id", Irrelevant),
+    ("token_type_count", Irrelevant),
+    ("added_tokens", Irrelevant),
+    ("chat_template", Irrelevant),
+    ("add_sep_token", Off),
+    ("precompiled_charsmap", Off),
+    ("suppress_tokens", Off),
+    ("normalizer.lowercase", Off),
+    ("normalizer.strip_accents", Off),
+];
+
+const TOKENIZER_PREFIX: &str = "tokenizer.ggml.";
+const UNKNOWN: &str = "it is not known here, so what it changes would be lost";
+const NOT_DONE: &str = "nothing is done with it here";
+
+/// A value and where its key stands.
+#[derive(Clone, Copy)]
+struct Setting<'a> {
+    key: &'a str,
+    offset: u64,
+    value: Value<'a>,
+}
+
+/// The values of all keys that are used.
+pub(super) struct Settings<'a> {
+    pub(super) architecture: &'a str,
+    model: [Option<Setting<'a>>; ARCHITECTURE.len()],
+    tokenizer: [Option<Setting<'a>>; TOKENIZER.len()],
+}
+
+impl<'a> Settings<'a> {
+    /// Reads the metadata of a file with a decoder.
+    pub(super) fn read(file: &Gguf<'a>) -> Result<core::result::Result<Self, GgufRefusal<'a>>> {
+        let unsupported = Error::without_offset(ErrorKind::UnsupportedArchitecture);
+        let is_decoder = gguf_model(file)? == GgufModel::Decoder;
+        let architecture = gguf_architecture(file).filter(|_| is_decoder).ok_or(unsupported)?;
+        Ok(Self::of_metadata(file, architecture))
+    }
+
+    fn of_metadata(
+        file: &Gguf<'a>,
+        architecture: &'a str,
+    ) -> core::result::Result<Self, GgufRefusal<'a>> {
+        let mut settings = Self {
+            architecture,
+            model: [None; ARCHITECTURE.len()],
+            tokenizer: [None; TOKENIZER.len()],
+        };
+        let mut metadata = file.metadata();
+        loop {
+            let offset = metadata.offset();
+            let Some((key, value)) = metadata.next() else { return Ok(settings) };
+            let own = key.strip_prefix(architecture).and_then(|key| key.strip_prefix('.'));
+            let (name, rules, places) = match (own, key.strip_prefix(TOKENIZER_PREFIX)) {
+                (Some(name), _) => (name, ARCHITECTURE, &mut settings.model[..]),
+                (None, Some(name)) => (name, TOKENIZER, &mut settings.tokenizer[..]),
+                (None, None) => continue,
+            };
+            let refuse = |reason| GgufRefusal { offset, ..GgufRefusal::new(key, reason) };
+            let known = rules.iter().zip(places).find(|((known, _), _)| *known == name);
+            let ((_, rule), place) = known.ok_or_else(|| refuse(UNKNOWN))?;
+            let is_list = matches!(value, Value::Array { .. });
+            match rule {
+                Used if is_list && core::ptr::eq(rules, ARCHITECTURE) => {
+                    return Err(refuse("one value for all layers is honoured, not a list"));
+                }
+                Used => *place = Some(Setting { key, offset, value }),
+                Irrelevant => {}
+                Off if is_off(value) => {}
+                One if is_off(value) || number(value) == Some(1.0) => {}
+                Off | One => return Err(refuse(NOT_DONE)),
+                Words(words, reason) => {
+                    let is_known = match value {
+                        Value::Text(word) => words.contains(&word),
+                        Value::Bool(truth) => truth && words.contains(&"true"),
+                        _ => false,
+                    };
+                    if !is_known {
+                        return Err(refuse(reason));
+                    }
+                }
+            }
+        }
+    }
+
+    fn model(&self, name: &str) -> Option<&Setting<'a>> {
+        let place = ARCHITECTURE.iter().position(|(known, _)| *known == name)?;
+        self.model.get(place)?.as_ref()
+    }
+
+    fn tokenizer(&self, name: &str) -> Option<&Setting<'a>> {
+        let place = TOKENIZER.iter().position(|(known, _)| *known == name)?;
+        self.tokenizer.get(place)?.as_ref()
+    }
+
+    /// The number under a key of the architecture.
+    pub(super) fn number(&self, name: &str) -> Option<f64> {
+        number(self.model(name)?.value)
+    }
+
+    /// The text under a key of the architecture.
+    pub(super) fn text(&self, name: &str) -> Option<&'a str> {
+        text(self.model(name)?.value)
+    }
+
+    /// The value under a key of the tokenizer.
+    pub(super) fn of_tokenizer(&self, name: &str) -> Option<Value<'a>> {
+        self.tokenizer(name).map(|setting| setting.value)
+    }
+
+    /// Refuses the value of a key of the architecture.
+    pub(super) fn refuse(&self, name: &'static str, reason: &'static str) -> GgufRefusal<'a> {
+        match self.model(name) {
+            Some(setting) => {
+                GgufRefusal { offset: setting.offset, ..GgufRefusal::new(setting.key, reason) }
+            }
+            None => GgufRefusal::missing(name),
+        }
+    }
+
+    /// Refuses the value of a key of the tokenizer.
+    pub(super) fn refuse_tokenizer(
+        &self,
+        key: &'static str,
+        reason: &'static str,
+    ) -> GgufRefusal<'a> {
+        let name = key.strip_prefix(TOKENIZER_PREFIX).unwrap_or(key);
+        match self.tokenizer(name) {
+            Some(setting) => {
+                GgufRefusal { offset: setting.offset, ..GgufRefusal::new(setting.key, reason) }
+            }
+            None => GgufRefusal::missing(key),
+        }
+    }
+}
+
+/// Refuses tensors that a decoder with so many layers would not use: with them another model is
+/// meant.
+pub(super) fn check_tensors<'a>(
+    file: &Gguf<'a>,
+    layers: usize,
+) -> core::result::Result<(), GgufRefusal<'a>> {
+    let mut tensors = file.tensors();
+    match tensors.find(|tensor| !is_decoder_tensor_of(tensor.header().name, layers)) {
+        Some(tensor) => {
+            let header = tensor.header();
+            let reason = "no model that is known here uses such a tensor";
+            Err(GgufRefusal { offset: header.offset, ..GgufRefusal::new(header.name, reason) })
+        }
+        None => Ok(()),
+    }
+}
+
+pub(super) fn number(value: Value<'_>) -> Option<f64> {
+    #[allow(clippy::cast_precision_loss)] // sizes are far below 2⁵³
+    match value {
+        Value::Unsigned(number) => Some(number as f64),
+        Value::Signed(number) => Some(number as f64),
+        Value::Float(number) => Some(number),
+        _ => None,
+    }
+}
+
+const fn text(value: Value<'_>) -> Option<&str> {
+    match value {
+        Value::Text(text) => Some(text),
+        _ => None,
+    }
+}
+
+fn is_off(value: Value<'_>) -> bool {
+    match value {
+        Value::Bool(truth) => !truth,
+        Value::Text(text) => text.is_empty(),
+        Value::Array { count } => count == 0,
+        _ => number(value) == Some(0.0),
+    }
+}

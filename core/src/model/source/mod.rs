@@ -1,0 +1,14 @@
+//! Files of all formats as sources of models: what each says of sizes, tensors and tokenizers.
+
+#[cfg(feature = "amb")]
+pub mod amb;
+#[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
+pub mod byte_pairs;
+#[cfg(feature = "embd")]
+pub mod embd;
+#[cfg(feature = "gguf")]
+pub mod gguf;
+#[cfg(any(feature = "amb", feature = "gguf"))]
+pub mod pieces;
+#[cfg(feature = "embd")]
+pub mod stored;
