@@ -1,4 +1,4 @@
-//! Errors: a cause with a stable code, and the absolute byte offset where it was found.
+//! Errors: a cause with a stable code, and the byte of the file where it was found.
 //!
 //! Codes are grouped by whose fault it is, so that a caller can decide what to do from the hundreds
 //! digit alone:
@@ -7,7 +7,7 @@
 //! |---|---|---|
 //! | 1xx | the file: damaged or not what it claims | another copy of the file |
 //! | 2xx | ours: well-formed, but not something this reader does | another version or build |
-//! | 3xx | the model in the file: parts missing or at odds with each other | converting the model anew |
+//! | 3xx | the model in the file: parts missing or at odds with each other | converting the model again |
 //! | 4xx | the caller: a buffer too small, an argument out of range | calling differently |
 //! | 5xx | the source: reading failed | trying again |
 //!
@@ -16,14 +16,28 @@
 use core::ffi::CStr;
 use core::fmt;
 
-/// What went wrong and where.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What went wrong, and where in the file if it is about a place in one.
+///
+/// ```
+/// use nanoembed_core::{Error, ErrorKind};
+///
+/// let error = Error::new(56, ErrorKind::HeaderChecksum);
+/// assert_eq!((error.code(), error.offset()), (115, Some(56)));
+/// assert_eq!(error.to_string(), "byte 56: the header's checksum does not match its bytes");
+///
+/// let error = Error::without_offset(ErrorKind::InvalidArgument);
+/// assert_eq!((error.code(), error.offset()), (402, None));
+/// assert_eq!(error.to_string(), "an argument is out of its range");
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Error {
-    /// Absolute offset in the file of the field that is wrong; 0 where there is no file.
-    pub offset: u64,
-    /// The cause.
-    pub kind: ErrorKind,
+    /// [`NOWHERE`] where the error is about no place in a file.
+    offset: u64,
+    kind: ErrorKind,
 }
+
+/// No file has a byte here.
+const NOWHERE: u64 = u64::MAX;
 
 impl Error {
     /// An error of `kind` about the field at the absolute byte `offset`.
@@ -32,10 +46,34 @@ impl Error {
         Self { offset, kind }
     }
 
-    /// An error that is about an argument or a buffer rather than a place in a file.
+    /// An error that is about an argument, a buffer or a model as a whole rather than a place in a
+    /// file.
     #[must_use]
     pub const fn without_offset(kind: ErrorKind) -> Self {
-        Self { offset: 0, kind }
+        Self { offset: NOWHERE, kind }
+    }
+
+    /// The cause.
+    #[must_use]
+    pub const fn kind(&self) -> ErrorKind {
+        self.kind
+    }
+
+    /// The absolute offset in the file of the field that is wrong; `None` if the error is about no
+    /// place in a file.
+    #[must_use]
+    pub const fn offset(&self) -> Option<u64> {
+        match self.offset {
+            NOWHERE => None,
+            offset => Some(offset),
+        }
+    }
+
+    /// The error of a part of a file as an error of the whole file, in which the part begins at
+    /// `start`.
+    #[must_use]
+    pub const fn shifted_by(self, start: u64) -> Self {
+        Self { offset: self.offset.saturating_add(start), kind: self.kind }
     }
 
     /// The stable number of the cause.
@@ -53,7 +91,17 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "byte {}: {}", self.offset, self.message())
+        if let Some(offset) = self.offset() {
+            write!(f, "byte {offset}: ")?;
+        }
+        f.write_str(self.message())
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { kind, .. } = self;
+        f.debug_struct("Error").field("kind", kind).field("offset", &self.offset()).finish()
     }
 }
 
@@ -173,6 +221,7 @@ error_kinds! {
     214 RemovedDtype "removed_dtype" "a tensor has a data type that the format had once and has removed";
     215 SplitFile "split_file" "the file is one part of several that a model was split into";
     216 NestedArray "nested_array" "an array of arrays stands in the metadata, which ggml does not read either";
+    217 OtherModel "other_model" "the model is of another kind: one that continues texts where one that embeds them is asked for, or the other way round";
 
     // 3xx: the model.
     301 MissingMetadata "missing_metadata" "a metadata key that the model needs is missing";

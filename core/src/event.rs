@@ -244,6 +244,7 @@ impl Format {
 
 /// What a file's fixed header says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct FileInfo {
     /// The format.
     pub format: Format,

@@ -1,27 +1,113 @@
-//! # nanoembed-core
+//! Opens files of embedding models, language models and word vectors, and runs them where they lie:
+//! `no_std`, with all memory lent by the caller or, with the feature `alloc`, owned.
 //!
-//! Opens embedding and quantised-weight files and runs them: `no_std`, no allocation, bytes as they
-//! arrive.
+//! # What do I want?
 //!
-//! From the bottom up:
+//! | I want to … | start at |
+//! |---|---|
+//! | embed a text, with a heap | [`owned::Embedder`] |
+//! | continue a text, with a heap | [`owned::CausalModel`] |
+//! | do either in memory of my own, or from flash and other storage | [`model`] |
+//! | look up and search word vectors | [`words::Words`] |
+//! | read tensors and metadata of a file in memory | [`format`](mod@format): a view for each format, such as [`format::gguf::Gguf`] |
+//! | read a file as it arrives, or from storage | [`read::Push`], [`read::Seek`] over a [format](mod@format)'s `Decoder` |
+//! | write a file | `Writer` and `Plan` of each [format](mod@format), into a [`sink::Sink`] |
+//! | turn quantised weights into numbers and back | [`tensor::TensorView::dequantize`], [`quant`] |
+//! | turn a text into token ids and back | [`token`] |
+//! | know what is wrong with a file, and where | [`Error`], [`ErrorKind`] |
 //!
-//! 1. [`error`] says what is wrong and at which byte; `bytes` holds the primitives that grammars
-//!    are made of; [`tensor`] describes types, shapes and borrowed data. [`text`] reads the texts
-//!    inside binary files. [`limit`] bounds what a file may ask for.
-//! 2. [`event`] is the seam: a format's decoder turns bytes into events, a source feeds it.
-//! 3. [`format`](mod@format) has one folder a format, each with `grammar`, `decoder`, `view` and
-//!    `write`.
-//! 4. [`read`] has one file a source: a slice, pushed chunks, random access; and re-assembles rows
-//!    from pieces.
-//! 5. [`quant`] turns the blocks of quantised weights into numbers and back.
-//! 6. [`token`] turns text into token ids.
-//! 7. [`kernel`] computes on rows and tiles.
-//! 8. [`model`] runs a transformer over weights where they lie, in memory that the caller lends.
-//! 9. `words` looks words up in word vectors and finds their neighbours.
-//! 10. `owned` (feature `alloc`) puts these together for hosts with a heap: a file in, texts in,
-//!     vectors out.
+//! Nothing here opens files, starts threads or keeps global state. Hosts that have files and
+//! threads are better served by the crate `nanoembed`, which is built on this one.
 //!
-//! Nothing here opens files, starts threads or keeps global state.
+//! # Embed a text
+//!
+//! ```
+//! # #[cfg(all(feature = "alloc", feature = "embd"))] {
+//! use nanoembed_core::owned::Embedder;
+//!
+//! # let path = "../ffi/tests/data/small_bert.weights";
+//! let embedder = Embedder::open(std::fs::read(path)?)?;
+//! let vector = embedder.embed_text("How do I reset my password?")?;
+//! assert_eq!(vector.len(), embedder.config().hidden);
+//! # }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Read a tensor
+//!
+//! ```
+//! # #[cfg(all(feature = "alloc", feature = "gguf"))] {
+//! use nanoembed_core::event::Mode;
+//! use nanoembed_core::format::gguf::Gguf;
+//!
+//! # let path = "../tests/data/gguf/blocks.gguf";
+//! let file = std::fs::read(path)?;
+//! let gguf = Gguf::parse(&file, Mode::Lenient)?;
+//! for tensor in gguf.tensors() {
+//!     println!("{}: {} {:?}", tensor.name(), tensor.dtype().name(), tensor.shape().dims());
+//! }
+//! let values = gguf.tensor("q4_k").ok_or("no such tensor")?.to_f32()?;
+//! assert_eq!(values.len(), 4 * 512);
+//! # }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Embed a text in lent memory
+//!
+//! The same without a heap. The file is a slice here, in flash for example;
+//! [`model::stored`] runs models from storage that cannot be borrowed.
+//!
+//! ```
+//! # #[cfg(feature = "embd")] {
+//! use nanoembed_core::event::Mode;
+//! use nanoembed_core::format::embd::{Decoder, Embd};
+//! use nanoembed_core::kernel;
+//! use nanoembed_core::model::{Bert, BertConfig, Layer, Run, SliceWeights, Workspace};
+//! use nanoembed_core::token::{Entries, HashVocabulary, LengthPrefix, SpecialIds, WordPiece};
+//!
+//! # let path = "../ffi/tests/data/small_bert.weights";
+//! # let file = &std::fs::read(path)?[..];
+//! // The model: up to 128 tensors and 8 layers.
+//! let embd = Embd::parse_with(Decoder::<128>::new(Mode::Lenient), file)?;
+//! let config = BertConfig::from_metadata(|key| embd.metadata_value(key))?;
+//! let weights = SliceWeights::new(file, |name: &str| embd.tensor(name).map(|it| *it.header()));
+//! let bert = Bert::open(&weights, config, [Layer::EMPTY; 8])?;
+//!
+//! // The tokenizer: a hash table over the tokens in the file.
+//! let entries = embd.token_entries().ok_or("no vocabulary")?;
+//! let (mut samples, mut slots) = ([0; 64], [0; 1024]);
+//! let prefix = LengthPrefix::U16;
+//! let tokens = Entries::sample(entries.bytes, entries.offset, entries.count, prefix, &mut samples)?;
+//! let vocabulary = HashVocabulary::build(tokens, &mut slots)?;
+//! let special = SpecialIds::find(&vocabulary)?;
+//! let tokenizer = WordPiece::new(vocabulary, special, config.normalization())?;
+//! let mut ids = [0; 32];
+//! let length = tokenizer.encode("How do I reset my password?", &mut ids)?.tokens;
+//!
+//! // The embedding, with scratch memory for 32 tokens.
+//! let plan = bert.plan(32);
+//! let (mut floats, mut bytes) = ([0.0; 16_384], [0; 16_384]);
+//! let mut workspace = Workspace::new(&config, &plan, &mut floats, &mut bytes)?;
+//! let mut vector = [0.0; 64];
+//! let vector = &mut vector[..config.hidden];
+//! let kernels = kernel::detect();
+//! bert.embed(&Run::new(&weights, &kernels), &ids[..length], &mut workspace, vector)?;
+//! # }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Features
+//!
+//! All are additive; all but the last three are on by default.
+//!
+//! | feature | what it adds |
+//! |---|---|
+//! | `alloc` | [`owned`] |
+//! | `amb`, `embd`, `finalfusion`, `gguf`, `safetensors`, `uqff` | the format |
+//! | `blocks-ggml`, `scaled-codes`, `hqq`, `fp8`, `afq`, `f8q8`, `mxfp4` | running and dequantising this family of quantised weights |
+//! | `std` | `owned::IoSink`, which writes files to `std::io::Write` |
+//! | `small` | smaller and slower code for microcontrollers |
+//! | `arm-dsp` | kernels for Cortex-M4, M7 and M33 |
 
 #![no_std]
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -41,6 +127,8 @@
 
 #[cfg(feature = "alloc")]
 extern crate alloc;
+#[cfg(feature = "std")]
+extern crate std;
 
 #[cfg_attr(not(all(feature = "embd", feature = "finalfusion", feature = "gguf")), allow(dead_code))]
 mod bytes;
@@ -66,3 +154,8 @@ pub mod top;
 pub mod words;
 
 pub use error::{Error, ErrorKind};
+
+/// The examples of README.md.
+#[cfg(all(doctest, feature = "alloc", feature = "embd"))]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -176,7 +176,7 @@ mod tests {
         assert_eq!(Limit::LAYERS.check(1024), Ok(1024));
         for value in [1025, 1 << 31, 1 << 40, u64::MAX] {
             let error = Limit::LAYERS.check(value).unwrap_err();
-            assert_eq!(error.kind, ErrorKind::OverLimit);
+            assert_eq!(error.kind(), ErrorKind::OverLimit);
             let message = Exceeded { limit: Limit::LAYERS, value }.to_string();
             assert_eq!(message, std::format!("{value} layers, where at most 1024 are taken"));
         }
@@ -195,12 +195,15 @@ mod tests {
     #[test]
     fn memory_that_there_is_not_is_refused() {
         let none = Err(ErrorKind::NoMemory);
-        assert_eq!(filled(usize::MAX, 0_u8).map_err(|it| it.kind), none);
-        assert_eq!(reserved::<u64>(1 << 61).map_err(|it| it.kind), Err(ErrorKind::NoMemory));
+        assert_eq!(filled(usize::MAX, 0_u8).map_err(|it| it.kind()), none);
+        assert_eq!(reserved::<u64>(1 << 61).map_err(|it| it.kind()), Err(ErrorKind::NoMemory));
         let mut some = filled(3, 1_u8).unwrap();
         grow(&mut some, 5, 2).unwrap();
         grow(&mut some, 2, 9).unwrap();
         assert_eq!(some, [1, 1, 1, 2, 2]);
-        assert_eq!(grow(&mut some, usize::MAX, 0).map_err(|it| it.kind), Err(ErrorKind::NoMemory));
+        assert_eq!(
+            grow(&mut some, usize::MAX, 0).map_err(|it| it.kind()),
+            Err(ErrorKind::NoMemory)
+        );
     }
 }

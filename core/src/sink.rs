@@ -3,13 +3,16 @@
 use crate::error::Result;
 
 /// Takes the bytes of a file as they are written, one after the other.
+///
+/// With the feature `alloc`, `Vec<u8>` is a sink; with `std`, `owned::IoSink` makes one of any
+/// `std::io::Write`.
 pub trait Sink {
     /// Takes all of `bytes`.
     ///
     /// # Errors
     ///
-    /// Whatever keeps the sink from taking them;
-    /// [`ErrorKind::WriteFailed`](crate::ErrorKind::WriteFailed) as a rule.
+    /// Whatever keeps the sink from taking them, usually
+    /// [`ErrorKind::WriteFailed`](crate::ErrorKind::WriteFailed).
     fn write(&mut self, bytes: &[u8]) -> Result<()>;
 }
 

@@ -83,7 +83,7 @@ pub(crate) unsafe fn report(outcome: Outcome, error: *mut nanoembed_error) -> na
     let Err(failure) = outcome else { return NANOEMBED_OK };
     let status = failure.status();
     let offset = match failure {
-        Failure::Core(error) => error.offset,
+        Failure::Core(error) => error.offset().unwrap_or(0),
         Failure::Here(_) => 0,
     };
     // SAFETY: the caller's promise.

@@ -142,19 +142,19 @@ impl Error {
     /// The core refused the file called `file`.
     pub fn in_file(file: impl Display, error: CoreError) -> Self {
         let file = file.to_string();
-        let failure = Self::new(Kind::Core(error.kind), error.message()).at(&file);
+        let failure = Self::new(Kind::Core(error.kind()), error.message()).at(&file);
         let failure = match place_of(error) {
             Some(offset) => failure.at_byte(offset),
             None => failure,
         };
         let is_of_strict = matches!(
-            error.kind,
+            error.kind(),
             ErrorKind::UnknownFlags
                 | ErrorKind::NameHashMismatch
                 | ErrorKind::Misaligned
                 | ErrorKind::ReservedNotZero
         );
-        match hint(error.kind, &file).filter(|_| !is_of_strict) {
+        match hint(error.kind(), &file).filter(|_| !is_of_strict) {
             Some(hint) => failure.with_hint(hint),
             None => failure,
         }
@@ -289,10 +289,10 @@ impl std::error::Error for Error {
 
 /// The byte of the file that an error is about. What is missing, and what is wrong with the file as
 /// a whole, has no place in it.
-pub const fn place_of(error: CoreError) -> Option<u64> {
+pub fn place_of(error: CoreError) -> Option<u64> {
     match error.code() / 100 {
-        1 => Some(error.offset),
-        2 | 3 | 5 if error.offset > 0 => Some(error.offset),
+        1 => Some(error.offset().unwrap_or(0)),
+        2 | 3 | 5 => error.offset().filter(|offset| *offset > 0),
         _ => None,
     }
 }

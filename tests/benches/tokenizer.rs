@@ -10,6 +10,7 @@ use std::path::Path;
 use divan::Bencher;
 use divan::counter::BytesCount;
 use nanoembed_core::owned::{SentencePieceModel, TokenSession};
+use nanoembed_core::token::SpecialTokens;
 use nanoembed_core::token::{Normalization, SpecialIds, Vocabulary, WordPiece};
 use nanoembed_tests::data;
 use nanoembed_tests::english::paragraphs;
@@ -92,7 +93,9 @@ fn with_pieces(bencher: Bencher<'_, '_>, model: &str, texts: &[String]) {
     bencher.counter(BytesCount::new(texts.iter().map(String::len).sum::<usize>())).bench_local(
         || {
             ids.clear();
-            texts.iter().for_each(|it| model.encode(it, &mut session, &mut ids).unwrap());
+            texts.iter().for_each(|it| {
+                model.encode(it, SpecialTokens::AsTokens, &mut session, &mut ids).unwrap()
+            });
             ids.len()
         },
     );

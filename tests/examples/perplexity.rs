@@ -12,6 +12,7 @@ use std::process::ExitCode;
 
 use nanoembed_core::model::llama::{LlamaPlan, Output};
 use nanoembed_core::owned::CausalModel;
+use nanoembed_core::token::SpecialTokens;
 
 /// Tokens of a window.
 const WINDOW: usize = 256;
@@ -42,8 +43,8 @@ fn main() -> ExitCode {
 /// The number of tokens that were foreseen, and how many equally likely ones they were as hard to
 /// tell from.
 fn perplexity(model: &CausalModel<Vec<u8>>, text: &str) -> (usize, f64) {
-    let ids = model.tokenize(text).expect("a text");
-    let begin = model.tokenize("").expect("no text").first().copied();
+    let ids = model.tokenize(text, SpecialTokens::AsTokens).expect("a text");
+    let begin = model.tokenize("", SpecialTokens::AsTokens).expect("no text").first().copied();
     let vocabulary = model.config().vocabulary;
     let mut session = model.session(LlamaPlan::new(AT_ONCE, WINDOW + 1)).expect("memory");
     let mut logits = vec![0.0; AT_ONCE * vocabulary];

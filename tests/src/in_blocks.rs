@@ -101,7 +101,7 @@ fn floats(model: &Embd<'_>, name: &str) -> Result<Option<Vec<f32>>> {
     let Some(tensor) = model.tensor(name) else { return Ok(None) };
     let count = tensor.header().shape.elements().expect("a shape");
     let mut values = vec![0.0; usize::try_from(count).expect("in memory")];
-    tensor.read_f32(0, &mut values)?;
+    tensor.dequantize(0, &mut values)?;
     Ok(Some(values))
 }
 

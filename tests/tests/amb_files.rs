@@ -49,8 +49,8 @@ fn the_specifications_example_files_have_the_values_that_were_written() {
 fn doubles_that_are_labelled_as_singles_are_refused_at_their_size() {
     let file = read("amb/example_writer_f64_mislabelled.amb");
     let error = Amb::parse(&file, Mode::Lenient).unwrap_err();
-    assert_eq!(error.kind, ErrorKind::SizeMismatch);
-    let at = usize::try_from(error.offset).unwrap();
+    assert_eq!(error.kind(), ErrorKind::SizeMismatch);
+    let at = usize::try_from(error.offset().unwrap()).unwrap();
     assert_eq!(file[at..at + 8], 24_u64.to_le_bytes());
 }
 
@@ -79,7 +79,7 @@ fn any_range_of_elements_is_the_same_part_of_all() {
                 }
             }
             let error = dequantize_weight(&weight, all.len(), &mut [0.0]).unwrap_err();
-            assert_eq!(error.kind, ErrorKind::InvalidArgument);
+            assert_eq!(error.kind(), ErrorKind::InvalidArgument);
         }
     }
 }
@@ -214,7 +214,7 @@ fn a_plan_that_the_format_cannot_hold_is_refused() {
     fn plan<'a>(tensors: &'a [TensorSpec<'a>]) -> Plan<'a> {
         Plan { metadata: "", config: "", tokenizer: None, tensors, checksum: true }
     }
-    let refused = |tensors: &[TensorSpec<'_>]| write(plan(tensors), &[0; 8]).unwrap_err().kind;
+    let refused = |tensors: &[TensorSpec<'_>]| write(plan(tensors), &[0; 8]).unwrap_err().kind();
     assert_eq!(refused(&[one, one]), ErrorKind::DuplicateName);
     assert_eq!(refused(&[TensorSpec { name: CHECKSUM, ..one }]), ErrorKind::DuplicateName);
     assert_eq!(refused(&[TensorSpec { name: "", ..one }]), ErrorKind::InvalidArgument);
@@ -225,7 +225,7 @@ fn a_plan_that_the_format_cannot_hold_is_refused() {
     let special = [Some(0xFFFF), None, None, None, None];
     let tokenizer = Some(TokenizerSpec { special, payload: Payload::Custom(&[]) });
     let error = write(Plan { tokenizer, ..plan(&[]) }, &[]).unwrap_err();
-    assert_eq!(error.kind, ErrorKind::InvalidArgument);
-    assert_eq!(write(plan(&[one]), &[0; 3]).unwrap_err().kind, ErrorKind::SizeMismatch);
-    assert_eq!(write(plan(&[one]), &[0; 5]).unwrap_err().kind, ErrorKind::InvalidArgument);
+    assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+    assert_eq!(write(plan(&[one]), &[0; 3]).unwrap_err().kind(), ErrorKind::SizeMismatch);
+    assert_eq!(write(plan(&[one]), &[0; 5]).unwrap_err().kind(), ErrorKind::InvalidArgument);
 }

@@ -1,8 +1,8 @@
 //! AMB files made wrong on purpose, each for the reason that is named.
 
-use nanoembed_core::ErrorKind;
 use nanoembed_core::event::Mode;
 use nanoembed_core::format::amb::Amb;
+use nanoembed_core::{Error, ErrorKind};
 
 use nanoembed_core::model::{BertConfig, amb_config_value, amb_llama_config};
 use nanoembed_tests::formats::FORMATS;
@@ -41,22 +41,22 @@ fn record(name: &[u8], dims: &[u32], dtype: u8, size: u64, data: &[u8]) -> Vec<u
 }
 
 /// What both modes say, from every source alike.
-fn verdicts(file: &[u8]) -> [Result<(), (ErrorKind, u64)>; 2] {
+fn verdicts(file: &[u8]) -> [Result<(), Error>; 2] {
     let format = FORMATS.iter().find(|format| format.name == "amb").unwrap();
     let cuts = [file.len() / 3, file.len() / 2, file.len() - file.len() / 4];
     [Mode::Lenient, Mode::Strict].map(|mode| {
         let outcome = sources_agree(format, file, mode, &cuts);
         assert_eq!(Amb::parse(file, mode).map(drop), outcome.result);
-        outcome.result.map_err(|error| (error.kind, error.offset))
+        outcome.result
     })
 }
 
 fn refused(file: &[u8], kind: ErrorKind, offset: u64) {
-    assert_eq!(verdicts(file), [Err((kind, offset)); 2]);
+    assert_eq!(verdicts(file), [Err(Error::new(offset, kind)); 2]);
 }
 
 fn refused_if_strict(file: &[u8], kind: ErrorKind, offset: u64) {
-    assert_eq!(verdicts(file), [Ok(()), Err((kind, offset))]);
+    assert_eq!(verdicts(file), [Ok(()), Err(Error::new(offset, kind))]);
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn members_that_two_readers_might_resolve_differently() {
         file(b"", b"{\"n_embd\": 8, \"x\": {\"n_heads\": 3}, \"n\\u005fembd\": 9}", b"", b"");
     let amb = Amb::parse(&twice, Mode::Strict).unwrap();
     let error = amb.config_value("n_embd").unwrap_err();
-    assert_eq!((error.kind, error.offset), (ErrorKind::DuplicateName, 28 + 36));
+    assert_eq!(error, Error::new(28 + 36, ErrorKind::DuplicateName));
     assert_eq!(amb.duplicate_member(), Some(error));
     assert_eq!(amb_config_value(&amb, "hidden_size"), None);
     assert_eq!(amb.config_value("n_heads"), Ok(None), "members of members are not members");
@@ -131,9 +131,9 @@ fn sizes_of_models() {
     let read = |config: &str| {
         let bytes = file(b"", config.as_bytes(), b"", b"");
         let amb = Amb::parse(&bytes, Mode::Strict).unwrap();
-        let llama = amb_llama_config(&amb).map_err(|error| error.kind);
+        let llama = amb_llama_config(&amb).map_err(|error| error.kind());
         let bert = BertConfig::from_metadata(|key| amb_config_value(&amb, key));
-        (llama.map(drop), bert.map(drop).map_err(|error| error.kind))
+        (llama.map(drop), bert.map(drop).map_err(|error| error.kind()))
     };
     let sizes = |heads: &str, kv_heads: &str, embd: &str| {
         format!(

@@ -173,7 +173,7 @@ fn long_words_need_no_more_memory_than_is_said() {
         let (ids, _) = encode(bpe, &text, text.len()).unwrap();
         assert!(ids.len() <= text.len() / 2);
         let error = encode(bpe, &text, text.len() - 1).unwrap_err();
-        assert_eq!(error.kind, ErrorKind::BufferTooSmall);
+        assert_eq!(error.kind(), ErrorKind::BufferTooSmall);
     });
 }
 
@@ -193,7 +193,7 @@ fn what_does_not_fit_is_counted() {
 fn merges_that_collide_are_refused() {
     let merges: Vec<Merge> = (0..40).map(|right| Merge { left: 1, right, merged: 2 }).collect();
     let error = MergeTable::build(&merges, &mut [0; 80]).unwrap_err();
-    assert_eq!(error.kind, ErrorKind::BufferTooSmall);
+    assert_eq!(error.kind(), ErrorKind::BufferTooSmall);
     let table = vec![Merge { left: 1, right: 2, merged: 3 }; 9];
     let mut slots = vec![0; MergeTable::slots_needed(9)];
     assert_eq!(MergeTable::build(&table, &mut slots).unwrap().find(1, 2), Some((0, 3)));

@@ -4,6 +4,7 @@
 use nanoembed_core::ErrorKind;
 use nanoembed_core::model::llama::{Activations, LlamaPlan, Output};
 use nanoembed_core::owned::CausalModel;
+use nanoembed_core::token::SpecialTokens;
 use nanoembed_tests::data;
 
 fn texts() -> Vec<serde_json::Value> {
@@ -27,7 +28,10 @@ fn prompts_have_the_ids_of_hugging_face_and_go_on_as_in_f64() {
     let mut logits = vec![0.0; model.config().vocabulary];
     for text in texts() {
         let (ids, greedy) = (list(&text, "ids"), list(&text, "greedy"));
-        assert_eq!(model.tokenize(text["prompt"].as_str().unwrap()).unwrap(), ids);
+        assert_eq!(
+            model.tokenize(text["prompt"].as_str().unwrap(), SpecialTokens::AsTokens).unwrap(),
+            ids
+        );
         for activations in [Activations::Floats, Activations::Words] {
             let plan = LlamaPlan { activations, ..LlamaPlan::new(7, ids.len() + greedy.len()) };
             let mut session = model.session(plan).unwrap();
@@ -47,7 +51,7 @@ fn a_file_that_is_cut_or_of_another_kind_is_refused() {
     for length in (0..file.len()).step_by(997) {
         assert!(CausalModel::open(&file[..length]).is_err(), "{length}");
     }
-    let kind = |path: &str| CausalModel::open(data::read(path)).unwrap_err().kind;
+    let kind = |path: &str| CausalModel::open(data::read(path)).unwrap_err().kind();
     assert_eq!(kind("embd/section_all_dtypes_flags7.weights"), ErrorKind::UnknownFormat);
     assert_eq!(kind("gguf/small.gguf"), ErrorKind::UnsupportedArchitecture);
     assert_eq!(kind("amb/wordpiece.amb"), ErrorKind::MissingMetadata);

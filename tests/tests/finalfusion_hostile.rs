@@ -315,7 +315,7 @@ fn the_longest_ngrams_and_words_take_bounded_time() {
     let words = indexed(&file, IndexOptions::default()).unwrap();
     assert!(vector(&words, "word").unwrap().is_some());
     let error = vector(&words, &"x".repeat(65_536)).expect_err("more n-grams than anybody adds up");
-    assert_eq!(error.kind, ErrorKind::InvalidArgument);
+    assert_eq!(error.kind(), ErrorKind::InvalidArgument);
     // With usual lengths such a word is no trouble.
     let file = u32_at(&bucket(), 48, 6);
     let words = indexed(&file, IndexOptions::default()).unwrap();
@@ -376,7 +376,7 @@ fn a_source_that_changes_between_calls_is_an_error() {
             layout,
         );
         // The first word, and a word of n-grams.
-        let errors = ["cd", "xy"].map(|word| vector(&words, word).err().map(|error| error.kind));
+        let errors = ["cd", "xy"].map(|word| vector(&words, word).err().map(|error| error.kind()));
         assert!(errors.contains(&Some(ErrorKind::SourceChanged)), "{cut}: {errors:?}");
         let memory =
             nanoembed_core::words::Words::scan(nanoembed_core::words::Memory(&file[..cut]), layout);

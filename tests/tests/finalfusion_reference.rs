@@ -264,10 +264,12 @@ fn a_bare_quantised_chunk_is_reconstructed_as_its_own_centroids() {
         for (at, value) in vector.iter().enumerate() {
             let code = usize::from(codes[row * 10 + at / size]);
             let mut expected = [0.0];
-            centroids.read_f32((at / size * 16 + code) * size + at % size, &mut expected).unwrap();
+            centroids
+                .dequantize((at / size * 16 + code) * size + at % size, &mut expected)
+                .unwrap();
             let mut norm = [1.0];
             if let Some(norms) = norms {
-                norms.read_f32(row, &mut norm).unwrap();
+                norms.dequantize(row, &mut norm).unwrap();
             }
             assert_eq!(*value, expected[0] * norm[0]);
         }

@@ -44,7 +44,7 @@ fn a_matrix_without_rows_has_no_more_columns_than_are_read() {
     assert!(Finalfusion::parse(&parts.write(), Mode::Strict).is_ok());
     parts.storage = StorageSpec::Array { rows: 0, cols: 16_385 };
     let error = Writer::new(parts.plan(), Written::default()).map(drop).unwrap_err();
-    assert_eq!(error.kind, ErrorKind::InvalidArgument);
+    assert_eq!(error.kind(), ErrorKind::InvalidArgument);
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn an_index_takes_exactly_the_memory_that_it_says() {
     assert!(Index::build(&Memory(&file), &layout, options, &mut memory[..], &mut []).is_ok());
     let error = Index::build(&Memory(&file), &layout, options, &mut memory[1..], &mut [])
         .expect_err("one too few");
-    assert_eq!(error.kind, ErrorKind::BufferTooSmall);
+    assert_eq!(error.kind(), ErrorKind::BufferTooSmall);
 }
 
 #[test]
@@ -146,7 +146,7 @@ fn indices_in_no_order_are_numbered_as_the_reference_numbers_them() {
     // Without memory nobody can tell.
     let scan = Words::scan(Memory(&file), *ours.layout());
     let error = vector(&scan, "abc").expect_err("an index is required");
-    assert_eq!(error.kind, ErrorKind::IndexRequired);
+    assert_eq!(error.kind(), ErrorKind::IndexRequired);
     assert_eq!(vector(&scan, "word").unwrap().unwrap().0, [9.0, 9.0]);
 
     // One row too many for three different indices.
@@ -154,7 +154,7 @@ fn indices_in_no_order_are_numbered_as_the_reference_numbers_them() {
     parts.floats.extend([0.0, 0.0]);
     let file = parts.write();
     let error = indexed(&file, IndexOptions::default()).expect_err("a row of no n-gram");
-    assert_eq!(error.kind, ErrorKind::WrongShape);
+    assert_eq!(error.kind(), ErrorKind::WrongShape);
 }
 
 /// Storage that counts how many bytes are read.
@@ -273,7 +273,7 @@ fn a_search_in_storage_is_that_in_memory() {
             assert_eq!(search(&stored, &queries, &[2], 6, tile).unwrap(), expected);
         }
         let error = search(&stored, &queries, &[], 6, 4 * cols - 1).expect_err("no room for a row");
-        assert_eq!(error.kind, ErrorKind::BufferTooSmall);
+        assert_eq!(error.kind(), ErrorKind::BufferTooSmall);
     }
 }
 

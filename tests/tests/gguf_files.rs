@@ -1,11 +1,11 @@
 //! GGUF against the Python package `gguf`: what its writer wrote is read as its reader reads it.
 
-use nanoembed_core::ErrorKind;
 use nanoembed_core::event::{Mode, Value};
 use nanoembed_core::format::gguf::{Gguf, Plan, TensorSpec, WriteValue, Writer};
 use nanoembed_core::quant::dequantize;
 use nanoembed_core::sink::Sink;
 use nanoembed_core::tensor::{Dtype, Shape};
+use nanoembed_core::{Error, ErrorKind};
 use nanoembed_tests::data::{read, read_f32};
 use nanoembed_tests::hostile::each_mutation;
 use nanoembed_tests::values::bits;
@@ -150,7 +150,7 @@ fn plans_that_the_format_cannot_hold_are_refused() {
         |name, dtype, dims: &[u64]| TensorSpec { name, dtype, shape: Shape::new(dims).unwrap() };
     let refuse = |tensors: &[TensorSpec<'_>], metadata: &[(&str, WriteValue<'_>)], alignment| {
         let plan = Plan { metadata, tensors, alignment };
-        Writer::new(plan, Bytes(Vec::new())).err().unwrap().kind
+        Writer::new(plan, Bytes(Vec::new())).err().unwrap().kind()
     };
     assert_eq!(refuse(&[spec("a", Dtype::Q4K, &[100])], &[], 32), ErrorKind::InvalidArgument);
     assert_eq!(refuse(&[spec("a", Dtype::F32, &[])], &[], 32), ErrorKind::InvalidArgument);
@@ -228,13 +228,13 @@ fn each_damage_is_named_and_placed() {
     ] {
         let error = Gguf::parse(&file, Mode::Strict).err();
         let error = error.unwrap_or_else(|| panic!("{kind:?} at {at} accepted"));
-        assert_eq!((error.kind, error.offset), (kind, at - before));
+        assert_eq!(error, Error::new(at - before, kind));
     }
     let mut file = read("gguf/small.gguf");
     let name = file.windows(9).position(|window| window == q).unwrap();
     file[name + 8] = b'w';
     let error = Gguf::parse(&file, Mode::Strict).unwrap_err();
-    assert_eq!((error.kind, error.offset), (ErrorKind::DuplicateName, name as u64));
+    assert_eq!(error, Error::new(name as u64, ErrorKind::DuplicateName));
 }
 
 #[test]
@@ -263,7 +263,7 @@ fn padding_between_tensors_is_zero_or_refused_in_strict_mode() {
         let place = usize::try_from(at).unwrap();
         file[place] = 1;
         let refused = Gguf::parse(&file, Mode::Strict).unwrap_err();
-        assert_eq!((refused.kind, refused.offset), (ErrorKind::ReservedNotZero, at));
+        assert_eq!(refused, Error::new(at, ErrorKind::ReservedNotZero));
         assert!(Gguf::parse(&file, Mode::Lenient).is_ok());
         file[place] = 0;
     }

@@ -1,12 +1,12 @@
 //! The JSON lexer against `serde_json`, on valid, broken and cut texts.
 
-use nanoembed_core::error::ErrorKind;
+use nanoembed_core::error::{Error, ErrorKind};
 use nanoembed_core::text::json::{Kind, Lexer, MAX_DEPTH, Tokens, chars, number_f64};
 use proptest::prelude::*;
 use serde_json::{Map, Value};
 
 /// The value that our tokens spell; the independent check builds the tree that the lexer does not.
-fn parse(text: &[u8]) -> Result<Value, nanoembed_core::Error> {
+fn parse(text: &[u8]) -> Result<Value, Error> {
     let mut tokens = Tokens::new(text, 0);
     let value = value(&mut tokens)?;
     match tokens.next() {
@@ -17,7 +17,7 @@ fn parse(text: &[u8]) -> Result<Value, nanoembed_core::Error> {
 }
 
 /// `None` for the end of an array or object.
-fn value(tokens: &mut Tokens<'_>) -> Result<Option<Value>, nanoembed_core::Error> {
+fn value(tokens: &mut Tokens<'_>) -> Result<Option<Value>, Error> {
     let token = tokens.next().expect("a token or an error")?;
     Ok(Some(match token.kind {
         Kind::Null => Value::Null,
@@ -163,11 +163,11 @@ fn nesting_is_followed_as_deep_as_serde_json_does() {
     }
     let bomb = vec![b'['; 1 << 20];
     let error = parse(&bomb).unwrap_err();
-    assert_eq!((error.offset, error.kind), (MAX_DEPTH.into(), ErrorKind::TooDeep));
+    assert_eq!(error, Error::new(MAX_DEPTH.into(), ErrorKind::TooDeep));
 }
 
 /// All lexemes and the final error, fed in pieces of `sizes` bytes.
-fn fed(text: &[u8], size: usize) -> (Vec<(Kind, u64, u64)>, Option<nanoembed_core::Error>) {
+fn fed(text: &[u8], size: usize) -> (Vec<(Kind, u64, u64)>, Option<Error>) {
     let mut lexer = Lexer::new(0);
     let mut found = Vec::new();
     for chunk in text.chunks(size) {

@@ -350,7 +350,7 @@ fn wrong_arguments_and_weights_are_refused() {
     let weights = SliceWeights::new(&tiny.file, |name| tiny.find(name));
     let config = config(RopePairs::Halves);
     let open = |config| {
-        Llama::open(&weights, config, vec![LlamaLayer::EMPTY; 3]).map(drop).map_err(|e| e.kind)
+        Llama::open(&weights, config, vec![LlamaLayer::EMPTY; 3]).map(drop).map_err(|e| e.kind())
     };
     assert_eq!(open(config), Ok(()));
     assert_eq!(open(LlamaConfig { layers: 3, ..config }), Err(ErrorKind::MissingTensor));
@@ -368,7 +368,7 @@ fn wrong_arguments_and_weights_are_refused() {
     let mut forward = |ids: &[u32]| -> Result<(), ErrorKind> {
         let result: Result<(), Error> =
             llama.forward(&run, ids, &mut cache, &mut memory, Output::Nothing);
-        result.map_err(|error| error.kind)
+        result.map_err(|error| error.kind())
     };
     assert_eq!(forward(&[]), Err(ErrorKind::InvalidArgument));
     assert_eq!(forward(&[23]), Err(ErrorKind::TokenOutOfRange));

@@ -320,7 +320,7 @@ fn rows_without_whole_groups_or_room_are_refused() {
         let (tensor, unpack) = (Tensor { codes, elements: 128, bytes }, amb_unpack::unpack);
         let done =
             amb_unpack::unpack_rows(&tensor, (0, cols), &mut unpacked, &mut &data[..], unpack);
-        done.map_err(|error| error.kind)
+        done.map_err(|error| error.kind())
     };
     assert_eq!(unpack(32, 64, 2, 4), Ok(()));
     for (block, cols, stride, room) in

@@ -2,13 +2,13 @@
 
 use std::sync::LazyLock;
 
-use nanoembed_core::ErrorKind;
 use nanoembed_core::event::Mode;
 use nanoembed_core::format::amb::Amb;
 use nanoembed_core::kernel::{self, Kernels};
 use nanoembed_core::model::requantize::COLUMN_SCALES;
 use nanoembed_core::model::{Bert, InOrder, Layer, LayerInput, Run, SliceWeights};
 use nanoembed_core::owned::Embedder;
+use nanoembed_core::{Error, ErrorKind};
 use nanoembed_tests::agreement::{Agreement, compare};
 use nanoembed_tests::data::DEFAULT_MODEL;
 use nanoembed_tests::in_blocks::in_blocks;
@@ -95,7 +95,7 @@ fn scales_that_do_not_fit_are_refused() {
     let count = config().scaled_columns();
     for count in [count - 1, 1] {
         let error = Embedder::open(with_scales(count)).unwrap_err();
-        assert_eq!(error.kind, ErrorKind::WrongShape, "{count}");
+        assert_eq!(error.kind(), ErrorKind::WrongShape, "{count}");
     }
     let file = with_scales(count);
     let place = {
@@ -106,7 +106,7 @@ fn scales_that_do_not_fit_are_refused() {
         let mut file = file.clone();
         file[place..place + 4].copy_from_slice(&scale.to_le_bytes());
         let mut model = Embedder::open(file).unwrap();
-        assert_eq!(model.requantize().map_err(|error| error.kind), Err(ErrorKind::BadScale));
+        assert_eq!(model.requantize().map_err(|error| error.kind()), Err(ErrorKind::BadScale));
         assert!(model.plan(1).grouped);
     }
 }
@@ -140,7 +140,7 @@ fn scales_that_are_no_numbers_are_refused_and_change_nothing() {
     file[place..place + 4].copy_from_slice(&f32::NAN.to_le_bytes());
     let mut model = Embedder::open(file).unwrap();
     let error = model.requantize().unwrap_err();
-    assert_eq!((error.kind, error.offset), (ErrorKind::BadScale, place as u64));
+    assert_eq!(error, Error::new(place as u64, ErrorKind::BadScale));
     assert!(model.plan(1).grouped);
 }
 
@@ -161,7 +161,7 @@ fn too_little_room_is_refused() {
         let mut columns = rms.to_vec();
         let scales = open().column_scales(&run, &mut columns, scratch);
         let coded = scales.and_then(|()| open().requantize(&run, &columns, scratch, memory));
-        coded.map_err(|error| error.kind)
+        coded.map_err(|error| error.kind())
     };
     let too_small = Err(ErrorKind::BufferTooSmall);
     assert_eq!(kind(&rms[1..], &mut scratch, &mut memory), too_small);

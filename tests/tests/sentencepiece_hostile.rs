@@ -2,6 +2,7 @@
 
 use nanoembed_core::owned::{ModelProto, ModelSettings, SentencePieceModel, TokenSession};
 use nanoembed_core::token::AddedTable;
+use nanoembed_core::token::SpecialTokens;
 use nanoembed_core::token::sentencepiece::{
     Algorithm, PieceKind, Scratch, SentencePiece, Slot, Spec, Step,
 };
@@ -36,7 +37,7 @@ fn open(model: &[u8]) -> Result<SentencePieceModel<&[u8]>, Error> {
 
 fn refused(model: &[u8], kind: ErrorKind, offset: usize) {
     let error = open(model).expect_err("a refusal");
-    assert_eq!((error.kind, error.offset), (kind, 1000 + offset as u64));
+    assert_eq!(error, Error::new(1000 + offset as u64, kind));
 }
 
 const A: (&[u8], f32, PieceKind) = (b"a", -1.0, PieceKind::Normal);
@@ -56,7 +57,7 @@ fn a_model_may_be_cut_nowhere_within_a_field() {
         match open(&whole[..cut]) {
             Ok(_) => assert!(fields.contains(&cut), "{cut}"),
             Err(error) => assert!(
-                [ErrorKind::UnexpectedEnd, ErrorKind::BadVocabulary].contains(&error.kind),
+                [ErrorKind::UnexpectedEnd, ErrorKind::BadVocabulary].contains(&error.kind()),
                 "{cut}: {error}"
             ),
         }
@@ -160,7 +161,7 @@ fn rules_that_lead_out_of_their_trie_are_refused() {
     let opened = with(&sound_with_value(1));
     let opened = open(&opened).unwrap();
     let mut ids = Vec::new();
-    opened.encode("a", &mut TokenSession::default(), &mut ids).unwrap();
+    opened.encode("a", SpecialTokens::AsTokens, &mut TokenSession::default(), &mut ids).unwrap();
     assert_eq!(ids, [0, 1]);
     for broken in [
         sound,
@@ -170,8 +171,8 @@ fn rules_that_lead_out_of_their_trie_are_refused() {
         rules(&[], b"no end"),
     ] {
         let error = open(&with(&broken)).map(drop).unwrap_err();
-        assert!(error.offset >= 1000 + at, "{error}");
-        assert!([ErrorKind::OutOfBounds, ErrorKind::UnexpectedEnd].contains(&error.kind));
+        assert!(error.offset().is_some_and(|offset| offset >= 1000 + at), "{error}");
+        assert!([ErrorKind::OutOfBounds, ErrorKind::UnexpectedEnd].contains(&error.kind()));
     }
 }
 
@@ -184,7 +185,7 @@ fn too_little_memory_is_said() {
         let mut pieces = vec![Default::default(); pieces - less_pieces];
         let mut slots = vec![Slot::default(); slots - less_slots];
         let built = SentencePiece::build(&bytes, 0, &mut pieces, &mut slots);
-        let kind = built.map(drop).map_err(|error| error.kind);
+        let kind = built.map(drop).map_err(|error| error.kind());
         let enough = less_pieces + less_slots == 0;
         assert_eq!(kind, if enough { Ok(()) } else { Err(ErrorKind::BufferTooSmall) });
     }
@@ -218,7 +219,14 @@ fn a_model_made_to_be_slow_comes_to_an_end() {
         let bytes = model(&ModelSettings { algorithm, ..SETTINGS }, &pieces.collect::<Vec<_>>());
         let model = open(&bytes).unwrap();
         let mut ids = Vec::new();
-        model.encode(&"a".repeat(20_000), &mut TokenSession::default(), &mut ids).unwrap();
+        model
+            .encode(
+                &"a".repeat(20_000),
+                SpecialTokens::AsTokens,
+                &mut TokenSession::default(),
+                &mut ids,
+            )
+            .unwrap();
     }
 }
 
@@ -233,7 +241,14 @@ fn long_texts_come_to_an_end_whatever_the_model_says() {
     for (bytes, letter, id) in [(model(&SETTINGS, &far), "a", 1), (model(&circle, &[A]), "x", 0)] {
         let model = open(&bytes).unwrap();
         let mut ids = Vec::new();
-        model.encode(&letter.repeat(400_000), &mut TokenSession::default(), &mut ids).unwrap();
+        model
+            .encode(
+                &letter.repeat(400_000),
+                SpecialTokens::AsTokens,
+                &mut TokenSession::default(),
+                &mut ids,
+            )
+            .unwrap();
         assert_eq!((ids[0], *ids.last().unwrap()), (0, id));
     }
 }

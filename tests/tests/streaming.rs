@@ -57,8 +57,8 @@ fn truncation_at_every_byte_gives_the_same_error_from_all_sources() {
             for length in 0..file.len() {
                 let outcome = sources_agree(format, &file[..length], Mode::Strict, &[length / 2]);
                 let error = outcome.result.expect_err("a truncated file");
-                assert_eq!(error.kind, ErrorKind::UnexpectedEnd, "{name} cut to {length}");
-                assert!(error.offset <= length as u64);
+                assert_eq!(error.kind(), ErrorKind::UnexpectedEnd, "{name} cut to {length}");
+                assert!(error.offset().is_some_and(|offset| offset <= length as u64));
             }
         }
     }
@@ -76,8 +76,8 @@ fn trailing_bytes_are_refused_in_strict_mode() {
             let outcome = sources_agree(format, &file, Mode::Strict, &[length]);
             let error = outcome.result.expect_err("a byte too many");
             assert_eq!(
-                (error.kind, error.offset),
-                (ErrorKind::TrailingBytes, length as u64),
+                (error.kind(), error.offset()),
+                (ErrorKind::TrailingBytes, Some(length as u64)),
                 "{name}"
             );
         }

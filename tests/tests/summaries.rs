@@ -71,9 +71,9 @@ fn too_little_room_is_refused() {
         let mut all = vec![RowSummary::EMPTY; SUMMARIES];
         let short = &mut all[1..];
         let error = bert.summarize(&in_memory, &kernels, &mut [], short).unwrap_err();
-        assert_eq!(error.kind, ErrorKind::BufferTooSmall);
+        assert_eq!(error.kind(), ErrorKind::BufferTooSmall);
         let error = bert.summarize(&stored, &kernels, &mut [0; 383], &mut all).unwrap_err();
-        assert_eq!(error.kind, ErrorKind::BufferTooSmall);
+        assert_eq!(error.kind(), ErrorKind::BufferTooSmall);
     });
 }
 

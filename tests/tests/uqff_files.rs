@@ -123,9 +123,9 @@ fn shards_are_opened_together_and_a_later_one_not_alone() {
     let shard = [Uqff::parse_later_shard(&later, Mode::Strict, a).unwrap()];
     check_mixed(&Uqff::parse_shards(&first, &shard, Mode::Strict, b).unwrap());
     let alone = Uqff::parse(&later, Mode::Strict, c).err().unwrap();
-    assert_eq!(alone.kind, ErrorKind::BadVersion);
+    assert_eq!(alone.kind(), ErrorKind::BadVersion);
     let incomplete = Uqff::parse(&first, Mode::Strict, c).err().unwrap();
-    assert_eq!(incomplete.kind, ErrorKind::MissingTensor);
+    assert_eq!(incomplete.kind(), ErrorKind::MissingTensor);
 }
 
 #[test]

@@ -29,7 +29,7 @@ fn blob_file(name: &str, blob: &[u8]) -> Vec<u8> {
 
 fn kind(file: &[u8], mode: Mode) -> Result<(), ErrorKind> {
     let mut entries = [Entry::default(); 160];
-    Uqff::parse(file, mode, &mut entries).map(|_| ()).map_err(|error| error.kind)
+    Uqff::parse(file, mode, &mut entries).map(|_| ()).map_err(|error| error.kind())
 }
 
 /// The error of a blob, and its offset in the blob.
@@ -38,7 +38,7 @@ fn blob_error(blob: &[u8], mode: Mode) -> Option<(ErrorKind, u64)> {
     let start = (file.len() - blob.len()) as u64;
     let mut entries = [Entry::default(); 2];
     let error = Uqff::parse(&file, mode, &mut entries).err()?;
-    Some((error.kind, error.offset - start))
+    Some((error.kind(), error.offset()? - start))
 }
 
 fn blob(name: &str) -> Vec<u8> {

@@ -16,16 +16,16 @@ fn container(header: &str, data: &[u8]) -> Vec<u8> {
 
 fn safetensors_error(file: &[u8]) -> Option<ErrorKind> {
     let mut entries = vec![Entry::default(); 1 << 12];
-    Safetensors::parse(file, Mode::Lenient, &mut entries).err().map(|error| error.kind)
+    Safetensors::parse(file, Mode::Lenient, &mut entries).err().map(|error| error.kind())
 }
 
 fn uqff_error(file: &[u8]) -> Option<ErrorKind> {
     let mut entries = vec![Entry::default(); 1 << 12];
-    Uqff::parse(file, Mode::Lenient, &mut entries).err().map(|error| error.kind)
+    Uqff::parse(file, Mode::Lenient, &mut entries).err().map(|error| error.kind())
 }
 
 fn gguf_error(file: &[u8]) -> Option<ErrorKind> {
-    Gguf::parse(file, Mode::Lenient).err().map(|error| error.kind)
+    Gguf::parse(file, Mode::Lenient).err().map(|error| error.kind())
 }
 
 fn tensor(name: &str, shape: &str, begin: u64, end: u64) -> String {

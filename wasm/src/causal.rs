@@ -9,6 +9,7 @@ use nanoembed_core::event::Format;
 use nanoembed_core::limit::filled;
 use nanoembed_core::model::llama::{Activations, LlamaPlan, Output, Sampler, Sampling};
 use nanoembed_core::owned::{CausalModel, CausalSession};
+use nanoembed_core::token::SpecialTokens;
 use nanoembed_core::token::bpe::Decoder;
 use nanoembed_core::top::Scored;
 use wasm_bindgen::prelude::*;
@@ -57,7 +58,7 @@ impl Causal {
     ///
     /// `bad_vocabulary` if the model's tokens are damaged.
     pub fn tokenize(&self, text: &str) -> Result<Vec<u32>> {
-        Ok(self.model.tokenize(text)?)
+        Ok(self.model.tokenize(text, SpecialTokens::AsTokens)?)
     }
 
     /// Begins to continue the text whose tokens are `prompt`, by up to `count` tokens.

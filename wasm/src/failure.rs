@@ -27,7 +27,7 @@ static TEXTS: [(&str, &str); ErrorKind::ALL.len()] = {
 
 impl Failure {
     fn texts(&self) -> (&'static str, &'static str) {
-        let place = ErrorKind::ALL.iter().position(|kind| *kind == self.error.kind);
+        let place = ErrorKind::ALL.iter().position(|kind| *kind == self.error.kind());
         place.and_then(|at| TEXTS.get(at)).copied().unwrap_or_default()
     }
 }
@@ -56,7 +56,7 @@ impl Failure {
     #[must_use]
     #[allow(clippy::cast_precision_loss, reason = "files are shorter than 2⁵³")]
     pub fn offset(&self) -> f64 {
-        self.error.offset as f64
+        self.error.offset().unwrap_or(0) as f64
     }
 }
 

@@ -333,7 +333,7 @@ mod tests {
         let weight = header("w", Dtype::I8, &[3, 5], 64);
         assert_eq!(find_in(&[weight], "w").unwrap_err(), Error::new(64, ErrorKind::BadScale));
         let short = header("w.scale", Dtype::F32, &[2], 128);
-        assert_eq!(find_in(&[weight, short], "w").unwrap_err().kind, ErrorKind::BadScale);
+        assert_eq!(find_in(&[weight, short], "w").unwrap_err().kind(), ErrorKind::BadScale);
         let scale = header("w.scale", Dtype::F32, &[3], 128);
         let matrix = find_in(&[weight, scale], "w").unwrap().unwrap();
         assert_eq!((matrix.encoding, matrix.rows, matrix.cols), (Encoding::I8, 3, 5));
@@ -346,20 +346,20 @@ mod tests {
         let scale = header("w.scale", Dtype::F32, &[3, 2], 128);
         assert_eq!(find_in(&[weight, scale], "w").unwrap().unwrap().groups, 2);
         let uneven = header("w.scale", Dtype::F32, &[3, 4], 128);
-        assert_eq!(find_in(&[weight, uneven], "w").unwrap_err().kind, ErrorKind::BadScale);
+        assert_eq!(find_in(&[weight, uneven], "w").unwrap_err().kind(), ErrorKind::BadScale);
         let columns = header("w.column_scale", Dtype::F32, &[6], 256);
         let matrix = find_in(&[weight, scale, columns], "w").unwrap().unwrap();
         assert_eq!(matrix.column_offset, Some(256));
         let short = header("w.column_scale", Dtype::F32, &[3], 256);
         let error = find_in(&[weight, scale, short], "w").unwrap_err();
-        assert_eq!(error.kind, ErrorKind::BadScale);
+        assert_eq!(error.kind(), ErrorKind::BadScale);
     }
 
     #[test]
     fn uint8_needs_zero_points_too() {
         let weight = header("w", Dtype::U8, &[3, 5], 64);
         let scale = header("w.scale", Dtype::F32, &[3], 128);
-        assert_eq!(find_in(&[weight, scale], "w").unwrap_err().kind, ErrorKind::BadScale);
+        assert_eq!(find_in(&[weight, scale], "w").unwrap_err().kind(), ErrorKind::BadScale);
         let zero = header("w.zero_point", Dtype::U8, &[3], 192);
         assert_eq!(find_in(&[weight, scale, zero], "w").unwrap().unwrap().zero_offset, 192);
     }
@@ -372,7 +372,7 @@ mod tests {
     #[test]
     fn integers_that_are_not_codes_are_refused() {
         let ids = header("ids", Dtype::U32, &[4], 0);
-        assert_eq!(find_in(&[ids], "ids").unwrap_err().kind, ErrorKind::UnsupportedDtype);
+        assert_eq!(find_in(&[ids], "ids").unwrap_err().kind(), ErrorKind::UnsupportedDtype);
     }
 
     #[test]

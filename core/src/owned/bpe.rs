@@ -8,7 +8,7 @@ use crate::limit::{filled, reserved};
 use crate::model::llama::{BpeIndex, BpeMemory, BpeNeeds, BpeSource, FileBpe};
 use crate::token::bpe::merge::{Candidate, Symbol};
 use crate::token::bpe::{Merge, Pattern, Scratch};
-use crate::token::{AddedToken, TextEnds};
+use crate::token::{AddedToken, SpecialTokens, TextEnds};
 
 /// A tokenizer over a file whose bytes its caller keeps: the memory of an index, and what is known
 /// beside it.
@@ -102,15 +102,19 @@ impl BpeTokenizer {
     }
 
     /// The ids of `text` by the tokens of `file`, between the tokens that are put around every text
-    /// if there are any.
+    /// if there are any. `special` says what control tokens become that the text spells.
     ///
     /// # Errors
     ///
     /// [`BadVocabulary`](crate::ErrorKind::BadVocabulary) if the file has changed.
-    pub fn encode(&self, file: &[u8], text: &str) -> Result<Vec<u32>> {
+    pub fn encode(&self, file: &[u8], text: &str, special: SpecialTokens) -> Result<Vec<u32>> {
+        let added = match special {
+            SpecialTokens::AsText => &[],
+            SpecialTokens::AsTokens => &*self.added,
+        };
         let tokens = (&*self.samples, &*self.slots);
         let merges = (&*self.merges, &*self.merge_slots);
-        let bpe = FileBpe::resume(file, &self.index, tokens, merges, &self.added)?;
+        let bpe = FileBpe::resume(file, &self.index, tokens, merges, added)?;
         let mut ids = filled(text.len().saturating_add(2), 0)?;
         let mut encode = |word: usize| {
             let mut symbols = filled(word, Symbol::default())?;
@@ -119,7 +123,7 @@ impl BpeTokenizer {
         };
         let found = match encode(text.len().min(USUAL_WORD)) {
             // A word is never longer than its text.
-            Err(error) if error.kind == ErrorKind::BufferTooSmall => encode(text.len())?,
+            Err(error) if error.kind() == ErrorKind::BufferTooSmall => encode(text.len())?,
             found => found?,
         };
         ids.truncate(found.tokens);

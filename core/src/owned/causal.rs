@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use super::bpe::BpeTokenizer;
 use super::decoder::{CausalSession, Decoder};
-use super::open::Find;
+use super::open::{Find, OTHER_MODEL};
 use crate::error::{Error, ErrorKind, Result};
 #[cfg(any(feature = "amb", feature = "gguf"))]
 use crate::event::Format;
@@ -18,15 +18,15 @@ use crate::format::gguf::Gguf;
 #[cfg(any(feature = "amb", feature = "gguf"))]
 use crate::format::sniff;
 use crate::model::SliceWeights;
-#[cfg(feature = "amb")]
-use crate::model::amb_llama_config;
-#[cfg(feature = "gguf")]
-use crate::model::gguf_llama_config;
 use crate::model::llama::{BpeSource, LlamaConfig, LlamaPlan, Output};
+#[cfg(feature = "gguf")]
+use crate::model::{GgufModel, gguf_llama_config, gguf_model};
+#[cfg(feature = "amb")]
+use crate::model::{amb_config_value, amb_llama_config};
 #[cfg(feature = "embd")]
 use crate::model::{embd_is_decoder, embd_llama_config};
 use crate::tensor::TensorHeader;
-use crate::token::EndTokens;
+use crate::token::{EndTokens, SpecialTokens};
 
 /// A decoder of the Llama family with its tokenizer, over an `.amb`, `.weights` or GGUF file whose
 /// bytes `B` holds.
@@ -45,8 +45,8 @@ impl<B: AsRef<[u8]>> CausalModel<B> {
     /// # Errors
     ///
     /// What is wrong with the file or the model in it; [`ErrorKind::UnsupportedVersion`] if its
-    /// tokenizer is not byte-level BPE with a pattern that is known; [`ErrorKind::UnknownFormat`]
-    /// for files of other formats.
+    /// tokenizer is not byte-level BPE with a pattern that is known; [`ErrorKind::OtherModel`] if
+    /// the model is an encoder; [`ErrorKind::UnknownFormat`] for files of other formats.
     #[cfg(any(feature = "amb", feature = "gguf"))]
     pub fn open(file: B) -> Result<Self> {
         let bytes = file.as_ref();
@@ -55,12 +55,21 @@ impl<B: AsRef<[u8]>> CausalModel<B> {
             Some(Format::Amb) => {
                 let amb = Amb::parse(bytes, Mode::Lenient)?;
                 let find = |name: &str| amb.tensor(name).map(|tensor| *tensor.header());
-                let decoder = open_decoder(bytes, amb_llama_config(&amb)?, &find)?;
+                let config = amb_llama_config(&amb);
+                let config =
+                    config.map_err(|error| match amb_config_value(&amb, "model_type") {
+                        Some("bert") => OTHER_MODEL,
+                        _ => error,
+                    })?;
+                let decoder = open_decoder(bytes, config, &find)?;
                 (decoder, BpeSource::amb(&amb)?)
             }
             #[cfg(feature = "gguf")]
             Some(Format::Gguf) => {
                 let gguf = Gguf::parse(bytes, Mode::Lenient)?;
+                if gguf_model(&gguf)? != GgufModel::Decoder {
+                    return Err(OTHER_MODEL);
+                }
                 let find = |name: &str| gguf.tensor(name).map(|tensor| *tensor.header());
                 let decoder = open_decoder(bytes, gguf_llama_config(&gguf)?, &find)?;
                 (decoder, BpeSource::gguf(&gguf)?)
@@ -71,18 +80,18 @@ impl<B: AsRef<[u8]>> CausalModel<B> {
         Ok(Self { file, decoder, tokenizer })
     }
 
-    /// As [`open`](Self::open), a decoder in a `.weights` file: apart from the others, so that who
-    /// has no such files does not carry their reader.
+    /// As [`open`](Self::open), for a `.weights` file: a method of its own, so that programs
+    /// without such files leave their reader out.
     ///
     /// # Errors
     ///
-    /// As [`open`](Self::open); [`ErrorKind::UnknownFormat`] if the file has an encoder.
+    /// As [`open`](Self::open).
     #[cfg(feature = "embd")]
     pub fn open_weights(file: B) -> Result<Self> {
         let bytes = file.as_ref();
         let embd = Embd::parse(bytes, Mode::Lenient)?;
         if !embd_is_decoder(&embd) {
-            return Err(Error::new(0, ErrorKind::UnknownFormat));
+            return Err(OTHER_MODEL);
         }
         let find = |name: &str| embd.tensor(name).map(|tensor| *tensor.header());
         let decoder = open_decoder(bytes, embd_llama_config(&embd)?, &find)?;
@@ -103,13 +112,13 @@ impl<B: AsRef<[u8]>> CausalModel<B> {
     }
 
     /// The token ids of `text`, between the tokens that the model puts around every text if there
-    /// are any.
+    /// are any. `special` says what control tokens become that the text spells.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::BadVocabulary`] if the file's bytes have changed since it was opened.
-    pub fn tokenize(&self, text: &str) -> Result<Vec<u32>> {
-        self.tokenizer.encode(self.file.as_ref(), text)
+    pub fn tokenize(&self, text: &str, special: SpecialTokens) -> Result<Vec<u32>> {
+        self.tokenizer.encode(self.file.as_ref(), text, special)
     }
 
     /// How a token is spelled in GPT-2's alphabet, for

@@ -7,22 +7,25 @@ use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
 use super::added_words::{ADDED_TOKENS, AddedWord};
-use super::open::{Model, added_words, open_model};
+use super::open::{Model, OTHER_MODEL, added_words, open_model};
 use super::prompt::default_prompt;
 use super::vocabulary::FoundVocabulary;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Mode, Value};
 use crate::format::gguf::Gguf;
-use crate::model::{gguf_bert_config, gguf_bert_tensor};
+use crate::model::{GgufModel, gguf_bert_config, gguf_bert_tensor, gguf_model};
 use crate::token::{AddedRules, LengthPrefix};
 
 /// GGUF's types of tokens that are found as they are.
 const CONTROL: i64 = 3;
 const USER_DEFINED: i64 = 4;
 
-/// The encoder, and its vocabulary spelled anew.
+/// The encoder, and its vocabulary as WordPiece spells it.
 pub(super) fn open_gguf(bytes: &[u8]) -> Result<(Model, FoundVocabulary<'_>)> {
     let gguf = Gguf::parse(bytes, Mode::Lenient)?;
+    if gguf_model(&gguf)? != GgufModel::Encoder {
+        return Err(OTHER_MODEL);
+    }
     let config = gguf_bert_config(&gguf)?;
     let find = |name: &str| gguf.tensor(name).map(|tensor| *tensor.header());
     let model = open_model(bytes, config, &|name| gguf_bert_tensor(name, find))?;

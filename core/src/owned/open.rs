@@ -8,6 +8,7 @@ use super::added_words::{ADDED_TOKENS, AddedWord, parse_added_words};
 use super::prompt::default_prompt;
 use super::vocabulary::FoundVocabulary;
 use crate::error::{Error, ErrorKind, Result};
+#[cfg(any(feature = "amb", feature = "embd"))]
 use crate::event::{Mode, SpecialRole};
 #[cfg(feature = "amb")]
 use crate::format::amb::Amb;
@@ -16,6 +17,8 @@ use crate::format::embd::Embd;
 use crate::limit::filled;
 #[cfg(feature = "amb")]
 use crate::model::amb_config_value;
+#[cfg(feature = "embd")]
+use crate::model::embd_is_decoder;
 use crate::model::requantize::COLUMN_SCALES;
 use crate::model::{Bert, BertConfig, Layer, Matrix, SliceWeights, Weights as _};
 use crate::tensor::TensorHeader;
@@ -30,8 +33,10 @@ pub(super) struct Model {
     pub(super) column_scales: Option<Matrix>,
 }
 
-/// Knows a file's tensors by name. One type for all formats, whose code would be there once for
-/// each.
+pub(super) const OTHER_MODEL: Error = Error::without_offset(ErrorKind::OtherModel);
+
+/// Knows a file's tensors by name. One type for all formats: a type for each would have the code
+/// of each.
 pub(super) type Find<'f, 'h> = &'f dyn Fn(&str) -> Option<TensorHeader<'h>>;
 
 /// The model whose tensors `find` knows.
@@ -50,6 +55,9 @@ pub(super) fn open_model(bytes: &[u8], config: BertConfig, find: Find<'_, '_>) -
 #[cfg(feature = "embd")]
 pub(super) fn open_embd(bytes: &[u8]) -> Result<(Model, FoundVocabulary<'_>)> {
     let embd = Embd::parse(bytes, Mode::Lenient)?;
+    if embd_is_decoder(&embd) {
+        return Err(OTHER_MODEL);
+    }
     let config = BertConfig::from_metadata(|key| embd.metadata_value(key))?;
     let find = |name: &str| embd.tensor(name).map(|tensor| *tensor.header());
     let model = open_model(bytes, config, &find)?;
@@ -70,7 +78,11 @@ pub(super) fn open_embd(bytes: &[u8]) -> Result<(Model, FoundVocabulary<'_>)> {
 #[cfg(feature = "amb")]
 pub(super) fn open_amb(bytes: &[u8]) -> Result<(Model, FoundVocabulary<'_>)> {
     let amb = Amb::parse(bytes, Mode::Lenient)?;
-    let config = BertConfig::from_metadata(|key| amb_config_value(&amb, key))?;
+    let config = BertConfig::from_metadata(|key| amb_config_value(&amb, key));
+    let config = config.map_err(|error| match amb_config_value(&amb, "architecture") {
+        None | Some("custom" | "bert") => error,
+        Some(_) => OTHER_MODEL,
+    })?;
     let find = |name: &str| amb.tensor(name).map(|tensor| *tensor.header());
     let model = open_model(bytes, config, &find)?;
     let missing = Error::without_offset(ErrorKind::MissingVocabulary);

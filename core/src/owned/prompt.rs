@@ -43,8 +43,8 @@ mod tests {
     #[test]
     fn one_that_is_missing_or_left_out_of_the_mean_is_refused() {
         let named = ("default_prompt_name", "query");
-        assert_eq!(read(&[named]).unwrap_err().kind, ErrorKind::MissingMetadata);
+        assert_eq!(read(&[named]).unwrap_err().kind(), ErrorKind::MissingMetadata);
         let apart = [named, ("prompt.query", "query: "), ("include_prompt", "false")];
-        assert_eq!(read(&apart).unwrap_err().kind, ErrorKind::UnsupportedSetting);
+        assert_eq!(read(&apart).unwrap_err().kind(), ErrorKind::UnsupportedSetting);
     }
 }

@@ -1,10 +1,10 @@
-//! An embedder whose linear layers are coded anew, evened out by scales from its file or by what it
-//! makes of its own vocabulary.
+//! Requantising an embedder's linear layers to 8 bits on load, with activation scales from its file
+//! or from a run over its own vocabulary.
 
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU32, Ordering};
 
-use super::{Embedder, summarize, without_names};
+use super::embedder::{Embedder, summarize, without_names};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limit::filled;
 use crate::model::requantize::Requantized;
@@ -19,7 +19,7 @@ const TOKENS: usize = 14;
 /// are.
 const GOLDEN_RATIO: f64 = 0.618_033_988_749_895;
 
-/// Memory for weights that are coded anew.
+/// Memory for requantised weights.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Memory {
     bytes: Vec<u8>,
@@ -45,17 +45,18 @@ impl Memory {
 }
 
 impl<B: AsRef<[u8]>> Embedder<B> {
-    /// Codes all linear layers that are not in bytes anew in memory of their own, a byte a weight,
-    /// and computes them from now on with activations in bytes: faster, most of all where weights
-    /// are in blocks of few bits. A second time it does nothing.
+    /// Requantises all linear layers that are not in 8 bits to 8 bits, in memory of their own, and
+    /// computes them with 8-bit activations from then on. This is faster, most of all for weights
+    /// in blocks of few bits. A second call does nothing.
     ///
-    /// What evens out the activations is in files that `nanoembed convert` writes in blocks
-    /// ([`COLUMN_SCALES`](crate::model::requantize::COLUMN_SCALES)). Else it is found out, which
-    /// takes as long as some embeddings: a model in blocks gets the same codes everywhere then; one
-    /// in floats may get some others where kernels add up in another order.
+    /// The scales of activation columns come from the file if `nanoembed convert` has written them
+    /// ([`COLUMN_SCALES`](crate::model::requantize::COLUMN_SCALES)). Otherwise they are measured,
+    /// which takes as long as a few embeddings. A model in blocks gets the same codes on every
+    /// machine; a model in floats may get slightly different ones, because kernels sum in different
+    /// orders.
     ///
-    /// What it costs all-MiniLM-L6-v2 in 4.5 bits a weight is 0.001 of the mean cosine. Weights in
-    /// floats lose more.
+    /// all-MiniLM-L6-v2 in 4.5 bits a weight loses 0.001 of the mean cosine. Weights in floats lose
+    /// more.
     ///
     /// # Errors
     ///

@@ -3,13 +3,13 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ErrorKind, Result};
 use crate::limit::{filled, grow, reserved};
 use crate::token::bpe::merge::{Candidate, Symbol};
 use crate::token::sentencepiece::{
     CachedWord, Decoder, Index, Needs, Part, Piece, Scratch, SentencePiece, Slot, Spec, Step,
 };
-use crate::token::{AddedIndex, AddedTable, AddedToken};
+use crate::token::{AddedIndex, AddedTable, AddedToken, SpecialTokens};
 
 /// A tokenizer by a serialized `ModelProto` whose bytes `B` holds: a slice, a `Vec`, a mapped file.
 #[derive(Clone, Debug)]
@@ -103,13 +103,24 @@ impl<B: AsRef<[u8]>> SentencePieceModel<B> {
         self.model.as_ref()
     }
 
-    /// The ids of `text`, behind those that `ids` holds: see [`SentencePiece::encode`].
+    /// The ids of `text`, behind those that `ids` holds: see [`SentencePiece::encode`]. `special`
+    /// says what added pieces become that the text spells.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::OverLimit`] if the model's rules make more of the text than
     /// [`Limit::EXPANSION`](crate::limit::Limit::EXPANSION) allows; [`ErrorKind::NoMemory`].
-    pub fn encode(&self, text: &str, session: &mut TokenSession, ids: &mut Vec<u32>) -> Result<()> {
+    pub fn encode(
+        &self,
+        text: &str,
+        special: SpecialTokens,
+        session: &mut TokenSession,
+        ids: &mut Vec<u32>,
+    ) -> Result<()> {
+        let added = match special {
+            SpecialTokens::AsText => AddedTable::EMPTY,
+            SpecialTokens::AsTokens => self.added(),
+        };
         let tokenizer = self.tokenizer();
         let most = text.len().saturating_mul(3).saturating_add(6);
         let word = most.min(USUAL_WORD);
@@ -120,13 +131,13 @@ impl<B: AsRef<[u8]>> SentencePieceModel<B> {
         loop {
             grow(ids, start.saturating_add(room), 0)?;
             let places = ids.get_mut(start..).unwrap_or_default();
-            match tokenizer.encode(text, &self.added(), places, &mut session.scratch()) {
+            match tokenizer.encode(text, &added, places, &mut session.scratch()) {
                 Ok(found) if found.tokens == found.total => {
                     ids.truncate(start.saturating_add(found.tokens));
                     return Ok(());
                 }
                 Ok(found) => room = found.total,
-                Err(Error { kind: ErrorKind::BufferTooSmall, .. }) if !grown => {
+                Err(error) if error.kind() == ErrorKind::BufferTooSmall && !grown => {
                     session.grow(&tokenizer.needs(text)?)?;
                     grown = true;
                 }

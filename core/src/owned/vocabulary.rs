@@ -67,9 +67,11 @@ impl VocabularyIndex {
         let normalization = config.normalization();
         let added = AddedMemory::new(&added, normalization, config.vocabulary)?;
         // Refuses special ids that are not tokens.
-        WordPiece::new(vocabulary, special, normalization).map_err(|error| match error.offset {
-            0 => bad,
-            _ => error,
+        WordPiece::new(vocabulary, special, normalization).map_err(|error| {
+            match error.offset() {
+                None | Some(0) => bad,
+                Some(_) => error,
+            }
         })?;
         let respelled = match bytes {
             Cow::Owned(bytes) => Some(bytes),

@@ -70,6 +70,7 @@ pub mod q6_k;
 pub mod q8_0;
 pub mod q8_1;
 pub mod q8_k;
+mod view;
 pub mod whole;
 
 use crate::error::{Error, ErrorKind, Result};
@@ -211,7 +212,7 @@ mod tests {
             };
             let expected = if built_in { Ok(()) } else { Err(ErrorKind::UnsupportedDtype) };
             let result = dequantize(dtype, data, 0, &mut out);
-            assert_eq!(result.map_err(|error| error.kind), expected, "{}", dtype.name());
+            assert_eq!(result.map_err(|error| error.kind()), expected, "{}", dtype.name());
         }
     }
 }

@@ -5,6 +5,7 @@ use crate::tensor::TensorHeader;
 
 /// A whole block: some rows of a matrix, or one block of a quantised layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Block<'a> {
     /// The ordinal of the block in the tensor.
     pub index: u64,

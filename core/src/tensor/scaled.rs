@@ -181,6 +181,7 @@ impl ScaledCodes {
 
 /// Where scales and codes of a tensor's blocks lie, from the start of its data, and how far apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Places {
     scales: u64,
     /// From a scale to that of the next block that has one.

@@ -82,6 +82,7 @@ pub struct Hqq<'a> {
 
 /// The matrix that an [`Hqq`] packs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct HqqMatrix {
     /// Rows, without padding.
     pub rows: u64,

@@ -142,6 +142,7 @@ pub struct AddedTable<'a> {
 
 /// An added token in a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct AddedMatch {
     /// Its id.
     pub id: u32,
@@ -514,9 +515,9 @@ mod tests {
         let (all, mut tokens) = tokens(&["a", "b"], AddedRules::default());
         tokens[1].id = tokens[0].id;
         let error = AddedTable::build(all.as_bytes(), &mut tokens).unwrap_err();
-        assert_eq!(error.kind, ErrorKind::BadVocabulary);
+        assert_eq!(error.kind(), ErrorKind::BadVocabulary);
         let error = AddedToken::new(0, 1025, 0, AddedRules::default()).unwrap_err();
-        assert_eq!(error.kind, ErrorKind::OverLimit);
+        assert_eq!(error.kind(), ErrorKind::OverLimit);
     }
 
     /// Looks at bytes do not grow with the number of tokens.

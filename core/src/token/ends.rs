@@ -132,6 +132,6 @@ mod tests {
         }
         assert_eq!((ends.ids(), ends.first(), ends.contains(3)), (&[7, 3][..], Some(7), true));
         let full = (100..).take(EndTokens::MAX).try_for_each(|id| ends.push(id));
-        assert_eq!(full.map_err(|error| error.kind), Err(ErrorKind::BadVocabulary));
+        assert_eq!(full.map_err(|error| error.kind()), Err(ErrorKind::BadVocabulary));
     }
 }

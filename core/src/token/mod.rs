@@ -48,7 +48,7 @@ pub use bpe::Bpe;
 pub use ends::{EndTokens, TextEnds};
 pub use normalize::Normalization;
 pub use sentencepiece::SentencePiece;
-pub use special::SpecialIds;
+pub use special::{SpecialIds, SpecialTokens};
 pub use vocabulary::{Entries, HashVocabulary, LengthPrefix, SortedVocabulary, Vocabulary};
 pub use word::MAX_WORD_CHARACTERS;
 pub use wordpiece::{Encoded, WordPiece};

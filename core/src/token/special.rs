@@ -11,6 +11,16 @@ pub const MAX_SPECIAL_BYTES: usize = 32;
 
 const ROLES: usize = SpecialRole::ALL.len();
 
+/// What control tokens become that a text spells, such as `<|im_end|>`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SpecialTokens {
+    /// Text like any other: for what users write, who must not be able to end their turn. Other
+    /// tokens that were added to the vocabulary are not looked for either.
+    AsText,
+    /// The tokens themselves: for prompt templates.
+    AsTokens,
+}
+
 /// The ids of the tokens with a special role.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SpecialIds {

@@ -23,6 +23,7 @@ pub struct WordPiece<V> {
 
 /// What became of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Encoded {
     /// How many ids were written, with the two special tokens around the text.
     pub tokens: usize,

@@ -43,6 +43,7 @@ pub enum Rows {
 
 /// A vector that was found.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Found {
     /// Whose rows it is made of.
     pub rows: Rows,

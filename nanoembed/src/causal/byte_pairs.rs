@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use nanoembed_core::model::llama::{BpeParts, BpeSource};
 use nanoembed_core::owned::BpeTokenizer;
 use nanoembed_core::token::bpe::Pattern;
-use nanoembed_core::token::{LengthPrefix, TextEnds};
+use nanoembed_core::token::{LengthPrefix, SpecialTokens, TextEnds};
 use nanoembed_core::{Error as CoreError, ErrorKind};
 
 /// A tokenizer, and the bytes that its tokens lie in.
@@ -76,7 +76,7 @@ impl<'f> BytePairs<'f> {
 
     /// The ids of `text`, between the tokens that are put around every text if there are any.
     pub(super) fn encode(&self, text: &str) -> Result<Vec<u32>, CoreError> {
-        self.bpe.encode(&self.file, text)
+        self.bpe.encode(&self.file, text, SpecialTokens::AsTokens)
     }
 }
 

@@ -122,10 +122,10 @@ impl GgufFile {
             let shape: Vec<usize> = dims
                 .collect::<std::result::Result<_, _>>()
                 .map_err(|_| fail(ErrorKind::SizeOverflow))?;
-            let mut values =
-                limit::filled(shape.iter().product(), 0.0_f32).map_err(|error| fail(error.kind))?;
+            let mut values = limit::filled(shape.iter().product(), 0.0_f32)
+                .map_err(|error| fail(error.kind()))?;
             quant::dequantize(header.dtype, view.data(), 0, &mut values)
-                .map_err(|error| fail(error.kind))?;
+                .map_err(|error| fail(error.kind()))?;
             let cols = shape.last().copied().unwrap_or(1);
             if config.rope.pairs == RopePairs::Neighbours {
                 // Those of a bias are rows of one element.
@@ -137,7 +137,7 @@ impl GgufFile {
                 }
             }
             let mut bytes = limit::reserved(values.len().saturating_mul(size_of::<f32>()))
-                .map_err(|error| fail(error.kind))?;
+                .map_err(|error| fail(error.kind()))?;
             bytes.extend(values.iter().flat_map(|value| value.to_le_bytes()));
             tensors.push(OwnedTensor { name, shape, data: bytes });
         }

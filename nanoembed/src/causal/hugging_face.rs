@@ -84,7 +84,7 @@ impl DecoderSettings {
         let config = self.config(tokenizer)?;
         let number = |member: &str| config.get(member).and_then(Value::as_f64);
         LlamaConfig::read(number, RopePairs::Halves)
-            .map_err(|error| self.refuse(error.kind, error.kind.message().to_owned()))
+            .map_err(|error| self.refuse(error.kind(), error.kind().message().to_owned()))
     }
 
     /// The members of an AMB configuration.

@@ -40,10 +40,10 @@ pub fn open_stored(path: &Path) -> Result<Decoder<'static>> {
     let file = OnDisk::open(path)?;
     let structure = structure::read(&file).map_err(|error| Error::in_file(name_of(path), error))?;
     let opened = Found::in_file(&structure).and_then(Decoder::of);
-    opened.and_then(|decoder| decoder.stored(file)).map_err(|error| match error.kind {
+    opened.and_then(|decoder| decoder.stored(file)).map_err(|error| match error.kind() {
         ErrorKind::SplitFile => {
             let message = "--memory is for models in one file, and this is a part of one";
-            Error::input(error.kind, message).at(name_of(path)).with_hint(MERGE_HINT)
+            Error::input(error.kind(), message).at(name_of(path)).with_hint(MERGE_HINT)
         }
         _ => explained::failure(&name_of(path), &structure, error),
     })

@@ -140,7 +140,7 @@ impl<'f> Decoder<'f> {
             Some(bundle) => bundle.found()?,
             None => Found::in_file(file.bytes()).map_err(failed)?,
         };
-        Self::of(found).map_err(|error| match (error.kind, file.bundle()) {
+        Self::of(found).map_err(|error| match (error.kind(), file.bundle()) {
             (ErrorKind::MissingTensor, Some(bundle)) => {
                 failed(error).with_hint(bundle.where_from())
             }

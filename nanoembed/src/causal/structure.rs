@@ -63,7 +63,7 @@ impl Copied<'_> {
                 }
             };
             match walked {
-                Err(CoreError { kind: ErrorKind::BufferTooSmall, .. }) => piece *= 2,
+                Err(error) if error.kind() == ErrorKind::BufferTooSmall => piece *= 2,
                 walked => return walked,
             }
         }

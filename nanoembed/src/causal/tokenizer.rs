@@ -12,9 +12,9 @@ use nanoembed_core::format::sniff;
 use nanoembed_core::model::llama::{BpeSource, SentencePieceSource};
 use nanoembed_core::model::{amb_text_ends, embd_text_ends, gguf_text_ends};
 use nanoembed_core::owned::{SentencePieceModel, TokenSession};
-use nanoembed_core::token::TextEnds;
 use nanoembed_core::token::bpe;
 use nanoembed_core::token::sentencepiece::{self, PieceKind, Spec};
+use nanoembed_core::token::{SpecialTokens, TextEnds};
 use nanoembed_core::{Error as CoreError, ErrorKind};
 use serde_json::json;
 
@@ -307,7 +307,7 @@ impl<'f> Tokenizer<'f> {
             Spelling::Pieces(model, _) => model,
         };
         let mut ids: Vec<u32> = self.ends.begin.into_iter().collect();
-        model.encode(text, session, &mut ids)?;
+        model.encode(text, SpecialTokens::AsTokens, session, &mut ids)?;
         ids.extend(self.ends.append);
         Ok(ids)
     }

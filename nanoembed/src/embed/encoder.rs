@@ -127,7 +127,7 @@ impl<'f> Encoder<'f> {
 pub fn open(file: &ModelFile) -> Result<owned::Embedder<&[u8]>> {
     owned::Embedder::open(file.bytes()).map_err(|error| {
         let failure = file.failure(error);
-        if !matches!(error.kind, ErrorKind::MissingMetadata | ErrorKind::BadMetadata) {
+        if !matches!(error.kind(), ErrorKind::MissingMetadata | ErrorKind::BadMetadata) {
             return failure;
         }
         let key = match sniff(file.bytes()) {

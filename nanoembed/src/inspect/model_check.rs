@@ -49,7 +49,11 @@ pub fn findings(bytes: &[u8], file: &Embd<'_>, strict: bool) -> Vec<Finding> {
             let weights = SliceWeights::new(bytes, tensor);
             check(&weights, &config, &mut |finding| {
                 let error = finding.error;
-                findings.push(Finding::new(error.offset, error.kind, finding.name));
+                findings.push(Finding::new(
+                    error.offset().unwrap_or(0),
+                    error.kind(),
+                    finding.name,
+                ));
             });
             if file.tokens().len() > config.vocabulary {
                 findings.push(Finding::new(0, ErrorKind::BadVocabulary, "vocab_size"));
@@ -58,7 +62,7 @@ pub fn findings(bytes: &[u8], file: &Embd<'_>, strict: bool) -> Vec<Finding> {
         Err(error) => {
             let key = BertConfig::key_at_fault(value).map_or("", |(key, _)| key);
             let offset = value(key).map_or(0, |value| offset_in(bytes, value));
-            findings.push(Finding::new(offset, error.kind, key));
+            findings.push(Finding::new(offset, error.kind(), key));
             if file.linear_layout() == LinearLayout::InOut {
                 let offset = file
                     .tensor("encoder.layer.0.intermediate.dense.weight")
@@ -75,7 +79,8 @@ pub fn findings(bytes: &[u8], file: &Embd<'_>, strict: bool) -> Vec<Finding> {
 
 /// What keeps a decoder from being opened.
 fn decoder(bytes: &[u8], file: &Embd<'_>) -> Option<Finding> {
-    let wrong = |error: CoreError, what| Finding::new(error.offset, error.kind, what);
+    let wrong =
+        |error: CoreError, what| Finding::new(error.offset().unwrap_or(0), error.kind(), what);
     let config = match embd_llama_config(file) {
         Ok(config) => config,
         Err(error) => return Some(wrong(error, "metadata of the model's sizes")),
@@ -108,7 +113,9 @@ fn special(file: &Embd<'_>) -> Option<Finding> {
 fn index(file: &Embd<'_>) -> Option<Finding> {
     let sorted = file.tensor(SORTED_IDS)?;
     let offsets = file.tensor(TOKEN_OFFSETS)?;
-    let wrong = |error: CoreError, name| Some(Finding::new(error.offset, error.kind, name));
+    let wrong = |error: CoreError, name| {
+        Some(Finding::new(error.offset().unwrap_or(0), error.kind(), name))
+    };
     let bad = |offset| CoreError::new(offset, ErrorKind::BadVocabulary);
     let width = match sorted.header().dtype {
         Dtype::U16 => IdWidth::U16,

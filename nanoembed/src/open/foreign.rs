@@ -232,10 +232,12 @@ impl Foreign {
 /// The core's `error` about the file called `name`, which starts with these bytes: where the core
 /// knows no format, with what the file seems to be.
 pub fn failure(name: impl Display, bytes: &[u8], error: CoreError) -> Error {
-    let is_unknown = matches!(error.kind, ErrorKind::UnknownFormat | ErrorKind::BadMagic)
-        || bytes.is_empty() && error.kind == ErrorKind::UnexpectedEnd;
+    let is_unknown = matches!(error.kind(), ErrorKind::UnknownFormat | ErrorKind::BadMagic)
+        || bytes.is_empty() && error.kind() == ErrorKind::UnexpectedEnd;
     let head = bytes.get(..bytes.len().min(HEAD_BYTES)).unwrap_or(bytes);
-    match seems(head, head.len() == bytes.len()).filter(|_| is_unknown && error.offset == 0) {
+    match seems(head, head.len() == bytes.len())
+        .filter(|_| is_unknown && error.offset().unwrap_or(0) == 0)
+    {
         Some(foreign) => foreign.refuse(name),
         None => Error::in_file(name, error),
     }

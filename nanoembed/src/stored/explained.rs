@@ -18,7 +18,7 @@ use crate::open::foreign;
 pub fn failure(name: &str, file: &[u8], error: CoreError) -> Error {
     match message(file, error) {
         Some((message, hint)) => {
-            let failure = Error::input(error.kind, message).at(name);
+            let failure = Error::input(error.kind(), message).at(name);
             match hint {
                 Some(hint) => failure.with_hint(hint),
                 None => failure,
@@ -32,7 +32,7 @@ pub fn failure(name: &str, file: &[u8], error: CoreError) -> Error {
 fn message(file: &[u8], error: CoreError) -> Option<(String, Option<&'static str>)> {
     match sniff(file) {
         Some(Format::Gguf) => {}
-        Some(Format::Finalfusion) if error.kind == ErrorKind::BadMagic => {
+        Some(Format::Finalfusion) if error.kind() == ErrorKind::BadMagic => {
             return Some((
                 "the file has word vectors, not a model".to_owned(),
                 Some("`nanoembed vector FILE WORD` gives the vectors of words"),
@@ -44,7 +44,7 @@ fn message(file: &[u8], error: CoreError) -> Option<(String, Option<&'static str
         let start = usize::try_from(offset).ok()?;
         file.get(start..)?.first_chunk().map(|bytes| u32::from_le_bytes(*bytes))
     };
-    Some(match error.kind {
+    Some(match error.kind() {
         ErrorKind::UnsupportedSetting | ErrorKind::MissingMetadata => {
             let gguf = Gguf::parse(file, Mode::Lenient).ok()?;
             if gguf_architecture(&gguf) == Some("bert") {
@@ -56,7 +56,7 @@ fn message(file: &[u8], error: CoreError) -> Option<(String, Option<&'static str
             (format!("byte {offset}: `{name}`{value}: {reason}"), None)
         }
         ErrorKind::UnsupportedVersion => (
-            format!("version {} of GGUF is not read, only 2 and 3", word(error.offset)?),
+            format!("version {} of GGUF is not read, only 2 and 3", word(error.offset()?)?),
             Some("make a new file of the model with a newer llama.cpp"),
         ),
         ErrorKind::BigEndian => (
@@ -67,16 +67,16 @@ fn message(file: &[u8], error: CoreError) -> Option<(String, Option<&'static str
         ErrorKind::RemovedDtype => (
             format!(
                 "byte {}: a tensor has the type {}, which ggml has removed",
-                error.offset,
-                word(error.offset)?
+                error.offset()?,
+                word(error.offset()?)?
             ),
             Some("quantise the model anew to a type that ggml has"),
         ),
         ErrorKind::BadDtype => (
             format!(
                 "byte {}: a tensor has the type {}, which is not known here",
-                error.offset,
-                word(error.offset)?
+                error.offset()?,
+                word(error.offset()?)?
             ),
             None,
         ),
@@ -103,9 +103,10 @@ fn message(file: &[u8], error: CoreError) -> Option<(String, Option<&'static str
         }
         ErrorKind::UnsupportedDtype => {
             let gguf = Gguf::parse(file, Mode::Lenient).ok()?;
+            let offset = error.offset()?;
             let at = |header: &TensorHeader<'_>| {
                 let end = header.offset.saturating_add(header.bytes);
-                (header.offset..end.max(header.offset.saturating_add(1))).contains(&error.offset)
+                (header.offset..end.max(header.offset.saturating_add(1))).contains(&offset)
             };
             let tensor = gguf.tensors().find(|tensor| at(tensor.header()))?;
             let header = tensor.header();

@@ -198,7 +198,7 @@ impl FileSet {
         let (generation, mut layers) = self.layers(Mode::Lenient).map_err(|(index, error)| {
             let failure = Error::in_file(self.name_of(index), error);
             match self.later_shard_hint() {
-                Some(hint) if error.kind == ErrorKind::BadVersion => failure.with_hint(hint),
+                Some(hint) if error.kind() == ErrorKind::BadVersion => failure.with_hint(hint),
                 _ => failure,
             }
         })?;

@@ -167,7 +167,7 @@ impl Stored<'_> {
         self.values.read(first, out).map_err(|error| {
             let message =
                 format!("`{}` is {}: {}", self.name, self.values.type_name(), error.message());
-            Error::input(error.kind, message)
+            Error::input(error.kind(), message)
         })
     }
 

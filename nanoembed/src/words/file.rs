@@ -63,7 +63,7 @@ impl<'b> Opened<'b> {
 
 /// What went wrong with a word that was looked up in the file called `name`.
 pub fn failure_of_word(name: &str, word: &str, error: CoreError) -> Error {
-    if error.kind != ErrorKind::InvalidArgument {
+    if error.kind() != ErrorKind::InvalidArgument {
         return Error::in_file(name, error);
     }
     let start: String = word.chars().take(20).collect();

@@ -66,7 +66,7 @@ impl Listed {
                 refused = listed.add(ngram, bucket).and_then(|added| room.list(added, number));
                 Ok(())
             });
-            taken.map_err(|error| room.refuse_word(error.kind, number))?;
+            taken.map_err(|error| room.refuse_word(error.kind(), number))?;
             refused?;
         }
         Ok(listed)

@@ -44,7 +44,7 @@ pub(crate) fn by_view(file: &[u8]) -> Result<(), Error> {
         Ok(())
     })?;
     let mut values = [0.0; 4];
-    tensor.read_f32(1, &mut values)?;
+    tensor.dequantize(1, &mut values)?;
     black_box(values);
     Ok(())
 }

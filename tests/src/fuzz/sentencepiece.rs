@@ -2,6 +2,7 @@
 
 use nanoembed_core::owned::{SentencePieceModel, TokenSession};
 use nanoembed_core::token::AddedTable;
+use nanoembed_core::token::SpecialTokens;
 use nanoembed_core::token::sentencepiece::{Algorithm, PieceKind, Scratch};
 
 use crate::sentencepiece_reference::Reference;
@@ -37,7 +38,9 @@ fn any_model(bytes: &[u8], text: &str) {
             let _ = check(&model, text);
         } else {
             let (mut session, mut ids) = (TokenSession::default(), Vec::new());
-            model.encode(text, &mut session, &mut ids).expect_err("over the limit");
+            model
+                .encode(text, SpecialTokens::AsTokens, &mut session, &mut ids)
+                .expect_err("over the limit");
         }
     }
 }
@@ -58,7 +61,9 @@ fn check(model: &SentencePieceModel<&[u8]>, text: &str) -> Vec<u32> {
         tokenizer.encode(text, &AddedTable::EMPTY, &mut few, &mut scratch).expect("enough memory");
     assert_eq!(found.tokens, found.total.min(3));
     let mut ids = Vec::new();
-    model.encode(text, &mut TokenSession::default(), &mut ids).expect("memory that grows");
+    model
+        .encode(text, SpecialTokens::AsTokens, &mut TokenSession::default(), &mut ids)
+        .expect("memory that grows");
     assert_eq!(ids.len(), found.total);
     assert_eq!(ids[..found.tokens], few[..found.tokens]);
     assert!(ids.iter().all(|id| tokenizer.piece(*id).is_some()));

@@ -77,7 +77,7 @@ pub fn weights(input: &[u8]) {
             let weight = Weight::new(header.shape, encoding).expect("validated");
             let there = weight.elements() >= (first + out.len()) as u64;
             let answer = dequantize_weight(&weight, first, &mut out);
-            let bad_scale = answer.is_err_and(|e| e.kind == nanoembed_core::ErrorKind::BadScale);
+            let bad_scale = answer.is_err_and(|e| e.kind() == nanoembed_core::ErrorKind::BadScale);
             assert!(bad_scale || answer.is_ok() == there);
         }
     }
@@ -89,7 +89,7 @@ pub fn weights(input: &[u8]) {
         let answer = dequantize_weight(&layer.weight, first, &mut out);
         // Powers of two and E5M2 are no weights that anything writes.
         let unsupported =
-            answer.is_err_and(|e| e.kind == nanoembed_core::ErrorKind::UnsupportedDtype);
+            answer.is_err_and(|e| e.kind() == nanoembed_core::ErrorKind::UnsupportedDtype);
         assert!(unsupported || answer.is_ok() == there);
     }
     let mut written = Bytes(Vec::new());
@@ -183,8 +183,9 @@ pub fn blob(blob: &[u8]) {
                 let _ = dequantize_weight(&layer.weight, 0, &mut out[..some]);
             }
             Err(error) => {
-                assert!((start..=file.len() as u64).contains(&error.offset), "{error}");
-                let _ = place_in_blob(blob, error.offset - start);
+                let offset = error.offset().expect("an error about the file");
+                assert!((start..=file.len() as u64).contains(&offset), "{error}");
+                let _ = place_in_blob(blob, offset - start);
             }
         }
     }

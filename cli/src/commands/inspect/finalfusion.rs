@@ -30,7 +30,7 @@ pub(super) fn text(summary: &Summary) -> Vec<String> {
     if let Some(metadata) = &summary.metadata_text {
         text.extend(["".into(), "  metadata".into()]);
         if let Some(error) = summary.bad_metadata {
-            text.push(format!("    (not TOML: byte {} of it)", error.offset));
+            text.push(format!("    (not TOML: byte {} of it)", error.offset().unwrap_or(0)));
         }
         text.extend(metadata.lines().map(|line| format!("    {line}")));
     }

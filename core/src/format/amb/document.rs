@@ -53,7 +53,8 @@ impl Document {
             // the input is cut.
             Err(error) => {
                 self.failed = Some(error);
-                let length = usize::try_from(error.offset.saturating_sub(offset));
+                let length =
+                    usize::try_from(error.offset().unwrap_or(offset).saturating_sub(offset));
                 text.get(..length.unwrap_or(0)).filter(|sound| !sound.is_empty()).ok_or(error)?
             }
         };

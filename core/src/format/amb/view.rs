@@ -18,6 +18,7 @@ pub struct Amb<'a> {
 
 /// The entries of a vocabulary, one after the other: a `u16` length, then that many bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct TokenEntries<'a> {
     /// From the first entry to the end of the tokenizer.
     pub bytes: &'a [u8],

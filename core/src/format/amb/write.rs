@@ -136,6 +136,15 @@ fn checksum_spec() -> TensorSpec<'static> {
     TensorSpec { name: CHECKSUM, dtype: Dtype::F32, shape, full_blocks: 0 }
 }
 
+impl<'a> Plan<'a> {
+    /// A file of this configuration and these tensors with a checksum, without tokenizer and with
+    /// empty metadata.
+    #[must_use]
+    pub const fn new(config: &'a str, tensors: &'a [TensorSpec<'a>]) -> Self {
+        Self { metadata: "{}", config, tokenizer: None, tensors, checksum: true }
+    }
+}
+
 impl Plan<'_> {
     /// The size that the file will have, in bytes.
     ///

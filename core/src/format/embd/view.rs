@@ -55,6 +55,7 @@ impl Special {
 
 /// The entries of a vocabulary, one after the other: a little-endian length, then that many bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct TokenEntries<'a> {
     /// From the first entry on; in the stream variant more than the entries may follow.
     pub bytes: &'a [u8],

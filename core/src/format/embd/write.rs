@@ -49,6 +49,14 @@ struct Layout {
     data_bytes: u64,
 }
 
+impl<'a> Plan<'a> {
+    /// A file of these tensors, aligned and with checksums, without metadata and vocabulary.
+    #[must_use]
+    pub const fn new(tensors: &'a [TensorSpec<'a>]) -> Self {
+        Self { metadata: &[], vocabulary: None, tensors, aligned: true, checksums: true }
+    }
+}
+
 impl Plan<'_> {
     /// The size that the file will have, in bytes.
     ///

@@ -109,6 +109,7 @@ impl Storage {
 
 /// The places of everything in a file whose structure is valid.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Layout {
     /// The metadata's TOML.
     pub metadata: Option<Place>,

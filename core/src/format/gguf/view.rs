@@ -199,6 +199,7 @@ const SPLIT_TENSORS_KEY: &str = "split.tensors.count";
 
 /// What a part says of the model that was split, as llama.cpp's `gguf-split` writes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Split {
     /// Which part it is, from 0 on: the first has the model's metadata.
     pub number: u32,
@@ -251,6 +252,7 @@ impl<'a> Iterator for Metadata<'a> {
 
 /// The entries of a vocabulary, one after the other: a `u64` length, then that many bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct TokenEntries<'a> {
     /// From the first entry to the end of the file.
     pub bytes: &'a [u8],

@@ -12,6 +12,7 @@ use crate::tensor::identity::check_unique;
 /// A value of the metadata to be written.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[allow(missing_docs, reason = "the variants are the format's types")]
+#[non_exhaustive]
 pub enum WriteValue<'a> {
     U8(u8),
     I8(i8),
@@ -68,6 +69,14 @@ struct Nowhere;
 impl Sink for Nowhere {
     fn write(&mut self, _: &[u8]) -> Result<()> {
         Ok(())
+    }
+}
+
+impl<'a> Plan<'a> {
+    /// A file of these tensors with the usual alignment, without metadata.
+    #[must_use]
+    pub const fn new(tensors: &'a [TensorSpec<'a>]) -> Self {
+        Self { metadata: &[], tensors, alignment: 32 }
     }
 }
 

@@ -54,6 +54,14 @@ pub struct Plan<'a> {
     pub tensors: &'a [TensorSpec<'a>],
 }
 
+impl<'a> Plan<'a> {
+    /// A file of these tensors, without metadata.
+    #[must_use]
+    pub const fn new(tensors: &'a [TensorSpec<'a>]) -> Self {
+        Self { metadata: &[], tensors }
+    }
+}
+
 impl Plan<'_> {
     /// The size that the file will have, in bytes.
     ///

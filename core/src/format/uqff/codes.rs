@@ -6,6 +6,7 @@ use crate::tensor::Dtype;
 /// How a layer is quantised; the numbers are the format's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
+#[non_exhaustive]
 pub enum LayerFormat {
     /// ggml blocks.
     Gguf = 0,

@@ -12,6 +12,7 @@ use crate::tensor::{Dtype, Shape, TensorHeader};
 
 /// Which of the two layouts a file has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Generation {
     /// 0.x: a blob for each layer.
     Blobs,

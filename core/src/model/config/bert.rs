@@ -247,7 +247,7 @@ mod tests {
     fn each_required_key_is_missed() {
         for (key, _) in &MINILM[..6] {
             let error = read(&[(key, None)]).unwrap_err();
-            assert_eq!(error.kind, ErrorKind::MissingMetadata, "{key}");
+            assert_eq!(error.kind(), ErrorKind::MissingMetadata, "{key}");
         }
     }
 
@@ -269,7 +269,7 @@ mod tests {
             ("max_tokens", "0"),
         ] {
             let error = read(&[(key, Some(value))]).unwrap_err();
-            assert_eq!(error.kind, ErrorKind::BadMetadata, "{key}={value}");
+            assert_eq!(error.kind(), ErrorKind::BadMetadata, "{key}={value}");
         }
     }
 

@@ -147,7 +147,7 @@ mod tests {
             ("rope_original_positions", 0.0),
         ] {
             let error = read(&[(key, value)]).unwrap_err();
-            assert_eq!(error.kind, ErrorKind::BadMetadata, "{key} {value}");
+            assert_eq!(error.kind(), ErrorKind::BadMetadata, "{key} {value}");
         }
     }
 }

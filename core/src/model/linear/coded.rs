@@ -82,11 +82,9 @@ impl<W: Weights + ?Sized> CodedRows<'_, W> {
 
     /// `error` where it lies in the source: scales are found bad where they lie in the tensor.
     fn placed(&self, error: Error) -> Error {
-        match error {
-            Error { kind: ErrorKind::BadScale, offset } => {
-                Error::new(self.matrix.offset.saturating_add(offset), error.kind)
-            }
-            error => error,
+        match error.kind() {
+            ErrorKind::BadScale => error.shifted_by(self.matrix.offset),
+            _ => error,
         }
     }
 }

@@ -337,7 +337,7 @@ mod tests {
             let out = &mut space[..out];
             ProductBlocks::new((codes, rest), (layout, blocks), &[0.0; 2], cols, out, strides)
                 .map(drop)
-                .map_err(|error| error.kind)
+                .map_err(|error| error.kind())
         };
         let rest = RestCodes { codes: &[0; 64], scales: &[0.0; 2] };
         assert_eq!(new(32, &[0; 40], Some(rest), 4), Ok(()));

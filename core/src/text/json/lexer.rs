@@ -31,6 +31,7 @@ pub enum Kind {
 
 /// A lexeme and its place in the text. Of keys and strings the place is that between the quotes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Lexeme {
     /// What it is.
     pub kind: Kind,

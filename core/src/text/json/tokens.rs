@@ -5,6 +5,7 @@ use crate::error::{Error, ErrorKind, Result};
 
 /// A lexeme with its spelling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Token<'a> {
     /// What it is.
     pub kind: Kind,

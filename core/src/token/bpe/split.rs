@@ -12,6 +12,7 @@ use super::letters::{RUNS, WORD_EXCEPTIONS};
 
 /// How a model's tokenizer cuts text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Pattern {
     /// GPT-2.
     Gpt2,

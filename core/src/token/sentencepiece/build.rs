@@ -135,7 +135,7 @@ impl<'a> SentencePiece<'a> {
         for ((id, place), field) in (0..).zip(pieces.iter_mut()).zip(messages) {
             let message = field?.bytes()?;
             *place = Piece::read(message, offset)?;
-            let at_piece = |error: Error| Error::new(message.1, error.kind);
+            let at_piece = |error: Error| Error::new(message.1, error.kind());
             building.add(id, place, place.spelling(model)).map_err(at_piece)?;
         }
         let mut index = building.finish(offset)?;

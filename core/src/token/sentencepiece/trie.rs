@@ -238,7 +238,7 @@ mod tests {
             builder.insert(word.as_bytes(), Hit { id, kind: Kind::Unused }).unwrap();
         }
         let again = builder.insert(words[0].as_bytes(), Hit { id: 1, kind: Kind::Normal });
-        assert_eq!(again.unwrap_err().kind, ErrorKind::BadVocabulary);
+        assert_eq!(again.unwrap_err().kind(), ErrorKind::BadVocabulary);
         let shape = builder.finish();
         let trie = Trie::resume(&slots, shape);
         for (word, id) in distinct.iter().zip(0..) {

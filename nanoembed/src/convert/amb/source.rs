@@ -56,11 +56,11 @@ impl AmbFile {
             let shape: Vec<usize> = dims
                 .collect::<std::result::Result<_, _>>()
                 .map_err(|_| fail(ErrorKind::SizeOverflow))?;
-            let mut values =
-                limit::filled(shape.iter().product(), 0.0_f32).map_err(|error| fail(error.kind))?;
+            let mut values = limit::filled(shape.iter().product(), 0.0_f32)
+                .map_err(|error| fail(error.kind()))?;
             dequantize_weight(&weight, 0, &mut values).map_err(failed)?;
             let mut bytes = limit::reserved(values.len().saturating_mul(size_of::<f32>()))
-                .map_err(|error| fail(error.kind))?;
+                .map_err(|error| fail(error.kind()))?;
             bytes.extend(values.iter().flat_map(|value| value.to_le_bytes()));
             tensors.push((name.clone(), shape, bytes));
         }

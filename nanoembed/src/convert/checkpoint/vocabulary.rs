@@ -48,7 +48,7 @@ impl Vocabulary {
     /// The same with the added tokens that a file's metadata has.
     pub fn with_added(self, value: Option<&str>) -> Result<Self> {
         let refuse =
-            |error: CoreError| Error::input(error.kind, format!("`{ADDED_TOKENS}` is damaged"));
+            |error: CoreError| Error::input(error.kind(), format!("`{ADDED_TOKENS}` is damaged"));
         let added = value.map(parse_added_words).transpose().map_err(refuse)?;
         Ok(Self { added: added.unwrap_or_default(), ..self })
     }

@@ -107,7 +107,7 @@ pub fn encode(
     spool: &mut Spool,
 ) -> Result<(Encoded, Loss)> {
     let arrays =
-        arrays(values, &shape, to).map_err(|error| Error::input(error.kind, error.message()))?;
+        arrays(values, &shape, to).map_err(|error| Error::input(error.kind(), error.message()))?;
     let borrowed: Vec<&[u8]> = arrays.arrays.iter().map(Vec::as_slice).collect();
     let loss = loss(values, &weight(shape, arrays.form, &borrowed)?)?;
     let places = borrowed.iter().map(|array| spool.push(array)).collect::<Result<_>>()?;
@@ -252,7 +252,7 @@ fn loss(values: &[f32], weight: &Weight<'_>) -> Result<Loss> {
         .try_reduce(Loss::default, |a, b| {
             Ok(Loss { error: a.error + b.error, power: a.power + b.power })
         })
-        .map_err(|error| Error::input(error.kind, error.message()))
+        .map_err(|error| Error::input(error.kind(), error.message()))
 }
 
 #[cfg(test)]

@@ -90,9 +90,9 @@ impl Summary {
             file_bytes: file.bytes().len() as u64,
             chunks: chunks.collect(),
             deviation: file.deviation().map(|error| Deviation {
-                offset: error.offset,
+                offset: error.offset().unwrap_or(0),
                 code: error.code(),
-                name: error.kind.name(),
+                name: error.kind().name(),
                 message: error.message(),
             }),
             metadata,

@@ -66,8 +66,7 @@ fn values<'a>(file: &Amb<'a>) -> Vec<(&'a str, CoreError)> {
             let read = dequantize_weight(&weight, first, part);
             if let Err(error) = read {
                 // Offsets of scales count from the tensor's data.
-                let offset = header.offset.saturating_add(error.offset);
-                found.push((header.name, CoreError { offset, ..error }));
+                found.push((header.name, error.shifted_by(header.offset)));
                 break;
             }
             if part.iter().any(|value| !value.is_finite()) {
@@ -102,7 +101,7 @@ fn encoder(name: &str, bytes: &[u8], file: &Amb<'_>) -> Vec<Finding> {
         }
         Err(error) => {
             let key = BertConfig::key_at_fault(value).map_or("", |(key, _)| key);
-            let error = CoreError::new(file.layout().config.offset, error.kind);
+            let error = CoreError::new(file.layout().config.offset, error.kind());
             findings.push(of_tensor(name, key, error));
         }
     }

@@ -31,7 +31,7 @@ pub(super) fn verify(
     let vocabulary = file.vocabulary();
     let storage = &file.layout().storage;
     let deviation = match file.deviation() {
-        Some(error) => format!("; not to the letter at byte {}: {}", error.offset, error.message()),
+        Some(error) => format!("; not to the letter at {error}"),
         None => String::new(),
     };
     Ok(format!(
@@ -54,7 +54,7 @@ fn metadata(file: &Finalfusion<'_>) -> Result<(), CoreError> {
     let place = file.layout().metadata.map_or(0, |place| place.offset);
     let mut entries = Entries::new(file.metadata().unwrap_or(""));
     let checked = entries.try_for_each(|entry| entry.map(drop));
-    checked.map_err(|error| CoreError { offset: place.saturating_add(error.offset), ..error })
+    checked.map_err(|error| error.shifted_by(place))
 }
 
 /// Words and n-grams that stand there twice, and n-grams whose indices do not number the rows.

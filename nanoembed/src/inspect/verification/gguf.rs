@@ -19,7 +19,8 @@ pub(super) fn verify(
     let mut parts = Vec::new();
     for (path, file) in set.iter() {
         let parsed = Gguf::parse(file, mode).map_err(|error| {
-            vec![Finding::new(&name_of(path), error).at(place(file, mode, error.offset))]
+            let place = error.offset().and_then(|offset| place(file, mode, offset));
+            vec![Finding::new(&name_of(path), error).at(place)]
         })?;
         parts.push(parsed);
     }

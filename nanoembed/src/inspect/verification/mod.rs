@@ -47,10 +47,10 @@ impl Finding {
             file: file.to_owned(),
             offset: place_of(error),
             code: error.code(),
-            name: error.kind.name(),
+            name: error.kind().name(),
             message: error.message().to_owned(),
-            hint: hint(error.kind, file).map(str::to_owned),
-            kind: Kind::Core(error.kind),
+            hint: hint(error.kind(), file).map(str::to_owned),
+            kind: Kind::Core(error.kind()),
         }
     }
 

@@ -22,7 +22,7 @@ pub(super) fn verify(
             Ok(parsed) => tensors += parsed.len(),
             Err(error) => {
                 let finding = Finding::new(&name_of(path), error);
-                findings.push(finding.at(place(file, error.offset)));
+                findings.push(finding.at(error.offset().and_then(|offset| place(file, offset))));
             }
         }
     }

@@ -20,7 +20,7 @@ pub(super) fn verify(
     let (_, layers) = set.layers(mode).map_err(|(index, error)| {
         let file = set.iter().nth(index).map(|(_, file)| file).unwrap_or_default();
         let finding = Finding::new(&set.name_of(index), error).at(place(file, error));
-        let hint = set.later_shard_hint().filter(|_| error.kind == ErrorKind::BadVersion);
+        let hint = set.later_shard_hint().filter(|_| error.kind() == ErrorKind::BadVersion);
         vec![Finding { hint: hint.or(finding.hint.clone()), ..finding }]
     })?;
     let shards = set.iter().len();
@@ -47,17 +47,18 @@ fn gaps(names: &[&str]) -> String {
 
 /// What the wrong byte belongs to.
 fn place(file: &[u8], error: CoreError) -> Option<String> {
-    let outer = place_in_container(file, error.offset);
+    let offset = error.offset()?;
+    let outer = place_in_container(file, offset);
     let mut room = room(file);
     let Ok(container) = Safetensors::parse(file, Mode::Lenient, &mut room) else { return outer };
     let blob = container.tensors().find(|tensor| {
         let header = tensor.header();
         let is_blob = header.name.bytes().all(|byte| byte.is_ascii_digit());
         let end = header.offset.saturating_add(header.bytes);
-        is_blob && (header.offset..end).contains(&error.offset)
+        is_blob && (header.offset..end).contains(&offset)
     });
     let Some(blob) = blob else { return outer };
-    let inside = error.offset.saturating_sub(blob.header().offset);
+    let inside = offset.saturating_sub(blob.header().offset);
     let name = blob.header().name;
     Some(match place_in_blob(blob.data(), inside) {
         Some(place) if place.field.is_empty() => {

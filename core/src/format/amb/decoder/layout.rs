@@ -29,6 +29,7 @@ impl Place {
 
 /// Where the sections lie.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Layout {
     /// JSON about the model's origin.
     pub metadata: Place,

@@ -21,7 +21,16 @@ use crate::event::{Decode, Event, FileInfo, Format, Mode, Step, advance};
 pub const DEFAULT_MAX_TENSORS: usize = 2048;
 
 /// Decodes `.amb` files. `TENSORS` bounds how many tensors a file may have: hashes of their names
-/// are kept (8 bytes each) to refuse duplicates.
+/// are kept to refuse duplicates.
+///
+/// The decoder takes 8 bytes for each of `TENSORS`, and 1 KB: 17 KB with the default. Where the
+/// stack is small, choose fewer or keep the decoder in a `static`.
+///
+/// ```
+/// use nanoembed_core::format::amb::Decoder;
+///
+/// assert!(size_of::<Decoder<64>>() <= 64 * 8 + 1024);
+/// ```
 ///
 /// Metadata and configuration come as [`Event::Document`]s, told apart by their offsets
 /// ([`layout`](Self::layout)); the tokenizer as an [`Event::Value`] `tokenizer` with its kind,

@@ -86,6 +86,24 @@ pub struct Plan<'p> {
     pub broken_utf8: BrokenUtf8,
 }
 
+impl<'p> Plan<'p> {
+    /// A file of words of `word_bytes` together, without metadata, n-grams and norms; words are
+    /// valid UTF-8.
+    #[must_use]
+    pub const fn new(vocabulary: WordVocabulary, word_bytes: u64, storage: StorageSpec) -> Self {
+        Self {
+            metadata: None,
+            vocabulary,
+            word_bytes,
+            ngram_bytes: 0,
+            storage,
+            norms: false,
+            norms_listed: true,
+            broken_utf8: BrokenUtf8::Error,
+        }
+    }
+}
+
 impl Plan<'_> {
     pub(super) fn vocabulary_id(&self) -> u32 {
         match self.vocabulary.subwords {

@@ -1,0 +1,320 @@
+//! Sentence embedders: a file in, texts in, vectors out.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+#[cfg(feature = "gguf")]
+use super::gguf;
+use super::open::{self, Model};
+use super::requantize::Memory;
+use super::vocabulary::{FoundVocabulary, VocabularyIndex};
+use crate::error::{Error, ErrorKind, Result};
+#[cfg(any(feature = "amb", feature = "gguf"))]
+use crate::event::Format;
+use crate::format::sniff;
+use crate::kernel::{self, Kernels, RowSummary};
+use crate::limit::filled;
+use crate::model::{
+    Bert, BertConfig, InOrder, Layer, Matrix, Observer, Parallel, Plan, Run, SliceWeights, Weights,
+    Workspace,
+};
+use crate::tensor::TensorHeader;
+use crate::token::{Entries, HashVocabulary, WordPiece};
+
+/// Token ids of one text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Tokenized {
+    /// The ids, special tokens included.
+    pub ids: Vec<u32>,
+    /// How many the whole text has, special tokens included.
+    pub total: usize,
+    /// Whether the text has more tokens than were kept.
+    pub truncated: bool,
+}
+
+/// Tokens below which a part of a pass is not worth a thread.
+const LEAST_TOKENS_OF_A_JOB: usize = 8;
+
+/// A sentence embedder over a `.weights`, `.amb` or GGUF file whose bytes `B` holds: a slice, a
+/// `Vec`, a mapped file.
+///
+/// ```
+/// use nanoembed_core::model::InOrder;
+/// use nanoembed_core::owned::Embedder;
+///
+/// # let path = "../ffi/tests/data/small_bert.weights";
+/// let embedder = Embedder::open(std::fs::read(path)?)?;
+/// // One text:
+/// let vector = embedder.embed_text("How do I reset my password?")?;
+///
+/// // Many texts: a session of one's own, and several texts in a pass.
+/// let (mut ids, mut lengths) = (Vec::new(), Vec::new());
+/// for text in ["How do I reset my password?", "Where is the invoice?"] {
+///     let text = embedder.tokenize(text, None)?;
+///     lengths.push(text.ids.len());
+///     ids.extend(text.ids);
+/// }
+/// let hidden = embedder.config().hidden;
+/// let mut vectors = vec![0.0; lengths.len() * hidden];
+/// let mut session = embedder.session(ids.len(), 1)?;
+/// embedder.embed(&mut session, &InOrder, &ids, &lengths, &mut vectors)?;
+/// let cosine: f32 = vector.iter().zip(&vectors[..hidden]).map(|(a, b)| a * b).sum();
+/// assert!(cosine > 0.999);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Embedder<B> {
+    pub(super) file: B,
+    pub(super) bert: Bert<Vec<Layer>>,
+    pub(super) kernels: Kernels,
+    pub(super) summaries: Vec<RowSummary>,
+    /// Where the scales of activation columns lie, if the file has any.
+    pub(super) column_scales: Option<Matrix>,
+    /// Requantised weights, if there are any.
+    pub(super) memory: Memory,
+    vocabulary: VocabularyIndex,
+    /// What is put before every text, or why that cannot be done.
+    default_prompt: Result<String>,
+}
+
+impl<B: AsRef<[u8]>> Embedder<B> {
+    /// Opens a BERT model with its vocabulary. Weights are neither copied nor converted.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the file or the model in it; [`ErrorKind::MissingVocabulary`] without
+    /// tokens; [`ErrorKind::OtherModel`] if the model is one that continues texts.
+    pub fn open(file: B) -> Result<Self> {
+        let bytes = file.as_ref();
+        let (model, found): (Model, FoundVocabulary<'_>) = match sniff(bytes) {
+            #[cfg(feature = "amb")]
+            Some(Format::Amb) => open::open_amb(bytes)?,
+            #[cfg(feature = "gguf")]
+            Some(Format::Gguf) => gguf::open_gguf(bytes)?,
+            #[cfg(feature = "embd")]
+            _ => open::open_embd(bytes)?,
+            #[cfg(not(feature = "embd"))]
+            _ => return Err(Error::without_offset(ErrorKind::UnknownFormat)),
+        };
+        let Model { bert, column_scales } = model;
+        let default_prompt = found.default_prompt.clone();
+        let vocabulary = VocabularyIndex::build(found, bert.config())?;
+        let kernels = kernel::detect();
+        let memory = Memory::default();
+        let summaries = summarize(&memory.with(bytes), &bert, &kernels)?;
+        Ok(Self {
+            file,
+            bert,
+            kernels,
+            summaries,
+            column_scales,
+            memory,
+            vocabulary,
+            default_prompt,
+        })
+    }
+
+    /// Runs on this table of kernels instead of the fastest one.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::OutOfBounds`] if the file has become shorter since it was opened.
+    pub fn with_kernels(self, kernels: Kernels) -> Result<Self> {
+        let Self { file, bert, memory, .. } = &self;
+        let summaries = summarize(&memory.with(file.as_ref()), bert, &kernels)?;
+        Ok(Self { kernels, summaries, ..self })
+    }
+
+    /// The model's sizes.
+    #[must_use]
+    pub const fn config(&self) -> &BertConfig {
+        self.bert.config()
+    }
+
+    /// The kernels that the model runs on.
+    #[must_use]
+    pub const fn kernels(&self) -> &Kernels {
+        &self.kernels
+    }
+
+    /// The model's tokenizer.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::BadVocabulary`] if the file's bytes have changed since it was opened.
+    pub fn tokenizer(&self) -> Result<WordPiece<HashVocabulary<'_, Entries<'_>>>> {
+        self.vocabulary.tokenizer(self.file.as_ref())
+    }
+
+    /// The prompt that the model wants before every text, which [`tokenize`](Self::tokenize) puts
+    /// there; most have none.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::MissingMetadata`] if the file names a prompt that it does not have,
+    /// [`ErrorKind::UnsupportedSetting`] if the prompt's tokens are to be left out of the mean,
+    /// [`ErrorKind::BadMetadata`] if it is no text.
+    pub fn default_prompt(&self) -> Result<&str> {
+        self.default_prompt.as_deref().map_err(|error| *error)
+    }
+
+    /// The token ids of `text` behind the [default prompt](Self::default_prompt): at most
+    /// `max_tokens`, special tokens included; for `None` as many as the model was made for
+    /// ([`BertConfig::max_tokens`]). [`Tokenized::total`] is how many the whole text has.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidArgument`] if `max_tokens` leaves no room for the two special tokens; as
+    /// [`default_prompt`](Self::default_prompt).
+    pub fn tokenize(&self, text: &str, max_tokens: Option<usize>) -> Result<Tokenized> {
+        match self.default_prompt()? {
+            "" => self.tokenize_alone(text, max_tokens),
+            prompt => self.tokenize_alone(&[prompt, text].concat(), max_tokens),
+        }
+    }
+
+    /// As [`tokenize`](Self::tokenize), without the default prompt.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidArgument`] if `max_tokens` leaves no room for the two special tokens.
+    pub fn tokenize_alone(&self, text: &str, max_tokens: Option<usize>) -> Result<Tokenized> {
+        let tokenizer = self.tokenizer()?;
+        let most = max_tokens.unwrap_or(self.config().max_tokens);
+        if most < 2 {
+            return Err(Error::without_offset(ErrorKind::InvalidArgument));
+        }
+        // A character gives at most one token, and the few that give more are tried again.
+        let mut ids = filled(most.min(text.len().saturating_add(2)), 0)?;
+        let mut encoded = tokenizer.encode(text, &mut ids)?;
+        if encoded.truncated && ids.len() < most {
+            ids = filled(most.min(encoded.total), 0)?;
+            encoded = tokenizer.encode(text, &mut ids)?;
+        }
+        ids.truncate(encoded.tokens);
+        Ok(Tokenized { ids, total: encoded.total, truncated: encoded.truncated })
+    }
+
+    /// The embedding of one text, [truncated](Self::tokenize) if it is longer than the model was
+    /// made for: [`BertConfig::hidden`] elements. It allocates what it needs; for many texts
+    /// [`embed`](Self::embed) does so once.
+    ///
+    /// # Errors
+    ///
+    /// As [`tokenize`](Self::tokenize), [`session`](Self::session) and [`embed`](Self::embed).
+    pub fn embed_text(&self, text: &str) -> Result<Vec<f32>> {
+        let ids = self.tokenize(text, None)?.ids;
+        let mut vector = filled(self.config().hidden, 0.0)?;
+        let mut session = self.session(ids.len(), 1)?;
+        self.embed(&mut session, &InOrder, &ids, &[ids.len()], &mut vector)?;
+        Ok(vector)
+    }
+
+    /// How the model was made to run: see [`Bert::plan`].
+    #[must_use]
+    pub fn plan(&self, tokens: usize) -> Plan {
+        self.bert.plan(tokens)
+    }
+
+    /// The scratch memory of one thread, for texts (or packs of short texts) of up to `tokens`
+    /// tokens, in `jobs` parts at a time: 1 without threads, else as many as
+    /// [`Parallel::jobs`] says.
+    ///
+    /// Memory grows with `tokens` times `jobs`. There are never more jobs than the model has
+    /// attention heads, or than there are eights of tokens, whichever is more: smaller parts would
+    /// not be worth a thread.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidArgument`] if either is 0 or the memory would be larger than addresses
+    /// are; [`ErrorKind::NoMemory`] if there is not as much.
+    pub fn session(&self, tokens: usize, jobs: usize) -> Result<Session> {
+        let most = self.config().heads.max(tokens.div_ceil(LEAST_TOKENS_OF_A_JOB));
+        self.session_for(Plan { jobs: jobs.min(most), ..self.plan(tokens) })
+    }
+
+    /// As [`session`](Self::session), for a plan that says more, with as many jobs as it says.
+    /// Weights lie in memory, whatever the plan says.
+    ///
+    /// # Errors
+    ///
+    /// As [`session`](Self::session).
+    pub fn session_for(&self, plan: Plan) -> Result<Session> {
+        let plan = Plan { tile_bytes: 0, ..plan };
+        let needs = Workspace::needs(self.config(), &plan)?;
+        Ok(Session { plan, floats: filled(needs.floats, 0.0)?, bytes: filled(needs.bytes, 0)? })
+    }
+
+    /// The embeddings of tokenised texts, `hidden` elements each, into `out`: see
+    /// [`Bert::embed_batch`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Bert::embed_batch`].
+    pub fn embed<P: Parallel + ?Sized>(
+        &self,
+        session: &mut Session,
+        parallel: &P,
+        ids: &[u32],
+        lengths: &[usize],
+        out: &mut [f32],
+    ) -> Result<()> {
+        self.embed_observed(session, parallel, ids, lengths, out, &|_| {})
+    }
+
+    /// As [`embed`](Self::embed), and shows `observe` the inputs of every linear layer: see
+    /// [`Bert::embed_observed`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Bert::embed_batch`].
+    pub fn embed_observed<P: Parallel + ?Sized>(
+        &self,
+        session: &mut Session,
+        parallel: &P,
+        ids: &[u32],
+        lengths: &[usize],
+        out: &mut [f32],
+        observe: &Observer<'_>,
+    ) -> Result<()> {
+        let Session { plan, floats, bytes } = session;
+        let mut workspace = Workspace::new(self.config(), plan, floats, bytes)?;
+        let Self { kernels, summaries, .. } = self;
+        let weights = &self.memory.with(self.file.as_ref());
+        let run = Run { weights, kernels, summaries, parallel };
+        self.bert.embed_observed(&run, ids, lengths, &mut workspace, out, observe)
+    }
+}
+
+/// The weights of a file whose tensors have been found.
+pub(super) fn without_names(file: &[u8]) -> impl Weights + Sync {
+    SliceWeights::new(file, |_: &str| None::<TensorHeader<'_>>)
+}
+
+/// What the kernels need to know of the weights.
+pub(super) fn summarize(
+    weights: &impl Weights,
+    bert: &Bert<Vec<Layer>>,
+    kernels: &Kernels,
+) -> Result<Vec<RowSummary>> {
+    let mut summaries = filled(bert.summaries(kernels), RowSummary::EMPTY)?;
+    bert.summarize(weights, kernels, &mut [], &mut summaries)?;
+    Ok(summaries)
+}
+
+/// The scratch memory of one thread that embeds.
+#[derive(Clone, Debug)]
+pub struct Session {
+    plan: Plan,
+    floats: Vec<f32>,
+    bytes: Vec<u8>,
+}
+
+impl Session {
+    /// The size of the memory in bytes.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.floats.len().saturating_mul(4).saturating_add(self.bytes.len())
+    }
+}
