@@ -12,6 +12,7 @@
 //! * [`schemes`]: quantisation schemes as a table.
 //! * [`uqff`]: a UQFF file with every kind of layer.
 //! * [`letter_classes`]: generates core's table of letters and numbers.
+//! * [`word_characters`]: generates core's table of what is part of words.
 //! * [`agreement`]: how near a model's embeddings are to the reference.
 //! * [`minilm`]: the reference sentences and the published model.
 //! * [`vocabularies`]: small vocabularies, as files hold them.
@@ -48,4 +49,5 @@ pub mod unicode_tables;
 pub mod uqff;
 pub mod values;
 pub mod vocabularies;
+pub mod word_characters;
 pub mod wordpiece_reference;

@@ -13,8 +13,8 @@
 //! token is longer than [`Limit::ADDED_TOKEN_BYTES`], so the work is linear in the text, whatever
 //! tokens there are.
 
-use super::bpe::split::is_word_character;
 use super::byte_set::ByteSet;
+use super::word_characters::is_word_character;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limit::Limit;
 

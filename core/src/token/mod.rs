@@ -40,6 +40,8 @@ mod tables;
 mod utf8;
 pub mod vocabulary;
 mod word;
+mod word_characters;
+mod word_tables;
 pub mod wordpiece;
 pub mod words;
 

@@ -59,6 +59,12 @@ pub(super) enum Mapped {
 }
 
 impl Normalization {
+    /// Whether `c` is an ideograph that becomes a word of its own.
+    pub(super) fn isolates(self, c: char) -> bool {
+        let is_ideograph = || matches!(Class::of(c), Class::Ideograph | Class::IdeographDecomposed);
+        self.split_ideographs && is_ideograph()
+    }
+
     /// What becomes of `c`.
     pub(super) fn map(self, c: char) -> Mapped {
         match Class::of(c) {

@@ -296,8 +296,7 @@ pub(super) static DECOMPOSED_RANGES: [(u16, u16); 86] = [
     (0xFA2A, 1420), (0xFB1D, 1596), (0xFB2A, 1599),
 ];
 
-/// What is left of a decomposition without marks: one character, or 0 for those in
-/// `DECOMPOSED_LONG`.
+/// What is left of a decomposition without marks: one character, or 0 for those in `DECOMPOSED_LONG`.
 #[rustfmt::skip]
 pub(super) static DECOMPOSED: [u16; 1636] = [
     65, 65, 65, 65, 65, 65, 0, 67, 69, 69, 69, 69, 73, 73, 73, 73, 0, 78, 79, 79, 79, 79, 79, 0, 0, 85, 85, 85, 85,

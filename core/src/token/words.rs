@@ -2,10 +2,10 @@
 
 use super::added::{AddedRules, AddedToken};
 use super::added_words::{AddedTokens, characters};
-use super::bpe::split::is_word_character;
 use super::normalize::{Mapped, Normalization};
 use super::special::Spellings;
 use super::word::{LETTERS, LOWER_LETTERS, Word};
+use super::word_characters::is_word_character;
 
 /// How far ahead special tokens are looked for at a time, in bytes.
 const WINDOW_BYTES: usize = 1024;
@@ -283,8 +283,7 @@ impl<'t, 's> Scanner<'t, 's> {
             let mut last = None;
             characters(c, self.normalization, |c| last = Some(c));
             // Normalisation puts spaces around ideographs that stand alone.
-            let alone = matches!(self.normalization.map(c), Mapped::Alone(c) if c.is_alphabetic());
-            last.map(|c| is_word_character(c) && !alone)
+            last.map(|last| is_word_character(last) && !self.normalization.isolates(c))
         };
         let before = self.text.get(self.segment..start).unwrap_or_default();
         let before = before.chars().rev().find_map(is_word);

@@ -8,7 +8,7 @@
 //!
 //! Every character is part of a word, so the words together are the text.
 
-use super::letters::{RUNS, WORD_EXCEPTIONS};
+use super::letters::RUNS;
 
 /// How a model's tokenizer cuts text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -65,12 +65,6 @@ impl Class {
             _ => Self::Other,
         }
     }
-}
-
-/// Whether a character is part of words as regular expressions have it (`\w`).
-pub(in crate::token) fn is_word_character(c: char) -> bool {
-    let exceptions = WORD_EXCEPTIONS.partition_point(|change| *change <= u32::from(c));
-    matches!(Class::of(c), Class::Letter | Class::Number) == exceptions.is_multiple_of(2)
 }
 
 /// The length in bytes of the first word of `text`; 0 if it is empty.

@@ -1,0 +1,46 @@
+//! Which characters are part of words as regular expressions have it (`\w`): two kilobytes of
+//! distances, as only added tokens that stand alone ask.
+
+use super::word_tables::{BLOCKS, DISTANCES};
+
+/// Whether a character is part of words (`\w`).
+pub(super) fn is_word_character(c: char) -> bool {
+    let code = u32::from(c);
+    let block = BLOCKS.partition_point(|(first, _)| *first <= code).checked_sub(1);
+    let Some((first, start)) = block.and_then(|block| BLOCKS.get(block)) else { return false };
+    let (mut change, mut is_word) = (*first, true);
+    let (mut distance, mut shift) = (0_u32, 0_u32);
+    for byte in DISTANCES.get(usize::from(*start)..).unwrap_or_default() {
+        distance |= u32::from(byte & 0x7f).wrapping_shl(shift);
+        if byte & 0x80 != 0 {
+            shift = shift.saturating_add(7);
+            continue;
+        }
+        change = change.saturating_add(distance);
+        if change > code {
+            break;
+        }
+        (distance, shift, is_word) = (0, 0, !is_word);
+    }
+    is_word
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn letters_digits_marks_and_connectors_are_part_of_words() {
+        for c in ['0', '9', 'A', 'z', '_', 'ª', 'é', '\u{301}', 'ß', '中', '٣', '‿', '\u{200c}']
+        {
+            assert!(is_word_character(c), "{c:?}");
+        }
+        for c in '\0'..'\u{300}' {
+            let is_word = c.is_alphabetic() || c.is_ascii_digit() || c == '_';
+            assert_eq!(is_word_character(c), is_word, "{c:?}");
+        }
+        for c in ['\0', '/', ':', '@', '[', ' ', '-', '—', '。', '😀', '\u{e000}', char::MAX] {
+            assert!(!is_word_character(c), "{c:?}");
+        }
+    }
+}
