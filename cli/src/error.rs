@@ -32,6 +32,13 @@ pub(crate) fn exit_code(error: &Error) -> u8 {
     }
 }
 
+/// The place and the message; arguments are options here.
+fn line(error: &Error) -> String {
+    let place: String = error.place().map(|part| format!("{part}: ")).collect();
+    let option = error.argument_name().map(|name| format!("--{} ", name.replace('_', "-")));
+    format!("{place}{}{}", option.unwrap_or_default(), error.message())
+}
+
 /// Whether the one who reads our output has gone: not worth a word.
 fn is_broken_pipe(error: &Error) -> bool {
     let source = error.source().and_then(|source| source.downcast_ref::<io::Error>());
@@ -45,7 +52,7 @@ pub(crate) fn print(error: &Error) {
     }
     let red = Style::new().bold().fg_color(Some(AnsiColor::Red.into()));
     let cyan = Style::new().bold().fg_color(Some(AnsiColor::Cyan.into()));
-    anstream::eprintln!("{red}error[{}]{red:#}: {error}", error.code());
+    anstream::eprintln!("{red}error[{}]{red:#}: {}", error.code(), line(error));
     if let Some(hint) = error.hint() {
         anstream::eprintln!("  {cyan}hint{cyan:#}: {hint}");
     }

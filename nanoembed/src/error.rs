@@ -91,6 +91,7 @@ const CIRCLE_OF_LINKS: Option<i32> = None;
 pub struct Error {
     kind: Kind,
     place: Vec<Place>,
+    argument: Option<&'static str>,
     message: String,
     hint: Option<String>,
     source: Option<io::Error>,
@@ -116,7 +117,8 @@ impl Display for Place {
 impl Error {
     /// An error without a place.
     pub fn new(kind: Kind, message: impl Into<String>) -> Self {
-        Self { kind, place: Vec::new(), message: message.into(), hint: None, source: None }
+        let message = message.into();
+        Self { kind, place: Vec::new(), argument: None, message, hint: None, source: None }
     }
 
     /// The input is bad in a way that one of the core's causes names.
@@ -137,6 +139,18 @@ impl Error {
     /// An argument is wrong.
     pub fn usage(message: impl Into<String>) -> Self {
         Self::new(Kind::Usage, message)
+    }
+
+    /// The argument called `name` is wrong; the message goes on from its name.
+    pub fn argument(name: &'static str, message: impl Into<String>) -> Self {
+        Self::usage(message).of_argument(name)
+    }
+
+    /// The same about the argument called `name`; the message goes on from its name.
+    #[must_use]
+    pub const fn of_argument(mut self, name: &'static str) -> Self {
+        self.argument = Some(name);
+        self
     }
 
     /// The core refused the file called `file`.
@@ -246,6 +260,17 @@ impl Error {
         })
     }
 
+    /// The argument that is wrong, if it is one: the message goes on from its name.
+    #[must_use]
+    pub const fn argument_name(&self) -> Option<&'static str> {
+        self.argument
+    }
+
+    /// Where it is wrong: file, line, byte, whatever is known, the outer ones first.
+    pub fn place(&self) -> impl Iterator<Item = String> + '_ {
+        self.place.iter().map(ToString::to_string)
+    }
+
     /// What is wrong, without the place.
     #[must_use]
     pub fn message(&self) -> &str {
@@ -277,6 +302,7 @@ impl Error {
 impl Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.place.iter().try_for_each(|part| write!(f, "{part}: "))?;
+        self.argument.iter().try_for_each(|name| write!(f, "{name} "))?;
         f.write_str(&self.message)
     }
 }

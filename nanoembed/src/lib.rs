@@ -1,22 +1,61 @@
-//! Embedding models and word vectors on a host.
+//! Embedding models and word vectors on a host: from files and folders, on threads, with as much
+//! memory as there is. The computing is done by [`nanoembed_core`], which needs neither.
+//!
+//! ```
+//! use nanoembed::Encoder;
+//!
+//! # let path = "../ffi/tests/data/small_bert.weights";
+//! let encoder = Encoder::open(path)?;
+//! let lines = ["Click on the link to choose a new password.", "The weather is lovely today."];
+//! let vectors = encoder.embed_documents(&lines)?;
+//! let query = encoder.embed_query("How do I reset my password?")?;
+//! for hit in vectors.nearest(&query, 1) {
+//!     println!("{:.3}  {}", hit.similarity, lines[hit.index]);
+//! }
+//! # Ok::<(), nanoembed::Error>(())
+//! ```
+//!
+//! | I want | type |
+//! |---|---|
+//! | embeddings of texts | [`Encoder`], [`EncoderOptions`] |
+//! | what is near what | [`Vectors::nearest`], [`cosine`] |
+//! | token ids | [`Tokenizer`], [`Encoder::tokenize`] |
+//! | a text continued | [`Generator`], [`Prompt`], [`Sampling`] |
+//! | vectors of words | [`Words`] |
+//! | the tensors of a file | [`File`] |
+//! | whatever a file holds | [`Model`] |
+//! | why something failed | [`Error`], [`Kind`] |
+//!
+//! Models are `.weights`, `.amb`, GGUF and UQFF files and folders as on Hugging Face; their weights
+//! are mapped and neither copied nor converted. A model is immutable, `Send` and `Sync`; clones share
+//! it, and scratch memory comes from a pool. Everything blocks.
+//!
+//! With the feature `default-model` the crate brings a model along: [`Encoder::built_in`].
+//!
+//! Modules that are hidden here are what the program `nanoembed` is made of: converting, quantising,
+//! inspecting and verifying files. They may change in any release.
 
+mod bytes;
+mod causal;
 mod choice;
+mod encoder;
 mod error;
+mod file;
+mod generator;
+mod limits;
+mod model;
+mod pool;
 mod progress;
+mod tokenizer;
 
-#[doc(hidden)]
-pub mod causal;
 #[doc(hidden)]
 pub mod convert;
-#[doc(hidden)]
-pub mod embed;
 #[doc(hidden)]
 pub mod files;
 #[doc(hidden)]
 pub mod glob;
 #[doc(hidden)]
 pub mod inspect;
-mod limits;
 #[doc(hidden)]
 pub mod open;
 #[doc(hidden)]
@@ -26,8 +65,18 @@ pub mod units;
 #[doc(hidden)]
 pub mod words;
 
+pub use bytes::Bytes;
+#[doc(hidden)]
+pub use causal::tokenizer::is_model;
 pub use choice::Choice;
+pub use encoder::{Encoder, EncoderOptions, Hit, Length, Pooling, Role, Session, Vectors, cosine};
 pub use error::{Error, Kind, Result};
 #[doc(hidden)]
 pub use error::{hint, name_of, name_of_output, place_of};
+pub use file::{File, Tensor};
+pub use generator::{Generator, GeneratorOptions, Message, Pieces, Prompt, Sampling};
+pub use model::Model;
+pub use open::prompts::Prefix;
 pub use progress::{Observer, Progress, Silent, Task, Unit};
+pub use tokenizer::{Tokenizer, Tokens};
+pub use words::{Neighbour, Words};

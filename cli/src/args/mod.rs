@@ -17,12 +17,11 @@ use crate::commands::{
 use crate::error::{Error, Result};
 use crate::progress::Terminal;
 use choice::choice;
-use nanoembed::embed::{EmbedderOptions, Pooling, use_threads};
 use nanoembed::inspect::verification::{Finding, verify};
-use nanoembed::open::model_file::ModelFile;
-use nanoembed::open::prompts::Wanted;
+use nanoembed::open::source::Source;
 use nanoembed::stored::FileSet;
 use nanoembed::words::policy::Policy;
+use nanoembed::{Encoder, EncoderOptions, Pooling, Prefix};
 use nanoembed_core::event::Mode;
 
 const STYLES: Styles = Styles::styled()
@@ -159,13 +158,13 @@ enum Role {
 
 impl PromptArgs {
     /// What is asked for; the model's default without any of the arguments.
-    pub(crate) fn wanted(&self) -> Wanted<'_> {
+    pub(crate) fn prefix(&self) -> Prefix {
         match (&self.prompt, &self.prompt_name, self.role) {
-            (Some(text), ..) => Wanted::Text(text),
-            (_, Some(name), _) => Wanted::Named(name),
-            (.., Some(Role::Query)) => Wanted::Query,
-            (.., Some(Role::Document)) => Wanted::Document,
-            _ => Wanted::Usual,
+            (Some(text), ..) => Prefix::Text(text.clone()),
+            (_, Some(name), _) => Prefix::Named(name.clone()),
+            (.., Some(Role::Query)) => Prefix::Query,
+            (.., Some(Role::Document)) => Prefix::Document,
+            _ => Prefix::Usual,
         }
     }
 }
@@ -203,16 +202,19 @@ pub(crate) struct EmbedderArgs {
 }
 
 impl EmbedderArgs {
-    /// What is asked for.
-    pub(crate) fn options(&self) -> EmbedderOptions<'_> {
-        EmbedderOptions {
-            max_tokens: self.model.max_tokens,
-            truncate_dim: self.truncate_dim,
-            precise: self.precise,
-            requantize: self.requantize,
-            pooling: self.pooling,
-            prompt: self.prompts.wanted(),
-        }
+    /// Opens the model, verified first if that was asked for, to be used as the arguments say.
+    pub(crate) fn open(&self, quiet: bool) -> Result<Encoder> {
+        self.options().open_source(self.model.open(quiet)?)
+    }
+
+    fn options(&self) -> EncoderOptions {
+        Encoder::options()
+            .max_tokens(self.model.max_tokens)
+            .truncate_dim(self.truncate_dim)
+            .precise(self.precise)
+            .requantize(self.requantize)
+            .pooling(self.pooling)
+            .prompt(self.prompts.prefix())
     }
 }
 
@@ -226,7 +228,7 @@ pub(crate) fn verify_model(path: &Path, quiet: bool) -> Result<()> {
 
 impl ModelArgs {
     /// Opens the model, verified first if that was asked for.
-    pub(crate) fn open(&self, quiet: bool) -> Result<ModelFile> {
+    pub(crate) fn open(&self, quiet: bool) -> Result<Source> {
         if self.verify {
             let Some(path) = &self.model else {
                 return Err(Error::usage("--verify is for a model's file").with_hint(
@@ -235,13 +237,25 @@ impl ModelArgs {
             };
             verify_model(path, quiet)?;
         }
-        ModelFile::open(self.model.as_deref())
+        match &self.model {
+            Some(path) => Source::open(path),
+            None => Source::built_in(),
+        }
     }
 
     /// Makes the threads that were asked for.
     pub(crate) fn use_threads(&self) -> Result<()> {
-        use_threads(self.threads.map(usize::from))
+        use_threads(self.threads)
     }
+}
+
+/// Sets the number of threads that commands use; `None` uses one for each of the CPU's.
+fn use_threads(threads: Option<u16>) -> Result<()> {
+    let Some(threads) = threads else { return Ok(()) };
+    rayon::ThreadPoolBuilder::new()
+        .num_threads(threads.into())
+        .build_global()
+        .map_err(|error| Error::argument("threads", format!("{threads}: {error}")))
 }
 
 /// How many threads a command uses that has no model.
@@ -255,6 +269,6 @@ pub(crate) struct ThreadArgs {
 impl ThreadArgs {
     /// Makes the threads that were asked for.
     pub(crate) fn use_threads(&self) -> Result<()> {
-        use_threads(self.threads.map(usize::from))
+        use_threads(self.threads)
     }
 }

@@ -18,8 +18,8 @@ use crate::output::kept::kept;
 use crate::output::npy;
 use crate::output::truncated::{Limits, Truncated};
 use crate::progress::{Progress, say_done};
-use nanoembed::embed::{Embedder, Embedding};
 use nanoembed::files::new_file::NewFile;
+use nanoembed::{Encoder, Length, Role};
 
 /// Turn texts into embeddings
 ///
@@ -99,23 +99,22 @@ impl Embed {
         self.embedder.model.use_threads()?;
         let asked = self.json.then_some(Format::Jsonl).or(self.format);
         let format = form_of(&self.output, asked, Format::Text)?;
-        let file = self.embedder.model.open(quiet)?;
-        let embedder = Embedder::open(&file, &self.embedder.options())?;
+        let encoder = self.embedder.open(quiet)?;
         let mut texts = self.input.open(quiet)?;
         let mut output =
-            Output::new(create(&self.output, format == Format::Npy)?, format, &embedder);
+            Output::new(create(&self.output, format == Format::Npy)?, format, &encoder);
         let progress = (!quiet).then(|| Progress::reading("embedding", texts.bytes()));
         let start = Instant::now();
         let mut truncated = Truncated::default();
         let (mut count, mut tokens) = (0, 0);
         while let Some(mut chunk) = texts.next_chunk()? {
             let given: Vec<String> = chunk.iter_mut().filter_map(|item| item.text.take()).collect();
-            let embeddings = embedder.embed(&given).map_err(|error| file.failure(error))?;
-            let mut embeddings = embeddings.iter();
+            let (vectors, lengths) = encoder.embed_all_as(Role::Text, &given)?;
+            let mut embeddings = vectors.rows().zip(lengths);
             for item in &chunk {
                 let embedding = if item.error.is_none() { embeddings.next() } else { None };
-                truncated.count(item, embedding.is_some_and(|embedding| embedding.truncated));
-                tokens += embedding.map_or(0, |embedding| embedding.tokens as u64);
+                truncated.count(item, embedding.is_some_and(|(_, length)| length.truncated));
+                tokens += embedding.map_or(0, |(_, length)| length.tokens as u64);
                 output.push(item, embedding)?;
             }
             output.flush()?;
@@ -129,7 +128,7 @@ impl Embed {
         output.finish()?;
         if !quiet {
             texts.warn();
-            truncated.warn(Limits::of(&embedder));
+            truncated.warn(Limits::of(&encoder));
             if count > 1 {
                 say_done("embedded", count, tokens, start.elapsed());
             }
@@ -153,26 +152,26 @@ enum Form {
 }
 
 impl Output {
-    fn new(file: NewFile, format: Format, embedder: &Embedder<'_>) -> Self {
+    fn new(file: NewFile, format: Format, encoder: &Encoder) -> Self {
         let form = match format {
             Format::Text => Form::Text,
             Format::Jsonl => Form::Jsonl,
-            Format::Npy => Form::Npy(npy::Rows::new(embedder.width())),
+            Format::Npy => Form::Npy(npy::Rows::new(encoder.dimensions())),
         };
-        Self { file, form, nothing: vec![f32::NAN; embedder.width()] }
+        Self { file, form, nothing: vec![f32::NAN; encoder.dimensions()] }
     }
 
-    fn push(&mut self, item: &Item, embedding: Option<&Embedding>) -> Result<()> {
-        let vector = embedding.map_or(&self.nothing, |embedding| &embedding.vector);
+    fn push(&mut self, item: &Item, embedding: Option<(&[f32], Length)>) -> Result<()> {
+        let vector = embedding.map_or(&self.nothing[..], |(vector, _)| vector);
         let written = match &mut self.form {
             Form::Text => write_numbers(&mut self.file, vector),
             Form::Jsonl => {
                 let line = Line {
                     index: item.index,
                     kept: &item.kept,
-                    tokens: embedding.map_or(0, |embedding| embedding.tokens),
-                    truncated: embedding.is_some_and(|embedding| embedding.truncated),
-                    embedding: embedding.map(|embedding| &embedding.vector[..]),
+                    tokens: embedding.map_or(0, |(_, length)| length.tokens),
+                    truncated: embedding.is_some_and(|(_, length)| length.truncated),
+                    embedding: embedding.map(|(vector, _)| vector),
                     error: item.error.as_deref(),
                 };
                 serde_json::to_writer(&mut self.file, &line)

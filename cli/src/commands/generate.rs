@@ -6,20 +6,14 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::Args;
-use nanoembed_core::model::llama::{Activations, Output, Sampler, Sampling};
-use nanoembed_core::owned::CausalSession;
-use nanoembed_core::top::Scored;
-use nanoembed_core::{Error as CoreError, ErrorKind};
+use nanoembed::{Generator, Message, Pieces, Prompt, Sampling};
 use serde::Serialize;
 
 use crate::args::writing::size;
 use crate::args::{number, verify_model, whole};
-use crate::error::{Error, Result, name_of};
+use crate::error::{Error, Result};
 use crate::output::lines::Lines;
 use crate::streams;
-use nanoembed::causal::memory;
-use nanoembed::causal::model::Decoder;
-use nanoembed::open::model_file::ModelFile;
 
 /// Continue a text with a model of the Llama family
 #[derive(Args, Debug)]
@@ -106,10 +100,10 @@ fn seed(text: &str) -> std::result::Result<u64, String> {
 }
 
 /// The fields' names are those of the JSON output.
-#[derive(Debug, Default, Serialize)]
-struct Generated {
-    ids: Vec<u32>,
-    text: String,
+#[derive(Debug, Serialize)]
+struct Generated<'g> {
+    ids: &'g [u32],
+    text: &'g str,
 }
 
 impl Generate {
@@ -117,129 +111,61 @@ impl Generate {
         if self.verify {
             verify_model(&self.model, quiet)?;
         }
-        match self.memory {
-            Some(_) => self.run_with(&memory::open_stored(&self.model)?, quiet),
-            None => {
-                let file = ModelFile::open(Some(&self.model))?;
-                self.run_with(&Decoder::open(&file)?, quiet)
-            }
-        }
-    }
-
-    fn run_with(&self, decoder: &Decoder<'_>, quiet: bool) -> Result<ExitCode> {
-        let failed = |error| Error::in_file(name_of(&self.model), error);
+        let options = Generator::options().memory(self.memory).precise(self.precise);
+        let generator = options.open(&self.model)?;
+        let message = [Message::user(&self.prompt)];
         let prompt = match self.chat {
-            true => format!("<|im_start|>user\n{}<|im_end|>\n<|im_start|>assistant\n", self.prompt),
-            false => self.prompt.clone(),
+            true => Prompt::Chat(&message),
+            false => Prompt::WithSpecialTokens(&self.prompt),
         };
-        let ids = decoder.tokenizer.encode(&prompt).map_err(failed)?;
-        if ids.is_empty() {
-            return Err(Error::usage(
-                "the prompt is empty, and the model has no token to begin with",
-            ));
-        }
-        let positions = ids.len().saturating_add(self.max_tokens);
-        if positions > decoder.config().positions {
-            return Err(Error::usage(format!(
-                "{} tokens of the prompt and {} more are beyond the model's {} positions",
-                ids.len(),
-                self.max_tokens,
-                decoder.config().positions
-            )));
-        }
-        let sampling =
-            Sampling { temperature: self.temperature, top_k: self.top_k, top_p: self.top_p };
-        let sampler = Sampler::new(sampling, self.seed)
-            .map_err(|error| Error::usage(format!("the sampling: {}", error.message())))?;
-        let session = self.session(decoder, positions)?;
-        let (generated, times) = self.generate(decoder, session, &ids, sampler)?;
+        let sampling = Sampling::default()
+            .temperature(self.temperature)
+            .top_k(self.top_k)
+            .top_p(self.top_p)
+            .seed(self.seed)
+            .max_tokens(self.max_tokens);
+        let start = Instant::now();
+        let mut pieces = generator.generate(prompt, sampling)?;
+        let prompt_seconds = start.elapsed().as_secs_f64();
+        let start = Instant::now();
+        let text = self.say(&mut pieces)?;
+        let seconds = start.elapsed().as_secs_f64();
         if self.json {
             let mut lines = Lines::stdout();
-            lines.json(&generated)?;
+            lines.json(&Generated { ids: pieces.ids(), text: &text })?;
             lines.finish()?;
-        } else {
-            let mut stdout = streams::stdout();
-            let written = stdout.write_all(b"\n").and_then(|()| stdout.flush());
-            written.map_err(|error| Error::writing("stdout", &error))?;
         }
         if !quiet {
             #[expect(clippy::cast_precision_loss, reason = "a rate for people")]
             let rate = |tokens: usize, seconds: f64| tokens as f64 / seconds.max(1e-9);
             anstream::eprintln!(
                 "prompt: {} tokens, {:.1} a second; generated: {} tokens, {:.1} a second",
-                ids.len(),
-                rate(ids.len(), times.0),
-                generated.ids.len(),
-                rate(generated.ids.len(), times.1),
+                pieces.prompt_tokens(),
+                rate(pieces.prompt_tokens(), prompt_seconds),
+                pieces.ids().len(),
+                rate(pieces.ids().len(), seconds),
             );
         }
         Ok(ExitCode::SUCCESS)
     }
 
-    fn session(&self, decoder: &Decoder<'_>, positions: usize) -> Result<CausalSession> {
-        let activations = if self.precise { Activations::Floats } else { Activations::Words };
-        let session = match self.memory {
-            Some(budget) => {
-                decoder.session_for(memory::plan(decoder, budget, positions, activations)?)
-            }
-            None => decoder.session(positions, activations),
-        };
-        session.map_err(|error| Error::in_file(name_of(&self.model), error))
-    }
-
-    /// The continuation, and the seconds that the prompt and the rest took.
-    fn generate(
-        &self,
-        decoder: &Decoder<'_>,
-        mut session: CausalSession,
-        ids: &[u32],
-        mut sampler: Sampler,
-    ) -> Result<(Generated, (f64, f64))> {
-        let failed = |error| Error::in_file(name_of(&self.model), error);
-        let vocabulary = decoder.config().vocabulary;
-        let mut logits = vec![0.0; vocabulary];
-        let mut order = vec![Scored::default(); vocabulary];
-        let start = Instant::now();
-        decoder.forward(&mut session, ids, Output::LastLogits(&mut logits)).map_err(failed)?;
-        let prompt_seconds = start.elapsed().as_secs_f64();
-        let start = Instant::now();
-        let mut generated = Generated::default();
-        let mut text = decoder.tokenizer.decoder();
+    /// Says the continuation as it comes, unless it is to be said as JSON; all of it.
+    fn say(&self, pieces: &mut Pieces<'_>) -> Result<String> {
         let mut stdout = streams::stdout();
-        let mut write_error = None;
-        let said = &mut generated.text;
         let mut say = |piece: &str| {
-            said.push_str(piece);
             if self.json {
                 return Ok(());
             }
             let written = stdout.write_all(piece.as_bytes()).and_then(|()| stdout.flush());
-            written.map_err(|error| {
-                write_error = Some(error);
-                CoreError::without_offset(ErrorKind::WriteFailed)
-            })
+            written.map_err(|error| Error::writing("stdout", &error))
         };
-        let mut ids = Vec::new();
-        let mut step = || -> std::result::Result<(), CoreError> {
-            while ids.len() < self.max_tokens {
-                let next = sampler.next(&logits, &mut order)?;
-                if decoder.tokenizer.is_end(next) {
-                    break;
-                }
-                ids.push(next);
-                text.token(next, &mut say)?;
-                if ids.len() < self.max_tokens {
-                    decoder.forward(&mut session, &[next], Output::LastLogits(&mut logits))?;
-                }
-            }
-            text.finish(&mut say)
-        };
-        let result = step();
-        if let Some(error) = write_error {
-            return Err(Error::writing("stdout", &error));
+        let mut text = String::new();
+        for piece in pieces {
+            let piece = piece?;
+            text.push_str(&piece);
+            say(&piece)?;
         }
-        result.map_err(failed)?;
-        generated.ids = ids;
-        Ok((generated, (prompt_seconds, start.elapsed().as_secs_f64())))
+        say("\n")?;
+        Ok(text)
     }
 }

@@ -68,7 +68,7 @@ impl Select {
         }
         let mut file = create(&self.output, true)?;
         let name = file.name();
-        let count = selected.len();
+        let count = selected.count();
         let cols = u32::try_from(words.cols())
             .map_err(|_| Error::bad_input("too many columns").at(&opened.name))?;
         let plan = Plan {

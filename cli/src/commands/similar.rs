@@ -13,6 +13,7 @@ use crate::input::Lines;
 use nanoembed::files::mapped::Mapped;
 use nanoembed::words::file::{Indexed, Opened};
 use nanoembed::words::nearest::{Nearest, QUERIES};
+use nanoembed::words::similar::similar;
 use nanoembed::words::suggestion;
 
 /// How many neighbours are held at a time.
@@ -113,29 +114,18 @@ impl Similar {
         (batch, is_one_of_many): (&[String], bool),
         printer: &mut Printer,
     ) -> Result<usize> {
-        let failed = |error| opened.failure(error);
-        let (mut queries, mut skip, mut asked) = (Vec::new(), Vec::new(), Vec::new());
-        let mut vector = vec![0.0; words.cols()];
-        let mut scratch = vec![0.0; words.scratch_needed()];
-        for word in batch {
-            let found = words.vector(word, &mut vector, &mut scratch);
-            let found = found.map_err(|error| opened.failure_of(word, error))?;
-            // All n-grams of a pruned model's word may be dropped: a vector without a direction.
-            if found.is_none_or(|found| found.norm == 0.0 && vector.iter().all(|x| *x == 0.0)) {
-                if is_one_of_many {
-                    warn(format_args!("{word:?} has no vector"));
-                }
-                continue;
+        let found = similar((opened, words, nearest), batch, self.count as usize)?;
+        let missing = batch.iter().zip(&found).filter(|(_, found)| found.is_none());
+        let count = missing.clone().count();
+        if is_one_of_many {
+            missing.for_each(|(word, _)| warn(format_args!("{word:?} has no vector")));
+        }
+        for (word, found) in batch.iter().zip(&found) {
+            if let Some(found) = found {
+                printer.print(opened, words, is_one_of_many.then_some(word), found)?;
             }
-            queries.extend_from_slice(&vector);
-            skip.push(words.find(word.as_bytes()).map_err(failed)?.into_iter().collect());
-            asked.push(word);
         }
-        let found = nearest.find(&mut queries, &skip, self.count as usize).map_err(failed)?;
-        for (word, found) in asked.iter().zip(&found) {
-            printer.print(opened, words, is_one_of_many.then_some(word), found)?;
-        }
-        Ok(batch.len() - asked.len())
+        Ok(count)
     }
 }
 

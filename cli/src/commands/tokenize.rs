@@ -5,10 +5,6 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::{Args, ValueEnum};
-use nanoembed_core::Error as CoreError;
-use nanoembed_core::format::sniff;
-use nanoembed_core::owned::TokenSession;
-use nanoembed_core::token::vocabulary::{MAX_TOKEN_BYTES, Vocabulary};
 use rayon::prelude::*;
 use serde::Serialize;
 use serde_json::Value;
@@ -22,12 +18,8 @@ use crate::output::kept::kept;
 use crate::output::lines::Lines;
 use crate::output::truncated::{Limits, Truncated};
 use crate::progress::{Progress, say_done};
-use nanoembed::causal::model::is_decoder;
-use nanoembed::causal::tokenizer::{Tokenizer as DecoderTokenizer, is_model};
-use nanoembed::embed::encoder;
-use nanoembed::embed::tokens::{self, Tokenizer, Tokens};
 use nanoembed::files::new_file::NewFile;
-use nanoembed::open::model_file::ModelFile;
+use nanoembed::{Tokenizer, Tokens, is_model};
 
 /// Turn texts into the token ids that the model sees
 ///
@@ -108,53 +100,29 @@ struct Line<'a> {
 impl Tokenize {
     pub(crate) fn run(self, quiet: bool) -> Result<ExitCode> {
         self.model.use_threads()?;
-        let file = self.model.open(quiet)?;
-        let refuse = |error| file.failure(error);
-        if let Some(tokenizer) = self.decoder_tokenizer(&file)? {
-            let limit = self.model.max_tokens.filter(|limit| *limit > 0);
-            let encode = |session: &mut TokenSession, text: &String| {
-                let mut ids = tokenizer.encode_in(session, text)?;
-                let truncated = tokenizer.truncate(&mut ids, limit.unwrap_or(usize::MAX));
-                Ok(Tokens { ids, truncated })
-            };
-            let piece = |id| tokenizer.token(id).unwrap_or_default().to_owned();
-            let limits = limit.map(|limit| Limits { used: limit, most: limit });
-            return self.write((&file, limits), encode, piece, quiet);
-        }
-        let model = encoder::open(&file)?;
+        let is_sentencepiece = self.model.model.as_deref().is_some_and(is_model);
+        let tokenizer = Tokenizer::of(self.model.open(quiet)?, is_sentencepiece)?;
         let limit = match self.model.max_tokens {
             Some(0) => None,
-            asked => Some(encoder::limit(asked, model.config())?),
+            asked => tokenizer.limit(asked)?,
         };
-        let tokenizer = model.tokenizer().map_err(refuse)?;
-        let encode = |_: &mut TokenSession, text: &String| tokens::encode(&tokenizer, text, limit);
-        let limits = limit.map(|used| Limits { used, most: model.config().positions });
-        self.write((&file, limits), encode, |id| piece(&tokenizer, id), quiet)
-    }
-
-    /// The tokenizer if the model is a decoder, or a SentencePiece model alone.
-    fn decoder_tokenizer<'f>(&self, file: &'f ModelFile) -> Result<Option<DecoderTokenizer<'f>>> {
-        let is_model = || self.model.model.as_deref().is_some_and(is_model);
-        if is_decoder(file) {
-            DecoderTokenizer::of_decoder(file).map(Some)
-        } else if sniff(file.bytes()).is_none() && is_model() {
-            let model = DecoderTokenizer::of_model(file.bytes().to_vec());
-            model.map(Some).map_err(|error| file.failure(error))
-        } else {
-            Ok(None)
-        }
+        let most = |used| tokenizer.positions().unwrap_or(used);
+        let limits = limit.map(|used| Limits { used, most: most(used) });
+        let prompt = tokenizer.prompt(&self.prompts.prefix())?;
+        let encode = |text: &String| tokenizer.encode(&format!("{prompt}{text}"), limit);
+        let piece = |id| tokenizer.token(id).unwrap_or_default();
+        self.write(limits, encode, piece, quiet)
     }
 
     fn write(
         self,
-        (file, limits): (&ModelFile, Option<Limits>),
-        encode: impl Fn(&mut TokenSession, &String) -> Result<Tokens, CoreError> + Sync,
+        limits: Option<Limits>,
+        encode: impl Fn(&String) -> Result<Tokens> + Sync,
         piece: impl Fn(u32) -> String,
         quiet: bool,
     ) -> Result<ExitCode> {
         let asked = self.json.then_some(Format::Jsonl).or(self.format);
         let format = form_of(&self.output, asked, Format::Text)?;
-        let prompt = file.prompts()?.choose(self.prompts.wanted())?;
         let mut texts = self.input.clone().open(quiet)?;
         let mut lines = Lines::of(create(&self.output, false)?);
         let progress = (!quiet).then(|| Progress::reading("tokenizing", texts.bytes()));
@@ -162,12 +130,8 @@ impl Tokenize {
         let mut truncated = Truncated::default();
         let (mut count, mut all_tokens) = (0, 0);
         while let Some(chunk) = texts.next_chunk()? {
-            let encoded = chunk.par_iter().map_init(TokenSession::default, |session, item| {
-                let text = item.text.as_ref().map(|text| format!("{prompt}{text}"));
-                text.map(|text| encode(session, &text)).transpose()
-            });
-            let encoded = encoded.collect::<Result<Vec<Option<Tokens>>, _>>();
-            let encoded = encoded.map_err(|error| file.failure(error))?;
+            let encoded = chunk.par_iter().map(|item| item.text.as_ref().map(&encode).transpose());
+            let encoded = encoded.collect::<Result<Vec<Option<Tokens>>>>()?;
             for (item, tokens) in chunk.iter().zip(encoded) {
                 truncated.count(item, tokens.as_ref().is_some_and(|tokens| tokens.truncated));
                 all_tokens += tokens.as_ref().map_or(0, |tokens| tokens.ids.len() as u64);
@@ -218,11 +182,4 @@ impl Tokenize {
             }
         }
     }
-}
-
-/// A token as the vocabulary spells it.
-fn piece(tokenizer: &Tokenizer<'_>, id: u32) -> String {
-    let mut buffer = [0; MAX_TOKEN_BYTES];
-    let bytes = tokenizer.vocabulary().token(id, &mut buffer).unwrap_or(0);
-    String::from_utf8_lossy(buffer.get(..bytes).unwrap_or_default()).into_owned()
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::error::warn;
 use crate::input::Item;
-use nanoembed::embed::Embedder;
+use nanoembed::Encoder;
 
 /// How many places are named.
 const NAMED: usize = 5;
@@ -29,8 +29,8 @@ pub(crate) struct Limits {
 
 impl Limits {
     /// The limits of a model that embeds.
-    pub(crate) fn of(embedder: &Embedder<'_>) -> Self {
-        Self { used: embedder.max_tokens(), most: embedder.positions() }
+    pub(crate) fn of(encoder: &Encoder) -> Self {
+        Self { used: encoder.max_tokens(), most: encoder.positions() }
     }
 
     /// What uses more of a text, if anything does.

@@ -11,6 +11,13 @@ use super::vocabulary::{FoundVocabulary, VocabularyIndex};
 use crate::error::{Error, ErrorKind, Result};
 #[cfg(any(feature = "amb", feature = "gguf"))]
 use crate::event::Format;
+use crate::event::Mode;
+#[cfg(feature = "amb")]
+use crate::format::amb::Amb;
+#[cfg(feature = "embd")]
+use crate::format::embd::Embd;
+#[cfg(feature = "gguf")]
+use crate::format::gguf::Gguf;
 use crate::format::sniff;
 use crate::kernel::{self, Kernels, RowSummary};
 use crate::limit::filled;
@@ -78,6 +85,42 @@ pub struct Embedder<B> {
     default_prompt: Result<String>,
 }
 
+/// What has been parsed of a model's file.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum ModelView<'v, 'f> {
+    /// An `.amb` file.
+    #[cfg(feature = "amb")]
+    Amb(&'v Amb<'f>),
+    /// A `.weights` file.
+    #[cfg(feature = "embd")]
+    Embd(&'v Embd<'f>),
+    /// A GGUF file.
+    #[cfg(feature = "gguf")]
+    Gguf(&'v Gguf<'f>),
+}
+
+/// All of an [`Embedder`] that its file's bytes say.
+struct Parts {
+    bert: Bert<Vec<Layer>>,
+    kernels: Kernels,
+    summaries: Vec<RowSummary>,
+    column_scales: Option<Matrix>,
+    vocabulary: VocabularyIndex,
+    default_prompt: Result<String>,
+}
+
+impl Parts {
+    fn of(bytes: &[u8], (model, found): (Model, FoundVocabulary<'_>)) -> Result<Self> {
+        let Model { bert, column_scales } = model;
+        let default_prompt = found.default_prompt.clone();
+        let vocabulary = VocabularyIndex::build(found, bert.config())?;
+        let kernels = kernel::detect();
+        let summaries = summarize(&Memory::default().with(bytes), &bert, &kernels)?;
+        Ok(Self { bert, kernels, summaries, column_scales, vocabulary, default_prompt })
+    }
+}
+
 impl<B: AsRef<[u8]>> Embedder<B> {
     /// Opens a BERT model with its vocabulary. Weights are neither copied nor converted.
     ///
@@ -87,32 +130,44 @@ impl<B: AsRef<[u8]>> Embedder<B> {
     /// tokens; [`ErrorKind::OtherModel`] if the model is one that continues texts.
     pub fn open(file: B) -> Result<Self> {
         let bytes = file.as_ref();
-        let (model, found): (Model, FoundVocabulary<'_>) = match sniff(bytes) {
+        let found = match sniff(bytes) {
             #[cfg(feature = "amb")]
-            Some(Format::Amb) => open::open_amb(bytes)?,
+            Some(Format::Amb) => open::open_amb(bytes, &Amb::parse(bytes, Mode::Lenient)?)?,
             #[cfg(feature = "gguf")]
-            Some(Format::Gguf) => gguf::open_gguf(bytes)?,
+            Some(Format::Gguf) => gguf::open_gguf(bytes, &Gguf::parse(bytes, Mode::Lenient)?)?,
             #[cfg(feature = "embd")]
-            _ => open::open_embd(bytes)?,
+            _ => open::open_embd(bytes, &Embd::parse(bytes, Mode::Lenient)?)?,
             #[cfg(not(feature = "embd"))]
             _ => return Err(Error::without_offset(ErrorKind::UnknownFormat)),
         };
-        let Model { bert, column_scales } = model;
-        let default_prompt = found.default_prompt.clone();
-        let vocabulary = VocabularyIndex::build(found, bert.config())?;
-        let kernels = kernel::detect();
+        let parts = Parts::of(bytes, found)?;
+        Ok(Self::of(file, parts))
+    }
+
+    /// As [`open`](Self::open), by what has been parsed of the file already: `view` is that of the
+    /// bytes of `file`.
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](Self::open).
+    pub fn open_view(file: B, view: &ModelView<'_, '_>) -> Result<Self> {
+        let bytes = file.as_ref();
+        let found = match view {
+            #[cfg(feature = "amb")]
+            ModelView::Amb(amb) => open::open_amb(bytes, amb)?,
+            #[cfg(feature = "embd")]
+            ModelView::Embd(embd) => open::open_embd(bytes, embd)?,
+            #[cfg(feature = "gguf")]
+            ModelView::Gguf(gguf) => gguf::open_gguf(bytes, gguf)?,
+        };
+        let parts = Parts::of(bytes, found)?;
+        Ok(Self::of(file, parts))
+    }
+
+    fn of(file: B, parts: Parts) -> Self {
+        let Parts { bert, kernels, summaries, column_scales, vocabulary, default_prompt } = parts;
         let memory = Memory::default();
-        let summaries = summarize(&memory.with(bytes), &bert, &kernels)?;
-        Ok(Self {
-            file,
-            bert,
-            kernels,
-            summaries,
-            column_scales,
-            memory,
-            vocabulary,
-            default_prompt,
-        })
+        Self { file, bert, kernels, summaries, column_scales, memory, vocabulary, default_prompt }
     }
 
     /// Runs on this table of kernels instead of the fastest one.

@@ -11,7 +11,7 @@ use super::open::{Model, OTHER_MODEL, added_words, open_model};
 use super::prompt::default_prompt;
 use super::vocabulary::FoundVocabulary;
 use crate::error::{Error, ErrorKind, Result};
-use crate::event::{Mode, Value};
+use crate::event::Value;
 use crate::format::gguf::Gguf;
 use crate::model::{GgufModel, gguf_bert_config, gguf_bert_tensor, gguf_model};
 use crate::token::{AddedRules, LengthPrefix};
@@ -21,12 +21,14 @@ const CONTROL: i64 = 3;
 const USER_DEFINED: i64 = 4;
 
 /// The encoder, and its vocabulary as WordPiece spells it.
-pub(super) fn open_gguf(bytes: &[u8]) -> Result<(Model, FoundVocabulary<'_>)> {
-    let gguf = Gguf::parse(bytes, Mode::Lenient)?;
-    if gguf_model(&gguf)? != GgufModel::Encoder {
+pub(super) fn open_gguf<'f>(
+    bytes: &'f [u8],
+    gguf: &Gguf<'f>,
+) -> Result<(Model, FoundVocabulary<'f>)> {
+    if gguf_model(gguf)? != GgufModel::Encoder {
         return Err(OTHER_MODEL);
     }
-    let config = gguf_bert_config(&gguf)?;
+    let config = gguf_bert_config(gguf)?;
     let find = |name: &str| gguf.tensor(name).map(|tensor| *tensor.header());
     let model = open_model(bytes, config, &|name| gguf_bert_tensor(name, find))?;
     let id = |key| match gguf.value(key) {
@@ -51,7 +53,7 @@ pub(super) fn open_gguf(bytes: &[u8]) -> Result<(Model, FoundVocabulary<'_>)> {
     };
     let mut added = added_words(own)?;
     let found = FoundVocabulary {
-        bytes: Cow::Owned(wordpiece_entries(&gguf, &special, &mut added)?),
+        bytes: Cow::Owned(wordpiece_entries(gguf, &special, &mut added)?),
         offset: 0,
         // What GGUF counts fits the file, whose tokens are more than a byte each.
         count: u32::try_from(config.vocabulary).unwrap_or(u32::MAX),

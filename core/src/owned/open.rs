@@ -9,7 +9,7 @@ use super::prompt::default_prompt;
 use super::vocabulary::FoundVocabulary;
 use crate::error::{Error, ErrorKind, Result};
 #[cfg(any(feature = "amb", feature = "embd"))]
-use crate::event::{Mode, SpecialRole};
+use crate::event::SpecialRole;
 #[cfg(feature = "amb")]
 use crate::format::amb::Amb;
 #[cfg(feature = "embd")]
@@ -53,9 +53,11 @@ pub(super) fn open_model(bytes: &[u8], config: BertConfig, find: Find<'_, '_>) -
 }
 
 #[cfg(feature = "embd")]
-pub(super) fn open_embd(bytes: &[u8]) -> Result<(Model, FoundVocabulary<'_>)> {
-    let embd = Embd::parse(bytes, Mode::Lenient)?;
-    if embd_is_decoder(&embd) {
+pub(super) fn open_embd<'f>(
+    bytes: &'f [u8],
+    embd: &Embd<'f>,
+) -> Result<(Model, FoundVocabulary<'f>)> {
+    if embd_is_decoder(embd) {
         return Err(OTHER_MODEL);
     }
     let config = BertConfig::from_metadata(|key| embd.metadata_value(key))?;
@@ -76,10 +78,9 @@ pub(super) fn open_embd(bytes: &[u8]) -> Result<(Model, FoundVocabulary<'_>)> {
 }
 
 #[cfg(feature = "amb")]
-pub(super) fn open_amb(bytes: &[u8]) -> Result<(Model, FoundVocabulary<'_>)> {
-    let amb = Amb::parse(bytes, Mode::Lenient)?;
-    let config = BertConfig::from_metadata(|key| amb_config_value(&amb, key));
-    let config = config.map_err(|error| match amb_config_value(&amb, "architecture") {
+pub(super) fn open_amb<'f>(bytes: &'f [u8], amb: &Amb<'f>) -> Result<(Model, FoundVocabulary<'f>)> {
+    let config = BertConfig::from_metadata(|key| amb_config_value(amb, key));
+    let config = config.map_err(|error| match amb_config_value(amb, "architecture") {
         None | Some("custom" | "bert") => error,
         Some(_) => OTHER_MODEL,
     })?;
@@ -93,8 +94,8 @@ pub(super) fn open_amb(bytes: &[u8]) -> Result<(Model, FoundVocabulary<'_>)> {
         offset: entries.offset,
         count: entries.count,
         prefix: LengthPrefix::U16,
-        added: added_words(amb_config_value(&amb, ADDED_TOKENS))?,
-        default_prompt: default_prompt(|key| amb_text(&amb, key)),
+        added: added_words(amb_config_value(amb, ADDED_TOKENS))?,
+        default_prompt: default_prompt(|key| amb_text(amb, key)),
         special: Some(SpecialRole::ALL.map(|role| tokenizer.special(role))),
     };
     Ok((model, found))

@@ -54,7 +54,7 @@ impl Bundle {
     }
 
     /// Where tensors should come from that are not there.
-    pub(super) fn where_from(&self) -> &'static str {
+    pub(crate) fn where_from(&self) -> &'static str {
         if self.files.lacks_residual() {
             "norms and other tensors that are not quantised are in `residual.safetensors`: put it beside the UQFF file"
         } else {
@@ -63,12 +63,12 @@ impl Bundle {
     }
 
     /// The tokenizer that lies beside the weights.
-    pub(super) fn tokenizer(&self) -> Result<Tokenizer<'static>> {
+    pub(crate) fn tokenizer(&self) -> Result<Tokenizer<'static>> {
         self.settings.tokenizer()
     }
 
     /// What the files say of the decoder.
-    pub(super) fn found(&self) -> Result<Found<'_>> {
+    pub(crate) fn found(&self) -> Result<Found<'_>> {
         let tokenizer = self.tokenizer()?;
         let config = self.settings.sizes(&tokenizer)?;
         Ok(Found { config, weights: self.tensors()?, tokenizer, pools_last_token: false })

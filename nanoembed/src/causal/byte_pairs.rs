@@ -75,8 +75,8 @@ impl<'f> BytePairs<'f> {
     }
 
     /// The ids of `text`, between the tokens that are put around every text if there are any.
-    pub(super) fn encode(&self, text: &str) -> Result<Vec<u32>, CoreError> {
-        self.bpe.encode(&self.file, text, SpecialTokens::AsTokens)
+    pub(super) fn encode(&self, text: &str, special: SpecialTokens) -> Result<Vec<u32>, CoreError> {
+        self.bpe.encode(&self.file, text, special)
     }
 }
 

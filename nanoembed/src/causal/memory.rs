@@ -8,11 +8,12 @@ use nanoembed_core::model::llama::{Activations, LlamaPlan};
 use nanoembed_core::top::Scored;
 
 use super::bundle::Bundle;
-use super::model::{Decoder, Found, TOKENS_AT_ONCE};
+use super::model::{Causal, CausalModel, TOKENS_AT_ONCE};
 use super::structure;
-use crate::error::{Error, Result, name_of};
+use crate::error::{Error, Kind, Result, name_of};
 use crate::files::on_disk::OnDisk;
-use crate::stored::explained;
+use crate::open::opened::Opened;
+use crate::open::source::Source;
 use crate::units;
 
 /// Bytes of weights that are read at a time at most: larger pieces leave the processor's cache
@@ -29,44 +30,46 @@ const MARGIN_BYTES: usize = 1 << 20;
 const MERGE_HINT: &str =
     "llama.cpp's `llama-gguf-split --merge FIRST OUT` makes one file of all parts";
 
-/// Opens the decoder in the file at `path`. Of it only the structure and the tokens are kept in
+/// Opens the model in the file at `path`. Of it only the structure and the tokens are kept in
 /// memory.
-pub fn open_stored(path: &Path) -> Result<Decoder<'static>> {
+pub(crate) fn open_stored(path: &Path) -> Result<Causal> {
+    let refuse =
+        |kind, message: &str| Error::new(kind, message).of_argument("memory").at(name_of(path));
     if Bundle::open(path)?.is_some() {
-        return Err(Error::usage("--memory is for models in one file, which has everything in it")
-            .at(name_of(path))
+        return Err(refuse(Kind::Usage, "is for models in one file, which has everything in it")
             .with_hint("`nanoembed convert FOLDER OUT.amb` or `migrate IN.uqff OUT.gguf --like ORIGINAL.gguf` makes one"));
     }
     let file = OnDisk::open(path)?;
     let structure = structure::read(&file).map_err(|error| Error::in_file(name_of(path), error))?;
-    let opened = Found::in_file(&structure).and_then(Decoder::of);
-    opened.and_then(|decoder| decoder.stored(file)).map_err(|error| match error.kind() {
-        ErrorKind::SplitFile => {
-            let message = "--memory is for models in one file, and this is a part of one";
-            Error::input(error.kind(), message).at(name_of(path)).with_hint(MERGE_HINT)
-        }
-        _ => explained::failure(&name_of(path), &structure, error),
+    let opened = Opened::of(Source::structure(name_of(path), structure)).and_then(Opened::causal);
+    let split = Kind::Core(ErrorKind::SplitFile);
+    opened.and_then(|model| model.stored(file)).map_err(|error| match error.kind() == split {
+        true => refuse(split, "is for models in one file, and this is a part of one")
+            .with_hint(MERGE_HINT),
+        false => error,
     })
 }
 
-/// How `decoder`, whose weights are not in memory, continues a text of up to `positions` tokens in
+/// How `model`, whose weights are not in memory, continues a text of up to `positions` tokens in
 /// `budget` bytes, all that the program takes.
-pub fn plan(
-    decoder: &Decoder<'_>,
+pub(crate) fn plan(
+    model: &CausalModel<'_>,
     budget: u64,
     positions: usize,
     activations: Activations,
 ) -> Result<LlamaPlan> {
-    let logits = decoder.config().vocabulary * (size_of::<f32>() + size_of::<Scored>());
+    let logits = model.config().vocabulary * (size_of::<f32>() + size_of::<Scored>());
     let taken = resident_bytes().unwrap_or(PROGRAM_BYTES) + MARGIN_BYTES + logits;
     let budget = usize::try_from(budget).unwrap_or(usize::MAX);
-    let row = decoder.weights().largest_row();
+    let row = model.weights().largest_row();
     let mut least = usize::MAX;
     let mut tokens = TOKENS_AT_ONCE;
     while tokens > 0 {
         let plan = LlamaPlan { tokens, positions, tile_bytes: 0, activations };
-        let needed =
-            decoder.session_bytes(&plan).map_err(|error| Error::in_file("--memory", error))?;
+        let needed = model.session_bytes(&plan).map_err(|error| {
+            Error::input(error.kind(), format!("is refused: {}", error.message()))
+                .of_argument("memory")
+        })?;
         least = taken.saturating_add(needed).saturating_add(row);
         if let Some(room) = budget.checked_sub(least) {
             return Ok(LlamaPlan {
@@ -76,10 +79,13 @@ pub fn plan(
         }
         tokens /= 2;
     }
-    Err(Error::usage(format!(
-        "--memory is too little: a text of {positions} tokens takes {} with this model",
-        units::bytes(least as u64)
-    ))
+    Err(Error::argument(
+        "memory",
+        format!(
+            "is too little: a text of {positions} tokens takes {} with this model",
+            units::bytes(least as u64)
+        ),
+    )
     .with_hint("fewer tokens with `--max-tokens` take less, or a shorter prompt"))
 }
 

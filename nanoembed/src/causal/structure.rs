@@ -13,13 +13,14 @@ use nanoembed_core::format::{amb, embd, gguf, sniff};
 use nanoembed_core::read::{ReadAt, Seek};
 use nanoembed_core::{Error as CoreError, ErrorKind};
 
+use crate::files::mapped::Mapped;
 use crate::files::on_disk::OnDisk;
 
 /// Bytes that are read at a time: little, as data may follow what is wanted.
 const PIECE: usize = 4096;
 
 /// The structure of an `.amb`, `.weights` or GGUF file; where data would be are zeros.
-pub(super) fn read(file: &OnDisk) -> Result<MmapMut, CoreError> {
+pub(super) fn read(file: &OnDisk) -> Result<Mapped, CoreError> {
     let too_large = CoreError::without_offset(ErrorKind::SizeOverflow);
     let length = usize::try_from(file.len()).map_err(|_| too_large)?;
     let image = MmapMut::map_anon(length.max(1)).map_err(|_| too_large)?;
@@ -39,7 +40,8 @@ pub(super) fn read(file: &OnDisk) -> Result<MmapMut, CoreError> {
         }
         _ => Err(CoreError::new(0, ErrorKind::UnknownFormat)),
     }?;
-    Ok(copied.image.into_inner())
+    let image = copied.image.into_inner().make_read_only().map_err(|_| too_large)?;
+    Ok(Mapped::Map(image))
 }
 
 /// A file, and what has been read of it.

@@ -4,11 +4,10 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use nanoembed_core::event::{Format, Mode, SpecialRole, Value};
+use nanoembed_core::event::{SpecialRole, Value};
 use nanoembed_core::format::amb::{Amb, Payload, TokenizerKind, TokenizerSpec};
 use nanoembed_core::format::embd::{self, Embd};
 use nanoembed_core::format::gguf::Gguf;
-use nanoembed_core::format::sniff;
 use nanoembed_core::model::llama::{BpeSource, SentencePieceSource};
 use nanoembed_core::model::{amb_text_ends, embd_text_ends, gguf_text_ends};
 use nanoembed_core::owned::{SentencePieceModel, TokenSession};
@@ -20,8 +19,6 @@ use serde_json::json;
 
 use super::byte_pairs::BytePairs;
 use super::model_proto::{self, unsigned};
-use crate::error::Error;
-use crate::open::model_file::ModelFile;
 
 /// How texts become ids, and what they begin and end with.
 pub struct Tokenizer<'f> {
@@ -47,23 +44,6 @@ enum Spelling<'f> {
 }
 
 impl<'f> Tokenizer<'f> {
-    /// That of the decoder in `file`.
-    pub fn of_decoder(file: &'f ModelFile) -> Result<Self, Error> {
-        match file.bundle() {
-            Some(bundle) => bundle.tokenizer(),
-            None => Self::in_file(file.bytes()).map_err(|error| file.failure(error)),
-        }
-    }
-
-    /// That of the decoder in a file that holds everything.
-    fn in_file(bytes: &'f [u8]) -> Result<Self, CoreError> {
-        match sniff(bytes) {
-            Some(Format::Amb) => Self::of_amb(bytes, &Amb::parse(bytes, Mode::Lenient)?),
-            Some(Format::Gguf) => Self::of_gguf(bytes, &Gguf::parse(bytes, Mode::Lenient)?),
-            _ => Self::of_embd(bytes, &Embd::parse(bytes, Mode::Lenient)?),
-        }
-    }
-
     /// From a GGUF file, whose bytes are `bytes`.
     pub fn of_gguf(bytes: &'f [u8], file: &Gguf<'f>) -> Result<Self, CoreError> {
         let spelling = match file.value("tokenizer.ggml.model") {
@@ -295,19 +275,20 @@ impl<'f> Tokenizer<'f> {
         }
     }
 
-    /// The ids of `text`, between the tokens that are put around every text if there are any.
-    pub fn encode(&self, text: &str) -> Result<Vec<u32>, CoreError> {
-        self.encode_in(&mut TokenSession::default(), text)
-    }
-
-    /// As [`encode`](Self::encode), in memory that is used for many texts.
-    pub fn encode_in(&self, session: &mut TokenSession, text: &str) -> Result<Vec<u32>, CoreError> {
+    /// The ids of `text`, between the tokens that are put around every text if there are any, in
+    /// memory that is used for many texts.
+    pub fn encode(
+        &self,
+        text: &str,
+        special: SpecialTokens,
+        session: &mut TokenSession,
+    ) -> Result<Vec<u32>, CoreError> {
         let model = match &self.spelling {
-            Spelling::Bytes(pairs) => return pairs.encode(text),
+            Spelling::Bytes(pairs) => return pairs.encode(text, special),
             Spelling::Pieces(model, _) => model,
         };
         let mut ids: Vec<u32> = self.ends.begin.into_iter().collect();
-        model.encode(text, SpecialTokens::AsTokens, session, &mut ids)?;
+        model.encode(text, special, session, &mut ids)?;
         ids.extend(self.ends.append);
         Ok(ids)
     }

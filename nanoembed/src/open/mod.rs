@@ -1,6 +1,15 @@
 //! Opening models: what a file or folder is, and what lies beside the weights.
+//!
+//! | file | role |
+//! |---|---|
+//! | `source` | where a model comes from: a path, bytes, the program |
+//! | `opened` | what is in it, looked at once |
+//! | `prompts` | what a model wants before texts |
+//! | `foreign` | files of formats that are not read here |
+//! | `settings_rule` | settings that would change what a model computes |
 
 pub mod foreign;
-pub mod model_file;
-pub mod prompts;
+pub(crate) mod opened;
+pub(crate) mod prompts;
 pub(crate) mod settings_rule;
+pub mod source;

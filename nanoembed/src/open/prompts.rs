@@ -11,16 +11,14 @@
 //! | `default_prompt_name` | the one that stands before every text unless another is asked for |
 //! | `include_prompt` | `false` if the prompt's tokens are left out of the mean |
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use nanoembed_core::ErrorKind;
-use nanoembed_core::event::{Format, Mode, Value};
+use nanoembed_core::event::Value;
 use nanoembed_core::format::amb::Amb;
 use nanoembed_core::format::embd::Embd;
 use nanoembed_core::format::gguf::Gguf;
-use nanoembed_core::format::sniff;
 
 use crate::convert::checkpoint::settings::read_json;
 use crate::error::{Error, Result, name_of};
@@ -46,23 +44,17 @@ impl Default for Prompts {
     }
 }
 
-/// Puts `prompt` before each of `texts`.
-pub fn put_before<'t>(prompt: &str, texts: &'t [String]) -> Cow<'t, [String]> {
-    match prompt {
-        "" => Cow::Borrowed(texts),
-        prompt => texts.iter().map(|text| format!("{prompt}{text}")).collect(),
-    }
-}
-
-/// Which prompt is asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wanted<'a> {
-    /// The model's default.
+/// What stands before texts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Prefix {
+    /// The model's default prompt, if it has one.
+    #[default]
     Usual,
     /// This text.
-    Text(&'a str),
+    Text(String),
     /// The model's prompt of this name.
-    Named(&'a str),
+    Named(String),
     /// The model's prompt for questions.
     Query,
     /// The model's prompt for texts that answer questions.
@@ -102,37 +94,37 @@ impl Prompts {
         true
     }
 
-    /// The prompts in a model file's metadata.
-    pub fn of_file(bytes: &[u8]) -> Self {
+    /// Those in the configuration of an `.amb` file.
+    pub fn of_amb(amb: &Amb<'_>) -> Self {
         let mut prompts = Self::default();
-        match sniff(bytes) {
-            Some(Format::Amb) => {
-                let amb = Amb::parse(bytes, Mode::Lenient).ok();
-                let config = amb.and_then(|amb| serde_json::from_str(amb.config()).ok());
-                let config: serde_json::Map<String, serde_json::Value> = config.unwrap_or_default();
-                for (key, value) in &config {
-                    let spelled = value.to_string();
-                    prompts.take(key, value.as_str().unwrap_or(&spelled));
-                }
-            }
-            Some(Format::Gguf) => {
-                let gguf = Gguf::parse(bytes, Mode::Lenient).ok();
-                for (key, value) in gguf.iter().flat_map(Gguf::metadata) {
-                    let Some(key) = key.strip_prefix(OWN) else { continue };
-                    match value {
-                        Value::Text(text) => prompts.take(key, text),
-                        Value::Bool(truth) => prompts.take(key, &truth.to_string()),
-                        _ => false,
-                    };
-                }
-            }
-            Some(Format::Embd) => {
-                let embd = Embd::parse(bytes, Mode::Lenient).ok();
-                for (key, value) in embd.iter().flat_map(Embd::metadata) {
-                    prompts.take(key, value);
-                }
-            }
-            _ => {}
+        let config: serde_json::Map<String, serde_json::Value> =
+            serde_json::from_str(amb.config()).unwrap_or_default();
+        for (key, value) in &config {
+            let spelled = value.to_string();
+            prompts.take(key, value.as_str().unwrap_or(&spelled));
+        }
+        prompts
+    }
+
+    /// Those in the metadata of a GGUF file.
+    pub fn of_gguf(gguf: &Gguf<'_>) -> Self {
+        let mut prompts = Self::default();
+        for (key, value) in gguf.metadata() {
+            let Some(key) = key.strip_prefix(OWN) else { continue };
+            match value {
+                Value::Text(text) => prompts.take(key, text),
+                Value::Bool(truth) => prompts.take(key, &truth.to_string()),
+                _ => false,
+            };
+        }
+        prompts
+    }
+
+    /// Those in the metadata of a `.weights` file.
+    pub fn of_embd(embd: &Embd<'_>) -> Self {
+        let mut prompts = Self::default();
+        for (key, value) in embd.metadata() {
+            prompts.take(key, value);
         }
         prompts
     }
@@ -153,7 +145,7 @@ impl Prompts {
     }
 
     /// The text that is to stand before others.
-    pub fn choose(&self, wanted: Wanted<'_>) -> Result<String> {
+    pub fn choose(&self, wanted: &Prefix) -> Result<String> {
         let named = |name: &str| {
             self.by_name
                 .get(name)
@@ -165,11 +157,11 @@ impl Prompts {
             found.cloned().ok_or_else(|| self.refuse(&format!("no prompt for a {role}")))
         };
         let prompt = match wanted {
-            Wanted::Text(text) => text.to_owned(),
-            Wanted::Named(name) => named(name)?,
-            Wanted::Query => first_of(&["query"], "query")?,
-            Wanted::Document => first_of(&["document", "passage", "corpus"], "document")?,
-            Wanted::Usual => match &self.default {
+            Prefix::Text(text) => text.clone(),
+            Prefix::Named(name) => named(name)?,
+            Prefix::Query => first_of(&["query"], "query")?,
+            Prefix::Document => first_of(&["document", "passage", "corpus"], "document")?,
+            Prefix::Usual => match &self.default {
                 Some(name) => named(name)?,
                 None => String::new(),
             },
@@ -184,9 +176,9 @@ impl Prompts {
 
     /// The same as [`choose`](Self::choose), but where nothing is asked for, the prompt for `role`
     /// if the model has one.
-    pub fn choose_for(&self, role: Wanted<'_>, wanted: Wanted<'_>) -> Result<String> {
+    pub fn choose_for(&self, role: &Prefix, wanted: &Prefix) -> Result<String> {
         match self.choose(role) {
-            Ok(prompt) if wanted == Wanted::Usual => Ok(prompt),
+            Ok(prompt) if *wanted == Prefix::Usual => Ok(prompt),
             _ => self.choose(wanted),
         }
     }

@@ -11,7 +11,8 @@
 //! | `write` | one file a form; `.fifu` by way of a spool for vectors, as words come first there |
 //! | `convert` | from one form to another |
 //! | `file` | a `.fifu` file opened for lookup: mapped, or read where it is needed |
-//! | `nearest` | search in such a file |
+//! | `nearest`, `similar` | search in such a file |
+//! | `vectors` | the file and its index together, to be kept |
 //! | `derive` | `.fifu` files made of others: selected, reconstructed, with explicit n-grams, with other metadata |
 //! | `listed_ngrams` | the n-grams of all words, in bounded memory and time |
 //! | `suggestion` | words that are nearly the one that is missing |
@@ -25,6 +26,7 @@ pub mod metadata;
 pub mod nearest;
 pub mod policy;
 pub mod quantize;
+pub mod similar;
 pub mod suggestion;
 pub mod train;
 pub mod write_selected;
@@ -32,5 +34,8 @@ pub mod write_selected;
 mod finite;
 mod listed_ngrams;
 pub mod read;
+mod vectors;
 mod vocabulary;
 mod write;
+
+pub use vectors::{Neighbour, Words};

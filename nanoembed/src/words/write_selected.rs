@@ -36,7 +36,8 @@ impl Selected {
         self.spool.push(vector).map_err(|error| Error::writing(&self.name, &error))
     }
 
-    pub fn len(&self) -> u32 {
+    /// How many words there are.
+    pub fn count(&self) -> u32 {
         self.words.len()
     }
 

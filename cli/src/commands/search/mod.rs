@@ -22,8 +22,7 @@ use crate::output::kept::kept;
 use crate::output::lines::Lines as Output;
 use crate::output::truncated::{Limits, Truncated, warn_of_question};
 use crate::progress::{Progress, say_done};
-use nanoembed::embed::{Embedder, cosine};
-use nanoembed::open::prompts::Wanted;
+use nanoembed::{Role, cosine};
 
 /// How many passages are embedded at a time.
 const CHUNK: usize = 512;
@@ -133,23 +132,15 @@ impl Search {
         if self.query.trim().is_empty() {
             return Err(Error::usage("the query is empty"));
         }
-        let model = self.embedder.model.open(quiet)?;
-        let embedder = Embedder::open(&model, &self.embedder.options())?;
-        let refuse = |error| model.failure(error);
+        let encoder = self.embedder.open(quiet)?;
         let reader = self.form.reader()?;
         if self.form.line_format == LineFormat::Jsonl && self.by == Passage::Paragraph {
             return Err(Error::usage("--by paragraph is for lines of text, not for JSON lines"));
         }
-        let (prompts, wanted) = (model.prompts()?, self.embedder.prompts.wanted());
-        let before_query = prompts.choose_for(Wanted::Query, wanted)?;
-        let before_text = prompts.choose_for(Wanted::Document, wanted)?;
-        let query = std::slice::from_ref(&self.query);
-        let query = embedder.embed_behind(&before_query, query).map_err(refuse)?;
-        let query = query.into_iter().next();
-        if !quiet && query.as_ref().is_some_and(|query| query.truncated) {
-            warn_of_question(Limits::of(&embedder));
+        let (query, lengths) = encoder.embed_all_as(Role::Query, &[&self.query])?;
+        if !quiet && lengths.iter().any(|length| length.truncated) {
+            warn_of_question(Limits::of(&encoder));
         }
-        let query = query.map(|query| query.vector).unwrap_or_default();
         let bytes = self.files.iter().map(|file| file_bytes(file)).sum();
         let mut passages = Passages::of(self.files.clone(), reader, self.by, self.form.lossy);
         let progress = (!quiet).then(|| Progress::reading("searching", bytes));
@@ -165,12 +156,13 @@ impl Search {
             }
             let texts: Vec<String> = items.iter_mut().filter_map(|item| item.text.take()).collect();
             let read = items.iter().map(|item| item.bytes).sum();
-            let embeddings = embedder.embed_behind(&before_text, &texts).map_err(refuse)?;
-            for ((item, text), embedding) in items.into_iter().zip(texts).zip(&embeddings) {
-                truncated.count(&item, embedding.truncated);
-                tokens += embedding.tokens as u64;
+            let (vectors, lengths) = encoder.embed_all_as(Role::Document, &texts)?;
+            let embeddings = vectors.rows().zip(lengths);
+            for ((item, text), (vector, length)) in items.into_iter().zip(texts).zip(embeddings) {
+                truncated.count(&item, length.truncated);
+                tokens += length.tokens as u64;
                 count += 1;
-                let similarity = cosine(&query, &embedding.vector);
+                let similarity = cosine(query.as_slice(), vector);
                 if self.min.is_none_or(|min| similarity >= min) {
                     let (file, kept) = (item.file.unwrap_or_default(), item.kept);
                     let (line, ordinal) = (item.line, count);
@@ -190,7 +182,7 @@ impl Search {
         self.print(&found)?;
         if !quiet {
             passages.warn();
-            truncated.warn(Limits::of(&embedder));
+            truncated.warn(Limits::of(&encoder));
             say_done("searched", count, tokens, start.elapsed());
         }
         if found.is_empty() {

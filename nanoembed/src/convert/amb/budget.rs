@@ -94,9 +94,10 @@ pub(super) fn share_out(candidates: &[Candidate], bits: Option<f64>) -> Result<V
     let least_bits = least as f64 * 8.0 / elements.max(1) as f64;
     let bits = bits.unwrap_or(least_bits + 0.5);
     if !(least_bits..=16.0).contains(&bits) {
-        return Err(Error::usage(format!(
-            "--bits {bits} is out of range: codes, scales and mask alone take {least_bits:.3}, full precision 16"
-        )));
+        let message = format!(
+            "{bits} is out of range: codes, scales and mask alone take {least_bits:.3}, full precision 16"
+        );
+        return Err(Error::argument("bits", message));
     }
     #[expect(
         clippy::cast_precision_loss,

@@ -65,7 +65,7 @@ impl Energies {
     }
 }
 
-/// Runs the model of `checkpoint` in f32 over `texts`, and over [`probes`].
+/// Runs the model of `checkpoint` in f32 over `texts`, and over made-up ones.
 pub fn measure(
     checkpoint: &Checkpoint<'_>,
     texts: &[String],

@@ -12,7 +12,6 @@ use nanoembed_core::quant::dequantize_weight;
 use nanoembed_core::tensor::{Encoding, Weight};
 use nanoembed_core::{Error as CoreError, ErrorKind, limit};
 
-use crate::causal::model::has_decoder;
 use crate::convert::checkpoint::settings::Settings;
 use crate::convert::checkpoint::tensor::{Elements, Tensor};
 use crate::convert::checkpoint::vocabulary::Vocabulary;
@@ -20,6 +19,7 @@ use crate::convert::checkpoint::weights::decoder_is_final;
 use crate::convert::checkpoint::{Checkpoint, tensor_names};
 use crate::error::{Error, Result, name_of};
 use crate::files::mapped::Mapped;
+use crate::open::opened::amb_is_causal;
 use crate::open::prompts::Prompts;
 
 /// An open file and the tensors of its encoder, as f32 in bytes.
@@ -36,7 +36,7 @@ impl AmbFile {
         let bytes = Mapped::open(path)?;
         let failed = |error| Error::in_file(name_of(path), error);
         let amb = Amb::parse(&bytes, Mode::Lenient).map_err(failed)?;
-        if has_decoder(&bytes) {
+        if amb_is_causal(&amb) {
             return Err(decoder_is_final(path, ".amb"));
         }
         let config =
@@ -136,7 +136,7 @@ impl AmbFile {
             split_ideographs: truth("split_ideographs").unwrap_or(true),
             max_tokens: config.max_tokens,
             license: license.map(|token| token.spelling.to_owned()),
-            prompts: Prompts::of_file(&self.bytes),
+            prompts: Prompts::of_amb(amb),
             further: Vec::new(),
         }
     }

@@ -30,9 +30,9 @@ impl AmbOptions {
             WeightType::Adaptive | WeightType::Int4block | WeightType::Int5block
         );
         match self.block {
-            Some(0) => Err(Error::usage("--block must be 1 or more")),
+            Some(0) => Err(Error::argument("block", "must be 1 or more")),
             Some(block) if in_eights && !block.is_multiple_of(8) => {
-                Err(Error::usage(format!("--block {block} is not a multiple of 8")))
+                Err(Error::argument("block", format!("{block} is not a multiple of 8")))
             }
             _ => Ok(()),
         }

@@ -74,6 +74,6 @@ mod tests {
     #[test]
     fn a_missing_special_token_is_named() {
         let result = Vocabulary::with_special(tokens(&["[PAD]", "[UNK]"]), &Value::Null);
-        assert_eq!(result.unwrap_err().is_about_input(), true);
+        assert!(result.unwrap_err().is_about_input());
     }
 }

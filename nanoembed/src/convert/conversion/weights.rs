@@ -37,7 +37,7 @@ impl ModelConversion {
         observer: &dyn Observer,
     ) -> Result<Written> {
         if self.for_web {
-            return Err(Error::usage("--for-web is for encoders"));
+            return Err(Error::argument("for_web", "is for encoders"));
         }
         let (_, tokens) = model.tokenizer.borrowed();
         let mut settings = model.settings();

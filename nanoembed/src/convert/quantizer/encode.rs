@@ -10,9 +10,9 @@ use super::spool::{Place, Spool};
 use super::types::{HQQ_GROUP, QuantType};
 use crate::error::{Error, Result};
 
-/// A quantised weight: its arrays in the order of [`Form`], and the parameters that belong to them.
+/// A quantised weight: its arrays in the order of its form, and the parameters that belong to them.
 #[derive(Clone, Debug)]
-pub struct Arrays {
+pub(super) struct Arrays {
     form: Form,
     arrays: Vec<Vec<u8>>,
 }

@@ -146,8 +146,9 @@ impl WeightQuantization<'_> {
         match self.include.iter().find(|glob| !has_match(glob)) {
             None => Ok(()),
             Some(glob) => {
-                let message = format!("--include '{glob}' matches no tensor");
+                let message = format!("'{glob}' matches no tensor");
                 Err(Error::not_found(message)
+                    .of_argument("include")
                     .at(name)
                     .with_hint("`nanoembed inspect` lists the names"))
             }

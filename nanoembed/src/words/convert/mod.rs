@@ -144,14 +144,10 @@ impl Conversion {
             }
             (_, Form::Finalfusion) => job.import(start, &input, from, (&mut file, &name))?,
             (_, _) => {
-                let failed = |error| Error::writing(&name, &error);
-                let mut between = tempfile::tempfile().map_err(failed)?;
                 // Lengths stay what they are on the way from one to the other.
                 let options = WordOptions { no_normalize: !options.normalized, ..options.clone() };
                 job.options = &options;
-                let imported = job.import(start, &input, from, (&mut between, &name))?;
-                std::io::Seek::rewind(&mut between).map_err(failed)?;
-                let bytes = Mapped::of(between).map_err(|e| Error::reading(&name, &e))?;
+                let (imported, bytes) = job.import_unnamed(start, &input, from, &name)?;
                 let opened = Opened::parse(&input, &bytes, options.policy)?;
                 job.export(&opened, to, (&mut file, &name))?;
                 imported
@@ -161,6 +157,25 @@ impl Conversion {
         file.commit()?;
         Ok(report)
     }
+}
+
+/// Word vectors as a `.fifu` file: one as it is, those of other programs as a file that has no name
+/// and vanishes with its map.
+pub(super) fn as_finalfusion(
+    start: Start<'static>,
+    path: &Path,
+    options: &WordOptions,
+    observer: &dyn Observer,
+) -> Result<Mapped> {
+    let form = start.form().ok_or_else(|| start.unknown())?;
+    if form == Form::Finalfusion {
+        return start.into_mapped(path);
+    }
+    let progress = Progress::bytes(observer, "converting", start.bytes.unwrap_or(0));
+    let output = Path::new("-");
+    let job = Job { options, entries: &[], observer, output, progress: &progress };
+    let name = "a temporary file";
+    job.import_unnamed(start, path, form, name).map(|(_, bytes)| bytes)
 }
 
 /// Reads word vectors of another program whole, with what `policy` says of their words: what there
@@ -206,6 +221,22 @@ struct Job<'j> {
 type Target<'t> = (&'t mut dyn Write, &'t str);
 
 impl Job<'_> {
+    /// Makes a `.fifu` file that has no name and vanishes with its map; `name` is for messages.
+    fn import_unnamed(
+        &self,
+        start: Start<'_>,
+        input: &Path,
+        from: Form,
+        name: &str,
+    ) -> Result<(Report, Mapped)> {
+        let failed = |error| Error::writing(name, &error);
+        let mut file = tempfile::tempfile().map_err(failed)?;
+        let report = self.import(start, input, from, (&mut file, name))?;
+        std::io::Seek::rewind(&mut file).map_err(failed)?;
+        let bytes = Mapped::of(file).map_err(|error| Error::reading(name, &error))?;
+        Ok((report, bytes))
+    }
+
     fn advance(&self, by: u64) {
         self.progress.advance(by);
     }

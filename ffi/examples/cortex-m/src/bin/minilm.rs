@@ -6,10 +6,10 @@
 #![no_std]
 #![no_main]
 
-use nanoembed_ffi::model::*;
-use nanoembed_ffi::source::*;
 use nanoembed_cortex_m::embedder::Embedder;
 use nanoembed_cortex_m::*;
+use nanoembed_ffi::model::*;
+use nanoembed_ffi::source::*;
 
 /// All memory that the model, its workspace and the reading have.
 const ARENA_BYTES: usize = match option_env!("ARENA_KB") {

@@ -6,10 +6,10 @@
 
 use core::ptr::null_mut;
 
-use nanoembed_ffi::model::*;
-use nanoembed_ffi::source::*;
 use nanoembed_cortex_m::embedder::Embedder;
 use nanoembed_cortex_m::*;
+use nanoembed_ffi::model::*;
+use nanoembed_ffi::source::*;
 
 static MODEL: &[u8] = include_bytes!("../../../../tests/data/small_bert.weights");
 const TEXTS: [&str; 3] =

@@ -6,12 +6,12 @@
 
 use core::ptr::null_mut;
 
+use nanoembed_cortex_m::*;
 use nanoembed_ffi::lookup::*;
 use nanoembed_ffi::similar::*;
 use nanoembed_ffi::source::*;
 use nanoembed_ffi::status::*;
 use nanoembed_ffi::words::*;
-use nanoembed_cortex_m::*;
 
 static WORDS: &[u8] = include_bytes!("../../../../tests/data/words.pq.fifu");
 const ASKED: [&str; 3] = ["computer", "recomputed", "gardenings"];

@@ -1,23 +1,16 @@
-//! Texts to token ids, with as much of a text as is wanted.
+//! Texts to word pieces, with as much of a text as is wanted.
 
 use nanoembed_core::Error as CoreError;
 use nanoembed_core::token::{Entries, HashVocabulary, WordPiece};
 
-/// A tokenizer over a file's vocabulary.
-pub type Tokenizer<'f> = WordPiece<HashVocabulary<'f, Entries<'f>>>;
+use super::Tokens;
 
-/// The token ids of one text.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Tokens {
-    /// With the special tokens around the text.
-    pub ids: Vec<u32>,
-    /// Whether the text has more tokens than there was room for.
-    pub truncated: bool,
-}
+/// A tokenizer over a file's vocabulary.
+pub(super) type WordPieces<'f> = WordPiece<HashVocabulary<'f, Entries<'f>>>;
 
 /// The first `limit` tokens of `text`; all with `None`.
-pub fn encode(
-    tokenizer: &Tokenizer<'_>,
+pub(crate) fn encode(
+    tokenizer: &WordPieces<'_>,
     text: &str,
     limit: Option<usize>,
 ) -> Result<Tokens, CoreError> {

@@ -1,0 +1,94 @@
+//! Embeddings by a causal model: its hidden states, pooled.
+
+use std::borrow::Cow;
+
+use nanoembed_core::Error as CoreError;
+use nanoembed_core::model::llama::Activations;
+use nanoembed_core::owned::TokenSession;
+use nanoembed_core::token::SpecialTokens;
+use rayon::prelude::*;
+
+use super::options::{EncoderOptions, Pooling};
+use super::{Batch, Length};
+use crate::causal::model::Causal;
+use crate::error::{Error, Result};
+use crate::tokenizer::Tokens;
+
+/// Tokens of a text that are used unless more are asked for: keys and values of each cost memory.
+const MAX_TOKENS: usize = 512;
+
+/// A causal model that is ready to embed.
+pub(super) struct CausalEncoder {
+    causal: Causal,
+    activations: Activations,
+    max_tokens: usize,
+    pooling: Pooling,
+}
+
+impl CausalEncoder {
+    /// Makes the model ready to embed as `options` say; pooling is the file's own unless one is
+    /// asked for.
+    pub(super) fn of(causal: Causal, options: &EncoderOptions) -> Result<Self> {
+        if options.requantize {
+            let message = "is for encoders, and this model is a decoder";
+            return Err(Error::argument("requantize", message));
+        }
+        let activations = if options.precise { Activations::Floats } else { Activations::Words };
+        let positions = causal.model().config().positions;
+        let max_tokens = options.max_tokens.unwrap_or(MAX_TOKENS.min(positions));
+        if !(1..=positions).contains(&max_tokens) {
+            let message = format!("{max_tokens} is out of range");
+            return Err(Error::argument("max_tokens", message)
+                .with_hint(format!("this model has {positions} positions: 1 to {positions}")));
+        }
+        let pooling = match options.pooling {
+            Some(pooling) => pooling,
+            None if causal.model().pools_last_token() => Pooling::Last,
+            None => Pooling::Mean,
+        };
+        Ok(Self { causal, activations, max_tokens, pooling })
+    }
+
+    pub(super) const fn causal(&self) -> &Causal {
+        &self.causal
+    }
+
+    pub(super) const fn max_tokens(&self) -> usize {
+        self.max_tokens
+    }
+
+    /// The embeddings of `texts`, in their order, a thread for each.
+    pub(super) fn embed_all(&self, texts: &[Cow<'_, str>]) -> Result<Batch, CoreError> {
+        let hidden = self.causal.model().config().hidden;
+        let embed = |text: &Cow<'_, str>| {
+            let mut vector = vec![0.0; hidden];
+            self.embed(text, &mut vector).map(|length| (vector, length))
+        };
+        let embedded = texts.par_iter().with_max_len(1).map(embed);
+        let embedded: Vec<(Vec<f32>, Length)> = embedded.collect::<Result<_, CoreError>>()?;
+        let (vectors, lengths): (Vec<_>, Vec<_>) = embedded.into_iter().unzip();
+        Ok(Batch { values: vectors.concat(), lengths })
+    }
+
+    /// The token ids of `text`, as many as are embedded.
+    pub(super) fn tokenize(&self, text: &str) -> Result<Tokens, CoreError> {
+        let tokenizer = &self.causal.model().tokenizer;
+        let mut ids =
+            tokenizer.encode(text, SpecialTokens::AsTokens, &mut TokenSession::default())?;
+        let truncated = tokenizer.truncate(&mut ids, self.max_tokens);
+        Ok(Tokens { ids, truncated })
+    }
+
+    /// The embedding of `text`.
+    pub(super) fn embed(&self, text: &str, out: &mut [f32]) -> Result<Length, CoreError> {
+        let model = self.causal.model();
+        let Tokens { ids, truncated } = self.tokenize(text)?;
+        let tokens = ids.len();
+        // A text without tokens is similar to nothing.
+        if tokens > 0 {
+            let mut session = model.session(tokens, self.activations)?;
+            model.embed(&mut session, &ids, self.pooling == Pooling::Last, out)?;
+        }
+        Ok(Length { tokens, truncated })
+    }
+}

@@ -1,0 +1,365 @@
+//! Texts in, embeddings out, on as many threads as there are.
+//!
+//! | file | role |
+//! |---|---|
+//! | `options` | how a model is to embed |
+//! | `bert` | by a BERT encoder, short texts together |
+//! | `causal` | by the pooled states of a model that continues texts |
+//! | `session` | one text at a time in memory of one's own |
+//! | `vectors` | embeddings, and the nearest among them |
+
+pub(crate) mod bert;
+mod causal;
+mod options;
+mod session;
+mod vectors;
+
+use std::borrow::Cow;
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+use nanoembed_core::Error as CoreError;
+use rayon::ThreadPool;
+
+use crate::bytes::Bytes;
+use crate::error::{Error, Result};
+use crate::open::opened::Opened;
+use crate::open::prompts::{Prefix, Prompts};
+use crate::open::source::Source;
+use crate::tokenizer::Tokens;
+use bert::BertEncoder;
+use causal::CausalEncoder;
+pub use options::{EncoderOptions, Pooling};
+pub use session::Session;
+pub use vectors::{Hit, Vectors, cosine};
+
+/// A model that turns texts into embeddings: vectors that are alike where the texts' meanings are.
+///
+/// Clones share the model, and threads may share one: scratch memory comes from a pool.
+///
+/// ```
+/// use nanoembed::Encoder;
+///
+/// let encoder = Encoder::open("../ffi/tests/data/small_bert.weights")?;
+/// let lines = ["a cat on a mat", "the price of oil", "cats and dogs"];
+/// let vectors = encoder.embed_documents(&lines)?;
+/// let query = encoder.embed_query("a dog")?;
+/// for hit in vectors.nearest(&query, 2) {
+///     println!("{:.3}  {}", hit.similarity, lines[hit.index]);
+/// }
+/// # Ok::<(), nanoembed::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Encoder(Arc<Inner>);
+
+struct Inner {
+    backend: Backend,
+    source: Arc<Source>,
+    /// Elements of the model's vectors that are kept.
+    dimensions: usize,
+    prompts: Prompts,
+    prompt: Prefix,
+    threads: Option<ThreadPool>,
+}
+
+enum Backend {
+    Bert(Box<BertEncoder>),
+    Causal(Box<CausalEncoder>),
+}
+
+/// What a text is for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Role {
+    /// Nothing that the model would know of.
+    #[default]
+    Text,
+    /// A question.
+    Query,
+    /// A text that answers questions.
+    Document,
+}
+
+/// How much of a text was embedded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Length {
+    /// How many tokens, special tokens included.
+    pub tokens: usize,
+    /// Whether the text has more.
+    pub truncated: bool,
+}
+
+/// Vectors of the model's size, one behind the other, and how long the texts were.
+struct Batch {
+    values: Vec<f32>,
+    lengths: Vec<Length>,
+}
+
+impl Encoder {
+    /// Opens a model: a `.weights`, `.amb`, GGUF or UQFF file, the first of several, or a folder as
+    /// on Hugging Face. Models that continue texts embed by their pooled states.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the file or the model in it, or that it could not be read.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        Self::options().open(path)
+    }
+
+    /// A model in memory: the bytes of a `.weights`, `.amb` or GGUF file.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the file or the model in it.
+    pub fn from_bytes(bytes: impl Into<Bytes>) -> Result<Self> {
+        Self::options().from_bytes(bytes)
+    }
+
+    /// The model that is part of the program: all-MiniLM-L6-v2 with 8-bit weights.
+    ///
+    /// # Errors
+    ///
+    /// If the crate was built without the feature `default-model`.
+    pub fn built_in() -> Result<Self> {
+        Self::options().built_in()
+    }
+
+    /// Options to open a model with.
+    #[must_use]
+    pub fn options() -> EncoderOptions {
+        EncoderOptions::default()
+    }
+
+    pub(crate) fn of(opened: Opened, options: &EncoderOptions) -> Result<Self> {
+        let prompts = opened.prompts();
+        let source = Arc::clone(opened.source());
+        let backend = if opened.is_causal() {
+            Backend::Causal(Box::new(CausalEncoder::of(opened.causal()?, options)?))
+        } else if options.pooling.is_some() {
+            let message = "is for decoders; an encoder's file says its own";
+            return Err(Error::argument("pooling", message));
+        } else {
+            Backend::Bert(Box::new(BertEncoder::of(&opened, options)?))
+        };
+        let full = backend.dimensions();
+        let dimensions = options.truncate_dim.unwrap_or(full);
+        if !(1..=full).contains(&dimensions) {
+            let message = format!("{dimensions} is out of range");
+            return Err(Error::argument("truncate_dim", message)
+                .with_hint(format!("this model's vectors have {full} numbers: 1 to {full}")));
+        }
+        let (prompts, prompt) = (prompts?, options.prompt.clone());
+        prompts.choose(&prompt)?;
+        let pool = |threads| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+            pool.map_err(|error| Error::argument("threads", format!("{threads}: {error}")))
+        };
+        let threads = options.threads.map(pool).transpose()?;
+        Ok(Self(Arc::new(Inner { backend, source, dimensions, prompts, prompt, threads })))
+    }
+
+    /// How many numbers an embedding has.
+    #[must_use]
+    pub fn dimensions(&self) -> usize {
+        self.0.dimensions
+    }
+
+    /// How many tokens of a text are embedded.
+    #[must_use]
+    pub fn max_tokens(&self) -> usize {
+        match &self.0.backend {
+            Backend::Bert(bert) => bert.max_tokens(),
+            Backend::Causal(causal) => causal.max_tokens(),
+        }
+    }
+
+    /// The most tokens of a text that the model can embed.
+    #[must_use]
+    pub fn positions(&self) -> usize {
+        match &self.0.backend {
+            Backend::Bert(bert) => bert.config().positions,
+            Backend::Causal(causal) => causal.causal().model().config().positions,
+        }
+    }
+
+    /// The embedding of a text, computed on this thread: see [`embed_all`](Self::embed_all) for
+    /// many texts.
+    ///
+    /// # Errors
+    ///
+    /// If memory is refused, or the model's file has been changed under it.
+    pub fn embed(&self, text: &str) -> Result<Vec<f32>> {
+        self.embed_as(Role::Text, text)
+    }
+
+    /// The embedding of a question, behind the prompt that the model has for these.
+    ///
+    /// # Errors
+    ///
+    /// As [`embed`](Self::embed).
+    pub fn embed_query(&self, text: &str) -> Result<Vec<f32>> {
+        self.embed_as(Role::Query, text)
+    }
+
+    fn embed_as(&self, role: Role, text: &str) -> Result<Vec<f32>> {
+        let prompt = self.prompt(role)?;
+        let text = &*behind(&prompt, text);
+        let mut vector = vec![0.0; self.0.backend.dimensions()];
+        let embedded = match &self.0.backend {
+            Backend::Bert(bert) => bert.embed(text, &mut vector),
+            Backend::Causal(causal) => causal.embed(text, &mut vector).map(|_| ()),
+        };
+        embedded.map_err(|error| self.failure(error))?;
+        self.cut(&mut vector);
+        Ok(vector)
+    }
+
+    /// The embeddings of several texts, in their order, on all threads.
+    ///
+    /// # Errors
+    ///
+    /// As [`embed`](Self::embed).
+    pub fn embed_all<T: AsRef<str> + Sync>(&self, texts: &[T]) -> Result<Vectors> {
+        self.embed_all_as(Role::Text, texts).map(|(vectors, _)| vectors)
+    }
+
+    /// The embeddings of texts that answer questions, behind the prompt that the model has for
+    /// these.
+    ///
+    /// # Errors
+    ///
+    /// As [`embed`](Self::embed).
+    pub fn embed_documents<T: AsRef<str> + Sync>(&self, texts: &[T]) -> Result<Vectors> {
+        self.embed_all_as(Role::Document, texts).map(|(vectors, _)| vectors)
+    }
+
+    /// The embeddings of several texts, in their order, on all threads, and how much of each was
+    /// embedded.
+    ///
+    /// # Errors
+    ///
+    /// As [`embed`](Self::embed).
+    pub fn embed_all_as<T: AsRef<str> + Sync>(
+        &self,
+        role: Role,
+        texts: &[T],
+    ) -> Result<(Vectors, Vec<Length>)> {
+        let prompt = self.prompt(role)?;
+        let texts: Vec<Cow<'_, str>> =
+            texts.iter().map(|text| behind(&prompt, text.as_ref())).collect();
+        let embed = || match &self.0.backend {
+            Backend::Bert(bert) => bert.embed_all(&texts),
+            Backend::Causal(causal) => causal.embed_all(&texts),
+        };
+        let embedded = match &self.0.threads {
+            Some(threads) => threads.install(embed),
+            None => embed(),
+        };
+        let Batch { mut values, lengths } = embedded.map_err(|error| self.failure(error))?;
+        let full = self.0.backend.dimensions();
+        if self.0.dimensions < full {
+            let mut kept = Vec::with_capacity(lengths.len() * self.0.dimensions);
+            for row in values.chunks_exact(full) {
+                let mut row = row.to_vec();
+                self.cut(&mut row);
+                kept.append(&mut row);
+            }
+            values = kept;
+        }
+        // Never refused: rows have the model's size, which is not 0.
+        let vectors = Vectors::new(self.0.dimensions, values);
+        Ok((vectors.ok_or_else(|| Error::bad_input("the model's vectors are empty"))?, lengths))
+    }
+
+    /// The token ids of a text behind the model's prompt, as many as are embedded.
+    ///
+    /// # Errors
+    ///
+    /// As [`embed`](Self::embed).
+    pub fn tokenize(&self, text: &str) -> Result<Tokens> {
+        let prompt = self.prompt(Role::Text)?;
+        let text = &*behind(&prompt, text);
+        let tokens = match &self.0.backend {
+            Backend::Bert(bert) => bert.tokenize(text),
+            Backend::Causal(causal) => causal.tokenize(text),
+        };
+        tokens.map_err(|error| self.failure(error))
+    }
+
+    /// Scratch memory for one text after the other without the pool: for hot loops.
+    ///
+    /// # Errors
+    ///
+    /// If memory is refused.
+    pub fn session(&self) -> Result<Session> {
+        Session::of(self)
+    }
+
+    /// What stands before texts of a role.
+    fn prompt(&self, role: Role) -> Result<String> {
+        let Inner { prompts, prompt, .. } = &*self.0;
+        match role {
+            Role::Text => prompts.choose(prompt),
+            Role::Query => prompts.choose_for(&Prefix::Query, prompt),
+            Role::Document => prompts.choose_for(&Prefix::Document, prompt),
+        }
+    }
+
+    /// Cuts a vector of the model to the length that was asked for.
+    fn cut(&self, vector: &mut Vec<f32>) {
+        let Inner { backend, dimensions, .. } = &*self.0;
+        if vector.len() <= *dimensions {
+            return;
+        }
+        vector.truncate(*dimensions);
+        let normalizes = match backend {
+            Backend::Bert(bert) => bert.config().normalize,
+            Backend::Causal(_) => true,
+        };
+        if normalizes {
+            normalize(vector);
+        }
+    }
+
+    fn failure(&self, error: CoreError) -> Error {
+        self.0.source.failure(error)
+    }
+}
+
+impl fmt::Debug for Encoder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Encoder")
+            .field("model", &self.0.source.name())
+            .field("dimensions", &self.0.dimensions)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Backend {
+    /// Elements of the model's vectors.
+    const fn dimensions(&self) -> usize {
+        match self {
+            Self::Bert(bert) => bert.config().hidden,
+            Self::Causal(causal) => causal.causal().model().config().hidden,
+        }
+    }
+}
+
+/// `text` behind `prompt`.
+fn behind<'t>(prompt: &str, text: &'t str) -> Cow<'t, str> {
+    match prompt {
+        "" => Cow::Borrowed(text),
+        prompt => Cow::Owned(format!("{prompt}{text}")),
+    }
+}
+
+/// Brings a vector to length 1, if it has any.
+fn normalize(vector: &mut [f32]) {
+    let length = vector.iter().map(|x| f64::from(*x).powi(2)).sum::<f64>().sqrt();
+    if length > 0.0 {
+        #[expect(clippy::cast_possible_truncation, reason = "within ±1")]
+        vector.iter_mut().for_each(|x| *x = (f64::from(*x) / length) as f32);
+    }
+}

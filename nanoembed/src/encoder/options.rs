@@ -1,0 +1,124 @@
+//! How a model is to embed.
+
+use std::path::Path;
+
+use super::Encoder;
+use crate::bytes::Bytes;
+use crate::choice::choices;
+use crate::error::Result;
+use crate::open::opened::Opened;
+use crate::open::prompts::Prefix;
+use crate::open::source::Source;
+
+choices! {
+    /// How the hidden states of a causal model become one vector.
+    pub enum Pooling {
+        /// The mean over all tokens
+        Mean = "mean",
+        /// The state behind the last token, which has seen all others
+        Last = "last",
+    }
+}
+
+/// How a model is to embed; everything that is not said is as the model's file has it.
+///
+/// ```
+/// use nanoembed::Encoder;
+///
+/// let path = "../ffi/tests/data/small_bert.weights";
+/// let encoder = Encoder::options().max_tokens(16).truncate_dim(8).open(path)?;
+/// assert_eq!(encoder.embed("How do I reset my password?")?.len(), 8);
+/// # Ok::<(), nanoembed::Error>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct EncoderOptions {
+    pub(super) max_tokens: Option<usize>,
+    pub(super) truncate_dim: Option<usize>,
+    pub(super) threads: Option<usize>,
+    pub(super) precise: bool,
+    pub(super) requantize: bool,
+    pub(super) pooling: Option<Pooling>,
+    pub(super) prompt: Prefix,
+}
+
+impl EncoderOptions {
+    /// How many tokens of a text are used, instead of as many as the model was trained for.
+    #[must_use]
+    pub fn max_tokens(self, tokens: impl Into<Option<usize>>) -> Self {
+        Self { max_tokens: tokens.into(), ..self }
+    }
+
+    /// Keeps only the first numbers of every vector, at length 1 again if the model's are: for
+    /// models made for it.
+    #[must_use]
+    pub fn truncate_dim(self, dimensions: impl Into<Option<usize>>) -> Self {
+        Self { truncate_dim: dimensions.into(), ..self }
+    }
+
+    /// How many threads embed several texts, instead of those of rayon's global pool.
+    #[must_use]
+    pub fn threads(self, threads: impl Into<Option<usize>>) -> Self {
+        Self { threads: threads.into(), ..self }
+    }
+
+    /// Computes in 32-bit floats throughout, also where weights are integers of 8 bits or fewer:
+    /// slower, and a little nearer to the original model.
+    #[must_use]
+    pub const fn precise(mut self, precise: bool) -> Self {
+        self.precise = precise;
+        self
+    }
+
+    /// Requantises weights to bytes when the model is opened, and computes in integers: faster,
+    /// with a byte more of memory for each weight. It is made for encoders in blocks of few bits.
+    #[must_use]
+    pub const fn requantize(mut self, requantize: bool) -> Self {
+        self.requantize = requantize;
+        self
+    }
+
+    /// How the states of a causal model's tokens become one vector.
+    #[must_use]
+    pub fn pooling(self, pooling: impl Into<Option<Pooling>>) -> Self {
+        Self { pooling: pooling.into(), ..self }
+    }
+
+    /// What stands before every text, queries and documents too.
+    #[must_use]
+    pub fn prompt(self, prompt: Prefix) -> Self {
+        Self { prompt, ..self }
+    }
+
+    /// Opens a model: see [`Encoder::open`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Encoder::open`], and [`Kind::Usage`](crate::Kind::Usage) for what this model does not
+    /// have.
+    pub fn open(&self, path: impl AsRef<Path>) -> Result<Encoder> {
+        self.open_source(Source::open(path.as_ref())?)
+    }
+
+    /// A model in memory: see [`Encoder::from_bytes`].
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](Self::open).
+    pub fn from_bytes(&self, bytes: impl Into<Bytes>) -> Result<Encoder> {
+        self.open_source(Source::from_bytes(bytes))
+    }
+
+    /// The model that is part of the program: see [`Encoder::built_in`].
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](Self::open), and if the crate was built without the feature `default-model`.
+    pub fn built_in(&self) -> Result<Encoder> {
+        self.open_source(Source::built_in()?)
+    }
+
+    #[doc(hidden)]
+    pub fn open_source(&self, source: Source) -> Result<Encoder> {
+        Encoder::of(Opened::of(source)?, self)
+    }
+}

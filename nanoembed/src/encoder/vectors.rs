@@ -1,0 +1,122 @@
+//! Embeddings, one behind the other.
+
+use std::slice::ChunksExact;
+
+/// Embeddings of several texts: rows of as many numbers each.
+///
+/// ```
+/// # let texts = ["A dog barks.", "The train is late.", "A puppy yelps."];
+/// # let encoder = nanoembed::Encoder::open("../ffi/tests/data/small_bert.weights")?;
+/// let vectors = encoder.embed_all(&texts)?;
+/// assert_eq!((vectors.len(), vectors.dimensions()), (3, encoder.dimensions()));
+/// let query = encoder.embed("A dog barks.")?;
+/// assert_eq!(vectors.nearest(&query, 1)[0].index, 0);
+/// # Ok::<(), nanoembed::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Vectors {
+    dimensions: usize,
+    values: Vec<f32>,
+}
+
+/// A row that is near a query.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Hit {
+    /// Which row it is.
+    pub index: usize,
+    /// The cosine of the angle between both.
+    pub similarity: f32,
+}
+
+impl Vectors {
+    /// `values` as rows of so many numbers; `None` if that is 0 or does not divide them.
+    #[must_use]
+    pub fn new(dimensions: usize, values: Vec<f32>) -> Option<Self> {
+        let fits = dimensions > 0 && values.len().is_multiple_of(dimensions);
+        fits.then_some(Self { dimensions, values })
+    }
+
+    /// How many numbers a row has.
+    #[must_use]
+    pub const fn dimensions(&self) -> usize {
+        self.dimensions
+    }
+
+    /// How many rows there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.values.len() / self.dimensions
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
+    /// The rows in their order.
+    pub fn rows(&self) -> ChunksExact<'_, f32> {
+        self.values.chunks_exact(self.dimensions)
+    }
+
+    /// The row of this number.
+    #[must_use]
+    pub fn row(&self, index: usize) -> Option<&[f32]> {
+        self.rows().nth(index)
+    }
+
+    /// All numbers, row after row.
+    #[must_use]
+    pub fn as_slice(&self) -> &[f32] {
+        &self.values
+    }
+
+    /// All numbers, row after row.
+    #[must_use]
+    pub fn into_values(self) -> Vec<f32> {
+        self.values
+    }
+
+    /// The `count` rows that are nearest to `query`, the nearest first; among equals the first.
+    #[must_use]
+    pub fn nearest(&self, query: &[f32], count: usize) -> Vec<Hit> {
+        let hit = |(index, row)| Hit { index, similarity: cosine(query, row) };
+        let mut hits: Vec<Hit> = self.rows().enumerate().map(hit).collect();
+        // Stable: equals stay in their order.
+        hits.sort_by(|a, b| b.similarity.total_cmp(&a.similarity));
+        hits.truncate(count);
+        hits
+    }
+}
+
+/// The cosine of the angle between two vectors; 0 if one of them has no length.
+#[must_use]
+pub fn cosine(a: &[f32], b: &[f32]) -> f32 {
+    let dot = |a: &[f32], b: &[f32]| -> f64 {
+        a.iter().zip(b).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum()
+    };
+    let lengths = (dot(a, a) * dot(b, b)).sqrt();
+    #[expect(clippy::cast_possible_truncation, reason = "within ±1")]
+    if lengths > 0.0 { (dot(a, b) / lengths) as f32 } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_vector_without_length_is_similar_to_nothing() {
+        assert_eq!(cosine(&[0.0, 0.0], &[1.0, 0.0]), 0.0);
+        assert_eq!(cosine(&[2.0, 0.0], &[4.0, 0.0]), 1.0);
+    }
+
+    #[test]
+    fn equals_come_in_their_order() {
+        let vectors = Vectors::new(2, vec![0.0, 1.0, 2.0, 0.0, 1.0, 0.0]).unwrap();
+        let found: Vec<usize> =
+            vectors.nearest(&[1.0, 0.0], 2).iter().map(|hit| hit.index).collect();
+        assert_eq!(found, [1, 2]);
+        assert!(Vectors::new(2, vec![1.0]).is_none() && Vectors::new(0, Vec::new()).is_none());
+    }
+}

@@ -1,0 +1,99 @@
+//! Files of weights, whatever their format.
+
+use std::fmt;
+use std::path::Path;
+
+use nanoembed_core::event::Format;
+
+use crate::error::Result;
+use crate::stored::{FileSet, Stored};
+
+/// A file with tensors, or several that belong together: `.weights`, `.amb`, GGUF, UQFF,
+/// safetensors.
+///
+/// ```
+/// let file = nanoembed::File::open("../tests/data/gguf/small.gguf")?;
+/// for tensor in file.tensors()? {
+///     println!("{} {} {:?}", tensor.name(), tensor.dtype(), tensor.shape());
+/// }
+/// # Ok::<(), nanoembed::Error>(())
+/// ```
+pub struct File(FileSet);
+
+/// A tensor as a file stores it.
+pub struct Tensor<'f>(Stored<'f>);
+
+impl File {
+    /// Opens a file, the first of several shards or parts with the others, or a folder as on
+    /// Hugging Face.
+    ///
+    /// # Errors
+    ///
+    /// If it could not be read.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        FileSet::open(path.as_ref()).map(Self)
+    }
+
+    /// The format, as far as the first bytes tell.
+    #[must_use]
+    pub fn format(&self) -> Option<Format> {
+        self.0.format()
+    }
+
+    /// The tensors in the order of the file; of UQFF the weights and biases of its layers, called
+    /// as in other formats.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the file.
+    pub fn tensors(&self) -> Result<impl Iterator<Item = Tensor<'_>>> {
+        Ok(self.0.contents()?.tensors.into_iter().map(Tensor))
+    }
+}
+
+impl Tensor<'_> {
+    /// The name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    /// How elements are stored, such as `f32` or `q4_k`.
+    #[must_use]
+    pub fn dtype(&self) -> &'static str {
+        self.0.values.type_name()
+    }
+
+    /// The sizes, the outermost first.
+    #[must_use]
+    pub fn shape(&self) -> &[u64] {
+        self.0.values.shape().dims()
+    }
+
+    /// Bytes in the file, of all arrays and scales together.
+    #[must_use]
+    pub fn stored_bytes(&self) -> u64 {
+        self.0.values.stored_bytes()
+    }
+
+    /// All values, dequantised, in row-major order.
+    ///
+    /// # Errors
+    ///
+    /// If this crate cannot dequantise them.
+    pub fn to_f32(&self) -> Result<Vec<f32>> {
+        self.0.all()
+    }
+}
+
+impl fmt::Debug for File {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("File").field(&self.0.name()).finish()
+    }
+}
+
+impl fmt::Debug for Tensor<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Tensor({} {} {:?})", self.name(), self.dtype(), self.shape())
+    }
+}

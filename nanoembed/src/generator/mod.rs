@@ -1,0 +1,174 @@
+//! Texts that go on.
+//!
+//! | file | role |
+//! |---|---|
+//! | `prompt` | what is to be continued |
+//! | `sampling` | how the next token is chosen |
+//! | `pieces` | the continuation, piece after piece |
+
+mod pieces;
+mod prompt;
+mod sampling;
+
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+use nanoembed_core::model::llama::{Activations, Output, Sampler};
+use nanoembed_core::owned::CausalSession;
+use nanoembed_core::top::Scored;
+
+use crate::bytes::Bytes;
+use crate::causal::memory;
+use crate::causal::model::Causal;
+use crate::error::{Error, Result};
+use crate::open::opened::Opened;
+use crate::open::source::Source;
+pub use pieces::Pieces;
+pub use prompt::{Message, Prompt};
+pub use sampling::Sampling;
+
+/// A model that continues texts. Clones share it; texts may be continued at the same time.
+///
+/// ```
+/// use nanoembed::{Generator, Prompt, Sampling};
+///
+/// let generator = Generator::open("../tests/data/llama/tiny.gguf")?;
+/// let sampling = Sampling::greedy().max_tokens(8);
+/// for piece in generator.generate(Prompt::Text("Once upon a time"), sampling)? {
+///     print!("{}", piece?);
+/// }
+/// # Ok::<(), nanoembed::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Generator(Arc<Inner>);
+
+struct Inner {
+    causal: Causal,
+    options: GeneratorOptions,
+}
+
+/// How a model is to continue texts.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct GeneratorOptions {
+    memory: Option<u64>,
+    precise: bool,
+}
+
+impl GeneratorOptions {
+    /// Take no more memory than this, all that the process has included: weights are read from the
+    /// file again for each token, in pieces, instead of being mapped; slower.
+    #[must_use]
+    pub fn memory(self, bytes: impl Into<Option<u64>>) -> Self {
+        Self { memory: bytes.into(), ..self }
+    }
+
+    /// Computes in f32 throughout instead of with activations in 16 bits: slower, for comparisons.
+    #[must_use]
+    pub const fn precise(self, precise: bool) -> Self {
+        Self { precise, ..self }
+    }
+
+    /// Opens a model: see [`Generator::open`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Generator::open`].
+    pub fn open(self, path: impl AsRef<Path>) -> Result<Generator> {
+        let causal = match self.memory {
+            Some(_) => memory::open_stored(path.as_ref())?,
+            None => Opened::of(Source::open(path.as_ref())?)?.causal()?,
+        };
+        Ok(Generator(Arc::new(Inner { causal, options: self })))
+    }
+}
+
+impl Generator {
+    /// Opens a model: an `.amb`, `.weights` or GGUF file, a UQFF file or its first shard, or a
+    /// folder of one of these or of safetensors.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the file or the model in it, or that it could not be read.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        Self::options().open(path)
+    }
+
+    /// A model in memory: the bytes of an `.amb`, `.weights` or GGUF file.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the file or the model in it.
+    pub fn from_bytes(bytes: impl Into<Bytes>) -> Result<Self> {
+        Self::of(Opened::of(Source::from_bytes(bytes))?)
+    }
+
+    pub(crate) fn of(opened: Opened) -> Result<Self> {
+        let options = GeneratorOptions::default();
+        Ok(Self(Arc::new(Inner { causal: opened.causal()?, options })))
+    }
+
+    /// Options to open a model with.
+    #[must_use]
+    pub fn options() -> GeneratorOptions {
+        GeneratorOptions::default()
+    }
+
+    /// The most tokens that a prompt and its continuation can have together.
+    #[must_use]
+    pub fn positions(&self) -> usize {
+        self.0.causal.model().config().positions
+    }
+
+    /// Reads the prompt, and continues it as the pieces are asked for.
+    ///
+    /// # Errors
+    ///
+    /// [`Kind::Usage`](crate::Kind::Usage) if the prompt has no tokens or is too long; if memory is
+    /// refused.
+    pub fn generate(&self, prompt: Prompt<'_>, sampling: Sampling) -> Result<Pieces<'_>> {
+        let causal = &self.0.causal;
+        let model = causal.model();
+        let failed = |error| causal.failure(error);
+        let ids = prompt.encode(&model.tokenizer).map_err(failed)?;
+        if ids.is_empty() {
+            return Err(Error::usage(
+                "the prompt is empty, and the model has no token to begin with",
+            ));
+        }
+        let positions = ids.len().saturating_add(sampling.max_tokens);
+        if positions > model.config().positions {
+            return Err(Error::usage(format!(
+                "{} tokens of the prompt and {} more are beyond the model's {} positions",
+                ids.len(),
+                sampling.max_tokens,
+                model.config().positions
+            )));
+        }
+        let sampler = Sampler::new(sampling.core(), sampling.seed)
+            .map_err(|error| Error::usage(format!("the sampling: {}", error.message())))?;
+        let mut session = self.session(positions)?;
+        let vocabulary = model.config().vocabulary;
+        let (mut logits, order) = (vec![0.0; vocabulary], vec![Scored::default(); vocabulary]);
+        model.forward(&mut session, &ids, Output::LastLogits(&mut logits)).map_err(failed)?;
+        Ok(Pieces::new(causal, session, (sampler, logits, order), (ids.len(), sampling.max_tokens)))
+    }
+
+    /// Memory for a text of so many tokens.
+    fn session(&self, positions: usize) -> Result<CausalSession> {
+        let Inner { causal, options } = &*self.0;
+        let model = causal.model();
+        let activations = if options.precise { Activations::Floats } else { Activations::Words };
+        let session = match options.memory {
+            Some(budget) => model.session_for(memory::plan(model, budget, positions, activations)?),
+            None => model.session(positions, activations),
+        };
+        session.map_err(|error| causal.failure(error))
+    }
+}
+
+impl fmt::Debug for Generator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Generator").field("model", &self.0.causal.name()).finish_non_exhaustive()
+    }
+}

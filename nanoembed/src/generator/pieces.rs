@@ -1,0 +1,123 @@
+//! A continuation, piece after piece.
+
+use std::fmt;
+
+use nanoembed_core::Error as CoreError;
+use nanoembed_core::model::llama::{Output, Sampler};
+use nanoembed_core::owned::CausalSession;
+use nanoembed_core::top::Scored;
+
+use crate::causal::model::Causal;
+use crate::causal::tokenizer::Continuation;
+use crate::error::Result;
+
+/// The pieces of a text as they are generated: whole characters, a token's or several tokens'.
+pub struct Pieces<'g> {
+    causal: &'g Causal,
+    session: CausalSession,
+    sampler: Sampler,
+    logits: Vec<f32>,
+    order: Vec<Scored>,
+    text: Continuation<'g, 'g>,
+    prompt_tokens: usize,
+    max_tokens: usize,
+    ids: Vec<u32>,
+    state: State,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// The logits are those of the next token.
+    Ready,
+    /// The last token has not passed through the model yet.
+    Behind,
+    Ended,
+}
+
+impl<'g> Pieces<'g> {
+    pub(super) fn new(
+        causal: &'g Causal,
+        session: CausalSession,
+        (sampler, logits, order): (Sampler, Vec<f32>, Vec<Scored>),
+        (prompt_tokens, max_tokens): (usize, usize),
+    ) -> Self {
+        let text = causal.model().tokenizer.decoder();
+        let (ids, state) = (Vec::new(), State::Ready);
+        Self {
+            causal,
+            session,
+            sampler,
+            logits,
+            order,
+            text,
+            prompt_tokens,
+            max_tokens,
+            ids,
+            state,
+        }
+    }
+
+    /// How many tokens the prompt has.
+    #[must_use]
+    pub const fn prompt_tokens(&self) -> usize {
+        self.prompt_tokens
+    }
+
+    /// The ids of the tokens so far, without those of the prompt.
+    #[must_use]
+    pub fn ids(&self) -> &[u32] {
+        &self.ids
+    }
+
+    /// What the next token adds, which may be nothing yet; `None` behind the last.
+    fn advance(&mut self) -> Result<Option<String>, CoreError> {
+        let Self { causal, session, sampler, logits, order, text, ids, .. } = self;
+        let mut piece = String::new();
+        let mut say = |part: &str| {
+            piece.push_str(part);
+            Ok(())
+        };
+        let model = causal.model();
+        if self.state == State::Ended {
+            return Ok(None);
+        }
+        if ids.len() < self.max_tokens {
+            if let (State::Behind, Some(last)) = (self.state, ids.last()) {
+                model.forward(session, &[*last], Output::LastLogits(logits))?;
+            }
+            let next = sampler.next(logits, order)?;
+            if !model.tokenizer.is_end(next) {
+                self.state = State::Behind;
+                ids.push(next);
+                text.token(next, &mut say)?;
+                return Ok(Some(piece));
+            }
+        }
+        self.state = State::Ended;
+        text.finish(&mut say)?;
+        Ok(Some(piece))
+    }
+}
+
+impl Iterator for Pieces<'_> {
+    type Item = Result<String>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            match self.advance() {
+                Ok(Some(piece)) if piece.is_empty() => {}
+                Ok(piece) => return piece.map(Ok),
+                Err(error) => {
+                    self.state = State::Ended;
+                    return Some(Err(self.causal.failure(error)));
+                }
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Pieces<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pieces").field("ids", &self.ids).finish_non_exhaustive()
+    }
+}

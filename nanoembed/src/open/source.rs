@@ -1,0 +1,94 @@
+//! Where a model comes from: a file, several, bytes, or the program itself.
+
+use std::path::Path;
+
+use crate::bytes::Bytes;
+use crate::causal::bundle::Bundle;
+use crate::convert::calibration;
+use crate::convert::checkpoint::hugging_face::{Folder, is_safetensors};
+use crate::error::{Error, Result, name_of};
+use crate::files::mapped::Mapped;
+use crate::stored::files::is_uqff_name;
+use crate::stored::{explained, gguf_parts};
+
+/// Bytes at the start of a cache line, as the tensors in the file are relative to its start.
+#[cfg(feature = "default-model")]
+#[repr(C, align(64))]
+struct Aligned<T: ?Sized>(T);
+
+#[cfg(feature = "default-model")]
+static BUILT_IN: &Aligned<[u8]> =
+    &Aligned(*include_bytes!("../../../models/all-MiniLM-L6-v2.int8.weights"));
+
+/// A model's file, or its files.
+pub struct Source {
+    name: String,
+    content: Content,
+}
+
+pub(super) enum Content {
+    /// A file that holds everything.
+    Whole(Bytes),
+    /// A causal model in several files.
+    Bundle(Box<Bundle>),
+}
+
+impl Source {
+    /// Opens `path`: a file, its first part, or a folder. A causal model of a folder is used as it
+    /// lies there; an encoder's through a temporary file, in f32. `-` is stdin.
+    pub fn open(path: &Path) -> Result<Self> {
+        if let Some(bundle) = Bundle::open(path)? {
+            let name = bundle.name();
+            return Ok(Self { name, content: Content::Bundle(Box::new(bundle)) });
+        }
+        let bytes = if path.is_dir() || is_safetensors(path) || is_uqff_name(path) {
+            let folder = Folder::open(path)?;
+            calibration::as_floats(&folder.checkpoint(None, false)?)?
+        } else {
+            gguf_parts::whole(path, Mapped::open(path)?)?
+        };
+        Ok(Self { name: name_of(path), content: Content::Whole(bytes.into()) })
+    }
+
+    /// A file in memory.
+    pub fn from_bytes(bytes: impl Into<Bytes>) -> Self {
+        Self { name: "the model".into(), content: Content::Whole(bytes.into()) }
+    }
+
+    /// The structure of the file called `name`, without its weights.
+    pub(crate) fn structure(name: String, bytes: Mapped) -> Self {
+        Self { name, content: Content::Whole(bytes.into()) }
+    }
+
+    /// The model that is part of the program.
+    pub fn built_in() -> Result<Self> {
+        #[cfg(feature = "default-model")]
+        {
+            let content = Content::Whole(BUILT_IN.0.into());
+            Ok(Self { name: "the default model".into(), content })
+        }
+        #[cfg(not(feature = "default-model"))]
+        {
+            Err(Error::usage("this program was built without a default model")
+                .with_hint("name one with `--model FILE`"))
+        }
+    }
+
+    pub(super) const fn content(&self) -> &Content {
+        &self.content
+    }
+
+    /// The name that messages give to the model.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What the core says is wrong with the file.
+    pub(crate) fn failure(&self, error: nanoembed_core::Error) -> Error {
+        let bytes: &[u8] = match &self.content {
+            Content::Bundle(_) => &[],
+            Content::Whole(bytes) => bytes,
+        };
+        explained::failure(&self.name, bytes, error)
+    }
+}

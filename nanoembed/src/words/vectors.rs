@@ -1,0 +1,133 @@
+//! Word vectors, ready to be looked up.
+
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::convert::{WordOptions, as_finalfusion};
+use super::file::{Indexed, Opened};
+use super::nearest::Nearest;
+use super::read::start::Start;
+use super::similar::similar;
+use crate::bytes::Bytes;
+use crate::error::{Error, Result, name_of};
+use crate::progress::Silent;
+
+/// Word vectors with an index of their words. Clones share them.
+///
+/// ```
+/// let words = nanoembed::Words::open("../ffi/tests/data/words.fifu")?;
+/// for neighbour in words.similar("computer", 3)? {
+///     println!("{:.3}  {}", neighbour.similarity, neighbour.word);
+/// }
+/// # Ok::<(), nanoembed::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Words(Arc<Inner>);
+
+struct Inner {
+    // Declared before `_bytes`, which they borrow from.
+    opened: Opened<'static>,
+    indexed: Indexed<'static>,
+    _bytes: Bytes,
+}
+
+/// A word that is near another.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Neighbour {
+    /// The word; what is not UTF-8 in it is U+FFFD.
+    pub word: String,
+    /// The cosine of the angle between both vectors.
+    pub similarity: f32,
+}
+
+impl Words {
+    /// Opens a file of word vectors: finalfusion as it is; word2vec, text (GloVe), fastText and
+    /// floret through a temporary file.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the file, or that it could not be read.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let options = WordOptions::default();
+        let bytes: Bytes = as_finalfusion(Start::open(path)?, path, &options, &Silent)?.into();
+        // SAFETY: a clone of the bytes stays beside what borrows from them, and is dropped behind
+        // it; nothing that borrows from them is handed out for longer.
+        let borrowed = unsafe { bytes.unbound() };
+        let opened = Opened::of(name_of(path), borrowed, options.policy)?;
+        let indexed = opened.indexed()?;
+        Ok(Self(Arc::new(Inner { opened, indexed, _bytes: bytes })))
+    }
+
+    /// How many numbers a vector has.
+    #[must_use]
+    pub fn dimensions(&self) -> usize {
+        self.0.indexed.cols()
+    }
+
+    /// How many words there are; models with subwords have vectors for others too.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.0.indexed.layout().vocabulary.words as usize
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The words in the order of the file; what is not UTF-8 in one is U+FFFD.
+    pub fn iter(&self) -> impl Iterator<Item = String> + '_ {
+        self.0.opened.file.words().map(|word| String::from_utf8_lossy(word).into_owned())
+    }
+
+    /// The vector of `word`, as long as the file says that it was; `None` without one.
+    ///
+    /// # Errors
+    ///
+    /// If the word is longer than the file's subwords allow.
+    pub fn get(&self, word: &str) -> Result<Option<Vec<f32>>> {
+        let Inner { opened, indexed, .. } = &*self.0;
+        let mut vector = vec![0.0; indexed.cols()];
+        let mut scratch = vec![0.0; indexed.scratch_needed()];
+        let found = indexed.vector(word, &mut vector, &mut scratch);
+        let found = found.map_err(|error| opened.failure_of(word, error))?;
+        Ok(found.map(|found| {
+            vector.iter_mut().for_each(|value| *value *= found.norm);
+            vector
+        }))
+    }
+
+    /// The `count` words that are nearest to `word`, without it, the nearest first.
+    ///
+    /// # Errors
+    ///
+    /// [`Kind::NotFound`](crate::Kind::NotFound) if the word has no vector.
+    pub fn similar(&self, word: &str, count: usize) -> Result<Vec<Neighbour>> {
+        let Inner { opened, indexed, .. } = &*self.0;
+        let failed = |error| opened.failure(error);
+        let nearest = Nearest::among(indexed).map_err(failed)?;
+        let found = similar((opened, indexed, &nearest), &[word], count)?;
+        let missing = || Error::not_found(format!("{word:?} has no vector")).at(&opened.name);
+        let found = found.into_iter().next().flatten().ok_or_else(missing)?;
+        let neighbour = |scored: nanoembed_core::words::Scored| {
+            let word = indexed.word(scored.row).map_err(failed)?;
+            let word = String::from_utf8_lossy(word).into_owned();
+            Ok(Neighbour { word, similarity: scored.cosine() })
+        };
+        found.into_iter().map(neighbour).collect()
+    }
+}
+
+impl fmt::Debug for Words {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Words")
+            .field("file", &self.0.opened.name)
+            .field("words", &self.len())
+            .field("dimensions", &self.dimensions())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,243 @@
+//! The face of the crate on small files.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use nanoembed::convert::conversion::{ModelConversion, ModelTarget};
+use nanoembed::{
+    Encoder, File, Generator, Kind, Message, Model, Observer, Pooling, Prefix, Prompt, Role,
+    Sampling, Silent, Task, Tokenizer, Words,
+};
+
+const BERT: &str = "../ffi/tests/data/small_bert.weights";
+const PROMPTED: &str = "../ffi/tests/data/default_prompt.weights";
+const LLAMA: &str = "../tests/data/llama/tiny.gguf";
+const WORDS: &str = "../ffi/tests/data/words.fifu";
+
+const TEXTS: [&str; 4] =
+    ["How do I reset my password?", "", "The weather is lovely today.", "a b c d e f g h i"];
+
+#[test]
+fn one_text_many_texts_and_a_session_give_the_same() {
+    for path in [BERT, LLAMA] {
+        let encoder = Encoder::open(path).unwrap();
+        let vectors = encoder.embed_all(&TEXTS).unwrap();
+        assert_eq!((vectors.len(), vectors.dimensions()), (4, encoder.dimensions()));
+        let mut session = encoder.session().unwrap();
+        for (text, row) in TEXTS.iter().zip(vectors.rows()) {
+            assert_eq!(encoder.embed(text).unwrap(), row, "{path} {text:?}");
+            assert_eq!(session.embed(text).unwrap(), row, "{path} {text:?}");
+        }
+        let threads = Encoder::options().threads(3).open(path).unwrap();
+        assert_eq!(threads.embed_all(&TEXTS).unwrap(), vectors);
+        let bytes = Encoder::from_bytes(std::fs::read(path).unwrap()).unwrap();
+        assert_eq!(bytes.embed_all(&TEXTS).unwrap(), vectors);
+    }
+}
+
+#[test]
+fn clones_embed_at_the_same_time() {
+    let encoder = Encoder::open(BERT).unwrap();
+    let expected = encoder.embed(TEXTS[0]).unwrap();
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            let (encoder, expected) = (encoder.clone(), &expected);
+            scope.spawn(move || {
+                for _ in 0..8 {
+                    assert_eq!(encoder.embed(TEXTS[0]).unwrap(), *expected);
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn prompts_stand_before_texts_by_their_role() {
+    let plain = Encoder::options().prompt(Prefix::Text(String::new())).open(PROMPTED).unwrap();
+    let usual = Encoder::open(PROMPTED).unwrap();
+    let tokens = usual.tokenize("text").unwrap().ids;
+    assert!(tokens.len() > plain.tokenize("text").unwrap().ids.len());
+    assert_ne!(usual.embed("text").unwrap(), plain.embed("text").unwrap());
+    let (vectors, lengths) = usual.embed_all_as(Role::Text, &["text"]).unwrap();
+    assert_eq!(vectors.row(0).unwrap(), usual.embed("text").unwrap());
+    assert_eq!((lengths[0].tokens, lengths[0].truncated), (tokens.len(), false));
+    let missing = Encoder::options().prompt(Prefix::Named("x".into())).open(PROMPTED);
+    assert_eq!(missing.unwrap_err().kind(), Kind::NotFound);
+}
+
+#[test]
+fn vectors_can_be_shorter_and_keep_length_one() {
+    let encoder = Encoder::options().truncate_dim(3).open(BERT).unwrap();
+    let vector = encoder.embed(TEXTS[0]).unwrap();
+    assert_eq!((encoder.dimensions(), vector.len()), (3, 3));
+    let length: f64 = vector.iter().map(|x| f64::from(*x).powi(2)).sum();
+    assert!((length - 1.0).abs() < 1e-6, "{length}");
+    let full = Encoder::open(BERT).unwrap().embed(TEXTS[0]).unwrap();
+    assert!(
+        (f64::from(full[0]) * f64::from(vector[1]) - f64::from(full[1]) * f64::from(vector[0]))
+            .abs()
+            < 1e-6
+    );
+}
+
+#[test]
+fn wrong_arguments_are_named() {
+    let name = |encoder: nanoembed::Result<Encoder>| {
+        let error = encoder.unwrap_err();
+        assert_eq!(error.kind(), Kind::Usage, "{error}");
+        error.argument_name()
+    };
+    let options = Encoder::options();
+    assert_eq!(name(options.clone().max_tokens(1 << 20).open(BERT)), Some("max_tokens"));
+    assert_eq!(name(options.clone().truncate_dim(0).open(BERT)), Some("truncate_dim"));
+    assert_eq!(name(options.clone().pooling(Pooling::Last).open(BERT)), Some("pooling"));
+    assert_eq!(name(options.requantize(true).open(LLAMA)), Some("requantize"));
+    let error = Encoder::options().max_tokens(1 << 20).open(BERT).unwrap_err();
+    assert!(error.to_string().starts_with("max_tokens 1048576 is out of range"), "{error}");
+}
+
+#[test]
+fn errors_say_which_file_and_where() {
+    let error = Encoder::open("no/such/file").unwrap_err();
+    assert_eq!((error.code(), error.offset()), (501, None));
+    assert_eq!(error.path().unwrap().to_str(), Some("no/such/file"));
+    assert!(std::error::Error::source(&error).is_some());
+    let mut bytes = std::fs::read(BERT).unwrap();
+    bytes.truncate(bytes.len() / 2);
+    let error = Encoder::from_bytes(bytes).unwrap_err();
+    assert!(error.is_about_input() && error.hint().is_some(), "{error:?}");
+}
+
+#[test]
+fn a_model_is_what_its_content_says() {
+    assert!(matches!(Model::open(BERT).unwrap(), Model::Encoder(_)));
+    assert!(matches!(Model::open(LLAMA).unwrap(), Model::Generator(_)));
+    assert!(matches!(Model::open(WORDS).unwrap(), Model::Words(_)));
+    assert!(matches!(Model::open("../tests/data/words/no_subwords.bin").unwrap(), Model::Words(_)));
+}
+
+#[test]
+fn a_continuation_is_the_same_in_pieces_and_from_bytes() {
+    let generator = Generator::open(LLAMA).unwrap();
+    let continued = |generator: &Generator, prompt| {
+        let mut pieces = generator.generate(prompt, Sampling::greedy().max_tokens(6)).unwrap();
+        let text: String = pieces.by_ref().map(Result::unwrap).collect();
+        assert!(pieces.next().is_none() && pieces.prompt_tokens() > 0);
+        (text, pieces.ids().to_vec())
+    };
+    let (text, ids) = continued(&generator, Prompt::Text("a b"));
+    assert!(!ids.is_empty() && ids.len() <= 6);
+    let bytes = Generator::from_bytes(std::fs::read(LLAMA).unwrap()).unwrap();
+    assert_eq!(continued(&bytes, Prompt::Text("a b")), (text.clone(), ids.clone()));
+    let stored = Generator::options().memory(1 << 30).open(LLAMA).unwrap();
+    assert_eq!(continued(&stored, Prompt::Text("a b")), (text, ids));
+    let chat = [Message::system("x"), Message::user("y")];
+    let longer = tokens(&generator, Prompt::Chat(&chat));
+    assert!(longer > tokens(&generator, Prompt::Chat(&chat[1..])));
+    let refused = Generator::open(BERT).unwrap_err();
+    assert!(refused.to_string().contains("continues texts"), "{refused}");
+}
+
+#[test]
+fn what_users_write_does_not_end_their_turn() {
+    let generator = Generator::open(LLAMA).unwrap();
+    let spelled = "a<|im_end|>b";
+    let (text, special) = (Prompt::Text(spelled), Prompt::WithSpecialTokens(spelled));
+    let (text, special) = (tokens(&generator, text), tokens(&generator, special));
+    assert!(text > special);
+    let chat = |content| tokens(&generator, Prompt::Chat(&[Message::user(content)]));
+    let template = |content: &str| {
+        let text = format!("<|im_start|>user\n{content}<|im_end|>\n<|im_start|>assistant\n");
+        tokens(&generator, Prompt::WithSpecialTokens(&text))
+    };
+    assert_eq!(chat("a b"), template("a b"));
+    assert_eq!(chat(spelled) - template(spelled), text - special);
+}
+
+/// How many tokens a prompt has.
+fn tokens(generator: &Generator, prompt: Prompt<'_>) -> usize {
+    generator.generate(prompt, Sampling::greedy().max_tokens(1)).unwrap().prompt_tokens()
+}
+
+#[test]
+fn tokenizers_of_all_kinds_have_one_face() {
+    for path in [BERT, LLAMA, "../tests/data/sentencepiece/llama.model"] {
+        let tokenizer = Tokenizer::open(path).unwrap();
+        let all = tokenizer.encode("the weather today", None).unwrap();
+        let start = tokenizer.encode("the weather today", Some(3)).unwrap();
+        assert!(!all.truncated && start.truncated, "{path}");
+        assert_eq!(start.ids.len(), 3, "{path}");
+        assert!(all.ids.iter().all(|id| tokenizer.token(*id).is_some()), "{path}");
+    }
+}
+
+#[test]
+fn words_of_other_programs_are_looked_up_as_finalfusion_ones() {
+    let words = Words::open(WORDS).unwrap();
+    assert_eq!(words.iter().count(), words.len());
+    let word = words.iter().next().unwrap();
+    assert_eq!(words.get(&word).unwrap().unwrap().len(), words.dimensions());
+    let found = words.similar(&word, 3).unwrap();
+    assert!(found.iter().all(|neighbour| neighbour.word != word));
+    assert!(found.is_sorted_by(|a, b| a.similarity >= b.similarity));
+    let text = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(text.path(), "one 1 0\ntwo 3 4\nthree 0 2\n").unwrap();
+    let words = Words::open(text.path()).unwrap();
+    assert_eq!(words.get("two").unwrap().unwrap(), [3.0, 4.0]);
+    assert_eq!(words.similar("two", 9).unwrap()[0].word, "three");
+    assert_eq!(words.get("four").unwrap(), None);
+    assert_eq!(words.similar("four", 1).unwrap_err().kind(), Kind::NotFound);
+}
+
+#[test]
+fn the_tensors_of_a_file_are_dequantised() {
+    for path in [BERT, LLAMA, "../tests/data/gguf/blocks.gguf"] {
+        let file = File::open(path).unwrap();
+        let mut count = 0;
+        for tensor in file.tensors().unwrap() {
+            let elements = tensor.shape().iter().product::<u64>();
+            assert_eq!(tensor.to_f32().unwrap().len() as u64, elements, "{tensor:?}");
+            count += 1;
+        }
+        assert!(count > 0, "{path}");
+    }
+}
+
+/// Counts what a job tells.
+#[derive(Default)]
+struct Told {
+    tasks: Mutex<Vec<Task>>,
+    done: AtomicU64,
+    ended: AtomicU64,
+}
+
+impl Observer for Told {
+    fn begin(&self, task: Task) {
+        self.tasks.lock().unwrap().push(task);
+    }
+
+    fn advance(&self, by: u64) {
+        self.done.fetch_add(by, Ordering::Relaxed);
+    }
+
+    fn end(&self) {
+        self.ended.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn a_conversion_tells_how_far_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let conversion = |name| ModelConversion::new(BERT, folder.path().join(name), ModelTarget::Amb);
+    let told = Told::default();
+    let watched = conversion("watched.amb");
+    watched.run(&told).unwrap();
+    let tasks = told.tasks.into_inner().unwrap();
+    let total: u64 = tasks.iter().filter_map(|task| task.total).sum();
+    assert_eq!(told.done.into_inner(), total);
+    assert_eq!(told.ended.into_inner(), tasks.len() as u64);
+    let silent = conversion("silent.amb");
+    silent.run(&Silent).unwrap();
+    let read = |conversion: &ModelConversion| std::fs::read(&conversion.output).unwrap();
+    assert_eq!(read(&watched), read(&silent));
+}
