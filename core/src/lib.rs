@@ -112,6 +112,17 @@
 #![no_std]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![deny(unsafe_code)]
+// Builds that leave formats out leave some of what formats share without use.
+#![cfg_attr(
+    not(all(
+        feature = "amb",
+        feature = "embd",
+        feature = "finalfusion",
+        feature = "gguf",
+        feature = "uqff",
+    )),
+    allow(dead_code, unused_imports, unused_macros, unused_mut)
+)]
 // What reads hostile bytes can neither panic nor wrap.
 #![cfg_attr(
     not(test),
@@ -130,7 +141,6 @@ extern crate alloc;
 #[cfg(feature = "std")]
 extern crate std;
 
-#[cfg_attr(not(all(feature = "embd", feature = "finalfusion", feature = "gguf")), allow(dead_code))]
 mod bytes;
 #[cfg(any(feature = "amb", feature = "embd"))]
 mod crc32;

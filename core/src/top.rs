@@ -84,7 +84,6 @@ impl<'m> TopK<'m> {
 
     /// Whether a row of this score might be kept, were it offered.
     #[inline]
-    #[cfg_attr(not(feature = "finalfusion"), allow(dead_code))] // for searches of word vectors
     pub(crate) fn may_keep(&self, score: f32) -> bool {
         self.length < self.heap.len() || self.heap.first().is_some_and(|worst| score >= worst.score)
     }

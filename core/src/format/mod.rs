@@ -9,10 +9,6 @@
 
 /// What a grammar parsed and how many bytes that took; a decoder asks for more if there are too
 /// few.
-#[cfg_attr(
-    not(any(feature = "amb", feature = "embd", feature = "finalfusion", feature = "gguf")),
-    allow(unused)
-)]
 macro_rules! parsed {
     ($item:expr) => {
         match $item {
@@ -33,7 +29,6 @@ pub mod finalfusion;
 #[cfg(feature = "gguf")]
 pub mod gguf;
 #[cfg(feature = "safetensors")]
-#[cfg_attr(not(feature = "uqff"), allow(dead_code))]
 pub mod safetensors;
 #[cfg(feature = "uqff")]
 pub mod uqff;

@@ -1,8 +1,6 @@
 //! Tensors: what type and shape they have, and a view of their bytes.
 
 mod dtype;
-// For formats that hash names.
-#[cfg_attr(not(all(feature = "amb", feature = "embd", feature = "gguf")), allow(dead_code))]
 pub(crate) mod identity;
 mod opaque;
 mod scaled;

@@ -76,7 +76,6 @@ impl<'a> SentencePieceSource<'a> {
     ///
     /// [`BadVocabulary`](crate::ErrorKind::BadVocabulary) if the file has something else in their
     /// place; what `added` returns.
-    #[cfg_attr(not(feature = "amb"), allow(unused_mut))]
     pub fn each_added(&self, mut added: impl FnMut(u32) -> Result<()>) -> Result<()> {
         #[cfg(feature = "amb")]
         if let Some(file) = &self.file {
