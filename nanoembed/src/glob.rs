@@ -53,6 +53,14 @@ impl Glob {
         while let Some(letter) = letters.next() {
             let at = states.len();
             match letter {
+                ',' => match braces.last_mut() {
+                    Some(open) => {
+                        states.push(State::LeadsTo(Vec::new()));
+                        open.ends.push(at);
+                        open.starts.push(at + 1);
+                    }
+                    None => states.push(State::Takes(Set::one(letter))),
+                },
                 '*' => {
                     states.push(State::LeadsTo(vec![at + 1, at + 3]));
                     states.push(State::Takes(Set { ranges: Vec::new(), has: false }));
@@ -63,11 +71,6 @@ impl Glob {
                 '{' => {
                     states.push(State::LeadsTo(Vec::new()));
                     braces.push(Open { at, starts: vec![at + 1], ends: Vec::new() });
-                }
-                ',' if let Some(open) = braces.last_mut() => {
-                    states.push(State::LeadsTo(Vec::new()));
-                    open.ends.push(at);
-                    open.starts.push(at + 1);
                 }
                 '}' => {
                     let open = braces.pop().ok_or("a `}` without `{`")?;

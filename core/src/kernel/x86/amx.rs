@@ -1,7 +1,9 @@
 //! Whether this program may use the AMX of its CPU: the system must know of it, and Linux wants to
 //! be asked.
 
-use core::arch::x86_64::{__cpuid, _xgetbv};
+use core::arch::x86_64::_xgetbv;
+
+use super::safe::cpuid;
 
 /// In leaf 1, ECX: `xgetbv` works.
 const OSXSAVE: u32 = 1 << 27;
@@ -10,7 +12,7 @@ const TILE_STATE: u64 = 1 << 17 | 1 << 18;
 
 /// Whether tiles, which the CPU has, can be used in this process from now on.
 pub(super) fn usable() -> bool {
-    if __cpuid(1).ecx & OSXSAVE == 0 {
+    if cpuid(1).ecx & OSXSAVE == 0 {
         return false;
     }
     // SAFETY: `xgetbv` works, as asked above.

@@ -1,9 +1,9 @@
 //! Dequantising with AVX2 and AVX-512, and past the caches where the result does not fit them.
 
-use core::arch::x86_64::{__cpuid, _mm_sfence};
 use core::sync::atomic::{AtomicU8, Ordering};
 
 use super::lanes::{StreamedAvx2, StreamedAvx512};
+use super::safe::{cpuid, store_fence};
 use super::vector::{Avx2, Avx512};
 use super::{cpu_avx2, cpu_avx512};
 use crate::kernel::dequantize::Dequantizer;
@@ -32,7 +32,7 @@ fn f16c() -> bool {
     const UNKNOWN: u8 = 2;
     match ANSWER.load(Ordering::Relaxed) {
         UNKNOWN => {
-            let has = __cpuid(1).ecx & (1 << 29) != 0;
+            let has = cpuid(1).ecx & (1 << 29) != 0;
             ANSWER.store(has.into(), Ordering::Relaxed);
             has
         }
@@ -51,7 +51,7 @@ macro_rules! way {
             #[target_feature(enable = $features)]
             fn streamed(encoding: &Encoding<'_>, out: &mut [f32]) -> usize {
                 let done = whole::dequantize::<$streamed>(encoding, out);
-                _mm_sfence();
+                store_fence();
                 done
             }
             // SAFETY: a way is handed out only after the CPU was asked for its features.

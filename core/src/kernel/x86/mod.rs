@@ -77,6 +77,7 @@ mod packed_tokens;
 mod product_avx512;
 mod product_int8_amx;
 mod product_int8_avx512;
+mod safe;
 mod transpose;
 mod unpack;
 mod vector;
@@ -116,14 +117,13 @@ struct Further {
 
 impl Further {
     fn of_this_cpu() -> Self {
-        use core::arch::x86_64::{__cpuid, __cpuid_count};
         const TILE_AND_INT8: u32 = 1 << 24 | 1 << 25;
-        if __cpuid(0).eax < 7 {
+        if safe::cpuid(0).eax < 7 {
             return Self::default();
         }
-        let leaf = __cpuid_count(7, 0);
+        let leaf = safe::cpuid_count(7, 0);
         Self {
-            avx_vnni: leaf.eax >= 1 && __cpuid_count(7, 1).eax & (1 << 4) != 0,
+            avx_vnni: leaf.eax >= 1 && safe::cpuid_count(7, 1).eax & (1 << 4) != 0,
             avx512_vnni: leaf.ecx & (1 << 11) != 0,
             amx_int8: leaf.edx & TILE_AND_INT8 == TILE_AND_INT8,
         }

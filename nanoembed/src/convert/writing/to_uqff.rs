@@ -164,7 +164,8 @@ fn numbered<'l, 'i>(
     }
     // The reference orders by the decimal names as texts.
     numbered.sort_by_key(|(number, _)| number.to_string());
-    if let Some([(number, _), _]) = numbered.array_windows().find(|[(a, _), (b, _)]| a == b) {
+    let mut pairs = numbered.iter().zip(numbered.iter().skip(1));
+    if let Some(((number, _), _)) = pairs.find(|((a, _), (b, _))| a == b) {
         let message = format!("two layers have the number {number}");
         return Err(Error::input(ErrorKind::DuplicateName, message).at(&job.source));
     }
