@@ -35,6 +35,11 @@
 //! Modules that are hidden here are what the program `nanoembed` is made of: converting, quantising,
 //! inspecting and verifying files. They may change in any release.
 
+/// The example of the project's README.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct Readme;
+
 mod bytes;
 mod causal;
 mod choice;
