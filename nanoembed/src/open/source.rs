@@ -69,13 +69,11 @@ impl Source {
         }
         #[cfg(not(model_is_built_in))]
         {
-            Err(Error::usage("this program was built without a default model").with_hint(
-                concat!(
-                    "name one with `--model FILE`; `cargo install --git ",
-                    env!("CARGO_PKG_REPOSITORY"),
-                    " nanoembed-cli` builds one in"
-                ),
-            ))
+            Err(Error::usage("this program was built without a default model").with_hint(concat!(
+                "name one with `--model FILE`; `cargo install --git ",
+                env!("CARGO_PKG_REPOSITORY"),
+                " nanoembed-cli` builds one in"
+            )))
         }
     }
 
