@@ -267,7 +267,7 @@ pub unsafe extern "C" fn nanoembed_model_get_info(
         out.write(nanoembed_model_info {
             dimensions: number(config.hidden),
             layers: number(config.layers),
-            heads: number(config.heads),
+            heads: number(config.heads.query),
             intermediate: number(config.intermediate),
             positions: number(config.positions),
             max_tokens: number(config.max_tokens),

@@ -127,7 +127,7 @@ const MODEL: &[(&str, &[&str])] = &[
     ("run.rs", &["model/parallel"]),
     ("plan.rs", &["model/config"]),
     ("linear/", &["model/parallel", "model/run", "model/weights"]),
-    ("block/", &["model/config", "model/linear", "model/weights"]),
+    ("block/", &["model/config", "model/linear", "model/run", "model/weights"]),
     ("head/", &["model/config", "top"]),
     (
         "pass/",

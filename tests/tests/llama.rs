@@ -7,7 +7,7 @@ use nanoembed_core::model::llama::{
     Activations, Cache, Llama, LlamaConfig, LlamaLayer, LlamaMemory, LlamaPlan, Output, Rope,
     RopePairs,
 };
-use nanoembed_core::model::{Run, SliceWeights, Weights};
+use nanoembed_core::model::{Heads, Rotary, Run, SliceWeights, Weights};
 use nanoembed_core::tensor::{Dtype, Shape, TensorHeader};
 use nanoembed_core::{Error, ErrorKind};
 use nanoembed_tests::data;
@@ -156,25 +156,25 @@ impl Tiny {
 }
 
 fn config(rope_pairs: RopePairs) -> LlamaConfig {
+    let rope = Rope {
+        dimensions: HEAD,
+        base: 10_000.0,
+        position_divisor: 2.0,
+        yarn: None,
+        attention_factor: 1.0,
+        original_positions: 64,
+        pairs: rope_pairs,
+    };
     LlamaConfig {
         layers: LAYERS,
-        heads: HEADS,
-        kv_heads: KV_HEADS,
-        head: HEAD,
+        heads: Heads { query: HEADS, key_value: KV_HEADS, size: HEAD },
         hidden: HIDDEN,
         intermediate: INTERMEDIATE,
         vocabulary: VOCABULARY,
         positions: 64,
-        norm_epsilon: 1e-5,
-        rope: Rope {
-            dimensions: HEAD,
-            base: 10_000.0,
-            position_divisor: 2.0,
-            yarn: None,
-            attention_factor: 1.0,
-            original_positions: 64,
-            pairs: rope_pairs,
-        },
+        epsilon: 1e-5,
+        rotary: Some(Rotary { global: rope, local: rope }),
+        ..LlamaConfig::LLAMA
     }
 }
 
@@ -356,7 +356,10 @@ fn wrong_arguments_and_weights_are_refused() {
     assert_eq!(open(LlamaConfig { layers: 3, ..config }), Err(ErrorKind::MissingTensor));
     assert_eq!(open(LlamaConfig { layers: 4, ..config }), Err(ErrorKind::BufferTooSmall));
     assert_eq!(open(LlamaConfig { hidden: 23, ..config }), Err(ErrorKind::WrongShape));
-    assert_eq!(open(LlamaConfig { kv_heads: 6, ..config }), Err(ErrorKind::WrongShape));
+    assert_eq!(
+        open(LlamaConfig { heads: Heads { key_value: 6, ..config.heads }, ..config }),
+        Err(ErrorKind::WrongShape)
+    );
     let llama = Llama::open(&weights, config, vec![LlamaLayer::EMPTY; LAYERS]).unwrap();
     let mut cache = vec![0.0; Cache::floats_needed(&config, 4).unwrap()];
     let mut cache = Cache::new(&config, 4, &mut cache).unwrap();

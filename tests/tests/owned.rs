@@ -24,7 +24,7 @@ fn jobs_beyond_the_work_take_no_memory() {
     let embedder = encoder();
     let bytes = |jobs| embedder.session(64, jobs).unwrap().bytes();
     assert!(bytes(2) > bytes(1));
-    assert_eq!(bytes(usize::MAX), bytes(8.max(embedder.config().heads)));
+    assert_eq!(bytes(usize::MAX), bytes(8.max(embedder.config().heads.query)));
 }
 
 #[test]

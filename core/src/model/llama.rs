@@ -1,10 +1,11 @@
 //! Models that continue texts, gathered from where their parts lie.
 
+pub use super::block::layer::Layer as LlamaLayer;
 pub use super::config::{LlamaConfig, Rope, RopePairs, rope};
 pub use super::family::llama::{is_decoder_tensor, is_decoder_tensor_of};
 pub use super::head::sample::{self, Sampler, Sampling};
 pub use super::pass::cached::{
-    Activations, Cache, Llama, LlamaLayer, LlamaMemory, LlamaNeeds, LlamaPlan, Output,
+    Activations, Cache, Llama, LlamaMemory, LlamaNeeds, LlamaPlan, Output,
 };
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 pub use super::source::byte_pairs::{self as tokenizer, *};

@@ -3,8 +3,8 @@
 //! 1. [`config`] reads a model's sizes from the metadata.
 //! 2. [`weights`] is the seam to the files: a [`Weights`] says where a tensor lies and gives its
 //!    bytes.
-//! 3. [`check()`] compares the tensors with the sizes and says everything that is wrong.
-//! 4. [`Bert`] finds the tensors once ([`Bert::open`]) and turns token ids into embeddings.
+//! 3. [`mod@check`] compares the tensors with the sizes and says everything that is wrong.
+//! 4. [`bert`] finds the tensors once ([`Bert::open`]) and turns token ids into embeddings.
 //! 5. [`llama`] is the other kind of model: it continues texts.
 //! 6. [`workspace`] is the scratch memory: how much a model needs is known exactly before.
 //! 7. `summaries` are what kernels want to know of 8-bit weights, found out once
@@ -38,13 +38,17 @@ pub mod weights;
 
 pub use block::layer::Layer;
 pub use block::observation::{LayerInput, Observation, Observer};
-pub use config::{BertConfig, Pooling};
+pub use config::{
+    Activation, Attention, BertConfig, Config, Embedding, FeedForward, Heads, Mask, NormKind,
+    Order, Pooling, Rotary, Window,
+};
 pub use family::bert::{Finding, check, plan, summaries};
+pub use family::tensors::{Names, Tensor};
 pub use fixed::{FixedMemory, FixedNeeds};
 pub use head::pool;
 pub use parallel::{InOrder, Job, Parallel, Part, Parts};
 pub use pass::packed::workspace::Workspace;
-pub use pass::packed::{Bert, requantize, workspace};
+pub use pass::packed::{Bert, Encoder, requantize, workspace};
 #[cfg(feature = "alloc")]
 pub(crate) use plan::ALIGNMENT;
 pub use plan::{Needs, Plan};

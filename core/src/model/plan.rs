@@ -1,6 +1,6 @@
 //! Memory that is known before: what a pass is planned for, and how much it needs.
 
-use super::config::BertConfig;
+use super::config::Config;
 
 /// Floats, bytes and weights that are requantised begin at multiples of this many bytes, as their
 /// pieces do as far as sizes are multiples of it: a vector across two cache lines costs twice.
@@ -58,7 +58,7 @@ pub struct Needs {
 impl Needs {
     /// The smallest tile for weights that cannot be borrowed: one row or one vector of the model.
     #[must_use]
-    pub const fn least_tile_bytes(config: &BertConfig) -> usize {
-        4 * if config.hidden > config.intermediate { config.hidden } else { config.intermediate }
+    pub const fn least_tile_bytes(config: &Config) -> usize {
+        4 * config.widest()
     }
 }

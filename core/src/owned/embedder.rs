@@ -285,7 +285,7 @@ impl<B: AsRef<[u8]>> Embedder<B> {
     /// [`ErrorKind::InvalidArgument`] if either is 0 or the memory would be larger than addresses
     /// are; [`ErrorKind::NoMemory`] if there is not as much.
     pub fn session(&self, tokens: usize, jobs: usize) -> Result<Session> {
-        let most = self.config().heads.max(tokens.div_ceil(LEAST_TOKENS_OF_A_JOB));
+        let most = self.config().heads.query.max(tokens.div_ceil(LEAST_TOKENS_OF_A_JOB));
         self.session_for(Plan { jobs: jobs.min(most), ..self.plan(tokens) })
     }
 

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use nanoembed_core::event::{Mode, Value};
 use nanoembed_core::format::gguf::Gguf;
-use nanoembed_core::model::llama::RopePairs;
 use nanoembed_core::model::llama::rope::Yarn;
+use nanoembed_core::model::llama::{LlamaConfig, Rope, RopePairs};
 use nanoembed_core::model::{gguf_llama_config, gguf_model};
 use nanoembed_core::quant;
 use nanoembed_core::{Error as CoreError, ErrorKind, limit};
@@ -73,6 +73,7 @@ impl GgufFile {
     pub fn config(&self, tokenizer: &Tokenizer<'_>) -> Result<serde_json::Value> {
         let file = self.parse()?;
         let config = gguf_llama_config(&file).map_err(|error| self.failure(error))?;
+        let rope = self.rope(&config)?;
         let architecture = match self.text("general.architecture").as_deref() {
             Some("phi3") => "phi",
             _ => "llama",
@@ -82,16 +83,16 @@ impl GgufFile {
             "n_vocab": config.vocabulary,
             "n_embd": config.hidden,
             "n_layers": config.layers,
-            "n_heads": config.heads,
-            "n_kv_heads": config.kv_heads,
-            "head_dim": config.head,
+            "n_heads": config.heads.query,
+            "n_kv_heads": config.heads.key_value,
+            "head_dim": config.head(),
             "max_seq_len": config.positions,
             "is_rope": true,
             "activation_fn": "swiglu",
-            "rope_freq_base": config.rope.base,
-            "rope_scaling": config.rope.position_divisor,
-            "rope_dimensions": config.rope.dimensions,
-            "rms_norm_eps": config.norm_epsilon,
+            "rope_freq_base": rope.base,
+            "rope_scaling": rope.position_divisor,
+            "rope_dimensions": rope.dimensions,
+            "rms_norm_eps": config.epsilon,
             "intermediate_size": config.intermediate,
         });
         let mut put = |member: &str, value: serde_json::Value| {
@@ -99,20 +100,27 @@ impl GgufFile {
                 all.insert(member.to_owned(), value.clone());
             });
         };
-        if config.rope.attention_factor != 1.0 {
-            put("rope_attention_factor", json!(config.rope.attention_factor));
+        if rope.attention_factor != 1.0 {
+            put("rope_attention_factor", json!(rope.attention_factor));
         }
         if file.tensor("rope_factors_long.weight").is_some() {
-            put("rope_original_positions", json!(config.rope.original_positions));
+            put("rope_original_positions", json!(rope.original_positions));
         }
         members.as_object_mut().into_iter().for_each(|it| it.extend(tokenizer.config()));
         Ok(members)
+    }
+
+    /// How positions turn heads.
+    fn rope(&self, config: &LlamaConfig) -> Result<Rope> {
+        let missing = || self.failure(CoreError::without_offset(ErrorKind::MissingMetadata));
+        config.rotary.map(|rotary| rotary.global).ok_or_else(missing)
     }
 
     /// All tensors in f32, under the names and in the order of Hugging Face.
     pub fn tensors(&self) -> Result<Vec<OwnedTensor>> {
         let file = self.parse()?;
         let config = gguf_llama_config(&file).map_err(|error| self.failure(error))?;
+        let rope = self.rope(&config)?;
         let mut tensors = Vec::new();
         for view in file.tensors() {
             let header = view.header();
@@ -127,13 +135,13 @@ impl GgufFile {
             quant::dequantize(header.dtype, view.data(), 0, &mut values)
                 .map_err(|error| fail(error.kind()))?;
             let cols = shape.last().copied().unwrap_or(1);
-            if config.rope.pairs == RopePairs::Neighbours {
+            if rope.pairs == RopePairs::Neighbours {
                 // Those of a bias are rows of one element.
                 let cols = if shape.len() == 1 { 1 } else { cols };
                 if name.contains("self_attn.q_proj.") {
-                    values = in_halves(&values, config.heads, config.head, cols);
+                    values = in_halves(&values, config.heads.query, config.head(), cols);
                 } else if name.contains("self_attn.k_proj.") {
-                    values = in_halves(&values, config.kv_heads, config.head, cols);
+                    values = in_halves(&values, config.heads.key_value, config.head(), cols);
                 }
             }
             let mut bytes = limit::reserved(values.len().saturating_mul(size_of::<f32>()))
@@ -141,8 +149,8 @@ impl GgufFile {
             bytes.extend(values.iter().flat_map(|value| value.to_le_bytes()));
             tensors.push(OwnedTensor { name, shape, data: bytes });
         }
-        if let Some(yarn) = config.rope.yarn {
-            put_yarn(&mut tensors, &yarn, config.rope.dimensions / 2);
+        if let Some(yarn) = rope.yarn {
+            put_yarn(&mut tensors, &yarn, rope.dimensions / 2);
         }
         Ok(tensors)
     }

@@ -121,8 +121,7 @@ impl Encoder {
     ///
     /// # Errors
     ///
-    /// If the crate was built without the feature `default-model`, or from a registry's package, which
-    /// has no room for a model.
+    /// If the crate was built without the feature `default-model`.
     pub fn built_in() -> Result<Self> {
         Self::options().built_in()
     }
@@ -342,7 +341,7 @@ impl Backend {
     /// Elements of the model's vectors.
     const fn dimensions(&self) -> usize {
         match self {
-            Self::Bert(bert) => bert.config().hidden,
+            Self::Bert(bert) => bert.config().transformer.hidden,
             Self::Causal(causal) => causal.causal().model().config().hidden,
         }
     }

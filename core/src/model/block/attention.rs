@@ -3,9 +3,11 @@
 //! Scores exist for a block of queries at a time: memory grows with the length of the text, not
 //! with its square.
 
+use super::visible::Visible;
 use crate::error::Result;
 use crate::kernel::integer::PROBABILITY_ONE;
 use crate::kernel::{Kernels, Multiply, MultiplyI16, Table};
+use crate::model::config::FAMILIES;
 
 /// Query rows whose scores are computed together.
 pub(in crate::model) const QUERY_BLOCK: usize = 32;
@@ -21,16 +23,13 @@ pub(in crate::model) struct Head<'a> {
     pub(in crate::model) values: Table<'a>,
     /// Elements of a query, key or value.
     pub(in crate::model) size: usize,
+    /// The factor of scores.
+    pub(in crate::model) scale: f32,
+    /// Which tokens see which.
+    pub(in crate::model) visible: Visible,
 }
 
-/// The factor of the scores, 1 / √size.
-fn score_scale(size: usize) -> f32 {
-    #[allow(clippy::cast_precision_loss)] // heads are small
-    let size = size as f32;
-    1.0 / libm::sqrtf(size)
-}
-
-/// softmax(Q · Kᵀ / √size) · V in f32 for the text of tokens `start..start + tokens`, into the same
+/// softmax(Q · Kᵀ · scale) · V in f32 for the text of tokens `start..start + tokens`, into the same
 /// tokens of `out`.
 pub(in crate::model) fn attend(
     kernels: &Kernels,
@@ -39,30 +38,36 @@ pub(in crate::model) fn attend(
     scores: &mut [f32],
     out: &mut [f32],
 ) -> Result<()> {
-    let Head { queries, keys, values, size } = *head;
+    let Head { queries, keys, values, size, scale, visible } = *head;
     let key_stride = keys.stride;
     let mut first = 0;
     while first < tokens {
         let block = QUERY_BLOCK.min(tokens - first);
         let rows = start + first;
+        let seen = visible.tokens_of(first..first + block, tokens);
         (kernels.multiply_f32)(Multiply::new(
             queries.rows(rows, block),
-            keys.skip(start),
+            keys.skip(start + seen.start),
             scores,
             key_stride,
-            (block, tokens, size),
+            (block, seen.len(), size),
         )?);
-        for row in scores.chunks_mut(key_stride.max(1)).take(block) {
-            if let Some(row) = row.get_mut(..tokens) {
-                (kernels.softmax)(row, score_scale(size));
+        for (token, row) in (first..).zip(scores.chunks_mut(key_stride.max(1)).take(block)) {
+            if let Some(row) = row.get_mut(..seen.len()) {
+                let own = visible.among(token, &seen, tokens);
+                if FAMILIES {
+                    row.get_mut(..own.start).unwrap_or_default().fill(0.0);
+                    row.get_mut(own.end..).unwrap_or_default().fill(0.0);
+                }
+                (kernels.softmax)(row.get_mut(own).unwrap_or_default(), scale);
             }
         }
         (kernels.multiply_f32)(Multiply::new(
             Table { data: scores, stride: key_stride },
-            values.rows(start, tokens),
+            values.rows(start + seen.start, seen.len()),
             out.get_mut(rows * size..).unwrap_or_default(),
             size,
-            (block, size, tokens),
+            (block, size, seen.len()),
         )?);
         first += block;
     }
@@ -118,34 +123,42 @@ impl IntegerHead<'_> {
         (start, tokens): (usize, usize),
         out: &mut [f32],
     ) -> Result<()> {
-        let Head { values, size, .. } = *head;
+        let Head { values, size, scale, visible, .. } = *head;
         let key_stride = head.keys.stride;
         let (values, codes) = (values.rows(start, tokens), (&mut *self.values, size));
         (kernels.quantize_columns)(values, VALUE_LIMIT, codes, self.value_scales, self.inverses);
-        let (size_pairs, token_pairs) = (size.div_ceil(2), tokens.div_ceil(2));
-        let key_scales = self.key_scales.get(start..start + tokens).unwrap_or_default();
-        let keys = self.keys.get(start * 4..).unwrap_or_default();
+        let size_pairs = size.div_ceil(2);
         let mut first = 0;
         while first < tokens {
             let block = QUERY_BLOCK.min(tokens - first);
             let rows = start + first;
+            let mut seen = visible.tokens_of(first..first + block, tokens);
+            // Values lie in pairs.
+            seen.start &= !1;
+            let token_pairs = seen.len().div_ceil(2);
+            let place = start + seen.start;
             (kernels.multiply_i16)(MultiplyI16::new(
                 (self.queries.get(rows * size_pairs * 4..).unwrap_or_default(), size_pairs),
-                (keys, key_stride),
+                (self.keys.get(place * 4..).unwrap_or_default(), key_stride),
                 size_pairs,
                 self.query_scales.get(rows..rows + block).unwrap_or_default(),
-                key_scales,
+                self.key_scales.get(place..place + seen.len()).unwrap_or_default(),
                 (&mut *self.scores, key_stride),
             )?);
             let codes = self.probabilities.chunks_exact_mut((token_pairs * 4).max(1));
-            for (row, codes) in self.scores.chunks_mut(key_stride.max(1)).zip(codes).take(block) {
-                if let Some(row) = row.get_mut(..tokens) {
-                    (kernels.softmax_i16)(row, score_scale(size), codes);
+            let rows_of_scores = self.scores.chunks_mut(key_stride.max(1)).zip(codes);
+            for (token, (row, codes)) in (first..).zip(rows_of_scores.take(block)) {
+                if let Some(row) = row.get_mut(..seen.len()) {
+                    let own = visible.among(token, &seen, tokens);
+                    let (before, codes) =
+                        codes.split_at_mut_checked(own.start * 2).unwrap_or_default();
+                    before.fill(0);
+                    (kernels.softmax_i16)(row.get_mut(own).unwrap_or_default(), scale, codes);
                 }
             }
             (kernels.multiply_i16)(MultiplyI16::new(
                 (self.probabilities, token_pairs),
-                (self.values, size),
+                (self.values.get(seen.start * size * 2..).unwrap_or_default(), size),
                 token_pairs,
                 self.probability_scales.get(..block).unwrap_or_default(),
                 self.value_scales,

@@ -2,47 +2,87 @@
 
 use super::norm::Norm;
 use crate::error::Result;
-use crate::model::linear::{Linear, take_same_codes};
+use crate::model::config::FAMILIES;
+use crate::model::linear::{Linear, Rows, take_same_codes};
 use crate::model::weights::Weights;
 
 /// Where the tensors of one layer lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layer {
-    pub(in crate::model) query: Linear,
-    pub(in crate::model) key: Linear,
-    pub(in crate::model) value: Linear,
+    pub(in crate::model) query: Rows,
+    pub(in crate::model) key: Rows,
+    pub(in crate::model) value: Rows,
     pub(in crate::model) attention_output: Linear,
+    /// Behind the attention's residual sum, or before the attention.
     pub(in crate::model) attention_norm: Norm,
-    pub(in crate::model) intermediate: Linear,
-    pub(in crate::model) output: Linear,
-    pub(in crate::model) output_norm: Norm,
+    pub(in crate::model) up: Rows,
+    pub(in crate::model) down: Linear,
+    /// Behind the second residual sum, or before the feed-forward layer.
+    pub(in crate::model) feed_forward_norm: Norm,
+    /// What BERT has not. It takes no room in builds for BERT alone.
+    pub(in crate::model) further: [Further; FAMILIES as usize],
     /// Whether queries, keys and values can be computed with quantised activations.
     pub(in crate::model) integer_attention: bool,
     /// The columns of a group if queries, keys and values are all in blocks of the same groups.
     pub(in crate::model) attention_group: Option<usize>,
 }
 
+/// Tensors of a layer that BERT has not; empty where a model has none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::model) struct Further {
+    pub(in crate::model) gate: Rows,
+    /// Of what the attention adds, before it is added.
+    pub(in crate::model) attention_end_norm: Norm,
+    /// Of what the feed-forward layer adds.
+    pub(in crate::model) feed_forward_end_norm: Norm,
+    /// Of a head's queries and keys.
+    pub(in crate::model) query_norm: Norm,
+    pub(in crate::model) key_norm: Norm,
+}
+
+impl Further {
+    pub(in crate::model) const EMPTY: Self = Self {
+        gate: Rows::EMPTY,
+        attention_end_norm: Norm::EMPTY,
+        feed_forward_end_norm: Norm::EMPTY,
+        query_norm: Norm::EMPTY,
+        key_norm: Norm::EMPTY,
+    };
+}
+
 impl Layer {
-    /// A placeholder, to make the array that [`Bert::open`](crate::model::Bert::open) fills.
+    /// A placeholder, to make the array that opening a model fills.
     pub const EMPTY: Self = Self {
-        query: Linear::EMPTY,
-        key: Linear::EMPTY,
-        value: Linear::EMPTY,
+        query: Rows::EMPTY,
+        key: Rows::EMPTY,
+        value: Rows::EMPTY,
         attention_output: Linear::EMPTY,
         attention_norm: Norm::EMPTY,
-        intermediate: Linear::EMPTY,
-        output: Linear::EMPTY,
-        output_norm: Norm::EMPTY,
+        up: Rows::EMPTY,
+        down: Linear::EMPTY,
+        feed_forward_norm: Norm::EMPTY,
+        further: [Further::EMPTY; FAMILIES as usize],
         integer_attention: false,
         attention_group: None,
     };
 
+    pub(in crate::model) fn further(&self) -> &Further {
+        const NONE: &Further = &Further::EMPTY;
+        self.further.first().unwrap_or(NONE)
+    }
+
+    /// Finds out how queries, keys and values can be computed together.
+    pub(in crate::model) fn joined(mut self, weights: &(impl Weights + ?Sized)) -> Result<Self> {
+        self.integer_attention = self.take_same_codes(weights)?;
+        let group = self.query.linear.group();
+        let same = self.key.linear.group() == group && self.value.linear.group() == group;
+        self.attention_group = group.filter(|_| same);
+        Ok(self)
+    }
+
     /// Whether queries, keys and values all take the same codes.
-    pub(in crate::model) fn take_same_codes(
-        &self,
-        weights: &(impl Weights + ?Sized),
-    ) -> Result<bool> {
-        let all = [&self.query, &self.key, &self.value];
+    fn take_same_codes(&self, weights: &(impl Weights + ?Sized)) -> Result<bool> {
+        let all = [&self.query.linear, &self.key.linear, &self.value.linear];
         if !all.iter().all(|linear| linear.takes_codes()) {
             return Ok(false);
         }
@@ -50,24 +90,36 @@ impl Layer {
         Ok(take_same_codes(weights, query, key)? && take_same_codes(weights, query, value)?)
     }
 
-    pub(in crate::model) const fn linear_layers(&self) -> [&Linear; 6] {
-        let Self { query, key, value, attention_output, intermediate, output, .. } = self;
-        [query, key, value, attention_output, intermediate, output]
+    pub(in crate::model) fn linear_layers(&self) -> impl Iterator<Item = &Linear> {
+        let Self { query, key, value, attention_output, up, down, further, .. } = self;
+        let own = [&query.linear, &key.linear, &value.linear, attention_output, &up.linear, down];
+        own.into_iter().chain(further.iter().map(|further| &further.gate.linear))
     }
 
-    pub(in crate::model) const fn linear_layers_mut(&mut self) -> [&mut Linear; 6] {
-        let Self { query, key, value, attention_output, intermediate, output, .. } = self;
-        [query, key, value, attention_output, intermediate, output]
+    pub(in crate::model) fn linear_layers_mut(&mut self) -> impl Iterator<Item = &mut Linear> {
+        let Self { query, key, value, attention_output, up, down, further, .. } = self;
+        let (query, key, value) = (&mut query.linear, &mut key.linear, &mut value.linear);
+        let own = [query, key, value, attention_output, &mut up.linear, down];
+        own.into_iter().chain(further.iter_mut().map(|further| &mut further.gate.linear))
+    }
+
+    /// The linear layers, each with the number of its rows that are used.
+    pub(in crate::model) fn linear_rows(&self) -> impl Iterator<Item = (&Linear, usize)> {
+        let Self { query, key, value, attention_output, up, down, further, .. } = self;
+        let rows = [query, key, value, up].into_iter();
+        let rows = rows.chain(further.iter().map(|further| &further.gate));
+        let all = [attention_output, down].map(|linear| (linear, linear.weight.rows));
+        rows.map(|rows| (&rows.linear, rows.count)).chain(all)
     }
 
     /// Whether any of the linear layers is in blocks.
     pub(in crate::model) fn has_blocks(&self) -> bool {
-        self.linear_layers().iter().any(|linear| linear.group().is_some())
+        self.linear_layers().any(|linear| linear.group().is_some())
     }
 
     /// Whether any of the linear layers takes codes of evened out columns.
     pub(in crate::model) fn is_calibrated(&self) -> bool {
-        [&self.value, &self.intermediate, &self.output]
+        [&self.value.linear, &self.up.linear, &self.down]
             .iter()
             .any(|linear| linear.takes_codes() && linear.weight.column_offset.is_some())
     }

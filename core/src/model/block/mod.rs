@@ -1,7 +1,9 @@
 //! The pieces of a transformer's block, each for itself: passes put them together.
 
 pub(super) mod attention;
+pub(super) mod feed_forward;
 pub(super) mod layer;
 pub(super) mod norm;
 pub(super) mod observation;
 pub(super) mod positions;
+pub(super) mod visible;

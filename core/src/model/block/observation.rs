@@ -1,13 +1,13 @@
 //! What the linear layers of a model are applied to, shown as it passes.
 
-use crate::model::config::BertConfig;
+use crate::model::config::{Config, FAMILIES};
 
 /// What the linear layers of a transformer layer are applied to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LayerInput {
     /// Of queries, keys and values: `[tokens, hidden]`.
     Attention,
-    /// Of the attention's output layer: `[tokens, hidden]`.
+    /// Of the attention's output layer: `[tokens, heads · size]`.
     AttentionOutput,
     /// Of the first feed-forward layer: `[tokens, hidden]`.
     Intermediate,
@@ -18,9 +18,10 @@ pub enum LayerInput {
 impl LayerInput {
     /// Elements of a row.
     #[must_use]
-    pub const fn cols(self, config: &BertConfig) -> usize {
+    pub const fn cols(self, config: &Config) -> usize {
         match self {
             Self::Output => config.intermediate,
+            Self::AttentionOutput if FAMILIES => config.heads.width(),
             _ => config.hidden,
         }
     }

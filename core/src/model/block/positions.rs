@@ -4,20 +4,30 @@ use crate::kernel::pieces::{pieces, pieces_mut};
 use crate::model::config::rope::{Rope, RopePairs, frequency};
 
 impl Rope {
-    /// Cosine and sine for each pair of a head at `position`, one after the other; `divisors` of
-    /// the frequencies may be empty.
-    pub(in crate::model) fn angles(&self, position: usize, divisors: &[f32], out: &mut [f32]) {
-        #[allow(clippy::cast_precision_loss)] // positions are far below 2²⁴
-        let position = position as f64 / f64::from(self.position_divisor);
+    /// Cosine and sine for each pair of a head, one after the other, for each of the positions from
+    /// `first` on, as many as there are rows of `size` in `out`; `divisors` of the frequencies may
+    /// be empty.
+    pub(in crate::model) fn angles(
+        &self,
+        first: usize,
+        divisors: &[f32],
+        (out, size): (&mut [f32], usize),
+    ) {
         let factor = f64::from(self.attention_factor);
-        let out = out.get_mut(..self.dimensions).unwrap_or_default();
-        for (pair, out) in out.as_chunks_mut::<2>().0.iter_mut().enumerate() {
+        for pair in 0..self.dimensions / 2 {
+            let frequency = frequency(pair, self.dimensions, self.base);
             let divisor = f64::from(divisors.get(pair).copied().unwrap_or(1.0));
-            let angle = position * frequency(pair, self.dimensions, self.base) / divisor;
-            let angle = self.yarn.map_or(angle, |yarn| angle / yarn.divisor(pair));
-            #[allow(clippy::cast_possible_truncation)] // small numbers
-            {
-                *out = [(libm::cos(angle) * factor) as f32, (libm::sin(angle) * factor) as f32];
+            let yarn = self.yarn.map(|yarn| yarn.divisor(pair));
+            for (position, out) in (first..).zip(pieces_mut(out, size)) {
+                #[allow(clippy::cast_precision_loss)] // positions are far below 2²⁴
+                let position = position as f64 / f64::from(self.position_divisor);
+                let angle = position * frequency / divisor;
+                let angle = yarn.map_or(angle, |divisor| angle / divisor);
+                #[allow(clippy::cast_possible_truncation)] // small numbers
+                if let Some([cos, sin]) = out.as_chunks_mut::<2>().0.get_mut(pair) {
+                    *cos = (libm::cos(angle) * factor) as f32;
+                    *sin = (libm::sin(angle) * factor) as f32;
+                }
             }
         }
     }
@@ -85,7 +95,7 @@ mod tests {
             pairs: RopePairs::Halves,
         };
         let mut angles = [0.0; 8];
-        rope.angles(3, &[1.0, 0.5], &mut angles);
+        rope.angles(3, &[1.0, 0.5], (&mut angles, 8));
         // Frequencies 1 and 1/10, the second divided by a half.
         let expected = [3.0_f64, 0.6].map(|angle| [2.0 * angle.cos(), 2.0 * angle.sin()]);
         near(&angles.map(f64::from), &[&expected[0][..], &expected[1], &[0.0; 4]].concat());

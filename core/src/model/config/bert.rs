@@ -1,5 +1,8 @@
 //! The sizes and habits of a BERT model, from a file's metadata.
 
+use core::ops::Deref;
+
+use super::transformer::{Config, Heads};
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::Value;
 use crate::limit::Limit;
@@ -14,25 +17,16 @@ pub enum Pooling {
     Mean,
     /// The vector of the first token (`[CLS]`).
     Cls,
+    /// The vector of the last token.
+    Last,
 }
 
-/// The sizes of a BERT encoder and how its output is made an embedding.
+/// A BERT encoder: its transformer, how its output is made an embedding, and what its tokenizer
+/// does.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BertConfig {
-    /// Number of transformer layers.
-    pub layers: usize,
-    /// Number of attention heads; divides `hidden`.
-    pub heads: usize,
-    /// Elements of a token's vector, and of the embedding.
-    pub hidden: usize,
-    /// Elements of the feed-forward layer.
-    pub intermediate: usize,
-    /// Number of positions the model knows.
-    pub positions: usize,
-    /// Number of tokens in the vocabulary.
-    pub vocabulary: usize,
-    /// Added to the variance in layer norms.
-    pub layer_norm_epsilon: f32,
+    /// The sizes and settings of the transformer, which are the configuration's own too.
+    pub transformer: Config,
     /// How the tokens' vectors become one.
     pub pooling: Pooling,
     /// Whether the embedding is scaled to length 1.
@@ -50,6 +44,14 @@ pub struct BertConfig {
     pub has_added_tokens: bool,
     /// Whether a prompt is to stand before every text, so that texts without it give other vectors.
     pub has_default_prompt: bool,
+}
+
+impl Deref for BertConfig {
+    type Target = Config;
+
+    fn deref(&self) -> &Config {
+        &self.transformer
+    }
 }
 
 impl BertConfig {
@@ -72,15 +74,6 @@ impl BertConfig {
         "wordpiece_added_tokens",
         "default_prompt_name",
     ];
-
-    /// Elements of one head's vectors.
-    #[must_use]
-    pub const fn head(&self) -> usize {
-        match self.hidden.checked_div(self.heads) {
-            Some(head) => head,
-            None => 0,
-        }
-    }
 
     /// What the model's tokenizer does to texts before it looks for words.
     #[must_use]
@@ -161,15 +154,20 @@ impl BertConfig {
             Some(Value::Text("cls")) => Pooling::Cls,
             Some(_) => return Err(("pooling", ErrorKind::BadMetadata)),
         };
-        Ok(Self {
+        let head = hidden.checked_div(heads).unwrap_or(0);
+        let transformer = Config {
             layers: number("num_layers", Limit::LAYERS)?,
-            heads,
+            heads: Heads { query: heads, key_value: heads, size: head },
             hidden,
             intermediate: number("intermediate_size", Limit::SIZE)?,
             positions,
             vocabulary: number("vocab_size", Limit::SIZE)?,
-            layer_norm_epsilon: epsilon(value("layer_norm_eps"))
+            epsilon: epsilon(value("layer_norm_eps"))
                 .ok_or(("layer_norm_eps", ErrorKind::BadMetadata))?,
+            ..Config::BERT
+        };
+        Ok(Self {
+            transformer,
             pooling,
             normalize: truth("normalize")?,
             do_lower_case: truth("do_lower_case")?,
@@ -230,7 +228,7 @@ mod tests {
     fn the_required_keys_suffice() {
         let config = read(&[]).unwrap();
         assert_eq!((config.layers, config.head(), config.max_tokens), (6, 32, 256));
-        assert_eq!((config.layer_norm_epsilon, config.pooling), (1e-12, Pooling::Mean));
+        assert_eq!((config.epsilon, config.pooling), (1e-12, Pooling::Mean));
         assert!(config.normalize && config.do_lower_case);
     }
 

@@ -1,35 +1,14 @@
-//! The sizes of a decoder of the Llama family.
+//! A decoder of the Llama family, from its settings.
 
 use super::rope::{Rope, RopePairs};
+use super::transformer::{Config, Heads, Rotary};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limit::Limit;
 
-/// The sizes of a decoder.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct LlamaConfig {
-    /// Number of layers.
-    pub layers: usize,
-    /// Heads of queries.
-    pub heads: usize,
-    /// Heads of keys and values; divides `heads`.
-    pub kv_heads: usize,
-    /// Elements of a head, an even number.
-    pub head: usize,
-    /// Elements of a token's vector.
-    pub hidden: usize,
-    /// Elements of the feed-forward layer.
-    pub intermediate: usize,
-    /// Tokens of the vocabulary.
-    pub vocabulary: usize,
-    /// Positions that the model was made for.
-    pub positions: usize,
-    /// Added to the mean square in RMS norms.
-    pub norm_epsilon: f32,
-    /// How positions turn heads.
-    pub rope: Rope,
-}
+/// The sizes and settings of a decoder.
+pub type LlamaConfig = Config;
 
-impl LlamaConfig {
+impl Config {
     /// Reads the sizes: `number` answers the members of an AMB configuration.
     ///
     /// | member | default |
@@ -67,25 +46,25 @@ impl LlamaConfig {
             && head.is_multiple_of(2)
             && dimensions.is_multiple_of(2)
             && dimensions <= head;
+        let rope = Rope {
+            dimensions,
+            base: real("rope_freq_base", 10_000.0)?,
+            position_divisor: real("rope_scaling", 1.0)?,
+            yarn: None,
+            attention_factor: real("rope_attention_factor", 1.0)?,
+            original_positions: or("rope_original_positions", positions)?,
+            pairs: rope_pairs,
+        };
         let config = Self {
             layers: size("n_layers")?,
-            heads,
-            kv_heads,
-            head,
+            heads: Heads { query: heads, key_value: kv_heads, size: head },
             hidden,
             intermediate: size("intermediate_size")?,
             vocabulary: size("n_vocab")?,
             positions,
-            norm_epsilon: real("rms_norm_eps", 1e-5)?,
-            rope: Rope {
-                dimensions,
-                base: real("rope_freq_base", 10_000.0)?,
-                position_divisor: real("rope_scaling", 1.0)?,
-                yarn: None,
-                attention_factor: real("rope_attention_factor", 1.0)?,
-                original_positions: or("rope_original_positions", positions)?,
-                pairs: rope_pairs,
-            },
+            epsilon: real("rms_norm_eps", 1e-5)?,
+            rotary: Some(Rotary { global: rope, local: rope }),
+            ..Self::LLAMA
         };
         let width = heads.checked_mul(head);
         let small = config.layers <= Limit::LAYERS.most
@@ -125,7 +104,7 @@ mod tests {
 
     #[test]
     fn sizes_that_do_not_fit_are_refused() {
-        assert_eq!(read(&[]).map(|config| config.head), Ok(8));
+        assert_eq!(read(&[]).map(|config| config.head()), Ok(8));
         for (key, value) in [
             ("n_heads", 0.0),
             ("n_heads", 4.5),

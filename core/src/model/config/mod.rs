@@ -3,7 +3,13 @@
 mod bert;
 mod llama;
 pub mod rope;
+mod transformer;
 
 pub use bert::{BertConfig, Pooling};
 pub use llama::LlamaConfig;
 pub use rope::{Rope, RopePairs};
+pub(super) use transformer::FAMILIES;
+pub use transformer::{
+    Activation, Attention, Config, Embedding, FeedForward, Heads, Mask, NormKind, Order, Rotary,
+    Window,
+};

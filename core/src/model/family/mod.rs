@@ -1,5 +1,6 @@
-//! Families of models, each a folder with the names of its tensors: what is called how, and where
-//! it belongs.
+//! Families of models: what is called how, and where it belongs. BERT has a folder of its own, so
+//! that builds for it alone are small; the others are tables of names.
 
 pub mod bert;
 pub mod llama;
+pub mod tensors;

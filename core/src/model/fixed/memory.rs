@@ -3,7 +3,7 @@
 use super::INVALID;
 use crate::error::Result;
 use crate::model::plan::Needs;
-use crate::model::{BertConfig, Plan};
+use crate::model::{Config, Plan};
 
 /// How much memory a run in integers needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +23,7 @@ impl FixedNeeds {
     ///
     /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) if the plan is for nothing
     /// or larger than memory can be, or its tile too small.
-    pub fn new(config: &BertConfig, plan: &Plan) -> Result<Self> {
+    pub fn new(config: &Config, plan: &Plan) -> Result<Self> {
         Sizes::new(config, plan).and_then(|sizes| sizes.needs()).ok_or(INVALID)
     }
 }
@@ -50,8 +50,8 @@ pub(super) struct Sizes {
 }
 
 impl Sizes {
-    pub(super) fn new(config: &BertConfig, plan: &Plan) -> Option<Self> {
-        let BertConfig { hidden, intermediate, .. } = *config;
+    pub(super) fn new(config: &Config, plan: &Plan) -> Option<Self> {
+        let Config { hidden, intermediate, .. } = *config;
         let least_tile = if plan.tile_bytes == 0 { 0 } else { Needs::least_tile_bytes(config) };
         let block = if plan.block == 0 { plan.tokens } else { plan.block.min(plan.tokens) };
         let sizes = Self {

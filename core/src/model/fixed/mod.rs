@@ -1,7 +1,7 @@
 //! The BERT encoder in integers alone: no floating-point number from the weights' bytes to the
 //! embedding.
 //!
-//! Activations are fixed-point numbers (`kernel::fixed`), quantised to 12
+//! Activations are fixed-point numbers ([`kernel::fixed`](crate::kernel::fixed)), quantised to 12
 //! bits a token before each linear layer; weights are 8-bit codes, their scales the bits of f32
 //! numbers. For processors without an FPU; the same bits everywhere. One text at a time, on one
 //! thread.
@@ -14,7 +14,7 @@ pub use self::memory::{FixedMemory, FixedNeeds};
 use self::run::{Output, Run, Staging};
 use super::block::layer::Layer;
 use super::block::norm::Norm;
-use super::config::{BertConfig, Pooling};
+use super::config::{Config, FAMILIES, Pooling};
 use super::parallel::split_off;
 use super::pass::packed::Bert;
 use super::plan::Plan;
@@ -32,7 +32,7 @@ impl<L: AsRef<[Layer]> + Sync> Bert<L> {
     /// # Errors
     ///
     /// As [`embed`](Self::embed); [`ErrorKind::UnsupportedDtype`] for weights of linear layers that
-    /// are not 8-bit codes, or have a scale for more than `MAX_COLS` columns.
+    /// are not 8-bit codes, or have a scale for more than [`MAX_COLS`](fixed::MAX_COLS) columns.
     pub fn embed_fixed<W: Weights + ?Sized>(
         &self,
         weights: &W,
@@ -43,6 +43,9 @@ impl<L: AsRef<[Layer]> + Sync> Bert<L> {
     ) -> Result<()> {
         let sizes = Sizes::new(&self.config, plan).ok_or(INVALID)?;
         let error = |kind| Err(Error::without_offset(kind));
+        if FAMILIES && (!self.config.is_bert() || self.config.pooling == Pooling::Last) {
+            return error(ErrorKind::UnsupportedArchitecture);
+        }
         if ids.is_empty() || out.len() != self.config.hidden {
             return Err(INVALID);
         }
@@ -116,7 +119,7 @@ impl<L: AsRef<[Layer]> + Sync> Bert<L> {
         run.read_vector(&norm.weight, 0, weight, staging.tile)?;
         let bias = staging.bias.get_mut(..width).ok_or(TOO_SMALL)?;
         run.read_vector(&norm.bias, 0, bias, staging.tile)?;
-        let epsilon = fixed::parts_of_f32(self.config.layer_norm_epsilon.to_bits());
+        let epsilon = fixed::parts_of_f32(self.config.epsilon.to_bits());
         let epsilon = epsilon.map_or(0, |(_, epsilon)| {
             Factor { exponent: epsilon.exponent + 16, ..epsilon }.of(fixed::ONE)
         });
@@ -143,11 +146,11 @@ impl<L: AsRef<[Layer]> + Sync> Bert<L> {
         let scores = part.get_mut(..tokens).ok_or(TOO_SMALL)?;
         // 1 / √size.
         let scale = fixed::inverse_square_root((size as u64) << 32);
-        let linears = [&layer.query, &layer.key, &layer.value];
+        let linears = [&layer.query, &layer.key, &layer.value].map(|rows| &rows.linear);
         if layer.integer_attention {
-            run.quantize(&layer.query.weight, hidden, staging)?;
+            run.quantize(&layer.query.linear.weight, hidden, staging)?;
         }
-        for head in 0..self.config.heads {
+        for head in 0..self.config.heads.query {
             let first = head * size;
             for (linear, target) in linears.iter().zip([&mut *queries, &mut *keys, &mut *values]) {
                 if !layer.integer_attention {
@@ -185,7 +188,7 @@ impl<L: AsRef<[Layer]> + Sync> Bert<L> {
         mut part: &mut [i32],
         staging: &mut Staging<'_>,
     ) -> Result<()> {
-        let BertConfig { hidden: width, intermediate, .. } = self.config;
+        let Config { hidden: width, intermediate, .. } = self.config.transformer;
         let tokens = hidden.len() / width.max(1);
         let sum = split_off(&mut part, tokens * width).ok_or(TOO_SMALL)?;
         let wide = part.get_mut(..tokens * intermediate).ok_or(TOO_SMALL)?;
@@ -195,18 +198,18 @@ impl<L: AsRef<[Layer]> + Sync> Bert<L> {
         run.whole(&layer.attention_output, context, sum, staging)?;
         add(hidden, sum);
         self.fixed_norm(run, &layer.attention_norm, hidden, staging)?;
-        run.whole(&layer.intermediate, hidden, wide, staging)?;
+        run.whole(&layer.up.linear, hidden, wide, staging)?;
         wide.iter_mut().for_each(|x| *x = fixed::gelu(*x));
-        run.whole(&layer.output, wide, sum, staging)?;
+        run.whole(&layer.down, wide, sum, staging)?;
         add(hidden, sum);
-        self.fixed_norm(run, &layer.output_norm, hidden, staging)
+        self.fixed_norm(run, &layer.feed_forward_norm, hidden, staging)
     }
 
     fn fixed_pool(&self, hidden: &[i32], out: &mut [i32]) {
         let width = self.config.hidden;
         let count = match self.config.pooling {
             Pooling::Mean => hidden.len() / width.max(1),
-            Pooling::Cls => 1,
+            Pooling::Cls | Pooling::Last => 1,
         };
         for (element, out) in out.iter_mut().enumerate() {
             let column =

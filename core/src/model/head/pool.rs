@@ -1,7 +1,7 @@
 //! From the vectors of a text's tokens to one embedding.
 
 use crate::kernel;
-use crate::model::config::{BertConfig, Pooling};
+use crate::model::config::{BertConfig, FAMILIES, Pooling};
 
 /// Pools `hidden` (`[tokens, out.len()]`, at least one token) into `out` as the model's
 /// configuration says.
@@ -15,11 +15,13 @@ pub fn pool(config: &BertConfig, hidden: &[f32], out: &mut [f32]) {
     }
     out.fill(0.0);
     let tokens = hidden.chunks_exact(width.max(1));
-    let count = match config.pooling {
-        Pooling::Mean => tokens.len(),
-        Pooling::Cls => 1,
+    let (first, count) = match config.pooling {
+        Pooling::Mean => (0, tokens.len()),
+        Pooling::Cls => (0, 1),
+        Pooling::Last if FAMILIES => (tokens.len().saturating_sub(1), 1),
+        Pooling::Last => (0, 0),
     };
-    for token in tokens.take(count) {
+    for token in tokens.skip(first).take(count) {
         kernel::add(out, token);
     }
     #[allow(clippy::cast_precision_loss)] // texts have fewer than 2²⁴ tokens

@@ -74,6 +74,22 @@ impl Linear {
     }
 }
 
+/// Some rows of a linear layer: matrices that belong together may be stored as one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::model) struct Rows {
+    pub(in crate::model) linear: Linear,
+    pub(in crate::model) first: usize,
+    pub(in crate::model) count: usize,
+}
+
+impl Rows {
+    pub(in crate::model) const EMPTY: Self = Self::all(Linear::EMPTY);
+
+    pub(in crate::model) const fn all(linear: Linear) -> Self {
+        Self { linear, first: 0, count: linear.weight.rows }
+    }
+}
+
 /// Scratch memory of one job for bringing weights in.
 #[derive(Debug)]
 pub(in crate::model) struct Staging<'a> {

@@ -59,9 +59,9 @@ pub(in crate::model) fn gains(linear: &Linear) -> bool {
 }
 
 /// Bytes of the codes of a matrix, and of its scales.
-pub(in crate::model) fn sizes(matrix: &Matrix) -> Option<(usize, usize)> {
-    let scales = matrix.rows.checked_mul(groups(matrix.cols))?.checked_mul(4)?;
-    Some((matrix.rows.checked_mul(matrix.cols)?, scales))
+pub(in crate::model) fn sizes(rows: usize, cols: usize) -> Option<(usize, usize)> {
+    let scales = rows.checked_mul(groups(cols))?.checked_mul(4)?;
+    Some((rows.checked_mul(cols)?, scales))
 }
 
 /// Codes matrices anew, one after the other.
@@ -100,24 +100,26 @@ impl<'a, W: Weights + ?Sized, P: ?Sized> Coder<'a, '_, W, P> {
         Ok(offset)
     }
 
-    /// Codes a matrix, divided by the scales of the columns if they lie somewhere, and says where
-    /// it lies now.
+    /// Codes some rows of a linear layer, divided by the scales of the columns if they lie
+    /// somewhere, and says where they lie now: it then has these rows alone.
     pub(in crate::model) fn code(
         &mut self,
-        matrix: &mut Matrix,
+        linear: &mut Linear,
+        (first, rows): (usize, usize),
         columns: Option<u64>,
     ) -> Result<()> {
-        let Matrix { rows, cols, .. } = *matrix;
+        let Linear { weight: matrix, bias, .. } = linear;
+        let cols = matrix.cols;
         let groups = groups(cols);
         let width = cols.checked_div(groups).unwrap_or(0).max(1);
-        let (codes, scales) = sizes(matrix).ok_or(TOO_SMALL)?;
+        let (codes, scales) = sizes(rows, cols).ok_or(TOO_SMALL)?;
         let (codes, offset) = self.take(codes)?;
         let (scales, scale_offset) = self.take(scales)?;
         let (inverses, rest) = self.scratch.split_at_mut_checked(cols).ok_or(TOO_SMALL)?;
         let row = rest.get_mut(..cols).ok_or(TOO_SMALL)?;
         let places = codes.chunks_exact_mut(cols.max(1)).zip(scales.chunks_exact_mut(groups * 4));
         for (index, (codes, scales)) in places.enumerate() {
-            self.run.read_converted(matrix, index, row, &mut [])?;
+            self.run.read_converted(matrix, first + index, row, &mut [])?;
             if columns.is_some() {
                 row.iter_mut().zip(&*inverses).for_each(|(value, inverse)| *value *= inverse);
             }
@@ -144,6 +146,8 @@ impl<'a, W: Weights + ?Sized, P: ?Sized> Coder<'a, '_, W, P> {
             column_offset: columns,
             zero_offset: 0,
         };
+        let start = bias.encoding.row_bytes(first).unwrap_or(0);
+        bias.offset = bias.offset.saturating_add(start as u64);
         Ok(())
     }
 }

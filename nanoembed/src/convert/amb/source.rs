@@ -119,7 +119,7 @@ impl AmbFile {
         Settings {
             hidden: config.hidden,
             layers: config.layers,
-            heads: config.heads,
+            heads: config.heads.query,
             intermediate: config.intermediate,
             positions: config.positions,
             vocabulary: config.vocabulary,
@@ -129,6 +129,7 @@ impl AmbFile {
             pooling: match config.pooling {
                 Pooling::Mean => "mean".into(),
                 Pooling::Cls => "cls".into(),
+                Pooling::Last => "last".into(),
             },
             normalize: config.normalize,
             do_lower_case: config.do_lower_case,

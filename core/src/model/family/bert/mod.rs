@@ -9,8 +9,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::kernel::Kernels;
 use crate::model::block::layer::Layer;
 use crate::model::block::norm::Norm;
-use crate::model::config::BertConfig;
-use crate::model::linear::{Linear, summaries};
+use crate::model::config::{BertConfig, Config};
+use crate::model::linear::{Linear, Rows, summaries};
 use crate::model::pass::packed::Bert;
 use crate::model::plan::Plan;
 use crate::model::weights::Weights;
@@ -20,32 +20,28 @@ const TOO_SMALL: Error = Error::without_offset(ErrorKind::BufferTooSmall);
 impl Layer {
     pub(in crate::model) fn locate(
         weights: &(impl Weights + ?Sized),
-        config: &BertConfig,
+        config: &Config,
         layer: usize,
     ) -> Result<Self> {
         let find = |tensor: LayerTensor| {
             locate(weights, config, tensor.name(layer).as_str(), tensor.shape())
         };
         let linear = |weight, bias| Ok(Linear::new(find(weight)?, find(bias)?));
+        let rows = |weight, bias| linear(weight, bias).map(Rows::all);
         let norm = |weight, bias| Ok(Norm { weight: find(weight)?, bias: find(bias)? });
         use LayerTensor as T;
-        let mut layer = Self {
-            integer_attention: false,
-            attention_group: None,
-            query: linear(T::QueryWeight, T::QueryBias)?,
-            key: linear(T::KeyWeight, T::KeyBias)?,
-            value: linear(T::ValueWeight, T::ValueBias)?,
+        Self {
+            query: rows(T::QueryWeight, T::QueryBias)?,
+            key: rows(T::KeyWeight, T::KeyBias)?,
+            value: rows(T::ValueWeight, T::ValueBias)?,
             attention_output: linear(T::AttentionOutputWeight, T::AttentionOutputBias)?,
             attention_norm: norm(T::AttentionNormWeight, T::AttentionNormBias)?,
-            intermediate: linear(T::IntermediateWeight, T::IntermediateBias)?,
-            output: linear(T::OutputWeight, T::OutputBias)?,
-            output_norm: norm(T::OutputNormWeight, T::OutputNormBias)?,
-        };
-        layer.integer_attention = layer.take_same_codes(weights)?;
-        let group = layer.query.group();
-        let same = layer.key.group() == group && layer.value.group() == group;
-        layer.attention_group = group.filter(|_| same);
-        Ok(layer)
+            up: rows(T::IntermediateWeight, T::IntermediateBias)?,
+            down: linear(T::OutputWeight, T::OutputBias)?,
+            feed_forward_norm: norm(T::OutputNormWeight, T::OutputNormBias)?,
+            ..Self::EMPTY
+        }
+        .joined(weights)
     }
 }
 
@@ -114,6 +110,7 @@ impl<L: AsRef<[Layer]> + Sync> Bert<L> {
             position: find(T::Position)?,
             token_type: find(T::TokenType)?,
             norm: Norm { weight: find(T::NormWeight)?, bias: find(T::NormBias)? },
+            final_norm: Norm::EMPTY,
             config,
             layers,
         })

@@ -1,7 +1,7 @@
 //! Are all tensors there that a BERT model of these sizes needs, and do their shapes fit?
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::model::config::BertConfig;
+use crate::model::config::Config;
 use crate::model::weights::{Encoding, Matrix, Name, Weights};
 
 /// Something wrong with one tensor of the model.
@@ -19,7 +19,7 @@ pub struct Finding<'a> {
 /// Tensors beyond the needed ones (a pooler, a sorted vocabulary) are of no concern.
 pub fn check(
     weights: &(impl Weights + ?Sized),
-    config: &BertConfig,
+    config: &Config,
     report: &mut dyn FnMut(Finding<'_>),
 ) -> usize {
     let mut findings = 0;
@@ -55,7 +55,7 @@ pub(in crate::model) enum Size {
 }
 
 impl Size {
-    fn fits(self, actual: usize, config: &BertConfig) -> bool {
+    fn fits(self, actual: usize, config: &Config) -> bool {
         match self {
             Self::One => actual == 1,
             Self::Hidden => actual == config.hidden,
@@ -140,7 +140,7 @@ impl LayerTensor {
 /// The tensor `name`, if it is there with the expected shape and a usable encoding.
 pub(in crate::model) fn locate(
     weights: &(impl Weights + ?Sized),
-    config: &BertConfig,
+    config: &Config,
     name: &str,
     (rows, cols): (Size, Size),
 ) -> Result<Matrix> {

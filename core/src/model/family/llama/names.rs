@@ -1,92 +1,59 @@
 //! What the tensors are called: by Hugging Face, or in GGUF files.
 
 use crate::error::Result;
-use crate::model::weights::{Matrix, Name, Weights};
+use crate::model::family::tensors::{Names, Tensor};
+use crate::model::weights::Weights;
 
-/// A tensor of the model.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::model) enum Tensor {
-    Embeddings,
-    Norm,
-    Output,
-    Frequencies,
-    ShortFactors,
-    LongFactors,
-    AttentionNorm,
-    Query,
-    QueryBias,
-    Key,
-    KeyBias,
-    Value,
-    ValueBias,
-    QueryKeyValue,
-    AttentionOutput,
-    FeedForwardNorm,
-    Gate,
-    Up,
-    GateUp,
-    Down,
-}
+const HUGGING_FACE: Names = Names {
+    layers: "model.layers.",
+    tensors: &[
+        (Tensor::Embeddings, "model.embed_tokens"),
+        (Tensor::Norm, "model.norm"),
+        (Tensor::Output, "lm_head"),
+        (Tensor::Frequencies, "model.rope_freqs"),
+        (Tensor::ShortFactors, "model.rope_factors_short"),
+        (Tensor::LongFactors, "model.rope_factors_long"),
+        (Tensor::AttentionNorm, ".input_layernorm"),
+        (Tensor::Query, ".self_attn.q_proj"),
+        (Tensor::Key, ".self_attn.k_proj"),
+        (Tensor::Value, ".self_attn.v_proj"),
+        (Tensor::QueryKeyValue, ".self_attn.qkv_proj"),
+        (Tensor::AttentionOutput, ".self_attn.o_proj"),
+        (Tensor::FeedForwardNorm, ".post_attention_layernorm"),
+        (Tensor::Gate, ".mlp.gate_proj"),
+        (Tensor::Up, ".mlp.up_proj"),
+        (Tensor::GateUp, ".mlp.gate_up_proj"),
+        (Tensor::Down, ".mlp.down_proj"),
+    ],
+};
 
-impl Tensor {
-    const ALL: [Self; 20] = [
-        Self::Embeddings,
-        Self::Norm,
-        Self::Output,
-        Self::Frequencies,
-        Self::ShortFactors,
-        Self::LongFactors,
-        Self::AttentionNorm,
-        Self::Query,
-        Self::QueryBias,
-        Self::Key,
-        Self::KeyBias,
-        Self::Value,
-        Self::ValueBias,
-        Self::QueryKeyValue,
-        Self::AttentionOutput,
-        Self::FeedForwardNorm,
-        Self::Gate,
-        Self::Up,
-        Self::GateUp,
-        Self::Down,
-    ];
+const GGUF: Names = Names {
+    layers: "blk.",
+    tensors: &[
+        (Tensor::Embeddings, "token_embd"),
+        (Tensor::Norm, "output_norm"),
+        (Tensor::Output, "output"),
+        (Tensor::Frequencies, "rope_freqs"),
+        (Tensor::ShortFactors, "rope_factors_short"),
+        (Tensor::LongFactors, "rope_factors_long"),
+        (Tensor::AttentionNorm, ".attn_norm"),
+        (Tensor::Query, ".attn_q"),
+        (Tensor::Key, ".attn_k"),
+        (Tensor::Value, ".attn_v"),
+        (Tensor::QueryKeyValue, ".attn_qkv"),
+        (Tensor::AttentionOutput, ".attn_output"),
+        (Tensor::FeedForwardNorm, ".ffn_norm"),
+        (Tensor::Gate, ".ffn_gate"),
+        (Tensor::Up, ".ffn_up"),
+        (Tensor::GateUp, ".ffn_gate_up"),
+        (Tensor::Down, ".ffn_down"),
+    ],
+};
 
-    /// The bias that a linear layer may have.
-    pub(in crate::model) const fn bias(self) -> Option<Self> {
-        match self {
-            Self::Query => Some(Self::QueryBias),
-            Self::Key => Some(Self::KeyBias),
-            Self::Value => Some(Self::ValueBias),
-            _ => None,
-        }
-    }
-
-    /// The names of Hugging Face and of GGUF; those that begin with a point belong to a layer.
-    const fn names(self) -> (&'static str, &'static str) {
-        match self {
-            Self::Embeddings => ("model.embed_tokens.weight", "token_embd.weight"),
-            Self::Norm => ("model.norm.weight", "output_norm.weight"),
-            Self::Output => ("lm_head.weight", "output.weight"),
-            Self::Frequencies => ("model.rope_freqs.weight", "rope_freqs.weight"),
-            Self::ShortFactors => ("model.rope_factors_short.weight", "rope_factors_short.weight"),
-            Self::LongFactors => ("model.rope_factors_long.weight", "rope_factors_long.weight"),
-            Self::AttentionNorm => (".input_layernorm.weight", ".attn_norm.weight"),
-            Self::Query => (".self_attn.q_proj.weight", ".attn_q.weight"),
-            Self::QueryBias => (".self_attn.q_proj.bias", ".attn_q.bias"),
-            Self::Key => (".self_attn.k_proj.weight", ".attn_k.weight"),
-            Self::KeyBias => (".self_attn.k_proj.bias", ".attn_k.bias"),
-            Self::Value => (".self_attn.v_proj.weight", ".attn_v.weight"),
-            Self::ValueBias => (".self_attn.v_proj.bias", ".attn_v.bias"),
-            Self::QueryKeyValue => (".self_attn.qkv_proj.weight", ".attn_qkv.weight"),
-            Self::AttentionOutput => (".self_attn.o_proj.weight", ".attn_output.weight"),
-            Self::FeedForwardNorm => (".post_attention_layernorm.weight", ".ffn_norm.weight"),
-            Self::Gate => (".mlp.gate_proj.weight", ".ffn_gate.weight"),
-            Self::Up => (".mlp.up_proj.weight", ".ffn_up.weight"),
-            Self::GateUp => (".mlp.gate_up_proj.weight", ".ffn_gate_up.weight"),
-            Self::Down => (".mlp.down_proj.weight", ".ffn_down.weight"),
-        }
-    }
+/// Whose names a file has, told by the name of the embeddings.
+pub(super) fn detect(weights: &(impl Weights + ?Sized)) -> Result<&'static Names> {
+    let is_gguf = GGUF.find(weights, (Tensor::Embeddings, ".weight"), 0)?.is_some();
+    Ok(if is_gguf { &GGUF } else { &HUGGING_FACE })
 }
 
 /// Whether a tensor that is called so is one of a decoder's, of a file that has no encoder under
@@ -107,48 +74,22 @@ pub fn is_decoder_tensor_of(name: &str, layers: usize) -> bool {
         (Some(rest), _) => (Some(rest), false),
         (None, rest) => (rest, true),
     };
+    let names = if gguf || inside.is_none() { &GGUF } else { &HUGGING_FACE };
     let Some(inside) = inside else {
-        let mut all = Tensor::ALL.iter().map(|tensor| tensor.names());
-        return is_table || all.any(|(theirs, ggml)| name == theirs || name == ggml);
+        let mut all = [&HUGGING_FACE, &GGUF].into_iter().flat_map(|names| names.tensors);
+        return is_table || all.any(|(_, known)| is_weight(name, known));
     };
     let digits = inside.find('.').unwrap_or(inside.len());
     let Some((layer, part)) = inside.split_at_checked(digits) else { return false };
     let is_layer = layer.parse::<usize>().is_ok_and(|layer| layer < layers);
-    let names = |tensor: &Tensor| if gguf { tensor.names().1 } else { tensor.names().0 };
-    is_layer && (is_table || Tensor::ALL.iter().any(|tensor| names(tensor) == part))
+    let is_known = |(tensor, known): &(Tensor, &str)| {
+        let may_have_bias = matches!(tensor, Tensor::Query | Tensor::Key | Tensor::Value);
+        let is_bias = part.strip_suffix(".bias") == Some(known);
+        is_weight(part, known) || (is_bias && may_have_bias)
+    };
+    is_layer && (is_table || names.tensors.iter().any(is_known))
 }
 
-/// Whose names a file has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::model) enum Names {
-    HuggingFace,
-    Gguf,
-}
-
-impl Names {
-    /// Told by the name of the embeddings.
-    pub(in crate::model) fn detect(weights: &(impl Weights + ?Sized)) -> Result<Self> {
-        let (_, gguf) = Tensor::Embeddings.names();
-        Ok(if weights.matrix(gguf)?.is_some() { Self::Gguf } else { Self::HuggingFace })
-    }
-
-    /// Where a tensor lies, if it is there.
-    pub(in crate::model) fn find(
-        self,
-        weights: &(impl Weights + ?Sized),
-        tensor: Tensor,
-        layer: usize,
-    ) -> Result<Option<Matrix>> {
-        let (name, before) = match self {
-            Self::HuggingFace => (tensor.names().0, "model.layers."),
-            Self::Gguf => (tensor.names().1, "blk."),
-        };
-        if !name.starts_with('.') {
-            return weights.matrix(name);
-        }
-        let mut whole = Name::new(before);
-        whole.push_number(layer);
-        whole.push(name);
-        weights.matrix(whole.as_str())
-    }
+fn is_weight(name: &str, known: &str) -> bool {
+    name.strip_suffix(".weight") == Some(known)
 }

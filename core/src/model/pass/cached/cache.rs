@@ -1,7 +1,8 @@
 //! Keys and values of the tokens so far, in memory that the caller lends.
 
+use super::original_positions;
 use crate::error::{Error, ErrorKind, Result};
-use crate::model::config::LlamaConfig;
+use crate::model::config::Config;
 
 /// Keys and values of all tokens so far, in `2 · layers · kv_heads · positions · head` floats of
 /// lent memory.
@@ -18,8 +19,8 @@ pub struct Cache<'a> {
 impl<'a> Cache<'a> {
     /// How many floats a cache of so many positions needs; `None` if that overflows.
     #[must_use]
-    pub fn floats_needed(config: &LlamaConfig, positions: usize) -> Option<usize> {
-        let token = config.kv_heads.checked_mul(config.head)?.checked_mul(2)?;
+    pub fn floats_needed(config: &Config, positions: usize) -> Option<usize> {
+        let token = config.heads.key_width().checked_mul(2)?;
         token.checked_mul(config.layers)?.checked_mul(positions)
     }
 
@@ -30,11 +31,11 @@ impl<'a> Cache<'a> {
     /// # Errors
     ///
     /// [`ErrorKind::BufferTooSmall`] if the memory does not suffice.
-    pub fn new(config: &LlamaConfig, positions: usize, memory: &'a mut [f32]) -> Result<Self> {
+    pub fn new(config: &Config, positions: usize, memory: &'a mut [f32]) -> Result<Self> {
         let small = Error::without_offset(ErrorKind::BufferTooSmall);
         let needed = Self::floats_needed(config, positions).ok_or(small)?;
         let values = memory.get_mut(..needed).ok_or(small)?;
-        let is_long = positions > config.rope.original_positions;
+        let is_long = positions > original_positions(config);
         Ok(Self { values, positions, length: 0, is_long })
     }
 
@@ -46,7 +47,7 @@ impl<'a> Cache<'a> {
     /// As [`new`](Self::new), and [`ErrorKind::InvalidArgument`] if there are more tokens than
     /// positions.
     pub fn resume(
-        config: &LlamaConfig,
+        config: &Config,
         positions: usize,
         length: usize,
         memory: &'a mut [f32],
@@ -89,12 +90,12 @@ impl<'a> Cache<'a> {
     /// One head's keys and values of a layer, `[positions, head]` each.
     pub(super) fn head(
         &mut self,
-        config: &LlamaConfig,
+        config: &Config,
         layer: usize,
         kv_head: usize,
     ) -> Option<(&mut [f32], &mut [f32])> {
-        let size = self.positions * config.head;
-        let start = (layer * config.kv_heads + kv_head) * 2 * size;
+        let size = self.positions * config.head();
+        let start = (layer * config.heads.key_value + kv_head) * 2 * size;
         self.values.get_mut(start..start + 2 * size)?.split_at_mut_checked(size)
     }
 }

@@ -1,14 +1,18 @@
 //! A pass of some tokens through all layers.
 
+use super::Llama;
 use super::cache::Cache;
 use super::input::LayerInput;
-use super::memory::{LlamaMemory, Scratch};
-use super::{Llama, LlamaLayer, Rows};
+use super::memory::{LlamaMemory, Scratch, has_local};
 use crate::error::{Error, ErrorKind, Result};
 use crate::kernel::pieces::{copy, pieces, pieces_mut};
 use crate::kernel::{self, Floats, Kernels, Multiply, Product, Strides, Table};
-use crate::model::config::LlamaConfig;
-use crate::model::linear::Linear;
+use crate::model::block::feed_forward::{activate, gate};
+use crate::model::block::layer::{Further, Layer};
+use crate::model::block::norm::{Norm, NormMemory};
+use crate::model::block::visible::Visible;
+use crate::model::config::{Config, FeedForward, Heads, Order};
+use crate::model::linear::{Linear, Rows};
 use crate::model::run::Run;
 use crate::model::weights::{Matrix, Weights};
 
@@ -27,7 +31,7 @@ pub enum Output<'a> {
 
 const TOO_SMALL: Error = Error::without_offset(ErrorKind::BufferTooSmall);
 
-impl<L: AsRef<[LlamaLayer]>> Llama<L> {
+impl<L: AsRef<[Layer]>> Llama<L> {
     /// Takes `ids` through the model behind what is in `cache`, as many at a time as `memory` has
     /// room for.
     ///
@@ -44,7 +48,7 @@ impl<L: AsRef<[LlamaLayer]>> Llama<L> {
         memory: &mut LlamaMemory<'_>,
         mut output: Output<'_>,
     ) -> Result<()> {
-        let LlamaConfig { vocabulary, hidden, .. } = self.config;
+        let Config { vocabulary, hidden, .. } = self.config;
         if ids.iter().any(|id| *id as usize >= vocabulary) {
             return Err(Error::without_offset(ErrorKind::TokenOutOfRange));
         }
@@ -127,30 +131,53 @@ impl<L: AsRef<[LlamaLayer]>> Llama<L> {
         cache: &mut Cache<'_>,
         memory: &mut LlamaMemory<'_>,
     ) -> Result<()> {
-        let LlamaConfig { hidden, heads, kv_heads, head, intermediate, .. } = self.config;
+        let config = &self.config;
+        let Config { hidden, heads, intermediate, .. } = *config;
         let tokens = ids.len();
         let LlamaMemory { norm, scratch, .. } = memory;
         let states = memory.hidden.get_mut(..tokens * hidden).ok_or(TOO_SMALL)?;
         let normed = memory.normed.get_mut(..tokens * hidden).ok_or(TOO_SMALL)?;
-        let queries = memory.queries.get_mut(..tokens * heads * head).ok_or(TOO_SMALL)?;
-        let keys = memory.keys.get_mut(..tokens * kv_heads * head).ok_or(TOO_SMALL)?;
-        let context = memory.context.get_mut(..tokens * heads * head).ok_or(TOO_SMALL)?;
-        let gate = memory.gate.get_mut(..tokens * intermediate).ok_or(TOO_SMALL)?;
+        let queries = memory.queries.get_mut(..tokens * heads.width()).ok_or(TOO_SMALL)?;
+        let keys = memory.keys.get_mut(..tokens * heads.key_width()).ok_or(TOO_SMALL)?;
+        let context = memory.context.get_mut(..tokens * heads.width()).ok_or(TOO_SMALL)?;
+        let wide = memory.gate.get_mut(..tokens * intermediate).ok_or(TOO_SMALL)?;
         let up = memory.up.get_mut(..tokens * intermediate).ok_or(TOO_SMALL)?;
         for (id, row) in ids.iter().zip(pieces_mut(states, hidden)) {
             run.read_row(&self.embeddings, *id as usize, row, scratch.staging.tile)?;
+            if config.embedding.scale != 1.0 {
+                kernel::scale(row, config.embedding.scale);
+            }
         }
         let place = (cache.length, tokens, cache.is_long);
         self.angles(run, place, memory.angles, norm, scratch)?;
         let angles = &*memory.angles;
-        for (index, layer) in self.layers.as_ref().iter().take(self.config.layers).enumerate() {
+        for (index, layer) in self.layers.as_ref().iter().take(config.layers).enumerate() {
+            let Further { gate: gating, query_norm, key_norm, .. } = layer.further();
             copy(normed, states);
-            self.norm(run, &layer.attention_norm, normed, norm, scratch)?;
+            if config.order != Order::Post {
+                self.norm(run, &layer.attention_norm, normed, norm, scratch)?;
+            }
+            let angles = if config.has_window(index) && has_local(config) {
+                angles.get(tokens * heads.size..).unwrap_or_default()
+            } else {
+                angles
+            };
+            let turn = |vectors: &mut [f32], heads: usize| {
+                if let Some(rope) = config.rope(index) {
+                    rope.turn_all(angles, vectors, (heads, config.head()));
+                }
+            };
             let mut input = LayerInput::new(run, scratch, normed);
             input.rows(&layer.query, queries)?;
-            self.config.rope.turn_all(angles, queries, (heads, head));
+            if config.has_query_key_norm() {
+                self.norm(run, query_norm, queries, norm, input.scratch())?;
+            }
+            turn(queries, heads.query);
             input.rows(&layer.key, keys)?;
-            self.config.rope.turn_all(angles, keys, (kv_heads, head));
+            if config.has_query_key_norm() {
+                self.norm(run, key_norm, keys, norm, input.scratch())?;
+            }
+            turn(keys, heads.key_value);
             self.store(cache, (index, tokens), keys, true)?;
             input.rows(&layer.value, keys)?;
             self.store(cache, (index, tokens), keys, false)?;
@@ -158,21 +185,54 @@ impl<L: AsRef<[LlamaLayer]>> Llama<L> {
             self.attend(run.kernels, cache, (index, tokens), queries, context, buffers)?;
             let all = Rows::all(layer.attention_output);
             LayerInput::new(run, scratch, context).rows(&all, normed)?;
-            kernel::add(states, normed);
+            let (first, end) = (&layer.attention_norm, &layer.further().attention_end_norm);
+            self.add(run, (first, end), states, normed, norm, scratch)?;
             copy(normed, states);
-            self.norm(run, &layer.feed_forward_norm, normed, norm, scratch)?;
+            if config.order != Order::Post {
+                self.norm(run, &layer.feed_forward_norm, normed, norm, scratch)?;
+            }
             let mut input = LayerInput::new(run, scratch, normed);
-            input.rows(&layer.gate, gate)?;
-            input.rows(&layer.up, up)?;
-            (run.kernels.swiglu)(gate, up);
-            LayerInput::new(run, scratch, gate).rows(&Rows::all(layer.down), normed)?;
-            kernel::add(states, normed);
+            match config.feed_forward {
+                FeedForward::Gated(activation) => {
+                    input.rows(gating, wide)?;
+                    input.rows(&layer.up, up)?;
+                    gate(run.kernels, activation, wide, up, intermediate);
+                }
+                FeedForward::Plain(activation) => {
+                    input.rows(&layer.up, wide)?;
+                    activate(run.kernels, activation, wide, intermediate);
+                }
+            }
+            LayerInput::new(run, scratch, wide).rows(&Rows::all(layer.down), normed)?;
+            let (first, end) = (&layer.feed_forward_norm, &layer.further().feed_forward_end_norm);
+            self.add(run, (first, end), states, normed, norm, scratch)?;
         }
         cache.length += tokens;
         Ok(())
     }
 
-    /// Cosines and sines for the tokens from position `first` on.
+    /// The residual sum of `states` and what was computed of them, with the norms that stand there.
+    fn add<W: Weights + ?Sized, P: ?Sized>(
+        &self,
+        run: &Run<'_, W, P>,
+        (behind, end): (&Norm, &Norm),
+        states: &mut [f32],
+        added: &mut [f32],
+        weight: &mut [f32],
+        scratch: &mut Scratch<'_>,
+    ) -> Result<()> {
+        if self.config.order == Order::Sandwich {
+            self.norm(run, end, added, weight, scratch)?;
+        }
+        kernel::add(states, added);
+        if self.config.order == Order::Post {
+            self.norm(run, behind, states, weight, scratch)?;
+        }
+        Ok(())
+    }
+
+    /// Cosines and sines for the tokens from position `first` on; those of layers with a window
+    /// behind the others, if they are of their own.
     fn angles<W: Weights + ?Sized, P: ?Sized>(
         &self,
         run: &Run<'_, W, P>,
@@ -181,40 +241,37 @@ impl<L: AsRef<[LlamaLayer]>> Llama<L> {
         divisors: &mut [f32],
         scratch: &mut Scratch<'_>,
     ) -> Result<()> {
+        let Some(rotary) = &self.config.rotary else { return Ok(()) };
         let [short, long] = &self.divisors;
         let stored = if is_long { long } else { short };
         let divisors = divisors.get_mut(..stored.cols).ok_or(TOO_SMALL)?;
         if !divisors.is_empty() {
             run.read_vector(stored, 0, divisors, scratch.staging.tile)?;
         }
-        for (token, out) in pieces_mut(out, self.config.head).take(tokens).enumerate() {
-            self.config.rope.angles(first + token, divisors, out);
+        let size = self.config.head();
+        let (global, rest) = out.split_at_mut_checked(tokens * size).ok_or(TOO_SMALL)?;
+        rotary.global.angles(first, divisors, (global, size));
+        if has_local(&self.config) {
+            let local = rest.get_mut(..tokens * size).ok_or(TOO_SMALL)?;
+            rotary.local.angles(first, &[], (local, size));
         }
         Ok(())
     }
 
-    /// `x · weight / √(mean(x²) + ε)` of every row, in place.
+    /// The norm of every row, in place.
     fn norm<W: Weights + ?Sized, P: ?Sized>(
         &self,
         run: &Run<'_, W, P>,
-        norm: &Matrix,
+        norm: &Norm,
         states: &mut [f32],
-        weight: &mut [f32],
+        vector: &mut [f32],
         scratch: &mut Scratch<'_>,
     ) -> Result<()> {
-        let hidden = self.config.hidden;
-        let weight = weight.get_mut(..hidden).ok_or(TOO_SMALL)?;
-        run.read_vector(norm, 0, weight, scratch.staging.tile)?;
-        for row in pieces_mut(states, hidden) {
-            let sum: f64 = row.iter().map(|x| f64::from(*x) * f64::from(*x)).sum();
-            #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation)]
-            let mean = (sum / hidden as f64) as f32;
-            let factor = 1.0 / libm::sqrtf(mean + self.config.norm_epsilon);
-            for (x, weight) in row.iter_mut().zip(&*weight) {
-                *x = *x * factor * weight;
-            }
+        if norm.weight.cols == 0 {
+            return Ok(());
         }
-        Ok(())
+        let memory = NormMemory { vector, tile: &mut *scratch.staging.tile };
+        run.norm(norm, &self.config, states, &[], memory)
     }
 
     /// The logits of `states`, which are normed in place.
@@ -241,7 +298,7 @@ impl<L: AsRef<[LlamaLayer]>> Llama<L> {
         vectors: &[f32],
         is_key: bool,
     ) -> Result<()> {
-        let LlamaConfig { kv_heads, head, .. } = self.config;
+        let Heads { key_value: kv_heads, size: head, .. } = self.config.heads;
         let first = cache.length;
         for kv_head in 0..kv_heads {
             let (keys, values) = cache.head(&self.config, layer, kv_head).ok_or(TOO_SMALL)?;
@@ -255,7 +312,8 @@ impl<L: AsRef<[LlamaLayer]>> Llama<L> {
         Ok(())
     }
 
-    /// Attention of all heads: each token sees itself and what comes before it.
+    /// Attention of all heads: each token sees itself and what comes before it, as far as its
+    /// window goes.
     fn attend(
         &self,
         kernels: &Kernels,
@@ -265,12 +323,12 @@ impl<L: AsRef<[LlamaLayer]>> Llama<L> {
         context: &mut [f32],
         (scratch, scores): (&mut [f32], &mut [f32]),
     ) -> Result<()> {
-        let LlamaConfig { heads, kv_heads, head, .. } = self.config;
+        let Heads { query: heads, key_value: kv_heads, size: head } = self.config.heads;
+        let visible = Visible::new(&self.config, layer);
         let before = cache.length;
         let seen = before + tokens;
         let group = heads.checked_div(kv_heads).unwrap_or(1);
-        #[allow(clippy::cast_precision_loss)] // heads are small
-        let scale = 1.0 / libm::sqrtf(head as f32);
+        let scale = self.config.score_scale();
         // Heads that share keys and values are computed together, as rows of one product each.
         let (rows, width) = (tokens * group, group * head);
         let (query, out) = scratch.split_at_mut_checked(rows * head).ok_or(TOO_SMALL)?;
@@ -287,10 +345,10 @@ impl<L: AsRef<[LlamaLayer]>> Llama<L> {
             score(kernels, (query, keys, head), scores)?;
             for (token, rows) in pieces_mut(scores, group * seen).enumerate() {
                 for row in pieces_mut(rows, seen) {
-                    let (visible, later) =
-                        row.split_at_mut_checked(before + token + 1).ok_or(TOO_SMALL)?;
-                    (kernels.softmax)(visible, scale);
-                    later.fill(0.0);
+                    let own = visible.tokens(before + token, seen);
+                    row.get_mut(..own.start).ok_or(TOO_SMALL)?.fill(0.0);
+                    row.get_mut(own.end..).ok_or(TOO_SMALL)?.fill(0.0);
+                    (kernels.softmax)(row.get_mut(own).ok_or(TOO_SMALL)?, scale);
                 }
             }
             (kernels.multiply_f32)(Multiply::new(

@@ -1,12 +1,11 @@
 //! What linear layers are applied to: activations as they are, or quantised once for all layers
 //! that take the same codes.
 
-use super::Rows;
 use super::memory::{Activations, ROWS_AT_ONCE, Scratch};
 use crate::error::{Error, ErrorKind, Result};
 use crate::kernel::Strides;
 use crate::model::linear::grouped::GroupBuffers;
-use crate::model::linear::{CodeBuffers, Input, Linear, Output};
+use crate::model::linear::{CodeBuffers, Input, Linear, Output, Rows};
 use crate::model::run::Run;
 use crate::model::weights::Weights;
 
@@ -38,6 +37,11 @@ impl<'x, 's, 'm, W: Weights + ?Sized, P: ?Sized> LayerInput<'x, 's, 'm, W, P> {
         x: &'x [f32],
     ) -> Self {
         Self { run, scratch, x, form: Form::Floats }
+    }
+
+    /// The scratch memory between two linear layers; its codes are to be left as they are.
+    pub(super) const fn scratch(&mut self) -> &mut Scratch<'m> {
+        self.scratch
     }
 
     /// Applies some rows of a linear layer to all tokens, into `out` (`[tokens, count]`).

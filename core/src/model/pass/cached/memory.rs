@@ -2,7 +2,7 @@
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::kernel::groups::TILE_ROWS;
-use crate::model::config::LlamaConfig;
+use crate::model::config::{Config, Heads, NormKind, Rotary};
 use crate::model::linear::{CodeBuffers, Staging};
 use crate::model::parallel::split_off;
 
@@ -95,7 +95,7 @@ impl<'a> LlamaMemory<'a> {
     ///
     /// [`ErrorKind::InvalidArgument`] if the plan has no tokens or the memory would be larger than
     /// addresses are.
-    pub fn needs(config: &LlamaConfig, plan: &LlamaPlan) -> Result<LlamaNeeds> {
+    pub fn needs(config: &Config, plan: &LlamaPlan) -> Result<LlamaNeeds> {
         let invalid = Error::without_offset(ErrorKind::InvalidArgument);
         let sizes = Sizes::new(config, plan).filter(|_| plan.tokens > 0).ok_or(invalid)?;
         let sum = |sizes: &[usize]| {
@@ -111,7 +111,7 @@ impl<'a> LlamaMemory<'a> {
     ///
     /// [`ErrorKind::BufferTooSmall`] if it is less than [`needs`](Self::needs) says.
     pub fn new(
-        config: &LlamaConfig,
+        config: &Config,
         plan: &LlamaPlan,
         mut floats: &'a mut [f32],
         mut bytes: &'a mut [u8],
@@ -170,8 +170,9 @@ struct Sizes {
 const LEAST_GROUP: usize = 16;
 
 impl Sizes {
-    fn new(config: &LlamaConfig, plan: &LlamaPlan) -> Option<Self> {
-        let LlamaConfig { heads, kv_heads, head, hidden, intermediate, .. } = *config;
+    fn new(config: &Config, plan: &LlamaPlan) -> Option<Self> {
+        let Config { hidden, intermediate, .. } = *config;
+        let Heads { query: heads, key_value: kv_heads, size: head } = config.heads;
         let LlamaPlan { tokens, positions, activations, .. } = *plan;
         let widest = hidden.max(intermediate).max(heads.checked_mul(head)?);
         let parts = match activations {
@@ -188,8 +189,11 @@ impl Sizes {
             wide: tokens.checked_mul(intermediate)?,
             head: rows.checked_mul(head)?.checked_mul(2)?,
             scores: rows.checked_mul(positions)?,
-            angles: tokens.checked_mul(head)?,
-            norm: hidden.max(head),
+            angles: tokens.checked_mul(head)?.checked_mul(if has_local(config) { 2 } else { 1 })?,
+            norm: match config.norm {
+                NormKind::Rms { .. } => hidden.max(head),
+                NormKind::Layer => hidden.max(head).checked_mul(2)?,
+            },
             vector: ROWS_AT_ONCE,
             converted: widest.checked_mul(CONVERTED_ROWS)?,
             codes: code_rows.checked_mul(widest)?,
@@ -219,4 +223,10 @@ impl Sizes {
             self.converted,
         ]
     }
+}
+
+/// Whether layers with a window turn heads otherwise than those without.
+pub(super) fn has_local(config: &Config) -> bool {
+    let other = |rotary: Rotary| rotary.local != rotary.global;
+    config.attention.window.is_some() && config.rotary.is_some_and(other)
 }

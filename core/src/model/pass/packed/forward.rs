@@ -8,30 +8,71 @@
 //! 2. by blocks of tokens: the attention's output layer, residual and norm, feed-forward layers,
 //!    residual and norm.
 
-use super::Bert;
+use super::Encoder;
 use super::layout::Layout;
 use super::workspace::Workspace;
 use crate::error::{Error, ErrorKind, Result};
-use crate::kernel::pieces::{copy, even_size};
-use crate::kernel::{Strides, Table};
+use crate::kernel::pieces::{copy, even_size, pieces, pieces_mut};
+use crate::kernel::{self, Strides, Table};
 use crate::model::block::attention::{Head, attend};
-use crate::model::block::layer::Layer;
-use crate::model::block::norm::Norm;
+use crate::model::block::feed_forward::{activate, gate};
+use crate::model::block::layer::{Further, Layer};
+use crate::model::block::norm::{Norm, NormMemory};
 use crate::model::block::observation::{LayerInput, Observation, Observer};
-use crate::model::config::BertConfig;
-use crate::model::linear::{CodeBuffers, Input, Linear, Output, Staging};
+use crate::model::block::visible::Visible;
+use crate::model::config::{Config, FAMILIES, FeedForward, Order};
+use crate::model::linear::{CodeBuffers, Input, Linear, Output, Rows, Staging};
 use crate::model::parallel::{Parallel, Part, Parts, split_off};
 use crate::model::run::Run;
 use crate::model::weights::Weights;
 
 /// A pack of texts on its way through a model.
 pub(super) struct Pass<'a, L, W: ?Sized, P: ?Sized> {
-    model: &'a Bert<L>,
+    model: &'a Encoder<L>,
     run: &'a Run<'a, W, P>,
     observe: &'a Observer<'a>,
     layout: &'a Layout,
     lengths: &'a [usize],
     tokens: usize,
+    angles: Angles<'a>,
+}
+
+/// Cosines and sines for the positions of the longest text, `[positions, size]`: those of layers
+/// that see all tokens, and those of layers with a window.
+struct Angles<'a> {
+    global: &'a [f32],
+    local: &'a [f32],
+}
+
+impl<'a> Angles<'a> {
+    fn new(config: &Config, memory: &'a mut [f32], longest: usize) -> Result<Self> {
+        let rotary = config.rotary.as_ref().filter(|_| FAMILIES);
+        let Some(rotary) = rotary else { return Ok(Self { global: &[], local: &[] }) };
+        let size = config.head();
+        let (global, rest) = memory.split_at_mut_checked(longest * size).ok_or(TOO_SMALL)?;
+        rotary.global.angles(0, &[], (global, size));
+        if config.attention.window.is_none() || rotary.local == rotary.global {
+            return Ok(Self { global, local: global });
+        }
+        let local = rest.get_mut(..longest * size).ok_or(TOO_SMALL)?;
+        rotary.local.angles(0, &[], (local, size));
+        Ok(Self { global, local })
+    }
+
+    const fn of(&self, has_window: bool) -> &'a [f32] {
+        if has_window { self.local } else { self.global }
+    }
+}
+
+/// Columns of what lies in rows of `stride`, each `to` elements from the one before.
+fn transpose((from, stride): (&[f32], usize), (to, line): (&mut [f32], usize)) {
+    for (token, row) in pieces(from, stride).enumerate() {
+        for (element, to) in row.iter().zip(pieces_mut(to, line)) {
+            if let Some(to) = to.get_mut(token) {
+                *to = *element;
+            }
+        }
+    }
 }
 
 const TOO_SMALL: Error = Error::without_offset(ErrorKind::BufferTooSmall);
@@ -45,7 +86,7 @@ where
     /// Runs all layers over texts of these lengths; the last hidden states are left in the
     /// workspace.
     pub(super) fn run(
-        model: &'a Bert<L>,
+        model: &'a Encoder<L>,
         run: &'a Run<'a, W, P>,
         observe: &'a Observer<'a>,
         ids: &[u32],
@@ -53,20 +94,33 @@ where
         workspace: &mut Workspace<'_>,
     ) -> Result<()> {
         let tokens = ids.len();
-        let Workspace { layout, hidden, context, codes, floats, bytes } = workspace;
-        let size = tokens * model.config.hidden;
-        let hidden = hidden.get_mut(..size).ok_or(TOO_SMALL)?;
-        let context = context.get_mut(..size).ok_or(TOO_SMALL)?;
+        let Workspace { layout, hidden, context, normed, angles, codes, floats, bytes } = workspace;
+        let config = &model.config.transformer;
+        let hidden = hidden.get_mut(..tokens * config.hidden).ok_or(TOO_SMALL)?;
+        let width = if FAMILIES { config.heads.width() } else { config.hidden };
+        let context = context.get_mut(..tokens * width).ok_or(TOO_SMALL)?;
         let layout = &*layout;
-        let pass = Pass { model, run, observe, layout, lengths, tokens };
+        let longest = lengths.iter().copied().max().unwrap_or(0);
+        let angles = Angles::new(config, angles, longest)?;
+        let pass = Pass { model, run, observe, layout, lengths, tokens, angles };
         {
             let (mut staging, ..) = layout.staging(floats, bytes)?;
             pass.embeddings(ids, hidden, &mut staging)?;
         }
-        let head_part = layout.heads * tokens * model.config.head();
-        let block_part = pass.share() * model.config.hidden;
-        for (index, layer) in model.layers.as_ref().iter().take(model.config.layers).enumerate() {
-            observe(Observation { layer: index, input: LayerInput::Attention, values: hidden });
+        let head_part = layout.heads * config.sharing() * tokens * config.head();
+        let block_part = pass.share() * config.hidden;
+        for (index, layer) in model.layers.as_ref().iter().take(config.layers).enumerate() {
+            let x = match config.order() {
+                Order::Post => &*hidden,
+                Order::Pre | Order::Sandwich => {
+                    let normed = normed.get_mut(..hidden.len()).ok_or(TOO_SMALL)?;
+                    copy(normed, hidden);
+                    let (mut staging, ..) = layout.staging(floats, bytes)?;
+                    pass.norm(&layer.attention_norm, normed, &[], &mut staging)?;
+                    &*normed
+                }
+            };
+            observe(Observation { layer: index, input: LayerInput::Attention, values: x });
             let buffers = CodeBuffers {
                 codes: &mut *codes.codes,
                 zeros: &mut *codes.zeros,
@@ -74,19 +128,22 @@ where
             };
             let input = if layout.quantized && layer.integer_attention {
                 let (mut staging, ..) = layout.staging(floats, bytes)?;
-                Input::Codes(run.quantize(&layer.query.weight, hidden, buffers, &mut staging)?)
+                Input::Codes(run.quantize(&layer.query.linear.weight, x, buffers, &mut staging)?)
             } else if let Some(group) = layer.attention_group.filter(|_| layout.grouped) {
-                let shape = (model.config.hidden, group);
-                Input::Groups(run.quantize_groups(shape, hidden, buffers)?)
+                Input::Groups(run.quantize_groups((config.hidden, group), x, buffers)?)
             } else {
-                Input::Floats(hidden)
+                Input::Floats(x)
             };
             let scratch = ((&mut **floats, layout.job.floats), (&mut **bytes, layout.job.bytes));
             let parts = Parts::new((context, head_part), scratch.0, scratch.1);
-            run.parallel.run(parts, &|part| pass.heads(layer, input, part))?;
+            run.parallel.run(parts, &|part| pass.heads((index, layer), input, part))?;
             let scratch = ((&mut **floats, layout.job.floats), (&mut **bytes, layout.job.bytes));
             let parts = Parts::new((hidden, block_part), scratch.0, scratch.1);
             run.parallel.run(parts, &|part| pass.blocks((index, layer), context, part))?;
+        }
+        if FAMILIES && config.final_norm {
+            let (mut staging, ..) = layout.staging(floats, bytes)?;
+            pass.norm(&model.final_norm, hidden, &[], &mut staging)?;
         }
         Ok(())
     }
@@ -96,75 +153,136 @@ where
         self.tokens.div_ceil(self.layout.jobs.max(1))
     }
 
-    /// Word + position + first token type, then layer norm.
+    /// Word + position + first token type, then a norm, as far as the model has them.
     fn embeddings(&self, ids: &[u32], hidden: &mut [f32], staging: &mut Staging<'_>) -> Result<()> {
         let Self { model, run, .. } = self;
-        let width = model.config.hidden;
+        let (width, embedding) = (model.config.hidden, &model.config.embedding);
+        let positions = if FAMILIES { embedding.positions } else { Some(0) };
+        let token_types = !FAMILIES || embedding.token_types;
         let mut rows = hidden.chunks_exact_mut(width.max(1));
         let mut ids = ids.iter();
         for &length in self.lengths {
             for (position, (&id, row)) in ids.by_ref().zip(rows.by_ref()).take(length).enumerate() {
                 let other = staging.converted.get_mut(..width).ok_or(TOO_SMALL)?;
                 run.read_row(&model.word, id as usize, row, staging.tile)?;
-                run.read_row(&model.position, position, other, staging.tile)?;
-                crate::kernel::add(row, other);
-                run.read_row(&model.token_type, 0, other, staging.tile)?;
-                crate::kernel::add(row, other);
+                if FAMILIES && embedding.scale != 1.0 {
+                    kernel::scale(row, embedding.scale);
+                }
+                if let Some(first) = positions {
+                    run.read_row(&model.position, first + position, other, staging.tile)?;
+                    kernel::add(row, other);
+                }
+                if token_types {
+                    run.read_row(&model.token_type, 0, other, staging.tile)?;
+                    kernel::add(row, other);
+                }
             }
         }
-        self.add_norm(&model.norm, hidden, &[], staging)
+        if FAMILIES && !embedding.norm {
+            return Ok(());
+        }
+        self.norm(&model.norm, hidden, &[], staging)
     }
 
-    /// Layer norm of every row of `hidden + other`, in place; an empty `other` adds nothing.
-    fn add_norm(
+    /// The norm of every row of `hidden + other`, in place; an empty `other` adds nothing. Without
+    /// a weight it is none.
+    fn norm(
         &self,
         norm: &Norm,
         hidden: &mut [f32],
         other: &[f32],
         staging: &mut Staging<'_>,
     ) -> Result<()> {
-        let width = self.model.config.hidden;
-        let (weight, rest) = staging.vector.split_at_mut_checked(width).ok_or(TOO_SMALL)?;
-        let bias = rest.get_mut(..width).ok_or(TOO_SMALL)?;
-        self.run.read_vector(&norm.weight, 0, weight, staging.tile)?;
-        self.run.read_vector(&norm.bias, 0, bias, staging.tile)?;
-        let epsilon = self.model.config.layer_norm_epsilon;
-        (self.run.kernels.add_layer_norm)(hidden, other, weight, bias, epsilon);
-        Ok(())
+        if FAMILIES && norm.weight.cols == 0 {
+            kernel::add(hidden, other);
+            return Ok(());
+        }
+        let memory = NormMemory { vector: &mut *staging.vector, tile: &mut *staging.tile };
+        self.run.norm(norm, &self.model.config, hidden, other, memory)
     }
 
     /// The attention of one job's heads over all tokens.
-    fn heads(&self, layer: &Layer, input: Input<'_>, part: Part<'_>) -> Result<()> {
-        let Part { index, output, floats, bytes } = part;
+    fn heads(
+        &self,
+        (index, layer): (usize, &Layer),
+        input: Input<'_>,
+        part: Part<'_>,
+    ) -> Result<()> {
+        let Part { index: job, output, floats, bytes } = part;
         let (mut staging, mut floats, bytes) = self.layout.staging(floats, bytes)?;
-        let (tokens, size) = (self.tokens, self.model.config.head());
+        let config = &self.model.config.transformer;
+        let (tokens, size, sharing) = (self.tokens, config.head(), config.sharing());
         let key_stride = self.layout.key_stride;
-        let stride = self.layout.heads_together() * size;
-        let queries = split_off(&mut floats, tokens * stride).ok_or(TOO_SMALL)?;
+        let together = self.layout.heads_together();
+        let (stride, query_stride) = (together * size, together * sharing * size);
+        let queries = split_off(&mut floats, tokens * query_stride).ok_or(TOO_SMALL)?;
         let values = split_off(&mut floats, tokens * stride).ok_or(TOO_SMALL)?;
         let keys = split_off(&mut floats, key_stride * stride).ok_or(TOO_SMALL)?;
+        let changes = config.changes_heads();
+        let changed = if changes { tokens * stride } else { 0 };
+        let key_rows = split_off(&mut floats, changed).ok_or(TOO_SMALL)?;
+        let (scale, visible) = (config.score_scale(), Visible::new(config, index));
         let by_token = Strides { token: stride, row: 1 };
         let by_element = Strides { token: 1, row: key_stride };
-        for (turn, out) in output.chunks_mut((tokens * stride).max(1)).enumerate() {
-            let first = index * self.layout.heads * size + turn * stride;
-            let rows = out.len() / tokens.max(1);
-            for (linear, target, strides) in [
-                (&layer.query, &mut *queries, by_token),
-                (&layer.key, &mut *keys, by_element),
-                (&layer.value, &mut *values, by_token),
+        for (turn, out) in output.chunks_mut((tokens * query_stride).max(1)).enumerate() {
+            let first = job * self.layout.heads * size + turn * stride;
+            let query_rows = out.len() / tokens.max(1);
+            let rows = query_rows / sharing.max(1);
+            let by_query = Strides { token: query_stride, row: 1 };
+            let (key_target, key_strides) =
+                if changes { (&mut *key_rows, by_token) } else { (&mut *keys, by_element) };
+            for (part, first, rows, out, strides) in [
+                (&layer.query, first * sharing, query_rows, &mut *queries, by_query),
+                (&layer.key, first, rows, key_target, key_strides),
+                (&layer.value, first, rows, &mut *values, by_token),
             ] {
-                let output = Output { first, rows, out: target, strides };
-                self.run.linear(linear, input, output, &mut staging)?;
+                let first = if FAMILIES { part.first + first } else { first };
+                let output = Output { first, rows, out, strides };
+                self.run.linear(&part.linear, input, output, &mut staging)?;
+            }
+            if changes {
+                let Further { query_norm, key_norm, .. } = layer.further();
+                self.change(index, query_norm, (&mut *queries, query_stride), &mut staging)?;
+                self.change(index, key_norm, (&mut *key_rows, stride), &mut staging)?;
+                transpose((key_rows, stride), (&mut *keys, key_stride));
             }
             for (head, out) in out.chunks_exact_mut((tokens * size).max(1)).enumerate() {
+                let shared = head / sharing.max(1);
+                let queries = Table { data: &*queries, stride: query_stride };
                 let head = Head {
-                    queries: Table { data: &*queries, stride }.skip(head * size),
-                    keys: Table { data: &*keys, stride: key_stride }.rows(head * size, size),
-                    values: Table { data: &*values, stride }.skip(head * size),
+                    queries: queries.skip(head * size),
+                    keys: Table { data: &*keys, stride: key_stride }.rows(shared * size, size),
+                    values: Table { data: &*values, stride }.skip(shared * size),
                     size,
+                    scale,
+                    visible,
                 };
                 self.attend(&head, input, &mut *floats, &mut *bytes, out)?;
             }
+        }
+        Ok(())
+    }
+
+    /// Norms the heads of queries or keys, rows of `stride`, and turns them by their positions.
+    fn change(
+        &self,
+        layer: usize,
+        norm: &Norm,
+        (vectors, stride): (&mut [f32], usize),
+        staging: &mut Staging<'_>,
+    ) -> Result<()> {
+        let config = &self.model.config.transformer;
+        if config.has_query_key_norm() {
+            self.norm(norm, vectors, &[], staging)?;
+        }
+        let Some(rope) = config.rope(layer) else { return Ok(()) };
+        let size = config.head();
+        let angles = self.angles.of(config.has_window(layer));
+        let heads = stride.checked_div(size).unwrap_or(0);
+        let mut rest = vectors;
+        for &length in self.lengths {
+            let text = split_off(&mut rest, length * stride).ok_or(TOO_SMALL)?;
+            rope.turn_all(angles, text, (heads, size));
         }
         Ok(())
     }
@@ -219,11 +337,11 @@ where
 
     /// Copies the context of the tokens from `first` on, stored head by head, to rows.
     fn gather(&self, context: &[f32], first: usize, out: &mut [f32]) {
-        let BertConfig { hidden, .. } = self.model.config;
-        let size = self.model.config.head();
+        let Config { hidden, ref heads, .. } = self.model.config.transformer;
+        let (size, width) = (heads.size, if FAMILIES { heads.width() } else { hidden });
         for (head, context) in context.chunks_exact((self.tokens * size).max(1)).enumerate() {
             let rows = context.chunks_exact(size.max(1)).skip(first);
-            for (row, out) in rows.zip(out.chunks_exact_mut(hidden.max(1))) {
+            for (row, out) in rows.zip(out.chunks_exact_mut(width.max(1))) {
                 if let Some(out) = out.get_mut(head * size..(head + 1) * size) {
                     copy(out, row);
                 }
@@ -254,35 +372,83 @@ where
         mut floats: &mut [f32],
     ) -> Result<()> {
         let Self { pass, layer: (_, layer), .. } = self;
-        let BertConfig { hidden: width, intermediate, .. } = pass.model.config;
+        let config = &pass.model.config.transformer;
+        let Config { hidden: width, intermediate, .. } = *config;
         let tokens = hidden.len() / width.max(1);
         let sum = split_off(&mut floats, tokens * width).ok_or(TOO_SMALL)?;
         {
-            let x = floats.get_mut(..tokens * width).ok_or(TOO_SMALL)?;
+            let heads = if FAMILIES { config.heads.width() } else { width };
+            let x = floats.get_mut(..tokens * heads).ok_or(TOO_SMALL)?;
             pass.gather(context, first, x);
-            self.linear(LayerInput::AttentionOutput, &layer.attention_output, x, sum)?;
+            self.linear(LayerInput::AttentionOutput, &layer.attention_output, (0, width), x, sum)?;
         }
-        pass.add_norm(&layer.attention_norm, hidden, sum, self.staging)?;
-        let wide = floats.get_mut(..tokens * intermediate).ok_or(TOO_SMALL)?;
-        self.linear(LayerInput::Intermediate, &layer.intermediate, hidden, wide)?;
-        for row in wide.chunks_exact_mut(intermediate.max(1)) {
-            (pass.run.kernels.gelu)(row);
+        let further = layer.further();
+        match config.order() {
+            Order::Post => pass.norm(&layer.attention_norm, hidden, sum, self.staging)?,
+            order => {
+                if order == Order::Sandwich {
+                    pass.norm(&further.attention_end_norm, sum, &[], self.staging)?;
+                }
+                kernel::add(hidden, sum);
+                copy(sum, hidden);
+                pass.norm(&layer.feed_forward_norm, sum, &[], self.staging)?;
+            }
         }
-        self.linear(LayerInput::Output, &layer.output, wide, sum)?;
-        pass.add_norm(&layer.output_norm, hidden, sum, self.staging)
+        let wide = split_off(&mut floats, tokens * intermediate).ok_or(TOO_SMALL)?;
+        {
+            let x = if config.order() == Order::Post { &*hidden } else { &*sum };
+            let Rows { linear, first, count } = &layer.up;
+            self.linear(LayerInput::Intermediate, linear, (*first, *count), x, wide)?;
+            match config.feed_forward() {
+                FeedForward::Plain(activation) => {
+                    activate(pass.run.kernels, activation, wide, intermediate);
+                }
+                FeedForward::Gated(activation) => {
+                    let other = floats.get_mut(..tokens * intermediate).ok_or(TOO_SMALL)?;
+                    let Rows { linear, first, count } = &further.gate;
+                    self.rows(linear, (*first, *count), x, other)?;
+                    gate(pass.run.kernels, activation, other, wide, intermediate);
+                    copy(wide, other);
+                }
+            }
+        }
+        self.linear(LayerInput::Output, &layer.down, (0, width), wide, sum)?;
+        match config.order() {
+            Order::Post => pass.norm(&layer.feed_forward_norm, hidden, sum, self.staging)?,
+            order => {
+                if order == Order::Sandwich {
+                    pass.norm(&further.feed_forward_end_norm, sum, &[], self.staging)?;
+                }
+                kernel::add(hidden, sum);
+            }
+        }
+        Ok(())
     }
 
+    /// Shows what a linear layer is applied to, and applies it.
     fn linear(
         &mut self,
         input: LayerInput,
         linear: &Linear,
+        rows: (usize, usize),
         x: &[f32],
         out: &mut [f32],
     ) -> Result<()> {
         (self.pass.observe)(Observation { layer: self.layer.0, input, values: x });
+        self.rows(linear, rows, x, out)
+    }
+
+    /// Applies some rows of a linear layer.
+    fn rows(
+        &mut self,
+        linear: &Linear,
+        (first, rows): (usize, usize),
+        x: &[f32],
+        out: &mut [f32],
+    ) -> Result<()> {
         let run = self.pass.run;
-        let rows = linear.weight.rows;
-        let output = Output { first: 0, rows, out, strides: Strides { token: rows, row: 1 } };
+        let first = if FAMILIES { first } else { 0 };
+        let output = Output { first, rows, out, strides: Strides { token: rows, row: 1 } };
         let layout = self.pass.layout;
         let buffers = CodeBuffers {
             codes: &mut *self.buffers.codes,

@@ -4,7 +4,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::kernel::groups::TILE_ROWS;
 use crate::kernel::pieces::even_size;
 use crate::model::block::attention::{IntegerHead, QUERY_BLOCK};
-use crate::model::config::BertConfig;
+use crate::model::config::{Config, FAMILIES, Order};
 use crate::model::linear::{CodeBuffers, MAX_GROUPS, Staging};
 use crate::model::parallel::split_off;
 use crate::model::plan::{ALIGNMENT, Needs, Plan};
@@ -32,8 +32,16 @@ const TOO_SMALL: Error = Error::without_offset(ErrorKind::BufferTooSmall);
 pub(super) struct Layout {
     pub(super) tokens: usize,
     pub(super) jobs: usize,
-    /// Heads that one job computes.
+    /// Heads of keys and values that one job computes, with the queries that share them.
     pub(super) heads: usize,
+    sharing: usize,
+    changes_heads: bool,
+    /// Elements of a token's gate; 0 without gates.
+    gate: usize,
+    /// Floats of the context, of normed hidden states, and of angles.
+    pub(super) context: usize,
+    pub(super) normed: usize,
+    pub(super) angles: usize,
     /// See [`heads_together`](Self::heads_together).
     heads_together: usize,
     /// Tokens that one job takes through the feed-forward layers at a time.
@@ -54,9 +62,9 @@ pub(super) struct Layout {
 
 impl Layout {
     /// `None` if the sizes overflow or the plan is empty.
-    pub(super) fn new(config: &BertConfig, plan: &Plan) -> Option<Self> {
+    pub(super) fn new(config: &Config, plan: &Plan) -> Option<Self> {
         let Plan { tokens, jobs, tile_bytes, quantized, grouped, block } = *plan;
-        let BertConfig { hidden, intermediate, heads, .. } = *config;
+        let Config { hidden, intermediate, .. } = *config;
         let head = config.head();
         if tokens == 0 || jobs == 0 || head == 0 || intermediate == 0 {
             return None;
@@ -67,7 +75,10 @@ impl Layout {
         let mut layout = Self {
             tokens,
             jobs,
-            heads: heads.div_ceil(jobs),
+            heads: config.heads.key_value.div_ceil(jobs),
+            sharing: config.sharing(),
+            changes_heads: config.changes_heads(),
+            gate: if config.is_gated() { intermediate } else { 0 },
             heads_together: 1,
             block: match block {
                 0 if tile_bytes == 0 && quantized && !grouped => {
@@ -82,7 +93,16 @@ impl Layout {
             grouped: quantized && grouped,
             hidden,
             head,
-            widest: hidden.max(intermediate),
+            widest: config.widest(),
+            context: tokens.checked_mul(if FAMILIES { config.heads.width() } else { hidden })?,
+            normed: match config.order() {
+                Order::Post => 0,
+                Order::Pre | Order::Sandwich => tokens.checked_mul(hidden)?,
+            },
+            angles: match config.rotary {
+                Some(_) if FAMILIES => tokens.checked_mul(head)?.checked_mul(2)?,
+                _ => 0,
+            },
             tile: tile_bytes,
             job: none,
             total: none,
@@ -99,7 +119,10 @@ impl Layout {
         layout.total = Needs {
             floats: sum(&[
                 layout.job.floats.checked_mul(jobs),
-                states.checked_mul(2),
+                Some(states),
+                Some(layout.context),
+                Some(layout.normed),
+                Some(layout.angles),
                 scales,
                 Some(ALIGNED_FLOATS - 1),
             ])?,
@@ -147,9 +170,11 @@ impl Layout {
         Some(even_size(self.heads, most.max(1)))
     }
 
-    /// Floats for the queries, keys and values of a head.
+    /// Floats for the keys and values of a head, and the queries that share them; and keys by
+    /// token where they are more than products.
     fn head_floats(&self) -> Option<usize> {
-        self.tokens.checked_mul(2)?.checked_add(self.key_stride)?.checked_mul(self.head)
+        let by_token = self.sharing + 1 + usize::from(self.changes_heads);
+        self.tokens.checked_mul(by_token)?.checked_add(self.key_stride)?.checked_mul(self.head)
     }
 
     /// Floats for the attention of so many heads.
@@ -172,6 +197,7 @@ impl Layout {
         sum(&[
             block.checked_mul(hidden),
             block.checked_mul(widest),
+            block.checked_mul(self.gate),
             Some(self.if_quantized(block.checked_mul(self.scale_slots(widest))?)),
         ])
     }

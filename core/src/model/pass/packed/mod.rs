@@ -1,4 +1,5 @@
-//! The BERT encoder: embeddings, post-norm transformer layers, pooling.
+//! Encoders: embeddings, layers of any settings, pooling; many texts at once, without a memory of
+//! them.
 //!
 //! One pass of a layer goes over the data twice, each time in parts that a host may run on several
 //! threads:
@@ -30,22 +31,26 @@ use crate::model::plan::Plan;
 use crate::model::run::Run;
 use crate::model::weights::{Matrix, Weights};
 
-/// A BERT encoder: its sizes, and where its tensors lie in the file.
+/// An encoder of the family that a build knows always.
+pub type Bert<L> = Encoder<L>;
+
+/// An encoder: its sizes, and where its tensors lie in the file.
 ///
 /// `L` holds one [`Layer`] per layer: a slice, an array or a `Vec`.
 #[derive(Clone, Copy, Debug)]
-pub struct Bert<L> {
+pub struct Encoder<L> {
     pub(in crate::model) config: BertConfig,
     pub(in crate::model) word: Matrix,
     pub(in crate::model) position: Matrix,
     pub(in crate::model) token_type: Matrix,
     pub(in crate::model) norm: Norm,
+    pub(in crate::model) final_norm: Norm,
     pub(in crate::model) layers: L,
 }
 
 const TOO_SMALL: Error = Error::without_offset(ErrorKind::BufferTooSmall);
 
-impl<L: AsRef<[Layer]> + Sync> Bert<L> {
+impl<L: AsRef<[Layer]> + Sync> Encoder<L> {
     /// The model's sizes.
     #[must_use]
     pub const fn config(&self) -> &BertConfig {

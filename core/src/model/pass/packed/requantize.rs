@@ -4,24 +4,24 @@
 //!
 //! Activations are quantised, too, so they have to be evened out as in a model that was
 //! [calibrated](crate::quant::int8): the file has the scales of their columns, or they
-//! [follow](Bert::column_scales) from [observing](Bert::embed_observed) the model as it is.
+//! [follow](Encoder::column_scales) from [observing](Encoder::embed_observed) the model as it is.
 
 use core::ops::Range;
 
 pub use crate::model::linear::requantize::Requantized;
 
-use super::Bert;
+use super::Encoder;
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::block::layer::Layer;
 use crate::model::block::observation::LayerInput;
-use crate::model::config::BertConfig;
+use crate::model::config::Config;
 use crate::model::linear::requantize::{Coder, MEMORY, gains, sizes};
-use crate::model::linear::{Linear, summaries};
+use crate::model::linear::{Linear, Rows, summaries};
 use crate::model::run::Run;
 use crate::model::weights::{Matrix, Weights};
 use crate::quant::int8::column_scales;
 
-/// The tensor with the scales of the [columns of all layers](BertConfig::scaled_columns), in a file
+/// The tensor with the scales of the [columns of all layers](Config::scaled_columns), in a file
 /// that has them: a vector of floats.
 pub const COLUMN_SCALES: &str = "requantize.column_scale";
 
@@ -43,9 +43,9 @@ impl LayerInput {
     }
 
     /// Where the columns of this input of layer `layer` stand among [all that have
-    /// scales](BertConfig::scaled_columns); `None` if these have none.
+    /// scales](Config::scaled_columns); `None` if these have none.
     #[must_use]
-    pub fn columns(self, config: &BertConfig, layer: usize) -> Option<Range<usize>> {
+    pub fn columns(self, config: &Config, layer: usize) -> Option<Range<usize>> {
         let before = match self {
             Self::Attention => 0,
             Self::AttentionOutput => return None,
@@ -57,11 +57,11 @@ impl LayerInput {
     }
 }
 
-const fn columns_of_layer(config: &BertConfig) -> usize {
+const fn columns_of_layer(config: &Config) -> usize {
     config.hidden.saturating_mul(2).saturating_add(config.intermediate)
 }
 
-impl BertConfig {
+impl Config {
     /// How many columns of activations of all layers have scales where activations are quantised.
     #[must_use]
     pub const fn scaled_columns(&self) -> usize {
@@ -69,15 +69,38 @@ impl BertConfig {
     }
 }
 
+/// Some rows of a linear layer that are to be requantised.
+struct Piece<'l> {
+    linear: &'l mut Linear,
+    /// The first row, where it need not be 0: then it becomes 0.
+    first: Option<&'l mut usize>,
+    count: usize,
+}
+
+impl<'l> Piece<'l> {
+    const fn of_rows(rows: &'l mut Rows) -> Self {
+        Self { linear: &mut rows.linear, first: Some(&mut rows.first), count: rows.count }
+    }
+
+    const fn of_all(linear: &'l mut Linear) -> Self {
+        Self { count: linear.weight.rows, linear, first: None }
+    }
+}
+
 impl Layer {
-    /// The linear layers by what they are applied to.
-    const fn by_input(&mut self) -> [(LayerInput, [Option<&mut Linear>; 3]); 4] {
-        let Self { query, key, value, attention_output, intermediate, output, .. } = self;
+    /// The linear layers by what they are applied to; the last of those of one input decides on the
+    /// scales of its columns.
+    fn by_input(&mut self) -> [(LayerInput, [Option<Piece<'_>>; 3]); 4] {
+        let Self { query, key, value, attention_output, up, down, further, .. } = self;
+        let [query, key, value, up] =
+            [query, key, value, up].map(|rows| Some(Piece::of_rows(rows)));
+        let gate = further.first_mut().map(|further| Piece::of_rows(&mut further.gate));
+        let gate = gate.filter(|gate| gate.count > 0);
         [
-            (LayerInput::Attention, [Some(query), Some(key), Some(value)]),
-            (LayerInput::AttentionOutput, [None, None, Some(attention_output)]),
-            (LayerInput::Intermediate, [None, None, Some(intermediate)]),
-            (LayerInput::Output, [None, None, Some(output)]),
+            (LayerInput::Attention, [query, key, value]),
+            (LayerInput::AttentionOutput, [None, None, Some(Piece::of_all(attention_output))]),
+            (LayerInput::Intermediate, [None, gate, up]),
+            (LayerInput::Output, [None, None, Some(Piece::of_all(down))]),
         ]
     }
 
@@ -85,22 +108,22 @@ impl Layer {
     /// the sensitive ones of three.
     const fn decisive(&self) -> [(LayerInput, &Linear); 3] {
         [
-            (LayerInput::Attention, &self.value),
-            (LayerInput::Intermediate, &self.intermediate),
-            (LayerInput::Output, &self.output),
+            (LayerInput::Attention, &self.value.linear),
+            (LayerInput::Intermediate, &self.up.linear),
+            (LayerInput::Output, &self.down),
         ]
     }
 }
 
-impl<L: AsRef<[Layer]> + AsMut<[Layer]>> Bert<L> {
+impl<L: AsRef<[Layer]> + AsMut<[Layer]>> Encoder<L> {
     /// How many bytes [`requantize`](Self::requantize) needs at most, about one for each weight: 0
     /// if there is nothing to code anew, `usize::MAX` if they are more than addresses.
     #[must_use]
     pub fn requantized_bytes(&self) -> usize {
         let layers = self.layers.as_ref().iter().take(self.config.layers);
-        let linear = layers.flat_map(Layer::linear_layers).filter(|linear| gains(linear));
-        let sum = linear.fold(0_usize, |sum, linear| {
-            let (codes, scales) = sizes(&linear.weight).unwrap_or((usize::MAX, 0));
+        let linear = layers.flat_map(Layer::linear_rows).filter(|it| gains(it.0));
+        let sum = linear.fold(0_usize, |sum, (linear, rows)| {
+            let (codes, scales) = sizes(rows, linear.weight.cols).unwrap_or((usize::MAX, 0));
             sum.saturating_add(codes).saturating_add(scales)
         });
         let columns = self.config.scaled_columns().saturating_mul(4);
@@ -111,9 +134,7 @@ impl<L: AsRef<[Layer]> + AsMut<[Layer]>> Bert<L> {
     /// [`column_scales`](Self::column_scales) need.
     #[must_use]
     pub const fn requantizing_floats(&self) -> usize {
-        let BertConfig { hidden, intermediate, .. } = self.config;
-        let widest = if hidden > intermediate { hidden } else { intermediate };
-        widest.saturating_mul(2)
+        self.config.transformer.widest().saturating_mul(2)
     }
 
     /// Makes the scales of the activations' [columns](LayerInput::columns) of their root mean
@@ -123,7 +144,7 @@ impl<L: AsRef<[Layer]> + AsMut<[Layer]>> Bert<L> {
     /// # Errors
     ///
     /// [`ErrorKind::BufferTooSmall`] if `columns` or `scratch` is less than
-    /// [`BertConfig::scaled_columns`] and [`requantizing_floats`](Self::requantizing_floats) say;
+    /// [`Config::scaled_columns`] and [`requantizing_floats`](Self::requantizing_floats) say;
     /// what reading the weights may fail with.
     pub fn column_scales<W: Weights + ?Sized, P: ?Sized>(
         &self,
@@ -165,7 +186,7 @@ impl<L: AsRef<[Layer]> + AsMut<[Layer]>> Bert<L> {
     ///
     /// [`ErrorKind::BufferTooSmall`] if `memory`, `scratch` or `columns` is less than
     /// [`requantized_bytes`](Self::requantized_bytes),
-    /// [`requantizing_floats`](Self::requantizing_floats) and [`BertConfig::scaled_columns`] say;
+    /// [`requantizing_floats`](Self::requantizing_floats) and [`Config::scaled_columns`] say;
     /// [`ErrorKind::BadScale`] if a scale is 0 or something is not finite; what reading the weights
     /// may fail with. The model can then not be used any more.
     pub fn requantize<W: Weights + ?Sized, P: ?Sized>(
@@ -180,19 +201,23 @@ impl<L: AsRef<[Layer]> + AsMut<[Layer]>> Bert<L> {
         let mut coder = Coder { run, scratch, memory, offset: MEMORY };
         for (index, layer) in layers.iter_mut().enumerate() {
             let mut shares_codes = layer.integer_attention;
-            for (input, mut linear) in layer.by_input() {
-                if !linear.iter().flatten().all(|linear| gains(linear)) {
+            for (input, mut pieces) in layer.by_input() {
+                if !pieces.iter().flatten().all(|piece| gains(piece.linear)) {
                     continue;
                 }
-                let scales = match (input.columns(&config, index), linear.last()) {
+                let scales = match (input.columns(&config, index), pieces.last()) {
                     (Some(range), Some(Some(last))) => {
                         let scales = columns.get(range).ok_or(TOO_SMALL)?;
-                        Some(coder.columns(scales, last.weight.offset)?)
+                        Some(coder.columns(scales, last.linear.weight.offset)?)
                     }
                     _ => None,
                 };
-                for linear in linear.iter_mut().flatten() {
-                    coder.code(&mut linear.weight, scales)?;
+                for Piece { linear, first, count } in pieces.iter_mut().flatten() {
+                    let start = first.as_deref().copied().unwrap_or(0);
+                    coder.code(linear, (start, *count), scales)?;
+                    if let Some(first) = first {
+                        **first = 0;
+                    }
                 }
                 shares_codes |= input == LayerInput::Attention;
             }

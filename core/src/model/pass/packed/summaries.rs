@@ -1,13 +1,13 @@
 //! What kernels want to know of a model's 8-bit weights: how much it is, and where it goes.
 
-use super::Bert;
+use super::Encoder;
 use crate::error::Result;
 use crate::kernel::{Kernels, RowSummary};
 use crate::model::block::layer::Layer;
 use crate::model::linear::summaries;
 use crate::model::weights::Weights;
 
-impl<L: AsRef<[Layer]>> Bert<L> {
+impl<L: AsRef<[Layer]>> Encoder<L> {
     fn layers(&self) -> impl Iterator<Item = &Layer> {
         self.layers.as_ref().iter().take(self.config.layers)
     }
@@ -25,7 +25,7 @@ impl<L: AsRef<[Layer]>> Bert<L> {
     ///
     /// # Errors
     ///
-    /// [`BufferTooSmall`](crate::ErrorKind::BufferTooSmall) if there is less room; what reading the weights may fail with.
+    /// [`ErrorKind::BufferTooSmall`] if there is less room; what reading the weights may fail with.
     pub fn summarize(
         &self,
         weights: &(impl Weights + ?Sized),

@@ -2,7 +2,7 @@
 
 use super::layout::{ALIGNED_FLOATS, Layout};
 use crate::error::{Error, ErrorKind, Result};
-use crate::model::config::BertConfig;
+use crate::model::config::Config;
 use crate::model::linear::{CodeBuffers, MAX_GROUPS};
 use crate::model::parallel::split_off;
 use crate::model::plan::{ALIGNMENT, Needs, Plan};
@@ -15,6 +15,11 @@ pub struct Workspace<'a> {
     pub(super) layout: Layout,
     pub(super) hidden: &'a mut [f32],
     pub(super) context: &'a mut [f32],
+    /// Hidden states as the attention takes them; empty where it takes them as they are.
+    pub(super) normed: &'a mut [f32],
+    /// Cosines and sines by which positions turn heads, for layers with a window behind those for
+    /// the others; empty if they do not.
+    pub(super) angles: &'a mut [f32],
     /// The codes of the hidden states; empty without quantised activations.
     pub(super) codes: CodeBuffers<'a>,
     pub(super) floats: &'a mut [f32],
@@ -28,7 +33,7 @@ impl<'a> Workspace<'a> {
     ///
     /// [`ErrorKind::InvalidArgument`] if the plan is for nothing or larger than memory can be, or
     /// its tile too small.
-    pub fn needs(config: &BertConfig, plan: &Plan) -> Result<Needs> {
+    pub fn needs(config: &Config, plan: &Plan) -> Result<Needs> {
         let invalid = Error::without_offset(ErrorKind::InvalidArgument);
         if plan.tile_bytes != 0 && plan.tile_bytes < Needs::least_tile_bytes(config) {
             return Err(invalid);
@@ -42,7 +47,7 @@ impl<'a> Workspace<'a> {
     ///
     /// [`ErrorKind::BufferTooSmall`] if it is less than [`needs`](Self::needs) says.
     pub fn new(
-        config: &BertConfig,
+        config: &Config,
         plan: &Plan,
         mut floats: &'a mut [f32],
         mut bytes: &'a mut [u8],
@@ -63,7 +68,9 @@ impl<'a> Workspace<'a> {
         Ok(Self {
             layout,
             hidden: split_off(&mut floats, states).ok_or(TOO_SMALL)?,
-            context: split_off(&mut floats, states).ok_or(TOO_SMALL)?,
+            context: split_off(&mut floats, layout.context).ok_or(TOO_SMALL)?,
+            normed: split_off(&mut floats, layout.normed).ok_or(TOO_SMALL)?,
+            angles: split_off(&mut floats, layout.angles).ok_or(TOO_SMALL)?,
             codes: CodeBuffers {
                 codes: split_off(&mut bytes, tokens * layout.hidden).ok_or(TOO_SMALL)?,
                 zeros: split_off(&mut bytes, tokens * MAX_GROUPS).ok_or(TOO_SMALL)?,

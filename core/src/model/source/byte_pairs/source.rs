@@ -19,6 +19,7 @@ use crate::model::source::gguf::{gguf_pre_tokenizer, gguf_text_ends};
 use crate::token::bpe::{Pattern, PreTokenizer};
 use crate::token::{LengthPrefix, TextEnds};
 
+#[cfg(any(feature = "amb", feature = "embd"))]
 const UNSUPPORTED: Error = Error::without_offset(ErrorKind::UnsupportedVersion);
 
 /// What a file says of its tokenizer.

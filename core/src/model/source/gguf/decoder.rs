@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::event::Value;
 use crate::format::gguf::Gguf;
 use crate::model::config::rope::{Yarn, YarnSettings};
-use crate::model::config::{LlamaConfig, Rope, RopePairs};
+use crate::model::config::{LlamaConfig, Rope, RopePairs, Rotary};
 
 /// The sizes of the decoder in a GGUF file; keys stand behind the name of the architecture.
 ///
@@ -97,7 +97,7 @@ fn config<'a>(file: &Gguf<'a>) -> Result<Outcome<'a, LlamaConfig>> {
         .and_then(|()| rope(file, &settings, &config))
         .and_then(|rope| check_tensors(file, config.layers).map(|()| rope));
     Ok(checked.map(|rope| {
-        config.rope = rope;
+        config.rotary = Some(Rotary { global: rope, local: rope });
         config
     }))
 }
@@ -105,7 +105,7 @@ fn config<'a>(file: &Gguf<'a>) -> Result<Outcome<'a, LlamaConfig>> {
 /// Refuses sizes of which only the usual ones are done.
 fn check<'a>(settings: &Settings<'a>, config: &LlamaConfig) -> Outcome<'a, ()> {
     #[allow(clippy::cast_precision_loss)] // heads are small
-    let head = config.head as f64;
+    let head = config.head() as f64;
     if settings.number("attention.value_length").is_some_and(|length| length != head) {
         let reason = "only values as long as keys are honoured";
         return Err(settings.refuse("attention.value_length", reason));
@@ -119,8 +119,10 @@ fn check<'a>(settings: &Settings<'a>, config: &LlamaConfig) -> Outcome<'a, ()> {
         let reason = "only the mean (1) and the last token (3) are honoured";
         return Err(settings.refuse("pooling_type", reason));
     }
-    let is_llama = config.rope.pairs == RopePairs::Neighbours;
-    if is_llama && config.rope.dimensions != config.head {
+    let turns_parts = config.rotary.is_some_and(|Rotary { global: rope, .. }| {
+        rope.pairs == RopePairs::Neighbours && rope.dimensions != config.head()
+    });
+    if turns_parts {
         let reason = "of this architecture only models that turn whole heads are known";
         return Err(settings.refuse("rope.dimension_count", reason));
     }
@@ -130,7 +132,9 @@ fn check<'a>(settings: &Settings<'a>, config: &LlamaConfig) -> Outcome<'a, ()> {
 /// How positions turn heads, as llama.cpp takes the keys.
 fn rope<'a>(file: &Gguf<'a>, settings: &Settings<'a>, config: &LlamaConfig) -> Outcome<'a, Rope> {
     let number = |key| settings.number(key).filter(|number| *number != 0.0);
-    let mut rope = config.rope;
+    let Some(Rotary { global: mut rope, .. }) = config.rotary else {
+        return Err(GgufRefusal::missing("rope.freq_base"));
+    };
     let mut attention = number("rope.scaling.attn_factor").unwrap_or(1.0);
     let factor = number("rope.scaling.factor").or(number("rope.scale_linear")).unwrap_or(1.0);
     match settings.text("rope.scaling.type") {
@@ -141,7 +145,7 @@ fn rope<'a>(file: &Gguf<'a>, settings: &Settings<'a>, config: &LlamaConfig) -> O
             #[allow(clippy::cast_precision_loss)] // far below 2²⁴
             let yarn = YarnSettings {
                 factor,
-                original_positions: config.rope.original_positions as f64,
+                original_positions: rope.original_positions as f64,
                 beta_fast: number("rope.scaling.yarn_beta_fast").unwrap_or(32.0),
                 beta_slow: number("rope.scaling.yarn_beta_slow").unwrap_or(1.0),
                 truncate: true,

@@ -1,0 +1,296 @@
+//! Tensors by what they are for, under the names of a family: what every family but BERT is opened
+//! by.
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::model::block::layer::{Further, Layer};
+use crate::model::block::norm::Norm;
+use crate::model::config::{BertConfig, Config, FAMILIES, FeedForward, NormKind, Order};
+use crate::model::linear::{Linear, Rows, summaries};
+use crate::model::pass::packed::Encoder;
+use crate::model::weights::{Matrix, Name, Weights};
+
+/// What a tensor is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Tensor {
+    /// The table of tokens.
+    Embeddings,
+    /// The table of positions.
+    Positions,
+    /// The table of token types, of which the first row is used.
+    TokenTypes,
+    /// The norm of what is added up of these.
+    EmbeddingNorm,
+    /// The norm behind the last layer.
+    Norm,
+    /// From hidden states to logits.
+    Output,
+    /// Divisors of rotary frequencies.
+    Frequencies,
+    /// The same for short texts.
+    ShortFactors,
+    /// The same for long ones.
+    LongFactors,
+    /// Before the attention, or behind its residual sum.
+    AttentionNorm,
+    /// Queries.
+    Query,
+    /// Keys.
+    Key,
+    /// Values.
+    Value,
+    /// Queries, keys and values in one matrix.
+    QueryKeyValue,
+    /// The norm of a head's queries.
+    QueryNorm,
+    /// The norm of a head's keys.
+    KeyNorm,
+    /// From the heads to what is added.
+    AttentionOutput,
+    /// The norm of what the attention adds.
+    AttentionEndNorm,
+    /// Before the feed-forward layer, or behind its residual sum.
+    FeedForwardNorm,
+    /// What the activation is applied to, where something else is multiplied with it.
+    Gate,
+    /// What is multiplied with the gate, or what the activation is applied to.
+    Up,
+    /// Both in one matrix, the gate first.
+    GateUp,
+    /// Both in one matrix, the gate behind.
+    UpGate,
+    /// From the feed-forward layer to what is added.
+    Down,
+    /// The norm of what the feed-forward layer adds.
+    FeedForwardEndNorm,
+}
+
+/// What a family calls its tensors: `.weight` or `.bias` follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Names {
+    /// What stands before the number of a layer.
+    pub layers: &'static str,
+    /// Names by what they are for. Those that begin with a point follow the number of a layer. A
+    /// tensor that no model of the family has is not listed.
+    pub tensors: &'static [(Tensor, &'static str)],
+}
+
+const MISSING: Error = Error::without_offset(ErrorKind::MissingTensor);
+
+impl Names {
+    fn name_of(&self, tensor: Tensor) -> Option<&'static str> {
+        self.tensors.iter().find(|(known, _)| *known == tensor).map(|(_, name)| *name)
+    }
+
+    /// Where the weight (or what `kind` says) of a tensor lies, if it is there.
+    pub(super) fn find(
+        &self,
+        weights: &(impl Weights + ?Sized),
+        (tensor, kind): (Tensor, &str),
+        layer: usize,
+    ) -> Result<Option<Matrix>> {
+        let Some(name) = self.name_of(tensor) else { return Ok(None) };
+        let mut whole = Name::new("");
+        if name.starts_with('.') {
+            whole.push(self.layers);
+            whole.push_number(layer);
+        }
+        whole.push(name);
+        whole.push(kind);
+        weights.matrix(whole.as_str())
+    }
+
+    /// The same, of a shape that the model's sizes say; an error if it is missing.
+    pub(super) fn get(
+        &self,
+        weights: &(impl Weights + ?Sized),
+        tensor: Tensor,
+        layer: usize,
+        (rows, cols): (usize, usize),
+    ) -> Result<Matrix> {
+        let found = self.find(weights, (tensor, ".weight"), layer)?.ok_or(MISSING)?;
+        of_shape(found, rows, cols)
+    }
+
+    fn has(&self, weights: &(impl Weights + ?Sized), tensor: Tensor, layer: usize) -> Result<bool> {
+        self.find(weights, (tensor, ".weight"), layer).map(|found| found.is_some())
+    }
+
+    /// A bias of so many elements, if there is one.
+    fn bias(
+        &self,
+        weights: &(impl Weights + ?Sized),
+        tensor: Tensor,
+        layer: usize,
+        elements: usize,
+    ) -> Result<Matrix> {
+        match self.find(weights, (tensor, ".bias"), layer)? {
+            Some(bias) => of_shape(bias, 1, elements),
+            None => Ok(Matrix::EMPTY),
+        }
+    }
+
+    pub(super) fn norm(
+        &self,
+        weights: &(impl Weights + ?Sized),
+        config: &Config,
+        (tensor, layer): (Tensor, usize),
+        elements: usize,
+    ) -> Result<Norm> {
+        let weight = self.get(weights, tensor, layer, (1, elements))?;
+        let bias = match config.norm {
+            NormKind::Layer => self.bias(weights, tensor, layer, elements)?,
+            NormKind::Rms { .. } => Matrix::EMPTY,
+        };
+        Ok(Norm { weight, bias })
+    }
+
+    /// The tensors of a layer, as the settings say which there are. Biases may be missing, and so
+    /// may the first norm of models that norm before the attention.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::MissingTensor`], [`ErrorKind::WrongShape`] and what [`Weights::matrix`]
+    /// answers.
+    pub(super) fn layer(
+        &self,
+        weights: &(impl Weights + ?Sized),
+        config: &Config,
+        layer: usize,
+    ) -> Result<Layer> {
+        let Config { hidden, intermediate, heads, .. } = *config;
+        let (queries, keys, size) = (heads.width(), heads.key_width(), heads.size);
+        let linear = |tensor: Tensor, rows, cols| {
+            let weight = self.get(weights, tensor, layer, (rows, cols))?;
+            Ok(Linear::new(weight, self.bias(weights, tensor, layer, rows)?))
+        };
+        let all = |tensor, rows, cols| linear(tensor, rows, cols).map(Rows::all);
+        let has = |tensor| self.has(weights, tensor, layer);
+        let norm = |tensor, elements| self.norm(weights, config, (tensor, layer), elements);
+        let norm_if = |is_there, tensor, elements| match is_there {
+            true => norm(tensor, elements),
+            false => Ok(Norm::EMPTY),
+        };
+        let (query, key, value) = if has(Tensor::QueryKeyValue)? {
+            let linear = linear(Tensor::QueryKeyValue, queries + 2 * keys, hidden)?;
+            let rows = |first, count| Rows { linear, first, count };
+            (rows(0, queries), rows(queries, keys), rows(queries + keys, keys))
+        } else {
+            (
+                all(Tensor::Query, queries, hidden)?,
+                all(Tensor::Key, keys, hidden)?,
+                all(Tensor::Value, keys, hidden)?,
+            )
+        };
+        let (gate, up) = match config.feed_forward {
+            FeedForward::Plain(_) => (Rows::EMPTY, all(Tensor::Up, intermediate, hidden)?),
+            FeedForward::Gated(_) => match self.fused(weights, layer)? {
+                Some((tensor, gate_is_first)) => {
+                    let linear = linear(tensor, 2 * intermediate, hidden)?;
+                    let rows = |first| Rows { linear, first, count: intermediate };
+                    let (gate, up) =
+                        if gate_is_first { (0, intermediate) } else { (intermediate, 0) };
+                    (rows(gate), rows(up))
+                }
+                None => (
+                    all(Tensor::Gate, intermediate, hidden)?,
+                    all(Tensor::Up, intermediate, hidden)?,
+                ),
+            },
+        };
+        let is_sandwich = config.order == Order::Sandwich;
+        let has_first = config.order != Order::Pre || layer > 0 || has(Tensor::AttentionNorm)?;
+        let attention_norm = norm_if(has_first, Tensor::AttentionNorm, hidden)?;
+        let has_head_norms = config.attention.query_key_norm;
+        let further = Further {
+            gate,
+            attention_end_norm: norm_if(is_sandwich, Tensor::AttentionEndNorm, hidden)?,
+            feed_forward_end_norm: norm_if(is_sandwich, Tensor::FeedForwardEndNorm, hidden)?,
+            query_norm: norm_if(has_head_norms, Tensor::QueryNorm, size)?,
+            key_norm: norm_if(has_head_norms, Tensor::KeyNorm, size)?,
+        };
+        Layer {
+            attention_norm,
+            query,
+            key,
+            value,
+            attention_output: linear(Tensor::AttentionOutput, hidden, queries)?,
+            feed_forward_norm: norm(Tensor::FeedForwardNorm, hidden)?,
+            up,
+            down: linear(Tensor::Down, hidden, intermediate)?,
+            further: [further; FAMILIES as usize],
+            ..Layer::EMPTY
+        }
+        .joined(weights)
+    }
+
+    /// The matrix that has gate and up of a layer, and whether the gate is its first half.
+    fn fused(
+        &self,
+        weights: &(impl Weights + ?Sized),
+        layer: usize,
+    ) -> Result<Option<(Tensor, bool)>> {
+        for (tensor, gate_is_first) in [(Tensor::GateUp, true), (Tensor::UpGate, false)] {
+            if self.has(weights, tensor, layer)? {
+                return Ok(Some((tensor, gate_is_first)));
+            }
+        }
+        // GGUF calls Phi-3's fused matrix like the one that Llama has beside the gate.
+        let is_up = !self.has(weights, Tensor::Gate, layer)?;
+        Ok(is_up.then_some((Tensor::Up, true)))
+    }
+}
+
+fn of_shape(matrix: Matrix, rows: usize, cols: usize) -> Result<Matrix> {
+    let fits = (matrix.rows, matrix.cols) == (rows, cols);
+    if fits { Ok(matrix) } else { Err(Error::new(matrix.offset, ErrorKind::WrongShape)) }
+}
+
+impl<L: AsRef<[Layer]> + AsMut<[Layer]> + Sync> Encoder<L> {
+    /// Finds the tensors of an encoder of any settings under the names of its family. `layers` must
+    /// have room for `config.layers`.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::MissingTensor`], [`ErrorKind::WrongShape`] and what [`Weights::matrix`]
+    /// answers; [`ErrorKind::BufferTooSmall`] if `layers` is too short;
+    /// [`ErrorKind::UnsupportedArchitecture`] for settings that are not compiled in.
+    pub fn of_family(
+        weights: &(impl Weights + ?Sized),
+        config: BertConfig,
+        names: &Names,
+        mut layers: L,
+    ) -> Result<Self> {
+        if !config.is_built_in() {
+            return Err(Error::without_offset(ErrorKind::UnsupportedArchitecture));
+        }
+        let too_small = Error::without_offset(ErrorKind::BufferTooSmall);
+        let slots = layers.as_mut().get_mut(..config.layers).ok_or(too_small)?;
+        for (index, slot) in slots.iter_mut().enumerate() {
+            *slot = names.layer(weights, &config, index)?;
+        }
+        summaries::number(slots.iter_mut().flat_map(Layer::linear_layers_mut));
+        let Config { hidden, vocabulary, embedding, .. } = *config;
+        let table = |is_there: bool, tensor, least| {
+            if !is_there {
+                return Ok(Matrix::EMPTY);
+            }
+            let found = names.find(weights, (tensor, ".weight"), 0)?.ok_or(MISSING)?;
+            of_shape(found, found.rows.max(least), hidden)
+        };
+        let norm = |is_there, tensor| match is_there {
+            true => names.norm(weights, &config, (tensor, 0), hidden),
+            false => Ok(Norm::EMPTY),
+        };
+        let positions = embedding.positions.map_or(0, |first| config.positions + first);
+        Ok(Self {
+            word: names.get(weights, Tensor::Embeddings, 0, (vocabulary, hidden))?,
+            position: table(embedding.positions.is_some(), Tensor::Positions, positions)?,
+            token_type: table(embedding.token_types, Tensor::TokenTypes, 1)?,
+            norm: norm(embedding.norm, Tensor::EmbeddingNorm)?,
+            final_norm: norm(config.final_norm, Tensor::Norm)?,
+            config,
+            layers,
+        })
+    }
+}
