@@ -98,7 +98,7 @@
 //!
 //! # Features
 //!
-//! All are additive; all but the last three are on by default.
+//! All are additive; all but the last four are on by default.
 //!
 //! | feature | what it adds |
 //! |---|---|
@@ -107,6 +107,7 @@
 //! | `blocks-ggml`, `scaled-codes`, `hqq`, `fp8`, `afq`, `f8q8`, `mxfp4` | running and dequantising this family of quantised weights |
 //! | `std` | `owned::IoSink`, which writes files to `std::io::Write` |
 //! | `small` | smaller and slower code for microcontrollers |
+//! | `unstable` | insides of [`kernel`] and [`quant`] that may change in any version, for this project's benchmarks |
 //! | `arm-dsp` | kernels for Cortex-M4, M7 and M33 |
 
 #![no_std]

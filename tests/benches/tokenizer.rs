@@ -94,7 +94,7 @@ fn with_pieces(bencher: Bencher<'_, '_>, model: &str, texts: &[String]) {
         || {
             ids.clear();
             texts.iter().for_each(|it| {
-                model.encode(it, SpecialTokens::AsTokens, &mut session, &mut ids).unwrap()
+                model.encode(it, SpecialTokens::AsTokens, &mut session, &mut ids).unwrap();
             });
             ids.len()
         },

@@ -5,8 +5,9 @@ use half::f16;
 use nanoembed_core::event::Mode;
 use nanoembed_core::format::amb::{Amb, TensorSpec};
 use nanoembed_core::quant::amb_block::{Bytes, Tensor};
-use nanoembed_core::quant::groups::Unpacked;
-use nanoembed_core::quant::{adaptive, amb_block, amb_unpack, dequantize_weight};
+use nanoembed_core::quant::unstable::amb_unpack;
+use nanoembed_core::quant::unstable::groups::Unpacked;
+use nanoembed_core::quant::{adaptive, amb_block, dequantize_weight};
 use nanoembed_core::tensor::{
     Arrangement, CodeBits, Dtype, Encoding, ScaleType, ScaledCodes, Shape, Weight,
 };

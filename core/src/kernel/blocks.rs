@@ -78,7 +78,7 @@ impl<'a> ProductBlocks<'a> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidArgument`] if [`BLOCK_COLS`] does not divide `cols`, or if a slice is
+    /// [`ErrorKind::InvalidArgument`] if `BLOCK_COLS` does not divide `cols`, or if a slice is
     /// not as long as the others imply.
     pub fn new(
         (x, rest): (GroupedCodes<'a>, Option<RestCodes<'a>>),

@@ -61,7 +61,7 @@ impl<'a> ProductGroups<'a> {
     /// # Errors
     ///
     /// [`ErrorKind::InvalidArgument`] if `group` is not 16 or 32 or does not divide `cols`, if
-    /// there are more than [`TILE_ROWS`] rows, or if a slice is not as long as the others imply.
+    /// there are more than `TILE_ROWS` rows, or if a slice is not as long as the others imply.
     pub fn new(
         x: GroupedCodes<'a>,
         w: GroupedRows<'a>,

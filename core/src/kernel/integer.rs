@@ -83,7 +83,7 @@ impl<'a> ProductI8<'a> {
     /// # Errors
     ///
     /// [`ErrorKind::InvalidArgument`] if a slice is too short for that, or there are more than
-    /// [`MAX_COLS`] columns.
+    /// `MAX_COLS` columns.
     pub fn new(
         x: Codes<'a>,
         w: Rows<'a>,

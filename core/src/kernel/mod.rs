@@ -1,14 +1,13 @@
 //! Kernels: whole-row and whole-tile operations, in a table of functions chosen once and passed by
 //! reference.
 //!
-//! [`detect`] picks the fastest table that this CPU can run, [`available`] lists all of them.
-//! `portable` bodies are the reference; every other table is tested against them. A table is plain
-//! data without state: two models in one program may use different ones.
+//! [`detect`] picks the fastest table that this CPU can run; [`available`] lists all of them. The
+//! portable table is the reference that every other one is tested against. A table is plain data
+//! without state: two models in one program may use different ones.
 //!
-//! [`Dequantizer`] is apart: it makes f32 of whole tensors.
+//! [`Dequantizer`] is separate: it converts whole tensors to f32.
 //!
-//! Operands are checked when they are put together ([`Product::new`], …), so no kernel can fail or
-//! panic.
+//! Operands are checked when they are made ([`Product::new`], …), so no kernel can fail or panic.
 //!
 //! | operation | formula |
 //! |---|---|
@@ -53,11 +52,11 @@ macro_rules! unroll_4 {
 
 #[cfg(all(target_arch = "arm", feature = "arm-dsp"))]
 mod arm_dsp;
-pub mod blocks;
-pub mod dequantize;
-pub mod fixed;
-pub mod groups;
-pub mod integer;
+pub(crate) mod blocks;
+pub(crate) mod dequantize;
+pub(crate) mod fixed;
+pub(crate) mod groups;
+pub(crate) mod integer;
 #[cfg(target_arch = "aarch64")]
 mod neon;
 pub(crate) mod pieces;
@@ -82,6 +81,13 @@ pub use integer::{MultiplyI16, ProductI8};
 pub use prefetch::prefetch;
 pub use product::{Floats, Multiply, Product, Strides, Table};
 pub use summary::RowSummary;
+
+/// Operands that only this project's benchmarks make; they may change in any version.
+#[cfg(feature = "unstable")]
+pub mod unstable {
+    pub use super::groups::{GroupedCodes, GroupedRows, TILE_ROWS};
+    pub use super::integer::{Base, Codes, Rows};
+}
 use vector::Portable;
 
 use crate::quant::amb_unpack::UnpackCodes;
@@ -94,7 +100,7 @@ pub type ProductF32 = fn(Product<'_>);
 pub type AddLayerNorm = fn(&mut [f32], &[f32], &[f32], &[f32], f32);
 
 /// `(x, columns, codes)` to the scale and the code of 0: `x[c] · columns[c] ≈ (codes[c] − zero) ·
-/// scale`, codes 0 … [`MAX_CODE`](integer::MAX_CODE). `columns` is empty, for 1, or as long as `x`;
+/// scale`, codes 0 … 127. `columns` is empty, for 1, or as long as `x`;
 /// `codes` is as long as `x`. The error is at most one scale, the range of the row with 0 in it
 /// over 127.
 pub type Quantize = fn(&[f32], &[f32], &mut [u8]) -> (f32, u8);
@@ -163,7 +169,7 @@ pub struct Kernels {
     /// only do that.
     pub product_blocks: Option<fn(ProductBlocks<'_>)>,
     /// Quantises groups of 16 or 32 elements to signed bytes, for
-    /// [`GroupedCodes`](groups::GroupedCodes).
+    /// `GroupedCodes`.
     pub quantize_groups: QuantizeGroups,
     /// Codes of few bits to bytes, before they are multiplied in groups.
     pub unpack_codes: UnpackCodes,

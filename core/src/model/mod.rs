@@ -3,8 +3,8 @@
 //! 1. [`config`] reads a model's sizes from the metadata.
 //! 2. [`weights`] is the seam to the files: a [`Weights`] says where a tensor lies and gives its
 //!    bytes.
-//! 3. [`mod@check`] compares the tensors with the sizes and says everything that is wrong.
-//! 4. [`bert`] finds the tensors once ([`Bert::open`]) and turns token ids into embeddings.
+//! 3. [`check()`] compares the tensors with the sizes and says everything that is wrong.
+//! 4. [`Bert`] finds the tensors once ([`Bert::open`]) and turns token ids into embeddings.
 //! 5. [`llama`] is the other kind of model: it continues texts.
 //! 6. [`workspace`] is the scratch memory: how much a model needs is known exactly before.
 //! 7. `summaries` are what kernels want to know of 8-bit weights, found out once

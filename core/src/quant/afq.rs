@@ -11,7 +11,7 @@ use super::block::{range, reciprocal, round_even};
 use crate::tensor::{Afq, Dtype};
 
 /// Dequantises elements from `first` on, as many as `out` holds; `None` if there are fewer.
-pub fn dequantize(afq: &Afq<'_>, first: usize, out: &mut [f32]) -> Option<()> {
+pub(super) fn dequantize(afq: &Afq<'_>, first: usize, out: &mut [f32]) -> Option<()> {
     let group_size = usize::from(afq.group_size);
     let group_bytes = group_size * usize::from(afq.bits) / 8;
     let mut element = first;

@@ -22,7 +22,10 @@ const DIVISOR: f32 = 416.0;
 
 /// Dequantises one block.
 #[inline(always)]
-pub fn dequantize_block<L: Lanes>(block: &[u8; BLOCK_BYTES], out: &mut [f32; BLOCK_ELEMENTS]) {
+pub(super) fn dequantize_block<L: Lanes>(
+    block: &[u8; BLOCK_BYTES],
+    out: &mut [f32; BLOCK_ELEMENTS],
+) {
     let [d, qs @ ..] = block;
     let scale = L::factor(fp8::decode(*d) / DIVISOR);
     for (out, qs) in out.as_chunks_mut().0.iter_mut().zip(qs.as_chunks().0) {
@@ -33,7 +36,7 @@ pub fn dequantize_block<L: Lanes>(block: &[u8; BLOCK_BYTES], out: &mut [f32; BLO
 /// Quantises one block with the scale of least squared error among those next to `extreme / 127`.
 /// Values beyond ±136 are out of the format's range and clipped.
 #[must_use]
-pub fn quantize_block(values: &[f32; BLOCK_ELEMENTS]) -> [u8; BLOCK_BYTES] {
+fn quantize_block(values: &[f32; BLOCK_ELEMENTS]) -> [u8; BLOCK_BYTES] {
     let near = fp8::encode(extreme(values).abs() / 127.0 * DIVISOR);
     let mut best = [0; BLOCK_BYTES];
     let mut least = f32::INFINITY;

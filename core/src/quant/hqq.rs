@@ -15,7 +15,12 @@ use crate::tensor::{Hqq, Shape};
 
 /// Dequantises elements of a weight of `shape` from `first` on, as many as `out` holds; `None` if
 /// there are fewer.
-pub fn dequantize(hqq: &Hqq<'_>, shape: &Shape, first: usize, out: &mut [f32]) -> Option<()> {
+pub(super) fn dequantize(
+    hqq: &Hqq<'_>,
+    shape: &Shape,
+    first: usize,
+    out: &mut [f32],
+) -> Option<()> {
     let matrix = hqq.matrix(shape)?;
     let (pack, word_bytes) = hqq.packing()?;
     let cols = usize::try_from(matrix.cols).ok()?;

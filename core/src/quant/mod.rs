@@ -1,24 +1,33 @@
-//! Block layouts: one a file, with its dequantiser and, where we write it, its quantiser.
+//! Turning quantised weights into numbers and back.
 //!
-//! These are the references: exact to the last bit of what the formats' own programs compute. Any
-//! range of elements can be asked for; nothing else is touched and nothing allocated. Whole blocks
-//! are dequantised in terms of [`lanes`], of which
-//! [`kernel::dequantize`](crate::kernel::dequantize) has some in vector instructions.
+//! | I want to … | |
+//! |---|---|
+//! | dequantise a tensor of a file | [`TensorView::dequantize`](crate::tensor::TensorView::dequantize) |
+//! | dequantise elements or blocks of a type | [`dequantize`] |
+//! | dequantise a weight of several arrays, such as UQFF has them | [`dequantize_weight`] |
+//! | dequantise whole tensors as fast as the CPU can | [`kernel::Dequantizer`](crate::kernel::Dequantizer) |
+//! | quantise to floats or ggml blocks | [`quantize`] |
+//! | quantise to AMB's scaled codes | [`amb_block`], [`adaptive`] |
+//! | quantise to int8 for `.weights` | [`int8`] |
+//! | quantise to one of UQFF's encodings | [`hqq`], [`fp8`], [`afq`], [`f8q8`], [`mxfp4`] |
 //!
-//! | file | elements | bytes | `x =` |
+//! Dequantising is exact to the last bit of what the formats' own programs compute. Any range of
+//! elements can be asked for; nothing else is touched, and nothing is allocated.
+//!
+//! | layout | elements | bytes | `x =` |
 //! |---|---|---|---|
-//! | [`q4_0`] | 32 | 18 | `d (q − 8)` |
-//! | [`q4_1`] | 32 | 20 | `d q + m` |
-//! | [`q5_0`] | 32 | 22 | `d (q − 16)` |
-//! | [`q5_1`] | 32 | 24 | `d q + m` |
-//! | [`q8_0`] | 32 | 34 | `d q` |
-//! | [`q8_1`] | 32 | 36 | `d q` |
-//! | [`q2_k`] | 256 | 84 | `d s q − dmin m` |
-//! | [`q3_k`] | 256 | 110 | `d (s − 32) (q − 4)` |
-//! | [`q4_k`] | 256 | 144 | `d s q − dmin m` |
-//! | [`q5_k`] | 256 | 176 | `d s q − dmin m` |
-//! | [`q6_k`] | 256 | 210 | `d s (q − 32)` |
-//! | [`q8_k`] | 256 | 292 | `d q` |
+//! | Q4_0 | 32 | 18 | `d (q − 8)` |
+//! | Q4_1 | 32 | 20 | `d q + m` |
+//! | Q5_0 | 32 | 22 | `d (q − 16)` |
+//! | Q5_1 | 32 | 24 | `d q + m` |
+//! | Q8_0 | 32 | 34 | `d q` |
+//! | Q8_1 | 32 | 36 | `d q` |
+//! | Q2_K | 256 | 84 | `d s q − dmin m` |
+//! | Q3_K | 256 | 110 | `d (s − 32) (q − 4)` |
+//! | Q4_K | 256 | 144 | `d s q − dmin m` |
+//! | Q5_K | 256 | 176 | `d s q − dmin m` |
+//! | Q6_K | 256 | 210 | `d s (q − 32)` |
+//! | Q8_K | 256 | 292 | `d q` |
 //! | [`hqq`] | a group | | `(q − zero) scale` |
 //! | [`fp8`] | 1 | 1 | `e4m3(q) scale` |
 //! | [`afq`] | a group | | `q scale + bias` |
@@ -27,8 +36,9 @@
 //! | [`amb_block`], [`adaptive`] | any | | `q scale`, or an IEEE half |
 //! | [`int8`] | a group | | `q scale[row][group] column_scale[col]` |
 //!
-//! The ggml layouts are those of ggml's `ggml-common.h`; `d`, `m` and `dmin` are IEEE halves (an
-//! f32 in Q8_K).
+//! The first twelve are ggml's, as in its `ggml-common.h`: `d`, `m` and `dmin` are IEEE halves (an
+//! f32 in Q8_K). Each layout is a file with its dequantiser, written over `lanes` of sixteen
+//! elements, and its quantiser if there is one.
 
 #![allow(
     clippy::arithmetic_side_effects,
@@ -45,37 +55,50 @@ pub mod afq;
 pub mod amb_block;
 mod amb_codes;
 mod amb_read;
-pub mod amb_unpack;
+pub(crate) mod amb_unpack;
 mod block;
 mod column_weights;
 pub mod f8q8;
-pub mod float16;
+pub(crate) mod float16;
 pub mod fp8;
 mod ggml;
-pub mod groups;
+pub(crate) mod groups;
 pub mod hqq;
 pub mod int8;
 mod k_scales;
-pub mod lanes;
+pub(crate) mod lanes;
 pub mod mxfp4;
-pub mod q2_k;
-pub mod q3_k;
-pub mod q4_0;
-pub mod q4_1;
-pub mod q4_k;
-pub mod q5_0;
-pub mod q5_1;
-pub mod q5_k;
-pub mod q6_k;
-pub mod q8_0;
-pub mod q8_1;
-pub mod q8_k;
+pub(crate) mod q2_k;
+pub(crate) mod q3_k;
+pub(crate) mod q4_0;
+pub(crate) mod q4_1;
+pub(crate) mod q4_k;
+pub(crate) mod q5_0;
+pub(crate) mod q5_1;
+pub(crate) mod q5_k;
+pub(crate) mod q6_k;
+pub(crate) mod q8_0;
+pub(crate) mod q8_1;
+pub(crate) mod q8_k;
 mod view;
-pub mod whole;
+pub(crate) mod whole;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::tensor::{Dtype, Encoding, Weight};
 pub use column_weights::ColumnWeights;
+
+/// Insides that only this project's tests and benchmarks use; they may change in any version.
+#[cfg(feature = "unstable")]
+pub mod unstable {
+    /// AMB's scaled codes as groups.
+    pub mod amb_unpack {
+        pub use crate::quant::amb_unpack::*;
+    }
+    /// Blocks as groups.
+    pub mod groups {
+        pub use crate::quant::groups::*;
+    }
+}
 use lanes::Scalar;
 
 /// Whether `dtype` is among the types that were built in: families that cargo features left out can

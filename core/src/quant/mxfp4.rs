@@ -26,7 +26,11 @@ pub fn factor(e: u8) -> f32 {
 
 /// Dequantises one group.
 #[inline(always)]
-pub fn dequantize_group<L: Lanes>(codes: &[u8; GROUP / 2], scale: u8, out: &mut [f32; GROUP]) {
+pub(super) fn dequantize_group<L: Lanes>(
+    codes: &[u8; GROUP / 2],
+    scale: u8,
+    out: &mut [f32; GROUP],
+) {
     let codes = L::Codes::load(codes);
     let codes = codes.field(0, 15).interleave(codes.field(4, 15));
     let scale = L::factor(factor(scale));

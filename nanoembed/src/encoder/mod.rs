@@ -121,7 +121,8 @@ impl Encoder {
     ///
     /// # Errors
     ///
-    /// If the crate was built without the feature `default-model`.
+    /// If the crate was built without the feature `default-model`, or from a registry's package, which
+    /// has no room for a model.
     pub fn built_in() -> Result<Self> {
         Self::options().built_in()
     }

@@ -112,7 +112,7 @@ impl EncoderOptions {
     ///
     /// # Errors
     ///
-    /// As [`open`](Self::open), and if the crate was built without the feature `default-model`.
+    /// As [`open`](Self::open) and [`Encoder::built_in`].
     pub fn built_in(&self) -> Result<Encoder> {
         self.open_source(Source::built_in()?)
     }

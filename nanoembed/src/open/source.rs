@@ -12,11 +12,11 @@ use crate::stored::files::is_uqff_name;
 use crate::stored::{explained, gguf_parts};
 
 /// Bytes at the start of a cache line, as the tensors in the file are relative to its start.
-#[cfg(feature = "default-model")]
+#[cfg(model_is_built_in)]
 #[repr(C, align(64))]
 struct Aligned<T: ?Sized>(T);
 
-#[cfg(feature = "default-model")]
+#[cfg(model_is_built_in)]
 static BUILT_IN: &Aligned<[u8]> =
     &Aligned(*include_bytes!("../../../models/all-MiniLM-L6-v2.int8.weights"));
 
@@ -62,15 +62,18 @@ impl Source {
 
     /// The model that is part of the program.
     pub fn built_in() -> Result<Self> {
-        #[cfg(feature = "default-model")]
+        #[cfg(model_is_built_in)]
         {
             let content = Content::Whole(BUILT_IN.0.into());
             Ok(Self { name: "the default model".into(), content })
         }
-        #[cfg(not(feature = "default-model"))]
+        #[cfg(not(model_is_built_in))]
         {
-            Err(Error::usage("this program was built without a default model")
-                .with_hint("name one with `--model FILE`"))
+            Err(Error::usage("this program was built without a default model").with_hint(concat!(
+                "name one with `--model FILE`; `cargo install --git ",
+                env!("CARGO_PKG_REPOSITORY"),
+                " nanoembed-cli` builds one in"
+            )))
         }
     }
 

@@ -17,13 +17,14 @@ mod peaks;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use nanoembed_core::kernel::groups::{GroupedCodes, GroupedRows, ProductGroups, TILE_ROWS};
-use nanoembed_core::kernel::integer::{Base, Codes, ProductI8, Rows};
+use nanoembed_core::kernel::unstable::{Base, Codes, GroupedCodes, GroupedRows, Rows, TILE_ROWS};
 use nanoembed_core::kernel::{
-    Floats, Kernels, Multiply, Product, Signs, Strides, Table, available,
+    Floats, Kernels, Multiply, Product, ProductGroups, ProductI8, Signs, Strides, Table, available,
 };
 use nanoembed_core::quant;
-use nanoembed_core::quant::groups::{Unpacked, dequantize_blocks, group_elements, unpack_rows};
+use nanoembed_core::quant::unstable::groups::{
+    Unpacked, dequantize_blocks, group_elements, unpack_rows,
+};
 use nanoembed_core::tensor::Dtype;
 use peaks::Peaks;
 

@@ -1,7 +1,7 @@
 //! The BERT encoder in integers alone: no floating-point number from the weights' bytes to the
 //! embedding.
 //!
-//! Activations are fixed-point numbers ([`kernel::fixed`](crate::kernel::fixed)), quantised to 12
+//! Activations are fixed-point numbers (`kernel::fixed`), quantised to 12
 //! bits a token before each linear layer; weights are 8-bit codes, their scales the bits of f32
 //! numbers. For processors without an FPU; the same bits everywhere. One text at a time, on one
 //! thread.
@@ -32,7 +32,7 @@ impl<L: AsRef<[Layer]> + Sync> Bert<L> {
     /// # Errors
     ///
     /// As [`embed`](Self::embed); [`ErrorKind::UnsupportedDtype`] for weights of linear layers that
-    /// are not 8-bit codes, or have a scale for more than [`MAX_COLS`](fixed::MAX_COLS) columns.
+    /// are not 8-bit codes, or have a scale for more than `MAX_COLS` columns.
     pub fn embed_fixed<W: Weights + ?Sized>(
         &self,
         weights: &W,

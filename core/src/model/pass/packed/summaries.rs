@@ -25,7 +25,7 @@ impl<L: AsRef<[Layer]>> Encoder<L> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::BufferTooSmall`] if there is less room; what reading the weights may fail with.
+    /// [`BufferTooSmall`](crate::ErrorKind::BufferTooSmall) if there is less room; what reading the weights may fail with.
     pub fn summarize(
         &self,
         weights: &(impl Weights + ?Sized),
