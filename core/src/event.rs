@@ -242,6 +242,29 @@ impl Format {
     }
 }
 
+/// A version of a format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Version {
+    /// What changes when old readers cannot read new files.
+    pub major: u16,
+    /// What changes otherwise.
+    pub minor: u16,
+}
+
+impl Version {
+    /// The version `major.minor`.
+    #[must_use]
+    pub const fn new(major: u16, minor: u16) -> Self {
+        Self { major, minor }
+    }
+}
+
+impl core::fmt::Display for Version {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "{}.{}", self.major, self.minor)
+    }
+}
+
 /// What a file's fixed header says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -250,8 +273,8 @@ pub struct FileInfo {
     pub format: Format,
     /// Which of the format's layouts this is, where there are several.
     pub variant: &'static str,
-    /// Major and minor version.
-    pub version: (u16, u16),
+    /// The version of the format.
+    pub version: Version,
     /// The number of tensors, where the header says it.
     pub tensors: Option<u32>,
     /// The size of the whole file in bytes, where the header says it.

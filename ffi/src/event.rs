@@ -156,8 +156,8 @@ impl nanoembed_event {
             Event::Header(info) => Self {
                 format: number_of(info.format),
                 key: key(info.variant),
-                version_major: info.version.0.into(),
-                version_minor: info.version.1.into(),
+                version_major: info.version.major.into(),
+                version_minor: info.version.minor.into(),
                 id: info.tensors.unwrap_or(0),
                 integer: info.file_bytes.unwrap_or(0),
                 ..Self::new(NANOEMBED_EVENT_HEADER)

@@ -122,7 +122,7 @@ fn check(name: &str, reference: &Reference, pattern: Pattern) {
 #[test]
 fn ids_and_texts_are_those_of_hugging_face() {
     for name in ["gpt-2", "smollm", "llama-bpe"] {
-        check(name, &reference(name), Pattern::of_name(name).unwrap());
+        check(name, &reference(name), Pattern::from_name(name).unwrap());
     }
 }
 

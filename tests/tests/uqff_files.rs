@@ -4,7 +4,7 @@
 use half::f16;
 use nanoembed_core::ErrorKind;
 use nanoembed_core::error::Result;
-use nanoembed_core::event::Mode;
+use nanoembed_core::event::{Mode, Version};
 use nanoembed_core::format::safetensors::Entry;
 use nanoembed_core::format::uqff::{
     Generation, Layer, LayerFormat, Uqff, blob_bytes, write_blob, write_blobs, write_tensors,
@@ -58,7 +58,7 @@ fn every_blob_is_dequantised_as_the_reference_does() {
     let file = read("uqff/containers/all-0.uqff");
     let mut entries = [Entry::default(); 64];
     let uqff = Uqff::parse(&file, Mode::Strict, &mut entries).unwrap();
-    assert_eq!((uqff.generation(), uqff.version()), (Generation::Blobs, (0, 2)));
+    assert_eq!((uqff.generation(), uqff.version()), (Generation::Blobs, Version::new(0, 2)));
     let (mut exact, mut close) = (0, 0);
     for (index, name) in manifest() {
         let Some(layer) = uqff.layer(&index.to_string()) else {
@@ -92,7 +92,7 @@ fn every_layer_of_1_x_is_dequantised_as_the_reference_does() {
     let file = read("uqff/v1.2.0/mixed-0.uqff");
     let mut entries = [Entry::default(); 160];
     let uqff = Uqff::parse(&file, Mode::Strict, &mut entries).unwrap();
-    assert_eq!((uqff.generation(), uqff.version()), (Generation::Tensors, (1, 2)));
+    assert_eq!((uqff.generation(), uqff.version()), (Generation::Tensors, Version::new(1, 2)));
     assert_eq!(uqff.container().metadata_value("uqff.producer"), Some("mistral.rs"));
     check_mixed(&uqff);
 }

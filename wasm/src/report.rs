@@ -137,9 +137,9 @@ impl Report {
             text(&mut out, info.variant, false);
             member(&mut out, "version", false);
             out.push(b'[');
-            number(&mut out, info.version.0.into());
+            number(&mut out, info.version.major.into());
             out.push(b',');
-            number(&mut out, info.version.1.into());
+            number(&mut out, info.version.minor.into());
             out.push(b']');
         }
         member(&mut out, "dataOffset", false);

@@ -10,6 +10,16 @@ use crate::model::llama::{
 };
 use crate::model::{Run, Weights};
 
+/// Which hidden states of a causal model make the embedding of a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum CausalPooling {
+    /// The mean over all tokens.
+    Mean,
+    /// That of the last token, which has seen all others.
+    Last,
+}
+
 /// A decoder of the Llama family: its sizes, and where its tensors lie.
 ///
 /// Immutable: several texts may be continued at once, each in a [`CausalSession`] of its own.
@@ -119,8 +129,8 @@ impl Decoder {
         Ok(())
     }
 
-    /// The embedding of a text, into `out`: the state of its last token, or the mean of all; see
-    /// [`Llama::embed`]. What the session had before is lost.
+    /// The embedding of a text, into `out`: see [`Llama::embed`]. What the session had before is
+    /// lost.
     ///
     /// # Errors
     ///
@@ -130,14 +140,20 @@ impl Decoder {
         weights: &(impl Weights + ?Sized),
         session: &mut CausalSession,
         ids: &[u32],
-        last_token: bool,
+        pooling: CausalPooling,
         out: &mut [f32],
     ) -> Result<()> {
         let mut states = filled(ids.len().saturating_mul(self.config().hidden), 0.0)?;
         session.clear();
         let (mut cache, mut memory) = session.parts(self.config())?;
         let run = Run::new(weights, &self.kernels);
-        self.llama.embed(&run, ids, &mut cache, &mut memory, (last_token, &mut states, out))
+        self.llama.embed(
+            &run,
+            ids,
+            &mut cache,
+            &mut memory,
+            (pooling == CausalPooling::Last, &mut states, out),
+        )
     }
 }
 

@@ -59,7 +59,7 @@ pub use added_words::{ADDED_TOKENS, AddedWord, parse_added_words, write_added_wo
 pub use bpe::BpeTokenizer;
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 pub use causal::CausalModel;
-pub use decoder::{CausalSession, Decoder};
+pub use decoder::{CausalPooling, CausalSession, Decoder};
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 pub use embedder::{Embedder, ModelView, Session, Tokenized};
 #[cfg(feature = "std")]

@@ -15,4 +15,7 @@ pub use scaled::{Arrangement, CodeBits, Places, ScaleType, ScaledCodes};
 pub use shape::{MAX_DIMS, Shape};
 pub use spec::TensorSpec;
 pub use view::{TensorHeader, TensorView};
-pub use weight::{Afq, Encoding, F8Q8_BLOCK, Floats, Hqq, HqqMatrix, MXFP4_GROUP, Weight};
+pub use weight::{
+    Afq, Encoding, F8Q8_BLOCK_BYTES, F8Q8_BLOCK_ELEMENTS, Floats, Hqq, HqqMatrix, MXFP4_GROUP,
+    Weight,
+};

@@ -270,8 +270,11 @@ impl Encoding<'_> {
     }
 }
 
-/// Elements and bytes of a block of F8Q8.
-pub const F8Q8_BLOCK: (u64, u64) = (32, 33);
+/// Elements of a block of F8Q8.
+pub const F8Q8_BLOCK_ELEMENTS: u64 = 32;
+
+/// Bytes of a block of F8Q8.
+pub const F8Q8_BLOCK_BYTES: u64 = 33;
 
 /// Elements under one scale of MXFP4.
 pub const MXFP4_GROUP: u64 = 32;
@@ -322,8 +325,8 @@ impl<'a> Weight<'a> {
             Encoding::Fp8 { data, .. } => has_bytes(data, Some(elements))?,
             Encoding::Afq(afq) => afq.check(&shape)?,
             Encoding::F8q8 { blocks } => {
-                let (block_elements, block_bytes) = F8Q8_BLOCK;
-                has_bytes(blocks, elements.div_ceil(block_elements).checked_mul(block_bytes))?;
+                let count = elements.div_ceil(F8Q8_BLOCK_ELEMENTS);
+                has_bytes(blocks, count.checked_mul(F8Q8_BLOCK_BYTES))?;
             }
             Encoding::Mxfp4 { codes, scales } => {
                 if !row.is_multiple_of(MXFP4_GROUP) {

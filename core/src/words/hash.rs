@@ -28,7 +28,7 @@ fn fnv_64<const N: usize>(state: u64, bytes: [u8; N]) -> u64 {
 /// is mixed in.
 #[must_use]
 pub fn fasttext_hash(ngram: impl AsRef<[u8]>) -> u32 {
-    FastTextHash::of(ngram.as_ref().iter().copied()).value()
+    FastTextHash::new(ngram.as_ref().iter().copied()).value()
 }
 
 /// [`fasttext_hash`] of bytes to whose end others are added and from whose end they are taken
@@ -43,7 +43,7 @@ impl FastTextHash {
 
     /// The hash of these bytes.
     #[must_use]
-    pub fn of(bytes: impl IntoIterator<Item = u8>) -> Self {
+    pub fn new(bytes: impl IntoIterator<Item = u8>) -> Self {
         let mut hash = Self(0x811c_9dc5);
         bytes.into_iter().for_each(|byte| hash.push(byte));
         hash
@@ -179,7 +179,7 @@ mod tests {
     #[test]
     fn a_byte_that_is_taken_away_leaves_the_hash_of_those_before() {
         let word = "Überraschung日本";
-        let mut hash = FastTextHash::of(word.bytes());
+        let mut hash = FastTextHash::new(word.bytes());
         for end in (0..word.len()).rev() {
             hash.pop(word.as_bytes()[end]);
             assert_eq!(hash.value(), fasttext_hash(&word.as_bytes()[..end]));

@@ -81,7 +81,7 @@ impl<'w> Ngram<'w> {
     }
 
     fn fasttext(&self) -> FastTextHash {
-        FastTextHash::of(self.parts.iter().flat_map(|part| part.bytes()))
+        FastTextHash::new(self.parts.iter().flat_map(|part| part.bytes()))
     }
 
     fn floret(&self, seed: u32) -> [u32; 4] {

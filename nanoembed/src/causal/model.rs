@@ -10,7 +10,7 @@ use nanoembed_core::model::llama::{Activations, LlamaConfig, LlamaPlan, Output};
 use nanoembed_core::model::{
     amb_llama_config, embd_llama_config, gguf_llama_config, gguf_pools_last_token,
 };
-use nanoembed_core::owned::{CausalSession, Decoder};
+use nanoembed_core::owned::{CausalPooling, CausalSession, Decoder};
 
 use super::tokenizer::Tokenizer;
 use super::weights::ModelWeights;
@@ -158,14 +158,14 @@ impl<'f> CausalModel<'f> {
         self.model.forward(&self.weights, session, ids, output)
     }
 
-    /// The embedding of a text, into `out`: the state of its last token, or the mean of all.
+    /// The embedding of a text, into `out`.
     pub(crate) fn embed(
         &self,
         session: &mut CausalSession,
         ids: &[u32],
-        last_token: bool,
+        pooling: CausalPooling,
         out: &mut [f32],
     ) -> Result<(), CoreError> {
-        self.model.embed(&self.weights, session, ids, last_token, out)
+        self.model.embed(&self.weights, session, ids, pooling, out)
     }
 }

@@ -23,7 +23,7 @@ pub(super) fn of_gguf(file: &Gguf<'_>) -> Result<Vec<u8>, CoreError> {
     });
     let scores = scores.collect::<Result<Vec<f32>, CoreError>>()?;
     let kinds = file.elements("tokenizer.ggml.token_type").ok_or(BAD)?;
-    let kinds = kinds.map(|value| unsigned(value).and_then(PieceKind::of).ok_or(BAD));
+    let kinds = kinds.map(|value| unsigned(value).and_then(PieceKind::from_code).ok_or(BAD));
     let kinds = kinds.collect::<Result<Vec<PieceKind>, CoreError>>()?;
     if scores.len() != tokens.len() || kinds.len() != tokens.len() {
         return Err(BAD);

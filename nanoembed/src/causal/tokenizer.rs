@@ -50,8 +50,9 @@ impl<'f> Tokenizer<'f> {
             Some(Value::Text("llama")) => {
                 // User-defined tokens of SentencePiece are found by its own rules.
                 let types = file.elements("tokenizer.ggml.token_type").into_iter().flatten();
-                let is_control =
-                    |kind| unsigned(kind).and_then(PieceKind::of) == Some(PieceKind::Control);
+                let is_control = |kind| {
+                    unsigned(kind).and_then(PieceKind::from_code) == Some(PieceKind::Control)
+                };
                 let added = (0..).zip(types).filter(|(_, kind)| is_control(*kind));
                 let added = added.map(|(id, _)| id).collect();
                 pieces(model_proto::of_gguf(file)?, 0, added)?

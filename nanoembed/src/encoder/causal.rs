@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use nanoembed_core::Error as CoreError;
 use nanoembed_core::model::llama::Activations;
-use nanoembed_core::owned::TokenSession;
+use nanoembed_core::owned::{CausalPooling, TokenSession};
 use nanoembed_core::token::SpecialTokens;
 use rayon::prelude::*;
 
@@ -87,7 +87,11 @@ impl CausalEncoder {
         // A text without tokens is similar to nothing.
         if tokens > 0 {
             let mut session = model.session(tokens, self.activations)?;
-            model.embed(&mut session, &ids, self.pooling == Pooling::Last, out)?;
+            let pooling = match self.pooling {
+                Pooling::Mean => CausalPooling::Mean,
+                Pooling::Last => CausalPooling::Last,
+            };
+            model.embed(&mut session, &ids, pooling, out)?;
         }
         Ok(Length { tokens, truncated })
     }

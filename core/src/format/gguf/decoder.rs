@@ -6,7 +6,7 @@ use super::grammar::{self, DEFAULT_ALIGNMENT, Header, PairValue, Type};
 use super::{ALIGNMENT_KEY, TOKENS_KEY};
 use crate::bytes::parse;
 use crate::error::{Error, ErrorKind, Result};
-use crate::event::{Decode, Event, FileInfo, Format, Mode, Step, Value, advance};
+use crate::event::{Decode, Event, FileInfo, Format, Mode, Step, Value, Version, advance};
 use crate::tensor::TensorHeader;
 use crate::tensor::identity::remember;
 
@@ -171,7 +171,7 @@ impl<const TENSORS: usize> Decoder<TENSORS> {
         let info = FileInfo {
             format: Format::Gguf,
             variant: "gguf",
-            version: (header.version, 0),
+            version: Version::new(header.version, 0),
             tensors: u32::try_from(header.tensors).ok(),
             file_bytes: None,
         };

@@ -9,7 +9,7 @@ use super::fields::Fields;
 use super::{LENGTH_BYTES, METADATA};
 use crate::bytes::{le_u64, parse};
 use crate::error::{Error, ErrorKind, Result};
-use crate::event::{Decode, Event, FileInfo, Format, Mode, Step, advance};
+use crate::event::{Decode, Event, FileInfo, Format, Mode, Step, Version, advance};
 use crate::text::json::{Kind, Lexeme, Lexer, is};
 
 /// The longest header that is read, as in the reference.
@@ -128,7 +128,7 @@ impl<'m> Decoder<'m> {
         let info = FileInfo {
             format: Format::Safetensors,
             variant: "safetensors",
-            version: (0, 0),
+            version: Version::new(0, 0),
             tensors: None,
             file_bytes: None,
         };

@@ -4,8 +4,8 @@ use super::MAX_MINOR;
 use super::codes::{FP8_CODE, LayerFormat, ggml_dtype, tensor_dtype};
 use crate::bytes::{Item, Parse, le_u8, le_u32, parse, refuse};
 use crate::error::{Error, ErrorKind, Result};
-use crate::event::{Mode, Value};
-use crate::tensor::{Dtype, F8Q8_BLOCK, MAX_DIMS, Shape, TensorHeader};
+use crate::event::{Mode, Value, Version};
+use crate::tensor::{Dtype, F8Q8_BLOCK_BYTES, F8Q8_BLOCK_ELEMENTS, MAX_DIMS, Shape, TensorHeader};
 
 /// An item of a blob, behind version, type and bias flag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,7 +108,7 @@ pub(super) struct Blob {
 
 #[derive(Clone, Copy, Debug)]
 struct Begun {
-    version: (u16, u16),
+    version: Version,
     format: LayerFormat,
     rest: &'static [Part],
     has_bias: bool,
@@ -128,7 +128,7 @@ impl Blob {
         self.begun.and_then(|begun| begun.rest.first().copied())
     }
 
-    pub(super) fn version(&self) -> Option<(u16, u16)> {
+    pub(super) fn version(&self) -> Option<Version> {
         self.begun.map(|begun| begun.version)
     }
 
@@ -253,13 +253,13 @@ impl Blob {
 }
 
 /// `[patch, minor, major, 0]`: the topmost byte must be 0 as the major version must.
-fn version(input: &[u8]) -> Parse<'_, (u16, u16)> {
+fn version(input: &[u8]) -> Parse<'_, Version> {
     let (rest, word) = le_u32(input)?;
     let [_, minor, major, top] = word.to_le_bytes();
     if major != 0 || top != 0 || u16::from(minor) > MAX_MINOR {
         return refuse(input, ErrorKind::UnsupportedVersion);
     }
-    Ok((rest, (0, minor.into())))
+    Ok((rest, Version::new(0, minor.into())))
 }
 
 fn flag(mode: Mode) -> impl Fn(&[u8]) -> Parse<'_, bool> {
@@ -270,14 +270,14 @@ fn flag(mode: Mode) -> impl Fn(&[u8]) -> Parse<'_, bool> {
 }
 
 /// Version, type, and whether there is a bias, where the flag stands here.
-type Prefix = ((u16, u16), LayerFormat, bool);
+type Prefix = (Version, LayerFormat, bool);
 
 fn prefix(mode: Mode) -> impl Fn(&[u8]) -> Parse<'_, Prefix> {
     move |input| {
         let (rest, version) = version(input)?;
         let at = rest;
         let (rest, code) = le_u8(rest)?;
-        let Some(format) = LayerFormat::of(code) else {
+        let Some(format) = LayerFormat::from_code(code) else {
             return refuse(at, ErrorKind::BadEncoding);
         };
         let (rest, has_bias) = match format {
@@ -372,7 +372,7 @@ fn ggml(mode: Mode) -> impl Fn(&[u8]) -> Parse<'_, (Header, bool)> {
 fn f8q8(input: &[u8]) -> Parse<'_, Header> {
     let (rest, blocks) = le_u32(input)?;
     let (rest, shape) = shape(rest)?;
-    let (block_elements, block_bytes) = F8Q8_BLOCK;
+    let (block_elements, block_bytes) = (F8Q8_BLOCK_ELEMENTS, F8Q8_BLOCK_BYTES);
     let wanted = shape.elements().map(|elements| elements.div_ceil(block_elements));
     if wanted != Some(blocks.into()) {
         return refuse(input, ErrorKind::SizeMismatch);

@@ -30,7 +30,7 @@ impl LayerFormat {
 
     /// The format of this number.
     #[must_use]
-    pub fn of(code: u8) -> Option<Self> {
+    pub fn from_code(code: u8) -> Option<Self> {
         Self::ALL.get(usize::from(code)).copied()
     }
 

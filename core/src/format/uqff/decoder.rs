@@ -6,7 +6,7 @@ use super::blob::{Blob, Found};
 use super::codes::{LayerFormat, ggml_dtype};
 use crate::bytes::{Item, le_u8, le_u32, parse};
 use crate::error::{Error, ErrorKind, Result};
-use crate::event::{Decode, Event, FileInfo, Format, Mode, Step, Value};
+use crate::event::{Decode, Event, FileInfo, Format, Mode, Step, Value, Version};
 use crate::format::safetensors;
 use crate::tensor::{Dtype, Shape, TensorHeader};
 
@@ -178,11 +178,11 @@ impl<'m> Decoder<'m> {
         self.generation
     }
 
-    /// Major and minor version, once their data, or that of the first blob, has been read.
+    /// The version of the format, once its data, or that of the first blob, has been read.
     #[must_use]
-    pub const fn version(&self) -> Option<(u16, u16)> {
+    pub const fn version(&self) -> Option<Version> {
         match self.version {
-            [Some(major), Some(minor)] => Some((major, minor)),
+            [Some(major), Some(minor)] => Some(Version { major, minor }),
             _ => None,
         }
     }
@@ -315,7 +315,9 @@ impl<'m> Decoder<'m> {
         let (number, used): (u32, usize) = parsed!(number);
         let fail = |kind| Err(Error::new(offset, kind));
         match role {
-            Role::Format if u8::try_from(number).ok().and_then(LayerFormat::of).is_none() => {
+            Role::Format
+                if u8::try_from(number).ok().and_then(LayerFormat::from_code).is_none() =>
+            {
                 return fail(ErrorKind::BadEncoding);
             }
             Role::Dtype if ggml_dtype(number).is_none() => return fail(ErrorKind::BadDtype),
@@ -372,7 +374,7 @@ impl<'m> Decoder<'m> {
             Found::NeedMore { at_least } => return Ok(Step::need_more(at_least)),
             Found::Begin { used } => {
                 let index = self.current().map_or(0, |entry| entry.tag);
-                if let Some((major, minor)) = blob.version() {
+                if let Some(Version { major, minor }) = blob.version() {
                     self.version = [Some(major), Some(minor)];
                 }
                 (Step::silent(used), At::Index { index })

@@ -3,7 +3,7 @@
 use super::blob::{Blob, Found};
 use super::codes::{FP8_CODE, LayerFormat, ggml_dtype};
 use crate::error::{Error, ErrorKind, Result};
-use crate::event::{Mode, Value};
+use crate::event::{Mode, Value, Version};
 use crate::tensor::{Afq, Dtype, Encoding, Floats, Hqq, Shape, TensorHeader, TensorView, Weight};
 
 /// What a layer says besides, which does not change its values.
@@ -147,7 +147,7 @@ pub(super) fn from_blob<'a>(
     bytes: &'a [u8],
     offset: u64,
     mode: Mode,
-) -> Result<(Layer<'a>, (u16, u16))> {
+) -> Result<(Layer<'a>, Version)> {
     let end = offset.saturating_add(bytes.len() as u64);
     let mut blob = Blob::new(mode, end);
     let mut parts = Parts::default();

@@ -4,7 +4,7 @@ use super::codes::LayerFormat;
 use super::decoder::{Decoder, Generation};
 use super::layer::{Extra, Layer, Parts, from_blob, stored_dtype};
 use crate::error::{Error, ErrorKind, Result};
-use crate::event::Mode;
+use crate::event::{Mode, Version};
 use crate::format::safetensors::view::run;
 use crate::format::safetensors::{Entry, Safetensors, Tensors};
 use crate::tensor::{Dtype, MAX_DIMS, Shape, TensorView};
@@ -18,7 +18,7 @@ pub struct Uqff<'a, 'm> {
     later: &'m [Safetensors<'a, 'm>],
     mode: Mode,
     generation: Generation,
-    version: (u16, u16),
+    version: Version,
 }
 
 impl<'a, 'm> Uqff<'a, 'm> {
@@ -80,9 +80,9 @@ impl<'a, 'm> Uqff<'a, 'm> {
         self.generation
     }
 
-    /// Major and minor version.
+    /// The version of the format.
     #[must_use]
-    pub const fn version(&self) -> (u16, u16) {
+    pub const fn version(&self) -> Version {
         self.version
     }
 
@@ -145,7 +145,7 @@ impl<'a, 'm> Uqff<'a, 'm> {
         let at = format.header().offset;
         let name = format.header().name.strip_suffix(FORMAT_SUFFIX).unwrap_or("");
         let code = Small::U8.read(format)?;
-        let code = u8::try_from(code).ok().and_then(LayerFormat::of);
+        let code = u8::try_from(code).ok().and_then(LayerFormat::from_code);
         let kind = code.ok_or(Error::new(at, ErrorKind::BadEncoding))?;
         let find = |suffix| self.find(name, suffix);
         let mut parts = Parts {
@@ -197,7 +197,7 @@ impl<'a, 'm> Uqff<'a, 'm> {
             LayerFormat::F8q8 => {
                 let blocks = field(".weight.num_blocks", Small::U32)?;
                 let bytes = parts.weight.map_or(0, |weight| weight.header().bytes);
-                if u64::from(blocks).checked_mul(crate::tensor::F8Q8_BLOCK.1) != Some(bytes) {
+                if u64::from(blocks).checked_mul(crate::tensor::F8Q8_BLOCK_BYTES) != Some(bytes) {
                     return Err(Error::new(at, ErrorKind::SizeMismatch));
                 }
             }

@@ -22,7 +22,7 @@ impl PreTokenizer {
     /// | `gpt-2`, `gpt2`, `phi-2`, `gigachat`, `a.x-4.0`, `mellum`, `exaone4` | GPT-2 | no | no |
     /// | `smollm` | SmolLM | no | no |
     #[must_use]
-    pub fn of_name(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         let plain = |pattern| Self { pattern, ignores_merges: false, adds_begin: false };
         match name {
             "llama3" | "llama-v3" | "llama-bpe" | "falcon3" | "falcon-h1" | "pixtral"

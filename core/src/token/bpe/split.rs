@@ -25,7 +25,7 @@ pub enum Pattern {
 impl Pattern {
     /// The pattern that `tokenizer.ggml.pre` names so.
     #[must_use]
-    pub fn of_name(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         match name {
             "gpt-2" | "gpt2" => Some(Self::Gpt2),
             "smollm" => Some(Self::SmolLm),
@@ -34,7 +34,7 @@ impl Pattern {
         }
     }
 
-    /// The name that [`of_name`](Self::of_name) knows.
+    /// The name that [`from_name`](Self::from_name) knows.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

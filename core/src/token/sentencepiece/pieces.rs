@@ -42,7 +42,7 @@ impl PieceKind {
 
     /// The kind of a number.
     #[must_use]
-    pub const fn of(code: u64) -> Option<Self> {
+    pub const fn from_code(code: u64) -> Option<Self> {
         Some(match code {
             1 => Self::Normal,
             2 => Self::Unknown,
@@ -91,7 +91,7 @@ impl Piece {
                     spelling = Some(place(&field, base)?);
                 }
                 2 => piece.score = Some(field.float()?).filter(|it| it.is_finite()).ok_or(bad)?,
-                3 => piece.kind = PieceKind::of(field.integer()?).ok_or(bad)?,
+                3 => piece.kind = PieceKind::from_code(field.integer()?).ok_or(bad)?,
                 _ => {}
             }
         }

@@ -231,7 +231,7 @@ impl Tokens for Entries<'_> {
     }
 
     fn compare(&self, id: u32, text: &[u8]) -> Result<Comparison> {
-        self.get(id).map(|token| Comparison::of(token, text))
+        self.get(id).map(|token| Comparison::new(token, text))
     }
 
     fn order(&self, id: u32, text: &[u8]) -> Result<Ordering> {

@@ -103,7 +103,7 @@ pub struct Comparison {
 impl Comparison {
     /// Compares the whole bytes of a token with `text`.
     #[must_use]
-    pub fn of(token: &[u8], text: &[u8]) -> Self {
+    pub fn new(token: &[u8], text: &[u8]) -> Self {
         let common = token.iter().zip(text).take_while(|(a, b)| a == b).count();
         let order = match (token.get(common), text.get(common)) {
             (Some(a), Some(b)) => a.cmp(b),

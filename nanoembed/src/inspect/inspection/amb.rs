@@ -67,7 +67,7 @@ impl Summary {
             match source.next_event()? {
                 Event::Header(info) => {
                     summary.variant = info.variant;
-                    summary.version = info.version.0.to_string();
+                    summary.version = info.version.major.to_string();
                 }
                 Event::Value { key: "merges", value: EventValue::Array { count } } => {
                     summary.count(|tokenizer| tokenizer.merges = count / 2);

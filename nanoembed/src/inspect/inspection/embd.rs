@@ -87,7 +87,7 @@ impl Summary {
     fn header(&mut self, info: &FileInfo) {
         self.format = info.format.name();
         self.variant = info.variant;
-        self.version = format!("{}.{}", info.version.0, info.version.1);
+        self.version = info.version.to_string();
     }
 
     fn wordpiece(&mut self) -> &mut Tokenizer {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use nanoembed_core::event::Mode;
+use nanoembed_core::event::{Mode, Version};
 use nanoembed_core::format::safetensors::Safetensors;
 use nanoembed_core::format::uqff::{Generation, Layer, Uqff};
 use nanoembed_core::tensor::Encoding;
@@ -131,13 +131,13 @@ fn version_and_metadata(set: &FileSet) -> Result<(String, Map<String, Value>)> {
     // A blob says its own version, with the patch in the lowest byte.
     let blob = container.tensors().next().and_then(|blob| blob.data().first().copied());
     let mut room = room(set.first());
-    let (major, minor) = match Uqff::parse(set.first(), Mode::Lenient, &mut room) {
+    let version = match Uqff::parse(set.first(), Mode::Lenient, &mut room) {
         Ok(uqff) => uqff.version(),
         // Layers that go on in a later shard.
-        Err(_) => (1, second_word(&container).unwrap_or(0)),
+        Err(_) => Version::new(1, second_word(&container).unwrap_or(0)),
     };
-    let patch = if major == 0 { blob.map(u32::from) } else { patch };
-    Ok((format!("{major}.{minor}.{}", patch.unwrap_or(0)), metadata))
+    let patch = if version.major == 0 { blob.map(u32::from) } else { patch };
+    Ok((format!("{version}.{}", patch.unwrap_or(0)), metadata))
 }
 
 fn second_word(container: &Safetensors<'_, '_>) -> Option<u16> {

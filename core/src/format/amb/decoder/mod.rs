@@ -14,7 +14,7 @@ use super::document::Document;
 use super::grammar::{self, TokenizerKind};
 use crate::bytes::parse;
 use crate::error::{Error, ErrorKind, Result};
-use crate::event::{Decode, Event, FileInfo, Format, Mode, Step, advance};
+use crate::event::{Decode, Event, FileInfo, Format, Mode, Step, Version, advance};
 
 /// How many tensors a [`Decoder`] keeps apart unless told otherwise: models of 100 layers have some
 /// 1000.
@@ -199,7 +199,7 @@ impl<const TENSORS: usize> Decoder<TENSORS> {
         let info = FileInfo {
             format: Format::Amb,
             variant: "profile 1",
-            version: (1, 0),
+            version: Version::new(1, 0),
             tensors: None,
             file_bytes: Some(file_bytes),
         };

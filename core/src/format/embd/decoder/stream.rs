@@ -5,7 +5,7 @@ use heapless::Vec;
 use super::super::grammar;
 use crate::bytes::{le_u32, parse, pass};
 use crate::error::{Error, ErrorKind, Result};
-use crate::event::{Event, FileInfo, Format, Mode, Step};
+use crate::event::{Event, FileInfo, Format, Mode, Step, Version};
 use crate::tensor::identity::remember;
 use crate::tensor::{Dtype, TensorHeader};
 
@@ -43,7 +43,7 @@ impl<const TENSORS: usize> Stream<TENSORS> {
         FileInfo {
             format: Format::Embd,
             variant: "stream",
-            version: (1, 0),
+            version: Version::new(1, 0),
             tensors: Some(self.tensors),
             file_bytes: None,
         }

@@ -10,7 +10,7 @@ use super::grammar::{self, CHUNK_HEADER_BYTES, MAGIC, id};
 use super::layout::{Chunk, Layout, Place, Storage};
 use crate::bytes::{parse, within};
 use crate::error::{Error, ErrorKind, Result};
-use crate::event::{Decode, Event, FileInfo, Format, Mode, Step, advance};
+use crate::event::{Decode, Event, FileInfo, Format, Mode, Step, Version, advance};
 use crate::subword::WordVocabulary;
 
 /// The most chunks that a file has.
@@ -212,7 +212,7 @@ impl Decoder {
         let info = FileInfo {
             format: Format::Finalfusion,
             variant: "",
-            version: (0, 0),
+            version: Version::new(0, 0),
             tensors: None,
             file_bytes: None,
         };

@@ -225,7 +225,7 @@ impl<'a> BpeSource<'a> {
 /// What `pre_tokenizer` and `ignore_merges` say in files of our own.
 #[cfg(any(feature = "amb", feature = "embd"))]
 fn own_rules(name: Option<&str>, ignore_merges: Option<&str>) -> Result<(Pattern, bool)> {
-    let known = PreTokenizer::of_name(name.unwrap_or("gpt-2")).ok_or(UNSUPPORTED)?;
+    let known = PreTokenizer::from_name(name.unwrap_or("gpt-2")).ok_or(UNSUPPORTED)?;
     let ignores = ignore_merges.map_or(known.ignores_merges, |value| value == "true");
     Ok((known.pattern, ignores))
 }

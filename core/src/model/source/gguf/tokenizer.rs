@@ -66,7 +66,7 @@ fn checked<'a>(file: &Gguf<'a>) -> Result<Settings<'a>> {
 
 fn pre_tokenizer(settings: &Settings<'_>) -> Option<PreTokenizer> {
     match settings.of_tokenizer("pre")? {
-        Value::Text(name) if !is_pieces(settings) => PreTokenizer::of_name(name),
+        Value::Text(name) if !is_pieces(settings) => PreTokenizer::from_name(name),
         _ => None,
     }
 }

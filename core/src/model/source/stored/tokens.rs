@@ -73,7 +73,7 @@ impl<S: ReadAt> Tokens for StoredTokens<S> {
         let needed = length.min(text.len().saturating_add(1)).min(buffer.len());
         let token = buffer.get_mut(..needed).unwrap_or_default();
         self.source.read_exact_at(offset, token)?;
-        let comparison = Comparison::of(token, text);
+        let comparison = Comparison::new(token, text);
         Ok(Comparison { token_bytes: length, ..comparison })
     }
 

@@ -20,7 +20,7 @@ pub(super) fn for_each(word: &[u8], (min_n, max_n): (u32, u32), mut on_hash: imp
             break;
         }
         let begin = starts[start];
-        let mut hash = FastTextHash::of(bracketed[begin..starts[start + longest]].iter().copied());
+        let mut hash = FastTextHash::new(bracketed[begin..starts[start + longest]].iter().copied());
         for length in (min_n..=longest).rev() {
             let is_bracket = length == 1 && (start == 0 || start + 1 == chars);
             if !is_bracket {

@@ -11,7 +11,7 @@ use self::header::field;
 use self::index::Kept;
 use crate::bytes::{parse, within};
 use crate::error::{Error, ErrorKind, Result};
-use crate::event::{Event, FileInfo, Format, Mode, Step};
+use crate::event::{Event, FileInfo, Format, Mode, Step, Version};
 use crate::format::embd::grammar::{
     self, Flags, Footer, HEADER_BYTES, Header, MAX_METADATA_ENTRIES,
 };
@@ -117,7 +117,7 @@ impl<const TENSORS: usize> Section<TENSORS> {
         FileInfo {
             format: Format::Embd,
             variant: "section",
-            version: (self.header.major, self.header.minor),
+            version: Version::new(self.header.major, self.header.minor),
             tensors: Some(self.header.index_count),
             file_bytes: Some(self.header.file_bytes),
         }
