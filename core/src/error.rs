@@ -222,6 +222,7 @@ error_kinds! {
     215 SplitFile "split_file" "the file is one part of several that a model was split into";
     216 NestedArray "nested_array" "an array of arrays stands in the metadata, which ggml does not read either";
     217 OtherModel "other_model" "the model is of another kind: one that continues texts where one that embeds them is asked for, or the other way round";
+    218 UnsupportedTokenizer "unsupported_tokenizer" "the model's tokenizer is of a kind that is not read here";
 
     // 3xx: the model.
     301 MissingMetadata "missing_metadata" "a metadata key that the model needs is missing";

@@ -168,6 +168,12 @@
 // An array of arrays stands in the metadata, which ggml does not read either.
 #define NANOEMBED_NESTED_ARRAY 216
 
+// The model is of another kind: one that continues texts where one that embeds them is asked for, or the other way round.
+#define NANOEMBED_OTHER_MODEL 217
+
+// The model's tokenizer is of a kind that is not read here.
+#define NANOEMBED_UNSUPPORTED_TOKENIZER 218
+
 // A metadata key that the model needs is missing.
 #define NANOEMBED_MISSING_METADATA 301
 

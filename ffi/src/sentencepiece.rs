@@ -63,7 +63,7 @@ impl Opening {
         let file = unsafe { Bytes::new(source) }?.memory().ok_or(BAD_POINTER)?;
         let source = match sniff(file) {
             Some(Format::Amb) => SentencePieceSource::amb(&Amb::parse(file, Mode::Lenient)?)?,
-            Some(_) => return Err(ErrorKind::UnsupportedVersion.into()),
+            Some(_) => return Err(ErrorKind::UnsupportedTokenizer.into()),
             None => SentencePieceSource::model(file),
         };
         let spec = Spec::read(source.bytes(), source.offset())?;

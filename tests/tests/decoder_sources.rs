@@ -259,7 +259,7 @@ fn what_a_weights_file_lacks_is_refused() {
     assert_eq!(open(b"a b\na x\n", &[]), ErrorKind::BadVocabulary);
     assert_eq!(open(b"ab\n", &[]), ErrorKind::BadVocabulary);
     assert_eq!(open(b"\xFF\xFE\n", &[]), ErrorKind::BadVocabulary);
-    assert_eq!(open(MERGE_LINES, &[("pre_tokenizer", "other")]), ErrorKind::UnsupportedVersion);
+    assert_eq!(open(MERGE_LINES, &[("pre_tokenizer", "other")]), ErrorKind::UnsupportedTokenizer);
     assert_eq!(open(MERGE_LINES, &[("num_layers", "2")]), ErrorKind::MissingTensor);
     assert_eq!(open(MERGE_LINES, &[("num_layers", "0")]), ErrorKind::BadMetadata);
     assert_eq!(open(MERGE_LINES, &[("hidden_size", "8")]), ErrorKind::WrongShape);

@@ -114,7 +114,7 @@ fn models_of_words_and_of_characters_are_not_supported() {
         let mut bytes = model(&SETTINGS, &[A]);
         let before = bytes.len();
         bytes.extend([0x12, 2, 0x18, kind]);
-        refused(&bytes, ErrorKind::UnsupportedVersion, before + 2);
+        refused(&bytes, ErrorKind::UnsupportedTokenizer, before + 2);
     }
 }
 

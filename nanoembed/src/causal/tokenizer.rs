@@ -82,7 +82,7 @@ impl<'f> Tokenizer<'f> {
                 pieces(found.payload().to_vec(), found.payload_offset(), added)?
             }
             TokenizerKind::WordPiece | TokenizerKind::Custom => {
-                return Err(CoreError::without_offset(ErrorKind::UnsupportedVersion));
+                return Err(CoreError::without_offset(ErrorKind::UnsupportedTokenizer));
             }
         };
         let begin = found.special(SpecialRole::Classify);

@@ -110,7 +110,7 @@ impl<'p> TokenizerJson<'p> {
     }
 
     fn unsupported(&self, why: String) -> Error {
-        self.refuse(ErrorKind::UnsupportedVersion, format!("this tokenizer is not known: {why}"))
+        self.refuse(ErrorKind::UnsupportedTokenizer, format!("this tokenizer is not known: {why}"))
     }
 
     fn bad(&self, message: String) -> Error {

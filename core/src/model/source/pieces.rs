@@ -25,14 +25,14 @@ impl<'a> SentencePieceSource<'a> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::MissingVocabulary`] without a tokenizer; [`ErrorKind::UnsupportedVersion`] if
+    /// [`ErrorKind::MissingVocabulary`] without a tokenizer; [`ErrorKind::UnsupportedTokenizer`] if
     /// it is another one.
     #[cfg(feature = "amb")]
     pub fn amb(file: &Amb<'a>) -> Result<Self> {
         let missing = Error::without_offset(ErrorKind::MissingVocabulary);
         let tokenizer = file.tokenizer().ok_or(missing)?;
         if tokenizer.kind() != TokenizerKind::SentencePiece {
-            return Err(Error::without_offset(ErrorKind::UnsupportedVersion));
+            return Err(Error::without_offset(ErrorKind::UnsupportedTokenizer));
         }
         let ends = amb_text_ends(file, &tokenizer)?;
         let (bytes, offset) = (tokenizer.payload(), tokenizer.payload_offset());

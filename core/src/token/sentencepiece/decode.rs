@@ -50,7 +50,7 @@ impl Decoder {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::TokenOutOfRange`]; [`ErrorKind::UnsupportedVersion`] if the model has rules for
+    /// [`ErrorKind::TokenOutOfRange`]; [`ErrorKind::UnsupportedTokenizer`] if the model has rules for
     /// decoded text; what `text` returns.
     pub fn token(
         &mut self,
@@ -59,7 +59,7 @@ impl Decoder {
         text: &mut dyn FnMut(&str) -> Result<()>,
     ) -> Result<()> {
         if model.spec().denormalizes {
-            return Err(Error::without_offset(ErrorKind::UnsupportedVersion));
+            return Err(Error::without_offset(ErrorKind::UnsupportedTokenizer));
         }
         let (spelling, kind) =
             model.piece(id).ok_or(Error::without_offset(ErrorKind::TokenOutOfRange))?;

@@ -78,7 +78,7 @@ impl Spec {
     /// # Errors
     ///
     /// [`ErrorKind::UnexpectedEnd`] or [`ErrorKind::BadField`] if it is not a well-formed message;
-    /// [`ErrorKind::UnsupportedVersion`] for models of whole words or of characters.
+    /// [`ErrorKind::UnsupportedTokenizer`] for models of whole words or of characters.
     pub fn read(bytes: &[u8], offset: u64) -> Result<Self> {
         let mut spec = Self {
             algorithm: Algorithm::Unigram,
@@ -142,7 +142,7 @@ impl Spec {
                         1 => Algorithm::Unigram,
                         2 => Algorithm::Bpe,
                         3 | 4 => {
-                            return Err(Error::new(field.offset, ErrorKind::UnsupportedVersion));
+                            return Err(Error::new(field.offset, ErrorKind::UnsupportedTokenizer));
                         }
                         _ => return Err(Error::new(field.offset, ErrorKind::BadField)),
                     }

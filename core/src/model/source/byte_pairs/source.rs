@@ -20,7 +20,7 @@ use crate::token::bpe::{Pattern, PreTokenizer};
 use crate::token::{LengthPrefix, TextEnds};
 
 #[cfg(any(feature = "amb", feature = "embd"))]
-const UNSUPPORTED: Error = Error::without_offset(ErrorKind::UnsupportedVersion);
+const UNSUPPORTED: Error = Error::without_offset(ErrorKind::UnsupportedTokenizer);
 
 /// What a file says of its tokenizer.
 #[derive(Clone, Copy, Debug)]
@@ -80,7 +80,7 @@ impl<'a> BpeSource<'a> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::MissingVocabulary`] without a tokenizer; [`ErrorKind::UnsupportedVersion`] if
+    /// [`ErrorKind::MissingVocabulary`] without a tokenizer; [`ErrorKind::UnsupportedTokenizer`] if
     /// it is another one.
     #[cfg(feature = "amb")]
     pub fn amb(file: &Amb<'a>) -> Result<Self> {
@@ -102,7 +102,7 @@ impl<'a> BpeSource<'a> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::MissingVocabulary`] without a tokenizer; [`ErrorKind::UnsupportedVersion`] if
+    /// [`ErrorKind::MissingVocabulary`] without a tokenizer; [`ErrorKind::UnsupportedTokenizer`] if
     /// it is another one.
     #[cfg(feature = "gguf")]
     pub fn gguf(file: &Gguf<'a>) -> Result<Self> {
@@ -120,7 +120,7 @@ impl<'a> BpeSource<'a> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::MissingVocabulary`] without tokens or merges; [`ErrorKind::UnsupportedVersion`]
+    /// [`ErrorKind::MissingVocabulary`] without tokens or merges; [`ErrorKind::UnsupportedTokenizer`]
     /// if texts are cut in a way that is not known; [`ErrorKind::BadVocabulary`] if the merges are
     /// no text.
     #[cfg(feature = "embd")]

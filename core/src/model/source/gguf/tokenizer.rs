@@ -49,13 +49,13 @@ const USUAL_END: u32 = 2;
 ///
 /// [`ErrorKind::MissingVocabulary`] without a tokenizer; as
 /// [`gguf_llama_config`](super::gguf_llama_config) for one that is not known here;
-/// [`ErrorKind::UnsupportedVersion`] if the tokenizer is SentencePiece.
+/// [`ErrorKind::UnsupportedTokenizer`] if the tokenizer is SentencePiece.
 pub fn gguf_pre_tokenizer(file: &Gguf<'_>) -> Result<PreTokenizer> {
     if file.token_entries().is_none() {
         return Err(Error::without_offset(ErrorKind::MissingVocabulary));
     }
     let settings = checked(file)?;
-    pre_tokenizer(&settings).ok_or(Error::without_offset(ErrorKind::UnsupportedVersion))
+    pre_tokenizer(&settings).ok_or(Error::without_offset(ErrorKind::UnsupportedTokenizer))
 }
 
 fn checked<'a>(file: &Gguf<'a>) -> Result<Settings<'a>> {
