@@ -6,6 +6,7 @@ use std::path::Path;
 use nanoembed_core::event::Format;
 
 use crate::error::Result;
+use crate::files::literal;
 use crate::stored::{FileSet, Stored};
 
 /// A file with tensors, or several that belong together: `.weights`, `.amb`, GGUF, UQFF,
@@ -31,7 +32,7 @@ impl File {
     ///
     /// If it could not be read.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        FileSet::open(path.as_ref()).map(Self)
+        FileSet::open(&literal(path.as_ref())).map(Self)
     }
 
     /// The format, as far as the first bytes tell.

@@ -85,3 +85,7 @@ pub use open::prompts::Prefix;
 pub use progress::{Observer, Progress, Silent, Task, Unit};
 pub use tokenizer::{Tokenizer, Tokens};
 pub use words::{Neighbour, Words};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct ReadmeOfTheCrate;

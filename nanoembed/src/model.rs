@@ -7,6 +7,7 @@ use nanoembed_core::format::{SNIFF_BYTES, sniff};
 
 use crate::encoder::Encoder;
 use crate::error::Result;
+use crate::files::literal;
 use crate::generator::Generator;
 use crate::open::opened::Opened;
 use crate::open::source::Source;
@@ -44,7 +45,7 @@ impl Model {
     ///
     /// What is wrong with the file or the model in it, or that it could not be read.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        let path = path.as_ref();
+        let path = &*literal(path.as_ref());
         if path.is_file() && Self::is_words(path)? {
             return Words::open(path).map(Self::Words);
         }

@@ -5,11 +5,16 @@ use std::path::{Path, PathBuf};
 use nanoembed_tests::source_tree::SourceTree;
 
 fn core_sources() -> Vec<(String, String)> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../core/src");
+    sources_of("core")
+}
+
+/// The sources of a crate but for the tests of modules, by their names.
+fn sources_of(package: &str) -> Vec<(String, String)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(package).join("src");
     let mut folders = vec![root.clone()];
     let mut sources = Vec::new();
     while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(&folder).expect("core/src") {
+        for entry in std::fs::read_dir(&folder).expect("a folder") {
             let path: PathBuf = entry.expect("an entry").path();
             if path.file_stem().is_some_and(|name| name == "tests") {
                 // Tests of a module, a file or a folder, may use what they like.
@@ -222,6 +227,44 @@ fn only_the_vector_kernels_are_unsafe_and_only_owned_and_limit_allocate() {
         let uses_std = |what| without_tests(&source).contains(what);
         assert!(file == "lib.rs" || !uses_std("extern crate std"), "{file} uses std");
         assert!(file == "owned/io_sink.rs" || !uses_std("use std::"), "{file} uses std");
+    }
+}
+
+#[test]
+fn the_host_library_leaves_talking_and_ending_to_its_shells() {
+    // The number of a process tells whose its temporary files are.
+    const SHELLS: [&str; 8] = [
+        "println!",
+        "eprintln!",
+        "print!(",
+        "clap",
+        "indicatif",
+        "anstream",
+        "process::exit",
+        "ExitCode",
+    ];
+    for (file, source) in sources_of("nanoembed") {
+        for line in without_tests(&source).lines() {
+            let code = !line.trim_start().starts_with("//");
+            let word = SHELLS.iter().find(|word| code && line.contains(*word));
+            assert!(word.is_none(), "{file} says {word:?}: {line}");
+        }
+    }
+}
+
+#[test]
+fn only_opened_files_and_the_system_are_unsafe_in_the_host_library() {
+    const BORDERS: [&str; 5] = [
+        "bytes.rs",
+        "open/opened.rs",
+        "words/vectors.rs",
+        "files/mapped.rs",
+        "files/new_file/abandoned.rs",
+    ];
+    for (file, source) in sources_of("nanoembed") {
+        let mut code = source.lines().filter(|line| !line.trim_start().starts_with("//"));
+        let is_border = BORDERS.contains(&file.as_str());
+        assert_eq!(code.any(|line| line.contains("unsafe ")), is_border, "{file}");
     }
 }
 

@@ -6,13 +6,13 @@ use std::process::ExitCode;
 use clap::Args;
 
 use super::neighbours::{Measure, Printer};
-use super::similar::no_vector;
 use crate::args::words::PolicyArgs;
 use crate::args::{ThreadArgs, count};
 use crate::error::Result;
 use nanoembed::files::mapped::Mapped;
 use nanoembed::words::file::Opened;
 use nanoembed::words::nearest::Nearest;
+use nanoembed::words::similar::analogous;
 
 /// Answer "A is to B as C is to what?"
 ///
@@ -63,23 +63,13 @@ impl Analogy {
         let bytes = Mapped::open(&self.file)?;
         let opened = Opened::parse(&self.file, &bytes, self.policy.policy())?;
         let words = opened.indexed()?;
-        let failed = |error| opened.failure(error);
-        let mut query = vec![0.0; words.cols()];
-        let mut scratch = vec![0.0; words.cols() + words.scratch_needed()];
+        let nearest = Nearest::among(&words).map_err(|error| opened.failure(error))?;
         let asked = [&self.a[..], &self.b, &self.c];
-        let analogy = words.analogy(asked, &mut query, &mut scratch).map_err(failed)?;
-        if let Some((word, _)) = asked.iter().zip(analogy.present).find(|(_, present)| !present) {
-            return Err(no_vector(&opened, word));
-        }
-        let is_masked = |name: &str| !self.include_query.iter().any(|included| included == name);
-        let masked = ["a", "b", "c"].into_iter().zip(analogy.rows);
-        let skip = masked.filter(|(name, _)| is_masked(name)).filter_map(|(_, row)| row).collect();
-        let nearest = Nearest::among(&words).map_err(failed)?;
-        let found = nearest.find(&mut query, &[skip], self.count as usize).map_err(failed)?;
+        let masks = ["a", "b", "c"].map(|name| !self.include_query.iter().any(|it| it == name));
+        let count = self.count as usize;
+        let found = analogous((&opened, &words, &nearest), asked, masks, count)?;
         let mut printer = Printer::new(self.json, self.measure);
-        for found in &found {
-            printer.print(&opened, &words, None, found)?;
-        }
+        printer.print(&opened, &words, None, &found)?;
         printer.lines.finish()?;
         Ok(ExitCode::SUCCESS)
     }

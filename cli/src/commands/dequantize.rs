@@ -4,18 +4,18 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use nanoembed_core::tensor::Dtype;
 
+use crate::args::choice::choice;
 use crate::error::{Error, Result};
 use crate::output::create;
 use crate::output::form::{self, form_of};
 use crate::output::npy::{write_header, write_values};
 use crate::progress::Terminal;
 use crate::streams;
-use nanoembed::Progress;
-use nanoembed::convert::targets::safetensors::{Wanted, write};
+use nanoembed::convert::dequantization::{Float, dequantize};
 use nanoembed::stored::{FileSet, Stored};
 use nanoembed::units;
+use nanoembed::{Observer, Progress};
 
 /// Turn quantised weights back into floats: one tensor to `.npy`, all to `.safetensors`
 ///
@@ -48,7 +48,7 @@ pub(crate) struct Dequantize {
     format: Option<Format>,
 
     /// The type of floats in a `.safetensors` file
-    #[arg(long = "type", short = 't', value_enum, default_value_t = Float::F32, value_name = "TYPE")]
+    #[arg(long = "type", short = 't', value_parser = choice::<Float>(), default_value = "f32", value_name = "TYPE")]
     float: Float,
 }
 
@@ -70,34 +70,12 @@ impl form::Form for Format {
     }
 }
 
-/// The floats that are written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Float {
-    /// 32 bits
-    F32,
-    /// 16 bits, the nearest to each value
-    F16,
-    /// 16 bits with the range of f32, the nearest to each value
-    Bf16,
-}
-
-impl Float {
-    pub(crate) const fn dtype(self) -> Dtype {
-        match self {
-            Self::F32 => Dtype::F32,
-            Self::F16 => Dtype::F16,
-            Self::Bf16 => Dtype::BF16,
-        }
-    }
-}
-
 impl Dequantize {
     pub(crate) fn run(self, quiet: bool) -> Result<ExitCode> {
         self.check_format()?;
         let set = FileSet::open(&self.file)?;
         let contents = set.contents()?;
         let observer = Terminal::new(quiet);
-        let progress = |total| Progress::bytes(&observer, "dequantising", total);
         if let Some(name) = &self.tensor {
             if self.float != Float::F32 {
                 return Err(Error::usage(
@@ -105,14 +83,10 @@ impl Dequantize {
                 ));
             }
             let tensor = contents.wanted(name, &set.name())?;
-            npy(tensor, &self.output, &progress(tensor.values.elements() * 4))?;
+            npy(tensor, &self.output, &observer)?;
         } else {
             streams::check_output(&self.output)?;
-            let total = contents.tensors.iter().map(|tensor| tensor.values.stored_bytes()).sum();
-            let tensors = wanted(&contents.tensors, self.float.dtype());
-            let progress = progress(total);
-            let bytes = write(&self.output, tensors, &[], &progress)?;
-            drop(progress);
+            let bytes = dequantize(&contents, &self.output, self.float, &observer)?;
             if !quiet && self.output != Path::new("-") {
                 let count = contents.tensors.len();
                 let (name, size) = (self.output.display(), units::bytes(bytes));
@@ -139,28 +113,10 @@ impl Dequantize {
     }
 }
 
-/// All tensors as floats of `dtype`; tensors of other numbers stay what they are.
-pub(crate) fn wanted<'s, 'a>(tensors: &'s [Stored<'a>], dtype: Dtype) -> Vec<Wanted<'s, 'a>> {
-    let of = |tensor: &'s Stored<'a>| {
-        let own = match tensor.values.type_name() {
-            "i64" => Dtype::I64,
-            "i32" => Dtype::I32,
-            "u32" => Dtype::U32,
-            "u64" => Dtype::U64,
-            "i16" => Dtype::I16,
-            "u16" => Dtype::U16,
-            "i8" => Dtype::I8,
-            "u8" => Dtype::U8,
-            "bool" => Dtype::Bool,
-            _ => dtype,
-        };
-        Wanted { name: tensor.name.clone(), tensor, dtype: own }
-    };
-    tensors.iter().map(of).collect()
-}
-
 /// Writes the tensor in its logical shape.
-fn npy(tensor: &Stored<'_>, path: &Path, progress: &Progress<'_>) -> Result<()> {
+fn npy(tensor: &Stored<'_>, path: &Path, observer: &dyn Observer) -> Result<()> {
+    let progress =
+        Progress::bytes(observer, "dequantising", tensor.values.elements().saturating_mul(4));
     let mut file = create(path, true)?;
     let name = file.name();
     let failed = |error: std::io::Error| Error::writing(&name, &error);

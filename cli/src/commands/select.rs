@@ -6,13 +6,13 @@ use std::process::ExitCode;
 use clap::Args;
 use nanoembed_core::format::finalfusion::{BrokenUtf8, Plan, StorageSpec};
 
-use super::similar::no_vector;
 use crate::args::words::PolicyArgs;
 use crate::error::{Error, Result, warn};
 use crate::input::Lines;
 use crate::output::create;
 use nanoembed::files::mapped::Mapped;
 use nanoembed::words::file::Opened;
+use nanoembed::words::similar::no_vector;
 use nanoembed::words::write_selected;
 
 /// Write some words with their vectors to a smaller file

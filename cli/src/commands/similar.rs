@@ -8,13 +8,12 @@ use clap::Args;
 use super::neighbours::{Measure, Printer};
 use crate::args::words::PolicyArgs;
 use crate::args::{ThreadArgs, count};
-use crate::error::{Error, Result, warn};
+use crate::error::{Result, warn};
 use crate::input::Lines;
 use nanoembed::files::mapped::Mapped;
 use nanoembed::words::file::{Indexed, Opened};
 use nanoembed::words::nearest::{Nearest, QUERIES};
-use nanoembed::words::similar::similar;
-use nanoembed::words::suggestion;
+use nanoembed::words::similar::{no_vector, similar};
 
 /// How many neighbours are held at a time.
 const MAX_NEIGHBOURS: usize = 1 << 20;
@@ -126,14 +125,5 @@ impl Similar {
             }
         }
         Ok(count)
-    }
-}
-
-/// There is nothing to compare with.
-pub(super) fn no_vector(opened: &Opened<'_>, word: &str) -> Error {
-    let failure = Error::not_found(format!("{word:?} has no vector")).at(&opened.name);
-    match suggestion::hint(&opened.file, word) {
-        Some(hint) => failure.with_hint(hint),
-        None => failure,
     }
 }

@@ -8,6 +8,7 @@
 //! | `amb`, `weights_file` | what is written |
 //! | `quantizer` | weights in fewer bits, for formats of weights alone |
 //! | `migration` | weights in another format as they are |
+//! | `dequantization` | weights as floats |
 //! | `layer_names` | what layers are called where |
 //! | `writing`, `targets` | tensors in files of another format |
 
@@ -15,6 +16,7 @@ pub mod amb;
 pub mod calibration;
 pub mod checkpoint;
 pub mod conversion;
+pub mod dequantization;
 pub(crate) mod int8;
 pub mod layer_names;
 pub mod migration;

@@ -6,6 +6,7 @@ use super::Encoder;
 use crate::bytes::Bytes;
 use crate::choice::choices;
 use crate::error::Result;
+use crate::files::literal;
 use crate::open::opened::Opened;
 use crate::open::prompts::Prefix;
 use crate::open::source::Source;
@@ -96,7 +97,7 @@ impl EncoderOptions {
     /// As [`Encoder::open`], and [`Kind::Usage`](crate::Kind::Usage) for what this model does not
     /// have.
     pub fn open(&self, path: impl AsRef<Path>) -> Result<Encoder> {
-        self.open_source(Source::open(path.as_ref())?)
+        self.open_source(Source::open(&literal(path.as_ref()))?)
     }
 
     /// A model in memory: see [`Encoder::from_bytes`].

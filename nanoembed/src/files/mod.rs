@@ -1,5 +1,8 @@
 //! Files: read whole, mapped or piece by piece, and written so that they are whole or not there.
 
+use std::borrow::Cow;
+use std::path::Path;
+
 pub mod mapped;
 pub mod new_file;
 pub mod on_disk;
@@ -7,3 +10,11 @@ pub mod whole_file;
 
 /// What some editors put at a text's start.
 pub const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// A file's path, though it may be called `-`, which is stdin to jobs that a command line asks for.
+pub(crate) fn literal(path: &Path) -> Cow<'_, Path> {
+    match path == Path::new("-") {
+        true => Path::new("./-").into(),
+        false => path.into(),
+    }
+}

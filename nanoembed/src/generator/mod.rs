@@ -22,6 +22,7 @@ use crate::bytes::Bytes;
 use crate::causal::memory;
 use crate::causal::model::Causal;
 use crate::error::{Error, Result};
+use crate::files::literal;
 use crate::open::opened::Opened;
 use crate::open::source::Source;
 pub use pieces::Pieces;
@@ -75,9 +76,10 @@ impl GeneratorOptions {
     ///
     /// As [`Generator::open`].
     pub fn open(self, path: impl AsRef<Path>) -> Result<Generator> {
+        let path = &*literal(path.as_ref());
         let causal = match self.memory {
-            Some(_) => memory::open_stored(path.as_ref())?,
-            None => Opened::of(Source::open(path.as_ref())?)?.causal()?,
+            Some(_) => memory::open_stored(path)?,
+            None => Opened::of(Source::open(path)?)?.causal()?,
         };
         Ok(Generator(Arc::new(Inner { causal, options: self })))
     }

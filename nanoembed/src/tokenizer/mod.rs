@@ -15,6 +15,7 @@ use crate::bytes::Bytes;
 use crate::causal::tokenizer::{Tokenizer as CausalTokenizer, is_model};
 use crate::encoder::bert::limit;
 use crate::error::{Error, Result};
+use crate::files::literal;
 use crate::open::opened::Opened;
 use crate::open::prompts::{Prefix, Prompts};
 use crate::open::source::Source;
@@ -62,7 +63,7 @@ impl Tokenizer {
     ///
     /// What is wrong with the file or the model in it, or that it could not be read.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        let path = path.as_ref();
+        let path = &*literal(path.as_ref());
         Self::of(Source::open(path)?, is_model(path))
     }
 

@@ -1,10 +1,11 @@
-//! The words that are nearest to others.
+//! The words that are nearest to others, and those that are to a word as others are.
 
 use nanoembed_core::words::Scored;
 
 use super::file::{Indexed, Opened};
 use super::nearest::Nearest;
-use crate::error::Result;
+use super::suggestion::hint;
+use crate::error::{Error, Result};
 
 /// The nearest words to each of `words`, at most `limit` and none of those themselves; `None` for a
 /// word without a vector.
@@ -30,4 +31,34 @@ pub fn similar<W: AsRef<str>>(
     }
     let mut found = nearest.find(&mut queries, &skip, limit).map_err(failed)?.into_iter();
     Ok(has_vector.into_iter().map(|has_one| if has_one { found.next() } else { None }).collect())
+}
+
+/// The words that are to `c` as `b` is to `a`, at most `limit`; those of the three that `masks`
+/// says are none of them.
+pub fn analogous(
+    (opened, indexed, nearest): (&Opened<'_>, &Indexed<'_>, &Nearest<'_, '_>),
+    words: [&str; 3],
+    masks: [bool; 3],
+    limit: usize,
+) -> Result<Vec<Scored>> {
+    let failed = |error| opened.failure(error);
+    let mut query = vec![0.0; indexed.cols()];
+    let mut scratch = vec![0.0; indexed.cols() + indexed.scratch_needed()];
+    let analogy = indexed.analogy(words, &mut query, &mut scratch).map_err(failed)?;
+    if let Some((word, _)) = words.iter().zip(analogy.present).find(|(_, present)| !present) {
+        return Err(no_vector(opened, word));
+    }
+    let masked = masks.into_iter().zip(analogy.rows).filter(|(is_masked, _)| *is_masked);
+    let skip = masked.filter_map(|(_, row)| row).collect();
+    let found = nearest.find(&mut query, &[skip], limit).map_err(failed)?;
+    Ok(found.into_iter().next().unwrap_or_default())
+}
+
+/// That a word has no vector, with words that are nearly it.
+pub fn no_vector(opened: &Opened<'_>, word: &str) -> Error {
+    let failure = Error::not_found(format!("{word:?} has no vector")).at(&opened.name);
+    match hint(&opened.file, word) {
+        Some(hint) => failure.with_hint(hint),
+        None => failure,
+    }
 }

@@ -4,13 +4,16 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
+use nanoembed_core::words::Scored;
+
 use super::convert::{WordOptions, as_finalfusion};
 use super::file::{Indexed, Opened};
 use super::nearest::Nearest;
 use super::read::start::Start;
-use super::similar::similar;
+use super::similar::{analogous, no_vector, similar};
 use crate::bytes::Bytes;
-use crate::error::{Error, Result, name_of};
+use crate::error::{Result, name_of};
+use crate::files::literal;
 use crate::progress::Silent;
 
 /// Word vectors with an index of their words. Clones share them.
@@ -50,7 +53,7 @@ impl Words {
     ///
     /// What is wrong with the file, or that it could not be read.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        let path = path.as_ref();
+        let path = &*literal(path.as_ref());
         let options = WordOptions::default();
         let bytes: Bytes = as_finalfusion(Start::open(path)?, path, &options, &Silent)?.into();
         // SAFETY: a clone of the bytes stays beside what borrows from them, and is dropped behind
@@ -108,17 +111,38 @@ impl Words {
     /// [`Kind::NotFound`](crate::Kind::NotFound) if the word has no vector.
     pub fn similar(&self, word: &str, count: usize) -> Result<Vec<Neighbour>> {
         let Inner { opened, indexed, .. } = &*self.0;
-        let failed = |error| opened.failure(error);
-        let nearest = Nearest::among(indexed).map_err(failed)?;
-        let found = similar((opened, indexed, &nearest), &[word], count)?;
-        let missing = || Error::not_found(format!("{word:?} has no vector")).at(&opened.name);
-        let found = found.into_iter().next().flatten().ok_or_else(missing)?;
-        let neighbour = |scored: nanoembed_core::words::Scored| {
-            let word = indexed.word(scored.row).map_err(failed)?;
+        let found = similar((opened, indexed, &self.nearest()?), &[word], count)?;
+        match found.into_iter().next().flatten() {
+            Some(found) => self.neighbours(&found),
+            None => Err(no_vector(opened, word)),
+        }
+    }
+
+    /// The `count` words that are to `c` as `b` is to `a`, without these three, the nearest first.
+    ///
+    /// # Errors
+    ///
+    /// [`Kind::NotFound`](crate::Kind::NotFound) if one of the words has no vector.
+    pub fn analogy(&self, [a, b, c]: [&str; 3], count: usize) -> Result<Vec<Neighbour>> {
+        let Inner { opened, indexed, .. } = &*self.0;
+        let nearest = self.nearest()?;
+        let found = analogous((opened, indexed, &nearest), [a, b, c], [true; 3], count)?;
+        self.neighbours(&found)
+    }
+
+    fn nearest(&self) -> Result<Nearest<'_, 'static>> {
+        let Inner { opened, indexed, .. } = &*self.0;
+        Nearest::among(indexed).map_err(|error| opened.failure(error))
+    }
+
+    fn neighbours(&self, found: &[Scored]) -> Result<Vec<Neighbour>> {
+        let Inner { opened, indexed, .. } = &*self.0;
+        let neighbour = |scored: &Scored| {
+            let word = indexed.word(scored.row).map_err(|error| opened.failure(error))?;
             let word = String::from_utf8_lossy(word).into_owned();
             Ok(Neighbour { word, similarity: scored.cosine() })
         };
-        found.into_iter().map(neighbour).collect()
+        found.iter().map(neighbour).collect()
     }
 }
 
