@@ -2,12 +2,7 @@
 
 use core::mem::size_of;
 
-use nanoembed_core::Error;
-use nanoembed_core::ErrorKind;
-use nanoembed_core::event::{Format, Mode};
-use nanoembed_core::format::amb::Amb;
-use nanoembed_core::format::gguf::Gguf;
-use nanoembed_core::format::sniff;
+use nanoembed_core::model::ModelSource;
 use nanoembed_core::model::llama::{BpeMemory, BpeNeeds, BpeSource, FileBpe};
 use nanoembed_core::token::AddedToken;
 use nanoembed_core::token::bpe::merge::{Candidate, Symbol};
@@ -61,11 +56,7 @@ impl Opening {
     unsafe fn new(source: *const nanoembed_source) -> Outcome<Self> {
         // SAFETY: the caller's promise.
         let file = unsafe { Bytes::new(source) }?.memory().ok_or(BAD_POINTER)?;
-        let source = match sniff(file) {
-            Some(Format::Amb) => BpeSource::amb(&Amb::parse(file, Mode::Lenient)?)?,
-            Some(Format::Gguf) => BpeSource::gguf(&Gguf::parse(file, Mode::Lenient)?)?,
-            _ => return Err(Error::new(0, ErrorKind::UnknownFormat).into()),
-        };
+        let source = ModelSource::parse(file)?.byte_pairs()?;
         Ok(Self { source, needs: source.needs() })
     }
 

@@ -1,13 +1,9 @@
-//! Models that continue texts: opening a decoder of the Llama family from an `.amb` or a GGUF file.
+//! Models that continue texts: opening a decoder of the Llama family from an `.amb` or a GGUF file, or a
+//! `.weights` file where the build has that format.
 
-use nanoembed_core::event::{Format, Mode};
-use nanoembed_core::format::amb::Amb;
-use nanoembed_core::format::gguf::Gguf;
-use nanoembed_core::format::sniff;
 use nanoembed_core::kernel::{self, Kernels};
 use nanoembed_core::model::llama::{Llama, LlamaConfig, LlamaLayer};
-use nanoembed_core::model::{SliceWeights, amb_llama_config, gguf_llama_config};
-use nanoembed_core::{Error, ErrorKind};
+use nanoembed_core::model::{ModelSource, SliceWeights};
 
 use crate::memory::{Lent, LentSlice, Sum, number};
 use crate::pointer;
@@ -66,59 +62,11 @@ pub struct nanoembed_decoder {
 /// Tokens that pass through the layers together unless the caller says otherwise.
 const TOKENS_AT_ONCE: usize = 64;
 
-/// A file that has been looked at: its model's sizes, and how its tensors are found.
-enum Opened {
-    Amb(Amb<'static>, LlamaConfig),
-    Gguf(Gguf<'static>, LlamaConfig),
-}
-
-impl Opened {
-    fn new(file: &'static [u8]) -> Outcome<Self> {
-        match sniff(file) {
-            Some(Format::Amb) => {
-                let amb = Amb::parse(file, Mode::Lenient)?;
-                let config = amb_llama_config(&amb)?;
-                Ok(Self::Amb(amb, config))
-            }
-            Some(Format::Gguf) => {
-                let gguf = Gguf::parse(file, Mode::Lenient)?;
-                let config = gguf_llama_config(&gguf)?;
-                Ok(Self::Gguf(gguf, config))
-            }
-            _ => Err(Error::new(0, ErrorKind::UnknownFormat).into()),
-        }
-    }
-
-    const fn config(&self) -> &LlamaConfig {
-        match self {
-            Self::Amb(_, config) => config,
-            Self::Gguf(_, config) => config,
-        }
-    }
-
-    fn llama(
-        &self,
-        file: &'static [u8],
-        layers: LentSlice<LlamaLayer>,
-    ) -> Outcome<Llama<LentSlice<LlamaLayer>>> {
-        let config = *self.config();
-        Ok(match self {
-            Self::Amb(amb, _) => {
-                let find = |name: &str| amb.tensor(name).map(|tensor| *tensor.header());
-                Llama::open(&SliceWeights::new(file, find), config, layers)?
-            }
-            Self::Gguf(gguf, _) => {
-                let find = |name: &str| gguf.tensor(name).map(|tensor| *tensor.header());
-                Llama::open(&SliceWeights::new(file, find), config, layers)?
-            }
-        })
-    }
-}
-
 /// What is known before there is memory.
 struct Opening {
     file: &'static [u8],
-    opened: Opened,
+    source: ModelSource<'static>,
+    config: LlamaConfig,
     positions: usize,
     tokens_at_once: usize,
 }
@@ -141,15 +89,16 @@ impl Opening {
             (Bytes::new(source)?, options)
         };
         let file = source.memory().ok_or(BAD_POINTER)?;
-        let opened = Opened::new(file)?;
+        let model = ModelSource::parse(file)?;
+        let config = model.causal_config()?;
         let or = |chosen: u32, usual: usize| if chosen == 0 { usual } else { chosen as usize };
-        let positions = or(options.positions, opened.config().positions);
+        let positions = or(options.positions, config.positions);
         let tokens_at_once = or(options.tokens_at_once, TOKENS_AT_ONCE).min(positions);
-        Ok(Self { file, opened, positions, tokens_at_once })
+        Ok(Self { file, source: model, config, positions, tokens_at_once })
     }
 
     fn plan(&self) -> Outcome<nanoembed_decoder_plan> {
-        plan_of(self.opened.config(), self.positions, self.tokens_at_once)
+        plan_of(&self.config, self.positions, self.tokens_at_once)
     }
 }
 
@@ -226,8 +175,10 @@ pub unsafe extern "C" fn nanoembed_decoder_init(
             return Err(TOO_SMALL);
         }
         let handle: *mut nanoembed_decoder = lent.place(1)?;
-        let layers = LentSlice(lent.filled(opening.opened.config().layers, LlamaLayer::EMPTY)?);
-        let llama = opening.opened.llama(opening.file, layers)?;
+        let layers = LentSlice(lent.filled(opening.config.layers, LlamaLayer::EMPTY)?);
+        let find = |name: &str| opening.source.tensor(name);
+        let weights = SliceWeights::new(opening.file, find);
+        let llama = Llama::open(&weights, opening.config, layers)?;
         let Opening { file, positions, tokens_at_once, .. } = opening;
         let kernels = kernel::detect();
         let made =

@@ -52,7 +52,8 @@ fn a_file_that_is_cut_or_of_another_kind_is_refused() {
         assert!(CausalModel::open(&file[..length]).is_err(), "{length}");
     }
     let kind = |path: &str| CausalModel::open(data::read(path)).unwrap_err().kind();
-    assert_eq!(kind("embd/section_all_dtypes_flags7.weights"), ErrorKind::UnknownFormat);
+    assert_eq!(kind("embd/section_all_dtypes_flags7.weights"), ErrorKind::OtherModel);
+    assert_eq!(kind("llama/tiny.json"), ErrorKind::UnknownFormat);
     assert_eq!(kind("gguf/small.gguf"), ErrorKind::UnsupportedArchitecture);
     assert_eq!(kind("amb/wordpiece.amb"), ErrorKind::MissingMetadata);
 }

@@ -238,11 +238,10 @@ const MERGE_LINES: &[u8] = b"a b\nab c\n";
 
 #[test]
 fn a_weights_file_has_tokens_merges_and_the_ends_of_texts() {
-    let model = CausalModel::open_weights(weights_file(MERGE_LINES, &[])).unwrap();
+    let model = CausalModel::open(weights_file(MERGE_LINES, &[])).unwrap();
     assert_eq!(model.tokenize("abcab<end>c", SpecialTokens::AsTokens).unwrap(), [6, 4, 3, 5, 2]);
     assert_eq!(model.ends().ids(), [5]);
-    let silent =
-        CausalModel::open_weights(weights_file(MERGE_LINES, &[("add_bos", "false")])).unwrap();
+    let silent = CausalModel::open(weights_file(MERGE_LINES, &[("add_bos", "false")])).unwrap();
     assert_eq!(silent.tokenize("ba", SpecialTokens::AsTokens).unwrap(), [1, 0]);
     let mut session = model.session(LlamaPlan::new(4, 8)).unwrap();
     let mut logits = [0.0; 7];
@@ -253,7 +252,7 @@ fn a_weights_file_has_tokens_merges_and_the_ends_of_texts() {
 #[test]
 fn what_a_weights_file_lacks_is_refused() {
     let open = |merges: &[u8], changes: &[(&'static str, &'static str)]| {
-        CausalModel::open_weights(weights_file(merges, changes)).unwrap_err().kind()
+        CausalModel::open(weights_file(merges, changes)).unwrap_err().kind()
     };
     assert_eq!(open(b"", &[]), ErrorKind::MissingVocabulary);
     assert_eq!(open(b"a b\na x\n", &[]), ErrorKind::BadVocabulary);
@@ -271,7 +270,7 @@ fn a_hostile_weights_file_neither_panics_nor_runs_away() {
     let file = weights_file(MERGE_LINES, &[]);
     let mut opened = 0;
     each_mutation(&file, (0..file.len()).step_by(2), |mutated, _| {
-        let Ok(model) = CausalModel::open_weights(mutated) else { return };
+        let Ok(model) = CausalModel::open(mutated) else { return };
         opened += 1;
         let _ = model.tokenize("abc<begin>abcb", SpecialTokens::AsTokens);
         let Ok(mut session) = model.session(LlamaPlan::new(2, 4)) else { return };
@@ -280,6 +279,6 @@ fn a_hostile_weights_file_neither_panics_nor_runs_away() {
     });
     assert!(opened > 1000, "{opened}");
     for length in 0..file.len() {
-        assert!(CausalModel::open_weights(&file[..length]).is_err(), "{length}");
+        assert!(CausalModel::open(&file[..length]).is_err(), "{length}");
     }
 }

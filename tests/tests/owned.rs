@@ -47,7 +47,7 @@ fn a_model_of_the_other_kind_is_named_as_such() {
     assert_eq!(encoder("llama/tiny.gguf"), ErrorKind::OtherModel);
     assert_eq!(causal("cases/gguf-mean/model.gguf"), ErrorKind::OtherModel);
     let weights = data::read("../../ffi/tests/data/small_bert.weights");
-    assert_eq!(CausalModel::open_weights(weights).unwrap_err().kind(), ErrorKind::OtherModel);
+    assert_eq!(CausalModel::open(weights).unwrap_err().kind(), ErrorKind::OtherModel);
 }
 
 #[test]

@@ -59,6 +59,8 @@ pub use source::amb::{amb_config_value, amb_llama_config, amb_text_ends};
 pub use source::embd::{
     embd_is_decoder, embd_key, embd_llama_config, embd_names_decoder, embd_text_ends,
 };
+#[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
+pub use source::file::ModelSource;
 #[cfg(feature = "gguf")]
 pub use source::gguf::{
     GgufModel, GgufRefusal, GgufSetting, gguf_architecture, gguf_bert_config,

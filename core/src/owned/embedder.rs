@@ -3,27 +3,19 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-#[cfg(feature = "gguf")]
-use super::gguf;
-use super::open::{self, Model};
+use super::open::{Model, open};
 use super::requantize::Memory;
-use super::vocabulary::{FoundVocabulary, VocabularyIndex};
+use super::vocabulary::VocabularyIndex;
 use crate::error::{Error, ErrorKind, Result};
-#[cfg(any(feature = "amb", feature = "gguf"))]
-use crate::event::Format;
+#[cfg(feature = "embd")]
 use crate::event::Mode;
-#[cfg(feature = "amb")]
-use crate::format::amb::Amb;
 #[cfg(feature = "embd")]
 use crate::format::embd::Embd;
-#[cfg(feature = "gguf")]
-use crate::format::gguf::Gguf;
-use crate::format::sniff;
 use crate::kernel::{self, Kernels, RowSummary};
 use crate::limit::filled;
 use crate::model::{
-    Bert, BertConfig, InOrder, Layer, Matrix, Observer, Parallel, Plan, Run, SliceWeights, Weights,
-    Workspace,
+    Bert, BertConfig, InOrder, Layer, Matrix, ModelSource, Observer, Parallel, Plan, Run,
+    SliceWeights, Weights, Workspace,
 };
 use crate::tensor::TensorHeader;
 use crate::token::{Entries, HashVocabulary, WordPiece};
@@ -85,21 +77,6 @@ pub struct Embedder<B> {
     default_prompt: Result<String>,
 }
 
-/// What has been parsed of a model's file.
-#[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
-pub enum ModelView<'v, 'f> {
-    /// An `.amb` file.
-    #[cfg(feature = "amb")]
-    Amb(&'v Amb<'f>),
-    /// A `.weights` file.
-    #[cfg(feature = "embd")]
-    Embd(&'v Embd<'f>),
-    /// A GGUF file.
-    #[cfg(feature = "gguf")]
-    Gguf(&'v Gguf<'f>),
-}
-
 /// All of an [`Embedder`] that its file's bytes say.
 struct Parts {
     bert: Bert<Vec<Layer>>,
@@ -111,8 +88,8 @@ struct Parts {
 }
 
 impl Parts {
-    fn of(bytes: &[u8], (model, found): (Model, FoundVocabulary<'_>)) -> Result<Self> {
-        let Model { bert, column_scales } = model;
+    fn of(bytes: &[u8], source: &ModelSource<'_>) -> Result<Self> {
+        let (Model { bert, column_scales }, found) = open(bytes, source)?;
         let default_prompt = found.default_prompt.clone();
         let vocabulary = VocabularyIndex::build(found, bert.config())?;
         let kernels = kernel::detect();
@@ -130,37 +107,25 @@ impl<B: AsRef<[u8]>> Embedder<B> {
     /// tokens; [`ErrorKind::OtherModel`] if the model is one that continues texts.
     pub fn open(file: B) -> Result<Self> {
         let bytes = file.as_ref();
-        let found = match sniff(bytes) {
-            #[cfg(feature = "amb")]
-            Some(Format::Amb) => open::open_amb(bytes, &Amb::parse(bytes, Mode::Lenient)?)?,
-            #[cfg(feature = "gguf")]
-            Some(Format::Gguf) => gguf::open_gguf(bytes, &Gguf::parse(bytes, Mode::Lenient)?)?,
+        let source = match ModelSource::parse(bytes) {
+            // What is no model may yet have been meant as one: its first bytes are wrong.
             #[cfg(feature = "embd")]
-            _ => open::open_embd(bytes, &Embd::parse(bytes, Mode::Lenient)?)?,
-            #[cfg(not(feature = "embd"))]
-            _ => return Err(Error::without_offset(ErrorKind::UnknownFormat)),
+            Err(error) if error.kind() == ErrorKind::UnknownFormat => {
+                Embd::parse(bytes, Mode::Lenient).map(ModelSource::Embd)
+            }
+            source => source,
         };
-        let parts = Parts::of(bytes, found)?;
+        let parts = Parts::of(bytes, &source?)?;
         Ok(Self::of(file, parts))
     }
 
-    /// As [`open`](Self::open), by what has been parsed of the file already: `view` is that of the
-    /// bytes of `file`.
+    /// As [`open`](Self::open), by what has been parsed of the bytes of `file` already.
     ///
     /// # Errors
     ///
     /// As [`open`](Self::open).
-    pub fn open_view(file: B, view: &ModelView<'_, '_>) -> Result<Self> {
-        let bytes = file.as_ref();
-        let found = match view {
-            #[cfg(feature = "amb")]
-            ModelView::Amb(amb) => open::open_amb(bytes, amb)?,
-            #[cfg(feature = "embd")]
-            ModelView::Embd(embd) => open::open_embd(bytes, embd)?,
-            #[cfg(feature = "gguf")]
-            ModelView::Gguf(gguf) => gguf::open_gguf(bytes, gguf)?,
-        };
-        let parts = Parts::of(bytes, found)?;
+    pub fn from_source(file: B, source: &ModelSource<'_>) -> Result<Self> {
+        let parts = Parts::of(file.as_ref(), source)?;
         Ok(Self::of(file, parts))
     }
 

@@ -7,30 +7,24 @@ use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
 use super::added_words::{ADDED_TOKENS, AddedWord};
-use super::open::{Model, OTHER_MODEL, added_words, open_model};
+use super::open::added_words;
 use super::prompt::default_prompt;
 use super::vocabulary::FoundVocabulary;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::Value;
 use crate::format::gguf::Gguf;
-use crate::model::{GgufModel, gguf_bert_config, gguf_bert_tensor, gguf_model};
+use crate::model::BertConfig;
 use crate::token::{AddedRules, LengthPrefix};
 
 /// GGUF's types of tokens that are found as they are.
 const CONTROL: i64 = 3;
 const USER_DEFINED: i64 = 4;
 
-/// The encoder, and its vocabulary as WordPiece spells it.
-pub(super) fn open_gguf<'f>(
-    bytes: &'f [u8],
+/// The vocabulary of an encoder with these settings, as WordPiece spells it.
+pub(super) fn gguf_vocabulary<'f>(
     gguf: &Gguf<'f>,
-) -> Result<(Model, FoundVocabulary<'f>)> {
-    if gguf_model(gguf)? != GgufModel::Encoder {
-        return Err(OTHER_MODEL);
-    }
-    let config = gguf_bert_config(gguf)?;
-    let find = |name: &str| gguf.tensor(name).map(|tensor| *tensor.header());
-    let model = open_model(bytes, config, &|name| gguf_bert_tensor(name, find))?;
+    config: &BertConfig,
+) -> Result<FoundVocabulary<'f>> {
     let id = |key| match gguf.value(key) {
         Some(Value::Unsigned(id)) => u32::try_from(id).ok(),
         _ => None,
@@ -52,7 +46,7 @@ pub(super) fn open_gguf<'f>(
         _ => None,
     };
     let mut added = added_words(own)?;
-    let found = FoundVocabulary {
+    Ok(FoundVocabulary {
         bytes: Cow::Owned(wordpiece_entries(gguf, &special, &mut added)?),
         offset: 0,
         // What GGUF counts fits the file, whose tokens are more than a byte each.
@@ -66,8 +60,7 @@ pub(super) fn open_gguf<'f>(
         }),
         special: is_said.then_some(special),
         added,
-    };
-    Ok((model, found))
+    })
 }
 
 /// The tokens of a GGUF file as WordPiece spells them, each behind its length in 16 bits.

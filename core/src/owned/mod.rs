@@ -61,7 +61,7 @@ pub use bpe::BpeTokenizer;
 pub use causal::CausalModel;
 pub use decoder::{CausalPooling, CausalSession, Decoder};
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
-pub use embedder::{Embedder, ModelView, Session, Tokenized};
+pub use embedder::{Embedder, Session, Tokenized};
 #[cfg(feature = "std")]
 pub use io_sink::IoSink;
 pub use model_proto::{ModelProto, ModelSettings};

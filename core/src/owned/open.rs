@@ -5,6 +5,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::added_words::{ADDED_TOKENS, AddedWord, parse_added_words};
+#[cfg(feature = "gguf")]
+use super::gguf::gguf_vocabulary;
 use super::prompt::default_prompt;
 use super::vocabulary::FoundVocabulary;
 use crate::error::{Error, ErrorKind, Result};
@@ -17,10 +19,8 @@ use crate::format::embd::Embd;
 use crate::limit::filled;
 #[cfg(feature = "amb")]
 use crate::model::amb_config_value;
-#[cfg(feature = "embd")]
-use crate::model::embd_is_decoder;
 use crate::model::requantize::COLUMN_SCALES;
-use crate::model::{Bert, BertConfig, Layer, Matrix, SliceWeights, Weights as _};
+use crate::model::{Bert, BertConfig, Layer, Matrix, ModelSource, SliceWeights, Weights as _};
 use crate::tensor::TensorHeader;
 #[cfg(feature = "amb")]
 use crate::text::json::unescape;
@@ -33,14 +33,12 @@ pub(super) struct Model {
     pub(super) column_scales: Option<Matrix>,
 }
 
-pub(super) const OTHER_MODEL: Error = Error::without_offset(ErrorKind::OtherModel);
-
 /// Knows a file's tensors by name. One type for all formats: a type for each would have the code
 /// of each.
-pub(super) type Find<'f, 'h> = &'f dyn Fn(&str) -> Option<TensorHeader<'h>>;
+type Find<'f, 'h> = &'f dyn Fn(&str) -> Option<TensorHeader<'h>>;
 
 /// The model whose tensors `find` knows.
-pub(super) fn open_model(bytes: &[u8], config: BertConfig, find: Find<'_, '_>) -> Result<Model> {
+fn open_model(bytes: &[u8], config: BertConfig, find: Find<'_, '_>) -> Result<Model> {
     let weights = SliceWeights::new(bytes, find);
     let column_scales = weights.matrix(COLUMN_SCALES)?;
     if let Some(scales) = column_scales
@@ -52,20 +50,30 @@ pub(super) fn open_model(bytes: &[u8], config: BertConfig, find: Find<'_, '_>) -
     Ok(Model { bert, column_scales })
 }
 
-#[cfg(feature = "embd")]
-pub(super) fn open_embd<'f>(
+/// The encoder in a file, and its vocabulary.
+pub(super) fn open<'f>(
     bytes: &'f [u8],
-    embd: &Embd<'f>,
+    source: &ModelSource<'f>,
 ) -> Result<(Model, FoundVocabulary<'f>)> {
-    if embd_is_decoder(embd) {
-        return Err(OTHER_MODEL);
-    }
-    let config = BertConfig::from_metadata(|key| embd.metadata_value(key))?;
-    let find = |name: &str| embd.tensor(name).map(|tensor| *tensor.header());
-    let model = open_model(bytes, config, &find)?;
-    let entries = embd.token_entries();
-    let entries = entries.ok_or(Error::without_offset(ErrorKind::MissingVocabulary))?;
-    let found = FoundVocabulary {
+    let config = source.encoder_config()?;
+    let model = open_model(bytes, config, &|name| source.encoder_tensor(name))?;
+    let found = match source {
+        #[cfg(feature = "amb")]
+        ModelSource::Amb(amb) => amb_vocabulary(amb)?,
+        #[cfg(feature = "embd")]
+        ModelSource::Embd(embd) => embd_vocabulary(embd)?,
+        #[cfg(feature = "gguf")]
+        ModelSource::Gguf(gguf) => gguf_vocabulary(gguf, &config)?,
+    };
+    Ok((model, found))
+}
+
+const MISSING: Error = Error::without_offset(ErrorKind::MissingVocabulary);
+
+#[cfg(feature = "embd")]
+fn embd_vocabulary<'f>(embd: &Embd<'f>) -> Result<FoundVocabulary<'f>> {
+    let entries = embd.token_entries().ok_or(MISSING)?;
+    Ok(FoundVocabulary {
         bytes: Cow::Borrowed(entries.bytes),
         offset: entries.offset,
         count: entries.count,
@@ -73,23 +81,14 @@ pub(super) fn open_embd<'f>(
         added: added_words(embd.metadata_value(ADDED_TOKENS))?,
         default_prompt: default_prompt(|key| Ok(embd.metadata_value(key).map(String::from))),
         special: embd.special().map(|special| SpecialRole::ALL.map(|role| Some(special.id(role)))),
-    };
-    Ok((model, found))
+    })
 }
 
 #[cfg(feature = "amb")]
-pub(super) fn open_amb<'f>(bytes: &'f [u8], amb: &Amb<'f>) -> Result<(Model, FoundVocabulary<'f>)> {
-    let config = BertConfig::from_metadata(|key| amb_config_value(amb, key));
-    let config = config.map_err(|error| match amb_config_value(amb, "architecture") {
-        None | Some("custom" | "bert") => error,
-        Some(_) => OTHER_MODEL,
-    })?;
-    let find = |name: &str| amb.tensor(name).map(|tensor| *tensor.header());
-    let model = open_model(bytes, config, &find)?;
-    let missing = Error::without_offset(ErrorKind::MissingVocabulary);
-    let tokenizer = amb.tokenizer().ok_or(missing)?;
-    let entries = tokenizer.token_entries().ok_or(missing)?;
-    let found = FoundVocabulary {
+fn amb_vocabulary<'f>(amb: &Amb<'f>) -> Result<FoundVocabulary<'f>> {
+    let tokenizer = amb.tokenizer().ok_or(MISSING)?;
+    let entries = tokenizer.token_entries().ok_or(MISSING)?;
+    Ok(FoundVocabulary {
         bytes: Cow::Borrowed(entries.bytes),
         offset: entries.offset,
         count: entries.count,
@@ -97,8 +96,7 @@ pub(super) fn open_amb<'f>(bytes: &'f [u8], amb: &Amb<'f>) -> Result<(Model, Fou
         added: added_words(amb_config_value(amb, ADDED_TOKENS))?,
         default_prompt: default_prompt(|key| amb_text(amb, key)),
         special: Some(SpecialRole::ALL.map(|role| tokenizer.special(role))),
-    };
-    Ok((model, found))
+    })
 }
 
 /// A member of an `.amb` file's configuration as a text, escapes resolved.

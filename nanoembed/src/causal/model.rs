@@ -2,15 +2,10 @@
 
 use std::sync::Arc;
 
-use nanoembed_core::Error as CoreError;
-use nanoembed_core::format::amb::Amb;
-use nanoembed_core::format::embd::Embd;
-use nanoembed_core::format::gguf::Gguf;
+use nanoembed_core::model::ModelSource;
 use nanoembed_core::model::llama::{Activations, LlamaConfig, LlamaPlan, Output};
-use nanoembed_core::model::{
-    amb_llama_config, embd_llama_config, gguf_llama_config, gguf_pools_last_token,
-};
 use nanoembed_core::owned::{CausalPooling, CausalSession, Decoder};
+use nanoembed_core::{Error as CoreError, ErrorKind};
 
 use super::tokenizer::Tokenizer;
 use super::weights::ModelWeights;
@@ -31,28 +26,18 @@ pub(crate) struct Found<'f> {
 }
 
 impl<'f> Found<'f> {
-    /// In an `.amb` file, whose bytes are `bytes`.
-    pub(crate) fn in_amb(bytes: &'f [u8], amb: &Amb<'f>) -> Result<Self, CoreError> {
-        let config = amb_llama_config(amb)?;
-        let tokenizer = Tokenizer::of_amb(bytes, amb)?;
-        let weights = ModelWeights::of_file(bytes, amb.tensors());
-        Ok(Self { config, weights, tokenizer, pools_last_token: false })
-    }
-
-    /// In a GGUF file, whose bytes are `bytes`.
-    pub(crate) fn in_gguf(bytes: &'f [u8], gguf: &Gguf<'f>) -> Result<Self, CoreError> {
-        let config = gguf_llama_config(gguf)?;
-        let tokenizer = Tokenizer::of_gguf(bytes, gguf)?;
-        let weights = ModelWeights::of_file(bytes, gguf.tensors());
-        Ok(Self { config, weights, tokenizer, pools_last_token: gguf_pools_last_token(gguf) })
-    }
-
-    /// In a `.weights` file, whose bytes are `bytes`.
-    pub(crate) fn in_embd(bytes: &'f [u8], embd: &Embd<'f>) -> Result<Self, CoreError> {
-        let config = embd_llama_config(embd)?;
-        let tokenizer = Tokenizer::of_embd(bytes, embd)?;
-        let weights = ModelWeights::of_file(bytes, embd.tensors());
-        Ok(Self { config, weights, tokenizer, pools_last_token: false })
+    /// In a file whose bytes are `bytes`.
+    pub(crate) fn in_model(bytes: &'f [u8], model: &ModelSource<'f>) -> Result<Self, CoreError> {
+        let config = model.causal_config()?;
+        let tokenizer = Tokenizer::of_source(bytes, model)?;
+        let weights = match model {
+            ModelSource::Amb(amb) => ModelWeights::of_file(bytes, amb.tensors()),
+            ModelSource::Embd(embd) => ModelWeights::of_file(bytes, embd.tensors()),
+            ModelSource::Gguf(gguf) => ModelWeights::of_file(bytes, gguf.tensors()),
+            _ => return Err(CoreError::new(0, ErrorKind::UnknownFormat)),
+        };
+        let pools_last_token = model.pools_last_token();
+        Ok(Self { config, weights, tokenizer, pools_last_token })
     }
 
     /// The model that this is.

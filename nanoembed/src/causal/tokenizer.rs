@@ -9,7 +9,7 @@ use nanoembed_core::format::amb::{Amb, Payload, TokenizerKind, TokenizerSpec};
 use nanoembed_core::format::embd::{self, Embd};
 use nanoembed_core::format::gguf::Gguf;
 use nanoembed_core::model::llama::{BpeSource, SentencePieceSource};
-use nanoembed_core::model::{amb_text_ends, embd_text_ends, gguf_text_ends};
+use nanoembed_core::model::{ModelSource, amb_text_ends, embd_text_ends, gguf_text_ends};
 use nanoembed_core::owned::{SentencePieceModel, TokenSession};
 use nanoembed_core::token::bpe;
 use nanoembed_core::token::sentencepiece::{self, PieceKind, Spec};
@@ -44,6 +44,16 @@ enum Spelling<'f> {
 }
 
 impl<'f> Tokenizer<'f> {
+    /// The tokenizer in a model's file, whose bytes are `bytes`.
+    pub(crate) fn of_source(bytes: &'f [u8], model: &ModelSource<'f>) -> Result<Self, CoreError> {
+        match model {
+            ModelSource::Amb(amb) => Self::of_amb(bytes, amb),
+            ModelSource::Embd(embd) => Self::of_embd(bytes, embd),
+            ModelSource::Gguf(gguf) => Self::of_gguf(bytes, gguf),
+            _ => Err(CoreError::new(0, ErrorKind::UnknownFormat)),
+        }
+    }
+
     /// From a GGUF file, whose bytes are `bytes`.
     pub fn of_gguf(bytes: &'f [u8], file: &Gguf<'f>) -> Result<Self, CoreError> {
         let spelling = match file.value("tokenizer.ggml.model") {

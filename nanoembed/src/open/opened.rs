@@ -2,15 +2,10 @@
 
 use std::sync::Arc;
 
-use nanoembed_core::event::{Format, Mode};
-use nanoembed_core::format::amb::Amb;
-use nanoembed_core::format::embd::Embd;
-use nanoembed_core::format::gguf::Gguf;
+use nanoembed_core::event::Format;
 use nanoembed_core::format::sniff;
-use nanoembed_core::model::{
-    BertConfig, amb_config_value, embd_is_decoder, gguf_architecture, gguf_model,
-};
-use nanoembed_core::owned::{Embedder, ModelView};
+use nanoembed_core::model::ModelSource;
+use nanoembed_core::owned::Embedder;
 use nanoembed_core::{Error as CoreError, ErrorKind};
 
 use super::prompts::Prompts;
@@ -30,9 +25,7 @@ pub(crate) struct Opened {
 
 /// The structure of a model's files.
 enum Parsed<'f> {
-    Amb(&'f Bytes, Box<Amb<'f>>),
-    Embd(&'f Bytes, Box<Embd<'f>>),
-    Gguf(&'f Bytes, Box<Gguf<'f>>),
+    Model(&'f Bytes, Box<ModelSource<'f>>),
     Bundle(&'f Bundle),
     /// No model, as far as its first bytes tell.
     Other(&'f Bytes, Option<Format>),
@@ -57,9 +50,7 @@ impl Opened {
     /// Whether this is a model that continues texts.
     pub(crate) fn is_causal(&self) -> bool {
         match &self.parsed {
-            Parsed::Amb(_, amb) => amb_is_causal(amb),
-            Parsed::Embd(_, embd) => embd_is_decoder(embd),
-            Parsed::Gguf(_, gguf) => gguf_architecture(gguf).is_some_and(|name| name != "bert"),
+            Parsed::Model(_, model) => model.is_causal(),
             Parsed::Bundle(_) => true,
             Parsed::Other(..) => false,
         }
@@ -76,9 +67,7 @@ impl Opened {
     /// The prompts that the model has.
     pub(crate) fn prompts(&self) -> Result<Prompts> {
         Ok(match &self.parsed {
-            Parsed::Amb(_, amb) => Prompts::of_amb(amb),
-            Parsed::Embd(_, embd) => Prompts::of_embd(embd),
-            Parsed::Gguf(_, gguf) => Prompts::of_gguf(gguf),
+            Parsed::Model(_, model) => Prompts::of_model(model),
             Parsed::Bundle(bundle) => return bundle.prompts(),
             Parsed::Other(..) => Prompts::default(),
         })
@@ -87,9 +76,7 @@ impl Opened {
     /// The encoder. Says which key of the metadata is at fault.
     pub(crate) fn embedder(&self) -> Result<Embedder<Bytes>> {
         let opened = match &self.parsed {
-            Parsed::Amb(bytes, amb) => Embedder::open_view((*bytes).clone(), &ModelView::Amb(amb)),
-            Parsed::Embd(bytes, it) => Embedder::open_view((*bytes).clone(), &ModelView::Embd(it)),
-            Parsed::Gguf(bytes, it) => Embedder::open_view((*bytes).clone(), &ModelView::Gguf(it)),
+            Parsed::Model(bytes, model) => Embedder::from_source((*bytes).clone(), model),
             Parsed::Other(bytes, _) => Embedder::open((*bytes).clone()),
             Parsed::Bundle(_) => Err(CoreError::new(0, ErrorKind::OtherModel)),
         };
@@ -99,12 +86,11 @@ impl Opened {
                 return failure;
             }
             let key = match &self.parsed {
-                Parsed::Amb(_, amb) => BertConfig::key_at_fault(|key| amb_config_value(amb, key)),
-                Parsed::Embd(_, embd) => BertConfig::key_at_fault(|key| embd.metadata_value(key)),
+                Parsed::Model(_, model) => model.encoder_key_at_fault(),
                 _ => None,
             };
             match key {
-                Some((key, _)) => failure.at(format_args!("`{key}`")),
+                Some(key) => failure.at(format_args!("`{key}`")),
                 None => failure,
             }
         })
@@ -114,12 +100,10 @@ impl Opened {
     pub(crate) fn causal(self) -> Result<Causal> {
         let failed = |error| self.source.failure(error);
         let found = match &self.parsed {
-            Parsed::Amb(bytes, amb) if self.is_causal() => Found::in_amb(bytes, amb),
-            Parsed::Embd(bytes, embd) if self.is_causal() => Found::in_embd(bytes, embd),
-            Parsed::Gguf(bytes, gguf) if self.is_causal() => Found::in_gguf(bytes, gguf),
+            Parsed::Model(bytes, model) if self.is_causal() => Found::in_model(bytes, model),
             Parsed::Bundle(bundle) => Ok(bundle.found()?),
-            Parsed::Gguf(_, gguf) => {
-                gguf_model(gguf).map_err(failed)?;
+            Parsed::Model(_, model) => {
+                model.check_architecture().map_err(failed)?;
                 return Err(self.no_causal_model());
             }
             Parsed::Other(_, None) => Err(CoreError::new(0, ErrorKind::UnknownFormat)),
@@ -138,9 +122,7 @@ impl Opened {
     /// The tokenizer of a model that continues texts.
     pub(crate) fn causal_tokenizer(&self) -> Result<Tokenizer<'static>> {
         match &self.parsed {
-            Parsed::Amb(bytes, amb) => Tokenizer::of_amb(bytes, amb),
-            Parsed::Embd(bytes, embd) => Tokenizer::of_embd(bytes, embd),
-            Parsed::Gguf(bytes, gguf) => Tokenizer::of_gguf(bytes, gguf),
+            Parsed::Model(bytes, model) => Tokenizer::of_source(bytes, model),
             Parsed::Bundle(bundle) => return bundle.tokenizer(),
             Parsed::Other(..) => Err(CoreError::new(0, ErrorKind::UnknownFormat)),
         }
@@ -155,12 +137,6 @@ impl Opened {
     }
 }
 
-/// Whether the model of an `.amb` file continues texts: it says another architecture than an
-/// encoder's.
-pub(crate) fn amb_is_causal(amb: &Amb<'_>) -> bool {
-    !matches!(amb_config_value(amb, "architecture"), None | Some("custom" | "bert"))
-}
-
 impl<'f> Parsed<'f> {
     fn of(content: &'f Content) -> Result<Self, CoreError> {
         let bytes = match content {
@@ -168,9 +144,9 @@ impl<'f> Parsed<'f> {
             Content::Whole(bytes) => bytes,
         };
         Ok(match sniff(bytes) {
-            Some(Format::Amb) => Self::Amb(bytes, Box::new(Amb::parse(bytes, Mode::Lenient)?)),
-            Some(Format::Embd) => Self::Embd(bytes, Box::new(Embd::parse(bytes, Mode::Lenient)?)),
-            Some(Format::Gguf) => Self::Gguf(bytes, Box::new(Gguf::parse(bytes, Mode::Lenient)?)),
+            Some(Format::Amb | Format::Embd | Format::Gguf) => {
+                Self::Model(bytes, Box::new(ModelSource::parse(bytes)?))
+            }
             other => Self::Other(bytes, other),
         })
     }

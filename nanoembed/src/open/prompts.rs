@@ -19,6 +19,7 @@ use nanoembed_core::event::Value;
 use nanoembed_core::format::amb::Amb;
 use nanoembed_core::format::embd::Embd;
 use nanoembed_core::format::gguf::Gguf;
+use nanoembed_core::model::ModelSource;
 
 use crate::convert::checkpoint::settings::read_json;
 use crate::error::{Error, Result, name_of};
@@ -92,6 +93,16 @@ impl Prompts {
             return false;
         }
         true
+    }
+
+    /// Those of a model's file.
+    pub(crate) fn of_model(model: &ModelSource<'_>) -> Self {
+        match model {
+            ModelSource::Amb(amb) => Self::of_amb(amb),
+            ModelSource::Embd(embd) => Self::of_embd(embd),
+            ModelSource::Gguf(gguf) => Self::of_gguf(gguf),
+            _ => Self::default(),
+        }
     }
 
     /// Those in the configuration of an `.amb` file.

@@ -6,6 +6,8 @@ pub mod amb;
 pub mod byte_pairs;
 #[cfg(feature = "embd")]
 pub mod embd;
+#[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
+pub mod file;
 #[cfg(feature = "gguf")]
 pub mod gguf;
 #[cfg(any(feature = "amb", feature = "gguf"))]

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use nanoembed_core::event::{Mode, SpecialRole};
 use nanoembed_core::format::amb::{Amb, CHECKSUM, TokenizerKind};
 use nanoembed_core::model::requantize::COLUMN_SCALES;
-use nanoembed_core::model::{BertConfig, Pooling, amb_config_value};
+use nanoembed_core::model::{BertConfig, ModelSource, Pooling, amb_config_value};
 use nanoembed_core::owned::ADDED_TOKENS;
 use nanoembed_core::quant::dequantize_weight;
 use nanoembed_core::tensor::{Encoding, Weight};
@@ -19,7 +19,6 @@ use crate::convert::checkpoint::weights::decoder_is_final;
 use crate::convert::checkpoint::{Checkpoint, tensor_names};
 use crate::error::{Error, Result, name_of};
 use crate::files::mapped::Mapped;
-use crate::open::opened::amb_is_causal;
 use crate::open::prompts::Prompts;
 
 /// An open file and the tensors of its encoder, as f32 in bytes.
@@ -36,7 +35,7 @@ impl AmbFile {
         let bytes = Mapped::open(path)?;
         let failed = |error| Error::in_file(name_of(path), error);
         let amb = Amb::parse(&bytes, Mode::Lenient).map_err(failed)?;
-        if amb_is_causal(&amb) {
+        if ModelSource::Amb(amb).is_causal() {
             return Err(decoder_is_final(path, ".amb"));
         }
         let config =

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use nanoembed_core::event::{Format, Mode};
 use nanoembed_core::format::amb::Amb;
 use nanoembed_core::format::embd::Embd;
-use nanoembed_core::model::{embd_is_decoder, gguf_bert_tensor};
+use nanoembed_core::model::{ModelSource, embd_is_decoder, gguf_bert_tensor};
 use nanoembed_core::{Error as CoreError, ErrorKind};
 use serde_json::Value;
 
@@ -24,7 +24,6 @@ use crate::convert::checkpoint::wordpiece::FolderTokenizer;
 use crate::convert::targets::Item;
 use crate::error::{Error, Result, name_of};
 use crate::files::mapped::Mapped;
-use crate::open::opened::amb_is_causal;
 
 /// An encoder on its way into a GGUF file.
 pub(super) struct Encoder {
@@ -101,7 +100,7 @@ impl Encoder {
         let bytes = Mapped::open(path)?;
         let file = Amb::parse(&bytes, Mode::Lenient)
             .map_err(|error| Error::in_file(name_of(path), error))?;
-        if amb_is_causal(&file) {
+        if ModelSource::Amb(file).is_causal() {
             return Ok(None);
         }
         let amb = AmbFile::open(path)?;

@@ -1,0 +1,206 @@
+//! A file that holds a model, parsed once, whichever its format: what its settings, its tensors and
+//! its tokenizer are.
+
+#[cfg(feature = "amb")]
+use super::amb::{amb_config_value, amb_llama_config};
+use super::byte_pairs::BpeSource;
+#[cfg(feature = "embd")]
+use super::embd::{embd_is_decoder, embd_llama_config};
+#[cfg(feature = "gguf")]
+use super::gguf::{
+    GgufModel, gguf_architecture, gguf_bert_config, gguf_bert_tensor, gguf_llama_config,
+    gguf_model, gguf_pools_last_token,
+};
+use crate::error::{Error, ErrorKind, Result};
+use crate::event::{Format, Mode};
+#[cfg(feature = "amb")]
+use crate::format::amb::Amb;
+#[cfg(feature = "embd")]
+use crate::format::embd::Embd;
+#[cfg(feature = "gguf")]
+use crate::format::gguf::Gguf;
+use crate::format::sniff;
+use crate::model::config::{BertConfig, LlamaConfig};
+use crate::tensor::TensorHeader;
+
+const OTHER_MODEL: Error = Error::without_offset(ErrorKind::OtherModel);
+
+/// A file that holds a model.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum ModelSource<'a> {
+    /// An `.amb` file.
+    #[cfg(feature = "amb")]
+    Amb(Amb<'a>),
+    /// A `.weights` file.
+    #[cfg(feature = "embd")]
+    Embd(Embd<'a>),
+    /// A GGUF file.
+    #[cfg(feature = "gguf")]
+    Gguf(Gguf<'a>),
+}
+
+impl<'a> ModelSource<'a> {
+    /// Parses a file by what its first bytes tell, of the formats that the build has.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the file; [`ErrorKind::UnknownFormat`] for files of other formats.
+    pub fn parse(bytes: &'a [u8]) -> Result<Self> {
+        match sniff(bytes) {
+            #[cfg(feature = "amb")]
+            Some(Format::Amb) => Amb::parse(bytes, Mode::Lenient).map(Self::Amb),
+            #[cfg(feature = "embd")]
+            Some(Format::Embd) => Embd::parse(bytes, Mode::Lenient).map(Self::Embd),
+            #[cfg(feature = "gguf")]
+            Some(Format::Gguf) => Gguf::parse(bytes, Mode::Lenient).map(Self::Gguf),
+            _ => Err(Error::new(0, ErrorKind::UnknownFormat)),
+        }
+    }
+
+    /// Whether the model says that it continues texts.
+    #[must_use]
+    pub fn is_causal(&self) -> bool {
+        match self {
+            #[cfg(feature = "amb")]
+            Self::Amb(amb) => {
+                !matches!(amb_config_value(amb, "architecture"), None | Some("custom" | "bert"))
+            }
+            #[cfg(feature = "embd")]
+            Self::Embd(embd) => embd_is_decoder(embd),
+            #[cfg(feature = "gguf")]
+            Self::Gguf(gguf) => gguf_architecture(gguf).is_some_and(|name| name != "bert"),
+        }
+    }
+
+    /// The settings of an encoder.
+    ///
+    /// # Errors
+    ///
+    /// As [`BertConfig::from_metadata`]; [`ErrorKind::OtherModel`] if the model continues texts.
+    pub fn encoder_config(&self) -> Result<BertConfig> {
+        match self {
+            #[cfg(feature = "amb")]
+            Self::Amb(amb) => BertConfig::from_metadata(|key| amb_config_value(amb, key))
+                .map_err(|error| if self.is_causal() { OTHER_MODEL } else { error }),
+            #[cfg(feature = "embd")]
+            Self::Embd(embd) if embd_is_decoder(embd) => Err(OTHER_MODEL),
+            #[cfg(feature = "embd")]
+            Self::Embd(embd) => BertConfig::from_metadata(|key| embd.metadata_value(key)),
+            #[cfg(feature = "gguf")]
+            Self::Gguf(gguf) => match gguf_model(gguf)? {
+                GgufModel::Encoder => gguf_bert_config(gguf),
+                GgufModel::Decoder => Err(OTHER_MODEL),
+            },
+        }
+    }
+
+    /// The key of the metadata that keeps [`encoder_config`](Self::encoder_config) from succeeding,
+    /// of formats whose keys are the settings' own.
+    #[must_use]
+    pub fn encoder_key_at_fault(&self) -> Option<&'static str> {
+        let fault: Option<(&'static str, ErrorKind)> = match self {
+            #[cfg(feature = "amb")]
+            Self::Amb(amb) => BertConfig::key_at_fault(|key| amb_config_value(amb, key)),
+            #[cfg(feature = "embd")]
+            Self::Embd(embd) => BertConfig::key_at_fault(|key| embd.metadata_value(key)),
+            #[cfg(feature = "gguf")]
+            Self::Gguf(_) => None,
+        };
+        fault.map(|(key, _)| key)
+    }
+
+    /// Whether the model is of an architecture that is known.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::UnsupportedArchitecture`], [`ErrorKind::MissingMetadata`] or
+    /// [`ErrorKind::SplitFile`], for GGUF files.
+    pub fn check_architecture(&self) -> Result<()> {
+        match self {
+            #[cfg(feature = "gguf")]
+            Self::Gguf(gguf) => gguf_model(gguf).map(|_| ()),
+            #[cfg(any(feature = "amb", feature = "embd"))]
+            _ => Ok(()),
+        }
+    }
+
+    /// The settings of a model that continues texts.
+    ///
+    /// # Errors
+    ///
+    /// As [`LlamaConfig::read`]; [`ErrorKind::OtherModel`] if the model is an encoder; what a
+    /// format's own settings are refused for.
+    pub fn causal_config(&self) -> Result<LlamaConfig> {
+        match self {
+            #[cfg(feature = "amb")]
+            Self::Amb(amb) => {
+                amb_llama_config(amb).map_err(|error| match amb_config_value(amb, "model_type") {
+                    Some("bert") => OTHER_MODEL,
+                    _ => error,
+                })
+            }
+            #[cfg(feature = "embd")]
+            Self::Embd(embd) if !embd_is_decoder(embd) => Err(OTHER_MODEL),
+            #[cfg(feature = "embd")]
+            Self::Embd(embd) => embd_llama_config(embd),
+            #[cfg(feature = "gguf")]
+            Self::Gguf(gguf) => match gguf_model(gguf)? {
+                GgufModel::Decoder => gguf_llama_config(gguf),
+                GgufModel::Encoder => Err(OTHER_MODEL),
+            },
+        }
+    }
+
+    /// Whether the file says that the embedding of a text is the state of its last token.
+    #[must_use]
+    pub fn pools_last_token(&self) -> bool {
+        match self {
+            #[cfg(feature = "gguf")]
+            Self::Gguf(gguf) => gguf_pools_last_token(gguf),
+            #[cfg(any(feature = "amb", feature = "embd"))]
+            _ => false,
+        }
+    }
+
+    /// The tensor that the file calls so.
+    #[must_use]
+    pub fn tensor(&self, name: &str) -> Option<TensorHeader<'a>> {
+        match self {
+            #[cfg(feature = "amb")]
+            Self::Amb(amb) => amb.tensor(name).map(|tensor| *tensor.header()),
+            #[cfg(feature = "embd")]
+            Self::Embd(embd) => embd.tensor(name).map(|tensor| *tensor.header()),
+            #[cfg(feature = "gguf")]
+            Self::Gguf(gguf) => gguf.tensor(name).map(|tensor| *tensor.header()),
+        }
+    }
+
+    /// The tensor of an encoder that Hugging Face calls so, whatever the file calls it.
+    #[must_use]
+    pub fn encoder_tensor(&self, name: &str) -> Option<TensorHeader<'a>> {
+        match self {
+            #[cfg(feature = "gguf")]
+            Self::Gguf(_) => gguf_bert_tensor(name, |name| self.tensor(name)),
+            #[cfg(any(feature = "amb", feature = "embd"))]
+            _ => self.tensor(name),
+        }
+    }
+
+    /// The byte-level BPE tokenizer.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::MissingVocabulary`] without a tokenizer; [`ErrorKind::UnsupportedVersion`] if
+    /// it is another one.
+    pub fn byte_pairs(&self) -> Result<BpeSource<'a>> {
+        match self {
+            #[cfg(feature = "amb")]
+            Self::Amb(amb) => BpeSource::amb(amb),
+            #[cfg(feature = "embd")]
+            Self::Embd(embd) => BpeSource::embd(embd),
+            #[cfg(feature = "gguf")]
+            Self::Gguf(gguf) => BpeSource::gguf(gguf),
+        }
+    }
+}
