@@ -4,26 +4,14 @@
 use std::path::Path;
 use std::ptr::null_mut;
 
-use nanoembed_core::Error;
 use nanoembed_core::format::amb;
 use nanoembed_core::format::gguf::{self, WriteValue};
-use nanoembed_core::sink::Sink;
 use nanoembed_ffi::bpe::*;
 use nanoembed_ffi::owned::*;
 use nanoembed_ffi::source::*;
 use nanoembed_ffi::status::*;
 use nanoembed_ffi::tokenized::nanoembed_tokenized;
 use serde_json::{Value, json};
-
-/// A file in memory.
-struct File(Vec<u8>);
-
-impl Sink for File {
-    fn write(&mut self, bytes: &[u8]) -> Result<(), Error> {
-        self.0.extend_from_slice(bytes);
-        Ok(())
-    }
-}
 
 /// A tokenizer and what it makes of texts.
 struct Reference(Value);
@@ -85,7 +73,7 @@ impl Reference {
             tensors: &[],
             alignment: 32,
         };
-        gguf::Writer::new(plan, File(Vec::new())).unwrap().finish().unwrap().0
+        gguf::Writer::new(plan, Vec::new()).unwrap().finish().unwrap()
     }
 
     fn amb(&self, pattern: &str) -> Vec<u8> {
@@ -104,7 +92,7 @@ impl Reference {
             tensors: &[],
             checksum: false,
         };
-        amb::Writer::new(plan, File(Vec::new())).unwrap().finish().unwrap().0
+        amb::Writer::new(plan, Vec::new()).unwrap().finish().unwrap()
     }
 }
 

@@ -4,9 +4,8 @@
 use std::path::{Path, PathBuf};
 use std::ptr::null_mut;
 
+use nanoembed_core::ErrorKind;
 use nanoembed_core::format::amb::{Payload, Plan, TokenizerSpec, Writer};
-use nanoembed_core::sink::Sink;
-use nanoembed_core::{Error, ErrorKind};
 use nanoembed_ffi::bpe::NANOEMBED_NO_TOKEN;
 use nanoembed_ffi::owned::*;
 use nanoembed_ffi::sentencepiece::*;
@@ -27,16 +26,6 @@ fn json(name: &str) -> Value {
     serde_json::from_slice(&read(name)).expect("JSON")
 }
 
-/// A file in memory.
-struct File(Vec<u8>);
-
-impl Sink for File {
-    fn write(&mut self, bytes: &[u8]) -> Result<(), Error> {
-        self.0.extend_from_slice(bytes);
-        Ok(())
-    }
-}
-
 fn in_memory(file: &[u8]) -> nanoembed_source {
     let (data, length) = (file.as_ptr(), file.len() as u64);
     nanoembed_source { data, length, read_at: None, context: null_mut() }
@@ -52,7 +41,7 @@ fn amb(model: &[u8]) -> Vec<u8> {
         tensors: &[],
         checksum: false,
     };
-    Writer::new(plan, File(Vec::new())).unwrap().finish().unwrap().0
+    Writer::new(plan, Vec::new()).unwrap().finish().unwrap()
 }
 
 struct Tokenizer(*mut nanoembed_sentencepiece);

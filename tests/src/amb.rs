@@ -1,18 +1,7 @@
 //! AMB files made up: of any tensors, written by the project's writer.
 
 use nanoembed_core::Error;
-use nanoembed_core::format::amb::{Plan, Sink, TensorSpec, Writer};
-
-/// Bytes that are written.
-#[derive(Debug, Default)]
-pub struct Bytes(pub Vec<u8>);
-
-impl Sink for Bytes {
-    fn write(&mut self, bytes: &[u8]) -> Result<(), Error> {
-        self.0.extend_from_slice(bytes);
-        Ok(())
-    }
-}
+use nanoembed_core::format::amb::{Plan, TensorSpec, Writer};
 
 /// Writes `plan` with the tensors' data one after the other.
 ///
@@ -20,9 +9,9 @@ impl Sink for Bytes {
 ///
 /// As the writer.
 pub fn write(plan: Plan<'_>, data: &[u8]) -> Result<Vec<u8>, Error> {
-    let mut writer = Writer::new(plan, Bytes::default())?;
+    let mut writer = Writer::new(plan, Vec::new())?;
     writer.data(data)?;
-    Ok(writer.finish()?.0)
+    Ok(writer.finish()?)
 }
 
 /// A file of these tensors and nothing else, with a checksum.

@@ -5,23 +5,11 @@ use nanoembed_core::format::finalfusion::{
     BrokenUtf8, Finalfusion, Layout, Plan, Storage, StorageSpec, Writer,
 };
 use nanoembed_core::read::ReadAt;
-use nanoembed_core::sink::Sink;
 use nanoembed_core::subword::{Bracket, Subwords, WordVocabulary};
 use nanoembed_core::words::{
     Index, IndexOptions, Memory, Scored, SearchMemory, Source, Stored, TopK, Words,
 };
 use nanoembed_core::{Error, kernel};
-
-/// A sink that keeps everything.
-#[derive(Debug, Default)]
-pub struct Written(pub Vec<u8>);
-
-impl Sink for Written {
-    fn write(&mut self, bytes: &[u8]) -> Result<(), Error> {
-        self.0.extend_from_slice(bytes);
-        Ok(())
-    }
-}
 
 /// Words with an index in a vector, over a file in memory.
 pub type IndexedWords<'a> = Words<Memory<'a>, Vec<u64>>;
@@ -43,14 +31,14 @@ pub fn write_anew(file: &Finalfusion<'_>) -> Result<Vec<u8>, Error> {
         norms_listed: layout.norms_listed,
         broken_utf8: BrokenUtf8::Bytes,
     };
-    let mut writer = Writer::new(plan, Written::default())?;
+    let mut writer = Writer::new(plan, Vec::new())?;
     file.words().try_for_each(|word| writer.word(word))?;
     file.ngrams().try_for_each(|(ngram, index)| writer.ngram(ngram, index))?;
     // Pieces of an odd size, as bulk data may be cut anywhere.
     for tensor in file.tensors() {
         tensor.data().chunks(13).try_for_each(|piece| writer.data(piece))?;
     }
-    writer.finish().map(|Written(bytes)| bytes)
+    writer.finish()
 }
 
 fn spec(storage: &Storage) -> StorageSpec {
@@ -116,7 +104,7 @@ impl Parts {
     /// If the writer refuses it.
     #[must_use]
     pub fn write(&self) -> Vec<u8> {
-        let mut writer = Writer::new(self.plan(), Written::default()).expect("a plan");
+        let mut writer = Writer::new(self.plan(), Vec::new()).expect("a plan");
         for word in &self.words {
             writer.word(word).expect("a word");
         }
@@ -129,7 +117,7 @@ impl Parts {
         writer.data(&floats(&self.floats)).expect("floats");
         writer.data(&self.codes).expect("codes");
         writer.data(&floats(self.norms.as_deref().unwrap_or_default())).expect("norms");
-        writer.finish().expect("all parts").0
+        writer.finish().expect("all parts")
     }
 }
 

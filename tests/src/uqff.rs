@@ -1,9 +1,7 @@
 //! A UQFF 0.2.0 file with every kind of layer that our quantisers make.
 
-use nanoembed_core::Error;
 use nanoembed_core::format::uqff::{Extra, Layer, LayerFormat, write_blobs};
 use nanoembed_core::quant::{afq, f8q8, fp8, hqq, mxfp4, quantize};
-use nanoembed_core::sink::Sink;
 use nanoembed_core::tensor::{
     Afq, Dtype, Encoding, Floats, Hqq, Shape, TensorHeader, TensorView, Weight,
 };
@@ -156,15 +154,6 @@ impl Owned {
     }
 }
 
-struct Bytes(Vec<u8>);
-
-impl Sink for Bytes {
-    fn write(&mut self, bytes: &[u8]) -> Result<(), Error> {
-        self.0.extend_from_slice(bytes);
-        Ok(())
-    }
-}
-
 /// The file.
 ///
 /// # Panics
@@ -175,7 +164,7 @@ pub fn every_layer() -> Vec<u8> {
     let layers = layers();
     let mut numbered: Vec<(u32, Layer<'_>)> = (0..).zip(layers.iter().map(Owned::layer)).collect();
     numbered.sort_by_key(|(number, _)| number.to_string());
-    let mut file = Bytes(Vec::new());
+    let mut file = Vec::new();
     write_blobs(&numbered, &[], &mut file).expect("what 0.2.0 can hold");
-    file.0
+    file
 }

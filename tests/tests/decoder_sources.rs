@@ -214,7 +214,7 @@ fn weights_file(merges: &[u8], changes: &[(&'static str, &'static str)]) -> Vec<
         aligned: true,
         checksums: false,
     };
-    let mut file = File(Vec::new());
+    let mut file = Vec::new();
     let mut writer = Writer::new(plan, &mut file).unwrap();
     for index in 0..floats {
         let value = (index as f32 * 0.37).sin();
@@ -222,16 +222,7 @@ fn weights_file(merges: &[u8], changes: &[(&'static str, &'static str)]) -> Vec<
     }
     writer.data(merges).unwrap();
     writer.finish().unwrap();
-    file.0
-}
-
-struct File(Vec<u8>);
-
-impl nanoembed_core::sink::Sink for File {
-    fn write(&mut self, bytes: &[u8]) -> Result<(), Error> {
-        self.0.extend_from_slice(bytes);
-        Ok(())
-    }
+    file
 }
 
 const MERGE_LINES: &[u8] = b"a b\nab c\n";

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use nanoembed_core::event::{Decode, Event, Mode, SpecialRole};
 use nanoembed_core::format::embd::{
-    Decoder, Embd, Flags, Plan, Sink, TensorSpec, Variant, Verifier, Vocabulary, Writer,
+    Decoder, Embd, Flags, Plan, TensorSpec, Variant, Verifier, Vocabulary, Writer,
 };
 use nanoembed_core::read::Slice;
 use nanoembed_core::tensor::{Dtype, Shape};
@@ -91,16 +91,6 @@ fn a_stream_file_without_vocabulary_count_is_refused_as_the_published_loader_doe
     assert_eq!(error, Error::new(bytes.len() as u64, ErrorKind::UnexpectedEnd));
 }
 
-#[derive(Default)]
-struct Bytes(Vec<u8>);
-
-impl Sink for Bytes {
-    fn write(&mut self, bytes: &[u8]) -> Result<(), Error> {
-        self.0.extend_from_slice(bytes);
-        Ok(())
-    }
-}
-
 /// Writes what `embd` holds, data in pieces of `piece` bytes.
 fn rewrite(embd: &Embd<'_>, piece: usize) -> Vec<u8> {
     let metadata: Vec<_> = embd.metadata().collect();
@@ -123,13 +113,13 @@ fn rewrite(embd: &Embd<'_>, piece: usize) -> Vec<u8> {
         aligned: embd.flags().has(Flags::ALIGNED),
         checksums: embd.flags().has(Flags::CHECKSUMS),
     };
-    let mut writer = Writer::new(plan, Bytes::default()).expect("a plan that fits");
+    let mut writer = Writer::new(plan, Vec::new()).expect("a plan that fits");
     for tensor in embd.tensors() {
         for part in tensor.data().chunks(piece) {
             writer.data(part).expect("room");
         }
     }
-    let written = writer.finish().expect("all the data").0;
+    let written = writer.finish().expect("all the data");
     assert_eq!(written.len() as u64, plan.file_bytes().expect("a plan that fits"));
     written
 }
@@ -303,11 +293,11 @@ fn seek_reads_less_than_the_file_when_only_the_index_is_asked_for() {
         .collect();
     let plan =
         Plan { metadata: &[], vocabulary: None, tensors: &specs, aligned: true, checksums: true };
-    let mut writer = Writer::new(plan, Bytes::default()).expect("a plan that fits");
+    let mut writer = Writer::new(plan, Vec::new()).expect("a plan that fits");
     for _ in 0..50 {
         writer.data(&[7; 64 * 256 * 4]).expect("room");
     }
-    let file = writer.finish().expect("all the data").0;
+    let file = writer.finish().expect("all the data");
     let (outcome, bytes_read) = by_seek(Decoder::<64>::new(Mode::Lenient), &file[..], 4096, false);
     assert_eq!(outcome.result, Ok(()));
     assert_eq!(outcome, by_slice(Decoder::<64>::new(Mode::Lenient), &file, false));
@@ -338,7 +328,7 @@ fn a_plan_that_the_format_cannot_hold_is_refused() {
     let shape = Shape::new(&[2]).expect("one dimension");
     let spec = |name| TensorSpec { name, dtype: Dtype::F32, shape };
     let refusal = |tensors: &[TensorSpec<'_>]| {
-        Writer::new(plan_of(tensors), Bytes::default()).err().map(|error| error.kind())
+        Writer::new(plan_of(tensors), Vec::new()).err().map(|error| error.kind())
     };
     assert_eq!(refusal(&[spec(&long)]), Some(ErrorKind::InvalidArgument));
     assert_eq!(refusal(&[spec("")]), Some(ErrorKind::InvalidArgument));
@@ -347,14 +337,13 @@ fn a_plan_that_the_format_cannot_hold_is_refused() {
     assert_eq!(refusal(&[flat]), Some(ErrorKind::InvalidArgument));
     let keys: Vec<String> = (0..129).map(|n| n.to_string()).collect();
     let pairs: Vec<_> = keys.iter().map(|key| (key.as_str(), "")).collect();
-    let with =
-        |metadata| Writer::new(Plan { metadata, ..plan_of(&[]) }, Bytes::default()).map(drop);
+    let with = |metadata| Writer::new(Plan { metadata, ..plan_of(&[]) }, Vec::new()).map(drop);
     for metadata in [&pairs[..], &[("", "value")]] {
         assert_eq!(with(metadata).map_err(|error| error.kind()), Err(ErrorKind::InvalidArgument));
     }
     assert_eq!(with(&pairs[1..]), Ok(()));
     let good = [spec("a")];
-    let mut writer = Writer::new(plan_of(&good), Bytes::default()).expect("a good plan");
+    let mut writer = Writer::new(plan_of(&good), Vec::new()).expect("a good plan");
     writer.data(&[0; 7]).expect("room");
     assert_eq!(
         writer.data(&[0; 2]).err().map(|error| error.kind()),
@@ -398,7 +387,7 @@ proptest! {
             .collect();
         let vocabulary = tokens.as_ref().map(|tokens| Vocabulary { tokens, special });
         let plan = Plan { metadata: &metadata, vocabulary, tensors: &specs, aligned, checksums };
-        let mut writer = Writer::new(plan, Bytes::default()).expect("a plan that fits");
+        let mut writer = Writer::new(plan, Vec::new()).expect("a plan that fits");
         let data: Vec<Vec<u8>> = tensors
             .values()
             .map(|(dtype, dims, fill)| {
@@ -409,7 +398,7 @@ proptest! {
         for bytes in &data {
             writer.data(bytes).expect("room");
         }
-        let file = writer.finish().expect("all the data").0;
+        let file = writer.finish().expect("all the data");
         prop_assert_eq!(verify(&file, Mode::Strict), Ok(()));
         let embd = Embd::parse(&file, Mode::Strict).expect("our own file");
         prop_assert_eq!(embd.metadata().collect::<Vec<_>>(), metadata);

@@ -12,7 +12,7 @@ use nanoembed_core::words::{
 use nanoembed_core::{Error, ErrorKind, kernel};
 use nanoembed_tests::data;
 use nanoembed_tests::finalfusion::{
-    Numbers, Parts, Written, index, indexed, indexed_stored, made_up, search, vector,
+    Numbers, Parts, index, indexed, indexed_stored, made_up, search, vector,
 };
 
 /// A file of these words, row r being `[r, 1]`.
@@ -43,7 +43,7 @@ fn a_matrix_without_rows_has_no_more_columns_than_are_read() {
     parts.storage = StorageSpec::Array { rows: 0, cols: 16_384 };
     assert!(Finalfusion::parse(&parts.write(), Mode::Strict).is_ok());
     parts.storage = StorageSpec::Array { rows: 0, cols: 16_385 };
-    let error = Writer::new(parts.plan(), Written::default()).map(drop).unwrap_err();
+    let error = Writer::new(parts.plan(), Vec::new()).map(drop).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidArgument);
 }
 

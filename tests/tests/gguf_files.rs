@@ -3,7 +3,6 @@
 use nanoembed_core::event::{Mode, Value};
 use nanoembed_core::format::gguf::{Gguf, Plan, TensorSpec, WriteValue, Writer};
 use nanoembed_core::quant::dequantize;
-use nanoembed_core::sink::Sink;
 use nanoembed_core::tensor::{Dtype, Shape};
 use nanoembed_core::{Error, ErrorKind};
 use nanoembed_tests::data::{read, read_f32};
@@ -94,15 +93,6 @@ fn a_file_without_tensors_is_a_file() {
     );
 }
 
-struct Bytes(Vec<u8>);
-
-impl Sink for Bytes {
-    fn write(&mut self, bytes: &[u8]) -> nanoembed_core::error::Result<()> {
-        self.0.extend_from_slice(bytes);
-        Ok(())
-    }
-}
-
 #[test]
 fn what_the_reference_wrote_is_written_alike() {
     let expected = read("gguf/small.gguf");
@@ -124,14 +114,14 @@ fn what_the_reference_wrote_is_written_alike() {
         ("tokenizer.ggml.tokens", WriteValue::Texts(&[b"t", b"\xff"])),
     ];
     let plan = Plan { metadata: &metadata, tensors: &tensors, alignment: 64 };
-    let mut writer = Writer::new(plan, Bytes(Vec::new())).unwrap();
+    let mut writer = Writer::new(plan, Vec::new()).unwrap();
     for tensor in gguf.tensors() {
         for piece in tensor.data().chunks(7) {
             writer.data(piece).unwrap();
         }
     }
     assert!(writer.data(b"x").is_err());
-    let file = writer.finish().unwrap().0;
+    let file = writer.finish().unwrap();
     assert_eq!(plan.file_bytes().unwrap(), file.len() as u64);
     assert_eq!(file.len(), expected.len());
     let back = Gguf::parse(&file, Mode::Strict).unwrap();
@@ -150,7 +140,7 @@ fn plans_that_the_format_cannot_hold_are_refused() {
         |name, dtype, dims: &[u64]| TensorSpec { name, dtype, shape: Shape::new(dims).unwrap() };
     let refuse = |tensors: &[TensorSpec<'_>], metadata: &[(&str, WriteValue<'_>)], alignment| {
         let plan = Plan { metadata, tensors, alignment };
-        Writer::new(plan, Bytes(Vec::new())).err().unwrap().kind()
+        Writer::new(plan, Vec::new()).err().unwrap().kind()
     };
     assert_eq!(refuse(&[spec("a", Dtype::Q4K, &[100])], &[], 32), ErrorKind::InvalidArgument);
     assert_eq!(refuse(&[spec("a", Dtype::F32, &[])], &[], 32), ErrorKind::InvalidArgument);
@@ -181,7 +171,7 @@ fn plans_that_the_format_cannot_hold_are_refused() {
         let last = text.map(|text| ("text", WriteValue::Text(text)));
         let metadata: Vec<_> = pairs.iter().copied().chain(last).collect();
         let plan = Plan { metadata: &metadata, tensors: &[], alignment };
-        let file = Writer::new(plan, Bytes(Vec::new())).unwrap().finish().unwrap().0;
+        let file = Writer::new(plan, Vec::new()).unwrap().finish().unwrap();
         assert_eq!(Gguf::parse(&file, Mode::Strict).map(drop), Ok(()));
     }
 }
@@ -278,7 +268,7 @@ fn values_are_copied_as_they_are_stored() {
         .map(|(key, _)| (key, WriteValue::Stored(gguf.stored_value(key).unwrap())))
         .collect();
     let plan = Plan { metadata: &metadata, tensors: &[], alignment: 32 };
-    let copy = Writer::new(plan, Bytes(Vec::new())).unwrap().finish().unwrap().0;
+    let copy = Writer::new(plan, Vec::new()).unwrap().finish().unwrap();
     let copy = Gguf::parse(&copy, Mode::Lenient).unwrap();
     assert!(copy.metadata().eq(gguf.metadata()));
     for (key, _) in gguf.metadata() {

@@ -7,21 +7,11 @@ use nanoembed_core::event::{Decode, Event, Mode};
 use nanoembed_core::format::uqff::{Extra, Layer, LayerFormat, write_blobs, write_tensors};
 use nanoembed_core::format::{gguf, safetensors, uqff};
 use nanoembed_core::read::{ReadAt, Seek};
-use nanoembed_core::sink::Sink;
 use nanoembed_core::tensor::{Dtype, Encoding, Shape, TensorSpec, Weight};
 
 /// As many layers as a model of 30 blocks has.
 const LAYERS: u32 = 210;
 const SHAPE: [u64; 2] = [448, 1024];
-
-struct Bytes(Vec<u8>);
-
-impl Sink for Bytes {
-    fn write(&mut self, bytes: &[u8]) -> Result<()> {
-        self.0.extend_from_slice(bytes);
-        Ok(())
-    }
-}
 
 /// A file that counts what is read of it.
 struct Counted {
@@ -83,21 +73,21 @@ fn blocks() -> Vec<u8> {
 #[test]
 fn uqff_1_x() {
     let (names, data) = (names(), blocks());
-    let mut file = Bytes(Vec::new());
+    let mut file = Vec::new();
     write_tensors(&layers(&names, &data), &[], true, &mut file).unwrap();
     let mut entries = vec![safetensors::Entry::default(); 1000];
-    check(file.0, uqff::Decoder::new(Mode::Lenient, &mut entries), 210);
+    check(file, uqff::Decoder::new(Mode::Lenient, &mut entries), 210);
 }
 
 #[test]
 fn uqff_0_x() {
     let (names, data) = (names(), blocks());
     let numbered: Vec<_> = (0..).zip(layers(&names, &data)).collect();
-    let mut file = Bytes(Vec::new());
+    let mut file = Vec::new();
     write_blobs(&numbered, &[], &mut file).unwrap();
     let mut entries = vec![safetensors::Entry::default(); 1000];
     // Each layer is a tensor of the container and has one inside.
-    check(file.0, uqff::Decoder::new(Mode::Lenient, &mut entries), 420);
+    check(file, uqff::Decoder::new(Mode::Lenient, &mut entries), 420);
 }
 
 #[test]
@@ -109,17 +99,17 @@ fn containers() {
     };
     let tensors = specs(Dtype::F16);
     let plan = safetensors::Plan { metadata: &[], tensors: &tensors };
-    let mut writer = safetensors::Writer::new(&plan, Bytes(Vec::new())).unwrap();
+    let mut writer = safetensors::Writer::new(&plan, Vec::new()).unwrap();
     let data = vec![0; 448 * 1024 * 2];
     names.iter().for_each(|_| writer.data(&data).unwrap());
     let mut entries = vec![safetensors::Entry::default(); 1000];
     let decoder = safetensors::Decoder::new(Mode::Lenient, &mut entries);
-    check(writer.finish().unwrap().0, decoder, 210);
+    check(writer.finish().unwrap(), decoder, 210);
 
     let tensors = specs(Dtype::Q8_0);
     let plan = gguf::Plan { metadata: &[], tensors: &tensors, alignment: 32 };
-    let mut writer = gguf::Writer::new(plan, Bytes(Vec::new())).unwrap();
+    let mut writer = gguf::Writer::new(plan, Vec::new()).unwrap();
     let data = blocks();
     names.iter().for_each(|_| writer.data(&data).unwrap());
-    check(writer.finish().unwrap().0, gguf::Decoder::<1000>::new(Mode::Lenient), 210);
+    check(writer.finish().unwrap(), gguf::Decoder::<1000>::new(Mode::Lenient), 210);
 }

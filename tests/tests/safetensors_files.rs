@@ -6,7 +6,6 @@ use std::collections::HashMap;
 use nanoembed_core::ErrorKind;
 use nanoembed_core::event::Mode;
 use nanoembed_core::format::safetensors::{Entry, Plan, Safetensors, TensorSpec, Writer, order};
-use nanoembed_core::sink::Sink;
 use nanoembed_core::tensor::{Dtype, Shape};
 use nanoembed_core::text::json::{chars, unescape};
 use nanoembed_tests::data;
@@ -131,15 +130,6 @@ fn more_tensors_than_room_are_refused() {
     assert_eq!(error.kind(), ErrorKind::TooManyTensors);
 }
 
-struct Bytes(Vec<u8>);
-
-impl Sink for Bytes {
-    fn write(&mut self, bytes: &[u8]) -> nanoembed_core::error::Result<()> {
-        self.0.extend_from_slice(bytes);
-        Ok(())
-    }
-}
-
 struct Theirs(TheirDtype, Vec<usize>, Vec<u8>);
 
 impl View for &Theirs {
@@ -194,12 +184,12 @@ fn more_metadata_than_is_read_is_not_written() {
     let metadata: Vec<_> = keys.iter().map(|key| (key.as_str(), "")).collect();
     let write = |metadata| {
         let plan = Plan { metadata, tensors: &[] };
-        Writer::new(&plan, Bytes(Vec::new())).and_then(Writer::finish)
+        Writer::new(&plan, Vec::new()).and_then(Writer::finish)
     };
     assert_eq!(write(&metadata).err().map(|error| error.kind()), Some(ErrorKind::InvalidArgument));
-    assert_eq!(ours(&write(&metadata[1..]).unwrap().0), Ok(Vec::new()));
+    assert_eq!(ours(&write(&metadata[1..]).unwrap()), Ok(Vec::new()));
     // The name of all metadata is no key of it.
-    assert_eq!(ours(&write(&[("__metadata__", "")]).unwrap().0), Ok(Vec::new()));
+    assert_eq!(ours(&write(&[("__metadata__", "")]).unwrap()), Ok(Vec::new()));
 }
 
 proptest! {
@@ -227,12 +217,12 @@ proptest! {
         specs.sort_by(order);
         let metadata: Vec<_> = note.iter().map(|note| ("note", note.as_str())).collect();
         let plan = Plan { metadata: &metadata, tensors: &specs };
-        let mut writer = Writer::new(&plan, Bytes(Vec::new())).unwrap();
+        let mut writer = Writer::new(&plan, Vec::new()).unwrap();
         for spec in &specs {
             let data: Vec<_> = (0..spec.bytes().unwrap()).map(|i| i as u8).collect();
             writer.data(&data).unwrap();
         }
-        let file = writer.finish().unwrap().0;
+        let file = writer.finish().unwrap();
         prop_assert_eq!(plan.file_bytes().unwrap(), file.len() as u64);
         // Control characters may be escaped in two ways, so headers are compared by what they mean.
         prop_assert_eq!(theirs(&file), theirs(&expected));

@@ -4,10 +4,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use nanoembed_core::Error;
 use nanoembed_core::format::gguf::{Plan, WriteValue, Writer};
 use nanoembed_core::owned::SentencePieceModel;
-use nanoembed_core::sink::Sink;
 use nanoembed_core::tensor::{Dtype, Shape, TensorSpec};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -160,16 +158,6 @@ fn a_folder_whose_model_does_what_is_not_known_is_refused() {
     }
 }
 
-/// A file in memory.
-struct File(Vec<u8>);
-
-impl Sink for File {
-    fn write(&mut self, bytes: &[u8]) -> Result<(), Error> {
-        self.0.extend_from_slice(bytes);
-        Ok(())
-    }
-}
-
 /// The same decoder as a GGUF file: the model as arrays.
 fn gguf() -> Vec<u8> {
     let model = SentencePieceModel::open(fs::read(data("llama.model")).unwrap(), 0).unwrap();
@@ -230,9 +218,9 @@ fn gguf() -> Vec<u8> {
         tensors: &specs,
         alignment: 32,
     };
-    let mut writer = Writer::new(plan, File(Vec::new())).unwrap();
+    let mut writer = Writer::new(plan, Vec::new()).unwrap();
     tensors.iter().for_each(|(_, _, data)| writer.data(data).unwrap());
-    writer.finish().unwrap().0
+    writer.finish().unwrap()
 }
 
 #[test]

@@ -1,21 +1,9 @@
 //! The tiny BERT model as a GGUF file, as llama.cpp's converter writes them.
 
-use nanoembed_core::Error;
 use nanoembed_core::format::gguf::{Plan, WriteValue, Writer};
-use nanoembed_core::sink::Sink;
 use nanoembed_core::tensor::{Dtype, Shape, TensorSpec};
 
 use crate::tiny_model::{HIDDEN, INTERMEDIATE, LAYERS, POSITIONS, TOKENS, tensors};
-
-/// A file in memory.
-struct File(Vec<u8>);
-
-impl Sink for File {
-    fn write(&mut self, bytes: &[u8]) -> Result<(), Error> {
-        self.0.extend_from_slice(bytes);
-        Ok(())
-    }
-}
 
 /// What llama.cpp's converter calls the parts of a BERT model.
 const GGUF_PARTS: [(&str, &str); 12] = [
@@ -126,7 +114,7 @@ fn written(metadata: &[(&str, WriteValue<'_>)], tensors: &[Tensor]) -> Vec<u8> {
         })
         .collect();
     let plan = Plan { metadata, tensors: &specs, alignment: 32 };
-    let mut writer = Writer::new(plan, File(Vec::new())).unwrap();
+    let mut writer = Writer::new(plan, Vec::new()).unwrap();
     tensors.iter().for_each(|(_, _, data)| writer.data(data).unwrap());
-    writer.finish().unwrap().0
+    writer.finish().unwrap()
 }
