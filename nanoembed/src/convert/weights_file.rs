@@ -1,11 +1,13 @@
 //! Writing a model as an EMBD `.weights` file of the section variant: aligned, with checksums, one
 //! tensor in memory at a time.
 
-use std::io::{self, Write};
+use std::io::Write;
 
 use half::f16;
 use nanoembed_core::format::embd::{self, Plan, SORTED_IDS, TOKEN_OFFSETS, TensorSpec, Writer};
+use nanoembed_core::owned::IoSink;
 use nanoembed_core::quant::int8::{CodeRange, groups};
+use nanoembed_core::sink::Sink;
 use nanoembed_core::tensor::{Dtype, Shape};
 use nanoembed_core::{Error as CoreError, ErrorKind};
 use rayon::prelude::*;
@@ -214,7 +216,7 @@ pub fn write(
         aligned: true,
         checksums: true,
     };
-    let mut sink = Sink { out, failure: None };
+    let mut sink = IoSink::new(out);
     let mut tally = Tally::default();
     let written = (|| {
         let file_bytes = plan.file_bytes()?;
@@ -227,7 +229,7 @@ pub fn write(
         writer.finish()?;
         Ok(file_bytes)
     })();
-    match (written, sink.failure) {
+    match (written, sink.take_error()) {
         (Ok(file_bytes), _) => Ok(Written { file_bytes, tally }),
         (Err(_), Some(error)) => Err(Error::writing(name, &error)),
         (Err(error), None) => Err(Error::in_file(source.name, error)),
@@ -298,7 +300,7 @@ fn specs<'p>(source: &'p Source<'_>, stored: &'p [Stored]) -> Result<Vec<TensorS
 fn write_tensor(
     tensor: &Tensor<'_>,
     stored: &Stored,
-    writer: &mut Writer<'_, &mut Sink<'_>>,
+    writer: &mut Writer<'_, impl Sink>,
     tally: &mut Tally,
 ) -> std::result::Result<(), CoreError> {
     let values = tensor.to_f32();
@@ -356,19 +358,4 @@ fn index(vocabulary: &Vocabulary) -> [Further; 2] {
         Further { name: SORTED_IDS, dtype: id_dtype, bytes: sorted_ids },
         Further { name: TOKEN_OFFSETS, dtype: Dtype::U32, bytes: offsets },
     ]
-}
-
-/// Passes bytes on and keeps the system's own error.
-struct Sink<'f> {
-    out: &'f mut dyn Write,
-    failure: Option<io::Error>,
-}
-
-impl embd::Sink for &mut Sink<'_> {
-    fn write(&mut self, bytes: &[u8]) -> std::result::Result<(), CoreError> {
-        self.out.write_all(bytes).map_err(|error| {
-            self.failure = Some(error);
-            CoreError::without_offset(ErrorKind::WriteFailed)
-        })
-    }
 }

@@ -4,14 +4,13 @@
 //! The first part has the metadata, each part its own tensors, and all say how many there are. They
 //! are read together or not at all: some of a model's tensors are no model.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use nanoembed_core::ErrorKind;
 use nanoembed_core::event::{Format, Mode};
 use nanoembed_core::format::gguf::{Gguf, Plan, Split, TensorSpec, WriteValue, Writer};
 use nanoembed_core::format::sniff;
-use nanoembed_core::sink::Sink;
+use nanoembed_core::owned::IoSink;
 
 use super::files::parts;
 use crate::error::{Error, Result, name_of};
@@ -107,21 +106,6 @@ pub fn check(files: &[Gguf<'_>], name: impl Fn(usize) -> String) -> Result<()> {
     }
 }
 
-/// Passes bytes on to a temporary file and keeps the system's own error.
-struct Temporary {
-    file: std::io::BufWriter<std::fs::File>,
-    failure: Option<std::io::Error>,
-}
-
-impl Sink for Temporary {
-    fn write(&mut self, bytes: &[u8]) -> std::result::Result<(), nanoembed_core::Error> {
-        self.file.write_all(bytes).map_err(|error| {
-            self.failure = Some(error);
-            nanoembed_core::Error::without_offset(ErrorKind::WriteFailed)
-        })
-    }
-}
-
 /// One file of the first part's metadata and all tensors.
 fn merged(path: &Path, parts: &[Gguf<'_>]) -> Result<Mapped> {
     let metadata: Vec<(&str, WriteValue<'_>)> = parts
@@ -146,17 +130,17 @@ fn merged(path: &Path, parts: &[Gguf<'_>]) -> Result<Mapped> {
     let failed = |error: std::io::Error| Error::writing("a temporary file", &error);
     let file = tempfile::tempfile().map_err(failed)?;
     let file = std::io::BufWriter::with_capacity(1 << 20, file);
-    let mut sink = Temporary { file, failure: None };
+    let mut sink = IoSink::new(file);
     let written = Writer::new(plan, &mut sink).and_then(|mut writer| {
         tensors.iter().try_for_each(|tensor| writer.data(tensor.data()))?;
         writer.finish().map(|_| ())
     });
-    match (written, sink.failure) {
+    match (written, sink.take_error()) {
         (Err(_), Some(failure)) => return Err(failed(failure)),
         (Err(error), None) => return Err(Error::in_file(name_of(path), error)),
         (Ok(()), _) => {}
     }
-    let file = sink.file.into_inner().map_err(|error| failed(error.into_error()))?;
+    let file = sink.into_inner().into_inner().map_err(|error| failed(error.into_error()))?;
     rewound(file).map_err(failed)
 }
 

@@ -1,9 +1,10 @@
 //! Writing a model as an `.amb` file.
 
-use std::io::{self, Write};
+use std::io::Write;
 
-use nanoembed_core::format::amb::{Payload, Plan, Sink, TensorSpec, TokenizerSpec, Writer};
+use nanoembed_core::format::amb::{Payload, Plan, TensorSpec, TokenizerSpec, Writer};
 use nanoembed_core::model::requantize::COLUMN_SCALES;
+use nanoembed_core::owned::IoSink;
 use nanoembed_core::quant::{self, adaptive, amb_block};
 use nanoembed_core::tensor::{Arrangement, Dtype, Encoding, ScaledCodes, Shape, Weight};
 use nanoembed_core::{Error as CoreError, ErrorKind, limit};
@@ -53,7 +54,7 @@ pub fn write(
     let tokenizer = source.tokenizer;
     let plan =
         Plan { metadata: &metadata, config: &config, tokenizer, tensors: &tensors, checksum: true };
-    let mut sink = FileSink { file, failure: None };
+    let mut sink = IoSink::new(file);
     let mut tally = Tally::default();
     let written = (|| {
         let file_bytes = plan.file_bytes()?;
@@ -71,7 +72,7 @@ pub fn write(
         writer.finish()?;
         Ok(file_bytes)
     })();
-    match (written, sink.failure) {
+    match (written, sink.take_error()) {
         (Ok(file_bytes), _) => Ok(Written { file_bytes, tally }),
         (Err(_), Some(error)) => Err(Error::writing(name, &error)),
         (Err(error), None) => Err(Error::in_file(source.name, error)),
@@ -280,19 +281,4 @@ fn count(
     }
     tally.add(tensor, spec.dtype.name(), bytes.len() as u64, (error, power));
     Ok(())
-}
-
-/// Passes bytes on to the file and keeps the system's own error.
-struct FileSink<'f> {
-    file: &'f mut dyn Write,
-    failure: Option<io::Error>,
-}
-
-impl Sink for FileSink<'_> {
-    fn write(&mut self, bytes: &[u8]) -> std::result::Result<(), CoreError> {
-        self.file.write_all(bytes).map_err(|error| {
-            self.failure = Some(error);
-            CoreError::without_offset(ErrorKind::WriteFailed)
-        })
-    }
 }

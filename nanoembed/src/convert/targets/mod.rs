@@ -4,12 +4,11 @@ pub mod gguf;
 pub mod safetensors;
 pub mod uqff;
 
-use std::io::{self, Write};
-
+use nanoembed_core::Error as CoreError;
 use nanoembed_core::format::uqff::{Extra, LayerFormat};
+use nanoembed_core::owned::IoSink;
 use nanoembed_core::sink::Sink;
 use nanoembed_core::tensor::{Dtype, Encoding, Weight};
-use nanoembed_core::{Error as CoreError, ErrorKind};
 
 use crate::error::{Error, Result};
 use crate::files::new_file::NewFile;
@@ -50,21 +49,19 @@ impl<'a> Item<'a> {
     }
 }
 
-/// Passes bytes on to a file and keeps the system's own error.
-pub struct FileSink<'f> {
-    file: &'f mut NewFile,
-    failure: Option<io::Error>,
-}
+/// A file that the core writes to.
+pub struct FileSink<'f>(IoSink<&'f mut NewFile>);
 
 impl<'f> FileSink<'f> {
     pub const fn new(file: &'f mut NewFile) -> Self {
-        Self { file, failure: None }
+        Self(IoSink::new(file))
     }
 
     /// What a writer of the core returned, with the system's own words if the file failed.
-    pub fn judge<T>(self, written: std::result::Result<T, CoreError>) -> Result<T> {
-        let name = self.file.name();
-        written.map_err(|error| match self.failure {
+    pub fn judge<T>(mut self, written: std::result::Result<T, CoreError>) -> Result<T> {
+        let failure = self.0.take_error();
+        let name = self.0.into_inner().name();
+        written.map_err(|error| match failure {
             Some(failure) => Error::writing(name, &failure),
             None => Error::in_file(name, error),
         })
@@ -73,9 +70,6 @@ impl<'f> FileSink<'f> {
 
 impl Sink for FileSink<'_> {
     fn write(&mut self, bytes: &[u8]) -> std::result::Result<(), CoreError> {
-        self.file.write_all(bytes).map_err(|error| {
-            self.failure = Some(error);
-            CoreError::without_offset(ErrorKind::WriteFailed)
-        })
+        self.0.write(bytes)
     }
 }
