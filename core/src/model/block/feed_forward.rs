@@ -5,7 +5,7 @@
 
 use crate::kernel::Kernels;
 use crate::kernel::pieces::{pieces, pieces_mut};
-use crate::model::config::Activation;
+use crate::model::config::{Activation, FAMILIES};
 
 /// Elements that a second operand is made for at a time.
 const PIECE: usize = 64;
@@ -22,6 +22,7 @@ pub(in crate::model) fn activate(
     width: usize,
 ) {
     match activation {
+        _ if !FAMILIES => x.chunks_exact_mut(width.max(1)).for_each(|row| (kernels.gelu)(row)),
         Activation::Gelu => x.chunks_exact_mut(width.max(1)).for_each(|row| (kernels.gelu)(row)),
         Activation::Relu => x.iter_mut().for_each(|x| *x = x.max(0.0)),
         Activation::GeluTanh | Activation::Silu => {

@@ -3,7 +3,7 @@
 use super::norm::Norm;
 use crate::error::Result;
 use crate::model::config::FAMILIES;
-use crate::model::linear::{Linear, Rows, take_same_codes};
+use crate::model::linear::{Linear, Rows, summaries, take_same_codes};
 use crate::model::weights::Weights;
 
 /// Where the tensors of one layer lie.
@@ -90,31 +90,42 @@ impl Layer {
         Ok(take_same_codes(weights, query, key)? && take_same_codes(weights, query, value)?)
     }
 
-    pub(in crate::model) fn linear_layers(&self) -> impl Iterator<Item = &Linear> {
-        let Self { query, key, value, attention_output, up, down, further, .. } = self;
-        let own = [&query.linear, &key.linear, &value.linear, attention_output, &up.linear, down];
-        own.into_iter().chain(further.iter().map(|further| &further.gate.linear))
-    }
-
-    pub(in crate::model) fn linear_layers_mut(&mut self) -> impl Iterator<Item = &mut Linear> {
-        let Self { query, key, value, attention_output, up, down, further, .. } = self;
-        let (query, key, value) = (&mut query.linear, &mut key.linear, &mut value.linear);
-        let own = [query, key, value, attention_output, &mut up.linear, down];
-        own.into_iter().chain(further.iter_mut().map(|further| &mut further.gate.linear))
+    /// The linear layers; an empty one in place of a gate that is not there.
+    pub(in crate::model) fn linear_layers(&self) -> [&Linear; 7] {
+        self.linear_rows().map(|(linear, _)| linear)
     }
 
     /// The linear layers, each with the number of its rows that are used.
-    pub(in crate::model) fn linear_rows(&self) -> impl Iterator<Item = (&Linear, usize)> {
-        let Self { query, key, value, attention_output, up, down, further, .. } = self;
-        let rows = [query, key, value, up].into_iter();
-        let rows = rows.chain(further.iter().map(|further| &further.gate));
-        let all = [attention_output, down].map(|linear| (linear, linear.weight.rows));
-        rows.map(|rows| (&rows.linear, rows.count)).chain(all)
+    pub(in crate::model) fn linear_rows(&self) -> [(&Linear, usize); 7] {
+        let Self { query, key, value, attention_output, up, down, .. } = self;
+        const fn used(rows: &Rows) -> (&Linear, usize) {
+            (&rows.linear, rows.count)
+        }
+        const fn all(linear: &Linear) -> (&Linear, usize) {
+            (linear, linear.weight.rows)
+        }
+        let (output, gate) = (all(attention_output), used(&self.further().gate));
+        [used(query), used(key), used(value), output, used(up), all(down), gate]
+    }
+
+    /// Numbers the summaries of layers, those of each linear layer after those of the one before.
+    pub(in crate::model) fn number_summaries(layers: &mut [Self]) {
+        let mut next = 0;
+        for layer in layers {
+            let Self { query, key, value, attention_output, up, down, further, .. } = layer;
+            let (query, key, value) = (&mut query.linear, &mut key.linear, &mut value.linear);
+            for linear in [query, key, value, attention_output, &mut up.linear, down] {
+                next = summaries::number(linear, next);
+            }
+            for further in further {
+                next = summaries::number(&mut further.gate.linear, next);
+            }
+        }
     }
 
     /// Whether any of the linear layers is in blocks.
     pub(in crate::model) fn has_blocks(&self) -> bool {
-        self.linear_layers().any(|linear| linear.group().is_some())
+        self.linear_layers().iter().any(|linear| linear.group().is_some())
     }
 
     /// Whether any of the linear layers takes codes of evened out columns.

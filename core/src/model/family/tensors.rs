@@ -5,7 +5,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::model::block::layer::{Further, Layer};
 use crate::model::block::norm::Norm;
 use crate::model::config::{BertConfig, Config, FAMILIES, FeedForward, NormKind, Order};
-use crate::model::linear::{Linear, Rows, summaries};
+use crate::model::linear::{Linear, Rows};
 use crate::model::pass::packed::Encoder;
 use crate::model::weights::{Matrix, Name, Weights};
 
@@ -269,7 +269,7 @@ impl<L: AsRef<[Layer]> + AsMut<[Layer]> + Sync> Encoder<L> {
         for (index, slot) in slots.iter_mut().enumerate() {
             *slot = names.layer(weights, &config, index)?;
         }
-        summaries::number(slots.iter_mut().flat_map(Layer::linear_layers_mut));
+        Layer::number_summaries(slots);
         let Config { hidden, vocabulary, embedding, .. } = *config;
         let table = |is_there: bool, tensor, least| {
             if !is_there {

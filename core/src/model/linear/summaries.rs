@@ -38,18 +38,13 @@ pub(in crate::model) fn count_of<'l>(linear: impl IntoIterator<Item = &'l Linear
     linear.fold(0, |sum, linear| sum.saturating_add(count(&linear.weight)))
 }
 
-/// Numbers the summaries of linear layers, those of each after those of the one before.
-pub(in crate::model) fn number<'l>(linear: impl IntoIterator<Item = &'l mut Linear>) {
-    if !RowSummary::WANTED {
-        return;
+/// Numbers the summaries of a linear layer from `next` on; returns the number after them.
+pub(in crate::model) fn number(linear: &mut Linear, next: usize) -> usize {
+    if !RowSummary::WANTED || !linear.takes_codes() {
+        return next;
     }
-    let mut next = 0_usize;
-    for linear in linear {
-        if linear.takes_codes() {
-            linear.summaries.0.fill(next);
-            next = next.saturating_add(count(&linear.weight));
-        }
-    }
+    linear.summaries.0.fill(next);
+    next.saturating_add(count(&linear.weight))
 }
 
 /// Writes the summaries of linear layers where they are numbered, reading the weights of each once.

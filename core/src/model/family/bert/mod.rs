@@ -102,7 +102,7 @@ impl<L: AsRef<[Layer]> + Sync> Bert<L> {
         for (index, slot) in slots.iter_mut().enumerate() {
             *slot = Layer::locate(weights, &config, index)?;
         }
-        summaries::number(slots.iter_mut().flat_map(Layer::linear_layers_mut));
+        Layer::number_summaries(slots);
         use EmbeddingTensor as T;
         let find = |tensor: T| locate(weights, &config, tensor.name(), tensor.shape());
         Ok(Self {

@@ -16,7 +16,7 @@ use crate::model::block::layer::Layer;
 use crate::model::block::observation::LayerInput;
 use crate::model::config::Config;
 use crate::model::linear::requantize::{Coder, MEMORY, gains, sizes};
-use crate::model::linear::{Linear, Rows, summaries};
+use crate::model::linear::{Linear, Rows};
 use crate::model::run::Run;
 use crate::model::weights::{Matrix, Weights};
 use crate::quant::int8::column_scales;
@@ -224,7 +224,7 @@ impl<L: AsRef<[Layer]> + AsMut<[Layer]>> Encoder<L> {
             layer.integer_attention = shares_codes;
             layer.attention_group = layer.attention_group.filter(|_| !shares_codes);
         }
-        summaries::number(layers.iter_mut().flat_map(Layer::linear_layers_mut));
+        Layer::number_summaries(layers);
         Ok(())
     }
 }
