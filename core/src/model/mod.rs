@@ -1,16 +1,24 @@
 //! Running a transformer over weights where they lie, in memory that the caller lends.
 //!
-//! 1. [`config`] reads a model's sizes from the metadata.
+//! From the bottom up; each part names only those above it in this list:
+//!
+//! 1. [`config`] is what a model is, as data: a [`Config`] says its sizes, positions, norms, masks
+//!    and feed-forward layers.
 //! 2. [`weights`] is the seam to the files: a [`Weights`] says where a tensor lies and gives its
 //!    bytes.
-//! 3. [`check()`] compares the tensors with the sizes and says everything that is wrong.
-//! 4. [`Bert`] finds the tensors once ([`Bert::open`]) and turns token ids into embeddings.
-//! 5. [`llama`] is the other kind of model: it continues texts.
-//! 6. [`workspace`] is the scratch memory: how much a model needs is known exactly before.
-//! 7. `summaries` are what kernels want to know of 8-bit weights, found out once
-//!    ([`Bert::summarize`]).
-//! 8. `stored` opens a `.weights` file behind random access without holding it in memory.
-//! 9. [`pool`] turns the vectors of tokens into one.
+//! 3. `linear` is one linear layer over any weights: floats, groups, codes.
+//! 4. `block` has the pieces of a transformer's block: attention and who sees whom, positions,
+//!    norms, activations.
+//! 5. `pass` takes tokens through all layers: many texts at once ([`Encoder`]), or one text that
+//!    grows ([`Llama`](llama::Llama)). Both run on the same blocks. [`workspace`] is the scratch
+//!    memory: how much a model needs is known exactly before.
+//! 6. `head` makes something of hidden states: one vector ([`pool`]), or the next token.
+//! 7. `family` knows what is called how: BERT ([`Bert::open`], [`check()`]), Llama, and a table of
+//!    [`Names`] for any other ([`Encoder::of_family`]).
+//! 8. `source` knows what each format says of settings, tensors and tokenizers: a [`ModelSource`]
+//!    answers for files in memory, [`stored`] for `.weights` files behind random access.
+//!
+//! [`fixed`] runs BERT in integers alone.
 
 #![allow(
     clippy::arithmetic_side_effects,

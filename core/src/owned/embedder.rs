@@ -217,8 +217,8 @@ impl<B: AsRef<[u8]>> Embedder<B> {
     }
 
     /// The embedding of one text, [truncated](Self::tokenize) if it is longer than the model was
-    /// made for: [`BertConfig::hidden`] elements. It allocates what it needs; for many texts
-    /// [`embed`](Self::embed) does so once.
+    /// made for: [`Config::hidden`](crate::model::Config::hidden) elements. It allocates what it
+    /// needs; for many texts [`embed`](Self::embed) does so once.
     ///
     /// # Errors
     ///

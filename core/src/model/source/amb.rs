@@ -23,7 +23,7 @@ pub fn amb_llama_config(amb: &Amb<'_>) -> Result<LlamaConfig> {
 ///
 /// # Errors
 ///
-/// [`ErrorKind::BadVocabulary`](crate::ErrorKind::BadVocabulary) if more tokens end texts than in
+/// [`ErrorKind::BadVocabulary`] if more tokens end texts than in
 /// any model.
 pub fn amb_text_ends(amb: &Amb<'_>, tokenizer: &Tokenizer<'_>) -> Result<TextEnds> {
     let is_set = |member: &str| {

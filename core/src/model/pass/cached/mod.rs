@@ -1,12 +1,7 @@
-//! Decoders of the Llama family: RMS norm, rotary positions, grouped queries, SwiGLU; tied or
-//! separate output; Phi-3's fused matrices.
+//! One text that grows: models that continue texts, or embed them token by token.
 //!
-//! 1. [`config`] has the sizes, from an AMB configuration, or the metadata of GGUF or `.weights`;
-//! 2. [`Llama::open`] finds the tensors once, under the names of Hugging Face or of GGUF (`names`);
-//! 3. [`Llama::forward`] takes tokens through the layers, keeping keys and values in a [`Cache`]
-//!    that the caller lends;
-//! 4. `tokenizer` turns texts into ids and back, [`sample`] chooses the next token;
-//!    [`Llama::embed`] pools the hidden states instead.
+//! [`Llama::forward`] takes tokens through the layers, keeping keys and values in a [`Cache`] that
+//! the caller lends; [`Llama::embed`] pools the hidden states instead of asking for logits.
 
 mod cache;
 mod forward;
