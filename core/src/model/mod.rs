@@ -41,6 +41,7 @@ mod parallel;
 mod pass;
 mod plan;
 mod run;
+mod size;
 mod source;
 pub mod weights;
 

@@ -3,6 +3,8 @@
 use super::original_positions;
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::config::Config;
+use crate::model::plan::Needs;
+use crate::model::size::{possible, product};
 
 /// Keys and values of all tokens so far, in `2 · layers · kv_heads · positions · head` floats of
 /// lent memory.
@@ -19,9 +21,12 @@ pub struct Cache<'a> {
 impl<'a> Cache<'a> {
     /// How many floats a cache of so many positions needs; `None` if that overflows.
     #[must_use]
-    pub fn floats_needed(config: &Config, positions: usize) -> Option<usize> {
-        let token = config.heads.key_width().checked_mul(2)?;
-        token.checked_mul(config.layers)?.checked_mul(positions)
+    pub const fn floats_needed(config: &Config, positions: usize) -> Option<usize> {
+        let floats = product(&[config.heads.key_width(), 2, config.layers, positions]);
+        match possible(Needs { floats, bytes: 0 }) {
+            Some(needs) => Some(needs.floats),
+            None => None,
+        }
     }
 
     /// An empty cache for so many positions. In models that turn the tokens of long texts in

@@ -5,6 +5,8 @@ use crate::kernel::groups::TILE_ROWS;
 use crate::model::config::{Config, Heads, NormKind, Rotary};
 use crate::model::linear::{CodeBuffers, Staging};
 use crate::model::parallel::split_off;
+use crate::model::plan::Needs;
+use crate::model::size::{larger, possible, product, sum};
 
 /// How exactly activations are multiplied with weights that lie in ggml's blocks. Weights in other
 /// encodings are converted to f32 and multiplied with activations in f32, whatever is chosen.
@@ -95,14 +97,15 @@ impl<'a> LlamaMemory<'a> {
     ///
     /// [`ErrorKind::InvalidArgument`] if the plan has no tokens or the memory would be larger than
     /// addresses are.
-    pub fn needs(config: &Config, plan: &LlamaPlan) -> Result<LlamaNeeds> {
-        let invalid = Error::without_offset(ErrorKind::InvalidArgument);
-        let sizes = Sizes::new(config, plan).filter(|_| plan.tokens > 0).ok_or(invalid)?;
-        let sum = |sizes: &[usize]| {
-            sizes.iter().try_fold(0_usize, |sum, size| sum.checked_add(*size)).ok_or(invalid)
-        };
-        let bytes = sum(&[sizes.codes, sizes.unpacked, plan.tile_bytes])?;
-        Ok(LlamaNeeds { floats: sum(&sizes.floats())?, bytes })
+    pub const fn needs(config: &Config, plan: &LlamaPlan) -> Result<LlamaNeeds> {
+        let sizes = Sizes::new(config, plan);
+        let bytes = sum(&[sizes.codes, sizes.unpacked, plan.tile_bytes]);
+        match possible(Needs { floats: sum(&sizes.floats()), bytes }) {
+            Some(Needs { floats, bytes }) if plan.tokens > 0 && config.heads.key_value > 0 => {
+                Ok(LlamaNeeds { floats, bytes })
+            }
+            _ => Err(Error::without_offset(ErrorKind::InvalidArgument)),
+        }
     }
 
     /// Memory in what is lent; what of `bytes` is beyond the plan's needs makes the tile larger.
@@ -117,7 +120,7 @@ impl<'a> LlamaMemory<'a> {
         mut bytes: &'a mut [u8],
     ) -> Result<Self> {
         let small = Error::without_offset(ErrorKind::BufferTooSmall);
-        let sizes = Sizes::new(config, plan).ok_or(small)?;
+        let sizes = Sizes::new(config, plan);
         let mut take = |size: usize| split_off(&mut floats, size).ok_or(small);
         let mut take_bytes = |size: usize| split_off(&mut bytes, size).ok_or(small);
         let (codes, unpacked) = (take_bytes(sizes.codes)?, take_bytes(sizes.unpacked)?);
@@ -170,37 +173,37 @@ struct Sizes {
 const LEAST_GROUP: usize = 16;
 
 impl Sizes {
-    fn new(config: &Config, plan: &LlamaPlan) -> Option<Self> {
+    const fn new(config: &Config, plan: &LlamaPlan) -> Self {
         let Config { hidden, intermediate, .. } = *config;
         let Heads { query: heads, key_value: kv_heads, size: head } = config.heads;
         let LlamaPlan { tokens, positions, activations, .. } = *plan;
-        let widest = hidden.max(intermediate).max(heads.checked_mul(head)?);
+        let widest = larger(larger(hidden, intermediate), product(&[heads, head]));
         let parts = match activations {
             Activations::Floats => 0,
             Activations::Words => 2,
             Activations::Bytes => 1,
         };
-        let rows = tokens.checked_mul(heads.checked_div(kv_heads)?)?;
-        let code_rows = tokens.checked_mul(parts)?;
-        Some(Self {
-            states: tokens.checked_mul(hidden)?,
-            queries: tokens.checked_mul(heads.checked_mul(head)?)?,
-            keys: tokens.checked_mul(kv_heads.checked_mul(head)?)?,
-            wide: tokens.checked_mul(intermediate)?,
-            head: rows.checked_mul(head)?.checked_mul(2)?,
-            scores: rows.checked_mul(positions)?,
-            angles: tokens.checked_mul(head)?.checked_mul(if has_local(config) { 2 } else { 1 })?,
+        let rows = product(&[tokens, if kv_heads == 0 { 0 } else { heads / kv_heads }]);
+        let code_rows = product(&[tokens, parts]);
+        Self {
+            states: product(&[tokens, hidden]),
+            queries: product(&[tokens, heads, head]),
+            keys: product(&[tokens, kv_heads, head]),
+            wide: product(&[tokens, intermediate]),
+            head: product(&[rows, head, 2]),
+            scores: product(&[rows, positions]),
+            angles: product(&[tokens, head, if may_have_local(config) { 2 } else { 1 }]),
             norm: match config.norm {
-                NormKind::Rms { .. } => hidden.max(head),
-                NormKind::Layer => hidden.max(head).checked_mul(2)?,
+                NormKind::Rms { .. } => larger(hidden, head),
+                NormKind::Layer => product(&[larger(hidden, head), 2]),
             },
             vector: ROWS_AT_ONCE,
-            converted: widest.checked_mul(CONVERTED_ROWS)?,
-            codes: code_rows.checked_mul(widest)?,
+            converted: product(&[widest, CONVERTED_ROWS]),
+            codes: product(&[code_rows, widest]),
             // A scale and a sum for each group.
-            code_scales: code_rows.checked_mul(widest.div_ceil(LEAST_GROUP))?.checked_mul(2)?,
-            unpacked: if parts == 1 { widest.checked_mul(TILE_ROWS)? } else { 0 },
-        })
+            code_scales: product(&[code_rows, widest.div_ceil(LEAST_GROUP), 2]),
+            unpacked: if parts == 1 { product(&[widest, TILE_ROWS]) } else { 0 },
+        }
     }
 
     /// Every piece of floats as often as it is there.
@@ -223,6 +226,11 @@ impl Sizes {
             self.converted,
         ]
     }
+}
+
+/// Whether [`has_local`] may say so, as far as is known at compile time.
+const fn may_have_local(config: &Config) -> bool {
+    config.attention.window.is_some() && config.rotary.is_some()
 }
 
 /// Whether layers with a window turn heads otherwise than those without.

@@ -8,6 +8,7 @@ use crate::model::config::{Config, FAMILIES, Order};
 use crate::model::linear::{CodeBuffers, MAX_GROUPS, Staging};
 use crate::model::parallel::split_off;
 use crate::model::plan::{ALIGNMENT, Needs, Plan};
+use crate::model::size::{larger, possible, product, rounded_up, smaller, sum};
 
 /// Tokens that pass through the feed-forward layers together, so that their output stays in the L2
 /// cache.
@@ -62,14 +63,14 @@ pub(super) struct Layout {
 
 impl Layout {
     /// `None` if the sizes overflow or the plan is empty.
-    pub(super) fn new(config: &Config, plan: &Plan) -> Option<Self> {
+    pub(super) const fn new(config: &Config, plan: &Plan) -> Option<Self> {
         let Plan { tokens, jobs, tile_bytes, quantized, grouped, block } = *plan;
         let Config { hidden, intermediate, .. } = *config;
         let head = config.head();
         if tokens == 0 || jobs == 0 || head == 0 || intermediate == 0 {
             return None;
         }
-        let jobs = jobs.min(tokens);
+        let jobs = smaller(jobs, tokens);
         let share = tokens.div_ceil(jobs);
         let none = Needs { floats: 0, bytes: 0 };
         let mut layout = Self {
@@ -82,25 +83,25 @@ impl Layout {
             heads_together: 1,
             block: match block {
                 0 if tile_bytes == 0 && quantized && !grouped => {
-                    share.min(FEED_FORWARD_BLOCK_OF_CODES)
+                    smaller(share, FEED_FORWARD_BLOCK_OF_CODES)
                 }
-                0 if tile_bytes == 0 => share.min(FEED_FORWARD_BLOCK),
+                0 if tile_bytes == 0 => smaller(share, FEED_FORWARD_BLOCK),
                 0 => share,
-                block => share.min(block),
+                block => smaller(share, block),
             },
-            key_stride: tokens.checked_next_multiple_of(16)?,
+            key_stride: rounded_up(tokens, 16),
             quantized,
             grouped: quantized && grouped,
             hidden,
             head,
             widest: config.widest(),
-            context: tokens.checked_mul(if FAMILIES { config.heads.width() } else { hidden })?,
+            context: product(&[tokens, if FAMILIES { config.heads.width() } else { hidden }]),
             normed: match config.order() {
                 Order::Post => 0,
-                Order::Pre | Order::Sandwich => tokens.checked_mul(hidden)?,
+                Order::Pre | Order::Sandwich => product(&[tokens, hidden]),
             },
             angles: match config.rotary {
-                Some(_) if FAMILIES => tokens.checked_mul(head)?.checked_mul(2)?,
+                Some(_) if FAMILIES => product(&[tokens, head, 2]),
                 _ => 0,
             },
             tile: tile_bytes,
@@ -109,31 +110,34 @@ impl Layout {
         };
         // To find out how many takes 300 bytes of code.
         if cfg!(not(feature = "small")) {
-            layout.heads_together = layout.most_heads_together()?;
+            layout.heads_together = layout.most_heads_together();
         }
-        layout.job = layout.job_needs()?;
-        let states = tokens.checked_mul(hidden)?;
+        layout.job = layout.job_needs();
         let codes = layout.code_tokens();
-        let groups = codes.checked_mul(MAX_GROUPS);
-        let scales = codes.checked_mul(layout.scale_slots(hidden));
-        layout.total = Needs {
+        let total = possible(Needs {
             floats: sum(&[
-                layout.job.floats.checked_mul(jobs),
-                Some(states),
-                Some(layout.context),
-                Some(layout.normed),
-                Some(layout.angles),
-                scales,
-                Some(ALIGNED_FLOATS - 1),
-            ])?,
+                product(&[layout.job.floats, jobs]),
+                product(&[tokens, hidden]),
+                layout.context,
+                layout.normed,
+                layout.angles,
+                product(&[codes, layout.scale_slots(hidden)]),
+                ALIGNED_FLOATS - 1,
+            ]),
             bytes: sum(&[
-                layout.job.bytes.checked_mul(jobs),
-                codes.checked_mul(hidden),
-                groups,
-                Some(if layout.job.bytes > 0 { ALIGNMENT - 1 } else { 0 }),
-            ])?,
-        };
-        Some(layout)
+                product(&[layout.job.bytes, jobs]),
+                product(&[codes, hidden]),
+                product(&[codes, MAX_GROUPS]),
+                if layout.job.bytes > 0 { ALIGNMENT - 1 } else { 0 },
+            ]),
+        });
+        match total {
+            Some(total) => {
+                layout.total = total;
+                Some(layout)
+            }
+            None => None,
+        }
     }
 
     /// Heads whose queries, keys and values are computed together: where code must be small a
@@ -143,18 +147,18 @@ impl Layout {
     }
 
     /// Floats for the scales of the codes of a token, of up to `cols` columns.
-    pub(super) fn scale_slots(&self, cols: usize) -> usize {
+    pub(super) const fn scale_slots(&self, cols: usize) -> usize {
         // A scale and a sum for each group.
-        if self.grouped { MAX_GROUPS.max(cols.div_ceil(LEAST_GROUP) * 2) } else { MAX_GROUPS }
+        if self.grouped { larger(MAX_GROUPS, cols.div_ceil(LEAST_GROUP) * 2) } else { MAX_GROUPS }
     }
 
     /// Bytes of the unpacked codes of a tile of rows.
-    fn unpacked(&self) -> usize {
-        if self.grouped { self.widest.saturating_mul(TILE_ROWS) } else { 0 }
+    const fn unpacked(&self) -> usize {
+        if self.grouped { product(&[self.widest, TILE_ROWS]) } else { 0 }
     }
 
     /// Tokens whose hidden states have codes.
-    pub(super) fn code_tokens(&self) -> usize {
+    pub(super) const fn code_tokens(&self) -> usize {
         if self.quantized { self.tokens } else { 0 }
     }
 
@@ -164,64 +168,61 @@ impl Layout {
 
     /// As many heads of a job as the memory has room for that the feed-forward layers need anyway,
     /// at least one; the same in each turn, as far as that goes.
-    fn most_heads_together(&self) -> Option<usize> {
-        let room = self.feed_forward_floats()?.saturating_sub(self.attention_floats(0)?);
-        let most = room / self.head_floats()?.max(1);
-        Some(even_size(self.heads, most.max(1)))
+    const fn most_heads_together(&self) -> usize {
+        let room = self.feed_forward_floats().saturating_sub(self.attention_floats(0));
+        let most = room / larger(self.head_floats(), 1);
+        even_size(self.heads, larger(most, 1))
     }
 
     /// Floats for the keys and values of a head, and the queries that share them; and keys by
     /// token where they are more than products.
-    fn head_floats(&self) -> Option<usize> {
-        let by_token = self.sharing + 1 + usize::from(self.changes_heads);
-        self.tokens.checked_mul(by_token)?.checked_add(self.key_stride)?.checked_mul(self.head)
+    const fn head_floats(&self) -> usize {
+        let by_token = self.sharing + 1 + self.changes_heads as usize;
+        product(&[sum(&[product(&[self.tokens, by_token]), self.key_stride]), self.head])
     }
 
     /// Floats for the attention of so many heads.
-    fn attention_floats(&self, heads: usize) -> Option<usize> {
+    const fn attention_floats(&self, heads: usize) -> usize {
         let Self { tokens, head, key_stride, .. } = *self;
         sum(&[
-            self.head_floats()?.checked_mul(heads),
-            key_stride.checked_mul(QUERY_BLOCK),
-            Some(self.if_quantized(sum(&[
-                tokens.checked_mul(2),
-                Some(head + QUERY_BLOCK),
-                Some(tokens.max(head)),
-            ])?)),
+            product(&[self.head_floats(), heads]),
+            product(&[key_stride, QUERY_BLOCK]),
+            self.if_quantized(sum(&[
+                product(&[tokens, 2]),
+                head + QUERY_BLOCK,
+                larger(tokens, head),
+            ])),
         ])
     }
 
     /// Floats for what a block goes through after the attention.
-    fn feed_forward_floats(&self) -> Option<usize> {
+    const fn feed_forward_floats(&self) -> usize {
         let Self { block, hidden, widest, .. } = *self;
         sum(&[
-            block.checked_mul(hidden),
-            block.checked_mul(widest),
-            block.checked_mul(self.gate),
-            Some(self.if_quantized(block.checked_mul(self.scale_slots(widest))?)),
+            product(&[block, hidden]),
+            product(&[block, widest]),
+            product(&[block, self.gate]),
+            self.if_quantized(product(&[block, self.scale_slots(widest)])),
         ])
     }
 
-    fn job_needs(&self) -> Option<Needs> {
+    const fn job_needs(&self) -> Needs {
         let Self { tokens, head, block, widest, key_stride, .. } = *self;
-        let staging =
-            sum(&[Some(self.vector()), Some(widest), widest.checked_mul(self.converted_rows())])?;
+        let staging = [self.vector(), widest, product(&[widest, self.converted_rows()])];
         let attention_bytes = sum(&[
-            tokens.checked_mul(head.div_ceil(2) * 4),
-            key_stride.checked_mul(head.div_ceil(2) * 4),
-            tokens.div_ceil(2).checked_mul(4)?.checked_mul(head),
-            tokens.div_ceil(2).checked_mul(4)?.checked_mul(QUERY_BLOCK),
-        ])?;
-        let feed_forward_bytes = sum(&[block.checked_mul(widest), block.checked_mul(MAX_GROUPS)])?;
-        let attention = self.attention_floats(self.heads_together)?;
-        let floats = attention.max(self.feed_forward_floats()?).checked_add(staging)?;
-        let bytes = self.if_quantized(attention_bytes.max(feed_forward_bytes));
-        let bytes = bytes.checked_add(self.tile)?;
-        let bytes = bytes.checked_add(self.unpacked())?;
-        Some(Needs {
-            floats: floats.checked_next_multiple_of(ALIGNED_FLOATS)?,
-            bytes: bytes.checked_next_multiple_of(ALIGNMENT)?,
-        })
+            product(&[tokens, head.div_ceil(2) * 4]),
+            product(&[key_stride, head.div_ceil(2) * 4]),
+            product(&[tokens.div_ceil(2), 4, head]),
+            product(&[tokens.div_ceil(2), 4, QUERY_BLOCK]),
+        ]);
+        let feed_forward_bytes = sum(&[product(&[block, widest]), product(&[block, MAX_GROUPS])]);
+        let attention = self.attention_floats(self.heads_together);
+        let floats = sum(&[larger(attention, self.feed_forward_floats()), sum(&staging)]);
+        let bytes = self.if_quantized(larger(attention_bytes, feed_forward_bytes));
+        Needs {
+            floats: rounded_up(floats, ALIGNED_FLOATS),
+            bytes: rounded_up(sum(&[bytes, self.tile, self.unpacked()]), ALIGNMENT),
+        }
     }
 
     /// Rows that are converted together. With quantised activations hardly any are, and storage is
@@ -235,8 +236,8 @@ impl Layout {
         }
     }
 
-    fn vector(&self) -> usize {
-        (self.hidden * 2).max(self.widest)
+    const fn vector(&self) -> usize {
+        larger(self.hidden * 2, self.widest)
     }
 
     /// Takes what bringing weights in needs off a job's scratch memory; the rest comes back.
@@ -297,8 +298,4 @@ impl Layout {
         };
         Some((buffers, floats))
     }
-}
-
-fn sum(terms: &[Option<usize>]) -> Option<usize> {
-    terms.iter().try_fold(0_usize, |sum, &term| sum.checked_add(term?))
 }

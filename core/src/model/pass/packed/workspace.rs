@@ -27,18 +27,37 @@ pub struct Workspace<'a> {
 }
 
 impl<'a> Workspace<'a> {
-    /// How much memory `plan` needs for a model of these sizes.
+    /// How much memory `plan` needs for a model of these sizes. Where both are constants, the
+    /// memory can be a `static`:
+    ///
+    /// ```
+    /// use nanoembed_core::model::{Config, Heads, Needs, Plan, Workspace};
+    ///
+    /// const MINILM: Config = Config {
+    ///     layers: 6,
+    ///     heads: Heads { query: 12, key_value: 12, size: 32 },
+    ///     hidden: 384,
+    ///     intermediate: 1536,
+    ///     ..Config::BERT
+    /// };
+    /// const NEEDS: Needs = match Workspace::needs(&MINILM, &Plan::new(64)) {
+    ///     Ok(needs) => needs,
+    ///     Err(_) => panic!("an impossible plan"),
+    /// };
+    /// static FLOATS: [f32; NEEDS.floats] = [0.0; NEEDS.floats];
+    /// assert!(size_of_val(&FLOATS) < 1 << 20);
+    /// ```
     ///
     /// # Errors
     ///
     /// [`ErrorKind::InvalidArgument`] if the plan is for nothing or larger than memory can be, or
     /// its tile too small.
-    pub fn needs(config: &Config, plan: &Plan) -> Result<Needs> {
-        let invalid = Error::without_offset(ErrorKind::InvalidArgument);
-        if plan.tile_bytes != 0 && plan.tile_bytes < Needs::least_tile_bytes(config) {
-            return Err(invalid);
+    pub const fn needs(config: &Config, plan: &Plan) -> Result<Needs> {
+        let has_tile = plan.tile_bytes == 0 || plan.tile_bytes >= Needs::least_tile_bytes(config);
+        match Layout::new(config, plan) {
+            Some(layout) if has_tile => Ok(layout.total),
+            _ => Err(Error::without_offset(ErrorKind::InvalidArgument)),
         }
-        Layout::new(config, plan).map(|layout| layout.total).ok_or(invalid)
     }
 
     /// A workspace in the memory lent.
