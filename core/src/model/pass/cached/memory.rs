@@ -183,7 +183,11 @@ impl Sizes {
             Activations::Words => 2,
             Activations::Bytes => 1,
         };
-        let rows = product(&[tokens, if kv_heads == 0 { 0 } else { heads / kv_heads }]);
+        let sharing = match heads.checked_div(kv_heads) {
+            Some(sharing) => sharing,
+            None => 0,
+        };
+        let rows = product(&[tokens, sharing]);
         let code_rows = product(&[tokens, parts]);
         Self {
             states: product(&[tokens, hidden]),
