@@ -1,5 +1,5 @@
-//! The seam between formats and sources: a format's [`Decode`] turns bytes into [`Event`]s, a
-//! source in [`read`](crate::read) feeds it.
+//! Events, and the contract between formats and sources: a format's [`Decode`] turns bytes into
+//! [`Event`]s, and a source in [`read`](crate::read) feeds it.
 //!
 //! The contract, asserted by the fuzz targets for every format:
 //!

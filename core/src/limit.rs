@@ -1,12 +1,11 @@
-//! Bounded work: the limits of everything that a file says a number of, in one table, and memory
-//! that may be refused.
+//! Limits on what a file may ask for, in one table, and allocation that can fail.
 //!
-//! Work and memory grow with the bytes that were read, never with a number that stands in them:
+//! Work and memory grow with the bytes that were read, never with a number that the bytes spell:
 //!
 //! 1. A count whose items follow in the file is checked against the bytes that are left, where it
 //!    is read.
 //! 2. A number that nothing in the file bounds, such as a model's layers, is checked against a
-//!    [`Limit`] before anything is made from it. [`Limit::ALL`] lists them.
+//!    [`Limit`] before it is used. [`Limit::ALL`] lists them.
 //! 3. With feature `alloc`, memory as large as a file asks for comes from `reserved`, `filled`
 //!    and `grow`, which answer [`NoMemory`](ErrorKind::NoMemory) where the allocator has none.
 

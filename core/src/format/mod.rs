@@ -1,11 +1,15 @@
-//! The formats: one folder each, with the same parts.
+//! The file formats, one module each, with the same parts.
 //!
-//! | file | role |
+//! | I want to … | |
 //! |---|---|
-//! | `grammar` | plain nom functions, one per item of the layout |
-//! | `decoder` | the sans-I/O state machine over the grammar, an implementation of [`Decode`](crate::event::Decode) |
-//! | `view` | random access to a whole file in memory, validated once by the decoder |
-//! | `write` | the same layout, written |
+//! | recognise a file's format | [`sniff`] |
+//! | read a whole file in memory | the view: `Gguf`, `Safetensors`, `Uqff`, `Embd`, `Amb`, `Finalfusion` |
+//! | read a file as it arrives, or from storage | `Decoder`, driven by a source of [`read`](crate::read) |
+//! | check a file's checksums and codes | `Verifier`, a decoder that looks at every byte |
+//! | write a file | `Writer`, from a `Plan` into a [`Sink`](crate::sink::Sink) |
+//!
+//! A decoder is a sans-I/O state machine ([`Decode`](crate::event::Decode)) over a grammar of nom
+//! functions. A view is validated by the decoder once and then read at random.
 
 /// What a grammar parsed and how many bytes that took; a decoder asks for more if there are too
 /// few.

@@ -1,5 +1,5 @@
-//! A byte-level BPE tokenizer over a file: tokens stay where they lie, indices over them and over
-//! merges are kept.
+//! A byte-level BPE tokenizer over a file: tokens stay where they lie; the indices over tokens and
+//! merges are in memory.
 
 use alloc::vec::Vec;
 
@@ -10,8 +10,7 @@ use crate::token::bpe::merge::{Candidate, Symbol};
 use crate::token::bpe::{Merge, Pattern, Scratch};
 use crate::token::{AddedToken, SpecialTokens, TextEnds};
 
-/// A tokenizer over a file whose bytes its caller keeps: the memory of an index, and what is known
-/// beside it.
+/// A byte-level BPE tokenizer over a file whose bytes the caller keeps.
 #[derive(Clone, Debug)]
 pub struct BpeTokenizer {
     index: BpeIndex,
@@ -19,8 +18,7 @@ pub struct BpeTokenizer {
     slots: Vec<u32>,
     merges: Vec<Merge>,
     merge_slots: Vec<u32>,
-    /// Tokens that are found in a text as they are, sorted by spelling, and their ids as the file
-    /// has them.
+    /// Added tokens sorted by spelling, and their ids in the order of the file.
     added: Vec<AddedToken>,
     added_ids: Vec<u32>,
 }
@@ -73,7 +71,7 @@ impl BpeTokenizer {
         &self.merges
     }
 
-    /// The ids of the tokens that are found in a text as they are.
+    /// The ids of the added tokens.
     #[must_use]
     pub fn added(&self) -> &[u32] {
         &self.added_ids

@@ -16,6 +16,29 @@ use crate::token::{EndTokens, SpecialTokens};
 /// bytes `B` holds.
 ///
 /// Immutable: several texts may be continued at once, each in a [`CausalSession`] of its own.
+///
+/// ```
+/// use nanoembed_core::model::llama::{LlamaPlan, Output};
+/// use nanoembed_core::owned::CausalModel;
+/// use nanoembed_core::token::SpecialTokens;
+///
+/// # let path = "../tests/data/llama/tiny.gguf";
+/// let model = CausalModel::open(std::fs::read(path)?)?;
+/// let prompt = model.tokenize("Once upon a time", SpecialTokens::AsText)?;
+/// let mut session = model.session(LlamaPlan::new(prompt.len(), prompt.len() + 8))?;
+/// let mut logits = vec![0.0; model.config().vocabulary];
+/// let mut next = prompt;
+/// for _ in 0..8 {
+///     model.forward(&mut session, &next, Output::LastLogits(&mut logits))?;
+///     let likeliest = (0_u32..).zip(&logits).max_by(|a, b| a.1.total_cmp(b.1));
+///     let (id, _) = likeliest.ok_or("an empty vocabulary")?;
+///     if model.ends().contains(id) {
+///         break;
+///     }
+///     next = vec![id];
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct CausalModel<B> {
     file: B,

@@ -1,4 +1,4 @@
-//! A decoder without its file: it runs over weights from anywhere, mapped or read piece by piece.
+//! A causal model without its file: it runs over weights from anywhere, mapped or read in pieces.
 
 use alloc::vec::Vec;
 
@@ -84,7 +84,7 @@ impl Decoder {
 
     /// Takes tokens through the model behind those of the session, over the weights that it was
     /// opened with: see [`Llama::forward`]. Where the text becomes a [long](Llama::is_long) one,
-    /// the tokens before are computed anew, as the model's own library does it.
+    /// the tokens before are computed again, as the model's own library does it.
     ///
     /// # Errors
     ///
@@ -99,7 +99,7 @@ impl Decoder {
         let tokens = session.length.saturating_add(ids.len());
         let is_long = self.llama.is_long(tokens);
         if is_long != session.is_long && session.length > 0 {
-            // What the session has is turned as tokens of short texts are: it is computed anew.
+            // The session's keys are rotated as those of short texts: compute them again.
             session.ids.truncate(session.length);
             let before = core::mem::take(&mut session.ids);
             session.clear();
@@ -165,9 +165,9 @@ pub struct CausalSession {
     floats: Vec<f32>,
     bytes: Vec<u8>,
     length: usize,
-    /// Whether its tokens are turned as those of long texts are.
+    /// Whether its keys are rotated as those of long texts.
     is_long: bool,
-    /// Its tokens, in models where they may have to be computed anew.
+    /// Its tokens, in models that may have to compute them again.
     ids: Vec<u32>,
 }
 

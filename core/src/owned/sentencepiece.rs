@@ -18,7 +18,7 @@ pub struct SentencePieceModel<B> {
     pieces: Vec<Piece>,
     slots: Vec<Slot>,
     index: Index,
-    /// Pieces that are found in a text as they are, sorted by spelling.
+    /// Added pieces, sorted by spelling.
     added: Vec<AddedToken>,
     added_index: AddedIndex,
 }

@@ -1,4 +1,4 @@
-//! Sources: the only code that knows where bytes come from.
+//! Sources, which bring a file's bytes to a decoder from wherever they are.
 //!
 //! | source | bytes are | copies |
 //! |---|---|---|

@@ -1,20 +1,22 @@
-//! Text to token ids, as Hugging Face `tokenizers` does it, streaming and without allocation.
+//! Tokenizers: text to token ids and back, as Hugging Face `tokenizers` and `sentencepiece` do it,
+//! in memory that the caller lends.
 //!
-//! From the text down to the id:
+//! | model | tokenizer |
+//! |---|---|
+//! | BERT and its relatives | [`WordPiece`] |
+//! | byte-level BPE: GPT-2, Llama 3, Qwen | [`Bpe`], [`bpe::Decoder`] |
+//! | SentencePiece: Llama 2, Phi-3, T5 | [`SentencePiece`], [`sentencepiece::Decoder`] |
 //!
-//! 1. [`special`] finds special tokens that the text spells out, before anything else happens to
-//!    it, and [`added_words`] tokens that were added to a vocabulary;
-//! 2. [`normalize`] says what a character becomes, from the generated tables behind `characters`;
-//! 3. [`words`] cuts the normalised text into words, one at a time, in a buffer of fixed size;
-//! 4. [`vocabulary`] finds tokens in memory that the caller lends, or in the file's own sorted
-//!    index;
-//! 5. [`wordpiece`] spells each word with tokens and puts `[CLS]` and `[SEP]` around the text.
+//! WordPiece in five steps:
 //!
-//! [`AddedTable`] finds the tokens that a model adds to its vocabulary, whichever way it spells the
-//! rest.
+//! 1. [`special`] finds special tokens that the text spells, before anything else happens to it,
+//!    and [`added_words`] tokens that were added to the vocabulary.
+//! 2. [`normalize`] maps each character to what it becomes.
+//! 3. [`words`] cuts the normalised text into words, one at a time, in a buffer of fixed size.
+//! 4. [`vocabulary`] looks tokens up, in lent memory or in the file's own sorted index.
+//! 5. [`wordpiece`] splits each word into tokens and puts `[CLS]` and `[SEP]` around the text.
 //!
-//! Two other ways: [`bpe`] spells words with byte pairs, [`sentencepiece`] does all by a serialized
-//! model.
+//! [`AddedTable`] finds the added tokens of every kind of tokenizer.
 
 #![cfg_attr(
     not(test),
