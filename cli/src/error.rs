@@ -20,6 +20,7 @@ use std::io;
 
 use anstyle::{AnsiColor, Style};
 use nanoembed::Kind;
+
 pub(crate) use nanoembed::{Error, Result, name_of, name_of_output};
 
 /// The status that the process should end with.

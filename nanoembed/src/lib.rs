@@ -81,6 +81,8 @@ pub use error::{hint, name_of, name_of_output, place_of};
 pub use file::{File, Tensor};
 pub use generator::{Generator, GeneratorOptions, Message, Pieces, Prompt, Sampling};
 pub use model::Model;
+pub use nanoembed_core::ErrorKind;
+pub use nanoembed_core::event::Format;
 pub use open::prompts::Prefix;
 pub use progress::{Observer, Progress, Silent, Task, Unit};
 pub use tokenizer::{Tokenizer, Tokens};

@@ -36,6 +36,21 @@ fn one_text_many_texts_and_a_session_give_the_same() {
 }
 
 #[test]
+fn models_are_shared_between_threads() {
+    const fn shared<T: Send + Sync>() {}
+    shared::<Encoder>();
+    shared::<Generator>();
+    shared::<Tokenizer>();
+    shared::<Words>();
+    shared::<Model>();
+    shared::<File>();
+    shared::<nanoembed::Error>();
+    const fn sent<T: Send>() {}
+    sent::<nanoembed::Session>();
+    sent::<nanoembed::Pieces<'_>>();
+}
+
+#[test]
 fn clones_embed_at_the_same_time() {
     let encoder = Encoder::open(BERT).unwrap();
     let expected = encoder.embed(TEXTS[0]).unwrap();
@@ -185,6 +200,7 @@ fn words_of_other_programs_are_looked_up_as_finalfusion_ones() {
     let words = Words::open(text.path()).unwrap();
     assert_eq!(words.get("two").unwrap().unwrap(), [3.0, 4.0]);
     assert_eq!(words.similar("two", 9).unwrap()[0].word, "three");
+    assert_eq!(words.analogy(["one", "two", "three"], 1).unwrap(), []);
     assert_eq!(words.get("four").unwrap(), None);
     assert_eq!(words.similar("four", 1).unwrap_err().kind(), Kind::NotFound);
 }

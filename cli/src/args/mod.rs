@@ -8,6 +8,12 @@ use std::path::{Path, PathBuf};
 
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use nanoembed::inspect::verification::{Finding, verify};
+use nanoembed::open::source::Source;
+use nanoembed::stored::FileSet;
+use nanoembed::words::policy::Policy;
+use nanoembed::{Encoder, EncoderOptions, Pooling, Prefix};
+use nanoembed_core::event::Mode;
 
 use crate::commands::{
     analogy, bucket_to_explicit, completions, compute_accuracy, convert, dequantize, diff, embed,
@@ -17,12 +23,6 @@ use crate::commands::{
 use crate::error::{Error, Result};
 use crate::progress::Terminal;
 use choice::choice;
-use nanoembed::inspect::verification::{Finding, verify};
-use nanoembed::open::source::Source;
-use nanoembed::stored::FileSet;
-use nanoembed::words::policy::Policy;
-use nanoembed::{Encoder, EncoderOptions, Pooling, Prefix};
-use nanoembed_core::event::Mode;
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())

@@ -4,15 +4,15 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
+use nanoembed::files::mapped::Mapped;
+use nanoembed::words::file::Opened;
+use nanoembed::words::nearest::Nearest;
+use nanoembed::words::similar::analogous;
 
 use super::neighbours::{Measure, Printer};
 use crate::args::words::PolicyArgs;
 use crate::args::{ThreadArgs, count};
 use crate::error::Result;
-use nanoembed::files::mapped::Mapped;
-use nanoembed::words::file::Opened;
-use nanoembed::words::nearest::Nearest;
-use nanoembed::words::similar::analogous;
 
 /// Answer "A is to B as C is to what?"
 ///

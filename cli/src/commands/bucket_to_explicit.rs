@@ -4,13 +4,13 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
+use nanoembed::files::mapped::Mapped;
+use nanoembed::words::derive;
+use nanoembed::words::file::Opened;
 
 use crate::args::words::PolicyArgs;
 use crate::error::Result;
 use crate::output::create;
-use nanoembed::files::mapped::Mapped;
-use nanoembed::words::derive;
-use nanoembed::words::file::Opened;
 
 /// Turn hashed n-grams into a list of those that the words have
 ///

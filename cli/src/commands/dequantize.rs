@@ -4,6 +4,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
+use nanoembed::convert::dequantization::{Float, dequantize};
+use nanoembed::stored::{FileSet, Stored};
+use nanoembed::units;
+use nanoembed::{Observer, Progress};
 
 use crate::args::choice::choice;
 use crate::error::{Error, Result};
@@ -12,10 +16,6 @@ use crate::output::form::{self, form_of};
 use crate::output::npy::{write_header, write_values};
 use crate::progress::Terminal;
 use crate::streams;
-use nanoembed::convert::dequantization::{Float, dequantize};
-use nanoembed::stored::{FileSet, Stored};
-use nanoembed::units;
-use nanoembed::{Observer, Progress};
 
 /// Turn quantised weights back into floats: one tensor to `.npy`, all to `.safetensors`
 ///

@@ -6,6 +6,8 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::{Args, ValueEnum};
+use nanoembed::files::new_file::NewFile;
+use nanoembed::{Encoder, Length, Role};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -18,8 +20,6 @@ use crate::output::kept::kept;
 use crate::output::npy;
 use crate::output::truncated::{Limits, Truncated};
 use crate::progress::{Progress, say_done};
-use nanoembed::files::new_file::NewFile;
-use nanoembed::{Encoder, Length, Role};
 
 /// Turn texts into embeddings
 ///

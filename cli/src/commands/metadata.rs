@@ -4,6 +4,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
+use nanoembed::files::mapped::Mapped;
+use nanoembed::words::file::Opened;
+use nanoembed::words::{derive, metadata};
 use nanoembed_core::text::toml::Entries;
 
 use crate::args::words::PolicyArgs;
@@ -11,9 +14,6 @@ use crate::error::{Error, Result, name_of};
 use crate::output::create;
 use crate::output::form::{self, form_of};
 use crate::output::lines::Lines;
-use nanoembed::files::mapped::Mapped;
-use nanoembed::words::file::Opened;
-use nanoembed::words::{derive, metadata};
 
 /// Show or change a `.fifu` file's metadata
 ///

@@ -1,13 +1,13 @@
 //! Neighbours of queries as commands print them.
 
 use clap::ValueEnum;
+use nanoembed::words::file::{Indexed, Opened};
 use nanoembed_core::words::Scored;
 use serde::Serialize;
 
 use crate::error::Result;
 use crate::output::lines::Lines;
 use crate::streams::Stdout;
-use nanoembed::words::file::{Indexed, Opened};
 
 /// What the number beside a neighbour is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]

@@ -4,15 +4,15 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
+use nanoembed::files::mapped::Mapped;
+use nanoembed::words::derive;
+use nanoembed::words::file::Opened;
 use nanoembed_core::format::finalfusion::Storage;
 
 use crate::args::words::PolicyArgs;
 use crate::error::{Error, Result};
 use crate::output::create;
 use crate::progress::Progress;
-use nanoembed::files::mapped::Mapped;
-use nanoembed::words::derive;
-use nanoembed::words::file::Opened;
 
 /// Turn a product-quantised `.fifu` file into one of plain vectors
 ///

@@ -4,16 +4,16 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
+use nanoembed::files::mapped::Mapped;
+use nanoembed::words::file::Opened;
+use nanoembed::words::similar::no_vector;
+use nanoembed::words::write_selected;
 use nanoembed_core::format::finalfusion::{BrokenUtf8, Plan, StorageSpec};
 
 use crate::args::words::PolicyArgs;
 use crate::error::{Error, Result, warn};
 use crate::input::Lines;
 use crate::output::create;
-use nanoembed::files::mapped::Mapped;
-use nanoembed::words::file::Opened;
-use nanoembed::words::similar::no_vector;
-use nanoembed::words::write_selected;
 
 /// Write some words with their vectors to a smaller file
 ///

@@ -4,16 +4,16 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
+use nanoembed::files::mapped::Mapped;
+use nanoembed::words::file::{Indexed, Opened};
+use nanoembed::words::nearest::{Nearest, QUERIES};
+use nanoembed::words::similar::{no_vector, similar};
 
 use super::neighbours::{Measure, Printer};
 use crate::args::words::PolicyArgs;
 use crate::args::{ThreadArgs, count};
 use crate::error::{Result, warn};
 use crate::input::Lines;
-use nanoembed::files::mapped::Mapped;
-use nanoembed::words::file::{Indexed, Opened};
-use nanoembed::words::nearest::{Nearest, QUERIES};
-use nanoembed::words::similar::{no_vector, similar};
 
 /// How many neighbours are held at a time.
 const MAX_NEIGHBOURS: usize = 1 << 20;

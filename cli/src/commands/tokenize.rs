@@ -5,6 +5,8 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::{Args, ValueEnum};
+use nanoembed::files::new_file::NewFile;
+use nanoembed::{Tokenizer, Tokens, is_model};
 use rayon::prelude::*;
 use serde::Serialize;
 use serde_json::Value;
@@ -18,8 +20,6 @@ use crate::output::kept::kept;
 use crate::output::lines::Lines;
 use crate::output::truncated::{Limits, Truncated};
 use crate::progress::{Progress, say_done};
-use nanoembed::files::new_file::NewFile;
-use nanoembed::{Tokenizer, Tokens, is_model};
 
 /// Turn texts into the token ids that the model sees
 ///

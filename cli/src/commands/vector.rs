@@ -4,6 +4,11 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
+use nanoembed::files::mapped::Mapped;
+use nanoembed::files::new_file::NewFile;
+use nanoembed::files::on_disk::OnDisk;
+use nanoembed::words::file::{Opened, failure_of_word};
+use nanoembed::words::suggestion;
 use nanoembed_core::Error as CoreError;
 use nanoembed_core::subword::Subwords;
 use nanoembed_core::words::{Rows, Source, Words, is_dropped};
@@ -16,11 +21,6 @@ use crate::output::create;
 use crate::output::form::{self, form_of};
 use crate::output::lines::Lines;
 use crate::output::npy;
-use nanoembed::files::mapped::Mapped;
-use nanoembed::files::new_file::NewFile;
-use nanoembed::files::on_disk::OnDisk;
-use nanoembed::words::file::{Opened, failure_of_word};
-use nanoembed::words::suggestion;
 
 /// Up to so many words are looked for from the vocabulary's start, for more there is an index.
 const FEW: usize = 4;

@@ -4,14 +4,14 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
+use nanoembed::inspect::verification::{Finding, verify};
+use nanoembed::stored::FileSet;
 use nanoembed_core::event::Mode;
 
 use crate::args::words::PolicyArgs;
 use crate::error::{self, Result};
 use crate::output::lines::Lines;
 use crate::progress::Terminal;
-use nanoembed::inspect::verification::{Finding, verify};
-use nanoembed::stored::FileSet;
 
 /// Check a file's structure, bounds and checksums, and the model in it
 ///

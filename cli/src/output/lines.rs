@@ -3,11 +3,11 @@
 use std::fmt::Display;
 use std::io::{self, BufWriter, Write};
 
+use nanoembed::files::new_file::NewFile;
 use serde::Serialize;
 
 use crate::error::{Error, Result};
 use crate::streams::{self, Stdout};
-use nanoembed::files::new_file::NewFile;
 
 /// Buffered lines.
 pub(crate) struct Lines<W: Write> {

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use nanoembed::Encoder;
+
 use crate::error::warn;
 use crate::input::Item;
-use nanoembed::Encoder;
 
 /// How many places are named.
 const NAMED: usize = 5;

@@ -30,6 +30,7 @@ use crate::open::source::Source;
 use crate::tokenizer::Tokens;
 use bert::BertEncoder;
 use causal::CausalEncoder;
+
 pub use options::{EncoderOptions, Pooling};
 pub use session::Session;
 pub use vectors::{Hit, Vectors, cosine};

@@ -25,6 +25,7 @@ use crate::error::{Error, Result};
 use crate::files::literal;
 use crate::open::opened::Opened;
 use crate::open::source::Source;
+
 pub use pieces::Pieces;
 pub use prompt::{Message, Prompt};
 pub use sampling::Sampling;

@@ -26,8 +26,9 @@ use nanoembed_core::tensor::{Dtype, Encoding, Shape, TensorView, Weight};
 use nanoembed_core::{Error as CoreError, ErrorKind};
 
 use crate::error::{Error, Result};
-pub use files::FileSet;
 use int8::Int8;
+
+pub use files::FileSet;
 pub use model_files::ModelFiles;
 
 /// What one file, or several that belong together, hold.

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use crate::choice::choices;
 use nanoembed_core::format::finalfusion;
 
 use super::read::fasttext;
+use crate::choice::choices;
 use crate::files::BYTE_ORDER_MARK;
 
 /// fastText's magic number.

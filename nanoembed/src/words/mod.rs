@@ -12,12 +12,14 @@
 //! | `convert` | from one form to another |
 //! | `file` | a `.fifu` file opened for lookup: mapped, or read where it is needed |
 //! | `nearest`, `similar` | search in such a file |
+//! | `accuracy` | how many analogies such a file answers |
 //! | `vectors` | the file and its index together, to be kept |
 //! | `derive` | `.fifu` files made of others: selected, reconstructed, with explicit n-grams, with other metadata |
 //! | `listed_ngrams` | the n-grams of all words, in bounded memory and time |
 //! | `suggestion` | words that are nearly the one that is missing |
 //! | `train` | product quantisers: k-means, rotations |
 
+pub mod accuracy;
 pub mod convert;
 pub mod derive;
 pub mod file;

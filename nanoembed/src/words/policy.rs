@@ -3,9 +3,10 @@
 
 use std::borrow::Cow;
 
-use crate::choice::choices;
 use nanoembed_core::format::finalfusion::BrokenUtf8;
 use nanoembed_core::words::Duplicates;
+
+use crate::choice::choices;
 
 choices! {
     /// What to do with words that stand in a vocabulary twice.

@@ -17,7 +17,6 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-
 use nanoembed::convert::conversion::{ModelConversion, ModelForm, ModelTarget};
 use nanoembed::convert::weights_file::WeightType;
 use nanoembed::words::convert::Conversion;

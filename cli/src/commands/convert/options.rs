@@ -1,12 +1,13 @@
 //! What options are for: one that a conversion has no use for is refused instead of ignored.
 
-use super::Convert;
-use super::forms::To;
-use crate::error::{Error, Result};
 use nanoembed::convert::conversion::ModelForm;
 use nanoembed::convert::weights_file::WeightType;
 use nanoembed::words::form::Form;
 use nanoembed::words::policy::Policy;
+
+use super::Convert;
+use super::forms::To;
+use crate::error::{Error, Result};
 
 /// What becomes what.
 #[derive(Clone, Copy, Debug)]

@@ -6,14 +6,14 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
+use nanoembed::inspect::distribution::Distribution;
+use nanoembed::stored::FileSet;
+use nanoembed::units;
 
 use crate::error::Result;
 use crate::output::create;
 use crate::output::form::{self, form_of};
 use crate::output::lines::Lines;
-use nanoembed::inspect::distribution::Distribution;
-use nanoembed::stored::FileSet;
-use nanoembed::units;
 
 /// Show how the values of a tensor are distributed
 #[derive(Args, Debug)]

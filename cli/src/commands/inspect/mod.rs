@@ -13,11 +13,11 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
+use nanoembed::inspect::inspection::{Inspection, inspect};
+use nanoembed::stored::FileSet;
 
 use crate::error::{self, Result};
 use crate::output::lines::Lines;
-use nanoembed::inspect::inspection::{Inspection, inspect};
-use nanoembed::stored::FileSet;
 
 /// Show a file's header, metadata, tokenizer and tensors, without reading its weights
 #[derive(Args, Debug)]

@@ -8,10 +8,6 @@ use std::process::ExitCode;
 
 use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
-use nanoembed_core::event::Format;
-use nanoembed_core::format::{SNIFF_BYTES, sniff};
-use nanoembed_core::{Error as CoreError, ErrorKind};
-
 use nanoembed::Choice;
 use nanoembed::convert::conversion::{ModelConversion, ModelTarget};
 use nanoembed::convert::quantizer::QuantType;
@@ -22,6 +18,9 @@ use nanoembed::open::foreign;
 use nanoembed::units;
 use nanoembed::words::form::Form;
 use nanoembed::words::quantize::{PqReport, quantize};
+use nanoembed_core::event::Format;
+use nanoembed_core::format::{SNIFF_BYTES, sniff};
+use nanoembed_core::{Error as CoreError, ErrorKind};
 use serde_json::json;
 
 use super::convert::report::Model;

@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use anstyle::{AnsiColor, Style};
 use clap::{Args, ValueEnum};
-use passages::Passages;
+use nanoembed::{Role, cosine};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
@@ -22,7 +22,7 @@ use crate::output::kept::kept;
 use crate::output::lines::Lines as Output;
 use crate::output::truncated::{Limits, Truncated, warn_of_question};
 use crate::progress::{Progress, say_done};
-use nanoembed::{Role, cosine};
+use passages::Passages;
 
 /// How many passages are embedded at a time.
 const CHUNK: usize = 512;

@@ -18,8 +18,6 @@ use std::time::SystemTime;
 
 use nanoembed_core::ErrorKind;
 
-use time::modified;
-
 use crate::causal::conversion::DecoderModel;
 use crate::causal::gguf::GgufFile;
 use crate::causal::hugging_face::DecoderSettings;
@@ -32,6 +30,8 @@ use crate::convert::checkpoint::weights::WeightsFile;
 use crate::convert::weights_file::{WeightType, Written};
 use crate::error::{Error, Result};
 use crate::progress::Observer;
+use time::modified;
+
 pub use form::ModelForm;
 
 /// What a model becomes.

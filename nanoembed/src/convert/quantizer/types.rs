@@ -1,7 +1,8 @@
 //! The types that weights are quantised to, and what each of them can hold.
 
-use crate::choice::choices;
 use nanoembed_core::tensor::{Dtype, Shape};
+
+use crate::choice::choices;
 
 choices! {
     /// A type of weights.

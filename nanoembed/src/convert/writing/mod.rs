@@ -23,9 +23,6 @@ mod to_gguf;
 mod to_safetensors;
 mod to_uqff;
 
-pub use beside::residual;
-pub use options::{SHARD_BYTES, Target, Writing};
-
 use std::path::{Path, PathBuf};
 
 use nanoembed_core::event::Format;
@@ -38,6 +35,9 @@ use crate::convert::targets::uqff::Fallback;
 use crate::error::{Error, Result};
 use crate::files::mapped::Mapped;
 use crate::progress::{Observer, Progress};
+
+pub use beside::residual;
+pub use options::{SHARD_BYTES, Target, Writing};
 
 /// What is to be written, and where it comes from.
 pub struct Job<'j, 'a> {

@@ -18,9 +18,9 @@ use std::fmt::Display;
 
 use nanoembed_core::ErrorKind;
 
-pub use members::Members;
-
 use crate::error::Error;
+
+pub use members::Members;
 
 /// The names of the settings that a reader has asked for.
 #[derive(Clone, Debug, Default)]

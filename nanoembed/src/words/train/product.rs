@@ -1,11 +1,11 @@
 //! A product quantiser for the rows of a `.fifu` file.
 
-use crate::choice::choices;
 use rayon::prelude::*;
 
 use super::Numbers;
 use super::kmeans::{self, Centroids, Rounds};
 use super::rotation::{self, Rotation};
+use crate::choice::choices;
 
 choices! {
     /// How vectors are turned before they are cut.
