@@ -11,7 +11,7 @@ use nanoembed_core::format::amb::{Plan, TensorSpec, Writer};
 pub fn write(plan: Plan<'_>, data: &[u8]) -> Result<Vec<u8>, Error> {
     let mut writer = Writer::new(plan, Vec::new())?;
     writer.data(data)?;
-    Ok(writer.finish()?)
+    writer.finish()
 }
 
 /// A file of these tensors and nothing else, with a checksum.
