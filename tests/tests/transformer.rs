@@ -8,8 +8,8 @@ use nanoembed_core::kernel::{self, Kernels};
 use nanoembed_core::model::llama::{Cache, Llama, LlamaMemory, LlamaPlan, Output, Rope, RopePairs};
 use nanoembed_core::model::{
     Activation, Attention, BertConfig, Config, Embedding, Encoder, FeedForward, Heads, Job, Layer,
-    Mask, Names, NormKind, Order, Parallel, Parts, Plan, Pooling, Rotary, Run, SliceWeights,
-    Tensor, Window, Workspace,
+    Mask, Names, NormKind, Order, Parallel, Parts, Plan, Pooling, RelativeBuckets, Rotary, Run,
+    SliceWeights, Tensor, Window, Workspace,
 };
 use nanoembed_core::tensor::{Dtype, Shape, TensorHeader};
 
@@ -28,6 +28,7 @@ const NAMES: Names = Names {
         (Tensor::Embeddings, "words"),
         (Tensor::Positions, "positions"),
         (Tensor::TokenTypes, "types"),
+        (Tensor::RelativeBias, "relative"),
         (Tensor::EmbeddingNorm, "embedding_norm"),
         (Tensor::Norm, "norm"),
         (Tensor::AttentionNorm, ".attention_norm"),
@@ -79,6 +80,8 @@ const TURNED: Option<Rotary> = Some(Rotary {
     local: rope(100.0, RopePairs::Halves, 8),
 });
 
+const BUCKETS: RelativeBuckets = RelativeBuckets { buckets: 16, distance: 20 };
+
 /// Settings of families, on small sizes.
 fn models() -> Vec<(&'static str, Config, Stored)> {
     let bert = sized(Config::BERT);
@@ -120,6 +123,15 @@ fn models() -> Vec<(&'static str, Config, Stored)> {
         (
             "DistilBERT",
             Config { embedding: Embedding { token_types: false, ..bert.embedding }, ..bert },
+            apart,
+        ),
+        (
+            "MPNet",
+            Config {
+                embedding: Embedding { token_types: false, ..roberta },
+                relative: Some(BUCKETS),
+                ..bert
+            },
             apart,
         ),
         (
@@ -228,6 +240,7 @@ impl Model {
         add("words.weight".into(), VOCABULARY, hidden, 0.0, 1.0);
         add("positions.weight".into(), POSITIONS + 2, hidden, 0.0, 0.7);
         add("types.weight".into(), 2, hidden, 0.0, 0.5);
+        add("relative.weight".into(), BUCKETS.buckets, HEADS.query, 0.0, 3.0);
         let centre = if config.norm == (NormKind::Rms { one_plus: true }) { 0.0 } else { 1.0 };
         let has_bias = stored.biases && config.norm == NormKind::Layer;
         let mut norms = vec![("embedding_norm".to_owned(), hidden), ("norm".to_owned(), hidden)];
@@ -413,7 +426,11 @@ impl Model {
                     let score = |j: &usize| {
                         let q = &q[i][head * size..(head + 1) * size];
                         let k = &k[*j][shared..shared + size];
-                        q.iter().zip(k).map(|(q, k)| q * k).sum::<f64>() * scale
+                        let bias = self.config.relative.map_or(0.0, |buckets| {
+                            let row = self.tensor("relative.weight").row(bucket(buckets, i, *j));
+                            f64::from(row[head])
+                        });
+                        q.iter().zip(k).map(|(q, k)| q * k).sum::<f64>() * scale + bias
                     };
                     let scores: Vec<f64> = seen.iter().map(score).collect();
                     let most = scores.iter().copied().fold(f64::MIN, f64::max);
@@ -547,6 +564,17 @@ const fn run<'a, W: ?Sized>(weights: &'a W, kernels: &'a Kernels, jobs: usize) -
 
 fn ids() -> Vec<u32> {
     (0..LENGTHS.iter().sum::<usize>() as u32).map(|i| i * 17 % VOCABULARY as u32).collect()
+}
+
+/// The bucket of a query at `i` and a key at `j`.
+fn bucket(RelativeBuckets { buckets, distance }: RelativeBuckets, i: usize, j: usize) -> usize {
+    let (half, exact) = (buckets / 2, buckets / 4);
+    let far = |n: usize| {
+        let ratio = (n as f64 / exact as f64).ln() / (distance as f64 / exact as f64).ln();
+        (exact + (ratio * (half - exact) as f64) as usize).min(half - 1)
+    };
+    let n = i.abs_diff(j);
+    usize::from(j > i) * half + if n < exact { n } else { far(n) }
 }
 
 fn has_window(config: &Config, layer: usize) -> bool {

@@ -49,7 +49,7 @@ pub use block::layer::Layer;
 pub use block::observation::{LayerInput, Observation, Observer};
 pub use config::{
     Activation, Attention, BertConfig, Config, Embedding, FeedForward, Heads, Mask, NormKind,
-    Order, Pooling, Rotary, Window,
+    Order, Pooling, RelativeBuckets, Rotary, Window,
 };
 pub use family::bert::{Finding, check, plan, summaries};
 pub use family::tensors::{Names, Tensor};

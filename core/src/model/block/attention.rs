@@ -27,6 +27,22 @@ pub(in crate::model) struct Head<'a> {
     pub(in crate::model) scale: f32,
     /// Which tokens see which.
     pub(in crate::model) visible: Visible,
+    /// What is added to scaled scores by how far a key lies behind its query, from the middle on;
+    /// before it where keys lie before. Empty if nothing is.
+    pub(in crate::model) bias: &'a [f32],
+}
+
+impl Head<'_> {
+    /// Adds what belongs to the scores of a token with the keys from `first` on.
+    fn add_bias(&self, token: usize, first: usize, scores: &mut [f32]) {
+        if FAMILIES && !self.bias.is_empty() {
+            let start = (self.bias.len() / 2 + first).saturating_sub(token);
+            let bias = self.bias.get(start..).unwrap_or_default();
+            for (score, bias) in scores.iter_mut().zip(bias) {
+                *score += bias / self.scale;
+            }
+        }
+    }
 }
 
 /// softmax(Q · Kᵀ · scale) · V in f32 for the text of tokens `start..start + tokens`, into the same
@@ -38,7 +54,7 @@ pub(in crate::model) fn attend(
     scores: &mut [f32],
     out: &mut [f32],
 ) -> Result<()> {
-    let Head { queries, keys, values, size, scale, visible } = *head;
+    let Head { queries, keys, values, size, scale, visible, .. } = *head;
     let key_stride = keys.stride;
     let mut first = 0;
     while first < tokens {
@@ -54,6 +70,7 @@ pub(in crate::model) fn attend(
         )?);
         for (token, row) in (first..).zip(scores.chunks_mut(key_stride.max(1)).take(block)) {
             if let Some(row) = row.get_mut(..seen.len()) {
+                head.add_bias(token, seen.start, row);
                 let own = visible.among(token, &seen, tokens);
                 if FAMILIES {
                     row.get_mut(..own.start).unwrap_or_default().fill(0.0);
@@ -149,6 +166,7 @@ impl IntegerHead<'_> {
             let rows_of_scores = self.scores.chunks_mut(key_stride.max(1)).zip(codes);
             for (token, (row, codes)) in (first..).zip(rows_of_scores.take(block)) {
                 if let Some(row) = row.get_mut(..seen.len()) {
+                    head.add_bias(token, seen.start, row);
                     let own = visible.among(token, &seen, tokens);
                     let (before, codes) =
                         codes.split_at_mut_checked(own.start * 2).unwrap_or_default();

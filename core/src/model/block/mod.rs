@@ -1,6 +1,7 @@
 //! The pieces of a transformer's block, each for itself: passes put them together.
 
 pub(super) mod attention;
+pub(super) mod buckets;
 pub(super) mod feed_forward;
 pub(super) mod layer;
 pub(super) mod norm;

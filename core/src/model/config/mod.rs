@@ -10,6 +10,6 @@ pub use llama::LlamaConfig;
 pub use rope::{Rope, RopePairs};
 pub(super) use transformer::FAMILIES;
 pub use transformer::{
-    Activation, Attention, Config, Embedding, FeedForward, Heads, Mask, NormKind, Order, Rotary,
-    Window,
+    Activation, Attention, Config, Embedding, FeedForward, Heads, Mask, NormKind, Order,
+    RelativeBuckets, Rotary, Window,
 };

@@ -34,6 +34,8 @@ pub struct Config {
     pub embedding: Embedding,
     /// How positions turn queries and keys, if they do.
     pub rotary: Option<Rotary>,
+    /// How positions change scores, if they do.
+    pub relative: Option<RelativeBuckets>,
     /// Which tokens see which, and how scores are made.
     pub attention: Attention,
     /// Where norms stand.
@@ -93,6 +95,15 @@ pub struct Rotary {
     pub global: Rope,
     /// In layers with a [`Window`].
     pub local: Rope,
+}
+
+/// A table of what is added to scores, by how far key and query are apart: one for all layers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct RelativeBuckets {
+    /// Rows of the table, half of them for keys behind queries.
+    pub buckets: usize,
+    /// The distance from which on all keys share a bucket.
+    pub distance: usize,
 }
 
 /// Which tokens see which, and how scores are made.
@@ -196,6 +207,7 @@ impl Config {
         positions: 0,
         embedding: Embedding { positions: Some(0), token_types: true, scale: 1.0, norm: true },
         rotary: None,
+        relative: None,
         attention: Attention { mask: Mask::Full, window: None, query_key_norm: false, scale: None },
         order: Order::Post,
         norm: NormKind::Layer,
@@ -268,6 +280,11 @@ impl Config {
 
     pub(in crate::model) const fn is_gated(&self) -> bool {
         matches!(self.feed_forward(), FeedForward::Gated(_))
+    }
+
+    /// How positions change scores.
+    pub(in crate::model) const fn relative(&self) -> Option<&RelativeBuckets> {
+        if FAMILIES { self.relative.as_ref() } else { None }
     }
 
     /// How positions turn queries and keys of layer `layer`.

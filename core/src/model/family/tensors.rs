@@ -19,6 +19,8 @@ pub enum Tensor {
     Positions,
     /// The table of token types, of which the first row is used.
     TokenTypes,
+    /// What is added to scores by the distance of key and query, `[buckets, heads]`.
+    RelativeBias,
     /// The norm of what is added up of these.
     EmbeddingNorm,
     /// The norm behind the last layer.
@@ -287,6 +289,13 @@ impl<L: AsRef<[Layer]> + AsMut<[Layer]> + Sync> Encoder<L> {
             word: names.get(weights, Tensor::Embeddings, 0, (vocabulary, hidden))?,
             position: table(embedding.positions.is_some(), Tensor::Positions, positions)?,
             token_type: table(embedding.token_types, Tensor::TokenTypes, 1)?,
+            relative: match config.relative {
+                Some(relative) => {
+                    let shape = (relative.buckets, config.heads.query);
+                    names.get(weights, Tensor::RelativeBias, 0, shape)?
+                }
+                None => Matrix::EMPTY,
+            },
             norm: norm(embedding.norm, Tensor::EmbeddingNorm)?,
             final_norm: norm(config.final_norm, Tensor::Norm)?,
             config,

@@ -13,7 +13,7 @@ use crate::model::config::{BertConfig, Config};
 use crate::model::linear::{Linear, Rows, summaries};
 use crate::model::pass::packed::Bert;
 use crate::model::plan::Plan;
-use crate::model::weights::Weights;
+use crate::model::weights::{Matrix, Weights};
 
 const TOO_SMALL: Error = Error::without_offset(ErrorKind::BufferTooSmall);
 
@@ -111,6 +111,7 @@ impl<L: AsRef<[Layer]> + Sync> Bert<L> {
             token_type: find(T::TokenType)?,
             norm: Norm { weight: find(T::NormWeight)?, bias: find(T::NormBias)? },
             final_norm: Norm::EMPTY,
+            relative: Matrix::EMPTY,
             config,
             layers,
         })

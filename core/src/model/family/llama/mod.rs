@@ -37,7 +37,8 @@ impl<L: AsRef<[Layer]> + AsMut<[Layer]>> Llama<L> {
         mut layers: L,
     ) -> Result<Self> {
         let Embedding { positions, token_types, norm, .. } = config.embedding;
-        if !config.is_built_in() || positions.is_some() || token_types || norm {
+        let is_placed = positions.is_some() || config.relative.is_some();
+        if !config.is_built_in() || is_placed || token_types || norm {
             return Err(Error::without_offset(ErrorKind::UnsupportedArchitecture));
         }
         let LlamaConfig { hidden, vocabulary, .. } = config;

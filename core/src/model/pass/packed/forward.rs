@@ -35,6 +35,50 @@ pub(super) struct Pass<'a, L, W: ?Sized, P: ?Sized> {
     lengths: &'a [usize],
     tokens: usize,
     angles: Angles<'a>,
+    relative: Biases<'a>,
+}
+
+/// What is added to the scores of each head by the distance of key and query, `[heads, size]`, in
+/// the middle of each piece for those at the same place.
+struct Biases<'a> {
+    all: &'a [f32],
+    size: usize,
+}
+
+impl<'a> Biases<'a> {
+    fn of(&self, head: usize) -> &'a [f32] {
+        if FAMILIES {
+            let start = head * self.size;
+            self.all.get(start..start + self.size).unwrap_or_default()
+        } else {
+            &[]
+        }
+    }
+}
+
+/// Brings in what is added to scores, for distances in texts of up to `longest` tokens.
+fn relative_biases<'a, L, W: Weights + ?Sized, P: ?Sized>(
+    model: &Encoder<L>,
+    run: &Run<'_, W, P>,
+    longest: usize,
+    memory: &'a mut [f32],
+    staging: &mut Staging<'_>,
+) -> Result<Biases<'a>> {
+    let config = &model.config.transformer;
+    let Some(relative) = config.relative() else { return Ok(Biases { all: &[], size: 0 }) };
+    let (heads, size) = (config.heads.query, 2 * longest);
+    let all = memory.get_mut(..heads * size).ok_or(TOO_SMALL)?;
+    for place in 0..size {
+        let row = staging.converted.get_mut(..heads).ok_or(TOO_SMALL)?;
+        let bucket = relative.bucket(place.cast_signed() - longest.cast_signed());
+        run.read_row(&model.relative, bucket, row, staging.tile)?;
+        for (own, bias) in pieces_mut(all, size).zip(row) {
+            if let Some(to) = own.get_mut(place) {
+                *to = *bias;
+            }
+        }
+    }
+    Ok(Biases { all, size })
 }
 
 /// Cosines and sines for the positions of the longest text, `[positions, size]`: those of layers
@@ -94,7 +138,8 @@ where
         workspace: &mut Workspace<'_>,
     ) -> Result<()> {
         let tokens = ids.len();
-        let Workspace { layout, hidden, context, normed, angles, codes, floats, bytes } = workspace;
+        let Workspace { layout, hidden, context, normed, angles, relative, codes, floats, bytes } =
+            workspace;
         let config = &model.config.transformer;
         let hidden = hidden.get_mut(..tokens * config.hidden).ok_or(TOO_SMALL)?;
         let width = if FAMILIES { config.heads.width() } else { config.hidden };
@@ -102,7 +147,11 @@ where
         let layout = &*layout;
         let longest = lengths.iter().copied().max().unwrap_or(0);
         let angles = Angles::new(config, angles, longest)?;
-        let pass = Pass { model, run, observe, layout, lengths, tokens, angles };
+        let relative = {
+            let (mut staging, ..) = layout.staging(floats, bytes)?;
+            relative_biases(model, run, longest, relative, &mut staging)?
+        };
+        let pass = Pass { model, run, observe, layout, lengths, tokens, angles, relative };
         {
             let (mut staging, ..) = layout.staging(floats, bytes)?;
             pass.embeddings(ids, hidden, &mut staging)?;
@@ -226,6 +275,7 @@ where
         let by_element = Strides { token: 1, row: key_stride };
         for (turn, out) in output.chunks_mut((tokens * query_stride).max(1)).enumerate() {
             let first = job * self.layout.heads * size + turn * stride;
+            let first_query = (job * self.layout.heads + turn * together) * sharing;
             let query_rows = out.len() / tokens.max(1);
             let rows = query_rows / sharing.max(1);
             let by_query = Strides { token: query_stride, row: 1 };
@@ -256,6 +306,7 @@ where
                     size,
                     scale,
                     visible,
+                    bias: self.relative.of(first_query + head),
                 };
                 self.attend(&head, input, &mut *floats, &mut *bytes, out)?;
             }

@@ -43,6 +43,8 @@ pub(super) struct Layout {
     pub(super) context: usize,
     pub(super) normed: usize,
     pub(super) angles: usize,
+    /// Floats for what is added to scores, `[heads, 2 · tokens]`.
+    pub(super) relative: usize,
     /// See [`heads_together`](Self::heads_together).
     heads_together: usize,
     /// Tokens that one job takes through the feed-forward layers at a time.
@@ -100,6 +102,10 @@ impl Layout {
                 Order::Post => 0,
                 Order::Pre | Order::Sandwich => product(&[tokens, hidden]),
             },
+            relative: match config.relative() {
+                Some(_) => product(&[config.heads.query, tokens, 2]),
+                None => 0,
+            },
             angles: match config.rotary {
                 Some(_) if FAMILIES => product(&[tokens, head, 2]),
                 _ => 0,
@@ -121,6 +127,7 @@ impl Layout {
                 layout.context,
                 layout.normed,
                 layout.angles,
+                layout.relative,
                 product(&[codes, layout.scale_slots(hidden)]),
                 ALIGNED_FLOATS - 1,
             ]),

@@ -45,6 +45,8 @@ pub struct Encoder<L> {
     pub(in crate::model) token_type: Matrix,
     pub(in crate::model) norm: Norm,
     pub(in crate::model) final_norm: Norm,
+    /// See [`Config::relative`](crate::model::Config::relative).
+    pub(in crate::model) relative: Matrix,
     pub(in crate::model) layers: L,
 }
 

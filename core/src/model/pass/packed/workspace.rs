@@ -20,6 +20,8 @@ pub struct Workspace<'a> {
     /// Cosines and sines by which positions turn heads, for layers with a window behind those for
     /// the others; empty if they do not.
     pub(super) angles: &'a mut [f32],
+    /// What is added to scores by the distance of key and query, `[heads, 2 · positions]`.
+    pub(super) relative: &'a mut [f32],
     /// The codes of the hidden states; empty without quantised activations.
     pub(super) codes: CodeBuffers<'a>,
     pub(super) floats: &'a mut [f32],
@@ -90,6 +92,7 @@ impl<'a> Workspace<'a> {
             context: split_off(&mut floats, layout.context).ok_or(TOO_SMALL)?,
             normed: split_off(&mut floats, layout.normed).ok_or(TOO_SMALL)?,
             angles: split_off(&mut floats, layout.angles).ok_or(TOO_SMALL)?,
+            relative: split_off(&mut floats, layout.relative).ok_or(TOO_SMALL)?,
             codes: CodeBuffers {
                 codes: split_off(&mut bytes, tokens * layout.hidden).ok_or(TOO_SMALL)?,
                 zeros: split_off(&mut bytes, tokens * MAX_GROUPS).ok_or(TOO_SMALL)?,
