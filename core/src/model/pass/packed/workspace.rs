@@ -2,7 +2,7 @@
 
 use super::layout::{ALIGNED_FLOATS, Layout};
 use crate::error::{Error, ErrorKind, Result};
-use crate::model::config::Config;
+use crate::model::config::{Config, FAMILIES};
 use crate::model::linear::{CodeBuffers, MAX_GROUPS};
 use crate::model::parallel::split_off;
 use crate::model::plan::{ALIGNMENT, Needs, Plan};
@@ -90,9 +90,9 @@ impl<'a> Workspace<'a> {
             layout,
             hidden: split_off(&mut floats, states).ok_or(TOO_SMALL)?,
             context: split_off(&mut floats, layout.context).ok_or(TOO_SMALL)?,
-            normed: split_off(&mut floats, layout.normed).ok_or(TOO_SMALL)?,
-            angles: split_off(&mut floats, layout.angles).ok_or(TOO_SMALL)?,
-            relative: split_off(&mut floats, layout.relative).ok_or(TOO_SMALL)?,
+            normed: further(&mut floats, layout.normed)?,
+            angles: further(&mut floats, layout.angles)?,
+            relative: further(&mut floats, layout.relative)?,
             codes: CodeBuffers {
                 codes: split_off(&mut bytes, tokens * layout.hidden).ok_or(TOO_SMALL)?,
                 zeros: split_off(&mut bytes, tokens * MAX_GROUPS).ok_or(TOO_SMALL)?,
@@ -103,4 +103,9 @@ impl<'a> Workspace<'a> {
             bytes,
         })
     }
+}
+
+/// Memory that BERT does not need.
+fn further<'a>(floats: &mut &'a mut [f32], size: usize) -> Result<&'a mut [f32]> {
+    if FAMILIES { split_off(floats, size).ok_or(TOO_SMALL) } else { Ok(&mut []) }
 }
