@@ -4,34 +4,42 @@
 //! `Incomplete`, never an error, so the same grammar serves bytes that arrive and bytes that are
 //! all there. Integers are little-endian in every format we read, and no alignment is assumed
 //! anywhere.
+//!
+//! A grammar lists an item's fields in the order of the format's table: a tuple of parsers, or
+//! [`item!`](item). What a field must be is said where it is listed, by [`verify`] or [`map_res`],
+//! which refuse the item at that field for a kind of ours. They take functions where nom's take
+//! parsers: a function that becomes a parser matches its errors once more, which is code for every
+//! field.
 
-use nom::{Err, IResult, Needed};
+use nom::error::ParseError;
+use nom::{Err, IResult, Needed, ToUsize};
 
 use crate::error::{Error, ErrorKind};
 
 /// The result of a grammar function: the rest of the input and the item.
-pub(crate) type Parse<'a, T> = IResult<&'a [u8], T, Cause<'a>>;
+pub(crate) type Parse<'a, T> = IResult<&'a [u8], T, Cause>;
 
-/// Why an item was refused: the input from the offending field on, and the cause.
+/// Why an item was refused: how many bytes of the input are left from the offending field on, and
+/// the cause.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Cause<'a> {
-    pub(crate) at: &'a [u8],
-    pub(crate) kind: ErrorKind,
+pub(crate) struct Cause {
+    left: usize,
+    kind: ErrorKind,
 }
 
-impl<'a> nom::error::ParseError<&'a [u8]> for Cause<'a> {
-    fn from_error_kind(at: &'a [u8], _: nom::error::ErrorKind) -> Self {
-        Self { at, kind: ErrorKind::SizeMismatch }
+impl ParseError<&[u8]> for Cause {
+    fn from_error_kind(at: &[u8], _: nom::error::ErrorKind) -> Self {
+        Self { left: at.len(), kind: ErrorKind::SizeMismatch }
     }
 
-    fn append(_: &'a [u8], _: nom::error::ErrorKind, other: Self) -> Self {
+    fn append(_: &[u8], _: nom::error::ErrorKind, other: Self) -> Self {
         other
     }
 }
 
 /// Refuses the input at `at` for `kind`.
 pub(crate) fn refuse<T>(at: &[u8], kind: ErrorKind) -> Parse<'_, T> {
-    Err(Err::Failure(Cause { at, kind }))
+    Err(Err::Failure(Cause { left: at.len(), kind }))
 }
 
 /// An item with its length in bytes, or how many bytes are needed in all to parse it.
@@ -57,7 +65,7 @@ pub(crate) fn parse<'a, T>(
             Ok(Item::NeedMore { at_least: input.len().saturating_add(more) })
         }
         Err(Err::Error(cause) | Err::Failure(cause)) => {
-            let before = input.len().saturating_sub(cause.at.len()) as u64;
+            let before = input.len().saturating_sub(cause.left) as u64;
             Err(Error::new(offset.saturating_add(before), cause.kind))
         }
     }
@@ -142,6 +150,136 @@ little_endian! {
     le_u64 u64;
 }
 
+/// An item with its fields in the order of the format's table, each with its parser, which may
+/// depend on the fields before it.
+#[allow(unused_macros)] // not every format has such items
+macro_rules! item {
+    ($input:expr, $item:ident { $($field:ident: $parser:expr),+ $(,)? }) => {{
+        let rest = $input;
+        $(let (rest, $field) = $parser(rest)?;)+
+        $crate::bytes::Parse::Ok((rest, $item { $($field),+ }))
+    }};
+}
+#[allow(unused_imports)] // not every format has such items
+pub(crate) use item;
+
+/// What `field` parses if it `holds`; otherwise refuses the field for `kind`.
+#[inline]
+#[allow(dead_code)] // not every format has such fields
+pub(crate) fn verify<'a, T>(
+    mut field: impl FnMut(&'a [u8]) -> Parse<'a, T>,
+    holds: impl Fn(&T) -> bool,
+    kind: ErrorKind,
+) -> impl FnMut(&'a [u8]) -> Parse<'a, T> {
+    move |input| match field(input)? {
+        (rest, value) if holds(&value) => Ok((rest, value)),
+        _ => refuse(input, kind),
+    }
+}
+
+/// The bytes `tag`. A byte that differs is refused for `kind`, however few have arrived.
+#[inline]
+#[allow(dead_code)] // not every format begins with such bytes
+pub(crate) fn tag(tag: &'static [u8], kind: ErrorKind) -> impl Fn(&[u8]) -> Parse<'_, &[u8]> {
+    move |input| {
+        let known = input.len().min(tag.len());
+        match input.get(..known) == tag.get(..known) {
+            true => take(tag.len())(input),
+            false => refuse(input, kind),
+        }
+    }
+}
+
+/// What `field` parses, as `of` maps it.
+#[inline]
+#[allow(dead_code)] // not every format has such fields
+pub(crate) fn map<'a, T, U>(
+    mut field: impl FnMut(&'a [u8]) -> Parse<'a, T>,
+    of: impl Fn(T) -> U,
+) -> impl FnMut(&'a [u8]) -> Parse<'a, U> {
+    move |input| {
+        let (rest, value) = field(input)?;
+        Ok((rest, of(value)))
+    }
+}
+
+/// What `field` parses, as `of` maps it; refuses the field for the kind that `of` answers.
+#[inline]
+#[allow(dead_code)] // not every format has such fields
+pub(crate) fn map_res<'a, T, U>(
+    mut field: impl FnMut(&'a [u8]) -> Parse<'a, T>,
+    of: impl Fn(T) -> Result<U, ErrorKind>,
+) -> impl FnMut(&'a [u8]) -> Parse<'a, U> {
+    move |input| {
+        let (rest, value) = field(input)?;
+        match of(value) {
+            Ok(item) => Ok((rest, item)),
+            Err(kind) => refuse(input, kind),
+        }
+    }
+}
+
+/// `N` fields of one type.
+#[inline]
+#[allow(dead_code)] // not every format has such fields
+pub(crate) fn repeated<'a, T: Copy + Default, const N: usize>(
+    mut field: impl FnMut(&'a [u8]) -> Parse<'a, T>,
+) -> impl FnMut(&'a [u8]) -> Parse<'a, [T; N]> {
+    move |input| {
+        let (mut rest, mut values) = (input, [T::default(); N]);
+        for value in &mut values {
+            (rest, *value) = field(rest)?;
+        }
+        Ok((rest, values))
+    }
+}
+
+/// A number of fields, then as many of `field`; more than `N` are refused at their number.
+#[inline]
+#[allow(dead_code)] // not every format has such fields
+pub(crate) fn length_count<'a, L: ToUsize, T: Into<u64>, const N: usize>(
+    mut count: impl FnMut(&'a [u8]) -> Parse<'a, L>,
+    mut field: impl FnMut(&'a [u8]) -> Parse<'a, T>,
+) -> impl FnMut(&'a [u8]) -> Parse<'a, ([u64; N], usize)> {
+    move |input| {
+        let (mut rest, count) = count(input)?;
+        let (count, mut values) = (count.to_usize(), [0; N]);
+        let Some(used) = values.get_mut(..count) else {
+            return refuse(input, ErrorKind::BadDimensions);
+        };
+        for value in used {
+            let found;
+            (rest, found) = field(rest)?;
+            *value = found.into();
+        }
+        Ok((rest, (values, count)))
+    }
+}
+
+/// Bytes behind their `length`.
+#[inline]
+#[allow(dead_code)] // not every format has such fields
+pub(crate) fn length_data<'a, L: ToUsize>(
+    mut length: impl FnMut(&'a [u8]) -> Parse<'a, L>,
+) -> impl FnMut(&'a [u8]) -> Parse<'a, &'a [u8]> {
+    move |input| {
+        let (rest, bytes) = length(input)?;
+        take(bytes.to_usize())(rest)
+    }
+}
+
+/// UTF-8 behind its `length` in bytes.
+#[inline]
+#[allow(dead_code)] // not every format has such strings
+pub(crate) fn length_text<'a, L: ToUsize>(
+    mut length: impl FnMut(&'a [u8]) -> Parse<'a, L>,
+) -> impl FnMut(&'a [u8]) -> Parse<'a, &'a str> {
+    move |input| {
+        let (rest, bytes) = length(input)?;
+        utf8(bytes.to_usize())(rest)
+    }
+}
+
 /// The next `length` bytes as UTF-8.
 #[inline]
 pub(crate) fn utf8(length: usize) -> impl Fn(&[u8]) -> Parse<'_, &str> {
@@ -150,8 +288,8 @@ pub(crate) fn utf8(length: usize) -> impl Fn(&[u8]) -> Parse<'_, &str> {
         match core::str::from_utf8(bytes) {
             Ok(text) => Ok((rest, text)),
             Err(error) => {
-                let at = input.get(error.valid_up_to()..).unwrap_or(input);
-                refuse(at, ErrorKind::InvalidUtf8)
+                let left = input.len().saturating_sub(error.valid_up_to());
+                Err(Err::Failure(Cause { left, kind: ErrorKind::InvalidUtf8 }))
             }
         }
     }
@@ -159,12 +297,47 @@ pub(crate) fn utf8(length: usize) -> impl Fn(&[u8]) -> Parse<'_, &str> {
 
 #[cfg(test)]
 mod tests {
+    use nom::Parser;
+
     use super::*;
 
     #[test]
     fn too_few_bytes_say_how_many_are_needed_in_all() {
         let Ok(Item::NeedMore { at_least }) = parse(le_u64, &[1, 2, 3], 40) else { panic!() };
         assert_eq!(at_least, 8);
+    }
+
+    #[test]
+    fn a_value_that_does_not_hold_is_refused_at_its_own_field() {
+        let second = verify(le_u16, |&value| value > 0, ErrorKind::BadField);
+        let Err(error) = parse(|input| (le_u16, second).parse(input), &[1, 0, 0, 0], 40) else {
+            panic!()
+        };
+        assert_eq!(error, Error::new(42, ErrorKind::BadField));
+        let third = map_res(le_u8, |value| value.checked_sub(1).ok_or(ErrorKind::BadCount));
+        let Err(error) = parse(|input| (le_u16, third).parse(input), &[1, 0, 0], 40) else {
+            panic!()
+        };
+        assert_eq!(error, Error::new(42, ErrorKind::BadCount));
+    }
+
+    #[test]
+    fn a_tag_is_refused_before_all_of_it_has_arrived() {
+        let magic = tag(b"GGUF", ErrorKind::BadMagic);
+        let Ok(Item::NeedMore { at_least: 4 }) = parse(&magic, b"GG", 0) else { panic!() };
+        let Err(error) = parse(&magic, b"GX", 0) else { panic!() };
+        assert_eq!(error, Error::new(0, ErrorKind::BadMagic));
+    }
+
+    #[test]
+    fn more_fields_than_there_is_room_for_are_refused_at_their_number() {
+        let mut sizes = length_count::<_, _, 2>(le_u8, le_u16);
+        let Ok((_, found)) = sizes(&[1, 7, 0]) else { panic!() };
+        assert_eq!(found, ([7, 0], 1));
+        let Err(error) = parse(|input| (le_u8, &mut sizes).parse(input), &[0, 3], 40) else {
+            panic!()
+        };
+        assert_eq!(error, Error::new(41, ErrorKind::BadDimensions));
     }
 
     #[test]

@@ -1,6 +1,11 @@
 //! The items of an AMB file, as nom functions.
 
-use crate::bytes::{Parse, le_u8, le_u16, le_u32, le_u64, refuse, take, utf8};
+use nom::Parser;
+
+use crate::bytes::{
+    Parse, item, le_u8, le_u16, le_u32, le_u64, length_count, length_data, length_text, map_res,
+    refuse, repeated, tag, verify,
+};
 use crate::error::ErrorKind;
 use crate::tensor::{Arrangement, CodeBits, Dtype, MAX_DIMS, ScaleType, ScaledCodes, Shape};
 
@@ -33,22 +38,30 @@ pub(super) struct Header {
 }
 
 /// Magic number, version and the sections' sizes.
+///
+/// | offset | field | type |
+/// |---|---|---|
+/// | 0 | magic number `AMBEE` | 5 bytes |
+/// | 5 | version 1 | `u8` |
+/// | 6 | flags | `u16` |
+/// | 8 | bytes of the metadata | `u32` |
+/// | 12 | bytes of the configuration | `u32` |
+/// | 16 | bytes of the tokenizer | `u32` |
+/// | 20 | bytes of the weights | `u64` |
 pub(super) fn header(input: &[u8]) -> Parse<'_, Header> {
-    let known = input.len().min(MAGIC.len());
-    if input.get(..known) != MAGIC.get(..known) {
-        return refuse(input, ErrorKind::BadMagic);
-    }
-    let (at, _) = take(MAGIC.len())(input)?;
-    let (rest, version) = le_u8(at)?;
-    if version != 1 {
-        return refuse(at, ErrorKind::UnsupportedVersion);
-    }
-    let (rest, flags) = le_u16(rest)?;
-    let (rest, metadata_bytes) = le_u32(rest)?;
-    let (rest, config_bytes) = le_u32(rest)?;
-    let (rest, tokenizer_bytes) = le_u32(rest)?;
-    let (rest, weights_bytes) = le_u64(rest)?;
-    Ok((rest, Header { flags, metadata_bytes, config_bytes, tokenizer_bytes, weights_bytes }))
+    let magic = tag(MAGIC, ErrorKind::BadMagic);
+    let version = verify(le_u8, |&version| version == 1, ErrorKind::UnsupportedVersion);
+    let (rest, _) = (magic, version).parse(input)?;
+    item!(
+        rest,
+        Header {
+            flags: le_u16,
+            metadata_bytes: le_u32,
+            config_bytes: le_u32,
+            tokenizer_bytes: le_u32,
+            weights_bytes: le_u64,
+        }
+    )
 }
 
 /// How text becomes tokens.
@@ -98,28 +111,35 @@ pub(super) struct TokenizerHead {
 }
 
 /// The tokenizer's kind and its special tokens.
+///
+/// | offset | field | type |
+/// |---|---|---|
+/// | 0 | kind | `u8` |
+/// | 1 | special tokens | 5 × `u16` |
 pub(super) fn tokenizer_head(input: &[u8]) -> Parse<'_, TokenizerHead> {
-    let (mut rest, code) = le_u8(input)?;
-    let Some(kind) = TokenizerKind::ALL.get(usize::from(code)).copied() else {
-        return refuse(input, ErrorKind::BadEncoding);
-    };
-    let mut special = [0; 5];
-    for id in &mut special {
-        (rest, *id) = le_u16(rest)?;
-    }
-    Ok((rest, TokenizerHead { kind, special }))
+    let known = |code| TokenizerKind::ALL.get(usize::from(code)).copied();
+    item!(
+        input,
+        TokenizerHead {
+            kind: map_res(le_u8, |code| known(code).ok_or(ErrorKind::BadEncoding)),
+            special: repeated(le_u16),
+        }
+    )
 }
 
-/// A string of the tokenizer's payload, with its length in 16 bits.
+/// A string of the tokenizer's payload.
+///
+/// | offset | field | type |
+/// |---|---|---|
+/// | 0 | bytes of the string | `u16` |
+/// | 2 | string | bytes |
 pub(super) fn string(input: &[u8]) -> Parse<'_, &[u8]> {
-    let (rest, length) = le_u16(input)?;
-    take(length.into())(rest)
+    length_data(le_u16)(input)
 }
 
 /// As [`string`], and UTF-8.
 pub(super) fn text(input: &[u8]) -> Parse<'_, &str> {
-    let (rest, length) = le_u16(input)?;
-    utf8(length.into())(rest)
+    length_text(le_u16)(input)
 }
 
 /// A tensor's record up to its data, and the four bytes of its quantisation if it has one.
@@ -136,32 +156,18 @@ pub(super) struct Record<'a> {
     pub(super) data_at: usize,
 }
 
-/// A tensor's record.
+/// | field | type |
+/// |---|---|
+/// | name, never empty | text |
+/// | number of dimensions | `u8` |
+/// | dimensions | `u32` each |
+/// | type | `u8` |
+/// | bytes of the data | `u64` |
+/// | data; of types 3 to 8, the first four bytes say how it is quantised | |
 pub(super) fn record(input: &[u8]) -> Parse<'_, Record<'_>> {
-    let (rest, length) = le_u16(input)?;
-    if length == 0 {
-        return refuse(input, ErrorKind::EmptyName);
-    }
-    let (rest, name) = utf8(length.into())(rest)?;
-    let dims_at = rest;
-    let (mut rest, ndim) = le_u8(rest)?;
-    let mut dims = [0; MAX_DIMS];
-    let Some(dims) = dims.get_mut(..usize::from(ndim)) else {
-        return refuse(dims_at, ErrorKind::BadDimensions);
-    };
-    for dim in dims.iter_mut() {
-        let size;
-        (rest, size) = le_u32(rest)?;
-        *dim = size.into();
-    }
-    let Some((shape, elements)) = Shape::new(dims).and_then(|s| Some((s, s.elements()?))) else {
-        return refuse(dims_at, ErrorKind::SizeOverflow);
-    };
-    let dtype_at = rest;
-    let (size_at, code) = le_u8(rest)?;
-    if code > 8 {
-        return refuse(dtype_at, ErrorKind::BadDtype);
-    }
+    let name = length_text(verify(le_u16, |&bytes| bytes > 0, ErrorKind::EmptyName));
+    let code = verify(le_u8, |&code| code <= 8, ErrorKind::BadDtype);
+    let (size_at, (name, (shape, elements), code)) = (name, shape, code).parse(input)?;
     let (data_at, size) = le_u64(size_at)?;
     let (rest, dtype, overhead) = match code {
         0 => (data_at, Dtype::F32, 0),
@@ -194,7 +200,21 @@ pub(super) fn record(input: &[u8]) -> Parse<'_, Record<'_>> {
     Ok((rest, Record { name, dtype, shape, data_bytes, size_at, data_at }))
 }
 
-/// The four bytes that say how a tensor of type `dtype` (3 to 8) is quantised.
+/// A shape and the number of its elements.
+fn shape(input: &[u8]) -> Parse<'_, (Shape, u64)> {
+    map_res(length_count::<_, _, MAX_DIMS>(le_u8, le_u32), |(dims, ndim)| {
+        let shape = dims.get(..ndim).and_then(Shape::new);
+        shape.and_then(|shape| Some((shape, shape.elements()?))).ok_or(ErrorKind::SizeOverflow)
+    })(input)
+}
+
+/// How a tensor of type `dtype` (3 to 8) is quantised.
+///
+/// | offset | field | type |
+/// |---|---|---|
+/// | 0 | type | `u8` |
+/// | 1 | elements per block | `u16` |
+/// | 3 | type of the scales: f32, f16 | `u8` |
 fn quantization(dtype: u8) -> impl Fn(&[u8]) -> Parse<'_, ScaledCodes> {
     move |input| {
         let (block_at, kind) = le_u8(input)?;

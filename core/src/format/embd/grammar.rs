@@ -1,6 +1,12 @@
 //! The items of both EMBD layouts, as nom streaming functions with a known maximum size each.
 
-use crate::bytes::{Parse, array, le_u8, le_u16, le_u32, le_u64, refuse, take, utf8};
+use nom::Parser;
+use nom::sequence::preceded;
+
+use crate::bytes::{
+    Parse, array, item, le_u8, le_u16, le_u32, le_u64, length_data, map, map_res, refuse, repeated,
+    utf8, verify,
+};
 use crate::error::ErrorKind;
 use crate::tensor::{Dtype, Shape};
 
@@ -95,40 +101,50 @@ pub(super) struct Header {
     pub(super) reserved: u32,
 }
 
+/// | offset | field | type |
+/// |---|---|---|
+/// | 0 | magic number | 4 bytes |
+/// | 4 | major version, minor version | `u16` each |
+/// | 8 | flags | `u32` |
+/// | 12 | metadata | section |
+/// | 20 | vocabulary | section |
+/// | 28 | offset of the tensor index, number of its descriptors | `u32` each |
+/// | 36 | offset of the tensor data | `u32` |
+/// | 40 | bytes of the tensor data | `u64` |
+/// | 48 | bytes of the file | `u64` |
+/// | 56 | checksum of what precedes it | `u32` |
+/// | 60 | reserved | `u32` |
 pub(super) fn header(input: &[u8]) -> Parse<'_, Header> {
-    let (rest, _) = array::<4>(input)?;
-    let (rest, major) = le_u16(rest)?;
-    let (rest, minor) = le_u16(rest)?;
-    let (rest, flags) = le_u32(rest)?;
-    let (rest, metadata) = section(rest)?;
-    let (rest, vocabulary) = section(rest)?;
-    let (rest, index_offset) = le_u32(rest)?;
-    let (rest, index_count) = le_u32(rest)?;
-    let (rest, data_offset) = le_u32(rest)?;
-    let (rest, data_bytes) = le_u64(rest)?;
-    let (rest, file_bytes) = le_u64(rest)?;
-    let (rest, checksum) = le_u32(rest)?;
-    let (rest, reserved) = le_u32(rest)?;
-    let header = Header {
-        major,
-        minor,
-        flags: Flags(flags),
-        metadata,
-        vocabulary,
-        index_offset: index_offset.into(),
-        index_count,
-        data: Extent { offset: data_offset.into(), bytes: data_bytes },
-        file_bytes,
-        checksum,
-        reserved,
-    };
-    Ok((rest, header))
+    let (rest, _magic) = array::<4>(input)?;
+    item!(
+        rest,
+        Header {
+            major: le_u16,
+            minor: le_u16,
+            flags: map(le_u32, Flags),
+            metadata: section,
+            vocabulary: section,
+            index_offset: map(le_u32, u64::from),
+            index_count: le_u32,
+            data: large_section,
+            file_bytes: le_u64,
+            checksum: le_u32,
+            reserved: le_u32,
+        }
+    )
 }
 
+/// As [`section`], with a `u64` for the bytes.
+fn large_section(input: &[u8]) -> Parse<'_, Extent> {
+    item!(input, Extent { offset: map(le_u32, u64::from), bytes: le_u64 })
+}
+
+/// | offset | field | type |
+/// |---|---|---|
+/// | 0 | offset | `u32` |
+/// | 4 | bytes | `u32` |
 fn section(input: &[u8]) -> Parse<'_, Extent> {
-    let (rest, offset) = le_u32(input)?;
-    let (rest, bytes) = le_u32(rest)?;
-    Ok((rest, Extent { offset: offset.into(), bytes: bytes.into() }))
+    item!(input, Extent { offset: map(le_u32, u64::from), bytes: map(le_u32, u64::from) })
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -137,22 +153,25 @@ pub(super) struct MetadataHeader {
     pub(super) entry_bytes: u32,
 }
 
+/// | offset | field | type |
+/// |---|---|---|
+/// | 0 | number of entries | `u32` |
+/// | 4 | bytes of all entries | `u32` |
 pub(super) fn metadata_header(input: &[u8]) -> Parse<'_, MetadataHeader> {
-    let (rest, entries) = le_u32(input)?;
-    let (rest, entry_bytes) = le_u32(rest)?;
-    Ok((rest, MetadataHeader { entries, entry_bytes }))
+    item!(input, MetadataHeader { entries: le_u32, entry_bytes: le_u32 })
 }
 
-/// A key and a value: `u16` lengths of both, then both.
+/// A key, never empty, and its value.
+///
+/// | offset | field | type |
+/// |---|---|---|
+/// | 0 | bytes of the key, bytes of the value | `u16` each |
+/// | 4 | key, value | UTF-8 each |
 pub(super) fn metadata_entry(input: &[u8]) -> Parse<'_, (&str, &str)> {
-    let (rest, key_bytes) = le_u16(input)?;
-    let (rest, value_bytes) = le_u16(rest)?;
-    let (rest, key) = utf8(key_bytes.into())(rest)?;
-    if key.is_empty() {
-        return refuse(input, ErrorKind::EmptyName);
-    }
-    let (rest, value) = utf8(value_bytes.into())(rest)?;
-    Ok((rest, (key, value)))
+    let lengths = |input| (le_u16, le_u16).parse(input);
+    verify(lengths, |&(key_bytes, _)| key_bytes > 0, ErrorKind::EmptyName)
+        .flat_map(|(key_bytes, value_bytes)| (utf8(key_bytes.into()), utf8(value_bytes.into())))
+        .parse(input)
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -162,28 +181,29 @@ pub(super) struct VocabularyHeader {
     pub(super) special_offset: u32,
 }
 
+/// | offset | field | type |
+/// |---|---|---|
+/// | 0 | number of tokens | `u32` |
+/// | 4 | bytes of all token entries | `u32` |
+/// | 8 | offset of the special-token block | `u32` |
 pub(super) fn vocabulary_header(input: &[u8]) -> Parse<'_, VocabularyHeader> {
-    let (rest, tokens) = le_u32(input)?;
-    let (rest, token_bytes) = le_u32(rest)?;
-    let (rest, special_offset) = le_u32(rest)?;
-    Ok((rest, VocabularyHeader { tokens, token_bytes, special_offset }))
+    item!(input, VocabularyHeader { tokens: le_u32, token_bytes: le_u32, special_offset: le_u32 })
 }
 
-/// A token entry of the section variant: `u16` length, bytes.
+/// A token entry of the section variant.
+///
+/// | offset | field | type |
+/// |---|---|---|
+/// | 0 | bytes of the token | `u16` |
+/// | 2 | token | bytes |
 pub(super) fn token(input: &[u8]) -> Parse<'_, &[u8]> {
-    let (rest, bytes) = le_u16(input)?;
-    take(bytes.into())(rest)
+    length_data(le_u16)(input)
 }
 
-/// The special-token block: five ids in the order of
+/// The special-token block: five `u32` ids in the order of
 /// [`SpecialRole::ALL`](crate::event::SpecialRole::ALL).
 pub(super) fn special(input: &[u8]) -> Parse<'_, [u32; 5]> {
-    let (rest, pad) = le_u32(input)?;
-    let (rest, unknown) = le_u32(rest)?;
-    let (rest, classify) = le_u32(rest)?;
-    let (rest, separate) = le_u32(rest)?;
-    let (rest, mask) = le_u32(rest)?;
-    Ok((rest, [pad, unknown, classify, separate, mask]))
+    repeated(le_u32)(input)
 }
 
 /// Whether the special-token block stands before the tokens; `None` if it stands neither there nor
@@ -225,25 +245,25 @@ impl Descriptor {
     }
 }
 
+/// | offset | field | type |
+/// |---|---|---|
+/// | 0 | hash of the name | `u32` |
+/// | 4 | data type | `u8` |
+/// | 5 | number of dimensions, 1 to 4 | `u8` |
+/// | 6 | bytes of the name, at least 1 | `u16` |
+/// | 8 | dimensions, zeros behind them | 4 × `u32` |
+/// | 24 | offset in the tensor data | `u64` |
 pub(super) fn descriptor(input: &[u8]) -> Parse<'_, Descriptor> {
     let (rest, name_hash) = le_u32(input)?;
     let (rest, dtype) = dtype(rest)?;
-    let at_ndim = rest;
-    let (rest, ndim) = le_u8(rest)?;
-    if !(1..=4).contains(&ndim) {
-        return refuse(at_ndim, ErrorKind::BadDimensions);
-    }
-    let at_name_bytes = rest;
-    let (rest, name_bytes) = le_u16(rest)?;
-    if name_bytes == 0 {
-        return refuse(at_name_bytes, ErrorKind::EmptyName);
-    }
-    let at_dims = rest;
-    let (rest, dims) = dims(ndim.into(), true)(rest)?;
+    let (rest, ndim) =
+        verify(le_u8, |ndim| (1..=4).contains(ndim), ErrorKind::BadDimensions)(rest)?;
+    let (dims_at, name_bytes) = verify(le_u16, |&bytes| bytes > 0, ErrorKind::EmptyName)(rest)?;
+    let (rest, dims) = dims(ndim.into(), true)(dims_at)?;
     let (rest, data_offset) = le_u64(rest)?;
     let descriptor = Descriptor { name_hash, name_bytes, dtype, ndim, dims, data_offset };
     if data_bytes(&descriptor.shape(), dtype).is_none() {
-        return refuse(at_dims, ErrorKind::SizeOverflow);
+        return refuse(dims_at, ErrorKind::SizeOverflow);
     }
     Ok((rest, descriptor))
 }
@@ -251,16 +271,11 @@ pub(super) fn descriptor(input: &[u8]) -> Parse<'_, Descriptor> {
 /// The length of the name that a descriptor is of.
 pub(super) fn descriptor_name_bytes(input: &[u8]) -> Parse<'_, u16> {
     // The name's hash, the data type and the number of dimensions come first.
-    let (rest, _) = array::<6>(input)?;
-    le_u16(rest)
+    preceded(array::<6>, le_u16).parse(input)
 }
 
 fn dtype(input: &[u8]) -> Parse<'_, Dtype> {
-    let (rest, code) = le_u8(input)?;
-    match dtype_of(code) {
-        Some(dtype) => Ok((rest, dtype)),
-        None => refuse(input, ErrorKind::BadDtype),
-    }
+    map_res(le_u8, |code| dtype_of(code).ok_or(ErrorKind::BadDtype))(input)
 }
 
 const DTYPES: [Dtype; 9] = [
@@ -324,23 +339,28 @@ pub(super) struct Footer {
     pub(super) reserved: u32,
 }
 
+/// | offset | field | type |
+/// |---|---|---|
+/// | 0 | checksum of the tensor data | `u32` |
+/// | 4 | checksum of the file before the footer | `u32` |
+/// | 8 | magic number `DBME` | 4 bytes |
+/// | 12 | reserved | `u32` |
 pub(super) fn footer(input: &[u8]) -> Parse<'_, Footer> {
-    let (rest, data_checksum) = le_u32(input)?;
-    let (rest, file_checksum) = le_u32(rest)?;
-    let at_magic = rest;
-    let (rest, magic) = array::<4>(rest)?;
-    if magic != *FOOTER_MAGIC {
-        return refuse(at_magic, ErrorKind::BadFooter);
-    }
-    let (rest, reserved) = le_u32(rest)?;
+    let magic = verify(array::<4>, |magic| magic == FOOTER_MAGIC, ErrorKind::BadFooter);
+    let (rest, (data_checksum, file_checksum, _, reserved)) =
+        (le_u32, le_u32, magic, le_u32).parse(input)?;
     Ok((rest, Footer { data_checksum, file_checksum, reserved }))
 }
 
-/// The stream variant's header: magic number, `u32` version 1, `u32` number of tensors.
+/// The stream variant's header: the number of tensors.
+///
+/// | offset | field | type |
+/// |---|---|---|
+/// | 0 | magic number | 4 bytes |
+/// | 4 | version 1 | `u32` |
+/// | 8 | number of tensors | `u32` |
 pub(super) fn stream_header(input: &[u8]) -> Parse<'_, u32> {
-    let (rest, _) = array::<4>(input)?;
-    let (rest, _version) = le_u32(rest)?;
-    le_u32(rest)
+    preceded((array::<4>, le_u32), le_u32).parse(input)
 }
 
 /// An inline tensor header of the stream variant; the f32 data follows at once.
@@ -351,35 +371,42 @@ pub(super) struct StreamTensor<'a> {
     pub(super) data_bytes: u64,
 }
 
+/// | field | type |
+/// |---|---|
+/// | name, never empty | string |
+/// | number of dimensions, 1 to 4 | `u32` |
+/// | dimensions | `u32` each |
 pub(super) fn stream_tensor(input: &[u8]) -> Parse<'_, StreamTensor<'_>> {
-    let (rest, name) = stream_string(input)?;
-    if name.is_empty() {
-        return refuse(input, ErrorKind::EmptyName);
-    }
-    let Ok(name) = core::str::from_utf8(name) else {
-        return refuse(input, ErrorKind::InvalidUtf8);
-    };
-    let at_ndim = rest;
-    let (rest, ndim) = le_u32(rest)?;
-    let Ok(ndim @ 1..=4) = usize::try_from(ndim) else {
-        return refuse(at_ndim, ErrorKind::BadDimensions);
-    };
-    let at_dims = rest;
-    let (rest, dims) = dims(ndim, false)(rest)?;
-    let shape = shape(ndim, dims);
-    match data_bytes(&shape, Dtype::F32) {
-        Some(data_bytes) => Ok((rest, StreamTensor { name, shape, data_bytes })),
-        None => refuse(at_dims, ErrorKind::SizeOverflow),
-    }
+    let name = map_res(stream_string, |name| match name {
+        [] => Err(ErrorKind::EmptyName),
+        name => core::str::from_utf8(name).map_err(|_| ErrorKind::InvalidUtf8),
+    });
+    let ndim = map_res(le_u32, |ndim| match ndim.try_into() {
+        Ok(ndim @ 1..=4) => Ok(ndim),
+        _ => Err(ErrorKind::BadDimensions),
+    });
+    (name, ndim.flat_map(stream_shape))
+        .map(|(name, (shape, data_bytes))| StreamTensor { name, shape, data_bytes })
+        .parse(input)
 }
 
-/// A name or token of the stream variant: `u32` length, bytes.
+/// `ndim` dimensions, and the size of the f32 data.
+fn stream_shape<'a>(ndim: usize) -> impl FnMut(&'a [u8]) -> Parse<'a, (Shape, u64)> {
+    map_res(dims(ndim, false), move |dims| {
+        let shape = shape(ndim, dims);
+        let bytes = data_bytes(&shape, Dtype::F32).ok_or(ErrorKind::SizeOverflow)?;
+        Ok((shape, bytes))
+    })
+}
+
+/// A name or token of the stream variant.
+///
+/// | offset | field | type |
+/// |---|---|---|
+/// | 0 | bytes of the string, at most 65,535 | `u32` |
+/// | 4 | string | bytes |
 pub(super) fn stream_string(input: &[u8]) -> Parse<'_, &[u8]> {
-    let (rest, bytes) = le_u32(input)?;
-    if bytes > MAX_STRING_BYTES {
-        return refuse(input, ErrorKind::NameTooLong);
-    }
-    take(bytes as usize)(rest)
+    length_data(verify(le_u32, |&bytes| bytes <= MAX_STRING_BYTES, ErrorKind::NameTooLong))(input)
 }
 
 /// The 32-bit FNV-1a hash that descriptors carry of their names.

@@ -1,6 +1,11 @@
 //! The items of a finalfusion file, as nom streaming functions with a known maximum size each.
 
-use crate::bytes::{Cause, Parse, array, le_u32, le_u64, refuse, take, utf8};
+use nom::Parser;
+use nom::sequence::{preceded, terminated};
+
+use crate::bytes::{
+    Parse, array, item, le_u32, le_u64, length_data, length_text, map, map_res, verify,
+};
 use crate::error::ErrorKind;
 use crate::subword::{Bracket, MAX_BRACKET_BYTES, Subwords, WordVocabulary};
 
@@ -55,26 +60,27 @@ pub(super) const TYPE_U8: u32 = 1;
 pub(super) const TYPE_F32: u32 = 10;
 
 /// The file's header up to the list of chunks: their number.
+///
+/// | offset | field | type |
+/// |---|---|---|
+/// | 0 | magic number `FiFu` | 4 bytes |
+/// | 4 | version 0 | `u32` |
+/// | 8 | number of chunks, at least 1 | `u32` |
 pub(super) fn file_header(input: &[u8]) -> Parse<'_, u32> {
-    let (rest, magic) = array::<4>(input)?;
-    if magic != *MAGIC {
-        return refuse(input, ErrorKind::BadMagic);
-    }
-    let at_version = rest;
-    let (rest, version) = le_u32(rest)?;
-    if version != 0 {
-        return refuse(at_version, ErrorKind::UnsupportedVersion);
-    }
-    let at_count = rest;
-    let (rest, count) = le_u32(rest)?;
-    if count == 0 { refuse(at_count, ErrorKind::BadCount) } else { Ok((rest, count)) }
+    let magic = verify(array::<4>, |magic| magic == MAGIC, ErrorKind::BadMagic);
+    let version = verify(le_u32, |&version| version == 0, ErrorKind::UnsupportedVersion);
+    let chunks = verify(le_u32, |&chunks| chunks > 0, ErrorKind::BadCount);
+    preceded((magic, version), chunks).parse(input)
 }
 
 /// What precedes every chunk: its identifier, and the declared length of what follows.
+///
+/// | offset | field | type |
+/// |---|---|---|
+/// | 0 | identifier | `u32` |
+/// | 4 | bytes of the chunk from here on | `u64` |
 pub(super) fn chunk_header(input: &[u8]) -> Parse<'_, (u32, u64)> {
-    let (rest, id) = le_u32(input)?;
-    let (rest, bytes) = le_u64(rest)?;
-    Ok((rest, (id, bytes)))
+    (le_u32, le_u64).parse(input)
 }
 
 /// The fields of the vocabulary chunk `id` that precede its words.
@@ -87,26 +93,37 @@ pub(super) fn vocabulary(id: u32) -> impl Fn(&[u8]) -> Parse<'_, WordVocabulary>
     }
 }
 
+/// | offset | field | type |
+/// |---|---|---|
+/// | 0 | number of words | `u64` |
 fn simple_vocabulary(input: &[u8]) -> Parse<'_, WordVocabulary> {
     let (rest, words) = count(input)?;
     Ok((rest, with_default_brackets(words, Subwords::None, (0, 0))))
 }
 
+/// | offset | field | type |
+/// |---|---|---|
+/// | 0 | number of words | `u64` |
+/// | 8 | least and greatest length of n-grams | `u32` each |
+/// | 16 | exponent of the number of buckets, or their number (fastText) | `u32` |
 fn hashed_vocabulary(input: &[u8], id: u32) -> Parse<'_, WordVocabulary> {
     let (rest, words) = count(input)?;
     let (rest, lengths) = ngram_lengths(rest)?;
-    let at_buckets = rest;
-    let (rest, buckets) = le_u32(rest)?;
-    let subwords = match id {
-        id::BUCKET_VOCABULARY if buckets < 64 => Subwords::Buckets { exponent: buckets },
+    let (rest, subwords) = map_res(le_u32, |buckets| match id {
+        id::BUCKET_VOCABULARY if buckets < 64 => Ok(Subwords::Buckets { exponent: buckets }),
         id::FASTTEXT_VOCABULARY if (1..=i32::MAX.unsigned_abs()).contains(&buckets) => {
-            Subwords::FastText { buckets }
+            Ok(Subwords::FastText { buckets })
         }
-        _ => return refuse(at_buckets, ErrorKind::BadVocabulary),
-    };
+        _ => Err(ErrorKind::BadVocabulary),
+    })(rest)?;
     Ok((rest, with_default_brackets(words, subwords, lengths)))
 }
 
+/// | offset | field | type |
+/// |---|---|---|
+/// | 0 | number of words | `u64` |
+/// | 8 | number of n-grams | `u64` |
+/// | 16 | least and greatest length of n-grams | `u32` each |
 fn explicit_vocabulary(input: &[u8]) -> Parse<'_, WordVocabulary> {
     let (rest, words) = count(input)?;
     let (rest, ngrams) = count(rest)?;
@@ -114,18 +131,18 @@ fn explicit_vocabulary(input: &[u8]) -> Parse<'_, WordVocabulary> {
     Ok((rest, with_default_brackets(words, Subwords::Explicit { ngrams }, lengths)))
 }
 
+/// | offset | field | type |
+/// |---|---|---|
+/// | 0 | least and greatest length of n-grams | `u32` each |
+/// | 8 | number of buckets, at least 1 | `u64` |
+/// | 16 | number of hashes, 1 to 4 | `u32` |
+/// | 20 | seed of the hash | `u32` |
+/// | 24 | what is put before a word, and behind it | bracket each |
 fn floret_vocabulary(input: &[u8]) -> Parse<'_, WordVocabulary> {
+    let bad = ErrorKind::BadVocabulary;
     let (rest, (min_n, max_n)) = ngram_lengths(input)?;
-    let at_buckets = rest;
-    let (rest, buckets) = le_u64(rest)?;
-    if buckets == 0 {
-        return refuse(at_buckets, ErrorKind::BadVocabulary);
-    }
-    let at_hashes = rest;
-    let (rest, hashes) = le_u32(rest)?;
-    if !(1..=4).contains(&hashes) {
-        return refuse(at_hashes, ErrorKind::BadVocabulary);
-    }
+    let (rest, buckets) = verify(le_u64, |&buckets| buckets > 0, bad)(rest)?;
+    let (rest, hashes) = verify(le_u32, |hashes| (1..=4).contains(hashes), bad)(rest)?;
     let (rest, seed) = le_u32(rest)?;
     let (rest, begin) = bracket(rest)?;
     let (rest, end) = bracket(rest)?;
@@ -144,54 +161,48 @@ fn with_default_brackets(
 /// A 64-bit number of words or n-grams. More than 32 bits can count would fill 16 GiB with their
 /// lengths alone.
 fn count(input: &[u8]) -> Parse<'_, u32> {
-    let (rest, count) = le_u64(input)?;
-    match u32::try_from(count) {
-        Ok(count) => Ok((rest, count)),
-        Err(_) => refuse(input, ErrorKind::BadCount),
-    }
+    map_res(le_u64, |count| u32::try_from(count).map_err(|_| ErrorKind::BadCount))(input)
 }
 
+/// | offset | field | type |
+/// |---|---|---|
+/// | 0 | least length, at least 1 | `u32` |
+/// | 4 | greatest length, not below the least | `u32` |
 fn ngram_lengths(input: &[u8]) -> Parse<'_, (u32, u32)> {
-    let (rest, min_n) = le_u32(input)?;
-    if min_n == 0 {
-        return refuse(input, ErrorKind::BadVocabulary);
-    }
-    let at_max = rest;
-    let (rest, max_n) = le_u32(rest)?;
-    if max_n < min_n {
-        return refuse(at_max, ErrorKind::BadVocabulary);
-    }
+    let (rest, min_n) = verify(le_u32, |&min_n| min_n > 0, ErrorKind::BadVocabulary)(input)?;
+    let (rest, max_n) = verify(le_u32, |&max_n| max_n >= min_n, ErrorKind::BadVocabulary)(rest)?;
     Ok((rest, (min_n, max_n)))
 }
 
+/// | offset | field | type |
+/// |---|---|---|
+/// | 0 | bytes of the bracket | `u32` |
+/// | 4 | bracket | UTF-8 |
 fn bracket(input: &[u8]) -> Parse<'_, Bracket> {
-    let (rest, bytes) = le_u32(input)?;
-    if bytes as usize > MAX_BRACKET_BYTES {
-        return refuse(input, ErrorKind::NameTooLong);
-    }
-    let (rest, text) = utf8(bytes as usize)(rest)?;
-    match Bracket::new(text) {
-        Some(bracket) => Ok((rest, bracket)),
-        None => refuse(input, ErrorKind::NameTooLong),
-    }
+    let fits = |&bytes: &u32| bytes as usize <= MAX_BRACKET_BYTES;
+    let text = length_text(verify(le_u32, fits, ErrorKind::NameTooLong));
+    map_res(text, |text| Bracket::new(text).ok_or(ErrorKind::NameTooLong))(input)
 }
 
-/// A word: `u32` length, bytes.
+/// | offset | field | type |
+/// |---|---|---|
+/// | 0 | bytes of the word | `u32` |
+/// | 4 | word | bytes |
 #[inline]
 pub(super) fn word(input: &[u8]) -> Parse<'_, &[u8]> {
-    let (rest, bytes) = le_u32(input)?;
-    if bytes as usize > MAX_WORD_BYTES {
-        return refuse(input, ErrorKind::NameTooLong);
-    }
-    take(bytes as usize)(rest)
+    let fits = |&bytes: &u32| bytes as usize <= MAX_WORD_BYTES;
+    length_data(verify(le_u32, fits, ErrorKind::NameTooLong))(input)
 }
 
 /// An n-gram and its index, which the specification forgets.
+///
+/// | field | type |
+/// |---|---|
+/// | n-gram | word |
+/// | index | `u64` |
 #[inline]
 pub(super) fn ngram(input: &[u8]) -> Parse<'_, (&[u8], u64)> {
-    let (rest, bytes) = word(input)?;
-    let (rest, index) = le_u64(rest)?;
-    Ok((rest, (bytes, index)))
+    (word, le_u64).parse(input)
 }
 
 /// A word, or an n-gram and its index.
@@ -204,13 +215,9 @@ pub(crate) struct Entry<'a> {
 /// A word's or an n-gram's entry.
 #[inline]
 pub(crate) fn entry(has_index: bool) -> impl Fn(&[u8]) -> Parse<'_, Entry<'_>> {
-    move |input| {
-        let (rest, (bytes, index)) = if has_index {
-            ngram(input)?
-        } else {
-            word(input).map(|(rest, bytes)| (rest, (bytes, 0)))?
-        };
-        Ok((rest, Entry { bytes, index }))
+    move |input| match has_index {
+        true => ngram.map(|(bytes, index)| Entry { bytes, index }).parse(input),
+        false => word.map(|bytes| Entry { bytes, index: 0 }).parse(input),
     }
 }
 
@@ -219,15 +226,18 @@ pub(crate) fn entry(has_index: bool) -> impl Fn(&[u8]) -> Parse<'_, Entry<'_>> {
 pub(super) const MAX_EMPTY_COLS: u32 = 16_384;
 
 /// The fields of an f32 matrix before its padding: rows and columns.
+///
+/// | offset | field | type |
+/// |---|---|---|
+/// | 0 | number of rows | `u64` |
+/// | 8 | number of columns | `u32` |
+/// | 12 | type of the elements, [`TYPE_F32`] | `u32` |
 pub(super) fn array_header(input: &[u8]) -> Parse<'_, (u64, u32)> {
     let (rest, rows) = le_u64(input)?;
-    let at_cols = rest;
-    let (rest, cols) = le_u32(rest)?;
-    if rows == 0 && cols > MAX_EMPTY_COLS {
-        return refuse(at_cols, ErrorKind::BadDimensions);
-    }
-    let (rest, ()) = element_type(TYPE_F32)(rest)?;
-    Ok((rest, (rows, cols)))
+    let fits = |&cols: &u32| rows > 0 || cols <= MAX_EMPTY_COLS;
+    terminated(verify(le_u32, fits, ErrorKind::BadDimensions), element_type(TYPE_F32))
+        .map(|cols| (rows, cols))
+        .parse(rest)
 }
 
 /// The fields of a quantised matrix before its padding.
@@ -244,58 +254,51 @@ pub(super) struct QuantizedHeader {
 /// Where the rows are counted in a quantised chunk's payload.
 pub(super) const QUANTIZED_ROWS_OFFSET: u64 = 20;
 
+/// | offset | field | type |
+/// |---|---|---|
+/// | 0 | whether there is a projection | `u32` |
+/// | 4 | whether there are norms | `u32` |
+/// | 8 | number of codes per row, at least 1 | `u32` |
+/// | 12 | number of columns, a multiple of the codes per row | `u32` |
+/// | 16 | number of centroids, 1 to 256 | `u32` |
+/// | 20 | number of rows | `u64` |
+/// | 28 | type of the codes, [`TYPE_U8`] | `u32` |
+/// | 32 | type of the other elements, [`TYPE_F32`] | `u32` |
 pub(super) fn quantized_header(input: &[u8]) -> Parse<'_, QuantizedHeader> {
-    let (rest, projection) = le_u32(input)?;
-    let (rest, norms) = le_u32(rest)?;
-    let at_codes = rest;
-    let (rest, codes_per_row) = le_u32(rest)?;
-    if codes_per_row == 0 {
-        return refuse(at_codes, ErrorKind::BadDimensions);
-    }
-    let at_cols = rest;
-    let (rest, cols) = le_u32(rest)?;
-    if !cols.is_multiple_of(codes_per_row) {
-        return refuse(at_cols, ErrorKind::BadDimensions);
-    }
-    let at_centroids = rest;
-    let (rest, centroids) = le_u32(rest)?;
-    // A code is one byte: the 257th centroid could never be meant.
-    if !(1..=256).contains(&centroids) {
-        return refuse(at_centroids, ErrorKind::BadDimensions);
-    }
-    let (rest, rows) = le_u64(rest)?;
+    let bad = ErrorKind::BadDimensions;
+    let (rest, header) = item!(
+        input,
+        QuantizedHeader {
+            projection: map(le_u32, |flag| flag != 0),
+            norms: map(le_u32, |flag| flag != 0),
+            codes_per_row: verify(le_u32, |&codes| codes > 0, bad),
+            cols: verify(le_u32, |cols: &u32| cols.is_multiple_of(codes_per_row), bad),
+            // A code is one byte: the 257th centroid could never be meant.
+            centroids: verify(le_u32, |centroids| (1..=256).contains(centroids), bad),
+            rows: le_u64,
+        }
+    )?;
     let (rest, ()) = element_type(TYPE_U8)(rest)?;
     let (rest, ()) = element_type(TYPE_F32)(rest)?;
-    let header = QuantizedHeader {
-        projection: projection != 0,
-        norms: norms != 0,
-        codes_per_row,
-        cols,
-        centroids,
-        rows,
-    };
     Ok((rest, header))
 }
 
 /// The fields of the norms before their padding: how many there are.
+///
+/// | offset | field | type |
+/// |---|---|---|
+/// | 0 | number of norms | `u64` |
+/// | 8 | type of the norms, [`TYPE_F32`] | `u32` |
 pub(super) fn norms_header(input: &[u8]) -> Parse<'_, u64> {
-    let (rest, count) = le_u64(input)?;
-    let (rest, ()) = element_type(TYPE_F32)(rest)?;
-    Ok((rest, count))
+    terminated(le_u64, element_type(TYPE_F32)).parse(input)
 }
 
-fn element_type(expected: u32) -> impl Fn(&[u8]) -> Parse<'_, ()> {
-    move |input| {
-        let (rest, found) = le_u32(input)?;
-        if found == expected {
-            return Ok((rest, ()));
-        }
-        let kind = match found {
-            1..=10 => ErrorKind::UnsupportedDtype,
-            _ => ErrorKind::BadDtype,
-        };
-        Err(nom::Err::Failure(Cause { at: input, kind }))
-    }
+fn element_type<'a>(expected: u32) -> impl FnMut(&'a [u8]) -> Parse<'a, ()> {
+    map_res(le_u32, move |found| match found {
+        found if found == expected => Ok(()),
+        1..=10 => Err(ErrorKind::UnsupportedDtype),
+        _ => Err(ErrorKind::BadDtype),
+    })
 }
 
 /// The padding before bulk data whose type fields end at the absolute `offset`: one to four bytes,

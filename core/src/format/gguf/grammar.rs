@@ -1,6 +1,11 @@
 //! The items of the layout, as nom streaming functions with a known maximum size each.
 
-use crate::bytes::{Parse, array, le_u8, le_u16, le_u32, le_u64, refuse, take, utf8};
+use nom::Parser;
+
+use crate::bytes::{
+    Parse, item, le_u8, le_u16, le_u32, le_u64, length_count, length_data, length_text, map_res,
+    refuse, tag, verify,
+};
 use crate::error::ErrorKind;
 use crate::event::Value;
 use crate::tensor::{Dtype, Opaque, Shape, TensorHeader};
@@ -33,49 +38,51 @@ pub(super) struct Header {
     pub(super) pairs: u64,
 }
 
+/// | offset | field | type |
+/// |---|---|---|
+/// | 0 | magic number `GGUF` | 4 bytes |
+/// | 4 | version, 2 or 3 | `u32` |
+/// | 8 | number of tensors | `u64` |
+/// | 16 | number of metadata pairs | `u64` |
 pub(super) fn header(input: &[u8]) -> Parse<'_, Header> {
-    let known = input.len().min(MAGIC.len());
-    if input.get(..known) != MAGIC.get(..known) {
-        return refuse(input, ErrorKind::BadMagic);
-    }
-    let (rest, _) = array::<4>(input)?;
-    let at = rest;
-    let (rest, version) = le_u32(rest)?;
     // Version 1 had 32-bit lengths.
-    let version = match (u16::try_from(version), version.swap_bytes()) {
-        (Ok(version @ 2..=3), _) => version,
-        (_, 1..=0xffff) => return refuse(at, ErrorKind::BigEndian),
-        _ => return refuse(at, ErrorKind::UnsupportedVersion),
-    };
-    let (rest, tensors) = le_u64(rest)?;
-    let (rest, pairs) = le_u64(rest)?;
-    Ok((rest, Header { version, tensors, pairs }))
+    let mut version =
+        map_res(le_u32, |version: u32| match (u16::try_from(version), version.swap_bytes()) {
+            (Ok(version @ 2..=3), _) => Ok(version),
+            (_, 1..=0xffff) => Err(ErrorKind::BigEndian),
+            _ => Err(ErrorKind::UnsupportedVersion),
+        });
+    let (rest, _magic) = tag(MAGIC, ErrorKind::BadMagic)(input)?;
+    item!(rest, Header { version: version, tensors: le_u64, pairs: le_u64 })
 }
 
-fn text(max: usize) -> impl Fn(&[u8]) -> Parse<'_, &str> {
-    move |input| {
-        let (rest, length) = le_u64(input)?;
-        match usize::try_from(length) {
-            Ok(bytes) if bytes <= max => utf8(bytes)(rest),
-            _ => refuse(input, ErrorKind::NameTooLong),
-        }
-    }
+/// The length of a string, at most `max`.
+fn length<'a>(max: usize) -> impl FnMut(&'a [u8]) -> Parse<'a, usize> {
+    map_res(le_u64, move |length| match usize::try_from(length) {
+        Ok(bytes) if bytes <= max => Ok(bytes),
+        _ => Err(ErrorKind::NameTooLong),
+    })
 }
 
 /// A string whose bytes need not be UTF-8, as tokens of byte-level vocabularies.
+///
+/// | offset | field | type |
+/// |---|---|---|
+/// | 0 | bytes of the string | `u64` |
+/// | 8 | string | bytes |
 pub(super) fn token(input: &[u8]) -> Parse<'_, &[u8]> {
-    let (rest, length) = le_u64(input)?;
-    match usize::try_from(length) {
-        Ok(bytes) if bytes <= MAX_STRING_BYTES => take(bytes)(rest),
-        _ => refuse(input, ErrorKind::NameTooLong),
-    }
+    length_data(length(MAX_STRING_BYTES))(input)
 }
 
+/// A string of UTF-8.
+fn text(input: &[u8]) -> Parse<'_, &str> {
+    length_text(length(MAX_STRING_BYTES))(input)
+}
+
+/// A key or a tensor's name.
 fn name(input: &[u8]) -> Parse<'_, &str> {
-    match text(MAX_NAME_BYTES)(input)? {
-        (_, "") => refuse(input, ErrorKind::EmptyName),
-        named => Ok(named),
-    }
+    let length = verify(length(MAX_NAME_BYTES), |&bytes| bytes > 0, ErrorKind::EmptyName);
+    length_text(length)(input)
 }
 
 /// The type of a value.
@@ -126,12 +133,8 @@ impl Type {
 }
 
 fn value_type(input: &[u8]) -> Parse<'_, Type> {
-    let (rest, code) = le_u32(input)?;
-    let index = usize::try_from(code).unwrap_or(usize::MAX);
-    match Type::ALL.get(index) {
-        Some(kind) => Ok((rest, *kind)),
-        None => refuse(input, ErrorKind::BadField),
-    }
+    let known = |code| Type::ALL.get(usize::try_from(code).ok()?).copied();
+    map_res(le_u32, |code| known(code).ok_or(ErrorKind::BadField))(input)
 }
 
 /// What a pair's value is: one value, or an array whose elements follow.
@@ -141,50 +144,45 @@ pub(super) enum PairValue<'a> {
     Array { of: Type, count: u64 },
 }
 
+/// | field | type |
+/// |---|---|
+/// | key | string |
+/// | type of the value | `u32` |
+/// | value; of an array, the type of its elements (`u32`) and their number (`u64`) | |
 pub(super) fn pair(input: &[u8]) -> Parse<'_, (&str, PairValue<'_>)> {
-    let (rest, key) = name(input)?;
-    let (rest, kind) = value_type(rest)?;
-    if kind != Type::Array {
-        let (rest, value) = value(kind)(rest)?;
-        return Ok((rest, (key, PairValue::One { value, kind })));
+    (name, value_type.flat_map(pair_value)).parse(input)
+}
+
+fn pair_value(kind: Type) -> impl Fn(&[u8]) -> Parse<'_, PairValue<'_>> {
+    move |input| match kind {
+        // Nested arrays are refused as in ggml.
+        Type::Array => {
+            (verify(value_type, |&of| of != Type::Array, ErrorKind::NestedArray), le_u64)
+                .map(|(of, count)| PairValue::Array { of, count })
+                .parse(input)
+        }
+        kind => value(kind).map(|value| PairValue::One { value, kind }).parse(input),
     }
-    let at = rest;
-    let (rest, of) = value_type(rest)?;
-    if of == Type::Array {
-        // As in ggml.
-        return refuse(at, ErrorKind::NestedArray);
-    }
-    let (rest, count) = le_u64(rest)?;
-    Ok((rest, (key, PairValue::Array { of, count })))
 }
 
 /// A value that is no array.
 pub(super) fn value(kind: Type) -> impl Fn(&[u8]) -> Parse<'_, Value<'_>> {
-    move |input| {
-        let unsigned = |value: u64| Value::Unsigned(value);
-        let signed = |value: i64| Value::Signed(value);
-        Ok(match kind {
-            Type::U8 => le_u8(input).map(|(rest, n)| (rest, unsigned(n.into())))?,
-            Type::I8 => le_u8(input).map(|(rest, n)| (rest, signed(n.cast_signed().into())))?,
-            Type::U16 => le_u16(input).map(|(rest, n)| (rest, unsigned(n.into())))?,
-            Type::I16 => le_u16(input).map(|(rest, n)| (rest, signed(n.cast_signed().into())))?,
-            Type::U32 => le_u32(input).map(|(rest, n)| (rest, unsigned(n.into())))?,
-            Type::I32 => le_u32(input).map(|(rest, n)| (rest, signed(n.cast_signed().into())))?,
-            Type::U64 => le_u64(input).map(|(rest, n)| (rest, unsigned(n)))?,
-            Type::I64 => le_u64(input).map(|(rest, n)| (rest, signed(n.cast_signed())))?,
-            Type::F32 => {
-                le_u32(input).map(|(rest, n)| (rest, Value::Float(f32::from_bits(n).into())))?
-            }
-            Type::F64 => le_u64(input).map(|(rest, n)| (rest, Value::Float(f64::from_bits(n))))?,
-            Type::Bool => match le_u8(input)? {
-                (rest, truth @ 0..=1) => (rest, Value::Bool(truth == 1)),
-                _ => return refuse(input, ErrorKind::BadField),
-            },
-            Type::Text => {
-                text(MAX_STRING_BYTES)(input).map(|(rest, text)| (rest, Value::Text(text)))?
-            }
-            Type::Array => return refuse(input, ErrorKind::UnsupportedDtype),
-        })
+    move |input| match kind {
+        Type::U8 => le_u8.map(|n| Value::Unsigned(n.into())).parse(input),
+        Type::I8 => le_u8.map(|n| Value::Signed(n.cast_signed().into())).parse(input),
+        Type::U16 => le_u16.map(|n| Value::Unsigned(n.into())).parse(input),
+        Type::I16 => le_u16.map(|n| Value::Signed(n.cast_signed().into())).parse(input),
+        Type::U32 => le_u32.map(|n| Value::Unsigned(n.into())).parse(input),
+        Type::I32 => le_u32.map(|n| Value::Signed(n.cast_signed().into())).parse(input),
+        Type::U64 => le_u64.map(Value::Unsigned).parse(input),
+        Type::I64 => le_u64.map(|n| Value::Signed(n.cast_signed())).parse(input),
+        Type::F32 => le_u32.map(|n| Value::Float(f32::from_bits(n).into())).parse(input),
+        Type::F64 => le_u64.map(|n| Value::Float(f64::from_bits(n))).parse(input),
+        Type::Bool => verify(le_u8, |&truth| truth <= 1, ErrorKind::BadField)
+            .map(|truth| Value::Bool(truth == 1))
+            .parse(input),
+        Type::Text => text.map(Value::Text).parse(input),
+        Type::Array => refuse(input, ErrorKind::UnsupportedDtype),
     }
 }
 
@@ -230,12 +228,11 @@ const DTYPES: [(u32, Dtype); 34] = [
 const NEWEST_DTYPE: u32 = 41;
 
 fn dtype(input: &[u8]) -> Parse<'_, Dtype> {
-    let (rest, code) = le_u32(input)?;
-    match DTYPES.iter().find(|(known, _)| *known == code) {
-        Some((_, dtype)) => Ok((rest, *dtype)),
-        None if code <= NEWEST_DTYPE => refuse(input, ErrorKind::RemovedDtype),
-        None => refuse(input, ErrorKind::BadDtype),
-    }
+    map_res(le_u32, |code| match DTYPES.iter().find(|(known, _)| *known == code) {
+        Some((_, dtype)) => Ok(*dtype),
+        None if code <= NEWEST_DTYPE => Err(ErrorKind::RemovedDtype),
+        None => Err(ErrorKind::BadDtype),
+    })(input)
 }
 
 /// The number of `dtype` in the format; `None` for types that it does not have.
@@ -246,39 +243,36 @@ pub fn code_of(dtype: Dtype) -> Option<u32> {
 
 /// A tensor's description: its header, with the offset relative to the data, and how far behind the
 /// description's start the offset's own field lies.
+///
+/// | field | type |
+/// |---|---|
+/// | name | string |
+/// | number of dimensions, 1 to 4 | `u32` |
+/// | dimensions, innermost first | `u64` each |
+/// | type | `u32` |
+/// | offset in the data | `u64` |
 pub(super) fn tensor(input: &[u8]) -> Parse<'_, (TensorHeader<'_>, usize)> {
-    let (rest, name) = name(input)?;
-    let at = rest;
-    let (mut rest, ndim) = le_u32(rest)?;
-    let mut dims = [0; MAX_DIMS];
-    let used = usize::try_from(ndim).unwrap_or(usize::MAX);
-    let Some(dims) = dims.get_mut(..used).filter(|dims| !dims.is_empty()) else {
-        return refuse(at, ErrorKind::BadDimensions);
-    };
-    for dim in dims.iter_mut() {
-        let before = rest;
-        (rest, *dim) = le_u64(rest)?;
-        if *dim == 0 {
-            return refuse(before, ErrorKind::BadDimensions);
-        }
-    }
+    let (dims_at, name) = name(input)?;
+    let ndim = verify(le_u32, |&ndim| ndim > 0, ErrorKind::BadDimensions);
+    let size = verify(le_u64, |&size| size > 0, ErrorKind::BadDimensions);
+    let (dtype_at, (mut dims, ndim)) = length_count::<_, _, MAX_DIMS>(ndim, size)(dims_at)?;
+    let (offset_at, dtype) = dtype(dtype_at)?;
+    let dims = dims.get_mut(..ndim).unwrap_or_default();
     let row = dims.first().copied().unwrap_or(1);
     dims.reverse();
-    let before = rest;
-    let (rest, dtype) = dtype(rest)?;
     let Some(shape) = Shape::new(dims) else {
-        return refuse(at, ErrorKind::BadDimensions);
+        return refuse(dims_at, ErrorKind::BadDimensions);
     };
     let Some(elements) = shape.elements() else {
-        return refuse(at, ErrorKind::SizeOverflow);
+        return refuse(dims_at, ErrorKind::SizeOverflow);
     };
     if !row.is_multiple_of(dtype.block_elements() as u64) {
-        return refuse(before, ErrorKind::SizeMismatch);
+        return refuse(dtype_at, ErrorKind::SizeMismatch);
     }
     let Some(bytes) = dtype.data_bytes(elements) else {
-        return refuse(at, ErrorKind::SizeOverflow);
+        return refuse(dims_at, ErrorKind::SizeOverflow);
     };
-    let field = input.len().saturating_sub(rest.len());
-    let (rest, offset) = le_u64(rest)?;
+    let field = input.len().saturating_sub(offset_at.len());
+    let (rest, offset) = le_u64(offset_at)?;
     Ok((rest, (TensorHeader { name, dtype, shape, offset, bytes }, field)))
 }
