@@ -10,6 +10,7 @@
 
 use super::Encoder;
 use super::layout::Layout;
+use super::positions::{Angles, Biases, relative_biases};
 use super::workspace::Workspace;
 use crate::error::{Error, ErrorKind, Result};
 use crate::kernel::pieces::{copy, even_size, pieces, pieces_mut};
@@ -36,76 +37,6 @@ pub(super) struct Pass<'a, L, W: ?Sized, P: ?Sized> {
     tokens: usize,
     angles: Angles<'a>,
     relative: Biases<'a>,
-}
-
-/// What is added to the scores of each head by the distance of key and query, `[heads, size]`, in
-/// the middle of each piece for those at the same place.
-struct Biases<'a> {
-    all: &'a [f32],
-    size: usize,
-}
-
-impl<'a> Biases<'a> {
-    fn of(&self, head: usize) -> &'a [f32] {
-        if FAMILIES {
-            let start = head * self.size;
-            self.all.get(start..start + self.size).unwrap_or_default()
-        } else {
-            &[]
-        }
-    }
-}
-
-/// Brings in what is added to scores, for distances in texts of up to `longest` tokens.
-fn relative_biases<'a, L, W: Weights + ?Sized, P: ?Sized>(
-    model: &Encoder<L>,
-    run: &Run<'_, W, P>,
-    longest: usize,
-    memory: &'a mut [f32],
-    staging: &mut Staging<'_>,
-) -> Result<Biases<'a>> {
-    let config = &model.config.transformer;
-    let Some(relative) = config.relative() else { return Ok(Biases { all: &[], size: 0 }) };
-    let (heads, size) = (config.heads.query, 2 * longest);
-    let all = memory.get_mut(..heads * size).ok_or(TOO_SMALL)?;
-    for place in 0..size {
-        let row = staging.converted.get_mut(..heads).ok_or(TOO_SMALL)?;
-        let bucket = relative.bucket(place.cast_signed() - longest.cast_signed());
-        run.read_row(&model.relative, bucket, row, staging.tile)?;
-        for (own, bias) in pieces_mut(all, size).zip(row) {
-            if let Some(to) = own.get_mut(place) {
-                *to = *bias;
-            }
-        }
-    }
-    Ok(Biases { all, size })
-}
-
-/// Cosines and sines for the positions of the longest text, `[positions, size]`: those of layers
-/// that see all tokens, and those of layers with a window.
-struct Angles<'a> {
-    global: &'a [f32],
-    local: &'a [f32],
-}
-
-impl<'a> Angles<'a> {
-    fn new(config: &Config, memory: &'a mut [f32], longest: usize) -> Result<Self> {
-        let rotary = config.rotary.as_ref().filter(|_| FAMILIES);
-        let Some(rotary) = rotary else { return Ok(Self { global: &[], local: &[] }) };
-        let size = config.head();
-        let (global, rest) = memory.split_at_mut_checked(longest * size).ok_or(TOO_SMALL)?;
-        rotary.global.angles(0, &[], (global, size));
-        if config.attention.window.is_none() || rotary.local == rotary.global {
-            return Ok(Self { global, local: global });
-        }
-        let local = rest.get_mut(..longest * size).ok_or(TOO_SMALL)?;
-        rotary.local.angles(0, &[], (local, size));
-        Ok(Self { global, local })
-    }
-
-    const fn of(&self, has_window: bool) -> &'a [f32] {
-        if has_window { self.local } else { self.global }
-    }
 }
 
 /// Columns of what lies in rows of `stride`, each `to` elements from the one before.

@@ -14,6 +14,7 @@
 
 mod forward;
 mod layout;
+mod positions;
 pub mod requantize;
 mod summaries;
 pub mod workspace;
