@@ -19,7 +19,7 @@ pub const MAX_CODE: u8 = 127;
 pub const PROBABILITY_ONE: f32 = 32_767.0;
 
 /// Quantised activations: `x[t][c] = (codes[t · stride + c] − zeros[t]) · scales[t]`, codes 0 …
-/// [`MAX_CODE`].
+/// `MAX_CODE`.
 #[derive(Clone, Copy, Debug)]
 pub struct Codes<'a> {
     /// The codes of all tokens.
