@@ -34,5 +34,5 @@ export default limits([
   ["JavaScript, word vectors only", "10.6 KB", closure("slim.js")],
   ["JavaScript, worker entry, in the page", "8.7 KB", closure("worker.js")],
   ["JavaScript, in a worker", "16 KB", closure("worker-thread.js")],
-  ...families.map((family) => [`all that is loaded to inspect a file of ${family}`, "33 KB", [wasm(`-inspect-${family}`), ...inspector]]),
+  ...families.map((family) => [`all that is loaded to inspect a file of ${family}`, "34 KB", [wasm(`-inspect-${family}`), ...inspector]]),
 ]);
