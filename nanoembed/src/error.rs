@@ -184,6 +184,20 @@ impl Error {
         Self::storage(ErrorKind::WriteFailed, file, error)
     }
 
+    /// What one of the core's writers returned: where `file` could not be written, the system's own
+    /// words; else what is wrong with `source`.
+    pub(crate) fn of_written<T>(
+        written: Result<T, CoreError>,
+        failure: Option<io::Error>,
+        file: impl Display,
+        source: impl Display,
+    ) -> Result<T> {
+        written.map_err(|error| match failure {
+            Some(failure) => Self::writing(file, &failure),
+            None => Self::in_file(source, error),
+        })
+    }
+
     fn storage(kind: ErrorKind, file: impl Display, error: &io::Error) -> Self {
         if let Some(refused) = Refused::of(error) {
             return refused.at(file);

@@ -14,7 +14,7 @@ use serde_json::json;
 
 use super::rotary::{DIVISORS, LONG, SHORT};
 use super::tokenizer::Tokenizer;
-use crate::convert::checkpoint::tensor::OwnedTensor;
+use crate::convert::checkpoint::tensor::{OwnedTensor, le_bytes, sizes};
 use crate::error::{Error, Result, name_of};
 use crate::files::mapped::Mapped;
 use crate::stored::{explained, gguf_parts};
@@ -126,10 +126,7 @@ impl GgufFile {
             let header = view.header();
             let fail = |kind| self.failure(CoreError::new(header.offset, kind));
             let Some(name) = renamed(header.name) else { continue };
-            let dims = header.shape.dims().iter().map(|&dim| usize::try_from(dim));
-            let shape: Vec<usize> = dims
-                .collect::<std::result::Result<_, _>>()
-                .map_err(|_| fail(ErrorKind::SizeOverflow))?;
+            let shape = sizes(&header.shape).map_err(fail)?;
             let mut values = limit::filled(shape.iter().product(), 0.0_f32)
                 .map_err(|error| fail(error.kind()))?;
             quant::dequantize(header.dtype, view.data(), 0, &mut values)
@@ -144,9 +141,7 @@ impl GgufFile {
                     values = in_halves(&values, config.heads.key_value, config.head(), cols);
                 }
             }
-            let mut bytes = limit::reserved(values.len().saturating_mul(size_of::<f32>()))
-                .map_err(|error| fail(error.kind()))?;
-            bytes.extend(values.iter().flat_map(|value| value.to_le_bytes()));
+            let bytes = le_bytes(&values).map_err(|error| fail(error.kind()))?;
             tensors.push(OwnedTensor { name, shape, data: bytes });
         }
         if let Some(yarn) = rope.yarn {

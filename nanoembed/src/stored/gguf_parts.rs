@@ -127,7 +127,8 @@ fn merged(path: &Path, parts: &[Gguf<'_>]) -> Result<Mapped> {
         })
         .collect();
     let plan = Plan { metadata: &metadata, tensors: &specs, alignment: 32 };
-    let failed = |error: std::io::Error| Error::writing("a temporary file", &error);
+    const FILE: &str = "a temporary file";
+    let failed = |error: std::io::Error| Error::writing(FILE, &error);
     let file = tempfile::tempfile().map_err(failed)?;
     let file = std::io::BufWriter::with_capacity(1 << 20, file);
     let mut sink = IoSink::new(file);
@@ -135,11 +136,7 @@ fn merged(path: &Path, parts: &[Gguf<'_>]) -> Result<Mapped> {
         tensors.iter().try_for_each(|tensor| writer.data(tensor.data()))?;
         writer.finish().map(|_| ())
     });
-    match (written, sink.take_error()) {
-        (Err(_), Some(failure)) => return Err(failed(failure)),
-        (Err(error), None) => return Err(Error::in_file(name_of(path), error)),
-        (Ok(()), _) => {}
-    }
+    Error::of_written(written, sink.take_error(), FILE, name_of(path))?;
     let file = sink.into_inner().into_inner().map_err(|error| failed(error.into_error()))?;
     rewound(file).map_err(failed)
 }

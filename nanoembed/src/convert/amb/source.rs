@@ -13,7 +13,7 @@ use nanoembed_core::tensor::{Encoding, Weight};
 use nanoembed_core::{Error as CoreError, ErrorKind, limit};
 
 use crate::convert::checkpoint::settings::Settings;
-use crate::convert::checkpoint::tensor::{Elements, Tensor};
+use crate::convert::checkpoint::tensor::{Elements, Tensor, le_bytes, sizes};
 use crate::convert::checkpoint::vocabulary::Vocabulary;
 use crate::convert::checkpoint::weights::decoder_is_final;
 use crate::convert::checkpoint::{Checkpoint, tensor_names};
@@ -51,16 +51,11 @@ impl AmbFile {
             let fail = |kind| failed(CoreError::new(header.offset, kind));
             let encoding = Encoding::Plain { dtype: header.dtype, data: view.data() };
             let weight = Weight::new(header.shape, encoding).map_err(fail)?;
-            let dims = header.shape.dims().iter().map(|&dim| usize::try_from(dim));
-            let shape: Vec<usize> = dims
-                .collect::<std::result::Result<_, _>>()
-                .map_err(|_| fail(ErrorKind::SizeOverflow))?;
+            let shape = sizes(&header.shape).map_err(fail)?;
             let mut values = limit::filled(shape.iter().product(), 0.0_f32)
                 .map_err(|error| fail(error.kind()))?;
             dequantize_weight(&weight, 0, &mut values).map_err(failed)?;
-            let mut bytes = limit::reserved(values.len().saturating_mul(size_of::<f32>()))
-                .map_err(|error| fail(error.kind()))?;
-            bytes.extend(values.iter().flat_map(|value| value.to_le_bytes()));
+            let bytes = le_bytes(&values).map_err(|error| fail(error.kind()))?;
             tensors.push((name.clone(), shape, bytes));
         }
         let others = amb.tensors().map(|tensor| tensor.header().name);

@@ -72,11 +72,8 @@ pub fn write(
         writer.finish()?;
         Ok(file_bytes)
     })();
-    match (written, sink.take_error()) {
-        (Ok(file_bytes), _) => Ok(Written { file_bytes, tally }),
-        (Err(_), Some(error)) => Err(Error::writing(name, &error)),
-        (Err(error), None) => Err(Error::in_file(source.name, error)),
-    }
+    let file_bytes = Error::of_written(written, sink.take_error(), name, source.name)?;
+    Ok(Written { file_bytes, tally })
 }
 
 /// An encoder's tokenizer.

@@ -1,6 +1,8 @@
 //! One tensor of a source: its bytes where they lie, converted to f32 on demand.
 
 use half::{bf16, f16};
+use nanoembed_core::tensor::Shape;
+use nanoembed_core::{Error as CoreError, ErrorKind, limit};
 
 /// How the source stores the elements, little-endian.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +56,19 @@ impl OwnedTensor {
             transposed: false,
         }
     }
+}
+
+/// A file's dimensions as sizes in memory.
+pub(crate) fn sizes(shape: &Shape) -> Result<Vec<usize>, ErrorKind> {
+    let dims = shape.dims().iter().map(|&dim| usize::try_from(dim));
+    dims.collect::<Result<_, _>>().map_err(|_| ErrorKind::SizeOverflow)
+}
+
+/// Numbers as files have them.
+pub(crate) fn le_bytes(values: &[f32]) -> Result<Vec<u8>, CoreError> {
+    let mut bytes = limit::reserved(values.len().saturating_mul(size_of::<f32>()))?;
+    bytes.extend(values.iter().flat_map(|value| value.to_le_bytes()));
+    Ok(bytes)
 }
 
 impl Tensor<'_> {

@@ -14,7 +14,7 @@ use nanoembed_core::tensor::{Dtype, TensorView};
 use serde_json::Value;
 
 use super::settings::Settings;
-use super::tensor::{Elements, Tensor};
+use super::tensor::{Elements, Tensor, sizes};
 use super::vocabulary::Vocabulary;
 use super::{Checkpoint, tensor_names};
 use crate::error::{Error, Result, name_of};
@@ -190,10 +190,7 @@ impl WeightsFile {
                 .at(self.name())
         })?;
         let header = view.header();
-        let dims = header.shape.dims().iter().map(|&dim| usize::try_from(dim));
-        let mut shape: Vec<usize> = dims
-            .collect::<std::result::Result<_, _>>()
-            .map_err(|_| refuse(ErrorKind::SizeOverflow, &name, header.offset))?;
+        let mut shape = sizes(&header.shape).map_err(|kind| refuse(kind, &name, header.offset))?;
         let elements = match header.dtype {
             Dtype::F32 => Elements::F32,
             Dtype::F16 => Elements::F16,

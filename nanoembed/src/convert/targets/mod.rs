@@ -61,10 +61,7 @@ impl<'f> FileSink<'f> {
     pub fn judge<T>(mut self, written: std::result::Result<T, CoreError>) -> Result<T> {
         let failure = self.0.take_error();
         let name = self.0.into_inner().name();
-        written.map_err(|error| match failure {
-            Some(failure) => Error::writing(name, &failure),
-            None => Error::in_file(name, error),
-        })
+        Error::of_written(written, failure, &name, &name)
     }
 }
 
