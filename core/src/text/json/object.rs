@@ -1,0 +1,290 @@
+//! The rule for settings in files, for JSON objects: each is *used*, *known to be irrelevant*, or
+//! *refused by name*.
+
+use core::cell::Cell;
+use core::fmt;
+
+use super::lexer::Kind;
+use super::spelling::is;
+use super::value::Value;
+use crate::error::{Error, ErrorKind};
+
+/// A setting that keeps a file from being read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fault<'t> {
+    /// The error, at the setting's value, or at the object that it is missing from.
+    pub error: Error,
+    /// The setting's name, as it is spelled.
+    pub key: &'t str,
+    /// What would be taken, such as `only "gelu" is honoured`; may be empty.
+    pub only: &'static str,
+}
+
+impl Fault<'_> {
+    /// An error that no setting of an object is at fault for.
+    #[must_use]
+    pub const fn of(error: Error) -> Self {
+        Self { error, key: "", only: "" }
+    }
+}
+
+impl fmt::Display for Fault<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { error, key, only } = self;
+        write!(f, "`{key}`: {error}")?;
+        if only.is_empty() { Ok(()) } else { write!(f, "; {only}") }
+    }
+}
+
+/// A result that says which setting is at fault.
+pub type Read<'t, T> = Result<T, Fault<'t>>;
+
+/// Members beyond these are refused: no model's settings have as many.
+const MOST_MEMBERS: usize = 256;
+
+/// An object that knows which of its members were asked for. Members that are null count as absent.
+///
+/// ```
+/// use nanoembed_core::text::json::{Fault, Object, Value};
+///
+/// let config = Value::parse(r#"{"hidden_size": 384, "hidden_act": "odd", "id": 7}"#, 0);
+/// let config = Object::new(config.map_err(Fault::of)?)?;
+/// assert_eq!(config.number("hidden_size")?, Some(384.0));
+/// assert_eq!(config.finish(&["id"]).unwrap_err().key, "hidden_act");
+/// # Ok::<(), nanoembed_core::text::json::Fault<'static>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Object<'t> {
+    value: Value<'t>,
+    asked: Cell<[u128; MOST_MEMBERS / 128]>,
+}
+
+impl<'t> Object<'t> {
+    /// The members of `value`.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::BadMetadata`] if it is no object; [`ErrorKind::OverLimit`] if it has too many
+    /// members.
+    pub fn new(value: Value<'t>) -> Read<'t, Self> {
+        let fault =
+            |kind| Err(Fault { error: Error::new(value.offset(), kind), key: "", only: "" });
+        if value.kind() != Kind::BeginObject {
+            return fault(ErrorKind::BadMetadata);
+        }
+        if value.members().count() > MOST_MEMBERS {
+            return fault(ErrorKind::OverLimit);
+        }
+        Ok(Self { value, asked: Cell::default() })
+    }
+
+    /// The object itself.
+    #[must_use]
+    pub const fn value(&self) -> Value<'t> {
+        self.value
+    }
+
+    /// The value of a member, which is taken for used.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<Value<'t>> {
+        let mut found = None;
+        let mut asked = self.asked.get();
+        for (at, (known, value)) in self.value.members().enumerate() {
+            if is(known, name) {
+                found = Some(value);
+                if let Some(bits) = asked.get_mut(at / 128) {
+                    *bits |= 1 << (at % 128);
+                }
+            }
+        }
+        self.asked.set(asked);
+        found.filter(|value| !value.is_null())
+    }
+
+    /// The text of a member between its quotes, as it is spelled.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::BadMetadata`] if it is something else.
+    pub fn text(&self, name: &'static str) -> Read<'t, Option<&'t str>> {
+        self.typed(name, "a text is needed", |value| value.as_text())
+    }
+
+    /// The truth of a member.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::BadMetadata`] if it is something else.
+    pub fn truth(&self, name: &'static str) -> Read<'t, Option<bool>> {
+        self.typed(name, "true or false is needed", |value| value.as_bool())
+    }
+
+    /// The number of a member.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::BadMetadata`] if it is something else.
+    pub fn number(&self, name: &'static str) -> Read<'t, Option<f64>> {
+        self.typed(name, "a number is needed", |value| value.as_f64())
+    }
+
+    /// A member that is an integer from 0 on. `1e3` and `4.0` are integers, too, as some programs
+    /// write them.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::BadMetadata`] if it is something else.
+    pub fn integer(&self, name: &'static str) -> Read<'t, Option<u64>> {
+        self.typed(name, "an integer that is not negative is needed", |value| {
+            value.as_u64().or_else(|| integer(value.as_f64()?))
+        })
+    }
+
+    /// A member that is an object, with a record of its own: its [`finish`](Self::finish) has to be
+    /// called, too.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::BadMetadata`] if it is something else.
+    pub fn object(&self, name: &'static str) -> Read<'t, Option<Self>> {
+        let value = self.typed(name, "an object is needed", |value| {
+            (value.kind() == Kind::BeginObject).then_some(value)
+        })?;
+        value.map(Self::new).transpose()
+    }
+
+    /// The items of a member that is a list; none if it is absent.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::BadMetadata`] if it is something else.
+    pub fn items(&self, name: &'static str) -> Read<'t, impl Iterator<Item = Value<'t>> + use<'t>> {
+        let list = self.typed(name, "a list is needed", |value| {
+            (value.kind() == Kind::BeginArray).then_some(value)
+        })?;
+        Ok(list.into_iter().flat_map(|list| list.items()))
+    }
+
+    /// A value that there has to be.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::MissingMetadata`] if there is none.
+    pub fn needed<T>(&self, name: &'static str, value: Option<T>) -> Read<'t, T> {
+        let error = Error::new(self.value.offset(), ErrorKind::MissingMetadata);
+        value.ok_or(Fault { error, key: name, only: "" })
+    }
+
+    /// Refuses the value of a member; `only` says what would be honoured.
+    pub fn unsupported(&self, name: &'static str, only: &'static str) -> Fault<'t> {
+        self.fault(name, ErrorKind::UnsupportedSetting, only)
+    }
+
+    /// Refuses a member that is not what it has to be; `only` says what that is.
+    pub fn bad(&self, name: &'static str, only: &'static str) -> Fault<'t> {
+        self.fault(name, ErrorKind::BadMetadata, only)
+    }
+
+    /// Takes a member for known that changes nothing while `is_neutral`; refuses others.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::UnsupportedSetting`].
+    pub fn neutral(
+        &self,
+        name: &'static str,
+        only: &'static str,
+        is_neutral: impl FnOnce(Value<'t>) -> bool,
+    ) -> Read<'t, ()> {
+        match self.get(name) {
+            Some(value) if !is_neutral(value) => Err(self.unsupported(name, only)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuses the first member that nobody asked for and that is not one of `irrelevant`.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::UnsupportedSetting`].
+    pub fn finish(&self, irrelevant: &[&str]) -> Read<'t, ()> {
+        let asked = self.asked.get();
+        for (at, (key, value)) in self.value.members().enumerate() {
+            let is_asked = asked.get(at / 128).is_some_and(|bits| bits >> (at % 128) & 1 == 1);
+            if !is_asked && !value.is_null() && !irrelevant.iter().any(|known| is(key, known)) {
+                let error = Error::new(value.offset(), ErrorKind::UnsupportedSetting);
+                let only = "it is not known, so what it changes would be lost";
+                return Err(Fault { error, key, only });
+            }
+        }
+        Ok(())
+    }
+
+    fn fault(&self, name: &'static str, kind: ErrorKind, only: &'static str) -> Fault<'t> {
+        let offset = self.value.member(name).map_or(self.value.offset(), |value| value.offset());
+        Fault { error: Error::new(offset, kind), key: name, only }
+    }
+
+    fn typed<T>(
+        &self,
+        name: &'static str,
+        only: &'static str,
+        read: impl FnOnce(Value<'t>) -> Option<T>,
+    ) -> Read<'t, Option<T>> {
+        let Some(value) = self.get(name) else { return Ok(None) };
+        read(value).map(Some).ok_or_else(|| self.bad(name, only))
+    }
+}
+
+/// The integer that a number is.
+fn integer(number: f64) -> Option<u64> {
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // checked
+    let integer = (0.0..=9_007_199_254_740_992.0).contains(&number).then_some(number as u64)?;
+    #[allow(clippy::cast_precision_loss, clippy::float_cmp)] // exact below 2⁵³
+    let is_whole = integer as f64 == number;
+    is_whole.then_some(integer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn object(text: &str) -> Object<'_> {
+        Object::new(Value::parse(text, 0).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn a_member_that_nobody_asked_for_is_refused_by_name() {
+        let members = object(r#"{"a": 1, "b": 2, "c": null, "note": "x"}"#);
+        assert_eq!(members.number("a").unwrap(), Some(1.0));
+        let fault = members.finish(&["note"]).unwrap_err();
+        assert_eq!((fault.key, fault.error.kind()), ("b", ErrorKind::UnsupportedSetting));
+        assert_eq!(fault.error.offset(), Some(14));
+        assert!(members.get("b").is_some());
+        members.finish(&["note"]).unwrap();
+    }
+
+    #[test]
+    fn values_of_other_types_are_refused_at_their_place() {
+        let members = object(r#"{"a": "x", "n": 4.0, "odd": 1.5, "list": [1]}"#);
+        let fault = members.number("a").unwrap_err();
+        assert_eq!((fault.error.kind(), fault.error.offset()), (ErrorKind::BadMetadata, Some(6)));
+        assert_eq!(members.integer("n").unwrap(), Some(4));
+        assert!(members.integer("odd").is_err() && members.object("list").is_err());
+        assert_eq!(members.items("list").unwrap().count(), 1);
+        let missing = members.needed::<()>("size", None).unwrap_err();
+        assert_eq!((missing.key, missing.error.kind()), ("size", ErrorKind::MissingMetadata));
+        assert!(Object::new(Value::parse("[1]", 0).unwrap()).is_err());
+    }
+
+    #[test]
+    fn neutral_values_pass() {
+        let members = object(r#"{"is_decoder": true, "off": false}"#);
+        let is_off = |value: Value<'_>| value.as_bool() == Some(false);
+        members.neutral("off", "", is_off).unwrap();
+        members.neutral("absent", "", is_off).unwrap();
+        let refusal = members.neutral("is_decoder", "only false is honoured", is_off).unwrap_err();
+        assert_eq!((refusal.key, refusal.only), ("is_decoder", "only false is honoured"));
+        members.finish(&[]).unwrap();
+    }
+}

@@ -1,0 +1,260 @@
+//! Values of a text in memory, looked at where they are spelled: no tree, no memory.
+
+use super::lexer::Kind;
+use super::spelling::{is, number_f64, number_u64};
+use super::tokens::Tokens;
+use crate::error::{Error, ErrorKind, Result};
+
+/// A value of a text that is valid JSON.
+///
+/// ```
+/// use nanoembed_core::text::json::Value;
+///
+/// let config = Value::parse(r#"{"hidden_size": 384, "layers": [1, 2]}"#, 0)?;
+/// assert_eq!(config.member("hidden_size").and_then(|size| size.as_u64()), Some(384));
+/// assert_eq!(config.member("layers").map(|layers| layers.items().count()), Some(2));
+/// # Ok::<(), nanoembed_core::Error>(())
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Value<'t> {
+    /// From the value's first byte to its last.
+    spelling: &'t str,
+    offset: u64,
+}
+
+impl core::fmt::Debug for Value<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        // Of a vocabulary the start is enough.
+        let start = self.spelling.char_indices().nth(80).map_or(self.spelling.len(), |(at, _)| at);
+        let start = self.spelling.get(..start).unwrap_or_default();
+        f.debug_struct("Value").field("start", &start).field("offset", &self.offset).finish()
+    }
+}
+
+impl<'t> Value<'t> {
+    /// The value that `text` spells, which lies at the absolute `offset`; all of it is checked.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::BadJson`], [`ErrorKind::InvalidUtf8`] or [`ErrorKind::TooDeep`] at the byte
+    /// that is wrong.
+    pub fn parse(text: &'t str, offset: u64) -> Result<Self> {
+        for token in Tokens::new(text.as_bytes(), offset) {
+            token?;
+        }
+        let start = text.len().saturating_sub(text.trim_ascii_start().len());
+        Ok(Self { spelling: text.trim_ascii(), offset: offset.saturating_add(start as u64) })
+    }
+
+    /// Absolute offset of the value's first byte.
+    #[must_use]
+    pub const fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// The value as the text spells it, of a string with its quotes.
+    #[must_use]
+    pub const fn spelling(&self) -> &'t str {
+        self.spelling
+    }
+
+    /// What it is: that of an array or object is the one of its beginning.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        match self.spelling.as_bytes().first() {
+            Some(b'{') => Kind::BeginObject,
+            Some(b'[') => Kind::BeginArray,
+            Some(b'"') => Kind::String,
+            Some(b't') => Kind::Bool(true),
+            Some(b'f') => Kind::Bool(false),
+            Some(b'-' | b'0'..=b'9') => Kind::Number,
+            _ => Kind::Null,
+        }
+    }
+
+    /// Whether it is `null`.
+    #[must_use]
+    pub fn is_null(&self) -> bool {
+        self.kind() == Kind::Null
+    }
+
+    /// What stands between a string's quotes, escapes as they are spelled: see
+    /// [`chars`](super::chars).
+    #[must_use]
+    pub fn as_text(&self) -> Option<&'t str> {
+        self.spelling.strip_prefix('"')?.strip_suffix('"')
+    }
+
+    /// Whether it is the string `text`.
+    #[must_use]
+    pub fn is_text(&self, text: &str) -> bool {
+        self.as_text().is_some_and(|spelling| is(spelling, text))
+    }
+
+    /// The truth that it is.
+    #[must_use]
+    pub fn as_bool(&self) -> Option<bool> {
+        match self.kind() {
+            Kind::Bool(truth) => Some(truth),
+            _ => None,
+        }
+    }
+
+    /// The number that it is.
+    #[must_use]
+    pub fn as_f64(&self) -> Option<f64> {
+        (self.kind() == Kind::Number).then(|| number_f64(self.spelling)).flatten()
+    }
+
+    /// The number that it is, if that is an integer from 0 to 2⁶⁴ − 1 without fraction and
+    /// exponent.
+    #[must_use]
+    pub fn as_u64(&self) -> Option<u64> {
+        (self.kind() == Kind::Number).then(|| number_u64(self.spelling)).flatten()
+    }
+
+    /// The items of an array; none of other values.
+    pub fn items(&self) -> impl Iterator<Item = Self> + use<'t> {
+        let mut rest = self.inside(Kind::BeginArray);
+        core::iter::from_fn(move || rest.value())
+    }
+
+    /// The names of an object's members, as they are spelled between their quotes, and the values;
+    /// none of other values.
+    pub fn members(&self) -> impl Iterator<Item = (&'t str, Self)> + use<'t> {
+        let mut rest = self.inside(Kind::BeginObject);
+        core::iter::from_fn(move || {
+            let name = rest.value()?.as_text()?;
+            Some((name, rest.value()?))
+        })
+    }
+
+    /// The member of an object that is called `name`: the last, if there are several.
+    #[must_use]
+    pub fn member(&self, name: &str) -> Option<Self> {
+        let found = self.members().filter(|(known, _)| is(known, name));
+        found.last().map(|(_, value)| value)
+    }
+
+    /// The error that this value is not what it has to be.
+    #[must_use]
+    pub const fn bad(&self) -> Error {
+        Error::new(self.offset, ErrorKind::BadMetadata)
+    }
+
+    fn inside(&self, kind: Kind) -> Rest<'t> {
+        let text =
+            if self.kind() == kind { self.spelling.get(1..).unwrap_or_default() } else { "" };
+        Rest { text, offset: self.offset.saturating_add(1) }
+    }
+}
+
+/// What is left of an array's or an object's inside.
+struct Rest<'t> {
+    text: &'t str,
+    offset: u64,
+}
+
+impl<'t> Rest<'t> {
+    /// The next value or name.
+    fn value(&mut self) -> Option<Value<'t>> {
+        let between = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | b',' | b':');
+        let start = self.text.bytes().take_while(between).count();
+        self.pass(start)?;
+        let length = length_of(self.text.as_bytes());
+        let value = Value { spelling: self.text.get(..length)?, offset: self.offset };
+        self.pass(length)?;
+        (length > 0).then_some(value)
+    }
+
+    fn pass(&mut self, bytes: usize) -> Option<()> {
+        self.text = self.text.get(bytes..)?;
+        self.offset = self.offset.saturating_add(bytes as u64);
+        Some(())
+    }
+}
+
+/// Bytes of the value that valid JSON begins with; 0 at the end of what holds it.
+fn length_of(text: &[u8]) -> usize {
+    let scalar_ends =
+        |byte: &u8| !matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | b',' | b']' | b'}');
+    match text.first() {
+        Some(b'"') => string_length(text),
+        Some(b'{' | b'[') => nested_length(text),
+        _ => text.iter().take_while(|byte| scalar_ends(byte)).count(),
+    }
+}
+
+fn string_length(text: &[u8]) -> usize {
+    let mut at = 1_usize;
+    loop {
+        match text.get(at) {
+            Some(b'"') | None => return at.saturating_add(1).min(text.len()),
+            Some(b'\\') => at = at.saturating_add(2),
+            Some(_) => at = at.saturating_add(1),
+        }
+    }
+}
+
+fn nested_length(text: &[u8]) -> usize {
+    let (mut at, mut depth) = (0_usize, 0_usize);
+    while let Some(byte) = text.get(at) {
+        match byte {
+            b'{' | b'[' => depth = depth.saturating_add(1),
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            b'"' => {
+                let string = string_length(text.get(at..).unwrap_or_default());
+                at = at.saturating_add(string);
+                continue;
+            }
+            _ => {}
+        }
+        at = at.saturating_add(1);
+        if depth == 0 {
+            break;
+        }
+    }
+    at
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_found_where_they_are_spelled() {
+        let text = " {\"a\": [1, \"x]\\\"\", {\"b\": null}], \"c\":true , \"a\\u0062\": -2.5e1}";
+        let value = Value::parse(text, 10).unwrap();
+        assert_eq!(value.offset(), 11);
+        let names: [_; 3] = {
+            let mut members = value.members();
+            [(); 3].map(|()| members.next().unwrap().0)
+        };
+        assert_eq!(names, ["a", "c", "a\\u0062"]);
+        let list = value.member("a").unwrap();
+        assert_eq!(text.get(list.offset() as usize - 10..).unwrap().chars().next(), Some('['));
+        let mut items = list.items();
+        assert_eq!(items.next().unwrap().as_u64(), Some(1));
+        assert!(items.next().unwrap().is_text("x]\""));
+        let nested = items.next().unwrap();
+        assert!(nested.member("b").unwrap().is_null());
+        assert!(items.next().is_none());
+        assert_eq!(value.member("c").unwrap().as_bool(), Some(true));
+        assert_eq!(value.member("ab").unwrap().as_f64(), Some(-25.0));
+        assert_eq!(value.member("d"), None);
+    }
+
+    #[test]
+    fn what_is_no_json_is_refused_and_empty_things_are_empty() {
+        for bad in ["", "{", "[1,]", "{\"a\"}", "[1] 2", "\u{feff}1"] {
+            assert!(Value::parse(bad, 0).is_err(), "{bad}");
+        }
+        for (empty, kind) in [("[]", Kind::BeginArray), ("{ }", Kind::BeginObject)] {
+            let value = Value::parse(empty, 0).unwrap();
+            assert_eq!(
+                (value.kind(), value.items().count(), value.members().count()),
+                (kind, 0, 0)
+            );
+        }
+    }
+}
