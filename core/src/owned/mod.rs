@@ -39,6 +39,8 @@ mod causal;
 mod decoder;
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 mod embedder;
+#[cfg(feature = "families")]
+pub mod folder;
 #[cfg(feature = "gguf")]
 mod gguf;
 #[cfg(feature = "std")]

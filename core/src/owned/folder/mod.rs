@@ -1,0 +1,69 @@
+//! What the texts of a Hugging Face folder say of an embedding model around its transformer.
+//!
+//! | file | what is read from it |
+//! |---|---|
+//! | `modules.json` and the `config.json` of each module | pooling, dense layers, normalising |
+//! | `sentence_bert_config.json` and its like, `tokenizer_config.json` | how many tokens are used |
+//!
+//! Where texts come from is the caller's: a folder, an archive, a page that fetched them.
+
+mod limit;
+mod modules;
+
+use alloc::string::{String, ToString as _};
+use core::fmt;
+
+pub use limit::{EncoderSettings, TokenLimit};
+pub use modules::{Base, DenseModule, Modules, PoolingModule};
+
+use crate::error::Error;
+use crate::text::json::{Fault, Object, Value};
+
+/// The texts of a folder by their paths within it, such as `1_Pooling/config.json`; `None` for
+/// files that are not there.
+pub type Texts<'f, 't> = &'f dyn Fn(&str) -> Option<&'t str>;
+
+/// What keeps a folder from being read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FolderFault {
+    /// The file's path within the folder.
+    pub file: String,
+    /// The error, at a place of the file.
+    pub error: Error,
+    /// The setting at fault, if it is one.
+    pub key: String,
+    /// What would be taken; may be empty.
+    pub only: &'static str,
+}
+
+impl FolderFault {
+    /// A fault of the file at `path`.
+    #[must_use]
+    pub fn new(path: &str, fault: Fault<'_>) -> Self {
+        let Fault { error, key, only } = fault;
+        Self { file: path.to_string(), error, key: key.to_string(), only }
+    }
+}
+
+impl fmt::Display for FolderFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { file, error, key, only } = self;
+        write!(f, "{file}: {}", Fault { error: *error, key, only })
+    }
+}
+
+/// A result that says which file of the folder is at fault.
+pub type FolderResult<T> = Result<T, FolderFault>;
+
+/// The JSON text at `path`, if it is there.
+pub(super) fn json<'t>(texts: Texts<'_, 't>, path: &str) -> FolderResult<Option<Value<'t>>> {
+    let value = texts(path).map(|text| Value::parse(text, 0)).transpose();
+    value.map_err(|error| FolderFault::new(path, Fault::of(error)))
+}
+
+/// The object at `path`, if it is there.
+pub(super) fn object<'t>(texts: Texts<'_, 't>, path: &str) -> FolderResult<Option<Object<'t>>> {
+    let object = json(texts, path)?.map(Object::new).transpose();
+    object.map_err(|fault| FolderFault::new(path, fault))
+}

@@ -1,0 +1,402 @@
+//! `modules.json`: what stands behind the transformer, as sentence-transformers writes it.
+//!
+//! The types have been spelled three ways: `sentence_transformers.models.Pooling`, since version 6
+//! `sentence_transformers.sentence_transformer.modules.pooling.Pooling`, and bare.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::{FolderFault, FolderResult, Texts, json, object};
+use crate::error::{Error, ErrorKind};
+use crate::limit::Limit;
+use crate::text::json::{Fault, Kind, Object, Read, Value, chars, is};
+
+const FILE: &str = "modules.json";
+
+/// More modules than any model has.
+const MOST_MODULES: usize = 16;
+
+/// The modules of a model, in their order.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Modules {
+    /// What the first module is.
+    pub base: Base,
+    /// The folder of the first module: empty, or ending with `/`.
+    pub folder: String,
+    /// How the tokens' vectors become one.
+    pub pooling: Option<PoolingModule>,
+    /// Dense layers behind the pooling.
+    pub dense: Vec<DenseModule>,
+    /// Whether the result is brought to length 1.
+    pub normalize: bool,
+}
+
+/// What makes vectors of tokens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Base {
+    /// A transformer.
+    #[default]
+    Transformer,
+    /// A table with a row for each token.
+    Table,
+}
+
+/// How the tokens' vectors become one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PoolingModule {
+    /// One way, or several whose results stand one behind the other.
+    pub ways: Vec<Way>,
+    /// Whether the tokens of a prompt are left out.
+    pub leaves_out_prompt: bool,
+}
+
+/// How vectors of tokens become one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Way {
+    /// The vector of the first token.
+    First,
+    /// The largest of each element.
+    Max,
+    /// The mean.
+    Mean,
+    /// The sum over the root of the number of tokens.
+    MeanByRoot,
+    /// The mean, with weights that grow from 1 by 1 with the position.
+    WeightedMean,
+    /// The vector of the last token.
+    Last,
+}
+
+/// What is applied to the output of a dense layer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum DenseActivation {
+    /// Nothing.
+    Identity,
+    /// The hyperbolic tangent.
+    Tanh,
+    /// max(x, 0).
+    Relu,
+    /// x · Φ(x).
+    Gelu,
+    /// x · sigmoid(x).
+    Silu,
+    /// 1 / (1 + e⁻ˣ).
+    Sigmoid,
+}
+
+/// A dense layer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DenseModule {
+    /// Its folder, ending with `/`: the weights are in `model.safetensors` there, as
+    /// `linear.weight` and `linear.bias`.
+    pub folder: String,
+    /// Elements of its input.
+    pub inputs: usize,
+    /// Elements of its output.
+    pub outputs: usize,
+    /// Whether it has a bias.
+    pub bias: bool,
+    /// What is applied to its output.
+    pub activation: DenseActivation,
+}
+
+impl Modules {
+    /// Reads `modules.json`; `None` if the folder has none.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with a file; modules and settings that are not known are refused by name.
+    pub fn read(texts: Texts<'_, '_>) -> FolderResult<Option<Self>> {
+        let Some(list) = json(texts, FILE)? else { return Ok(None) };
+        let fault = |kind, value: Value<'_>, only| {
+            FolderFault::new(FILE, Fault { error: Error::new(value.offset(), kind), key: "", only })
+        };
+        if list.kind() != Kind::BeginArray {
+            return Err(fault(ErrorKind::BadMetadata, list, "a list of modules is needed"));
+        }
+        if list.items().count() > MOST_MODULES {
+            return Err(fault(ErrorKind::OverLimit, list, "no model has as many modules"));
+        }
+        let mut modules = Self::default();
+        let mut last = None;
+        for item in list.items() {
+            let module = Object::new(item).and_then(|module| Module::read(&module));
+            let module = module.map_err(|fault| FolderFault::new(FILE, fault))?;
+            last = modules.add(texts, module, last)?;
+        }
+        let is_whole = modules.pooling.is_some() || modules.base == Base::Table;
+        if last.is_none() || !is_whole {
+            let only = "a model without a module that pools makes no embedding of a text";
+            return Err(fault(ErrorKind::UnsupportedSetting, list, only));
+        }
+        Ok(Some(modules))
+    }
+
+    /// Adds a module behind those before, of which `last` is the last one; answers which is now.
+    fn add(
+        &mut self,
+        texts: Texts<'_, '_>,
+        module: Module<'_>,
+        last: Option<ModuleKind>,
+    ) -> FolderResult<Option<ModuleKind>> {
+        use ModuleKind as K;
+        let Module { kind, value, folder } = module;
+        let misplaced = || {
+            let error = Error::new(value.offset(), ErrorKind::UnsupportedSetting);
+            let only = "the module stands in an unusual place";
+            Err(FolderFault::new(FILE, Fault { error, key: "type", only }))
+        };
+        match (kind, last) {
+            (K::Transformer, None) => self.folder = folder,
+            (K::Table, None) => (self.base, self.folder) = (Base::Table, folder),
+            (K::Pooling, Some(K::Transformer)) => {
+                self.pooling = Some(PoolingModule::read(texts, &folder)?);
+            }
+            (K::Dense, Some(K::Pooling | K::Dense | K::Table)) => {
+                self.dense.push(DenseModule::read(texts, folder)?);
+            }
+            (K::Normalize, Some(K::Pooling | K::Dense | K::Table | K::Normalize)) => {
+                self.normalize = true;
+            }
+            // It does nothing but in training.
+            (K::Dropout, Some(_)) => return Ok(last),
+            _ => return misplaced(),
+        }
+        Ok(Some(kind))
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ModuleKind {
+    Transformer,
+    Table,
+    Pooling,
+    Dense,
+    Normalize,
+    Dropout,
+}
+
+struct Module<'t> {
+    kind: ModuleKind,
+    value: Value<'t>,
+    /// Empty, or ending with `/`.
+    folder: String,
+}
+
+impl<'t> Module<'t> {
+    fn read(module: &Object<'t>) -> Read<'t, Self> {
+        let kind = module.text("type")?;
+        let kind = module.needed("type", kind)?;
+        let (place, name) = kind.rsplit_once('.').unwrap_or(("", kind));
+        let is_known = place.is_empty() || place.starts_with("sentence_transformers.");
+        let kind = match name {
+            _ if !is_known => None,
+            "Transformer" => Some(ModuleKind::Transformer),
+            "StaticEmbedding" => Some(ModuleKind::Table),
+            "Pooling" => Some(ModuleKind::Pooling),
+            "Dense" => Some(ModuleKind::Dense),
+            "Normalize" => Some(ModuleKind::Normalize),
+            "Dropout" => Some(ModuleKind::Dropout),
+            _ => None,
+        };
+        let kind = kind
+            .ok_or_else(|| module.unsupported("type", "a module of this kind is not known here"))?;
+        let mut folder: String = chars(module.text("path")?.unwrap_or_default()).collect();
+        while folder.ends_with('/') {
+            folder.pop();
+        }
+        let leaves = folder.starts_with('/') || folder.split('/').any(|part| part == "..");
+        if leaves || folder.contains('\\') {
+            return Err(module.bad("path", "a path within the folder is needed"));
+        }
+        if folder == "." {
+            folder.clear();
+        }
+        if !folder.is_empty() {
+            folder.push('/');
+        }
+        module.finish(&["idx", "name", "kwargs"])?;
+        Ok(Self { kind, value: module.value(), folder })
+    }
+}
+
+/// The ways of pooling, in the order in which their results stand one behind the other, by the
+/// switches of older configurations and by the names of newer ones.
+const WAYS: [(&str, &str, Way); 6] = [
+    ("pooling_mode_cls_token", "cls", Way::First),
+    ("pooling_mode_max_tokens", "max", Way::Max),
+    ("pooling_mode_mean_tokens", "mean", Way::Mean),
+    ("pooling_mode_mean_sqrt_len_tokens", "mean_sqrt_len_tokens", Way::MeanByRoot),
+    ("pooling_mode_weightedmean_tokens", "weightedmean", Way::WeightedMean),
+    ("pooling_mode_lasttoken", "lasttoken", Way::Last),
+];
+
+impl PoolingModule {
+    /// The module in `folder`; the mean if it has no configuration.
+    fn read(texts: Texts<'_, '_>, folder: &str) -> FolderResult<Self> {
+        let path = [folder, "config.json"].concat();
+        let Some(config) = object(texts, &path)? else {
+            let ways = alloc::vec![Way::Mean];
+            return Ok(Self { ways, leaves_out_prompt: false });
+        };
+        Self::of(&config).map_err(|fault| FolderFault::new(&path, fault))
+    }
+
+    fn of<'t>(config: &Object<'t>) -> Read<'t, Self> {
+        let mut set = [false; WAYS.len()];
+        for (set, (switch, ..)) in set.iter_mut().zip(WAYS) {
+            *set = config.truth(switch)?.unwrap_or(false);
+        }
+        if let Some(named) = config.get("pooling_mode") {
+            set = [false; WAYS.len()];
+            let one = Some(named).filter(|it| it.kind() != Kind::BeginArray);
+            for name in one.into_iter().chain(named.items()) {
+                let known = WAYS.iter().position(|way| is_way(name, way));
+                let place = known.and_then(|at| set.get_mut(at));
+                *place.ok_or_else(|| {
+                    config.unsupported("pooling_mode", "a way of pooling that is not known here")
+                })? = true;
+            }
+        }
+        let ways: Vec<Way> =
+            set.iter().zip(WAYS).filter(|(set, _)| **set).map(|(_, (.., way))| way).collect();
+        if ways.is_empty() {
+            return Err(config.unsupported("pooling_mode", "the module pools in no way"));
+        }
+        let leaves_out_prompt = config.truth("include_prompt")? == Some(false);
+        config.finish(&["embedding_dimension", "word_embedding_dimension"])?;
+        Ok(Self { ways, leaves_out_prompt })
+    }
+}
+
+/// Whether a way is called so, in full or without `_tokens`.
+fn is_way(name: Value<'_>, (switch, known, _): &(&str, &str, Way)) -> bool {
+    let full = switch.strip_prefix("pooling_mode_").unwrap_or(switch);
+    name.as_text().is_some_and(|name| {
+        is(name, known) || is(name, full) || Some(name) == full.strip_suffix("_tokens")
+    })
+}
+
+/// The functions behind dense layers, by the last part of torch's names.
+const ACTIVATIONS: [(&str, DenseActivation); 6] = [
+    ("Identity", DenseActivation::Identity),
+    ("Tanh", DenseActivation::Tanh),
+    ("ReLU", DenseActivation::Relu),
+    ("GELU", DenseActivation::Gelu),
+    ("SiLU", DenseActivation::Silu),
+    ("Sigmoid", DenseActivation::Sigmoid),
+];
+
+impl DenseModule {
+    fn read(texts: Texts<'_, '_>, folder: String) -> FolderResult<Self> {
+        let path = [&*folder, "config.json"].concat();
+        let fault = |fault| FolderFault::new(&path, fault);
+        let missing = || fault(Fault::of(Error::new(0, ErrorKind::MissingMetadata)));
+        let config = object(texts, &path)?.ok_or_else(missing)?;
+        Self::of(&config, folder).map_err(fault)
+    }
+
+    fn of<'t>(config: &Object<'t>, folder: String) -> Read<'t, Self> {
+        let size = |name: &'static str| {
+            let size = config.integer(name)?;
+            let size = config.needed(name, size)?;
+            let within = Limit::SIZE.check(size).ok().filter(|size| *size > 0);
+            within.ok_or_else(|| config.bad(name, "a size that models have is needed"))
+        };
+        let (inputs, outputs) = (size("in_features")?, size("out_features")?);
+        let name = config.text("activation_function")?.unwrap_or("Tanh");
+        let last = name.rsplit('.').next().unwrap_or_default();
+        let known = ACTIVATIONS.iter().find(|(known, _)| *known == last);
+        let (_, activation) = *known.ok_or_else(|| {
+            let only = "Identity, Tanh, ReLU, GELU, SiLU and Sigmoid are known";
+            config.unsupported("activation_function", only)
+        })?;
+        let bias = config.truth("bias")?.unwrap_or(true);
+        for name in ["module_input_name", "module_output_name"] {
+            config.neutral(name, "only \"sentence_embedding\" is done", |value| {
+                value.is_text("sentence_embedding")
+            })?;
+        }
+        config.finish(&[])?;
+        Ok(Self { folder, inputs, outputs, bias, activation })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIST: &str = r#"[
+        {"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.Transformer"},
+        {"idx": 1, "name": "1", "path": "1_Pooling", "type": "sentence_transformers.sentence_transformer.modules.pooling.Pooling"},
+        {"idx": 2, "name": "2", "path": "2_Dense/", "type": "Dense"},
+        {"idx": 3, "name": "3", "path": "3_Normalize", "type": "sentence_transformers.models.Normalize"}]"#;
+    const DENSE: &str = r#"{"in_features": 48, "out_features": 40, "bias": false, "activation_function": "torch.nn.modules.linear.Identity"}"#;
+
+    fn read(files: &[(&str, &str)]) -> FolderResult<Option<Modules>> {
+        let find =
+            |path: &str| files.iter().find(|(known, _)| *known == path).map(|(_, text)| *text);
+        Modules::read(&find)
+    }
+
+    fn pooling(config: &str) -> FolderResult<Vec<Way>> {
+        let files =
+            [(FILE, LIST), ("1_Pooling/config.json", config), ("2_Dense/config.json", DENSE)];
+        read(&files).map(|modules| modules.unwrap().pooling.unwrap().ways)
+    }
+
+    #[test]
+    fn modules_of_every_spelling_are_read_in_order() {
+        let files = [(FILE, LIST), ("2_Dense/config.json", DENSE)];
+        let modules = read(&files).unwrap().unwrap();
+        assert_eq!((modules.base, modules.normalize), (Base::Transformer, true));
+        assert_eq!(modules.pooling.unwrap().ways, [Way::Mean]);
+        let dense = &modules.dense[0];
+        assert_eq!((&*dense.folder, dense.inputs, dense.outputs), ("2_Dense/", 48, 40));
+        assert_eq!((dense.bias, dense.activation), (false, DenseActivation::Identity));
+        assert_eq!(read(&[]).unwrap(), None);
+    }
+
+    #[test]
+    fn ways_of_pooling_have_two_spellings_and_one_order() {
+        use Way::{First, Last, Max, Mean, MeanByRoot, WeightedMean};
+        let old = r#"{"pooling_mode_mean_tokens": true, "pooling_mode_cls_token": true, "pooling_mode_max_tokens": false}"#;
+        assert_eq!(pooling(old).unwrap(), [First, Mean]);
+        let new =
+            r#"{"embedding_dimension": 48, "pooling_mode": ["lasttoken", "max", "weightedmean"]}"#;
+        assert_eq!(pooling(new).unwrap(), [Max, WeightedMean, Last]);
+        assert_eq!(pooling(r#"{"pooling_mode": "mean_sqrt_len_tokens"}"#).unwrap(), [MeanByRoot]);
+        assert_eq!(pooling(r#"{"pooling_mode": "odd"}"#).unwrap_err().key, "pooling_mode");
+        assert_eq!(pooling("{}").unwrap_err().key, "pooling_mode");
+        let fault = pooling(r#"{"pooling_mode": "cls", "pooling_by_luck": true}"#).unwrap_err();
+        assert_eq!((&*fault.file, &*fault.key), ("1_Pooling/config.json", "pooling_by_luck"));
+    }
+
+    #[test]
+    fn modules_that_are_not_known_or_misplaced_are_refused() {
+        let one = |kind: &str, path: &str| {
+            let list = alloc::format!(
+                r#"[{{"type": "sentence_transformers.models.Transformer", "path": ""}}, {{"type": "{kind}", "path": "{path}"}}]"#
+            );
+            let fault = read(&[(FILE, &list)]).unwrap_err();
+            (fault.error.kind(), fault.key)
+        };
+        let unsupported = |key: &str| (ErrorKind::UnsupportedSetting, String::from(key));
+        assert_eq!(one("sentence_transformers.models.LSTM", "x"), unsupported("type"));
+        assert_eq!(one("custom_st.Pooling", "x"), unsupported("type"));
+        assert_eq!(one("Normalize", "x"), unsupported("type"));
+        assert_eq!(one("Pooling", "../x").0, ErrorKind::BadMetadata);
+        assert_eq!(one("Dense", "x").1, "type");
+        assert!(read(&[(FILE, "{}")]).is_err() && read(&[(FILE, "[]")]).is_err());
+        let config = r#"{"in_features": 0, "out_features": 4}"#;
+        let files = [(FILE, LIST), ("2_Dense/config.json", config)];
+        assert_eq!(read(&files).unwrap_err().key, "in_features");
+        assert_eq!(read(&[(FILE, LIST)]).unwrap_err().file, "2_Dense/config.json");
+    }
+}
