@@ -43,6 +43,8 @@ mod plan;
 mod run;
 mod size;
 mod source;
+#[cfg(feature = "families")]
+mod table;
 pub mod weights;
 
 pub use block::layer::Layer;
@@ -78,4 +80,6 @@ pub use source::gguf::{
 };
 #[cfg(feature = "embd")]
 pub use source::stored;
+#[cfg(feature = "families")]
+pub use table::TokenTable;
 pub use weights::{Encoding, Matrix, SliceWeights, Weights};
