@@ -47,8 +47,11 @@ impl EncoderSettings {
     pub fn read(texts: Texts<'_, '_>, module: &str) -> FolderResult<Self> {
         for name in ENCODER_SETTINGS {
             let path = [module, name].concat();
-            if let Some(settings) = object(texts, &path)? {
-                return Self::of(&settings).map_err(|fault| FolderFault::new(&path, fault));
+            let read = object(texts, &path, |settings| {
+                Self::of(settings).map_err(|fault| FolderFault::new(&path, fault))
+            });
+            if let Some(settings) = read? {
+                return Ok(settings);
             }
         }
         Ok(Self::default())
@@ -90,18 +93,23 @@ impl TokenLimit {
     ///
     /// What is wrong with the file.
     pub fn of_tokenizer(texts: Texts<'_, '_>) -> FolderResult<Option<u64>> {
-        let config = object(texts, "tokenizer_config.json")?;
-        let limit = config.and_then(|config| config.get("model_max_length"));
-        Ok(limit.and_then(|limit| limit.as_u64()))
+        let limit = object(texts, "tokenizer_config.json", |config| {
+            Ok(config.get("model_max_length").and_then(|limit| limit.as_u64()))
+        })?;
+        Ok(limit.flatten())
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use alloc::borrow::Cow;
+
     use super::*;
 
     fn settings(text: &str) -> FolderResult<EncoderSettings> {
-        EncoderSettings::read(&|path| (path == "sentence_bert_config.json").then_some(text), "")
+        let find =
+            |path: &str| Ok((path == "sentence_bert_config.json").then_some(Cow::Borrowed(text)));
+        EncoderSettings::read(&find, "")
     }
 
     #[test]

@@ -10,18 +10,19 @@
 mod limit;
 mod modules;
 
+use alloc::borrow::Cow;
 use alloc::string::{String, ToString as _};
 use core::fmt;
 
 pub use limit::{EncoderSettings, TokenLimit};
 pub use modules::{Base, DenseModule, Modules, PoolingModule};
 
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::text::json::{Fault, Object, Value};
 
 /// The texts of a folder by their paths within it, such as `1_Pooling/config.json`; `None` for
-/// files that are not there.
-pub type Texts<'f, 't> = &'f dyn Fn(&str) -> Option<&'t str>;
+/// files that are not there, an error for those that cannot be read.
+pub type Texts<'f, 't> = &'f dyn Fn(&str) -> Result<Option<Cow<'t, str>>>;
 
 /// What keeps a folder from being read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,16 +55,27 @@ impl fmt::Display for FolderFault {
 }
 
 /// A result that says which file of the folder is at fault.
-pub type FolderResult<T> = Result<T, FolderFault>;
+pub type FolderResult<T> = core::result::Result<T, FolderFault>;
 
-/// The JSON text at `path`, if it is there.
-pub(super) fn json<'t>(texts: Texts<'_, 't>, path: &str) -> FolderResult<Option<Value<'t>>> {
-    let value = texts(path).map(|text| Value::parse(text, 0)).transpose();
-    value.map_err(|error| FolderFault::new(path, Fault::of(error)))
+/// What `read` makes of the JSON text at `path`; `None` if there is none.
+pub(super) fn json<R>(
+    texts: Texts<'_, '_>,
+    path: &str,
+    read: impl FnOnce(Value<'_>) -> FolderResult<R>,
+) -> FolderResult<Option<R>> {
+    let fault = |error| FolderFault::new(path, Fault::of(error));
+    let Some(text) = texts(path).map_err(fault)? else { return Ok(None) };
+    read(Value::parse(&text, 0).map_err(fault)?).map(Some)
 }
 
-/// The object at `path`, if it is there.
-pub(super) fn object<'t>(texts: Texts<'_, 't>, path: &str) -> FolderResult<Option<Object<'t>>> {
-    let object = json(texts, path)?.map(Object::new).transpose();
-    object.map_err(|fault| FolderFault::new(path, fault))
+/// What `read` makes of the object at `path`; `None` if there is none.
+pub(super) fn object<R>(
+    texts: Texts<'_, '_>,
+    path: &str,
+    read: impl FnOnce(&Object<'_>) -> FolderResult<R>,
+) -> FolderResult<Option<R>> {
+    json(texts, path, |value| {
+        let object = Object::new(value).map_err(|fault| FolderFault::new(path, fault))?;
+        read(&object)
+    })
 }

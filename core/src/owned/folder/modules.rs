@@ -4,6 +4,7 @@
 //! `sentence_transformers.sentence_transformer.modules.pooling.Pooling`, and bare.
 
 use alloc::string::String;
+use alloc::vec;
 use alloc::vec::Vec;
 
 use super::{FolderFault, FolderResult, Texts, json, object};
@@ -113,7 +114,10 @@ impl Modules {
     ///
     /// What is wrong with a file; modules and settings that are not known are refused by name.
     pub fn read(texts: Texts<'_, '_>) -> FolderResult<Option<Self>> {
-        let Some(list) = json(texts, FILE)? else { return Ok(None) };
+        json(texts, FILE, |list| Self::of(texts, list))
+    }
+
+    fn of(texts: Texts<'_, '_>, list: Value<'_>) -> FolderResult<Self> {
         let fault = |kind, value: Value<'_>, only| {
             FolderFault::new(FILE, Fault { error: Error::new(value.offset(), kind), key: "", only })
         };
@@ -135,7 +139,7 @@ impl Modules {
             let only = "a model without a module that pools makes no embedding of a text";
             return Err(fault(ErrorKind::UnsupportedSetting, list, only));
         }
-        Ok(Some(modules))
+        Ok(modules)
     }
 
     /// Adds a module behind those before, of which `last` is the last one; answers which is now.
@@ -241,11 +245,10 @@ impl PoolingModule {
     /// The module in `folder`; the mean if it has no configuration.
     fn read(texts: Texts<'_, '_>, folder: &str) -> FolderResult<Self> {
         let path = [folder, "config.json"].concat();
-        let Some(config) = object(texts, &path)? else {
-            let ways = alloc::vec![Way::Mean];
-            return Ok(Self { ways, leaves_out_prompt: false });
-        };
-        Self::of(&config).map_err(|fault| FolderFault::new(&path, fault))
+        let read = object(texts, &path, |config| {
+            Self::of(config).map_err(|fault| FolderFault::new(&path, fault))
+        })?;
+        Ok(read.unwrap_or_else(|| Self { ways: vec![Way::Mean], leaves_out_prompt: false }))
     }
 
     fn of<'t>(config: &Object<'t>) -> Read<'t, Self> {
@@ -296,10 +299,9 @@ const ACTIVATIONS: [(&str, DenseActivation); 6] = [
 impl DenseModule {
     fn read(texts: Texts<'_, '_>, folder: String) -> FolderResult<Self> {
         let path = [&*folder, "config.json"].concat();
-        let fault = |fault| FolderFault::new(&path, fault);
-        let missing = || fault(Fault::of(Error::new(0, ErrorKind::MissingMetadata)));
-        let config = object(texts, &path)?.ok_or_else(missing)?;
-        Self::of(&config, folder).map_err(fault)
+        let fault = |fault: Fault<'_>| FolderFault::new(&path, fault);
+        let read = object(texts, &path, |config| Self::of(config, folder.clone()).map_err(fault))?;
+        read.ok_or_else(|| fault(Fault::of(Error::new(0, ErrorKind::MissingMetadata))))
     }
 
     fn of<'t>(config: &Object<'t>, folder: String) -> Read<'t, Self> {
@@ -330,6 +332,8 @@ impl DenseModule {
 
 #[cfg(test)]
 mod tests {
+    use alloc::borrow::Cow;
+
     use super::*;
 
     const LIST: &str = r#"[
@@ -340,8 +344,10 @@ mod tests {
     const DENSE: &str = r#"{"in_features": 48, "out_features": 40, "bias": false, "activation_function": "torch.nn.modules.linear.Identity"}"#;
 
     fn read(files: &[(&str, &str)]) -> FolderResult<Option<Modules>> {
-        let find =
-            |path: &str| files.iter().find(|(known, _)| *known == path).map(|(_, text)| *text);
+        let find = |path: &str| {
+            let found = files.iter().find(|(known, _)| *known == path);
+            Ok(found.map(|(_, text)| Cow::Borrowed(*text)))
+        };
         Modules::read(&find)
     }
 
