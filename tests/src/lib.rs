@@ -13,6 +13,7 @@
 //! * [`uqff`]: a UQFF file with every kind of layer.
 //! * [`letter_classes`]: generates core's table of letters and numbers.
 //! * [`word_characters`]: generates core's table of what is part of words.
+//! * [`checkpoint`]: folders of encoders of all families, and what they must give.
 //! * [`agreement`]: how near a model's embeddings are to the reference.
 //! * [`minilm`]: the reference sentences and the published model.
 //! * [`vocabularies`]: small vocabularies, as files hold them.
@@ -28,6 +29,7 @@
 pub mod agreement;
 pub mod amb;
 pub mod blocks;
+pub mod checkpoint;
 pub mod contract;
 pub mod data;
 pub mod decoder;

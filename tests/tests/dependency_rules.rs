@@ -152,12 +152,15 @@ const MODEL: &[(&str, &[&str])] = &[
     (
         "family/",
         &[
+            "limit",
             "model/block",
             "model/config",
+            "model/head",
             "model/linear",
             "model/pass",
             "model/plan",
             "model/weights",
+            "text",
         ],
     ),
     (

@@ -470,11 +470,16 @@ impl Model {
         let add = |x: &mut Vec<f64>, y: &[f64]| x.iter_mut().zip(y).for_each(|(x, y)| *x += y);
         let wide = |row: &[f32]| row.iter().map(|x| f64::from(*x)).collect::<Vec<f64>>();
         let mut states: Vec<Vec<f64>> = Vec::new();
-        for (position, id) in ids.iter().enumerate() {
+        let mut next = embedding.positions.unwrap_or(0);
+        // Where positions begin behind that of padding, a padding token has that one.
+        let padding = next.checked_sub(1);
+        for id in ids {
             let mut row = wide(self.tensor("words.weight").row(*id as usize));
             row.iter_mut().for_each(|x| *x *= f64::from(embedding.scale));
-            if let Some(first) = embedding.positions {
-                add(&mut row, &wide(self.tensor("positions.weight").row(first + position)));
+            if embedding.positions.is_some() {
+                let own = padding.filter(|padding| *padding == *id as usize);
+                add(&mut row, &wide(self.tensor("positions.weight").row(own.unwrap_or(next))));
+                next += usize::from(own.is_none());
             }
             if embedding.token_types {
                 add(&mut row, &wide(self.tensor("types.weight").row(0)));

@@ -54,12 +54,22 @@ pub use config::{
     Order, Pooling, RelativeBuckets, Rotary, Window,
 };
 pub use family::bert::{Finding, check, plan, summaries};
+#[cfg(feature = "families")]
+pub use family::encoders::{
+    Biases, ClassifierModel, FamilyModel, IRRELEVANT as IRRELEVANT_SETTINGS, Prefixed, read_config,
+};
 pub use family::tensors::{Names, Tensor};
 pub use fixed::{FixedMemory, FixedNeeds};
+#[cfg(feature = "families")]
+pub use head::classifier::{Classifier, HeadNorm};
+#[cfg(feature = "families")]
+pub use head::dense::{Dense, DenseActivation};
 pub use head::pool;
+#[cfg(feature = "families")]
+pub use head::ways::{Way, Ways};
 pub use parallel::{InOrder, Job, Parallel, Part, Parts};
 pub use pass::packed::workspace::Workspace;
-pub use pass::packed::{Bert, Encoder, requantize, workspace};
+pub use pass::packed::{Batch, Bert, Encoder, requantize, workspace};
 #[cfg(feature = "alloc")]
 pub(crate) use plan::ALIGNMENT;
 pub use plan::{Needs, Plan};

@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 
 use super::open::{Model, open};
 use super::requantize::Memory;
+use super::session::Session;
 use super::vocabulary::VocabularyIndex;
 use crate::error::{Error, ErrorKind, Result};
 #[cfg(feature = "embd")]
@@ -31,9 +32,6 @@ pub struct Tokenized {
     /// Whether the text has more tokens than were kept.
     pub truncated: bool,
 }
-
-/// Tokens below which a part of a pass is not worth a thread.
-const LEAST_TOKENS_OF_A_JOB: usize = 8;
 
 /// A sentence embedder over a `.weights`, `.amb` or GGUF file whose bytes `B` holds: a slice, a
 /// `Vec`, a mapped file.
@@ -250,8 +248,8 @@ impl<B: AsRef<[u8]>> Embedder<B> {
     /// [`ErrorKind::InvalidArgument`] if either is 0 or the memory would be larger than addresses
     /// are; [`ErrorKind::NoMemory`] if there is not as much.
     pub fn session(&self, tokens: usize, jobs: usize) -> Result<Session> {
-        let most = self.config().heads.query.max(tokens.div_ceil(LEAST_TOKENS_OF_A_JOB));
-        self.session_for(Plan { jobs: jobs.min(most), ..self.plan(tokens) })
+        let jobs = Session::jobs(self.config(), tokens, jobs);
+        self.session_for(Plan { jobs, ..self.plan(tokens) })
     }
 
     /// As [`session`](Self::session), for a plan that says more, with as many jobs as it says.
@@ -261,9 +259,7 @@ impl<B: AsRef<[u8]>> Embedder<B> {
     ///
     /// As [`session`](Self::session).
     pub fn session_for(&self, plan: Plan) -> Result<Session> {
-        let plan = Plan { tile_bytes: 0, ..plan };
-        let needs = Workspace::needs(self.config(), &plan)?;
-        Ok(Session { plan, floats: filled(needs.floats, 0.0)?, bytes: filled(needs.bytes, 0)? })
+        Session::new(self.config(), plan)
     }
 
     /// The embeddings of tokenised texts, `hidden` elements each, into `out`: see
@@ -321,20 +317,4 @@ pub(super) fn summarize(
     let mut summaries = filled(bert.summaries(kernels), RowSummary::EMPTY)?;
     bert.summarize(weights, kernels, &mut [], &mut summaries)?;
     Ok(summaries)
-}
-
-/// The scratch memory of one thread that embeds.
-#[derive(Clone, Debug)]
-pub struct Session {
-    plan: Plan,
-    floats: Vec<f32>,
-    bytes: Vec<u8>,
-}
-
-impl Session {
-    /// The size of the memory in bytes.
-    #[must_use]
-    pub fn bytes(&self) -> usize {
-        self.floats.len().saturating_mul(4).saturating_add(self.bytes.len())
-    }
 }

@@ -3,6 +3,7 @@
 //! | I want | type |
 //! |---|---|
 //! | the embedding of a text | [`Embedder`] |
+//! | the embedding of token ids by an encoder of any family, or their classes | `TextEncoder` over weights from anywhere |
 //! | a text continued | [`CausalModel`]; [`Decoder`] over weights from anywhere |
 //! | token ids alone | [`Embedder::tokenizer`], [`BpeTokenizer`], [`SentencePieceModel`] |
 //!
@@ -53,6 +54,10 @@ mod prompt;
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 mod requantize;
 mod sentencepiece;
+#[cfg(any(feature = "amb", feature = "embd", feature = "families", feature = "gguf"))]
+mod session;
+#[cfg(feature = "families")]
+mod text_encoder;
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 mod vocabulary;
 
@@ -63,8 +68,12 @@ pub use bpe::BpeTokenizer;
 pub use causal::CausalModel;
 pub use decoder::{CausalPooling, CausalSession, Decoder};
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
-pub use embedder::{Embedder, Session, Tokenized};
+pub use embedder::{Embedder, Tokenized};
 #[cfg(feature = "std")]
 pub use io_sink::IoSink;
 pub use model_proto::{ModelProto, ModelSettings};
 pub use sentencepiece::{SentencePieceModel, TokenSession};
+#[cfg(any(feature = "amb", feature = "embd", feature = "families", feature = "gguf"))]
+pub use session::Session;
+#[cfg(feature = "families")]
+pub use text_encoder::{DenseLayer, Recipe, TextEncoder};

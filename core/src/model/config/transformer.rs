@@ -78,7 +78,9 @@ impl Heads {
 /// What is added up to a token's first vector.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Embedding {
-    /// The row of the table of positions for a text's first token, if there is a table.
+    /// The row of the table of positions for a text's first token, if there is a table. Where it is
+    /// not 0, the row before it has the number of the padding token, and is that of such tokens
+    /// wherever they stand in a text: they do not count as positions.
     pub positions: Option<usize>,
     /// Whether there is a table of token types.
     pub token_types: bool,

@@ -2,5 +2,7 @@
 //! that builds for it alone are small; the others are tables of names.
 
 pub mod bert;
+#[cfg(feature = "families")]
+pub mod encoders;
 pub mod llama;
 pub mod tensors;

@@ -1,4 +1,10 @@
-//! What becomes of hidden states: one vector for a text, or the next token.
+//! What becomes of hidden states: one vector for a text, logits of classes, or the next token.
 
+#[cfg(feature = "families")]
+pub mod classifier;
+#[cfg(feature = "families")]
+pub mod dense;
 pub mod pool;
 pub mod sample;
+#[cfg(feature = "families")]
+pub mod ways;

@@ -10,6 +10,7 @@ use alloc::vec::Vec;
 use super::{FolderFault, FolderResult, Texts, json, object};
 use crate::error::{Error, ErrorKind};
 use crate::limit::Limit;
+use crate::model::{DenseActivation, Way};
 use crate::text::json::{Fault, Kind, Object, Read, Value, chars, is};
 
 const FILE: &str = "modules.json";
@@ -52,42 +53,6 @@ pub struct PoolingModule {
     pub ways: Vec<Way>,
     /// Whether the tokens of a prompt are left out.
     pub leaves_out_prompt: bool,
-}
-
-/// How vectors of tokens become one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Way {
-    /// The vector of the first token.
-    First,
-    /// The largest of each element.
-    Max,
-    /// The mean.
-    Mean,
-    /// The sum over the root of the number of tokens.
-    MeanByRoot,
-    /// The mean, with weights that grow from 1 by 1 with the position.
-    WeightedMean,
-    /// The vector of the last token.
-    Last,
-}
-
-/// What is applied to the output of a dense layer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum DenseActivation {
-    /// Nothing.
-    Identity,
-    /// The hyperbolic tangent.
-    Tanh,
-    /// max(x, 0).
-    Relu,
-    /// x · Φ(x).
-    Gelu,
-    /// x · sigmoid(x).
-    Silu,
-    /// 1 / (1 + e⁻ˣ).
-    Sigmoid,
 }
 
 /// A dense layer.
@@ -286,16 +251,6 @@ fn is_way(name: Value<'_>, (switch, known, _): &(&str, &str, Way)) -> bool {
     })
 }
 
-/// The functions behind dense layers, by the last part of torch's names.
-const ACTIVATIONS: [(&str, DenseActivation); 6] = [
-    ("Identity", DenseActivation::Identity),
-    ("Tanh", DenseActivation::Tanh),
-    ("ReLU", DenseActivation::Relu),
-    ("GELU", DenseActivation::Gelu),
-    ("SiLU", DenseActivation::Silu),
-    ("Sigmoid", DenseActivation::Sigmoid),
-];
-
 impl DenseModule {
     fn read(texts: Texts<'_, '_>, folder: String) -> FolderResult<Self> {
         let path = [&*folder, "config.json"].concat();
@@ -313,9 +268,7 @@ impl DenseModule {
         };
         let (inputs, outputs) = (size("in_features")?, size("out_features")?);
         let name = config.text("activation_function")?.unwrap_or("Tanh");
-        let last = name.rsplit('.').next().unwrap_or_default();
-        let known = ACTIVATIONS.iter().find(|(known, _)| *known == last);
-        let (_, activation) = *known.ok_or_else(|| {
+        let activation = DenseActivation::of_torch(name).ok_or_else(|| {
             let only = "Identity, Tanh, ReLU, GELU, SiLU and Sigmoid are known";
             config.unsupported("activation_function", only)
         })?;

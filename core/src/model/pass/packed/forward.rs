@@ -8,10 +8,10 @@
 //! 2. by blocks of tokens: the attention's output layer, residual and norm, feed-forward layers,
 //!    residual and norm.
 
-use super::Encoder;
 use super::layout::Layout;
 use super::positions::{Angles, Biases, relative_biases};
 use super::workspace::Workspace;
+use super::{Batch, Encoder};
 use crate::error::{Error, ErrorKind, Result};
 use crate::kernel::pieces::{copy, even_size, pieces, pieces_mut};
 use crate::kernel::{self, Strides, Table};
@@ -50,6 +50,12 @@ fn transpose((from, stride): (&[f32], usize), (to, line): (&mut [f32], usize)) {
     }
 }
 
+/// Whether a token of a text is the one for padding, in models whose positions begin behind that of
+/// padding: such tokens all have that position, and those behind them count on without them.
+const fn is_padding(first: usize, id: u32) -> bool {
+    first > 0 && id as usize == first - 1
+}
+
 const TOO_SMALL: Error = Error::without_offset(ErrorKind::BufferTooSmall);
 
 impl<'a, L, W, P> Pass<'a, L, W, P>
@@ -64,10 +70,10 @@ where
         model: &'a Encoder<L>,
         run: &'a Run<'a, W, P>,
         observe: &'a Observer<'a>,
-        ids: &[u32],
-        lengths: &'a [usize],
+        texts: &Batch<'a>,
         workspace: &mut Workspace<'_>,
     ) -> Result<()> {
+        let Batch { ids, types, lengths } = *texts;
         let tokens = ids.len();
         let Workspace { layout, hidden, context, normed, angles, relative, codes, floats, bytes } =
             workspace;
@@ -85,7 +91,7 @@ where
         let pass = Pass { model, run, observe, layout, lengths, tokens, angles, relative };
         {
             let (mut staging, ..) = layout.staging(floats, bytes)?;
-            pass.embeddings(ids, hidden, &mut staging)?;
+            pass.embeddings(ids, types, hidden, &mut staging)?;
         }
         let head_part = layout.heads * config.sharing() * tokens * config.head();
         let block_part = pass.share() * config.hidden;
@@ -133,15 +139,22 @@ where
         self.tokens.div_ceil(self.layout.jobs.max(1))
     }
 
-    /// Word + position + first token type, then a norm, as far as the model has them.
-    fn embeddings(&self, ids: &[u32], hidden: &mut [f32], staging: &mut Staging<'_>) -> Result<()> {
+    /// Word + position + token type, then a norm, as far as the model has them.
+    fn embeddings(
+        &self,
+        ids: &[u32],
+        types: &[u8],
+        hidden: &mut [f32],
+        staging: &mut Staging<'_>,
+    ) -> Result<()> {
         let Self { model, run, .. } = self;
         let (width, embedding) = (model.config.hidden, &model.config.embedding);
         let positions = if FAMILIES { embedding.positions } else { Some(0) };
         let token_types = !FAMILIES || embedding.token_types;
         let mut rows = hidden.chunks_exact_mut(width.max(1));
-        let mut ids = ids.iter();
+        let (mut ids, mut types) = (ids.iter(), types.iter());
         for &length in self.lengths {
+            let mut padded = 0;
             for (position, (&id, row)) in ids.by_ref().zip(rows.by_ref()).take(length).enumerate() {
                 let other = staging.converted.get_mut(..width).ok_or(TOO_SMALL)?;
                 run.read_row(&model.word, id as usize, row, staging.tile)?;
@@ -149,11 +162,18 @@ where
                     kernel::scale(row, embedding.scale);
                 }
                 if let Some(first) = positions {
-                    run.read_row(&model.position, first + position, other, staging.tile)?;
+                    let place = if FAMILIES && is_padding(first, id) {
+                        padded += 1;
+                        first - 1
+                    } else {
+                        first + position - padded
+                    };
+                    run.read_row(&model.position, place, other, staging.tile)?;
                     kernel::add(row, other);
                 }
                 if token_types {
-                    run.read_row(&model.token_type, 0, other, staging.tile)?;
+                    let kind = if FAMILIES { types.next().copied().unwrap_or(0) } else { 0 };
+                    run.read_row(&model.token_type, kind.into(), other, staging.tile)?;
                     kernel::add(row, other);
                 }
             }

@@ -25,9 +25,9 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::model::block::layer::Layer;
 use crate::model::block::norm::Norm;
 use crate::model::block::observation::Observer;
-use crate::model::config::BertConfig;
+use crate::model::config::{BertConfig, FAMILIES};
 use crate::model::head::pool::pool;
-use crate::model::parallel::{Parallel, split_off};
+use crate::model::parallel::Parallel;
 use crate::model::plan::Plan;
 use crate::model::run::Run;
 use crate::model::weights::{Matrix, Weights};
@@ -51,7 +51,20 @@ pub struct Encoder<L> {
     pub(in crate::model) layers: L,
 }
 
+/// Some texts as token ids, special tokens included.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Batch<'a> {
+    /// The ids of all texts, one after the other.
+    pub ids: &'a [u32],
+    /// The type of each token; empty where all are of the first type. Models with a single type, or
+    /// none, do not look at it.
+    pub types: &'a [u8],
+    /// How many tokens each text has.
+    pub lengths: &'a [usize],
+}
+
 const TOO_SMALL: Error = Error::without_offset(ErrorKind::BufferTooSmall);
+const INVALID: Error = Error::without_offset(ErrorKind::InvalidArgument);
 
 impl<L: AsRef<[Layer]> + Sync> Encoder<L> {
     /// The model's sizes.
@@ -127,30 +140,80 @@ impl<L: AsRef<[Layer]> + Sync> Encoder<L> {
         out: &mut [f32],
         observe: &Observer<'_>,
     ) -> Result<()> {
-        self.check_texts(ids, lengths, workspace.layout.tokens, out.len())?;
-        let invalid = Error::without_offset(ErrorKind::InvalidArgument);
-        let (mut ids, mut lengths, mut out) = (ids, lengths, out);
+        let texts = Batch { ids, types: &[], lengths };
+        self.check_texts(&texts, workspace.layout.tokens, out.len())?;
+        let mut rows = out.chunks_exact_mut(self.config.hidden.max(1));
+        self.pass(run, &texts, workspace, observe, &mut |_, states| {
+            pool(&self.config, states, rows.next().ok_or(TOO_SMALL)?);
+            Ok(())
+        })
+    }
+
+    /// Shows `each` the number of each text and the hidden states of its tokens, `[tokens,
+    /// hidden]`, one text after the other: what heads of any kind are made of.
+    ///
+    /// # Errors
+    ///
+    /// As [`embed_batch`](Self::embed_batch), the first error of `each`, and
+    /// [`ErrorKind::InvalidArgument`] if there are not as many types as ids, or types that the
+    /// model does not have.
+    #[cfg(feature = "families")]
+    pub fn states<W: Weights + Sync + ?Sized, P: Parallel + ?Sized>(
+        &self,
+        run: &Run<'_, W, P>,
+        texts: &Batch<'_>,
+        workspace: &mut Workspace<'_>,
+        each: &mut dyn FnMut(usize, &[f32]) -> Result<()>,
+    ) -> Result<()> {
+        let Batch { ids, lengths, .. } = *texts;
+        let types = if self.token_type.rows > 1 { texts.types } else { &[] };
+        let has_types =
+            |types: &[u8]| types.iter().all(|it| usize::from(*it) < self.token_type.rows);
+        if !types.is_empty() && (types.len() != ids.len() || !has_types(types)) {
+            return Err(INVALID);
+        }
+        let texts = Batch { types, ..*texts };
+        let rows = lengths.len().saturating_mul(self.config.hidden);
+        self.check_texts(&texts, workspace.layout.tokens, rows)?;
+        self.pass(run, &texts, workspace, &|_| {}, &mut |text, states| each(text, states))
+    }
+
+    /// Takes texts through the model, as many at a time as there is room for.
+    fn pass<W: Weights + Sync + ?Sized, P: Parallel + ?Sized>(
+        &self,
+        run: &Run<'_, W, P>,
+        texts: &Batch<'_>,
+        workspace: &mut Workspace<'_>,
+        observe: &Observer<'_>,
+        each: &mut impl FnMut(usize, &[f32]) -> Result<()>,
+    ) -> Result<()> {
+        let Batch { mut ids, mut types, mut lengths } = *texts;
+        let mut number = 0;
         while !lengths.is_empty() {
             let (texts, tokens) = pack(lengths, workspace.layout.tokens);
-            let (these, rest) = ids.split_at_checked(tokens).ok_or(invalid)?;
-            let (these_lengths, rest_lengths) = lengths.split_at_checked(texts).ok_or(invalid)?;
-            let these_out = split_off(&mut out, texts * self.config.hidden).ok_or(TOO_SMALL)?;
-            Pass::run(self, run, observe, these, these_lengths, workspace)?;
+            let (these, rest) = ids.split_at_checked(tokens).ok_or(INVALID)?;
+            let (these_lengths, rest_lengths) = lengths.split_at_checked(texts).ok_or(INVALID)?;
+            let (these_types, rest_types) = match FAMILIES && !types.is_empty() {
+                true => types.split_at_checked(tokens).ok_or(INVALID)?,
+                false => (types, types),
+            };
+            let these = Batch { ids: these, types: these_types, lengths: these_lengths };
+            Pass::run(self, run, observe, &these, workspace)?;
             let mut hidden = &*workspace.hidden;
-            for (length, out) in
-                these_lengths.iter().zip(these_out.chunks_exact_mut(self.config.hidden.max(1)))
-            {
-                let (text, rest) =
-                    hidden.split_at_checked(length * self.config.hidden).ok_or(invalid)?;
-                pool(&self.config, text, out);
+            for length in these_lengths {
+                let states = length * self.config.hidden;
+                let (states, rest) = hidden.split_at_checked(states).ok_or(INVALID)?;
+                each(number, states)?;
+                number += 1;
                 hidden = rest;
             }
-            (ids, lengths) = (rest, rest_lengths);
+            (ids, types, lengths) = (rest, rest_types, rest_lengths);
         }
         Ok(())
     }
 
-    fn check_texts(&self, ids: &[u32], lengths: &[usize], room: usize, out: usize) -> Result<()> {
+    fn check_texts(&self, texts: &Batch<'_>, room: usize, out: usize) -> Result<()> {
+        let Batch { ids, lengths, .. } = *texts;
         let error = |kind| Err(Error::without_offset(kind));
         let mut total = 0_usize;
         for &length in lengths {

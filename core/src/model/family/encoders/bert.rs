@@ -1,0 +1,60 @@
+//! BERT, cased or not.
+
+use super::model::{Biases, ClassifierModel, FamilyModel};
+use super::settings::{OF_BERT, Settings, SizeNames};
+use crate::model::config::{Activation, Config, FeedForward};
+use crate::model::family::tensors::{Names, Tensor};
+use crate::text::json::Read;
+
+/// What BERT's tensors are called, and those of families that took them over.
+pub(super) const NAMES: Names = Names {
+    layers: "encoder.layer.",
+    tensors: &[
+        (Tensor::Embeddings, "embeddings.word_embeddings"),
+        (Tensor::Positions, "embeddings.position_embeddings"),
+        (Tensor::TokenTypes, "embeddings.token_type_embeddings"),
+        (Tensor::EmbeddingNorm, "embeddings.LayerNorm"),
+        (Tensor::Query, ".attention.self.query"),
+        (Tensor::Key, ".attention.self.key"),
+        (Tensor::Value, ".attention.self.value"),
+        (Tensor::AttentionOutput, ".attention.output.dense"),
+        (Tensor::AttentionNorm, ".attention.output.LayerNorm"),
+        (Tensor::Up, ".intermediate.dense"),
+        (Tensor::Down, ".output.dense"),
+        (Tensor::FeedForwardNorm, ".output.LayerNorm"),
+    ],
+};
+
+const ACTIVATIONS: &str = "only gelu, gelu_new and relu are honoured";
+
+pub(super) fn read<'t>(settings: &Settings<'_, 't>) -> Read<'t, FamilyModel> {
+    settings.absent(&["auto_map", "layer_types"])?;
+    let config = bert_like(settings, 1e-12)?;
+    let classifier = Some(ClassifierModel::BERT);
+    Ok(FamilyModel {
+        family: "",
+        config,
+        names: &NAMES,
+        biases: Biases::ALL,
+        classifier,
+        padding: None,
+    })
+}
+
+/// The settings that BERT, RoBERTa and MPNet have in common.
+pub(super) fn bert_like<'t>(settings: &Settings<'_, 't>, epsilon: f32) -> Read<'t, Config> {
+    settings.off(&["is_decoder"])?;
+    settings.only("position_embedding_type", "only absolute is honoured", &["absolute"])?;
+    settings.only("directionality", "only bidi is honoured", &["bidi"])?;
+    let sized = settings.sized(&SizeNames::USUAL, Config::BERT)?;
+    settings.even_heads(&SizeNames::USUAL, &sized)?;
+    // How many types there are is in the table's shape.
+    settings.known(&["type_vocab_size"]);
+    let usual = Activation::Gelu;
+    let activation = settings.activation("hidden_act", usual, OF_BERT, ACTIVATIONS)?;
+    Ok(Config {
+        epsilon: settings.positive("layer_norm_eps")?.unwrap_or(epsilon),
+        feed_forward: FeedForward::Plain(activation),
+        ..sized
+    })
+}

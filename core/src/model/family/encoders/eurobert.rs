@@ -1,0 +1,18 @@
+//! EuroBERT: Llama in which tokens see those after them.
+
+use super::model::FamilyModel;
+use super::qwen::llama_like;
+use super::settings::Settings;
+use crate::model::config::{Attention, Config, Mask};
+use crate::text::json::Read;
+
+pub(super) fn read<'t>(settings: &Settings<'_, 't>) -> Read<'t, FamilyModel> {
+    // The code that the hub's files name is what this file does. The head that takes its pooling
+    // from here is refused by the architecture.
+    settings.known(&["auto_map", "classifier_pooling", "clf_pooling"]);
+    settings.off(&["is_decoder", "use_sliding_window"])?;
+    settings.absent(&["sliding_window"])?;
+    let found = llama_like(settings, 250_000.0, 1e-5)?;
+    let attention = Attention { mask: Mask::Full, ..found.config.attention };
+    Ok(FamilyModel { config: Config { attention, ..found.config }, ..found })
+}

@@ -1,0 +1,116 @@
+//! Encoders of all families by their `config.json`: each file here says what the settings of one
+//! family mean, and what its tensors are called.
+//!
+//! Every member of the file is used, listed in [`IRRELEVANT`], or refused by name.
+
+mod bert;
+mod distilbert;
+mod eurobert;
+mod gemma;
+mod gte;
+mod irrelevant;
+mod jina;
+mod model;
+mod modernbert;
+mod mpnet;
+mod nomic;
+mod prefix;
+mod qwen;
+mod roberta;
+mod rotary;
+mod settings;
+mod windows;
+
+pub use irrelevant::IRRELEVANT;
+pub use model::{Biases, ClassifierModel, FamilyModel};
+pub use prefix::Prefixed;
+
+use self::settings::{ReadFamily, Settings};
+use crate::error::{Error, ErrorKind};
+use crate::model::head::dense::DenseActivation;
+use crate::text::json::{Fault, Object, Read, Value};
+
+/// Families by their `model_type`.
+const FAMILIES: &[(&str, ReadFamily)] = &[
+    ("bert", bert::read),
+    ("camembert", roberta::read),
+    ("distilbert", distilbert::read),
+    ("eurobert", eurobert::read),
+    ("gemma3_text", gemma::read),
+    ("gte", gte::read),
+    ("jina_embeddings_v3", jina::read),
+    ("modernbert", modernbert::read),
+    ("mpnet", mpnet::read),
+    ("new", gte::read),
+    ("nomic_bert", nomic::read),
+    ("qwen2", qwen::read_2),
+    ("qwen3", qwen::read_3),
+    ("roberta", roberta::read),
+    ("xlm-roberta", roberta::read),
+];
+
+/// The encoder that a `config.json` describes.
+///
+/// # Errors
+///
+/// [`ErrorKind::UnsupportedArchitecture`] at `model_type` for another family;
+/// [`ErrorKind::MissingMetadata`], [`ErrorKind::BadMetadata`], [`ErrorKind::OverLimit`] or
+/// [`ErrorKind::UnsupportedSetting`] at the member that is missing, no such value, too large, or
+/// something that is not done here.
+pub fn read_config<'t>(config: Value<'t>) -> Read<'t, FamilyModel> {
+    let object = Object::new(config)?;
+    let settings = Settings { object: &object };
+    let kind = object.needed("model_type", object.get("model_type"))?;
+    let Some((name, read)) = FAMILIES.iter().find(|(name, _)| kind.is_text(name)) else {
+        let error = Error::new(kind.offset(), ErrorKind::UnsupportedArchitecture);
+        return Err(Fault { error, key: "model_type", only: "" });
+    };
+    settings.refuse_what_is_not_done()?;
+    let found = FamilyModel { family: name, padding: padding(&settings)?, ..read(&settings)? };
+    let classifier = classifier(&settings, &found)?;
+    object.finish(IRRELEVANT)?;
+    Ok(FamilyModel { classifier, ..found })
+}
+
+fn padding<'t>(settings: &Settings<'_, 't>) -> Read<'t, Option<u32>> {
+    // Some files say −1 for none.
+    let Some(value) = settings.object.get("pad_token_id") else { return Ok(None) };
+    Ok(value.as_u64().and_then(|id| u32::try_from(id).ok()))
+}
+
+/// The family's head, if the file's architecture is one that classifies.
+fn classifier<'t>(
+    settings: &Settings<'_, 't>,
+    found: &FamilyModel,
+) -> Read<'t, Option<ClassifierModel>> {
+    if !settings.classifies()? {
+        return Ok(None);
+    }
+    let Some(classifier) = found.classifier else {
+        let only = "classifiers of this family are not known here";
+        return Err(settings.object.unsupported("architectures", only));
+    };
+    Ok(Some(ClassifierModel { on_logits: on_logits(settings)?, ..classifier }))
+}
+
+/// What the cross-encoders of sentence-transformers make of logits.
+fn on_logits<'t>(settings: &Settings<'_, 't>) -> Read<'t, Option<DenseActivation>> {
+    const OLD: &str = "sbert_ce_default_activation_function";
+    const ONLY: &str = "it is no activation that is known here";
+    let activation = |object: &Object<'t>, name| {
+        let Some(class) = object.text(name)? else { return Ok(None) };
+        let found = DenseActivation::of_torch(class);
+        found.map(Some).ok_or_else(|| object.unsupported(name, ONLY))
+    };
+    if let Some(old) = activation(settings.object, OLD)? {
+        return Ok(Some(old));
+    }
+    match settings.object.object("sentence_transformers")? {
+        Some(own) => {
+            let found = activation(&own, "activation_fn")?;
+            own.finish(&["version"])?;
+            Ok(found)
+        }
+        None => Ok(None),
+    }
+}

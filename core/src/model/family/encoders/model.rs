@@ -1,0 +1,114 @@
+//! What a `config.json` says of an encoder.
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::model::config::Config;
+use crate::model::family::tensors::{Names, Tensor};
+use crate::model::head::dense::DenseActivation;
+use crate::model::head::ways::Way;
+use crate::model::weights::Weights;
+
+/// An encoder as its `config.json` describes it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FamilyModel {
+    /// Its family, by the name of `model_type`.
+    pub family: &'static str,
+    /// What its transformer is.
+    pub config: Config,
+    /// What its tensors are called, behind a prefix that the file decides.
+    pub names: &'static Names,
+    /// Which of its layers must have biases; others may.
+    pub biases: Biases,
+    /// The head on top of it, if it classifies.
+    pub classifier: Option<ClassifierModel>,
+    /// The token that fills texts, by `pad_token_id`.
+    pub padding: Option<u32>,
+}
+
+/// Which parts of a model have biases.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Biases {
+    /// Queries, keys and values.
+    pub attention: bool,
+    /// What follows the heads.
+    pub output: bool,
+    /// The first layer of the feed-forward part.
+    pub up: bool,
+    /// The second.
+    pub down: bool,
+    /// Norms.
+    pub norms: bool,
+}
+
+impl Biases {
+    /// Everywhere.
+    pub const ALL: Self = Self { attention: true, output: true, up: true, down: true, norms: true };
+    /// Nowhere.
+    pub const NONE: Self =
+        Self { attention: false, output: false, up: false, down: false, norms: false };
+
+    /// Which tensors of a layer these are.
+    fn tensors(self) -> impl Iterator<Item = Tensor> {
+        let Self { attention, output, up, down, norms } = self;
+        let kinds: [(bool, &[Tensor]); 5] = [
+            (attention, &[Tensor::Query, Tensor::Key, Tensor::Value, Tensor::QueryKeyValue]),
+            (output, &[Tensor::AttentionOutput]),
+            (up, &[Tensor::Up, Tensor::Gate, Tensor::UpGate, Tensor::GateUp]),
+            (down, &[Tensor::Down]),
+            (norms, &[Tensor::AttentionNorm, Tensor::FeedForwardNorm]),
+        ];
+        let kinds = kinds.into_iter().filter(|(has, _)| *has);
+        kinds.flat_map(|(_, tensors)| tensors.iter().copied())
+    }
+}
+
+impl FamilyModel {
+    /// Looks whether all biases are there that the model needs.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::MissingTensor`], and what [`Weights::matrix`] answers.
+    pub fn check_biases(&self, weights: &(impl Weights + ?Sized)) -> Result<()> {
+        for layer in 0..self.config.layers {
+            for tensor in self.biases.tensors() {
+                let find = |kind| self.names.find(weights, (tensor, kind), layer);
+                if find(".weight")?.is_some() && find(".bias")?.is_none() {
+                    return Err(Error::without_offset(ErrorKind::MissingTensor));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A head that classifies, and what its layers are called.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ClassifierModel {
+    /// What of the tokens' vectors it takes.
+    pub pooling: Way,
+    /// The first layer: `.weight` or `.bias` follows.
+    pub hidden: &'static str,
+    /// What that does to its output.
+    pub activation: DenseActivation,
+    /// The norm behind it.
+    pub norm: Option<&'static str>,
+    /// The layer that makes logits.
+    pub output: &'static str,
+    /// What a cross-encoder makes of a logit, if its file says so; otherwise a sigmoid where there
+    /// is one class.
+    pub on_logits: Option<DenseActivation>,
+}
+
+impl ClassifierModel {
+    /// That of BERT: the first token's vector through the pooler.
+    pub(super) const BERT: Self = Self {
+        pooling: Way::First,
+        hidden: "pooler.dense",
+        activation: DenseActivation::Tanh,
+        norm: None,
+        output: "classifier",
+        on_logits: None,
+    };
+    /// That of RoBERTa.
+    pub(super) const ROBERTA: Self =
+        Self { hidden: "classifier.dense", output: "classifier.out_proj", ..Self::BERT };
+}

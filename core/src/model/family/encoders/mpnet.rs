@@ -1,0 +1,53 @@
+//! MPNet: RoBERTa without token types, and with what is added to scores by the distance of tokens.
+
+use super::bert::bert_like;
+use super::model::{Biases, ClassifierModel, FamilyModel};
+use super::roberta::behind_padding;
+use super::settings::Settings;
+use crate::model::config::{Config, Embedding, RelativeBuckets};
+use crate::model::family::tensors::{Names, Tensor};
+use crate::text::json::Read;
+
+const NAMES: Names = Names {
+    layers: "encoder.layer.",
+    tensors: &[
+        (Tensor::Embeddings, "embeddings.word_embeddings"),
+        (Tensor::Positions, "embeddings.position_embeddings"),
+        (Tensor::EmbeddingNorm, "embeddings.LayerNorm"),
+        (Tensor::RelativeBias, "encoder.relative_attention_bias"),
+        (Tensor::Query, ".attention.attn.q"),
+        (Tensor::Key, ".attention.attn.k"),
+        (Tensor::Value, ".attention.attn.v"),
+        (Tensor::AttentionOutput, ".attention.attn.o"),
+        (Tensor::AttentionNorm, ".attention.LayerNorm"),
+        (Tensor::Up, ".intermediate.dense"),
+        (Tensor::Down, ".output.dense"),
+        (Tensor::FeedForwardNorm, ".output.LayerNorm"),
+    ],
+};
+
+/// From where on all keys share a bucket, which no setting says.
+const DISTANCE: usize = 128;
+
+pub(super) fn read<'t>(settings: &Settings<'_, 't>) -> Read<'t, FamilyModel> {
+    settings.absent(&["auto_map", "layer_types"])?;
+    let config = behind_padding(settings, bert_like(settings, 1e-12)?)?;
+    let buckets = settings.optional("relative_attention_num_buckets")?.unwrap_or(32);
+    if !(4..DISTANCE * 2).contains(&buckets) || buckets % 4 != 0 {
+        let only = "only multiples of 4 below 256 are honoured";
+        return Err(settings.object.unsupported("relative_attention_num_buckets", only));
+    }
+    let config = Config {
+        embedding: Embedding { token_types: false, ..config.embedding },
+        relative: Some(RelativeBuckets { buckets, distance: DISTANCE }),
+        ..config
+    };
+    Ok(FamilyModel {
+        family: "",
+        config,
+        names: &NAMES,
+        biases: Biases::ALL,
+        classifier: Some(ClassifierModel::ROBERTA),
+        padding: None,
+    })
+}

@@ -1,0 +1,76 @@
+//! Tensors of checkpoints under the names of their family: behind a prefix, and by older names.
+
+use crate::error::Result;
+use crate::model::family::tensors::{Names, Tensor};
+use crate::model::weights::{Matrix, Name, Weights};
+
+/// What stands before the names of a family's tensors where a head is stored with the model.
+const PREFIXES: &[&str] =
+    &["", "model.", "bert.", "roberta.", "distilbert.", "mpnet.", "new.", "gte.", "nomic_bert."];
+
+/// What norms were called first, by what they are called now.
+const OLDER: &[(&str, &str)] = &[(".weight", ".gamma"), (".bias", ".beta")];
+
+/// Weights whose tensors are called as a family calls them.
+#[derive(Clone, Copy, Debug)]
+pub struct Prefixed<'w, W: ?Sized> {
+    weights: &'w W,
+    prefix: &'static str,
+}
+
+impl<'w, W: Weights + ?Sized> Prefixed<'w, W> {
+    /// The tensors of a model in `weights`, whose prefix the table of tokens tells.
+    ///
+    /// # Errors
+    ///
+    /// What [`Weights::matrix`] answers. Whether there is such a table is not asked here.
+    pub fn new(weights: &'w W, names: &Names) -> Result<Self> {
+        for &prefix in PREFIXES {
+            let found = Self { weights, prefix };
+            if names.find(&found, (Tensor::Embeddings, ".weight"), 0)?.is_some() {
+                return Ok(found);
+            }
+        }
+        Ok(Self { weights, prefix: "" })
+    }
+
+    /// What stands before all names.
+    #[must_use]
+    pub const fn prefix(&self) -> &'static str {
+        self.prefix
+    }
+
+    fn spelled(&self, name: &str) -> Result<Option<Matrix>> {
+        let mut whole = Name::new(self.prefix);
+        whole.push(name);
+        self.weights.matrix(whole.as_str())
+    }
+}
+
+impl<W: Weights + ?Sized> Weights for Prefixed<'_, W> {
+    fn matrix(&self, name: &str) -> Result<Option<Matrix>> {
+        if let Some(found) = self.spelled(name)? {
+            return Ok(Some(found));
+        }
+        for (now, first) in OLDER {
+            if let Some(norm) = name.strip_suffix(now).filter(|it| it.ends_with("LayerNorm")) {
+                let mut older = Name::new(norm);
+                older.push(first);
+                return self.spelled(older.as_str());
+            }
+        }
+        Ok(None)
+    }
+
+    fn bytes<'t>(&'t self, offset: u64, length: usize, tile: &'t mut [u8]) -> Result<&'t [u8]> {
+        self.weights.bytes(offset, length, tile)
+    }
+
+    fn borrows(&self) -> bool {
+        self.weights.borrows()
+    }
+
+    fn values(&self, number: u32, first: u64, out: &mut [f32]) -> Result<()> {
+        self.weights.values(number, first, out)
+    }
+}

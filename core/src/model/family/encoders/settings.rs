@@ -1,0 +1,197 @@
+//! Reading the members of a `config.json` that families have in common.
+
+use super::model::FamilyModel;
+use crate::error::{Error, ErrorKind};
+use crate::limit::Limit;
+use crate::model::config::{Activation, Config, Heads};
+use crate::text::json::{Fault, Object, Read, Value};
+
+/// The members of a `config.json` on their way into a [`Config`].
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Settings<'o, 't> {
+    pub(super) object: &'o Object<'t>,
+}
+
+/// What a family calls the sizes that all have.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SizeNames {
+    pub(super) layers: &'static str,
+    pub(super) hidden: &'static str,
+    pub(super) heads: &'static str,
+    pub(super) intermediate: &'static str,
+    pub(super) positions: &'static str,
+}
+
+impl SizeNames {
+    pub(super) const USUAL: Self = Self {
+        layers: "num_hidden_layers",
+        hidden: "hidden_size",
+        heads: "num_attention_heads",
+        intermediate: "intermediate_size",
+        positions: "max_position_embeddings",
+    };
+}
+
+/// What `hidden_act` may say, and what it means.
+pub(super) type Activations = &'static [(&'static str, Activation)];
+
+/// Those of BERT and its like.
+pub(super) const OF_BERT: Activations = &[
+    ("gelu", Activation::Gelu),
+    ("gelu_python", Activation::Gelu),
+    ("gelu_new", Activation::GeluTanh),
+    ("gelu_fast", Activation::GeluTanh),
+    ("gelu_pytorch_tanh", Activation::GeluTanh),
+    ("relu", Activation::Relu),
+];
+
+/// Those of Llama and its like.
+pub(super) const OF_LLAMA: Activations = &[("silu", Activation::Silu), ("swish", Activation::Silu)];
+
+/// What architectures of models that classify end with.
+const CLASSIFIES: &str = "ForSequenceClassification";
+
+impl<'t> Settings<'_, 't> {
+    /// Takes members for known that have no say in what is computed.
+    pub(super) fn known(&self, names: &[&str]) {
+        for name in names {
+            let _ = self.object.get(name);
+        }
+    }
+
+    /// Whether the file is of a model with a head that classifies.
+    pub(super) fn classifies(&self) -> Read<'t, bool> {
+        let ends = |it: Value<'t>| it.as_text().is_some_and(|name| name.ends_with(CLASSIFIES));
+        Ok(self.object.items("architectures")?.any(ends))
+    }
+
+    /// Refuses members that are neither absent nor false.
+    pub(super) fn off(&self, names: &[&'static str]) -> Read<'t, ()> {
+        let is_off = |value: Value<'t>| value.as_bool() == Some(false);
+        names
+            .iter()
+            .try_for_each(|name| self.object.neutral(name, "only false is honoured", is_off))
+    }
+
+    /// Refuses members that are not absent.
+    pub(super) fn absent(&self, names: &[&'static str]) -> Read<'t, ()> {
+        let only = "it is honoured only where it is absent or null";
+        names.iter().try_for_each(|name| self.object.neutral(name, only, |_| false))
+    }
+
+    /// Refuses a text that is not one of `texts`.
+    pub(super) fn only(
+        &self,
+        name: &'static str,
+        only: &'static str,
+        texts: &[&str],
+    ) -> Read<'t, ()> {
+        self.object.neutral(name, only, |value| texts.iter().any(|text| value.is_text(text)))
+    }
+
+    /// A number of things, from 1 to a limit.
+    pub(super) fn limited(&self, name: &'static str, limit: Limit) -> Read<'t, Option<usize>> {
+        let Some(number) = self.object.integer(name)? else { return Ok(None) };
+        if number == 0 {
+            return Err(self.object.bad(name, "a positive number is needed"));
+        }
+        let fault = self.object.bad(name, "");
+        let error = Error::new(fault.error.offset().unwrap_or(0), ErrorKind::OverLimit);
+        limit.check(number).map(Some).map_err(|_| Fault { error, ..fault })
+    }
+
+    /// A size that may be absent.
+    pub(super) fn optional(&self, name: &'static str) -> Read<'t, Option<usize>> {
+        self.limited(name, Limit::SIZE)
+    }
+
+    /// A size that there has to be.
+    pub(super) fn size(&self, name: &'static str) -> Read<'t, usize> {
+        self.object.needed(name, self.optional(name)?)
+    }
+
+    /// Whether something is so.
+    pub(super) fn truth(&self, name: &'static str, usual: bool) -> Read<'t, bool> {
+        Ok(self.object.truth(name)?.unwrap_or(usual))
+    }
+
+    /// A positive number, such as what norms add or the base of rotary frequencies.
+    pub(super) fn positive(&self, name: &'static str) -> Read<'t, Option<f32>> {
+        let Some(number) = self.object.number(name)? else { return Ok(None) };
+        #[allow(clippy::cast_possible_truncation)] // models are not this precise
+        let number = number as f32;
+        let is_positive = number.is_finite() && number > 0.0;
+        let bad = || self.object.bad(name, "a positive number is needed");
+        is_positive.then_some(Some(number)).ok_or_else(bad)
+    }
+
+    /// What the feed-forward layer does.
+    pub(super) fn activation(
+        &self,
+        name: &'static str,
+        usual: Activation,
+        known: Activations,
+        only: &'static str,
+    ) -> Read<'t, Activation> {
+        let Some(value) = self.object.get(name) else { return Ok(usual) };
+        let found = known.iter().find(|(known, _)| value.is_text(known));
+        found.map(|(_, activation)| *activation).ok_or_else(|| self.object.unsupported(name, only))
+    }
+
+    /// `usual` with the sizes of the model, and heads that share its vectors evenly.
+    pub(super) fn sized(&self, names: &SizeNames, usual: Config) -> Read<'t, Config> {
+        let (hidden, heads) = (self.size(names.hidden)?, self.size(names.heads)?);
+        let layers = self.limited(names.layers, Limit::LAYERS)?;
+        let size = hidden.checked_div(heads).unwrap_or(0);
+        Ok(Config {
+            layers: self.object.needed(names.layers, layers)?,
+            heads: Heads { query: heads, key_value: heads, size },
+            hidden,
+            intermediate: self.size(names.intermediate)?,
+            vocabulary: self.size("vocab_size")?,
+            positions: self.size(names.positions)?,
+            ..usual
+        })
+    }
+
+    /// Refuses heads that do not divide the model's vectors.
+    pub(super) fn even_heads(&self, names: &SizeNames, config: &Config) -> Read<'t, ()> {
+        let is_even = config.heads.width() == config.hidden;
+        let bad = || self.object.bad(names.heads, "it does not divide the elements of a vector");
+        is_even.then_some(()).ok_or_else(bad)
+    }
+
+    /// Takes the heads of models in which several queries share a key, and heads may be of any
+    /// size.
+    pub(super) fn shared_heads(&self, mut config: Config) -> Read<'t, Config> {
+        let heads = &mut config.heads;
+        if let Some(size) = self.optional("head_dim")? {
+            heads.size = size;
+        }
+        if let Some(shared) = self.optional("num_key_value_heads")? {
+            heads.key_value = shared;
+        }
+        if heads.size == 0 || heads.width() > Limit::SIZE.most {
+            return Err(self.object.bad("head_dim", "it does not fit the other sizes"));
+        }
+        match heads.query.checked_rem(heads.key_value) {
+            Some(0) => Ok(config),
+            _ => Err(self.object.bad("num_key_value_heads", "it does not divide the heads")),
+        }
+    }
+
+    /// Refuses what models of any family may ask for and no encoder here does.
+    pub(super) fn refuse_what_is_not_done(&self) -> Read<'t, ()> {
+        self.off(&["add_cross_attention", "is_encoder_decoder", "tie_encoder_decoder"])?;
+        self.absent(&["quantization_config", "cross_attention_hidden_size"])?;
+        self.object.neutral("pruned_heads", "pruned heads are not honoured", |value| {
+            value.members().count() == 0
+        })?;
+        // Of heads for masked words and for generation.
+        self.known(&["tie_word_embeddings", "bos_token_id", "eos_token_id"]);
+        Ok(())
+    }
+}
+
+/// Reads the settings of a family.
+pub(super) type ReadFamily = for<'o, 't> fn(&Settings<'o, 't>) -> Read<'t, FamilyModel>;

@@ -1,0 +1,91 @@
+//! Classes of a text, or of a pair of texts: how well a passage answers a question, for example.
+//!
+//! All heads come down to the same: one vector of the tokens', a layer with an activation, maybe a
+//! norm, and a layer that makes logits.
+
+use super::dense::Dense;
+use super::ways::Way;
+use crate::error::{Error, ErrorKind, Result};
+use crate::kernel::Kernels;
+
+/// A head that classifies.
+#[derive(Clone, Copy, Debug)]
+pub struct Classifier<'a> {
+    /// What of the tokens' vectors it takes.
+    pub pooling: Way,
+    /// The first layer, as wide as the model.
+    pub hidden: Dense<'a>,
+    /// What follows it.
+    pub norm: Option<HeadNorm<'a>>,
+    /// From there to logits.
+    pub output: Dense<'a>,
+}
+
+/// A layer norm of a head.
+#[derive(Clone, Copy, Debug)]
+pub struct HeadNorm<'a> {
+    /// What normed elements are multiplied with.
+    pub weight: &'a [f32],
+    /// What is added to them.
+    pub bias: &'a [f32],
+    /// Added to the variance.
+    pub epsilon: f32,
+}
+
+impl Classifier<'_> {
+    /// The logits of a text by the states of its tokens (`[tokens, width]`), into as many elements
+    /// of `out` as there are classes; `scratch` has room for twice the width.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::BufferTooSmall`], [`ErrorKind::InvalidArgument`] if sizes do not fit.
+    pub fn logits(
+        &self,
+        kernels: &Kernels,
+        states: &[f32],
+        scratch: &mut [f32],
+        out: &mut [f32],
+    ) -> Result<()> {
+        let width = self.hidden.bias.len();
+        let too_small = Error::without_offset(ErrorKind::BufferTooSmall);
+        let (pooled, rest) = scratch.split_at_mut_checked(width).ok_or(too_small)?;
+        let hidden = rest.get_mut(..width).ok_or(too_small)?;
+        self.pooling.pool(states, 0, pooled);
+        self.hidden.apply(kernels, pooled, hidden)?;
+        if let Some(HeadNorm { weight, bias, epsilon }) = self.norm {
+            (kernels.add_layer_norm)(hidden, &[], weight, bias, epsilon);
+        }
+        self.output.apply(kernels, hidden, out)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::dense::DenseActivation;
+    use super::*;
+
+    #[test]
+    fn logits_are_pooled_changed_normed_and_weighed() {
+        let hidden = Dense {
+            weight: &[1.0, 0.0, 0.0, 2.0],
+            bias: &[0.0, 1.0],
+            activation: DenseActivation::Relu,
+        };
+        let output =
+            Dense { weight: &[1.0, -1.0], bias: &[0.5], activation: DenseActivation::Identity };
+        let norm = HeadNorm { weight: &[1.0; 2], bias: &[0.0, 3.0], epsilon: 0.0 };
+        let plain = Classifier { pooling: Way::First, hidden, norm: None, output };
+        let normed = Classifier { pooling: Way::Mean, norm: Some(norm), ..plain };
+        let states = [2.0, 1.0, 4.0, 3.0];
+        let logit = |head: &Classifier<'_>| {
+            let mut out = [f32::NAN];
+            head.logits(&Kernels::portable(), &states, &mut [0.0; 4], &mut out).unwrap();
+            out[0]
+        };
+        // Of the first token (2, 3): 2 − 3 + ½. Of the mean (3, 5), normed (−1, 1 + 3).
+        assert!((logit(&plain) - -0.5).abs() < 1e-6);
+        assert!((logit(&normed) - -4.5).abs() < 1e-5);
+        let result = plain.logits(&Kernels::portable(), &states, &mut [0.0; 3], &mut [0.0]);
+        assert_eq!(result.map_err(|it| it.kind()), Err(ErrorKind::BufferTooSmall));
+    }
+}

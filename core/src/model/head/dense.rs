@@ -1,0 +1,124 @@
+//! Linear layers behind a model, with f32 weights in memory.
+
+use crate::error::Result;
+use crate::kernel::{Floats, Kernels, Product, Strides};
+
+/// What a layer of a head does to each element, by the names of torch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum DenseActivation {
+    /// Nothing.
+    Identity,
+    /// tanh(x).
+    Tanh,
+    /// max(x, 0).
+    Relu,
+    /// x · Φ(x).
+    Gelu,
+    /// 1 / (1 + exp(−x)).
+    Sigmoid,
+    /// x · sigmoid(x).
+    Silu,
+}
+
+impl DenseActivation {
+    /// The activation that a class of torch is, told by the last part of its name.
+    #[must_use]
+    pub fn of_torch(class: &str) -> Option<Self> {
+        let name = class.rsplit('.').next()?;
+        Some(match name {
+            "Identity" => Self::Identity,
+            "Tanh" => Self::Tanh,
+            "ReLU" => Self::Relu,
+            "GELU" => Self::Gelu,
+            "Sigmoid" => Self::Sigmoid,
+            "SiLU" => Self::Silu,
+            _ => return None,
+        })
+    }
+
+    /// Applies it in place.
+    pub fn apply(self, kernels: &Kernels, x: &mut [f32]) {
+        match self {
+            Self::Identity => {}
+            Self::Tanh => x.iter_mut().for_each(|x| *x = libm::tanhf(*x)),
+            Self::Relu => x.iter_mut().for_each(|x| *x = x.max(0.0)),
+            Self::Gelu => (kernels.gelu)(x),
+            Self::Sigmoid => x.iter_mut().for_each(|x| *x = sigmoid(*x)),
+            Self::Silu => x.iter_mut().for_each(|x| *x *= sigmoid(*x)),
+        }
+    }
+}
+
+fn sigmoid(x: f32) -> f32 {
+    1.0 / (1.0 + libm::expf(-x))
+}
+
+/// A linear layer and what is done to its output.
+#[derive(Clone, Copy, Debug)]
+pub struct Dense<'a> {
+    /// `[out, in]`, row by row.
+    pub weight: &'a [f32],
+    /// `[out]`, zeros if the layer has none.
+    pub bias: &'a [f32],
+    /// What is done to the output.
+    pub activation: DenseActivation,
+}
+
+impl Dense<'_> {
+    /// `activation(weight · x + bias)`, into as many elements of `out` as there are of the bias.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if the sizes do not fit.
+    pub fn apply(&self, kernels: &Kernels, x: &[f32], out: &mut [f32]) -> Result<()> {
+        let Self { weight, bias, activation } = *self;
+        let strides = Strides { token: bias.len(), row: 1 };
+        let weight = Floats::Values(weight);
+        (kernels.product_f32)(Product::new(x, weight, bias, x.len(), out, strides)?);
+        activation.apply(kernels, out.get_mut(..bias.len()).unwrap_or_default());
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn layers_are_products_and_activations() {
+        let kernels = Kernels::portable();
+        let layer =
+            |activation| Dense { weight: &[1.0, 2.0, 0.5, -1.0], bias: &[0.25, -1.0], activation };
+        let apply = |activation| {
+            let mut out = [f32::NAN; 2];
+            layer(activation).apply(&kernels, &[1.0, 0.5], &mut out).unwrap();
+            out.map(f64::from)
+        };
+        let sigmoid = |x: f64| 1.0 / (1.0 + libm::exp(-x));
+        let gelu = |x: f64| x * 0.5 * libm::erfc(-x / core::f64::consts::SQRT_2);
+        let near = |class: &str, function: &dyn Fn(f64) -> f64| {
+            let found = apply(DenseActivation::of_torch(class).unwrap());
+            for (found, x) in found.iter().zip([2.25, -1.0]) {
+                assert!((found - function(x)).abs() < 1e-6, "{class} {x}");
+            }
+        };
+        near("torch.nn.modules.linear.Identity", &|x| x);
+        near("torch.nn.modules.activation.Tanh", &libm::tanh);
+        near("Tanh", &libm::tanh);
+        near("torch.nn.modules.activation.ReLU", &|x| x.max(0.0));
+        near("torch.nn.modules.activation.GELU", &gelu);
+        near("torch.nn.modules.activation.Sigmoid", &sigmoid);
+        near("torch.nn.modules.activation.SiLU", &|x| x * sigmoid(x));
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused() {
+        for class in ["torch.nn.modules.activation.Softmax", "builtins.eval", "torch.nn.", ""] {
+            assert_eq!(DenseActivation::of_torch(class), None, "{class}");
+        }
+        let layer = Dense { weight: &[1.0; 4], bias: &[0.0; 2], activation: DenseActivation::Tanh };
+        let kernels = Kernels::portable();
+        assert!(layer.apply(&kernels, &[1.0; 3], &mut [0.0; 2]).is_err());
+        assert!(layer.apply(&kernels, &[1.0; 2], &mut [0.0; 1]).is_err());
+    }
+}

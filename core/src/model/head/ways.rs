@@ -1,0 +1,168 @@
+//! The ways of sentence-transformers to make one vector of those of a text's tokens, one of them or
+//! several side by side.
+
+use crate::kernel;
+
+/// How the vectors of a text's tokens become one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Way {
+    /// The vector of the first token.
+    First,
+    /// The largest of each element.
+    Max,
+    /// The mean.
+    Mean,
+    /// The sum over the square root of the number of tokens.
+    MeanByRoot,
+    /// The mean in which a token counts as often as its place says, from 1 on.
+    WeightedMean,
+    /// The vector of the last token.
+    Last,
+}
+
+impl Way {
+    /// All, in the order in which several stand side by side.
+    pub const ALL: [Self; 6] =
+        [Self::First, Self::Max, Self::Mean, Self::MeanByRoot, Self::WeightedMean, Self::Last];
+
+    /// Pools `states` (`[tokens, out.len()]`) without the first `skipped` tokens, which only the
+    /// first token's vector does not heed. Without a token left the vector is zeros.
+    pub(super) fn pool(self, states: &[f32], skipped: usize, out: &mut [f32]) {
+        out.fill(0.0);
+        let tokens = states.chunks_exact(out.len().max(1));
+        let count = tokens.len().saturating_sub(skipped);
+        let mut kept = tokens.clone().skip(skipped);
+        match self {
+            Self::First => tokens.take(1).for_each(|token| out.copy_from_slice(token)),
+            Self::Last => kept.last().into_iter().for_each(|token| out.copy_from_slice(token)),
+            Self::Max => {
+                kept.next().into_iter().for_each(|token| out.copy_from_slice(token));
+                kept.for_each(|token| larger_of_each(out, token));
+            }
+            Self::Mean => {
+                kept.for_each(|token| kernel::add(out, token));
+                kernel::scale(out, 1.0 / float(count));
+            }
+            Self::MeanByRoot => {
+                kept.for_each(|token| kernel::add(out, token));
+                kernel::scale(out, 1.0 / libm::sqrtf(float(count)));
+            }
+            Self::WeightedMean => {
+                let mut sum = 0.0;
+                for (place, token) in (skipped + 1..).zip(kept) {
+                    let weight = float(place);
+                    out.iter_mut().zip(token).for_each(|(out, x)| *out += x * weight);
+                    sum += weight;
+                }
+                kernel::scale(out, 1.0 / f32::max(sum, 1.0));
+            }
+        }
+    }
+}
+
+fn larger_of_each(out: &mut [f32], token: &[f32]) {
+    out.iter_mut().zip(token).for_each(|(out, x)| *out = out.max(*x));
+}
+
+/// At least 1.
+#[allow(clippy::cast_precision_loss)] // texts have fewer than 2²⁴ tokens
+const fn float(count: usize) -> f32 {
+    if count == 0 { 1.0 } else { count as f32 }
+}
+
+/// Some ways to pool, whose vectors stand side by side in the order of [`Way::ALL`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Ways(u8);
+
+impl Ways {
+    /// None.
+    pub const NONE: Self = Self(0);
+
+    /// These, and one more.
+    #[must_use]
+    pub const fn with(self, way: Way) -> Self {
+        Self(self.0 | 1 << way as u8)
+    }
+
+    /// Whether it is one of them.
+    #[must_use]
+    pub const fn has(self, way: Way) -> bool {
+        self.0 >> way as u8 & 1 == 1
+    }
+
+    /// How many they are.
+    #[must_use]
+    pub const fn count(self) -> usize {
+        self.0.count_ones() as usize
+    }
+
+    /// Pools the states of a text's tokens (`[tokens, width]`) into `out` of `width` elements for
+    /// each way. The first `skipped` tokens, those of a prompt, do not count; for the vector of
+    /// the first token they do.
+    pub fn pool(self, states: &[f32], width: usize, skipped: usize, out: &mut [f32]) {
+        let ways = Way::ALL.into_iter().filter(|way| self.has(*way));
+        for (way, out) in ways.zip(out.chunks_exact_mut(width.max(1))) {
+            way.pool(states, skipped, out);
+        }
+    }
+}
+
+impl FromIterator<Way> for Ways {
+    fn from_iter<I: IntoIterator<Item = Way>>(ways: I) -> Self {
+        ways.into_iter().fold(Self::NONE, Self::with)
+    }
+}
+
+impl From<Way> for Ways {
+    fn from(way: Way) -> Self {
+        Self::NONE.with(way)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STATES: [f32; 6] = [1.0, -8.0, 3.0, -2.0, 2.0, -4.0];
+
+    fn pooled(way: Way, skipped: usize) -> [f32; 2] {
+        let mut out = [f32::NAN; 2];
+        Ways::from(way).pool(&STATES, 2, skipped, &mut out);
+        out
+    }
+
+    #[test]
+    fn each_way_pools_as_its_name_says() {
+        let root = libm::sqrtf(3.0);
+        let expected = [
+            [1.0, -8.0],
+            [3.0, -2.0],
+            [2.0, -14.0 / 3.0],
+            [6.0 / root, -14.0 / root],
+            [13.0 / 6.0, -24.0 / 6.0],
+            [2.0, -4.0],
+        ];
+        for (way, expected) in Way::ALL.into_iter().zip(expected) {
+            let found = pooled(way, 0);
+            assert!(found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-6), "{way:?}");
+        }
+    }
+
+    #[test]
+    fn tokens_of_a_prompt_do_not_count() {
+        let expected =
+            [[1.0, -8.0], [2.0, -4.0], [2.0, -4.0], [2.0, -4.0], [2.0, -4.0], [2.0, -4.0]];
+        assert_eq!(Way::ALL.map(|way| pooled(way, 2)), expected);
+        for way in &Way::ALL[1..] {
+            assert_eq!(pooled(*way, 3), [0.0; 2], "{way:?}");
+        }
+    }
+
+    #[test]
+    fn vectors_stand_side_by_side_in_the_order_of_sentence_transformers() {
+        let ways = Ways::from(Way::Last).with(Way::First);
+        let mut out = [0.0; 4];
+        ways.pool(&STATES, 2, 1, &mut out);
+        assert_eq!((ways.count(), out), (2, [1.0, -8.0, 2.0, -4.0]));
+    }
+}

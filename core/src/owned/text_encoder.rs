@@ -1,0 +1,404 @@
+//! Encoders of any family with what follows them, over weights that lie anywhere.
+
+use alloc::vec::Vec;
+
+use super::session::Session;
+use crate::error::{Error, ErrorKind, Result};
+use crate::kernel::{self, Kernels, RowSummary};
+use crate::limit::filled;
+use crate::model::{
+    Batch, BertConfig, Classifier, ClassifierModel, Config, Dense, DenseActivation, Encoder,
+    FamilyModel, HeadNorm, Layer, Matrix, Parallel, Plan, Pooling, Prefixed, Run, Ways, Weights,
+    Workspace,
+};
+
+const MISSING: Error = Error::without_offset(ErrorKind::MissingTensor);
+const INVALID: Error = Error::without_offset(ErrorKind::InvalidArgument);
+const TOO_SMALL: Error = Error::without_offset(ErrorKind::BufferTooSmall);
+
+/// What becomes of the hidden states of a text: see
+/// [sentence-transformers' modules](https://sbert.net/docs/package_reference/sentence_transformer/models.html).
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Recipe {
+    /// How they are pooled.
+    pub pooling: Ways,
+    /// Linear layers behind that, the first first.
+    pub dense: Vec<DenseLayer>,
+    /// Whether what comes out is scaled to length 1.
+    pub normalize: bool,
+}
+
+/// A linear layer behind a model, with memory of its own.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DenseLayer {
+    /// Elements of what it takes.
+    pub inputs: usize,
+    /// `[out, in]`, row by row.
+    pub weight: Vec<f32>,
+    /// `[out]`; zeros where there is none.
+    pub bias: Vec<f32>,
+    /// What is done to its output.
+    pub activation: DenseActivation,
+}
+
+impl DenseLayer {
+    /// The layer called `name` (`linear` in a Dense module's own file), whose bias may be missing.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::MissingTensor`], [`ErrorKind::WrongShape`], and what reading the weights may
+    /// fail with.
+    pub fn read(
+        weights: &(impl Weights + ?Sized),
+        name: &str,
+        activation: DenseActivation,
+    ) -> Result<Self> {
+        let matrix = find(weights, name, ".weight")?.ok_or(MISSING)?;
+        let bias = match find(weights, name, ".bias")? {
+            Some(bias) => vector(weights, &bias, matrix.rows)?,
+            None => filled(matrix.rows, 0.0)?,
+        };
+        Ok(Self { inputs: matrix.cols, weight: values(weights, &matrix)?, bias, activation })
+    }
+
+    const fn borrowed(&self) -> Dense<'_> {
+        Dense {
+            weight: self.weight.as_slice(),
+            bias: self.bias.as_slice(),
+            activation: self.activation,
+        }
+    }
+
+    const fn outputs(&self) -> usize {
+        self.bias.len()
+    }
+}
+
+/// A tensor by the two parts of its name.
+fn find(weights: &(impl Weights + ?Sized), name: &str, kind: &str) -> Result<Option<Matrix>> {
+    weights.matrix(&[name, kind].concat())
+}
+
+fn values(weights: &(impl Weights + ?Sized), matrix: &Matrix) -> Result<Vec<f32>> {
+    let too_large = Error::new(matrix.offset, ErrorKind::SizeOverflow);
+    let mut values = filled(matrix.rows.checked_mul(matrix.cols).ok_or(too_large)?, 0.0)?;
+    let mut tile = match weights.borrows() {
+        true => Vec::new(),
+        false => filled(usize::try_from(matrix.bytes).map_err(|_| too_large)?, 0)?,
+    };
+    let kernels = kernel::detect();
+    Run::new(weights, &kernels).read_converted(matrix, 0, &mut values, &mut tile)?;
+    Ok(values)
+}
+
+fn vector(weights: &(impl Weights + ?Sized), matrix: &Matrix, elements: usize) -> Result<Vec<f32>> {
+    match (matrix.rows, matrix.cols) == (1, elements) {
+        true => values(weights, matrix),
+        false => Err(Error::new(matrix.offset, ErrorKind::WrongShape)),
+    }
+}
+
+/// A head that classifies, with memory of its own.
+#[derive(Clone, Debug)]
+struct OwnedClassifier {
+    model: ClassifierModel,
+    hidden: DenseLayer,
+    norm: Option<(Vec<f32>, Vec<f32>)>,
+    output: DenseLayer,
+}
+
+impl OwnedClassifier {
+    /// The head's tensors lie among the model's, or beside them.
+    fn read<W: Weights + ?Sized>(
+        weights: &Prefixed<'_, W>,
+        beside: &W,
+        model: ClassifierModel,
+        width: usize,
+    ) -> Result<Self> {
+        let layer = |name, activation| match find(weights, name, ".weight")? {
+            Some(_) => DenseLayer::read(weights, name, activation),
+            None => DenseLayer::read(beside, name, activation),
+        };
+        let hidden = layer(model.hidden, model.activation)?;
+        let output = layer(model.output, DenseActivation::Identity)?;
+        if (hidden.inputs, hidden.outputs(), output.inputs) != (width, width, width) {
+            return Err(Error::without_offset(ErrorKind::WrongShape));
+        }
+        let norm = match model.norm {
+            Some(name) => {
+                let weight = find(beside, name, ".weight")?.ok_or(MISSING)?;
+                let bias = match find(beside, name, ".bias")? {
+                    Some(bias) => vector(beside, &bias, width)?,
+                    None => filled(width, 0.0)?,
+                };
+                Some((vector(beside, &weight, width)?, bias))
+            }
+            None => None,
+        };
+        Ok(Self { model, hidden, norm, output })
+    }
+
+    fn borrowed(&self, epsilon: f32) -> Classifier<'_> {
+        let norm = self.norm.as_ref();
+        Classifier {
+            pooling: self.model.pooling,
+            hidden: self.hidden.borrowed(),
+            norm: norm.map(|(weight, bias)| HeadNorm { weight, bias, epsilon }),
+            output: self.output.borrowed(),
+        }
+    }
+}
+
+/// An encoder of any family, and what follows it: it embeds token ids, classifies them, or shows
+/// their hidden states, over the weights that it was opened with.
+///
+/// Immutable: several threads may use one, each with a [`Session`] of its own.
+#[derive(Clone, Debug)]
+pub struct TextEncoder {
+    encoder: Encoder<Vec<Layer>>,
+    kernels: Kernels,
+    summaries: Vec<RowSummary>,
+    recipe: Recipe,
+    classifier: Option<OwnedClassifier>,
+}
+
+impl TextEncoder {
+    /// Finds the tensors of a model in `weights`, and reads those of its head.
+    ///
+    /// # Errors
+    ///
+    /// As [`Encoder::of_family`]; [`ErrorKind::WrongShape`] if layers of the recipe or the head do
+    /// not fit; what reading the weights may fail with.
+    pub fn open<W: Weights + ?Sized>(
+        weights: &W,
+        model: &FamilyModel,
+        recipe: Recipe,
+    ) -> Result<Self> {
+        let FamilyModel { config, names, .. } = *model;
+        let mut width = recipe.pooling.count().max(1).saturating_mul(config.hidden);
+        for layer in &recipe.dense {
+            if layer.inputs != width || layer.weight.len() != width.saturating_mul(layer.outputs())
+            {
+                return Err(Error::without_offset(ErrorKind::WrongShape));
+            }
+            width = layer.outputs();
+        }
+        let named = Prefixed::new(weights, names)?;
+        model.check_biases(&named)?;
+        let layers = filled(config.layers, Layer::EMPTY)?;
+        let encoder = Encoder::of_family(&named, settings(config), names, layers)?;
+        let classifier = model
+            .classifier
+            .map(|classifier| OwnedClassifier::read(&named, weights, classifier, config.hidden));
+        let kernels = kernel::detect();
+        let mut opened = Self {
+            encoder,
+            kernels,
+            summaries: Vec::new(),
+            recipe,
+            classifier: classifier.transpose()?,
+        };
+        opened.summarize(weights)?;
+        Ok(opened)
+    }
+
+    fn summarize(&mut self, weights: &(impl Weights + ?Sized)) -> Result<()> {
+        let Self { encoder, kernels, .. } = self;
+        let mut summaries = filled(encoder.summaries(kernels), RowSummary::EMPTY)?;
+        let mut tile = match weights.borrows() {
+            true => Vec::new(),
+            false => filled(encoder.config().widest(), 0)?,
+        };
+        encoder.summarize(weights, kernels, &mut tile, &mut summaries)?;
+        self.summaries = summaries;
+        Ok(())
+    }
+
+    /// Runs on this table of kernels instead of the fastest one.
+    ///
+    /// # Errors
+    ///
+    /// What reading the weights may fail with.
+    pub fn with_kernels(
+        mut self,
+        weights: &(impl Weights + ?Sized),
+        kernels: Kernels,
+    ) -> Result<Self> {
+        self.kernels = kernels;
+        self.summarize(weights)?;
+        Ok(self)
+    }
+
+    /// What the transformer is.
+    #[must_use]
+    pub const fn config(&self) -> &Config {
+        &self.encoder.config().transformer
+    }
+
+    /// What follows it.
+    #[must_use]
+    pub const fn recipe(&self) -> &Recipe {
+        &self.recipe
+    }
+
+    /// The kernels that the model runs on.
+    #[must_use]
+    pub const fn kernels(&self) -> &Kernels {
+        &self.kernels
+    }
+
+    /// Elements of an embedding.
+    #[must_use]
+    pub fn dimensions(&self) -> usize {
+        self.recipe.dense.last().map_or_else(|| self.pooled(), DenseLayer::outputs)
+    }
+
+    /// Elements of what pooling makes.
+    fn pooled(&self) -> usize {
+        self.recipe.pooling.count() * self.config().hidden
+    }
+
+    /// Classes that [`classify`](Self::classify) tells apart; 0 for models without such a head.
+    #[must_use]
+    pub fn labels(&self) -> usize {
+        self.classifier.as_ref().map_or(0, |classifier| classifier.output.outputs())
+    }
+
+    /// How the model was made to run: see [`Encoder::plan`].
+    #[must_use]
+    pub fn plan(&self, tokens: usize) -> Plan {
+        self.encoder.plan(tokens)
+    }
+
+    /// The scratch memory of one thread, for texts (or packs of short texts) of up to `tokens`
+    /// tokens, in up to `jobs` parts at a time; weights must lie in memory.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidArgument`] if either is 0 or the memory would be larger than addresses
+    /// are; [`ErrorKind::NoMemory`] if there is not as much.
+    pub fn session(&self, tokens: usize, jobs: usize) -> Result<Session> {
+        let jobs = Session::jobs(self.config(), tokens, jobs);
+        self.session_for(Plan { jobs, ..self.plan(tokens) })
+    }
+
+    /// As [`session`](Self::session), for a plan that says more.
+    ///
+    /// # Errors
+    ///
+    /// As [`session`](Self::session).
+    pub fn session_for(&self, plan: Plan) -> Result<Session> {
+        Session::new(self.config(), plan)
+    }
+
+    /// Shows `each` the number of each text and the hidden states of its tokens: see
+    /// [`Encoder::states`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Encoder::states`].
+    pub fn states<W: Weights + Sync + ?Sized, P: Parallel + ?Sized>(
+        &self,
+        weights: &W,
+        session: &mut Session,
+        parallel: &P,
+        texts: &Batch<'_>,
+        each: &mut dyn FnMut(usize, &[f32]) -> Result<()>,
+    ) -> Result<()> {
+        let Session { plan, floats, bytes } = session;
+        let mut workspace = Workspace::new(self.config(), plan, floats, bytes)?;
+        let Self { kernels, summaries, .. } = self;
+        let run = Run { weights, kernels, summaries, parallel };
+        self.encoder.states(&run, texts, &mut workspace, each)
+    }
+
+    /// The embeddings of texts, [`dimensions`](Self::dimensions) elements each, into `out`.
+    ///
+    /// `skipped` says how many of each text's first tokens do not count in pooling, those of a
+    /// prompt that the recipe leaves out; it is empty if all do.
+    ///
+    /// # Errors
+    ///
+    /// As [`Encoder::states`]; [`ErrorKind::InvalidArgument`] if the recipe does not pool, or
+    /// `skipped` or `out` have not the right length.
+    pub fn embed<W: Weights + Sync + ?Sized, P: Parallel + ?Sized>(
+        &self,
+        weights: &W,
+        session: &mut Session,
+        parallel: &P,
+        texts: &Batch<'_>,
+        skipped: &[usize],
+        out: &mut [f32],
+    ) -> Result<()> {
+        let (dimensions, pooled) = (self.dimensions(), self.pooled());
+        let count = texts.lengths.len();
+        let fits = dimensions > 0
+            && count.checked_mul(dimensions) == Some(out.len())
+            && (skipped.is_empty() || skipped.len() == count);
+        if !fits {
+            return Err(INVALID);
+        }
+        let widest = self.recipe.dense.iter().map(DenseLayer::outputs).fold(pooled, usize::max);
+        let (mut from, mut to) = (filled(widest, 0.0)?, filled(widest, 0.0)?);
+        let mut rows = out.chunks_exact_mut(dimensions);
+        self.states(weights, session, parallel, texts, &mut |text, states| {
+            let skipped = skipped.get(text).copied().unwrap_or(0);
+            let vector = from.get_mut(..pooled).ok_or(TOO_SMALL)?;
+            self.recipe.pooling.pool(states, self.config().hidden, skipped, vector);
+            for layer in &self.recipe.dense {
+                let x = from.get(..layer.inputs).ok_or(TOO_SMALL)?;
+                layer.borrowed().apply(&self.kernels, x, &mut to)?;
+                core::mem::swap(&mut from, &mut to);
+            }
+            let row = rows.next().ok_or(TOO_SMALL)?;
+            row.copy_from_slice(from.get(..dimensions).ok_or(TOO_SMALL)?);
+            if self.recipe.normalize {
+                kernel::normalize(row);
+            }
+            Ok(())
+        })
+    }
+
+    /// The logits of texts, or of pairs of texts, [`labels`](Self::labels) each, into `out`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Encoder::states`]; [`ErrorKind::InvalidArgument`] if the model does not classify or
+    /// `out` has not the right length.
+    pub fn classify<W: Weights + Sync + ?Sized, P: Parallel + ?Sized>(
+        &self,
+        weights: &W,
+        session: &mut Session,
+        parallel: &P,
+        texts: &Batch<'_>,
+        out: &mut [f32],
+    ) -> Result<()> {
+        let Some(classifier) = &self.classifier else { return Err(INVALID) };
+        let labels = self.labels();
+        if labels == 0 || texts.lengths.len().checked_mul(labels) != Some(out.len()) {
+            return Err(INVALID);
+        }
+        let head = classifier.borrowed(self.config().epsilon);
+        let mut scratch = filled(self.config().hidden.saturating_mul(2), 0.0)?;
+        let mut rows = out.chunks_exact_mut(labels);
+        self.states(weights, session, parallel, texts, &mut |_, states| {
+            let row = rows.next().ok_or(TOO_SMALL)?;
+            head.logits(&self.kernels, states, &mut scratch, row)
+        })
+    }
+}
+
+/// An encoder's settings, of which pooling and tokenizer are others' business.
+const fn settings(transformer: Config) -> BertConfig {
+    BertConfig {
+        transformer,
+        pooling: Pooling::Mean,
+        normalize: false,
+        do_lower_case: false,
+        strip_accents: None,
+        split_ideographs: false,
+        max_tokens: transformer.positions,
+        has_added_tokens: false,
+        has_default_prompt: false,
+    }
+}

@@ -1,0 +1,175 @@
+//! Folders of encoders under `tests/data/models`, as they lie on the hub, and what they must give.
+
+use std::borrow::Cow;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use nanoembed_core::event::Mode;
+use nanoembed_core::format::safetensors::{Entry, Safetensors};
+use nanoembed_core::model::{FamilyModel, SliceWeights, Ways, Weights, read_config};
+use nanoembed_core::owned::folder::Modules;
+use nanoembed_core::owned::{DenseLayer, Recipe};
+use nanoembed_core::text::json;
+use serde_json::Value;
+
+/// A folder of an encoder.
+#[derive(Clone, Debug)]
+pub struct Checkpoint {
+    /// Where it lies.
+    pub folder: PathBuf,
+}
+
+/// What a text or a pair of texts must give.
+#[derive(Clone, Debug)]
+pub struct Expected {
+    /// Token ids, special tokens included.
+    pub ids: Vec<u32>,
+    /// The type of each token; empty for single texts.
+    pub types: Vec<u8>,
+    /// The embedding or the logits.
+    pub values: Vec<f32>,
+}
+
+/// A file of weights and where its tensors lie.
+#[derive(Debug)]
+pub struct File {
+    bytes: Vec<u8>,
+    entries: Vec<Entry>,
+}
+
+impl File {
+    /// Reads a safetensors file.
+    ///
+    /// # Panics
+    ///
+    /// If there is none.
+    #[must_use]
+    pub fn read(path: &Path) -> Self {
+        let bytes = fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        Self { bytes, entries: vec![Entry::default(); 400] }
+    }
+
+    /// What `use_weights` makes of the weights.
+    ///
+    /// # Panics
+    ///
+    /// If the file is wrong.
+    pub fn with<R>(&self, use_weights: impl FnOnce(&dyn AllWeights) -> R) -> R {
+        let mut entries = self.entries.clone();
+        let file = Safetensors::parse(&self.bytes, Mode::Strict, &mut entries).expect("weights");
+        let find = |name: &str| file.tensor(name).map(|tensor| *tensor.header());
+        use_weights(&SliceWeights::new(&self.bytes, find))
+    }
+}
+
+/// Weights that threads may share.
+pub trait AllWeights: Weights + Sync {}
+
+impl<W: Weights + Sync> AllWeights for W {}
+
+impl Checkpoint {
+    /// All folders under `tests/data/models`, in the order of their names.
+    ///
+    /// # Panics
+    ///
+    /// If they are not there.
+    #[must_use]
+    pub fn all() -> Vec<Self> {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("data/models");
+        let folders = fs::read_dir(&root).expect("tests/data/models");
+        let folders = folders.map(|it| it.expect("a folder").path());
+        let mut all: Vec<_> =
+            folders.filter(|it| it.is_dir()).map(|folder| Self { folder }).collect();
+        all.sort_by(|a, b| a.folder.cmp(&b.folder));
+        all
+    }
+
+    /// The folder's name.
+    #[must_use]
+    pub fn name(&self) -> Cow<'_, str> {
+        self.folder.file_name().unwrap_or_default().to_string_lossy()
+    }
+
+    /// A file's text, if it is there.
+    #[must_use]
+    pub fn text(&self, path: &str) -> Option<String> {
+        fs::read_to_string(self.folder.join(path)).ok()
+    }
+
+    /// What one of its `config.json`s says.
+    ///
+    /// # Panics
+    ///
+    /// If it is refused.
+    #[must_use]
+    pub fn model(&self, config: &str) -> FamilyModel {
+        let text = self.text(config).expect("a config.json");
+        let value = json::Value::parse(&text, 0).expect("JSON");
+        read_config(value).unwrap_or_else(|fault| panic!("{} {config}: {fault}", self.name()))
+    }
+
+    /// The model's weights.
+    #[must_use]
+    pub fn weights(&self) -> File {
+        File::read(&self.folder.join("model.safetensors"))
+    }
+
+    /// What follows the transformer; nothing in folders without `modules.json`.
+    ///
+    /// # Panics
+    ///
+    /// If it is refused.
+    #[must_use]
+    pub fn recipe(&self) -> Recipe {
+        let texts = |path: &str| Ok(self.text(path).map(Cow::Owned));
+        let Some(modules) = Modules::read(&texts).expect("modules.json") else {
+            return Recipe::default();
+        };
+        let dense = modules.dense.iter().map(|module| {
+            let file = File::read(&self.folder.join(&module.folder).join("model.safetensors"));
+            file.with(|weights| DenseLayer::read(&weights, "linear", module.activation))
+        });
+        Recipe {
+            pooling: modules
+                .pooling
+                .iter()
+                .flat_map(|it| it.ways.iter().copied())
+                .collect::<Ways>(),
+            dense: dense.collect::<Result<_, _>>().expect("dense layers"),
+            normalize: modules.normalize,
+        }
+    }
+
+    /// The texts of `expected.json`, and what they must give.
+    ///
+    /// # Panics
+    ///
+    /// If there is none.
+    #[must_use]
+    pub fn expected(&self) -> Vec<Expected> {
+        let text = self.text("expected.json").expect("expected.json");
+        let expected: Value = serde_json::from_str(&text).expect("JSON");
+        let values = fs::read(self.folder.join("expected.f32")).expect("expected.f32");
+        let values: Vec<f32> =
+            values.as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect();
+        let rows = expected["rows"].as_array().expect("rows");
+        let width = values.len() / rows.len();
+        let numbers = |value: &Value| -> Vec<u32> {
+            let items = value.as_array().map(Vec::as_slice).unwrap_or_default();
+            items
+                .iter()
+                .map(|it| it.as_u64().and_then(|it| it.try_into().ok()).expect("an id"))
+                .collect()
+        };
+        let types = |row: &Value| {
+            numbers(&row["type_ids"]).iter().map(|it| u8::try_from(*it).expect("a type")).collect()
+        };
+        let rows = rows.iter().zip(values.chunks(width));
+        rows.map(|(row, values)| Expected {
+            ids: numbers(&row["ids"]),
+            types: types(row),
+            values: values.to_vec(),
+        })
+        .collect()
+    }
+}

@@ -1,0 +1,110 @@
+//! Encoders of all families as they lie on the hub, against values that transformers computed in
+//! f64: see `data/models`.
+
+use nanoembed_core::ErrorKind;
+use nanoembed_core::kernel;
+use nanoembed_core::model::{Batch, InOrder, read_config};
+use nanoembed_core::owned::TextEncoder;
+use nanoembed_core::text::json::Value;
+use nanoembed_tests::checkpoint::{Checkpoint, Expected};
+
+/// How far an element may be off.
+const TOLERANCE: f32 = 5e-6;
+
+fn largest_difference(found: &[f32], expected: &[f32]) -> f32 {
+    assert_eq!(found.len(), expected.len());
+    let differences = found.iter().zip(expected).map(|(a, b)| (a - b).abs());
+    differences.fold(0.0, |largest, it| if it <= largest { largest } else { it })
+}
+
+#[test]
+fn embeddings_and_logits_are_those_of_transformers_on_every_table_of_kernels() {
+    let mut checked = 0;
+    for folder in Checkpoint::all() {
+        let (name, model, recipe) = (folder.name(), folder.model("config.json"), folder.recipe());
+        let expected = folder.expected();
+        let width = expected[0].values.len();
+        folder.weights().with(|weights| {
+            let encoder = TextEncoder::open(&weights, &model, recipe).unwrap();
+            assert_eq!(width, encoder.dimensions().max(encoder.labels()), "{name}");
+            for kernels in kernel::available() {
+                let encoder = encoder.clone().with_kernels(&weights, kernels).unwrap();
+                // One text at a time, and all of them packed as far as they fit.
+                let longest = expected.iter().map(|text| text.ids.len()).max().unwrap();
+                for (room, together) in [(longest, 1), (longest + 50, expected.len())] {
+                    let mut session = encoder.session(room, 1).unwrap();
+                    for texts in expected.chunks(together) {
+                        let join = |of: fn(&Expected) -> &[f32]| {
+                            texts.iter().flat_map(of).copied().collect::<Vec<f32>>()
+                        };
+                        let values = join(|text| &text.values);
+                        let ids: Vec<u32> =
+                            texts.iter().flat_map(|text| &text.ids).copied().collect();
+                        let types: Vec<u8> =
+                            texts.iter().flat_map(|text| &text.types).copied().collect();
+                        let lengths: Vec<usize> = texts.iter().map(|text| text.ids.len()).collect();
+                        let texts = Batch { ids: &ids, types: &types, lengths: &lengths };
+                        let mut found = vec![f32::NAN; values.len()];
+                        if encoder.labels() > 0 {
+                            encoder.classify(&weights, &mut session, &InOrder, &texts, &mut found)
+                        } else {
+                            encoder.embed(&weights, &mut session, &InOrder, &texts, &[], &mut found)
+                        }
+                        .unwrap_or_else(|error| panic!("{name}: {error}"));
+                        let difference = largest_difference(&found, &values);
+                        println!("{name} {} {together}: {difference:e}", kernels.name);
+                        assert!(difference <= TOLERANCE, "{name} {}: {difference:e}", kernels.name);
+                        checked += 1;
+                    }
+                }
+            }
+        });
+    }
+    assert!(checked >= 17 * 10);
+}
+
+const BERT: &str = r#"{"model_type": "bert", "vocab_size": 90, "hidden_size": 48,
+    "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 96,
+    "max_position_embeddings": 64, "hidden_act": "gelu"}"#;
+
+/// What refuses a `config.json`: the member at fault, and why.
+fn refusal(config: &str) -> (String, ErrorKind) {
+    let fault = read_config(Value::parse(config, 0).unwrap()).unwrap_err();
+    (fault.key.to_owned(), fault.error.kind())
+}
+
+#[test]
+fn families_that_are_not_run_are_refused_by_name() {
+    read_config(Value::parse(BERT, 0).unwrap()).unwrap();
+    for family in ["albert", "deberta", "deberta-v2", "electra", "t5", "xlm-roberta-xl", "llama"] {
+        let other = BERT.replace("\"bert\"", &format!("\"{family}\""));
+        let expected = ("model_type".to_owned(), ErrorKind::UnsupportedArchitecture);
+        assert_eq!(refusal(&other), expected, "{family}");
+    }
+    let missing = BERT.replace("model_type", "_commit_hash");
+    assert_eq!(refusal(&missing), ("model_type".to_owned(), ErrorKind::MissingMetadata));
+}
+
+#[test]
+fn settings_that_are_not_known_or_not_done_are_refused_by_name() {
+    use ErrorKind::{BadMetadata, MissingMetadata, OverLimit, UnsupportedSetting};
+    for (from, to, key, kind) in [
+        ("\"gelu\"", "\"swish\"", "hidden_act", UnsupportedSetting),
+        ("\"gelu\"", "\"gelu\", \"embedding_size\": 24", "embedding_size", UnsupportedSetting),
+        ("\"gelu\"", "\"gelu\", \"is_decoder\": true", "is_decoder", UnsupportedSetting),
+        (
+            "\"gelu\"",
+            "\"gelu\", \"position_embedding_type\": \"relative_key\"",
+            "position_embedding_type",
+            UnsupportedSetting,
+        ),
+        ("\"gelu\"", "\"gelu\", \"layer_norm_eps\": -1", "layer_norm_eps", BadMetadata),
+        ("\"hidden_size\": 48", "\"hidden_size\": 50", "num_attention_heads", BadMetadata),
+        ("\"hidden_size\": 48", "\"hidden_size\": 0", "hidden_size", BadMetadata),
+        ("\"hidden_size\": 48", "\"hidden_size\": null", "hidden_size", MissingMetadata),
+        ("\"num_hidden_layers\": 2", "\"num_hidden_layers\": 2000", "num_hidden_layers", OverLimit),
+    ] {
+        let config = BERT.replace(from, to);
+        assert_eq!(refusal(&config), (key.to_owned(), kind), "{to}");
+    }
+}
