@@ -108,3 +108,36 @@ fn settings_that_are_not_known_or_not_done_are_refused_by_name() {
         assert_eq!(refusal(&config), (key.to_owned(), kind), "{to}");
     }
 }
+
+#[test]
+fn one_model_may_spell_its_settings_in_two_ways() {
+    let mut others = 0;
+    for folder in Checkpoint::all() {
+        for other in ["config.v5.json", "config.hub.json"] {
+            if folder.text(other).is_some() {
+                assert_eq!(folder.model(other), folder.model("config.json"), "{}", folder.name());
+                others += 1;
+            }
+        }
+    }
+    assert_eq!(others, 4);
+}
+
+#[test]
+fn every_family_refuses_members_that_it_does_not_know() {
+    for folder in Checkpoint::all() {
+        let config = folder.text("config.json").unwrap();
+        let further = config.replacen('{', "{\"attention_of_mine\": 1, ", 1);
+        let expected = ("attention_of_mine".to_owned(), ErrorKind::UnsupportedSetting);
+        assert_eq!(refusal(&further), expected, "{}", folder.name());
+        // Members that are known elsewhere are not known everywhere.
+        let name = folder.name();
+        let foreign = if name.starts_with("modernbert") { "hidden_act" } else { "norm_bias" };
+        let further = config.replacen('{', &format!("{{\"{foreign}\": \"x\", "), 1);
+        assert_eq!(
+            refusal(&further),
+            (foreign.to_owned(), ErrorKind::UnsupportedSetting),
+            "{name}"
+        );
+    }
+}

@@ -31,14 +31,7 @@ pub(super) fn read<'t>(settings: &Settings<'_, 't>) -> Read<'t, FamilyModel> {
     settings.absent(&["auto_map", "layer_types"])?;
     let config = bert_like(settings, 1e-12)?;
     let classifier = Some(ClassifierModel::BERT);
-    Ok(FamilyModel {
-        family: "",
-        config,
-        names: &NAMES,
-        biases: Biases::ALL,
-        classifier,
-        padding: None,
-    })
+    Ok(FamilyModel { family: "", config, names: &NAMES, biases: Biases::ALL, classifier })
 }
 
 /// The settings that BERT, RoBERTa and MPNet have in common.

@@ -56,6 +56,5 @@ pub(super) fn read<'t>(settings: &Settings<'_, 't>) -> Read<'t, FamilyModel> {
         names: &NAMES,
         biases: Biases::ALL,
         classifier: Some(classifier),
-        padding: None,
     })
 }

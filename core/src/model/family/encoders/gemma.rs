@@ -73,7 +73,6 @@ pub(super) fn read<'t>(settings: &Settings<'_, 't>) -> Read<'t, FamilyModel> {
         names: &NAMES,
         biases: Biases { attention: has_bias, output: has_bias, ..Biases::NONE },
         classifier: None,
-        padding: None,
     })
 }
 

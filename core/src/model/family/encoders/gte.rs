@@ -53,6 +53,5 @@ pub(super) fn read<'t>(settings: &Settings<'_, 't>) -> Read<'t, FamilyModel> {
         names: &NAMES,
         biases: Biases { up: false, ..Biases::ALL },
         classifier: Some(ClassifierModel::BERT),
-        padding: None,
     })
 }

@@ -38,12 +38,5 @@ pub(super) fn read<'t>(settings: &Settings<'_, 't>) -> Read<'t, FamilyModel> {
         feed_forward: FeedForward::Plain(activation),
         ..sized
     };
-    Ok(FamilyModel {
-        family: "",
-        config,
-        names: &NAMES,
-        biases: Biases::ALL,
-        classifier: None,
-        padding: None,
-    })
+    Ok(FamilyModel { family: "", config, names: &NAMES, biases: Biases::ALL, classifier: None })
 }

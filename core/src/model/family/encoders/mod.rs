@@ -66,16 +66,10 @@ pub fn read_config<'t>(config: Value<'t>) -> Read<'t, FamilyModel> {
         return Err(Fault { error, key: "model_type", only: "" });
     };
     settings.refuse_what_is_not_done()?;
-    let found = FamilyModel { family: name, padding: padding(&settings)?, ..read(&settings)? };
+    let found = FamilyModel { family: name, ..read(&settings)? };
     let classifier = classifier(&settings, &found)?;
     object.finish(IRRELEVANT)?;
     Ok(FamilyModel { classifier, ..found })
-}
-
-fn padding<'t>(settings: &Settings<'_, 't>) -> Read<'t, Option<u32>> {
-    // Some files say −1 for none.
-    let Some(value) = settings.object.get("pad_token_id") else { return Ok(None) };
-    Ok(value.as_u64().and_then(|id| u32::try_from(id).ok()))
 }
 
 /// The family's head, if the file's architecture is one that classifies.

@@ -20,8 +20,6 @@ pub struct FamilyModel {
     pub biases: Biases,
     /// The head on top of it, if it classifies.
     pub classifier: Option<ClassifierModel>,
-    /// The token that fills texts, by `pad_token_id`.
-    pub padding: Option<u32>,
 }
 
 /// Which parts of a model have biases.

@@ -75,7 +75,6 @@ pub(super) fn read<'t>(settings: &Settings<'_, 't>) -> Read<'t, FamilyModel> {
             norms: settings.truth("norm_bias", false)?,
         },
         classifier: classifier(settings)?,
-        padding: None,
     })
 }
 

@@ -62,7 +62,7 @@ pub(super) fn read<'t>(settings: &Settings<'_, 't>) -> Read<'t, FamilyModel> {
         embedding: Embedding { positions: None, token_types: types > 0, ..config.embedding },
         ..config
     };
-    Ok(FamilyModel { family: "", config, names: &NAMES, biases, classifier: None, padding: None })
+    Ok(FamilyModel { family: "", config, names: &NAMES, biases, classifier: None })
 }
 
 const NO_LINEAR: Biases = Biases { norms: true, ..Biases::NONE };

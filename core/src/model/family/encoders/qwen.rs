@@ -79,6 +79,5 @@ pub(super) fn llama_like<'t>(
         names: &NAMES,
         biases: Biases { attention: has_bias, output: has_bias, ..Biases::NONE },
         classifier: None,
-        padding: None,
     })
 }

@@ -10,14 +10,7 @@ pub(super) fn read<'t>(settings: &Settings<'_, 't>) -> Read<'t, FamilyModel> {
     settings.absent(&["auto_map", "layer_types"])?;
     let config = behind_padding(settings, bert_like(settings, 1e-12)?)?;
     let classifier = Some(ClassifierModel::ROBERTA);
-    Ok(FamilyModel {
-        family: "",
-        config,
-        names: &NAMES,
-        biases: Biases::ALL,
-        classifier,
-        padding: None,
-    })
+    Ok(FamilyModel { family: "", config, names: &NAMES, biases: Biases::ALL, classifier })
 }
 
 /// The settings of a model whose first token has the position behind that of padding, which has the
