@@ -20,6 +20,8 @@
 //! * [`sentencepiece_reference`]: SentencePiece without regard to time.
 //! * [`wordpiece_reference`]: WordPiece without regard to time.
 //! * [`unicode_tables`]: generates core's character tables.
+//! * [`made_up_texts`]: texts of all scripts, for tokenizers.
+//! * [`pipeline_tables`]: generates core's tables of normalisation forms and grapheme clusters.
 //! * [`english`]: text for benchmarks.
 //! * [`fuzz`]: what the fuzz targets call.
 //! * [`data`]: where test files lie.
@@ -41,7 +43,9 @@ pub mod fuzz;
 pub mod hostile;
 pub mod in_blocks;
 pub mod letter_classes;
+pub mod made_up_texts;
 pub mod minilm;
+pub mod pipeline_tables;
 pub mod schemes;
 pub mod sentencepiece_reference;
 pub mod skipped;

@@ -221,7 +221,7 @@ fn trie(text: &mut String, characters: &[Character]) {
 }
 
 /// Replaces equal chunks by the number of the first.
-fn share<'a, T: Clone + Eq + std::hash::Hash + 'a>(
+pub(crate) fn share<'a, T: Clone + Eq + std::hash::Hash + 'a>(
     chunks: impl Iterator<Item = &'a [T]>,
 ) -> (Vec<u16>, Vec<Vec<T>>) {
     let mut numbers: HashMap<&[T], u16> = HashMap::new();
@@ -398,7 +398,13 @@ fn combining_classes(text: &mut String, characters: &[Character]) {
     );
 }
 
-fn array<T: Display>(text: &mut String, doc: &str, name: &str, element: &str, values: &[T]) {
+pub(crate) fn array<T: Display>(
+    text: &mut String,
+    doc: &str,
+    name: &str,
+    element: &str,
+    values: &[T],
+) {
     let _ = write!(
         text,
         "\n/// {doc}\n#[rustfmt::skip]\npub(super) static {name}: [{element}; {}] = [\n",

@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use super::open::{Model, open};
 use super::requantize::Memory;
 use super::session::Session;
+use super::tokenized::Tokenized;
 use super::vocabulary::VocabularyIndex;
 use crate::error::{Error, ErrorKind, Result};
 #[cfg(feature = "embd")]
@@ -20,18 +21,6 @@ use crate::model::{
 };
 use crate::tensor::TensorHeader;
 use crate::token::{Entries, HashVocabulary, WordPiece};
-
-/// Token ids of one text.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Tokenized {
-    /// The ids, special tokens included.
-    pub ids: Vec<u32>,
-    /// How many the whole text has, special tokens included.
-    pub total: usize,
-    /// Whether the text has more tokens than were kept.
-    pub truncated: bool,
-}
 
 /// A sentence embedder over a `.weights`, `.amb` or GGUF file whose bytes `B` holds: a slice, a
 /// `Vec`, a mapped file.

@@ -5,7 +5,7 @@
 //! | the embedding of a text | [`Embedder`] |
 //! | the embedding of token ids by an encoder of any family, or their classes | `TextEncoder` over weights from anywhere |
 //! | a text continued | [`CausalModel`]; [`Decoder`] over weights from anywhere |
-//! | token ids alone | [`Embedder::tokenizer`], [`BpeTokenizer`], [`SentencePieceModel`] |
+//! | token ids alone | [`Embedder::tokenizer`], [`BpeTokenizer`], [`SentencePieceModel`]; [`Pipeline`] of a `tokenizer.json` |
 //!
 //! Models are immutable and shared between threads; what changes while one runs is in a
 //! [`Session`] or a [`CausalSession`], one for each thread or text. Everything here is made of the
@@ -49,6 +49,8 @@ mod io_sink;
 mod model_proto;
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 mod open;
+#[cfg(feature = "families")]
+mod pipeline;
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 mod prompt;
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
@@ -58,6 +60,7 @@ mod sentencepiece;
 mod session;
 #[cfg(feature = "families")]
 mod text_encoder;
+mod tokenized;
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 mod vocabulary;
 
@@ -68,12 +71,15 @@ pub use bpe::BpeTokenizer;
 pub use causal::CausalModel;
 pub use decoder::{CausalPooling, CausalSession, Decoder};
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
-pub use embedder::{Embedder, Tokenized};
+pub use embedder::Embedder;
 #[cfg(feature = "std")]
 pub use io_sink::IoSink;
 pub use model_proto::{ModelProto, ModelSettings};
+#[cfg(feature = "families")]
+pub use pipeline::{Pipeline, PipelineParts, PipelineSession};
 pub use sentencepiece::{SentencePieceModel, TokenSession};
 #[cfg(any(feature = "amb", feature = "embd", feature = "families", feature = "gguf"))]
 pub use session::Session;
 #[cfg(feature = "families")]
 pub use text_encoder::{DenseLayer, Recipe, TextEncoder};
+pub use tokenized::{Tokenized, TokenizedPair};

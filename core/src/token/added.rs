@@ -293,6 +293,22 @@ impl<'a> AddedTable<'a> {
         longest
     }
 
+    /// The first place in `text` from byte `at` on that spells a token, with that token.
+    pub(crate) fn next_in(&self, text: &str, mut at: usize) -> Option<(AddedToken, usize)> {
+        if self.tokens.is_empty() {
+            return None;
+        }
+        loop {
+            let rest = text.as_bytes().get(at..)?;
+            let skipped = rest.iter().position(|byte| self.first.contains(*byte))?;
+            at = at.saturating_add(skipped);
+            if let Some(token) = self.at_start(rest.get(skipped..)?) {
+                return Some((token, at));
+            }
+            at = at.saturating_add(1);
+        }
+    }
+
     /// A search for a token whose bytes come one by one.
     pub(super) const fn search(&self) -> Search<'a> {
         Search { bytes: self.bytes, range: self.tokens, depth: 0 }
@@ -366,19 +382,9 @@ pub struct AddedMatches<'a, 't> {
 impl AddedMatches<'_, '_> {
     /// The next place that spells a token, and where that ends.
     fn spelled(&mut self) -> Option<(AddedToken, usize, usize)> {
-        if self.table.tokens.is_empty() {
-            return None;
-        }
-        loop {
-            let rest = self.text.as_bytes().get(self.at..)?;
-            let skipped = rest.iter().position(|byte| self.table.first.contains(*byte))?;
-            let start = self.at.saturating_add(skipped);
-            if let Some(token) = self.table.at_start(rest.get(skipped..)?) {
-                self.at = start.saturating_add(token.bytes as usize);
-                return Some((token, start, self.at));
-            }
-            self.at = start.saturating_add(1);
-        }
+        let (token, start) = self.table.next_in(self.text, self.at)?;
+        self.at = start.saturating_add(token.bytes as usize);
+        Some((token, start, self.at))
     }
 }
 

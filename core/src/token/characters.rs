@@ -75,6 +75,19 @@ impl Class {
     }
 }
 
+/// Whether BERT's cleaning removes `c`: control and format characters, private use, U+0000 and
+/// U+FFFD, but for the tabulator and line breaks.
+#[cfg(all(feature = "alloc", feature = "families"))]
+pub(crate) fn is_control(c: char) -> bool {
+    Class::of(c) == Class::Removed
+}
+
+/// Whether `c` is of a category of punctuation, or punctuation or a symbol of ASCII.
+#[cfg(all(feature = "alloc", feature = "families"))]
+pub(crate) fn is_punctuation_character(c: char) -> bool {
+    matches!(Class::of(c), Class::Punctuation | Class::PunctuationDecomposed)
+}
+
 /// The lowest `bits` bits of `value`.
 const fn low(value: u32, bits: u32) -> u32 {
     value & !(u32::MAX << bits)

@@ -49,10 +49,14 @@ pub mod words;
 
 pub use added::{AddedIndex, AddedMatch, AddedMatches, AddedRules, AddedTable, AddedToken};
 pub use bpe::Bpe;
+#[cfg(all(feature = "alloc", feature = "families"))]
+pub(crate) use characters::{is_control, is_punctuation_character};
 pub use ends::{EndTokens, TextEnds};
 pub use normalize::Normalization;
 pub use sentencepiece::SentencePiece;
 pub use special::{SpecialIds, SpecialTokens};
 pub use vocabulary::{Entries, HashVocabulary, LengthPrefix, SortedVocabulary, Vocabulary};
 pub use word::MAX_WORD_CHARACTERS;
+#[cfg(all(feature = "alloc", feature = "families"))]
+pub(crate) use word_characters::is_word_character;
 pub use wordpiece::{Encoded, WordPiece};

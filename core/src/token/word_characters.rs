@@ -4,7 +4,7 @@
 use super::word_tables::{BLOCKS, DISTANCES};
 
 /// Whether a character is part of words (`\w`).
-pub(super) fn is_word_character(c: char) -> bool {
+pub(crate) fn is_word_character(c: char) -> bool {
     let code = u32::from(c);
     let block = BLOCKS.partition_point(|(first, _)| *first <= code).checked_sub(1);
     let Some((first, start)) = block.and_then(|block| BLOCKS.get(block)) else { return false };

@@ -1,4 +1,4 @@
-//! Rewrites the tables of characters in `core/src/token`.
+//! Rewrites the tables of characters in core.
 
 fn main() -> std::io::Result<()> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../core/src/token/tables.rs");
@@ -6,5 +6,7 @@ fn main() -> std::io::Result<()> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../core/src/token/bpe/letters.rs");
     std::fs::write(path, nanoembed_tests::letter_classes::generate())?;
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../core/src/token/word_tables.rs");
-    std::fs::write(path, nanoembed_tests::word_characters::generate())
+    std::fs::write(path, nanoembed_tests::word_characters::generate())?;
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../core/src/owned/pipeline/unicode/tables.rs");
+    std::fs::write(path, nanoembed_tests::pipeline_tables::generate())
 }

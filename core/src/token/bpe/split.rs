@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`Gpt2`](Pattern::Gpt2) | `'s\|'t\|'re\|'ve\|'m\|'ll\|'d\| ?\p{L}+\| ?\p{N}+\| ?[^\s\p{L}\p{N}]+\|\s+(?!\S)\|\s+` |
 //! | [`SmolLm`](Pattern::SmolLm) | each number character alone, then GPT-2's |
+//! | [`Qwen2`](Pattern::Qwen2) | Llama 3's with `\p{N}` in place of `\p{N}{1,3}` |
 //! | [`Llama3`](Pattern::Llama3) | `(?i:'s\|'t\|'re\|'ve\|'m\|'ll\|'d)\|[^\r\n\p{L}\p{N}]?\p{L}+\|\p{N}{1,3}\| ?[^\s\p{L}\p{N}]+[\r\n]*\|\s*[\r\n]+\|\s+(?!\S)\|\s+` |
 //!
 //! Every character is part of a word, so the words together are the text.
@@ -20,6 +21,8 @@ pub enum Pattern {
     SmolLm,
     /// Llama 3.
     Llama3,
+    /// Qwen 2 and Qwen 3.
+    Qwen2,
 }
 
 impl Pattern {
@@ -30,6 +33,7 @@ impl Pattern {
             "gpt-2" | "gpt2" => Some(Self::Gpt2),
             "smollm" => Some(Self::SmolLm),
             "llama3" | "llama-v3" | "llama-bpe" => Some(Self::Llama3),
+            "qwen2" => Some(Self::Qwen2),
             _ => None,
         }
     }
@@ -41,13 +45,14 @@ impl Pattern {
             Self::Gpt2 => "gpt-2",
             Self::SmolLm => "smollm",
             Self::Llama3 => "llama-bpe",
+            Self::Qwen2 => "qwen2",
         }
     }
 }
 
 /// What a character counts as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Class {
+pub(crate) enum Class {
     Other,
     Letter,
     Number,
@@ -55,7 +60,7 @@ enum Class {
 }
 
 impl Class {
-    fn of(character: char) -> Self {
+    pub(crate) fn of(character: char) -> Self {
         let code = u32::from(character);
         let after = RUNS.partition_point(|run| run >> 2 <= code);
         match after.checked_sub(1).and_then(|at| RUNS.get(at)).map_or(0, |run| run & 3) {
@@ -73,7 +78,8 @@ pub fn first_word(pattern: Pattern, text: &str) -> usize {
     match pattern {
         Pattern::Gpt2 => gpt2(text),
         Pattern::SmolLm => smollm(text),
-        Pattern::Llama3 => llama3(text),
+        Pattern::Llama3 => llama3(text, 3),
+        Pattern::Qwen2 => llama3(text, 1),
     }
 }
 
@@ -145,7 +151,8 @@ fn smollm(text: &str) -> usize {
     }
 }
 
-fn llama3(text: &str) -> usize {
+/// The first word, of which numbers have at most so many characters.
+fn llama3(text: &str, most_numbers: usize) -> usize {
     let Some(first) = text.chars().next() else { return 0 };
     let is_break = |c: char| matches!(c, '\r' | '\n');
     if let Some(length) = contraction(text, true) {
@@ -161,7 +168,8 @@ fn llama3(text: &str) -> usize {
         return lead.saturating_add(letters);
     }
     if class == Class::Number {
-        let numbers = text.chars().take_while(|c| Class::of(*c) == Class::Number).take(3);
+        let numbers = text.chars().take_while(|c| Class::of(*c) == Class::Number);
+        let numbers = numbers.take(most_numbers);
         return numbers.fold(0, |length, c| length.saturating_add(c.len_utf8()));
     }
     if let Some(length) = spaced(text, Class::Other) {
@@ -240,7 +248,7 @@ mod tests {
     fn no_word_passes_over_the_text_behind_it() {
         // With a glance at the rest for each word this would take hours.
         let text = "the cat sat. ".repeat(1 << 18);
-        for pattern in [Pattern::Gpt2, Pattern::SmolLm, Pattern::Llama3] {
+        for pattern in [Pattern::Gpt2, Pattern::SmolLm, Pattern::Llama3, Pattern::Qwen2] {
             assert_eq!(words(pattern, &text).len(), (4 << 18) + 1, "{pattern:?}");
         }
     }

@@ -30,6 +30,8 @@ pub use cache::CachedWord;
 pub use decode::Decoder;
 pub use encode::{Needs, Scratch};
 pub use pieces::{Piece, PieceKind};
+#[cfg(all(feature = "alloc", feature = "families"))]
+pub(crate) use rules::Rules;
 pub use spec::{Algorithm, Spec};
 pub use trie::Slot;
 pub use unigram::Step;

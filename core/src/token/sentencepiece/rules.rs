@@ -21,7 +21,7 @@ const MAX_KEY_BYTES: usize = 1024;
 
 /// The rules of a model.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Rules<'a> {
+pub(crate) struct Rules<'a> {
     units: &'a [[u8; 4]],
     texts: &'a [u8],
 }
@@ -35,7 +35,7 @@ impl<'a> Rules<'a> {
     /// `out_of_bounds` if the trie goes beyond the blob or a unit beyond the trie; `bad_field` if
     /// the trie has no size that a trie has; `unexpected_end` if the strings do not end with a
     /// zero.
-    pub(super) fn parse(blob: &'a [u8], offset: u64) -> Result<Option<Self>> {
+    pub(crate) fn parse(blob: &'a [u8], offset: u64) -> Result<Option<Self>> {
         let Some(rules) = Self::split(blob, offset)? else { return Ok(None) };
         let strings =
             offset.saturating_add(4).saturating_add((rules.units.len() as u64).saturating_mul(4));
@@ -53,7 +53,7 @@ impl<'a> Rules<'a> {
     }
 
     /// The same of a blob that was checked before.
-    pub(super) fn resume(blob: &'a [u8]) -> Option<Self> {
+    pub(crate) fn resume(blob: &'a [u8]) -> Option<Self> {
         Self::split(blob, 0).ok().flatten()
     }
 
@@ -112,6 +112,31 @@ impl<'a> Rules<'a> {
         let text = self.texts.get(value as usize..)?;
         let end = text.iter().position(|byte| *byte == 0)?;
         Some((length, text.get(..end)?))
+    }
+
+    /// What the shortest key becomes that `text` starts with, up to a zero.
+    #[cfg(all(feature = "alloc", feature = "families"))]
+    pub(crate) fn shortest(&self, text: &[u8]) -> Option<&'a [u8]> {
+        let mut at = self.unit(0)?.offset();
+        for byte in text.iter().take_while(|byte| **byte != 0) {
+            at ^= usize::from(*byte);
+            let unit = self.unit(at).filter(|unit| unit.label() == (*byte).into())?;
+            at ^= unit.offset();
+            if unit.has_value() {
+                let text = self.texts.get(self.unit(at)?.value() as usize..)?;
+                return text.get(..text.iter().position(|byte| *byte == 0)?);
+            }
+        }
+        None
+    }
+
+    /// Whether all keys become text.
+    #[cfg(all(feature = "alloc", feature = "families"))]
+    pub(crate) fn are_text(&self) -> bool {
+        let Ok(texts) = core::str::from_utf8(self.texts) else { return false };
+        let units = self.units.iter().map(|bytes| Unit(u32::from_le_bytes(*bytes)));
+        let mut values = units.filter(|unit| unit.is_value());
+        values.all(|unit| texts.is_char_boundary(unit.value() as usize))
     }
 
     /// Whether a key begins with `byte`.

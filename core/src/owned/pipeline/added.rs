@@ -1,0 +1,269 @@
+//! Added tokens: those that a text spells and that are taken out of it before anything else happens
+//! to it, or before it is cut into pieces, as `AddedVocabulary` of Hugging Face `tokenizers` has
+//! it.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::ops::Range;
+
+use super::normalizer::Normalizer;
+use super::settings::{at, string, truth};
+use super::text::Text;
+use crate::error::Result;
+use crate::text::json::{Fault, Object, Read, Value};
+use crate::token::{
+    AddedIndex, AddedRules, AddedTable, AddedToken, SpecialTokens, is_word_character,
+};
+
+/// An added token.
+#[derive(Clone, Debug)]
+pub(super) struct Added {
+    pub(super) id: u32,
+    pub(super) content: String,
+    /// What the normaliser makes of it, if it is found in normalised text and that is something
+    /// else.
+    normalized: Option<String>,
+    is_special: bool,
+}
+
+/// All added tokens.
+#[derive(Clone, Debug, Default)]
+pub(super) struct AddedVocabulary {
+    /// In the order of their ids.
+    tokens: Vec<Added>,
+    /// Those that are found in the text as it is, and those in normalised text.
+    pub(super) written: Table,
+    pub(super) normalized: Table,
+}
+
+/// Tokens that are looked for.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Table {
+    spellings: Vec<u8>,
+    tokens: Vec<AddedToken>,
+    index: AddedIndex,
+}
+
+/// What a text is made of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    /// Text between added tokens, not empty.
+    Plain(Range<usize>),
+    /// An added token's id.
+    Added(u32),
+}
+
+/// A token as the file has it.
+pub(super) struct Entry<'t> {
+    value: Value<'t>,
+    content: String,
+    rules: AddedRules,
+    is_normalized: bool,
+    is_special: bool,
+}
+
+/// Reads the member `added_tokens`.
+pub(super) fn read<'t>(root: &Object<'t>) -> Read<'t, Vec<Entry<'t>>> {
+    let mut entries = Vec::new();
+    for value in root.items("added_tokens")? {
+        let token = Object::new(value)?;
+        entries.push(Entry {
+            value,
+            content: token.needed("content", string(&token, "content")?)?,
+            rules: AddedRules {
+                strips_before: truth(&token, "lstrip")?,
+                strips_behind: truth(&token, "rstrip")?,
+                single_word: truth(&token, "single_word")?,
+            },
+            is_normalized: truth(&token, "normalized")?,
+            is_special: truth(&token, "special")?,
+        });
+        // `tokenizers` does not use it either: a token that the model has keeps that id, others
+        // get the next one that is free.
+        token.needed("id", token.integer("id")?)?;
+        token.finish(&[])?;
+    }
+    Ok(entries)
+}
+
+impl AddedVocabulary {
+    /// Numbers the tokens: `find` knows those of the model, of which there are `count`.
+    pub(super) fn new<'t>(
+        entries: &[Entry<'t>],
+        normalizer: &[Normalizer],
+        count: usize,
+        find: impl Fn(&str) -> Option<u32>,
+    ) -> Read<'t, Self> {
+        let mut next = count as u32;
+        let mut by_content = alloc::collections::BTreeMap::new();
+        for entry in entries.iter().filter(|entry| !entry.content.is_empty()) {
+            let of = |error| at(entry.value, "content", error);
+            let known = by_content.get(entry.content.as_str()).map(|(id, _, _)| *id);
+            let id = known.or_else(|| find(&entry.content)).unwrap_or_else(|| {
+                next += 1;
+                next - 1
+            });
+            let normalized = if entry.is_normalized {
+                normalized(normalizer, &entry.content).map_err(of)?
+            } else {
+                entry.content.clone()
+            };
+            let was_special = by_content
+                .get(entry.content.as_str())
+                .is_some_and(|(_, _, token): &(u32, &Entry<'t>, Added)| token.is_special);
+            let token = Added {
+                id,
+                content: entry.content.clone(),
+                normalized: Some(normalized).filter(|it| *it != entry.content),
+                is_special: entry.is_special || was_special,
+            };
+            // Of a token that is there twice the last counts.
+            by_content.insert(entry.content.as_str(), (id, entry, token));
+        }
+        let mut vocabulary = Self::default();
+        let mut all: Vec<_> = by_content.into_values().collect();
+        all.sort_unstable_by_key(|(id, _, _)| *id);
+        for (_, entry, token) in all {
+            let spelling = token.normalized.as_deref().unwrap_or(&token.content);
+            let table = match entry.is_normalized {
+                true => &mut vocabulary.normalized,
+                false => &mut vocabulary.written,
+            };
+            let added = table.add(spelling, token.id, entry.rules);
+            added.map_err(|error| at(entry.value, "content", error))?;
+            vocabulary.tokens.push(token);
+        }
+        vocabulary.written.sort().map_err(Fault::of)?;
+        vocabulary.normalized.sort().map_err(Fault::of)?;
+        Ok(vocabulary)
+    }
+
+    /// The tokens in the order of their ids.
+    pub(super) fn tokens(&self) -> &[Added] {
+        &self.tokens
+    }
+
+    fn get(&self, id: u32) -> Option<&Added> {
+        let place = self.tokens.binary_search_by_key(&id, |token| token.id).ok()?;
+        self.tokens.get(place)
+    }
+
+    /// The id of a token.
+    pub(super) fn find(&self, content: &str) -> Option<u32> {
+        self.tokens.iter().find(|token| token.content == content).map(|token| token.id)
+    }
+
+    /// The token of an id as it was added.
+    pub(super) fn content(&self, id: u32) -> Option<&str> {
+        Some(self.get(id)?.content.as_str())
+    }
+
+    /// The token of an id as decoders see it.
+    pub(super) fn for_decoder(&self, id: u32) -> Option<&str> {
+        let token = self.get(id)?;
+        Some(token.normalized.as_deref().unwrap_or(&token.content))
+    }
+
+    /// Whether a text is a special token's content.
+    pub(super) fn is_special(&self, content: &str) -> bool {
+        self.tokens.iter().any(|token| token.is_special && token.content == content)
+    }
+
+    fn is_special_id(&self, id: u32) -> bool {
+        self.get(id).is_some_and(|token| token.is_special)
+    }
+
+    /// Calls `take` with the parts of `text`, in which the tokens of `table` are found, until it
+    /// answers that it has enough.
+    pub(super) fn parts(
+        &self,
+        table: &Table,
+        text: &str,
+        special: SpecialTokens,
+        take: &mut dyn FnMut(Part) -> Result<bool>,
+    ) -> Result<bool> {
+        let tokens = table.resume();
+        let mut spaces = Spaces { text, run: 0..0 };
+        // What tokens have taken ends at `taken`, which may lie behind the place of the next one.
+        let (mut at, mut taken) = (0, 0);
+        while let Some((token, start)) = tokens.next_in(text, at) {
+            let end = start + token.bytes();
+            at = end;
+            let rules = token.rules();
+            let is_text = special == SpecialTokens::AsText && self.is_special_id(token.id());
+            if is_text || rules.single_word && !stands_alone(text, start..end) {
+                continue;
+            }
+            let start = if rules.strips_before { spaces.before(start, taken) } else { start };
+            let end = if rules.strips_behind { spaces.behind(end) } else { end };
+            if taken < start && !take(Part::Plain(taken..start))? || !take(Part::Added(token.id()))?
+            {
+                return Ok(false);
+            }
+            taken = end;
+        }
+        if taken < text.len() { take(Part::Plain(taken..text.len())) } else { Ok(true) }
+    }
+}
+
+/// White space around places of a text, of which no run is passed over twice.
+struct Spaces<'t> {
+    text: &'t str,
+    run: Range<usize>,
+}
+
+impl Spaces<'_> {
+    /// Where the white space behind `at` ends.
+    fn behind(&mut self, at: usize) -> usize {
+        if !(self.run.start <= at && at < self.run.end) {
+            let rest = &self.text[at..];
+            self.run = at..self.text.len() - rest.trim_start().len();
+        }
+        self.run.end.max(at)
+    }
+
+    /// Where the white space before `at` begins, but not before `from`.
+    fn before(&self, at: usize, from: usize) -> usize {
+        match self.text.get(from..at) {
+            Some(before) => from + before.trim_end().len(),
+            None => from,
+        }
+    }
+}
+
+/// Whether no part of a word lies on either side of a place.
+fn stands_alone(text: &str, place: Range<usize>) -> bool {
+    let before = text[..place.start].chars().next_back();
+    let behind = text[place.end..].chars().next();
+    !before.into_iter().chain(behind).any(is_word_character)
+}
+
+impl Table {
+    fn add(&mut self, spelling: &str, id: u32, rules: AddedRules) -> Result<()> {
+        let token = AddedToken::new(self.spellings.len(), spelling.len(), id, rules)?;
+        self.spellings.extend_from_slice(spelling.as_bytes());
+        self.tokens.push(token);
+        Ok(())
+    }
+
+    fn sort(&mut self) -> Result<()> {
+        self.index = AddedIndex::build(&self.spellings, &mut self.tokens)?;
+        Ok(())
+    }
+
+    fn resume(&self) -> AddedTable<'_> {
+        AddedTable::resume(&self.spellings, &self.tokens, self.index)
+    }
+}
+
+/// What the normaliser makes of a token's content.
+fn normalized(normalizer: &[Normalizer], content: &str) -> Result<String> {
+    let (mut text, mut next, mut held) = (Text::default(), Text::default(), Vec::new());
+    text.set(content, 0);
+    for step in normalizer {
+        next.clear();
+        step.run(&text, &mut next, &mut held)?;
+        core::mem::swap(&mut text, &mut next);
+    }
+    Ok(text.string)
+}

@@ -1,0 +1,295 @@
+//! Tokenizers as a `tokenizer.json` of Hugging Face `tokenizers` describes them, with the ids of
+//! that library.
+//!
+//! 1. `added`: tokens that the text spells are taken out of it;
+//! 2. `normalizer`: the steps that make another text of what is between them;
+//! 3. `pre_tokenizer`: the steps that cut it into pieces;
+//! 4. `model`: WordPiece, BPE or Unigram, which makes ids of each piece;
+//! 5. `post`: what is put around the ids;
+//! 6. `decoder`: the steps that make text of tokens again.
+//!
+//! A step or a setting that is not known is refused by name, for leaving it out would give other
+//! ids.
+
+mod added;
+mod decoder;
+mod model;
+mod normalizer;
+mod parts;
+mod post;
+mod pre_tokenizer;
+mod settings;
+mod text;
+mod tokens;
+mod trie;
+mod unicode;
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::{Tokenized, TokenizedPair};
+use crate::error::{Error, ErrorKind, Result};
+use crate::token::SpecialTokens;
+use added::{AddedVocabulary, Part};
+use decoder::Decoder;
+use model::{Model, ModelScratch};
+use normalizer::{Held, Normalizer};
+pub use parts::PipelineParts;
+use post::{Content, PostProcessor};
+use pre_tokenizer::{Piece, Pieces, PreTokenizer};
+use text::Text;
+use tokens::TokenStrings;
+
+/// A tokenizer.
+///
+/// ```
+/// use nanoembed_core::owned::{Pipeline, PipelineSession};
+/// use nanoembed_core::token::SpecialTokens;
+///
+/// let tokenizer = Pipeline::read(
+///     r#"{
+///         "version": "1.0",
+///         "added_tokens": [],
+///         "normalizer": {"type": "Lowercase"},
+///         "pre_tokenizer": {"type": "WhitespaceSplit"},
+///         "model": {
+///             "type": "WordPiece", "unk_token": "?", "continuing_subword_prefix": "##",
+///             "max_input_chars_per_word": 100, "vocab": {"?": 0, "snow": 1, "##flake": 2}
+///         }
+///     }"#,
+/// )?;
+/// let mut session = PipelineSession::default();
+/// let tokens = tokenizer.encode("Snowflake moon", 8, SpecialTokens::AsTokens, &mut session)
+///     .expect("room for all of them");
+/// assert_eq!(tokens.ids, [1, 2, 0]);
+/// # Ok::<(), nanoembed_core::text::json::Fault<'static>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Pipeline {
+    /// The model's own tokens, then those that were added to them.
+    tokens: TokenStrings,
+    added: AddedVocabulary,
+    normalizer: Vec<Normalizer>,
+    pre_tokenizer: Vec<PreTokenizer>,
+    model: Model,
+    post: PostProcessor,
+    decoder: Option<Vec<Decoder>>,
+    /// The JSON without the vocabulary.
+    settings: String,
+}
+
+/// The memory of one thread.
+#[derive(Debug, Default)]
+pub struct PipelineSession {
+    text: Text,
+    next_text: Text,
+    held: Held,
+    pieces: Pieces,
+    model: ModelScratch,
+    ids: Vec<u32>,
+    second: Vec<u32>,
+}
+
+/// The most tokens that are asked for, if there is no limit.
+const ALL: usize = usize::MAX;
+
+impl Pipeline {
+    /// One more than the highest id.
+    #[must_use]
+    pub fn count(&self) -> u32 {
+        let last = self.added.tokens().last().map_or(0, |token| token.id + 1);
+        last.max(self.tokens.len() as u32)
+    }
+
+    /// The token of an id, as the file spells it.
+    #[must_use]
+    pub fn token(&self, id: u32) -> Option<&[u8]> {
+        let own = self.tokens.get(id);
+        own.or_else(|| self.added.content(id)).map(str::as_bytes)
+    }
+
+    /// The id of a token.
+    #[must_use]
+    pub fn id(&self, token: &str) -> Option<u32> {
+        self.added.find(token).or_else(|| self.model.find(&self.tokens, token))
+    }
+
+    /// The id of the model's unknown token.
+    #[must_use]
+    pub const fn unknown(&self) -> Option<u32> {
+        self.model.unknown()
+    }
+
+    /// The ids of `text` with what the post-processor puts around them, of which the last ones are
+    /// left out so that there are at most `max_tokens`.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidArgument`] if `max_tokens` leaves no room for the special tokens;
+    /// [`ErrorKind::BadVocabulary`] if the text has something unknown and the model no token for
+    /// that; [`ErrorKind::OverLimit`] if the normaliser makes far more of the text than it was.
+    pub fn encode(
+        &self,
+        text: &str,
+        max_tokens: usize,
+        special: SpecialTokens,
+        session: &mut PipelineSession,
+    ) -> Result<Tokenized> {
+        let items = &self.post.single;
+        let around = post::added(items);
+        let room = max_tokens.checked_sub(around);
+        let room = room.ok_or(Error::without_offset(ErrorKind::InvalidArgument))?;
+        let mut found = core::mem::take(&mut session.ids);
+        found.clear();
+        let encoded = self.encode_into(text, ALL, special, session, &mut found);
+        let total = found.len() + around;
+        let kept = found.len().min(room);
+        let mut ids = Vec::with_capacity(kept + around);
+        for item in items {
+            match &item.content {
+                Content::First => ids.extend_from_slice(&found[..kept]),
+                Content::Special(special) => ids.extend_from_slice(special),
+                Content::Second => {}
+            }
+        }
+        let truncated = kept < found.len();
+        session.ids = found;
+        encoded.map(|()| Tokenized { ids, total, truncated })
+    }
+
+    /// Writes the ids of `text` alone behind `ids`.
+    ///
+    /// # Errors
+    ///
+    /// As [`encode`](Self::encode).
+    pub fn encode_alone(
+        &self,
+        text: &str,
+        special: SpecialTokens,
+        session: &mut PipelineSession,
+        ids: &mut Vec<u32>,
+    ) -> Result<()> {
+        self.encode_into(text, ALL, special, session, ids)
+    }
+
+    /// The ids and types of two texts with what the post-processor puts around and between them.
+    /// If there are more than `max_tokens`, the longer text is shortened first, as strategy
+    /// `longest_first` of `tokenizers` does it.
+    ///
+    /// # Errors
+    ///
+    /// As [`encode`](Self::encode).
+    pub fn encode_pair(
+        &self,
+        first: &str,
+        second: &str,
+        max_tokens: usize,
+        session: &mut PipelineSession,
+    ) -> Result<TokenizedPair> {
+        let items = &self.post.pair;
+        let around = post::added(items);
+        let room = max_tokens.checked_sub(around);
+        let room = room.ok_or(Error::without_offset(ErrorKind::InvalidArgument))?;
+        let mut texts = (core::mem::take(&mut session.ids), core::mem::take(&mut session.second));
+        texts.0.clear();
+        texts.1.clear();
+        // Beyond the limit `tokenizers` does not count on, and which of two long texts is the
+        // longer one depends on it.
+        let special = SpecialTokens::AsTokens;
+        let encoded = self
+            .encode_into(first, max_tokens, special, session, &mut texts.0)
+            .and_then(|()| self.encode_into(second, max_tokens, special, session, &mut texts.1));
+        let kept = post::longest_first(texts.0.len(), texts.1.len(), room);
+        let mut pair = TokenizedPair {
+            ids: Vec::with_capacity(kept.0 + kept.1 + around),
+            types: Vec::with_capacity(kept.0 + kept.1 + around),
+            truncated: kept != (texts.0.len(), texts.1.len()),
+        };
+        for item in items {
+            pair.ids.extend_from_slice(match &item.content {
+                Content::First => &texts.0[..kept.0],
+                Content::Second => &texts.1[..kept.1],
+                Content::Special(special) => special,
+            });
+            pair.types.resize(pair.ids.len(), item.kind);
+        }
+        (session.ids, session.second) = texts;
+        encoded.map(|()| pair)
+    }
+
+    /// The text of `ids`; of those without a token nothing. Special tokens are left out if
+    /// `skip_special`.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::OverLimit`] if a decoder makes far more of the tokens than they were.
+    pub fn decode(&self, ids: &[u32], skip_special: bool) -> Result<String> {
+        let token = |id: &u32| self.added.for_decoder(*id).or_else(|| self.tokens.get(*id));
+        let tokens = ids.iter().filter_map(token);
+        let tokens = tokens.filter(|token| !skip_special || !self.added.is_special(token));
+        let tokens = tokens.map(String::from).collect();
+        decoder::decode(self.decoder.as_deref(), tokens)
+    }
+
+    /// Writes the ids of `text` behind `ids` until there are `most`, then those of the piece that
+    /// is at hand.
+    fn encode_into(
+        &self,
+        text: &str,
+        most: usize,
+        special: SpecialTokens,
+        session: &mut PipelineSession,
+        ids: &mut Vec<u32>,
+    ) -> Result<()> {
+        let most = ids.len().saturating_add(most);
+        let added = &self.added;
+        added.parts(&added.written, text, special, &mut |part| match part {
+            Part::Added(id) => {
+                ids.push(id);
+                Ok(true)
+            }
+            Part::Plain(place) => {
+                session.text.set(&text[place.clone()], place.start);
+                self.encode_part(most, special, session, ids)
+            }
+        })?;
+        Ok(())
+    }
+
+    /// The same of the text in `session`, in which no tokens are found as they are written; answers
+    /// whether there are fewer than `most`.
+    fn encode_part(
+        &self,
+        most: usize,
+        special: SpecialTokens,
+        session: &mut PipelineSession,
+        ids: &mut Vec<u32>,
+    ) -> Result<bool> {
+        let PipelineSession { text, next_text, held, pieces, model, .. } = session;
+        for step in &self.normalizer {
+            next_text.clear();
+            step.run(text, next_text, held)?;
+            core::mem::swap(text, next_text);
+        }
+        let text = &*text;
+        let mut encode = |place: core::ops::Range<usize>, ids: &mut Vec<u32>| {
+            let piece = Piece { start: place.start, end: place.end };
+            pieces.cut(&self.pre_tokenizer, text, piece)?;
+            for piece in pieces.iter(text) {
+                self.model.encode(&self.tokens, piece, model, ids)?;
+                if ids.len() >= most {
+                    return Ok(false);
+                }
+            }
+            Ok(true)
+        };
+        let added = &self.added;
+        added.parts(&added.normalized, &text.string, special, &mut |part| match part {
+            Part::Added(id) => {
+                ids.push(id);
+                Ok(true)
+            }
+            Part::Plain(place) => encode(place, ids),
+        })
+    }
+}

@@ -1,0 +1,87 @@
+//! What makes ids of a piece of text.
+
+mod bpe;
+mod read;
+mod unigram;
+mod word_piece;
+
+use alloc::vec::Vec;
+
+use super::tokens::TokenStrings;
+use crate::error::{Error, ErrorKind, Result};
+pub(super) use bpe::{Bpe, BpeScratch};
+pub(super) use read::{Elsewhere, ReadModel, read};
+pub(super) use unigram::{Step, Unigram};
+pub(super) use word_piece::WordPiece;
+
+/// A model.
+#[derive(Clone, Debug)]
+pub(super) enum Model {
+    WordPiece(WordPiece),
+    Bpe(Bpe),
+    Unigram(Unigram),
+}
+
+/// Memory of one thread.
+#[derive(Debug, Default)]
+pub(super) struct ModelScratch {
+    bpe: BpeScratch,
+    steps: Vec<Step>,
+}
+
+impl Model {
+    /// The id of one of the model's own tokens.
+    pub(super) fn find(&self, tokens: &TokenStrings, token: &str) -> Option<u32> {
+        match self {
+            Self::WordPiece(model) => model.trie.find(token),
+            Self::Bpe(model) => model.find(tokens, token),
+            Self::Unigram(model) => model.trie.find(token),
+        }
+    }
+
+    /// The id of the unknown token, if the model has one.
+    pub(super) const fn unknown(&self) -> Option<u32> {
+        match self {
+            Self::WordPiece(model) => model.unknown,
+            Self::Bpe(model) => model.unknown(),
+            Self::Unigram(model) => model.unknown,
+        }
+    }
+
+    /// Writes the ids of `piece`, which is not empty, behind `ids`.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::BadVocabulary`] if the piece has something unknown and the model no token for
+    /// that; [`ErrorKind::NoMemory`].
+    pub(super) fn encode(
+        &self,
+        tokens: &TokenStrings,
+        piece: &str,
+        scratch: &mut ModelScratch,
+        ids: &mut Vec<u32>,
+    ) -> Result<()> {
+        match self {
+            Self::WordPiece(model) => model.encode(piece, ids),
+            Self::Bpe(model) => model.encode(tokens, piece, &mut scratch.bpe, ids),
+            Self::Unigram(model) => model.encode(piece, &mut scratch.steps, ids),
+        }
+    }
+}
+
+/// The error of a text with something unknown.
+const fn no_unknown() -> Error {
+    Error::without_offset(ErrorKind::BadVocabulary)
+}
+
+/// The spelling of a byte as a token: `<0x0A>`.
+fn byte_token(byte: u8) -> [u8; 6] {
+    let digit = |value: u8| if value < 10 { b'0' + value } else { b'A' - 10 + value };
+    [b'<', b'0', b'x', digit(byte >> 4), digit(byte & 15), b'>']
+}
+
+/// The ids of the tokens of all bytes, where there are such tokens.
+fn byte_ids(find: impl Fn(&str) -> Option<u32>) -> Vec<Option<u32>> {
+    let of = |byte| core::str::from_utf8(&byte_token(byte)).ok().and_then(&find);
+    (0..=u8::MAX).map(of).collect()
+}

@@ -1,0 +1,73 @@
+//! WordPiece: a piece becomes the longest token that it starts with, then the longest that its rest
+//! starts with, written with a prefix before it, and so on; or the unknown token.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::no_unknown;
+use crate::error::Result;
+use crate::owned::pipeline::tokens::TokenStrings;
+use crate::owned::pipeline::trie::{Node, Trie};
+
+/// A WordPiece model.
+#[derive(Clone, Debug)]
+pub(in crate::owned::pipeline) struct WordPiece {
+    pub(super) trie: Trie,
+    pub(super) unknown: Option<u32>,
+    /// Where tokens within a word begin: behind their prefix. `None` if there are none.
+    continuing: Option<Node>,
+    most_characters: usize,
+}
+
+/// What the file says of a WordPiece model.
+pub(super) struct Settings {
+    pub(super) unknown: String,
+    pub(super) prefix: String,
+    pub(super) most_characters: usize,
+}
+
+impl WordPiece {
+    pub(super) fn new(tokens: &TokenStrings, settings: &Settings) -> Result<Self> {
+        let trie = Trie::build(tokens)?;
+        let unknown = trie.find(&settings.unknown);
+        let continuing = trie.walk(Node::ROOT, &settings.prefix);
+        Ok(Self { trie, unknown, continuing, most_characters: settings.most_characters })
+    }
+
+    pub(super) fn encode(&self, piece: &str, ids: &mut Vec<u32>) -> Result<()> {
+        let before = ids.len();
+        let is_short =
+            piece.len() <= self.most_characters || piece.chars().count() <= self.most_characters;
+        if !is_short || self.spell(piece, ids).is_none() {
+            ids.truncate(before);
+            ids.push(self.unknown.ok_or(no_unknown())?);
+        }
+        Ok(())
+    }
+
+    /// Writes the tokens that spell `piece`; `None` if it cannot be spelt.
+    fn spell(&self, piece: &str, ids: &mut Vec<u32>) -> Option<()> {
+        let mut rest = piece;
+        let mut start = Some(Node::ROOT);
+        while !rest.is_empty() {
+            let (id, length) = self.longest(start?, rest)?;
+            ids.push(id);
+            rest = &rest[length..];
+            start = self.continuing;
+        }
+        Some(())
+    }
+
+    /// The longest token from `node` on that `text` starts with, and its length there.
+    fn longest(&self, mut node: Node, text: &str) -> Option<(u32, usize)> {
+        let mut longest = None;
+        for (at, c) in text.char_indices() {
+            let Some(next) = self.trie.child(node, c) else { break };
+            node = next;
+            if let Some(id) = self.trie.token(node) {
+                longest = Some((id, at + c.len_utf8()));
+            }
+        }
+        longest
+    }
+}

@@ -1,0 +1,60 @@
+//! Base64 as RFC 4648 has it, with padding and nothing between.
+
+use alloc::vec::Vec;
+
+/// The bytes that `text` stands for; `None` if it is not written so.
+pub(super) fn decode(text: &str) -> Option<Vec<u8>> {
+    let (groups, rest) = text.as_bytes().as_chunks::<4>();
+    if !rest.is_empty() {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    bytes.try_reserve_exact(groups.len().checked_mul(3)?).ok()?;
+    for (at, group) in groups.iter().enumerate() {
+        let padding = group.iter().rev().take_while(|byte| **byte == b'=').count();
+        if padding > 2 || padding > 0 && at + 1 != groups.len() {
+            return None;
+        }
+        let mut bits = 0_u32;
+        for byte in &group[..4 - padding] {
+            bits = bits << 6 | digit(*byte)?;
+        }
+        bits <<= 6 * padding;
+        let [_, whole @ ..] = bits.to_be_bytes();
+        let (kept, dropped) = whole.split_at(3 - padding);
+        if dropped.iter().any(|byte| *byte != 0) {
+            return None;
+        }
+        bytes.extend_from_slice(kept);
+    }
+    Some(bytes)
+}
+
+fn digit(byte: u8) -> Option<u32> {
+    Some(u32::from(match byte {
+        b'A'..=b'Z' => byte - b'A',
+        b'a'..=b'z' => byte - b'a' + 26,
+        b'0'..=b'9' => byte - b'0' + 52,
+        b'+' => 62,
+        b'/' => 63,
+        _ => return None,
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_an_encoder_writes_is_taken() {
+        for (text, bytes) in
+            [("", ""), ("Zg==", "f"), ("Zm8=", "fo"), ("Zm9v", "foo"), ("Zm9vYg==", "foob")]
+        {
+            assert_eq!(decode(text).unwrap(), bytes.as_bytes());
+        }
+        for bad in ["Z", "Zg=", "Zg", "Z===", "====", "Zh==", "Zm9=", "Zg==Zg==", "Zm9v\n", "Zm-v"]
+        {
+            assert_eq!(decode(bad), None, "{bad}");
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! Normalisers: steps that make another text of a text.
+
+mod base64;
+mod bert;
+mod charsmap;
+mod pattern;
+mod read;
+mod replace;
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::text::{Allowance, Text};
+use super::unicode::{Form, Properties, write_form};
+use crate::error::Result;
+use crate::token::bpe::alphabet;
+use bert::Bert;
+use charsmap::Charsmap;
+pub(super) use pattern::Pattern;
+pub(super) use read::{read, read_pattern, read_replace};
+pub(super) use replace::Replace;
+
+/// A step.
+#[derive(Clone, Debug)]
+pub(super) enum Normalizer {
+    Bert(Bert),
+    Form(Form),
+    Lowercase,
+    StripAccents,
+    Strip { left: bool, right: bool },
+    Replace(Replace),
+    Prepend(String),
+    Precompiled(Charsmap),
+    Nmt,
+    ByteLevel,
+}
+
+/// Memory for characters whose order is not settled.
+pub(super) type Held = Vec<(u8, char)>;
+
+impl Normalizer {
+    /// Writes what becomes of `text` into `out`, which is empty.
+    ///
+    /// # Errors
+    ///
+    /// [`OverLimit`](crate::ErrorKind::OverLimit) if that is far longer than the text.
+    pub(super) fn run(&self, text: &Text, out: &mut Text, held: &mut Held) -> Result<()> {
+        match self {
+            Self::Bert(bert) => bert.run(text, out, held),
+            Self::Form(form) => write_in(*form, text, out, held, |_| true),
+            Self::Lowercase => lowercase(text, out),
+            Self::StripAccents => map(text, out, |c| {
+                Some(c).filter(|c| c.is_ascii() || !Properties::of(*c).is_mark())
+            }),
+            Self::Strip { left, right } => strip(text, out, *left, *right),
+            Self::Replace(replace) => replace.run(text, out)?,
+            Self::Prepend(prefix) => prepend(text, out, prefix),
+            Self::Precompiled(charsmap) => charsmap.run(text, out)?,
+            Self::Nmt => map(text, out, nmt),
+            Self::ByteLevel => byte_level(text, out),
+        }
+        Allowance::of(&text.string).check(&out.string)
+    }
+}
+
+/// Writes a normalisation form without the characters that `keep` is false of.
+fn write_in(
+    form: Form,
+    text: &Text,
+    out: &mut Text,
+    held: &mut Held,
+    keep: impl Fn(char) -> bool + Copy,
+) {
+    if text.first > 0 {
+        let first = text.string.get(..text.first).unwrap_or_default();
+        write_form(form, first, held, &mut out.string, keep);
+        out.first = out.string.len();
+        out.string.clear();
+    }
+    write_form(form, &text.string, held, &mut out.string, keep);
+}
+
+/// Writes what becomes of every character, each of which becomes one or nothing.
+fn map(text: &Text, out: &mut Text, becomes: impl Fn(char) -> Option<char>) {
+    for (at, c) in text.string.char_indices() {
+        out.string.extend(becomes(c));
+        out.comes_from(text, at);
+    }
+}
+
+fn lowercase(text: &Text, out: &mut Text) {
+    for (at, c) in text.string.char_indices() {
+        if c.is_ascii() {
+            out.string.push(c.to_ascii_lowercase());
+        } else {
+            out.string.extend(c.to_lowercase());
+        }
+        out.comes_from(text, at);
+    }
+}
+
+fn strip(text: &Text, out: &mut Text, left: bool, right: bool) {
+    let all = text.string.as_str();
+    let kept = if left { all.trim_start() } else { all };
+    out.first = text.first.saturating_sub(all.len() - kept.len());
+    let kept = if right { kept.trim_end() } else { kept };
+    out.string.push_str(kept);
+    out.first = out.first.min(kept.len());
+}
+
+fn prepend(text: &Text, out: &mut Text, prefix: &str) {
+    if !text.string.is_empty() {
+        out.string.push_str(prefix);
+    }
+    out.string.push_str(&text.string);
+    out.first = if text.first > 0 { text.first + prefix.len() } else { 0 };
+}
+
+/// What SentencePiece's `nmt` rules make of a character.
+fn nmt(c: char) -> Option<char> {
+    match c {
+        '\u{1}'..='\u{8}' | '\u{b}' | '\u{e}'..='\u{1f}' | '\u{7f}' | '\u{8f}' | '\u{9f}' => None,
+        '\t'
+        | '\n'
+        | '\u{c}'
+        | '\r'
+        | '\u{1680}'
+        | '\u{200b}'..='\u{200f}'
+        | '\u{2028}'
+        | '\u{2029}'
+        | '\u{2581}'
+        | '\u{feff}'
+        | '\u{fffd}' => Some(' '),
+        c => Some(c),
+    }
+}
+
+fn byte_level(text: &Text, out: &mut Text) {
+    for (at, byte) in text.string.bytes().enumerate() {
+        out.string.push(alphabet::character(byte));
+        out.comes_from(text, at);
+    }
+}

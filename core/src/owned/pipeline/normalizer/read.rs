@@ -1,0 +1,88 @@
+//! The member `normalizer` of a `tokenizer.json`.
+
+use alloc::vec::Vec;
+
+use super::{Bert, Charsmap, Normalizer, Pattern, Replace};
+use crate::owned::pipeline::settings::{at, each_step, kind, refused, string, truth, unescaped};
+use crate::owned::pipeline::unicode::Form;
+use crate::text::json::{Object, Read, Value};
+
+/// The steps of a normaliser.
+pub(in crate::owned::pipeline) fn read(value: Option<Value<'_>>) -> Read<'_, Vec<Normalizer>> {
+    let mut steps = Vec::new();
+    each_step(value, "normalizers", &mut |step| {
+        steps.push(one(step)?);
+        Ok(())
+    })?;
+    Ok(steps)
+}
+
+fn one(value: Value<'_>) -> Read<'_, Normalizer> {
+    let step = Object::new(value)?;
+    let read = match kind(&step)? {
+        "BertNormalizer" => bert(&step)?,
+        "NFC" => Normalizer::Form(Form::Nfc),
+        "NFD" => Normalizer::Form(Form::Nfd),
+        "NFKC" => Normalizer::Form(Form::Nfkc),
+        "NFKD" => Normalizer::Form(Form::Nfkd),
+        "Lowercase" => Normalizer::Lowercase,
+        "StripAccents" => Normalizer::StripAccents,
+        "Strip" => Normalizer::Strip {
+            left: truth(&step, "strip_left")?,
+            right: truth(&step, "strip_right")?,
+        },
+        "Replace" => Normalizer::Replace(read_replace(&step)?),
+        "Prepend" => Normalizer::Prepend(step.needed("prepend", string(&step, "prepend")?)?),
+        "Precompiled" => Normalizer::Precompiled(precompiled(&step)?),
+        "Nmt" => Normalizer::Nmt,
+        "ByteLevel" => Normalizer::ByteLevel,
+        _ => return Err(refused(value, "no such normaliser is known")),
+    };
+    step.finish(&[])?;
+    Ok(read)
+}
+
+fn bert<'t>(step: &Object<'t>) -> Read<'t, Normalizer> {
+    let lowercases = truth(step, "lowercase")?;
+    Ok(Normalizer::Bert(Bert {
+        cleans: truth(step, "clean_text")?,
+        sets_ideographs_apart: truth(step, "handle_chinese_chars")?,
+        strips_accents: step.truth("strip_accents")?.unwrap_or(lowercases),
+        lowercases,
+    }))
+}
+
+fn precompiled<'t>(step: &Object<'t>) -> Read<'t, Charsmap> {
+    const NAME: &str = "precompiled_charsmap";
+    let value = step.needed(NAME, step.get(NAME))?;
+    let spelling = step.needed(NAME, step.text(NAME)?)?;
+    // Base64 has no escapes but `\/`.
+    let decoded = match spelling.contains('\\') {
+        false => Charsmap::decode(spelling),
+        true => Charsmap::decode(&unescaped(spelling)),
+    };
+    decoded.map_err(|error| at(value, NAME, error))
+}
+
+/// What is replaced by what.
+pub(in crate::owned::pipeline) fn read_replace<'t>(step: &Object<'t>) -> Read<'t, Replace> {
+    let pattern = read_pattern(step, Pattern::of_regex)?;
+    Ok(Replace { pattern, content: step.needed("content", string(step, "content")?)? })
+}
+
+/// The member `pattern`: a string, or a regular expression that `of_regex` has to know.
+pub(in crate::owned::pipeline) fn read_pattern<'t, P: From<Pattern>>(
+    step: &Object<'t>,
+    of_regex: impl Fn(&str) -> Option<P>,
+) -> Read<'t, P> {
+    let pattern = step.needed("pattern", step.object("pattern")?)?;
+    let text = string(&pattern, "String")?;
+    let regex = string(&pattern, "Regex")?;
+    pattern.finish(&[])?;
+    match (text, regex) {
+        (Some(text), None) if !text.is_empty() => Ok(Pattern::Text(text).into()),
+        (None, Some(regex)) => of_regex(&regex)
+            .ok_or_else(|| pattern.unsupported("Regex", "no such expression is known")),
+        _ => Err(step.unsupported("pattern", "only a string or an expression is honoured")),
+    }
+}

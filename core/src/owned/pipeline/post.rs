@@ -1,0 +1,202 @@
+//! Post-processors: what is put around one text, or around and between two.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::settings::{at, each_step, kind, refused, string, unescaped};
+use crate::error::{Error, ErrorKind};
+use crate::text::json::{Kind, Object, Read, Value};
+
+/// What is written for one text, and for two.
+#[derive(Clone, Debug)]
+pub(super) struct PostProcessor {
+    pub(super) single: Vec<Item>,
+    pub(super) pair: Vec<Item>,
+}
+
+/// A part of what is written, with the type of its tokens.
+#[derive(Clone, Debug)]
+pub(super) struct Item {
+    pub(super) content: Content,
+    pub(super) kind: u8,
+}
+
+/// What a part is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Content {
+    First,
+    Second,
+    Special(Vec<u32>),
+}
+
+const fn item(content: Content, kind: u8) -> Item {
+    Item { content, kind }
+}
+
+impl Default for PostProcessor {
+    /// Nothing is added.
+    fn default() -> Self {
+        Self {
+            single: vec![item(Content::First, 0)],
+            pair: vec![item(Content::First, 0), item(Content::Second, 1)],
+        }
+    }
+}
+
+/// How many tokens are added.
+pub(super) fn added(items: &[Item]) -> usize {
+    let of = |item: &Item| match &item.content {
+        Content::Special(ids) => ids.len(),
+        _ => 0,
+    };
+    items.iter().map(of).sum()
+}
+
+/// How many tokens of two texts are kept so that together they are at most so many: the longer one
+/// is shortened first.
+pub(super) fn longest_first(first: usize, second: usize, most: usize) -> (usize, usize) {
+    if first.saturating_add(second) <= most {
+        return (first, second);
+    }
+    let (short, long) = (first.min(second), first.max(second));
+    let mut kept = (short, if short > most { short } else { short.max(most - short).min(long) });
+    if kept.0.saturating_add(kept.1) > most {
+        kept = (most / 2, most / 2 + most % 2);
+    }
+    if first > second { (kept.1, kept.0) } else { kept }
+}
+
+/// Reads the member `post_processor`.
+pub(super) fn read(value: Option<Value<'_>>) -> Read<'_, PostProcessor> {
+    let mut read = None;
+    each_step(value, "processors", &mut |step| {
+        let processor = one(step)?;
+        if processor.is_some() && read.is_some() {
+            return Err(refused(step, "only one of those that add tokens is honoured"));
+        }
+        read = processor.or(read.take());
+        Ok(())
+    })?;
+    Ok(read.unwrap_or_default())
+}
+
+/// One processor; `None` if it adds no tokens.
+fn one(value: Value<'_>) -> Read<'_, Option<PostProcessor>> {
+    let step = Object::new(value)?;
+    let read = match kind(&step)? {
+        "TemplateProcessing" => template(&step)?,
+        "BertProcessing" => {
+            let (start, end) = (pair_of(&step, "cls")?, pair_of(&step, "sep")?);
+            PostProcessor {
+                single: around(start, &[end], Content::First),
+                pair: [
+                    around(start, &[end], Content::First),
+                    vec![item(Content::Second, 1), item(Content::Special(vec![end]), 1)],
+                ]
+                .concat(),
+            }
+        }
+        "RobertaProcessing" => {
+            let (start, end) = (pair_of(&step, "cls")?, pair_of(&step, "sep")?);
+            step.finish(&["trim_offsets", "add_prefix_space"])?;
+            let single = around(start, &[end], Content::First);
+            let pair = [single.clone(), around(end, &[end], Content::Second)].concat();
+            return Ok(Some(PostProcessor { single, pair }));
+        }
+        "ByteLevel" => {
+            step.finish(&["add_prefix_space", "trim_offsets", "use_regex"])?;
+            return Ok(None);
+        }
+        _ => return Err(refused(value, "no such post-processor is known")),
+    };
+    step.finish(&[])?;
+    Ok(Some(read))
+}
+
+fn around(start: u32, end: &[u32], content: Content) -> Vec<Item> {
+    let special = |ids: &[u32]| item(Content::Special(ids.to_vec()), 0);
+    vec![special(&[start]), item(content, 0), special(end)]
+}
+
+/// A token with its id, such as `["</s>", 2]`.
+fn pair_of<'t>(step: &Object<'t>, name: &'static str) -> Read<'t, u32> {
+    let value = step.needed(name, step.get(name))?;
+    let mut items = value.items();
+    let id = match (items.next(), items.next(), items.next()) {
+        (Some(token), Some(id), None) if token.as_text().is_some() => id.as_u64(),
+        _ => None,
+    };
+    let id = id.and_then(|id| u32::try_from(id).ok());
+    id.ok_or_else(|| step.bad(name, "a token with its id is needed"))
+}
+
+fn template<'t>(step: &Object<'t>) -> Read<'t, PostProcessor> {
+    let special = step.needed("special_tokens", step.get("special_tokens"))?;
+    let single = items(step, "single", special)?;
+    if single.iter().any(|item| item.content == Content::Second) {
+        return Err(step.unsupported("single", "there is no second text"));
+    }
+    Ok(PostProcessor { single, pair: items(step, "pair", special)? })
+}
+
+/// The parts of a template.
+fn items<'t>(step: &Object<'t>, name: &'static str, special: Value<'t>) -> Read<'t, Vec<Item>> {
+    let list = step.needed(name, step.get(name))?;
+    if list.kind() != Kind::BeginArray {
+        return Err(step.bad(name, "a list is needed"));
+    }
+    list.items().map(|value| one_item(name, value, special)).collect()
+}
+
+fn one_item<'t>(name: &'static str, value: Value<'t>, special: Value<'t>) -> Read<'t, Item> {
+    let part = Object::new(value)?;
+    let (sequence, token) = (part.object("Sequence")?, part.object("SpecialToken")?);
+    part.finish(&[])?;
+    let bad = |value: Value<'t>, kind| at(value, name, Error::new(value.offset(), kind));
+    let (said, is_token) = match (sequence, token) {
+        (Some(said), None) => (said, false),
+        (None, Some(said)) => (said, true),
+        _ => return Err(bad(value, ErrorKind::BadMetadata)),
+    };
+    let number = said.needed("type_id", said.integer("type_id")?)?;
+    let kind = u8::try_from(number).map_err(|_| bad(value, ErrorKind::OverLimit))?;
+    let id = said.needed("id", said.text("id")?)?;
+    said.finish(&[])?;
+    let content = match (is_token, id) {
+        (false, "A") => Content::First,
+        (false, "B") => Content::Second,
+        (false, _) => return Err(said.bad("id", "only A and B are texts")),
+        (true, id) => Content::Special(special_ids(id, special, value)?),
+    };
+    Ok(item(content, kind))
+}
+
+/// The ids of a token that a template names.
+fn special_ids<'t>(id: &str, special: Value<'t>, place: Value<'t>) -> Read<'t, Vec<u32>> {
+    let missing = Error::new(place.offset(), ErrorKind::MissingMetadata);
+    let token = special.member(&unescaped(id)).ok_or_else(|| at(place, "id", missing))?;
+    let token = Object::new(token)?;
+    string(&token, "id")?;
+    let list = token.needed("ids", token.get("ids"))?;
+    let ids = list.items().map(|id| {
+        let id_of = id.as_u64().and_then(|id| u32::try_from(id).ok());
+        id_of.ok_or_else(|| at(id, "ids", id.bad()))
+    });
+    let ids = ids.collect::<Read<'t, Vec<u32>>>()?;
+    if list.kind() != Kind::BeginArray {
+        return Err(token.bad("ids", "a list is needed"));
+    }
+    token.finish(&["tokens"])?;
+    Ok(ids)
+}
+
+impl PostProcessor {
+    /// Whether all ids that are added are below `count`.
+    pub(super) fn is_within(&self, count: u32) -> bool {
+        let is_known = |item: &Item| match &item.content {
+            Content::Special(ids) => ids.iter().all(|id| *id < count),
+            _ => true,
+        };
+        self.single.iter().chain(&self.pair).all(is_known)
+    }
+}

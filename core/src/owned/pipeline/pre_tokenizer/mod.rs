@@ -1,0 +1,256 @@
+//! Pre-tokenisers: steps that cut a text into pieces, of which some write it anew.
+
+mod metaspace;
+mod read;
+mod split;
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::normalizer::Pattern;
+use super::text::{Allowance, Text};
+use super::unicode::is_punctuation;
+use crate::error::Result;
+use crate::token::bpe::alphabet;
+use crate::token::bpe::split::{self as words, first_word};
+use crate::token::is_word_character;
+pub(super) use metaspace::{Metaspace, Prepends, read_metaspace};
+pub(super) use read::read;
+use split::{Behavior, Cuts};
+
+/// A step.
+#[derive(Clone, Debug)]
+pub(super) enum PreTokenizer {
+    Bert,
+    Whitespace,
+    WhitespaceSplit,
+    Metaspace(Metaspace),
+    ByteLevel { adds_space: bool, splits: bool },
+    Split { at: SplitAt, behavior: Behavior, inverted: bool },
+    Digits { alone: bool },
+    Punctuation(Behavior),
+    Delimiter(char),
+}
+
+/// Where a text is cut.
+#[derive(Clone, Debug)]
+pub(super) enum SplitAt {
+    Pattern(Pattern),
+    /// At the words of a pattern that every character is part of.
+    Words(words::Pattern),
+}
+
+impl From<Pattern> for SplitAt {
+    fn from(pattern: Pattern) -> Self {
+        Self::Pattern(pattern)
+    }
+}
+
+/// A part of a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Piece {
+    pub(super) start: usize,
+    pub(super) end: usize,
+}
+
+/// The pieces of a text on its way through the steps.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Pieces {
+    /// The text that the pieces are parts of, once a step has written it anew.
+    rewritten: Text,
+    is_rewritten: bool,
+    pieces: Vec<Piece>,
+    next_text: Text,
+    next: Vec<Piece>,
+}
+
+impl Pieces {
+    /// Cuts `piece` of `text` as `steps` have it.
+    ///
+    /// # Errors
+    ///
+    /// [`OverLimit`](crate::ErrorKind::OverLimit) if a step makes far more of the text than it was.
+    pub(super) fn cut(&mut self, steps: &[PreTokenizer], text: &Text, piece: Piece) -> Result<()> {
+        self.is_rewritten = false;
+        self.pieces.clear();
+        self.pieces.push(piece);
+        let allowance = Allowance::of(&text.string[piece.start..piece.end]);
+        for step in steps {
+            self.next.clear();
+            let rewritten = core::mem::take(&mut self.rewritten);
+            let from = if self.is_rewritten { &rewritten } else { text };
+            if step.rewrites() {
+                self.next_text.clear();
+                step.rewrite(from, &self.pieces, &mut self.next_text, &mut self.next);
+                allowance.check(&self.next_text.string)?;
+                self.rewritten = core::mem::replace(&mut self.next_text, rewritten);
+                self.is_rewritten = true;
+            } else {
+                for piece in &self.pieces {
+                    step.split(&from.string, *piece, &mut self.next);
+                }
+                self.rewritten = rewritten;
+            }
+            core::mem::swap(&mut self.pieces, &mut self.next);
+        }
+        Ok(())
+    }
+
+    /// The pieces, which are not empty, of what `text` has become.
+    pub(super) fn iter<'p>(&'p self, text: &'p Text) -> impl Iterator<Item = &'p str> {
+        let text = if self.is_rewritten { &self.rewritten } else { text };
+        let pieces = self.pieces.iter().map(|piece| &text.string[piece.start..piece.end]);
+        pieces.filter(|piece| !piece.is_empty())
+    }
+}
+
+impl PreTokenizer {
+    const fn rewrites(&self) -> bool {
+        matches!(self, Self::Metaspace(_) | Self::ByteLevel { .. })
+    }
+
+    /// Cuts one piece of a text.
+    fn split(&self, text: &str, piece: Piece, out: &mut Vec<Piece>) {
+        let part = &text[piece.start..piece.end];
+        match self {
+            Self::Bert => bert(part, piece.start, out),
+            Self::Whitespace => words_and_symbols(part, piece.start, out),
+            Self::WhitespaceSplit => {
+                Cuts::new(piece, Behavior::Removed, out).at_characters(part, char::is_whitespace);
+            }
+            Self::Digits { alone } => {
+                let behavior = if *alone { Behavior::Isolated } else { Behavior::Contiguous };
+                Cuts::new(piece, behavior, out).at_characters(part, char::is_numeric);
+            }
+            Self::Punctuation(behavior) => {
+                Cuts::new(piece, *behavior, out).at_characters(part, is_punctuation);
+            }
+            Self::Delimiter(delimiter) => {
+                Cuts::new(piece, Behavior::Removed, out).at_characters(part, |c| c == *delimiter);
+            }
+            Self::Split { at: SplitAt::Words(pattern), behavior, inverted } => {
+                let mut cuts = Cuts::new(piece, *behavior, out);
+                each_word(*pattern, part, |start, end| cuts.part(start, end, !inverted));
+                cuts.finish();
+            }
+            Self::Split { at: SplitAt::Pattern(pattern), behavior, inverted } => {
+                let mut cuts = Cuts::new(piece, *behavior, out);
+                let mut from = 0;
+                while let Some((start, end)) = pattern.find(part, from) {
+                    cuts.part(from, start, *inverted);
+                    cuts.part(start, end, !inverted);
+                    from = end;
+                }
+                cuts.part(from, part.len(), *inverted);
+                cuts.finish();
+            }
+            // These write the text anew.
+            Self::Metaspace(_) | Self::ByteLevel { .. } => out.push(piece),
+        }
+    }
+
+    /// Writes the pieces of a text anew.
+    fn rewrite(&self, text: &Text, pieces: &[Piece], to: &mut Text, out: &mut Vec<Piece>) {
+        for piece in pieces {
+            match self {
+                Self::Metaspace(metaspace) => metaspace.write(text, *piece, to, out),
+                Self::ByteLevel { adds_space, splits } => {
+                    byte_level(text, *piece, *adds_space, *splits, to, out);
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Cuts at white space, which is removed, and makes each punctuation character a piece.
+fn bert(part: &str, offset: usize, out: &mut Vec<Piece>) {
+    let mut start = 0;
+    let mut push = |start: usize, end: usize| {
+        if start < end {
+            out.push(Piece { start: offset + start, end: offset + end });
+        }
+    };
+    for (at, c) in part.char_indices() {
+        let is_word = c.is_ascii_alphanumeric();
+        let is_space = !is_word && c.is_whitespace();
+        if is_space || !is_word && is_punctuation(c) {
+            push(start, at);
+            start = at + c.len_utf8();
+            if !is_space {
+                push(at, start);
+            }
+        }
+    }
+    push(start, part.len());
+}
+
+/// The matches of `\w+|[^\w\s]+`.
+fn words_and_symbols(part: &str, offset: usize, out: &mut Vec<Piece>) {
+    let class = |c: char| match c {
+        c if c.is_ascii_alphanumeric() || c == '_' => 1,
+        c if c.is_whitespace() => 0,
+        c if !c.is_ascii() && is_word_character(c) => 1,
+        _ => 2,
+    };
+    let (mut start, mut before) = (0, 0);
+    for (at, c) in part.char_indices() {
+        let here = class(c);
+        if here != before {
+            if before != 0 {
+                out.push(Piece { start: offset + start, end: offset + at });
+            }
+            (start, before) = (at, here);
+        }
+    }
+    if before != 0 {
+        out.push(Piece { start: offset + start, end: offset + part.len() });
+    }
+}
+
+/// Calls `take` with the places of all words.
+fn each_word(pattern: words::Pattern, part: &str, mut take: impl FnMut(usize, usize)) {
+    let mut at = 0;
+    while at < part.len() {
+        let length = first_word(pattern, &part[at..]);
+        let end = if length == 0 { part.len() } else { at + length };
+        take(at, end);
+        at = end;
+    }
+}
+
+/// Writes a piece in GPT-2's alphabet, cut into GPT-2's words if it is to be.
+fn byte_level(
+    text: &Text,
+    piece: Piece,
+    adds_space: bool,
+    splits: bool,
+    to: &mut Text,
+    out: &mut Vec<Piece>,
+) {
+    let part = &text.string[piece.start..piece.end];
+    let spaced;
+    let added = usize::from(adds_space && !part.starts_with(' '));
+    let whole = if added == 1 {
+        let mut text = String::with_capacity(part.len() + 1);
+        text.push(' ');
+        text.push_str(part);
+        spaced = text;
+        &*spaced
+    } else {
+        part
+    };
+    let mut write = |start: usize, end: usize| {
+        let from = to.string.len();
+        for (at, byte) in (start..).zip(whole[start..end].bytes()) {
+            to.string.push(alphabet::character(byte));
+            to.comes_from(text, piece.start + at.saturating_sub(added));
+        }
+        out.push(Piece { start: from, end: to.string.len() });
+    };
+    if splits {
+        each_word(words::Pattern::Gpt2, whole, write);
+    } else {
+        write(0, whole.len());
+    }
+}

@@ -1,0 +1,74 @@
+//! The member `pre_tokenizer` of a `tokenizer.json`.
+
+use alloc::vec::Vec;
+
+use super::split::Behavior;
+use super::{PreTokenizer, SplitAt, read_metaspace};
+use crate::owned::pipeline::normalizer::{Pattern, read_pattern};
+use crate::owned::pipeline::settings::{character, each_step, kind, refused, truth};
+use crate::text::json::{Object, Read, Value};
+use crate::token::bpe::split::Pattern as Words;
+
+/// The expressions of byte-level tokenizers that are known.
+const WORDS: &[(&str, Words)] = &[
+    (r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+", Words::Gpt2),
+    (r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+", Words::Gpt2),
+    (
+        r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+        Words::Llama3,
+    ),
+    (
+        r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+        Words::Qwen2,
+    ),
+];
+
+/// The steps of a pre-tokeniser.
+pub(in crate::owned::pipeline) fn read(value: Option<Value<'_>>) -> Read<'_, Vec<PreTokenizer>> {
+    let mut steps = Vec::new();
+    each_step(value, "pretokenizers", &mut |step| {
+        steps.push(one(step)?);
+        Ok(())
+    })?;
+    Ok(steps)
+}
+
+fn one(value: Value<'_>) -> Read<'_, PreTokenizer> {
+    let step = Object::new(value)?;
+    let read = match kind(&step)? {
+        "BertPreTokenizer" => PreTokenizer::Bert,
+        "Whitespace" => PreTokenizer::Whitespace,
+        "WhitespaceSplit" => PreTokenizer::WhitespaceSplit,
+        "Metaspace" => return Ok(PreTokenizer::Metaspace(read_metaspace(&step)?)),
+        "ByteLevel" => {
+            let splits = step.truth("use_regex")?.unwrap_or(true);
+            let adds_space = truth(&step, "add_prefix_space")?;
+            step.finish(&["trim_offsets"])?;
+            return Ok(PreTokenizer::ByteLevel { adds_space, splits });
+        }
+        "Split" => PreTokenizer::Split {
+            at: read_pattern(&step, of_regex)?,
+            behavior: step.needed("behavior", behavior(&step)?)?,
+            inverted: truth(&step, "invert")?,
+        },
+        "Digits" => PreTokenizer::Digits { alone: truth(&step, "individual_digits")? },
+        "Punctuation" => PreTokenizer::Punctuation(behavior(&step)?.unwrap_or(Behavior::Isolated)),
+        "CharDelimiterSplit" => PreTokenizer::Delimiter(character(&step, "delimiter")?),
+        _ => return Err(refused(value, "no such pre-tokeniser is known")),
+    };
+    step.finish(&[])?;
+    Ok(read)
+}
+
+fn behavior<'t>(step: &Object<'t>) -> Read<'t, Option<Behavior>> {
+    let Some(name) = step.text("behavior")? else { return Ok(None) };
+    let known = Behavior::from_name(name);
+    known.map(Some).ok_or_else(|| step.unsupported("behavior", "no such behaviour is known"))
+}
+
+fn of_regex(regex: &str) -> Option<SplitAt> {
+    let words = WORDS.iter().find(|(known, _)| *known == regex);
+    words
+        .map(|(_, words)| SplitAt::Words(*words))
+        .or_else(|| Pattern::of_regex(regex).map(SplitAt::Pattern))
+}

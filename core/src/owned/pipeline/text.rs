@@ -1,0 +1,64 @@
+//! A text on its way through the steps.
+
+use alloc::string::String;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::limit::Limit;
+
+/// A text that steps have made of another one.
+///
+/// Metaspace's scheme `first` asks whether a part of it comes from the very start of what the
+/// caller gave. `tokenizers` answers from the alignment of every byte; of that the only thing that
+/// matters is which bytes are aligned with the first character.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Text {
+    /// The text.
+    pub(super) string: String,
+    /// Bytes up to here come from the first character that the caller gave.
+    pub(super) first: usize,
+}
+
+impl Text {
+    /// Empties it.
+    pub(super) fn clear(&mut self) {
+        self.string.clear();
+        self.first = 0;
+    }
+
+    /// Takes over `part` of what the caller gave, which begins at byte `start` of it.
+    pub(super) fn set(&mut self, part: &str, start: usize) {
+        self.string.clear();
+        self.string.push_str(part);
+        let first = part.chars().next().map_or(0, char::len_utf8);
+        self.first = if start == 0 { first } else { 0 };
+    }
+
+    /// Notes that what was written last comes from byte `at` of the text `from`.
+    pub(super) fn comes_from(&mut self, from: &Self, at: usize) {
+        if at < from.first {
+            self.first = self.string.len();
+        }
+    }
+}
+
+/// How much a step may make of a text of so many bytes: what the file says becomes of a character
+/// may be as long as the file.
+pub(super) struct Allowance(usize);
+
+impl Allowance {
+    pub(super) const fn of(text: &str) -> Self {
+        Self(text.len().saturating_mul(Limit::EXPANSION.most).saturating_add(1024))
+    }
+
+    /// Refuses a text that has grown beyond it.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::OverLimit`].
+    pub(super) const fn check(&self, grown: &str) -> Result<()> {
+        if grown.len() > self.0 {
+            return Err(Error::without_offset(ErrorKind::OverLimit));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,113 @@
+//! The strings of a vocabulary by their ids.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::limit::{Limit, reserve, reserved};
+use crate::text::json::chars;
+use crate::token::vocabulary::{Comparison, Tokens};
+
+/// The strings, one behind the other. Ids without a token have an empty one.
+#[derive(Clone, Debug, Default)]
+pub(super) struct TokenStrings {
+    strings: String,
+    ends: Vec<u32>,
+}
+
+impl TokenStrings {
+    /// Memory for so many strings of so many bytes together.
+    pub(super) fn with_room(count: usize, bytes: usize) -> Result<Self> {
+        Limit::TOKENS.check_len(count)?;
+        let mut strings = String::new();
+        let none = |_| Error::without_offset(ErrorKind::NoMemory);
+        strings.try_reserve_exact(bytes).map_err(none)?;
+        Ok(Self { strings, ends: reserved(count)? })
+    }
+
+    /// Adds the token of the next id, as JSON spells it.
+    pub(super) fn push_spelled(&mut self, spelling: &str) -> Result<()> {
+        if spelling.contains('\\') {
+            self.strings.extend(chars(spelling));
+            self.end()
+        } else {
+            self.push(spelling)
+        }
+    }
+
+    /// Adds the token of the next id.
+    pub(super) fn push(&mut self, token: &str) -> Result<()> {
+        self.strings.push_str(token);
+        self.end()
+    }
+
+    fn end(&mut self) -> Result<()> {
+        let large = |_| Error::without_offset(ErrorKind::SizeOverflow);
+        let end = self.strings.len().try_into().map_err(large)?;
+        if self.ends.len() == self.ends.capacity() {
+            let more = self.ends.len().max(16);
+            reserve(&mut self.ends, more)?;
+        }
+        self.ends.push(end);
+        Ok(())
+    }
+
+    /// One more than the highest id.
+    pub(super) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Bytes of all strings.
+    pub(super) fn bytes(&self) -> usize {
+        self.strings.len()
+    }
+
+    /// The token of an id; `None` if it has none.
+    pub(super) fn get(&self, id: u32) -> Option<&str> {
+        let id = id as usize;
+        let end = *self.ends.get(id)? as usize;
+        let start = id.checked_sub(1).map_or(0, |before| self.ends[before] as usize);
+        self.strings.get(start..end).filter(|token| !token.is_empty())
+    }
+
+    /// All tokens with their ids.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (u32, &str)> {
+        (0..self.ends.len() as u32).filter_map(|id| Some((id, self.get(id)?)))
+    }
+
+    /// Makes memory that is not needed free.
+    pub(super) fn shrink(&mut self) {
+        self.strings.shrink_to_fit();
+        self.ends.shrink_to_fit();
+    }
+}
+
+impl Tokens for &TokenStrings {
+    fn count(&self) -> u32 {
+        self.ends.len() as u32
+    }
+
+    fn compare(&self, id: u32, text: &[u8]) -> Result<Comparison> {
+        Ok(Comparison::new(self.get(id).unwrap_or_default().as_bytes(), text))
+    }
+
+    fn equals(&self, id: u32, text: &[u8]) -> Result<bool> {
+        Ok(self.get(id).unwrap_or_default().as_bytes() == text)
+    }
+
+    fn copy(&self, id: u32, out: &mut [u8]) -> Result<usize> {
+        let token = self.get(id).unwrap_or_default().as_bytes();
+        let length = token.len().min(out.len());
+        out[..length].copy_from_slice(&token[..length]);
+        Ok(token.len())
+    }
+
+    fn each(&self, visit: &mut dyn FnMut(u32, &[u8]) -> Result<bool>) -> Result<()> {
+        for (id, token) in self.iter() {
+            if !visit(id, token.as_bytes())? {
+                break;
+            }
+        }
+        Ok(())
+    }
+}

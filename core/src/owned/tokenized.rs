@@ -1,0 +1,27 @@
+//! What tokenizers give back.
+
+use alloc::vec::Vec;
+
+/// Token ids of one text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Tokenized {
+    /// The ids, special tokens included.
+    pub ids: Vec<u32>,
+    /// How many the whole text has, special tokens included.
+    pub total: usize,
+    /// Whether the text has more tokens than were kept.
+    pub truncated: bool,
+}
+
+/// Token ids of two texts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TokenizedPair {
+    /// The ids of both, special tokens included.
+    pub ids: Vec<u32>,
+    /// The type of each token, which says in most models which text it belongs to.
+    pub types: Vec<u8>,
+    /// Whether the texts have more tokens than were kept.
+    pub truncated: bool,
+}
