@@ -3,6 +3,8 @@
 //! A kernel takes one of these by value and relies on what its constructor has checked: the vector
 //! kernels read and write through pointers within exactly the bounds stated here.
 
+#[cfg(any(feature = "families", test))]
+use super::{ProductF32, pieces::even_size};
 use crate::error::{Error, ErrorKind, Result};
 
 /// f32 numbers, either as they lie in a file (little-endian, any alignment) or in memory.
@@ -84,6 +86,19 @@ impl<'a> Product<'a> {
         }
         Ok(Self { x, weights, bias, out, tokens, rows, cols, strides })
     }
+
+    /// Calls `run` with the products of at most `most` tokens after one another, as many in each as
+    /// far as that goes: a single token that is left might take another way through a kernel.
+    #[cfg(any(feature = "families", test))]
+    pub(crate) fn by_tokens(self, most: usize, run: ProductF32) {
+        let Self { x, weights, bias, out, tokens, rows, cols, strides } = self;
+        let size = even_size(tokens, most).max(1);
+        for (index, x) in x.chunks(size * cols.max(1)).enumerate() {
+            let out = out.get_mut(index * size * strides.token..).unwrap_or_default();
+            let tokens = x.len() / cols.max(1);
+            run(Product { x, weights, bias, out, tokens, rows, cols, strides });
+        }
+    }
 }
 
 /// How long a slice must be that holds `m × n` elements at these strides; `None` if that overflows.
@@ -156,5 +171,11 @@ impl<'a> Multiply<'a> {
             return Err(Error::without_offset(ErrorKind::InvalidArgument));
         }
         Ok(Self { a, b, out, out_stride, m, n, k })
+    }
+    /// How many products of two numbers it is.
+    #[cfg(feature = "unstable")]
+    #[must_use]
+    pub const fn multiplications(&self) -> usize {
+        self.m * self.n * self.k
     }
 }

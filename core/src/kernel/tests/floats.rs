@@ -54,6 +54,29 @@ fn f32_products_are_within_their_bound_on_every_table() {
 }
 
 #[test]
+fn products_of_some_tokens_after_others_are_those_of_all() {
+    let mut noise = Noise(11);
+    let (cols, rows) = (33, 7);
+    for tokens in [2, 16, 17, 33, 64, 65] {
+        let (x, w) = (noise.floats(tokens * cols), noise.floats(rows * cols));
+        let bias = noise.floats(rows);
+        for ((strides, size), table) in layouts(tokens, rows).into_iter().zip(tables()) {
+            let product = |parts: bool| {
+                let mut out = vec![UNTOUCHED; size];
+                let weights = Floats::Values(&w);
+                let product = Product::new(&x, weights, &bias, cols, &mut out, strides).unwrap();
+                match parts {
+                    true => product.by_tokens(16, table.product_f32),
+                    false => (table.product_f32)(product),
+                }
+                out.iter().map(|x| x.to_bits()).collect::<std::vec::Vec<_>>()
+            };
+            assert!(product(true) == product(false), "{} {tokens}", table.name);
+        }
+    }
+}
+
+#[test]
 fn a_token_has_the_same_bits_however_many_are_computed_together() {
     // See `Kernels::product_f32`.
     let fewest = if cfg!(target_arch = "wasm32") { 2 } else { 1 };

@@ -7,6 +7,11 @@ use crate::kernel::{Floats, Product};
 use crate::model::run::Run;
 use crate::model::weights::{Encoding, Matrix, Weights};
 
+/// Tokens that are multiplied with some rows before others come: of long texts, all of them would
+/// leave the L2 cache before the next rows.
+#[cfg(feature = "families")]
+const TOKENS: usize = 256;
+
 impl<W: Weights + ?Sized, P: ?Sized> Run<'_, W, P> {
     /// The product in f32; weights that are not f32 are converted a few rows at a time.
     pub(super) fn float_rows(
@@ -34,6 +39,10 @@ impl<W: Weights + ?Sized, P: ?Sized> Run<'_, W, P> {
             };
             let bias = staging.vector.get(row..row + rows).ok_or(TOO_SMALL)?;
             let out = out.get_mut(row * strides.row..).ok_or(TOO_SMALL)?;
+            #[cfg(feature = "families")]
+            Product::new(x, weights, bias, matrix.cols, out, strides)?
+                .by_tokens(TOKENS, self.kernels.product_f32);
+            #[cfg(not(feature = "families"))]
             (self.kernels.product_f32)(Product::new(x, weights, bias, matrix.cols, out, strides)?);
             Ok(())
         })

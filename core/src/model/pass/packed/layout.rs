@@ -63,6 +63,14 @@ pub(super) struct Layout {
     pub(super) total: Needs,
 }
 
+/// From one row of transposed keys, and of scores, to the next. Rows of long texts must not all lie
+/// in the same few sets of a cache, as they do at multiples of large powers of two.
+const fn key_stride(tokens: usize) -> usize {
+    let stride = rounded_up(tokens, 16);
+    let collides = stride > 512 && stride.is_multiple_of(256);
+    if collides { stride.saturating_add(16) } else { stride }
+}
+
 impl Layout {
     /// `None` if the sizes overflow or the plan is empty.
     pub(super) const fn new(config: &Config, plan: &Plan) -> Option<Self> {
@@ -91,7 +99,7 @@ impl Layout {
                 0 => share,
                 block => smaller(share, block),
             },
-            key_stride: rounded_up(tokens, 16),
+            key_stride: if FAMILIES { key_stride(tokens) } else { rounded_up(tokens, 16) },
             quantized,
             grouped: quantized && grouped,
             hidden,
