@@ -17,7 +17,7 @@ fn counted(product: Multiply<'_>) {
 /// Multiplications of the attention of ModernBERT's layers, `every`th of which sees all tokens.
 fn multiplications(every: usize, tokens: usize) -> usize {
     let kernels = Kernels { multiply_f32: counted, ..Kernels::portable() };
-    let folder = Checkpoint::all().into_iter().find(|it| it.name() == "modernbert_mean").unwrap();
+    let folder = Checkpoint::named("modernbert_mean");
     let mut model = folder.model("config.json");
     model.config.positions = tokens;
     model.config.attention.window = Some(Window { reach: 6, every, first: 0 });

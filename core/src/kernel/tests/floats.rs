@@ -69,7 +69,7 @@ fn products_of_some_tokens_after_others_are_those_of_all() {
                     true => product.by_tokens(16, table.product_f32),
                     false => (table.product_f32)(product),
                 }
-                out.iter().map(|x| x.to_bits()).collect::<std::vec::Vec<_>>()
+                out.iter().map(|x| x.to_bits()).collect::<vec::Vec<_>>()
             };
             assert!(product(true) == product(false), "{} {tokens}", table.name);
         }
