@@ -19,6 +19,7 @@
 //! |---|---|
 //! | embeddings of texts | [`Encoder`], [`EncoderOptions`] |
 //! | what is near what | [`Vectors::nearest`], [`cosine`] |
+//! | how well texts answer a question | [`CrossEncoder`] |
 //! | token ids | [`Tokenizer`], [`Encoder::tokenize`] |
 //! | a text continued | [`Generator`], [`Prompt`], [`Sampling`] |
 //! | vectors of words | [`Words`] |
@@ -43,6 +44,7 @@ struct Readme;
 mod bytes;
 mod causal;
 mod choice;
+mod cross_encoder;
 mod encoder;
 mod error;
 mod file;
@@ -74,6 +76,7 @@ pub use bytes::Bytes;
 #[doc(hidden)]
 pub use causal::tokenizer::is_model;
 pub use choice::Choice;
+pub use cross_encoder::{CrossEncoder, CrossEncoderOptions, Ranked, Score};
 pub use encoder::{Encoder, EncoderOptions, Hit, Length, Pooling, Role, Session, Vectors, cosine};
 pub use error::{Error, Kind, Result};
 #[doc(hidden)]

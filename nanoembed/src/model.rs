@@ -5,10 +5,12 @@ use std::path::Path;
 use nanoembed_core::event::Format;
 use nanoembed_core::format::{SNIFF_BYTES, sniff};
 
+use crate::cross_encoder::CrossEncoder;
 use crate::encoder::Encoder;
 use crate::error::Result;
 use crate::files::literal;
 use crate::generator::Generator;
+use crate::open::folder::files::EncoderFolder;
 use crate::open::opened::Opened;
 use crate::open::source::Source;
 use crate::words::Words;
@@ -32,6 +34,8 @@ use crate::words::read::start::Start;
 pub enum Model {
     /// It embeds texts.
     Encoder(Encoder),
+    /// It compares two texts.
+    CrossEncoder(CrossEncoder),
     /// It continues texts; [`Encoder::open`] makes it embed them.
     Generator(Generator),
     /// It has vectors of words.
@@ -50,10 +54,13 @@ impl Model {
             return Words::open(path).map(Self::Words);
         }
         let opened = Opened::of(Source::open(path)?)?;
-        Ok(match opened.is_causal() {
-            true => Self::Generator(Generator::of(opened)?),
-            false => Self::Encoder(Encoder::of(opened, &Encoder::options())?),
-        })
+        if opened.is_causal() {
+            return Generator::of(opened).map(Self::Generator);
+        }
+        if opened.folder().is_some_and(EncoderFolder::compares) {
+            return CrossEncoder::of(&opened, &CrossEncoder::options()).map(Self::CrossEncoder);
+        }
+        Encoder::of(opened, &Encoder::options()).map(Self::Encoder)
     }
 
     /// Whether a file has word vectors, by its first bytes. What the core knows as another format

@@ -81,8 +81,8 @@ fn prompts_stand_before_texts_by_their_role() {
 }
 
 #[test]
-fn vectors_can_be_shorter_and_keep_length_one() {
-    let encoder = Encoder::options().truncate_dim(3).open(BERT).unwrap();
+fn vectors_can_be_shorter_and_have_length_one_again() {
+    let encoder = Encoder::options().truncate_dim(3).normalize(true).open(BERT).unwrap();
     let vector = encoder.embed(TEXTS[0]).unwrap();
     assert_eq!((encoder.dimensions(), vector.len()), (3, 3));
     let length: f64 = vector.iter().map(|x| f64::from(*x).powi(2)).sum();

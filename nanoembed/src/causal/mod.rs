@@ -28,4 +28,4 @@ pub mod rotary;
 mod structure;
 pub mod tokenizer;
 mod tokenizer_json;
-mod weights;
+pub(crate) mod weights;

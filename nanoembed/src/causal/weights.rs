@@ -1,4 +1,4 @@
-//! The weights of a decoder, out of one file or several, in memory or read piece by piece.
+//! The weights of a model, out of one file or several, in memory or read piece by piece.
 //!
 //! The files lie one behind the other in one space of addresses, so that the model need not know
 //! that they are several.
@@ -55,7 +55,7 @@ impl<'f> ModelWeights<'f> {
     }
 
     /// Puts a file behind the others; answers where it begins.
-    pub(super) fn add_file(&mut self, bytes: &'f [u8]) -> u64 {
+    pub(crate) fn add_file(&mut self, bytes: &'f [u8]) -> u64 {
         let start = self.files.last().map_or(0, |last| last.start + last.length);
         let place = Place::Memory(SliceWeights::new(bytes, |_| None));
         self.files.push(Part { start, length: bytes.len() as u64, place });
@@ -71,7 +71,7 @@ impl<'f> ModelWeights<'f> {
 
     /// Adds a weight whose array lies at `offset` of the file that begins at `start`, unless there
     /// is one of that name.
-    pub(super) fn add_weight(
+    pub(crate) fn add_weight(
         &mut self,
         name: &str,
         (start, offset): (u64, u64),
@@ -110,6 +110,11 @@ impl<'f> ModelWeights<'f> {
         let place = Place::Storage(StoredWeights::new(file, |_| None));
         let part = Part { start: 0, length, place };
         ModelWeights { files: vec![part], tensors: self.tensors, ..ModelWeights::default() }
+    }
+
+    /// Where the tensor called `name` lies in the space of addresses.
+    pub(crate) fn header(&self, name: &str) -> Option<TensorHeader<'static>> {
+        self.tensors.get(name).copied()
     }
 
     /// Bytes of the largest row: what must be read at once at least.

@@ -4,12 +4,12 @@ use std::borrow::Cow;
 
 use nanoembed_core::Error as CoreError;
 use nanoembed_core::model::llama::Activations;
-use nanoembed_core::owned::{CausalPooling, TokenSession};
+use nanoembed_core::owned::{CausalPooling, Session, TokenSession};
 use nanoembed_core::token::SpecialTokens;
 use rayon::prelude::*;
 
+use super::backend::{Backend, Batch, Length};
 use super::options::{EncoderOptions, Pooling};
-use super::{Batch, Length};
 use crate::causal::model::Causal;
 use crate::error::{Error, Result};
 use crate::tokenizer::Tokens;
@@ -48,30 +48,22 @@ impl CausalEncoder {
         };
         Ok(Self { causal, activations, max_tokens, pooling })
     }
+}
 
-    pub(super) const fn causal(&self) -> &Causal {
-        &self.causal
+impl Backend for CausalEncoder {
+    fn dimensions(&self) -> usize {
+        self.causal.model().config().hidden
     }
 
-    pub(super) const fn max_tokens(&self) -> usize {
+    fn positions(&self) -> usize {
+        self.causal.model().config().positions
+    }
+
+    fn max_tokens(&self) -> usize {
         self.max_tokens
     }
 
-    /// The embeddings of `texts`, in their order, a thread for each.
-    pub(super) fn embed_all(&self, texts: &[Cow<'_, str>]) -> Result<Batch, CoreError> {
-        let hidden = self.causal.model().config().hidden;
-        let embed = |text: &Cow<'_, str>| {
-            let mut vector = vec![0.0; hidden];
-            self.embed(text, &mut vector).map(|length| (vector, length))
-        };
-        let embedded = texts.par_iter().with_max_len(1).map(embed);
-        let embedded: Vec<(Vec<f32>, Length)> = embedded.collect::<Result<_, CoreError>>()?;
-        let (vectors, lengths): (Vec<_>, Vec<_>) = embedded.into_iter().unzip();
-        Ok(Batch { values: vectors.concat(), lengths })
-    }
-
-    /// The token ids of `text`, as many as are embedded.
-    pub(super) fn tokenize(&self, text: &str) -> Result<Tokens, CoreError> {
+    fn tokenize(&self, text: &str) -> Result<Tokens, CoreError> {
         let tokenizer = &self.causal.model().tokenizer;
         let mut ids =
             tokenizer.encode(text, SpecialTokens::AsTokens, &mut TokenSession::default())?;
@@ -79,20 +71,42 @@ impl CausalEncoder {
         Ok(Tokens { ids, truncated })
     }
 
-    /// The embedding of `text`.
-    pub(super) fn embed(&self, text: &str, out: &mut [f32]) -> Result<Length, CoreError> {
+    fn embed(
+        &self,
+        _: Option<&mut Session>,
+        text: &str,
+        _: usize,
+        out: &mut [f32],
+    ) -> Result<(), CoreError> {
+        self.embed_one(text, out).map(|_| ())
+    }
+
+    fn embed_all(&self, texts: &[Cow<'_, str>], _: usize) -> Result<Batch, CoreError> {
+        let embed = |text: &Cow<'_, str>| {
+            let mut vector = vec![0.0; self.dimensions()];
+            self.embed_one(text, &mut vector).map(|length| (vector, length))
+        };
+        let embedded = texts.par_iter().with_max_len(1).map(embed);
+        let embedded: Vec<(Vec<f32>, Length)> = embedded.collect::<Result<_, CoreError>>()?;
+        let (vectors, lengths): (Vec<_>, Vec<_>) = embedded.into_iter().unzip();
+        Ok(Batch { values: vectors.concat(), lengths })
+    }
+}
+
+impl CausalEncoder {
+    /// The embedding of `text` into `out`.
+    fn embed_one(&self, text: &str, out: &mut [f32]) -> Result<Length, CoreError> {
         let model = self.causal.model();
-        let Tokens { ids, truncated } = self.tokenize(text)?;
-        let tokens = ids.len();
+        let tokens = self.tokenize(text)?;
         // A text without tokens is similar to nothing.
-        if tokens > 0 {
-            let mut session = model.session(tokens, self.activations)?;
+        if !tokens.ids.is_empty() {
+            let mut session = model.session(tokens.ids.len(), self.activations)?;
             let pooling = match self.pooling {
                 Pooling::Mean => CausalPooling::Mean,
                 Pooling::Last => CausalPooling::Last,
             };
-            model.embed(&mut session, &ids, pooling, out)?;
+            model.embed(&mut session, &tokens.ids, pooling, out)?;
         }
-        Ok(Length { tokens, truncated })
+        Ok(Length::of(&tokens))
     }
 }

@@ -3,14 +3,21 @@
 //! | file | role |
 //! |---|---|
 //! | `options` | how a model is to embed |
-//! | `bert` | by a BERT encoder, short texts together |
-//! | `causal` | by the pooled states of a model that continues texts |
+//! | `backend` | what is asked of a model |
+//! | `packed` | transformers that take short texts together: `file` out of one file, `folder` |
+//! | `folder` | models of folders: transformers and tables |
+//! | `causal` | the pooled states of a model that continues texts |
+//! | `prompt` | what stands before texts |
 //! | `session` | one text at a time in memory of one's own |
 //! | `vectors` | embeddings, and the nearest among them |
 
-pub(crate) mod bert;
+mod backend;
 mod causal;
+mod file;
+mod folder;
 mod options;
+pub(crate) mod packed;
+mod prompt;
 mod session;
 mod vectors;
 
@@ -19,18 +26,25 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-use nanoembed_core::Error as CoreError;
+use nanoembed_core::{Error as CoreError, ErrorKind};
 use rayon::ThreadPool;
 
 use crate::bytes::Bytes;
 use crate::error::{Error, Result};
+use crate::open::folder::files::{EncoderFolder, FolderKind};
+use crate::open::folder::table::FolderTable;
+use crate::open::folder::transformer::FolderTransformer;
 use crate::open::opened::Opened;
 use crate::open::prompts::{Prefix, Prompts};
 use crate::open::source::Source;
 use crate::tokenizer::Tokens;
-use bert::BertEncoder;
+use backend::{Backend, Batch};
 use causal::CausalEncoder;
+use folder::TableEncoder;
+use packed::PackedEncoder;
+use prompt::Prompt;
 
+pub use backend::Length;
 pub use options::{EncoderOptions, Pooling};
 pub use session::Session;
 pub use vectors::{Hit, Vectors, cosine};
@@ -55,18 +69,15 @@ pub use vectors::{Hit, Vectors, cosine};
 pub struct Encoder(Arc<Inner>);
 
 struct Inner {
-    backend: Backend,
+    backend: Box<dyn Backend>,
     source: Arc<Source>,
     /// Elements of the model's vectors that are kept.
     dimensions: usize,
+    /// Whether every vector is brought to length 1 at the end.
+    normalize: bool,
     prompts: Prompts,
     prompt: Prefix,
     threads: Option<ThreadPool>,
-}
-
-enum Backend {
-    Bert(Box<BertEncoder>),
-    Causal(Box<CausalEncoder>),
 }
 
 /// What a text is for.
@@ -80,22 +91,6 @@ pub enum Role {
     Query,
     /// A text that answers questions.
     Document,
-}
-
-/// How much of a text was embedded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Length {
-    /// How many tokens, special tokens included.
-    pub tokens: usize,
-    /// Whether the text has more.
-    pub truncated: bool,
-}
-
-/// Vectors of the model's size, one behind the other, and how long the texts were.
-struct Batch {
-    values: Vec<f32>,
-    lengths: Vec<Length>,
 }
 
 impl Encoder {
@@ -137,14 +132,7 @@ impl Encoder {
     pub(crate) fn of(opened: Opened, options: &EncoderOptions) -> Result<Self> {
         let prompts = opened.prompts();
         let source = Arc::clone(opened.source());
-        let backend = if opened.is_causal() {
-            Backend::Causal(Box::new(CausalEncoder::of(opened.causal()?, options)?))
-        } else if options.pooling.is_some() {
-            let message = "is for decoders; an encoder's file says its own";
-            return Err(Error::argument("pooling", message));
-        } else {
-            Backend::Bert(Box::new(BertEncoder::of(&opened, options)?))
-        };
+        let backend = backend(opened, options)?;
         let full = backend.dimensions();
         let dimensions = options.truncate_dim.unwrap_or(full);
         if !(1..=full).contains(&dimensions) {
@@ -153,13 +141,16 @@ impl Encoder {
                 .with_hint(format!("this model's vectors have {full} numbers: 1 to {full}")));
         }
         let (prompts, prompt) = (prompts?, options.prompt.clone());
-        prompts.choose(&prompt)?;
+        let normalize = options.normalize;
         let pool = |threads| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
             pool.map_err(|error| Error::argument("threads", format!("{threads}: {error}")))
         };
         let threads = options.threads.map(pool).transpose()?;
-        Ok(Self(Arc::new(Inner { backend, source, dimensions, prompts, prompt, threads })))
+        let inner = Inner { backend, source, dimensions, normalize, prompts, prompt, threads };
+        let encoder = Self(Arc::new(inner));
+        encoder.prompt(Role::Text)?;
+        Ok(encoder)
     }
 
     /// How many numbers an embedding has.
@@ -171,19 +162,13 @@ impl Encoder {
     /// How many tokens of a text are embedded.
     #[must_use]
     pub fn max_tokens(&self) -> usize {
-        match &self.0.backend {
-            Backend::Bert(bert) => bert.max_tokens(),
-            Backend::Causal(causal) => causal.max_tokens(),
-        }
+        self.0.backend.max_tokens()
     }
 
     /// The most tokens of a text that the model can embed.
     #[must_use]
     pub fn positions(&self) -> usize {
-        match &self.0.backend {
-            Backend::Bert(bert) => bert.config().positions,
-            Backend::Causal(causal) => causal.causal().model().config().positions,
-        }
+        self.0.backend.positions()
     }
 
     /// The embedding of a text, computed on this thread: see [`embed_all`](Self::embed_all) for
@@ -207,12 +192,9 @@ impl Encoder {
 
     fn embed_as(&self, role: Role, text: &str) -> Result<Vec<f32>> {
         let prompt = self.prompt(role)?;
-        let text = &*behind(&prompt, text);
         let mut vector = vec![0.0; self.0.backend.dimensions()];
-        let embedded = match &self.0.backend {
-            Backend::Bert(bert) => bert.embed(text, &mut vector),
-            Backend::Causal(causal) => causal.embed(text, &mut vector).map(|_| ()),
-        };
+        let text = &*prompt.before(text);
+        let embedded = self.0.backend.embed(None, text, prompt.skipped, &mut vector);
         embedded.map_err(|error| self.failure(error))?;
         self.cut(&mut vector);
         Ok(vector)
@@ -250,18 +232,15 @@ impl Encoder {
     ) -> Result<(Vectors, Vec<Length>)> {
         let prompt = self.prompt(role)?;
         let texts: Vec<Cow<'_, str>> =
-            texts.iter().map(|text| behind(&prompt, text.as_ref())).collect();
-        let embed = || match &self.0.backend {
-            Backend::Bert(bert) => bert.embed_all(&texts),
-            Backend::Causal(causal) => causal.embed_all(&texts),
-        };
+            texts.iter().map(|text| prompt.before(text.as_ref())).collect();
+        let embed = || self.0.backend.embed_all(&texts, prompt.skipped);
         let embedded = match &self.0.threads {
             Some(threads) => threads.install(embed),
             None => embed(),
         };
         let Batch { mut values, lengths } = embedded.map_err(|error| self.failure(error))?;
         let full = self.0.backend.dimensions();
-        if self.0.dimensions < full {
+        if self.0.dimensions < full || self.0.normalize {
             let mut kept = Vec::with_capacity(lengths.len() * self.0.dimensions);
             for row in values.chunks_exact(full) {
                 let mut row = row.to_vec();
@@ -282,11 +261,7 @@ impl Encoder {
     /// As [`embed`](Self::embed).
     pub fn tokenize(&self, text: &str) -> Result<Tokens> {
         let prompt = self.prompt(Role::Text)?;
-        let text = &*behind(&prompt, text);
-        let tokens = match &self.0.backend {
-            Backend::Bert(bert) => bert.tokenize(text),
-            Backend::Causal(causal) => causal.tokenize(text),
-        };
+        let tokens = self.0.backend.tokenize(&prompt.before(text));
         tokens.map_err(|error| self.failure(error))
     }
 
@@ -300,27 +275,27 @@ impl Encoder {
     }
 
     /// What stands before texts of a role.
-    fn prompt(&self, role: Role) -> Result<String> {
-        let Inner { prompts, prompt, .. } = &*self.0;
-        match role {
+    fn prompt(&self, role: Role) -> Result<Prompt> {
+        let Inner { prompts, prompt, backend, .. } = &*self.0;
+        let text = match role {
             Role::Text => prompts.choose(prompt),
             Role::Query => prompts.choose_for(&Prefix::Query, prompt),
             Role::Document => prompts.choose_for(&Prefix::Document, prompt),
+        }?;
+        if text.is_empty() || prompts.are_pooled {
+            return Ok(Prompt::new(text, 0));
         }
+        let skipped = backend.tokens_of_prompt(&text).map_err(|error| match error.kind() {
+            ErrorKind::UnsupportedSetting => prompts.refuse_left_out(),
+            _ => self.failure(error),
+        })?;
+        Ok(Prompt::new(text, skipped))
     }
 
     /// Cuts a vector of the model to the length that was asked for.
     fn cut(&self, vector: &mut Vec<f32>) {
-        let Inner { backend, dimensions, .. } = &*self.0;
-        if vector.len() <= *dimensions {
-            return;
-        }
-        vector.truncate(*dimensions);
-        let normalizes = match backend {
-            Backend::Bert(bert) => bert.config().normalize,
-            Backend::Causal(_) => true,
-        };
-        if normalizes {
+        vector.truncate(self.0.dimensions);
+        if self.0.normalize {
             normalize(vector);
         }
     }
@@ -339,22 +314,50 @@ impl fmt::Debug for Encoder {
     }
 }
 
-impl Backend {
-    /// Elements of the model's vectors.
-    const fn dimensions(&self) -> usize {
-        match self {
-            Self::Bert(bert) => bert.config().transformer.hidden,
-            Self::Causal(causal) => causal.causal().model().config().hidden,
-        }
+/// The model in what was opened, ready to run as `options` say.
+fn backend(opened: Opened, options: &EncoderOptions) -> Result<Box<dyn Backend>> {
+    if opened.is_causal() {
+        return Ok(Box::new(CausalEncoder::of(opened.causal()?, options)?));
     }
+    if options.pooling.is_some() {
+        let message = "is for decoders; an encoder's file says its own";
+        return Err(Error::argument("pooling", message));
+    }
+    if let Some(folder) = opened.folder() {
+        return folder_backend(folder, options);
+    }
+    let mut model = opened.embedder()?;
+    if options.requantize {
+        model.requantize().map_err(|error| opened.source().failure(error))?;
+    }
+    Ok(Box::new(PackedEncoder::of(model, options)?))
 }
 
-/// `text` behind `prompt`.
-fn behind<'t>(prompt: &str, text: &'t str) -> Cow<'t, str> {
-    match prompt {
-        "" => Cow::Borrowed(text),
-        prompt => Cow::Owned(format!("{prompt}{text}")),
+/// The model in a folder, ready to run as `options` say.
+fn folder_backend(
+    folder: &'static EncoderFolder,
+    options: &EncoderOptions,
+) -> Result<Box<dyn Backend>> {
+    let model = match folder.model() {
+        FolderKind::Table(settings) => {
+            let table = FolderTable::open(folder, *settings)?;
+            return Ok(Box::new(TableEncoder::of(table, options)?));
+        }
+        FolderKind::Transformer(model) => model,
+    };
+    if folder.compares() {
+        let message = "the model compares two texts and embeds none";
+        return Err(Error::input(ErrorKind::OtherModel, message)
+            .at(folder.name())
+            .with_hint("`nanoembed rerank` runs it"));
     }
+    if options.requantize {
+        let message = "is for files of weights, and this is a folder";
+        return Err(Error::argument("requantize", message)
+            .with_hint("`nanoembed convert FOLDER OUT.weights --type int8` makes one"));
+    }
+    let model = FolderTransformer::open(folder, model)?;
+    Ok(Box::new(PackedEncoder::of(model, options)?))
 }
 
 /// Brings a vector to length 1, if it has any.

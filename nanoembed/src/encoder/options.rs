@@ -38,6 +38,7 @@ pub struct EncoderOptions {
     pub(super) threads: Option<usize>,
     pub(super) precise: bool,
     pub(super) requantize: bool,
+    pub(super) normalize: bool,
     pub(super) pooling: Option<Pooling>,
     pub(super) prompt: Prefix,
 }
@@ -49,8 +50,8 @@ impl EncoderOptions {
         Self { max_tokens: tokens.into(), ..self }
     }
 
-    /// Keeps only the first numbers of every vector, at length 1 again if the model's are: for
-    /// models made for it.
+    /// Keeps only the first numbers of every vector, for models made for it. They are as the model
+    /// has them: see [`normalize`](Self::normalize).
     #[must_use]
     pub fn truncate_dim(self, dimensions: impl Into<Option<usize>>) -> Self {
         Self { truncate_dim: dimensions.into(), ..self }
@@ -75,6 +76,14 @@ impl EncoderOptions {
     #[must_use]
     pub const fn requantize(mut self, requantize: bool) -> Self {
         self.requantize = requantize;
+        self
+    }
+
+    /// Brings every vector to length 1 at the end, whatever the model does itself and how many of
+    /// its numbers are kept.
+    #[must_use]
+    pub const fn normalize(mut self, normalize: bool) -> Self {
+        self.normalize = normalize;
         self
     }
 

@@ -4,7 +4,8 @@ use std::fmt;
 
 use nanoembed_core::owned;
 
-use super::{Backend, Encoder, Role, behind};
+use super::prompt::Prompt;
+use super::{Encoder, Role};
 use crate::error::Result;
 
 /// Scratch memory for one text after the other: nothing is allocated for a text but its tokens.
@@ -21,19 +22,14 @@ pub struct Session {
     encoder: Encoder,
     /// Models that continue texts take memory for each text.
     session: Option<owned::Session>,
-    prompt: String,
+    prompt: Prompt,
     vector: Vec<f32>,
 }
 
 impl Session {
     pub(super) fn of(encoder: &Encoder) -> Result<Self> {
         let prompt = encoder.prompt(Role::Text)?;
-        let session = match &encoder.0.backend {
-            Backend::Bert(bert) => {
-                Some(bert.any_session().map_err(|error| encoder.failure(error))?)
-            }
-            Backend::Causal(_) => None,
-        };
+        let session = encoder.0.backend.session().map_err(|error| encoder.failure(error))?;
         Ok(Self { encoder: encoder.clone(), session, prompt, vector: Vec::new() })
     }
 
@@ -44,14 +40,10 @@ impl Session {
     /// As [`Encoder::embed`].
     pub fn embed(&mut self, text: &str) -> Result<&[f32]> {
         let Self { encoder, session, prompt, vector } = self;
-        let text = &*behind(prompt, text);
         vector.clear();
         vector.resize(encoder.0.backend.dimensions(), 0.0);
-        let embedded = match (&encoder.0.backend, session) {
-            (Backend::Bert(bert), Some(session)) => bert.embed_in(session, text, vector),
-            (Backend::Bert(bert), None) => bert.embed(text, vector),
-            (Backend::Causal(causal), _) => causal.embed(text, vector).map(|_| ()),
-        };
+        let text = &*prompt.before(text);
+        let embedded = encoder.0.backend.embed(session.as_mut(), text, prompt.skipped, vector);
         embedded.map_err(|error| encoder.failure(error))?;
         encoder.cut(vector);
         Ok(vector)

@@ -3,11 +3,13 @@
 //! | file | role |
 //! |---|---|
 //! | `source` | where a model comes from: a path, bytes, the program |
+//! | `folder` | models in folders as on Hugging Face |
 //! | `opened` | what is in it, looked at once |
 //! | `prompts` | what a model wants before texts |
 //! | `foreign` | files of formats that are not read here |
 //! | `settings_rule` | settings that would change what a model computes |
 
+pub(crate) mod folder;
 pub mod foreign;
 pub(crate) mod opened;
 pub(crate) mod prompts;

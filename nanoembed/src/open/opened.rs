@@ -8,6 +8,7 @@ use nanoembed_core::model::ModelSource;
 use nanoembed_core::owned::Embedder;
 use nanoembed_core::{Error as CoreError, ErrorKind};
 
+use super::folder::files::EncoderFolder;
 use super::prompts::Prompts;
 use super::source::{Content, Source};
 use crate::bytes::Bytes;
@@ -27,6 +28,7 @@ pub(crate) struct Opened {
 enum Parsed<'f> {
     Model(&'f Bytes, Box<ModelSource<'f>>),
     Bundle(&'f Bundle),
+    Folder(&'f EncoderFolder),
     /// No model, as far as its first bytes tell.
     Other(&'f Bytes, Option<Format>),
 }
@@ -52,7 +54,7 @@ impl Opened {
         match &self.parsed {
             Parsed::Model(_, model) => model.is_causal(),
             Parsed::Bundle(_) => true,
-            Parsed::Other(..) => false,
+            Parsed::Folder(_) | Parsed::Other(..) => false,
         }
     }
 
@@ -69,8 +71,17 @@ impl Opened {
         Ok(match &self.parsed {
             Parsed::Model(_, model) => Prompts::of_model(model),
             Parsed::Bundle(bundle) => return bundle.prompts(),
+            Parsed::Folder(folder) => return folder.prompts(),
             Parsed::Other(..) => Prompts::default(),
         })
+    }
+
+    /// The folder, if that is what the model lies in.
+    pub(crate) const fn folder(&self) -> Option<&'static EncoderFolder> {
+        match self.parsed {
+            Parsed::Folder(folder) => Some(folder),
+            _ => None,
+        }
     }
 
     /// The encoder. Says which key of the metadata is at fault.
@@ -78,7 +89,7 @@ impl Opened {
         let opened = match &self.parsed {
             Parsed::Model(bytes, model) => Embedder::from_source((*bytes).clone(), model),
             Parsed::Other(bytes, _) => Embedder::open((*bytes).clone()),
-            Parsed::Bundle(_) => Err(CoreError::new(0, ErrorKind::OtherModel)),
+            Parsed::Bundle(_) | Parsed::Folder(_) => Err(CoreError::new(0, ErrorKind::OtherModel)),
         };
         opened.map_err(|error| {
             let failure = self.source.failure(error);
@@ -124,7 +135,9 @@ impl Opened {
         match &self.parsed {
             Parsed::Model(bytes, model) => Tokenizer::of_source(bytes, model),
             Parsed::Bundle(bundle) => return bundle.tokenizer(),
-            Parsed::Other(..) => Err(CoreError::new(0, ErrorKind::UnknownFormat)),
+            Parsed::Folder(_) | Parsed::Other(..) => {
+                Err(CoreError::new(0, ErrorKind::UnknownFormat))
+            }
         }
         .map_err(|error| self.source.failure(error))
     }
@@ -141,6 +154,7 @@ impl<'f> Parsed<'f> {
     fn of(content: &'f Content) -> Result<Self, CoreError> {
         let bytes = match content {
             Content::Bundle(bundle) => return Ok(Self::Bundle(bundle)),
+            Content::Folder(folder) => return Ok(Self::Folder(folder)),
             Content::Whole(bytes) => bytes,
         };
         Ok(match sniff(bytes) {

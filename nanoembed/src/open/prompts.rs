@@ -167,22 +167,23 @@ impl Prompts {
             let found = names.iter().find_map(|name| self.by_name.get(*name));
             found.cloned().ok_or_else(|| self.refuse(&format!("no prompt for a {role}")))
         };
-        let prompt = match wanted {
-            Prefix::Text(text) => text.clone(),
-            Prefix::Named(name) => named(name)?,
-            Prefix::Query => first_of(&["query"], "query")?,
-            Prefix::Document => first_of(&["document", "passage", "corpus"], "document")?,
+        match wanted {
+            Prefix::Text(text) => Ok(text.clone()),
+            Prefix::Named(name) => named(name),
+            Prefix::Query => first_of(&["query"], "query"),
+            Prefix::Document => first_of(&["document", "passage", "corpus"], "document"),
             Prefix::Usual => match &self.default {
-                Some(name) => named(name)?,
-                None => String::new(),
+                Some(name) => named(name),
+                None => Ok(String::new()),
             },
-        };
-        if !prompt.is_empty() && !self.are_pooled {
-            let message = "the model leaves the tokens of a prompt out of the mean (`include_prompt` is false), which is not done here";
-            return Err(Error::input(ErrorKind::UnsupportedSetting, message)
-                .with_hint("`--prompt \"\"` embeds texts without one"));
         }
-        Ok(prompt)
+    }
+
+    /// That the tokens of a prompt are to be left out of the mean where that is not done.
+    pub(crate) fn refuse_left_out(&self) -> Error {
+        let message = "the model leaves the tokens of a prompt out of the mean (`include_prompt` is false), which is not done for this kind of model";
+        Error::input(ErrorKind::UnsupportedSetting, message)
+            .with_hint("`--prompt \"\"` embeds texts without one")
     }
 
     /// The same as [`choose`](Self::choose), but where nothing is asked for, the prompt for `role`

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
+use super::folder::files::EncoderFolder;
 use crate::bytes::Bytes;
 use crate::causal::bundle::Bundle;
-use crate::convert::calibration;
-use crate::convert::checkpoint::hugging_face::{Folder, is_safetensors};
+use crate::convert::checkpoint::hugging_face::is_safetensors;
 use crate::error::{Error, Result, name_of};
 use crate::files::mapped::Mapped;
 use crate::stored::files::is_uqff_name;
@@ -31,22 +31,24 @@ pub(super) enum Content {
     Whole(Bytes),
     /// A causal model in several files.
     Bundle(Box<Bundle>),
+    /// A model of a folder that embeds or compares texts.
+    Folder(Box<EncoderFolder>),
 }
 
 impl Source {
-    /// Opens `path`: a file, its first part, or a folder. A causal model of a folder is used as it
-    /// lies there; an encoder's through a temporary file, in f32. `-` is stdin.
+    /// Opens `path`: a file, its first part, or a folder, whose model is used as it lies there. `-`
+    /// is stdin.
     pub fn open(path: &Path) -> Result<Self> {
         if let Some(bundle) = Bundle::open(path)? {
             let name = bundle.name();
             return Ok(Self { name, content: Content::Bundle(Box::new(bundle)) });
         }
-        let bytes = if path.is_dir() || is_safetensors(path) || is_uqff_name(path) {
-            let folder = Folder::open(path)?;
-            calibration::as_floats(&folder.checkpoint(None, false)?)?
-        } else {
-            gguf_parts::whole(path, Mapped::open(path)?)?
-        };
+        if path.is_dir() || is_safetensors(path) || is_uqff_name(path) {
+            let folder = EncoderFolder::open(path)?;
+            let name = folder.name();
+            return Ok(Self { name, content: Content::Folder(Box::new(folder)) });
+        }
+        let bytes = gguf_parts::whole(path, Mapped::open(path)?)?;
         Ok(Self { name: name_of(path), content: Content::Whole(bytes.into()) })
     }
 
@@ -89,7 +91,7 @@ impl Source {
     /// What the core says is wrong with the file.
     pub(crate) fn failure(&self, error: nanoembed_core::Error) -> Error {
         let bytes: &[u8] = match &self.content {
-            Content::Bundle(_) => &[],
+            Content::Bundle(_) | Content::Folder(_) => &[],
             Content::Whole(bytes) => bytes,
         };
         explained::failure(&self.name, bytes, error)

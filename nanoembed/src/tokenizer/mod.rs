@@ -1,5 +1,6 @@
 //! Texts to token ids, whatever the model.
 
+mod folder;
 pub(crate) mod word_pieces;
 
 use std::fmt;
@@ -13,13 +14,14 @@ use nanoembed_core::token::vocabulary::{MAX_TOKEN_BYTES, Vocabulary as _};
 
 use crate::bytes::Bytes;
 use crate::causal::tokenizer::{Tokenizer as CausalTokenizer, is_model};
-use crate::encoder::bert::limit;
+use crate::encoder::packed::limit;
 use crate::error::{Error, Result};
 use crate::files::literal;
 use crate::open::opened::Opened;
 use crate::open::prompts::{Prefix, Prompts};
 use crate::open::source::Source;
 use crate::pool::Pool;
+use folder::FolderTokens;
 
 /// The token ids of one text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -53,6 +55,8 @@ enum Kind {
     WordPieces(Box<Embedder<Bytes>>),
     /// Byte pairs or SentencePiece, and memory for texts that nobody is using.
     Causal(Box<CausalTokenizer<'static>>, Pool<TokenSession>),
+    /// That of a folder.
+    Folder(Box<FolderTokens>),
 }
 
 impl Tokenizer {
@@ -74,6 +78,8 @@ impl Tokenizer {
         let causal = |tokenizer| Kind::Causal(Box::new(tokenizer), Pool::default());
         let kind = if opened.is_causal() {
             causal(opened.causal_tokenizer()?)
+        } else if let Some(folder) = opened.folder() {
+            Kind::Folder(Box::new(FolderTokens::open(folder)?))
         } else if let Some(bytes) = opened.unknown_bytes().filter(|_| is_sentencepiece) {
             let model = CausalTokenizer::of_model(bytes.to_vec());
             causal(model.map_err(|error| source.failure(error))?)
@@ -106,6 +112,7 @@ impl Tokenizer {
                 let truncated = tokenizer.truncate(&mut ids, limit.unwrap_or(usize::MAX));
                 Ok(Tokens { ids, truncated })
             }
+            Kind::Folder(folder) => folder.encode(text, limit.unwrap_or(usize::MAX)),
         }
     }
 
@@ -120,6 +127,10 @@ impl Tokenizer {
                 Some(String::from_utf8_lossy(token).into_owned())
             }
             Kind::Causal(tokenizer, _) => tokenizer.token(id).map(str::to_owned),
+            Kind::Folder(folder) => {
+                let token = folder.tokenizer().token(id)?;
+                Some(String::from_utf8_lossy(token).into_owned())
+            }
         }
     }
 
@@ -131,8 +142,12 @@ impl Tokenizer {
     /// [`Kind::Usage`](crate::Kind::Usage) for more than an encoder has positions.
     pub fn limit(&self, asked: Option<usize>) -> Result<Option<usize>> {
         match &self.0.kind {
-            Kind::WordPieces(model) => limit(asked, model.config()).map(Some),
+            Kind::WordPieces(model) => {
+                let config = model.config();
+                limit(asked, config.max_tokens, config.positions).map(Some)
+            }
             Kind::Causal(..) => Ok(asked),
+            Kind::Folder(folder) => folder.limit(asked),
         }
     }
 
@@ -142,6 +157,7 @@ impl Tokenizer {
         match &self.0.kind {
             Kind::WordPieces(model) => Some(model.config().positions),
             Kind::Causal(..) => None,
+            Kind::Folder(folder) => folder.positions(),
         }
     }
 

@@ -9,6 +9,7 @@
 
 mod limit;
 mod modules;
+mod table;
 
 use alloc::borrow::Cow;
 use alloc::string::{String, ToString as _};
@@ -16,6 +17,7 @@ use core::fmt;
 
 pub use limit::{EncoderSettings, TokenLimit};
 pub use modules::{Base, DenseModule, Modules, PoolingModule};
+pub use table::TableSettings;
 
 use crate::error::{Error, Result};
 use crate::text::json::{Fault, Object, Value};

@@ -1,0 +1,91 @@
+//! `config.json` of a model that is a table with a vector for each token.
+
+use crate::text::json::{Object, Read, Value};
+
+/// Members that say how the table was made, or what it is in itself.
+const IRRELEVANT: &[&str] = &[
+    "architectures",
+    "tokenizer_name",
+    "apply_pca",
+    "apply_zipf",
+    "sif_coefficient",
+    "hidden_dim",
+    "seq_length",
+    "embedding_dtype",
+    "vocabulary_quantization",
+    "token_remove_pattern",
+    "pca_dims",
+    "model_name",
+    "base_model_name",
+    "language",
+    "license",
+    "transformers_version",
+    "torch_dtype",
+    "dtype",
+];
+
+/// Tokens of a text that Model2Vec uses unless its configuration says otherwise.
+const USUAL_TOKENS: u64 = 512;
+
+/// What is done around a table of vectors.
+///
+/// Model2Vec leaves out unknown tokens and cuts long texts before they are tokenised;
+/// sentence-transformers' `StaticEmbedding`, the [default](Self::default), does neither.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TableSettings {
+    /// Whether unknown tokens are left out.
+    pub drops_unknown: bool,
+    /// How many tokens of a text are used; `None` for all.
+    pub max_tokens: Option<u64>,
+    /// Whether the result is brought to length 1, beside what `modules.json` says.
+    pub normalize: bool,
+}
+
+impl TableSettings {
+    /// Whether a `config.json` is Model2Vec's.
+    #[must_use]
+    pub fn are_in(config: Value<'_>) -> bool {
+        config.member("model_type").is_some_and(|kind| kind.is_text("model2vec"))
+    }
+
+    /// Reads a `config.json`.
+    ///
+    /// # Errors
+    ///
+    /// A member that is not what it has to be, or not known.
+    pub fn read<'t>(config: Value<'t>) -> Read<'t, Self> {
+        let config = Object::new(config)?;
+        if config.text("model_type")? != Some("model2vec") {
+            // What lies beside a `StaticEmbedding` is another library's business.
+            return Ok(Self::default());
+        }
+        let max_tokens = Some(config.integer("max_length")?.unwrap_or(USUAL_TOKENS));
+        let normalize = config.truth("normalize")?.unwrap_or(false);
+        config.neutral("pooling", "only \"mean\" is done", |way| way.is_text("mean"))?;
+        config.finish(IRRELEVANT)?;
+        Ok(Self { drops_unknown: true, max_tokens, normalize })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn model2vec_cuts_and_leaves_out_and_others_do_not() {
+        let read = |text: &str| {
+            let value = Value::parse(text, 0).unwrap();
+            let is_in = TableSettings::are_in(value);
+            (is_in, TableSettings::read(value).map_err(|fault| fault.only))
+        };
+        let (is_in, settings) = read(r#"{"model_type": "model2vec", "normalize": true}"#);
+        let expected =
+            TableSettings { drops_unknown: true, max_tokens: Some(512), normalize: true };
+        assert_eq!((is_in, settings), (true, Ok(expected)));
+        assert_eq!(read(r#"{"model_type": "bert"}"#), (false, Ok(TableSettings::default())));
+        let (_, refused) = read(r#"{"model_type": "model2vec", "pooling": "max"}"#);
+        assert_eq!(refused, Err("only \"mean\" is done"));
+        assert!(read(r#"{"model_type": "model2vec", "odd": 1}"#).1.is_err());
+    }
+}

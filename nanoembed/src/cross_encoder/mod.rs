@@ -1,0 +1,224 @@
+//! Two texts in, how well one answers the other out.
+
+mod options;
+
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+use nanoembed_core::model::{Batch, DenseActivation, InOrder, Plan};
+use nanoembed_core::owned::Session;
+use nanoembed_core::{Error as CoreError, ErrorKind};
+use rayon::prelude::*;
+
+use crate::encoder::packed::limit;
+use crate::error::{Error, Result};
+use crate::open::folder::files::FolderKind;
+use crate::open::folder::transformer::FolderTransformer;
+use crate::open::opened::Opened;
+use crate::open::source::Source;
+use crate::pool::Pool;
+
+pub use options::CrossEncoderOptions;
+
+/// A model that reads two texts together and says how well the second answers the first, or which
+/// of several labels they have.
+///
+/// Clones share the model, and threads may share one: scratch memory comes from a pool.
+///
+/// ```no_run
+/// use nanoembed::CrossEncoder;
+///
+/// let model = CrossEncoder::open("bge-reranker-base/")?;
+/// let texts = ["On a mat.", "It is in Germany.", "By train."];
+/// for hit in model.rerank("Where is Berlin?", &texts)? {
+///     println!("{:.3}  {}", hit.score, texts[hit.index]);
+/// }
+/// # Ok::<(), nanoembed::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct CrossEncoder(Arc<Inner>);
+
+struct Inner {
+    // Declared before `source`, which it borrows from.
+    model: FolderTransformer<'static>,
+    source: Arc<Source>,
+    max_tokens: usize,
+    labels: Vec<String>,
+    on_logits: DenseActivation,
+    sessions: Pool<Session>,
+}
+
+/// What a model says of two texts.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Score {
+    /// What the model answers, a number for each label.
+    pub logits: Vec<f32>,
+    /// What it makes of these: from 0 to 1 as a rule.
+    pub scores: Vec<f32>,
+    /// How many tokens both texts have together, special tokens included.
+    pub tokens: usize,
+    /// Whether they have more.
+    pub truncated: bool,
+}
+
+impl Score {
+    /// The number of the label with the largest logit.
+    #[must_use]
+    pub fn best(&self) -> usize {
+        let larger = |a: &(usize, &f32), b: &(usize, &f32)| a.1.total_cmp(b.1);
+        self.logits.iter().enumerate().rev().max_by(larger).map_or(0, |(at, _)| at)
+    }
+
+    /// The logit of the first label, the only one of a model that ranks.
+    #[must_use]
+    pub fn logit(&self) -> f32 {
+        self.logits.first().copied().unwrap_or(f32::NAN)
+    }
+
+    /// The score of the first label.
+    #[must_use]
+    pub fn score(&self) -> f32 {
+        self.scores.first().copied().unwrap_or(f32::NAN)
+    }
+}
+
+/// A text by its rank.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Ranked {
+    /// Which of the texts it is.
+    pub index: usize,
+    /// Its score.
+    pub score: f32,
+}
+
+impl CrossEncoder {
+    /// Opens a model: a folder as on Hugging Face.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the folder or the model in it, or that it could not be read.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        Self::options().open(path)
+    }
+
+    /// Options to open a model with.
+    #[must_use]
+    pub fn options() -> CrossEncoderOptions {
+        CrossEncoderOptions::default()
+    }
+
+    pub(crate) fn of(opened: &Opened, options: &CrossEncoderOptions) -> Result<Self> {
+        let source = Arc::clone(opened.source());
+        let other = || {
+            Error::input(ErrorKind::OtherModel, "the model does not compare two texts")
+                .at(source.name())
+                .with_hint("`nanoembed embed` runs models that embed texts")
+        };
+        let folder = opened.folder().ok_or_else(other)?;
+        let FolderKind::Transformer(family) = folder.model() else { return Err(other()) };
+        let classifier = family.classifier.ok_or_else(other)?;
+        let model = FolderTransformer::open(folder, family)?;
+        let encoder = model.encoder();
+        let max_tokens = limit(options.max_tokens, model.max_tokens(), encoder.config().positions)?;
+        let labels = folder.labels(encoder.labels())?;
+        let usual = match labels.len() {
+            1 => DenseActivation::Sigmoid,
+            _ => DenseActivation::Identity,
+        };
+        let on_logits = classifier.on_logits.unwrap_or(usual);
+        let sessions = Pool::default();
+        Ok(Self(Arc::new(Inner { model, source, max_tokens, labels, on_logits, sessions })))
+    }
+
+    /// The names of the labels; models that rank have one.
+    #[must_use]
+    pub fn labels(&self) -> &[String] {
+        &self.0.labels
+    }
+
+    /// How many tokens of both texts together are used.
+    #[must_use]
+    pub fn max_tokens(&self) -> usize {
+        self.0.max_tokens
+    }
+
+    /// The most tokens that the model can use.
+    #[must_use]
+    pub fn positions(&self) -> usize {
+        self.0.model.encoder().config().positions
+    }
+
+    /// What the model says of two texts.
+    ///
+    /// # Errors
+    ///
+    /// If memory is refused, or the model's file has been changed under it.
+    pub fn score(&self, query: &str, text: &str) -> Result<Score> {
+        self.score_in_core(query, text).map_err(|error| self.0.source.failure(error))
+    }
+
+    /// What the model says of each of several pairs, in their order, on all threads.
+    ///
+    /// # Errors
+    ///
+    /// As [`score`](Self::score).
+    pub fn score_pairs<Q, T>(&self, pairs: &[(Q, T)]) -> Result<Vec<Score>>
+    where
+        Q: AsRef<str> + Sync,
+        T: AsRef<str> + Sync,
+    {
+        let score = |(query, text): &(Q, T)| self.score_in_core(query.as_ref(), text.as_ref());
+        let scores = pairs.par_iter().with_max_len(1).map(score);
+        let scores: Result<Vec<Score>, CoreError> = scores.collect();
+        scores.map_err(|error| self.0.source.failure(error))
+    }
+
+    /// Texts by how well they answer `query`, the best first; among equals the first.
+    ///
+    /// # Errors
+    ///
+    /// As [`score`](Self::score), and [`Kind::Usage`](crate::Kind::Usage) for a model with several
+    /// labels.
+    pub fn rerank<T: AsRef<str> + Sync>(&self, query: &str, texts: &[T]) -> Result<Vec<Ranked>> {
+        if self.labels().len() != 1 {
+            return Err(Error::usage(format!(
+                "the model has {} labels and ranks nothing",
+                self.labels().len()
+            )));
+        }
+        let pairs: Vec<(&str, &str)> = texts.iter().map(|text| (query, text.as_ref())).collect();
+        let scores = self.score_pairs(&pairs)?;
+        let mut order: Vec<(usize, &Score)> = scores.iter().enumerate().collect();
+        // By logits, which tell apart what scores round to 1. Stable: equals stay in their order.
+        order.sort_by(|a, b| b.1.logit().total_cmp(&a.1.logit()));
+        let ranked = |(index, score): (usize, &Score)| Ranked { index, score: score.score() };
+        Ok(order.into_iter().map(ranked).collect())
+    }
+
+    fn score_in_core(&self, query: &str, text: &str) -> Result<Score, CoreError> {
+        let Inner { model, max_tokens, labels, on_logits, sessions, .. } = &*self.0;
+        let pair = model.encode_pair(query, text, *max_tokens)?;
+        let mut session = match sessions.take() {
+            Some(session) => session,
+            None => model.session_for(Plan { jobs: 1, ..model.plan(*max_tokens) })?,
+        };
+        let mut logits = vec![0.0; labels.len()];
+        let lengths = [pair.ids.len()];
+        let texts = Batch { ids: &pair.ids, types: &pair.types, lengths: &lengths };
+        let classified = model.classify(&mut session, &InOrder, &texts, &mut logits);
+        sessions.give(session);
+        classified?;
+        let mut scores = logits.clone();
+        on_logits.apply(model.encoder().kernels(), &mut scores);
+        Ok(Score { logits, scores, tokens: pair.ids.len(), truncated: pair.truncated })
+    }
+}
+
+impl fmt::Debug for CrossEncoder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CrossEncoder").field("model", &self.0.source.name()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,39 @@
+//! How a model is to compare texts.
+
+use std::path::Path;
+
+use super::CrossEncoder;
+use crate::error::Result;
+use crate::files::literal;
+use crate::open::opened::Opened;
+use crate::open::source::Source;
+
+/// How a model is to compare texts; everything that is not said is as its folder has it.
+#[derive(Clone, Debug, Default)]
+pub struct CrossEncoderOptions {
+    pub(super) max_tokens: Option<usize>,
+}
+
+impl CrossEncoderOptions {
+    /// How many tokens of both texts together are used, instead of as many as the model was trained
+    /// for.
+    #[must_use]
+    pub fn max_tokens(self, tokens: impl Into<Option<usize>>) -> Self {
+        Self { max_tokens: tokens.into() }
+    }
+
+    /// Opens a model: see [`CrossEncoder::open`].
+    ///
+    /// # Errors
+    ///
+    /// As [`CrossEncoder::open`], and [`Kind::Usage`](crate::Kind::Usage) for what this model does
+    /// not have.
+    pub fn open(&self, path: impl AsRef<Path>) -> Result<CrossEncoder> {
+        self.open_source(Source::open(&literal(path.as_ref()))?)
+    }
+
+    #[doc(hidden)]
+    pub fn open_source(&self, source: Source) -> Result<CrossEncoder> {
+        CrossEncoder::of(&Opened::of(source)?, self)
+    }
+}

@@ -1,0 +1,70 @@
+//! What an encoder asks of the models that it runs on.
+
+use std::borrow::Cow;
+
+use nanoembed_core::{Error as CoreError, ErrorKind, owned};
+
+use crate::tokenizer::Tokens;
+
+/// How much of a text was embedded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Length {
+    /// How many tokens, special tokens included.
+    pub tokens: usize,
+    /// Whether the text has more.
+    pub truncated: bool,
+}
+
+impl Length {
+    pub(super) const fn of(tokens: &Tokens) -> Self {
+        Self { tokens: tokens.ids.len(), truncated: tokens.truncated }
+    }
+}
+
+/// Vectors of the model's size, one behind the other, and how long the texts were.
+pub(super) struct Batch {
+    pub(super) values: Vec<f32>,
+    pub(super) lengths: Vec<Length>,
+}
+
+/// A model that makes embeddings of texts.
+pub(super) trait Backend: Send + Sync {
+    /// Elements of a vector.
+    fn dimensions(&self) -> usize;
+
+    /// The most tokens of a text that it can use.
+    fn positions(&self) -> usize;
+
+    /// How many tokens of a text it uses.
+    fn max_tokens(&self) -> usize;
+
+    /// The token ids of `text`, as many as are embedded.
+    fn tokenize(&self, text: &str) -> Result<Tokens, CoreError>;
+
+    /// The first tokens of every text behind `prompt` that are left out of its vector, if the model
+    /// can do that.
+    fn tokens_of_prompt(&self, prompt: &str) -> Result<usize, CoreError> {
+        let _ = prompt;
+        Err(CoreError::without_offset(ErrorKind::UnsupportedSetting))
+    }
+
+    /// Scratch memory for one text after the other; `None` if it takes memory for each text.
+    fn session(&self) -> Result<Option<owned::Session>, CoreError> {
+        Ok(None)
+    }
+
+    /// The embedding of `text` into `out`, on this thread, in memory of
+    /// [`session`](Self::session) or, without it, of a pool. Its first `skipped` tokens are left
+    /// out.
+    fn embed(
+        &self,
+        session: Option<&mut owned::Session>,
+        text: &str,
+        skipped: usize,
+        out: &mut [f32],
+    ) -> Result<(), CoreError>;
+
+    /// The embeddings of `texts`, in their order, on all threads.
+    fn embed_all(&self, texts: &[Cow<'_, str>], skipped: usize) -> Result<Batch, CoreError>;
+}

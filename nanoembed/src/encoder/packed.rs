@@ -1,0 +1,261 @@
+//! Embeddings by a transformer that takes short texts together.
+
+use std::borrow::Cow;
+
+use nanoembed_core::Error as CoreError;
+use nanoembed_core::model::{InOrder, Job, Parallel, Parts, Plan};
+use nanoembed_core::owned::Session;
+use rayon::prelude::*;
+
+use super::backend::{Backend, Batch, Length};
+use super::options::EncoderOptions;
+use crate::error::{Error, Result};
+use crate::pool::Pool;
+use crate::tokenizer::Tokens;
+
+/// How many tokens short texts are put together to: enough that the weights are read once for many,
+/// few enough that the vectors stay in the cache.
+const BATCH_TOKENS: usize = 256;
+
+/// A transformer that takes several texts at a time.
+pub(super) trait Transformer: Send + Sync {
+    /// Elements of an embedding.
+    fn dimensions(&self) -> usize;
+
+    /// The most tokens of a text.
+    fn positions(&self) -> usize;
+
+    /// How many tokens of a text it was made for.
+    fn usual_tokens(&self) -> usize;
+
+    /// How it was made to run.
+    fn plan(&self, tokens: usize) -> Plan;
+
+    /// Scratch memory for a plan.
+    fn session_for(&self, plan: Plan) -> Result<Session, CoreError>;
+
+    /// The first `limit` tokens of `text`.
+    fn encode(&self, text: &str, limit: usize) -> Result<Tokens, CoreError>;
+
+    /// See [`Backend::tokens_of_prompt`].
+    fn tokens_of_prompt(&self, prompt: &str) -> Result<usize, CoreError>;
+
+    /// The embeddings of tokenised texts, one behind the other. The first `skipped` tokens of each
+    /// are left out.
+    fn embed(
+        &self,
+        session: &mut Session,
+        parallel: &dyn Parallel,
+        texts: TokenTexts<'_>,
+        out: &mut [f32],
+    ) -> Result<(), CoreError>;
+}
+
+/// Texts as token ids, one behind the other.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TokenTexts<'t> {
+    pub(super) ids: &'t [u32],
+    pub(super) lengths: &'t [usize],
+    /// First tokens of each text that are left out of its vector.
+    pub(super) skipped: usize,
+}
+
+/// A transformer that is ready to run.
+pub(super) struct PackedEncoder<M> {
+    model: M,
+    max_tokens: usize,
+    precise: bool,
+    /// Scratch memory for any batch on one thread.
+    sessions: Pool<Session>,
+}
+
+impl<M: Transformer> PackedEncoder<M> {
+    /// Makes the model ready to run as `options` say.
+    pub(super) fn of(model: M, options: &EncoderOptions) -> Result<Self> {
+        let usual = model.usual_tokens();
+        let max_tokens = limit(options.max_tokens, usual, model.positions())?;
+        Ok(Self { model, max_tokens, precise: options.precise, sessions: Pool::default() })
+    }
+
+    /// Scratch memory for `tokens` tokens at a time, in `jobs` parts.
+    fn session_for(&self, tokens: usize, jobs: usize) -> Result<Session, CoreError> {
+        let plan = self.model.plan(tokens);
+        let quantized = plan.quantized && !self.precise;
+        self.model.session_for(Plan { jobs, quantized, ..plan })
+    }
+
+    /// Scratch memory for one thread, for any batch.
+    fn any_session(&self) -> Result<Session, CoreError> {
+        self.session_for(self.max_tokens.max(BATCH_TOKENS), 1)
+    }
+
+    fn embed_batch(
+        &self,
+        batch: &[Tokens],
+        skipped: usize,
+        session: &mut Session,
+        parallel: &dyn Parallel,
+    ) -> Result<Vec<f32>, CoreError> {
+        let ids: Vec<u32> = batch.iter().flat_map(|tokens| tokens.ids.iter().copied()).collect();
+        // A text without tokens is similar to nothing: its vector is zeros.
+        let lengths = batch.iter().map(|tokens| tokens.ids.len()).filter(|length| *length > 0);
+        let lengths: Vec<usize> = lengths.collect();
+        let width = self.model.dimensions();
+        let mut found = vec![0.0; lengths.len() * width];
+        let texts = TokenTexts { ids: &ids, lengths: &lengths, skipped };
+        self.model.embed(session, parallel, texts, &mut found)?;
+        if lengths.len() == batch.len() {
+            return Ok(found);
+        }
+        let (mut found, mut out) = (found.chunks_exact(width), vec![0.0; batch.len() * width]);
+        for (tokens, out) in batch.iter().zip(out.chunks_exact_mut(width)) {
+            if !tokens.ids.is_empty() {
+                out.copy_from_slice(found.next().unwrap_or_default());
+            }
+        }
+        Ok(out)
+    }
+
+    /// Does something with memory of the pool.
+    fn borrowing<R>(
+        &self,
+        act: impl FnOnce(&mut Session) -> Result<R, CoreError>,
+    ) -> Result<R, CoreError> {
+        let mut session = match self.sessions.take() {
+            Some(session) => session,
+            None => self.any_session()?,
+        };
+        let done = act(&mut session);
+        self.sessions.give(session);
+        done
+    }
+}
+
+impl<M: Transformer> Backend for PackedEncoder<M> {
+    fn dimensions(&self) -> usize {
+        self.model.dimensions()
+    }
+
+    fn positions(&self) -> usize {
+        self.model.positions()
+    }
+
+    fn max_tokens(&self) -> usize {
+        self.max_tokens
+    }
+
+    fn tokenize(&self, text: &str) -> Result<Tokens, CoreError> {
+        self.model.encode(text, self.max_tokens)
+    }
+
+    fn tokens_of_prompt(&self, prompt: &str) -> Result<usize, CoreError> {
+        self.model.tokens_of_prompt(prompt)
+    }
+
+    fn session(&self) -> Result<Option<Session>, CoreError> {
+        self.any_session().map(Some)
+    }
+
+    fn embed(
+        &self,
+        session: Option<&mut Session>,
+        text: &str,
+        skipped: usize,
+        out: &mut [f32],
+    ) -> Result<(), CoreError> {
+        let ids = self.tokenize(text)?.ids;
+        if ids.is_empty() {
+            out.fill(0.0);
+            return Ok(());
+        }
+        let lengths = [ids.len()];
+        let texts = TokenTexts { ids: &ids, lengths: &lengths, skipped };
+        match session {
+            Some(session) => self.model.embed(session, &InOrder, texts, out),
+            None => self.borrowing(|session| self.model.embed(session, &InOrder, texts, out)),
+        }
+    }
+
+    fn embed_all(&self, texts: &[Cow<'_, str>], skipped: usize) -> Result<Batch, CoreError> {
+        let tokens = texts.par_iter().map(|text| self.tokenize(text));
+        let tokens: Vec<Tokens> = tokens.collect::<Result<_, CoreError>>()?;
+        let batches = batches(&tokens);
+        let vectors: Vec<Vec<f32>> = if batches.len() < rayon::current_num_threads() {
+            // Too few to give each thread its own: the threads share the work of each.
+            let embed = |batch: &&[Tokens]| {
+                let tokens = batch.iter().map(|tokens| tokens.ids.len()).sum();
+                let mut session = self.session_for(tokens, Threads.jobs())?;
+                self.embed_batch(batch, skipped, &mut session, &Threads)
+            };
+            batches.iter().map(embed).collect::<Result<_, CoreError>>()?
+        } else {
+            let embed = |batch: &&[Tokens]| {
+                self.borrowing(|session| self.embed_batch(batch, skipped, session, &InOrder))
+            };
+            batches.par_iter().with_max_len(1).map(embed).collect::<Result<_, CoreError>>()?
+        };
+        Ok(Batch { values: vectors.concat(), lengths: tokens.iter().map(Length::of).collect() })
+    }
+}
+
+/// How many tokens of a text are used: `asked`, or as many as the model was trained for.
+pub(crate) fn limit(asked: Option<usize>, usual: usize, positions: usize) -> Result<usize> {
+    match asked {
+        None => Ok(usual),
+        Some(asked) if (2..=positions).contains(&asked) => Ok(asked),
+        Some(asked) => Err(Error::argument("max_tokens", format!("{asked} is out of range"))
+            .with_hint(format!(
+                "two special tokens stand around every text, and this model has {positions} positions: 2 to {positions}"
+            ))),
+    }
+}
+
+/// Neighbouring texts put together up to [`BATCH_TOKENS`].
+fn batches(tokens: &[Tokens]) -> Vec<&[Tokens]> {
+    let mut batches = Vec::new();
+    let mut rest = tokens;
+    while !rest.is_empty() {
+        let mut total = 0;
+        let fitting = rest.iter().take_while(|tokens| {
+            total += tokens.ids.len();
+            total <= BATCH_TOKENS
+        });
+        let (batch, behind) = rest.split_at(fitting.count().max(1));
+        batches.push(batch);
+        rest = behind;
+    }
+    batches
+}
+
+/// The parts of one batch on the threads of rayon's pool.
+struct Threads;
+
+impl Parallel for Threads {
+    fn jobs(&self) -> usize {
+        rayon::current_num_threads()
+    }
+
+    fn run(&self, parts: Parts<'_>, job: &Job<'_>) -> Result<(), CoreError> {
+        parts.collect::<Vec<_>>().into_par_iter().try_for_each(job)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lengths(lengths: &[usize]) -> Vec<Vec<usize>> {
+        let tokens: Vec<Tokens> =
+            lengths.iter().map(|&n| Tokens { ids: vec![0; n], truncated: false }).collect();
+        let of = |batch: &[Tokens]| batch.iter().map(|tokens| tokens.ids.len()).collect();
+        batches(&tokens).into_iter().map(of).collect()
+    }
+
+    #[test]
+    fn short_texts_are_put_together_and_long_ones_stand_alone() {
+        assert_eq!(
+            lengths(&[100, 100, 100, 512, 3]),
+            [vec![100, 100], vec![100], vec![512], vec![3]]
+        );
+    }
+}

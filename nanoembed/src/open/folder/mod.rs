@@ -1,0 +1,17 @@
+//! Models in folders as on Hugging Face, used as they lie there.
+//!
+//! | file | role |
+//! |---|---|
+//! | `texts` | the texts of a folder, and what is wrong with them in words |
+//! | `files` | what a folder holds: settings, modules, weights |
+//! | `tokenizer` | its tokenizer |
+//! | `transformer` | its encoder, ready to run |
+//! | `table` | its table of a vector for each token |
+//! | `asked` | which tensor an error is about |
+
+mod asked;
+pub(crate) mod files;
+pub(crate) mod table;
+pub(crate) mod texts;
+mod tokenizer;
+pub(crate) mod transformer;

@@ -1,0 +1,157 @@
+//! The texts of a folder, and what is wrong with them in words.
+
+use std::borrow::Cow;
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
+
+use nanoembed_core::owned::folder::{FolderFault, FolderResult};
+use nanoembed_core::text::json::{Kind, Value};
+use nanoembed_core::{Error as CoreError, ErrorKind};
+
+use crate::error::{Error, Result, name_of};
+use crate::files::whole_file;
+
+/// The texts of a folder.
+pub(crate) struct FolderTexts {
+    folder: PathBuf,
+}
+
+impl FolderTexts {
+    pub(crate) fn of(folder: &Path) -> Self {
+        Self { folder: folder.to_owned() }
+    }
+
+    /// The folder.
+    pub(crate) fn path(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The text at `path` of the folder, if it is there.
+    pub(crate) fn get(&self, path: &str) -> Result<Option<String>> {
+        let whole = self.folder.join(path);
+        match whole_file::read_text(&whole) {
+            Ok(text) => Ok(Some(text)),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(Error::reading(name_of(&whole), &error)),
+        }
+    }
+
+    /// The text at `path` of the folder.
+    pub(crate) fn needed(&self, path: &str) -> Result<String> {
+        let missing = || {
+            Error::reading(self.folder.join(path).display(), &std::io::ErrorKind::NotFound.into())
+        };
+        self.get(path)?.ok_or_else(missing)
+    }
+
+    /// What `read` makes of the texts.
+    pub(crate) fn read<R>(
+        &self,
+        read: impl FnOnce(
+            &dyn Fn(&str) -> std::result::Result<Option<Cow<'static, str>>, CoreError>,
+        ) -> FolderResult<R>,
+    ) -> Result<R> {
+        // Why a text could not be read.
+        let unread = RefCell::new(None);
+        let text = |path: &str| match self.get(path) {
+            Ok(text) => Ok(text.map(Cow::Owned)),
+            Err(failure) => {
+                *unread.borrow_mut() = Some(failure);
+                Err(CoreError::without_offset(ErrorKind::ReadFailed))
+            }
+        };
+        let read = read(&text);
+        read.map_err(|fault| unread.take().unwrap_or_else(|| self.explained(&fault)))
+    }
+
+    /// What is wrong, with the setting and its value.
+    pub(crate) fn explained(&self, fault: &FolderFault) -> Error {
+        let FolderFault { file, error, key, only, .. } = fault;
+        let kind = error.kind();
+        let text = self.get(file).ok().flatten().unwrap_or_default();
+        let place = error.offset().and_then(|offset| Place::find(&text, offset));
+        let because = if only.is_empty() { String::new() } else { format!("; {only}") };
+        let message = match (kind, &place) {
+            (ErrorKind::MissingMetadata, _) if !key.is_empty() => format!("`{key}` is missing"),
+            (ErrorKind::BadJson | ErrorKind::TooDeep | ErrorKind::InvalidUtf8, _) | (_, None) => {
+                return Error::in_file(name_of(&self.folder.join(file)), *error);
+            }
+            (_, Some(Place { path, value })) if path.is_empty() => {
+                format!("{}{because} ({value})", kind.message())
+            }
+            (ErrorKind::UnsupportedSetting | ErrorKind::BadMetadata, Some(place)) => {
+                format!("`{}` is {}{because}", place.path, place.value)
+            }
+            (_, Some(Place { path, value })) => {
+                format!("`{path}` is {value}: {}{because}", kind.message())
+            }
+        };
+        let failure = Error::input(kind, message).at(name_of(&self.folder.join(file)));
+        match *only {
+            UNKNOWN => failure.with_hint("if it does not change results, take it out of the file"),
+            _ => failure,
+        }
+    }
+}
+
+/// What is said of settings that no list has.
+const UNKNOWN: &str = "it is not known, so what it changes would be lost";
+
+/// A value of a text, by the names that lead to it.
+struct Place {
+    path: String,
+    value: String,
+}
+
+impl Place {
+    /// The value that begins at `offset`.
+    fn find(text: &str, offset: u64) -> Option<Self> {
+        let mut value = Value::parse(text, 0).ok()?;
+        let mut path = String::new();
+        while value.offset() != offset {
+            let (step, inner) = inside(value, offset)?;
+            let point = if path.is_empty() || step.starts_with('[') { "" } else { "." };
+            path = format!("{path}{point}{step}");
+            value = inner;
+        }
+        Some(Self { path, value: brief(value) })
+    }
+}
+
+/// The member or item of `value` that `offset` lies in.
+fn inside<'t>(value: Value<'t>, offset: u64) -> Option<(String, Value<'t>)> {
+    let holds = |inner: &Value<'_>| {
+        (inner.offset()..inner.offset() + inner.spelling().len() as u64).contains(&offset)
+    };
+    if value.kind() == Kind::BeginObject {
+        let (name, inner) = value.members().find(|(_, inner)| holds(inner))?;
+        return Some((name.to_owned(), inner));
+    }
+    let (at, inner) = value.items().enumerate().find(|(_, inner)| holds(inner))?;
+    Some((format!("[{at}]"), inner))
+}
+
+/// A value as messages show it.
+fn brief(value: Value<'_>) -> String {
+    const LONGEST: usize = 60;
+    let text = value.spelling().split_whitespace().collect::<Vec<_>>().join(" ");
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{} …", text.get(..end).unwrap_or_default()),
+        None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_is_named_by_what_leads_to_it() {
+        let text = r#"{"a": 1, "rope": {"list": [1, {"type": "odd"}]}}"#;
+        let at = text.find("\"odd\"").unwrap() as u64;
+        let place = Place::find(text, at).unwrap();
+        assert_eq!((&*place.path, &*place.value), ("rope.list[1].type", "\"odd\""));
+        assert!(Place::find(text, 3).is_none() && Place::find("{", 0).is_none());
+        assert_eq!(Place::find(text, 0).unwrap().path, "");
+    }
+}
