@@ -17,7 +17,7 @@ use nanoembed_core::event::Mode;
 
 use crate::commands::{
     analogy, bucket_to_explicit, completions, compute_accuracy, convert, dequantize, diff, embed,
-    generate, histogram, inspect, metadata, migrate, quantize, reconstruct, search, select,
+    generate, histogram, inspect, metadata, migrate, quantize, reconstruct, rerank, search, select,
     similar, tokenize, vector, verify,
 };
 use crate::error::{Error, Result};
@@ -61,6 +61,7 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     Embed(embed::Embed),
     Search(search::Search),
+    Rerank(rerank::Rerank),
     Generate(generate::Generate),
     Tokenize(tokenize::Tokenize),
     Inspect(inspect::Inspect),
@@ -179,10 +180,13 @@ pub(crate) struct EmbedderArgs {
     #[command(flatten)]
     pub(crate) prompts: PromptArgs,
 
-    /// Keep only the first N numbers of every vector, at length 1 again if the model's are: for
-    /// models made for it
+    /// Keep only the first N numbers of every vector, for models made for it
     #[arg(long, value_name = "N", value_parser = whole)]
     pub(crate) truncate_dim: Option<usize>,
+
+    /// Bring every vector to length 1 at the end, also one that `--truncate-dim` has cut
+    #[arg(long)]
+    pub(crate) normalize: bool,
 
     /// Compute in 32-bit floats throughout, also where weights are integers of 8 bits or fewer:
     /// slower, and a little nearer to the original model
@@ -211,6 +215,7 @@ impl EmbedderArgs {
         Encoder::options()
             .max_tokens(self.model.max_tokens)
             .truncate_dim(self.truncate_dim)
+            .normalize(self.normalize)
             .precise(self.precise)
             .requantize(self.requantize)
             .pooling(self.pooling)

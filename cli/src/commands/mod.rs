@@ -16,6 +16,7 @@ pub(crate) mod migrate;
 mod neighbours;
 pub(crate) mod quantize;
 pub(crate) mod reconstruct;
+pub(crate) mod rerank;
 pub(crate) mod search;
 pub(crate) mod select;
 pub(crate) mod similar;
@@ -36,6 +37,7 @@ pub(crate) fn run(cli: Cli) -> Result<ExitCode> {
         Command::Embed(command) => command.run(quiet),
         Command::Generate(command) => command.run(quiet),
         Command::Search(command) => command.run(quiet),
+        Command::Rerank(command) => command.run(quiet),
         Command::Tokenize(command) => command.run(quiet),
         Command::Inspect(command) => command.run(),
         Command::Verify(command) => command.run(quiet),

@@ -72,7 +72,7 @@ pub(crate) enum OnError {
 }
 
 /// Names that results have themselves.
-const TAKEN: [&str; 10] = [
+const TAKEN: [&str; 15] = [
     "index",
     "ids",
     "tokens",
@@ -83,12 +83,17 @@ const TAKEN: [&str; 10] = [
     "line",
     "similarity",
     "error",
+    "label",
+    "logit",
+    "logits",
+    "score",
+    "scores",
 ];
 
 impl FormArgs {
     /// What a line is and which members are wanted; options that mean nothing for lines of text are
     /// refused.
-    fn members(&self) -> Result<Option<Members>> {
+    fn members(&self, usual: &str) -> Result<Option<Members>> {
         if self.line_format == LineFormat::Text {
             let options = [("--field", self.field.is_some()), ("--keep", !self.keep.is_empty())];
             return match options.iter().find(|(_, is_given)| *is_given) {
@@ -101,14 +106,24 @@ impl FormArgs {
             let message = format!("--keep {name}: results have a member of that name themselves");
             return Err(Error::usage(message));
         }
-        let field = self.field.clone().unwrap_or_else(|| "text".into());
+        let field = self.field.clone().unwrap_or_else(|| usual.into());
         let kept = self.keep.iter().filter(|name| *name != ID).cloned().collect();
         Ok(Some(Members { field, kept }))
     }
 
+    /// Whether a member is wanted beside results.
+    pub(super) fn keeps(&self, name: &str) -> bool {
+        self.keep.iter().any(|kept| kept == name)
+    }
+
     /// A reader of texts of this form.
     pub(crate) fn reader(&self) -> Result<Reader> {
-        Ok(Reader { members: self.members()?, on_error: self.on_error, lossy: self.lossy })
+        self.reader_of("text")
+    }
+
+    /// The same where the member that is the text is `usual` unless another is asked for.
+    pub(super) fn reader_of(&self, usual: &str) -> Result<Reader> {
+        Ok(Reader { members: self.members(usual)?, on_error: self.on_error, lossy: self.lossy })
     }
 }
 
@@ -131,11 +146,16 @@ impl InputArgs {
             hint_at_json(&files);
         }
         let files = if files.is_empty() { vec![PathBuf::from("-")] } else { files };
-        if !quiet && io::stdin().is_terminal() && files.iter().any(|file| file == Path::new("-")) {
-            warn("reading texts from the terminal, one a line; Ctrl-D ends");
-        }
-        Ok(Texts::read(files, reader))
+        Ok(read_lines(files, reader, quiet))
     }
+}
+
+/// Starts to read the lines of files; says so where someone has to type them.
+pub(super) fn read_lines(files: Vec<PathBuf>, reader: Reader, quiet: bool) -> Texts {
+    if !quiet && io::stdin().is_terminal() && files.iter().any(|file| file == Path::new("-")) {
+        warn("reading texts from the terminal, one a line; Ctrl-D ends");
+    }
+    Texts::read(files, reader)
 }
 
 /// Someone who names a file as a text hardly wants its name embedded.

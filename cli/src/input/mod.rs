@@ -5,15 +5,18 @@
 //! | `lines` | the lines of a file, with their places |
 //! | `json_line` | a line that is a JSON object with a text |
 //! | `arguments` | what a command line says of texts |
+//! | `pairs` | a question, and texts that may answer it |
 //! | `texts` | texts in chunks of bounded size, read ahead of the work |
 
 mod arguments;
 mod json_line;
 mod lines;
+mod pairs;
 mod texts;
 
 pub(crate) use arguments::{FormArgs, InputArgs, LineFormat};
 pub(crate) use lines::Lines;
+pub(crate) use pairs::PairArgs;
 pub(crate) use texts::{Item, LeftOut, Reader, file_bytes};
 
 /// What some editors put at a text's start.

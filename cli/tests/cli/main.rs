@@ -10,6 +10,7 @@ mod decoders;
 mod default_model;
 mod documented;
 mod embed;
+mod families;
 mod folders;
 mod gguf_files;
 mod help;

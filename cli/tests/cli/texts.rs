@@ -169,8 +169,11 @@ fn vectors_can_be_cut_and_have_length_one_again() {
     let (_tiny, model) = model();
     let whole =
         numbers(&objects(&stdout(&["embed", "-m", &model, "--json", "hello"], ""))[0]["embedding"]);
-    let cut = stdout(&["embed", "-m", &model, "--json", "--truncate-dim", "3", "hello"], "");
-    let cut = numbers(&objects(&cut)[0]["embedding"]);
+    let cut = ["embed", "-m", &model, "--json", "--truncate-dim", "3", "hello"];
+    let normalized = [&cut[..], &["--normalize"]].concat();
+    let cut = numbers(&objects(&stdout(&cut, ""))[0]["embedding"]);
+    assert_eq!(cut, whole[..3]);
+    let cut = numbers(&objects(&stdout(&normalized, ""))[0]["embedding"]);
     let length = whole[..3].iter().map(|x| x * x).sum::<f64>().sqrt();
     assert_eq!(cut.len(), 3);
     assert!(cut.iter().zip(&whole).all(|(a, b)| (a - b / length).abs() < 1e-6), "{cut:?}");

@@ -1,0 +1,213 @@
+//! `rerank`: how well texts answer a question.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use clap::{Args, ValueEnum};
+use nanoembed::files::new_file::NewFile;
+use nanoembed::{CrossEncoder, Score};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::args::ModelArgs;
+use crate::error::{Error, Result};
+use crate::input::{Item, PairArgs};
+use crate::output::create;
+use crate::output::form::{self, form_of};
+use crate::output::kept::kept;
+use crate::output::lines::Lines;
+use crate::output::truncated::{Limits, Truncated};
+use crate::progress::{Progress, say_done};
+
+/// Say how well texts answer a question, by a cross-encoder
+///
+/// A cross-encoder reads the question and a text together: slower than comparing embeddings, and
+/// surer. Results come in the order of the texts.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  nanoembed rerank -m bge-reranker-base/ --sort \"How do I reset my password?\" -f answers.txt
+  nanoembed rerank -m bge-reranker-base/ \"Where is Berlin?\" \"In Germany.\" \"On a mat.\"
+  nanoembed rerank -m bge-reranker-base/ -i jsonl --format jsonl < pairs.jsonl
+
+With `-i jsonl` and without a question every line is a pair, {\"query\": \"…\", \"document\": \"…\"}. With
+`--format jsonl` every pair gives one line:
+  {\"index\": 0, \"id\": …, \"logit\": 2.31, \"score\": 0.91, \"truncated\": false}
+`logit` is what the model answers, `score` what it makes of it, from 0 to 1 as a rule. A model with
+several labels has `label`, `logits` and `scores` by label instead.")]
+pub(crate) struct Rerank {
+    #[command(flatten)]
+    input: PairArgs,
+
+    #[command(flatten)]
+    model: ModelArgs,
+
+    /// Write the best first, with the texts
+    #[arg(long, help_heading = "Output")]
+    sort: bool,
+
+    /// Write to a file, which appears when it is complete; `-` is stdout
+    #[arg(long, short, value_name = "FILE", default_value = "-", help_heading = "Output")]
+    output: PathBuf,
+
+    /// How scores are written [default: by the ending of FILE, `.txt` or `.jsonl`; text to stdout]
+    #[arg(long, value_enum, value_name = "NAME", help_heading = "Output")]
+    format: Option<Format>,
+
+    /// The same as `--format jsonl`
+    #[arg(long, conflicts_with = "format", help_heading = "Output")]
+    json: bool,
+}
+
+/// How scores are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// The score, a line for each text
+    Text,
+    /// A JSON object for each text
+    Jsonl,
+}
+
+impl form::Form for Format {
+    fn endings(&self) -> &'static [&'static str] {
+        match self {
+            Self::Text => &["txt"],
+            Self::Jsonl => &["jsonl", "ndjson"],
+        }
+    }
+}
+
+/// A line of JSON output.
+#[derive(Serialize)]
+struct Line<'a> {
+    index: u64,
+    #[serde(flatten, serialize_with = "kept")]
+    kept: &'a [(String, Value)],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    label: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    logit: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    score: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    logits: Option<&'a [f32]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scores: Option<&'a [f32]>,
+    truncated: bool,
+    /// Why there is no score.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'a str>,
+}
+
+/// A pair and what became of it.
+struct Scored {
+    item: Item,
+    text: Option<String>,
+    score: Option<Score>,
+}
+
+impl Rerank {
+    pub(crate) fn run(self, quiet: bool) -> Result<ExitCode> {
+        self.model.use_threads()?;
+        let asked = self.json.then_some(Format::Jsonl).or(self.format);
+        let format = form_of(&self.output, asked, Format::Text)?;
+        if self.model.model.is_none() {
+            return Err(Error::usage("the model built in embeds texts and does not compare them")
+                .with_hint("name a cross-encoder with `--model FOLDER`"));
+        }
+        let model = CrossEncoder::options().max_tokens(self.model.max_tokens);
+        let model = model.open_source(self.model.open(quiet)?)?;
+        if self.sort && model.labels().len() > 1 {
+            let labels = model.labels().join(", ");
+            return Err(Error::usage("--sort is for models with one label")
+                .with_hint(format!("this one has {labels}")));
+        }
+        let mut pairs = self.input.clone().open(quiet)?;
+        let mut lines = Lines::of(create(&self.output, false)?);
+        let progress = (!quiet).then(|| Progress::reading("comparing", pairs.texts.bytes()));
+        let start = Instant::now();
+        let mut truncated = Truncated::default();
+        let (mut count, mut tokens) = (0, 0);
+        let mut sorted: Vec<Scored> = Vec::new();
+        while let Some(mut chunk) = pairs.texts.next_chunk()? {
+            let given = chunk.iter_mut().map(|item| pairs.question.pair(item));
+            let given: Vec<Option<(String, String)>> = given.collect::<Result<_>>()?;
+            let texts: Vec<(&str, &str)> =
+                given.iter().flatten().map(|(a, b)| (&**a, &**b)).collect();
+            let mut scores = model.score_pairs(&texts)?.into_iter();
+            let read = chunk.iter().map(|item| item.bytes).sum();
+            count += chunk.len() as u64;
+            for (item, pair) in chunk.into_iter().zip(given) {
+                let score = pair.as_ref().and_then(|_| scores.next());
+                tokens += score.as_ref().map_or(0, |score| score.tokens as u64);
+                truncated.count(&item, score.as_ref().is_some_and(|score| score.truncated));
+                let result = Scored { item, text: pair.map(|(_, text)| text), score };
+                match self.sort {
+                    true => sorted.push(result),
+                    false => Self::print(&mut lines, format, &result, &model, None)?,
+                }
+            }
+            lines.flush()?;
+            if let Some(progress) = &progress {
+                progress.read("comparing", count, start, read);
+            }
+        }
+        drop(progress);
+        let key = |result: &Scored| result.score.as_ref().map_or(f32::NEG_INFINITY, Score::logit);
+        sorted.sort_by(|a, b| key(b).total_cmp(&key(a)));
+        for result in &sorted {
+            Self::print(&mut lines, format, result, &model, result.text.as_deref())?;
+        }
+        lines.commit()?;
+        if !quiet {
+            pairs.texts.warn();
+            truncated.warn(Limits { used: model.max_tokens(), most: model.positions() });
+            if count > 1 {
+                say_done("compared", count, tokens, start.elapsed());
+            }
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// Prints what the model says of a pair, with its text if that is wanted.
+    fn print(
+        lines: &mut Lines<NewFile>,
+        format: Format,
+        Scored { item, score, .. }: &Scored,
+        model: &CrossEncoder,
+        text: Option<&str>,
+    ) -> Result<()> {
+        let is_one = model.labels().len() == 1;
+        let one = score.as_ref().filter(|_| is_one);
+        let several = score.as_ref().filter(|_| !is_one);
+        let label = several.and_then(|score| model.labels().get(score.best()));
+        match format {
+            Format::Jsonl => lines.json(&Line {
+                index: item.index,
+                kept: &item.kept,
+                text,
+                label: label.map(String::as_str),
+                logit: one.map(Score::logit),
+                score: one.map(Score::score),
+                logits: several.map(|score| &score.logits[..]),
+                scores: several.map(|score| &score.scores[..]),
+                truncated: score.as_ref().is_some_and(|score| score.truncated),
+                error: item.error.as_deref(),
+            }),
+            Format::Text => {
+                let number = |score: &Score| match label {
+                    Some(label) => format!("{label} {}", score.scores[score.best()]),
+                    None => score.score().to_string(),
+                };
+                let number = score.as_ref().map_or_else(|| "NaN".to_owned(), number);
+                match text {
+                    Some(text) => lines.text(format_args!("{number}  {text}")),
+                    None => lines.text(number),
+                }
+            }
+        }
+    }
+}

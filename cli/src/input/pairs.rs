@@ -1,0 +1,106 @@
+//! A question, and texts that may answer it.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use nanoembed_core::ErrorKind;
+use serde_json::Value;
+
+use super::arguments::{FormArgs, LineFormat, read_lines};
+use super::json_line::Members;
+use super::texts::{Item, Texts};
+use crate::error::{Error, Result};
+
+/// The member of a line that is its question.
+const QUERY: &str = "query";
+/// The member of a line that is its text, where the question is one too.
+const DOCUMENT: &str = "document";
+
+/// The arguments that say where questions and texts come from.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Input")]
+pub(crate) struct PairArgs {
+    /// The question; without one, lines of JSON have each its own
+    #[arg(value_name = "QUERY")]
+    query: Option<String>,
+
+    /// Texts; without any, and without `--file`, the lines of stdin
+    #[arg(value_name = "TEXT")]
+    texts: Vec<String>,
+
+    /// Read texts from files, a line each; `-` is stdin
+    #[arg(long = "file", short = 'f', value_name = "FILE", num_args = 1.., conflicts_with = "texts")]
+    files: Vec<PathBuf>,
+
+    #[command(flatten)]
+    form: FormArgs,
+}
+
+/// Texts, and the question to each.
+pub(crate) struct Pairs {
+    pub(crate) texts: Texts,
+    pub(crate) question: Question,
+}
+
+/// What is asked of texts.
+pub(crate) enum Question {
+    /// The same of all.
+    One(String),
+    /// What stands beside each; whether it is written beside the result.
+    Each { is_kept: bool },
+}
+
+impl PairArgs {
+    /// Starts to read. Reading runs ahead of the work by a few texts only.
+    pub(crate) fn open(self, quiet: bool) -> Result<Pairs> {
+        let Self { query, texts, files, form } = self;
+        let is_jsonl = form.line_format == LineFormat::Jsonl;
+        let question = match query {
+            Some(query) => Question::One(query),
+            None if is_jsonl => Question::Each { is_kept: form.keeps(QUERY) },
+            None => {
+                return Err(Error::usage("there is no question")
+                    .with_hint("`nanoembed rerank \"QUESTION\" TEXT…`, or `-i jsonl` with pairs"));
+            }
+        };
+        if !texts.is_empty() {
+            if is_jsonl {
+                return Err(Error::usage("--input jsonl is for lines of files and of stdin")
+                    .with_hint("texts among the arguments are texts as they stand"));
+            }
+            return Ok(Pairs { texts: Texts::given(texts), question });
+        }
+        let mut reader = match question {
+            Question::One(_) => form.reader()?,
+            Question::Each { .. } => form.reader_of(DOCUMENT)?,
+        };
+        if let (Question::Each { is_kept: false }, Some(Members { kept, .. })) =
+            (&question, &mut reader.members)
+        {
+            kept.push(QUERY.to_owned());
+        }
+        let files = if files.is_empty() { vec![PathBuf::from("-")] } else { files };
+        Ok(Pairs { texts: read_lines(files, reader, quiet), question })
+    }
+}
+
+impl Question {
+    /// The question to the text of `item` and the text, which are taken out of it; `None` if it has
+    /// no text.
+    pub(crate) fn pair(&self, item: &mut Item) -> Result<Option<(String, String)>> {
+        let Some(text) = item.text.take() else { return Ok(None) };
+        let is_kept = match self {
+            Self::One(query) => return Ok(Some((query.clone(), text))),
+            Self::Each { is_kept } => *is_kept,
+        };
+        let at = item.kept.iter().position(|(name, _)| name == QUERY);
+        let query = at.and_then(|at| item.kept.get(at)).map(|(_, value)| value.clone());
+        if let Some(at) = at.filter(|_| !is_kept) {
+            item.kept.remove(at);
+        }
+        match query {
+            Some(Value::String(query)) => Ok(Some((query, text))),
+            _ => Err(item.refuse(ErrorKind::BadField, format!("the object has no text `{QUERY}`"))),
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! The tiny models in `tests/data/models`, one of each family as it lies on the hub: ids, embeddings
+//! and logits are those of transformers.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::{failure, objects, stdout};
+
+/// How far off a number may be: weights are random, so nothing evens out.
+const TOLERANCE: f64 = 2e-5;
+
+fn models() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/data/models")
+}
+
+/// Models with all of their files.
+fn complete() -> Vec<PathBuf> {
+    let folders = models().read_dir().unwrap().map(|entry| entry.unwrap().path());
+    let is_complete = |folder: &PathBuf| {
+        folder.join("model.safetensors").exists() && folder.join("expected.json").exists()
+    };
+    let mut folders: Vec<PathBuf> = folders.filter(is_complete).collect();
+    folders.sort();
+    folders
+}
+
+struct Expected {
+    rows: Vec<Value>,
+    numbers: Vec<Vec<f64>>,
+    max_tokens: Option<u64>,
+}
+
+impl Expected {
+    fn read(folder: &Path) -> Self {
+        let said = std::fs::read_to_string(folder.join("expected.json")).unwrap();
+        let said: Value = serde_json::from_str(&said).unwrap();
+        let width = usize::try_from(said["shape"][1].as_u64().unwrap()).unwrap();
+        let bytes = std::fs::read(folder.join("expected.f32")).unwrap();
+        let numbers = bytes.as_chunks::<4>().0.iter().map(|it| f64::from(f32::from_le_bytes(*it)));
+        let numbers: Vec<f64> = numbers.collect();
+        let numbers = numbers.chunks_exact(width).map(<[f64]>::to_vec).collect();
+        let rows = said["rows"].as_array().unwrap().clone();
+        let max_tokens = said["num_labels"].as_u64().and_then(|_| said["max_length"].as_u64());
+        Self { rows, numbers, max_tokens }
+    }
+}
+
+fn lines(rows: &[Value], members: &[&str]) -> String {
+    let line = |row: &Value| {
+        let object = members.iter().map(|name| ((*name).to_owned(), row[*name].clone()));
+        format!("{}\n", Value::Object(object.collect()))
+    };
+    rows.iter().map(line).collect()
+}
+
+fn farthest(found: &Value, expected: &[f64]) -> f64 {
+    let found = found.as_array().unwrap();
+    assert_eq!(found.len(), expected.len());
+    let apart = found.iter().zip(expected).map(|(a, b)| (a.as_f64().unwrap() - b).abs());
+    apart.fold(0.0, f64::max)
+}
+
+#[test]
+fn every_family_has_the_ids_and_embeddings_of_transformers() {
+    let mut families = 0;
+    for folder in complete() {
+        let Expected { rows, numbers, max_tokens: None } = Expected::read(&folder) else {
+            continue;
+        };
+        families += 1;
+        let model = folder.to_str().unwrap();
+        let mut prompts: Vec<&str> = rows.iter().map(name_of).collect();
+        prompts.sort_unstable();
+        prompts.dedup();
+        for prompt in prompts {
+            let these: Vec<Value> =
+                rows.iter().filter(|row| name_of(row) == prompt).cloned().collect();
+            let texts = lines(&these, &["text"]);
+            let how = match prompt {
+                "" => ["--prompt", ""],
+                name => ["--prompt-name", name],
+            };
+            let form = ["-m", model, "-i", "jsonl", "--format", "jsonl", "-q"];
+            let run = |command: &[&str]| objects(&stdout(&[command, &form, &how].concat(), &texts));
+            for (row, found) in these.iter().zip(run(&["tokenize"])) {
+                assert_eq!(found["ids"], row["ids"], "{model} {}", row["text"]);
+            }
+            for (row, found) in these.iter().zip(run(&["embed", "--precise"])) {
+                let expected = &numbers[usize::try_from(row["row"].as_u64().unwrap()).unwrap()];
+                let apart = farthest(&found["embedding"], expected);
+                assert!(apart <= TOLERANCE, "{model} {}: {apart:e}", row["text"]);
+            }
+        }
+    }
+    assert!(families >= 15, "{families}");
+}
+
+fn name_of(row: &Value) -> &str {
+    row["prompt_name"].as_str().unwrap_or_default()
+}
+
+#[test]
+fn cross_encoders_have_the_logits_of_transformers() {
+    let mut families = 0;
+    for folder in complete() {
+        let Expected { rows, numbers, max_tokens: Some(most) } = Expected::read(&folder) else {
+            continue;
+        };
+        families += 1;
+        let (model, most) = (folder.to_str().unwrap(), most.to_string());
+        let pairs = lines(&rows, &["query", "document"]);
+        let form = ["-m", model, "-i", "jsonl", "--format", "jsonl", "--max-tokens", &most];
+        let found = objects(&stdout(&[&["rerank"], &form[..]].concat(), &pairs));
+        assert_eq!(found.len(), rows.len());
+        for ((row, found), expected) in rows.iter().zip(&found).zip(&numbers) {
+            let apart = farthest(&json!([found["logit"]]), expected);
+            assert!(apart <= TOLERANCE, "{model} {}: {apart:e}", row["query"]);
+            let sigmoid = row["sigmoid"].as_f64().unwrap();
+            let logit = row["logit"].as_f64().unwrap();
+            let score = found["score"].as_f64().unwrap();
+            assert!((score - sigmoid).abs().min((score - logit).abs()) < 1e-5, "{model} {score}");
+        }
+    }
+    assert!(families >= 3, "{families}");
+}
+
+#[test]
+fn texts_are_ranked_for_people_and_pairs_may_lack_nothing() {
+    let folder = models().join("cross_encoder");
+    let model = folder.to_str().unwrap();
+    let question = ["rerank", "-m", model, "How do I reset my password?"];
+    let texts = ["Click on the link.", "A cat on a mat."];
+    let scores = stdout(&[&question[..], &texts].concat(), "");
+    let scores: Vec<f64> = scores.lines().map(|line| line.parse().unwrap()).collect();
+    let sorted = stdout(&[&question[..], &texts, &["--sort"]].concat(), "");
+    let best = if scores[0] >= scores[1] { texts[0] } else { texts[1] };
+    assert!(sorted.lines().next().unwrap().ends_with(best), "{sorted} {scores:?}");
+    let said = failure(&["rerank", "-m", model, "-i", "jsonl"], b"{\"document\": \"a\"}\n", 1);
+    assert!(said.contains("`query`"), "{said}");
+    failure(&["rerank", "-m", model], b"a\n", 2);
+    failure(&["rerank", "a", "b"], b"", 2);
+    let said = failure(&["embed", "-m", model, "a"], b"", 1);
+    assert!(said.contains("rerank"), "{said}");
+    let encoder = models().join("bert_max_pool");
+    let said = failure(&["rerank", "-m", encoder.to_str().unwrap(), "a", "b"], b"", 1);
+    assert!(said.contains("embed"), "{said}");
+}
+
+#[test]
+fn families_that_are_not_run_are_refused_by_name() {
+    let folder = tempfile::TempDir::new().unwrap();
+    for (kind, said) in [("albert", "albert"), ("deberta-v2", "deberta-v2"), ("t5", "t5")] {
+        let config = json!({"model_type": kind, "hidden_size": 8});
+        std::fs::write(folder.path().join("config.json"), config.to_string()).unwrap();
+        let found = failure(&["embed", "-m", folder.path().to_str().unwrap(), "a"], b"", 1);
+        assert!(found.contains(said) && found.contains("model_type"), "{found}");
+    }
+}
