@@ -88,10 +88,11 @@ struct Line<'a> {
     text: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     label: Option<&'a str>,
+    /// Of models with one label; null where there is no score.
     #[serde(skip_serializing_if = "Option::is_none")]
-    logit: Option<f32>,
+    logit: Option<Option<f32>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    score: Option<f32>,
+    score: Option<Option<f32>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     logits: Option<&'a [f32]>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -133,8 +134,8 @@ impl Rerank {
         let (mut count, mut tokens) = (0, 0);
         let mut sorted: Vec<Scored> = Vec::new();
         while let Some(mut chunk) = pairs.texts.next_chunk()? {
-            let given = chunk.iter_mut().map(|item| pairs.question.pair(item));
-            let given: Vec<Option<(String, String)>> = given.collect::<Result<_>>()?;
+            let given: Vec<Option<(String, String)>> =
+                chunk.iter_mut().map(|item| pairs.question.pair(item)).collect();
             let texts: Vec<(&str, &str)> =
                 given.iter().flatten().map(|(a, b)| (&**a, &**b)).collect();
             let mut scores = model.score_pairs(&texts)?.into_iter();
@@ -190,8 +191,8 @@ impl Rerank {
                 kept: &item.kept,
                 text,
                 label: label.map(String::as_str),
-                logit: one.map(Score::logit),
-                score: one.map(Score::score),
+                logit: is_one.then_some(one.map(Score::logit)),
+                score: is_one.then_some(one.map(Score::score)),
                 logits: several.map(|score| &score.logits[..]),
                 scores: several.map(|score| &score.scores[..]),
                 truncated: score.as_ref().is_some_and(|score| score.truncated),

@@ -108,7 +108,7 @@ impl FormArgs {
         }
         let field = self.field.clone().unwrap_or_else(|| usual.into());
         let kept = self.keep.iter().filter(|name| *name != ID).cloned().collect();
-        Ok(Some(Members { field, kept }))
+        Ok(Some(Members { field, kept, needed: None }))
     }
 
     /// Whether a member is wanted beside results.

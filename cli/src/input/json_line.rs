@@ -15,6 +15,8 @@ pub(crate) struct Members {
     pub(crate) field: String,
     /// Those that stand beside a text's result.
     pub(crate) kept: Vec<String>,
+    /// One of these that has to be there and to be a text.
+    pub(crate) needed: Option<&'static str>,
 }
 
 /// A text and what is said of it beside.
@@ -63,6 +65,16 @@ impl Members {
             hint,
             kept: Vec::new(),
         };
+        let text_of = |name: &str| match kept.iter().find(|(known, _)| known == name) {
+            Some((_, value)) if !value.is_string() => {
+                Some(format!("`{name}` is {}, not a string", what(value)))
+            }
+            Some(_) => None,
+            None => Some(format!("the object has no member `{name}`")),
+        };
+        if let Some(message) = self.needed.and_then(text_of) {
+            return Err(Wrong { kept, ..wrong(message, None) });
+        }
         match text {
             Some(Value::String(text)) => Ok(Object { text, kept }),
             Some(other) => {
@@ -183,7 +195,11 @@ mod tests {
     use super::*;
 
     fn members(field: &str, kept: &[&str]) -> Members {
-        Members { field: field.into(), kept: kept.iter().map(|&name| name.into()).collect() }
+        Members {
+            field: field.into(),
+            kept: kept.iter().map(|&name| name.into()).collect(),
+            needed: None,
+        }
     }
 
     #[test]
@@ -194,6 +210,16 @@ mod tests {
         assert_eq!(object.kept, [("url".into(), "u".into()), ("id".into(), 7.into())]);
         assert_eq!(members("url", &[]).read(line).unwrap().text, "u");
         assert_eq!(members("text", &[]).read(" ").unwrap().text, "");
+    }
+
+    #[test]
+    fn a_member_that_is_needed_beside_the_text_has_to_be_one() {
+        let pair = Members { needed: Some("query"), ..members("document", &["query"]) };
+        let object = pair.read(r#"{"query": "a", "document": "b"}"#).unwrap();
+        assert_eq!((&*object.text, object.kept.len()), ("b", 1));
+        for line in [r#"{"document": "b"}"#, r#"{"query": 1, "document": "b"}"#] {
+            assert!(pair.read(line).unwrap_err().message.contains("`query`"), "{line}");
+        }
     }
 
     #[test]

@@ -3,11 +3,9 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use nanoembed_core::ErrorKind;
 use serde_json::Value;
 
 use super::arguments::{FormArgs, LineFormat, read_lines};
-use super::json_line::Members;
 use super::texts::{Item, Texts};
 use crate::error::{Error, Result};
 
@@ -74,10 +72,11 @@ impl PairArgs {
             Question::One(_) => form.reader()?,
             Question::Each { .. } => form.reader_of(DOCUMENT)?,
         };
-        if let (Question::Each { is_kept: false }, Some(Members { kept, .. })) =
-            (&question, &mut reader.members)
-        {
-            kept.push(QUERY.to_owned());
+        if let (Question::Each { is_kept }, Some(members)) = (&question, &mut reader.members) {
+            members.needed = Some(QUERY);
+            if !is_kept {
+                members.kept.push(QUERY.to_owned());
+            }
         }
         let files = if files.is_empty() { vec![PathBuf::from("-")] } else { files };
         Ok(Pairs { texts: read_lines(files, reader, quiet), question })
@@ -87,20 +86,22 @@ impl PairArgs {
 impl Question {
     /// The question to the text of `item` and the text, which are taken out of it; `None` if it has
     /// no text.
-    pub(crate) fn pair(&self, item: &mut Item) -> Result<Option<(String, String)>> {
-        let Some(text) = item.text.take() else { return Ok(None) };
-        let is_kept = match self {
-            Self::One(query) => return Ok(Some((query.clone(), text))),
-            Self::Each { is_kept } => *is_kept,
+    pub(crate) fn pair(&self, item: &mut Item) -> Option<(String, String)> {
+        let own = match self {
+            Self::One(_) => None,
+            Self::Each { is_kept } => own_question(&mut item.kept, *is_kept),
         };
-        let at = item.kept.iter().position(|(name, _)| name == QUERY);
-        let query = at.and_then(|at| item.kept.get(at)).map(|(_, value)| value.clone());
-        if let Some(at) = at.filter(|_| !is_kept) {
-            item.kept.remove(at);
-        }
-        match query {
-            Some(Value::String(query)) => Ok(Some((query, text))),
-            _ => Err(item.refuse(ErrorKind::BadField, format!("the object has no text `{QUERY}`"))),
+        let text = item.text.take()?;
+        match self {
+            Self::One(query) => Some((query.clone(), text)),
+            Self::Each { .. } => own.map(|query| (query, text)),
         }
     }
+}
+
+/// The question among the members of a line, of which it is taken out unless it is wanted there.
+fn own_question(kept: &mut Vec<(String, Value)>, is_kept: bool) -> Option<String> {
+    let at = kept.iter().position(|(name, _)| name == QUERY)?;
+    let value = if is_kept { kept.get(at)?.1.clone() } else { kept.remove(at).1 };
+    value.as_str().map(str::to_owned)
 }

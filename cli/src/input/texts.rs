@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
-use nanoembed_core::ErrorKind;
 use serde_json::Value;
 
 use super::arguments::OnError;
@@ -55,15 +54,6 @@ impl Item {
             kept: Vec::new(),
             bytes: lines.line_bytes(),
             error: None,
-        }
-    }
-
-    /// Says that the item cannot be used, at its place.
-    pub(super) fn refuse(&self, kind: ErrorKind, message: String) -> Error {
-        let failure = Error::input(kind, message);
-        match &self.file {
-            Some(file) => failure.at(file).at(format_args!("line {}", self.line)),
-            None => failure.at(format_args!("text {}", self.line)),
         }
     }
 

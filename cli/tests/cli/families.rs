@@ -138,6 +138,11 @@ fn texts_are_ranked_for_people_and_pairs_may_lack_nothing() {
     assert!(sorted.lines().next().unwrap().ends_with(best), "{sorted} {scores:?}");
     let said = failure(&["rerank", "-m", model, "-i", "jsonl"], b"{\"document\": \"a\"}\n", 1);
     assert!(said.contains("`query`"), "{said}");
+    let skipped = ["rerank", "-m", model, "-i", "jsonl", "--json", "--on-error", "null"];
+    let lines = "{\"document\": \"a\", \"id\": 7}\n{\"query\": \"b\", \"document\": \"a\"}\n";
+    let found = objects(&stdout(&skipped, lines));
+    assert_eq!((&found[0]["id"], found[0].get("logit")), (&json!(7), Some(&Value::Null)));
+    assert!(found[1]["logit"].is_number() && found[1].get("query").is_none());
     failure(&["rerank", "-m", model], b"a\n", 2);
     failure(&["rerank", "a", "b"], b"", 2);
     let said = failure(&["embed", "-m", model, "a"], b"", 1);
