@@ -3,8 +3,8 @@
 
 use nanoembed_core::ErrorKind;
 use nanoembed_core::kernel;
-use nanoembed_core::model::{Batch, InOrder, read_config};
-use nanoembed_core::owned::TextEncoder;
+use nanoembed_core::model::{Batch, DenseActivation, FamilyModel, InOrder, Way, Ways, read_config};
+use nanoembed_core::owned::{DenseLayer, Recipe, TextEncoder};
 use nanoembed_core::text::json::Value;
 use nanoembed_tests::checkpoint::{Checkpoint, Expected};
 
@@ -140,4 +140,97 @@ fn every_family_refuses_members_that_it_does_not_know() {
             "{name}"
         );
     }
+}
+
+#[test]
+fn heads_that_classify_are_those_that_the_architecture_names() {
+    let classifier = |name: &str, from: &str, to: &str| {
+        let folder = Checkpoint::named(name);
+        let config = folder.text("config.json").unwrap().replace(from, to);
+        assert_ne!(folder.text("config.json").unwrap(), config);
+        read_config(Value::parse(&config, 0).unwrap())
+            .map(|model| model.classifier)
+            .map_err(|fault| (fault.key.to_owned(), fault.error.kind()))
+    };
+    let ranks = ("\"BertForSequenceClassification\"", "\"BertForMaskedLM\"");
+    assert_eq!(classifier("cross_encoder", ranks.0, ranks.1), Ok(None));
+    let identity = classifier("cross_encoder", "4.0.1", "4.0.2").unwrap().unwrap();
+    assert_eq!(identity.on_logits, Some(DenseActivation::Identity));
+    let odd = classifier("cross_encoder", "linear.Identity", "activation.Softmax");
+    assert_eq!(odd, Err(("activation_fn".to_owned(), ErrorKind::UnsupportedSetting)));
+    let late = classifier("modernbert_reranker", "\"mean\"", "\"late\"");
+    assert_eq!(late, Err(("classifier_pooling".to_owned(), ErrorKind::UnsupportedSetting)));
+    let unknown = classifier("eurobert", "EuroBertModel", "EuroBertForSequenceClassification");
+    assert_eq!(unknown, Err(("architectures".to_owned(), ErrorKind::UnsupportedSetting)));
+}
+
+#[test]
+fn weights_that_are_not_what_the_settings_say_are_refused() {
+    let open = |name: &str, change: &dyn Fn(&mut FamilyModel), recipe: Recipe| {
+        let folder = Checkpoint::named(name);
+        let mut model = folder.model("config.json");
+        change(&mut model);
+        let opened = folder.weights().with(|weights| TextEncoder::open(&weights, &model, recipe));
+        opened.map(|_| ()).map_err(|error| error.kind())
+    };
+    let none = Recipe::default;
+    assert_eq!(open("eurobert", &|_| {}, none()), Ok(()));
+    // Biases that the settings ask for and the file does not have.
+    let biases = |model: &mut FamilyModel| model.biases.attention = true;
+    assert_eq!(open("eurobert", &biases, none()), Err(ErrorKind::MissingTensor));
+    let norms = |model: &mut FamilyModel| model.config.attention.query_key_norm = true;
+    assert_eq!(open("eurobert", &norms, none()), Err(ErrorKind::MissingTensor));
+    let wide = |model: &mut FamilyModel| model.config.intermediate += 1;
+    assert_eq!(open("gte", &wide, none()), Err(ErrorKind::WrongShape));
+    let longer = |model: &mut FamilyModel| model.config.positions += 1;
+    assert_eq!(open("roberta", &longer, none()), Err(ErrorKind::WrongShape));
+    let layer = DenseLayer {
+        inputs: 48,
+        weight: vec![0.0; 48],
+        bias: vec![0.0],
+        activation: DenseActivation::Tanh,
+    };
+    let dense = |pooling| Recipe { pooling, dense: vec![layer.clone()], normalize: false };
+    assert_eq!(open("roberta", &|_| {}, dense(Way::Mean.into())), Ok(()));
+    let two = Ways::from(Way::Mean).with(Way::First);
+    assert_eq!(open("roberta", &|_| {}, dense(two)), Err(ErrorKind::WrongShape));
+}
+
+#[test]
+fn texts_that_do_not_fit_the_model_are_refused() {
+    let folder = Checkpoint::named("cross_encoder");
+    let model = folder.model("config.json");
+    folder.weights().with(|weights| {
+        let recipe = Recipe { pooling: Way::Mean.into(), ..Recipe::default() };
+        let encoder = TextEncoder::open(&weights, &model, recipe).unwrap();
+        let mut session = encoder.session(64, 1).unwrap();
+        let mut classify = |ids: &[u32], types: &[u8], lengths: &[usize], out: usize| {
+            let texts = Batch { ids, types, lengths };
+            let mut out = vec![0.0; out];
+            encoder
+                .classify(&weights, &mut session, &InOrder, &texts, &mut out)
+                .map_err(|error| error.kind())
+        };
+        let invalid = Err(ErrorKind::InvalidArgument);
+        assert_eq!(classify(&[2, 5, 3], &[0, 0, 1], &[3], 1), Ok(()));
+        assert_eq!(classify(&[2, 5, 3], &[0, 0, 2], &[3], 1), invalid);
+        assert_eq!(classify(&[2, 5, 3], &[0, 0], &[3], 1), invalid);
+        assert_eq!(classify(&[2, 5, 3], &[], &[2], 1), invalid);
+        assert_eq!(classify(&[2, 5, 3], &[], &[3], 2), invalid);
+        assert_eq!(classify(&[], &[], &[0], 1), invalid);
+        assert_eq!(classify(&[], &[], &[], 0), Ok(()));
+        assert_eq!(classify(&[2, 900, 3], &[], &[3], 1), Err(ErrorKind::TokenOutOfRange));
+        assert_eq!(classify(&[2; 65], &[], &[65], 1), Err(ErrorKind::TooManyTokens));
+        let mut session = encoder.session(8, 1).unwrap();
+        let texts = Batch { ids: &[2, 5, 3, 2, 3], types: &[], lengths: &[3, 2] };
+        let mut embed = |skipped: &[usize]| {
+            let mut out = vec![0.0; 96];
+            let result = encoder.embed(&weights, &mut session, &InOrder, &texts, skipped, &mut out);
+            result.map(|()| out).map_err(|error| error.kind())
+        };
+        // What is left out of one text is no matter of the other.
+        let (all, some) = (embed(&[]).unwrap(), embed(&[1, 0]).unwrap());
+        assert!(all[..48] != some[..48] && all[48..] == some[48..]);
+        assert_eq!(embed(&[1]), Err(ErrorKind::InvalidArgument));
+    });
 }

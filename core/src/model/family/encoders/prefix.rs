@@ -74,3 +74,40 @@ impl<W: Weights + ?Sized> Weights for Prefixed<'_, W> {
         self.weights.values(number, first, out)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::weights::SliceWeights;
+    use crate::tensor::{Dtype, Shape, TensorHeader};
+
+    const NAMES: Names =
+        Names { layers: "layer.", tensors: &[(Tensor::Embeddings, "embeddings.words")] };
+
+    /// Where a tensor lies among those of these names, each as long as its place in the list.
+    fn find(names: &[&'static str], wanted: &str) -> Option<usize> {
+        let header = |name: &str| {
+            let at = names.iter().position(|known| *known == name)?;
+            let elements = at as u64 + 1;
+            let shape = Shape::new(&[elements])?;
+            let bytes = elements * 4;
+            Some(TensorHeader { name: "", dtype: Dtype::F32, shape, offset: 0, bytes })
+        };
+        let weights = SliceWeights::new(&[], header);
+        let weights = Prefixed::new(&weights, &NAMES).unwrap();
+        weights.matrix(wanted).unwrap().map(|matrix| matrix.cols - 1)
+    }
+
+    #[test]
+    fn tensors_are_found_behind_a_prefix_and_by_older_names() {
+        let plain = ["embeddings.words.weight", "a.LayerNorm.gamma", "a.LayerNorm.beta"];
+        assert_eq!(find(&plain, "a.LayerNorm.weight"), Some(1));
+        assert_eq!(find(&plain, "a.LayerNorm.bias"), Some(2));
+        assert_eq!(find(&plain, "b.LayerNorm.bias"), None);
+        let behind = ["bert.embeddings.words.weight", "bert.b.bias", "c.gamma"];
+        assert_eq!(find(&behind, "b.bias"), Some(1));
+        // Only norms had other names.
+        assert_eq!(find(&behind, "c.weight"), None);
+        assert_eq!(find(&["other.weight"], "other.weight"), Some(0));
+    }
+}

@@ -152,3 +152,85 @@ fn yarn<'t>(settings: &Settings<'_, 't>, rope: Rope, sizes: HeadSizes) -> Read<'
     #[allow(clippy::cast_possible_truncation)] // models are not this precise
     Ok(Rope { yarn: found, attention_factor: attention as f32, ..rope })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ErrorKind;
+
+    const SIZES: HeadSizes = HeadSizes { head: 64, positions: 8192 };
+
+    fn read(config: &str) -> Read<'_, Rope> {
+        let object = Object::new(Value::parse(config, 0).unwrap()).unwrap();
+        Settings { object: &object }.rope(SIZES, 10_000.0, true)
+    }
+
+    #[test]
+    fn both_spellings_mean_the_same() {
+        let old = r#"{"rope_theta": 500.0, "rope_scaling": {"type": "linear", "factor": 2}}"#;
+        let new = r#"{"rope_parameters": {"rope_type": "linear", "rope_theta": 500, "factor": 2}}"#;
+        let expected = Rope { position_divisor: 2.0, ..SIZES.rope(500.0) };
+        assert_eq!((read(old), read(new)), (Ok(expected), Ok(expected)));
+        let usual = SIZES.rope(10_000.0);
+        for config in [r#"{"rope_scaling": null}"#, r#"{"rope_scaling": {}}"#] {
+            assert_eq!(read(config), Ok(usual));
+        }
+        let dynamic = r#"{"rope_scaling": {"rope_type": "dynamic", "factor": 4.0}}"#;
+        assert_eq!(read(dynamic), Ok(usual));
+    }
+
+    /// As `NTKScalingRotaryEmbedding` of GTE's own code: the base times 8, and frequencies over
+    /// 8^(2 / 64).
+    #[test]
+    fn gte_scales_its_base_and_all_frequencies() {
+        let config = r#"{"rope_theta": 20000, "rope_scaling": {"factor": 8.0, "type": "ntk"}}"#;
+        let rope = read(config).unwrap();
+        assert_eq!(rope.base, 160_000.0);
+        assert!((f64::from(rope.position_divisor) - 1.067_140_4).abs() < 1e-6);
+    }
+
+    #[test]
+    fn yarn_is_read_as_transformers_reads_it() {
+        let config = r#"{"rope_theta": 10000, "rope_scaling": {"rope_type": "yarn", "factor": 4.0,
+            "original_max_position_embeddings": 2048}}"#;
+        let rope = read(config).unwrap();
+        let yarn = YarnSettings {
+            factor: 4.0,
+            original_positions: 2048.0,
+            beta_fast: 32.0,
+            beta_slow: 1.0,
+            truncate: true,
+        };
+        assert_eq!(rope.yarn, Yarn::new(&yarn, 64, 10_000.0));
+        assert!(rope.yarn.is_some() && (rope.attention_factor - 1.138_629_4).abs() < 1e-6);
+    }
+
+    #[test]
+    fn what_is_not_done_is_refused_by_name() {
+        for (config, key) in [
+            (r#"{"rope_scaling": {"rope_type": "llama3", "factor": 8}}"#, "rope_type"),
+            (r#"{"rope_scaling": {"type": "longrope"}}"#, "type"),
+            (r#"{"rope_scaling": {"type": "linear"}}"#, "factor"),
+            (r#"{"rope_scaling": {"type": "linear", "factor": 0}}"#, "factor"),
+            (r#"{"rope_scaling": {"type": "default", "turn": 1}}"#, "turn"),
+            (r#"{"rope_scaling": {"type": "ntk", "factor": 8, "mixed_b": 0.6}}"#, "mixed_b"),
+            (
+                r#"{"rope_parameters": {"rope_theta": 1, "partial_rotary_factor": 0.5}}"#,
+                "partial_rotary_factor",
+            ),
+            (
+                r#"{"rope_scaling": {"type": "default"}, "rope_parameters": {"rope_theta": 2}}"#,
+                "rope_parameters",
+            ),
+        ] {
+            assert_eq!(read(config).unwrap_err().key, key, "{config}");
+        }
+        let object = Object::new(Value::parse("{}", 0).unwrap()).unwrap();
+        let odd = HeadSizes { head: 7, ..SIZES };
+        let fault = Settings { object: &object }.rope(odd, 1e4, false).unwrap_err();
+        assert_eq!(fault.error.kind(), ErrorKind::BadMetadata);
+        let ntk = r#"{"type": "ntk", "factor": 2}"#;
+        let object = Object::new(Value::parse(ntk, 0).unwrap()).unwrap();
+        assert_eq!(read_rope(&object, SIZES, 1e4, false).unwrap_err().key, "type");
+    }
+}

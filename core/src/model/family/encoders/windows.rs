@@ -35,3 +35,48 @@ impl<'t> Settings<'_, 't> {
         fits.then_some(Some(Some(window))).ok_or_else(uneven)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+
+    use std::format;
+    use std::string::String;
+
+    use super::*;
+    use crate::text::json::Object;
+
+    /// What a list of layers means: `f` for one that sees all tokens, `s` for one that does not.
+    fn read(kinds: &str, layers: usize) -> Result<Option<Option<Window>>, String> {
+        let name = |kind| if kind == 'f' { "full_attention" } else { "sliding_attention" };
+        let list: std::vec::Vec<String> =
+            kinds.chars().map(|kind| format!("\"{}\"", name(kind))).collect();
+        let config = format!("{{\"layer_types\": [{}]}}", list.join(", "));
+        let object = Object::new(Value::parse(&config, 0).unwrap()).unwrap();
+        let found = Settings { object: &object }.windows(layers, 7);
+        found.map_err(|fault| fault.key.into())
+    }
+
+    #[test]
+    fn lists_in_which_every_so_many_layers_see_all_are_windows() {
+        let window = |every, first| Ok(Some(Some(Window { reach: 7, every, first })));
+        assert_eq!(read("fssfss", 6), window(3, 0));
+        assert_eq!(read("sssssfs", 7), window(7, 5));
+        assert_eq!(read("sfsfs", 5), window(2, 1));
+        assert_eq!(read("sss", 3), window(0, 0));
+        assert_eq!(read("ff", 2), Ok(Some(None)));
+    }
+
+    #[test]
+    fn other_lists_are_refused() {
+        let refused = Err(String::from("layer_types"));
+        for (kinds, layers) in [("ffs", 3), ("fsfss", 5), ("ssfsf", 5), ("sfsff", 5), ("fs", 3)] {
+            assert_eq!(read(kinds, layers), refused, "{kinds}");
+        }
+        let object = Object::new(Value::parse("{}", 0).unwrap()).unwrap();
+        assert_eq!(Settings { object: &object }.windows(3, 7), Ok(None));
+        let odd = r#"{"layer_types": ["full_attention", "linear_attention"]}"#;
+        let object = Object::new(Value::parse(odd, 0).unwrap()).unwrap();
+        assert_eq!(Settings { object: &object }.windows(2, 7).unwrap_err().key, "layer_types");
+    }
+}
