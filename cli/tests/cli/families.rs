@@ -162,3 +162,30 @@ fn families_that_are_not_run_are_refused_by_name() {
         assert!(found.contains(said) && found.contains("model_type"), "{found}");
     }
 }
+
+#[test]
+fn files_that_contradict_each_other_about_the_tokenizer_are_refused() {
+    let source = models().join("roberta");
+    let folder = tempfile::TempDir::new().unwrap();
+    for file in ["config.json", "tokenizer.json", "tokenizer_config.json", "model.safetensors"] {
+        std::fs::copy(source.join(file), folder.path().join(file)).unwrap();
+    }
+    let path = folder.path().join("tokenizer_config.json");
+    let config: Value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
+    let model = folder.path().to_str().unwrap();
+    let embed = ["embed", "-m", model, "a"];
+    stdout(&embed, "");
+    for (name, value) in [
+        ("do_lower_case", json!(true)),
+        ("add_prefix_space", json!(true)),
+        ("truncation_side", json!("left")),
+        ("split_special_tokens", json!(true)),
+        ("added_tokens_decoder", json!({"7": {"content": "<new>"}})),
+    ] {
+        let mut changed = config.clone();
+        changed[name] = value;
+        std::fs::write(&path, changed.to_string()).unwrap();
+        let said = failure(&embed, b"", 1);
+        assert!(said.contains("error[208]") && said.contains(name), "{said}");
+    }
+}

@@ -49,6 +49,12 @@ impl Pipeline {
         Self::read_with(settings, Some(Elsewhere { tokens, scores, merges }))
     }
 
+    /// The `tokenizer.json` with numbers in place of the vocabulary and the merges.
+    #[must_use]
+    pub fn settings(&self) -> &str {
+        &self.settings
+    }
+
     /// What [`from_parts`](Self::from_parts) takes.
     #[must_use]
     pub fn parts(&self) -> PipelineParts<'_> {

@@ -5,11 +5,13 @@
 //! | `texts` | the texts of a folder, and what is wrong with them in words |
 //! | `files` | what a folder holds: settings, modules, weights |
 //! | `tokenizer` | its tokenizer |
+//! | `beside` | what another file says of the tokenizer |
 //! | `transformer` | its encoder, ready to run |
 //! | `table` | its table of a vector for each token |
 //! | `asked` | which tensor an error is about |
 
 mod asked;
+mod beside;
 pub(crate) mod files;
 pub(crate) mod table;
 pub(crate) mod texts;
