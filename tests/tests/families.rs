@@ -234,3 +234,52 @@ fn texts_that_do_not_fit_the_model_are_refused() {
         assert_eq!(embed(&[1]), Err(ErrorKind::InvalidArgument));
     });
 }
+
+/// Members that the files of published models have beside those of the tiny ones.
+#[test]
+fn settings_of_published_models_are_known() {
+    let with = |name: &str, config: &str, members: &str| {
+        let text = Checkpoint::named(name).text(config).unwrap();
+        let text = text.replacen('{', &format!("{{{members}, "), 1);
+        let read = read_config(Value::parse(&text, 0).unwrap());
+        read.unwrap_or_else(|fault| panic!("{name}: {fault}"))
+    };
+    with(
+        "modernbert_reranker",
+        "config.json",
+        r#""layer_norm_eps": 1e-05, "reference_compile": false, "gradient_checkpointing": false"#,
+    );
+    with(
+        "eurobert",
+        "config.json",
+        r#""bos_token": "<s>", "pad_token": "</s>", "clf_pooling": "late",
+            "auto_map": {"AutoModel": "modeling_eurobert.EuroBertModel"}"#,
+    );
+    with(
+        "nomic_bert",
+        "config.hub.json",
+        r#""auto_map": {"AutoModel": "x"}, "resid_pdrop": 0.0, "summary_type": "cls_index",
+            "reorder_and_upcast_attn": false, "scale_attn_by_inverse_layer_idx": false,
+            "use_xentropy": true"#,
+    );
+    let gte = r#"{"architectures": ["NewModel"], "attention_probs_dropout_prob": 0.0,
+        "auto_map": {"AutoConfig": "configuration.NewConfig"}, "classifier_dropout": null,
+        "hidden_act": "gelu", "hidden_size": 768, "intermediate_size": 3072,
+        "layer_norm_eps": 1e-12, "layer_norm_type": "layer_norm", "logn_attention_clip1": false,
+        "logn_attention_scale": false, "max_position_embeddings": 8192, "model_type": "new",
+        "num_attention_heads": 12, "num_hidden_layers": 12, "pack_qkv": true, "pad_token_id": 0,
+        "position_embedding_type": "rope", "rope_scaling": {"factor": 2.0, "type": "ntk"},
+        "rope_theta": 500000, "type_vocab_size": 0, "unpad_inputs": false,
+        "use_memory_efficient_attention": false, "vocab_size": 30528}"#;
+    let gte = read_config(Value::parse(gte, 0).unwrap()).unwrap();
+    assert!(!gte.config.embedding.token_types);
+    assert_eq!(gte.config.rotary.unwrap().global.base, 1e6);
+    let rms = r#""use_rms_norm": true"#;
+    let text = Checkpoint::named("nomic_bert").text("config.hub.json").unwrap();
+    let refused = text.replace(r#""use_rms_norm": false"#, rms);
+    assert_eq!(refusal(&refused).0, "use_rms_norm");
+    let scaled = text.replace(r#""rotary_scaling_factor": null"#, r#""rotary_scaling_factor": 2"#);
+    let scaled = scaled.replace(r#""n_positions": 256"#, r#""n_positions": 1024"#);
+    let scaled = read_config(Value::parse(&scaled, 0).unwrap()).unwrap();
+    assert_eq!(scaled.config.positions, 256);
+}

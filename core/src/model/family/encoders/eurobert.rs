@@ -10,6 +10,8 @@ pub(super) fn read<'t>(settings: &Settings<'_, 't>) -> Read<'t, FamilyModel> {
     // The code that the hub's files name is what this file does. The head that takes its pooling
     // from here is refused by the architecture.
     settings.known(&["auto_map", "classifier_pooling", "clf_pooling"]);
+    // What the tokenizer's files say, too.
+    settings.known(&["bos_token", "eos_token", "mask_token", "pad_token"]);
     settings.off(&["is_decoder", "use_sliding_window"])?;
     settings.absent(&["sliding_window"])?;
     let found = llama_like(settings, 250_000.0, 1e-5)?;

@@ -68,6 +68,7 @@ pub fn read_config<'t>(config: Value<'t>) -> Read<'t, FamilyModel> {
     settings.refuse_what_is_not_done()?;
     let found = FamilyModel { family: name, ..read(&settings)? };
     let classifier = classifier(&settings, &found)?;
+    settings.known(&[ON_LOGITS]);
     object.finish(IRRELEVANT)?;
     Ok(FamilyModel { classifier, ..found })
 }
@@ -87,16 +88,18 @@ fn classifier<'t>(
     Ok(Some(ClassifierModel { on_logits: on_logits(settings)?, ..classifier }))
 }
 
+/// What older cross-encoders call what they make of logits.
+const ON_LOGITS: &str = "sbert_ce_default_activation_function";
+
 /// What the cross-encoders of sentence-transformers make of logits.
 fn on_logits<'t>(settings: &Settings<'_, 't>) -> Read<'t, Option<DenseActivation>> {
-    const OLD: &str = "sbert_ce_default_activation_function";
     const ONLY: &str = "it is no activation that is known here";
     let activation = |object: &Object<'t>, name| {
         let Some(class) = object.text(name)? else { return Ok(None) };
         let found = DenseActivation::of_torch(class);
         found.map(Some).ok_or_else(|| object.unsupported(name, ONLY))
     };
-    if let Some(old) = activation(settings.object, OLD)? {
+    if let Some(old) = activation(settings.object, ON_LOGITS)? {
         return Ok(Some(old));
     }
     match settings.object.object("sentence_transformers")? {

@@ -33,6 +33,8 @@ const IRRELEVANT: &[&str] = &[
     "decoder_bias",
     "deterministic_flash_attn",
     "initializer_cutoff_factor",
+    // Files have it beside `norm_eps`, which is what counts.
+    "layer_norm_eps",
     "mlp_dropout",
     "reference_compile",
     "repad_logits_with_grad",
