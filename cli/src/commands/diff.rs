@@ -23,7 +23,7 @@ Examples:
   nanoembed diff legacy-0.uqff q4k-0.uqff --names layers.json
 
 The files may be of any two formats: UQFF, GGUF, safetensors, `.weights`, `.amb`. A GGUF file of a Llama,
-Mistral or Qwen2 is compared under the names of Hugging Face. For each shared tensor:
+Mistral, Qwen or Gemma 3 is compared under the names of Hugging Face. For each shared tensor:
   max_abs  the largest difference of two values
   nmse     the sum of squared differences as a share of A's squared values
   cosine   of all values as one vector

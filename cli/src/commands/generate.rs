@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::output::lines::Lines;
 use crate::streams;
 
-/// Continue a text with a model of the Llama family
+/// Continue a text with a decoder: Llama, Mistral, Phi-3, Qwen 2 and 3, Gemma 3
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:

@@ -29,7 +29,7 @@ Examples:
 
 The first of several shards or parts brings the others, and a UQFF file the
 `residual.safetensors` beside it. UQFF 0.x has numbers instead of names: they are told by `--names`,
-or, for Llama, Mistral and Qwen2, by the model's `config.json`; shapes are held against it.")]
+or, for Llama, Mistral, Qwen and Gemma 3, by the model's `config.json`; shapes are held against it.")]
 pub(crate) struct Migrate {
     /// Files to read: UQFF of either generation, GGUF, safetensors; and, last, the file to write
     #[arg(value_name = "PATH", num_args = 2.., required = true)]

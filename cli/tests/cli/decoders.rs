@@ -141,7 +141,8 @@ fn migrated_folders_say_their_rotary_settings_as_llama_cpp_does() {
 #[test]
 fn settings_that_are_not_done_are_refused_by_name() {
     for (member, value) in [
-        ("attention_bias", json!(true)),
+        ("lm_head_bias", json!(true)),
+        ("num_experts", json!(8)),
         ("hidden_act", json!("gelu")),
         ("attention_of_mine", json!(1)),
         ("rope_parameters", json!({"rope_type": "of_mine", "rope_theta": 1e4})),

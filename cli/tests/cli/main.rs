@@ -6,6 +6,7 @@ mod cases;
 mod containers;
 mod contract;
 mod convert;
+mod decoder_families;
 mod decoders;
 mod default_model;
 mod documented;

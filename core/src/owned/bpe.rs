@@ -1,8 +1,11 @@
 //! A byte-level BPE tokenizer over a file: tokens stay where they lie; the indices over tokens and
 //! merges are in memory.
 
+use alloc::borrow::Cow;
 use alloc::vec::Vec;
 
+#[cfg(feature = "families")]
+use super::pipeline::compose;
 use crate::error::{ErrorKind, Result};
 use crate::limit::{filled, reserved};
 use crate::model::llama::{BpeIndex, BpeMemory, BpeNeeds, BpeSource, FileBpe};
@@ -83,6 +86,12 @@ impl BpeTokenizer {
         self.index.ignores_merges()
     }
 
+    /// Whether texts are brought into Unicode's form NFC first.
+    #[must_use]
+    pub const fn composes(&self) -> bool {
+        self.index.composes()
+    }
+
     /// The tokens around texts.
     #[must_use]
     pub const fn ends(&self) -> &TextEnds {
@@ -104,7 +113,9 @@ impl BpeTokenizer {
     ///
     /// # Errors
     ///
-    /// [`BadVocabulary`](crate::ErrorKind::BadVocabulary) if the file has changed.
+    /// [`BadVocabulary`](crate::ErrorKind::BadVocabulary) if the file has changed;
+    /// [`UnsupportedTokenizer`](crate::ErrorKind::UnsupportedTokenizer) if the text has to be
+    /// brought into the form NFC and the build has no tables for it.
     pub fn encode(&self, file: &[u8], text: &str, special: SpecialTokens) -> Result<Vec<u32>> {
         let added = match special {
             SpecialTokens::AsText => &[],
@@ -113,11 +124,15 @@ impl BpeTokenizer {
         let tokens = (&*self.samples, &*self.slots);
         let merges = (&*self.merges, &*self.merge_slots);
         let bpe = FileBpe::resume(file, &self.index, tokens, merges, added)?;
+        let text = match bpe.must_compose(text) {
+            true => composed(&bpe, text)?,
+            false => Cow::Borrowed(text),
+        };
         let mut ids = filled(text.len().saturating_add(2), 0)?;
         let mut encode = |word: usize| {
             let mut symbols = filled(word, Symbol::default())?;
             let mut heap = filled(Scratch::heap_needed(word), Candidate::default())?;
-            bpe.encode(text, &mut ids, &mut Scratch::new(&mut symbols, &mut heap))
+            bpe.encode_composed(&text, &mut ids, &mut Scratch::new(&mut symbols, &mut heap))
         };
         let found = match encode(text.len().min(USUAL_WORD)) {
             // A word is never longer than its text.
@@ -127,4 +142,23 @@ impl BpeTokenizer {
         ids.truncate(found.tokens);
         Ok(ids)
     }
+}
+
+/// `text` in the form NFC, but for what added tokens spell.
+#[cfg(feature = "families")]
+fn composed<'t>(bpe: &FileBpe<'_>, text: &'t str) -> Result<Cow<'t, str>> {
+    let mut whole = alloc::string::String::new();
+    let mut done = 0;
+    for found in bpe.added().matches(text) {
+        compose(text.get(done..found.start).unwrap_or_default(), &mut whole);
+        whole.push_str(text.get(found.start..found.end).unwrap_or_default());
+        done = found.end;
+    }
+    compose(text.get(done..).unwrap_or_default(), &mut whole);
+    Ok(Cow::Owned(whole))
+}
+
+#[cfg(not(feature = "families"))]
+fn composed<'t>(_: &FileBpe<'_>, _: &'t str) -> Result<Cow<'t, str>> {
+    Err(crate::error::Error::without_offset(ErrorKind::UnsupportedTokenizer))
 }

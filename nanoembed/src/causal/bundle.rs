@@ -70,7 +70,7 @@ impl Bundle {
     /// What the files say of the decoder.
     pub(crate) fn found(&self) -> Result<Found<'_>> {
         let tokenizer = self.tokenizer()?;
-        let config = self.settings.sizes(&tokenizer)?;
+        let config = self.settings.sizes()?;
         Ok(Found { config, weights: self.tensors()?, tokenizer, pools_last_token: false })
     }
 
@@ -92,6 +92,7 @@ impl Bundle {
                 }
             }
         }
+        self.settings.check_biases(|name| weights.has(name))?;
         for (name, divisors) in self.settings.divisors() {
             weights.add_vector(name, divisors);
         }

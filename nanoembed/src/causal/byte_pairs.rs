@@ -49,6 +49,11 @@ impl<'f> BytePairs<'f> {
         self.bpe.ignores_merges()
     }
 
+    /// Whether texts are brought into Unicode's form NFC first.
+    pub(super) const fn composes(&self) -> bool {
+        self.bpe.composes()
+    }
+
     /// The tokens around texts.
     pub(super) const fn ends(&self) -> &TextEnds {
         self.bpe.ends()
@@ -89,13 +94,15 @@ pub(super) struct Parts {
     pub(super) added: Vec<u32>,
     /// Whether a word that is in the vocabulary is one token, whatever the merges make of it.
     pub(super) ignores_merges: bool,
+    /// Whether texts are brought into Unicode's form NFC first.
+    pub(super) composes: bool,
     pub(super) ends: TextEnds,
 }
 
 impl Parts {
     /// The tokenizer.
     pub(super) fn build(self) -> Result<BytePairs<'static>, CoreError> {
-        let Self { pattern, tokens, merges, added, ignores_merges, ends } = self;
+        let Self { pattern, tokens, merges, added, ignores_merges, composes, ends } = self;
         let mut entries = Vec::new();
         for token in &tokens {
             entries.extend(u32::try_from(token.len()).map_err(|_| BAD)?.to_le_bytes());
@@ -114,6 +121,7 @@ impl Parts {
             merges: &merges,
             added: &added,
             ignores_merges,
+            composes,
             ends,
         });
         let bpe = BpeTokenizer::new(&source)?;

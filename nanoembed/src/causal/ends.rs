@@ -12,6 +12,7 @@ use nanoembed_core::ErrorKind;
 use nanoembed_core::token::EndTokens;
 use serde_json::{Value, json};
 
+use super::config::Family;
 use crate::convert::checkpoint::settings::read_json;
 use crate::error::{Error, Result, name_of};
 use crate::open::settings_rule::{Members, irrelevant};
@@ -34,7 +35,11 @@ pub(super) struct FolderEnds {
 
 impl FolderEnds {
     /// Those of `folder`, whose `config.json` is `config`, read from `path`.
-    pub(super) fn of(folder: &Path, path: &Path, config: &Value) -> Result<Self> {
+    pub(super) fn of(
+        folder: &Path,
+        path: &Path,
+        (config, family): (&Value, Family),
+    ) -> Result<Self> {
         let generation_path = folder.join("generation_config.json");
         let generation = read_json(&generation_path)?.unwrap_or_else(|| json!({}));
         let members = Members::new(&generation, name_of(&generation_path))?;
@@ -44,17 +49,21 @@ impl FolderEnds {
         });
         members.finish(irrelevant::GENERATION_CONFIG)?;
         let tokenizer = read_json(&folder.join("tokenizer_config.json"))?.unwrap_or_default();
-        let truth = |key: &str| tokenizer.get(key).and_then(Value::as_bool);
+        // Qwen's tokenizers go by their templates, whatever is said here.
+        let is_qwen = matches!(family, Family::Qwen2 | Family::Qwen3);
+        let truth = |key: &str| tokenizer.get(key).and_then(Value::as_bool).filter(|_| !is_qwen);
         // A token is spelled, or an object that spells it.
         let token = |key: &str| {
             let value = tokenizer.get(key)?;
             value.as_str().or(value.get("content")?.as_str()).map(str::to_owned)
         };
-        let usual_begin = usual(config, "bos_token_id");
+        let [usual_begin, usual_end] = family.usual_ends();
+        let usual_begin = usual(config, "bos_token_id", usual_begin);
         let begin = ids(path, config.get("bos_token_id"))?.or(usual_begin).unwrap_or_default();
         let mut end = ids(&generation_path, generation.get("eos_token_id"))?;
         if end.is_none() {
-            end = ids(path, config.get("eos_token_id"))?.or(usual(config, "eos_token_id"));
+            end =
+                ids(path, config.get("eos_token_id"))?.or(usual(config, "eos_token_id", usual_end));
         }
         Ok(Self {
             begin: begin.first(),
@@ -68,16 +77,9 @@ impl FolderEnds {
 }
 
 /// What a model has where its `config.json` lacks the member: files need not repeat it.
-fn usual(config: &Value, key: &str) -> Option<EndTokens> {
-    let is_phi = config.get("model_type").and_then(Value::as_str) == Some("phi3");
+fn usual(config: &Value, key: &str, id: Option<u32>) -> Option<EndTokens> {
     let mut tokens = EndTokens::NONE;
-    let id = match (key, is_phi) {
-        _ if config.get(key).is_some() => return None,
-        ("bos_token_id", _) => 1,
-        (_, false) => 2,
-        (_, true) => 32_000,
-    };
-    tokens.push(id).ok()?;
+    tokens.push(id.filter(|_| config.get(key).is_none())?).ok()?;
     Some(tokens)
 }
 

@@ -1,4 +1,4 @@
-//! A GGUF file of a decoder of the Llama family: its sizes, and its tensors under the names of
+//! A GGUF file of a decoder: its sizes, and its tensors under the names of
 //! Hugging Face.
 
 use std::path::{Path, PathBuf};
@@ -7,14 +7,16 @@ use nanoembed_core::event::{Mode, Value};
 use nanoembed_core::format::gguf::Gguf;
 use nanoembed_core::model::llama::rope::Yarn;
 use nanoembed_core::model::llama::{LlamaConfig, Rope, RopePairs};
-use nanoembed_core::model::{gguf_llama_config, gguf_model};
+use nanoembed_core::model::{Activation, FeedForward, Order, gguf_llama_config, gguf_model};
 use nanoembed_core::quant;
 use nanoembed_core::{Error as CoreError, ErrorKind, limit};
 use serde_json::json;
 
+use super::config::window_members;
 use super::rotary::{DIVISORS, LONG, SHORT};
 use super::tokenizer::Tokenizer;
 use crate::convert::checkpoint::tensor::{OwnedTensor, le_bytes, sizes};
+use crate::convert::layer_names::llama::{Norms, hugging_face_name, norms_of};
 use crate::error::{Error, Result, name_of};
 use crate::files::mapped::Mapped;
 use crate::stored::{explained, gguf_parts};
@@ -74,10 +76,13 @@ impl GgufFile {
         let file = self.parse()?;
         let config = gguf_llama_config(&file).map_err(|error| self.failure(error))?;
         let rope = self.rope(&config)?;
-        let architecture = match self.text("general.architecture").as_deref() {
-            Some("phi3") => "phi",
+        let architecture = self.text("general.architecture").unwrap_or_default();
+        let architecture = match architecture.as_str() {
+            "phi3" => "phi",
+            "qwen3" | "gemma3" => &architecture,
             _ => "llama",
         };
+        let has_gelu = config.feed_forward == FeedForward::Gated(Activation::GeluTanh);
         let mut members = json!({
             "architecture": architecture,
             "n_vocab": config.vocabulary,
@@ -88,7 +93,7 @@ impl GgufFile {
             "head_dim": config.head(),
             "max_seq_len": config.positions,
             "is_rope": true,
-            "activation_fn": "swiglu",
+            "activation_fn": if has_gelu { "geglu" } else { "swiglu" },
             "rope_freq_base": rope.base,
             "rope_scaling": rope.position_divisor,
             "rope_dimensions": rope.dimensions,
@@ -100,6 +105,7 @@ impl GgufFile {
                 all.insert(member.to_owned(), value.clone());
             });
         };
+        further_members(&config).into_iter().for_each(|(member, value)| put(member, value));
         if rope.attention_factor != 1.0 {
             put("rope_attention_factor", json!(rope.attention_factor));
         }
@@ -121,11 +127,13 @@ impl GgufFile {
         let file = self.parse()?;
         let config = gguf_llama_config(&file).map_err(|error| self.failure(error))?;
         let rope = self.rope(&config)?;
+        let architecture = self.text("general.architecture").unwrap_or_default();
+        let norms = norms_of(&architecture);
         let mut tensors = Vec::new();
         for view in file.tensors() {
             let header = view.header();
             let fail = |kind| self.failure(CoreError::new(header.offset, kind));
-            let Some(name) = renamed(header.name) else { continue };
+            let Some(name) = renamed(header.name, norms) else { continue };
             let shape = sizes(&header.shape).map_err(fail)?;
             let mut values = limit::filled(shape.iter().product(), 0.0_f32)
                 .map_err(|error| fail(error.kind()))?;
@@ -151,6 +159,24 @@ impl GgufFile {
     }
 }
 
+/// The members about what Llama does otherwise.
+fn further_members(config: &LlamaConfig) -> Vec<(&'static str, serde_json::Value)> {
+    let mut members = Vec::new();
+    let mut is = |member, is: bool| members.extend(is.then(|| (member, json!(1))));
+    is("query_key_norm", config.attention.query_key_norm);
+    is("end_norms", config.order == Order::Sandwich);
+    is("gelu_tanh", config.feed_forward == FeedForward::Gated(Activation::GeluTanh));
+    if config.embedding.scale != 1.0 {
+        members.push(("embedding_scale", json!(config.embedding.scale)));
+    }
+    members.extend(config.attention.scale.map(|scale| ("attention_scale", json!(scale))));
+    if let (Some(window), Some(rotary)) = (config.attention.window, config.rotary) {
+        members.extend(window_members(&window));
+        members.push(("rope_local_freq_base", json!(rotary.local.base)));
+    }
+    members
+}
+
 /// Puts YaRN's divisors where other files have them, or multiplies those that are there.
 fn put_yarn(tensors: &mut Vec<OwnedTensor>, yarn: &Yarn, pairs: usize) {
     let found = tensors.iter().position(|tensor| tensor.name == DIVISORS);
@@ -166,34 +192,17 @@ fn put_yarn(tensors: &mut Vec<OwnedTensor>, yarn: &Yarn, pairs: usize) {
 }
 
 /// What Hugging Face calls a tensor; `None` for those that are not part of the model.
-fn renamed(name: &str) -> Option<String> {
+fn renamed(name: &str, norms: Norms) -> Option<String> {
     Some(match name {
-        "token_embd.weight" => "model.embed_tokens.weight".into(),
-        "output_norm.weight" => "model.norm.weight".into(),
-        "output.weight" => "lm_head.weight".into(),
         "rope_freqs.weight" => DIVISORS.into(),
         "rope_factors_short.weight" => SHORT.into(),
         "rope_factors_long.weight" => LONG.into(),
-        _ => {
-            let (layer, part) = name.strip_prefix("blk.")?.split_once('.')?;
-            let part = match part {
-                "attn_norm.weight" => "input_layernorm.weight",
-                "attn_q.weight" => "self_attn.q_proj.weight",
-                "attn_k.weight" => "self_attn.k_proj.weight",
-                "attn_v.weight" => "self_attn.v_proj.weight",
-                "attn_q.bias" => "self_attn.q_proj.bias",
-                "attn_k.bias" => "self_attn.k_proj.bias",
-                "attn_v.bias" => "self_attn.v_proj.bias",
-                "attn_qkv.weight" => "self_attn.qkv_proj.weight",
-                "attn_output.weight" => "self_attn.o_proj.weight",
-                "ffn_norm.weight" => "post_attention_layernorm.weight",
-                "ffn_gate.weight" => "mlp.gate_proj.weight",
-                "ffn_up.weight" => "mlp.up_proj.weight",
-                "ffn_down.weight" => "mlp.down_proj.weight",
-                _ => return None,
-            };
-            format!("model.layers.{layer}.{part}")
-        }
+        _ => match name.strip_prefix("blk.").and_then(|inside| inside.split_once('.')) {
+            Some((layer, "attn_qkv.weight")) => {
+                format!("model.layers.{layer}.self_attn.qkv_proj.weight")
+            }
+            _ => return hugging_face_name(name, norms),
+        },
     })
 }
 

@@ -1,15 +1,15 @@
-//! What a Hugging Face folder says of a decoder of the Llama family: its sizes by `config.json`,
+//! What a Hugging Face folder says of a decoder: its sizes by `config.json`,
 //! its tokenizer by `tokenizer.model` (SentencePiece) or `tokenizer.json` (byte-level BPE).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use nanoembed_core::ErrorKind;
-use nanoembed_core::model::llama::{LlamaConfig, RopePairs, is_decoder_tensor_of};
+use nanoembed_core::model::llama::{Biases, LlamaConfig, RopePairs, is_decoder_tensor_of};
 use nanoembed_core::token::TextEnds;
 use serde_json::Value;
 
-use super::config::Sizes;
+use super::config::{Family, Sizes};
 use super::ends::FolderEnds;
 use super::tokenizer::{AddedTokens, Tokenizer};
 use super::tokenizer_json::TokenizerJson;
@@ -26,22 +26,21 @@ pub struct DecoderSettings {
     config: Value,
     /// Sizes and habits as the members of an AMB configuration.
     members: serde_json::Map<String, Value>,
+    family: Family,
     is_tied: bool,
+    biases: Biases,
     /// The vectors of divisors of the rotary frequencies, as f32.
     divisors: Vec<(&'static str, Vec<u8>)>,
 }
 
-/// Models whose tensors and computation are those of Llama or Phi-3.
-const TYPES: [&str; 3] = ["llama", "mistral", "phi3"];
-
 impl DecoderSettings {
-    /// The decoder of `folder` by its `config.json` or another; `None` if it is none of this
-    /// family.
+    /// The decoder of `folder` by its `config.json` or another; `None` if it is none.
     pub fn of(folder: &Path, config: Option<&Path>) -> Result<Option<Self>> {
         let path = config.map_or_else(|| folder.join("config.json"), Path::to_owned);
         let Some(config) = read_json(&path)? else { return Ok(None) };
         let kind = config.get("model_type").and_then(Value::as_str).unwrap_or_default();
-        if !TYPES.contains(&kind) {
+        let Some(family) = Family::of(kind) else { return Ok(None) };
+        if family.has_encoders() && is_encoder(folder, &config) {
             return Ok(None);
         }
         let read = Sizes::of(&Members::new(&config, path.display().to_string())?)?;
@@ -51,7 +50,9 @@ impl DecoderSettings {
         Ok(Some(Self {
             folder: folder.to_owned(),
             members: read.members(),
+            family,
             is_tied: read.is_tied,
+            biases: read.biases,
             divisors: divisors.collect(),
             path,
             config,
@@ -73,16 +74,9 @@ impl DecoderSettings {
         self.is_tied
     }
 
-    /// How many layers there are.
-    pub(super) fn layers(&self) -> usize {
-        let layers = self.members.get("n_layers").and_then(Value::as_u64);
-        layers.and_then(|layers| usize::try_from(layers).ok()).unwrap_or(0)
-    }
-
     /// The sizes as the core takes them.
-    pub(super) fn sizes(&self, tokenizer: &Tokenizer<'_>) -> Result<LlamaConfig> {
-        let config = self.config(tokenizer)?;
-        let number = |member: &str| config.get(member).and_then(Value::as_f64);
+    pub(super) fn sizes(&self) -> Result<LlamaConfig> {
+        let number = |member: &str| self.members.get(member).and_then(Value::as_f64);
         LlamaConfig::read(number, RopePairs::Halves)
             .map_err(|error| self.refuse(error.kind(), error.kind().message().to_owned()))
     }
@@ -96,14 +90,42 @@ impl DecoderSettings {
 
     /// Refuses tensors that the model would not use: with them another one is meant.
     pub(super) fn check_tensors<'n>(&self, names: impl IntoIterator<Item = &'n str>) -> Result<()> {
-        let layers = self.layers();
-        match names.into_iter().find(|name| !is_decoder_tensor_of(name, layers)) {
+        let config = self.sizes()?;
+        let is_foreign = |name: &&str| !is_decoder_tensor_of(name, &config, self.biases);
+        match names.into_iter().find(is_foreign) {
             Some(name) => {
                 let message = format!("no model that is known here uses the tensor `{name}`");
                 Err(self.refuse(ErrorKind::UnsupportedSetting, message))
             }
             None => Ok(()),
         }
+    }
+
+    /// Refuses a model without the biases that its settings say it has.
+    pub(super) fn check_biases(&self, has: impl Fn(&str) -> bool) -> Result<()> {
+        match self.bias_names(self.sizes()?.layers).find(|name| !has(name)) {
+            Some(name) => {
+                let message = format!("there is no tensor `{name}`, which such a model has");
+                Err(self.refuse(ErrorKind::MissingTensor, message))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// The biases that a model of so many layers has.
+    fn bias_names(&self, layers: usize) -> impl Iterator<Item = String> {
+        let Biases { query_key_value, attention_output, feed_forward } = self.biases;
+        let of: [(bool, &[&str]); 3] = [
+            (query_key_value, &["self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"]),
+            (attention_output, &["self_attn.o_proj"]),
+            (feed_forward, &["mlp.gate_proj", "mlp.up_proj", "mlp.down_proj"]),
+        ];
+        let parts = of.into_iter().filter(|(has, _)| *has).flat_map(|(_, parts)| parts);
+        let parts: Vec<&str> = parts.copied().collect();
+        (0..layers).flat_map(move |layer| {
+            let name = |part: &&str| format!("model.layers.{layer}.{part}.bias");
+            parts.iter().map(name).collect::<Vec<_>>()
+        })
     }
 
     fn refuse(&self, kind: ErrorKind, message: String) -> Error {
@@ -117,7 +139,10 @@ impl DecoderSettings {
             let is_copy = self.is_tied() && tensor.name == "lm_head.weight";
             !is_copy && !tensor.name.ends_with("rotary_emb.inv_freq")
         });
-        self.check_tensors(tensors.iter().map(|tensor| tensor.name.as_str()))?;
+        let names = || tensors.iter().map(|tensor| tensor.name.as_str());
+        self.check_tensors(names())?;
+        let names: HashSet<&str> = names().collect();
+        self.check_biases(|name| names.contains(name))?;
         for (name, divisors) in &self.divisors {
             tensors.push(Tensor {
                 name: (*name).into(),
@@ -138,7 +163,7 @@ impl DecoderSettings {
     pub fn tokenizer(&self) -> Result<Tokenizer<'static>> {
         let path = self.folder.join("tokenizer.model");
         let by_json = self.folder.join("tokenizer.json");
-        let ends = FolderEnds::of(&self.folder, &self.path, &self.config)?;
+        let ends = FolderEnds::of(&self.folder, &self.path, (&self.config, self.family))?;
         if !path.exists() && by_json.exists() {
             let json = TokenizerJson::new(&by_json, read_json(&by_json)?.unwrap_or_default());
             return json.tokenizer(&ends);
@@ -169,4 +194,10 @@ impl DecoderSettings {
         Tokenizer::of_hugging_face(model, added)
             .map_err(|error| Error::in_file(name_of(&path), error))
     }
+}
+
+/// Whether a folder of a family that has both holds an encoder.
+fn is_encoder(folder: &Path, config: &Value) -> bool {
+    let sees_all = config.get("use_bidirectional_attention") == Some(&Value::Bool(true));
+    sees_all || folder.join("modules.json").exists()
 }

@@ -1,7 +1,7 @@
 //! SentencePiece models made of other things: of the arrays of a GGUF file, and with tokens added
 //! behind the pieces.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use nanoembed_core::Error as CoreError;
 use nanoembed_core::event::Value;
@@ -49,10 +49,20 @@ pub(super) fn of_gguf(file: &Gguf<'_>) -> Result<Vec<u8>, CoreError> {
         ],
         rules: &[],
     });
+    let spelled: HashSet<&[u8]> = tokens.iter().copied().collect();
     for ((token, score), kind) in tokens.iter().zip(scores).zip(kinds) {
-        model.piece(token, score, kind);
+        let own = (kind == PieceKind::UserDefined).then(|| with_spaces_escaped(token)).flatten();
+        let own = own.filter(|own| !spelled.contains(own.as_slice()));
+        model.piece(own.as_deref().unwrap_or(token), score, kind);
     }
     Ok(model.finish())
+}
+
+/// A token that texts are searched for as they are, as SentencePiece spells it, if that is
+/// otherwise: there spaces have been replaced before.
+fn with_spaces_escaped(token: &[u8]) -> Option<Vec<u8>> {
+    let token = str::from_utf8(token).ok().filter(|token| token.contains(' '))?;
+    Some(token.replace(' ', "▁").into_bytes())
 }
 
 /// An integer that is not negative.

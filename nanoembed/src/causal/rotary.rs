@@ -13,6 +13,7 @@
 use nanoembed_core::model::llama::rope::{Llama3, Yarn, YarnSettings, long_attention_factor};
 use serde_json::{Value, json};
 
+use super::config::Family;
 use crate::error::Result;
 use crate::open::settings_rule::Members;
 
@@ -27,6 +28,8 @@ pub struct Rotary {
     /// The context before it was extended.
     pub original_positions: u64,
     pub scaling: Scaling,
+    /// The base in layers with a window, whose positions are not scaled; that of all without.
+    pub local_base: Option<f64>,
 }
 
 /// How frequencies are divided.
@@ -47,8 +50,11 @@ pub enum Scaling {
 pub struct HeadSizes {
     pub head: usize,
     pub positions: u64,
-    pub is_phi: bool,
+    pub family: Family,
 }
+
+/// The base in Gemma's layers with a window.
+const GEMMA_LOCAL_BASE: f64 = 10_000.0;
 
 /// Phi-3's original context where its file does not say it.
 const USUAL_PHI: f64 = 4096.0;
@@ -69,7 +75,14 @@ impl Rotary {
             }
             new.ask_all();
         }
-        let said = old.or(new).unwrap_or_else(|| Members::none("config.json"));
+        let is_phi = sizes.family == Family::Phi3;
+        let is_gemma = sizes.family == Family::Gemma3;
+        let layers = new.as_ref().filter(|_| is_gemma).map(ByLayers::of).transpose()?.flatten();
+        let sliding = layers.as_ref().map(|layers| &layers.sliding);
+        let local_base = is_gemma.then(|| local_base(config, sliding)).transpose()?;
+        let full = layers.as_ref().map(|layers| &layers.full);
+        let none = Members::none("config.json");
+        let said = full.or(old.as_ref()).or(new.as_ref()).unwrap_or(&none);
         let either =
             |name: &str| Ok::<_, crate::error::Error>(said.number(name)?.or(outside(name)?));
         let partial = either("partial_rotary_factor")?.unwrap_or(1.0);
@@ -78,7 +91,7 @@ impl Rotary {
             true => said.unsupported(name, only),
             false => config.unsupported(name, only),
         };
-        if !sizes.is_phi && partial != 1.0 {
+        if !is_phi && partial != 1.0 {
             let only = "of this type of model only those that turn whole heads (1) are honoured";
             return Err(refused("partial_rotary_factor", only));
         }
@@ -89,21 +102,21 @@ impl Rotary {
             true => turned as usize,
             false => return Err(refused("partial_rotary_factor", "it leaves no pairs to turn")),
         };
-        let base = either("rope_theta")?.unwrap_or(10_000.0);
+        let base = either("rope_theta")?.unwrap_or(sizes.family.usual_base());
         let rope_type = said.text("rope_type")?;
         let kind = rope_type.or(said.text("type")?).unwrap_or("default").to_owned();
         #[expect(clippy::cast_precision_loss, reason = "positions are far below 2⁵³")]
         let positions = sizes.positions as f64;
         let original = outside("original_max_position_embeddings")?;
         let inside = said.number("original_max_position_embeddings")?;
-        let usual = if sizes.is_phi { USUAL_PHI } else { positions };
+        let usual = if is_phi { USUAL_PHI } else { positions };
         let original = original.or(inside).unwrap_or(usual);
         if !(1.0..=16_777_216.0).contains(&original) {
             let only = "it is no number of positions";
             return Err(refused("original_max_position_embeddings", only));
         }
-        let place = Place { said: &said, dimensions, base, positions, original };
-        let (scaling, attention_factor) = match (kind.as_str(), sizes.is_phi) {
+        let place = Place { said, dimensions, base, positions, original };
+        let (scaling, attention_factor) = match (kind.as_str(), is_phi) {
             ("default", _) => (Scaling::None, 1.0),
             ("dynamic", _) => {
                 said.number("factor")?;
@@ -123,7 +136,7 @@ impl Rotary {
         said.finish(&["finetuned"])?;
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked")]
         let original_positions = original as u64;
-        Ok(Self { dimensions, base, attention_factor, original_positions, scaling })
+        Ok(Self { dimensions, base, attention_factor, original_positions, scaling, local_base })
     }
 
     /// The members of an AMB configuration.
@@ -140,6 +153,7 @@ impl Rotary {
         if let Scaling::Long(_) = self.scaling {
             members.push(("rope_original_positions", json!(self.original_positions)));
         }
+        members.extend(self.local_base.map(|base| ("rope_local_freq_base", json!(base))));
         members
     }
 
@@ -161,6 +175,48 @@ pub const LONG: &str = "model.rope_factors_long.weight";
 /// Whether `rope_scaling` and `rope_parameters` are alike, as files for readers of both have them.
 fn same_settings(config: &Members<'_>) -> bool {
     config.get("rope_scaling") == config.get("rope_parameters")
+}
+
+/// The settings of layers without and with a window, where `rope_parameters` has both.
+struct ByLayers<'m> {
+    full: Members<'m>,
+    sliding: Members<'m>,
+}
+
+impl<'m> ByLayers<'m> {
+    fn of(parameters: &'m Members<'_>) -> Result<Option<Self>> {
+        let full = parameters.nested("full_attention")?;
+        let sliding = parameters.nested("sliding_attention")?;
+        match (full, sliding) {
+            (None, None) => Ok(None),
+            (Some(full), Some(sliding)) => {
+                parameters.finish(&[])?;
+                Ok(Some(Self { full, sliding }))
+            }
+            (None, Some(_)) => Err(parameters.bad("full_attention", "is missing")),
+            (Some(_), None) => Err(parameters.bad("sliding_attention", "is missing")),
+        }
+    }
+}
+
+/// The base in layers with a window.
+fn local_base(config: &Members<'_>, sliding: Option<&Members<'_>>) -> Result<f64> {
+    const NAME: &str = "rope_local_base_freq";
+    let outside = config.number(NAME)?;
+    let (place, name, base) = match sliding {
+        Some(sliding) => {
+            ["rope_type", "type"]
+                .iter()
+                .try_for_each(|name| sliding.neutral(name, &[json!("default")]))?;
+            let base = sliding.number("rope_theta")?;
+            sliding.finish(&[])?;
+            (sliding, "rope_theta", base.or(outside))
+        }
+        None => (config, NAME, outside),
+    };
+    let base = base.unwrap_or(GEMMA_LOCAL_BASE);
+    let is_good = base.is_finite() && base > 0.0;
+    if is_good { Ok(base) } else { Err(place.bad(name, "is no positive number")) }
 }
 
 /// What the settings of one type are read with.

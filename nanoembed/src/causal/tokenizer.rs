@@ -13,7 +13,7 @@ use nanoembed_core::model::{ModelSource, amb_text_ends, embd_text_ends, gguf_tex
 use nanoembed_core::owned::{SentencePieceModel, TokenSession};
 use nanoembed_core::token::bpe;
 use nanoembed_core::token::sentencepiece::{self, PieceKind, Spec};
-use nanoembed_core::token::{SpecialTokens, TextEnds};
+use nanoembed_core::token::{SentencePiece, SpecialTokens, TextEnds};
 use nanoembed_core::{Error as CoreError, ErrorKind};
 use serde_json::json;
 
@@ -222,6 +222,14 @@ impl<'f> Tokenizer<'f> {
         }
     }
 
+    /// The pieces, if the tokenizer is SentencePiece.
+    pub fn pieces(&self) -> Option<SentencePiece<'_>> {
+        match &self.spelling {
+            Spelling::Bytes(_) => None,
+            Spelling::Pieces(model, _) => Some(model.tokenizer()),
+        }
+    }
+
     /// The ids of the tokens that are found in a text as they are.
     pub fn added(&self) -> &[u32] {
         match &self.spelling {
@@ -236,6 +244,9 @@ impl<'f> Tokenizer<'f> {
         if let Spelling::Bytes(pairs) = &self.spelling {
             config.insert("pre_tokenizer".into(), pairs.pattern().name().into());
             config.insert("ignore_merges".into(), pairs.ignores_merges().into());
+            if pairs.composes() {
+                config.insert("normalizer".into(), "nfc".into());
+            }
         }
         config.insert("added_tokens".into(), json!(self.added()));
         config.insert("add_bos".into(), self.ends.begin.is_some().into());

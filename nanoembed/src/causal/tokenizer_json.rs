@@ -18,6 +18,9 @@ use crate::error::{Error, Result, name_of};
 /// Llama 3's pattern, as its file spells it.
 const LLAMA_3: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
 
+/// Qwen 2's, as its file spells it.
+const QWEN_2: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
+
 /// A parsed file.
 pub struct TokenizerJson<'p> {
     path: &'p Path,
@@ -33,10 +36,7 @@ impl<'p> TokenizerJson<'p> {
     pub fn tokenizer(&self, ends: &FolderEnds) -> Result<Tokenizer<'static>> {
         let ignores_merges = self.check_model()?;
         self.check_decoder()?;
-        if let Some(normalizer) = self.at("/normalizer").filter(|it| !it.is_null()) {
-            let named = normalizer.get("type").and_then(Value::as_str).unwrap_or_default();
-            return Err(self.unsupported(format!("it normalises texts (`normalizer`: {named})")));
-        }
+        let composes = self.composes()?;
         let added = self.added()?;
         let tokens = self.tokens(&added)?;
         let around = self.around(ends, &added)?;
@@ -46,6 +46,7 @@ impl<'p> TokenizerJson<'p> {
             merges: self.merges()?,
             added: added.into_keys().collect(),
             ignores_merges,
+            composes,
             ends: around,
         };
         let pairs = parts.build().map_err(|error| Error::in_file(name_of(self.path), error))?;
@@ -82,6 +83,17 @@ impl<'p> TokenizerJson<'p> {
             }
         }
         Ok(ignores_merges)
+    }
+
+    /// Whether texts are brought into Unicode's form NFC first; other normalisers are refused.
+    fn composes(&self) -> Result<bool> {
+        let Some(normalizer) = self.at("/normalizer").filter(|it| !it.is_null()) else {
+            return Ok(false);
+        };
+        match kind_of(normalizer) {
+            "NFC" if only(normalizer, &["type"]) => Ok(true),
+            named => Err(self.unsupported(format!("it normalises texts (`normalizer`: {named})"))),
+        }
     }
 
     fn has_all_bytes(&self) -> bool {
@@ -141,7 +153,8 @@ impl<'p> TokenizerJson<'p> {
             {
                 Ok(Pattern::SmolLm)
             }
-            ([split], false) if is_llama_3(split) => Ok(Pattern::Llama3),
+            ([split], false) if cuts_by(split, LLAMA_3) => Ok(Pattern::Llama3),
+            ([split], false) if cuts_by(split, QWEN_2) => Ok(Pattern::Qwen2),
             _ => Err(own()),
         }
     }
@@ -164,8 +177,7 @@ impl<'p> TokenizerJson<'p> {
         for added in tokens {
             let lacking = || self.bad("an added token lacks id or content".into());
             let (id, content) = token(added).ok_or_else(lacking)?;
-            // `normalized` is about a normaliser, and there is none; `special` about what is said,
-            // not about what is read.
+            // `special` is about what is said, not about what is read.
             for rule in ["lstrip", "rstrip", "single_word"] {
                 if is_set(added, rule) {
                     let message = format!("the added token {content:?} has `{rule}`");
@@ -315,11 +327,11 @@ fn only(step: &Value, members: &[&str]) -> bool {
     all.into_iter().all(|(name, value)| members.contains(&name.as_str()) || value.is_null())
 }
 
-/// Whether a step cuts by Llama 3's pattern and keeps every piece.
-fn is_llama_3(split: &Value) -> bool {
+/// Whether a step cuts by an expression and keeps every piece.
+fn cuts_by(split: &Value, expression: &str) -> bool {
     let text = |pointer: &str| split.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
     kind_of(split) == "Split"
-        && text("/pattern/Regex") == LLAMA_3
+        && text("/pattern/Regex") == expression
         && text("/behavior") == "Isolated"
         && !is_set(split, "invert")
         && only(split, &["type", "pattern", "behavior", "invert"])

@@ -69,6 +69,11 @@ impl<'f> ModelWeights<'f> {
         self.tensors.entry(name.to_owned()).or_insert(header);
     }
 
+    /// Whether there is a tensor of that name.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.tensors.contains_key(name) || self.numbers.contains_key(name)
+    }
+
     /// Adds a weight whose array lies at `offset` of the file that begins at `start`, unless there
     /// is one of that name.
     pub(crate) fn add_weight(

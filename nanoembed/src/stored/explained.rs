@@ -93,7 +93,7 @@ fn message(file: &[u8], error: CoreError) -> Option<(String, Option<&'static str
                 ));
             }
             let message = format!(
-                "the model's architecture is `{name}`; known are `bert`, `llama`, `mistral`, `qwen2` and `phi3`"
+                "the model's architecture is `{name}`; known are `bert`, `llama`, `mistral`, `qwen2`, `qwen3`, `phi3` and `gemma3`"
             );
             (message, None)
         }

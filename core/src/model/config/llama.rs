@@ -1,7 +1,9 @@
 //! A decoder of the Llama family, from its settings.
 
 use super::rope::{Rope, RopePairs};
-use super::transformer::{Config, Heads, Rotary};
+use super::transformer::{
+    Activation, Attention, Config, Embedding, FeedForward, Heads, NormKind, Order, Rotary, Window,
+};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limit::Limit;
 
@@ -22,6 +24,16 @@ impl Config {
     /// | `rope_dimensions`: elements of a head that are turned | `head_dim` |
     /// | `rope_attention_factor`: what cosines and sines are multiplied with | 1 |
     /// | `rope_original_positions`: longer texts take the divisors for long ones | `max_seq_len` |
+    /// | `rope_local_freq_base`: in layers with a window, whose positions are not divided | as in the others |
+    /// | `sliding_window`: the tokens that one sees in layers with a window, itself among them | 0: all |
+    /// | `sliding_window_every`: one of so many layers has no window | 0: each has |
+    /// | `sliding_window_first`: the first layer without, counted from 0 | 0 |
+    /// | `embedding_scale`: what a token's vector is multiplied with | 1 |
+    /// | `attention_scale`: what scores are multiplied with | 1 / √`head_dim` |
+    /// | `query_key_norm`: 1 if queries and keys are normed, head by head | 0 |
+    /// | `end_norms`: 1 if what layers add is normed | 0 |
+    /// | `norm_offset`: what is added to the weights of norms, 0 or 1 | 0 |
+    /// | `gelu_tanh`: 1 if the activation is GELU by tanh, not SiLU | 0 |
     ///
     /// # Errors
     ///
@@ -37,6 +49,15 @@ impl Config {
             #[allow(clippy::cast_possible_truncation)] // models are not this precise
             let value = number(key).map_or(default, |value| value as f32);
             if value.is_finite() && value > 0.0 { Ok(value) } else { Err(bad) }
+        };
+        let whole_or = |key: &str, default: usize| match number(key) {
+            Some(0.0) => Ok(0),
+            _ => or(key, default),
+        };
+        let is = |key: &str| match number(key) {
+            None | Some(0.0) => Ok(false),
+            Some(1.0) => Ok(true),
+            Some(_) => Err(bad),
         };
         let (hidden, heads) = (size("n_embd")?, size("n_heads")?);
         let kv_heads = or("n_kv_heads", heads)?;
@@ -55,6 +76,19 @@ impl Config {
             original_positions: or("rope_original_positions", positions)?,
             pairs: rope_pairs,
         };
+        let local = match number("rope_local_freq_base") {
+            Some(_) => Rope {
+                base: real("rope_local_freq_base", 1.0)?,
+                position_divisor: 1.0,
+                attention_factor: 1.0,
+                ..rope
+            },
+            None => rope,
+        };
+        let reach = whole_or("sliding_window", 0)?.checked_sub(1);
+        let (every, first) =
+            (whole_or("sliding_window_every", 0)?, whole_or("sliding_window_first", 0)?);
+        let scale = number("attention_scale").map(|_| real("attention_scale", 1.0)).transpose()?;
         let config = Self {
             layers: size("n_layers")?,
             heads: Heads { query: heads, key_value: kv_heads, size: head },
@@ -62,14 +96,28 @@ impl Config {
             intermediate: size("intermediate_size")?,
             vocabulary: size("n_vocab")?,
             positions,
+            embedding: Embedding { scale: real("embedding_scale", 1.0)?, ..Self::LLAMA.embedding },
+            attention: Attention {
+                window: reach.map(|reach| Window { reach, every, first }),
+                query_key_norm: is("query_key_norm")?,
+                scale,
+                ..Self::LLAMA.attention
+            },
+            order: if is("end_norms")? { Order::Sandwich } else { Order::Pre },
+            norm: NormKind::Rms { one_plus: is("norm_offset")? },
+            feed_forward: FeedForward::Gated(match is("gelu_tanh")? {
+                true => Activation::GeluTanh,
+                false => Activation::Silu,
+            }),
             epsilon: real("rms_norm_eps", 1e-5)?,
-            rotary: Some(Rotary { global: rope, local: rope }),
+            rotary: Some(Rotary { global: rope, local }),
             ..Self::LLAMA
         };
         let width = heads.checked_mul(head);
         let small = config.layers <= Limit::LAYERS.most
             && width.is_some_and(|width| (1..=Limit::SIZE.most).contains(&width));
-        if fits && small { Ok(config) } else { Err(bad) }
+        let turns = every == 0 && first == 0 || first < every;
+        if fits && small && turns { Ok(config) } else { Err(bad) }
     }
 }
 
@@ -124,9 +172,72 @@ mod tests {
             ("rope_dimensions", 0.0),
             ("rope_attention_factor", f64::INFINITY),
             ("rope_original_positions", 0.0),
+            ("rope_local_freq_base", 0.0),
+            ("sliding_window", -1.0),
+            ("sliding_window_first", 1.0),
+            ("sliding_window_every", 0.5),
+            ("embedding_scale", 0.0),
+            ("attention_scale", f64::NAN),
+            ("query_key_norm", 2.0),
+            ("end_norms", -1.0),
+            ("norm_offset", 0.5),
+            ("gelu_tanh", f64::NAN),
         ] {
             let error = read(&[(key, value)]).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::BadMetadata, "{key} {value}");
         }
+    }
+
+    #[test]
+    fn what_is_not_said_is_as_in_llama() {
+        let plain = read(&[]).unwrap();
+        assert_eq!(plain, Config { rotary: plain.rotary, ..sized(plain, Config::LLAMA) });
+        let off = ["sliding_window", "query_key_norm", "end_norms", "norm_offset", "gelu_tanh"];
+        assert_eq!(read(&off.map(|key| (key, 0.0))), Ok(plain));
+    }
+
+    #[test]
+    fn members_say_what_gemma_does() {
+        let gemma = read(&[
+            ("rope_freq_base", 1e6),
+            ("rope_scaling", 8.0),
+            ("rope_local_freq_base", 1e4),
+            ("sliding_window", 16.0),
+            ("sliding_window_every", 6.0),
+            ("sliding_window_first", 5.0),
+            ("embedding_scale", 7.0),
+            ("attention_scale", 0.25),
+            ("query_key_norm", 1.0),
+            ("end_norms", 1.0),
+            ("norm_offset", 1.0),
+            ("gelu_tanh", 1.0),
+        ])
+        .unwrap();
+        let Rotary { global, local } = gemma.rotary.unwrap();
+        assert_eq!((global.base, global.position_divisor), (1e6, 8.0));
+        assert_eq!((local.base, local.position_divisor), (1e4, 1.0));
+        let window = gemma.attention.window.unwrap();
+        assert_eq!(window, Window { reach: 15, every: 6, first: 5 });
+        let expected = Config {
+            embedding: Embedding { scale: 7.0, ..Config::LLAMA.embedding },
+            attention: Attention {
+                window: Some(window),
+                query_key_norm: true,
+                scale: Some(0.25),
+                ..Config::LLAMA.attention
+            },
+            rotary: gemma.rotary,
+            order: Order::Sandwich,
+            norm: NormKind::Rms { one_plus: true },
+            feed_forward: FeedForward::Gated(Activation::GeluTanh),
+            ..Config::LLAMA
+        };
+        assert_eq!(gemma, sized(gemma, expected));
+    }
+
+    /// `config` with the sizes of `of`.
+    fn sized(of: Config, config: Config) -> Config {
+        let Config { layers, heads, hidden, intermediate, vocabulary, positions, .. } = of;
+        Config { layers, heads, hidden, intermediate, vocabulary, positions, ..config }
     }
 }

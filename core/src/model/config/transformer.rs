@@ -151,6 +151,30 @@ impl Window {
             None => true,
         }
     }
+
+    /// The window of a model that says of each layer whether it has one: `None` inside if no layer
+    /// does, and outside if the layers are not as many, or follow no turn.
+    #[must_use]
+    pub fn of_layers<L: Iterator<Item = bool>>(
+        reach: usize,
+        layers: usize,
+        have_window: impl Fn() -> L,
+    ) -> Option<Option<Self>> {
+        if have_window().take(layers.saturating_add(1)).count() != layers {
+            return None;
+        }
+        if !have_window().any(|has| has) {
+            return Some(None);
+        }
+        let mut without = have_window().zip(0..).filter(|(has, _)| !has).map(|(_, layer)| layer);
+        let window = match (without.next(), without.next()) {
+            (None, _) => Self { reach, every: 0, first: 0 },
+            (Some(first), None) => Self { reach, every: layers, first },
+            (Some(first), Some(second)) => Self { reach, every: second - first, first },
+        };
+        let follows = |(has, layer): (bool, usize)| has == window.is_in(layer);
+        have_window().zip(0..).all(follows).then_some(Some(window))
+    }
 }
 
 /// Where norms stand in a layer.
@@ -339,5 +363,22 @@ mod tests {
         let gemma = Window { reach: 256, every: 6, first: 5 };
         assert_eq!(layers(gemma), [true, true, true, true, true, false]);
         assert_eq!(layers(Window { every: 0, ..gemma }), [true; 6]);
+    }
+
+    #[test]
+    fn a_turn_is_found_in_what_is_said_of_each_layer() {
+        let found = |layers: &[u8]| {
+            Window::of_layers(7, layers.len(), || layers.iter().map(|layer| *layer == 1))
+        };
+        let window = |every, first| Some(Some(Window { reach: 7, every, first }));
+        assert_eq!(found(&[1, 1, 0, 1, 1, 0, 1]), window(3, 2));
+        assert_eq!(found(&[0, 1, 1, 0, 1]), window(3, 0));
+        assert_eq!(found(&[1, 0, 1, 1]), window(4, 1));
+        assert_eq!(found(&[1, 1]), window(0, 0));
+        assert_eq!(found(&[0, 0]), Some(None));
+        assert_eq!(found(&[1, 0, 0, 1]), None);
+        assert_eq!(found(&[0, 1, 0, 1, 1]), None);
+        assert_eq!(Window::of_layers(7, 3, || [true; 2].into_iter()), None);
+        assert_eq!(Window::of_layers(7, 3, || core::iter::repeat(true)), None);
     }
 }

@@ -30,10 +30,11 @@ pub fn embd_is_decoder(file: &Embd<'_>) -> bool {
     file.metadata_value("architecture").is_some_and(embd_names_decoder)
 }
 
-/// Whether this value of the metadata's `architecture` is that of a decoder: `llama` or `phi`.
+/// Whether this value of the metadata's `architecture` is that of a decoder: `llama`, `phi`,
+/// `qwen3` or `gemma3`.
 #[must_use]
 pub fn embd_names_decoder(architecture: &str) -> bool {
-    matches!(architecture, "llama" | "phi")
+    matches!(architecture, "llama" | "phi" | "qwen3" | "gemma3")
 }
 
 /// The sizes of the decoder in a `.weights` file, from its metadata; see [`embd_key`].

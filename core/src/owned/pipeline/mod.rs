@@ -40,6 +40,12 @@ use pre_tokenizer::{Piece, Pieces, PreTokenizer};
 use text::Text;
 use tokens::TokenStrings;
 
+/// Writes `text` in Unicode's form NFC behind `out`.
+#[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
+pub(super) fn compose(text: &str, out: &mut String) {
+    unicode::write_form(unicode::Form::Nfc, text, &mut Vec::new(), out, |_| true);
+}
+
 /// A tokenizer.
 ///
 /// ```

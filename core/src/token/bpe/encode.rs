@@ -65,6 +65,12 @@ impl<'a> Bpe<'a> {
         Ok(Self { merges, pattern, added, bytes })
     }
 
+    /// The tokens that are found in a text as they are.
+    #[must_use]
+    pub const fn added(&self) -> &AddedTable<'a> {
+        &self.added
+    }
+
     /// The ids of `text`, as many as `ids` holds; no tokens are put around it.
     ///
     /// # Errors

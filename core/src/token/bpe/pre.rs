@@ -21,6 +21,7 @@ impl PreTokenizer {
     /// | `llama3`, `llama-v3`, `llama-bpe`, `falcon3`, `falcon-h1`, `pixtral`, `midm-2.0`, `lfm2`, `jina-v5-nano` | Llama 3 | yes | yes |
     /// | `gpt-2`, `gpt2`, `phi-2`, `gigachat`, `a.x-4.0`, `mellum`, `exaone4` | GPT-2 | no | no |
     /// | `smollm` | SmolLM | no | no |
+    /// | `qwen2`, `deepseek-r1-qwen`, `kormo`, `f2llmv2` | Qwen 2 | no | no |
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         let plain = |pattern| Self { pattern, ignores_merges: false, adds_begin: false };
@@ -33,6 +34,7 @@ impl PreTokenizer {
                 Some(plain(Pattern::Gpt2))
             }
             "smollm" => Some(plain(Pattern::SmolLm)),
+            "qwen2" | "deepseek-r1-qwen" | "kormo" | "f2llmv2" => Some(plain(Pattern::Qwen2)),
             _ => None,
         }
     }

@@ -115,6 +115,12 @@ impl Spec {
         self.pieces
     }
 
+    /// Whether the model has rules by which texts are normalised.
+    #[must_use]
+    pub const fn normalizes(&self) -> bool {
+        self.rules.bytes > 0
+    }
+
     /// Bytes of all pieces together.
     pub(super) const fn piece_bytes(&self) -> u64 {
         self.piece_bytes

@@ -19,7 +19,7 @@ use crate::limits;
 /// The sizes of a model that names, order and shapes follow from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Llama {
-    /// ggml's name of the architecture: `llama` or `qwen2`.
+    /// ggml's name of the architecture: `llama`, `qwen2`, `qwen3` or `gemma3`.
     pub architecture: &'static str,
     pub layers: u32,
     pub heads: u32,
@@ -38,8 +38,15 @@ pub struct Llama {
 }
 
 /// Model types of Hugging Face with ggml's architectures.
-const ARCHITECTURES: [(&str, &str); 3] =
-    [("llama", "llama"), ("mistral", "llama"), ("qwen2", "qwen2")];
+const ARCHITECTURES: [(&str, &str); 5] = [
+    ("llama", "llama"),
+    ("mistral", "llama"),
+    ("qwen2", "qwen2"),
+    ("qwen3", "qwen3"),
+    ("gemma3_text", GEMMA),
+];
+
+const GEMMA: &str = "gemma3";
 
 /// What follows `model.layers.N.` and `blk.N.`, in the order of UQFF 0.x.
 const PER_LAYER: [(&str, &str); 7] = [
@@ -53,8 +60,29 @@ const PER_LAYER: [(&str, &str); 7] = [
 ];
 
 /// The same for what is not quantised.
-const NORMS: [(&str, &str); 2] =
-    [("input_layernorm", "attn_norm"), ("post_attention_layernorm", "ffn_norm")];
+pub type Norms = &'static [(&'static str, &'static str)];
+
+const NORMS: Norms = &[
+    ("input_layernorm", "attn_norm"),
+    ("post_attention_layernorm", "ffn_norm"),
+    ("self_attn.q_norm", "attn_q_norm"),
+    ("self_attn.k_norm", "attn_k_norm"),
+];
+
+/// The same in models that norm what layers add.
+const GEMMA_NORMS: Norms = &[
+    ("input_layernorm", "attn_norm"),
+    ("post_attention_layernorm", "post_attention_norm"),
+    ("pre_feedforward_layernorm", "ffn_norm"),
+    ("post_feedforward_layernorm", "post_ffw_norm"),
+    ("self_attn.q_norm", "attn_q_norm"),
+    ("self_attn.k_norm", "attn_k_norm"),
+];
+
+/// What ggml calls the norms of an architecture.
+pub fn norms_of(architecture: &str) -> Norms {
+    if architecture == GEMMA { GEMMA_NORMS } else { NORMS }
+}
 
 /// Outside the layers.
 const GLOBAL: [(&str, &str); 3] =
@@ -99,8 +127,11 @@ impl Llama {
             vocabulary: Some(size("vocab_size")?),
             context: number("max_position_embeddings"),
             norm_epsilon: float("rms_norm_eps", 1e-6),
-            unwritten: unwritten(&config),
-            tied: config.get("tie_word_embeddings").and_then(Value::as_bool).unwrap_or(false),
+            unwritten: unwritten(&config, architecture),
+            tied: config
+                .get("tie_word_embeddings")
+                .and_then(Value::as_bool)
+                .unwrap_or(*architecture == GEMMA),
         })
     }
 
@@ -210,6 +241,22 @@ impl Llama {
         usize::try_from(heads).ok()
     }
 
+    /// What is added to the weights of a norm (under the name of Hugging Face) for GGUF: 1 in
+    /// models that add it whenever they norm.
+    pub fn added_for_ggml(&self, name: &str) -> Option<f32> {
+        (self.architecture == GEMMA && name.ends_with("norm.weight")).then_some(1.0)
+    }
+
+    /// What ggml calls a tensor of Hugging Face.
+    pub fn ggml_name(&self, name: &str) -> Option<String> {
+        ggml_name(name, norms_of(self.architecture))
+    }
+
+    /// What Hugging Face calls a tensor of ggml.
+    pub fn hugging_face_name(&self, name: &str) -> Option<String> {
+        hugging_face_name(name, norms_of(self.architecture))
+    }
+
     /// A setting of the model that [`metadata`](Self::metadata) has no words for, so that a file
     /// would be of another model.
     pub fn unwritten(&self) -> Option<&str> {
@@ -236,6 +283,11 @@ impl Llama {
         metadata
     }
 
+    /// The rows of the table of embeddings, where they are known.
+    pub fn vocabulary(&self) -> Option<usize> {
+        usize::try_from(self.vocabulary?).ok()
+    }
+
     /// Whether the output layer is the table of embeddings.
     pub const fn is_tied(&self) -> bool {
         self.tied
@@ -243,13 +295,17 @@ impl Llama {
 }
 
 /// A setting that changes the model and is not written into GGUF files here.
-fn unwritten(config: &Value) -> Option<String> {
-    let usual: [(&str, &[Value]); 4] = [
-        ("hidden_act", &["silu".into()]),
-        ("mlp_bias", &[false.into()]),
-        ("use_sliding_window", &[false.into()]),
-        ("quantization_config", &[]),
-    ];
+fn unwritten(config: &Value, architecture: &str) -> Option<String> {
+    let is_gemma = architecture == GEMMA;
+    let activation = if is_gemma { "gelu_pytorch_tanh" } else { "silu" };
+    let mut usual: Vec<(&str, &[Value])> =
+        vec![("use_sliding_window", &[Value::Bool(false)]), ("quantization_config", &[])];
+    let activation = [activation.into()];
+    usual.push(("hidden_act", &activation));
+    // llama.cpp has no such biases in other models.
+    if is_gemma || architecture == "qwen3" {
+        usual.push(("attention_bias", &[Value::Bool(false)]));
+    }
     usual.into_iter().find_map(|(key, usual)| {
         let value = config.get(key).filter(|value| !value.is_null() && !usual.contains(value))?;
         Some(format!("`{key}` is {value}"))
@@ -260,7 +316,9 @@ const NAMES_HINT: &str =
     "name the layers with `--names FILE`: JSON `{\"0\": \"lm_head\", …}` or lines `0 lm_head`";
 
 fn unknown(kind: &str) -> String {
-    format!("names and order of layers are known for Llama, Mistral and Qwen2, not for `{kind}`")
+    format!(
+        "names and order of layers are known for Llama, Mistral, Qwen 2 and 3 and Gemma 3, not for `{kind}`"
+    )
 }
 
 /// Whether `name` is that of a layer which is quantised in such models.
@@ -274,24 +332,24 @@ pub fn is_layer(name: &str) -> bool {
 }
 
 /// What GGUF calls a tensor of Hugging Face.
-pub fn ggml_name(name: &str) -> Option<String> {
+pub fn ggml_name(name: &str, norms: Norms) -> Option<String> {
     let (module, part) = name.rsplit_once('.')?;
     if let Some((_, own)) = GLOBAL.iter().find(|(known, _)| *known == module) {
         return Some(format!("{own}.{part}"));
     }
     let (layer, suffix) = module.strip_prefix("model.layers.")?.split_once('.')?;
-    let (_, own) = PER_LAYER.iter().chain(&NORMS).find(|(known, _)| *known == suffix)?;
+    let (_, own) = PER_LAYER.iter().chain(norms).find(|(known, _)| *known == suffix)?;
     Some(format!("blk.{}.{own}.{part}", layer.parse::<u32>().ok()?))
 }
 
 /// What Hugging Face calls a tensor of GGUF.
-pub fn hugging_face_name(name: &str) -> Option<String> {
+pub fn hugging_face_name(name: &str, norms: Norms) -> Option<String> {
     let (module, part) = name.rsplit_once('.')?;
     if let Some((own, _)) = GLOBAL.iter().find(|(_, known)| *known == module) {
         return Some(format!("{own}.{part}"));
     }
     let (layer, suffix) = module.strip_prefix("blk.")?.split_once('.')?;
-    let (own, _) = PER_LAYER.iter().chain(&NORMS).find(|(_, known)| *known == suffix)?;
+    let (own, _) = PER_LAYER.iter().chain(norms).find(|(_, known)| *known == suffix)?;
     Some(format!("model.layers.{}.{own}.{part}", layer.parse::<u32>().ok()?))
 }
 
@@ -328,7 +386,8 @@ mod tests {
             let name = llama.name(number).unwrap();
             assert_eq!(llama.number(&name), Some(number), "{name}");
             let weight = format!("{name}.weight");
-            assert_eq!(hugging_face_name(&ggml_name(&weight).unwrap()), Some(weight));
+            let theirs = llama.ggml_name(&weight).unwrap();
+            assert_eq!(llama.hugging_face_name(&theirs), Some(weight));
         }
         assert_eq!((llama.name(15), llama.numbered()), (None, 15));
         assert_eq!(llama.name(1).unwrap(), "model.layers.0.self_attn.q_proj");
@@ -359,5 +418,25 @@ mod tests {
         assert_eq!(heads("model.layers.1.self_attn.v_proj.weight"), None);
         let qwen = Llama { architecture: "qwen2", ..llama };
         assert_eq!(qwen.reordered_heads("model.layers.1.self_attn.q_proj.weight"), None);
+    }
+
+    #[test]
+    fn norms_of_gemma_have_names_of_their_own_and_are_shifted() {
+        let llama = llama();
+        let gemma = Llama { architecture: GEMMA, ..llama.clone() };
+        let behind = "model.layers.1.post_attention_layernorm.weight";
+        assert_eq!(llama.ggml_name(behind).unwrap(), "blk.1.ffn_norm.weight");
+        assert_eq!(gemma.ggml_name(behind).unwrap(), "blk.1.post_attention_norm.weight");
+        for (own, _) in GEMMA_NORMS {
+            let name = format!("model.layers.0.{own}.weight");
+            let theirs = gemma.ggml_name(&name).unwrap();
+            assert_eq!(gemma.hugging_face_name(&theirs), Some(name.clone()));
+            assert_eq!(
+                (gemma.added_for_ggml(&name), llama.added_for_ggml(&name)),
+                (Some(1.0), None)
+            );
+        }
+        assert_eq!(gemma.added_for_ggml("model.norm.weight"), Some(1.0));
+        assert_eq!(gemma.added_for_ggml("model.layers.0.mlp.up_proj.weight"), None);
     }
 }

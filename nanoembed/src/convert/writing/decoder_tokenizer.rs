@@ -4,7 +4,9 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use nanoembed_core::ErrorKind;
+use nanoembed_core::token::SentencePiece;
 use nanoembed_core::token::bpe::Pattern;
+use nanoembed_core::token::sentencepiece::Algorithm;
 use serde_json::Value;
 
 use super::encoder::model_type;
@@ -21,10 +23,20 @@ const HINT: &str = "`--like ORIGINAL.gguf` takes the tokenizer from a GGUF file 
 const NORMAL: i32 = 1;
 const CONTROL: i32 = 3;
 const USER_DEFINED: i32 = 4;
+const UNUSED: i32 = 5;
+
+/// The score of tokens that are found as they are, and of those that no text has.
+const ADDED_SCORE: f32 = -1000.0;
 
 /// Adds the tokenizer that lies beside the decoder's `config.json`. A file without one can be run
-/// by nobody.
-pub(super) fn add(metadata: &mut Metadata, writing: &Writing, job: &Job<'_, '_>) -> Result<()> {
+/// by nobody. `rows` are those of the table of embeddings, of which llama.cpp wants as many as
+/// tokens.
+pub(super) fn add(
+    metadata: &mut Metadata,
+    writing: &Writing,
+    job: &Job<'_, '_>,
+    rows: Option<usize>,
+) -> Result<()> {
     let config = writing.config.as_deref();
     let folder = match config {
         Some(config) => config.parent().unwrap_or(Path::new("")),
@@ -45,32 +57,113 @@ pub(super) fn add(metadata: &mut Metadata, writing: &Writing, job: &Job<'_, '_>)
         return refuse(ErrorKind::UnsupportedArchitecture, message);
     };
     let tokenizer = settings.tokenizer()?;
-    let written = byte_pairs(metadata, &tokenizer, &special_tokens(folder)?);
+    let special = special_tokens(folder)?;
+    let written = match tokenizer.pieces() {
+        Some(pieces) => sentence_pieces(metadata, (&tokenizer, &pieces), &special, rows),
+        None => byte_pairs(metadata, &tokenizer, &special, rows),
+    };
     written.and_then(|()| ends(metadata, &tokenizer)).map_err(|why| {
         let message = format!("GGUF has no words for this tokenizer: {why}");
         Error::input(ErrorKind::BadVocabulary, message).at(name_of(folder)).with_hint(HINT)
     })
 }
 
-/// Whether each of the added tokens is a special one.
+/// Whether each of the added tokens is a special one: by `tokenizer.json`, else by
+/// `tokenizer_config.json`.
 fn special_tokens(folder: &Path) -> Result<HashMap<u64, bool>> {
+    let is_special = |token: &Value| token.get("special").and_then(Value::as_bool).unwrap_or(true);
+    let settings = read_json(&folder.join("tokenizer_config.json"))?.unwrap_or_default();
+    let decoded = settings.get("added_tokens_decoder").and_then(Value::as_object);
+    let of = |(id, token): (&String, &Value)| Some((id.parse().ok()?, is_special(token)));
+    let mut special: HashMap<u64, bool> = decoded.into_iter().flatten().filter_map(of).collect();
     let tokenizer = read_json(&folder.join("tokenizer.json"))?.unwrap_or_default();
     let added = tokenizer.get("added_tokens").and_then(Value::as_array).into_iter().flatten();
-    let of = |token: &Value| {
-        let special = token.get("special").and_then(Value::as_bool).unwrap_or(true);
-        Some((token.get("id")?.as_u64()?, special))
-    };
-    Ok(added.filter_map(of).collect())
+    let of = |token: &Value| Some((token.get("id")?.as_u64()?, is_special(token)));
+    special.extend(added.filter_map(of));
+    Ok(special)
 }
 
 type Written = std::result::Result<(), String>;
+
+/// Tokens in the order of their ids.
+#[derive(Default)]
+struct Tokens {
+    spellings: Vec<Vec<u8>>,
+    scores: Vec<f32>,
+    kinds: Vec<i32>,
+}
+
+impl Tokens {
+    fn push(&mut self, spelling: Vec<u8>, score: f32, kind: i32) {
+        self.spellings.push(spelling);
+        self.scores.push(score);
+        self.kinds.push(kind);
+    }
+
+    /// Adds them, and tokens that no text has for the other `rows`.
+    fn write(mut self, metadata: &mut Metadata, rows: Option<usize>, has_scores: bool) {
+        for id in self.spellings.len()..rows.unwrap_or(0) {
+            self.push(format!("[PAD{id}]").into_bytes(), ADDED_SCORE, UNUSED);
+        }
+        metadata.add("tokenizer.ggml.tokens", OwnValue::Texts(self.spellings));
+        if has_scores {
+            metadata.add("tokenizer.ggml.scores", OwnValue::F32s(self.scores));
+        }
+        metadata.add("tokenizer.ggml.token_type", OwnValue::I32s(self.kinds));
+    }
+}
+
+/// SentencePiece as llama.cpp has it: neighbours are merged, and texts are not normalised.
+fn sentence_pieces(
+    metadata: &mut Metadata,
+    (tokenizer, pieces): (&Tokenizer<'_>, &SentencePiece<'_>),
+    special: &HashMap<u64, bool>,
+    rows: Option<usize>,
+) -> Written {
+    let spec = pieces.spec();
+    for (is_so, why) in [
+        (spec.algorithm != Algorithm::Bpe, "its pieces are not merged (Unigram)"),
+        (spec.normalizes(), "it normalises texts by rules"),
+        (spec.remove_extra_whitespaces, "it removes white space"),
+        (spec.whitespace_as_suffix, "its spaces stand behind words"),
+        (!spec.escape_whitespaces, "its spaces stay as they are"),
+    ] {
+        if is_so {
+            return Err(why.into());
+        }
+    }
+    let mut tokens = Tokens::default();
+    for id in 0..spec.pieces() {
+        let (spelling, kind) = pieces.piece(id).ok_or("a piece is no text")?;
+        let score = pieces.score(id).unwrap_or(ADDED_SCORE);
+        if !tokenizer.added().contains(&id) {
+            tokens.push(spelling.into(), score, i32::try_from(kind.code()).unwrap_or(NORMAL));
+        } else if special.get(&u64::from(id)).copied().unwrap_or(true) {
+            tokens.push(spelling.into(), ADDED_SCORE, CONTROL);
+        } else {
+            // Texts are searched for these before their spaces are replaced.
+            let spelling = spelling.replace('▁', " ");
+            tokens.push(spelling.into(), ADDED_SCORE, USER_DEFINED);
+        }
+    }
+    metadata.text("tokenizer.ggml.model", "llama");
+    metadata.text("tokenizer.ggml.pre", "default");
+    tokens.write(metadata, rows, true);
+    metadata.add("tokenizer.ggml.add_space_prefix", OwnValue::Bool(spec.add_dummy_prefix));
+    metadata.id("tokenizer.ggml.unknown_token_id", pieces.unknown());
+    metadata.id("tokenizer.ggml.padding_token_id", pieces.padding());
+    Ok(())
+}
 
 fn byte_pairs(
     metadata: &mut Metadata,
     tokenizer: &Tokenizer<'_>,
     special: &HashMap<u64, bool>,
+    rows: Option<usize>,
 ) -> Written {
     let pre = match tokenizer.pattern() {
+        // llama.cpp does not bring texts into the form NFC for it, either.
+        Some((Pattern::Qwen2, false)) => "qwen2",
         Some((Pattern::Llama3, true)) => "llama-bpe",
         Some((Pattern::Gpt2, false)) => "gpt-2",
         Some((Pattern::SmolLm, false)) => "smollm",
@@ -81,22 +174,23 @@ fn byte_pairs(
                 pattern.name()
             ));
         }
-        None => return Err("it is a SentencePiece model, which is not written yet".into()),
+        None => return Err("its way to cut texts is not known".into()),
     };
-    let (merges, tokens) = tokenizer.borrowed();
-    let mut kinds = vec![NORMAL; tokens.len()];
+    let (merges, spellings) = tokenizer.borrowed();
+    let mut tokens = Tokens::default();
+    for spelling in spellings {
+        tokens.push(spelling.to_vec(), 0.0, NORMAL);
+    }
     for id in tokenizer.added() {
         let is_special = special.get(&u64::from(*id)).copied().unwrap_or(true);
-        let kind = usize::try_from(*id).ok().and_then(|id| kinds.get_mut(id));
+        let kind = usize::try_from(*id).ok().and_then(|id| tokens.kinds.get_mut(id));
         if let Some(kind) = kind {
             *kind = if is_special { CONTROL } else { USER_DEFINED };
         }
     }
     metadata.text("tokenizer.ggml.model", "gpt2");
     metadata.text("tokenizer.ggml.pre", pre);
-    let tokens = tokens.into_iter().map(<[u8]>::to_vec).collect();
-    metadata.add("tokenizer.ggml.tokens", OwnValue::Texts(tokens));
-    metadata.add("tokenizer.ggml.token_type", OwnValue::I32s(kinds));
+    tokens.write(metadata, rows, false);
     let merges = merges.iter().map(|(left, right)| format!("{left} {right}").into_bytes());
     metadata.add("tokenizer.ggml.merges", OwnValue::Texts(merges.collect()));
     Ok(())

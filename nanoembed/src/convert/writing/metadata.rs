@@ -11,6 +11,7 @@ pub(super) enum OwnValue {
     Text(String),
     Texts(Vec<Vec<u8>>),
     I32s(Vec<i32>),
+    F32s(Vec<f32>),
 }
 
 /// Keys and values, in the order of the file.
@@ -54,6 +55,7 @@ impl Metadata {
             OwnValue::Text(value) => WriteValue::Text(value),
             OwnValue::Texts(_) => WriteValue::Texts(texts),
             OwnValue::I32s(values) => WriteValue::I32s(values),
+            OwnValue::F32s(values) => WriteValue::F32s(values),
         };
         let pairs = self.0.iter().zip(texts);
         pairs.map(|((key, own), texts)| (key.clone(), value((own, texts)))).collect()

@@ -6,6 +6,7 @@
 //! | `options` | what can be said of the file that is written |
 //! | `names` | from the names and row orders of one format to those of another |
 //! | `rotary` | what GGUF says of rotary positions |
+//! | `windows` | what it says of windows, and of the factor of scores |
 //! | `to_uqff`, `to_gguf`, `to_safetensors` | what the format does not hold is put elsewhere or stored in another way |
 //! | `encoder`, `decoder_tokenizer`, `metadata` | what a GGUF file says of a model and its tokenizer |
 //! | `beside` | the files that say what the weights' format does not |
@@ -22,11 +23,13 @@ mod rotary;
 mod to_gguf;
 mod to_safetensors;
 mod to_uqff;
+mod windows;
 
 use std::path::{Path, PathBuf};
 
 use nanoembed_core::event::Format;
 use nanoembed_core::format::gguf::Gguf;
+use nanoembed_core::tensor::Dtype;
 
 use crate::convert::quantizer::Spool;
 use crate::convert::quantizer::spool::Place;
@@ -100,7 +103,7 @@ impl Writing {
         let plan = names::plan(self, job, &items)?;
         let items = plan.without_copies(job, items);
         let mut spool = Spool::new()?;
-        let places = plan.reordered(&items, &mut spool)?;
+        let places = plan.changed(&items, &mut spool)?;
         let spooled = spool.finish()?;
         let items = plan.renamed(items, &places, &spooled)?;
         let progress = Progress::bytes(observer, "writing", total);
@@ -129,8 +132,14 @@ impl Writing {
     }
 }
 
-/// Bytes of items that were changed, and where they lie in a spool.
-type Places = Vec<Option<Place>>;
+/// The items that were changed.
+type Places = Vec<Option<Changed>>;
+
+/// Bytes of an item that was changed, and where they lie in a spool.
+struct Changed {
+    place: Place,
+    dtype: Dtype,
+}
 
 /// The size of a file that was written.
 fn size_of(path: &Path) -> Written {

@@ -8,8 +8,7 @@ use nanoembed_core::format::gguf::Gguf;
 use nanoembed_core::tensor::{Dtype, Encoding, Weight};
 
 use super::rotary::GgufRotary;
-use super::{Job, Places, Target, Writing, spooled};
-use crate::convert::layer_names::llama::{ggml_name, hugging_face_name};
+use super::{Changed, Job, Places, Target, Writing, spooled};
 use crate::convert::layer_names::rows::{To, reorder};
 use crate::convert::layer_names::{Llama, NamesFile};
 use crate::convert::quantizer::Spool;
@@ -71,17 +70,17 @@ pub(super) fn plan(writing: &Writing, job: &Job<'_, '_>, items: &[Item<'_>]) -> 
         let config = config_path(writing, job);
         rotary = Some(GgufRotary::of_config(&config, llama.architecture)?);
     }
-    if change == Change::ToGgml {
-        refuse_nameless(items, &job.source)?;
+    if let (Some(llama), Change::ToGgml) = (&llama, change) {
+        refuse_nameless(llama, items, &job.source)?;
     }
     Ok(Plan { change, llama, rotary, names })
 }
 
 /// Refuses tensors of layers that GGUF has no name for: its readers would not find them, and run
 /// another model.
-fn refuse_nameless(items: &[Item<'_>], source: &str) -> Result<()> {
+fn refuse_nameless(llama: &Llama, items: &[Item<'_>], source: &str) -> Result<()> {
     let is_lost = |name: &str| {
-        name.starts_with("model.layers.") && ggml_name(name).is_none() && !is_table(name)
+        name.starts_with("model.layers.") && llama.ggml_name(name).is_none() && !is_table(name)
     };
     match items.iter().find(|item| is_lost(&item.name)) {
         Some(item) => {
@@ -134,40 +133,46 @@ impl Plan {
         items
     }
 
-    /// Puts the items whose rows have another order in the target into `spool`.
-    pub(super) fn reordered(&self, items: &[Item<'_>], spool: &mut Spool) -> Result<Places> {
-        items.iter().map(|item| self.reordered_item(item, spool)).collect()
+    /// Puts the items whose rows have another order in the target, or whose values are others, into
+    /// `spool`.
+    pub(super) fn changed(&self, items: &[Item<'_>], spool: &mut Spool) -> Result<Places> {
+        items.iter().map(|item| self.changed_item(item, spool)).collect()
     }
 
-    fn reordered_item(
-        &self,
-        item: &Item<'_>,
-        spool: &mut Spool,
-    ) -> Result<Option<crate::convert::quantizer::spool::Place>> {
+    fn changed_item(&self, item: &Item<'_>, spool: &mut Spool) -> Result<Option<Changed>> {
         let (Some(llama), false) = (&self.llama, self.change == Change::None) else {
             return Ok(None);
         };
         let name = match self.change {
-            Change::ToHuggingFace => hugging_face_name(&item.name),
+            Change::ToHuggingFace => llama.hugging_face_name(&item.name),
             _ => Some(item.name.clone()),
         };
-        let Some(heads) = name.and_then(|name| llama.reordered_heads(&name)) else {
-            return Ok(None);
-        };
+        let Some(name) = name else { return Ok(None) };
+        if let Some(added) = llama.added_for_ggml(&name) {
+            let added = if self.change == Change::ToGgml { added } else { -added };
+            let values = floats(item)?.into_iter().map(|value| value + added);
+            let bytes: Vec<u8> = values.flat_map(f32::to_le_bytes).collect();
+            return Ok(Some(Changed { place: spool.push(&bytes)?, dtype: Dtype::F32 }));
+        }
+        match llama.reordered_heads(&name) {
+            Some(heads) => self.reordered_item(item, heads, spool).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    fn reordered_item(&self, item: &Item<'_>, heads: usize, spool: &mut Spool) -> Result<Changed> {
         let to = if self.change == Change::ToGgml { To::Ggml } else { To::HuggingFace };
         let refuse = |message: &str| {
             Error::input(ErrorKind::WrongShape, format!("`{}` {message}", item.name))
         };
         // Other encodings than ggml's have rows that are not apart from each other: GGUF gets
         // floats for them.
-        let mut floats = Vec::new();
+        let mut bytes = Vec::new();
         let (dtype, data) = match item.dtype() {
             Some(dtype) => (dtype, item.data()),
             None => {
-                let values = Values::Weight(item.weight);
-                let stored = Stored { name: item.name.clone(), values, offset: 0, file: 0 };
-                floats.extend(stored.all()?.iter().flat_map(|value| value.to_le_bytes()));
-                (Dtype::F32, floats.as_slice())
+                bytes.extend(floats(item)?.into_iter().flat_map(f32::to_le_bytes));
+                (Dtype::F32, bytes.as_slice())
             }
         };
         let shape = item.weight.shape();
@@ -176,11 +181,10 @@ impl Plan {
             row.and_then(|row| dtype.data_bytes(row)).and_then(|n| usize::try_from(n).ok());
         let rows = row_bytes.and_then(|row_bytes| reorder(data, row_bytes, heads, to));
         let rows = rows.ok_or_else(|| refuse("cannot be divided into the model's heads"))?;
-        spool.push(&rows).map(Some)
+        Ok(Changed { place: spool.push(&rows)?, dtype })
     }
 
-    /// The items under their names in the target, with the rows that [`reordered`](Self::reordered)
-    /// wrote.
+    /// The items under their names in the target, with what [`changed`](Self::changed) wrote.
     pub(super) fn renamed<'a>(
         &self,
         items: Vec<Item<'a>>,
@@ -188,20 +192,26 @@ impl Plan {
         bytes: &'a Mapped,
     ) -> Result<Vec<Item<'a>>> {
         let changed = items.into_iter().zip(places).map(|(mut item, place)| {
-            if let Some(place) = place {
-                let dtype = item.dtype().unwrap_or(Dtype::F32);
+            if let Some(Changed { place, dtype }) = place {
+                let dtype = *dtype;
                 let encoding = Encoding::Plain { dtype, data: spooled(bytes, place) };
                 item.weight = Weight::new(*item.weight.shape(), encoding)
                     .map_err(|kind| Error::input(kind, kind.message()))?;
             }
-            let name = match self.change {
+            let name = self.llama.as_ref().and_then(|llama| match self.change {
                 Change::None => None,
-                Change::ToHuggingFace => hugging_face_name(&item.name),
-                Change::ToGgml => ggml_name(&item.name),
-            };
+                Change::ToHuggingFace => llama.hugging_face_name(&item.name),
+                Change::ToGgml => llama.ggml_name(&item.name),
+            });
             item.name = name.unwrap_or(item.name);
             Ok(item)
         });
         changed.collect()
     }
+}
+
+/// The values of an item.
+fn floats(item: &Item<'_>) -> Result<Vec<f32>> {
+    let values = Values::Weight(item.weight);
+    Stored { name: item.name.clone(), values, offset: 0, file: 0 }.all()
 }

@@ -8,6 +8,7 @@ use nanoembed_core::format::gguf::WriteValue;
 use nanoembed_core::model::llama::rope::Yarn;
 use nanoembed_core::tensor::{Dtype, Encoding, Shape, Weight};
 
+use super::windows;
 use crate::causal::config::Sizes;
 use crate::causal::rotary::{DIVISORS, LONG, SHORT, Scaling};
 use crate::convert::checkpoint::settings::read_json;
@@ -26,7 +27,9 @@ impl GgufRotary {
     pub(super) fn of_config(path: &Path, architecture: &str) -> Result<Self> {
         let config = read_json(path)?.unwrap_or_default();
         let sizes = Sizes::of(&Members::new(&config, name_of(path))?)?;
+        let of_windows = windows::keys(&sizes).map_err(|failure| failure.at(name_of(path)))?;
         let mut keys = keys(&sizes).map_err(|failure| failure.at(name_of(path)))?;
+        keys.extend(of_windows);
         keys.iter_mut().for_each(|(key, _)| *key = format!("{architecture}.{key}"));
         let stored = match sizes.rotary.scaling {
             // GGUF says its settings, and readers compute them.
@@ -81,9 +84,6 @@ fn keys(sizes: &Sizes) -> Result<Vec<(String, WriteValue<'static>)>> {
         ("rope.dimension_count", size(rotary.dimensions as u64)),
         ("rope.freq_base", float(rotary.base)),
     ];
-    if let Some(window) = sizes.window {
-        keys.push(("attention.sliding_window", size(window)));
-    }
     let original = ("rope.scaling.original_context_length", size(rotary.original_positions));
     let kind = |name| ("rope.scaling.type", WriteValue::Text(name));
     let mut attention = rotary.attention_factor;

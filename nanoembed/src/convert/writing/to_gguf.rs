@@ -88,7 +88,7 @@ pub(super) fn write(
             metadata.extend(llama.metadata());
             let rotary = plan.rotary.as_ref().map(GgufRotary::metadata).unwrap_or_default();
             metadata.extend(rotary);
-            decoder_tokenizer::add(&mut own, writing, job)?;
+            decoder_tokenizer::add(&mut own, writing, job, llama.vocabulary())?;
         }
         // Tensors alone, as was asked for.
         (None, None) if writing.keep_names => {

@@ -1,7 +1,9 @@
-//! Llama and what is Llama's but for biases and fused matrices: Mistral, Qwen 2, Phi-3.
+//! Llama and what differs from it in its settings: Mistral, Qwen 2 and 3, Phi-3, Gemma 3.
 
+mod biases;
 mod names;
 
+pub use biases::Biases;
 pub use names::{is_decoder_tensor, is_decoder_tensor_of};
 
 use super::tensors::{Names, Tensor};
@@ -22,7 +24,7 @@ impl<L: AsRef<[Layer]> + AsMut<[Layer]>> Llama<L> {
     /// answers; [`ErrorKind::BufferTooSmall`] if `layers` has not enough room;
     /// [`ErrorKind::UnsupportedArchitecture`] for settings that are not compiled in.
     pub fn open(weights: &(impl Weights + ?Sized), config: LlamaConfig, layers: L) -> Result<Self> {
-        Self::of_family(weights, config, names::detect(weights)?, layers)
+        Self::of_family(weights, config, names::detect(weights, &config)?, layers)
     }
 
     /// The same under the names of another family.

@@ -1,6 +1,8 @@
 //! What the tensors are called: by Hugging Face, or in GGUF files.
 
+use super::Biases;
 use crate::error::Result;
+use crate::model::config::{Config, Order};
 use crate::model::family::tensors::{Names, Tensor};
 use crate::model::weights::Weights;
 
@@ -18,12 +20,38 @@ const HUGGING_FACE: Names = Names {
         (Tensor::Key, ".self_attn.k_proj"),
         (Tensor::Value, ".self_attn.v_proj"),
         (Tensor::QueryKeyValue, ".self_attn.qkv_proj"),
+        (Tensor::QueryNorm, ".self_attn.q_norm"),
+        (Tensor::KeyNorm, ".self_attn.k_norm"),
         (Tensor::AttentionOutput, ".self_attn.o_proj"),
         (Tensor::FeedForwardNorm, ".post_attention_layernorm"),
         (Tensor::Gate, ".mlp.gate_proj"),
         (Tensor::Up, ".mlp.up_proj"),
         (Tensor::GateUp, ".mlp.gate_up_proj"),
         (Tensor::Down, ".mlp.down_proj"),
+    ],
+};
+
+/// As [`HUGGING_FACE`], but for the norms of models that norm what layers add: Gemma's.
+const SANDWICH: Names = Names {
+    layers: "model.layers.",
+    tensors: &[
+        (Tensor::Embeddings, "model.embed_tokens"),
+        (Tensor::Norm, "model.norm"),
+        (Tensor::Output, "lm_head"),
+        (Tensor::Frequencies, "model.rope_freqs"),
+        (Tensor::AttentionNorm, ".input_layernorm"),
+        (Tensor::Query, ".self_attn.q_proj"),
+        (Tensor::Key, ".self_attn.k_proj"),
+        (Tensor::Value, ".self_attn.v_proj"),
+        (Tensor::QueryNorm, ".self_attn.q_norm"),
+        (Tensor::KeyNorm, ".self_attn.k_norm"),
+        (Tensor::AttentionOutput, ".self_attn.o_proj"),
+        (Tensor::AttentionEndNorm, ".post_attention_layernorm"),
+        (Tensor::FeedForwardNorm, ".pre_feedforward_layernorm"),
+        (Tensor::Gate, ".mlp.gate_proj"),
+        (Tensor::Up, ".mlp.up_proj"),
+        (Tensor::Down, ".mlp.down_proj"),
+        (Tensor::FeedForwardEndNorm, ".post_feedforward_layernorm"),
     ],
 };
 
@@ -41,19 +69,27 @@ const GGUF: Names = Names {
         (Tensor::Key, ".attn_k"),
         (Tensor::Value, ".attn_v"),
         (Tensor::QueryKeyValue, ".attn_qkv"),
+        (Tensor::QueryNorm, ".attn_q_norm"),
+        (Tensor::KeyNorm, ".attn_k_norm"),
         (Tensor::AttentionOutput, ".attn_output"),
+        (Tensor::AttentionEndNorm, ".post_attention_norm"),
         (Tensor::FeedForwardNorm, ".ffn_norm"),
         (Tensor::Gate, ".ffn_gate"),
         (Tensor::Up, ".ffn_up"),
         (Tensor::GateUp, ".ffn_gate_up"),
         (Tensor::Down, ".ffn_down"),
+        (Tensor::FeedForwardEndNorm, ".post_ffw_norm"),
     ],
 };
 
 /// Whose names a file has, told by the name of the embeddings.
-pub(super) fn detect(weights: &(impl Weights + ?Sized)) -> Result<&'static Names> {
+pub(super) fn detect(weights: &(impl Weights + ?Sized), config: &Config) -> Result<&'static Names> {
     let is_gguf = GGUF.find(weights, (Tensor::Embeddings, ".weight"), 0)?.is_some();
-    Ok(if is_gguf { &GGUF } else { &HUGGING_FACE })
+    Ok(if is_gguf { &GGUF } else { hugging_face(config) })
+}
+
+const fn hugging_face(config: &Config) -> &'static Names {
+    if matches!(config.order, Order::Sandwich) { &SANDWICH } else { &HUGGING_FACE }
 }
 
 /// Whether a tensor that is called so is one of a decoder's, of a file that has no encoder under
@@ -63,10 +99,10 @@ pub fn is_decoder_tensor(name: &str) -> bool {
     ["model.", "lm_head.", "token_embd.", "output", "blk."].iter().any(|it| name.starts_with(it))
 }
 
-/// Whether a decoder of so many layers uses a tensor that is called so, by Hugging Face or in GGUF,
+/// Whether a decoder of these settings uses a tensor that is called so, by Hugging Face or in GGUF,
 /// or may do without it.
 #[must_use]
-pub fn is_decoder_tensor_of(name: &str, layers: usize) -> bool {
+pub fn is_decoder_tensor_of(name: &str, config: &Config, biases: Biases) -> bool {
     // Tables that are computed here.
     let is_table =
         ["rotary_emb.inv_freq", "attn_rot_embd.weight"].iter().any(|it| name.ends_with(it));
@@ -74,20 +110,30 @@ pub fn is_decoder_tensor_of(name: &str, layers: usize) -> bool {
         (Some(rest), _) => (Some(rest), false),
         (None, rest) => (rest, true),
     };
-    let names = if gguf || inside.is_none() { &GGUF } else { &HUGGING_FACE };
+    let names = if gguf { &GGUF } else { hugging_face(config) };
     let Some(inside) = inside else {
         let mut all = [&HUGGING_FACE, &GGUF].into_iter().flat_map(|names| names.tensors);
         return is_table || all.any(|(_, known)| is_weight(name, known));
     };
     let digits = inside.find('.').unwrap_or(inside.len());
     let Some((layer, part)) = inside.split_at_checked(digits) else { return false };
-    let is_layer = layer.parse::<usize>().is_ok_and(|layer| layer < layers);
+    let is_layer = layer.parse::<usize>().is_ok_and(|layer| layer < config.layers);
     let is_known = |(tensor, known): &(Tensor, &str)| {
-        let may_have_bias = matches!(tensor, Tensor::Query | Tensor::Key | Tensor::Value);
         let is_bias = part.strip_suffix(".bias") == Some(known);
-        is_weight(part, known) || (is_bias && may_have_bias)
+        is_weight(part, known) && has(config, *tensor) || is_bias && biases.has(*tensor)
     };
     is_layer && (is_table || names.tensors.iter().any(is_known))
+}
+
+/// Whether models of these settings have a tensor, or may have.
+const fn has(config: &Config, tensor: Tensor) -> bool {
+    match tensor {
+        Tensor::QueryNorm | Tensor::KeyNorm => config.attention.query_key_norm,
+        Tensor::AttentionEndNorm | Tensor::FeedForwardEndNorm => {
+            matches!(config.order, Order::Sandwich)
+        }
+        _ => true,
+    }
 }
 
 fn is_weight(name: &str, known: &str) -> bool {

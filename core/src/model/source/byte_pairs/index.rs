@@ -52,6 +52,7 @@ pub struct BpeIndex {
     pub(super) added: AddedIndex,
     pub(super) pattern: Pattern,
     pub(super) ignores_merges: bool,
+    pub(super) composes: bool,
     pub(super) ends: TextEnds,
 }
 
@@ -114,6 +115,7 @@ impl<'a> BpeSource<'a> {
             added,
             pattern: self.pattern,
             ignores_merges: self.ignores_merges,
+            composes: self.composes,
             ends: self.ends,
         })
     }
@@ -152,6 +154,12 @@ impl BpeIndex {
     #[must_use]
     pub const fn pattern(&self) -> Pattern {
         self.pattern
+    }
+
+    /// Whether texts are brought into Unicode's form NFC first.
+    #[must_use]
+    pub const fn composes(&self) -> bool {
+        self.composes
     }
 
     /// Whether a word that is in the vocabulary is one token, whatever the merges make of it.

@@ -15,6 +15,7 @@ pub struct FileBpe<'a> {
     vocabulary: HashVocabulary<'a, Entries<'a>>,
     bpe: Bpe<'a>,
     ignores_merges: bool,
+    composes: bool,
     ends: TextEnds,
 }
 
@@ -63,8 +64,8 @@ impl<'a> FileBpe<'a> {
         let merges = merges.get(..index.merges).unwrap_or_default();
         let table = MergeTable::resume(merges, merge_slots, index.longest_probe);
         let bpe = Bpe::new(&vocabulary, table, index.pattern, added)?;
-        let BpeIndex { ignores_merges, ends, .. } = *index;
-        Ok(FileBpe { tokens, vocabulary, bpe, ignores_merges, ends })
+        let BpeIndex { ignores_merges, composes, ends, .. } = *index;
+        Ok(FileBpe { tokens, vocabulary, bpe, ignores_merges, composes, ends })
     }
 
     /// The number of tokens.
@@ -78,8 +79,38 @@ impl<'a> FileBpe<'a> {
     ///
     /// # Errors
     ///
-    /// As [`Bpe::encode`].
+    /// As [`Bpe::encode`]; [`ErrorKind::UnsupportedTokenizer`] if the tokenizer brings texts into
+    /// Unicode's form NFC and this text might not have it, which takes tables that are not here.
     pub fn encode(&self, text: &str, ids: &mut [u32], scratch: &mut Scratch<'_>) -> Result<Found> {
+        if self.must_compose(text) {
+            return Err(Error::without_offset(ErrorKind::UnsupportedTokenizer));
+        }
+        self.encode_composed(text, ids, scratch)
+    }
+
+    /// Whether a text may have to be brought into Unicode's form NFC first.
+    #[must_use]
+    pub fn must_compose(&self, text: &str) -> bool {
+        self.composes && !is_surely_composed(text)
+    }
+
+    /// The tokens that are found in a text as they are.
+    #[must_use]
+    pub const fn added(&self) -> &AddedTable<'a> {
+        self.bpe.added()
+    }
+
+    /// The same for a text that has the form that the tokenizer wants.
+    ///
+    /// # Errors
+    ///
+    /// As [`Bpe::encode`].
+    pub fn encode_composed(
+        &self,
+        text: &str,
+        ids: &mut [u32],
+        scratch: &mut Scratch<'_>,
+    ) -> Result<Found> {
         self.ends.around(ids, |ids| match self.ignores_merges {
             true => self.bpe.encode_whole_words(&self.vocabulary, text, ids, scratch),
             false => self.bpe.encode(text, ids, scratch),
@@ -122,4 +153,10 @@ impl<'a> FileBpe<'a> {
         }
         Ok(length)
     }
+}
+
+/// Whether a text has no character that composing might change: those before the combining marks
+/// stay as they are.
+fn is_surely_composed(text: &str) -> bool {
+    text.chars().all(|c| c < '\u{300}')
 }

@@ -29,6 +29,8 @@ pub struct BpeSource<'a> {
     pub(super) pattern: Pattern,
     pub(super) entries: TokenEntries<'a>,
     pub(super) ignores_merges: bool,
+    /// Whether texts are brought into Unicode's form NFC first.
+    pub(super) composes: bool,
     pub(super) ends: TextEnds,
 }
 
@@ -61,6 +63,8 @@ pub struct BpeParts<'a> {
     pub added: &'a str,
     /// Whether a word that is in the vocabulary is one token, whatever the merges make of it.
     pub ignores_merges: bool,
+    /// Whether texts are brought into Unicode's form NFC first.
+    pub composes: bool,
     /// The tokens around texts.
     pub ends: TextEnds,
 }
@@ -76,7 +80,7 @@ pub(super) struct TokenEntries<'a> {
 
 impl<'a> BpeSource<'a> {
     /// The tokenizer of an `.amb` file, whose configuration has `pre_tokenizer`, `ignore_merges`,
-    /// `added_tokens`, `add_bos`, `add_eos` and `end_tokens`.
+    /// `normalizer`, `added_tokens`, `add_bos`, `add_eos` and `end_tokens`.
     ///
     /// # Errors
     ///
@@ -91,11 +95,13 @@ impl<'a> BpeSource<'a> {
         }
         let of = |member: &str| amb_config_value(file, member);
         let (pattern, ignores_merges) = own_rules(of("pre_tokenizer"), of("ignore_merges"))?;
+        let composes = composes(of("normalizer"))?;
         let amb::TokenEntries { bytes, offset, count } =
             tokenizer.token_entries().ok_or(missing)?;
         let entries = TokenEntries { bytes, offset, count, prefix: LengthPrefix::U16 };
         let ends = amb_text_ends(file, &tokenizer)?;
-        Ok(Self { file: File::Amb(*file, tokenizer), pattern, entries, ignores_merges, ends })
+        let file = File::Amb(*file, tokenizer);
+        Ok(Self { file, pattern, entries, ignores_merges, composes, ends })
     }
 
     /// The tokenizer of a GGUF file, whose `tokenizer.ggml.model` is `gpt2`.
@@ -111,12 +117,15 @@ impl<'a> BpeSource<'a> {
         let gguf::TokenEntries { bytes, offset, count } = file.token_entries().ok_or(missing)?;
         let entries = TokenEntries { bytes, offset, count, prefix: LengthPrefix::U64 };
         let ends = gguf_text_ends(file)?;
-        Ok(Self { file: File::Gguf(*file), pattern, entries, ignores_merges, ends })
+        let file = File::Gguf(*file);
+        // llama.cpp, whose format it is, does not compose.
+        Ok(Self { file, pattern, entries, ignores_merges, composes: false, ends })
     }
 
     /// The tokenizer of a `.weights` file: its vocabulary, and the merges in the tensor
     /// [`MERGES`](crate::format::embd::MERGES); its metadata has `pre_tokenizer`, `ignore_merges`,
-    /// `added_tokens`, `add_bos`, `add_eos`, `bos_token_id`, `eos_token_id` and `end_tokens`.
+    /// `normalizer`, `added_tokens`, `add_bos`, `add_eos`, `bos_token_id`, `eos_token_id` and
+    /// `end_tokens`.
     ///
     /// # Errors
     ///
@@ -140,6 +149,7 @@ impl<'a> BpeSource<'a> {
             merges: core::str::from_utf8(merges.data()).map_err(|_| bad)?,
             added: file.metadata_value("added_tokens").unwrap_or_default(),
             ignores_merges,
+            composes: composes(of("normalizer"))?,
             ends: embd_text_ends(file)?,
         }))
     }
@@ -148,9 +158,10 @@ impl<'a> BpeSource<'a> {
     #[must_use]
     pub const fn parts(parts: &BpeParts<'a>) -> Self {
         let BpeParts { pattern, tokens, offset, count, prefix, merges, added, .. } = *parts;
-        let BpeParts { ignores_merges, ends, .. } = *parts;
+        let BpeParts { ignores_merges, composes, ends, .. } = *parts;
         let entries = TokenEntries { bytes: tokens, offset, count, prefix };
-        Self { file: File::Text { merges, added }, pattern, entries, ignores_merges, ends }
+        let file = File::Text { merges, added };
+        Self { file, pattern, entries, ignores_merges, composes, ends }
     }
 
     /// The number of tokens.
@@ -228,6 +239,16 @@ fn own_rules(name: Option<&str>, ignore_merges: Option<&str>) -> Result<(Pattern
     let known = PreTokenizer::from_name(name.unwrap_or("gpt-2")).ok_or(UNSUPPORTED)?;
     let ignores = ignore_merges.map_or(known.ignores_merges, |value| value == "true");
     Ok((known.pattern, ignores))
+}
+
+/// What `normalizer` says in files of our own.
+#[cfg(any(feature = "amb", feature = "embd"))]
+fn composes(name: Option<&str>) -> Result<bool> {
+    match name {
+        None => Ok(false),
+        Some("nfc") => Ok(true),
+        Some(_) => Err(UNSUPPORTED),
+    }
 }
 
 #[cfg(feature = "gguf")]

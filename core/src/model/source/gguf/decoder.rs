@@ -1,5 +1,6 @@
 //! A decoder's sizes in the words of GGUF's metadata.
 
+use super::decoder_family::{biases, complete, has_windows, local_rope};
 use super::settings::{GgufRefusal, Settings, check_tensors};
 use super::tokenizer::check_tokenizer;
 use super::{gguf_architecture, value_of};
@@ -7,7 +8,7 @@ use crate::error::Result;
 use crate::event::Value;
 use crate::format::gguf::Gguf;
 use crate::model::config::rope::{Yarn, YarnSettings};
-use crate::model::config::{LlamaConfig, Rope, RopePairs, Rotary};
+use crate::model::config::{Activation, FeedForward, LlamaConfig, Rope, RopePairs, Rotary};
 
 /// The sizes of the decoder in a GGUF file; keys stand behind the name of the architecture.
 ///
@@ -15,13 +16,15 @@ use crate::model::config::{LlamaConfig, Rope, RopePairs, Rotary};
 /// |---|---|
 /// | `n_vocab` | the number of tokens, or `vocab_size` without tokens |
 /// | `n_embd`, `n_layers` | `embedding_length`, `block_count` |
-/// | `max_seq_len` | `context_length`, or `attention.sliding_window` if that is less |
+/// | `max_seq_len` | `context_length`, or `attention.sliding_window` if that is less and all layers have it |
 /// | `n_heads`, `n_kv_heads`, `head_dim` | `attention.head_count`, `attention.head_count_kv`, `attention.key_length` |
 /// | `intermediate_size` | `feed_forward_length` |
 /// | `rms_norm_eps` | `attention.layer_norm_rms_epsilon` |
 /// | `rope_freq_base`, `rope_dimensions` | `rope.freq_base`, `rope.dimension_count` |
 /// | `rope_scaling` | `rope.scaling.factor` or `rope.scale_linear`, for the scaling `linear` |
 /// | `rope_original_positions` | `rope.scaling.original_context_length` |
+/// | `rope_local_freq_base` | `rope.freq_base_swa` |
+/// | `sliding_window`, `sliding_window_every` | `attention.sliding_window`, `attention.sliding_window_pattern` |
 /// | `rope_attention_factor` | `rope.scaling.attn_factor`, times the one of YaRN |
 ///
 /// # Errors
@@ -71,7 +74,9 @@ fn config<'a>(file: &Gguf<'a>) -> Result<Outcome<'a, LlamaConfig>> {
             }
             "max_seq_len" => {
                 // Beyond its window a token would see less than here.
-                let window = settings.number("attention.sliding_window").filter(|it| *it > 0.0);
+                let window = settings.number("attention.sliding_window");
+                let has_some = has_windows(settings.architecture);
+                let window = window.filter(|it| *it > 0.0 && !has_some);
                 let positions = settings.number("context_length")?;
                 return Some(window.map_or(positions, |window| window.min(positions)));
             }
@@ -92,25 +97,29 @@ fn config<'a>(file: &Gguf<'a>) -> Result<Outcome<'a, LlamaConfig>> {
     // Only Llama's queries and keys were put in another order for GGUF.
     let is_llama = settings.architecture == "llama";
     let pairs = if is_llama { RopePairs::Neighbours } else { RopePairs::Halves };
-    let mut config = LlamaConfig::read(read, pairs)?;
+    let config = match complete(file, &settings, LlamaConfig::read(read, pairs)?) {
+        Ok(config) => config,
+        Err(refusal) => return Ok(Err(refusal)),
+    };
     let checked = check(&settings, &config)
         .and_then(|()| rope(file, &settings, &config))
-        .and_then(|rope| check_tensors(file, config.layers).map(|()| rope));
-    Ok(checked.map(|rope| {
-        config.rotary = Some(Rotary { global: rope, local: rope });
-        config
-    }))
+        .and_then(|rope| local_rope(&settings, &config, rope))
+        .and_then(|rotary| {
+            check_tensors(file, &config, biases(settings.architecture)).map(|()| rotary)
+        });
+    Ok(checked.map(|rotary| LlamaConfig { rotary: Some(rotary), ..config }))
 }
 
 /// Refuses sizes of which only the usual ones are done.
 fn check<'a>(settings: &Settings<'a>, config: &LlamaConfig) -> Outcome<'a, ()> {
+    check_activation(settings, config)?;
     #[allow(clippy::cast_precision_loss)] // heads are small
     let head = config.head() as f64;
     if settings.number("attention.value_length").is_some_and(|length| length != head) {
         let reason = "only values as long as keys are honoured";
         return Err(settings.refuse("attention.value_length", reason));
     }
-    let usual = 1.0 / libm::sqrt(head);
+    let usual = f64::from(config.score_scale());
     let scale = settings.number("attention.scale").unwrap_or(0.0);
     if scale != 0.0 && (scale / usual - 1.0).abs() > 1e-6 {
         return Err(settings.refuse("attention.scale", "only 1 / √key_length is honoured"));
@@ -127,6 +136,23 @@ fn check<'a>(settings: &Settings<'a>, config: &LlamaConfig) -> Outcome<'a, ()> {
         return Err(settings.refuse("rope.dimension_count", reason));
     }
     Ok(())
+}
+
+/// Refuses another activation than the architecture has.
+fn check_activation<'a>(settings: &Settings<'a>, config: &LlamaConfig) -> Outcome<'a, ()> {
+    const KEY: &str = "hidden_activation";
+    let (words, reason): (&[&str], _) = match config.feed_forward {
+        FeedForward::Gated(Activation::GeluTanh) => {
+            (&["gelu_pytorch_tanh", "gelu_tanh"], "only `gelu_pytorch_tanh` is honoured")
+        }
+        _ => (&["silu", "swiglu"], "only `silu` is honoured"),
+    };
+    match settings.setting(KEY) {
+        Some((_, value)) if !words.iter().any(|word| value == Value::Text(word)) => {
+            Err(settings.refuse(KEY, reason))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// How positions turn heads, as llama.cpp takes the keys.

@@ -2,6 +2,7 @@
 //! called there.
 
 mod decoder;
+mod decoder_family;
 mod encoder;
 mod settings;
 mod tokenizer;
@@ -18,9 +19,8 @@ use crate::format::gguf::Gguf;
 /// The architecture of encoders.
 const ENCODER: &str = "bert";
 
-/// The architectures of decoders that are Llama's, but for biases and for projections that are
-/// stored together.
-const DECODERS: [&str; 4] = ["llama", "mistral", "qwen2", "phi3"];
+/// The architectures of decoders.
+const DECODERS: [&str; 6] = ["llama", "mistral", "qwen2", "qwen3", "phi3", "gemma3"];
 
 /// The longest key that is put together.
 const MAX_KEY_BYTES: usize = 128;

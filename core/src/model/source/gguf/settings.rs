@@ -5,7 +5,8 @@ use super::{GgufModel, gguf_architecture, gguf_model};
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::Value;
 use crate::format::gguf::Gguf;
-use crate::model::family::llama::is_decoder_tensor_of;
+use crate::model::config::Config;
+use crate::model::family::llama::{Biases, is_decoder_tensor_of};
 
 /// A key or tensor of a file that asks for something that is not done here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +42,8 @@ impl<'a> GgufRefusal<'a> {
 enum Rule {
     /// It is read.
     Used,
+    /// It is read, be it a list or not.
+    List,
     /// It changes no result.
     Irrelevant,
     /// Nothing is done with it; 0, `false` and an empty list ask for nothing.
@@ -51,7 +54,7 @@ enum Rule {
     Words(&'static [&'static str], &'static str),
 }
 
-use Rule::{Irrelevant, Off, One, Used, Words};
+use Rule::{Irrelevant, List, Off, One, Used, Words};
 
 /// Keys behind the name of the architecture and a point.
 const ARCHITECTURE: &[(&str, Rule)] = &[
@@ -69,6 +72,7 @@ const ARCHITECTURE: &[(&str, Rule)] = &[
     ("pooling_type", Used),
     ("rope.dimension_count", Used),
     ("rope.freq_base", Used),
+    ("rope.freq_base_swa", Used),
     ("rope.scale_linear", Used),
     ("rope.scaling.type", Used),
     ("rope.scaling.factor", Used),
@@ -82,8 +86,8 @@ const ARCHITECTURE: &[(&str, Rule)] = &[
     ("rope.scaling.finetuned", Irrelevant),
     ("vocab_size", Used),
     ("attention.layer_norm_epsilon", Irrelevant),
-    // A text is never longer than the window.
-    ("attention.sliding_window_pattern", Irrelevant),
+    // Where it is not read, a text is never longer than the window.
+    ("attention.sliding_window_pattern", List),
     ("classifier.output_labels", Irrelevant),
     ("attention.causal", Words(&["true"], "only causal attention is honoured")),
     ("attention.clamp_kqv", Off),
@@ -98,7 +102,7 @@ const ARCHITECTURE: &[(&str, Rule)] = &[
     ("logit_scale", One),
     ("embedding_scale", One),
     ("residual_scale", One),
-    ("hidden_activation", Words(&["silu", "swiglu"], "only `silu` is honoured")),
+    ("hidden_activation", Used),
     (
         "tensor_data_layout",
         Words(&["Meta AI original pth"], "only `Meta AI original pth` is honoured"),
@@ -201,7 +205,7 @@ impl<'a> Settings<'a> {
                 Used if is_list && core::ptr::eq(rules, ARCHITECTURE) => {
                     return Err(refuse("one value for all layers is honoured, not a list"));
                 }
-                Used => *place = Some(Setting { key, offset, value }),
+                Used | List => *place = Some(Setting { key, offset, value }),
                 Irrelevant => {}
                 Off if is_off(value) => {}
                 One if is_off(value) || number(value) == Some(1.0) => {}
@@ -228,6 +232,11 @@ impl<'a> Settings<'a> {
     fn tokenizer(&self, name: &str) -> Option<&Setting<'a>> {
         let place = TOKENIZER.iter().position(|(known, _)| *known == name)?;
         self.tokenizer.get(place)?.as_ref()
+    }
+
+    /// The key and the value that stand under a name of the architecture's.
+    pub(super) fn setting(&self, name: &str) -> Option<(&'a str, Value<'a>)> {
+        self.model(name).map(|setting| (setting.key, setting.value))
     }
 
     /// The number under a key of the architecture.
@@ -271,14 +280,15 @@ impl<'a> Settings<'a> {
     }
 }
 
-/// Refuses tensors that a decoder with so many layers would not use: with them another model is
+/// Refuses tensors that a decoder of these settings would not use: with them another model is
 /// meant.
 pub(super) fn check_tensors<'a>(
     file: &Gguf<'a>,
-    layers: usize,
+    config: &Config,
+    biases: Biases,
 ) -> core::result::Result<(), GgufRefusal<'a>> {
     let mut tensors = file.tensors();
-    match tensors.find(|tensor| !is_decoder_tensor_of(tensor.header().name, layers)) {
+    match tensors.find(|tensor| !is_decoder_tensor_of(tensor.header().name, config, biases)) {
         Some(tensor) => {
             let header = tensor.header();
             let reason = "no model that is known here uses such a tensor";

@@ -85,7 +85,7 @@ pub(super) fn check_tokenizer<'a>(
         Some(Value::Text("gpt2")) if pre_tokenizer(settings).is_some() => Ok(()),
         Some(Value::Text("gpt2")) => refuse(
             "tokenizer.ggml.pre",
-            "this way to cut texts into words is not known; known are those of GPT-2, SmolLM and Llama 3",
+            "this way to cut texts into words is not known; known are those of GPT-2, SmolLM, Llama 3 and Qwen 2",
         ),
         Some(_) => refuse(
             "tokenizer.ggml.model",

@@ -1,0 +1,133 @@
+//! What the architectures of decoders have beside Llama's settings, as llama.cpp computes them.
+//!
+//! | architecture | differs from Llama |
+//! |---|---|
+//! | `llama` | |
+//! | `mistral`, `phi3` | elements of a head are turned in halves |
+//! | `qwen2` | the same |
+//! | `qwen3` | the same; queries and keys are normed |
+//! | `gemma3` | the same; embeddings are scaled, what layers add is normed, GELU, windows with a base of their own |
+
+use super::settings::{GgufRefusal, Settings};
+use crate::event::Value;
+use crate::format::gguf::Gguf;
+use crate::model::config::{
+    Activation, Attention, Config, Embedding, FeedForward, Order, Rope, Rotary, Window,
+};
+use crate::model::family::llama::Biases;
+
+/// A model of 62 layers is Gemma 3 27B: its scores have another factor.
+const LAYERS_OF_27B: usize = 62;
+/// One of so many layers of Gemma 3 sees all tokens.
+const PATTERN: usize = 6;
+/// The base of the rotary frequencies in Gemma's layers with a window.
+const LOCAL_BASE: f32 = 10_000.0;
+
+const WINDOW: &str = "attention.sliding_window";
+const WINDOW_PATTERN: &str = "attention.sliding_window_pattern";
+
+/// Whether some layers have a window beyond which texts may go on.
+pub(super) fn has_windows(architecture: &str) -> bool {
+    architecture == "gemma3"
+}
+
+/// Which layers may have biases.
+pub(super) fn biases(architecture: &str) -> Biases {
+    match architecture {
+        "llama" => Biases::ALL,
+        _ => Biases { query_key_value: true, ..Biases::NONE },
+    }
+}
+
+/// `config`, which is Llama's, with what the architecture does otherwise.
+pub(super) fn complete<'a>(
+    file: &Gguf<'a>,
+    settings: &Settings<'a>,
+    config: Config,
+) -> Result<Config, GgufRefusal<'a>> {
+    let with_norms = Attention { query_key_norm: true, ..config.attention };
+    match settings.architecture {
+        "qwen3" => Ok(Config { attention: with_norms, ..config }),
+        "gemma3" => gemma(file, settings, Config { attention: with_norms, ..config }),
+        _ => Ok(config),
+    }
+}
+
+fn gemma<'a>(
+    file: &Gguf<'a>,
+    settings: &Settings<'a>,
+    config: Config,
+) -> Result<Config, GgufRefusal<'a>> {
+    #[allow(clippy::cast_precision_loss)] // at most 2²⁴
+    let root = |size: usize| libm::sqrtf(size as f32);
+    let scored = match config.layers {
+        LAYERS_OF_27B => config.hidden.checked_div(config.heads.query).unwrap_or(0),
+        _ => config.heads.size,
+    };
+    let attention = Attention {
+        window: window(file, settings, config.layers)?,
+        scale: Some(1.0 / root(scored)),
+        ..config.attention
+    };
+    Ok(Config {
+        embedding: Embedding { scale: root(config.hidden), ..config.embedding },
+        attention,
+        order: Order::Sandwich,
+        feed_forward: FeedForward::Gated(Activation::GeluTanh),
+        ..config
+    })
+}
+
+/// How layers with a window turn heads: their positions are not divided.
+pub(super) fn local_rope<'a>(
+    settings: &Settings<'a>,
+    config: &Config,
+    global: Rope,
+) -> Result<Rotary, GgufRefusal<'a>> {
+    if !has_windows(settings.architecture) || config.attention.window.is_none() {
+        return Ok(Rotary { global, local: global });
+    }
+    if global.yarn.is_some() || global.attention_factor != 1.0 {
+        let reason = "of this architecture only none and linear are honoured";
+        return Err(settings.refuse("rope.scaling.type", reason));
+    }
+    #[allow(clippy::cast_possible_truncation)] // models are not this precise
+    let base = settings.number("rope.freq_base_swa").map_or(LOCAL_BASE, |base| base as f32);
+    if !(base.is_finite() && base > 0.0) {
+        return Err(settings.refuse("rope.freq_base_swa", "a positive number is needed"));
+    }
+    Ok(Rotary { global, local: Rope { base, position_divisor: 1.0, ..global } })
+}
+
+/// The window of most layers; which have one is told by a number or for each layer.
+fn window<'a>(
+    file: &Gguf<'a>,
+    settings: &Settings<'a>,
+    layers: usize,
+) -> Result<Option<Window>, GgufRefusal<'a>> {
+    let Some((_, size)) = settings.setting(WINDOW) else { return Ok(None) };
+    let Some(size) = whole(size) else { return Err(settings.refuse(WINDOW, "it is no size")) };
+    let Some(reach) = size.checked_sub(1) else { return Ok(None) };
+    let usual = Window { reach, every: PATTERN, first: PATTERN - 1 };
+    let refuse = |reason| Err(settings.refuse(WINDOW_PATTERN, reason));
+    let Some((key, value)) = settings.setting(WINDOW_PATTERN) else { return Ok(Some(usual)) };
+    match value {
+        Value::Array { .. } => {
+            let is_local = |value| matches!(value, Value::Bool(true));
+            let listed = || file.elements(key).into_iter().flatten().map(is_local);
+            let turned = Window::of_layers(reach, layers, listed);
+            turned.map_or_else(|| refuse("one in so many layers has no window, or none"), Ok)
+        }
+        value => match whole(value) {
+            // As in llama.cpp, 0 leaves all layers with a window, and 1 none.
+            Some(0) => Ok(Some(Window { reach, every: 0, first: 0 })),
+            Some(1) => Ok(None),
+            Some(every) => Ok(Some(Window { reach, every, first: every - 1 })),
+            None => refuse("a number, or whether each layer has a window, is honoured"),
+        },
+    }
+}
+
+fn whole(value: Value<'_>) -> Option<usize> {
+    super::unsigned(value).and_then(|number| usize::try_from(number).ok())
+}
