@@ -183,7 +183,8 @@ impl Texts {
         Self { state: seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1 }
     }
 
-    fn below(&mut self, limit: usize) -> usize {
+    /// A number below `limit`.
+    pub fn below(&mut self, limit: usize) -> usize {
         self.state ^= self.state << 13;
         self.state ^= self.state >> 7;
         self.state ^= self.state << 17;

@@ -17,6 +17,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use unicode_categories::UnicodeCategories;
+use unicode_normalization_alignments::UnicodeNormalization;
 use unicode_normalization_alignments::char::{
     canonical_combining_class, compose, decompose_canonical, decompose_compatible,
     is_combining_mark,
@@ -81,6 +82,8 @@ fn properties(c: char) -> u8 {
         | u8::from(is_combining_mark(c)) << 3
         | u8::from(c.is_mark_nonspacing()) << 4
         | u8::from(is_hangul_part || SECONDS.with(|seconds| seconds.contains(&c))) << 5
+        | u8::from(!std::iter::once(c).nfc().map(|(part, _)| part).eq([c])) << 6
+        | u8::from(!std::iter::once(c).nfkc().map(|(part, _)| part).eq([c])) << 7
 }
 
 thread_local! {

@@ -9,7 +9,7 @@ use core::ops::Range;
 use super::normalizer::Normalizer;
 use super::settings::{at, string, truth};
 use super::text::Text;
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::text::json::{Fault, Object, Read, Value};
 use crate::token::{
     AddedIndex, AddedRules, AddedTable, AddedToken, SpecialTokens, is_word_character,
@@ -108,6 +108,10 @@ impl AddedVocabulary {
             } else {
                 entry.content.clone()
             };
+            // It would be found between any two characters.
+            if normalized.is_empty() {
+                return Err(of(Error::without_offset(ErrorKind::UnsupportedSetting)));
+            }
             let was_special = by_content
                 .get(entry.content.as_str())
                 .is_some_and(|(_, _, token): &(u32, &Entry<'t>, Added)| token.is_special);
@@ -196,8 +200,11 @@ impl AddedVocabulary {
             }
             let start = if rules.strips_before { spaces.before(start, taken) } else { start };
             let end = if rules.strips_behind { spaces.behind(end) } else { end };
-            if taken < start && !take(Part::Plain(taken..start))? || !take(Part::Added(token.id()))?
-            {
+            if taken < start && !take(Part::Plain(taken..start))? {
+                return Ok(false);
+            }
+            // All that it spells has been taken by the one before it: then it is not there.
+            if start < end && !take(Part::Added(token.id()))? {
                 return Ok(false);
             }
             taken = end;

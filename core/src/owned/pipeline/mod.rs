@@ -272,7 +272,10 @@ impl Pipeline {
         ids: &mut Vec<u32>,
     ) -> Result<bool> {
         let PipelineSession { text, next_text, held, pieces, model, .. } = session;
-        for step in &self.normalizer {
+        for step in self.normalizer.iter() {
+            if step.leaves(&text.string) {
+                continue;
+            }
             next_text.clear();
             step.run(text, next_text, held)?;
             core::mem::swap(text, next_text);

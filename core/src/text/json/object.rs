@@ -42,6 +42,13 @@ pub type Read<'t, T> = Result<T, Fault<'t>>;
 /// Members beyond these are refused: no model's settings have as many.
 const MOST_MEMBERS: usize = 256;
 
+/// Members whose places are kept. Objects with large members, such as vocabularies, have fewer;
+/// those with more are short enough to be looked through again and again.
+const KEPT_MEMBERS: usize = 16;
+
+/// A member's name as it is spelled, and its value.
+type Member<'t> = (&'t str, Value<'t>);
+
 /// An object that knows which of its members were asked for. Members that are null count as absent.
 ///
 /// ```
@@ -56,6 +63,8 @@ const MOST_MEMBERS: usize = 256;
 #[derive(Clone, Debug)]
 pub struct Object<'t> {
     value: Value<'t>,
+    /// All members, if they are few enough.
+    kept: Option<[Option<Member<'t>>; KEPT_MEMBERS]>,
     asked: Cell<[u128; MOST_MEMBERS / 128]>,
 }
 
@@ -72,10 +81,24 @@ impl<'t> Object<'t> {
         if value.kind() != Kind::BeginObject {
             return fault(ErrorKind::BadMetadata);
         }
-        if value.members().count() > MOST_MEMBERS {
+        let mut kept = [None; KEPT_MEMBERS];
+        let mut count = 0_usize;
+        for member in value.members() {
+            if let Some(place) = kept.get_mut(count) {
+                *place = Some(member);
+            }
+            count = count.saturating_add(1);
+        }
+        if count > MOST_MEMBERS {
             return fault(ErrorKind::OverLimit);
         }
-        Ok(Self { value, asked: Cell::default() })
+        let kept = (count <= KEPT_MEMBERS).then_some(kept);
+        Ok(Self { value, kept, asked: Cell::default() })
+    }
+
+    fn members(&self) -> impl Iterator<Item = Member<'t>> {
+        let all = self.kept.is_none().then(|| self.value.members());
+        self.kept.into_iter().flatten().flatten().chain(all.into_iter().flatten())
     }
 
     /// The object itself.
@@ -89,7 +112,7 @@ impl<'t> Object<'t> {
     pub fn get(&self, name: &str) -> Option<Value<'t>> {
         let mut found = None;
         let mut asked = self.asked.get();
-        for (at, (known, value)) in self.value.members().enumerate() {
+        for (at, (known, value)) in self.members().enumerate() {
             if is(known, name) {
                 found = Some(value);
                 if let Some(bits) = asked.get_mut(at / 128) {
@@ -209,7 +232,7 @@ impl<'t> Object<'t> {
     /// [`ErrorKind::UnsupportedSetting`].
     pub fn finish(&self, irrelevant: &[&str]) -> Read<'t, ()> {
         let asked = self.asked.get();
-        for (at, (key, value)) in self.value.members().enumerate() {
+        for (at, (key, value)) in self.members().enumerate() {
             let is_asked = asked.get(at / 128).is_some_and(|bits| bits >> (at % 128) & 1 == 1);
             if !is_asked && !value.is_null() && !irrelevant.iter().any(|known| is(key, known)) {
                 let error = Error::new(value.offset(), ErrorKind::UnsupportedSetting);

@@ -50,7 +50,7 @@ pub(in crate::owned::pipeline) fn read<'t>(
 
 /// The model's kind; old files do not say it.
 fn kind_of<'t>(model: &Object<'t>) -> Read<'t, Option<&'t str>> {
-    if model.value().member("type").is_some() {
+    if model.get("type").is_some() {
         return Ok(Some(kind(model)?));
     }
     let has = |name: &str| model.value().member(name).is_some();

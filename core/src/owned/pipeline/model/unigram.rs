@@ -35,9 +35,6 @@ pub(in crate::owned::pipeline) struct Step {
     start: u32,
 }
 
-/// Stands for the id of a character without a piece, where the model has no unknown token.
-const NO_UNKNOWN: u32 = u32::MAX;
-
 const NOWHERE: u32 = u32::MAX;
 
 const UNREACHED: Step = Step { sum: 0.0, id: 0, start: NOWHERE };
@@ -70,13 +67,13 @@ impl Unigram {
         let steps = &mut steps[..=piece.len()];
         steps.fill(UNREACHED);
         for (start, c) in piece.char_indices() {
-            self.leave(piece, start, c.len_utf8(), steps);
+            self.leave(piece, start, c.len_utf8(), steps)?;
         }
         self.give(piece, steps, ids)
     }
 
     /// Tries all tokens that begin at `start`, where there is a character of so many bytes.
-    fn leave(&self, piece: &str, start: usize, bytes: usize, steps: &mut [Step]) {
+    fn leave(&self, piece: &str, start: usize, bytes: usize, steps: &mut [Step]) -> Result<()> {
         let sum = steps[start].sum;
         let mut node = Node::ROOT;
         let mut has_character = false;
@@ -89,9 +86,13 @@ impl Unigram {
             has_character |= length == bytes;
         }
         if !has_character {
-            let id = self.unknown.unwrap_or(NO_UNKNOWN);
-            steps[start + bytes].offer(self.unknown_score + sum, id, start);
+            let step = &mut steps[start + bytes];
+            if step.offer(self.unknown_score + sum, self.unknown.unwrap_or(0), start) {
+                // Even if it would become bytes.
+                self.unknown.ok_or(no_unknown())?;
+            }
         }
+        Ok(())
     }
 
     /// Writes the ids of the best way, of which `steps` has the ends. Neighbours that are unknown
@@ -110,7 +111,7 @@ impl Unigram {
             let mut end = next as usize;
             let id = steps[end].id;
             next = steps[end].start;
-            let is_unknown = |id| id == NO_UNKNOWN || Some(id) == self.unknown;
+            let is_unknown = |id| Some(id) == self.unknown;
             if !is_unknown(id) {
                 ids.push(id);
                 start = end;
@@ -142,10 +143,13 @@ impl Unigram {
 }
 
 impl Step {
+    /// Takes another way if it is better; answers whether it is.
     #[inline]
-    fn offer(&mut self, sum: f64, id: u32, start: usize) {
-        if self.start == NOWHERE || sum > self.sum {
+    fn offer(&mut self, sum: f64, id: u32, start: usize) -> bool {
+        let is_better = self.start == NOWHERE || sum > self.sum;
+        if is_better {
             *self = Self { sum, id, start: start as u32 };
         }
+        is_better
     }
 }

@@ -25,9 +25,14 @@ pub(super) use replace::Replace;
 pub(super) enum Normalizer {
     Bert(Bert),
     Form(Form),
+    /// Canonical decomposition without non-spacing marks, as BERT strips accents.
+    WithoutAccents,
     Lowercase,
     StripAccents,
-    Strip { left: bool, right: bool },
+    Strip {
+        left: bool,
+        right: bool,
+    },
     Replace(Replace),
     Prepend(String),
     Precompiled(Charsmap),
@@ -39,6 +44,15 @@ pub(super) enum Normalizer {
 pub(super) type Held = Vec<(u8, char)>;
 
 impl Normalizer {
+    /// Whether a quick look at `text` shows that it would stay as it is.
+    pub(super) fn leaves(&self, text: &str) -> bool {
+        match self {
+            Self::Form(form) => form.has(text),
+            Self::WithoutAccents | Self::StripAccents => text.is_ascii(),
+            _ => false,
+        }
+    }
+
     /// Writes what becomes of `text` into `out`, which is empty.
     ///
     /// # Errors
@@ -46,8 +60,11 @@ impl Normalizer {
     /// [`OverLimit`](crate::ErrorKind::OverLimit) if that is far longer than the text.
     pub(super) fn run(&self, text: &Text, out: &mut Text, held: &mut Held) -> Result<()> {
         match self {
-            Self::Bert(bert) => bert.run(text, out, held),
+            Self::Bert(bert) => bert.run(text, out),
             Self::Form(form) => write_in(*form, text, out, held, |_| true),
+            Self::WithoutAccents => {
+                write_in(Form::Nfd, text, out, held, |c| !Properties::of(c).is_non_spacing());
+            }
             Self::Lowercase => lowercase(text, out),
             Self::StripAccents => map(text, out, |c| {
                 Some(c).filter(|c| c.is_ascii() || !Properties::of(*c).is_mark())
@@ -89,6 +106,12 @@ fn map(text: &Text, out: &mut Text, becomes: impl Fn(char) -> Option<char>) {
 }
 
 fn lowercase(text: &Text, out: &mut Text) {
+    if text.string.is_ascii() {
+        out.string.push_str(&text.string);
+        out.string.make_ascii_lowercase();
+        out.first = text.first;
+        return;
+    }
     for (at, c) in text.string.char_indices() {
         if c.is_ascii() {
             out.string.push(c.to_ascii_lowercase());

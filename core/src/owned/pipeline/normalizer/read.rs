@@ -11,16 +11,20 @@ use crate::text::json::{Object, Read, Value};
 pub(in crate::owned::pipeline) fn read(value: Option<Value<'_>>) -> Read<'_, Vec<Normalizer>> {
     let mut steps = Vec::new();
     each_step(value, "normalizers", &mut |step| {
-        steps.push(one(step)?);
+        steps.extend(one(step)?);
         Ok(())
     })?;
     Ok(steps)
 }
 
-fn one(value: Value<'_>) -> Read<'_, Normalizer> {
+fn one(value: Value<'_>) -> Read<'_, Vec<Normalizer>> {
     let step = Object::new(value)?;
     let read = match kind(&step)? {
-        "BertNormalizer" => bert(&step)?,
+        "BertNormalizer" => {
+            let steps = bert(&step)?;
+            step.finish(&[])?;
+            return Ok(steps);
+        }
         "NFC" => Normalizer::Form(Form::Nfc),
         "NFD" => Normalizer::Form(Form::Nfd),
         "NFKC" => Normalizer::Form(Form::Nfkc),
@@ -39,17 +43,20 @@ fn one(value: Value<'_>) -> Read<'_, Normalizer> {
         _ => return Err(refused(value, "no such normaliser is known")),
     };
     step.finish(&[])?;
-    Ok(read)
+    Ok([read].into())
 }
 
-fn bert<'t>(step: &Object<'t>) -> Read<'t, Normalizer> {
+fn bert<'t>(step: &Object<'t>) -> Read<'t, Vec<Normalizer>> {
     let lowercases = truth(step, "lowercase")?;
-    Ok(Normalizer::Bert(Bert {
+    let strips_accents = step.truth("strip_accents")?.unwrap_or(lowercases);
+    let bert = Bert {
         cleans: truth(step, "clean_text")?,
         sets_ideographs_apart: truth(step, "handle_chinese_chars")?,
-        strips_accents: step.truth("strip_accents")?.unwrap_or(lowercases),
-        lowercases,
-    }))
+    };
+    let mut steps: Vec<Normalizer> = [Normalizer::Bert(bert)].into();
+    steps.extend(strips_accents.then_some(Normalizer::WithoutAccents));
+    steps.extend(lowercases.then_some(Normalizer::Lowercase));
+    Ok(steps)
 }
 
 fn precompiled<'t>(step: &Object<'t>) -> Read<'t, Charsmap> {

@@ -30,6 +30,21 @@ impl Form {
     const fn composes(self) -> bool {
         matches!(self, Self::Nfc | Self::Nfkc)
     }
+
+    /// Whether a look at each character of `text` shows that it is in this form.
+    pub(crate) fn has(self, text: &str) -> bool {
+        let stays = |c: char| {
+            let properties = Properties::of(c);
+            let changes = match self {
+                Self::Nfd => properties.decomposes(),
+                Self::Nfkd => properties.decomposes_compatibly(),
+                Self::Nfc => properties.is_recomposed() || properties.composes(),
+                Self::Nfkc => properties.is_recomposed_compatibly() || properties.composes(),
+            };
+            !changes && !properties.moves()
+        };
+        text.is_ascii() || text.chars().all(|c| c.is_ascii() || stays(c))
+    }
 }
 
 /// Characters whose order is not settled: a starter, and marks behind it with their classes.

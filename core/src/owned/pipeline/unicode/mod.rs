@@ -60,6 +60,16 @@ impl Properties {
     const fn composes(self) -> bool {
         self.0 & 32 != 0
     }
+
+    /// Does not stay as it is where texts are composed canonically.
+    const fn is_recomposed(self) -> bool {
+        self.0 & 64 != 0
+    }
+
+    /// Does not stay as it is where texts are composed after compatibility decomposition.
+    const fn is_recomposed_compatibly(self) -> bool {
+        self.0 & 128 != 0
+    }
 }
 
 /// A value of a trie of three levels.
