@@ -19,7 +19,7 @@ pub struct PipelineParts<'p> {
     /// The model's own tokens by id; an empty one stands for an id without a token.
     pub tokens: Vec<&'p str>,
     /// The scores of the tokens, if the model has any.
-    pub scores: Option<&'p [f64]>,
+    pub scores: Option<Vec<f64>>,
     /// The pairs of ids that become one, in the order of their ranks.
     pub merges: Vec<(u32, u32)>,
 }
@@ -64,7 +64,7 @@ impl Pipeline {
             settings: &self.settings,
             tokens: tokens.collect(),
             scores: match &self.model {
-                Model::Unigram(model) => Some(&model.scores),
+                Model::Unigram(model) => Some(model.scores.to_vec()),
                 _ => None,
             },
             merges: match &self.model {

@@ -65,6 +65,8 @@ fn kind_of<'t>(model: &Object<'t>) -> Read<'t, Option<&'t str>> {
 /// The tokens of a model.
 struct Vocabulary<'t> {
     value: Value<'t>,
+    /// Whether the tokens are named in the JSON, which cannot name one twice.
+    is_named: bool,
     tokens: TokenStrings,
     scores: Vec<f64>,
     count: usize,
@@ -106,7 +108,7 @@ impl<'t> Vocabulary<'t> {
         let mut tokens = TokenStrings::with_room(room, bytes).map_err(of)?;
         by_id.iter().try_for_each(|token| tokens.push_spelled(token)).map_err(of)?;
         tokens.shrink();
-        Ok(Self { value, tokens, scores: Vec::new(), count })
+        Ok(Self { value, is_named: true, tokens, scores: Vec::new(), count })
     }
 
     /// Tokens in the order of their ids, with their scores.
@@ -129,7 +131,7 @@ impl<'t> Vocabulary<'t> {
             scores.push(score);
         }
         tokens.shrink();
-        Ok(Self { value, tokens, scores, count })
+        Ok(Self { value, is_named: false, tokens, scores, count })
     }
 
     /// Tokens of which the JSON says only how many there are.
@@ -150,6 +152,7 @@ impl<'t> Vocabulary<'t> {
         let scores = scores.get(..ids.len()).unwrap_or_default();
         Ok(Self {
             value,
+            is_named: false,
             tokens: core::mem::take(tokens),
             scores: scores.to_vec(),
             count: count.ok_or_else(|| of(bad))?,
@@ -161,9 +164,11 @@ impl<'t> Vocabulary<'t> {
         (range(self.value), self.tokens.len())
     }
 
-    /// Refuses tokens that are there twice: `find` gives the id of only one of them.
+    /// Refuses names that are there twice: `find` gives the id of only one of them. In lists of
+    /// tokens the last one counts.
     fn refuse_twins(&self, find: impl Fn(&str) -> Option<u32>) -> Read<'t, ()> {
-        let twin = self.tokens.iter().find(|(id, token)| find(token) != Some(*id));
+        let mut tokens = self.tokens.iter();
+        let twin = tokens.find(|(id, token)| self.is_named && find(token) != Some(*id));
         let Some((id, _)) = twin else { return Ok(()) };
         let member = self.value.members().find(|(_, value)| value.as_u64() == Some(id.into()));
         let place = member.map_or(self.value, |(_, value)| value);
@@ -206,7 +211,7 @@ fn unigram<'t>(model: &Object<'t>, vocabulary: Vocabulary<'t>) -> Read<'t, ReadM
     };
     let byte_fallback = model.truth("byte_fallback")?.unwrap_or(false);
     let large = [vocabulary.place()].into();
-    let Vocabulary { value, tokens, scores, count } = vocabulary;
+    let Vocabulary { value, tokens, scores, count, .. } = vocabulary;
     let of = |error| at(value, "vocab", error);
     let read = Unigram::new(&tokens, scores, unknown, byte_fallback).map_err(of)?;
     Ok(ReadModel { model: Model::Unigram(read), tokens, count, large })

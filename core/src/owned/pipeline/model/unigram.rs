@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use super::{byte_ids, no_unknown};
 use crate::error::{Error, ErrorKind, Result};
-use crate::limit::grow;
+use crate::limit::{grow, reserved};
 use crate::owned::pipeline::tokens::TokenStrings;
 use crate::owned::pipeline::trie::{Node, Trie};
 
@@ -18,11 +18,45 @@ const UNKNOWN_PENALTY: f64 = 10.0;
 pub(in crate::owned::pipeline) struct Unigram {
     pub(super) trie: Trie,
     pub(super) unknown: Option<u32>,
-    pub(in crate::owned::pipeline) scores: Vec<f64>,
+    pub(in crate::owned::pipeline) scores: Scores,
     /// The score of a character without a piece.
     unknown_score: f64,
     /// The tokens of bytes; empty if characters without a piece do not become bytes.
     bytes: Vec<Option<u32>>,
+}
+
+/// The scores of all tokens. Most files have been written from f32.
+#[derive(Clone, Debug)]
+pub(in crate::owned::pipeline) enum Scores {
+    Single(Vec<f32>),
+    Double(Vec<f64>),
+}
+
+impl Scores {
+    fn new(scores: Vec<f64>) -> Result<Self> {
+        if scores.iter().any(|score| f64::from(*score as f32) != *score) {
+            return Ok(Self::Double(scores));
+        }
+        let mut singles = reserved(scores.len())?;
+        singles.extend(scores.iter().map(|score| *score as f32));
+        Ok(Self::Single(singles))
+    }
+
+    #[inline]
+    fn get(&self, id: u32) -> f64 {
+        match self {
+            Self::Single(scores) => scores[id as usize].into(),
+            Self::Double(scores) => scores[id as usize],
+        }
+    }
+
+    /// All of them, in the order of their ids.
+    pub(in crate::owned::pipeline) fn to_vec(&self) -> Vec<f64> {
+        match self {
+            Self::Single(scores) => scores.iter().map(|score| f64::from(*score)).collect(),
+            Self::Double(scores) => scores.clone(),
+        }
+    }
 }
 
 /// The best way to a place in a piece.
@@ -52,6 +86,7 @@ impl Unigram {
             .copied()
             .fold(f64::INFINITY, |least, score| if score < least { score } else { least });
         let bytes = if byte_fallback { byte_ids(|token| trie.find(token)) } else { Vec::new() };
+        let scores = Scores::new(scores)?;
         Ok(Self { trie, unknown, scores, unknown_score: least - UNKNOWN_PENALTY, bytes })
     }
 
@@ -82,7 +117,7 @@ impl Unigram {
             node = next;
             let Some(id) = self.trie.token(node) else { continue };
             let length = at + c.len_utf8();
-            steps[start + length].offer(self.scores[id as usize] + sum, id, start);
+            steps[start + length].offer(self.scores.get(id) + sum, id, start);
             has_character |= length == bytes;
         }
         if !has_character {
