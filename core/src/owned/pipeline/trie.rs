@@ -2,7 +2,7 @@
 //!
 //! A node is the slot of the edge that leads to it. A slot is the edge, which is the node that it
 //! leaves and its character, and the token that ends with it: twelve bytes. XLM-RoBERTa's 250,000
-//! tokens are some 600,000 edges.
+//! tokens are some 500,000 edges.
 
 use alloc::vec::Vec;
 
@@ -39,12 +39,6 @@ const MAX_PROBES: usize = 256;
 /// Slots for each token that building begins with: more than most vocabularies need.
 const SLOTS_A_TOKEN: usize = 3;
 
-/// Tokens that are added at a time.
-const LANES: usize = 8;
-
-/// The rest of a token that is being added, where it has led to, and its id.
-type Lane<'s> = Option<(core::str::Chars<'s>, Node, u32)>;
-
 /// The longest token that is taken: a text's every place may be looked at so many times.
 const MAX_TOKEN_BYTES: usize = 1024;
 
@@ -75,45 +69,20 @@ impl Trie {
             Self { edges: filled(slots, 0)?, tokens: filled(slots, NONE)?, longest_probe: 0 };
         // A table that is fuller than seven eighths is slow.
         let mut free = slots - slots / 8;
-        if strings.iter().any(|(_, token)| token.len() > MAX_TOKEN_BYTES) {
-            return Err(Error::without_offset(ErrorKind::OverLimit));
-        }
-        let mut tokens = strings.iter();
-        let mut lanes: [Lane<'_>; LANES] = [const { None }; LANES];
-        loop {
-            for lane in &mut lanes {
-                *lane = tokens.next().map(|(id, token)| (token.chars(), Node::ROOT, id));
+        for (id, token) in strings.iter() {
+            if token.len() > MAX_TOKEN_BYTES {
+                return Err(Error::without_offset(ErrorKind::OverLimit));
             }
-            if lanes.iter().all(Option::is_none) {
-                break;
-            }
-            if !trie.add(&mut lanes, &mut free) {
-                return Ok(None);
-            }
-        }
-        Ok(Some(trie))
-    }
-
-    /// Adds the tokens of all lanes, a character of each in turn: a slot that is not in the
-    /// processor's cache is waited for together with those of the other lanes. Answers whether
-    /// there was room.
-    fn add(&mut self, lanes: &mut [Lane<'_>; LANES], free: &mut usize) -> bool {
-        while lanes.iter().any(Option::is_some) {
-            for lane in lanes.iter_mut() {
-                let Some((characters, node, id)) = lane else { continue };
-                match characters.next() {
-                    Some(c) => match self.make(*node, c, free) {
-                        Some(next) => *node = next,
-                        None => return false,
-                    },
-                    None => {
-                        self.tokens[node.0 as usize] = *id;
-                        *lane = None;
-                    }
+            let mut node = Node::ROOT;
+            for c in token.chars() {
+                match trie.make(node, c, &mut free) {
+                    Some(next) => node = next,
+                    None => return Ok(None),
                 }
             }
+            trie.tokens[node.0 as usize] = id;
         }
-        true
+        Ok(Some(trie))
     }
 
     /// The node behind an edge, which is made if it is not there.
