@@ -3,7 +3,12 @@
 
 use nanoembed_core::ErrorKind;
 use nanoembed_core::kernel;
-use nanoembed_core::model::{Batch, DenseActivation, FamilyModel, InOrder, Way, Ways, read_config};
+use nanoembed_core::model::llama::{
+    Activations, Cache, Llama, LlamaLayer, LlamaMemory, LlamaPlan, Output,
+};
+use nanoembed_core::model::{
+    Batch, DenseActivation, FamilyModel, InOrder, Mask, Run, Way, Ways, read_config,
+};
 use nanoembed_core::owned::{DenseLayer, Recipe, TextEncoder};
 use nanoembed_core::text::json::Value;
 use nanoembed_tests::checkpoint::{Checkpoint, Expected};
@@ -282,4 +287,48 @@ fn settings_of_published_models_are_known() {
     let scaled = scaled.replace(r#""n_positions": 256"#, r#""n_positions": 1024"#);
     let scaled = read_config(Value::parse(&scaled, 0).unwrap()).unwrap();
     assert_eq!(scaled.config.positions, 256);
+}
+
+/// The causal models among them run as texts that grow: what was computed of tokens before is kept.
+#[test]
+fn texts_that_grow_give_what_transformers_computed_of_them_as_a_whole() {
+    let mut checked = 0;
+    for folder in Checkpoint::all() {
+        let model = folder.model("config.json");
+        let config = model.config;
+        if config.attention.mask != Mask::Causal {
+            continue;
+        }
+        let (kernels, file) = (kernel::detect(), folder.weights());
+        file.with(|weights| {
+            let weights = &weights;
+            let layers = vec![LlamaLayer::EMPTY; config.layers];
+            let llama = Llama::of_family(weights, config, model.names, layers).unwrap();
+            for text in folder.expected() {
+                let tokens = text.ids.len();
+                let mut cache = vec![f32::NAN; Cache::floats_needed(&config, tokens).unwrap()];
+                let mut cache = Cache::new(&config, tokens, &mut cache).unwrap();
+                let activations = Activations::Floats;
+                let plan = LlamaPlan { activations, ..LlamaPlan::new(5, tokens) };
+                let needs = LlamaMemory::needs(&config, &plan).unwrap();
+                let (mut floats, mut bytes) = (vec![f32::NAN; needs.floats], vec![0; needs.bytes]);
+                let mut memory = LlamaMemory::new(&config, &plan, &mut floats, &mut bytes).unwrap();
+                let run = Run::new(weights, &kernels);
+                let mut found = vec![0.0; config.hidden];
+                // The last token alone, behind pieces of seven.
+                let (before, last) = text.ids.split_at(tokens - 1);
+                for piece in before.chunks(7) {
+                    llama.forward(&run, piece, &mut cache, &mut memory, Output::Nothing).unwrap();
+                }
+                let output = Output::Hidden(&mut found);
+                llama.forward(&run, last, &mut cache, &mut memory, output).unwrap();
+                let length = found.iter().map(|x| x * x).sum::<f32>().sqrt();
+                found.iter_mut().for_each(|x| *x /= length);
+                let difference = largest_difference(&found, &text.values);
+                assert!(difference <= TOLERANCE, "{}: {difference:e}", folder.name());
+                checked += 1;
+            }
+        });
+    }
+    assert!(checked >= 9);
 }
