@@ -378,15 +378,56 @@ fn sentence_pieces_in_gguf_give_the_ids_of_the_folder() {
     let out = TempDir::new().unwrap();
     let weights = folder.path().join("model.safetensors");
     let gguf = made(&["migrate"], &weights, &out, "m.gguf");
+    // The same by `tokenizer.json` alone.
+    let by_json = GEMMA.folder(json!({}));
+    fs::remove_file(by_json.path().join("tokenizer.model")).unwrap();
+    assert_eq!(generated(by_json.path()), json!(GEMMA.generated));
+    let weights = by_json.path().join("model.safetensors");
+    let gguf_by_json = made(&["migrate"], &weights, &out, "by_json.gguf");
     let expected = expected_rows("embeddinggemma");
     assert!(expected.len() >= 5);
     for (text_of, ids) in expected {
-        for model in [folder.path(), gguf.as_path()] {
+        for model in [folder.path(), &gguf, by_json.path(), &gguf_by_json] {
             let found = stdout(&["tokenize", "-m", text(model), "--json", "--", &text_of], "");
             // The last one is what the embedding model puts behind texts.
             let ids = &ids[..ids.len() - 1];
             assert_eq!(objects(&found)[0]["ids"], json!(ids), "{text_of:?}");
         }
+    }
+}
+
+#[test]
+fn merges_that_are_not_sentence_pieces_are_refused() {
+    type Change = fn(&mut Value);
+    let changes: [(&str, Change); 5] = [
+        ("do not follow each other", |it| {
+            let merges = it["model"]["merges"].as_array_mut().unwrap();
+            let first = merges.remove(0);
+            merges.push(first.clone());
+            merges.insert(0, first);
+        }),
+        ("are not merged", |it| {
+            // Of the two ways to a piece of three characters one is taken away.
+            let merges = it["model"]["merges"].as_array_mut().unwrap();
+            let whole = |pair: &Value| {
+                format!("{}{}", pair[0].as_str().unwrap(), pair[1].as_str().unwrap())
+            };
+            let at = (1..merges.len()).find(|at| whole(&merges[*at]) == whole(&merges[*at - 1]));
+            merges.remove(at.unwrap());
+        }),
+        ("decoder", |it| it["decoder"] = json!({"type": "ByteLevel"})),
+        ("normalized", |it| it["added_tokens"][0]["normalized"] = json!(true)),
+        ("byte_fallback", |it| it["model"]["byte_fallback"] = json!(false)),
+    ];
+    for (named, change) in changes {
+        let folder = GEMMA.folder(json!({}));
+        fs::remove_file(folder.path().join("tokenizer.model")).unwrap();
+        let path = folder.path().join("tokenizer.json");
+        let mut tokenizer: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+        change(&mut tokenizer);
+        fs::write(&path, tokenizer.to_string()).unwrap();
+        let error = failure(&generation(text(folder.path())), b"", 1);
+        assert!(error.contains(named), "{named}: {error}");
     }
 }
 

@@ -55,7 +55,7 @@ impl FolderEnds {
         // A token is spelled, or an object that spells it.
         let token = |key: &str| {
             let value = tokenizer.get(key)?;
-            value.as_str().or(value.get("content")?.as_str()).map(str::to_owned)
+            value.as_str().or_else(|| value.get("content")?.as_str()).map(str::to_owned)
         };
         let [usual_begin, usual_end] = family.usual_ends();
         let usual_begin = usual(config, "bos_token_id", usual_begin);

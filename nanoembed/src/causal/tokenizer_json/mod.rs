@@ -1,4 +1,7 @@
-//! Byte-level BPE from a `tokenizer.json` of Hugging Face `tokenizers`.
+//! Byte-level BPE, and SentencePiece that merges, from a `tokenizer.json` of Hugging Face
+//! `tokenizers`.
+
+mod pieces;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -34,6 +37,9 @@ impl<'p> TokenizerJson<'p> {
 
     /// The tokenizer; `ends` is what the folder's other files say of the tokens around texts.
     pub fn tokenizer(&self, ends: &FolderEnds) -> Result<Tokenizer<'static>> {
+        if self.escapes_spaces() {
+            return self.sentence_pieces(ends);
+        }
         let ignores_merges = self.check_model()?;
         self.check_decoder()?;
         let composes = self.composes()?;

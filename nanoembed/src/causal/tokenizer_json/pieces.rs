@@ -1,0 +1,184 @@
+//! BPE over characters, as `tokenizer.json` has a SentencePiece model that merges (Gemma's): made
+//! such a model again.
+//!
+//! SentencePiece merges whatever makes a piece, the piece of the highest score first, and
+//! `tokenizers` the pairs that are listed, the first one first. Both do the same if each piece's
+//! pairs are listed one behind the other, and none is missing: what is otherwise is refused.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use nanoembed_core::ErrorKind;
+use nanoembed_core::owned::{ModelProto, ModelSettings};
+use nanoembed_core::token::sentencepiece::{Algorithm, PieceKind};
+use serde_json::{Value, json};
+
+use super::{TokenizerJson, is_set, kind_of, only};
+use crate::causal::ends::FolderEnds;
+use crate::causal::tokenizer::{AddedTokens, Tokenizer};
+use crate::error::{Error, Result, name_of};
+
+/// The longest piece, in bytes: the longest of Gemma have less than 100.
+const LONGEST: usize = 512;
+
+impl TokenizerJson<'_> {
+    /// Whether the tokenizer replaces spaces as SentencePiece does.
+    pub(super) fn escapes_spaces(&self) -> bool {
+        let escape = json!({"type": "Replace", "pattern": {"String": " "}, "content": "▁"});
+        self.at("/normalizer") == Some(&escape)
+    }
+
+    /// The tokenizer as SentencePiece.
+    pub(super) fn sentence_pieces(&self, ends: &FolderEnds) -> Result<Tokenizer<'static>> {
+        self.check_piece_model()?;
+        self.check_piece_steps()?;
+        let added = self.added()?;
+        let tokens = self.tokens(&added)?;
+        let ranks = self.ranks()?;
+        let unknown = self.at("/model/unk_token").and_then(Value::as_str);
+        let id_of = |token: Option<u32>| token.and_then(|id| tokens.get(usize::try_from(id).ok()?));
+        let around = self.around(ends, &added)?;
+        let begin = around.begin.or(ends.begin);
+        let mut model = ModelProto::new(&ModelSettings {
+            algorithm: Algorithm::Bpe,
+            byte_fallback: true,
+            whitespace_as_suffix: false,
+            add_dummy_prefix: false,
+            remove_extra_whitespaces: false,
+            names: [
+                id_of(begin).map(Vec::as_slice),
+                id_of(ends.end.first()).map(Vec::as_slice),
+                None,
+            ],
+            rules: &[],
+        });
+        let lowest = ranks.len();
+        for token in &tokens {
+            let spelled = str::from_utf8(token).unwrap_or_default();
+            let (rank, kind) = match ranks.get(spelled) {
+                _ if Some(spelled) == unknown => (lowest, PieceKind::Unknown),
+                Some(rank) => (*rank, PieceKind::Normal),
+                None if is_byte(spelled) => (lowest, PieceKind::Byte),
+                None if spelled.chars().count() == 1 => (lowest, PieceKind::Normal),
+                // No merge makes it: texts have it only where it is an added token.
+                None => (lowest, PieceKind::Control),
+            };
+            #[expect(clippy::cast_precision_loss, reason = "there are less than 2²⁴ tokens")]
+            let score = -(rank as f32);
+            model.piece(token, score, kind);
+        }
+        let added = AddedTokens { tokens: added, begin, ends: around };
+        Tokenizer::of_hugging_face(model.finish(), added)
+            .map_err(|error| Error::in_file(name_of(self.path), error))
+    }
+
+    /// Refuses models and settings of BPE that are not SentencePiece's.
+    fn check_piece_model(&self) -> Result<()> {
+        let model = self.at("/model").and_then(Value::as_object);
+        for (name, value) in model.into_iter().flatten() {
+            let is_theirs = match name.as_str() {
+                "type" => value == "BPE",
+                "byte_fallback" => value == &Value::Bool(true),
+                "ignore_merges" => value == &Value::Bool(false),
+                "dropout" => value.as_f64() == Some(0.0),
+                "continuing_subword_prefix" | "end_of_word_suffix" => value == "",
+                // Nothing is unknown where all bytes have tokens.
+                "vocab" | "merges" | "unk_token" | "fuse_unk" => true,
+                _ => false,
+            };
+            if !(is_theirs || value.is_null() && name != "byte_fallback") {
+                return Err(self.unsupported(format!("its model has `{name}`: {value}")));
+            }
+        }
+        let vocabulary = self.at("/model/vocab").and_then(Value::as_object);
+        let has = |byte: u8| vocabulary.is_some_and(|all| all.contains_key(&byte_token(byte)));
+        if (0..=u8::MAX).all(has) && self.at("/model/unk_token").is_some_and(Value::is_string) {
+            Ok(())
+        } else {
+            Err(self.unsupported("it has no tokens for all bytes and for the unknown".into()))
+        }
+    }
+
+    /// Refuses steps beside the model's that would give other texts.
+    fn check_piece_steps(&self) -> Result<()> {
+        for step in self.steps("/pre_tokenizer", "/pre_tokenizer/pretokenizers") {
+            // It never cuts: there are no spaces left.
+            let never_cuts = kind_of(step) == "Split"
+                && step.get("pattern") == Some(&json!({"String": " "}))
+                && !is_set(step, "invert")
+                && only(step, &["type", "pattern", "behavior", "invert"]);
+            if !never_cuts {
+                return Err(self.unsupported(format!("it cuts texts by `{}`", kind_of(step))));
+            }
+        }
+        let unescape = json!({"type": "Replace", "pattern": {"String": "▁"}, "content": " "});
+        let decoders = json!([unescape, {"type": "ByteFallback"}, {"type": "Fuse"}]);
+        if self.at("/decoder/decoders") != Some(&decoders) {
+            return Err(self.unsupported("its decoder is not SentencePiece's".into()));
+        }
+        let added = self.at("/added_tokens").and_then(Value::as_array).into_iter().flatten();
+        // Those would be looked for where spaces are replaced.
+        match added.into_iter().find(|token| is_set(token, "normalized")) {
+            Some(token) => {
+                let content = token.get("content").unwrap_or(&Value::Null);
+                Err(self.unsupported(format!("the added token {content} has `normalized`")))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// The place of every piece that is merged among them, as SentencePiece's scores have it.
+    fn ranks(&self) -> Result<HashMap<String, usize>> {
+        let merges = self.merges()?;
+        let mut ranks: HashMap<String, usize> = HashMap::new();
+        let mut pieces = BTreeMap::new();
+        let mut last = String::new();
+        for (left, right) in &merges {
+            let piece = format!("{left}{right}");
+            if piece.len() > LONGEST {
+                let message = format!("a piece has {} bytes, more than {LONGEST}", piece.len());
+                return Err(self.refuse(ErrorKind::OverLimit, message));
+            }
+            if piece == last {
+                continue;
+            }
+            let rank = ranks.len();
+            if ranks.insert(piece.clone(), rank).is_some() {
+                let message = format!("merges that make {piece:?} do not follow each other");
+                return Err(self.unsupported(message));
+            }
+            pieces.insert(rank, piece.clone());
+            last = piece;
+        }
+        let listed: HashSet<(&str, &str)> =
+            merges.iter().map(|(left, right)| (left.as_str(), right.as_str())).collect();
+        let vocabulary = self.at("/model/vocab").and_then(Value::as_object);
+        let is_piece = |part: &str| {
+            let is_character = || vocabulary.is_some_and(|all| all.contains_key(part));
+            ranks.contains_key(part) || part.chars().count() == 1 && is_character()
+        };
+        for piece in pieces.values() {
+            let splits =
+                piece.char_indices().skip(1).filter_map(|(at, _)| piece.split_at_checked(at));
+            let mut missing = splits
+                .filter(|pair| !listed.contains(pair))
+                .filter(|(left, right)| is_piece(left) && is_piece(right));
+            if let Some((left, right)) = missing.next() {
+                let message =
+                    format!("{left:?} and {right:?} are not merged, though {piece:?} is a token");
+                return Err(self.unsupported(message));
+            }
+        }
+        Ok(ranks)
+    }
+}
+
+fn byte_token(byte: u8) -> String {
+    format!("<0x{byte:02X}>")
+}
+
+fn is_byte(token: &str) -> bool {
+    let digits = token.strip_prefix("<0x").and_then(|rest| rest.strip_suffix('>'));
+    let byte =
+        digits.filter(|digits| digits.len() == 2).and_then(|it| u8::from_str_radix(it, 16).ok());
+    byte.is_some_and(|byte| byte_token(byte) == token)
+}
