@@ -248,9 +248,6 @@
 // Stands for a token that a tokenizer does not have.
 #define NANOEMBED_NO_TOKEN UINT32_MAX
 
-// The tokenizer of a decoder. Used by any number of threads at a time.
-typedef struct nanoembed_bpe nanoembed_bpe;
-
 // A decoder over a file in memory. Immutable: several threads may use it at once, each with a
 // session of its own.
 typedef struct nanoembed_decoder nanoembed_decoder;
@@ -262,12 +259,12 @@ typedef struct nanoembed_model nanoembed_model;
 // Reads a file's structure. Used by one thread at a time.
 typedef struct nanoembed_reader nanoembed_reader;
 
-// A SentencePiece tokenizer. Used by any number of threads at a time.
-typedef struct nanoembed_sentencepiece nanoembed_sentencepiece;
-
 // What one text has come to: keys and values of its tokens, the logits behind the last, and
 // scratch memory. Used by one thread at a time, always with the decoder that it was made for.
 typedef struct nanoembed_session nanoembed_session;
+
+// A tokenizer. Used by any number of threads at a time.
+typedef struct nanoembed_tokenizer nanoembed_tokenizer;
 
 // The words of a `.fifu` file. Immutable: several threads may use it at once.
 typedef struct nanoembed_words nanoembed_words;
@@ -575,31 +572,31 @@ typedef struct nanoembed_sampling {
   uint64_t seed;
 } nanoembed_sampling;
 
-// What a tokenizer takes and has.
-typedef struct nanoembed_bpe_plan {
-  // Memory of `nanoembed_bpe_init`.
-  size_t bpe_bytes;
+// What a tokenizer takes.
+typedef struct nanoembed_tokenizer_plan {
+  // Memory of `nanoembed_tokenizer_init`.
+  size_t tokenizer_bytes;
+} nanoembed_tokenizer_plan;
+
+// Which tokenizer it is.
+typedef uint32_t nanoembed_tokenizer_kind;
+
+// What a tokenizer is.
+typedef struct nanoembed_tokenizer_info {
+  // Which one it is.
+  nanoembed_tokenizer_kind kind;
   // The number of tokens.
   uint32_t tokens;
-  // The usual token that ends a text, or `NANOEMBED_NO_TOKEN`: sampled, it says that the model
-  // has finished. Chat models have further ones: ask `nanoembed_bpe_ends_text`.
-  uint32_t end;
   // The token that is put before every text, or `NANOEMBED_NO_TOKEN`.
   uint32_t begin;
-} nanoembed_bpe_plan;
-
-// What a tokenizer takes and has.
-typedef struct nanoembed_sentencepiece_plan {
-  // Memory of `nanoembed_sentencepiece_init`.
-  size_t sentencepiece_bytes;
-  // The number of pieces.
-  uint32_t pieces;
-  // The usual piece that ends a text, or `NANOEMBED_NO_TOKEN`: sampled, it says that the model
-  // has finished. Chat models have further ones: ask `nanoembed_sentencepiece_ends_text`.
+  // The usual token that ends a text, or `NANOEMBED_NO_TOKEN`: sampled, it says that the model
+  // has finished. Chat models have further ones: ask `nanoembed_tokenizer_ends_text`.
   uint32_t end;
-  // The piece that is put before every text, or `NANOEMBED_NO_TOKEN`.
-  uint32_t begin;
-} nanoembed_sentencepiece_plan;
+} nanoembed_tokenizer_info;
+
+// What special tokens become that a text spells, such as `<|im_start|>` or `[SEP]`, and other
+// tokens that were added to the vocabulary.
+typedef uint32_t nanoembed_special_tokens;
 
 // The call did what it should.
 #define NANOEMBED_OK 0
@@ -739,6 +736,21 @@ typedef struct nanoembed_sentencepiece_plan {
 
 // The row's offsets do not lie in the data; its vector is all zeros.
 #define NANOEMBED_ROW_BAD_OFFSETS 4
+
+// WordPiece: BERT and its relatives.
+#define NANOEMBED_TOKENIZER_WORDPIECE 1
+
+// Byte-level BPE: GPT-2, Llama 3, Qwen.
+#define NANOEMBED_TOKENIZER_BPE 2
+
+// SentencePiece, of both its kinds: Llama 2, Phi-3, T5.
+#define NANOEMBED_TOKENIZER_SENTENCEPIECE 3
+
+// Text like any other: for what users write, who must not be able to end their turn.
+#define NANOEMBED_SPECIAL_TOKENS_AS_TEXT 0
+
+// The tokens themselves: for prompt templates.
+#define NANOEMBED_SPECIAL_TOKENS_AS_TOKENS 1
 
 #ifdef __cplusplus
 extern "C" {
@@ -1216,148 +1228,93 @@ uint32_t nanoembed_session_length(const struct nanoembed_session *session);
 nanoembed_status nanoembed_session_truncate(struct nanoembed_session *session,
                                             uint32_t length);
 
-// Reads the byte-level BPE tokenizer of an `.amb` or GGUF file in memory and says how much memory
-// an index over it takes. `NANOEMBED_MISSING_VOCABULARY` without a tokenizer,
-// `NANOEMBED_UNSUPPORTED_VERSION` for one of another kind.
+// Reads what the file of a model in memory says of its tokenizer and says how much memory an index
+// over it takes. The file is a `.weights`, `.amb` or GGUF file of an encoder or of a model that
+// continues texts, or a SentencePiece model alone (`tokenizer.model`).
+//
+// `NANOEMBED_MISSING_VOCABULARY` without a tokenizer, `NANOEMBED_UNSUPPORTED_TOKENIZER` for one
+// that is not known.
 //
 // `source` is what its type says, `plan` points to memory for one.
-nanoembed_status nanoembed_plan_bpe(const struct nanoembed_source *source,
-                                    struct nanoembed_bpe_plan *plan,
-                                    struct nanoembed_error *error);
+nanoembed_status nanoembed_plan_tokenizer(const struct nanoembed_source *source,
+                                          struct nanoembed_tokenizer_plan *plan,
+                                          struct nanoembed_error *error);
 
-// Opens the tokenizer of an `.amb` or GGUF file in `memory`, and puts the handle, which lies
-// there, into `*bpe`. The file must be in memory (read, mapped, or in flash), and stay as it is as
-// long as the tokenizer is used. There is nothing to close.
+// Opens the tokenizer of a file in `memory`, and puts the handle, which lies there, into
+// `*tokenizer`. The file must be in memory (read, mapped, or in flash), and stay as it is as long
+// as the tokenizer is used. There is nothing to close.
 //
 // `source` is what its type says, `memory` points to as many bytes, aligned to `NANOEMBED_ALIGN`,
-// that nobody else touches as long as the tokenizer is used; `bpe` points to memory for a pointer.
-nanoembed_status nanoembed_bpe_init(const struct nanoembed_source *source,
-                                    uint8_t *memory,
-                                    size_t memory_bytes,
-                                    struct nanoembed_bpe **bpe,
-                                    struct nanoembed_error *error);
+// that nobody else touches as long as the tokenizer is used; `tokenizer` points to memory for a
+// pointer.
+nanoembed_status nanoembed_tokenizer_init(const struct nanoembed_source *source,
+                                          uint8_t *memory_start,
+                                          size_t memory_bytes,
+                                          struct nanoembed_tokenizer **tokenizer,
+                                          struct nanoembed_error *error);
 
-// How many bytes of scratch memory always suffice to encode a text of so many bytes. Less may: it
-// is words that need memory, each as much as this function says of its own length.
-size_t nanoembed_bpe_scratch_bytes(size_t text_bytes);
+// What the tokenizer is.
+//
+// `tokenizer` is NULL or a tokenizer, `info` is NULL or points to memory for one.
+nanoembed_status nanoembed_tokenizer_get_info(const struct nanoembed_tokenizer *tokenizer,
+                                              struct nanoembed_tokenizer_info *info);
 
-// Writes the token ids of a text in UTF-8 into `ids`, as many as there is room for, between the
-// tokens that the model puts around every text if there are any. Special tokens that the text
-// spells out, `<|im_start|>` for example, become what they are.
+// How many bytes of scratch memory always suffice to encode a text, put into `*bytes`; none for
+// WordPiece. Byte-level BPE may do with less: it is words that need memory, each as much as this
+// function says of a text of its own length.
 //
-// `NANOEMBED_BUFFER_TOO_SMALL` if the scratch memory is too small for a word of the text. In the
-// error, `NANOEMBED_INVALID_UTF8` has the offset in the text.
+// `tokenizer` is NULL or a tokenizer, `text` points to `text_bytes` bytes, `bytes` to memory for
+// one number.
+nanoembed_status nanoembed_tokenizer_scratch_bytes(const struct nanoembed_tokenizer *tokenizer,
+                                                   const uint8_t *text_start,
+                                                   size_t text_bytes,
+                                                   size_t *bytes);
+
+// Writes the token ids of a text in UTF-8 into `ids`, as many as there is room for, with the
+// tokens that are put around every text if there are any. `special` says what special tokens
+// become that the text spells.
 //
-// `bpe` is NULL or a tokenizer, `text` points to `text_bytes` bytes, `scratch` to `scratch_bytes`
-// bytes, aligned to `NANOEMBED_ALIGN`, that nobody else touches meanwhile, `ids` to `capacity`
-// ids, `tokenized` to memory for one.
-nanoembed_status nanoembed_bpe_encode(const struct nanoembed_bpe *bpe,
-                                      const uint8_t *text_start,
-                                      size_t text_bytes,
-                                      uint8_t *scratch,
-                                      size_t scratch_bytes,
-                                      uint32_t *ids,
-                                      size_t capacity,
-                                      struct nanoembed_tokenized *tokenized,
-                                      struct nanoembed_error *error);
+// `NANOEMBED_BUFFER_TOO_SMALL` if the scratch memory is too small, see
+// `nanoembed_tokenizer_scratch_bytes`, or if there is no room for the two special tokens of
+// WordPiece, which a text that is cut keeps. In the error, `NANOEMBED_INVALID_UTF8` has the offset
+// in the text.
+//
+// `tokenizer` is NULL or a tokenizer, `text` points to `text_bytes` bytes, `scratch` to
+// `scratch_bytes` bytes, aligned to `NANOEMBED_ALIGN`, that nobody else touches meanwhile, `ids`
+// to `capacity` ids, `tokenized` to memory for one.
+nanoembed_status nanoembed_tokenizer_encode(const struct nanoembed_tokenizer *tokenizer,
+                                            const uint8_t *text_start,
+                                            size_t text_bytes,
+                                            nanoembed_special_tokens special,
+                                            uint8_t *scratch_start,
+                                            size_t scratch_bytes,
+                                            uint32_t *ids,
+                                            size_t capacity,
+                                            struct nanoembed_tokenized *tokenized,
+                                            struct nanoembed_error *error);
 
 // Whether a token that was sampled says that the model has finished: 1, or 0 for any other token
 // and without a tokenizer.
 //
-// `bpe` is NULL or a tokenizer.
-uint8_t nanoembed_bpe_ends_text(const struct nanoembed_bpe *bpe,
-                                uint32_t id);
+// `tokenizer` is NULL or a tokenizer.
+uint8_t nanoembed_tokenizer_ends_text(const struct nanoembed_tokenizer *tokenizer,
+                                      uint32_t id);
 
 // Writes the bytes that a token stands for into `out`, and their number into `*bytes`. A character
 // of several bytes may be spread over several tokens: what has been written one after the other is
-// UTF-8.
+// UTF-8. Words of SentencePiece begin with their space; tokens of WordPiece are as the vocabulary
+// spells them, `##` before those that go on with a word.
 //
 // `NANOEMBED_TOKEN_OUT_OF_RANGE` for an id of no token, `NANOEMBED_BUFFER_TOO_SMALL` if `capacity`
 // does not suffice.
 //
-// `bpe` is NULL or a tokenizer, `out` points to `capacity` bytes, `bytes` to memory for one
+// `tokenizer` is NULL or a tokenizer, `out` points to `capacity` bytes, `bytes` to memory for one
 // number.
-nanoembed_status nanoembed_bpe_token(const struct nanoembed_bpe *bpe,
-                                     uint32_t id,
-                                     uint8_t *out,
-                                     size_t capacity,
-                                     size_t *bytes);
-
-// Reads the SentencePiece model of an `.amb` file, or a model alone (`tokenizer.model`), in
-// memory, and says how much memory a table and an index of its pieces take.
-// `NANOEMBED_MISSING_VOCABULARY` without a tokenizer, `NANOEMBED_UNSUPPORTED_VERSION` for one of
-// another kind.
-//
-// `source` is what its type says, `plan` points to memory for one.
-nanoembed_status nanoembed_plan_sentencepiece(const struct nanoembed_source *source,
-                                              struct nanoembed_sentencepiece_plan *plan,
-                                              struct nanoembed_error *error);
-
-// Opens the SentencePiece model of an `.amb` file, or a model alone, in `memory`, and puts the
-// handle, which lies there, into `*sentencepiece`. The file must be in memory (read, mapped, or in
-// flash), and stay as it is as long as the tokenizer is used. There is nothing to close.
-//
-// `source` is what its type says, `memory` points to as many bytes, aligned to `NANOEMBED_ALIGN`,
-// that nobody else touches as long as the tokenizer is used; `sentencepiece` points to memory for
-// a pointer.
-nanoembed_status nanoembed_sentencepiece_init(const struct nanoembed_source *source,
-                                              uint8_t *memory,
-                                              size_t memory_bytes,
-                                              struct nanoembed_sentencepiece **sentencepiece,
-                                              struct nanoembed_error *error);
-
-// How many bytes of scratch memory a text takes, put into `*bytes`; the model's rules may make it
-// longer.
-//
-// `sentencepiece` is NULL or a tokenizer, `text` points to `text_bytes` bytes, `bytes` to memory
-// for one number.
-nanoembed_status nanoembed_sentencepiece_scratch_bytes(const struct nanoembed_sentencepiece *sentencepiece,
-                                                       const uint8_t *text_start,
-                                                       size_t text_bytes,
-                                                       size_t *bytes);
-
-// Writes the ids of a text in UTF-8 into `ids`, as many as there is room for, behind the piece
-// that begins every text if the file says so. Control pieces that the file lists, `<|im_start|>`
-// for example, become what they are where the text spells them.
-//
-// `NANOEMBED_BUFFER_TOO_SMALL` if there is less scratch memory than
-// `nanoembed_sentencepiece_scratch_bytes` says. In the error, `NANOEMBED_INVALID_UTF8` has the
-// offset in the text.
-//
-// `sentencepiece` is NULL or a tokenizer, `text` points to `text_bytes` bytes, `scratch` to
-// `scratch_bytes` bytes, aligned to `NANOEMBED_ALIGN`, that nobody else touches meanwhile, `ids`
-// to `capacity` ids, `tokenized` to memory for one.
-nanoembed_status nanoembed_sentencepiece_encode(const struct nanoembed_sentencepiece *sentencepiece,
-                                                const uint8_t *text_start,
-                                                size_t text_bytes,
-                                                uint8_t *scratch,
-                                                size_t scratch_bytes,
-                                                uint32_t *ids,
-                                                size_t capacity,
-                                                struct nanoembed_tokenized *tokenized,
-                                                struct nanoembed_error *error);
-
-// Whether a piece that was sampled says that the model has finished: 1, or 0 for any other piece
-// and without a tokenizer.
-//
-// `sentencepiece` is NULL or a tokenizer.
-uint8_t nanoembed_sentencepiece_ends_text(const struct nanoembed_sentencepiece *sentencepiece,
-                                          uint32_t id);
-
-// Writes the bytes that a piece stands for within a text into `out`, and their number into
-// `*bytes`: words begin with their space. A character of several bytes may be spread over several
-// pieces: what has been written one after the other is UTF-8.
-//
-// `NANOEMBED_TOKEN_OUT_OF_RANGE` for an id of no piece, `NANOEMBED_BUFFER_TOO_SMALL` if `capacity`
-// does not suffice.
-//
-// `sentencepiece` is NULL or a tokenizer, `out` points to `capacity` bytes, `bytes` to memory for
-// one number.
-nanoembed_status nanoembed_sentencepiece_piece(const struct nanoembed_sentencepiece *sentencepiece,
-                                               uint32_t id,
-                                               uint8_t *out,
-                                               size_t capacity,
-                                               size_t *bytes);
+nanoembed_status nanoembed_tokenizer_token(const struct nanoembed_tokenizer *tokenizer,
+                                           uint32_t id,
+                                           uint8_t *out,
+                                           size_t capacity,
+                                           size_t *bytes);
 
 // As `nanoembed_model_init`, in memory from the heap; to be freed by `nanoembed_model_free`.
 //
@@ -1412,32 +1369,19 @@ nanoembed_status nanoembed_decoder_new(const struct nanoembed_source *source,
 // `decoder` is NULL or a decoder that is used no more.
 void nanoembed_decoder_free(struct nanoembed_decoder *decoder);
 
-// As `nanoembed_bpe_init`, in memory from the heap; to be freed by `nanoembed_bpe_free`.
+// As `nanoembed_tokenizer_init`, in memory from the heap; to be freed by
+// `nanoembed_tokenizer_free`.
 //
-// As `nanoembed_bpe_init`.
-nanoembed_status nanoembed_bpe_new(const struct nanoembed_source *source,
-                                   struct nanoembed_bpe **bpe,
-                                   struct nanoembed_error *error);
+// As `nanoembed_tokenizer_init`.
+nanoembed_status nanoembed_tokenizer_new(const struct nanoembed_source *source,
+                                         struct nanoembed_tokenizer **tokenizer,
+                                         struct nanoembed_error *error);
 
-// Frees a tokenizer that `nanoembed_bpe_new` made; NULL and tokenizers in lent memory are left
-// alone.
+// Frees a tokenizer that `nanoembed_tokenizer_new` made; NULL and tokenizers in lent memory are
+// left alone.
 //
-// `bpe` is NULL or a tokenizer that is used no more.
-void nanoembed_bpe_free(struct nanoembed_bpe *bpe);
-
-// As `nanoembed_sentencepiece_init`, in memory from the heap; to be freed by
-// `nanoembed_sentencepiece_free`.
-//
-// As `nanoembed_sentencepiece_init`.
-nanoembed_status nanoembed_sentencepiece_new(const struct nanoembed_source *source,
-                                             struct nanoembed_sentencepiece **sentencepiece,
-                                             struct nanoembed_error *error);
-
-// Frees a tokenizer that `nanoembed_sentencepiece_new` made; NULL and tokenizers in lent memory
-// are left alone.
-//
-// `sentencepiece` is NULL or a tokenizer that is used no more.
-void nanoembed_sentencepiece_free(struct nanoembed_sentencepiece *sentencepiece);
+// `tokenizer` is NULL or a tokenizer that is used no more.
+void nanoembed_tokenizer_free(struct nanoembed_tokenizer *tokenizer);
 
 // As `nanoembed_session_init`, in memory from the heap; to be freed by `nanoembed_session_free`.
 //

@@ -316,36 +316,51 @@ private:
     detail::handle<nanoembed_words, nanoembed_words_free> handle_;
 };
 
-/// The tokenizer of a decoder: texts to token ids and back. Threads may share it.
-class bpe {
+/// What special tokens become that a text spells, such as `<|im_start|>`.
+enum class special_tokens : nanoembed_special_tokens {
+    /// Text like any other: for what users write.
+    as_text = NANOEMBED_SPECIAL_TOKENS_AS_TEXT,
+    /// The tokens themselves: for prompt templates.
+    as_tokens = NANOEMBED_SPECIAL_TOKENS_AS_TOKENS,
+};
+
+/// A tokenizer of any kind: texts to token ids and back. Threads may share it.
+class tokenizer {
 public:
-    static result<bpe> open(const source &file) {
-        nanoembed_bpe *made = nullptr;
+    static result<tokenizer> open(const source &file) {
+        nanoembed_tokenizer *made = nullptr;
         nanoembed_error error{};
-        nanoembed_bpe_plan plan{};
-        auto status = nanoembed_plan_bpe(file.get(), &plan, &error);
-        if (status == NANOEMBED_OK) status = nanoembed_bpe_new(file.get(), &made, &error);
-        return detail::answer(status, error, bpe(made, plan));
+        const auto status = nanoembed_tokenizer_new(file.get(), &made, &error);
+        return detail::answer(status, error, tokenizer(made));
     }
 
+    /// `NANOEMBED_TOKENIZER_WORDPIECE`, `_BPE` or `_SENTENCEPIECE`.
+    nanoembed_tokenizer_kind kind() const noexcept { return info().kind; }
     /// The number of tokens.
-    std::size_t size() const noexcept { return plan_.tokens; }
+    std::size_t size() const noexcept { return info().tokens; }
+    /// The token that is put before every text, or `NANOEMBED_NO_TOKEN`.
+    std::uint32_t begin() const noexcept { return info().begin; }
     /// The usual token that ends a text, or `NANOEMBED_NO_TOKEN`.
-    std::uint32_t end() const noexcept { return plan_.end; }
+    std::uint32_t end() const noexcept { return info().end; }
     /// Whether a token that was sampled says that the model has finished.
-    bool ends_text(std::uint32_t id) const noexcept { return nanoembed_bpe_ends_text(handle_.get(), id) != 0; }
+    bool ends_text(std::uint32_t id) const noexcept { return nanoembed_tokenizer_ends_text(handle_.get(), id) != 0; }
 
-    /// The ids of a text, behind the token that begins every text if the model has one.
-    result<std::vector<std::uint32_t>> encode(std::string_view text) const {
+    /// The ids of a text, with the tokens that are put around every text.
+    result<std::vector<std::uint32_t>> encode(std::string_view text, special_tokens special) const {
         std::vector<std::uint32_t> ids(text.size() + 2);
-        const std::unique_ptr<std::uint8_t[]> scratch(
-            new std::uint8_t[nanoembed_bpe_scratch_bytes(text.size())]);
+        std::size_t bytes = 0;
         nanoembed_tokenized tokenized{};
         nanoembed_error error{};
-        const auto status = nanoembed_bpe_encode(handle_.get(), detail::bytes(text), text.size(), scratch.get(),
-                                                 nanoembed_bpe_scratch_bytes(text.size()), ids.data(), ids.size(),
-                                                 &tokenized, &error);
-        ids.resize(tokenized.tokens);
+        auto status = nanoembed_tokenizer_scratch_bytes(handle_.get(), detail::bytes(text), text.size(), &bytes);
+        const std::unique_ptr<std::uint8_t[]> scratch(new std::uint8_t[bytes]);
+        // Rules may make a text longer: the first call says how many ids there are.
+        while (status == NANOEMBED_OK) {
+            status = nanoembed_tokenizer_encode(handle_.get(), detail::bytes(text), text.size(),
+                                                static_cast<nanoembed_special_tokens>(special), scratch.get(), bytes,
+                                                ids.data(), ids.size(), &tokenized, &error);
+            ids.resize(tokenized.total);
+            if (!tokenized.truncated) break;
+        }
         return detail::answer(status, error, std::move(ids));
     }
 
@@ -353,75 +368,22 @@ public:
     result<std::string> token(std::uint32_t id) const {
         std::string out(512, '\0');
         std::size_t bytes = 0;
-        const auto status = nanoembed_bpe_token(handle_.get(), id, reinterpret_cast<std::uint8_t *>(&out[0]),
-                                                out.size(), &bytes);
+        const auto status = nanoembed_tokenizer_token(handle_.get(), id, reinterpret_cast<std::uint8_t *>(&out[0]),
+                                                      out.size(), &bytes);
         out.resize(bytes);
         return detail::answer(status, {}, std::move(out));
     }
 
-    const nanoembed_bpe *get() const noexcept { return handle_.get(); }
+    const nanoembed_tokenizer *get() const noexcept { return handle_.get(); }
 
 private:
-    bpe(nanoembed_bpe *pointer, nanoembed_bpe_plan plan) : handle_(pointer), plan_(plan) {}
-    detail::handle<nanoembed_bpe, nanoembed_bpe_free> handle_;
-    nanoembed_bpe_plan plan_;
-};
-
-/// A SentencePiece tokenizer: texts to token ids and back. Threads may share it.
-class sentencepiece {
-public:
-    static result<sentencepiece> open(const source &file) {
-        nanoembed_sentencepiece *made = nullptr;
-        nanoembed_error error{};
-        nanoembed_sentencepiece_plan plan{};
-        auto status = nanoembed_plan_sentencepiece(file.get(), &plan, &error);
-        if (status == NANOEMBED_OK) status = nanoembed_sentencepiece_new(file.get(), &made, &error);
-        return detail::answer(status, error, sentencepiece(made, plan));
+    explicit tokenizer(nanoembed_tokenizer *pointer) : handle_(pointer) {}
+    nanoembed_tokenizer_info info() const noexcept {
+        nanoembed_tokenizer_info info{};
+        nanoembed_tokenizer_get_info(handle_.get(), &info);
+        return info;
     }
-
-    /// The number of pieces.
-    std::size_t size() const noexcept { return plan_.pieces; }
-    /// The usual piece that ends a text, or `NANOEMBED_NO_TOKEN`.
-    std::uint32_t end() const noexcept { return plan_.end; }
-    /// Whether a piece that was sampled says that the model has finished.
-    bool ends_text(std::uint32_t id) const noexcept {
-        return nanoembed_sentencepiece_ends_text(handle_.get(), id) != 0;
-    }
-
-    /// The ids of a text, behind the piece that begins every text if the file says so.
-    result<std::vector<std::uint32_t>> encode(std::string_view text) const {
-        std::vector<std::uint32_t> ids;
-        std::size_t bytes = 0;
-        nanoembed_tokenized tokenized{};
-        nanoembed_error error{};
-        auto status = nanoembed_sentencepiece_scratch_bytes(handle_.get(), detail::bytes(text), text.size(), &bytes);
-        const std::unique_ptr<std::uint8_t[]> scratch(new std::uint8_t[bytes]);
-        // Rules may make a text longer: the first call says how many ids there are.
-        while (status == NANOEMBED_OK) {
-            status = nanoembed_sentencepiece_encode(handle_.get(), detail::bytes(text), text.size(), scratch.get(), bytes,
-                                                    ids.data(), ids.size(), &tokenized, &error);
-            if (status != NANOEMBED_OK || !tokenized.truncated) break;
-            ids.resize(tokenized.total);
-        }
-        return detail::answer(status, error, std::move(ids));
-    }
-
-    /// The bytes that a piece stands for within a text: UTF-8 if what several pieces stand for is put together.
-    result<std::string> piece(std::uint32_t id) const {
-        std::string out(512, '\0');
-        std::size_t bytes = 0;
-        const auto status = nanoembed_sentencepiece_piece(
-            handle_.get(), id, reinterpret_cast<std::uint8_t *>(&out[0]), out.size(), &bytes);
-        out.resize(bytes);
-        return detail::answer(status, {}, std::move(out));
-    }
-
-    const nanoembed_sentencepiece *get() const noexcept { return handle_.get(); }
-
-private:
-    sentencepiece(nanoembed_sentencepiece *pointer, nanoembed_sentencepiece_plan plan) : handle_(pointer), plan_(plan) {}
-    detail::handle<nanoembed_sentencepiece, nanoembed_sentencepiece_free> handle_;
-    nanoembed_sentencepiece_plan plan_;
+    detail::handle<nanoembed_tokenizer, nanoembed_tokenizer_free> handle_;
 };
 
 /// What one text has come to. Belongs to one thread at a time, and to the decoder that made it.

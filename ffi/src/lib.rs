@@ -30,8 +30,6 @@ extern crate std;
 
 #[cfg(feature = "embd")]
 pub mod batch;
-#[cfg(feature = "generate")]
-pub mod bpe;
 mod decoder;
 #[cfg(feature = "generate")]
 pub mod decoder_model;
@@ -51,8 +49,6 @@ pub mod owned;
 mod pointer;
 pub mod reader;
 #[cfg(feature = "generate")]
-pub mod sentencepiece;
-#[cfg(feature = "generate")]
 pub mod session;
 #[cfg(feature = "finalfusion")]
 pub mod similar;
@@ -61,8 +57,12 @@ pub mod status;
 pub mod tensor;
 #[cfg(feature = "embd")]
 pub mod tokenize;
-#[cfg(any(feature = "embd", feature = "generate"))]
+#[cfg(any(feature = "embd", feature = "tokenizer"))]
 pub mod tokenized;
+#[cfg(feature = "tokenizer")]
+pub mod tokenizer;
+#[cfg(feature = "tokenizer")]
+mod tokenizer_memory;
 #[cfg(feature = "uqff")]
 pub mod uqff;
 pub mod version;

@@ -53,6 +53,9 @@ pub(crate) struct Lent {
 }
 
 impl Lent {
+    /// No memory.
+    pub(crate) const NONE: Self = Self { at: core::ptr::without_provenance_mut(ALIGN), left: 0 };
+
     /// # Safety
     ///
     /// Unless NULL, `memory` points to `bytes` bytes that nobody else uses as long as what is taken

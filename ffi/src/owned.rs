@@ -2,7 +2,6 @@
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 
-use crate::bpe::{nanoembed_bpe, nanoembed_bpe_init, nanoembed_bpe_plan, nanoembed_plan_bpe};
 use crate::decoder_model::{
     nanoembed_decoder, nanoembed_decoder_get_plan, nanoembed_decoder_init,
     nanoembed_decoder_options, nanoembed_decoder_plan, nanoembed_plan_decoder,
@@ -13,13 +12,13 @@ use crate::model::{
     nanoembed_model, nanoembed_model_init, nanoembed_model_options, nanoembed_plan,
     nanoembed_plan_model, nanoembed_scratch_bytes,
 };
-use crate::sentencepiece::{
-    nanoembed_plan_sentencepiece, nanoembed_sentencepiece, nanoembed_sentencepiece_init,
-    nanoembed_sentencepiece_plan,
-};
 use crate::session::{nanoembed_session, nanoembed_session_init};
 use crate::source::nanoembed_source;
 use crate::status::{NANOEMBED_OK, NANOEMBED_OUT_OF_MEMORY, nanoembed_error, nanoembed_status};
+use crate::tokenizer::{
+    nanoembed_plan_tokenizer, nanoembed_tokenizer, nanoembed_tokenizer_init,
+    nanoembed_tokenizer_plan,
+};
 use crate::words::{
     nanoembed_plan_words, nanoembed_words, nanoembed_words_init, nanoembed_words_options,
     nanoembed_words_plan,
@@ -264,96 +263,50 @@ pub unsafe extern "C" fn nanoembed_decoder_free(decoder: *mut nanoembed_decoder)
     }
 }
 
-/// As `nanoembed_bpe_init`, in memory from the heap; to be freed by `nanoembed_bpe_free`.
+/// As `nanoembed_tokenizer_init`, in memory from the heap; to be freed by
+/// `nanoembed_tokenizer_free`.
 ///
 /// # Safety
 ///
-/// As `nanoembed_bpe_init`.
+/// As `nanoembed_tokenizer_init`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn nanoembed_bpe_new(
+pub unsafe extern "C" fn nanoembed_tokenizer_new(
     source: *const nanoembed_source,
-    bpe: *mut *mut nanoembed_bpe,
+    tokenizer: *mut *mut nanoembed_tokenizer,
     error: *mut nanoembed_error,
 ) -> nanoembed_status {
     let make = || {
-        if bpe.is_null() {
+        if tokenizer.is_null() {
             return Err(crate::status::NANOEMBED_BAD_POINTER);
         }
-        let mut plan = core::mem::MaybeUninit::<nanoembed_bpe_plan>::uninit();
+        let mut plan = core::mem::MaybeUninit::<nanoembed_tokenizer_plan>::uninit();
         let mut made = core::ptr::null_mut();
         // SAFETY: the caller's promise; the plan is written where the status is 0.
         unsafe {
-            check(nanoembed_plan_bpe(source, plan.as_mut_ptr(), error))?;
-            let memory = Memory::new(plan.assume_init().bpe_bytes)?;
+            check(nanoembed_plan_tokenizer(source, plan.as_mut_ptr(), error))?;
+            let memory = Memory::new(plan.assume_init().tokenizer_bytes)?;
             let size = memory.layout.size();
-            check(nanoembed_bpe_init(source, memory.start, size, &raw mut made, error))?;
+            check(nanoembed_tokenizer_init(source, memory.start, size, &raw mut made, error))?;
             (*made).owned_bytes = size;
             memory.keep();
-            *bpe = made;
+            *tokenizer = made;
         }
         Ok(())
     };
     status(make())
 }
 
-/// Frees a tokenizer that `nanoembed_bpe_new` made; NULL and tokenizers in lent memory are left
-/// alone.
+/// Frees a tokenizer that `nanoembed_tokenizer_new` made; NULL and tokenizers in lent memory are
+/// left alone.
 ///
 /// # Safety
 ///
-/// `bpe` is NULL or a tokenizer that is used no more.
+/// `tokenizer` is NULL or a tokenizer that is used no more.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn nanoembed_bpe_free(bpe: *mut nanoembed_bpe) {
-    if !bpe.is_null() {
+pub unsafe extern "C" fn nanoembed_tokenizer_free(tokenizer: *mut nanoembed_tokenizer) {
+    if !tokenizer.is_null() {
         // SAFETY: the caller's promise.
-        unsafe { free(bpe, (*bpe).owned_bytes) };
-    }
-}
-
-/// As `nanoembed_sentencepiece_init`, in memory from the heap; to be freed by
-/// `nanoembed_sentencepiece_free`.
-///
-/// # Safety
-///
-/// As `nanoembed_sentencepiece_init`.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn nanoembed_sentencepiece_new(
-    source: *const nanoembed_source,
-    sentencepiece: *mut *mut nanoembed_sentencepiece,
-    error: *mut nanoembed_error,
-) -> nanoembed_status {
-    let make = || {
-        if sentencepiece.is_null() {
-            return Err(crate::status::NANOEMBED_BAD_POINTER);
-        }
-        let mut plan = core::mem::MaybeUninit::<nanoembed_sentencepiece_plan>::uninit();
-        let mut made = core::ptr::null_mut();
-        // SAFETY: the caller's promise; the plan is written where the status is 0.
-        unsafe {
-            check(nanoembed_plan_sentencepiece(source, plan.as_mut_ptr(), error))?;
-            let memory = Memory::new(plan.assume_init().sentencepiece_bytes)?;
-            let size = memory.layout.size();
-            check(nanoembed_sentencepiece_init(source, memory.start, size, &raw mut made, error))?;
-            (*made).owned_bytes = size;
-            memory.keep();
-            *sentencepiece = made;
-        }
-        Ok(())
-    };
-    status(make())
-}
-
-/// Frees a tokenizer that `nanoembed_sentencepiece_new` made; NULL and tokenizers in lent memory
-/// are left alone.
-///
-/// # Safety
-///
-/// `sentencepiece` is NULL or a tokenizer that is used no more.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn nanoembed_sentencepiece_free(sentencepiece: *mut nanoembed_sentencepiece) {
-    if !sentencepiece.is_null() {
-        // SAFETY: the caller's promise.
-        unsafe { free(sentencepiece, (*sentencepiece).owned_bytes) };
+        unsafe { free(tokenizer, (*tokenizer).owned_bytes) };
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use nanoembed_core::ErrorKind;
 
 /// The files in the order in which a reader of the header wants to meet them.
-const SOURCES: [&str; 21] = [
+const SOURCES: [&str; 20] = [
     "version",
     "status",
     "memory",
@@ -26,8 +26,7 @@ const SOURCES: [&str; 21] = [
     "similar",
     "decoder_model",
     "session",
-    "bpe",
-    "sentencepiece",
+    "tokenizer",
 ];
 
 const INTRODUCTION: &str = "\

@@ -9,5 +9,7 @@ pub use super::pass::cached::{
 };
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 pub use super::source::byte_pairs::{self as tokenizer, *};
-#[cfg(any(feature = "amb", feature = "gguf"))]
-pub use super::source::pieces::SentencePieceSource;
+#[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
+pub use super::source::pieces::{
+    FilePieces, SentencePieceMemory, SentencePieceNeeds, SentencePieceSource,
+};

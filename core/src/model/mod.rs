@@ -90,6 +90,12 @@ pub use source::gguf::{
 };
 #[cfg(feature = "embd")]
 pub use source::stored;
+#[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
+pub use source::tokenizer;
+#[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
+pub use source::word_pieces::{
+    WordPieceIndex, WordPieceMemory, WordPieceNeeds, WordPieceSource, WordPieceTables,
+};
 #[cfg(feature = "families")]
 pub use table::TokenTable;
 pub use weights::{Encoding, Matrix, SliceWeights, Weights};

@@ -1,26 +1,12 @@
-//! Added tokens of an encoder, as the metadata of a file carries them.
-//!
-//! The value of [`ADDED_TOKENS`] has an item for each token, with a space between:
-//! `ID:FLAGS:SPELLING`, such as `30522:n:myproduct`. Flags are `n` (found in the normalised text),
-//! `w` (a word of its own), `l` and `r` (takes the white space on its left and right), `s`
-//! (special), or `-` for none. In a spelling every byte but letters, digits, `-`, `.` and `_` of
-//! ASCII is `%` and two hexadecimal digits.
+//! Added tokens of an encoder with memory of their own: the items of
+//! [`added_list`](crate::token::added_list).
 
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::error::{Error, ErrorKind, Result};
-use crate::token::Normalization;
-use crate::token::added::sort;
-use crate::token::added_words::{AddedTokens, normalized};
-use crate::token::{AddedIndex, AddedRules, AddedTable, AddedToken};
-
-/// The key of an encoder's added tokens: in the metadata of `.weights`, the configuration of
-/// `.amb`, and behind `nanoembed.` in GGUF.
-pub const ADDED_TOKENS: &str = "wordpiece_added_tokens";
-
-/// More tokens than any model has added.
-const MAX_ADDED: usize = 1 << 16;
+use crate::error::Result;
+use crate::token::AddedRules;
+use crate::token::added_list::{ListedToken, listed_tokens};
 
 /// An added token.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,112 +21,22 @@ pub struct AddedWord {
     pub rules: AddedRules,
 }
 
-/// The memory of added tokens.
-#[derive(Clone, Debug, Default)]
-pub(super) struct AddedMemory {
-    spellings: Vec<u8>,
-    written: Vec<AddedToken>,
-    written_index: AddedIndex,
-    normalized: Vec<AddedToken>,
-    normalized_index: AddedIndex,
-}
-
-impl AddedMemory {
-    /// Puts `words` in order; `bad_vocabulary` if an id or a spelling is there twice, an id is not
-    /// below `vocabulary`, or a spelling is empty or too long.
-    pub(super) fn new(
-        words: &[AddedWord],
-        normalization: Normalization,
-        vocabulary: usize,
-    ) -> Result<Self> {
-        let bad = Error::without_offset(ErrorKind::BadVocabulary);
-        let mut memory = Self::default();
-        let mut ids: Vec<u32> = words.iter().map(|word| word.id).collect();
-        sort(&mut ids, |a, b| a < b);
-        ids.dedup();
-        let outside = ids.last().is_some_and(|last| *last as usize >= vocabulary);
-        if ids.len() != words.len() || words.len() > MAX_ADDED || outside {
-            return Err(bad);
-        }
-        for word in words {
-            let start = memory.spellings.len();
-            if word.normalized {
-                normalized(&word.spelling, normalization, |c| {
-                    let mut room = [0; 4];
-                    memory.spellings.extend_from_slice(c.encode_utf8(&mut room).as_bytes());
-                });
-            } else {
-                memory.spellings.extend_from_slice(word.spelling.as_bytes());
-            }
-            let bytes = memory.spellings.len().saturating_sub(start);
-            let token = AddedToken::new(start, bytes, word.id, word.rules).map_err(|_| bad)?;
-            let kind = if word.normalized { &mut memory.normalized } else { &mut memory.written };
-            kind.push(token);
-        }
-        let spellings = &memory.spellings;
-        let index = |tokens: &mut Vec<AddedToken>| {
-            let index = AddedIndex::build(spellings, tokens)?;
-            // Empty spellings and those that are there twice are left out.
-            if index.tokens() == tokens.len() { Ok(index) } else { Err(bad) }
-        };
-        memory.written_index = index(&mut memory.written)?;
-        memory.normalized_index = index(&mut memory.normalized)?;
-        Ok(memory)
-    }
-
-    pub(super) fn tokens(&self) -> AddedTokens<'_> {
-        let bytes = &*self.spellings;
-        AddedTokens {
-            written: AddedTable::resume(bytes, &self.written, self.written_index),
-            normalized: AddedTable::resume(bytes, &self.normalized, self.normalized_index),
-        }
-    }
-}
-
-/// Reads the value of [`ADDED_TOKENS`].
+/// Reads the value of [`ADDED_TOKENS`](crate::token::added_list::ADDED_TOKENS).
 ///
 /// # Errors
 ///
-/// [`ErrorKind::BadVocabulary`] if it is not written as this module says.
+/// [`BadVocabulary`](crate::ErrorKind::BadVocabulary) if it is not written as [`added_list`](crate::token::added_list)
+/// says.
 pub fn parse_added_words(value: &str) -> Result<Vec<AddedWord>> {
-    let bad = Error::without_offset(ErrorKind::BadVocabulary);
-    let items = value.split(' ').filter(|item| !item.is_empty());
-    items.map(|item| parse_item(item).ok_or(bad)).collect()
+    let word = |token: Result<ListedToken<'_>>| {
+        let ListedToken { id, spelling, normalized, rules } = token?;
+        let spelling = spelling.collect::<Result<String>>()?;
+        Ok(AddedWord { id, spelling, normalized, rules })
+    };
+    listed_tokens(value).map(word).collect()
 }
 
-fn parse_item(item: &str) -> Option<AddedWord> {
-    let (id, rest) = item.split_once(':')?;
-    let (flags, spelling) = rest.split_once(':')?;
-    // Searches for characters would bring the search for strings along, four kilobytes of code.
-    let flags = flags.as_bytes();
-    if flags != b"-" && flags.iter().any(|flag| !b"nwlrs".contains(flag)) {
-        return None;
-    }
-    let mut bytes = Vec::new();
-    let mut rest = spelling.bytes();
-    while let Some(byte) = rest.next() {
-        bytes.push(match byte {
-            b'%' => {
-                let mut digit = || char::from(rest.next()?).to_digit(16);
-                let (high, low) = (digit()?, digit()?);
-                u8::try_from(high << 4 | low).ok()?
-            }
-            _ => byte,
-        });
-    }
-    Some(AddedWord {
-        id: id.parse().ok()?,
-        spelling: String::from_utf8(bytes).ok()?,
-        normalized: flags.contains(&b'n'),
-        rules: AddedRules {
-            strips_before: flags.contains(&b'l'),
-            strips_behind: flags.contains(&b'r'),
-            single_word: flags.contains(&b'w'),
-        },
-    })
-}
-
-/// Writes the value of [`ADDED_TOKENS`].
+/// Writes the value of [`ADDED_TOKENS`](crate::token::added_list::ADDED_TOKENS).
 #[must_use]
 pub fn write_added_words(words: &[AddedWord]) -> String {
     use core::fmt::Write as _;
@@ -202,21 +98,5 @@ mod tests {
         for bad in ["110", "110:n", "x:n:a", "1:q:a", "1:-:%4", "1:-:%FF", "1:-:%zz"] {
             assert!(parse_added_words(bad).is_err(), "{bad}");
         }
-    }
-
-    #[test]
-    fn words_that_are_there_twice_or_beyond_the_vocabulary_are_refused() {
-        let word = |id, spelling: &str| AddedWord {
-            id,
-            spelling: spelling.into(),
-            normalized: true,
-            rules: AddedRules::default(),
-        };
-        let new = |words: &[AddedWord]| AddedMemory::new(words, Normalization::UNCASED, 10);
-        assert!(new(&[word(1, "a"), word(2, "b")]).is_ok());
-        assert!(new(&[word(1, "a"), word(1, "b")]).is_err());
-        assert!(new(&[word(1, "a"), word(2, "A")]).is_err());
-        assert!(new(&[word(10, "a")]).is_err());
-        assert!(new(&[word(1, "")]).is_err());
     }
 }

@@ -3,7 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::open::{Model, open};
+use super::open::{Model, open, prompt};
 use super::requantize::Memory;
 use super::session::Session;
 use super::tokenized::Tokenized;
@@ -76,9 +76,10 @@ struct Parts {
 
 impl Parts {
     fn of(bytes: &[u8], source: &ModelSource<'_>) -> Result<Self> {
-        let (Model { bert, column_scales }, found) = open(bytes, source)?;
-        let default_prompt = found.default_prompt.clone();
-        let vocabulary = VocabularyIndex::build(found, bert.config())?;
+        let config = source.encoder_config()?;
+        let Model { bert, column_scales } = open(bytes, source, config)?;
+        let vocabulary = VocabularyIndex::new(&source.word_pieces(&config)?)?;
+        let default_prompt = prompt(source);
         let kernels = kernel::detect();
         let summaries = summarize(&Memory::default().with(bytes), &bert, &kernels)?;
         Ok(Self { bert, kernels, summaries, column_scales, vocabulary, default_prompt })

@@ -42,8 +42,6 @@ mod decoder;
 mod embedder;
 #[cfg(feature = "families")]
 pub mod folder;
-#[cfg(feature = "gguf")]
-mod gguf;
 #[cfg(feature = "std")]
 mod io_sink;
 mod model_proto;
@@ -64,7 +62,9 @@ mod tokenized;
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 mod vocabulary;
 
-pub use added_words::{ADDED_TOKENS, AddedWord, parse_added_words, write_added_words};
+pub use crate::token::added_list::ADDED_TOKENS;
+pub use crate::token::sentencepiece::ModelSettings;
+pub use added_words::{AddedWord, parse_added_words, write_added_words};
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 pub use bpe::BpeTokenizer;
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
@@ -74,7 +74,7 @@ pub use decoder::{CausalPooling, CausalSession, Decoder};
 pub use embedder::Embedder;
 #[cfg(feature = "std")]
 pub use io_sink::IoSink;
-pub use model_proto::{ModelProto, ModelSettings};
+pub use model_proto::ModelProto;
 #[cfg(feature = "families")]
 pub use pipeline::{Pipeline, PipelineParts, PipelineSession};
 pub use sentencepiece::{SentencePieceModel, TokenSession};

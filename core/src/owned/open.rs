@@ -1,21 +1,16 @@
-//! Models and their vocabularies out of files of each format.
+//! Models and their prompts out of files of each format.
 
-use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::added_words::{ADDED_TOKENS, AddedWord, parse_added_words};
-#[cfg(feature = "gguf")]
-use super::gguf::gguf_vocabulary;
 use super::prompt::default_prompt;
-use super::vocabulary::FoundVocabulary;
 use crate::error::{Error, ErrorKind, Result};
-#[cfg(any(feature = "amb", feature = "embd"))]
-use crate::event::SpecialRole;
+#[cfg(feature = "gguf")]
+use crate::event::Value;
 #[cfg(feature = "amb")]
 use crate::format::amb::Amb;
-#[cfg(feature = "embd")]
-use crate::format::embd::Embd;
+#[cfg(feature = "gguf")]
+use crate::format::gguf::Gguf;
 use crate::limit::filled;
 #[cfg(feature = "amb")]
 use crate::model::amb_config_value;
@@ -24,7 +19,6 @@ use crate::model::{Bert, BertConfig, Layer, Matrix, ModelSource, SliceWeights, W
 use crate::tensor::TensorHeader;
 #[cfg(feature = "amb")]
 use crate::text::json::unescape;
-use crate::token::LengthPrefix;
 
 /// What is found of a model by the names of its tensors.
 pub(super) struct Model {
@@ -50,52 +44,20 @@ fn open_model(bytes: &[u8], config: BertConfig, find: Find<'_, '_>) -> Result<Mo
     Ok(Model { bert, column_scales })
 }
 
-/// The encoder in a file, and its vocabulary.
-pub(super) fn open<'f>(
-    bytes: &'f [u8],
-    source: &ModelSource<'f>,
-) -> Result<(Model, FoundVocabulary<'f>)> {
-    let config = source.encoder_config()?;
-    let model = open_model(bytes, config, &|name| source.encoder_tensor(name))?;
-    let found = match source {
+/// The encoder in a file.
+pub(super) fn open(bytes: &[u8], source: &ModelSource<'_>, config: BertConfig) -> Result<Model> {
+    open_model(bytes, config, &|name| source.encoder_tensor(name))
+}
+
+/// What stands before every text, or why that cannot be done.
+pub(super) fn prompt(source: &ModelSource<'_>) -> Result<String> {
+    default_prompt(|key| match source {
         #[cfg(feature = "amb")]
-        ModelSource::Amb(amb) => amb_vocabulary(amb)?,
+        ModelSource::Amb(amb) => amb_text(amb, key),
         #[cfg(feature = "embd")]
-        ModelSource::Embd(embd) => embd_vocabulary(embd)?,
+        ModelSource::Embd(embd) => Ok(embd.metadata_value(key).map(String::from)),
         #[cfg(feature = "gguf")]
-        ModelSource::Gguf(gguf) => gguf_vocabulary(gguf, &config)?,
-    };
-    Ok((model, found))
-}
-
-const MISSING: Error = Error::without_offset(ErrorKind::MissingVocabulary);
-
-#[cfg(feature = "embd")]
-fn embd_vocabulary<'f>(embd: &Embd<'f>) -> Result<FoundVocabulary<'f>> {
-    let entries = embd.token_entries().ok_or(MISSING)?;
-    Ok(FoundVocabulary {
-        bytes: Cow::Borrowed(entries.bytes),
-        offset: entries.offset,
-        count: entries.count,
-        prefix: if entries.length_bytes == 2 { LengthPrefix::U16 } else { LengthPrefix::U32 },
-        added: added_words(embd.metadata_value(ADDED_TOKENS))?,
-        default_prompt: default_prompt(|key| Ok(embd.metadata_value(key).map(String::from))),
-        special: embd.special().map(|special| SpecialRole::ALL.map(|role| Some(special.id(role)))),
-    })
-}
-
-#[cfg(feature = "amb")]
-fn amb_vocabulary<'f>(amb: &Amb<'f>) -> Result<FoundVocabulary<'f>> {
-    let tokenizer = amb.tokenizer().ok_or(MISSING)?;
-    let entries = tokenizer.token_entries().ok_or(MISSING)?;
-    Ok(FoundVocabulary {
-        bytes: Cow::Borrowed(entries.bytes),
-        offset: entries.offset,
-        count: entries.count,
-        prefix: LengthPrefix::U16,
-        added: added_words(amb_config_value(amb, ADDED_TOKENS))?,
-        default_prompt: default_prompt(|key| amb_text(amb, key)),
-        special: Some(SpecialRole::ALL.map(|role| tokenizer.special(role))),
+        ModelSource::Gguf(gguf) => gguf_text(gguf, key),
     })
 }
 
@@ -108,7 +70,13 @@ fn amb_text(amb: &Amb<'_>, key: &str) -> Result<Option<String>> {
     text.map(|text| Some(text.into())).ok_or(Error::without_offset(ErrorKind::BadMetadata))
 }
 
-/// The added tokens that a file's metadata has.
-pub(super) fn added_words(value: Option<&str>) -> Result<Vec<AddedWord>> {
-    value.map_or(Ok(Vec::new()), parse_added_words)
+/// What a GGUF file says under a key of this project's own, as a text.
+#[cfg(feature = "gguf")]
+fn gguf_text(gguf: &Gguf<'_>, key: &str) -> Result<Option<String>> {
+    match gguf.value(&["nanoembed.", key].concat()) {
+        None => Ok(None),
+        Some(Value::Text(text)) => Ok(Some(String::from(text))),
+        Some(Value::Bool(truth)) => Ok(Some(String::from(if truth { "true" } else { "false" }))),
+        Some(_) => Err(Error::without_offset(ErrorKind::BadMetadata)),
+    }
 }

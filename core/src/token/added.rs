@@ -277,6 +277,13 @@ impl<'a> AddedTable<'a> {
         self.tokens.is_empty()
     }
 
+    /// How the token with this id is spelled, if it is one of the table.
+    #[must_use]
+    pub fn spelling(&self, id: u32) -> Option<&'a [u8]> {
+        let token = self.tokens.iter().find(|token| token.id == id)?;
+        Some(token.spelling(self.bytes))
+    }
+
     /// The longest token that `text` starts with.
     pub(super) fn at_start(&self, text: &[u8]) -> Option<AddedToken> {
         if !text.first().is_some_and(|first| self.first.contains(*first)) {

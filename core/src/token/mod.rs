@@ -30,6 +30,7 @@
 )]
 
 pub(crate) mod added;
+pub mod added_list;
 pub mod added_words;
 pub mod bpe;
 mod byte_set;

@@ -46,6 +46,13 @@ impl<V: Vocabulary> WordPiece<V> {
         Ok(Self { vocabulary, special, spellings, normalization })
     }
 
+    /// The same over `vocabulary`, and special tokens that a text spells are text like any other.
+    #[must_use]
+    pub fn without_spellings<U: Vocabulary>(&self, vocabulary: U) -> WordPiece<U> {
+        let Self { special, normalization, .. } = *self;
+        WordPiece { vocabulary, special, spellings: Spellings::default(), normalization }
+    }
+
     /// The vocabulary.
     pub const fn vocabulary(&self) -> &V {
         &self.vocabulary

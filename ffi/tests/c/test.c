@@ -116,8 +116,9 @@ int main(int count_arguments, char **arguments) {
     word_vectors(&quantized, "and");
     models(&model);
     decoders(&llama);
-    tokenizers(&bpe);
+    byte_pairs(&bpe);
     pieces(&model_of_pieces);
+    word_pieces(&model);
     free(model.data);
     free(words.data);
     free(quantized.data);

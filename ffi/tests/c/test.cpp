@@ -108,21 +108,25 @@ int main(int count, char **arguments) {
     CHECK(!nanoembed::decoder::open(nanoembed::source::buffer("GGUFGGUF", 8)));
 
     const auto bpe_bytes = load(arguments[4]);
-    const auto bpe = nanoembed::bpe::open(nanoembed::source::buffer(bpe_bytes.data(), bpe_bytes.size()));
-    CHECK(bpe && bpe->size() == 5 && bpe->end() == 4);
-    const auto spelled = bpe->encode("abcab");
+    const auto bpe = nanoembed::tokenizer::open(nanoembed::source::buffer(bpe_bytes.data(), bpe_bytes.size()));
+    CHECK(bpe && bpe->kind() == NANOEMBED_TOKENIZER_BPE && bpe->size() == 5 && bpe->end() == 4);
+    const auto spelled = bpe->encode("abcab", nanoembed::special_tokens::as_text);
     CHECK(spelled && *spelled == (std::vector<std::uint32_t>{4, 3}));
     CHECK(*bpe->token(4) == "abc" && bpe->token(5).error().status() == NANOEMBED_TOKEN_OUT_OF_RANGE);
-    CHECK(!nanoembed::bpe::open(nanoembed::source::buffer(llama_bytes.data(), llama_bytes.size())));
+    CHECK(!nanoembed::tokenizer::open(nanoembed::source::buffer(llama_bytes.data(), llama_bytes.size())));
 
     const auto piece_bytes = load(arguments[5]);
-    const auto pieces = nanoembed::sentencepiece::open(nanoembed::source::buffer(piece_bytes.data(), piece_bytes.size()));
-    CHECK(pieces && pieces->size() > 500);
-    const auto twice = pieces->encode("the the");
-    CHECK(twice && twice->size() == 2 && (*twice)[0] == (*twice)[1] && *pieces->piece((*twice)[0]) == " the");
-    CHECK(pieces->encode("")->empty());
-    CHECK(pieces->piece(0xffffffffu).error().status() == NANOEMBED_TOKEN_OUT_OF_RANGE);
-    CHECK(!nanoembed::sentencepiece::open(nanoembed::source::buffer(bpe_bytes.data(), bpe_bytes.size())));
+    const auto pieces = nanoembed::tokenizer::open(nanoembed::source::buffer(piece_bytes.data(), piece_bytes.size()));
+    CHECK(pieces && pieces->kind() == NANOEMBED_TOKENIZER_SENTENCEPIECE && pieces->size() > 500);
+    const auto twice = pieces->encode("the the", nanoembed::special_tokens::as_tokens);
+    CHECK(twice && twice->size() == 2 && (*twice)[0] == (*twice)[1] && *pieces->token((*twice)[0]) == " the");
+    CHECK(pieces->encode("", nanoembed::special_tokens::as_text)->empty());
+    CHECK(pieces->token(0xffffffffu).error().status() == NANOEMBED_TOKEN_OUT_OF_RANGE);
+
+    const auto word_pieces = nanoembed::tokenizer::open(nanoembed::source::buffer(bytes.data(), bytes.size()));
+    CHECK(word_pieces && word_pieces->kind() == NANOEMBED_TOKENIZER_WORDPIECE && word_pieces->begin() == 101);
+    const auto asked = word_pieces->encode("hello [SEP]", nanoembed::special_tokens::as_tokens);
+    CHECK(asked && *asked == (std::vector<std::uint32_t>{101, 7592, 102, 102}));
     std::printf("%d checks, %d failures\n", checks, failures);
     return failures != 0;
 }

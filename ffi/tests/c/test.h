@@ -55,7 +55,8 @@ void dequantizing(file *gguf, file *uqff);
 void models(file *f);
 void word_vectors(file *f, const char *known);
 void decoders(file *f);
-void tokenizers(file *f);
+void byte_pairs(file *f);
 void pieces(file *f);
+void word_pieces(file *f);
 
 #endif

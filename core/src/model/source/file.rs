@@ -11,12 +11,17 @@ use super::gguf::{
     GgufModel, gguf_architecture, gguf_bert_config, gguf_bert_tensor, gguf_llama_config,
     gguf_model, gguf_pools_last_token,
 };
+use super::pieces::SentencePieceSource;
+use super::tokenizer::{TokenizerKind, TokenizerSource};
+use super::word_pieces::WordPieceSource;
 use crate::error::{Error, ErrorKind, Result};
+#[cfg(feature = "gguf")]
+use crate::event::Value;
 use crate::event::{Format, Mode};
 #[cfg(feature = "amb")]
-use crate::format::amb::Amb;
+use crate::format::amb::{self, Amb};
 #[cfg(feature = "embd")]
-use crate::format::embd::Embd;
+use crate::format::embd::{self, Embd};
 #[cfg(feature = "gguf")]
 use crate::format::gguf::Gguf;
 use crate::format::sniff;
@@ -184,6 +189,82 @@ impl<'a> ModelSource<'a> {
             Self::Gguf(_) => gguf_bert_tensor(name, |name| self.tensor(name)),
             #[cfg(any(feature = "amb", feature = "embd"))]
             _ => self.tensor(name),
+        }
+    }
+
+    /// The tokenizer, whichever it is.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::MissingVocabulary`] without a tokenizer; [`ErrorKind::UnsupportedTokenizer`]
+    /// for one that is not known; what the settings of the model are refused for, as far as its
+    /// tokenizer needs them.
+    pub fn tokenizer(&self) -> Result<TokenizerSource<'a>> {
+        Ok(match (self.tokenizer_kind()?, self) {
+            (TokenizerKind::BytePairs, _) => TokenizerSource::BytePairs(self.byte_pairs()?),
+            (TokenizerKind::WordPiece, _) => {
+                TokenizerSource::WordPiece(self.word_pieces(&self.encoder_config()?)?)
+            }
+            #[cfg(feature = "amb")]
+            (TokenizerKind::SentencePiece, Self::Amb(amb)) => {
+                TokenizerSource::SentencePiece(SentencePieceSource::amb(amb)?)
+            }
+            #[cfg(feature = "embd")]
+            (TokenizerKind::SentencePiece, Self::Embd(embd)) => {
+                TokenizerSource::SentencePiece(SentencePieceSource::embd(embd)?)
+            }
+            #[cfg(feature = "gguf")]
+            (TokenizerKind::SentencePiece, Self::Gguf(gguf)) => {
+                TokenizerSource::SentencePiece(SentencePieceSource::gguf(gguf)?)
+            }
+        })
+    }
+
+    fn tokenizer_kind(&self) -> Result<TokenizerKind> {
+        Ok(match self {
+            #[cfg(feature = "amb")]
+            Self::Amb(amb) => match amb.tokenizer().map(|tokenizer| tokenizer.kind()) {
+                None => return Err(Error::without_offset(ErrorKind::MissingVocabulary)),
+                Some(amb::TokenizerKind::WordPiece) => TokenizerKind::WordPiece,
+                Some(amb::TokenizerKind::Bpe) => TokenizerKind::BytePairs,
+                Some(amb::TokenizerKind::SentencePiece) => TokenizerKind::SentencePiece,
+                Some(amb::TokenizerKind::Custom) => {
+                    return Err(Error::without_offset(ErrorKind::UnsupportedTokenizer));
+                }
+            },
+            #[cfg(feature = "embd")]
+            Self::Embd(embd) if embd.tensor(embd::SENTENCEPIECE).is_some() => {
+                TokenizerKind::SentencePiece
+            }
+            #[cfg(feature = "embd")]
+            Self::Embd(embd) if embd_is_decoder(embd) || embd.tensor(embd::MERGES).is_some() => {
+                TokenizerKind::BytePairs
+            }
+            #[cfg(feature = "embd")]
+            Self::Embd(_) => TokenizerKind::WordPiece,
+            #[cfg(feature = "gguf")]
+            Self::Gguf(gguf) => match gguf.value("tokenizer.ggml.model") {
+                Some(Value::Text("bert")) => TokenizerKind::WordPiece,
+                Some(Value::Text("llama")) => TokenizerKind::SentencePiece,
+                // What is none of these is refused there.
+                _ => TokenizerKind::BytePairs,
+            },
+        })
+    }
+
+    /// The WordPiece tokenizer of an encoder with these settings.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::MissingVocabulary`] without one.
+    pub fn word_pieces(&self, config: &BertConfig) -> Result<WordPieceSource<'a>> {
+        match self {
+            #[cfg(feature = "amb")]
+            Self::Amb(amb) => WordPieceSource::amb(amb, config),
+            #[cfg(feature = "embd")]
+            Self::Embd(embd) => WordPieceSource::embd(embd, config),
+            #[cfg(feature = "gguf")]
+            Self::Gguf(gguf) => WordPieceSource::gguf(gguf, config),
         }
     }
 

@@ -10,7 +10,11 @@ pub mod embd;
 pub mod file;
 #[cfg(feature = "gguf")]
 pub mod gguf;
-#[cfg(any(feature = "amb", feature = "gguf"))]
+#[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 pub mod pieces;
 #[cfg(feature = "embd")]
 pub mod stored;
+#[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
+pub mod tokenizer;
+#[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
+pub mod word_pieces;

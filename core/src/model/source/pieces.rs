@@ -1,22 +1,82 @@
-//! The SentencePiece model of a decoder's file, where it lies.
+//! The SentencePiece model of a file, used where it lies, in memory that the caller lends.
+//!
+//! GGUF has the model as arrays: it is serialized into that memory.
 
-use crate::error::Result;
 #[cfg(feature = "amb")]
-use crate::error::{Error, ErrorKind};
+use super::amb::{amb_added_tokens, amb_text_ends};
+#[cfg(feature = "embd")]
+use super::byte_pairs::listed_ids;
+#[cfg(feature = "embd")]
+use super::embd::embd_text_ends;
+#[cfg(feature = "gguf")]
+use super::gguf::{GgufPieces, gguf_text_ends};
+use crate::error::{Error, ErrorKind, Result};
 #[cfg(feature = "amb")]
 use crate::format::amb::{Amb, TokenizerKind};
-#[cfg(feature = "amb")]
-use crate::model::source::amb::{amb_added_tokens, amb_text_ends};
-use crate::token::{EndTokens, TextEnds};
+#[cfg(feature = "embd")]
+use crate::format::embd::{Embd, SENTENCEPIECE};
+#[cfg(feature = "gguf")]
+use crate::format::gguf::Gguf;
+use crate::token::sentencepiece::{Found, Piece, Scratch, Slot, Spec};
+use crate::token::{AddedTable, AddedToken, SentencePiece, SpecialTokens, TextEnds};
+
+const MISSING: Error = Error::without_offset(ErrorKind::MissingVocabulary);
+const TOO_SMALL: Error = Error::without_offset(ErrorKind::BufferTooSmall);
 
 /// What a file says of its SentencePiece tokenizer.
 #[derive(Clone, Copy, Debug)]
 pub struct SentencePieceSource<'a> {
-    bytes: &'a [u8],
-    offset: u64,
+    model: Model<'a>,
     ends: TextEnds,
+    added: Added<'a>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Model<'a> {
+    /// Serialized, at an absolute offset of the file.
+    Serialized(&'a [u8], u64),
+    #[cfg(feature = "gguf")]
+    Gguf(Gguf<'a>),
+}
+
+/// The ids of the pieces that are found in a text as they are.
+#[derive(Clone, Copy, Debug)]
+enum Added<'a> {
+    /// None, and the piece that ends texts is the model's own.
+    OfModel,
     #[cfg(feature = "amb")]
-    file: Option<Amb<'a>>,
+    Amb(Amb<'a>),
+    #[cfg(feature = "embd")]
+    Listed(&'a str),
+    #[cfg(feature = "gguf")]
+    Gguf(Gguf<'a>),
+}
+
+/// How many elements of each kind [`SentencePieceSource::open`] needs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SentencePieceNeeds {
+    /// Bytes of [`SentencePieceMemory::model`].
+    pub model: usize,
+    /// Of [`SentencePieceMemory::pieces`].
+    pub pieces: usize,
+    /// Of [`SentencePieceMemory::slots`].
+    pub slots: usize,
+    /// Of [`SentencePieceMemory::added`].
+    pub added: usize,
+}
+
+/// Memory for the index over a tokenizer: at least as many elements of each kind as
+/// [`SentencePieceNeeds`] says. What it holds is lost.
+#[derive(Debug)]
+pub struct SentencePieceMemory<'a> {
+    /// The model, where the file does not have it serialized.
+    pub model: &'a mut [u8],
+    /// A table of the pieces.
+    pub pieces: &'a mut [Piece],
+    /// An index over them.
+    pub slots: &'a mut [Slot],
+    /// Pieces that are found in a text as they are.
+    pub added: &'a mut [AddedToken],
 }
 
 impl<'a> SentencePieceSource<'a> {
@@ -29,39 +89,148 @@ impl<'a> SentencePieceSource<'a> {
     /// it is another one.
     #[cfg(feature = "amb")]
     pub fn amb(file: &Amb<'a>) -> Result<Self> {
-        let missing = Error::without_offset(ErrorKind::MissingVocabulary);
-        let tokenizer = file.tokenizer().ok_or(missing)?;
+        let tokenizer = file.tokenizer().ok_or(MISSING)?;
         if tokenizer.kind() != TokenizerKind::SentencePiece {
             return Err(Error::without_offset(ErrorKind::UnsupportedTokenizer));
         }
         let ends = amb_text_ends(file, &tokenizer)?;
-        let (bytes, offset) = (tokenizer.payload(), tokenizer.payload_offset());
-        Ok(Self { bytes, offset, ends, file: Some(*file) })
+        let model = Model::Serialized(tokenizer.payload(), tokenizer.payload_offset());
+        Ok(Self { model, ends, added: Added::Amb(*file) })
+    }
+
+    /// The tokenizer of a `.weights` file, in the tensor [`SENTENCEPIECE`]; its metadata has
+    /// `added_tokens`, `add_bos`, `add_eos`, `bos_token_id`, `eos_token_id` and `end_tokens`.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::MissingVocabulary`] without such a tensor.
+    #[cfg(feature = "embd")]
+    pub fn embd(file: &Embd<'a>) -> Result<Self> {
+        let model = file.tensor(SENTENCEPIECE).ok_or(MISSING)?;
+        let added = file.metadata_value("added_tokens").unwrap_or_default();
+        let ends = embd_text_ends(file)?;
+        let model = Model::Serialized(model.data(), model.header().offset);
+        Ok(Self { model, ends, added: Added::Listed(added) })
+    }
+
+    /// The tokenizer of a GGUF file, whose `tokenizer.ggml.model` is `llama`.
+    ///
+    /// # Errors
+    ///
+    /// As [`gguf_text_ends`].
+    #[cfg(feature = "gguf")]
+    pub fn gguf(file: &Gguf<'a>) -> Result<Self> {
+        let ends = gguf_text_ends(file)?;
+        Ok(Self { model: Model::Gguf(*file), ends, added: Added::Gguf(*file) })
     }
 
     /// A serialized model alone: nothing is put around texts, and nothing found in them before the
     /// model's own rules.
     #[must_use]
-    pub const fn model(bytes: &'a [u8]) -> Self {
-        Self {
-            bytes,
-            offset: 0,
-            ends: TextEnds { begin: None, append: None, end: EndTokens::NONE },
+    pub fn model(bytes: &'a [u8]) -> Self {
+        let model = Model::Serialized(bytes, 0);
+        Self { model, ends: TextEnds::default(), added: Added::OfModel }
+    }
+
+    /// The pieces around texts, as the file says them.
+    #[must_use]
+    pub const fn ends(&self) -> &TextEnds {
+        &self.ends
+    }
+
+    /// The memory that an index over it takes.
+    ///
+    /// # Errors
+    ///
+    /// As [`Spec::read`] and [`Spec::slots_needed`]; [`ErrorKind::BadVocabulary`] if arrays of GGUF
+    /// do not make a model.
+    pub fn needs(&self) -> Result<SentencePieceNeeds> {
+        let mut needs = match &self.model {
+            Model::Serialized(bytes, offset) => {
+                let spec = Spec::read(bytes, *offset)?;
+                let (pieces, slots) = (spec.pieces() as usize, spec.slots_needed()?);
+                SentencePieceNeeds { pieces, slots, ..SentencePieceNeeds::default() }
+            }
+            #[cfg(feature = "gguf")]
+            Model::Gguf(file) => {
+                let pieces = GgufPieces::read(file)?;
+                SentencePieceNeeds {
+                    model: pieces.model_bytes()?,
+                    pieces: pieces.count(),
+                    slots: Spec::slots_needed_for(pieces.piece_bytes())?,
+                    added: 0,
+                }
+            }
+        };
+        self.each_added(|_| {
+            needs.added = needs.added.saturating_add(1);
+            Ok(())
+        })?;
+        Ok(needs)
+    }
+
+    /// Makes the index in lent memory.
+    ///
+    /// # Errors
+    ///
+    /// As [`SentencePiece::build`], [`SentencePiece::added_token`] and [`AddedTable::build`].
+    pub fn open(&self, memory: SentencePieceMemory<'a>) -> Result<FilePieces<'a>> {
+        let SentencePieceMemory { model: room, pieces, slots, added: places } = memory;
+        let (bytes, offset) = match &self.model {
+            Model::Serialized(bytes, offset) => {
+                let _ = room;
+                (*bytes, *offset)
+            }
+            #[cfg(feature = "gguf")]
+            Model::Gguf(file) => (GgufPieces::read(file)?.serialize(room)?, 0),
+        };
+        let model = SentencePiece::build(bytes, offset, pieces, slots)?;
+        let mut used = 0_usize;
+        self.each_added(|id| {
+            *places.get_mut(used).ok_or(TOO_SMALL)? = model.added_token(id)?;
+            used = used.saturating_add(1);
+            Ok(())
+        })?;
+        let added = AddedTable::build(bytes, places.get_mut(..used).unwrap_or_default())?;
+        let mut ends = self.ends;
+        if matches!(self.added, Added::OfModel) {
+            model.end().map_or(Ok(()), |id| ends.end.push(id))?;
+        }
+        Ok(FilePieces { model, added, ends })
+    }
+
+    /// Calls `added` with the ids of the pieces that are found in a text as they are.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::BadVocabulary`] if the file has something else in their place; what `added`
+    /// returns.
+    pub fn each_added(&self, mut added: impl FnMut(u32) -> Result<()>) -> Result<()> {
+        match &self.added {
             #[cfg(feature = "amb")]
-            file: None,
+            Added::Amb(file) => amb_added_tokens(file).try_for_each(|id| added(id?)),
+            #[cfg(feature = "embd")]
+            Added::Listed(ids) => listed_ids(ids).try_for_each(|id| added(id?)),
+            #[cfg(feature = "gguf")]
+            Added::Gguf(file) => GgufPieces::read(file)?.controls().try_for_each(added),
+            Added::OfModel => Ok(()),
         }
     }
+}
 
-    /// The serialized model.
-    #[must_use]
-    pub const fn bytes(&self) -> &'a [u8] {
-        self.bytes
-    }
+/// A SentencePiece tokenizer that is ready.
+#[derive(Clone, Debug)]
+pub struct FilePieces<'a> {
+    model: SentencePiece<'a>,
+    added: AddedTable<'a>,
+    ends: TextEnds,
+}
 
-    /// Where it lies in the file.
+impl<'a> FilePieces<'a> {
+    /// The model.
     #[must_use]
-    pub const fn offset(&self) -> u64 {
-        self.offset
+    pub const fn model(&self) -> &SentencePiece<'a> {
+        &self.model
     }
 
     /// The pieces around texts.
@@ -70,19 +239,23 @@ impl<'a> SentencePieceSource<'a> {
         &self.ends
     }
 
-    /// Calls `added` with the ids of the pieces that are found in a text as they are.
+    /// The ids of `text`, as many as `ids` holds, between the pieces that are put around every text
+    /// if there are any. `special` says what control pieces become that the text spells.
     ///
     /// # Errors
     ///
-    /// [`BadVocabulary`](crate::ErrorKind::BadVocabulary) if the file has something else in their
-    /// place; what `added` returns.
-    pub fn each_added(&self, mut added: impl FnMut(u32) -> Result<()>) -> Result<()> {
-        #[cfg(feature = "amb")]
-        if let Some(file) = &self.file {
-            return amb_added_tokens(file).try_for_each(|id| added(id?));
-        }
-        #[cfg(not(feature = "amb"))]
-        drop(added);
-        Ok(())
+    /// As [`SentencePiece::encode`].
+    pub fn encode(
+        &self,
+        text: &str,
+        special: SpecialTokens,
+        ids: &mut [u32],
+        scratch: &mut Scratch<'_>,
+    ) -> Result<Found> {
+        let added = match special {
+            SpecialTokens::AsText => &AddedTable::EMPTY,
+            SpecialTokens::AsTokens => &self.added,
+        };
+        self.ends.around(ids, |ids| self.model.encode(text, added, ids, scratch))
     }
 }

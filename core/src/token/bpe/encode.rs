@@ -71,6 +71,12 @@ impl<'a> Bpe<'a> {
         &self.added
     }
 
+    /// The same without added tokens: those that a text spells are text like any other.
+    #[must_use]
+    pub fn without_added(&self) -> Self {
+        Self { added: AddedTable::EMPTY, ..self.clone() }
+    }
+
     /// The ids of `text`, as many as `ids` holds; no tokens are put around it.
     ///
     /// # Errors

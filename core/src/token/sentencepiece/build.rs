@@ -96,8 +96,17 @@ impl Spec {
     /// [`ErrorKind::SizeOverflow`] for models whose pieces have more than some 13 million bytes
     /// together.
     pub fn slots_needed(&self) -> Result<usize> {
+        Self::slots_needed_for(self.piece_bytes())
+    }
+
+    /// The same for pieces of so many bytes together.
+    ///
+    /// # Errors
+    ///
+    /// As [`slots_needed`](Self::slots_needed).
+    pub fn slots_needed_for(piece_bytes: u64) -> Result<usize> {
         let large = Error::without_offset(ErrorKind::SizeOverflow);
-        trie::slots_needed(self.piece_bytes()).ok_or(large)
+        trie::slots_needed(piece_bytes).ok_or(large)
     }
 }
 

@@ -23,6 +23,7 @@ mod rules;
 mod spec;
 mod trie;
 mod unigram;
+mod write;
 
 pub use bpe::Part;
 pub use build::{Index, SentencePiece};
@@ -35,5 +36,6 @@ pub(crate) use rules::Rules;
 pub use spec::{Algorithm, Spec};
 pub use trie::Slot;
 pub use unigram::Step;
+pub use write::{ModelSettings, Output, write_piece, write_settings};
 
 pub use super::added::Found;

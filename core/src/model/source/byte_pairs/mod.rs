@@ -12,6 +12,7 @@ mod source;
 
 pub use index::{BpeIndex, BpeMemory, BpeNeeds};
 pub use ready::FileBpe;
+pub(super) use source::listed_ids;
 pub use source::{BpeParts, BpeSource};
 
 use crate::error::{Error, ErrorKind};

@@ -117,10 +117,22 @@ impl<'a> FileBpe<'a> {
         })
     }
 
+    /// The same without added tokens: those that a text spells are text like any other.
+    #[must_use]
+    pub fn without_added(&self) -> Self {
+        Self { bpe: self.bpe.without_added(), ..self.clone() }
+    }
+
     /// The tokens that end a text.
     #[must_use]
     pub const fn ends(&self) -> &EndTokens {
         &self.ends.end
+    }
+
+    /// The tokens around texts.
+    #[must_use]
+    pub const fn text_ends(&self) -> &TextEnds {
+        &self.ends
     }
 
     /// Writes the bytes that a token stands for into `out`, and says how many they are; they need

@@ -225,12 +225,15 @@ impl<'a> BpeSource<'a> {
                     (0..).zip(types).filter(|(_, kind)| matches!(unsigned(*kind), Some(3 | 4)));
                 wanted.try_for_each(|(id, _)| added(id))
             }
-            File::Text { added: ids, .. } => {
-                let mut ids = parts_of(ids, ' ').filter(|id| !id.is_empty());
-                ids.try_for_each(|id| added(id.parse().map_err(|_| BAD)?))
-            }
+            File::Text { added: ids, .. } => listed_ids(ids).try_for_each(|id| added(id?)),
         }
     }
+}
+
+/// Ids with spaces between.
+pub(in crate::model::source) fn listed_ids(ids: &str) -> impl Iterator<Item = Result<u32>> {
+    let ids = parts_of(ids, ' ').filter(|id| !id.is_empty());
+    ids.map(|id| id.parse().map_err(|_| BAD))
 }
 
 /// What `pre_tokenizer` and `ignore_merges` say in files of our own.

@@ -1,0 +1,139 @@
+//! The SentencePiece model of a GGUF file, whose pieces, scores and types are three arrays.
+
+use super::unsigned;
+use crate::error::{Error, ErrorKind, Result};
+use crate::event::Value;
+use crate::format::gguf::Gguf;
+use crate::token::sentencepiece::{
+    Algorithm, ModelSettings, Output, PieceKind, write_piece, write_settings,
+};
+
+const BAD: Error = Error::without_offset(ErrorKind::BadVocabulary);
+const TOO_SMALL: Error = Error::without_offset(ErrorKind::BufferTooSmall);
+
+/// The arrays of a model, of one length.
+#[derive(Clone, Copy, Debug)]
+pub struct GgufPieces<'a> {
+    file: Gguf<'a>,
+    count: usize,
+}
+
+impl<'a> GgufPieces<'a> {
+    /// The pieces of a file whose tokenizer is called `llama`.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::BadVocabulary`] if one of the arrays is missing or of another length, or has
+    /// something else in it.
+    pub fn read(file: &Gguf<'a>) -> Result<Self> {
+        let pieces = Self { file: *file, count: file.tokens().count() };
+        let counts = [scores(file)?.count(), kinds(file)?.count()];
+        if counts != [pieces.count; 2] {
+            return Err(BAD);
+        }
+        Ok(pieces)
+    }
+
+    /// The number of pieces.
+    #[must_use]
+    pub const fn count(&self) -> usize {
+        self.count
+    }
+
+    /// The bytes of all pieces together.
+    #[must_use]
+    pub fn piece_bytes(&self) -> u64 {
+        let bytes = self.file.tokens().map(|piece| piece.len() as u64);
+        bytes.fold(0, u64::saturating_add)
+    }
+
+    /// The ids of control pieces, which are found in texts as they are: those that a user defined
+    /// are found by SentencePiece's own rules.
+    pub fn controls(&self) -> impl Iterator<Item = u32> + use<'a> {
+        let kinds = (0..).zip(kinds(&self.file).into_iter().flatten());
+        kinds.filter(|(_, kind)| matches!(kind, Ok(PieceKind::Control))).map(|(id, _)| id)
+    }
+
+    /// The size of the serialized model.
+    ///
+    /// # Errors
+    ///
+    /// As [`write`](Self::write).
+    pub fn model_bytes(&self) -> Result<usize> {
+        let mut size = 0_usize;
+        self.write(&mut |bytes| size = size.saturating_add(bytes.len()))?;
+        Ok(size)
+    }
+
+    /// The serialized model, in `room`.
+    ///
+    /// # Errors
+    ///
+    /// As [`write`](Self::write); [`ErrorKind::BufferTooSmall`] if `room` is less than
+    /// [`model_bytes`](Self::model_bytes).
+    pub fn serialize<'r>(&self, room: &'r mut [u8]) -> Result<&'r [u8]> {
+        let mut used = 0_usize;
+        self.write(&mut |bytes| {
+            let end = used.saturating_add(bytes.len());
+            let place = room.get_mut(used..end).unwrap_or_default();
+            place.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
+            used = end;
+        })?;
+        let room: &[u8] = room;
+        room.get(..used).ok_or(TOO_SMALL)
+    }
+
+    /// Writes the model as SentencePiece serializes it.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::BadVocabulary`] for scores that are no numbers and types that are not known.
+    pub fn write(&self, out: &mut Output<'_>) -> Result<()> {
+        let file = &self.file;
+        let truth = |key: &str, usual: bool| match file.value(key) {
+            Some(Value::Bool(value)) => value,
+            _ => usual,
+        };
+        let named = |key: &str| {
+            let id = unsigned(file.value(key)?)?;
+            file.tokens().nth(id as usize)
+        };
+        let mut byte_fallback = false;
+        for kind in kinds(file)? {
+            byte_fallback |= kind? == PieceKind::Byte;
+        }
+        let settings = ModelSettings {
+            algorithm: Algorithm::Bpe,
+            byte_fallback,
+            whitespace_as_suffix: false,
+            add_dummy_prefix: truth("tokenizer.ggml.add_space_prefix", true),
+            remove_extra_whitespaces: truth("tokenizer.ggml.remove_extra_whitespaces", false),
+            names: [
+                named("tokenizer.ggml.bos_token_id"),
+                named("tokenizer.ggml.eos_token_id"),
+                named("tokenizer.ggml.padding_token_id"),
+            ],
+            rules: &[],
+        };
+        write_settings(&settings, out);
+        for ((token, score), kind) in file.tokens().zip(scores(file)?).zip(kinds(file)?) {
+            write_piece(token, score?, kind?, out);
+        }
+        Ok(())
+    }
+}
+
+fn scores<'a>(file: &Gguf<'a>) -> Result<impl Iterator<Item = Result<f32>> + use<'a>> {
+    let scores = file.elements("tokenizer.ggml.scores").ok_or(BAD)?;
+    #[expect(clippy::cast_possible_truncation, reason = "scores are f32")]
+    Ok(scores.map(|value| match value {
+        Value::Float(score) => Ok(score as f32),
+        _ => Err(BAD),
+    }))
+}
+
+fn kinds<'a>(file: &Gguf<'a>) -> Result<impl Iterator<Item = Result<PieceKind>> + use<'a>> {
+    let kinds = file.elements("tokenizer.ggml.token_type").ok_or(BAD)?;
+    let kind = |value| unsigned(value).map(u64::from).and_then(PieceKind::from_code).ok_or(BAD);
+    Ok(kinds.map(kind))
+}

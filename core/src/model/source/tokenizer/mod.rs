@@ -1,0 +1,14 @@
+//! The tokenizer of a file, whichever it is, in memory that the caller lends.
+//!
+//! 1. [`ModelSource::tokenizer`](crate::model::ModelSource::tokenizer) says which one a file has;
+//! 2. [`TokenizerSource::needs`] says how much memory an index over it takes, and
+//!    [`TokenizerSource::open`] makes it;
+//! 3. [`Tokenizer`] turns text into ids, and ids into the bytes of their tokens.
+
+mod memory;
+mod ready;
+mod source;
+
+pub use memory::{ScratchNeeds, TokenizerMemory, TokenizerNeeds, TokenizerScratch};
+pub use ready::Tokenizer;
+pub use source::{TokenizerKind, TokenizerSource};

@@ -1,0 +1,90 @@
+//! What a file says of its tokenizer.
+
+use super::memory::{TokenizerMemory, TokenizerNeeds};
+use super::ready::Tokenizer;
+use crate::error::Result;
+use crate::model::source::byte_pairs::{BpeMemory, BpeSource};
+use crate::model::source::pieces::{SentencePieceMemory, SentencePieceSource};
+use crate::model::source::word_pieces::{WordPieceMemory, WordPieceSource};
+
+/// Which tokenizer it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum TokenizerKind {
+    /// Words become the longest tokens that they start with, as BERT has it.
+    WordPiece,
+    /// Neighbouring bytes of words are merged, as GPT-2, Llama 3 and Qwen have it.
+    BytePairs,
+    /// SentencePiece, of both its kinds.
+    SentencePiece,
+}
+
+/// What a file says of its tokenizer.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+#[allow(clippy::large_enum_variant)] // nothing to put the large ones in a box of
+pub enum TokenizerSource<'a> {
+    /// WordPiece.
+    WordPiece(WordPieceSource<'a>),
+    /// Byte-level BPE.
+    BytePairs(BpeSource<'a>),
+    /// SentencePiece.
+    SentencePiece(SentencePieceSource<'a>),
+}
+
+impl<'a> TokenizerSource<'a> {
+    /// A serialized SentencePiece model alone (`tokenizer.model`), if `bytes` begin like one.
+    #[must_use]
+    pub fn model(bytes: &'a [u8]) -> Option<Self> {
+        // The keys of its pieces, of its settings and of its rules.
+        let begins = matches!(bytes.first(), Some(0x0A | 0x12 | 0x1A | 0x22 | 0x2A));
+        begins.then(|| Self::SentencePiece(SentencePieceSource::model(bytes)))
+    }
+
+    /// Which one it is.
+    #[must_use]
+    pub const fn kind(&self) -> TokenizerKind {
+        match self {
+            Self::WordPiece(_) => TokenizerKind::WordPiece,
+            Self::BytePairs(_) => TokenizerKind::BytePairs,
+            Self::SentencePiece(_) => TokenizerKind::SentencePiece,
+        }
+    }
+
+    /// The memory that an index over it takes.
+    ///
+    /// # Errors
+    ///
+    /// As [`SentencePieceSource::needs`].
+    pub fn needs(&self) -> Result<TokenizerNeeds> {
+        Ok(match self {
+            Self::WordPiece(source) => source.needs().into(),
+            Self::BytePairs(source) => source.needs().into(),
+            Self::SentencePiece(source) => source.needs()?.into(),
+        })
+    }
+
+    /// Makes the index in lent memory.
+    ///
+    /// # Errors
+    ///
+    /// As [`WordPieceSource::open`], [`BpeSource::open`] and [`SentencePieceSource::open`].
+    pub fn open(&self, memory: TokenizerMemory<'a>) -> Result<Tokenizer<'a>> {
+        let TokenizerMemory { text, samples, slots, merges, merge_slots, .. } = memory;
+        let TokenizerMemory { pieces, piece_slots, added, added_ids, .. } = memory;
+        Ok(match self {
+            Self::WordPiece(source) => {
+                let memory = WordPieceMemory { text, samples, slots, added, added_ids };
+                Tokenizer::WordPiece(source.open(memory)?)
+            }
+            Self::BytePairs(source) => {
+                let memory = BpeMemory { samples, slots, merges, merge_slots, added };
+                Tokenizer::BytePairs(source.open(memory)?)
+            }
+            Self::SentencePiece(source) => {
+                let memory = SentencePieceMemory { model: text, pieces, slots: piece_slots, added };
+                Tokenizer::SentencePiece(source.open(memory)?)
+            }
+        })
+    }
+}

@@ -1,0 +1,130 @@
+//! Added tokens, gathered in lent memory.
+
+use super::{BAD, TOO_SMALL};
+use crate::error::Result;
+use crate::token::added_list::MAX_ADDED;
+use crate::token::added_words::{AddedTokens, normalized};
+use crate::token::{AddedIndex, AddedRules, AddedTable, AddedToken, Normalization};
+
+/// What is known of an added token beside its spelling.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Kind {
+    pub(super) id: u32,
+    pub(super) rules: AddedRules,
+    /// How texts are normalised, if the token is found in what becomes of them.
+    pub(super) normalized: Option<Normalization>,
+}
+
+/// Memory that fills with added tokens.
+pub(super) struct Gathered<'m> {
+    spellings: &'m mut [u8],
+    /// Bytes of `spellings` that are used.
+    used: usize,
+    /// Tokens found in texts as they are from the front on, those found in normalised texts from
+    /// the back on.
+    tokens: &'m mut [AddedToken],
+    written: usize,
+    normalized: usize,
+}
+
+impl<'m> Gathered<'m> {
+    pub(super) const fn new(spellings: &'m mut [u8], tokens: &'m mut [AddedToken]) -> Self {
+        Self { spellings, used: 0, tokens, written: 0, normalized: 0 }
+    }
+
+    /// Adds a token that is spelled so.
+    pub(super) fn push(
+        &mut self,
+        kind: Kind,
+        spelling: impl Iterator<Item = Result<char>>,
+    ) -> Result<()> {
+        let start = self.used;
+        for character in spelling {
+            self.write(character?, kind.normalized)?;
+        }
+        let bytes = self.used.saturating_sub(start);
+        let token = AddedToken::new(start, bytes, kind.id, kind.rules).map_err(|_| BAD)?;
+        let free = self.tokens.len().saturating_sub(self.written).saturating_sub(self.normalized);
+        let last = free.checked_sub(1).ok_or(TOO_SMALL)?;
+        let place = match kind.normalized {
+            Some(_) => self.written.saturating_add(last),
+            None => self.written,
+        };
+        *self.tokens.get_mut(place).ok_or(TOO_SMALL)? = token;
+        let count = match kind.normalized {
+            Some(_) => &mut self.normalized,
+            None => &mut self.written,
+        };
+        *count = count.saturating_add(1);
+        Ok(())
+    }
+
+    fn write(&mut self, character: char, normalization: Option<Normalization>) -> Result<()> {
+        let mut outcome = Ok(());
+        spelled(character, normalization, |bytes| {
+            let end = self.used.saturating_add(bytes.len());
+            match self.spellings.get_mut(self.used..end) {
+                Some(place) => place.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from),
+                None => outcome = Err(TOO_SMALL),
+            }
+            self.used = end;
+        });
+        outcome
+    }
+
+    /// Sorts the tokens; refused if one has no spelling or that of another of its kind.
+    pub(super) fn finish(self) -> Result<AddedTables> {
+        let Self { spellings, tokens, written, normalized, .. } = self;
+        if written.saturating_add(normalized) > MAX_ADDED {
+            return Err(BAD);
+        }
+        let (front, rest) = tokens.split_at_mut_checked(written).ok_or(BAD)?;
+        let between = rest.len().saturating_sub(normalized);
+        let back = rest.get_mut(between..).unwrap_or_default();
+        let table = |tokens: &mut [AddedToken]| {
+            let index = AddedIndex::build(spellings, tokens)?;
+            if index.tokens() == tokens.len() { Ok(index) } else { Err(BAD) }
+        };
+        Ok(AddedTables { written: table(front)?, normalized: table(back)? })
+    }
+}
+
+/// What is known of the tables beside their memory.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct AddedTables {
+    written: AddedIndex,
+    normalized: AddedIndex,
+}
+
+impl AddedTables {
+    /// Takes up again what [`Gathered::finish`] left in memory.
+    pub(super) fn resume<'a>(
+        &self,
+        spellings: &'a [u8],
+        tokens: &'a [AddedToken],
+    ) -> AddedTokens<'a> {
+        let back = tokens.len().saturating_sub(self.normalized.tokens());
+        let back = tokens.get(back..).unwrap_or_default();
+        AddedTokens {
+            written: AddedTable::resume(spellings, tokens, self.written),
+            normalized: AddedTable::resume(spellings, back, self.normalized),
+        }
+    }
+}
+
+/// Calls `take` with the bytes of what a character becomes.
+pub(super) fn spelled(
+    character: char,
+    normalization: Option<Normalization>,
+    mut take: impl FnMut(&[u8]),
+) {
+    let mut room = [0; 4];
+    let text = character.encode_utf8(&mut room);
+    match normalization {
+        None => take(text.as_bytes()),
+        Some(normalization) => normalized(text, normalization, |character| {
+            let mut room = [0; 4];
+            take(character.encode_utf8(&mut room).as_bytes());
+        }),
+    }
+}

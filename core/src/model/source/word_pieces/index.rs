@@ -1,0 +1,83 @@
+//! What is known of a tokenizer beside the memory of its index.
+
+use super::added::AddedTables;
+use crate::error::{Error, ErrorKind, Result};
+use crate::token::vocabulary::HashIndex;
+use crate::token::{
+    AddedToken, Entries, HashVocabulary, LengthPrefix, Normalization, SpecialIds, WordPiece,
+};
+
+/// What [`WordPieceSource::index`](super::WordPieceSource::index) finds.
+#[derive(Clone, Copy, Debug)]
+pub struct WordPieceIndex {
+    pub(super) offset: u64,
+    pub(super) count: u32,
+    pub(super) prefix: LengthPrefix,
+    /// Whether the tokens lie in lent memory rather than in the file, in so many bytes.
+    pub(super) is_respelled: bool,
+    pub(super) token_bytes: usize,
+    pub(super) hash: HashIndex,
+    pub(super) added: AddedTables,
+    pub(super) special: SpecialIds,
+    pub(super) normalization: Normalization,
+}
+
+/// What was left in memory: the same slices as those of
+/// [`WordPieceMemory`](super::WordPieceMemory).
+#[derive(Clone, Copy, Debug)]
+pub struct WordPieceTables<'a> {
+    /// Tokens that the file spells otherwise, and the spellings of added ones.
+    pub text: &'a [u8],
+    /// Where some of the tokens lie.
+    pub samples: &'a [u32],
+    /// Tokens by the hashes of their spellings.
+    pub slots: &'a [u32],
+    /// Tokens that were added to the vocabulary.
+    pub added: &'a [AddedToken],
+}
+
+impl WordPieceIndex {
+    /// The number of tokens that words are spelled with.
+    #[must_use]
+    pub const fn count(&self) -> u32 {
+        self.count
+    }
+
+    /// The ids of the special tokens.
+    #[must_use]
+    pub const fn special(&self) -> &SpecialIds {
+        &self.special
+    }
+
+    /// The tokenizer of `file`.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::BadVocabulary`] if the file is shorter than it was.
+    pub fn resume<'a>(
+        &self,
+        file: &'a [u8],
+        tables: WordPieceTables<'a>,
+    ) -> Result<WordPiece<HashVocabulary<'a, Entries<'a>>>> {
+        let bytes = match self.is_respelled {
+            true => Some(tables.text),
+            false => usize::try_from(self.offset).ok().and_then(|start| file.get(start..)),
+        };
+        let bytes = bytes.ok_or(Error::new(self.offset, ErrorKind::BadVocabulary))?;
+        self.over(bytes, tables)
+    }
+
+    /// The tokenizer whose tokens lie in `bytes`.
+    pub(super) fn over<'a>(
+        &self,
+        bytes: &'a [u8],
+        tables: WordPieceTables<'a>,
+    ) -> Result<WordPiece<HashVocabulary<'a, Entries<'a>>>> {
+        let WordPieceTables { text, samples, slots, added } = tables;
+        let tokens = Entries::resume(bytes, self.offset, self.count, self.prefix, samples);
+        let vocabulary = HashVocabulary::resume(tokens, slots, self.hash);
+        let spellings = text.get(self.token_bytes..).unwrap_or_default();
+        let vocabulary = vocabulary.with_added(self.added.resume(spellings, added));
+        WordPiece::new(vocabulary, self.special, self.normalization)
+    }
+}

@@ -1,0 +1,18 @@
+//! The WordPiece tokenizer in an encoder's file, in memory that the caller lends.
+//!
+//! Tokens are used where they lie, but for those of GGUF, which spells them in its own way: they
+//! are respelled. The tokens that were added to the vocabulary are sorted in two tables.
+
+mod added;
+#[cfg(feature = "gguf")]
+mod gguf;
+mod index;
+mod source;
+
+pub use index::{WordPieceIndex, WordPieceTables};
+pub use source::{WordPieceMemory, WordPieceNeeds, WordPieceSource};
+
+use crate::error::{Error, ErrorKind};
+
+const BAD: Error = Error::without_offset(ErrorKind::BadVocabulary);
+const TOO_SMALL: Error = Error::without_offset(ErrorKind::BufferTooSmall);

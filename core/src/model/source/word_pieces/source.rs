@@ -1,0 +1,453 @@
+//! What files say of their WordPiece tokenizers, and opening them.
+
+use super::added::{Gathered, Kind, spelled};
+#[cfg(feature = "gguf")]
+use super::gguf::{GgufKind, gguf_tokens};
+use super::index::{WordPieceIndex, WordPieceTables};
+use super::{BAD, TOO_SMALL};
+use crate::error::{Error, ErrorKind, Result};
+#[cfg(any(feature = "amb", feature = "embd"))]
+use crate::event::SpecialRole;
+#[cfg(feature = "gguf")]
+use crate::event::Value;
+#[cfg(feature = "amb")]
+use crate::format::amb::Amb;
+#[cfg(feature = "embd")]
+use crate::format::embd::Embd;
+#[cfg(feature = "gguf")]
+use crate::format::gguf::Gguf;
+use crate::model::config::BertConfig;
+#[cfg(feature = "amb")]
+use crate::model::source::amb::amb_config_value;
+use crate::token::added::sort;
+use crate::token::added_list::{ADDED_TOKENS, listed_tokens};
+use crate::token::{
+    AddedToken, Entries, HashVocabulary, LengthPrefix, Normalization, SpecialIds, WordPiece,
+};
+
+const MISSING: Error = Error::without_offset(ErrorKind::MissingVocabulary);
+
+/// What a file says of its WordPiece tokenizer.
+#[derive(Clone, Copy, Debug)]
+pub struct WordPieceSource<'a> {
+    tokens: Tokens<'a>,
+    /// Where the tokens lie in the file.
+    offset: u64,
+    count: u32,
+    prefix: LengthPrefix,
+    /// Ids by role, in the order of [`SpecialRole::ALL`](crate::event::SpecialRole::ALL).
+    special: [Option<u32>; 5],
+    /// Whether the file says the ids that no tokenizer is without.
+    says_special: bool,
+    /// The value of [`ADDED_TOKENS`].
+    added: &'a str,
+    normalization: Normalization,
+    /// All ids are below.
+    vocabulary: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Tokens<'a> {
+    /// One after the other behind their lengths.
+    #[cfg(any(feature = "amb", feature = "embd"))]
+    AsSpelled(&'a [u8]),
+    #[cfg(feature = "gguf")]
+    Gguf(Gguf<'a>),
+}
+
+/// How many elements of each kind [`WordPieceSource::open`] needs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WordPieceNeeds {
+    /// Bytes of [`WordPieceMemory::text`].
+    pub text: usize,
+    /// Of [`WordPieceMemory::samples`].
+    pub samples: usize,
+    /// Of [`WordPieceMemory::slots`].
+    pub slots: usize,
+    /// Of [`WordPieceMemory::added`].
+    pub added: usize,
+    /// Of [`WordPieceMemory::added_ids`].
+    pub added_ids: usize,
+}
+
+/// Memory for the index over a tokenizer: at least as many elements of each kind as
+/// [`WordPieceNeeds`] says. What it holds is lost.
+#[derive(Debug)]
+pub struct WordPieceMemory<'a> {
+    /// Tokens that the file spells otherwise, and the spellings of added ones.
+    pub text: &'a mut [u8],
+    /// Where some of the tokens lie.
+    pub samples: &'a mut [u32],
+    /// Tokens by the hashes of their spellings.
+    pub slots: &'a mut [u32],
+    /// Tokens that were added to the vocabulary.
+    pub added: &'a mut [AddedToken],
+    /// Their ids.
+    pub added_ids: &'a mut [u32],
+}
+
+impl<'a> WordPieceSource<'a> {
+    /// The tokenizer of the encoder in a `.weights` file.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::MissingVocabulary`] without tokens.
+    #[cfg(feature = "embd")]
+    pub fn embd(file: &Embd<'a>, config: &BertConfig) -> Result<Self> {
+        let entries = file.token_entries().ok_or(MISSING)?;
+        let special = file.special();
+        Ok(Self {
+            tokens: Tokens::AsSpelled(entries.bytes),
+            offset: entries.offset,
+            count: entries.count,
+            prefix: if entries.length_bytes == 2 { LengthPrefix::U16 } else { LengthPrefix::U32 },
+            special: special
+                .map_or([None; 5], |special| SpecialRole::ALL.map(|role| Some(special.id(role)))),
+            says_special: special.is_some(),
+            added: file.metadata_value(ADDED_TOKENS).unwrap_or_default(),
+            normalization: config.normalization(),
+            vocabulary: config.vocabulary,
+        })
+    }
+
+    /// The tokenizer of the encoder in an `.amb` file.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::MissingVocabulary`] without tokens.
+    #[cfg(feature = "amb")]
+    pub fn amb(file: &Amb<'a>, config: &BertConfig) -> Result<Self> {
+        let tokenizer = file.tokenizer().ok_or(MISSING)?;
+        let entries = tokenizer.token_entries().ok_or(MISSING)?;
+        Ok(Self {
+            tokens: Tokens::AsSpelled(entries.bytes),
+            offset: entries.offset,
+            count: entries.count,
+            prefix: LengthPrefix::U16,
+            special: SpecialRole::ALL.map(|role| tokenizer.special(role)),
+            says_special: true,
+            added: amb_config_value(file, ADDED_TOKENS).unwrap_or_default(),
+            normalization: config.normalization(),
+            vocabulary: config.vocabulary,
+        })
+    }
+
+    /// The tokenizer of the encoder in a GGUF file, whose `tokenizer.ggml.model` is `bert`.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::MissingVocabulary`] without such a tokenizer.
+    #[cfg(feature = "gguf")]
+    pub fn gguf(file: &Gguf<'a>, config: &BertConfig) -> Result<Self> {
+        if file.value("tokenizer.ggml.model") != Some(Value::Text("bert")) {
+            return Err(MISSING);
+        }
+        let id = |key| match file.value(key) {
+            Some(Value::Unsigned(id)) => u32::try_from(id).ok(),
+            _ => None,
+        };
+        let classify = id("tokenizer.ggml.cls_token_id").or(id("tokenizer.ggml.bos_token_id"));
+        // GGUF spells the separator's key with one `a` too few.
+        let separate =
+            id("tokenizer.ggml.seperator_token_id").or(id("tokenizer.ggml.eos_token_id"));
+        let unknown = id("tokenizer.ggml.unknown_token_id");
+        let added = match file.value("nanoembed.wordpiece_added_tokens") {
+            Some(Value::Text(text)) => text,
+            _ => "",
+        };
+        Ok(Self {
+            tokens: Tokens::Gguf(*file),
+            offset: 0,
+            // What GGUF counts fits the file, whose tokens are more than a byte each.
+            count: u32::try_from(config.vocabulary).unwrap_or(u32::MAX),
+            prefix: LengthPrefix::U16,
+            special: [
+                id("tokenizer.ggml.padding_token_id"),
+                unknown,
+                classify,
+                separate,
+                id("tokenizer.ggml.mask_token_id"),
+            ],
+            says_special: unknown.and(classify).and(separate).is_some(),
+            added,
+            normalization: config.normalization(),
+            vocabulary: config.vocabulary,
+        })
+    }
+
+    /// The number of tokens that words are spelled with.
+    #[must_use]
+    pub const fn count(&self) -> u32 {
+        self.count
+    }
+
+    /// The memory that an index over it takes.
+    #[must_use]
+    pub fn needs(&self) -> WordPieceNeeds {
+        let mut needs = WordPieceNeeds {
+            text: self.respelled_bytes(),
+            samples: Entries::samples_needed(self.count),
+            slots: HashVocabulary::<Entries<'_>>::slots_needed(self.count),
+            ..WordPieceNeeds::default()
+        };
+        let mut add = |normalized: bool, spelling: &mut dyn Iterator<Item = Result<char>>| {
+            needs.added = needs.added.saturating_add(1);
+            // What is damaged is for `open` to refuse.
+            for character in spelling.map_while(Result::ok) {
+                spelled(character, normalized.then_some(self.normalization), |bytes| {
+                    needs.text = needs.text.saturating_add(bytes.len());
+                });
+            }
+        };
+        for mut token in listed_tokens(self.added).map_while(Result::ok) {
+            add(token.normalized, &mut token.spelling);
+        }
+        #[cfg(feature = "gguf")]
+        if let Tokens::Gguf(gguf) = &self.tokens {
+            for token in gguf_tokens(gguf, self.special) {
+                let normalized = token.kind == GgufKind::AddedNormalized;
+                if token.kind != GgufKind::Usual {
+                    let spelling = core::str::from_utf8(token.rest).unwrap_or_default();
+                    add(normalized, &mut spelling.chars().map(Ok));
+                }
+            }
+        }
+        needs.added_ids = listed_tokens(self.added).count();
+        needs
+    }
+
+    /// The bytes of all tokens behind their lengths, where the file spells them otherwise.
+    fn respelled_bytes(&self) -> usize {
+        match &self.tokens {
+            #[cfg(any(feature = "amb", feature = "embd"))]
+            Tokens::AsSpelled(_) => 0,
+            #[cfg(feature = "gguf")]
+            Tokens::Gguf(gguf) => gguf_tokens(gguf, self.special).fold(0, |sum, token| {
+                let bytes = token.before.len().saturating_add(token.rest.len());
+                usize::saturating_add(sum, bytes.saturating_add(2))
+            }),
+        }
+    }
+
+    /// Makes the index in lent memory for as long as the file lives.
+    ///
+    /// # Errors
+    ///
+    /// As [`index`](Self::index).
+    pub fn open(
+        &self,
+        mut memory: WordPieceMemory<'a>,
+    ) -> Result<WordPiece<HashVocabulary<'a, Entries<'a>>>> {
+        let index = self.index(&mut memory)?;
+        let WordPieceMemory { text, samples, slots, added, .. } = memory;
+        let tables = WordPieceTables { text, samples, slots, added };
+        match &self.tokens {
+            #[cfg(any(feature = "amb", feature = "embd"))]
+            Tokens::AsSpelled(bytes) => index.over(bytes, tables),
+            #[cfg(feature = "gguf")]
+            Tokens::Gguf(_) => index.over(tables.text, tables),
+        }
+    }
+
+    /// Makes the index in lent memory; [`WordPieceIndex::resume`] takes it up.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::BadVocabulary`] if special or added tokens are not of the vocabulary, or are
+    /// there twice; [`ErrorKind::BufferTooSmall`] if the memory is less than
+    /// [`needs`](Self::needs) says.
+    pub fn index(&self, memory: &mut WordPieceMemory<'_>) -> Result<WordPieceIndex> {
+        let bad = Error::new(self.offset, ErrorKind::BadVocabulary);
+        if self.count as usize > self.vocabulary {
+            return Err(bad);
+        }
+        let WordPieceMemory { text, samples, slots, added, added_ids } = memory;
+        let token_bytes = self.respelled_bytes();
+        let (tokens, spellings) = text.split_at_mut_checked(token_bytes).ok_or(TOO_SMALL)?;
+        let mut gathered = Gathered::new(spellings, added);
+        let listed = self.gather_listed(&mut gathered, added_ids)?;
+        let (bytes, is_respelled) = match &self.tokens {
+            #[cfg(any(feature = "amb", feature = "embd"))]
+            Tokens::AsSpelled(bytes) => {
+                let _ = (tokens, listed);
+                (*bytes, false)
+            }
+            #[cfg(feature = "gguf")]
+            Tokens::Gguf(gguf) => (self.respell(gguf, tokens, listed, &mut gathered)?, true),
+        };
+        let entries = Entries::sample(bytes, self.offset, self.count, self.prefix, samples)?;
+        let vocabulary = HashVocabulary::build(entries, slots)?;
+        let special = self.special_ids(&vocabulary, bad)?;
+        // Refuses special ids that are not tokens.
+        WordPiece::new(&vocabulary, special, self.normalization).map_err(|error| {
+            match error.offset() {
+                None | Some(0) => bad,
+                Some(_) => error,
+            }
+        })?;
+        Ok(WordPieceIndex {
+            offset: self.offset,
+            count: self.count,
+            prefix: self.prefix,
+            is_respelled,
+            token_bytes,
+            hash: vocabulary.index(),
+            added: gathered.finish()?,
+            special,
+            normalization: self.normalization,
+        })
+    }
+
+    /// Gathers the tokens that the metadata lists, and returns their ids in order.
+    fn gather_listed<'i>(
+        &self,
+        gathered: &mut Gathered<'_>,
+        ids: &'i mut [u32],
+    ) -> Result<&'i [u32]> {
+        let mut count = 0_usize;
+        for token in listed_tokens(self.added) {
+            let token = token?;
+            *ids.get_mut(count).ok_or(TOO_SMALL)? = token.id;
+            count = count.saturating_add(1);
+            let normalized = token.normalized.then_some(self.normalization);
+            gathered.push(Kind { id: token.id, rules: token.rules, normalized }, token.spelling)?;
+        }
+        let ids = ids.get_mut(..count).ok_or(TOO_SMALL)?;
+        sort(ids, |a, b| a < b);
+        let ids: &[u32] = ids;
+        let twice = ids.iter().zip(ids.iter().skip(1)).any(|(a, b)| a == b);
+        let outside = ids.last().is_some_and(|last| *last as usize >= self.vocabulary);
+        if twice || outside { Err(BAD) } else { Ok(ids) }
+    }
+
+    /// Writes the tokens into `room` as WordPiece spells them: those that were added are not there
+    /// for words, and leave an empty entry.
+    #[cfg(feature = "gguf")]
+    fn respell<'r>(
+        &self,
+        gguf: &Gguf<'_>,
+        room: &'r mut [u8],
+        listed: &[u32],
+        gathered: &mut Gathered<'_>,
+    ) -> Result<&'r [u8]> {
+        let mut used = 0_usize;
+        let mut put = |bytes: &[u8]| {
+            let end = used.saturating_add(bytes.len());
+            let place = room.get_mut(used..end).ok_or(TOO_SMALL)?;
+            place.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
+            used = end;
+            Ok::<(), Error>(())
+        };
+        for token in gguf_tokens(gguf, self.special) {
+            let is_listed = listed.binary_search(&token.id).is_ok();
+            let (mut before, mut rest) = (token.before, token.rest);
+            if is_listed || token.kind != GgufKind::Usual {
+                (before, rest) = (&[], &[]);
+            }
+            if !is_listed && token.kind != GgufKind::Usual {
+                let is_normalized = token.kind == GgufKind::AddedNormalized;
+                let normalized = is_normalized.then_some(self.normalization);
+                let kind = Kind { id: token.id, rules: <_>::default(), normalized };
+                let spelling = core::str::from_utf8(token.rest).map_err(|_| BAD)?;
+                gathered.push(kind, spelling.chars().map(Ok))?;
+            }
+            let length = before.len().saturating_add(rest.len());
+            put(&u16::try_from(length).map_err(|_| BAD)?.to_le_bytes())?;
+            put(before)?;
+            put(rest)?;
+        }
+        Ok(room)
+    }
+
+    fn special_ids(
+        &self,
+        vocabulary: &HashVocabulary<'_, Entries<'_>>,
+        bad: Error,
+    ) -> Result<SpecialIds> {
+        if !self.says_special {
+            return SpecialIds::find(vocabulary);
+        }
+        let [pad, unknown, classify, separate, mask] = self.special;
+        Ok(SpecialIds {
+            pad: pad.filter(|id| *id < self.count),
+            unknown: unknown.ok_or(bad)?,
+            classify: classify.ok_or(bad)?,
+            separate: separate.ok_or(bad)?,
+            mask: mask.filter(|id| *id < self.count),
+        })
+    }
+}
+
+#[cfg(all(test, feature = "embd"))]
+mod tests {
+    extern crate std;
+
+    use std::vec;
+    use std::vec::Vec;
+
+    use super::*;
+
+    /// A vocabulary of five tokens and room for five added ones.
+    fn source<'a>(entries: &'a [u8], added: &'a str) -> WordPieceSource<'a> {
+        WordPieceSource {
+            tokens: Tokens::AsSpelled(entries),
+            offset: 0,
+            count: 5,
+            prefix: LengthPrefix::U16,
+            special: [None; 5],
+            says_special: false,
+            added,
+            normalization: Normalization::UNCASED,
+            vocabulary: 10,
+        }
+    }
+
+    fn entries() -> Vec<u8> {
+        let mut entries = Vec::new();
+        for token in ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "ab"] {
+            entries.extend(u16::try_from(token.len()).unwrap().to_le_bytes());
+            entries.extend(token.bytes());
+        }
+        entries
+    }
+
+    /// The ids of a text, in exactly as much memory as is needed.
+    fn encode(added: &str, text: &str) -> Result<Vec<u32>> {
+        let entries = entries();
+        let source = source(&entries, added);
+        let needs = source.needs();
+        let (mut text_memory, mut added) =
+            (vec![0; needs.text], vec![AddedToken::default(); needs.added]);
+        let (mut samples, mut slots) = (vec![0; needs.samples], vec![0; needs.slots]);
+        let mut added_ids = vec![0; needs.added_ids];
+        let tokenizer = source.open(WordPieceMemory {
+            text: &mut text_memory,
+            samples: &mut samples,
+            slots: &mut slots,
+            added: &mut added,
+            added_ids: &mut added_ids,
+        })?;
+        let mut ids = vec![0; text.len() + 2];
+        let found = tokenizer.encode(text, &mut ids)?;
+        ids.truncate(found.tokens);
+        Ok(ids)
+    }
+
+    #[test]
+    fn added_words_of_both_kinds_are_found() {
+        assert_eq!(encode("", "AB xy").unwrap(), [2, 4, 1, 3]);
+        let added = "7:n:X%59 8:-:AB";
+        assert_eq!(encode(added, "ab xy").unwrap(), [2, 4, 7, 3]);
+        assert_eq!(encode(added, "AB XY").unwrap(), [2, 8, 7, 3]);
+    }
+
+    #[test]
+    fn added_words_that_are_there_twice_or_beyond_the_vocabulary_are_refused() {
+        assert!(encode("1:n:a 2:n:b", "").is_ok());
+        let damaged = ["1:n:a 1:n:b", "1:n:a 2:n:A", "10:n:a", "1:n:", "1:n", "1:n:%FF", "1:n:%4"];
+        for added in damaged {
+            let error = encode(added, "").unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::BadVocabulary, "{added}");
+        }
+    }
+}
