@@ -252,7 +252,7 @@
 // session of its own.
 typedef struct nanoembed_decoder nanoembed_decoder;
 
-// A sentence embedder over a `.weights` file. Immutable: several threads may use it at once, each
+// A sentence embedder over a `.weights`, `.amb` or GGUF file. Immutable: several threads may use it at once, each
 // with a workspace of its own.
 typedef struct nanoembed_model nanoembed_model;
 
@@ -601,6 +601,24 @@ typedef uint32_t nanoembed_special_tokens;
 // The call did what it should.
 #define NANOEMBED_OK 0
 
+// The format embd is not part of this build.
+#define NANOEMBED_UNSUPPORTED_EMBD 291
+
+// The format finalfusion is not part of this build.
+#define NANOEMBED_UNSUPPORTED_FINALFUSION 292
+
+// The format gguf is not part of this build.
+#define NANOEMBED_UNSUPPORTED_GGUF 293
+
+// The format safetensors is not part of this build.
+#define NANOEMBED_UNSUPPORTED_SAFETENSORS 294
+
+// The format uqff is not part of this build.
+#define NANOEMBED_UNSUPPORTED_UQFF 295
+
+// The format amb is not part of this build.
+#define NANOEMBED_UNSUPPORTED_AMB 296
+
 // A pointer is NULL that must not be, is not aligned, or has a length that no memory has.
 #define NANOEMBED_BAD_POINTER 901
 
@@ -913,8 +931,11 @@ size_t nanoembed_scratch_bytes(void);
 // `options` is NULL or points to memory for options.
 nanoembed_status nanoembed_model_options_default(struct nanoembed_model_options *options);
 
-// Reads a `.weights` file but for its weights and says how much memory the model in it takes.
-// `options` may be NULL.
+// Reads a file but for its weights and says how much memory the encoder in it takes. `.weights`
+// files may lie in storage, `.amb` and GGUF files must be in memory. `options` may be NULL.
+//
+// `NANOEMBED_OTHER_MODEL` for a model that continues texts; `NANOEMBED_UNSUPPORTED_AMB` or
+// `NANOEMBED_UNSUPPORTED_GGUF` if the build leaves the format out.
 //
 // `source` and `options` are what their types say, `scratch` points to `scratch_bytes` bytes,
 // `plan` to memory for one.
@@ -925,7 +946,7 @@ nanoembed_status nanoembed_plan_model(const struct nanoembed_source *source,
                                       struct nanoembed_plan *plan,
                                       struct nanoembed_error *error);
 
-// Opens the model in a `.weights` file in `memory`, and puts the handle, which lies there, into
+// Opens the encoder in a file in `memory`, and puts the handle, which lies there, into
 // `*model`. `options` may be NULL; they must be those of the plan. `scratch` is used only
 // meanwhile.
 //

@@ -1,5 +1,6 @@
 //! The decoder of any format that cargo features built in.
 
+use nanoembed_core::Error;
 use nanoembed_core::event::{Decode, Mode, Step};
 #[cfg(feature = "amb")]
 use nanoembed_core::format::amb;
@@ -13,12 +14,11 @@ use nanoembed_core::format::gguf;
 use nanoembed_core::format::safetensors::{self, Entry};
 #[cfg(feature = "uqff")]
 use nanoembed_core::format::uqff;
-use nanoembed_core::{Error, ErrorKind};
 
 #[allow(clippy::wildcard_imports)] // whichever formats there are
 use crate::format::*;
 use crate::memory::{Lent, Sum};
-use crate::status::Outcome;
+use crate::status::{Outcome, left_out};
 
 #[cfg(not(any(
     feature = "amb",
@@ -84,7 +84,7 @@ impl AnyDecoder {
             NANOEMBED_FORMAT_UQFF => Self::Uqff(uqff::Decoder::new(mode, entries)),
             #[cfg(feature = "amb")]
             NANOEMBED_FORMAT_AMB => Self::Amb(amb::Decoder::new(mode)),
-            _ => return Err(ErrorKind::UnknownFormat.into()),
+            _ => return Err(left_out(format)),
         };
         // SAFETY: the place was taken for it, and nobody else has it.
         Ok(unsafe {

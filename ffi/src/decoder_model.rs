@@ -6,6 +6,7 @@ use nanoembed_core::model::llama::{Llama, LlamaConfig, LlamaLayer};
 use nanoembed_core::model::{ModelSource, SliceWeights};
 
 use crate::memory::{Lent, LentSlice, Sum, number};
+use crate::parsed::parse;
 use crate::pointer;
 use crate::session::session_bytes;
 use crate::source::{Bytes, nanoembed_source};
@@ -89,7 +90,7 @@ impl Opening {
             (Bytes::new(source)?, options)
         };
         let file = source.memory().ok_or(BAD_POINTER)?;
-        let model = ModelSource::parse(file)?;
+        let model = parse(file)?;
         let config = model.causal_config()?;
         let or = |chosen: u32, usual: usize| if chosen == 0 { usual } else { chosen as usize };
         let positions = or(options.positions, config.positions);

@@ -28,6 +28,9 @@
 #[cfg(feature = "std")]
 extern crate std;
 
+#[cfg(all(feature = "tokenizer", not(any(feature = "amb", feature = "embd", feature = "gguf"))))]
+compile_error!("the part `tokenizer` needs a format of models: amb, embd or gguf");
+
 #[cfg(feature = "embd")]
 pub mod batch;
 mod decoder;
@@ -46,6 +49,8 @@ pub mod model;
 mod opening;
 #[cfg(feature = "std")]
 pub mod owned;
+#[cfg(any(feature = "amb", feature = "gguf", feature = "tokenizer"))]
+mod parsed;
 mod pointer;
 pub mod reader;
 #[cfg(feature = "generate")]
@@ -68,6 +73,8 @@ pub mod uqff;
 pub mod version;
 #[cfg(feature = "finalfusion")]
 mod word_index;
+#[cfg(all(feature = "embd", any(feature = "amb", feature = "gguf")))]
+mod word_pieces;
 #[cfg(feature = "finalfusion")]
 pub mod words;
 

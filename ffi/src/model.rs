@@ -102,7 +102,7 @@ pub struct nanoembed_model_info {
     pub quantized: u32,
 }
 
-/// A sentence embedder over a `.weights` file. Immutable: several threads may use it at once, each
+/// A sentence embedder over a `.weights`, `.amb` or GGUF file. Immutable: several threads may use it at once, each
 /// with a workspace of its own.
 #[derive(Debug)]
 pub struct nanoembed_model {
@@ -150,8 +150,11 @@ pub unsafe extern "C" fn nanoembed_model_options_default(
     }))
 }
 
-/// Reads a `.weights` file but for its weights and says how much memory the model in it takes.
-/// `options` may be NULL.
+/// Reads a file but for its weights and says how much memory the encoder in it takes. `.weights`
+/// files may lie in storage, `.amb` and GGUF files must be in memory. `options` may be NULL.
+///
+/// `NANOEMBED_OTHER_MODEL` for a model that continues texts; `NANOEMBED_UNSUPPORTED_AMB` or
+/// `NANOEMBED_UNSUPPORTED_GGUF` if the build leaves the format out.
 ///
 /// # Safety
 ///
@@ -186,7 +189,7 @@ pub unsafe extern "C" fn nanoembed_plan_model(
     unsafe { report(make(), error) }
 }
 
-/// Opens the model in a `.weights` file in `memory`, and puts the handle, which lies there, into
+/// Opens the encoder in a file in `memory`, and puts the handle, which lies there, into
 /// `*model`. `options` may be NULL; they must be those of the plan. `scratch` is used only
 /// meanwhile.
 ///

@@ -1,16 +1,25 @@
 //! What is known of a file before there is memory for its model, and what its model is made of.
 
+#[cfg(any(feature = "amb", feature = "gguf"))]
+use nanoembed_core::event::Format;
 use nanoembed_core::event::Mode;
 use nanoembed_core::format::embd;
+#[cfg(any(feature = "amb", feature = "gguf"))]
+use nanoembed_core::format::sniff;
 use nanoembed_core::kernel::{self, Kernels, RowSummary};
+#[cfg(any(feature = "amb", feature = "gguf"))]
+use nanoembed_core::model::ModelSource;
 use nanoembed_core::model::stored::{
     Contents, StoredIds, StoredTokens, StoredWeights, TensorPlace,
 };
 use nanoembed_core::model::{Bert, BertConfig, Layer, Needs, Plan, Weights, Workspace};
+use nanoembed_core::tensor::TensorHeader;
 use nanoembed_core::token::{Entries, HashVocabulary, SortedVocabulary, SpecialIds, WordPiece};
 use nanoembed_core::{Error, ErrorKind};
 
 use crate::decoder::TENSORS;
+#[cfg(not(any(feature = "amb", feature = "gguf")))]
+use crate::format::{NANOEMBED_FORMAT_AMB, NANOEMBED_FORMAT_GGUF};
 use crate::memory::{Lent, LentSlice, Sum};
 use crate::model::{
     NANOEMBED_ACTIVATIONS_AUTO, NANOEMBED_ACTIVATIONS_FIXED, NANOEMBED_ACTIVATIONS_FLOAT,
@@ -20,7 +29,11 @@ use crate::model::{
 };
 use crate::pointer;
 use crate::source::{Bytes, nanoembed_source};
+#[cfg(not(any(feature = "amb", feature = "gguf")))]
+use crate::status::left_out;
 use crate::status::{Failure, INVALID, Outcome, TOO_SMALL};
+#[cfg(any(feature = "amb", feature = "gguf"))]
+use crate::word_pieces;
 
 /// The largest token or metadata entry.
 const LEAST_BUFFER_BYTES: usize = 4096;
@@ -34,10 +47,49 @@ pub(crate) fn open_bytes() -> Outcome<usize> {
     Ok(sum.bytes())
 }
 
+/// What the file says.
+#[allow(clippy::large_enum_variant)] // nothing to put the large one in a box of
+enum File {
+    /// A `.weights` file, which may lie in storage: what one pass over it tells.
+    Passed(Contents<'static>),
+    /// A file of another format, in memory.
+    #[cfg(any(feature = "amb", feature = "gguf"))]
+    Parsed(ModelSource<'static>),
+}
+
+impl File {
+    fn tensor(&self, name: &str) -> Option<TensorHeader<'static>> {
+        match self {
+            Self::Passed(contents) => contents.tensor(name),
+            #[cfg(any(feature = "amb", feature = "gguf"))]
+            Self::Parsed(model) => model.encoder_tensor(name),
+        }
+    }
+
+    #[cfg_attr(not(feature = "generate"), allow(unused_variables))]
+    fn config(&self, source: &Bytes) -> Outcome<BertConfig> {
+        match self {
+            #[cfg(feature = "generate")]
+            Self::Passed(_) if continues_texts(source) => Err(ErrorKind::OtherModel.into()),
+            Self::Passed(contents) => Ok(contents.config()?),
+            #[cfg(any(feature = "amb", feature = "gguf"))]
+            Self::Parsed(model) => Ok(model.encoder_config()?),
+        }
+    }
+}
+
+/// Whether a `.weights` file in memory says that its model continues texts, which one pass over it
+/// does not look for.
+#[cfg(feature = "generate")]
+fn continues_texts(source: &Bytes) -> bool {
+    let model = source.memory().map(ModelSource::parse);
+    model.is_some_and(|model| model.is_ok_and(|model| model.is_causal()))
+}
+
 /// What is known of a file before there is memory for the model.
 pub(crate) struct Opening {
     pub(crate) source: Bytes,
-    contents: Contents<'static>,
+    file: File,
     pub(crate) config: BertConfig,
     pub(crate) plan: Plan,
     pub(crate) fixed: bool,
@@ -62,20 +114,24 @@ impl Opening {
             };
             (Bytes::new(source)?, options, Lent::new(scratch, scratch_bytes)?)
         };
-        let decoder: *mut embd::Decoder<TENSORS> = lent.place(1)?;
-        let tensors = lent.filled(TENSORS, TensorPlace::EMPTY)?;
-        if lent.left() < LEAST_BUFFER_BYTES {
-            return Err(TOO_SMALL);
-        }
-        // SAFETY: bytes may be zeros; the decoder's place was taken for it.
-        let (buffer, decoder) = unsafe {
-            decoder.write(embd::Decoder::new(Mode::Lenient));
-            let left = lent.left() / crate::memory::ALIGN * crate::memory::ALIGN;
-            (lent.zeroed::<u8>(left)?, &mut *decoder)
+        let PassMemory { decoder, tensors, buffer } = PassMemory::new(&mut lent)?;
+        #[cfg(any(feature = "amb", feature = "gguf"))]
+        let mut file = match parsed(&source)? {
+            Some(model) => File::Parsed(model),
+            None => File::Passed(Contents::read(&source, decoder, buffer, tensors)?),
         };
-        let contents = Contents::read(&source, decoder, buffer, tensors)?;
-        let config = contents.config()?;
-        let plan = plan(&source, &contents, &config, &options)?;
+        #[cfg(not(any(feature = "amb", feature = "gguf")))]
+        let file = {
+            refuse_left_out(&source)?;
+            File::Passed(Contents::read(&source, decoder, buffer, tensors)?)
+        };
+        let config = file.config(&source)?;
+        // A pass does not look for added tokens.
+        #[cfg(any(feature = "amb", feature = "gguf"))]
+        if let (true, Some(bytes)) = (config.has_added_tokens, source.memory()) {
+            file = File::Parsed(crate::parsed::parse(bytes)?);
+        }
+        let plan = plan(&source, &file, &config, &options)?;
         let vocabulary = match options.vocabulary {
             NANOEMBED_VOCABULARY_AUTO if source.memory().is_some() => NANOEMBED_VOCABULARY_INDEXED,
             NANOEMBED_VOCABULARY_AUTO => NANOEMBED_VOCABULARY_IN_FILE,
@@ -83,7 +139,7 @@ impl Opening {
             _ => return Err(INVALID),
         };
         let fixed = options.activations == NANOEMBED_ACTIVATIONS_FIXED;
-        let opening = Self { source, contents, config, plan, fixed, vocabulary };
+        let opening = Self { source, file, config, plan, fixed, vocabulary };
         opening.check_vocabulary()?;
         Ok(opening)
     }
@@ -92,32 +148,29 @@ impl Opening {
         if self.vocabulary == NANOEMBED_VOCABULARY_NONE {
             return Ok(());
         }
-        let tokens = self.contents.tokens().ok_or(ErrorKind::MissingVocabulary)?;
-        if tokens.count as usize > self.config.vocabulary {
-            return Err(Error::new(tokens.offset, ErrorKind::BadVocabulary).into());
-        }
         let is_indexed = self.vocabulary == NANOEMBED_VOCABULARY_INDEXED;
-        let there = if is_indexed {
-            self.source.memory().is_some()
-        } else {
-            self.contents.token_index().is_some()
-        };
-        if there { Ok(()) } else { Err(Error::new(tokens.offset, ErrorKind::IndexRequired).into()) }
-    }
-
-    /// Elements of the memory for an index over the tokens: samples, and slots.
-    fn index_sizes(&self) -> (usize, usize) {
-        match self.contents.tokens() {
-            Some(tokens) if self.vocabulary == NANOEMBED_VOCABULARY_INDEXED => {
-                let slots = HashVocabulary::<Entries<'_>>::slots_needed(tokens.count);
-                (Entries::samples_needed(tokens.count), slots)
+        let (offset, there) = match &self.file {
+            File::Passed(contents) => {
+                let tokens = contents.tokens().ok_or(ErrorKind::MissingVocabulary)?;
+                if tokens.count as usize > self.config.vocabulary {
+                    return Err(Error::new(tokens.offset, ErrorKind::BadVocabulary).into());
+                }
+                let is_in_memory = self.source.memory().is_some();
+                let there =
+                    if is_indexed { is_in_memory } else { contents.token_index().is_some() };
+                (tokens.offset, there)
             }
-            _ => (0, 0),
-        }
+            #[cfg(any(feature = "amb", feature = "gguf"))]
+            File::Parsed(model) => {
+                model.word_pieces(&self.config)?;
+                (0, is_indexed)
+            }
+        };
+        if there { Ok(()) } else { Err(Error::new(offset, ErrorKind::IndexRequired).into()) }
     }
 
     pub(crate) fn weights(&self) -> impl Weights {
-        StoredWeights::new(&self.source, |name: &str| self.contents.tensor(name))
+        StoredWeights::new(&self.source, |name: &str| self.file.tensor(name))
     }
 
     /// What kernels want to know of the weights. Whoever reads these from storage has no memory to
@@ -144,61 +197,146 @@ impl Opening {
     }
 
     pub(crate) fn model_bytes(&self) -> Outcome<usize> {
-        let (samples, slots) = self.index_sizes();
         let mut sum = Sum::default();
         sum.add::<nanoembed_model>(1)?;
         sum.add::<Layer>(self.config.layers)?;
         sum.add::<RowSummary>(self.summaries()?)?;
-        sum.add::<u32>(samples)?;
-        sum.add::<u32>(slots)?;
+        match &self.file {
+            File::Passed(contents) => {
+                let (samples, slots) = index_sizes(contents, self.vocabulary);
+                sum.add::<u32>(samples)?;
+                sum.add::<u32>(slots)?;
+            }
+            #[cfg(any(feature = "amb", feature = "gguf"))]
+            File::Parsed(_) if self.vocabulary == NANOEMBED_VOCABULARY_NONE => {}
+            #[cfg(any(feature = "amb", feature = "gguf"))]
+            File::Parsed(model) => {
+                word_pieces::add_bytes(&model.word_pieces(&self.config)?.needs(), &mut sum)?;
+            }
+        }
         Ok(sum.bytes())
     }
 
     pub(crate) fn tokenizer(&self, lent: &mut Lent) -> Outcome<Tokenizer> {
-        let Some(tokens) = self.contents.tokens() else { return Ok(Tokenizer::None) };
+        let contents = match &self.file {
+            File::Passed(contents) => contents,
+            #[cfg(any(feature = "amb", feature = "gguf"))]
+            File::Parsed(_) if self.vocabulary == NANOEMBED_VOCABULARY_NONE => {
+                return Ok(Tokenizer::None);
+            }
+            #[cfg(any(feature = "amb", feature = "gguf"))]
+            File::Parsed(_) if self.config.has_default_prompt => {
+                return Err(ErrorKind::UnsupportedSetting.into());
+            }
+            #[cfg(any(feature = "amb", feature = "gguf"))]
+            File::Parsed(model) => {
+                let source = model.word_pieces(&self.config)?;
+                let memory = word_pieces::memory(&source.needs(), lent)?;
+                return Ok(Tokenizer::Indexed(source.open(memory)?));
+            }
+        };
+        let Some(tokens) = contents.tokens() else { return Ok(Tokenizer::None) };
         let is_asked = self.config.has_added_tokens || self.config.has_default_prompt;
         if is_asked && self.vocabulary != NANOEMBED_VOCABULARY_NONE {
             return Err(Failure::Core(Error::without_offset(ErrorKind::UnsupportedSetting)));
         }
         let normalization = self.config.normalization();
-        match (self.vocabulary, self.contents.token_index(), self.source.memory()) {
+        match (self.vocabulary, contents.token_index(), self.source.memory()) {
             (NANOEMBED_VOCABULARY_IN_FILE, Some(index), _) => {
                 let strings = StoredTokens::new(self.source, tokens, index);
                 let ids = StoredIds::new(self.source, tokens.count, index);
                 let vocabulary = SortedVocabulary::new(strings, ids)?;
-                let special = self.special(&vocabulary)?;
+                let special = special(contents, &vocabulary)?;
                 Ok(Tokenizer::InFile(WordPiece::new(vocabulary, special, normalization)?))
             }
             (NANOEMBED_VOCABULARY_INDEXED, _, Some(file)) => {
-                let (samples, slots) = self.index_sizes();
+                let (samples, slots) = index_sizes(contents, self.vocabulary);
                 let (samples, slots) = (lent.filled(samples, 0)?, lent.filled(slots, 0)?);
                 let start = usize::try_from(tokens.offset).unwrap_or(usize::MAX);
                 let entries = file.get(start..).unwrap_or_default();
                 let entries =
                     Entries::sample(entries, tokens.offset, tokens.count, tokens.prefix, samples)?;
                 let vocabulary = HashVocabulary::build(entries, slots)?;
-                let special = self.special(&vocabulary)?;
+                let special = special(contents, &vocabulary)?;
                 Ok(Tokenizer::Indexed(WordPiece::new(vocabulary, special, normalization)?))
             }
             _ => Ok(Tokenizer::None),
         }
     }
+}
 
-    fn special(&self, vocabulary: &impl nanoembed_core::token::Vocabulary) -> Outcome<SpecialIds> {
-        match self.contents.special() {
-            Some(special) => Ok(special),
-            None => Ok(SpecialIds::find(vocabulary)?),
+/// Elements of the memory for an index over the tokens: samples, and slots.
+fn index_sizes(contents: &Contents<'_>, vocabulary: nanoembed_vocabulary) -> (usize, usize) {
+    match contents.tokens() {
+        Some(tokens) if vocabulary == NANOEMBED_VOCABULARY_INDEXED => {
+            let slots = HashVocabulary::<Entries<'_>>::slots_needed(tokens.count);
+            (Entries::samples_needed(tokens.count), slots)
         }
+        _ => (0, 0),
+    }
+}
+
+fn special(
+    contents: &Contents<'_>,
+    vocabulary: &impl nanoembed_core::token::Vocabulary,
+) -> Outcome<SpecialIds> {
+    match contents.special() {
+        Some(special) => Ok(special),
+        None => Ok(SpecialIds::find(vocabulary)?),
+    }
+}
+
+/// Memory for one pass over a `.weights` file.
+struct PassMemory {
+    decoder: &'static mut embd::Decoder<TENSORS>,
+    tensors: &'static mut [TensorPlace],
+    buffer: &'static mut [u8],
+}
+
+impl PassMemory {
+    fn new(lent: &mut Lent) -> Outcome<Self> {
+        let decoder: *mut embd::Decoder<TENSORS> = lent.place(1)?;
+        let tensors = lent.filled(TENSORS, TensorPlace::EMPTY)?;
+        if lent.left() < LEAST_BUFFER_BYTES {
+            return Err(TOO_SMALL);
+        }
+        // SAFETY: bytes may be zeros; the decoder's place was taken for it.
+        let (buffer, decoder) = unsafe {
+            decoder.write(embd::Decoder::new(Mode::Lenient));
+            let left = lent.left() / crate::memory::ALIGN * crate::memory::ALIGN;
+            (lent.zeroed::<u8>(left)?, &mut *decoder)
+        };
+        Ok(Self { decoder, tensors, buffer })
+    }
+}
+
+/// The file in memory if it is of a format that is parsed whole.
+#[cfg(any(feature = "amb", feature = "gguf"))]
+fn parsed(source: &Bytes) -> Outcome<Option<ModelSource<'static>>> {
+    match source.memory().map(|bytes| (bytes, sniff(bytes))) {
+        Some((bytes, Some(Format::Amb | Format::Gguf))) => crate::parsed::parse(bytes).map(Some),
+        _ => Ok(None),
+    }
+}
+
+/// Names the format of a file in memory that is parsed whole in other builds. This is less code
+/// than recognising all formats.
+#[cfg(not(any(feature = "amb", feature = "gguf")))]
+fn refuse_left_out(source: &Bytes) -> Outcome {
+    match source.memory().unwrap_or_default() {
+        [b'A', b'M', b'B', b'E', ..] => Err(left_out(NANOEMBED_FORMAT_AMB)),
+        [b'G', b'G', b'U', b'F', ..] => Err(left_out(NANOEMBED_FORMAT_GGUF)),
+        _ => Ok(()),
     }
 }
 
 fn plan(
     source: &Bytes,
-    contents: &Contents<'_>,
+    file: &File,
     config: &BertConfig,
     options: &nanoembed_model_options,
 ) -> Outcome<Plan> {
-    let weights = StoredWeights::new(source, |name: &str| contents.tensor(name));
+    let weights = StoredWeights::new(source, |name: &str| file.tensor(name));
     let tokens = match options.tokens {
         0 => config.max_tokens,
         tokens => tokens as usize,

@@ -5,6 +5,7 @@ use core::fmt::Write;
 
 use nanoembed_core::{Error, ErrorKind};
 
+use crate::format::{NANOEMBED_FORMAT_AMB, NANOEMBED_FORMAT_EMBD, nanoembed_format};
 use crate::pointer;
 
 /// What became of a call: 0 for success, else whose fault it is by the hundreds digit. 1xx the file
@@ -14,6 +15,18 @@ pub type nanoembed_status = u32;
 
 /// The call did what it should.
 pub const NANOEMBED_OK: nanoembed_status = 0;
+/// The format embd is not part of this build.
+pub const NANOEMBED_UNSUPPORTED_EMBD: nanoembed_status = 291;
+/// The format finalfusion is not part of this build.
+pub const NANOEMBED_UNSUPPORTED_FINALFUSION: nanoembed_status = 292;
+/// The format gguf is not part of this build.
+pub const NANOEMBED_UNSUPPORTED_GGUF: nanoembed_status = 293;
+/// The format safetensors is not part of this build.
+pub const NANOEMBED_UNSUPPORTED_SAFETENSORS: nanoembed_status = 294;
+/// The format uqff is not part of this build.
+pub const NANOEMBED_UNSUPPORTED_UQFF: nanoembed_status = 295;
+/// The format amb is not part of this build.
+pub const NANOEMBED_UNSUPPORTED_AMB: nanoembed_status = 296;
 /// A pointer is NULL that must not be, is not aligned, or has a length that no memory has.
 pub const NANOEMBED_BAD_POINTER: nanoembed_status = 901;
 /// The callback asked to stop.
@@ -60,6 +73,16 @@ pub(crate) const TOO_SMALL: Failure =
 pub(crate) const INVALID: Failure =
     Failure::Core(Error::without_offset(ErrorKind::InvalidArgument));
 
+/// What a file of a format answers that the build leaves out.
+pub(crate) fn left_out(format: nanoembed_format) -> Failure {
+    match format {
+        NANOEMBED_FORMAT_EMBD..=NANOEMBED_FORMAT_AMB => {
+            Failure::Here(NANOEMBED_UNSUPPORTED_EMBD - NANOEMBED_FORMAT_EMBD + format)
+        }
+        _ => ErrorKind::UnknownFormat.into(),
+    }
+}
+
 impl Failure {
     pub(crate) fn status(self) -> nanoembed_status {
         match self {
@@ -100,6 +123,12 @@ fn kind(status: nanoembed_status) -> Option<ErrorKind> {
 fn message(status: nanoembed_status) -> &'static CStr {
     match status {
         NANOEMBED_OK => c"success",
+        NANOEMBED_UNSUPPORTED_EMBD => c"the format embd is not part of this build",
+        NANOEMBED_UNSUPPORTED_FINALFUSION => c"the format finalfusion is not part of this build",
+        NANOEMBED_UNSUPPORTED_GGUF => c"the format gguf is not part of this build",
+        NANOEMBED_UNSUPPORTED_SAFETENSORS => c"the format safetensors is not part of this build",
+        NANOEMBED_UNSUPPORTED_UQFF => c"the format uqff is not part of this build",
+        NANOEMBED_UNSUPPORTED_AMB => c"the format amb is not part of this build",
         NANOEMBED_BAD_POINTER => c"a pointer is NULL, not aligned, or has an impossible length",
         NANOEMBED_STOPPED => c"the callback asked to stop",
         NANOEMBED_NOT_FOUND => c"the word, tensor or row asked for is not there",
@@ -119,6 +148,12 @@ pub extern "C" fn nanoembed_status_message(status: nanoembed_status) -> *const c
 pub extern "C" fn nanoembed_status_name(status: nanoembed_status) -> *const c_char {
     let name = match status {
         NANOEMBED_OK => c"ok",
+        NANOEMBED_UNSUPPORTED_EMBD => c"unsupported_embd",
+        NANOEMBED_UNSUPPORTED_FINALFUSION => c"unsupported_finalfusion",
+        NANOEMBED_UNSUPPORTED_GGUF => c"unsupported_gguf",
+        NANOEMBED_UNSUPPORTED_SAFETENSORS => c"unsupported_safetensors",
+        NANOEMBED_UNSUPPORTED_UQFF => c"unsupported_uqff",
+        NANOEMBED_UNSUPPORTED_AMB => c"unsupported_amb",
         NANOEMBED_BAD_POINTER => c"bad_pointer",
         NANOEMBED_STOPPED => c"stopped",
         NANOEMBED_NOT_FOUND => c"not_found",

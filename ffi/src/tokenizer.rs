@@ -2,12 +2,12 @@
 
 use nanoembed_core::event::Format;
 use nanoembed_core::format::sniff;
-use nanoembed_core::model::ModelSource;
 use nanoembed_core::model::tokenizer::{Tokenizer, TokenizerKind, TokenizerNeeds, TokenizerSource};
 use nanoembed_core::token::SpecialTokens;
 use nanoembed_core::{Error, ErrorKind};
 
 use crate::memory::{Lent, Sum, number};
+use crate::parsed::parse;
 use crate::pointer::{self, text};
 use crate::source::{Bytes, nanoembed_source};
 use crate::status::{
@@ -85,7 +85,7 @@ impl Opening {
         let source = match sniff(file) {
             None => TokenizerSource::model(file).ok_or(unknown)?,
             Some(Format::Finalfusion) => return Err(ErrorKind::OtherModel.into()),
-            Some(_) => ModelSource::parse(file)?.tokenizer()?,
+            Some(_) => parse(file)?.tokenizer()?,
         };
         Ok(Self { source, needs: source.needs()? })
     }

@@ -95,5 +95,6 @@ fn the_committed_header_is_what_the_sources_say() {
 
 #[test]
 fn statuses_of_this_interface_are_none_of_core_s() {
-    assert!(ErrorKind::ALL.iter().all(|kind| kind.code() < 900));
+    let own = |code| (290..300).contains(&code) || code >= 900;
+    assert!(!ErrorKind::ALL.iter().any(|kind| own(kind.code())));
 }

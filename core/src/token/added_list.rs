@@ -38,19 +38,37 @@ pub struct ListedToken<'a> {
 /// [`ErrorKind::BadVocabulary`] in place of an item that is not written as this module says;
 /// spellings are checked as they are read.
 pub fn listed_tokens(value: &str) -> impl Iterator<Item = Result<ListedToken<'_>>> {
-    // Searches for characters would bring the search for strings along, four kilobytes of code.
-    let items = value.as_bytes().split(|byte| *byte == b' ').filter(|item| !item.is_empty());
-    items.map(|item| parse(item).ok_or(BAD))
+    let mut rest = Some(value.as_bytes());
+    core::iter::from_fn(move || {
+        loop {
+            let (item, behind) = match split_once(rest?, b' ') {
+                Some((item, behind)) => (item, Some(behind)),
+                None => (rest?, None),
+            };
+            rest = behind;
+            if !item.is_empty() {
+                return Some(parse(item).ok_or(BAD));
+            }
+        }
+    })
+}
+
+/// What lies before and behind the first `byte`. Searches for characters would bring the search for
+/// strings along, four kilobytes of code, and slices' own `split` could panic for all that the
+/// linker knows.
+fn split_once(bytes: &[u8], byte: u8) -> Option<(&[u8], &[u8])> {
+    let at = bytes.iter().position(|other| *other == byte)?;
+    Some((bytes.get(..at)?, bytes.get(at.checked_add(1)?..)?))
 }
 
 fn parse(item: &[u8]) -> Option<ListedToken<'_>> {
-    let mut parts = item.splitn(3, |byte| *byte == b':');
-    let (id, flags, spelling) = (parts.next()?, parts.next()?, parts.next()?);
+    let (id, rest) = split_once(item, b':')?;
+    let (flags, spelling) = split_once(rest, b':')?;
     if flags != b"-" && flags.iter().any(|flag| !b"nwlrs".contains(flag)) {
         return None;
     }
     Some(ListedToken {
-        id: core::str::from_utf8(id).ok()?.parse().ok()?,
+        id: number(id)?,
         spelling: Escaped(spelling),
         normalized: flags.contains(&b'n'),
         rules: AddedRules {
@@ -58,6 +76,13 @@ fn parse(item: &[u8]) -> Option<ListedToken<'_>> {
             strips_behind: flags.contains(&b'r'),
             single_word: flags.contains(&b'w'),
         },
+    })
+}
+
+fn number(digits: &[u8]) -> Option<u32> {
+    let (first, rest) = digits.split_first()?;
+    rest.iter().try_fold(char::from(*first).to_digit(10)?, |number, digit| {
+        number.checked_mul(10)?.checked_add(char::from(*digit).to_digit(10)?)
     })
 }
 
@@ -82,20 +107,23 @@ impl Escaped<'_> {
         Some(byte)
     }
 
-    fn character(&mut self, first: u8) -> Result<char> {
-        let mut room = [first, 0, 0, 0];
-        let length = match first {
-            0..0x80 => 1,
-            0x80..0xE0 => 2,
-            0xE0..0xF0 => 3,
-            0xF0.. => 4,
-        };
-        let room = room.get_mut(..length).unwrap_or_default();
-        for place in room.iter_mut().skip(1) {
-            *place = self.byte().ok_or(BAD)??;
+    #[inline(never)] // called in two places of a small module
+    fn character(&mut self) -> Option<Result<char>> {
+        let mut room = [0; 4];
+        for length in 1..=room.len() {
+            let byte = match self.byte() {
+                Some(Ok(byte)) => byte,
+                Some(Err(error)) => return Some(Err(error)),
+                None if length == 1 => return None,
+                None => break,
+            };
+            let (bytes, _) = room.split_at_mut_checked(length)?;
+            *bytes.last_mut()? = byte;
+            if let Ok(text) = core::str::from_utf8(bytes) {
+                return text.chars().next().map(Ok);
+            }
         }
-        let text = core::str::from_utf8(room).map_err(|_| BAD)?;
-        text.chars().next().ok_or(BAD)
+        Some(Err(BAD))
     }
 }
 
@@ -103,7 +131,6 @@ impl Iterator for Escaped<'_> {
     type Item = Result<char>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let first = self.byte()?;
-        Some(first.and_then(|first| self.character(first)))
+        self.character()
     }
 }

@@ -139,6 +139,10 @@ impl<'a> ModelSource<'a> {
     pub fn causal_config(&self) -> Result<LlamaConfig> {
         match self {
             #[cfg(feature = "amb")]
+            Self::Amb(amb) if amb_config_value(amb, "architecture") == Some("bert") => {
+                Err(OTHER_MODEL)
+            }
+            #[cfg(feature = "amb")]
             Self::Amb(amb) => {
                 amb_llama_config(amb).map_err(|error| match amb_config_value(amb, "model_type") {
                     Some("bert") => OTHER_MODEL,

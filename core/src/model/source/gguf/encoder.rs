@@ -191,7 +191,9 @@ const PARTS: [(&str, &str); 12] = [
 /// Calls `found` with GGUF's name of the tensor that Hugging Face calls `name`; `None` if it is not
 /// one of an encoder.
 pub fn gguf_bert_tensor<T>(name: &str, found: impl FnOnce(&str) -> Option<T>) -> Option<T> {
-    let (part, kind) = name.rsplit_once('.')?;
+    // `rsplit_once` could panic for all that the linker knows.
+    let dot = name.bytes().rposition(|byte| byte == b'.')?;
+    let (part, kind) = (name.get(..dot)?, name.get(dot.saturating_add(1)..)?);
     let (layer, part) = match part.strip_prefix("encoder.layer.") {
         Some(part) => {
             let (layer, part) = part.split_once('.')?;

@@ -5,10 +5,12 @@
 //!    [`TokenizerSource::open`] makes it;
 //! 3. [`Tokenizer`] turns text into ids, and ids into the bytes of their tokens.
 
+mod kind;
 mod memory;
 mod ready;
 mod source;
 
+pub use kind::TokenizerKind;
 pub use memory::{ScratchNeeds, TokenizerMemory, TokenizerNeeds, TokenizerScratch};
 pub use ready::Tokenizer;
-pub use source::{TokenizerKind, TokenizerSource};
+pub use source::TokenizerSource;

@@ -1,7 +1,7 @@
 //! Text to ids and ids to bytes.
 
+use super::kind::TokenizerKind;
 use super::memory::{ScratchNeeds, TokenizerScratch};
-use super::source::TokenizerKind;
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::source::byte_pairs::FileBpe;
 use crate::model::source::pieces::FilePieces;

@@ -1,23 +1,12 @@
 //! What a file says of its tokenizer.
 
+use super::kind::TokenizerKind;
 use super::memory::{TokenizerMemory, TokenizerNeeds};
 use super::ready::Tokenizer;
 use crate::error::Result;
 use crate::model::source::byte_pairs::{BpeMemory, BpeSource};
 use crate::model::source::pieces::{SentencePieceMemory, SentencePieceSource};
 use crate::model::source::word_pieces::{WordPieceMemory, WordPieceSource};
-
-/// Which tokenizer it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum TokenizerKind {
-    /// Words become the longest tokens that they start with, as BERT has it.
-    WordPiece,
-    /// Neighbouring bytes of words are merged, as GPT-2, Llama 3 and Qwen have it.
-    BytePairs,
-    /// SentencePiece, of both its kinds.
-    SentencePiece,
-}
 
 /// What a file says of its tokenizer.
 #[derive(Clone, Copy, Debug)]

@@ -36,7 +36,7 @@ impl<'m> Gathered<'m> {
     pub(super) fn push(
         &mut self,
         kind: Kind,
-        spelling: impl Iterator<Item = Result<char>>,
+        spelling: &mut dyn Iterator<Item = Result<char>>,
     ) -> Result<()> {
         let start = self.used;
         for character in spelling {
@@ -61,7 +61,7 @@ impl<'m> Gathered<'m> {
 
     fn write(&mut self, character: char, normalization: Option<Normalization>) -> Result<()> {
         let mut outcome = Ok(());
-        spelled(character, normalization, |bytes| {
+        spelled(character, normalization, &mut |bytes| {
             let end = self.used.saturating_add(bytes.len());
             match self.spellings.get_mut(self.used..end) {
                 Some(place) => place.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from),
@@ -112,11 +112,13 @@ impl AddedTables {
     }
 }
 
-/// Calls `take` with the bytes of what a character becomes.
+/// Calls `take` with the bytes of what a character becomes. A copy for each caller would be two
+/// kilobytes of code.
+#[inline(never)]
 pub(super) fn spelled(
     character: char,
     normalization: Option<Normalization>,
-    mut take: impl FnMut(&[u8]),
+    take: &mut dyn FnMut(&[u8]),
 ) {
     let mut room = [0; 4];
     let text = character.encode_utf8(&mut room);

@@ -190,30 +190,34 @@ impl<'a> WordPieceSource<'a> {
             slots: HashVocabulary::<Entries<'_>>::slots_needed(self.count),
             ..WordPieceNeeds::default()
         };
+        let mut added_ids = 0_usize;
         let mut add = |normalized: bool, spelling: &mut dyn Iterator<Item = Result<char>>| {
             needs.added = needs.added.saturating_add(1);
             // What is damaged is for `open` to refuse.
             for character in spelling.map_while(Result::ok) {
-                spelled(character, normalized.then_some(self.normalization), |bytes| {
+                spelled(character, normalized.then_some(self.normalization), &mut |bytes| {
                     needs.text = needs.text.saturating_add(bytes.len());
                 });
             }
         };
         for mut token in listed_tokens(self.added).map_while(Result::ok) {
             add(token.normalized, &mut token.spelling);
+            added_ids = added_ids.saturating_add(1);
         }
-        #[cfg(feature = "gguf")]
-        if let Tokens::Gguf(gguf) = &self.tokens {
-            for token in gguf_tokens(gguf, self.special) {
-                let normalized = token.kind == GgufKind::AddedNormalized;
-                if token.kind != GgufKind::Usual {
+        match &self.tokens {
+            #[cfg(any(feature = "amb", feature = "embd"))]
+            Tokens::AsSpelled(_) => {}
+            #[cfg(feature = "gguf")]
+            Tokens::Gguf(gguf) => {
+                let tokens = gguf_tokens(gguf, self.special);
+                for token in tokens.filter(|token| token.kind != GgufKind::Usual) {
                     let spelling = core::str::from_utf8(token.rest).unwrap_or_default();
+                    let normalized = token.kind == GgufKind::AddedNormalized;
                     add(normalized, &mut spelling.chars().map(Ok));
                 }
             }
         }
-        needs.added_ids = listed_tokens(self.added).count();
-        needs
+        WordPieceNeeds { added_ids, ..needs }
     }
 
     /// The bytes of all tokens behind their lengths, where the file spells them otherwise.
@@ -278,12 +282,12 @@ impl<'a> WordPieceSource<'a> {
         let entries = Entries::sample(bytes, self.offset, self.count, self.prefix, samples)?;
         let vocabulary = HashVocabulary::build(entries, slots)?;
         let special = self.special_ids(&vocabulary, bad)?;
+        let hash = vocabulary.index();
         // Refuses special ids that are not tokens.
-        WordPiece::new(&vocabulary, special, self.normalization).map_err(|error| {
-            match error.offset() {
-                None | Some(0) => bad,
-                Some(_) => error,
-            }
+        let checked = WordPiece::new(vocabulary, special, self.normalization);
+        checked.map_err(|error| match error.offset() {
+            None | Some(0) => bad,
+            Some(_) => error,
         })?;
         Ok(WordPieceIndex {
             offset: self.offset,
@@ -291,7 +295,7 @@ impl<'a> WordPieceSource<'a> {
             prefix: self.prefix,
             is_respelled,
             token_bytes,
-            hash: vocabulary.index(),
+            hash,
             added: gathered.finish()?,
             special,
             normalization: self.normalization,
@@ -306,11 +310,12 @@ impl<'a> WordPieceSource<'a> {
     ) -> Result<&'i [u32]> {
         let mut count = 0_usize;
         for token in listed_tokens(self.added) {
-            let token = token?;
+            let mut token = token?;
             *ids.get_mut(count).ok_or(TOO_SMALL)? = token.id;
             count = count.saturating_add(1);
             let normalized = token.normalized.then_some(self.normalization);
-            gathered.push(Kind { id: token.id, rules: token.rules, normalized }, token.spelling)?;
+            let kind = Kind { id: token.id, rules: token.rules, normalized };
+            gathered.push(kind, &mut token.spelling)?;
         }
         let ids = ids.get_mut(..count).ok_or(TOO_SMALL)?;
         sort(ids, |a, b| a < b);
@@ -349,7 +354,7 @@ impl<'a> WordPieceSource<'a> {
                 let normalized = is_normalized.then_some(self.normalization);
                 let kind = Kind { id: token.id, rules: <_>::default(), normalized };
                 let spelling = core::str::from_utf8(token.rest).map_err(|_| BAD)?;
-                gathered.push(kind, spelling.chars().map(Ok))?;
+                gathered.push(kind, &mut spelling.chars().map(Ok))?;
             }
             let length = before.len().saturating_add(rest.len());
             put(&u16::try_from(length).map_err(|_| BAD)?.to_le_bytes())?;
@@ -378,7 +383,8 @@ impl<'a> WordPieceSource<'a> {
     }
 }
 
-#[cfg(all(test, feature = "embd"))]
+#[cfg(test)]
+#[cfg(feature = "embd")]
 mod tests {
     extern crate std;
 

@@ -1,0 +1,248 @@
+//! Encoders from `.weights`, AMB and GGUF files through C: the vectors of Rust's own `Embedder`, bit
+//! for bit, in exactly the memory that was planned.
+
+use std::ptr::null_mut;
+
+use nanoembed_core::ErrorKind;
+use nanoembed_core::event::{Mode, SpecialRole};
+use nanoembed_core::format::amb::{self, Payload, TokenizerSpec};
+use nanoembed_core::format::embd::{self, Embd};
+use nanoembed_core::owned::Embedder;
+use nanoembed_core::tensor::TensorSpec;
+use nanoembed_ffi::decoder_model::*;
+use nanoembed_ffi::embed::*;
+use nanoembed_ffi::model::*;
+use nanoembed_ffi::source::*;
+use nanoembed_ffi::status::*;
+use nanoembed_ffi::tokenized::nanoembed_tokenized;
+use serde_json::json;
+
+const TEXTS: [&str; 5] =
+    ["hello world", "How do I reset my password?", "", "über café 12 x", "[SEP]"];
+
+const SMALL: &[u8] = include_bytes!("data/small_bert.weights");
+const MEAN: &[u8] = include_bytes!("../../tests/data/cases/gguf-mean/model.gguf");
+const CASED: &[u8] = include_bytes!("../../tests/data/cases/gguf-cased/model.gguf");
+const LLAMA: &[u8] = include_bytes!("data/small_llama.gguf");
+
+fn in_memory(file: &[u8]) -> nanoembed_source {
+    let (data, length) = (file.as_ptr(), file.len() as u64);
+    nanoembed_source { data, length, read_at: None, context: null_mut() }
+}
+
+/// Memory as `malloc` gives it.
+fn memory(bytes: usize) -> Vec<u128> {
+    vec![0; bytes.div_ceil(16)]
+}
+
+/// The vectors of all texts, from a model and a workspace in lent memory.
+fn vectors(
+    file: &[u8],
+    options: &nanoembed_model_options,
+) -> Result<Vec<Vec<f32>>, nanoembed_status> {
+    let source = in_memory(file);
+    let mut scratch = memory(nanoembed_scratch_bytes());
+    let (at, bytes) = (scratch.as_mut_ptr().cast::<u8>(), nanoembed_scratch_bytes());
+    let check = |status| if status == NANOEMBED_OK { Ok(()) } else { Err(status) };
+    // SAFETY: everything is there, with its true sizes, and outlives the handles.
+    unsafe {
+        let mut plan = std::mem::zeroed::<nanoembed_plan>();
+        check(nanoembed_plan_model(&source, options, at, bytes, &mut plan, null_mut()))?;
+        let mut for_model = memory(plan.model_bytes);
+        let mut model = null_mut();
+        for less in [1, 0] {
+            let (place, size) = (for_model.as_mut_ptr().cast::<u8>(), plan.model_bytes - less);
+            let init = nanoembed_model_init(
+                &source,
+                options,
+                place,
+                size,
+                at,
+                bytes,
+                &mut model,
+                null_mut(),
+            );
+            match less {
+                0 => check(init)?,
+                _ => assert_eq!(init, u32::from(ErrorKind::BufferTooSmall.code())),
+            }
+        }
+        let mut for_workspace = memory(plan.workspace_bytes);
+        let place = for_workspace.as_mut_ptr().cast::<u8>();
+        let mut workspace = null_mut();
+        check(nanoembed_workspace_init(model, place, plan.workspace_bytes, &mut workspace))?;
+        TEXTS
+            .iter()
+            .map(|text| {
+                let mut vector = vec![0.0; plan.dimensions as usize];
+                let mut tokenized = std::mem::zeroed::<nanoembed_tokenized>();
+                check(nanoembed_embed_text(
+                    model,
+                    workspace,
+                    text.as_ptr(),
+                    text.len(),
+                    vector.as_mut_ptr(),
+                    vector.len(),
+                    &mut tokenized,
+                    null_mut(),
+                ))?;
+                Ok(vector)
+            })
+            .collect()
+    }
+}
+
+fn bits(vectors: &[Vec<f32>]) -> Vec<Vec<u32>> {
+    vectors.iter().map(|vector| vector.iter().map(|x| x.to_bits()).collect()).collect()
+}
+
+fn by_rust(file: &[u8]) -> Vec<Vec<f32>> {
+    let embedder = Embedder::open(file).expect("an encoder");
+    TEXTS.iter().map(|text| embedder.embed_text(text).expect("a vector")).collect()
+}
+
+fn small() -> Embd<'static> {
+    Embd::parse(SMALL, Mode::Strict).expect("an encoder")
+}
+
+/// The same model in an `.amb` file.
+fn small_in_amb() -> Vec<u8> {
+    let small = small();
+    let number = |key| small.metadata_value(key).unwrap().parse::<u64>().unwrap();
+    let config = json!({
+        "architecture": "bert",
+        "n_layers": number("num_layers"),
+        "n_heads": number("num_attention_heads"),
+        "n_embd": number("hidden_size"),
+        "n_vocab": number("vocab_size"),
+        "max_seq_len": number("max_position_emb"),
+        "intermediate_size": number("intermediate_size"),
+    });
+    let tokens: Vec<&[u8]> = small.tokens().collect();
+    let id = |role| small.special().map(|special| special.id(role));
+    // In the order of AMB: what begins texts, ends them, fills them, is unknown, is to be guessed.
+    let special = [
+        SpecialRole::Classify,
+        SpecialRole::Separate,
+        SpecialRole::Pad,
+        SpecialRole::Unknown,
+        SpecialRole::Mask,
+    ];
+    let tensors: Vec<_> = small.tensors().filter(|it| !it.name().starts_with("vocab.")).collect();
+    let specs: Vec<amb::TensorSpec<'_>> = tensors
+        .iter()
+        .map(|it| amb::TensorSpec {
+            name: it.name(),
+            dtype: it.dtype(),
+            shape: it.header().shape,
+            full_blocks: 0,
+        })
+        .collect();
+    let plan = amb::Plan {
+        metadata: "{}",
+        config: &config.to_string(),
+        tokenizer: Some(TokenizerSpec {
+            special: special.map(|role| id(role).or(found(&tokens, role))),
+            payload: Payload::WordPiece(&tokens),
+        }),
+        tensors: &specs,
+        checksum: false,
+    };
+    let mut writer = amb::Writer::new(plan, Vec::new()).unwrap();
+    tensors.iter().for_each(|tensor| writer.data(tensor.data()).unwrap());
+    writer.finish().unwrap()
+}
+
+fn found(tokens: &[&[u8]], role: SpecialRole) -> Option<u32> {
+    let name: &[u8] = match role {
+        SpecialRole::Pad => b"[PAD]",
+        SpecialRole::Unknown => b"[UNK]",
+        SpecialRole::Classify => b"[CLS]",
+        SpecialRole::Separate => b"[SEP]",
+        SpecialRole::Mask => b"[MASK]",
+    };
+    tokens.iter().position(|token| *token == name).map(|id| id as u32)
+}
+
+/// The same model in a `.weights` file that says more, in a file of no more than that.
+fn small_with(metadata: &[(&str, &str)]) -> Vec<u8> {
+    let small = small();
+    let tokens: Vec<&[u8]> = small.tokens().collect();
+    let known = small.metadata().filter(|(key, _)| metadata.iter().all(|(it, _)| it != key));
+    let metadata: Vec<(&str, &str)> = known.chain(metadata.iter().copied()).collect();
+    let id = |role| found(&tokens, role).unwrap_or(0);
+    let vocabulary = embd::Vocabulary { tokens: &tokens, special: SpecialRole::ALL.map(id) };
+    let tensors: Vec<_> = small.tensors().filter(|it| !it.name().starts_with("vocab.")).collect();
+    let specs: Vec<TensorSpec<'_>> = tensors
+        .iter()
+        .map(|it| TensorSpec { name: it.name(), dtype: it.dtype(), shape: it.header().shape })
+        .collect();
+    let plan =
+        embd::Plan { metadata: &metadata, vocabulary: Some(vocabulary), ..embd::Plan::new(&specs) };
+    let mut writer = embd::Writer::new(plan, Vec::new()).unwrap();
+    tensors.iter().for_each(|tensor| writer.data(tensor.data()).unwrap());
+    writer.finish().unwrap()
+}
+
+#[test]
+fn vectors_are_those_of_rust_from_every_format() {
+    let amb = small_in_amb();
+    for file in [SMALL, &amb, MEAN, CASED] {
+        let ours = vectors(file, &Default::default()).expect("vectors");
+        assert_eq!(bits(&ours), bits(&by_rust(file)));
+        assert!(ours.iter().all(|vector| vector.iter().any(|x| *x != 0.0)));
+    }
+    assert_eq!(bits(&by_rust(&amb)), bits(&by_rust(SMALL)));
+}
+
+#[test]
+fn a_vocabulary_is_indexed_or_left_alone() {
+    let amb = small_in_amb();
+    let with = |vocabulary| nanoembed_model_options { vocabulary, ..Default::default() };
+    let none = nanoembed_status::from(ErrorKind::MissingVocabulary.code());
+    let required = nanoembed_status::from(ErrorKind::IndexRequired.code());
+    for file in [&amb, MEAN] {
+        assert!(vectors(file, &with(NANOEMBED_VOCABULARY_INDEXED)).is_ok());
+        // Opened, but texts cannot be tokenised.
+        assert_eq!(vectors(file, &with(NANOEMBED_VOCABULARY_NONE)), Err(none));
+        assert_eq!(vectors(file, &with(NANOEMBED_VOCABULARY_IN_FILE)), Err(required));
+    }
+}
+
+#[test]
+fn added_tokens_are_found() {
+    let file = small_with(&[("wordpiece_added_tokens", "110:n:hello")]);
+    let ours = vectors(&file, &Default::default()).expect("vectors");
+    assert_eq!(bits(&ours), bits(&by_rust(&file)));
+    assert_ne!(bits(&ours)[0], bits(&by_rust(SMALL))[0]);
+    assert_eq!(bits(&ours)[1], bits(&by_rust(SMALL))[1]);
+}
+
+#[test]
+fn models_of_the_other_kind_are_refused_as_such() {
+    let other = nanoembed_status::from(ErrorKind::OtherModel.code());
+    let continues = small_with(&[("architecture", "llama")]);
+    for file in [LLAMA, &continues] {
+        assert_eq!(vectors(file, &Default::default()), Err(other));
+    }
+    let amb = small_in_amb();
+    for file in [SMALL, &amb, MEAN] {
+        let (source, options) = (in_memory(file), nanoembed_decoder_options::default());
+        // SAFETY: everything is there.
+        let status = unsafe {
+            let mut plan = std::mem::zeroed::<nanoembed_decoder_plan>();
+            nanoembed_plan_decoder(&source, &options, &mut plan, null_mut())
+        };
+        assert_eq!(status, other);
+    }
+}
+
+#[test]
+fn files_that_are_cut_anywhere_are_refused() {
+    let amb = small_in_amb();
+    for file in [&amb[..], MEAN] {
+        for cut in (0..file.len()).step_by(file.len() / 97) {
+            assert!(vectors(&file[..cut], &Default::default()).is_err(), "{cut}");
+        }
+    }
+}
