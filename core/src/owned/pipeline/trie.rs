@@ -1,8 +1,14 @@
 //! A vocabulary as a trie over characters, whose edges lie in one hash table.
 //!
-//! A node is the slot of the edge that leads to it. A slot is the edge, which is the node that it
-//! leaves and its character, and the token that ends with it: twelve bytes. XLM-RoBERTa's 250,000
-//! tokens are some 500,000 edges.
+//! A node is the slot of the edge that leads to it. A slot has 64 bits: the node that its edge
+//! leaves, the character, and what ends there. XLM-RoBERTa's 250,000 tokens are some 500,000 edges
+//! in six megabytes.
+//!
+//! | bits | field |
+//! |---|---|
+//! | 42–63 | the node that the edge leaves |
+//! | 21–41 | its character |
+//! | 0–20 | the id of the token that ends with it, plus one; 0 for none |
 
 use alloc::vec::Vec;
 
@@ -12,26 +18,29 @@ use crate::limit::filled;
 
 /// A place in a trie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Node(u32);
+pub(super) struct Node {
+    slot: u32,
+    /// The id of the token that ends here, plus one; 0 for none.
+    token: u32,
+}
 
 impl Node {
-    /// No slot has this number.
-    pub(super) const ROOT: Self = Self((1 << 31) - 1);
+    /// Where all tokens begin: a slot that no table has.
+    pub(super) const ROOT: Self = Self { slot: (1 << SLOT_BITS) - 1, token: 0 };
 }
+
+const SLOT_BITS: u32 = 22;
+const CHARACTER_BITS: u32 = 21;
+const TOKEN_BITS: u32 = 21;
 
 /// The tokens of a vocabulary.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Trie {
-    /// `node << 21 | character`, plus one; 0 is free.
-    edges: Vec<u64>,
-    /// What ends with each edge; [`NONE`] for nothing.
-    tokens: Vec<u32>,
+    /// The first one stays empty, so that no edge is 0.
+    slots: Vec<u64>,
     /// The most slots that any edge is away from where its hash points, plus one.
     longest_probe: usize,
 }
-
-/// No token.
-const NONE: u32 = u32::MAX;
 
 /// Slots that are looked at for one edge at most: characters made to collide are refused.
 const MAX_PROBES: usize = 256;
@@ -47,28 +56,37 @@ impl Trie {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::OverLimit`] for a token that is too long; [`ErrorKind::BadVocabulary`] if edges
-    /// collide as only edges made to collide do; [`ErrorKind::NoMemory`].
+    /// [`ErrorKind::OverLimit`] for a token that is too long, and for more tokens than slots have
+    /// bits for; [`ErrorKind::BadVocabulary`] if edges collide as only edges made to collide do;
+    /// [`ErrorKind::NoMemory`].
     pub(super) fn build(strings: &TokenStrings) -> Result<Self> {
-        let most = strings.bytes().saturating_mul(2).saturating_add(16).min(1 << 30);
-        let mut slots = strings.len().saturating_mul(SLOTS_A_TOKEN).saturating_add(16).min(most);
+        const MOST: usize = (1 << SLOT_BITS) - 1;
+        let over = Error::without_offset(ErrorKind::OverLimit);
+        if strings.len() >= (1 << TOKEN_BITS) - 1 {
+            return Err(over);
+        }
+        let enough = strings.bytes().saturating_mul(2).saturating_add(16);
+        let mut count = strings.len().saturating_mul(SLOTS_A_TOKEN).saturating_add(16);
         loop {
-            if let Some(trie) = Self::build_in(strings, slots)? {
+            count = count.min(enough).min(MOST);
+            if let Some(trie) = Self::build_in(strings, count)? {
                 return Ok(trie);
             }
-            if slots >= most {
+            if count == MOST {
+                return Err(over);
+            }
+            if count == enough {
                 return Err(Error::without_offset(ErrorKind::BadVocabulary));
             }
-            slots = slots.saturating_mul(2).min(most);
+            count = count.saturating_mul(2);
         }
     }
 
     /// The same in so many slots; `None` if there should be more.
-    fn build_in(strings: &TokenStrings, slots: usize) -> Result<Option<Self>> {
-        let mut trie =
-            Self { edges: filled(slots, 0)?, tokens: filled(slots, NONE)?, longest_probe: 0 };
+    fn build_in(strings: &TokenStrings, count: usize) -> Result<Option<Self>> {
+        let mut trie = Self { slots: filled(count, 0)?, longest_probe: 0 };
         // A table that is fuller than seven eighths is slow.
-        let mut free = slots - slots / 8;
+        let mut free = count - count / 8;
         for (id, token) in strings.iter() {
             if token.len() > MAX_TOKEN_BYTES {
                 return Err(Error::without_offset(ErrorKind::OverLimit));
@@ -80,7 +98,8 @@ impl Trie {
                     None => return Ok(None),
                 }
             }
-            trie.tokens[node.0 as usize] = id;
+            let slot = &mut trie.slots[node.slot as usize];
+            *slot = (*slot >> TOKEN_BITS << TOKEN_BITS) | (u64::from(id) + 1);
         }
         Ok(Some(trie))
     }
@@ -88,18 +107,18 @@ impl Trie {
     /// The node behind an edge, which is made if it is not there.
     fn make(&mut self, node: Node, c: char, free: &mut usize) -> Option<Node> {
         let edge = edge(node, c);
-        let mut at = home(edge, self.edges.len());
+        let mut at = home(edge, self.slots.len());
         for probes in 1..=MAX_PROBES {
-            if self.edges[at] == edge {
-                return Some(Node(at as u32));
-            }
-            if self.edges[at] == 0 {
+            let slot = &mut self.slots[at];
+            if *slot == 0 {
                 *free = free.checked_sub(1)?;
-                self.edges[at] = edge;
+                *slot = edge << TOKEN_BITS;
                 self.longest_probe = self.longest_probe.max(probes);
-                return Some(Node(at as u32));
             }
-            at = after(at, self.edges.len());
+            if *slot >> TOKEN_BITS == edge {
+                return Some(Node { slot: at as u32, token: 0 });
+            }
+            at = after(at, self.slots.len());
         }
         None
     }
@@ -108,13 +127,17 @@ impl Trie {
     #[inline]
     pub(super) fn child(&self, node: Node, c: char) -> Option<Node> {
         let edge = edge(node, c);
-        let mut at = home(edge, self.edges.len());
+        let mut at = home(edge, self.slots.len());
         for _ in 0..self.longest_probe {
-            match self.edges[at] {
-                found if found == edge => return Some(Node(at as u32)),
-                0 => return None,
-                _ => at = after(at, self.edges.len()),
+            let slot = self.slots[at];
+            if slot >> TOKEN_BITS == edge {
+                let token = (slot & ((1 << TOKEN_BITS) - 1)) as u32;
+                return Some(Node { slot: at as u32, token });
             }
+            if slot == 0 {
+                return None;
+            }
+            at = after(at, self.slots.len());
         }
         None
     }
@@ -124,32 +147,67 @@ impl Trie {
         text.chars().try_fold(node, |node, c| self.child(node, c))
     }
 
-    /// The token that ends at `node`, which is not the root.
-    #[inline]
-    pub(super) fn token(&self, node: Node) -> Option<u32> {
-        self.tokens.get(node.0 as usize).copied().filter(|id| *id != NONE)
-    }
-
     /// The id of a token.
     pub(super) fn find(&self, token: &str) -> Option<u32> {
-        self.token(self.walk(Node::ROOT, token)?)
+        self.walk(Node::ROOT, token)?.token()
+    }
+}
+
+impl Node {
+    /// The id of the token that ends here.
+    #[inline]
+    pub(super) const fn token(self) -> Option<u32> {
+        self.token.checked_sub(1)
     }
 }
 
 const fn edge(node: Node, c: char) -> u64 {
-    ((node.0 as u64) << 21 | c as u64) + 1
+    (node.slot as u64) << CHARACTER_BITS | c as u64
 }
 
-/// The slot that an edge's hash points to.
+/// The slot that an edge's hash points to: any but the first.
 #[inline]
 const fn home(edge: u64, slots: usize) -> usize {
     let mixed = edge.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
-    (mixed.wrapping_mul(slots as u64) >> 32) as usize
+    (mixed.wrapping_mul(slots as u64 - 1) >> 32) as usize + 1
 }
 
 /// The slot that is tried next.
 #[inline]
 const fn after(at: usize, slots: usize) -> usize {
     let next = at + 1;
-    if next < slots { next } else { 0 }
+    if next < slots { next } else { 1 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_tokens_are_found_and_nothing_else() {
+        let mut strings = TokenStrings::with_room(0, 0).unwrap();
+        let words = ["a", "ab", "", "abc", "é", "éa", "日本", "\0", "\u{10ffff}", "ab"];
+        words.iter().for_each(|word| strings.push(word).unwrap());
+        let trie = Trie::build(&strings).unwrap();
+        for (id, word) in (0..).zip(words) {
+            // Of equal ones the last.
+            let id = if word == "ab" { 9 } else { id };
+            assert_eq!(trie.find(word), (!word.is_empty()).then_some(id), "{word:?}");
+        }
+        for absent in ["b", "abcd", "日", "éab", "\0\0"] {
+            assert_eq!(trie.find(absent), None, "{absent:?}");
+        }
+    }
+
+    #[test]
+    fn a_table_grows_until_all_edges_have_room() {
+        let mut strings = TokenStrings::with_room(0, 0).unwrap();
+        let long: alloc::string::String = ('a'..='z').cycle().take(1000).collect();
+        (0..20).for_each(|at| strings.push(&long[at..]).unwrap());
+        let trie = Trie::build(&strings).unwrap();
+        assert!((0..20).all(|at| trie.find(&long[at..]) == Some(at as u32)));
+        strings.push(&long.repeat(2)).unwrap();
+        let error = Trie::build(&strings).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::OverLimit);
+    }
 }

@@ -115,7 +115,7 @@ impl Unigram {
         for (at, c) in piece[start..].char_indices() {
             let Some(next) = self.trie.child(node, c) else { break };
             node = next;
-            let Some(id) = self.trie.token(node) else { continue };
+            let Some(id) = node.token() else { continue };
             let length = at + c.len_utf8();
             steps[start + length].offer(self.scores.get(id) + sum, id, start);
             has_character |= length == bytes;

@@ -64,7 +64,7 @@ impl WordPiece {
         for (at, c) in text.char_indices() {
             let Some(next) = self.trie.child(node, c) else { break };
             node = next;
-            if let Some(id) = self.trie.token(node) {
+            if let Some(id) = node.token() {
                 longest = Some((id, at + c.len_utf8()));
             }
         }
