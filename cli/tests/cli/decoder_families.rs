@@ -397,6 +397,32 @@ fn sentence_pieces_in_gguf_give_the_ids_of_the_folder() {
 }
 
 #[test]
+fn added_tokens_that_the_model_has_no_vectors_for_are_left_out_of_gguf() {
+    let mut config = gemma_3();
+    config["vocab_size"] = json!(1100);
+    let folder = GEMMA.folder(json!({"vocab_size": 1100}));
+    let weights = folder.path().join("model.safetensors");
+    write_weights(&weights, &Tensors::of(&config, GEMMA.state));
+    let path = folder.path().join("tokenizer_config.json");
+    let mut settings: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    // As Gemma 3's tokenizer has one for images, which the model of texts alone does not know.
+    settings["added_tokens_decoder"]["1100"] = json!({"content": "<image>", "special": true});
+    fs::write(&path, settings.to_string()).unwrap();
+    let out = TempDir::new().unwrap();
+    let gguf = made(&["migrate"], &weights, &out, "m.gguf");
+    assert_eq!(generated(&gguf), generated(folder.path()));
+    // A token of the vocabulary itself is not left out.
+    let path = folder.path().join("config.json");
+    config["vocab_size"] = json!(1090);
+    fs::write(&path, config.to_string()).unwrap();
+    write_weights(&weights, &Tensors::of(&config, GEMMA.state));
+    let other = out.path().join("other.gguf");
+    let error = failure(&["migrate", text(&weights), text(&other)], b"", 1);
+    assert!(error.contains("1101 tokens"), "{error}");
+    assert!(!other.exists());
+}
+
+#[test]
 fn merges_that_are_not_sentence_pieces_are_refused() {
     type Change = fn(&mut Value);
     let changes: [(&str, Change); 5] = [

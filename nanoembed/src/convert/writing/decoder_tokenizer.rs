@@ -100,16 +100,27 @@ impl Tokens {
         self.kinds.push(kind);
     }
 
-    /// Adds them, and tokens that no text has for the other `rows`.
-    fn write(mut self, metadata: &mut Metadata, rows: Option<usize>, has_scores: bool) {
-        for id in self.spellings.len()..rows.unwrap_or(0) {
+    /// Adds them, and tokens that no text has for the other `rows`. Added tokens without a row are
+    /// left out: the model does not know them.
+    fn write(mut self, metadata: &mut Metadata, rows: Option<usize>, has_scores: bool) -> Written {
+        let rows = rows.unwrap_or(self.spellings.len());
+        for id in self.spellings.len()..rows {
             self.push(format!("[PAD{id}]").into_bytes(), ADDED_SCORE, UNUSED);
         }
+        let is_added = |kind: &i32| [CONTROL, USER_DEFINED, UNUSED].contains(kind);
+        if !self.kinds.iter().skip(rows).all(is_added) {
+            let tokens = self.kinds.len();
+            return Err(format!("it has {tokens} tokens, and the model {rows} vectors for them"));
+        }
+        self.spellings.truncate(rows);
+        self.scores.truncate(rows);
+        self.kinds.truncate(rows);
         metadata.add("tokenizer.ggml.tokens", OwnValue::Texts(self.spellings));
         if has_scores {
             metadata.add("tokenizer.ggml.scores", OwnValue::F32s(self.scores));
         }
         metadata.add("tokenizer.ggml.token_type", OwnValue::I32s(self.kinds));
+        Ok(())
     }
 }
 
@@ -148,7 +159,7 @@ fn sentence_pieces(
     }
     metadata.text("tokenizer.ggml.model", "llama");
     metadata.text("tokenizer.ggml.pre", "default");
-    tokens.write(metadata, rows, true);
+    tokens.write(metadata, rows, true)?;
     metadata.add("tokenizer.ggml.add_space_prefix", OwnValue::Bool(spec.add_dummy_prefix));
     metadata.id("tokenizer.ggml.unknown_token_id", pieces.unknown());
     metadata.id("tokenizer.ggml.padding_token_id", pieces.padding());
@@ -190,7 +201,7 @@ fn byte_pairs(
     }
     metadata.text("tokenizer.ggml.model", "gpt2");
     metadata.text("tokenizer.ggml.pre", pre);
-    tokens.write(metadata, rows, false);
+    tokens.write(metadata, rows, false)?;
     let merges = merges.iter().map(|(left, right)| format!("{left} {right}").into_bytes());
     metadata.add("tokenizer.ggml.merges", OwnValue::Texts(merges.collect()));
     Ok(())
