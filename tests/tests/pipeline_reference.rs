@@ -1,5 +1,6 @@
 //! Tokenizers of all kinds, held against Hugging Face `tokenizers` on texts that are made up.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use nanoembed_core::owned::{Pipeline, PipelineSession};
@@ -35,12 +36,17 @@ impl Both {
         Self { name: name.into(), ours, theirs, session: PipelineSession::default() }
     }
 
+    /// All tokenizers, of equal ones the first.
     fn all() -> Vec<Self> {
+        let mut seen = BTreeSet::new();
         let read = |folder: PathBuf| {
             let json = std::fs::read_to_string(folder.join("tokenizer.json")).expect("a file");
-            Self::read(&folder.file_name().expect("a name").to_string_lossy(), &json)
+            let name = folder.file_name().expect("a name").to_string_lossy().into_owned();
+            let both = (!seen.contains(&json)).then(|| Self::read(&name, &json));
+            seen.insert(json);
+            both
         };
-        folders().into_iter().map(read).collect()
+        folders().into_iter().filter_map(read).collect()
     }
 
     fn check(&mut self, text: &str) {

@@ -162,15 +162,15 @@ impl AddedVocabulary {
         Some(self.get(id)?.content.as_str())
     }
 
-    /// The token of an id as decoders see it.
-    pub(super) fn for_decoder(&self, id: u32) -> Option<&str> {
+    /// The token of an id as decoders see it, and whether it is taken for a special one: it is told
+    /// by its text.
+    pub(super) fn for_decoder(&self, id: u32) -> Option<(&str, bool)> {
         let token = self.get(id)?;
-        Some(token.normalized.as_deref().unwrap_or(&token.content))
-    }
-
-    /// Whether a text is a special token's content.
-    pub(super) fn is_special(&self, content: &str) -> bool {
-        self.tokens.iter().any(|token| token.is_special && token.content == content)
+        let Some(normalized) = &token.normalized else {
+            return Some((&token.content, token.is_special));
+        };
+        let is_special = |other: &Added| other.is_special && other.content == *normalized;
+        Some((normalized, self.tokens.iter().any(is_special)))
     }
 
     fn is_special_id(&self, id: u32) -> bool {

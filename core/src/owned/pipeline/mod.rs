@@ -230,10 +230,11 @@ impl Pipeline {
     ///
     /// [`ErrorKind::OverLimit`] if a decoder makes far more of the tokens than they were.
     pub fn decode(&self, ids: &[u32], skip_special: bool) -> Result<String> {
-        let token = |id: &u32| self.added.for_decoder(*id).or_else(|| self.tokens.get(*id));
+        let own = |id: u32| self.tokens.get(id).map(|token| (token, false));
+        let token = |id: &u32| self.added.for_decoder(*id).or_else(|| own(*id));
         let tokens = ids.iter().filter_map(token);
-        let tokens = tokens.filter(|token| !skip_special || !self.added.is_special(token));
-        let tokens = tokens.map(String::from).collect();
+        let tokens = tokens.filter(|(_, is_special)| !(skip_special && *is_special));
+        let tokens = tokens.map(|(token, _)| String::from(token)).collect();
         decoder::decode(self.decoder.as_deref(), tokens)
     }
 
