@@ -18,6 +18,10 @@ const FEED_FORWARD_BLOCK_OF_CODES: usize = 64;
 /// Rows of weights that are converted to f32 together: as many as kernels multiply together, fewer
 /// where memory is short.
 const CONVERTED_ROWS: usize = 16;
+/// The same for many tokens, whose own memory is larger: kernels are faster with more rows.
+const CONVERTED_ROWS_OF_MANY: usize = 64;
+/// More tokens than these are many.
+const FEW_TOKENS: usize = 64;
 /// The same where weights are read from storage.
 const CONVERTED_ROWS_OF_TILE: usize = 8;
 /// The fewest columns of a group of a block.
@@ -244,6 +248,7 @@ impl Layout {
     /// for small memories; the scales and minima of a tile of blocks take two.
     const fn converted_rows(&self) -> usize {
         match (self.tile, self.quantized, self.grouped) {
+            (0, false, _) if FAMILIES && self.tokens > FEW_TOKENS => CONVERTED_ROWS_OF_MANY,
             (0, ..) => CONVERTED_ROWS,
             (_, true, true) => 2,
             (_, true, false) => 1,
