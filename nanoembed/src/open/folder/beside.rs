@@ -82,21 +82,18 @@ impl<'f> Beside<'f> {
     fn check_added(&self, config: Value<'_>, file: Value<'_>) -> Result<()> {
         let Some(decoder) = config.member("added_tokens_decoder") else { return Ok(()) };
         let known: Vec<Value<'_>> =
-            file.member("added_tokens").iter().flat_map(|tokens| tokens.items()).collect();
+            file.member("added_tokens").iter().flat_map(Value::items).collect();
         for (id, token) in decoder.members() {
             let same = |name: &str, other: Value<'_>| {
-                let false_if_absent = |value: Option<Value<'_>>| {
-                    value.and_then(|value| value.as_bool()).unwrap_or(false)
-                };
-                false_if_absent(token.member(name)) == false_if_absent(other.member(name))
+                truth(token, name).unwrap_or(false) == truth(other, name).unwrap_or(false)
             };
-            let is_same = |other: &&Value<'_>| {
+            let is_same = |other: &Value<'_>| {
                 other.member("id").is_some_and(|known| known.spelling() == id)
                     && other.member("content").and_then(spelled)
                         == token.member("content").and_then(spelled)
-                    && RULES.iter().all(|name| same(name, **other))
+                    && RULES.iter().all(|name| same(name, *other))
             };
-            if known.iter().find(is_same).is_none() {
+            if !known.iter().any(is_same) {
                 let content = token.member("content").and_then(spelled).unwrap_or_default();
                 return self.refuse(&format!(
                     "`added_tokens_decoder.{id}` is {content:?}, which `tokenizer.json` has not, or finds in another way"
