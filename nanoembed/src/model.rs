@@ -10,7 +10,6 @@ use crate::encoder::Encoder;
 use crate::error::Result;
 use crate::files::literal;
 use crate::generator::Generator;
-use crate::open::folder::files::EncoderFolder;
 use crate::open::opened::Opened;
 use crate::open::source::Source;
 use crate::words::Words;
@@ -57,7 +56,7 @@ impl Model {
         if opened.is_causal() {
             return Generator::of(opened).map(Self::Generator);
         }
-        if opened.folder().is_some_and(EncoderFolder::compares) {
+        if opened.folder().is_some_and(|folder| folder.model().compares()) {
             return CrossEncoder::of(&opened, &CrossEncoder::options()).map(Self::CrossEncoder);
         }
         Encoder::of(opened, &Encoder::options()).map(Self::Encoder)

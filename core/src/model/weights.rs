@@ -193,6 +193,13 @@ pub trait Weights {
     /// If the tensor is there but cannot be used, or reading the index failed.
     fn matrix(&self, name: &str) -> Result<Option<Matrix>>;
 
+    /// The header of the tensor called `name`, without the name, of sources that know it: for
+    /// tensors that are no matrices.
+    fn header(&self, name: &str) -> Option<TensorHeader<'static>> {
+        let _ = name;
+        None
+    }
+
     /// The `length` bytes at `offset`: borrowed from the source, or read to the front of `tile`.
     ///
     /// # Errors
@@ -221,6 +228,10 @@ pub trait Weights {
 impl<W: Weights + ?Sized> Weights for &W {
     fn matrix(&self, name: &str) -> Result<Option<Matrix>> {
         (**self).matrix(name)
+    }
+
+    fn header(&self, name: &str) -> Option<TensorHeader<'static>> {
+        (**self).header(name)
     }
 
     fn bytes<'t>(&'t self, offset: u64, length: usize, tile: &'t mut [u8]) -> Result<&'t [u8]> {
@@ -254,6 +265,11 @@ impl<'a, 'h, F: Fn(&str) -> Option<TensorHeader<'h>>> SliceWeights<'a, F> {
 impl<'h, F: Fn(&str) -> Option<TensorHeader<'h>>> Weights for SliceWeights<'_, F> {
     fn matrix(&self, name: &str) -> Result<Option<Matrix>> {
         Matrix::find(name, &self.find)
+    }
+
+    fn header(&self, name: &str) -> Option<TensorHeader<'static>> {
+        let TensorHeader { dtype, shape, offset, bytes, .. } = (self.find)(name)?;
+        Some(TensorHeader { name: "", dtype, shape, offset, bytes })
     }
 
     fn bytes<'t>(&'t self, offset: u64, length: usize, _: &'t mut [u8]) -> Result<&'t [u8]> {

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | the embedding of a text | [`Embedder`] |
 //! | the embedding of token ids by an encoder of any family, or their classes | `TextEncoder` over weights from anywhere |
+//! | the same of texts, as a Hugging Face folder describes the model | `TextModel` over weights from anywhere |
 //! | a text continued | [`CausalModel`]; [`Decoder`] over weights from anywhere |
 //! | token ids alone | [`Embedder::tokenizer`], [`BpeTokenizer`], [`SentencePieceModel`]; [`Pipeline`] of a `tokenizer.json` |
 //!
@@ -58,6 +59,8 @@ mod sentencepiece;
 mod session;
 #[cfg(feature = "families")]
 mod text_encoder;
+#[cfg(feature = "families")]
+mod text_model;
 mod tokenized;
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 mod vocabulary;
@@ -82,4 +85,6 @@ pub use sentencepiece::{SentencePieceModel, TokenSession};
 pub use session::Session;
 #[cfg(feature = "families")]
 pub use text_encoder::{DenseLayer, Recipe, TextEncoder};
+#[cfg(feature = "families")]
+pub use text_model::{StaticModel, TensorFault, TextModel, TextTokenizer, TransformerModel};
 pub use tokenized::{Tokenized, TokenizedPair};

@@ -117,11 +117,6 @@ impl<'f> ModelWeights<'f> {
         ModelWeights { files: vec![part], tensors: self.tensors, ..ModelWeights::default() }
     }
 
-    /// Where the tensor called `name` lies in the space of addresses.
-    pub(crate) fn header(&self, name: &str) -> Option<TensorHeader<'static>> {
-        self.tensors.get(name).copied()
-    }
-
     /// Bytes of the largest row: what must be read at once at least.
     pub(super) fn largest_row(&self) -> usize {
         let row = |header: &TensorHeader<'_>| match header.dtype {
@@ -145,6 +140,10 @@ impl Weights for ModelWeights<'_> {
         let (rows, cols) = (size(Some(shape.rows()))?, size(shape.cols())?);
         let encoding = Encoding::Values(u32::try_from(number).map_err(|_| overflow)?);
         Ok(Some(Matrix { encoding, rows, cols, ..Matrix::EMPTY }))
+    }
+
+    fn header(&self, name: &str) -> Option<TensorHeader<'static>> {
+        self.tensors.get(name).copied()
     }
 
     fn bytes<'t>(

@@ -7,14 +7,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use nanoembed_core::model::{Batch, DenseActivation, InOrder, Plan};
-use nanoembed_core::owned::Session;
+use nanoembed_core::owned::folder::Described;
+use nanoembed_core::owned::{Session, TextModel};
 use nanoembed_core::{Error as CoreError, ErrorKind};
 use rayon::prelude::*;
 
 use crate::encoder::packed::limit;
 use crate::error::{Error, Result};
-use crate::open::folder::files::FolderKind;
-use crate::open::folder::transformer::FolderTransformer;
+use crate::open::folder::transformer::TextTransformer;
 use crate::open::opened::Opened;
 use crate::open::source::Source;
 use crate::pool::Pool;
@@ -41,7 +41,7 @@ pub struct CrossEncoder(Arc<Inner>);
 
 struct Inner {
     // Declared before `source`, which it borrows from.
-    model: FolderTransformer<'static>,
+    model: TextTransformer<'static>,
     source: Arc<Source>,
     max_tokens: usize,
     labels: Vec<String>,
@@ -118,9 +118,12 @@ impl CrossEncoder {
                 .with_hint("`nanoembed embed` runs models that embed texts")
         };
         let folder = opened.folder().ok_or_else(other)?;
-        let FolderKind::Transformer(family) = folder.model() else { return Err(other()) };
+        let Described::Transformer(family) = &folder.model().described else {
+            return Err(other());
+        };
         let classifier = family.classifier.ok_or_else(other)?;
-        let model = FolderTransformer::open(folder, family)?;
+        let TextModel::Transformer(model) = folder.open_model()? else { return Err(other()) };
+        let model = TextTransformer::of(model);
         let encoder = model.encoder();
         let max_tokens = limit(options.max_tokens, model.max_tokens(), encoder.config().positions)?;
         let labels = folder.labels(encoder.labels())?;

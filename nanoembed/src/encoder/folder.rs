@@ -11,11 +11,11 @@ use super::backend::{Backend, Batch, Length};
 use super::options::EncoderOptions;
 use super::packed::{TokenTexts, Transformer};
 use crate::error::{Error, Result};
-use crate::open::folder::table::FolderTable;
-use crate::open::folder::transformer::FolderTransformer;
+use crate::open::folder::table::TextTable;
+use crate::open::folder::transformer::TextTransformer;
 use crate::tokenizer::Tokens;
 
-impl Transformer for FolderTransformer<'static> {
+impl Transformer for TextTransformer<'static> {
     fn dimensions(&self) -> usize {
         self.encoder().dimensions()
     }
@@ -61,13 +61,13 @@ const MOST_TOKENS: usize = 1 << 24;
 
 /// A table of a vector for each token.
 pub(super) struct TableEncoder {
-    table: FolderTable<'static>,
+    table: TextTable<'static>,
     max_tokens: usize,
 }
 
 impl TableEncoder {
     /// Makes the table ready to run as `options` say.
-    pub(super) fn of(table: FolderTable<'static>, options: &EncoderOptions) -> Result<Self> {
+    pub(super) fn of(table: TextTable<'static>, options: &EncoderOptions) -> Result<Self> {
         if options.requantize {
             return Err(Error::argument("requantize", "is for transformers, and this is a table"));
         }

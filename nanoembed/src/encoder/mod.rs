@@ -26,14 +26,16 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
+use nanoembed_core::owned::TextModel;
+use nanoembed_core::owned::folder::Described;
 use nanoembed_core::{Error as CoreError, ErrorKind};
 use rayon::ThreadPool;
 
 use crate::bytes::Bytes;
 use crate::error::{Error, Result};
-use crate::open::folder::files::{EncoderFolder, FolderKind};
-use crate::open::folder::table::FolderTable;
-use crate::open::folder::transformer::FolderTransformer;
+use crate::open::folder::files::EncoderFolder;
+use crate::open::folder::table::TextTable;
+use crate::open::folder::transformer::TextTransformer;
 use crate::open::opened::Opened;
 use crate::open::prompts::{Prefix, Prompts};
 use crate::open::source::Source;
@@ -282,7 +284,7 @@ impl Encoder {
             Role::Query => prompts.choose_for(&Prefix::Query, prompt),
             Role::Document => prompts.choose_for(&Prefix::Document, prompt),
         }?;
-        if text.is_empty() || prompts.are_pooled {
+        if text.is_empty() || prompts.are_pooled() {
             return Ok(Prompt::new(text, 0));
         }
         let skipped = backend.tokens_of_prompt(&text).map_err(|error| match error.kind() {
@@ -338,26 +340,27 @@ fn folder_backend(
     folder: &'static EncoderFolder,
     options: &EncoderOptions,
 ) -> Result<Box<dyn Backend>> {
-    let model = match folder.model() {
-        FolderKind::Table(settings) => {
-            let table = FolderTable::open(folder, *settings)?;
-            return Ok(Box::new(TableEncoder::of(table, options)?));
-        }
-        FolderKind::Transformer(model) => model,
-    };
-    if folder.compares() {
+    if folder.model().compares() {
         let message = "the model compares two texts and embeds none";
         return Err(Error::input(ErrorKind::OtherModel, message)
             .at(folder.name())
             .with_hint("`nanoembed rerank` runs it"));
     }
-    if options.requantize {
+    let is_table = matches!(folder.model().described, Described::Table(_));
+    if options.requantize && !is_table {
         let message = "is for files of weights, and this is a folder";
         return Err(Error::argument("requantize", message)
             .with_hint("`nanoembed convert FOLDER OUT.weights --type int8` makes one"));
     }
-    let model = FolderTransformer::open(folder, model)?;
-    Ok(Box::new(PackedEncoder::of(model, options)?))
+    match folder.open_model()? {
+        TextModel::Static(table) => Ok(Box::new(TableEncoder::of(TextTable::of(table), options)?)),
+        TextModel::Transformer(model) => {
+            Ok(Box::new(PackedEncoder::of(TextTransformer::of(model), options)?))
+        }
+        _ => {
+            Err(Error::input(ErrorKind::OtherModel, "the model embeds no texts").at(folder.name()))
+        }
+    }
 }
 
 /// Brings a vector to length 1, if it has any.

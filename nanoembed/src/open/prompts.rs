@@ -1,17 +1,5 @@
 //! Prompts: texts that a model wants before others, such as `query: `.
-//!
-//! | source | where |
-//! |---|---|
-//! | a folder | `config_sentence_transformers.json` |
-//! | `.weights`, `.amb`, GGUF | the keys below in metadata, configuration, and behind `nanoembed.` |
-//!
-//! | key | value |
-//! |---|---|
-//! | `prompt.NAME` | the prompt called NAME |
-//! | `default_prompt_name` | the one that stands before every text unless another is asked for |
-//! | `include_prompt` | `false` if the prompt's tokens are left out of the mean |
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use nanoembed_core::ErrorKind;
@@ -20,79 +8,46 @@ use nanoembed_core::format::amb::Amb;
 use nanoembed_core::format::embd::Embd;
 use nanoembed_core::format::gguf::Gguf;
 use nanoembed_core::model::ModelSource;
+use nanoembed_core::owned::folder::{self, NoPrompt};
 
-use crate::convert::checkpoint::settings::read_json;
-use crate::error::{Error, Result, name_of};
-use crate::open::settings_rule::{Members, irrelevant};
+use crate::error::{Error, Result};
+use crate::open::folder::texts::FolderTexts;
 
-const PROMPT: &str = "prompt.";
-const DEFAULT: &str = "default_prompt_name";
-const POOLED: &str = "include_prompt";
+pub use nanoembed_core::owned::folder::Prefix;
+
 const OWN: &str = "nanoembed.";
 
 /// The prompts of a model.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Prompts {
-    by_name: BTreeMap<String, String>,
-    default: Option<String>,
-    /// Whether a prompt's tokens count for the mean.
-    pub are_pooled: bool,
-}
-
-impl Default for Prompts {
-    fn default() -> Self {
-        Self { by_name: BTreeMap::new(), default: None, are_pooled: true }
-    }
-}
-
-/// What stands before texts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Prefix {
-    /// The model's default prompt, if it has one.
-    #[default]
-    Usual,
-    /// This text.
-    Text(String),
-    /// The model's prompt of this name.
-    Named(String),
-    /// The model's prompt for questions.
-    Query,
-    /// The model's prompt for texts that answer questions.
-    Document,
-}
+pub struct Prompts(folder::Prompts);
 
 impl Prompts {
-    /// Adds what the folder of a model says.
+    /// Takes what the folder of a model says.
     pub fn read_folder(&mut self, folder: &Path) -> Result<()> {
-        let path = folder.join("config_sentence_transformers.json");
-        let Some(value) = read_json(&path)? else { return Ok(()) };
-        let config = Members::new(&value, name_of(&path))?;
-        if let Some(prompts) = config.nested("prompts")? {
-            for name in prompts.names() {
-                let prompt = prompts.text(&name)?.unwrap_or_default().to_owned();
-                self.by_name.insert(name, prompt);
-            }
-        }
-        self.default = config.text(DEFAULT)?.map(str::to_owned);
-        if self.default.as_ref().is_some_and(|name| !self.by_name.contains_key(name)) {
-            return Err(config.bad(DEFAULT, "names none of the prompts"));
-        }
-        config.finish(irrelevant::SENTENCE_TRANSFORMERS)
+        self.read_texts(&FolderTexts::of(folder))
+    }
+
+    /// The same of the folder's texts.
+    pub(crate) fn read_texts(&mut self, texts: &FolderTexts) -> Result<()> {
+        let are_pooled = self.0.are_pooled;
+        self.0 = texts.read(|texts| folder::Prompts::read(texts))?;
+        self.0.are_pooled = are_pooled;
+        Ok(())
+    }
+
+    /// Whether a prompt's tokens count for the mean.
+    pub const fn are_pooled(&self) -> bool {
+        self.0.are_pooled
+    }
+
+    /// Says whether a prompt's tokens count for the mean.
+    pub const fn set_pooled(&mut self, are_pooled: bool) {
+        self.0.are_pooled = are_pooled;
     }
 
     /// Takes one of a file's keys and its value; answers whether it is about prompts.
     pub fn take(&mut self, key: &str, value: &str) -> bool {
-        if let Some(name) = key.strip_prefix(PROMPT) {
-            self.by_name.insert(name.to_owned(), value.to_owned());
-        } else if key == DEFAULT {
-            self.default = Some(value.to_owned());
-        } else if key == POOLED {
-            self.are_pooled = value != "false";
-        } else {
-            return false;
-        }
-        true
+        self.0.take(key, value)
     }
 
     /// Those of a model's file.
@@ -142,41 +97,13 @@ impl Prompts {
 
     /// The keys and values for a file's metadata.
     pub fn metadata(&self) -> Vec<(String, String)> {
-        let prompt =
-            |(name, prompt): (&String, &String)| (format!("{PROMPT}{name}"), prompt.clone());
-        let mut metadata: Vec<_> = self.by_name.iter().map(prompt).collect();
-        // An empty one is none, and readers that know no prompts refuse a file that names one.
-        let is_text = |name: &&String| self.by_name.get(*name).is_none_or(|text| !text.is_empty());
-        let default = self.default.iter().filter(is_text);
-        metadata.extend(default.map(|name| (DEFAULT.to_owned(), name.clone())));
-        if !self.are_pooled {
-            metadata.push((POOLED.to_owned(), "false".to_owned()));
-        }
-        metadata
+        self.0.metadata()
     }
 
     /// The text that is to stand before others.
     pub fn choose(&self, wanted: &Prefix) -> Result<String> {
-        let named = |name: &str| {
-            self.by_name
-                .get(name)
-                .cloned()
-                .ok_or_else(|| self.refuse(&format!("no prompt {name:?}")))
-        };
-        let first_of = |names: &[&str], role: &str| {
-            let found = names.iter().find_map(|name| self.by_name.get(*name));
-            found.cloned().ok_or_else(|| self.refuse(&format!("no prompt for a {role}")))
-        };
-        match wanted {
-            Prefix::Text(text) => Ok(text.clone()),
-            Prefix::Named(name) => named(name),
-            Prefix::Query => first_of(&["query"], "query"),
-            Prefix::Document => first_of(&["document", "passage", "corpus"], "document"),
-            Prefix::Usual => match &self.default {
-                Some(name) => named(name),
-                None => Ok(String::new()),
-            },
-        }
+        let chosen = self.0.choose(wanted);
+        chosen.map(str::to_owned).map_err(|missing| self.refuse(missing))
     }
 
     /// That the tokens of a prompt are to be left out of the mean where that is not done.
@@ -189,15 +116,13 @@ impl Prompts {
     /// The same as [`choose`](Self::choose), but where nothing is asked for, the prompt for `role`
     /// if the model has one.
     pub fn choose_for(&self, role: &Prefix, wanted: &Prefix) -> Result<String> {
-        match self.choose(role) {
-            Ok(prompt) if *wanted == Prefix::Usual => Ok(prompt),
-            _ => self.choose(wanted),
-        }
+        let chosen = self.0.choose_for(role, wanted);
+        chosen.map(str::to_owned).map_err(|missing| self.refuse(missing))
     }
 
-    fn refuse(&self, what: &str) -> Error {
-        let known: Vec<&str> = self.by_name.keys().map(String::as_str).collect();
-        let failure = Error::not_found(format!("the model has {what}"));
+    fn refuse(&self, missing: NoPrompt<'_>) -> Error {
+        let known: Vec<&str> = self.0.by_name.keys().map(String::as_str).collect();
+        let failure = Error::not_found(format!("the model has {missing}"));
         match known.as_slice() {
             [] => failure
                 .with_hint("it has no prompts; `--prompt TEXT` puts any text before every text"),

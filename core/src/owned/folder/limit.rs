@@ -87,13 +87,14 @@ impl TokenLimit {
         said.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(positions).min(positions)
     }
 
-    /// `model_max_length` of a `tokenizer_config.json`, if it is a number that texts can have.
+    /// `model_max_length` of the `tokenizer_config.json` in the folder's `module`, which ends with
+    /// `/` or is empty, if it is a number that texts can have.
     ///
     /// # Errors
     ///
     /// What is wrong with the file.
-    pub fn of_tokenizer(texts: Texts<'_, '_>) -> FolderResult<Option<u64>> {
-        let limit = object(texts, "tokenizer_config.json", |config| {
+    pub fn of_tokenizer(texts: Texts<'_, '_>, module: &str) -> FolderResult<Option<u64>> {
+        let limit = object(texts, &[module, "tokenizer_config.json"].concat(), |config| {
             Ok(config.get("model_max_length").and_then(|limit| limit.as_u64()))
         })?;
         Ok(limit.flatten())

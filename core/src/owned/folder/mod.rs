@@ -4,19 +4,25 @@
 //! |---|---|
 //! | `modules.json` and the `config.json` of each module | pooling, dense layers, normalising |
 //! | `sentence_bert_config.json` and its like, `tokenizer_config.json` | how many tokens are used |
+//! | `config.json` | the transformer, or the table of vectors |
+//! | `config_sentence_transformers.json` | prompts |
 //!
 //! Where texts come from is the caller's: a folder, an archive, a page that fetched them.
 
+mod description;
 mod limit;
 mod modules;
+mod prompts;
 mod table;
 
 use alloc::borrow::Cow;
 use alloc::string::{String, ToString as _};
 use core::fmt;
 
+pub use description::{Described, FolderModel};
 pub use limit::{EncoderSettings, TokenLimit};
 pub use modules::{Base, DenseModule, Modules, PoolingModule};
+pub use prompts::{NoPrompt, Prefix, Prompts};
 pub use table::TableSettings;
 
 use crate::error::{Error, Result};

@@ -153,7 +153,7 @@ impl Settings {
                 .at(name_of(&path)));
             }
         };
-        self.prompts.are_pooled = config.truth("include_prompt")?.unwrap_or(true);
+        self.prompts.set_pooled(config.truth("include_prompt")?.unwrap_or(true));
         config.finish(irrelevant::POOLING)
     }
 }

@@ -6,9 +6,9 @@
 //! | `files` | what a folder holds: settings, modules, weights |
 //! | `tokenizer` | its tokenizer |
 //! | `beside` | what another file says of the tokenizer |
-//! | `transformer` | its encoder, ready to run |
-//! | `table` | its table of a vector for each token |
-//! | `asked` | which tensor an error is about |
+//! | `transformer` | an encoder with memory for those who tokenise |
+//! | `table` | the same of a table of a vector for each token |
+//! | `asked` | which tensor keeps a model from being opened |
 
 mod asked;
 mod beside;

@@ -68,7 +68,15 @@ impl FolderTexts {
     pub(crate) fn explained(&self, fault: &FolderFault) -> Error {
         let FolderFault { file, error, key, only, .. } = fault;
         let kind = error.kind();
-        let text = self.get(file).ok().flatten().unwrap_or_default();
+        let text = match self.needed(file) {
+            Ok(text) => text,
+            Err(failure) if file == "config.json" => {
+                return failure.with_hint(
+                    "a model's folder has a `config.json` with its sizes beside the weights",
+                );
+            }
+            Err(failure) => return failure,
+        };
         let place = error.offset().and_then(|offset| Place::find(&text, offset));
         let because = if only.is_empty() { String::new() } else { format!("; {only}") };
         let message = match (kind, &place) {

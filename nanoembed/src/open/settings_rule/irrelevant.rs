@@ -157,9 +157,6 @@ pub const POOLING: &[&str] = &["embedding_dimension", "word_embedding_dimension"
 /// Of a module in `modules.json`.
 pub const MODULE: &[&str] = &["idx", "name", "kwargs"];
 
-/// Of `config_sentence_transformers.json`: versions, and how who has two embeddings compares them.
-pub const SENTENCE_TRANSFORMERS: &[&str] = &["__version__", "model_type", "similarity_fn_name"];
-
 #[cfg(test)]
 mod tests {
     use serde_json::{Map, Value, json};
@@ -178,7 +175,6 @@ mod tests {
             SENTENCE_BERT,
             POOLING,
             MODULE,
-            SENTENCE_TRANSFORMERS,
         ] {
             let mut object: Map<String, Value> =
                 list.iter().map(|name| ((*name).to_owned(), json!("any"))).collect();

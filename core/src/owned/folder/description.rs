@@ -1,0 +1,138 @@
+//! What the texts of a folder say of the model in it.
+
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::string::{String, ToString as _};
+use alloc::vec::Vec;
+
+use super::{
+    Base, EncoderSettings, FolderFault, FolderResult, Modules, TableSettings, Texts, TokenLimit,
+    json,
+};
+use crate::error::{Error, ErrorKind};
+use crate::model::{FamilyModel, read_config};
+use crate::text::json::{Fault, chars};
+
+const CONFIG: &str = "config.json";
+
+/// A model that embeds texts or compares them, as the texts of its folder describe it.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct FolderModel {
+    /// What `modules.json` says, if there is one.
+    pub modules: Option<Modules>,
+    /// What the model itself is.
+    pub described: Described,
+    /// The settings of the encoder's module.
+    pub settings: EncoderSettings,
+    /// `model_max_length` of the tokenizer.
+    pub tokenizer_limit: Option<u64>,
+}
+
+/// What a model is.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Described {
+    /// An encoder.
+    Transformer(Box<FamilyModel>),
+    /// A table with a vector for each token.
+    Table(TableSettings),
+}
+
+impl FolderModel {
+    /// Reads `modules.json`, `config.json` and what says how many tokens are used.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with a file; [`ErrorKind::MissingMetadata`] without `config.json`.
+    pub fn read(texts: Texts<'_, '_>) -> FolderResult<Self> {
+        let modules = Modules::read(texts)?;
+        let folder = modules.as_ref().map(|modules| &*modules.folder).unwrap_or_default();
+        let is_table = modules.as_ref().is_some_and(|modules| modules.base == Base::Table);
+        let described = described(texts, &[folder, CONFIG].concat(), is_table)?;
+        let settings = EncoderSettings::read(texts, folder)?;
+        let tokenizer_limit = TokenLimit::of_tokenizer(texts, folder)?;
+        Ok(Self { modules, described, settings, tokenizer_limit })
+    }
+
+    /// The folder of the model itself: empty, or ending with `/`.
+    #[must_use]
+    pub fn folder(&self) -> &str {
+        self.modules.as_ref().map(|modules| &*modules.folder).unwrap_or_default()
+    }
+
+    /// The name of the model's family; empty for a table.
+    #[must_use]
+    pub const fn family(&self) -> &'static str {
+        match &self.described {
+            Described::Transformer(model) => model.family,
+            Described::Table(_) => "",
+        }
+    }
+
+    /// Whether the model compares two texts and embeds none.
+    #[must_use]
+    pub const fn compares(&self) -> bool {
+        match &self.described {
+            Described::Transformer(model) => model.classifier.is_some() && self.modules.is_none(),
+            Described::Table(_) => false,
+        }
+    }
+
+    /// How many tokens of a text are used; `None` for all.
+    #[must_use]
+    pub fn max_tokens(&self) -> Option<usize> {
+        match &self.described {
+            Described::Transformer(model) => {
+                let positions = model.config.positions;
+                Some(TokenLimit::of(&self.settings, self.tokenizer_limit, positions))
+            }
+            Described::Table(table) => {
+                table.max_tokens.and_then(|limit| usize::try_from(limit).ok())
+            }
+        }
+    }
+
+    /// Whether the tokens of a prompt count in pooling.
+    #[must_use]
+    pub fn pools_prompt(&self) -> bool {
+        let pooling = self.modules.as_ref().and_then(|modules| modules.pooling.as_ref());
+        !pooling.is_some_and(|pooling| pooling.leaves_out_prompt)
+    }
+
+    /// Names of so many classes, by their numbers: those of `id2label`, or `LABEL_0` and so on.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the file.
+    pub fn labels(&self, texts: Texts<'_, '_>, count: usize) -> FolderResult<Vec<String>> {
+        let labels = json(texts, &[self.folder(), CONFIG].concat(), |config| {
+            let names = config.member("id2label");
+            let named = |id: usize| {
+                let name = names?.member(&id.to_string())?;
+                Some(chars(name.as_text()?).collect())
+            };
+            Ok((0..count).map(|id| named(id).unwrap_or_else(|| format!("LABEL_{id}"))).collect())
+        })?;
+        Ok(labels.unwrap_or_default())
+    }
+}
+
+fn described(texts: Texts<'_, '_>, path: &str, is_table: bool) -> FolderResult<Described> {
+    let read = json(texts, path, |config| {
+        let fault = |fault: Fault<'_>| FolderFault::new(path, fault);
+        if is_table || TableSettings::are_in(config) {
+            return TableSettings::read(config).map(Described::Table).map_err(fault);
+        }
+        let model = read_config(config).map_err(fault)?;
+        Ok(Described::Transformer(Box::new(model)))
+    })?;
+    match read {
+        Some(described) => Ok(described),
+        None if is_table => Ok(Described::Table(TableSettings::default())),
+        None => {
+            let missing = Error::without_offset(ErrorKind::MissingMetadata);
+            Err(FolderFault::new(path, Fault::of(missing)))
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! Prompts: texts that a model wants before others, such as `query: `.
+//!
+//! | source | where |
+//! |---|---|
+//! | a folder | `config_sentence_transformers.json` |
+//! | `.weights`, `.amb`, GGUF | the keys below in metadata, configuration, and behind `nanoembed.` |
+//!
+//! | key | value |
+//! |---|---|
+//! | `prompt.NAME` | the prompt called NAME |
+//! | `default_prompt_name` | the one that stands before every text unless another is asked for |
+//! | `include_prompt` | `false` if the prompt's tokens are left out of the mean |
+
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::{String, ToString as _};
+use alloc::vec::Vec;
+use core::fmt;
+
+use super::{FolderFault, FolderResult, Texts, object};
+use crate::text::json::{Fault, Object, Read, chars};
+
+const FILE: &str = "config_sentence_transformers.json";
+const PROMPT: &str = "prompt.";
+const DEFAULT: &str = "default_prompt_name";
+const POOLED: &str = "include_prompt";
+
+/// Of the file: versions, and how who has two embeddings compares them.
+const IRRELEVANT: &[&str] = &["__version__", "model_type", "similarity_fn_name"];
+
+/// The prompts of a model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Prompts {
+    /// Prompts by their names.
+    pub by_name: BTreeMap<String, String>,
+    /// The name of the one that stands before every text unless another is asked for.
+    pub default: Option<String>,
+    /// Whether a prompt's tokens count in pooling.
+    pub are_pooled: bool,
+}
+
+impl Default for Prompts {
+    fn default() -> Self {
+        Self { by_name: BTreeMap::new(), default: None, are_pooled: true }
+    }
+}
+
+/// What stands before texts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Prefix {
+    /// The model's default prompt, if it has one.
+    #[default]
+    Usual,
+    /// This text.
+    Text(String),
+    /// The model's prompt of this name.
+    Named(String),
+    /// The model's prompt for questions.
+    Query,
+    /// The model's prompt for texts that answer questions.
+    Document,
+}
+
+/// The prompt that a model does not have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum NoPrompt<'p> {
+    /// The one of this name.
+    Named(&'p str),
+    /// One for questions.
+    Query,
+    /// One for texts that answer questions.
+    Document,
+}
+
+impl fmt::Display for NoPrompt<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Named(name) => write!(f, "no prompt {name:?}"),
+            Self::Query => f.write_str("no prompt for a query"),
+            Self::Document => f.write_str("no prompt for a document"),
+        }
+    }
+}
+
+impl Prompts {
+    /// Reads `config_sentence_transformers.json`; none if the folder does not have it.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the file.
+    pub fn read(texts: Texts<'_, '_>) -> FolderResult<Self> {
+        let read = object(texts, FILE, |config| {
+            Self::of(config).map_err(|fault: Fault<'_>| FolderFault::new(FILE, fault))
+        });
+        read.map(Option::unwrap_or_default)
+    }
+
+    fn of<'t>(config: &Object<'t>) -> Read<'t, Self> {
+        let mut prompts = Self::default();
+        if let Some(named) = config.object("prompts")? {
+            for (name, prompt) in named.value().members() {
+                let text = match prompt.is_null() {
+                    true => "",
+                    false => prompt
+                        .as_text()
+                        .ok_or_else(|| config.bad("prompts", "each of them has to be a text"))?,
+                };
+                prompts.by_name.insert(chars(name).collect(), chars(text).collect());
+            }
+        }
+        prompts.default = config.text(DEFAULT)?.map(|name| chars(name).collect());
+        if prompts.default.as_ref().is_some_and(|name| !prompts.by_name.contains_key(name)) {
+            return Err(config.bad(DEFAULT, "it names none of the prompts"));
+        }
+        config.finish(IRRELEVANT)?;
+        Ok(prompts)
+    }
+
+    /// Takes one of a file's keys and its value; answers whether it is about prompts.
+    pub fn take(&mut self, key: &str, value: &str) -> bool {
+        if let Some(name) = key.strip_prefix(PROMPT) {
+            self.by_name.insert(name.to_string(), value.to_string());
+        } else if key == DEFAULT {
+            self.default = Some(value.to_string());
+        } else if key == POOLED {
+            self.are_pooled = value != "false";
+        } else {
+            return false;
+        }
+        true
+    }
+
+    /// The keys and values for a file's metadata.
+    #[must_use]
+    pub fn metadata(&self) -> Vec<(String, String)> {
+        let prompt =
+            |(name, prompt): (&String, &String)| (format!("{PROMPT}{name}"), prompt.clone());
+        let mut metadata: Vec<_> = self.by_name.iter().map(prompt).collect();
+        // An empty one is none, and readers that know no prompts refuse a file that names one.
+        let is_text = |name: &&String| self.by_name.get(*name).is_none_or(|text| !text.is_empty());
+        let default = self.default.iter().filter(is_text);
+        metadata.extend(default.map(|name| (DEFAULT.to_string(), name.clone())));
+        if !self.are_pooled {
+            metadata.push((POOLED.to_string(), "false".to_string()));
+        }
+        metadata
+    }
+
+    /// The text that is to stand before others.
+    ///
+    /// # Errors
+    ///
+    /// The prompt that the model does not have.
+    pub fn choose<'p>(&'p self, wanted: &'p Prefix) -> Result<&'p str, NoPrompt<'p>> {
+        let found = |name: &str| self.by_name.get(name).map(String::as_str);
+        let named = |name: &'p str| found(name).ok_or(NoPrompt::Named(name));
+        match wanted {
+            Prefix::Text(text) => Ok(text),
+            Prefix::Named(name) => named(name),
+            Prefix::Query => found("query").ok_or(NoPrompt::Query),
+            Prefix::Document => {
+                let names = ["document", "passage", "corpus"];
+                names.into_iter().find_map(found).ok_or(NoPrompt::Document)
+            }
+            Prefix::Usual => self.default.as_deref().map_or(Ok(""), named),
+        }
+    }
+
+    /// The same as [`choose`](Self::choose), but where nothing is asked for, the prompt for `role`
+    /// if the model has one.
+    ///
+    /// # Errors
+    ///
+    /// As [`choose`](Self::choose).
+    pub fn choose_for<'p>(
+        &'p self,
+        role: &'p Prefix,
+        wanted: &'p Prefix,
+    ) -> Result<&'p str, NoPrompt<'p>> {
+        match self.choose(role) {
+            Ok(prompt) if *wanted == Prefix::Usual => Ok(prompt),
+            _ => self.choose(wanted),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::borrow::Cow;
+
+    use super::*;
+
+    fn read(text: &str) -> FolderResult<Prompts> {
+        Prompts::read(&|path: &str| Ok((path == FILE).then_some(Cow::Borrowed(text))))
+    }
+
+    #[test]
+    fn prompts_are_chosen_by_what_is_asked_for() {
+        let prompts = read(
+            r#"{"prompts": {"query": "q: ", "passage": "p: ", "none": null},
+                "default_prompt_name": "passage", "similarity_fn_name": "dot"}"#,
+        );
+        let prompts = prompts.unwrap();
+        assert_eq!(prompts.choose(&Prefix::Usual), Ok("p: "));
+        assert_eq!(prompts.choose(&Prefix::Query), Ok("q: "));
+        assert_eq!(prompts.choose(&Prefix::Document), Ok("p: "));
+        assert_eq!(prompts.choose(&Prefix::Text("x".into())), Ok("x"));
+        let odd = Prefix::Named("odd".into());
+        assert_eq!(prompts.choose(&odd), Err(NoPrompt::Named("odd")));
+        assert_eq!(prompts.choose_for(&Prefix::Query, &Prefix::Usual), Ok("q: "));
+        assert_eq!(prompts.choose_for(&Prefix::Query, &Prefix::Named("none".into())), Ok(""));
+        let mut again = Prompts::default();
+        assert!(prompts.metadata().iter().all(|(key, value)| again.take(key, value)));
+        assert_eq!(again, prompts);
+        assert_eq!(Prompts::default().choose(&Prefix::Query), Err(NoPrompt::Query));
+        assert_eq!(Prompts::default().choose(&Prefix::Usual), Ok(""));
+    }
+
+    #[test]
+    fn what_is_not_known_is_refused_by_name() {
+        let key = |text: &str| read(text).unwrap_err().key;
+        assert_eq!(key(r#"{"default_prompt_name": "query"}"#), "default_prompt_name");
+        assert_eq!(key(r#"{"prompts": {"query": 1}}"#), "prompts");
+        assert_eq!(key(r#"{"prompts": []}"#), "prompts");
+        assert_eq!(key(r#"{"odd": 1}"#), "odd");
+    }
+}

@@ -1,0 +1,75 @@
+//! Which tensor an error is about.
+
+use alloc::string::{String, ToString as _};
+use core::cell::RefCell;
+use core::fmt;
+
+use crate::error::{Error, Result};
+use crate::model::{Matrix, Weights};
+use crate::tensor::{Dtype, TensorHeader};
+
+/// What keeps a model from being opened, and the tensor that was asked for last.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TensorFault {
+    /// The error.
+    pub error: Error,
+    /// The name of the tensor.
+    pub tensor: String,
+    /// What it is stored as, if it is there.
+    pub dtype: Option<Dtype>,
+}
+
+impl fmt::Display for TensorFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}`: {}", self.tensor, self.error)
+    }
+}
+
+/// Weights that remember which tensor was asked for last.
+pub(super) struct Asked<'w, W> {
+    weights: &'w W,
+    last: RefCell<String>,
+}
+
+impl<'w, W: Weights> Asked<'w, W> {
+    pub(super) const fn of(weights: &'w W) -> Self {
+        Self { weights, last: RefCell::new(String::new()) }
+    }
+
+    pub(super) fn fault(&self, error: Error) -> TensorFault {
+        let tensor = self.last.borrow().to_string();
+        let dtype = self.weights.header(&tensor).map(|header| header.dtype);
+        TensorFault { error, tensor, dtype }
+    }
+
+    fn remember(&self, name: &str) {
+        let mut last = self.last.borrow_mut();
+        last.clear();
+        last.push_str(name);
+    }
+}
+
+impl<W: Weights> Weights for Asked<'_, W> {
+    fn matrix(&self, name: &str) -> Result<Option<Matrix>> {
+        self.remember(name);
+        self.weights.matrix(name)
+    }
+
+    fn header(&self, name: &str) -> Option<TensorHeader<'static>> {
+        self.remember(name);
+        self.weights.header(name)
+    }
+
+    fn bytes<'t>(&'t self, offset: u64, length: usize, tile: &'t mut [u8]) -> Result<&'t [u8]> {
+        self.weights.bytes(offset, length, tile)
+    }
+
+    fn borrows(&self) -> bool {
+        self.weights.borrows()
+    }
+
+    fn values(&self, number: u32, first: u64, out: &mut [f32]) -> Result<()> {
+        self.weights.values(number, first, out)
+    }
+}

@@ -1,0 +1,67 @@
+//! A table of a vector for each token, with its tokenizer.
+
+use alloc::vec::Vec;
+
+use super::asked::{Asked, TensorFault};
+use super::tokenizer::TextTokenizer;
+use crate::error::{Error, ErrorKind, Result};
+use crate::kernel::{self, Kernels};
+use crate::limit::filled;
+use crate::model::{TokenTable, Weights};
+use crate::owned::folder::{FolderModel, TableSettings};
+
+/// A static model: the mean of its tokens' vectors is the embedding of a text.
+#[derive(Clone, Debug)]
+pub struct StaticModel<W> {
+    weights: W,
+    tokenizer: TextTokenizer,
+    table: TokenTable,
+    kernels: Kernels,
+    normalize: bool,
+}
+
+impl<W: Weights> StaticModel<W> {
+    pub(super) fn open(
+        model: &FolderModel,
+        settings: TableSettings,
+        weights: W,
+        tokenizer: TextTokenizer,
+    ) -> core::result::Result<Self, TensorFault> {
+        let asked = Asked::of(&weights);
+        let modules = model.modules.as_ref();
+        if modules.is_some_and(|modules| !modules.dense.is_empty()) {
+            return Err(asked.fault(Error::without_offset(ErrorKind::UnsupportedSetting)));
+        }
+        let table = TokenTable::open(&|name| asked.header(name));
+        let table = table.map_err(|error| asked.fault(error))?;
+        let normalize = settings.normalize || modules.is_some_and(|modules| modules.normalize);
+        Ok(Self { weights, tokenizer, table, kernels: kernel::detect(), normalize })
+    }
+
+    /// Elements of an embedding.
+    #[must_use]
+    pub const fn dimensions(&self) -> usize {
+        self.table.dimensions()
+    }
+
+    /// The tokenizer.
+    #[must_use]
+    pub const fn tokenizer(&self) -> &TextTokenizer {
+        &self.tokenizer
+    }
+
+    /// The embedding of tokens into `out`, [`dimensions`](Self::dimensions) elements.
+    ///
+    /// # Errors
+    ///
+    /// As [`TokenTable::embed`].
+    pub fn embed(&self, ids: &[u32], out: &mut [f32]) -> Result<()> {
+        let mut row = filled(self.dimensions(), 0.0)?;
+        let mut tile = match self.weights.borrows() {
+            true => Vec::new(),
+            false => filled(self.table.tile_bytes(), 0)?,
+        };
+        let room = (&mut row[..], &mut tile[..]);
+        self.table.embed(&self.weights, &self.kernels, ids, self.normalize, room, out)
+    }
+}

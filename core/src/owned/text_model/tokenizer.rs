@@ -1,0 +1,152 @@
+//! A tokenizer with what a model's settings say of texts and of how many tokens are used.
+
+use alloc::borrow::Cow;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use crate::error::Result;
+use crate::owned::folder::{Described, FolderModel};
+use crate::owned::{Pipeline, PipelineSession, Tokenized, TokenizedPair};
+use crate::token::SpecialTokens;
+
+/// The tokenizer of a model of texts.
+#[derive(Clone, Debug)]
+pub struct TextTokenizer {
+    pipeline: Pipeline,
+    kind: Kind,
+    max_tokens: Option<usize>,
+    positions: Option<usize>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    Transformer {
+        /// Whether texts are made lower case before they are tokenised.
+        lower_case: bool,
+    },
+    Table {
+        /// Whether texts are cut before they are tokenised and unknown tokens are left out; then
+        /// the characters that a token of the vocabulary has, more or fewer as often.
+        median_characters: Option<usize>,
+    },
+}
+
+impl TextTokenizer {
+    /// The tokenizer of a model that the texts of a folder describe.
+    #[must_use]
+    pub fn new(model: &FolderModel, pipeline: Pipeline) -> Self {
+        let (kind, positions) = match &model.described {
+            Described::Transformer(family) => {
+                let lower_case = model.settings.lower_case;
+                (Kind::Transformer { lower_case }, Some(family.config.positions))
+            }
+            Described::Table(settings) => {
+                let median = settings.drops_unknown.then(|| median_characters(&pipeline));
+                (Kind::Table { median_characters: median }, None)
+            }
+        };
+        Self { pipeline, kind, max_tokens: model.max_tokens(), positions }
+    }
+
+    /// The tokenizer alone.
+    #[must_use]
+    pub const fn pipeline(&self) -> &Pipeline {
+        &self.pipeline
+    }
+
+    /// How many tokens of a text are used; `None` for all.
+    #[must_use]
+    pub const fn max_tokens(&self) -> Option<usize> {
+        self.max_tokens
+    }
+
+    /// The most tokens of a text that the model can use; `None` if there is no such number.
+    #[must_use]
+    pub const fn positions(&self) -> Option<usize> {
+        self.positions
+    }
+
+    /// The first `limit` tokens of `text`, those around it included, without unknown ones where the
+    /// model leaves them out.
+    ///
+    /// # Errors
+    ///
+    /// As [`Pipeline::encode`].
+    pub fn encode(
+        &self,
+        text: &str,
+        limit: usize,
+        session: &mut PipelineSession,
+    ) -> Result<Tokenized> {
+        let special = SpecialTokens::AsTokens;
+        let Kind::Table { median_characters } = self.kind else {
+            return self.pipeline.encode(&self.written(text), limit, special, session);
+        };
+        let (text, is_cut) = cut(text, limit, median_characters);
+        let mut ids = Vec::new();
+        self.pipeline.encode_alone(text, special, session, &mut ids)?;
+        let total = ids.len();
+        ids.truncate(limit);
+        if let Some(unknown) = self.pipeline.unknown().filter(|_| median_characters.is_some()) {
+            ids.retain(|id| *id != unknown);
+        }
+        Ok(Tokenized { ids, total, truncated: is_cut || total > limit })
+    }
+
+    /// Two texts, of which the longer one is cut first.
+    ///
+    /// # Errors
+    ///
+    /// As [`Pipeline::encode_pair`].
+    pub fn encode_pair(
+        &self,
+        first: &str,
+        second: &str,
+        limit: usize,
+        session: &mut PipelineSession,
+    ) -> Result<TokenizedPair> {
+        let (first, second) = (self.written(first), self.written(second));
+        self.pipeline.encode_pair(&first, &second, limit, session)
+    }
+
+    /// Tokens of `prompt` with what stands before it, without what would stand behind it.
+    ///
+    /// # Errors
+    ///
+    /// As [`encode`](Self::encode).
+    pub fn tokens_of_prompt(&self, prompt: &str, session: &mut PipelineSession) -> Result<usize> {
+        let with = self.encode(prompt, usize::MAX, session)?.ids;
+        let nothing = self.encode("", usize::MAX, session)?.ids;
+        let has_end =
+            nothing.len() > 1 || nothing.last().is_some_and(|end| with.last() == Some(end));
+        Ok(with.len() - usize::from(has_end && nothing.last() == with.last()))
+    }
+
+    /// A text as the pipeline is to see it.
+    fn written<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        match self.kind {
+            Kind::Transformer { lower_case: true } => Cow::Owned(text.to_lowercase()),
+            _ => Cow::Borrowed(text),
+        }
+    }
+}
+
+/// As much of a text as Model2Vec looks at, and whether that is not all.
+fn cut(text: &str, limit: usize, median_characters: Option<usize>) -> (&str, bool) {
+    let Some(median) = median_characters else { return (text, false) };
+    match text.char_indices().nth(limit.saturating_mul(median)) {
+        Some((end, _)) => (text.get(..end).unwrap_or(text), true),
+        None => (text, false),
+    }
+}
+
+/// The median of the numbers of characters of a vocabulary's tokens, rounded down.
+fn median_characters(tokenizer: &Pipeline) -> usize {
+    let characters =
+        |id| tokenizer.token(id).map(|token| String::from_utf8_lossy(token).chars().count());
+    let mut lengths: Vec<usize> = (0..tokenizer.count()).filter_map(characters).collect();
+    lengths.sort_unstable();
+    let (half, is_odd) = (lengths.len() / 2, lengths.len() % 2 == 1);
+    let at = |index: usize| lengths.get(index).copied().unwrap_or(0);
+    if is_odd { at(half) } else { usize::midpoint(at(half.saturating_sub(1)), at(half)) }
+}

@@ -1,0 +1,131 @@
+//! A transformer with its tokenizer, its recipe and its limits.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::asked::{Asked, TensorFault};
+use super::tokenizer::TextTokenizer;
+use crate::error::{Error, ErrorKind, Result};
+use crate::model::{Batch, FamilyModel, Parallel, Plan, Way, Ways, Weights};
+use crate::owned::folder::{DenseModule, FolderModel, Modules};
+use crate::owned::{DenseLayer, Recipe, Session, TextEncoder};
+
+/// A transformer that embeds texts or compares them.
+#[derive(Clone, Debug)]
+pub struct TransformerModel<W> {
+    weights: W,
+    encoder: TextEncoder,
+    tokenizer: TextTokenizer,
+    max_tokens: usize,
+}
+
+impl<W: Weights + Sync> TransformerModel<W> {
+    pub(super) fn open(
+        model: &FolderModel,
+        family: &FamilyModel,
+        weights: W,
+        tokenizer: TextTokenizer,
+    ) -> core::result::Result<Self, TensorFault> {
+        let asked = Asked::of(&weights);
+        let encoder = recipe(model.modules.as_ref(), &asked)
+            .and_then(|recipe| TextEncoder::open(&asked, family, recipe))
+            .map_err(|error| asked.fault(error))?;
+        let max_tokens = tokenizer.max_tokens().unwrap_or(family.config.positions);
+        Ok(Self { weights, encoder, tokenizer, max_tokens })
+    }
+
+    /// The encoder.
+    #[must_use]
+    pub const fn encoder(&self) -> &TextEncoder {
+        &self.encoder
+    }
+
+    /// The tokenizer.
+    #[must_use]
+    pub const fn tokenizer(&self) -> &TextTokenizer {
+        &self.tokenizer
+    }
+
+    /// The weights.
+    #[must_use]
+    pub const fn weights(&self) -> &W {
+        &self.weights
+    }
+
+    /// How many tokens of a text the model was made for.
+    #[must_use]
+    pub const fn max_tokens(&self) -> usize {
+        self.max_tokens
+    }
+
+    /// How the model was made to run: see [`TextEncoder::plan`].
+    #[must_use]
+    pub fn plan(&self, tokens: usize) -> Plan {
+        self.encoder.plan(tokens)
+    }
+
+    /// See [`TextEncoder::session_for`].
+    ///
+    /// # Errors
+    ///
+    /// As [`TextEncoder::session_for`].
+    pub fn session_for(&self, plan: Plan) -> Result<Session> {
+        self.encoder.session_for(plan)
+    }
+
+    /// The embeddings of tokenised texts, whose first `skipped` tokens do not count in pooling: see
+    /// [`TextEncoder::embed`].
+    ///
+    /// # Errors
+    ///
+    /// As [`TextEncoder::embed`].
+    pub fn embed<P: Parallel + ?Sized>(
+        &self,
+        session: &mut Session,
+        parallel: &P,
+        texts: &Batch<'_>,
+        skipped: usize,
+        out: &mut [f32],
+    ) -> Result<()> {
+        let skipped = if skipped > 0 { vec![skipped; texts.lengths.len()] } else { Vec::new() };
+        self.encoder.embed(&self.weights, session, parallel, texts, &skipped, out)
+    }
+
+    /// The logits of tokenised pairs: see [`TextEncoder::classify`].
+    ///
+    /// # Errors
+    ///
+    /// As [`TextEncoder::classify`].
+    pub fn classify<P: Parallel + ?Sized>(
+        &self,
+        session: &mut Session,
+        parallel: &P,
+        texts: &Batch<'_>,
+        out: &mut [f32],
+    ) -> Result<()> {
+        self.encoder.classify(&self.weights, session, parallel, texts, out)
+    }
+}
+
+/// What stands behind the transformer. Without `modules.json` it is the mean, at length 1.
+fn recipe(modules: Option<&Modules>, weights: &impl Weights) -> Result<Recipe> {
+    let Some(Modules { pooling, dense, normalize, .. }) = modules else {
+        return Ok(Recipe { pooling: Way::Mean.into(), dense: Vec::new(), normalize: true });
+    };
+    let ways = pooling.iter().flat_map(|pooling| &pooling.ways);
+    let pooling = ways.fold(Ways::NONE, |ways, way| ways.with(*way));
+    let dense = dense.iter().map(|module| dense_layer(module, weights)).collect::<Result<_>>()?;
+    Ok(Recipe { pooling, dense, normalize: *normalize })
+}
+
+fn dense_layer(module: &DenseModule, weights: &impl Weights) -> Result<DenseLayer> {
+    let name = [&*module.folder, "linear"].concat();
+    if module.bias && weights.matrix(&[&*name, ".bias"].concat())?.is_none() {
+        return Err(Error::without_offset(ErrorKind::MissingTensor));
+    }
+    let layer = DenseLayer::read(weights, &name, module.activation)?;
+    if (layer.inputs, layer.bias.len()) != (module.inputs, module.outputs) {
+        return Err(Error::without_offset(ErrorKind::WrongShape));
+    }
+    Ok(layer)
+}
