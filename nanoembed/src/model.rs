@@ -56,7 +56,7 @@ impl Model {
         if opened.is_causal() {
             return Generator::of(opened).map(Self::Generator);
         }
-        if opened.folder().is_some_and(|folder| folder.model().compares()) {
+        if opened.text().is_some_and(|text| text.model().compares()) {
             return CrossEncoder::of(&opened, &CrossEncoder::options()).map(Self::CrossEncoder);
         }
         Encoder::of(opened, &Encoder::options()).map(Self::Encoder)

@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
+use tempfile::TempDir;
 
 use super::{failure, objects, stdout};
 
@@ -69,31 +70,124 @@ fn every_family_has_the_ids_and_embeddings_of_transformers() {
             continue;
         };
         families += 1;
-        let model = folder.to_str().unwrap();
-        let mut prompts: Vec<&str> = rows.iter().map(name_of).collect();
-        prompts.sort_unstable();
-        prompts.dedup();
-        for prompt in prompts {
-            let these: Vec<Value> =
-                rows.iter().filter(|row| name_of(row) == prompt).cloned().collect();
-            let texts = lines(&these, &["text"]);
-            let how = match prompt {
-                "" => ["--prompt", ""],
-                name => ["--prompt-name", name],
-            };
-            let form = ["-m", model, "-i", "jsonl", "--format", "jsonl", "-q"];
-            let run = |command: &[&str]| objects(&stdout(&[command, &form, &how].concat(), &texts));
-            for (row, found) in these.iter().zip(run(&["tokenize"])) {
-                assert_eq!(found["ids"], row["ids"], "{model} {}", row["text"]);
-            }
-            for (row, found) in these.iter().zip(run(&["embed", "--precise"])) {
-                let expected = &numbers[usize::try_from(row["row"].as_u64().unwrap()).unwrap()];
-                let apart = farthest(&found["embedding"], expected);
-                assert!(apart <= TOLERANCE, "{model} {}: {apart:e}", row["text"]);
+        is_near(&folder, &rows, &numbers);
+    }
+    assert!(families >= 15, "{families}");
+}
+
+/// Holds ids and embeddings of `model` against the expected ones.
+fn is_near(model: &Path, rows: &[Value], numbers: &[Vec<f64>]) {
+    each_embedding(model, &["embed", "--precise"], rows, &mut |row, found| {
+        let apart = farthest(found, &numbers[number_of(row)]);
+        assert!(apart <= TOLERANCE, "{} {}: {apart:e}", model.display(), row["text"]);
+    });
+}
+
+/// Shows `judge` each row with the embedding that `command` prints, and holds its ids against those
+/// of the model's tokenizer.
+fn each_embedding(
+    model: &Path,
+    command: &[&str],
+    rows: &[Value],
+    judge: &mut dyn FnMut(&Value, &Value),
+) {
+    let model = model.to_str().unwrap();
+    let mut prompts: Vec<&str> = rows.iter().map(name_of).collect();
+    prompts.sort_unstable();
+    prompts.dedup();
+    for prompt in prompts {
+        let these: Vec<Value> = rows.iter().filter(|row| name_of(row) == prompt).cloned().collect();
+        let texts = lines(&these, &["text"]);
+        let how = match prompt {
+            "" => ["--prompt", ""],
+            name => ["--prompt-name", name],
+        };
+        let form = ["-m", model, "-i", "jsonl", "--format", "jsonl", "-q"];
+        let run = |command: &[&str]| objects(&stdout(&[command, &form, &how].concat(), &texts));
+        for (row, found) in these.iter().zip(run(&["tokenize"])) {
+            assert_eq!(found["ids"], row["ids"], "{model} {}", row["text"]);
+        }
+        for (row, found) in these.iter().zip(run(command)) {
+            judge(row, &found["embedding"]);
+        }
+    }
+}
+
+fn number_of(row: &Value) -> usize {
+    usize::try_from(row["row"].as_u64().unwrap()).unwrap()
+}
+
+/// Converts the model in `folder` to a file with this ending in `out`.
+fn converted(folder: &Path, out: &TempDir, kind: &str, ending: &str) -> PathBuf {
+    let name = folder.file_name().unwrap().to_str().unwrap();
+    let file = out.path().join(format!("{name}.{kind}.{ending}"));
+    let paths = [folder.to_str().unwrap(), file.to_str().unwrap()];
+    stdout(&["convert", paths[0], paths[1], "--type", kind], "");
+    file
+}
+
+#[test]
+fn one_file_has_what_the_folder_has() {
+    let out = TempDir::new().unwrap();
+    for folder in complete() {
+        let Expected { rows, numbers, max_tokens } = Expected::read(&folder);
+        for ending in ["weights", "amb"] {
+            let file = converted(&folder, &out, "f32", ending);
+            let name = file.to_str().unwrap();
+            stdout(&["verify", "--strict", name], "");
+            assert!(stdout(&["inspect", name], "").contains("tensors"));
+            match max_tokens {
+                Some(most) => has_logits(&file, most, &rows, &numbers),
+                None => is_near(&file, &rows, &numbers),
             }
         }
     }
-    assert!(families >= 15, "{families}");
+}
+
+#[test]
+fn eight_bits_are_near_in_every_family() {
+    let out = TempDir::new().unwrap();
+    for folder in complete() {
+        let Expected { rows, numbers, max_tokens: None } = Expected::read(&folder) else {
+            continue;
+        };
+        for ending in ["weights", "amb"] {
+            let file = converted(&folder, &out, "int8", ending);
+            let (mut sum, mut count) = (0.0, 0.0);
+            each_embedding(&file, &["embed"], &rows, &mut |row, found| {
+                if let Some(cosine) = cosine(found, &numbers[number_of(row)]) {
+                    sum += cosine;
+                    count += 1.0;
+                }
+            });
+            assert!(count > 0.0 && sum / count >= 0.995, "{}: {}", file.display(), sum / count);
+        }
+    }
+}
+
+/// `None` if one of both is nothing but zeros, as the vector of a text without tokens.
+fn cosine(found: &Value, expected: &[f64]) -> Option<f64> {
+    let found: Vec<f64> = found.as_array().unwrap().iter().map(|it| it.as_f64().unwrap()).collect();
+    let product = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+    let length = (product(&found, &found) * product(expected, expected)).sqrt();
+    (length > 0.0).then(|| product(&found, expected) / length)
+}
+
+#[test]
+fn a_file_of_another_family_is_refused_where_only_bert_is_read() {
+    let out = TempDir::new().unwrap();
+    let folder = models().join("mpnet");
+    for ending in ["weights", "amb"] {
+        let file = converted(&folder, &out, "f32", ending);
+        let (file, other) = (file.to_str().unwrap(), out.path().join("other.weights"));
+        let said = failure(&["convert", file, other.to_str().unwrap()], b"", 1);
+        assert!(said.contains("folder"), "{said}");
+        let said = failure(&["embed", "-m", file, "--requantize", "a"], b"", 2);
+        assert!(said.contains("requantize"), "{said}");
+    }
+    let file = converted(&models().join("cross_encoder"), &out, "f16", "weights");
+    let said = failure(&["embed", "-m", file.to_str().unwrap(), "a"], b"", 1);
+    assert!(said.contains("rerank"), "{said}");
 }
 
 fn name_of(row: &Value) -> &str {
@@ -108,21 +202,26 @@ fn cross_encoders_have_the_logits_of_transformers() {
             continue;
         };
         families += 1;
-        let (model, most) = (folder.to_str().unwrap(), most.to_string());
-        let pairs = lines(&rows, &["query", "document"]);
-        let form = ["-m", model, "-i", "jsonl", "--format", "jsonl", "--max-tokens", &most];
-        let found = objects(&stdout(&[&["rerank"], &form[..]].concat(), &pairs));
-        assert_eq!(found.len(), rows.len());
-        for ((row, found), expected) in rows.iter().zip(&found).zip(&numbers) {
-            let apart = farthest(&json!([found["logit"]]), expected);
-            assert!(apart <= TOLERANCE, "{model} {}: {apart:e}", row["query"]);
-            let sigmoid = row["sigmoid"].as_f64().unwrap();
-            let logit = row["logit"].as_f64().unwrap();
-            let score = found["score"].as_f64().unwrap();
-            assert!((score - sigmoid).abs().min((score - logit).abs()) < 1e-5, "{model} {score}");
-        }
+        has_logits(&folder, most, &rows, &numbers);
     }
     assert!(families >= 3, "{families}");
+}
+
+/// Holds the logits of `model` against the expected ones.
+fn has_logits(model: &Path, most: u64, rows: &[Value], numbers: &[Vec<f64>]) {
+    let (model, most) = (model.to_str().unwrap(), most.to_string());
+    let pairs = lines(rows, &["query", "document"]);
+    let form = ["-m", model, "-i", "jsonl", "--format", "jsonl", "--max-tokens", &most];
+    let found = objects(&stdout(&[&["rerank"], &form[..]].concat(), &pairs));
+    assert_eq!(found.len(), rows.len());
+    for ((row, found), expected) in rows.iter().zip(&found).zip(numbers) {
+        let apart = farthest(&json!([found["logit"]]), expected);
+        assert!(apart <= TOLERANCE, "{model} {}: {apart:e}", row["query"]);
+        let sigmoid = row["sigmoid"].as_f64().unwrap();
+        let logit = row["logit"].as_f64().unwrap();
+        let score = found["score"].as_f64().unwrap();
+        assert!((score - sigmoid).abs().min((score - logit).abs()) < 1e-5, "{model} {score}");
+    }
 }
 
 #[test]
@@ -154,7 +253,7 @@ fn texts_are_ranked_for_people_and_pairs_may_lack_nothing() {
 
 #[test]
 fn families_that_are_not_run_are_refused_by_name() {
-    let folder = tempfile::TempDir::new().unwrap();
+    let folder = TempDir::new().unwrap();
     for (kind, said) in [("albert", "albert"), ("deberta-v2", "deberta-v2"), ("t5", "t5")] {
         let config = json!({"model_type": kind, "hidden_size": 8});
         std::fs::write(folder.path().join("config.json"), config.to_string()).unwrap();
@@ -166,7 +265,7 @@ fn families_that_are_not_run_are_refused_by_name() {
 #[test]
 fn files_that_contradict_each_other_about_the_tokenizer_are_refused() {
     let source = models().join("roberta");
-    let folder = tempfile::TempDir::new().unwrap();
+    let folder = TempDir::new().unwrap();
     for file in ["config.json", "tokenizer.json", "tokenizer_config.json", "model.safetensors"] {
         std::fs::copy(source.join(file), folder.path().join(file)).unwrap();
     }

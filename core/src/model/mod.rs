@@ -56,7 +56,8 @@ pub use config::{
 pub use family::bert::{Finding, check, plan, summaries};
 #[cfg(feature = "families")]
 pub use family::encoders::{
-    Biases, ClassifierModel, FamilyModel, IRRELEVANT as IRRELEVANT_SETTINGS, Prefixed, read_config,
+    BERT_NAMES, Biases, ClassifierModel, FamilyModel, IRRELEVANT as IRRELEVANT_SETTINGS, Prefixed,
+    read_config,
 };
 pub use family::tensors::{Names, Tensor};
 pub use fixed::{FixedMemory, FixedNeeds};

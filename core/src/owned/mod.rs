@@ -59,6 +59,8 @@ mod sentencepiece;
 mod session;
 #[cfg(feature = "families")]
 mod text_encoder;
+#[cfg(all(feature = "families", any(feature = "amb", feature = "embd")))]
+mod text_file;
 #[cfg(feature = "families")]
 mod text_model;
 mod tokenized;
@@ -85,6 +87,8 @@ pub use sentencepiece::{SentencePieceModel, TokenSession};
 pub use session::Session;
 #[cfg(feature = "families")]
 pub use text_encoder::{DenseLayer, Recipe, TextEncoder};
+#[cfg(all(feature = "families", any(feature = "amb", feature = "embd")))]
+pub use text_file::{TOKENIZER, TOKENIZER_MERGES, TOKENIZER_SCORES, TextFile};
 #[cfg(feature = "families")]
 pub use text_model::{StaticModel, TensorFault, TextModel, TextTokenizer, TransformerModel};
 pub use tokenized::{Tokenized, TokenizedPair};

@@ -63,7 +63,7 @@ pub(super) fn prompt(source: &ModelSource<'_>) -> Result<String> {
 
 /// A member of an `.amb` file's configuration as a text, escapes resolved.
 #[cfg(feature = "amb")]
-fn amb_text(amb: &Amb<'_>, key: &str) -> Result<Option<String>> {
+pub(super) fn amb_text(amb: &Amb<'_>, key: &str) -> Result<Option<String>> {
     let Some(spelling) = amb_config_value(amb, key) else { return Ok(None) };
     let mut room = filled(spelling.len(), 0)?;
     let text = unescape(spelling, &mut room);

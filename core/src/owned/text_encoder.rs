@@ -8,8 +8,8 @@ use crate::kernel::{self, Kernels, RowSummary};
 use crate::limit::filled;
 use crate::model::{
     Batch, BertConfig, Classifier, ClassifierModel, Config, Dense, DenseActivation, Encoder,
-    FamilyModel, HeadNorm, Layer, Matrix, Parallel, Plan, Pooling, Prefixed, Run, Ways, Weights,
-    Workspace,
+    FamilyModel, HeadNorm, Layer, Matrix, Observer, Parallel, Plan, Pooling, Prefixed, Run, Ways,
+    Weights, Workspace,
 };
 
 const MISSING: Error = Error::without_offset(ErrorKind::MissingTensor);
@@ -305,11 +305,28 @@ impl TextEncoder {
         texts: &Batch<'_>,
         each: &mut dyn FnMut(usize, &[f32]) -> Result<()>,
     ) -> Result<()> {
+        self.states_observed(weights, session, parallel, texts, each, &|_| {})
+    }
+
+    /// As [`states`](Self::states), and shows `observe` the inputs of every linear layer.
+    ///
+    /// # Errors
+    ///
+    /// As [`Encoder::states`].
+    pub fn states_observed<W: Weights + Sync + ?Sized, P: Parallel + ?Sized>(
+        &self,
+        weights: &W,
+        session: &mut Session,
+        parallel: &P,
+        texts: &Batch<'_>,
+        each: &mut dyn FnMut(usize, &[f32]) -> Result<()>,
+        observe: &Observer<'_>,
+    ) -> Result<()> {
         let Session { plan, floats, bytes } = session;
         let mut workspace = Workspace::new(self.config(), plan, floats, bytes)?;
         let Self { kernels, summaries, .. } = self;
         let run = Run { weights, kernels, summaries, parallel };
-        self.encoder.states(&run, texts, &mut workspace, each)
+        self.encoder.states(&run, texts, &mut workspace, each, observe)
     }
 
     /// The embeddings of texts, [`dimensions`](Self::dimensions) elements each, into `out`.

@@ -13,14 +13,16 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use nanoembed_core::kernel::Kernels;
-use nanoembed_core::model::{InOrder, LayerInput, Plan};
-use nanoembed_core::owned::Embedder;
+use nanoembed_core::model::{Batch, Config, InOrder, Observer as Inputs, Plan};
+use nanoembed_core::owned::{Embedder, PipelineSession, TransformerModel};
 use nanoembed_core::quant::int8::{CodeRange, add_squares, column_scales};
 use nanoembed_core::{Error as CoreError, ErrorKind};
 use rayon::prelude::*;
 
+use crate::causal::weights::ModelWeights;
 use crate::convert::checkpoint::Checkpoint;
 use crate::convert::checkpoint::tensor::Tensor;
+use crate::convert::naming::{Naming, Place};
 use crate::convert::weights_file::{self, Storage, WeightType};
 use crate::error::{Error, Result};
 use crate::files::mapped::Mapped;
@@ -45,12 +47,10 @@ pub fn texts(file: Option<&Path>) -> Result<Vec<String>> {
     Ok(texts)
 }
 
-/// A place in the model where activations meet weights: the layer, and which of its inputs.
-pub type Place = (usize, LayerInput);
-
 /// The root mean square of every column of what linear layers are applied to.
 #[derive(Debug, Default)]
 pub struct Calibration {
+    naming: Naming,
     columns: HashMap<Place, Vec<f32>>,
 }
 
@@ -75,19 +75,47 @@ impl Calibration {
             })
             .collect::<Result<_, CoreError>>()
             .map_err(failed)?;
-        Ok(Self { columns: roots(sums) })
+        Ok(Self { naming: Naming::Bert, columns: roots(sums) })
+    }
+
+    /// Runs a model of texts, whose tensors are called so, in f32 over `texts`. `name` is the
+    /// model's in messages.
+    pub(crate) fn of_texts(
+        model: TransformerModel<ModelWeights<'_>>,
+        (naming, name): (Naming, &str),
+        texts: &[String],
+        observer: &dyn Observer,
+    ) -> Result<Self> {
+        let failed = |error| Error::in_file(name, error);
+        let model = model.with_kernels(Kernels::portable()).map_err(failed)?;
+        let progress = Progress::texts(observer, "calibrating", Some(texts.len() as u64));
+        let sums: Vec<Sums> = texts
+            .par_iter()
+            .map(|text| {
+                let sums = observe_text(&model, text);
+                progress.advance(1);
+                sums
+            })
+            .collect::<Result<_, CoreError>>()
+            .map_err(failed)?;
+        Ok(Self { naming, columns: roots(sums) })
     }
 
     /// The same, from the mean squares of columns.
-    pub fn of_squares<'s>(places: impl Iterator<Item = (Place, &'s [f32])>) -> Self {
+    pub fn of_squares<'s>(
+        naming: Naming,
+        places: impl Iterator<Item = (Place, &'s [f32])>,
+    ) -> Self {
         let roots = |squares: &[f32]| squares.iter().map(|square| square.sqrt()).collect();
-        Self { columns: places.map(|(place, squares)| (place, roots(squares))).collect() }
+        let columns = places.map(|(place, squares)| (place, roots(squares))).collect();
+        Self { naming, columns }
     }
 
     /// The scales of the columns of what the layers of `tensors` called `name` are applied to;
     /// empty if they have none.
     pub fn column_scales(&self, name: &str, tensors: &[Tensor<'_>]) -> Vec<f32> {
-        place(name).map_or_else(Vec::new, |place| self.scales_at(place, tensors))
+        let place = self.naming.place(name);
+        place.map_or_else(Vec::new, |place| self.scales_at(place, tensors))
     }
 
     /// The scales of the columns of one input; empty if they have none.
@@ -96,7 +124,7 @@ impl Calibration {
         let Some(rms) = self.columns.get(&at) else { return Vec::new() };
         // Queries, keys and values share their input, so they share its scales; values, the last
         // ones, are the sensitive ones.
-        let decisive = tensors.iter().rfind(|tensor| place(&tensor.name) == Some(at));
+        let decisive = tensors.iter().rfind(|tensor| self.naming.place(&tensor.name) == Some(at));
         let values = decisive.map(Tensor::to_f32).unwrap_or_default();
         let mut largest = vec![0.0_f32; rms.len()];
         for row in values.chunks_exact(rms.len()) {
@@ -129,21 +157,6 @@ pub fn as_floats(checkpoint: &Checkpoint<'_>) -> Result<Mapped> {
     Mapped::of(file).map_err(|error| Error::reading(NAME, &error))
 }
 
-/// Where the weights called `name` meet activations.
-pub fn place(name: &str) -> Option<Place> {
-    let (layer, part) = name.strip_prefix("encoder.layer.")?.split_once('.')?;
-    let input = match part {
-        "attention.self.query.weight"
-        | "attention.self.key.weight"
-        | "attention.self.value.weight" => LayerInput::Attention,
-        "attention.output.dense.weight" => LayerInput::AttentionOutput,
-        "intermediate.dense.weight" => LayerInput::Intermediate,
-        "output.dense.weight" => LayerInput::Output,
-        _ => return None,
-    };
-    Some((layer.parse().ok()?, input))
-}
-
 /// The sums of squares by place and column, and the number of rows.
 #[derive(Default)]
 struct Sums {
@@ -156,18 +169,49 @@ fn observe(model: &Embedder<&[u8]>, text: &str, max_tokens: usize) -> Result<Sum
     let config = model.config();
     let mut session = model.session_for(Plan { quantized: false, ..Plan::new(ids.len()) })?;
     let mut out = vec![0.0; config.hidden];
+    observed(config, ids.len(), |see| {
+        model.embed_observed(&mut session, &InOrder, &ids, &[ids.len()], &mut out, see)?;
+        check_finite(&out)
+    })
+}
+
+fn observe_text(model: &TransformerModel<ModelWeights<'_>>, text: &str) -> Result<Sums, CoreError> {
+    let (encoder, scratch) = (model.encoder(), &mut PipelineSession::default());
+    let ids = model.tokenizer().encode(text, model.max_tokens(), scratch)?.ids;
+    if ids.is_empty() {
+        return Ok(Sums::default());
+    }
+    let mut session = model.session_for(Plan { quantized: false, ..Plan::new(ids.len()) })?;
+    let texts = Batch { ids: &ids, types: &[], lengths: &[ids.len()] };
+    observed(encoder.config(), ids.len(), |see| {
+        let mut check = |_, states: &[f32]| check_finite(states);
+        let weights = model.weights();
+        encoder.states_observed(weights, &mut session, &InOrder, &texts, &mut check, see)
+    })
+}
+
+fn check_finite(values: &[f32]) -> Result<(), CoreError> {
+    match values.iter().all(|x| x.is_finite()) {
+        true => Ok(()),
+        false => Err(CoreError::without_offset(ErrorKind::BadScale)),
+    }
+}
+
+/// What `run` shows of a text with so many tokens.
+fn observed(
+    config: &Config,
+    tokens: usize,
+    run: impl FnOnce(&Inputs<'_>) -> Result<(), CoreError>,
+) -> Result<Sums, CoreError> {
     let columns = Mutex::new(HashMap::<Place, Vec<f64>>::new());
-    model.embed_observed(&mut session, &InOrder, &ids, &[ids.len()], &mut out, &|seen| {
+    run(&|seen| {
         let cols = seen.input.cols(config);
         let mut columns = columns.lock().unwrap_or_else(PoisonError::into_inner);
         let sums = columns.entry((seen.layer, seen.input)).or_insert_with(|| vec![0.0; cols]);
         add_squares(sums, seen.values);
     })?;
-    if out.iter().any(|x| !x.is_finite()) {
-        return Err(CoreError::without_offset(ErrorKind::BadScale));
-    }
     let columns = columns.into_inner().unwrap_or_else(PoisonError::into_inner);
-    Ok(Sums { rows: ids.len() as u64, columns })
+    Ok(Sums { rows: tokens as u64, columns })
 }
 
 #[expect(

@@ -19,6 +19,7 @@ use crate::convert::checkpoint::Checkpoint;
 use crate::convert::checkpoint::tensor::Tensor;
 use crate::convert::checkpoint::vocabulary::Vocabulary;
 use crate::convert::int8;
+use crate::convert::naming::Naming;
 use crate::error::{Error, Result};
 use crate::progress::Progress;
 
@@ -59,14 +60,13 @@ impl WeightType {
 
     /// What becomes of `tensor`. Biases and norms are a thousandth of a model and stay as they are;
     /// positions and token types are added to every token's vector and keep 16 bits.
-    fn dtype(self, tensor: &Tensor<'_>) -> Dtype {
-        let small = tensor.name.contains("position_embeddings")
-            || tensor.name.contains("token_type_embeddings");
+    fn dtype(self, tensor: &Tensor<'_>, naming: Naming) -> Dtype {
         match self {
             _ if tensor.shape.len() < 2 => Dtype::F32,
             Self::F32 => Dtype::F32,
             Self::F16 => Dtype::F16,
-            Self::Int8 if small => Dtype::F16,
+            Self::Int8 if naming.stays_float(&tensor.name) => Dtype::F32,
+            Self::Int8 if naming.is_small(&tensor.name) => Dtype::F16,
             // Others have been refused.
             _ => Dtype::I8,
         }
@@ -78,6 +78,8 @@ pub struct Source<'a> {
     /// The model's name in messages.
     pub name: &'a str,
     pub tensors: &'a [Tensor<'a>],
+    /// What they are for.
+    pub naming: Naming,
     pub vocabulary: Option<embd::Vocabulary<'a>>,
     /// What belongs to the vocabulary beside its tokens: tensors that are stored as they are.
     pub further: Vec<Further>,
@@ -97,6 +99,7 @@ impl<'a> Source<'a> {
         Self {
             name: &checkpoint.name,
             tensors: &checkpoint.tensors,
+            naming: Naming::Bert,
             vocabulary: special.map(|special| embd::Vocabulary { tokens, special }),
             further: checkpoint.vocabulary.as_ref().map(index).into_iter().flatten().collect(),
         }
@@ -246,14 +249,15 @@ struct Stored {
 fn stored(source: &Source<'_>, storage: &Storage<'_>) -> Vec<Stored> {
     let tensors = source.tensors;
     let stored = |tensor: &Tensor<'_>| {
-        let dtype = storage.weight_type.dtype(tensor);
+        let dtype = storage.weight_type.dtype(tensor, source.naming);
         let columns = match dtype {
             Dtype::I8 => storage.calibration.column_scales(&tensor.name, tensors),
             _ => Vec::new(),
         };
         let name = &tensor.name;
         // Embeddings are looked up, not multiplied.
-        let range = if name.starts_with("embeddings.") { CodeRange::Full } else { storage.range };
+        let is_looked_up = source.naming.is_looked_up(name);
+        let range = if is_looked_up { CodeRange::Full } else { storage.range };
         let (scale, column_scale) = (format!("{name}.scale"), format!("{name}.column_scale"));
         Stored { dtype, scale, column_scale, columns, range }
     };

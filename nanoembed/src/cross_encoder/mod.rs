@@ -117,16 +117,16 @@ impl CrossEncoder {
                 .at(source.name())
                 .with_hint("`nanoembed embed` runs models that embed texts")
         };
-        let folder = opened.folder().ok_or_else(other)?;
-        let Described::Transformer(family) = &folder.model().described else {
+        let text = opened.text().ok_or_else(other)?;
+        let Described::Transformer(family) = &text.model().described else {
             return Err(other());
         };
         let classifier = family.classifier.ok_or_else(other)?;
-        let TextModel::Transformer(model) = folder.open_model()? else { return Err(other()) };
-        let model = TextTransformer::of(model);
+        let TextModel::Transformer(model) = text.open_model()? else { return Err(other()) };
+        let model = TextTransformer::of(*model);
         let encoder = model.encoder();
         let max_tokens = limit(options.max_tokens, model.max_tokens(), encoder.config().positions)?;
-        let labels = folder.labels(encoder.labels())?;
+        let labels = text.labels(encoder.labels())?;
         let usual = match labels.len() {
             1 => DenseActivation::Sigmoid,
             _ => DenseActivation::Identity,

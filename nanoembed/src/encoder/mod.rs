@@ -33,12 +33,12 @@ use rayon::ThreadPool;
 
 use crate::bytes::Bytes;
 use crate::error::{Error, Result};
-use crate::open::folder::files::EncoderFolder;
 use crate::open::folder::table::TextTable;
 use crate::open::folder::transformer::TextTransformer;
 use crate::open::opened::Opened;
 use crate::open::prompts::{Prefix, Prompts};
 use crate::open::source::Source;
+use crate::open::text_source::TextSource;
 use crate::tokenizer::Tokens;
 use backend::{Backend, Batch};
 use causal::CausalEncoder;
@@ -325,8 +325,8 @@ fn backend(opened: Opened, options: &EncoderOptions) -> Result<Box<dyn Backend>>
         let message = "is for decoders; an encoder's file says its own";
         return Err(Error::argument("pooling", message));
     }
-    if let Some(folder) = opened.folder() {
-        return folder_backend(folder, options);
+    if let Some(text) = opened.text() {
+        return text_backend(text, options);
     }
     let mut model = opened.embedder()?;
     if options.requantize {
@@ -335,30 +335,34 @@ fn backend(opened: Opened, options: &EncoderOptions) -> Result<Box<dyn Backend>>
     Ok(Box::new(PackedEncoder::of(model, options)?))
 }
 
-/// The model in a folder, ready to run as `options` say.
-fn folder_backend(
-    folder: &'static EncoderFolder,
+/// A model of texts, ready to run as `options` say.
+fn text_backend(
+    source: &TextSource<'static>,
     options: &EncoderOptions,
 ) -> Result<Box<dyn Backend>> {
-    if folder.model().compares() {
+    if source.model().compares() {
         let message = "the model compares two texts and embeds none";
         return Err(Error::input(ErrorKind::OtherModel, message)
-            .at(folder.name())
+            .at(source.name())
             .with_hint("`nanoembed rerank` runs it"));
     }
-    let is_table = matches!(folder.model().described, Described::Table(_));
+    let is_table = matches!(source.model().described, Described::Table(_));
     if options.requantize && !is_table {
-        let message = "is for files of weights, and this is a folder";
-        return Err(Error::argument("requantize", message)
-            .with_hint("`nanoembed convert FOLDER OUT.weights --type int8` makes one"));
+        let message = match source.is_folder() {
+            true => "is for files of weights, and this is a folder",
+            false => "is for files of BERT, and this model is described by its config.json",
+        };
+        return Err(Error::argument("requantize", message).with_hint(
+            "`nanoembed convert FOLDER OUT.weights --type int8` makes a file of bytes",
+        ));
     }
-    match folder.open_model()? {
-        TextModel::Static(table) => Ok(Box::new(TableEncoder::of(TextTable::of(table), options)?)),
+    match source.open_model()? {
+        TextModel::Static(table) => Ok(Box::new(TableEncoder::of(TextTable::of(*table), options)?)),
         TextModel::Transformer(model) => {
-            Ok(Box::new(PackedEncoder::of(TextTransformer::of(model), options)?))
+            Ok(Box::new(PackedEncoder::of(TextTransformer::of(*model), options)?))
         }
         _ => {
-            Err(Error::input(ErrorKind::OtherModel, "the model embeds no texts").at(folder.name()))
+            Err(Error::input(ErrorKind::OtherModel, "the model embeds no texts").at(source.name()))
         }
     }
 }

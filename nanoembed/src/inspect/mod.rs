@@ -4,4 +4,5 @@ pub mod difference;
 pub mod distribution;
 pub mod inspection;
 pub mod model_check;
+mod text_model;
 pub mod verification;

@@ -3,13 +3,16 @@
 
 use nanoembed_core::event::SpecialRole;
 use nanoembed_core::format::embd::{Embd, LinearLayout, SORTED_IDS, TOKEN_OFFSETS};
-use nanoembed_core::model::{BertConfig, SliceWeights, check, embd_is_decoder, embd_llama_config};
+use nanoembed_core::model::{
+    BertConfig, ModelSource, SliceWeights, check, embd_is_decoder, embd_llama_config,
+};
 use nanoembed_core::owned::Decoder;
 use nanoembed_core::tensor::Dtype;
 use nanoembed_core::token::vocabulary::{IdWidth, SortedIds};
 use nanoembed_core::token::{Entries, LengthPrefix, SortedVocabulary};
 use nanoembed_core::{Error as CoreError, ErrorKind};
 
+use super::text_model;
 use crate::causal::tokenizer::Tokenizer;
 
 /// Something that is wrong with the model in a file.
@@ -39,6 +42,13 @@ pub fn findings(bytes: &[u8], file: &Embd<'_>, strict: bool) -> Vec<Finding> {
     }
     if embd_is_decoder(file) {
         findings.extend(decoder(bytes, file));
+        findings.extend(special(file));
+        return findings;
+    }
+    let source = ModelSource::Embd(*file);
+    if source.has_folder_texts() {
+        let fault = text_model::fault(bytes, source);
+        findings.extend(fault.map(|(kind, message)| Finding { offset: 0, kind, message }));
         findings.extend(special(file));
         return findings;
     }

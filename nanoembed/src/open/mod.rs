@@ -5,6 +5,7 @@
 //! | `source` | where a model comes from: a path, bytes, the program |
 //! | `folder` | models in folders as on Hugging Face |
 //! | `opened` | what is in it, looked at once |
+//! | `text_source` | models of texts in folders and files |
 //! | `prompts` | what a model wants before texts |
 //! | `foreign` | files of formats that are not read here |
 //! | `settings_rule` | settings that would change what a model computes |
@@ -15,3 +16,4 @@ pub(crate) mod opened;
 pub(crate) mod prompts;
 pub(crate) mod settings_rule;
 pub mod source;
+pub(crate) mod text_source;

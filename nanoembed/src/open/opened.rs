@@ -8,9 +8,9 @@ use nanoembed_core::model::ModelSource;
 use nanoembed_core::owned::Embedder;
 use nanoembed_core::{Error as CoreError, ErrorKind};
 
-use super::folder::files::EncoderFolder;
 use super::prompts::Prompts;
 use super::source::{Content, Source};
+use super::text_source::TextSource;
 use crate::bytes::Bytes;
 use crate::causal::bundle::Bundle;
 use crate::causal::model::{Causal, Found};
@@ -28,7 +28,8 @@ pub(crate) struct Opened {
 enum Parsed<'f> {
     Model(&'f Bytes, Box<ModelSource<'f>>),
     Bundle(&'f Bundle),
-    Folder(&'f EncoderFolder),
+    /// A model of texts.
+    Text(TextSource<'f>),
     /// No model, as far as its first bytes tell.
     Other(&'f Bytes, Option<Format>),
 }
@@ -42,6 +43,15 @@ impl Opened {
         // `Causal` and `Tokenizer`, which hand out nothing that outlives them.
         let borrowed: &'static Source = unsafe { &*Arc::as_ptr(&source) };
         let parsed = Parsed::of(borrowed.content()).map_err(|error| source.failure(error))?;
+        let parsed = match parsed {
+            Parsed::Model(bytes, model) => {
+                match TextSource::of_file(source.name(), bytes, *model)? {
+                    Some(text) => Parsed::Text(text),
+                    None => Parsed::Model(bytes, model),
+                }
+            }
+            parsed => parsed,
+        };
         Ok(Self { parsed, source })
     }
 
@@ -54,7 +64,7 @@ impl Opened {
         match &self.parsed {
             Parsed::Model(_, model) => model.is_causal(),
             Parsed::Bundle(_) => true,
-            Parsed::Folder(_) | Parsed::Other(..) => false,
+            Parsed::Text(_) | Parsed::Other(..) => false,
         }
     }
 
@@ -71,15 +81,15 @@ impl Opened {
         Ok(match &self.parsed {
             Parsed::Model(_, model) => Prompts::of_model(model),
             Parsed::Bundle(bundle) => return bundle.prompts(),
-            Parsed::Folder(folder) => return folder.prompts(),
+            Parsed::Text(text) => return text.prompts(),
             Parsed::Other(..) => Prompts::default(),
         })
     }
 
-    /// The folder, if that is what the model lies in.
-    pub(crate) const fn folder(&self) -> Option<&'static EncoderFolder> {
-        match self.parsed {
-            Parsed::Folder(folder) => Some(folder),
+    /// The model of texts, if it is one.
+    pub(crate) const fn text(&self) -> Option<&TextSource<'static>> {
+        match &self.parsed {
+            Parsed::Text(text) => Some(text),
             _ => None,
         }
     }
@@ -89,7 +99,7 @@ impl Opened {
         let opened = match &self.parsed {
             Parsed::Model(bytes, model) => Embedder::from_source((*bytes).clone(), model),
             Parsed::Other(bytes, _) => Embedder::open((*bytes).clone()),
-            Parsed::Bundle(_) | Parsed::Folder(_) => Err(CoreError::new(0, ErrorKind::OtherModel)),
+            Parsed::Bundle(_) | Parsed::Text(_) => Err(CoreError::new(0, ErrorKind::OtherModel)),
         };
         opened.map_err(|error| {
             let failure = self.source.failure(error);
@@ -135,9 +145,7 @@ impl Opened {
         match &self.parsed {
             Parsed::Model(bytes, model) => Tokenizer::of_source(bytes, model),
             Parsed::Bundle(bundle) => return bundle.tokenizer(),
-            Parsed::Folder(_) | Parsed::Other(..) => {
-                Err(CoreError::new(0, ErrorKind::UnknownFormat))
-            }
+            Parsed::Text(_) | Parsed::Other(..) => Err(CoreError::new(0, ErrorKind::UnknownFormat)),
         }
         .map_err(|error| self.source.failure(error))
     }
@@ -154,7 +162,7 @@ impl<'f> Parsed<'f> {
     fn of(content: &'f Content) -> Result<Self, CoreError> {
         let bytes = match content {
             Content::Bundle(bundle) => return Ok(Self::Bundle(bundle)),
-            Content::Folder(folder) => return Ok(Self::Folder(folder)),
+            Content::Folder(folder) => return Ok(Self::Text(TextSource::Folder(folder))),
             Content::Whole(bytes) => bytes,
         };
         Ok(match sniff(bytes) {

@@ -35,6 +35,11 @@ impl Prompts {
         Ok(())
     }
 
+    /// These.
+    pub(crate) const fn of(prompts: folder::Prompts) -> Self {
+        Self(prompts)
+    }
+
     /// Whether a prompt's tokens count for the mean.
     pub const fn are_pooled(&self) -> bool {
         self.0.are_pooled

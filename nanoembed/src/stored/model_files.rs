@@ -2,6 +2,7 @@
 //! names of Hugging Face.
 
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use nanoembed_core::ErrorKind;
 use nanoembed_core::event::Format;
@@ -36,6 +37,15 @@ impl ModelFiles {
     /// Whether there should be a `residual.safetensors` and is none.
     pub fn lacks_residual(&self) -> bool {
         self.weights.format() == Some(Format::Uqff) && self.residual.is_none()
+    }
+
+    /// When the newest of them was changed.
+    pub fn modified(&self) -> Option<SystemTime> {
+        let files = std::iter::once(&self.weights).chain(&self.residual);
+        files
+            .flat_map(FileSet::iter)
+            .filter_map(|(path, _)| path.metadata().ok()?.modified().ok())
+            .max()
     }
 
     /// The folder that they lie in.

@@ -1,6 +1,6 @@
 //! Texts to token ids, whatever the model.
 
-mod folder;
+mod text;
 pub(crate) mod word_pieces;
 
 use std::fmt;
@@ -21,7 +21,7 @@ use crate::open::opened::Opened;
 use crate::open::prompts::{Prefix, Prompts};
 use crate::open::source::Source;
 use crate::pool::Pool;
-use folder::FolderTokens;
+use text::TextTokens;
 
 /// The token ids of one text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -55,8 +55,8 @@ enum Kind {
     WordPieces(Box<Embedder<Bytes>>),
     /// Byte pairs or SentencePiece, and memory for texts that nobody is using.
     Causal(Box<CausalTokenizer<'static>>, Pool<TokenSession>),
-    /// That of a folder.
-    Folder(Box<FolderTokens>),
+    /// That of a model of texts.
+    Text(Box<TextTokens>),
 }
 
 impl Tokenizer {
@@ -78,8 +78,8 @@ impl Tokenizer {
         let causal = |tokenizer| Kind::Causal(Box::new(tokenizer), Pool::default());
         let kind = if opened.is_causal() {
             causal(opened.causal_tokenizer()?)
-        } else if let Some(folder) = opened.folder() {
-            Kind::Folder(Box::new(FolderTokens::open(folder)?))
+        } else if let Some(text) = opened.text() {
+            Kind::Text(Box::new(TextTokens::of(text.tokenizer()?)))
         } else if let Some(bytes) = opened.unknown_bytes().filter(|_| is_sentencepiece) {
             let model = CausalTokenizer::of_model(bytes.to_vec());
             causal(model.map_err(|error| source.failure(error))?)
@@ -112,7 +112,7 @@ impl Tokenizer {
                 let truncated = tokenizer.truncate(&mut ids, limit.unwrap_or(usize::MAX));
                 Ok(Tokens { ids, truncated })
             }
-            Kind::Folder(folder) => folder.encode(text, limit.unwrap_or(usize::MAX)),
+            Kind::Text(tokens) => tokens.encode(text, limit.unwrap_or(usize::MAX)),
         }
     }
 
@@ -127,8 +127,8 @@ impl Tokenizer {
                 Some(String::from_utf8_lossy(token).into_owned())
             }
             Kind::Causal(tokenizer, _) => tokenizer.token(id).map(str::to_owned),
-            Kind::Folder(folder) => {
-                let token = folder.tokenizer().token(id)?;
+            Kind::Text(text) => {
+                let token = text.tokenizer().token(id)?;
                 Some(String::from_utf8_lossy(token).into_owned())
             }
         }
@@ -147,7 +147,7 @@ impl Tokenizer {
                 limit(asked, config.max_tokens, config.positions).map(Some)
             }
             Kind::Causal(..) => Ok(asked),
-            Kind::Folder(folder) => folder.limit(asked),
+            Kind::Text(text) => text.limit(asked),
         }
     }
 
@@ -157,7 +157,7 @@ impl Tokenizer {
         match &self.0.kind {
             Kind::WordPieces(model) => Some(model.config().positions),
             Kind::Causal(..) => None,
-            Kind::Folder(folder) => folder.positions(),
+            Kind::Text(text) => text.positions(),
         }
     }
 

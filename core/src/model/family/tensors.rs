@@ -4,6 +4,7 @@
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::block::layer::{Further, Layer};
 use crate::model::block::norm::Norm;
+use crate::model::block::observation::LayerInput;
 use crate::model::config::{BertConfig, Config, FAMILIES, FeedForward, NormKind, Order};
 use crate::model::linear::{Linear, Rows};
 use crate::model::pass::packed::Encoder;
@@ -67,6 +68,21 @@ pub enum Tensor {
     FeedForwardEndNorm,
 }
 
+impl Tensor {
+    /// What a linear layer is applied to; `None` for other tensors.
+    const fn input(self) -> Option<LayerInput> {
+        match self {
+            Self::Query | Self::Key | Self::Value | Self::QueryKeyValue => {
+                Some(LayerInput::Attention)
+            }
+            Self::AttentionOutput => Some(LayerInput::AttentionOutput),
+            Self::Gate | Self::Up | Self::GateUp | Self::UpGate => Some(LayerInput::Intermediate),
+            Self::Down => Some(LayerInput::Output),
+            _ => None,
+        }
+    }
+}
+
 /// What a family calls its tensors: `.weight` or `.bias` follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Names {
@@ -82,6 +98,24 @@ const MISSING: Error = Error::without_offset(ErrorKind::MissingTensor);
 impl Names {
     fn name_of(&self, tensor: Tensor) -> Option<&'static str> {
         self.tensors.iter().find(|(known, _)| *known == tensor).map(|(_, name)| *name)
+    }
+
+    /// Where the tensor called `name` meets activations: the layer, and which of its inputs; `None`
+    /// for what is no weight of a linear layer.
+    #[must_use]
+    pub fn place(&self, name: &str) -> Option<(usize, LayerInput)> {
+        let (layer, part) = name.strip_prefix(self.layers)?.split_once('.')?;
+        let part = part.strip_suffix(".weight")?;
+        let is_named = |known: &str| known.strip_prefix('.') == Some(part);
+        let (tensor, _) = self.tensors.iter().find(|(_, known)| is_named(known))?;
+        Some((layer.parse().ok()?, tensor.input()?))
+    }
+
+    /// Whether the tensor called `name` is the table of tokens.
+    #[must_use]
+    pub fn is_embeddings(&self, name: &str) -> bool {
+        let known = self.name_of(Tensor::Embeddings);
+        known.is_some_and(|known| name.strip_suffix(".weight") == Some(known))
     }
 
     /// Where the weight (or what `kind` says) of a tensor lies, if it is there.

@@ -78,13 +78,33 @@ impl<'a> ModelSource<'a> {
         }
     }
 
+    /// Whether the file keeps the texts of a Hugging Face folder, by their paths, in place of
+    /// settings of its own: `config.json` or `modules.json`.
+    #[must_use]
+    pub fn has_folder_texts(&self) -> bool {
+        ["config.json", "modules.json"].into_iter().any(|path| match self {
+            #[cfg(feature = "amb")]
+            Self::Amb(amb) => amb_config_value(amb, path).is_some(),
+            #[cfg(feature = "embd")]
+            Self::Embd(embd) => embd.metadata_value(path).is_some(),
+            #[cfg(feature = "gguf")]
+            Self::Gguf(_) => false,
+        })
+    }
+
     /// The settings of an encoder.
     ///
     /// # Errors
     ///
-    /// As [`BertConfig::from_metadata`]; [`ErrorKind::OtherModel`] if the model continues texts.
+    /// As [`BertConfig::from_metadata`]; [`ErrorKind::OtherModel`] if the model continues texts;
+    /// [`ErrorKind::UnsupportedArchitecture`] if the file
+    /// [keeps the texts of a folder](Self::has_folder_texts).
     pub fn encoder_config(&self) -> Result<BertConfig> {
         match self {
+            #[cfg(any(feature = "amb", feature = "embd"))]
+            _ if self.has_folder_texts() => {
+                Err(Error::without_offset(ErrorKind::UnsupportedArchitecture))
+            }
             #[cfg(feature = "amb")]
             Self::Amb(amb) => BertConfig::from_metadata(|key| amb_config_value(amb, key))
                 .map_err(|error| if self.is_causal() { OTHER_MODEL } else { error }),

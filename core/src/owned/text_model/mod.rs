@@ -6,6 +6,7 @@ mod table;
 mod tokenizer;
 mod transformer;
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 pub use asked::TensorFault;
@@ -27,9 +28,9 @@ use crate::model::{Batch, InOrder, Weights};
 #[non_exhaustive]
 pub enum TextModel<W> {
     /// A transformer, and what follows it.
-    Transformer(TransformerModel<W>),
+    Transformer(Box<TransformerModel<W>>),
     /// A table with a vector for each token.
-    Static(StaticModel<W>),
+    Static(Box<StaticModel<W>>),
 }
 
 impl<W: Weights + Sync> TextModel<W> {
@@ -47,10 +48,12 @@ impl<W: Weights + Sync> TextModel<W> {
         let tokenizer = TextTokenizer::new(model, tokenizer);
         match &model.described {
             Described::Transformer(family) => {
-                TransformerModel::open(model, family, weights, tokenizer).map(Self::Transformer)
+                let opened = TransformerModel::open(model, family, weights, tokenizer);
+                opened.map(|model| Self::Transformer(Box::new(model)))
             }
             Described::Table(settings) => {
-                StaticModel::open(model, *settings, weights, tokenizer).map(Self::Static)
+                let opened = StaticModel::open(model, *settings, weights, tokenizer);
+                opened.map(|model| Self::Static(Box::new(model)))
             }
         }
     }
@@ -66,7 +69,7 @@ impl<W: Weights + Sync> TextModel<W> {
 
     /// The tokenizer.
     #[must_use]
-    pub const fn tokenizer(&self) -> &TextTokenizer {
+    pub fn tokenizer(&self) -> &TextTokenizer {
         match self {
             Self::Transformer(model) => model.tokenizer(),
             Self::Static(model) => model.tokenizer(),

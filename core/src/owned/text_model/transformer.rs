@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use super::asked::{Asked, TensorFault};
 use super::tokenizer::TextTokenizer;
 use crate::error::{Error, ErrorKind, Result};
+use crate::kernel::Kernels;
 use crate::model::{Batch, FamilyModel, Parallel, Plan, Way, Ways, Weights};
 use crate::owned::folder::{DenseModule, FolderModel, Modules};
 use crate::owned::{DenseLayer, Recipe, Session, TextEncoder};
@@ -56,6 +57,16 @@ impl<W: Weights + Sync> TransformerModel<W> {
     #[must_use]
     pub const fn max_tokens(&self) -> usize {
         self.max_tokens
+    }
+
+    /// Runs on this table of kernels instead of the fastest one.
+    ///
+    /// # Errors
+    ///
+    /// What reading the weights may fail with.
+    pub fn with_kernels(mut self, kernels: Kernels) -> Result<Self> {
+        self.encoder = self.encoder.with_kernels(&self.weights, kernels)?;
+        Ok(self)
     }
 
     /// How the model was made to run: see [`TextEncoder::plan`].

@@ -10,14 +10,16 @@ use std::sync::{Mutex, PoisonError};
 use nanoembed_core::Error as CoreError;
 use nanoembed_core::kernel::{self, Kernels, Multiply, Table};
 use nanoembed_core::limit;
-use nanoembed_core::model::{BertConfig, InOrder};
-use nanoembed_core::owned::{Embedder, Session};
+use nanoembed_core::model::{Batch, BertConfig, Config, InOrder, Observer as Seen, Plan};
+use nanoembed_core::owned::{Embedder, PipelineSession, Session, TransformerModel};
 use rayon::prelude::*;
 
 use super::probes::probes;
-use crate::convert::calibration::{self, Calibration, Place};
+use crate::causal::weights::ModelWeights;
+use crate::convert::calibration::{self, Calibration};
 use crate::convert::checkpoint::tensor::Tensor;
 use crate::convert::checkpoint::{Checkpoint, EMBEDDING_TENSORS};
+use crate::convert::naming::{Naming, Place};
 use crate::error::{Error, Result};
 use crate::progress::{Observer, Progress};
 
@@ -38,6 +40,7 @@ pub(super) struct Inputs {
 /// Inputs by layer and place.
 #[derive(Debug, Default)]
 pub struct Energies {
+    naming: Naming,
     of: HashMap<Place, Inputs>,
     words: Inputs,
     none: Inputs,
@@ -61,7 +64,7 @@ impl Energies {
         if name == EMBEDDING_TENSORS[0] {
             return &self.words;
         }
-        calibration::place(name).and_then(|place| self.of.get(&place)).unwrap_or(&self.none)
+        self.naming.place(name).and_then(|place| self.of.get(&place)).unwrap_or(&self.none)
     }
 }
 
@@ -106,7 +109,49 @@ pub fn measure(
     let sums = sums.into_inner().unwrap_or_else(PoisonError::into_inner);
     let of = sums.into_iter().map(|(place, sums)| (place, sums.finish(&kernels))).collect();
     let column_scales = column_scales(checkpoint, model.config(), &of);
-    Ok(Energies { of, words: words(checkpoint), none: Inputs::default(), column_scales })
+    Ok(Energies {
+        naming: Naming::Bert,
+        of,
+        words: words(checkpoint),
+        none: Inputs::default(),
+        column_scales,
+    })
+}
+
+/// Runs a model of texts, whose tensors are called so, in f32 over `texts`. `name` is the model's
+/// in messages.
+pub fn measure_texts(
+    model: &TransformerModel<ModelWeights<'_>>,
+    (naming, name): (Naming, &str),
+    texts: &[String],
+    observer: &dyn Observer,
+) -> Result<Energies> {
+    let failed = |error| Error::in_file(name, error);
+    let (encoder, kernels) = (model.encoder(), kernel::detect());
+    let progress = Progress::texts(observer, "calibrating", Some(texts.len() as u64));
+    let (sums, mut scratch) = (Mutex::new(Sums::default()), PipelineSession::default());
+    let mut left = MAX_TOKENS;
+    for text in texts {
+        let ids = model.tokenizer().encode(text, model.max_tokens(), &mut scratch);
+        let ids = ids.map_err(failed)?.ids;
+        progress.advance(1);
+        if left == 0 || ids.is_empty() {
+            continue;
+        }
+        left = left.saturating_sub(ids.len());
+        let plan = Plan { quantized: false, ..Plan::new(ids.len()) };
+        let mut session = model.session_for(plan).map_err(failed)?;
+        let texts = Batch { ids: &ids, types: &[], lengths: &[ids.len()] };
+        collect(encoder.config(), (&sums, &kernels), |see| {
+            let mut each = |_, _: &[f32]| Ok(());
+            let weights = model.weights();
+            encoder.states_observed(weights, &mut session, &InOrder, &texts, &mut each, see)
+        })
+        .map_err(failed)?;
+    }
+    let sums = sums.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let of = sums.into_iter().map(|(place, sums)| (place, sums.finish(&kernels))).collect();
+    Ok(Energies { naming, of, ..Energies::default() })
 }
 
 /// See [`COLUMN_SCALES`](nanoembed_core::model::requantize::COLUMN_SCALES).
@@ -116,7 +161,7 @@ fn column_scales(
     inputs: &HashMap<Place, Inputs>,
 ) -> Vec<f32> {
     let squares = inputs.iter().map(|(&place, inputs)| (place, inputs.energy.as_slice()));
-    let calibration = Calibration::of_squares(squares);
+    let calibration = Calibration::of_squares(Naming::Bert, squares);
     let mut scales = vec![1.0; config.scaled_columns()];
     for &place @ (layer, input) in inputs.keys() {
         let columns = input.columns(config, layer).and_then(|columns| scales.get_mut(columns));
@@ -219,8 +264,19 @@ fn observe(
     let ids = texts.concat();
     let lengths: Vec<usize> = texts.iter().map(Vec::len).collect();
     let mut out = limit::filled(config.hidden.saturating_mul(lengths.len()), 0.0)?;
+    collect(config, (sums, kernels), |see| {
+        model.embed_observed(session, &InOrder, &ids, &lengths, &mut out, see)
+    })
+}
+
+/// Adds what `run` shows.
+fn collect(
+    config: &Config,
+    (sums, kernels): (&Mutex<Sums>, &Kernels),
+    run: impl FnOnce(&Seen<'_>) -> std::result::Result<(), CoreError>,
+) -> std::result::Result<(), CoreError> {
     let refused = Mutex::new(Ok(()));
-    model.embed_observed(session, &InOrder, &ids, &lengths, &mut out, &|seen| {
+    run(&|seen| {
         let mut sums = sums.lock().unwrap_or_else(PoisonError::into_inner);
         let products = sums.entry((seen.layer, seen.input)).or_default();
         if let Err(error) = products.add(seen.values, seen.input.cols(config), kernels) {

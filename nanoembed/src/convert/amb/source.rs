@@ -15,7 +15,7 @@ use nanoembed_core::{Error as CoreError, ErrorKind, limit};
 use crate::convert::checkpoint::settings::Settings;
 use crate::convert::checkpoint::tensor::{Elements, Tensor, le_bytes, sizes};
 use crate::convert::checkpoint::vocabulary::Vocabulary;
-use crate::convert::checkpoint::weights::decoder_is_final;
+use crate::convert::checkpoint::weights::{decoder_is_final, text_model_is_final};
 use crate::convert::checkpoint::{Checkpoint, tensor_names};
 use crate::error::{Error, Result, name_of};
 use crate::files::mapped::Mapped;
@@ -37,6 +37,9 @@ impl AmbFile {
         let amb = Amb::parse(&bytes, Mode::Lenient).map_err(failed)?;
         if ModelSource::Amb(amb).is_causal() {
             return Err(decoder_is_final(path, ".amb"));
+        }
+        if ModelSource::Amb(amb).has_folder_texts() {
+            return Err(text_model_is_final(path, ".amb"));
         }
         let config =
             BertConfig::from_metadata(|key| amb_config_value(&amb, key)).map_err(failed)?;

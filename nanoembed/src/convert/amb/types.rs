@@ -3,6 +3,7 @@
 use nanoembed_core::tensor::{Arrangement, CodeBits, Dtype, ScaleType, ScaledCodes};
 
 use crate::convert::checkpoint::tensor::Tensor;
+use crate::convert::naming::Naming;
 use crate::convert::weights_file::WeightType;
 use crate::error::{Error, Result};
 
@@ -44,27 +45,24 @@ impl AmbOptions {
         Self { block: self.block.or(Some(USUAL_BLOCK)), ..self }
     }
 
-    /// Whether `tensor` is one of the small tables that are added to every token's vector.
-    pub(super) fn is_small(tensor: &Tensor<'_>) -> bool {
-        tensor.name.contains("position_embeddings") || tensor.name.contains("token_type_embeddings")
-    }
-
     /// What becomes of `tensor`; of adaptive precision the least, which the budget may widen.
     /// Biases and norms are a thousandth of a model and stay as they are; positions and token types
     /// are added to every token's vector and keep 8 bits, a scale for each row.
-    pub(super) fn dtype(&self, tensor: &Tensor<'_>) -> Dtype {
+    pub(super) fn dtype(&self, tensor: &Tensor<'_>, naming: Naming) -> Dtype {
         let row = u16::try_from(tensor.cols()).unwrap_or(USUAL_BLOCK);
         let scaled = |arrangement, bits, block: u16| {
             Dtype::Scaled(ScaledCodes { bits, block, scales: ScaleType::F16, arrangement })
         };
-        let small = Self::is_small(tensor);
         let block = self.block.unwrap_or(USUAL_BLOCK);
         match self.weight_type {
             _ if tensor.shape.len() < 2 => Dtype::F32,
             WeightType::F32 => Dtype::F32,
             WeightType::F16 => Dtype::F16,
             WeightType::Bf16 => Dtype::BF16,
-            _ if small => scaled(Arrangement::Separate, CodeBits::Eight, row),
+            _ if naming.stays_float(&tensor.name) => Dtype::F32,
+            _ if naming.is_small(&tensor.name) => {
+                scaled(Arrangement::Separate, CodeBits::Eight, row)
+            }
             WeightType::Int8 => {
                 scaled(Arrangement::Separate, CodeBits::Eight, self.block.unwrap_or(row))
             }

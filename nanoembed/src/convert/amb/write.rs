@@ -18,6 +18,7 @@ use super::feedback::Feedback;
 use crate::convert::checkpoint::Checkpoint;
 use crate::convert::checkpoint::tensor::Tensor;
 use crate::convert::checkpoint::vocabulary::Vocabulary;
+use crate::convert::naming::Naming;
 use crate::convert::weights_file::{Tally, Written};
 use crate::error::{Error, Result};
 use crate::progress::Progress;
@@ -27,6 +28,8 @@ pub struct Source<'a> {
     /// The model's name in messages.
     pub name: &'a str,
     pub tensors: &'a [Tensor<'a>],
+    /// What they are for.
+    pub naming: Naming,
     /// The members of the configuration, without `quant`.
     pub config: Value,
     pub tokenizer: Option<TokenizerSpec<'a>>,
@@ -43,11 +46,11 @@ pub fn write(
     progress: &Progress<'_>,
 ) -> Result<Written> {
     let options = &if energies.is_empty() { options.uncalibrated() } else { *options };
-    let config = with_quantization(source.config, source.tensors, options);
+    let config = with_quantization(source.config, (source.tensors, source.naming), options);
     let metadata: Map<String, Value> =
         source.metadata.into_iter().map(|(key, value)| (key, value.into())).collect();
     let metadata = Value::Object(metadata).to_string();
-    let stored = stored(source.tensors, options, energies)?;
+    let stored = stored((source.tensors, source.naming), options, energies)?;
     let mut tensors = specs(source.name, source.tensors, &stored)?;
     let scales = column_scales(energies)?;
     tensors.extend(scales.as_ref().map(|(spec, _)| *spec));
@@ -124,10 +127,14 @@ pub fn encoder_config(checkpoint: &Checkpoint<'_>) -> Value {
 }
 
 /// The configuration with what most of the weights are stored as.
-fn with_quantization(mut config: Value, tensors: &[Tensor<'_>], options: &AmbOptions) -> String {
-    let large = tensors.iter().filter(|tensor| !AmbOptions::is_small(tensor));
+fn with_quantization(
+    mut config: Value,
+    (tensors, naming): (&[Tensor<'_>], Naming),
+    options: &AmbOptions,
+) -> String {
+    let large = tensors.iter().filter(|tensor| !naming.is_small(&tensor.name));
     let largest = large.max_by_key(|tensor| tensor.count());
-    if let Some(Dtype::Scaled(codes)) = largest.map(|tensor| options.dtype(tensor)) {
+    if let Some(Dtype::Scaled(codes)) = largest.map(|tensor| options.dtype(tensor, naming)) {
         let name = match codes.name() {
             "int4block" => "int4_block",
             "int5block" => "int5_block",
@@ -146,11 +153,11 @@ struct Stored {
 }
 
 fn stored(
-    tensors: &[Tensor<'_>],
+    (tensors, naming): (&[Tensor<'_>], Naming),
     options: &AmbOptions,
     energies: &Energies,
 ) -> Result<Vec<Stored>> {
-    let of_dtype = |tensor| Stored { dtype: options.dtype(tensor), full: Vec::new() };
+    let of_dtype = |tensor| Stored { dtype: options.dtype(tensor, naming), full: Vec::new() };
     let mut stored: Vec<Stored> = tensors.iter().map(of_dtype).collect();
     let (candidates, places): (Vec<Candidate>, Vec<&mut Stored>) = tensors
         .par_iter()

@@ -57,7 +57,7 @@ impl Settings {
         settings.sentence_transformer(folder, &tokenizer.vocabulary)?;
         settings.license = crate::files::whole_file::read_text(&folder.join("README.md"))
             .ok()
-            .and_then(|card| license_of(&card));
+            .and_then(|card| license_in(&card));
         Ok(settings)
     }
 
@@ -186,7 +186,7 @@ pub fn read_json(path: &Path) -> Result<Option<Value>> {
 }
 
 /// The licence that a model card's front matter names, as SPDX writes the common ones.
-fn license_of(card: &str) -> Option<String> {
+pub(crate) fn license_in(card: &str) -> Option<String> {
     let front = card.trim_start().strip_prefix("---")?.split("\n---").next()?;
     let named = front.lines().find_map(|line| line.strip_prefix("license:"))?.trim();
     let named = named.trim_matches(['"', '\'']);
@@ -205,7 +205,7 @@ mod tests {
     #[test]
     fn the_licence_is_read_from_the_front_matter() {
         let card = "---\nlanguage: en\nlicense: apache-2.0\ntags:\n- x\n---\n# license: none\n";
-        assert_eq!(license_of(card).as_deref(), Some("Apache-2.0"));
-        assert_eq!(license_of("# Model\nlicense: mit\n"), None);
+        assert_eq!(license_in(card).as_deref(), Some("Apache-2.0"));
+        assert_eq!(license_in("# Model\nlicense: mit\n"), None);
     }
 }

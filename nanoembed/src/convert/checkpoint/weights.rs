@@ -8,7 +8,7 @@ use nanoembed_core::ErrorKind;
 use nanoembed_core::event::{Mode, SpecialRole};
 use nanoembed_core::format::embd::{Embd, LinearLayout};
 use nanoembed_core::limit::Limit;
-use nanoembed_core::model::embd_is_decoder;
+use nanoembed_core::model::{ModelSource, embd_is_decoder};
 use nanoembed_core::owned::ADDED_TOKENS;
 use nanoembed_core::tensor::{Dtype, TensorView};
 use serde_json::Value;
@@ -44,6 +44,14 @@ pub fn decoder_is_final(path: &Path, ending: &str) -> Error {
         .with_hint("convert the folder or GGUF file that it was made of")
 }
 
+/// The same of a model that is described by the texts of its folder.
+pub fn text_model_is_final(path: &Path, ending: &str) -> Error {
+    let message = format!("a model of this family in a `{ending}` file is not converted further");
+    Error::input(ErrorKind::UnsupportedSetting, message)
+        .at(name_of(path))
+        .with_hint("convert the folder that it was made of")
+}
+
 impl WeightsFile {
     pub fn open(path: &Path) -> Result<Self> {
         Ok(Self { path: path.to_owned(), bytes: Mapped::open(path)? })
@@ -56,6 +64,9 @@ impl WeightsFile {
             .map_err(|error| foreign::failure(self.name(), &self.bytes, error))?;
         if embd_is_decoder(&file) {
             return Err(decoder_is_final(&self.path, ".weights"));
+        }
+        if ModelSource::Embd(file).has_folder_texts() {
+            return Err(text_model_is_final(&self.path, ".weights"));
         }
         let settings = match config {
             Some(config) => Settings::of_config(config)?,

@@ -1,7 +1,7 @@
 //! A model as an `.amb` file.
 
 use nanoembed_core::event::Mode;
-use nanoembed_core::format::amb::Amb;
+use nanoembed_core::format::amb::{Amb, Payload, TokenizerSpec};
 
 use super::ModelConversion;
 use super::time::iso_8601;
@@ -10,6 +10,8 @@ use crate::convert::amb::energy::{self, Energies};
 use crate::convert::amb::{self, Source};
 use crate::convert::calibration;
 use crate::convert::checkpoint::Checkpoint;
+use crate::convert::naming::Naming;
+use crate::convert::text_model::folder::{TextCheckpoint, TextFolder};
 use crate::convert::weights_file::Written;
 use crate::error::{Error, Result, name_of};
 use crate::progress::Observer;
@@ -35,8 +37,47 @@ impl ModelConversion {
         let source = Source {
             name: &checkpoint.name,
             tensors: &checkpoint.tensors,
+            naming: Naming::Bert,
             config: amb::encoder_config(checkpoint),
             tokenizer: amb::wordpiece(checkpoint, &tokens),
+            metadata,
+        };
+        self.write_amb(source, &energies, observer)
+    }
+
+    pub(super) fn text_model_to_amb(
+        &self,
+        folder: &TextFolder,
+        checkpoint: &TextCheckpoint<'_>,
+        name: Option<String>,
+        observer: &dyn Observer,
+    ) -> Result<Written> {
+        let beside = &checkpoint.beside;
+        let payload = beside.payload();
+        let mut metadata = vec![
+            ("name".to_owned(), name.unwrap_or_else(|| "model".into())),
+            ("version".to_owned(), "1.0.0".to_owned()),
+            ("created".to_owned(), iso_8601(self.created.or(checkpoint.modified))),
+        ];
+        metadata.extend(beside.license().map(|license| ("license".to_owned(), license)));
+        metadata.extend(self.metadata.iter().cloned());
+        let tensors = checkpoint.tensors();
+        let unfolded = beside.unfolded(&tensors);
+        let unfolded = unfolded.map_err(|error| Error::in_file(&checkpoint.name, error))?;
+        let tensors = match &unfolded {
+            Some(table) => table.among(&tensors),
+            None => tensors,
+        };
+        let energies = self.energies_of_text(folder, checkpoint, observer)?;
+        let source = Source {
+            name: &checkpoint.name,
+            tensors: &tensors,
+            naming: checkpoint.naming,
+            config: beside.config(),
+            tokenizer: Some(TokenizerSpec {
+                special: [None; 5],
+                payload: Payload::Custom(&payload),
+            }),
             metadata,
         };
         self.write_amb(source, &energies, observer)
@@ -55,6 +96,7 @@ impl ModelConversion {
         let source = Source {
             name: &name_of(&self.input),
             tensors: &model.tensors,
+            naming: Naming::Bert,
             config: model.config,
             tokenizer: Some(model.tokenizer.spec(&merges, &tokens)),
             metadata,
@@ -84,6 +126,24 @@ impl ModelConversion {
         }
         let texts = calibration::texts(self.calibrate.as_deref())?;
         energy::measure(checkpoint, &texts, observer)
+    }
+}
+
+impl ModelConversion {
+    fn energies_of_text(
+        &self,
+        folder: &TextFolder,
+        checkpoint: &TextCheckpoint<'_>,
+        observer: &dyn Observer,
+    ) -> Result<Energies> {
+        match folder.transformer()? {
+            Some(model) if !self.weight_type.is_float() => {
+                let texts = calibration::texts(self.calibrate.as_deref())?;
+                let of = (checkpoint.naming, &*checkpoint.name);
+                energy::measure_texts(&model, of, &texts, observer)
+            }
+            _ => Ok(Energies::default()),
+        }
     }
 }
 

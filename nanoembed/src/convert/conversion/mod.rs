@@ -27,6 +27,7 @@ use crate::convert::checkpoint::Checkpoint;
 use crate::convert::checkpoint::hugging_face::Folder;
 use crate::convert::checkpoint::tensor::OwnedTensor;
 use crate::convert::checkpoint::weights::WeightsFile;
+use crate::convert::text_model::folder::TextFolder;
 use crate::convert::weights_file::{WeightType, Written};
 use crate::error::{Error, Result};
 use crate::progress::Observer;
@@ -143,6 +144,9 @@ impl ModelConversion {
                     };
                     return self.convert_decoder(model, name, observer);
                 }
+                if let (Some(text), None) = (TextFolder::open(&self.input)?, config) {
+                    return self.convert_text_model(&text, name, observer);
+                }
                 self.convert_encoder(
                     &folder.checkpoint(config, self.pooler)?,
                     (name, None),
@@ -200,6 +204,22 @@ impl ModelConversion {
             }
         };
         Ok(Converted { left_out: checkpoint.left_out.clone(), written })
+    }
+
+    fn convert_text_model(
+        &self,
+        folder: &TextFolder,
+        name: Option<String>,
+        observer: &dyn Observer,
+    ) -> Result<Converted> {
+        let checkpoint = folder.checkpoint()?;
+        let written = match self.to {
+            ModelTarget::Amb => self.text_model_to_amb(folder, &checkpoint, name, observer)?,
+            ModelTarget::Weights => {
+                self.text_model_to_weights(folder, &checkpoint, name, observer)?
+            }
+        };
+        Ok(Converted { left_out: checkpoint.left_out, written })
     }
 
     fn convert_decoder(

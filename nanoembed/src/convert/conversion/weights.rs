@@ -9,6 +9,8 @@ use super::time::iso_8601;
 use crate::causal::conversion::DecoderModel;
 use crate::convert::calibration::{self, Calibration};
 use crate::convert::checkpoint::Checkpoint;
+use crate::convert::naming::Naming;
+use crate::convert::text_model::folder::{TextCheckpoint, TextFolder};
 use crate::convert::weights_file::{self, Source, Storage, WeightType, Written};
 use crate::error::{Error, Result, name_of};
 use crate::inspect::model_check;
@@ -30,6 +32,34 @@ impl ModelConversion {
         self.write_weights(&source, (&calibration, &metadata), observer)
     }
 
+    pub(super) fn text_model_to_weights(
+        &self,
+        folder: &TextFolder,
+        checkpoint: &TextCheckpoint<'_>,
+        name: Option<String>,
+        observer: &dyn Observer,
+    ) -> Result<Written> {
+        let TextCheckpoint { beside, naming, .. } = checkpoint;
+        let created_at = iso_8601(self.created.or(checkpoint.modified));
+        let metadata = self.weights_metadata((name, None), beside.metadata(), created_at);
+        let tokens = beside.tokens();
+        let source = Source {
+            name: &checkpoint.name,
+            tensors: &checkpoint.tensors(),
+            naming: *naming,
+            vocabulary: Some(beside.vocabulary(&tokens)),
+            further: beside.further(),
+        };
+        let calibration = match folder.transformer()? {
+            Some(model) if self.weight_type == WeightType::Int8 => {
+                let texts = calibration::texts(self.calibrate.as_deref())?;
+                Calibration::of_texts(model, (*naming, source.name), &texts, observer)?
+            }
+            _ => Calibration::default(),
+        };
+        self.write_weights(&source, (&calibration, &metadata), observer)
+    }
+
     pub(super) fn decoder_to_weights(
         &self,
         model: &DecoderModel<'_>,
@@ -47,6 +77,7 @@ impl ModelConversion {
         let source = Source {
             name: &name_of(&self.input),
             tensors: &model.tensors,
+            naming: Naming::Bert,
             vocabulary: model.vocabulary(&tokens),
             further: vec![model.further()],
         };

@@ -3,12 +3,13 @@
 
 use nanoembed_core::event::{Event, Mode};
 use nanoembed_core::format::amb::{Amb, DEFAULT_MAX_TENSORS, MAX_ITEM_BYTES, Verifier};
-use nanoembed_core::model::{BertConfig, SliceWeights, amb_config_value, check};
+use nanoembed_core::model::{BertConfig, ModelSource, SliceWeights, amb_config_value, check};
 use nanoembed_core::quant::dequantize_weight;
 use nanoembed_core::tensor::{Encoding, Weight};
 use nanoembed_core::{Error as CoreError, ErrorKind};
 
 use super::{Finding, pieces};
+use crate::inspect::text_model;
 use crate::progress::Observer;
 
 pub(super) fn verify(
@@ -25,7 +26,13 @@ pub(super) fn verify(
     findings
         .extend(values(&file).into_iter().map(|(tensor, error)| of_tensor(name, tensor, error)));
     findings.extend(special(&file).map(|error| Finding::new(name, error)));
-    if amb_config_value(&file, "model_type") == Some("bert") {
+    let source = ModelSource::Amb(file);
+    if source.has_folder_texts() {
+        findings.extend(text_model::fault(bytes, source).map(|(kind, message)| {
+            let error = CoreError::new(file.layout().config.offset, kind);
+            Finding { message, ..Finding::new(name, error) }
+        }));
+    } else if amb_config_value(&file, "model_type") == Some("bert") {
         findings.extend(encoder(name, bytes, &file));
     }
     if findings.is_empty() { Ok(facts) } else { Err(findings) }

@@ -1,6 +1,7 @@
 //! What a folder holds: settings, modules, weights.
 
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use nanoembed_core::ErrorKind;
 use nanoembed_core::owned::folder::FolderModel;
@@ -12,7 +13,7 @@ use super::tokenizer;
 use crate::causal::weights::ModelWeights;
 use crate::error::{Error, Kind, Result, name_of};
 use crate::open::prompts::Prompts;
-use crate::stored::{ModelFiles, Values};
+use crate::stored::{ModelFiles, Stored, Values};
 
 const CONFIG: &str = "config.json";
 
@@ -50,6 +51,45 @@ impl EncoderFolder {
         self.files.name()
     }
 
+    /// The texts of the folder that `path` names, or that the file lies in.
+    pub(crate) fn texts_of(path: &Path) -> Option<FolderTexts> {
+        let folder = if path.is_dir() { path.to_owned() } else { folder_of(path) };
+        folder.is_dir().then(|| FolderTexts::of(&folder))
+    }
+
+    /// The texts of the folder.
+    pub(crate) const fn texts(&self) -> &FolderTexts {
+        &self.texts
+    }
+
+    /// When the newest of the files that matter was changed.
+    pub(crate) fn modified(&self) -> Option<SystemTime> {
+        let of_weights = self.dense.iter().map(|(_, files)| files).chain([&self.files]);
+        let of_weights = of_weights.filter_map(ModelFiles::modified);
+        let folder = self.texts.path();
+        let texts = ["config.json", "tokenizer.json", "modules.json"].into_iter();
+        let texts = texts.filter_map(|name| folder.join(name).metadata().ok()?.modified().ok());
+        of_weights.chain(texts).max()
+    }
+
+    /// Calls `take` with every tensor and its name.
+    pub(crate) fn each_tensor<'f>(
+        &'f self,
+        take: &mut dyn FnMut(&str, &Stored<'f>) -> Result<()>,
+    ) -> Result<()> {
+        let own = (&self.files, self.own_folder.join(CONFIG), "");
+        let dense = self.dense.iter();
+        let dense = dense.map(|(folder, files)| (files, PathBuf::from(CONFIG), &**folder));
+        for (files, config, folder) in std::iter::once(own).chain(dense) {
+            for (_, contents) in files.contents(&config)? {
+                for tensor in &contents.tensors {
+                    take(&format!("{folder}{}", tensor.name), tensor)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// What the folder's texts say of the model.
     pub(crate) const fn model(&self) -> &FolderModel {
         &self.model
@@ -68,7 +108,8 @@ impl EncoderFolder {
         Ok(TextTokenizer::new(&self.model, self.pipeline()?))
     }
 
-    fn pipeline(&self) -> Result<Pipeline> {
+    /// The tokenizer alone.
+    pub(crate) fn pipeline(&self) -> Result<Pipeline> {
         let texts = FolderTexts::of(&self.own_folder);
         tokenizer::read(&texts, &self.own_folder, self.model.family())
     }
@@ -85,7 +126,7 @@ impl EncoderFolder {
     }
 
     /// All weights, those of Dense modules behind the paths of their folders.
-    fn weights(&self) -> Result<ModelWeights<'_>> {
+    pub(crate) fn weights(&self) -> Result<ModelWeights<'_>> {
         let mut weights = ModelWeights::default();
         add_weights(&mut weights, &self.files, &self.own_folder.join(CONFIG), "")?;
         for (folder, files) in &self.dense {

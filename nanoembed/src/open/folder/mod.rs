@@ -10,7 +10,7 @@
 //! | `table` | the same of a table of a vector for each token |
 //! | `asked` | which tensor keeps a model from being opened |
 
-mod asked;
+pub(crate) mod asked;
 mod beside;
 pub(crate) mod files;
 pub(crate) mod table;

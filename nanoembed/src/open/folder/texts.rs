@@ -66,39 +66,44 @@ impl FolderTexts {
 
     /// What is wrong, with the setting and its value.
     pub(crate) fn explained(&self, fault: &FolderFault) -> Error {
-        let FolderFault { file, error, key, only, .. } = fault;
-        let kind = error.kind();
-        let text = match self.needed(file) {
+        let text = match self.needed(&fault.file) {
             Ok(text) => text,
-            Err(failure) if file == "config.json" => {
+            Err(failure) if fault.file == "config.json" => {
                 return failure.with_hint(
                     "a model's folder has a `config.json` with its sizes beside the weights",
                 );
             }
             Err(failure) => return failure,
         };
-        let place = error.offset().and_then(|offset| Place::find(&text, offset));
-        let because = if only.is_empty() { String::new() } else { format!("; {only}") };
-        let message = match (kind, &place) {
-            (ErrorKind::MissingMetadata, _) if !key.is_empty() => format!("`{key}` is missing"),
-            (ErrorKind::BadJson | ErrorKind::TooDeep | ErrorKind::InvalidUtf8, _) | (_, None) => {
-                return Error::in_file(name_of(&self.folder.join(file)), *error);
-            }
-            (_, Some(Place { path, value })) if path.is_empty() => {
-                format!("{}{because} ({value})", kind.message())
-            }
-            (ErrorKind::UnsupportedSetting | ErrorKind::BadMetadata, Some(place)) => {
-                format!("`{}` is {}{because}", place.path, place.value)
-            }
-            (_, Some(Place { path, value })) => {
-                format!("`{path}` is {value}: {}{because}", kind.message())
-            }
-        };
-        let failure = Error::input(kind, message).at(name_of(&self.folder.join(file)));
-        match *only {
-            UNKNOWN => failure.with_hint("if it does not change results, take it out of the file"),
-            _ => failure,
+        explained(fault, &text, &name_of(&self.folder.join(&fault.file)))
+    }
+}
+
+/// What is wrong with the text called `name`, with the setting and its value.
+pub(crate) fn explained(fault: &FolderFault, text: &str, name: &str) -> Error {
+    let FolderFault { error, key, only, .. } = fault;
+    let kind = error.kind();
+    let place = error.offset().and_then(|offset| Place::find(text, offset));
+    let because = if only.is_empty() { String::new() } else { format!("; {only}") };
+    let message = match (kind, &place) {
+        (ErrorKind::MissingMetadata, _) if !key.is_empty() => format!("`{key}` is missing"),
+        (ErrorKind::BadJson | ErrorKind::TooDeep | ErrorKind::InvalidUtf8, _) | (_, None) => {
+            return Error::in_file(name, *error);
         }
+        (_, Some(Place { path, value })) if path.is_empty() => {
+            format!("{}{because} ({value})", kind.message())
+        }
+        (ErrorKind::UnsupportedSetting | ErrorKind::BadMetadata, Some(place)) => {
+            format!("`{}` is {}{because}", place.path, place.value)
+        }
+        (_, Some(Place { path, value })) => {
+            format!("`{path}` is {value}: {}{because}", kind.message())
+        }
+    };
+    let failure = Error::input(kind, message).at(name);
+    match *only {
+        UNKNOWN => failure.with_hint("if it does not change results, take it out of the file"),
+        _ => failure,
     }
 }
 

@@ -7,7 +7,7 @@ use crate::model::family::tensors::{Names, Tensor};
 use crate::text::json::Read;
 
 /// What BERT's tensors are called, and those of families that took them over.
-pub(super) const NAMES: Names = Names {
+pub const NAMES: Names = Names {
     layers: "encoder.layer.",
     tensors: &[
         (Tensor::Embeddings, "embeddings.word_embeddings"),

@@ -21,6 +21,7 @@ mod rotary;
 mod settings;
 mod windows;
 
+pub use bert::NAMES as BERT_NAMES;
 pub use irrelevant::IRRELEVANT;
 pub use model::{Biases, ClassifierModel, FamilyModel};
 pub use prefix::Prefixed;

@@ -150,7 +150,8 @@ impl<L: AsRef<[Layer]> + Sync> Encoder<L> {
     }
 
     /// Shows `each` the number of each text and the hidden states of its tokens, `[tokens,
-    /// hidden]`, one text after the other: what heads of any kind are made of.
+    /// hidden]`, one text after the other: what heads of any kind are made of; and `observe` what
+    /// every linear layer is applied to.
     ///
     /// # Errors
     ///
@@ -164,6 +165,7 @@ impl<L: AsRef<[Layer]> + Sync> Encoder<L> {
         texts: &Batch<'_>,
         workspace: &mut Workspace<'_>,
         each: &mut dyn FnMut(usize, &[f32]) -> Result<()>,
+        observe: &Observer<'_>,
     ) -> Result<()> {
         let Batch { ids, lengths, .. } = *texts;
         let types = if self.token_type.rows > 1 { texts.types } else { &[] };
@@ -175,7 +177,7 @@ impl<L: AsRef<[Layer]> + Sync> Encoder<L> {
         let texts = Batch { types, ..*texts };
         let rows = lengths.len().saturating_mul(self.config.hidden);
         self.check_texts(&texts, workspace.layout.tokens, rows)?;
-        self.pass(run, &texts, workspace, &|_| {}, &mut |text, states| each(text, states))
+        self.pass(run, &texts, workspace, observe, &mut |text, states| each(text, states))
     }
 
     /// Takes texts through the model, as many at a time as there is room for.

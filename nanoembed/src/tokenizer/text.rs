@@ -1,4 +1,4 @@
-//! The tokenizer of a folder, with the limits of its model.
+//! The tokenizer of a model of texts, with the limits of its model.
 
 use nanoembed_core::Error as CoreError;
 use nanoembed_core::owned::{Pipeline, PipelineSession, TextTokenizer};
@@ -6,18 +6,17 @@ use nanoembed_core::owned::{Pipeline, PipelineSession, TextTokenizer};
 use super::Tokens;
 use crate::encoder::packed::limit;
 use crate::error::Result;
-use crate::open::folder::files::EncoderFolder;
 use crate::pool::Pool;
 
-/// A folder's tokenizer, without its weights.
-pub(super) struct FolderTokens {
+/// A tokenizer, without the weights of its model.
+pub(super) struct TextTokens {
     tokenizer: TextTokenizer,
     scratch: Pool<PipelineSession>,
 }
 
-impl FolderTokens {
-    pub(super) fn open(folder: &EncoderFolder) -> Result<Self> {
-        Ok(Self { tokenizer: folder.tokenizer()?, scratch: Pool::default() })
+impl TextTokens {
+    pub(super) fn of(tokenizer: TextTokenizer) -> Self {
+        Self { tokenizer, scratch: Pool::default() }
     }
 
     pub(super) const fn tokenizer(&self) -> &Pipeline {

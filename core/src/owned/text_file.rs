@@ -1,0 +1,243 @@
+//! Models of any family in one file, which keeps what a Hugging Face folder has beside the weights.
+//!
+//! | what | in `.weights` | in `.amb` |
+//! |---|---|---|
+//! | texts such as `config.json` and `1_Pooling/config.json` | metadata under their paths | members of the configuration, as strings |
+//! | `tokenizer.json` without vocabulary and merges | tensor [`TOKENIZER`], UINT8 | tokenizer section of kind custom, see below |
+//! | the vocabulary | the vocabulary section | the same |
+//! | scores of its tokens | tensor [`TOKENIZER_SCORES`], UINT8, 64-bit floats | the same |
+//! | merges | tensor [`TOKENIZER_MERGES`], UINT32, two ids each | the same |
+//! | weights | under the names of Hugging Face, those of a Dense module behind its folder's path | the same |
+//!
+//! Numbers are little-endian. The section of `.amb` has, one behind the other: the bytes of
+//! `tokenizer.json` behind their number, the tokens behind theirs, the scores and the merges behind
+//! theirs. Counts are `u32`; a token is a `u16` length and its bytes.
+
+use alloc::borrow::Cow;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::Pipeline;
+use super::folder::{FolderFault, FolderModel, FolderResult, Prompts};
+use crate::error::{Error, ErrorKind, Result};
+#[cfg(feature = "amb")]
+use crate::format::amb::TokenizerKind;
+#[cfg(feature = "embd")]
+use crate::format::embd::Embd;
+use crate::limit::reserved;
+use crate::model::ModelSource;
+use crate::text::json::Fault;
+
+/// The name of the tensor that has the settings of the tokenizer, and of the file that they are of.
+pub const TOKENIZER: &str = "tokenizer.json";
+
+/// The name of the tensor that has the scores of tokens.
+pub const TOKENIZER_SCORES: &str = "tokenizer.scores";
+
+/// The name of the tensor that has the merges.
+pub const TOKENIZER_MERGES: &str = "tokenizer.merges";
+
+const BAD: Error = Error::without_offset(ErrorKind::BadVocabulary);
+const MISSING: Error = Error::without_offset(ErrorKind::MissingVocabulary);
+
+/// A file with a model of texts.
+#[derive(Clone, Debug)]
+pub struct TextFile<'f> {
+    source: ModelSource<'f>,
+    model: FolderModel,
+}
+
+impl<'f> TextFile<'f> {
+    /// Reads what a file says of its model; `None` if it
+    /// [keeps no texts of a folder](ModelSource::has_folder_texts).
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with a text.
+    pub fn read(source: ModelSource<'f>) -> FolderResult<Option<Self>> {
+        if !source.has_folder_texts() {
+            return Ok(None);
+        }
+        let model = FolderModel::read(&|path: &str| text(&source, path))?;
+        Ok(Some(Self { source, model }))
+    }
+
+    /// What the texts say of the model.
+    #[must_use]
+    pub const fn model(&self) -> &FolderModel {
+        &self.model
+    }
+
+    /// The file.
+    #[must_use]
+    pub const fn source(&self) -> &ModelSource<'f> {
+        &self.source
+    }
+
+    /// The text at a path of the folder that the model was made of.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::BadMetadata`] or [`ErrorKind::NoMemory`] if it cannot be read.
+    pub fn text(&self, path: &str) -> Result<Option<Cow<'f, str>>> {
+        match path {
+            TOKENIZER => Ok(Some(Cow::Borrowed(self.parts()?.settings))),
+            path => text(&self.source, path),
+        }
+    }
+
+    /// The prompts that the model has.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the text.
+    pub fn prompts(&self) -> FolderResult<Prompts> {
+        let mut prompts = Prompts::read(&|path: &str| text(&self.source, path))?;
+        prompts.are_pooled = self.model.pools_prompt();
+        Ok(prompts)
+    }
+
+    /// Names of so many classes: see [`FolderModel::labels`].
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the text.
+    pub fn labels(&self, count: usize) -> FolderResult<Vec<String>> {
+        self.model.labels(&|path: &str| text(&self.source, path), count)
+    }
+
+    /// The tokenizer.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::MissingVocabulary`] if it is not there, [`ErrorKind::BadVocabulary`] if it is
+    /// no such thing, and as [`Pipeline::from_parts`].
+    pub fn pipeline(&self) -> FolderResult<Pipeline> {
+        let fault = |fault: Fault<'_>| FolderFault::new(TOKENIZER, fault);
+        let Parts { settings, tokens, scores, merges } =
+            self.parts().map_err(|error| fault(Fault::of(error)))?;
+        Pipeline::from_parts(settings, &tokens, scores.as_deref(), &merges).map_err(fault)
+    }
+
+    fn parts(&self) -> Result<Parts<'f>> {
+        match &self.source {
+            #[cfg(feature = "embd")]
+            ModelSource::Embd(embd) => Parts::of_embd(embd),
+            #[cfg(feature = "amb")]
+            ModelSource::Amb(amb) => {
+                let tokenizer = amb.tokenizer().ok_or(MISSING)?;
+                if tokenizer.kind() != TokenizerKind::Custom {
+                    return Err(Error::without_offset(ErrorKind::UnsupportedTokenizer));
+                }
+                Parts::of_payload(tokenizer.payload())
+            }
+            #[cfg(feature = "gguf")]
+            ModelSource::Gguf(_) => Err(MISSING),
+        }
+    }
+}
+
+/// The text at a path, if the file keeps it.
+fn text<'f>(source: &ModelSource<'f>, path: &str) -> Result<Option<Cow<'f, str>>> {
+    match source {
+        #[cfg(feature = "embd")]
+        ModelSource::Embd(embd) => Ok(embd.metadata_value(path).map(Cow::Borrowed)),
+        #[cfg(feature = "amb")]
+        ModelSource::Amb(amb) => Ok(super::open::amb_text(amb, path)?.map(Cow::Owned)),
+        #[cfg(feature = "gguf")]
+        ModelSource::Gguf(_) => Ok(None),
+    }
+}
+
+/// A tokenizer in parts: see [`Pipeline::from_parts`].
+struct Parts<'f> {
+    settings: &'f str,
+    tokens: Vec<&'f str>,
+    scores: Option<Vec<f64>>,
+    merges: Vec<(u32, u32)>,
+}
+
+impl<'f> Parts<'f> {
+    #[cfg(feature = "embd")]
+    fn of_embd(embd: &Embd<'f>) -> Result<Self> {
+        let bytes = |name| embd.tensor(name).map(|tensor| tensor.data());
+        let settings = utf8(bytes(TOKENIZER).ok_or(MISSING)?)?;
+        let mut tokens = reserved(embd.tokens().len())?;
+        for token in embd.tokens() {
+            tokens.push(utf8(token)?);
+        }
+        let scores = bytes(TOKENIZER_SCORES).map(numbers).transpose()?;
+        let merges = bytes(TOKENIZER_MERGES).map(pairs).transpose()?.unwrap_or_default();
+        Ok(Self { settings, tokens, scores, merges })
+    }
+
+    #[cfg(feature = "amb")]
+    fn of_payload(payload: &'f [u8]) -> Result<Self> {
+        let mut rest = Rest(payload);
+        let settings = rest.count(1)?;
+        let settings = utf8(rest.take(settings)?)?;
+        let count = rest.count(2)?;
+        let mut tokens = reserved(count)?;
+        for _ in 0..count {
+            let length = u16::from_le_bytes(rest.array()?);
+            tokens.push(utf8(rest.take(length.into())?)?);
+        }
+        let scores = rest.count(8)?;
+        let scores = match scores {
+            0 => None,
+            count => Some(numbers(rest.take(count.saturating_mul(8))?)?),
+        };
+        let merges = rest.count(8)?;
+        let merges = pairs(rest.take(merges.saturating_mul(8))?)?;
+        Ok(Self { settings, tokens, scores, merges })
+    }
+}
+
+/// What is left of a section.
+#[cfg(feature = "amb")]
+struct Rest<'f>(&'f [u8]);
+
+#[cfg(feature = "amb")]
+impl<'f> Rest<'f> {
+    fn take(&mut self, bytes: usize) -> Result<&'f [u8]> {
+        let (taken, rest) = self.0.split_at_checked(bytes).ok_or(BAD)?;
+        self.0 = rest;
+        Ok(taken)
+    }
+
+    fn array<const BYTES: usize>(&mut self) -> Result<[u8; BYTES]> {
+        self.take(BYTES)?.try_into().map_err(|_| BAD)
+    }
+
+    /// A count of things that take at least so many bytes each.
+    fn count(&mut self, least: usize) -> Result<usize> {
+        let count = usize::try_from(u32::from_le_bytes(self.array()?)).map_err(|_| BAD)?;
+        let fits = count.checked_mul(least).is_some_and(|bytes| bytes <= self.0.len());
+        if fits { Ok(count) } else { Err(BAD) }
+    }
+}
+
+fn utf8(bytes: &[u8]) -> Result<&str> {
+    core::str::from_utf8(bytes).map_err(|_| BAD)
+}
+
+fn numbers(bytes: &[u8]) -> Result<Vec<f64>> {
+    let (numbers, rest) = bytes.as_chunks();
+    if !rest.is_empty() {
+        return Err(BAD);
+    }
+    let mut found = reserved(numbers.len())?;
+    found.extend(numbers.iter().map(|bytes| f64::from_le_bytes(*bytes)));
+    Ok(found)
+}
+
+fn pairs(bytes: &[u8]) -> Result<Vec<(u32, u32)>> {
+    let (ids, rest) = bytes.as_chunks();
+    if !rest.is_empty() || !ids.len().is_multiple_of(2) {
+        return Err(BAD);
+    }
+    let id = |bytes: &[u8; 4]| u32::from_le_bytes(*bytes);
+    let mut found = reserved(ids.len() / 2)?;
+    found.extend(ids.as_chunks::<2>().0.iter().map(|[first, second]| (id(first), id(second))));
+    Ok(found)
+}

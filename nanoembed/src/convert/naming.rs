@@ -1,0 +1,56 @@
+//! What the tensors of a model are called, and so what they are for.
+
+use nanoembed_core::model::{BERT_NAMES, LayerInput, Names};
+
+/// The names that a static model's table has.
+const TABLES: [&str; 3] = ["embeddings", "embedding.weight", "embeddings.word_embeddings.weight"];
+
+/// A place in the model where activations meet weights: the layer, and which of its inputs.
+pub type Place = (usize, LayerInput);
+
+/// What a model calls its tensors.
+#[derive(Clone, Copy, Debug, Default)]
+pub enum Naming {
+    /// As files of BERT do; decoders, too, as none of their names means anything else.
+    #[default]
+    Bert,
+    /// As a family does, with heads of any kind beside it.
+    Family(&'static Names),
+    /// A table of vectors.
+    Table,
+}
+
+impl Naming {
+    /// Where the weights called `name` meet activations.
+    pub fn place(self, name: &str) -> Option<Place> {
+        match self {
+            Self::Bert => BERT_NAMES.place(name),
+            Self::Family(names) => names.place(name),
+            Self::Table => None,
+        }
+    }
+
+    /// Whether the matrix called `name` is looked up and not multiplied.
+    pub(crate) fn is_looked_up(self, name: &str) -> bool {
+        match self {
+            Self::Bert => name.starts_with("embeddings."),
+            Self::Family(names) => names.is_embeddings(name),
+            Self::Table => TABLES.contains(&name),
+        }
+    }
+
+    /// Whether the matrix called `name` is one of the small tables that are added to every token's
+    /// vector.
+    pub(crate) fn is_small(self, name: &str) -> bool {
+        name.contains("position_embeddings") || name.contains("token_type_embeddings")
+    }
+
+    /// Whether the matrix called `name` stays as it is where others become codes: heads are small,
+    /// and read as floats.
+    pub(crate) fn stays_float(self, name: &str) -> bool {
+        match self {
+            Self::Bert => false,
+            _ => self.place(name).is_none() && !self.is_looked_up(name) && !self.is_small(name),
+        }
+    }
+}

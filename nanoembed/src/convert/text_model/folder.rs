@@ -1,0 +1,190 @@
+//! Which folders have models of texts that need more than BERT's settings, and what of them goes
+//! into a file.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+use std::time::SystemTime;
+
+use nanoembed_core::model::{Activation, BERT_NAMES, FeedForward, Prefixed, Way};
+use nanoembed_core::owned::folder::{Described, FolderModel, Modules, Prompts};
+use nanoembed_core::owned::{Pipeline, TextModel, TransformerModel};
+use nanoembed_core::text::json::Value;
+
+use super::layout::{self, Beside};
+use super::recorder::Recorder;
+use super::tensors::{Loaded, integers};
+use crate::causal::weights::ModelWeights;
+use crate::convert::checkpoint::settings::license_in;
+use crate::convert::checkpoint::tensor::Tensor;
+use crate::convert::naming::Naming;
+use crate::error::{Error, Result};
+use crate::open::folder::asked;
+use crate::open::folder::files::EncoderFolder;
+
+/// A folder with a model of texts.
+pub(crate) struct TextFolder {
+    source: EncoderFolder,
+    pipeline: Pipeline,
+}
+
+/// What of a folder goes into a file.
+pub(crate) struct TextCheckpoint<'f> {
+    /// The name that messages give to the model.
+    pub(crate) name: String,
+    /// Texts, tokenizer and settings.
+    pub(crate) beside: Beside,
+    /// What the tensors are called.
+    pub(crate) naming: Naming,
+    loaded: Vec<Loaded<'f>>,
+    /// Tensors that the model does not need.
+    pub(crate) left_out: Vec<String>,
+    /// When the newest file was changed.
+    pub(crate) modified: Option<SystemTime>,
+}
+
+impl TextFolder {
+    /// The model in the folder that `path` names; `None` for a BERT encoder whose settings have
+    /// keys of their own in the files that are written, and for what is no model of texts.
+    pub(crate) fn open(path: &Path) -> Result<Option<Self>> {
+        if !is_other(path) {
+            return Ok(None);
+        }
+        let source = EncoderFolder::open(path)?;
+        let pipeline = source.pipeline()?;
+        Ok(Some(Self { source, pipeline }))
+    }
+
+    /// Reads all that goes into a file.
+    pub(crate) fn checkpoint(&self) -> Result<TextCheckpoint<'_>> {
+        let (source, name) = (&self.source, self.source.name());
+        let found = Mutex::new(Vec::new());
+        let recorder = Recorder::new(source.weights()?, &found);
+        let opened = TextModel::open(source.model(), recorder, self.pipeline.clone())
+            .map_err(|fault| asked::failure(&name, &fault))?;
+        let dimensions = opened.dimensions();
+        let labels = match &opened {
+            TextModel::Transformer(model) => model.encoder().labels(),
+            _ => 0,
+        };
+        drop(opened);
+        let found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let (naming, prefix) = self.naming()?;
+        let (mut loaded, mut left_out, mut mapping) = (Vec::new(), Vec::new(), None);
+        let mut missing: Vec<Option<Loaded<'_>>> = found.iter().map(|_| None).collect();
+        source.each_tensor(&mut |name_there, stored| {
+            let Some(at) = found.iter().position(|known| known == name_there) else {
+                left_out.push(name_there.to_owned());
+                return Ok(());
+            };
+            if let (Naming::Table, "mapping") = (naming, name_there) {
+                mapping = integers(stored);
+                return Ok(());
+            }
+            if let Some(slot) = missing.get_mut(at).filter(|slot| slot.is_none()) {
+                let own = name_there.strip_prefix(prefix).unwrap_or(name_there);
+                *slot = Some(Loaded::of(stored, layout::tensor_name(own), &name)?);
+            }
+            Ok(())
+        })?;
+        loaded.extend(missing.into_iter().flatten());
+        left_out.sort_unstable();
+        let beside = Beside {
+            family: source.model().family(),
+            dimensions,
+            texts: self.texts(labels)?,
+            pipeline: self.pipeline.clone(),
+            mapping,
+            license: source.texts().get("README.md").ok().flatten().and_then(|it| license_in(&it)),
+        };
+        let modified = source.modified();
+        Ok(TextCheckpoint { name, beside, naming, loaded, left_out, modified })
+    }
+
+    /// What the tensors are called, and what stands before these names in the folder.
+    fn naming(&self) -> Result<(Naming, &'static str)> {
+        let Described::Transformer(family) = &self.source.model().described else {
+            return Ok((Naming::Table, ""));
+        };
+        let weights = self.source.weights()?;
+        let prefixed = Prefixed::new(&weights, family.names)
+            .map_err(|error| Error::in_file(self.source.name(), error))?;
+        Ok((Naming::Family(family.names), prefixed.prefix()))
+    }
+
+    /// The model as an encoder, for calibration.
+    pub(crate) fn transformer(&self) -> Result<Option<TransformerModel<ModelWeights<'_>>>> {
+        Ok(match self.source.open_model()? {
+            TextModel::Transformer(model) => Some(*model),
+            _ => None,
+        })
+    }
+
+    /// The texts that the model is described by, by their paths.
+    fn texts(&self, labels: usize) -> Result<Vec<(String, String)>> {
+        let read = RefCell::new(BTreeSet::new());
+        self.source.texts().read(|texts| {
+            let recording = |path: &str| {
+                let text = texts(path)?;
+                if text.is_some() {
+                    read.borrow_mut().insert(path.to_owned());
+                }
+                Ok(text)
+            };
+            FolderModel::read(&recording)?;
+            Prompts::read(&recording)?;
+            self.source.model().labels(&recording, labels).map(drop)
+        })?;
+        let mut texts = Vec::new();
+        for path in read.into_inner() {
+            if let Some(text) = layout::reduced(&path, &self.source.texts().needed(&path)?) {
+                texts.push((path, text));
+            }
+        }
+        Ok(texts)
+    }
+}
+
+impl TextCheckpoint<'_> {
+    /// The tensors, under the names that they have in files.
+    pub(crate) fn tensors(&self) -> Vec<Tensor<'_>> {
+        self.loaded.iter().map(Loaded::borrow).collect()
+    }
+}
+
+/// Whether the model that `path` names is described by its folder's texts in files. What is wrong
+/// with these is said by those who read them.
+fn is_other(path: &Path) -> bool {
+    let Some(texts) = EncoderFolder::texts_of(path) else { return false };
+    let text = |path: &str| texts.get(path).ok().flatten();
+    let model = texts.read(|texts| FolderModel::read(texts));
+    let Ok(model) = model else {
+        let config = text("config.json").unwrap_or_default();
+        let family = Value::parse(&config, 0).ok().and_then(|config| config.member("model_type"));
+        return family.is_some_and(|family| !family.is_text("bert"));
+    };
+    let Described::Transformer(family) = &model.described else { return true };
+    let tokenizer = text("tokenizer.json");
+    let kind = tokenizer.as_deref().and_then(|text| Value::parse(text, 0).ok());
+    let kind = kind.and_then(|file| file.member("model")?.member("type"));
+    let has_words = kind.is_none_or(|kind| kind.is_text("WordPiece"));
+    *family.names != BERT_NAMES
+        || family.family != "bert"
+        || family.config.feed_forward != FeedForward::Plain(Activation::Gelu)
+        || model.compares()
+        || !has_words
+        || !model.pools_prompt()
+        || model.modules.as_ref().is_some_and(needs_more)
+}
+
+/// Whether what stands behind the transformer is more than BERT's settings say.
+fn needs_more(modules: &Modules) -> bool {
+    let ways = modules.pooling.as_ref().map(|pooling| &*pooling.ways).unwrap_or_default();
+    let is_usual = match ways {
+        [Way::Mean | Way::First] => true,
+        [Way::MeanByRoot] => modules.normalize,
+        _ => false,
+    };
+    !is_usual || !modules.dense.is_empty() || !modules.folder.is_empty()
+}

@@ -1,0 +1,210 @@
+//! What stands beside the weights in a file: see [`TextFile`](nanoembed_core::owned::TextFile).
+
+use nanoembed_core::format::embd;
+use nanoembed_core::model::embd_names_decoder;
+use nanoembed_core::owned::{Pipeline, TOKENIZER, TOKENIZER_MERGES, TOKENIZER_SCORES};
+use nanoembed_core::tensor::Dtype;
+use nanoembed_core::text::json::Value;
+use nanoembed_core::{Error as CoreError, ErrorKind};
+use serde_json::{Map, json};
+
+use crate::convert::checkpoint::tensor::{OwnedTensor, Tensor};
+use crate::convert::naming::Naming;
+use crate::convert::weights_file::Further;
+
+/// All that a model has beside its weights.
+pub(crate) struct Beside {
+    /// The family; empty for a table of vectors.
+    pub(super) family: &'static str,
+    pub(super) dimensions: usize,
+    /// Texts by their paths.
+    pub(super) texts: Vec<(String, String)>,
+    pub(super) pipeline: Pipeline,
+    /// The row of each token in a table of vectors, if not that of its number.
+    pub(super) mapping: Option<Vec<u32>>,
+    pub(super) license: Option<String>,
+}
+
+impl Beside {
+    /// What readers that know BERT and decoders alone are to see.
+    fn architecture(&self) -> String {
+        match self.family {
+            "" => "static".to_owned(),
+            family if embd_names_decoder(family) => format!("{family}-embedding"),
+            family => family.to_owned(),
+        }
+    }
+
+    /// The metadata of a `.weights` file.
+    pub(crate) fn metadata(&self) -> Vec<(String, String)> {
+        let mut metadata = vec![
+            ("architecture".to_owned(), self.architecture()),
+            ("embedding_dim".to_owned(), self.dimensions.to_string()),
+        ];
+        metadata.extend(self.license().map(|license| ("license".to_owned(), license)));
+        metadata.extend(self.texts.iter().cloned());
+        metadata
+    }
+
+    /// The model's licence.
+    pub(crate) fn license(&self) -> Option<String> {
+        self.license.clone()
+    }
+
+    /// The vocabulary of a `.weights` file, of `tokens`. Its section has special tokens, which the
+    /// tokenizer does not look at.
+    pub(crate) fn vocabulary<'a>(&self, tokens: &'a [&'a [u8]]) -> embd::Vocabulary<'a> {
+        embd::Vocabulary { tokens, special: [self.pipeline.unknown().unwrap_or(0); 5] }
+    }
+
+    /// The tokens of the vocabulary.
+    pub(crate) fn tokens(&self) -> Vec<&[u8]> {
+        self.pipeline.parts().tokens.into_iter().map(str::as_bytes).collect()
+    }
+
+    /// The tensors of a `.weights` file that no model computes with.
+    pub(crate) fn further(&self) -> Vec<Further> {
+        let parts = self.pipeline.parts();
+        let mut further = vec![Further {
+            name: TOKENIZER,
+            dtype: Dtype::U8,
+            bytes: parts.settings.as_bytes().to_vec(),
+        }];
+        if let Some(scores) = parts.scores.filter(|scores| !scores.is_empty()) {
+            let bytes = scores.iter().flat_map(|score| score.to_le_bytes()).collect();
+            further.push(Further { name: TOKENIZER_SCORES, dtype: Dtype::U8, bytes });
+        }
+        if !parts.merges.is_empty() {
+            further.push(Further {
+                name: TOKENIZER_MERGES,
+                dtype: Dtype::U32,
+                bytes: merge_bytes(&parts.merges),
+            });
+        }
+        if let Some(mapping) = &self.mapping {
+            let bytes = mapping.iter().flat_map(|row| row.to_le_bytes()).collect();
+            further.push(Further { name: "mapping", dtype: Dtype::U32, bytes });
+        }
+        further
+    }
+
+    /// The table of a static model with a row for each token, for files that have no integers to
+    /// say which row that is.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::WrongShape`] if there is no such row.
+    pub(crate) fn unfolded(&self, tensors: &[Tensor<'_>]) -> Result<Option<Unfolded>, CoreError> {
+        let Some(mapping) = &self.mapping else { return Ok(None) };
+        let missing = CoreError::without_offset(ErrorKind::WrongShape);
+        let table = tensors.iter().find(|tensor| Naming::Table.is_looked_up(&tensor.name));
+        let table = table.ok_or(missing)?;
+        let (values, width) = (table.to_f32(), table.cols());
+        let rows = mapping.iter().map(|row| {
+            let start = usize::try_from(*row).ok()?.checked_mul(width)?;
+            values.get(start..start.checked_add(width)?)
+        });
+        let rows = rows.collect::<Option<Vec<&[f32]>>>().ok_or(missing)?;
+        let data = rows.iter().flat_map(|row| row.iter().flat_map(|x| x.to_le_bytes())).collect();
+        let shape = vec![mapping.len(), width];
+        Ok(Some(Unfolded(OwnedTensor { name: table.name.clone(), shape, data })))
+    }
+
+    /// The configuration of an `.amb` file.
+    pub(crate) fn config(&self) -> serde_json::Value {
+        let texts = self.texts.iter().map(|(path, text)| (path.clone(), text.as_str().into()));
+        let mut config: Map<String, serde_json::Value> = texts.collect();
+        config.insert("architecture".to_owned(), json!("custom"));
+        config.insert("model_type".to_owned(), json!(self.architecture()));
+        config.insert("n_embd".to_owned(), json!(self.dimensions));
+        serde_json::Value::Object(config)
+    }
+
+    /// The payload of the tokenizer section of an `.amb` file.
+    pub(crate) fn payload(&self) -> Vec<u8> {
+        let parts = self.pipeline.parts();
+        let mut payload = Vec::new();
+        let count = |count: usize| u32::try_from(count).unwrap_or(u32::MAX).to_le_bytes();
+        payload.extend(count(parts.settings.len()));
+        payload.extend(parts.settings.as_bytes());
+        payload.extend(count(parts.tokens.len()));
+        for token in &parts.tokens {
+            payload.extend(u16::try_from(token.len()).unwrap_or(u16::MAX).to_le_bytes());
+            payload.extend(token.as_bytes());
+        }
+        let scores = parts.scores.unwrap_or_default();
+        payload.extend(count(scores.len()));
+        payload.extend(scores.iter().flat_map(|score| score.to_le_bytes()));
+        payload.extend(count(parts.merges.len()));
+        payload.extend(merge_bytes(&parts.merges));
+        payload
+    }
+}
+
+/// A table of vectors in place of one with fewer rows.
+pub(crate) struct Unfolded(OwnedTensor);
+
+impl Unfolded {
+    /// `tensors` with it in place of the one that it was made of.
+    pub(crate) fn among<'a>(&'a self, tensors: &[Tensor<'a>]) -> Vec<Tensor<'a>> {
+        let replaced = |tensor: &Tensor<'a>| match tensor.name == self.0.name {
+            true => self.0.borrow(),
+            false => tensor.clone(),
+        };
+        tensors.iter().map(replaced).collect()
+    }
+}
+
+fn merge_bytes(merges: &[(u32, u32)]) -> Vec<u8> {
+    merges
+        .iter()
+        .flat_map(|(first, second)| [first.to_le_bytes(), second.to_le_bytes()])
+        .flatten()
+        .collect()
+}
+
+/// What norms were called first, by what they are called now.
+pub(super) fn tensor_name(name: &str) -> String {
+    name.replace("LayerNorm.gamma", "LayerNorm.weight").replace("LayerNorm.beta", "LayerNorm.bias")
+}
+
+/// What of the text at `path` goes into a file: of the tokenizer's settings, which the tokenizer
+/// has been read with, how many tokens are used; of others all but the spaces.
+pub(super) fn reduced(path: &str, text: &str) -> Option<String> {
+    if !path.ends_with("tokenizer_config.json") {
+        return Some(without_spaces(text));
+    }
+    let config = Value::parse(text, 0).ok()?;
+    let limit = config.member("model_max_length")?.as_u64()?;
+    Some(json!({"model_max_length": limit}).to_string())
+}
+
+/// A JSON text without the spaces between its tokens.
+fn without_spaces(text: &str) -> String {
+    let (mut is_inside, mut is_escaped) = (false, false);
+    let keeps = |c: &char| {
+        let keeps = is_inside || !c.is_ascii_whitespace();
+        match *c {
+            _ if is_escaped => is_escaped = false,
+            '\\' if is_inside => is_escaped = true,
+            '"' => is_inside = !is_inside,
+            _ => {}
+        }
+        keeps
+    };
+    text.chars().filter(keeps).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spaces_stay_within_texts_alone() {
+        let text = "{\n  \"a b\": [1, 2],\r\n\t\"c\": \"x \\\" y\", \"d\" : \"\\\\\" }\n";
+        assert_eq!(without_spaces(text), r#"{"a b":[1,2],"c":"x \" y","d":"\\"}"#);
+        assert_eq!(reduced("tokenizer_config.json", r#"{"a": 1}"#), None);
+        let limit = reduced("x/tokenizer_config.json", r#"{"model_max_length": 64, "b": 2}"#);
+        assert_eq!(limit.as_deref(), Some(r#"{"model_max_length":64}"#));
+    }
+}
