@@ -65,6 +65,8 @@ mod text_file;
 mod text_model;
 mod tokenized;
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
+mod tokenizer;
+#[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 mod vocabulary;
 
 pub use crate::token::added_list::ADDED_TOKENS;
@@ -92,3 +94,5 @@ pub use text_file::{TOKENIZER, TOKENIZER_MERGES, TOKENIZER_SCORES, TextFile};
 #[cfg(feature = "families")]
 pub use text_model::{StaticModel, TensorFault, TextModel, TextTokenizer, TransformerModel};
 pub use tokenized::{Tokenized, TokenizedPair};
+#[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
+pub use tokenizer::{BytePairs, Continuation, Spelling, Tokenizer, WordPieces};

@@ -7,7 +7,7 @@ use nanoembed_core::model::embd_key;
 use nanoembed_core::tensor::Dtype;
 use serde_json::Value;
 
-use super::tokenizer::Tokenizer;
+use super::tokenizer::{Tokenizer, Written as _};
 use crate::convert::checkpoint::tensor::Tensor;
 use crate::convert::weights_file::Further;
 

@@ -7,14 +7,16 @@ use nanoembed_core::event::{Mode, Value};
 use nanoembed_core::format::gguf::Gguf;
 use nanoembed_core::model::llama::rope::Yarn;
 use nanoembed_core::model::llama::{LlamaConfig, Rope, RopePairs};
-use nanoembed_core::model::{Activation, FeedForward, Order, gguf_llama_config, gguf_model};
+use nanoembed_core::model::{
+    Activation, FeedForward, ModelSource, Order, gguf_llama_config, gguf_model,
+};
 use nanoembed_core::quant;
 use nanoembed_core::{Error as CoreError, ErrorKind, limit};
 use serde_json::json;
 
 use super::config::window_members;
 use super::rotary::{DIVISORS, LONG, SHORT};
-use super::tokenizer::Tokenizer;
+use super::tokenizer::{Tokenizer, Written as _};
 use crate::convert::checkpoint::tensor::{OwnedTensor, le_bytes, sizes};
 use crate::convert::layer_names::llama::{Norms, hugging_face_name, norms_of};
 use crate::error::{Error, Result, name_of};
@@ -68,7 +70,8 @@ impl GgufFile {
     }
 
     pub fn tokenizer(&self) -> Result<Tokenizer<'_>> {
-        Tokenizer::of_gguf(&self.bytes, &self.parse()?).map_err(|error| self.failure(error))
+        Tokenizer::from_source(&self.bytes, &ModelSource::Gguf(self.parse()?))
+            .map_err(|error| self.failure(error))
     }
 
     /// The members of an AMB configuration.

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::config::{Family, Sizes};
 use super::ends::FolderEnds;
-use super::tokenizer::{AddedTokens, Tokenizer};
+use super::tokenizer::{AddedTokens, Tokenizer, Written as _, of_hugging_face};
 use super::tokenizer_json::TokenizerJson;
 use crate::convert::checkpoint::hugging_face::Folder;
 use crate::convert::checkpoint::settings::read_json;
@@ -191,8 +191,7 @@ impl DecoderSettings {
             end: ends.end,
         };
         let added = AddedTokens { tokens, begin: ends.begin, ends: around };
-        Tokenizer::of_hugging_face(model, added)
-            .map_err(|error| Error::in_file(name_of(&path), error))
+        of_hugging_face(model, added).map_err(|error| Error::in_file(name_of(&path), error))
     }
 }
 

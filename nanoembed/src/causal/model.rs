@@ -29,7 +29,7 @@ impl<'f> Found<'f> {
     /// In a file whose bytes are `bytes`.
     pub(crate) fn in_model(bytes: &'f [u8], model: &ModelSource<'f>) -> Result<Self, CoreError> {
         let config = model.causal_config()?;
-        let tokenizer = Tokenizer::of_source(bytes, model)?;
+        let tokenizer = Tokenizer::from_source(bytes, model)?;
         let weights = match model {
             ModelSource::Amb(amb) => ModelWeights::of_file(bytes, amb.tensors()),
             ModelSource::Embd(embd) => ModelWeights::of_file(bytes, embd.tensors()),

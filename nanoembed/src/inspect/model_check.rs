@@ -99,7 +99,7 @@ fn decoder(bytes: &[u8], file: &Embd<'_>) -> Option<Finding> {
     if let Err(error) = Decoder::open(&weights, config) {
         return Some(wrong(error, "tensors"));
     }
-    let count = match Tokenizer::of_embd(bytes, file) {
+    let count = match Tokenizer::from_source(bytes, &ModelSource::Embd(*file)) {
         Ok(tokenizer) => tokenizer.count(),
         Err(error) => return Some(wrong(error, "tokenizer")),
     };

@@ -143,7 +143,7 @@ impl Opened {
     /// The tokenizer of a model that continues texts.
     pub(crate) fn causal_tokenizer(&self) -> Result<Tokenizer<'static>> {
         match &self.parsed {
-            Parsed::Model(bytes, model) => Tokenizer::of_source(bytes, model),
+            Parsed::Model(bytes, model) => Tokenizer::from_source(bytes, model),
             Parsed::Bundle(bundle) => return bundle.tokenizer(),
             Parsed::Text(_) | Parsed::Other(..) => Err(CoreError::new(0, ErrorKind::UnknownFormat)),
         }

@@ -3,6 +3,7 @@
 mod text;
 pub(crate) mod word_pieces;
 
+use std::borrow::Cow;
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
@@ -81,7 +82,7 @@ impl Tokenizer {
         } else if let Some(text) = opened.text() {
             Kind::Text(Box::new(TextTokens::of(text.tokenizer()?)))
         } else if let Some(bytes) = opened.unknown_bytes().filter(|_| is_sentencepiece) {
-            let model = CausalTokenizer::of_model(bytes.to_vec());
+            let model = CausalTokenizer::from_model(bytes.to_vec());
             causal(model.map_err(|error| source.failure(error))?)
         } else {
             let model = opened.embedder()?;
@@ -126,7 +127,7 @@ impl Tokenizer {
                 let token = buffer.get(..bytes).unwrap_or_default();
                 Some(String::from_utf8_lossy(token).into_owned())
             }
-            Kind::Causal(tokenizer, _) => tokenizer.token(id).map(str::to_owned),
+            Kind::Causal(tokenizer, _) => tokenizer.token(id).map(Cow::into_owned),
             Kind::Text(text) => {
                 let token = text.tokenizer().token(id)?;
                 Some(String::from_utf8_lossy(token).into_owned())

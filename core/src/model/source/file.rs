@@ -8,13 +8,15 @@ use super::byte_pairs::BpeSource;
 use super::embd::{embd_is_decoder, embd_llama_config};
 #[cfg(feature = "gguf")]
 use super::gguf::{
-    GgufModel, gguf_architecture, gguf_bert_config, gguf_bert_tensor, gguf_llama_config,
+    GgufModel, gguf_architecture, gguf_bert_config, gguf_bert_tensor, gguf_id, gguf_llama_config,
     gguf_model, gguf_pools_last_token,
 };
 use super::pieces::SentencePieceSource;
 use super::tokenizer::{TokenizerKind, TokenizerSource};
 use super::word_pieces::WordPieceSource;
 use crate::error::{Error, ErrorKind, Result};
+#[cfg(feature = "amb")]
+use crate::event::SpecialRole;
 #[cfg(feature = "gguf")]
 use crate::event::Value;
 use crate::event::{Format, Mode};
@@ -226,6 +228,9 @@ impl<'a> ModelSource<'a> {
     pub fn tokenizer(&self) -> Result<TokenizerSource<'a>> {
         Ok(match (self.tokenizer_kind()?, self) {
             (TokenizerKind::BytePairs, _) => TokenizerSource::BytePairs(self.byte_pairs()?),
+            (TokenizerKind::WordPiece, _) if self.is_causal() => {
+                return Err(Error::without_offset(ErrorKind::UnsupportedTokenizer));
+            }
             (TokenizerKind::WordPiece, _) => {
                 TokenizerSource::WordPiece(self.word_pieces(&self.encoder_config()?)?)
             }
@@ -242,6 +247,20 @@ impl<'a> ModelSource<'a> {
                 TokenizerSource::SentencePiece(SentencePieceSource::gguf(gguf)?)
             }
         })
+    }
+
+    /// The token that the file calls the beginning of a text, whether it is put before every text
+    /// or not.
+    #[must_use]
+    pub fn begin_token(&self) -> Option<u32> {
+        match self {
+            #[cfg(feature = "amb")]
+            Self::Amb(amb) => amb.tokenizer()?.special(SpecialRole::Classify),
+            #[cfg(feature = "embd")]
+            Self::Embd(embd) => embd.metadata_value("bos_token_id")?.parse().ok(),
+            #[cfg(feature = "gguf")]
+            Self::Gguf(gguf) => gguf_id(gguf, "tokenizer.ggml.bos_token_id"),
+        }
     }
 
     fn tokenizer_kind(&self) -> Result<TokenizerKind> {

@@ -17,7 +17,7 @@ use crate::format::amb::{Amb, TokenizerKind};
 use crate::format::embd::{Embd, SENTENCEPIECE};
 #[cfg(feature = "gguf")]
 use crate::format::gguf::Gguf;
-use crate::token::sentencepiece::{Found, Piece, Scratch, Slot, Spec};
+use crate::token::sentencepiece::{Found, Output, Piece, Scratch, Slot, Spec};
 use crate::token::{AddedTable, AddedToken, SentencePiece, SpecialTokens, TextEnds};
 
 const MISSING: Error = Error::without_offset(ErrorKind::MissingVocabulary);
@@ -138,6 +138,32 @@ impl<'a> SentencePieceSource<'a> {
         &self.ends
     }
 
+    /// Where the model lies in the file; 0 if it has to be serialized.
+    #[must_use]
+    pub const fn offset(&self) -> u64 {
+        match &self.model {
+            Model::Serialized(_, offset) => *offset,
+            #[cfg(feature = "gguf")]
+            Model::Gguf(_) => 0,
+        }
+    }
+
+    /// Writes the serialized model.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::BadVocabulary`] if arrays of GGUF do not make a model.
+    pub fn write_model(&self, out: &mut Output<'_>) -> Result<()> {
+        match &self.model {
+            Model::Serialized(bytes, _) => {
+                out(bytes);
+                Ok(())
+            }
+            #[cfg(feature = "gguf")]
+            Model::Gguf(file) => GgufPieces::read(file)?.write(out),
+        }
+    }
+
     /// The memory that an index over it takes.
     ///
     /// # Errors
@@ -157,7 +183,7 @@ impl<'a> SentencePieceSource<'a> {
                 SentencePieceNeeds {
                     model: pieces.model_bytes()?,
                     pieces: pieces.count(),
-                    slots: Spec::slots_needed_for(pieces.piece_bytes())?,
+                    slots: Spec::slots_needed_for(pieces.piece_bytes()?)?,
                     added: 0,
                 }
             }

@@ -56,7 +56,7 @@ impl<'p> TokenizerJson<'p> {
             ends: around,
         };
         let pairs = parts.build().map_err(|error| Error::in_file(name_of(self.path), error))?;
-        Ok(Tokenizer::of_byte_pairs(pairs, around.begin.or(ends.begin)))
+        Ok(Tokenizer::from_byte_pairs(pairs, around.begin.or(ends.begin)))
     }
 
     /// Refuses models and settings of BPE that are not done here; says whether whole words go

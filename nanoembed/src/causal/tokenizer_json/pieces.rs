@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::{TokenizerJson, is_set, kind_of, only};
 use crate::causal::ends::FolderEnds;
-use crate::causal::tokenizer::{AddedTokens, Tokenizer};
+use crate::causal::tokenizer::{AddedTokens, Tokenizer, of_hugging_face};
 use crate::error::{Error, Result, name_of};
 
 /// The longest piece, in bytes: the longest of Gemma have less than 100.
@@ -67,7 +67,7 @@ impl TokenizerJson<'_> {
             model.piece(token, score, kind);
         }
         let added = AddedTokens { tokens: added, begin, ends: around };
-        Tokenizer::of_hugging_face(model.finish(), added)
+        of_hugging_face(model.finish(), added)
             .map_err(|error| Error::in_file(name_of(self.path), error))
     }
 

@@ -6,6 +6,7 @@ use nanoembed_core::format::amb::{Amb, Payload, TokenizerSpec};
 use super::ModelConversion;
 use super::time::iso_8601;
 use crate::causal::conversion::DecoderModel;
+use crate::causal::tokenizer::Written as _;
 use crate::convert::amb::energy::{self, Energies};
 use crate::convert::amb::{self, Source};
 use crate::convert::calibration;

@@ -7,6 +7,7 @@ use nanoembed_core::quant::int8::CodeRange;
 use super::ModelConversion;
 use super::time::iso_8601;
 use crate::causal::conversion::DecoderModel;
+use crate::causal::tokenizer::Written as _;
 use crate::convert::calibration::{self, Calibration};
 use crate::convert::checkpoint::Checkpoint;
 use crate::convert::naming::Naming;

@@ -13,7 +13,7 @@ use super::encoder::model_type;
 use super::metadata::{Metadata, OwnValue};
 use super::{Job, Writing};
 use crate::causal::hugging_face::DecoderSettings;
-use crate::causal::tokenizer::Tokenizer;
+use crate::causal::tokenizer::{Tokenizer, Written as _};
 use crate::convert::checkpoint::settings::read_json;
 use crate::error::{Error, Result, name_of};
 

@@ -11,6 +11,11 @@ use crate::token::sentencepiece::{
 const BAD: Error = Error::without_offset(ErrorKind::BadVocabulary);
 const TOO_SMALL: Error = Error::without_offset(ErrorKind::BufferTooSmall);
 
+/// Pieces with spaces that are compared with all others: more than any model has, and few enough
+/// that the work is linear in the pieces. The longest have some thirty spaces.
+const MAX_SEARCHES: usize = 64;
+const MAX_ESCAPED_BYTES: usize = 256;
+
 /// The arrays of a model, of one length.
 #[derive(Clone, Copy, Debug)]
 pub struct GgufPieces<'a> {
@@ -41,10 +46,14 @@ impl<'a> GgufPieces<'a> {
     }
 
     /// The bytes of all pieces together.
-    #[must_use]
-    pub fn piece_bytes(&self) -> u64 {
-        let bytes = self.file.tokens().map(|piece| piece.len() as u64);
-        bytes.fold(0, u64::saturating_add)
+    ///
+    /// # Errors
+    ///
+    /// As [`write`](Self::write).
+    pub fn piece_bytes(&self) -> Result<u64> {
+        let mut sum = 0_u64;
+        self.each(|spelling, _, _| sum = sum.saturating_add(spelling.len() as u64))?;
+        Ok(sum)
     }
 
     /// The ids of control pieces, which are found in texts as they are: those that a user defined
@@ -116,11 +125,44 @@ impl<'a> GgufPieces<'a> {
             rules: &[],
         };
         write_settings(&settings, out);
+        self.each(|spelling, score, kind| write_piece(spelling, score, kind, out))
+    }
+
+    /// Calls `piece` with each piece as SentencePiece spells it: what texts are searched for as it
+    /// is has `▁` for its spaces, which have been replaced there, unless another piece is so
+    /// spelled.
+    fn each(&self, mut piece: impl FnMut(&[u8], f32, PieceKind)) -> Result<()> {
+        let file = &self.file;
+        let mut searches = 0;
         for ((token, score), kind) in file.tokens().zip(scores(file)?).zip(kinds(file)?) {
-            write_piece(token, score?, kind?, out);
+            let (score, kind) = (score?, kind?);
+            let mut room = [0; MAX_ESCAPED_BYTES];
+            let is_searched = kind == PieceKind::UserDefined && searches < MAX_SEARCHES;
+            let escaped = is_searched.then(|| escaped(token, &mut room)).flatten();
+            let escaped = escaped.filter(|escaped| {
+                searches += 1;
+                !file.tokens().any(|token| token == *escaped)
+            });
+            piece(escaped.unwrap_or(token), score, kind);
         }
         Ok(())
     }
+}
+
+/// A text with `▁` for its spaces; `None` if it has none, or there is no room.
+fn escaped<'r>(token: &[u8], room: &'r mut [u8; MAX_ESCAPED_BYTES]) -> Option<&'r [u8]> {
+    if !token.contains(&b' ') || core::str::from_utf8(token).is_err() {
+        return None;
+    }
+    let mut used = 0_usize;
+    for byte in token {
+        let bytes = if *byte == b' ' { "▁".as_bytes() } else { core::slice::from_ref(byte) };
+        let end = used.checked_add(bytes.len())?;
+        let place = room.get_mut(used..end)?;
+        place.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
+        used = end;
+    }
+    room.get(..used)
 }
 
 fn scores<'a>(file: &Gguf<'a>) -> Result<impl Iterator<Item = Result<f32>> + use<'a>> {
