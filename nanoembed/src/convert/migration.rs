@@ -9,7 +9,7 @@ use nanoembed_core::event::Format;
 use nanoembed_core::format::uqff::Generation;
 use nanoembed_core::tensor::{Encoding, Weight};
 
-use super::layer_names::{Llama, NamesFile};
+use super::layer_names::{NamesFile, Numbered};
 use super::targets::Item;
 use super::writing::{Job, Target, Writing, Written, residual};
 use crate::error::{Error, Result};
@@ -95,7 +95,7 @@ impl Migration<'_> {
         for layer in &contents.layers {
             let name = match &names {
                 None => layer.name.to_owned(),
-                Some(names) => names.of(layer.name).ok_or_else(|| {
+                Some(names) => name_of_number(names, layer.name).ok_or_else(|| {
                     let message = format!("layer {} has no name", layer.name);
                     Error::input(ErrorKind::BadMetadata, message).at(set.name())
                 })?,
@@ -115,9 +115,9 @@ impl Migration<'_> {
     }
 
     /// How the numbered layers are called.
-    fn names(&self, set: &FileSet, contents: &Contents<'_>) -> Result<Names> {
+    fn names(&self, set: &FileSet, contents: &Contents<'_>) -> Result<Numbered> {
         if let Some(file) = &self.writing.names {
-            return NamesFile::read(file).map(Names::File);
+            return NamesFile::read(file).map(Numbered::Named);
         }
         let beside = set.folder().join("config.json");
         let config = self.writing.config.clone().or_else(|| beside.exists().then_some(beside));
@@ -127,41 +127,23 @@ impl Migration<'_> {
                 "UQFF 0.x numbers its layers, and nothing here tells their names",
             )
             .at(set.name())
-            .with_hint("give `--names FILE` (JSON `{\"0\": \"lm_head\", …}`), or, for Llama, Mistral and Qwen2, `--config config.json`"));
+            .with_hint("give `--names FILE` (JSON `{\"0\": \"lm_head\", …}`), or, for Llama, Mistral, Qwen2, EmbeddingGemma and Qwen3-Embedding, `--config config.json`"));
         };
-        let llama = Llama::of_config(&config)?;
-        let count = contents.layers.len() as u64;
-        if count != llama.numbered() {
-            let message =
-                format!("there are {count} layers, but such a model has {}", llama.numbered());
-            return Err(Error::input(ErrorKind::BadMetadata, message)
-                .at(set.name())
-                .with_hint("name the layers with `--names FILE`"));
-        }
+        let count = contents.layers.len();
+        let names = Numbered::of_config(&config, count)?;
+        names.check_count(count).map_err(|failure| failure.at(set.name()))?;
         for layer in &contents.layers {
             let number = layer.name.parse().unwrap_or(u32::MAX);
-            llama
+            names
                 .check_shape(number, layer.weight.shape())
                 .map_err(|failure| failure.at(set.name()))?;
         }
-        Ok(Names::Llama(llama))
+        Ok(names)
     }
 }
 
-/// Where names come from.
-enum Names {
-    File(NamesFile),
-    Llama(Llama),
-}
-
-impl Names {
-    fn of(&self, number: &str) -> Option<String> {
-        let number = number.parse().ok()?;
-        match self {
-            Self::File(names) => names.name(number).map(str::to_owned),
-            Self::Llama(llama) => llama.name(number),
-        }
-    }
+fn name_of_number(names: &Numbered, number: &str) -> Option<String> {
+    names.name(number.parse().ok()?)
 }
 
 /// Opens the sources, and what lies beside a UQFF file and belongs to it.

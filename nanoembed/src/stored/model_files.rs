@@ -9,7 +9,7 @@ use nanoembed_core::event::Format;
 use nanoembed_core::format::uqff::Generation;
 
 use super::{Contents, FileSet};
-use crate::convert::layer_names::Llama;
+use crate::convert::layer_names::Numbered;
 use crate::error::{Error, Result};
 
 /// The open files.
@@ -68,17 +68,17 @@ impl ModelFiles {
     }
 
     fn name_layers(&self, contents: &mut Contents<'_>, config: &Path) -> Result<()> {
-        let llama = Llama::of_config(config)?;
+        let names = Numbered::of_config(config, contents.layers.len())?;
         for tensor in &mut contents.tensors {
             let (number, part) = tensor.name.split_once('.').unwrap_or((&tensor.name, "weight"));
             let number: Option<u32> = number.parse().ok();
-            let layer = number.and_then(|number| Some((number, llama.name(number)?)));
+            let layer = number.and_then(|number| Some((number, names.name(number)?)));
             let (number, layer) = layer.ok_or_else(|| {
                 let message = format!("the model of config.json has no layer `{}`", tensor.name);
                 Error::input(ErrorKind::BadMetadata, message).at(self.name())
             })?;
             if part == "weight" {
-                let checked = llama.check_shape(number, tensor.values.shape());
+                let checked = names.check_shape(number, tensor.values.shape());
                 checked.map_err(|failure| failure.at(self.name()))?;
             }
             tensor.name = format!("{layer}.{part}");

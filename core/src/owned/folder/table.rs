@@ -43,10 +43,13 @@ pub struct TableSettings {
 }
 
 impl TableSettings {
-    /// Whether a `config.json` is Model2Vec's.
+    /// Whether a `config.json` is Model2Vec's. It need not say so, but has a member of its own then.
     #[must_use]
     pub fn are_in(config: Value<'_>) -> bool {
-        config.member("model_type").is_some_and(|kind| kind.is_text("model2vec"))
+        match config.member("model_type") {
+            Some(kind) => kind.is_text("model2vec"),
+            None => config.member("embedding_dtype").is_some(),
+        }
     }
 
     /// Reads a `config.json`.
@@ -55,8 +58,10 @@ impl TableSettings {
     ///
     /// A member that is not what it has to be, or not known.
     pub fn read<'t>(config: Value<'t>) -> Read<'t, Self> {
+        let is_own = Self::are_in(config);
         let config = Object::new(config)?;
-        if config.text("model_type")? != Some("model2vec") {
+        config.text("model_type")?;
+        if !is_own {
             // What lies beside a `StaticEmbedding` is another library's business.
             return Ok(Self::default());
         }
@@ -83,6 +88,10 @@ mod tests {
         let expected =
             TableSettings { drops_unknown: true, max_tokens: Some(512), normalize: true };
         assert_eq!((is_in, settings), (true, Ok(expected)));
+        let unnamed =
+            r#"{"normalize": true, "embedding_dtype": "int8", "vocabulary_quantization": 9}"#;
+        assert_eq!(read(unnamed), (true, Ok(expected)));
+        assert_eq!(read(r#"{"normalize": true}"#), (false, Ok(TableSettings::default())));
         assert_eq!(read(r#"{"model_type": "bert"}"#), (false, Ok(TableSettings::default())));
         let (_, refused) = read(r#"{"model_type": "model2vec", "pooling": "max"}"#);
         assert_eq!(refused, Err("only \"mean\" is done"));

@@ -49,7 +49,7 @@ const ARCHITECTURES: [(&str, &str); 5] = [
 const GEMMA: &str = "gemma3";
 
 /// What follows `model.layers.N.` and `blk.N.`, in the order of UQFF 0.x.
-const PER_LAYER: [(&str, &str); 7] = [
+pub(super) const PER_LAYER: [(&str, &str); 7] = [
     ("self_attn.q_proj", "attn_q"),
     ("self_attn.k_proj", "attn_k"),
     ("self_attn.v_proj", "attn_v"),
@@ -321,10 +321,12 @@ fn unknown(kind: &str) -> String {
     )
 }
 
-/// Whether `name` is that of a layer which is quantised in such models.
+/// Whether `name` is that of a layer which is quantised in such models, as decoders or embedding
+/// models call it.
 pub fn is_layer(name: &str) -> bool {
     let inside = || {
-        let (layer, suffix) = name.strip_prefix("model.layers.")?.split_once('.')?;
+        let name = name.strip_prefix("model.").unwrap_or(name);
+        let (layer, suffix) = name.strip_prefix("layers.")?.split_once('.')?;
         layer.parse::<u32>().ok()?;
         PER_LAYER.iter().find(|(known, _)| *known == suffix)
     };

@@ -4,9 +4,11 @@
 //! |---|---|
 //! | `types` | the types and what each of them can hold |
 //! | `weights` | the weights of a model, written in fewer bits |
+//! | `embedding_models` | which embedding models become UQFF |
 //! | `encode` | values to arrays of a type |
 //! | `spool` | arrays that wait for their file to be written, in a temporary file |
 
+mod embedding_models;
 pub mod encode;
 pub mod spool;
 pub mod types;

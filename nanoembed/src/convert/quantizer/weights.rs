@@ -6,6 +6,7 @@ use nanoembed_core::format::uqff::{Extra, LayerFormat};
 use nanoembed_core::tensor::Weight;
 use serde::Serialize;
 
+use super::embedding_models;
 use super::encode::{Encoded, Loss, encode};
 use super::spool::Spool;
 use super::types::QuantType;
@@ -16,6 +17,16 @@ use crate::error::{Error, Result};
 use crate::glob::Glob;
 use crate::progress::{Observer, Progress};
 use crate::stored::{Contents, FileSet, Stored, Values};
+
+/// Tables of some rows that are added to those of the tokens or to scores, as Hugging Face and GGUF
+/// call them.
+const TABLES: [&str; 5] = [
+    "position_embeddings.weight",
+    "token_type_embeddings.weight",
+    "relative_attention_bias.weight",
+    "position_embd.weight",
+    "token_types.weight",
+];
 
 /// Why a tensor is not quantised.
 enum Kept {
@@ -80,6 +91,9 @@ impl WeightQuantization<'_> {
         let target = self.writing.target(self.output)?;
         self.check(target)?;
         let set = FileSet::open(self.input)?;
+        if target.is_uqff() {
+            embedding_models::check(&set)?;
+        }
         let residual = residual(&set, target, observer)?;
         let mut contents = set.contents()?;
         if let Some(residual) = &residual {
@@ -87,7 +101,7 @@ impl WeightQuantization<'_> {
         }
         self.check_globs(&contents, &set.name())?;
         let mut spool = Spool::new()?;
-        let (ready, outcomes) = self.encode_all(&contents, &mut spool, observer)?;
+        let (ready, outcomes) = self.encode_all(&contents, target, &mut spool, observer)?;
         let spooled = spool.finish()?;
         let mut items = Vec::new();
         for (tensor, outcome) in ready.iter().zip(&outcomes) {
@@ -158,6 +172,7 @@ impl WeightQuantization<'_> {
     fn encode_all<'s, 'a>(
         &self,
         contents: &'s Contents<'a>,
+        target: Target,
         spool: &mut Spool,
         observer: &dyn Observer,
     ) -> Result<(Vec<Ready<'s, 'a>>, Vec<Outcome>)> {
@@ -167,17 +182,20 @@ impl WeightQuantization<'_> {
         for tensor in &contents.tensors {
             let shape = *tensor.values.shape();
             let kept = self.wanted(tensor).err();
+            let is_unsuited = matches!(kept, Some(Kept::Unsuited(_)));
+            let is_as_it_is = tensor.values.is_portable()
+                && !(is_unsuited && target.is_uqff() && is_half(&tensor.values));
             let outcome = match (&kept, &tensor.values) {
-                (Some(kept), Values::Weight(weight)) if tensor.values.is_portable() => {
+                (Some(kept), Values::Weight(weight)) if is_as_it_is => {
                     ready.push(Ready::AsItIs(&tensor.name, *weight));
                     let dtype = tensor.values.type_name().to_owned();
                     let bytes = tensor.values.stored_bytes();
                     Outcome::new(tensor, dtype, bytes, Loss::default(), Some(kept))
                 }
-                // Codes of `.weights` and `.amb` files have no place in other formats.
-                (kept, values) => {
-                    let stays = kept.is_some() && !values.is_portable();
-                    let to = if stays { QuantType::F32 } else { self.to_type };
+                // Codes of `.weights` and `.amb` files have no place in other formats, and mistral.rs
+                // computes with layers of half precision only where all is of that.
+                (kept, _) => {
+                    let to = if kept.is_some() { QuantType::F32 } else { self.to_type };
                     let (encoded, loss) = encode(&tensor.all()?, shape, to, spool)?;
                     let bytes = encoded.bytes();
                     ready.push(Ready::Encoded(tensor, encoded));
@@ -196,6 +214,9 @@ impl WeightQuantization<'_> {
         let shape = tensor.values.shape();
         if shape.dims().len() < 2 {
             return Err(Kept::Rightly("a vector"));
+        }
+        if TABLES.iter().any(|table| tensor.name.ends_with(table)) {
+            return Err(Kept::Rightly("a table of positions or types"));
         }
         let integers = ["i64", "i32", "i16", "i8", "u64", "u32", "u16", "u8", "bool"];
         if integers.contains(&tensor.values.type_name()) {
@@ -217,6 +238,11 @@ impl WeightQuantization<'_> {
             reason: outcome.reason.clone().unwrap_or_default(),
         }
     }
+}
+
+/// Whether values are 16-bit floats.
+fn is_half(values: &Values<'_>) -> bool {
+    matches!(values.type_name(), "f16" | "bf16")
 }
 
 impl Outcome {

@@ -1,17 +1,25 @@
 //! What a model has beside its weights, where the weights' format does not hold it.
 
+use std::path::{Component, Path, PathBuf};
+
+use nanoembed_core::ErrorKind;
 use nanoembed_core::event::Format;
+use serde_json::Value;
 
 use super::{Job, Target, Written, size_of};
+use crate::convert::layer_names::embedder;
 use crate::error::{Error, Result, name_of};
+use crate::files::whole_file;
 use crate::progress::Observer;
 use crate::stored::FileSet;
 
 /// Settings, tokenizer, pooling and prompts, as Hugging Face's folders and mistral.rs have them.
-const SETTINGS: [&str; 14] = [
+const SETTINGS: [&str; 16] = [
     "config.json",
     "tokenizer.json",
     "tokenizer.model",
+    "sentencepiece.bpe.model",
+    "spiece.model",
     "tokenizer_config.json",
     "special_tokens_map.json",
     "added_tokens.json",
@@ -19,20 +27,38 @@ const SETTINGS: [&str; 14] = [
     "vocab.txt",
     "vocab.json",
     "merges.txt",
-    "modules.json",
+    MODULES,
     "sentence_bert_config.json",
     "config_sentence_transformers.json",
     "1_Pooling/config.json",
 ];
 
+/// What stands behind the transformer, and in which folders.
+const MODULES: &str = "modules.json";
+
+/// What a module's folder has.
+const MODULE_FILES: [&str; 3] = ["config.json", "model.safetensors", "pytorch_model.bin"];
+
+/// More modules than any model has.
+const MOST_MODULES: usize = 16;
+
 /// The tensors that are no layers of a UQFF file.
 const RESIDUAL: &str = "residual.safetensors";
 
-/// The tensors beside a UQFF file, for a target that has all tensors in one file.
+/// The tensors beside a UQFF file, for a target that has all tensors in one file, or that puts more
+/// of them beside.
 pub fn residual(set: &FileSet, target: Target, observer: &dyn Observer) -> Result<Option<FileSet>> {
     let residual = set.folder().join(RESIDUAL);
-    let is_wanted =
-        set.format() == Some(Format::Uqff) && matches!(target, Target::Gguf | Target::Safetensors);
+    let gets_more = || {
+        let contents = set.contents();
+        contents.is_ok_and(|it| it.layers.iter().any(|layer| embedder::is_table(layer.name)))
+    };
+    let is_wanted = set.format() == Some(Format::Uqff)
+        && match target {
+            Target::Gguf | Target::Safetensors => true,
+            Target::Uqff02 => gets_more(),
+            Target::Uqff12 => false,
+        };
     if !is_wanted || !residual.exists() {
         return Ok(None);
     }
@@ -45,8 +71,9 @@ pub fn residual(set: &FileSet, target: Target, observer: &dyn Observer) -> Resul
 pub(super) fn bring(job: &Job<'_, '_>, observer: &dyn Observer) -> Result<Vec<Written>> {
     let mut written = Vec::new();
     let residual = (job.from == Format::Uqff).then_some(RESIDUAL);
-    for name in SETTINGS.into_iter().chain(residual) {
-        let (from, to) = (job.folder.join(name), job.output.with_file_name(name));
+    let settings = SETTINGS.into_iter().chain(residual).map(PathBuf::from);
+    for name in settings.chain(of_modules(&job.folder)?) {
+        let (from, to) = (job.folder.join(&name), job.output.with_file_name(&name));
         if !from.is_file() {
             continue;
         }
@@ -55,9 +82,8 @@ pub(super) fn bring(job: &Job<'_, '_>, observer: &dyn Observer) -> Result<Vec<Wr
             to.parent().map_or(Ok(()), std::fs::create_dir_all).map_err(failed)?;
             std::fs::copy(&from, &to).map_err(failed)?;
             written.push(size_of(&to));
-        } else if name != RESIDUAL
-            && crate::files::whole_file::read(&from).ok()
-                != crate::files::whole_file::read(&to).ok()
+        } else if name != Path::new(RESIDUAL)
+            && whole_file::read(&from).ok() != whole_file::read(&to).ok()
         {
             observer.warn(&format!(
                 "{} is not that of the source and stays as it is: the model runs by it",
@@ -72,4 +98,50 @@ pub(super) fn bring(job: &Job<'_, '_>, observer: &dyn Observer) -> Result<Vec<Wr
         ));
     }
     Ok(written)
+}
+
+/// The files of the modules behind the transformer, by their paths within the model's folder.
+fn of_modules(folder: &Path) -> Result<Vec<PathBuf>> {
+    let list = folder.join(MODULES);
+    let text = whole_file::read_text(&list).unwrap_or_default();
+    let modules: Vec<Value> = serde_json::from_str(&text).unwrap_or_default();
+    let mut files = Vec::new();
+    for module in modules.iter().take(MOST_MODULES) {
+        let path = module.get("path").and_then(Value::as_str).map(Path::new);
+        // The first module is the transformer, whose weights are those that are written.
+        let Some(path) = path.filter(|path| !path.as_os_str().is_empty()) else { continue };
+        if !path.components().all(|part| matches!(part, Component::Normal(_))) {
+            let message = format!("the module `{}` lies outside of the folder", path.display());
+            return Err(Error::input(ErrorKind::BadMetadata, message).at(name_of(&list)));
+        }
+        files.extend(MODULE_FILES.iter().map(|name| path.join(name)));
+    }
+    Ok(files)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn files_of(modules: &str) -> Result<Vec<PathBuf>> {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join(MODULES), modules).unwrap();
+        of_modules(folder.path())
+    }
+
+    #[test]
+    fn files_of_modules_are_those_in_their_folders() {
+        let files = files_of(r#"[{"path": ""}, {"path": "2_Dense"}, {"no": "path"}]"#).unwrap();
+        assert_eq!(files.len(), MODULE_FILES.len());
+        assert!(files.contains(&Path::new("2_Dense").join("model.safetensors")));
+        assert!(files_of("no list").unwrap().is_empty());
+    }
+
+    #[test]
+    fn modules_outside_of_the_folder_are_refused() {
+        for path in ["../x", "/etc", "a/../../b"] {
+            let list = format!(r#"[{{"path": "{path}"}}]"#);
+            assert!(files_of(&list).is_err(), "{path}");
+        }
+    }
 }

@@ -96,7 +96,7 @@ pub(super) fn is_table(name: &str) -> bool {
     name.ends_with(".rotary_emb.inv_freq")
 }
 
-fn config_path(writing: &Writing, job: &Job<'_, '_>) -> PathBuf {
+pub(super) fn config_path(writing: &Writing, job: &Job<'_, '_>) -> PathBuf {
     writing.config.clone().unwrap_or_else(|| job.folder.join("config.json"))
 }
 

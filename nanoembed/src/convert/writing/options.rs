@@ -60,6 +60,11 @@ choices! {
 }
 
 impl Target {
+    /// Whether it is UQFF, of either generation.
+    pub const fn is_uqff(self) -> bool {
+        matches!(self, Self::Uqff12 | Self::Uqff02)
+    }
+
     /// The format's name for people.
     pub const fn format_name(self) -> &'static str {
         match self {

@@ -6,10 +6,10 @@ use nanoembed_core::ErrorKind;
 use nanoembed_core::format::uqff::{Extra, Layer, LayerFormat};
 use nanoembed_core::tensor::{Encoding, TensorHeader, TensorView};
 
-use super::names::Plan;
+use super::names::{Plan, config_path};
 use super::residual::Residual;
 use super::{Job, Target, Writing, Written, beside, size_of};
-use crate::convert::layer_names::llama;
+use crate::convert::layer_names::{Embedder, embedder, llama};
 use crate::convert::targets::Item;
 use crate::convert::targets::uqff::{Layers, Shards, report};
 use crate::error::{Error, Result};
@@ -53,7 +53,7 @@ pub(super) fn write(
             layers.sort_by(|a, b| in_number_order(a.name, b.name));
             None
         }
-        _ => Some(numbered(plan, job, &layers, items, &mut rest)?),
+        _ => Some(numbered(writing, plan, job, &layers, items, &mut rest)?),
     };
     let named_or_numbered = numbered.as_deref().map_or(Layers::Tensors(&layers), Layers::Blobs);
     let shards = Shards::new(job.output, &named_or_numbered, writing.shard_size)?;
@@ -129,6 +129,7 @@ fn view<'a>(item: &Item<'a>) -> Option<TensorView<'a>> {
 /// The table of embeddings is none of them: it goes to the rest, and is the output layer of models
 /// that have no other.
 fn numbered<'l, 'i>(
+    writing: &Writing,
     plan: &Plan,
     job: &Job<'_, '_>,
     layers: &[Layer<'l>],
@@ -136,20 +137,25 @@ fn numbered<'l, 'i>(
     rest: &mut Vec<&'i Item<'i>>,
 ) -> Result<Vec<(u32, Layer<'l>)>> {
     const EMBEDDINGS: &str = "model.embed_tokens";
+    let embedder = embedder_of(writing, job, layers)?;
     let number = |name: &str| {
         let decimal = name.bytes().all(|byte| byte.is_ascii_digit());
         let own = decimal.then(|| name.parse().ok()).flatten();
         let named = plan.names.as_ref().map(|names| names.number(name));
-        own.or(named.unwrap_or_else(|| plan.llama.as_ref().and_then(|llama| llama.number(name))))
+        let known = || match &embedder {
+            Some(embedder) => embedder.number(name),
+            None => plan.llama.as_ref().and_then(|llama| llama.number(name)),
+        };
+        own.or(named.unwrap_or_else(known))
     };
     let has_output = layers.iter().any(|layer| number(layer.name) == Some(0));
     let tied = plan.llama.as_ref().is_some_and(llama::Llama::is_tied);
     let mut numbered = Vec::new();
     for layer in layers {
-        if layer.name == EMBEDDINGS && number(layer.name).is_none() {
-            let weight = format!("{EMBEDDINGS}.weight");
+        if embedder::is_table(layer.name) && number(layer.name).is_none() {
+            let weight = format!("{}.weight", layer.name);
             rest.extend(items.iter().find(|item| item.name == weight));
-            if !has_output && tied {
+            if layer.name == EMBEDDINGS && !has_output && tied {
                 numbered.push((0, *layer));
             }
             continue;
@@ -157,7 +163,7 @@ fn numbered<'l, 'i>(
         let number = number(layer.name).ok_or_else(|| {
             let message = format!("the number of layer `{}` in UQFF 0.x is not known", layer.name);
             Error::input(ErrorKind::BadMetadata, message).at(&job.source).with_hint(
-                "give the model's config.json with `--config` (Llama, Mistral, Qwen2), or all numbers with `--names FILE`",
+                "give the model's config.json with `--config` (Llama, Mistral, Qwen2, EmbeddingGemma, Qwen3-Embedding), or all numbers with `--names FILE`",
             )
         })?;
         numbered.push((number, *layer));
@@ -170,4 +176,17 @@ fn numbered<'l, 'i>(
         return Err(Error::input(ErrorKind::DuplicateName, message).at(&job.source));
     }
     Ok(numbered)
+}
+
+/// The embedding model whose layers these are, if they are called like those of one.
+fn embedder_of(
+    writing: &Writing,
+    job: &Job<'_, '_>,
+    layers: &[Layer<'_>],
+) -> Result<Option<Embedder>> {
+    let config = config_path(writing, job);
+    if !config.exists() || !layers.iter().any(|layer| embedder::is_name(layer.name)) {
+        return Ok(None);
+    }
+    Embedder::of_config(&config)
 }
