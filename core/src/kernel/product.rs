@@ -93,7 +93,7 @@ impl<'a> Product<'a> {
     pub(crate) fn by_tokens(self, most: usize, run: ProductF32) {
         let Self { x, weights, bias, out, tokens, rows, cols, strides } = self;
         let size = even_size(tokens, most).max(1);
-        for (index, x) in x.chunks(size * cols.max(1)).enumerate() {
+        for (index, x) in x.chunks((size * cols).max(1)).enumerate() {
             let out = out.get_mut(index * size * strides.token..).unwrap_or_default();
             let tokens = x.len() / cols.max(1);
             run(Product { x, weights, bias, out, tokens, rows, cols, strides });
