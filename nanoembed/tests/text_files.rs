@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use nanoembed::convert::conversion::{ModelConversion, ModelTarget};
-use nanoembed::{Encoder, Silent};
+use nanoembed::{Encoder, ErrorKind, Prefix, Silent};
+use nanoembed_core::owned::TextModel;
 
 /// The bytes of the model in `folder` as one file.
 fn converted(folder: &str, target: ModelTarget) -> Vec<u8> {
@@ -40,6 +41,23 @@ fn whole_files_embed_and_files_that_end_too_early_do_not_open() {
             );
         }
     }
+}
+
+#[test]
+fn core_alone_opens_them_and_says_the_same() {
+    for file in files() {
+        let text = "How do I reset my password?";
+        let expected = Encoder::options().prompt(Prefix::Text(String::new()));
+        let expected = expected.from_bytes(file.clone()).unwrap().embed(text).unwrap();
+        let model = TextModel::open_file(&file[..]).unwrap();
+        let found = model.embed_text(text).unwrap();
+        assert_eq!(found.len(), model.dimensions());
+        let apart = found.iter().zip(&expected).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+        assert!(apart < 1e-6, "{apart:e}");
+    }
+    let bert = std::fs::read("../ffi/tests/data/small_bert.weights").unwrap();
+    let error = TextModel::open_file(&bert[..]).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::UnsupportedArchitecture);
 }
 
 #[test]

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | the embedding of a text | [`Embedder`] |
 //! | the embedding of token ids by an encoder of any family, or their classes | `TextEncoder` over weights from anywhere |
-//! | the same of texts, as a Hugging Face folder describes the model | `TextModel` over weights from anywhere |
+//! | the same of texts, as a Hugging Face folder describes the model | `TextModel` over weights from anywhere, or out of one file (`TextModel::open_file`) |
 //! | a text continued | [`CausalModel`]; [`Decoder`] over weights from anywhere |
 //! | token ids alone | [`Embedder::tokenizer`], [`BpeTokenizer`], [`SentencePieceModel`]; [`Pipeline`] of a `tokenizer.json` |
 //!
@@ -41,6 +41,8 @@ mod causal;
 mod decoder;
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 mod embedder;
+#[cfg(all(feature = "families", any(feature = "amb", feature = "embd")))]
+mod file_weights;
 #[cfg(feature = "families")]
 pub mod folder;
 #[cfg(feature = "std")]
@@ -79,6 +81,8 @@ pub use causal::CausalModel;
 pub use decoder::{CausalPooling, CausalSession, Decoder};
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 pub use embedder::Embedder;
+#[cfg(all(feature = "families", any(feature = "amb", feature = "embd")))]
+pub use file_weights::FileWeights;
 #[cfg(feature = "std")]
 pub use io_sink::IoSink;
 pub use model_proto::ModelProto;

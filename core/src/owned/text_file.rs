@@ -17,8 +17,9 @@ use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::Pipeline;
+use super::file_weights::{FileWeights, tensors};
 use super::folder::{FolderFault, FolderModel, FolderResult, Prompts};
+use super::{Pipeline, TextModel};
 use crate::error::{Error, ErrorKind, Result};
 #[cfg(feature = "amb")]
 use crate::format::amb::TokenizerKind;
@@ -134,6 +135,25 @@ impl<'f> TextFile<'f> {
             #[cfg(feature = "gguf")]
             ModelSource::Gguf(_) => Err(MISSING),
         }
+    }
+}
+
+impl<B: AsRef<[u8]> + Sync> TextModel<FileWeights<B>> {
+    /// The model in a `.weights` or `.amb` file that keeps the texts of a folder.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the file; [`ErrorKind::UnsupportedArchitecture`] if it
+    /// [keeps none](ModelSource::has_folder_texts); as [`FolderModel::read`],
+    /// [`TextFile::pipeline`] and [`open`](Self::open), which say more.
+    pub fn open_file(file: B) -> Result<Self> {
+        let source = ModelSource::parse(file.as_ref())?;
+        let text = TextFile::read(source).map_err(|fault| fault.error)?;
+        let text = text.ok_or(Error::without_offset(ErrorKind::UnsupportedArchitecture))?;
+        let pipeline = text.pipeline().map_err(|fault| fault.error)?;
+        let (model, tensors) = (text.model().clone(), tensors(&source));
+        let weights = FileWeights::new(file, tensors);
+        Self::open(&model, weights, pipeline).map_err(|fault| fault.error)
     }
 }
 

@@ -84,14 +84,16 @@ impl<'a> ModelSource<'a> {
     /// settings of its own: `config.json` or `modules.json`.
     #[must_use]
     pub fn has_folder_texts(&self) -> bool {
-        ["config.json", "modules.json"].into_iter().any(|path| match self {
+        #[cfg(any(feature = "amb", feature = "embd"))]
+        let mut paths = ["config.json", "modules.json"].into_iter();
+        match self {
             #[cfg(feature = "amb")]
-            Self::Amb(amb) => amb_config_value(amb, path).is_some(),
+            Self::Amb(amb) => paths.any(|path| amb_config_value(amb, path).is_some()),
             #[cfg(feature = "embd")]
-            Self::Embd(embd) => embd.metadata_value(path).is_some(),
+            Self::Embd(embd) => paths.any(|path| embd.metadata_value(path).is_some()),
             #[cfg(feature = "gguf")]
             Self::Gguf(_) => false,
-        })
+        }
     }
 
     /// The settings of an encoder.
@@ -204,6 +206,18 @@ impl<'a> ModelSource<'a> {
             Self::Embd(embd) => embd.tensor(name).map(|tensor| *tensor.header()),
             #[cfg(feature = "gguf")]
             Self::Gguf(gguf) => gguf.tensor(name).map(|tensor| *tensor.header()),
+        }
+    }
+
+    /// Calls `take` with every tensor, in the order of the file.
+    pub fn each_tensor(&self, take: &mut dyn FnMut(&TensorHeader<'a>)) {
+        match self {
+            #[cfg(feature = "amb")]
+            Self::Amb(amb) => amb.tensors().for_each(|tensor| take(tensor.header())),
+            #[cfg(feature = "embd")]
+            Self::Embd(embd) => embd.tensors().for_each(|tensor| take(tensor.header())),
+            #[cfg(feature = "gguf")]
+            Self::Gguf(gguf) => gguf.tensors().for_each(|tensor| take(tensor.header())),
         }
     }
 
