@@ -9,9 +9,9 @@ use tempfile::TempDir;
 use super::{failure, objects, stdout};
 
 /// How far off a number may be: weights are random, so nothing evens out.
-const TOLERANCE: f64 = 2e-5;
+pub const TOLERANCE: f64 = 2e-5;
 
-fn models() -> PathBuf {
+pub fn models() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/data/models")
 }
 
@@ -26,14 +26,14 @@ fn complete() -> Vec<PathBuf> {
     folders
 }
 
-struct Expected {
-    rows: Vec<Value>,
-    numbers: Vec<Vec<f64>>,
+pub struct Expected {
+    pub rows: Vec<Value>,
+    pub numbers: Vec<Vec<f64>>,
     max_tokens: Option<u64>,
 }
 
 impl Expected {
-    fn read(folder: &Path) -> Self {
+    pub fn read(folder: &Path) -> Self {
         let said = std::fs::read_to_string(folder.join("expected.json")).unwrap();
         let said: Value = serde_json::from_str(&said).unwrap();
         let width = usize::try_from(said["shape"][1].as_u64().unwrap()).unwrap();
@@ -47,7 +47,7 @@ impl Expected {
     }
 }
 
-fn lines(rows: &[Value], members: &[&str]) -> String {
+pub fn lines(rows: &[Value], members: &[&str]) -> String {
     let line = |row: &Value| {
         let object = members.iter().map(|name| ((*name).to_owned(), row[*name].clone()));
         format!("{}\n", Value::Object(object.collect()))
@@ -55,7 +55,7 @@ fn lines(rows: &[Value], members: &[&str]) -> String {
     rows.iter().map(line).collect()
 }
 
-fn farthest(found: &Value, expected: &[f64]) -> f64 {
+pub fn farthest(found: &Value, expected: &[f64]) -> f64 {
     let found = found.as_array().unwrap();
     assert_eq!(found.len(), expected.len());
     let apart = found.iter().zip(expected).map(|(a, b)| (a.as_f64().unwrap() - b).abs());
@@ -190,7 +190,7 @@ fn a_file_of_another_family_is_refused_where_only_bert_is_read() {
     assert!(said.contains("rerank"), "{said}");
 }
 
-fn name_of(row: &Value) -> &str {
+pub fn name_of(row: &Value) -> &str {
     row["prompt_name"].as_str().unwrap_or_default()
 }
 

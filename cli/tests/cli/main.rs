@@ -12,6 +12,7 @@ mod default_model;
 mod documented;
 mod embed;
 mod families;
+mod family_gguf;
 mod folders;
 mod gguf_files;
 mod help;

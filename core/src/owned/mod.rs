@@ -33,6 +33,8 @@
 )]
 
 mod added_words;
+#[cfg(feature = "families")]
+pub mod base64;
 mod borrowed;
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 mod bpe;
@@ -45,6 +47,8 @@ mod embedder;
 mod file_weights;
 #[cfg(feature = "families")]
 pub mod folder;
+#[cfg(all(feature = "families", feature = "gguf"))]
+mod gguf_encoder;
 #[cfg(feature = "std")]
 mod io_sink;
 mod model_proto;
@@ -83,6 +87,8 @@ pub use decoder::{CausalPooling, CausalSession, Decoder};
 pub use embedder::Embedder;
 #[cfg(all(feature = "families", any(feature = "amb", feature = "embd")))]
 pub use file_weights::FileWeights;
+#[cfg(all(feature = "families", feature = "gguf"))]
+pub use gguf_encoder::{GgufEncoder, GgufFault};
 #[cfg(feature = "std")]
 pub use io_sink::IoSink;
 pub use model_proto::ModelProto;

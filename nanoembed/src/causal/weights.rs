@@ -63,7 +63,7 @@ impl<'f> ModelWeights<'f> {
     }
 
     /// Adds a tensor of the file that begins at `start`, unless there is one of that name.
-    pub(super) fn add(&mut self, name: &str, start: u64, header: &TensorHeader<'_>) {
+    pub(crate) fn add(&mut self, name: &str, start: u64, header: &TensorHeader<'_>) {
         let TensorHeader { dtype, shape, offset, bytes, .. } = *header;
         let header = TensorHeader { name: "", dtype, shape, offset: start + offset, bytes };
         self.tensors.entry(name.to_owned()).or_insert(header);

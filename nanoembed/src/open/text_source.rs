@@ -1,8 +1,9 @@
 //! A model of texts, wherever its texts and its weights lie: in a folder or in one file.
 
-use nanoembed_core::model::ModelSource;
+use nanoembed_core::format::gguf::Gguf;
+use nanoembed_core::model::{ModelSource, gguf_architecture};
 use nanoembed_core::owned::folder::{FolderFault, FolderModel};
-use nanoembed_core::owned::{TextFile, TextModel, TextTokenizer};
+use nanoembed_core::owned::{GgufEncoder, GgufFault, TextFile, TextModel, TextTokenizer};
 
 use crate::causal::weights::ModelWeights;
 use crate::error::{Error, Result};
@@ -10,11 +11,21 @@ use crate::open::folder::asked;
 use crate::open::folder::files::EncoderFolder;
 use crate::open::folder::texts::explained;
 use crate::open::prompts::Prompts;
+use crate::stored::explained::{failure as stored_failure, refusal_message};
 
 /// A model of texts in a folder or a file that it borrows from.
 pub(crate) enum TextSource<'f> {
     Folder(&'f EncoderFolder),
     File(Box<NamedFile<'f>>),
+    Gguf(Box<NamedGguf<'f>>),
+}
+
+/// A GGUF file with an encoder, and what messages call it.
+pub(crate) struct NamedGguf<'f> {
+    name: String,
+    bytes: &'f [u8],
+    file: Gguf<'f>,
+    encoder: GgufEncoder,
 }
 
 /// A file with a model of texts, and what messages call it.
@@ -25,12 +36,20 @@ pub(crate) struct NamedFile<'f> {
 }
 
 impl<'f> TextSource<'f> {
-    /// The model in the file called `name`; `None` if the file keeps no texts of a folder.
+    /// The model in the file called `name`; `None` if the file keeps no texts of a folder and is no
+    /// GGUF file with an encoder.
     pub(crate) fn of_file(
         name: &str,
         bytes: &'f [u8],
         source: ModelSource<'f>,
     ) -> Result<Option<Self>> {
+        if let ModelSource::Gguf(file) = source
+            && GgufEncoder::is_in(&file)
+        {
+            let encoder = gguf_encoder(name, bytes, &file)?;
+            let name = name.to_owned();
+            return Ok(Some(Self::Gguf(Box::new(NamedGguf { name, bytes, file, encoder }))));
+        }
         let read = TextFile::read(source).map_err(|fault| {
             let text = match source {
                 ModelSource::Embd(embd) => embd.metadata_value(&fault.file).map(str::to_owned),
@@ -47,6 +66,7 @@ impl<'f> TextSource<'f> {
         match self {
             Self::Folder(folder) => folder.name(),
             Self::File(file) => file.name.clone(),
+            Self::Gguf(file) => file.name.clone(),
         }
     }
 
@@ -60,6 +80,7 @@ impl<'f> TextSource<'f> {
         match self {
             Self::Folder(folder) => folder.model(),
             Self::File(file) => file.file.model(),
+            Self::Gguf(file) => &file.encoder.model,
         }
     }
 
@@ -70,6 +91,7 @@ impl<'f> TextSource<'f> {
             Self::File(file) => {
                 file.file.prompts().map(Prompts::of).map_err(|fault| file.failure(&fault))
             }
+            Self::Gguf(file) => Ok(Prompts::of_gguf(&file.file)),
         }
     }
 
@@ -81,6 +103,10 @@ impl<'f> TextSource<'f> {
                 let pipeline = file.file.pipeline().map_err(|fault| file.failure(&fault))?;
                 Ok(TextTokenizer::new(file.file.model(), pipeline))
             }
+            Self::Gguf(file) => {
+                let GgufEncoder { model, tokenizer, .. } = &file.encoder;
+                Ok(TextTokenizer::new(model, tokenizer.clone()))
+            }
         }
     }
 
@@ -89,6 +115,8 @@ impl<'f> TextSource<'f> {
         match self {
             Self::Folder(folder) => folder.labels(count),
             Self::File(file) => file.file.labels(count).map_err(|fault| file.failure(&fault)),
+            // Only models that compare texts have classes.
+            Self::Gguf(_) => Ok(Vec::new()),
         }
     }
 
@@ -97,6 +125,7 @@ impl<'f> TextSource<'f> {
         match self {
             Self::Folder(folder) => folder.open_model(),
             Self::File(file) => file.open_model(),
+            Self::Gguf(file) => file.open_model(),
         }
     }
 }
@@ -118,4 +147,31 @@ impl<'f> NamedFile<'f> {
         let text = self.file.text(&fault.file).ok().flatten().unwrap_or_default();
         explained(fault, &text, &format!("{}: {}", self.name, fault.file))
     }
+}
+
+impl<'f> NamedGguf<'f> {
+    fn open_model(&self) -> Result<TextModel<ModelWeights<'f>>> {
+        let mut weights = ModelWeights::default();
+        let start = weights.add_file(self.bytes);
+        for tensor in self.file.tensors() {
+            let header = tensor.header();
+            weights.add(GgufEncoder::tensor_name(header.name), start, header);
+        }
+        let GgufEncoder { model, tokenizer, .. } = &self.encoder;
+        let opened = TextModel::open(model, weights, tokenizer.clone());
+        let architecture = gguf_architecture(&self.file).unwrap_or_default();
+        let name = format!("{} ({architecture})", self.name);
+        opened.map_err(|fault| asked::failure(&name, &fault))
+    }
+}
+
+/// The encoder in a GGUF file, without its weights.
+fn gguf_encoder(name: &str, bytes: &[u8], file: &Gguf<'_>) -> Result<GgufEncoder> {
+    GgufEncoder::read(file).map_err(|fault| match fault {
+        GgufFault::Error(error) => stored_failure(name, bytes, error),
+        GgufFault::Refusal(refusal) => {
+            let message = refusal_message(file, &refusal);
+            Error::input(refusal.error().kind(), message).at(name)
+        }
+    })
 }

@@ -5,7 +5,8 @@ use nanoembed_core::event::{Format, Mode, Value};
 use nanoembed_core::format::gguf::Gguf;
 use nanoembed_core::format::sniff;
 use nanoembed_core::model::{
-    GgufRefusal, GgufSetting, gguf_architecture, gguf_bert_setting_at_fault, gguf_refusal,
+    GgufRefusal, GgufSetting, gguf_architecture, gguf_bert_setting_at_fault, gguf_is_known_encoder,
+    gguf_refusal,
 };
 use nanoembed_core::tensor::TensorHeader;
 use nanoembed_core::{Error as CoreError, ErrorKind};
@@ -50,10 +51,7 @@ fn message(file: &[u8], error: CoreError) -> Option<(String, Option<&'static str
             if gguf_architecture(&gguf) == Some("bert") {
                 return Some((setting_message(gguf_bert_setting_at_fault(&gguf)?), None));
             }
-            let GgufRefusal { name, reason, offset, .. } = gguf_refusal(&gguf)?;
-            let value = gguf.value(name).and_then(spelled);
-            let value = value.map(|value| format!(" is {value}")).unwrap_or_default();
-            (format!("byte {offset}: `{name}`{value}: {reason}"), None)
+            (refusal_message(&gguf, &gguf_refusal(&gguf)?), None)
         }
         ErrorKind::UnsupportedVersion => (
             format!("version {} of GGUF is not read, only 2 and 3", word(error.offset()?)?),
@@ -83,7 +81,7 @@ fn message(file: &[u8], error: CoreError) -> Option<(String, Option<&'static str
         ErrorKind::UnsupportedArchitecture => {
             let gguf = Gguf::parse(file, Mode::Lenient).ok()?;
             let name = gguf_architecture(&gguf)?;
-            if name == "bert" {
+            if gguf_is_known_encoder(&gguf) {
                 let message = "an encoder in a GGUF file is not taken here".to_owned();
                 return Some((
                     message,
@@ -93,7 +91,7 @@ fn message(file: &[u8], error: CoreError) -> Option<(String, Option<&'static str
                 ));
             }
             let message = format!(
-                "the model's architecture is `{name}`; known are `bert`, `llama`, `mistral`, `qwen2`, `qwen3`, `phi3` and `gemma3`"
+                "the model's architecture is `{name}`; known are `bert`, `eurobert`, `gemma-embedding`, `gemma3`, `jina-bert-v3`, `llama`, `mistral`, `modern-bert`, `nomic-bert`, `phi3`, `qwen2` and `qwen3`"
             );
             (message, None)
         }
@@ -119,6 +117,14 @@ fn message(file: &[u8], error: CoreError) -> Option<(String, Option<&'static str
         }
         _ => return None,
     })
+}
+
+/// Says which key or tensor of a file is not honoured.
+pub(crate) fn refusal_message(gguf: &Gguf<'_>, refusal: &GgufRefusal<'_>) -> String {
+    let GgufRefusal { name, reason, offset, .. } = refusal;
+    let value = gguf.value(name).and_then(spelled);
+    let value = value.map(|value| format!(" is {value}")).unwrap_or_default();
+    format!("byte {offset}: `{name}`{value}: {reason}")
 }
 
 /// A value of the metadata, if it is one of some characters.

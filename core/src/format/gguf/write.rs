@@ -27,6 +27,7 @@ pub enum WriteValue<'a> {
     I64(i64),
     F64(f64),
     Texts(&'a [&'a [u8]]),
+    U8s(&'a [u8]),
     U32s(&'a [u32]),
     I32s(&'a [i32]),
     F32s(&'a [f32]),
@@ -198,6 +199,7 @@ fn pair(sink: &mut impl Sink, key: &str, value: &WriteValue<'_>) -> Result<()> {
         }
         WriteValue::Texts(all) => array(sink, 8, all, |sink, element| text(sink, element)),
         WriteValue::U32s(all) => array(sink, 4, all, |sink, n| sink.write(&n.to_le_bytes())),
+        WriteValue::U8s(all) => array(sink, 0, all, |sink, n| sink.write(&[*n])),
         WriteValue::I32s(all) => array(sink, 5, all, |sink, n| sink.write(&n.to_le_bytes())),
         WriteValue::F32s(all) => array(sink, 6, all, |sink, n| sink.write(&n.to_le_bytes())),
         WriteValue::Stored(value) => sink.write(value),

@@ -8,8 +8,8 @@ use super::byte_pairs::BpeSource;
 use super::embd::{embd_is_decoder, embd_llama_config};
 #[cfg(feature = "gguf")]
 use super::gguf::{
-    GgufModel, gguf_architecture, gguf_bert_config, gguf_bert_tensor, gguf_id, gguf_llama_config,
-    gguf_model, gguf_pools_last_token,
+    GgufModel, gguf_architecture, gguf_bert_config, gguf_bert_tensor, gguf_id, gguf_is_encoder,
+    gguf_is_known_encoder, gguf_llama_config, gguf_model, gguf_pools_last_token,
 };
 use super::pieces::SentencePieceSource;
 use super::tokenizer::{TokenizerKind, TokenizerSource};
@@ -76,7 +76,7 @@ impl<'a> ModelSource<'a> {
             #[cfg(feature = "embd")]
             Self::Embd(embd) => embd_is_decoder(embd),
             #[cfg(feature = "gguf")]
-            Self::Gguf(gguf) => gguf_architecture(gguf).is_some_and(|name| name != "bert"),
+            Self::Gguf(gguf) => gguf_architecture(gguf).is_some() && !gguf_is_encoder(gguf),
         }
     }
 
@@ -147,6 +147,8 @@ impl<'a> ModelSource<'a> {
     /// [`ErrorKind::SplitFile`], for GGUF files.
     pub fn check_architecture(&self) -> Result<()> {
         match self {
+            #[cfg(feature = "gguf")]
+            Self::Gguf(gguf) if gguf.split().is_none() && gguf_is_known_encoder(gguf) => Ok(()),
             #[cfg(feature = "gguf")]
             Self::Gguf(gguf) => gguf_model(gguf).map(|_| ()),
             #[cfg(any(feature = "amb", feature = "embd"))]

@@ -1,6 +1,9 @@
 //! Metadata of a GGUF file that is made up here, not copied from another.
 
+use nanoembed_core::ErrorKind;
 use nanoembed_core::format::gguf::WriteValue;
+
+use crate::error::{Error, Result};
 
 /// A value in memory of its own.
 #[derive(Clone, Debug, PartialEq)]
@@ -12,6 +15,7 @@ pub(super) enum OwnValue {
     Texts(Vec<Vec<u8>>),
     I32s(Vec<i32>),
     F32s(Vec<f32>),
+    Bytes(Vec<u8>),
 }
 
 /// Keys and values, in the order of the file.
@@ -25,6 +29,14 @@ impl Metadata {
 
     pub(super) fn text(&mut self, key: impl Into<String>, value: impl Into<String>) {
         self.add(key, OwnValue::Text(value.into()));
+    }
+
+    /// Adds a size, which GGUF holds in 32 bits.
+    pub(super) fn size(&mut self, key: String, size: usize) -> Result<()> {
+        let large = |_| Error::input(ErrorKind::SizeOverflow, format!("{key} is {size}"));
+        let value = OwnValue::U32(u32::try_from(size).map_err(large)?);
+        self.add(key, value);
+        Ok(())
     }
 
     /// Adds a token's id, if there is one.
@@ -56,6 +68,7 @@ impl Metadata {
             OwnValue::Texts(_) => WriteValue::Texts(texts),
             OwnValue::I32s(values) => WriteValue::I32s(values),
             OwnValue::F32s(values) => WriteValue::F32s(values),
+            OwnValue::Bytes(values) => WriteValue::U8s(values),
         };
         let pairs = self.0.iter().zip(texts);
         pairs.map(|((key, own), texts)| (key.clone(), value((own, texts)))).collect()

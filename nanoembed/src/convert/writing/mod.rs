@@ -9,12 +9,14 @@
 //! | `windows` | what it says of windows, and of the factor of scores |
 //! | `to_uqff`, `to_gguf`, `to_safetensors` | what the format does not hold is put elsewhere or stored in another way |
 //! | `encoder`, `decoder_tokenizer`, `metadata` | what a GGUF file says of a model and its tokenizer |
+//! | `family` | the same of encoders of other families |
 //! | `beside` | the files that say what the weights' format does not |
 //! | `residual` | the tensors beside a UQFF file |
 
 mod beside;
 mod decoder_tokenizer;
 mod encoder;
+mod family;
 mod metadata;
 pub mod names;
 mod options;
@@ -91,6 +93,10 @@ impl Writing {
     ) -> Result<Vec<Written>> {
         job.keep_inputs([&job.output.to_owned()])?;
         let total = items.iter().map(|item| item.weight.encoding().stored_bytes()).sum();
+        if let Some(family) = self.family(job)? {
+            let progress = Progress::bytes(observer, "writing", total);
+            return to_gguf::write_family(job, &family, items, (&progress, observer));
+        }
         let encoder = self.encoder(job)?;
         if let Some(encoder) = &encoder {
             let (items, left_out) = encoder.renamed(items, &job.source)?;
@@ -122,13 +128,22 @@ impl Writing {
 }
 
 impl Writing {
-    /// The encoder that becomes a GGUF file, if one does.
-    fn encoder(&self, job: &Job<'_, '_>) -> Result<Option<encoder::Encoder>> {
-        let is_made_up = job.target == Target::Gguf
+    /// Whether all that a GGUF file says beside its tensors is made up here.
+    fn makes_up_gguf(&self, job: &Job<'_, '_>) -> bool {
+        job.target == Target::Gguf
             && job.from != Format::Gguf
             && self.like.is_none()
-            && !self.keep_names;
-        if is_made_up { encoder::Encoder::of(self, job) } else { Ok(None) }
+            && !self.keep_names
+    }
+
+    /// The encoder of a family that becomes a GGUF file, if one does.
+    fn family(&self, job: &Job<'_, '_>) -> Result<Option<family::Family>> {
+        if self.makes_up_gguf(job) { family::Family::of(self, job) } else { Ok(None) }
+    }
+
+    /// The BERT with WordPiece that becomes a GGUF file, if one does.
+    fn encoder(&self, job: &Job<'_, '_>) -> Result<Option<encoder::Encoder>> {
+        if self.makes_up_gguf(job) { encoder::Encoder::of(self, job) } else { Ok(None) }
     }
 }
 

@@ -8,6 +8,7 @@ use nanoembed_core::format::gguf::{DEFAULT_ALIGNMENT, Gguf, WriteValue, code_of}
 use nanoembed_core::tensor::{Dtype, Encoding, Weight};
 
 use super::encoder::{Encoder, model_type};
+use super::family::{Family, Prepared};
 use super::metadata::Metadata;
 use super::names::{Plan, is_table};
 use super::rotary::GgufRotary;
@@ -125,6 +126,40 @@ pub(super) fn write_encoder(
     let held = held(items, &encoded, &spooled, observer)?;
     let types = held.iter().find(|item| item.name == TOKEN_TYPES);
     let metadata = encoder.metadata(types.map_or(0, |types| types.weight.shape().rows()))?;
+    let texts = metadata.texts();
+    let metadata = metadata.values(&texts);
+    let borrowed: Vec<(&str, WriteValue<'_>)> =
+        metadata.iter().map(|(key, value)| (key.as_str(), *value)).collect();
+    let alignment = u32::try_from(DEFAULT_ALIGNMENT).unwrap_or(32);
+    write_file(job.output, &borrowed, alignment, &held, progress)?;
+    Ok(vec![size_of(job.output)])
+}
+
+/// Writes an encoder of any family.
+pub(super) fn write_family(
+    job: &Job<'_, '_>,
+    family: &Family,
+    items: Vec<Item<'_>>,
+    (progress, observer): (&Progress<'_>, &dyn Observer),
+) -> Result<Vec<Written>> {
+    let mut spool = Spool::new()?;
+    let prepared = family.prepared(items, &job.source, &mut spool)?;
+    let metadata = family.metadata(&prepared).map_err(|failure| failure.at(&job.source))?;
+    if !prepared.left_out.is_empty() {
+        observer.note(&format!("left out: {}", prepared.left_out.join(", ")));
+    }
+    let Prepared { items, mut encoded, dense, .. } = prepared;
+    let not_held = |item: &Item<'_>| item.dtype() != Some(Dtype::F32) && !holds(item);
+    for (item, place) in items.iter().zip(&mut encoded) {
+        if place.is_none() && not_held(item) {
+            *place = as_floats(std::slice::from_ref(item), |_| true, &mut spool)?.pop().flatten();
+        }
+    }
+    let spooled = spool.finish()?;
+    let mut held = held(items, &encoded, &spooled, observer)?;
+    for (name, layer) in dense {
+        held.push(Item::new(name, layer.weight(&spooled)?));
+    }
     let texts = metadata.texts();
     let metadata = metadata.values(&texts);
     let borrowed: Vec<(&str, WriteValue<'_>)> =

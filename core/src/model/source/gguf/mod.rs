@@ -21,6 +21,16 @@ use crate::format::gguf::Gguf;
 /// The architecture of encoders.
 const ENCODER: &str = "bert";
 
+/// The architectures of encoders beside BERT.
+const ENCODERS: [&str; 5] =
+    ["eurobert", "gemma-embedding", "jina-bert-v3", "modern-bert", "nomic-bert"];
+
+/// Those of encoders that are not run here.
+const OTHER_ENCODERS: [&str; 4] = ["jina-bert-v2", "neo-bert", "nomic-bert-moe", "t5encoder"];
+
+/// The architectures of decoders that embed texts where their file says how states are pooled.
+const EMBEDDERS: [&str; 1] = ["qwen3"];
+
 /// The architectures of decoders.
 const DECODERS: [&str; 6] = ["llama", "mistral", "qwen2", "qwen3", "phi3", "gemma3"];
 
@@ -44,6 +54,25 @@ pub fn gguf_architecture<'a>(file: &Gguf<'a>) -> Option<&'a str> {
         Value::Text(name) => Some(name),
         _ => None,
     }
+}
+
+/// Whether the model in the file embeds texts, by what its architecture is: it does not continue
+/// them.
+#[must_use]
+pub fn gguf_is_encoder(file: &Gguf<'_>) -> bool {
+    gguf_is_known_encoder(file)
+        || gguf_architecture(file).is_some_and(|name| OTHER_ENCODERS.contains(&name))
+}
+
+/// The same of architectures that are run here.
+#[must_use]
+pub fn gguf_is_known_encoder(file: &Gguf<'_>) -> bool {
+    let Some(architecture) = gguf_architecture(file) else { return false };
+    let pooling = || value_of(file, architecture, "pooling_type");
+    architecture == ENCODER
+        || ENCODERS.contains(&architecture)
+        || EMBEDDERS.contains(&architecture)
+            && !matches!(pooling(), None | Some(Value::Unsigned(0)))
 }
 
 /// What kind of model a GGUF file has.

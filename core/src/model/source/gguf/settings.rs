@@ -31,7 +31,20 @@ impl<'a> GgufRefusal<'a> {
         Error::new(self.offset, self.kind)
     }
 
-    pub(super) const fn missing(name: &'a str) -> Self {
+    /// Refuses what stands at `offset`.
+    #[cfg(feature = "families")]
+    pub(crate) const fn at(name: &'a str, offset: u64, reason: &'static str) -> Self {
+        Self { offset, ..Self::new(name, reason) }
+    }
+
+    /// The same with another code.
+    #[cfg(feature = "families")]
+    #[must_use]
+    pub(crate) const fn of_kind(self, kind: ErrorKind) -> Self {
+        Self { kind, ..self }
+    }
+
+    pub(crate) const fn missing(name: &'a str) -> Self {
         let reason = "it is missing, and there is no usual value";
         Self { name, offset: 0, reason, kind: ErrorKind::MissingMetadata }
     }

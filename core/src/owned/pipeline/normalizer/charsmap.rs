@@ -4,8 +4,8 @@
 
 use alloc::vec::Vec;
 
-use super::base64;
 use crate::error::{Error, ErrorKind, Result};
+use crate::owned::base64;
 use crate::owned::pipeline::text::{Allowance, Text};
 use crate::owned::pipeline::unicode::Clusters;
 use crate::token::sentencepiece::Rules;

@@ -1,6 +1,5 @@
 //! Normalisers: steps that make another text of a text.
 
-mod base64;
 mod bert;
 mod charsmap;
 mod pattern;

@@ -1,0 +1,202 @@
+//! Encoders of all families through GGUF: what is written has the ids and embeddings of
+//! transformers, with the settings of this project's own in it or without them, as other programs
+//! write such files.
+
+use std::path::Path;
+
+use nanoembed_core::event::Mode;
+use nanoembed_core::format::gguf::{Gguf, Plan, WriteValue, Writer};
+use nanoembed_core::tensor::TensorSpec;
+use serde_json::Value;
+use tempfile::TempDir;
+
+use super::families::{Expected, TOLERANCE, farthest, lines, models, name_of};
+use super::{failure, objects, stdout};
+
+/// The families that llama.cpp knows, of which whole models are among the tests' data.
+const KNOWN: [&str; 8] = [
+    "distilbert",
+    "embeddinggemma",
+    "eurobert",
+    "jina_v3",
+    "nomic_bert",
+    "qwen3_embedding",
+    "roberta",
+    "xlmr_bge_m3",
+];
+
+/// Writes the model in a folder as GGUF.
+fn written(folder: &Path, out: &Path) -> Vec<u8> {
+    let (folder, path) = (folder.to_str().unwrap(), out.to_str().unwrap());
+    stdout(&["migrate", "-q", folder, path], "");
+    std::fs::read(out).unwrap()
+}
+
+/// Changes the keys of a file.
+fn changed(bytes: &[u8], keep: impl Fn(&str) -> bool, more: &[(&str, WriteValue<'_>)]) -> Vec<u8> {
+    let file = Gguf::parse(bytes, Mode::Strict).unwrap();
+    let keys = file.metadata().map(|(key, _)| key).filter(|key| keep(key));
+    let mut metadata: Vec<(&str, WriteValue<'_>)> =
+        keys.map(|key| (key, WriteValue::Stored(file.stored_value(key).unwrap()))).collect();
+    metadata.extend_from_slice(more);
+    let specs: Vec<TensorSpec<'_>> = file
+        .tensors()
+        .map(|tensor| {
+            let header = tensor.header();
+            TensorSpec { name: header.name, dtype: header.dtype, shape: header.shape }
+        })
+        .collect();
+    let plan = Plan { metadata: &metadata, tensors: &specs, alignment: 32 };
+    let mut writer = Writer::new(plan, Vec::new()).unwrap();
+    file.tensors().for_each(|tensor| writer.data(tensor.data()).unwrap());
+    writer.finish().unwrap()
+}
+
+fn is_foreign(key: &str) -> bool {
+    !key.starts_with("nanoembed.")
+}
+
+fn run(command: &[&str], model: &Path, how: &[&str], texts: &str) -> Vec<Value> {
+    let form = ["-m", model.to_str().unwrap(), "-i", "jsonl", "--format", "jsonl", "-q"];
+    objects(&stdout(&[command, &form, how].concat(), texts))
+}
+
+/// Holds what a model makes of `rows` against what transformers does.
+fn check(model: &Path, rows: &[Value], numbers: &[Vec<f64>], how: &[&str]) {
+    let texts = lines(rows, &["text"]);
+    for (row, found) in rows.iter().zip(run(&["tokenize"], model, how, &texts)) {
+        assert_eq!(found["ids"], row["ids"], "{model:?} {}", row["text"]);
+    }
+    for (row, found) in rows.iter().zip(run(&["embed", "--precise"], model, how, &texts)) {
+        let expected = &numbers[usize::try_from(row["row"].as_u64().unwrap()).unwrap()];
+        let apart = farthest(&found["embedding"], expected);
+        assert!(apart <= TOLERANCE, "{model:?} {}: {apart:e}", row["text"]);
+    }
+}
+
+#[test]
+fn what_is_written_has_the_ids_and_embeddings_of_transformers() {
+    let out = TempDir::new().unwrap();
+    for family in KNOWN {
+        let folder = models().join(family);
+        let model = out.path().join(family).with_extension("gguf");
+        written(&folder, &model);
+        let Expected { rows, numbers, .. } = Expected::read(&folder);
+        let mut prompts: Vec<&str> = rows.iter().map(name_of).collect();
+        prompts.sort_unstable();
+        prompts.dedup();
+        for prompt in prompts {
+            let these: Vec<Value> =
+                rows.iter().filter(|row| name_of(row) == prompt).cloned().collect();
+            let how = match prompt {
+                "" => ["--prompt", ""],
+                name => ["--prompt-name", name],
+            };
+            check(&model, &these, &numbers, &how);
+        }
+    }
+}
+
+#[test]
+fn so_has_a_file_without_settings_of_our_own() {
+    let out = TempDir::new().unwrap();
+    for family in KNOWN {
+        let folder = models().join(family);
+        let model = out.path().join(family).with_extension("gguf");
+        let bytes = written(&folder, &model);
+        std::fs::write(&model, changed(&bytes, is_foreign, &[])).unwrap();
+        let Expected { rows, numbers, .. } = Expected::read(&folder);
+        let longest = rows.iter().map(|row| row["ids"].as_array().unwrap().len()).max().unwrap();
+        let longest = longest.to_string();
+        // Such files say no prompts.
+        let rows: Vec<Value> = rows.into_iter().filter(|row| name_of(row).is_empty()).collect();
+        check(&model, &rows, &numbers, &["--prompt", "", "--max-tokens", &longest]);
+    }
+}
+
+#[test]
+fn modern_bert_embeds_as_its_folder_does() {
+    let [folder, out] = [(); 2].map(|()| TempDir::new().unwrap());
+    let whole = models().join("modernbert_reranker");
+    for file in ["model.safetensors", "tokenizer.json", "tokenizer_config.json"] {
+        std::fs::copy(whole.join(file), folder.path().join(file)).unwrap();
+    }
+    let config = std::fs::read_to_string(whole.join("config.json")).unwrap();
+    let config = config.replace("ModernBertForSequenceClassification", "ModernBertModel");
+    std::fs::write(folder.path().join("config.json"), config).unwrap();
+    let model = out.path().join("m.gguf");
+    let bytes = written(folder.path(), &model);
+    let foreign = out.path().join("foreign.gguf");
+    std::fs::write(&foreign, changed(&bytes, is_foreign, &[])).unwrap();
+    let texts: Vec<Value> = Expected::read(&models().join("roberta")).rows;
+    let texts = lines(&texts, &["text"]);
+    let expected = run(&["embed", "--precise"], folder.path(), &[], &texts);
+    let ids = run(&["tokenize"], folder.path(), &[], &texts);
+    assert!(ids.iter().any(|row| row["ids"].as_array().unwrap().len() > 40));
+    for model in [&model, &foreign] {
+        assert_eq!(run(&["tokenize"], model, &[], &texts), ids);
+        for (found, expected) in
+            run(&["embed", "--precise"], model, &[], &texts).iter().zip(&expected)
+        {
+            let expected: Vec<f64> = serde_json::from_value(expected["embedding"].clone()).unwrap();
+            assert!(farthest(&found["embedding"], &expected) <= TOLERANCE, "{model:?}");
+        }
+    }
+}
+
+#[test]
+fn what_gguf_cannot_say_is_refused_by_name() {
+    let out = TempDir::new().unwrap();
+    let out = out.path().join("m.gguf");
+    for (family, said) in [
+        ("bert_max_pool", "pooling"),
+        ("bert_cased", "Dense"),
+        ("modernbert_mean", "norm.bias"),
+        ("cross_encoder", "compares two texts"),
+        ("gte", "`gte`"),
+        ("mpnet", "`mpnet`"),
+    ] {
+        let folder = models().join(family);
+        let found = failure(&["migrate", folder.to_str().unwrap(), out.to_str().unwrap()], b"", 1);
+        assert!(found.contains(said), "{family}: {found}");
+        assert!(!out.exists(), "{family}");
+    }
+}
+
+#[test]
+fn what_a_file_asks_for_and_is_not_done_is_refused_by_name() {
+    let out = TempDir::new().unwrap();
+    let model = out.path().join("m.gguf");
+    let refused = |bytes: Vec<u8>, said: &str| {
+        std::fs::write(&model, bytes).unwrap();
+        let found = failure(&["embed", "-m", model.to_str().unwrap(), "a"], b"", 1);
+        assert!(found.contains(said), "{found}");
+    };
+    let jina = written(&models().join("jina_v3"), &model);
+    let all = |_: &str| true;
+    for (key, value) in [
+        ("jina-bert-v3.attention.max_alibi_bias", WriteValue::F32(8.0)),
+        ("jina-bert-v3.expert_count", WriteValue::U32(8)),
+        ("tokenizer.ggml.normalizer.lowercase", WriteValue::Bool(true)),
+        ("nanoembed.of_tomorrow", WriteValue::U32(1)),
+    ] {
+        refused(changed(&jina, all, &[(key, value)]), &format!("`{key}`"));
+    }
+    for (key, value, said) in [
+        ("jina-bert-v3.attention.causal", WriteValue::Bool(true), "only false"),
+        ("jina-bert-v3.pooling_type", WriteValue::U32(4), "pooling_type"),
+        ("jina-bert-v3.block_count", WriteValue::U32(2), "`blk.2."),
+        ("jina-bert-v3.block_count", WriteValue::U32(u32::MAX), "larger"),
+        ("jina-bert-v3.attention.head_count", WriteValue::U32(0), "head_count"),
+        ("jina-bert-v3.embedding_length", WriteValue::Text("48"), "a number"),
+        ("tokenizer.ggml.model", WriteValue::Text("rwkv"), "tokenizer.ggml.model"),
+        ("general.architecture", WriteValue::Text("jina-bert-v2"), "`jina-bert-v2`"),
+        ("nanoembed.tokenizer", WriteValue::Text("{}"), "nanoembed.tokenizer"),
+    ] {
+        refused(changed(&jina, |known| known != key, &[(key, value)]), said);
+    }
+    let qwen = written(&models().join("qwen3_embedding"), &model);
+    let pre = "tokenizer.ggml.pre";
+    let unknown = [(pre, WriteValue::Text("of_tomorrow"))];
+    refused(changed(&qwen, |key| key != pre, &unknown), "of_tomorrow");
+}

@@ -1,0 +1,115 @@
+//! The tokenizer of an encoder in a GGUF file, with the ids that Hugging Face's gives, not those of
+//! llama.cpp where they differ.
+//!
+//! | `tokenizer.ggml.model` | what it is |
+//! |---|---|
+//! | `bert` | WordPiece; `▁` stands before what begins a word, nothing before what goes on with one |
+//! | `t5` | Unigram: SentencePiece's normalisation, pieces with scores |
+//! | `gpt2` | byte-level BPE, cut into words as `tokenizer.ggml.pre` says |
+//! | `llama` | SentencePiece's BPE, whose merges follow from scores |
+//!
+//! `nanoembed.tokenizer` has the settings of the `tokenizer.json` that the file was made of; they
+//! count where they are. Otherwise they are what such models have.
+
+mod byte_pairs;
+mod json;
+mod merges;
+mod sentence_piece;
+mod vocabulary;
+mod word_piece;
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use self::json::Ends;
+use self::vocabulary::Vocabulary;
+use super::keys::{GgufFault, Keys, Outcome};
+use crate::error::{Error, ErrorKind};
+use crate::event::Value;
+use crate::limit::Limit;
+use crate::model::GgufRefusal;
+use crate::owned::Pipeline;
+
+const MODEL: &str = "tokenizer.ggml.model";
+const OWN: &str = "nanoembed.tokenizer";
+
+/// A vocabulary, what is merged, and the settings of models of its kind.
+struct Parts {
+    settings: String,
+    merges: Vec<(u32, u32)>,
+}
+
+/// Reads the tokenizer.
+pub(super) fn read<'a>(keys: &Keys<'a>) -> Result<Pipeline, GgufFault<'a>> {
+    let mut vocabulary = Vocabulary::read(&keys.file)?;
+    keys.known(&["tokenizer.ggml.tokens", "tokenizer.ggml.token_type"]);
+    let parts = match keys.text(MODEL)? {
+        Some("bert") => word_piece::read(keys, &mut vocabulary)?,
+        Some("t5") => sentence_piece::unigram(keys, &mut vocabulary)?,
+        Some("gpt2") => byte_pairs::read(keys, &mut vocabulary)?,
+        Some("llama") => sentence_piece::byte_pairs(keys, &mut vocabulary)?,
+        Some(_) => {
+            let known = "known are `bert`, `t5`, `gpt2` and `llama`";
+            return Err(keys.refuse(MODEL, known).into());
+        }
+        None => return Err(Error::without_offset(ErrorKind::MissingVocabulary).into()),
+    };
+    let tokens: Vec<&str> = vocabulary.tokens.iter().map(String::as_str).collect();
+    let scores = (!vocabulary.scores.is_empty()).then_some(vocabulary.scores.as_slice());
+    let build = |settings: &str| {
+        let pipeline = Pipeline::from_parts(settings, &tokens, scores, &parts.merges);
+        pipeline.map_err(|fault| fault.error.kind())
+    };
+    match keys.text(OWN)? {
+        // What is wrong has a place in a text that is in no file.
+        Some(own) => build(own).map_err(|kind| {
+            keys.refuse(OWN, "it does not describe the file's tokens").of_kind(kind).into()
+        }),
+        None => build(&parts.settings).map_err(|kind| Error::without_offset(kind).into()),
+    }
+}
+
+/// The id under a key of `tokenizer.ggml.`, if it is one of the vocabulary.
+fn id<'a>(keys: &Keys<'a>, key: &'static str, vocabulary: &Vocabulary) -> Outcome<'a, Option<u32>> {
+    let id = keys.size(key, Limit::TOKENS)?;
+    match id {
+        // llama.cpp does without those beyond.
+        Some(id) if id < vocabulary.tokens.len() => Ok(Some(id as u32)),
+        _ => Ok(None),
+    }
+}
+
+/// The tokens around texts by the keys that say which they are and whether they are added.
+fn ends<'a>(
+    keys: &Keys<'a>,
+    vocabulary: &Vocabulary,
+    usual: (bool, bool),
+) -> Outcome<'a, [Option<u32>; 2]> {
+    let begin = id(keys, "tokenizer.ggml.bos_token_id", vocabulary)?;
+    let end = id(keys, "tokenizer.ggml.eos_token_id", vocabulary)?;
+    let adds_begin = keys.truth("tokenizer.ggml.add_bos_token")?.unwrap_or(usual.0);
+    let adds_end = keys.truth("tokenizer.ggml.add_eos_token")?.unwrap_or(usual.1);
+    keys.known(&["tokenizer.ggml.padding_token_id", "tokenizer.ggml.cls_token_id"]);
+    keys.known(&["tokenizer.ggml.seperator_token_id"]);
+    let missing = |key| {
+        let reason = "it is missing, and a tokenizer of this kind (`t5`, `gpt2` or `llama`) puts it around texts";
+        Err(GgufRefusal::at(key, 0, reason).of_kind(ErrorKind::MissingMetadata))
+    };
+    if adds_begin && begin.is_none() {
+        return missing("tokenizer.ggml.bos_token_id");
+    }
+    if adds_end && end.is_none() {
+        return missing("tokenizer.ggml.eos_token_id");
+    }
+    Ok([begin.filter(|_| adds_begin), end.filter(|_| adds_end)])
+}
+
+fn named(vocabulary: &Vocabulary, [begin, end]: [Option<u32>; 2]) -> Ends<'_> {
+    let named = |id: Option<u32>| id.and_then(|id| vocabulary.named(id));
+    Ends { begin: named(begin), end: named(end), has_types: false }
+}
+
+/// Keys that only other kinds of tokenizers have; a value that asks for nothing is as good as none.
+fn is_absent(value: Option<Value<'_>>) -> bool {
+    matches!(value, None | Some(Value::Bool(false) | Value::Array { count: 0 }))
+}

@@ -1,0 +1,139 @@
+//! The tokens of a GGUF file with what it says of each.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::json::Added;
+use crate::error::{Error, ErrorKind, Result};
+use crate::event::Value;
+use crate::format::gguf::Gguf;
+use crate::limit::{Limit, reserved};
+
+/// What a token is there for, by its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Normal,
+    Unknown,
+    Control,
+    UserDefined,
+    Unused,
+    Byte,
+}
+
+/// The tokens by their ids.
+pub(super) struct Vocabulary {
+    pub(super) tokens: Vec<String>,
+    pub(super) kinds: Vec<Kind>,
+    /// Empty if the file has none.
+    pub(super) scores: Vec<f64>,
+}
+
+const BAD: Error = Error::without_offset(ErrorKind::BadVocabulary);
+
+impl Vocabulary {
+    /// Reads the arrays of tokens, their types and their scores.
+    pub(super) fn read(file: &Gguf<'_>) -> Result<Self> {
+        let entries = file.token_entries();
+        let entries = entries.ok_or(Error::without_offset(ErrorKind::MissingVocabulary))?;
+        let count = Limit::TOKENS.check(entries.count.into())?;
+        let mut tokens = reserved(count)?;
+        for token in file.tokens() {
+            let token = core::str::from_utf8(token).map_err(|_| BAD)?;
+            tokens.push(String::from(token));
+        }
+        let mut kinds = reserved(count)?;
+        for kind in file.elements("tokenizer.ggml.token_type").into_iter().flatten().take(count) {
+            kinds.push(kind_of(kind).ok_or(BAD)?);
+        }
+        kinds.resize(count, Kind::Normal);
+        let mut scores = Vec::new();
+        if let Some(found) = file.elements("tokenizer.ggml.scores") {
+            scores = reserved(count)?;
+            for score in found.take(count) {
+                scores.push(number(score).filter(|score| score.is_finite()).ok_or(BAD)?);
+            }
+            if scores.len() != count {
+                return Err(BAD);
+            }
+        }
+        if tokens.len() != count {
+            return Err(BAD);
+        }
+        Ok(Self { tokens, kinds, scores })
+    }
+
+    pub(super) fn kind(&self, id: usize) -> Kind {
+        self.kinds.get(id).copied().unwrap_or(Kind::Normal)
+    }
+
+    /// The token of an id.
+    pub(super) fn named(&self, id: u32) -> Option<(u32, &str)> {
+        Some((id, self.tokens.get(id as usize)?.as_str()))
+    }
+
+    /// Takes out what only fills a table up: such ids have no token.
+    pub(super) fn drop_unused(&mut self) {
+        for (token, kind) in self.tokens.iter_mut().zip(&self.kinds) {
+            if *kind == Kind::Unused {
+                token.clear();
+            }
+        }
+    }
+
+    /// The tokens that are found in texts as they are: control tokens, and those that were added.
+    pub(super) fn added(&self, rules: AddedRules) -> Vec<Added<'_>> {
+        let mut added = Vec::new();
+        for (id, token) in self.tokens.iter().enumerate() {
+            let is_special = match self.kind(id) {
+                Kind::Control | Kind::Unknown => true,
+                Kind::UserDefined => false,
+                _ => continue,
+            };
+            let id = id as u32;
+            added.push(Added {
+                id,
+                content: token,
+                is_special,
+                is_normalized: !is_special && rules.normalizes,
+                strips_before: rules.strips_before == Some(id),
+            });
+        }
+        added
+    }
+}
+
+/// How added tokens are found, which GGUF does not say.
+#[derive(Clone, Copy, Default)]
+pub(super) struct AddedRules {
+    /// Whether those that are no special tokens are looked for in normalised text.
+    pub(super) normalizes: bool,
+    /// The token that takes the white space before it.
+    pub(super) strips_before: Option<u32>,
+}
+
+fn kind_of(value: Value<'_>) -> Option<Kind> {
+    let number = match value {
+        Value::Unsigned(number) => number,
+        Value::Signed(number) => u64::try_from(number).ok()?,
+        _ => return None,
+    };
+    match number {
+        0 | 1 => Some(Kind::Normal),
+        2 => Some(Kind::Unknown),
+        3 => Some(Kind::Control),
+        4 => Some(Kind::UserDefined),
+        5 => Some(Kind::Unused),
+        6 => Some(Kind::Byte),
+        _ => None,
+    }
+}
+
+#[allow(clippy::cast_precision_loss)] // scores are small
+fn number(value: Value<'_>) -> Option<f64> {
+    match value {
+        Value::Float(number) => Some(number),
+        Value::Signed(number) => Some(number as f64),
+        Value::Unsigned(number) => Some(number as f64),
+        _ => None,
+    }
+}

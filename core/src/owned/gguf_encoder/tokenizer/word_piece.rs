@@ -1,0 +1,80 @@
+//! WordPiece, as BERT normalises texts.
+
+use alloc::format;
+use alloc::string::String;
+
+use super::json::{Ends, Settings, quoted};
+use super::vocabulary::{AddedRules, Kind, Vocabulary};
+use super::{Parts, id};
+use crate::model::GgufRefusal;
+use crate::owned::gguf_encoder::keys::{Keys, Outcome};
+
+/// Before what begins a word.
+const WORD: char = '▁';
+
+pub(super) fn read<'a>(keys: &Keys<'a>, vocabulary: &mut Vocabulary) -> Outcome<'a, Parts> {
+    vocabulary.drop_unused();
+    vocabulary.scores.clear();
+    keys.known(&[
+        "tokenizer.ggml.pre",
+        "tokenizer.ggml.scores",
+        "tokenizer.ggml.merges",
+        "tokenizer.ggml.padding_token_id",
+        "tokenizer.ggml.mask_token_id",
+        "tokenizer.ggml.add_space_prefix",
+        "tokenizer.ggml.remove_extra_whitespaces",
+    ]);
+    for (id, token) in vocabulary.tokens.iter_mut().enumerate() {
+        let kind = vocabulary.kinds.get(id).copied().unwrap_or(Kind::Normal);
+        if token.is_empty() || matches!(kind, Kind::Control | Kind::Unknown) {
+            continue;
+        }
+        *token = match token.strip_prefix(WORD) {
+            Some(word) => String::from(word),
+            None => format!("##{token}"),
+        };
+    }
+    let vocabulary = &*vocabulary;
+    let [begin, cls] = [
+        id(keys, "tokenizer.ggml.bos_token_id", vocabulary)?,
+        id(keys, "tokenizer.ggml.cls_token_id", vocabulary)?,
+    ];
+    // GGUF spells the separator's key with one `a` too few.
+    let [end, separator] = [
+        id(keys, "tokenizer.ggml.eos_token_id", vocabulary)?,
+        id(keys, "tokenizer.ggml.seperator_token_id", vocabulary)?,
+    ];
+    for key in ["tokenizer.ggml.add_bos_token", "tokenizer.ggml.add_eos_token"] {
+        if keys.truth(key)? == Some(false) {
+            return Err(keys.refuse(key, "only true is honoured"));
+        }
+    }
+    let unknown = id(keys, "tokenizer.ggml.unknown_token_id", vocabulary)?;
+    let needed = |id: Option<u32>, key| {
+        id.and_then(|id| vocabulary.named(id)).ok_or_else(|| GgufRefusal::missing(key))
+    };
+    let begin = needed(cls.or(begin), "tokenizer.ggml.cls_token_id")?;
+    let end = needed(separator.or(end), "tokenizer.ggml.seperator_token_id")?;
+    let (_, unknown) = needed(unknown, "tokenizer.ggml.unknown_token_id")?;
+    let lowercase = keys.truth("tokenizer.ggml.normalizer.lowercase")?.unwrap_or(true);
+    let strips = keys.truth("tokenizer.ggml.normalizer.strip_accents")?;
+    let strips = strips.unwrap_or(lowercase);
+    Ok(Parts {
+        settings: Settings {
+            added: vocabulary.added(AddedRules::default()),
+            normalizer: format!(
+                r#"{{"type":"BertNormalizer","clean_text":true,"handle_chinese_chars":true,"strip_accents":{strips},"lowercase":{lowercase}}}"#
+            ),
+            pre_tokenizer: r#"{"type":"BertPreTokenizer"}"#.into(),
+            ends: Ends { begin: Some(begin), end: Some(end), has_types: true },
+            model: format!(
+                r###""type":"WordPiece","unk_token":{},"continuing_subword_prefix":"##","max_input_chars_per_word":100"###,
+                quoted(unknown)
+            ),
+            decoder: r###"{"type":"WordPiece","prefix":"##","cleanup":true}"###,
+            tokens: vocabulary.tokens.len(),
+        }
+        .json(),
+        merges: alloc::vec::Vec::new(),
+    })
+}

@@ -1,0 +1,179 @@
+//! An encoder of any family, as it lies in a folder, as GGUF: keys, names and types as llama.cpp's
+//! `convert_hf_to_gguf.py` writes them.
+//!
+//! | file | role |
+//! |---|---|
+//! | `architecture` | what GGUF calls the family, and what it says of its sizes |
+//! | `tensors` | names, and the values that GGUF has otherwise |
+//! | `tokenizer` | the tokenizer's arrays and keys |
+//!
+//! What llama.cpp has no key for and does not compute with stands under `nanoembed.`; what it would
+//! compute otherwise is refused by name.
+
+mod architecture;
+mod tensors;
+mod tokenizer;
+
+use std::path::Path;
+
+use nanoembed_core::ErrorKind;
+use nanoembed_core::event::Format;
+use nanoembed_core::model::{DenseActivation, FamilyModel, Way};
+use nanoembed_core::owned::folder::Described;
+use nanoembed_core::owned::{DenseLayer, Pipeline};
+
+use self::architecture::Architecture;
+use super::encoder::model_type;
+use super::metadata::{Metadata, OwnValue};
+use super::{Job, Writing};
+use crate::error::{Error, Result, name_of};
+use crate::open::folder::files::EncoderFolder;
+use crate::open::prompts::Prompts;
+
+pub(super) use self::tensors::Prepared;
+
+/// An encoder on its way into a GGUF file.
+pub(super) struct Family {
+    model: FamilyModel,
+    architecture: Architecture,
+    tokenizer: Pipeline,
+    recipe: Recipe,
+    max_tokens: usize,
+    prompts: Prompts,
+    name: String,
+}
+
+/// What follows the transformer, in what GGUF has words for.
+struct Recipe {
+    pooling: u32,
+    dense: Vec<DenseLayer>,
+    normalize: bool,
+}
+
+impl Family {
+    /// The encoder that the job is about; `None` for models that are no encoders, that llama.cpp
+    /// does not know, and BERT with WordPiece alone, which is written from other sources too.
+    pub(super) fn of(writing: &Writing, job: &Job<'_, '_>) -> Result<Option<Self>> {
+        let is_folder = matches!(job.from, Format::Safetensors | Format::Uqff);
+        if !is_folder || writing.config.is_some() {
+            return Ok(None);
+        }
+        let folder = if job.folder.as_os_str().is_empty() { Path::new(".") } else { &job.folder };
+        let Some(kind) = model_type(&folder.join("config.json"))? else { return Ok(None) };
+        if !Architecture::may_have(&kind, folder.join("modules.json").exists()) {
+            return Ok(None);
+        }
+        // It may be called as it likes.
+        let Some(input) = job.inputs.first() else { return Ok(None) };
+        Self::in_folder(&EncoderFolder::open(input)?, folder)
+    }
+
+    fn in_folder(folder: &EncoderFolder, path: &Path) -> Result<Option<Self>> {
+        let described = folder.model();
+        let Described::Transformer(model) = &described.described else { return Ok(None) };
+        let refuse = |message: String| {
+            Error::input(ErrorKind::UnsupportedSetting, message).at(name_of(path))
+        };
+        if described.compares() {
+            return Err(refuse("a model that compares two texts is not written to GGUF".into()));
+        }
+        if described.settings.lower_case {
+            let message = "GGUF has no word for `do_lower_case` of the encoder's module";
+            return Err(refuse(message.into()));
+        }
+        let tokenizer = folder.pipeline()?;
+        let recipe = Recipe::of(folder, model, &refuse)?;
+        let is_plain = model.family == "bert" && tokenizer::is_word_piece(&tokenizer);
+        if is_plain && recipe.dense.is_empty() && architecture::is_plain_bert(&model.config) {
+            return Ok(None);
+        }
+        let architecture = Architecture::of(model, &refuse)?;
+        let whole = path.canonicalize().ok();
+        let name = whole.as_deref().and_then(Path::file_name);
+        Ok(Some(Self {
+            max_tokens: described.max_tokens().unwrap_or(model.config.positions),
+            model: **model,
+            architecture,
+            tokenizer,
+            recipe,
+            prompts: folder.prompts()?,
+            name: name.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
+        }))
+    }
+
+    /// All that the file says of the model, whose tensors are `tensors`.
+    pub(super) fn metadata(&self, tensors: &Prepared<'_>) -> Result<Metadata> {
+        let mut metadata = Metadata::default();
+        let Self { architecture, model, recipe, .. } = self;
+        let of = |key: &str| format!("{}.{key}", architecture.name);
+        metadata.text("general.architecture", architecture.name);
+        metadata.text("general.type", "model");
+        metadata.text("general.name", &*self.name);
+        architecture.add(&mut metadata, &model.config)?;
+        metadata.add(of("pooling_type"), OwnValue::U32(recipe.pooling));
+        for (name, layer) in DENSE.iter().zip(&recipe.dense) {
+            metadata.size(of(&format!("{name}_feat_in")), layer.inputs)?;
+            metadata.size(of(&format!("{name}_feat_out")), layer.bias.len())?;
+        }
+        if !recipe.normalize {
+            metadata.add("nanoembed.normalize", OwnValue::Bool(false));
+        }
+        if self.max_tokens != model.config.positions {
+            metadata.size("nanoembed.max_tokens".to_owned(), self.max_tokens)?;
+        }
+        for (key, value) in self.prompts.metadata() {
+            metadata.text(format!("nanoembed.{key}"), value);
+        }
+        tokenizer::add(&mut metadata, self, tensors)?;
+        Ok(metadata)
+    }
+}
+
+/// What GGUF calls dense layers, the first first.
+const DENSE: [&str; 2] = ["dense_2", "dense_3"];
+
+impl Recipe {
+    fn of(
+        folder: &EncoderFolder,
+        model: &FamilyModel,
+        refuse: &dyn Fn(String) -> Error,
+    ) -> Result<Self> {
+        let Some(modules) = &folder.model().modules else {
+            return Ok(Self { pooling: 1, dense: Vec::new(), normalize: true });
+        };
+        let ways = modules.pooling.iter().flat_map(|pooling| &pooling.ways);
+        let pooling = match ways.collect::<Vec<_>>().as_slice() {
+            [Way::Mean] => 1,
+            [Way::First] => 2,
+            [Way::Last] => 3,
+            _ => {
+                let message = "GGUF has no word for the model's pooling; it has some for the mean, the first and the last token";
+                return Err(refuse(message.into()));
+            }
+        };
+        let weights = folder.weights()?;
+        let dense = modules.dense.iter().map(|module| {
+            if module.activation != DenseActivation::Identity || module.bias {
+                let message = "GGUF has no words for a Dense module with a bias or an activation";
+                return Err(refuse(message.into()));
+            }
+            let name = format!("{}linear", module.folder);
+            DenseLayer::read(&weights, &name, module.activation)
+                .map_err(|error| Error::in_file(folder.name(), error))
+        });
+        let dense: Vec<DenseLayer> = dense.collect::<Result<_>>()?;
+        let fits = match dense.as_slice() {
+            [] => true,
+            [first, second] if model.family == "gemma3_text" => {
+                let hidden = model.config.hidden;
+                first.inputs == hidden && second.bias.len() == hidden
+            }
+            _ => false,
+        };
+        if !fits {
+            let message = "GGUF has words for two Dense modules behind EmbeddingGemma, from and to as many elements as its vectors have, and for no others";
+            return Err(refuse(message.into()));
+        }
+        Ok(Self { pooling, dense, normalize: modules.normalize })
+    }
+}

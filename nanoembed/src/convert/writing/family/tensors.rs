@@ -1,0 +1,242 @@
+//! The tensors of an encoder under GGUF's names, and the values that GGUF has otherwise.
+//!
+//! | tensor | in GGUF |
+//! |---|---|
+//! | table of positions | without the rows before that of the first token |
+//! | Gemma's norms | 1 is added already |
+//! | Gemma's norm of queries | times what scores have beside 1 / √size, which llama.cpp has no key for |
+//! | vectors, tables of positions and types | f32, as llama.cpp adds them as they are |
+
+use std::collections::HashMap;
+
+use nanoembed_core::ErrorKind;
+use nanoembed_core::model::{FamilyModel, NormKind, Order, Tensor};
+use nanoembed_core::tensor::{Dtype, Shape};
+
+use super::architecture::Biases;
+use super::{DENSE, Family};
+use crate::convert::quantizer::encode::Encoded;
+use crate::convert::quantizer::{QuantType, Spool, encode};
+use crate::convert::targets::Item;
+use crate::error::{Error, Result};
+use crate::stored::{Stored, Values};
+
+/// Tensors on their way into a file.
+pub(in crate::convert::writing) struct Prepared<'a> {
+    pub(in crate::convert::writing) items: Vec<Item<'a>>,
+    /// The values of those that have others, or other types, than the source.
+    pub(in crate::convert::writing) encoded: Vec<Option<Encoded>>,
+    /// What is not written.
+    pub(in crate::convert::writing) left_out: Vec<String>,
+    /// Dense layers by name.
+    pub(in crate::convert::writing) dense: Vec<(String, Encoded)>,
+    /// Rows of the table of tokens.
+    pub(super) rows: usize,
+    /// Rows of the table of token types, if there is one.
+    pub(super) types: usize,
+}
+
+/// A tensor of the model, and what GGUF calls it.
+struct Named {
+    tensor: Tensor,
+    name: String,
+    is_bias: bool,
+}
+
+impl Family {
+    /// The items of the model's file under GGUF's names.
+    pub(in crate::convert::writing) fn prepared<'a>(
+        &self,
+        items: Vec<Item<'a>>,
+        source: &str,
+        spool: &mut Spool,
+    ) -> Result<Prepared<'a>> {
+        let refuse = |kind, message: String| Error::input(kind, message).at(source);
+        let mut names = names(&self.model);
+        let words = names.iter().find(|(_, it)| it.tensor == Tensor::Embeddings && !it.is_bias);
+        let words = words.map(|(name, _)| name.clone()).unwrap_or_default();
+        let prefix = items.iter().find_map(|item| item.name.strip_suffix(&words));
+        let missing =
+            |name: &str| refuse(ErrorKind::MissingTensor, format!("there is no tensor `{name}`"));
+        let prefix = prefix.ok_or_else(|| missing(&words))?.to_owned();
+        let mut prepared = Prepared {
+            items: Vec::new(),
+            encoded: Vec::new(),
+            left_out: Vec::new(),
+            dense: Vec::new(),
+            rows: 0,
+            types: 0,
+        };
+        for mut item in items {
+            let own = item.name.strip_prefix(&prefix).unwrap_or(&item.name);
+            let own = own.replace("LayerNorm.gamma", "LayerNorm.weight");
+            let own = own.replace("LayerNorm.beta", "LayerNorm.bias");
+            let Some(named) = names.remove(&own) else {
+                prepared.left_out.push(item.name);
+                continue;
+            };
+            if named.is_bias && !self.may_have_bias(named.tensor) {
+                let message = format!(
+                    "the model has the bias `{}`, and llama.cpp computes none there in models of the architecture `{}`",
+                    item.name, self.architecture.name
+                );
+                return Err(refuse(ErrorKind::UnsupportedSetting, message));
+            }
+            let rows = usize::try_from(item.weight.shape().rows()).unwrap_or(usize::MAX);
+            match named.tensor {
+                Tensor::Embeddings => prepared.rows = rows,
+                Tensor::TokenTypes => prepared.types = rows,
+                _ => {}
+            }
+            let values = self.changed(&named, &item)?;
+            prepared.encoded.push(match values {
+                Some((values, shape)) => {
+                    encode(&values, shape, QuantType::F32, spool).map(|(it, _)| Some(it))?
+                }
+                None => None,
+            });
+            item.name = named.name;
+            prepared.items.push(item);
+        }
+        let (rows, vocabulary) = (prepared.rows, self.model.config.vocabulary);
+        if rows != vocabulary {
+            let message =
+                format!("the table of tokens has {rows} rows, and config.json says {vocabulary}");
+            return Err(refuse(ErrorKind::WrongShape, message));
+        }
+        for (name, layer) in DENSE.iter().zip(&self.recipe.dense) {
+            let dims = [layer.bias.len() as u64, layer.inputs as u64];
+            let shape = Shape::new(&dims).ok_or_else(|| missing(name))?;
+            let (encoded, _) = encode(&layer.weight, shape, QuantType::F32, spool)?;
+            prepared.dense.push((format!("{name}.weight"), encoded));
+        }
+        Ok(prepared)
+    }
+
+    fn may_have_bias(&self, tensor: Tensor) -> bool {
+        match self.architecture.biases {
+            Biases::All => true,
+            Biases::OfNorms => matches!(
+                tensor,
+                Tensor::EmbeddingNorm | Tensor::AttentionNorm | Tensor::FeedForwardNorm
+            ),
+            Biases::None => false,
+        }
+    }
+
+    /// The values of a tensor that is not written as it is.
+    fn changed(&self, named: &Named, item: &Item<'_>) -> Result<Option<(Vec<f32>, Shape)>> {
+        let shape = *item.weight.shape();
+        let is_vector = shape.dims().len() == 1;
+        let is_added = matches!(named.tensor, Tensor::Positions | Tensor::TokenTypes);
+        let skipped = match named.tensor {
+            Tensor::Positions => self.model.config.embedding.positions.unwrap_or(0),
+            _ => 0,
+        };
+        let (added, factor) = self.norm_change(named.tensor);
+        let is_changed = skipped > 0 || added != 0.0 || factor != 1.0;
+        let is_plain = item.dtype() == Some(Dtype::F32);
+        let wants_float = is_vector || is_added || item.dtype() == Some(Dtype::F64);
+        if !is_changed && (is_plain || !wants_float) {
+            return Ok(None);
+        }
+        let values = Values::Weight(item.weight);
+        let stored = Stored { name: item.name.clone(), values, offset: 0, file: 0 };
+        let mut values = stored.all()?;
+        for value in &mut values {
+            *value = (*value + added) * factor;
+        }
+        if named.tensor != Tensor::Positions {
+            return Ok(Some((values, shape)));
+        }
+        let config = &self.model.config;
+        let cut = values.get(skipped * config.hidden..).unwrap_or_default();
+        let cut = cut.get(..config.positions * config.hidden);
+        let short = || {
+            let message = format!("`{}` has not as many rows as config.json says", item.name);
+            Error::input(ErrorKind::WrongShape, message)
+        };
+        let shape = Shape::new(&[config.positions as u64, config.hidden as u64]);
+        let cut = cut.zip(shape).ok_or_else(short)?;
+        Ok(Some((cut.0.to_vec(), cut.1)))
+    }
+
+    /// What is added to the weights of a norm, and what they are multiplied with then.
+    fn norm_change(&self, tensor: Tensor) -> (f32, f32) {
+        let config = &self.model.config;
+        let is_norm = matches!(
+            tensor,
+            Tensor::Norm
+                | Tensor::AttentionNorm
+                | Tensor::AttentionEndNorm
+                | Tensor::FeedForwardNorm
+                | Tensor::FeedForwardEndNorm
+                | Tensor::QueryNorm
+                | Tensor::KeyNorm
+        );
+        let added = match config.norm {
+            NormKind::Rms { one_plus: true } if is_norm => 1.0,
+            _ => 0.0,
+        };
+        #[expect(clippy::cast_precision_loss, reason = "heads are small")]
+        let size = config.heads.size as f32;
+        let factor = match (tensor, config.attention.scale) {
+            (Tensor::QueryNorm, Some(scale)) => scale * size.sqrt(),
+            _ => 1.0,
+        };
+        // What is as usual was computed in another way.
+        let factor = if (factor - 1.0).abs() < 1e-6 { 1.0 } else { factor };
+        (added, factor)
+    }
+}
+
+/// All tensors that the model may have, by the family's names.
+fn names(model: &FamilyModel) -> HashMap<String, Named> {
+    let mut names = HashMap::new();
+    for (tensor, own) in model.names.tensors {
+        let Some(name) = gguf_name(*tensor, model) else { continue };
+        for (kind, is_bias) in [(".weight", false), (".bias", true)] {
+            if own.starts_with('.') {
+                for layer in 0..model.config.layers {
+                    let key = format!("{}{layer}{own}{kind}", model.names.layers);
+                    let name = format!("blk.{layer}.{name}{kind}");
+                    names.insert(key, Named { tensor: *tensor, name, is_bias });
+                }
+            } else {
+                let named = Named { tensor: *tensor, name: format!("{name}{kind}"), is_bias };
+                names.insert(format!("{own}{kind}"), named);
+            }
+        }
+    }
+    names
+}
+
+/// What GGUF calls a tensor.
+fn gguf_name(tensor: Tensor, model: &FamilyModel) -> Option<&'static str> {
+    let is_post = model.config.order == Order::Post;
+    Some(match tensor {
+        Tensor::Embeddings => "token_embd",
+        Tensor::Positions => "position_embd",
+        Tensor::TokenTypes => "token_types",
+        Tensor::EmbeddingNorm => "token_embd_norm",
+        Tensor::Norm => "output_norm",
+        Tensor::AttentionNorm if is_post => "attn_output_norm",
+        Tensor::AttentionNorm => "attn_norm",
+        Tensor::QueryKeyValue => "attn_qkv",
+        Tensor::Query => "attn_q",
+        Tensor::Key => "attn_k",
+        Tensor::Value => "attn_v",
+        Tensor::QueryNorm => "attn_q_norm",
+        Tensor::KeyNorm => "attn_k_norm",
+        Tensor::AttentionOutput => "attn_output",
+        Tensor::AttentionEndNorm => "post_attention_norm",
+        Tensor::FeedForwardNorm if is_post => "layer_output_norm",
+        Tensor::FeedForwardNorm => "ffn_norm",
+        Tensor::Gate => "ffn_gate",
+        // Both in one, the gate first.
+        Tensor::Up | Tensor::GateUp => "ffn_up",
+        Tensor::Down => "ffn_down",
+        Tensor::FeedForwardEndNorm => "post_ffw_norm",
+        _ => return None,
+    })
+}
