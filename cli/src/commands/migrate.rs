@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use nanoembed::convert::migration::Migration;
+use nanoembed::convert::writing::Writing;
 use nanoembed::units;
 
 use crate::args::writing::WritingArgs;
@@ -45,13 +46,18 @@ impl Migrate {
             return Err(Error::usage("name files to read and a file to write"));
         };
         streams::check_output(output)?;
-        let migration = Migration { inputs, output, writing: &self.writing.writing() };
-        let written = migration.run(&Terminal::new(quiet))?;
-        if !quiet {
-            for (path, bytes) in written.iter().filter(|(path, _)| path != Path::new("-")) {
-                anstream::eprintln!("{}: {}", path.display(), units::bytes(*bytes));
-            }
-        }
+        run(inputs, output, &self.writing.writing(), quiet)?;
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// Writes `inputs` into another format, and says which files it wrote.
+pub(super) fn run(inputs: &[PathBuf], output: &Path, writing: &Writing, quiet: bool) -> Result<()> {
+    let written = Migration { inputs, output, writing }.run(&Terminal::new(quiet))?;
+    if !quiet {
+        for (path, bytes) in written.iter().filter(|(path, _)| path != Path::new("-")) {
+            anstream::eprintln!("{}: {}", path.display(), units::bytes(*bytes));
+        }
+    }
+    Ok(())
 }

@@ -279,7 +279,8 @@ fn files_that_contradict_each_other_about_the_tokenizer_are_refused() {
         ("add_prefix_space", json!(true)),
         ("truncation_side", json!("left")),
         ("split_special_tokens", json!(true)),
-        ("added_tokens_decoder", json!({"7": {"content": "<new>"}})),
+        ("added_tokens_decoder", json!({"100000": {"content": "<new>"}})),
+        ("added_tokens_decoder", json!({"0": {"content": "<s>", "lstrip": true}})),
     ] {
         let mut changed = config.clone();
         changed[name] = value;
@@ -287,4 +288,9 @@ fn files_that_contradict_each_other_about_the_tokenizer_are_refused() {
         let said = failure(&embed, b"", 1);
         assert!(said.contains("error[208]") && said.contains(name), "{said}");
     }
+    // An id of another tokenizer.
+    let mut changed = config;
+    changed["added_tokens_decoder"] = json!({"9": {"content": "<new>"}});
+    std::fs::write(&path, changed.to_string()).unwrap();
+    stdout(&embed, "");
 }

@@ -200,3 +200,17 @@ fn what_a_file_asks_for_and_is_not_done_is_refused_by_name() {
     let unknown = [(pre, WriteValue::Text("of_tomorrow"))];
     refused(changed(&qwen, |key| key != pre, &unknown), "of_tomorrow");
 }
+
+#[test]
+fn convert_writes_the_same_file_as_migrate() {
+    let folder = models().join("distilbert");
+    let out = TempDir::new().unwrap();
+    let path = |name: &str| out.path().join(name).to_str().unwrap().to_owned();
+    let (converted, migrated) = (path("a.gguf"), path("b.gguf"));
+    let model = folder.to_str().unwrap();
+    stdout(&["convert", model, &converted], "");
+    stdout(&["migrate", model, &migrated], "");
+    assert_eq!(std::fs::read(&converted).unwrap(), std::fs::read(&migrated).unwrap());
+    let said = failure(&["convert", model, &converted, "--type", "int8"], b"", 2);
+    assert!(said.contains("quantize"), "{said}");
+}

@@ -39,6 +39,8 @@ pub(super) enum To {
     Weights,
     /// An `.amb` file
     Amb,
+    /// A GGUF file, as `nanoembed migrate` writes it
+    Gguf,
     /// A finalfusion `.fifu` file
     Finalfusion,
     /// word2vec's binary form
@@ -85,6 +87,7 @@ impl To {
         match ending.as_str() {
             "weights" => Some(Self::Weights),
             "amb" => Some(Self::Amb),
+            "gguf" => Some(Self::Gguf),
             _ => None,
         }
     }
@@ -92,7 +95,7 @@ impl To {
     /// As [`From::words`].
     pub(super) const fn words(self) -> Option<Form> {
         match self {
-            Self::Weights | Self::Amb => None,
+            Self::Weights | Self::Amb | Self::Gguf => None,
             Self::Finalfusion => Some(Form::Finalfusion),
             Self::Word2vec => Some(Form::Word2vec),
             Self::Text => Some(Form::Text),

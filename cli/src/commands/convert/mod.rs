@@ -1,5 +1,5 @@
-//! `convert`: a model of another form becomes a `.weights` or `.amb` file; word vectors become
-//! `.fifu` files and back.
+//! `convert`: a model of another form becomes a `.weights`, `.amb` or GGUF file; word vectors
+//! become `.fifu` files and back.
 //!
 //! | file | role |
 //! |---|---|
@@ -19,10 +19,12 @@ use std::process::ExitCode;
 use clap::Args;
 use nanoembed::convert::conversion::{ModelConversion, ModelForm, ModelTarget};
 use nanoembed::convert::weights_file::WeightType;
+use nanoembed::convert::writing::{Target, Writing};
 use nanoembed::words::convert::Conversion;
 
 use crate::args::choice::choice;
 use crate::args::words::WordArgs;
+use crate::commands::migrate;
 use crate::error::{Error, Result, name_of_output};
 use crate::progress::Terminal;
 use crate::streams;
@@ -30,7 +32,7 @@ use forms::{From, To};
 use options::Kind;
 use time::created;
 
-/// Convert a model to a `.weights` or `.amb` file, or word vectors from one form to another
+/// Convert a model to a `.weights`, `.amb` or GGUF file, or word vectors from one form to another
 ///
 /// A model is a folder as on Hugging Face (`model.safetensors`, `config.json`, and `vocab.txt` or
 /// `tokenizer.json`; for decoders `tokenizer.model`) or the same with UQFF, a `.weights` file of
@@ -47,6 +49,7 @@ Examples:
   nanoembed convert all-MiniLM-L6-v2/ model.amb --type int5block
   nanoembed convert all-MiniLM-L6-v2/ model.amb --type adaptive --bits 4.9 --calibrate texts.txt
   nanoembed convert model.amb model.weights
+  nanoembed convert bge-m3/ bge-m3.gguf
   nanoembed convert SmolLM2-135M-Instruct.Q4_1.gguf smollm2.weights
   nanoembed convert old-stream-file.bin model.weights --config config.json
   nanoembed convert cc.en.300.bin english.fifu
@@ -132,7 +135,16 @@ impl Convert {
     pub(crate) fn run(self, quiet: bool) -> Result<ExitCode> {
         streams::check_output(&self.output)?;
         let observer = Terminal::new(quiet);
-        if let Some(conversion) = self.word_vectors()? {
+        if self.to.or_else(|| To::of_model(&self.output)) == Some(To::Gguf) {
+            self.check_options(Kind::Model(self.model_form(), To::Gguf))?;
+            let writing = Writing {
+                to: Some(Target::Gguf),
+                config: self.config.clone(),
+                ..Writing::default()
+            };
+            let inputs = [self.input.clone()];
+            migrate::run(&inputs, &self.output, &writing, quiet)?;
+        } else if let Some(conversion) = self.word_vectors()? {
             let (from, to) = conversion.forms();
             self.check_options(Kind::Words(from, to))?;
             let report = conversion.run(&self.words.options(), &self.metadata, &observer)?;
@@ -172,10 +184,10 @@ impl Convert {
         told.or(is_stdout.then_some(To::Weights)).ok_or_else(|| {
             let ending = self.output.extension().and_then(|ending| ending.to_str());
             let hint = match ending.map(str::to_ascii_lowercase).as_deref() {
-                Some("gguf" | "uqff" | "safetensors") => {
-                    "`nanoembed migrate` and `nanoembed quantize` write GGUF, UQFF and safetensors files"
+                Some("uqff" | "safetensors") => {
+                    "`nanoembed migrate` and `nanoembed quantize` write UQFF and safetensors files"
                 }
-                _ => "name it `.weights` or `.amb`, or say `--to`",
+                _ => "name it `.weights`, `.amb` or `.gguf`, or say `--to`",
             };
             Error::usage("the ending of OUT does not tell a form of models").with_hint(hint)
         })

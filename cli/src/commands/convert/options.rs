@@ -40,6 +40,8 @@ impl Convert {
         let is_model = matches!(kind, Kind::Model(..));
         let is_words = !is_model;
         let is_amb = matches!(kind, Kind::Model(_, To::Amb));
+        let is_gguf = matches!(kind, Kind::Model(_, To::Gguf));
+        let is_own = is_model && !is_gguf;
         let is_adaptive = self.weight_type == WeightType::Adaptive;
         let has_config =
             matches!(kind, Kind::Model(ModelForm::HuggingFace | ModelForm::Weights, _));
@@ -53,12 +55,13 @@ impl Convert {
         let usual = Policy::default();
         let rule = |option, is_given, is_used, use_is| Rule { option, is_given, is_used, use_is };
         let config = "models in folders and `.weights` files";
+        let own = "`.weights` and `.amb` files";
         [
             rule(
                 "--type",
                 self.weight_type != WeightType::F32,
-                is_model,
-                "models; `nanoembed quantize` makes word vectors smaller",
+                is_own,
+                "`.weights` and `.amb` files; `nanoembed quantize` gives GGUF files and word vectors other types",
             ),
             rule(
                 "--block",
@@ -80,10 +83,15 @@ impl Convert {
             ),
             rule("--config", self.config.is_some(), has_config, config),
             rule("--calibrate", self.calibrate.is_some(), is_tuned, "types of few bits"),
-            rule("--pooler", self.pooler, has_config, config),
-            rule("--name", self.name.is_some(), is_model, "models"),
-            rule("--metadata", !self.metadata.is_empty(), has_metadata, "models and `.fifu` files"),
-            rule("--json", self.json, is_model, "models"),
+            rule("--pooler", self.pooler, has_config && is_own, config),
+            rule("--name", self.name.is_some(), is_own, own),
+            rule(
+                "--metadata",
+                !self.metadata.is_empty(),
+                has_metadata && !is_gguf,
+                "`.weights`, `.amb` and `.fifu` files",
+            ),
+            rule("--json", self.json, is_own, own),
             rule("--duplicates", duplicates != usual.duplicates, is_words, "word vectors"),
             rule("--utf8", utf8 != usual.utf8, is_words, "word vectors"),
             rule(
