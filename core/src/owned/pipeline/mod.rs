@@ -53,7 +53,7 @@ pub(super) fn compose(text: &str, out: &mut String) {
 /// use nanoembed_core::token::SpecialTokens;
 ///
 /// let tokenizer = Pipeline::read(
-///     r#"{
+///     r###"{
 ///         "version": "1.0",
 ///         "added_tokens": [],
 ///         "normalizer": {"type": "Lowercase"},
@@ -62,7 +62,7 @@ pub(super) fn compose(text: &str, out: &mut String) {
 ///             "type": "WordPiece", "unk_token": "?", "continuing_subword_prefix": "##",
 ///             "max_input_chars_per_word": 100, "vocab": {"?": 0, "snow": 1, "##flake": 2}
 ///         }
-///     }"#,
+///     }"###,
 /// )?;
 /// let mut session = PipelineSession::default();
 /// let tokens = tokenizer.encode("Snowflake moon", 8, SpecialTokens::AsTokens, &mut session)
