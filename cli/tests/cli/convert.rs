@@ -252,7 +252,7 @@ fn missing_parts_of_a_folder_are_named() {
 fn the_ending_of_the_output_tells_its_form() {
     let tiny = TinyModel::new();
     let folder = tiny.path().to_str().unwrap();
-    for (name, word) in [("m.gguf", "migrate"), ("m.foo", "--to"), ("m", "--to")] {
+    for (name, word) in [("m.uqff", "migrate"), ("m.foo", "--to"), ("m", "--to")] {
         let said = failure(&["convert", folder, &tiny.join(name)], b"", 2);
         assert!(said.contains("the ending of OUT") && said.contains(word), "{said}");
         assert!(!Path::new(&tiny.join(name)).exists());

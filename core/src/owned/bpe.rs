@@ -4,7 +4,7 @@
 use alloc::borrow::Cow;
 use alloc::vec::Vec;
 
-#[cfg(feature = "families")]
+#[cfg(feature = "pipeline")]
 use super::pipeline::compose;
 use crate::error::{ErrorKind, Result};
 use crate::limit::{filled, reserved};
@@ -145,7 +145,7 @@ impl BpeTokenizer {
 }
 
 /// `text` in the form NFC, but for what added tokens spell.
-#[cfg(feature = "families")]
+#[cfg(feature = "pipeline")]
 fn composed<'t>(bpe: &FileBpe<'_>, text: &'t str) -> Result<Cow<'t, str>> {
     let mut whole = alloc::string::String::new();
     let mut done = 0;
@@ -158,7 +158,7 @@ fn composed<'t>(bpe: &FileBpe<'_>, text: &'t str) -> Result<Cow<'t, str>> {
     Ok(Cow::Owned(whole))
 }
 
-#[cfg(not(feature = "families"))]
+#[cfg(not(feature = "pipeline"))]
 fn composed<'t>(_: &FileBpe<'_>, _: &'t str) -> Result<Cow<'t, str>> {
     Err(crate::error::Error::without_offset(ErrorKind::UnsupportedTokenizer))
 }

@@ -33,7 +33,7 @@
 )]
 
 mod added_words;
-#[cfg(feature = "families")]
+#[cfg(feature = "pipeline")]
 pub mod base64;
 mod borrowed;
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
@@ -43,31 +43,31 @@ mod causal;
 mod decoder;
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 mod embedder;
-#[cfg(all(feature = "families", any(feature = "amb", feature = "embd")))]
+#[cfg(all(feature = "pipeline", any(feature = "amb", feature = "embd")))]
 mod file_weights;
-#[cfg(feature = "families")]
+#[cfg(feature = "pipeline")]
 pub mod folder;
-#[cfg(all(feature = "families", feature = "gguf"))]
+#[cfg(all(feature = "pipeline", feature = "gguf"))]
 mod gguf_encoder;
 #[cfg(feature = "std")]
 mod io_sink;
 mod model_proto;
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 mod open;
-#[cfg(feature = "families")]
+#[cfg(feature = "pipeline")]
 mod pipeline;
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 mod prompt;
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 mod requantize;
 mod sentencepiece;
-#[cfg(any(feature = "amb", feature = "embd", feature = "families", feature = "gguf"))]
+#[cfg(any(feature = "amb", feature = "embd", feature = "pipeline", feature = "gguf"))]
 mod session;
-#[cfg(feature = "families")]
+#[cfg(feature = "pipeline")]
 mod text_encoder;
-#[cfg(all(feature = "families", any(feature = "amb", feature = "embd")))]
+#[cfg(all(feature = "pipeline", any(feature = "amb", feature = "embd")))]
 mod text_file;
-#[cfg(feature = "families")]
+#[cfg(feature = "pipeline")]
 mod text_model;
 mod tokenized;
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
@@ -85,23 +85,23 @@ pub use causal::CausalModel;
 pub use decoder::{CausalPooling, CausalSession, Decoder};
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 pub use embedder::Embedder;
-#[cfg(all(feature = "families", any(feature = "amb", feature = "embd")))]
+#[cfg(all(feature = "pipeline", any(feature = "amb", feature = "embd")))]
 pub use file_weights::FileWeights;
-#[cfg(all(feature = "families", feature = "gguf"))]
+#[cfg(all(feature = "pipeline", feature = "gguf"))]
 pub use gguf_encoder::{GgufEncoder, GgufFault};
 #[cfg(feature = "std")]
 pub use io_sink::IoSink;
 pub use model_proto::ModelProto;
-#[cfg(feature = "families")]
+#[cfg(feature = "pipeline")]
 pub use pipeline::{Pipeline, PipelineParts, PipelineSession};
 pub use sentencepiece::{SentencePieceModel, TokenSession};
-#[cfg(any(feature = "amb", feature = "embd", feature = "families", feature = "gguf"))]
+#[cfg(any(feature = "amb", feature = "embd", feature = "pipeline", feature = "gguf"))]
 pub use session::Session;
-#[cfg(feature = "families")]
+#[cfg(feature = "pipeline")]
 pub use text_encoder::{DenseLayer, Recipe, TextEncoder};
-#[cfg(all(feature = "families", any(feature = "amb", feature = "embd")))]
+#[cfg(all(feature = "pipeline", any(feature = "amb", feature = "embd")))]
 pub use text_file::{TOKENIZER, TOKENIZER_MERGES, TOKENIZER_SCORES, TextFile};
-#[cfg(feature = "families")]
+#[cfg(feature = "pipeline")]
 pub use text_model::{StaticModel, TensorFault, TextModel, TextTokenizer, TransformerModel};
 pub use tokenized::{Tokenized, TokenizedPair};
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]

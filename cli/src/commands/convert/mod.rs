@@ -20,6 +20,7 @@ use clap::Args;
 use nanoembed::convert::conversion::{ModelConversion, ModelForm, ModelTarget};
 use nanoembed::convert::weights_file::WeightType;
 use nanoembed::convert::writing::{Target, Writing};
+use nanoembed::stored::FileSet;
 use nanoembed::words::convert::Conversion;
 
 use crate::args::choice::choice;
@@ -136,7 +137,10 @@ impl Convert {
         streams::check_output(&self.output)?;
         let observer = Terminal::new(quiet);
         if self.to.or_else(|| To::of_model(&self.output)) == Some(To::Gguf) {
-            self.check_options(Kind::Model(self.model_form(), To::Gguf))?;
+            if FileSet::open(&self.input)?.format().is_none() {
+                return Err(Error::usage("the ending of OUT is that of a model, and IN is none"));
+            }
+            self.check_gguf_options()?;
             let writing = Writing {
                 to: Some(Target::Gguf),
                 config: self.config.clone(),

@@ -36,12 +36,24 @@ impl Convert {
         }
     }
 
+    /// Refuses the first option that was given and means nothing for a GGUF file, which takes the
+    /// weights as they are.
+    pub(super) fn check_gguf_options(&self) -> Result<()> {
+        let rules = self.rules(Kind::Model(self.model_form(), To::Gguf));
+        match rules.into_iter().find(|rule| rule.is_given && rule.option != "--config") {
+            Some(Rule { option, .. }) => {
+                Err(Error::usage(format!("{option} is not for GGUF files")).with_hint(
+                    "`nanoembed quantize IN OUT.gguf --type TYPE` gives the weights another type",
+                ))
+            }
+            None => Ok(()),
+        }
+    }
+
     fn rules(&self, kind: Kind) -> [Rule; 16] {
         let is_model = matches!(kind, Kind::Model(..));
         let is_words = !is_model;
         let is_amb = matches!(kind, Kind::Model(_, To::Amb));
-        let is_gguf = matches!(kind, Kind::Model(_, To::Gguf));
-        let is_own = is_model && !is_gguf;
         let is_adaptive = self.weight_type == WeightType::Adaptive;
         let has_config =
             matches!(kind, Kind::Model(ModelForm::HuggingFace | ModelForm::Weights, _));
@@ -55,13 +67,12 @@ impl Convert {
         let usual = Policy::default();
         let rule = |option, is_given, is_used, use_is| Rule { option, is_given, is_used, use_is };
         let config = "models in folders and `.weights` files";
-        let own = "`.weights` and `.amb` files";
         [
             rule(
                 "--type",
                 self.weight_type != WeightType::F32,
-                is_own,
-                "`.weights` and `.amb` files; `nanoembed quantize` gives GGUF files and word vectors other types",
+                is_model,
+                "models; `nanoembed quantize` makes word vectors smaller",
             ),
             rule(
                 "--block",
@@ -83,15 +94,10 @@ impl Convert {
             ),
             rule("--config", self.config.is_some(), has_config, config),
             rule("--calibrate", self.calibrate.is_some(), is_tuned, "types of few bits"),
-            rule("--pooler", self.pooler, has_config && is_own, config),
-            rule("--name", self.name.is_some(), is_own, own),
-            rule(
-                "--metadata",
-                !self.metadata.is_empty(),
-                has_metadata && !is_gguf,
-                "`.weights`, `.amb` and `.fifu` files",
-            ),
-            rule("--json", self.json, is_own, own),
+            rule("--pooler", self.pooler, has_config, config),
+            rule("--name", self.name.is_some(), is_model, "models"),
+            rule("--metadata", !self.metadata.is_empty(), has_metadata, "models and `.fifu` files"),
+            rule("--json", self.json, is_model, "models"),
             rule("--duplicates", duplicates != usual.duplicates, is_words, "word vectors"),
             rule("--utf8", utf8 != usual.utf8, is_words, "word vectors"),
             rule(
