@@ -304,3 +304,24 @@ fn a_file_can_go_to_stdout() {
     let output = nanoembed(&["convert", tiny.path().to_str().unwrap(), "-"]).assert().success();
     assert!(output.get_output().stdout == file);
 }
+
+#[test]
+fn without_a_list_of_modules_the_pooling_is_that_of_its_usual_place() {
+    for pooling in ["cls", "max"] {
+        let tiny = TinyModel::new();
+        let folder = tiny.path().to_str().unwrap();
+        let by_mean = embeddings(folder);
+        let said = json!({ "pooling_mode": pooling });
+        fs::write(tiny.join("1_Pooling/config.json"), said.to_string()).unwrap();
+        let listed = embeddings(folder);
+        assert_ne!(listed, by_mean);
+        fs::remove_file(tiny.join("modules.json")).unwrap();
+        assert_eq!(embeddings(folder), listed);
+        for file in ["m.weights", "m.amb"] {
+            let converted = tiny.converted(file, &["--type", "f32"]);
+            for (found, expected) in embeddings(&converted).iter().zip(&listed) {
+                assert!(cosine(found, expected) > 0.999_999, "{pooling} {file}");
+            }
+        }
+    }
+}

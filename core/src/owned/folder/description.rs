@@ -11,7 +11,7 @@ use super::{
 };
 use crate::error::{Error, ErrorKind};
 use crate::model::{FamilyModel, read_config};
-use crate::text::json::{Fault, chars};
+use crate::text::json::{Fault, Read, Value, chars};
 
 const CONFIG: &str = "config.json";
 
@@ -19,7 +19,7 @@ const CONFIG: &str = "config.json";
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct FolderModel {
-    /// What `modules.json` says, if there is one.
+    /// What stands behind the transformer, if a file says it.
     pub modules: Option<Modules>,
     /// What the model itself is.
     pub described: Described,
@@ -44,14 +44,17 @@ impl FolderModel {
     ///
     /// # Errors
     ///
-    /// What is wrong with a file; [`ErrorKind::MissingMetadata`] without `config.json`.
+    /// What is wrong with a file; [`ErrorKind::MissingMetadata`] without `config.json`;
+    /// [`ErrorKind::UnsupportedSetting`] for a model that fills gaps in texts without
+    /// `modules.json`.
     pub fn read(texts: Texts<'_, '_>) -> FolderResult<Self> {
         let modules = Modules::read(texts)?;
         let folder = modules.as_ref().map(|modules| &*modules.folder).unwrap_or_default();
-        let is_table = modules.as_ref().is_some_and(|modules| modules.base == Base::Table);
-        let described = described(texts, &[folder, CONFIG].concat(), is_table)?;
+        let described = described(texts, &[folder, CONFIG].concat(), modules.as_ref())?;
         let settings = EncoderSettings::read(texts, folder)?;
         let tokenizer_limit = TokenLimit::of_tokenizer(texts, folder)?;
+        let is_table = matches!(described, Described::Table(_));
+        let modules = modules.filter(|modules| !(is_table && modules.are_assumed));
         Ok(Self { modules, described, settings, tokenizer_limit })
     }
 
@@ -74,7 +77,10 @@ impl FolderModel {
     #[must_use]
     pub const fn compares(&self) -> bool {
         match &self.described {
-            Described::Transformer(model) => model.classifier.is_some() && self.modules.is_none(),
+            Described::Transformer(model) => {
+                let lists_modules = matches!(&self.modules, Some(modules) if !modules.are_assumed);
+                model.classifier.is_some() && !lists_modules
+            }
             Described::Table(_) => false,
         }
     }
@@ -118,11 +124,19 @@ impl FolderModel {
     }
 }
 
-fn described(texts: Texts<'_, '_>, path: &str, is_table: bool) -> FolderResult<Described> {
+fn described(
+    texts: Texts<'_, '_>,
+    path: &str,
+    modules: Option<&Modules>,
+) -> FolderResult<Described> {
+    let is_table = modules.is_some_and(|modules| modules.base == Base::Table);
     let read = json(texts, path, |config| {
         let fault = |fault: Fault<'_>| FolderFault::new(path, fault);
         if is_table || TableSettings::are_in(config) {
             return TableSettings::read(config).map(Described::Table).map_err(fault);
+        }
+        if modules.is_none_or(|modules| modules.are_assumed) {
+            refuse_masked(config).map_err(fault)?;
         }
         let model = read_config(config).map_err(fault)?;
         Ok(Described::Transformer(Box::new(model)))
@@ -135,4 +149,18 @@ fn described(texts: Texts<'_, '_>, path: &str, is_table: bool) -> FolderResult<D
             Err(FolderFault::new(path, Fault::of(missing)))
         }
     }
+}
+
+/// Refuses a model that fills gaps in texts where nothing says how an embedding would be made of it:
+/// of some, as SPLADE, it is made of what the head says, which is not run here.
+fn refuse_masked(config: Value<'_>) -> Read<'_, ()> {
+    let architectures = config.member("architectures").into_iter().flat_map(|list| list.items());
+    let mut masked =
+        architectures.filter(|it| it.as_text().is_some_and(|name| name.ends_with("ForMaskedLM")));
+    let Some(masked) = masked.next() else { return Ok(()) };
+    Err(Fault {
+        error: Error::new(masked.offset(), ErrorKind::UnsupportedSetting),
+        key: "architectures",
+        only: "there is no `modules.json` that says how an embedding is made of its tokens; what its head makes (SPLADE) is not run here",
+    })
 }

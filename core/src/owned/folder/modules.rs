@@ -1,4 +1,5 @@
-//! `modules.json`: what stands behind the transformer, as sentence-transformers writes it.
+//! `modules.json`: what stands behind the transformer, as sentence-transformers writes it. Without
+//! it, the pooling alone may be there.
 //!
 //! The types have been spelled three ways: `sentence_transformers.models.Pooling`, since version 6
 //! `sentence_transformers.sentence_transformer.modules.pooling.Pooling`, and bare.
@@ -15,6 +16,9 @@ use crate::text::json::{Fault, Kind, Object, Read, Value, chars, is};
 
 const FILE: &str = "modules.json";
 
+/// Where the pooling is where nothing says where it is.
+const USUAL_POOLING: &str = "1_Pooling/";
+
 /// More modules than any model has.
 const MOST_MODULES: usize = 16;
 
@@ -22,6 +26,8 @@ const MOST_MODULES: usize = 16;
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Modules {
+    /// Whether `modules.json` is missing, and these are what most models have.
+    pub are_assumed: bool,
     /// What the first module is.
     pub base: Base,
     /// The folder of the first module: empty, or ending with `/`.
@@ -73,13 +79,23 @@ pub struct DenseModule {
 }
 
 impl Modules {
-    /// Reads `modules.json`; `None` if the folder has none.
+    /// Reads `modules.json`. Without it, `1_Pooling/config.json` says how a transformer's tokens are
+    /// pooled, at length 1; `None` if the folder has neither.
     ///
     /// # Errors
     ///
     /// What is wrong with a file; modules and settings that are not known are refused by name.
     pub fn read(texts: Texts<'_, '_>) -> FolderResult<Option<Self>> {
-        json(texts, FILE, |list| Self::of(texts, list))
+        if let Some(listed) = json(texts, FILE, |list| Self::of(texts, list))? {
+            return Ok(Some(listed));
+        }
+        let pooling = PoolingModule::find(texts, USUAL_POOLING)?;
+        Ok(pooling.map(|pooling| Self {
+            are_assumed: true,
+            pooling: Some(pooling),
+            normalize: true,
+            ..Self::default()
+        }))
     }
 
     fn of(texts: Texts<'_, '_>, list: Value<'_>) -> FolderResult<Self> {
@@ -209,11 +225,16 @@ const WAYS: [(&str, &str, Way); 6] = [
 impl PoolingModule {
     /// The module in `folder`; the mean if it has no configuration.
     fn read(texts: Texts<'_, '_>, folder: &str) -> FolderResult<Self> {
+        let mean = || Self { ways: vec![Way::Mean], leaves_out_prompt: false };
+        Ok(Self::find(texts, folder)?.unwrap_or_else(mean))
+    }
+
+    /// The module in `folder`, if it has a configuration.
+    fn find(texts: Texts<'_, '_>, folder: &str) -> FolderResult<Option<Self>> {
         let path = [folder, "config.json"].concat();
-        let read = object(texts, &path, |config| {
+        object(texts, &path, |config| {
             Self::of(config).map_err(|fault| FolderFault::new(&path, fault))
-        })?;
-        Ok(read.unwrap_or_else(|| Self { ways: vec![Way::Mean], leaves_out_prompt: false }))
+        })
     }
 
     fn of<'t>(config: &Object<'t>) -> Read<'t, Self> {
@@ -319,7 +340,20 @@ mod tests {
         let dense = &modules.dense[0];
         assert_eq!((&*dense.folder, dense.inputs, dense.outputs), ("2_Dense/", 48, 40));
         assert_eq!((dense.bias, dense.activation), (false, DenseActivation::Identity));
+        assert!(!modules.are_assumed);
         assert_eq!(read(&[]).unwrap(), None);
+    }
+
+    #[test]
+    fn without_a_list_the_usual_place_says_how_tokens_are_pooled() {
+        let config = r#"{"pooling_mode_cls_token": true, "include_prompt": false}"#;
+        let modules = read(&[("1_Pooling/config.json", config)]).unwrap().unwrap();
+        assert_eq!((modules.are_assumed, modules.normalize), (true, true));
+        assert_eq!((modules.base, &*modules.folder), (Base::Transformer, ""));
+        let pooling = modules.pooling.unwrap();
+        assert_eq!((&*pooling.ways, pooling.leaves_out_prompt), (&[Way::First][..], true));
+        let fault = read(&[("1_Pooling/config.json", "{}")]).unwrap_err();
+        assert_eq!(&*fault.file, "1_Pooling/config.json");
     }
 
     #[test]

@@ -118,7 +118,7 @@ impl<W: Weights + Sync> TransformerModel<W> {
     }
 }
 
-/// What stands behind the transformer. Without `modules.json` it is the mean, at length 1.
+/// What stands behind the transformer. Where nothing says it, it is the mean, at length 1.
 fn recipe(modules: Option<&Modules>, weights: &impl Weights) -> Result<Recipe> {
     let Some(Modules { pooling, dense, normalize, .. }) = modules else {
         return Ok(Recipe { pooling: Way::Mean.into(), dense: Vec::new(), normalize: true });

@@ -4,9 +4,8 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use nanoembed_core::ErrorKind;
-use nanoembed_core::owned::folder::{Described, FolderModel};
+use nanoembed_core::owned::folder::FolderModel;
 use nanoembed_core::owned::{Pipeline, TextModel, TextTokenizer};
-use nanoembed_core::text::json::Value;
 
 use super::asked;
 use super::texts::FolderTexts;
@@ -35,9 +34,6 @@ impl EncoderFolder {
         let folder = if path.is_dir() { path.to_owned() } else { folder_of(path) };
         let texts = FolderTexts::of(&folder);
         let model = texts.read(|texts| FolderModel::read(texts))?;
-        if model.modules.is_none() && matches!(model.described, Described::Transformer(_)) {
-            refuse_masked(&texts)?;
-        }
         let inner = model.folder();
         let own_folder = if inner.is_empty() { folder.clone() } else { folder.join(inner) };
         let files = ModelFiles::open(if path.is_dir() { &own_folder } else { path });
@@ -138,23 +134,6 @@ impl EncoderFolder {
         }
         Ok(weights)
     }
-}
-
-/// Refuses a model that fills gaps in texts where nothing says how an embedding would be made of it:
-/// of some, as SPLADE, it is made of what the head says, which is not run here.
-fn refuse_masked(texts: &FolderTexts) -> Result<()> {
-    let config = texts.needed(CONFIG)?;
-    let architectures =
-        Value::parse(&config, 0).ok().and_then(|config| config.member("architectures"));
-    let name = |it: Value<'_>| it.as_text().map(str::to_owned);
-    let mut names = architectures.into_iter().flat_map(|list| list.items()).filter_map(name);
-    let Some(name) = names.find(|name| name.ends_with("ForMaskedLM")) else { return Ok(()) };
-    let message = format!(
-        "`architectures` is \"{name}\", and there is no `modules.json` that says how an embedding is made of its tokens; what its head makes (SPLADE) is not run here"
-    );
-    Err(Error::input(ErrorKind::UnsupportedSetting, message)
-        .at(name_of(&texts.path().join(CONFIG)))
-        .with_hint("sentence-transformers writes `modules.json`: `SentenceTransformer(FOLDER).save(FOLDER)`"))
 }
 
 /// Why there are no weights, where that can be said better.
