@@ -325,3 +325,23 @@ fn without_a_list_of_modules_the_pooling_is_that_of_its_usual_place() {
         }
     }
 }
+
+#[test]
+fn a_model_that_fills_gaps_is_not_converted_where_nothing_says_how_it_embeds() {
+    let tiny = TinyModel::new();
+    fs::remove_file(tiny.join("modules.json")).unwrap();
+    let mut masked = config();
+    masked["architectures"] = json!(["BertForMaskedLM"]);
+    let elsewhere = tiny.join("masked.json");
+    fs::write(&elsewhere, masked.to_string()).unwrap();
+    let folder = tiny.path().to_str().unwrap();
+    let out = tiny.join("out.weights");
+    let error = failure(&["convert", folder, &out, "--config", &elsewhere], b"", 1);
+    assert!(error.contains("masked.json") && error.contains("BertForMaskedLM"), "{error}");
+    fs::write(tiny.join("config.json"), masked.to_string()).unwrap();
+    for out in [out, tiny.join("out.gguf")] {
+        let command = if out.ends_with("gguf") { "migrate" } else { "convert" };
+        let error = failure(&[command, folder, &out], b"", 1);
+        assert!(error.contains("BertForMaskedLM") && error.contains("modules.json"), "{error}");
+    }
+}

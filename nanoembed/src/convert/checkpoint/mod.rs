@@ -6,7 +6,7 @@
 //! | an EMBD `.weights` file of either variant | `weights` |
 
 pub mod hugging_face;
-mod sentence_transformer;
+pub(crate) mod sentence_transformer;
 pub mod settings;
 pub mod tensor;
 pub mod vocabulary;

@@ -1,159 +1,66 @@
-//! What sentence-transformers puts behind an encoder: `modules.json` and the files that it names.
+//! What sentence-transformers puts around an encoder, as far as BERT's settings in files say it.
 //!
 //! `do_lower_case` of `sentence_bert_config.json` is about another lower-casing, before the
 //! tokenizer's own: true there means lower case, false nothing.
 
-use std::path::Path;
-
 use nanoembed_core::ErrorKind;
-use serde_json::json;
+use nanoembed_core::model::Way;
+use nanoembed_core::owned::folder::{Base, FolderModel, Modules};
 
-use super::settings::{Settings, read_json};
+use super::settings::Settings;
 use super::vocabulary::Vocabulary;
 use crate::error::{Error, Result, name_of};
-use crate::open::settings_rule::{Members, irrelevant};
-
-/// The names that the settings of an encoder's module have had.
-const ENCODER_SETTINGS: [&str; 7] = [
-    "sentence_bert_config.json",
-    "sentence_roberta_config.json",
-    "sentence_distilbert_config.json",
-    "sentence_camembert_config.json",
-    "sentence_albert_config.json",
-    "sentence_xlm-roberta_config.json",
-    "sentence_xlnet_config.json",
-];
-
-/// The mean times the root of the length, whose direction is the mean's.
-const MEAN_BY_ROOT: &str = "mean_sqrt_len_tokens";
+use crate::open::folder::texts::FolderTexts;
 
 impl Settings {
+    /// Takes what the folder says around its encoder.
     pub(super) fn sentence_transformer(
         &mut self,
-        folder: &Path,
+        texts: &FolderTexts,
         vocabulary: &Vocabulary,
     ) -> Result<()> {
-        for name in ENCODER_SETTINGS {
-            let path = folder.join(name);
-            if let Some(value) = read_json(&path)? {
-                self.encoder_module(&Members::new(&value, name_of(&path))?, vocabulary)?;
-                break;
-            }
-        }
-        self.modules(folder)?;
-        self.prompts.read_folder(folder)
-    }
-
-    fn encoder_module(&mut self, module: &Members<'_>, vocabulary: &Vocabulary) -> Result<()> {
-        self.limit(module.get("max_seq_length").and_then(serde_json::Value::as_u64));
-        if module.truth("do_lower_case")? == Some(true) {
+        let model = texts.read(|texts| FolderModel::read(texts))?;
+        let refuse = |message: &str| {
+            Error::input(ErrorKind::UnsupportedSetting, message).at(name_of(texts.path()))
+        };
+        self.limit(model.settings.max_tokens);
+        if model.settings.lower_case {
             if vocabulary.added.iter().any(|word| !word.normalized) {
-                let only = "only false is done for a vocabulary with added special tokens";
-                return Err(module.unsupported("do_lower_case", only));
+                return Err(refuse(
+                    "`do_lower_case` of the encoder's module is true; only false is done for a vocabulary with added special tokens",
+                ));
             }
             // Accents are the tokenizer's, which knows nothing of this.
             self.strip_accents = Some(self.strip_accents.unwrap_or(self.do_lower_case));
             self.do_lower_case = true;
         }
-        module.neutral("transformer_task", &[json!("feature-extraction")])?;
-        for name in ["tokenizer_args", "config_args", "processor_kwargs", "config_kwargs"] {
-            module.neutral(name, &[json!({})])?;
+        if let Some(modules) = &model.modules {
+            self.pooling = bert_pooling(modules).map_err(refuse)?.to_owned();
+            self.normalize = modules.normalize;
         }
-        module.finish(irrelevant::SENTENCE_BERT)
-    }
-
-    fn modules(&mut self, folder: &Path) -> Result<()> {
-        let path = folder.join("modules.json");
-        let Some(modules) = read_json(&path)? else {
-            return self.pooling(&folder.join("1_Pooling"));
-        };
-        let refuse = |message: String| {
-            Err(Error::input(ErrorKind::UnsupportedSetting, message).at(name_of(&path)))
-        };
-        self.normalize = false;
-        let mut seen: Vec<String> = Vec::new();
-        for (at, module) in modules.as_array().into_iter().flatten().enumerate() {
-            let module = Members::new(module, format!("{}: module {at}", name_of(&path)))?;
-            let kind = module.text("type")?.unwrap_or_default();
-            let kind = kind.rsplit('.').next().unwrap_or_default().to_owned();
-            let place = module.text("path")?.unwrap_or_default();
-            let before: Vec<&str> = seen.iter().map(String::as_str).collect();
-            match (kind.as_str(), before.as_slice()) {
-                ("Transformer", []) if place.is_empty() => {}
-                ("Transformer", []) => {
-                    return refuse(format!(
-                        "the encoder lies in {place:?}; only a folder with the encoder beside `modules.json` is read"
-                    ));
-                }
-                ("Pooling", ["Transformer"]) => self.pooling(&folder.join(place))?,
-                ("Normalize", ["Transformer", "Pooling", ..]) => self.normalize = true,
-                // It does nothing but in training.
-                ("Dropout", ["Transformer", ..]) => continue,
-                ("Transformer" | "Pooling" | "Normalize", _) => {
-                    return refuse(format!("the module {kind:?} stands in an unusual place"));
-                }
-                (other, _) => {
-                    return refuse(format!(
-                        "the model has a {other:?} module, which is not known here"
-                    ));
-                }
-            }
-            module.finish(irrelevant::MODULE)?;
-            seen.push(kind);
-        }
-        if !seen.iter().any(|kind| kind == "Pooling") {
-            return refuse("the model has no module that pools, so no embedding of a text".into());
-        }
-        if self.pooling == MEAN_BY_ROOT {
-            if !self.normalize {
-                return refuse(format!("pooling by {MEAN_BY_ROOT} is done only before Normalize"));
-            }
-            self.pooling = "mean".into();
-        }
+        self.prompts.read_texts(texts)?;
+        self.prompts.set_pooled(model.pools_prompt());
         Ok(())
     }
+}
 
-    fn pooling(&mut self, folder: &Path) -> Result<()> {
-        let path = folder.join("config.json");
-        let Some(value) = read_json(&path)? else { return Ok(()) };
-        let config = Members::new(&value, name_of(&path))?;
-        let mut set: Vec<&str> = Vec::new();
-        for mode in [
-            "cls_token",
-            "mean_tokens",
-            "max_tokens",
-            MEAN_BY_ROOT,
-            "weightedmean_tokens",
-            "lasttoken",
-        ] {
-            if config.truth(&format!("pooling_mode_{mode}"))?.unwrap_or(false) {
-                set.push(mode);
-            }
-        }
-        // Newer configurations name the mode instead.
-        let named = config.get("pooling_mode");
-        match named {
-            Some(serde_json::Value::Array(modes)) => {
-                set = modes.iter().filter_map(serde_json::Value::as_str).collect();
-            }
-            Some(mode) => set = mode.as_str().into_iter().collect(),
-            None => {}
-        }
-        self.pooling = match set.as_slice() {
-            ["mean_tokens" | "mean"] => "mean".into(),
-            ["cls_token" | "cls"] => "cls".into(),
-            [MEAN_BY_ROOT] => MEAN_BY_ROOT.into(),
-            other => {
-                let modes =
-                    if other.is_empty() { "nothing".to_owned() } else { other.join(" and ") };
-                return Err(Error::input(
-                    ErrorKind::UnsupportedSetting,
-                    format!("pooling by {modes} is not known; only by mean_tokens or cls_token"),
-                )
-                .at(name_of(&path)));
-            }
-        };
-        self.prompts.set_pooled(config.truth("include_prompt")?.unwrap_or(true));
-        config.finish(irrelevant::POOLING)
+/// What BERT's settings call the pooling of these modules, or which of them they have no word for.
+pub(crate) fn bert_pooling(modules: &Modules) -> std::result::Result<&'static str, &'static str> {
+    if modules.base != Base::Transformer {
+        return Err("the model is a table of a vector for each token");
+    }
+    if !modules.folder.is_empty() {
+        return Err("only an encoder that lies beside `modules.json` is read");
+    }
+    if !modules.dense.is_empty() {
+        return Err("the model has a Dense module, which the file has no place for");
+    }
+    let ways = modules.pooling.as_ref().map(|pooling| &*pooling.ways).unwrap_or_default();
+    match ways {
+        [Way::Mean] => Ok("mean"),
+        [Way::First] => Ok("cls"),
+        // Its direction is the mean's.
+        [Way::MeanByRoot] if modules.normalize => Ok("mean"),
+        _ => Err("the model's pooling is neither by the mean nor by the first token"),
     }
 }

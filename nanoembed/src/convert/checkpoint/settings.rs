@@ -5,7 +5,7 @@
 //! | sizes, `layer_norm_eps` | `config.json` |
 //! | lower-casing, accents, ideographs | the tokenizer's files, see `wordpiece` |
 //! | `max_tokens` | `sentence_bert_config.json`, else `tokenizer_config.json`, at most the positions |
-//! | pooling, normalisation | the modules that `modules.json` lists |
+//! | pooling, normalisation | `modules.json` and its modules' files, see `sentence_transformer` |
 //! | prompts | `config_sentence_transformers.json` |
 //! | licence | the front matter of `README.md` |
 
@@ -18,6 +18,7 @@ use serde_json::{Value, json};
 use super::wordpiece::FolderTokenizer;
 use crate::error::{Error, Result, name_of};
 use crate::limits;
+use crate::open::folder::texts::FolderTexts;
 use crate::open::prompts::Prompts;
 use crate::open::settings_rule::{Members, irrelevant};
 
@@ -54,7 +55,8 @@ impl Settings {
         let usual = folder.join("config.json");
         let mut settings = Self::of_config(config.unwrap_or(&usual))?;
         settings.tokenizer(tokenizer);
-        settings.sentence_transformer(folder, &tokenizer.vocabulary)?;
+        let texts = FolderTexts::with_config(folder, config);
+        settings.sentence_transformer(&texts, &tokenizer.vocabulary)?;
         settings.license = crate::files::whole_file::read_text(&folder.join("README.md"))
             .ok()
             .and_then(|card| license_in(&card));

@@ -7,8 +7,8 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
-use nanoembed_core::model::{Activation, BERT_NAMES, FeedForward, Prefixed, Way};
-use nanoembed_core::owned::folder::{Described, FolderModel, Modules, Prompts};
+use nanoembed_core::model::{Activation, BERT_NAMES, FeedForward, Prefixed};
+use nanoembed_core::owned::folder::{Described, FolderModel, Prompts};
 use nanoembed_core::owned::{Pipeline, TextModel, TransformerModel};
 use nanoembed_core::text::json::Value;
 
@@ -16,6 +16,7 @@ use super::layout::{self, Beside};
 use super::recorder::Recorder;
 use super::tensors::{Loaded, integers};
 use crate::causal::weights::ModelWeights;
+use crate::convert::checkpoint::sentence_transformer::bert_pooling;
 use crate::convert::checkpoint::settings::license_in;
 use crate::convert::checkpoint::tensor::Tensor;
 use crate::convert::naming::Naming;
@@ -175,16 +176,5 @@ fn is_other(path: &Path) -> bool {
         || model.compares()
         || !has_words
         || !model.pools_prompt()
-        || model.modules.as_ref().is_some_and(needs_more)
-}
-
-/// Whether what stands behind the transformer is more than BERT's settings say.
-fn needs_more(modules: &Modules) -> bool {
-    let ways = modules.pooling.as_ref().map(|pooling| &*pooling.ways).unwrap_or_default();
-    let is_usual = match ways {
-        [Way::Mean | Way::First] => true,
-        [Way::MeanByRoot] => modules.normalize,
-        _ => false,
-    };
-    !is_usual || !modules.dense.is_empty() || !modules.folder.is_empty()
+        || model.modules.as_ref().is_some_and(|modules| bert_pooling(modules).is_err())
 }

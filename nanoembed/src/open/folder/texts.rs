@@ -11,14 +11,23 @@ use nanoembed_core::{Error as CoreError, ErrorKind};
 use crate::error::{Error, Result, name_of};
 use crate::files::whole_file;
 
+const CONFIG: &str = "config.json";
+
 /// The texts of a folder.
 pub(crate) struct FolderTexts {
     folder: PathBuf,
+    /// What is read for `config.json`, where that is another file.
+    config: Option<PathBuf>,
 }
 
 impl FolderTexts {
     pub(crate) fn of(folder: &Path) -> Self {
-        Self { folder: folder.to_owned() }
+        Self { folder: folder.to_owned(), config: None }
+    }
+
+    /// The same, but `config` is read for `config.json`.
+    pub(crate) fn with_config(folder: &Path, config: Option<&Path>) -> Self {
+        Self { config: config.map(Path::to_owned), ..Self::of(folder) }
     }
 
     /// The folder.
@@ -26,9 +35,17 @@ impl FolderTexts {
         &self.folder
     }
 
+    /// The file at `path` of the folder.
+    fn file(&self, path: &str) -> PathBuf {
+        match &self.config {
+            Some(config) if path == CONFIG => config.clone(),
+            _ => self.folder.join(path),
+        }
+    }
+
     /// The text at `path` of the folder, if it is there.
     pub(crate) fn get(&self, path: &str) -> Result<Option<String>> {
-        let whole = self.folder.join(path);
+        let whole = self.file(path);
         match whole_file::read_text(&whole) {
             Ok(text) => Ok(Some(text)),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
@@ -38,9 +55,8 @@ impl FolderTexts {
 
     /// The text at `path` of the folder.
     pub(crate) fn needed(&self, path: &str) -> Result<String> {
-        let missing = || {
-            Error::reading(self.folder.join(path).display(), &std::io::ErrorKind::NotFound.into())
-        };
+        let missing =
+            || Error::reading(self.file(path).display(), &std::io::ErrorKind::NotFound.into());
         self.get(path)?.ok_or_else(missing)
     }
 
@@ -68,14 +84,14 @@ impl FolderTexts {
     pub(crate) fn explained(&self, fault: &FolderFault) -> Error {
         let text = match self.needed(&fault.file) {
             Ok(text) => text,
-            Err(failure) if fault.file == "config.json" => {
+            Err(failure) if fault.file == CONFIG => {
                 return failure.with_hint(
                     "a model's folder has a `config.json` with its sizes beside the weights",
                 );
             }
             Err(failure) => return failure,
         };
-        explained(fault, &text, &name_of(&self.folder.join(&fault.file)))
+        explained(fault, &text, &name_of(&self.file(&fault.file)))
     }
 }
 

@@ -138,25 +138,6 @@ pub const TOKENIZER_CONFIG: &[&str] = &[
     "vocab_size",
 ];
 
-/// Of `sentence_bert_config.json`: arguments of loading.
-pub const SENTENCE_BERT: &[&str] = &[
-    "architecture",
-    "method_output_name",
-    "modality_config",
-    "model_kwargs",
-    "module_output_name",
-    "processing_kwargs",
-    "model_args",
-    "backend",
-    "unpad_inputs",
-];
-
-/// Of a pooling module's `config.json`: sizes that the model has itself.
-pub const POOLING: &[&str] = &["embedding_dimension", "word_embedding_dimension"];
-
-/// Of a module in `modules.json`.
-pub const MODULE: &[&str] = &["idx", "name", "kwargs"];
-
 #[cfg(test)]
 mod tests {
     use serde_json::{Map, Value, json};
@@ -166,16 +147,7 @@ mod tests {
 
     #[test]
     fn every_listed_member_passes_and_an_invented_one_is_refused_by_name() {
-        for list in [
-            CONFIG,
-            GENERATION_CONFIG,
-            TOKENIZER_JSON,
-            TRUNCATION,
-            TOKENIZER_CONFIG,
-            SENTENCE_BERT,
-            POOLING,
-            MODULE,
-        ] {
+        for list in [CONFIG, GENERATION_CONFIG, TOKENIZER_JSON, TRUNCATION, TOKENIZER_CONFIG] {
             let mut object: Map<String, Value> =
                 list.iter().map(|name| ((*name).to_owned(), json!("any"))).collect();
             assert_eq!(object.len(), list.len(), "a name is listed twice");
