@@ -13,13 +13,16 @@ impl<T> Default for Pool<T> {
 }
 
 impl<T> Pool<T> {
-    /// One of them, if there are any.
-    pub(crate) fn take(&self) -> Option<T> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).pop()
-    }
-
-    /// Puts one back.
-    pub(crate) fn give(&self, thing: T) {
+    /// Does something with one of them, or with what `make` makes if there is none.
+    pub(crate) fn borrow<R, E>(
+        &self,
+        make: impl FnOnce() -> Result<T, E>,
+        act: impl FnOnce(&mut T) -> Result<R, E>,
+    ) -> Result<R, E> {
+        let free = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let mut thing = free.map_or_else(make, Ok)?;
+        let done = act(&mut thing);
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(thing);
+        done
     }
 }

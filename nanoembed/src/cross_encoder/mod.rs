@@ -8,16 +8,17 @@ use std::sync::Arc;
 
 use nanoembed_core::model::{Batch, DenseActivation, InOrder, Plan};
 use nanoembed_core::owned::folder::Described;
-use nanoembed_core::owned::{Session, TextModel};
+use nanoembed_core::owned::{Session, TextModel, TransformerModel};
 use nanoembed_core::{Error as CoreError, ErrorKind};
 use rayon::prelude::*;
 
+use crate::causal::weights::ModelWeights;
 use crate::encoder::packed::limit;
 use crate::error::{Error, Result};
-use crate::open::folder::transformer::TextTransformer;
 use crate::open::opened::Opened;
 use crate::open::source::Source;
 use crate::pool::Pool;
+use crate::tokenizer::scratch::TextScratch;
 
 pub use options::CrossEncoderOptions;
 
@@ -41,11 +42,12 @@ pub struct CrossEncoder(Arc<Inner>);
 
 struct Inner {
     // Declared before `source`, which it borrows from.
-    model: TextTransformer<'static>,
+    model: TransformerModel<ModelWeights<'static>>,
     source: Arc<Source>,
     max_tokens: usize,
     labels: Vec<String>,
     on_logits: DenseActivation,
+    scratch: TextScratch,
     sessions: Pool<Session>,
 }
 
@@ -123,7 +125,7 @@ impl CrossEncoder {
         };
         let classifier = family.classifier.ok_or_else(other)?;
         let TextModel::Transformer(model) = text.open_model()? else { return Err(other()) };
-        let model = TextTransformer::of(*model);
+        let model = *model;
         let encoder = model.encoder();
         let max_tokens = limit(options.max_tokens, model.max_tokens(), encoder.config().positions)?;
         let labels = text.labels(encoder.labels())?;
@@ -132,8 +134,16 @@ impl CrossEncoder {
             _ => DenseActivation::Identity,
         };
         let on_logits = classifier.on_logits.unwrap_or(usual);
-        let sessions = Pool::default();
-        Ok(Self(Arc::new(Inner { model, source, max_tokens, labels, on_logits, sessions })))
+        let (scratch, sessions) = Default::default();
+        Ok(Self(Arc::new(Inner {
+            model,
+            source,
+            max_tokens,
+            labels,
+            on_logits,
+            scratch,
+            sessions,
+        })))
     }
 
     /// The names of the labels; models that rank have one.
@@ -202,18 +212,15 @@ impl CrossEncoder {
     }
 
     fn score_in_core(&self, query: &str, text: &str) -> Result<Score, CoreError> {
-        let Inner { model, max_tokens, labels, on_logits, sessions, .. } = &*self.0;
-        let pair = model.encode_pair(query, text, *max_tokens)?;
-        let mut session = match sessions.take() {
-            Some(session) => session,
-            None => model.session_for(Plan { jobs: 1, ..model.plan(*max_tokens) })?,
-        };
+        let Inner { model, max_tokens, labels, on_logits, scratch, sessions, .. } = &*self.0;
+        let pair = scratch.encode_pair(model.tokenizer(), (query, text), *max_tokens)?;
         let mut logits = vec![0.0; labels.len()];
         let lengths = [pair.ids.len()];
         let texts = Batch { ids: &pair.ids, types: &pair.types, lengths: &lengths };
-        let classified = model.classify(&mut session, &InOrder, &texts, &mut logits);
-        sessions.give(session);
-        classified?;
+        sessions.borrow(
+            || model.session_for(Plan { jobs: 1, ..model.plan(*max_tokens) }),
+            |session| model.classify(session, &InOrder, &texts, &mut logits),
+        )?;
         let mut scores = logits.clone();
         on_logits.apply(model.encoder().kernels(), &mut scores);
         Ok(Score { logits, scores, tokens: pair.ids.len(), truncated: pair.truncated })

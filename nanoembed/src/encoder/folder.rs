@@ -4,44 +4,56 @@ use std::borrow::Cow;
 
 use nanoembed_core::Error as CoreError;
 use nanoembed_core::model::{Batch as TokenBatch, Parallel, Plan};
-use nanoembed_core::owned::Session;
+use nanoembed_core::owned::{Session, StaticModel, TransformerModel};
 use rayon::prelude::*;
 
 use super::backend::{Backend, Batch, Length};
 use super::options::EncoderOptions;
 use super::packed::{TokenTexts, Transformer};
+use crate::causal::weights::ModelWeights;
 use crate::error::{Error, Result};
-use crate::open::folder::table::TextTable;
-use crate::open::folder::transformer::TextTransformer;
 use crate::tokenizer::Tokens;
+use crate::tokenizer::scratch::TextScratch;
 
-impl Transformer for TextTransformer<'static> {
+/// A transformer of any family.
+pub(super) struct FolderTransformer {
+    model: TransformerModel<ModelWeights<'static>>,
+    scratch: TextScratch,
+}
+
+impl FolderTransformer {
+    pub(super) fn of(model: TransformerModel<ModelWeights<'static>>) -> Self {
+        Self { model, scratch: TextScratch::default() }
+    }
+}
+
+impl Transformer for FolderTransformer {
     fn dimensions(&self) -> usize {
-        self.encoder().dimensions()
+        self.model.encoder().dimensions()
     }
 
     fn positions(&self) -> usize {
-        self.encoder().config().positions
+        self.model.encoder().config().positions
     }
 
     fn usual_tokens(&self) -> usize {
-        self.max_tokens()
+        self.model.max_tokens()
     }
 
     fn plan(&self, tokens: usize) -> Plan {
-        Self::plan(self, tokens)
+        self.model.plan(tokens)
     }
 
     fn session_for(&self, plan: Plan) -> Result<Session, CoreError> {
-        Self::session_for(self, plan)
+        self.model.session_for(plan)
     }
 
     fn encode(&self, text: &str, limit: usize) -> Result<Tokens, CoreError> {
-        Self::encode(self, text, limit)
+        self.scratch.encode(self.model.tokenizer(), text, limit)
     }
 
     fn tokens_of_prompt(&self, prompt: &str) -> Result<usize, CoreError> {
-        Self::tokens_of_prompt(self, prompt)
+        self.scratch.tokens_of_prompt(self.model.tokenizer(), prompt)
     }
 
     fn embed(
@@ -52,7 +64,7 @@ impl Transformer for TextTransformer<'static> {
         out: &mut [f32],
     ) -> Result<(), CoreError> {
         let texts = TokenBatch { ids, types: &[], lengths };
-        Self::embed(self, session, parallel, &texts, skipped, out)
+        self.model.embed(session, parallel, &texts, skipped, out)
     }
 }
 
@@ -61,23 +73,28 @@ const MOST_TOKENS: usize = 1 << 24;
 
 /// A table of a vector for each token.
 pub(super) struct TableEncoder {
-    table: TextTable<'static>,
+    table: StaticModel<ModelWeights<'static>>,
+    scratch: TextScratch,
     max_tokens: usize,
 }
 
 impl TableEncoder {
     /// Makes the table ready to run as `options` say.
-    pub(super) fn of(table: TextTable<'static>, options: &EncoderOptions) -> Result<Self> {
+    pub(super) fn of(
+        table: StaticModel<ModelWeights<'static>>,
+        options: &EncoderOptions,
+    ) -> Result<Self> {
         if options.requantize {
             return Err(Error::argument("requantize", "is for transformers, and this is a table"));
         }
-        let max_tokens = options.max_tokens.or(table.max_tokens()).unwrap_or(MOST_TOKENS);
+        let max_tokens =
+            options.max_tokens.or(table.tokenizer().max_tokens()).unwrap_or(MOST_TOKENS);
         if !(1..=MOST_TOKENS).contains(&max_tokens) {
             let message = format!("{max_tokens} is out of range");
             return Err(Error::argument("max_tokens", message)
                 .with_hint(format!("a table takes 1 to {MOST_TOKENS} tokens of a text")));
         }
-        Ok(Self { table, max_tokens })
+        Ok(Self { table, scratch: TextScratch::default(), max_tokens })
     }
 }
 
@@ -95,7 +112,7 @@ impl Backend for TableEncoder {
     }
 
     fn tokenize(&self, text: &str) -> Result<Tokens, CoreError> {
-        self.table.encode(text, self.max_tokens)
+        self.scratch.encode(self.table.tokenizer(), text, self.max_tokens)
     }
 
     fn embed(

@@ -33,8 +33,6 @@ use rayon::ThreadPool;
 
 use crate::bytes::Bytes;
 use crate::error::{Error, Result};
-use crate::open::folder::table::TextTable;
-use crate::open::folder::transformer::TextTransformer;
 use crate::open::opened::Opened;
 use crate::open::prompts::{Prefix, Prompts};
 use crate::open::source::Source;
@@ -42,7 +40,7 @@ use crate::open::text_source::TextSource;
 use crate::tokenizer::Tokens;
 use backend::{Backend, Batch};
 use causal::CausalEncoder;
-use folder::TableEncoder;
+use folder::{FolderTransformer, TableEncoder};
 use packed::PackedEncoder;
 use prompt::Prompt;
 
@@ -357,9 +355,9 @@ fn text_backend(
         ));
     }
     match source.open_model()? {
-        TextModel::Static(table) => Ok(Box::new(TableEncoder::of(TextTable::of(*table), options)?)),
+        TextModel::Static(table) => Ok(Box::new(TableEncoder::of(*table, options)?)),
         TextModel::Transformer(model) => {
-            Ok(Box::new(PackedEncoder::of(TextTransformer::of(*model), options)?))
+            Ok(Box::new(PackedEncoder::of(FolderTransformer::of(*model), options)?))
         }
         _ => {
             Err(Error::input(ErrorKind::OtherModel, "the model embeds no texts").at(source.name()))

@@ -121,13 +121,7 @@ impl<M: Transformer> PackedEncoder<M> {
         &self,
         act: impl FnOnce(&mut Session) -> Result<R, CoreError>,
     ) -> Result<R, CoreError> {
-        let mut session = match self.sessions.take() {
-            Some(session) => session,
-            None => self.any_session()?,
-        };
-        let done = act(&mut session);
-        self.sessions.give(session);
-        done
+        self.sessions.borrow(|| self.any_session(), act)
     }
 }
 

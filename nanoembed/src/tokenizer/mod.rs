@@ -1,5 +1,6 @@
 //! Texts to token ids, whatever the model.
 
+pub(crate) mod scratch;
 mod text;
 pub(crate) mod word_pieces;
 
@@ -106,10 +107,10 @@ impl Tokenizer {
         match &self.0.kind {
             Kind::WordPieces(model) => word_pieces::encode(&model.tokenizer()?, text, limit),
             Kind::Causal(tokenizer, sessions) => {
-                let mut session = sessions.take().unwrap_or_default();
-                let ids = tokenizer.encode(text, SpecialTokens::AsTokens, &mut session);
-                sessions.give(session);
-                let mut ids = ids?;
+                let new = || Ok(TokenSession::default());
+                let mut ids = sessions.borrow(new, |session| {
+                    tokenizer.encode(text, SpecialTokens::AsTokens, session)
+                })?;
                 let truncated = tokenizer.truncate(&mut ids, limit.unwrap_or(usize::MAX));
                 Ok(Tokens { ids, truncated })
             }

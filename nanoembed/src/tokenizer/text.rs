@@ -1,22 +1,22 @@
 //! The tokenizer of a model of texts, with the limits of its model.
 
 use nanoembed_core::Error as CoreError;
-use nanoembed_core::owned::{Pipeline, PipelineSession, TextTokenizer};
+use nanoembed_core::owned::{Pipeline, TextTokenizer};
 
 use super::Tokens;
+use super::scratch::TextScratch;
 use crate::encoder::packed::limit;
 use crate::error::Result;
-use crate::pool::Pool;
 
 /// A tokenizer, without the weights of its model.
 pub(super) struct TextTokens {
     tokenizer: TextTokenizer,
-    scratch: Pool<PipelineSession>,
+    scratch: TextScratch,
 }
 
 impl TextTokens {
     pub(super) fn of(tokenizer: TextTokenizer) -> Self {
-        Self { tokenizer, scratch: Pool::default() }
+        Self { tokenizer, scratch: TextScratch::default() }
     }
 
     pub(super) const fn tokenizer(&self) -> &Pipeline {
@@ -24,10 +24,7 @@ impl TextTokens {
     }
 
     pub(super) fn encode(&self, text: &str, limit: usize) -> Result<Tokens, CoreError> {
-        let mut session = self.scratch.take().unwrap_or_default();
-        let found = self.tokenizer.encode(text, limit, &mut session);
-        self.scratch.give(session);
-        found.map(|found| Tokens { ids: found.ids, truncated: found.truncated })
+        self.scratch.encode(&self.tokenizer, text, limit)
     }
 
     /// How many tokens of a text the model uses if `asked` are wanted.

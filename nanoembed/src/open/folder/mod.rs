@@ -6,14 +6,10 @@
 //! | `files` | what a folder holds: settings, modules, weights |
 //! | `tokenizer` | its tokenizer |
 //! | `beside` | what another file says of the tokenizer |
-//! | `transformer` | an encoder with memory for those who tokenise |
-//! | `table` | the same of a table of a vector for each token |
 //! | `asked` | which tensor keeps a model from being opened |
 
 pub(crate) mod asked;
 mod beside;
 pub(crate) mod files;
-pub(crate) mod table;
 pub(crate) mod texts;
 mod tokenizer;
-pub(crate) mod transformer;
