@@ -13,7 +13,7 @@ use super::weights::ModelWeights;
 use crate::convert::checkpoint::hugging_face::is_safetensors;
 use crate::error::{Error, Result, name_of};
 use crate::open::prompts::Prompts;
-use crate::stored::files::is_uqff_name;
+use crate::stored::files::{folder_of, is_uqff_name};
 use crate::stored::{ModelFiles, Values};
 
 /// The open files of a decoder.
@@ -31,7 +31,7 @@ impl Bundle {
         if !path.is_dir() && !is_safetensors(path) && !is_uqff {
             return Ok(None);
         }
-        let folder = if path.is_dir() { path.to_owned() } else { folder_of(path) };
+        let folder = folder_of(path);
         let Some(settings) = DecoderSettings::of(&folder, None)? else {
             if is_uqff && !folder.join("config.json").exists() {
                 return Err(missing_config(path));
@@ -98,12 +98,6 @@ impl Bundle {
         }
         Ok(weights)
     }
-}
-
-/// The folder that a file, or the first of several joined by `;`, lies in.
-fn folder_of(path: &Path) -> PathBuf {
-    let first = path.to_str().and_then(|joined| joined.split(';').next()).map(Path::new);
-    first.unwrap_or(path).parent().unwrap_or(Path::new("")).to_owned()
 }
 
 fn missing_config(path: &Path) -> Error {

@@ -377,6 +377,17 @@ fn joined(path: &Path) -> Option<Vec<PathBuf>> {
     Some(text.split(';').map(PathBuf::from).collect())
 }
 
+/// The folder that `path` names, or that the file, or the first of several joined by `;`, lies in.
+pub(crate) fn folder_of(path: &Path) -> PathBuf {
+    if path.is_dir() {
+        return path.to_owned();
+    }
+    let joined = joined(path);
+    let first = joined.as_ref().and_then(|files| files.first()).map_or(path, PathBuf::as_path);
+    let parent = first.parent().filter(|parent| !parent.as_os_str().is_empty());
+    parent.unwrap_or(Path::new(".")).to_owned()
+}
+
 /// The weights of a folder: `model.safetensors`, or its parts, or else the shards of its only UQFF
 /// file.
 fn folder(path: &Path) -> Result<Vec<PathBuf>> {

@@ -17,7 +17,7 @@ use super::{Checkpoint, EMBEDDING_TENSORS, tensor_names};
 use crate::error::{Error, Result, name_of};
 use crate::files::mapped::Mapped;
 use crate::stored::ModelFiles;
-use crate::stored::files::{is_uqff_name, room, uqff_in};
+use crate::stored::files::{folder_of, is_uqff_name, room, uqff_in};
 use crate::stored::index::indexed_parts;
 
 /// The files of a folder, open.
@@ -74,10 +74,8 @@ impl Folder {
             return Self::of_uqff(path);
         }
         if path.is_file() {
-            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-            let folder = folder.unwrap_or(Path::new(".")).to_owned();
             let weights = Weights::Safetensors(vec![(path.to_owned(), Mapped::open(path)?)]);
-            return Ok(Self { path: folder, weights });
+            return Ok(Self { path: folder_of(path), weights });
         }
         let single = path.join("model.safetensors");
         let names = if single.exists() {

@@ -14,8 +14,8 @@ use nanoembed_core::text::json::{Fault, Value};
 
 use super::llama::PER_LAYER;
 use crate::error::{Error, Result, name_of};
-use crate::open::folder::files::folder_of;
 use crate::open::folder::texts::FolderTexts;
+use crate::stored::files::folder_of;
 
 /// The sizes of such a model.
 #[derive(Clone, Debug, PartialEq)]

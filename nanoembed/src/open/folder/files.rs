@@ -13,6 +13,7 @@ use super::tokenizer;
 use crate::causal::weights::ModelWeights;
 use crate::error::{Error, Kind, Result, name_of};
 use crate::open::prompts::Prompts;
+use crate::stored::files::folder_of;
 use crate::stored::{ModelFiles, Stored, Values};
 
 const CONFIG: &str = "config.json";
@@ -31,7 +32,7 @@ pub(crate) struct EncoderFolder {
 impl EncoderFolder {
     /// The model that `path` names: a folder, one of its safetensors files, or its UQFF file.
     pub(crate) fn open(path: &Path) -> Result<Self> {
-        let folder = if path.is_dir() { path.to_owned() } else { folder_of(path) };
+        let folder = folder_of(path);
         let texts = FolderTexts::of(&folder);
         let model = texts.read(|texts| FolderModel::read(texts))?;
         let inner = model.folder();
@@ -53,7 +54,7 @@ impl EncoderFolder {
 
     /// The texts of the folder that `path` names, or that the file lies in.
     pub(crate) fn texts_of(path: &Path) -> Option<FolderTexts> {
-        let folder = if path.is_dir() { path.to_owned() } else { folder_of(path) };
+        let folder = folder_of(path);
         folder.is_dir().then(|| FolderTexts::of(&folder))
     }
 
@@ -166,11 +167,4 @@ fn add_weights<'f>(
         }
     }
     Ok(())
-}
-
-/// The folder that a file, or the first of several joined by `;`, lies in.
-pub(crate) fn folder_of(path: &Path) -> PathBuf {
-    let first = path.to_str().and_then(|joined| joined.split(';').next()).map(Path::new);
-    let parent = first.unwrap_or(path).parent().filter(|parent| !parent.as_os_str().is_empty());
-    parent.unwrap_or(Path::new(".")).to_owned()
 }
