@@ -35,9 +35,9 @@ Examples:
 
 With `--format jsonl` every text gives one line:
   {\"index\": 0, \"id\": …, \"tokens\": 7, \"truncated\": false, \"embedding\": [0.0123, …]}
-`index` counts texts from 0, also those left out by `--on-error skip`. `id` stands there if the input
-is JSON lines and has one. A line that `--on-error null` gets over has `null` for its embedding.
-A blank line is an empty text and has a result as any other.")]
+`index` counts texts from 0, also those left out by `--on-error skip`. `id` stands there if the
+input is JSON lines and has one. A line that `--on-error null` gets over has `null` for its
+embedding. A blank line is an empty text and has a result as any other.")]
 pub(crate) struct Embed {
     #[command(flatten)]
     input: InputArgs,

@@ -1,10 +1,9 @@
 //! `rerank`: how well texts answer a question.
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use nanoembed::files::new_file::NewFile;
 use nanoembed::{CrossEncoder, Score};
 use serde::Serialize;
@@ -13,9 +12,8 @@ use serde_json::Value;
 use crate::args::ModelArgs;
 use crate::error::{Error, Result};
 use crate::input::{Item, PairArgs};
-use crate::output::create;
-use crate::output::form::{self, form_of};
 use crate::output::kept::kept;
+use crate::output::line_args::{LineArgs, LineForm};
 use crate::output::lines::Lines;
 use crate::output::truncated::{Limits, Truncated};
 use crate::progress::{Progress, say_done};
@@ -31,8 +29,8 @@ Examples:
   nanoembed rerank -m bge-reranker-base/ \"Where is Berlin?\" \"In Germany.\" \"On a mat.\"
   nanoembed rerank -m bge-reranker-base/ -i jsonl --format jsonl < pairs.jsonl
 
-With `-i jsonl` and without a question every line is a pair, {\"query\": \"…\", \"document\": \"…\"}. With
-`--format jsonl` every pair gives one line:
+With `-i jsonl` and without a question every line is a pair, {\"query\": \"…\", \"document\": \"…\"}.
+With `--format jsonl` every pair gives one line:
   {\"index\": 0, \"id\": …, \"logit\": 2.31, \"score\": 0.91, \"truncated\": false}
 `logit` is what the model answers, `score` what it makes of it, from 0 to 1 as a rule. A model with
 several labels has `label`, `logits` and `scores` by label instead.")]
@@ -47,35 +45,8 @@ pub(crate) struct Rerank {
     #[arg(long, help_heading = "Output")]
     sort: bool,
 
-    /// Write to a file, which appears when it is complete; `-` is stdout
-    #[arg(long, short, value_name = "FILE", default_value = "-", help_heading = "Output")]
-    output: PathBuf,
-
-    /// How scores are written [default: by the ending of FILE, `.txt` or `.jsonl`; text to stdout]
-    #[arg(long, value_enum, value_name = "NAME", help_heading = "Output")]
-    format: Option<Format>,
-
-    /// The same as `--format jsonl`
-    #[arg(long, conflicts_with = "format", help_heading = "Output")]
-    json: bool,
-}
-
-/// How scores are written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// The score, a line for each text
-    Text,
-    /// A JSON object for each text
-    Jsonl,
-}
-
-impl form::Form for Format {
-    fn endings(&self) -> &'static [&'static str] {
-        match self {
-            Self::Text => &["txt"],
-            Self::Jsonl => &["jsonl", "ndjson"],
-        }
-    }
+    #[command(flatten)]
+    output: LineArgs,
 }
 
 /// A line of JSON output.
@@ -113,8 +84,7 @@ struct Scored {
 impl Rerank {
     pub(crate) fn run(self, quiet: bool) -> Result<ExitCode> {
         self.model.use_threads()?;
-        let asked = self.json.then_some(Format::Jsonl).or(self.format);
-        let format = form_of(&self.output, asked, Format::Text)?;
+        let form = self.output.form()?;
         if self.model.model.is_none() {
             return Err(Error::usage("the model built in embeds texts and does not compare them")
                 .with_hint("name a cross-encoder with `--model FOLDER`"));
@@ -127,7 +97,7 @@ impl Rerank {
                 .with_hint(format!("this one has {labels}")));
         }
         let mut pairs = self.input.clone().open(quiet)?;
-        let mut lines = Lines::of(create(&self.output, false)?);
+        let mut lines = self.output.create()?;
         let progress = (!quiet).then(|| Progress::reading("comparing", pairs.texts.bytes()));
         let start = Instant::now();
         let mut truncated = Truncated::default();
@@ -148,7 +118,7 @@ impl Rerank {
                 let result = Scored { item, text: pair.map(|(_, text)| text), score };
                 match self.sort {
                     true => sorted.push(result),
-                    false => Self::print(&mut lines, format, &result, &model, None)?,
+                    false => Self::print(&mut lines, form, &result, &model, None)?,
                 }
             }
             lines.flush()?;
@@ -160,7 +130,7 @@ impl Rerank {
         let key = |result: &Scored| result.score.as_ref().map_or(f32::NEG_INFINITY, Score::logit);
         sorted.sort_by(|a, b| key(b).total_cmp(&key(a)));
         for result in &sorted {
-            Self::print(&mut lines, format, result, &model, result.text.as_deref())?;
+            Self::print(&mut lines, form, result, &model, result.text.as_deref())?;
         }
         lines.commit()?;
         if !quiet {
@@ -176,7 +146,7 @@ impl Rerank {
     /// Prints what the model says of a pair, with its text if that is wanted.
     fn print(
         lines: &mut Lines<NewFile>,
-        format: Format,
+        form: LineForm,
         Scored { item, score, .. }: &Scored,
         model: &CrossEncoder,
         text: Option<&str>,
@@ -185,8 +155,8 @@ impl Rerank {
         let one = score.as_ref().filter(|_| is_one);
         let several = score.as_ref().filter(|_| !is_one);
         let label = several.and_then(|score| model.labels().get(score.best()));
-        match format {
-            Format::Jsonl => lines.json(&Line {
+        match form {
+            LineForm::Jsonl => lines.json(&Line {
                 index: item.index,
                 kept: &item.kept,
                 text,
@@ -198,7 +168,7 @@ impl Rerank {
                 truncated: score.as_ref().is_some_and(|score| score.truncated),
                 error: item.error.as_deref(),
             }),
-            Format::Text => {
+            LineForm::Text => {
                 let number = |score: &Score| match label {
                     Some(label) => format!("{label} {}", score.scores[score.best()]),
                     None => score.score().to_string(),

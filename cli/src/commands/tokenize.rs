@@ -1,10 +1,9 @@
 //! `tokenize`: texts to token ids.
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use nanoembed::files::new_file::NewFile;
 use nanoembed::{Tokenizer, Tokens, is_model};
 use rayon::prelude::*;
@@ -14,9 +13,8 @@ use serde_json::Value;
 use crate::args::{ModelArgs, PromptArgs};
 use crate::error::Result;
 use crate::input::{InputArgs, Item};
-use crate::output::create;
-use crate::output::form::{self, form_of};
 use crate::output::kept::kept;
+use crate::output::line_args::{LineArgs, LineForm};
 use crate::output::lines::Lines;
 use crate::output::truncated::{Limits, Truncated};
 use crate::progress::{Progress, say_done};
@@ -35,8 +33,8 @@ Examples:
 
 With `--format jsonl` every text gives one line:
   {\"index\": 0, \"id\": …, \"ids\": [101, …, 102], \"truncated\": false}
-where `id` stands if the input is JSON lines and has one. A line that `--on-error null` gets over has
-`null` for its ids. A blank line is an empty text. `--max-tokens 0` shows all of every text.")]
+where `id` stands if the input is JSON lines and has one. A line that `--on-error null` gets over
+has `null` for its ids. A blank line is an empty text. `--max-tokens 0` shows all of every text.")]
 pub(crate) struct Tokenize {
     #[command(flatten)]
     input: InputArgs,
@@ -47,39 +45,12 @@ pub(crate) struct Tokenize {
     #[command(flatten)]
     prompts: PromptArgs,
 
-    /// Write to a file, which appears when it is complete; `-` is stdout
-    #[arg(long, short, value_name = "FILE", default_value = "-", help_heading = "Output")]
-    output: PathBuf,
-
-    /// How ids are written [default: by the ending of FILE, `.txt` or `.jsonl`; text to stdout]
-    #[arg(long, value_enum, value_name = "NAME", help_heading = "Output")]
-    format: Option<Format>,
-
-    /// The same as `--format jsonl`
-    #[arg(long, conflicts_with = "format", help_heading = "Output")]
-    json: bool,
+    #[command(flatten)]
+    output: LineArgs,
 
     /// Write the tokens themselves instead of their ids; with jsonl beside them
     #[arg(long, help_heading = "Output")]
     pieces: bool,
-}
-
-/// How ids are written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// Numbers with spaces between, a line for each text
-    Text,
-    /// A JSON object for each text
-    Jsonl,
-}
-
-impl form::Form for Format {
-    fn endings(&self) -> &'static [&'static str] {
-        match self {
-            Self::Text => &["txt"],
-            Self::Jsonl => &["jsonl", "ndjson"],
-        }
-    }
 }
 
 /// A line of JSON output.
@@ -121,10 +92,9 @@ impl Tokenize {
         piece: impl Fn(u32) -> String,
         quiet: bool,
     ) -> Result<ExitCode> {
-        let asked = self.json.then_some(Format::Jsonl).or(self.format);
-        let format = form_of(&self.output, asked, Format::Text)?;
+        let form = self.output.form()?;
         let mut texts = self.input.clone().open(quiet)?;
-        let mut lines = Lines::of(create(&self.output, false)?);
+        let mut lines = self.output.create()?;
         let progress = (!quiet).then(|| Progress::reading("tokenizing", texts.bytes()));
         let start = Instant::now();
         let mut truncated = Truncated::default();
@@ -135,7 +105,7 @@ impl Tokenize {
             for (item, tokens) in chunk.iter().zip(encoded) {
                 truncated.count(item, tokens.as_ref().is_some_and(|tokens| tokens.truncated));
                 all_tokens += tokens.as_ref().map_or(0, |tokens| tokens.ids.len() as u64);
-                self.print(&mut lines, format, (item, tokens), &piece)?;
+                self.print(&mut lines, form, (item, tokens), &piece)?;
             }
             lines.flush()?;
             count += chunk.len() as u64;
@@ -162,7 +132,7 @@ impl Tokenize {
     fn print(
         &self,
         lines: &mut Lines<NewFile>,
-        format: Format,
+        form: LineForm,
         (item, tokens): (&Item, Option<Tokens>),
         piece: &impl Fn(u32) -> String,
     ) -> Result<()> {
@@ -170,12 +140,12 @@ impl Tokenize {
         let ids = tokens.as_ref().map(|tokens| &tokens.ids[..]);
         let pieces: Option<Vec<String>> =
             ids.filter(|_| self.pieces).map(|ids| ids.iter().map(|id| piece(*id)).collect());
-        match format {
-            Format::Jsonl => {
+        match form {
+            LineForm::Jsonl => {
                 let (index, kept, error) = (item.index, &item.kept[..], item.error.as_deref());
                 lines.json(&Line { index, kept, ids, truncated, pieces, error })
             }
-            Format::Text => {
+            LineForm::Text => {
                 let numbers =
                     || ids.unwrap_or_default().iter().map(ToString::to_string).collect::<Vec<_>>();
                 lines.text(pieces.unwrap_or_else(numbers).join(" "))

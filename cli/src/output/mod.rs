@@ -2,6 +2,7 @@
 
 pub(crate) mod form;
 pub(crate) mod kept;
+pub(crate) mod line_args;
 pub(crate) mod lines;
 pub(crate) mod npy;
 pub(crate) mod table;

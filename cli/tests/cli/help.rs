@@ -2,8 +2,10 @@ use predicates::str::contains;
 
 use crate::{failure, nanoembed, stdout};
 
-const COMMANDS: [&str; 20] = [
+const COMMANDS: [&str; 22] = [
     "embed",
+    "rerank",
+    "generate",
     "search",
     "tokenize",
     "inspect",

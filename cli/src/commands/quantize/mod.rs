@@ -56,7 +56,7 @@ Weights are read from a safetensors file, a folder as on Hugging Face, a GGUF, U
 file. Beside a UQFF file `residual.safetensors` is written with the tensors that are no layers of
 it, as mistral.rs wants it, and the settings and tokenizer of a folder are copied there.
 `nanoembed convert` makes `.weights` files.
-For `.amb` files IN is a whole model, with its tokenizer: a folder, a `.weights`, `.amb` or GGUF file.
+For `.amb` files IN is a whole model with its tokenizer: a folder, `.weights`, `.amb` or GGUF.
 
 With `--json` every tensor is one line:
   {\"tensor\", \"bits\", \"nmse\"}, of weights also {\"name\", \"dtype\", \"shape\", \"reason\"}

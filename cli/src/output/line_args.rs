@@ -1,0 +1,56 @@
+//! Where and in what form a line for each text is written.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use nanoembed::files::new_file::NewFile;
+
+use super::create;
+use super::form::{Form, form_of};
+use super::lines::Lines;
+use crate::error::Result;
+
+/// The options of commands that write a line for each text.
+#[derive(Args, Debug)]
+pub(crate) struct LineArgs {
+    /// Write to a file, which appears when it is complete; `-` is stdout
+    #[arg(long, short, value_name = "FILE", default_value = "-", help_heading = "Output")]
+    output: PathBuf,
+
+    /// How results are written [default: by the ending of FILE, `.txt` or `.jsonl`; text to stdout]
+    #[arg(long, value_enum, value_name = "NAME", help_heading = "Output")]
+    format: Option<LineForm>,
+
+    /// The same as `--format jsonl`
+    #[arg(long, conflicts_with = "format", help_heading = "Output")]
+    json: bool,
+}
+
+/// How a line for each text is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LineForm {
+    /// The result alone, a line for each text
+    Text,
+    /// A JSON object for each text
+    Jsonl,
+}
+
+impl Form for LineForm {
+    fn endings(&self) -> &'static [&'static str] {
+        match self {
+            Self::Text => &["txt"],
+            Self::Jsonl => &["jsonl", "ndjson"],
+        }
+    }
+}
+
+impl LineArgs {
+    pub(crate) fn form(&self) -> Result<LineForm> {
+        let asked = self.json.then_some(LineForm::Jsonl).or(self.format);
+        form_of(&self.output, asked, LineForm::Text)
+    }
+
+    pub(crate) fn create(&self) -> Result<Lines<NewFile>> {
+        Ok(Lines::of(create(&self.output, false)?))
+    }
+}
