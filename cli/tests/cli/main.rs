@@ -7,6 +7,7 @@ mod containers;
 mod contract;
 mod convert;
 mod decoder_families;
+mod decoder_folders;
 mod decoders;
 mod default_model;
 mod documented;

@@ -14,6 +14,7 @@
 //! tokens there are.
 
 use super::byte_set::ByteSet;
+use super::heap_sort::sort;
 use super::word_characters::is_word_character;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limit::Limit;
@@ -150,40 +151,6 @@ pub struct AddedMatch {
     pub start: usize,
     /// Where that ends.
     pub end: usize,
-}
-
-/// How many tokens a text has, and whether all of them were kept.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Found {
-    /// Tokens in the buffer.
-    pub tokens: usize,
-    /// Tokens of the whole text.
-    pub total: usize,
-}
-
-/// Where ids go: into a buffer as far as it reaches.
-#[derive(Debug)]
-pub(super) struct Ids<'i> {
-    ids: &'i mut [u32],
-    found: Found,
-}
-
-impl<'i> Ids<'i> {
-    pub(super) fn new(ids: &'i mut [u32]) -> Self {
-        Self { ids, found: Found::default() }
-    }
-
-    pub(super) fn push(&mut self, id: u32) {
-        if let Some(slot) = self.ids.get_mut(self.found.total) {
-            *slot = id;
-            self.found.tokens = self.found.tokens.saturating_add(1);
-        }
-        self.found.total = self.found.total.saturating_add(1);
-    }
-
-    pub(super) const fn found(&self) -> Found {
-        self.found
-    }
 }
 
 /// What a text is made of.
@@ -406,47 +373,6 @@ impl Iterator for AddedMatches<'_, '_> {
                 return Some(AddedMatch { id, start, end });
             }
         }
-    }
-}
-
-/// Sorts by `less`, a total order, with a heap: `sort_unstable` can panic for all that the linker
-/// knows, and is three kilobytes of code.
-pub(crate) fn sort<T: Copy>(items: &mut [T], less: impl Fn(&T, &T) -> bool) {
-    for root in (0..items.len() / 2).rev() {
-        sift(items, root, &less);
-    }
-    for end in (1..items.len()).rev() {
-        swap(items, 0, end);
-        sift(items.get_mut(..end).unwrap_or_default(), 0, &less);
-    }
-}
-
-/// Moves the item at `root` down until none below it is greater.
-fn sift<T: Copy>(items: &mut [T], mut root: usize, less: &impl Fn(&T, &T) -> bool) {
-    let below = |items: &[T], a: usize, b: usize| match (items.get(a), items.get(b)) {
-        (Some(a), Some(b)) => less(a, b),
-        _ => false,
-    };
-    loop {
-        let left = root.saturating_mul(2).saturating_add(1);
-        let right = left.saturating_add(1);
-        let greater = if below(items, left, right) { right } else { left };
-        if !below(items, root, greater) {
-            return;
-        }
-        swap(items, root, greater);
-        root = greater;
-    }
-}
-
-/// As `swap` of slices, without a panic.
-pub(super) fn swap<T: Copy>(items: &mut [T], a: usize, b: usize) {
-    let (Some(&first), Some(&second)) = (items.get(a), items.get(b)) else { return };
-    if let Some(slot) = items.get_mut(a) {
-        *slot = second;
-    }
-    if let Some(slot) = items.get_mut(b) {
-        *slot = first;
     }
 }
 

@@ -1,6 +1,6 @@
 //! The tokens that end a text: sampled, each says that the model has finished.
 
-use super::added::Found;
+use super::ids::Found;
 use crate::error::{Error, ErrorKind, Result};
 
 /// Tokens that end a text, each once; the usual one first.

@@ -36,6 +36,8 @@ pub mod bpe;
 mod byte_set;
 mod characters;
 mod ends;
+pub(crate) mod heap_sort;
+mod ids;
 pub mod normalize;
 pub mod sentencepiece;
 pub mod special;

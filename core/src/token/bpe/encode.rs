@@ -4,7 +4,8 @@ use super::alphabet::character;
 use super::merge::{Candidate, MergeTable, Symbol, Word, merge};
 use super::split::{Pattern, first_word};
 use crate::error::{Error, ErrorKind, Result};
-use crate::token::added::{AddedTable, Found, Ids, Part};
+use crate::token::added::{AddedTable, Part};
+use crate::token::ids::{Found, Ids};
 use crate::token::vocabulary::{MAX_TOKEN_BYTES, Vocabulary};
 
 /// Memory for the longest word of a text.

@@ -1,7 +1,7 @@
 //! A binary heap in lent memory.
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::token::added::swap;
+use crate::token::heap_sort::swap;
 
 /// A heap with the least entry on top.
 pub(super) struct Heap<'s, T> {

@@ -18,7 +18,7 @@ pub mod merge;
 mod pre;
 pub mod split;
 
-pub use super::added::Found;
+pub use super::ids::Found;
 pub use decode::Decoder;
 pub use encode::{Bpe, Scratch};
 pub use merge::{Merge, MergeTable};

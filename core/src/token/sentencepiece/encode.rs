@@ -8,8 +8,9 @@ use super::spec::Algorithm;
 use super::trie::{Hit, Kind};
 use super::unigram::{Lattice, Step};
 use crate::error::Result;
-use crate::token::added::{self, AddedTable, Found, Ids};
+use crate::token::added::{self, AddedTable};
 use crate::token::bpe::merge::{Candidate, Symbol, Word, merge};
+use crate::token::ids::{Found, Ids};
 
 /// How much memory a text takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -38,4 +38,4 @@ pub use trie::Slot;
 pub use unigram::Step;
 pub use write::{ModelSettings, Output, write_piece, write_settings};
 
-pub use super::added::Found;
+pub use super::ids::Found;

@@ -19,8 +19,8 @@ use crate::format::gguf::Gguf;
 use crate::model::config::BertConfig;
 #[cfg(feature = "amb")]
 use crate::model::source::amb::amb_config_value;
-use crate::token::added::sort;
 use crate::token::added_list::{ADDED_TOKENS, listed_tokens};
+use crate::token::heap_sort::sort;
 use crate::token::{
     AddedToken, Entries, HashVocabulary, LengthPrefix, Normalization, SpecialIds, WordPiece,
 };

@@ -1,0 +1,224 @@
+//! A model with random weights, and how it is run.
+
+use std::collections::BTreeMap;
+
+use nanoembed_core::error::Result;
+use nanoembed_core::kernel::Kernels;
+use nanoembed_core::model::{
+    BertConfig, Config, Encoder, FeedForward, Job, Layer, Names, NormKind, Parallel, Parts, Plan,
+    Pooling, Run, SliceWeights, Tensor, Workspace,
+};
+use nanoembed_core::tensor::{Dtype, Shape, TensorHeader};
+
+use super::settings::{BUCKETS, HEADS, HIDDEN, LAYERS, LENGTHS, POSITIONS, Stored, VOCABULARY};
+
+pub const NAMES: Names = Names {
+    layers: "layer.",
+    tensors: &[
+        (Tensor::Embeddings, "words"),
+        (Tensor::Positions, "positions"),
+        (Tensor::TokenTypes, "types"),
+        (Tensor::RelativeBias, "relative"),
+        (Tensor::EmbeddingNorm, "embedding_norm"),
+        (Tensor::Norm, "norm"),
+        (Tensor::AttentionNorm, ".attention_norm"),
+        (Tensor::Query, ".query"),
+        (Tensor::Key, ".key"),
+        (Tensor::Value, ".value"),
+        (Tensor::QueryKeyValue, ".qkv"),
+        (Tensor::QueryNorm, ".query_norm"),
+        (Tensor::KeyNorm, ".key_norm"),
+        (Tensor::AttentionOutput, ".output"),
+        (Tensor::AttentionEndNorm, ".attention_end_norm"),
+        (Tensor::FeedForwardNorm, ".feed_forward_norm"),
+        (Tensor::Gate, ".gate"),
+        (Tensor::Up, ".up"),
+        (Tensor::GateUp, ".gate_up"),
+        (Tensor::UpGate, ".up_gate"),
+        (Tensor::Down, ".down"),
+        (Tensor::FeedForwardEndNorm, ".feed_forward_end_norm"),
+    ],
+};
+
+/// A model with random weights.
+pub struct Model {
+    pub config: Config,
+    pub tensors: BTreeMap<String, Matrix>,
+    pub file: Vec<u8>,
+    headers: Vec<(String, TensorHeader<'static>)>,
+}
+
+#[derive(Clone)]
+pub struct Matrix {
+    pub rows: usize,
+    pub cols: usize,
+    pub values: Vec<f32>,
+}
+
+impl Matrix {
+    pub fn row(&self, row: usize) -> &[f32] {
+        &self.values[row * self.cols..(row + 1) * self.cols]
+    }
+}
+
+impl Model {
+    pub fn new(config: Config, stored: Stored, coded: bool) -> Self {
+        let mut seed = 7_u32;
+        let mut noise = move || {
+            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (seed >> 8) as f32 / 8_388_608.0 - 1.0
+        };
+        let mut tensors = BTreeMap::new();
+        let mut add = |name: String, rows: usize, cols: usize, center: f32, spread: f32| {
+            let values = (0..rows * cols).map(|_| center + spread * noise()).collect();
+            tensors.insert(name, Matrix { rows, cols, values });
+        };
+        let Config { hidden, intermediate, heads, .. } = config;
+        add("words.weight".into(), VOCABULARY, hidden, 0.0, 1.0);
+        add("positions.weight".into(), POSITIONS + 2, hidden, 0.0, 0.7);
+        add("types.weight".into(), 2, hidden, 0.0, 0.5);
+        add("relative.weight".into(), BUCKETS.buckets, HEADS.query, 0.0, 3.0);
+        let centre = if config.norm == (NormKind::Rms { one_plus: true }) { 0.0 } else { 1.0 };
+        let has_bias = stored.biases && config.norm == NormKind::Layer;
+        let mut norms = vec![("embedding_norm".to_owned(), hidden), ("norm".to_owned(), hidden)];
+        let mut linear = Vec::new();
+        for layer in 0..config.layers {
+            let of = |name: &str| format!("layer.{layer}.{name}");
+            if stored.first_norm || layer > 0 {
+                norms.push((of("attention_norm"), hidden));
+            }
+            for name in ["attention_end_norm", "feed_forward_norm", "feed_forward_end_norm"] {
+                norms.push((of(name), hidden));
+            }
+            norms.extend([(of("query_norm"), heads.size), (of("key_norm"), heads.size)]);
+            let (queries, keys) = (heads.width(), heads.key_width());
+            if stored.fused {
+                linear.push((of("qkv"), queries + 2 * keys, hidden));
+            } else {
+                linear.push((of("query"), queries, hidden));
+                linear.extend([(of("key"), keys, hidden), (of("value"), keys, hidden)]);
+            }
+            match config.feed_forward {
+                FeedForward::Gated(_) if stored.fused => {
+                    let name = if stored.up_first { "up_gate" } else { "gate_up" };
+                    linear.push((of(name), 2 * intermediate, hidden));
+                }
+                FeedForward::Gated(_) => {
+                    linear.push((of("gate"), intermediate, hidden));
+                    linear.push((of("up"), intermediate, hidden));
+                }
+                FeedForward::Plain(_) => linear.push((of("up"), intermediate, hidden)),
+            }
+            linear.push((of("output"), hidden, queries));
+            linear.push((of("down"), hidden, intermediate));
+        }
+        for (name, size) in &norms {
+            add(format!("{name}.weight"), 1, *size, centre, 0.3);
+            if has_bias {
+                add(format!("{name}.bias"), 1, *size, 0.0, 0.3);
+            }
+        }
+        for (name, rows, cols) in &linear {
+            // Scores are far enough apart that it shows who sees whom; codes of 7 bits tell less.
+            let spread = if coded { 1.5 } else { 3.0 };
+            add(format!("{name}.weight"), *rows, *cols, 0.0, spread / (*cols as f32).sqrt());
+            if stored.biases {
+                add(format!("{name}.bias"), 1, *rows, 0.0, 0.2);
+            }
+        }
+        let is_coded = |name: &str| {
+            coded && linear.iter().any(|(known, ..)| name == format!("{known}.weight"))
+        };
+        let (mut file, mut headers) = (Vec::new(), Vec::new());
+        let mut put = |name: String, dtype, dims: &[u64], data: Vec<u8>| {
+            let (offset, bytes) = (file.len() as u64, data.len() as u64);
+            let shape = Shape::new(dims).unwrap();
+            headers.push((name, TensorHeader { name: "", dtype, shape, offset, bytes }));
+            file.extend(data);
+            file.resize(file.len().next_multiple_of(64), 0);
+        };
+        for (name, matrix) in &mut tensors {
+            let dims = [matrix.rows as u64, matrix.cols as u64];
+            let floats = |values: &[f32]| values.iter().flat_map(|x| x.to_le_bytes()).collect();
+            if !is_coded(name) {
+                let dims = if matrix.rows == 1 { &dims[1..] } else { &dims[..] };
+                put(name.clone(), Dtype::F32, dims, floats(&matrix.values));
+                continue;
+            }
+            let (mut codes, mut scales) = (Vec::new(), Vec::new());
+            for row in matrix.values.chunks_exact_mut(matrix.cols) {
+                let scale = row.iter().fold(0.0_f32, |most, x| most.max(x.abs())) / 127.0;
+                scales.push(scale);
+                for x in row {
+                    let code = (*x / scale).round() as i8;
+                    codes.push(code.cast_unsigned());
+                    *x = f32::from(code) * scale;
+                }
+            }
+            put(name.clone(), Dtype::I8, &dims, codes);
+            put(format!("{name}.scale"), Dtype::F32, &dims[..1], floats(&scales));
+        }
+        Self { config, tensors, file, headers }
+    }
+
+    pub fn find(&self, name: &str) -> Option<TensorHeader<'static>> {
+        self.headers.iter().find(|(known, _)| known == name).map(|(_, header)| *header)
+    }
+
+    fn settings(&self) -> BertConfig {
+        let read = |key: &str| {
+            Some(match key {
+                "num_layers" | "num_attention_heads" | "max_position_emb" => "4",
+                "hidden_size" | "intermediate_size" | "vocab_size" => "8",
+                "normalize" => "false",
+                _ => return None,
+            })
+        };
+        let read = BertConfig::from_metadata(read).unwrap();
+        BertConfig { transformer: self.config, pooling: Pooling::Last, ..read }
+    }
+
+    fn encoder(&self) -> Encoder<Vec<Layer>> {
+        let weights = SliceWeights::new(&self.file, |name: &str| self.find(name));
+        let layers = vec![Layer::EMPTY; LAYERS];
+        Encoder::of_family(&weights, self.settings(), &NAMES, layers).unwrap()
+    }
+
+    /// The vectors of the last tokens of some texts.
+    pub fn embed(&self, kernels: &Kernels, plan: Plan, jobs: usize) -> Vec<f32> {
+        let weights = SliceWeights::new(&self.file, |name: &str| self.find(name));
+        let encoder = self.encoder();
+        let plan = Plan { jobs, ..plan };
+        let needs = Workspace::needs(encoder.config(), &plan).unwrap();
+        // What is left in memory from before is no part of any result.
+        let (mut floats, mut bytes) = (vec![f32::NAN; needs.floats], vec![0xff; needs.bytes]);
+        let mut workspace =
+            Workspace::new(encoder.config(), &plan, &mut floats, &mut bytes).unwrap();
+        let run = Run { parallel: &Jobs(jobs), ..run(&weights, kernels, jobs) };
+        let mut out = vec![0.0; LENGTHS.len() * HIDDEN];
+        encoder.embed_batch(&run, &ids(), &LENGTHS, &mut workspace, &mut out).unwrap();
+        out
+    }
+}
+
+/// Parts in order, as if there were several threads.
+struct Jobs(usize);
+
+impl Parallel for Jobs {
+    fn jobs(&self) -> usize {
+        self.0
+    }
+
+    fn run(&self, mut parts: Parts<'_>, job: &Job<'_>) -> Result<()> {
+        parts.try_for_each(job)
+    }
+}
+
+const fn run<'a, W: ?Sized>(weights: &'a W, kernels: &'a Kernels, jobs: usize) -> Run<'a, W, Jobs> {
+    const JOBS: [Jobs; 4] = [Jobs(0), Jobs(1), Jobs(2), Jobs(3)];
+    Run { weights, kernels, summaries: &[], parallel: &JOBS[jobs] }
+}
+
+pub fn ids() -> Vec<u32> {
+    (0..LENGTHS.iter().sum::<usize>() as u32).map(|i| i * 17 % VOCABULARY as u32).collect()
+}

@@ -1,0 +1,228 @@
+//! What the settings say, in f64, one step after the other.
+
+use nanoembed_core::model::llama::RopePairs;
+use nanoembed_core::model::{
+    Activation, Config, FeedForward, Heads, Mask, NormKind, Order, RelativeBuckets,
+};
+
+use super::model::{Matrix, Model, ids};
+use super::settings::LENGTHS;
+
+impl Model {
+    fn tensor(&self, name: &str) -> &Matrix {
+        self.tensors.get(name).unwrap_or_else(|| panic!("{name}"))
+    }
+
+    /// Rows `first..` of the first of some matrices that is there.
+    fn product(&self, x: &[f64], choices: &[(String, usize)], rows: usize) -> Vec<f64> {
+        let is_there =
+            |(name, _): &&(String, usize)| self.tensors.contains_key(&format!("{name}.weight"));
+        let (name, first) = choices.iter().find(is_there).expect("a matrix");
+        let weight = self.tensor(&format!("{name}.weight"));
+        let bias = self.tensors.get(&format!("{name}.bias"));
+        (*first..first + rows)
+            .map(|row| {
+                let products = weight.row(row).iter().zip(x).map(|(w, x)| f64::from(*w) * x);
+                products.sum::<f64>() + bias.map_or(0.0, |bias| f64::from(bias.values[row]))
+            })
+            .collect()
+    }
+
+    fn norm(&self, x: &[f64], name: &str) -> Vec<f64> {
+        let Some(weight) = self.tensors.get(&format!("{name}.weight")) else { return x.to_vec() };
+        let (count, epsilon) = (x.len() as f64, f64::from(self.config.epsilon));
+        let mean = match self.config.norm {
+            NormKind::Layer => x.iter().sum::<f64>() / count,
+            NormKind::Rms { .. } => 0.0,
+        };
+        let variance = x.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / count;
+        let plus = f64::from(u8::from(self.config.norm == NormKind::Rms { one_plus: true }));
+        let bias = self.tensors.get(&format!("{name}.bias"));
+        let all = x.iter().zip(&weight.values).enumerate();
+        all.map(|(at, (x, weight))| {
+            let bias = bias.map_or(0.0, |bias| f64::from(bias.values[at]));
+            (x - mean) / (variance + epsilon).sqrt() * (f64::from(*weight) + plus) + bias
+        })
+        .collect()
+    }
+
+    /// Norms and turns a head's query or key.
+    fn change(&self, head: &mut [f64], layer: usize, position: usize, norm: &str) {
+        if self.config.attention.query_key_norm {
+            head.copy_from_slice(&self.norm(head, &format!("layer.{layer}.{norm}")));
+        }
+        let Some(rotary) = self.config.rotary else { return };
+        let rope = if has_window(&self.config, layer) { rotary.local } else { rotary.global };
+        let pairs = rope.dimensions / 2;
+        for pair in 0..pairs {
+            let frequency = f64::from(rope.base).powf(-2.0 * pair as f64 / rope.dimensions as f64);
+            let (sin, cos) = (position as f64 * frequency).sin_cos();
+            let (a, b) = match rope.pairs {
+                RopePairs::Halves => (pair, pair + pairs),
+                RopePairs::Neighbours => (2 * pair, 2 * pair + 1),
+            };
+            (head[a], head[b]) = (head[a] * cos - head[b] * sin, head[a] * sin + head[b] * cos);
+        }
+    }
+
+    fn attention(&self, x: &[Vec<f64>], layer: usize) -> Vec<Vec<f64>> {
+        let Heads { query, key_value, size } = self.config.heads;
+        let of = |name: &str| format!("layer.{layer}.{name}");
+        let (queries, keys) = (query * size, key_value * size);
+        let heads = |first: usize, name: &str, rows: usize, norm: Option<&str>| -> Vec<Vec<f64>> {
+            let choices = [(of("qkv"), first), (of(name), 0)];
+            let all = x.iter().map(|x| self.product(x, &choices, rows));
+            let changed = all.enumerate().map(|(position, mut row)| {
+                for head in row.chunks_exact_mut(size).filter(|_| norm.is_some()) {
+                    self.change(head, layer, position, norm.unwrap_or_default());
+                }
+                row
+            });
+            changed.collect()
+        };
+        let q = heads(0, "query", queries, Some("query_norm"));
+        let k = heads(queries, "key", keys, Some("key_norm"));
+        let v = heads(queries + keys, "value", keys, None);
+        let scale = self.config.attention.scale.map_or(1.0 / (size as f64).sqrt(), f64::from);
+        (0..x.len())
+            .map(|i| {
+                let mut context = Vec::new();
+                for head in 0..query {
+                    let shared = head / (query / key_value) * size;
+                    let seen: Vec<usize> =
+                        (0..x.len()).filter(|j| sees(&self.config, layer, i, *j)).collect();
+                    let score = |j: &usize| {
+                        let q = &q[i][head * size..(head + 1) * size];
+                        let k = &k[*j][shared..shared + size];
+                        let bias = self.config.relative.map_or(0.0, |buckets| {
+                            let row = self.tensor("relative.weight").row(bucket(buckets, i, *j));
+                            f64::from(row[head])
+                        });
+                        q.iter().zip(k).map(|(q, k)| q * k).sum::<f64>() * scale + bias
+                    };
+                    let scores: Vec<f64> = seen.iter().map(score).collect();
+                    let most = scores.iter().copied().fold(f64::MIN, f64::max);
+                    let scores: Vec<f64> = scores.iter().map(|x| (x - most).exp()).collect();
+                    let sum: f64 = scores.iter().sum();
+                    context.extend((0..size).map(|e| {
+                        let all = seen.iter().zip(&scores);
+                        all.map(|(j, score)| score / sum * v[*j][shared + e]).sum::<f64>()
+                    }));
+                }
+                self.product(&context, &[(of("output"), 0)], self.config.hidden)
+            })
+            .collect()
+    }
+
+    fn feed_forward(&self, x: &[f64], layer: usize) -> Vec<f64> {
+        let of = |name: &str| format!("layer.{layer}.{name}");
+        let rows = self.config.intermediate;
+        let wide = match self.config.feed_forward {
+            FeedForward::Plain(activation) => {
+                let up = self.product(x, &[(of("up"), 0)], rows);
+                up.iter().map(|x| activate(activation, *x)).collect::<Vec<f64>>()
+            }
+            FeedForward::Gated(activation) => {
+                let gate = [(of("gate_up"), 0), (of("up_gate"), rows), (of("gate"), 0)];
+                let up = [(of("gate_up"), rows), (of("up_gate"), 0), (of("up"), 0)];
+                let (gate, up) = (self.product(x, &gate, rows), self.product(x, &up, rows));
+                gate.iter().zip(up).map(|(gate, up)| activate(activation, *gate) * up).collect()
+            }
+        };
+        self.product(&wide, &[(of("down"), 0)], self.config.hidden)
+    }
+
+    /// The hidden states of a text behind all layers.
+    pub fn states(&self, ids: &[u32]) -> Vec<Vec<f64>> {
+        let Config { embedding, order, .. } = self.config;
+        let add = |x: &mut Vec<f64>, y: &[f64]| x.iter_mut().zip(y).for_each(|(x, y)| *x += y);
+        let wide = |row: &[f32]| row.iter().map(|x| f64::from(*x)).collect::<Vec<f64>>();
+        let mut states: Vec<Vec<f64>> = Vec::new();
+        let mut next = embedding.positions.unwrap_or(0);
+        // Where positions begin behind that of padding, a padding token has that one.
+        let padding = next.checked_sub(1);
+        for id in ids {
+            let mut row = wide(self.tensor("words.weight").row(*id as usize));
+            row.iter_mut().for_each(|x| *x *= f64::from(embedding.scale));
+            if embedding.positions.is_some() {
+                let own = padding.filter(|padding| *padding == *id as usize);
+                add(&mut row, &wide(self.tensor("positions.weight").row(own.unwrap_or(next))));
+                next += usize::from(own.is_none());
+            }
+            if embedding.token_types {
+                add(&mut row, &wide(self.tensor("types.weight").row(0)));
+            }
+            states.push(if embedding.norm { self.norm(&row, "embedding_norm") } else { row });
+        }
+        for layer in 0..self.config.layers {
+            let of = |name: &str| format!("layer.{layer}.{name}");
+            let before = |x: &[f64], name: &str| match order {
+                Order::Post => x.to_vec(),
+                Order::Pre | Order::Sandwich => self.norm(x, &of(name)),
+            };
+            let sum = |x: &mut Vec<f64>, mut y: Vec<f64>, behind: &str, end: &str| {
+                if order == Order::Sandwich {
+                    y = self.norm(&y, &of(end));
+                }
+                add(x, &y);
+                if order == Order::Post {
+                    *x = self.norm(x, &of(behind));
+                }
+            };
+            let x: Vec<_> = states.iter().map(|x| before(x, "attention_norm")).collect();
+            for (state, y) in states.iter_mut().zip(self.attention(&x, layer)) {
+                sum(state, y, "attention_norm", "attention_end_norm");
+                let x = before(state, "feed_forward_norm");
+                let y = self.feed_forward(&x, layer);
+                sum(state, y, "feed_forward_norm", "feed_forward_end_norm");
+            }
+        }
+        if self.config.final_norm {
+            states.iter_mut().for_each(|x| *x = self.norm(x, "norm"));
+        }
+        states
+    }
+
+    pub fn expected(&self) -> Vec<f64> {
+        let (ids, mut rest) = (ids(), Vec::new());
+        let mut first = 0;
+        for length in LENGTHS {
+            let states = self.states(&ids[first..first + length]);
+            rest.extend_from_slice(&states[length - 1]);
+            first += length;
+        }
+        rest
+    }
+}
+
+/// The bucket of a query at `i` and a key at `j`.
+fn bucket(RelativeBuckets { buckets, distance }: RelativeBuckets, i: usize, j: usize) -> usize {
+    let (half, exact) = (buckets / 2, buckets / 4);
+    let far = |n: usize| {
+        let ratio = (n as f64 / exact as f64).ln() / (distance as f64 / exact as f64).ln();
+        (exact + (ratio * (half - exact) as f64) as usize).min(half - 1)
+    };
+    let n = i.abs_diff(j);
+    usize::from(j > i) * half + if n < exact { n } else { far(n) }
+}
+
+fn has_window(config: &Config, layer: usize) -> bool {
+    config.attention.window.is_some_and(|window| layer % window.every != window.first)
+}
+
+fn sees(config: &Config, layer: usize, i: usize, j: usize) -> bool {
+    let near = config.attention.window.is_none_or(|window| i.abs_diff(j) <= window.reach);
+    (near || !has_window(config, layer)) && (j <= i || config.attention.mask == Mask::Full)
+}
+
+fn activate(activation: Activation, x: f64) -> f64 {
+    match activation {
+        Activation::Gelu => x * 0.5 * libm::erfc(-x / std::f64::consts::SQRT_2),
+        Activation::GeluTanh => {
+            let root = (2.0 / std::f64::consts::PI).sqrt();
+            0.5 * x * (1.0 + (root * (x + 0.044_715 * x.powi(3))).tanh())
+        }
+        Activation::Silu => x / (1.0 + (-x).exp()),
+        Activation::Relu => x.max(0.0),
+    }
+}
