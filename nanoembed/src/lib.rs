@@ -19,6 +19,7 @@
 //! |---|---|
 //! | embeddings of texts | [`Encoder`], [`EncoderOptions`] |
 //! | what is near what | [`Vectors::nearest`], [`cosine`] |
+//! | vectors in fewer bytes | [`Vectors::to_int8`], [`Precision`] |
 //! | how well texts answer a question | [`CrossEncoder`] |
 //! | token ids | [`Tokenizer`], [`Encoder::tokenize`] |
 //! | a text continued | [`Generator`], [`Prompt`], [`Sampling`] |
@@ -77,12 +78,16 @@ pub use bytes::Bytes;
 pub use causal::tokenizer::is_model;
 pub use choice::Choice;
 pub use cross_encoder::{CrossEncoder, CrossEncoderOptions, Ranked, Score};
-pub use encoder::{Encoder, EncoderOptions, Hit, Length, Pooling, Role, Session, Vectors, cosine};
+pub use encoder::precision;
+pub use encoder::{
+    Encoder, EncoderOptions, Hit, Length, Pooling, Precision, Role, Session, Vectors, cosine,
+};
 pub use error::{Error, Kind, Result};
 #[doc(hidden)]
 pub use error::{hint, name_of, name_of_output, place_of};
 pub use file::{File, Tensor};
 pub use generator::{Generator, GeneratorOptions, Message, Pieces, Prompt, Sampling};
+pub use half::f16;
 pub use model::Model;
 pub use nanoembed_core::ErrorKind;
 pub use nanoembed_core::event::Format;

@@ -10,6 +10,7 @@
 //! | `prompt` | what stands before texts |
 //! | `session` | one text at a time in memory of one's own |
 //! | `vectors` | embeddings, and the nearest among them |
+//! | `precision` | embeddings in fewer bytes |
 
 mod backend;
 mod causal;
@@ -17,6 +18,7 @@ mod file;
 mod folder;
 mod options;
 pub(crate) mod packed;
+pub mod precision;
 mod prompt;
 mod session;
 mod vectors;
@@ -46,6 +48,7 @@ use prompt::Prompt;
 
 pub use backend::Length;
 pub use options::{EncoderOptions, Pooling};
+pub use precision::Precision;
 pub use session::Session;
 pub use vectors::{Hit, Vectors, cosine};
 
