@@ -29,11 +29,13 @@ pub enum Kind {
     NotFound,
     /// The input cannot be used, and it is of none of the file formats.
     BadInput,
+    /// Whoever watches the job wanted it to end.
+    Cancelled,
 }
 
 impl Kind {
     /// The kinds that the core does not have.
-    pub const OWN: [Self; 3] = [Self::Usage, Self::NotFound, Self::BadInput];
+    pub const OWN: [Self; 4] = [Self::Usage, Self::NotFound, Self::BadInput, Self::Cancelled];
 
     /// The stable number. Its hundreds tell groups apart: 1 a damaged file, 2 one that is not
     /// supported, 3 an incomplete model, 4 a wrong argument, 5 reading or writing, 6 this crate's
@@ -45,6 +47,7 @@ impl Kind {
             Self::Usage => 601,
             Self::NotFound => 602,
             Self::BadInput => 603,
+            Self::Cancelled => 604,
         }
     }
 
@@ -56,6 +59,7 @@ impl Kind {
             Self::Usage => "usage",
             Self::NotFound => "not_found",
             Self::BadInput => "bad_input",
+            Self::Cancelled => "cancelled",
         }
     }
 
@@ -67,6 +71,7 @@ impl Kind {
             Self::Usage => "the command was called wrongly",
             Self::NotFound => "a thing that was asked for is not there",
             Self::BadInput => "the input cannot be used, and it is of none of the file formats",
+            Self::Cancelled => "the job was cancelled before its end",
         }
     }
 }
@@ -134,6 +139,11 @@ impl Error {
     /// A thing that was asked for does not exist.
     pub fn not_found(message: impl Into<String>) -> Self {
         Self::new(Kind::NotFound, message)
+    }
+
+    /// The job was cancelled.
+    pub(crate) fn cancelled() -> Self {
+        Self::new(Kind::Cancelled, Kind::Cancelled.message())
     }
 
     /// An argument is wrong.
@@ -300,7 +310,7 @@ impl Error {
     /// Whether the input is at fault, not the storage that it comes from.
     #[must_use]
     pub const fn is_about_input(&self) -> bool {
-        self.code() / 100 != 5 && self.code() != Kind::Usage.code()
+        !matches!(self.kind, Kind::Usage | Kind::Cancelled) && self.code() / 100 != 5
     }
 
     /// The message with its place, but for its file `file` and its byte.

@@ -88,7 +88,7 @@ pub use error::{hint, name_of, name_of_output, place_of};
 pub use file::{File, Tensor};
 pub use generator::{Generator, GeneratorOptions, Message, Pieces, Prompt, Sampling};
 pub use half::f16;
-pub use model::Model;
+pub use model::{Model, ModelOptions};
 pub use nanoembed_core::ErrorKind;
 pub use nanoembed_core::event::Format;
 pub use open::prompts::Prefix;

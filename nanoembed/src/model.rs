@@ -5,11 +5,12 @@ use std::path::Path;
 use nanoembed_core::event::Format;
 use nanoembed_core::format::{SNIFF_BYTES, sniff};
 
+use crate::bytes::Bytes;
 use crate::cross_encoder::CrossEncoder;
-use crate::encoder::Encoder;
-use crate::error::Result;
+use crate::encoder::{Encoder, EncoderOptions};
+use crate::error::{Error, Result};
 use crate::files::literal;
-use crate::generator::Generator;
+use crate::generator::{Generator, GeneratorOptions};
 use crate::open::opened::Opened;
 use crate::open::source::Source;
 use crate::words::Words;
@@ -48,18 +49,13 @@ impl Model {
     ///
     /// What is wrong with the file or the model in it, or that it could not be read.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        let path = &*literal(path.as_ref());
-        if path.is_file() && Self::is_words(path)? {
-            return Words::open(path).map(Self::Words);
-        }
-        let opened = Opened::of(Source::open(path)?)?;
-        if opened.is_causal() {
-            return Generator::of(opened).map(Self::Generator);
-        }
-        if opened.text().is_some_and(|text| text.model().compares()) {
-            return CrossEncoder::of(&opened, &CrossEncoder::options()).map(Self::CrossEncoder);
-        }
-        Encoder::of(opened, &Encoder::options()).map(Self::Encoder)
+        Self::options().open(path)
+    }
+
+    /// Options to open a file with whose content is not known yet.
+    #[must_use]
+    pub fn options() -> ModelOptions {
+        ModelOptions::default()
     }
 
     /// Whether a file has word vectors, by its first bytes. What the core knows as another format
@@ -71,5 +67,133 @@ impl Model {
             Some(format) => format == Format::Finalfusion,
             None => start.form().is_some(),
         })
+    }
+}
+
+/// How whatever a file holds is to be opened. What a model of its kind does not have is refused by
+/// name.
+///
+/// ```
+/// use nanoembed::Model;
+///
+/// let options = Model::options().max_tokens(16);
+/// assert!(matches!(options.open("../ffi/tests/data/small_bert.weights")?, Model::Encoder(_)));
+/// # Ok::<(), nanoembed::Error>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct ModelOptions {
+    encoder: EncoderOptions,
+    max_tokens: Option<usize>,
+    precise: bool,
+    requantize: bool,
+    memory: Option<u64>,
+}
+
+impl ModelOptions {
+    /// How many tokens of a text are embedded, or of two that are compared.
+    #[must_use]
+    pub fn max_tokens(self, tokens: impl Into<Option<usize>>) -> Self {
+        let max_tokens = tokens.into();
+        Self { max_tokens, encoder: self.encoder.max_tokens(max_tokens), ..self }
+    }
+
+    /// See [`EncoderOptions::precise`] and [`GeneratorOptions::precise`].
+    #[must_use]
+    pub fn precise(self, precise: bool) -> Self {
+        Self { precise, encoder: self.encoder.precise(precise), ..self }
+    }
+
+    /// See [`EncoderOptions::requantize`].
+    #[must_use]
+    pub fn requantize(self, requantize: bool) -> Self {
+        Self { requantize, encoder: self.encoder.requantize(requantize), ..self }
+    }
+
+    /// See [`GeneratorOptions::memory`].
+    #[must_use]
+    pub fn memory(self, bytes: impl Into<Option<u64>>) -> Self {
+        Self { memory: bytes.into(), ..self }
+    }
+
+    /// The options of a model that embeds.
+    #[must_use]
+    pub const fn encoder(&self) -> &EncoderOptions {
+        &self.encoder
+    }
+
+    /// Opens a file or folder: see [`Model::open`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Model::open`], and [`Kind::Usage`](crate::Kind::Usage) for what a model of this kind
+    /// does not have.
+    pub fn open(&self, path: impl AsRef<Path>) -> Result<Model> {
+        let path = &*literal(path.as_ref());
+        if path.is_file() && Model::is_words(path)? {
+            self.refuse_all("word vectors")?;
+            return Words::open(path).map(Model::Words);
+        }
+        let opened = Opened::of(Source::open(path)?)?;
+        match self.memory {
+            Some(_) if opened.is_causal() => {
+                self.generator()?.memory(self.memory).open(path).map(Model::Generator)
+            }
+            _ => self.model(opened),
+        }
+    }
+
+    /// A model in memory: the bytes of a `.weights`, `.amb` or GGUF file.
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](Self::open).
+    pub fn from_bytes(&self, bytes: impl Into<Bytes>) -> Result<Model> {
+        self.model(Opened::of(Source::from_bytes(bytes))?)
+    }
+
+    /// The model that is part of the program: see [`Encoder::built_in`].
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](Self::open) and [`Encoder::built_in`].
+    pub fn built_in(&self) -> Result<Model> {
+        self.model(Opened::of(Source::built_in()?)?)
+    }
+
+    /// The model in what was opened, all of it in memory or mapped.
+    fn model(&self, opened: Opened) -> Result<Model> {
+        if self.memory.is_some() {
+            let message = "is for files of models that continue texts";
+            return Err(Error::argument("memory", message));
+        }
+        if opened.is_causal() {
+            return Generator::with(opened, self.generator()?).map(Model::Generator);
+        }
+        if opened.text().is_some_and(|text| text.model().compares()) {
+            Self::refuse(self.precise, "precise", "cross-encoders")?;
+            Self::refuse(self.requantize, "requantize", "cross-encoders")?;
+            let options = CrossEncoder::options().max_tokens(self.max_tokens);
+            return CrossEncoder::of(&opened, &options).map(Model::CrossEncoder);
+        }
+        Encoder::of(opened, &self.encoder).map(Model::Encoder)
+    }
+
+    fn generator(&self) -> Result<GeneratorOptions> {
+        Self::refuse(self.requantize, "requantize", "models that continue texts")?;
+        Ok(Generator::options().precise(self.precise))
+    }
+
+    fn refuse_all(&self, kind: &str) -> Result<()> {
+        Self::refuse(self.max_tokens.is_some(), "max_tokens", kind)?;
+        Self::refuse(self.precise, "precise", kind)?;
+        Self::refuse(self.requantize, "requantize", kind)?;
+        Self::refuse(self.memory.is_some(), "memory", kind)
+    }
+
+    fn refuse(is_given: bool, name: &'static str, kind: &str) -> Result<()> {
+        match is_given {
+            true => Err(Error::argument(name, format!("is not for {kind}"))),
+            false => Ok(()),
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! What long jobs tell of themselves while they run.
+//! What long jobs tell of themselves while they run, and how they are cancelled.
 
 /// Told how far a job is, and what people should know of it. All methods do nothing by default;
 /// [`Silent`] is an observer that keeps to that.
@@ -30,6 +30,12 @@ pub trait Observer: Sync {
 
     /// The task has ended.
     fn end(&self) {}
+
+    /// Whether the job is to end now, with [`Kind::Cancelled`](crate::Kind::Cancelled). Asked often,
+    /// from several threads; once true, it stays true. What cannot be cancelled does not ask.
+    fn is_cancelled(&self) -> bool {
+        false
+    }
 
     /// Something is not as the user may expect, though the job goes on.
     fn warn(&self, warning: &str) {

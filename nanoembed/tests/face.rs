@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use nanoembed::convert::conversion::{ModelConversion, ModelTarget};
 use nanoembed::{
-    Encoder, File, Generator, Kind, Message, Model, Observer, Pooling, Prefix, Prompt, Role,
-    Sampling, Silent, Task, Tokenizer, Words,
+    Encoder, File, Generator, Kind, Message, Model, ModelOptions, Observer, Pooling, Prefix,
+    Prompt, Role, Sampling, Silent, Task, Tokenizer, Words,
 };
 
 const BERT: &str = "../ffi/tests/data/small_bert.weights";
@@ -256,4 +256,92 @@ fn a_conversion_tells_how_far_it_is() {
     silent.run(&Silent).unwrap();
     let read = |conversion: &ModelConversion| std::fs::read(&conversion.output).unwrap();
     assert_eq!(read(&watched), read(&silent));
+}
+
+#[test]
+fn settings_change_for_a_call_and_the_model_is_shared() {
+    let usual = Encoder::open(PROMPTED).unwrap();
+    let plain = usual.with_prompt(Prefix::Text(String::new())).unwrap();
+    let opened = Encoder::options().prompt(Prefix::Text(String::new())).open(PROMPTED).unwrap();
+    assert_eq!(plain.embed("text").unwrap(), opened.embed("text").unwrap());
+    assert_ne!(plain.embed("text").unwrap(), usual.embed("text").unwrap());
+    assert_eq!(usual.with_prompt(Prefix::Named("x".into())).unwrap_err().kind(), Kind::NotFound);
+
+    let encoder = Encoder::open(BERT).unwrap();
+    let short = encoder.with_truncate_dim(5).unwrap();
+    let (whole, cut) = (encoder.embed_all(&TEXTS).unwrap(), short.embed_all(&TEXTS).unwrap());
+    assert_eq!(cut.dimensions(), 5);
+    for ((whole, cut), text) in whole.rows().zip(cut.rows()).zip(&TEXTS) {
+        assert_eq!(&whole[..5], cut);
+        let unit = short.with_normalize(true).embed(text).unwrap();
+        assert!((unit.iter().map(|x| x * x).sum::<f32>() - 1.0).abs() < 1e-6);
+    }
+    for dimensions in [0, encoder.dimensions() + 1] {
+        let error = encoder.with_truncate_dim(dimensions).unwrap_err();
+        assert_eq!((error.kind(), error.argument_name()), (Kind::Usage, Some("truncate_dim")));
+    }
+}
+
+/// Cancels when so many texts are done.
+struct CancelAt(AtomicU64, u64);
+
+impl Observer for CancelAt {
+    fn advance(&self, by: u64) {
+        self.0.fetch_add(by, Ordering::SeqCst);
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.0.load(Ordering::SeqCst) >= self.1
+    }
+}
+
+#[test]
+fn embedding_ends_when_it_is_cancelled() {
+    // More than are tokenised at once.
+    let texts: Vec<String> = (0..5000).map(|i| format!("text {i}")).collect();
+    for path in [BERT, LLAMA] {
+        let encoder = Encoder::options().threads(2).open(path).unwrap();
+        let mut out = vec![0.0; texts.len() * encoder.dimensions()];
+        let watch = CancelAt(AtomicU64::new(0), 100);
+        let error = encoder.embed_into(Role::Text, &texts, &mut out, &watch).unwrap_err();
+        assert_eq!((error.kind(), error.code()), (Kind::Cancelled, 604), "{path}");
+        let done = watch.0.load(Ordering::SeqCst);
+        assert!((100..1000).contains(&done), "{path}: {done} texts after 100");
+    }
+    let encoder = Encoder::open(BERT).unwrap();
+    let mut out = vec![0.0; texts.len() * encoder.dimensions()];
+    let watch = CancelAt(AtomicU64::new(0), u64::MAX);
+    let lengths = encoder.embed_into(Role::Text, &texts, &mut out, &watch).unwrap();
+    assert_eq!((lengths.len(), watch.0.load(Ordering::SeqCst)), (5000, 5000));
+    for i in [0, 4095, 4096, 4999] {
+        let row = &out[i * encoder.dimensions()..][..encoder.dimensions()];
+        assert_eq!(encoder.embed(&texts[i]).unwrap(), row, "text {i}");
+    }
+    let error = encoder.embed_into(Role::Text, &texts, &mut out[1..], &Silent).unwrap_err();
+    assert_eq!(error.argument_name(), Some("out"));
+}
+
+#[test]
+fn words_of_the_file_are_told_from_those_that_subwords_make() {
+    let words = Words::open(WORDS).unwrap();
+    assert!(words.contains(&words.iter().next().unwrap()).unwrap());
+    assert!(!words.contains("no word of the file").unwrap());
+}
+
+#[test]
+fn options_that_a_kind_of_model_does_not_have_are_refused_by_name() {
+    let refused = |options: ModelOptions, path: &str| {
+        options.open(path).unwrap_err().argument_name().unwrap().to_owned()
+    };
+    assert_eq!(refused(Model::options().memory(1 << 30), BERT), "memory");
+    assert_eq!(refused(Model::options().max_tokens(8), WORDS), "max_tokens");
+    assert_eq!(refused(Model::options().requantize(true), LLAMA), "requantize");
+    let Model::Encoder(encoder) = Model::options().max_tokens(8).open(BERT).unwrap() else {
+        panic!("no encoder")
+    };
+    assert_eq!(encoder.max_tokens(), 8);
+    let bytes = std::fs::read(LLAMA).unwrap();
+    assert!(matches!(Model::options().from_bytes(bytes).unwrap(), Model::Generator(_)));
+    let stored = Model::options().memory(1 << 30).open(LLAMA).unwrap();
+    assert!(matches!(stored, Model::Generator(_)));
 }

@@ -18,6 +18,7 @@ use crate::error::{Error, Result};
 use crate::open::opened::Opened;
 use crate::open::source::Source;
 use crate::pool::Pool;
+use crate::progress::{Observer, Progress, Silent};
 use crate::tokenizer::scratch::TextScratch;
 
 pub use options::CrossEncoderOptions;
@@ -183,10 +184,35 @@ impl CrossEncoder {
         Q: AsRef<str> + Sync,
         T: AsRef<str> + Sync,
     {
-        let score = |(query, text): &(Q, T)| self.score_in_core(query.as_ref(), text.as_ref());
-        let scores = pairs.par_iter().with_max_len(1).map(score);
-        let scores: Result<Vec<Score>, CoreError> = scores.collect();
-        scores.map_err(|error| self.0.source.failure(error))
+        self.score_pairs_watched(pairs, &Silent)
+    }
+
+    /// The same; `observer` is told of pairs that are done, and may cancel the rest.
+    ///
+    /// # Errors
+    ///
+    /// As [`score`](Self::score), and [`Kind::Cancelled`](crate::Kind::Cancelled).
+    pub fn score_pairs_watched<Q, T>(
+        &self,
+        pairs: &[(Q, T)],
+        observer: &dyn Observer,
+    ) -> Result<Vec<Score>>
+    where
+        Q: AsRef<str> + Sync,
+        T: AsRef<str> + Sync,
+    {
+        let progress = Progress::texts(observer, "comparing", Some(pairs.len() as u64));
+        let score = |(query, text): &(Q, T)| {
+            if observer.is_cancelled() {
+                return Err(Error::cancelled());
+            }
+            let score = self.score_in_core(query.as_ref(), text.as_ref());
+            observer.advance(1);
+            score.map_err(|error| self.0.source.failure(error))
+        };
+        let scores = pairs.par_iter().with_max_len(1).map(score).collect();
+        drop(progress);
+        scores
     }
 
     /// Texts by how well they answer `query`, the best first; among equals the first.
@@ -196,6 +222,20 @@ impl CrossEncoder {
     /// As [`score`](Self::score), and [`Kind::Usage`](crate::Kind::Usage) for a model with several
     /// labels.
     pub fn rerank<T: AsRef<str> + Sync>(&self, query: &str, texts: &[T]) -> Result<Vec<Ranked>> {
+        self.rerank_watched(query, texts, &Silent)
+    }
+
+    /// The same; `observer` is told of texts that are done, and may cancel the rest.
+    ///
+    /// # Errors
+    ///
+    /// As [`rerank`](Self::rerank), and [`Kind::Cancelled`](crate::Kind::Cancelled).
+    pub fn rerank_watched<T: AsRef<str> + Sync>(
+        &self,
+        query: &str,
+        texts: &[T],
+        observer: &dyn Observer,
+    ) -> Result<Vec<Ranked>> {
         if self.labels().len() != 1 {
             return Err(Error::usage(format!(
                 "the model has {} labels and ranks nothing",
@@ -203,7 +243,7 @@ impl CrossEncoder {
             )));
         }
         let pairs: Vec<(&str, &str)> = texts.iter().map(|text| (query, text.as_ref())).collect();
-        let scores = self.score_pairs(&pairs)?;
+        let scores = self.score_pairs_watched(&pairs, observer)?;
         let mut order: Vec<(usize, &Score)> = scores.iter().enumerate().collect();
         // By logits, which tell apart what scores round to 1. Stable: equals stay in their order.
         order.sort_by(|a, b| b.1.logit().total_cmp(&a.1.logit()));

@@ -4,10 +4,11 @@ use std::borrow::Cow;
 
 use nanoembed_core::{Error as CoreError, ErrorKind, owned};
 
+use crate::progress::Observer;
 use crate::tokenizer::Tokens;
 
 /// How much of a text was embedded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Length {
     /// How many tokens, special tokens included.
@@ -65,6 +66,12 @@ pub(super) trait Backend: Send + Sync {
         out: &mut [f32],
     ) -> Result<(), CoreError>;
 
-    /// The embeddings of `texts`, in their order, on all threads.
-    fn embed_all(&self, texts: &[Cow<'_, str>], skipped: usize) -> Result<Batch, CoreError>;
+    /// The embeddings of `texts`, in their order, on all threads. `observer` is told of each that
+    /// is done; when it cancels, any vectors may come back.
+    fn embed_all(
+        &self,
+        texts: &[Cow<'_, str>],
+        skipped: usize,
+        observer: &dyn Observer,
+    ) -> Result<Batch, CoreError>;
 }

@@ -12,6 +12,7 @@ use super::backend::{Backend, Batch, Length};
 use super::options::{EncoderOptions, Pooling};
 use crate::causal::model::Causal;
 use crate::error::{Error, Result};
+use crate::progress::Observer;
 use crate::tokenizer::Tokens;
 
 /// Tokens of a text that are used unless more are asked for: keys and values of each cost memory.
@@ -81,10 +82,20 @@ impl Backend for CausalEncoder {
         self.embed_one(text, out).map(|_| ())
     }
 
-    fn embed_all(&self, texts: &[Cow<'_, str>], _: usize) -> Result<Batch, CoreError> {
+    fn embed_all(
+        &self,
+        texts: &[Cow<'_, str>],
+        _: usize,
+        observer: &dyn Observer,
+    ) -> Result<Batch, CoreError> {
         let embed = |text: &Cow<'_, str>| {
             let mut vector = vec![0.0; self.dimensions()];
-            self.embed_one(text, &mut vector).map(|length| (vector, length))
+            if observer.is_cancelled() {
+                return Ok((vector, Length::default()));
+            }
+            let length = self.embed_one(text, &mut vector)?;
+            observer.advance(1);
+            Ok((vector, length))
         };
         let embedded = texts.par_iter().with_max_len(1).map(embed);
         let embedded: Vec<(Vec<f32>, Length)> = embedded.collect::<Result<_, CoreError>>()?;

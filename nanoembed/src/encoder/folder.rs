@@ -12,6 +12,7 @@ use super::options::EncoderOptions;
 use super::packed::{TokenTexts, Transformer};
 use crate::causal::weights::ModelWeights;
 use crate::error::{Error, Result};
+use crate::progress::Observer;
 use crate::tokenizer::Tokens;
 use crate::tokenizer::scratch::TextScratch;
 
@@ -125,16 +126,25 @@ impl Backend for TableEncoder {
         self.table.embed(&self.tokenize(text)?.ids, out)
     }
 
-    fn embed_all(&self, texts: &[Cow<'_, str>], _: usize) -> Result<Batch, CoreError> {
+    fn embed_all(
+        &self,
+        texts: &[Cow<'_, str>],
+        _: usize,
+        observer: &dyn Observer,
+    ) -> Result<Batch, CoreError> {
         let width = self.dimensions();
         let mut values = vec![0.0; texts.len() * width];
         let rows = values.par_chunks_exact_mut(width.max(1)).with_min_len(16);
         let lengths = rows.zip(texts).map(|(row, text)| {
+            if observer.is_cancelled() {
+                return Ok(Length::default());
+            }
             let tokens = self.tokenize(text)?;
             self.table.embed(&tokens.ids, row)?;
             Ok(Length::of(&tokens))
         });
         let lengths = lengths.collect::<Result<_, CoreError>>()?;
+        observer.advance(texts.len() as u64);
         Ok(Batch { values, lengths })
     }
 }

@@ -39,6 +39,7 @@ use crate::open::opened::Opened;
 use crate::open::prompts::{Prefix, Prompts};
 use crate::open::source::Source;
 use crate::open::text_source::TextSource;
+use crate::progress::{Observer, Progress, Silent};
 use crate::tokenizer::Tokens;
 use backend::{Backend, Batch};
 use causal::CausalEncoder;
@@ -71,17 +72,22 @@ pub use vectors::{Hit, Vectors, cosine};
 #[derive(Clone)]
 pub struct Encoder(Arc<Inner>);
 
+#[derive(Clone)]
 struct Inner {
-    backend: Box<dyn Backend>,
+    backend: Arc<dyn Backend>,
     source: Arc<Source>,
     /// Elements of the model's vectors that are kept.
     dimensions: usize,
     /// Whether every vector is brought to length 1 at the end.
     normalize: bool,
-    prompts: Prompts,
+    prompts: Arc<Prompts>,
     prompt: Prefix,
-    threads: Option<ThreadPool>,
+    threads: Option<Arc<ThreadPool>>,
 }
+
+/// How many texts are tokenised before the first of them is embedded: enough that threads are
+/// seldom without work at the end of them, few enough that their tokens take little memory.
+const TEXTS_AT_ONCE: usize = 4096;
 
 /// What a text is for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -136,24 +142,48 @@ impl Encoder {
         let prompts = opened.prompts();
         let source = Arc::clone(opened.source());
         let backend = backend(opened, options)?;
-        let full = backend.dimensions();
-        let dimensions = options.truncate_dim.unwrap_or(full);
-        if !(1..=full).contains(&dimensions) {
-            let message = format!("{dimensions} is out of range");
-            return Err(Error::argument("truncate_dim", message)
-                .with_hint(format!("this model's vectors have {full} numbers: 1 to {full}")));
-        }
-        let (prompts, prompt) = (prompts?, options.prompt.clone());
+        let dimensions = dimensions(&*backend, options.truncate_dim)?;
+        let (prompts, prompt) = (Arc::new(prompts?), options.prompt.clone());
         let normalize = options.normalize;
         let pool = |threads| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
             pool.map_err(|error| Error::argument("threads", format!("{threads}: {error}")))
         };
-        let threads = options.threads.map(pool).transpose()?;
+        let threads = options.threads.map(pool).transpose()?.map(Arc::new);
+        let backend = Arc::from(backend);
         let inner = Inner { backend, source, dimensions, normalize, prompts, prompt, threads };
         let encoder = Self(Arc::new(inner));
         encoder.prompt(Role::Text)?;
         Ok(encoder)
+    }
+
+    /// The same model with something else before every text: see [`EncoderOptions::prompt`].
+    ///
+    /// # Errors
+    ///
+    /// [`Kind::NotFound`](crate::Kind::NotFound) if the model has no such prompt.
+    pub fn with_prompt(&self, prompt: Prefix) -> Result<Self> {
+        let encoder = Self(Arc::new(Inner { prompt, ..Inner::clone(&self.0) }));
+        encoder.prompt(Role::Text)?;
+        Ok(encoder)
+    }
+
+    /// The same model with so many numbers of every vector kept: see
+    /// [`EncoderOptions::truncate_dim`].
+    ///
+    /// # Errors
+    ///
+    /// [`Kind::Usage`](crate::Kind::Usage) if the model's vectors have not so many.
+    pub fn with_truncate_dim(&self, dimensions: impl Into<Option<usize>>) -> Result<Self> {
+        let dimensions = self::dimensions(&*self.0.backend, dimensions.into())?;
+        Ok(Self(Arc::new(Inner { dimensions, ..Inner::clone(&self.0) })))
+    }
+
+    /// The same model with vectors of length 1, or as the model has them: see
+    /// [`EncoderOptions::normalize`].
+    #[must_use]
+    pub fn with_normalize(&self, normalize: bool) -> Self {
+        Self(Arc::new(Inner { normalize, ..Inner::clone(&self.0) }))
     }
 
     /// How many numbers an embedding has.
@@ -233,28 +263,82 @@ impl Encoder {
         role: Role,
         texts: &[T],
     ) -> Result<(Vectors, Vec<Length>)> {
-        let prompt = self.prompt(role)?;
-        let texts: Vec<Cow<'_, str>> =
-            texts.iter().map(|text| prompt.before(text.as_ref())).collect();
-        let embed = || self.0.backend.embed_all(&texts, prompt.skipped);
-        let embedded = match &self.0.threads {
-            Some(threads) => threads.install(embed),
-            None => embed(),
-        };
-        let Batch { mut values, lengths } = embedded.map_err(|error| self.failure(error))?;
-        let full = self.0.backend.dimensions();
-        if self.0.dimensions < full || self.0.normalize {
-            let mut kept = Vec::with_capacity(lengths.len() * self.0.dimensions);
-            for row in values.chunks_exact(full) {
-                let mut row = row.to_vec();
-                self.cut(&mut row);
-                kept.append(&mut row);
-            }
-            values = kept;
-        }
+        let mut values = vec![0.0; texts.len() * self.0.dimensions];
+        let lengths = self.embed_into(role, texts, &mut values, &Silent)?;
         // Never refused: rows have the model's size, which is not 0.
         let vectors = Vectors::new(self.0.dimensions, values);
         Ok((vectors.ok_or_else(|| Error::bad_input("the model's vectors are empty"))?, lengths))
+    }
+
+    /// The embeddings of several texts into `out`, one behind the other, and how much of each was
+    /// embedded. `observer` is told of texts that are done, and may cancel the rest.
+    ///
+    /// # Errors
+    ///
+    /// As [`embed`](Self::embed); [`Kind::Usage`](crate::Kind::Usage) if `out` has not as many
+    /// numbers as the embeddings; [`Kind::Cancelled`](crate::Kind::Cancelled).
+    pub fn embed_into<T: AsRef<str> + Sync>(
+        &self,
+        role: Role,
+        texts: &[T],
+        out: &mut [f32],
+        observer: &dyn Observer,
+    ) -> Result<Vec<Length>> {
+        let width = self.0.dimensions;
+        if texts.len().checked_mul(width) != Some(out.len()) {
+            let message =
+                format!("has {} numbers, not {width} for each of {}", out.len(), texts.len());
+            return Err(Error::argument("out", message));
+        }
+        let mut all_lengths = Vec::with_capacity(texts.len());
+        let mut rest = out;
+        self.embed_parts(role, texts, observer, |values, lengths| {
+            if let Some((part, behind)) =
+                std::mem::take(&mut rest).split_at_mut_checked(values.len())
+            {
+                part.copy_from_slice(values);
+                rest = behind;
+            }
+            all_lengths.extend_from_slice(lengths);
+            Ok(())
+        })?;
+        Ok(all_lengths)
+    }
+
+    /// The embeddings of several texts, given to `take` part by part, in their order: vectors one
+    /// behind the other, and how much of each text was embedded. No more than a part of them is in
+    /// memory. `observer` is told of texts that are done, and may cancel the rest.
+    ///
+    /// # Errors
+    ///
+    /// As [`embed`](Self::embed), what `take` says, and
+    /// [`Kind::Cancelled`](crate::Kind::Cancelled).
+    pub fn embed_parts<T: AsRef<str> + Sync>(
+        &self,
+        role: Role,
+        texts: &[T],
+        observer: &dyn Observer,
+        mut take: impl FnMut(&[f32], &[Length]) -> Result<()>,
+    ) -> Result<()> {
+        let prompt = self.prompt(role)?;
+        let progress = Progress::texts(observer, "embedding", Some(texts.len() as u64));
+        for texts in texts.chunks(TEXTS_AT_ONCE) {
+            let texts: Vec<Cow<'_, str>> =
+                texts.iter().map(|text| prompt.before(text.as_ref())).collect();
+            let embed = || self.0.backend.embed_all(&texts, prompt.skipped, observer);
+            let embedded = match &self.0.threads {
+                Some(threads) => threads.install(embed),
+                None => embed(),
+            };
+            let Batch { mut values, lengths } = embedded.map_err(|error| self.failure(error))?;
+            if observer.is_cancelled() {
+                return Err(Error::cancelled());
+            }
+            self.cut_rows(&mut values);
+            take(&values, &lengths)?;
+        }
+        drop(progress);
+        Ok(())
     }
 
     /// The token ids of a text behind the model's prompt, as many as are embedded.
@@ -303,6 +387,21 @@ impl Encoder {
         }
     }
 
+    /// Does the same to vectors one behind the other.
+    fn cut_rows(&self, values: &mut Vec<f32>) {
+        let (full, width) = (self.0.backend.dimensions(), self.0.dimensions);
+        let rows = values.len() / full;
+        if width < full {
+            for row in 1..rows {
+                values.copy_within(row * full..row * full + width, row * width);
+            }
+            values.truncate(rows * width);
+        }
+        if self.0.normalize {
+            values.chunks_exact_mut(width).for_each(normalize);
+        }
+    }
+
     fn failure(&self, error: CoreError) -> Error {
         self.0.source.failure(error)
     }
@@ -315,6 +414,17 @@ impl fmt::Debug for Encoder {
             .field("dimensions", &self.0.dimensions)
             .finish_non_exhaustive()
     }
+}
+
+/// How many numbers of the model's vectors are kept.
+fn dimensions(backend: &dyn Backend, asked: Option<usize>) -> Result<usize> {
+    let full = backend.dimensions();
+    let dimensions = asked.unwrap_or(full);
+    if (1..=full).contains(&dimensions) {
+        return Ok(dimensions);
+    }
+    Err(Error::argument("truncate_dim", format!("{dimensions} is out of range"))
+        .with_hint(format!("this model's vectors have {full} numbers: 1 to {full}")))
 }
 
 /// The model in what was opened, ready to run as `options` say.

@@ -11,6 +11,7 @@ use super::backend::{Backend, Batch, Length};
 use super::options::EncoderOptions;
 use crate::error::{Error, Result};
 use crate::pool::Pool;
+use crate::progress::Observer;
 use crate::tokenizer::Tokens;
 
 /// How many tokens short texts are put together to: enough that the weights are read once for many,
@@ -170,21 +171,39 @@ impl<M: Transformer> Backend for PackedEncoder<M> {
         }
     }
 
-    fn embed_all(&self, texts: &[Cow<'_, str>], skipped: usize) -> Result<Batch, CoreError> {
-        let tokens = texts.par_iter().map(|text| self.tokenize(text));
+    fn embed_all(
+        &self,
+        texts: &[Cow<'_, str>],
+        skipped: usize,
+        observer: &dyn Observer,
+    ) -> Result<Batch, CoreError> {
+        let tokens = texts.par_iter().map(|text| match observer.is_cancelled() {
+            true => Ok(Tokens::default()),
+            false => self.tokenize(text),
+        });
         let tokens: Vec<Tokens> = tokens.collect::<Result<_, CoreError>>()?;
         let batches = batches(&tokens);
+        let watched = |batch: &[Tokens], embed: &mut dyn FnMut() -> Result<Vec<f32>, CoreError>| {
+            if observer.is_cancelled() {
+                return Ok(Vec::new());
+            }
+            let vectors = embed()?;
+            observer.advance(batch.len() as u64);
+            Ok(vectors)
+        };
         let vectors: Vec<Vec<f32>> = if batches.len() < rayon::current_num_threads() {
             // Too few to give each thread its own: the threads share the work of each.
             let embed = |batch: &&[Tokens]| {
                 let tokens = batch.iter().map(|tokens| tokens.ids.len()).sum();
                 let mut session = self.session_for(tokens, Threads.jobs())?;
-                self.embed_batch(batch, skipped, &mut session, &Threads)
+                watched(batch, &mut || self.embed_batch(batch, skipped, &mut session, &Threads))
             };
             batches.iter().map(embed).collect::<Result<_, CoreError>>()?
         } else {
             let embed = |batch: &&[Tokens]| {
-                self.borrowing(|session| self.embed_batch(batch, skipped, session, &InOrder))
+                watched(batch, &mut || {
+                    self.borrowing(|session| self.embed_batch(batch, skipped, session, &InOrder))
+                })
             };
             batches.par_iter().with_max_len(1).map(embed).collect::<Result<_, CoreError>>()?
         };

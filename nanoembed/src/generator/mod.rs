@@ -107,7 +107,10 @@ impl Generator {
     }
 
     pub(crate) fn of(opened: Opened) -> Result<Self> {
-        let options = GeneratorOptions::default();
+        Self::with(opened, GeneratorOptions::default())
+    }
+
+    pub(crate) fn with(opened: Opened, options: GeneratorOptions) -> Result<Self> {
         Ok(Self(Arc::new(Inner { causal: opened.causal()?, options })))
     }
 

@@ -87,6 +87,17 @@ impl Words {
         self.0.opened.file.words().map(|word| String::from_utf8_lossy(word).into_owned())
     }
 
+    /// Whether `word` is one of the file's words; others may have a vector by their subwords.
+    ///
+    /// # Errors
+    ///
+    /// If the file has been changed under this.
+    pub fn contains(&self, word: &str) -> Result<bool> {
+        let Inner { opened, indexed, .. } = &*self.0;
+        let found = indexed.find(word.as_bytes()).map_err(|error| opened.failure(error))?;
+        Ok(found.is_some())
+    }
+
     /// The vector of `word`, as long as the file says that it was; `None` without one.
     ///
     /// # Errors
