@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use nanoembed::convert::conversion::{ModelConversion, ModelTarget};
-use nanoembed::{Encoder, ErrorKind, Prefix, Silent};
-use nanoembed_core::owned::TextModel;
+use nanoembed::{Encoder, Prefix, Silent};
+use nanoembed_core::model::InOrder;
+use nanoembed_core::owned::{AnyEncoder, PipelineSession};
 
 /// The bytes of the model in `folder` as one file.
 fn converted(folder: &str, target: ModelTarget) -> Vec<u8> {
@@ -49,15 +50,15 @@ fn core_alone_opens_them_and_says_the_same() {
         let text = "How do I reset my password?";
         let expected = Encoder::options().prompt(Prefix::Text(String::new()));
         let expected = expected.from_bytes(file.clone()).unwrap().embed(text).unwrap();
-        let model = TextModel::open_file(&file[..]).unwrap();
-        let found = model.embed_text(text).unwrap();
-        assert_eq!(found.len(), model.dimensions());
+        let model = AnyEncoder::open(&file[..]).unwrap();
+        let ids = model.encode(text, model.usual_tokens(), &mut PipelineSession::default());
+        let ids = ids.unwrap().ids;
+        let mut found = vec![0.0; model.dimensions()];
+        let mut session = model.session_for(model.plan(ids.len())).unwrap();
+        model.embed(&mut session, &InOrder, &ids, &[ids.len()], 0, &mut found).unwrap();
         let apart = found.iter().zip(&expected).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
         assert!(apart < 1e-6, "{apart:e}");
     }
-    let bert = std::fs::read("../ffi/tests/data/small_bert.weights").unwrap();
-    let error = TextModel::open_file(&bert[..]).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::UnsupportedArchitecture);
 }
 
 #[test]

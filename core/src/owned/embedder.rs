@@ -20,6 +20,7 @@ use crate::model::{
     SliceWeights, Weights, Workspace,
 };
 use crate::tensor::TensorHeader;
+use crate::token::vocabulary::{MAX_TOKEN_BYTES, Vocabulary as _};
 use crate::token::{Entries, HashVocabulary, WordPiece};
 
 /// A sentence embedder over a `.weights`, `.amb` or GGUF file whose bytes `B` holds: a slice, a
@@ -65,7 +66,7 @@ pub struct Embedder<B> {
 }
 
 /// All of an [`Embedder`] that its file's bytes say.
-struct Parts {
+pub(super) struct Parts {
     bert: Bert<Vec<Layer>>,
     kernels: Kernels,
     summaries: Vec<RowSummary>,
@@ -75,7 +76,7 @@ struct Parts {
 }
 
 impl Parts {
-    fn of(bytes: &[u8], source: &ModelSource<'_>) -> Result<Self> {
+    pub(super) fn of(bytes: &[u8], source: &ModelSource<'_>) -> Result<Self> {
         let config = source.encoder_config()?;
         let Model { bert, column_scales } = open(bytes, source, config)?;
         let vocabulary = VocabularyIndex::new(&source.word_pieces(&config)?)?;
@@ -117,7 +118,7 @@ impl<B: AsRef<[u8]>> Embedder<B> {
         Ok(Self::of(file, parts))
     }
 
-    fn of(file: B, parts: Parts) -> Self {
+    pub(super) fn of(file: B, parts: Parts) -> Self {
         let Parts { bert, kernels, summaries, column_scales, vocabulary, default_prompt } = parts;
         let memory = Memory::default();
         Self { file, bert, kernels, summaries, column_scales, memory, vocabulary, default_prompt }
@@ -202,6 +203,29 @@ impl<B: AsRef<[u8]>> Embedder<B> {
         }
         ids.truncate(encoded.tokens);
         Ok(Tokenized { ids, total: encoded.total, truncated: encoded.truncated })
+    }
+
+    /// The first `limit` tokens of `text` and whether it has more, without the default prompt:
+    /// cheaper for a long text than to [count](Self::tokenize_alone) its tokens.
+    ///
+    /// # Errors
+    ///
+    /// As [`tokenize_alone`](Self::tokenize_alone).
+    pub fn tokenize_start(&self, text: &str, limit: usize) -> Result<(Vec<u32>, bool)> {
+        let tokenizer = self.tokenizer()?;
+        let mut ids = filled(limit, 0)?;
+        let encoded = tokenizer.encode_start(text, &mut ids)?;
+        ids.truncate(encoded.tokens);
+        Ok((ids, encoded.truncated))
+    }
+
+    /// A token as the vocabulary spells it.
+    #[must_use]
+    pub fn token(&self, id: u32) -> Option<String> {
+        let mut buffer = [0; MAX_TOKEN_BYTES];
+        let bytes = self.tokenizer().ok()?.vocabulary().token(id, &mut buffer).ok()?;
+        let token = buffer.get(..bytes).unwrap_or_default();
+        Some(String::from_utf8_lossy(token).into_owned())
     }
 
     /// The embedding of one text, [truncated](Self::tokenize) if it is longer than the model was

@@ -1,36 +1,87 @@
-//! Weights of a file that lies in memory, by their names.
+//! Weights of files that lie in memory, by their names.
+//!
+//! The files lie one behind the other in one space of addresses, so that a model need not know that
+//! they are several.
 
 use alloc::collections::BTreeMap;
 use alloc::string::String;
+use alloc::vec::Vec;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::model::{Matrix, ModelSource, Weights};
+#[cfg(feature = "safetensors")]
+use crate::event::Mode;
+#[cfg(feature = "safetensors")]
+use crate::format::safetensors::{Entry, Safetensors};
+#[cfg(feature = "safetensors")]
+use crate::limit::filled;
+use crate::model::{Matrix, Weights};
 use crate::tensor::TensorHeader;
+#[cfg(feature = "safetensors")]
+use crate::text::json::chars;
 
-type Tensors = BTreeMap<String, TensorHeader<'static>>;
-
-/// Weights in a file that lies in memory, whose tensors were found once.
+/// Weights in files that lie in memory, whose tensors were found once.
 #[derive(Clone, Debug)]
 pub struct FileWeights<B> {
-    file: B,
-    tensors: Tensors,
+    files: Vec<Part<B>>,
+    tensors: BTreeMap<String, TensorHeader<'static>>,
 }
 
-impl<B: AsRef<[u8]>> FileWeights<B> {
-    pub(super) const fn new(file: B, tensors: Tensors) -> Self {
-        Self { file, tensors }
+/// A file and where its first byte is in the space of addresses.
+#[derive(Clone, Debug)]
+struct Part<B> {
+    start: u64,
+    bytes: B,
+}
+
+impl<B> Default for FileWeights<B> {
+    fn default() -> Self {
+        Self { files: Vec::new(), tensors: BTreeMap::new() }
     }
 }
 
-/// The tensors of a file by their names.
-pub(super) fn tensors(source: &ModelSource<'_>) -> Tensors {
-    let mut tensors = BTreeMap::new();
-    source.each_tensor(&mut |header| {
-        let TensorHeader { name, dtype, shape, offset, bytes } = *header;
-        let own = TensorHeader { name: "", dtype, shape, offset, bytes };
-        tensors.insert(name.into(), own);
-    });
-    tensors
+impl<B: AsRef<[u8]>> FileWeights<B> {
+    /// Puts a file behind the others. Of its tensors there are those that [`add`](Self::add) was
+    /// told of with the answer of [`end`](Self::end) before.
+    pub(super) fn push(&mut self, bytes: B) {
+        let start = self.end();
+        self.files.push(Part { start, bytes });
+    }
+
+    /// Puts a safetensors file behind the others, with `prefix` before the names of its tensors.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the file.
+    #[cfg(feature = "safetensors")]
+    pub(super) fn push_safetensors(&mut self, prefix: &str, file: B) -> Result<()> {
+        /// Bytes of the header that describe a tensor, at least.
+        const LEAST_ENTRY_BYTES: u64 = 48;
+        let bytes = file.as_ref();
+        let header = bytes.first_chunk().map_or(0, |length| u64::from_le_bytes(*length));
+        let entries = header.min(bytes.len() as u64) / LEAST_ENTRY_BYTES + 1;
+        let mut entries = filled(entries as usize, Entry::default())?;
+        let file_of_tensors = Safetensors::parse(bytes, Mode::Lenient, &mut entries)?;
+        let start = self.end();
+        for tensor in file_of_tensors.tensors() {
+            let header = tensor.header();
+            let name = prefix.chars().chain(chars(header.name)).collect();
+            self.add(name, start, header);
+        }
+        self.push(file);
+        Ok(())
+    }
+
+    /// Where the next file will begin.
+    pub(super) fn end(&self) -> u64 {
+        self.files.last().map_or(0, |part| part.start + part.bytes.as_ref().len() as u64)
+    }
+
+    /// Adds a tensor of the file that begins at `start`, unless there is one of that name.
+    pub(super) fn add(&mut self, name: String, start: u64, header: &TensorHeader<'_>) {
+        let TensorHeader { dtype, shape, offset, bytes, .. } = *header;
+        let header = TensorHeader { name: "", dtype, shape, offset: start + offset, bytes };
+        self.tensors.entry(name).or_insert(header);
+    }
 }
 
 impl<B: AsRef<[u8]>> Weights for FileWeights<B> {
@@ -43,10 +94,13 @@ impl<B: AsRef<[u8]>> Weights for FileWeights<B> {
     }
 
     fn bytes<'t>(&'t self, offset: u64, length: usize, _: &'t mut [u8]) -> Result<&'t [u8]> {
-        usize::try_from(offset)
-            .ok()
-            .and_then(|start| self.file.as_ref().get(start..start.checked_add(length)?))
-            .ok_or(Error::new(offset, ErrorKind::OutOfBounds))
+        let behind = self.files.partition_point(|part| part.start <= offset);
+        let part = behind.checked_sub(1).and_then(|at| self.files.get(at));
+        part.and_then(|Part { start, bytes }| {
+            let start = usize::try_from(offset - start).ok()?;
+            bytes.as_ref().get(start..start.checked_add(length)?)
+        })
+        .ok_or(Error::new(offset, ErrorKind::OutOfBounds))
     }
 
     fn borrows(&self) -> bool {

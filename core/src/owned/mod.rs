@@ -4,7 +4,8 @@
 //! |---|---|
 //! | the embedding of a text | [`Embedder`] |
 //! | the embedding of token ids by an encoder of any family, or their classes | `TextEncoder` over weights from anywhere |
-//! | the same of texts, as a Hugging Face folder describes the model | `TextModel` over weights from anywhere, or out of one file (`TextModel::open_file`) |
+//! | the same of texts, as a Hugging Face folder describes the model | `TextModel` over weights from anywhere |
+//! | the same of texts, whatever the model and its files are | `AnyEncoder` |
 //! | a text continued | [`CausalModel`]; [`Decoder`] over weights from anywhere |
 //! | token ids alone | [`Embedder::tokenizer`], [`BpeTokenizer`], [`SentencePieceModel`]; [`Pipeline`] of a `tokenizer.json` |
 //!
@@ -33,6 +34,8 @@
 )]
 
 mod added_words;
+#[cfg(all(feature = "pipeline", any(feature = "amb", feature = "embd", feature = "gguf")))]
+mod any_encoder;
 #[cfg(feature = "pipeline")]
 pub mod base64;
 mod borrowed;
@@ -43,7 +46,7 @@ mod causal;
 mod decoder;
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 mod embedder;
-#[cfg(all(feature = "pipeline", any(feature = "amb", feature = "embd")))]
+#[cfg(feature = "pipeline")]
 mod file_weights;
 #[cfg(feature = "pipeline")]
 pub mod folder;
@@ -78,6 +81,8 @@ mod vocabulary;
 pub use crate::token::added_list::ADDED_TOKENS;
 pub use crate::token::sentencepiece::ModelSettings;
 pub use added_words::{AddedWord, parse_added_words, write_added_words};
+#[cfg(all(feature = "pipeline", any(feature = "amb", feature = "embd", feature = "gguf")))]
+pub use any_encoder::{AnyEncoder, Classes, ModelFault, Prompt, TextSource};
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 pub use bpe::BpeTokenizer;
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
@@ -85,7 +90,7 @@ pub use causal::CausalModel;
 pub use decoder::{CausalPooling, CausalSession, Decoder};
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 pub use embedder::Embedder;
-#[cfg(all(feature = "pipeline", any(feature = "amb", feature = "embd")))]
+#[cfg(feature = "pipeline")]
 pub use file_weights::FileWeights;
 #[cfg(all(feature = "pipeline", feature = "gguf"))]
 pub use gguf_encoder::{GgufEncoder, GgufFault};

@@ -25,6 +25,12 @@ impl Session {
         Ok(Self { plan, floats: filled(needs.floats, 0.0)?, bytes: filled(needs.bytes, 0)? })
     }
 
+    /// That of a model that needs none.
+    #[cfg(feature = "pipeline")]
+    pub(super) const fn empty(plan: Plan) -> Self {
+        Self { plan, floats: Vec::new(), bytes: Vec::new() }
+    }
+
     /// As many jobs as are worth a thread: no more than the model has heads, or than there are
     /// eights of tokens, whichever is more.
     pub(super) fn jobs(config: &Config, tokens: usize, jobs: usize) -> usize {

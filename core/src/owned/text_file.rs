@@ -14,12 +14,10 @@
 //! theirs. Counts are `u32`; a token is a `u16` length and its bytes.
 
 use alloc::borrow::Cow;
-use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::file_weights::{FileWeights, tensors};
-use super::folder::{FolderFault, FolderModel, FolderResult, Prompts};
-use super::{Pipeline, TextModel};
+use super::Pipeline;
+use super::folder::{FolderFault, FolderModel, FolderResult, Labels, Prompts};
 use crate::error::{Error, ErrorKind, Result};
 #[cfg(feature = "amb")]
 use crate::format::amb::TokenizerKind;
@@ -93,18 +91,16 @@ impl<'f> TextFile<'f> {
     ///
     /// What is wrong with the text.
     pub fn prompts(&self) -> FolderResult<Prompts> {
-        let mut prompts = Prompts::read(&|path: &str| text(&self.source, path))?;
-        prompts.are_pooled = self.model.pools_prompt();
-        Ok(prompts)
+        self.model.prompts(&|path: &str| text(&self.source, path))
     }
 
-    /// Names of so many classes: see [`FolderModel::labels`].
+    /// The names of classes: see [`FolderModel::labels`].
     ///
     /// # Errors
     ///
     /// What is wrong with the text.
-    pub fn labels(&self, count: usize) -> FolderResult<Vec<String>> {
-        self.model.labels(&|path: &str| text(&self.source, path), count)
+    pub fn labels(&self) -> FolderResult<Labels> {
+        self.model.labels(&|path: &str| text(&self.source, path))
     }
 
     /// The tokenizer.
@@ -135,25 +131,6 @@ impl<'f> TextFile<'f> {
             #[cfg(feature = "gguf")]
             ModelSource::Gguf(_) => Err(MISSING),
         }
-    }
-}
-
-impl<B: AsRef<[u8]> + Sync> TextModel<FileWeights<B>> {
-    /// The model in a `.weights` or `.amb` file that keeps the texts of a folder.
-    ///
-    /// # Errors
-    ///
-    /// What is wrong with the file; [`ErrorKind::UnsupportedArchitecture`] if it
-    /// [keeps none](ModelSource::has_folder_texts); as [`FolderModel::read`],
-    /// [`TextFile::pipeline`] and [`open`](Self::open), which say more.
-    pub fn open_file(file: B) -> Result<Self> {
-        let source = ModelSource::parse(file.as_ref())?;
-        let text = TextFile::read(source).map_err(|fault| fault.error)?;
-        let text = text.ok_or(Error::without_offset(ErrorKind::UnsupportedArchitecture))?;
-        let pipeline = text.pipeline().map_err(|fault| fault.error)?;
-        let (model, tensors) = (text.model().clone(), tensors(&source));
-        let weights = FileWeights::new(file, tensors);
-        Self::open(&model, weights, pipeline).map_err(|fault| fault.error)
     }
 }
 

@@ -6,12 +6,13 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-use nanoembed_core::model::{Batch, DenseActivation, InOrder, Plan};
+use nanoembed_core::model::{Batch, InOrder, Plan};
 use nanoembed_core::owned::folder::Described;
-use nanoembed_core::owned::{Session, TextModel, TransformerModel};
+use nanoembed_core::owned::{AnyEncoder, Classes, Session};
 use nanoembed_core::{Error as CoreError, ErrorKind};
 use rayon::prelude::*;
 
+use crate::bytes::Bytes;
 use crate::causal::weights::ModelWeights;
 use crate::encoder::packed::limit;
 use crate::error::{Error, Result};
@@ -43,11 +44,10 @@ pub struct CrossEncoder(Arc<Inner>);
 
 struct Inner {
     // Declared before `source`, which it borrows from.
-    model: TransformerModel<ModelWeights<'static>>,
+    model: AnyEncoder<Bytes, ModelWeights<'static>>,
     source: Arc<Source>,
     max_tokens: usize,
-    labels: Vec<String>,
-    on_logits: DenseActivation,
+    classes: Classes,
     scratch: TextScratch,
     sessions: Pool<Session>,
 }
@@ -121,36 +121,24 @@ impl CrossEncoder {
                 .with_hint("`nanoembed embed` runs models that embed texts")
         };
         let text = opened.text().ok_or_else(other)?;
-        let Described::Transformer(family) = &text.model().described else {
+        let compares = match &text.model().described {
+            Described::Transformer(family) => family.classifier.is_some(),
+            _ => false,
+        };
+        if !compares {
             return Err(other());
-        };
-        let classifier = family.classifier.ok_or_else(other)?;
-        let TextModel::Transformer(model) = text.open_model()? else { return Err(other()) };
-        let model = *model;
-        let encoder = model.encoder();
-        let max_tokens = limit(options.max_tokens, model.max_tokens(), encoder.config().positions)?;
-        let labels = text.labels(encoder.labels())?;
-        let usual = match labels.len() {
-            1 => DenseActivation::Sigmoid,
-            _ => DenseActivation::Identity,
-        };
-        let on_logits = classifier.on_logits.unwrap_or(usual);
+        }
+        let model = text.open()?;
+        let classes = model.classes().cloned().ok_or_else(other)?;
+        let max_tokens = limit(options.max_tokens, model.usual_tokens(), model.positions())?;
         let (scratch, sessions) = Default::default();
-        Ok(Self(Arc::new(Inner {
-            model,
-            source,
-            max_tokens,
-            labels,
-            on_logits,
-            scratch,
-            sessions,
-        })))
+        Ok(Self(Arc::new(Inner { model, source, max_tokens, classes, scratch, sessions })))
     }
 
     /// The names of the labels; models that rank have one.
     #[must_use]
     pub fn labels(&self) -> &[String] {
-        &self.0.labels
+        self.0.classes.labels()
     }
 
     /// How many tokens of both texts together are used.
@@ -162,7 +150,7 @@ impl CrossEncoder {
     /// The most tokens that the model can use.
     #[must_use]
     pub fn positions(&self) -> usize {
-        self.0.model.encoder().config().positions
+        self.0.model.positions()
     }
 
     /// What the model says of two texts.
@@ -252,9 +240,10 @@ impl CrossEncoder {
     }
 
     fn score_in_core(&self, query: &str, text: &str) -> Result<Score, CoreError> {
-        let Inner { model, max_tokens, labels, on_logits, scratch, sessions, .. } = &*self.0;
-        let pair = scratch.encode_pair(model.tokenizer(), (query, text), *max_tokens)?;
-        let mut logits = vec![0.0; labels.len()];
+        let Inner { model, max_tokens, classes, scratch, sessions, .. } = &*self.0;
+        let encode = |session: &mut _| model.encode_pair(query, text, *max_tokens, session);
+        let pair = scratch.borrow(encode)?;
+        let mut logits = vec![0.0; classes.labels().len()];
         let lengths = [pair.ids.len()];
         let texts = Batch { ids: &pair.ids, types: &pair.types, lengths: &lengths };
         sessions.borrow(
@@ -262,7 +251,7 @@ impl CrossEncoder {
             |session| model.classify(session, &InOrder, &texts, &mut logits),
         )?;
         let mut scores = logits.clone();
-        on_logits.apply(model.encoder().kernels(), &mut scores);
+        classes.score(&mut scores);
         Ok(Score { logits, scores, tokens: pair.ids.len(), truncated: pair.truncated })
     }
 }

@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use nanoembed_core::{Error as CoreError, ErrorKind, owned};
+use nanoembed_core::owned::{self, Prompt};
+use nanoembed_core::{Error as CoreError, ErrorKind};
 
 use crate::progress::Observer;
 use crate::tokenizer::Tokens;
@@ -43,9 +44,9 @@ pub(super) trait Backend: Send + Sync {
     /// The token ids of `text`, as many as are embedded.
     fn tokenize(&self, text: &str) -> Result<Tokens, CoreError>;
 
-    /// The first tokens of every text behind `prompt` that are left out of its vector, if the model
+    /// A prompt whose tokens are left out of the vector, ready to stand before texts, if the model
     /// can do that.
-    fn tokens_of_prompt(&self, prompt: &str) -> Result<usize, CoreError> {
+    fn prompt(&self, prompt: &str) -> Result<Prompt, CoreError> {
         let _ = prompt;
         Err(CoreError::without_offset(ErrorKind::UnsupportedSetting))
     }

@@ -4,23 +4,20 @@
 //! |---|---|
 //! | `options` | how a model is to embed |
 //! | `backend` | what is asked of a model |
-//! | `packed` | transformers that take short texts together: `file` out of one file, `folder` |
-//! | `folder` | models of folders: transformers and tables |
+//! | `packed` | transformers, which take short texts together |
+//! | `table` | tables of a vector for each token |
 //! | `causal` | the pooled states of a model that continues texts |
-//! | `prompt` | what stands before texts |
 //! | `session` | one text at a time in memory of one's own |
 //! | `vectors` | embeddings, and the nearest among them |
 //! | `precision` | embeddings in fewer bytes |
 
 mod backend;
 mod causal;
-mod file;
-mod folder;
 mod options;
 pub(crate) mod packed;
 pub mod precision;
-mod prompt;
 mod session;
+mod table;
 mod vectors;
 
 use std::borrow::Cow;
@@ -28,8 +25,8 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-use nanoembed_core::owned::TextModel;
 use nanoembed_core::owned::folder::Described;
+use nanoembed_core::owned::{AnyEncoder, Prompt};
 use nanoembed_core::{Error as CoreError, ErrorKind};
 use rayon::ThreadPool;
 
@@ -43,9 +40,8 @@ use crate::progress::{Observer, Progress, Silent};
 use crate::tokenizer::Tokens;
 use backend::{Backend, Batch};
 use causal::CausalEncoder;
-use folder::{FolderTransformer, TableEncoder};
-use packed::PackedEncoder;
-use prompt::Prompt;
+use packed::{Model, PackedEncoder};
+use table::TableEncoder;
 
 pub use backend::Length;
 pub use options::{EncoderOptions, Pooling};
@@ -370,13 +366,12 @@ impl Encoder {
             Role::Document => prompts.choose_for(&Prefix::Document, prompt),
         }?;
         if text.is_empty() || prompts.are_pooled() {
-            return Ok(Prompt::new(text, 0));
+            return Ok(Prompt::pooled(&text));
         }
-        let skipped = backend.tokens_of_prompt(&text).map_err(|error| match error.kind() {
+        backend.prompt(&text).map_err(|error| match error.kind() {
             ErrorKind::UnsupportedSetting => prompts.refuse_left_out(),
             _ => self.failure(error),
-        })?;
-        Ok(Prompt::new(text, skipped))
+        })
     }
 
     /// Cuts a vector of the model to the length that was asked for.
@@ -443,7 +438,8 @@ fn backend(opened: Opened, options: &EncoderOptions) -> Result<Box<dyn Backend>>
     if options.requantize {
         model.requantize().map_err(|error| opened.source().failure(error))?;
     }
-    Ok(Box::new(PackedEncoder::of(model, options)?))
+    let model = AnyEncoder::from_bert(model, opened.prompts()?.into_core());
+    Ok(Box::new(PackedEncoder::of(Model::of(model), options)?))
 }
 
 /// A model of texts, ready to run as `options` say.
@@ -467,15 +463,11 @@ fn text_backend(
             "`nanoembed convert FOLDER OUT.weights --type int8` makes a file of bytes",
         ));
     }
-    match source.open_model()? {
-        TextModel::Static(table) => Ok(Box::new(TableEncoder::of(*table, options)?)),
-        TextModel::Transformer(model) => {
-            Ok(Box::new(PackedEncoder::of(FolderTransformer::of(*model), options)?))
-        }
-        _ => {
-            Err(Error::input(ErrorKind::OtherModel, "the model embeds no texts").at(source.name()))
-        }
-    }
+    let model = Model::of(source.open()?);
+    Ok(match model.encoder.is_table() {
+        true => Box::new(TableEncoder::of(model, options)?),
+        false => Box::new(PackedEncoder::of(model, options)?),
+    })
 }
 
 /// Brings a vector to length 1, if it has any.

@@ -4,90 +4,92 @@ use std::borrow::Cow;
 
 use nanoembed_core::Error as CoreError;
 use nanoembed_core::model::{InOrder, Job, Parallel, Parts, Plan};
-use nanoembed_core::owned::Session;
+use nanoembed_core::owned::{AnyEncoder, Prompt, Session};
 use rayon::prelude::*;
 
 use super::backend::{Backend, Batch, Length};
 use super::options::EncoderOptions;
+use crate::bytes::Bytes;
+use crate::causal::weights::ModelWeights;
 use crate::error::{Error, Result};
 use crate::pool::Pool;
 use crate::progress::Observer;
 use crate::tokenizer::Tokens;
+use crate::tokenizer::scratch::TextScratch;
 
 /// How many tokens short texts are put together to: enough that the weights are read once for many,
 /// few enough that the vectors stay in the cache.
 const BATCH_TOKENS: usize = 256;
 
-/// A transformer that takes several texts at a time.
-pub(super) trait Transformer: Send + Sync {
-    /// Elements of an embedding.
-    fn dimensions(&self) -> usize;
+/// A model, and memory for those who tokenise.
+pub(super) struct Model {
+    pub(super) encoder: AnyEncoder<Bytes, ModelWeights<'static>>,
+    scratch: TextScratch,
+}
 
-    /// The most tokens of a text.
-    fn positions(&self) -> usize;
-
-    /// How many tokens of a text it was made for.
-    fn usual_tokens(&self) -> usize;
-
-    /// How it was made to run.
-    fn plan(&self, tokens: usize) -> Plan;
-
-    /// Scratch memory for a plan.
-    fn session_for(&self, plan: Plan) -> Result<Session, CoreError>;
+impl Model {
+    pub(super) fn of(encoder: AnyEncoder<Bytes, ModelWeights<'static>>) -> Self {
+        Self { encoder, scratch: TextScratch::default() }
+    }
 
     /// The first `limit` tokens of `text`.
-    fn encode(&self, text: &str, limit: usize) -> Result<Tokens, CoreError>;
+    pub(super) fn encode(&self, text: &str, limit: usize) -> Result<Tokens, CoreError> {
+        let encode = |session: &mut _| self.encoder.encode_start(text, limit, session);
+        self.scratch.borrow(encode).map(|(ids, truncated)| Tokens { ids, truncated })
+    }
 
-    /// See [`Backend::tokens_of_prompt`].
-    fn tokens_of_prompt(&self, prompt: &str) -> Result<usize, CoreError>;
-
-    /// The embeddings of tokenised texts, one behind the other. The first `skipped` tokens of each
-    /// are left out.
-    fn embed(
-        &self,
-        session: &mut Session,
-        parallel: &dyn Parallel,
-        texts: TokenTexts<'_>,
-        out: &mut [f32],
-    ) -> Result<(), CoreError>;
+    /// A prompt, ready to stand before texts.
+    pub(super) fn prompt(&self, prompt: &str) -> Result<Prompt, CoreError> {
+        self.scratch.borrow(|session| self.encoder.prompt(prompt, session))
+    }
 }
 
 /// Texts as token ids, one behind the other.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct TokenTexts<'t> {
-    pub(super) ids: &'t [u32],
-    pub(super) lengths: &'t [usize],
+struct TokenTexts<'t> {
+    ids: &'t [u32],
+    lengths: &'t [usize],
     /// First tokens of each text that are left out of its vector.
-    pub(super) skipped: usize,
+    skipped: usize,
 }
 
 /// A transformer that is ready to run.
-pub(super) struct PackedEncoder<M> {
-    model: M,
+pub(super) struct PackedEncoder {
+    model: Model,
     max_tokens: usize,
     precise: bool,
     /// Scratch memory for any batch on one thread.
     sessions: Pool<Session>,
 }
 
-impl<M: Transformer> PackedEncoder<M> {
+impl PackedEncoder {
     /// Makes the model ready to run as `options` say.
-    pub(super) fn of(model: M, options: &EncoderOptions) -> Result<Self> {
-        let usual = model.usual_tokens();
-        let max_tokens = limit(options.max_tokens, usual, model.positions())?;
+    pub(super) fn of(model: Model, options: &EncoderOptions) -> Result<Self> {
+        let encoder = &model.encoder;
+        let max_tokens = limit(options.max_tokens, encoder.usual_tokens(), encoder.positions())?;
         Ok(Self { model, max_tokens, precise: options.precise, sessions: Pool::default() })
     }
 
     /// Scratch memory for `tokens` tokens at a time, in `jobs` parts.
     fn session_for(&self, tokens: usize, jobs: usize) -> Result<Session, CoreError> {
-        let plan = self.model.plan(tokens);
+        let plan = self.model.encoder.plan(tokens);
         let quantized = plan.quantized && !self.precise;
-        self.model.session_for(Plan { jobs, quantized, ..plan })
+        self.model.encoder.session_for(Plan { jobs, quantized, ..plan })
     }
 
     /// Scratch memory for one thread, for any batch.
     fn any_session(&self) -> Result<Session, CoreError> {
         self.session_for(self.max_tokens.max(BATCH_TOKENS), 1)
+    }
+
+    fn embed_tokens(
+        &self,
+        session: &mut Session,
+        parallel: &dyn Parallel,
+        TokenTexts { ids, lengths, skipped }: TokenTexts<'_>,
+        out: &mut [f32],
+    ) -> Result<(), CoreError> {
+        self.model.encoder.embed(session, parallel, ids, lengths, skipped, out)
     }
 
     fn embed_batch(
@@ -98,22 +100,10 @@ impl<M: Transformer> PackedEncoder<M> {
         parallel: &dyn Parallel,
     ) -> Result<Vec<f32>, CoreError> {
         let ids: Vec<u32> = batch.iter().flat_map(|tokens| tokens.ids.iter().copied()).collect();
-        // A text without tokens is similar to nothing: its vector is zeros.
-        let lengths = batch.iter().map(|tokens| tokens.ids.len()).filter(|length| *length > 0);
-        let lengths: Vec<usize> = lengths.collect();
-        let width = self.model.dimensions();
-        let mut found = vec![0.0; lengths.len() * width];
+        let lengths: Vec<usize> = batch.iter().map(|tokens| tokens.ids.len()).collect();
+        let mut out = vec![0.0; lengths.len() * self.model.encoder.dimensions()];
         let texts = TokenTexts { ids: &ids, lengths: &lengths, skipped };
-        self.model.embed(session, parallel, texts, &mut found)?;
-        if lengths.len() == batch.len() {
-            return Ok(found);
-        }
-        let (mut found, mut out) = (found.chunks_exact(width), vec![0.0; batch.len() * width]);
-        for (tokens, out) in batch.iter().zip(out.chunks_exact_mut(width)) {
-            if !tokens.ids.is_empty() {
-                out.copy_from_slice(found.next().unwrap_or_default());
-            }
-        }
+        self.embed_tokens(session, parallel, texts, &mut out)?;
         Ok(out)
     }
 
@@ -126,13 +116,13 @@ impl<M: Transformer> PackedEncoder<M> {
     }
 }
 
-impl<M: Transformer> Backend for PackedEncoder<M> {
+impl Backend for PackedEncoder {
     fn dimensions(&self) -> usize {
-        self.model.dimensions()
+        self.model.encoder.dimensions()
     }
 
     fn positions(&self) -> usize {
-        self.model.positions()
+        self.model.encoder.positions()
     }
 
     fn max_tokens(&self) -> usize {
@@ -143,8 +133,8 @@ impl<M: Transformer> Backend for PackedEncoder<M> {
         self.model.encode(text, self.max_tokens)
     }
 
-    fn tokens_of_prompt(&self, prompt: &str) -> Result<usize, CoreError> {
-        self.model.tokens_of_prompt(prompt)
+    fn prompt(&self, prompt: &str) -> Result<Prompt, CoreError> {
+        self.model.prompt(prompt)
     }
 
     fn session(&self) -> Result<Option<Session>, CoreError> {
@@ -159,15 +149,11 @@ impl<M: Transformer> Backend for PackedEncoder<M> {
         out: &mut [f32],
     ) -> Result<(), CoreError> {
         let ids = self.tokenize(text)?.ids;
-        if ids.is_empty() {
-            out.fill(0.0);
-            return Ok(());
-        }
         let lengths = [ids.len()];
         let texts = TokenTexts { ids: &ids, lengths: &lengths, skipped };
         match session {
-            Some(session) => self.model.embed(session, &InOrder, texts, out),
-            None => self.borrowing(|session| self.model.embed(session, &InOrder, texts, out)),
+            Some(session) => self.embed_tokens(session, &InOrder, texts, out),
+            None => self.borrowing(|session| self.embed_tokens(session, &InOrder, texts, out)),
         }
     }
 

@@ -2,9 +2,8 @@
 
 use std::fmt;
 
-use nanoembed_core::owned;
+use nanoembed_core::owned::{self, Prompt};
 
-use super::prompt::Prompt;
 use super::{Encoder, Role};
 use crate::error::Result;
 

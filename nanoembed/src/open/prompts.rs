@@ -3,10 +3,6 @@
 use std::path::Path;
 
 use nanoembed_core::ErrorKind;
-use nanoembed_core::event::Value;
-use nanoembed_core::format::amb::Amb;
-use nanoembed_core::format::embd::Embd;
-use nanoembed_core::format::gguf::Gguf;
 use nanoembed_core::model::ModelSource;
 use nanoembed_core::owned::folder::{self, NoPrompt};
 
@@ -14,8 +10,6 @@ use crate::error::{Error, Result};
 use crate::open::folder::texts::FolderTexts;
 
 pub use nanoembed_core::owned::folder::Prefix;
-
-const OWN: &str = "nanoembed.";
 
 /// The prompts of a model.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -40,6 +34,11 @@ impl Prompts {
         Self(prompts)
     }
 
+    /// The same without words for what is missing.
+    pub(crate) fn into_core(self) -> folder::Prompts {
+        self.0
+    }
+
     /// Whether a prompt's tokens count for the mean.
     pub const fn are_pooled(&self) -> bool {
         self.0.are_pooled
@@ -57,47 +56,7 @@ impl Prompts {
 
     /// Those of a model's file.
     pub(crate) fn of_model(model: &ModelSource<'_>) -> Self {
-        match model {
-            ModelSource::Amb(amb) => Self::of_amb(amb),
-            ModelSource::Embd(embd) => Self::of_embd(embd),
-            ModelSource::Gguf(gguf) => Self::of_gguf(gguf),
-            _ => Self::default(),
-        }
-    }
-
-    /// Those in the configuration of an `.amb` file.
-    pub fn of_amb(amb: &Amb<'_>) -> Self {
-        let mut prompts = Self::default();
-        let config: serde_json::Map<String, serde_json::Value> =
-            serde_json::from_str(amb.config()).unwrap_or_default();
-        for (key, value) in &config {
-            let spelled = value.to_string();
-            prompts.take(key, value.as_str().unwrap_or(&spelled));
-        }
-        prompts
-    }
-
-    /// Those in the metadata of a GGUF file.
-    pub fn of_gguf(gguf: &Gguf<'_>) -> Self {
-        let mut prompts = Self::default();
-        for (key, value) in gguf.metadata() {
-            let Some(key) = key.strip_prefix(OWN) else { continue };
-            match value {
-                Value::Text(text) => prompts.take(key, text),
-                Value::Bool(truth) => prompts.take(key, &truth.to_string()),
-                _ => false,
-            };
-        }
-        prompts
-    }
-
-    /// Those in the metadata of a `.weights` file.
-    pub fn of_embd(embd: &Embd<'_>) -> Self {
-        let mut prompts = Self::default();
-        for (key, value) in embd.metadata() {
-            prompts.take(key, value);
-        }
-        prompts
+        Self(folder::Prompts::of_source(model))
     }
 
     /// The keys and values for a file's metadata.

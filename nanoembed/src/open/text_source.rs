@@ -1,10 +1,10 @@
 //! A model of texts, wherever its texts and its weights lie: in a folder or in one file.
 
-use nanoembed_core::format::gguf::Gguf;
 use nanoembed_core::model::{ModelSource, gguf_architecture};
-use nanoembed_core::owned::folder::{FolderFault, FolderModel};
-use nanoembed_core::owned::{GgufEncoder, GgufFault, TextFile, TextModel, TextTokenizer};
+use nanoembed_core::owned::folder::{FolderFault, FolderModel, Labels};
+use nanoembed_core::owned::{self, AnyEncoder, ModelFault, TextModel, TextTokenizer};
 
+use crate::bytes::Bytes;
 use crate::causal::weights::ModelWeights;
 use crate::error::{Error, Result};
 use crate::open::folder::asked;
@@ -17,22 +17,14 @@ use crate::stored::explained::{failure as stored_failure, refusal_message};
 pub(crate) enum TextSource<'f> {
     Folder(&'f EncoderFolder),
     File(Box<NamedFile<'f>>),
-    Gguf(Box<NamedGguf<'f>>),
-}
-
-/// A GGUF file with an encoder, and what messages call it.
-pub(crate) struct NamedGguf<'f> {
-    name: String,
-    bytes: &'f [u8],
-    file: Gguf<'f>,
-    encoder: GgufEncoder,
 }
 
 /// A file with a model of texts, and what messages call it.
 pub(crate) struct NamedFile<'f> {
     name: String,
     bytes: &'f [u8],
-    file: TextFile<'f>,
+    source: ModelSource<'f>,
+    text: owned::TextSource<'f>,
 }
 
 impl<'f> TextSource<'f> {
@@ -43,21 +35,10 @@ impl<'f> TextSource<'f> {
         bytes: &'f [u8],
         source: ModelSource<'f>,
     ) -> Result<Option<Self>> {
-        if let ModelSource::Gguf(file) = source
-            && GgufEncoder::is_in(&file)
-        {
-            let encoder = gguf_encoder(name, bytes, &file)?;
-            let name = name.to_owned();
-            return Ok(Some(Self::Gguf(Box::new(NamedGguf { name, bytes, file, encoder }))));
-        }
-        let read = TextFile::read(source).map_err(|fault| {
-            let text = match source {
-                ModelSource::Embd(embd) => embd.metadata_value(&fault.file).map(str::to_owned),
-                _ => None,
-            };
-            explained(&fault, &text.unwrap_or_default(), &format!("{name}: {}", fault.file))
-        })?;
-        let file = |file| Self::File(Box::new(NamedFile { name: name.to_owned(), bytes, file }));
+        let read = owned::TextSource::read(source);
+        let read = read.map_err(|fault| refusal(name, bytes, &source, &fault))?;
+        let file =
+            |text| Self::File(Box::new(NamedFile { name: name.into(), bytes, source, text }));
         Ok(read.map(file))
     }
 
@@ -66,7 +47,6 @@ impl<'f> TextSource<'f> {
         match self {
             Self::Folder(folder) => folder.name(),
             Self::File(file) => file.name.clone(),
-            Self::Gguf(file) => file.name.clone(),
         }
     }
 
@@ -79,8 +59,7 @@ impl<'f> TextSource<'f> {
     pub(crate) fn model(&self) -> &FolderModel {
         match self {
             Self::Folder(folder) => folder.model(),
-            Self::File(file) => file.file.model(),
-            Self::Gguf(file) => &file.encoder.model,
+            Self::File(file) => file.text.model(),
         }
     }
 
@@ -89,9 +68,8 @@ impl<'f> TextSource<'f> {
         match self {
             Self::Folder(folder) => folder.prompts(),
             Self::File(file) => {
-                file.file.prompts().map(Prompts::of).map_err(|fault| file.failure(&fault))
+                file.text.prompts().map(Prompts::of).map_err(|fault| file.failure(&fault))
             }
-            Self::Gguf(file) => Ok(Prompts::of_gguf(&file.file)),
         }
     }
 
@@ -100,78 +78,76 @@ impl<'f> TextSource<'f> {
         match self {
             Self::Folder(folder) => folder.tokenizer(),
             Self::File(file) => {
-                let pipeline = file.file.pipeline().map_err(|fault| file.failure(&fault))?;
-                Ok(TextTokenizer::new(file.file.model(), pipeline))
-            }
-            Self::Gguf(file) => {
-                let GgufEncoder { model, tokenizer, .. } = &file.encoder;
-                Ok(TextTokenizer::new(model, tokenizer.clone()))
+                let pipeline = file.text.pipeline().map_err(|fault| file.failure(&fault))?;
+                Ok(TextTokenizer::new(file.text.model(), pipeline))
             }
         }
     }
 
-    /// Names of so many classes, by their numbers.
-    pub(crate) fn labels(&self, count: usize) -> Result<Vec<String>> {
+    /// The names of classes.
+    pub(crate) fn labels(&self) -> Result<Labels> {
         match self {
-            Self::Folder(folder) => folder.labels(count),
-            Self::File(file) => file.file.labels(count).map_err(|fault| file.failure(&fault)),
-            // Only models that compare texts have classes.
-            Self::Gguf(_) => Ok(Vec::new()),
+            Self::Folder(folder) => folder.labels(),
+            Self::File(file) => file.text.labels().map_err(|fault| file.failure(&fault)),
         }
     }
 
     /// The model, ready to run.
+    pub(crate) fn open(&self) -> Result<AnyEncoder<Bytes, ModelWeights<'f>>> {
+        let model = self.open_model()?;
+        let (prompts, labels) = (self.prompts()?.into_core(), self.labels()?);
+        Ok(AnyEncoder::from_text(model, self.model(), prompts, labels))
+    }
+
+    /// The model alone.
     pub(crate) fn open_model(&self) -> Result<TextModel<ModelWeights<'f>>> {
         match self {
             Self::Folder(folder) => folder.open_model(),
             Self::File(file) => file.open_model(),
-            Self::Gguf(file) => file.open_model(),
         }
     }
 }
 
 impl<'f> NamedFile<'f> {
     fn open_model(&self) -> Result<TextModel<ModelWeights<'f>>> {
-        let weights = match self.file.source() {
-            ModelSource::Embd(embd) => ModelWeights::of_file(self.bytes, embd.tensors()),
-            ModelSource::Amb(amb) => ModelWeights::of_file(self.bytes, amb.tensors()),
-            _ => ModelWeights::default(),
-        };
-        let pipeline = self.file.pipeline().map_err(|fault| self.failure(&fault))?;
-        let opened = TextModel::open(self.file.model(), weights, pipeline);
-        opened.map_err(|fault| asked::failure(&self.name, &fault))
+        let mut weights = ModelWeights::default();
+        let start = weights.add_file(self.bytes);
+        self.text.each_tensor(&mut |name, header| weights.add(name, start, header));
+        let pipeline = self.text.pipeline().map_err(|fault| self.failure(&fault))?;
+        let opened = TextModel::open(self.text.model(), weights, pipeline);
+        opened.map_err(|fault| match &self.source {
+            ModelSource::Gguf(file) => {
+                let architecture = gguf_architecture(file).unwrap_or_default();
+                asked::failure(&format!("{} ({architecture})", self.name), &fault)
+            }
+            _ => asked::failure(&self.name, &fault),
+        })
     }
 
     /// What is wrong with a text, in words.
     fn failure(&self, fault: &FolderFault) -> Error {
-        let text = self.file.text(&fault.file).ok().flatten().unwrap_or_default();
+        let text = match &self.text {
+            owned::TextSource::File(file) => file.text(&fault.file).ok().flatten(),
+            _ => None,
+        };
+        let text = text.unwrap_or_default();
         explained(fault, &text, &format!("{}: {}", self.name, fault.file))
     }
 }
 
-impl<'f> NamedGguf<'f> {
-    fn open_model(&self) -> Result<TextModel<ModelWeights<'f>>> {
-        let mut weights = ModelWeights::default();
-        let start = weights.add_file(self.bytes);
-        for tensor in self.file.tensors() {
-            let header = tensor.header();
-            weights.add(GgufEncoder::tensor_name(header.name), start, header);
+/// Why there is no model of texts in a file, in words.
+fn refusal(name: &str, bytes: &[u8], source: &ModelSource<'_>, fault: &ModelFault) -> Error {
+    match (fault, source) {
+        (ModelFault::Text(fault), source) => {
+            let text = match source {
+                ModelSource::Embd(embd) => embd.metadata_value(&fault.file).unwrap_or_default(),
+                _ => "",
+            };
+            explained(fault, text, &format!("{name}: {}", fault.file))
         }
-        let GgufEncoder { model, tokenizer, .. } = &self.encoder;
-        let opened = TextModel::open(model, weights, tokenizer.clone());
-        let architecture = gguf_architecture(&self.file).unwrap_or_default();
-        let name = format!("{} ({architecture})", self.name);
-        opened.map_err(|fault| asked::failure(&name, &fault))
+        (ModelFault::Key { error, key, reason }, ModelSource::Gguf(file)) => {
+            Error::input(error.kind(), refusal_message(file, *error, key, reason)).at(name)
+        }
+        (fault, _) => stored_failure(name, bytes, fault.error()),
     }
-}
-
-/// The encoder in a GGUF file, without its weights.
-fn gguf_encoder(name: &str, bytes: &[u8], file: &Gguf<'_>) -> Result<GgufEncoder> {
-    GgufEncoder::read(file).map_err(|fault| match fault {
-        GgufFault::Error(error) => stored_failure(name, bytes, error),
-        GgufFault::Refusal(refusal) => {
-            let message = refusal_message(file, &refusal);
-            Error::input(refusal.error().kind(), message).at(name)
-        }
-    })
 }

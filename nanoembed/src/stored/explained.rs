@@ -5,8 +5,7 @@ use nanoembed_core::event::{Format, Mode, Value};
 use nanoembed_core::format::gguf::Gguf;
 use nanoembed_core::format::sniff;
 use nanoembed_core::model::{
-    GgufRefusal, GgufSetting, gguf_architecture, gguf_bert_setting_at_fault, gguf_is_known_encoder,
-    gguf_refusal,
+    GgufSetting, gguf_architecture, gguf_bert_setting_at_fault, gguf_is_known_encoder, gguf_refusal,
 };
 use nanoembed_core::tensor::TensorHeader;
 use nanoembed_core::{Error as CoreError, ErrorKind};
@@ -51,7 +50,8 @@ fn message(file: &[u8], error: CoreError) -> Option<(String, Option<&'static str
             if gguf_architecture(&gguf) == Some("bert") {
                 return Some((setting_message(gguf_bert_setting_at_fault(&gguf)?), None));
             }
-            (refusal_message(&gguf, &gguf_refusal(&gguf)?), None)
+            let refusal = gguf_refusal(&gguf)?;
+            (refusal_message(&gguf, refusal.error(), refusal.name, refusal.reason), None)
         }
         ErrorKind::UnsupportedVersion => (
             format!("version {} of GGUF is not read, only 2 and 3", word(error.offset()?)?),
@@ -120,8 +120,13 @@ fn message(file: &[u8], error: CoreError) -> Option<(String, Option<&'static str
 }
 
 /// Says which key or tensor of a file is not honoured.
-pub(crate) fn refusal_message(gguf: &Gguf<'_>, refusal: &GgufRefusal<'_>) -> String {
-    let GgufRefusal { name, reason, offset, .. } = refusal;
+pub(crate) fn refusal_message(
+    gguf: &Gguf<'_>,
+    error: CoreError,
+    name: &str,
+    reason: &str,
+) -> String {
+    let offset = error.offset().unwrap_or(0);
     let value = gguf.value(name).and_then(spelled);
     let value = value.map(|value| format!(" is {value}")).unwrap_or_default();
     format!("byte {offset}: `{name}`{value}: {reason}")

@@ -1,7 +1,7 @@
 //! Memory for those who tokenise, which threads take turns with.
 
 use nanoembed_core::Error as CoreError;
-use nanoembed_core::owned::{PipelineSession, TextTokenizer, TokenizedPair};
+use nanoembed_core::owned::{PipelineSession, TextTokenizer};
 
 use super::Tokens;
 use crate::pool::Pool;
@@ -22,26 +22,8 @@ impl TextScratch {
         Ok(Tokens { ids: found.ids, truncated: found.truncated })
     }
 
-    /// Two texts, of which the longer one is cut first.
-    pub(crate) fn encode_pair(
-        &self,
-        tokenizer: &TextTokenizer,
-        (first, second): (&str, &str),
-        limit: usize,
-    ) -> Result<TokenizedPair, CoreError> {
-        self.borrow(|session| tokenizer.encode_pair(first, second, limit, session))
-    }
-
-    /// Tokens of `prompt` with what stands before it, without what would stand behind it.
-    pub(crate) fn tokens_of_prompt(
-        &self,
-        tokenizer: &TextTokenizer,
-        prompt: &str,
-    ) -> Result<usize, CoreError> {
-        self.borrow(|session| tokenizer.tokens_of_prompt(prompt, session))
-    }
-
-    fn borrow<R>(
+    /// Does something with memory that nobody is using.
+    pub(crate) fn borrow<R>(
         &self,
         act: impl FnOnce(&mut PipelineSession) -> Result<R, CoreError>,
     ) -> Result<R, CoreError> {

@@ -1,13 +1,14 @@
 //! What the texts of a folder say of the model in it.
 
 use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
 use alloc::format;
-use alloc::string::{String, ToString as _};
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::{
-    Base, EncoderSettings, FolderFault, FolderResult, Modules, TableSettings, Texts, TokenLimit,
-    json,
+    Base, EncoderSettings, FolderFault, FolderResult, Modules, Prompts, TableSettings, Texts,
+    TokenLimit, json,
 };
 use crate::error::{Error, ErrorKind};
 use crate::model::{FamilyModel, read_config};
@@ -106,21 +107,45 @@ impl FolderModel {
         !pooling.is_some_and(|pooling| pooling.leaves_out_prompt)
     }
 
-    /// Names of so many classes, by their numbers: those of `id2label`, or `LABEL_0` and so on.
+    /// The prompts that the folder has.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the text.
+    pub fn prompts(&self, texts: Texts<'_, '_>) -> FolderResult<Prompts> {
+        let prompts = Prompts::read(texts)?;
+        Ok(Prompts { are_pooled: self.pools_prompt(), ..prompts })
+    }
+
+    /// What `id2label` calls the classes of a model.
     ///
     /// # Errors
     ///
     /// What is wrong with the file.
-    pub fn labels(&self, texts: Texts<'_, '_>, count: usize) -> FolderResult<Vec<String>> {
+    pub fn labels(&self, texts: Texts<'_, '_>) -> FolderResult<Labels> {
         let labels = json(texts, &[self.folder(), CONFIG].concat(), |config| {
-            let names = config.member("id2label");
-            let named = |id: usize| {
-                let name = names?.member(&id.to_string())?;
-                Some(chars(name.as_text()?).collect())
-            };
-            Ok((0..count).map(|id| named(id).unwrap_or_else(|| format!("LABEL_{id}"))).collect())
+            let mut by_id = BTreeMap::new();
+            for (id, name) in config.member("id2label").iter().flat_map(Value::members) {
+                if let (Ok(id), Some(name)) = (id.parse(), name.as_text()) {
+                    by_id.insert(id, chars(name).collect());
+                }
+            }
+            Ok(Labels(by_id))
         })?;
         Ok(labels.unwrap_or_default())
+    }
+}
+
+/// The names of classes by their numbers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Labels(BTreeMap<u32, String>);
+
+impl Labels {
+    /// The names of so many classes; `LABEL_0` and so on for those without one.
+    #[must_use]
+    pub fn first(&self, count: usize) -> Vec<String> {
+        let named = |id: u32| self.0.get(&id).cloned().unwrap_or_else(|| format!("LABEL_{id}"));
+        (0..).take(count).map(named).collect()
     }
 }
 

@@ -6,6 +6,8 @@
 //! | `sentence_bert_config.json` and its like, `tokenizer_config.json` | how many tokens are used |
 //! | `config.json` | the transformer, or the table of vectors |
 //! | `config_sentence_transformers.json` | prompts |
+//! | `tokenizer.json`, and what `tokenizer_config.json` says beside it | the tokenizer |
+//! | `model.safetensors.index.json` | which files hold the weights |
 //!
 //! Where texts come from is the caller's: a folder, an archive, a page that fetched them.
 
@@ -14,16 +16,20 @@ mod limit;
 mod modules;
 mod prompts;
 mod table;
+mod tokenizer;
+#[cfg(feature = "safetensors")]
+mod weights;
 
 use alloc::borrow::Cow;
 use alloc::string::{String, ToString as _};
 use core::fmt;
 
-pub use description::{Described, FolderModel};
+pub use description::{Described, FolderModel, Labels};
 pub use limit::{EncoderSettings, TokenLimit};
 pub use modules::{Base, DenseModule, Modules, PoolingModule};
 pub use prompts::{NoPrompt, Prefix, Prompts};
 pub use table::TableSettings;
+pub use tokenizer::TokenizerConfig;
 
 use crate::error::{Error, Result};
 use crate::text::json::{Fault, Object, Value};

@@ -18,12 +18,22 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use super::{FolderFault, FolderResult, Texts, object};
+#[cfg(feature = "gguf")]
+use crate::event;
+#[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
+use crate::model::ModelSource;
+#[cfg(feature = "amb")]
+use crate::text::json::Value;
 use crate::text::json::{Fault, Object, Read, chars};
 
 const FILE: &str = "config_sentence_transformers.json";
 const PROMPT: &str = "prompt.";
 const DEFAULT: &str = "default_prompt_name";
 const POOLED: &str = "include_prompt";
+
+/// Before the keys in a GGUF file.
+#[cfg(feature = "gguf")]
+const OWN: &str = "nanoembed.";
 
 /// Of the file: versions, and how who has two embeddings compares them.
 const IRRELEVANT: &[&str] = &["__version__", "model_type", "similarity_fn_name"];
@@ -119,6 +129,41 @@ impl Prompts {
         Ok(prompts)
     }
 
+    /// Those that a file has under keys of its own.
+    #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
+    #[must_use]
+    pub fn of_source(source: &ModelSource<'_>) -> Self {
+        let mut prompts = Self::default();
+        match source {
+            #[cfg(feature = "amb")]
+            ModelSource::Amb(amb) => {
+                let config = Value::parse(amb.config(), 0).ok();
+                for (key, value) in config.iter().flat_map(Value::members) {
+                    let text = value.as_text().unwrap_or(value.spelling());
+                    prompts.take(&written(key), &written(text));
+                }
+            }
+            #[cfg(feature = "embd")]
+            ModelSource::Embd(embd) => {
+                for (key, value) in embd.metadata() {
+                    prompts.take(key, value);
+                }
+            }
+            #[cfg(feature = "gguf")]
+            ModelSource::Gguf(gguf) => {
+                for (key, value) in gguf.metadata() {
+                    let Some(key) = key.strip_prefix(OWN) else { continue };
+                    match value {
+                        event::Value::Text(text) => prompts.take(key, text),
+                        event::Value::Bool(truth) => prompts.take(key, &truth.to_string()),
+                        _ => false,
+                    };
+                }
+            }
+        }
+        prompts
+    }
+
     /// Takes one of a file's keys and its value; answers whether it is about prompts.
     pub fn take(&mut self, key: &str, value: &str) -> bool {
         if let Some(name) = key.strip_prefix(PROMPT) {
@@ -185,6 +230,12 @@ impl Prompts {
             _ => self.choose(wanted),
         }
     }
+}
+
+/// A spelling with its escapes resolved.
+#[cfg(feature = "amb")]
+fn written(spelling: &str) -> String {
+    chars(spelling).collect()
 }
 
 #[cfg(test)]

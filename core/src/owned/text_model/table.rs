@@ -56,12 +56,32 @@ impl<W: Weights> StaticModel<W> {
     ///
     /// As [`TokenTable::embed`].
     pub fn embed(&self, ids: &[u32], out: &mut [f32]) -> Result<()> {
-        let mut row = filled(self.dimensions(), 0.0)?;
+        self.embed_all(ids, &[ids.len()], out)
+    }
+
+    /// The embeddings of several texts, one behind the other.
+    ///
+    /// # Errors
+    ///
+    /// As [`embed`](Self::embed).
+    pub fn embed_all(&self, ids: &[u32], lengths: &[usize], out: &mut [f32]) -> Result<()> {
+        const INVALID: Error = Error::without_offset(ErrorKind::InvalidArgument);
+        let dimensions = self.dimensions();
+        if lengths.len().checked_mul(dimensions) != Some(out.len()) {
+            return Err(INVALID);
+        }
+        let mut row = filled(dimensions, 0.0)?;
         let mut tile = match self.weights.borrows() {
             true => Vec::new(),
             false => filled(self.table.tile_bytes(), 0)?,
         };
-        let room = (&mut row[..], &mut tile[..]);
-        self.table.embed(&self.weights, &self.kernels, ids, self.normalize, room, out)
+        let mut rest = ids;
+        for (length, out) in lengths.iter().zip(out.chunks_exact_mut(dimensions)) {
+            let (ids, behind) = rest.split_at_checked(*length).ok_or(INVALID)?;
+            rest = behind;
+            let room = (&mut row[..], &mut tile[..]);
+            self.table.embed(&self.weights, &self.kernels, ids, self.normalize, room, out)?;
+        }
+        Ok(())
     }
 }

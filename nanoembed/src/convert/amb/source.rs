@@ -134,7 +134,7 @@ impl AmbFile {
             split_ideographs: truth("split_ideographs").unwrap_or(true),
             max_tokens: config.max_tokens,
             license: license.map(|token| token.spelling.to_owned()),
-            prompts: Prompts::of_amb(amb),
+            prompts: Prompts::of_model(&ModelSource::Amb(*amb)),
             further: Vec::new(),
         }
     }

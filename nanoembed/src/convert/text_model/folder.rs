@@ -65,10 +65,6 @@ impl TextFolder {
         let opened = TextModel::open(source.model(), recorder, self.pipeline.clone())
             .map_err(|fault| asked::failure(&name, &fault))?;
         let dimensions = opened.dimensions();
-        let labels = match &opened {
-            TextModel::Transformer(model) => model.encoder().labels(),
-            _ => 0,
-        };
         drop(opened);
         let found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
         let (naming, prefix) = self.naming()?;
@@ -94,7 +90,7 @@ impl TextFolder {
         let beside = Beside {
             family: source.model().family(),
             dimensions,
-            texts: self.texts(labels)?,
+            texts: self.texts()?,
             pipeline: self.pipeline.clone(),
             mapping,
             license: source.texts().get("README.md").ok().flatten().and_then(|it| license_in(&it)),
@@ -123,7 +119,7 @@ impl TextFolder {
     }
 
     /// The texts that the model is described by, by their paths.
-    fn texts(&self, labels: usize) -> Result<Vec<(String, String)>> {
+    fn texts(&self) -> Result<Vec<(String, String)>> {
         let read = RefCell::new(BTreeSet::new());
         self.source.texts().read(|texts| {
             let recording = |path: &str| {
@@ -135,7 +131,7 @@ impl TextFolder {
             };
             FolderModel::read(&recording)?;
             Prompts::read(&recording)?;
-            self.source.model().labels(&recording, labels).map(drop)
+            self.source.model().labels(&recording).map(drop)
         })?;
         let mut texts = Vec::new();
         for path in read.into_inner() {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use nanoembed_core::ErrorKind;
-use nanoembed_core::owned::folder::FolderModel;
+use nanoembed_core::owned::folder::{FolderModel, Labels};
 use nanoembed_core::owned::{Pipeline, TextModel, TextTokenizer};
 
 use super::asked;
@@ -115,9 +115,9 @@ impl EncoderFolder {
         tokenizer::read(&texts, &self.own_folder, self.model.family())
     }
 
-    /// Names of classes, by their numbers.
-    pub(crate) fn labels(&self, count: usize) -> Result<Vec<String>> {
-        self.texts.read(|texts| self.model.labels(texts, count))
+    /// The names of classes.
+    pub(crate) fn labels(&self) -> Result<Labels> {
+        self.texts.read(|texts| self.model.labels(texts))
     }
 
     /// The model, ready to run.

@@ -5,11 +5,9 @@
 //! | `texts` | the texts of a folder, and what is wrong with them in words |
 //! | `files` | what a folder holds: settings, modules, weights |
 //! | `tokenizer` | its tokenizer |
-//! | `beside` | what another file says of the tokenizer |
 //! | `asked` | which tensor keeps a model from being opened |
 
 pub(crate) mod asked;
-mod beside;
 pub(crate) mod files;
 pub(crate) mod texts;
 mod tokenizer;

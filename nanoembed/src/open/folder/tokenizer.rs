@@ -4,52 +4,33 @@
 use std::borrow::Cow;
 use std::path::Path;
 
-use nanoembed_core::owned::folder::FolderFault;
+use nanoembed_core::owned::folder::{FolderFault, TokenizerConfig};
 use nanoembed_core::owned::{AddedWord, Pipeline};
-use nanoembed_core::text::json::Value;
 use serde_json::json;
 
-use super::beside::Beside;
 use super::texts::FolderTexts;
 use crate::convert::checkpoint::wordpiece::FolderTokenizer;
 use crate::error::{Error, Result, name_of};
 
-pub(super) const FILE: &str = "tokenizer.json";
-
-/// Families whose tokenizer is BERT's unless the folder names another.
-const BERT_FAMILIES: [&str; 2] = ["bert", "distilbert"];
-
-/// Classes of transformers that set BERT's normaliser by `tokenizer_config.json`, without the
-/// `Fast` behind some.
-const BERT_CLASSES: [&str; 2] = ["BertTokenizer", "DistilBertTokenizer"];
+const FILE: &str = "tokenizer.json";
 
 /// Reads the tokenizer of the model in `folder`, which is one of this family.
 pub(super) fn read(texts: &FolderTexts, folder: &Path, family: &str) -> Result<Pipeline> {
     let text = texts.get(FILE)?;
-    let config = Beside::read(texts)?;
-    let is_bert = match config.class() {
-        Some(class) => BERT_CLASSES.contains(&class),
-        None => BERT_FAMILIES.contains(&family),
-    };
-    if text.is_none() || is_bert && text.as_deref().is_some_and(has_word_pieces) {
+    let config = texts.read(|texts| TokenizerConfig::read(texts, ""))?;
+    let is_bert =
+        || config.is_bert(family) && text.as_deref().is_some_and(TokenizerConfig::has_word_pieces);
+    let Some(text) = text.as_deref().filter(|_| !is_bert()) else {
         return of_bert(&FolderTokenizer::read(folder)?, folder);
-    }
-    let Some(text) = text else {
-        let missing = std::io::ErrorKind::NotFound.into();
-        return Err(Error::reading(folder.join(FILE).display(), &missing).with_hint(
-            "transformers writes it: `AutoTokenizer.from_pretrained(FOLDER).save_pretrained(FOLDER)`",
-        ));
     };
     let pipeline =
-        Pipeline::read(&text).map_err(|fault| texts.explained(&FolderFault::new(FILE, fault)))?;
-    config.check(&pipeline)?;
+        Pipeline::read(text).map_err(|fault| texts.explained(&FolderFault::new(FILE, fault)))?;
+    config.check(&pipeline).map_err(|fault| {
+        texts.explained(&fault).with_hint(
+            "transformers and `tokenizers` give other ids for this folder; save the tokenizer again with `save_pretrained`",
+        )
+    })?;
     Ok(pipeline)
-}
-
-/// Whether a `tokenizer.json` is one of WordPiece, as far as it says.
-fn has_word_pieces(text: &str) -> bool {
-    let model = Value::parse(text, 0).ok().and_then(|file| file.member("model"));
-    model.is_none_or(|model| model.member("type").is_none_or(|kind| kind.is_text("WordPiece")))
 }
 
 /// BERT's tokenizer as a pipeline.

@@ -1,0 +1,50 @@
+//! What a cross-encoder tells apart.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use crate::kernel::Kernels;
+use crate::model::{DenseActivation, Weights};
+use crate::owned::TextModel;
+use crate::owned::folder::{Described, FolderModel, Labels};
+
+/// The classes of a model, and what becomes of their logits.
+#[derive(Clone, Debug)]
+pub struct Classes {
+    labels: Vec<String>,
+    on_logits: DenseActivation,
+    kernels: Kernels,
+}
+
+impl Classes {
+    pub(super) fn of<W: Weights + Sync>(
+        described: &FolderModel,
+        model: &TextModel<W>,
+        labels: Labels,
+    ) -> Option<Self> {
+        let (Described::Transformer(family), TextModel::Transformer(model)) =
+            (&described.described, model)
+        else {
+            return None;
+        };
+        let classifier = family.classifier?;
+        let labels = labels.first(model.encoder().labels());
+        let usual = match labels.len() {
+            1 => DenseActivation::Sigmoid,
+            _ => DenseActivation::Identity,
+        };
+        let on_logits = classifier.on_logits.unwrap_or(usual);
+        Some(Self { labels, on_logits, kernels: *model.encoder().kernels() })
+    }
+
+    /// Their names; models that rank have one.
+    #[must_use]
+    pub fn labels(&self) -> &[String] {
+        &self.labels
+    }
+
+    /// Makes scores of logits: from 0 to 1 as a rule.
+    pub fn score(&self, logits: &mut [f32]) {
+        self.on_logits.apply(&self.kernels, logits);
+    }
+}

@@ -1,0 +1,56 @@
+//! Which files of a folder hold its weights.
+
+use alloc::collections::BTreeSet;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::{FolderFault, FolderModel, FolderResult, Texts, object};
+use crate::text::json::chars;
+
+const WHOLE: &str = "model.safetensors";
+const INDEX: &str = "model.safetensors.index.json";
+
+impl FolderModel {
+    /// The paths of the safetensors files that hold the weights: one, or the parts that
+    /// `model.safetensors.index.json` names, and one for each Dense module.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the index; it names files beside it alone.
+    pub fn weight_files(&self, texts: Texts<'_, '_>) -> FolderResult<Vec<String>> {
+        let folder = self.folder();
+        let path = [folder, INDEX].concat();
+        let parts = object(texts, &path, |index| {
+            let fault = |fault| FolderFault::new(&path, fault);
+            let map = index.object("weight_map").map_err(fault)?;
+            let map = index.needed("weight_map", map).map_err(fault)?;
+            let mut parts = BTreeSet::new();
+            for (_, file) in map.value().members() {
+                let file: String =
+                    file.as_text().map(|name| chars(name).collect()).unwrap_or_default();
+                if !file.ends_with(".safetensors") || file.contains(['/', '\\']) {
+                    let only = "each of its files has to be a safetensors file beside it";
+                    return Err(fault(index.bad("weight_map", only)));
+                }
+                parts.insert([folder, &file].concat());
+            }
+            Ok(parts)
+        })?;
+        let mut files: Vec<String> = match parts {
+            Some(parts) => parts.into_iter().collect(),
+            None => Vec::from([[folder, WHOLE].concat()]),
+        };
+        let dense = self.modules.iter().flat_map(|modules| &modules.dense);
+        files.extend(dense.map(|module| [&*module.folder, WHOLE].concat()));
+        Ok(files)
+    }
+
+    /// What stands before the names of the tensors in the file at this path: the folder of a Dense
+    /// module, and nothing before the model's own.
+    #[must_use]
+    pub fn tensor_prefix<'p>(&self, path: &'p str) -> &'p str {
+        let folder = path.rfind('/').map_or("", |end| path.get(..=end).unwrap_or_default());
+        let mut dense = self.modules.iter().flat_map(|modules| &modules.dense);
+        if dense.any(|module| module.folder == folder) { folder } else { "" }
+    }
+}

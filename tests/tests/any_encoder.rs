@@ -1,0 +1,264 @@
+//! Models of all families out of their folders' texts and weights: the ids and vectors of
+//! `transformers`, the logits of cross-encoders, and what is refused.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use nanoembed_core::model::{Batch, InOrder};
+use nanoembed_core::owned::folder::{FolderModel, FolderResult, Prefix};
+use nanoembed_core::owned::{AnyEncoder, ModelFault, PipelineSession};
+use nanoembed_core::{Error, ErrorKind};
+use serde_json::Value;
+
+fn models() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("data/models")
+}
+
+/// The folders that have weights.
+fn complete() -> Vec<PathBuf> {
+    let folders = fs::read_dir(models()).unwrap().map(|entry| entry.unwrap().path());
+    let mut complete: Vec<PathBuf> =
+        folders.filter(|path| path.join("model.safetensors").exists()).collect();
+    complete.sort();
+    assert!(complete.len() >= 19, "{}", complete.len());
+    complete
+}
+
+/// The texts of a folder, some of them changed.
+struct Folder {
+    path: PathBuf,
+    changed: BTreeMap<&'static str, Option<String>>,
+}
+
+impl Folder {
+    fn of(path: &Path) -> Self {
+        Self { path: path.to_owned(), changed: BTreeMap::new() }
+    }
+
+    fn named(name: &str) -> Self {
+        Self::of(&models().join(name))
+    }
+
+    fn with(mut self, path: &'static str, text: Option<String>) -> Self {
+        self.changed.insert(path, text);
+        self
+    }
+
+    fn text(&self, path: &str) -> Result<Option<Cow<'static, str>>, Error> {
+        let text = match self.changed.get(path) {
+            Some(text) => text.clone(),
+            None => fs::read_to_string(self.path.join(path)).ok(),
+        };
+        Ok(text.map(Cow::Owned))
+    }
+
+    fn weights(&self) -> FolderResult<Vec<Vec<u8>>> {
+        let texts = |path: &str| self.text(path);
+        let paths = FolderModel::read(&texts)?.weight_files(&texts)?;
+        Ok(paths.iter().map(|path| fs::read(self.path.join(path)).unwrap()).collect())
+    }
+
+    fn open(&self) -> Result<AnyEncoder<Vec<u8>>, ModelFault> {
+        AnyEncoder::open_folder(&|path: &str| self.text(path), self.weights()?)
+    }
+
+    /// What keeps the model from being opened: the error, the file and the setting.
+    fn fault(&self) -> (ErrorKind, String, String) {
+        match self.open().unwrap_err() {
+            ModelFault::Text(fault) => (fault.error.kind(), fault.file, fault.key),
+            fault => (fault.error().kind(), String::new(), String::new()),
+        }
+    }
+}
+
+fn described(folder: &Path) -> Value {
+    let text = fs::read_to_string(folder.join("expected.json")).unwrap();
+    serde_json::from_str(&text).unwrap()
+}
+
+fn expected(folder: &Path) -> (Vec<Value>, Vec<Vec<f32>>) {
+    let expected = described(folder);
+    let numbers = fs::read(folder.join("expected.f32")).unwrap();
+    let numbers = numbers.as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes));
+    let rows = expected["rows"].as_array().unwrap().clone();
+    let numbers: Vec<f32> = numbers.collect();
+    let width = numbers.len() / rows.len();
+    (rows, numbers.chunks(width).map(<[f32]>::to_vec).collect())
+}
+
+fn ids(value: &Value) -> Vec<u32> {
+    let ids = value.as_array().unwrap().iter();
+    ids.map(|id| id.as_u64().unwrap().try_into().unwrap()).collect()
+}
+
+fn farthest(found: &[f32], expected: &[f32]) -> f32 {
+    assert_eq!(found.len(), expected.len());
+    found.iter().zip(expected).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max)
+}
+
+#[test]
+fn every_folder_has_the_ids_and_vectors_of_transformers() {
+    for folder in complete() {
+        let model = Folder::of(&folder).open().unwrap_or_else(|fault| panic!("{folder:?} {fault}"));
+        if model.compares() {
+            continue;
+        }
+        let mut tokens = PipelineSession::default();
+        let (rows, vectors) = expected(&folder);
+        let (mut all, mut lengths) = (Vec::new(), Vec::new());
+        for (row, expected) in rows.iter().zip(&vectors) {
+            let wanted = match row["prompt_name"].as_str() {
+                Some(name) => Prefix::Named(name.to_owned()),
+                None => Prefix::Text(String::new()),
+            };
+            let prompt = model.prompts().choose(&wanted).unwrap();
+            let prompt = model.prompt(prompt, &mut tokens).unwrap();
+            let text = prompt.before(row["text"].as_str().unwrap());
+            let found = model.encode(&text, model.usual_tokens(), &mut tokens).unwrap();
+            assert_eq!(found.ids, ids(&row["ids"]), "{folder:?} {}", row["row"]);
+            let start = model.encode_start(&text, model.usual_tokens(), &mut tokens).unwrap();
+            assert_eq!(start, (found.ids.clone(), found.truncated));
+            let mut vector = vec![9.0; model.dimensions()];
+            let plan = model.plan(found.ids.len().max(1));
+            let mut session = model.session_for(plan).unwrap();
+            let length = [found.ids.len()];
+            let skipped = prompt.skipped;
+            model.embed(&mut session, &InOrder, &found.ids, &length, skipped, &mut vector).unwrap();
+            let apart = farthest(&vector, expected);
+            assert!(apart < 1e-5, "{folder:?} {}: {apart:e}", row["row"]);
+            if skipped == 0 && found.ids.len() < 40 {
+                lengths.push((found.ids.len(), vector));
+                all.extend(found.ids);
+            }
+        }
+        // The same texts together.
+        let (lengths, alone): (Vec<usize>, Vec<Vec<f32>>) = lengths.into_iter().unzip();
+        let mut together = vec![9.0; lengths.len() * model.dimensions()];
+        let mut session = model.session_for(model.plan(all.len().max(1))).unwrap();
+        model.embed(&mut session, &InOrder, &all, &lengths, 0, &mut together).unwrap();
+        assert!(farthest(&together, &alone.concat()) < 1e-5, "{folder:?}");
+    }
+}
+
+#[test]
+fn cross_encoders_have_the_logits_of_transformers_and_embed_nothing() {
+    let mut count = 0;
+    for folder in complete() {
+        let model = Folder::of(&folder).open().unwrap();
+        let Some(classes) = model.classes() else { continue };
+        assert_eq!((model.compares(), classes.labels().len()), (true, 1));
+        count += 1;
+        let (rows, logits) = expected(&folder);
+        let limit = described(&folder)["max_length"].as_u64().unwrap().try_into().unwrap();
+        let mut tokens = PipelineSession::default();
+        for (row, expected) in rows.iter().zip(&logits) {
+            let texts = [row["query"].as_str().unwrap(), row["document"].as_str().unwrap()];
+            let pair = model.encode_pair(texts[0], texts[1], limit, &mut tokens).unwrap();
+            assert_eq!(pair.ids, ids(&row["ids"]), "{folder:?}");
+            let mut session = model.session_for(model.plan(pair.ids.len())).unwrap();
+            let lengths = [pair.ids.len()];
+            let batch = Batch { ids: &pair.ids, types: &pair.types, lengths: &lengths };
+            let mut found = [0.0];
+            model.classify(&mut session, &InOrder, &batch, &mut found).unwrap();
+            assert!(farthest(&found, expected) < 1e-5, "{folder:?}");
+            classes.score(&mut found);
+            // Of one folder `config.json` says that logits are left as they are.
+            let score = match folder.ends_with("cross_encoder") {
+                true => f64::from(expected[0]),
+                false => row["sigmoid"].as_f64().unwrap(),
+            };
+            assert!((f64::from(found[0]) - score).abs() < 1e-5);
+            let mut vector = vec![0.0; model.dimensions()];
+            let error = model
+                .embed(&mut session, &InOrder, &pair.ids, &lengths, 0, &mut vector)
+                .unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::OtherModel);
+        }
+    }
+    assert_eq!(count, 3);
+}
+
+#[test]
+fn a_folder_without_one_of_its_files_is_refused_with_the_files_name() {
+    let fault = |path| Folder::named("xlmr_bge_m3").with(path, None).fault();
+    let (kind, file, _) = fault("tokenizer.json");
+    assert_eq!((kind, &*file), (ErrorKind::MissingVocabulary, "tokenizer.json"));
+    let (kind, file, _) = fault("config.json");
+    assert_eq!((kind, &*file), (ErrorKind::MissingMetadata, "config.json"));
+    let whole = fs::read_to_string(models().join("xlmr_bge_m3/tokenizer.json")).unwrap();
+    let half = whole.char_indices().nth(whole.chars().count() / 2).unwrap().0;
+    let cut = Folder::named("xlmr_bge_m3").with("tokenizer.json", Some(whole[..half].to_owned()));
+    assert_eq!(cut.fault().1, "tokenizer.json");
+}
+
+#[test]
+fn weights_that_are_cut_or_not_there_are_refused() {
+    let folder = Folder::named("embeddinggemma");
+    let texts = |path: &str| folder.text(path);
+    let files = folder.weights().unwrap();
+    assert_eq!(files.len(), 3);
+    let error = AnyEncoder::open_folder(&texts, files[..2].to_vec()).unwrap_err();
+    assert_eq!(error.error().kind(), ErrorKind::InvalidArgument);
+    for (at, name) in ["model.safetensors", "2_Dense/model.safetensors"].iter().enumerate() {
+        for length in (0..files[at].len()).step_by(files[at].len() / 37) {
+            let mut cut = files.clone();
+            cut[at].truncate(length);
+            match AnyEncoder::open_folder(&texts, cut).unwrap_err() {
+                ModelFault::Text(fault) => assert_eq!(fault.file, *name),
+                fault => panic!("{fault}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn parts_are_those_that_the_index_names() {
+    let files = |index: &str| {
+        let folder =
+            Folder::named("mpnet").with("model.safetensors.index.json", Some(index.to_owned()));
+        let texts = |path: &str| folder.text(path);
+        FolderModel::read(&texts).unwrap().weight_files(&texts)
+    };
+    let found = files(
+        r#"{"metadata": {}, "weight_map": {"b": "m-2.safetensors", "a": "m-1.safetensors", "c": "m-2.safetensors"}}"#,
+    );
+    assert_eq!(found.unwrap(), ["m-1.safetensors", "m-2.safetensors"]);
+    for wrong in
+        [r#"{"weight_map": {"a": "../m.safetensors"}}"#, "{}", r#"{"weight_map": {"a": 1}}"#]
+    {
+        let fault = files(wrong).unwrap_err();
+        assert_eq!((&*fault.file, &*fault.key), ("model.safetensors.index.json", "weight_map"));
+    }
+}
+
+#[test]
+fn what_tokenizer_config_json_has_otherwise_is_refused_by_name() {
+    let changed = |folder: &str, name: &str, value: Value| {
+        let folder = Folder::named(folder);
+        let text = folder.text("tokenizer_config.json").unwrap().unwrap();
+        let mut config: Value = serde_json::from_str(&text).unwrap();
+        config[name] = value;
+        folder.with("tokenizer_config.json", Some(config.to_string())).fault()
+    };
+    for (folder, name, value) in [
+        ("bert_cased", "do_lower_case", true.into()),
+        ("bert_cased", "strip_accents", true.into()),
+        ("bert_cased", "tokenize_chinese_chars", false.into()),
+        ("bert_cased", "mask_token", "<other>".into()),
+        ("bert_cased", "additional_special_tokens", vec!["<new>"].into()),
+        ("bert_cased", "do_basic_tokenize", false.into()),
+        ("bert_cased", "never_split", vec!["word"].into()),
+        ("roberta", "add_prefix_space", true.into()),
+        ("roberta", "do_lower_case", true.into()),
+        ("roberta", "truncation_side", "left".into()),
+        ("roberta", "split_special_tokens", true.into()),
+    ] {
+        let (kind, file, key) = changed(folder, name, value);
+        assert_eq!(
+            (kind, &*file, &*key),
+            (ErrorKind::UnsupportedSetting, "tokenizer_config.json", name)
+        );
+    }
+}
