@@ -5,8 +5,9 @@ use std::path::Path;
 
 use nanoembed_core::event::Format;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::files::literal;
+use crate::inspect::Distribution;
 use crate::stored::{FileSet, Stored};
 
 /// A file with tensors, or several that belong together: `.weights`, `.amb`, GGUF, UQFF,
@@ -50,6 +51,15 @@ impl File {
     pub fn tensors(&self) -> Result<impl Iterator<Item = Tensor<'_>>> {
         Ok(self.0.contents()?.tensors.into_iter().map(Tensor))
     }
+
+    /// The tensor called `name`; the weight of a layer may be called like the layer.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the file, or [`Kind::NotFound`](crate::Kind::NotFound).
+    pub fn tensor(&self, name: &str) -> Result<Tensor<'_>> {
+        self.0.contents()?.wanted(name, &self.0.name()).cloned().map(Tensor)
+    }
 }
 
 impl Tensor<'_> {
@@ -75,6 +85,19 @@ impl Tensor<'_> {
     #[must_use]
     pub fn stored_bytes(&self) -> u64 {
         self.0.values.stored_bytes()
+    }
+
+    /// How the values are distributed, in `bins` bins, at most 100,000, between the smallest and the
+    /// largest.
+    ///
+    /// # Errors
+    ///
+    /// If this crate cannot dequantise them, or the number of bins is out of range.
+    pub fn distribution(&self, bins: usize) -> Result<Distribution> {
+        match bins {
+            1..=100_000 => Distribution::of(&self.0, bins),
+            _ => Err(Error::argument("bins", "is 1 to 100,000")),
+        }
     }
 
     /// All values, dequantised, in row-major order.

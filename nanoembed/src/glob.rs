@@ -1,13 +1,5 @@
 //! Patterns for names of tensors.
 //!
-//! | pattern | matches |
-//! |---|---|
-//! | `*`, `**` | any characters, also none |
-//! | `?` | one character |
-//! | `[abc]`, `[a-z]`, `[!abc]`, `[^abc]` | one character of these, or none of these |
-//! | `{this,that}` | one of these patterns |
-//! | `\x` | `x` itself |
-//!
 //! Names are no paths: dots and slashes are characters like others. A pattern is an automaton whose
 //! states advance together, so the work is at most the name's length times the pattern's.
 
@@ -15,7 +7,25 @@ use std::fmt;
 use std::iter::Peekable;
 use std::str::Chars;
 
-/// A pattern for whole names.
+use crate::error::Error;
+
+/// A pattern for the whole names of tensors.
+///
+/// | pattern | matches |
+/// |---|---|
+/// | `*`, `**` | any characters, also none |
+/// | `?` | one character |
+/// | `[abc]`, `[a-z]`, `[!abc]`, `[^abc]` | one character of these, or none of these |
+/// | `{this,that}` | one of these patterns |
+/// | `\x` | `x` itself |
+///
+/// ```
+/// use nanoembed::convert::Glob;
+///
+/// let glob: Glob = "blk.*.ffn_{up,down}.weight".parse()?;
+/// assert!(glob.is_match("blk.0.ffn_up.weight"));
+/// # Ok::<(), nanoembed::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Glob {
     pattern: String,
@@ -120,6 +130,14 @@ impl Glob {
                 waiting.extend(states);
             }
         }
+    }
+}
+
+impl std::str::FromStr for Glob {
+    type Err = Error;
+
+    fn from_str(pattern: &str) -> Result<Self, Error> {
+        Self::parse(pattern).map_err(Error::usage)
     }
 }
 

@@ -26,6 +26,9 @@
 //! | vectors of words | [`Words`] |
 //! | the tensors of a file | [`File`] |
 //! | whatever a file holds | [`Model`] |
+//! | a model or weights in another format, or in fewer bits | [`convert`] |
+//! | what is in a file, whether it is sound, how far two are apart | [`inspect`] |
+//! | word vectors of other forms, and in fewer bits | [`words`] |
 //! | why something failed | [`Error`], [`Kind`] |
 //!
 //! Models are `.weights`, `.amb`, GGUF and UQFF files and folders as on Hugging Face; their weights
@@ -34,8 +37,8 @@
 //!
 //! With the feature `default-model` the crate brings a model along: [`Encoder::built_in`].
 //!
-//! Modules that are hidden here are what the program `nanoembed` is made of: converting, quantising,
-//! inspecting and verifying files. They may change in any release.
+//! Long jobs tell an [`Observer`] how far they are. Modules that are hidden here are parts of the
+//! program `nanoembed`, and may change in any release.
 
 /// The example of the project's README.
 #[cfg(doctest)]
@@ -56,13 +59,11 @@ mod pool;
 mod progress;
 mod tokenizer;
 
-#[doc(hidden)]
 pub mod convert;
 #[doc(hidden)]
 pub mod files;
 #[doc(hidden)]
 pub mod glob;
-#[doc(hidden)]
 pub mod inspect;
 #[doc(hidden)]
 pub mod open;
@@ -70,7 +71,6 @@ pub mod open;
 pub mod stored;
 #[doc(hidden)]
 pub mod units;
-#[doc(hidden)]
 pub mod words;
 
 pub use bytes::Bytes;

@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use nanoembed::convert::conversion::{ModelConversion, ModelTarget};
+use nanoembed::convert::{Conversion, Migration, ModelTarget, WeightType};
 use nanoembed::{
     Encoder, File, Generator, Kind, Message, Model, ModelOptions, Observer, Pooling, Prefix,
     Prompt, Role, Sampling, Silent, Task, Tokenizer, Words,
@@ -244,18 +244,41 @@ impl Observer for Told {
 #[test]
 fn a_conversion_tells_how_far_it_is() {
     let folder = tempfile::tempdir().unwrap();
-    let conversion = |name| ModelConversion::new(BERT, folder.path().join(name), ModelTarget::Amb);
+    let path = |name| folder.path().join(name);
     let told = Told::default();
-    let watched = conversion("watched.amb");
-    watched.run(&told).unwrap();
+    Conversion::new(BERT, path("watched.amb")).run(&told).unwrap();
     let tasks = told.tasks.into_inner().unwrap();
     let total: u64 = tasks.iter().filter_map(|task| task.total).sum();
     assert_eq!(told.done.into_inner(), total);
     assert_eq!(told.ended.into_inner(), tasks.len() as u64);
-    let silent = conversion("silent.amb");
-    silent.run(&Silent).unwrap();
-    let read = |conversion: &ModelConversion| std::fs::read(&conversion.output).unwrap();
-    assert_eq!(read(&watched), read(&silent));
+    Conversion::new(BERT, path("silent.amb")).run(&Silent).unwrap();
+    let read = |name| std::fs::read(path(name)).unwrap();
+    assert_eq!(read("watched.amb"), read("silent.amb"));
+}
+
+#[test]
+fn a_conversion_to_gguf_is_a_migration_and_refuses_what_it_cannot_use() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name| folder.path().join(name);
+    let model = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/models/xlmr_bge_m3");
+    let converted = Conversion::new(model, path("a.gguf")).run(&Silent).unwrap();
+    let migrated = Migration::new([model], path("b.gguf")).run(&Silent).unwrap();
+    assert_eq!(converted.files.len(), migrated.len());
+    let read = |name| std::fs::read(path(name)).unwrap();
+    assert!(read("a.gguf") == read("b.gguf"));
+    let conversion = |name| Conversion::new(model, path(name));
+    for (conversion, option) in [
+        (conversion("c.gguf").weight_type(WeightType::Int8), "type"),
+        (conversion("c.gguf").name(Some("model".into())), "name"),
+        (conversion("c.amb").for_web(true), "for_web"),
+        (conversion("c.weights").block(32), "block"),
+        (conversion("c.weights").weight_type(WeightType::Int8).bits(5.0), "bits"),
+        (conversion("c").to(ModelTarget::Amb).calibrate(path("texts")), "calibrate"),
+    ] {
+        let refused = conversion.run(&Silent).unwrap_err();
+        assert_eq!((refused.code(), refused.argument_name()), (601, Some(option)));
+    }
+    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 2);
 }
 
 #[test]

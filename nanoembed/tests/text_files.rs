@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use nanoembed::convert::conversion::{ModelConversion, ModelTarget};
+use nanoembed::convert::{Conversion, ModelTarget};
 use nanoembed::{Encoder, Prefix, Silent};
 use nanoembed_core::model::InOrder;
 use nanoembed_core::owned::{AnyEncoder, PipelineSession};
@@ -12,7 +12,7 @@ fn converted(folder: &str, target: ModelTarget) -> Vec<u8> {
     let models = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/data/models");
     let out = tempfile::TempDir::new().unwrap();
     let file = out.path().join("model");
-    ModelConversion::new(models.join(folder), &file, target).run(&Silent).unwrap();
+    Conversion::new(models.join(folder), &file).to(target).run(&Silent).unwrap();
     std::fs::read(&file).unwrap()
 }
 

@@ -11,7 +11,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use nanoembed::inspect::verification::{Finding, verify};
 use nanoembed::open::source::Source;
 use nanoembed::stored::FileSet;
-use nanoembed::words::policy::Policy;
+use nanoembed::words::Policy;
 use nanoembed::{Encoder, EncoderOptions, Pooling, Prefix};
 use nanoembed_core::event::Mode;
 

@@ -1,8 +1,7 @@
 //! The arguments about word vectors that several commands share.
 
 use clap::Args;
-use nanoembed::words::convert::WordOptions;
-use nanoembed::words::policy::{OnBrokenUtf8, OnDuplicate, Policy};
+use nanoembed::words::{Conversion, OnBrokenUtf8, OnDuplicate, Policy};
 
 use super::choice::choice;
 
@@ -21,8 +20,17 @@ pub(crate) struct PolicyArgs {
 
 impl PolicyArgs {
     /// What is asked for.
-    pub(crate) const fn policy(&self) -> Policy {
-        Policy { duplicates: self.duplicates, utf8: self.utf8 }
+    pub(crate) fn policy(&self) -> Policy {
+        Policy::default().duplicates(self.duplicates).utf8(self.utf8)
+    }
+
+    /// An option that was given another value than it has of itself.
+    pub(crate) fn given(&self) -> Option<&'static str> {
+        let options = [
+            ("--duplicates", self.duplicates != OnDuplicate::default()),
+            ("--utf8", self.utf8 != OnBrokenUtf8::default()),
+        ];
+        options.iter().find(|(_, is_given)| *is_given).map(|(option, _)| *option)
     }
 }
 
@@ -52,14 +60,28 @@ pub(crate) struct WordArgs {
 }
 
 impl WordArgs {
-    /// What is asked for.
-    pub(crate) const fn options(&self) -> WordOptions {
-        WordOptions {
-            policy: self.policy.policy(),
-            no_normalize: self.no_normalize,
-            first: self.first,
-            ignore_count: self.ignore_count,
-            normalized: self.normalized,
+    /// `conversion` as it is asked for.
+    pub(crate) fn applied_to(&self, conversion: Conversion) -> Conversion {
+        conversion
+            .policy(self.policy.policy())
+            .normalize(!self.no_normalize)
+            .first(self.first)
+            .ignore_count(self.ignore_count)
+            .normalized(self.normalized)
+    }
+
+    /// An option that was given, and what it is for.
+    pub(crate) fn given(&self) -> Option<(&'static str, &'static str)> {
+        if let Some(option) = self.policy.given() {
+            return Some((option, "word vectors"));
         }
+        let options = [
+            ("--no-normalize", self.no_normalize, "word vectors that are no `.fifu` file yet"),
+            ("--first", self.first.is_some(), "word2vec, text and fastText files"),
+            ("--ignore-count", self.ignore_count, "files whose first line announces their words"),
+            ("--normalized", self.normalized, "vectors of words in other files than `.fifu`"),
+        ];
+        let given = options.into_iter().find(|(_, is_given, _)| *is_given);
+        given.map(|(option, _, use_is)| (option, use_is))
     }
 }

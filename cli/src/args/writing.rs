@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use nanoembed::convert::writing::{SHARD_BYTES, Target, Writing};
+use nanoembed::convert::writing::SHARD_BYTES;
+use nanoembed::convert::{Target, Writing};
 
 use super::choice::choice;
 
@@ -79,16 +80,15 @@ impl WritingArgs {
 
     /// What is asked for.
     pub(crate) fn writing(&self) -> Writing {
-        Writing {
-            to: self.to,
-            names: self.names.clone(),
-            config: self.config.clone(),
-            keep_names: self.keep_names,
-            like: self.like.clone(),
-            shard_size: self.shard_size,
-            report: self.report,
-            residual: self.residual.clone(),
-        }
+        Writing::default()
+            .to(self.to)
+            .names(self.names.clone())
+            .config(self.config.clone())
+            .keep_names(self.keep_names)
+            .like(self.like.clone())
+            .shard_size(self.shard_size)
+            .report(self.report)
+            .residual(self.residual.clone())
     }
 }
 

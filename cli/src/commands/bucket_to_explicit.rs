@@ -4,13 +4,11 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use nanoembed::files::mapped::Mapped;
-use nanoembed::words::derive;
-use nanoembed::words::file::Opened;
+use nanoembed::words::{Buckets, ExplicitNgrams};
 
 use crate::args::words::PolicyArgs;
-use crate::error::Result;
-use crate::output::create;
+use crate::error::{Result, name_of_output};
+use crate::streams;
 
 /// Turn hashed n-grams into a list of those that the words have
 ///
@@ -35,14 +33,12 @@ pub(crate) struct BucketToExplicit {
 
 impl BucketToExplicit {
     pub(crate) fn run(self, quiet: bool) -> Result<ExitCode> {
-        let bytes = Mapped::open(&self.input)?;
-        let opened = Opened::parse(&self.input, &bytes, self.policy.policy())?;
-        let mut file = create(&self.output, true)?;
-        let name = file.name();
-        let [before, after] = derive::bucket_to_explicit(&opened, (&mut file, &name))?;
-        file.commit()?;
+        streams::check_output(&self.output)?;
+        let listing = ExplicitNgrams::new(&self.input, &self.output);
+        let Buckets { total, used, .. } = listing.policy(self.policy.policy()).run()?;
         if !quiet {
-            anstream::eprintln!("{name}: {after} of {before} buckets are used");
+            let name = name_of_output(&self.output);
+            anstream::eprintln!("{name}: {used} of {total} buckets are used");
         }
         Ok(ExitCode::SUCCESS)
     }

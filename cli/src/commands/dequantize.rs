@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use nanoembed::convert::dequantization::{Float, dequantize};
+use nanoembed::convert::{Dequantization, Float};
 use nanoembed::stored::{FileSet, Stored};
 use nanoembed::units;
 use nanoembed::{Observer, Progress};
@@ -86,7 +86,8 @@ impl Dequantize {
             npy(tensor, &self.output, &observer)?;
         } else {
             streams::check_output(&self.output)?;
-            let bytes = dequantize(&contents, &self.output, self.float, &observer)?;
+            let job = Dequantization::new(&self.file, &self.output).float(self.float);
+            let bytes = job.write(&contents, &observer)?.bytes;
             if !quiet && self.output != Path::new("-") {
                 let count = contents.tensors.len();
                 let (name, size) = (self.output.display(), units::bytes(bytes));

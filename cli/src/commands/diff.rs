@@ -4,8 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use nanoembed::inspect::difference::{Report, Shapes, compare};
-use nanoembed::stored::FileSet;
+use nanoembed::inspect::{Comparison, Differences, Shapes};
 
 use crate::error::Result;
 use crate::output::lines::Lines;
@@ -49,13 +48,13 @@ pub(crate) struct Diff {
 
 impl Diff {
     pub(crate) fn run(self, quiet: bool) -> Result<ExitCode> {
-        let (left, right) = (FileSet::open(&self.left)?, FileSet::open(&self.right)?);
-        let report = compare(&left, &right, self.names.as_deref(), &Terminal::new(quiet))?;
+        let comparison = Comparison::new(&self.left, &self.right).names(self.names.clone());
+        let report = comparison.run(&Terminal::new(quiet))?;
         let mut lines = Lines::stdout();
         if self.json {
             lines.json(&report)?;
         } else {
-            for line in text(&report, &left.name(), &right.name()) {
+            for line in text(&report) {
                 lines.text(line)?;
             }
         }
@@ -64,7 +63,7 @@ impl Diff {
     }
 }
 
-fn text(report: &Report, left: &str, right: &str) -> Vec<String> {
+fn text(report: &Differences) -> Vec<String> {
     let mut text = Vec::new();
     let mut only = |names: &[String], file: &str| {
         if !names.is_empty() {
@@ -72,8 +71,8 @@ fn text(report: &Report, left: &str, right: &str) -> Vec<String> {
             text.extend(names.iter().map(|name| format!("  {name}")));
         }
     };
-    only(&report.only_a, left);
-    only(&report.only_b, right);
+    only(&report.only_a, &report.file_a);
+    only(&report.only_b, &report.file_b);
     if !report.shapes.is_empty() {
         text.push("of different shapes:".into());
         let shape =

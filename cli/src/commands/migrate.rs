@@ -1,14 +1,13 @@
 //! `migrate`: weights between the generations of UQFF, and between UQFF, GGUF and safetensors,
 //! without quantising anew.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use nanoembed::convert::migration::Migration;
-use nanoembed::convert::writing::Writing;
-use nanoembed::units;
+use nanoembed::convert::Migration;
 
+use super::convert::report;
 use crate::args::writing::WritingArgs;
 use crate::error::{Error, Result};
 use crate::progress::Terminal;
@@ -46,18 +45,11 @@ impl Migrate {
             return Err(Error::usage("name files to read and a file to write"));
         };
         streams::check_output(output)?;
-        run(inputs, output, &self.writing.writing(), quiet)?;
+        let migration = Migration::new(inputs, output).writing(self.writing.writing());
+        let written = migration.run(&Terminal::new(quiet))?;
+        if !quiet {
+            report::files(&written);
+        }
         Ok(ExitCode::SUCCESS)
     }
-}
-
-/// Writes `inputs` into another format, and says which files it wrote.
-pub(super) fn run(inputs: &[PathBuf], output: &Path, writing: &Writing, quiet: bool) -> Result<()> {
-    let written = Migration { inputs, output, writing }.run(&Terminal::new(quiet))?;
-    if !quiet {
-        for (path, bytes) in written.iter().filter(|(path, _)| path != Path::new("-")) {
-            anstream::eprintln!("{}: {}", path.display(), units::bytes(*bytes));
-        }
-    }
-    Ok(())
 }

@@ -1,14 +1,15 @@
 //! Weights of any format as floats.
 
-use std::path::Path;
+use std::path::PathBuf;
 
 use nanoembed_core::tensor::Dtype;
 
 use super::targets::safetensors::{Wanted, write};
+use super::writing::WrittenFile;
 use crate::choice::choices;
 use crate::error::Result;
 use crate::progress::{Observer, Progress};
-use crate::stored::{Contents, Stored};
+use crate::stored::{Contents, FileSet, Stored};
 
 choices! {
     /// The floats that are written.
@@ -32,16 +33,58 @@ impl Float {
     }
 }
 
-/// Writes all tensors as floats into a safetensors file; answers its size.
-pub fn dequantize(
-    contents: &Contents<'_>,
-    output: &Path,
+/// The weights of a file on their way to floats in a safetensors file.
+/// [`Tensor::to_f32`](crate::Tensor::to_f32) gives those of one tensor.
+///
+/// ```
+/// use nanoembed::Silent;
+/// use nanoembed::convert::Dequantization;
+///
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let output = folder.path().join("model.safetensors");
+/// let written = Dequantization::new("../tests/data/gguf/small.gguf", &output).run(&Silent)?;
+/// println!("{} bytes", written.bytes);
+/// # Ok::<(), nanoembed::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Dequantization {
+    input: PathBuf,
+    output: PathBuf,
     float: Float,
-    observer: &dyn Observer,
-) -> Result<u64> {
-    let total = contents.tensors.iter().map(|tensor| tensor.values.stored_bytes()).sum();
-    let progress = Progress::bytes(observer, "dequantising", total);
-    write(output, wanted(&contents.tensors, float.dtype()), &[], &progress)
+}
+
+impl Dequantization {
+    /// A dequantisation of all tensors to 32-bit floats.
+    pub fn new(input: impl Into<PathBuf>, output: impl Into<PathBuf>) -> Self {
+        Self { input: input.into(), output: output.into(), float: Float::F32 }
+    }
+
+    /// The type of floats that is written.
+    #[must_use]
+    pub const fn float(mut self, float: Float) -> Self {
+        self.float = float;
+        self
+    }
+
+    /// Writes the output.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the input, or that the output could not be written.
+    pub fn run(&self, observer: &dyn Observer) -> Result<WrittenFile> {
+        let set = FileSet::open(&self.input)?;
+        self.write(&set.contents()?, observer)
+    }
+
+    /// Writes the output from what the input holds.
+    #[doc(hidden)]
+    pub fn write(&self, contents: &Contents<'_>, observer: &dyn Observer) -> Result<WrittenFile> {
+        let total = contents.tensors.iter().map(|tensor| tensor.values.stored_bytes()).sum();
+        let progress = Progress::bytes(observer, "dequantising", total);
+        let tensors = wanted(&contents.tensors, self.float.dtype());
+        let bytes = write(&self.output, tensors, &[], &progress)?;
+        Ok(WrittenFile { path: self.output.clone(), bytes })
+    }
 }
 
 /// All tensors as floats of `dtype`; tensors of other numbers stay what they are.

@@ -2,7 +2,7 @@
 //! requantising.
 
 use std::collections::HashSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use nanoembed_core::ErrorKind;
 use nanoembed_core::event::Format;
@@ -11,28 +11,60 @@ use nanoembed_core::tensor::{Encoding, Weight};
 
 use super::layer_names::{NamesFile, Numbered};
 use super::targets::Item;
-use super::writing::{Job, Target, Writing, Written, residual};
+use super::writing::{Job, Target, Writing, WrittenFile, residual};
 use crate::error::{Error, Result};
 use crate::progress::Observer;
 use crate::stored::{Contents, FileSet, Values};
 
-/// Weights of one format on their way into another: blocks stay bit by bit what they are where the
-/// other format has their type, all else becomes f32.
-#[derive(Clone, Copy, Debug)]
-pub struct Migration<'m> {
-    /// The files to read; the first of several shards or parts brings the others, and a UQFF file
-    /// the `residual.safetensors` beside it.
-    pub inputs: &'m [PathBuf],
-    /// The file to write.
-    pub output: &'m Path,
-    /// How it is written.
-    pub writing: &'m Writing,
+/// Weights of UQFF, GGUF or safetensors files on their way into another of these formats: blocks
+/// stay bit by bit what they are where the other format has their type, all else becomes f32.
+///
+/// ```
+/// use nanoembed::Silent;
+/// use nanoembed::convert::Migration;
+///
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let output = folder.path().join("model.safetensors");
+/// for file in Migration::new(["../tests/data/llama/tiny.gguf"], &output).run(&Silent)? {
+///     println!("{}: {} bytes", file.path.display(), file.bytes);
+/// }
+/// # Ok::<(), nanoembed::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Migration {
+    inputs: Vec<PathBuf>,
+    output: PathBuf,
+    writing: Writing,
 }
 
-impl Migration<'_> {
-    /// Writes the output, and answers which files it is.
-    pub fn run(&self, observer: &dyn Observer) -> Result<Vec<Written>> {
-        let Self { inputs, output, writing } = *self;
+impl Migration {
+    /// A migration of the weights in `inputs`, of which the first of several shards or parts brings
+    /// the others, and a UQFF file the `residual.safetensors` beside it.
+    pub fn new<P: Into<PathBuf>>(
+        inputs: impl IntoIterator<Item = P>,
+        output: impl Into<PathBuf>,
+    ) -> Self {
+        Self {
+            inputs: inputs.into_iter().map(Into::into).collect(),
+            output: output.into(),
+            writing: Writing::default(),
+        }
+    }
+
+    /// How the output is written.
+    #[must_use]
+    pub fn writing(self, writing: Writing) -> Self {
+        Self { writing, ..self }
+    }
+
+    /// Writes the output; returns which files it is.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the input, that the output's format cannot hold it, or that it could not
+    /// be written.
+    pub fn run(&self, observer: &dyn Observer) -> Result<Vec<WrittenFile>> {
+        let Self { inputs, output, writing } = self;
         let target = writing.target(output)?;
         let sets = open(inputs, target, observer)?;
         let contents: Vec<Contents<'_>> =

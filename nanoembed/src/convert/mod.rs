@@ -1,30 +1,65 @@
 //! Models of one form become another: read, quantised, written.
 //!
-//! | part | role |
+//! | I want | type |
 //! |---|---|
-//! | `text_model` | models of any family with all that their folder says |
-//! | `conversion` | models as `.weights` and `.amb` files |
-//! | `checkpoint` | what is read: settings, vocabulary, tensors |
-//! | `calibration`, `int8` | 8-bit weights tuned to texts |
-//! | `amb`, `weights_file` | what is written |
-//! | `quantizer` | weights in fewer bits, for formats of weights alone |
-//! | `migration` | weights in another format as they are |
-//! | `dequantization` | weights as floats |
-//! | `naming` | what the tensors of encoders are for |
-//! | `layer_names` | what layers are called where |
-//! | `writing`, `targets` | tensors in files of another format |
+//! | a whole model as a `.weights`, `.amb` or GGUF file | [`Conversion`] |
+//! | weights in fewer bits in a GGUF, UQFF or safetensors file | [`Quantization`] |
+//! | weights in another of these formats as they are | [`Migration`] |
+//! | weights as floats | [`Dequantization`] |
+//!
+//! Each is made with its input and output, is told its options, and then `run`s, which blocks: an
+//! [`Observer`](crate::Observer) hears how far it is, [`Silent`](crate::Silent) hears nothing.
+//! Outputs appear when they are complete, not before.
 
+// The parts, of which the program `nanoembed` uses some by themselves:
+//
+// | part | role |
+// |---|---|
+// | `text_model` | models of any family with all that their folder says |
+// | `conversion` | models as `.weights` and `.amb` files |
+// | `checkpoint` | what is read: settings, vocabulary, tensors |
+// | `calibration`, `int8` | 8-bit weights tuned to texts |
+// | `amb`, `weights_file` | what is written |
+// | `quantizer` | weights in fewer bits, for formats of weights alone |
+// | `migration` | weights in another format as they are |
+// | `dequantization` | weights as floats |
+// | `naming` | what the tensors of encoders are for |
+// | `layer_names` | what layers are called where |
+// | `writing`, `targets` | tensors in files of another format |
+
+#[doc(hidden)]
 pub mod amb;
+#[doc(hidden)]
 pub mod calibration;
+#[doc(hidden)]
 pub mod checkpoint;
+#[doc(hidden)]
 pub mod conversion;
+#[doc(hidden)]
 pub mod dequantization;
 pub(crate) mod int8;
+#[doc(hidden)]
 pub mod layer_names;
+#[doc(hidden)]
 pub mod migration;
+#[doc(hidden)]
 pub mod naming;
+#[doc(hidden)]
 pub mod quantizer;
+#[doc(hidden)]
 pub mod targets;
 mod text_model;
+#[doc(hidden)]
 pub mod weights_file;
+#[doc(hidden)]
 pub mod writing;
+
+pub use conversion::{Conversion, Converted, ModelForm, ModelTarget};
+pub use dequantization::{Dequantization, Float};
+pub use migration::Migration;
+pub use quantizer::QuantType;
+pub use quantizer::weights::{Outcome, Quantization, Quantized};
+pub use weights_file::{ByType, Tally, TensorLoss, WeightType};
+pub use writing::{Target, Writing, WrittenFile};
+
+pub use crate::glob::Glob;

@@ -124,29 +124,41 @@ pub struct Written {
 
 /// What storing did to tensors.
 #[derive(Debug, Default)]
+#[non_exhaustive]
 pub struct Tally {
+    /// For all tensors of one type together.
     pub by_type: Vec<ByType>,
+    /// For each tensor.
     pub tensors: Vec<TensorLoss>,
 }
 
 /// What storing did to one tensor. The fields' names are those of `quantize --json`.
 #[derive(Debug, Serialize)]
+#[non_exhaustive]
 pub struct TensorLoss {
-    tensor: String,
-    dtype: &'static str,
-    shape: Vec<usize>,
+    /// The tensor's name.
+    pub tensor: String,
+    /// How it is stored.
+    pub dtype: &'static str,
+    /// Its sizes, the outermost first.
+    pub shape: Vec<usize>,
     /// Bits a number takes.
-    bits: f64,
+    pub bits: f64,
     /// The mean squared error as a share of the mean square.
-    nmse: f64,
+    pub nmse: f64,
 }
 
 /// The tensors that were stored as one type.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct ByType {
+    /// The type's name.
     pub name: &'static str,
+    /// How many tensors there are.
     pub tensors: u64,
+    /// How many numbers they have.
     pub parameters: u64,
+    /// How many bytes they take.
     pub bytes: u64,
     /// Sum of the squared differences to the source, and of the source's squares.
     error: f64,
@@ -157,6 +169,7 @@ pub struct ByType {
 
 impl ByType {
     /// The mean squared error as a share of the mean square.
+    #[must_use]
     pub fn nmse(&self) -> f64 {
         if self.power > 0.0 { self.error / self.power } else { 0.0 }
     }

@@ -1,7 +1,7 @@
 //! How far the weights of two files are apart.
 
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use nanoembed_core::event::Format;
 use rayon::prelude::*;
@@ -15,40 +15,104 @@ use crate::stored::{Contents, FileSet, Stored};
 
 /// What two files have in common, and what not. The fields' names are those of the JSON output.
 #[derive(Debug, Serialize)]
-pub struct Report {
+#[non_exhaustive]
+pub struct Differences {
+    /// The first file, as messages call it.
+    #[serde(skip)]
+    pub file_a: String,
+    /// The second file.
+    #[serde(skip)]
+    pub file_b: String,
+    /// Tensors that only the first file has.
     pub only_a: Vec<String>,
+    /// Tensors that only the second file has.
     pub only_b: Vec<String>,
     /// Tensors of one name and different shapes.
     pub shapes: Vec<Shapes>,
-    pub tensors: Vec<Pair>,
+    /// Tensors of one name and shape.
+    pub tensors: Vec<Difference>,
 }
 
+/// A tensor that has another shape in the other file.
 #[derive(Debug, Serialize)]
+#[non_exhaustive]
 pub struct Shapes {
+    /// Its name.
     pub name: String,
+    /// Its sizes in the first file, the outermost first.
     pub a: Vec<u64>,
+    /// Its sizes in the second file.
     pub b: Vec<u64>,
 }
 
+/// How far the values of a tensor are apart in two files.
 #[derive(Debug, Serialize)]
-pub struct Pair {
+#[non_exhaustive]
+pub struct Difference {
+    /// Its name.
     pub name: String,
+    /// Its sizes, the outermost first.
     pub shape: Vec<u64>,
+    /// How it is stored in the first file.
     pub dtype_a: &'static str,
+    /// How it is stored in the second file.
     pub dtype_b: &'static str,
+    /// The largest difference of two values.
     pub max_abs: f64,
+    /// The sum of squared differences as a share of the first file's squared values.
     pub nmse: f64,
+    /// The cosine of all values as one vector.
     pub cosine: f64,
 }
 
-/// Compares the tensors of two files of any formats; `names` is a file with the names of layers that
-/// have only numbers.
-pub fn compare(
+/// Two files of weights, of any formats, that are to be compared.
+///
+/// ```
+/// use nanoembed::Silent;
+/// use nanoembed::inspect::Comparison;
+///
+/// let file = "../tests/data/gguf/small.gguf";
+/// let differences = Comparison::new(file, file).run(&Silent)?;
+/// assert!(differences.tensors.iter().all(|tensor| tensor.max_abs == 0.0));
+/// # Ok::<(), nanoembed::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Comparison {
+    a: PathBuf,
+    b: PathBuf,
+    names: Option<PathBuf>,
+}
+
+impl Comparison {
+    /// A comparison of the file `b` with `a`, which is the measure.
+    pub fn new(a: impl Into<PathBuf>, b: impl Into<PathBuf>) -> Self {
+        Self { a: a.into(), b: b.into(), names: None }
+    }
+
+    /// A file with the names of layers that have only numbers.
+    #[must_use]
+    pub fn names(self, file: impl Into<Option<PathBuf>>) -> Self {
+        Self { names: file.into(), ..self }
+    }
+
+    /// Compares the tensors.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with one of the files, or that it could not be read.
+    pub fn run(&self, observer: &dyn Observer) -> Result<Differences> {
+        let (a, b) = (FileSet::open(&self.a)?, FileSet::open(&self.b)?);
+        let differences = compare(&a, &b, self.names.as_deref(), observer)?;
+        Ok(Differences { file_a: a.name(), file_b: b.name(), ..differences })
+    }
+}
+
+fn compare(
     left: &FileSet,
     right: &FileSet,
     names: Option<&Path>,
     observer: &dyn Observer,
-) -> Result<Report> {
+) -> Result<Differences> {
     let (mut a, mut b) = (left.contents()?, right.contents()?);
     if let Some(path) = names {
         let names = NamesFile::read(path)?;
@@ -79,13 +143,15 @@ fn by_name<'c, 'a>(contents: &'c Contents<'a>) -> HashMap<&'c str, &'c Stored<'a
     contents.tensors.iter().rev().map(|tensor| (tensor.name.as_str(), tensor)).collect()
 }
 
-fn tensors(a: &Contents<'_>, b: &Contents<'_>, observer: &dyn Observer) -> Result<Report> {
+fn tensors(a: &Contents<'_>, b: &Contents<'_>, observer: &dyn Observer) -> Result<Differences> {
     let (in_a, in_b) = (by_name(a), by_name(b));
     let missing = |from: &HashMap<&str, _>, of: &Contents<'_>| -> Vec<String> {
         let names = of.tensors.iter().map(|tensor| &tensor.name);
         names.filter(|name| !from.contains_key(name.as_str())).cloned().collect()
     };
-    let mut report = Report {
+    let mut report = Differences {
+        file_a: String::new(),
+        file_b: String::new(),
         only_a: missing(&in_b, a),
         only_b: missing(&in_a, b),
         shapes: Vec::new(),
@@ -145,7 +211,7 @@ impl Sums {
     }
 }
 
-fn pair(left: &Stored<'_>, right: &Stored<'_>) -> Result<Pair> {
+fn pair(left: &Stored<'_>, right: &Stored<'_>) -> Result<Difference> {
     const PIECE: usize = 1 << 16;
     let elements = usize::try_from(left.values.elements()).unwrap_or(usize::MAX);
     let piece = |index: usize| {
@@ -167,7 +233,7 @@ fn pair(left: &Stored<'_>, right: &Stored<'_>) -> Result<Pair> {
     };
     let norms = sums.a.sqrt() * sums.b.sqrt();
     let nothing_differs = sums.squared_error == 0.0;
-    Ok(Pair {
+    Ok(Difference {
         name: left.name.clone(),
         shape: left.values.shape().dims().to_vec(),
         dtype_a: left.values.type_name(),

@@ -6,25 +6,40 @@ use crate::error::Result;
 use crate::stored::Stored;
 
 /// The values of a tensor in bins. The fields' names are those of the JSON output.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
+#[non_exhaustive]
 pub struct Distribution {
+    /// The tensor's name.
     pub name: String,
+    /// How it is stored.
     pub dtype: &'static str,
+    /// Its sizes, the outermost first.
     pub shape: Vec<u64>,
+    /// How many values it has.
     pub elements: u64,
+    /// The smallest value.
     pub min: f32,
+    /// The largest value.
     pub max: f32,
+    /// The mean of all values that are finite.
     pub mean: f64,
+    /// Their standard deviation.
     pub deviation: f64,
+    /// How many are zero.
     pub zeros: u64,
+    /// How many are infinite or no numbers.
     pub not_finite: u64,
+    /// Where the first bin begins.
     pub first_bin: f64,
+    /// How wide each bin is.
     pub bin_width: f64,
+    /// How many values are in each bin.
     pub counts: Vec<u64>,
 }
 
 impl Distribution {
     /// Counts the values of `tensor` in so many bins.
+    #[doc(hidden)]
     #[expect(clippy::cast_precision_loss, reason = "means and widths of bins")]
     pub fn of(tensor: &Stored<'_>, bins: usize) -> Result<Self> {
         let (mut min, mut max) = (f32::INFINITY, f32::NEG_INFINITY);
@@ -47,7 +62,7 @@ impl Distribution {
         let span = f64::from(max) - f64::from(min);
         let width = if span > 0.0 { span / bins as f64 } else { 1.0 };
         let mut counts = vec![0_u64; if span > 0.0 { bins } else { 1 }];
-        let last = counts.len() - 1;
+        let last = counts.len().saturating_sub(1);
         tensor.pieces(|values| {
             for value in values.iter().filter(|value| value.is_finite()) {
                 #[expect(

@@ -1,8 +1,25 @@
-//! What files say of themselves, and whether it is true.
+//! What files say of themselves, whether it is true, and how far two are apart.
+//!
+//! | I want | item |
+//! |---|---|
+//! | header, metadata, tokenizer and tensors of a file | [`inspect`] |
+//! | whether a file is whole and the model in it complete | [`Verification`] |
+//! | how far the weights of two files are apart | [`Comparison`] |
+//! | how the values of a tensor are distributed | [`Tensor::distribution`](crate::Tensor::distribution) |
 
+#[doc(hidden)]
 pub mod difference;
-pub mod distribution;
+mod distribution;
+#[doc(hidden)]
 pub mod inspection;
+#[doc(hidden)]
 pub mod model_check;
 mod text_model;
+#[doc(hidden)]
 pub mod verification;
+
+pub use difference::{Comparison, Difference, Differences, Shapes};
+pub use distribution::Distribution;
+pub use inspection::tensors::{Tensor, Totals};
+pub use inspection::{Inspection, inspect};
+pub use verification::{Finding, Verification, Verified};

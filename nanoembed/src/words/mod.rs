@@ -1,43 +1,77 @@
 //! Word vectors: files of other programs become `.fifu` files and back, and words are looked up in
 //! them.
 //!
-//! | part | role |
+//! | I want | type |
 //! |---|---|
-//! | `form` | the forms that word vectors come in, told apart by their first bytes or their names |
-//! | `policy` | what is done with words that stand there twice or are not UTF-8 |
-//! | `vocabulary` | words in the order of their rows, without duplicates |
-//! | `finite` | what numbers a row may have |
-//! | `read` | one file a form: rows as they come, or a whole model |
-//! | `write` | one file a form; `.fifu` by way of a spool for vectors, as words come first there |
-//! | `convert` | from one form to another |
-//! | `file` | a `.fifu` file opened for lookup: mapped, or read where it is needed |
-//! | `nearest`, `similar` | search in such a file |
-//! | `accuracy` | how many analogies such a file answers |
-//! | `vectors` | the file and its index together, to be kept |
-//! | `derive` | `.fifu` files made of others: selected, reconstructed, with explicit n-grams, with other metadata |
-//! | `listed_ngrams` | the n-grams of all words, in bounded memory and time |
-//! | `suggestion` | words that are nearly the one that is missing |
-//! | `train` | product quantisers: k-means, rotations |
+//! | vectors looked up, neighbours, analogies | [`Words`] |
+//! | vectors of another form as a `.fifu` file, or the other way round | [`Conversion`] |
+//! | vectors as codes of a quantiser that is trained on them, and back | [`Quantization`], [`Reconstruction`] |
+//! | listed n-grams instead of hashed ones | [`ExplicitNgrams`] |
+//!
+//! Each job is made with its input and output, is told its options, and then `run`s.
 
+// The parts, of which the program `nanoembed` uses some by themselves:
+//
+// | part | role |
+// |---|---|
+// | `form` | the forms that word vectors come in, told apart by their first bytes or their names |
+// | `policy` | what is done with words that stand there twice or are not UTF-8 |
+// | `vocabulary` | words in the order of their rows, without duplicates |
+// | `finite` | what numbers a row may have |
+// | `read` | one file a form: rows as they come, or a whole model |
+// | `write` | one file a form; `.fifu` by way of a spool for vectors, as words come first there |
+// | `convert` | from one form to another |
+// | `file` | a `.fifu` file opened for lookup: mapped, or read where it is needed |
+// | `nearest`, `similar` | search in such a file |
+// | `accuracy` | how many analogies such a file answers |
+// | `vectors` | the file and its index together, to be kept |
+// | `derive`, `reconstruct`, `explicit` | `.fifu` files made of others: selected, reconstructed, with explicit n-grams, with other metadata |
+// | `listed_ngrams` | the n-grams of all words, in bounded memory and time |
+// | `suggestion` | words that are nearly the one that is missing |
+// | `train` | product quantisers: k-means, rotations |
+
+#[doc(hidden)]
 pub mod accuracy;
+#[doc(hidden)]
 pub mod convert;
+#[doc(hidden)]
 pub mod derive;
+#[doc(hidden)]
 pub mod file;
+#[doc(hidden)]
 pub mod form;
+#[doc(hidden)]
 pub mod metadata;
+#[doc(hidden)]
 pub mod nearest;
+#[doc(hidden)]
 pub mod policy;
+#[doc(hidden)]
 pub mod quantize;
+#[doc(hidden)]
 pub mod similar;
+#[doc(hidden)]
 pub mod suggestion;
+#[doc(hidden)]
 pub mod train;
+#[doc(hidden)]
 pub mod write_selected;
 
+mod explicit;
 mod finite;
 mod listed_ngrams;
+#[doc(hidden)]
 pub mod read;
+mod reconstruct;
 mod vectors;
 mod vocabulary;
 mod write;
 
-pub use vectors::{Neighbour, Words};
+pub use convert::{Conversion, Report};
+pub use explicit::{Buckets, ExplicitNgrams};
+pub use form::Form;
+pub use policy::{OnBrokenUtf8, OnDuplicate, Policy};
+pub use quantize::{PqReport, Quantization};
+pub use reconstruct::Reconstruction;
+pub use train::product::RotationKind;
+pub use vectors::{Neighbour, Words, WordsOptions};

@@ -32,18 +32,36 @@ choices! {
     default Error
 }
 
-/// What is done with words that files get wrong.
-#[derive(Clone, Copy, Debug, Default)]
+/// What is done with words that files get wrong. By default they are errors.
+///
+/// ```
+/// use nanoembed::words::{OnDuplicate, Policy};
+///
+/// let policy = Policy::default().duplicates(OnDuplicate::First);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Policy {
-    /// With words that stand in a vocabulary twice.
-    pub duplicates: OnDuplicate,
-    /// With words that are not UTF-8.
-    pub utf8: OnBrokenUtf8,
+    pub(crate) duplicates: OnDuplicate,
+    pub(crate) utf8: OnBrokenUtf8,
 }
 
 impl Policy {
+    /// What is done with words that stand in a vocabulary twice.
+    #[must_use]
+    pub const fn duplicates(mut self, policy: OnDuplicate) -> Self {
+        self.duplicates = policy;
+        self
+    }
+
+    /// What is done with words that are not UTF-8.
+    #[must_use]
+    pub const fn utf8(mut self, policy: OnBrokenUtf8) -> Self {
+        self.utf8 = policy;
+        self
+    }
+
     /// What the core is to do with duplicates in a `.fifu` file.
-    pub const fn core_duplicates(self) -> Duplicates {
+    pub(crate) const fn core_duplicates(self) -> Duplicates {
         match self.duplicates {
             OnDuplicate::Error => Duplicates::Error,
             OnDuplicate::First => Duplicates::First,
@@ -51,7 +69,7 @@ impl Policy {
     }
 
     /// What the core is to do with broken UTF-8 in a `.fifu` file.
-    pub const fn core_utf8(self) -> BrokenUtf8 {
+    pub(crate) const fn core_utf8(self) -> BrokenUtf8 {
         match self.utf8 {
             OnBrokenUtf8::Error => BrokenUtf8::Error,
             OnBrokenUtf8::Lossy | OnBrokenUtf8::Bytes => BrokenUtf8::Bytes,
@@ -61,7 +79,7 @@ impl Policy {
 
 impl OnBrokenUtf8 {
     /// The word as it goes on; how many bytes are valid if it may not.
-    pub fn accept(self, word: &[u8]) -> Result<Cow<'_, [u8]>, usize> {
+    pub(crate) fn accept(self, word: &[u8]) -> Result<Cow<'_, [u8]>, usize> {
         match (str::from_utf8(word), self) {
             (Ok(_), _) | (Err(_), Self::Bytes) => Ok(word.into()),
             (Err(_), Self::Lossy) => match String::from_utf8_lossy(word) {

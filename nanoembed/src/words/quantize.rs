@@ -1,9 +1,12 @@
 //! `.fifu` files with product-quantised vectors.
 
-use std::path::Path;
+use std::path::PathBuf;
 
+use nanoembed_core::event::Format;
 use nanoembed_core::format::finalfusion::{Storage, StorageSpec};
+use nanoembed_core::format::{SNIFF_BYTES, sniff};
 use nanoembed_core::words::{DROPPED, Memory, Words, is_dropped, normalize};
+use nanoembed_core::{Error as CoreError, ErrorKind};
 use rayon::prelude::*;
 
 use super::derive;
@@ -12,115 +15,205 @@ use super::policy::Policy;
 use super::train::Numbers;
 use super::train::product::{Quantizer, RotationKind, Spec};
 use super::write::fifu::bytes_of;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, name_of};
 use crate::files::mapped::Mapped;
 use crate::files::new_file::NewFile;
+use crate::open::foreign;
 use crate::progress::{Observer, Progress};
 
 /// How many rows are encoded at a time.
 const BLOCK_ROWS: u64 = 4096;
 
-/// How vectors are quantised.
+/// The vectors of a `.fifu` file on their way to codes: parts of each become numbers of centroids
+/// that are trained on them (product quantisation).
+///
+/// ```
+/// use nanoembed::Silent;
+/// use nanoembed::words::Quantization;
+///
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let output = folder.path().join("words.pq.fifu");
+/// let words = "../ffi/tests/data/words.fifu";
+/// let report = Quantization::new(words, &output).code_bits(4).run(&Silent)?;
+/// println!("{:.2} bits a number, error {:.4}", report.bits, report.nmse);
+/// # Ok::<(), nanoembed::Error>(())
+/// ```
 #[derive(Clone, Debug)]
-pub struct PqOptions {
-    /// How many parts a vector is cut into, and so how many bytes it takes; divides its length.
-    /// `None` is the largest number that gives parts of six columns or more.
-    pub subquantizers: Option<u32>,
-    /// Bits of a code, 1 to 8.
-    pub code_bits: u32,
-    /// Turn vectors before they are cut, which stores a matrix and makes the error smaller.
-    pub rotation: RotationKind,
-    /// Rounds of k-means.
-    pub iterations: u16,
-    /// How many rows the quantiser is fitted to.
-    pub sample: u32,
-    /// The same seed gives the same file.
-    pub seed: u64,
-    /// Quantise vectors as they are, without their lengths beside them.
-    pub no_norms: bool,
-    /// What is done with words that the file gets wrong.
-    pub policy: Policy,
+pub struct Quantization {
+    input: PathBuf,
+    output: PathBuf,
+    subquantizers: Option<u32>,
+    code_bits: u32,
+    rotation: RotationKind,
+    iterations: u16,
+    sample: u32,
+    seed: u64,
+    norms: bool,
+    policy: Policy,
 }
 
-impl Default for PqOptions {
-    fn default() -> Self {
+impl Quantization {
+    /// Rounds of k-means unless another number is asked for.
+    pub const ITERATIONS: u16 = 25;
+    /// How many rows the quantiser is fitted to unless another number is asked for.
+    pub const SAMPLE: u32 = 32_768;
+    /// The seed unless another one is asked for.
+    pub const SEED: u64 = 42;
+
+    /// A quantisation of the `.fifu` file `input` to the `.fifu` file `output`.
+    pub fn new(input: impl Into<PathBuf>, output: impl Into<PathBuf>) -> Self {
         Self {
+            input: input.into(),
+            output: output.into(),
             subquantizers: None,
             code_bits: 8,
             rotation: RotationKind::default(),
-            iterations: 25,
-            sample: 32_768,
-            seed: 42,
-            no_norms: false,
+            iterations: Self::ITERATIONS,
+            sample: Self::SAMPLE,
+            seed: Self::SEED,
+            norms: true,
             policy: Policy::default(),
         }
     }
-}
 
-/// What became of vectors.
-#[derive(Clone, Copy, Debug)]
-pub struct PqReport {
-    /// Bits that a number takes.
-    pub bits: f64,
-    /// The mean squared error by the mean square.
-    pub nmse: f64,
-    /// The sizes of both files, where the output is a file.
-    pub sizes: Option<(u64, u64)>,
-}
-
-/// Writes the words of the file at `input` with quantised vectors.
-pub fn quantize(
-    (input, bytes): (&Path, &Mapped),
-    output: &Path,
-    options: &PqOptions,
-    observer: &dyn Observer,
-) -> Result<PqReport> {
-    let opened = Opened::parse(input, bytes, options.policy)?;
-    let storage = opened.file.layout().storage;
-    if matches!(storage, Storage::Quantized(_)) {
-        return Err(Error::bad_input("the vectors are quantised already")
-            .at(&opened.name)
-            .with_hint("`nanoembed reconstruct` makes them f32 again"));
+    /// How many parts a vector is cut into, and so how many bytes it takes; divides its length.
+    /// Without it, the largest number that gives parts of six columns or more.
+    #[must_use]
+    pub fn subquantizers(self, parts: impl Into<Option<u32>>) -> Self {
+        Self { subquantizers: parts.into(), ..self }
     }
-    let spec = options.spec(&opened)?;
-    let rows = RowReader { words: opened.scanned(), opened: &opened, norms: !options.no_norms };
-    observer.note(&format!("fitting {} parts of {} columns", spec.parts, spec.cols / spec.parts));
-    let quantizer = Quantizer::train(&rows.sample(options)?, spec);
-    let mut file = NewFile::create(output, true)?;
-    let name = file.name();
-    let row_bytes = u64::from(storage.cols()) * 4;
-    let total = storage.rows().saturating_mul(row_bytes);
-    let progress = Progress::bytes(observer, "encoding", total);
-    let mut encoded = Encoded::default();
-    rows.encode(&quantizer, spec, &mut encoded, |count| {
-        progress.advance(count * row_bytes);
-    })?;
-    let number = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
-    let storage = StorageSpec::Quantized {
-        rows: storage.rows(),
-        cols: storage.cols(),
-        codes_per_row: number(spec.parts),
-        centroids: number(spec.centroids),
-        projection: quantizer.rotation.is_some(),
-        norms: !options.no_norms,
-    };
-    derive::with_storage(&opened, storage, (&mut file, &name), |writer| {
-        if let Some(rotation) = &quantizer.rotation {
-            writer.data(&bytes_of(&rotation.rows))?;
-        }
-        writer.data(&bytes_of(&quantizer.subquantizers()))?;
-        writer.data(&bytes_of(&encoded.norms))?;
-        Ok(writer.data(&encoded.codes)?)
-    })?;
-    drop(progress);
-    let written = file.written()?.and_then(|file| file.metadata().ok()).map(|file| file.len());
-    file.commit()?;
-    let before = opened.file.bytes().len() as u64;
-    Ok(encoded.report(&storage, written.map(|written| (before, written))))
-}
 
-impl PqOptions {
+    /// Bits of a code, 1 to 8, instead of 8.
+    #[must_use]
+    pub const fn code_bits(mut self, bits: u32) -> Self {
+        self.code_bits = bits;
+        self
+    }
+
+    /// Turns vectors before they are cut, which stores a matrix and makes the error smaller.
+    #[must_use]
+    pub const fn rotation(mut self, rotation: RotationKind) -> Self {
+        self.rotation = rotation;
+        self
+    }
+
+    /// Rounds of k-means.
+    #[must_use]
+    pub const fn iterations(mut self, rounds: u16) -> Self {
+        self.iterations = rounds;
+        self
+    }
+
+    /// How many rows the quantiser is fitted to.
+    #[must_use]
+    pub const fn sample(mut self, rows: u32) -> Self {
+        self.sample = rows;
+        self
+    }
+
+    /// The same seed gives the same file.
+    #[must_use]
+    pub const fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+
+    /// Whether vectors are quantised with length 1 and their lengths beside them, as they are by
+    /// default.
+    #[must_use]
+    pub const fn norms(mut self, norms: bool) -> Self {
+        self.norms = norms;
+        self
+    }
+
+    /// What is done with words that the file gets wrong.
+    #[must_use]
+    pub const fn policy(mut self, policy: Policy) -> Self {
+        self.policy = policy;
+        self
+    }
+
+    /// Writes the output.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the input, that its vectors are quantised already, or that the output could
+    /// not be written.
+    pub fn run(&self, observer: &dyn Observer) -> Result<PqReport> {
+        let bytes = Mapped::open(&self.input)?;
+        match sniff(bytes.get(..SNIFF_BYTES).unwrap_or(&bytes)) {
+            Some(Format::Finalfusion) => self.quantize(&bytes, observer),
+            Some(format) => Err(Error::usage(format!(
+                "`pq` is for word vectors, but {} is a {} file",
+                name_of(&self.input),
+                format.name()
+            ))),
+            None => {
+                let unknown = CoreError::new(0, ErrorKind::UnknownFormat);
+                Err(foreign::failure(name_of(&self.input), &bytes, unknown))
+            }
+        }
+    }
+
+    fn quantize(&self, bytes: &Mapped, observer: &dyn Observer) -> Result<PqReport> {
+        let opened = Opened::parse(&self.input, bytes, self.policy)?;
+        let storage = opened.file.layout().storage;
+        if matches!(storage, Storage::Quantized(_)) {
+            return Err(Error::bad_input("the vectors are quantised already")
+                .at(&opened.name)
+                .with_hint("`nanoembed reconstruct` makes them f32 again"));
+        }
+        let spec = self.spec(&opened)?;
+        let rows = RowReader { words: opened.scanned(), opened: &opened, norms: self.norms };
+        observer.note(&format!(
+            "fitting {} parts of {} columns",
+            spec.parts,
+            spec.cols / spec.parts
+        ));
+        let quantizer = Quantizer::train(&rows.sample(self)?, spec);
+        let mut file = NewFile::create(&self.output, true)?;
+        let name = file.name();
+        let row_bytes = u64::from(storage.cols()) * 4;
+        let total = storage.rows().saturating_mul(row_bytes);
+        let progress = Progress::bytes(observer, "encoding", total);
+        let mut encoded = Encoded::default();
+        rows.encode(&quantizer, spec, &mut encoded, |count| {
+            progress.advance(count * row_bytes);
+        })?;
+        let number = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+        let storage = StorageSpec::Quantized {
+            rows: storage.rows(),
+            cols: storage.cols(),
+            codes_per_row: number(spec.parts),
+            centroids: number(spec.centroids),
+            projection: quantizer.rotation.is_some(),
+            norms: self.norms,
+        };
+        derive::with_storage(&opened, storage, (&mut file, &name), |writer| {
+            if let Some(rotation) = &quantizer.rotation {
+                writer.data(&bytes_of(&rotation.rows))?;
+            }
+            writer.data(&bytes_of(&quantizer.subquantizers()))?;
+            writer.data(&bytes_of(&encoded.norms))?;
+            Ok(writer.data(&encoded.codes)?)
+        })?;
+        drop(progress);
+        let written = file.written()?.and_then(|file| file.metadata().ok()).map(|file| file.len());
+        file.commit()?;
+        let before = opened.file.bytes().len() as u64;
+        Ok(encoded.report(&storage, written.map(|written| (before, written))))
+    }
+
     fn spec(&self, opened: &Opened<'_>) -> Result<Spec> {
+        let wrong = |name, message| Err(Error::argument(name, message));
+        match *self {
+            Self { code_bits, .. } if !(1..=8).contains(&code_bits) => {
+                return wrong("code_bits", "is 1 to 8");
+            }
+            Self { iterations: 0, .. } => return wrong("iterations", "is 1 or more"),
+            Self { sample: 0, .. } => return wrong("sample", "is 1 or more"),
+            _ => {}
+        }
         let cols = opened.file.layout().storage.cols();
         let parts = match self.subquantizers {
             Some(parts) if cols > 0 && cols.is_multiple_of(parts) => parts,
@@ -146,6 +239,18 @@ impl PqOptions {
             seed: self.seed,
         })
     }
+}
+
+/// What became of vectors.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct PqReport {
+    /// Bits that a number takes.
+    pub bits: f64,
+    /// The mean squared error by the mean square.
+    pub nmse: f64,
+    /// The sizes of both files, where the output is a file.
+    pub sizes: Option<(u64, u64)>,
 }
 
 /// What the rows became.
@@ -189,7 +294,7 @@ impl RowReader<'_, '_> {
     }
 
     /// Some rows, one behind the other. Those of zeros or with numbers that are none teach nothing.
-    fn sample(&self, options: &PqOptions) -> Result<Vec<f32>> {
+    fn sample(&self, options: &Quantization) -> Result<Vec<f32>> {
         let rows = usize::try_from(self.opened.file.layout().storage.rows()).unwrap_or(usize::MAX);
         let mut sample = Vec::new();
         let mut row = vec![0.0; self.words.cols()];

@@ -9,6 +9,7 @@ use nanoembed_core::words::Scored;
 use super::convert::{WordOptions, as_finalfusion};
 use super::file::{Indexed, Opened};
 use super::nearest::Nearest;
+use super::policy::Policy;
 use super::read::start::Start;
 use super::similar::{analogous, no_vector, similar};
 use crate::bytes::Bytes;
@@ -53,8 +54,18 @@ impl Words {
     ///
     /// What is wrong with the file, or that it could not be read.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        let path = &*literal(path.as_ref());
-        let options = WordOptions::default();
+        Self::options().open(path)
+    }
+
+    /// How word vectors are to be opened.
+    #[must_use]
+    pub fn options() -> WordsOptions {
+        WordsOptions::default()
+    }
+
+    fn of(path: &Path, policy: Policy) -> Result<Self> {
+        let path = &*literal(path);
+        let options = WordOptions { policy, ..WordOptions::default() };
         let bytes: Bytes = as_finalfusion(Start::open(path)?, path, &options, &Silent)?.into();
         // SAFETY: a clone of the bytes stays beside what borrows from them, and is dropped behind
         // it; nothing that borrows from them is handed out for longer.
@@ -154,6 +165,39 @@ impl Words {
             Ok(Neighbour { word, similarity: scored.cosine() })
         };
         found.iter().map(neighbour).collect()
+    }
+}
+
+/// How word vectors are to be opened.
+///
+/// ```
+/// use nanoembed::Words;
+/// use nanoembed::words::{OnDuplicate, Policy};
+///
+/// let policy = Policy::default().duplicates(OnDuplicate::First);
+/// let words = Words::options().policy(policy).open("../ffi/tests/data/words.fifu")?;
+/// # Ok::<(), nanoembed::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
+pub struct WordsOptions {
+    policy: Policy,
+}
+
+impl WordsOptions {
+    /// What is done with words that the file gets wrong.
+    #[must_use]
+    pub const fn policy(mut self, policy: Policy) -> Self {
+        self.policy = policy;
+        self
+    }
+
+    /// Opens a file: see [`Words::open`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Words::open`].
+    pub fn open(&self, path: impl AsRef<Path>) -> Result<Words> {
+        Words::of(path.as_ref(), self.policy)
     }
 }
 

@@ -1,10 +1,8 @@
 //! What IN and OUT can be, and how that is told where nobody says it.
 
-use std::path::Path;
-
 use clap::ValueEnum;
-use nanoembed::convert::conversion::ModelForm;
-use nanoembed::words::form::Form;
+use nanoembed::convert::{ModelForm, ModelTarget};
+use nanoembed::words::Form;
 
 /// The forms of models that are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -81,15 +79,14 @@ impl From {
 }
 
 impl To {
-    /// What a file with the ending of `path` is, if it is a model.
-    pub(super) fn of_model(path: &Path) -> Option<Self> {
-        let ending = path.extension()?.to_str()?.to_ascii_lowercase();
-        match ending.as_str() {
-            "weights" => Some(Self::Weights),
-            "amb" => Some(Self::Amb),
-            "gguf" => Some(Self::Gguf),
-            _ => None,
-        }
+    /// As [`From::model`].
+    pub(super) const fn model(self) -> Option<ModelTarget> {
+        Some(match self {
+            Self::Weights => ModelTarget::Weights,
+            Self::Amb => ModelTarget::Amb,
+            Self::Gguf => ModelTarget::Gguf,
+            _ => return None,
+        })
     }
 
     /// As [`From::words`].

@@ -4,12 +4,10 @@
 //! | file | role |
 //! |---|---|
 //! | `forms` | what IN and OUT can be, and how that is told |
-//! | `options` | what options are for |
 //! | `report` | what is said of it in the end |
 //! | `time` | when it was made |
 
 mod forms;
-mod options;
 pub(super) mod report;
 pub(super) mod time;
 
@@ -17,20 +15,16 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use nanoembed::convert::conversion::{ModelConversion, ModelForm, ModelTarget};
-use nanoembed::convert::weights_file::WeightType;
-use nanoembed::convert::writing::{Target, Writing};
+use nanoembed::convert::{Conversion, ModelTarget, WeightType};
 use nanoembed::stored::FileSet;
-use nanoembed::words::convert::Conversion;
+use nanoembed::words;
 
 use crate::args::choice::choice;
 use crate::args::words::WordArgs;
-use crate::commands::migrate;
-use crate::error::{Error, Result, name_of_output};
+use crate::error::{Error, Result, name_of, name_of_output};
 use crate::progress::Terminal;
 use crate::streams;
 use forms::{From, To};
-use options::Kind;
 use time::created;
 
 /// Convert a model to a `.weights`, `.amb` or GGUF file, or word vectors from one form to another
@@ -136,26 +130,34 @@ impl Convert {
     pub(crate) fn run(self, quiet: bool) -> Result<ExitCode> {
         streams::check_output(&self.output)?;
         let observer = Terminal::new(quiet);
-        if self.to.or_else(|| To::of_model(&self.output)) == Some(To::Gguf) {
+        let is_of_words = self.from.is_some_and(|from| from.words().is_some())
+            || self.to.is_some_and(|to| to.words().is_some());
+        let target = self.target();
+        if target == Some(ModelTarget::Gguf) {
             if FileSet::open(&self.input)?.format().is_none() {
                 return Err(Error::usage("the ending of OUT is that of a model, and IN is none"));
             }
             self.check_gguf_options()?;
-            let writing = Writing {
-                to: Some(Target::Gguf),
-                config: self.config.clone(),
-                ..Writing::default()
-            };
-            let inputs = [self.input.clone()];
-            migrate::run(&inputs, &self.output, &writing, quiet)?;
-        } else if let Some(conversion) = self.word_vectors()? {
-            let (from, to) = conversion.forms();
-            self.check_options(Kind::Words(from, to))?;
-            let report = conversion.run(&self.words.options(), &self.metadata, &observer)?;
+            let converted = self.model()?.run(&observer)?;
+            if !quiet {
+                report::files(&converted.files);
+            }
+            return Ok(ExitCode::SUCCESS);
+        }
+        let is_model = target.is_some() || self.from.is_some_and(|from| from.model().is_some());
+        let conversion = self.word_vectors();
+        let started = if is_model { None } else { conversion.start()? };
+        if let Some(started) = started {
+            self.check_options_of_words()?;
+            let report = started.run(&observer)?;
             if !quiet {
                 report::words(&report, &name_of_output(&self.output));
             }
+        } else if is_of_words {
+            let message = "these are no word vectors, which `--from` and `--to` ask for";
+            return Err(Error::usage(message).at(name_of(&self.input)));
         } else {
+            self.check_options_of_models()?;
             let converted = self.model()?.run(&observer)?;
             let report =
                 report::Model { output: &self.output, json: self.json, pooler: self.pooler };
@@ -164,62 +166,85 @@ impl Convert {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// The conversion if it is one of word vectors.
-    fn word_vectors(&self) -> Result<Option<Conversion>> {
-        let is_model = self.from.is_some_and(|from| from.words().is_none())
-            || self.to.is_some_and(|to| to.words().is_none())
-            || To::of_model(&self.output).is_some();
-        if is_model {
-            return Ok(None);
+    /// What OUT shall be, if that is told to be a model.
+    fn target(&self) -> Option<ModelTarget> {
+        match self.to {
+            Some(to) => to.model(),
+            None => ModelTarget::from_ending(&self.output),
         }
-        let (from, to) = (self.from.and_then(From::words), self.to.and_then(To::words));
-        Conversion::of((&self.input, from), (&self.output, to))
     }
 
-    /// What IN is, for a model.
-    fn model_form(&self) -> ModelForm {
-        self.from.and_then(From::model).unwrap_or_else(|| ModelForm::of(&self.input))
-    }
-
-    /// What OUT shall be, for a model.
-    fn to(&self) -> Result<To> {
-        let is_stdout = self.output == Path::new("-");
-        let told = self.to.or_else(|| To::of_model(&self.output));
-        told.or(is_stdout.then_some(To::Weights)).ok_or_else(|| {
-            let ending = self.output.extension().and_then(|ending| ending.to_str());
-            let hint = match ending.map(str::to_ascii_lowercase).as_deref() {
-                Some("uqff" | "safetensors") => {
-                    "`nanoembed migrate` and `nanoembed quantize` write UQFF and safetensors files"
-                }
-                _ => "name it `.weights`, `.amb` or `.gguf`, or say `--to`",
-            };
-            Error::usage("the ending of OUT does not tell a form of models").with_hint(hint)
+    /// The conversion, for word vectors.
+    fn word_vectors(&self) -> words::Conversion {
+        let conversion = words::Conversion::new(&self.input, &self.output)
+            .from(self.from.and_then(From::words))
+            .to(self.to.and_then(To::words));
+        let entries = self.metadata.iter();
+        entries.fold(self.words.applied_to(conversion), |conversion, (key, value)| {
+            conversion.metadata(key, value)
         })
     }
 
-    /// The conversion of a model.
-    fn model(&self) -> Result<ModelConversion> {
+    /// The conversion, for a model.
+    fn model(&self) -> Result<Conversion> {
+        let conversion = Conversion::new(&self.input, &self.output)
+            .from(self.from.and_then(From::model))
+            .to(self.to.and_then(To::model))
+            .weight_type(self.weight_type)
+            .block(self.block)
+            .bits(self.bits)
+            .for_web(self.for_web)
+            .config(self.config.clone())
+            .calibrate(self.calibrate.clone())
+            .pooler(self.pooler)
+            .name(self.name.clone())
+            .created(created()?);
+        let entries = self.metadata.iter();
+        Ok(entries.fold(conversion, |conversion, (key, value)| conversion.metadata(key, value)))
+    }
+
+    /// Refuses an option that was given and means nothing for word vectors. Those about word vectors
+    /// are the library's.
+    fn check_options_of_words(&self) -> Result<()> {
+        let config = "models in folders and `.weights` files";
+        let options = [
+            (
+                "--type",
+                self.weight_type != WeightType::F32,
+                "models; `nanoembed quantize` makes word vectors smaller",
+            ),
+            ("--block", self.block.is_some(), "types of few bits in `.amb` files"),
+            ("--bits", self.bits.is_some(), "`--type adaptive` in `.amb` files"),
+            ("--for-web", self.for_web, "`--type int8` in `.weights` files"),
+            ("--config", self.config.is_some(), config),
+            ("--calibrate", self.calibrate.is_some(), "types of few bits"),
+            ("--pooler", self.pooler, config),
+            ("--name", self.name.is_some(), "models"),
+            ("--json", self.json, "models"),
+        ];
+        match options.into_iter().find(|(_, is_given, _)| *is_given) {
+            Some((option, _, use_is)) => Err(Error::usage(format!("{option} is for {use_is}"))),
+            None => Ok(()),
+        }
+    }
+
+    /// The same for models.
+    fn check_options_of_models(&self) -> Result<()> {
         if self.json && self.output == Path::new("-") {
             return Err(Error::usage("stdout cannot have both the file and --json"));
         }
-        let to = self.to()?;
-        self.check_options(Kind::Model(self.model_form(), to))?;
-        let to = if to == To::Amb { ModelTarget::Amb } else { ModelTarget::Weights };
-        Ok(ModelConversion {
-            input: self.input.clone(),
-            output: self.output.clone(),
-            from: self.from.and_then(From::model),
-            to,
-            weight_type: self.weight_type,
-            block: self.block,
-            bits: self.bits,
-            for_web: self.for_web,
-            config: self.config.clone(),
-            calibrate: self.calibrate.clone(),
-            pooler: self.pooler,
-            name: self.name.clone(),
-            metadata: self.metadata.clone(),
-            created: created()?,
-        })
+        match self.words.given() {
+            Some((option, use_is)) => Err(Error::usage(format!("{option} is for {use_is}"))),
+            None => Ok(()),
+        }
+    }
+
+    /// The same for GGUF files.
+    fn check_gguf_options(&self) -> Result<()> {
+        let words = self.words.given().map(|(option, _)| option);
+        match self.json.then_some("--json").or(words) {
+            Some(option) => Err(Error::usage(format!("{option} is not for GGUF files"))),
+            None => Ok(()),
+        }
     }
 }

@@ -2,10 +2,9 @@
 
 use std::path::Path;
 
-use nanoembed::convert::conversion::Converted;
-use nanoembed::convert::weights_file::Written;
+use nanoembed::convert::{Converted, WrittenFile};
 use nanoembed::units;
-use nanoembed::words::convert::Report;
+use nanoembed::words::Report;
 
 use crate::error::{Result, name_of_output, warn};
 use crate::output::lines::Lines;
@@ -30,6 +29,13 @@ pub(super) fn words(report: &Report, name: &str) {
     }
 }
 
+/// The sizes of files of weights, but for stdout.
+pub(in crate::commands) fn files(written: &[WrittenFile]) {
+    for WrittenFile { path, bytes, .. } in written.iter().filter(|it| it.path != Path::new("-")) {
+        anstream::eprintln!("{}: {}", path.display(), units::bytes(*bytes));
+    }
+}
+
 /// What is said of a model.
 pub(in crate::commands) struct Model<'m> {
     pub(in crate::commands) output: &'m Path,
@@ -42,18 +48,17 @@ impl Model<'_> {
     /// Every tensor to stdout if that was asked for; else sizes and errors by type to stderr, as
     /// stdout may be the file.
     pub(in crate::commands) fn print(&self, converted: &Converted, quiet: bool) -> Result<()> {
-        let Converted { left_out, written } = converted;
         if self.json {
             let mut lines = Lines::stdout();
-            written.tally.tensors.iter().try_for_each(|tensor| lines.json(tensor))?;
+            converted.tally.tensors.iter().try_for_each(|tensor| lines.json(tensor))?;
             lines.finish()?;
         } else if !quiet {
-            self.report_types(left_out, written);
+            self.report_types(converted);
         }
         Ok(())
     }
 
-    fn report_types(&self, left_out: &[String], written: &Written) {
+    fn report_types(&self, Converted { left_out, files, tally, .. }: &Converted) {
         let mut table = Table::new(&[
             Align::Left,
             Align::Right,
@@ -64,7 +69,7 @@ impl Model<'_> {
         ]);
         let heads = ["type", "tensors", "parameters", "size", "error (NMSE)", "largest in"];
         table.row(heads.map(str::to_owned));
-        for entry in &written.tally.by_type {
+        for entry in &tally.by_type {
             let worst = entry.worst.as_ref().filter(|(_, share)| *share > 0.0);
             let (error, worst) = match worst {
                 Some((name, share)) => {
@@ -82,7 +87,10 @@ impl Model<'_> {
             ]);
         }
         let output = name_of_output(self.output);
-        anstream::eprintln!("{output}: {}", units::bytes(written.file_bytes));
+        anstream::eprintln!(
+            "{output}: {}",
+            units::bytes(files.iter().map(|file| file.bytes).sum())
+        );
         for line in table.lines(2) {
             anstream::eprintln!("{line}");
         }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use nanoembed::inspect::distribution::Distribution;
+use nanoembed::inspect::Distribution;
 use nanoembed::stored::FileSet;
 use nanoembed::units;
 

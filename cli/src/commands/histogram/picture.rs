@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use nanoembed::inspect::distribution::Distribution;
+use nanoembed::inspect::Distribution;
 
 const WIDTH: f64 = 900.0;
 const HEIGHT: f64 = 480.0;
@@ -153,21 +153,20 @@ mod tests {
 
     #[test]
     fn a_picture_has_a_bar_a_bin_that_is_not_empty_and_its_names_are_escaped() {
-        let distribution = Distribution {
-            name: "<a & b>".into(),
-            dtype: "q4_0",
-            shape: vec![8],
-            elements: 8,
-            min: -1.0,
-            max: 3.0,
-            mean: 0.0,
-            deviation: 0.0,
-            zeros: 0,
-            not_finite: 0,
-            first_bin: -1.0,
-            bin_width: 1.0,
-            counts: vec![5, 0, 2, 1],
-        };
+        let mut distribution = Distribution::default();
+        distribution.name = "<a & b>".into();
+        distribution.dtype = "q4_0";
+        distribution.shape = vec![8];
+        distribution.elements = 8;
+        distribution.min = -1.0;
+        distribution.max = 3.0;
+        distribution.mean = 0.0;
+        distribution.deviation = 0.0;
+        distribution.zeros = 0;
+        distribution.not_finite = 0;
+        distribution.first_bin = -1.0;
+        distribution.bin_width = 1.0;
+        distribution.counts = vec![5, 0, 2, 1];
         let picture = svg(&distribution);
         assert!(picture.contains(">&lt;a &amp; b&gt;</text>"), "{picture}");
         assert!(picture.contains(">value (q4_0)</text>"), "{picture}");

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use nanoembed::inspect::inspection::{Inspection, inspect};
+use nanoembed::inspect::inspection::{Inspection, Summary, inspect_files};
 use nanoembed::stored::FileSet;
 
 use crate::error::{self, Result};
@@ -52,7 +52,7 @@ impl Inspect {
         let mut first = true;
         let mut status = 0;
         for set in FileSet::open_each(&self.files) {
-            let inspection = match set.and_then(|set| inspect(&set)) {
+            let inspection = match set.and_then(|set| inspect_files(&set)) {
                 Ok(inspection) => inspection,
                 Err(failure) => {
                     error::print(&failure);
@@ -78,13 +78,13 @@ impl Inspect {
 
 /// An inspection as lines for people.
 fn text(inspection: &Inspection) -> Vec<String> {
-    match inspection {
-        Inspection::Amb(summary) => amb::text(summary),
-        Inspection::Embd(summary) => embd::text(summary),
-        Inspection::Finalfusion(summary) => finalfusion::text(summary),
-        Inspection::Gguf(summary) => gguf::text(summary),
-        Inspection::Safetensors(summary) => safetensors::text(summary),
-        Inspection::Uqff(summary) => uqff::text(summary),
-        Inspection::Words(summary) => words::text(summary),
+    match inspection.summary() {
+        Summary::Amb(summary) => amb::text(summary),
+        Summary::Embd(summary) => embd::text(summary),
+        Summary::Finalfusion(summary) => finalfusion::text(summary),
+        Summary::Gguf(summary) => gguf::text(summary),
+        Summary::Safetensors(summary) => safetensors::text(summary),
+        Summary::Uqff(summary) => uqff::text(summary),
+        Summary::Words(summary) => words::text(summary),
     }
 }

@@ -1,9 +1,8 @@
 //! The arguments of `quantize` that only some types have a use for.
 
 use clap::Args;
-use nanoembed::glob::Glob;
-use nanoembed::words::quantize::PqOptions;
-use nanoembed::words::train::product::RotationKind;
+use nanoembed::convert::Glob;
+use nanoembed::words::{Quantization, RotationKind};
 
 use crate::args::choice::choice;
 use crate::args::words::PolicyArgs;
@@ -48,15 +47,15 @@ pub(super) struct PqArgs {
     rotation: RotationKind,
 
     /// Rounds of k-means
-    #[arg(long, value_name = "N", default_value_t = PqOptions::default().iterations, value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = Quantization::ITERATIONS, value_parser = clap::value_parser!(u16).range(1..))]
     iterations: u16,
 
     /// How many rows the quantiser is fitted to
-    #[arg(long, value_name = "ROWS", default_value_t = PqOptions::default().sample, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "ROWS", default_value_t = Quantization::SAMPLE, value_parser = clap::value_parser!(u32).range(1..))]
     sample: u32,
 
     /// The same seed gives the same file
-    #[arg(long, value_name = "N", default_value_t = PqOptions::default().seed)]
+    #[arg(long, value_name = "N", default_value_t = Quantization::SEED)]
     seed: u64,
 
     /// Quantise vectors as they are, without their lengths beside them
@@ -68,34 +67,29 @@ pub(super) struct PqArgs {
 }
 
 impl PqArgs {
-    /// What is asked for.
-    pub(super) fn options(&self, code_bits: u32) -> PqOptions {
-        PqOptions {
-            subquantizers: self.subquantizers,
-            code_bits,
-            rotation: self.rotation,
-            iterations: self.iterations,
-            sample: self.sample,
-            seed: self.seed,
-            no_norms: self.no_norms,
-            policy: self.policy.policy(),
-        }
+    /// `quantization` as it is asked for.
+    pub(super) fn applied_to(&self, quantization: Quantization) -> Quantization {
+        quantization
+            .subquantizers(self.subquantizers)
+            .rotation(self.rotation)
+            .iterations(self.iterations)
+            .sample(self.sample)
+            .seed(self.seed)
+            .norms(!self.no_norms)
+            .policy(self.policy.policy())
     }
 
     /// An option that was given another value than it has of itself.
     pub(super) fn given(&self) -> Option<&'static str> {
-        let usual = PqOptions::default();
-        let policy = self.policy.policy();
         let options = [
             ("--subquantizers", self.subquantizers.is_some()),
-            ("--rotation", self.rotation != usual.rotation),
-            ("--iterations", self.iterations != usual.iterations),
-            ("--sample", self.sample != usual.sample),
-            ("--seed", self.seed != usual.seed),
+            ("--rotation", self.rotation != RotationKind::default()),
+            ("--iterations", self.iterations != Quantization::ITERATIONS),
+            ("--sample", self.sample != Quantization::SAMPLE),
+            ("--seed", self.seed != Quantization::SEED),
             ("--no-norms", self.no_norms),
-            ("--duplicates", policy.duplicates != usual.policy.duplicates),
-            ("--utf8", policy.utf8 != usual.policy.utf8),
         ];
-        options.iter().find(|(_, is_given)| *is_given).map(|(option, _)| *option)
+        let own = options.iter().find(|(_, is_given)| *is_given).map(|(option, _)| *option);
+        own.or_else(|| self.policy.given())
     }
 }

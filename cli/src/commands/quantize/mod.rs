@@ -8,26 +8,16 @@ use std::process::ExitCode;
 
 use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
-use nanoembed::Choice;
-use nanoembed::convert::conversion::{ModelConversion, ModelTarget};
-use nanoembed::convert::quantizer::QuantType;
-use nanoembed::convert::quantizer::weights::WeightQuantization;
-use nanoembed::convert::weights_file::WeightType;
-use nanoembed::files::mapped::Mapped;
-use nanoembed::open::foreign;
-use nanoembed::units;
-use nanoembed::words::form::Form;
-use nanoembed::words::quantize::{PqReport, quantize};
-use nanoembed_core::event::Format;
-use nanoembed_core::format::{SNIFF_BYTES, sniff};
-use nanoembed_core::{Error as CoreError, ErrorKind};
+use nanoembed::convert::{Conversion, QuantType, Quantization as WeightQuantization, WeightType};
+use nanoembed::words::{Form, PqReport, Quantization as WordQuantization};
+use nanoembed::{Choice, units};
 use serde_json::json;
 
 use super::convert::report::Model;
 use super::convert::time::created;
 use crate::args::ThreadArgs;
 use crate::args::choice::possible_value;
-use crate::error::{Error, Result, name_of};
+use crate::error::{Error, Result};
 use crate::output::lines::Lines;
 use crate::progress::Terminal;
 use crate::streams;
@@ -209,14 +199,12 @@ impl Quantize {
         }
         match self.quantization {
             Quantization::Amb(weight_type) if is_amb => {
-                let conversion = ModelConversion {
-                    weight_type,
-                    block: *block,
-                    bits: self.bits,
-                    calibrate: calibrate.clone(),
-                    created: created()?,
-                    ..ModelConversion::new(&self.input, &self.output, ModelTarget::Amb)
-                };
+                let conversion = Conversion::new(&self.input, &self.output)
+                    .weight_type(weight_type)
+                    .block(*block)
+                    .bits(self.bits)
+                    .calibrate(calibrate.clone())
+                    .created(created()?);
                 let converted = conversion.run(&Terminal::new(quiet))?;
                 let report = Model { output: &self.output, json: self.json, pooler: false };
                 report.print(&converted, quiet)?;
@@ -238,14 +226,10 @@ impl Quantize {
     }
 
     fn weights(&self, to_type: QuantType, quiet: bool) -> Result<ExitCode> {
-        let quantization = WeightQuantization {
-            input: &self.input,
-            output: &self.output,
-            to_type,
-            include: &self.weights.include,
-            exclude: &self.weights.exclude,
-            writing: &self.weights.writing.writing(),
-        };
+        let quantization = WeightQuantization::new(&self.input, &self.output, to_type)
+            .include(self.weights.include.iter().cloned())
+            .exclude(self.weights.exclude.iter().cloned())
+            .writing(self.weights.writing.writing());
         let quantized = quantization.run(&Terminal::new(quiet))?;
         if self.json {
             let mut lines = Lines::stdout();
@@ -258,7 +242,7 @@ impl Quantize {
     }
 
     fn report_words(&self, report: &PqReport, quiet: bool) -> Result<ExitCode> {
-        let PqReport { bits, nmse, sizes } = *report;
+        let PqReport { bits, nmse, sizes, .. } = *report;
         if self.json {
             let mut lines = Lines::stdout();
             lines.json(&json!({ "tensor": "embeddings", "bits": bits, "nmse": nmse }))?;
@@ -280,25 +264,8 @@ impl Quantize {
             return Err(Error::usage("`pq` writes finalfusion files")
                 .with_hint("give OUT the ending `.fifu`"));
         }
-        let bytes = Mapped::open(&self.input)?;
-        match format_of(&self.input, &bytes)? {
-            Format::Finalfusion => {
-                let options = self.pq.options(code_bits);
-                let input = (&*self.input, &bytes);
-                let report = quantize(input, &self.output, &options, &Terminal::new(quiet))?;
-                self.report_words(&report, quiet)
-            }
-            format => Err(Error::usage(format!(
-                "`pq` is for word vectors, but {} is a {} file",
-                name_of(&self.input),
-                format.name()
-            ))),
-        }
+        let quantization = WordQuantization::new(&self.input, &self.output);
+        let quantization = self.pq.applied_to(quantization).code_bits(code_bits);
+        self.report_words(&quantization.run(&Terminal::new(quiet))?, quiet)
     }
-}
-
-fn format_of(path: &Path, bytes: &[u8]) -> Result<Format> {
-    let head = bytes.get(..SNIFF_BYTES).unwrap_or(bytes);
-    let unknown = CoreError::new(0, ErrorKind::UnknownFormat);
-    sniff(head).ok_or_else(|| foreign::failure(name_of(path), bytes, unknown))
 }

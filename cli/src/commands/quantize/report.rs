@@ -1,19 +1,16 @@
 //! What became of the weights of a model, for people.
 
-use std::path::Path;
-
-use nanoembed::convert::quantizer::weights::{Outcome, Quantized};
+use nanoembed::convert::{Outcome, Quantized};
 use nanoembed::units;
 
+use crate::commands::convert::report::files;
 use crate::output::table::{Align, Table};
 
 /// Sizes and errors by type, to stderr, and why some tensors stayed as they were.
 #[expect(clippy::cast_precision_loss, reason = "ratios for people")]
 pub(super) fn print(quantized: &Quantized) {
-    let Quantized { outcomes, written } = quantized;
-    for (path, bytes) in written.iter().filter(|(path, _)| path != Path::new("-")) {
-        anstream::eprintln!("{}: {}", path.display(), units::bytes(*bytes));
-    }
+    let Quantized { outcomes, written, .. } = quantized;
+    files(written);
     let (left, right) = (Align::Left, Align::Right);
     let mut table = Table::new(&[left, right, right, right, right, right]);
     let heads = ["type", "tensors", "parameters", "size", "bits", "error (NMSE)"];

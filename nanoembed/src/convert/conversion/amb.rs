@@ -3,7 +3,7 @@
 use nanoembed_core::event::Mode;
 use nanoembed_core::format::amb::{Amb, Payload, TokenizerSpec};
 
-use super::ModelConversion;
+use super::Conversion;
 use super::time::iso_8601;
 use crate::causal::conversion::DecoderModel;
 use crate::causal::tokenizer::Written as _;
@@ -17,7 +17,7 @@ use crate::convert::weights_file::Written;
 use crate::error::{Error, Result, name_of};
 use crate::progress::Observer;
 
-impl ModelConversion {
+impl Conversion {
     pub(super) fn encoder_to_amb(
         &self,
         checkpoint: &Checkpoint<'_>,
@@ -130,7 +130,7 @@ impl ModelConversion {
     }
 }
 
-impl ModelConversion {
+impl Conversion {
     fn energies_of_text(
         &self,
         folder: &TextFolder,

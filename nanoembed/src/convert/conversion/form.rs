@@ -1,4 +1,4 @@
-//! What a model to be converted can be.
+//! What a model to be converted can be, and what it can become.
 
 use std::io::Read;
 use std::path::Path;
@@ -12,6 +12,7 @@ use crate::stored::files::is_uqff_name;
 
 /// The forms of models that are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ModelForm {
     /// A folder with `model.safetensors` or UQFF and its JSON files.
     HuggingFace,
@@ -27,7 +28,8 @@ impl ModelForm {
     /// What `path` is: a folder and what is called `.safetensors` or `.uqff` are of Hugging Face;
     /// of the rest `.amb` and GGUF files are known by their beginning, and all else is a `.weights`
     /// file, also stdin, which can be read only once.
-    pub fn of(path: &Path) -> Self {
+    #[must_use]
+    pub fn detect(path: &Path) -> Self {
         if path == Path::new("-") {
             return Self::Weights;
         }
@@ -40,5 +42,31 @@ impl ModelForm {
         }
         let is_of_folder = path.is_dir() || is_safetensors(path) || is_uqff_name(path);
         if is_of_folder { Self::HuggingFace } else { Self::Weights }
+    }
+}
+
+/// The forms of models that are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ModelTarget {
+    /// An EMBD `.weights` file.
+    Weights,
+    /// An `.amb` file.
+    Amb,
+    /// A GGUF file, which takes the weights as they are.
+    Gguf,
+}
+
+impl ModelTarget {
+    /// What a file with the ending of `path` is, if it is a model.
+    #[must_use]
+    pub fn from_ending(path: &Path) -> Option<Self> {
+        let ending = path.extension()?.to_str()?.to_ascii_lowercase();
+        match ending.as_str() {
+            "weights" => Some(Self::Weights),
+            "amb" => Some(Self::Amb),
+            "gguf" => Some(Self::Gguf),
+            _ => None,
+        }
     }
 }

@@ -1,7 +1,8 @@
-//! A model of any form as a `.weights` or `.amb` file.
+//! A model of any form as a `.weights`, `.amb` or GGUF file.
 //!
 //! | file | role |
 //! |---|---|
+//! | `options` | what can be said of a conversion |
 //! | `form` | what the input can be, and how that is told |
 //! | `weights`, `amb` | the model as the output |
 //! | `out` | the output written, read back, and put in its place |
@@ -9,126 +10,64 @@
 
 mod amb;
 mod form;
+mod options;
 mod out;
 mod time;
 mod weights;
 
-use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::path::Path;
 
 use nanoembed_core::ErrorKind;
 
 use crate::causal::conversion::DecoderModel;
 use crate::causal::gguf::GgufFile;
 use crate::causal::hugging_face::DecoderSettings;
-use crate::convert::amb::AmbOptions;
 use crate::convert::amb::source::AmbFile;
 use crate::convert::checkpoint::Checkpoint;
 use crate::convert::checkpoint::hugging_face::Folder;
 use crate::convert::checkpoint::tensor::OwnedTensor;
 use crate::convert::checkpoint::weights::WeightsFile;
+use crate::convert::migration::Migration;
 use crate::convert::text_model::folder::TextFolder;
-use crate::convert::weights_file::{WeightType, Written};
+use crate::convert::weights_file::{Tally, Written};
+use crate::convert::writing::{Target, Writing, WrittenFile};
 use crate::error::{Error, Result};
 use crate::progress::Observer;
 use time::modified;
 
-pub use form::ModelForm;
-
-/// What a model becomes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ModelTarget {
-    /// An EMBD `.weights` file.
-    Weights,
-    /// An `.amb` file.
-    Amb,
-}
-
-/// A conversion of a model.
-#[derive(Clone, Debug)]
-pub struct ModelConversion {
-    /// The model; `-` is stdin.
-    pub input: PathBuf,
-    /// The file to write; `-` is stdout.
-    pub output: PathBuf,
-    /// What the input is; `None` looks at it.
-    pub from: Option<ModelForm>,
-    /// What the output shall be.
-    pub to: ModelTarget,
-    /// How weights are stored.
-    pub weight_type: WeightType,
-    /// Elements that share a scale, in `.amb` files; `None` takes what is usual for the type.
-    pub block: Option<u16>,
-    /// Bits a weight, scales and mask included, of adaptive precision.
-    pub bits: Option<f64>,
-    /// Keep 8-bit codes so small that products can be added up in 16 bits.
-    pub for_web: bool,
-    /// A `config.json` with the model's sizes, for files that do not say them.
-    pub config: Option<PathBuf>,
-    /// Texts that weights of few bits are tuned to, one a line; `None` takes built-in ones.
-    pub calibrate: Option<PathBuf>,
-    /// Keep the pooler, which embeddings have no use for.
-    pub pooler: bool,
-    /// The model's name; `None` takes that of the folder or file.
-    pub name: Option<String>,
-    /// More entries of metadata, or other values.
-    pub metadata: Vec<(String, String)>,
-    /// When the output counts as made; `None` is when the newest file of the input was changed.
-    pub created: Option<SystemTime>,
-}
+pub use form::{ModelForm, ModelTarget};
+pub use options::Conversion;
 
 /// What was converted.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Converted {
     /// Tensors of the input that the model does not need.
     pub left_out: Vec<String>,
-    /// What was written.
-    pub written: Written,
+    /// The files that were written, and their sizes in bytes.
+    pub files: Vec<WrittenFile>,
+    /// What storing did to the weights; nothing where they stay as they are.
+    pub tally: Tally,
 }
 
-impl ModelConversion {
-    /// A conversion with everything as usual.
-    pub fn new(input: impl Into<PathBuf>, output: impl Into<PathBuf>, to: ModelTarget) -> Self {
-        Self {
-            input: input.into(),
-            output: output.into(),
-            from: None,
-            to,
-            weight_type: WeightType::F32,
-            block: None,
-            bits: None,
-            for_web: false,
-            config: None,
-            calibrate: None,
-            pooler: false,
-            name: None,
-            metadata: Vec::new(),
-            created: None,
-        }
-    }
-
-    const fn amb_options(&self) -> AmbOptions {
-        AmbOptions { weight_type: self.weight_type, block: self.block, bits: self.bits }
-    }
-
-    /// Refuses types that the output does not hold.
-    fn check(&self) -> Result<()> {
-        if self.to == ModelTarget::Amb {
-            return self.amb_options().check();
-        }
-        if !self.weight_type.is_of_weights() {
-            let name = self.weight_type.name();
-            return Err(Error::usage(format!("`.weights` files have no type {name}"))
-                .with_hint("give OUT the ending `.amb`"));
-        }
-        Ok(())
-    }
-
+impl Conversion {
     /// Converts the model.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the input, an option that means nothing for this conversion, or that the
+    /// output could not be written.
     pub fn run(&self, observer: &dyn Observer) -> Result<Converted> {
-        self.check()?;
+        let (from, to) = (self.form(), self.target()?);
+        self.check_options(from, to)?;
+        if to == ModelTarget::Gguf {
+            let writing = Writing::default().to(Target::Gguf).config(self.config.clone());
+            let files = Migration::new([&self.input], &self.output).writing(writing);
+            let (left_out, tally) = (Vec::new(), Tally::default());
+            return Ok(Converted { left_out, files: files.run(observer)?, tally });
+        }
         let config = self.config.as_deref();
-        match self.from.unwrap_or_else(|| ModelForm::of(&self.input)) {
+        match from {
             ModelForm::HuggingFace => {
                 let folder = Folder::open(&self.input)?;
                 let name = self.name.clone().or_else(|| folder.model_name());
@@ -197,13 +136,11 @@ impl ModelConversion {
         observer: &dyn Observer,
     ) -> Result<Converted> {
         check_vocabulary(checkpoint, observer)?;
-        let written = match self.to {
-            ModelTarget::Amb => self.encoder_to_amb(checkpoint, name_and_version, observer)?,
-            ModelTarget::Weights => {
-                self.encoder_to_weights(checkpoint, name_and_version, observer)?
-            }
+        let written = match self.is_to_amb() {
+            true => self.encoder_to_amb(checkpoint, name_and_version, observer)?,
+            false => self.encoder_to_weights(checkpoint, name_and_version, observer)?,
         };
-        Ok(Converted { left_out: checkpoint.left_out.clone(), written })
+        Ok(self.converted(checkpoint.left_out.clone(), written))
     }
 
     fn convert_text_model(
@@ -213,13 +150,11 @@ impl ModelConversion {
         observer: &dyn Observer,
     ) -> Result<Converted> {
         let checkpoint = folder.checkpoint()?;
-        let written = match self.to {
-            ModelTarget::Amb => self.text_model_to_amb(folder, &checkpoint, name, observer)?,
-            ModelTarget::Weights => {
-                self.text_model_to_weights(folder, &checkpoint, name, observer)?
-            }
+        let written = match self.is_to_amb() {
+            true => self.text_model_to_amb(folder, &checkpoint, name, observer)?,
+            false => self.text_model_to_weights(folder, &checkpoint, name, observer)?,
         };
-        Ok(Converted { left_out: checkpoint.left_out, written })
+        Ok(self.converted(checkpoint.left_out, written))
     }
 
     fn convert_decoder(
@@ -228,11 +163,17 @@ impl ModelConversion {
         name: Option<String>,
         observer: &dyn Observer,
     ) -> Result<Converted> {
-        let written = match self.to {
-            ModelTarget::Amb => self.decoder_to_amb(model, name, observer)?,
-            ModelTarget::Weights => self.decoder_to_weights(&model, name, observer)?,
+        let written = match self.is_to_amb() {
+            true => self.decoder_to_amb(model, name, observer)?,
+            false => self.decoder_to_weights(&model, name, observer)?,
         };
-        Ok(Converted { left_out: Vec::new(), written })
+        Ok(self.converted(Vec::new(), written))
+    }
+
+    fn converted(&self, left_out: Vec<String>, written: Written) -> Converted {
+        let Written { file_bytes: bytes, tally } = written;
+        let files = vec![WrittenFile { path: self.output.clone(), bytes }];
+        Converted { left_out, files, tally }
     }
 }
 

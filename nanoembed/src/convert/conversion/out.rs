@@ -1,6 +1,6 @@
 //! OUT on its way to the disk.
 
-use super::ModelConversion;
+use super::Conversion;
 use crate::convert::checkpoint::tensor::Tensor;
 use crate::convert::weights_file::Written;
 use crate::error::{Error, Result};
@@ -8,7 +8,7 @@ use crate::files::mapped::Mapped;
 use crate::files::new_file::NewFile;
 use crate::progress::{Observer, Progress};
 
-impl ModelConversion {
+impl Conversion {
     /// Lets `write` fill OUT from `tensors`, and `check` see its bytes before it gets its name: a
     /// file that cannot be used is not handed out. Both are told the name for their messages.
     pub(super) fn create(

@@ -4,7 +4,7 @@ use nanoembed_core::event::Mode;
 use nanoembed_core::format::embd::Embd;
 use nanoembed_core::quant::int8::CodeRange;
 
-use super::ModelConversion;
+use super::Conversion;
 use super::time::iso_8601;
 use crate::causal::conversion::DecoderModel;
 use crate::causal::tokenizer::Written as _;
@@ -17,7 +17,7 @@ use crate::error::{Error, Result, name_of};
 use crate::inspect::model_check;
 use crate::progress::Observer;
 
-impl ModelConversion {
+impl Conversion {
     pub(super) fn encoder_to_weights(
         &self,
         checkpoint: &Checkpoint<'_>,
@@ -27,7 +27,7 @@ impl ModelConversion {
         let settings = checkpoint.metadata();
         let created_at = iso_8601(self.created.or(checkpoint.modified));
         let metadata = self.weights_metadata(name_and_version, settings, created_at);
-        let calibration = self.calibrate(checkpoint, observer)?;
+        let calibration = self.calibration(checkpoint, observer)?;
         let tokens = checkpoint.tokens();
         let source = Source::of(checkpoint, &tokens);
         self.write_weights(&source, (&calibration, &metadata), observer)
@@ -127,7 +127,7 @@ impl ModelConversion {
     }
 
     /// What decides the column scales of 8-bit weights.
-    fn calibrate(
+    fn calibration(
         &self,
         checkpoint: &Checkpoint<'_>,
         observer: &dyn Observer,

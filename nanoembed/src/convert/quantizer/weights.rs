@@ -1,6 +1,6 @@
 //! The weights of a model in fewer bits.
 
-use std::path::Path;
+use std::path::PathBuf;
 
 use nanoembed_core::format::uqff::{Extra, LayerFormat};
 use nanoembed_core::tensor::Weight;
@@ -12,7 +12,7 @@ use super::spool::Spool;
 use super::types::QuantType;
 use crate::convert::targets::Item;
 use crate::convert::targets::uqff::Fallback;
-use crate::convert::writing::{Job, Target, Writing, Written, residual};
+use crate::convert::writing::{Job, Target, Writing, WrittenFile, residual};
 use crate::error::{Error, Result};
 use crate::glob::Glob;
 use crate::progress::{Observer, Progress};
@@ -38,32 +38,44 @@ enum Kept {
 
 /// What became of a tensor. The fields' names are those of the JSON output.
 #[derive(Debug, Serialize)]
+#[non_exhaustive]
 pub struct Outcome {
+    #[doc(hidden)]
     pub tensor: String,
+    /// The tensor's name.
     pub name: String,
+    /// How it is stored now, such as `q8_0`.
     pub dtype: String,
+    /// Its sizes, the outermost first.
     pub shape: Vec<u64>,
+    /// How many bits a number takes.
     pub bits: f64,
-    /// 0 for what stays as it is.
+    /// The mean squared error as a share of the mean square; 0 for what stays as it is.
     pub nmse: f64,
     /// Why it is not of the type that was asked for.
     pub reason: Option<String>,
     /// Whether only its shape is the reason.
     #[serde(skip)]
     pub unsuited: bool,
+    /// How many bytes it takes.
     #[serde(skip)]
     pub bytes: u64,
+    /// How many numbers it has.
     #[serde(skip)]
     pub elements: u64,
+    #[doc(hidden)]
     #[serde(skip)]
     pub loss: Loss,
 }
 
 /// What was quantised, and the files that hold it.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Quantized {
+    /// What became of each tensor.
     pub outcomes: Vec<Outcome>,
-    pub written: Vec<Written>,
+    /// The files that were written.
+    pub written: Vec<WrittenFile>,
 }
 
 /// A tensor on its way.
@@ -72,25 +84,80 @@ enum Ready<'s, 'a> {
     AsItIs(&'s String, Weight<'a>),
 }
 
-/// What is to be done.
-#[derive(Debug)]
-pub struct WeightQuantization<'t> {
-    pub input: &'t Path,
-    pub output: &'t Path,
-    pub to_type: QuantType,
-    /// Quantise only tensors whose names match one of these, if there are any.
-    pub include: &'t [Glob],
-    /// Quantise no tensors whose names match one of these.
-    pub exclude: &'t [Glob],
-    pub writing: &'t Writing,
+/// The weights of a model on their way into fewer bits: from a folder, safetensors, GGUF, UQFF or
+/// `.weights` file to a GGUF, UQFF or safetensors file. [`Conversion`](crate::convert::Conversion)
+/// writes whole models as `.weights` and `.amb` files.
+///
+/// ```
+/// use nanoembed::Silent;
+/// use nanoembed::convert::{QuantType, Quantization};
+///
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let output = folder.path().join("model.q8_0.gguf");
+/// let model = "../tests/data/gguf/small.gguf";
+/// let quantized = Quantization::new(model, &output, QuantType::Q8_0).run(&Silent)?;
+/// for tensor in &quantized.outcomes {
+///     println!("{} {} {} bits, error {:.1e}", tensor.name, tensor.dtype, tensor.bits, tensor.nmse);
+/// }
+/// # Ok::<(), nanoembed::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Quantization {
+    input: PathBuf,
+    output: PathBuf,
+    to_type: QuantType,
+    include: Vec<Glob>,
+    exclude: Vec<Glob>,
+    writing: Writing,
 }
 
-impl WeightQuantization<'_> {
+impl Quantization {
+    /// A quantisation of all matrices.
+    pub fn new(
+        input: impl Into<PathBuf>,
+        output: impl Into<PathBuf>,
+        quant_type: QuantType,
+    ) -> Self {
+        Self {
+            input: input.into(),
+            output: output.into(),
+            to_type: quant_type,
+            include: Vec::new(),
+            exclude: Vec::new(),
+            writing: Writing::default(),
+        }
+    }
+
+    /// Quantises only tensors whose names match one of these, if there are any.
+    #[must_use]
+    pub fn include(mut self, names: impl IntoIterator<Item = Glob>) -> Self {
+        self.include.extend(names);
+        self
+    }
+
+    /// Quantises no tensors whose names match one of these.
+    #[must_use]
+    pub fn exclude(mut self, names: impl IntoIterator<Item = Glob>) -> Self {
+        self.exclude.extend(names);
+        self
+    }
+
+    /// How the output is written.
+    #[must_use]
+    pub fn writing(self, writing: Writing) -> Self {
+        Self { writing, ..self }
+    }
+
     /// Writes the output.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the input, that the output's format cannot hold the type, or that it could
+    /// not be written.
     pub fn run(&self, observer: &dyn Observer) -> Result<Quantized> {
-        let target = self.writing.target(self.output)?;
+        let target = self.writing.target(&self.output)?;
         self.check(target)?;
-        let set = FileSet::open(self.input)?;
+        let set = FileSet::open(&self.input)?;
         if target.is_uqff() {
             embedding_models::check(&set)?;
         }
@@ -118,7 +185,7 @@ impl WeightQuantization<'_> {
         let fallbacks = outcomes.iter().filter(|outcome| outcome.unsuited);
         let job = Job {
             target,
-            output: self.output,
+            output: &self.output,
             from: contents.format,
             gguf: contents.gguf.first().copied(),
             source: set.name(),
@@ -222,7 +289,7 @@ impl WeightQuantization<'_> {
         if integers.contains(&tensor.values.type_name()) {
             return Err(Kept::Rightly("integers"));
         }
-        if matches(self.exclude) || !self.include.is_empty() && !matches(self.include) {
+        if matches(&self.exclude) || !self.include.is_empty() && !matches(&self.include) {
             return Err(Kept::Rightly("not selected"));
         }
         self.to_type.suits(shape).map_err(Kept::Unsuited)

@@ -6,7 +6,7 @@ use nanoembed_core::ErrorKind;
 use nanoembed_core::event::Format;
 use serde_json::Value;
 
-use super::{Job, Target, Written, size_of};
+use super::{Job, Target, WrittenFile, size_of};
 use crate::convert::layer_names::embedder;
 use crate::error::{Error, Result, name_of};
 use crate::files::whole_file;
@@ -68,7 +68,7 @@ pub fn residual(set: &FileSet, target: Target, observer: &dyn Observer) -> Resul
 
 /// Copies what is in the source's folder and not yet in that of the output, so that the output is a
 /// whole model; warns where it is none, or where there is something else.
-pub(super) fn bring(job: &Job<'_, '_>, observer: &dyn Observer) -> Result<Vec<Written>> {
+pub(super) fn bring(job: &Job<'_, '_>, observer: &dyn Observer) -> Result<Vec<WrittenFile>> {
     let mut written = Vec::new();
     let residual = (job.from == Format::Uqff).then_some(RESIDUAL);
     let settings = SETTINGS.into_iter().chain(residual).map(PathBuf::from);

@@ -80,8 +80,15 @@ impl Job<'_, '_> {
     }
 }
 
-/// A file that was written, and its size.
-pub type Written = (PathBuf, u64);
+/// A file that was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct WrittenFile {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Its size.
+    pub bytes: u64,
+}
 
 impl Writing {
     /// Writes all items; returns the files.
@@ -90,7 +97,7 @@ impl Writing {
         job: &Job<'_, '_>,
         items: Vec<Item<'_>>,
         observer: &dyn Observer,
-    ) -> Result<Vec<Written>> {
+    ) -> Result<Vec<WrittenFile>> {
         job.keep_inputs([&job.output.to_owned()])?;
         let total = items.iter().map(|item| item.weight.encoding().stored_bytes()).sum();
         if let Some(family) = self.family(job)? {
@@ -157,8 +164,9 @@ struct Changed {
 }
 
 /// The size of a file that was written.
-fn size_of(path: &Path) -> Written {
-    (path.to_owned(), path.metadata().map_or(0, |metadata| metadata.len()))
+fn size_of(path: &Path) -> WrittenFile {
+    let bytes = path.metadata().map_or(0, |metadata| metadata.len());
+    WrittenFile { path: path.to_owned(), bytes }
 }
 
 /// The bytes at `place`.

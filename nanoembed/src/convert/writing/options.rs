@@ -8,26 +8,23 @@ use crate::error::{Error, Result};
 /// The largest UQFF shard unless it is said.
 pub const SHARD_BYTES: u64 = 10 << 30;
 
-/// How weights are written.
+/// How files of weights are written.
+///
+/// ```
+/// use nanoembed::convert::{Target, Writing};
+///
+/// let writing = Writing::default().to(Target::Uqff12).shard_size(2 << 30);
+/// ```
 #[derive(Clone, Debug)]
 pub struct Writing {
-    /// What the output shall be; `None` goes by its ending, `.uqff` being 1.2.
-    pub to: Option<Target>,
-    /// A file with the names of layers.
-    pub names: Option<PathBuf>,
-    /// The model's `config.json`; `None` takes the one beside the input.
-    pub config: Option<PathBuf>,
-    /// Keep the names and orders of rows that the input has.
-    pub keep_names: bool,
-    /// Take metadata and the choice and order of tensors from this GGUF file.
-    pub like: Option<PathBuf>,
-    /// The largest UQFF shard.
-    pub shard_size: u64,
-    /// Write `uqff_report.json` beside a UQFF 1.2 file.
-    pub report: bool,
-    /// Where tensors go that are no layers of a UQFF file; `None` puts them into
-    /// `residual.safetensors` beside the output.
-    pub residual: Option<PathBuf>,
+    pub(in crate::convert) to: Option<Target>,
+    pub(in crate::convert) names: Option<PathBuf>,
+    pub(in crate::convert) config: Option<PathBuf>,
+    pub(in crate::convert) keep_names: bool,
+    pub(in crate::convert) like: Option<PathBuf>,
+    pub(in crate::convert) shard_size: u64,
+    pub(in crate::convert) report: bool,
+    pub(in crate::convert) residual: Option<PathBuf>,
 }
 
 impl Default for Writing {
@@ -46,7 +43,7 @@ impl Default for Writing {
 }
 
 choices! {
-    /// The formats that are written.
+    /// The formats of weights that are written.
     pub enum Target {
         /// UQFF 1.2, as mistral.rs since 0.9 reads it
         Uqff12 = "uqff-1.2" | "uqff",
@@ -76,8 +73,61 @@ impl Target {
 }
 
 impl Writing {
+    /// What the output shall be, instead of what its ending says, `.uqff` being 1.2.
+    #[must_use]
+    pub fn to(self, target: impl Into<Option<Target>>) -> Self {
+        Self { to: target.into(), ..self }
+    }
+
+    /// A file with the names of layers that have only numbers: JSON `{"0": "lm_head", …}`, or
+    /// lines `0 lm_head`.
+    #[must_use]
+    pub fn names(self, file: impl Into<Option<PathBuf>>) -> Self {
+        Self { names: file.into(), ..self }
+    }
+
+    /// The model's `config.json`, instead of the one beside the input.
+    #[must_use]
+    pub fn config(self, file: impl Into<Option<PathBuf>>) -> Self {
+        Self { config: file.into(), ..self }
+    }
+
+    /// Keeps the names and orders of rows that the input has.
+    #[must_use]
+    pub const fn keep_names(mut self, keep: bool) -> Self {
+        self.keep_names = keep;
+        self
+    }
+
+    /// Takes metadata and the choice and order of tensors from this GGUF file.
+    #[must_use]
+    pub fn like(self, file: impl Into<Option<PathBuf>>) -> Self {
+        Self { like: file.into(), ..self }
+    }
+
+    /// How many bytes a UQFF shard has at most, instead of 10 GiB.
+    #[must_use]
+    pub const fn shard_size(mut self, bytes: u64) -> Self {
+        self.shard_size = bytes;
+        self
+    }
+
+    /// Writes `uqff_report.json` beside a UQFF 1.2 file.
+    #[must_use]
+    pub const fn report(mut self, report: bool) -> Self {
+        self.report = report;
+        self
+    }
+
+    /// Where tensors go that are no layers of a UQFF file, instead of `residual.safetensors` beside
+    /// the output.
+    #[must_use]
+    pub fn residual(self, file: impl Into<Option<PathBuf>>) -> Self {
+        Self { residual: file.into(), ..self }
+    }
+
     /// The format of OUT.
-    pub fn target(&self, output: &Path) -> Result<Target> {
+    pub(crate) fn target(&self, output: &Path) -> Result<Target> {
         let ending = output.extension().map(|ending| ending.to_string_lossy().to_lowercase());
         let by_ending = match ending.as_deref() {
             Some("uqff") => Some(Target::Uqff12),
@@ -99,7 +149,7 @@ impl Writing {
     }
 
     /// Where the tensors go that are no layers of `output`.
-    pub(super) fn residual(&self, output: &Path) -> PathBuf {
+    pub(super) fn residual_of(&self, output: &Path) -> PathBuf {
         let beside = || output.with_file_name("residual.safetensors");
         self.residual.clone().unwrap_or_else(beside)
     }

@@ -23,7 +23,7 @@ impl Residual {
         job: &Job<'_, '_>,
         items: &[&Item<'_>],
     ) -> Result<Self> {
-        let path = writing.residual(job.output);
+        let path = writing.residual_of(job.output);
         job.keep_inputs([&path])?;
         let mut file = to_safetensors::prepare(&path, items, &Progress::silent())?;
         if writing.residual.is_none() && path.is_file() {

@@ -12,7 +12,7 @@ use super::family::{Family, Prepared};
 use super::metadata::Metadata;
 use super::names::{Plan, is_table};
 use super::rotary::GgufRotary;
-use super::{Job, Writing, Written, decoder_tokenizer, size_of};
+use super::{Job, Writing, WrittenFile, decoder_tokenizer, size_of};
 use crate::convert::quantizer::encode::Encoded;
 use crate::convert::quantizer::{QuantType, Spool, encode};
 use crate::convert::targets::Item;
@@ -34,7 +34,7 @@ pub(super) fn write(
     plan: &Plan,
     items: Vec<Item<'_>>,
     (progress, observer): (&Progress<'_>, &dyn Observer),
-) -> Result<Vec<Written>> {
+) -> Result<Vec<WrittenFile>> {
     let mut spool = Spool::new()?;
     let is_copy = writing.like.is_some() || job.gguf.is_some();
     let wants_float = |item: &Item<'_>| {
@@ -115,7 +115,7 @@ pub(super) fn write_encoder(
     encoder: &Encoder,
     items: Vec<Item<'_>>,
     (progress, observer): (&Progress<'_>, &dyn Observer),
-) -> Result<Vec<Written>> {
+) -> Result<Vec<WrittenFile>> {
     let mut spool = Spool::new()?;
     let wants_float = |item: &Item<'_>| {
         let is_vector = item.weight.shape().dims().len() == 1;
@@ -141,7 +141,7 @@ pub(super) fn write_family(
     family: &Family,
     items: Vec<Item<'_>>,
     (progress, observer): (&Progress<'_>, &dyn Observer),
-) -> Result<Vec<Written>> {
+) -> Result<Vec<WrittenFile>> {
     let mut spool = Spool::new()?;
     let prepared = family.prepared(items, &job.source, &mut spool)?;
     let metadata = family.metadata(&prepared).map_err(|failure| failure.at(&job.source))?;

@@ -5,7 +5,7 @@ use std::path::Path;
 use nanoembed_core::format::safetensors::dtype_name;
 use nanoembed_core::tensor::Dtype;
 
-use super::{Written, size_of};
+use super::{WrittenFile, size_of};
 use crate::convert::targets::Item;
 use crate::convert::targets::safetensors::{Wanted, prepare as prepare_file};
 use crate::error::Result;
@@ -17,7 +17,7 @@ pub(super) fn write(
     path: &Path,
     items: &[Item<'_>],
     progress: &Progress<'_>,
-) -> Result<Vec<Written>> {
+) -> Result<Vec<WrittenFile>> {
     prepare(path, &items.iter().collect::<Vec<_>>(), progress)?.commit()?;
     Ok(vec![size_of(path)])
 }

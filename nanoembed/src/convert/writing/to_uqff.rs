@@ -8,7 +8,7 @@ use nanoembed_core::tensor::{Encoding, TensorHeader, TensorView};
 
 use super::names::{Plan, config_path};
 use super::residual::Residual;
-use super::{Job, Target, Writing, Written, beside, size_of};
+use super::{Job, Target, Writing, WrittenFile, beside, size_of};
 use crate::convert::layer_names::{Embedder, embedder, llama};
 use crate::convert::targets::Item;
 use crate::convert::targets::uqff::{Layers, Shards, report};
@@ -23,7 +23,7 @@ pub(super) fn write(
     plan: &Plan,
     items: &[Item<'_>],
     observer: &dyn Observer,
-) -> Result<Vec<Written>> {
+) -> Result<Vec<WrittenFile>> {
     let mut layers: Vec<Layer<'_>> = Vec::new();
     let mut rest: Vec<&Item<'_>> = Vec::new();
     for item in items {
@@ -69,7 +69,7 @@ pub(super) fn write(
     if writing.report && numbered.is_none() {
         report(&shards.paths, &layers, job.fallbacks.clone())?;
     }
-    let mut written: Vec<Written> = shards.paths.iter().map(|path| size_of(path)).collect();
+    let mut written: Vec<WrittenFile> = shards.paths.iter().map(|path| size_of(path)).collect();
     written.extend(residual.as_deref().map(size_of));
     written.extend(beside::bring(job, observer)?);
     Ok(written)

@@ -10,18 +10,29 @@ pub mod tensors;
 pub mod uqff;
 pub mod words;
 
+use std::path::Path;
+
 use nanoembed_core::event::Format;
 use nanoembed_core::{Error as CoreError, ErrorKind};
 use serde::Serialize;
+use tensors::{Tensor, Totals};
 
 use crate::error::Result;
+use crate::files::literal;
 use crate::open::foreign;
 use crate::stored::FileSet;
 
-/// All that a file says of itself; as JSON the fields of its format's summary.
+/// All that a file says of itself. It serialises with the fields that its format has, among them
+/// `file`, `format`, `file_bytes`, `metadata` and `tensors`.
+#[derive(Debug, Serialize)]
+#[serde(transparent)]
+pub struct Inspection(Summary);
+
+/// The summary of a format.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
-pub enum Inspection {
+#[doc(hidden)]
+pub enum Summary {
     Amb(amb::Summary),
     Embd(embd::Summary),
     Finalfusion(Box<finalfusion::Summary>),
@@ -31,20 +42,98 @@ pub enum Inspection {
     Words(words::Summary),
 }
 
-/// Looks into files of any format, without reading their weights. Folders are looked into as one.
-pub fn inspect(set: &FileSet) -> Result<Inspection> {
+/// Calls `$body` with the summary of whatever format as `$summary`.
+macro_rules! each {
+    ($inspection:expr, $summary:ident => $body:expr) => {
+        match &$inspection.0 {
+            Summary::Amb($summary) => $body,
+            Summary::Embd($summary) => $body,
+            Summary::Finalfusion($summary) => $body,
+            Summary::Gguf($summary) => $body,
+            Summary::Safetensors($summary) => $body,
+            Summary::Uqff($summary) => $body,
+            Summary::Words($summary) => $body,
+        }
+    };
+}
+
+impl Inspection {
+    /// The format's name, such as `gguf`.
+    #[must_use]
+    pub fn format(&self) -> &'static str {
+        each!(self, summary => summary.format)
+    }
+
+    /// The size of the file, or of all shards together.
+    #[must_use]
+    pub fn file_bytes(&self) -> u64 {
+        each!(self, summary => summary.file_bytes)
+    }
+
+    /// What the tensors add up to.
+    #[must_use]
+    pub fn totals(&self) -> &Totals {
+        each!(self, summary => &summary.totals)
+    }
+
+    /// The tensors in the order of the file.
+    #[must_use]
+    pub fn tensors(&self) -> &[Tensor] {
+        each!(self, summary => &summary.tensors)
+    }
+
+    /// All facts as a line of JSON, as `nanoembed inspect --json` prints them.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
+    #[doc(hidden)]
+    #[must_use]
+    pub const fn summary(&self) -> &Summary {
+        &self.0
+    }
+}
+
+/// Looks into a file of any format, a folder as on Hugging Face, or all shards or parts of a model,
+/// without reading the weights.
+///
+/// ```
+/// let inspection = nanoembed::inspect::inspect("../tests/data/gguf/small.gguf")?;
+/// println!("{}: {} parameters", inspection.format(), inspection.totals().parameters);
+/// for tensor in inspection.tensors() {
+///     println!("{} {} {:?}", tensor.name, tensor.dtype, tensor.shape);
+/// }
+/// # Ok::<(), nanoembed::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// What is wrong with the file, or that it could not be read.
+pub fn inspect(path: impl AsRef<Path>) -> Result<Inspection> {
+    inspect_files(&FileSet::open(&literal(path.as_ref()))?)
+}
+
+/// Looks into files that are open.
+#[doc(hidden)]
+pub fn inspect_files(set: &FileSet) -> Result<Inspection> {
+    summary(set).map(Inspection)
+}
+
+fn summary(set: &FileSet) -> Result<Summary> {
     let name = set.name();
     let file = set.first();
     let inspected = match set.format() {
-        Some(Format::Amb) => amb::Summary::read(&name, file).map(Inspection::Amb),
-        Some(Format::Embd) => embd::Summary::read(&name, file).map(Inspection::Embd),
-        Some(Format::Gguf) => return gguf::inspect(set).map(Inspection::Gguf),
-        Some(Format::Safetensors) => return safetensors::inspect(set).map(Inspection::Safetensors),
-        Some(Format::Uqff) => return uqff::inspect(set).map(Inspection::Uqff),
-        Some(Format::Finalfusion) => finalfusion::inspect(&name, file)
-            .map(|summary| Inspection::Finalfusion(Box::new(summary))),
+        Some(Format::Amb) => amb::Summary::read(&name, file).map(Summary::Amb),
+        Some(Format::Embd) => embd::Summary::read(&name, file).map(Summary::Embd),
+        Some(Format::Gguf) => return gguf::inspect(set).map(Summary::Gguf),
+        Some(Format::Safetensors) => return safetensors::inspect(set).map(Summary::Safetensors),
+        Some(Format::Uqff) => return uqff::inspect(set).map(Summary::Uqff),
+        Some(Format::Finalfusion) => {
+            finalfusion::inspect(&name, file).map(|summary| Summary::Finalfusion(Box::new(summary)))
+        }
         _ => match words::inspect(&name, file)? {
-            Some(summary) => Ok(Inspection::Words(summary)),
+            Some(summary) => Ok(Summary::Words(summary)),
             None => Err(CoreError::new(0, ErrorKind::UnknownFormat)),
         },
     };

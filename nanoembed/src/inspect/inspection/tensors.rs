@@ -5,11 +5,17 @@ use serde::Serialize;
 
 /// A tensor as a file describes it. The fields' names are those of the JSON output.
 #[derive(Debug, Serialize)]
+#[non_exhaustive]
 pub struct Tensor {
+    /// Its name.
     pub name: String,
+    /// How it is stored.
     pub dtype: &'static str,
+    /// Its sizes, the outermost first.
     pub shape: Vec<u64>,
+    /// Where its data begins in the file.
     pub offset: u64,
+    /// How many bytes that is.
     pub bytes: u64,
 }
 
@@ -27,16 +33,20 @@ impl From<&TensorHeader<'_>> for Tensor {
 
 /// What tensors add up to.
 #[derive(Debug, Default, Serialize)]
+#[non_exhaustive]
 pub struct Totals {
+    /// How many numbers the model has.
     pub parameters: u64,
+    /// How many bytes all tensors take.
     pub tensor_bytes: u64,
+    /// How many bits a number takes.
     pub bits_per_parameter: f64,
 }
 
 impl Totals {
     /// Companions and indices are not parameters, but they take room.
     #[expect(clippy::cast_precision_loss, reason = "a ratio for people")]
-    pub fn of(tensors: &[Tensor]) -> Self {
+    pub(super) fn of(tensors: &[Tensor]) -> Self {
         const COMPANIONS: [&str; 3] = [".scale", ".zero_point", ".column_scale"];
         let is_parameter =
             |tensor: &&Tensor| !COMPANIONS.iter().any(|companion| tensor.name.ends_with(companion));

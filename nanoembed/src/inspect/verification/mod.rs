@@ -11,13 +11,13 @@ mod uqff;
 mod values;
 mod words;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use nanoembed_core::event::{Format, Mode};
 use nanoembed_core::{Error as CoreError, ErrorKind};
 use serde::Serialize;
 
-use crate::error::{Error, Kind, hint, place_of};
+use crate::error::{Error, Kind, Result, hint, place_of};
 use crate::open::foreign;
 use crate::progress::Observer;
 use crate::stored::FileSet;
@@ -28,13 +28,19 @@ const NO_CHECKSUMS: &str = "the format has no checksums";
 
 /// One thing that is wrong. The fields' names are those of the JSON output.
 #[derive(Debug, Serialize)]
+#[non_exhaustive]
 pub struct Finding {
+    /// The file that is wrong.
     pub file: String,
     /// The byte, unless it is the file as a whole that is wrong.
     pub offset: Option<u64>,
+    /// The stable number of the cause.
     pub code: u16,
+    /// The stable name of the cause.
     pub name: &'static str,
+    /// What is wrong.
     pub message: String,
+    /// What can be done about it.
     #[serde(skip)]
     pub hint: Option<String>,
     #[serde(skip)]
@@ -68,6 +74,7 @@ impl Finding {
     }
 
     /// The first of `findings` as the reason not to use the model at `path`.
+    #[doc(hidden)]
     pub fn into_failure(findings: Vec<Self>, path: &Path) -> Error {
         let count = findings.len();
         let failure = match findings.into_iter().next() {
@@ -100,8 +107,84 @@ impl Finding {
     }
 }
 
-/// Checks files of any format, and what lies beside the weights of a folder: what was checked, or
-/// what is wrong.
+/// A check of a file of any format, all shards or parts of a model, or a folder as on Hugging Face
+/// with what lies beside the weights: structure, bounds and checksums, and whether the model is
+/// complete.
+///
+/// ```
+/// use nanoembed::Silent;
+/// use nanoembed::inspect::Verification;
+///
+/// let verified =
+///     Verification::new("../ffi/tests/data/small_bert.weights").strict(true).run(&Silent)?;
+/// for finding in &verified.findings {
+///     println!("{}: {} [{}]", finding.file, finding.message, finding.code);
+/// }
+/// assert!(verified.is_sound());
+/// # Ok::<(), nanoembed::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Verification {
+    path: PathBuf,
+    mode: Mode,
+    policy: Policy,
+}
+
+/// What a check came to.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Verified {
+    /// What was checked, for people; empty where something is wrong.
+    pub checked: String,
+    /// All that is wrong.
+    pub findings: Vec<Finding>,
+}
+
+impl Verified {
+    /// Whether nothing is wrong.
+    #[must_use]
+    pub const fn is_sound(&self) -> bool {
+        self.findings.is_empty()
+    }
+}
+
+impl Verification {
+    /// A check that accepts harmless deviations from a format.
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into(), mode: Mode::Lenient, policy: Policy::default() }
+    }
+
+    /// Refuses harmless deviations too and, in GGUF, safetensors and UQFF files, values that are no
+    /// finite numbers.
+    #[must_use]
+    pub const fn strict(mut self, strict: bool) -> Self {
+        self.mode = if strict { Mode::Strict } else { Mode::Lenient };
+        self
+    }
+
+    /// What is done with words that files of word vectors get wrong.
+    #[must_use]
+    pub const fn policy(mut self, policy: Policy) -> Self {
+        self.policy = policy;
+        self
+    }
+
+    /// Checks the file.
+    ///
+    /// # Errors
+    ///
+    /// If it could not be read. What is wrong with it is in [`Verified::findings`].
+    pub fn run(&self, observer: &dyn Observer) -> Result<Verified> {
+        let set = FileSet::open(&self.path)?;
+        Ok(match verify(&set, self.mode, self.policy, observer) {
+            Ok(checked) => Verified { checked, findings: Vec::new() },
+            Err(findings) => Verified { checked: String::new(), findings },
+        })
+    }
+}
+
+/// Checks files that are open: what was checked, or what is wrong.
+#[doc(hidden)]
 pub fn verify(
     set: &FileSet,
     mode: Mode,

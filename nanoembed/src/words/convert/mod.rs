@@ -4,9 +4,10 @@
 
 mod export;
 mod import;
+mod options;
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use nanoembed_core::event::Format;
 use nanoembed_core::format::sniff;
@@ -25,33 +26,20 @@ use crate::open::foreign;
 use crate::progress::{Observer, Progress};
 use crate::stored::files::is_uqff_name;
 
-/// How word vectors are converted.
-#[derive(Clone, Debug, Default)]
-pub struct WordOptions {
-    /// What is done with words that files get wrong.
-    pub policy: Policy,
-    /// Keep vectors as they are in a `.fifu` file: neither normalised nor with their lengths beside
-    /// them.
-    pub no_normalize: bool,
-    /// Read only so many words.
-    pub first: Option<u64>,
-    /// Take the words that are there, however many the first line announces.
-    pub ignore_count: bool,
-    /// Write vectors of length 1 to other files than `.fifu` instead of their original lengths.
-    pub normalized: bool,
-}
+pub use options::Conversion;
+pub(super) use options::WordOptions;
 
-/// A conversion.
-pub struct Conversion {
+/// A conversion whose input has been looked at.
+pub struct Started<'c> {
+    conversion: &'c Conversion,
     start: Start<'static>,
-    input: PathBuf,
-    output: PathBuf,
     from: Form,
     to: Form,
 }
 
 /// What was converted.
 #[derive(Clone, Copy, Debug, Default)]
+#[non_exhaustive]
 pub struct Report {
     /// How many words were written.
     pub words: u64,
@@ -63,13 +51,11 @@ pub struct Report {
     pub repeated: u64,
 }
 
-impl Conversion {
-    /// A conversion of word vectors, if that is what `input` has, whatever its name: `from` and
-    /// `to` are what was asked for.
-    pub fn of(
-        (input, from): (&Path, Option<Form>),
-        (output, to): (&Path, Option<Form>),
-    ) -> Result<Option<Self>> {
+impl<'c> Started<'c> {
+    /// Looks at the input; `None` if it has no word vectors, whatever its name.
+    fn of(conversion: &'c Conversion) -> Result<Option<Self>> {
+        let Conversion { from, to, .. } = *conversion;
+        let (input, output) = (&*conversion.input, &*conversion.output);
         let to = to.or_else(|| Form::of_name(output));
         // Stdin can be looked at only once: it is if word vectors are asked for.
         if from.is_none() && to.is_none() && input == Path::new("-") || input.is_dir() {
@@ -106,31 +92,23 @@ impl Conversion {
         if to == Form::Fasttext {
             return Err(Error::usage("fastText models are read, not written"));
         }
-        let (input, output) = (input.to_owned(), output.to_owned());
-        Ok(Some(Self { start, input, output, from, to }))
+        let started = Self { conversion, start, from, to };
+        conversion.check_options(started.from, started.to)?;
+        Ok(Some(started))
     }
 
-    /// What becomes what.
-    pub const fn forms(&self) -> (Form, Form) {
-        (self.from, self.to)
-    }
-
-    /// Converts. `entries` are metadata to add to a `.fifu` file.
-    pub fn run(
-        self,
-        options: &WordOptions,
-        entries: &[(String, String)],
-        observer: &dyn Observer,
-    ) -> Result<Report> {
-        let Self { start, input, output, from, to } = self;
+    /// Converts.
+    pub fn run(self, observer: &dyn Observer) -> Result<Report> {
+        let Self { conversion, start, from, to } = self;
+        let Conversion { input, output, options, metadata: entries, .. } = conversion;
         let progress = Progress::bytes(observer, "converting", start.bytes.unwrap_or(0));
-        let mut file = NewFile::create(&output, matches!(to, Form::Finalfusion | Form::Word2vec))?;
+        let mut file = NewFile::create(output, matches!(to, Form::Finalfusion | Form::Word2vec))?;
         let name = file.name();
-        let mut job = Job { options, entries, observer, output: &output, progress: &progress };
+        let mut job = Job { options, entries, observer, output, progress: &progress };
         let report = match (from, to) {
             (Form::Finalfusion, Form::Finalfusion) => {
-                let bytes = start.into_mapped(&input)?;
-                let opened = Opened::parse(&input, &bytes, options.policy)?;
+                let bytes = start.into_mapped(input)?;
+                let opened = Opened::parse(input, &bytes, options.policy)?;
                 let text = opened.file.metadata().unwrap_or("");
                 let text = metadata::edited(text, entries)?;
                 let text = Some(&text[..]).filter(|text| !text.is_empty());
@@ -138,17 +116,17 @@ impl Conversion {
                 Report { words: opened.file.words().len() as u64, ..Report::default() }
             }
             (Form::Finalfusion, _) => {
-                let bytes = start.into_mapped(&input)?;
-                let opened = Opened::parse(&input, &bytes, options.policy)?;
+                let bytes = start.into_mapped(input)?;
+                let opened = Opened::parse(input, &bytes, options.policy)?;
                 job.export(&opened, to, (&mut file, &name))?
             }
-            (_, Form::Finalfusion) => job.import(start, &input, from, (&mut file, &name))?,
+            (_, Form::Finalfusion) => job.import(start, input, from, (&mut file, &name))?,
             (_, _) => {
                 // Lengths stay what they are on the way from one to the other.
                 let options = WordOptions { no_normalize: !options.normalized, ..options.clone() };
                 job.options = &options;
-                let (imported, bytes) = job.import_unnamed(start, &input, from, &name)?;
-                let opened = Opened::parse(&input, &bytes, options.policy)?;
+                let (imported, bytes) = job.import_unnamed(start, input, from, &name)?;
+                let opened = Opened::parse(input, &bytes, options.policy)?;
                 job.export(&opened, to, (&mut file, &name))?;
                 imported
             }
