@@ -1,0 +1,60 @@
+"""Text embeddings offline, from one small wheel: the model is inside.
+
+>>> import nanoembed
+>>> model = nanoembed.Model()
+>>> model.embed(["a cat on a mat", "the price of oil"]).shape
+(2, 384)
+
+===========================  ====================================================================
+:class:`Model`               embed, rerank, continue and tokenise texts
+:class:`WordVectors`         vectors of words
+:func:`similarity`           cosines of vectors in any form
+:func:`inspect`              what a file says of itself; :func:`verify`: whether it is whole
+:func:`convert`              models and word vectors in other forms; :func:`quantize`: in fewer bits
+:class:`NanoembedError`      what can go wrong
+===========================  ====================================================================
+
+Modules for other packages, imported only when they are asked for: ``sentence_transformers``,
+``langchain``, ``llama_index``, ``haystack``, ``txtai``, ``chromadb``, ``lancedb``, ``duckdb``,
+``spark``, ``ray``.
+"""
+
+from ._errors import (
+    ArgumentError,
+    FileMissing,
+    ModelError,
+    NanoembedError,
+    NotFound,
+    OutOfMemory,
+    StorageError,
+)
+from ._files import Finding, Verified, convert, inspect, quantize, verify
+from ._model import Embedded, Model, Ranked, Status, Tokens
+from ._native import __version__
+from ._similarity import similarity
+from ._words import Neighbour, WordVectors
+
+__all__ = [
+    "ArgumentError",
+    "Embedded",
+    "FileMissing",
+    "Finding",
+    "Model",
+    "ModelError",
+    "NanoembedError",
+    "Neighbour",
+    "NotFound",
+    "OutOfMemory",
+    "Ranked",
+    "Status",
+    "StorageError",
+    "Tokens",
+    "Verified",
+    "WordVectors",
+    "__version__",
+    "convert",
+    "inspect",
+    "quantize",
+    "similarity",
+    "verify",
+]

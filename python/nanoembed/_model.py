@@ -1,0 +1,602 @@
+"""Models of texts."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any, Literal, NamedTuple, TypeAlias, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _native, _texts
+from ._similarity import similarity
+
+Texts: TypeAlias = Any
+"""Several texts: a list or another iterable of ``str``, a numpy array of one dimension, a pandas or
+polars series, a pyarrow array or chunked array, or anything with Arrow's C data interface, of type
+string, large_string, string_view, binary (of UTF-8), or a dictionary of these."""
+
+Progress: TypeAlias = "bool | Callable[[int, int | None], object] | None"
+"""``True`` for a line on stderr, or what is called with how many texts are done, of how many."""
+
+Role: TypeAlias = Literal["query", "document"]
+Dtype: TypeAlias = Literal["float32", "float16", "int8", "binary"]
+OnError: TypeAlias = Literal["raise", "null"]
+
+
+class Status(IntEnum):
+    """What became of a row; the numbers are those of the C interface."""
+
+    OK = 0
+    """It has a vector."""
+    NULL = 1
+    """There is no text: None, null, NaN."""
+    TRUNCATED = 2
+    """It has a vector of its first tokens; the text has more."""
+    INVALID_UTF8 = 3
+    """Its bytes are not UTF-8, or a string has a lone surrogate."""
+    BAD_OFFSETS = 4
+    """The Arrow column's offsets lead out of its data."""
+    NOT_TEXT = 5
+    """It is no string."""
+
+
+class Embedded(NamedTuple):
+    """Vectors, and what became of each text."""
+
+    vectors: Any
+    """As :meth:`Model.embed` gives them; a row without a vector is null, NaN or, of integers, 0."""
+    status: npt.NDArray[np.uint8]
+    """``uint8 [n]``, a :class:`Status` for each text."""
+    tokens: npt.NDArray[np.uint32]
+    """``uint32 [n]``, how many tokens of each text were embedded, special tokens included."""
+    scales: npt.NDArray[np.float32] | None
+    """``float32 [n]`` with ``dtype="int8"``: vector ≈ codes × scale. Cosines need no scales."""
+
+    @property
+    def has_vector(self) -> npt.NDArray[np.bool_]:
+        """``bool [n]``, whether each text has a vector."""
+        return np.isin(self.status, (Status.OK, Status.TRUNCATED))
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """A text by its rank."""
+
+    index: int
+    """Which of the texts it is."""
+    score: float
+    """How well it answers: from 0 to 1 as a rule."""
+
+
+class Tokens(NamedTuple):
+    """The tokens of a text."""
+
+    ids: list[int]
+    """Ids, special tokens included."""
+    truncated: bool
+    """Whether the text has more."""
+
+
+def _line(done: int, total: int | None) -> None:
+    """Progress as one line on stderr."""
+    end = "\n" if total is not None and done >= total else ""
+    sys.stderr.write(f"\r{done} of {total} texts{end}" if total else f"\r{done} texts{end}")
+    sys.stderr.flush()
+
+
+def _watcher(progress: Progress) -> Callable[[int, int | None], object] | None:
+    if progress is None or progress is False:
+        return None
+    return _line if progress is True else progress
+
+
+def before_texts(
+    as_: str | None = None,
+    prompt_name: str | None = None,
+    prompt: str | None = None,
+    *,
+    usual: str | None = None,
+) -> _native.Before:
+    """What stands before texts; ``usual`` is the role whose prompt is used where there is one."""
+    named = {"as_": as_, "prompt_name": prompt_name, "prompt": prompt}
+    given = [name for name, value in named.items() if value is not None]
+    if len(given) > 1:
+        raise ValueError(f"{' and '.join(given)} exclude each other")
+    return {"prompt": prompt, "prompt_name": prompt_name, "role": as_, "usual_role": usual}
+
+
+def _is_strict(on_error: str) -> bool:
+    if on_error not in ("raise", "null"):
+        raise ValueError(f"on_error={on_error!r} is not 'raise' or 'null'")
+    return on_error == "raise"
+
+
+class Model:
+    """A model of texts: one that embeds, compares or continues them.
+
+    ``Model()`` is all-MiniLM-L6-v2 with 8-bit weights, which the package brings along: 384
+    dimensions, 256 tokens.
+
+    >>> import nanoembed
+    >>> model = nanoembed.Model()
+    >>> model.embed(["How do I log in again?", "Reset your password"]).shape
+    (2, 384)
+
+    A model is immutable and may be shared by threads. The interpreter's lock is released while it
+    computes; Ctrl-C ends a call within a second. Weights of a file are mapped: processes that use
+    one file share its memory. A forked process makes threads of its own; do not fork while another
+    thread is in a call. Pickling keeps the path (or the bytes) and the options.
+    """
+
+    def __init__(
+        self,
+        path_or_bytes: str | os.PathLike[str] | bytes | None = None,
+        *,
+        threads: int | None = None,
+        memory: int | None = None,
+        max_tokens: int | None = None,
+        precise: bool = False,
+        requantize: bool = False,
+    ) -> None:
+        """Opens a model.
+
+        :param path_or_bytes: a ``.weights``, ``.amb``, GGUF or UQFF file, a folder as on Hugging
+            Face, or the bytes of a ``.weights``, ``.amb`` or GGUF file; ``None`` is the model of
+            the package.
+        :param threads: how many threads compute, 1 to 1024; ``None`` is one for each CPU, shared by
+            all such models.
+        :param memory: bytes that a model which continues texts may take; its weights are then read
+            from the file again for each token, which is slower. Refused for other models.
+        :param max_tokens: tokens of a text that are used; ``None`` is as many as the model was made
+            for.
+        :param precise: compute in 32-bit floats throughout: slower, a little nearer to the original
+            model.
+        :param requantize: code weights as bytes when the model is opened, and compute in integers.
+        :raises FileMissing: there is no such file; other failures are :class:`StorageError`.
+        :raises ModelError: something is wrong with the file or the model in it.
+        """
+        self._path: str | None = None
+        self._data: bytes | None = None
+        if isinstance(path_or_bytes, (bytes, bytearray, memoryview)):
+            self._data = bytes(path_or_bytes)
+        elif path_or_bytes is not None:
+            self._path = os.fspath(path_or_bytes)
+        self._options: dict[str, Any] = {
+            "threads": threads,
+            "memory": memory,
+            "max_tokens": max_tokens,
+            "precise": precise,
+            "requantize": requantize,
+        }
+        self._native = _native.Model(self._path, self._data, **self._options)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        source = self._path if self._data is None else self._data
+        return _reopened, (type(self), source, self._options)
+
+    def __repr__(self) -> str:
+        given = "" if self._path is None else repr(self._path)
+        return f"{type(self).__name__}({given if self._data is None else 'bytes'})"
+
+    @property
+    def kind(self) -> str:
+        """``encoder``, ``cross-encoder`` or ``generator``; these embed too, by pooled states."""
+        return self._native.kind
+
+    @property
+    def dimensions(self) -> int:
+        """How many numbers a vector has."""
+        return self._native.dimensions
+
+    @property
+    def max_tokens(self) -> int:
+        """How many tokens of a text are used, special tokens included."""
+        return self._native.max_tokens
+
+    @property
+    def positions(self) -> int:
+        """The most tokens that the model can use."""
+        return self._native.positions
+
+    @property
+    def labels(self) -> list[str]:
+        """The labels of a cross-encoder; those that rank have one."""
+        return self._native.labels
+
+    @overload
+    def embed(
+        self,
+        texts: str,
+        *,
+        as_: Role | None = None,
+        prompt_name: str | None = None,
+        prompt: str | None = None,
+        truncate_dim: int | None = None,
+        normalize: bool = False,
+        dtype: Dtype = "float32",
+    ) -> npt.NDArray[Any]: ...
+    @overload
+    def embed(
+        self,
+        texts: Texts,
+        *,
+        details: Literal[True],
+        as_: Role | None = None,
+        prompt_name: str | None = None,
+        prompt: str | None = None,
+        truncate_dim: int | None = None,
+        normalize: bool = False,
+        dtype: Dtype = "float32",
+        out: npt.NDArray[Any] | None = None,
+        to: _texts.Family | None = None,
+        on_error: OnError = "raise",
+        progress: Progress = None,
+    ) -> Embedded: ...
+    @overload
+    def embed(
+        self,
+        texts: Texts,
+        *,
+        details: Literal[False] = False,
+        as_: Role | None = None,
+        prompt_name: str | None = None,
+        prompt: str | None = None,
+        truncate_dim: int | None = None,
+        normalize: bool = False,
+        dtype: Dtype = "float32",
+        out: npt.NDArray[Any] | None = None,
+        to: _texts.Family | None = None,
+        on_error: OnError = "raise",
+        progress: Progress = None,
+    ) -> Any: ...
+    def embed(
+        self,
+        texts: Texts,
+        *,
+        details: bool = False,
+        as_: Role | None = None,
+        prompt_name: str | None = None,
+        prompt: str | None = None,
+        truncate_dim: int | None = None,
+        normalize: bool = False,
+        dtype: Dtype = "float32",
+        out: npt.NDArray[Any] | None = None,
+        to: _texts.Family | None = None,
+        on_error: OnError = "raise",
+        progress: Progress = None,
+    ) -> Any:
+        """The embeddings of texts, in their order.
+
+        :param texts: several texts, or one ``str``, whose vector has one dimension.
+        :param details: return :class:`Embedded`, with the status of each row.
+        :param as_: put the model's prompt for such texts before each; refused if it has none.
+            :meth:`embed_query` and :meth:`embed_documents` use it where there is one.
+        :param prompt_name: put the model's prompt of this name before each text.
+        :param prompt: put this before each text; ``""`` is nothing, also for models with a default.
+        :param truncate_dim: keep only the first numbers of each vector, for models made for it.
+        :param normalize: bring each vector to length 1 at the end.
+        :param dtype: ``float32``; ``float16``; ``int8``, codes whose largest of a row is ±127; or
+            ``binary``: uint8, a bit for each number, 1 where it is above 0, as ``numpy.packbits``.
+        :param out: a C-contiguous numpy array of the result's type and shape, which is written to
+            and returned.
+        :param to: the library whose array is returned; ``None``: that of a pyarrow or polars
+            column, else numpy.
+        :param on_error: what becomes of items that are no text, in lists ``None`` too: ``raise``
+            TypeError or ValueError, or ``null``: no vector. Nulls of columns are never errors.
+        :param progress: ``True`` for a line on stderr, or what is called every 50 ms or so.
+        :returns: ``[n, dimensions]`` of the dtype, or ``uint8 [n, ⌈dimensions/8⌉]``: ``binary``.
+            A row without a vector is null in pyarrow and polars, NaN or zeros in numpy.
+        """
+        before = before_texts(as_, prompt_name, prompt)
+        if isinstance(texts, str):
+            if details or out is not None or to is not None:
+                raise TypeError("details, out and to are for several texts: put it into a list")
+            texts = [texts]
+            found = self._embed(texts, before, truncate_dim, normalize, dtype, on_error=on_error)
+            return found.vectors[0]
+        embedded = self._embed(
+            texts, before, truncate_dim, normalize, dtype, out, to, on_error, progress
+        )
+        return embedded if details else embedded.vectors
+
+    def _embed(
+        self,
+        texts: Texts,
+        before: _native.Before,
+        truncate_dim: int | None = None,
+        normalize: bool = False,
+        dtype: Dtype = "float32",
+        out: Any = None,
+        to: _texts.Family | None = None,
+        on_error: OnError = "raise",
+        progress: Progress = None,
+    ) -> Embedded:
+        if to not in (None, "numpy", "pyarrow", "polars"):
+            raise ValueError(f"to={to!r} is not 'numpy', 'pyarrow' or 'polars'")
+        if out is not None and to not in (None, "numpy"):
+            raise ValueError("out is a numpy array")
+        rows, status, tokens, scales = self._native.embed(
+            _texts.lowered(texts),
+            before,
+            truncate_dim=truncate_dim,
+            normalize=normalize,
+            dtype=dtype,
+            out=out,
+            strict=_is_strict(on_error),
+            nulls=_texts.allows_missing(texts),
+            progress=_watcher(progress),
+        )
+        return Embedded(
+            out if rows is None else _texts.converted(rows, to or _texts.family(texts)),
+            np.frombuffer(status, np.uint8),
+            np.frombuffer(tokens, np.uint32),
+            np.frombuffer(scales, np.float32) if dtype == "int8" else None,
+        )
+
+    def embed_query(
+        self,
+        text: str,
+        *,
+        truncate_dim: int | None = None,
+        normalize: bool = False,
+        dtype: Dtype = "float32",
+    ) -> npt.NDArray[Any]:
+        """The embedding of a question, ``[dimensions]``, behind the model's prompt for these if it
+        has one."""
+        before = before_texts(usual="query")
+        embedded = self._embed([text], before, truncate_dim, normalize, dtype)
+        vector: npt.NDArray[Any] = embedded.vectors[0]
+        return vector
+
+    def embed_queries(
+        self,
+        texts: Texts,
+        *,
+        truncate_dim: int | None = None,
+        normalize: bool = False,
+        dtype: Dtype = "float32",
+        out: npt.NDArray[Any] | None = None,
+        to: _texts.Family | None = None,
+        on_error: OnError = "raise",
+        progress: Progress = None,
+    ) -> Any:
+        """The embeddings of several questions, ``[n, dimensions]``: see :meth:`embed_query` and
+        :meth:`embed`."""
+        before = before_texts(usual="query")
+        return self._embed(
+            texts, before, truncate_dim, normalize, dtype, out, to, on_error, progress
+        ).vectors
+
+    def embed_documents(
+        self,
+        texts: Texts,
+        *,
+        truncate_dim: int | None = None,
+        normalize: bool = False,
+        dtype: Dtype = "float32",
+        out: npt.NDArray[Any] | None = None,
+        to: _texts.Family | None = None,
+        on_error: OnError = "raise",
+        progress: Progress = None,
+    ) -> Any:
+        """The embeddings of texts that answer questions, ``[n, dimensions]``, behind the model's
+        prompt for these if it has one. Arguments are those of :meth:`embed`."""
+        before = before_texts(usual="document")
+        return self._embed(
+            texts, before, truncate_dim, normalize, dtype, out, to, on_error, progress
+        ).vectors
+
+    @overload
+    def tokenize(
+        self,
+        texts: str,
+        *,
+        as_: Role | None = None,
+        prompt_name: str | None = None,
+        prompt: str | None = None,
+        max_tokens: int | None = None,
+        on_error: OnError = "raise",
+    ) -> Tokens: ...
+    @overload
+    def tokenize(
+        self,
+        texts: Texts,
+        *,
+        as_: Role | None = None,
+        prompt_name: str | None = None,
+        prompt: str | None = None,
+        max_tokens: int | None = None,
+        on_error: OnError = "raise",
+    ) -> list[Tokens | None]: ...
+    def tokenize(
+        self,
+        texts: Texts,
+        *,
+        as_: Role | None = None,
+        prompt_name: str | None = None,
+        prompt: str | None = None,
+        max_tokens: int | None = None,
+        on_error: OnError = "raise",
+    ) -> Any:
+        """The token ids of texts as they are embedded; ``None`` for a row without a text.
+
+        :param max_tokens: how many are kept; ``None`` as many as the model uses, 0 all.
+        """
+        found = self._native.tokenize(
+            _texts.lowered([texts] if isinstance(texts, str) else texts),
+            before_texts(as_, prompt_name, prompt),
+            max_tokens=max_tokens,
+            strict=_is_strict(on_error),
+            nulls=_texts.allows_missing(texts),
+        )
+        all_tokens = [None if tokens is None else Tokens(*tokens) for tokens in found]
+        return all_tokens[0] if isinstance(texts, str) else all_tokens
+
+    def token(self, id: int) -> str | None:
+        """A token as the vocabulary spells it; ``None`` for an id that it does not have."""
+        return self._native.token(id)
+
+    def rerank(
+        self, query: str, texts: Texts, *, k: int | None = None, progress: Progress = None
+    ) -> list[Ranked]:
+        """The ``k`` texts that answer ``query`` best, the best first, by a cross-encoder such as
+        bge-reranker; ``None`` all of them."""
+        watcher = _watcher(progress)
+        found = self._native.rerank(query, _texts.lowered(texts), progress=watcher)
+        return [Ranked(*ranked) for ranked in (found if k is None else found[: max(k, 0)])]
+
+    def predict(
+        self, pairs: Sequence[tuple[str, str]], *, progress: Progress = None
+    ) -> npt.NDArray[np.float32]:
+        """What a cross-encoder says of pairs: scores, ``float32 [n]``, or ``[n, labels]`` with
+        several labels."""
+        queries, texts = [query for query, _ in pairs], [text for _, text in pairs]
+        found = self._native.score(queries, texts, progress=_watcher(progress))
+        scores = np.array([score for _, score in found], np.float32)
+        scores = scores.reshape(len(pairs), len(self.labels))
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def generate(
+        self,
+        prompt: str | Sequence[Mapping[str, str]],
+        *,
+        max_tokens: int = 128,
+        temperature: float = 0.7,
+        top_k: int = 40,
+        top_p: float = 0.95,
+        seed: int = 0,
+        special_tokens: bool = False,
+    ) -> Iterator[str]:
+        """Continues a text, piece by piece.
+
+        :param prompt: a text, or messages such as ``{"role": "user", "content": "…"}``, which are
+            put in the ChatML form.
+        :param max_tokens: how many tokens are added at most.
+        :param temperature: 0 always takes the likeliest token.
+        :param top_k: consider only so many of the likeliest tokens; 0 all.
+        :param top_p: consider only the likeliest tokens that together have this probability.
+        :param seed: the same seed gives the same text.
+        :param special_tokens: take special tokens that the text spells as such: for templates that
+            are filled in, never for what others have written.
+        """
+        text = prompt if isinstance(prompt, str) else None
+        messages = None
+        if not isinstance(prompt, str):
+            messages = [(message["role"], message["content"]) for message in prompt]
+        return self._native.generate(
+            {
+                "template": text if special_tokens else None,
+                "text": text,
+                "messages": messages,
+                "max_tokens": max_tokens,
+                "temperature": temperature,
+                "top_k": top_k,
+                "top_p": top_p,
+                "seed": seed,
+            }
+        )
+
+    def similarity(self, a: Any, b: Any) -> npt.NDArray[np.float32]:
+        """Cosines of vectors: see :func:`nanoembed.similarity`."""
+        return similarity(a, b)
+
+    def encode(
+        self,
+        sentences: Texts,
+        *,
+        prompt_name: str | None = None,
+        prompt: str | None = None,
+        batch_size: int = 32,
+        show_progress_bar: bool | None = None,
+        output_value: str | None = "sentence_embedding",
+        precision: str = "float32",
+        convert_to_numpy: bool = True,
+        convert_to_tensor: bool = False,
+        device: Any = None,
+        normalize_embeddings: bool = False,
+        truncate_dim: int | None = None,
+    ) -> Any:
+        """The same as sentence-transformers' ``encode``: ``float32 [n, dimensions]``, or
+        ``[dimensions]`` for one ``str``.
+
+        :param batch_size: has no effect: texts are packed by their tokens, and results do not
+            depend on it.
+        :param precision: ``float32``, ``ubinary`` (as ``dtype="binary"``) or ``binary`` (the same
+            minus 128, int8). ``int8`` and ``uint8`` of sentence-transformers depend on the other
+            texts of a call and are refused: ``embed(dtype="int8")`` does not.
+        :raises ValueError: tensors, devices and other outputs are asked for: this computes on the
+            CPU and gives numpy arrays.
+        """
+        return self._encode(
+            sentences,
+            before_texts(None, prompt_name, prompt),
+            batch_size=batch_size,
+            show_progress_bar=show_progress_bar,
+            output_value=output_value,
+            precision=precision,
+            convert_to_numpy=convert_to_numpy,
+            convert_to_tensor=convert_to_tensor,
+            device=device,
+            normalize_embeddings=normalize_embeddings,
+            truncate_dim=truncate_dim,
+        )
+
+    def _encode(
+        self,
+        sentences: Texts,
+        before: _native.Before,
+        *,
+        batch_size: int = 32,
+        show_progress_bar: bool | None = None,
+        output_value: str | None = "sentence_embedding",
+        precision: str = "float32",
+        convert_to_numpy: bool = True,
+        convert_to_tensor: bool = False,
+        device: Any = None,
+        normalize_embeddings: bool = False,
+        truncate_dim: int | None = None,
+    ) -> Any:
+        given = {
+            "output_value": output_value,
+            "convert_to_tensor": convert_to_tensor,
+            "device": device,
+            "precision": precision,
+            "batch_size": batch_size,
+        }
+        refused = {
+            "output_value": output_value != "sentence_embedding",
+            "convert_to_tensor": convert_to_tensor,
+            "device": device is not None and str(device) != "cpu",
+            "precision": precision not in ("float32", "binary", "ubinary"),
+            "batch_size": batch_size < 1,
+        }
+        for name, is_refused in refused.items():
+            if is_refused:
+                raise ValueError(f"encode does not support {name}={given[name]!r} here")
+        is_one = isinstance(sentences, str)
+        vectors = self._embed(
+            [sentences] if is_one else sentences,
+            before,
+            truncate_dim,
+            normalize_embeddings,
+            "float32" if precision == "float32" else "binary",
+            to="numpy",
+            progress=bool(show_progress_bar),
+        ).vectors
+        if precision == "binary":
+            vectors = (vectors.astype(np.int16) - 128).astype(np.int8)
+        if is_one:
+            return vectors[0]
+        return vectors if convert_to_numpy else list(vectors)
+
+
+def _reopened(kind: type[Model], source: Any, options: dict[str, Any]) -> Model:
+    """A pickled model; subclasses, too, are opened with these arguments alone."""
+    model = kind.__new__(kind)
+    Model.__init__(model, source, **options)
+    return model

@@ -1,0 +1,144 @@
+"""The part of the package that is compiled. Use the package, not this."""
+
+from collections.abc import Callable, Iterable, Iterator
+from os import PathLike
+from typing import Any, TypedDict
+
+__version__: str
+
+class Before(TypedDict):
+    prompt: str | None
+    prompt_name: str | None
+    role: str | None
+    usual_role: str | None
+
+class Request(TypedDict):
+    template: str | None
+    text: str | None
+    messages: list[tuple[str, str]] | None
+    max_tokens: int
+    temperature: float
+    top_k: int
+    top_p: float
+    seed: int
+
+class Rows:
+    def __len__(self) -> int: ...
+    @property
+    def __array_interface__(self) -> dict[str, Any]: ...
+    def __arrow_c_array__(
+        self, requested_schema: object | None = None
+    ) -> tuple[object, object]: ...
+
+class Pieces(Iterator[str]):
+    def __iter__(self) -> Pieces: ...
+    def __next__(self) -> str: ...
+    @property
+    def prompt_tokens(self) -> int: ...
+    @property
+    def ids(self) -> list[int]: ...
+
+class Model:
+    def __init__(
+        self,
+        path: str | PathLike[str] | None,
+        data: bytes | None,
+        *,
+        threads: int | None,
+        memory: int | None,
+        max_tokens: int | None,
+        precise: bool,
+        requantize: bool,
+    ) -> None: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def dimensions(self) -> int: ...
+    @property
+    def max_tokens(self) -> int: ...
+    @property
+    def positions(self) -> int: ...
+    @property
+    def labels(self) -> list[str]: ...
+    def embed(
+        self,
+        texts: Iterable[object],
+        before: Before,
+        *,
+        truncate_dim: int | None,
+        normalize: bool,
+        dtype: str,
+        out: object | None,
+        strict: bool,
+        nulls: bool,
+        progress: Callable[[int, int | None], object] | None,
+    ) -> tuple[Rows | None, bytes, bytes, bytes]: ...
+    def tokenize(
+        self,
+        texts: Iterable[object],
+        before: Before,
+        *,
+        max_tokens: int | None,
+        strict: bool,
+        nulls: bool,
+    ) -> list[tuple[list[int], bool] | None]: ...
+    def token(self, id: int) -> str | None: ...
+    def rerank(
+        self,
+        query: str,
+        texts: Iterable[object],
+        *,
+        progress: Callable[[int, int | None], object] | None,
+    ) -> list[tuple[int, float]]: ...
+    def score(
+        self,
+        queries: Iterable[object],
+        texts: Iterable[object],
+        *,
+        progress: Callable[[int, int | None], object] | None,
+    ) -> list[tuple[list[float], list[float]]]: ...
+    def generate(self, request: Request) -> Pieces: ...
+
+class Words:
+    def __init__(self, path: str | PathLike[str], *, threads: int | None) -> None: ...
+    def __len__(self) -> int: ...
+    @property
+    def dimensions(self) -> int: ...
+    def words(self) -> list[str]: ...
+    def contains(self, word: str) -> bool: ...
+    def vectors(self, words: list[str]) -> Rows: ...
+    def similar(self, word: str, k: int) -> list[tuple[str, float]]: ...
+    def analogy(self, words: tuple[str, str, str], k: int) -> list[tuple[str, float]]: ...
+
+class ModelOptions(TypedDict):
+    block: int | None
+    bits: float | None
+    for_web: bool
+    config: str | None
+    calibrate: str | None
+    pooler: bool
+    name: str | None
+    metadata: list[tuple[str, str]]
+
+class WordOptions(TypedDict):
+    duplicates: str
+    utf8: str
+    normalize: bool
+    normalized: bool
+    first: int | None
+    ignore_count: bool
+    metadata: list[tuple[str, str]]
+
+def inspection(path: str) -> str: ...
+def verification(path: str, strict: bool, duplicates: str, utf8: str) -> tuple[str, str]: ...
+def is_model_name(path: str) -> bool: ...
+def convert_model(input: str, output: str, weight_type: str, options: ModelOptions) -> str: ...
+def convert_words(input: str, output: str, options: WordOptions) -> str: ...
+def quantize(
+    input: str,
+    output: str,
+    type_name: str,
+    include: list[str],
+    exclude: list[str],
+    bits: int | None,
+) -> str: ...

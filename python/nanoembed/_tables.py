@@ -1,0 +1,78 @@
+"""Tables of pyarrow with a column of texts, and files of them."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from dataclasses import dataclass
+from typing import Any
+
+from ._model import Model, Role, Status
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Which column has the texts, and what the new ones are called and hold."""
+
+    text: str = "text"
+    vector: str = "vector"
+    status: str = "status"
+    """Null where a row has a vector of all its tokens, else the name of its
+    :class:`~nanoembed.Status` in small letters: ``truncated``, ``null``, ``invalid_utf8``."""
+    as_: Role | None = None
+    """What texts are: the model's prompt for these stands before them, if it has one."""
+
+
+def with_vectors(model: Model, table: Any, columns: Columns) -> Any:
+    """A table with vectors and statuses beside its columns, which are kept."""
+    import pyarrow  # type: ignore[import-untyped, unused-ignore]
+
+    for name in (columns.vector, columns.status):
+        if name in table.column_names:
+            raise ValueError(f"the table has a column {name!r} already: name another one")
+    found = model._embed(  # pyright: ignore[reportPrivateUsage]
+        table.column(columns.text),
+        {"prompt": None, "prompt_name": None, "role": None, "usual_role": columns.as_},
+        to="pyarrow",
+        on_error="null",
+    )
+    names = {Status.OK.value: None, **{it.value: it.name.lower() for it in Status if it.value}}
+    status = pyarrow.array([names[it] for it in found.status.tolist()], pyarrow.string())
+    table = table.append_column(columns.vector, found.vectors)
+    return table.append_column(columns.status, status)
+
+
+def embed_file(model: Model, source: str, target: str, columns: Columns) -> int:
+    """Embeds a Parquet file, a row group at a time, into a file that appears when it is complete.
+    How many rows it has."""
+    import pyarrow.parquet  # type: ignore[import-untyped, unused-ignore]
+
+    folder = os.path.dirname(os.path.abspath(target))
+    handle, unfinished = tempfile.mkstemp(".unfinished", f".{os.path.basename(target)}.", folder)
+    os.close(handle)
+    try:
+        with pyarrow.parquet.ParquetFile(source) as file:
+            rows = _embed_groups(model, file, unfinished, columns)
+        os.replace(unfinished, target)
+    except BaseException:
+        os.unlink(unfinished)
+        raise
+    return rows
+
+
+def _embed_groups(model: Model, file: Any, target: str, columns: Columns) -> int:
+    import pyarrow.parquet  # type: ignore[import-untyped, unused-ignore]
+
+    writer = None
+    try:
+        for group in range(file.num_row_groups):
+            table = with_vectors(model, file.read_row_group(group), columns)
+            writer = writer or pyarrow.parquet.ParquetWriter(target, table.schema)
+            writer.write_table(table, row_group_size=max(table.num_rows, 1))
+        if writer is None:
+            table = with_vectors(model, file.schema_arrow.empty_table(), columns)
+            writer = pyarrow.parquet.ParquetWriter(target, table.schema)
+    finally:
+        if writer is not None:
+            writer.close()
+    return int(file.metadata.num_rows)

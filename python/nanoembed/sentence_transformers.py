@@ -1,0 +1,93 @@
+"""``SentenceTransformer`` with this library behind it: replace the import, keep the rest.
+
+>>> from nanoembed.sentence_transformers import SentenceTransformer
+>>> model = SentenceTransformer("all-MiniLM-L6-v2")
+>>> model.encode(["a cat on a mat"]).shape
+(1, 384)
+
+Nothing is downloaded: a name is a path, or the model that the package brings along.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from ._model import Model, Texts, before_texts
+
+BUILT_IN = ("all-MiniLM-L6-v2", "sentence-transformers/all-MiniLM-L6-v2")
+"""Names of the model of the package."""
+
+
+class SentenceTransformer(Model):
+    """:class:`~nanoembed.Model` with the constructor and methods of sentence-transformers."""
+
+    def __init__(
+        self,
+        model_name_or_path: str | os.PathLike[str] | None = None,
+        *,
+        device: str | None = None,
+        truncate_dim: int | None = None,
+        threads: int | None = None,
+    ) -> None:
+        if device not in (None, "cpu"):
+            raise ValueError(f"device={device!r}: this computes on the CPU")
+        is_built_in = model_name_or_path in (None, *BUILT_IN)
+        if not is_built_in and not os.path.exists(str(model_name_or_path)):
+            raise FileNotFoundError(
+                f"{model_name_or_path}: no such file or folder, and nothing is downloaded: give the"
+                f" folder of a model, or one of {', '.join(BUILT_IN)}"
+            )
+        super().__init__(None if is_built_in else model_name_or_path, threads=threads)
+        self.truncate_dim = truncate_dim
+
+    def encode_query(
+        self,
+        sentences: Texts,
+        *,
+        prompt_name: str | None = None,
+        prompt: str | None = None,
+        **keywords: Any,
+    ) -> Any:
+        """``encode`` behind the model's prompt for questions, if it has one."""
+        before = before_texts(None, prompt_name, prompt, usual="query")
+        return self._encode(sentences, before, **keywords)
+
+    def encode_document(
+        self,
+        sentences: Texts,
+        *,
+        prompt_name: str | None = None,
+        prompt: str | None = None,
+        **keywords: Any,
+    ) -> Any:
+        """``encode`` behind the model's prompt for documents, if it has one."""
+        before = before_texts(None, prompt_name, prompt, usual="document")
+        return self._encode(sentences, before, **keywords)
+
+    def _encode(self, sentences: Texts, before: Any, **keywords: Any) -> Any:
+        if keywords.get("truncate_dim") is None:
+            keywords["truncate_dim"] = self.truncate_dim
+        return super()._encode(sentences, before, **keywords)
+
+    @property
+    def max_seq_length(self) -> int:
+        """How many tokens of a text are used."""
+        return self.max_tokens
+
+    def get_sentence_embedding_dimension(self) -> int:
+        """How many numbers a vector has."""
+        return self.truncate_dim or self.dimensions
+
+    def get_embedding_dimension(self) -> int:
+        """How many numbers a vector has."""
+        return self.get_sentence_embedding_dimension()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _reopened, (type(self), self._path, self.truncate_dim, self._options["threads"])
+
+
+def _reopened(
+    kind: type[SentenceTransformer], path: str | None, truncate_dim: int | None, threads: int | None
+) -> SentenceTransformer:
+    return kind(path, truncate_dim=truncate_dim, threads=threads)

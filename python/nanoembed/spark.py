@@ -1,0 +1,58 @@
+"""A function for Spark: texts of a column become vectors, a batch at a time, through Arrow.
+
+>>> from nanoembed.spark import embed_udf                                    # doctest: +SKIP
+>>> embed = embed_udf()                                                      # doctest: +SKIP
+>>> table = spark.read.parquet("texts.parquet")                              # doctest: +SKIP
+>>> table.withColumn("vector", embed("text")).write.parquet("vectors")      # doctest: +SKIP
+
+The model is opened once in each Python worker, and not sent over the network: a path must be there
+on every machine.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any
+
+from ._model import Model
+
+
+@lru_cache(maxsize=4)
+def _opened(path: str | None, threads: int) -> Model:
+    return Model(path, threads=threads)
+
+
+def embed_batches(
+    batches: Iterator[Any], path: str | None = None, threads: int = 1
+) -> Iterator[Any]:
+    """Series of texts to series of vectors, lists of floats; ``None`` for a row without a text.
+    :func:`embed_udf` makes a function of a column of it."""
+    import pandas  # type: ignore[import-untyped, unused-ignore]
+
+    model = _opened(path, threads)
+    for texts in batches:
+        found = model.embed(texts, details=True, on_error="null", to="numpy")
+        pairs = zip(found.vectors, found.has_vector, strict=True)
+        vectors = [vector if has_vector else None for vector, has_vector in pairs]
+        yield pandas.Series(vectors, index=texts.index, dtype=object)
+
+
+def embed_udf(path: str | os.PathLike[str] | None = None, *, threads: int = 1) -> Any:
+    """A ``pandas_udf`` from ``string`` to ``array<float>``.
+
+    :param path: the model; ``None`` is that of the package.
+    :param threads: in each Python worker, of which Spark runs one for each core.
+    """
+    from pyspark.sql.functions import pandas_udf
+
+    place = None if path is None else os.fspath(path)
+
+    def embed(batches: Iterator[Any]) -> Iterator[Any]:
+        return embed_batches(batches, place, threads)
+
+    import pandas  # type: ignore[import-untyped, unused-ignore]
+
+    embed.__annotations__ = {"batches": Iterator[pandas.Series], "return": Iterator[pandas.Series]}
+    return pandas_udf(embed, returnType="array<float>")

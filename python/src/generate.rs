@@ -1,0 +1,123 @@
+//! Texts continued piece by piece.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use nanoembed::{Generator, Message, Prompt, Sampling};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use rayon::ThreadPool;
+
+use crate::error::OrException;
+
+/// What is asked for.
+#[derive(FromPyObject)]
+pub(crate) struct Request {
+    /// A text in which special tokens are spelled.
+    #[pyo3(item)]
+    template: Option<String>,
+    /// A text that is only text.
+    #[pyo3(item)]
+    text: Option<String>,
+    /// Who says what.
+    #[pyo3(item)]
+    messages: Option<Vec<(String, String)>>,
+    #[pyo3(item)]
+    max_tokens: usize,
+    #[pyo3(item)]
+    temperature: f32,
+    #[pyo3(item)]
+    top_k: usize,
+    #[pyo3(item)]
+    top_p: f32,
+    #[pyo3(item)]
+    seed: u64,
+}
+
+impl Request {
+    fn sampling(&self) -> Sampling {
+        Sampling::default()
+            .max_tokens(self.max_tokens)
+            .temperature(self.temperature)
+            .top_k(self.top_k)
+            .top_p(self.top_p)
+            .seed(self.seed)
+    }
+}
+
+/// The pieces of a continuation, an iterator of strings.
+#[pyclass(frozen, module = "nanoembed._native")]
+pub(crate) struct Pieces {
+    state: Mutex<State>,
+    threads: Arc<ThreadPool>,
+}
+
+struct State {
+    // Declared before the generator, which it borrows from.
+    pieces: nanoembed::Pieces<'static>,
+    _generator: Box<Generator>,
+}
+
+impl Pieces {
+    pub(crate) fn begin(
+        py: Python<'_>,
+        generator: Generator,
+        request: &Request,
+        threads: Arc<ThreadPool>,
+    ) -> PyResult<Self> {
+        let generator = Box::new(generator);
+        let lent: *const Generator = &raw const *generator;
+        // SAFETY: the generator lies on the heap, and stays beside the pieces, which are dropped
+        // before it and never handed out.
+        let borrowed: &'static Generator = unsafe { &*lent };
+        let messages = request.messages.iter().flatten().map(message);
+        let messages: Vec<Message<'_>> = messages.collect::<PyResult<_>>()?;
+        let prompt = match (&request.template, &request.text) {
+            (Some(template), _) => Prompt::WithSpecialTokens(template),
+            (None, Some(text)) => Prompt::Text(text),
+            (None, None) => Prompt::Chat(&messages),
+        };
+        let sampling = request.sampling();
+        let pieces = py.detach(|| threads.install(|| borrowed.generate(prompt, sampling)));
+        let state = State { pieces: pieces.or_exception(py)?, _generator: generator };
+        Ok(Self { state: Mutex::new(state), threads })
+    }
+}
+
+fn message((role, content): &(String, String)) -> PyResult<Message<'_>> {
+    match role.as_str() {
+        "system" => Ok(Message::system(content)),
+        "user" => Ok(Message::user(content)),
+        "assistant" => Ok(Message::assistant(content)),
+        other => Err(PyValueError::new_err(format!(
+            "the role {other:?} is not system, user or assistant"
+        ))),
+    }
+}
+
+#[pymethods]
+impl Pieces {
+    const fn __iter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        slf
+    }
+
+    fn __next__(&self, py: Python<'_>) -> PyResult<Option<String>> {
+        let next = py.detach(|| {
+            let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+            let pieces = &mut state.pieces;
+            self.threads.install(|| pieces.next())
+        });
+        next.transpose().or_exception(py)
+    }
+
+    /// How many tokens the prompt has.
+    #[getter]
+    fn prompt_tokens(&self) -> usize {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).pieces.prompt_tokens()
+    }
+
+    /// The ids of the tokens so far.
+    #[getter]
+    fn ids(&self) -> Vec<u32> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).pieces.ids().to_vec()
+    }
+}

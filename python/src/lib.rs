@@ -1,0 +1,50 @@
+//! Python's package `nanoembed`: what its Python modules are made of. They check and spell
+//! arguments as Python does; this converts them, calls the crate `nanoembed`, and converts results.
+//!
+//! | module | role |
+//! |---|---|
+//! | `texts` | what is embedded: strings of Python, or columns of Arrow, neither of them copied |
+//! | `rows` | vectors on their way out, for NumPy and Arrow, not copied either |
+//! | `watch` | work without the interpreter's lock, interrupted by Ctrl-C |
+//! | `threads` | threads that a forked process makes anew |
+//! | `model` | models of texts |
+//! | `generate` | continuations |
+//! | `words` | word vectors |
+//! | `files` | inspection, verification, conversion |
+//! | `error` | the library's errors as exceptions |
+
+mod error;
+mod files;
+mod generate;
+mod model;
+mod rows;
+mod texts;
+mod threads;
+mod watch;
+mod words;
+
+use pyo3::prelude::*;
+
+/// The part of the package that is compiled. Use the package, not this.
+#[pymodule]
+mod _native {
+    #[pymodule_export]
+    use super::files::{
+        convert_model, convert_words, inspection, is_model_name, quantize, verification,
+    };
+    #[pymodule_export]
+    use super::generate::Pieces;
+    #[pymodule_export]
+    use super::model::Model;
+    #[pymodule_export]
+    use super::rows::Rows;
+    #[pymodule_export]
+    use super::words::Words;
+
+    use pyo3::prelude::*;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}

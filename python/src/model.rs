@@ -1,0 +1,396 @@
+//! Models of texts: embedding, comparing, continuing, tokenising.
+
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
+use nanoembed::{
+    Bytes, CrossEncoder, Encoder, Model as Opened, ModelOptions, Prefix, Role, Tokenizer,
+};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use crate::error::OrException;
+use crate::generate::{Pieces, Request};
+use crate::rows::{Lent, Rows, Writer, precision};
+use crate::texts::{OK, Policy, Row, TRUNCATED, Texts};
+use crate::threads::Chosen;
+use crate::watch::watched;
+
+/// A model of texts.
+#[pyclass(frozen, module = "nanoembed._native")]
+pub(crate) struct Model {
+    origin: Origin,
+    options: ModelOptions,
+    opened: Opened,
+    threads: Chosen,
+    /// What embeds by a model that continues texts.
+    pooled: OnceLock<Encoder>,
+    tokenizer: OnceLock<Tokenizer>,
+}
+
+/// Where the model comes from.
+enum Origin {
+    BuiltIn,
+    Path(PathBuf),
+    Bytes(Bytes),
+}
+
+/// What stands before texts: at most one of these.
+#[derive(FromPyObject)]
+struct Before {
+    #[pyo3(item)]
+    prompt: Option<String>,
+    #[pyo3(item)]
+    prompt_name: Option<String>,
+    /// `query` or `document`: the model's own prompt for these, which it must have.
+    #[pyo3(item)]
+    role: Option<String>,
+    /// The same, where it has one.
+    #[pyo3(item)]
+    usual_role: Option<String>,
+}
+
+impl Before {
+    fn prefix(&self) -> PyResult<Option<Prefix>> {
+        let named = |name: &String| Prefix::Named(name.clone());
+        let text = self.prompt.as_ref().map(|text| Prefix::Text(text.clone()));
+        let named = text.or_else(|| self.prompt_name.as_ref().map(named));
+        match (named, self.role.as_deref()) {
+            (Some(prefix), _) => Ok(Some(prefix)),
+            (None, None) => Ok(None),
+            (None, Some("query")) => Ok(Some(Prefix::Query)),
+            (None, Some("document")) => Ok(Some(Prefix::Document)),
+            (None, Some(other)) => {
+                Err(PyValueError::new_err(format!("as_={other:?} is not query or document")))
+            }
+        }
+    }
+
+    fn role(&self) -> Role {
+        match self.usual_role.as_deref() {
+            Some("query") => Role::Query,
+            Some("document") => Role::Document,
+            _ => Role::Text,
+        }
+    }
+}
+
+/// What became of texts: their vectors if they are not in the caller's memory, a status for each,
+/// how many tokens (u32), and what a code is worth (f32, for bytes).
+type Embedded<'py> = (Option<Rows>, Bound<'py, PyBytes>, Bound<'py, PyBytes>, Bound<'py, PyBytes>);
+
+/// The ids of a text, and whether it has more.
+type Tokens = (Vec<u32>, bool);
+
+#[pymethods]
+impl Model {
+    #[new]
+    #[pyo3(signature = (path, data, *, threads, memory, max_tokens, precise, requantize))]
+    #[expect(clippy::too_many_arguments, reason = "they are named")]
+    fn new(
+        py: Python<'_>,
+        path: Option<PathBuf>,
+        data: Option<Vec<u8>>,
+        threads: Option<usize>,
+        memory: Option<u64>,
+        max_tokens: Option<usize>,
+        precise: bool,
+        requantize: bool,
+    ) -> PyResult<Self> {
+        let threads = Chosen::new(threads)?;
+        let options = Opened::options().max_tokens(max_tokens).memory(memory);
+        let options = options.precise(precise).requantize(requantize);
+        let origin = match (path, data) {
+            (Some(path), _) => Origin::Path(path),
+            (None, Some(data)) => Origin::Bytes(data.into()),
+            (None, None) => Origin::BuiltIn,
+        };
+        let pool = threads.pool()?;
+        let opened = py.detach(|| {
+            pool.install(|| match &origin {
+                Origin::Path(path) => options.open(path),
+                Origin::Bytes(bytes) => options.from_bytes(bytes.clone()),
+                Origin::BuiltIn => options.built_in(),
+            })
+        });
+        let opened = opened.or_exception(py)?;
+        let (pooled, tokenizer) = Default::default();
+        let model = Self { origin, options, opened, threads, pooled, tokenizer };
+        if matches!(model.opened, Opened::Words(_)) {
+            return Err(PyTypeError::new_err("the file has word vectors: WordVectors opens it"));
+        }
+        Ok(model)
+    }
+
+    /// `encoder`, `cross-encoder` or `generator`.
+    #[getter]
+    const fn kind(&self) -> &'static str {
+        match &self.opened {
+            Opened::CrossEncoder(_) => "cross-encoder",
+            Opened::Generator(_) => "generator",
+            _ => "encoder",
+        }
+    }
+
+    #[getter]
+    fn dimensions(&self, py: Python<'_>) -> PyResult<usize> {
+        Ok(self.encoder(py)?.dimensions())
+    }
+
+    #[getter]
+    fn max_tokens(&self, py: Python<'_>) -> PyResult<usize> {
+        match &self.opened {
+            Opened::CrossEncoder(model) => Ok(model.max_tokens()),
+            _ => Ok(self.encoder(py)?.max_tokens()),
+        }
+    }
+
+    #[getter]
+    fn positions(&self, py: Python<'_>) -> PyResult<usize> {
+        match &self.opened {
+            Opened::CrossEncoder(model) => Ok(model.positions()),
+            Opened::Generator(model) => Ok(model.positions()),
+            _ => Ok(self.encoder(py)?.positions()),
+        }
+    }
+
+    #[getter]
+    fn labels(&self) -> PyResult<Vec<String>> {
+        Ok(self.cross_encoder()?.labels().to_vec())
+    }
+
+    #[pyo3(signature = (
+        texts, before, *, truncate_dim, normalize, dtype, out, strict, nulls, progress
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "they are named")]
+    fn embed<'py>(
+        &self,
+        py: Python<'py>,
+        texts: &Bound<'py, PyAny>,
+        before: Before,
+        truncate_dim: Option<usize>,
+        normalize: bool,
+        dtype: &str,
+        out: Option<&Bound<'py, PyAny>>,
+        strict: bool,
+        nulls: bool,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Embedded<'py>> {
+        let encoder = self.encoder_for(py, &before, truncate_dim, normalize)?;
+        let precision = precision(dtype)?;
+        let policy = Policy { strict, nulls };
+        let texts = Texts::of(texts, policy)?;
+        let rows = texts.rows(policy)?;
+        let given: Vec<&str> = rows.iter().filter_map(|row| row.ok()).collect();
+        let out = out.map(Lent::of).transpose()?;
+        let mut writer = Writer::new(precision, (rows.len(), encoder.dimensions()), out)?;
+        let mut status = Vec::with_capacity(rows.len());
+        let mut tokens = Vec::with_capacity(rows.len() * size_of::<u32>());
+        let pool = self.threads.pool()?;
+        watched(py, &pool, progress.as_ref(), |observer| {
+            let mut waiting = rows.iter();
+            // Rows without a text stand between those that have one.
+            let mut skip = |writer: &mut Writer<'_>, status: &mut Vec<u8>, tokens: &mut Vec<u8>| {
+                while let Some(Err(why)) = waiting.next() {
+                    writer.skip();
+                    status.push(*why as u8);
+                    tokens.extend([0; size_of::<u32>()]);
+                }
+            };
+            let width = encoder.dimensions();
+            encoder.embed_parts(before.role(), &given, observer, |vectors, lengths| {
+                for (vector, length) in vectors.chunks_exact(width).zip(lengths) {
+                    skip(&mut writer, &mut status, &mut tokens);
+                    writer.push(vector);
+                    status.push(if length.truncated { TRUNCATED } else { OK });
+                    tokens.extend(u32::try_from(length.tokens).unwrap_or(u32::MAX).to_ne_bytes());
+                }
+                Ok(())
+            })?;
+            skip(&mut writer, &mut status, &mut tokens);
+            Ok(())
+        })?;
+        let scales: Vec<u8> = writer.scales.iter().flat_map(|x| x.to_ne_bytes()).collect();
+        let has_none = |row: usize| rows.get(row).is_none_or(Row::is_err);
+        Ok((
+            writer.finish(has_none),
+            PyBytes::new(py, &status),
+            PyBytes::new(py, &tokens),
+            PyBytes::new(py, &scales),
+        ))
+    }
+
+    /// Ids of each text, and whether it has more; `None` for a row without a text.
+    #[pyo3(signature = (texts, before, *, max_tokens, strict, nulls))]
+    fn tokenize(
+        &self,
+        py: Python<'_>,
+        texts: &Bound<'_, PyAny>,
+        before: Before,
+        max_tokens: Option<usize>,
+        strict: bool,
+        nulls: bool,
+    ) -> PyResult<Vec<Option<Tokens>>> {
+        let tokenizer = self.tokenizer(py)?;
+        let prompt = tokenizer.prompt(&before.prefix()?.unwrap_or_default()).or_exception(py)?;
+        let limit = match max_tokens {
+            Some(0) => None,
+            asked => tokenizer.limit(asked).or_exception(py)?,
+        };
+        let policy = Policy { strict, nulls };
+        let texts = Texts::of(texts, policy)?;
+        let rows = texts.rows(policy)?;
+        let encoded = py.detach(|| {
+            let encode = |row: &Row<'_>| {
+                let Ok(text) = row else { return Ok(None) };
+                let tokens = match prompt.is_empty() {
+                    true => tokenizer.encode(text, limit)?,
+                    false => tokenizer.encode(&format!("{prompt}{text}"), limit)?,
+                };
+                Ok(Some((tokens.ids, tokens.truncated)))
+            };
+            rows.iter().map(encode).collect::<nanoembed::Result<_>>()
+        });
+        encoded.or_exception(py)
+    }
+
+    /// A token as the vocabulary spells it.
+    fn token(&self, py: Python<'_>, id: u32) -> PyResult<Option<String>> {
+        Ok(self.tokenizer(py)?.token(id))
+    }
+
+    /// Texts by how well they answer a question: which, and how well.
+    #[pyo3(signature = (query, texts, *, progress))]
+    fn rerank(
+        &self,
+        py: Python<'_>,
+        query: &str,
+        texts: &Bound<'_, PyAny>,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Vec<(usize, f32)>> {
+        let model = self.cross_encoder()?;
+        let texts = Texts::of(texts, Policy::STRICT)?;
+        let given = all_texts(&texts)?;
+        let pool = self.threads.pool()?;
+        let ranked = watched(py, &pool, progress.as_ref(), |observer| {
+            model.rerank_watched(query, &given, observer)
+        })?;
+        Ok(ranked.into_iter().map(|ranked| (ranked.index, ranked.score)).collect())
+    }
+
+    /// Logits and scores of each pair.
+    #[pyo3(signature = (queries, texts, *, progress))]
+    fn score(
+        &self,
+        py: Python<'_>,
+        queries: &Bound<'_, PyAny>,
+        texts: &Bound<'_, PyAny>,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Vec<(Vec<f32>, Vec<f32>)>> {
+        let model = self.cross_encoder()?;
+        let (queries, texts) =
+            (Texts::of(queries, Policy::STRICT)?, Texts::of(texts, Policy::STRICT)?);
+        let (queries, texts) = (all_texts(&queries)?, all_texts(&texts)?);
+        if queries.len() != texts.len() {
+            let message = format!("{} queries and {} texts", queries.len(), texts.len());
+            return Err(PyValueError::new_err(message));
+        }
+        let pairs: Vec<(&str, &str)> = queries.into_iter().zip(texts).collect();
+        let pool = self.threads.pool()?;
+        let scores = watched(py, &pool, progress.as_ref(), |observer| {
+            model.score_pairs_watched(&pairs, observer)
+        })?;
+        Ok(scores.into_iter().map(|score| (score.logits, score.scores)).collect())
+    }
+
+    /// Reads the prompt: a text, or pairs of role and content.
+    fn generate(&self, py: Python<'_>, request: Request) -> PyResult<Pieces> {
+        match &self.opened {
+            Opened::Generator(generator) => {
+                Pieces::begin(py, generator.clone(), &request, self.threads.pool()?)
+            }
+            _ => Err(PyTypeError::new_err(format!(
+                "the model continues no texts: it is of kind {}",
+                self.kind()
+            ))),
+        }
+    }
+}
+
+impl Model {
+    /// What embeds; opened the first time of a model that continues texts.
+    fn encoder(&self, py: Python<'_>) -> PyResult<&Encoder> {
+        match &self.opened {
+            Opened::Encoder(encoder) => Ok(encoder),
+            Opened::Generator(_) => {
+                if self.pooled.get().is_none() {
+                    let options = self.options.encoder();
+                    let encoder = py.detach(|| match &self.origin {
+                        Origin::Path(path) => options.open(path),
+                        Origin::Bytes(bytes) => options.from_bytes(bytes.clone()),
+                        Origin::BuiltIn => options.built_in(),
+                    });
+                    // Another thread may have been faster, with the same.
+                    let _ = self.pooled.set(encoder.or_exception(py)?);
+                }
+                self.pooled.get().ok_or_else(|| PyValueError::new_err("no encoder"))
+            }
+            _ => Err(PyTypeError::new_err(format!("a {} embeds no texts", self.kind()))),
+        }
+    }
+
+    fn encoder_for(
+        &self,
+        py: Python<'_>,
+        before: &Before,
+        truncate_dim: Option<usize>,
+        normalize: bool,
+    ) -> PyResult<Encoder> {
+        let mut encoder = self.encoder(py)?.clone();
+        if let Some(prefix) = before.prefix()? {
+            encoder = encoder.with_prompt(prefix).or_exception(py)?;
+        }
+        if truncate_dim.is_some() {
+            encoder = encoder.with_truncate_dim(truncate_dim).or_exception(py)?;
+        }
+        Ok(if normalize { encoder.with_normalize(true) } else { encoder })
+    }
+
+    fn cross_encoder(&self) -> PyResult<&CrossEncoder> {
+        match &self.opened {
+            Opened::CrossEncoder(model) => Ok(model),
+            _ => Err(PyTypeError::new_err(format!(
+                "{} {} compares no texts: a cross-encoder does, such as a folder of bge-reranker",
+                if self.kind() == "encoder" { "an" } else { "a" },
+                self.kind()
+            ))),
+        }
+    }
+
+    fn tokenizer(&self, py: Python<'_>) -> PyResult<&Tokenizer> {
+        if self.tokenizer.get().is_none() {
+            let opened = py.detach(|| {
+                let source = match &self.origin {
+                    Origin::Path(path) => return Tokenizer::open(path),
+                    Origin::Bytes(bytes) => {
+                        nanoembed::open::source::Source::from_bytes(bytes.clone())
+                    }
+                    Origin::BuiltIn => nanoembed::open::source::Source::built_in()?,
+                };
+                Tokenizer::of(source, false)
+            });
+            let _ = self.tokenizer.set(opened.or_exception(py)?);
+        }
+        self.tokenizer.get().ok_or_else(|| PyValueError::new_err("no tokenizer"))
+    }
+}
+
+/// Texts none of which is missing.
+fn all_texts(texts: &Texts) -> PyResult<Vec<&str>> {
+    let rows = texts.rows(Policy::STRICT)?;
+    if let Some(at) = rows.iter().position(Result::is_err) {
+        return Err(PyTypeError::new_err(format!("texts[{at}] is null")));
+    }
+    Ok(rows.into_iter().flatten().collect())
+}

@@ -1,0 +1,96 @@
+#!/usr/bin/env bash
+# Builds the wheel, and tests it where it is installed: `.ci/run python` calls this.
+#
+#   python/test.sh          all of it
+#   python/test.sh wheel    the wheel alone, into python/dist
+#
+# Tools and the packages that tests use are kept in ~/.cache; the wheel is installed into a new environment each time.
+# PYTHON names the interpreter, NANOEMBED_CLI the program whose vectors are expected.
+set -euo pipefail
+cd "$(dirname "$0")"
+root=$PWD/..
+# shellcheck source=../.ci/setup
+source "$root/.ci/setup"
+: "${NANOEMBED_SKIPPED:=/dev/null}" "${NANOEMBED_UNAVAILABLE:=/dev/null}"
+
+say() { printf '\n\033[1m-- %s\033[0m\n' "$*"; }
+skip() { echo "SKIPPED $*" | tee -a "$NANOEMBED_SKIPPED"; }
+
+# Not the folder of the workspace around it, whose lock others hold.
+if [ -n "${CARGO_TARGET_DIR-}" ]; then export CARGO_TARGET_DIR=$CARGO_TARGET_DIR/python; fi
+python=${PYTHON:-python3}
+"$python" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))' 2>/dev/null || {
+    skip "python: no Python 3.10 or later with venv"
+    exit 0
+}
+
+# An environment with everything but the package, made once for each list of requirements.
+tools=$cache/python-$({ "$python" --version; cat tests/requirements.txt; } | sha256sum | cut -c1-16)
+if [ ! -f "$tools/complete" ]; then
+    say "packages for the tests"
+    rm -rf "$tools"
+    "$python" -m venv "$tools"
+    retry "$tools/bin/python" -m pip install --quiet --requirement tests/requirements.txt || {
+        unavailable "Python packages"
+        skip "python: Python packages of tests/requirements.txt"
+        exit 0
+    }
+    touch "$tools/complete"
+fi
+
+say "the wheel"
+rm -rf dist
+"$tools/bin/maturin" build --release --locked --quiet --interpreter "$tools/bin/python" --out dist
+wheel=$(ls "$PWD"/dist/*.whl)
+ls -l "$wheel"
+if [ "${1-}" = wheel ]; then exit 0; fi
+
+cargo clippy --release --locked --quiet -- -D warnings
+"$tools/bin/abi3audit" --strict "$wheel"
+
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+# The wheel in an environment of its own, with what the tests use beside it.
+say "tests"
+"$python" -m venv "$scratch/venv"
+"$scratch/venv/bin/python" -m pip install --quiet --no-index --no-deps "$wheel"
+places='import sysconfig; print(sysconfig.get_path("purelib"))'
+"$tools/bin/python" -c "$places" >"$("$scratch/venv/bin/python" -c "$places")/tools.pth"
+cp -r tests "$scratch/"
+export NANOEMBED_ROOT=$root
+(cd "$scratch" && venv/bin/python -m pytest -q -rs -p no:cacheprovider tests -c tests/pytest.ini) | tee "$scratch/log"
+sed -n 's|^SKIPPED \[[0-9]*\] |SKIPPED python/|p' "$scratch/log" >>"$NANOEMBED_SKIPPED"
+
+say "types"
+"$tools/bin/mypy" --cache-dir "$scratch/mypy" nanoembed
+(cd "$scratch" && "$tools/bin/mypy" --strict --cache-dir mypy --python-executable venv/bin/python \
+    tests/typing_sample.py)
+if command -v node >/dev/null; then
+    (cd "$scratch" && PYRIGHT_PYTHON_IGNORE_WARNINGS=1 "$tools/bin/pyright" --pythonpath venv/bin/python \
+        tests/typing_sample.py)
+else
+    skip "python: pyright, without Node"
+fi
+
+# The same wheel in other versions of Python: the same vectors.
+say "other interpreters"
+expected=$("$scratch/venv/bin/python" tests/smoke.py)
+others=0
+for other in python3.10 python3.13 "$HOME"/.pyenv/versions/3.{10,13}.*/bin/python3; do
+    other=$(command -v "$other") || continue
+    # Stand-ins of version managers answer for versions that are not there.
+    version=$("$other" -c 'import sys, venv; print("%d.%d" % sys.version_info[:2])' 2>/dev/null) || continue
+    [ ! -d "$scratch/$version" ] || continue
+    "$other" -m venv "$scratch/$version"
+    retry "$scratch/$version/bin/python" -m pip install --quiet "$wheel" || {
+        unavailable "numpy for Python $version"
+        skip "python: no numpy for Python $version"
+        continue
+    }
+    found=$("$scratch/$version/bin/python" tests/smoke.py)
+    [ "$found" = "$expected" ] || { echo "Python $version: $found, not $expected" >&2; exit 1; }
+    echo "Python $version: the same vectors"
+    others=$((others + 1))
+done
+[ $others -gt 0 ] || echo "there is no other interpreter"

@@ -1,0 +1,58 @@
+"""What the tests share: models, texts, and the command line as the reference."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nanoembed
+
+ROOT = Path(os.environ.get("NANOEMBED_ROOT") or Path(__file__).parents[2]).resolve()
+MODELS = ROOT / "tests/data/models"
+SMALL_F32 = MODELS / "bert_cased_st6"
+PROMPTED = ROOT / "ffi/tests/data/default_prompt.weights"
+RERANKER = MODELS / "xlmr_reranker"
+DECODER = ROOT / "tests/data/llama/tiny.gguf"
+WORDS = ROOT / "ffi/tests/data/words.fifu"
+
+TEXTS = [
+    "How do I reset my password?",
+    "",
+    "Click on the link to choose a new password.",
+    "Füße, naïve café — Привет, мир! 你好，世界 🙂",
+    "a b c d e f g h i j k l m n o p",
+    "The weather is lovely today. " * 80,
+    "  spaces\tand tabs  ",
+    "x" * 5000,
+]
+
+
+@pytest.fixture(scope="session")
+def model() -> nanoembed.Model:
+    return nanoembed.Model(threads=2)
+
+
+@pytest.fixture(scope="session")
+def expected(model: nanoembed.Model) -> np.ndarray[Any, Any]:
+    """The vectors of TEXTS by the command line."""
+    return by_program(TEXTS)
+
+
+def by_program(texts: list[str], *options: str) -> np.ndarray[Any, Any]:
+    """The vectors of texts by the program `nanoembed`, whose place NANOEMBED_CLI tells."""
+    import io
+    import json
+
+    program = os.environ.get("NANOEMBED_CLI")
+    if program is None:
+        pytest.skip("NANOEMBED_CLI names no program to compare with")
+    lines = "".join(json.dumps({"text": text}) + "\n" for text in texts)
+    command = [program, "embed", "-q", "-i", "jsonl", "--format", "npy", *options]
+    done = subprocess.run(command, input=lines.encode(), capture_output=True, check=True)
+    found: np.ndarray[Any, Any] = np.load(io.BytesIO(done.stdout))
+    return found

@@ -1,0 +1,139 @@
+"""Functions for engines: with the engine where it is installed, else as it would call them."""
+
+from __future__ import annotations
+
+import importlib.util
+
+import numpy as np
+import pandas
+import pytest
+
+TEXTS = ["a cat on a mat", None, "the price of oil", "", "a kitten sleeps"]
+
+
+def installed(package):
+    is_there = importlib.util.find_spec(package) is not None
+    return pytest.mark.skipif(not is_there, reason=f"{package} is not installed")
+
+
+@installed("duckdb")
+def test_duckdb_ranks_a_table_by_meaning(model, tmp_path):
+    import duckdb
+    import pyarrow
+    import pyarrow.parquet
+
+    import nanoembed.duckdb
+
+    connection = duckdb.connect()
+    nanoembed.duckdb.register(connection, model)
+    file = tmp_path / "texts.parquet"
+    column = pyarrow.array(TEXTS)
+    pyarrow.parquet.write_table(pyarrow.table({"id": range(5), "text": column}), file)
+    rows = connection.sql(f"SELECT id, embed(text) FROM '{file}' ORDER BY id").fetchall()
+    expected = model.embed(column, to="numpy")
+    for id, vector in rows:
+        if TEXTS[id] is None:
+            assert vector is None
+        else:
+            assert np.array_equal(np.array(vector, np.float32), expected[id])
+    nearest = connection.sql(f"""
+        SELECT id FROM '{file}' WHERE text <> ''
+        ORDER BY array_cosine_similarity(embed(text), embed_query('a young cat')) DESC LIMIT 2
+    """).fetchall()
+    assert sorted(id for [id] in nearest) == [0, 4]
+    many = connection.sql("SELECT embed('text ' || i) AS v FROM range(5000) r(i)").fetchnumpy()
+    assert len(many["v"]) == 5000
+
+
+def test_spark_calls_a_function_of_batches(model):
+    from nanoembed.spark import embed_batches
+
+    batches = [pandas.Series(TEXTS[:2], index=[7, 8]), pandas.Series(TEXTS[2:])]
+    first, second = embed_batches(iter(batches))
+    assert first.index.tolist() == [7, 8] and first[8] is None
+    assert np.array_equal(first[7], model.embed(TEXTS[0]))
+    assert np.array_equal(np.stack(second.tolist()), model.embed(TEXTS[2:]))
+
+
+@installed("pyspark")
+@pytest.mark.filterwarnings("default")
+def test_spark_embeds_a_column(model):
+    from pyspark.sql import SparkSession
+
+    from nanoembed.spark import embed_udf
+
+    session = SparkSession.builder.master("local[2]").getOrCreate()
+    table = session.createDataFrame(list(enumerate(TEXTS)), "id int, text string")
+    rows = table.withColumn("vector", embed_udf()("text")).orderBy("id").collect()
+    assert rows[1].vector is None
+    assert np.array_equal(np.array(rows[0].vector, np.float32), model.embed(TEXTS[0]))
+
+
+def parquet(folder, count=3):
+    """Files of texts in several row groups, some of them bad."""
+    import pyarrow
+    import pyarrow.parquet
+
+    folder.mkdir()
+    for number in range(count):
+        texts = [f"text {number} {row}" for row in range(20)] + [None, "", "word " * 600]
+        binary = pyarrow.array([None if it is None else it.encode() for it in texts] + [b"\xff"])
+        table = pyarrow.table({"id": range(24), "text": binary, "other": [number] * 24})
+        pyarrow.parquet.write_table(table, folder / f"{number}.parquet", row_group_size=7)
+    return folder
+
+
+def test_a_file_of_a_table_gets_vectors_and_statuses(model, tmp_path):
+    import pyarrow.parquet
+
+    from nanoembed._tables import Columns, embed_file
+
+    source = parquet(tmp_path / "texts", 1) / "0.parquet"
+    target = tmp_path / "vectors.parquet"
+    assert embed_file(model, str(source), str(target), Columns()) == 24
+    table = pyarrow.parquet.read_table(target)
+    assert table.column_names == ["id", "text", "other", "vector", "status"]
+    status = table["status"].to_pylist()
+    assert status[:20] == [None] * 20
+    assert status[20:] == ["null", None, "truncated", "invalid_utf8"]
+    is_missing = table["vector"].is_null().to_pylist()
+    assert is_missing[19:] == [False, True, False, False, True]
+    first = np.array(table["vector"][0].as_py(), np.float32)
+    assert np.array_equal(first, model.embed("text 0 0"))
+    again = tmp_path / "again.parquet"
+    embed_file(model, str(source), str(again), Columns())
+    assert again.read_bytes() == target.read_bytes()
+    with pytest.raises(ValueError, match="already"):
+        embed_file(model, str(target), str(again), Columns())
+    with pytest.raises(KeyError):
+        embed_file(model, str(source), str(again), Columns(text="body"))
+    names = {it.name for it in tmp_path.iterdir()}
+    assert names == {"again.parquet", "texts", "vectors.parquet"}
+
+
+@installed("ray")
+@pytest.mark.filterwarnings("default")
+def test_ray_embeds_files_and_skips_those_that_are_there(model, tmp_path):
+    import ray
+
+    from nanoembed._tables import Columns, embed_file
+    from nanoembed.ray import Embedder, embed_parquet
+
+    source = parquet(tmp_path / "texts")
+    ray.init(num_cpus=4, include_dashboard=False, log_to_driver=False)
+    try:
+        assert embed_parquet(source, tmp_path / "one", workers=1) == 72
+        assert embed_parquet(source, tmp_path / "two", workers=2) == 72
+        (tmp_path / "two" / "1.parquet").unlink()
+        assert embed_parquet(source, tmp_path / "two", workers=2) == 24
+        assert embed_parquet(source, tmp_path / "two", workers=2) == 0
+        alone = tmp_path / "alone.parquet"
+        for number in range(3):
+            embed_file(model, str(source / f"{number}.parquet"), str(alone), Columns())
+            for folder in ("one", "two"):
+                assert (tmp_path / folder / f"{number}.parquet").read_bytes() == alone.read_bytes()
+        dataset = ray.data.read_parquet(str(source))
+        rows = dataset.map_batches(Embedder, batch_format="pyarrow", concurrency=1, batch_size=5)
+        assert sorted(row["id"] for row in rows.take_all()) == sorted(list(range(24)) * 3)
+    finally:
+        ray.shutdown()

@@ -1,0 +1,40 @@
+"""What mypy and pyright see of the package: checked, never run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+from typing_extensions import assert_type
+
+import nanoembed
+from nanoembed.chromadb import NanoembedFunction
+from nanoembed.langchain import NanoembedEmbeddings
+from nanoembed.sentence_transformers import SentenceTransformer
+from nanoembed.txtai import transform
+
+model = nanoembed.Model(Path("model.weights"), threads=2)
+one: npt.NDArray[np.float32] = model.embed("a text", prompt_name="query")
+several: npt.NDArray[np.int8] = model.embed(["a", "b"], dtype="int8", on_error="null")
+details = model.embed(["a", None], details=True, on_error="null")
+assert_type(details, nanoembed.Embedded)
+assert_type(details.status, npt.NDArray[np.uint8])
+assert_type(model.tokenize("a").ids, list[int])
+assert_type(model.rerank("a", ["b"])[0].score, float)
+assert_type(nanoembed.similarity(one, several), npt.NDArray[np.float32])
+text: str = "".join(model.generate([{"role": "user", "content": "Hello"}], max_tokens=8))
+
+words = nanoembed.WordVectors("words.fifu")
+assert_type(words.vector("word"), npt.NDArray[np.float32] | None)
+near: list[str] = [neighbour.word for neighbour in words.similar("word", k=3)]
+
+try:
+    nanoembed.Model("missing")
+except nanoembed.FileMissing as error:
+    assert_type(error.offset, int | None)
+
+lists: list[list[float]] = NanoembedEmbeddings(model).embed_documents(["a"])
+rows = NanoembedFunction()(["a"])
+transformed = transform(model)(["a"])
+encoded: npt.NDArray[np.float32] = SentenceTransformer().encode(["a"], normalize_embeddings=True)
