@@ -244,6 +244,7 @@ impl Format {
 
 /// A version of a format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
 pub struct Version {
     /// What changes when old readers cannot read new files.
     pub major: u16,
@@ -283,6 +284,7 @@ pub struct FileInfo {
 
 /// What a special token is for, in the order of the EMBD special-token block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum SpecialRole {
     /// Fills texts up to one length.
     Pad,

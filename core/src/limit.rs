@@ -19,6 +19,7 @@ use crate::error::{Error, ErrorKind, Result};
 
 /// The most of one thing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Limit {
     /// What is limited, in the plural.
     pub name: &'static str,

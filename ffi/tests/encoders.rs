@@ -160,6 +160,7 @@ fn found(tokens: &[&[u8]], role: SpecialRole) -> Option<u32> {
         SpecialRole::Classify => b"[CLS]",
         SpecialRole::Separate => b"[SEP]",
         SpecialRole::Mask => b"[MASK]",
+        _ => return None,
     };
     tokens.iter().position(|token| *token == name).map(|id| id as u32)
 }

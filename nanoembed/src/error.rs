@@ -424,7 +424,7 @@ mod tests {
             }
         }
         text += "\n### What is over a limit (209)\n\n| at most | |\n|---|---|\n";
-        for Limit { name, most } in Limit::ALL {
+        for Limit { name, most, .. } in Limit::ALL {
             text += &format!("| {most} | {name} |\n");
         }
         text

@@ -147,6 +147,7 @@ fn what_is_read_is_written_as_it_was() {
                 TokenizerKind::WordPiece => Payload::WordPiece(&tokens),
                 TokenizerKind::SentencePiece => Payload::SentencePiece(tokenizer.payload()),
                 TokenizerKind::Custom => Payload::Custom(tokenizer.payload()),
+                other => panic!("{other:?}"),
             },
         });
         let plan = Plan {

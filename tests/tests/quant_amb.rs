@@ -37,6 +37,7 @@ fn plain(values: &[f32], codes: ScaledCodes) -> Vec<f32> {
         let scale = match codes.scales {
             ScaleType::F16 => f16::from_f32(largest / top).to_f32(),
             ScaleType::F32 => largest / top,
+            other => panic!("{other:?}"),
         };
         for x in block {
             let code = if scale > 0.0 { (*x / scale).round().clamp(-top, top) } else { 0.0 };

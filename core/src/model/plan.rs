@@ -48,6 +48,7 @@ impl Plan {
 
 /// How much memory a plan needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Needs {
     /// Elements of f32.
     pub floats: usize,

@@ -22,6 +22,7 @@ const STEP: f32 = 0.02;
 
 /// A scale and what its codes are worth.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Fit {
     /// The scale, rounded to the type in which it is stored.
     pub scale: f32,

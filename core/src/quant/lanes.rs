@@ -83,6 +83,7 @@ pub trait Lanes {
 /// others at once.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
+#[non_exhaustive]
 pub struct Factors(pub [f32; LANES]);
 
 /// One element after the other.

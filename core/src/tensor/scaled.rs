@@ -13,6 +13,7 @@
 
 /// The type of the scales.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum ScaleType {
     /// IEEE 754 single precision.
     F32,
@@ -33,6 +34,7 @@ impl ScaleType {
 
 /// The size of a code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum CodeBits {
     /// −8 … 7.
     Four,
@@ -56,6 +58,7 @@ impl CodeBits {
 
 /// How scales and codes lie beside each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Arrangement {
     /// All scales, then all codes.
     Separate,

@@ -23,6 +23,7 @@ use crate::error::{Error, ErrorKind, Result};
 
 /// A key and its value.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Entry<'a> {
     /// The heading that the entry stands under, as spelled between the brackets; empty before the
     /// first.

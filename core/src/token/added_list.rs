@@ -20,6 +20,7 @@ const BAD: Error = Error::without_offset(ErrorKind::BadVocabulary);
 
 /// An item of the list.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct ListedToken<'a> {
     /// The token.
     pub id: u32,

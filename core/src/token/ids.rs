@@ -2,6 +2,7 @@
 
 /// How many tokens a text has, and whether all of them were kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Found {
     /// Tokens in the buffer.
     pub tokens: usize,

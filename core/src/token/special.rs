@@ -13,6 +13,7 @@ const ROLES: usize = SpecialRole::ALL.len();
 
 /// What control tokens become that a text spells, such as `<|im_end|>`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum SpecialTokens {
     /// Text like any other: for what users write, who must not be able to end their turn. Other
     /// tokens that were added to the vocabulary are not looked for either.

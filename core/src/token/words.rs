@@ -320,6 +320,7 @@ pub struct Words<'t>(Scanner<'t, 't>);
 
 /// A word in normalised form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct NormalizedWord<'w> {
     /// The first [`MAX_WORD_CHARACTERS`](super::MAX_WORD_CHARACTERS) characters.
     pub start: &'w str,

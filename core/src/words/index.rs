@@ -19,6 +19,7 @@ const SEEDS: u64 = 8;
 
 /// What to do with words that stand in a vocabulary twice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Duplicates {
     /// The vocabulary is refused, as both reference readers do.
     #[default]

@@ -22,6 +22,7 @@ const ROUNDING: f32 = 4e-5;
 
 /// The query of an analogy: `a` is to `b` as `c` is to what is looked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Analogy {
     /// Which of the three words have vectors. Without all three there is no query.
     pub present: [bool; 3],

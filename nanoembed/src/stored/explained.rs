@@ -146,7 +146,7 @@ fn spelled(value: Value<'_>) -> Option<String> {
 
 /// Says which setting of an encoder is not honoured.
 fn setting_message(setting: GgufSetting<'_>) -> String {
-    let GgufSetting { key, value, is_known } = setting;
+    let GgufSetting { key, value, is_known, .. } = setting;
     let value = spelled(value).unwrap_or_else(|| "of several values".to_owned());
     match (key, is_known) {
         ("tokenizer.ggml.model", _) => {

@@ -159,6 +159,7 @@ impl Model {
             let before = |x: &[f64], name: &str| match order {
                 Order::Post => x.to_vec(),
                 Order::Pre | Order::Sandwich => self.norm(x, &of(name)),
+                other => panic!("{other:?}"),
             };
             let sum = |x: &mut Vec<f64>, mut y: Vec<f64>, behind: &str, end: &str| {
                 if order == Order::Sandwich {
@@ -224,5 +225,6 @@ fn activate(activation: Activation, x: f64) -> f64 {
         }
         Activation::Silu => x / (1.0 + (-x).exp()),
         Activation::Relu => x.max(0.0),
+        other => panic!("{other:?}"),
     }
 }

@@ -66,6 +66,7 @@ pub(super) fn header(input: &[u8]) -> Parse<'_, Header> {
 
 /// How text becomes tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum TokenizerKind {
     /// Byte-pair encoding: merges and a vocabulary.
     Bpe,

@@ -13,6 +13,7 @@ use crate::tensor::{Dtype, TensorHeader, TensorView};
 
 /// Which of the two layouts a file has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Variant {
     /// The published specification.
     Section,

@@ -5,6 +5,7 @@ use crate::subword::WordVocabulary;
 
 /// A stretch of the file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Place {
     /// Absolute offset of the first byte.
     pub offset: u64,
@@ -22,6 +23,7 @@ impl Place {
 
 /// A chunk as it was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Chunk {
     /// The identifier, 1 to 9.
     pub id: u32,
@@ -36,6 +38,7 @@ pub struct Chunk {
 
 /// An f32 matrix, row-major.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Array {
     /// The number of rows: words, then buckets or n-grams.
     pub rows: u64,
@@ -48,6 +51,7 @@ pub struct Array {
 /// A product-quantised matrix. Row `r` is the concatenation over `s` of centroid `codes[r][s]` of
 /// subquantiser `s`, times the transposed projection, times the row's norm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Quantized {
     /// The number of rows: words, then buckets or n-grams.
     pub rows: u64,

@@ -4,6 +4,7 @@ use crate::model::config::{Config, FAMILIES};
 
 /// What the linear layers of a transformer layer are applied to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum LayerInput {
     /// Of queries, keys and values: `[tokens, hidden]`.
     Attention,
@@ -29,6 +30,7 @@ impl LayerInput {
 
 /// Some rows that a linear layer is applied to.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Observation<'a> {
     /// The layer, counted from 0.
     pub layer: usize,

@@ -123,6 +123,7 @@ pub struct Attention {
 
 /// Whether tokens see those after them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Mask {
     /// They see all of their text.
     Full,
@@ -179,6 +180,7 @@ impl Window {
 
 /// Where norms stand in a layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Order {
     /// Behind each residual sum.
     Post,
@@ -202,6 +204,7 @@ pub enum NormKind {
 
 /// What makes a layer more than a product.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Activation {
     /// x · Φ(x).
     Gelu,

@@ -10,6 +10,7 @@ use crate::kernel::Kernels;
 
 /// A head that classifies.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Classifier<'a> {
     /// What of the tokens' vectors it takes.
     pub pooling: Way,
@@ -23,6 +24,7 @@ pub struct Classifier<'a> {
 
 /// A layer norm of a head.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct HeadNorm<'a> {
     /// What normed elements are multiplied with.
     pub weight: &'a [f32],

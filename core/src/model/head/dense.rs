@@ -5,6 +5,7 @@ use crate::kernel::{Floats, Kernels, Product, Strides};
 
 /// What a layer of a head does to each element, by the names of torch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum DenseActivation {
     /// Nothing.
     Identity,
@@ -55,6 +56,7 @@ fn sigmoid(x: f32) -> f32 {
 
 /// A linear layer and what is done to its output.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Dense<'a> {
     /// `[out, in]`, row by row.
     pub weight: &'a [f32],

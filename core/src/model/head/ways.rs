@@ -5,6 +5,7 @@ use crate::kernel;
 
 /// How the vectors of a text's tokens become one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Way {
     /// The vector of the first token.
     First,

@@ -54,6 +54,7 @@ enum Added<'a> {
 
 /// How many elements of each kind [`SentencePieceSource::open`] needs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SentencePieceNeeds {
     /// Bytes of [`SentencePieceMemory::model`].
     pub model: usize,

@@ -15,6 +15,7 @@ pub(super) type Outcome<'a, T> = Result<T, GgufRefusal<'a>>;
 
 /// Why there is no encoder in a GGUF file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum GgufFault<'a> {
     /// What is wrong with the file.
     Error(Error),

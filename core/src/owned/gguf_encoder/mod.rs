@@ -27,6 +27,7 @@ use crate::model::{DenseActivation, GgufRefusal, Way, gguf_architecture, gguf_is
 
 /// An encoder in a GGUF file: all but its weights.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct GgufEncoder {
     /// What the file says of the model, as if a folder did.
     pub model: FolderModel,

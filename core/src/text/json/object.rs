@@ -11,6 +11,7 @@ use crate::error::{Error, ErrorKind};
 
 /// A setting that keeps a file from being read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Fault<'t> {
     /// The error, at the setting's value, or at the object that it is missing from.
     pub error: Error,

@@ -6,6 +6,7 @@ use crate::error::{Error, ErrorKind, Result};
 
 /// What a piece is for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum PieceKind {
     /// A part of texts.
     #[default]

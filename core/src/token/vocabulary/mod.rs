@@ -91,6 +91,7 @@ pub trait Tokens {
 
 /// How a token compares with a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Comparison {
     /// The token's place relative to the text, in byte order.
     pub order: Ordering,

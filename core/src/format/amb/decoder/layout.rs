@@ -12,6 +12,7 @@ pub(super) mod field {
 
 /// A part of the file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Place {
     /// Absolute offset of the first byte.
     pub offset: u64,

@@ -6,6 +6,7 @@ use crate::model::weights::{Encoding, Matrix, Name, Weights};
 
 /// Something wrong with one tensor of the model.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Finding<'a> {
     /// The tensor's name.
     pub name: &'a str,

@@ -9,6 +9,7 @@ use crate::model::weights::Weights;
 
 /// An encoder as its `config.json` describes it.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct FamilyModel {
     /// Its family, by the name of `model_type`.
     pub family: &'static str,
@@ -80,6 +81,7 @@ impl FamilyModel {
 
 /// A head that classifies, and what its layers are called.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct ClassifierModel {
     /// What of the tokens' vectors it takes.
     pub pooling: Way,

@@ -11,6 +11,7 @@ use crate::model::size::{larger, possible, product, sum};
 /// How exactly activations are multiplied with weights that lie in ggml's blocks. Weights in other
 /// encodings are converted to f32 and multiplied with activations in f32, whatever is chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Activations {
     /// As they are, in f32; blocks are converted to f32. The slowest, and the reference for the
     /// others.
@@ -47,6 +48,7 @@ impl LlamaPlan {
 
 /// How much memory a pass needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct LlamaNeeds {
     /// Elements of f32.
     pub floats: usize,

@@ -11,6 +11,7 @@ use crate::token::{
 
 /// How many elements of each kind [`BpeSource::open`] needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct BpeNeeds {
     /// Of [`BpeMemory::samples`].
     pub samples: usize,

@@ -75,6 +75,7 @@ fn own<'a>(file: &Gguf<'a>, key: &str) -> Option<Value<'a>> {
 
 /// A setting of an encoder in a GGUF file that is not done here.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct GgufSetting<'a> {
     /// Its key.
     pub key: &'a str,

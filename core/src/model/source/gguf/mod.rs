@@ -77,6 +77,7 @@ pub fn gguf_is_known_encoder(file: &Gguf<'_>) -> bool {
 
 /// What kind of model a GGUF file has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum GgufModel {
     /// A BERT encoder.
     Encoder,

@@ -9,6 +9,7 @@ use crate::token::vocabulary::{Comparison, IdWidth, MAX_TOKEN_BYTES, Ranked, Tok
 
 /// Where the token entries of a file lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct TokenPlaces {
     /// Absolute offset of the first entry.
     pub offset: u64,
@@ -20,6 +21,7 @@ pub struct TokenPlaces {
 
 /// Where the index over the tokens lies that a file may hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct TokenIndex {
     /// Absolute offset of `vocab.offsets`.
     pub offsets: u64,

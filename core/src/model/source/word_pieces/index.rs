@@ -25,6 +25,7 @@ pub struct WordPieceIndex {
 /// What was left in memory: the same slices as those of
 /// [`WordPieceMemory`](super::WordPieceMemory).
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct WordPieceTables<'a> {
     /// Tokens that the file spells otherwise, and the spellings of added ones.
     pub text: &'a [u8],

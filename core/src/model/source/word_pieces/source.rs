@@ -57,6 +57,7 @@ enum Tokens<'a> {
 
 /// How many elements of each kind [`WordPieceSource::open`] needs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct WordPieceNeeds {
     /// Bytes of [`WordPieceMemory::text`].
     pub text: usize,
