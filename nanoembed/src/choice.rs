@@ -32,7 +32,6 @@ macro_rules! choices {
     ) => {
         $(#[$meta])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        #[non_exhaustive]
         pub enum $type {
             $($(#[doc = $doc])+ $variant,)+
         }

@@ -13,6 +13,7 @@ use crate::stored::{Contents, FileSet, Stored};
 
 choices! {
     /// The floats that are written.
+    #[non_exhaustive]
     pub enum Float {
         /// 32 bits
         F32 = "f32",

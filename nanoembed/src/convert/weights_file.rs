@@ -25,6 +25,7 @@ use crate::progress::Progress;
 
 choices! {
     /// How weights are stored.
+    #[non_exhaustive]
     pub enum WeightType {
         /// 32-bit floats, exactly as most models are published
         F32 = "f32",

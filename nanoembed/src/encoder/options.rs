@@ -13,6 +13,7 @@ use crate::open::source::Source;
 
 choices! {
     /// How the hidden states of a causal model become one vector.
+    #[non_exhaustive]
     pub enum Pooling {
         /// The mean over all tokens
         Mean = "mean",

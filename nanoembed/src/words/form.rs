@@ -23,6 +23,7 @@ const CUT_NUMBERS: usize = 8;
 
 choices! {
     /// A form of word vectors.
+    #[non_exhaustive]
     pub enum Form {
         /// A finalfusion `.fifu` file
         Finalfusion = "finalfusion",

@@ -10,6 +10,7 @@ use crate::choice::choices;
 
 choices! {
     /// What to do with words that stand in a vocabulary twice.
+    #[non_exhaustive]
     pub enum OnDuplicate {
         /// Stop there
         Error = "error",
@@ -21,6 +22,7 @@ choices! {
 
 choices! {
     /// What to do with words that are not UTF-8.
+    #[non_exhaustive]
     pub enum OnBrokenUtf8 {
         /// Stop there
         Error = "error",

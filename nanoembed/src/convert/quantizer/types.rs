@@ -6,6 +6,7 @@ use crate::choice::choices;
 
 choices! {
     /// A type of weights.
+    #[non_exhaustive]
     pub enum QuantType {
         /// 32-bit floats
         F32 = "f32",

@@ -44,6 +44,7 @@ impl Default for Writing {
 
 choices! {
     /// The formats of weights that are written.
+    #[non_exhaustive]
     pub enum Target {
         /// UQFF 1.2, as mistral.rs since 0.9 reads it
         Uqff12 = "uqff-1.2" | "uqff",

@@ -9,6 +9,7 @@ use crate::choice::choices;
 
 choices! {
     /// How vectors are turned before they are cut.
+    #[non_exhaustive]
     pub enum RotationKind {
         /// Not at all
         None = "none",
