@@ -1,15 +1,17 @@
 // What the entries `.` and `./inline` have in common: the same functions over modules from different places.
 import type { CausalModel } from "./causal.js";
 import { memoryBytes, type InitOptions as BaseInitOptions, type ModuleSource } from "./engine.js";
+import type { Reranker } from "./encoders.js";
+import { isFolder, type Folder } from "./folders.js";
 import type { InspectOptions, Inspection, Verdict, VerifyOptions } from "./inspection.js";
 import { bring, type LoadOptions as BaseOptions } from "./load.js";
-import { ModelSink, engineOf, type Runners } from "./model-sink.js";
+import { ModelSink, checkKind, engineOf, type ModuleName, type Runners } from "./model-sink.js";
 import type { SentenceModel, SentenceOptions } from "./sentences.js";
 import type { Source } from "./source.js";
 import type { WordOptions, WordVectors } from "./words.js";
 
 /** What a file can be loaded as. */
-export type Model = SentenceModel | WordVectors | CausalModel;
+export type Model = SentenceModel | Reranker | WordVectors | CausalModel;
 
 export interface LoadOptions extends BaseOptions, SentenceOptions, Pick<WordOptions, "duplicates"> {
   /** What the file must hold. Without it the file decides, and the result's `kind` says what it was. */
@@ -21,6 +23,8 @@ export interface InitOptions extends Partial<BaseInitOptions> {
   words?: ModuleSource | Promise<ModuleSource>;
   /** The module for causal models, likewise. */
   causal?: ModuleSource | Promise<ModuleSource>;
+  /** The module for encoders of all families, likewise. */
+  encoders?: ModuleSource | Promise<ModuleSource>;
 }
 
 export interface Api {
@@ -29,11 +33,17 @@ export interface Api {
    * call that needs one does. That of `inspect` and `verify` is `init` of `nanoembed/inspect`.
    */
   init(options?: InitOptions): Promise<void>;
-  /** Loads a model: its bytes are looked at as they arrive, and lie once in memory. The format is told by the bytes. */
-  load(source: Source, options: LoadOptions & { kind: "sentences" }): Promise<SentenceModel>;
+  /**
+   * Loads a model: its bytes are looked at as they arrive, and lie once in memory. The format is told by the bytes.
+   *
+   * An address that ends with `/`, or the files of a folder that somebody has picked, are a Hugging Face folder: settings,
+   * tokenizer and weights are taken from it as they lie there.
+   */
+  load(source: Source | Folder, options: LoadOptions & { kind: "sentences" }): Promise<SentenceModel>;
+  load(source: Source | Folder, options: LoadOptions & { kind: "reranker" }): Promise<Reranker>;
   load(source: Source, options: LoadOptions & { kind: "words" }): Promise<WordVectors>;
   load(source: Source, options: LoadOptions & { kind: "causal" }): Promise<CausalModel>;
-  load(source: Source, options?: LoadOptions): Promise<Model>;
+  load(source: Source | Folder, options?: LoadOptions): Promise<Model>;
   /** Opens word vectors in a file that stays where it is: a `Blob`, or an address whose server answers range requests. */
   open(source: Source, options?: WordOptions): Promise<WordVectors>;
   /** Reads header and index of a file in any format that is known here, and nothing else. */
@@ -45,12 +55,25 @@ export interface Api {
 }
 
 /** Loads the modules that `options` names; without any, that for sentence models. */
-export async function init(runners: Runners, { module_or_path: sentences, words, causal }: InitOptions = {}): Promise<void> {
-  const given = Object.entries({ sentences, words, causal }) as [Model["kind"], InitOptions["words"]][];
+export async function init(runners: Runners, { module_or_path: sentences, words, causal, encoders }: InitOptions = {}): Promise<void> {
+  const given = Object.entries({ sentences, words, causal, encoders }) as [ModuleName, InitOptions["words"]][];
   if (given.every(([, module]) => module === undefined)) await runners.sentences.ready();
-  for (const [kind, module_or_path] of given) {
-    if (module_or_path !== undefined) await (await engineOf(runners, kind)).ready({ module_or_path });
+  for (const [name, module_or_path] of given) {
+    if (module_or_path !== undefined) await (await engineOf(runners, name)).ready({ module_or_path });
   }
+}
+
+/** The model in a folder. */
+export async function folderOf(runners: Runners, folder: Folder, options: LoadOptions): Promise<SentenceModel | Reranker> {
+  const { engine, loadFolder } = await runners.encoders();
+  const model = await loadFolder(engine, folder, options);
+  try {
+    checkKind(options.kind, model.kind);
+  } catch (error) {
+    model.dispose();
+    throw error;
+  }
+  return model;
 }
 
 /** What only looks at files. */
@@ -58,10 +81,13 @@ export type Looking = Pick<Api, "inspect" | "verify">;
 
 /** Models come from `runners`; what only looks at files is loaded, code and module, when it is asked for. */
 export function api(runners: Runners, looking: () => Promise<Looking>): Api {
-  async function load(source: Source, options: LoadOptions = {}) {
+  async function load(source: Source | Folder, options: LoadOptions = {}) {
     options.signal?.throwIfAborted();
+    const { kind } = options;
+    if (isFolder(source)) return folderOf(runners, source, options);
     // It takes as long as the file's first bytes. What is wrong with it is said when those are there.
-    if (options.kind) void engineOf(runners, options.kind).then((engine) => engine.ready()).catch(() => {});
+    const module = kind === "reranker" ? "encoders" : kind;
+    if (module) void engineOf(runners, module).then((engine) => engine.ready()).catch(() => {});
     const sink = await bring(source, () => new ModelSink(runners, options.kind), options);
     return sink.model(options);
   }

@@ -28,8 +28,14 @@ export interface PartsReader extends Reader {
   at_least(): number;
 }
 
+/** Reads a file inside a module that runs models. */
+export interface ModelReader extends Reader {
+  /** Whether the file that was read is for the module for encoders of all families. Those for others have this. */
+  needs_encoders?(): boolean;
+}
+
 /** Reads a file inside the module for sentence models. */
-export interface SentenceReader extends Reader {
+export interface SentenceReader extends ModelReader {
   /** Whether the file is for the module for causal models; `undefined` before that is known. */
   holds_decoder(): boolean | undefined;
 }
@@ -120,6 +126,9 @@ async function instantiate(source: ModuleSource, imports: WebAssembly.Imports): 
   const bytes = await readable(source);
   if (!(bytes instanceof Response)) return WebAssembly.instantiate(bytes, imports);
   if (!bytes.ok) throw new Error(`${bytes.url} answered ${bytes.status}`);
+  if (/^text\/html/.test(bytes.headers.get("content-type") ?? "")) {
+    throw new Error(`${bytes.url} is a web page: the package's .wasm file has to be there, beside its JavaScript`);
+  }
   // Compiled as it arrives, if the server says what it is.
   return bytes.headers.get("content-type") === "application/wasm"
     ? WebAssembly.instantiateStreaming(bytes, imports)

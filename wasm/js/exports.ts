@@ -5,8 +5,10 @@ export type { ModuleSource } from "./engine.js";
 export type { CacheKind } from "./cache.js";
 export type { FetchOptions, Phase, Progress, Source } from "./source.js";
 export type {
-  EmbedOptions, Embedding, Embeddings, SentenceModel, StreamedEmbedding, Tokens,
+  EmbedOptions, Embedding, Embeddings, SentenceModel, StreamedEmbedding, TokenizeOptions, Tokens,
 } from "./sentences.js";
+export type { PairScore, Ranked, RerankOptions, Reranker } from "./encoders.js";
+export type { Folder } from "./folders.js";
 export type { CausalModel, GenerateOptions, Generated, GeneratedToken } from "./causal.js";
 export type { Neighbour, SearchOptions, WordOptions, WordVector, WordVectors } from "./words.js";
 export type {

@@ -17,7 +17,10 @@ export function familyOf(start: Uint8Array): Family {
   const text = String.fromCharCode(...start.subarray(0, MAGIC_BYTES));
   for (const [magic, family] of MAGICS) if (text.startsWith(magic)) return family;
   if (text[8] === "{") return "safetensors";
-  throw new NanoembedError("unknown_format", "no format known here starts like this file", { offset: 0 });
+  const message = /^\W*<(?:!doctype|html|\?xml)/i.test(String.fromCharCode(...start.subarray(0, 64)))
+    ? "a web page came in place of the file: the address is wrong, or the server answers with its own page where there is none"
+    : start.length === 0 ? "nothing came: the file is empty" : "no format known here starts like this file";
+  throw new NanoembedError("unknown_format", message, { offset: 0 });
 }
 
 /** Two pieces in one. */

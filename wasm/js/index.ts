@@ -11,7 +11,7 @@ import { sentences } from "./module-sentences.js";
 export * from "./exports.js";
 
 const all: Api = /* @__PURE__ */ api(
-  { sentences, words: () => import("./looking-up.js"), causal: () => import("./continuing.js") },
+  { sentences, words: () => import("./looking-up.js"), causal: () => import("./continuing.js"), encoders: () => import("./encoding.js") },
   () => import("./looking.js"),
 );
 

@@ -25,7 +25,15 @@ export interface LoadOptions extends FetchOptions {
 export async function bring<S extends Sink>(source: Source, open: () => S, options: LoadOptions): Promise<S> {
   const { integrity } = options;
   const compare = integrity === undefined ? undefined : (await import("./integrity.js")).comparing(integrity);
-  const fresh = async () => fill(await pieces(source, options), open(), "download", options, compare);
+  const fresh = async () => {
+    try {
+      return await fill(await pieces(source, options), open(), "download", options, compare);
+    } catch (error) {
+      const from = addressOf(source) ?? (source as Partial<Response> | undefined)?.url;
+      if (from && error instanceof NanoembedError && error.code === "unknown_format") error.message += `: ${from}`;
+      throw error;
+    }
+  };
   const address = options.cache ? addressOf(source) : undefined;
   if (!options.cache || address === undefined) return fresh();
   const { throughCache } = await import("./cache.js");

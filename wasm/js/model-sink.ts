@@ -1,9 +1,11 @@
 import type { LoadOptions, Model } from "./api.js";
 import type { CausalGlue, CausalModel } from "./causal.js";
-import type { Engine, Glue, Reader, SentenceReader } from "./engine.js";
+import type { EncoderGlue, Reranker } from "./encoders.js";
+import type { Engine, Glue, ModelReader, Reader, SentenceReader } from "./engine.js";
 import { NanoembedError } from "./errors.js";
+import type { Folder } from "./folders.js";
 import { MAGIC_BYTES, familyOf, joined, type Family } from "./formats.js";
-import { loadSentences, type SentenceGlue } from "./sentences.js";
+import { loadSentences, type SentenceGlue, type SentenceModel } from "./sentences.js";
 import { MemorySink, type Sink } from "./sink.js";
 import type { Source } from "./source.js";
 import type { WordGlue, WordOptions, WordVectors } from "./words.js";
@@ -20,26 +22,63 @@ export interface Runners {
     engine: Engine<CausalGlue>;
     loadCausal(engine: Engine<CausalGlue>, reader: Reader, format: string | undefined): CausalModel;
   }>;
+  /** Encoders of all families. */
+  encoders(): Promise<{
+    engine: Engine<EncoderGlue>;
+    loadEncoder(engine: Engine<EncoderGlue>, reader: Reader, format: string | undefined, options: LoadOptions): SentenceModel | Reranker;
+    loadFolder(engine: Engine<EncoderGlue>, folder: Folder, options: LoadOptions): Promise<SentenceModel | Reranker>;
+  }>;
 }
 
 type Kind = Model["kind"];
 
-/** What is done with files of these formats. */
-const KINDS: Partial<Record<Family, Kind>> = { embd: "sentences", finalfusion: "words", gguf: "causal" };
+/** The modules that run models. */
+export type ModuleName = keyof Runners;
 
-/** The module for one kind of models. */
-export const engineOf = async (runners: Runners, kind: Kind): Promise<Engine<Glue>> =>
-  kind === "sentences" ? runners.sentences : (await runners[kind]()).engine;
+/** What is done with files of these formats, as far as their first bytes tell. */
+const MODULES: Partial<Record<Family, ModuleName>> = { embd: "sentences", finalfusion: "words", gguf: "causal" };
+
+/** A module. */
+export const engineOf = async (runners: Runners, name: ModuleName): Promise<Engine<Glue>> =>
+  name === "sentences" ? runners.sentences : (await runners[name]()).engine;
+
+/** Refuses a model of another kind than is wanted. */
+export function checkKind(wanted: Kind | undefined, kind: Kind, format?: string): void {
+  if (!wanted || wanted === kind) return;
+  throw new NanoembedError("wrong_kind", `the file holds ${kind}, not ${wanted}`, format === undefined ? {} : { format });
+}
+
+/** So many bytes of a file tell what it is, where that stands at its beginning. */
+const TELLING_BYTES = 1 << 12;
+
+/**
+ * Whether a file seems to be for the module for encoders of all families, by what stands at its beginning. What it is for is
+ * asked of a module when all of it is there; this saves a copy then.
+ */
+function hintsAtEncoder(start: Uint8Array, family: Family): boolean {
+  let text = "";
+  for (let at = 0; at < Math.min(start.length, 1 << 16); at += 4096) text += String.fromCharCode(...start.subarray(at, at + 4096));
+  switch (family) {
+    case "gguf":
+      return /general\.architecture[^]{12}[a-z0-9-]*(?:bert|embedding)/.test(text) || text.includes(".pooling_type");
+    case "amb":
+    case "embd":
+      return /config\.json|"prompt\.|\0prompt\./.test(text);
+    default:
+      return false;
+  }
+}
 
 /**
  * A sink into the memory of the module that runs what the file holds. Its first bytes tell which that is, of AMB files the
- * first tensor; what came before is then copied from one module to the other.
+ * first tensor; what came before is then copied from one module to the other. Where all of it came before the file has told
+ * that it needs the module for all families, it is copied at the end.
  */
 export class ModelSink implements Sink {
   readonly #runners: Runners;
   readonly #wanted: Kind | undefined;
   #inner: MemorySink<Reader> | undefined;
-  #kind: Kind | undefined;
+  #module: ModuleName | undefined;
   /** What came before it was enough. */
   #start: Uint8Array = new Uint8Array();
   #size = 0;
@@ -52,7 +91,7 @@ export class ModelSink implements Sink {
 
   reserve(bytes: number): void {
     this.#size = bytes;
-    if (this.#kind) this.#inner!.reserve(bytes);
+    if (this.#module) this.#inner!.reserve(bytes);
   }
 
   async write(piece: Uint8Array): Promise<void> {
@@ -63,20 +102,25 @@ export class ModelSink implements Sink {
       else await this.#begin(start);
     } else {
       this.#inner.write(piece);
-      if (!this.#kind) await this.#look();
+      if (!this.#module) await this.#look();
     }
   }
 
   /** Chooses a module by the first bytes, and gives it what is there. */
   async #begin(start: Uint8Array): Promise<void> {
     const family = familyOf(start);
-    const kind = KINDS[family];
-    if (kind) this.#settle(kind, family);
-    // Of other files this module says what they are, or that it does not know them.
-    await this.#open(kind ?? "sentences");
-    if (kind) this.#inner!.reserve(this.#size);
+    if (family === "safetensors") {
+      const message = "a safetensors file holds weights alone: load the folder that it lies in, by an address that ends with /";
+      throw new NanoembedError("unknown_format", message, { offset: 0, format: family });
+    }
+    const module = hintsAtEncoder(start, family) ? "encoders" : MODULES[family];
+    if (module && (module === "words" || start.length >= TELLING_BYTES)) this.#settle(module, family);
+    this.#module = module;
+    // Of AMB files this module says what they are.
+    await this.#open(module ?? "sentences");
+    if (module) this.#inner!.reserve(this.#size);
     this.#inner!.write(start);
-    if (!kind) await this.#look();
+    if (!module) await this.#look();
   }
 
   /** Goes on in another module if an AMB file turns out to be for that. */
@@ -84,7 +128,7 @@ export class ModelSink implements Sink {
     const first = this.#inner as MemorySink<SentenceReader>;
     const isCausal = first.reader!.holds_decoder();
     if (isCausal === undefined) return;
-    this.#settle(isCausal ? "causal" : "sentences", "amb");
+    this.#module = isCausal ? "causal" : "sentences";
     const seen = isCausal ? first.bytes().slice() : undefined;
     if (isCausal) {
       first.abort();
@@ -94,23 +138,33 @@ export class ModelSink implements Sink {
     if (seen) this.#inner!.write(seen);
   }
 
-  async #open(kind: Kind): Promise<void> {
-    const engine = await (await engineOf(this.#runners, kind)).ready();
+  async #open(name: ModuleName): Promise<void> {
+    const engine = await (await engineOf(this.#runners, name)).ready();
     if (this.#isOver) throw new DOMException("The load was aborted.", "AbortError");
     this.#inner = new MemorySink(engine);
   }
 
-  /** Now it is known what the file holds. */
-  #settle(kind: Kind, format: string): void {
-    if (this.#wanted && this.#wanted !== kind) {
-      throw new NanoembedError("wrong_kind", `the file holds ${kind}, not ${this.#wanted}`, { format });
-    }
-    this.#kind = kind;
+  /** Now it is known what runs the file: that module has to be for what is wanted. */
+  #settle(module: ModuleName, format: string): void {
+    // Encoders embed or compare, which the model itself says.
+    const isEncoder = module === "encoders" && (this.#wanted === "sentences" || this.#wanted === "reranker");
+    if (!isEncoder) checkKind(this.#wanted, module === "encoders" ? "sentences" : module, format);
   }
 
   async finish(): Promise<void> {
     if (!this.#inner) await this.#begin(this.#start);
-    this.#inner!.finish();
+    const inner = this.#inner as MemorySink<ModelReader>;
+    inner.finish();
+    if (inner.reader!.needs_encoders?.() && this.#module !== "encoders") {
+      const all = inner.bytes().slice();
+      inner.abort();
+      this.#module = "encoders";
+      await this.#open("encoders");
+      this.#inner!.reserve(all.length);
+      this.#inner!.write(all);
+      this.#inner!.finish();
+    }
+    this.#settle(this.#module!, this.#inner!.format!);
   }
 
   bytes(): Uint8Array {
@@ -119,14 +173,25 @@ export class ModelSink implements Sink {
 
   /** Makes the file that has arrived a model. */
   async model(options: LoadOptions): Promise<Model> {
-    const { sentences, words, causal } = this.#runners;
+    const { sentences, words, causal, encoders } = this.#runners;
     const inner = this.#inner!;
     const format = inner.format;
-    if (this.#kind === "words") {
+    if (this.#module === "words") {
       const { engine, loadWords } = await words();
       return loadWords(engine, inner.take(), options);
     }
-    if (this.#kind === "causal") {
+    if (this.#module === "encoders") {
+      const { engine, loadEncoder } = await encoders();
+      const model = loadEncoder(engine, inner.take(), format, options);
+      try {
+        checkKind(this.#wanted, model.kind, format);
+      } catch (error) {
+        model.dispose();
+        throw error;
+      }
+      return model;
+    }
+    if (this.#module === "causal") {
       const { engine, loadCausal } = await causal();
       return loadCausal(engine, inner.take(), format);
     }

@@ -2,10 +2,12 @@
 import type { Model } from "./api.js";
 import type { CausalModel, GenerateOptions, Generated, GeneratedToken } from "./causal.js";
 import { disposeSymbol } from "./dispose.js";
+import type { PairScore, Ranked, RerankOptions, Reranker } from "./encoders.js";
 import { NanoembedError, check } from "./errors.js";
 import type {
-  EmbedOptions, Embedding, Embeddings, PartOptions, SentenceModel, Tokens,
+  EmbedOptions, Embedding, Embeddings, PartOptions, SentenceModel, TokenizeOptions, Tokens,
 } from "./sentences.js";
+import { ranked } from "./ranking.js";
 import { plain, type Ask, type Thread } from "./thread.js";
 import type { Neighbour, SearchOptions, WordVector, WordVectors } from "./words.js";
 
@@ -18,6 +20,8 @@ export interface Described {
   count: number;
   subwords: string;
   vocabulary: number;
+  prompts: readonly string[];
+  labels: readonly string[];
 }
 
 /** One thing that every thread holds, under a handle of its own. */
@@ -74,7 +78,7 @@ class RemoteTexts extends Remote {
     this.maxTokens = maxTokens;
   }
 
-  tokenize(text: string, options: { maxTokens?: number } = {}): Promise<Tokens> {
+  tokenize(text: string, options: TokenizeOptions = {}): Promise<Tokens> {
     return this.held.call("tokenize", [text], options);
   }
 }
@@ -88,10 +92,20 @@ function room({ out }: EmbedOptions, elements: number): Float32Array {
 export class RemoteSentences extends RemoteTexts implements SentenceModel {
   readonly kind = "sentences";
   readonly dims: number;
+  readonly prompts: readonly string[];
 
   constructor(held: Held, described: Described) {
     super(held, described);
     this.dims = described.dims;
+    this.prompts = described.prompts;
+  }
+
+  embedQuery(text: string, options?: EmbedOptions): Promise<Embedding> {
+    return this.embed(text, { ...options, role: "query" } as PartOptions);
+  }
+
+  embedDocuments(texts: readonly string[], options?: EmbedOptions): Promise<Embeddings> {
+    return this.embed(texts, { ...options, role: "document" } as PartOptions);
   }
 
   embed(text: string, options?: EmbedOptions): Promise<Embedding>;
@@ -144,6 +158,31 @@ export class RemoteSentences extends RemoteTexts implements SentenceModel {
   async *embedStream(texts: Iterable<string> | AsyncIterable<string>, options: EmbedOptions = {}) {
     const { streamed } = await import("./streamed.js");
     yield* streamed(this, texts, 16 * this.held.size, options);
+  }
+}
+
+export class RemoteReranker extends Remote implements Reranker {
+  readonly kind = "reranker";
+  readonly labels: readonly string[];
+  readonly maxTokens: number;
+
+  constructor(held: Held, { labels, maxTokens }: Described) {
+    super(held);
+    this.labels = labels;
+    this.maxTokens = maxTokens;
+  }
+
+  async rerank(query: string, texts: readonly string[], options?: RerankOptions): Promise<Ranked[]> {
+    return ranked(await this.score(query, texts, options), this.labels);
+  }
+
+  async score(query: string, texts: readonly string[], options: RerankOptions = {}): Promise<PairScore[]> {
+    check(Array.isArray(texts), "texts must be an array");
+    const size = Math.max(1, Math.ceil(texts.length / this.held.size));
+    const parts = [];
+    for (let at = 0; at === 0 || at < texts.length; at += size) parts.push(texts.slice(at, at + size));
+    const found = await Promise.all(parts.map((part) => this.held.call<PairScore[]>("score", [query, part], options)));
+    return found.flat();
   }
 }
 

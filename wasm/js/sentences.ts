@@ -10,8 +10,14 @@ export interface EmbedOptions {
   truncate?: "end" | "error";
   /** How many tokens of a text are used. Default: what the model was trained for, 256 for all-MiniLM-L6-v2. */
   maxTokens?: number;
-  /** Keeps only the first elements, scaled to length 1 again: for models trained for it. */
+  /** Keeps only the first elements, for models trained for it. */
   truncateDim?: number;
+  /** Whether vectors are scaled to length 1, whatever the model does itself. Default: if `truncateDim` is given. */
+  normalize?: boolean;
+  /** Stands before every text. Default: what the model says, if it says anything. */
+  prompt?: string;
+  /** The model's prompt of this name stands before every text. */
+  promptName?: string;
   /** `precise` computes activations in f32 where the model was made to run in integers: slower, and closer. */
   precision?: "default" | "precise";
   /** Where the vectors go; a new array otherwise. */
@@ -58,6 +64,8 @@ export interface StreamedEmbedding extends Embedding {
   text: string;
 }
 
+export type TokenizeOptions = Pick<EmbedOptions, "maxTokens" | "prompt" | "promptName">;
+
 export interface Tokens {
   ids: Uint32Array;
   /** How many the whole text has. */
@@ -72,17 +80,23 @@ export interface SentenceModel {
   readonly dims: number;
   /** How many tokens of a text are used unless told otherwise. */
   readonly maxTokens: number;
+  /** The names of the prompts that the model has. */
+  readonly prompts: readonly string[];
 
-  /** The vector of a text, or the vectors of several, each of length 1. */
+  /** The vector of a text, or the vectors of several. Most models give them the length 1. */
   embed(text: string, options?: EmbedOptions): Promise<Embedding>;
   embed(texts: readonly string[], options?: EmbedOptions): Promise<Embeddings>;
+  /** The vector of a question, behind the prompt that the model has for these. */
+  embedQuery(text: string, options?: EmbedOptions): Promise<Embedding>;
+  /** The vectors of texts that answer questions, behind the prompt that the model has for these. */
+  embedDocuments(texts: readonly string[], options?: EmbedOptions): Promise<Embeddings>;
   /** The vectors of any number of texts as they come, in their order. */
   embedStream(
     texts: Iterable<string> | AsyncIterable<string>,
     options?: EmbedOptions,
   ): AsyncGenerator<StreamedEmbedding, void, undefined>;
   /** The token ids of a text, special tokens included, cut to `maxTokens` if that is given. */
-  tokenize(text: string, options?: { maxTokens?: number }): Promise<Tokens>;
+  tokenize(text: string, options?: TokenizeOptions): Promise<Tokens>;
   /** Frees the model. */
   dispose(): void;
   [Symbol.dispose](): void;
@@ -99,7 +113,14 @@ export interface Sentences {
   clear(): void;
   run(precise: boolean): Float32Array;
   free(): void;
+  /** Of the module for all families: */
+  least_tokens?(): number;
+  prompts?(): string[];
+  set_prompt?(before: number, text: string): void;
 }
+
+/** What `set_prompt` takes. */
+const Before = { Usual: 0, Text: 1, Named: 2, Query: 3, Document: 4 } as const;
 
 export interface SentenceGlue extends Glue {
   Reader: new (purpose: number, strict: boolean, length: number) => SentenceReader;
@@ -110,6 +131,8 @@ export interface SentenceGlue extends Glue {
 export interface PartOptions extends EmbedOptions {
   /** Which of all texts the first one is. */
   start?: number;
+  /** What the texts are for. */
+  role?: "query" | "document";
 }
 
 /** Texts of so many tokens together are computed at once, then the page may breathe. */
@@ -117,12 +140,27 @@ const BATCH_TOKENS = 256;
 /** How many texts of a stream are taken at a time at most. */
 const STREAM_TEXTS = 16;
 
+/** Puts a prompt before the texts that come; what it gives the caller has to put there. */
+function prompted(model: Sentences, { prompt, promptName, role }: PartOptions): string {
+  check(prompt === undefined || promptName === undefined, "either prompt or promptName, not both");
+  if (!model.set_prompt) {
+    check(promptName === undefined, `the model has no prompt "${promptName}"; it has none`);
+    return prompt ?? "";
+  }
+  if (prompt !== undefined) model.set_prompt(Before.Text, prompt);
+  else if (promptName !== undefined) model.set_prompt(Before.Named, promptName);
+  else model.set_prompt(role === "query" ? Before.Query : role === "document" ? Before.Document : Before.Usual, "");
+  return "";
+}
+
 /** A sentence model in this thread. */
-class LocalSentences implements SentenceModel {
+export class LocalSentences implements SentenceModel {
   readonly kind = "sentences";
   readonly dims: number;
   readonly maxTokens: number;
+  readonly prompts: readonly string[];
   readonly #positions: number;
+  readonly #least: number;
   #model: Sentences | undefined;
   /** Calls take turns: the texts that wait inside the module are those of one of them. */
   #turn: Promise<unknown> = Promise.resolve();
@@ -132,6 +170,8 @@ class LocalSentences implements SentenceModel {
     this.dims = model.dims();
     this.maxTokens = model.max_tokens();
     this.#positions = model.positions();
+    this.#least = model.least_tokens?.() ?? 2;
+    this.prompts = model.prompts?.() ?? [];
   }
 
   #open(): Sentences {
@@ -149,8 +189,16 @@ class LocalSentences implements SentenceModel {
     return { data: all.data, dims: all.dims, tokens: all.tokens[0]!, truncated: all.truncated[0]! };
   }
 
+  embedQuery(text: string, options?: EmbedOptions): Promise<Embedding> {
+    return this.embed(text, { ...options, role: "query" } as PartOptions);
+  }
+
+  embedDocuments(texts: readonly string[], options?: EmbedOptions): Promise<Embeddings> {
+    return this.embed(texts, { ...options, role: "document" } as PartOptions);
+  }
+
   async #embed(texts: readonly string[], options: PartOptions): Promise<Embeddings> {
-    const { signal, truncateDim, out, start = 0 } = options;
+    const { signal, truncateDim, normalize = truncateDim !== undefined, out, start = 0 } = options;
     signal?.throwIfAborted();
     this.#open();
     const dims = truncateDim ?? this.dims;
@@ -168,10 +216,11 @@ class LocalSentences implements SentenceModel {
         const model = this.#open();
         let waiting = 0;
         try {
+          const prompt = prompted(model, options);
           while (next < texts.length && waiting < BATCH_TOKENS) {
             const text = texts[next];
             check(typeof text === "string", `text ${start + next} is of type ${typeof text}, not string`);
-            const used = model.add(text, limit);
+            const used = model.add(prompt + text, limit);
             const isCut = model.total() > used;
             if (isCut && options.truncate === "error") {
               const message = `text ${start + next} has ${model.total()} tokens, more than ${limit}`;
@@ -188,7 +237,7 @@ class LocalSentences implements SentenceModel {
           throw error;
         }
       });
-      place(vectors, this.dims, data, first * dims, dims);
+      place(vectors, this.dims, data, first * dims, dims, normalize);
       if (next < texts.length) {
         await breathe();
         signal?.throwIfAborted();
@@ -199,7 +248,7 @@ class LocalSentences implements SentenceModel {
 
   #limit(options: { maxTokens?: number }): number {
     const limit = options.maxTokens ?? this.maxTokens;
-    check(Number.isInteger(limit) && limit >= 2 && limit <= this.#positions, `maxTokens must be 2 to ${this.#positions}`);
+    check(Number.isInteger(limit) && limit >= this.#least && limit <= this.#positions, `maxTokens must be ${this.#least} to ${this.#positions}`);
     return limit;
   }
 
@@ -208,12 +257,12 @@ class LocalSentences implements SentenceModel {
     yield* streamed(this, texts, STREAM_TEXTS, options);
   }
 
-  async tokenize(text: string, options: { maxTokens?: number } = {}): Promise<Tokens> {
+  async tokenize(text: string, options: TokenizeOptions = {}): Promise<Tokens> {
     const model = this.#open();
     const { maxTokens = 0xffff_ffff } = options;
-    check(maxTokens >= 2, "maxTokens must be 2 or more");
+    check(maxTokens >= this.#least, `maxTokens must be ${this.#least} or more`);
     return guarded(() => {
-      const ids = model.tokenize(text, maxTokens);
+      const ids = model.tokenize(prompted(model, options) + text, maxTokens);
       const total = model.total();
       return { ids, total, truncated: total > ids.length };
     });
@@ -240,9 +289,9 @@ export function loadSentences(
   return new LocalSentences(guarded(() => new Sentences(reader, options.requantize), () => format));
 }
 
-/** Copies vectors, or the first elements of each, scaled to length 1. */
-function place(vectors: Float32Array, from: number, out: Float32Array, start: number, dims: number): void {
-  if (from === dims) {
+/** Copies vectors, or the first elements of each, maybe scaled to length 1. */
+function place(vectors: Float32Array, from: number, out: Float32Array, start: number, dims: number, scale: boolean): void {
+  if (from === dims && !scale) {
     out.set(vectors, start);
     return;
   }
@@ -250,7 +299,7 @@ function place(vectors: Float32Array, from: number, out: Float32Array, start: nu
     const part = vectors.subarray(at, at + dims);
     let sum = 0;
     for (const value of part) sum += value * value;
-    const factor = sum > 0 ? 1 / Math.sqrt(sum) : 0;
+    const factor = !scale ? 1 : sum > 0 ? 1 / Math.sqrt(sum) : 0;
     for (const value of part) out[start++] = value * factor;
   }
 }

@@ -141,6 +141,25 @@ export function sizeOf(response: Response): number | undefined {
   return length === null || response.headers.has("content-encoding") ? undefined : Number(length);
 }
 
+/** Whether the body is a web page, which no model is. */
+export const isPage = (response: Response): boolean => /^text\/html\b/.test(response.headers.get("content-type") ?? "");
+
+/** An answer of any kind, or an error that says why there is none. */
+export async function fetched(address: string | URL | Request, signal?: AbortSignal): Promise<Response> {
+  try {
+    return await fetch(address, signal ? { signal } : {});
+  } catch (error) {
+    signal?.throwIfAborted();
+    throw await unanswered(address, error);
+  }
+}
+
+/** Why an address has no answer, as far as can be told. */
+async function unanswered(address: string | URL | Request, cause: unknown): Promise<unknown> {
+  const explained = await import("./unanswered.js").catch(() => undefined);
+  return explained ? explained.unanswered(address, cause) : asConnectionError(cause, 0);
+}
+
 /** Fetches, and takes broken connections up again with a range request if the file is still the same. */
 async function download(address: string | URL | Request, options: FetchOptions): Promise<Pieces> {
   const { signal = (address as Request).signal, retries, stall } = limits(options);
@@ -254,6 +273,8 @@ async function attempt(
   } catch (error) {
     watched.done();
     signal?.throwIfAborted();
+    const isSilent = offset === 0 && !watched.signal.aborted && !(error instanceof NanoembedError);
+    if (isSilent) throw await unanswered(address, error);
     throw asConnectionError(watched.signal.aborted ? watched.signal.reason : error, offset);
   }
 }

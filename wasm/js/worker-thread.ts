@@ -1,10 +1,14 @@
 // Runs in a worker: the same functions as in a page, asked for by messages.
-import { init, type InitOptions, type LoadOptions, type Model } from "./api.js";
+import { folderOf, init, type InitOptions, type LoadOptions, type Model } from "./api.js";
 import { loadCausal } from "./causal.js";
+import { loadEncoder } from "./encoders.js";
 import { memoryBytes } from "./engine.js";
+import { loadFolder } from "./folder.js";
+import type { Folder } from "./folders.js";
 import { inspectWith, verifyWith, type InspectOptions, type Inspection } from "./inspection.js";
 import { ModelSink, type Runners } from "./model-sink.js";
 import { causal } from "./module-causal.js";
+import { encoders } from "./module-encoders.js";
 import { inspector } from "./module-inspect.js";
 import { sentences } from "./module-sentences.js";
 import { slim } from "./module-slim.js";
@@ -24,6 +28,7 @@ const runners: Runners = {
   sentences,
   words: async () => ({ engine: slim, loadWords, openWith }),
   causal: async () => ({ engine: causal, loadCausal }),
+  encoders: async () => ({ engine: encoders, loadEncoder, loadFolder }),
 };
 
 /** Files that arrive, and what was last asked of each. */
@@ -46,8 +51,10 @@ function describe(model: Model): Record<string, unknown> {
       return { handle, kind: model.kind, dims: model.dims, count: model.count, subwords: model.subwords };
     case "causal":
       return { handle, kind: model.kind, vocabulary: model.vocabulary, maxTokens: model.maxTokens };
+    case "reranker":
+      return { handle, kind: model.kind, labels: model.labels, maxTokens: model.maxTokens };
     default:
-      return { handle, kind: model.kind, dims: model.dims, maxTokens: model.maxTokens };
+      return { handle, kind: model.kind, dims: model.dims, maxTokens: model.maxTokens, prompts: model.prompts };
   }
 }
 
@@ -90,6 +97,7 @@ const answers: Record<string, (question: Question, options: Options) => unknown>
     sinks.delete(handle!);
     return describe(await sink.model(options as LoadOptions));
   },
+  folder: async ({ args: [folder] }, options) => describe(await folderOf(runners, folder as Folder, options)),
   open: async ({ args: [source] }, options) => describe(await openWith(slim, source as Source, options as WordOptions)),
   async inspect({ args: [source] }, options) {
     const inspection = await inspectWith(inspector, () => values.ready(), source as Source, options as InspectOptions);

@@ -10,11 +10,13 @@ import type { Api, LoadOptions, Model } from "./api.js";
 import type { CausalModel } from "./causal.js";
 import { disposeSymbol } from "./dispose.js";
 import type { ModuleSource } from "./engine.js";
+import type { Reranker } from "./encoders.js";
 import { NanoembedError, check } from "./errors.js";
+import { isFolder, type Folder } from "./folders.js";
 import type { FileSummary, InspectOptions, Inspection, Verdict, VerifyOptions } from "./inspection.js";
 import { bring } from "./load.js";
 import { fromPlain } from "./protocol.js";
-import { Held, RemoteCausal, RemoteSentences, RemoteWords, type Described } from "./remote.js";
+import { Held, RemoteCausal, RemoteReranker, RemoteSentences, RemoteWords, type Described } from "./remote.js";
 import type { SentenceModel } from "./sentences.js";
 import type { Sink } from "./sink.js";
 import { bodyOf, type Source } from "./source.js";
@@ -37,6 +39,8 @@ export interface WorkerOptions {
   words?: Exclude<ModuleSource, Request | Response>;
   /** The module for causal models, likewise. */
   causal?: Exclude<ModuleSource, Request | Response>;
+  /** The module for encoders of all families, likewise. */
+  encoders?: Exclude<ModuleSource, Request | Response>;
 }
 
 /** Workers that do what the functions of the main entry do. */
@@ -132,15 +136,29 @@ class Pool implements WorkerPool {
     return this.#threads.length;
   }
 
-  load(source: Source, options: LoadOptions & { kind: "sentences" }): Promise<SentenceModel>;
+  load(source: Source | Folder, options: LoadOptions & { kind: "sentences" }): Promise<SentenceModel>;
+  load(source: Source | Folder, options: LoadOptions & { kind: "reranker" }): Promise<Reranker>;
   load(source: Source, options: LoadOptions & { kind: "words" }): Promise<WordVectors>;
   load(source: Source, options: LoadOptions & { kind: "causal" }): Promise<CausalModel>;
-  load(source: Source, options?: LoadOptions): Promise<Model>;
-  async load(source: Source, options: LoadOptions = {}): Promise<Model> {
+  load(source: Source | Folder, options?: LoadOptions): Promise<Model>;
+  async load(source: Source | Folder, options: LoadOptions = {}): Promise<Model> {
     options.signal?.throwIfAborted();
+    if (isFolder(source)) return this.#folder(source, options);
     const sink = await bring(source, () => new RemoteSink(this.#threads, options.kind), options);
     const described = await sink.models(options);
     return this.#model(this.#threads, described);
+  }
+
+  /** Every worker takes a folder's files for itself: from the browser's cache, if the server allows that. */
+  async #folder(folder: Folder, options: LoadOptions): Promise<Model> {
+    const { signal, onProgress } = options;
+    const source = typeof folder === "string" || folder instanceof URL ? absolute(folder) : [...folder];
+    const asked = this.#threads.map((thread, at) => {
+      const own = at === 0 ? onProgress : undefined;
+      const args = [source, plain(own ? options : without(options))];
+      return thread.ask<Described>("folder", { args, signal, onProgress: own });
+    });
+    return this.#model(this.#threads, await Promise.all(asked));
   }
 
   #model(threads: Thread[], described: Described[]): Model {
@@ -151,6 +169,8 @@ class Pool implements WorkerPool {
         return new RemoteWords(held, first);
       case "causal":
         return new RemoteCausal(held, first);
+      case "reranker":
+        return new RemoteReranker(held, first);
       default:
         return new RemoteSentences(held, first);
     }
@@ -204,19 +224,23 @@ class Pool implements WorkerPool {
   }
 }
 
+function without({ onProgress: _, ...options }: LoadOptions): LoadOptions {
+  return options;
+}
+
 function rest({ first, count }: { first?: number; count?: number }) {
   return { ...(first === undefined ? {} : { first }), ...(count === undefined ? {} : { count }) };
 }
 
 /** Starts workers. Their file is loaded now, the module when something is first asked of them. */
 export function createWorker(options: WorkerOptions = {}): WorkerPool {
-  const { workers = 1, create, module_or_path, words, causal } = options;
+  const { workers = 1, create, module_or_path, words, causal, encoders } = options;
   check(Number.isInteger(workers) && workers >= 1, "there must be at least one worker");
   check(create !== undefined || typeof Worker === "function", "there are no workers here: say with `create` how to make one");
   const threads = Array.from({ length: workers }, () => {
     const worker = create ? create() : new Worker(new URL("./worker-thread.js", import.meta.url), { type: "module" });
     const thread = new Thread(worker);
-    const modules = { module_or_path, words, causal };
+    const modules = { module_or_path, words, causal, encoders };
     for (const [name, module] of Object.entries(modules)) {
       if (module !== undefined) thread.ask("init", { args: [{ [name]: absolute(module as Source) }] }).catch(() => {});
     }

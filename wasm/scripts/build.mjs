@@ -27,6 +27,8 @@ const generated = join(here, "js", "generated");
 const variants = [
   { name: "nanoembed", glue: "sentences", features: "embed", target: "+simd128", profile: "npm" },
   { name: "nanoembed-relaxed", glue: "sentences", features: "embed", target: "+simd128,+relaxed-simd", profile: "npm" },
+  { name: "nanoembed-encoders", glue: "encoders", features: "encoders", target: "+simd128", profile: "npm" },
+  { name: "nanoembed-encoders-relaxed", glue: "encoders", features: "encoders", target: "+simd128,+relaxed-simd", profile: "npm" },
   { name: "nanoembed-causal", glue: "causal", features: "causal", target: "+simd128", profile: "npm" },
   { name: "nanoembed-causal-relaxed", glue: "causal", features: "causal", target: "+simd128,+relaxed-simd", profile: "npm" },
   { name: "nanoembed-inspect", glue: "inspect", features: "inspect,amb,embd,finalfusion,gguf,uqff", target: "", profile: "npm-small" },

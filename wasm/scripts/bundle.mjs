@@ -8,12 +8,14 @@ import { rollup } from "rollup";
 const chunks = {
   // What every entry needs.
   common: ["errors.ts", "source.ts", "engine.ts", "formats.ts", "dispose.ts", "breathe.ts", "sink.ts"],
+  unanswered: ["unanswered.ts"],
   // What all but the inspector need.
-  models: ["load.ts", "sentences.ts", "vectors.ts"],
+  models: ["load.ts", "sentences.ts", "vectors.ts", "folders.ts", "ranking.ts"],
   // What reads parts of files.
   parts: ["parts.ts"],
   words: ["words.ts", "looking-up.ts", "module-slim.ts", "generated/slim.js"],
   causal: ["causal.ts", "continuing.ts", "module-causal.ts", "generated/causal.js"],
+  encoders: ["encoders.ts", "folder.ts", "encoding.ts", "module-encoders.ts", "generated/encoders.js"],
   inspect: ["inspection.ts", "looking.ts", "module-inspect.ts", "generated/inspect.js"],
 };
 

@@ -1,15 +1,24 @@
 //! Errors on their way to JavaScript, which makes a `NanoembedError` of them.
 
 use alloc::string::String;
+#[cfg(feature = "encoders")]
+use alloc::string::ToString as _;
 
+#[cfg(feature = "encoders")]
+use nanoembed_core::owned::ModelFault;
+#[cfg(feature = "encoders")]
+use nanoembed_core::owned::folder::FolderFault;
 use nanoembed_core::{Error, ErrorKind};
 use wasm_bindgen::prelude::*;
 
 /// What went wrong, and where in the file.
 #[wasm_bindgen]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Failure {
     error: Error,
+    /// What more can be said than the kind of the error does.
+    #[cfg(feature = "encoders")]
+    explanation: Option<String>,
 }
 
 /// What causes are called and what they say, in the order of [`ErrorKind::ALL`]: a table is smaller
@@ -49,6 +58,10 @@ impl Failure {
     /// One English sentence.
     #[must_use]
     pub fn message(&self) -> String {
+        #[cfg(feature = "encoders")]
+        if let Some(explanation) = &self.explanation {
+            return explanation.clone();
+        }
         self.texts().1.into()
     }
 
@@ -62,7 +75,47 @@ impl Failure {
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
-        Self { error }
+        Self {
+            error,
+            #[cfg(feature = "encoders")]
+            explanation: None,
+        }
+    }
+}
+
+#[cfg(feature = "encoders")]
+impl Failure {
+    /// An error with the sentence that people are to read.
+    pub(crate) const fn explained(error: Error, explanation: String) -> Self {
+        Self { error, explanation: Some(explanation) }
+    }
+}
+
+/// Says which text, tensor or key is at fault; the place of an error within one of a folder's texts
+/// is none of a file.
+#[cfg(feature = "encoders")]
+impl From<ModelFault> for Failure {
+    fn from(fault: ModelFault) -> Self {
+        match fault {
+            ModelFault::File(error) => error.into(),
+            ModelFault::Text(fault) => fault.into(),
+            fault => Self::explained(fault.error(), fault.to_string()),
+        }
+    }
+}
+
+#[cfg(feature = "encoders")]
+impl From<FolderFault> for Failure {
+    fn from(fault: FolderFault) -> Self {
+        let FolderFault { file, error, key, only, .. } = fault;
+        let mut said = file;
+        for (before, part) in [(": ", error.kind().message()), (": ", &*key), ("; ", only)] {
+            if !part.is_empty() {
+                said.push_str(before);
+                said.push_str(part);
+            }
+        }
+        Self::explained(Error::without_offset(error.kind()), said)
     }
 }
 

@@ -2,14 +2,15 @@
 //!
 //! * [`reader`] takes a file's bytes, as they arrive or as it asks for them, and lets core's
 //!   decoders look at them;
-//! * [`sentences`] embeds texts, [`causal`] continues them, [`words`] looks words up, all in bytes
-//!   that a reader kept;
+//! * [`sentences`] embeds texts, [`encoders`] does so with models of all families, [`causal`]
+//!   continues them, [`words`] looks words up, all in bytes that a reader kept; [`folder`] takes a
+//!   model's texts and weights apart;
 //! * [`report`] tells what a file says of itself, as JSON; [`dequantize`] turns parts of tensors
 //!   into numbers.
 //!
 //! JavaScript owns every decision about sources, caches, workers and time. Features choose what a
-//! module can do: the package ships one that embeds and looks up, one that continues texts, one for
-//! words, one that inspects, and one that dequantises, which is loaded when somebody wants to see
+//! module can do: the package ships one for BERT, one for encoders of all families, one that
+//! continues texts, one for words, one that inspects, and one that dequantises, which is loaded when somebody wants to see
 //! numbers.
 
 #![cfg_attr(target_family = "wasm", no_std)]
@@ -20,19 +21,43 @@ extern crate alloc;
 mod allocator;
 #[cfg(feature = "causal")]
 pub mod causal;
-#[cfg(any(feature = "embed", feature = "words", feature = "causal", feature = "inspect"))]
+#[cfg(any(
+    feature = "embed",
+    feature = "encoders",
+    feature = "words",
+    feature = "causal",
+    feature = "inspect"
+))]
 mod decoder;
 #[cfg(feature = "values")]
 pub mod dequantize;
+#[cfg(feature = "encoders")]
+pub mod encoders;
 pub mod failure;
-#[cfg(any(feature = "embed", feature = "words", feature = "causal", feature = "inspect"))]
+#[cfg(feature = "encoders")]
+pub mod folder;
+#[cfg(any(
+    feature = "embed",
+    feature = "encoders",
+    feature = "words",
+    feature = "causal",
+    feature = "inspect"
+))]
 pub mod reader;
 #[cfg(feature = "inspect")]
 pub mod report;
-#[cfg(any(feature = "embed", feature = "words", feature = "causal", feature = "inspect"))]
+#[cfg(any(
+    feature = "embed",
+    feature = "encoders",
+    feature = "words",
+    feature = "causal",
+    feature = "inspect"
+))]
 mod seen;
 #[cfg(feature = "embed")]
 pub mod sentences;
+#[cfg(any(feature = "embed", feature = "encoders"))]
+mod sessions;
 #[cfg(feature = "words")]
 pub mod words;
 

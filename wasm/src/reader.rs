@@ -12,6 +12,8 @@ use core::mem;
 
 use nanoembed_core::event::{Event, Format, Mode};
 use nanoembed_core::format::{SNIFF_BYTES, sniff};
+#[cfg(any(feature = "embed", feature = "causal"))]
+use nanoembed_core::model::ModelSource;
 use nanoembed_core::{Error, ErrorKind};
 use wasm_bindgen::prelude::*;
 
@@ -104,7 +106,7 @@ impl Reader {
     /// # Errors
     ///
     /// `buffer_too_small` if there is not as much memory.
-    #[cfg(any(feature = "embed", feature = "words", feature = "causal"))]
+    #[cfg(any(feature = "embed", feature = "encoders", feature = "words", feature = "causal"))]
     pub fn reserve(&mut self, bytes: usize) -> Result<()> {
         let more = bytes.saturating_sub(self.window.bytes.len());
         let reserved = self.window.bytes.try_reserve_exact(more);
@@ -187,6 +189,15 @@ impl Reader {
         self.seen.has_decoder()
     }
 
+    /// Whether a file that was read needs the module for encoders of all families: it keeps the
+    /// texts of a folder, has prompts by their names, or is an encoder where decoders were expected.
+    #[cfg(any(feature = "embed", feature = "causal"))]
+    #[must_use]
+    pub fn needs_encoders(&self) -> bool {
+        let source = ModelSource::parse(&self.window.bytes);
+        source.is_ok_and(|source| source.has_folder_texts() || is_other_encoder(&source))
+    }
+
     /// What the file says of itself, as JSON, to a reader that inspects.
     #[cfg(feature = "inspect")]
     #[must_use]
@@ -213,6 +224,20 @@ impl Reader {
     pub fn at_least(&self) -> usize {
         let there = self.window.bytes.len();
         self.at_least.saturating_sub(there).max(1)
+    }
+}
+
+/// Whether a file that keeps no texts of a folder has an encoder which the module for sentence
+/// models does not run: one with prompts by their names, or in GGUF.
+#[cfg(any(feature = "embed", feature = "causal"))]
+fn is_other_encoder(source: &ModelSource<'_>) -> bool {
+    match source {
+        #[cfg(feature = "gguf")]
+        ModelSource::Gguf(_) => !source.is_causal(),
+        #[cfg(feature = "embed")]
+        source => source.has_prompts(),
+        #[cfg(not(feature = "embed"))]
+        _ => false,
     }
 }
 
@@ -317,7 +342,7 @@ impl Reader {
     }
 
     /// The whole file, of a reader that kept it, if it is of one of these formats.
-    #[cfg(any(feature = "embed", feature = "causal"))]
+    #[cfg(any(feature = "embed", feature = "encoders", feature = "causal"))]
     pub(crate) fn into_file(self, formats: &[Format]) -> Result<Vec<u8>> {
         if self.purpose != Purpose::Load || !self.complete {
             return Err(ErrorKind::InvalidArgument.into());

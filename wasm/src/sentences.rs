@@ -10,12 +10,7 @@ use wasm_bindgen::prelude::*;
 
 use crate::failure::Result;
 use crate::reader::Reader;
-
-/// Scratch memory is made for texts of this many tokens, or twice, three times … as many.
-const TOKEN_STEP: usize = 64;
-
-/// How many scratch memories are kept: for questions, passages, and batches of either.
-const MAX_SESSIONS: usize = 4;
+use crate::sessions::{MAX_SESSIONS, TOKEN_STEP};
 
 /// A sentence model, and the texts that wait to be embedded.
 #[wasm_bindgen]

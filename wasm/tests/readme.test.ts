@@ -1,11 +1,12 @@
 // The examples of README.md are run as they stand there.
-import { readFileSync, writeFileSync, rmSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync, rmSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { bytes, modelBytes } from "./files.js";
+import { models } from "./folders.js";
 
 const here = fileURLToPath(new URL(".", import.meta.url));
 const examples = [...readFileSync(join(here, "../README.md"), "utf8").matchAll(/```js\n([\s\S]*?)```/g)].map(([, code]) => code!);
@@ -16,8 +17,16 @@ beforeAll(async () => {
   const files: Record<string, Uint8Array> = { "/all-MiniLM-L6-v2.int8.weights": modelBytes(), "/vectors.fifu": bytes("finalfusion", "explicit.fifu"),
     // Any model of that kind.
     "/smollm2-135m-instruct.gguf": bytes("llama", "tiny.gguf") };
+  // Tiny models of these families.
+  const folders: Record<string, string> = { "/embeddinggemma-300m/": "embeddinggemma", "/bge-reranker-base/": "xlmr_reranker" };
+  const inFolder = (path: string) => {
+    const folder = Object.keys(folders).find((start) => path.startsWith(start));
+    if (!folder) return undefined;
+    const file = join(models, folders[folder]!, path.slice(folder.length));
+    return existsSync(file) ? readFileSync(file) : undefined;
+  };
   server = createServer((request, response) => {
-    const file = files[request.url!];
+    const file = files[request.url!] ?? inFolder(request.url!);
     const range = /^bytes=(\d+)-(\d+)$/.exec(request.headers.range ?? "");
     if (!file) return void response.writeHead(404).end();
     const [start, end] = range ? [Number(range[1]), Math.min(file.length, Number(range[2]) + 1)] : [0, file.length];
@@ -48,6 +57,8 @@ test.each(inNode.map((code, at) => [at, code] as const))("example %i", async (at
   try {
     const result = (await import(/* @vite-ignore */ file)) as Record<string, unknown>;
     if ("best" in result) expect(result["best"]).toMatchObject({ index: 2 });
+    if ("ranks" in result) expect(result["ranks"]).toHaveLength(3);
+    if ("dims" in result) expect([result["dims"], (result["data"] as Float32Array).length]).toEqual([32, 64]);
     if ("answer" in result) expect(result["answer"]).not.toBe("");
     if ("verdict" in result) expect(result["verdict"]).toMatchObject({ ok: true });
     if ("numbers" in result) expect(result["numbers"]).toHaveLength(384);

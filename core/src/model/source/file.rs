@@ -96,6 +96,21 @@ impl<'a> ModelSource<'a> {
         }
     }
 
+    /// Whether the file has prompts by their names: `prompt.NAME` in `.weights` and `.amb`.
+    #[must_use]
+    pub fn has_prompts(&self) -> bool {
+        match self {
+            #[cfg(feature = "amb")]
+            Self::Amb(amb) => {
+                amb.config().as_bytes().windows(8).any(|window| window == b"\"prompt.")
+            }
+            #[cfg(feature = "embd")]
+            Self::Embd(embd) => embd.metadata().any(|(key, _)| key.starts_with("prompt.")),
+            #[cfg(feature = "gguf")]
+            Self::Gguf(_) => false,
+        }
+    }
+
     /// The settings of an encoder.
     ///
     /// # Errors

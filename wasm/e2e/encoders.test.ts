@@ -1,0 +1,113 @@
+// Encoders of all families: files that the command line makes of folders, in Node; a folder by its address, in Chromium.
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { load, type Reranker, type SentenceModel } from "../dist/index.js";
+import { largestDifference } from "../tests/files.js";
+import { complete, expected, models } from "../tests/folders.js";
+import { dist, executablePath, inBrowser, launch, openPage } from "./browser.js";
+import { cli } from "./program.js";
+import { serve, type TestServer } from "./server.js";
+
+const TOLERANCE = 1e-5;
+
+/** What llama.cpp knows no architecture for, or pools otherwise. */
+const NOT_IN_GGUF = /^(mpnet|gte|bert_cased|bert_cased_st6|bert_max_pool|model2vec.*|.*reranker|cross_encoder|modernbert_mean|roberta)$/;
+
+describe.each(complete)("%s", (name) => {
+  const out = mkdtempSync(join(tmpdir(), "nanoembed-"));
+  afterAll(() => rmSync(out, { recursive: true }));
+
+  const file = (ending: string): Uint8Array<ArrayBuffer> => {
+    const path = join(out, `model.${ending}`);
+    const args = ending === "gguf" ? ["migrate"] : ["convert", "--type", "f32"];
+    cli([...args, "--quiet", join(models, name), path]);
+    return Uint8Array.from(readFileSync(path));
+  };
+  const endings = NOT_IN_GGUF.test(name) ? ["weights", "amb"] : ["weights", "amb", "gguf"];
+
+  test.each(endings)("as a .%s file has the ids and vectors of transformers", async (ending) => {
+    const model = (await load(file(ending))) as SentenceModel | Reranker;
+    const { rows, maxLength } = expected(name);
+    for (const { text, prompt_name, ids, query, document, values } of rows) {
+      if (model.kind === "reranker") {
+        const [found] = await model.score(query, [document], { maxTokens: maxLength });
+        expect(Math.abs(found!.logits[0]! - values[0]!)).toBeLessThan(TOLERANCE);
+        continue;
+      }
+      const prompt = prompt_name === null ? { prompt: "" } : { promptName: prompt_name };
+      expect([...(await model.tokenize(text, { maxTokens: model.maxTokens, ...prompt })).ids]).toEqual(ids);
+      expect(largestDifference((await model.embed(text, prompt)).data, values)).toBeLessThan(TOLERANCE);
+    }
+    model.dispose();
+  });
+});
+
+let server: TestServer;
+let browser: Browser;
+let page: Page;
+
+beforeAll(async () => {
+  if (!executablePath) return;
+  server = await serve({ "/dist/": dist, "/models/": models }, {});
+  browser = await launch();
+  ({ page } = await openPage(browser, `${server.origin}/blank`));
+});
+afterAll(async () => {
+  await browser?.close();
+  await server?.close();
+});
+
+inBrowser("in Chromium", () => {
+  test("a folder embeds and ranks, in the page and in workers", async () => {
+    const row = expected("embeddinggemma").rows.find(({ prompt_name }) => prompt_name === "query")!;
+    const pair = expected("xlmr_reranker").rows[0]!;
+    const found = await page.evaluate(`(async () => {
+      const nanoembed = await import("/dist/index.js");
+      const { createWorker } = await import("/dist/worker.js");
+      const pool = createWorker({ workers: 2 });
+      const results = [];
+      for (const load of [nanoembed.load, (...given) => pool.load(...given)]) {
+        const model = await load("/models/embeddinggemma/", { kind: "sentences" });
+        const { data } = await model.embedQuery(${JSON.stringify(row.text)});
+        const documents = await model.embedDocuments(["a", "b", "c"]);
+        const ranker = await load("/models/xlmr_reranker/", { kind: "reranker" });
+        const [{ logits }] = await ranker.score(${JSON.stringify(pair.query)}, [${JSON.stringify(pair.document)}]);
+        const ranks = await ranker.rerank("x", ["a", "b", "c"]);
+        results.push({ data: [...data], logits, documents: documents.data.length / documents.dims, prompts: model.prompts.length, ranks: ranks.length });
+        const wrong = await load("/models/mpnet/model.safetensors").catch(({ message }) => message);
+        if (!/folder/.test(wrong)) throw new Error(wrong);
+      }
+      pool.dispose();
+      return results;
+    })()`) as { data: number[]; logits: number[]; documents: number; prompts: number; ranks: number }[];
+    expect(found).toHaveLength(2);
+    for (const { data, logits, ...rest } of found) {
+      expect(largestDifference(data, row.values)).toBeLessThan(TOLERANCE);
+      expect(Math.abs(logits[0]! - pair.values[0]!)).toBeLessThan(TOLERANCE);
+      expect(rest).toEqual({ documents: 3, prompts: 4, ranks: 3 });
+    }
+  });
+
+  test("another origin that allows nobody is told from one that is not there", async () => {
+    const others = await serve({ "/models/": models }, {});
+    const bare = await browser.newPage();
+    // A page without a policy of its own: what is to be told is the other server's doing.
+    await bare.route("http://page.test/", (route) => route.fulfill({ contentType: "text/html", body: "<!doctype html>" }));
+    await bare.route("http://page.test/dist/*", (route) => route.fulfill({
+      contentType: "text/javascript", body: readFileSync(join(dist, new URL(route.request().url()).pathname.slice(6)), "utf8"),
+    }));
+    await bare.goto("http://page.test/");
+    const messages = await bare.evaluate(`(async () => {
+      const { load } = await import("/dist/index.js");
+      const message = (address) => load(address, { retries: 0 }).catch(({ message }) => message);
+      return [await message("${others.origin}/models/mpnet/config.json"), await message("http://127.0.0.1:9/x.weights")];
+    })()`) as string[];
+    expect(messages[0]).toContain("access-control-allow-origin");
+    expect(messages[1]).toContain("no server is there");
+    await bare.close();
+    await others.close();
+  });
+});

@@ -1,0 +1,153 @@
+import { breathe } from "./breathe.js";
+import { disposeSymbol } from "./dispose.js";
+import type { Engine, Glue, Reader } from "./engine.js";
+import { NanoembedError, check, guarded } from "./errors.js";
+import { ranked } from "./ranking.js";
+import { LocalSentences, type SentenceModel, type SentenceOptions, type Sentences } from "./sentences.js";
+
+export interface RerankOptions {
+  /** Stops between texts. */
+  signal?: AbortSignal;
+  /** How many tokens of both texts together are used. Default: what the model was trained for. */
+  maxTokens?: number;
+  /** `precise` computes activations in f32 where the model was made to run in integers. */
+  precision?: "default" | "precise";
+}
+
+/** What a model says of two texts. */
+export interface PairScore {
+  /** What it answers, a number for each label. */
+  logits: number[];
+  /** What becomes of these: from 0 to 1 as a rule. */
+  scores: number[];
+  /** Whether both texts have more tokens than were used. */
+  truncated: boolean;
+}
+
+/** A text by its rank. */
+export interface Ranked {
+  /** Which of the texts it is. */
+  index: number;
+  score: number;
+  logit: number;
+}
+
+/** A cross-encoder: it reads two texts together and says how well the second answers the first. */
+export interface Reranker {
+  readonly kind: "reranker";
+  /** The names of what it tells apart; models that rank have one. */
+  readonly labels: readonly string[];
+  /** How many tokens of both texts together are used unless told otherwise. */
+  readonly maxTokens: number;
+
+  /**
+   * Texts by how well they answer `query`, the best first.
+   *
+   * ```js
+   * const [best] = await model.rerank("Where is Berlin?", ["On a mat.", "It is in Germany."]);
+   * ```
+   */
+  rerank(query: string, texts: readonly string[], options?: RerankOptions): Promise<Ranked[]>;
+  /** What the model says of `query` with each of the texts, in their order. */
+  score(query: string, texts: readonly string[], options?: RerankOptions): Promise<PairScore[]>;
+  /** Frees the model. */
+  dispose(): void;
+  [Symbol.dispose](): void;
+}
+
+/** What the module has of an encoder. */
+export interface Encoders extends Sentences {
+  labels(): string[] | undefined;
+  compare(first: string, second: string, limit: number, precise: boolean): Float32Array;
+}
+
+/** What the module has of a folder on its way in. */
+export interface FolderParts {
+  put(path: string, text?: string): void;
+  wanted(): string | undefined;
+  files(): string[];
+  push(reader: Reader): void;
+  free(): void;
+}
+
+export interface EncoderGlue extends Glue {
+  Encoders: {
+    new (reader: Reader, requantize?: boolean): Encoders;
+    of_folder(folder: FolderParts): Encoders;
+  };
+  Folder: new () => FolderParts;
+}
+
+/** A cross-encoder in this thread. */
+class LocalReranker implements Reranker {
+  readonly kind = "reranker";
+  readonly labels: readonly string[];
+  readonly maxTokens: number;
+  readonly #positions: number;
+  #model: Encoders | undefined;
+
+  constructor(model: Encoders, labels: string[]) {
+    this.#model = model;
+    this.labels = labels;
+    this.maxTokens = model.max_tokens();
+    this.#positions = model.positions();
+  }
+
+  #open(): Encoders {
+    if (!this.#model) throw new NanoembedError("disposed", "the model was disposed of");
+    return this.#model;
+  }
+
+  async rerank(query: string, texts: readonly string[], options?: RerankOptions): Promise<Ranked[]> {
+    return ranked(await this.score(query, texts, options), this.labels);
+  }
+
+  async score(query: string, texts: readonly string[], options: RerankOptions = {}): Promise<PairScore[]> {
+    const { signal, maxTokens = this.maxTokens, precision } = options;
+    signal?.throwIfAborted();
+    this.#open();
+    check(typeof query === "string" && Array.isArray(texts), "the query must be a string and texts an array");
+    check(Number.isInteger(maxTokens) && maxTokens >= 4 && maxTokens <= this.#positions, `maxTokens must be 4 to ${this.#positions}`);
+    const found: PairScore[] = [];
+    for (const [at, text] of texts.entries()) {
+      check(typeof text === "string", `text ${at} is of type ${typeof text}, not string`);
+      if (at > 0) {
+        await breathe();
+        signal?.throwIfAborted();
+      }
+      found.push(guarded(() => {
+        const model = this.#open();
+        const both = [...model.compare(query, text, maxTokens, precision === "precise")];
+        const logits = both.splice(0, both.length / 2);
+        return { logits, scores: both, truncated: model.total() > maxTokens };
+      }));
+    }
+    return found;
+  }
+
+  dispose(): void {
+    this.#model?.free();
+    this.#model = undefined;
+  }
+
+  [disposeSymbol](): void {
+    this.dispose();
+  }
+}
+
+/** What the module made of a file or a folder, as a model. */
+export function wrapped(model: Encoders): SentenceModel | Reranker {
+  const labels = model.labels();
+  return labels ? new LocalReranker(model, labels) : new LocalSentences(model);
+}
+
+/** The model of what a reader has read. */
+export function loadEncoder(
+  engine: Engine<EncoderGlue>,
+  reader: Reader,
+  format: string | undefined,
+  options: SentenceOptions,
+): SentenceModel | Reranker {
+  const { Encoders } = engine.glue;
+  return wrapped(guarded(() => new Encoders(reader, options.requantize), () => format));
+}

@@ -1,0 +1,100 @@
+import { wrapped, type EncoderGlue, type Reranker } from "./encoders.js";
+import type { Engine } from "./engine.js";
+import { NanoembedError, guarded } from "./errors.js";
+import { pathOf, type Folder } from "./folders.js";
+import { bring, type LoadOptions } from "./load.js";
+import type { SentenceModel } from "./sentences.js";
+import { MemorySink } from "./sink.js";
+import { bodyOf, fetched, isPage, type Progress, type Source } from "./source.js";
+
+/** Where the files of a folder come from. */
+interface Files {
+  /** A text; nothing if it is not there. */
+  text(path: string): Promise<string | undefined>;
+  source(path: string): Source;
+}
+
+/** Texts that most folders have: they are fetched at once. What else is wanted, the module asks for. */
+const USUAL = [
+  "config.json", "tokenizer.json", "tokenizer_config.json", "modules.json", "sentence_bert_config.json",
+  "1_Pooling/config.json", "config_sentence_transformers.json", "model.safetensors.index.json",
+];
+
+/** Bytes of a text at most, as everywhere. */
+const MOST_TEXT_BYTES = 1 << 27;
+
+/** Loads the model in a folder: its texts, then its weights, each file in one piece of the module's memory. */
+export async function loadFolder(
+  engine: Engine<EncoderGlue>,
+  folder: Folder,
+  options: LoadOptions,
+): Promise<SentenceModel | Reranker> {
+  const { signal, onProgress } = options;
+  const files = typeof folder === "string" || folder instanceof URL ? remote(String(folder), options) : picked(folder);
+  const [, ...usual] = await Promise.all([engine.ready(), ...USUAL.map(async (path) => [path, await files.text(path)] as const)]);
+  const parts = new engine.glue.Folder();
+  try {
+    for (const [path, text] of usual) parts.put(path, text);
+    for (;;) {
+      const path = guarded(() => parts.wanted());
+      if (path === undefined) break;
+      parts.put(path, await files.text(path));
+      signal?.throwIfAborted();
+    }
+    let before = 0;
+    for (const path of guarded(() => parts.files())) {
+      let last = 0;
+      const tell = ({ loaded, phase }: Progress) => {
+        last = loaded;
+        if (phase !== "ready") onProgress?.({ loaded: before + loaded, phase });
+      };
+      const sink = await bring(files.source(path), () => new MemorySink(engine), { ...options, onProgress: tell });
+      before += last;
+      guarded(() => parts.push(sink.take()), () => "safetensors");
+    }
+    onProgress?.({ loaded: before, total: before, phase: "ready" });
+  } catch (error) {
+    parts.free();
+    throw error;
+  }
+  return wrapped(guarded(() => engine.glue.Encoders.of_folder(parts), () => "safetensors"));
+}
+
+function remote(folder: string, options: LoadOptions): Files {
+  const base = new URL(folder, globalThis.location?.href);
+  const source = (path: string) => new URL(path, base);
+  return {
+    source,
+    async text(path) {
+      const response = await fetched(source(path), options.signal);
+      // What is not there is a page of its own on some servers, with 200.
+      if (response.status === 404 || response.status === 410 || (response.ok && isPage(response))) {
+        void response.body?.cancel().catch(() => {});
+        return undefined;
+      }
+      bodyOf(response);
+      if (Number(response.headers.get("content-length")) > MOST_TEXT_BYTES) throw tooLarge(path);
+      const text = await response.text();
+      return /^\s*<(?:!doctype|html)/i.test(text) ? undefined : text;
+    },
+  };
+}
+
+function picked(files: readonly File[] | FileList): Files {
+  const all = new Map<string, File>();
+  for (const file of files) all.set(pathOf(file), file);
+  return {
+    async text(path) {
+      const file = all.get(path);
+      if (file && file.size > MOST_TEXT_BYTES) throw tooLarge(path);
+      return file?.text();
+    },
+    source(path) {
+      const file = all.get(path);
+      if (file) return file;
+      throw new NanoembedError("missing_file", `${path} is not among the files of the folder: it holds the weights`);
+    },
+  };
+}
+
+const tooLarge = (path: string) => new NanoembedError("too_large", `${path} has more than ${MOST_TEXT_BYTES} bytes`);

@@ -1,0 +1,28 @@
+import { NanoembedError } from "./errors.js";
+
+/** Why a request has no answer: browsers do not tell a server that is not there from one that does not let this page read. */
+export async function unanswered(address: string | URL | Request, cause: unknown): Promise<NanoembedError> {
+  const url = address instanceof Request ? address.url : String(address);
+  return new NanoembedError("connection_lost", await sentence(url, cause), { offset: 0, cause });
+}
+
+async function sentence(url: string, cause: unknown): Promise<string> {
+  let parsed: URL;
+  try {
+    parsed = new URL(url, globalThis.location?.href);
+  } catch {
+    return `"${url}" is no address: give a whole one, or the file's bytes`;
+  }
+  // Node says it itself.
+  const inner = (cause as { cause?: { code?: string; message?: string } } | undefined)?.cause;
+  if (parsed.protocol === "file:") return `${parsed.href} cannot be fetched: read the file and give its bytes`;
+  const why = inner?.code ?? inner?.message;
+  if (why) return `${parsed.href} does not answer: ${why}`;
+  if (globalThis.navigator?.onLine === false) return `${parsed.href} cannot be fetched: there is no network`;
+  if (parsed.origin === globalThis.location?.origin) return `${parsed.href} does not answer: ${String(cause)}`;
+  // Whatever comes back may not be read, but it comes.
+  const isThere = await fetch(parsed, { mode: "no-cors", method: "HEAD" }).then(() => true, () => false);
+  return isThere
+    ? `${parsed.href} answers, but does not allow pages of other origins to read it: the server has to send access-control-allow-origin (CORS)`
+    : `${parsed.href} does not answer: no server is there, or the connection is blocked`;
+}

@@ -1,0 +1,287 @@
+//! Models of all families that embed texts or compare two.
+
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use nanoembed_core::event::Format;
+use nanoembed_core::limit::filled;
+use nanoembed_core::model::{Batch, InOrder, Plan};
+use nanoembed_core::owned::folder::Prefix;
+use nanoembed_core::owned::{AnyEncoder, PipelineSession, Prompt, Session};
+use nanoembed_core::{Error, ErrorKind};
+use wasm_bindgen::prelude::*;
+
+use crate::failure::{Failure, Result};
+use crate::folder::Folder;
+use crate::reader::Reader;
+use crate::sessions::{MAX_SESSIONS, TOKEN_STEP};
+
+/// What stands before texts.
+#[wasm_bindgen]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Before {
+    /// The model's default prompt, if it has one.
+    Usual,
+    /// A text.
+    Text,
+    /// The model's prompt of a name.
+    Named,
+    /// The model's prompt for questions, or else the default.
+    Query,
+    /// The model's prompt for texts that answer questions, or else the default.
+    Document,
+}
+
+/// A model, and the texts that wait to be embedded.
+#[wasm_bindgen]
+pub struct Encoders {
+    model: AnyEncoder<Vec<u8>>,
+    prompt: Prompt,
+    tokens: PipelineSession,
+    sessions: Vec<(Plan, Session)>,
+    ids: Vec<u32>,
+    lengths: Vec<usize>,
+    total: usize,
+}
+
+#[wasm_bindgen]
+impl Encoders {
+    /// The model in the file that `reader` has read. `requantize` as for sentence models; it is for
+    /// BERT in blocks of few bits.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the model; `unknown_format` if the file is not of a format that holds
+    /// one.
+    #[wasm_bindgen(constructor)]
+    pub fn new(reader: Reader, requantize: Option<bool>) -> Result<Self> {
+        let file = reader.into_file(&[Format::Embd, Format::Amb, Format::Gguf])?;
+        let mut model = AnyEncoder::open(file)?;
+        // Of other models there is nothing that could be coded anew.
+        let done = match requantize {
+            Some(true) => Some(model.requantize()),
+            Some(false) => None,
+            None => model.plan(1).grouped.then(|| model.requantize().or(Ok(()))),
+        };
+        done.transpose()?;
+        Ok(Self::of(model))
+    }
+
+    /// The model in a folder whose texts and weights are all there.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the model.
+    pub fn of_folder(folder: Folder) -> Result<Self> {
+        Ok(Self::of(folder.open()?))
+    }
+
+    /// Elements of a vector.
+    #[must_use]
+    pub fn dims(&self) -> usize {
+        self.model.dimensions()
+    }
+
+    /// How many tokens of a text are used unless told otherwise.
+    #[must_use]
+    pub fn max_tokens(&self) -> usize {
+        self.model.usual_tokens()
+    }
+
+    /// The most tokens of a text that the model can use.
+    #[must_use]
+    pub fn positions(&self) -> usize {
+        self.model.positions()
+    }
+
+    /// The fewest tokens that a text may be cut to.
+    #[must_use]
+    pub fn least_tokens(&self) -> usize {
+        self.model.least_tokens()
+    }
+
+    /// The names of the classes of a model that compares two texts and embeds none; nothing of
+    /// others.
+    #[must_use]
+    pub fn labels(&self) -> Option<Vec<String>> {
+        let classes = self.model.classes().filter(|_| self.model.compares());
+        classes.map(|classes| classes.labels().to_vec())
+    }
+
+    /// The names of the prompts that the model has.
+    #[must_use]
+    pub fn prompts(&self) -> Vec<String> {
+        self.model.prompts().by_name.keys().cloned().collect()
+    }
+
+    /// Puts this before the texts that come.
+    ///
+    /// # Errors
+    ///
+    /// `invalid_argument` for a prompt that the model does not have.
+    pub fn set_prompt(&mut self, before: Before, text: String) -> Result<()> {
+        let (role, wanted) = match before {
+            Before::Usual => (None, Prefix::Usual),
+            Before::Text => (None, Prefix::Text(text)),
+            Before::Named => (None, Prefix::Named(text)),
+            Before::Query => (Some(Prefix::Query), Prefix::Usual),
+            Before::Document => (Some(Prefix::Document), Prefix::Usual),
+        };
+        let prompts = self.model.prompts();
+        let chosen = match &role {
+            Some(role) => prompts.choose_for(role, &wanted),
+            None => prompts.choose(&wanted),
+        };
+        let chosen = chosen.map_err(|missing| {
+            let names: Vec<&str> = prompts.by_name.keys().map(String::as_str).collect();
+            let known = match &names[..] {
+                [] => String::from("it has none"),
+                names => format!("it has {}", names.join(", ")),
+            };
+            Failure::explained(
+                Error::without_offset(ErrorKind::InvalidArgument),
+                format!("the model has {missing}; {known}"),
+            )
+        })?;
+        if chosen != self.prompt.text {
+            self.prompt = self.model.prompt(chosen, &mut self.tokens)?;
+        }
+        Ok(())
+    }
+
+    /// The token ids of `text` behind the prompt, at most `limit`; [`total`](Self::total) then says
+    /// how many there would be.
+    ///
+    /// # Errors
+    ///
+    /// `invalid_argument` if the limit leaves no room for the special tokens.
+    pub fn tokenize(&mut self, text: &str, limit: usize) -> Result<Vec<u32>> {
+        let text = self.prompt.before(text);
+        let found = self.model.encode(&text, limit, &mut self.tokens)?;
+        // What Model2Vec cuts before it is tokenised has more tokens than can be told.
+        let more = usize::from(found.truncated && found.total <= found.ids.len());
+        self.total = found.total.max(found.ids.len()) + more;
+        if !found.truncated {
+            self.total = found.ids.len();
+        }
+        Ok(found.ids)
+    }
+
+    /// Adds a text to those that wait; returns how many of its tokens will be used.
+    ///
+    /// # Errors
+    ///
+    /// As [`tokenize`](Self::tokenize).
+    pub fn add(&mut self, text: &str, limit: usize) -> Result<usize> {
+        let ids = self.tokenize(text, limit.min(self.positions()))?;
+        self.ids.extend_from_slice(&ids);
+        self.lengths.push(ids.len());
+        Ok(ids.len())
+    }
+
+    /// How many tokens the last text has in full.
+    #[must_use]
+    pub fn total(&self) -> usize {
+        self.total
+    }
+
+    /// Forgets the texts that wait.
+    pub fn clear(&mut self) {
+        self.ids.clear();
+        self.lengths.clear();
+    }
+
+    /// The vectors of the texts that wait, one after the other. `is_precise` keeps activations in
+    /// f32 where the model was made to run in integers.
+    ///
+    /// # Errors
+    ///
+    /// What the model refuses, or `buffer_too_small` if there is not enough memory.
+    pub fn run(&mut self, is_precise: bool) -> Result<Vec<f32>> {
+        let result = self.embed(is_precise);
+        self.clear();
+        result
+    }
+
+    fn embed(&mut self, is_precise: bool) -> Result<Vec<f32>> {
+        let longest = self.lengths.iter().copied().max().unwrap_or(1);
+        // Texts that fit together are computed together.
+        let all = self.ids.len().clamp(1, longest.max(4 * TOKEN_STEP));
+        let (plan, mut session) = self.session(all, is_precise)?;
+        let mut out = filled(self.lengths.len().saturating_mul(self.dims()), 0.0)?;
+        let result = self.model.embed(
+            &mut session,
+            &InOrder,
+            &self.ids,
+            &self.lengths,
+            self.prompt.skipped,
+            &mut out,
+        );
+        self.keep(plan, session);
+        result?;
+        Ok(out)
+    }
+
+    /// What the model says of two texts: the logits of its classes, and behind them the scores.
+    ///
+    /// # Errors
+    ///
+    /// `other_model` if the model compares nothing.
+    pub fn compare(
+        &mut self,
+        first: &str,
+        second: &str,
+        limit: usize,
+        is_precise: bool,
+    ) -> Result<Vec<f32>> {
+        let classes = self.model.classes().ok_or(ErrorKind::OtherModel)?;
+        let mut logits = filled(classes.labels().len(), 0.0)?;
+        let pair = self.model.encode_pair(first, second, limit, &mut self.tokens)?;
+        let (plan, mut session) = self.session(pair.ids.len(), is_precise)?;
+        let lengths = [pair.ids.len()];
+        let texts = Batch { ids: &pair.ids, types: &pair.types, lengths: &lengths };
+        let result = self.model.classify(&mut session, &InOrder, &texts, &mut logits);
+        self.keep(plan, session);
+        result?;
+        self.total = pair.ids.len() + usize::from(pair.truncated);
+        let mut scores = logits.clone();
+        if let Some(classes) = self.model.classes() {
+            classes.score(&mut scores);
+        }
+        logits.extend(scores);
+        Ok(logits)
+    }
+}
+
+impl Encoders {
+    fn of(model: AnyEncoder<Vec<u8>>) -> Self {
+        Self {
+            model,
+            prompt: Prompt::default(),
+            tokens: PipelineSession::default(),
+            sessions: Vec::new(),
+            ids: Vec::new(),
+            lengths: Vec::new(),
+            total: 0,
+        }
+    }
+
+    /// Scratch memory for so many tokens.
+    fn session(&mut self, tokens: usize, is_precise: bool) -> Result<(Plan, Session)> {
+        let plan = self.model.plan(tokens.max(1).next_multiple_of(TOKEN_STEP));
+        let plan = Plan { jobs: 1, quantized: plan.quantized && !is_precise, ..plan };
+        let known = self.sessions.iter().position(|(known, _)| *known == plan);
+        match known {
+            Some(known) => Ok(self.sessions.swap_remove(known)),
+            None => Ok((plan, self.model.session_for(plan)?)),
+        }
+    }
+
+    fn keep(&mut self, plan: Plan, session: Session) {
+        if self.sessions.len() == MAX_SESSIONS {
+            self.sessions.remove(0);
+        }
+        self.sessions.push((plan, session));
+    }
+}

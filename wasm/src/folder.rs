@@ -1,0 +1,100 @@
+//! A Hugging Face folder on its way in: which texts and weights are wanted, and those that are there.
+
+use alloc::borrow::Cow;
+use alloc::collections::BTreeMap;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::cell::RefCell;
+
+use nanoembed_core::event::Format;
+use nanoembed_core::owned::AnyEncoder;
+use nanoembed_core::owned::folder::{FolderModel, FolderResult};
+use nanoembed_core::{Error, ErrorKind};
+use wasm_bindgen::prelude::*;
+
+use crate::failure::Result;
+use crate::reader::Reader;
+
+/// A folder.
+#[wasm_bindgen]
+#[derive(Default)]
+pub struct Folder {
+    /// Texts by their paths; `None` for those that are not there.
+    texts: BTreeMap<String, Option<String>>,
+    weights: Vec<Vec<u8>>,
+}
+
+#[wasm_bindgen]
+impl Folder {
+    /// A folder of which nothing is there yet.
+    #[wasm_bindgen(constructor)]
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds the text at a path, or that there is none.
+    pub fn put(&mut self, path: String, text: Option<String>) {
+        self.texts.insert(path, text);
+    }
+
+    /// The path of a text that is wanted; nothing if all are there.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with a text that is there.
+    pub fn wanted(&self) -> Result<Option<String>> {
+        let wanted = RefCell::new(None);
+        let texts = |path: &str| match self.texts.get(path) {
+            Some(text) => Ok(text.as_deref().map(Cow::Borrowed)),
+            None => {
+                wanted.borrow_mut().get_or_insert_with(|| String::from(path));
+                Err(Error::without_offset(ErrorKind::ReadFailed))
+            }
+        };
+        let read = || -> FolderResult<()> {
+            let model = FolderModel::read(&texts)?;
+            model.prompts(&texts)?;
+            model.weight_files(&texts)?;
+            model.tokenizer(&texts)?;
+            Ok(())
+        };
+        let read = read();
+        match wanted.into_inner() {
+            Some(path) => Ok(Some(path)),
+            None => Ok(read.map(|()| None)?),
+        }
+    }
+
+    /// The paths of the weights, in the order in which they are wanted.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the texts.
+    pub fn files(&self) -> Result<Vec<String>> {
+        let texts = |path: &str| self.text(path);
+        Ok(FolderModel::read(&texts)?.weight_files(&texts)?)
+    }
+
+    /// Adds the next of the weights.
+    ///
+    /// # Errors
+    ///
+    /// `unknown_format` if it is no safetensors file.
+    pub fn push(&mut self, reader: Reader) -> Result<()> {
+        self.weights.push(reader.into_file(&[Format::Safetensors])?);
+        Ok(())
+    }
+}
+
+impl Folder {
+    fn text(&self, path: &str) -> core::result::Result<Option<Cow<'_, str>>, Error> {
+        Ok(self.texts.get(path).and_then(Option::as_deref).map(Cow::Borrowed))
+    }
+
+    /// The model.
+    pub(crate) fn open(mut self) -> Result<AnyEncoder<Vec<u8>>> {
+        let weights = core::mem::take(&mut self.weights);
+        Ok(AnyEncoder::open_folder(&|path: &str| self.text(path), weights)?)
+    }
+}
