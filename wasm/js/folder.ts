@@ -5,7 +5,7 @@ import { pathOf, type Folder } from "./folders.js";
 import { bring, type LoadOptions } from "./load.js";
 import type { SentenceModel } from "./sentences.js";
 import { MemorySink } from "./sink.js";
-import { bodyOf, fetched, isPage, type Progress, type Source } from "./source.js";
+import { bodyOf, fetched, isPage, limits, type Progress, type Source } from "./source.js";
 
 /** Where the files of a folder come from. */
 interface Files {
@@ -30,6 +30,7 @@ export async function loadFolder(
   options: LoadOptions,
 ): Promise<SentenceModel | Reranker> {
   const { signal, onProgress } = options;
+  limits(options);
   const files = typeof folder === "string" || folder instanceof URL ? remote(String(folder), options) : picked(folder);
   const [, ...usual] = await Promise.all([engine.ready(), ...USUAL.map(async (path) => [path, await files.text(path)] as const)]);
   const parts = new engine.glue.Folder();

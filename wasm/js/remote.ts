@@ -110,6 +110,7 @@ export class RemoteSentences extends RemoteTexts implements SentenceModel {
 
   embed(text: string, options?: EmbedOptions): Promise<Embedding>;
   embed(texts: readonly string[], options?: EmbedOptions): Promise<Embeddings>;
+  embed(texts: string | readonly string[], options?: EmbedOptions): Promise<Embedding | Embeddings>;
   async embed(texts: string | readonly string[], options: EmbedOptions = {}): Promise<Embedding | Embeddings> {
     if (typeof texts === "string") {
       const one = await this.held.call<Embedding>("embed", [texts], options);

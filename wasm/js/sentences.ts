@@ -86,6 +86,7 @@ export interface SentenceModel {
   /** The vector of a text, or the vectors of several. Most models give them the length 1. */
   embed(text: string, options?: EmbedOptions): Promise<Embedding>;
   embed(texts: readonly string[], options?: EmbedOptions): Promise<Embeddings>;
+  embed(texts: string | readonly string[], options?: EmbedOptions): Promise<Embedding | Embeddings>;
   /** The vector of a question, behind the prompt that the model has for these. */
   embedQuery(text: string, options?: EmbedOptions): Promise<Embedding>;
   /** The vectors of texts that answer questions, behind the prompt that the model has for these. */
@@ -162,8 +163,6 @@ export class LocalSentences implements SentenceModel {
   readonly #positions: number;
   readonly #least: number;
   #model: Sentences | undefined;
-  /** Calls take turns: the texts that wait inside the module are those of one of them. */
-  #turn: Promise<unknown> = Promise.resolve();
 
   constructor(model: Sentences) {
     this.#model = model;
@@ -181,10 +180,9 @@ export class LocalSentences implements SentenceModel {
 
   embed(text: string, options?: EmbedOptions): Promise<Embedding>;
   embed(texts: readonly string[], options?: EmbedOptions): Promise<Embeddings>;
+  embed(texts: string | readonly string[], options?: EmbedOptions): Promise<Embedding | Embeddings>;
   async embed(texts: string | readonly string[], options: EmbedOptions = {}): Promise<Embedding | Embeddings> {
-    const turn = this.#turn.then(() => this.#embed(typeof texts === "string" ? [texts] : texts, options));
-    this.#turn = turn.catch(() => {});
-    const all = await turn;
+    const all = await this.#embed(typeof texts === "string" ? [texts] : texts, options);
     if (typeof texts !== "string") return all;
     return { data: all.data, dims: all.dims, tokens: all.tokens[0]!, truncated: all.truncated[0]! };
   }
@@ -197,12 +195,14 @@ export class LocalSentences implements SentenceModel {
     return this.embed(texts, { ...options, role: "document" } as PartOptions);
   }
 
+  /** Texts of several calls alternate, batch by batch: a question does not wait for what was asked before it. */
   async #embed(texts: readonly string[], options: PartOptions): Promise<Embeddings> {
     const { signal, truncateDim, normalize = truncateDim !== undefined, out, start = 0 } = options;
     signal?.throwIfAborted();
     this.#open();
     const dims = truncateDim ?? this.dims;
     check(Array.isArray(texts), "texts must be a string or an array");
+    check(["end", "error", undefined].includes(options.truncate), 'truncate must be "end" or "error"');
     check(Number.isInteger(dims) && dims >= 1 && dims <= this.dims, `truncateDim must be 1 to ${this.dims}`);
     const limit = this.#limit(options);
     const data = out ?? new Float32Array(texts.length * dims);
@@ -212,6 +212,7 @@ export class LocalSentences implements SentenceModel {
     let next = 0;
     while (next < texts.length) {
       const first = next;
+      // In one go: the texts that wait inside the module are those of this call.
       const vectors = guarded(() => {
         const model = this.#open();
         let waiting = 0;

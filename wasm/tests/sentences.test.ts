@@ -59,6 +59,7 @@ describe("options", () => {
   });
 
   test("or refused", async () => {
+    await expect(model.embed("x", { truncate: "start" as never })).rejects.toMatchObject({ code: "invalid_argument" });
     await expect(model.embed(["short", long], { truncate: "error" })).rejects.toMatchObject({ code: "too_many_tokens" });
     expect((await model.embed("short", { truncate: "error" })).truncated).toBe(false);
     const stream = model.embedStream([...Array(40).fill("short"), long], { truncate: "error" });
@@ -80,6 +81,18 @@ describe("options", () => {
     expect(data.buffer).toBe(out.buffer);
     expect(data.length).toBe(2 * WIDTH);
     await expect(model.embed(["a", "b", "c"], { out })).rejects.toMatchObject({ code: "invalid_argument" });
+  });
+
+  test("a question does not wait for the texts that were given before it", async () => {
+    const done: string[] = [];
+    const texts = Array.from({ length: 300 }, (_, at) => `text number ${at} of many`);
+    const given = texts.slice();
+    const many = model.embed(given).then((all) => (done.push("many"), all));
+    const one = model.embed("a question").then((vector) => (done.push("one"), vector));
+    expect((await one).data).toEqual((await model.embed("a question")).data);
+    const { data } = await many;
+    expect(done).toEqual(["one", "many"]);
+    expect(largestDifference(data.subarray(299 * WIDTH), (await model.embed(texts[299]!)).data)).toBeLessThan(1e-6);
   });
 
   test("calls at the same time do not mix their texts", async () => {
