@@ -256,15 +256,14 @@ async function attempt(
   const watched = watch(signal, stall);
   try {
     const request = new Request(address);
-    if (offset > 0) {
-      request.headers.set("range", `bytes=${offset}-`);
-      if (etag) request.headers.set("if-range", etag);
-    }
+    // `if-range` would have other origins asked first whether it may be sent, which most of them refuse.
+    if (offset > 0) request.headers.set("range", `bytes=${offset}-`);
     const response = await fetch(request, { signal: watched.signal });
     if (!response.ok) bodyOf(response);
     if (offset > 0) {
       const range = response.headers.get("content-range") ?? "";
-      if (response.status !== 206 || !range.startsWith(`bytes ${offset}-`)) {
+      const isSame = etag === undefined || response.headers.get("etag") === etag;
+      if (response.status !== 206 || !isSame || !range.startsWith(`bytes ${offset}-`)) {
         void response.body?.cancel();
         throw new NanoembedError("source_changed", "the file changed meanwhile", { offset });
       }

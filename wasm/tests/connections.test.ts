@@ -113,6 +113,24 @@ test("a server that is busy when a connection is taken up again is asked once mo
   words.dispose();
 });
 
+test("a connection is taken up without headers that other origins would have to allow, and another file is told by its tag", async () => {
+  const headers: string[] = [];
+  const size = file.length;
+  const serveTagged = (second: string) => serve((request, response, start) => {
+    headers.push(...Object.keys(request.headers));
+    if (start === 0) return silentAfterResuming(request, response, start);
+    response.writeHead(206, { etag: second, "content-length": size - start, "content-range": `bytes ${start}-${size - 1}/${size}` });
+    response.end(file.subarray(start));
+  });
+  const same = await serveTagged(etag);
+  (await load(same.address, { kind: "words" })).dispose();
+  expect(same.requests).toBe(2);
+  expect(headers).toContain("range");
+  expect(headers).not.toContain("if-range");
+  const other = await serveTagged('"two"');
+  await expect(load(other.address, { kind: "words" })).rejects.toMatchObject({ code: "source_changed" });
+});
+
 test("numbers of retries and milliseconds are numbers", async () => {
   for (const wrong of [{ retries: -1 }, { retries: NaN }, { retries: 1.5 }, { stall: 0 }, { stall: NaN }]) {
     await expect(load("http://127.0.0.1:9/", wrong)).rejects.toMatchObject({ code: "invalid_argument" });
