@@ -23,8 +23,8 @@ const families = ["amb", "embd", "finalfusion", "gguf", "safetensors"];
 export default limits([
   ["wasm, sentence models", "132 KB", wasm("")],
   ["wasm, sentence models, relaxed SIMD", "142 KB", wasm("-relaxed")],
-  ["wasm, encoders of all families", "515 KB", wasm("-encoders")],
-  ["wasm, encoders of all families, relaxed SIMD", "530 KB", wasm("-encoders-relaxed")],
+  ["wasm, encoders of all families", "505 KB", wasm("-encoders")],
+  ["wasm, encoders of all families, relaxed SIMD", "520 KB", wasm("-encoders-relaxed")],
   ["wasm, causal models", "150 KB", wasm("-causal")],
   ["wasm, causal models, relaxed SIMD", "166 KB", wasm("-causal-relaxed")],
   ["wasm, word vectors", "47 KB", wasm("-slim")],

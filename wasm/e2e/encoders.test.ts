@@ -1,5 +1,7 @@
 // Encoders of all families: files that the command line makes of folders, in Node; a folder by its address, in Chromium.
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
@@ -91,23 +93,47 @@ inBrowser("in Chromium", () => {
     }
   });
 
-  test("another origin that allows nobody is told from one that is not there", async () => {
-    const others = await serve({ "/models/": models }, {});
-    const bare = await browser.newPage();
-    // A page without a policy of its own: what is to be told is the other server's doing.
-    await bare.route("http://page.test/", (route) => route.fulfill({ contentType: "text/html", body: "<!doctype html>" }));
-    await bare.route("http://page.test/dist/*", (route) => route.fulfill({
-      contentType: "text/javascript", body: readFileSync(join(dist, new URL(route.request().url()).pathname.slice(6)), "utf8"),
-    }));
-    await bare.goto("http://page.test/");
-    const messages = await bare.evaluate(`(async () => {
-      const { load } = await import("/dist/index.js");
-      const message = (address) => load(address, { retries: 0 }).catch(({ message }) => message);
-      return [await message("${others.origin}/models/mpnet/config.json"), await message("http://127.0.0.1:9/x.weights")];
-    })()`) as string[];
-    expect(messages[0]).toContain("access-control-allow-origin");
-    expect(messages[1]).toContain("no server is there");
-    await bare.close();
-    await others.close();
+  describe("from another origin", () => {
+    let home: Server;
+    let allowing: TestServer;
+    let closed: TestServer;
+    let bare: Page;
+    beforeAll(async () => {
+      // A page without a policy of its own: what is to be told is the other server's doing.
+      home = createServer((_, response) => void response.setHeader("content-type", "text/html").end("<!doctype html>"));
+      await new Promise<void>((ready) => home.listen(0, "127.0.0.1", ready));
+      allowing = await serve({ "/dist/": dist, "/models/": models }, {}, { "access-control-allow-origin": "*" });
+      closed = await serve({ "/models/": models }, {});
+      bare = await browser.newPage();
+      await bare.goto(`http://127.0.0.1:${(home.address() as AddressInfo).port}/`);
+    });
+    afterAll(async () => {
+      await bare.close();
+      await allowing.close();
+      await closed.close();
+      home.close();
+    });
+
+    test("workers are made that the page may not start itself", async () => {
+      const dims = await bare.evaluate(`(async () => {
+        const { createWorker } = await import("${allowing.origin}/dist/worker.js");
+        const pool = createWorker();
+        const model = await pool.load("${allowing.origin}/models/mpnet/", { kind: "sentences" });
+        const { data } = await model.embed("hello");
+        pool.dispose();
+        return data.length;
+      })()`);
+      expect(dims).toBe(expected("mpnet").rows[0]!.values.length);
+    });
+
+    test("a server that allows nobody is told from one that is not there", async () => {
+      const messages = await bare.evaluate(`(async () => {
+        const { load } = await import("${allowing.origin}/dist/index.js");
+        const message = (address) => load(address, { retries: 0 }).catch(({ message }) => message);
+        return [await message("${closed.origin}/models/mpnet/config.json"), await message("http://127.0.0.1:9/x.weights")];
+      })()`) as string[];
+      expect(messages[0]).toContain("access-control-allow-origin");
+      expect(messages[1]).toContain("no server is there");
+    });
   });
 });

@@ -27,7 +27,9 @@ export interface TestServer {
 }
 
 /** Serves `folders` (address prefix → folder) and `/hostile/MODE/NAME` for `files` (name → bytes). */
-export async function serve(folders: Record<string, string>, files: Record<string, Uint8Array>): Promise<TestServer> {
+export async function serve(
+  folders: Record<string, string>, files: Record<string, Uint8Array>, headers: Record<string, string> = {},
+): Promise<TestServer> {
   let seen: { path: string; range: string | undefined }[] = [];
   /** How often a misbehaving address was asked for, by address. */
   const asked = new Map<string, number>();
@@ -35,6 +37,7 @@ export async function serve(folders: Record<string, string>, files: Record<strin
     const path = decodeURIComponent(new URL(request.url!, "http://x").pathname);
     seen.push({ path, range: request.headers.range });
     response.setHeader("content-security-policy", POLICY);
+    for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
     const hostile = /^\/hostile\/([^/]+)\/(?:[^/]+\/)?([^/]+)$/.exec(path);
     if (hostile && files[hostile[2]!]) {
       const times = (asked.get(path) ?? 0) + 1;

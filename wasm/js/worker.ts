@@ -232,14 +232,32 @@ function rest({ first, count }: { first?: number; count?: number }) {
   return { ...(first === undefined ? {} : { first }), ...(count === undefined ? {} : { count }) };
 }
 
+const NO_WORKER = "no worker can be made of the package's file here: say with `create` how to make one, of `nanoembed/worker-thread.js`";
+
+/** Starts a worker with the package's own file. */
+function start(): Worker {
+  try {
+    return new Worker(new URL("./worker-thread.js", import.meta.url), { type: "module" });
+  } catch (cause) {
+    // Another origin's file, as a CDN's is, cannot be started, but a page's own can import it.
+    const isForeign = (cause as Partial<DOMException>).name === "SecurityError";
+    if (!isForeign) throw new NanoembedError("worker_failed", NO_WORKER, { cause });
+    const file = import.meta.url.replace(/[^/]*$/, "worker-thread.js");
+    const shim = URL.createObjectURL(new Blob([`import ${JSON.stringify(file)};`], { type: "text/javascript" }));
+    const worker = new Worker(shim, { type: "module" });
+    // It is read before its first answer.
+    worker.addEventListener("message", () => URL.revokeObjectURL(shim), { once: true });
+    return worker;
+  }
+}
+
 /** Starts workers. Their file is loaded now, the module when something is first asked of them. */
 export function createWorker(options: WorkerOptions = {}): WorkerPool {
   const { workers = 1, create, module_or_path, words, causal, encoders } = options;
   check(Number.isInteger(workers) && workers >= 1, "there must be at least one worker");
   check(create !== undefined || typeof Worker === "function", "there are no workers here: say with `create` how to make one");
   const threads = Array.from({ length: workers }, () => {
-    const worker = create ? create() : new Worker(new URL("./worker-thread.js", import.meta.url), { type: "module" });
-    const thread = new Thread(worker);
+    const thread = new Thread(create ? create() : start());
     const modules = { module_or_path, words, causal, encoders };
     for (const [name, module] of Object.entries(modules)) {
       if (module !== undefined) thread.ask("init", { args: [{ [name]: absolute(module as Source) }] }).catch(() => {});

@@ -115,6 +115,8 @@ async function optimize(from, to, profile) {
 }
 
 async function buildJs() {
+  // npm packs what lies in the package's own folder.
+  for (const name of ["LICENSE-APACHE", "LICENSE-MIT"]) copyFileSync(join(root, name), join(here, name));
   for (const file of readdirSync(out)) {
     if (!file.endsWith(".wasm")) rmSync(join(out, file), { recursive: true });
   }
