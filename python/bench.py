@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """How fast the package is, and how much memory it takes: one table, by one command.
 
-    python/bench.py                  what is installed of: nanoembed, fastembed, sentence-transformers
-    python/bench.py --texts 2000     so many texts instead of 1,000
+    python/bench.py --cli PROGRAM --model FOLDER --static FOLDER
 
-Every row is a process of its own, pinned to as many CPUs as it has threads; rows take turns, and the median of several
-turns counts. ``--cli PROGRAM`` adds the command line, ``--model FOLDER`` is all-MiniLM-L6-v2 as on Hugging Face for packages
-that bring no model.
+Peers are those that are installed of fastembed, sentence-transformers and model2vec. Every row is a
+process of its own on as many CPUs as it has threads. Rows take turns; medians count.
+
+``--cli`` adds the command line. ``--model`` is all-MiniLM-L6-v2 as on Hugging Face, for peers that
+bring no model, with ``model.onnx`` for fastembed; ``--f32`` is the same as a file of ours.
+``--static`` is a folder of Model2Vec.
 """
 
 from __future__ import annotations
@@ -20,11 +22,13 @@ import statistics
 import subprocess
 import sys
 import time
-from pathlib import Path
+from collections.abc import Callable
+
+Embed = Callable[[list[str]], object]
 
 WORDS = (
-    "the of and to in is that for it as was with be by on not he his but at are this have from or had an they which one"
-    " you were all her she there would their we him been has when who will no more if out so up said what its about than"
+    "the of and to in is that for it as was with be by on not he his but at are this have from or"
+    " had an they which one you were all her she there would their we him been has when who will"
 ).split()
 
 
@@ -36,31 +40,52 @@ def texts(count: int) -> list[str]:
         length, words = 5 + state % 56, []
         for _ in range(length):
             state = state * 1103515245 + 12345 & 0x7FFFFFFF
-            words.append(WORDS[state >> 8 & 63 if (state >> 8 & 63) < len(WORDS) else 0])
+            words.append(WORDS[(state >> 8) % len(WORDS)])
         found.append(" ".join(words))
     return found
 
 
-def nanoembed(arguments: argparse.Namespace) -> object:
+def of_ours(file: str | None, threads: int) -> Embed:
     import nanoembed
 
-    model = nanoembed.Model(arguments.file, threads=arguments.threads)
-    return model.embed
+    return nanoembed.Model(file, threads=threads).embed
 
 
-def fastembed(arguments: argparse.Namespace) -> object:
+def ours(arguments: argparse.Namespace) -> Embed:
+    return of_ours(None, arguments.threads)
+
+
+def ours_f32(arguments: argparse.Namespace) -> Embed:
+    return of_ours(arguments.f32, arguments.threads)
+
+
+def ours_static(arguments: argparse.Namespace) -> Embed:
+    return of_ours(arguments.static, arguments.threads)
+
+
+def model2vec(arguments: argparse.Namespace) -> Embed:
+    from model2vec import StaticModel
+
+    return StaticModel.from_pretrained(arguments.static).encode
+
+
+def fastembed(arguments: argparse.Namespace) -> Embed:
     from fastembed import TextEmbedding
     from fastembed.common.model_description import ModelSource, PoolingType
 
     TextEmbedding.add_custom_model(
-        model="minilm", pooling=PoolingType.MEAN, normalization=True, dim=384,
-        sources=ModelSource(url="file://"), model_file="model.onnx",
+        model="minilm",
+        pooling=PoolingType.MEAN,
+        normalization=True,
+        dim=384,
+        sources=ModelSource(url="file://"),
+        model_file="model.onnx",
     )
     model = TextEmbedding("minilm", specific_model_path=arguments.model, threads=arguments.threads)
     return lambda given: list(model.embed(given))
 
 
-def sentence_transformers(arguments: argparse.Namespace) -> object:
+def sentence_transformers(arguments: argparse.Namespace) -> Embed:
     import torch
     from sentence_transformers import SentenceTransformer
 
@@ -69,16 +94,29 @@ def sentence_transformers(arguments: argparse.Namespace) -> object:
     return model.encode
 
 
-PEERS = {"nanoembed": nanoembed, "fastembed": fastembed, "sentence_transformers": sentence_transformers}
+# What a row is called, how it is opened, the package and the option that it needs.
+PEERS: dict[str, tuple[Callable[[argparse.Namespace], Embed], str, str | None]] = {
+    "nanoembed, int8": (ours, "nanoembed", None),
+    "nanoembed, f32": (ours_f32, "nanoembed", "f32"),
+    "fastembed, f32": (fastembed, "fastembed", "model"),
+    "sentence-transformers, f32": (sentence_transformers, "sentence_transformers", "model"),
+    "nanoembed, static": (ours_static, "nanoembed", "static"),
+    "model2vec, static": (model2vec, "model2vec", "static"),
+}
+
+
+def times(peer: str) -> int:
+    """How many times as many texts a row gets: tables of vectors take microseconds for one."""
+    return 50 if "static" in peer else 1
 
 
 def measure(arguments: argparse.Namespace) -> None:
     """One turn of one peer: a line of JSON."""
     start = time.perf_counter()
-    embed = PEERS[arguments.peer](arguments)
+    embed = PEERS[arguments.peer][0](arguments)
     embed(["a first text"])
     first = time.perf_counter() - start
-    given = texts(arguments.texts)
+    given = texts(arguments.texts * times(arguments.peer))
     start, before = time.perf_counter(), time.process_time()
     embed(given)
     wall, cpu = time.perf_counter() - start, time.process_time() - before
@@ -87,21 +125,25 @@ def measure(arguments: argparse.Namespace) -> None:
 
 
 def measure_program(arguments: argparse.Namespace, threads: int) -> dict[str, float]:
-    """One turn of the command line; the time of its start is taken off."""
+    """One turn of the command line; what it takes for one text is taken off."""
     options = ["-q", "--threads", str(threads), "--format", "npy", "-o", "/dev/null"]
-    if arguments.file:
-        options += ["--model", arguments.file]
 
-    def turn(given: list[str]) -> float:
+    def turn(given: list[str]) -> tuple[float, float, float]:
         start = time.perf_counter()
-        command = [arguments.cli, "embed", *options]
-        subprocess.run(command, input="\n".join(given).encode(), check=True)
-        return time.perf_counter() - start
+        command = [*pinned(threads), arguments.cli, "embed", *options]
+        program = subprocess.Popen(command, stdin=subprocess.PIPE)
+        assert program.stdin
+        program.stdin.write("\n".join(given).encode())
+        program.stdin.close()
+        _, status, used = os.wait4(program.pid, 0)
+        assert status == 0
+        wall = time.perf_counter() - start
+        return wall, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
 
-    first = turn(["a first text"])
-    wall = turn(texts(arguments.texts)) - first
-    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
-    return {"first": first, "wall": wall, "cpu": wall * threads, "peak": peak}
+    first, first_cpu, _ = turn(["a first text"])
+    wall, cpu, peak = turn(texts(arguments.texts))
+    wall, cpu = wall - first, cpu - first_cpu
+    return {"first": first, "wall": wall, "cpu": cpu, "peak": peak}
 
 
 def pinned(threads: int) -> list[str]:
@@ -114,36 +156,41 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--texts", type=int, default=1000)
     parser.add_argument("--turns", type=int, default=5)
-    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--threads", type=int, default=1, help=argparse.SUPPRESS)
     parser.add_argument("--cli", help="the program `nanoembed`")
-    parser.add_argument("--file", help="a file for nanoembed instead of its own model")
-    parser.add_argument("--model", help="a folder as on Hugging Face, with model.onnx for fastembed")
+    parser.add_argument("--model", help="a folder as on Hugging Face, for fastembed with model.onnx")
+    parser.add_argument("--f32", help="the same as a file of ours")
+    parser.add_argument("--static", help="a folder of Model2Vec")
     parser.add_argument("--peer", choices=PEERS, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.peer:
         measure(arguments)
         return
     rows: dict[tuple[str, int], list[dict[str, float]]] = {}
-    peers = [peer for peer in PEERS if importlib.util.find_spec(peer)]
-    peers = [peer for peer in peers if peer == "nanoembed" or arguments.model]
+    peers = [
+        peer
+        for peer, (_, package, option) in PEERS.items()
+        if importlib.util.find_spec(package) and (option is None or getattr(arguments, option))
+    ]
     for _ in range(arguments.turns):
         for threads in (1, 2):
             for peer in peers:
-                command = [*pinned(threads), sys.executable, Path(__file__), *sys.argv[1:]]
+                command = [*pinned(threads), sys.executable, __file__, *sys.argv[1:]]
                 command += ["--peer", peer, "--threads", str(threads)]
                 done = subprocess.run(command, stdout=subprocess.PIPE, check=True)
-                rows.setdefault((peer, threads), []).append(json.loads(done.stdout.splitlines()[-1]))
+                found = json.loads(done.stdout.splitlines()[-1])
+                rows.setdefault((peer, threads), []).append(found)
             if arguments.cli:
                 found = measure_program(arguments, threads)
-                rows.setdefault(("command line", threads), []).append(found)
-    print("| | threads | texts a second | of one core's time | first vector | peak memory |")
+                rows.setdefault(("command line, int8", threads), []).append(found)
+    print("| | threads | texts a second | a second of CPU | first vector | peak memory |")
     print("|---|---|---|---|---|---|")
     for (peer, threads), turns in rows.items():
         middle = {name: statistics.median(turn[name] for turn in turns) for name in turns[0]}
-        print(
-            f"| {peer} | {threads} | {arguments.texts / middle['wall']:.0f} |"
-            f" {arguments.texts / middle['cpu']:.0f} | {middle['first']:.2f} s | {middle['peak']:.0f} MB |"
-        )
+        count = arguments.texts * times(peer)
+        rate, by_cpu = count / middle["wall"], count / middle["cpu"]
+        first, peak = middle["first"], middle["peak"]
+        print(f"| {peer} | {threads} | {rate:.0f} | {by_cpu:.0f} | {first:.2f} s | {peak:.0f} MB |")
 
 
 if __name__ == "__main__":
