@@ -1,4 +1,5 @@
 import { NanoembedError } from "./errors.js";
+import { builtin } from "./node.js";
 
 /** Where a module can come from instead of the package's own file. */
 export type ModuleSource = string | URL | Request | Response | BufferSource | WebAssembly.Module;
@@ -137,12 +138,10 @@ async function instantiate(source: ModuleSource, imports: WebAssembly.Imports): 
 
 async function readable(source: ModuleSource): Promise<Response | BufferSource> {
   const address = typeof source === "string" ? source : source instanceof URL ? source.href : "";
-  const builtin = (globalThis as { process?: { getBuiltinModule?: (name: string) => unknown } }).process?.getBuiltinModule;
   // Node's `fetch` does not read files.
-  if (address.startsWith("file:") && builtin) {
-    const files = builtin("node:fs/promises") as { readFile(path: URL): Promise<Uint8Array<ArrayBuffer>> };
-    return files.readFile(new URL(address));
-  }
+  const files = address.startsWith("file:")
+    ? builtin<{ readFile(path: URL): Promise<Uint8Array<ArrayBuffer>> }>("node:fs/promises") : undefined;
+  if (files) return files.readFile(new URL(address));
   return address || source instanceof Request ? fetch(source as string | URL | Request) : (source as Response | BufferSource);
 }
 

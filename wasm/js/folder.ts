@@ -3,6 +3,7 @@ import type { Engine } from "./engine.js";
 import { NanoembedError, guarded } from "./errors.js";
 import { pathOf, type Folder } from "./folders.js";
 import { bring, type LoadOptions } from "./load.js";
+import { isLocal } from "./node.js";
 import type { SentenceModel } from "./sentences.js";
 import { MemorySink } from "./sink.js";
 import { bodyOf, fetched, isPage, limits, type Progress, type Source } from "./source.js";
@@ -31,7 +32,8 @@ export async function loadFolder(
 ): Promise<SentenceModel | Reranker> {
   const { signal, onProgress } = options;
   limits(options);
-  const files = typeof folder === "string" || folder instanceof URL ? remote(String(folder), options) : picked(folder);
+  const isAddress = typeof folder === "string" || folder instanceof URL;
+  const files = !isAddress ? picked(folder) : isLocal(folder) ? await local(folder) : remote(String(folder), options);
   const [, ...usual] = await Promise.all([engine.ready(), ...USUAL.map(async (path) => [path, await files.text(path)] as const)]);
   const parts = new engine.glue.Folder();
   try {
@@ -77,6 +79,20 @@ function remote(folder: string, options: LoadOptions): Files {
       if (Number(response.headers.get("content-length")) > MOST_TEXT_BYTES) throw tooLarge(path);
       const text = await response.text();
       return /^\s*<(?:!doctype|html)/i.test(text) ? undefined : text;
+    },
+  };
+}
+
+async function local(folder: string | URL): Promise<Files> {
+  const { localFile, localUrl } = await import("./local-files.js");
+  const base = localUrl(folder);
+  const source = (path: string) => new URL(path, base);
+  return {
+    source,
+    async text(path) {
+      const file = await localFile(source(path));
+      if (file && file.size > MOST_TEXT_BYTES) throw tooLarge(path);
+      return file?.text();
     },
   };
 }

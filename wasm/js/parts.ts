@@ -2,7 +2,7 @@ import type { Engine, Glue, PartsReader } from "./engine.js";
 import { NanoembedError, guarded } from "./errors.js";
 import { MAGIC_BYTES, joined } from "./formats.js";
 import {
-  asConnectionError, bodyOf, bytesOf, isBytes, isStream, limits, pause, read, sizeOf, watch, type FetchOptions, type Source,
+  asConnectionError, bodyOf, bytesOf, fileOf, isBytes, isStream, limits, pause, read, sizeOf, watch, type FetchOptions, type Source,
 } from "./source.js";
 
 /** A file of which any part can be read. */
@@ -26,10 +26,11 @@ export async function parts(source: Source, options: FetchOptions = {}): Promise
       close() {},
     };
   }
-  if (source instanceof Blob) {
+  const file = source instanceof Blob ? source : await fileOf(source);
+  if (file) {
     return {
-      size: source.size,
-      read: async (offset, length) => new Uint8Array(await source.slice(offset, offset + length).arrayBuffer()),
+      size: file.size,
+      read: async (offset, length) => new Uint8Array(await file.slice(offset, offset + length).arrayBuffer()),
       close() {},
     };
   }

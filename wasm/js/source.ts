@@ -1,4 +1,5 @@
 import { NanoembedError, check } from "./errors.js";
+import { isLocal } from "./node.js";
 
 /** Whatever a file's bytes can come from. */
 export type Source =
@@ -56,6 +57,12 @@ export function addressOf(source: Source): string | undefined {
   return source instanceof Request ? source.url : undefined;
 }
 
+/** The file of Node's file system that an address names, if it names one. */
+export async function fileOf(source: Source): Promise<Blob | undefined> {
+  const isAddress = typeof source === "string" || source instanceof URL;
+  return isAddress && isLocal(source) ? (await import("./local-files.js")).neededFile(source) : undefined;
+}
+
 /**
  * Opens a source as pieces in order. Each is good until the next is asked for: where that can be, all lie in one buffer.
  * Buffers of their own would be garbage of the file's size before the collector runs.
@@ -72,6 +79,8 @@ export async function pieces(source: Source, options: FetchOptions = {}): Promis
     return fromStream(bodyOf(source), sizeOf(source), options);
   }
   check(addressOf(source) !== undefined, "the source is no address, response, stream, Blob or bytes");
+  const file = await fileOf(source);
+  if (file) return fromStream(file.stream(), file.size, options);
   return download(source as string | URL | Request, options);
 }
 

@@ -7,8 +7,9 @@ import { rollup } from "rollup";
 
 const chunks = {
   // What every entry needs.
-  common: ["errors.ts", "source.ts", "engine.ts", "formats.ts", "dispose.ts", "breathe.ts", "sink.ts"],
+  common: ["errors.ts", "source.ts", "engine.ts", "formats.ts", "dispose.ts", "breathe.ts", "sink.ts", "node.ts"],
   unanswered: ["unanswered.ts"],
+  "local-files": ["local-files.ts"],
   // What all but the inspector need.
   models: ["load.ts", "sentences.ts", "vectors.ts", "folders.ts", "ranking.ts"],
   // What reads parts of files.

@@ -2,10 +2,11 @@
 import { readFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { join } from "node:path";
+import { join, relative } from "node:path";
+import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { load, similarity, type Model, type Reranker, type SentenceModel } from "../dist/index.js";
-import { largestDifference, modelBytes } from "./files.js";
+import { inspect, load, open, similarity, type Model, type Reranker, type SentenceModel } from "../dist/index.js";
+import { data, largestDifference, modelBytes } from "./files.js";
 import { complete, expected, models, picked } from "./folders.js";
 
 const TOLERANCE = 1e-5;
@@ -182,9 +183,26 @@ describe("folders by their address", () => {
     await expect(load("http://127.0.0.1:9/x.weights")).rejects.toMatchObject({
       code: "connection_lost", message: expect.stringContaining("127.0.0.1:9"),
     });
-    await expect(load("models/x.weights")).rejects.toMatchObject({ message: expect.stringContaining("no address") });
     await expect(load(new Uint8Array())).rejects.toMatchObject({ message: expect.stringContaining("empty") });
   });
+});
+
+test("folders and files are read where they lie, by path or file: URL", async () => {
+  const [{ text, values }] = expected("mpnet").rows as [{ text: string; values: Float32Array }];
+  const folder = `${join(models, "mpnet")}/`;
+  for (const source of [folder, pathToFileURL(folder), pathToFileURL(folder).href, `${relative(process.cwd(), folder)}/`]) {
+    using model = await load(source, { kind: "sentences" });
+    expect(largestDifference((await model.embed(text, { prompt: "" })).data, values)).toBeLessThan(TOLERANCE);
+  }
+  const words = join(data, "finalfusion/explicit.fifu");
+  for (const source of [words, pathToFileURL(words)]) {
+    using whole = await load(source, { kind: "words" });
+    using opened = await open(source);
+    expect(opened.count).toBe(whole.count);
+    expect((await inspect(source)).format).toBe("finalfusion");
+  }
+  await expect(load("nowhere/x.weights")).rejects.toMatchObject({ code: "missing_file", message: expect.stringContaining("nowhere/x.weights") });
+  await expect(load("nowhere/")).rejects.toMatchObject({ message: expect.stringContaining("config.json") });
 });
 
 describe("folders that are not whole", () => {
