@@ -27,8 +27,8 @@ const generated = join(here, "js", "generated");
 const variants = [
   { name: "nanoembed", glue: "sentences", features: "embed", target: "+simd128", profile: "npm" },
   { name: "nanoembed-relaxed", glue: "sentences", features: "embed", target: "+simd128,+relaxed-simd", profile: "npm" },
-  { name: "nanoembed-encoders", glue: "encoders", features: "encoders", target: "+simd128", profile: "npm" },
-  { name: "nanoembed-encoders-relaxed", glue: "encoders", features: "encoders", target: "+simd128,+relaxed-simd", profile: "npm" },
+  { name: "nanoembed-encoders", glue: "encoders", features: "encoders", target: "+simd128", profile: "npm-encoders" },
+  { name: "nanoembed-encoders-relaxed", glue: "encoders", features: "encoders", target: "+simd128,+relaxed-simd", profile: "npm-encoders" },
   { name: "nanoembed-causal", glue: "causal", features: "causal", target: "+simd128", profile: "npm" },
   { name: "nanoembed-causal-relaxed", glue: "causal", features: "causal", target: "+simd128,+relaxed-simd", profile: "npm" },
   { name: "nanoembed-inspect", glue: "inspect", features: "inspect,amb,embd,finalfusion,gguf,uqff", target: "", profile: "npm-small" },
@@ -55,7 +55,7 @@ async function run(program, args, options = {}) {
 }
 
 /**
- * Two profiles are compiled at a time: each module is one unit of code, which cargo alone cannot share among cores. What is
+ * Profiles are compiled beside each other: each module is one unit of code, which cargo alone cannot share among cores. What is
  * done with a module when it is compiled does not keep the next one waiting.
  */
 async function buildWasm(variants) {
