@@ -193,6 +193,25 @@ inBrowser("the package", () => {
     }
   });
 
+  test("two loads of one address at once download it once, also if the first is given up", async () => {
+    for (const kind of ["cache-api", "opfs"]) {
+      server.requests();
+      const sizes = await inPage<number[]>(
+        `const load = async (name, options) => {
+           const model = await nanoembed.load("/hostile/good/" + name + argument + "/words.fifu", { kind: "words", cache: argument, ...options });
+           model.dispose();
+           return model.count;
+         };
+         const controller = new AbortController();
+         const given = load("up", { signal: controller.signal }).catch((error) => error.name);
+         const taken = load("up");
+         controller.abort();
+         return [...await Promise.all([load("one"), load("one"), load("one")]), await given, await taken];`, kind);
+      expect(sizes).toEqual([sizes[0], sizes[0], sizes[0], "AbortError", sizes[0]]);
+      expect(server.requests().filter(({ path }) => path.includes(`one${kind}`))).toHaveLength(1);
+    }
+  });
+
   test("a kept copy outlives what callers get wrong", async () => {
     const phases = await inPage<string[]>(
       `const phases = [];

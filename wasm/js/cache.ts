@@ -1,6 +1,6 @@
 import { NanoembedError } from "./errors.js";
 import type { Sink } from "./sink.js";
-import { pieces, type Pieces } from "./source.js";
+import { pieces, unlessAborted, type Pieces } from "./source.js";
 
 /** Where downloads are kept: by the Cache API, or in the origin private file system. */
 export type CacheKind = "cache-api" | "opfs";
@@ -10,8 +10,37 @@ const NAME = "nanoembed";
 /** Errors that say nothing of a copy. */
 const CALLERS = ["invalid_argument", "too_large", "no_crypto", "module_not_loaded"];
 
-/** Brings a file by `again` from the kept copy, or by `fresh`, which is then kept. */
-export async function throughCache<S extends Sink>(
+/** What is under way, by where it will be kept. */
+const underWay = new Map<string, Promise<unknown>>();
+
+/**
+ * Brings a file by `again` from the kept copy, or by `fresh`, which is then kept. Whoever asks for a file that is on its way
+ * takes the copy of that.
+ */
+export function throughCache<S extends Sink>(
+  kind: CacheKind,
+  address: string,
+  again: (kept: Pieces) => Promise<S>,
+  fresh: () => Promise<S>,
+  signal?: AbortSignal,
+): Promise<S> {
+  const key = `${kind} ${address}`;
+  const bring = () => {
+    signal?.throwIfAborted();
+    return bringOne(kind, address, again, fresh, signal);
+  };
+  const before = underWay.get(key);
+  const own = before ? before.then(bring) : bring();
+  const settled = own.catch(() => {}).then(() => {
+    if (underWay.get(key) === settled) underWay.delete(key);
+  });
+  underWay.set(key, settled);
+  // Nobody takes what arrives after an abort.
+  own.then((sink) => signal?.aborted && sink.abort()).catch(() => {});
+  return unlessAborted(own, signal);
+}
+
+async function bringOne<S extends Sink>(
   kind: CacheKind,
   address: string,
   again: (kept: Pieces) => Promise<S>,
