@@ -290,17 +290,18 @@ inBrowser("a connection that is", () => {
 
 inBrowser("workers", () => {
   test("answer a question before the texts that were given before it", async () => {
-    const done = await inPage<string[]>(
+    const done = await inPage<unknown[]>(
       `const pool = nanoembed.createWorker({ workers: 2 });
        const model = await pool.load("/models/all-MiniLM-L6-v2.int8.weights", { kind: "sentences" });
        const done = [];
        const texts = Array.from({ length: 1000 }, (_, at) => "text number " + at + " of many");
-       const many = model.embed(texts).then(() => done.push("many"));
+       const seen = [];
+       const many = model.embed(texts, { onProgress: (progress) => seen.push(progress.done) }).then(() => done.push("many"));
        const one = model.embed("a question").then(() => done.push("one"));
        await Promise.all([many, one]);
        pool.dispose();
-       return done;`, null, "worker");
-    expect(done).toEqual(["one", "many"]);
+       return [...done, seen.at(-1)];`, null, "worker");
+    expect(done).toEqual(["one", "many", 1000]);
   });
 
   test("do the same, download once, and stop when they are told to", async () => {

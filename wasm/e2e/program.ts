@@ -8,7 +8,7 @@ import { root } from "../tests/files.js";
 /** Runs the program; NANOEMBED_CLI names it where it is built already. */
 export function cli(args: string[], input?: string): Buffer {
   const built = process.env["NANOEMBED_CLI"];
-  const [program, start] = built ? [built, []] : ["cargo", ["run", "--quiet", "--locked", "-p", "nanoembed", "--"]];
+  const [program, start] = built ? [built, []] : ["cargo", ["run", "--quiet", "--locked", "-p", "nanoembed-cli", "--"]];
   return execFileSync(program, [...start, ...args], {
     cwd: root, ...(input === undefined ? {} : { input }), maxBuffer: 1 << 28, stdio: ["pipe", "pipe", "inherit"],
   });

@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 import { breathe } from "./breathe.js";
 import { disposeSymbol } from "./dispose.js";
 import type { Engine, Glue, Reader } from "./engine.js";

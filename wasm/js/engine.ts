@@ -126,9 +126,10 @@ async function instantiate(source: ModuleSource, imports: WebAssembly.Imports): 
   }
   const bytes = await readable(source);
   if (!(bytes instanceof Response)) return WebAssembly.instantiate(bytes, imports);
-  if (!bytes.ok) throw new Error(`${bytes.url} answered ${bytes.status}`);
-  if (/^text\/html/.test(bytes.headers.get("content-type") ?? "")) {
-    throw new Error(`${bytes.url} is a web page: the package's .wasm file has to be there, beside its JavaScript`);
+  const isPage = /^text\/html/.test(bytes.headers.get("content-type") ?? "");
+  if (!bytes.ok || isPage) {
+    const answer = isPage ? "is a web page" : `answered ${bytes.status}`;
+    throw new Error(`${bytes.url} ${answer}: the package's .wasm files have to lie beside its JavaScript, or init() says where they are`);
   }
   // Compiled as it arrives, if the server says what it is.
   return bytes.headers.get("content-type") === "application/wasm"

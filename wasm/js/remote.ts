@@ -131,13 +131,14 @@ export class RemoteSentences extends RemoteTexts implements SentenceModel {
   }
 
   /** The embeddings of all texts in parts. Without texts there is one part all the same: whether the call is right is said there. */
-  async #parts(texts: readonly string[], options: PartOptions): Promise<Embeddings[]> {
+  async #parts(texts: readonly string[], { onProgress, ...options }: PartOptions): Promise<Embeddings[]> {
     check(Array.isArray(texts), "texts must be a string or an array");
     // Small enough that all workers have something to do to the end.
     const size = Math.min(32, Math.max(1, Math.ceil(texts.length / (this.held.size * 4))));
     const count = Math.max(1, Math.ceil(texts.length / size));
     const all: Embeddings[] = [];
     let next = 0;
+    let done = 0;
     // A worker has one part and the next one: what it was sent it will compute, whatever is said behind it.
     const lane = async () => {
       while (next < count) {
@@ -145,6 +146,8 @@ export class RemoteSentences extends RemoteTexts implements SentenceModel {
         const start = at * size;
         const part: PartOptions = { ...options, start: (options.start ?? 0) + start };
         all[at] = await this.held.call<Embeddings>("embed", [texts.slice(start, start + size)], part);
+        done += all[at].tokens.length;
+        if (done > 0) onProgress?.({ done, total: texts.length });
       }
     };
     try {

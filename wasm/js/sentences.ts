@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 import { breathe } from "./breathe.js";
 import { disposeSymbol } from "./dispose.js";
 import type { Glue, Reader, SentenceReader } from "./engine.js";
@@ -22,6 +23,13 @@ export interface EmbedOptions {
   precision?: "default" | "precise";
   /** Where the vectors go; a new array otherwise. */
   out?: Float32Array;
+  /** Is told how many of several texts have their vectors. */
+  onProgress?: (progress: EmbedProgress) => void;
+}
+
+export interface EmbedProgress {
+  done: number;
+  total: number;
 }
 
 /** How a sentence model is loaded. */
@@ -197,7 +205,7 @@ export class LocalSentences implements SentenceModel {
 
   /** Texts of several calls alternate, batch by batch: a question does not wait for what was asked before it. */
   async #embed(texts: readonly string[], options: PartOptions): Promise<Embeddings> {
-    const { signal, truncateDim, normalize = truncateDim !== undefined, out, start = 0 } = options;
+    const { signal, truncateDim, normalize = truncateDim !== undefined, out, onProgress, start = 0 } = options;
     signal?.throwIfAborted();
     this.#open();
     const dims = truncateDim ?? this.dims;
@@ -239,6 +247,7 @@ export class LocalSentences implements SentenceModel {
         }
       });
       place(vectors, this.dims, data, first * dims, dims, normalize);
+      onProgress?.({ done: next, total: texts.length });
       if (next < texts.length) {
         await breathe();
         signal?.throwIfAborted();

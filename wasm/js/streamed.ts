@@ -11,7 +11,7 @@ export async function* streamed(
   size: number,
   options: EmbedOptions,
 ): AsyncGenerator<StreamedEmbedding, void, undefined> {
-  const { out: _, ...rest } = options;
+  const { out: _, onProgress: __, ...rest } = options;
   let index = 0;
   for await (const batch of batches(texts, size, options.signal)) {
     const part: PartOptions = { ...rest, start: index };

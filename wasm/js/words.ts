@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 import { Purpose, type Engine, type Glue, type PartsReader, type Reader } from "./engine.js";
 import { NanoembedError, check, guarded } from "./errors.js";
 import { disposeSymbol } from "./dispose.js";

@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 /**
  * The same in workers: the page stays free, and several texts are embedded at once.
  *

@@ -75,6 +75,15 @@ describe("options", () => {
     await expect(model.embed("x", { truncateDim: 385 })).rejects.toMatchObject({ code: "invalid_argument" });
   });
 
+  test("progress counts the texts that have their vectors", async () => {
+    const seen: { done: number; total: number }[] = [];
+    const texts = Array.from({ length: 100 }, (_, at) => `text number ${at}`);
+    await model.embed(texts, { onProgress: (progress) => seen.push(progress) });
+    expect(seen.at(-1)).toEqual({ done: 100, total: 100 });
+    expect(seen.length).toBeGreaterThan(1);
+    expect(seen.map(({ done }) => done)).toEqual([...new Set(seen.map(({ done }) => done))].sort((a, b) => a - b));
+  });
+
   test("out is filled, and must be large enough", async () => {
     const out = new Float32Array(1000);
     const { data } = await model.embed(["a", "b"], { out });
