@@ -407,7 +407,7 @@ typedef struct nanoembed_model_options {
   // How tokens are found.
   nanoembed_vocabulary vocabulary;
   // Tokens that pass through the feed-forward layers together; 0 for as many as is fast. Fewer
-  // take less memory, and weights in storage are read anew for each block.
+  // take less memory, and weights in storage are read again for each block.
   uint32_t block_tokens;
 } nanoembed_model_options;
 

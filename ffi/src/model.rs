@@ -53,7 +53,7 @@ pub struct nanoembed_model_options {
     /// How tokens are found.
     pub vocabulary: nanoembed_vocabulary,
     /// Tokens that pass through the feed-forward layers together; 0 for as many as is fast. Fewer
-    /// take less memory, and weights in storage are read anew for each block.
+    /// take less memory, and weights in storage are read again for each block.
     pub block_tokens: u32,
 }
 

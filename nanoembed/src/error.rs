@@ -444,7 +444,7 @@ mod tests {
         }
         assert!(
             listed == tables(),
-            "run this test with NANOEMBED_WRITE_DOCS=1 to write the tables anew"
+            "run this test with NANOEMBED_WRITE_DOCS=1 to rewrite the tables"
         );
     }
 

@@ -3,7 +3,7 @@
 //! neighbours, and latency, as lines of JSON.
 //!
 //! `cargo run --release -p nanoembed-tests --example amb_frontier -- a.amb b.amb`; with
-//! `--requantize` before the files, of weights coded anew as bytes.
+//! `--requantize` before the files, of weights requantised to bytes.
 
 use std::time::Instant;
 

@@ -1,4 +1,4 @@
-//! finalfusion files written anew, made up, and opened.
+//! finalfusion files rewritten, made up, and opened.
 
 use nanoembed_core::event::Mode;
 use nanoembed_core::format::finalfusion::{
@@ -14,12 +14,12 @@ use nanoembed_core::{Error, kernel};
 /// Words with an index in a vector, over a file in memory.
 pub type IndexedWords<'a> = Words<Memory<'a>, Vec<u64>>;
 
-/// A file written anew from what was read of it.
+/// A file rewritten from what was read of it.
 ///
 /// # Errors
 ///
 /// What the writer returns.
-pub fn write_anew(file: &Finalfusion<'_>) -> Result<Vec<u8>, Error> {
+pub fn rewritten(file: &Finalfusion<'_>) -> Result<Vec<u8>, Error> {
     let layout = file.layout();
     let plan = Plan {
         metadata: file.metadata(),

@@ -62,7 +62,7 @@ pub fn sources_agree(format: &FormatUnderTest, file: &[u8], mode: Mode, cuts: &[
     slice
 }
 
-/// A finalfusion file that opens can be written anew without a difference that matters, and every
+/// A finalfusion file that opens can be rewritten without a difference that matters, and every
 /// word in it, and one that is not, can be looked up and compared with the others, by index and by
 /// scan with the same result.
 ///
@@ -72,7 +72,7 @@ pub fn sources_agree(format: &FormatUnderTest, file: &[u8], mode: Mode, cuts: &[
 pub fn finalfusion(file: &[u8]) {
     let decoder = Decoder::new(Mode::Lenient).broken_utf8(BrokenUtf8::Bytes);
     let Ok(read) = Finalfusion::parse_with(decoder, file) else { return };
-    if let Ok(written) = files::write_anew(&read) {
+    if let Ok(written) = files::rewritten(&read) {
         let layout = read.layout();
         let is_canonical = layout.norms.is_none() || layout.norms_listed;
         let mode = if is_canonical { Mode::Strict } else { Mode::Lenient };

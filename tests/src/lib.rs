@@ -5,7 +5,7 @@
 //! * [`source_tree`]: which file of core names which.
 //! * [`sources`]: one decoder run through every source.
 //! * [`contract`]: a decoder that checks the contract of [`nanoembed_core::event`] at every call.
-//! * [`finalfusion`]: finalfusion files written anew, made up, and opened.
+//! * [`finalfusion`]: finalfusion files rewritten, made up, and opened.
 //! * [`formats`]: the table of formats that generic suites loop over.
 //! * [`hostile`]: files made wrong on purpose.
 //! * [`blocks`]: the published model with its matrices in ggml's blocks.

@@ -107,7 +107,7 @@ fn tokenizers_come_as_they_were_written() {
     assert_eq!(amb.tokenizer().unwrap().payload(), b"\x0a\x0b not a model");
 }
 
-/// Writes what a file holds anew; without a checksum it is the same file.
+/// Rewrites what a file holds; without a checksum it is the same file.
 #[test]
 fn what_is_read_is_written_as_it_was() {
     for name in [

@@ -11,7 +11,7 @@ use nanoembed_core::event::Mode;
 use nanoembed_core::format::finalfusion::Finalfusion;
 use nanoembed_core::words::{Found, IndexOptions, Memory, Rows, Words};
 use nanoembed_tests::finalfusion::{
-    IndexedWords, KINDS, Numbers, indexed, made_up, search, vector, write_anew,
+    IndexedWords, KINDS, Numbers, indexed, made_up, rewritten, search, vector,
 };
 use proptest::prelude::*;
 
@@ -98,7 +98,7 @@ proptest! {
         theirs.write_embeddings(&mut written).expect("theirs writes");
         let written = written.into_inner();
         let read = Finalfusion::parse(&written, Mode::Strict).expect("ours reads theirs");
-        prop_assert_eq!(write_anew(&read).unwrap(), &written[..]);
+        prop_assert_eq!(rewritten(&read).unwrap(), &written[..]);
         prop_assert_eq!(&written, &file);
     }
 

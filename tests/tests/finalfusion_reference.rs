@@ -9,7 +9,7 @@ use nanoembed_core::words::{
     IndexOptions, Memory, Rows, Source, Stored, Words, fasttext_hash, finalfusion_hash, floret_hash,
 };
 use nanoembed_tests::data;
-use nanoembed_tests::finalfusion::{Parts, indexed, indexed_stored, search, vector, write_anew};
+use nanoembed_tests::finalfusion::{Parts, indexed, indexed_stored, rewritten, search, vector};
 use serde_json::Value;
 
 fn expected() -> BTreeMap<String, Value> {
@@ -188,7 +188,7 @@ fn what_was_read_is_written_byte_for_byte() {
     }
     for (name, file) in files {
         let read = Finalfusion::parse(&file, Mode::Lenient).unwrap();
-        assert_eq!(write_anew(&read).unwrap(), file, "{name}");
+        assert_eq!(rewritten(&read).unwrap(), file, "{name}");
     }
 }
 

@@ -1,4 +1,4 @@
-//! Models in blocks whose linear layers are coded anew as bytes when they are opened.
+//! Models in blocks whose linear layers are requantised to bytes when they are opened.
 
 use std::sync::LazyLock;
 
@@ -112,7 +112,7 @@ fn scales_that_do_not_fit_are_refused() {
 }
 
 #[test]
-fn other_kernels_can_run_what_was_coded_anew() {
+fn other_kernels_can_run_what_was_requantised() {
     let mut model = open(kernel::detect());
     model.requantize().unwrap();
     let vectors = embed(&model, 2);

@@ -82,7 +82,7 @@ inBrowser("the package", () => {
     const other = await serve({ "/amb/": folder, "/dist/": dist }, {});
     const { page: own } = await openPage(browser, `${other.origin}/blank`);
     const texts = sentences().map(({ text }) => text);
-    // Blocks are coded anew unless the page says otherwise, here or in a worker.
+    // Blocks are requantised unless the page says otherwise, here or in a worker.
     const [anew, asTheyAre, inWorker] = await own.evaluate(`(async () => {
       const { load } = await import("/dist/index.js");
       const { createWorker } = await import("/dist/worker.js");

@@ -76,7 +76,7 @@ async function ranges(address: string | URL | Request, options: FetchOptions): P
 
 type Range = { response: Response } & ({ bytes: Uint8Array; size: number } | { bytes?: undefined });
 
-/** Asks for part of a file; an answer without `bytes` is the whole file. Broken connections are tried anew. */
+/** Asks for part of a file; an answer without `bytes` is the whole file. Broken connections are tried again. */
 async function range(address: string | URL | Request, offset: number, length: number, options: FetchOptions): Promise<Range> {
   const { signal, retries, stall } = limits(options);
   for (let left = retries; ; left--) {

@@ -35,7 +35,7 @@ export interface EmbedProgress {
 /** How a sentence model is loaded. */
 export interface SentenceOptions {
   /**
-   * Whether weights are coded anew when a file has arrived, a byte each, beside the file: it takes about as long as a few
+   * Whether weights are requantised when a file has arrived, to a byte each, beside the file: it takes about as long as a few
    * texts, less where the file says how, as AMB files that `nanoembed convert` writes, and texts are embedded faster from
    * then on. Default: if the file has them in blocks of few bits.
    */

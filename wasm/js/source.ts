@@ -231,7 +231,7 @@ export function watch(signal: AbortSignal | undefined, stall: number) {
   const pass = () => own.abort(signal?.reason);
   if (signal?.aborted) pass();
   signal?.addEventListener("abort", pass);
-  // Counted up now and then: a timer that is set anew for every piece takes time. Timers end at 2³¹.
+  // Counted up now and then: a timer that is reset for every piece takes time. Timers end at 2³¹.
   let quiet = 0;
   const timer = setInterval(() => {
     if (++quiet > 8) own.abort(new NanoembedError("timed_out", `nothing came for ${stall} ms`));

@@ -25,7 +25,7 @@ pub struct Sentences {
 #[wasm_bindgen]
 impl Sentences {
     /// The model in the file that `reader` has read. `requantize` says whether its weights are
-    /// coded anew, a byte each, unless they are so in the file; by default they are if they are in
+    /// requantised to a byte each, unless they are so in the file; by default they are if they are in
     /// blocks of few bits, and there is memory for it.
     ///
     /// # Errors

@@ -1,5 +1,5 @@
 //! `migrate`: weights between the generations of UQFF, and between UQFF, GGUF and safetensors,
-//! without quantising anew.
+//! without requantising.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::progress::Terminal;
 use crate::streams;
 
-/// Bring quantised weights into another format, without quantising them anew
+/// Bring quantised weights into another format without requantising them
 ///
 /// Blocks stay bit by bit what they are where the other format has their type; all else becomes
 /// f32.

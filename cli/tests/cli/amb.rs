@@ -80,7 +80,7 @@ fn inspect_tells_sections_types_and_sizes() {
 }
 
 #[test]
-fn scales_of_columns_are_there_for_weights_that_are_coded_anew() {
+fn scales_of_columns_are_there_for_weights_that_are_requantised() {
     let tiny = TinyModel::new();
     let exact = embeddings(&tiny.converted("m.weights", &[]));
     let scales = |model: &str| {

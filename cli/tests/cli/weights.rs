@@ -57,7 +57,7 @@ fn a_tensor_is_dequantised_as_the_reference_does() {
 }
 
 #[test]
-fn blocks_of_amb_are_read_too_and_quantised_anew() {
+fn blocks_of_amb_are_read_too_and_requantised() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let amb = data("amb/adaptive.amb");

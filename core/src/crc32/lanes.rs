@@ -68,7 +68,7 @@ fn start(crc: u32, first: &[u8; BLOCK]) -> Planes {
 
 #[inline(never)] // what takes long is compiled for itself: see `kernel::wasm`
 fn sum(mut sums: Planes, blocks: &[[u8; BLOCK]]) -> Planes {
-    // Constants would be built anew in every round.
+    // Constants would be rebuilt in every round.
     let tables = black_box(&TABLES).map(|tables| tables.map(load));
     for block in blocks {
         let mut next = planes(block);

@@ -32,7 +32,7 @@ pub struct Plan {
     pub grouped: bool,
     /// Tokens that pass through the feed-forward layers together, 0 for as many as is fast.
     ///
-    /// Fewer take less memory; weights that cannot be borrowed are read anew for each block.
+    /// Fewer take less memory; weights that cannot be borrowed are read again for each block.
     pub block: usize,
 }
 

@@ -1,17 +1,15 @@
-//! Added tokens: those that a text spells and that are taken out of it before anything else happens
-//! to it.
+//! Added tokens: they are found in a text by their spellings before any other step.
 //!
 //! An [`AddedTable`] has them sorted by their spellings, in memory that the caller lends; the
-//! spellings stay where they lie. Of several tokens that begin at one place the longest is found,
-//! of several places the first, as `AddedVocabulary` of Hugging Face `tokenizers` has it. Tokens
-//! that are looked for in normalised text (`normalized`) are a table of their own, which is used on
-//! what the first one leaves.
+//! spellings are borrowed. The leftmost match wins, and of several that begin at one place the
+//! longest, as in `AddedVocabulary` of Hugging Face `tokenizers`. Tokens that are searched in the
+//! normalised text (`normalized`) have a table of their own, which is applied to the text between
+//! the others.
 //!
-//! A place of the text costs nothing if no token begins with its byte. Elsewhere the tokens that go
-//! on as the text does are a range of the table, which each further byte makes smaller: two
-//! comparisons a byte where all of them have the same one, a binary search where they part. No
-//! token is longer than [`Limit::ADDED_TOKEN_BYTES`], so the work is linear in the text, whatever
-//! tokens there are.
+//! A place of the text costs nothing if no token begins with its byte. Elsewhere the tokens that
+//! match so far are a range of the table, which each further byte narrows: two comparisons a byte
+//! while all of them agree, a binary search where they differ. No token is longer than
+//! [`Limit::ADDED_TOKEN_BYTES`], so the work is linear in the text, whatever tokens there are.
 
 use super::byte_set::ByteSet;
 use super::heap_sort::sort;

@@ -1,4 +1,4 @@
-//! A set of bytes: what tokens begin with, so that most places of a text need no look at a table.
+//! A set of the bytes that tokens begin with, so that most places of a text need no table lookup.
 
 /// A set of bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -3,8 +3,8 @@
 //!
 //! The tables are generated from the data that Hugging Face `tokenizers` 0.x uses, for its ids are
 //! the reference: general categories of Unicode 8.0, canonical decompositions of Unicode 9.0, lower
-//! case of Unicode 17.0. To characters that are younger than their table nothing is done. 15.8 kB
-//! in all; ASCII needs none of them.
+//! case of Unicode 17.0. Characters newer than their table stay as they are. The tables take
+//! 15.8 kB; ASCII needs none of them.
 
 use super::tables;
 

@@ -1,4 +1,4 @@
-//! The tokens that end a text: sampled, each says that the model has finished.
+//! End-of-sequence tokens: when one is sampled, the model has finished.
 
 use super::ids::Found;
 use crate::error::{Error, ErrorKind, Result};

@@ -9,8 +9,8 @@
 //!
 //! WordPiece in five steps:
 //!
-//! 1. [`special`] finds special tokens that the text spells, before anything else happens to it,
-//!    and [`added_words`] tokens that were added to the vocabulary.
+//! 1. [`special`] finds special tokens that the text spells, and [`added_words`] tokens that were
+//!    added to the vocabulary.
 //! 2. [`normalize`] maps each character to what it becomes.
 //! 3. [`words`] cuts the normalised text into words, one at a time, in a buffer of fixed size.
 //! 4. [`vocabulary`] looks tokens up, in lent memory or in the file's own sorted index.

@@ -1,4 +1,4 @@
-//! BERT's text normalisation: which characters of a word a character of the text becomes.
+//! BERT's text normalisation, character by character.
 //!
 //! The order is that of Hugging Face's `BertNormalizer`: control characters are removed and white
 //! space becomes a space; CJK ideographs are set apart; accents are stripped (canonical

@@ -1,4 +1,4 @@
-//! Bytes to text as they come: a character is held back until it is complete.
+//! Incremental decoding of UTF-8: a character is held back until all its bytes are there.
 
 use crate::error::Result;
 

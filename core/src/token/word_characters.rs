@@ -1,5 +1,5 @@
-//! Which characters are part of words as regular expressions have it (`\w`): two kilobytes of
-//! distances, as only added tokens that stand alone ask.
+//! The characters that regular expressions count as parts of words (`\w`). Only added tokens that
+//! must be whole words need them, so they are stored as distances, in two kilobytes.
 
 use super::word_tables::{BLOCKS, DISTANCES};
 

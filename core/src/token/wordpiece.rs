@@ -1,6 +1,6 @@
 //! WordPiece: each word becomes the longest token that it starts with, then the longest that its
-//! rest starts with, written with `##` before it, and so on. A word that cannot be spelt so to its
-//! end becomes the unknown token, as does one of more than [`MAX_WORD_CHARACTERS`].
+//! rest starts with, written with `##` before it, and so on. A word that cannot be
+//! spelled completely becomes the unknown token, as does one of more than [`MAX_WORD_CHARACTERS`].
 //!
 //! Y. Wu et al., "Google's Neural Machine Translation System", 2016, section 4.1, and
 //! `models/wordpiece` of Hugging Face `tokenizers`, whose ids these are.

@@ -1,8 +1,8 @@
 //! The vectors of several words at once.
 //!
-//! A lookup in a large file is mostly waiting for memory: for the index, then for the word and its
-//! row. Here the words stand in a queue, and what the ones behind will read is on its way while
-//! those before are answered.
+//! A lookup in a large file mostly waits for memory: for the index, then for the word and its row.
+//! Words are queued here, and memory that later words will read is prefetched while earlier ones
+//! are answered.
 
 use super::lookup::{Found, Words};
 use super::source::Source;

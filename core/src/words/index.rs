@@ -1,8 +1,8 @@
 //! An index over words and n-grams in lent memory.
 //!
-//! The memory holds, one behind the other: the table of words; the table of n-grams; a table that
-//! numbers the n-grams' indices, if they are not numbered already; and the place of every 16th
-//! word, to go from rows to words.
+//! The memory holds, in this order: the table of words; the table of n-grams; a table that numbers
+//! the n-grams' indices, unless the file numbers them; and the offset of every 16th word, which
+//! leads from rows to words.
 
 use super::source::Source;
 use super::table::{Inserted, Packing, slots_for};
@@ -31,7 +31,7 @@ pub enum Duplicates {
 /// How an index is built.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IndexOptions {
-    /// A number that whoever wrote the file cannot know. With one, no choice of words makes the
+    /// A number that the file's author cannot know. With one, no choice of words makes the
     /// index slow; without, such words are at worst refused.
     pub seed: u64,
     /// What to do with words and n-grams that stand in the vocabulary twice.

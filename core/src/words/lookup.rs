@@ -62,7 +62,7 @@ pub struct Words<S, M = [u64; 0]> {
 }
 
 impl<S: Source> Words<S> {
-    /// Words that are looked for from the vocabulary's start each time: no memory, but time that
+    /// Words found by a scan of the whole vocabulary for each lookup: no memory, but time that
     /// grows with it. Among neighbours of the same score, the one in the lower row comes first.
     #[must_use]
     pub const fn scan(source: S, layout: Layout) -> Self {

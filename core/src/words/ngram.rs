@@ -150,7 +150,7 @@ pub(super) fn for_each<'w>(
     while rest.chars >= min_n {
         let mut ngram = rest.first(max_n);
         // The other hashes begin with the n-gram's length or mix in whole blocks: they are made
-        // anew for each n-gram.
+        // again for each n-gram.
         if matches!(vocabulary.subwords, Subwords::FastText { .. }) {
             ngram.hash = Some(ngram.fasttext());
         }

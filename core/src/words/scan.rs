@@ -1,4 +1,4 @@
-//! Looking for strings from a vocabulary's start: no memory, but time that grows with it.
+//! Linear search in a vocabulary: it needs no memory, and takes time in proportion to its size.
 
 use super::index::entry_bytes;
 use super::source::Source;

@@ -1,4 +1,4 @@
-//! Where a file's bytes are while words are looked up.
+//! Sources of a file's bytes for lookups: memory, or storage with random access.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::kernel::prefetch;

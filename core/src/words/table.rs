@@ -1,13 +1,12 @@
-//! A hash table in lent memory, from strings that stand in the file to the numbers that belong to
-//! them.
+//! A hash table in lent memory, from strings of the file to their numbers.
 //!
-//! Each slot is one `u64`: the string's place in the file plus one, its number, and in the bits
-//! that are left the lowest bits of its hash, so that slots of other strings are passed over
-//! without reading the file. Slots are probed one after the other. A slot of 0 is empty.
+//! Each slot is one `u64`: the string's offset in the file plus one, its number, and in the
+//! remaining bits the lowest bits of its hash, so that slots of other strings are skipped without
+//! reading the file. Probing is linear. A slot of 0 is empty.
 //!
-//! The hash is keyed by a seed. Runs longer than [`MAX_PROBES`] do not happen by chance: they are
-//! answered by another seed, and in the end by an error, so that no choice of strings makes a table
-//! slow.
+//! The hash is keyed by a seed. Runs longer than [`MAX_PROBES`] do not happen by chance: the table
+//! is then rebuilt with another seed, and after a few attempts refused, so no choice of strings
+//! makes it slow.
 
 use crate::error::Result;
 use crate::kernel::prefetch;

@@ -1,4 +1,4 @@
-//! What lies in memory as it is wanted: lent, not copied.
+//! Vectors and words that are borrowed from memory instead of copied.
 
 use super::index::entry_bytes;
 use super::lookup::Words;

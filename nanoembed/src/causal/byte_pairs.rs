@@ -15,7 +15,7 @@ pub(super) struct Parts {
     pub(super) pattern: Pattern,
     pub(super) tokens: Vec<Vec<u8>>,
     pub(super) merges: Vec<(String, String)>,
-    /// Ids of the tokens that are found in a text as they are.
+    /// Ids of the added tokens, which a text spells literally.
     pub(super) added: Vec<u32>,
     /// Whether a word that is in the vocabulary is one token, whatever the merges make of it.
     pub(super) ignores_merges: bool,

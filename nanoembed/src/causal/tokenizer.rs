@@ -15,7 +15,7 @@ use super::model_proto;
 
 /// What a folder of Hugging Face says beside the model.
 pub struct AddedTokens {
-    /// Tokens that are found in a text as they are, by id.
+    /// Added tokens, which a text spells literally, by id.
     pub tokens: BTreeMap<u32, String>,
     pub begin: Option<u32>,
     /// Where none ends a text, the model's own does.

@@ -2,7 +2,7 @@
 //! then renamed.
 //!
 //! A program that is interrupted calls [`remove_unfinished`] before it ends. A process that is
-//! killed leaves its file behind: whoever next writes to the folder removes it. Pipes and devices
+//! killed leaves its file behind: the next writer to the folder removes it. Pipes and devices
 //! have nothing to keep whole: they are written to.
 
 mod abandoned;

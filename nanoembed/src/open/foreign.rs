@@ -192,8 +192,8 @@ pub fn seems(head: &[u8], at_end: bool) -> Option<Foreign> {
         [b'{' | b'[', ..] => Foreign { what: "JSON", hint: JSON },
         _ if has_commas(first) => Foreign { what: "text with commas among its numbers", hint: CSV },
         _ => Foreign {
-            what: "text, but no word vectors",
-            hint: "a line of these is a word and its numbers",
+            what: "text, neither a model nor word vectors",
+            hint: "models are `.weights`, `.amb`, GGUF and UQFF files and folders as on Hugging Face; a line of word vectors is a word and its numbers",
         },
     })
 }
@@ -282,7 +282,7 @@ mod tests {
             (b"{\"error\": \"not found\"}", "JSON"),
             (b"wald,0.1,0.2\n", "text with commas among its numbers"),
             (b"wald 0,1 0,2\n", "text with commas among its numbers"),
-            (b"some prose\n", "text, but no word vectors"),
+            (b"some prose\n", "text, neither a model nor word vectors"),
             (b"wald 0.1 0.2\n", "word vectors as text"),
             (b"", "an empty file"),
         ] {

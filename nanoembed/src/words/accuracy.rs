@@ -47,7 +47,7 @@ impl Section {
     }
 }
 
-/// An analogy that waits for its answer.
+/// An analogy without an answer yet.
 struct Question {
     section: usize,
     /// The row of the right answer.
@@ -116,7 +116,7 @@ impl<'w, 'b> Accuracy<'w, 'b> {
         Ok(self.sections.into_iter().map(Section::with_means).collect())
     }
 
-    /// Answers all questions that wait.
+    /// Answers all open questions.
     fn answer(&mut self) -> Result<()> {
         let skip: Vec<Vec<u32>> = self.questions.iter().map(|it| it.skip.clone()).collect();
         let found = self.nearest.find(&mut self.queries, &skip, 1);

@@ -45,7 +45,7 @@ fn spec(storage: &Storage) -> StorageSpec {
     }
 }
 
-/// Writes the file anew, in the form that all writers of today give it.
+/// Rewrites the file in the form that current writers give it.
 pub fn copy(opened: &Opened<'_>, metadata: Option<&str>, to: Target<'_>) -> Result<()> {
     let file = &opened.file;
     fifu::write(plan(file, metadata), to, |writer| {

@@ -1,4 +1,4 @@
-//! A `.fifu` file of words that are chosen one after the other.
+//! A `.fifu` file of words that are chosen one by one.
 
 use std::io::Write;
 use std::path::Path;

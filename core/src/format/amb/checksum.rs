@@ -1,4 +1,4 @@
-//! Checking the CRC-32 of the tensor [`CHECKSUM`]: a call of its own, since it has to see every
+//! Verification of the CRC-32 in the tensor [`CHECKSUM`]: a separate call, since it reads every
 //! byte.
 
 use super::CHECKSUM;

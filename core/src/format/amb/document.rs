@@ -1,5 +1,5 @@
-//! A section of JSON on its way past: checked byte by byte, passed on in pieces that end between
-//! two characters.
+//! A JSON section as it streams through: checked byte by byte, and passed on in pieces that end at
+//! character boundaries.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Event, Step};

@@ -9,9 +9,9 @@
 //! | 12 | 4 | bytes of the configuration |
 //! | 16 | 4 | bytes of the tokenizer |
 //! | 20 | 8 | bytes of the weights |
-//! | 28 | | metadata (JSON), configuration (JSON), tokenizer, weights, one right behind the other |
+//! | 28 | | metadata (JSON), configuration (JSON), tokenizer, weights, without gaps |
 //!
-//! The weights are records until their bytes are over: `u16` name length, name, `u8` number of
+//! The weights are a sequence of records: `u16` name length, name, `u8` number of
 //! dimensions, `u32` each, `u8` type, `u64` data size, data, zeros up to a multiple of 8 *of the
 //! file*. Data is in general unaligned.
 //!

@@ -12,8 +12,8 @@ use crate::kernel::integer::ProductI8;
 use crate::kernel::portable;
 use crate::kernel::summary::RowSummary;
 
-/// Rows that are multiplied with all tokens before the next are touched. For each block tokens are
-/// made ready anew.
+/// Rows that are multiplied with all tokens before the next are touched. Tokens are
+/// prepared again for each block.
 const ROWS_BLOCK: usize = 192;
 
 /// See [`ProductI8`], with the instructions of relaxed SIMD that the CPU is fast with.

@@ -6,7 +6,7 @@ use core::arch::wasm32::*;
 pub(super) const LANES: usize = 4;
 
 /// A constant, as if it might change: it stays in a register. What compilers know to be constant
-/// they work into other steps, and V8 makes it anew wherever it is used.
+/// they work into other steps, and V8 rebuilds it wherever it is used.
 #[inline(always)]
 pub(super) fn kept<T: Copy>(constant: &'static T) -> T {
     // SAFETY: it is there always, and never written.

@@ -1,12 +1,12 @@
 //! WebAssembly: a table for simd128, and one for relaxed SIMD.
 //!
 //! A module either has an instruction or does not load, so there is nothing to detect at run time:
-//! which tables there are is decided by the target features of the build. Whoever loads modules
-//! chooses between two builds.
+//! the target features of the build decide which tables there are, and the loader chooses between
+//! two builds.
 //!
-//! Browsers compile a function in haste when it is first called, and thoroughly once it has taken
-//! some time; what runs then goes on in haste until it is called anew. So what takes long is a
-//! function of its own: called often, and soon compiled.
+//! Browsers compile a function quickly at its first call, and optimise it once it has run for some
+//! time; a call that is under way keeps the quick code. So long loops are functions of their own,
+//! which are called often and optimised soon.
 
 #![allow(unsafe_code)]
 

@@ -75,7 +75,7 @@ struct Fives {
 
 impl Fives {
     /// Not as constants: the compiler would make shifts of every lane, one by one, of the products,
-    /// and V8 load places anew for every shuffle.
+    /// and V8 reload places for every shuffle.
     fn new() -> Self {
         static FIVES: Fives = Fives {
             low: u8x16(0, 1, 0, 1, 1, 2, 1, 2, 2, 3, 3, 4, 3, 4, 4, 5),

@@ -93,6 +93,42 @@ pub struct Names {
     pub tensors: &'static [(Tensor, &'static str)],
 }
 
+/// Hugging Face's names of a model like Llama, with a prefix, and those that only some models have.
+macro_rules! llama_names {
+    ($prefix:literal, [$($further:expr),* $(,)?]) => {
+        Names {
+            layers: concat!($prefix, "layers."),
+            tensors: &[
+                (Tensor::Embeddings, concat!($prefix, "embed_tokens")),
+                (Tensor::Norm, concat!($prefix, "norm")),
+                (Tensor::AttentionNorm, ".input_layernorm"),
+                (Tensor::Query, ".self_attn.q_proj"),
+                (Tensor::Key, ".self_attn.k_proj"),
+                (Tensor::Value, ".self_attn.v_proj"),
+                (Tensor::QueryNorm, ".self_attn.q_norm"),
+                (Tensor::KeyNorm, ".self_attn.k_norm"),
+                (Tensor::AttentionOutput, ".self_attn.o_proj"),
+                (Tensor::Gate, ".mlp.gate_proj"),
+                (Tensor::Up, ".mlp.up_proj"),
+                (Tensor::Down, ".mlp.down_proj"),
+                $($further,)*
+            ],
+        }
+    };
+}
+/// The same of models that norm what layers add, too: Gemma's.
+macro_rules! sandwich_names {
+    ($prefix:literal, [$($further:expr),* $(,)?]) => {
+        llama_names!($prefix, [
+            (Tensor::AttentionEndNorm, ".post_attention_layernorm"),
+            (Tensor::FeedForwardNorm, ".pre_feedforward_layernorm"),
+            (Tensor::FeedForwardEndNorm, ".post_feedforward_layernorm"),
+            $($further,)*
+        ])
+    };
+}
+pub(super) use {llama_names, sandwich_names};
+
 const MISSING: Error = Error::without_offset(ErrorKind::MissingTensor);
 
 impl Names {

@@ -11,8 +11,8 @@ use crate::quant::int8::{CodeRange, groups};
 /// Where the memory of a [`Requantized`] source begins: no file reaches as far.
 pub(in crate::model) const MEMORY: u64 = 1 << 63;
 
-/// A source of tensors, and beside it the memory in which [`Bert::requantize`](crate::model::Bert::requantize) has put some of them
-/// anew.
+/// A source of tensors, and beside it the memory that holds those which
+/// [`Bert::requantize`](crate::model::Bert::requantize) has requantised.
 #[derive(Clone, Copy, Debug)]
 pub struct Requantized<'a, W> {
     weights: W,
@@ -53,7 +53,7 @@ impl<W: Weights> Weights for Requantized<'_, W> {
     }
 }
 
-/// Whether a linear layer becomes another by being coded anew.
+/// Whether requantising changes a linear layer.
 pub(in crate::model) fn gains(linear: &Linear) -> bool {
     BUILT_IN && !linear.takes_codes() && groups(linear.weight.cols) <= MAX_GROUPS
 }
@@ -64,7 +64,7 @@ pub(in crate::model) fn sizes(rows: usize, cols: usize) -> Option<(usize, usize)
     Some((rows.checked_mul(cols)?, scales))
 }
 
-/// Codes matrices anew, one after the other.
+/// Requantises matrices, one after the other.
 pub(in crate::model) struct Coder<'a, 'r, W: ?Sized, P: ?Sized> {
     pub(in crate::model) run: &'a Run<'r, W, P>,
     /// The inverses of the columns' scales, if they have any, and room for a row.

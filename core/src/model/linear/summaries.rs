@@ -1,7 +1,7 @@
 //! What kernels want to know of rows of 8-bit weights before they multiply them, found out once for
 //! a model.
 //!
-//! Without summaries kernels find it out for every product anew, with 8 tokens in a quarter of its
+//! Without summaries kernels find it out again for every product, with 8 tokens in a quarter of its
 //! time.
 
 use super::{Linear, TOO_SMALL};

@@ -1,4 +1,4 @@
-//! Ids to text, one after the other.
+//! Ids to text, one id at a time.
 
 use super::alphabet::byte;
 use crate::error::{Error, ErrorKind, Result};

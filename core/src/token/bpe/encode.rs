@@ -66,7 +66,7 @@ impl<'a> Bpe<'a> {
         Ok(Self { merges, pattern, added, bytes })
     }
 
-    /// The tokens that are found in a text as they are.
+    /// The added tokens, which a text spells literally.
     #[must_use]
     pub const fn added(&self) -> &AddedTable<'a> {
         &self.added

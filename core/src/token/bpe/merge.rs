@@ -2,9 +2,9 @@
 //!
 //! The pair with the lowest rank is merged first, of several of that rank the leftmost, until no
 //! neighbours can be merged: as Hugging Face `tokenizers` and `sentencepiece` do it, with a heap,
-//! so that long words take little longer than short ones. What pairs there are says a [`Join`]: a
-//! [`MergeTable`] of token ids here, the pieces of a model in
-//! [`sentencepiece`](crate::token::sentencepiece).
+//! so that long words take little longer than short ones. A [`Join`] knows the pairs: here a
+//! [`MergeTable`] of token ids, in [`sentencepiece`](crate::token::sentencepiece) the pieces of a
+//! model.
 
 use core::cmp::Ordering;
 

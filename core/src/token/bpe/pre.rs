@@ -1,4 +1,4 @@
-//! What a GGUF file's `tokenizer.ggml.pre` says, as llama.cpp takes it.
+//! The values of a GGUF file's `tokenizer.ggml.pre`, as llama.cpp interprets them.
 
 use super::split::Pattern;
 

@@ -1,4 +1,4 @@
-//! A model that is ready: its pieces in a table and a trie, in lent memory.
+//! A model ready for use: its pieces in a table and a trie, in lent memory.
 
 use super::cache::hash;
 use super::normalize::{Normalizer, SPACE, Symbols};

@@ -1,4 +1,4 @@
-//! Words that have been merged before: texts repeat most of theirs.
+//! A cache of merged words: most words of a text occur more than once.
 
 /// Bytes of the longest word that is remembered, and the most ids.
 const MAX_BYTES: usize = 22;

@@ -1,4 +1,4 @@
-//! Ids to text, one after the other.
+//! Ids to text, one id at a time.
 
 use super::SentencePiece;
 use super::normalize::{Buffer, Output as _};

@@ -3,9 +3,9 @@
 //!
 //! 1. [`Spec`] reads what the model says (`proto` its wire format), and how much memory it takes;
 //! 2. [`SentencePiece::build`] makes a table of the pieces and a trie over them in lent memory;
-//! 3. `normalize` applies the model's compiled `rules` and its way with spaces;
-//! 4. the text is cut where no piece goes on, and each part is segmented by `bpe` or `unigram`;
-//! 5. what has no piece becomes bytes, or one unknown piece for all that is in a row;
+//! 3. `normalize` applies the model's compiled `rules` and its handling of spaces;
+//! 4. the text is cut where no piece continues, and each part is segmented by `bpe` or `unigram`;
+//! 5. characters without a piece become bytes, or a run of them one unknown piece;
 //! 6. [`Decoder`] turns ids into text again.
 //!
 //! Ids and texts are those of `sentencepiece` 0.2.3. Models of whole words and of characters are

@@ -1,8 +1,8 @@
-//! What becomes of a text before pieces are looked for: the model's rules, and its way with spaces.
+//! Normalisation before pieces are searched: the model's rules, and its handling of spaces.
 //!
-//! Symbols that the user defined are taken as they are; elsewhere the longest key of the rules is
-//! replaced. Then spaces at both ends are removed and several made one, a space is added in front
-//! (or behind), and spaces become `▁`: each as the model asks.
+//! User-defined symbols stay as they are; elsewhere the longest key of the rules is replaced. Then,
+//! as the model asks, spaces at both ends are removed, runs of spaces become one, a space is added
+//! in front (or at the end), and spaces become `▁`.
 
 use super::rules::Rules;
 use super::spec::Spec;

@@ -1,4 +1,4 @@
-//! What a serialized `ModelProto` says, but for its pieces.
+//! The settings of a serialized `ModelProto`.
 //!
 //! | message | number | field |
 //! |---|---|---|

@@ -1,11 +1,11 @@
 //! An index in lent memory: open addressing with linear probing, two thirds full.
 //!
 //! A slot is one `u32`: the token's id in as many low bits as ids need, and in the others as much
-//! of the hash as fits, so that hardly any string is compared in vain. The hash is computed byte by
-//! byte (FNV-1a from a seed, then mixed) and its steps can be taken back, so that one pass gives
-//! the hashes of all prefixes, longest first.
+//! of the hash as fits, so that few strings are compared without a match. The hash is computed byte
+//! by byte (FNV-1a from a seed, then mixed) and its steps can be undone, so that one pass gives the
+//! hashes of all prefixes, longest first.
 //!
-//! A file made to collide cannot take more than bounded time: building gives up after a few seeds
+//! A file made to collide takes bounded time: building gives up after a few seeds
 //! and a number of steps proportional to the tokens, and no lookup probes more than [`MAX_PROBES`]
 //! slots.
 

@@ -1,7 +1,7 @@
-//! An index that lies in the file: all ids in the byte order of their strings, searched by halving.
+//! An index stored in the file: all ids in the byte order of their strings, for binary search.
 //!
 //! It is the tensor `vocab.sorted_ids`, UINT16 or UINT32, `[tokens]`; equal strings follow by id. A
-//! device without memory for a hash index reads it, and `vocab.offsets`, where they are.
+//! device without memory for a hash index reads it, and `vocab.offsets`, in place.
 
 use core::cmp::Ordering;
 use core::marker::PhantomData;

@@ -53,7 +53,7 @@ impl Energies {
         self.of.is_empty()
     }
 
-    /// What evens out the columns of activations where the model is coded anew as bytes; empty if
+    /// What evens out the columns of activations where the model is requantised to bytes; empty if
     /// nothing is known of them.
     pub(super) fn column_scales(&self) -> &[f32] {
         &self.column_scales
@@ -213,7 +213,7 @@ impl Products {
         Ok(())
     }
 
-    /// Adds Xᵀ · X of the rows that wait.
+    /// Adds Xᵀ · X of the buffered rows.
     fn sum_up(&mut self, kernels: &Kernels) {
         let cols = self.sums.len().isqrt();
         let rows = self.waiting.len().checked_div(cols).unwrap_or(0);

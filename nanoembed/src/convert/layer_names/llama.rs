@@ -173,7 +173,7 @@ impl Llama {
             vocabulary: number("vocab_size"),
             context: number("context_length"),
             norm_epsilon: float("attention.layer_norm_rms_epsilon", 1e-6),
-            // Such a file's metadata is copied, not written anew.
+            // Such a file's metadata is copied as it is.
             unwritten: None,
             tied: gguf.tensor("output.weight").is_none(),
         })

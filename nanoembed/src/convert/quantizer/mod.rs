@@ -6,7 +6,7 @@
 //! | `weights` | the weights of a model, written in fewer bits |
 //! | `embedding_models` | which embedding models become UQFF |
 //! | `encode` | values to arrays of a type |
-//! | `spool` | arrays that wait for their file to be written, in a temporary file |
+//! | `spool` | a temporary file for arrays until the output is written |
 
 mod embedding_models;
 pub mod encode;

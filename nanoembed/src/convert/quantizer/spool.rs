@@ -1,4 +1,4 @@
-//! Arrays that wait in a temporary file until everything before them in a file is known.
+//! A temporary file for arrays, until everything that precedes them in the output is known.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};

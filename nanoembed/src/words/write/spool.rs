@@ -1,4 +1,4 @@
-//! Vectors that wait in an unnamed temporary file until the words that stand before them are known.
+//! An unnamed temporary file for vectors, until all words, which precede them, are known.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Seek, Write};

@@ -6,29 +6,10 @@ use super::settings::{Activations, Settings, SizeNames};
 use crate::model::config::{
     Activation, Attention, Config, Embedding, FeedForward, Mask, NormKind, Order, Rotary, Window,
 };
-use crate::model::family::tensors::{Names, Tensor};
+use crate::model::family::tensors::{Names, Tensor, llama_names, sandwich_names};
 use crate::text::json::Read;
 
-const NAMES: Names = Names {
-    layers: "layers.",
-    tensors: &[
-        (Tensor::Embeddings, "embed_tokens"),
-        (Tensor::Norm, "norm"),
-        (Tensor::AttentionNorm, ".input_layernorm"),
-        (Tensor::Query, ".self_attn.q_proj"),
-        (Tensor::Key, ".self_attn.k_proj"),
-        (Tensor::Value, ".self_attn.v_proj"),
-        (Tensor::QueryNorm, ".self_attn.q_norm"),
-        (Tensor::KeyNorm, ".self_attn.k_norm"),
-        (Tensor::AttentionOutput, ".self_attn.o_proj"),
-        (Tensor::AttentionEndNorm, ".post_attention_layernorm"),
-        (Tensor::FeedForwardNorm, ".pre_feedforward_layernorm"),
-        (Tensor::Gate, ".mlp.gate_proj"),
-        (Tensor::Up, ".mlp.up_proj"),
-        (Tensor::Down, ".mlp.down_proj"),
-        (Tensor::FeedForwardEndNorm, ".post_feedforward_layernorm"),
-    ],
-};
+const NAMES: Names = sandwich_names!("", []);
 
 const TANH: Activations =
     &[("gelu_pytorch_tanh", Activation::GeluTanh), ("gelu_new", Activation::GeluTanh)];

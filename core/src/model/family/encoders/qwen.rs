@@ -4,27 +4,10 @@ use super::model::{Biases, FamilyModel};
 use super::rotary::HeadSizes;
 use super::settings::{OF_LLAMA, Settings, SizeNames};
 use crate::model::config::{Activation, Attention, Config, FeedForward, Rotary};
-use crate::model::family::tensors::{Names, Tensor};
+use crate::model::family::tensors::{Names, Tensor, llama_names};
 use crate::text::json::Read;
 
-const NAMES: Names = Names {
-    layers: "layers.",
-    tensors: &[
-        (Tensor::Embeddings, "embed_tokens"),
-        (Tensor::Norm, "norm"),
-        (Tensor::AttentionNorm, ".input_layernorm"),
-        (Tensor::Query, ".self_attn.q_proj"),
-        (Tensor::Key, ".self_attn.k_proj"),
-        (Tensor::Value, ".self_attn.v_proj"),
-        (Tensor::QueryNorm, ".self_attn.q_norm"),
-        (Tensor::KeyNorm, ".self_attn.k_norm"),
-        (Tensor::AttentionOutput, ".self_attn.o_proj"),
-        (Tensor::FeedForwardNorm, ".post_attention_layernorm"),
-        (Tensor::Gate, ".mlp.gate_proj"),
-        (Tensor::Up, ".mlp.up_proj"),
-        (Tensor::Down, ".mlp.down_proj"),
-    ],
-};
+const NAMES: Names = llama_names!("", [(Tensor::FeedForwardNorm, ".post_attention_layernorm")]);
 
 pub(super) fn read_2<'t>(settings: &Settings<'_, 't>) -> Read<'t, FamilyModel> {
     let found = read(settings)?;

@@ -3,57 +3,27 @@
 use super::Biases;
 use crate::error::Result;
 use crate::model::config::{Config, Order};
-use crate::model::family::tensors::{Names, Tensor};
+use crate::model::family::tensors::{Names, Tensor, llama_names, sandwich_names};
 use crate::model::weights::Weights;
 
-const HUGGING_FACE: Names = Names {
-    layers: "model.layers.",
-    tensors: &[
-        (Tensor::Embeddings, "model.embed_tokens"),
-        (Tensor::Norm, "model.norm"),
+const HUGGING_FACE: Names = llama_names!(
+    "model.",
+    [
         (Tensor::Output, "lm_head"),
         (Tensor::Frequencies, "model.rope_freqs"),
         (Tensor::ShortFactors, "model.rope_factors_short"),
         (Tensor::LongFactors, "model.rope_factors_long"),
-        (Tensor::AttentionNorm, ".input_layernorm"),
-        (Tensor::Query, ".self_attn.q_proj"),
-        (Tensor::Key, ".self_attn.k_proj"),
-        (Tensor::Value, ".self_attn.v_proj"),
         (Tensor::QueryKeyValue, ".self_attn.qkv_proj"),
-        (Tensor::QueryNorm, ".self_attn.q_norm"),
-        (Tensor::KeyNorm, ".self_attn.k_norm"),
-        (Tensor::AttentionOutput, ".self_attn.o_proj"),
         (Tensor::FeedForwardNorm, ".post_attention_layernorm"),
-        (Tensor::Gate, ".mlp.gate_proj"),
-        (Tensor::Up, ".mlp.up_proj"),
         (Tensor::GateUp, ".mlp.gate_up_proj"),
-        (Tensor::Down, ".mlp.down_proj"),
-    ],
-};
+    ]
+);
 
 /// As [`HUGGING_FACE`], but for the norms of models that norm what layers add: Gemma's.
-const SANDWICH: Names = Names {
-    layers: "model.layers.",
-    tensors: &[
-        (Tensor::Embeddings, "model.embed_tokens"),
-        (Tensor::Norm, "model.norm"),
-        (Tensor::Output, "lm_head"),
-        (Tensor::Frequencies, "model.rope_freqs"),
-        (Tensor::AttentionNorm, ".input_layernorm"),
-        (Tensor::Query, ".self_attn.q_proj"),
-        (Tensor::Key, ".self_attn.k_proj"),
-        (Tensor::Value, ".self_attn.v_proj"),
-        (Tensor::QueryNorm, ".self_attn.q_norm"),
-        (Tensor::KeyNorm, ".self_attn.k_norm"),
-        (Tensor::AttentionOutput, ".self_attn.o_proj"),
-        (Tensor::AttentionEndNorm, ".post_attention_layernorm"),
-        (Tensor::FeedForwardNorm, ".pre_feedforward_layernorm"),
-        (Tensor::Gate, ".mlp.gate_proj"),
-        (Tensor::Up, ".mlp.up_proj"),
-        (Tensor::Down, ".mlp.down_proj"),
-        (Tensor::FeedForwardEndNorm, ".post_feedforward_layernorm"),
-    ],
-};
+const SANDWICH: Names = sandwich_names!(
+    "model.",
+    [(Tensor::Output, "lm_head"), (Tensor::Frequencies, "model.rope_freqs")]
+);
 
 const GGUF: Names = Names {
     layers: "blk.",

@@ -38,7 +38,7 @@ impl<L> Llama<L> {
 
     /// Whether a text of so many tokens is turned by the divisors for long texts. All its tokens
     /// are: where a text grows beyond the limit, those that are in a [`Cache`] have to be computed
-    /// anew.
+    /// again.
     #[must_use]
     pub fn is_long(&self, tokens: usize) -> bool {
         let [short, long] = &self.divisors;

@@ -1,4 +1,4 @@
-//! Linear layers coded anew as signed bytes, a scale a row and group, which the fastest kernels
+//! Linear layers requantised to signed bytes, a scale a row and group, which the fastest kernels
 //! take: for models in blocks of few bits, whose files are small and whose products are slow, where
 //! there is memory for both.
 //!
@@ -117,7 +117,7 @@ impl Layer {
 
 impl<L: AsRef<[Layer]> + AsMut<[Layer]>> Encoder<L> {
     /// How many bytes [`requantize`](Self::requantize) needs at most, about one for each weight: 0
-    /// if there is nothing to code anew, `usize::MAX` if they are more than addresses.
+    /// if there is nothing to requantise, `usize::MAX` if they are more than addresses.
     #[must_use]
     pub fn requantized_bytes(&self) -> usize {
         let layers = self.layers.as_ref().iter().take(self.config.layers);
@@ -174,7 +174,7 @@ impl<L: AsRef<[Layer]> + AsMut<[Layer]>> Encoder<L> {
         Ok(())
     }
 
-    /// Codes linear layers that are not in bytes anew, in `memory`, so that they are computed with
+    /// Requantises linear layers that are not in bytes, in `memory`, so that they are computed with
     /// quantised activations. Those that share their input are coded together or not at all.
     ///
     /// `run` has the weights that the model was opened with, in memory. From now on it runs with

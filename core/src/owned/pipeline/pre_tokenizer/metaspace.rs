@@ -26,7 +26,7 @@ pub(in crate::owned::pipeline) enum Prepends {
 }
 
 impl Metaspace {
-    /// Writes a piece of a text anew and cuts it.
+    /// Rewrites a piece of a text and cuts it.
     pub(super) fn write(self, text: &Text, piece: Piece, to: &mut Text, out: &mut Vec<Piece>) {
         let part = &text.string[piece.start..piece.end];
         let start = to.string.len();

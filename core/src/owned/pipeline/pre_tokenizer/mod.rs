@@ -1,4 +1,4 @@
-//! Pre-tokenisers: steps that cut a text into pieces, of which some write it anew.
+//! Pre-tokenisers: steps that cut a text into pieces; some rewrite it.
 
 mod metaspace;
 mod read;
@@ -56,7 +56,7 @@ pub(super) struct Piece {
 /// The pieces of a text on its way through the steps.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Pieces {
-    /// The text that the pieces are parts of, once a step has written it anew.
+    /// The text that the pieces are parts of, once a step has rewritten it.
     rewritten: Text,
     is_rewritten: bool,
     pieces: Vec<Piece>,
@@ -144,12 +144,12 @@ impl PreTokenizer {
                 cuts.part(from, part.len(), *inverted);
                 cuts.finish();
             }
-            // These write the text anew.
+            // These rewrite the text.
             Self::Metaspace(_) | Self::ByteLevel { .. } => out.push(piece),
         }
     }
 
-    /// Writes the pieces of a text anew.
+    /// Rewrites the pieces of a text.
     fn rewrite(&self, text: &Text, pieces: &[Piece], to: &mut Text, out: &mut Vec<Piece>) {
         for piece in pieces {
             match self {
