@@ -1,12 +1,14 @@
 import { topK, type SentenceModel } from "nanoembed";
 import { createWorker } from "nanoembed/worker";
 import { bytes, colour, element, latest, pressable, say, sharp, takeFiles } from "./page.js";
+import { passagesOf } from "./passages.js";
 import { sample } from "./sample.js";
 import { plane } from "./plane.js";
 
 const text = element<HTMLTextAreaElement>("text");
 const question = element<HTMLInputElement>("question");
 const map = element<HTMLCanvasElement>("map");
+const progress = element<HTMLProgressElement>("progress");
 
 let model: SentenceModel | undefined;
 let passages: string[] = [];
@@ -15,15 +17,6 @@ let points: [number, number][] = [];
 let scores = new Float32Array();
 let chosen = -1;
 
-/** Paragraphs, and long ones by sentences. */
-function cut(whole: string): string[] {
-  return whole
-    .split(/\n\s*\n|\n(?=\s*[-*•\d])/)
-    .flatMap((part) => (part.length < 400 ? [part] : (part.match(/[^.!?]+[.!?]*\s*/g) ?? [part])))
-    .map((part) => part.replace(/\s+/g, " ").trim())
-    .filter((part) => part.length > 2);
-}
-
 const fail = ({ message }: Error) => say(message, true);
 const reading = latest(fail);
 const asking = latest(fail);
@@ -31,23 +24,34 @@ const asking = latest(fail);
 const read = () => reading(async (signal) => {
   // Before the model is there it is read as soon as it is.
   if (!model) return;
-  const wanted = cut(text.value);
+  const wanted = passagesOf(text.value);
   const start = performance.now();
+  // What was found in another text is nothing any more.
+  [passages, vectors, points, scores] = [[], new Float32Array(), [], new Float32Array()];
+  element("hits").replaceChildren();
+  choose(-1);
   const found: Float32Array[] = [];
   let tokens = 0;
-  for await (const { data, index, tokens: used } of model.embedStream(wanted, { signal })) {
+  let cut = 0;
+  progress.hidden = false;
+  for await (const { data, index, tokens: used, truncated } of model.embedStream(wanted, { signal })) {
     found.push(data);
     tokens += used;
-    if (index % 16 === 15) say(`Reading: ${index + 1} of ${wanted.length} passages`);
+    cut += Number(truncated);
+    if (index % 16 !== 15) continue;
+    say(`Reading: ${index + 1} of ${wanted.length} passages`);
+    progress.value = (index + 1) / wanted.length;
   }
   signal.throwIfAborted();
+  progress.hidden = true;
   const dims = model.dims;
   const all = new Float32Array(found.length * dims);
   found.forEach((vector, at) => all.set(vector, at * dims));
-  [passages, vectors, chosen, scores] = [wanted, all, -1, new Float32Array(wanted.length)];
+  [passages, vectors, scores] = [wanted, all, new Float32Array(wanted.length)];
   points = plane(vectors, dims);
   const time = performance.now() - start;
-  say(`${wanted.length} passages, ${tokens} tokens, embedded in ${time.toFixed(0)} ms on this device`);
+  const said = `${wanted.length} passages, ${tokens} tokens, embedded in ${time.toFixed(0)} ms on this device`;
+  say(cut > 0 ? `${said}; of ${cut} only the beginning` : said);
   await ask();
 });
 
@@ -130,7 +134,6 @@ map.addEventListener("pointerdown", (event) => nearest(event) >= 0 && choose(nea
 addEventListener("resize", draw);
 
 async function start(): Promise<void> {
-  const progress = element<HTMLProgressElement>("progress");
   const began = performance.now();
   model = await createWorker({ workers: Math.min(2, navigator.hardwareConcurrency || 1) }).load("./all-MiniLM-L6-v2.int8.weights", {
     kind: "sentences",
