@@ -304,6 +304,19 @@ inBrowser("workers", () => {
     expect(done).toEqual(["one", "many", 1000]);
   });
 
+  test("that end without a word leave nobody waiting", async () => {
+    const found = await inPage<string[]>(
+      `let worker;
+       const pool = nanoembed.createWorker({
+         create: () => (worker = new Worker(new URL("/dist/worker-thread.js", location.href), { type: "module" })),
+       });
+       const model = await pool.load("/models/all-MiniLM-L6-v2.int8.weights", { kind: "sentences" });
+       const asked = model.embed(Array(1000).fill("a text of some words")).catch(({ code }) => code);
+       worker.terminate();
+       return [await asked, await model.embed("x").catch(({ code }) => code)];`, null, "worker");
+    expect(found).toEqual(["worker_failed", "worker_failed"]);
+  });
+
   test("do the same, download once, and stop when they are told to", async () => {
     server.requests();
     const texts = sentences().map(({ text }) => text);

@@ -31,6 +31,18 @@ export class Thread {
     };
   }
 
+  /**
+   * Hears of a worker that ends without a word, for which there is no event: it holds a lock for as long as it lives. Where there
+   * are no locks, outside of secure contexts, nobody hears of it.
+   */
+  async watch(): Promise<void> {
+    const { locks } = globalThis.navigator ?? {};
+    if (!locks) return;
+    const name = `nanoembed ${crypto.randomUUID()}`;
+    await this.ask("hold", { args: [name] });
+    await locks.request(name, () => this.end(new NanoembedError("worker_failed", "the worker has ended")));
+  }
+
   /** How many questions have no answer yet; of a thread that failed nobody should ask anything. */
   get load(): number {
     return this.#failed ? Infinity : this.#waiting.size;

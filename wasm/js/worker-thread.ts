@@ -79,6 +79,13 @@ type Options = Record<string, unknown> & { signal: AbortSignal; onProgress?: (pr
 /** The answers to questions, by what they ask. */
 const answers: Record<string, (question: Question, options: Options) => unknown> = {
   init: ({ args: [options] }) => init(runners, options as InitOptions),
+  /** Takes a lock that is not given back before the worker ends. */
+  hold: ({ args: [name] }) => new Promise<void>((held) => {
+    void navigator.locks.request(name as string, () => {
+      held();
+      return new Promise(() => {});
+    });
+  }),
   begin({ args: [kind] }) {
     handles += 1;
     sinks.set(handles, { sink: new ModelSink(runners, kind as Model["kind"] | undefined), turn: Promise.resolve() });

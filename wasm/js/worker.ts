@@ -259,6 +259,7 @@ export function createWorker(options: WorkerOptions = {}): WorkerPool {
   check(create !== undefined || typeof Worker === "function", "there are no workers here: say with `create` how to make one");
   const threads = Array.from({ length: workers }, () => {
     const thread = new Thread(create ? create() : start());
+    thread.watch().catch(() => {});
     const modules = { module_or_path, words, causal, encoders };
     for (const [name, module] of Object.entries(modules)) {
       if (module !== undefined) thread.ask("init", { args: [{ [name]: absolute(module as Source) }] }).catch(() => {});
