@@ -11,7 +11,7 @@ use nanoembed_core::tensor::Dtype;
 use nanoembed_core::text::json::chars;
 
 use super::settings::Settings;
-use super::tensor::{Elements, OwnedTensor, Tensor};
+use super::tensor::{Elements, OwnedTensor, Tensor, sizes};
 use super::wordpiece::FolderTokenizer;
 use super::{Checkpoint, EMBEDDING_TENSORS, tensor_names};
 use crate::error::{Error, Result, name_of};
@@ -110,10 +110,11 @@ impl Folder {
         for (_, contents) in files.contents(&folder.join("config.json"))? {
             for stored in &contents.tensors {
                 if names.insert(stored.name.clone()) {
-                    let dims = stored.values.shape().dims().iter();
-                    let shape = dims.map(|&dim| usize::try_from(dim).unwrap_or(usize::MAX));
+                    let name = stored.name.clone();
+                    let shape = sizes(stored.values.shape()).map_err(|kind| {
+                        Error::input(kind, kind.message()).at(path.display()).at(&name)
+                    })?;
                     let data = stored.all()?.iter().flat_map(|value| value.to_le_bytes()).collect();
-                    let (name, shape) = (stored.name.clone(), shape.collect());
                     tensors.push(OwnedTensor { name, shape, data });
                 }
             }
@@ -213,8 +214,8 @@ impl Folder {
                     let message = format!("the tensor `{name}` is there twice");
                     return Err(refuse(ErrorKind::DuplicateName, message));
                 }
-                let dims = header.shape.dims().iter();
-                let shape = dims.map(|&dim| usize::try_from(dim).unwrap_or(usize::MAX)).collect();
+                let shape = sizes(&header.shape)
+                    .map_err(|kind| refuse(kind, format!("`{name}`: {}", kind.message())))?;
                 all.push(Found { name, elements, shape, data: view.data() });
             }
         }
