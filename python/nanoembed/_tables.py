@@ -60,6 +60,14 @@ def embed_file(model: Model, source: str, target: str, columns: Columns) -> int:
     return rows
 
 
+def remove_unfinished(target: str) -> None:
+    """Removes what processes that were killed left of a file."""
+    folder, name = os.path.split(os.path.abspath(target))
+    for entry in os.scandir(folder):
+        if entry.name.startswith(f".{name}.") and entry.name.endswith(".unfinished"):
+            os.unlink(entry.path)
+
+
 def _embed_groups(model: Model, file: Any, target: str, columns: Columns) -> int:
     import pyarrow.parquet  # type: ignore[import-untyped, unused-ignore]
 

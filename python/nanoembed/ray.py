@@ -3,10 +3,11 @@
 >>> import nanoembed.ray                                                     # doctest: +SKIP
 >>> nanoembed.ray.embed_parquet("texts/", "vectors/", workers=8)             # doctest: +SKIP
 
-A worker is an actor that takes a file at a time; the model's file is mapped, so workers of one host
-share it. All columns are kept, a column of vectors and one of statuses are added. A file appears
-when it is complete, and files that are there are not made again: a job that was killed goes on
-where it was. What is written depends neither on the number of workers nor on batches.
+A file is a task, which runs again elsewhere when its worker or node is lost. The model's file is
+mapped, so workers of one host share it. All columns are kept, a column of vectors and one of
+statuses are added. A file appears when it is complete, and files that are there are not made again:
+a job that was killed goes on where it was. What is written depends neither on the number of workers
+nor on batches.
 
 :class:`Embedder` is for pipelines of Ray Data: ``dataset.map_batches(Embedder, …)``.
 """
@@ -14,11 +15,12 @@ where it was. What is written depends neither on the number of workers nor on ba
 from __future__ import annotations
 
 import os
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from ._model import Model
-from ._tables import Columns, embed_file, with_vectors
+from ._tables import Columns, embed_file, remove_unfinished, with_vectors
 
 
 class Embedder:
@@ -40,9 +42,17 @@ class Embedder:
         """The table with vectors and statuses."""
         return with_vectors(self._model, table, self._columns)
 
-    def embed_file(self, source: str, target: str) -> int:
-        """Embeds a file: see :func:`embed_parquet`. How many rows it has."""
-        return embed_file(self._model, source, target, self._columns)
+
+@lru_cache(maxsize=4)
+def _opened(path: str | None, threads: int) -> Model:
+    return Model(path, threads=threads)
+
+
+def _embed_file(
+    path: str | None, threads: int, source: str, target: str, columns: Columns
+) -> int:
+    """What a task does, with a model that its process opens once."""
+    return embed_file(_opened(path, threads), source, target, columns)
 
 
 def embed_parquet(
@@ -55,26 +65,32 @@ def embed_parquet(
     threads: int = 1,
 ) -> int:
     """Embeds every ``.parquet`` file of a folder, or one file, into files of the same names in the
-    folder ``target``. Ray is started if it is not.
+    folder ``target``, to which one job at a time writes. Ray is started if it is not.
 
     :param path: the model, a path that every host has; ``None`` is that of the package.
     :param columns: the column of texts, and what the new ones are called.
-    :param workers: actors, each of ``threads`` CPUs. Leave some CPUs of the cluster to its readers.
+    :param workers: how many files are embedded at a time, on ``threads`` CPUs each.
     :returns: how many rows were embedded now.
     """
     import ray
-    from ray.util import ActorPool
 
     folder = Path(target)
     folder.mkdir(parents=True, exist_ok=True)
     files = [Path(source)] if Path(source).is_file() else sorted(Path(source).glob("*.parquet"))
     waiting = [(str(file), str(folder / file.name)) for file in files]
     waiting = [(file, result) for file, result in waiting if not os.path.exists(result)]
-    if not waiting:
-        return 0
-    worker = ray.remote(num_cpus=threads, max_restarts=-1, max_task_retries=-1)(Embedder)
-    actors = [worker.remote(path, columns, threads) for _ in range(min(workers, len(waiting)))]
-    rows = ActorPool(actors).map_unordered(
-        lambda actor, pair: actor.embed_file.remote(*pair), waiting
-    )
-    return sum(rows)
+    results = [result for _, result in waiting]
+    for result in results:
+        remove_unfinished(result)
+    task = ray.remote(num_cpus=threads, max_retries=-1)(_embed_file)
+    running: list[Any] = []
+    rows = 0
+    while waiting or running:
+        while waiting and len(running) < max(workers, 1):
+            running.append(task.remote(path, threads, *waiting.pop(0), columns))
+        done, running = ray.wait(running)
+        rows += sum(ray.get(done))
+    # What tasks left that were killed, and done again.
+    for result in results:
+        remove_unfinished(result)
+    return rows

@@ -125,8 +125,10 @@ def test_ray_embeds_files_and_skips_those_that_are_there(model, tmp_path):
         assert embed_parquet(source, tmp_path / "one", workers=1) == 72
         assert embed_parquet(source, tmp_path / "two", workers=2) == 72
         (tmp_path / "two" / "1.parquet").unlink()
+        (tmp_path / "two" / ".1.parquet.killed.unfinished").write_bytes(b"part of a file")
         assert embed_parquet(source, tmp_path / "two", workers=2) == 24
         assert embed_parquet(source, tmp_path / "two", workers=2) == 0
+        assert len(list((tmp_path / "two").iterdir())) == 3
         alone = tmp_path / "alone.parquet"
         for number in range(3):
             embed_file(model, str(source / f"{number}.parquet"), str(alone), Columns())
