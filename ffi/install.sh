@@ -27,42 +27,71 @@ crate_types=staticlib
 if [ $std = yes ]; then parts=$parts,std; else parts=$parts,panic-handler; fi
 # Cortex-M4 and its like have the DSP extension.
 case $target in thumbv7em-*) parts=$parts,arm-dsp ;; esac
-[ $std = yes ] && [ -z "$target" ] && crate_types=staticlib,cdylib
+shared=no
+host=$(rustc -vV | sed -n 's/^host: //p')
+case $std:${target:-$host} in yes:*-linux-gnu*) crate_types=staticlib,cdylib shared=yes ;; esac
+# Programs ask for the interface that they were built with: versions 0.x differ in it.
+soname=libnanoembed.so.$(sed -n 's/^version = "\(0\.[0-9]*\|[0-9]*\).*"/\1/p' ../Cargo.toml | head -n 1)
 profile=release
 [ $std = no ] && profile=small
 # shellcheck disable=SC2086
 CARGO_PROFILE_RELEASE_LTO=fat CARGO_PROFILE_RELEASE_PANIC=abort CARGO_PROFILE_RELEASE_DEBUG=false \
     cargo rustc --quiet --locked --package nanoembed-ffi --lib --profile $profile \
     --no-default-features --features "$parts" \
-    ${target:+--target "$target"} --crate-type $crate_types
+    ${target:+--target "$target"} --crate-type $crate_types \
+    $([ $shared = no ] || echo "-- -C link-arg=-Wl,-soname,$soname")
 built=${CARGO_TARGET_DIR:-../target}/${target:+$target/}$profile
 
-# Whatever Rust needs of the system comes behind the library on the link line.
-private=
-[ $std = yes ] && private="-lgcc_s -lutil -lrt -lpthread -lm -ldl -lc"
+# Whatever Rust needs of the system comes behind the library on the link line. Compilers add libgcc themselves, in the
+# form that suits a dynamic or a static program.
+system=
+[ $std = yes ] && system="-lutil -lrt -lpthread -lm -ldl"
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' ../Cargo.toml | head -n 1)
 
-mkdir -p "$prefix/lib/pkgconfig" "$prefix/lib/cmake/nanoembed" "$prefix/include"
-cp include/nanoembed.h include/nanoembed.hpp "$prefix/include/"
-cp "$built/libnanoembed_ffi.a" "$prefix/lib/libnanoembed.a"
-[ -f "$built/libnanoembed_ffi.so" ] && [ $crate_types != staticlib ] && cp "$built/libnanoembed_ffi.so" "$prefix/lib/libnanoembed.so"
-sed -e "s|@prefix@|$prefix|" -e "s|@version@|$version|" -e "s|@private@|$private|" cmake/nanoembed.pc.in \
-    >"$prefix/lib/pkgconfig/nanoembed.pc"
-sed -e "s|@private@|$private|" cmake/nanoembed-config.cmake.in >"$prefix/lib/cmake/nanoembed/nanoembed-config.cmake"
-sed -e "s|@version@|$version|" cmake/nanoembed-config-version.cmake.in \
-    >"$prefix/lib/cmake/nanoembed/nanoembed-config-version.cmake"
+# Files that stay as they are keep their times: programs over them need not be linked again.
+put() { cmp -s "$1" "$2" || cp "$1" "$2"; }
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
 
-# Two Rust libraries in one program must not share names: only ours stay global, where the tools can do that.
-if [ $std = yes ] && [ -z "$target" ] && command -v objcopy >/dev/null && command -v ld >/dev/null; then
-    (
-        scratch=$(mktemp -d)
-        trap 'rm -rf "$scratch"' EXIT
-        ld -r --force-group-allocation -u nanoembed_abi_version "$prefix/lib/libnanoembed.a" -o "$scratch/nanoembed.o"
-        # Bitcode of the standard library would make older tools of LLVM stumble.
-        objcopy --wildcard --keep-global-symbol='nanoembed_*' --remove-section=.llvmbc --remove-section=.llvmcmd \
-            "$scratch/nanoembed.o"
-        rm "$prefix/lib/libnanoembed.a"
-        ar crs "$prefix/lib/libnanoembed.a" "$scratch/nanoembed.o"
-    )
+# Two Rust libraries in one program must not share names: only ours stay global. The tools are those of Rust's toolchain,
+# which know every processor.
+sysroot=$(rustc --print sysroot)
+tools=$sysroot/lib/rustlib/$host/bin
+# What compilers call for themselves is there for firmware that has no other, weak, so that it may have one.
+common= roots="-u nanoembed_abi_version"
+if [ $std = no ]; then
+    for name in memcpy memmove memset memcmp; do
+        common="$common --keep-global-symbol=$name --weaken-symbol=$name"
+        roots="$roots -u $name"
+    done
 fi
+# shellcheck disable=SC2086
+"$tools/rust-lld" -flavor gnu -r --force-group-allocation $roots "$built/libnanoembed_ffi.a" \
+    -o "$scratch/nanoembed.o"
+# Bitcode of the standard library would make older tools of LLVM stumble.
+# shellcheck disable=SC2086
+LD_LIBRARY_PATH=$sysroot/lib "$tools/rust-objcopy" --wildcard --keep-global-symbol='nanoembed_*' $common --remove-section=.llvmbc --remove-section=.llvmcmd \
+    "$scratch/nanoembed.o"
+ar crsD "$scratch/libnanoembed.a" "$scratch/nanoembed.o"
+
+mkdir -p "$prefix/lib/pkgconfig" "$prefix/lib/cmake/nanoembed" "$prefix/include"
+cp include/nanoembed.h "$scratch/"
+# Without the functions that a library without standard library does not have.
+[ $std = yes ] || sed -i 's/^#define NANOEMBED_H$/&\n#define NANOEMBED_NO_STD/' "$scratch/nanoembed.h"
+put "$scratch/nanoembed.h" "$prefix/include/nanoembed.h"
+put include/nanoembed.hpp "$prefix/include/nanoembed.hpp"
+put "$scratch/libnanoembed.a" "$prefix/lib/libnanoembed.a"
+packages=nanoembed
+if [ $shared = yes ]; then
+    packages="nanoembed nanoembed-shared"
+    put "$built/libnanoembed_ffi.so" "$prefix/lib/$soname"
+    ln -sf "$soname" "$prefix/lib/libnanoembed.so"
+fi
+write() {
+    sed -e "s|@prefix@|$prefix|" -e "s|@version@|$version|" -e "s|@system@|$system|" -e "s|@soname@|$soname|" \
+        "cmake/$1.in" >"$scratch/$1"
+    put "$scratch/$1" "$2/$1"
+}
+for file in $packages; do write "$file.pc" "$prefix/lib/pkgconfig"; done
+for file in nanoembed-config.cmake nanoembed-config-version.cmake; do write $file "$prefix/lib/cmake/nanoembed"; done
 echo "installed nanoembed $version in $prefix"

@@ -4,7 +4,7 @@
 #
 #   ffi/test.sh                    everything
 #   ffi/test.sh STEP…              these steps: build header functions wrapper threads memory symbols packages examples
-#                                  bare targets sizes cortex_m, and sizes_of_all, which only prints
+#                                  bare targets sizes cortex_m cortex_m0, and sizes_of_all
 set -euo pipefail
 cd "$(dirname "$0")"
 target=${CARGO_TARGET_DIR:-$PWD/../target}
@@ -18,12 +18,12 @@ skip() { printf 'SKIPPED %s\n' "$*" | tee -a "${NANOEMBED_SKIPPED:-/dev/null}"; 
 have() { command -v "$1" >/dev/null 2>&1; }
 
 c99=(-std=c99 -g -O1 -pedantic -Wall -Wextra -Werror)
-libraries=(-lgcc_s -lutil -lrt -lpthread -lm -ldl -lc)
+libraries=(-lutil -lrt -lpthread -lm -ldl)
 library=("$prefix/lib/libnanoembed.a" "${libraries[@]}")
 llama=tests/data/small_llama.gguf
 files=("$model" tests/data/words.fifu tests/data/words.pq.fifu ../tests/data/gguf/small.gguf
     ../tests/data/uqff/small_blobs.uqff "$llama" ../tests/data/amb/bpe.amb
-    ../tests/data/sentencepiece/llama.model)
+    ../tests/data/sentencepiece/llama.model tests/data/small_table.weights)
 wrap=(-DCOUNT_ALLOCATIONS -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=posix_memalign)
 
 build() { ./install.sh --prefix "$prefix"; }
@@ -89,12 +89,23 @@ symbols() {
     "$scratch/two"
 }
 
+# As users' machines have them: nothing tells programs where libraries are but what packages say.
 packages() {
+    local name
     if have pkg-config; then
+        local -x PKG_CONFIG_PATH=$prefix/lib/pkgconfig
         # shellcheck disable=SC2046
-        gcc "${c99[@]}" examples/c/search.c \
-            $(PKG_CONFIG_PATH=$prefix/lib/pkgconfig pkg-config --static --cflags --libs nanoembed) -o "$scratch/search"
-        LD_LIBRARY_PATH=$prefix/lib "$scratch/search" "$model" tests/data/lines.txt "sunny outside" | head -n 1 | grep weather
+        {
+            gcc "${c99[@]}" examples/c/search.c $(pkg-config --cflags --libs nanoembed) -o "$scratch/search-library"
+            gcc "${c99[@]}" examples/c/search.c $(pkg-config --static --cflags --libs nanoembed) -o "$scratch/search-linked"
+            gcc "${c99[@]}" -static examples/c/search.c $(pkg-config --cflags --libs nanoembed) -o "$scratch/search-static"
+            gcc "${c99[@]}" examples/c/search.c $(pkg-config --cflags --libs nanoembed-shared) -o "$scratch/search-shared"
+        }
+        for name in library linked static shared; do
+            "$scratch/search-$name" "$model" tests/data/lines.txt "sunny outside" | head -n 1 | grep weather
+        done
+        readelf -d "$scratch/search-shared" | grep -F "NEEDED" | grep "libnanoembed.so.0.1"
+        readelf -d "$scratch/search-library" | grep nanoembed && return 1
     else
         skip "pkg-config: not installed"
     fi
@@ -102,14 +113,28 @@ packages() {
     cmake -S tests/cmake -B "$scratch/cmake" -DCMAKE_PREFIX_PATH="$prefix" >/dev/null
     cmake --build "$scratch/cmake" >/dev/null
     "$scratch/cmake/semantic_search" "$model" tests/data/lines.txt "How do I reset my password?" | grep "new password"
-    cmake -S tests/cmake/fetch -B "$scratch/fetch" >/dev/null
+    "$scratch/cmake/search_shared" "$model" tests/data/lines.txt "sunny outside" | head -n 1 | grep weather
+    # Another version of 0.x has another interface.
+    sed 's/nanoembed 0.1/nanoembed 1.0/' tests/cmake/CMakeLists.txt >"$scratch/CMakeLists.txt"
+    cmake -S "$scratch" -B "$scratch/cmake-other" -DCMAKE_PREFIX_PATH="$prefix" >"$scratch/other-version" 2>&1 && return 1
+    grep -q "compatible with requested" "$scratch/other-version"
+    cmake -S tests/cmake/fetch -B "$scratch/fetch" -DNANOEMBED_CARGO_DIR="$target" >/dev/null
     cmake --build "$scratch/fetch" >/dev/null
     "$scratch/fetch/search" "$model" tests/data/lines.txt "sunny outside" | head -n 1 | grep weather
+    # Nothing is linked again if nothing has changed.
+    cmake --build "$scratch/fetch" | grep Linking && return 1
+    have arm-none-eabi-gcc && bare_target thumbv7em-none-eabihf || {
+        skip "CMake with a toolchain file: no arm-none-eabi-gcc or Rust target"; return; }
+    cmake -S tests/cmake/cross -B "$scratch/cross" -DNANOEMBED_CARGO_DIR="$target" \
+        -DCMAKE_TOOLCHAIN_FILE="$PWD/tests/cmake/cross/cortex-m4.cmake" >/dev/null
+    cmake --build "$scratch/cross" >/dev/null
+    have qemu-system-arm || { skip "the program of a toolchain file: no QEMU"; return; }
+    qemu "$scratch/cross/words_c" "$scratch/cross.f32" | grep -q "^ram: "
 }
 
 examples() {
     local name
-    for name in search embed_stored inspect_stream; do
+    for name in search embed_stored embed_lines inspect_stream; do
         gcc "${c99[@]}" -fsanitize=address,undefined -I "$prefix/include" examples/c/$name.c "${library[@]}" \
             -o "$scratch/$name"
     done
@@ -181,10 +206,23 @@ sizes_of() {
     size "$target"/thumbv7em-none-eabihf/sizes/{size_decoder,size_words,size_all,size_reader_too} | tee "$scratch/sizes"
 }
 
-# With every format and every type of weights: for the guide's table.
+# The guide's table says how much flash each program takes, in this column; a percent more or less is no news.
+sizes_are_told() {
+    local name row label told
+    for row in "size_words:looks words up" "size_all:looks words up and embeds sentences" \
+        "size_reader_too:the same, and reads what files say"; do
+        name=${row%%:*} label=${row#*:}
+        told=$(awk -F'|' -v label="$label" -v column="$1" '$2 == " " label " " { gsub(/[ ,]/, "", $column); print $column }' README.md)
+        awk -v name="$name" -v told="$told" '$6 ~ name "$" && ($1 > told * 1.01 || $1 < told * 0.99) {
+            print name " takes " $1 " bytes; README.md says " told; exit 1 }' "$scratch/sizes"
+    done
+}
+
+# With every format and every type of weights.
 sizes_of_all() {
     can_size || return 0
     sizes_of --features all
+    sizes_are_told 3
 }
 
 # With finalfusion and EMBD, floats and int8 alone: what int8 models and word vectors need.
@@ -192,6 +230,7 @@ sizes() {
     local limit name
     can_size || return 0
     sizes_of --no-default-features --features small
+    sizes_are_told 4
     for limit in size_words:$((24 * 1024)) size_reader_too:$((128 * 1024)); do
         name=${limit%:*}
         [ "$(awk -v name="$name" '$6 ~ name "$" { print $1 }' "$scratch/sizes")" -le "${limit#*:}" ]
@@ -203,7 +242,7 @@ qemu() {
     local program=$1 argument options=enable=on,target=native
     shift
     for argument in "$@"; do options=$options,arg=$argument; done
-    qemu-system-arm -M mps2-an386 -nographic -icount shift=0 -semihosting-config $options \
+    qemu-system-arm -M "${machine:-mps2-an386}" -nographic -icount shift=0 -semihosting-config $options \
         -kernel "$program" </dev/null
 }
 
@@ -214,6 +253,7 @@ cortex_m() {
         --bin words --bin small_bert --bin minilm)
     have qemu-system-arm || { skip "Cortex-M in QEMU: not installed"; return; }
     gcc -std=c99 -O1 tests/c/compare.c -lm -o "$scratch/compare"
+    [ -f "$prefix/lib/libnanoembed.a" ] || build
     say "word vectors in flash"
     qemu "$device/words" "$scratch/words.f32" | tee "$scratch/words.txt"
     grep -q "recomputed (by its n-grams): comput" "$scratch/words.txt" || grep -q "recomputed (by its n-grams):.* comput" "$scratch/words.txt"
@@ -254,7 +294,25 @@ cortex_m_c() {
     [ "$(sed -n 's/^ram: //p' "$scratch/minilm.txt")" -le 262144 ]
 }
 
-steps=(build header functions wrapper threads memory symbols packages examples bare targets sizes cortex_m)
+# A static model on a Cortex-M0 with 16 KiB of RAM: the host's bits.
+cortex_m0() {
+    local out=$scratch/cortex-m0
+    bare_target thumbv6m-none-eabi || { skip "Cortex-M0: rustup target add thumbv6m-none-eabi"; return; }
+    have arm-none-eabi-gcc || { skip "Cortex-M0: no arm-none-eabi-gcc"; return; }
+    [ -f "$prefix/lib/libnanoembed.a" ] || build
+    ./install.sh --no-std --target thumbv6m-none-eabi --parts static-models,small --prefix "$out"
+    make -s -B -C examples/cortex-m/c LIBRARY="$out/lib/libnanoembed.a" INCLUDE="$out/include" OUT="$out" m0
+    # Of that, 57 KiB are the model.
+    arm-none-eabi-size "$out/table_c" | tee "$scratch/table.size"
+    have qemu-system-arm || { skip "Cortex-M0 in QEMU: not installed"; return; }
+    machine=microbit qemu "$out/table_c" "$scratch/table_device.f32" | tee "$scratch/table.txt"
+    gcc "${c99[@]}" -I "$prefix/include" examples/c/embed_lines.c "${library[@]}" -o "$scratch/embed_lines"
+    "$scratch/embed_lines" tests/data/small_table.weights tests/data/small_texts.txt "$scratch/table_host.f32"
+    cmp "$scratch/table_device.f32" "$scratch/table_host.f32"
+    [ "$(sed -n 's/^ram: //p' "$scratch/table.txt")" -le $((13 * 1024)) ]
+}
+
+steps=(build header functions wrapper threads memory symbols packages examples bare targets sizes cortex_m cortex_m0)
 [ $# -gt 0 ] || set -- "${steps[@]}"
 for step in "$@"; do
     case " ${steps[*]} sizes_of_all " in

@@ -105,6 +105,7 @@
 //! | `alloc` | [`owned`] |
 //! | `amb`, `embd`, `finalfusion`, `gguf`, `safetensors`, `uqff` | the format |
 //! | `blocks-ggml`, `scaled-codes`, `hqq`, `fp8`, `afq`, `f8q8`, `mxfp4` | running and dequantising this family of quantised weights |
+//! | `families`, `pipeline`, `static-models` | encoders beside BERT, tokenizers as `tokenizer.json` describes them, tables with a vector for each token |
 //! | `std` | `owned::IoSink`, which writes files to `std::io::Write` |
 //! | `small` | smaller and slower code for microcontrollers |
 //! | `unstable` | insides of [`kernel`] and [`quant`] that may change in any version, for this project's benchmarks |
@@ -120,6 +121,7 @@
         feature = "embd",
         feature = "finalfusion",
         feature = "gguf",
+        feature = "pipeline",
         feature = "uqff",
     )),
     allow(dead_code, unused_imports, unused_macros, unused_mut)

@@ -180,6 +180,33 @@ impl<'m> TopK<'m> {
     }
 }
 
+/// The rows with the largest dot products with `query`, the best first, in `best`: as many as it has
+/// room for. Rows lie one behind the other, each as long as the query; of equal ones the first is
+/// better.
+#[must_use]
+pub fn nearest<'m>(query: &[f32], rows: &[f32], best: &'m mut [Scored]) -> &'m [Scored] {
+    let mut top = TopK::new(best, &[]);
+    for (at, row) in rows.chunks_exact(query.len().max(1)).enumerate() {
+        let Ok(at) = u32::try_from(at) else { break };
+        // Ties by rows never fail.
+        let _ = top.offer(Scored { score: dot(query, row), row: at }, &ByRow);
+    }
+    top.into_sorted(&ByRow).unwrap_or_default()
+}
+
+/// In eight lanes, as vector units have them.
+fn dot(a: &[f32], b: &[f32]) -> f32 {
+    let (a, b) = (a.as_chunks::<8>(), b.as_chunks::<8>());
+    let mut sums = [0.0_f32; 8];
+    for (a, b) in a.0.iter().zip(b.0) {
+        for (sum, (a, b)) in sums.iter_mut().zip(a.iter().zip(b)) {
+            *sum += a * b;
+        }
+    }
+    let rest: f32 = a.1.iter().zip(b.1).map(|(a, b)| a * b).sum();
+    sums.iter().sum::<f32>() + rest
+}
+
 /// The better of two rows is the lesser.
 fn order(a: &Scored, b: &Scored, ties: &impl Ties) -> Result<Ordering> {
     match b.score.partial_cmp(&a.score) {
@@ -191,6 +218,16 @@ fn order(a: &Scored, b: &Scored, ties: &impl Ties) -> Result<Ordering> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_nearest_rows_come_in_order_and_equal_ones_by_their_place() {
+        let rows: [[f32; 9]; 4] = [[0.5; 9], [1.0; 9], [0.5; 9], [f32::NAN; 9]];
+        let mut best = [Scored::default(); 3];
+        let found = nearest(&[1.0; 9], rows.as_flattened(), &mut best);
+        let found: [(u32, f32); 3] = core::array::from_fn(|at| (found[at].row, found[at].score));
+        assert_eq!(found, [(1, 9.0), (0, 4.5), (2, 4.5)]);
+        assert!(nearest(&[], &[1.0], &mut best).len() <= 1);
+    }
 
     #[test]
     fn what_rounding_adds_to_one_has_an_angle() {

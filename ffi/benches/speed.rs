@@ -54,6 +54,7 @@ fn open(file: &[u8]) -> Handles {
         length: file.len() as u64,
         read_at: None,
         context: null_mut(),
+        ..Default::default()
     };
     let mut handles = Handles { model: null_mut(), workspace: null_mut() };
     // SAFETY: pointers to what lives here; the file outlives all of it.
@@ -88,7 +89,7 @@ fn single(file: &[u8]) -> f64 {
         for round in 0..ROUNDS {
             let mut call_c = || {
                 let start = Instant::now();
-                let (bytes, length) = black_box((text.as_ptr(), text.len()));
+                let (bytes, length) = black_box((text.as_ptr().cast(), text.len()));
                 let (out, room) = (from_c.as_mut_ptr(), from_c.len());
                 // SAFETY: handles and pointers are good.
                 check(unsafe {
@@ -172,11 +173,12 @@ fn threads(file: &[u8]) -> (f64, f64) {
     }
     let column = |first, length| nanoembed_strings {
         offsets: offsets.as_ptr(),
-        data: data.as_ptr(),
+        data: data.as_ptr().cast(),
         data_bytes: data.len(),
         validity: null(),
         first,
         length,
+        ..Default::default()
     };
     let (mut one, mut two) = (open(file), open(file));
     let mut out = vec![0.0; ROWS * DIMENSIONS];

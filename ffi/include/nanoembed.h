@@ -8,6 +8,7 @@
  *   things has a length, every output a capacity; NULL is fine for none;
  * - the last parameter of functions that read files, `error`, may be NULL; on failure it gets the status and the byte
  *   of the file that is wrong;
+ * - structs begin with their size, which the program sets: nanoembed_error error = {.size = sizeof error};
  * - memory is the caller's: handles lie at the front of memory that the caller lends. Nothing has to be closed, nothing
  *   is allocated but by functions called `_new`, nothing is global;
  * - no function keeps a pointer to `options`, `scratch` or `error`; sources are copied, what they point to is not.
@@ -20,6 +21,13 @@
 
 #include <stddef.h>
 #include <stdint.h>
+
+// The compiler warns of a status that is not looked at.
+#if defined(__GNUC__) || defined(__clang__)
+#define NANOEMBED_CHECK __attribute__((warn_unused_result))
+#else
+#define NANOEMBED_CHECK
+#endif
 
 // The file ends in the middle of an item.
 #define NANOEMBED_UNEXPECTED_END 101
@@ -233,7 +241,23 @@
 
 // The version of this interface. Programs compiled for one number work with every library that has
 // the same number and came later: functions and constants are added, none is changed or removed.
-#define NANOEMBED_ABI_VERSION 1
+#define NANOEMBED_ABI_VERSION 2
+
+// The version of the header, the number that changes what programs can rely on.
+#define NANOEMBED_VERSION_MAJOR 0
+
+// The second number of the header's version; while the first is 0, it changes what programs can
+// rely on.
+#define NANOEMBED_VERSION_MINOR 1
+
+// The last number of the header's version.
+#define NANOEMBED_VERSION_PATCH 0
+
+// Stands for no place in a file.
+#define NANOEMBED_NO_OFFSET UINT64_MAX
+
+// How many bytes `nanoembed_error` has for a name, with the zero at its end.
+#define NANOEMBED_NAME_BYTES 64
 
 // An alignment that suffices for lent memory on every machine; what `malloc` returns is always
 // aligned enough.
@@ -252,8 +276,8 @@
 // session of its own.
 typedef struct nanoembed_decoder nanoembed_decoder;
 
-// A sentence embedder over a `.weights`, `.amb` or GGUF file. Immutable: several threads may use it at once, each
-// with a workspace of its own.
+// A sentence embedder. Immutable: several threads may use it at once, each with a workspace of its
+// own.
 typedef struct nanoembed_model nanoembed_model;
 
 // Reads a file's structure. Used by one thread at a time.
@@ -277,12 +301,21 @@ typedef struct nanoembed_workspace nanoembed_workspace;
 // the source, 9xx the call, seen by this interface. Numbers never change their meaning.
 typedef uint32_t nanoembed_status;
 
-// What went wrong, and at which byte of the file.
+// What went wrong, and where.
 typedef struct nanoembed_error {
+  // The size of this struct in bytes, by which programs and libraries of different versions
+  // understand each other: `sizeof`.
+  uint32_t size;
   // The status that the call returned.
   nanoembed_status status;
-  // Absolute offset of the field that is wrong; 0 where there is no file.
+  // Absolute offset of the field that is wrong, in the file, or in the text where that is no
+  // UTF-8; `NANOEMBED_NO_OFFSET` where it is no place in either.
   uint64_t offset;
+  // How many bytes or elements would have sufficed where what was lent is too small; else 0.
+  uint64_t needed;
+  // What is at fault, if that has a name: a key or a tensor of the file, a setting, a parameter.
+  // Ended by a zero, and cut to fit.
+  char name[NANOEMBED_NAME_BYTES];
 } nanoembed_error;
 
 // Reads up to `length` bytes from `offset` on into `destination` and puts how many into `*read`:
@@ -297,6 +330,9 @@ typedef int32_t (*nanoembed_read_at)(void *context,
 // Where a file's bytes are: in memory if `data` is not NULL, else behind `read_at`. The bytes stay
 // the caller's and must not change as long as a handle over them is used.
 typedef struct nanoembed_source {
+  // The size of this struct in bytes, by which programs and libraries of different versions
+  // understand each other: `sizeof`.
+  uint32_t size;
   // The first byte of the file in memory (read, mapped, or in flash), or NULL.
   const uint8_t *data;
   // The length of the file in bytes.
@@ -312,6 +348,9 @@ typedef uint32_t nanoembed_format;
 
 // How a file is to be read.
 typedef struct nanoembed_reader_options {
+  // The size of this struct in bytes, by which programs and libraries of different versions
+  // understand each other: `sizeof`.
+  uint32_t size;
   // The format, for example as `nanoembed_sniff` answers. UQFF is recognised as safetensors, and
   // must be asked for.
   nanoembed_format format;
@@ -356,6 +395,9 @@ typedef struct nanoembed_tensor {
 
 // Something that a file says. Which fields count depends on `kind`; the others are 0 and empty.
 typedef struct nanoembed_event {
+  // The size of this struct in bytes, by which programs and libraries of different versions
+  // understand each other: `sizeof`.
+  uint32_t size;
   // What it is about.
   nanoembed_event_kind kind;
   // A number, see `kind`.
@@ -387,14 +429,23 @@ typedef struct nanoembed_event {
 typedef int32_t (*nanoembed_on_event)(void *context,
                                       const struct nanoembed_event *event);
 
+// Is told how many bytes of a file have been read, of how many; anything but 0 stops with
+// `NANOEMBED_STOPPED`.
+typedef int32_t (*nanoembed_on_progress)(void *context,
+                                         uint64_t done,
+                                         uint64_t bytes);
+
 // How the model computes: a choice of `nanoembed_model_options`.
 typedef uint32_t nanoembed_activations;
 
 // How tokens are found: a choice of `nanoembed_model_options`.
 typedef uint32_t nanoembed_vocabulary;
 
-// How a model is to be opened. Start from `nanoembed_model_options_default`.
+// How a model is to be opened. All zeros but its size is a good start.
 typedef struct nanoembed_model_options {
+  // The size of this struct in bytes, by which programs and libraries of different versions
+  // understand each other: `sizeof`.
+  uint32_t size;
   // Tokens that a workspace has room for: the longest text, or several short ones together;
   // longer texts are truncated. 0 for as many as the model uses (256 unless its file says
   // otherwise).
@@ -414,6 +465,9 @@ typedef struct nanoembed_model_options {
 // How much memory a model takes, to the byte: with less a call answers
 // `NANOEMBED_BUFFER_TOO_SMALL`.
 typedef struct nanoembed_plan {
+  // The size of this struct in bytes, by which programs and libraries of different versions
+  // understand each other: `sizeof`.
+  uint32_t size;
   // Memory for the model, as long as it is used.
   size_t model_bytes;
   // Memory for the workspace of one thread.
@@ -430,6 +484,9 @@ typedef struct nanoembed_plan {
 
 // What a model is.
 typedef struct nanoembed_model_info {
+  // The size of this struct in bytes, by which programs and libraries of different versions
+  // understand each other: `sizeof`.
+  uint32_t size;
   // Elements of an embedding.
   uint32_t dimensions;
   // Transformer layers.
@@ -454,6 +511,9 @@ typedef struct nanoembed_model_info {
 
 // What became of a text.
 typedef struct nanoembed_tokenized {
+  // The size of this struct in bytes, by which programs and libraries of different versions
+  // understand each other: `sizeof`.
+  uint32_t size;
   // How many ids there are, special tokens included.
   uint32_t tokens;
   // How many the whole text has, special tokens included.
@@ -462,13 +522,18 @@ typedef struct nanoembed_tokenized {
   uint32_t truncated;
 } nanoembed_tokenized;
 
-// A column of strings as Apache Arrow's `Utf8` arrays have it; nothing is copied.
+// A column of strings as Apache Arrow's `Utf8` and `LargeUtf8` arrays have it; nothing is copied.
 typedef struct nanoembed_strings {
+  // The size of this struct in bytes, by which programs and libraries of different versions
+  // understand each other: `sizeof`.
+  uint32_t size;
   // `first + length + 1` offsets into `data`; row `i` is `data[offsets[first + i] ..
-  // offsets[first + i + 1]]`.
+  // offsets[first + i + 1]]`. NULL for columns with `large_offsets`.
   const int32_t *offsets;
+  // The same for Arrow's `LargeUtf8`; used if `offsets` is NULL.
+  const int64_t *large_offsets;
   // UTF-8.
-  const uint8_t *data;
+  const char *data;
   // The length of `data`.
   size_t data_bytes;
   // Bit `first + i`, least significant first, is 0 where row `i` is null; NULL if no row is.
@@ -482,8 +547,19 @@ typedef struct nanoembed_strings {
 // What became of a row of a batch.
 typedef uint8_t nanoembed_row_status;
 
+// A row and its score, the dot product of its vector with the query.
+typedef struct nanoembed_scored {
+  // The score.
+  float score;
+  // The row.
+  uint32_t row;
+} nanoembed_scored;
+
 // How word vectors are to be opened. All zeros is a good start: no index, no memory.
 typedef struct nanoembed_words_options {
+  // The size of this struct in bytes, by which programs and libraries of different versions
+  // understand each other: `sizeof`.
+  uint32_t size;
   // 1 to find words by an index in memory, some 12.5 bytes a word; 0 to look through the
   // vocabulary each time. A library built without the feature `word-index` answers
   // NANOEMBED_INVALID_ARGUMENT to 1.
@@ -498,6 +574,9 @@ typedef struct nanoembed_words_options {
 
 // How much memory word vectors take, to the byte.
 typedef struct nanoembed_words_plan {
+  // The size of this struct in bytes, by which programs and libraries of different versions
+  // understand each other: `sizeof`.
+  uint32_t size;
   // Memory for the handle and the index, as long as they are used.
   size_t words_bytes;
   // Floats of scratch for `nanoembed_words_vector`.
@@ -516,6 +595,9 @@ typedef struct nanoembed_words_plan {
 
 // A vector that was found.
 typedef struct nanoembed_found {
+  // The size of this struct in bytes, by which programs and libraries of different versions
+  // understand each other: `sizeof`.
+  uint32_t size;
   // The word's row; `UINT32_MAX` if it is made of its n-grams.
   uint32_t row;
   // How many rows of n-grams were added up; 0 if the word is in the vocabulary.
@@ -524,16 +606,11 @@ typedef struct nanoembed_found {
   float norm;
 } nanoembed_found;
 
-// A row and its score, the dot product of its vector with the query.
-typedef struct nanoembed_scored {
-  // The score.
-  float score;
-  // The row.
-  uint32_t row;
-} nanoembed_scored;
-
 // How a decoder is to be opened. All zeros is a good start.
 typedef struct nanoembed_decoder_options {
+  // The size of this struct in bytes, by which programs and libraries of different versions
+  // understand each other: `sizeof`.
+  uint32_t size;
   // Tokens that a session has room for, prompt and continuation together; 0 for as many as the
   // model was made for. Memory grows with them.
   uint32_t positions;
@@ -544,6 +621,9 @@ typedef struct nanoembed_decoder_options {
 
 // How much memory a decoder takes, to the byte, and what it is.
 typedef struct nanoembed_decoder_plan {
+  // The size of this struct in bytes, by which programs and libraries of different versions
+  // understand each other: `sizeof`.
+  uint32_t size;
   // Memory for the decoder, as long as it is used.
   size_t decoder_bytes;
   // Memory for a session: keys and values of all its tokens, and scratch.
@@ -562,6 +642,9 @@ typedef struct nanoembed_decoder_plan {
 
 // How the next token is chosen.
 typedef struct nanoembed_sampling {
+  // The size of this struct in bytes, by which programs and libraries of different versions
+  // understand each other: `sizeof`.
+  uint32_t size;
   // By what logits are divided; 0 always takes the likeliest token.
   float temperature;
   // Only the likeliest tokens that together have this probability are considered; 1: all.
@@ -574,6 +657,9 @@ typedef struct nanoembed_sampling {
 
 // What a tokenizer takes.
 typedef struct nanoembed_tokenizer_plan {
+  // The size of this struct in bytes, by which programs and libraries of different versions
+  // understand each other: `sizeof`.
+  uint32_t size;
   // Memory of `nanoembed_tokenizer_init`.
   size_t tokenizer_bytes;
 } nanoembed_tokenizer_plan;
@@ -583,6 +669,9 @@ typedef uint32_t nanoembed_tokenizer_kind;
 
 // What a tokenizer is.
 typedef struct nanoembed_tokenizer_info {
+  // The size of this struct in bytes, by which programs and libraries of different versions
+  // understand each other: `sizeof`.
+  uint32_t size;
   // Which one it is.
   nanoembed_tokenizer_kind kind;
   // The number of tokens.
@@ -619,6 +708,9 @@ typedef uint32_t nanoembed_special_tokens;
 // The format amb is not part of this build.
 #define NANOEMBED_UNSUPPORTED_AMB 296
 
+// Transformers are not part of this build.
+#define NANOEMBED_UNSUPPORTED_TRANSFORMERS 297
+
 // A pointer is NULL that must not be, is not aligned, or has a length that no memory has.
 #define NANOEMBED_BAD_POINTER 901
 
@@ -630,6 +722,12 @@ typedef uint32_t nanoembed_special_tokens;
 
 // There is no memory left on the heap.
 #define NANOEMBED_OUT_OF_MEMORY 904
+
+// A file of this format or kind must be in memory.
+#define NANOEMBED_NEEDS_MEMORY 905
+
+// The operating system cannot open or map the file.
+#define NANOEMBED_CANNOT_OPEN 906
 
 // None that this library knows.
 #define NANOEMBED_FORMAT_UNKNOWN 0
@@ -786,7 +884,7 @@ const char *nanoembed_status_message(nanoembed_status status);
 // The stable name of `status` in snake_case. Never NULL.
 const char *nanoembed_status_name(nanoembed_status status);
 
-// Writes `error` as text, `byte OFFSET: MESSAGE`, into `buffer`, cut to its `capacity` and ended
+// Writes `error` as text, `byte OFFSET: MESSAGE: NAME`, into `buffer`, cut to its `capacity` and ended
 // by a zero.
 //
 // `error` points to an error, `buffer` to `capacity` bytes.
@@ -801,14 +899,14 @@ size_t nanoembed_align(void);
 // A source whose bytes are all in memory.
 //
 // `source` is NULL or points to memory for one.
-nanoembed_status nanoembed_source_from_buffer(const uint8_t *data,
+NANOEMBED_CHECK nanoembed_status nanoembed_source_from_buffer(const uint8_t *data,
                                               size_t length,
                                               struct nanoembed_source *source);
 
 // A source of `length` bytes behind a callback.
 //
 // `source` is NULL or points to memory for one.
-nanoembed_status nanoembed_source_from_callback(nanoembed_read_at read_at,
+NANOEMBED_CHECK nanoembed_status nanoembed_source_from_callback(nanoembed_read_at read_at,
                                                 void *context,
                                                 uint64_t length,
                                                 struct nanoembed_source *source);
@@ -836,7 +934,7 @@ size_t nanoembed_reader_bytes(void);
 // `source` is NULL or what its type says, `options` points to options, `memory` to as many bytes,
 // aligned to `NANOEMBED_ALIGN`, that nobody else touches as long as the reader is used; `reader`
 // to memory for a pointer.
-nanoembed_status nanoembed_reader_init(const struct nanoembed_source *source,
+NANOEMBED_CHECK nanoembed_status nanoembed_reader_init(const struct nanoembed_source *source,
                                        const struct nanoembed_reader_options *options,
                                        uint8_t *memory,
                                        size_t memory_bytes,
@@ -846,7 +944,7 @@ nanoembed_status nanoembed_reader_init(const struct nanoembed_source *source,
 // error every call returns that error.
 //
 // `reader` is NULL or a reader, `event` points to memory for one.
-nanoembed_status nanoembed_reader_next(struct nanoembed_reader *reader,
+NANOEMBED_CHECK nanoembed_status nanoembed_reader_next(struct nanoembed_reader *reader,
                                        struct nanoembed_event *event,
                                        struct nanoembed_error *error);
 
@@ -854,7 +952,7 @@ nanoembed_status nanoembed_reader_next(struct nanoembed_reader *reader,
 //
 // `reader` is NULL or a reader, `chunk` points to `bytes` bytes; `on_event` is called with
 // `context`.
-nanoembed_status nanoembed_reader_feed(struct nanoembed_reader *reader,
+NANOEMBED_CHECK nanoembed_status nanoembed_reader_feed(struct nanoembed_reader *reader,
                                        const uint8_t *chunk,
                                        size_t bytes,
                                        nanoembed_on_event on_event,
@@ -865,7 +963,7 @@ nanoembed_status nanoembed_reader_feed(struct nanoembed_reader *reader,
 // `NANOEMBED_EVENT_END` comes.
 //
 // `reader` is NULL or a reader; `on_event` is called with `context`.
-nanoembed_status nanoembed_reader_finish(struct nanoembed_reader *reader,
+NANOEMBED_CHECK nanoembed_status nanoembed_reader_finish(struct nanoembed_reader *reader,
                                          nanoembed_on_event on_event,
                                          void *context,
                                          struct nanoembed_error *error);
@@ -878,7 +976,7 @@ const char *nanoembed_dtype_name(nanoembed_dtype dtype);
 // `count` floats.
 //
 // `data` points to `bytes` bytes, `out` to `count` floats.
-nanoembed_status nanoembed_dequantize(nanoembed_dtype dtype,
+NANOEMBED_CHECK nanoembed_status nanoembed_dequantize(nanoembed_dtype dtype,
                                       const uint8_t *data,
                                       size_t bytes,
                                       size_t first,
@@ -891,7 +989,7 @@ nanoembed_status nanoembed_dequantize(nanoembed_dtype dtype,
 //
 // `source` and `tensor` are what their types say, `tile` points to `tile_bytes` bytes, `out` to
 // `count` floats.
-nanoembed_status nanoembed_tensor_dequantize(const struct nanoembed_source *source,
+NANOEMBED_CHECK nanoembed_status nanoembed_tensor_dequantize(const struct nanoembed_source *source,
                                              const struct nanoembed_tensor *tensor,
                                              uint64_t first,
                                              uint8_t *tile,
@@ -910,9 +1008,9 @@ size_t nanoembed_uqff_bytes(size_t tensors);
 //
 // `data`, `layer` and `memory` point to as many bytes, `memory` aligned to `NANOEMBED_ALIGN`;
 // `out` to `count` floats, `elements` is NULL or points to memory for one number.
-nanoembed_status nanoembed_uqff_dequantize(const uint8_t *data,
+NANOEMBED_CHECK nanoembed_status nanoembed_uqff_dequantize(const uint8_t *data,
                                            size_t bytes,
-                                           const uint8_t *layer,
+                                           const char *layer,
                                            size_t layer_bytes,
                                            size_t first,
                                            uint8_t *memory,
@@ -922,14 +1020,33 @@ nanoembed_status nanoembed_uqff_dequantize(const uint8_t *data,
                                            uint64_t *elements,
                                            struct nanoembed_error *error);
 
-// The memory that `nanoembed_plan_model` and `nanoembed_model_init` use while they run: at least
-// these many bytes. A model's workspace can be lent for that.
-size_t nanoembed_scratch_bytes(void);
+// Memory that `nanoembed_verify` needs, in bytes; with more it reads more at once.
+size_t nanoembed_verify_bytes(void);
 
-// Fills `options` with the defaults.
+// Reads a whole file and says whether it is what was written, as far as its format can tell:
+// `NANOEMBED_DATA_CHECKSUM` or `NANOEMBED_FILE_CHECKSUM` if it is not. `*has_checksum`, which may
+// be NULL, gets 1 if the file carries checksums of its data, as `.weights` and `.amb` files may,
+// else 0: then only its structure has been checked. `on_progress` may be NULL.
 //
-// `options` is NULL or points to memory for options.
-nanoembed_status nanoembed_model_options_default(struct nanoembed_model_options *options);
+// `source` is what its type says, `memory` points to `memory_bytes` bytes, aligned to
+// `NANOEMBED_ALIGN`, that nobody else touches meanwhile; `on_progress` is called with `context`;
+// `has_checksum` is NULL or points to memory for one number.
+NANOEMBED_CHECK nanoembed_status nanoembed_verify(const struct nanoembed_source *source,
+                                  uint8_t *memory,
+                                  size_t memory_bytes,
+                                  nanoembed_on_progress on_progress,
+                                  void *context,
+                                  uint32_t *has_checksum,
+                                  struct nanoembed_error *error);
+
+// The memory that `nanoembed_plan_model` and `nanoembed_model_init` use while they run over a file,
+// put into `*bytes`: some 100 bytes a tensor, and 6 KB where there are transformers. Reads the
+// file's first 64 bytes. A model's workspace can be lent for that.
+//
+// `source` is what its type says, `bytes` points to memory for one number.
+NANOEMBED_CHECK nanoembed_status nanoembed_plan_scratch(const struct nanoembed_source *source,
+                                        size_t *bytes,
+                                        struct nanoembed_error *error);
 
 // Reads a file but for its weights and says how much memory the encoder in it takes. `.weights`
 // files may lie in storage, `.amb` and GGUF files must be in memory. `options` may be NULL.
@@ -939,7 +1056,7 @@ nanoembed_status nanoembed_model_options_default(struct nanoembed_model_options 
 //
 // `source` and `options` are what their types say, `scratch` points to `scratch_bytes` bytes,
 // `plan` to memory for one.
-nanoembed_status nanoembed_plan_model(const struct nanoembed_source *source,
+NANOEMBED_CHECK nanoembed_status nanoembed_plan_model(const struct nanoembed_source *source,
                                       const struct nanoembed_model_options *options,
                                       uint8_t *scratch,
                                       size_t scratch_bytes,
@@ -956,7 +1073,7 @@ nanoembed_status nanoembed_plan_model(const struct nanoembed_source *source,
 // `source` and `options` are what their types say, `memory` and `scratch` point to as many bytes,
 // aligned to `NANOEMBED_ALIGN`; nobody else touches `memory` as long as the model is used. `model`
 // points to memory for a pointer.
-nanoembed_status nanoembed_model_init(const struct nanoembed_source *source,
+NANOEMBED_CHECK nanoembed_status nanoembed_model_init(const struct nanoembed_source *source,
                                       const struct nanoembed_model_options *options,
                                       uint8_t *memory,
                                       size_t memory_bytes,
@@ -968,7 +1085,7 @@ nanoembed_status nanoembed_model_init(const struct nanoembed_source *source,
 // What the model is.
 //
 // `model` is NULL or a model, `info` is NULL or points to memory for one.
-nanoembed_status nanoembed_model_get_info(const struct nanoembed_model *model,
+NANOEMBED_CHECK nanoembed_status nanoembed_model_get_info(const struct nanoembed_model *model,
                                           struct nanoembed_model_info *info);
 
 // Writes the token ids of a text in UTF-8 into `ids`, special tokens included, as many as there is
@@ -978,8 +1095,8 @@ nanoembed_status nanoembed_model_get_info(const struct nanoembed_model *model,
 //
 // `model` is NULL or a model, `text` points to `text_bytes` bytes, `ids` to `capacity` ids,
 // `tokenized` to memory for one.
-nanoembed_status nanoembed_tokenize(const struct nanoembed_model *model,
-                                    const uint8_t *text_start,
+NANOEMBED_CHECK nanoembed_status nanoembed_tokenize(const struct nanoembed_model *model,
+                                    const char *text_start,
                                     size_t text_bytes,
                                     uint32_t *ids,
                                     size_t capacity,
@@ -992,7 +1109,7 @@ nanoembed_status nanoembed_tokenize(const struct nanoembed_model *model,
 // `model` is NULL or a model; `memory` points to as many bytes, aligned to `NANOEMBED_ALIGN`, that
 // nobody else touches as long as the workspace is used; `workspace` points to memory for a
 // pointer.
-nanoembed_status nanoembed_workspace_init(const struct nanoembed_model *model,
+NANOEMBED_CHECK nanoembed_status nanoembed_workspace_init(const struct nanoembed_model *model,
                                           uint8_t *memory,
                                           size_t memory_bytes,
                                           struct nanoembed_workspace **workspace);
@@ -1006,7 +1123,7 @@ size_t nanoembed_workspace_bytes(const struct nanoembed_model *model);
 //
 // `model` and `workspace` are NULL or handles, `ids` points to `count` ids, `out` to `capacity`
 // floats.
-nanoembed_status nanoembed_embed_ids(const struct nanoembed_model *model,
+NANOEMBED_CHECK nanoembed_status nanoembed_embed_ids(const struct nanoembed_model *model,
                                      struct nanoembed_workspace *workspace,
                                      const uint32_t *ids,
                                      size_t count,
@@ -1019,9 +1136,9 @@ nanoembed_status nanoembed_embed_ids(const struct nanoembed_model *model,
 //
 // `model` and `workspace` are NULL or handles, `text` points to `text_bytes` bytes, `out` to
 // `capacity` floats, `tokenized` is NULL or points to memory for one.
-nanoembed_status nanoembed_embed_text(const struct nanoembed_model *model,
+NANOEMBED_CHECK nanoembed_status nanoembed_embed_text(const struct nanoembed_model *model,
                                       struct nanoembed_workspace *workspace,
-                                      const uint8_t *text_start,
+                                      const char *text_start,
                                       size_t text_bytes,
                                       float *out,
                                       size_t capacity,
@@ -1031,7 +1148,7 @@ nanoembed_status nanoembed_embed_text(const struct nanoembed_model *model,
 // The cosine of two vectors of `length` floats; 0 if one of them is all zeros.
 //
 // `a` and `b` point to `length` floats, `cosine` to memory for one.
-nanoembed_status nanoembed_cosine(const float *a,
+NANOEMBED_CHECK nanoembed_status nanoembed_cosine(const float *a,
                                   const float *b,
                                   size_t length,
                                   float *cosine);
@@ -1042,7 +1159,7 @@ nanoembed_status nanoembed_cosine(const float *a,
 //
 // `model` and `workspace` are NULL or handles, `strings` is what its type says, `out` points to
 // `capacity` floats, `row_status` to `row_capacity` bytes.
-nanoembed_status nanoembed_embed_strings(const struct nanoembed_model *model,
+NANOEMBED_CHECK nanoembed_status nanoembed_embed_strings(const struct nanoembed_model *model,
                                          struct nanoembed_workspace *workspace,
                                          const struct nanoembed_strings *strings,
                                          float *out,
@@ -1051,13 +1168,27 @@ nanoembed_status nanoembed_embed_strings(const struct nanoembed_model *model,
                                          size_t row_capacity,
                                          struct nanoembed_error *error);
 
+// Puts those of `rows` vectors, one behind the other, that have the largest dot products with
+// `query` into `best`, the best first, and how many there are into `*found`: `capacity`, unless
+// there are fewer rows. Of vectors of length 1 the dot product is the cosine.
+//
+// `query` points to `dimensions` floats, `vectors` to `rows` times as many, `best` to `capacity`
+// elements, `found` to memory for one number.
+NANOEMBED_CHECK nanoembed_status nanoembed_top_k(const float *query,
+                                 size_t dimensions,
+                                 const float *vectors,
+                                 size_t rows,
+                                 struct nanoembed_scored *best,
+                                 size_t capacity,
+                                 size_t *found);
+
 // Reads a `.fifu` file but for its vectors and says how much memory it takes. `scratch` must hold
 // the longest word and the longest entry of the list of n-grams: 512 bytes in real files; in a
 // file in memory larger ones make it faster. `options` may be NULL.
 //
 // `source` and `options` are what their types say, `scratch` points to `scratch_bytes` bytes,
 // `plan` to memory for one.
-nanoembed_status nanoembed_plan_words(const struct nanoembed_source *source,
+NANOEMBED_CHECK nanoembed_status nanoembed_plan_words(const struct nanoembed_source *source,
                                       const struct nanoembed_words_options *options,
                                       uint8_t *scratch,
                                       size_t scratch_bytes,
@@ -1071,7 +1202,7 @@ nanoembed_status nanoembed_plan_words(const struct nanoembed_source *source,
 // `source` and `options` are what their types say, `memory` and `scratch` point to as many bytes,
 // `memory` aligned to `NANOEMBED_ALIGN`; nobody else touches `memory` as long as the words are
 // used. `words` points to memory for a pointer.
-nanoembed_status nanoembed_words_init(const struct nanoembed_source *source,
+NANOEMBED_CHECK nanoembed_status nanoembed_words_init(const struct nanoembed_source *source,
                                       const struct nanoembed_words_options *options,
                                       uint8_t *memory,
                                       size_t memory_bytes,
@@ -1083,14 +1214,14 @@ nanoembed_status nanoembed_words_init(const struct nanoembed_source *source,
 // How much memory the calls over an open file take, as `nanoembed_plan_words` said.
 //
 // `words` is NULL or a handle, `plan` points to memory for one.
-nanoembed_status nanoembed_words_get_plan(const struct nanoembed_words *words,
+NANOEMBED_CHECK nanoembed_status nanoembed_words_get_plan(const struct nanoembed_words *words,
                                           struct nanoembed_words_plan *plan);
 
 // Puts the row of a word of the vocabulary into `*row`; `NANOEMBED_NOT_FOUND` if it is not there.
 //
 // `words` is NULL or a handle, `word` points to `word_bytes` bytes, `row` to memory for one.
-nanoembed_status nanoembed_words_find(const struct nanoembed_words *words,
-                                      const uint8_t *word,
+NANOEMBED_CHECK nanoembed_status nanoembed_words_find(const struct nanoembed_words *words,
+                                      const char *word,
                                       size_t word_bytes,
                                       uint32_t *row,
                                       struct nanoembed_error *error);
@@ -1100,8 +1231,8 @@ nanoembed_status nanoembed_words_find(const struct nanoembed_words *words,
 //
 // `words` is NULL or a handle, `word` points to `word_bytes` bytes, `scratch` to `scratch_floats`
 // floats, `out` to `capacity` floats, `found` is NULL or points to memory for one.
-nanoembed_status nanoembed_words_vector(const struct nanoembed_words *words,
-                                        const uint8_t *word,
+NANOEMBED_CHECK nanoembed_status nanoembed_words_vector(const struct nanoembed_words *words,
+                                        const char *word,
                                         size_t word_bytes,
                                         float *scratch,
                                         size_t scratch_floats,
@@ -1113,9 +1244,9 @@ nanoembed_status nanoembed_words_vector(const struct nanoembed_words *words,
 // Puts the word of a row into `buffer`, not ended by a zero, and its length into `*length`.
 //
 // `words` is NULL or a handle, `buffer` points to `capacity` bytes, `length` to memory for one.
-nanoembed_status nanoembed_words_word(const struct nanoembed_words *words,
+NANOEMBED_CHECK nanoembed_status nanoembed_words_word(const struct nanoembed_words *words,
                                       uint32_t row,
-                                      uint8_t *buffer,
+                                      char *buffer,
                                       size_t capacity,
                                       size_t *length,
                                       struct nanoembed_error *error);
@@ -1127,7 +1258,7 @@ nanoembed_status nanoembed_words_word(const struct nanoembed_words *words,
 // `words` is NULL or a handle, `query` points to `dimensions` floats, `skip` to `skips` rows,
 // `memory` to `memory_bytes` bytes aligned to `NANOEMBED_ALIGN`, `best` to `capacity` elements,
 // `found` to memory for one.
-nanoembed_status nanoembed_words_similar(const struct nanoembed_words *words,
+NANOEMBED_CHECK nanoembed_status nanoembed_words_similar(const struct nanoembed_words *words,
                                          const float *query,
                                          size_t dimensions,
                                          const uint32_t *skip,
@@ -1147,12 +1278,12 @@ nanoembed_status nanoembed_words_similar(const struct nanoembed_words *words,
 // `words` is NULL or a handle, `a`, `b` and `c` point to as many bytes, `scratch` to
 // `scratch_floats` floats, `query` to `capacity` floats, `rows` is NULL or points to memory for
 // three.
-nanoembed_status nanoembed_words_analogy(const struct nanoembed_words *words,
-                                         const uint8_t *a,
+NANOEMBED_CHECK nanoembed_status nanoembed_words_analogy(const struct nanoembed_words *words,
+                                         const char *a,
                                          size_t a_bytes,
-                                         const uint8_t *b,
+                                         const char *b,
                                          size_t b_bytes,
-                                         const uint8_t *c,
+                                         const char *c,
                                          size_t c_bytes,
                                          float *scratch,
                                          size_t scratch_floats,
@@ -1165,7 +1296,7 @@ nanoembed_status nanoembed_words_analogy(const struct nanoembed_words *words,
 // `options` may be NULL.
 //
 // `source` and `options` are what their types say, `plan` points to memory for one.
-nanoembed_status nanoembed_plan_decoder(const struct nanoembed_source *source,
+NANOEMBED_CHECK nanoembed_status nanoembed_plan_decoder(const struct nanoembed_source *source,
                                         const struct nanoembed_decoder_options *options,
                                         struct nanoembed_decoder_plan *plan,
                                         struct nanoembed_error *error);
@@ -1180,7 +1311,7 @@ nanoembed_status nanoembed_plan_decoder(const struct nanoembed_source *source,
 // `source` and `options` are what their types say, `memory` points to as many bytes, aligned to
 // `NANOEMBED_ALIGN`, that nobody else touches as long as the decoder is used; `decoder` points to
 // memory for a pointer.
-nanoembed_status nanoembed_decoder_init(const struct nanoembed_source *source,
+NANOEMBED_CHECK nanoembed_status nanoembed_decoder_init(const struct nanoembed_source *source,
                                         const struct nanoembed_decoder_options *options,
                                         uint8_t *memory,
                                         size_t memory_bytes,
@@ -1190,7 +1321,7 @@ nanoembed_status nanoembed_decoder_init(const struct nanoembed_source *source,
 // What the sessions of an open decoder take, as `nanoembed_plan_decoder` said.
 //
 // `decoder` is NULL or a decoder, `plan` points to memory for one.
-nanoembed_status nanoembed_decoder_get_plan(const struct nanoembed_decoder *decoder,
+NANOEMBED_CHECK nanoembed_status nanoembed_decoder_get_plan(const struct nanoembed_decoder *decoder,
                                             struct nanoembed_decoder_plan *plan);
 
 // Makes a session with `decoder` in `memory`, and puts the handle, which lies there, into
@@ -1200,7 +1331,7 @@ nanoembed_status nanoembed_decoder_get_plan(const struct nanoembed_decoder *deco
 // `decoder` is NULL or a decoder; `memory` points to as many bytes, aligned to `NANOEMBED_ALIGN`,
 // that nobody else touches as long as the session is used; `session` points to memory for a
 // pointer.
-nanoembed_status nanoembed_session_init(const struct nanoembed_decoder *decoder,
+NANOEMBED_CHECK nanoembed_status nanoembed_session_init(const struct nanoembed_decoder *decoder,
                                         uint8_t *memory,
                                         size_t memory_bytes,
                                         struct nanoembed_session **session);
@@ -1208,7 +1339,7 @@ nanoembed_status nanoembed_session_init(const struct nanoembed_decoder *decoder,
 // Sets how the next tokens are chosen.
 //
 // `session` is NULL or a session, `sampling` points to one.
-nanoembed_status nanoembed_session_set_sampling(struct nanoembed_session *session,
+NANOEMBED_CHECK nanoembed_status nanoembed_session_set_sampling(struct nanoembed_session *session,
                                                 const struct nanoembed_sampling *sampling);
 
 // Takes `count` tokens through the model behind those of the session: a prompt, or the token that
@@ -1216,7 +1347,7 @@ nanoembed_status nanoembed_session_set_sampling(struct nanoembed_session *sessio
 // session is as it was, but for its logits.
 //
 // `decoder` and `session` are NULL or handles, `ids` points to `count` ids.
-nanoembed_status nanoembed_session_feed(const struct nanoembed_decoder *decoder,
+NANOEMBED_CHECK nanoembed_status nanoembed_session_feed(const struct nanoembed_decoder *decoder,
                                         struct nanoembed_session *session,
                                         const uint32_t *ids,
                                         size_t count,
@@ -1226,14 +1357,14 @@ nanoembed_status nanoembed_session_feed(const struct nanoembed_decoder *decoder,
 // feed it. `NANOEMBED_INVALID_ARGUMENT` if nothing has been fed.
 //
 // `session` is NULL or a session, `id` points to memory for one.
-nanoembed_status nanoembed_session_sample(struct nanoembed_session *session,
+NANOEMBED_CHECK nanoembed_status nanoembed_session_sample(struct nanoembed_session *session,
                                           uint32_t *id);
 
 // Copies the logits behind the last token, as many as the vocabulary has tokens, into `out`.
 // `NANOEMBED_INVALID_ARGUMENT` if nothing has been fed.
 //
 // `session` is NULL or a session, `out` points to `capacity` floats.
-nanoembed_status nanoembed_session_logits(const struct nanoembed_session *session,
+NANOEMBED_CHECK nanoembed_status nanoembed_session_logits(const struct nanoembed_session *session,
                                           float *out,
                                           size_t capacity);
 
@@ -1246,7 +1377,7 @@ uint32_t nanoembed_session_length(const struct nanoembed_session *session);
 // text.
 //
 // `session` is NULL or a session.
-nanoembed_status nanoembed_session_truncate(struct nanoembed_session *session,
+NANOEMBED_CHECK nanoembed_status nanoembed_session_truncate(struct nanoembed_session *session,
                                             uint32_t length);
 
 // Reads what the file of a model in memory says of its tokenizer and says how much memory an index
@@ -1257,7 +1388,7 @@ nanoembed_status nanoembed_session_truncate(struct nanoembed_session *session,
 // that is not known.
 //
 // `source` is what its type says, `plan` points to memory for one.
-nanoembed_status nanoembed_plan_tokenizer(const struct nanoembed_source *source,
+NANOEMBED_CHECK nanoembed_status nanoembed_plan_tokenizer(const struct nanoembed_source *source,
                                           struct nanoembed_tokenizer_plan *plan,
                                           struct nanoembed_error *error);
 
@@ -1268,7 +1399,7 @@ nanoembed_status nanoembed_plan_tokenizer(const struct nanoembed_source *source,
 // `source` is what its type says, `memory` points to as many bytes, aligned to `NANOEMBED_ALIGN`,
 // that nobody else touches as long as the tokenizer is used; `tokenizer` points to memory for a
 // pointer.
-nanoembed_status nanoembed_tokenizer_init(const struct nanoembed_source *source,
+NANOEMBED_CHECK nanoembed_status nanoembed_tokenizer_init(const struct nanoembed_source *source,
                                           uint8_t *memory_start,
                                           size_t memory_bytes,
                                           struct nanoembed_tokenizer **tokenizer,
@@ -1277,7 +1408,7 @@ nanoembed_status nanoembed_tokenizer_init(const struct nanoembed_source *source,
 // What the tokenizer is.
 //
 // `tokenizer` is NULL or a tokenizer, `info` is NULL or points to memory for one.
-nanoembed_status nanoembed_tokenizer_get_info(const struct nanoembed_tokenizer *tokenizer,
+NANOEMBED_CHECK nanoembed_status nanoembed_tokenizer_get_info(const struct nanoembed_tokenizer *tokenizer,
                                               struct nanoembed_tokenizer_info *info);
 
 // How many bytes of scratch memory always suffice to encode a text, put into `*bytes`; none for
@@ -1286,8 +1417,8 @@ nanoembed_status nanoembed_tokenizer_get_info(const struct nanoembed_tokenizer *
 //
 // `tokenizer` is NULL or a tokenizer, `text` points to `text_bytes` bytes, `bytes` to memory for
 // one number.
-nanoembed_status nanoembed_tokenizer_scratch_bytes(const struct nanoembed_tokenizer *tokenizer,
-                                                   const uint8_t *text_start,
+NANOEMBED_CHECK nanoembed_status nanoembed_tokenizer_scratch_bytes(const struct nanoembed_tokenizer *tokenizer,
+                                                   const char *text_start,
                                                    size_t text_bytes,
                                                    size_t *bytes);
 
@@ -1303,8 +1434,8 @@ nanoembed_status nanoembed_tokenizer_scratch_bytes(const struct nanoembed_tokeni
 // `tokenizer` is NULL or a tokenizer, `text` points to `text_bytes` bytes, `scratch` to
 // `scratch_bytes` bytes, aligned to `NANOEMBED_ALIGN`, that nobody else touches meanwhile, `ids`
 // to `capacity` ids, `tokenized` to memory for one.
-nanoembed_status nanoembed_tokenizer_encode(const struct nanoembed_tokenizer *tokenizer,
-                                            const uint8_t *text_start,
+NANOEMBED_CHECK nanoembed_status nanoembed_tokenizer_encode(const struct nanoembed_tokenizer *tokenizer,
+                                            const char *text_start,
                                             size_t text_bytes,
                                             nanoembed_special_tokens special,
                                             uint8_t *scratch_start,
@@ -1331,16 +1462,31 @@ uint8_t nanoembed_tokenizer_ends_text(const struct nanoembed_tokenizer *tokenize
 //
 // `tokenizer` is NULL or a tokenizer, `out` points to `capacity` bytes, `bytes` to memory for one
 // number.
-nanoembed_status nanoembed_tokenizer_token(const struct nanoembed_tokenizer *tokenizer,
+NANOEMBED_CHECK nanoembed_status nanoembed_tokenizer_token(const struct nanoembed_tokenizer *tokenizer,
                                            uint32_t id,
-                                           uint8_t *out,
+                                           char *out,
                                            size_t capacity,
                                            size_t *bytes);
+
+#ifndef NANOEMBED_NO_STD
+// A source over the file at `path`, which is mapped into memory: its pages come when they are used.
+// `nanoembed_source_close` unmaps it. `NANOEMBED_CANNOT_OPEN` if there is no such file, or none
+// that can be mapped; `errno` says why.
+//
+// `path` is NULL or ends with a zero, `source` is NULL or points to memory for one.
+NANOEMBED_CHECK nanoembed_status nanoembed_source_from_file(const char *path,
+                                            struct nanoembed_source *source);
+
+// Unmaps the file of a source that `nanoembed_source_from_file` made, and clears the source; others
+// are left alone. No handle over it may be used any more.
+//
+// `source` is NULL or a source that has not been copied and closed already.
+void nanoembed_source_close(struct nanoembed_source *source);
 
 // As `nanoembed_model_init`, in memory from the heap; to be freed by `nanoembed_model_free`.
 //
 // As `nanoembed_model_init`.
-nanoembed_status nanoembed_model_new(const struct nanoembed_source *source,
+NANOEMBED_CHECK nanoembed_status nanoembed_model_new(const struct nanoembed_source *source,
                                      const struct nanoembed_model_options *options,
                                      struct nanoembed_model **model,
                                      struct nanoembed_error *error);
@@ -1354,7 +1500,7 @@ void nanoembed_model_free(struct nanoembed_model *model);
 // `nanoembed_workspace_free`.
 //
 // As `nanoembed_workspace_init`.
-nanoembed_status nanoembed_workspace_new(const struct nanoembed_model *model,
+NANOEMBED_CHECK nanoembed_status nanoembed_workspace_new(const struct nanoembed_model *model,
                                          struct nanoembed_workspace **workspace);
 
 // Frees a workspace that `nanoembed_workspace_new` made; NULL and workspaces in lent memory are
@@ -1366,7 +1512,7 @@ void nanoembed_workspace_free(struct nanoembed_workspace *workspace);
 // As `nanoembed_words_init`, in memory from the heap; to be freed by `nanoembed_words_free`.
 //
 // As `nanoembed_words_init`.
-nanoembed_status nanoembed_words_new(const struct nanoembed_source *source,
+NANOEMBED_CHECK nanoembed_status nanoembed_words_new(const struct nanoembed_source *source,
                                      const struct nanoembed_words_options *options,
                                      struct nanoembed_words **words,
                                      struct nanoembed_error *error);
@@ -1379,7 +1525,7 @@ void nanoembed_words_free(struct nanoembed_words *words);
 // As `nanoembed_decoder_init`, in memory from the heap; to be freed by `nanoembed_decoder_free`.
 //
 // As `nanoembed_decoder_init`.
-nanoembed_status nanoembed_decoder_new(const struct nanoembed_source *source,
+NANOEMBED_CHECK nanoembed_status nanoembed_decoder_new(const struct nanoembed_source *source,
                                        const struct nanoembed_decoder_options *options,
                                        struct nanoembed_decoder **decoder,
                                        struct nanoembed_error *error);
@@ -1394,7 +1540,7 @@ void nanoembed_decoder_free(struct nanoembed_decoder *decoder);
 // `nanoembed_tokenizer_free`.
 //
 // As `nanoembed_tokenizer_init`.
-nanoembed_status nanoembed_tokenizer_new(const struct nanoembed_source *source,
+NANOEMBED_CHECK nanoembed_status nanoembed_tokenizer_new(const struct nanoembed_source *source,
                                          struct nanoembed_tokenizer **tokenizer,
                                          struct nanoembed_error *error);
 
@@ -1407,7 +1553,7 @@ void nanoembed_tokenizer_free(struct nanoembed_tokenizer *tokenizer);
 // As `nanoembed_session_init`, in memory from the heap; to be freed by `nanoembed_session_free`.
 //
 // As `nanoembed_session_init`.
-nanoembed_status nanoembed_session_new(const struct nanoembed_decoder *decoder,
+NANOEMBED_CHECK nanoembed_status nanoembed_session_new(const struct nanoembed_decoder *decoder,
                                        struct nanoembed_session **session);
 
 // Frees a session that `nanoembed_session_new` made; NULL and sessions in lent memory are left
@@ -1415,6 +1561,8 @@ nanoembed_status nanoembed_session_new(const struct nanoembed_decoder *decoder,
 //
 // `session` is NULL or a session that is used no more.
 void nanoembed_session_free(struct nanoembed_session *session);
+
+#endif // NANOEMBED_NO_STD
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -32,20 +32,28 @@
 
 namespace nanoembed {
 
-/// What went wrong, and at which byte of the file.
+/// What went wrong, and where.
 class error {
 public:
-    error(nanoembed_status status, std::uint64_t offset) : status_(status), offset_(offset) {}
-    nanoembed_status status() const noexcept { return status_; }
-    std::uint64_t offset() const noexcept { return offset_; }
-    const char *message() const noexcept { return nanoembed_status_message(status_); }
-    const char *name() const noexcept { return nanoembed_status_name(status_); }
-    /// `byte OFFSET: MESSAGE`
-    std::string text() const { return "byte " + std::to_string(offset_) + ": " + message(); }
+    explicit error(const nanoembed_error &why) noexcept : why_(why) {}
+    nanoembed_status status() const noexcept { return why_.status; }
+    /// The byte of the file or text; `NANOEMBED_NO_OFFSET` where it is none.
+    std::uint64_t offset() const noexcept { return why_.offset; }
+    /// How many bytes or elements would have sufficed, or 0.
+    std::uint64_t needed() const noexcept { return why_.needed; }
+    /// The key, tensor or parameter at fault, or nothing.
+    std::string at_fault() const { return why_.name; }
+    const char *message() const noexcept { return nanoembed_status_message(why_.status); }
+    const char *name() const noexcept { return nanoembed_status_name(why_.status); }
+    /// `byte OFFSET: MESSAGE: NAME`
+    std::string text() const {
+        char buffer[256] = "";
+        const auto status = nanoembed_error_describe(&why_, buffer, sizeof buffer);
+        return status == NANOEMBED_OK ? buffer : message();
+    }
 
 private:
-    nanoembed_status status_;
-    std::uint64_t offset_;
+    nanoembed_error why_;
 };
 
 #ifdef NANOEMBED_EXCEPTIONS
@@ -119,13 +127,27 @@ private:
 
 namespace detail {
 
-inline const std::uint8_t *bytes(std::string_view text) noexcept {
-    return reinterpret_cast<const std::uint8_t *>(text.data());
+/// A struct with its size and zeros.
+template <typename T> T sized() noexcept {
+    T made{};
+    made.size = sizeof made;
+    return made;
+}
+/// The same with what a caller has set.
+template <typename T> T sized(T given) noexcept {
+    given.size = sizeof given;
+    return given;
 }
 
-template <typename T> result<T> answer(nanoembed_status status, const nanoembed_error &error, T value) {
+template <typename T> result<T> answer(nanoembed_status status, nanoembed_error error, T value) {
     if (status == NANOEMBED_OK) return result<T>(std::move(value));
-    return result<T>(nanoembed::error(status, error.status == status ? error.offset : 0));
+    // Calls without a file say no more than their status.
+    if (error.status != status) {
+        error = sized<nanoembed_error>();
+        error.status = status;
+        error.offset = NANOEMBED_NO_OFFSET;
+    }
+    return result<T>(nanoembed::error(error));
 }
 
 /// A handle that is freed once, by whoever has it last.
@@ -156,19 +178,62 @@ class source {
 public:
     static source buffer(const void *data, std::size_t bytes) noexcept {
         source made;
-        nanoembed_source_from_buffer(static_cast<const std::uint8_t *>(data), bytes, &made.source_);
+        made.source_.data = static_cast<const std::uint8_t *>(data);
+        made.source_.length = bytes;
         return made;
     }
     static source callback(nanoembed_read_at read_at, void *context, std::uint64_t bytes) noexcept {
         source made;
-        nanoembed_source_from_callback(read_at, context, bytes, &made.source_);
+        made.source_.read_at = read_at;
+        made.source_.context = context;
+        made.source_.length = bytes;
         return made;
     }
     const nanoembed_source *get() const noexcept { return &source_; }
 
 private:
-    nanoembed_source source_{};
+    friend class mapped_file;
+    nanoembed_source source_ = detail::sized<nanoembed_source>();
 };
+
+/// A file that is mapped into memory, as long as handles over it are used.
+class mapped_file {
+public:
+    static result<mapped_file> open(const char *path) {
+        mapped_file made;
+        const auto status = nanoembed_source_from_file(path, &made.source_.source_);
+        return detail::answer(status, {}, std::move(made));
+    }
+    mapped_file(mapped_file &&other) noexcept : source_(std::exchange(other.source_, {})) {}
+    mapped_file &operator=(mapped_file &&other) noexcept {
+        std::swap(source_, other.source_);
+        return *this;
+    }
+    mapped_file(const mapped_file &) = delete;
+    mapped_file &operator=(const mapped_file &) = delete;
+    ~mapped_file() { nanoembed_source_close(&source_.source_); }
+
+    operator const source &() const noexcept { return source_; }
+    span<const std::uint8_t> bytes() const noexcept {
+        return {source_.get()->data, static_cast<std::size_t>(source_.get()->length)};
+    }
+
+private:
+    mapped_file() = default;
+    source source_;
+};
+
+/// Whether a file's bytes are those that were written; true if it carries checksums that say so, false if only its
+/// structure could be checked.
+inline result<bool> verify(const source &file) {
+    std::vector<std::max_align_t> memory((nanoembed_verify_bytes() + 65536) / sizeof(std::max_align_t) + 1);
+    std::uint32_t has_checksum = 0;
+    auto error = detail::sized<nanoembed_error>();
+    const auto status =
+        nanoembed_verify(file.get(), reinterpret_cast<std::uint8_t *>(memory.data()),
+                         memory.size() * sizeof(std::max_align_t), nullptr, nullptr, &has_checksum, &error);
+    return detail::answer(status, error, has_checksum == 1);
+}
 
 /// The scratch memory of one thread that embeds.
 class workspace {
@@ -184,57 +249,59 @@ private:
 /// A sentence embedder. Threads may share it, each with a workspace of its own.
 class model {
 public:
-    static result<model> open(const source &file, const nanoembed_model_options &options = {}) {
+    static result<model> open(const source &file, nanoembed_model_options options = {}) {
+        options.size = sizeof options;
         nanoembed_model *made = nullptr;
-        nanoembed_error error{};
+        auto error = detail::sized<nanoembed_error>();
         const auto status = nanoembed_model_new(file.get(), &options, &made, &error);
         return detail::answer(status, error, model(made));
     }
 
     nanoembed_model_info info() const noexcept {
-        nanoembed_model_info info{};
-        nanoembed_model_get_info(handle_.get(), &info);
-        return info;
+        auto info = detail::sized<nanoembed_model_info>();
+        const auto status = nanoembed_model_get_info(handle_.get(), &info);
+        return status == NANOEMBED_OK ? info : nanoembed_model_info{};
     }
     std::size_t dimensions() const noexcept { return info().dimensions; }
 
     result<workspace> make_workspace() const {
         nanoembed_workspace *made = nullptr;
         const auto status = nanoembed_workspace_new(handle_.get(), &made);
-        return detail::answer(status, nanoembed_error{}, workspace(made));
+        return detail::answer(status, {}, workspace(made));
     }
 
     /// The token ids of a text, special tokens included; all of them unless `most` says otherwise.
     result<std::vector<std::uint32_t>> tokenize(std::string_view text, std::size_t most = SIZE_MAX) const {
         std::vector<std::uint32_t> ids(text.size() + 2 < most ? text.size() + 2 : most);
-        nanoembed_tokenized tokenized{};
-        nanoembed_error error{};
-        const auto status = nanoembed_tokenize(handle_.get(), detail::bytes(text), text.size(), ids.data(),
+        auto tokenized = detail::sized<nanoembed_tokenized>();
+        auto error = detail::sized<nanoembed_error>();
+        const auto status = nanoembed_tokenize(handle_.get(), text.data(), text.size(), ids.data(),
                                                ids.size(), &tokenized, &error);
         ids.resize(tokenized.tokens);
         return detail::answer(status, error, std::move(ids));
     }
 
     /// The embedding of a text, into `dimensions()` floats.
-    result<nanoembed_tokenized> embed(const workspace &scratch, std::string_view text, span<float> out) const {
-        nanoembed_tokenized tokenized{};
-        nanoembed_error error{};
-        const auto status = nanoembed_embed_text(handle_.get(), scratch.get(), detail::bytes(text), text.size(),
+    result<nanoembed_tokenized> embed(workspace &scratch, std::string_view text, span<float> out) const {
+        auto tokenized = detail::sized<nanoembed_tokenized>();
+        auto error = detail::sized<nanoembed_error>();
+        const auto status = nanoembed_embed_text(handle_.get(), scratch.get(), text.data(), text.size(),
                                                  out.data(), out.size(), &tokenized, &error);
         return detail::answer(status, error, tokenized);
     }
 
-    result<done> embed(const workspace &scratch, span<const std::uint32_t> ids, span<float> out) const {
-        nanoembed_error error{};
+    result<done> embed(workspace &scratch, span<const std::uint32_t> ids, span<float> out) const {
+        auto error = detail::sized<nanoembed_error>();
         const auto status = nanoembed_embed_ids(handle_.get(), scratch.get(), ids.data(), ids.size(), out.data(),
                                                 out.size(), &error);
         return detail::answer(status, error, done{});
     }
 
     /// The embeddings of a column of strings, `dimensions()` floats and a row status each.
-    result<done> embed(const workspace &scratch, const nanoembed_strings &strings, span<float> out,
+    result<done> embed(workspace &scratch, nanoembed_strings strings, span<float> out,
                        span<nanoembed_row_status> rows) const {
-        nanoembed_error error{};
+        strings.size = sizeof strings;
+        auto error = detail::sized<nanoembed_error>();
         const auto status = nanoembed_embed_strings(handle_.get(), scratch.get(), &strings, out.data(), out.size(),
                                                     rows.data(), rows.size(), &error);
         return detail::answer(status, error, done{});
@@ -250,16 +317,28 @@ private:
 /// The cosine of two vectors of one length.
 inline float cosine(span<const float> a, span<const float> b) noexcept {
     float cosine = 0;
-    nanoembed_cosine(a.data(), b.data(), a.size() < b.size() ? a.size() : b.size(), &cosine);
-    return cosine;
+    const auto length = a.size() < b.size() ? a.size() : b.size();
+    return nanoembed_cosine(a.data(), b.data(), length, &cosine) == NANOEMBED_OK ? cosine : 0;
+}
+
+/// The `most` of the vectors, which lie one behind the other, whose dot products with `query` are largest, the best first.
+inline result<std::vector<nanoembed_scored>> top_k(span<const float> query, span<const float> vectors, std::size_t most) {
+    std::vector<nanoembed_scored> best(most);
+    std::size_t found = 0;
+    const auto rows = query.empty() ? 0 : vectors.size() / query.size();
+    const auto status =
+        nanoembed_top_k(query.data(), query.size(), vectors.data(), rows, best.data(), best.size(), &found);
+    best.resize(found);
+    return detail::answer(status, {}, std::move(best));
 }
 
 /// The word vectors of a `.fifu` file. Threads may share them.
 class words {
 public:
-    static result<words> open(const source &file, const nanoembed_words_options &options = {}) {
+    static result<words> open(const source &file, nanoembed_words_options options = {}) {
+        options.size = sizeof options;
         nanoembed_words *made = nullptr;
-        nanoembed_error error{};
+        auto error = detail::sized<nanoembed_error>();
         const auto status = nanoembed_words_new(file.get(), &options, &made, &error);
         return detail::answer(status, error, words(made));
     }
@@ -271,8 +350,8 @@ public:
     result<std::vector<float>> vector(std::string_view word) const {
         const auto needs = plan();
         std::vector<float> out(needs.dimensions), scratch(needs.vector_floats);
-        nanoembed_error error{};
-        const auto status = nanoembed_words_vector(handle_.get(), detail::bytes(word), word.size(), scratch.data(),
+        auto error = detail::sized<nanoembed_error>();
+        const auto status = nanoembed_words_vector(handle_.get(), word.data(), word.size(), scratch.data(),
                                                    scratch.size(), out.data(), out.size(), nullptr, &error);
         return detail::answer(status, error, std::move(out));
     }
@@ -283,7 +362,7 @@ public:
         std::vector<std::max_align_t> memory(plan().similar_bytes / sizeof(std::max_align_t) + 1);
         std::vector<nanoembed_scored> best(most);
         std::size_t found = 0;
-        nanoembed_error error{};
+        auto error = detail::sized<nanoembed_error>();
         const auto status = nanoembed_words_similar(
             handle_.get(), query.data(), query.size(), skip.data(), skip.size(),
             reinterpret_cast<std::uint8_t *>(memory.data()), memory.size() * sizeof(std::max_align_t), best.data(),
@@ -292,13 +371,26 @@ public:
         return detail::answer(status, error, std::move(best));
     }
 
+    /// The query of "a is to b as c is to …", for `similar`, and the rows of the three, which are usually not wanted.
+    result<std::pair<std::vector<float>, std::vector<std::uint32_t>>> analogy(std::string_view a, std::string_view b,
+                                                                              std::string_view c) const {
+        const auto needs = plan();
+        std::vector<float> query(needs.dimensions), scratch(needs.analogy_floats);
+        std::vector<std::uint32_t> rows(3);
+        auto error = detail::sized<nanoembed_error>();
+        const auto status = nanoembed_words_analogy(handle_.get(), a.data(), a.size(), b.data(), b.size(), c.data(),
+                                                    c.size(), scratch.data(), scratch.size(), query.data(),
+                                                    query.size(), rows.data(), &error);
+        return detail::answer(status, error, std::make_pair(std::move(query), std::move(rows)));
+    }
+
     /// The word of a row.
     result<std::string> word(std::uint32_t row) const {
         std::string buffer(256, '\0');
         std::size_t length = 0;
-        nanoembed_error error{};
+        auto error = detail::sized<nanoembed_error>();
         const auto status =
-            nanoembed_words_word(handle_.get(), row, reinterpret_cast<std::uint8_t *>(buffer.data()),
+            nanoembed_words_word(handle_.get(), row, buffer.data(),
                                  buffer.size(), &length, &error);
         buffer.resize(length);
         return detail::answer(status, error, std::move(buffer));
@@ -309,9 +401,9 @@ public:
 private:
     explicit words(nanoembed_words *pointer) : handle_(pointer) {}
     nanoembed_words_plan plan() const noexcept {
-        nanoembed_words_plan plan{};
-        nanoembed_words_get_plan(handle_.get(), &plan);
-        return plan;
+        auto plan = detail::sized<nanoembed_words_plan>();
+        const auto status = nanoembed_words_get_plan(handle_.get(), &plan);
+        return status == NANOEMBED_OK ? plan : nanoembed_words_plan{};
     }
     detail::handle<nanoembed_words, nanoembed_words_free> handle_;
 };
@@ -329,7 +421,7 @@ class tokenizer {
 public:
     static result<tokenizer> open(const source &file) {
         nanoembed_tokenizer *made = nullptr;
-        nanoembed_error error{};
+        auto error = detail::sized<nanoembed_error>();
         const auto status = nanoembed_tokenizer_new(file.get(), &made, &error);
         return detail::answer(status, error, tokenizer(made));
     }
@@ -349,13 +441,13 @@ public:
     result<std::vector<std::uint32_t>> encode(std::string_view text, special_tokens special) const {
         std::vector<std::uint32_t> ids(text.size() + 2);
         std::size_t bytes = 0;
-        nanoembed_tokenized tokenized{};
-        nanoembed_error error{};
-        auto status = nanoembed_tokenizer_scratch_bytes(handle_.get(), detail::bytes(text), text.size(), &bytes);
+        auto tokenized = detail::sized<nanoembed_tokenized>();
+        auto error = detail::sized<nanoembed_error>();
+        auto status = nanoembed_tokenizer_scratch_bytes(handle_.get(), text.data(), text.size(), &bytes);
         const std::unique_ptr<std::uint8_t[]> scratch(new std::uint8_t[bytes]);
         // Rules may make a text longer: the first call says how many ids there are.
         while (status == NANOEMBED_OK) {
-            status = nanoembed_tokenizer_encode(handle_.get(), detail::bytes(text), text.size(),
+            status = nanoembed_tokenizer_encode(handle_.get(), text.data(), text.size(),
                                                 static_cast<nanoembed_special_tokens>(special), scratch.get(), bytes,
                                                 ids.data(), ids.size(), &tokenized, &error);
             ids.resize(tokenized.total);
@@ -368,7 +460,7 @@ public:
     result<std::string> token(std::uint32_t id) const {
         std::string out(512, '\0');
         std::size_t bytes = 0;
-        const auto status = nanoembed_tokenizer_token(handle_.get(), id, reinterpret_cast<std::uint8_t *>(&out[0]),
+        const auto status = nanoembed_tokenizer_token(handle_.get(), id, &out[0],
                                                       out.size(), &bytes);
         out.resize(bytes);
         return detail::answer(status, {}, std::move(out));
@@ -379,9 +471,9 @@ public:
 private:
     explicit tokenizer(nanoembed_tokenizer *pointer) : handle_(pointer) {}
     nanoembed_tokenizer_info info() const noexcept {
-        nanoembed_tokenizer_info info{};
-        nanoembed_tokenizer_get_info(handle_.get(), &info);
-        return info;
+        auto info = detail::sized<nanoembed_tokenizer_info>();
+        const auto status = nanoembed_tokenizer_get_info(handle_.get(), &info);
+        return status == NANOEMBED_OK ? info : nanoembed_tokenizer_info{};
     }
     detail::handle<nanoembed_tokenizer, nanoembed_tokenizer_free> handle_;
 };
@@ -391,8 +483,11 @@ class session {
 public:
     std::size_t size() const noexcept { return nanoembed_session_length(handle_.get()); }
     /// Forgets all tokens from the `length`-th on.
-    void truncate(std::uint32_t length) noexcept { nanoembed_session_truncate(handle_.get(), length); }
-    result<done> set_sampling(const nanoembed_sampling &sampling) noexcept {
+    result<done> truncate(std::uint32_t length) noexcept {
+        return detail::answer(nanoembed_session_truncate(handle_.get(), length), {}, done{});
+    }
+    result<done> set_sampling(nanoembed_sampling sampling) noexcept {
+        sampling.size = sizeof sampling;
         return detail::answer(nanoembed_session_set_sampling(handle_.get(), &sampling), {}, done{});
     }
     nanoembed_session *get() const noexcept { return handle_.get(); }
@@ -406,9 +501,10 @@ private:
 /// A model that continues texts, which come and go as token ids. Threads may share it, each with a session of its own.
 class decoder {
 public:
-    static result<decoder> open(const source &file, const nanoembed_decoder_options &options = {}) {
+    static result<decoder> open(const source &file, nanoembed_decoder_options options = {}) {
+        options.size = sizeof options;
         nanoembed_decoder *made = nullptr;
-        nanoembed_error error{};
+        auto error = detail::sized<nanoembed_error>();
         const auto status = nanoembed_decoder_new(file.get(), &options, &made, &error);
         return detail::answer(status, error, decoder(made));
     }
@@ -424,7 +520,7 @@ public:
 
     /// Takes tokens through the model behind those of the session.
     result<done> feed(session &text, span<const std::uint32_t> ids) const {
-        nanoembed_error error{};
+        auto error = detail::sized<nanoembed_error>();
         const auto status = nanoembed_session_feed(handle_.get(), text.get(), ids.data(), ids.size(), &error);
         return detail::answer(status, error, done{});
     }
@@ -432,7 +528,7 @@ public:
     /// Chooses the next token and feeds it.
     result<std::uint32_t> next(session &text) const {
         std::uint32_t id = 0;
-        nanoembed_error error{};
+        auto error = detail::sized<nanoembed_error>();
         auto status = nanoembed_session_sample(text.get(), &id);
         if (status == NANOEMBED_OK) status = nanoembed_session_feed(handle_.get(), text.get(), &id, 1, &error);
         return detail::answer(status, error, id);
@@ -450,9 +546,9 @@ public:
 private:
     explicit decoder(nanoembed_decoder *pointer) : handle_(pointer) {}
     nanoembed_decoder_plan plan() const noexcept {
-        nanoembed_decoder_plan plan{};
-        nanoembed_decoder_get_plan(handle_.get(), &plan);
-        return plan;
+        auto plan = detail::sized<nanoembed_decoder_plan>();
+        const auto status = nanoembed_decoder_get_plan(handle_.get(), &plan);
+        return status == NANOEMBED_OK ? plan : nanoembed_decoder_plan{};
     }
     detail::handle<nanoembed_decoder, nanoembed_decoder_free> handle_;
 };

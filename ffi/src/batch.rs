@@ -1,20 +1,35 @@
 //! Many texts at once, laid out as Apache Arrow lays out a column of strings.
 
-use crate::embed::{nanoembed_workspace, run};
-use crate::model::nanoembed_model;
-use crate::pointer;
-use crate::status::{INVALID, Outcome, TOO_SMALL, nanoembed_error, nanoembed_status, report};
-use crate::tokenize::tokenize;
+use core::ffi::c_char;
 
-/// A column of strings as Apache Arrow's `Utf8` arrays have it; nothing is copied.
+#[cfg(feature = "bert")]
+use crate::bert_model::BertModel;
+#[cfg(feature = "static-models")]
+use crate::embed::embed_one;
+use crate::embed::nanoembed_workspace;
+use crate::model::{Kind, nanoembed_model};
+use crate::pointer;
+use crate::status::{
+    INVALID, Outcome, TOO_SMALL, nanoembed_error, nanoembed_status, report, too_small,
+};
+#[cfg(feature = "bert")]
+use crate::tokenize::tokenize;
+use crate::versioned;
+
+/// A column of strings as Apache Arrow's `Utf8` and `LargeUtf8` arrays have it; nothing is copied.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct nanoembed_strings {
+    /// The size of this struct in bytes, by which programs and libraries of different versions
+    /// understand each other: `sizeof`.
+    pub size: u32,
     /// `first + length + 1` offsets into `data`; row `i` is `data[offsets[first + i] ..
-    /// offsets[first + i + 1]]`.
+    /// offsets[first + i + 1]]`. NULL for columns with `large_offsets`.
     pub offsets: *const i32,
+    /// The same for Arrow's `LargeUtf8`; used if `offsets` is NULL.
+    pub large_offsets: *const i64,
     /// UTF-8.
-    pub data: *const u8,
+    pub data: *const c_char,
     /// The length of `data`.
     pub data_bytes: usize,
     /// Bit `first + i`, least significant first, is 0 where row `i` is null; NULL if no row is.
@@ -24,6 +39,8 @@ pub struct nanoembed_strings {
     /// The number of rows.
     pub length: usize,
 }
+
+crate::versioned!(nanoembed_strings);
 
 /// What became of a row of a batch.
 pub type nanoembed_row_status = u8;
@@ -38,8 +55,22 @@ pub const NANOEMBED_ROW_INVALID_UTF8: nanoembed_row_status = 3;
 /// The row's offsets do not lie in the data; its vector is all zeros.
 pub const NANOEMBED_ROW_BAD_OFFSETS: nanoembed_row_status = 4;
 
+enum Offsets<'a> {
+    Small(&'a [i32]),
+    Large(&'a [i64]),
+}
+
+impl Offsets<'_> {
+    fn get(&self, at: usize) -> Option<usize> {
+        match self {
+            Self::Small(offsets) => usize::try_from(*offsets.get(at)?).ok(),
+            Self::Large(offsets) => usize::try_from(*offsets.get(at)?).ok(),
+        }
+    }
+}
+
 struct Column<'a> {
-    offsets: &'a [i32],
+    offsets: Offsets<'a>,
     data: &'a [u8],
     validity: &'a [u8],
     first: usize,
@@ -52,7 +83,7 @@ impl Column<'_> {
         if bits.is_some_and(|bits| bits >> (at % 8) & 1 == 0) {
             return Err(NANOEMBED_ROW_NULL);
         }
-        let place = |at: usize| self.offsets.get(at).and_then(|&at| usize::try_from(at).ok());
+        let place = |at: usize| self.offsets.get(at);
         let range = place(at).zip(place(at.saturating_add(1)));
         let bytes = range.and_then(|(start, end)| self.data.get(start..end));
         let bytes = bytes.ok_or(NANOEMBED_ROW_BAD_OFFSETS)?;
@@ -61,6 +92,7 @@ impl Column<'_> {
 }
 
 /// Texts that lie one behind the other in the output and are computed together.
+#[cfg(feature = "bert")]
 #[derive(Default)]
 struct Pack {
     first: usize,
@@ -89,33 +121,46 @@ pub unsafe extern "C" fn nanoembed_embed_strings(
 ) -> nanoembed_status {
     let make = || -> Outcome {
         // SAFETY: the caller's promise.
-        let (model, workspace, strings) =
-            unsafe { (pointer::get(model)?, pointer::get_mut(workspace)?, pointer::get(strings)?) };
+        let (model, workspace, strings) = unsafe {
+            (pointer::get(model)?, pointer::get_mut(workspace)?, versioned::needed(strings)?)
+        };
         let rows = strings.length;
         let end = strings.first.checked_add(rows).ok_or(INVALID)?;
-        let dimensions = model.bert.config().hidden;
-        let floats = rows.checked_mul(dimensions).ok_or(TOO_SMALL)?;
-        if capacity < floats || row_capacity < rows {
-            return Err(TOO_SMALL);
+        let floats = rows.checked_mul(model.kind.dimensions()).ok_or(TOO_SMALL)?;
+        if capacity < floats {
+            return Err(too_small(floats));
+        }
+        if row_capacity < rows {
+            return Err(too_small(rows));
         }
         let bits = if strings.validity.is_null() { 0 } else { end.div_ceil(8) };
         let offsets = if rows == 0 { 0 } else { end.checked_add(1).ok_or(INVALID)? };
         // SAFETY: the caller's promise.
         let (column, out, row_status) = unsafe {
             let column = Column {
-                offsets: pointer::slice(strings.offsets, offsets)?,
-                data: pointer::slice(strings.data, strings.data_bytes)?,
+                offsets: match strings.offsets.is_null() {
+                    false => Offsets::Small(pointer::slice(strings.offsets, offsets)?),
+                    true => Offsets::Large(pointer::slice(strings.large_offsets, offsets)?),
+                },
+                data: pointer::slice(strings.data.cast::<u8>(), strings.data_bytes)?,
                 validity: pointer::slice(strings.validity, bits)?,
                 first: strings.first,
             };
             (column, pointer::slice_mut(out, floats)?, pointer::slice_mut(row_status, rows)?)
         };
-        embed_rows(model, workspace, &column, out, row_status)
+        match &model.kind {
+            #[cfg(feature = "bert")]
+            Kind::Bert(bert) => embed_packs((model, bert), workspace, &column, out, row_status),
+            #[cfg(feature = "static-models")]
+            Kind::Table(_) => embed_rows(model, workspace, &column, out, row_status),
+        }
     };
     // SAFETY: the caller's promise.
     unsafe { report(make(), error) }
 }
 
+/// Row by row.
+#[cfg(feature = "static-models")]
 fn embed_rows(
     model: &nanoembed_model,
     workspace: &mut nanoembed_workspace,
@@ -123,9 +168,33 @@ fn embed_rows(
     out: &mut [f32],
     row_status: &mut [nanoembed_row_status],
 ) -> Outcome {
+    let vectors = out.chunks_exact_mut(model.kind.dimensions().max(1));
+    for ((row, status), out) in row_status.iter_mut().enumerate().zip(vectors) {
+        *status = match column.row(row) {
+            Ok(text) if embed_one(model, workspace, text, out)?.truncated => {
+                NANOEMBED_ROW_TRUNCATED
+            }
+            Ok(_) => NANOEMBED_ROW_OK,
+            Err(why) => {
+                out.fill(0.0);
+                why
+            }
+        };
+    }
+    Ok(())
+}
+
+/// Several rows at once, as many as the workspace has room for.
+#[cfg(feature = "bert")]
+fn embed_packs(
+    (model, bert): (&nanoembed_model, &BertModel),
+    workspace: &mut nanoembed_workspace,
+    column: &Column<'_>,
+    out: &mut [f32],
+    row_status: &mut [nanoembed_row_status],
+) -> Outcome {
     let nanoembed_workspace { scratch, ids, lengths, .. } = workspace;
-    let dimensions = model.bert.config().hidden;
-    let most = model.bert.config().positions.min(scratch.plan.tokens);
+    let (dimensions, most) = (bert.bert.config().hidden, bert.most());
     let mut pack = Pack::default();
     let mut flush = |pack: &mut Pack, ids: &[u32], lengths: &[usize], next: usize| -> Outcome {
         let rows = pack.first * dimensions..(pack.first + pack.texts) * dimensions;
@@ -133,7 +202,7 @@ fn embed_rows(
             let lengths = lengths.get(..pack.texts).ok_or(INVALID)?;
             let ids = ids.get(..pack.tokens).ok_or(INVALID)?;
             let out = out.get_mut(rows).ok_or(TOO_SMALL)?;
-            run(model, scratch, ids, lengths, out)?;
+            bert.run(&model.source, scratch, ids, lengths, out)?;
         }
         if let Some(out) = out.get_mut(next.saturating_sub(1) * dimensions..next * dimensions)
             && next > pack.first + pack.texts

@@ -4,7 +4,7 @@ use nanoembed_core::Error;
 use nanoembed_core::event::{Decode, Mode, Step};
 #[cfg(feature = "amb")]
 use nanoembed_core::format::amb;
-#[cfg(feature = "embd")]
+#[cfg(feature = "weights")]
 use nanoembed_core::format::embd;
 #[cfg(feature = "finalfusion")]
 use nanoembed_core::format::finalfusion;
@@ -22,7 +22,7 @@ use crate::status::{Outcome, left_out};
 
 #[cfg(not(any(
     feature = "amb",
-    feature = "embd",
+    feature = "weights",
     feature = "finalfusion",
     feature = "gguf",
     feature = "safetensors"
@@ -30,15 +30,15 @@ use crate::status::{Outcome, left_out};
 compile_error!("build in at least one format: amb, embd, finalfusion, gguf, safetensors, uqff");
 
 /// How many tensors a file may have.
-#[cfg(any(feature = "amb", feature = "embd", feature = "gguf", feature = "safetensors"))]
+#[cfg(any(feature = "amb", feature = "weights", feature = "gguf", feature = "safetensors"))]
 pub(crate) const TENSORS: usize = if cfg!(feature = "std") { 1024 } else { 256 };
 
 /// The decoder of any format, in the caller's memory: nothing to put the large ones in a box of.
 #[derive(Debug)]
 #[allow(clippy::large_enum_variant)]
 pub(crate) enum AnyDecoder {
-    #[cfg(feature = "embd")]
-    Embd(embd::Decoder<TENSORS>),
+    #[cfg(feature = "weights")]
+    Embd(embd::DecoderOver<&'static mut [embd::TensorRecord]>),
     #[cfg(feature = "finalfusion")]
     Finalfusion(finalfusion::Decoder),
     #[cfg(feature = "gguf")]
@@ -55,6 +55,8 @@ impl AnyDecoder {
     /// Adds what [`new`](Self::new) takes.
     pub(crate) fn add_bytes(sum: &mut Sum) -> Outcome {
         sum.add::<Self>(1)?;
+        #[cfg(feature = "weights")]
+        sum.add::<embd::TensorRecord>(TENSORS)?;
         #[cfg(feature = "safetensors")]
         sum.add::<Entry>(TENSORS)?;
         Ok(())
@@ -67,11 +69,13 @@ impl AnyDecoder {
         lent: &mut Lent,
     ) -> Outcome<&'static mut Self> {
         let place: *mut Self = lent.place(1)?;
+        #[cfg(feature = "weights")]
+        let records = lent.filled(TENSORS, embd::TensorRecord::EMPTY)?;
         #[cfg(feature = "safetensors")]
         let entries = lent.filled(TENSORS, Entry::default())?;
         let made = match format {
-            #[cfg(feature = "embd")]
-            NANOEMBED_FORMAT_EMBD => Self::Embd(embd::Decoder::new(mode)),
+            #[cfg(feature = "weights")]
+            NANOEMBED_FORMAT_EMBD => Self::Embd(embd::DecoderOver::lent(mode, records)),
             #[cfg(feature = "finalfusion")]
             NANOEMBED_FORMAT_FINALFUSION => Self::Finalfusion(finalfusion::Decoder::new(mode)),
             #[cfg(feature = "gguf")]
@@ -97,7 +101,7 @@ impl AnyDecoder {
 macro_rules! each {
     ($decoder:expr, $inner:ident => $what:expr) => {
         match $decoder {
-            #[cfg(feature = "embd")]
+            #[cfg(feature = "weights")]
             AnyDecoder::Embd($inner) => $what,
             #[cfg(feature = "finalfusion")]
             AnyDecoder::Finalfusion($inner) => $what,

@@ -11,13 +11,17 @@ use crate::pointer;
 use crate::session::session_bytes;
 use crate::source::{Bytes, nanoembed_source};
 use crate::status::{
-    BAD_POINTER, Outcome, TOO_SMALL, answer, nanoembed_error, nanoembed_status, report,
+    BAD_POINTER, Outcome, answer, nanoembed_error, nanoembed_status, report, too_small,
 };
+use crate::versioned;
 
 /// How a decoder is to be opened. All zeros is a good start.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct nanoembed_decoder_options {
+    /// The size of this struct in bytes, by which programs and libraries of different versions
+    /// understand each other: `sizeof`.
+    pub size: u32,
     /// Tokens that a session has room for, prompt and continuation together; 0 for as many as the
     /// model was made for. Memory grows with them.
     pub positions: u32,
@@ -26,10 +30,15 @@ pub struct nanoembed_decoder_options {
     pub tokens_at_once: u32,
 }
 
+crate::versioned!(nanoembed_decoder_options);
+
 /// How much memory a decoder takes, to the byte, and what it is.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct nanoembed_decoder_plan {
+    /// The size of this struct in bytes, by which programs and libraries of different versions
+    /// understand each other: `sizeof`.
+    pub size: u32,
     /// Memory for the decoder, as long as it is used.
     pub decoder_bytes: usize,
     /// Memory for a session: keys and values of all its tokens, and scratch.
@@ -45,6 +54,8 @@ pub struct nanoembed_decoder_plan {
     /// Elements of a token's vector.
     pub hidden: u32,
 }
+
+crate::versioned!(nanoembed_decoder_plan);
 
 /// A decoder over a file in memory. Immutable: several threads may use it at once, each with a
 /// session of its own.
@@ -82,11 +93,7 @@ impl Opening {
     ) -> Outcome<Self> {
         // SAFETY: the caller's promise.
         let (source, options) = unsafe {
-            let options = if options.is_null() {
-                nanoembed_decoder_options::default()
-            } else {
-                *pointer::get(options)?
-            };
+            let options = versioned::given(options)?;
             (Bytes::new(source)?, options)
         };
         let file = source.memory().ok_or(BAD_POINTER)?;
@@ -119,6 +126,7 @@ fn plan_of(
         tokens_at_once: number(tokens_at_once),
         layers: number(config.layers),
         hidden: number(config.hidden),
+        ..nanoembed_decoder_plan::default()
     })
 }
 
@@ -137,7 +145,7 @@ pub unsafe extern "C" fn nanoembed_plan_decoder(
 ) -> nanoembed_status {
     let make = || -> Outcome {
         // SAFETY: the caller's promise.
-        let (out, opening) = unsafe { (pointer::out(plan)?, Opening::new(source, options)?) };
+        let (out, opening) = unsafe { (versioned::room(plan)?, Opening::new(source, options)?) };
         out.write(opening.plan()?);
         Ok(())
     };
@@ -172,8 +180,9 @@ pub unsafe extern "C" fn nanoembed_decoder_init(
             let lent = Lent::new(memory, memory_bytes)?;
             (pointer::out(decoder)?, lent, Opening::new(source, options)?)
         };
-        if memory_bytes < opening.plan()?.decoder_bytes {
-            return Err(TOO_SMALL);
+        let needed = opening.plan()?.decoder_bytes;
+        if memory_bytes < needed {
+            return Err(too_small(needed));
         }
         let handle: *mut nanoembed_decoder = lent.place(1)?;
         let layers = LentSlice(lent.filled(opening.config.layers, LlamaLayer::EMPTY)?);
@@ -205,7 +214,7 @@ pub unsafe extern "C" fn nanoembed_decoder_get_plan(
 ) -> nanoembed_status {
     let make = || -> Outcome {
         // SAFETY: the caller's promise.
-        let (decoder, out) = unsafe { (pointer::get(decoder)?, pointer::out(plan)?) };
+        let (decoder, out) = unsafe { (pointer::get(decoder)?, versioned::room(plan)?) };
         let nanoembed_decoder { llama, positions, tokens_at_once, .. } = decoder;
         out.write(plan_of(llama.config(), *positions, *tokens_at_once)?);
         Ok(())

@@ -1,17 +1,20 @@
 //! Workspaces, and embeddings of single texts.
 
+use core::ffi::c_char;
 use core::mem::size_of;
 
-use nanoembed_core::model::{BertConfig, FixedMemory, FixedNeeds, Plan, Run, Workspace};
+use nanoembed_core::token::Encoded;
 
-use crate::memory::{Lent, LentSlice, Sum, number};
-use crate::model::nanoembed_model;
+use crate::memory::{Lent, LentSlice, Sum};
+use crate::model::{Kind, nanoembed_model};
 use crate::pointer::{self, text};
-use crate::status::{
-    INVALID, Outcome, TOO_SMALL, answer, nanoembed_error, nanoembed_status, report,
-};
+#[cfg(feature = "bert")]
+use crate::status::INVALID;
+use crate::status::{Outcome, answer, nanoembed_error, nanoembed_status, report, too_small};
+#[cfg(feature = "bert")]
 use crate::tokenize::tokenize;
 use crate::tokenized::nanoembed_tokenized;
+use crate::versioned;
 
 /// The scratch memory of one thread that embeds.
 #[derive(Debug)]
@@ -28,53 +31,34 @@ pub struct nanoembed_workspace {
 /// What computing takes: floats and bytes, or what integers take.
 #[derive(Debug)]
 pub(crate) struct Scratch {
-    pub(crate) plan: Plan,
-    floats: LentSlice<f32>,
-    bytes: LentSlice<u8>,
-    words: LentSlice<i32>,
-    codes: LentSlice<i16>,
+    pub(crate) floats: LentSlice<f32>,
+    pub(crate) bytes: LentSlice<u8>,
+    pub(crate) words: LentSlice<i32>,
+    pub(crate) codes: LentSlice<i16>,
 }
 
-/// Without the feature no model is opened to be computed in integers alone.
-pub(crate) const FIXED: bool = cfg!(feature = "fixed");
-
-/// Elements of each kind of memory.
-struct Sizes {
-    floats: usize,
-    bytes: usize,
-    words: usize,
-    codes: usize,
+/// Elements of each kind of memory that a workspace takes.
+pub(crate) struct Sizes {
+    pub(crate) floats: usize,
+    pub(crate) bytes: usize,
+    pub(crate) words: usize,
+    pub(crate) codes: usize,
+    pub(crate) ids: usize,
+    pub(crate) texts: usize,
 }
 
 impl Sizes {
-    fn new(config: &BertConfig, plan: &Plan, fixed: bool) -> Outcome<Self> {
-        if fixed && FIXED {
-            let FixedNeeds { words, codes, bytes } = FixedNeeds::new(config, plan)?;
-            // And the embedding.
-            let words = words.checked_add(config.hidden).ok_or(TOO_SMALL)?;
-            return Ok(Self { floats: 0, bytes, words, codes });
-        }
-        let needs = Workspace::needs(config, plan)?;
-        Ok(Self { floats: needs.floats, bytes: needs.bytes, words: 0, codes: 0 })
+    pub(crate) fn workspace_bytes(&self) -> Outcome<usize> {
+        let mut sum = Sum::default();
+        sum.add::<nanoembed_workspace>(1)?;
+        sum.add::<f32>(self.floats)?;
+        sum.add::<u8>(self.bytes)?;
+        sum.add::<i32>(self.words)?;
+        sum.add::<i16>(self.codes)?;
+        sum.add::<u32>(self.ids)?;
+        sum.add::<usize>(self.texts)?;
+        Ok(sum.bytes())
     }
-}
-
-const fn most_texts(plan: &Plan) -> usize {
-    // A text has two tokens at least.
-    plan.tokens / 2
-}
-
-pub(crate) fn workspace_bytes(config: &BertConfig, plan: &Plan, fixed: bool) -> Outcome<usize> {
-    let sizes = Sizes::new(config, plan, fixed)?;
-    let mut sum = Sum::default();
-    sum.add::<nanoembed_workspace>(1)?;
-    sum.add::<f32>(sizes.floats)?;
-    sum.add::<u8>(sizes.bytes)?;
-    sum.add::<i32>(sizes.words)?;
-    sum.add::<i16>(sizes.codes)?;
-    sum.add::<u32>(plan.tokens)?;
-    sum.add::<usize>(most_texts(plan))?;
-    Ok(sum.bytes())
 }
 
 /// Makes a workspace for `model` in `memory`, and puts the handle, which lies there, into
@@ -97,22 +81,21 @@ pub unsafe extern "C" fn nanoembed_workspace_init(
         let (model, out, mut lent) = unsafe {
             (pointer::get(model)?, pointer::out(workspace)?, Lent::new(memory, memory_bytes)?)
         };
-        let plan = model.plan;
-        if memory_bytes < workspace_bytes(model.bert.config(), &plan, model.fixed)? {
-            return Err(TOO_SMALL);
+        let sizes = model.kind.sizes()?;
+        let needed = sizes.workspace_bytes()?;
+        if memory_bytes < needed {
+            return Err(too_small(needed));
         }
-        let sizes = Sizes::new(model.bert.config(), &plan, model.fixed)?;
         let handle: *mut nanoembed_workspace = lent.place(1)?;
         let made = nanoembed_workspace {
             scratch: Scratch {
-                plan,
                 floats: LentSlice(lent.filled(sizes.floats, 0.0)?),
                 bytes: LentSlice(lent.filled(sizes.bytes, 0)?),
                 words: LentSlice(lent.filled(sizes.words, 0)?),
                 codes: LentSlice(lent.filled(sizes.codes, 0)?),
             },
-            ids: LentSlice(lent.filled(plan.tokens, 0)?),
-            lengths: LentSlice(lent.filled(most_texts(&plan), 0)?),
+            ids: LentSlice(lent.filled(sizes.ids, 0)?),
+            lengths: LentSlice(lent.filled(sizes.texts, 0)?),
             owned_bytes: 0,
         };
         // SAFETY: the place was taken for it.
@@ -132,51 +115,7 @@ pub unsafe extern "C" fn nanoembed_workspace_init(
 pub unsafe extern "C" fn nanoembed_workspace_bytes(model: *const nanoembed_model) -> usize {
     // SAFETY: the caller's promise.
     let model = unsafe { pointer::get(model) };
-    model
-        .and_then(|model| workspace_bytes(model.bert.config(), &model.plan, model.fixed))
-        .unwrap_or(0)
-}
-
-/// Embeds texts of which the tokens are known, `hidden` floats each.
-pub(crate) fn run(
-    model: &nanoembed_model,
-    scratch: &mut Scratch,
-    ids: &[u32],
-    lengths: &[usize],
-    out: &mut [f32],
-) -> Outcome {
-    let Scratch { plan, floats, bytes, words, codes } = scratch;
-    if model.fixed && FIXED {
-        return run_fixed(model, (plan, words.0, codes.0, bytes.0), ids, lengths, out);
-    }
-    let mut workspace = Workspace::new(model.bert.config(), plan, floats.0, bytes.0)?;
-    let summaries = model.summaries;
-    let run = Run { summaries, ..Run::new(&model.source, &model.kernels) };
-    Ok(model.bert.embed_batch(&run, ids, lengths, &mut workspace, out)?)
-}
-
-/// The same in integers; only the results are converted.
-fn run_fixed(
-    model: &nanoembed_model,
-    (plan, words, codes, bytes): (&Plan, &mut [i32], &mut [i16], &mut [u8]),
-    ids: &[u32],
-    lengths: &[usize],
-    out: &mut [f32],
-) -> Outcome {
-    let config = model.bert.config();
-    let (vector, words) = words.split_at_mut_checked(config.hidden).ok_or(TOO_SMALL)?;
-    let one = if config.normalize { 1 << 30 } else { 1 << 16 };
-    let mut rest = ids;
-    for (length, out) in lengths.iter().zip(out.chunks_exact_mut(config.hidden.max(1))) {
-        let (ids, behind) = rest.split_at_checked(*length).ok_or(INVALID)?;
-        rest = behind;
-        let memory = FixedMemory { words: &mut *words, codes: &mut *codes, bytes: &mut *bytes };
-        model.bert.embed_fixed(&model.source, plan, ids, memory, vector)?;
-        for (to, from) in out.iter_mut().zip(&*vector) {
-            *to = *from as f32 / one as f32;
-        }
-    }
-    Ok(())
+    model.and_then(|model| model.kind.sizes()?.workspace_bytes()).unwrap_or(0)
 }
 
 /// The first `dimensions` of `capacity` floats.
@@ -185,9 +124,9 @@ unsafe fn vector<'a>(
     out: *mut f32,
     capacity: usize,
 ) -> Outcome<&'a mut [f32]> {
-    let dimensions = model.bert.config().hidden;
+    let dimensions = model.kind.dimensions();
     if capacity < dimensions {
-        return Err(TOO_SMALL);
+        return Err(too_small(dimensions));
     }
     // SAFETY: the caller's promise; floats may hold anything.
     unsafe { pointer::slice_mut(out, dimensions) }
@@ -216,7 +155,13 @@ pub unsafe extern "C" fn nanoembed_embed_ids(
         };
         // SAFETY: the caller's promise.
         let out = unsafe { vector(model, out, capacity) }?;
-        run(model, &mut workspace.scratch, ids, &[ids.len()], out)
+        let scratch = &mut workspace.scratch;
+        match &model.kind {
+            #[cfg(feature = "bert")]
+            Kind::Bert(bert) => bert.run(&model.source, scratch, ids, &[ids.len()], out),
+            #[cfg(feature = "static-models")]
+            Kind::Table(table) => table.embed_ids(&model.source, scratch, ids, out),
+        }
     };
     // SAFETY: the caller's promise.
     unsafe { report(make(), error) }
@@ -233,7 +178,7 @@ pub unsafe extern "C" fn nanoembed_embed_ids(
 pub unsafe extern "C" fn nanoembed_embed_text(
     model: *const nanoembed_model,
     workspace: *mut nanoembed_workspace,
-    text_start: *const u8,
+    text_start: *const c_char,
     text_bytes: usize,
     out: *mut f32,
     capacity: usize,
@@ -247,24 +192,40 @@ pub unsafe extern "C" fn nanoembed_embed_text(
         };
         // SAFETY: the caller's promise.
         let out = unsafe { vector(model, out, capacity) }?;
-        let nanoembed_workspace { scratch, ids, .. } = workspace;
-        let room = ids.0.get_mut(..model.bert.config().positions.min(scratch.plan.tokens));
-        let room = room.ok_or(INVALID)?;
-        let encoded = tokenize(model, text, room)?;
-        let ids = room.get(..encoded.tokens).ok_or(INVALID)?;
-        run(model, scratch, ids, &[ids.len()], out)?;
+        let encoded = embed_one(model, workspace, text, out)?;
         if !tokenized.is_null() {
             // SAFETY: the caller's promise.
-            unsafe { pointer::out(tokenized) }?.write(nanoembed_tokenized {
-                tokens: number(encoded.tokens),
-                total: number(encoded.total),
-                truncated: encoded.truncated.into(),
-            });
+            unsafe { versioned::room(tokenized) }?.write(nanoembed_tokenized::of(&encoded));
         }
         Ok(())
     };
     // SAFETY: the caller's promise.
     unsafe { report(make(), error) }
+}
+
+/// Puts the embedding of a text into `out`.
+pub(crate) fn embed_one(
+    model: &nanoembed_model,
+    workspace: &mut nanoembed_workspace,
+    text: &str,
+    out: &mut [f32],
+) -> Outcome<Encoded> {
+    let nanoembed_workspace { scratch, ids, .. } = workspace;
+    match &model.kind {
+        #[cfg(feature = "bert")]
+        Kind::Bert(bert) => {
+            let room = ids.0.get_mut(..bert.most()).ok_or(INVALID)?;
+            let encoded = tokenize(model, text, room)?;
+            let ids = room.get(..encoded.tokens).ok_or(INVALID)?;
+            bert.run(&model.source, scratch, ids, &[ids.len()], out)?;
+            Ok(encoded)
+        }
+        #[cfg(feature = "static-models")]
+        Kind::Table(table) => {
+            let _ = ids;
+            table.embed_text(&model.tokenizer, &model.source, scratch, text, out)
+        }
+    }
 }
 
 /// The cosine of two vectors of `length` floats; 0 if one of them is all zeros.

@@ -78,6 +78,9 @@ pub const NANOEMBED_VALUE_ARRAY: nanoembed_value_type = 6;
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct nanoembed_event {
+    /// The size of this struct in bytes, by which programs and libraries of different versions
+    /// understand each other: `sizeof`.
+    pub size: u32,
     /// What it is about.
     pub kind: nanoembed_event_kind,
     /// A number, see `kind`.
@@ -104,8 +107,11 @@ pub struct nanoembed_event {
     pub tensor: nanoembed_tensor,
 }
 
+crate::versioned!(nanoembed_event);
+
 impl nanoembed_event {
     pub(crate) const END: Self = Self {
+        size: size_of::<Self>() as u32,
         kind: NANOEMBED_EVENT_END,
         id: 0,
         format: 0,

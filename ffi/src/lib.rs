@@ -17,7 +17,7 @@
 //!
 //! One file a part: `status`, `source`, `format`, `event` (what a file says) and `reader`, `tensor`
 //! and `uqff` (dequantising), `model` (with `opening`), `tokenize`, `embed`, `batch` (Arrow),
-//! `words` (opening), `lookup`, `similar`, `decoder_model` and `session` (continuing texts),
+//! `verify`, `top_k`, `words` (opening), `lookup`, `similar`, `decoder_model` and `session` (continuing texts),
 //! `owned` (handles on the heap).
 
 #![no_std]
@@ -28,24 +28,29 @@
 #[cfg(feature = "std")]
 extern crate std;
 
-#[cfg(all(feature = "tokenizer", not(any(feature = "amb", feature = "embd", feature = "gguf"))))]
+#[cfg(all(
+    feature = "tokenizer",
+    not(any(feature = "amb", feature = "weights", feature = "gguf"))
+))]
 compile_error!("the part `tokenizer` needs a format of models: amb, embd or gguf");
 
-#[cfg(feature = "embd")]
+#[cfg(feature = "models")]
 pub mod batch;
+#[cfg(feature = "bert")]
+mod bert_model;
 mod decoder;
 #[cfg(feature = "generate")]
 pub mod decoder_model;
-#[cfg(feature = "embd")]
+#[cfg(feature = "models")]
 pub mod embed;
 pub mod event;
 pub mod format;
 #[cfg(feature = "finalfusion")]
 pub mod lookup;
 pub mod memory;
-#[cfg(feature = "embd")]
+#[cfg(feature = "models")]
 pub mod model;
-#[cfg(feature = "embd")]
+#[cfg(feature = "models")]
 mod opening;
 #[cfg(feature = "std")]
 pub mod owned;
@@ -58,22 +63,29 @@ pub mod session;
 #[cfg(feature = "finalfusion")]
 pub mod similar;
 pub mod source;
+#[cfg(feature = "std")]
+pub mod source_file;
 pub mod status;
+#[cfg(feature = "static-models")]
+mod table_model;
 pub mod tensor;
-#[cfg(feature = "embd")]
+#[cfg(feature = "models")]
 pub mod tokenize;
-#[cfg(any(feature = "embd", feature = "tokenizer"))]
+#[cfg(any(feature = "models", feature = "tokenizer"))]
 pub mod tokenized;
 #[cfg(feature = "tokenizer")]
 pub mod tokenizer;
 #[cfg(feature = "tokenizer")]
 mod tokenizer_memory;
+pub mod top_k;
 #[cfg(feature = "uqff")]
 pub mod uqff;
+pub mod verify;
 pub mod version;
+mod versioned;
 #[cfg(feature = "finalfusion")]
 mod word_index;
-#[cfg(all(feature = "embd", any(feature = "amb", feature = "gguf")))]
+#[cfg(all(feature = "bert", any(feature = "amb", feature = "gguf")))]
 mod word_pieces;
 #[cfg(feature = "finalfusion")]
 pub mod words;

@@ -1,5 +1,7 @@
 //! From words to vectors and back.
 
+use core::ffi::c_char;
+
 use nanoembed_core::words::{Found, Rows, Words};
 
 use crate::pointer::{self, text};
@@ -7,6 +9,7 @@ use crate::source::Bytes;
 use crate::status::{
     Failure, NANOEMBED_NOT_FOUND, Outcome, TOO_SMALL, nanoembed_error, nanoembed_status, report,
 };
+use crate::versioned;
 use crate::word_index::IndexMemory;
 use crate::words::nanoembed_words;
 
@@ -14,6 +17,9 @@ use crate::words::nanoembed_words;
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct nanoembed_found {
+    /// The size of this struct in bytes, by which programs and libraries of different versions
+    /// understand each other: `sizeof`.
+    pub size: u32,
     /// The word's row; `UINT32_MAX` if it is made of its n-grams.
     pub row: u32,
     /// How many rows of n-grams were added up; 0 if the word is in the vocabulary.
@@ -21,6 +27,8 @@ pub struct nanoembed_found {
     /// The length that the vector had before it was normalised.
     pub norm: f32,
 }
+
+crate::versioned!(nanoembed_found);
 
 /// Puts the row of a word of the vocabulary into `*row`; `NANOEMBED_NOT_FOUND` if it is not there.
 ///
@@ -30,7 +38,7 @@ pub struct nanoembed_found {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanoembed_words_find(
     words: *const nanoembed_words,
-    word: *const u8,
+    word: *const c_char,
     word_bytes: usize,
     row: *mut u32,
     error: *mut nanoembed_error,
@@ -38,9 +46,13 @@ pub unsafe extern "C" fn nanoembed_words_find(
     let make = || -> Outcome {
         // SAFETY: the caller's promise.
         let (words, word, out) = unsafe {
-            (pointer::get(words)?, pointer::slice(word, word_bytes)?, pointer::out(row)?)
+            (
+                pointer::get(words)?,
+                pointer::slice(word.cast::<u8>(), word_bytes)?,
+                pointer::out(row)?,
+            )
         };
-        out.write(words.words.find(word)?.ok_or(Failure::Here(NANOEMBED_NOT_FOUND))?);
+        out.write(words.words.find(word)?.ok_or(Failure::here(NANOEMBED_NOT_FOUND))?);
         Ok(())
     };
     // SAFETY: the caller's promise.
@@ -57,7 +69,7 @@ pub unsafe extern "C" fn nanoembed_words_find(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanoembed_words_vector(
     words: *const nanoembed_words,
-    word: *const u8,
+    word: *const c_char,
     word_bytes: usize,
     scratch: *mut f32,
     scratch_floats: usize,
@@ -75,10 +87,10 @@ pub unsafe extern "C" fn nanoembed_words_vector(
         // SAFETY: the caller's promise.
         let out = unsafe { vector(words, out, capacity) }?;
         let answer = words.vector(word, out, scratch)?;
-        let answer = answer.ok_or(Failure::Here(NANOEMBED_NOT_FOUND))?;
+        let answer = answer.ok_or(Failure::here(NANOEMBED_NOT_FOUND))?;
         if !found.is_null() {
             // SAFETY: the caller's promise.
-            unsafe { pointer::out(found) }?.write(found_of(&answer));
+            unsafe { versioned::room(found) }?.write(found_of(&answer));
         }
         Ok(())
     };
@@ -89,8 +101,10 @@ pub unsafe extern "C" fn nanoembed_words_vector(
 fn found_of(found: &Found) -> nanoembed_found {
     let norm = found.norm;
     match found.rows {
-        Rows::Word { row } => nanoembed_found { row, subwords: 0, norm },
-        Rows::Subwords { count } => nanoembed_found { row: u32::MAX, subwords: count, norm },
+        Rows::Word { row } => nanoembed_found { row, norm, ..nanoembed_found::default() },
+        Rows::Subwords { count } => {
+            nanoembed_found { row: u32::MAX, subwords: count, norm, ..nanoembed_found::default() }
+        }
     }
 }
 
@@ -120,7 +134,7 @@ pub(crate) unsafe fn vector<'a>(
 pub unsafe extern "C" fn nanoembed_words_word(
     words: *const nanoembed_words,
     row: u32,
-    buffer: *mut u8,
+    buffer: *mut c_char,
     capacity: usize,
     length: *mut usize,
     error: *mut nanoembed_error,
@@ -128,7 +142,11 @@ pub unsafe extern "C" fn nanoembed_words_word(
     let make = || -> Outcome {
         // SAFETY: the caller's promise.
         let (words, buffer, out) = unsafe {
-            (pointer::get(words)?, pointer::slice_mut(buffer, capacity)?, pointer::out(length)?)
+            (
+                pointer::get(words)?,
+                pointer::slice_mut(buffer.cast::<u8>(), capacity)?,
+                pointer::out(length)?,
+            )
         };
         out.write(words.words.word_into(row, buffer)?.len());
         Ok(())

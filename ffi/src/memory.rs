@@ -2,7 +2,6 @@
 
 use core::mem::{align_of, size_of};
 
-use crate::pointer;
 use crate::status::{BAD_POINTER, Outcome, TOO_SMALL};
 
 /// An alignment that suffices for lent memory on every machine; what `malloc` returns is always
@@ -82,17 +81,6 @@ impl Lent {
         // SAFETY: within the memory: there were as many bytes left.
         self.at = unsafe { self.at.add(bytes) };
         Ok(place.cast())
-    }
-
-    /// The next `length` elements, zeroed.
-    ///
-    /// # Safety
-    ///
-    /// `T` may be all zeros.
-    pub(crate) unsafe fn zeroed<T: Copy>(&mut self, length: usize) -> Outcome<&'static mut [T]> {
-        let place = self.place(length)?;
-        // SAFETY: just taken, as many elements, and the caller's promise.
-        unsafe { pointer::zeroed(place, length) }
     }
 
     /// The next `length` elements, each of them `value`.

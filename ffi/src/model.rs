@@ -2,16 +2,20 @@
 
 use core::mem::size_of;
 
-use nanoembed_core::kernel::{self, Kernels, RowSummary};
 use nanoembed_core::model::stored::{StoredIds, StoredTokens};
-use nanoembed_core::model::{Bert, Layer, Plan};
 use nanoembed_core::token::{Entries, HashVocabulary, SortedVocabulary, WordPiece};
 
-use crate::memory::{Lent, LentSlice, number};
-use crate::opening::{Opening, open_bytes};
+#[cfg(feature = "bert")]
+use crate::bert_model::BertModel;
+use crate::embed::Sizes;
+use crate::memory::{Lent, number};
+use crate::opening::{Opened, Opening, scratch_bytes};
 use crate::pointer;
 use crate::source::{Bytes, nanoembed_source};
-use crate::status::{Outcome, TOO_SMALL, answer, nanoembed_error, nanoembed_status, report};
+use crate::status::{Outcome, answer, nanoembed_error, nanoembed_status, report, too_small};
+#[cfg(feature = "static-models")]
+use crate::table_model::TableModel;
+use crate::versioned;
 
 /// How the model computes: a choice of `nanoembed_model_options`.
 pub type nanoembed_activations = u32;
@@ -37,10 +41,13 @@ pub const NANOEMBED_VOCABULARY_IN_FILE: nanoembed_vocabulary = 2;
 /// By an index in memory, some 6.5 bytes a token: fast. The file must be in memory.
 pub const NANOEMBED_VOCABULARY_INDEXED: nanoembed_vocabulary = 3;
 
-/// How a model is to be opened. Start from `nanoembed_model_options_default`.
+/// How a model is to be opened. All zeros but its size is a good start.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct nanoembed_model_options {
+    /// The size of this struct in bytes, by which programs and libraries of different versions
+    /// understand each other: `sizeof`.
+    pub size: u32,
     /// Tokens that a workspace has room for: the longest text, or several short ones together;
     /// longer texts are truncated. 0 for as many as the model uses (256 unless its file says
     /// otherwise).
@@ -57,11 +64,16 @@ pub struct nanoembed_model_options {
     pub block_tokens: u32,
 }
 
+crate::versioned!(nanoembed_model_options);
+
 /// How much memory a model takes, to the byte: with less a call answers
 /// `NANOEMBED_BUFFER_TOO_SMALL`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct nanoembed_plan {
+    /// The size of this struct in bytes, by which programs and libraries of different versions
+    /// understand each other: `sizeof`.
+    pub size: u32,
     /// Memory for the model, as long as it is used.
     pub model_bytes: usize,
     /// Memory for the workspace of one thread.
@@ -76,10 +88,15 @@ pub struct nanoembed_plan {
     pub quantized: u32,
 }
 
+crate::versioned!(nanoembed_plan);
+
 /// What a model is.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct nanoembed_model_info {
+    /// The size of this struct in bytes, by which programs and libraries of different versions
+    /// understand each other: `sizeof`.
+    pub size: u32,
     /// Elements of an embedding.
     pub dimensions: u32,
     /// Transformer layers.
@@ -102,21 +119,79 @@ pub struct nanoembed_model_info {
     pub quantized: u32,
 }
 
-/// A sentence embedder over a `.weights`, `.amb` or GGUF file. Immutable: several threads may use it at once, each
-/// with a workspace of its own.
+crate::versioned!(nanoembed_model_info);
+
+/// A sentence embedder. Immutable: several threads may use it at once, each with a workspace of its
+/// own.
 #[derive(Debug)]
 pub struct nanoembed_model {
     pub(crate) source: Bytes,
-    pub(crate) bert: Bert<LentSlice<Layer>>,
-    pub(crate) kernels: Kernels,
-    pub(crate) summaries: &'static [RowSummary],
-    pub(crate) plan: Plan,
-    /// Whether everything is computed in integers.
-    pub(crate) fixed: bool,
+    pub(crate) kind: Kind,
     pub(crate) tokenizer: Tokenizer,
     /// Bytes that the heap gave for this model; 0 if the caller lent them.
     #[cfg_attr(not(feature = "std"), allow(dead_code))]
     pub(crate) owned_bytes: usize,
+}
+
+/// What makes vectors of tokens.
+#[derive(Debug)]
+#[allow(clippy::large_enum_variant)] // in the caller's memory
+pub(crate) enum Kind {
+    #[cfg(feature = "bert")]
+    Bert(BertModel),
+    #[cfg(feature = "static-models")]
+    Table(TableModel),
+}
+
+impl Kind {
+    /// Elements of an embedding.
+    pub(crate) fn dimensions(&self) -> usize {
+        match self {
+            #[cfg(feature = "bert")]
+            Self::Bert(bert) => bert.bert.config().hidden,
+            #[cfg(feature = "static-models")]
+            Self::Table(table) => table.dimensions(),
+        }
+    }
+
+    /// What a workspace takes.
+    pub(crate) fn sizes(&self) -> Outcome<Sizes> {
+        match self {
+            #[cfg(feature = "bert")]
+            Self::Bert(bert) => bert.sizes(),
+            #[cfg(feature = "static-models")]
+            Self::Table(table) => Ok(table.sizes()),
+        }
+    }
+
+    fn info(&self) -> nanoembed_model_info {
+        match self {
+            #[cfg(feature = "bert")]
+            Self::Bert(bert) => {
+                let config = bert.bert.config();
+                nanoembed_model_info {
+                    dimensions: number(config.hidden),
+                    layers: number(config.layers),
+                    heads: number(config.heads.query),
+                    intermediate: number(config.intermediate),
+                    positions: number(config.positions),
+                    max_tokens: number(config.max_tokens),
+                    vocabulary: number(config.vocabulary),
+                    workspace_tokens: number(bert.plan.tokens),
+                    quantized: bert.plan.quantized.into(),
+                    ..nanoembed_model_info::default()
+                }
+            }
+            #[cfg(feature = "static-models")]
+            Self::Table(table) => nanoembed_model_info {
+                dimensions: number(table.dimensions()),
+                max_tokens: number(table.max_tokens().unwrap_or(usize::MAX)),
+                vocabulary: number(table.tokens()),
+                workspace_tokens: number(table.limit()),
+                ..nanoembed_model_info::default()
+            },
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -128,26 +203,27 @@ pub(crate) enum Tokenizer {
     Indexed(WordPiece<HashVocabulary<'static, Entries<'static>>>),
 }
 
-/// The memory that `nanoembed_plan_model` and `nanoembed_model_init` use while they run: at least
-/// these many bytes. A model's workspace can be lent for that.
-#[unsafe(no_mangle)]
-pub extern "C" fn nanoembed_scratch_bytes() -> usize {
-    open_bytes().unwrap_or(usize::MAX)
-}
-
-/// Fills `options` with the defaults.
+/// The memory that `nanoembed_plan_model` and `nanoembed_model_init` use while they run over a file,
+/// put into `*bytes`: some 100 bytes a tensor, and 6 KB where there are transformers. Reads the
+/// file's first 64 bytes. A model's workspace can be lent for that.
 ///
 /// # Safety
 ///
-/// `options` is NULL or points to memory for options.
+/// `source` is what its type says, `bytes` points to memory for one number.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn nanoembed_model_options_default(
-    options: *mut nanoembed_model_options,
+pub unsafe extern "C" fn nanoembed_plan_scratch(
+    source: *const nanoembed_source,
+    bytes: *mut usize,
+    error: *mut nanoembed_error,
 ) -> nanoembed_status {
+    let make = || -> Outcome {
+        // SAFETY: the caller's promise.
+        let (out, source) = unsafe { (pointer::out(bytes)?, Bytes::new(source)?) };
+        out.write(scratch_bytes(&source)?);
+        Ok(())
+    };
     // SAFETY: the caller's promise.
-    answer(unsafe { pointer::out(options) }.map(|options| {
-        options.write(nanoembed_model_options::default());
-    }))
+    unsafe { report(make(), error) }
 }
 
 /// Reads a file but for its weights and says how much memory the encoder in it takes. `.weights`
@@ -171,18 +247,10 @@ pub unsafe extern "C" fn nanoembed_plan_model(
 ) -> nanoembed_status {
     let make = || -> Outcome {
         // SAFETY: the caller's promise.
-        let (out, opening) = unsafe {
-            (pointer::out(plan)?, Opening::new(source, options, (scratch, scratch_bytes))?)
+        let (out, (_, opening)) = unsafe {
+            (versioned::room(plan)?, Opening::new(source, options, (scratch, scratch_bytes))?)
         };
-        let plan = &opening.plan;
-        out.write(nanoembed_plan {
-            model_bytes: opening.model_bytes()?,
-            workspace_bytes: crate::embed::workspace_bytes(&opening.config, plan, opening.fixed)?,
-            dimensions: number(opening.config.hidden),
-            tokens: number(plan.tokens),
-            tile_bytes: number(plan.tile_bytes),
-            quantized: plan.quantized.into(),
-        });
+        out.write(opening.plan()?);
         Ok(())
     };
     // SAFETY: the caller's promise.
@@ -214,36 +282,20 @@ pub unsafe extern "C" fn nanoembed_model_init(
 ) -> nanoembed_status {
     let make = || -> Outcome {
         // SAFETY: the caller's promise.
-        let (out, mut lent, opening) = unsafe {
+        let (out, mut lent, (source, opening)) = unsafe {
             (
                 pointer::out(model)?,
                 Lent::new(memory, memory_bytes)?,
                 Opening::new(source, options, (scratch, scratch_bytes))?,
             )
         };
-        if memory_bytes < opening.model_bytes()? {
-            return Err(TOO_SMALL);
+        let needed = opening.model_bytes()?;
+        if memory_bytes < needed {
+            return Err(too_small(needed));
         }
         let handle: *mut nanoembed_model = lent.place(1)?;
-        let layers = LentSlice(lent.filled(opening.config.layers, Layer::EMPTY)?);
-        let bert = Bert::open(&opening.weights(), opening.config, layers)?;
-        let kernels = kernel::detect();
-        let summaries: &[RowSummary] = match kernels.summarize_row {
-            Some(_) => opening.summarize(&bert, &kernels, &mut lent)?,
-            None => &[],
-        };
-        let tokenizer = opening.tokenizer(&mut lent)?;
-        let Opening { source, plan, fixed, .. } = opening;
-        let made = nanoembed_model {
-            source,
-            bert,
-            kernels,
-            summaries,
-            plan,
-            fixed,
-            tokenizer,
-            owned_bytes: 0,
-        };
+        let Opened { kind, tokenizer } = opening.open(&mut lent)?;
+        let made = nanoembed_model { source, kind, tokenizer, owned_bytes: 0 };
         // SAFETY: the place was taken for it.
         unsafe { handle.write(made) };
         out.write(handle);
@@ -265,20 +317,9 @@ pub unsafe extern "C" fn nanoembed_model_get_info(
 ) -> nanoembed_status {
     let make = || -> Outcome {
         // SAFETY: the caller's promise.
-        let (model, out) = unsafe { (pointer::get(model)?, pointer::out(info)?) };
-        let config = model.bert.config();
-        out.write(nanoembed_model_info {
-            dimensions: number(config.hidden),
-            layers: number(config.layers),
-            heads: number(config.heads.query),
-            intermediate: number(config.intermediate),
-            positions: number(config.positions),
-            max_tokens: number(config.max_tokens),
-            vocabulary: number(config.vocabulary),
-            has_tokenizer: (!matches!(model.tokenizer, Tokenizer::None)).into(),
-            workspace_tokens: number(model.plan.tokens),
-            quantized: model.plan.quantized.into(),
-        });
+        let (model, out) = unsafe { (pointer::get(model)?, versioned::room(info)?) };
+        let has_tokenizer = (!matches!(model.tokenizer, Tokenizer::None)).into();
+        out.write(nanoembed_model_info { has_tokenizer, ..model.kind.info() });
         Ok(())
     };
     answer(make())

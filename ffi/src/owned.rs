@@ -10,7 +10,7 @@ use crate::embed::{nanoembed_workspace, nanoembed_workspace_bytes, nanoembed_wor
 use crate::memory::ALIGN;
 use crate::model::{
     nanoembed_model, nanoembed_model_init, nanoembed_model_options, nanoembed_plan,
-    nanoembed_plan_model, nanoembed_scratch_bytes,
+    nanoembed_plan_model, nanoembed_plan_scratch,
 };
 use crate::session::{nanoembed_session, nanoembed_session_init};
 use crate::source::nanoembed_source;
@@ -84,14 +84,17 @@ pub unsafe extern "C" fn nanoembed_model_new(
     error: *mut nanoembed_error,
 ) -> nanoembed_status {
     let make = || {
-        let scratch = Memory::new(nanoembed_scratch_bytes())?;
+        let mut needed = 0;
+        // SAFETY: the caller's promise.
+        check(unsafe { nanoembed_plan_scratch(source, &raw mut needed, error) })?;
+        let scratch = Memory::new(needed)?;
         let (start, bytes) = (scratch.start, scratch.layout.size());
-        let mut plan = core::mem::MaybeUninit::<nanoembed_plan>::uninit();
+        let mut plan = nanoembed_plan::default();
         let mut made = core::ptr::null_mut();
-        // SAFETY: the caller's promise; the plan is written where the status is 0.
+        // SAFETY: the caller's promise.
         unsafe {
-            check(nanoembed_plan_model(source, options, start, bytes, plan.as_mut_ptr(), error))?;
-            let memory = Memory::new(plan.assume_init().model_bytes)?;
+            check(nanoembed_plan_model(source, options, start, bytes, &raw mut plan, error))?;
+            let memory = Memory::new(plan.model_bytes)?;
             let size = memory.layout.size();
             let (out, target) = (&raw mut made, memory.start);
             if model.is_null() {
@@ -181,12 +184,12 @@ pub unsafe extern "C" fn nanoembed_words_new(
     let make = || {
         let scratch = Memory::new(SCRATCH_BYTES)?;
         let (start, bytes) = (scratch.start, scratch.layout.size());
-        let mut plan = core::mem::MaybeUninit::<nanoembed_words_plan>::uninit();
+        let mut plan = nanoembed_words_plan::default();
         let mut made = core::ptr::null_mut();
-        // SAFETY: the caller's promise; the plan is written where the status is 0.
+        // SAFETY: the caller's promise.
         unsafe {
-            check(nanoembed_plan_words(source, options, start, bytes, plan.as_mut_ptr(), error))?;
-            let memory = Memory::new(plan.assume_init().words_bytes)?;
+            check(nanoembed_plan_words(source, options, start, bytes, &raw mut plan, error))?;
+            let memory = Memory::new(plan.words_bytes)?;
             let size = memory.layout.size();
             let (out, target) = (&raw mut made, memory.start);
             if words.is_null() {
@@ -231,12 +234,12 @@ pub unsafe extern "C" fn nanoembed_decoder_new(
         if decoder.is_null() {
             return Err(crate::status::NANOEMBED_BAD_POINTER);
         }
-        let mut plan = core::mem::MaybeUninit::<nanoembed_decoder_plan>::uninit();
+        let mut plan = nanoembed_decoder_plan::default();
         let mut made = core::ptr::null_mut();
-        // SAFETY: the caller's promise; the plan is written where the status is 0.
+        // SAFETY: the caller's promise.
         unsafe {
-            check(nanoembed_plan_decoder(source, options, plan.as_mut_ptr(), error))?;
-            let memory = Memory::new(plan.assume_init().decoder_bytes)?;
+            check(nanoembed_plan_decoder(source, options, &raw mut plan, error))?;
+            let memory = Memory::new(plan.decoder_bytes)?;
             let size = memory.layout.size();
             let out = &raw mut made;
             check(nanoembed_decoder_init(source, options, memory.start, size, out, error))?;
@@ -279,12 +282,12 @@ pub unsafe extern "C" fn nanoembed_tokenizer_new(
         if tokenizer.is_null() {
             return Err(crate::status::NANOEMBED_BAD_POINTER);
         }
-        let mut plan = core::mem::MaybeUninit::<nanoembed_tokenizer_plan>::uninit();
+        let mut plan = nanoembed_tokenizer_plan::default();
         let mut made = core::ptr::null_mut();
-        // SAFETY: the caller's promise; the plan is written where the status is 0.
+        // SAFETY: the caller's promise.
         unsafe {
-            check(nanoembed_plan_tokenizer(source, plan.as_mut_ptr(), error))?;
-            let memory = Memory::new(plan.assume_init().tokenizer_bytes)?;
+            check(nanoembed_plan_tokenizer(source, &raw mut plan, error))?;
+            let memory = Memory::new(plan.tokenizer_bytes)?;
             let size = memory.layout.size();
             check(nanoembed_tokenizer_init(source, memory.start, size, &raw mut made, error))?;
             (*made).owned_bytes = size;
@@ -324,12 +327,12 @@ pub unsafe extern "C" fn nanoembed_session_new(
         if session.is_null() {
             return Err(crate::status::NANOEMBED_BAD_POINTER);
         }
-        let mut plan = core::mem::MaybeUninit::<nanoembed_decoder_plan>::uninit();
+        let mut plan = nanoembed_decoder_plan::default();
         let mut made = core::ptr::null_mut();
-        // SAFETY: the caller's promise; the plan is written where the status is 0.
+        // SAFETY: the caller's promise.
         unsafe {
-            check(nanoembed_decoder_get_plan(decoder, plan.as_mut_ptr()))?;
-            let memory = Memory::new(plan.assume_init().session_bytes)?;
+            check(nanoembed_decoder_get_plan(decoder, &raw mut plan))?;
+            let memory = Memory::new(plan.session_bytes)?;
             let size = memory.layout.size();
             check(nanoembed_session_init(decoder, memory.start, size, &raw mut made))?;
             (*made).owned_bytes = size;

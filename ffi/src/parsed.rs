@@ -12,7 +12,7 @@ pub(crate) fn parse(bytes: &'static [u8]) -> Outcome<ModelSource<'static>> {
     let format = sniff(bytes);
     let is_left_out = match format {
         Some(Format::Amb) => !cfg!(feature = "amb"),
-        Some(Format::Embd) => !cfg!(feature = "embd"),
+        Some(Format::Embd) => !cfg!(feature = "weights"),
         Some(Format::Gguf) => !cfg!(feature = "gguf"),
         _ => false,
     };

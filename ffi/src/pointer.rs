@@ -1,6 +1,7 @@
 //! The only place where the caller's pointers become Rust's: NULL, alignment and length are checked
 //! first.
 
+use core::ffi::c_char;
 use core::mem::{MaybeUninit, align_of, size_of};
 
 use nanoembed_core::{Error, ErrorKind};
@@ -96,10 +97,10 @@ pub(crate) unsafe fn zeroed<'a, T: Copy>(pointer: *mut T, length: usize) -> Outc
 /// # Safety
 ///
 /// `start` points to `bytes` bytes.
-pub(crate) unsafe fn text<'a>(start: *const u8, bytes: usize) -> Outcome<&'a str> {
+pub(crate) unsafe fn text<'a>(start: *const c_char, bytes: usize) -> Outcome<&'a str> {
     // SAFETY: the caller's promise.
-    let bytes = unsafe { slice(start, bytes) }?;
+    let bytes = unsafe { slice(start.cast::<u8>(), bytes) }?;
     core::str::from_utf8(bytes).map_err(|error| {
-        Failure::Core(Error::new(error.valid_up_to() as u64, ErrorKind::InvalidUtf8))
+        Failure::core(Error::new(error.valid_up_to() as u64, ErrorKind::InvalidUtf8))
     })
 }

@@ -15,6 +15,7 @@ use crate::source::{Bytes, nanoembed_source};
 use crate::status::{
     Failure, INVALID, NANOEMBED_STOPPED, Outcome, answer, nanoembed_error, nanoembed_status, report,
 };
+use crate::versioned;
 
 #[derive(Debug)]
 enum Reading {
@@ -32,6 +33,9 @@ pub struct nanoembed_reader {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct nanoembed_reader_options {
+    /// The size of this struct in bytes, by which programs and libraries of different versions
+    /// understand each other: `sizeof`.
+    pub size: u32,
     /// The format, for example as `nanoembed_sniff` answers. UQFF is recognised as safetensors, and
     /// must be asked for.
     pub format: nanoembed_format,
@@ -40,6 +44,8 @@ pub struct nanoembed_reader_options {
     /// 1 to have the data of tensors, too; 0 to pass over it, in storage unread.
     pub data: u32,
 }
+
+crate::versioned!(nanoembed_reader_options);
 
 /// Memory that a reader needs beside its buffer, in bytes.
 #[unsafe(no_mangle)]
@@ -80,7 +86,7 @@ pub unsafe extern "C" fn nanoembed_reader_init(
         let (options, out, mut lent, source) = unsafe {
             let source = if source.is_null() { None } else { Some(Bytes::new(source)?) };
             (
-                pointer::get(options)?,
+                versioned::needed(options)?,
                 pointer::out(reader)?,
                 Lent::new(memory, memory_bytes)?,
                 source,
@@ -120,7 +126,7 @@ pub unsafe extern "C" fn nanoembed_reader_next(
 ) -> nanoembed_status {
     let make = || -> Outcome {
         // SAFETY: the caller's promise.
-        let (reader, out) = unsafe { (pointer::get_mut(reader)?, pointer::out(event)?) };
+        let (reader, out) = unsafe { (pointer::get_mut(reader)?, versioned::room(event)?) };
         let Reading::Pulled(seek) = &mut reader.reading else { return Err(INVALID) };
         let mut found = nanoembed_event::END;
         seek.next_event(|event| {
@@ -159,7 +165,7 @@ fn pushed(
         if stopped { Err(Error::without_offset(ErrorKind::Finished)) } else { Ok(()) }
     });
     if stopped {
-        return Err(Failure::Here(NANOEMBED_STOPPED));
+        return Err(Failure::here(NANOEMBED_STOPPED));
     }
     Ok(outcome?)
 }

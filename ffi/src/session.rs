@@ -11,13 +11,17 @@ use crate::decoder_model::nanoembed_decoder;
 use crate::memory::{Lent, LentSlice, Sum, number};
 use crate::pointer;
 use crate::status::{
-    INVALID, Outcome, TOO_SMALL, answer, nanoembed_error, nanoembed_status, report,
+    INVALID, Outcome, TOO_SMALL, answer, nanoembed_error, nanoembed_status, report, too_small,
 };
+use crate::versioned;
 
 /// How the next token is chosen.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct nanoembed_sampling {
+    /// The size of this struct in bytes, by which programs and libraries of different versions
+    /// understand each other: `sizeof`.
+    pub size: u32,
     /// By what logits are divided; 0 always takes the likeliest token.
     pub temperature: f32,
     /// Only the likeliest tokens that together have this probability are considered; 1: all.
@@ -27,6 +31,8 @@ pub struct nanoembed_sampling {
     /// The same seed and the same tokens give the same choices.
     pub seed: u64,
 }
+
+crate::versioned!(nanoembed_sampling);
 
 /// What one text has come to: keys and values of its tokens, the logits behind the last, and
 /// scratch memory. Used by one thread at a time, always with the decoder that it was made for.
@@ -86,8 +92,9 @@ pub unsafe extern "C" fn nanoembed_session_init(
         };
         let nanoembed_decoder { llama, positions, tokens_at_once, .. } = decoder;
         let config = llama.config();
-        if memory_bytes < session_bytes(config, *positions, *tokens_at_once)? {
-            return Err(TOO_SMALL);
+        let needed = session_bytes(config, *positions, *tokens_at_once)?;
+        if memory_bytes < needed {
+            return Err(too_small(needed));
         }
         let cache = Cache::floats_needed(config, *positions).ok_or(TOO_SMALL)?;
         let plan = LlamaPlan::new(*tokens_at_once, *positions);
@@ -124,8 +131,9 @@ pub unsafe extern "C" fn nanoembed_session_set_sampling(
 ) -> nanoembed_status {
     let make = || -> Outcome {
         // SAFETY: the caller's promise.
-        let (session, chosen) = unsafe { (pointer::get_mut(session)?, pointer::get(sampling)?) };
-        let nanoembed_sampling { temperature, top_p, top_k, seed } = *chosen;
+        let (session, chosen) =
+            unsafe { (pointer::get_mut(session)?, versioned::needed(sampling)?) };
+        let nanoembed_sampling { temperature, top_p, top_k, seed, .. } = chosen;
         let sampling = Sampling { temperature, top_k: top_k as usize, top_p };
         session.sampler = Sampler::new(sampling, seed)?;
         Ok(())

@@ -1,5 +1,7 @@
 //! Similar words and analogies.
 
+use core::ffi::c_char;
+
 use nanoembed_core::kernel;
 use nanoembed_core::words::{Scored, SearchMemory, TopK};
 
@@ -8,20 +10,10 @@ use crate::memory::Lent;
 use crate::pointer::{self, text};
 use crate::status::{
     Failure, INVALID, NANOEMBED_NOT_FOUND, Outcome, TOO_SMALL, nanoembed_error, nanoembed_status,
-    report,
+    report, too_small,
 };
+use crate::top_k::nanoembed_scored;
 use crate::words::{nanoembed_words, similar_bytes};
-
-/// A row and its score, the dot product of its vector with the query.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct nanoembed_scored {
-    /// The score.
-    pub score: f32,
-    /// The row.
-    pub row: u32,
-}
-const _: () = assert!(size_of::<nanoembed_scored>() == size_of::<Scored>());
 
 /// Puts the words whose vectors have the largest dot products with `query`, the best first, into
 /// `best`, and how many there are into `*found`: `capacity`, unless the vocabulary has fewer. The
@@ -60,8 +52,9 @@ pub unsafe extern "C" fn nanoembed_words_similar(
         if dimensions != words.cols() {
             return Err(INVALID);
         }
-        if memory_bytes < similar_bytes(words)? {
-            return Err(TOO_SMALL);
+        let needed = similar_bytes(words)?;
+        if memory_bytes < needed {
+            return Err(too_small(needed));
         }
         // SAFETY: the caller's promise.
         let mut lent = unsafe { Lent::new(memory, memory_bytes) }?;
@@ -93,11 +86,11 @@ pub unsafe extern "C" fn nanoembed_words_similar(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanoembed_words_analogy(
     words: *const nanoembed_words,
-    a: *const u8,
+    a: *const c_char,
     a_bytes: usize,
-    b: *const u8,
+    b: *const c_char,
     b_bytes: usize,
-    c: *const u8,
+    c: *const c_char,
     c_bytes: usize,
     scratch: *mut f32,
     scratch_floats: usize,
@@ -117,7 +110,7 @@ pub unsafe extern "C" fn nanoembed_words_analogy(
         let query = unsafe { vector(words, query, capacity) }?;
         let analogy = words.analogy(asked, query, scratch)?;
         if analogy.present != [true; 3] {
-            return Err(Failure::Here(NANOEMBED_NOT_FOUND));
+            return Err(Failure::here(NANOEMBED_NOT_FOUND));
         }
         if !rows.is_null() {
             // SAFETY: the caller's promise.

@@ -8,6 +8,7 @@ use nanoembed_core::{Error, ErrorKind};
 
 use crate::pointer;
 use crate::status::{BAD_POINTER, Outcome, answer, nanoembed_status};
+use crate::versioned;
 
 /// Reads up to `length` bytes from `offset` on into `destination` and puts how many into `*read`:
 /// at least one unless the storage ends there. Answers 0, or anything else if the storage cannot be
@@ -27,6 +28,9 @@ pub type nanoembed_read_at = Option<
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct nanoembed_source {
+    /// The size of this struct in bytes, by which programs and libraries of different versions
+    /// understand each other: `sizeof`.
+    pub size: u32,
     /// The first byte of the file in memory (read, mapped, or in flash), or NULL.
     pub data: *const u8,
     /// The length of the file in bytes.
@@ -36,6 +40,8 @@ pub struct nanoembed_source {
     /// Passed on to `read_at`.
     pub context: *mut c_void,
 }
+
+crate::versioned!(nanoembed_source);
 
 /// A source whose bytes are all in memory.
 ///
@@ -53,11 +59,10 @@ pub unsafe extern "C" fn nanoembed_source_from_buffer(
             return Err(BAD_POINTER);
         }
         // SAFETY: the caller's promise.
-        unsafe { pointer::out(source) }?.write(nanoembed_source {
+        unsafe { versioned::room(source) }?.write(nanoembed_source {
             data,
             length: length as u64,
-            read_at: None,
-            context: core::ptr::null_mut(),
+            ..nanoembed_source::default()
         });
         Ok(())
     };
@@ -80,9 +85,9 @@ pub unsafe extern "C" fn nanoembed_source_from_callback(
         if read_at.is_none() {
             return Err(BAD_POINTER);
         }
-        let made = nanoembed_source { data: core::ptr::null(), length, read_at, context };
+        let made = nanoembed_source { length, read_at, context, ..nanoembed_source::default() };
         // SAFETY: the caller's promise.
-        unsafe { pointer::out(source) }?.write(made);
+        unsafe { versioned::room(source) }?.write(made);
         Ok(())
     };
     answer(make())
@@ -114,10 +119,10 @@ impl Bytes {
     /// `source` is NULL or points to one that keeps what its type says.
     pub(crate) unsafe fn new(source: *const nanoembed_source) -> Outcome<Self> {
         // SAFETY: the caller's promise.
-        let source = unsafe { pointer::get(source) }?;
+        let source = unsafe { versioned::needed(source) }?;
         if source.data.is_null() {
             let read_at = source.read_at.ok_or(BAD_POINTER)?;
-            let nanoembed_source { context, length, .. } = *source;
+            let nanoembed_source { context, length, .. } = source;
             return Ok(Self::Storage(Storage { read_at, context, length }));
         }
         let length = usize::try_from(source.length).map_err(|_| BAD_POINTER)?;

@@ -1,19 +1,29 @@
 //! Texts to token ids.
 
-use nanoembed_core::ErrorKind;
-use nanoembed_core::token::wordpiece::Encoded;
+use core::ffi::c_char;
 
-use crate::memory::number;
-use crate::model::{Tokenizer, nanoembed_model};
+#[cfg(feature = "bert")]
+use nanoembed_core::ErrorKind;
+use nanoembed_core::token::Encoded;
+
+#[cfg(feature = "bert")]
+use crate::model::Tokenizer;
+use crate::model::{Kind, nanoembed_model};
 use crate::pointer::{self, text};
 use crate::status::{Outcome, nanoembed_error, nanoembed_status, report};
 use crate::tokenized::nanoembed_tokenized;
+use crate::versioned;
 
 pub(crate) fn tokenize(model: &nanoembed_model, text: &str, ids: &mut [u32]) -> Outcome<Encoded> {
-    match &model.tokenizer {
-        Tokenizer::None => Err(ErrorKind::MissingVocabulary.into()),
-        Tokenizer::InFile(tokenizer) => Ok(tokenizer.encode(text, ids)?),
-        Tokenizer::Indexed(tokenizer) => Ok(tokenizer.encode(text, ids)?),
+    match &model.kind {
+        #[cfg(feature = "bert")]
+        Kind::Bert(_) => match &model.tokenizer {
+            Tokenizer::None => Err(ErrorKind::MissingVocabulary.into()),
+            Tokenizer::InFile(tokenizer) => Ok(tokenizer.encode(text, ids)?),
+            Tokenizer::Indexed(tokenizer) => Ok(tokenizer.encode(text, ids)?),
+        },
+        #[cfg(feature = "static-models")]
+        Kind::Table(table) => table.tokenize(&model.tokenizer, text, ids),
     }
 }
 
@@ -29,7 +39,7 @@ pub(crate) fn tokenize(model: &nanoembed_model, text: &str, ids: &mut [u32]) -> 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanoembed_tokenize(
     model: *const nanoembed_model,
-    text_start: *const u8,
+    text_start: *const c_char,
     text_bytes: usize,
     ids: *mut u32,
     capacity: usize,
@@ -43,15 +53,11 @@ pub unsafe extern "C" fn nanoembed_tokenize(
                 pointer::get(model)?,
                 text(text_start, text_bytes)?,
                 pointer::slice_mut(ids, capacity)?,
-                pointer::out(tokenized)?,
+                versioned::room(tokenized)?,
             )
         };
         let encoded = tokenize(model, text, ids)?;
-        out.write(nanoembed_tokenized {
-            tokens: number(encoded.tokens),
-            total: number(encoded.total),
-            truncated: encoded.truncated.into(),
-        });
+        out.write(nanoembed_tokenized::of(&encoded));
         Ok(())
     };
     // SAFETY: the caller's promise.

@@ -1,5 +1,7 @@
 //! Tokenizers of every kind: texts to token ids, and ids to what they say.
 
+use core::ffi::c_char;
+
 use nanoembed_core::event::Format;
 use nanoembed_core::format::sniff;
 use nanoembed_core::model::tokenizer::{Tokenizer, TokenizerKind, TokenizerNeeds, TokenizerSource};
@@ -11,10 +13,11 @@ use crate::parsed::parse;
 use crate::pointer::{self, text};
 use crate::source::{Bytes, nanoembed_source};
 use crate::status::{
-    BAD_POINTER, INVALID, Outcome, TOO_SMALL, answer, nanoembed_error, nanoembed_status, report,
+    BAD_POINTER, INVALID, Outcome, answer, nanoembed_error, nanoembed_status, report, too_small,
 };
 use crate::tokenized::nanoembed_tokenized;
 use crate::tokenizer_memory::{add_bytes, fitting, memory, scratch, scratch_bytes};
+use crate::versioned;
 
 /// Which tokenizer it is.
 pub type nanoembed_tokenizer_kind = u32;
@@ -49,14 +52,22 @@ pub struct nanoembed_tokenizer {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct nanoembed_tokenizer_plan {
+    /// The size of this struct in bytes, by which programs and libraries of different versions
+    /// understand each other: `sizeof`.
+    pub size: u32,
     /// Memory of `nanoembed_tokenizer_init`.
     pub tokenizer_bytes: usize,
 }
+
+crate::versioned!(nanoembed_tokenizer_plan);
 
 /// What a tokenizer is.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct nanoembed_tokenizer_info {
+    /// The size of this struct in bytes, by which programs and libraries of different versions
+    /// understand each other: `sizeof`.
+    pub size: u32,
     /// Which one it is.
     pub kind: nanoembed_tokenizer_kind,
     /// The number of tokens.
@@ -67,6 +78,8 @@ pub struct nanoembed_tokenizer_info {
     /// has finished. Chat models have further ones: ask `nanoembed_tokenizer_ends_text`.
     pub end: u32,
 }
+
+crate::versioned!(nanoembed_tokenizer_info);
 
 /// What is known before there is memory.
 struct Opening {
@@ -116,8 +129,11 @@ pub unsafe extern "C" fn nanoembed_plan_tokenizer(
 ) -> nanoembed_status {
     let make = || -> Outcome {
         // SAFETY: the caller's promise.
-        let (out, opening) = unsafe { (pointer::out(plan)?, Opening::new(source)?) };
-        out.write(nanoembed_tokenizer_plan { tokenizer_bytes: opening.bytes()? });
+        let (out, opening) = unsafe { (versioned::room(plan)?, Opening::new(source)?) };
+        out.write(nanoembed_tokenizer_plan {
+            tokenizer_bytes: opening.bytes()?,
+            ..nanoembed_tokenizer_plan::default()
+        });
         Ok(())
     };
     // SAFETY: the caller's promise.
@@ -147,8 +163,9 @@ pub unsafe extern "C" fn nanoembed_tokenizer_init(
             let lent = Lent::new(memory_start, memory_bytes)?;
             (pointer::out(tokenizer)?, lent, Opening::new(source)?)
         };
-        if memory_bytes < opening.bytes()? {
-            return Err(TOO_SMALL);
+        let needed = opening.bytes()?;
+        if memory_bytes < needed {
+            return Err(too_small(needed));
         }
         let handle: *mut nanoembed_tokenizer = lent.place(1)?;
         let memory = memory(&opening.needs, &mut lent)?;
@@ -174,7 +191,7 @@ pub unsafe extern "C" fn nanoembed_tokenizer_get_info(
 ) -> nanoembed_status {
     let make = || -> Outcome {
         // SAFETY: the caller's promise.
-        let (handle, out) = unsafe { (pointer::get(tokenizer)?, pointer::out(info)?) };
+        let (handle, out) = unsafe { (pointer::get(tokenizer)?, versioned::room(info)?) };
         let tokenizer = &handle.tokenizer;
         out.write(nanoembed_tokenizer_info {
             kind: match tokenizer.kind() {
@@ -186,6 +203,7 @@ pub unsafe extern "C" fn nanoembed_tokenizer_get_info(
             tokens: tokenizer.count(),
             begin: tokenizer.begin().unwrap_or(NANOEMBED_NO_TOKEN),
             end: tokenizer.end().unwrap_or(NANOEMBED_NO_TOKEN),
+            ..nanoembed_tokenizer_info::default()
         });
         Ok(())
     };
@@ -203,7 +221,7 @@ pub unsafe extern "C" fn nanoembed_tokenizer_get_info(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanoembed_tokenizer_scratch_bytes(
     tokenizer: *const nanoembed_tokenizer,
-    text_start: *const u8,
+    text_start: *const c_char,
     text_bytes: usize,
     bytes: *mut usize,
 ) -> nanoembed_status {
@@ -235,7 +253,7 @@ pub unsafe extern "C" fn nanoembed_tokenizer_scratch_bytes(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanoembed_tokenizer_encode(
     tokenizer: *const nanoembed_tokenizer,
-    text_start: *const u8,
+    text_start: *const c_char,
     text_bytes: usize,
     special: nanoembed_special_tokens,
     scratch_start: *mut u8,
@@ -252,7 +270,7 @@ pub unsafe extern "C" fn nanoembed_tokenizer_encode(
                 pointer::get(tokenizer)?,
                 text(text_start, text_bytes)?,
                 pointer::slice_mut(ids, capacity)?,
-                pointer::out(tokenized)?,
+                versioned::room(tokenized)?,
             )
         };
         let special = match special {
@@ -272,6 +290,7 @@ pub unsafe extern "C" fn nanoembed_tokenizer_encode(
             tokens: number(found.tokens),
             total: number(found.total),
             truncated: (found.tokens < found.total).into(),
+            ..nanoembed_tokenized::default()
         });
         Ok(())
     };
@@ -311,14 +330,18 @@ pub unsafe extern "C" fn nanoembed_tokenizer_ends_text(
 pub unsafe extern "C" fn nanoembed_tokenizer_token(
     tokenizer: *const nanoembed_tokenizer,
     id: u32,
-    out: *mut u8,
+    out: *mut c_char,
     capacity: usize,
     bytes: *mut usize,
 ) -> nanoembed_status {
     let make = || -> Outcome {
         // SAFETY: the caller's promise.
         let (handle, room, length) = unsafe {
-            (pointer::get(tokenizer)?, pointer::slice_mut(out, capacity)?, pointer::out(bytes)?)
+            (
+                pointer::get(tokenizer)?,
+                pointer::slice_mut(out.cast::<u8>(), capacity)?,
+                pointer::out(bytes)?,
+            )
         };
         length.write(handle.tokenizer.token(id, room)?);
         Ok(())

@@ -1,5 +1,7 @@
 //! Layers of UQFF files, whose values lie in several tensors.
 
+use core::ffi::c_char;
+
 use nanoembed_core::event::Mode;
 use nanoembed_core::format::safetensors::Entry;
 use nanoembed_core::format::uqff::Uqff;
@@ -30,7 +32,7 @@ pub extern "C" fn nanoembed_uqff_bytes(tensors: usize) -> usize {
 pub unsafe extern "C" fn nanoembed_uqff_dequantize(
     data: *const u8,
     bytes: usize,
-    layer: *const u8,
+    layer: *const c_char,
     layer_bytes: usize,
     first: usize,
     memory: *mut u8,
@@ -52,7 +54,7 @@ pub unsafe extern "C" fn nanoembed_uqff_dequantize(
         };
         let entries = lent.filled(lent.left() / size_of::<Entry>(), Entry::default())?;
         let file = Uqff::parse(file, Mode::Lenient, entries)?;
-        let layer = file.layer(layer).ok_or(Failure::Here(NANOEMBED_NOT_FOUND))??;
+        let layer = file.layer(layer).ok_or(Failure::here(NANOEMBED_NOT_FOUND))??;
         if !elements.is_null() {
             // SAFETY: the caller's promise.
             unsafe { pointer::out(elements) }?.write(layer.weight.elements());

@@ -9,13 +9,19 @@ use nanoembed_core::words::Words;
 use crate::memory::{Lent, Sum, number};
 use crate::pointer;
 use crate::source::{Bytes, nanoembed_source};
-use crate::status::{Outcome, TOO_SMALL, answer, nanoembed_error, nanoembed_status, report};
+use crate::status::{
+    Outcome, TOO_SMALL, answer, nanoembed_error, nanoembed_status, report, too_small,
+};
+use crate::versioned;
 use crate::word_index::{self, IndexMemory};
 
 /// How word vectors are to be opened. All zeros is a good start: no index, no memory.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct nanoembed_words_options {
+    /// The size of this struct in bytes, by which programs and libraries of different versions
+    /// understand each other: `sizeof`.
+    pub size: u32,
     /// 1 to find words by an index in memory, some 12.5 bytes a word; 0 to look through the
     /// vocabulary each time. A library built without the feature `word-index` answers
     /// NANOEMBED_INVALID_ARGUMENT to 1.
@@ -28,10 +34,15 @@ pub struct nanoembed_words_options {
     pub seed: u64,
 }
 
+crate::versioned!(nanoembed_words_options);
+
 /// How much memory word vectors take, to the byte.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct nanoembed_words_plan {
+    /// The size of this struct in bytes, by which programs and libraries of different versions
+    /// understand each other: `sizeof`.
+    pub size: u32,
     /// Memory for the handle and the index, as long as they are used.
     pub words_bytes: usize,
     /// Floats of scratch for `nanoembed_words_vector`.
@@ -47,6 +58,8 @@ pub struct nanoembed_words_plan {
     /// Rows in all: words, then buckets or n-grams.
     pub rows: u64,
 }
+
+crate::versioned!(nanoembed_words_plan);
 
 /// The words of a `.fifu` file. Immutable: several threads may use it at once.
 #[derive(Debug)]
@@ -74,11 +87,7 @@ impl Opening {
     ) -> Outcome<Self> {
         // SAFETY: the caller's promise.
         let (source, options) = unsafe {
-            let options = if options.is_null() {
-                nanoembed_words_options::default()
-            } else {
-                *pointer::get(options)?
-            };
+            let options = versioned::given(options)?;
             (Bytes::new(source)?, options)
         };
         let mut seek = Seek::new(source, Decoder::new(Mode::Lenient), scratch).without_data();
@@ -111,6 +120,7 @@ fn plan_of(words: &Words<Bytes, IndexMemory>) -> Outcome<nanoembed_words_plan> {
         dimensions: number(words.cols()),
         words: words.layout().vocabulary.words,
         rows: words.layout().storage.rows(),
+        ..nanoembed_words_plan::default()
     })
 }
 
@@ -148,7 +158,7 @@ pub unsafe extern "C" fn nanoembed_plan_words(
         // SAFETY: the caller's promise.
         let (out, opening) = unsafe {
             let scratch = pointer::zeroed(scratch, scratch_bytes)?;
-            (pointer::out(plan)?, Opening::new(source, options, scratch)?)
+            (versioned::room(plan)?, Opening::new(source, options, scratch)?)
         };
         out.write(opening.plan()?);
         Ok(())
@@ -188,8 +198,9 @@ pub unsafe extern "C" fn nanoembed_words_init(
         };
         // SAFETY: the caller's promise.
         let opening = unsafe { Opening::new(source, options, scratch) }?;
-        if memory_bytes < opening.words_bytes()? {
-            return Err(TOO_SMALL);
+        let needed = opening.words_bytes()?;
+        if memory_bytes < needed {
+            return Err(too_small(needed));
         }
         let handle: *mut nanoembed_words = lent.place(1)?;
         let Opening { source, layout, options } = opening;
@@ -216,7 +227,7 @@ pub unsafe extern "C" fn nanoembed_words_get_plan(
 ) -> nanoembed_status {
     let make = || -> Outcome {
         // SAFETY: the caller's promise.
-        let (words, out) = unsafe { (&pointer::get(words)?.words, pointer::out(plan)?) };
+        let (words, out) = unsafe { (&pointer::get(words)?.words, versioned::room(plan)?) };
         out.write(plan_of(words)?);
         Ok(())
     };

@@ -27,7 +27,7 @@ const LLAMA: &[u8] = include_bytes!("data/small_llama.gguf");
 
 fn in_memory(file: &[u8]) -> nanoembed_source {
     let (data, length) = (file.as_ptr(), file.len() as u64);
-    nanoembed_source { data, length, read_at: None, context: null_mut() }
+    nanoembed_source { data, length, read_at: None, context: null_mut(), ..Default::default() }
 }
 
 /// Memory as `malloc` gives it.
@@ -41,12 +41,15 @@ fn vectors(
     options: &nanoembed_model_options,
 ) -> Result<Vec<Vec<f32>>, nanoembed_status> {
     let source = in_memory(file);
-    let mut scratch = memory(nanoembed_scratch_bytes());
-    let (at, bytes) = (scratch.as_mut_ptr().cast::<u8>(), nanoembed_scratch_bytes());
     let check = |status| if status == NANOEMBED_OK { Ok(()) } else { Err(status) };
+    let mut bytes = 0;
+    // SAFETY: the source is there, and outlives the call.
+    check(unsafe { nanoembed_plan_scratch(&source, &mut bytes, null_mut()) })?;
+    let mut scratch = memory(bytes);
+    let at = scratch.as_mut_ptr().cast::<u8>();
     // SAFETY: everything is there, with its true sizes, and outlives the handles.
     unsafe {
-        let mut plan = std::mem::zeroed::<nanoembed_plan>();
+        let mut plan = nanoembed_plan::default();
         check(nanoembed_plan_model(&source, options, at, bytes, &mut plan, null_mut()))?;
         let mut for_model = memory(plan.model_bytes);
         let mut model = null_mut();
@@ -75,11 +78,11 @@ fn vectors(
             .iter()
             .map(|text| {
                 let mut vector = vec![0.0; plan.dimensions as usize];
-                let mut tokenized = std::mem::zeroed::<nanoembed_tokenized>();
+                let mut tokenized = nanoembed_tokenized::default();
                 check(nanoembed_embed_text(
                     model,
                     workspace,
-                    text.as_ptr(),
+                    text.as_ptr().cast(),
                     text.len(),
                     vector.as_mut_ptr(),
                     vector.len(),
@@ -231,7 +234,7 @@ fn models_of_the_other_kind_are_refused_as_such() {
         let (source, options) = (in_memory(file), nanoembed_decoder_options::default());
         // SAFETY: everything is there.
         let status = unsafe {
-            let mut plan = std::mem::zeroed::<nanoembed_decoder_plan>();
+            let mut plan = nanoembed_decoder_plan::default();
             nanoembed_plan_decoder(&source, &options, &mut plan, null_mut())
         };
         assert_eq!(status, other);

@@ -63,15 +63,17 @@ fn c(sampling: &nanoembed_sampling) -> Said {
         length: FILE.len() as u64,
         read_at: None,
         context: null_mut(),
+        ..Default::default()
     };
     let options = nanoembed_decoder_options {
         positions: POSITIONS as u32,
         tokens_at_once: TOKENS_AT_ONCE as u32,
+        ..Default::default()
     };
     let (mut said, mut all) = (Vec::new(), Vec::new());
     // SAFETY: pointers to what lives here, with the lengths that it has.
     unsafe {
-        let mut plan = std::mem::zeroed::<nanoembed_decoder_plan>();
+        let mut plan = nanoembed_decoder_plan::default();
         assert_eq!(nanoembed_plan_decoder(&source, &options, &mut plan, null_mut()), NANOEMBED_OK);
         let (mut model, mut work) = (
             vec![0_u128; plan.decoder_bytes.div_ceil(16)],
@@ -117,7 +119,13 @@ fn c_says_the_same_greedily_and_by_chance() {
         [(0.0, 1.0, 0, 0, "greedy"), (0.9, 0.95, 40, 7, "sampled")]
     {
         let ours = rust(Sampling { temperature, top_k, top_p }, seed);
-        let sampling = nanoembed_sampling { temperature, top_p, top_k: top_k as u32, seed };
+        let sampling = nanoembed_sampling {
+            temperature,
+            top_p,
+            top_k: top_k as u32,
+            seed,
+            ..Default::default()
+        };
         assert_eq!(c(&sampling), ours, "{name}");
         assert_eq!(expected(name), ours.0, "{name}: what tests/c/test_decoder.c expects");
         let different: std::collections::HashSet<_> = ours.0.iter().collect();

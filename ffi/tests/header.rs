@@ -6,7 +6,7 @@ use std::path::Path;
 use nanoembed_core::ErrorKind;
 
 /// The files in the order in which a reader of the header wants to meet them.
-const SOURCES: [&str; 20] = [
+const SOURCES: [&str; 22] = [
     "version",
     "status",
     "memory",
@@ -16,11 +16,13 @@ const SOURCES: [&str; 20] = [
     "reader",
     "tensor",
     "uqff",
+    "verify",
     "model",
     "tokenized",
     "tokenize",
     "embed",
     "batch",
+    "top_k",
     "words",
     "lookup",
     "similar",
@@ -40,10 +42,20 @@ const INTRODUCTION: &str = "\
  *   things has a length, every output a capacity; NULL is fine for none;
  * - the last parameter of functions that read files, `error`, may be NULL; on failure it gets the status and the byte
  *   of the file that is wrong;
+ * - structs begin with their size, which the program sets: nanoembed_error error = {.size = sizeof error};
  * - memory is the caller's: handles lie at the front of memory that the caller lends. Nothing has to be closed, nothing
  *   is allocated but by functions called `_new`, nothing is global;
  * - no function keeps a pointer to `options`, `scratch` or `error`; sources are copied, what they point to is not.
  */";
+
+const ATTRIBUTES: &str = "\
+// The compiler warns of a status that is not looked at.
+#if defined(__GNUC__) || defined(__clang__)
+#define NANOEMBED_CHECK __attribute__((warn_unused_result))
+#else
+#define NANOEMBED_CHECK
+#endif
+";
 
 fn statuses() -> String {
     let mut text = String::new();
@@ -67,16 +79,41 @@ fn header() -> String {
     let mut config =
         cbindgen::Config::from_file(root.join("cbindgen.toml")).expect("cbindgen.toml");
     config.header = Some(INTRODUCTION.to_owned());
-    config.after_includes = Some(format!("\n{}", statuses().trim_end()));
+    config.after_includes = Some(format!("\n{ATTRIBUTES}\n{}", statuses().trim_end()));
     let mut builder = cbindgen::Builder::new().with_config(config);
-    for source in SOURCES.iter().chain(&["owned"]) {
+    for source in SOURCES.iter().chain(&["source_file", "owned"]) {
         builder = builder.with_src(root.join(format!("src/{source}.rs")));
     }
     let mut bytes = Vec::new();
     builder.generate().expect("cbindgen").write(&mut bytes);
     let text = String::from_utf8(bytes).expect("UTF-8");
     // What Rust's readers look for under a heading is a sentence like any other in C.
-    text.replace("//\n// # Safety\n", "")
+    let text = text.replace("//\n// # Safety\n", "");
+    // A status that nobody looks at is a mistake.
+    let text = text
+        .replace("\nnanoembed_status nanoembed_", "\nNANOEMBED_CHECK nanoembed_status nanoembed_")
+        // But one that only says how a text went.
+        .replace(
+            "NANOEMBED_CHECK nanoembed_status nanoembed_error_describe",
+            "nanoembed_status nanoembed_error_describe",
+        );
+    // What needs an allocator or an operating system is no part of other builds.
+    let first = ["source_file", "owned"].map(|file| {
+        let source =
+            std::fs::read_to_string(root.join(format!("src/{file}.rs"))).expect("a source");
+        let start = source.find("pub unsafe extern \"C\" fn ").expect("a function");
+        let name = &source[start + 25..];
+        name[..name.find('(').expect("parameters")].to_owned()
+    });
+    let at = first.iter().filter_map(|name| text.find(&format!("{name}("))).min().expect("there");
+    let at = text[..at].rfind("\n\n").expect("between functions") + 2;
+    let end = text.rfind("#ifdef __cplusplus").expect("the end");
+    format!(
+        "{}#ifndef NANOEMBED_NO_STD\n{}#endif // NANOEMBED_NO_STD\n\n{}",
+        &text[..at],
+        &text[at..end],
+        &text[end..]
+    )
 }
 
 #[test]

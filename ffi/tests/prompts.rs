@@ -18,6 +18,7 @@ fn open(vocabulary: nanoembed_vocabulary) -> (nanoembed_status, u32) {
         length: FILE.len() as u64,
         read_at: None,
         context: null_mut(),
+        ..Default::default()
     };
     let options = nanoembed_model_options { vocabulary, ..Default::default() };
     let (mut model, mut tokenizers) = (null_mut(), 0);
@@ -25,7 +26,7 @@ fn open(vocabulary: nanoembed_vocabulary) -> (nanoembed_status, u32) {
     unsafe {
         let status = nanoembed_model_new(&source, &options, &mut model, null_mut());
         if status == NANOEMBED_OK {
-            let mut info = std::mem::zeroed::<nanoembed_model_info>();
+            let mut info = nanoembed_model_info::default();
             assert_eq!(nanoembed_model_get_info(model, &mut info), NANOEMBED_OK);
             tokenizers = info.has_tokenizer;
         }

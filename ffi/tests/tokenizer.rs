@@ -27,7 +27,7 @@ fn parsed(name: &str) -> Value {
 
 fn in_memory(file: &[u8]) -> nanoembed_source {
     let (data, length) = (file.as_ptr(), file.len() as u64);
-    nanoembed_source { data, length, read_at: None, context: null_mut() }
+    nanoembed_source { data, length, read_at: None, context: null_mut(), ..Default::default() }
 }
 
 /// A tokenizer and what it makes of texts.
@@ -133,13 +133,13 @@ impl Tokenizer {
     }
 
     fn info(&self) -> nanoembed_tokenizer_info {
-        let mut info = core::mem::MaybeUninit::uninit();
+        let mut info = nanoembed_tokenizer_info::default();
         // SAFETY: written where the status is 0.
         unsafe {
-            let status = nanoembed_tokenizer_get_info(self.0, info.as_mut_ptr());
+            let status = nanoembed_tokenizer_get_info(self.0, &mut info);
             assert_eq!(status, NANOEMBED_OK);
-            info.assume_init()
         }
+        info
     }
 
     fn encode_in(
@@ -150,10 +150,10 @@ impl Tokenizer {
         less_scratch: usize,
     ) -> (nanoembed_status, Vec<u32>, u32) {
         let (mut bytes, mut ids) = (0, vec![u32::MAX; room]);
-        let mut tokenized = nanoembed_tokenized { tokens: 0, total: 0, truncated: 0 };
+        let mut tokenized = nanoembed_tokenized::default();
         // SAFETY: everything is there, with its true sizes.
         let status = unsafe {
-            let (at, length) = (text.as_ptr(), text.len());
+            let (at, length) = (text.as_ptr().cast(), text.len());
             let asked = nanoembed_tokenizer_scratch_bytes(self.0, at, length, &mut bytes);
             assert_eq!(asked, NANOEMBED_OK);
             let bytes = bytes - less_scratch;
@@ -183,10 +183,11 @@ impl Tokenizer {
     }
 
     fn bytes(&self, id: u32) -> Result<Vec<u8>, nanoembed_status> {
-        let (mut out, mut length) = (vec![0; 512], 0);
+        let (mut out, mut length) = (vec![0_u8; 512], 0);
         // SAFETY: everything is there, with its true sizes.
         let status = unsafe {
-            nanoembed_tokenizer_token(self.0, id, out.as_mut_ptr(), out.len(), &mut length)
+            let (at, room) = (out.as_mut_ptr().cast(), out.len());
+            nanoembed_tokenizer_token(self.0, id, at, room, &mut length)
         };
         out.truncate(length);
         if status == NANOEMBED_OK { Ok(out) } else { Err(status) }

@@ -43,7 +43,7 @@ mod plan;
 mod run;
 mod size;
 mod source;
-#[cfg(feature = "families")]
+#[cfg(feature = "static-models")]
 mod table;
 pub mod weights;
 
@@ -98,6 +98,10 @@ pub use source::tokenizer;
 pub use source::word_pieces::{
     WordPieceIndex, WordPieceMemory, WordPieceNeeds, WordPieceSource, WordPieceTables,
 };
-#[cfg(feature = "families")]
-pub use table::TokenTable;
+#[cfg(feature = "pipeline")]
+pub(crate) use table::module;
+#[cfg(all(feature = "static-models", feature = "embd"))]
+pub use table::{TableModel, TableSource};
+#[cfg(feature = "static-models")]
+pub use table::{TableSettings, TokenTable};
 pub use weights::{Encoding, Matrix, SliceWeights, Weights};

@@ -137,41 +137,13 @@ impl<'b, S: ReadAt, D: Decode> Seek<'b, S, D> {
 
     /// Reads on until the buffer holds `at_least` undecoded bytes, or the source's last one.
     fn refill(&mut self, at_least: usize) -> Result<()> {
-        self.move_to_front();
-        let place = self.decoder.offset().saturating_add(self.end as u64);
-        let ahead = self.source.len().saturating_sub(place);
-        if ahead == 0 {
-            return Err(super::unexpected_end(&self.decoder));
+        let offset = self.decoder.offset();
+        let Self { source, buffer, start, end, bytes_read, .. } = self;
+        let window = Window { buffer, start, end, bytes_read };
+        match window.refill(source, offset, at_least)? {
+            true => Ok(()),
+            false => Err(super::unexpected_end(&self.decoder)),
         }
-        let all = self.end.saturating_add(usize::try_from(ahead).unwrap_or(usize::MAX));
-        let target = at_least.min(all);
-        if target > self.buffer.len() {
-            return Err(Error::new(self.decoder.offset(), ErrorKind::BufferTooSmall));
-        }
-        while self.end < target {
-            let offset = self.decoder.offset().saturating_add(self.end as u64);
-            let room = self.buffer.get_mut(self.end..).unwrap_or(&mut []);
-            let read = self.source.read_at(offset, room)?.min(room.len());
-            if read == 0 {
-                return Err(Error::new(offset, ErrorKind::SourceChanged));
-            }
-            self.end = self.end.saturating_add(read);
-            self.bytes_read = self.bytes_read.saturating_add(read as u64);
-        }
-        Ok(())
-    }
-
-    fn move_to_front(&mut self) {
-        let left = self.end.saturating_sub(self.start);
-        if self.start > 0 {
-            for to in 0..left {
-                let byte = self.buffer.get(self.start.saturating_add(to)).copied().unwrap_or(0);
-                if let Some(slot) = self.buffer.get_mut(to) {
-                    *slot = byte;
-                }
-            }
-        }
-        (self.start, self.end) = (0, left);
     }
 
     fn skip_data(&mut self) {
@@ -185,4 +157,56 @@ impl<'b, S: ReadAt, D: Decode> Seek<'b, S, D> {
             self.start = self.start.saturating_add(skipped);
         }
     }
+}
+
+/// The buffer of a [`Seek`], whatever its source and its decoder are.
+struct Window<'w> {
+    buffer: &'w mut [u8],
+    start: &'w mut usize,
+    end: &'w mut usize,
+    bytes_read: &'w mut u64,
+}
+
+impl Window<'_> {
+    /// See [`Seek::refill`]; `offset` is that of the first undecoded byte. False at the end of the
+    /// source.
+    #[inline(never)] // there once for all sources
+    fn refill(self, source: &dyn ReadAt, offset: u64, at_least: usize) -> Result<bool> {
+        let Self { buffer, start, end, bytes_read } = self;
+        move_to_front(buffer, start, end);
+        let place = offset.saturating_add(*end as u64);
+        let ahead = source.len().saturating_sub(place);
+        if ahead == 0 {
+            return Ok(false);
+        }
+        let all = end.saturating_add(usize::try_from(ahead).unwrap_or(usize::MAX));
+        let target = at_least.min(all);
+        if target > buffer.len() {
+            return Err(Error::new(offset, ErrorKind::BufferTooSmall));
+        }
+        while *end < target {
+            let offset = offset.saturating_add(*end as u64);
+            let room = buffer.get_mut(*end..).unwrap_or(&mut []);
+            let read = source.read_at(offset, room)?.min(room.len());
+            if read == 0 {
+                return Err(Error::new(offset, ErrorKind::SourceChanged));
+            }
+            *end = end.saturating_add(read);
+            *bytes_read = bytes_read.saturating_add(read as u64);
+        }
+        Ok(true)
+    }
+}
+
+fn move_to_front(buffer: &mut [u8], start: &mut usize, end: &mut usize) {
+    let left = end.saturating_sub(*start);
+    if *start > 0 {
+        for to in 0..left {
+            let byte = buffer.get(start.saturating_add(to)).copied().unwrap_or(0);
+            if let Some(slot) = buffer.get_mut(to) {
+                *slot = byte;
+            }
+        }
+    }
+    (*start, *end) = (0, left);
 }

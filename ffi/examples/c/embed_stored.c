@@ -28,18 +28,18 @@ static int fail(const char *what, nanoembed_status status, const nanoembed_error
 }
 
 int main(int count, char **arguments) {
-    nanoembed_source source;
-    nanoembed_model_options options;
-    nanoembed_plan plan;
+    nanoembed_source source = {.size = sizeof source};
+    nanoembed_model_options options = {.size = sizeof options};
+    nanoembed_plan plan = {.size = sizeof plan};
     nanoembed_model *model;
     nanoembed_workspace *workspace;
-    nanoembed_error error;
+    nanoembed_error error = {.size = sizeof error};
     nanoembed_status status;
     FILE *file, *texts, *out;
     char line[4096];
     float *vector;
     uint8_t *scratch, *model_memory, *workspace_memory;
-    size_t scratch_bytes = nanoembed_scratch_bytes();
+    size_t scratch_bytes = 0;
     if (count != 7) return 2;
     file = fopen(arguments[1], "rb");
     texts = fopen(arguments[2], "rb");
@@ -47,8 +47,8 @@ int main(int count, char **arguments) {
     if (!file || !texts || !out) return 2;
     fseek(file, 0, SEEK_END);
 
-    nanoembed_source_from_callback(read_at, file, (uint64_t)ftell(file), &source);
-    nanoembed_model_options_default(&options);
+    status = nanoembed_source_from_callback(read_at, file, (uint64_t)ftell(file), &source);
+    if (status) return fail("source", status, NULL);
     options.tokens = (uint32_t)atoi(arguments[4]);
     options.block_tokens = (uint32_t)atoi(arguments[6]);
     options.vocabulary = NANOEMBED_VOCABULARY_IN_FILE;
@@ -56,6 +56,8 @@ int main(int count, char **arguments) {
     if (strcmp(arguments[5], "fixed") == 0) options.activations = NANOEMBED_ACTIVATIONS_FIXED;
 
     /* How much memory, to the byte; then exactly that. */
+    status = nanoembed_plan_scratch(&source, &scratch_bytes, &error);
+    if (status) return fail("plan", status, &error);
     scratch = malloc(scratch_bytes);
     status = nanoembed_plan_model(&source, &options, scratch, scratch_bytes, &plan, &error);
     if (status) return fail("plan", status, &error);
@@ -74,7 +76,7 @@ int main(int count, char **arguments) {
     while (fgets(line, sizeof line, texts)) {
         size_t length = strcspn(line, "\n");
         if (length == 0) continue;
-        status = nanoembed_embed_text(model, workspace, (const uint8_t *)line, length, vector, plan.dimensions, NULL,
+        status = nanoembed_embed_text(model, workspace, line, length, vector, plan.dimensions, NULL,
                                       &error);
         if (status) return fail("embed", status, &error);
         fwrite(vector, sizeof *vector, plan.dimensions, out);

@@ -37,21 +37,20 @@ static int32_t show(void *context, const nanoembed_event *event) {
 }
 
 int main(int count, char **arguments) {
-    nanoembed_reader_options options;
+    nanoembed_reader_options options = {.size = sizeof options};
     nanoembed_reader *reader;
-    nanoembed_error error;
+    nanoembed_error error = {.size = sizeof error};
     nanoembed_status status;
     size_t bytes = nanoembed_reader_bytes() + 8192, n;
     void *memory = malloc(bytes);
     uint8_t chunk[1500];
     unsigned long tokens = 0;
-    memset(&options, 0, sizeof options);
     if (count != 2) return 2;
     for (options.format = 1; strcmp(nanoembed_format_name(options.format), arguments[1]) != 0; options.format++)
         if (options.format > 16) return 2;
     status = nanoembed_reader_init(NULL, &options, memory, bytes, &reader);
     error.status = status;
-    error.offset = 0;
+    error.offset = NANOEMBED_NO_OFFSET;
     while (!status && (n = fread(chunk, 1, sizeof chunk, stdin)) > 0)
         status = nanoembed_reader_feed(reader, chunk, n, show, &tokens, &error);
     if (!status) status = nanoembed_reader_finish(reader, show, &tokens, &error);

@@ -10,9 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint8_t *load(const char *path, size_t *bytes) {
+/* A file's text, with its length. */
+static char *load(const char *path, size_t *bytes) {
     FILE *file = fopen(path, "rb");
-    uint8_t *data;
+    char *data;
     if (!file) {
         perror(path);
         return NULL;
@@ -30,14 +31,21 @@ static uint8_t *load(const char *path, size_t *bytes) {
     return data;
 }
 
+static int fail(const char *what, nanoembed_status status, const nanoembed_error *error) {
+    char why[200] = "";
+    if (error->status == status) nanoembed_error_describe(error, why, sizeof why);
+    fprintf(stderr, "%s: %s\n", what, why[0] ? why : nanoembed_status_message(status));
+    return 1;
+}
+
 /* Moves lines together, without their ends and the blanks before them, and writes where each begins and the last ends. Returns
  * how many there are: blank ones are left out, and the last needs no end. */
-static size_t pack_lines(uint8_t *text, size_t bytes, int32_t *offsets) {
+static size_t pack_lines(char *text, size_t bytes, int32_t *offsets) {
     size_t i, to = 0, begin = 0, lines = 0;
     offsets[0] = 0;
     for (i = 0; i <= bytes; i++) {
         int is_end = i == bytes || text[i] == '\n';
-        if (!is_end && (to > begin || !isspace(text[i]))) text[to++] = text[i];
+        if (!is_end && (to > begin || !isspace((unsigned char)text[i]))) text[to++] = text[i];
         if (is_end && to > begin) {
             offsets[++lines] = (int32_t)to;
             begin = to;
@@ -47,38 +55,34 @@ static size_t pack_lines(uint8_t *text, size_t bytes, int32_t *offsets) {
 }
 
 int main(int count, char **arguments) {
-    size_t model_bytes, text_bytes, lines = 1, i, best;
-    uint8_t *file, *text, *status_of_line;
+    size_t text_bytes, lines = 1, i, found;
+    char *text;
+    uint8_t *status_of_line;
     int32_t *offsets;
-    nanoembed_source source;
+    nanoembed_source source = {.size = sizeof source};
     nanoembed_model *model;
     nanoembed_workspace *workspace;
-    nanoembed_model_info info;
-    nanoembed_strings strings;
-    nanoembed_error error;
+    nanoembed_model_info info = {.size = sizeof info};
+    nanoembed_strings strings = {.size = sizeof strings};
+    nanoembed_error error = {.size = sizeof error};
     nanoembed_status status;
+    nanoembed_scored best[3];
     float *vectors, *query;
-    char why[160];
     if (count != 4) return 2;
-    file = load(arguments[1], &model_bytes);
     text = load(arguments[2], &text_bytes);
-    if (!file || !text) return 2;
+    if (!text) return 2;
 
-    nanoembed_source_from_buffer(file, model_bytes, &source);
+    status = nanoembed_source_from_file(arguments[1], &source);
+    if (status) return perror(arguments[1]), 1;
     status = nanoembed_model_new(&source, NULL, &model, &error);
-    if (status) {
-        nanoembed_error_describe(&error, why, sizeof why);
-        fprintf(stderr, "%s: %s\n", arguments[1], why);
-        return 1;
-    }
-    nanoembed_workspace_new(model, &workspace);
-    nanoembed_model_get_info(model, &info);
+    if (!status) status = nanoembed_workspace_new(model, &workspace);
+    if (!status) status = nanoembed_model_get_info(model, &info);
+    if (status) return fail(arguments[1], status, &error);
 
     /* A column of strings: where each line begins. */
     for (i = 0; i < text_bytes; i++) lines += text[i] == '\n';
     offsets = malloc((lines + 1) * sizeof *offsets);
     lines = pack_lines(text, text_bytes, offsets);
-    memset(&strings, 0, sizeof strings);
     strings.offsets = offsets;
     strings.data = text;
     strings.data_bytes = (size_t)offsets[lines];
@@ -90,32 +94,21 @@ int main(int count, char **arguments) {
     status = nanoembed_embed_strings(model, workspace, &strings, vectors, lines * info.dimensions, status_of_line, lines,
                                      &error);
     if (!status)
-        status = nanoembed_embed_text(model, workspace, (const uint8_t *)arguments[3], strlen(arguments[3]), query,
-                                      info.dimensions, NULL, &error);
-    if (status) {
-        fprintf(stderr, "%s\n", nanoembed_status_message(status));
-        return 1;
-    }
-    for (best = 0; best < 3 && best < lines; best++) {
-        float highest = -2, cosine;
-        size_t at = 0;
-        for (i = 0; i < lines; i++) {
-            if (status_of_line[i] == 255) continue;
-            nanoembed_cosine(vectors + i * info.dimensions, query, info.dimensions, &cosine);
-            if (cosine > highest) {
-                highest = cosine;
-                at = i;
-            }
-        }
-        status_of_line[at] = 255;
-        printf("%.3f %.*s\n", highest, (int)(offsets[at + 1] - offsets[at]), (const char *)text + offsets[at]);
+        status = nanoembed_embed_text(model, workspace, arguments[3], strlen(arguments[3]), query, info.dimensions, NULL,
+                                      &error);
+    /* Vectors of length 1: the dot product is the cosine. */
+    if (!status) status = nanoembed_top_k(query, info.dimensions, vectors, lines, best, 3, &found);
+    if (status) return fail("embed", status, &error);
+    for (i = 0; i < found; i++) {
+        const int32_t *line = offsets + best[i].row;
+        printf("%.3f %.*s\n", best[i].score, (int)(line[1] - line[0]), text + line[0]);
     }
     nanoembed_workspace_free(workspace);
     nanoembed_model_free(model);
+    nanoembed_source_close(&source);
     free(status_of_line);
     free(vectors);
     free(offsets);
     free(text);
-    free(file);
     return 0;
 }

@@ -46,7 +46,7 @@ int main(int count, char **arguments) {
     const std::int32_t offsets[] = {0, 16, 19};
     nanoembed_strings strings{};
     strings.offsets = offsets;
-    strings.data = reinterpret_cast<const std::uint8_t *>("How do I log in?log");
+    strings.data = "How do I log in?log";
     strings.data_bytes = 19;
     strings.length = 2;
     std::vector<nanoembed_row_status> rows(2, 9);
@@ -54,7 +54,15 @@ int main(int count, char **arguments) {
     CHECK(rows[0] == NANOEMBED_ROW_OK && rows[1] == NANOEMBED_ROW_OK);
     CHECK(nanoembed::cosine(nanoembed::span<const float>(columns.data(), 384), one) > 0.999999f);
     const auto failed = other.embed(*workspace, "text", nanoembed::span<float>(one.data(), 3));
-    CHECK(!failed && std::strcmp(failed.error().name(), "buffer_too_small") == 0);
+    CHECK(!failed && std::strcmp(failed.error().name(), "buffer_too_small") == 0 && failed.error().needed() == 384);
+    nanoembed_model_options odd{};
+    odd.tokens = 1;
+    CHECK(nanoembed::model::open(nanoembed::source::buffer(bytes.data(), bytes.size()), odd).error().at_fault() == "tokens");
+    const auto mapped = nanoembed::mapped_file::open(arguments[1]);
+    CHECK(mapped && mapped->bytes().size() == bytes.size() && *nanoembed::verify(*mapped));
+    CHECK(!nanoembed::mapped_file::open("no/such/file"));
+    const auto near = nanoembed::top_k(one, columns, 2);
+    CHECK(near && near->size() == 2 && (*near)[0].row == 0 && (*near)[0].score > 0.999f);
     auto wrong = nanoembed::model::open(nanoembed::source::buffer("nonsense", 8));
     CHECK(!wrong && wrong.error().status() == NANOEMBED_BAD_MAGIC);
     CHECK(wrong.error().text().find("byte 0: ") == 0);
@@ -84,6 +92,9 @@ int main(int count, char **arguments) {
     const auto best = words->similar(*vector, 3);
     CHECK(best && best->size() == 3 && (*best)[0].score >= (*best)[1].score);
     CHECK(words->word((*best)[0].row)->find("compute") != std::string::npos);
+    const auto analogy = words->analogy("compute", "computer", "print");
+    CHECK(!analogy || (analogy->first.size() == 32 && analogy->second.size() == 3));
+    CHECK(words->analogy("\xff", "and", "and").error().status() == NANOEMBED_INVALID_UTF8);
     CHECK(words->word(0xffffffffu).error().status() == NANOEMBED_INVALID_ARGUMENT);
     const auto stored = nanoembed::source::callback(
         [](void *, std::uint64_t, std::uint8_t *, std::size_t, std::size_t *) -> std::int32_t { return 1; }, nullptr, 99);
@@ -101,10 +112,14 @@ int main(int count, char **arguments) {
     const auto next = decoder->next(*said);
     CHECK(logits && next && said->size() == 9);
     for (const float logit : *logits) CHECK(logit <= (*logits)[*next]);
-    said->truncate(8);
+    CHECK(said->truncate(8).has_value());
     CHECK(said->size() == 8 && !decoder->logits(*said));
-    CHECK(said->set_sampling({-1.0f, 1.0f, 0, 0}).error().status() == NANOEMBED_INVALID_ARGUMENT);
-    CHECK(said->set_sampling({0.8f, 0.9f, 10, 5}).has_value());
+    nanoembed_sampling sampling{};
+    sampling.temperature = -1.0f;
+    sampling.top_p = 1.0f;
+    CHECK(said->set_sampling(sampling).error().status() == NANOEMBED_INVALID_ARGUMENT);
+    sampling.temperature = 0.8f;
+    CHECK(said->set_sampling(sampling).has_value());
     CHECK(!nanoembed::decoder::open(nanoembed::source::buffer("GGUFGGUF", 8)));
 
     const auto bpe_bytes = load(arguments[4]);

@@ -46,13 +46,12 @@ file load(const char *path);
 /* Reads a `file`: in short reads, and with errors in the middle, as it says. */
 int32_t read_at(void *context, uint64_t offset, uint8_t *destination, size_t length, size_t *read);
 
-static inline const uint8_t *text(const char *s) { return (const uint8_t *)s; }
-
 /* The parts; each in a file of its own. */
 void formats(void);
 void readers(file *f, nanoembed_format format);
 void dequantizing(file *gguf, file *uqff);
 void models(file *f);
+void static_models(file *f);
 void word_vectors(file *f, const char *known);
 void decoders(file *f);
 void byte_pairs(file *f);

@@ -25,19 +25,18 @@ static void says(const nanoembed_decoder *decoder, nanoembed_session *session, c
 }
 
 void decoders(file *f) {
-    nanoembed_source source, stored, cut;
-    nanoembed_decoder_options options;
-    nanoembed_decoder_plan plan, again;
+    nanoembed_source source = {.size = sizeof source}, stored = {.size = sizeof stored}, cut = {.size = sizeof cut};
+    nanoembed_decoder_options options = {.size = sizeof options};
+    nanoembed_decoder_plan plan = {.size = sizeof plan}, again = {.size = sizeof again};
     nanoembed_decoder *decoder = NULL, *owned = NULL;
     nanoembed_session *session = NULL, *other = NULL;
-    nanoembed_sampling sampling;
-    nanoembed_error error;
+    nanoembed_sampling sampling = {.size = sizeof sampling};
+    nanoembed_error error = {.size = sizeof error};
     unsigned long before;
     float one[64], two[64];
     uint8_t *memory, *work;
     uint32_t id = 64;
     size_t i;
-    memset(&options, 0, sizeof options);
     options.positions = (uint32_t)(PROMPT + TOKENS);
     options.tokens_at_once = 3;
     OK(nanoembed_source_from_buffer(f->data, f->bytes, &source));

@@ -36,8 +36,8 @@ static digest pull(const nanoembed_source *source, const nanoembed_reader_option
     size_t bytes = nanoembed_reader_bytes() + 8192;
     uint8_t *memory = malloc(bytes);
     nanoembed_reader *reader = NULL;
-    nanoembed_error error;
-    nanoembed_event event;
+    nanoembed_error error = {.size = sizeof error};
+    nanoembed_event event = {.size = sizeof event};
     digest d;
     memset(&d, 0, sizeof d);
     OK(nanoembed_reader_init(source, options, memory, bytes, &reader));
@@ -54,15 +54,14 @@ static digest pull(const nanoembed_source *source, const nanoembed_reader_option
 }
 
 void readers(file *f, nanoembed_format format) {
-    nanoembed_reader_options options;
-    nanoembed_source buffer, stored;
+    nanoembed_reader_options options = {.size = sizeof options};
+    nanoembed_source buffer = {.size = sizeof buffer}, stored = {.size = sizeof stored};
     digest one, other, pushed;
     size_t at, bytes = nanoembed_reader_bytes() + 8192;
     uint8_t *memory = malloc(bytes);
     nanoembed_reader *reader = NULL;
-    nanoembed_error error;
-    nanoembed_event event;
-    memset(&options, 0, sizeof options);
+    nanoembed_error error = {.size = sizeof error};
+    nanoembed_event event = {.size = sizeof event};
     options.format = format;
     options.data = 1;
     OK(nanoembed_source_from_buffer(f->data, f->bytes, &buffer));
@@ -124,7 +123,7 @@ void readers(file *f, nanoembed_format format) {
 
 void formats(void) {
     CHECK(nanoembed_sniff(NULL, 9) == NANOEMBED_FORMAT_UNKNOWN);
-    CHECK(nanoembed_sniff(text("nonsense!"), 9) == NANOEMBED_FORMAT_UNKNOWN);
+    CHECK(nanoembed_sniff((const uint8_t *)"nonsense!", 9) == NANOEMBED_FORMAT_UNKNOWN);
     CHECK(strcmp(nanoembed_format_name(NANOEMBED_FORMAT_UQFF), "uqff") == 0);
     CHECK(strcmp(nanoembed_format_name(1000), "unknown") == 0);
     CHECK(strcmp(nanoembed_dtype_name(2), "f32") == 0);
@@ -134,17 +133,16 @@ void formats(void) {
 }
 
 void dequantizing(file *gguf, file *uqff) {
-    nanoembed_reader_options options;
-    nanoembed_source buffer, stored;
+    nanoembed_reader_options options = {.size = sizeof options};
+    nanoembed_source buffer = {.size = sizeof buffer}, stored = {.size = sizeof stored};
     nanoembed_reader *reader = NULL;
-    nanoembed_event event;
+    nanoembed_event event = {.size = sizeof event};
     size_t bytes = nanoembed_reader_bytes() + 8192, seen = 0;
     uint8_t *memory = malloc(bytes);
     uint8_t tile[300];
     static float a[512], b[512];
     uint64_t elements = 0;
     uint8_t half[4] = {0x00, 0x3c, 0x00, 0xc0};
-    memset(&options, 0, sizeof options);
     options.format = NANOEMBED_FORMAT_GGUF;
     OK(nanoembed_source_from_buffer(gguf->data, gguf->bytes, &buffer));
     OK(nanoembed_source_from_callback(read_at, gguf, gguf->bytes, &stored));
@@ -176,12 +174,12 @@ void dequantizing(file *gguf, file *uqff) {
     free(memory);
     bytes = nanoembed_uqff_bytes(256);
     memory = malloc(bytes);
-    OK(nanoembed_uqff_dequantize(uqff->data, uqff->bytes, text("0"), 1, 0, memory, bytes, NULL, 0, &elements, NULL));
+    OK(nanoembed_uqff_dequantize(uqff->data, uqff->bytes, "0", 1, 0, memory, bytes, NULL, 0, &elements, NULL));
     CHECK(elements > 4);
-    OK(nanoembed_uqff_dequantize(uqff->data, uqff->bytes, text("0"), 1, 1, memory, bytes, a, 3, NULL, NULL));
+    OK(nanoembed_uqff_dequantize(uqff->data, uqff->bytes, "0", 1, 1, memory, bytes, a, 3, NULL, NULL));
     CHECK(isfinite(a[0]) && isfinite(a[1]) && isfinite(a[2]));
-    IS(nanoembed_uqff_dequantize(uqff->data, uqff->bytes, text("?"), 1, 0, memory, bytes, a, 1, NULL, NULL),
+    IS(nanoembed_uqff_dequantize(uqff->data, uqff->bytes, "?", 1, 0, memory, bytes, a, 1, NULL, NULL),
        NANOEMBED_NOT_FOUND);
-    IS(nanoembed_uqff_dequantize(NULL, 9, text("0"), 1, 0, memory, bytes, a, 1, NULL, NULL), NANOEMBED_BAD_POINTER);
+    IS(nanoembed_uqff_dequantize(NULL, 9, "0", 1, 0, memory, bytes, a, 1, NULL, NULL), NANOEMBED_BAD_POINTER);
     free(memory);
 }

@@ -17,7 +17,6 @@ use crate::choice::choices;
 use crate::convert::calibration::Calibration;
 use crate::convert::checkpoint::Checkpoint;
 use crate::convert::checkpoint::tensor::Tensor;
-use crate::convert::checkpoint::vocabulary::Vocabulary;
 use crate::convert::int8;
 use crate::convert::naming::Naming;
 use crate::error::{Error, Result};
@@ -102,7 +101,7 @@ impl<'a> Source<'a> {
             tensors: &checkpoint.tensors,
             naming: Naming::Bert,
             vocabulary: special.map(|special| embd::Vocabulary { tokens, special }),
-            further: checkpoint.vocabulary.as_ref().map(index).into_iter().flatten().collect(),
+            further: checkpoint.vocabulary.iter().flat_map(|it| index(&it.tokens)).collect(),
         }
     }
 }
@@ -354,9 +353,8 @@ fn squared_error(a: &[f32], b: &[f32]) -> f64 {
 }
 
 /// The sorted index over a vocabulary: two tensors.
-fn index(vocabulary: &Vocabulary) -> [Further; 2] {
-    let tokens = &vocabulary.tokens;
-    let mut order: Vec<(&[u8], u32)> = tokens.iter().map(Vec::as_slice).zip(0_u32..).collect();
+pub(super) fn index<T: AsRef<[u8]>>(tokens: &[T]) -> [Further; 2] {
+    let mut order: Vec<(&[u8], u32)> = tokens.iter().map(T::as_ref).zip(0_u32..).collect();
     order.sort_unstable();
     let id_dtype = if tokens.len() <= 1 << 16 { Dtype::U16 } else { Dtype::U32 };
     let sorted_ids = order
@@ -364,7 +362,7 @@ fn index(vocabulary: &Vocabulary) -> [Further; 2] {
         .flat_map(|(_, id)| id.to_le_bytes().into_iter().take(id_dtype.block_bytes()))
         .collect();
     // An entry is a 16-bit length and the token's bytes.
-    let ends = tokens.iter().scan(0_u32, |end, token| {
+    let ends = tokens.iter().map(T::as_ref).scan(0_u32, |end, token| {
         *end = end.saturating_add(u32::try_from(token.len()).unwrap_or(u32::MAX).saturating_add(2));
         Some(*end)
     });

@@ -1,6 +1,6 @@
 //! Checking the two CRC-32 of the footer: a call of its own, since it has to see every byte.
 
-use super::decoder::{DEFAULT_MAX_TENSORS, Decoder};
+use super::decoder::{DEFAULT_MAX_TENSORS, Decoder, DecoderOver, TensorRecord};
 use crate::crc32::{Running, combine};
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Decode, Event, Mode, Step};
@@ -10,8 +10,12 @@ use crate::event::{Decode, Event, Mode, Step};
 /// It gives the same events, but nothing is [`skippable`](Decode::skippable), and before
 /// [`Event::End`] comes [`ErrorKind::DataChecksum`] or [`ErrorKind::FileChecksum`] if the bytes are
 /// not those that were written.
-pub struct Verifier<const TENSORS: usize = DEFAULT_MAX_TENSORS> {
-    decoder: Decoder<TENSORS>,
+pub type Verifier<const TENSORS: usize = DEFAULT_MAX_TENSORS> =
+    VerifierOver<[TensorRecord; TENSORS]>;
+
+/// A verifier whose records of tensors lie in `M`: in itself ([`Verifier`]) or in lent memory.
+pub struct VerifierOver<M> {
+    decoder: DecoderOver<M>,
     /// Of all before the data.
     head: Running,
     /// Of the data, which is always last.
@@ -19,16 +23,19 @@ pub struct Verifier<const TENSORS: usize = DEFAULT_MAX_TENSORS> {
     verdict: Option<Result<()>>,
 }
 
-impl<const TENSORS: usize> Verifier<TENSORS> {
+impl<const TENSORS: usize> VerifierOver<[TensorRecord; TENSORS]> {
     /// A verifier at the start of a file.
     #[must_use]
     pub fn new(mode: Mode) -> Self {
-        Self {
-            decoder: Decoder::new(mode),
-            head: Running::new(),
-            data: Running::new(),
-            verdict: None,
-        }
+        Self::over(Decoder::new(mode))
+    }
+}
+
+impl<M> VerifierOver<M> {
+    /// A verifier over a decoder at the start of a file.
+    #[must_use]
+    pub fn over(decoder: DecoderOver<M>) -> Self {
+        Self { decoder, head: Running::new(), data: Running::new(), verdict: None }
     }
 
     /// Gives no tokens: see [`Decoder::without_tokens`].
@@ -77,7 +84,7 @@ fn clip(bytes: &[u8], offset: u64, start: u64, end: u64) -> &[u8] {
     bytes.get(at(start)..at(end)).unwrap_or(&[])
 }
 
-impl<const TENSORS: usize> Decode for Verifier<TENSORS> {
+impl<M: AsRef<[TensorRecord]> + AsMut<[TensorRecord]>> Decode for VerifierOver<M> {
     fn next<'a>(&mut self, input: &'a [u8]) -> Result<Step<'a>> {
         if let Some(Err(error)) = self.verdict {
             return Err(error);

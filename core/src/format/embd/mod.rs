@@ -42,8 +42,8 @@ mod write;
 
 pub use crate::sink::Sink;
 pub use crate::tensor::TensorSpec;
-pub use checksum::Verifier;
-pub use decoder::{DEFAULT_MAX_TENSORS, Decoder};
+pub use checksum::{Verifier, VerifierOver};
+pub use decoder::{DEFAULT_MAX_TENSORS, Decoder, DecoderOver, TensorRecord, count_tensors};
 pub use grammar::{DATA_ALIGNMENT, Flags, MAGIC, MAX_ITEM_BYTES, name_hash};
 pub use view::{Embd, LinearLayout, Metadata, Special, Tensors, TokenEntries, Tokens, Variant};
 pub use write::{Plan, Vocabulary, Writer};

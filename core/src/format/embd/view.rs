@@ -1,6 +1,6 @@
 //! A whole `.weights` file in memory: read, mapped, or in flash.
 
-use super::decoder::{DEFAULT_MAX_TENSORS, Decoder};
+use super::decoder::{DEFAULT_MAX_TENSORS, Decoder, DecoderOver, TensorRecord};
 use super::grammar::{
     self, DESCRIPTOR_BYTES, Flags, Header, METADATA_HEADER_BYTES, SPECIAL_BYTES,
     VOCABULARY_HEADER_BYTES,
@@ -98,10 +98,10 @@ impl<'a> Embd<'a> {
     /// # Errors
     ///
     /// Whatever the [`Decoder`] finds wrong.
-    pub fn parse_with<const TENSORS: usize>(
-        decoder: Decoder<TENSORS>,
-        bytes: &'a [u8],
-    ) -> Result<Self> {
+    pub fn parse_with<M>(decoder: DecoderOver<M>, bytes: &'a [u8]) -> Result<Self>
+    where
+        M: AsRef<[TensorRecord]> + AsMut<[TensorRecord]>,
+    {
         let mut slice = Slice::new(decoder.without_tokens(), bytes).without_data();
         let mut info = None;
         let mut tensors_end = 0;

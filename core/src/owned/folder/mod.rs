@@ -15,7 +15,6 @@ mod description;
 mod limit;
 mod modules;
 mod prompts;
-mod table;
 mod tokenizer;
 #[cfg(feature = "safetensors")]
 mod weights;
@@ -24,11 +23,11 @@ use alloc::borrow::Cow;
 use alloc::string::{String, ToString as _};
 use core::fmt;
 
+pub use crate::model::TableSettings;
 pub use description::{Described, FolderModel, Labels};
 pub use limit::{EncoderSettings, TokenLimit};
 pub use modules::{Base, DenseModule, Modules, PoolingModule};
 pub use prompts::{NoPrompt, Prefix, Prompts};
-pub use table::TableSettings;
 pub use tokenizer::TokenizerConfig;
 
 use crate::error::{Error, Result};

@@ -11,6 +11,7 @@ use alloc::vec::Vec;
 use super::{FolderFault, FolderResult, Texts, json, object};
 use crate::error::{Error, ErrorKind};
 use crate::limit::Limit;
+use crate::model::module::{Module, ModuleKind};
 use crate::model::{DenseActivation, Way};
 use crate::text::json::{Fault, Kind, Object, Read, Value, chars, is};
 
@@ -131,7 +132,8 @@ impl Modules {
         last: Option<ModuleKind>,
     ) -> FolderResult<Option<ModuleKind>> {
         use ModuleKind as K;
-        let Module { kind, value, folder } = module;
+        let folder = folder_of(&module).map_err(|fault| FolderFault::new(FILE, fault))?;
+        let Module { kind, value, .. } = module;
         let misplaced = || {
             let error = Error::new(value.offset(), ErrorKind::UnsupportedSetting);
             let only = "the module stands in an unusual place";
@@ -157,58 +159,24 @@ impl Modules {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum ModuleKind {
-    Transformer,
-    Table,
-    Pooling,
-    Dense,
-    Normalize,
-    Dropout,
-}
-
-struct Module<'t> {
-    kind: ModuleKind,
-    value: Value<'t>,
-    /// Empty, or ending with `/`.
-    folder: String,
-}
-
-impl<'t> Module<'t> {
-    fn read(module: &Object<'t>) -> Read<'t, Self> {
-        let kind = module.text("type")?;
-        let kind = module.needed("type", kind)?;
-        let (place, name) = kind.rsplit_once('.').unwrap_or(("", kind));
-        let is_known = place.is_empty() || place.starts_with("sentence_transformers.");
-        let kind = match name {
-            _ if !is_known => None,
-            "Transformer" => Some(ModuleKind::Transformer),
-            "StaticEmbedding" => Some(ModuleKind::Table),
-            "Pooling" => Some(ModuleKind::Pooling),
-            "Dense" => Some(ModuleKind::Dense),
-            "Normalize" => Some(ModuleKind::Normalize),
-            "Dropout" => Some(ModuleKind::Dropout),
-            _ => None,
-        };
-        let kind = kind
-            .ok_or_else(|| module.unsupported("type", "a module of this kind is not known here"))?;
-        let mut folder: String = chars(module.text("path")?.unwrap_or_default()).collect();
-        while folder.ends_with('/') {
-            folder.pop();
-        }
-        let leaves = folder.starts_with('/') || folder.split('/').any(|part| part == "..");
-        if leaves || folder.contains('\\') {
-            return Err(module.bad("path", "a path within the folder is needed"));
-        }
-        if folder == "." {
-            folder.clear();
-        }
-        if !folder.is_empty() {
-            folder.push('/');
-        }
-        module.finish(&["idx", "name", "kwargs"])?;
-        Ok(Self { kind, value: module.value(), folder })
+/// A path within the folder, as it stands before the names of files: empty, or ending with `/`.
+fn folder_of<'t>(module: &Module<'t>) -> Read<'t, String> {
+    let mut folder: String = chars(module.path).collect();
+    while folder.ends_with('/') {
+        folder.pop();
     }
+    let leaves = folder.starts_with('/') || folder.split('/').any(|part| part == "..");
+    if leaves || folder.contains('\\') {
+        let error = module.value.member("path").map_or(module.value, |path| path).bad();
+        return Err(Fault { error, key: "path", only: "a path within the folder is needed" });
+    }
+    if folder == "." {
+        folder.clear();
+    }
+    if !folder.is_empty() {
+        folder.push('/');
+    }
+    Ok(folder)
 }
 
 /// The ways of pooling, in the order in which their results stand one behind the other, by the

@@ -44,8 +44,9 @@ pub type Read<'t, T> = Result<T, Fault<'t>>;
 const MOST_MEMBERS: usize = 256;
 
 /// Members whose places are kept. Objects with large members, such as vocabularies, have fewer;
-/// those with more are short enough to be looked through again and again.
-const KEPT_MEMBERS: usize = 16;
+/// those with more are short enough to be looked through again and again. Where everything is to be
+/// small, so is the stack.
+const KEPT_MEMBERS: usize = if cfg!(feature = "small") { 4 } else { 16 };
 
 /// A member's name as it is spelled, and its value.
 type Member<'t> = (&'t str, Value<'t>);

@@ -128,8 +128,10 @@ void Fault(void) {
 
 void Reset(void) {
     uint32_t *to, *from = board_data_load, *here;
+#ifdef __ARM_FP
     /* Coprocessors 10 and 11, the FPU, for everybody. */
     *(volatile uint32_t *)0xE000ED88 |= 0xF00000;
+#endif
     __asm__ volatile("dsb\n isb\n mov %0, sp" : "=r"(here));
     for (to = board_data_start; to < board_data_end;) *to++ = *from++;
     for (to = board_bss_start; to < board_bss_end;) *to++ = 0;

@@ -4,23 +4,22 @@
 #include "board.h"
 
 static uint8_t arena[216 * 1024] __attribute__((aligned(8)));
-static uint8_t texts[1024];
+static char texts[1024];
 static float vector[384];
 
 void program(void) {
     uint32_t file = board_open(board_argument(), 1), list = board_open(board_argument(), 1);
     uint32_t out = board_open(board_argument(), 5);
-    nanoembed_source source;
-    nanoembed_model_options options;
-    nanoembed_plan plan;
+    nanoembed_source source = {.size = sizeof source};
+    nanoembed_model_options options = {.size = sizeof options};
+    nanoembed_plan plan = {.size = sizeof plan};
     nanoembed_model *model;
     nanoembed_workspace *workspace;
-    nanoembed_error error;
+    nanoembed_error error = {.size = sizeof error};
     size_t length, start, end;
     uint8_t *rest;
-    board_check((nanoembed_status)board_read_at(&list, 0, texts, sizeof texts, &length), "texts");
+    board_check((nanoembed_status)board_read_at(&list, 0, (uint8_t *)texts, sizeof texts, &length), "texts");
     board_check(nanoembed_source_from_callback(board_read_at, &file, board_length(file), &source), "source");
-    board_check(nanoembed_model_options_default(&options), "options");
     options.tokens = 32;
     options.block_tokens = 8;
     options.vocabulary = NANOEMBED_VOCABULARY_IN_FILE;

@@ -31,15 +31,8 @@ impl Embedder {
         memory: *mut u8,
         memory_bytes: usize,
     ) -> Self {
-        let mut plan = nanoembed_plan {
-            model_bytes: 0,
-            workspace_bytes: 0,
-            dimensions: 0,
-            tokens: 0,
-            tile_bytes: 0,
-            quantized: 0,
-        };
-        let mut error = nanoembed_error { status: 0, offset: 0 };
+        let mut plan = nanoembed_plan::default();
+        let mut error = nanoembed_error::default();
         let (mut model, mut workspace) = (null_mut(), null_mut());
         // SAFETY: the caller's promise; the memory is lent to the model, its workspace and, before
         // there is a workspace, the reading.
@@ -69,9 +62,9 @@ impl Embedder {
 
     /// Puts the embedding of a text into `vector`; returns how many tokens it has.
     pub fn embed(&mut self, text: &[u8], vector: &mut [f32]) -> u32 {
-        let mut tokenized = nanoembed_tokenized { tokens: 0, total: 0, truncated: 0 };
-        let mut error = nanoembed_error { status: 0, offset: 0 };
-        let (start, bytes) = (text.as_ptr(), text.len());
+        let mut tokenized = nanoembed_tokenized::default();
+        let mut error = nanoembed_error::default();
+        let (start, bytes) = (text.as_ptr().cast(), text.len());
         let (out, capacity) = (vector.as_mut_ptr(), vector.len());
         // SAFETY: both handles are good, and the rest are pointers to what lives here.
         let status = unsafe {

@@ -10,7 +10,7 @@ use serde_json::{Map, json};
 
 use crate::convert::checkpoint::tensor::{OwnedTensor, Tensor};
 use crate::convert::naming::Naming;
-use crate::convert::weights_file::Further;
+use crate::convert::weights_file::{Further, index};
 
 /// All that a model has beside its weights.
 pub(crate) struct Beside {
@@ -80,6 +80,10 @@ impl Beside {
                 dtype: Dtype::U32,
                 bytes: merge_bytes(&parts.merges),
             });
+        }
+        if self.family.is_empty() && is_word_piece(parts.settings) {
+            // For devices without memory for an index of their own.
+            further.extend(index(&parts.tokens));
         }
         if let Some(mapping) = &self.mapping {
             let bytes = mapping.iter().flat_map(|row| row.to_le_bytes()).collect();
@@ -153,6 +157,12 @@ impl Unfolded {
         };
         tensors.iter().map(replaced).collect()
     }
+}
+
+/// Whether the settings of a tokenizer are those of WordPiece.
+fn is_word_piece(settings: &str) -> bool {
+    let model = Value::parse(settings, 0).ok().and_then(|settings| settings.member("model"));
+    model.and_then(|model| model.member("type")).is_some_and(|kind| kind.is_text("WordPiece"))
 }
 
 fn merge_bytes(merges: &[(u32, u32)]) -> Vec<u8> {

@@ -2,13 +2,17 @@
 
 mod section;
 mod stream;
+mod table;
 
 use self::section::Section;
 use self::stream::Stream;
+pub use self::table::TensorRecord;
+use self::table::{Kept, Table};
 use super::grammar::{self, FOOTER_BYTES, Flags, HEADER_SIZE, MAGIC};
 use crate::bytes::{Item, parse};
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Decode, Event, Mode, Step, advance};
+use heapless::Vec;
 
 /// How many tensors a [`Decoder`] keeps track of unless told otherwise: BERT-large with INT8 scales
 /// has some 540.
@@ -21,7 +25,7 @@ pub const DEFAULT_MAX_TENSORS: usize = 1024;
 /// with [`ErrorKind::TooManyTensors`].
 ///
 /// The decoder takes 48 bytes for each of `TENSORS`, and 2 KB: 50 KB with the default. Where the
-/// stack is small, choose fewer or keep the decoder in a `static`.
+/// stack is small, [lend](DecoderOver::lent) it the memory for them.
 ///
 /// ```
 /// use nanoembed_core::event::{Decode, Event, Mode};
@@ -45,127 +49,183 @@ pub const DEFAULT_MAX_TENSORS: usize = 1024;
 /// assert!(size_of::<Decoder<16>>() <= 16 * 48 + 2048);
 /// # Ok::<(), nanoembed_core::Error>(())
 /// ```
+pub type Decoder<const TENSORS: usize = DEFAULT_MAX_TENSORS> = DecoderOver<[TensorRecord; TENSORS]>;
+
+/// A decoder whose records of tensors lie in `M`: in itself ([`Decoder`]) or in lent memory.
+///
+/// ```
+/// use nanoembed_core::event::Mode;
+/// use nanoembed_core::format::embd::{DecoderOver, TensorRecord};
+///
+/// let mut room = [TensorRecord::EMPTY; 16];
+/// let decoder = DecoderOver::lent(Mode::Strict, &mut room);
+/// assert!(size_of_val(&decoder) <= 2048);
+/// ```
 #[derive(Clone, Debug)]
-pub struct Decoder<const TENSORS: usize = DEFAULT_MAX_TENSORS> {
-    mode: Mode,
-    passes_tokens: bool,
-    offset: u64,
-    failed: Option<Error>,
-    variant: VariantDecoder<TENSORS>,
+pub struct DecoderOver<M> {
+    machine: Machine,
+    tensors: M,
 }
 
-#[derive(Clone, Debug)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "both keep their tensors' names where there is no heap"
-)]
-enum VariantDecoder<const TENSORS: usize> {
-    Undetected,
-    Section(Section<TENSORS>),
-    Stream(Stream<TENSORS>),
-}
-
-impl<const TENSORS: usize> Decoder<TENSORS> {
+impl<const TENSORS: usize> DecoderOver<[TensorRecord; TENSORS]> {
     /// A decoder at the start of a file.
     #[must_use]
     pub const fn new(mode: Mode) -> Self {
-        let variant = VariantDecoder::Undetected;
-        Self { mode, passes_tokens: false, offset: 0, failed: None, variant }
+        Self { machine: Machine::new(mode), tensors: [TensorRecord::EMPTY; TENSORS] }
     }
+}
 
+impl<'m> DecoderOver<&'m mut [TensorRecord]> {
+    /// A decoder at the start of a file, with room for as many tensors as are lent.
+    #[must_use]
+    pub const fn lent(mode: Mode, tensors: &'m mut [TensorRecord]) -> Self {
+        Self { machine: Machine::new(mode), tensors }
+    }
+}
+
+impl<M> DecoderOver<M> {
     /// Checks the vocabulary's tokens without giving them: no [`Event::Token`] comes.
     #[must_use]
-    pub const fn without_tokens(mut self) -> Self {
-        self.passes_tokens = true;
+    pub fn without_tokens(mut self) -> Self {
+        self.machine.passes_tokens = true;
         self
     }
 
     /// Where the tensor data lies and the checksums that the footer gives for it and for all before
     /// the footer; `None` in the stream variant, without flag bit 2, or before the end.
     pub(super) fn checksums(&self) -> Option<section::Checksums> {
-        match &self.variant {
-            VariantDecoder::Section(section) => section.checksums(),
+        match &self.machine.variant {
+            Variant::Section(section) => section.checksums(),
             _ => None,
         }
     }
 
     /// The section variant's header, once read.
     pub(super) fn header(&self) -> Option<&grammar::Header> {
-        match &self.variant {
-            VariantDecoder::Section(section) => Some(section.header()),
+        match &self.machine.variant {
+            Variant::Section(section) => Some(section.header()),
             _ => None,
+        }
+    }
+}
+
+/// All of a decoder but its records.
+#[derive(Clone, Debug)]
+struct Machine {
+    mode: Mode,
+    passes_tokens: bool,
+    offset: u64,
+    failed: Option<Error>,
+    variant: Variant,
+    kept: Kept,
+}
+
+#[derive(Clone, Debug)]
+enum Variant {
+    Undetected,
+    Section(Section),
+    Stream(Stream),
+}
+
+impl Machine {
+    const fn new(mode: Mode) -> Self {
+        Self {
+            mode,
+            passes_tokens: false,
+            offset: 0,
+            failed: None,
+            variant: Variant::Undetected,
+            kept: Kept { tensors: 0, keys: Vec::new() },
         }
     }
 
     #[inline(never)] // it is long, and there once for all who take steps
-    fn step<'a>(&mut self, input: &'a [u8]) -> Result<Step<'a>> {
+    fn step<'a>(&mut self, room: &mut [TensorRecord], input: &'a [u8]) -> Result<Step<'a>> {
+        let mut table = Table { room, kept: &mut self.kept };
         match &mut self.variant {
-            VariantDecoder::Undetected => self.detect(input),
-            VariantDecoder::Section(section) => section.next(input, self.offset),
-            VariantDecoder::Stream(stream) => stream.next(input, self.offset),
+            Variant::Undetected => self.detect(room, input),
+            Variant::Section(section) => section.next(&mut table, input, self.offset),
+            Variant::Stream(stream) => stream.next(&mut table, input, self.offset),
         }
     }
 
-    fn detect<'a>(&mut self, input: &'a [u8]) -> Result<Step<'a>> {
+    fn detect<'a>(&mut self, room: &mut [TensorRecord], input: &'a [u8]) -> Result<Step<'a>> {
+        let table = Table { room, kept: &mut self.kept };
         match detect(input)? {
             Detected::NeedMore { at_least } => Ok(Step::need_more(at_least)),
             Detected::Section => {
                 let (header, used) = parsed!(parse(grammar::header, input, 0)?);
                 let section = Section::new(header, input, self.mode, self.passes_tokens)?;
+                section.check_room(&table)?;
                 let info = section.info();
-                self.variant = VariantDecoder::Section(section);
+                self.variant = Variant::Section(section);
                 Ok(Step::new(used, Event::Header(info)))
             }
             Detected::Stream => {
                 let (tensors, used) = parsed!(parse(grammar::stream_header, input, 0)?);
-                let stream = Stream::new(tensors, self.mode, self.passes_tokens)?;
+                let stream = Stream::new(tensors, self.mode, self.passes_tokens);
+                stream.check_room(&table)?;
                 let info = stream.info();
-                self.variant = VariantDecoder::Stream(stream);
+                self.variant = Variant::Stream(stream);
                 Ok(Step::new(used, Event::Header(info)))
             }
         }
     }
 }
 
-impl<const TENSORS: usize> Decode for Decoder<TENSORS> {
+impl<M: AsRef<[TensorRecord]> + AsMut<[TensorRecord]>> Decode for DecoderOver<M> {
     fn next<'a>(&mut self, input: &'a [u8]) -> Result<Step<'a>> {
-        if let Some(error) = self.failed {
+        let Self { machine, tensors } = self;
+        if let Some(error) = machine.failed {
             return Err(error);
         }
-        let step = self.step(input);
-        advance(step, &mut self.offset, &mut self.failed)
+        let step = machine.step(tensors.as_mut(), input);
+        advance(step, &mut machine.offset, &mut machine.failed)
     }
 
     fn offset(&self) -> u64 {
-        self.offset
+        self.machine.offset
     }
 
     fn skippable(&self) -> u64 {
-        match &self.variant {
-            _ if self.failed.is_some() => 0,
-            VariantDecoder::Undetected => 0,
-            VariantDecoder::Section(section) => section.skippable(self.offset),
-            VariantDecoder::Stream(stream) => stream.skippable(),
+        match &self.machine.variant {
+            _ if self.machine.failed.is_some() => 0,
+            Variant::Undetected => 0,
+            Variant::Section(section) => section.skippable(self.machine.offset),
+            Variant::Stream(stream) => stream.skippable(),
         }
     }
 
     fn skip(&mut self, bytes: u64) -> u64 {
         let bytes = bytes.min(self.skippable());
-        if let VariantDecoder::Stream(stream) = &mut self.variant {
+        if let Variant::Stream(stream) = &mut self.machine.variant {
             stream.skip(bytes);
         }
-        self.offset = self.offset.saturating_add(bytes);
+        self.machine.offset = self.machine.offset.saturating_add(bytes);
         bytes
     }
 
     fn is_complete(&self) -> bool {
-        self.failed.is_none()
-            && match &self.variant {
-                VariantDecoder::Undetected => false,
-                VariantDecoder::Section(section) => section.is_complete(),
-                VariantDecoder::Stream(stream) => stream.is_complete(),
+        self.machine.failed.is_none()
+            && match &self.machine.variant {
+                Variant::Undetected => false,
+                Variant::Section(section) => section.is_complete(),
+                Variant::Stream(stream) => stream.is_complete(),
             }
     }
+}
+
+/// How many tensors a file says that it has, by its first 64 bytes (all, if there are fewer):
+/// before memory for their records is lent. `None` if this is no such file.
+#[must_use]
+pub fn count_tensors(start: &[u8]) -> Option<u32> {
+    let at = match detect(start).ok()? {
+        Detected::NeedMore { .. } => return None,
+        Detected::Section => section::COUNT_AT,
+        Detected::Stream => stream::COUNT_AT,
+    };
+    let bytes = start.get(usize::try_from(at).ok()?..)?.first_chunk()?;
+    Some(u32::from_le_bytes(*bytes))
 }
 
 enum Detected {

@@ -1,16 +1,14 @@
 //! The stream variant: tensors with inline headers one after the other, then the vocabulary.
 
-use heapless::Vec;
-
 use super::super::grammar;
+use super::table::{Table, TensorRecord};
 use crate::bytes::{le_u32, parse, pass};
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Event, FileInfo, Format, Mode, Step, Version};
-use crate::tensor::identity::remember;
-use crate::tensor::{Dtype, TensorHeader};
+use crate::tensor::{Dtype, TensorHeader, identity};
 
 /// Where the number of tensors lies.
-const TENSORS_OFFSET: u64 = 8;
+pub(super) const COUNT_AT: u64 = 8;
 
 #[derive(Clone, Copy, Debug)]
 enum State {
@@ -22,21 +20,21 @@ enum State {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Stream<const TENSORS: usize> {
+pub(super) struct Stream {
     tensors: u32,
     mode: Mode,
     passes_tokens: bool,
     state: State,
-    names: Vec<u64, TENSORS>,
 }
 
-impl<const TENSORS: usize> Stream<TENSORS> {
-    pub(super) fn new(tensors: u32, mode: Mode, passes_tokens: bool) -> Result<Self> {
-        if tensors as usize > TENSORS {
-            return Err(Error::new(TENSORS_OFFSET, ErrorKind::TooManyTensors));
-        }
+impl Stream {
+    pub(super) const fn new(tensors: u32, mode: Mode, passes_tokens: bool) -> Self {
         let state = State::Tensor { remaining: tensors };
-        Ok(Self { tensors, mode, passes_tokens, state, names: Vec::new() })
+        Self { tensors, mode, passes_tokens, state }
+    }
+
+    pub(super) fn check_room(&self, table: &Table<'_>) -> Result<()> {
+        table.check_room(self.tensors, COUNT_AT)
     }
 
     pub(super) const fn info(&self) -> FileInfo {
@@ -66,13 +64,18 @@ impl<const TENSORS: usize> Stream<TENSORS> {
         }
     }
 
-    pub(super) fn next<'a>(&mut self, input: &'a [u8], offset: u64) -> Result<Step<'a>> {
+    pub(super) fn next<'a>(
+        &mut self,
+        table: &mut Table<'_>,
+        input: &'a [u8],
+        offset: u64,
+    ) -> Result<Step<'a>> {
         match self.state {
             State::Tensor { remaining: 0 } => {
                 self.state = State::VocabularyCount;
                 Ok(Step::silent(0))
             }
-            State::Tensor { remaining } => self.tensor(input, offset, remaining),
+            State::Tensor { remaining } => self.tensor(table, input, offset, remaining),
             State::Data { bytes: 0, remaining } => {
                 self.state = State::Tensor { remaining };
                 Ok(Step::silent(0))
@@ -119,9 +122,19 @@ impl<const TENSORS: usize> Stream<TENSORS> {
         Ok(Step::new(used, Event::Token { id: next, bytes }))
     }
 
-    fn tensor<'a>(&mut self, input: &'a [u8], offset: u64, remaining: u32) -> Result<Step<'a>> {
+    fn tensor<'a>(
+        &mut self,
+        table: &mut Table<'_>,
+        input: &'a [u8],
+        offset: u64,
+        remaining: u32,
+    ) -> Result<Step<'a>> {
         let (tensor, used) = parsed!(parse(grammar::stream_tensor, input, offset)?);
-        remember(&mut self.names, tensor.name, offset, ErrorKind::TooManyTensors)?;
+        let name = identity::hash(tensor.name);
+        if table.all().iter().any(|other| other.name == name) {
+            return Err(Error::new(offset, ErrorKind::DuplicateName));
+        }
+        table.push(TensorRecord { name, ..TensorRecord::EMPTY });
         let data_offset = offset.saturating_add(used as u64);
         if data_offset.checked_add(tensor.data_bytes).is_none() {
             return Err(Error::new(offset, ErrorKind::OutOfBounds));

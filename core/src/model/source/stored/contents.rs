@@ -66,6 +66,8 @@ pub struct Contents<'m> {
     present: u32,
     tokens: Option<TokenPlaces>,
     special: [Option<u32>; ROLES],
+    /// Whether the file keeps the texts of a folder in place of settings of its own.
+    has_folder_texts: bool,
 }
 
 impl<'m> Contents<'m> {
@@ -90,6 +92,7 @@ impl<'m> Contents<'m> {
             present: 0,
             tokens: None,
             special: [None; ROLES],
+            has_folder_texts: false,
         };
         let mut prefix = LengthPrefix::U16;
         let mut first_token = None;
@@ -127,6 +130,7 @@ impl<'m> Contents<'m> {
     fn note(&mut self, event: &Event<'_>) -> Result<()> {
         match *event {
             Event::Metadata { key, value } => {
+                self.has_folder_texts |= key == "config.json";
                 let known = BertConfig::KEYS.iter().position(|known| *known == key);
                 if let Some(at) = known
                     && let Some(slot) = self.values.get_mut(at)
@@ -183,8 +187,12 @@ impl<'m> Contents<'m> {
     ///
     /// # Errors
     ///
-    /// As [`BertConfig::from_metadata`].
+    /// As [`BertConfig::from_metadata`]; [`ErrorKind::UnsupportedArchitecture`] if the file keeps the
+    /// texts of a folder in place of these.
     pub fn config(&self) -> Result<BertConfig> {
+        if self.has_folder_texts {
+            return Err(Error::without_offset(ErrorKind::UnsupportedArchitecture));
+        }
         BertConfig::from_metadata(|key| {
             let at = BertConfig::KEYS.iter().position(|known| *known == key)?;
             let value = self.values.get(at)?;

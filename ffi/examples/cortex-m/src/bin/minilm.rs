@@ -62,6 +62,7 @@ extern "C" fn start() -> ! {
         length: file.length(),
         read_at: Some(read_at),
         context: (&raw mut file).cast(),
+        ..Default::default()
     };
     let options = nanoembed_model_options {
         tokens,
@@ -69,6 +70,7 @@ extern "C" fn start() -> ! {
         activations,
         vocabulary: NANOEMBED_VOCABULARY_IN_FILE,
         block_tokens,
+        ..Default::default()
     };
     // SAFETY: the arena is lent to nobody else.
     let mut embedder = unsafe { Embedder::open(&source, &options, arena, ARENA_BYTES) };

@@ -32,6 +32,7 @@ extern "C" fn start() -> ! {
         length: MODEL.len() as u64,
         read_at: None,
         context: null_mut(),
+        ..Default::default()
     };
     let options = nanoembed_model_options {
         tokens: 16,
@@ -39,6 +40,7 @@ extern "C" fn start() -> ! {
         activations: NANOEMBED_ACTIVATIONS_AUTO,
         vocabulary: NANOEMBED_VOCABULARY_IN_FILE,
         block_tokens: 0,
+        ..Default::default()
     };
     // SAFETY: the arena is lent to nobody else.
     let mut embedder = unsafe { Embedder::open(&source, &options, arena, ARENA_BYTES) };

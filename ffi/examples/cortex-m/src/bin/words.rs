@@ -11,6 +11,7 @@ use nanoembed_ffi::lookup::*;
 use nanoembed_ffi::similar::*;
 use nanoembed_ffi::source::*;
 use nanoembed_ffi::status::*;
+use nanoembed_ffi::top_k::nanoembed_scored;
 use nanoembed_ffi::words::*;
 
 static WORDS: &[u8] = include_bytes!("../../../../tests/data/words.pq.fifu");
@@ -35,22 +36,15 @@ extern "C" fn start() -> ! {
         length: WORDS.len() as u64,
         read_at: None,
         context: null_mut(),
+        ..Default::default()
     };
     let (handle, search) = ((&raw mut HANDLE).cast::<u8>(), (&raw mut SEARCH).cast::<u8>());
     let mut scratch = [0_u8; 64];
-    let mut error = nanoembed_error { status: 0, offset: 0 };
+    let mut error = nanoembed_error::default();
     let mut words = null_mut();
     // SAFETY: the memory is lent to the handle; the rest are pointers to what lives here.
     unsafe {
-        let mut plan = nanoembed_words_plan {
-            words_bytes: 0,
-            vector_floats: 0,
-            analogy_floats: 0,
-            similar_bytes: 0,
-            dimensions: 0,
-            words: 0,
-            rows: 0,
-        };
+        let mut plan = nanoembed_words_plan::default();
         let options = null_mut();
         check(
             nanoembed_plan_words(&source, options, scratch.as_mut_ptr(), 64, &mut plan, &mut error),
@@ -72,11 +66,11 @@ extern "C" fn start() -> ! {
         for word in ASKED {
             let mut vector = [0.0_f32; DIMENSIONS];
             let mut floats = [0.0_f32; DIMENSIONS];
-            let mut found = nanoembed_found { row: 0, subwords: 0, norm: 0.0 };
+            let mut found = nanoembed_found::default();
             let before = instructions();
             let status = nanoembed_words_vector(
                 words,
-                word.as_ptr(),
+                word.as_ptr().cast(),
                 word.len(),
                 floats.as_mut_ptr(),
                 DIMENSIONS,

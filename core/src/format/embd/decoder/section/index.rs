@@ -1,6 +1,6 @@
 //! The tensors: their descriptors, then their names; and where in the data each lies.
 
-use super::header::field;
+use super::super::table::{Table, TensorRecord};
 use super::{Part, Section, State};
 use crate::bytes::{bounded, parse, utf8};
 use crate::error::{Error, ErrorKind, Result};
@@ -14,16 +14,10 @@ use crate::tensor::identity;
 /// Where a descriptor says where the tensor's data is.
 const DATA_OFFSET: u64 = 24;
 
-/// A tensor's descriptor and a hash of its name that is long enough to tell names apart.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Kept {
-    descriptor: Descriptor,
-    name: u64,
-}
-
-impl<const TENSORS: usize> Section<TENSORS> {
+impl Section {
     pub(super) fn descriptor<'a>(
         &mut self,
+        table: &mut Table<'_>,
         input: &'a [u8],
         offset: u64,
         next: u32,
@@ -38,12 +32,9 @@ impl<const TENSORS: usize> Section<TENSORS> {
             return Ok(Step::silent(0));
         }
         let (descriptor, used) = parsed!(bounded(grammar::descriptor, input, offset, bound)?);
-        self.check_tensor_place(&descriptor)
+        self.check_tensor_place(table, &descriptor)
             .map_err(|kind| Error::new(offset.saturating_add(DATA_OFFSET), kind))?;
-        let kept = Kept { descriptor, name: 0 };
-        if self.tensors.push(kept).is_err() {
-            return Err(Error::new(field::INDEX_COUNT, ErrorKind::TooManyTensors));
-        }
+        table.push(TensorRecord { descriptor, name: 0 });
         self.state = State::Descriptors {
             next: next.saturating_add(1),
             name_bytes: name_bytes.saturating_add(descriptor.name_bytes.into()),
@@ -51,13 +42,17 @@ impl<const TENSORS: usize> Section<TENSORS> {
         Ok(Step::silent(used))
     }
 
-    fn check_tensor_place(&self, descriptor: &Descriptor) -> core::result::Result<(), ErrorKind> {
+    fn check_tensor_place(
+        &self,
+        table: &Table<'_>,
+        descriptor: &Descriptor,
+    ) -> core::result::Result<(), ErrorKind> {
         let place = self.place(descriptor).ok_or(ErrorKind::OutOfBounds)?;
         let aligned = self.header.flags.has(Flags::ALIGNED);
         if aligned && self.mode == Mode::Strict && !place.offset.is_multiple_of(DATA_ALIGNMENT) {
             return Err(ErrorKind::Misaligned);
         }
-        let taken = self.tensors.iter().filter_map(|kept| self.place(&kept.descriptor));
+        let taken = table.all().iter().filter_map(|kept| self.place(&kept.descriptor));
         for other in taken {
             if place.overlaps(other) {
                 return Err(ErrorKind::Overlap);
@@ -76,11 +71,12 @@ impl<const TENSORS: usize> Section<TENSORS> {
 
     pub(super) fn name<'a>(
         &mut self,
+        table: &mut Table<'_>,
         input: &'a [u8],
         offset: u64,
         next: usize,
     ) -> Result<Step<'a>> {
-        let Some(kept) = self.tensors.get(next) else {
+        let Some(kept) = table.all().get(next) else {
             self.leave(offset);
             return Ok(Step::silent(0));
         };
@@ -93,11 +89,11 @@ impl<const TENSORS: usize> Section<TENSORS> {
             return Err(Error::new(descriptor_offset, ErrorKind::NameHashMismatch));
         }
         let hash = identity::hash(name);
-        if self.tensors.iter().take(next).any(|other| other.name == hash) {
+        if table.all().iter().take(next).any(|other| other.name == hash) {
             return Err(Error::new(offset, ErrorKind::DuplicateName));
         }
         let place = self.place(&kept.descriptor).unwrap_or(self.header.data);
-        if let Some(kept) = self.tensors.get_mut(next) {
+        if let Some(kept) = table.room.get_mut(next) {
             kept.name = hash;
         }
         self.state = State::Names { next: next.saturating_add(1) };
@@ -107,13 +103,13 @@ impl<const TENSORS: usize> Section<TENSORS> {
 
     /// What lies at `offset` of the data section: a tensor, or padding up to the next one or the
     /// end.
-    pub(super) fn data_at(&self, offset: u64) -> State {
+    pub(super) fn data_at(&self, table: &Table<'_>, offset: u64) -> State {
         let end = self.header.data.end();
         if offset >= end {
             return State::Gap { until: end, then: Part::Footer };
         }
         let mut padding_end = end;
-        for place in self.tensors.iter().filter_map(|kept| self.place(&kept.descriptor)) {
+        for place in table.all().iter().filter_map(|kept| self.place(&kept.descriptor)) {
             if (place.offset..place.end()).contains(&offset) {
                 return State::Tensor { until: place.end() };
             }

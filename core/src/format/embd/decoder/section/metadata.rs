@@ -1,13 +1,13 @@
 //! Keys and values.
 
+use super::super::table::Table;
 use super::{Section, State};
 use crate::bytes::bounded;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Event, Step};
 use crate::format::embd::grammar::{self, MAX_METADATA_ENTRIES, METADATA_HEADER_BYTES};
-use crate::tensor::identity::remember;
 
-impl<const TENSORS: usize> Section<TENSORS> {
+impl Section {
     pub(super) fn metadata_header<'a>(&mut self, input: &'a [u8], offset: u64) -> Result<Step<'a>> {
         let end = self.header.metadata.end();
         let (head, used) = parsed!(bounded(grammar::metadata_header, input, offset, end)?);
@@ -27,6 +27,7 @@ impl<const TENSORS: usize> Section<TENSORS> {
 
     pub(super) fn metadata_entry<'a>(
         &mut self,
+        table: &mut Table<'_>,
         input: &'a [u8],
         offset: u64,
         remaining: u32,
@@ -36,7 +37,7 @@ impl<const TENSORS: usize> Section<TENSORS> {
             return self.finish_part(offset, end);
         }
         let ((key, value), used) = parsed!(bounded(grammar::metadata_entry, input, offset, end)?);
-        remember(&mut self.keys, key, offset, ErrorKind::TooManyEntries)?;
+        table.remember_key(key, offset)?;
         self.state = State::MetadataEntries { remaining: remaining.saturating_sub(1), end };
         Ok(Step::new(used, Event::Metadata { key, value }))
     }

@@ -5,16 +5,15 @@ mod index;
 mod metadata;
 mod vocabulary;
 
-use heapless::Vec;
-
 use self::header::field;
-use self::index::Kept;
+use super::table::Table;
 use crate::bytes::{parse, within};
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Event, FileInfo, Format, Mode, Step, Version};
-use crate::format::embd::grammar::{
-    self, Flags, Footer, HEADER_BYTES, Header, MAX_METADATA_ENTRIES,
-};
+use crate::format::embd::grammar::{self, Flags, Footer, HEADER_BYTES, Header};
+
+/// Where the number of tensors lies.
+pub(super) const COUNT_AT: u64 = field::INDEX_COUNT;
 
 /// What the footer says, for [`Verifier`](super::super::Verifier).
 #[derive(Clone, Copy, Debug)]
@@ -77,17 +76,15 @@ enum State {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Section<const TENSORS: usize> {
+pub(super) struct Section {
     header: Header,
     mode: Mode,
     passes_tokens: bool,
     state: State,
-    keys: Vec<u64, MAX_METADATA_ENTRIES>,
-    tensors: Vec<Kept, TENSORS>,
     footer: Option<Footer>,
 }
 
-impl<const TENSORS: usize> Section<TENSORS> {
+impl Section {
     /// Checks `header` against itself; `start` are the file's first bytes, for the header's
     /// checksum.
     pub(super) fn new(
@@ -97,20 +94,14 @@ impl<const TENSORS: usize> Section<TENSORS> {
         passes_tokens: bool,
     ) -> Result<Self> {
         header::check(&header, start, mode)?;
-        if header.index_count as usize > TENSORS {
-            return Err(Error::new(field::INDEX_COUNT, ErrorKind::TooManyTensors));
-        }
-        let mut section = Self {
-            header,
-            mode,
-            passes_tokens,
-            state: State::Complete,
-            keys: Vec::new(),
-            tensors: Vec::new(),
-            footer: None,
-        };
+        let mut section =
+            Self { header, mode, passes_tokens, state: State::Complete, footer: None };
         section.leave(HEADER_BYTES);
         Ok(section)
+    }
+
+    pub(super) fn check_room(&self, table: &Table<'_>) -> Result<()> {
+        table.check_room(self.header.index_count, field::INDEX_COUNT)
     }
 
     pub(super) fn info(&self) -> FileInfo {
@@ -151,7 +142,12 @@ impl<const TENSORS: usize> Section<TENSORS> {
         }
     }
 
-    pub(super) fn next<'a>(&mut self, input: &'a [u8], offset: u64) -> Result<Step<'a>> {
+    pub(super) fn next<'a>(
+        &mut self,
+        table: &mut Table<'_>,
+        input: &'a [u8],
+        offset: u64,
+    ) -> Result<Step<'a>> {
         match self.state {
             State::Gap { until, then } if offset >= until => {
                 self.state = match then {
@@ -170,7 +166,7 @@ impl<const TENSORS: usize> Section<TENSORS> {
             State::Gap { until, .. } | State::Padding { until } => self.pass(input, offset, until),
             State::MetadataHeader => self.metadata_header(input, offset),
             State::MetadataEntries { remaining, end } => {
-                self.metadata_entry(input, offset, remaining, end)
+                self.metadata_entry(table, input, offset, remaining, end)
             }
             State::VocabularyHeader => self.vocabulary_header(input, offset),
             State::Special { next, tokens_follow, end } => {
@@ -180,11 +176,11 @@ impl<const TENSORS: usize> Section<TENSORS> {
                 self.token(input, offset, next, count, special_follows, end)
             }
             State::Descriptors { next, name_bytes } => {
-                self.descriptor(input, offset, next, name_bytes)
+                self.descriptor(table, input, offset, next, name_bytes)
             }
-            State::Names { next } => self.name(input, offset, next),
+            State::Names { next } => self.name(table, input, offset, next),
             State::Data => {
-                self.state = self.data_at(offset);
+                self.state = self.data_at(table, offset);
                 Ok(Step::silent(0))
             }
             State::Tensor { until } => Ok(Step::data(input, offset, until)),

@@ -6,7 +6,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Event, SpecialRole, Step};
 use crate::format::embd::grammar::{self, SPECIAL_BYTES, VOCABULARY_HEADER_BYTES};
 
-impl<const TENSORS: usize> Section<TENSORS> {
+impl Section {
     pub(super) fn vocabulary_header<'a>(
         &mut self,
         input: &'a [u8],

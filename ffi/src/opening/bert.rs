@@ -1,9 +1,8 @@
-//! What is known of a file before there is memory for its model, and what its model is made of.
+//! What is known of an encoder of BERT's family before there is memory for it.
 
+use nanoembed_core::event::Decode;
 #[cfg(any(feature = "amb", feature = "gguf"))]
 use nanoembed_core::event::Format;
-use nanoembed_core::event::Mode;
-use nanoembed_core::format::embd;
 #[cfg(any(feature = "amb", feature = "gguf"))]
 use nanoembed_core::format::sniff;
 use nanoembed_core::kernel::{self, Kernels, RowSummary};
@@ -17,35 +16,22 @@ use nanoembed_core::tensor::TensorHeader;
 use nanoembed_core::token::{Entries, HashVocabulary, SortedVocabulary, SpecialIds, WordPiece};
 use nanoembed_core::{Error, ErrorKind};
 
-use crate::decoder::TENSORS;
-#[cfg(not(any(feature = "amb", feature = "gguf")))]
-use crate::format::{NANOEMBED_FORMAT_AMB, NANOEMBED_FORMAT_GGUF};
-use crate::memory::{Lent, LentSlice, Sum};
+use super::Opened;
+use super::scratch::PassMemory;
+use crate::bert_model::{BertModel, FIXED, sizes};
+use crate::memory::{Lent, LentSlice, Sum, number};
 use crate::model::{
-    NANOEMBED_ACTIVATIONS_AUTO, NANOEMBED_ACTIVATIONS_FIXED, NANOEMBED_ACTIVATIONS_FLOAT,
-    NANOEMBED_ACTIVATIONS_QUANTIZED, NANOEMBED_VOCABULARY_AUTO, NANOEMBED_VOCABULARY_IN_FILE,
-    NANOEMBED_VOCABULARY_INDEXED, NANOEMBED_VOCABULARY_NONE, Tokenizer, nanoembed_model,
-    nanoembed_model_options, nanoembed_vocabulary,
+    Kind, NANOEMBED_ACTIVATIONS_AUTO, NANOEMBED_ACTIVATIONS_FIXED, NANOEMBED_ACTIVATIONS_FLOAT,
+    NANOEMBED_ACTIVATIONS_QUANTIZED, NANOEMBED_VOCABULARY_IN_FILE, NANOEMBED_VOCABULARY_INDEXED,
+    NANOEMBED_VOCABULARY_NONE, Tokenizer, nanoembed_model, nanoembed_model_options, nanoembed_plan,
+    nanoembed_vocabulary,
 };
-use crate::pointer;
-use crate::source::{Bytes, nanoembed_source};
-#[cfg(not(any(feature = "amb", feature = "gguf")))]
-use crate::status::left_out;
-use crate::status::{Failure, INVALID, Outcome, TOO_SMALL};
+use crate::source::Bytes;
+#[cfg(feature = "static-models")]
+use crate::status::{Failure, NANOEMBED_NEEDS_MEMORY};
+use crate::status::{Outcome, invalid};
 #[cfg(any(feature = "amb", feature = "gguf"))]
 use crate::word_pieces;
-
-/// The largest token or metadata entry.
-const LEAST_BUFFER_BYTES: usize = 4096;
-
-/// Bytes that [`Opening::new`] uses while it runs.
-pub(crate) fn open_bytes() -> Outcome<usize> {
-    let mut sum = Sum::default();
-    sum.add::<embd::Decoder<TENSORS>>(1)?;
-    sum.add::<TensorPlace>(TENSORS)?;
-    sum.add::<u8>(LEAST_BUFFER_BYTES)?;
-    Ok(sum.bytes())
-}
 
 /// What the file says.
 #[allow(clippy::large_enum_variant)] // nothing to put the large one in a box of
@@ -87,61 +73,71 @@ fn continues_texts(source: &Bytes) -> bool {
 }
 
 /// What is known of a file before there is memory for the model.
-pub(crate) struct Opening {
-    pub(crate) source: Bytes,
+pub(crate) struct BertOpening {
+    source: Bytes,
     file: File,
-    pub(crate) config: BertConfig,
-    pub(crate) plan: Plan,
-    pub(crate) fixed: bool,
+    config: BertConfig,
+    plan: Plan,
+    fixed: bool,
     vocabulary: nanoembed_vocabulary,
 }
 
-impl Opening {
-    /// # Safety
-    ///
-    /// The pointers are what the functions that take them say.
-    pub(crate) unsafe fn new(
-        source: *const nanoembed_source,
-        options: *const nanoembed_model_options,
-        (scratch, scratch_bytes): (*mut u8, usize),
+impl BertOpening {
+    pub(super) fn new(
+        source: Bytes,
+        options: &nanoembed_model_options,
+        memory: PassMemory,
     ) -> Outcome<Self> {
-        // SAFETY: the caller's promise.
-        let (source, options, mut lent) = unsafe {
-            let options = if options.is_null() {
-                nanoembed_model_options::default()
-            } else {
-                *pointer::get(options)?
-            };
-            (Bytes::new(source)?, options, Lent::new(scratch, scratch_bytes)?)
-        };
-        let PassMemory { decoder, tensors, buffer } = PassMemory::new(&mut lent)?;
+        let (decoder, places, buffer) = memory.decoder();
         #[cfg(any(feature = "amb", feature = "gguf"))]
         let mut file = match parsed(&source)? {
             Some(model) => File::Parsed(model),
-            None => File::Passed(Contents::read(&source, decoder, buffer, tensors)?),
+            None => passed(&source, decoder, places, buffer)?,
         };
         #[cfg(not(any(feature = "amb", feature = "gguf")))]
-        let file = {
-            refuse_left_out(&source)?;
-            File::Passed(Contents::read(&source, decoder, buffer, tensors)?)
-        };
-        let config = file.config(&source)?;
+        let file = passed(&source, decoder, places, buffer)?;
+        let config = file.config(&source);
+        #[cfg(feature = "static-models")]
+        let config = config.map_err(|why| other_kind(&source, why));
+        let config = config?;
         // A pass does not look for added tokens.
         #[cfg(any(feature = "amb", feature = "gguf"))]
         if let (true, Some(bytes)) = (config.has_added_tokens, source.memory()) {
             file = File::Parsed(crate::parsed::parse(bytes)?);
         }
-        let plan = plan(&source, &file, &config, &options)?;
-        let vocabulary = match options.vocabulary {
-            NANOEMBED_VOCABULARY_AUTO if source.memory().is_some() => NANOEMBED_VOCABULARY_INDEXED,
-            NANOEMBED_VOCABULARY_AUTO => NANOEMBED_VOCABULARY_IN_FILE,
-            chosen @ NANOEMBED_VOCABULARY_NONE..=NANOEMBED_VOCABULARY_INDEXED => chosen,
-            _ => return Err(INVALID),
-        };
+        let plan = plan(&source, &file, &config, options)?;
+        let vocabulary = super::vocabulary(options.vocabulary, &source);
         let fixed = options.activations == NANOEMBED_ACTIVATIONS_FIXED;
         let opening = Self { source, file, config, plan, fixed, vocabulary };
         opening.check_vocabulary()?;
         Ok(opening)
+    }
+
+    pub(super) fn plan(&self) -> Outcome<nanoembed_plan> {
+        let Self { config, plan, .. } = self;
+        Ok(nanoembed_plan {
+            model_bytes: self.model_bytes()?,
+            workspace_bytes: sizes(config, plan, self.fixed)?.workspace_bytes()?,
+            dimensions: number(config.hidden),
+            tokens: number(plan.tokens),
+            tile_bytes: number(plan.tile_bytes),
+            quantized: plan.quantized.into(),
+            ..nanoembed_plan::default()
+        })
+    }
+
+    pub(super) fn open(&self, lent: &mut Lent) -> Outcome<Opened> {
+        let layers = LentSlice(lent.filled(self.config.layers, Layer::EMPTY)?);
+        let bert = Bert::open(&self.weights(), self.config, layers)?;
+        let kernels = kernel::detect();
+        let summaries: &[RowSummary] = match kernels.summarize_row {
+            Some(_) => self.summarize(&bert, &kernels, lent)?,
+            None => &[],
+        };
+        let tokenizer = self.tokenizer(lent)?;
+        let (plan, fixed) = (self.plan, self.fixed);
+        let kind = Kind::Bert(BertModel { bert, kernels, summaries, plan, fixed });
+        Ok(Opened { kind, tokenizer })
     }
 
     fn check_vocabulary(&self) -> Outcome {
@@ -169,7 +165,7 @@ impl Opening {
         if there { Ok(()) } else { Err(Error::new(offset, ErrorKind::IndexRequired).into()) }
     }
 
-    pub(crate) fn weights(&self) -> impl Weights {
+    fn weights(&self) -> impl Weights {
         StoredWeights::new(&self.source, |name: &str| self.file.tensor(name))
     }
 
@@ -183,7 +179,7 @@ impl Opening {
         Ok(nanoembed_core::model::summaries(&self.weights(), &self.config, &kernels)?)
     }
 
-    pub(crate) fn summarize(
+    fn summarize(
         &self,
         bert: &Bert<LentSlice<Layer>>,
         kernels: &Kernels,
@@ -196,7 +192,7 @@ impl Opening {
         Ok(summaries)
     }
 
-    pub(crate) fn model_bytes(&self) -> Outcome<usize> {
+    pub(super) fn model_bytes(&self) -> Outcome<usize> {
         let mut sum = Sum::default();
         sum.add::<nanoembed_model>(1)?;
         sum.add::<Layer>(self.config.layers)?;
@@ -217,7 +213,7 @@ impl Opening {
         Ok(sum.bytes())
     }
 
-    pub(crate) fn tokenizer(&self, lent: &mut Lent) -> Outcome<Tokenizer> {
+    fn tokenizer(&self, lent: &mut Lent) -> Outcome<Tokenizer> {
         let contents = match &self.file {
             File::Passed(contents) => contents,
             #[cfg(any(feature = "amb", feature = "gguf"))]
@@ -238,7 +234,7 @@ impl Opening {
         let Some(tokens) = contents.tokens() else { return Ok(Tokenizer::None) };
         let is_asked = self.config.has_added_tokens || self.config.has_default_prompt;
         if is_asked && self.vocabulary != NANOEMBED_VOCABULARY_NONE {
-            return Err(Failure::Core(Error::without_offset(ErrorKind::UnsupportedSetting)));
+            return Err(ErrorKind::UnsupportedSetting.into());
         }
         let normalization = self.config.normalization();
         match (self.vocabulary, contents.token_index(), self.source.memory()) {
@@ -286,28 +282,22 @@ fn special(
     }
 }
 
-/// Memory for one pass over a `.weights` file.
-struct PassMemory {
-    decoder: &'static mut embd::Decoder<TENSORS>,
-    tensors: &'static mut [TensorPlace],
-    buffer: &'static mut [u8],
+/// What one pass over a `.weights` file tells.
+fn passed(
+    source: &Bytes,
+    decoder: impl Decode,
+    places: &'static mut [TensorPlace],
+    buffer: &mut [u8],
+) -> Outcome<File> {
+    Ok(File::Passed(Contents::read(source, decoder, buffer, places)?))
 }
 
-impl PassMemory {
-    fn new(lent: &mut Lent) -> Outcome<Self> {
-        let decoder: *mut embd::Decoder<TENSORS> = lent.place(1)?;
-        let tensors = lent.filled(TENSORS, TensorPlace::EMPTY)?;
-        if lent.left() < LEAST_BUFFER_BYTES {
-            return Err(TOO_SMALL);
-        }
-        // SAFETY: bytes may be zeros; the decoder's place was taken for it.
-        let (buffer, decoder) = unsafe {
-            decoder.write(embd::Decoder::new(Mode::Lenient));
-            let left = lent.left() / crate::memory::ALIGN * crate::memory::ALIGN;
-            (lent.zeroed::<u8>(left)?, &mut *decoder)
-        };
-        Ok(Self { decoder, tensors, buffer })
-    }
+/// What a model of another kind answers in storage: static ones are told in memory.
+#[cfg(feature = "static-models")]
+fn other_kind(source: &Bytes, why: Failure) -> Failure {
+    let is_other = why.status() == u32::from(ErrorKind::UnsupportedArchitecture.code());
+    let is_stored = source.memory().is_none();
+    if is_other && is_stored { Failure::here(NANOEMBED_NEEDS_MEMORY) } else { why }
 }
 
 /// The file in memory if it is of a format that is parsed whole.
@@ -316,17 +306,6 @@ fn parsed(source: &Bytes) -> Outcome<Option<ModelSource<'static>>> {
     match source.memory().map(|bytes| (bytes, sniff(bytes))) {
         Some((bytes, Some(Format::Amb | Format::Gguf))) => crate::parsed::parse(bytes).map(Some),
         _ => Ok(None),
-    }
-}
-
-/// Names the format of a file in memory that is parsed whole in other builds. This is less code
-/// than recognising all formats.
-#[cfg(not(any(feature = "amb", feature = "gguf")))]
-fn refuse_left_out(source: &Bytes) -> Outcome {
-    match source.memory().unwrap_or_default() {
-        [b'A', b'M', b'B', b'E', ..] => Err(left_out(NANOEMBED_FORMAT_AMB)),
-        [b'G', b'G', b'U', b'F', ..] => Err(left_out(NANOEMBED_FORMAT_GGUF)),
-        _ => Ok(()),
     }
 }
 
@@ -341,17 +320,14 @@ fn plan(
         0 => config.max_tokens,
         tokens => tokens as usize,
     };
-    if tokens < 2 {
-        return Err(INVALID);
-    }
     // Says also what is missing.
     let made_for = nanoembed_core::model::plan(&weights, config, tokens)?;
     let quantized = match options.activations {
         NANOEMBED_ACTIVATIONS_AUTO => made_for.quantized,
         NANOEMBED_ACTIVATIONS_FLOAT => false,
         NANOEMBED_ACTIVATIONS_QUANTIZED => true,
-        NANOEMBED_ACTIVATIONS_FIXED if crate::embed::FIXED => true,
-        _ => return Err(INVALID),
+        NANOEMBED_ACTIVATIONS_FIXED if FIXED => true,
+        _ => return Err(invalid("activations")),
     };
     let tile_bytes = match (source.memory(), options.tile_bytes) {
         (Some(_), _) => 0,

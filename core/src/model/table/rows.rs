@@ -11,11 +11,11 @@
 //! | `mapping`, optional | `[tokens]` | I64, I32 or U32: the row of each token |
 //! | `weights`, optional | `[tokens]` | F64, F32, F16 or BF16: by what a token's row is multiplied |
 
-use super::parallel::InOrder;
-use super::run::Run;
-use super::weights::{Matrix, Name, Weights};
 use crate::error::{Error, ErrorKind, Result};
 use crate::kernel::{self, Kernels};
+use crate::model::parallel::InOrder;
+use crate::model::run::Run;
+use crate::model::weights::{Matrix, Name, Weights};
 use crate::quant::float16::{bf16_to_f32, f16_to_f32};
 use crate::tensor::{Dtype, TensorHeader};
 
@@ -140,10 +140,30 @@ impl TokenTable {
         (row, tile): (&mut [f32], &mut [u8]),
         out: &mut [f32],
     ) -> Result<()> {
+        self.begin(row, out)?;
+        self.add(weights, kernels, ids, (row, tile), out)?;
+        Self::finish(ids.len(), normalize, out);
+        Ok(())
+    }
+
+    /// Makes `out` the sum of no vectors; refuses memory that is not one vector long.
+    pub(super) fn begin(&self, row: &[f32], out: &mut [f32]) -> Result<()> {
         if out.len() != self.dimensions() || row.len() != self.dimensions() {
             return Err(Error::without_offset(ErrorKind::InvalidArgument));
         }
         out.fill(0.0);
+        Ok(())
+    }
+
+    /// Adds the vectors of tokens to `out`.
+    pub(super) fn add<W: Weights + ?Sized>(
+        &self,
+        weights: &W,
+        kernels: &Kernels,
+        ids: &[u32],
+        (row, tile): (&mut [f32], &mut [u8]),
+        out: &mut [f32],
+    ) -> Result<()> {
         for &id in ids {
             if id as usize >= self.tokens {
                 return Err(Error::without_offset(ErrorKind::TokenOutOfRange));
@@ -158,14 +178,18 @@ impl TokenTable {
             }
             kernel::add(out, row);
         }
+        Ok(())
+    }
+
+    /// Makes the mean of the sum of `tokens` vectors.
+    pub(super) fn finish(tokens: usize, normalize: bool, out: &mut [f32]) {
         #[allow(clippy::cast_precision_loss)] // texts have fewer than 2²⁴ tokens
-        let count = ids.len().max(1) as f32;
+        let count = tokens.max(1) as f32;
         kernel::scale(out, 1.0 / count);
         if normalize {
             let square: f64 = out.iter().map(|x| f64::from(*x) * f64::from(*x)).sum();
             kernel::scale(out, 1.0 / (libm::sqrt(square) as f32 + LEAST_LENGTH));
         }
-        Ok(())
     }
 }
 

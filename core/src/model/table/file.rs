@@ -1,0 +1,253 @@
+//! What a `.weights` file says of its table.
+
+use super::model::TableModel;
+use super::module::{Module, ModuleKind};
+use super::rows::TokenTable;
+use super::settings::TableSettings;
+use super::words::WordSettings;
+use crate::error::{Error, ErrorKind};
+use crate::format::embd::{self, Embd, TokenEntries};
+use crate::model::stored::{TokenIndex, TokenPlaces};
+use crate::tensor::Dtype;
+use crate::text::json::{Fault, Kind, Object, Read, Value};
+use crate::token::vocabulary::IdWidth;
+use crate::token::{LengthPrefix, Normalization, SpecialIds, Vocabulary};
+
+/// The tensor with the settings of the tokenizer.
+const TOKENIZER: &str = "tokenizer.json";
+/// What the metadata calls such a model.
+const STATIC: &str = "static";
+
+/// Endings of the texts of the encoder's module and its tokenizer, which a table does not use.
+const UNUSED: [&str; 3] = ["_config.json", "sentence_bert_config.json", "tokenizer_config.json"];
+
+/// A `.weights` file in memory whose model is a table with a vector for each token.
+///
+/// ```
+/// use nanoembed_core::event::Mode;
+/// use nanoembed_core::format::embd::{DecoderOver, Embd, TensorRecord};
+/// use nanoembed_core::model::TableSource;
+///
+/// # let path = "../ffi/tests/data/small_bert.weights";
+/// # let file = std::fs::read(path)?;
+/// let mut room = [TensorRecord::EMPTY; 64];
+/// let embd = Embd::parse_with(DecoderOver::lent(Mode::Lenient, &mut room), &file)?;
+/// assert!(!TableSource::is_in(&embd)); // a transformer
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct TableSource<'a> {
+    file: Embd<'a>,
+    entries: TokenEntries<'a>,
+    settings: TableSettings,
+    words: WordSettings<'a>,
+}
+
+impl<'a> TableSource<'a> {
+    /// Whether the model of a file is a table.
+    #[must_use]
+    pub fn is_in(file: &Embd<'a>) -> bool {
+        file.metadata_value("architecture") == Some(STATIC)
+    }
+
+    /// Reads what a file says of its table.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the settings; [`ErrorKind::UnsupportedSetting`] for one that is not done
+    /// here, a prompt before every text, for example; [`ErrorKind::MissingVocabulary`] without a
+    /// tokenizer.
+    pub fn read(file: Embd<'a>) -> Read<'a, Self> {
+        let modules = modules(&file)?;
+        let settings = match text(&file, modules.folder, "config.json") {
+            None if modules.is_listed => TableSettings::default(),
+            None => return Err(missing("config.json", ErrorKind::MissingMetadata)),
+            Some(config) => {
+                let config = Value::parse(config, 0).map_err(Fault::of)?;
+                if !modules.is_listed && !TableSettings::are_in(config) {
+                    return Err(missing("config.json", ErrorKind::UnsupportedArchitecture));
+                }
+                TableSettings::read(config)?
+            }
+        };
+        let normalize = settings.normalize || modules.normalize;
+        check_texts(&file)?;
+        let entries = file.token_entries();
+        let entries = entries.ok_or(missing("tokenizer.json", ErrorKind::MissingVocabulary))?;
+        let words = file.tensor(TOKENIZER);
+        let words = words.ok_or(missing("tokenizer.json", ErrorKind::MissingVocabulary))?;
+        let words = WordSettings::read(words.data(), words.header().offset, entries.count)?;
+        Ok(Self { file, entries, settings: TableSettings { normalize, ..settings }, words })
+    }
+
+    /// How texts are normalised before they are cut into words.
+    #[must_use]
+    pub const fn normalization(&self) -> Normalization {
+        self.words.normalization()
+    }
+
+    /// The ids of the tokens that a text may spell.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::BadVocabulary`] if the vocabulary lacks one.
+    pub fn special(&self, vocabulary: &impl Vocabulary) -> Read<'a, SpecialIds> {
+        self.words.special(vocabulary)
+    }
+
+    /// Where the tokens lie.
+    #[must_use]
+    pub const fn tokens(&self) -> TokenPlaces {
+        let prefix = match self.entries.length_bytes {
+            2 => LengthPrefix::U16,
+            _ => LengthPrefix::U32,
+        };
+        TokenPlaces { offset: self.entries.offset, count: self.entries.count, prefix }
+    }
+
+    /// The entries of the tokens, one after the other.
+    #[must_use]
+    pub const fn token_bytes(&self) -> &'a [u8] {
+        self.entries.bytes
+    }
+
+    /// Where the index over the tokens lies, if the file has one.
+    #[must_use]
+    pub fn token_index(&self) -> Option<TokenIndex> {
+        let header = |name| self.file.tensor(name).map(|tensor| *tensor.header());
+        let (offsets, ids) = (header(embd::TOKEN_OFFSETS)?, header(embd::SORTED_IDS)?);
+        let width = match ids.dtype {
+            Dtype::U16 => IdWidth::U16,
+            Dtype::U32 => IdWidth::U32,
+            _ => return None,
+        };
+        let count = u64::from(self.entries.count);
+        let fits = offsets.dtype == Dtype::U32
+            && offsets.shape.elements() == count.checked_add(1)
+            && ids.shape.elements() == Some(count);
+        fits.then_some(TokenIndex { offsets: offsets.offset, ids: ids.offset, width })
+    }
+
+    /// The model.
+    ///
+    /// # Errors
+    ///
+    /// As [`TokenTable::open`], and [`ErrorKind::BadVocabulary`] for tokens that are not UTF-8 or
+    /// have no row.
+    pub fn model(&self) -> Read<'a, TableModel> {
+        let file = self.file;
+        let find = |name: &str| file.tensor(name).map(|tensor| *tensor.header());
+        let table = TokenTable::open(&find).map_err(Fault::of)?;
+        let bad = Error::new(self.entries.offset, ErrorKind::BadVocabulary);
+        if (table.tokens() as u64) < u64::from(self.entries.count) {
+            return Err(Fault::of(bad));
+        }
+        let median = match self.settings.drops_unknown {
+            true => Some(self.median_characters().ok_or(Fault::of(bad))?),
+            false => None,
+        };
+        Ok(TableModel::new(table, &self.settings, median))
+    }
+
+    /// The median of the numbers of characters of the tokens, rounded down; `None` if one is not
+    /// UTF-8. There is no memory to sort them in: the vocabulary is read some ten times.
+    fn median_characters(&self) -> Option<usize> {
+        let lengths = || self.file.tokens().filter(|token| !token.is_empty());
+        let characters = |token: &[u8]| Some(core::str::from_utf8(token).ok()?.chars().count());
+        let (mut count, mut most) = (0_usize, 0);
+        for token in lengths() {
+            (count, most) = (count.saturating_add(1), characters(token)?.max(most));
+        }
+        // The length that so many tokens are not longer than, and no smaller one.
+        let at = |rank: usize| {
+            let (mut low, mut high) = (0_usize, most);
+            while low < high {
+                let middle = low.midpoint(high);
+                let upto = lengths().filter(|it| characters(it).is_some_and(|it| it <= middle));
+                match upto.count() > rank {
+                    true => high = middle,
+                    false => low = middle.saturating_add(1),
+                }
+            }
+            low
+        };
+        let half = count / 2;
+        Some(match count % 2 {
+            1 => at(half),
+            _ if count == 0 => 0,
+            _ => at(half.saturating_sub(1)).midpoint(at(half)),
+        })
+    }
+}
+
+/// What `modules.json` says.
+struct TableModules<'a> {
+    is_listed: bool,
+    /// The folder of the table, without an end.
+    folder: &'a str,
+    normalize: bool,
+}
+
+fn modules<'a>(file: &Embd<'a>) -> Read<'a, TableModules<'a>> {
+    let mut modules = TableModules { is_listed: false, folder: "", normalize: false };
+    let Some(list) = file.metadata_value("modules.json") else { return Ok(modules) };
+    let list = Value::parse(list, 0).map_err(Fault::of)?;
+    let bad = |only| Fault { error: list.bad(), key: "modules.json", only };
+    if list.kind() != Kind::BeginArray {
+        return Err(bad("a list of modules is needed"));
+    }
+    for item in list.items() {
+        let module = Module::read(&Object::new(item)?)?;
+        match module.kind {
+            ModuleKind::Table if !modules.is_listed => {
+                modules.is_listed = true;
+                let path = module.path.trim_end_matches('/');
+                modules.folder = if path == "." { "" } else { path };
+            }
+            ModuleKind::Normalize if modules.is_listed => modules.normalize = true,
+            ModuleKind::Dropout if modules.is_listed => {}
+            _ => {
+                let error = Error::new(module.value.offset(), ErrorKind::UnsupportedSetting);
+                let only = "only a table and what brings its vectors to length 1 are done here";
+                return Err(Fault { error, key: "type", only });
+            }
+        }
+    }
+    if modules.is_listed { Ok(modules) } else { Err(bad("there is no table of vectors")) }
+}
+
+/// Refuses a prompt before every text, and texts that are not known.
+fn check_texts<'a>(file: &Embd<'a>) -> Read<'a, ()> {
+    for (path, text) in file.metadata() {
+        let name = path.rsplit_once('/').map_or(path, |(_, name)| name);
+        match name {
+            "config_sentence_transformers.json" => {
+                let prompts = Object::new(Value::parse(text, 0).map_err(Fault::of)?)?;
+                let only = "no prompt is put before texts here";
+                prompts.neutral("default_prompt_name", only, |_| false)?;
+            }
+            "config.json" | "modules.json" => {}
+            // Not a file of the folder: what who wrote this one says of it.
+            name if !name.contains('.') => {}
+            name if UNUSED.iter().any(|unused| name.ends_with(unused)) => {}
+            _ => {
+                let error = Error::without_offset(ErrorKind::UnsupportedSetting);
+                return Err(Fault { error, key: path, only: "" });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The text of a file of the folder's module.
+fn text<'a>(file: &Embd<'a>, folder: &str, name: &str) -> Option<&'a str> {
+    let is_it = |path: &str| match folder {
+        "" => path == name,
+        folder => path.strip_prefix(folder).and_then(|it| it.strip_prefix('/')) == Some(name),
+    };
+    file.metadata().find(|(path, _)| is_it(path)).map(|(_, text)| text)
+}
+
+const fn missing(key: &'static str, kind: ErrorKind) -> Fault<'static> {
+    Fault { error: Error::without_offset(kind), key, only: "" }
+}

@@ -1,0 +1,30 @@
+//! Models that are a table with a vector for each token, in lent memory.
+//!
+//! | part | what it is |
+//! |---|---|
+//! | `rows` | the table: tokens to a vector |
+//! | `settings` | `config.json` of such a model |
+//! | `module` | a module of `modules.json` |
+//! | `file` | what a `.weights` file says of its table |
+//! | `words` | the WordPiece tokenizer that the settings of `tokenizer.json` describe |
+//! | `model` | texts to vectors |
+//!
+//! `docs/models.md` has the layout of these files. Nothing here allocates: settings are read where
+//! they are spelled, and what is not done here is refused by name.
+
+#[cfg(feature = "embd")]
+mod file;
+#[cfg(feature = "embd")]
+mod model;
+pub(crate) mod module;
+mod rows;
+mod settings;
+#[cfg(feature = "embd")]
+mod words;
+
+#[cfg(feature = "embd")]
+pub use file::TableSource;
+#[cfg(feature = "embd")]
+pub use model::TableModel;
+pub use rows::TokenTable;
+pub use settings::TableSettings;

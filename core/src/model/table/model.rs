@@ -1,0 +1,115 @@
+//! Texts to vectors by a table.
+
+use super::rows::TokenTable;
+use super::settings::TableSettings;
+use crate::error::Result;
+use crate::kernel::Kernels;
+use crate::model::weights::Weights;
+use crate::token::wordpiece::Encoded;
+use crate::token::{Vocabulary, WordPiece};
+
+/// A table with a vector for each token, and which tokens of a text count.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TableModel {
+    table: TokenTable,
+    normalize: bool,
+    /// How many tokens of a text are used; `None` for all.
+    max_tokens: Option<usize>,
+    /// Whether texts are cut before they are tokenised and unknown tokens are left out; then the
+    /// characters that a token of the vocabulary has, more or fewer as often.
+    median_characters: Option<usize>,
+}
+
+impl TableModel {
+    pub(super) fn new(table: TokenTable, settings: &TableSettings, median: Option<usize>) -> Self {
+        let max_tokens = settings.max_tokens.map(|it| usize::try_from(it).unwrap_or(usize::MAX));
+        Self { table, normalize: settings.normalize, max_tokens, median_characters: median }
+    }
+
+    /// The table.
+    #[must_use]
+    pub const fn table(&self) -> &TokenTable {
+        &self.table
+    }
+
+    /// How many tokens of a text are used; `None` for all.
+    #[must_use]
+    pub const fn max_tokens(&self) -> Option<usize> {
+        self.max_tokens
+    }
+
+    /// Calls `take` with each token of `text` that counts, of the first `limit`.
+    ///
+    /// # Errors
+    ///
+    /// What the vocabulary and `take` answer.
+    pub fn tokens<V: Vocabulary>(
+        &self,
+        tokenizer: &WordPiece<V>,
+        text: &str,
+        limit: usize,
+        take: &mut dyn FnMut(u32) -> Result<()>,
+    ) -> Result<Encoded> {
+        let (text, is_cut) = self.cut(text, limit);
+        let unknown = self.median_characters.map(|_| tokenizer.special().unknown);
+        let mut words = tokenizer.pieces(text);
+        let (mut tokens, mut total) = (0_usize, 0_usize);
+        while let Some(word) = words.next_word()? {
+            let room = limit.saturating_sub(total);
+            total = total.saturating_add(word.len());
+            let word = word.get(..room).unwrap_or(word);
+            for id in word.iter().filter(|id| Some(**id) != unknown) {
+                tokens = tokens.saturating_add(1);
+                take(*id)?;
+            }
+        }
+        Ok(Encoded { tokens, total, truncated: is_cut || total > limit })
+    }
+
+    /// The embedding of a text into `out`. `row` has room for one vector, `tile` as
+    /// [`TokenTable::tile_bytes`] says.
+    ///
+    /// # Errors
+    ///
+    /// As [`tokens`](Self::tokens) and [`TokenTable::embed`].
+    pub fn embed<V: Vocabulary, W: Weights + ?Sized>(
+        &self,
+        (tokenizer, text, limit): (&WordPiece<V>, &str, usize),
+        weights: &W,
+        kernels: &Kernels,
+        (row, tile): (&mut [f32], &mut [u8]),
+        out: &mut [f32],
+    ) -> Result<Encoded> {
+        self.table.begin(row, out)?;
+        let encoded = self.tokens(tokenizer, text, limit, &mut |id| {
+            self.table.add(weights, kernels, &[id], (&mut *row, &mut *tile), out)
+        })?;
+        TokenTable::finish(encoded.tokens, self.normalize, out);
+        Ok(encoded)
+    }
+
+    /// The embedding of known tokens, as [`embed`](Self::embed).
+    ///
+    /// # Errors
+    ///
+    /// As [`TokenTable::embed`].
+    pub fn embed_ids<W: Weights + ?Sized>(
+        &self,
+        weights: &W,
+        kernels: &Kernels,
+        ids: &[u32],
+        room: (&mut [f32], &mut [u8]),
+        out: &mut [f32],
+    ) -> Result<()> {
+        self.table.embed(weights, kernels, ids, self.normalize, room, out)
+    }
+
+    /// As much of a text as Model2Vec looks at, and whether that is not all.
+    fn cut<'t>(&self, text: &'t str, limit: usize) -> (&'t str, bool) {
+        let Some(median) = self.median_characters else { return (text, false) };
+        match text.char_indices().nth(limit.saturating_mul(median)) {
+            Some((end, _)) => (text.get(..end).unwrap_or(text), true),
+            None => (text, false),
+        }
+    }
+}

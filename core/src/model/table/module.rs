@@ -1,0 +1,50 @@
+//! A module of `modules.json`.
+//!
+//! The types have been spelled three ways: `sentence_transformers.models.Pooling`, since version 6
+//! `sentence_transformers.sentence_transformer.modules.pooling.Pooling`, and bare.
+
+use crate::text::json::{Object, Read, Value};
+
+/// What a module does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ModuleKind {
+    Transformer,
+    /// A table with a row for each token.
+    Table,
+    Pooling,
+    Dense,
+    Normalize,
+    Dropout,
+}
+
+/// A module as the list has it.
+pub(crate) struct Module<'t> {
+    pub(crate) kind: ModuleKind,
+    pub(crate) value: Value<'t>,
+    /// Its folder, as it is spelled.
+    pub(crate) path: &'t str,
+}
+
+impl<'t> Module<'t> {
+    pub(crate) fn read(module: &Object<'t>) -> Read<'t, Self> {
+        let kind = module.text("type")?;
+        let kind = module.needed("type", kind)?;
+        let (place, name) = kind.rsplit_once('.').unwrap_or(("", kind));
+        let is_known = place.is_empty() || place.starts_with("sentence_transformers.");
+        let kind = match name {
+            _ if !is_known => None,
+            "Transformer" => Some(ModuleKind::Transformer),
+            "StaticEmbedding" => Some(ModuleKind::Table),
+            "Pooling" => Some(ModuleKind::Pooling),
+            "Dense" => Some(ModuleKind::Dense),
+            "Normalize" => Some(ModuleKind::Normalize),
+            "Dropout" => Some(ModuleKind::Dropout),
+            _ => None,
+        };
+        let kind = kind
+            .ok_or_else(|| module.unsupported("type", "a module of this kind is not known here"))?;
+        let path = module.text("path")?.unwrap_or_default();
+        module.finish(&["idx", "name", "kwargs"])?;
+        Ok(Self { kind, value: module.value(), path })
+    }
+}

@@ -1,0 +1,138 @@
+//! The WordPiece tokenizer that the settings of `tokenizer.json` describe.
+//!
+//! Other kinds, and rules that BERT's tokenizers do not have, are refused by name: they need
+//! `owned::Pipeline`.
+
+use crate::error::{Error, ErrorKind};
+use crate::text::json::{Fault, Object, Read, Value, chars};
+use crate::token::MAX_WORD_CHARACTERS;
+use crate::token::special::MAX_SPECIAL_BYTES;
+use crate::token::{Normalization, SpecialIds, Vocabulary};
+
+/// Only these are done.
+const KIND: &str = "only BERT's tokenizer is done without a heap";
+
+/// What the settings say.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct WordSettings<'a> {
+    added: Value<'a>,
+    unknown: &'a str,
+    normalization: Normalization,
+    offset: u64,
+}
+
+impl<'a> WordSettings<'a> {
+    /// Reads `bytes`, which lie at the absolute `offset`, of a vocabulary of `tokens`.
+    pub(super) fn read(bytes: &'a [u8], offset: u64, tokens: u32) -> Read<'a, Self> {
+        let bad = Fault::of(Error::new(offset, ErrorKind::BadVocabulary));
+        let json = core::str::from_utf8(bytes).map_err(|_| bad)?;
+        let root = Object::new(Value::parse(json, offset).map_err(Fault::of)?)?;
+        root.neutral("version", "only version 1.0 is known", |it| it.is_text("1.0"))?;
+        if let Some(truncation) = root.object("truncation")? {
+            let only = "only Right is honoured";
+            truncation.neutral("direction", only, |direction| direction.is_text("Right"))?;
+            truncation.finish(&["max_length", "strategy", "stride"])?;
+        }
+        let normalization = normalization(&root)?;
+        root.neutral("pre_tokenizer", KIND, |it| {
+            it.member("type").is_some_and(|kind| kind.is_text("BertPreTokenizer"))
+        })?;
+        root.needed("pre_tokenizer", root.get("pre_tokenizer"))?;
+        let added = root.needed("added_tokens", root.get("added_tokens"))?;
+        let unknown = model(&root, tokens)?;
+        // Nothing is put around the tokens of a table's texts, and none are decoded.
+        root.finish(&["padding", "post_processor", "decoder"])?;
+        Ok(Self { added, unknown, normalization, offset })
+    }
+
+    pub(super) const fn normalization(&self) -> Normalization {
+        self.normalization
+    }
+
+    /// The ids of the added tokens, of which a tokenizer has places for five. Which of them stands
+    /// for which role does not matter: nothing is put around texts.
+    pub(super) fn special(&self, vocabulary: &impl Vocabulary) -> Read<'a, SpecialIds> {
+        let bad = Fault::of(Error::new(self.offset, ErrorKind::BadVocabulary));
+        let unknown = find(vocabulary, self.unknown)?.ok_or(bad)?;
+        let mut others = [None; 4];
+        let mut free = others.iter_mut();
+        let mut is_unknown_added = false;
+        for value in self.added.items() {
+            let id = added(vocabulary, value)?;
+            is_unknown_added |= id == unknown;
+            if id == unknown {
+                continue;
+            }
+            let many = Error::new(value.offset(), ErrorKind::UnsupportedSetting);
+            let only = "five tokens may be added here";
+            *free.next().ok_or(Fault { error: many, key: "added_tokens", only })? = Some(id);
+        }
+        if !is_unknown_added {
+            let error = Error::new(self.added.offset(), ErrorKind::UnsupportedSetting);
+            let only = "the unknown token is to be one of them";
+            return Err(Fault { error, key: "added_tokens", only });
+        }
+        let [pad, mask, classify, separate] = others;
+        let (classify, separate) = (classify.unwrap_or(unknown), separate.unwrap_or(unknown));
+        Ok(SpecialIds { pad, unknown, classify, separate, mask })
+    }
+}
+
+fn normalization<'a>(root: &Object<'a>) -> Read<'a, Normalization> {
+    let step = root.needed("normalizer", root.object("normalizer")?)?;
+    step.neutral("type", KIND, |kind| kind.is_text("BertNormalizer"))?;
+    step.neutral("clean_text", "only true is done here", |it| it.as_bool() == Some(true))?;
+    let lower_case = step.needed("lowercase", step.truth("lowercase")?)?;
+    let split_ideographs = step.truth("handle_chinese_chars")?;
+    let split_ideographs = step.needed("handle_chinese_chars", split_ideographs)?;
+    let strips_accents = step.truth("strip_accents")?;
+    step.finish(&[])?;
+    Ok(Normalization { split_ideographs, ..Normalization::new(lower_case, strips_accents) })
+}
+
+/// Checks the member `model`; answers how the unknown token is spelled.
+fn model<'a>(root: &Object<'a>, tokens: u32) -> Read<'a, &'a str> {
+    let model = root.needed("model", root.object("model")?)?;
+    model.neutral("type", KIND, |kind| kind.is_text("WordPiece"))?;
+    model.needed("type", model.get("type"))?;
+    let unknown = model.needed("unk_token", model.text("unk_token")?)?;
+    let prefix = "continuing_subword_prefix";
+    model.neutral(prefix, "only \"##\" is done here", |it| it.is_text("##"))?;
+    model.needed(prefix, model.get(prefix))?;
+    let most = "max_input_chars_per_word";
+    model.neutral(most, "only 100 is done here", |it| {
+        it.as_u64() == Some(MAX_WORD_CHARACTERS as u64)
+    })?;
+    model.needed(most, model.get(most))?;
+    let vocabulary = model.needed("vocab", model.object("vocab")?)?;
+    let only = "each token of the file is to be one of its vocabulary";
+    vocabulary.neutral("ids", only, |it| it.as_u64() == Some(tokens.into()))?;
+    vocabulary.needed("ids", vocabulary.get("ids"))?;
+    vocabulary.finish(&["count"])?;
+    model.finish(&[])?;
+    Ok(unknown)
+}
+
+/// The id of an added token, which the vocabulary has and which a text spells as it is.
+fn added<'a>(vocabulary: &impl Vocabulary, value: Value<'a>) -> Read<'a, u32> {
+    let token = Object::new(value)?;
+    for rule in ["lstrip", "rstrip", "single_word", "normalized"] {
+        token.neutral(rule, "only false is done here", |it| it.as_bool() == Some(false))?;
+    }
+    token.finish(&["id", "special", "content"])?;
+    let content = token.needed("content", token.text("content")?)?;
+    let only = "added tokens are to be in the vocabulary";
+    find(vocabulary, content)?.ok_or_else(|| token.unsupported("content", only))
+}
+
+/// The id of a token that JSON spells so; `None` if it is longer than any special one.
+fn find<'a>(vocabulary: &impl Vocabulary, spelling: &'a str) -> Read<'a, Option<u32>> {
+    let mut token = heapless::Vec::<u8, MAX_SPECIAL_BYTES>::new();
+    let mut utf8 = [0; 4];
+    for c in chars(spelling) {
+        if token.extend_from_slice(c.encode_utf8(&mut utf8).as_bytes()).is_err() {
+            return Ok(None);
+        }
+    }
+    vocabulary.find(&token).map_err(Fault::of)
+}

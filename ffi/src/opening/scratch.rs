@@ -1,0 +1,117 @@
+//! Memory for one pass over a `.weights` file, as much as its tensors need.
+
+#[cfg(feature = "bert")]
+use nanoembed_core::event::Mode;
+#[cfg(feature = "bert")]
+use nanoembed_core::format::embd::DecoderOver;
+use nanoembed_core::format::embd::{self, TensorRecord};
+#[cfg(feature = "bert")]
+use nanoembed_core::model::stored::TensorPlace;
+use nanoembed_core::read::ReadAt;
+
+use crate::format::{NANOEMBED_FORMAT_AMB, NANOEMBED_FORMAT_GGUF};
+use crate::memory::{Lent, Sum};
+use crate::source::Bytes;
+use crate::status::{Failure, NANOEMBED_NEEDS_MEMORY, Outcome, left_out, too_small};
+
+/// The largest token or metadata entry.
+#[cfg(feature = "bert")]
+const LEAST_BUFFER_BYTES: usize = 4096;
+
+/// The bytes that tell how many tensors a file has.
+const HEADER_BYTES: usize = 64;
+
+#[cfg(feature = "bert")]
+type Decoder = DecoderOver<&'static mut [TensorRecord]>;
+
+/// Memory for one pass over a `.weights` file.
+pub(super) struct PassMemory {
+    #[cfg(feature = "bert")]
+    decoder: *mut Decoder,
+    pub(super) records: &'static mut [TensorRecord],
+    #[cfg(feature = "bert")]
+    pub(super) places: &'static mut [TensorPlace],
+    #[cfg(feature = "bert")]
+    pub(super) buffer: &'static mut [u8],
+}
+
+/// More than any model has; the decoder refuses a file that has more, before it takes quadratic time.
+const MOST_TENSORS: u32 = 4096;
+
+/// How many tensors a file has, if it is one of these.
+fn tensors(source: &Bytes) -> Outcome<usize> {
+    let mut start = [0; HEADER_BYTES];
+    let there = source.len().min(HEADER_BYTES as u64) as usize;
+    let start = start.get_mut(..there).unwrap_or_default();
+    source.read_exact_at(0, start)?;
+    check_parsed(source, start)?;
+    // What is wrong with it is said when it is read.
+    Ok(embd::count_tensors(start).unwrap_or(0).min(MOST_TENSORS) as usize)
+}
+
+/// Refuses files of formats that are parsed whole where the build has not the format, or they lie in
+/// storage. This is less code than recognising all formats.
+fn check_parsed(source: &Bytes, start: &[u8]) -> Outcome {
+    let (format, is_built_in) = match start {
+        [b'A', b'M', b'B', b'E', ..] => (NANOEMBED_FORMAT_AMB, cfg!(feature = "amb")),
+        [b'G', b'G', b'U', b'F', ..] => (NANOEMBED_FORMAT_GGUF, cfg!(feature = "gguf")),
+        _ => return Ok(()),
+    };
+    if !is_built_in {
+        return Err(left_out(format));
+    }
+    if source.memory().is_none() { Err(Failure::here(NANOEMBED_NEEDS_MEMORY)) } else { Ok(()) }
+}
+
+/// Bytes of scratch memory that opening a model takes.
+pub(crate) fn scratch_bytes(source: &Bytes) -> Outcome<usize> {
+    bytes_for(tensors(source)?)
+}
+
+fn bytes_for(tensors: usize) -> Outcome<usize> {
+    let mut sum = Sum::default();
+    sum.add::<TensorRecord>(tensors)?;
+    #[cfg(feature = "bert")]
+    {
+        sum.add::<Decoder>(1)?;
+        sum.add::<TensorPlace>(tensors)?;
+        sum.add::<u8>(LEAST_BUFFER_BYTES)?;
+    }
+    Ok(sum.bytes())
+}
+
+impl PassMemory {
+    pub(super) fn new(source: &Bytes, scratch_bytes: usize, lent: &mut Lent) -> Outcome<Self> {
+        let tensors = tensors(source)?;
+        let needed = bytes_for(tensors)?;
+        if scratch_bytes < needed {
+            return Err(too_small(needed));
+        }
+        Ok(Self {
+            records: lent.filled(tensors, TensorRecord::EMPTY)?,
+            #[cfg(feature = "bert")]
+            decoder: lent.place(1)?,
+            #[cfg(feature = "bert")]
+            places: lent.filled(tensors, TensorPlace::EMPTY)?,
+            #[cfg(feature = "bert")]
+            buffer: {
+                let left = lent.left() / crate::memory::ALIGN * crate::memory::ALIGN;
+                lent.filled(left, 0)?
+            },
+        })
+    }
+
+    /// The decoder, and the memory beside it.
+    #[cfg(feature = "bert")]
+    pub(super) fn decoder(
+        self,
+    ) -> (&'static mut Decoder, &'static mut [TensorPlace], &'static mut [u8]) {
+        let Self { decoder, records, places, buffer } = self;
+        // SAFETY: the place was taken for it, and nobody else has it.
+        let decoder = unsafe {
+            decoder.write(DecoderOver::lent(Mode::Lenient, records));
+            &mut *decoder
+        };
+        (decoder, places, buffer)
+    }
+}

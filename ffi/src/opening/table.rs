@@ -1,0 +1,121 @@
+//! What is known of a static model before there is memory for it.
+
+use nanoembed_core::event::{Format, Mode};
+use nanoembed_core::format::embd::{DecoderOver, Embd};
+use nanoembed_core::format::sniff;
+use nanoembed_core::model::stored::{StoredIds, StoredTokens};
+use nanoembed_core::model::{TableModel as CoreTable, TableSource};
+use nanoembed_core::text::json::Fault;
+use nanoembed_core::token::{Entries, HashVocabulary, SortedVocabulary, WordPiece};
+use nanoembed_core::{Error, ErrorKind};
+
+use super::scratch::PassMemory;
+use super::{Opened, vocabulary};
+use crate::memory::{Lent, Sum, number};
+use crate::model::{
+    Kind, NANOEMBED_ACTIVATIONS_FLOAT, NANOEMBED_VOCABULARY_IN_FILE, NANOEMBED_VOCABULARY_INDEXED,
+    NANOEMBED_VOCABULARY_NONE, Tokenizer, nanoembed_model, nanoembed_model_options, nanoembed_plan,
+    nanoembed_vocabulary,
+};
+use crate::source::Bytes;
+use crate::status::{Failure, Outcome, invalid};
+use crate::table_model::{self, TableModel};
+
+/// A static model in memory.
+pub(crate) struct TableOpening {
+    source: Bytes,
+    file: TableSource<'static>,
+    model: CoreTable,
+    limit: usize,
+    vocabulary: nanoembed_vocabulary,
+}
+
+impl TableOpening {
+    /// The static model in a file; the memory comes back if it has none.
+    pub(super) fn find(
+        source: &Bytes,
+        options: &nanoembed_model_options,
+        memory: PassMemory,
+    ) -> Outcome<Result<Self, PassMemory>> {
+        let Some(bytes) = source.memory().filter(|it| sniff(it) == Some(Format::Embd)) else {
+            return Ok(Err(memory));
+        };
+        let embd = Embd::parse_with(DecoderOver::lent(Mode::Lenient, memory.records), bytes)?;
+        if !TableSource::is_in(&embd) {
+            return Ok(Err(memory));
+        }
+        if options.activations > NANOEMBED_ACTIVATIONS_FLOAT {
+            return Err(invalid("activations"));
+        }
+        let file = TableSource::read(embd).map_err(fault)?;
+        let model = file.model().map_err(fault)?;
+        let most = model.max_tokens().unwrap_or(usize::MAX);
+        let limit = if options.tokens == 0 { most } else { most.min(options.tokens as usize) };
+        let vocabulary = vocabulary(options.vocabulary, source);
+        if vocabulary == NANOEMBED_VOCABULARY_IN_FILE && file.token_index().is_none() {
+            return Err(Error::new(file.tokens().offset, ErrorKind::IndexRequired).into());
+        }
+        Ok(Ok(Self { source: *source, file, model, limit, vocabulary }))
+    }
+
+    pub(super) fn plan(&self) -> Outcome<nanoembed_plan> {
+        Ok(nanoembed_plan {
+            model_bytes: self.model_bytes()?,
+            workspace_bytes: table_model::sizes(&self.model).workspace_bytes()?,
+            dimensions: number(self.model.table().dimensions()),
+            tokens: number(self.limit),
+            ..nanoembed_plan::default()
+        })
+    }
+
+    /// Elements of the memory for an index over the tokens: samples, and slots.
+    fn index_sizes(&self) -> (usize, usize) {
+        let count = self.file.tokens().count;
+        match self.vocabulary {
+            NANOEMBED_VOCABULARY_INDEXED => {
+                (Entries::samples_needed(count), HashVocabulary::<Entries<'_>>::slots_needed(count))
+            }
+            _ => (0, 0),
+        }
+    }
+
+    pub(super) fn model_bytes(&self) -> Outcome<usize> {
+        let (samples, slots) = self.index_sizes();
+        let mut sum = Sum::default();
+        sum.add::<nanoembed_model>(1)?;
+        sum.add::<u32>(samples)?;
+        sum.add::<u32>(slots)?;
+        Ok(sum.bytes())
+    }
+
+    pub(super) fn open(&self, lent: &mut Lent) -> Outcome<Opened> {
+        let kind = Kind::Table(TableModel::new(self.model, self.limit));
+        Ok(Opened { kind, tokenizer: self.tokenizer(lent)? })
+    }
+
+    fn tokenizer(&self, lent: &mut Lent) -> Outcome<Tokenizer> {
+        let Self { file, source, .. } = self;
+        let (tokens, normalization) = (file.tokens(), file.normalization());
+        if self.vocabulary == NANOEMBED_VOCABULARY_NONE {
+            return Ok(Tokenizer::None);
+        }
+        if let (NANOEMBED_VOCABULARY_IN_FILE, Some(index)) = (self.vocabulary, file.token_index()) {
+            let strings = StoredTokens::new(*source, tokens, index);
+            let ids = StoredIds::new(*source, tokens.count, index);
+            let vocabulary = SortedVocabulary::new(strings, ids)?;
+            let special = file.special(&vocabulary).map_err(fault)?;
+            return Ok(Tokenizer::InFile(WordPiece::new(vocabulary, special, normalization)?));
+        }
+        let (samples, slots) = self.index_sizes();
+        let (samples, slots) = (lent.filled(samples, 0)?, lent.filled(slots, 0)?);
+        let bytes = file.token_bytes();
+        let entries = Entries::sample(bytes, tokens.offset, tokens.count, tokens.prefix, samples)?;
+        let vocabulary = HashVocabulary::build(entries, slots)?;
+        let special = file.special(&vocabulary).map_err(fault)?;
+        Ok(Tokenizer::Indexed(WordPiece::new(vocabulary, special, normalization)?))
+    }
+}
+
+fn fault(fault: Fault<'static>) -> Failure {
+    Failure::core(fault.error).about(fault.key)
+}
