@@ -7,8 +7,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::{
-    Base, EncoderSettings, FolderFault, FolderResult, Modules, Prompts, TableSettings, Texts,
-    TokenLimit, json,
+    Base, EncoderSettings, FolderFault, FolderResult, Modules, Prompts, TableSettings, Texts, json,
+    tokenizer_limit,
 };
 use crate::error::{Error, ErrorKind};
 use crate::model::{FamilyModel, read_config};
@@ -53,7 +53,7 @@ impl FolderModel {
         let folder = modules.as_ref().map(|modules| &*modules.folder).unwrap_or_default();
         let described = described(texts, &[folder, CONFIG].concat(), modules.as_ref())?;
         let settings = EncoderSettings::read(texts, folder)?;
-        let tokenizer_limit = TokenLimit::of_tokenizer(texts, folder)?;
+        let tokenizer_limit = tokenizer_limit(texts, folder)?;
         let is_table = matches!(described, Described::Table(_));
         let modules = modules.filter(|modules| !(is_table && modules.are_assumed));
         Ok(Self { modules, described, settings, tokenizer_limit })
@@ -92,7 +92,7 @@ impl FolderModel {
         match &self.described {
             Described::Transformer(model) => {
                 let positions = model.config.positions;
-                Some(TokenLimit::of(&self.settings, self.tokenizer_limit, positions))
+                Some(self.settings.token_limit(self.tokenizer_limit, positions))
             }
             Described::Table(table) => {
                 table.max_tokens.and_then(|limit| usize::try_from(limit).ok())

@@ -57,6 +57,15 @@ impl EncoderSettings {
         Ok(Self::default())
     }
 
+    /// How many tokens of a text a model uses: the first of these that is said, never more than
+    /// `positions`: the module's own setting, `model_max_length` of the tokenizer's settings.
+    #[must_use]
+    pub fn token_limit(&self, tokenizer: Option<u64>, positions: usize) -> usize {
+        // Some tokenizers say 1e30 for "no limit".
+        let said = self.max_tokens.or(tokenizer.filter(|limit| *limit > 0));
+        said.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(positions).min(positions)
+    }
+
     fn of<'t>(settings: &Object<'t>) -> Read<'t, Self> {
         let max_tokens = settings.integer("max_seq_length")?.filter(|limit| *limit > 0);
         let lower_case = settings.truth("do_lower_case")?.unwrap_or(false);
@@ -73,32 +82,17 @@ impl EncoderSettings {
     }
 }
 
-/// How many tokens of a text a model uses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TokenLimit;
-
-impl TokenLimit {
-    /// The first of these that is said, never more than `positions`: the module's own setting,
-    /// `model_max_length` of `tokenizer_config.json`.
-    #[must_use]
-    pub fn of(settings: &EncoderSettings, tokenizer: Option<u64>, positions: usize) -> usize {
-        // Some tokenizers say 1e30 for "no limit".
-        let said = settings.max_tokens.or(tokenizer.filter(|limit| *limit > 0));
-        said.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(positions).min(positions)
-    }
-
-    /// `model_max_length` of the `tokenizer_config.json` in the folder's `module`, which ends with
-    /// `/` or is empty, if it is a number that texts can have.
-    ///
-    /// # Errors
-    ///
-    /// What is wrong with the file.
-    pub fn of_tokenizer(texts: Texts<'_, '_>, module: &str) -> FolderResult<Option<u64>> {
-        let limit = object(texts, &[module, "tokenizer_config.json"].concat(), |config| {
-            Ok(config.get("model_max_length").and_then(|limit| limit.as_u64()))
-        })?;
-        Ok(limit.flatten())
-    }
+/// `model_max_length` of the `tokenizer_config.json` in the folder's `module`, which ends with `/`
+/// or is empty, if it is a number that texts can have.
+///
+/// # Errors
+///
+/// What is wrong with the file.
+pub fn tokenizer_limit(texts: Texts<'_, '_>, module: &str) -> FolderResult<Option<u64>> {
+    let limit = object(texts, &[module, "tokenizer_config.json"].concat(), |config| {
+        Ok(config.get("model_max_length").and_then(|limit| limit.as_u64()))
+    })?;
+    Ok(limit.flatten())
 }
 
 #[cfg(test)]
@@ -116,7 +110,8 @@ mod tests {
     #[test]
     fn the_module_says_more_than_the_tokenizer_and_positions_bound_both() {
         let of = |said: Option<u64>, tokenizer| {
-            TokenLimit::of(&EncoderSettings { max_tokens: said, lower_case: false }, tokenizer, 512)
+            let settings = EncoderSettings { max_tokens: said, lower_case: false };
+            settings.token_limit(tokenizer, 512)
         };
         assert_eq!(of(Some(128), Some(256)), 128);
         assert_eq!(of(None, Some(256)), 256);

@@ -25,7 +25,7 @@ use core::fmt;
 
 pub use crate::model::TableSettings;
 pub use description::{Described, FolderModel, Labels};
-pub use limit::{EncoderSettings, TokenLimit};
+pub use limit::{EncoderSettings, tokenizer_limit};
 pub use modules::{Base, DenseModule, Modules, PoolingModule};
 pub use prompts::{NoPrompt, Prefix, Prompts};
 pub use tokenizer::TokenizerConfig;
