@@ -35,7 +35,9 @@
 //! are mapped and neither copied nor converted. A model is immutable, `Send` and `Sync`; clones share
 //! it, and scratch memory comes from a pool. Everything blocks.
 //!
-//! With the feature `default-model` the crate brings a model along: [`Encoder::built_in`].
+//! With the feature `default-model` the crate brings a model along: [`Encoder::built_in`]. The feature
+//! `parquet` is for tables of texts in Parquet and Arrow IPC files, as the program reads and writes
+//! them.
 //!
 //! Long jobs tell an [`Observer`] how far they are. Modules that are hidden here are parts of the
 //! program `nanoembed`, and may change in any release.
@@ -69,6 +71,9 @@ pub mod inspect;
 pub mod open;
 #[doc(hidden)]
 pub mod stored;
+#[cfg(feature = "parquet")]
+#[doc(hidden)]
+pub mod tables;
 #[doc(hidden)]
 pub mod units;
 pub mod words;

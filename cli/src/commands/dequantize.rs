@@ -13,7 +13,7 @@ use crate::args::choice::choice;
 use crate::error::{Error, Result};
 use crate::output::create;
 use crate::output::form::{self, form_of};
-use crate::output::npy::{write_header, write_values};
+use crate::output::npy::{self, write_header, write_values};
 use crate::progress::Terminal;
 use crate::streams;
 
@@ -121,7 +121,7 @@ fn npy(tensor: &Stored<'_>, path: &Path, observer: &dyn Observer) -> Result<()> 
     let mut file = create(path, true)?;
     let name = file.name();
     let failed = |error: std::io::Error| Error::writing(&name, &error);
-    write_header(&mut file, tensor.values.shape().dims()).map_err(failed)?;
+    write_header(&mut file, npy::F32, tensor.values.shape().dims()).map_err(failed)?;
     tensor.pieces(|values| {
         write_values(&mut file, values).map_err(failed)?;
         progress.advance(values.len() as u64 * 4);

@@ -4,6 +4,7 @@ use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
+use nanoembed::files::is_table;
 
 use super::json_line::{ID, Members};
 use super::texts::{Reader, Texts};
@@ -72,12 +73,13 @@ pub(crate) enum OnError {
 }
 
 /// Names that results have themselves.
-const TAKEN: [&str; 15] = [
+const TAKEN: [&str; 16] = [
     "index",
     "ids",
     "tokens",
     "truncated",
     "embedding",
+    "embedding_scale",
     "pieces",
     "file",
     "line",
@@ -111,6 +113,18 @@ impl FormArgs {
         Ok(Some(Members { field, kept, needed: None }))
     }
 
+    /// The name of the member that is the text, or that a column of texts has.
+    #[cfg(feature = "parquet")]
+    pub(crate) fn text_name(&self) -> &str {
+        self.field.as_deref().unwrap_or("text")
+    }
+
+    /// Members, or columns of a table, that are wanted beside results.
+    #[cfg(feature = "parquet")]
+    pub(crate) fn kept(&self) -> &[String] {
+        &self.keep
+    }
+
     /// Whether a member is wanted beside results.
     pub(super) fn keeps(&self, name: &str) -> bool {
         self.keep.iter().any(|kept| kept == name)
@@ -128,6 +142,40 @@ impl FormArgs {
 }
 
 impl InputArgs {
+    /// The form of texts.
+    #[cfg(feature = "parquet")]
+    pub(crate) const fn form(&self) -> &FormArgs {
+        &self.form
+    }
+
+    /// The files, if they are tables by their names.
+    pub(crate) fn tables(&self) -> Result<Option<&[PathBuf]>> {
+        let Some(table) = self.files.iter().find(|file| is_table(file)) else { return Ok(None) };
+        if let Some(other) = self.files.iter().find(|file| !is_table(file)) {
+            let (table, other) = (table.display(), other.display());
+            return Err(Error::usage(format!("{table} is a table and {other} is not"))
+                .with_hint("tables are read in one run, and lines in another"));
+        }
+        if self.form.line_format == LineFormat::Jsonl {
+            return Err(
+                Error::usage("--input jsonl is for lines, and this is a table").at(table.display())
+            );
+        }
+        if self.form.field.is_some() {
+            return Err(Error::usage("--field is for JSON lines")
+                .with_hint("`--column NAME` says which column of a table has the texts"));
+        }
+        Ok(Some(&self.files))
+    }
+
+    /// Whether a run after this one reads the same texts: not from arguments, which have no place,
+    /// nor from a pipe.
+    #[cfg(feature = "parquet")]
+    pub(crate) fn named_files(&self) -> Option<&[PathBuf]> {
+        let is_there = |file: &PathBuf| file != Path::new("-") && file.is_file();
+        (!self.files.is_empty() && self.files.iter().all(is_there)).then_some(&self.files)
+    }
+
     /// Starts to read. Reading runs ahead of the work by a few texts only.
     pub(crate) fn open(self, quiet: bool) -> Result<Texts> {
         let Self { texts, files, form } = self;

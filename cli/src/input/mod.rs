@@ -14,10 +14,14 @@ mod lines;
 mod pairs;
 mod texts;
 
+#[cfg(feature = "parquet")]
+pub(crate) use arguments::OnError;
 pub(crate) use arguments::{FormArgs, InputArgs, LineFormat};
+#[cfg(feature = "parquet")]
+pub(crate) use json_line::ID;
 pub(crate) use lines::Lines;
 pub(crate) use pairs::PairArgs;
-pub(crate) use texts::{Item, LeftOut, Reader, file_bytes};
+pub(crate) use texts::{Item, LeftOut, Reader, Texts, file_bytes};
 
 /// What some editors put at a text's start.
 pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";

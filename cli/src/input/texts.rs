@@ -121,7 +121,14 @@ pub(crate) struct Texts {
 
 enum Source {
     Given(Vec<String>),
-    Read { receiver: Receiver<Result<Item>>, failure: Option<Error>, next: u64 },
+    Read {
+        receiver: Receiver<Result<Item>>,
+        failure: Option<Error>,
+        next: u64,
+    },
+    /// Rows of a table, some at a time.
+    #[cfg(feature = "parquet")]
+    Table(Box<dyn FnMut() -> Result<Option<Vec<Item>>>>),
 }
 
 impl Texts {
@@ -142,6 +149,17 @@ impl Texts {
         Self { source, keeps_nulls, bytes, left_out: LeftOut::default() }
     }
 
+    /// What `next` gives, until it gives no more.
+    #[cfg(feature = "parquet")]
+    pub(crate) fn of_table(
+        next: impl FnMut() -> Result<Option<Vec<Item>>> + 'static,
+        keeps_nulls: bool,
+    ) -> Self {
+        let source = Source::Table(Box::new(next));
+        let left_out = LeftOut { of: "row", ..LeftOut::default() };
+        Self { source, keeps_nulls, bytes: None, left_out }
+    }
+
     /// How many bytes of input there are, where that is known.
     pub(crate) const fn bytes(&self) -> Option<u64> {
         self.bytes
@@ -157,6 +175,8 @@ impl Texts {
                     (!texts.is_empty()).then(|| (0..).zip(texts).map(Item::given).collect())
                 }
                 Source::Read { receiver, failure, next } => receive(receiver, failure, next)?,
+                #[cfg(feature = "parquet")]
+                Source::Table(next) => next()?,
             };
             let Some(mut chunk) = chunk else { return Ok(None) };
             chunk.iter().filter_map(|item| item.error.as_ref()).for_each(|error| {
@@ -178,13 +198,27 @@ impl Texts {
 }
 
 /// The lines that could not be used, for a word about them at the end.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct LeftOut {
     count: u64,
     first: Option<String>,
+    /// What one of them is.
+    of: &'static str,
+}
+
+impl Default for LeftOut {
+    fn default() -> Self {
+        Self { count: 0, first: None, of: "line" }
+    }
 }
 
 impl LeftOut {
+    /// So many rows of a table, and what is wrong with the first.
+    #[cfg(feature = "parquet")]
+    pub(crate) const fn rows(count: u64, first: Option<String>) -> Self {
+        Self { count, first, of: "row" }
+    }
+
     /// Counts a line and what is wrong with it.
     pub(crate) fn count(&mut self, error: &str) {
         self.count += 1;
@@ -195,8 +229,8 @@ impl LeftOut {
     pub(crate) fn warn(&self, are_null: bool) {
         let Some(first) = &self.first else { return };
         let became = if are_null { "became null" } else { "left out" };
-        let lines = if self.count == 1 { "line" } else { "lines" };
-        warn(format_args!("{} {lines} {became}, the first: {first}", self.count));
+        let (of, plural) = (self.of, if self.count == 1 { "" } else { "s" });
+        warn(format_args!("{} {of}{plural} {became}, the first: {first}", self.count));
     }
 }
 

@@ -7,6 +7,7 @@ pub(crate) mod lines;
 pub(crate) mod npy;
 pub(crate) mod table;
 pub(crate) mod truncated;
+pub(crate) mod vector;
 
 use std::path::Path;
 

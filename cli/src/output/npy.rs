@@ -1,4 +1,4 @@
-//! NumPy's `.npy` files of f32.
+//! NumPy's `.npy` files.
 //!
 //! | offset | bytes | |
 //! |---|---|---|
@@ -18,13 +18,17 @@ const ALIGNMENT: usize = 64;
 /// Rows in memory before they go to a temporary file.
 const MEMORY_BYTES: usize = 64 << 20;
 
-/// Writes what stands before the data of an array in the order of C; the data are little-endian.
-pub(crate) fn write_header(to: &mut impl Write, shape: &[u64]) -> io::Result<()> {
+/// What NumPy calls f32, as they are written here.
+pub(crate) const F32: &str = "<f4";
+
+/// Writes what stands before the data of an array in the order of C. `element` is what NumPy calls
+/// its type.
+pub(crate) fn write_header(to: &mut impl Write, element: &str, shape: &[u64]) -> io::Result<()> {
     let mut dims = String::new();
     for dim in shape {
         dims += &format!("{dim}, ");
     }
-    let header = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({dims}), }}");
+    let header = format!("{{'descr': '{element}', 'fortran_order': False, 'shape': ({dims}), }}");
     let before = b"\x93NUMPY\x01\x00";
     let end = (before.len() + 2 + header.len() + 1).next_multiple_of(ALIGNMENT);
     let length = end - before.len() - 2;
@@ -48,11 +52,17 @@ pub(crate) struct Rows {
     rows: SpooledTempFile,
     count: u64,
     width: usize,
+    element: &'static str,
 }
 
 impl Rows {
     pub(crate) fn new(width: usize) -> Self {
-        Self { rows: SpooledTempFile::new(MEMORY_BYTES), count: 0, width }
+        Self::of(F32, width)
+    }
+
+    /// Rows of elements of another type, as NumPy calls it.
+    pub(crate) fn of(element: &'static str, width: usize) -> Self {
+        Self { rows: SpooledTempFile::new(MEMORY_BYTES), count: 0, width, element }
     }
 
     pub(crate) fn push(&mut self, row: &[f32]) -> io::Result<()> {
@@ -60,9 +70,15 @@ impl Rows {
         write_values(&mut self.rows, row)
     }
 
+    /// Adds a row by its bytes.
+    pub(crate) fn push_bytes(&mut self, row: &[u8]) -> io::Result<()> {
+        self.count += 1;
+        self.rows.write_all(row)
+    }
+
     /// Writes the whole array.
     pub(crate) fn finish(mut self, to: &mut impl Write) -> io::Result<()> {
-        write_header(to, &[self.count, self.width as u64])?;
+        write_header(to, self.element, &[self.count, self.width as u64])?;
         self.rows.rewind()?;
         io::copy(&mut self.rows, to).map(drop)
     }

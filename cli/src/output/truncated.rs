@@ -56,6 +56,15 @@ impl Truncated {
         }
     }
 
+    /// So many rows of a table, of `all`, the first of them where `first` says.
+    #[cfg(feature = "parquet")]
+    pub(crate) fn warn_of_rows(rows: u64, all: u64, first: &str, limits: Limits) {
+        let (used, more) = (limits.used, limits.remedy());
+        warn(format_args!(
+            "of {rows} of {all} texts only the first {used} tokens were used, the first: {first}{more}"
+        ));
+    }
+
     /// Says which texts were cut.
     pub(crate) fn warn(&self, limits: Limits) {
         let (used, more) = (limits.used, limits.remedy());

@@ -30,6 +30,7 @@ mod sentencepiece;
 #[path = "../../../tests/src/skipped.rs"]
 mod skipped;
 mod sources;
+mod tables;
 mod texts;
 mod tiny_decoder;
 mod tiny_gguf;

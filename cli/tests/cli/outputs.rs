@@ -79,7 +79,7 @@ fn a_file_that_is_replaced_keeps_its_permissions() {
 fn an_ending_that_no_form_has_is_refused_and_never_replaced_by_text() {
     let tiny = TinyModel::new();
     let model = tiny.converted("m.weights", &[]);
-    for name in ["x.parquet", "x.arrow", "x.json", "x.npy.gz", "x"] {
+    for name in ["x.csv", "x.safetensors", "x.json", "x.npy.gz", "x"] {
         let output = tiny.join(name);
         for command in ["embed", "tokenize"] {
             let said = failure(&[command, "-m", &model, "-o", &output, "hello"], b"", 2);

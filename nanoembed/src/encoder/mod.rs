@@ -188,6 +188,12 @@ impl Encoder {
         self.0.dimensions
     }
 
+    /// The name of the model, as messages have it: its file, or what was opened instead.
+    #[must_use]
+    pub fn model_name(&self) -> &str {
+        self.0.source.name()
+    }
+
     /// How many tokens of a text are embedded.
     #[must_use]
     pub fn max_tokens(&self) -> usize {

@@ -11,6 +11,16 @@ pub mod whole_file;
 /// What some editors put at a text's start.
 pub const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
+/// Endings of files that hold tables.
+const TABLES: [&str; 6] = ["parquet", "pq", "arrow", "arrows", "feather", "ipc"];
+
+/// Whether a file's name is that of a table: Parquet or Arrow IPC.
+#[must_use]
+pub fn is_table(path: &Path) -> bool {
+    let ending = path.extension().and_then(|ending| ending.to_str());
+    ending.is_some_and(|ending| TABLES.iter().any(|known| ending.eq_ignore_ascii_case(known)))
+}
+
 /// A file's path, though it may be called `-`, which is stdin to jobs that a command line asks for.
 pub(crate) fn literal(path: &Path) -> Cow<'_, Path> {
     match path == Path::new("-") {

@@ -152,6 +152,20 @@ impl Write for NewFile {
     }
 }
 
+/// The file that writing to `target` creates or replaces, if that may be done: links are followed.
+#[cfg(feature = "parquet")]
+pub(crate) fn check_replaceable(target: &Path) -> Result<PathBuf> {
+    let failed = |error: io::Error| Error::writing(target.display(), &error);
+    match target.metadata() {
+        Ok(there) if there.is_dir() => Err(failed(io::ErrorKind::IsADirectory.into())),
+        Ok(there) if there.permissions().readonly() => {
+            Err(failed(io::ErrorKind::PermissionDenied.into()))
+        }
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed(error)),
+        _ => Ok(followed(target)),
+    }
+}
+
 /// What `target` is or, if it is a link to what is not there yet, will be: links stay links.
 fn followed(target: &Path) -> PathBuf {
     // As many links as Linux follows; more are a circle.

@@ -1,0 +1,49 @@
+//! The forms that embeddings are written in.
+
+use clap::ValueEnum;
+
+use crate::output::form;
+
+/// How embeddings are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum Format {
+    /// Numbers with spaces between, a line for each text
+    Text,
+    /// A JSON object for each text
+    Jsonl,
+    /// One NumPy array, a row for each text
+    Npy,
+    /// For each text the number of dimensions in 32 bits, then its numbers; f32 only
+    Fvecs,
+    /// A Parquet table: the columns of the input, and those of vectors
+    Parquet,
+    /// The same as an Arrow IPC file
+    Arrow,
+    /// The same as an Arrow IPC stream
+    Arrows,
+}
+
+impl form::Form for Format {
+    fn endings(&self) -> &'static [&'static str] {
+        match self {
+            Self::Text => &["txt"],
+            Self::Jsonl => &["jsonl", "ndjson"],
+            Self::Npy => &["npy"],
+            Self::Fvecs => &["fvecs"],
+            Self::Parquet => &["parquet", "pq"],
+            Self::Arrow => &["arrow", "feather", "ipc"],
+            Self::Arrows => &["arrows"],
+        }
+    }
+}
+
+impl Format {
+    pub(super) const fn is_binary(self) -> bool {
+        !matches!(self, Self::Text | Self::Jsonl)
+    }
+
+    /// Whether it has columns, and so names for what stands beside vectors.
+    pub(super) const fn is_table(self) -> bool {
+        matches!(self, Self::Parquet | Self::Arrow | Self::Arrows)
+    }
+}

@@ -1,0 +1,119 @@
+//! Embeddings as lines or as rows of an array.
+
+use std::io::Write;
+
+use nanoembed::files::new_file::NewFile;
+use nanoembed::{Encoder, Length, Precision};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::format::Format;
+use crate::error::{Error, Result};
+use crate::input::Item;
+use crate::output::kept::kept;
+use crate::output::npy;
+use crate::output::vector::{Numbers, Stored, bytes, numpy_name};
+
+/// A line of JSON output.
+#[derive(Serialize)]
+struct Line<'a> {
+    index: u64,
+    #[serde(flatten, serialize_with = "kept")]
+    kept: &'a [(String, Value)],
+    tokens: usize,
+    truncated: bool,
+    embedding: Option<Numbers<'a>>,
+    /// What a code of 8 bits is worth.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    embedding_scale: Option<f32>,
+    /// Why there is no embedding.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'a str>,
+}
+
+/// Where embeddings go, and in what form.
+pub(super) struct Output {
+    file: NewFile,
+    form: Form,
+    precision: Precision,
+    /// What stands for an embedding that there is none of.
+    nothing: Vec<f32>,
+}
+
+enum Form {
+    Text,
+    Jsonl,
+    Fvecs { dimensions: u32 },
+    Npy(npy::Rows),
+}
+
+impl Output {
+    pub(super) fn new(
+        file: NewFile,
+        format: Format,
+        precision: Precision,
+        encoder: &Encoder,
+    ) -> Result<Self> {
+        let dimensions = encoder.dimensions();
+        let form = match format {
+            Format::Text => Form::Text,
+            Format::Npy => {
+                Form::Npy(npy::Rows::of(numpy_name(precision), precision.width(dimensions)))
+            }
+            Format::Fvecs => {
+                let too_many = |_| Error::usage("the vectors are too long for `.fvecs`");
+                Form::Fvecs { dimensions: u32::try_from(dimensions).map_err(too_many)? }
+            }
+            _ => Form::Jsonl,
+        };
+        // Integers have no NaN; `0` and no bit are as near as they come.
+        let nothing = match precision {
+            Precision::F32 | Precision::F16 => f32::NAN,
+            Precision::Int8 | Precision::Binary => 0.0,
+        };
+        Ok(Self { file, form, precision, nothing: vec![nothing; dimensions] })
+    }
+
+    pub(super) fn push(&mut self, item: &Item, embedding: Option<(&[f32], Length)>) -> Result<()> {
+        let vector = embedding.map_or(&self.nothing[..], |(vector, _)| vector);
+        let precision = self.precision;
+        let written = match &mut self.form {
+            Form::Text => Stored::of(vector, precision).numbers.write_line(&mut self.file),
+            Form::Jsonl => {
+                let stored = embedding.map(|(vector, _)| Stored::of(vector, precision));
+                let scale = stored.as_ref().and_then(|stored| stored.scale);
+                let line = Line {
+                    index: item.index,
+                    kept: &item.kept,
+                    tokens: embedding.map_or(0, |(_, length)| length.tokens),
+                    truncated: embedding.is_some_and(|(_, length)| length.truncated),
+                    embedding: stored.map(|stored| stored.numbers),
+                    embedding_scale: scale,
+                    error: item.error.as_deref(),
+                };
+                serde_json::to_writer(&mut self.file, &line)
+                    .map_err(Into::into)
+                    .and_then(|()| self.file.write_all(b"\n"))
+            }
+            Form::Fvecs { dimensions } => self
+                .file
+                .write_all(&dimensions.to_le_bytes())
+                .and_then(|()| self.file.write_all(&bytes(vector, precision))),
+            Form::Npy(rows) => rows.push_bytes(&bytes(vector, precision)),
+        };
+        written.map_err(|error| Error::writing(self.file.name(), &error))
+    }
+
+    /// Hands on what there is: someone may be waiting for it at the other end of a pipe.
+    pub(super) fn flush(&mut self) -> Result<()> {
+        self.file.flush().map_err(|error| Error::writing(self.file.name(), &error))
+    }
+
+    pub(super) fn finish(mut self) -> Result<()> {
+        if let Form::Npy(rows) = self.form {
+            let name = self.file.name();
+            rows.finish(&mut self.file).map_err(|error| Error::writing(name, &error))?;
+        }
+        self.file.commit()
+    }
+}

@@ -1,0 +1,162 @@
+//! `embed`: texts to embeddings.
+//!
+//! | file | role |
+//! |---|---|
+//! | `format` | the forms that embeddings are written in |
+//! | `lines` | lines and arrays |
+//! | `table_args` | what is asked of tables, and what of it is meaningless |
+//! | `tables` | tables of texts in, tables with vectors out: with the feature `parquet` |
+
+mod format;
+mod lines;
+mod table_args;
+#[cfg(feature = "parquet")]
+mod tables;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use clap::Args;
+use nanoembed::{Precision, Role};
+
+use crate::args::EmbedderArgs;
+use crate::args::choice::choice;
+use crate::error::{Error, Result};
+use crate::input::{InputArgs, Texts};
+use crate::output::create;
+use crate::output::form::form_of;
+use crate::output::truncated::{Limits, Truncated};
+use crate::progress::{Progress, say_done};
+use format::Format;
+use lines::Output;
+use table_args::TableArgs;
+
+/// Turn texts into embeddings
+///
+/// Results come in the order of the texts, while texts are still being read. Similar texts have
+/// embeddings with a cosine near 1.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  nanoembed embed \"How do I reset my password?\"
+  nanoembed embed --format jsonl < questions.txt
+  nanoembed embed -i jsonl -f articles.jsonl -o articles.npy
+  jq -c '{text: .title}' items.jsonl | nanoembed embed -i jsonl --format jsonl
+  nanoembed embed -f articles.parquet --column body -o vectors.parquet --dtype int8
+
+With `--format jsonl` every text gives one line:
+  {\"index\": 0, \"id\": …, \"tokens\": 7, \"truncated\": false, \"embedding\": [0.0123, …]}
+`index` counts texts from 0, also those left out by `--on-error skip`. `id` stands there if the
+input is JSON lines and has one. A line that `--on-error null` gets over has `null` for its
+embedding. A blank line is an empty text and has a result as any other.
+
+Files whose names end in `.parquet`, `.arrow`, `.feather` or `.arrows` are tables. A table that is
+written has all columns of the input, and `embedding`, `embedding_tokens`, `embedding_truncated`,
+`embedding_error`, with `--dtype int8` also `embedding_scale`. A null text has a null vector. As
+long as OUT.parquet is not complete, OUT.parquet.unfinished is what there is of it, which
+`--resume` goes on with.")]
+pub(crate) struct Embed {
+    #[command(flatten)]
+    input: InputArgs,
+
+    #[command(flatten)]
+    embedder: EmbedderArgs,
+
+    #[command(flatten)]
+    table: TableArgs,
+
+    /// Write to a file, which appears when it is complete; `-` is stdout
+    #[arg(long, short, value_name = "FILE", default_value = "-", help_heading = "Output")]
+    output: PathBuf,
+
+    /// How embeddings are written [default: by the ending of FILE, such as `.txt`, `.jsonl`, `.npy`
+    /// or `.parquet`; text to stdout]
+    #[arg(long, value_enum, value_name = "NAME", help_heading = "Output")]
+    format: Option<Format>,
+
+    /// The same as `--format jsonl`
+    #[arg(long, conflicts_with = "format", help_heading = "Output")]
+    json: bool,
+
+    /// How the numbers of vectors are stored; `int8` codes have a scale for each vector, `binary`
+    /// packs 8 into a byte, the first into its highest bit
+    #[arg(long, value_parser = choice::<Precision>(), value_name = "TYPE", default_value = "f32",
+        help_heading = "Output")]
+    dtype: Precision,
+}
+
+impl Embed {
+    pub(crate) fn run(self, quiet: bool) -> Result<ExitCode> {
+        self.embedder.model.use_threads()?;
+        let asked = self.json.then_some(Format::Jsonl).or(self.format);
+        let format = form_of(&self.output, asked, Format::Text)?;
+        if format == Format::Fvecs && self.dtype != Precision::F32 {
+            return Err(Error::usage(format!("`.fvecs` has f32 only, not {}", self.dtype.name())));
+        }
+        let reads_tables = self.input.tables()?.is_some();
+        self.table.check(reads_tables, format)?;
+        #[cfg(feature = "parquet")]
+        {
+            if format.is_table() {
+                return self.run_table(format, quiet);
+            }
+            if reads_tables {
+                let (encoder, texts) = (self.embedder.open(quiet)?, self.texts_of_tables(format)?);
+                return self.run_lines(&encoder, texts, format, quiet);
+            }
+        }
+        #[cfg(not(feature = "parquet"))]
+        if reads_tables || format.is_table() {
+            return Err(Error::usage("this program was built without Parquet and Arrow").with_hint(
+                "`cargo install --path cli --features parquet` builds them in; compiling takes minutes",
+            ));
+        }
+        let encoder = self.embedder.open(quiet)?;
+        let texts = self.input.clone().open(quiet)?;
+        self.run_lines(&encoder, texts, format, quiet)
+    }
+
+    /// Writes lines, or an array.
+    fn run_lines(
+        &self,
+        encoder: &nanoembed::Encoder,
+        mut texts: Texts,
+        format: Format,
+        quiet: bool,
+    ) -> Result<ExitCode> {
+        let file = create(&self.output, format.is_binary())?;
+        let mut output = Output::new(file, format, self.dtype, encoder)?;
+        let progress = (!quiet).then(|| Progress::reading("embedding", texts.bytes()));
+        let start = Instant::now();
+        let mut truncated = Truncated::default();
+        let (mut count, mut tokens) = (0, 0);
+        while let Some(mut chunk) = texts.next_chunk()? {
+            let given: Vec<String> = chunk.iter_mut().filter_map(|item| item.text.take()).collect();
+            let (vectors, lengths) = encoder.embed_all_as(Role::Text, &given)?;
+            let mut embeddings = vectors.rows().zip(lengths);
+            for item in &chunk {
+                let embedding = if item.error.is_none() { embeddings.next() } else { None };
+                truncated.count(item, embedding.is_some_and(|(_, length)| length.truncated));
+                tokens += embedding.map_or(0, |(_, length)| length.tokens as u64);
+                output.push(item, embedding)?;
+            }
+            output.flush()?;
+            count += chunk.len() as u64;
+            if let Some(progress) = &progress {
+                let bytes = chunk.iter().map(|item| item.bytes).sum();
+                progress.read("embedding", count, start, bytes);
+            }
+        }
+        drop(progress);
+        output.finish()?;
+        if !quiet {
+            texts.warn();
+            truncated.warn(Limits::of(encoder));
+            if count > 1 {
+                say_done("embedded", count, tokens, start.elapsed());
+            }
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}

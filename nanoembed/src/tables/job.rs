@@ -1,0 +1,256 @@
+//! A table in, the same table with vectors out.
+
+use std::borrow::Cow;
+
+use arrow_array::{ArrayRef, BooleanArray, RecordBatch};
+use arrow_schema::ArrowError;
+use arrow_select::filter::filter;
+
+use super::fingerprint::Fingerprint;
+use super::group::Group;
+use super::input::not_utf8;
+use super::output::{TableOutput, Writing};
+use super::rows::RowSource;
+use super::schema::{self, Facts};
+use super::text::{Cell, TextColumn};
+use super::vectors::VectorColumns;
+use crate::encoder::{Encoder, Length, Precision, Role};
+use crate::error::{Error, Result};
+use crate::progress::{Observer, Progress};
+
+/// How many texts are embedded at a time, between two words of progress.
+const TEXTS_AT_A_TIME: usize = 512;
+
+/// How many rows are named that had no vector, and how many whose text was cut.
+const NAMED: usize = 1;
+
+/// How a table of texts becomes one with vectors.
+#[derive(Clone, Debug)]
+pub struct TableJob<'j> {
+    /// What embeds.
+    pub encoder: &'j Encoder,
+    /// The column of texts.
+    pub text_column: &'j str,
+    /// What the column of vectors is called; those of their statuses begin with this name.
+    pub vector_column: &'j str,
+    /// How numbers are stored.
+    pub precision: Precision,
+    /// Whether rows without a vector are left out.
+    pub leaves_out: bool,
+    /// Whether a row whose bytes are no text ends the job. A null never does.
+    pub fails: bool,
+    /// Whether bytes that are not UTF-8 are replaced instead.
+    pub lossy: bool,
+}
+
+/// What has been done.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Summary {
+    /// Whether there was nothing to do: the file was there.
+    pub was_done: bool,
+    /// Rows that an earlier run had done.
+    pub resumed: u64,
+    /// Rows of the input that this run has done.
+    pub rows: u64,
+    /// Tokens of the texts that were embedded.
+    pub tokens: u64,
+    /// Texts that were cut, and where the first of them is.
+    pub truncated: (u64, Option<String>),
+    /// Rows without a vector, and what is wrong with the first of them.
+    pub without: (u64, Option<String>),
+}
+
+impl TableJob<'_> {
+    /// Embeds the texts of `source` and writes them to `output`, which appears when it is whole.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the input, or that it cannot be written.
+    pub fn run(
+        &self,
+        source: &mut dyn RowSource,
+        output: &TableOutput,
+        observer: &dyn Observer,
+    ) -> Result<Summary> {
+        if output.resume && source.fingerprint().is_none() {
+            return Err(Error::argument(
+                "resume",
+                "is for texts out of files: a pipe is read once",
+            ));
+        }
+        let input = source.schema();
+        let text_column = input
+            .index_of(self.text_column)
+            .map_err(|_| Error::not_found(format!("there is no column `{}`", self.text_column)))?;
+        let facts = self.facts(source)?;
+        let dimensions = self.encoder.dimensions();
+        let schema =
+            schema::with_vectors(&input, self.vector_column, self.precision, dimensions, &facts)?;
+        let mut writing = output.begin(schema, self.vector_column, &facts)?;
+        let Some(done) = writing.done() else {
+            return Ok(Summary { was_done: true, ..Summary::default() });
+        };
+        source.skip(done)?;
+        let total = source.total().map(|total| total.saturating_sub(done));
+        let progress = Progress::texts(observer, "embedding", total);
+        let mut summary = Summary { resumed: done, ..Summary::default() };
+        while let Some(group) = Group::next(source, text_column)? {
+            let batch = self.embed(&group, text_column, &writing, &mut summary, &progress)?;
+            summary.rows += group.len() as u64;
+            if batch.num_rows() > 0 {
+                writing.push(&batch, done + summary.rows)?;
+            }
+        }
+        drop(progress);
+        writing.finish()?;
+        Ok(summary)
+    }
+
+    /// How vectors are made, so that another run can tell whether it would make the same.
+    fn facts(&self, source: &dyn RowSource) -> Result<Facts> {
+        let encoder = self.encoder;
+        let vector = encoder.embed("How do I reset my password?")?;
+        let length = vector.iter().map(|x| f64::from(*x).powi(2)).sum::<f64>().sqrt();
+        let mut probe = Fingerprint::new();
+        vector.iter().for_each(|x| probe.feed(&x.to_le_bytes()));
+        let mut facts = Facts::default();
+        facts.add("model", encoder.model_name());
+        facts.add("model_fingerprint", format_args!("{:08x}", probe.finish()));
+        facts.add("dimensions", encoder.dimensions());
+        facts.add("dtype", self.precision.name());
+        facts.add("normalized", (length - 1.0).abs() < 1e-3);
+        facts.add("max_tokens", encoder.max_tokens());
+        facts.add("text_column", self.text_column);
+        facts.add("vector_column", self.vector_column);
+        facts.add("rows_without_vector", if self.leaves_out { "left out" } else { "null" });
+        facts.add("invalid_utf8", if self.lossy { "replaced" } else { "refused" });
+        if let Some(fingerprint) = source.fingerprint() {
+            facts.add("input_fingerprint", format_args!("{fingerprint:08x}"));
+        }
+        Ok(facts)
+    }
+
+    /// A group with its vectors.
+    fn embed(
+        &self,
+        group: &Group,
+        text_column: usize,
+        writing: &Writing,
+        summary: &mut Summary,
+        progress: &Progress<'_>,
+    ) -> Result<RecordBatch> {
+        let texts = self.texts(group, text_column)?;
+        let mut columns = VectorColumns::new(self.precision, self.encoder.dimensions());
+        let mut kept = Vec::with_capacity(texts.len());
+        for (piece, texts) in texts.chunks(TEXTS_AT_A_TIME).enumerate() {
+            let given: Vec<&str> =
+                texts.iter().filter_map(|text| text.as_ref().ok().map(AsRef::as_ref)).collect();
+            let (vectors, lengths) = self.encoder.embed_all_as(Role::Text, &given)?;
+            let mut embedded = vectors.rows().zip(lengths);
+            for (text, row) in texts.iter().zip(piece * TEXTS_AT_A_TIME..) {
+                let outcome = match text {
+                    Ok(_) => embedded.next().ok_or("it has no vector"),
+                    Err(why) => Err(&**why),
+                };
+                kept.push(!self.leaves_out || outcome.is_ok());
+                match outcome {
+                    Ok((vector, length)) => {
+                        summary.count(length, group, row);
+                        columns.push(vector, length);
+                    }
+                    Err(why) => {
+                        name(&mut summary.without, || said(group, row, why));
+                        if !self.leaves_out {
+                            columns.push_null(why);
+                        }
+                    }
+                }
+            }
+            progress.advance(texts.len() as u64);
+        }
+        self.assemble(group, columns, kept, writing)
+            .map_err(|error| super::unreadable(group.place(0).0, &error))
+    }
+
+    /// The text of every row, or why there is none.
+    fn texts<'g>(
+        &self,
+        group: &'g Group,
+        text_column: usize,
+    ) -> Result<Vec<Result<Cow<'g, str>, String>>> {
+        let column = group.batch.columns().get(text_column).and_then(TextColumn::of);
+        let column = column.ok_or_else(|| Error::bad_input("no texts").at(group.place(0).0))?;
+        let text = |row: usize| {
+            if let Some(Some(error)) = group.errors.get(row) {
+                return Ok(Err(error.clone()));
+            }
+            match column.cell(row, self.lossy) {
+                Cell::Text(text) => Ok(Ok(text)),
+                Cell::Null => Ok(Err("the text is null".into())),
+                Cell::Invalid(at) if self.fails => {
+                    let (file, number) = group.place(row);
+                    let kind = nanoembed_core::ErrorKind::InvalidUtf8;
+                    Err(Error::input(kind, not_utf8(at))
+                        .at(file)
+                        .at(format_args!("row {number}"))
+                        .with_hint(
+                            "`--lossy` replaces such bytes, `--on-error` gets over such rows",
+                        ))
+                }
+                Cell::Invalid(at) => Ok(Err(not_utf8(at))),
+            }
+        };
+        (0..group.len()).map(text).collect()
+    }
+
+    /// The columns of a group beside those of its vectors.
+    fn assemble(
+        &self,
+        group: &Group,
+        vectors: VectorColumns,
+        kept: Vec<bool>,
+        writing: &Writing,
+    ) -> Result<RecordBatch, ArrowError> {
+        let all_are_kept = kept.iter().all(|kept| *kept);
+        let mask = BooleanArray::from(kept);
+        let column = |column: &ArrayRef| match all_are_kept {
+            true => Ok(column.clone()),
+            false => filter(column, &mask),
+        };
+        let columns = group.batch.columns().iter().map(column);
+        let mut columns = columns.collect::<Result<Vec<_>, ArrowError>>()?;
+        columns.append(&mut vectors.finish()?);
+        RecordBatch::try_new(writing.schema(), columns)
+    }
+}
+
+impl Summary {
+    fn count(&mut self, length: Length, group: &Group, row: usize) {
+        self.tokens += length.tokens as u64;
+        if length.truncated {
+            name(&mut self.truncated, || {
+                let (file, number) = group.place(row);
+                format!("row {number} of {file}")
+            });
+        }
+    }
+}
+
+/// `file: row 7: why`
+fn said(group: &Group, row: usize, why: &str) -> String {
+    let (file, number) = group.place(row);
+    match group.errors.get(row) {
+        // What is wrong with a line says where itself.
+        Some(Some(error)) => error.clone(),
+        _ => format!("{file}: row {number}: {why}"),
+    }
+}
+
+/// Counts one more, and names it if it is among the first.
+fn name((count, first): &mut (u64, Option<String>), what: impl FnOnce() -> String) {
+    *count += 1;
+    if *count <= NAMED as u64 {
+        *first = Some(what());
+    }
+}

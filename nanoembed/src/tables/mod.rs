@@ -1,0 +1,97 @@
+//! Tables of texts in, the same tables with vectors out: Parquet and Arrow IPC.
+//!
+//! ```text
+//! Tables ──▶ Groups ──▶ embed ──▶ Output
+//! record     some        vectors   Parquet that can be resumed,
+//! batches    thousand    beside    or Arrow IPC
+//!            rows        columns
+//! ```
+//!
+//! | file | role |
+//! |---|---|
+//! | `input` | record batches of files, in order: `ipc`, `parquet_files` |
+//! | `rows` | where rows come from, and rows of lines as a table |
+//! | `text` | the texts of a column, and what is wrong with them |
+//! | `cell` | values beside texts as JSON |
+//! | `fingerprint` | what tells one input from another |
+//! | `group` | rows that become one row group |
+//! | `vectors` | columns of vectors and of their statuses |
+//! | `schema` | the columns of the output, and what is said of them |
+//! | `job` | all of it together |
+//! | `output` | files being written: `unfinished` goes on where a run was interrupted |
+//! | `row_group` | rows as the bytes of a row group, and many of these as a file |
+//!
+//! Memory is bounded by a group: [`GROUP_ROWS`](group::GROUP_ROWS) rows, or fewer with long texts.
+//! Groups are cut by rows and bytes of texts alone, so the same input gives the same file, also in
+//! several runs.
+
+mod cell;
+mod fingerprint;
+mod group;
+mod input;
+mod ipc;
+mod job;
+mod output;
+mod parquet_files;
+mod row_group;
+mod rows;
+mod schema;
+mod text;
+mod unfinished;
+mod vectors;
+
+pub use arrow_schema::SchemaRef;
+pub use input::{TableRow, Tables, fingerprint_of};
+pub use job::{Summary, TableJob};
+pub use output::{TableForm, TableOutput};
+pub use rows::{LineRows, RowSource, Rows};
+
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use crate::error::{Error, Result};
+use arrow_schema::ArrowError;
+use parquet::errors::ParquetError;
+
+/// Reads from the file called `name`. Arrow's readers panic at some damaged files, which is caught
+/// here and nowhere else: whoever gets an error reads no further.
+fn guarded<T>(name: &str, read: impl FnOnce() -> Result<T>) -> Result<T> {
+    catch_unwind(AssertUnwindSafe(read))
+        .unwrap_or_else(|_| Err(Error::bad_input("the file is damaged").at(name)))
+}
+
+/// What Arrow says of the file called `name`, which is read.
+fn unreadable(name: &str, error: &ArrowError) -> Error {
+    match error {
+        ArrowError::IoError(_, error) => Error::reading(name, error),
+        ArrowError::ExternalError(inner) => match inner.downcast_ref::<ParquetError>() {
+            Some(error) => unreadable_parquet(name, error),
+            None => Error::bad_input(inner.to_string()).at(name),
+        },
+        ArrowError::ParquetError(message) => Error::bad_input(message.clone()).at(name),
+        error => Error::bad_input(error.to_string()).at(name),
+    }
+}
+
+/// What Parquet's reader says of the file called `name`.
+fn unreadable_parquet(name: &str, error: &ParquetError) -> Error {
+    if let ParquetError::External(inner) = error
+        && let Some(error) = inner.downcast_ref::<io::Error>()
+    {
+        return Error::reading(name, error);
+    }
+    Error::bad_input(error.to_string()).at(name)
+}
+
+/// What Arrow says of the file called `name`, which is written.
+fn unwritable(name: &str, error: &ArrowError) -> Error {
+    match error {
+        ArrowError::IoError(_, error) => Error::writing(name, error),
+        error => Error::bad_input(error.to_string()).at(name),
+    }
+}
+
+/// What Parquet's writer says of the file called `name`.
+fn unwritable_parquet(name: &str, error: &ParquetError) -> Error {
+    Error::bad_input(error.to_string()).at(name)
+}
