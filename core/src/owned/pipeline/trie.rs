@@ -11,10 +11,12 @@
 //! | 0–20 | the id of the token that ends with it, plus one; 0 for none |
 
 use alloc::vec::Vec;
+use core::str::Chars;
 
 use super::tokens::TokenStrings;
 use crate::error::{Error, ErrorKind, Result};
-use crate::limit::filled;
+use crate::kernel::prefetch;
+use crate::limit::{filled, reserved};
 
 /// A place in a trie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +49,18 @@ const MAX_PROBES: usize = 256;
 
 /// Slots for each token that building begins with: more than most vocabularies need.
 const SLOTS_A_TOKEN: usize = 3;
+
+/// Tokens that grow in the table side by side: while the slot of one is waited for, others go on.
+const TOGETHER: usize = 64;
+
+/// A token on its way into the table.
+struct Growing<'s> {
+    id: u32,
+    rest: Chars<'s>,
+    /// The edge of its next character, and the slot that its hash points to.
+    edge: u64,
+    home: usize,
+}
 
 /// The longest token that is taken: a text's every place may be looked at so many times.
 const MAX_TOKEN_BYTES: usize = 1024;
@@ -87,27 +101,53 @@ impl Trie {
         let mut trie = Self { slots: filled(count, 0)?, longest_probe: 0 };
         // A table that is fuller than seven eighths is slow.
         let mut free = count - count / 8;
-        for (id, token) in strings.iter() {
-            if token.len() > MAX_TOKEN_BYTES {
-                return Err(Error::without_offset(ErrorKind::OverLimit));
-            }
-            let mut node = Node::ROOT;
-            for c in token.chars() {
-                match trie.make(node, c, &mut free) {
-                    Some(next) => node = next,
-                    None => return Ok(None),
+        let mut tokens = strings.iter();
+        let mut growing: Vec<Growing<'_>> = reserved(TOGETHER)?;
+        loop {
+            for (id, token) in tokens.by_ref().take(TOGETHER - growing.len()) {
+                if token.len() > MAX_TOKEN_BYTES {
+                    return Err(Error::without_offset(ErrorKind::OverLimit));
                 }
+                let mut rest = token.chars();
+                growing.extend(rest.next().map(|c| {
+                    let (edge, home) = trie.ahead(Node::ROOT, c);
+                    Growing { id, rest, edge, home }
+                }));
             }
-            let slot = &mut trie.slots[node.slot as usize];
-            *slot = (*slot >> TOKEN_BITS << TOKEN_BITS) | (u64::from(id) + 1);
+            if growing.is_empty() {
+                return Ok(Some(trie));
+            }
+            let mut has_room = true;
+            // Those that stay keep their order, so that of equal tokens the last one ends last.
+            growing.retain_mut(|token| {
+                let Some(node) = trie.make(token.edge, token.home, &mut free) else {
+                    has_room = false;
+                    return false;
+                };
+                let Some(c) = token.rest.next() else {
+                    trie.end(node, token.id);
+                    return false;
+                };
+                (token.edge, token.home) = trie.ahead(node, c);
+                true
+            });
+            if !has_room {
+                return Ok(None);
+            }
         }
-        Ok(Some(trie))
+    }
+
+    /// The edge of `c` from `node`, and the slot that its hash points to, which is brought near.
+    fn ahead(&self, node: Node, c: char) -> (u64, usize) {
+        let edge = edge(node, c);
+        let home = home(edge, self.slots.len());
+        prefetch(self.slots.get(home).map(core::slice::from_ref).unwrap_or_default());
+        (edge, home)
     }
 
     /// The node behind an edge, which is made if it is not there.
-    fn make(&mut self, node: Node, c: char, free: &mut usize) -> Option<Node> {
-        let edge = edge(node, c);
-        let mut at = home(edge, self.slots.len());
+    fn make(&mut self, edge: u64, home: usize, free: &mut usize) -> Option<Node> {
+        let mut at = home;
         for probes in 1..=MAX_PROBES {
             let slot = &mut self.slots[at];
             if *slot == 0 {
@@ -121,6 +161,12 @@ impl Trie {
             at = after(at, self.slots.len());
         }
         None
+    }
+
+    /// Lets a token end at a node.
+    fn end(&mut self, node: Node, id: u32) {
+        let slot = &mut self.slots[node.slot as usize];
+        *slot = (*slot >> TOKEN_BITS << TOKEN_BITS) | (u64::from(id) + 1);
     }
 
     /// The node that `c` leads to from `node`.

@@ -9,6 +9,7 @@ use super::super::transpose::transpose_quarters;
 use super::super::width::{BYTES, LANES};
 use super::{from_zero, places, quad, rest_mask, store};
 use crate::kernel::integer::ProductI8;
+use crate::kernel::pieces::even_size;
 
 /// Rows of a panel: two vectors.
 pub(in super::super) const PANEL_ROWS: usize = 2 * LANES;
@@ -17,30 +18,38 @@ pub(in super::super) const PANEL_COLS: usize = 1536;
 /// The most tokens of a tile.
 const TILE_TOKENS: usize = 12;
 
+/// The most tokens that panels are filled for: with more of them their codes would come from beyond
+/// the second cache, again for every panel.
+const TOKENS_AT_ONCE: usize = 512;
+
 /// The whole product.
 #[target_feature(enable = "avx2,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
 pub(super) fn product(mut product: ProductI8<'_>) {
     let mut panel = Panel::new();
-    let mut row = 0;
-    while row < product.rows {
-        // SAFETY: row is below the number of rows; cols ≤ PANEL_COLS.
-        unsafe { panel.fill(&product, row) };
-        let w = product.w;
-        let next = w.codes.as_ptr().wrapping_add((row + PANEL_ROWS) * w.stride);
-        let calls = product.tokens.div_ceil(TILE_TOKENS) * (product.cols / 16);
-        let mut ahead = Ahead::new(next, PANEL_ROWS, product.cols, w.stride, calls);
-        let mut tiles = product.tokens.div_ceil(TILE_TOKENS);
-        let mut token = 0;
-        while token < product.tokens {
-            let count = (product.tokens - token).div_ceil(tiles.max(1)).max(1);
-            with_constant!(
-                count, T => tile::<T>(&mut product, token, row, &panel, &mut ahead),
-                1 2 3 4 5 6 7 8 9 10 11 12
-            );
-            token += count;
-            tiles -= 1;
+    let at_once = even_size(product.tokens, TOKENS_AT_ONCE);
+    for first in (0..product.tokens).step_by(at_once.max(1)) {
+        let end = product.tokens.min(first + at_once);
+        let mut row = 0;
+        while row < product.rows {
+            // SAFETY: row is below the number of rows; cols ≤ PANEL_COLS.
+            unsafe { panel.fill(&product, row) };
+            let w = product.w;
+            let next = w.codes.as_ptr().wrapping_add((row + PANEL_ROWS) * w.stride);
+            let mut tiles = (end - first).div_ceil(TILE_TOKENS);
+            let calls = tiles * (product.cols / 16);
+            let mut ahead = Ahead::new(next, PANEL_ROWS, product.cols, w.stride, calls);
+            let mut token = first;
+            while token < end {
+                let count = (end - token).div_ceil(tiles.max(1)).max(1);
+                with_constant!(
+                    count, T => tile::<T>(&mut product, token, row, &panel, &mut ahead),
+                    1 2 3 4 5 6 7 8 9 10 11 12
+                );
+                token += count;
+                tiles -= 1;
+            }
+            row += PANEL_ROWS;
         }
-        row += PANEL_ROWS;
     }
 }
 

@@ -39,12 +39,22 @@ pub(super) struct Pass<'a, L, W: ?Sized, P: ?Sized> {
     relative: Biases<'a>,
 }
 
+/// Tokens whose elements are written side by side: as many floats as a cache line has.
+const TOKENS_A_LINE: usize = 16;
+
 /// Columns of what lies in rows of `stride`, each `to` elements from the one before.
 fn transpose((from, stride): (&[f32], usize), (to, line): (&mut [f32], usize)) {
-    for (token, row) in pieces(from, stride).enumerate() {
-        for (element, to) in row.iter().zip(pieces_mut(to, line)) {
-            if let Some(to) = to.get_mut(token) {
-                *to = *element;
+    for (block, rows) in from.chunks(stride.max(1) * TOKENS_A_LINE).enumerate() {
+        let mut tokens: [&[f32]; TOKENS_A_LINE] = [&[]; TOKENS_A_LINE];
+        tokens.iter_mut().zip(pieces(rows, stride)).for_each(|(token, row)| *token = row);
+        let first = block * TOKENS_A_LINE;
+        for (element, to) in pieces_mut(to, line).enumerate().take(stride) {
+            let to = to.get_mut(first..).unwrap_or_default();
+            for (to, token) in to.iter_mut().zip(&tokens) {
+                match token.get(element) {
+                    Some(from) => *to = *from,
+                    None => break,
+                }
             }
         }
     }
