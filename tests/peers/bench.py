@@ -14,15 +14,16 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from harness import places, prepare
 
-COMMANDS = ("all", "setup", "latency", "cold", "scale", "render", "micro", "peers", "generate")
+COMMANDS = ("all", "setup", "latency", "cold", "scale", "render", "micro", "peers", "generate", "models", "multilingual")
+OTHER_MODELS = ("models", "multilingual")
 
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("command", nargs="?", default="all", choices=COMMANDS)
     parser.add_argument("--threads", type=int, default=1, help="threads of every peer (default 1)")
-    parser.add_argument("--rounds", type=int, default=20, help="interleaved rounds (default 20)")
-    parser.add_argument("--peers", nargs="+", default=[], metavar="NAME", help="only these (see the command `peers`)")
+    parser.add_argument("--rounds", type=int, default=20, help="interleaved rounds (default 20); 0 only sets up, for `models`")
+    parser.add_argument("--peers", nargs="+", default=[], metavar="NAME", help="only these (see the command `peers`); comparisons of `models`")
     parser.add_argument("--sizes", nargs="+", default=[], metavar="SIZE", help="128, or 32x32 for texts × tokens")
     parser.add_argument("--results", type=Path, default=places.RESULTS, help="folder of the JSON files and pictures")
     parser.add_argument("--micro", type=Path, metavar="FILE", help="JSON lines of the micro benchmarks, for `micro`")
@@ -76,6 +77,20 @@ def show(name, result):
         from harness import generate
 
         print(generate.table(result))
+    elif name in OTHER_MODELS:
+        from importlib import import_module
+
+        import_module(f"harness.{name}").show(result)
+
+
+def other_models(name, options):
+    """Sets up what the models need, which `setup` does not, and measures."""
+    from harness import model_files
+
+    print("setup of models")
+    model_files.prepare()
+    if options.rounds > 0:
+        measure(name, options)
 
 
 def render(options):
@@ -118,8 +133,12 @@ def main():
         measure(command, options)  # needs no packages
         return
     if not in_venv():
+        if command in OTHER_MODELS:
+            prepare.venv()
         enter_venv()
-    if command == "micro":
+    if command in OTHER_MODELS:
+        other_models(command, options)
+    elif command == "micro":
         micro(options)
     elif command == "peers":
         list_peers()

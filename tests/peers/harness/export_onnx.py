@@ -1,25 +1,55 @@
-"""MiniLM's safetensors as ONNX, in the shape that a PyTorch export has, and its dynamic int8 form.
+"""BERT's safetensors as ONNX, in the shape that a PyTorch export has, and its dynamic int8 form: MiniLM, and other
+models of its kind.
 
 The f32 graph has the patterns that onnxruntime's optimiser knows (attention, skip layer norm, bias +
 GELU), so that the peer is timed fused. The int8 form quantises weights per output channel to 7 bits
 ("reduced range"): the only dynamic int8 form that does not saturate on AVX2 without VNNI.
 """
 
+import json
+from dataclasses import dataclass
+
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 from safetensors.numpy import load_file
 
-LAYERS, HEADS, WIDTH = 6, 12, 384
-HEAD_WIDTH = WIDTH // HEADS
-MAX_TOKENS = 512
+OUTPUT = "last_hidden_state"
+XLM_ROBERTA_PADDING = 1
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """What a graph needs to know of a model beside its weights."""
+
+    layers: int
+    heads: int
+    width: int
+    epsilon: float
+    first_position: int
+    positions: int
+
+    @classmethod
+    def read(cls, folder):
+        """By `config.json`."""
+        config = json.loads((folder / "config.json").read_text())
+        first = XLM_ROBERTA_PADDING + 1 if config["model_type"] == "xlm-roberta" else 0
+        return cls(
+            config["num_hidden_layers"],
+            config["num_attention_heads"],
+            config["hidden_size"],
+            config["layer_norm_eps"],
+            first,
+            config["max_position_embeddings"],
+        )
 
 
 class Graph:
     """Collects nodes and initialisers; every node's output has the node's name."""
 
-    def __init__(self, weights):
+    def __init__(self, weights, sizes):
         self.weights = {name.removeprefix("bert."): w for name, w in weights.items()}
+        self.sizes = sizes
         self.nodes, self.initializers = [], []
 
     def constant(self, name, value):
@@ -39,7 +69,7 @@ class Graph:
     def layer_norm(self, x, source, name):
         gain = self.constant(f"{name}.weight", self.weights[f"{source}.weight"])
         bias = self.constant(f"{name}.bias", self.weights[f"{source}.bias"])
-        return self.node("LayerNormalization", [x, gain, bias], name, axis=-1, epsilon=1e-12)
+        return self.node("LayerNormalization", [x, gain, bias], name, axis=-1, epsilon=self.sizes.epsilon)
 
 
 def embeddings(g):
@@ -47,7 +77,7 @@ def embeddings(g):
     tables = {}
     for kind in ("word", "position", "token_type"):
         tables[kind] = g.constant(f"{kind}_table", g.weights[f"embeddings.{kind}_embeddings.weight"])
-    positions = g.constant("position_ids", np.arange(MAX_TOKENS)[None])
+    positions = g.constant("position_ids", np.arange(g.sizes.first_position, g.sizes.positions)[None])
     shape = g.node("Shape", ["input_ids"], "shape")
     tokens = g.node("Gather", [shape, g.constant("one", np.int64(1))], "tokens", axis=0)
     end = g.node("Unsqueeze", [tokens, g.constant("axis_0", [0])], "slice_end")
@@ -70,18 +100,19 @@ def attention_bias(g):
 
 
 def attention(g, x, bias, source, name):
-    split = g.constant(f"{name}.split", [0, 0, HEADS, HEAD_WIDTH])
-    joined = g.constant(f"{name}.joined", [0, 0, WIDTH])
-    heads = {}
+    heads, width = g.sizes.heads, g.sizes.width
+    split = g.constant(f"{name}.split", [0, 0, heads, width // heads])
+    joined = g.constant(f"{name}.joined", [0, 0, width])
+    turned = {}
     for part, order in (("query", [0, 2, 1, 3]), ("key", [0, 2, 3, 1]), ("value", [0, 2, 1, 3])):
         y = g.linear(x, f"{source}.self.{part}", f"{name}.{part}")
         y = g.node("Reshape", [y, split], f"{name}.{part}/heads")
-        heads[part] = g.node("Transpose", [y], f"{name}.{part}/turned", perm=order)
-    scores = g.node("MatMul", [heads["query"], heads["key"]], f"{name}.scores")
-    scale = g.constant(f"{name}.scale", np.float32(np.sqrt(HEAD_WIDTH)))
+        turned[part] = g.node("Transpose", [y], f"{name}.{part}/turned", perm=order)
+    scores = g.node("MatMul", [turned["query"], turned["key"]], f"{name}.scores")
+    scale = g.constant(f"{name}.scale", np.float32(np.sqrt(width // heads)))
     scores = g.node("Add", [g.node("Div", [scores, scale], f"{name}.scaled"), bias], f"{name}.masked")
     shares = g.node("Softmax", [scores], f"{name}.softmax", axis=-1)
-    context = g.node("MatMul", [shares, heads["value"]], f"{name}.context")
+    context = g.node("MatMul", [shares, turned["value"]], f"{name}.context")
     context = g.node("Transpose", [context], f"{name}.context/turned", perm=[0, 2, 1, 3])
     context = g.node("Reshape", [context, joined], f"{name}.context/joined")
     y = g.linear(context, f"{source}.output.dense", f"{name}.output")
@@ -105,26 +136,30 @@ def feed_forward(g, x, source, name, output):
     return g.layer_norm(y, f"{source}.output.LayerNorm", output)
 
 
-def export(safetensors, f32_path, int8_path):
-    """Writes both ONNX files."""
-    from onnxruntime.quantization import QuantType, quantize_dynamic
-
-    g = Graph(load_file(safetensors))
+def export(folder, f32_path, int8_path):
+    """Writes both ONNX files of the model in a folder."""
+    sizes = Sizes.read(folder)
+    g = Graph(load_file(folder / "model.safetensors"), sizes)
     x, bias = embeddings(g), attention_bias(g)
-    for i in range(LAYERS):
+    for i in range(sizes.layers):
         source, name = f"encoder.layer.{i}", f"layer{i}"
         x = attention(g, x, bias, f"{source}.attention", f"{name}.attention")
-        output = "last_hidden_state" if i == LAYERS - 1 else f"{name}.norm"
+        output = OUTPUT if i == sizes.layers - 1 else f"{name}.norm"
         x = feed_forward(g, x, source, name, output)
+    save(g, ("input_ids", "attention_mask", "token_type_ids"), f32_path, int8_path)
+
+
+def save(g, inputs, f32_path, int8_path):
+    """Writes a graph, and what onnxruntime's dynamic quantisation makes of it."""
+    from onnxruntime.quantization import QuantType, quantize_dynamic
 
     value = lambda name, kind, shape: helper.make_tensor_value_info(name, kind, shape)
     dims = ["batch_size", "sequence_length"]
-    names = ("input_ids", "attention_mask", "token_type_ids")
     graph = helper.make_graph(
         g.nodes,
-        "minilm",
-        [value(name, TensorProto.INT64, dims) for name in names],
-        [value("last_hidden_state", TensorProto.FLOAT, [*dims, WIDTH])],
+        "encoder",
+        [value(name, TensorProto.INT64, dims) for name in inputs],
+        [value(OUTPUT, TensorProto.FLOAT, [*dims, g.sizes.width])],
         g.initializers,
     )
     # "pytorch" is true of the shape, and some optimisers ask for it.

@@ -72,7 +72,7 @@ def export_files(module, arguments, made):
 def onnx():
     """The ONNX files, f32 and dynamic int8."""
     made = (places.ONNX_F32, places.ONNX_INT8)
-    export_files("export_onnx", (places.MODEL / "model.safetensors", *made), made)
+    export_files("export_onnx", (places.MODEL, *made), made)
 
 
 def gguf():
@@ -84,7 +84,7 @@ def gguf():
 def weights():
     """Our own files, by our own command line. Made anew each time: the writer is what changes."""
     places.WEIGHTS.mkdir(parents=True, exist_ok=True)
-    build = ("cargo", "run", "--quiet", "--release", "--package", "nanoembed", "--no-default-features", "--")
+    build = ("cargo", "run", "--quiet", "--release", "--package", "nanoembed-cli", "--no-default-features", "--")
     made = {
         "minilm-f32.weights": ("f32",),
         "minilm-int8.weights": ("int8",),

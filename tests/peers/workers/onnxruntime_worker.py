@@ -34,7 +34,7 @@ def open_session(path, threads):
     return ort.InferenceSession(path, options, providers=["CPUExecutionProvider"])
 
 
-def prepare(texts):
+def prepare(session, texts):
     """Texts sorted by length, 32 a batch, each padded to its longest, as sentence-transformers does."""
     order = sorted(range(len(texts)), key=lambda i: -len(texts[i]))
     batches = []
@@ -47,13 +47,15 @@ def prepare(texts):
             ids[row, : lengths[row]] = texts[text]
             mask[row, : lengths[row]] = 1
         feed = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
+        feed = {given.name: feed[given.name] for given in session.get_inputs()}
         padded = bool((lengths != lengths[0]).any())
         batches.append((chosen, feed, mask[:, :, None].astype(np.float32) if padded else None))
     return batches
 
 
 def embed(session, batches):
-    vectors = np.empty((sum(len(chosen) for chosen, _, _ in batches), 384), np.float32)
+    width = session.get_outputs()[0].shape[-1]
+    vectors = np.empty((sum(len(chosen) for chosen, _, _ in batches), width), np.float32)
     for chosen, feed, mask in batches:
         (hidden,) = session.run(["last_hidden_state"], feed)
         # The mean's divisor cancels in the normalisation.
@@ -63,7 +65,7 @@ def embed(session, batches):
 
 
 def run(session, texts, warm, runs, vectors):
-    batches = prepare(texts)
+    batches = prepare(session, texts)
     for _ in range(warm):
         embed(session, batches)
     walls, cpus, result = [], [], None

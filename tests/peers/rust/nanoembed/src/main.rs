@@ -1,4 +1,4 @@
-//! nanoembed on a `.weights` file, mapped: the core's owned types, used as a host would.
+//! nanoembed on a `.weights` or `.amb` file, mapped: the core's owned types, used as a host would.
 //!
 //! With `--precise` activations stay in f32 where weights have 8 bits.
 //!
@@ -11,7 +11,7 @@ use std::fs::File;
 use anyhow::Result;
 use memmap2::Mmap;
 use nanoembed_core::model::{InOrder, Job, Parallel, Parts, Plan};
-use nanoembed_core::owned::{Embedder, Session};
+use nanoembed_core::owned::{AnyEncoder, Session};
 use peer_protocol::{Engine, serve};
 use rayon::prelude::*;
 
@@ -19,7 +19,7 @@ use rayon::prelude::*;
 const PACKED_TOKENS: usize = 256;
 
 struct Nanoembed {
-    embedder: Embedder<Mmap>,
+    model: AnyEncoder<Mmap>,
     threads: usize,
     precise: bool,
 }
@@ -43,20 +43,23 @@ impl Nanoembed {
         session: &mut Session,
         parallel: &P,
     ) -> Result<Vec<f32>> {
-        let mut out = vec![0.0; pack.lengths.len() * self.embedder.config().hidden];
-        self.embedder.embed(session, parallel, &pack.ids, &pack.lengths, &mut out)?;
+        let Pack { ids, lengths } = pack;
+        let mut out = vec![0.0; lengths.len() * self.model.dimensions()];
+        self.model.embed(session, parallel, ids, lengths, 0, &mut out)?;
         Ok(out)
     }
 }
 
 impl Engine for Nanoembed {
+    type Text = Vec<u32>;
     type Request = Request;
 
     fn open(path: &str, threads: usize) -> Result<Self> {
         // SAFETY: the benchmark does not write to the file while it is mapped.
         let map = unsafe { Mmap::map(&File::open(path)?)? };
+        let model = AnyEncoder::open(map).map_err(|fault| anyhow::anyhow!("{fault:?}"))?;
         let precise = std::env::args().any(|argument| argument == "--precise");
-        Ok(Self { embedder: Embedder::open(map)?, threads, precise })
+        Ok(Self { model, threads, precise })
     }
 
     fn prepare(&mut self, texts: Vec<Vec<u32>>) -> Result<Request> {
@@ -76,9 +79,9 @@ impl Engine for Nanoembed {
         let (sessions, jobs) = if together { (1, self.threads) } else { (self.threads, 1) };
         let sessions = (0..sessions)
             .map(|_| {
-                let plan = self.embedder.plan(longest);
+                let plan = self.model.plan(longest);
                 let quantized = plan.quantized && !self.precise;
-                self.embedder.session_for(Plan { jobs, quantized, ..plan })
+                self.model.session_for(Plan { jobs, quantized, ..plan })
             })
             .collect::<Result<_, _>>()?;
         Ok(Request { packs, sessions })

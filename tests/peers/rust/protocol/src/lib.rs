@@ -11,27 +11,30 @@ use std::io::{BufRead, Write};
 use std::time::Instant;
 
 use anyhow::{Context, Result};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 pub use padded::{Batch, Padded, PaddedEngine, mean_and_normalize};
 
-/// Something that embeds token ids.
+/// Something that embeds texts.
 pub trait Engine: Sized {
+    /// A text: its token ids, special tokens included, or a `String`.
+    type Text: DeserializeOwned;
     /// Texts in the form that the engine takes.
     type Request;
     /// Opens the model at `path`, to be run by `threads` threads.
     fn open(path: &str, threads: usize) -> Result<Self>;
-    /// Converts token ids, special tokens included. Not timed.
-    fn prepare(&mut self, texts: Vec<Vec<u32>>) -> Result<Self::Request>;
+    /// Brings texts into that form. Not timed.
+    fn prepare(&mut self, texts: Vec<Self::Text>) -> Result<Self::Request>;
     /// Returns one L2-normalised vector a text, in order, one after the other. Timed.
     fn run(&mut self, request: &mut Self::Request) -> Result<Vec<f32>>;
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Command {
+enum Command<T> {
     Open { path: String, threads: usize },
-    Run { texts: Vec<Vec<u32>>, warm: usize, runs: usize, vectors: bool },
+    Run { texts: Vec<T>, warm: usize, runs: usize, vectors: bool },
 }
 
 #[derive(Serialize)]
@@ -55,7 +58,7 @@ pub fn serve<E: Engine>() -> Result<()> {
     Ok(())
 }
 
-fn obey<E: Engine>(engine: &mut Option<E>, command: Command) -> Result<Answer> {
+fn obey<E: Engine>(engine: &mut Option<E>, command: Command<E::Text>) -> Result<Answer> {
     match command {
         Command::Open { path, threads } => {
             let clocks = Clocks::start();

@@ -44,6 +44,7 @@ pub struct Placed<I> {
 }
 
 impl<E: PaddedEngine> Engine for Padded<E> {
+    type Text = Vec<u32>;
     type Request = Vec<Placed<E::Input>>;
 
     fn open(path: &str, threads: usize) -> Result<Self> {
