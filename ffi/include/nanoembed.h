@@ -687,6 +687,9 @@ typedef struct nanoembed_tokenizer_info {
 // tokens that were added to the vocabulary.
 typedef uint32_t nanoembed_special_tokens;
 
+// Which prompt stands before texts.
+typedef uint32_t nanoembed_prompt;
+
 // The call did what it should.
 #define NANOEMBED_OK 0
 
@@ -867,6 +870,24 @@ typedef uint32_t nanoembed_special_tokens;
 
 // The tokens themselves: for prompt templates.
 #define NANOEMBED_SPECIAL_TOKENS_AS_TOKENS 1
+
+// The one that the model names for this, if it does.
+#define NANOEMBED_PROMPT_USUAL 0
+
+// None.
+#define NANOEMBED_PROMPT_NONE 1
+
+// The model's prompt for questions.
+#define NANOEMBED_PROMPT_QUERY 2
+
+// The model's prompt for texts that answer questions.
+#define NANOEMBED_PROMPT_DOCUMENT 3
+
+// The model's prompt of the name that is given.
+#define NANOEMBED_PROMPT_NAMED 4
+
+// The text that is given.
+#define NANOEMBED_PROMPT_TEXT 5
 
 #ifdef __cplusplus
 extern "C" {
@@ -1483,7 +1504,37 @@ NANOEMBED_CHECK nanoembed_status nanoembed_source_from_file(const char *path,
 // `source` is NULL or a source that has not been copied and closed already.
 void nanoembed_source_close(struct nanoembed_source *source);
 
+// Chooses the prompt that stands before the texts that are embedded with `workspace`, until another
+// one is chosen. `name` counts for `NANOEMBED_PROMPT_NAMED` and `NANOEMBED_PROMPT_TEXT`, and may be
+// NULL for others. `NANOEMBED_INVALID_ARGUMENT`, of `prompt`, if the model has no such prompt, which
+// models in lent memory never have.
+//
+// `model` and `workspace` are NULL or handles, `name` points to `name_bytes` bytes.
+NANOEMBED_CHECK nanoembed_status nanoembed_workspace_set_prompt(const struct nanoembed_model *model,
+                                                struct nanoembed_workspace *workspace,
+                                                nanoembed_prompt prompt,
+                                                const char *name,
+                                                size_t name_bytes,
+                                                struct nanoembed_error *error);
+
+// How well `document` answers `query`, by a model that compares texts (a cross-encoder): more is
+// better. `NANOEMBED_OTHER_MODEL` for models that embed texts.
+//
+// `model` and `workspace` are NULL or handles, `query` and `document` point to as many bytes,
+// `score` to memory for one number.
+NANOEMBED_CHECK nanoembed_status nanoembed_score(const struct nanoembed_model *model,
+                                 struct nanoembed_workspace *workspace,
+                                 const char *query,
+                                 size_t query_bytes,
+                                 const char *document,
+                                 size_t document_bytes,
+                                 float *score,
+                                 struct nanoembed_error *error);
+
 // As `nanoembed_model_init`, in memory from the heap; to be freed by `nanoembed_model_free`.
+//
+// In a file in memory that may be a model of any family, with any tokenizer, with prompts, and one
+// that compares texts; such models are to be used with workspaces of `nanoembed_workspace_new`.
 //
 // As `nanoembed_model_init`.
 NANOEMBED_CHECK nanoembed_status nanoembed_model_new(const struct nanoembed_source *source,
@@ -1491,7 +1542,19 @@ NANOEMBED_CHECK nanoembed_status nanoembed_model_new(const struct nanoembed_sour
                                      struct nanoembed_model **model,
                                      struct nanoembed_error *error);
 
-// Frees a model that `nanoembed_model_new` made; NULL and models in lent memory are left alone.
+// Opens the model at `path`, which is a `.weights`, `.amb` or GGUF file or a folder of Hugging
+// Face, and keeps what it maps; to be freed by `nanoembed_model_free`. Otherwise as
+// `nanoembed_model_new`.
+//
+// `path` is NULL or ends with a zero, `options` is what its type says, `model` points to memory for
+// a pointer.
+NANOEMBED_CHECK nanoembed_status nanoembed_model_open(const char *path,
+                                      const struct nanoembed_model_options *options,
+                                      struct nanoembed_model **model,
+                                      struct nanoembed_error *error);
+
+// Frees a model that `nanoembed_model_new` or `nanoembed_model_open` made; NULL and models in lent
+// memory are left alone.
 //
 // `model` is NULL or a model that is used no more.
 void nanoembed_model_free(struct nanoembed_model *model);

@@ -257,6 +257,15 @@ public:
         return detail::answer(status, error, model(made));
     }
 
+    /// The model at a path: a file, or a folder of Hugging Face.
+    static result<model> open(const char *path, nanoembed_model_options options = {}) {
+        options.size = sizeof options;
+        nanoembed_model *made = nullptr;
+        auto error = detail::sized<nanoembed_error>();
+        const auto status = nanoembed_model_open(path, &options, &made, &error);
+        return detail::answer(status, error, model(made));
+    }
+
     nanoembed_model_info info() const noexcept {
         auto info = detail::sized<nanoembed_model_info>();
         const auto status = nanoembed_model_get_info(handle_.get(), &info);
@@ -268,6 +277,23 @@ public:
         nanoembed_workspace *made = nullptr;
         const auto status = nanoembed_workspace_new(handle_.get(), &made);
         return detail::answer(status, {}, workspace(made));
+    }
+
+    /// Chooses the prompt that stands before the texts that are embedded with `scratch`.
+    result<done> set_prompt(workspace &scratch, nanoembed_prompt prompt, std::string_view name = {}) const {
+        auto error = detail::sized<nanoembed_error>();
+        const auto status = nanoembed_workspace_set_prompt(handle_.get(), scratch.get(), prompt, name.data(),
+                                                           name.size(), &error);
+        return detail::answer(status, error, done{});
+    }
+
+    /// How well a document answers a query, by a cross-encoder.
+    result<float> score(workspace &scratch, std::string_view query, std::string_view document) const {
+        float score = 0;
+        auto error = detail::sized<nanoembed_error>();
+        const auto status = nanoembed_score(handle_.get(), scratch.get(), query.data(), query.size(), document.data(),
+                                            document.size(), &score, &error);
+        return detail::answer(status, error, score);
     }
 
     /// The token ids of a text, special tokens included; all of them unless `most` says otherwise.

@@ -153,6 +153,8 @@ pub unsafe extern "C" fn nanoembed_embed_strings(
             Kind::Bert(bert) => embed_packs((model, bert), workspace, &column, out, row_status),
             #[cfg(feature = "static-models")]
             Kind::Table(_) => embed_rows(model, workspace, &column, out, row_status),
+            #[cfg(feature = "std")]
+            Kind::Hosted(_) => embed_rows(model, workspace, &column, out, row_status),
         }
     };
     // SAFETY: the caller's promise.

@@ -2,9 +2,13 @@
 
 use core::ffi::c_char;
 use core::mem::size_of;
+#[cfg(feature = "std")]
+use std::boxed::Box;
 
 use nanoembed_core::token::Encoded;
 
+#[cfg(feature = "std")]
+use crate::hosted::HostedSession;
 use crate::memory::{Lent, LentSlice, Sum};
 use crate::model::{Kind, nanoembed_model};
 use crate::pointer::{self, text};
@@ -23,6 +27,9 @@ pub struct nanoembed_workspace {
     /// The tokens of a pack of texts, and how many each text has.
     pub(crate) ids: LentSlice<u32>,
     pub(crate) lengths: LentSlice<usize>,
+    /// What models with memory of their own embed with.
+    #[cfg(feature = "std")]
+    pub(crate) hosted: Option<Box<HostedSession>>,
     /// Bytes that the heap gave for this workspace; 0 if the caller lent them.
     #[cfg_attr(not(feature = "std"), allow(dead_code))]
     pub(crate) owned_bytes: usize,
@@ -48,6 +55,10 @@ pub(crate) struct Sizes {
 }
 
 impl Sizes {
+    #[cfg(feature = "std")]
+    pub(crate) const NONE: Self =
+        Self { floats: 0, bytes: 0, words: 0, codes: 0, ids: 0, texts: 0 };
+
     pub(crate) fn workspace_bytes(&self) -> Outcome<usize> {
         let mut sum = Sum::default();
         sum.add::<nanoembed_workspace>(1)?;
@@ -96,6 +107,8 @@ pub unsafe extern "C" fn nanoembed_workspace_init(
             },
             ids: LentSlice(lent.filled(sizes.ids, 0)?),
             lengths: LentSlice(lent.filled(sizes.texts, 0)?),
+            #[cfg(feature = "std")]
+            hosted: None,
             owned_bytes: 0,
         };
         // SAFETY: the place was taken for it.
@@ -161,6 +174,8 @@ pub unsafe extern "C" fn nanoembed_embed_ids(
             Kind::Bert(bert) => bert.run(&model.source, scratch, ids, &[ids.len()], out),
             #[cfg(feature = "static-models")]
             Kind::Table(table) => table.embed_ids(&model.source, scratch, ids, out),
+            #[cfg(feature = "std")]
+            Kind::Hosted(hosted) => hosted.embed_ids(session(&mut workspace.hosted)?, ids, out),
         }
     };
     // SAFETY: the caller's promise.
@@ -203,6 +218,12 @@ pub unsafe extern "C" fn nanoembed_embed_text(
     unsafe { report(make(), error) }
 }
 
+/// What a workspace of `nanoembed_workspace_new` has for models with memory of their own.
+#[cfg(feature = "std")]
+pub(crate) fn session(hosted: &mut Option<Box<HostedSession>>) -> Outcome<&mut HostedSession> {
+    hosted.as_deref_mut().ok_or(crate::status::invalid("workspace"))
+}
+
 /// Puts the embedding of a text into `out`.
 pub(crate) fn embed_one(
     model: &nanoembed_model,
@@ -225,6 +246,8 @@ pub(crate) fn embed_one(
             let _ = ids;
             table.embed_text(&model.tokenizer, &model.source, scratch, text, out)
         }
+        #[cfg(feature = "std")]
+        Kind::Hosted(hosted) => hosted.embed_text(session(&mut workspace.hosted)?, text, out),
     }
 }
 

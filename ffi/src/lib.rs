@@ -45,6 +45,8 @@ pub mod decoder_model;
 pub mod embed;
 pub mod event;
 pub mod format;
+#[cfg(feature = "std")]
+mod hosted;
 #[cfg(feature = "finalfusion")]
 pub mod lookup;
 pub mod memory;
@@ -57,6 +59,8 @@ pub mod owned;
 #[cfg(any(feature = "amb", feature = "gguf", feature = "tokenizer"))]
 mod parsed;
 mod pointer;
+#[cfg(feature = "std")]
+pub mod prompt;
 pub mod reader;
 #[cfg(feature = "generate")]
 pub mod session;

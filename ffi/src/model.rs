@@ -2,12 +2,17 @@
 
 use core::mem::size_of;
 
+#[cfg(feature = "std")]
+use std::boxed::Box;
+
 use nanoembed_core::model::stored::{StoredIds, StoredTokens};
 use nanoembed_core::token::{Entries, HashVocabulary, SortedVocabulary, WordPiece};
 
 #[cfg(feature = "bert")]
 use crate::bert_model::BertModel;
 use crate::embed::Sizes;
+#[cfg(feature = "std")]
+use crate::hosted::HostedModel;
 use crate::memory::{Lent, number};
 use crate::opening::{Opened, Opening, scratch_bytes};
 use crate::pointer;
@@ -141,6 +146,9 @@ pub(crate) enum Kind {
     Bert(BertModel),
     #[cfg(feature = "static-models")]
     Table(TableModel),
+    /// Any other, with memory of its own.
+    #[cfg(feature = "std")]
+    Hosted(Box<HostedModel>),
 }
 
 impl Kind {
@@ -151,6 +159,8 @@ impl Kind {
             Self::Bert(bert) => bert.bert.config().hidden,
             #[cfg(feature = "static-models")]
             Self::Table(table) => table.dimensions(),
+            #[cfg(feature = "std")]
+            Self::Hosted(hosted) => hosted.dimensions(),
         }
     }
 
@@ -161,6 +171,8 @@ impl Kind {
             Self::Bert(bert) => bert.sizes(),
             #[cfg(feature = "static-models")]
             Self::Table(table) => Ok(table.sizes()),
+            #[cfg(feature = "std")]
+            Self::Hosted(_) => Ok(Sizes::NONE),
         }
     }
 
@@ -188,6 +200,15 @@ impl Kind {
                 max_tokens: number(table.max_tokens().unwrap_or(usize::MAX)),
                 vocabulary: number(table.tokens()),
                 workspace_tokens: number(table.limit()),
+                ..nanoembed_model_info::default()
+            },
+            #[cfg(feature = "std")]
+            Self::Hosted(hosted) => nanoembed_model_info {
+                dimensions: number(hosted.dimensions()),
+                positions: number(hosted.positions()),
+                max_tokens: number(hosted.max_tokens()),
+                has_tokenizer: 1,
+                workspace_tokens: number(hosted.limit()),
                 ..nanoembed_model_info::default()
             },
         }
@@ -318,8 +339,12 @@ pub unsafe extern "C" fn nanoembed_model_get_info(
     let make = || -> Outcome {
         // SAFETY: the caller's promise.
         let (model, out) = unsafe { (pointer::get(model)?, versioned::room(info)?) };
-        let has_tokenizer = (!matches!(model.tokenizer, Tokenizer::None)).into();
-        out.write(nanoembed_model_info { has_tokenizer, ..model.kind.info() });
+        let info = model.kind.info();
+        let has_tokenizer = u32::from(!matches!(model.tokenizer, Tokenizer::None));
+        out.write(nanoembed_model_info {
+            has_tokenizer: info.has_tokenizer | has_tokenizer,
+            ..info
+        });
         Ok(())
     };
     answer(make())

@@ -1,24 +1,33 @@
 //! Handles on the heap, for hosts that have one: planned, allocated and opened in one call.
 
+use core::ffi::c_char;
 use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::boxed::Box;
+use std::string::String;
 
 use crate::decoder_model::{
     nanoembed_decoder, nanoembed_decoder_get_plan, nanoembed_decoder_init,
     nanoembed_decoder_options, nanoembed_decoder_plan, nanoembed_plan_decoder,
 };
 use crate::embed::{nanoembed_workspace, nanoembed_workspace_bytes, nanoembed_workspace_init};
+use crate::hosted::{Data, HostedModel, map, path_of};
 use crate::memory::ALIGN;
 use crate::model::{
-    nanoembed_model, nanoembed_model_init, nanoembed_model_options, nanoembed_plan,
-    nanoembed_plan_model, nanoembed_plan_scratch,
+    Kind, NANOEMBED_VOCABULARY_NONE, Tokenizer, nanoembed_model, nanoembed_model_init,
+    nanoembed_model_options, nanoembed_plan, nanoembed_plan_model, nanoembed_plan_scratch,
 };
+use crate::pointer;
 use crate::session::{nanoembed_session, nanoembed_session_init};
-use crate::source::nanoembed_source;
-use crate::status::{NANOEMBED_OK, NANOEMBED_OUT_OF_MEMORY, nanoembed_error, nanoembed_status};
+use crate::source::{Bytes, nanoembed_source};
+use crate::status::{
+    Failure, NANOEMBED_OK, NANOEMBED_OUT_OF_MEMORY, Outcome, nanoembed_error, nanoembed_status,
+    report_named,
+};
 use crate::tokenizer::{
     nanoembed_plan_tokenizer, nanoembed_tokenizer, nanoembed_tokenizer_init,
     nanoembed_tokenizer_plan,
 };
+use crate::versioned;
 use crate::words::{
     nanoembed_plan_words, nanoembed_words, nanoembed_words_init, nanoembed_words_options,
     nanoembed_words_plan,
@@ -73,11 +82,45 @@ fn check(status: nanoembed_status) -> Result<(), nanoembed_status> {
 
 /// As `nanoembed_model_init`, in memory from the heap; to be freed by `nanoembed_model_free`.
 ///
+/// In a file in memory that may be a model of any family, with any tokenizer, with prompts, and one
+/// that compares texts; such models are to be used with workspaces of `nanoembed_workspace_new`.
+///
 /// # Safety
 ///
 /// As `nanoembed_model_init`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanoembed_model_new(
+    source: *const nanoembed_source,
+    options: *const nanoembed_model_options,
+    model: *mut *mut nanoembed_model,
+    error: *mut nanoembed_error,
+) -> nanoembed_status {
+    // SAFETY: the caller's promise.
+    let lent = unsafe { lent_model(source, options, model, error) };
+    // What is not supported in lent memory, or incomplete as such a model.
+    if !(200..400).contains(&lent) {
+        return lent;
+    }
+    let mut name = String::new();
+    let mut make = || -> Outcome {
+        // SAFETY: the caller's promise.
+        let (source, options, out) =
+            unsafe { (Bytes::new(source)?, versioned::given(options)?, pointer::out(model)?) };
+        if options.vocabulary == NANOEMBED_VOCABULARY_NONE {
+            return Err(Failure::here(lent));
+        }
+        let file = source.memory().ok_or(Failure::here(lent))?;
+        out.write(hosted(HostedModel::open(Data::Lent(file), options.tokens, &mut name)?)?);
+        Ok(())
+    };
+    match make() {
+        Err(failure) if failure.status() == lent => lent,
+        // SAFETY: the caller's promise.
+        outcome => unsafe { report_named(outcome, &name, error) },
+    }
+}
+
+unsafe fn lent_model(
     source: *const nanoembed_source,
     options: *const nanoembed_model_options,
     model: *mut *mut nanoembed_model,
@@ -110,16 +153,69 @@ pub unsafe extern "C" fn nanoembed_model_new(
     status(make())
 }
 
-/// Frees a model that `nanoembed_model_new` made; NULL and models in lent memory are left alone.
+/// A model on the heap that has memory of its own.
+fn hosted(model: HostedModel) -> Outcome<*mut nanoembed_model> {
+    let memory = Memory::new(size_of::<nanoembed_model>()).map_err(Failure::here)?;
+    let handle = memory.start.cast::<nanoembed_model>();
+    let kind = Kind::Hosted(Box::new(model));
+    let (tokenizer, owned_bytes) = (Tokenizer::None, memory.layout.size());
+    let made = nanoembed_model { source: Bytes::Memory(&[]), kind, tokenizer, owned_bytes };
+    // SAFETY: as many bytes, aligned.
+    unsafe { handle.write(made) };
+    memory.keep();
+    Ok(handle)
+}
+
+/// Opens the model at `path`, which is a `.weights`, `.amb` or GGUF file or a folder of Hugging
+/// Face, and keeps what it maps; to be freed by `nanoembed_model_free`. Otherwise as
+/// `nanoembed_model_new`.
+///
+/// # Safety
+///
+/// `path` is NULL or ends with a zero, `options` is what its type says, `model` points to memory for
+/// a pointer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nanoembed_model_open(
+    path: *const c_char,
+    options: *const nanoembed_model_options,
+    model: *mut *mut nanoembed_model,
+    error: *mut nanoembed_error,
+) -> nanoembed_status {
+    let mut name = String::new();
+    let mut make = || -> Outcome {
+        // SAFETY: the caller's promise.
+        let (path, options, out) =
+            unsafe { (path_of(path)?, versioned::given(options)?, pointer::out(model)?) };
+        let opened = match path.is_dir() {
+            true => HostedModel::open_folder(&path, options.tokens, &mut name)?,
+            false => HostedModel::open(map(&path)?, options.tokens, &mut name)?,
+        };
+        out.write(hosted(opened)?);
+        Ok(())
+    };
+    let outcome = make();
+    // SAFETY: the caller's promise.
+    unsafe { report_named(outcome, &name, error) }
+}
+
+/// Frees a model that `nanoembed_model_new` or `nanoembed_model_open` made; NULL and models in lent
+/// memory are left alone.
 ///
 /// # Safety
 ///
 /// `model` is NULL or a model that is used no more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanoembed_model_free(model: *mut nanoembed_model) {
-    if !model.is_null() {
-        // SAFETY: the caller's promise.
-        unsafe { free(model, (*model).owned_bytes) };
+    if model.is_null() {
+        return;
+    }
+    // SAFETY: the caller's promise.
+    unsafe {
+        let owned_bytes = (*model).owned_bytes;
+        if owned_bytes > 0 {
+            model.drop_in_place();
+        }
+        free(model, owned_bytes);
     }
 }
 
@@ -145,6 +241,9 @@ pub unsafe extern "C" fn nanoembed_workspace_new(
             let size = memory.layout.size();
             check(nanoembed_workspace_init(model, memory.start, size, &raw mut made))?;
             (*made).owned_bytes = size;
+            if let Ok(Kind::Hosted(_)) = pointer::get(model).map(|model| &model.kind) {
+                (*made).hosted = Some(Box::default());
+            }
             memory.keep();
             *workspace = made;
         }
@@ -161,9 +260,16 @@ pub unsafe extern "C" fn nanoembed_workspace_new(
 /// `workspace` is NULL or a workspace that is used no more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanoembed_workspace_free(workspace: *mut nanoembed_workspace) {
-    if !workspace.is_null() {
-        // SAFETY: the caller's promise.
-        unsafe { free(workspace, (*workspace).owned_bytes) };
+    if workspace.is_null() {
+        return;
+    }
+    // SAFETY: the caller's promise.
+    unsafe {
+        let owned_bytes = (*workspace).owned_bytes;
+        if owned_bytes > 0 {
+            workspace.drop_in_place();
+        }
+        free(workspace, owned_bytes);
     }
 }
 

@@ -68,6 +68,15 @@ pub struct nanoembed_error {
 
 crate::versioned!(nanoembed_error);
 
+impl nanoembed_error {
+    fn set_name(&mut self, name: &str) {
+        for (to, from) in self.name.iter_mut().zip(name.bytes()) {
+            *to = from.cast_signed() as c_char;
+        }
+        self.name[NANOEMBED_NAME_BYTES - 1] = 0;
+    }
+}
+
 /// What keeps a call from succeeding. As small as can be: every step of every call may give one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Failure {
@@ -145,10 +154,7 @@ impl Failure {
         let Self { offset, status, name, needed } = self;
         let needed = needed as u64;
         let mut report = nanoembed_error { status, offset, needed, ..nanoembed_error::default() };
-        for (to, from) in report.name.iter_mut().zip(name.bytes()) {
-            *to = from.cast_signed() as c_char;
-        }
-        report.name[NANOEMBED_NAME_BYTES - 1] = 0;
+        report.set_name(name);
         report
     }
 }
@@ -169,6 +175,29 @@ pub(crate) unsafe fn report(outcome: Outcome, error: *mut nanoembed_error) -> na
         // SAFETY: the caller's promise.
         Err(failure) => unsafe { report_failure(failure, error) },
     }
+}
+
+/// The same of what has a name that only the file knows.
+///
+/// # Safety
+///
+/// As [`report`].
+#[cfg(feature = "std")]
+pub(crate) unsafe fn report_named(
+    outcome: Outcome,
+    name: &str,
+    error: *mut nanoembed_error,
+) -> nanoembed_status {
+    let Err(failure) = outcome else { return NANOEMBED_OK };
+    let mut report = failure.report();
+    if !name.is_empty() {
+        report.set_name(name);
+    }
+    // SAFETY: the caller's promise.
+    if let Ok(room) = unsafe { versioned::room(error) } {
+        room.write(report);
+    }
+    failure.status
 }
 
 /// # Safety

@@ -6,6 +6,8 @@ use core::ffi::c_char;
 use nanoembed_core::ErrorKind;
 use nanoembed_core::token::Encoded;
 
+#[cfg(feature = "std")]
+use crate::hosted::HostedSession;
 #[cfg(feature = "bert")]
 use crate::model::Tokenizer;
 use crate::model::{Kind, nanoembed_model};
@@ -24,6 +26,8 @@ pub(crate) fn tokenize(model: &nanoembed_model, text: &str, ids: &mut [u32]) -> 
         },
         #[cfg(feature = "static-models")]
         Kind::Table(table) => table.tokenize(&model.tokenizer, text, ids),
+        #[cfg(feature = "std")]
+        Kind::Hosted(hosted) => hosted.tokenize(&mut HostedSession::default(), text, ids),
     }
 }
 

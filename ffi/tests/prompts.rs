@@ -5,7 +5,6 @@ use std::ptr::null_mut;
 use nanoembed_core::ErrorKind;
 use nanoembed_core::owned::Embedder;
 use nanoembed_ffi::model::*;
-use nanoembed_ffi::owned::{nanoembed_model_free, nanoembed_model_new};
 use nanoembed_ffi::source::*;
 use nanoembed_ffi::status::*;
 
@@ -21,22 +20,29 @@ fn open(vocabulary: nanoembed_vocabulary) -> (nanoembed_status, u32) {
         ..Default::default()
     };
     let options = nanoembed_model_options { vocabulary, ..Default::default() };
-    let (mut model, mut tokenizers) = (null_mut(), 0);
-    // SAFETY: the file is static, all else lies on the stack.
+    let (mut plan, mut info) = (nanoembed_plan::default(), nanoembed_model_info::default());
+    let (mut model, mut bytes) = (null_mut(), 0);
+    // SAFETY: the file is static, all else lies here.
     unsafe {
-        let status = nanoembed_model_new(&source, &options, &mut model, null_mut());
+        assert_eq!(nanoembed_plan_scratch(&source, &mut bytes, null_mut()), NANOEMBED_OK);
+        let mut scratch = vec![0_u128; bytes.div_ceil(16)];
+        let at = scratch.as_mut_ptr().cast::<u8>();
+        let planned = nanoembed_plan_model(&source, &options, at, bytes, &mut plan, null_mut());
+        assert_eq!(planned, NANOEMBED_OK);
+        let mut memory = vec![0_u128; plan.model_bytes.div_ceil(16)];
+        let (place, size) = (memory.as_mut_ptr().cast::<u8>(), plan.model_bytes);
+        let none = null_mut();
+        let status =
+            nanoembed_model_init(&source, &options, place, size, at, bytes, &mut model, none);
         if status == NANOEMBED_OK {
-            let mut info = nanoembed_model_info::default();
             assert_eq!(nanoembed_model_get_info(model, &mut info), NANOEMBED_OK);
-            tokenizers = info.has_tokenizer;
         }
-        nanoembed_model_free(model);
-        (status, tokenizers)
+        (status, info.has_tokenizer)
     }
 }
 
 #[test]
-fn a_model_with_a_default_prompt_takes_token_ids_alone() {
+fn in_lent_memory_a_model_with_a_default_prompt_takes_token_ids_alone() {
     let unsupported = nanoembed_status::from(ErrorKind::UnsupportedSetting.code());
     assert_eq!(open(NANOEMBED_VOCABULARY_AUTO), (unsupported, 0));
     assert_eq!(open(NANOEMBED_VOCABULARY_INDEXED), (unsupported, 0));

@@ -34,6 +34,14 @@ pub struct Encoded {
     pub truncated: bool,
 }
 
+impl Encoded {
+    /// What became of a text.
+    #[must_use]
+    pub const fn new(tokens: usize, total: usize, truncated: bool) -> Self {
+        Self { tokens, total, truncated }
+    }
+}
+
 impl<V: Vocabulary> WordPiece<V> {
     /// A tokenizer with the `special` tokens of a model. Reads their spellings from the vocabulary.
     ///

@@ -75,6 +75,23 @@ int main(int count, char **arguments) {
     }
 #endif
 
+    // Of any family, from its folder.
+    const auto family = nanoembed::model::open("../tests/data/models/nomic_bert");
+    CHECK(family && family->dimensions() == 48);
+    auto scratch = family->make_workspace();
+    std::vector<float> asked(48), told(48);
+    CHECK(family->set_prompt(*scratch, NANOEMBED_PROMPT_QUERY).has_value());
+    CHECK(family->embed(*scratch, "How do I log in?", asked).has_value());
+    CHECK(family->set_prompt(*scratch, NANOEMBED_PROMPT_NONE).has_value());
+    CHECK(family->embed(*scratch, "How do I log in?", told).has_value() && asked != told);
+    CHECK(!family->set_prompt(*scratch, NANOEMBED_PROMPT_NAMED, "odd"));
+    CHECK(family->score(*scratch, "a", "b").error().status() == NANOEMBED_OTHER_MODEL);
+    const auto crossed = nanoembed::model::open("../tests/data/models/cross_encoder");
+    auto pairs = crossed->make_workspace();
+    const auto score = crossed->score(*pairs, "How do I reset my password?", "Click \"forgot password\" and follow the link.");
+    CHECK(score && std::fabs(*score - 1.4537878f) < 1e-5f);
+    CHECK(nanoembed::model::open("no/such").error().status() == NANOEMBED_CANNOT_OPEN);
+
     // Eight threads share the model.
     std::vector<std::vector<float>> vectors(8, std::vector<float>(384));
     std::vector<std::thread> threads;
@@ -140,8 +157,8 @@ int main(int count, char **arguments) {
 
     const auto word_pieces = nanoembed::tokenizer::open(nanoembed::source::buffer(bytes.data(), bytes.size()));
     CHECK(word_pieces && word_pieces->kind() == NANOEMBED_TOKENIZER_WORDPIECE && word_pieces->begin() == 101);
-    const auto asked = word_pieces->encode("hello [SEP]", nanoembed::special_tokens::as_tokens);
-    CHECK(asked && *asked == (std::vector<std::uint32_t>{101, 7592, 102, 102}));
+    const auto special = word_pieces->encode("hello [SEP]", nanoembed::special_tokens::as_tokens);
+    CHECK(special && *special == (std::vector<std::uint32_t>{101, 7592, 102, 102}));
     std::printf("%d checks, %d failures\n", checks, failures);
     return failures != 0;
 }

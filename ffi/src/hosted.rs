@@ -1,0 +1,251 @@
+//! Models of every family, with memory of their own: what needs a heap.
+
+use core::ffi::{CStr, c_char};
+use std::borrow::Cow;
+use std::ffi::OsStr;
+use std::fs::File;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+use std::string::String;
+use std::vec::Vec;
+
+use memmap2::Mmap;
+use nanoembed_core::model::{Batch, InOrder};
+use nanoembed_core::owned::folder::{FolderModel, Prefix};
+use nanoembed_core::owned::{AnyEncoder, ModelFault, PipelineSession, Prompt, Session};
+use nanoembed_core::token::Encoded;
+use nanoembed_core::{Error, ErrorKind};
+
+use crate::status::{BAD_POINTER, Failure, INVALID, NANOEMBED_CANNOT_OPEN, Outcome, invalid};
+
+/// A file of a model: the caller's, or one that is mapped for it.
+#[derive(Debug)]
+pub(crate) enum Data {
+    Lent(&'static [u8]),
+    Mapped(Mmap),
+}
+
+impl AsRef<[u8]> for Data {
+    fn as_ref(&self) -> &[u8] {
+        match self {
+            Self::Lent(bytes) => bytes,
+            Self::Mapped(map) => map,
+        }
+    }
+}
+
+/// A model of any family.
+#[derive(Debug)]
+pub(crate) struct HostedModel {
+    encoder: AnyEncoder<Data>,
+    /// Tokens of a text that are used.
+    limit: usize,
+}
+
+/// What one thread embeds with.
+#[derive(Debug, Default)]
+pub(crate) struct HostedSession {
+    tokens: PipelineSession,
+    session: Option<Session>,
+    /// Tokens that it has room for.
+    room: usize,
+    prompt: Option<Prompt>,
+}
+
+impl HostedModel {
+    /// The model in a file. What is at fault, if that has a name, goes to `name`.
+    pub(crate) fn open(file: Data, tokens: u32, name: &mut String) -> Outcome<Self> {
+        Self::of(AnyEncoder::open(file).map_err(|why| fault(why, name))?, tokens)
+    }
+
+    /// The model in a folder.
+    pub(crate) fn open_folder(folder: &Path, tokens: u32, name: &mut String) -> Outcome<Self> {
+        let texts = |path: &str| read_text(folder, path);
+        let model = FolderModel::read(&texts).map_err(|why| fault(why.into(), name))?;
+        let paths = model.weight_files(&texts).map_err(|why| fault(why.into(), name))?;
+        let mut files = Vec::new();
+        for path in paths {
+            files.push(map(&folder.join(path))?);
+        }
+        let opened = AnyEncoder::open_folder(&texts, files);
+        Self::of(opened.map_err(|why| fault(why, name))?, tokens)
+    }
+
+    fn of(encoder: AnyEncoder<Data>, tokens: u32) -> Outcome<Self> {
+        let usual = encoder.usual_tokens();
+        let limit = match tokens as usize {
+            0 => usual,
+            tokens if tokens < encoder.least_tokens() => return Err(invalid("tokens")),
+            tokens => tokens.min(encoder.positions()),
+        };
+        Ok(Self { encoder, limit })
+    }
+
+    pub(crate) fn dimensions(&self) -> usize {
+        if self.encoder.compares() { 0 } else { self.encoder.dimensions() }
+    }
+
+    pub(crate) fn max_tokens(&self) -> usize {
+        self.encoder.usual_tokens()
+    }
+
+    pub(crate) fn positions(&self) -> usize {
+        self.encoder.positions()
+    }
+
+    pub(crate) const fn limit(&self) -> usize {
+        self.limit
+    }
+
+    /// The prompt that stands before texts.
+    pub(crate) fn set_prompt(&self, session: &mut HostedSession, prefix: &Prefix) -> Outcome {
+        let chosen = self.encoder.prompts().choose(prefix);
+        let chosen = chosen.map_err(|_| invalid("prompt"))?;
+        session.prompt = Some(self.encoder.prompt(chosen, &mut session.tokens)?);
+        Ok(())
+    }
+
+    fn prompt(&self, session: &mut HostedSession) -> Outcome<Prompt> {
+        if session.prompt.is_none() {
+            self.set_prompt(session, &Prefix::Usual)?;
+        }
+        session.prompt.clone().ok_or(INVALID)
+    }
+
+    pub(crate) fn tokenize(
+        &self,
+        session: &mut HostedSession,
+        text: &str,
+        ids: &mut [u32],
+    ) -> Outcome<Encoded> {
+        let text = self.prompt(session)?.before(text).into_owned();
+        let found = self.encoder.encode(&text, self.limit.min(ids.len()), &mut session.tokens)?;
+        for (place, id) in ids.iter_mut().zip(&found.ids) {
+            *place = *id;
+        }
+        Ok(Encoded::new(found.ids.len(), found.total, found.truncated))
+    }
+
+    pub(crate) fn embed_text(
+        &self,
+        session: &mut HostedSession,
+        text: &str,
+        out: &mut [f32],
+    ) -> Outcome<Encoded> {
+        if self.encoder.compares() {
+            return Err(ErrorKind::OtherModel.into());
+        }
+        let prompt = self.prompt(session)?;
+        let text = prompt.before(text);
+        let found = self.encoder.encode(&text, self.limit, &mut session.tokens)?;
+        self.embed(session, &found.ids, prompt.skipped, out)?;
+        Ok(Encoded::new(found.ids.len(), found.total, found.truncated))
+    }
+
+    pub(crate) fn embed_ids(
+        &self,
+        session: &mut HostedSession,
+        ids: &[u32],
+        out: &mut [f32],
+    ) -> Outcome {
+        if ids.is_empty() {
+            return Err(INVALID);
+        }
+        self.embed(session, ids, 0, out)
+    }
+
+    fn embed(
+        &self,
+        session: &mut HostedSession,
+        ids: &[u32],
+        skipped: usize,
+        out: &mut [f32],
+    ) -> Outcome {
+        let skipped = skipped.min(ids.len());
+        let room = self.session(session, ids.len())?;
+        Ok(self.encoder.embed(room, &InOrder, ids, &[ids.len()], skipped, out)?)
+    }
+
+    /// How well a document answers a query.
+    pub(crate) fn score(
+        &self,
+        session: &mut HostedSession,
+        query: &str,
+        document: &str,
+    ) -> Outcome<f32> {
+        let classes = self.encoder.classes().filter(|it| it.labels().len() == 1);
+        let classes = classes.ok_or(ErrorKind::OtherModel)?;
+        let pair = self.encoder.encode_pair(query, document, self.limit, &mut session.tokens)?;
+        let (ids, types) = (&pair.ids[..], &pair.types[..]);
+        let room = self.session(session, ids.len())?;
+        let mut logits = [0.0];
+        let texts = Batch { ids, types, lengths: &[ids.len()] };
+        self.encoder.classify(room, &InOrder, &texts, &mut logits)?;
+        classes.score(&mut logits);
+        Ok(logits[0])
+    }
+
+    /// The scratch memory for so many tokens, which grows with the longest text.
+    fn session<'s>(
+        &self,
+        session: &'s mut HostedSession,
+        tokens: usize,
+    ) -> Outcome<&'s mut Session> {
+        let kept = session.session.take().filter(|_| session.room >= tokens);
+        let made = match kept {
+            Some(kept) => kept,
+            None => {
+                session.room = tokens;
+                self.encoder.session_for(self.encoder.plan(tokens))?
+            }
+        };
+        Ok(session.session.insert(made))
+    }
+}
+
+/// A file that is mapped into memory.
+pub(crate) fn map(path: &Path) -> Outcome<Data> {
+    let cannot = |_| Failure::here(NANOEMBED_CANNOT_OPEN);
+    let file = File::open(path).map_err(cannot)?;
+    // SAFETY: as of every source, the caller sees to it that the file does not change.
+    Ok(Data::Mapped(unsafe { Mmap::map(&file) }.map_err(cannot)?))
+}
+
+/// A path of the caller's.
+///
+/// # Safety
+///
+/// `path` is NULL or ends with a zero.
+pub(crate) unsafe fn path_of(path: *const c_char) -> Outcome<PathBuf> {
+    if path.is_null() {
+        return Err(BAD_POINTER);
+    }
+    // SAFETY: the caller's promise.
+    let path = unsafe { CStr::from_ptr(path) };
+    Ok(PathBuf::from(OsStr::from_bytes(path.to_bytes())))
+}
+
+fn read_text(folder: &Path, path: &str) -> Result<Option<Cow<'static, str>>, Error> {
+    match std::fs::read(folder.join(path)) {
+        Ok(bytes) => {
+            let text = String::from_utf8(bytes);
+            text.map(|text| Some(Cow::Owned(text))).map_err(|error| {
+                let at = error.utf8_error().valid_up_to() as u64;
+                Error::new(at, ErrorKind::InvalidUtf8)
+            })
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(_) => Err(Error::without_offset(ErrorKind::ReadFailed)),
+    }
+}
+
+fn fault(fault: ModelFault, name: &mut String) -> Failure {
+    let found = match &fault {
+        ModelFault::Text(fault) => &fault.key,
+        ModelFault::Tensor(fault) => &fault.tensor,
+        ModelFault::Key { key, .. } => key,
+        _ => "",
+    };
+    name.push_str(found);
+    Failure::core(fault.error())
+}

@@ -1,0 +1,207 @@
+//! Models of every family through C, from their folders: the ids and vectors that these expect,
+//! with their prompts, and the scores of pairs.
+
+use std::ffi::CString;
+use std::path::{Path, PathBuf};
+use std::ptr::null_mut;
+
+use nanoembed_ffi::embed::*;
+use nanoembed_ffi::model::*;
+use nanoembed_ffi::owned::*;
+use nanoembed_ffi::prompt::*;
+use nanoembed_ffi::source::*;
+use nanoembed_ffi::status::*;
+use nanoembed_ffi::tokenized::nanoembed_tokenized;
+
+/// Folders with expected values whose weights are there.
+fn folders() -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/data/models");
+    let entries = std::fs::read_dir(root).expect("models").map(|entry| entry.expect("one").path());
+    let has = |folder: &Path, file: &str| folder.join(file).exists();
+    let whole = |it: &PathBuf| has(it, "model.safetensors") && has(it, "expected.json");
+    entries.filter(whole).collect()
+}
+
+struct Handles {
+    model: *mut nanoembed_model,
+    workspace: *mut nanoembed_workspace,
+}
+
+impl Drop for Handles {
+    fn drop(&mut self) {
+        // SAFETY: made by the functions that these belong to.
+        unsafe {
+            nanoembed_workspace_free(self.workspace);
+            nanoembed_model_free(self.model);
+        }
+    }
+}
+
+fn open(path: &Path, tokens: u32) -> Result<Handles, (nanoembed_status, String)> {
+    let path = CString::new(path.to_str().expect("UTF-8")).expect("no zeros");
+    let (mut model, mut workspace, mut error) = (null_mut(), null_mut(), Default::default());
+    // SAFETY: everything is there.
+    unsafe {
+        let options = nanoembed_model_options { tokens, ..Default::default() };
+        let status = nanoembed_model_open(path.as_ptr(), &options, &mut model, &mut error);
+        if status != NANOEMBED_OK {
+            return Err((status, name(&error)));
+        }
+        assert_eq!(nanoembed_workspace_new(model, &mut workspace), NANOEMBED_OK);
+    }
+    Ok(Handles { model, workspace })
+}
+
+fn name(error: &nanoembed_error) -> String {
+    let bytes: Vec<u8> = error.name.iter().map(|c| c.cast_unsigned()).collect();
+    String::from_utf8_lossy(&bytes).trim_end_matches('\0').to_owned()
+}
+
+fn json(folder: &Path) -> serde_json::Value {
+    let text = std::fs::read_to_string(folder.join("expected.json")).expect("it is there");
+    serde_json::from_str(&text).expect("JSON")
+}
+
+#[test]
+fn every_family_embeds_as_its_folder_expects_with_its_prompts() {
+    let mut families = 0;
+    for folder in folders() {
+        let expected = json(&folder);
+        let rows = expected["rows"].as_array().expect("rows");
+        if rows[0].get("query").is_some() {
+            continue;
+        }
+        families += 1;
+        let bytes = std::fs::read(folder.join("expected.f32")).expect("vectors");
+        let vectors: Vec<f32> =
+            bytes.as_chunks().0.iter().map(|it| f32::from_le_bytes(*it)).collect();
+        let width = vectors.len() / rows.len();
+        let handles =
+            open(&folder, 0).unwrap_or_else(|why| panic!("{}: {why:?}", folder.display()));
+        let mut tokenized = nanoembed_tokenized::default();
+        for (row, expected) in rows.iter().zip(vectors.chunks_exact(width)) {
+            let (text, prompt) = (row["text"].as_str().expect("text"), row["prompt_name"].as_str());
+            let mut vector = vec![0.0; width];
+            // SAFETY: handles are good, and the rest lies here.
+            unsafe {
+                let kind =
+                    if prompt.is_some() { NANOEMBED_PROMPT_NAMED } else { NANOEMBED_PROMPT_NONE };
+                let prompt = prompt.unwrap_or_default();
+                let set = nanoembed_workspace_set_prompt(
+                    handles.model,
+                    handles.workspace,
+                    kind,
+                    prompt.as_ptr().cast(),
+                    prompt.len(),
+                    null_mut(),
+                );
+                assert_eq!(set, NANOEMBED_OK, "{}", folder.display());
+                let status = nanoembed_embed_text(
+                    handles.model,
+                    handles.workspace,
+                    text.as_ptr().cast(),
+                    text.len(),
+                    vector.as_mut_ptr(),
+                    width,
+                    &mut tokenized,
+                    null_mut(),
+                );
+                assert_eq!(status, NANOEMBED_OK, "{}: {text}", folder.display());
+            }
+            let ids = row["ids"].as_array().expect("ids").len();
+            assert_eq!(tokenized.tokens as usize, ids, "{}: {text}", folder.display());
+            let off = vector.iter().zip(expected).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+            assert!(off < 1e-5, "{}: {text}: {off}", folder.display());
+        }
+    }
+    assert!(families >= 15, "{families}");
+}
+
+#[test]
+fn cross_encoders_score_pairs_and_embed_nothing() {
+    let mut models = 0;
+    for folder in folders() {
+        let expected = json(&folder);
+        let rows = expected["rows"].as_array().expect("rows");
+        if rows[0].get("query").is_none() {
+            continue;
+        }
+        models += 1;
+        let tokens = expected["max_length"].as_u64().expect("a limit") as u32;
+        let handles =
+            open(&folder, tokens).unwrap_or_else(|why| panic!("{}: {why:?}", folder.display()));
+        // Sentence-transformers makes a score of the logit by a sigmoid unless this says otherwise.
+        let config = std::fs::read_to_string(folder.join("config.json")).expect("it is there");
+        let key = if config.contains("Identity") { "logit" } else { "sigmoid" };
+        for row in rows {
+            let text = |key: &str| row[key].as_str().expect("a text");
+            let (query, document) = (text("query"), text("document"));
+            let mut score = 0.0;
+            // SAFETY: handles are good, and the rest lies here.
+            let (scored, embedded) = unsafe {
+                let (model, workspace) = (handles.model, handles.workspace);
+                let mut one = [0.0; 64];
+                (
+                    nanoembed_score(
+                        model,
+                        workspace,
+                        query.as_ptr().cast(),
+                        query.len(),
+                        document.as_ptr().cast(),
+                        document.len(),
+                        &mut score,
+                        null_mut(),
+                    ),
+                    nanoembed_embed_text(
+                        model,
+                        workspace,
+                        query.as_ptr().cast(),
+                        query.len(),
+                        one.as_mut_ptr(),
+                        one.len(),
+                        null_mut(),
+                        null_mut(),
+                    ),
+                )
+            };
+            assert_eq!((scored, embedded), (NANOEMBED_OK, 217), "{}", folder.display());
+            let wanted = row[key].as_f64().expect("a score");
+            assert!((f64::from(score) - wanted).abs() < 1e-5, "{}: {score}", folder.display());
+        }
+    }
+    assert!(models >= 2, "{models}");
+}
+
+#[test]
+fn files_in_memory_open_as_whatever_they_are_and_refusals_have_a_name() {
+    // A prompt before every text is no matter for a model with memory of its own.
+    static FILE: &[u8] = include_bytes!("data/default_prompt.weights");
+    let source =
+        nanoembed_source { data: FILE.as_ptr(), length: FILE.len() as u64, ..Default::default() };
+    let (mut model, mut error) = (null_mut(), nanoembed_error::default());
+    // SAFETY: everything is there; the file is static.
+    unsafe {
+        let options = std::ptr::null();
+        assert_eq!(nanoembed_model_new(&source, options, &mut model, &mut error), NANOEMBED_OK);
+        let mut workspace = null_mut();
+        assert_eq!(nanoembed_workspace_new(model, &mut workspace), NANOEMBED_OK);
+        let unknown = nanoembed_workspace_set_prompt(
+            model,
+            workspace,
+            NANOEMBED_PROMPT_NAMED,
+            "odd".as_ptr().cast(),
+            3,
+            &mut error,
+        );
+        assert_eq!((unknown, name(&error)), (402, "prompt".to_owned()));
+        drop(Handles { model, workspace });
+    }
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    assert_eq!(open(&root.join("no such"), 0).err().map(|it| it.0), Some(NANOEMBED_CANNOT_OPEN));
+    let folder = std::env::temp_dir().join(format!("nanoembed-c-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    std::fs::write(folder.join("config.json"), r#"{"model_type": "albert"}"#).expect("written");
+    let refused = open(&folder, 0).err();
+    std::fs::remove_dir_all(&folder).expect("removed");
+    assert_eq!(refused, Some((213, "model_type".to_owned())));
+}
