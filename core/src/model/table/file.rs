@@ -153,7 +153,9 @@ impl<'a> TableSource<'a> {
     /// UTF-8. There is no memory to sort them in: the vocabulary is read some ten times.
     fn median_characters(&self) -> Option<usize> {
         let lengths = || self.file.tokens().filter(|token| !token.is_empty());
-        let characters = |token: &[u8]| Some(core::str::from_utf8(token).ok()?.chars().count());
+        let begins = |byte: &u8| byte & 0xC0 != 0x80;
+        let characters =
+            |token: &[u8]| Some(core::str::from_utf8(token).ok()?.bytes().filter(begins).count());
         let (mut count, mut most) = (0_usize, 0);
         for token in lengths() {
             (count, most) = (count.saturating_add(1), characters(token)?.max(most));
@@ -219,7 +221,8 @@ fn modules<'a>(file: &Embd<'a>) -> Read<'a, TableModules<'a>> {
 /// Refuses a prompt before every text, and texts that are not known.
 fn check_texts<'a>(file: &Embd<'a>) -> Read<'a, ()> {
     for (path, text) in file.metadata() {
-        let name = path.rsplit_once('/').map_or(path, |(_, name)| name);
+        let slash = path.bytes().rposition(|byte| byte == b'/');
+        let name = path.get(slash.map_or(0, |slash| slash.saturating_add(1))..).unwrap_or_default();
         match name {
             "config_sentence_transformers.json" => {
                 let prompts = Object::new(Value::parse(text, 0).map_err(Fault::of)?)?;

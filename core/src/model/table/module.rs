@@ -29,7 +29,10 @@ impl<'t> Module<'t> {
     pub(crate) fn read(module: &Object<'t>) -> Read<'t, Self> {
         let kind = module.text("type")?;
         let kind = module.needed("type", kind)?;
-        let (place, name) = kind.rsplit_once('.').unwrap_or(("", kind));
+        // By bytes: `rsplit_once` may panic, as the compiler sees it.
+        let dot = kind.bytes().rposition(|byte| byte == b'.');
+        let name = kind.get(dot.map_or(0, |dot| dot.saturating_add(1))..).unwrap_or_default();
+        let place = kind.get(..dot.unwrap_or(0)).unwrap_or_default();
         let is_known = place.is_empty() || place.starts_with("sentence_transformers.");
         let kind = match name {
             _ if !is_known => None,
