@@ -1491,8 +1491,8 @@ NANOEMBED_CHECK nanoembed_status nanoembed_tokenizer_token(const struct nanoembe
 
 #ifndef NANOEMBED_NO_STD
 // A source over the file at `path`, which is mapped into memory: its pages come when they are used.
-// `nanoembed_source_close` unmaps it. `NANOEMBED_CANNOT_OPEN` if there is no such file, or none
-// that can be mapped; `errno` says why.
+// `nanoembed_source_close` unmaps it. `NANOEMBED_CANNOT_OPEN` if there is no such file, or it is no
+// regular one, such as a pipe; where the operating system refuses it, `errno` says why.
 //
 // `path` is NULL or ends with a zero, `source` is NULL or points to memory for one.
 NANOEMBED_CHECK nanoembed_status nanoembed_source_from_file(const char *path,

@@ -1,21 +1,20 @@
 //! Models of every family, with memory of their own: what needs a heap.
 
 use core::ffi::{CStr, c_char};
-use std::borrow::Cow;
 use std::ffi::OsStr;
-use std::fs::File;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::string::String;
 use std::vec::Vec;
 
 use memmap2::Mmap;
+use nanoembed_core::ErrorKind;
 use nanoembed_core::model::{Batch, InOrder};
 use nanoembed_core::owned::folder::{FolderModel, Prefix};
 use nanoembed_core::owned::{AnyEncoder, ModelFault, PipelineSession, Prompt, Session};
 use nanoembed_core::token::Encoded;
-use nanoembed_core::{Error, ErrorKind};
 
+use crate::host_file;
 use crate::status::{BAD_POINTER, Failure, INVALID, NANOEMBED_CANNOT_OPEN, Outcome, invalid};
 
 /// A file of a model: the caller's, or one that is mapped for it.
@@ -60,7 +59,7 @@ impl HostedModel {
 
     /// The model in a folder.
     pub(crate) fn open_folder(folder: &Path, tokens: u32, name: &mut String) -> Outcome<Self> {
-        let texts = |path: &str| read_text(folder, path);
+        let texts = |path: &str| host_file::read_text(&folder.join(path));
         let model = FolderModel::read(&texts).map_err(|why| fault(why.into(), name))?;
         let paths = model.weight_files(&texts).map_err(|why| fault(why.into(), name))?;
         let mut files = Vec::new();
@@ -205,10 +204,8 @@ impl HostedModel {
 
 /// A file that is mapped into memory.
 pub(crate) fn map(path: &Path) -> Outcome<Data> {
-    let cannot = |_| Failure::here(NANOEMBED_CANNOT_OPEN);
-    let file = File::open(path).map_err(cannot)?;
-    // SAFETY: as of every source, the caller sees to it that the file does not change.
-    Ok(Data::Mapped(unsafe { Mmap::map(&file) }.map_err(cannot)?))
+    let map = host_file::map(path).map_err(|_| Failure::here(NANOEMBED_CANNOT_OPEN))?;
+    Ok(Data::Mapped(map))
 }
 
 /// A path of the caller's.
@@ -223,20 +220,6 @@ pub(crate) unsafe fn path_of(path: *const c_char) -> Outcome<PathBuf> {
     // SAFETY: the caller's promise.
     let path = unsafe { CStr::from_ptr(path) };
     Ok(PathBuf::from(OsStr::from_bytes(path.to_bytes())))
-}
-
-fn read_text(folder: &Path, path: &str) -> Result<Option<Cow<'static, str>>, Error> {
-    match std::fs::read(folder.join(path)) {
-        Ok(bytes) => {
-            let text = String::from_utf8(bytes);
-            text.map(|text| Some(Cow::Owned(text))).map_err(|error| {
-                let at = error.utf8_error().valid_up_to() as u64;
-                Error::new(at, ErrorKind::InvalidUtf8)
-            })
-        }
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(_) => Err(Error::without_offset(ErrorKind::ReadFailed)),
-    }
 }
 
 fn fault(fault: ModelFault, name: &mut String) -> Failure {

@@ -46,6 +46,8 @@ pub mod embed;
 pub mod event;
 pub mod format;
 #[cfg(feature = "std")]
+mod host_file;
+#[cfg(feature = "std")]
 mod hosted;
 #[cfg(feature = "finalfusion")]
 pub mod lookup;

@@ -3,11 +3,12 @@
 use core::ffi::{CStr, c_char, c_void};
 use std::boxed::Box;
 use std::ffi::OsStr;
-use std::fs::File;
 use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
 
 use memmap2::Mmap;
 
+use crate::host_file;
 use crate::source::nanoembed_source;
 use crate::status::{
     BAD_POINTER, Failure, NANOEMBED_CANNOT_OPEN, Outcome, answer, nanoembed_status,
@@ -15,8 +16,8 @@ use crate::status::{
 use crate::versioned;
 
 /// A source over the file at `path`, which is mapped into memory: its pages come when they are used.
-/// `nanoembed_source_close` unmaps it. `NANOEMBED_CANNOT_OPEN` if there is no such file, or none
-/// that can be mapped; `errno` says why.
+/// `nanoembed_source_close` unmaps it. `NANOEMBED_CANNOT_OPEN` if there is no such file, or it is no
+/// regular one, such as a pipe; where the operating system refuses it, `errno` says why.
 ///
 /// # Safety
 ///
@@ -33,9 +34,8 @@ pub unsafe extern "C" fn nanoembed_source_from_file(
         // SAFETY: the caller's promise.
         let (path, out) = unsafe { (CStr::from_ptr(path), versioned::room(source)?) };
         let cannot = |_| Failure::here(NANOEMBED_CANNOT_OPEN);
-        let file = File::open(OsStr::from_bytes(path.to_bytes())).map_err(cannot)?;
-        // SAFETY: as of every source, the caller sees to it that the file does not change.
-        let map = Box::new(unsafe { Mmap::map(&file) }.map_err(cannot)?);
+        let path = Path::new(OsStr::from_bytes(path.to_bytes()));
+        let map = Box::new(host_file::map(path).map_err(cannot)?);
         let (data, length) = (map.as_ptr(), map.len() as u64);
         let context = Box::into_raw(map).cast::<c_void>();
         out.write(nanoembed_source { data, length, context, ..nanoembed_source::default() });

@@ -5,11 +5,13 @@ use std::ffi::CString;
 use std::path::{Path, PathBuf};
 use std::ptr::null_mut;
 
+use nanoembed_core::ErrorKind;
 use nanoembed_ffi::embed::*;
 use nanoembed_ffi::model::*;
 use nanoembed_ffi::owned::*;
 use nanoembed_ffi::prompt::*;
 use nanoembed_ffi::source::*;
+use nanoembed_ffi::source_file::nanoembed_source_from_file;
 use nanoembed_ffi::status::*;
 use nanoembed_ffi::tokenized::nanoembed_tokenized;
 
@@ -204,4 +206,28 @@ fn files_in_memory_open_as_whatever_they_are_and_refusals_have_a_name() {
     let refused = open(&folder, 0).err();
     std::fs::remove_dir_all(&folder).expect("removed");
     assert_eq!(refused, Some((213, "model_type".to_owned())));
+}
+
+/// A pipe that nobody writes to.
+fn pipe(path: &Path) {
+    let made = std::process::Command::new("mkfifo").arg(path).status().expect("mkfifo");
+    assert!(made.success());
+}
+
+#[test]
+fn pipes_are_no_files_of_a_model() {
+    let folder = std::env::temp_dir().join(format!("nanoembed-pipes-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let model = folder.join("model.weights");
+    pipe(&model);
+    pipe(&folder.join("config.json"));
+    assert_eq!(open(&model, 0).err().map(|why| why.0), Some(NANOEMBED_CANNOT_OPEN));
+    let read_failed = ErrorKind::ReadFailed.code().into();
+    assert_eq!(open(&folder, 0).err().map(|why| why.0), Some(read_failed));
+    let mut source = nanoembed_source::default();
+    let path = CString::new(model.to_str().expect("UTF-8")).expect("no zeros");
+    // SAFETY: everything is there.
+    let status = unsafe { nanoembed_source_from_file(path.as_ptr(), &mut source) };
+    assert_eq!(status, NANOEMBED_CANNOT_OPEN);
+    std::fs::remove_dir_all(folder).expect("it was made");
 }

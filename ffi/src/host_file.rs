@@ -1,0 +1,48 @@
+//! Files of the operating system: regular ones alone, as a device has no end and a pipe may never
+//! say anything.
+
+use std::borrow::Cow;
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::Path;
+use std::string::String;
+use std::vec::Vec;
+
+use memmap2::Mmap;
+use nanoembed_core::limit::Limit;
+use nanoembed_core::{Error, ErrorKind};
+
+/// Opens a regular file; whether it is one is asked first, as opening a pipe waits for who writes to
+/// it.
+fn open(path: &Path) -> io::Result<File> {
+    match path.metadata()?.is_file() {
+        true => File::open(path),
+        false => Err(io::ErrorKind::InvalidInput.into()),
+    }
+}
+
+/// A file that is mapped into memory.
+pub(crate) fn map(path: &Path) -> io::Result<Mmap> {
+    let file = open(path)?;
+    // SAFETY: as of every source, the caller sees to it that the file does not change.
+    unsafe { Mmap::map(&file) }
+}
+
+/// The text of a file, within [`Limit::SETTINGS_BYTES`]; `None` if there is no such file.
+pub(crate) fn read_text(path: &Path) -> Result<Option<Cow<'static, str>>, Error> {
+    let failed = |_| Error::without_offset(ErrorKind::ReadFailed);
+    let file = match open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        file => file.map_err(failed)?,
+    };
+    let limit = Limit::SETTINGS_BYTES;
+    limit.check(file.metadata().map_err(failed)?.len())?;
+    let mut bytes = Vec::new();
+    // It may grow while it is read.
+    file.take(limit.most as u64 + 1).read_to_end(&mut bytes).map_err(failed)?;
+    limit.check_len(bytes.len())?;
+    let text = String::from_utf8(bytes).map_err(|error| {
+        Error::new(error.utf8_error().valid_up_to() as u64, ErrorKind::InvalidUtf8)
+    })?;
+    Ok(Some(Cow::Owned(text)))
+}
