@@ -48,6 +48,8 @@ const ROLES: [(&str, &str); 5] = [
 const BERT_STEPS: [&str; 3] = ["do_basic_tokenize", "do_word_tokenize", "do_subword_tokenize"];
 
 const OTHERWISE: &str = "`tokenizer.json` has it otherwise";
+/// Said of BERT's setting in folders of multilingual models, whose tokenizer is none of BERT's.
+const UNIGRAM_OTHERWISE: &str = "the Unigram tokenizer of `tokenizer.json` has it otherwise";
 const NOT_ADDED: &str = "`tokenizer.json` has not this token among `added_tokens`, so programs differ in whether texts may hold it";
 
 impl FolderModel {
@@ -286,7 +288,10 @@ impl TokenizerConfig {
         let Some(said) = truth(config, "do_lower_case") else { return Ok(()) };
         let does = file.member("normalizer").and_then(lower_case);
         if (said || does.is_some()) && said != does.unwrap_or(false) {
-            return Err(self.refuse(config, "do_lower_case", OTHERWISE));
+            let model = file.member("model").and_then(|model| model.member("type"));
+            let is_unigram = model.is_some_and(|kind| kind.is_text("Unigram"));
+            let only = if is_unigram { UNIGRAM_OTHERWISE } else { OTHERWISE };
+            return Err(self.refuse(config, "do_lower_case", only));
         }
         Ok(())
     }
