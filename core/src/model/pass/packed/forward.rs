@@ -44,7 +44,7 @@ const TOKENS_A_LINE: usize = 16;
 
 /// Columns of what lies in rows of `stride`, each `to` elements from the one before.
 fn transpose((from, stride): (&[f32], usize), (to, line): (&mut [f32], usize)) {
-    for (block, rows) in from.chunks(stride.max(1) * TOKENS_A_LINE).enumerate() {
+    for (block, rows) in from.chunks((stride * TOKENS_A_LINE).max(1)).enumerate() {
         let mut tokens: [&[f32]; TOKENS_A_LINE] = [&[]; TOKENS_A_LINE];
         tokens.iter_mut().zip(pieces(rows, stride)).for_each(|(token, row)| *token = row);
         let first = block * TOKENS_A_LINE;
