@@ -136,7 +136,7 @@ mod tests {
             assert_eq!(column.cell(0, false), Cell::Null, "{}", array.data_type());
             assert_eq!(column.cell(1, false), Cell::Text("".into()));
             assert_eq!(column.cell(2, false), Cell::Text("größer als zwölf Bytes".into()));
-            assert_eq!([0, 1, 2].map(|row| column.len_of(row)), [0, 0, 24]);
+            assert_eq!([0, 1, 2].map(|row| column.len_of(row)), [0, 0, 25]);
         }
         let numbers: ArrayRef = Arc::new(Int32Array::from(vec![1]));
         assert!(TextColumn::of(&numbers).is_none() && !is_text(numbers.data_type()));
