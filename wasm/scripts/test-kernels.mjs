@@ -12,8 +12,8 @@ const root = dirname(here);
 /** Kernels, their products with blocks, which are tested where activations are quantised for them, and what else has vectors. */
 const TESTS = ["kernel", "model::grouped", "crc32"];
 
-/** Every family of weights, and one format of six: kernels do not know of formats. */
-const FEATURES = "embd,blocks-ggml,scaled-codes,hqq,fp8,afq,f8q8,mxfp4";
+/** Every family of models and of weights, and one format of six: kernels do not know of formats. */
+const FEATURES = "families,embd,blocks-ggml,scaled-codes,hqq,fp8,afq,f8q8,mxfp4";
 
 /** The test program for these target features. */
 function build(features) {
