@@ -108,8 +108,10 @@ impl Embed {
         }
         #[cfg(not(feature = "parquet"))]
         if reads_tables || format.is_table() {
-            return Err(Error::usage("this program was built without Parquet and Arrow").with_hint(
-                "`cargo install --path cli --features parquet` builds them in; compiling takes minutes",
+            let message = "this program was built without Parquet and Arrow (`.parquet`, `.arrow`)";
+            return Err(Error::usage(message).with_hint(
+                "`cargo install --path cli --features parquet` builds them in, in some minutes; \
+                 vectors are also written as `.npy`, `.fvecs` and lines (`--format`)",
             ));
         }
         let encoder = self.embedder.open(quiet)?;
