@@ -152,7 +152,9 @@ examples() {
     gcc "${c99[@]}" -fsanitize=address,undefined -I "$prefix/include" "$scratch/guide.c" "${library[@]}" -o "$scratch/guide"
     "$scratch/guide" "$model" | grep "cosine 0\.[5-9]"
     # Also with the 90 MB that `nanoembed convert` makes, and without a file.
-    cargo run --quiet --locked --package nanoembed-cli -- convert "$model" "$scratch/f32.weights" --quiet
+    # The program is the one that the workspace's tests build.
+    cargo test --quiet --workspace --locked --no-run --test cli
+    "$target/debug/nanoembed" convert "$model" "$scratch/f32.weights" --quiet
     "$scratch/guide" "$scratch/f32.weights" | grep "cosine 0\.[5-9]"
     rm "$scratch/f32.weights"
     "$scratch/guide" "$scratch/none.weights" 2>"$scratch/none" && return 1
