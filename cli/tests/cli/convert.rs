@@ -281,6 +281,7 @@ fn options_that_mean_nothing_for_a_model_are_refused() {
         (&[folder, &weights, "--no-normalize"], "--no-normalize is for word vectors"),
         (&[folder, &weights, "--duplicates", "first"], "--duplicates is for word vectors"),
         (&[folder, &weights, "--utf8", "lossy"], "--utf8 is for word vectors"),
+        (&[folder, &weights, "--to", "text"], "these are no word vectors"),
     ] {
         let error = failure(&[&["convert"], arguments].concat(), b"", 2);
         assert!(error.contains(message), "{arguments:?}: {error}");
