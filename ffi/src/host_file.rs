@@ -13,11 +13,11 @@ use nanoembed_core::limit::Limit;
 use nanoembed_core::{Error, ErrorKind};
 
 /// Opens a regular file; whether it is one is asked first, as opening a pipe waits for who writes to
-/// it.
+/// it. What cannot be asked cannot be opened either, and `errno` then says why.
 fn open(path: &Path) -> io::Result<File> {
-    match path.metadata()?.is_file() {
-        true => File::open(path),
-        false => Err(io::ErrorKind::InvalidInput.into()),
+    match path.metadata() {
+        Ok(file) if !file.is_file() => Err(io::ErrorKind::InvalidInput.into()),
+        _ => File::open(path),
     }
 }
 
