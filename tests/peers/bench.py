@@ -97,12 +97,12 @@ def render(options):
     """Tables and pictures again, from the results files."""
     from harness import charts
 
-    for name in ("latency", "cold", "scale"):
+    for name in ("latency", "cold", "scale", *OTHER_MODELS):
         path = options.results / f"{file_name(name, options)}.json"
         if path.exists():
             result = json.loads(path.read_text())
             show(name, result)
-            if name != "cold":
+            if name in ("latency", "scale"):
                 getattr(charts, name)(result, options.results)
 
 

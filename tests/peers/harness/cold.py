@@ -36,7 +36,7 @@ def measure(options):
         "threads": options.threads,
         "rounds": rounds,
         "skipped": skipped,
-        "load": load.report(machine.own_cpu_s()),
+        "load": load.report(),
         "peers": {
             peer.name: {
                 "label": peer.label,

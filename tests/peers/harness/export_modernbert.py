@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass
 
 import numpy as np
-from onnx import TensorProto
+from onnx import TensorProto, helper
 from safetensors.numpy import load_file
 
 from .export_onnx import OUTPUT, Graph, attention_bias, gelu, save
@@ -65,10 +65,16 @@ def angles(g, kind):
     return used_rows(g, cosines, f"{kind}.cos"), used_rows(g, sines, f"{kind}.sin")
 
 
+def halves(g, x, size, name):
+    """The first and the second `size` columns."""
+    parts = [f"{name}/low", f"{name}/high"]
+    g.nodes.append(helper.make_node("Split", [x, g.constant(f"{name}.halves", [size, size])], parts, axis=-1))
+    return parts
+
+
 def turn(g, x, cosines, sines, name):
     """x · cos + rotate_half(x) · sin."""
-    low, high = f"{name}/low", f"{name}/high"
-    g.nodes.append(g.helper.make_node("Split", [x, g.constant(f"{name}.halves", [g.half, g.half])], [low, high], axis=-1))
+    low, high = halves(g, x, g.sizes.width // g.sizes.heads // 2, name)
     turned = g.node("Concat", [g.node("Neg", [high], f"{name}/minus"), low], f"{name}/halves", axis=-1)
     plain = g.node("Mul", [x, cosines], f"{name}/cos")
     return g.node("Add", [plain, g.node("Mul", [turned, sines], f"{name}/sin")], f"{name}/turned")
@@ -106,20 +112,15 @@ def attention(g, x, bias, rotary, source, name):
 
 def feed_forward(g, x, source, name):
     y = product(g, x, f"{source}.Wi", f"{name}.up")
-    up, by = f"{name}/input", f"{name}/gate"
-    sizes = g.constant(f"{name}.sizes", [g.sizes.intermediate] * 2)
-    g.nodes.append(g.helper.make_node("Split", [y, sizes], [up, by], axis=-1))
+    up, by = halves(g, y, g.sizes.intermediate, f"{name}.up")
     y = g.node("Mul", [gelu(g, up, f"{name}.gelu"), by], f"{name}.gated")
     return product(g, y, f"{source}.Wo", f"{name}.down")
 
 
 def export(folder, f32_path, int8_path):
     """Writes both ONNX files of the model in a folder."""
-    from onnx import helper
-
     sizes = Sizes.read(folder)
     g = Graph(load_file(folder / "model.safetensors"), sizes)
-    g.helper, g.half = helper, sizes.width // sizes.heads // 2
     shape = g.node("Shape", ["input_ids"], "shape")
     g.node("Gather", [shape, g.constant("one", np.int64(1))], "token_count", axis=0)
     g.node("Unsqueeze", ["token_count", g.constant("axis_0", [0])], "tokens")

@@ -62,7 +62,7 @@ def measure(options):
         "generated_tokens": GENERATED_TOKENS,
         "rounds": rounds,
         "peak_bytes": peaks,
-        "load": load.report(machine.own_cpu_s()),
+        "load": load.report(),
     }
 
 

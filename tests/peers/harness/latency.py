@@ -52,7 +52,7 @@ def measure(options):
             rounds = interleave(workers, texts, options.rounds, options.threads, skipped)
             result["sizes"].append({"size": str(size), "texts": size.texts, "tokens": size.tokens, "cosine": cosine, "rounds": rounds})
         stack.close()
-        result["load"] = load.report(machine.own_cpu_s())
+        result["load"] = load.report()
     return result
 
 

@@ -29,17 +29,17 @@ class Load:
     """CPU time spent on the machine by others than our processes, in cores."""
 
     def __init__(self):
-        self.wall, self.machine = time.monotonic(), machine_cpu_s()
+        self.wall, self.machine, self.own = time.monotonic(), machine_cpu_s(), own_cpu_s()
         self.before = os.getloadavg()[0]
 
-    def report(self, own_cpu_s):
-        """`own_cpu_s`: what the peers and this program used since the start."""
+    def report(self):
+        """Since the start; peers count as ours once they have ended."""
         wall = time.monotonic() - self.wall
         busy, stolen = (now - then for now, then in zip(machine_cpu_s(), self.machine))
         return {
             "load_before": round(self.before, 2),
             "load_after": round(os.getloadavg()[0], 2),
-            "others_cores": round(max(0.0, busy - own_cpu_s) / wall, 3),
+            "others_cores": round(max(0.0, busy - (own_cpu_s() - self.own)) / wall, 3),
             "stolen_cores": round(stolen / wall, 3),
             "seconds": round(wall, 1),
         }

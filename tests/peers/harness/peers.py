@@ -22,7 +22,7 @@ class Peer:
     command: tuple
     model: Path
     needs: tuple  # steps of `prepare`
-    version: tuple  # ("crate" | "python" | "llama.cpp", package)
+    version: tuple  # ("crate" | "python" | "llama.cpp" | "wheel", package)
     ours: bool = False
     lowest_cosine: float = 0.99999  # to the f64 reference, else it is marked wrong
     one_by_one: bool = False  # its interface takes one text a call
@@ -44,6 +44,8 @@ class Peer:
         source, package = self.version
         if source == "python":
             return metadata.version(package)
+        if source == "wheel":
+            return package.split("==")[1]
         if source == "llama.cpp":
             release = places.JS / "node_modules" / package / "llama" / "binariesGithubRelease.json"
             return json.loads(release.read_text())["release"]

@@ -38,7 +38,7 @@ def measure(options):
         result["series"][name] = [point(peers, options.threads, n, texts, skipped, name) for n, texts in points.items()]
     result["skipped"] = skipped
     result["peers"] = {p.name: {"label": p.label, "kind": p.kind, "ours": p.ours, "version": p.installed_version()} for p in peers}
-    result["load"] = load.report(machine.own_cpu_s())
+    result["load"] = load.report()
     return result
 
 

@@ -4,22 +4,13 @@
 many as the engine takes of itself.
 """
 
-import json
 import os
 import sys
-import time
 from pathlib import Path
 
+from protocol import serve, timed
+
 PROMPT = "query: "
-
-
-def answer(value):
-    sys.stdout.write(json.dumps(value) + "\n")
-    sys.stdout.flush()
-
-
-def clocks():
-    return time.perf_counter_ns(), time.process_time_ns()
 
 
 def open_model(path, threads):
@@ -35,33 +26,8 @@ def open_model(path, threads):
 def run(model, texts, warm, runs, vectors):
     # It puts the prompt before texts by itself.
     texts = [text.removeprefix(PROMPT) for text in texts]
-    walls, cpus, result = [], [], None
-    for turn in range(warm + runs):
-        wall, cpu = clocks()
-        result = [model.query(text) for text in texts]
-        now = clocks()
-        if turn >= warm:
-            walls.append(now[0] - wall)
-            cpus.append(now[1] - cpu)
-    wanted = [vector.tolist() for vector in result] if vectors else None
-    return {"ran": {"wall_ns": walls, "cpu_ns": cpus, "vectors": wanted}}
+    times, result = timed(lambda: [model.query(text) for text in texts], warm, runs)
+    return {**times, "vectors": [vector.tolist() for vector in result] if vectors and result is not None else None}
 
 
-def main():
-    answer({"started": {}})
-    model = None
-    for line in sys.stdin:
-        command = json.loads(line)
-        try:
-            if "open" in command:
-                wall, cpu = clocks()
-                model = open_model(**command["open"])
-                now = clocks()
-                answer({"opened": {"wall_ns": now[0] - wall, "cpu_ns": now[1] - cpu}})
-            else:
-                answer(run(model, **command["run"]))
-        except Exception as error:  # the host decides what a failed peer means
-            answer({"failed": {"reason": f"{type(error).__name__}: {error}"}})
-
-
-main()
+serve(open_model, run)

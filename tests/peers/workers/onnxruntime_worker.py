@@ -1,29 +1,10 @@
 """onnxruntime (its Python package, CPU) on an ONNX file. Speaks the benchmark's protocol (../README.md)."""
 
-import json
-import sys
-import time
-
 import numpy as np
 import onnxruntime as ort
+from protocol import serve, timed
 
 MAX_TEXTS_PER_BATCH = 32  # sentence-transformers' default
-
-
-def answer(value):
-    sys.stdout.write(json.dumps(value) + "\n")
-    sys.stdout.flush()
-
-
-class Clocks:
-    """Wall and process-CPU nanoseconds since the start."""
-
-    def __init__(self):
-        self.cpu, self.wall = time.process_time_ns(), time.perf_counter_ns()
-
-    def elapsed(self):
-        wall = time.perf_counter_ns() - self.wall
-        return wall, time.process_time_ns() - self.cpu
 
 
 def open_session(path, threads):
@@ -66,34 +47,8 @@ def embed(session, batches):
 
 def run(session, texts, warm, runs, vectors):
     batches = prepare(session, texts)
-    for _ in range(warm):
-        embed(session, batches)
-    walls, cpus, result = [], [], None
-    for _ in range(runs):
-        clocks = Clocks()
-        result = embed(session, batches)
-        wall, cpu = clocks.elapsed()
-        walls.append(wall)
-        cpus.append(cpu)
-    wanted = result.tolist() if vectors and result is not None else None
-    return {"ran": {"wall_ns": walls, "cpu_ns": cpus, "vectors": wanted}}
+    times, result = timed(lambda: embed(session, batches), warm, runs)
+    return {**times, "vectors": result.tolist() if vectors and result is not None else None}
 
 
-def main():
-    answer({"started": {}})
-    session = None
-    for line in sys.stdin:
-        command = json.loads(line)
-        try:
-            if "open" in command:
-                clocks = Clocks()
-                session = open_session(**command["open"])
-                wall, cpu = clocks.elapsed()
-                answer({"opened": {"wall_ns": wall, "cpu_ns": cpu}})
-            else:
-                answer(run(session, **command["run"]))
-        except Exception as error:  # the host decides what a failed peer means
-            answer({"failed": {"reason": f"{type(error).__name__}: {error}"}})
-
-
-main()
+serve(open_session, run)

@@ -12,6 +12,7 @@ use crate::Failure;
 use crate::turns::{BUFFER, in_turns};
 
 const VOCABULARY: &str = include_str!("../../../data/embd/all-MiniLM-L6-v2.vocab");
+
 /// Compares all ids, then times.
 pub fn compare(texts: &[String]) -> Result<(), Failure> {
     let theirs = build_theirs()?;
