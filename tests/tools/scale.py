@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures what a million texts cost on one core: the table of docs/scale.md.
+"""Measures what a million texts cost on one core, and the bytes of a row, for docs/scale.md.
 
     cargo build --release
     tests/tools/scale.py target/release/nanoembed LICENSE-APACHE          # time and memory, into `.npy`
@@ -64,13 +64,13 @@ def main():
             return
         print("bytes of a row beside its text")
         lines = folder / "24.txt"
-        text_bytes = {}
+        sizes = {}
         for dtype in ["f32", "f16", "int8", "binary"]:
             run(2, lines, target, "--dtype", dtype)
-            text_bytes[dtype] = target.stat().st_size
+            sizes[dtype] = target.stat().st_size
         run(2, lines, target, "--dtype", "binary", "--truncate-dim", "8")
         rest = target.stat().st_size
-        for dtype, size in text_bytes.items():
+        for dtype, size in sizes.items():
             print(f"{dtype:7} {(size - rest) / LENGTHS[24]:8.1f}")
 
 
