@@ -91,6 +91,20 @@ impl<'f> TextSource<'f> {
         }
     }
 
+    /// The tokenizer, which of a GGUF file is there already.
+    ///
+    /// # Errors
+    ///
+    /// As [`TextFile::pipeline`].
+    pub fn into_pipeline(self) -> FolderResult<Pipeline> {
+        match self {
+            #[cfg(any(feature = "amb", feature = "embd"))]
+            Self::File(file) => file.pipeline(),
+            #[cfg(feature = "gguf")]
+            Self::Gguf(encoder, _) => Ok(encoder.tokenizer),
+        }
+    }
+
     /// The names of classes; none of a GGUF file, which only models that embed are in.
     ///
     /// # Errors

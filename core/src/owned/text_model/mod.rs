@@ -7,7 +7,6 @@ mod tokenizer;
 mod transformer;
 
 use alloc::boxed::Box;
-use alloc::vec::Vec;
 
 pub use asked::TensorFault;
 pub use table::StaticModel;
@@ -15,10 +14,9 @@ pub use tokenizer::TextTokenizer;
 pub use transformer::TransformerModel;
 
 use super::folder::{Described, FolderModel};
-use super::{Pipeline, PipelineSession};
-use crate::error::Result;
-use crate::limit::filled;
-use crate::model::{Batch, InOrder, Weights};
+use super::{Pipeline, Session};
+use crate::error::{Error, ErrorKind, Result};
+use crate::model::{Batch, Parallel, Plan, Weights};
 
 /// A model that embeds texts, or compares them.
 ///
@@ -76,26 +74,52 @@ impl<W: Weights + Sync> TextModel<W> {
         }
     }
 
-    /// The embedding of one text, as much of it as the model was made for. It allocates what it
-    /// needs; a [`TransformerModel`] embeds many in a session.
+    /// How the model was made to run: see [`TextEncoder::plan`](super::TextEncoder::plan).
+    #[must_use]
+    pub fn plan(&self, tokens: usize) -> Plan {
+        match self {
+            Self::Transformer(model) => model.plan(tokens),
+            Self::Static(_) => Plan::new(tokens),
+        }
+    }
+
+    /// The scratch memory of one thread, of which a table needs none.
     ///
     /// # Errors
     ///
-    /// As [`TextTokenizer::encode`] and [`TransformerModel::embed`].
-    pub fn embed_text(&self, text: &str) -> Result<Vec<f32>> {
-        let limit = self.tokenizer().max_tokens().unwrap_or(usize::MAX);
-        let ids = self.tokenizer().encode(text, limit, &mut PipelineSession::default())?.ids;
-        let mut vector = filled(self.dimensions(), 0.0)?;
+    /// As [`TransformerModel::session_for`].
+    pub fn session_for(&self, plan: Plan) -> Result<Session> {
         match self {
-            Self::Static(model) => model.embed(&ids, &mut vector)?,
-            // A text without tokens is similar to nothing.
-            Self::Transformer(_) if ids.is_empty() => {}
-            Self::Transformer(model) => {
-                let mut session = model.encoder().session(ids.len(), 1)?;
-                let texts = Batch { ids: &ids, types: &[], lengths: &[ids.len()] };
-                model.embed(&mut session, &InOrder, &texts, 0, &mut vector)?;
-            }
+            Self::Transformer(model) => model.session_for(plan),
+            Self::Static(_) => Ok(Session::empty(plan)),
         }
-        Ok(vector)
+    }
+
+    /// The embeddings of tokenised texts, all of which have tokens, one behind the other. The first
+    /// `skipped` tokens of each do not count in pooling.
+    ///
+    /// # Errors
+    ///
+    /// As [`TransformerModel::embed`] and [`StaticModel::embed`];
+    /// [`ErrorKind::UnsupportedSetting`] if a table is to leave out tokens.
+    pub fn embed<P: Parallel + ?Sized>(
+        &self,
+        session: &mut Session,
+        parallel: &P,
+        ids: &[u32],
+        lengths: &[usize],
+        skipped: usize,
+        out: &mut [f32],
+    ) -> Result<()> {
+        match self {
+            Self::Transformer(model) => {
+                let texts = Batch { ids, types: &[], lengths };
+                model.embed(session, parallel, &texts, skipped, out)
+            }
+            Self::Static(_) if skipped > 0 => {
+                Err(Error::without_offset(ErrorKind::UnsupportedSetting))
+            }
+            Self::Static(table) => table.embed(ids, lengths, out),
+        }
     }
 }

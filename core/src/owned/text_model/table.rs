@@ -50,21 +50,12 @@ impl<W: Weights> StaticModel<W> {
         &self.tokenizer
     }
 
-    /// The embedding of tokens into `out`, [`dimensions`](Self::dimensions) elements.
+    /// The embeddings of tokenised texts into `out`, [`dimensions`](Self::dimensions) elements each.
     ///
     /// # Errors
     ///
-    /// As [`TokenTable::embed`].
-    pub fn embed(&self, ids: &[u32], out: &mut [f32]) -> Result<()> {
-        self.embed_all(ids, &[ids.len()], out)
-    }
-
-    /// The embeddings of several texts, one behind the other.
-    ///
-    /// # Errors
-    ///
-    /// As [`embed`](Self::embed).
-    pub fn embed_all(&self, ids: &[u32], lengths: &[usize], out: &mut [f32]) -> Result<()> {
+    /// [`ErrorKind::InvalidArgument`] if `out` or the lengths do not fit; as [`TokenTable::embed`].
+    pub fn embed(&self, ids: &[u32], lengths: &[usize], out: &mut [f32]) -> Result<()> {
         const INVALID: Error = Error::without_offset(ErrorKind::InvalidArgument);
         let dimensions = self.dimensions();
         if lengths.len().checked_mul(dimensions) != Some(out.len()) {

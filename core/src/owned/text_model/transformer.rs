@@ -17,7 +17,6 @@ pub struct TransformerModel<W> {
     weights: W,
     encoder: TextEncoder,
     tokenizer: TextTokenizer,
-    max_tokens: usize,
 }
 
 impl<W: Weights + Sync> TransformerModel<W> {
@@ -31,8 +30,7 @@ impl<W: Weights + Sync> TransformerModel<W> {
         let encoder = recipe(model.modules.as_ref(), &asked)
             .and_then(|recipe| TextEncoder::open(&asked, family, recipe))
             .map_err(|error| asked.fault(error))?;
-        let max_tokens = tokenizer.max_tokens().unwrap_or(family.config.positions);
-        Ok(Self { weights, encoder, tokenizer, max_tokens })
+        Ok(Self { weights, encoder, tokenizer })
     }
 
     /// The encoder.
@@ -55,8 +53,8 @@ impl<W: Weights + Sync> TransformerModel<W> {
 
     /// How many tokens of a text the model was made for.
     #[must_use]
-    pub const fn max_tokens(&self) -> usize {
-        self.max_tokens
+    pub fn max_tokens(&self) -> usize {
+        self.tokenizer.max_tokens().unwrap_or(self.encoder.config().positions)
     }
 
     /// Runs on this table of kernels instead of the fastest one.

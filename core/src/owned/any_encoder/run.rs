@@ -1,0 +1,116 @@
+//! Tokens become vectors and logits.
+
+use alloc::vec::Vec;
+
+use super::{AnyEncoder, Kind};
+use crate::error::{Error, ErrorKind, Result};
+use crate::limit::filled;
+use crate::model::{Batch, Parallel, Plan, Weights};
+use crate::owned::{Session, TextModel};
+
+impl<B: AsRef<[u8]> + Sync, W: Weights + Sync> AnyEncoder<B, W> {
+    /// How the model was made to run: see [`Bert::plan`](crate::model::Bert::plan).
+    #[must_use]
+    pub fn plan(&self, tokens: usize) -> Plan {
+        match &self.kind {
+            Kind::Bert(model) => model.plan(tokens),
+            Kind::Text(model) => model.plan(tokens),
+        }
+    }
+
+    /// The scratch memory of one thread: see [`Embedder::session_for`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Embedder::session_for`].
+    pub fn session_for(&self, plan: Plan) -> Result<Session> {
+        match &self.kind {
+            Kind::Bert(model) => model.session_for(plan),
+            Kind::Text(model) => model.session_for(plan),
+        }
+    }
+
+    /// The embeddings of tokenised texts, [`dimensions`](Self::dimensions) elements each, into
+    /// `out`. The first `skipped` tokens of each do not count in pooling. The vector of a text
+    /// without tokens is zeros: it is similar to nothing.
+    ///
+    /// # Errors
+    ///
+    /// As [`Embedder::embed`]; [`ErrorKind::OtherModel`] if the model
+    /// [compares](Self::compares) texts; [`ErrorKind::UnsupportedSetting`] as
+    /// [`prompt`](Self::prompt).
+    pub fn embed<P: Parallel + ?Sized>(
+        &self,
+        session: &mut Session,
+        parallel: &P,
+        ids: &[u32],
+        lengths: &[usize],
+        skipped: usize,
+        out: &mut [f32],
+    ) -> Result<()> {
+        if self.compares {
+            return Err(Error::without_offset(ErrorKind::OtherModel));
+        }
+        if lengths.iter().all(|length| *length > 0) {
+            return self.embed_some(session, parallel, ids, lengths, skipped, out);
+        }
+        let width = self.dimensions();
+        let some: Vec<usize> = lengths.iter().copied().filter(|length| *length > 0).collect();
+        let mut found = filled(some.len().saturating_mul(width), 0.0)?;
+        if !some.is_empty() {
+            self.embed_some(session, parallel, ids, &some, skipped, &mut found)?;
+        }
+        if lengths.len().checked_mul(width) != Some(out.len()) {
+            return Err(Error::without_offset(ErrorKind::InvalidArgument));
+        }
+        let mut found = found.chunks_exact(width);
+        for (length, out) in lengths.iter().zip(out.chunks_exact_mut(width)) {
+            let row = if *length > 0 { found.next() } else { None };
+            match row {
+                Some(row) => out.copy_from_slice(row),
+                None => out.fill(0.0),
+            }
+        }
+        Ok(())
+    }
+
+    /// The same of texts that all have tokens.
+    fn embed_some<P: Parallel + ?Sized>(
+        &self,
+        session: &mut Session,
+        parallel: &P,
+        ids: &[u32],
+        lengths: &[usize],
+        skipped: usize,
+        out: &mut [f32],
+    ) -> Result<()> {
+        match &self.kind {
+            Kind::Bert(_) if skipped > 0 => {
+                Err(Error::without_offset(ErrorKind::UnsupportedSetting))
+            }
+            Kind::Bert(model) => model.embed(session, parallel, ids, lengths, out),
+            Kind::Text(model) => model.embed(session, parallel, ids, lengths, skipped, out),
+        }
+    }
+
+    /// The logits of tokenised pairs, one for each of the [classes](Self::classes), into `out`.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::OtherModel`] if the model does not classify; as
+    /// [`TransformerModel::classify`](super::TransformerModel::classify).
+    pub fn classify<P: Parallel + ?Sized>(
+        &self,
+        session: &mut Session,
+        parallel: &P,
+        texts: &Batch<'_>,
+        out: &mut [f32],
+    ) -> Result<()> {
+        match &self.kind {
+            Kind::Text(TextModel::Transformer(model)) if self.classes.is_some() => {
+                model.classify(session, parallel, texts, out)
+            }
+            _ => Err(Error::without_offset(ErrorKind::OtherModel)),
+        }
+    }
+}
