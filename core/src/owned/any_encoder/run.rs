@@ -23,6 +23,8 @@ impl<B: AsRef<[u8]> + Sync, W: Weights + Sync> AnyEncoder<B, W> {
     /// # Errors
     ///
     /// As [`Embedder::session_for`].
+    ///
+    /// [`Embedder::session_for`]: crate::owned::Embedder::session_for
     pub fn session_for(&self, plan: Plan) -> Result<Session> {
         match &self.kind {
             Kind::Bert(model) => model.session_for(plan),
@@ -39,6 +41,8 @@ impl<B: AsRef<[u8]> + Sync, W: Weights + Sync> AnyEncoder<B, W> {
     /// As [`Embedder::embed`]; [`ErrorKind::OtherModel`] if the model
     /// [compares](Self::compares) texts; [`ErrorKind::UnsupportedSetting`] as
     /// [`prompt`](Self::prompt).
+    ///
+    /// [`Embedder::embed`]: crate::owned::Embedder::embed
     pub fn embed<P: Parallel + ?Sized>(
         &self,
         session: &mut Session,
@@ -98,7 +102,7 @@ impl<B: AsRef<[u8]> + Sync, W: Weights + Sync> AnyEncoder<B, W> {
     /// # Errors
     ///
     /// [`ErrorKind::OtherModel`] if the model does not classify; as
-    /// [`TransformerModel::classify`](super::TransformerModel::classify).
+    /// [`TransformerModel::classify`](crate::owned::TransformerModel::classify).
     pub fn classify<P: Parallel + ?Sized>(
         &self,
         session: &mut Session,

@@ -35,7 +35,7 @@ impl<B: AsRef<[u8]> + Sync, W: Weights + Sync> AnyEncoder<B, W> {
     /// [`ErrorKind::InvalidArgument`] if the limit leaves no room for the tokens around a text;
     /// [`ErrorKind::BadVocabulary`] if the file has changed; as [`Pipeline::encode`].
     ///
-    /// [`Pipeline::encode`]: super::Pipeline::encode
+    /// [`Pipeline::encode`]: crate::owned::Pipeline::encode
     pub fn encode(
         &self,
         text: &str,
