@@ -373,3 +373,28 @@ impl<L: AsRef<[Layer]> + AsMut<[Layer]> + Sync> Encoder<L> {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::config::Activation;
+    use crate::model::pass::cached::Llama;
+    use crate::model::weights::SliceWeights;
+    use crate::tensor::TensorHeader;
+
+    /// The portable table of kernels has no gated activation then.
+    #[test]
+    fn gated_models_are_refused_where_families_are_left_out() {
+        let names = Names { layers: "layers.", tensors: &[] };
+        let weights = SliceWeights::new(&[], |_| None::<TensorHeader<'static>>);
+        let expected =
+            if FAMILIES { ErrorKind::MissingTensor } else { ErrorKind::UnsupportedArchitecture };
+        let one = |key: &str| (!["pooling", "layer_norm_eps"].contains(&key)).then_some("1");
+        let mut config = BertConfig::from_metadata(one).unwrap();
+        config.transformer.feed_forward = FeedForward::Gated(Activation::Silu);
+        let encoder = Encoder::of_family(&weights, config, &names, [Layer::EMPTY; 1]);
+        assert_eq!(encoder.err().map(|error| error.kind()), Some(expected));
+        let decoder = Llama::of_family(&weights, Config::LLAMA, &names, [Layer::EMPTY; 0]);
+        assert_eq!(decoder.err().map(|error| error.kind()), Some(expected));
+    }
+}
