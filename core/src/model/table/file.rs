@@ -6,11 +6,10 @@ use super::rows::TokenTable;
 use super::settings::TableSettings;
 use super::words::WordSettings;
 use crate::error::{Error, ErrorKind};
-use crate::format::embd::{self, Embd, TokenEntries};
+use crate::format::embd::{Embd, TokenEntries};
 use crate::model::stored::{TokenIndex, TokenPlaces};
-use crate::tensor::Dtype;
+use crate::tensor::TensorHeader;
 use crate::text::json::{Fault, Kind, Object, Read, Value};
-use crate::token::vocabulary::IdWidth;
 use crate::token::{LengthPrefix, Normalization, SpecialIds, Vocabulary};
 
 /// The tensor with the settings of the tokenizer.
@@ -80,6 +79,10 @@ impl<'a> TableSource<'a> {
         Ok(Self { file, entries, settings: TableSettings { normalize, ..settings }, words })
     }
 
+    fn header(&self, name: &str) -> Option<TensorHeader<'a>> {
+        self.file.tensor(name).map(|tensor| *tensor.header())
+    }
+
     /// How texts are normalised before they are cut into words.
     #[must_use]
     pub const fn normalization(&self) -> Normalization {
@@ -114,18 +117,7 @@ impl<'a> TableSource<'a> {
     /// Where the index over the tokens lies, if the file has one.
     #[must_use]
     pub fn token_index(&self) -> Option<TokenIndex> {
-        let header = |name| self.file.tensor(name).map(|tensor| *tensor.header());
-        let (offsets, ids) = (header(embd::TOKEN_OFFSETS)?, header(embd::SORTED_IDS)?);
-        let width = match ids.dtype {
-            Dtype::U16 => IdWidth::U16,
-            Dtype::U32 => IdWidth::U32,
-            _ => return None,
-        };
-        let count = u64::from(self.entries.count);
-        let fits = offsets.dtype == Dtype::U32
-            && offsets.shape.elements() == count.checked_add(1)
-            && ids.shape.elements() == Some(count);
-        fits.then_some(TokenIndex { offsets: offsets.offset, ids: ids.offset, width })
+        TokenIndex::find(self.entries.count, &|name| self.header(name))
     }
 
     /// The model.
@@ -135,9 +127,7 @@ impl<'a> TableSource<'a> {
     /// As [`TokenTable::open`], and [`ErrorKind::BadVocabulary`] for tokens that are not UTF-8 or
     /// have no row.
     pub fn model(&self) -> Read<'a, TableModel> {
-        let file = self.file;
-        let find = |name: &str| file.tensor(name).map(|tensor| *tensor.header());
-        let table = TokenTable::open(&find).map_err(Fault::of)?;
+        let table = TokenTable::open(&|name| self.header(name)).map_err(Fault::of)?;
         let bad = Error::new(self.entries.offset, ErrorKind::BadVocabulary);
         if (table.tokens() as u64) < u64::from(self.entries.count) {
             return Err(Fault::of(bad));

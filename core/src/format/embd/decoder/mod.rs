@@ -155,16 +155,15 @@ impl Machine {
             Detected::NeedMore { at_least } => Ok(Step::need_more(at_least)),
             Detected::Section => {
                 let (header, used) = parsed!(parse(grammar::header, input, 0)?);
-                let section = Section::new(header, input, self.mode, self.passes_tokens)?;
-                section.check_room(&table)?;
+                let (mode, passes_tokens) = (self.mode, self.passes_tokens);
+                let section = Section::new(header, input, mode, passes_tokens, &table)?;
                 let info = section.info();
                 self.variant = Variant::Section(section);
                 Ok(Step::new(used, Event::Header(info)))
             }
             Detected::Stream => {
                 let (tensors, used) = parsed!(parse(grammar::stream_header, input, 0)?);
-                let stream = Stream::new(tensors, self.mode, self.passes_tokens);
-                stream.check_room(&table)?;
+                let stream = Stream::new(tensors, self.mode, self.passes_tokens, &table)?;
                 let info = stream.info();
                 self.variant = Variant::Stream(stream);
                 Ok(Step::new(used, Event::Header(info)))

@@ -28,13 +28,15 @@ pub(super) struct Stream {
 }
 
 impl Stream {
-    pub(super) const fn new(tensors: u32, mode: Mode, passes_tokens: bool) -> Self {
+    pub(super) fn new(
+        tensors: u32,
+        mode: Mode,
+        passes_tokens: bool,
+        table: &Table<'_>,
+    ) -> Result<Self> {
+        table.check_room(tensors, COUNT_AT)?;
         let state = State::Tensor { remaining: tensors };
-        Self { tensors, mode, passes_tokens, state }
-    }
-
-    pub(super) fn check_room(&self, table: &Table<'_>) -> Result<()> {
-        table.check_room(self.tensors, COUNT_AT)
+        Ok(Self { tensors, mode, passes_tokens, state })
     }
 
     pub(super) const fn info(&self) -> FileInfo {

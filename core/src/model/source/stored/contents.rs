@@ -3,11 +3,9 @@
 use super::tokens::{TokenIndex, TokenPlaces};
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Decode, Event, Format, SpecialRole};
-use crate::format::embd;
 use crate::model::config::BertConfig;
 use crate::read::{ReadAt, Seek};
 use crate::tensor::{Dtype, Shape, TensorHeader, identity};
-use crate::token::vocabulary::IdWidth;
 use crate::token::{LengthPrefix, SpecialIds};
 
 /// The longest value of a key in [`BertConfig::KEYS`] that is kept.
@@ -225,17 +223,6 @@ impl<'m> Contents<'m> {
     /// `vocab.sorted_ids` lie.
     #[must_use]
     pub fn token_index(&self) -> Option<TokenIndex> {
-        let count = u64::from(self.tokens?.count);
-        let offsets = self.tensor(embd::TOKEN_OFFSETS)?;
-        let ids = self.tensor(embd::SORTED_IDS)?;
-        let width = match ids.dtype {
-            Dtype::U16 => IdWidth::U16,
-            Dtype::U32 => IdWidth::U32,
-            _ => return None,
-        };
-        let fits = offsets.dtype == Dtype::U32
-            && offsets.shape.elements() == count.checked_add(1)
-            && ids.shape.elements() == Some(count);
-        fits.then_some(TokenIndex { offsets: offsets.offset, ids: ids.offset, width })
+        TokenIndex::find(self.tokens?.count, &|name| self.tensor(name))
     }
 }

@@ -3,7 +3,9 @@
 use core::cmp::Ordering;
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::format::embd;
 use crate::read::ReadAt;
+use crate::tensor::{Dtype, TensorHeader};
 use crate::token::LengthPrefix;
 use crate::token::vocabulary::{Comparison, IdWidth, MAX_TOKEN_BYTES, Ranked, Tokens};
 
@@ -29,6 +31,27 @@ pub struct TokenIndex {
     pub ids: u64,
     /// The width of an id there.
     pub width: IdWidth,
+}
+
+impl TokenIndex {
+    /// The index over `tokens` tokens by the tensors that `find` knows; `None` if they are not
+    /// there, or no such index.
+    pub(in crate::model) fn find<'h>(
+        tokens: u32,
+        find: &dyn Fn(&str) -> Option<TensorHeader<'h>>,
+    ) -> Option<Self> {
+        let (offsets, ids) = (find(embd::TOKEN_OFFSETS)?, find(embd::SORTED_IDS)?);
+        let width = match ids.dtype {
+            Dtype::U16 => IdWidth::U16,
+            Dtype::U32 => IdWidth::U32,
+            _ => return None,
+        };
+        let count = u64::from(tokens);
+        let fits = offsets.dtype == Dtype::U32
+            && offsets.shape.elements() == count.checked_add(1)
+            && ids.shape.elements() == Some(count);
+        fits.then_some(Self { offsets: offsets.offset, ids: ids.offset, width })
+    }
 }
 
 /// The tokens of a file, read one by one through its own index.

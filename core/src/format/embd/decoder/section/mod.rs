@@ -85,23 +85,21 @@ pub(super) struct Section {
 }
 
 impl Section {
-    /// Checks `header` against itself; `start` are the file's first bytes, for the header's
-    /// checksum.
+    /// Checks `header` against itself, and that there is room for its tensors; `start` are the
+    /// file's first bytes, for the header's checksum.
     pub(super) fn new(
         header: Header,
         start: &[u8],
         mode: Mode,
         passes_tokens: bool,
+        table: &Table<'_>,
     ) -> Result<Self> {
         header::check(&header, start, mode)?;
+        table.check_room(header.index_count, COUNT_AT)?;
         let mut section =
             Self { header, mode, passes_tokens, state: State::Complete, footer: None };
         section.leave(HEADER_BYTES);
         Ok(section)
-    }
-
-    pub(super) fn check_room(&self, table: &Table<'_>) -> Result<()> {
-        table.check_room(self.header.index_count, field::INDEX_COUNT)
     }
 
     pub(super) fn info(&self) -> FileInfo {
