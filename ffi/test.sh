@@ -28,14 +28,20 @@ wrap=(-DCOUNT_ALLOCATIONS -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=
 
 build() { ./install.sh --prefix "$prefix"; }
 
-# The header alone, in both languages, by whichever compilers there are.
+# The header alone, in both languages, by whichever compilers there are; and the lines of the main README.
 header() {
     local compiler
     printf '#include <nanoembed.h>\nint main(void) { return (int)nanoembed_abi_version() - NANOEMBED_ABI_VERSION; }\n' \
         >"$scratch/header.c"
+    {
+        printf '#include <nanoembed.h>\n#include <string.h>\nint main(void) {\n'
+        printf 'nanoembed_model *model; nanoembed_workspace *workspace; const char *text = ""; float vector[384];\n'
+        awk '/^```c$/ { on = 1; next } /^```$/ { on = 0 } on' ../README.md
+        printf 'return (int)status;\n}\n'
+    } >"$scratch/readme.c"
     for compiler in gcc clang; do
         have $compiler || { skip "header with $compiler: not installed"; continue; }
-        $compiler -std=c99 -pedantic -Wall -Wextra -Werror -I include -fsyntax-only "$scratch/header.c"
+        $compiler -std=c99 -pedantic -Wall -Wextra -Werror -I include -fsyntax-only "$scratch/header.c" "$scratch/readme.c"
     done
     for compiler in g++ clang++; do
         have $compiler || { skip "header with $compiler: not installed"; continue; }
