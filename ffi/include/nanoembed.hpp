@@ -133,11 +133,6 @@ template <typename T> T sized() noexcept {
     made.size = sizeof made;
     return made;
 }
-/// The same with what a caller has set.
-template <typename T> T sized(T given) noexcept {
-    given.size = sizeof given;
-    return given;
-}
 
 template <typename T> result<T> answer(nanoembed_status status, nanoembed_error error, T value) {
     if (status == NANOEMBED_OK) return result<T>(std::move(value));
@@ -416,8 +411,7 @@ public:
         std::size_t length = 0;
         auto error = detail::sized<nanoembed_error>();
         const auto status =
-            nanoembed_words_word(handle_.get(), row, buffer.data(),
-                                 buffer.size(), &length, &error);
+            nanoembed_words_word(handle_.get(), row, buffer.data(), buffer.size(), &length, &error);
         buffer.resize(length);
         return detail::answer(status, error, std::move(buffer));
     }
@@ -486,8 +480,7 @@ public:
     result<std::string> token(std::uint32_t id) const {
         std::string out(512, '\0');
         std::size_t bytes = 0;
-        const auto status = nanoembed_tokenizer_token(handle_.get(), id, &out[0],
-                                                      out.size(), &bytes);
+        const auto status = nanoembed_tokenizer_token(handle_.get(), id, out.data(), out.size(), &bytes);
         out.resize(bytes);
         return detail::answer(status, {}, std::move(out));
     }

@@ -32,10 +32,10 @@ pub(crate) fn sizes(config: &BertConfig, plan: &Plan, fixed: bool) -> Outcome<Si
         let FixedNeeds { words, codes, bytes } = FixedNeeds::new(config, plan)?;
         // And the embedding.
         let words = words.checked_add(config.hidden).ok_or(TOO_SMALL)?;
-        return Ok(Sizes { floats: 0, bytes, words, codes, ids, texts });
+        return Ok(Sizes { bytes, words, codes, ids, texts, ..Sizes::NONE });
     }
     let needs = Workspace::needs(config, plan)?;
-    Ok(Sizes { floats: needs.floats, bytes: needs.bytes, words: 0, codes: 0, ids, texts })
+    Ok(Sizes { floats: needs.floats, bytes: needs.bytes, ids, texts, ..Sizes::NONE })
 }
 
 impl BertModel {

@@ -55,7 +55,6 @@ pub(crate) struct Sizes {
 }
 
 impl Sizes {
-    #[cfg(feature = "std")]
     pub(crate) const NONE: Self =
         Self { floats: 0, bytes: 0, words: 0, codes: 0, ids: 0, texts: 0 };
 

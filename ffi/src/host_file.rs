@@ -12,6 +12,8 @@ use memmap2::Mmap;
 use nanoembed_core::limit::Limit;
 use nanoembed_core::{Error, ErrorKind};
 
+use crate::status::{Failure, NANOEMBED_CANNOT_OPEN, Outcome};
+
 /// Opens a regular file; whether it is one is asked first, as opening a pipe waits for who writes to
 /// it. What cannot be asked cannot be opened either, and `errno` then says why.
 fn open(path: &Path) -> io::Result<File> {
@@ -22,10 +24,10 @@ fn open(path: &Path) -> io::Result<File> {
 }
 
 /// A file that is mapped into memory.
-pub(crate) fn map(path: &Path) -> io::Result<Mmap> {
-    let file = open(path)?;
+pub(crate) fn map(path: &Path) -> Outcome<Mmap> {
     // SAFETY: as of every source, the caller sees to it that the file does not change.
-    unsafe { Mmap::map(&file) }
+    let map = open(path).and_then(|file| unsafe { Mmap::map(&file) });
+    map.map_err(|_| Failure::here(NANOEMBED_CANNOT_OPEN))
 }
 
 /// The text of a file, within [`Limit::SETTINGS_BYTES`]; `None` if there is no such file.

@@ -1,9 +1,6 @@
 //! Models of every family, with memory of their own: what needs a heap.
 
-use core::ffi::{CStr, c_char};
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::string::String;
 use std::vec::Vec;
 
@@ -11,11 +8,11 @@ use memmap2::Mmap;
 use nanoembed_core::ErrorKind;
 use nanoembed_core::model::{Batch, InOrder};
 use nanoembed_core::owned::folder::{FolderModel, Prefix};
-use nanoembed_core::owned::{AnyEncoder, ModelFault, PipelineSession, Prompt, Session};
+use nanoembed_core::owned::{AnyEncoder, ModelFault, PipelineSession, Prompt, Session, Tokenized};
 use nanoembed_core::token::Encoded;
 
 use crate::host_file;
-use crate::status::{BAD_POINTER, Failure, INVALID, NANOEMBED_CANNOT_OPEN, Outcome, invalid};
+use crate::status::{Failure, INVALID, Outcome, invalid};
 
 /// A file of a model: the caller's, or one that is mapped for it.
 #[derive(Debug)]
@@ -57,14 +54,21 @@ impl HostedModel {
         Self::of(AnyEncoder::open(file).map_err(|why| fault(why, name))?, tokens)
     }
 
-    /// The model in a folder.
-    pub(crate) fn open_folder(folder: &Path, tokens: u32, name: &mut String) -> Outcome<Self> {
+    /// The model at a path, which is a file or a folder.
+    pub(crate) fn open_path(path: &Path, tokens: u32, name: &mut String) -> Outcome<Self> {
+        match path.is_dir() {
+            true => Self::open_folder(path, tokens, name),
+            false => Self::open(Data::Mapped(host_file::map(path)?), tokens, name),
+        }
+    }
+
+    fn open_folder(folder: &Path, tokens: u32, name: &mut String) -> Outcome<Self> {
         let texts = |path: &str| host_file::read_text(&folder.join(path));
         let model = FolderModel::read(&texts).map_err(|why| fault(why.into(), name))?;
         let paths = model.weight_files(&texts).map_err(|why| fault(why.into(), name))?;
         let mut files = Vec::new();
         for path in paths {
-            files.push(map(&folder.join(path))?);
+            files.push(Data::Mapped(host_file::map(&folder.join(path))?));
         }
         let opened = AnyEncoder::open_folder(&texts, files);
         Self::of(opened.map_err(|why| fault(why, name))?, tokens)
@@ -104,11 +108,19 @@ impl HostedModel {
         Ok(())
     }
 
-    fn prompt(&self, session: &mut HostedSession) -> Outcome<Prompt> {
+    /// The tokens of a text behind its prompt, at most `limit`, and how many of them do not count.
+    fn encode(
+        &self,
+        session: &mut HostedSession,
+        text: &str,
+        limit: usize,
+    ) -> Outcome<(Tokenized, usize)> {
         if session.prompt.is_none() {
             self.set_prompt(session, &Prefix::Usual)?;
         }
-        session.prompt.clone().ok_or(INVALID)
+        let prompt = session.prompt.as_ref().ok_or(INVALID)?;
+        let found = self.encoder.encode(&prompt.before(text), limit, &mut session.tokens)?;
+        Ok((found, prompt.skipped))
     }
 
     pub(crate) fn tokenize(
@@ -117,12 +129,11 @@ impl HostedModel {
         text: &str,
         ids: &mut [u32],
     ) -> Outcome<Encoded> {
-        let text = self.prompt(session)?.before(text).into_owned();
-        let found = self.encoder.encode(&text, self.limit.min(ids.len()), &mut session.tokens)?;
+        let (found, _) = self.encode(session, text, self.limit.min(ids.len()))?;
         for (place, id) in ids.iter_mut().zip(&found.ids) {
             *place = *id;
         }
-        Ok(Encoded::new(found.ids.len(), found.total, found.truncated))
+        Ok(encoded(&found))
     }
 
     pub(crate) fn embed_text(
@@ -134,11 +145,9 @@ impl HostedModel {
         if self.encoder.compares() {
             return Err(ErrorKind::OtherModel.into());
         }
-        let prompt = self.prompt(session)?;
-        let text = prompt.before(text);
-        let found = self.encoder.encode(&text, self.limit, &mut session.tokens)?;
-        self.embed(session, &found.ids, prompt.skipped, out)?;
-        Ok(Encoded::new(found.ids.len(), found.total, found.truncated))
+        let (found, skipped) = self.encode(session, text, self.limit)?;
+        self.embed(session, &found.ids, skipped, out)?;
+        Ok(encoded(&found))
     }
 
     pub(crate) fn embed_ids(
@@ -202,24 +211,8 @@ impl HostedModel {
     }
 }
 
-/// A file that is mapped into memory.
-pub(crate) fn map(path: &Path) -> Outcome<Data> {
-    let map = host_file::map(path).map_err(|_| Failure::here(NANOEMBED_CANNOT_OPEN))?;
-    Ok(Data::Mapped(map))
-}
-
-/// A path of the caller's.
-///
-/// # Safety
-///
-/// `path` is NULL or ends with a zero.
-pub(crate) unsafe fn path_of(path: *const c_char) -> Outcome<PathBuf> {
-    if path.is_null() {
-        return Err(BAD_POINTER);
-    }
-    // SAFETY: the caller's promise.
-    let path = unsafe { CStr::from_ptr(path) };
-    Ok(PathBuf::from(OsStr::from_bytes(path.to_bytes())))
+fn encoded(found: &Tokenized) -> Encoded {
+    Encoded::new(found.ids.len(), found.total, found.truncated)
 }
 
 fn fault(fault: ModelFault, name: &mut String) -> Failure {

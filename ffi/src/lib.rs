@@ -16,9 +16,10 @@
 //!   more to do with until he stops using the handle. Nothing has to be closed. Nothing is global.
 //!
 //! One file a part: `status`, `source`, `format`, `event` (what a file says) and `reader`, `tensor`
-//! and `uqff` (dequantising), `model` (with `opening`), `tokenize`, `embed`, `batch` (Arrow),
-//! `verify`, `top_k`, `words` (opening), `lookup`, `similar`, `decoder_model` and `session` (continuing texts),
-//! `owned` (handles on the heap).
+//! and `uqff` (dequantising), `verify`, `model` (with `opening`), `tokenize`, `embed`, `batch`
+//! (Arrow), `top_k`, `words` (opening), `lookup`, `similar`, `decoder_model` and `session`
+//! (continuing texts), `tokenizer`; and on hosts `owned` (handles on the heap, with `hosted`: models
+//! of every family), `prompt` and `source_file`.
 
 #![no_std]
 #![allow(non_camel_case_types)]

@@ -72,6 +72,11 @@ impl Lent {
         self.left
     }
 
+    /// All that is left but for less than [`ALIGN`] bytes, zeroed: a buffer.
+    pub(crate) fn rest(&mut self) -> Outcome<&'static mut [u8]> {
+        self.filled(self.left / ALIGN * ALIGN, 0)
+    }
+
     /// The place of the next `length` elements, which may hold anything.
     pub(crate) fn place<T>(&mut self, length: usize) -> Outcome<*mut T> {
         assert_alignment::<T>();

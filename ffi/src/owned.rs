@@ -1,6 +1,7 @@
 //! Handles on the heap, for hosts that have one: planned, allocated and opened in one call.
 
 use core::ffi::c_char;
+use core::mem::MaybeUninit;
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::boxed::Box;
 use std::string::String;
@@ -10,7 +11,7 @@ use crate::decoder_model::{
     nanoembed_decoder_options, nanoembed_decoder_plan, nanoembed_plan_decoder,
 };
 use crate::embed::{nanoembed_workspace, nanoembed_workspace_bytes, nanoembed_workspace_init};
-use crate::hosted::{Data, HostedModel, map, path_of};
+use crate::hosted::{Data, HostedModel};
 use crate::memory::ALIGN;
 use crate::model::{
     Kind, NANOEMBED_VOCABULARY_NONE, Tokenizer, nanoembed_model, nanoembed_model_init,
@@ -60,16 +61,64 @@ impl Drop for Memory {
     }
 }
 
-/// Gives back the memory in front of which a handle lies.
+/// A handle, which lies at the front of its memory.
+trait Handle {
+    /// Bytes that the heap gave for it; 0 if the caller lent them.
+    fn owned_bytes(&mut self) -> &mut usize;
+}
+
+macro_rules! handles {
+    ($($handle:ty),*) => {$(
+        impl Handle for $handle {
+            fn owned_bytes(&mut self) -> &mut usize {
+                &mut self.owned_bytes
+            }
+        }
+    )*};
+}
+handles!(nanoembed_model, nanoembed_workspace, nanoembed_words);
+handles!(nanoembed_decoder, nanoembed_tokenizer, nanoembed_session);
+
+/// A handle in memory from the heap, which `init` makes: it gets the memory, its size, and the place
+/// of the pointer to the handle.
+fn on_heap<T: Handle>(
+    bytes: usize,
+    init: impl FnOnce(*mut u8, usize, *mut *mut T) -> nanoembed_status,
+) -> Result<*mut T, nanoembed_status> {
+    let memory = Memory::new(bytes)?;
+    let (size, mut made) = (memory.layout.size(), core::ptr::null_mut());
+    check(init(memory.start, size, &raw mut made))?;
+    // SAFETY: it has been made.
+    unsafe { *(*made).owned_bytes() = size };
+    memory.keep();
+    Ok(made)
+}
+
+/// Frees a handle from the heap; NULL and handles in lent memory are left alone.
 ///
 /// # Safety
 ///
-/// `handle` lies at the start of `bytes` bytes from the heap, and is used no more.
-unsafe fn free<T>(handle: *mut T, bytes: usize) {
+/// `handle` is NULL or a handle that is used no more.
+unsafe fn free<T: Handle>(handle: *mut T) {
+    // SAFETY: the caller's promise.
+    let bytes = unsafe { handle.as_mut() }.map_or(0, |handle| *handle.owned_bytes());
     if let (true, Ok(layout)) = (bytes > 0, Layout::from_size_align(bytes, ALIGN)) {
-        // SAFETY: the caller's promise.
-        unsafe { dealloc(handle.cast(), layout) };
+        // SAFETY: the heap gave it with this layout, and the caller's promise.
+        unsafe {
+            handle.drop_in_place();
+            dealloc(handle.cast(), layout);
+        }
     }
+}
+
+/// Where the pointer to a handle goes.
+///
+/// # Safety
+///
+/// `place` is NULL or points to memory for one.
+unsafe fn out<'a, T>(place: *mut *mut T) -> Result<&'a mut MaybeUninit<*mut T>, nanoembed_status> {
+    // SAFETY: the caller's promise.
+    unsafe { pointer::out(place) }.map_err(Failure::status)
 }
 
 fn status(outcome: Result<(), nanoembed_status>) -> nanoembed_status {
@@ -133,20 +182,13 @@ unsafe fn lent_model(
         let scratch = Memory::new(needed)?;
         let (start, bytes) = (scratch.start, scratch.layout.size());
         let mut plan = nanoembed_plan::default();
-        let mut made = core::ptr::null_mut();
         // SAFETY: the caller's promise.
         unsafe {
             check(nanoembed_plan_model(source, options, start, bytes, &raw mut plan, error))?;
-            let memory = Memory::new(plan.model_bytes)?;
-            let size = memory.layout.size();
-            let (out, target) = (&raw mut made, memory.start);
-            if model.is_null() {
-                return Err(crate::status::NANOEMBED_BAD_POINTER);
-            }
-            check(nanoembed_model_init(source, options, target, size, start, bytes, out, error))?;
-            (*made).owned_bytes = size;
-            memory.keep();
-            *model = made;
+            let out = out(model)?;
+            out.write(on_heap(plan.model_bytes, |memory, size, made| {
+                nanoembed_model_init(source, options, memory, size, start, bytes, made, error)
+            })?);
         }
         Ok(())
     };
@@ -155,15 +197,17 @@ unsafe fn lent_model(
 
 /// A model on the heap that has memory of its own.
 fn hosted(model: HostedModel) -> Outcome<*mut nanoembed_model> {
-    let memory = Memory::new(size_of::<nanoembed_model>()).map_err(Failure::here)?;
-    let handle = memory.start.cast::<nanoembed_model>();
-    let kind = Kind::Hosted(Box::new(model));
-    let (tokenizer, owned_bytes) = (Tokenizer::None, memory.layout.size());
-    let made = nanoembed_model { source: Bytes::Memory(&[]), kind, tokenizer, owned_bytes };
-    // SAFETY: as many bytes, aligned.
-    unsafe { handle.write(made) };
-    memory.keep();
-    Ok(handle)
+    let (source, kind) = (Bytes::Memory(&[]), Kind::Hosted(Box::new(model)));
+    let model = nanoembed_model { source, kind, tokenizer: Tokenizer::None, owned_bytes: 0 };
+    let made = on_heap::<nanoembed_model>(size_of_val(&model), |memory, _, made| {
+        // SAFETY: as many bytes, aligned; and `made` is a place.
+        unsafe {
+            made.write(memory.cast());
+            (*made).write(model);
+        }
+        NANOEMBED_OK
+    });
+    made.map_err(Failure::here)
 }
 
 /// Opens the model at `path`, which is a `.weights`, `.amb` or GGUF file or a folder of Hugging
@@ -185,12 +229,8 @@ pub unsafe extern "C" fn nanoembed_model_open(
     let mut make = || -> Outcome {
         // SAFETY: the caller's promise.
         let (path, options, out) =
-            unsafe { (path_of(path)?, versioned::given(options)?, pointer::out(model)?) };
-        let opened = match path.is_dir() {
-            true => HostedModel::open_folder(&path, options.tokens, &mut name)?,
-            false => HostedModel::open(map(&path)?, options.tokens, &mut name)?,
-        };
-        out.write(hosted(opened)?);
+            unsafe { (pointer::path(path)?, versioned::given(options)?, pointer::out(model)?) };
+        out.write(hosted(HostedModel::open_path(path, options.tokens, &mut name)?)?);
         Ok(())
     };
     let outcome = make();
@@ -206,17 +246,8 @@ pub unsafe extern "C" fn nanoembed_model_open(
 /// `model` is NULL or a model that is used no more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanoembed_model_free(model: *mut nanoembed_model) {
-    if model.is_null() {
-        return;
-    }
     // SAFETY: the caller's promise.
-    unsafe {
-        let owned_bytes = (*model).owned_bytes;
-        if owned_bytes > 0 {
-            model.drop_in_place();
-        }
-        free(model, owned_bytes);
-    }
+    unsafe { free(model) };
 }
 
 /// As `nanoembed_workspace_init`, in memory from the heap; to be freed by
@@ -231,21 +262,16 @@ pub unsafe extern "C" fn nanoembed_workspace_new(
     workspace: *mut *mut nanoembed_workspace,
 ) -> nanoembed_status {
     let make = || {
-        if workspace.is_null() {
-            return Err(crate::status::NANOEMBED_BAD_POINTER);
-        }
-        let mut made = core::ptr::null_mut();
         // SAFETY: the caller's promise.
         unsafe {
-            let memory = Memory::new(nanoembed_workspace_bytes(model))?;
-            let size = memory.layout.size();
-            check(nanoembed_workspace_init(model, memory.start, size, &raw mut made))?;
-            (*made).owned_bytes = size;
+            let out = out(workspace)?;
+            let made = on_heap(nanoembed_workspace_bytes(model), |memory, size, made| {
+                nanoembed_workspace_init(model, memory, size, made)
+            })?;
             if let Ok(Kind::Hosted(_)) = pointer::get(model).map(|model| &model.kind) {
                 (*made).hosted = Some(Box::default());
             }
-            memory.keep();
-            *workspace = made;
+            out.write(made);
         }
         Ok(())
     };
@@ -260,17 +286,8 @@ pub unsafe extern "C" fn nanoembed_workspace_new(
 /// `workspace` is NULL or a workspace that is used no more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanoembed_workspace_free(workspace: *mut nanoembed_workspace) {
-    if workspace.is_null() {
-        return;
-    }
     // SAFETY: the caller's promise.
-    unsafe {
-        let owned_bytes = (*workspace).owned_bytes;
-        if owned_bytes > 0 {
-            workspace.drop_in_place();
-        }
-        free(workspace, owned_bytes);
-    }
+    unsafe { free(workspace) };
 }
 
 /// As `nanoembed_words_init`, in memory from the heap; to be freed by `nanoembed_words_free`.
@@ -291,20 +308,13 @@ pub unsafe extern "C" fn nanoembed_words_new(
         let scratch = Memory::new(SCRATCH_BYTES)?;
         let (start, bytes) = (scratch.start, scratch.layout.size());
         let mut plan = nanoembed_words_plan::default();
-        let mut made = core::ptr::null_mut();
         // SAFETY: the caller's promise.
         unsafe {
             check(nanoembed_plan_words(source, options, start, bytes, &raw mut plan, error))?;
-            let memory = Memory::new(plan.words_bytes)?;
-            let size = memory.layout.size();
-            let (out, target) = (&raw mut made, memory.start);
-            if words.is_null() {
-                return Err(crate::status::NANOEMBED_BAD_POINTER);
-            }
-            check(nanoembed_words_init(source, options, target, size, start, bytes, out, error))?;
-            (*made).owned_bytes = size;
-            memory.keep();
-            *words = made;
+            let out = out(words)?;
+            out.write(on_heap(plan.words_bytes, |memory, size, made| {
+                nanoembed_words_init(source, options, memory, size, start, bytes, made, error)
+            })?);
         }
         Ok(())
     };
@@ -318,10 +328,8 @@ pub unsafe extern "C" fn nanoembed_words_new(
 /// `words` is NULL or a handle that is used no more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanoembed_words_free(words: *mut nanoembed_words) {
-    if !words.is_null() {
-        // SAFETY: the caller's promise.
-        unsafe { free(words, (*words).owned_bytes) };
-    }
+    // SAFETY: the caller's promise.
+    unsafe { free(words) };
 }
 
 /// As `nanoembed_decoder_init`, in memory from the heap; to be freed by `nanoembed_decoder_free`.
@@ -337,21 +345,14 @@ pub unsafe extern "C" fn nanoembed_decoder_new(
     error: *mut nanoembed_error,
 ) -> nanoembed_status {
     let make = || {
-        if decoder.is_null() {
-            return Err(crate::status::NANOEMBED_BAD_POINTER);
-        }
         let mut plan = nanoembed_decoder_plan::default();
-        let mut made = core::ptr::null_mut();
         // SAFETY: the caller's promise.
         unsafe {
+            let out = out(decoder)?;
             check(nanoembed_plan_decoder(source, options, &raw mut plan, error))?;
-            let memory = Memory::new(plan.decoder_bytes)?;
-            let size = memory.layout.size();
-            let out = &raw mut made;
-            check(nanoembed_decoder_init(source, options, memory.start, size, out, error))?;
-            (*made).owned_bytes = size;
-            memory.keep();
-            *decoder = made;
+            out.write(on_heap(plan.decoder_bytes, |memory, size, made| {
+                nanoembed_decoder_init(source, options, memory, size, made, error)
+            })?);
         }
         Ok(())
     };
@@ -366,10 +367,8 @@ pub unsafe extern "C" fn nanoembed_decoder_new(
 /// `decoder` is NULL or a decoder that is used no more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanoembed_decoder_free(decoder: *mut nanoembed_decoder) {
-    if !decoder.is_null() {
-        // SAFETY: the caller's promise.
-        unsafe { free(decoder, (*decoder).owned_bytes) };
-    }
+    // SAFETY: the caller's promise.
+    unsafe { free(decoder) };
 }
 
 /// As `nanoembed_tokenizer_init`, in memory from the heap; to be freed by
@@ -385,20 +384,14 @@ pub unsafe extern "C" fn nanoembed_tokenizer_new(
     error: *mut nanoembed_error,
 ) -> nanoembed_status {
     let make = || {
-        if tokenizer.is_null() {
-            return Err(crate::status::NANOEMBED_BAD_POINTER);
-        }
         let mut plan = nanoembed_tokenizer_plan::default();
-        let mut made = core::ptr::null_mut();
         // SAFETY: the caller's promise.
         unsafe {
+            let out = out(tokenizer)?;
             check(nanoembed_plan_tokenizer(source, &raw mut plan, error))?;
-            let memory = Memory::new(plan.tokenizer_bytes)?;
-            let size = memory.layout.size();
-            check(nanoembed_tokenizer_init(source, memory.start, size, &raw mut made, error))?;
-            (*made).owned_bytes = size;
-            memory.keep();
-            *tokenizer = made;
+            out.write(on_heap(plan.tokenizer_bytes, |memory, size, made| {
+                nanoembed_tokenizer_init(source, memory, size, made, error)
+            })?);
         }
         Ok(())
     };
@@ -413,10 +406,8 @@ pub unsafe extern "C" fn nanoembed_tokenizer_new(
 /// `tokenizer` is NULL or a tokenizer that is used no more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanoembed_tokenizer_free(tokenizer: *mut nanoembed_tokenizer) {
-    if !tokenizer.is_null() {
-        // SAFETY: the caller's promise.
-        unsafe { free(tokenizer, (*tokenizer).owned_bytes) };
-    }
+    // SAFETY: the caller's promise.
+    unsafe { free(tokenizer) };
 }
 
 /// As `nanoembed_session_init`, in memory from the heap; to be freed by `nanoembed_session_free`.
@@ -430,20 +421,14 @@ pub unsafe extern "C" fn nanoembed_session_new(
     session: *mut *mut nanoembed_session,
 ) -> nanoembed_status {
     let make = || {
-        if session.is_null() {
-            return Err(crate::status::NANOEMBED_BAD_POINTER);
-        }
         let mut plan = nanoembed_decoder_plan::default();
-        let mut made = core::ptr::null_mut();
         // SAFETY: the caller's promise.
         unsafe {
+            let out = out(session)?;
             check(nanoembed_decoder_get_plan(decoder, &raw mut plan))?;
-            let memory = Memory::new(plan.session_bytes)?;
-            let size = memory.layout.size();
-            check(nanoembed_session_init(decoder, memory.start, size, &raw mut made))?;
-            (*made).owned_bytes = size;
-            memory.keep();
-            *session = made;
+            out.write(on_heap(plan.session_bytes, |memory, size, made| {
+                nanoembed_session_init(decoder, memory, size, made)
+            })?);
         }
         Ok(())
     };
@@ -458,8 +443,6 @@ pub unsafe extern "C" fn nanoembed_session_new(
 /// `session` is NULL or a session that is used no more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanoembed_session_free(session: *mut nanoembed_session) {
-    if !session.is_null() {
-        // SAFETY: the caller's promise.
-        unsafe { free(session, (*session).owned_bytes) };
-    }
+    // SAFETY: the caller's promise.
+    unsafe { free(session) };
 }

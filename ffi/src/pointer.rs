@@ -1,8 +1,13 @@
 //! The only place where the caller's pointers become Rust's: NULL, alignment and length are checked
 //! first.
 
+#[cfg(feature = "std")]
+use core::ffi::CStr;
 use core::ffi::c_char;
 use core::mem::{MaybeUninit, align_of, size_of};
+
+#[cfg(feature = "std")]
+use std::{ffi::OsStr, os::unix::ffi::OsStrExt as _, path::Path};
 
 use nanoembed_core::{Error, ErrorKind};
 
@@ -103,4 +108,17 @@ pub(crate) unsafe fn text<'a>(start: *const c_char, bytes: usize) -> Outcome<&'a
     core::str::from_utf8(bytes).map_err(|error| {
         Failure::core(Error::new(error.valid_up_to() as u64, ErrorKind::InvalidUtf8))
     })
+}
+
+/// A path of the caller's.
+///
+/// # Safety
+///
+/// `path` is NULL or ends with a zero.
+#[cfg(feature = "std")]
+pub(crate) unsafe fn path<'a>(path: *const c_char) -> Outcome<&'a Path> {
+    check(path, 1)?;
+    // SAFETY: checked, and the caller's promise.
+    let path = unsafe { CStr::from_ptr(path) };
+    Ok(Path::new(OsStr::from_bytes(path.to_bytes())))
 }

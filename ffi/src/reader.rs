@@ -95,8 +95,7 @@ pub unsafe extern "C" fn nanoembed_reader_init(
         let mode = if options.strict == 0 { Mode::Lenient } else { Mode::Strict };
         let handle: *mut nanoembed_reader = lent.place(1)?;
         let decoder = AnyDecoder::new(options.format, mode, &mut lent)?;
-        let buffer = lent.left() / crate::memory::ALIGN * crate::memory::ALIGN;
-        let buffer = lent.filled(buffer, 0)?;
+        let buffer = lent.rest()?;
         let reading = match source {
             None => Reading::Pushed(Push::new(decoder, buffer)),
             Some(source) => {

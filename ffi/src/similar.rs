@@ -59,8 +59,7 @@ pub unsafe extern "C" fn nanoembed_words_similar(
         // SAFETY: the caller's promise.
         let mut lent = unsafe { Lent::new(memory, memory_bytes) }?;
         let floats = lent.filled(words.search_memory_needed(1).ok_or(TOO_SMALL)?, 0.0)?;
-        let tile = lent.left() / crate::memory::ALIGN * crate::memory::ALIGN;
-        let tile = lent.filled(tile, 0)?;
+        let tile = lent.rest()?;
         let mut tops = [TopK::new(best, skip)];
         let rows = 0..words.layout().vocabulary.words;
         let memory = SearchMemory { floats, tile };

@@ -137,6 +137,12 @@ impl Bytes {
         }
     }
 
+    /// The file's first bytes: as many as there is room for, or all.
+    pub(crate) fn start<'t>(&'t self, room: &'t mut [u8]) -> Outcome<&'t [u8]> {
+        let there = usize::try_from(self.len()).unwrap_or(usize::MAX).min(room.len());
+        Ok(self.piece(0, there, room, ErrorKind::SourceChanged)?)
+    }
+
     fn borrow(&self, offset: u64, length: usize) -> Option<&'static [u8]> {
         let start = usize::try_from(offset).ok()?;
         self.memory()?.get(start..start.checked_add(length)?)

@@ -1,19 +1,13 @@
 //! Files of the operating system as sources.
 
-use core::ffi::{CStr, c_char, c_void};
+use core::ffi::{c_char, c_void};
 use std::boxed::Box;
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt as _;
-use std::path::Path;
 
 use memmap2::Mmap;
 
-use crate::host_file;
 use crate::source::nanoembed_source;
-use crate::status::{
-    BAD_POINTER, Failure, NANOEMBED_CANNOT_OPEN, Outcome, answer, nanoembed_status,
-};
-use crate::versioned;
+use crate::status::{Outcome, answer, nanoembed_status};
+use crate::{host_file, pointer, versioned};
 
 /// A source over the file at `path`, which is mapped into memory: its pages come when they are used.
 /// `nanoembed_source_close` unmaps it. `NANOEMBED_CANNOT_OPEN` if there is no such file, or it is no
@@ -28,14 +22,9 @@ pub unsafe extern "C" fn nanoembed_source_from_file(
     source: *mut nanoembed_source,
 ) -> nanoembed_status {
     let make = || -> Outcome {
-        if path.is_null() {
-            return Err(BAD_POINTER);
-        }
         // SAFETY: the caller's promise.
-        let (path, out) = unsafe { (CStr::from_ptr(path), versioned::room(source)?) };
-        let cannot = |_| Failure::here(NANOEMBED_CANNOT_OPEN);
-        let path = Path::new(OsStr::from_bytes(path.to_bytes()));
-        let map = Box::new(host_file::map(path).map_err(cannot)?);
+        let (path, out) = unsafe { (pointer::path(path)?, versioned::room(source)?) };
+        let map = Box::new(host_file::map(path)?);
         let (data, length) = (map.as_ptr(), map.len() as u64);
         let context = Box::into_raw(map).cast::<c_void>();
         out.write(nanoembed_source { data, length, context, ..nanoembed_source::default() });

@@ -108,5 +108,5 @@ impl TableModel {
 /// A row of the table: files of static models lie in memory.
 pub(crate) const fn sizes(table: &CoreTable) -> Sizes {
     let floats = table.table().dimensions();
-    Sizes { floats, bytes: 0, words: 0, codes: 0, ids: 0, texts: 0 }
+    Sizes { floats, ..Sizes::NONE }
 }

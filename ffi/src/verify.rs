@@ -8,7 +8,7 @@ use nanoembed_core::format::amb;
 #[cfg(feature = "weights")]
 use nanoembed_core::format::embd;
 use nanoembed_core::format::{SNIFF_BYTES, sniff};
-use nanoembed_core::read::{ReadAt, Seek};
+use nanoembed_core::read::{ReadAt as _, Seek};
 
 use crate::decoder::AnyDecoder;
 #[cfg(feature = "amb")]
@@ -98,10 +98,7 @@ pub unsafe extern "C" fn nanoembed_verify(
 
 fn format_of(source: &Bytes) -> Outcome<nanoembed_format> {
     let mut start = [0; SNIFF_BYTES];
-    let there = usize::try_from(source.len()).unwrap_or(usize::MAX).min(SNIFF_BYTES);
-    let start = start.get_mut(..there).unwrap_or_default();
-    source.read_exact_at(0, start)?;
-    Ok(sniff(start).map_or(NANOEMBED_FORMAT_UNKNOWN, number_of))
+    Ok(sniff(source.start(&mut start)?).map_or(NANOEMBED_FORMAT_UNKNOWN, number_of))
 }
 
 /// Reads all; answers whether there are checksums of the data.
@@ -147,8 +144,7 @@ fn drive(
     lent: &mut Lent,
     progress: &dyn Fn(u64) -> bool,
 ) -> Outcome {
-    let left = lent.left() / crate::memory::ALIGN * crate::memory::ALIGN;
-    let mut seek = Seek::new(source, decoder, lent.filled(left, 0)?);
+    let mut seek = Seek::new(source, decoder, lent.rest()?);
     loop {
         let mut is_data = false;
         let more = seek.next_event(|event| {

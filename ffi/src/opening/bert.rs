@@ -8,16 +8,14 @@ use nanoembed_core::format::sniff;
 use nanoembed_core::kernel::{self, Kernels, RowSummary};
 #[cfg(any(feature = "amb", feature = "gguf"))]
 use nanoembed_core::model::ModelSource;
-use nanoembed_core::model::stored::{
-    Contents, StoredIds, StoredTokens, StoredWeights, TensorPlace,
-};
+use nanoembed_core::model::stored::{Contents, StoredWeights, TensorPlace};
 use nanoembed_core::model::{Bert, BertConfig, Layer, Needs, Plan, Weights, Workspace};
 use nanoembed_core::tensor::TensorHeader;
-use nanoembed_core::token::{Entries, HashVocabulary, SortedVocabulary, SpecialIds, WordPiece};
+use nanoembed_core::token::{SpecialIds, Vocabulary, WordPiece};
 use nanoembed_core::{Error, ErrorKind};
 
-use super::Opened;
 use super::scratch::PassMemory;
+use super::{Opened, vocabulary};
 use crate::bert_model::{BertModel, FIXED, sizes};
 use crate::memory::{Lent, LentSlice, Sum, number};
 use crate::model::{
@@ -106,7 +104,7 @@ impl BertOpening {
             file = File::Parsed(crate::parsed::parse(bytes)?);
         }
         let plan = plan(&source, &file, &config, options)?;
-        let vocabulary = super::vocabulary(options.vocabulary, &source);
+        let vocabulary = vocabulary::chosen(options.vocabulary, &source);
         let fixed = options.activations == NANOEMBED_ACTIVATIONS_FIXED;
         let opening = Self { source, file, config, plan, fixed, vocabulary };
         opening.check_vocabulary()?;
@@ -199,9 +197,11 @@ impl BertOpening {
         sum.add::<RowSummary>(self.summaries()?)?;
         match &self.file {
             File::Passed(contents) => {
-                let (samples, slots) = index_sizes(contents, self.vocabulary);
-                sum.add::<u32>(samples)?;
-                sum.add::<u32>(slots)?;
+                if let (NANOEMBED_VOCABULARY_INDEXED, Some(tokens)) =
+                    (self.vocabulary, contents.tokens())
+                {
+                    vocabulary::add_bytes(tokens.count, &mut sum)?;
+                }
             }
             #[cfg(any(feature = "amb", feature = "gguf"))]
             File::Parsed(_) if self.vocabulary == NANOEMBED_VOCABULARY_NONE => {}
@@ -239,20 +239,14 @@ impl BertOpening {
         let normalization = self.config.normalization();
         match (self.vocabulary, contents.token_index(), self.source.memory()) {
             (NANOEMBED_VOCABULARY_IN_FILE, Some(index), _) => {
-                let strings = StoredTokens::new(self.source, tokens, index);
-                let ids = StoredIds::new(self.source, tokens.count, index);
-                let vocabulary = SortedVocabulary::new(strings, ids)?;
+                let vocabulary = vocabulary::in_file(&self.source, tokens, index)?;
                 let special = special(contents, &vocabulary)?;
                 Ok(Tokenizer::InFile(WordPiece::new(vocabulary, special, normalization)?))
             }
             (NANOEMBED_VOCABULARY_INDEXED, _, Some(file)) => {
-                let (samples, slots) = index_sizes(contents, self.vocabulary);
-                let (samples, slots) = (lent.filled(samples, 0)?, lent.filled(slots, 0)?);
                 let start = usize::try_from(tokens.offset).unwrap_or(usize::MAX);
                 let entries = file.get(start..).unwrap_or_default();
-                let entries =
-                    Entries::sample(entries, tokens.offset, tokens.count, tokens.prefix, samples)?;
-                let vocabulary = HashVocabulary::build(entries, slots)?;
+                let vocabulary = vocabulary::indexed(entries, tokens, lent)?;
                 let special = special(contents, &vocabulary)?;
                 Ok(Tokenizer::Indexed(WordPiece::new(vocabulary, special, normalization)?))
             }
@@ -261,21 +255,7 @@ impl BertOpening {
     }
 }
 
-/// Elements of the memory for an index over the tokens: samples, and slots.
-fn index_sizes(contents: &Contents<'_>, vocabulary: nanoembed_vocabulary) -> (usize, usize) {
-    match contents.tokens() {
-        Some(tokens) if vocabulary == NANOEMBED_VOCABULARY_INDEXED => {
-            let slots = HashVocabulary::<Entries<'_>>::slots_needed(tokens.count);
-            (Entries::samples_needed(tokens.count), slots)
-        }
-        _ => (0, 0),
-    }
-}
-
-fn special(
-    contents: &Contents<'_>,
-    vocabulary: &impl nanoembed_core::token::Vocabulary,
-) -> Outcome<SpecialIds> {
+fn special(contents: &Contents<'_>, vocabulary: &impl Vocabulary) -> Outcome<SpecialIds> {
     match contents.special() {
         Some(special) => Ok(special),
         None => Ok(SpecialIds::find(vocabulary)?),

@@ -5,6 +5,7 @@ mod bert;
 mod scratch;
 #[cfg(feature = "static-models")]
 mod table;
+mod vocabulary;
 
 pub(crate) use scratch::scratch_bytes;
 
@@ -15,8 +16,7 @@ use self::scratch::PassMemory;
 use self::table::TableOpening;
 use crate::memory::Lent;
 use crate::model::{
-    Kind, NANOEMBED_VOCABULARY_AUTO, NANOEMBED_VOCABULARY_IN_FILE, NANOEMBED_VOCABULARY_INDEXED,
-    Tokenizer, nanoembed_model_options, nanoembed_plan, nanoembed_vocabulary,
+    Kind, NANOEMBED_VOCABULARY_INDEXED, Tokenizer, nanoembed_model_options, nanoembed_plan,
 };
 use crate::source::{Bytes, nanoembed_source};
 use crate::status::{Outcome, invalid};
@@ -102,14 +102,5 @@ impl Opening {
             #[cfg(feature = "static-models")]
             Self::Table(table) => table.open(lent),
         }
-    }
-}
-
-/// How tokens are found, of an option that is known.
-fn vocabulary(chosen: nanoembed_vocabulary, source: &Bytes) -> nanoembed_vocabulary {
-    match chosen {
-        NANOEMBED_VOCABULARY_AUTO if source.memory().is_some() => NANOEMBED_VOCABULARY_INDEXED,
-        NANOEMBED_VOCABULARY_AUTO => NANOEMBED_VOCABULARY_IN_FILE,
-        chosen => chosen,
     }
 }

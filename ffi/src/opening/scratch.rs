@@ -7,7 +7,6 @@ use nanoembed_core::format::embd::DecoderOver;
 use nanoembed_core::format::embd::{self, TensorRecord};
 #[cfg(feature = "bert")]
 use nanoembed_core::model::stored::TensorPlace;
-use nanoembed_core::read::ReadAt;
 
 use crate::format::{NANOEMBED_FORMAT_AMB, NANOEMBED_FORMAT_GGUF};
 use crate::memory::{Lent, Sum};
@@ -41,9 +40,7 @@ const MOST_TENSORS: u32 = 4096;
 /// How many tensors a file has, if it is one of these.
 fn tensors(source: &Bytes) -> Outcome<usize> {
     let mut start = [0; HEADER_BYTES];
-    let there = source.len().min(HEADER_BYTES as u64) as usize;
-    let start = start.get_mut(..there).unwrap_or_default();
-    source.read_exact_at(0, start)?;
+    let start = source.start(&mut start)?;
     check_parsed(source, start)?;
     // What is wrong with it is said when it is read.
     Ok(embd::count_tensors(start).unwrap_or(0).min(MOST_TENSORS) as usize)
@@ -94,10 +91,7 @@ impl PassMemory {
             #[cfg(feature = "bert")]
             places: lent.filled(tensors, TensorPlace::EMPTY)?,
             #[cfg(feature = "bert")]
-            buffer: {
-                let left = lent.left() / crate::memory::ALIGN * crate::memory::ALIGN;
-                lent.filled(left, 0)?
-            },
+            buffer: lent.rest()?,
         })
     }
 

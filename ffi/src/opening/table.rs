@@ -3,10 +3,9 @@
 use nanoembed_core::event::{Format, Mode};
 use nanoembed_core::format::embd::{DecoderOver, Embd};
 use nanoembed_core::format::sniff;
-use nanoembed_core::model::stored::{StoredIds, StoredTokens};
 use nanoembed_core::model::{TableModel as CoreTable, TableSource};
 use nanoembed_core::text::json::Fault;
-use nanoembed_core::token::{Entries, HashVocabulary, SortedVocabulary, WordPiece};
+use nanoembed_core::token::WordPiece;
 use nanoembed_core::{Error, ErrorKind};
 
 use super::scratch::PassMemory;
@@ -51,7 +50,7 @@ impl TableOpening {
         let model = file.model().map_err(fault)?;
         let most = model.max_tokens().unwrap_or(usize::MAX);
         let limit = if options.tokens == 0 { most } else { most.min(options.tokens as usize) };
-        let vocabulary = vocabulary(options.vocabulary, source);
+        let vocabulary = vocabulary::chosen(options.vocabulary, source);
         if vocabulary == NANOEMBED_VOCABULARY_IN_FILE && file.token_index().is_none() {
             return Err(Error::new(file.tokens().offset, ErrorKind::IndexRequired).into());
         }
@@ -68,23 +67,12 @@ impl TableOpening {
         })
     }
 
-    /// Elements of the memory for an index over the tokens: samples, and slots.
-    fn index_sizes(&self) -> (usize, usize) {
-        let count = self.file.tokens().count;
-        match self.vocabulary {
-            NANOEMBED_VOCABULARY_INDEXED => {
-                (Entries::samples_needed(count), HashVocabulary::<Entries<'_>>::slots_needed(count))
-            }
-            _ => (0, 0),
-        }
-    }
-
     pub(super) fn model_bytes(&self) -> Outcome<usize> {
-        let (samples, slots) = self.index_sizes();
         let mut sum = Sum::default();
         sum.add::<nanoembed_model>(1)?;
-        sum.add::<u32>(samples)?;
-        sum.add::<u32>(slots)?;
+        if self.vocabulary == NANOEMBED_VOCABULARY_INDEXED {
+            vocabulary::add_bytes(self.file.tokens().count, &mut sum)?;
+        }
         Ok(sum.bytes())
     }
 
@@ -100,17 +88,11 @@ impl TableOpening {
             return Ok(Tokenizer::None);
         }
         if let (NANOEMBED_VOCABULARY_IN_FILE, Some(index)) = (self.vocabulary, file.token_index()) {
-            let strings = StoredTokens::new(*source, tokens, index);
-            let ids = StoredIds::new(*source, tokens.count, index);
-            let vocabulary = SortedVocabulary::new(strings, ids)?;
+            let vocabulary = vocabulary::in_file(source, tokens, index)?;
             let special = file.special(&vocabulary).map_err(fault)?;
             return Ok(Tokenizer::InFile(WordPiece::new(vocabulary, special, normalization)?));
         }
-        let (samples, slots) = self.index_sizes();
-        let (samples, slots) = (lent.filled(samples, 0)?, lent.filled(slots, 0)?);
-        let bytes = file.token_bytes();
-        let entries = Entries::sample(bytes, tokens.offset, tokens.count, tokens.prefix, samples)?;
-        let vocabulary = HashVocabulary::build(entries, slots)?;
+        let vocabulary = vocabulary::indexed(file.token_bytes(), tokens, lent)?;
         let special = file.special(&vocabulary).map_err(fault)?;
         Ok(Tokenizer::Indexed(WordPiece::new(vocabulary, special, normalization)?))
     }
