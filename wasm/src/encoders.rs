@@ -3,19 +3,21 @@
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::mem;
 
 use nanoembed_core::event::Format;
 use nanoembed_core::limit::filled;
-use nanoembed_core::model::{Batch, InOrder, Plan};
+use nanoembed_core::model::{Batch, InOrder};
 use nanoembed_core::owned::folder::Prefix;
-use nanoembed_core::owned::{AnyEncoder, PipelineSession, Prompt, Session};
+use nanoembed_core::owned::{AnyEncoder, PipelineSession, Prompt};
 use nanoembed_core::{Error, ErrorKind};
 use wasm_bindgen::prelude::*;
 
 use crate::failure::{Failure, Result};
 use crate::folder::Folder;
 use crate::reader::Reader;
-use crate::sessions::{MAX_SESSIONS, TOKEN_STEP};
+use crate::sessions::{Sessions, in_steps, precise};
+use crate::waiting::Waiting;
 
 /// What stands before texts.
 #[wasm_bindgen]
@@ -39,9 +41,8 @@ pub struct Encoders {
     model: AnyEncoder<Vec<u8>>,
     prompt: Prompt,
     tokens: PipelineSession,
-    sessions: Vec<(Plan, Session)>,
-    ids: Vec<u32>,
-    lengths: Vec<usize>,
+    sessions: Sessions,
+    waiting: Waiting,
     total: usize,
 }
 
@@ -58,13 +59,13 @@ impl Encoders {
     pub fn new(reader: Reader, requantize: Option<bool>) -> Result<Self> {
         let file = reader.into_file(&[Format::Embd, Format::Amb, Format::Gguf])?;
         let mut model = AnyEncoder::open(file)?;
-        // Of other models there is nothing that could be coded anew.
-        let done = match requantize {
-            Some(true) => Some(model.requantize()),
-            Some(false) => None,
-            None => model.plan(1).grouped.then(|| model.requantize().or(Ok(()))),
-        };
-        done.transpose()?;
+        if requantize.unwrap_or_else(|| model.plan(1).grouped) {
+            let done = model.requantize();
+            // Of other models there is nothing that could be requantised.
+            if requantize.is_some() {
+                done?;
+            }
+        }
         Ok(Self::of(model))
     }
 
@@ -122,18 +123,14 @@ impl Encoders {
     /// `invalid_argument` for a prompt that the model does not have.
     pub fn set_prompt(&mut self, before: Before, text: String) -> Result<()> {
         let (role, wanted) = match before {
-            Before::Usual => (None, Prefix::Usual),
-            Before::Text => (None, Prefix::Text(text)),
-            Before::Named => (None, Prefix::Named(text)),
-            Before::Query => (Some(Prefix::Query), Prefix::Usual),
-            Before::Document => (Some(Prefix::Document), Prefix::Usual),
+            Before::Usual => (Prefix::Usual, Prefix::Usual),
+            Before::Text => (Prefix::Usual, Prefix::Text(text)),
+            Before::Named => (Prefix::Usual, Prefix::Named(text)),
+            Before::Query => (Prefix::Query, Prefix::Usual),
+            Before::Document => (Prefix::Document, Prefix::Usual),
         };
         let prompts = self.model.prompts();
-        let chosen = match &role {
-            Some(role) => prompts.choose_for(role, &wanted),
-            None => prompts.choose(&wanted),
-        };
-        let chosen = chosen.map_err(|missing| {
+        let chosen = prompts.choose_for(&role, &wanted).map_err(|missing| {
             let names: Vec<&str> = prompts.by_name.keys().map(String::as_str).collect();
             let known = match &names[..] {
                 [] => String::from("it has none"),
@@ -160,11 +157,8 @@ impl Encoders {
         let text = self.prompt.before(text);
         let found = self.model.encode(&text, limit, &mut self.tokens)?;
         // What Model2Vec cuts before it is tokenised has more tokens than can be told.
-        let more = usize::from(found.truncated && found.total <= found.ids.len());
-        self.total = found.total.max(found.ids.len()) + more;
-        if !found.truncated {
-            self.total = found.ids.len();
-        }
+        let used = found.ids.len();
+        self.total = if found.truncated { found.total.max(used + 1) } else { used };
         Ok(found.ids)
     }
 
@@ -175,9 +169,7 @@ impl Encoders {
     /// As [`tokenize`](Self::tokenize).
     pub fn add(&mut self, text: &str, limit: usize) -> Result<usize> {
         let ids = self.tokenize(text, limit.min(self.positions()))?;
-        self.ids.extend_from_slice(&ids);
-        self.lengths.push(ids.len());
-        Ok(ids.len())
+        Ok(self.waiting.add(&ids))
     }
 
     /// How many tokens the last text has in full.
@@ -188,8 +180,7 @@ impl Encoders {
 
     /// Forgets the texts that wait.
     pub fn clear(&mut self) {
-        self.ids.clear();
-        self.lengths.clear();
+        self.waiting.clear();
     }
 
     /// The vectors of the texts that wait, one after the other. `is_precise` keeps activations in
@@ -199,27 +190,18 @@ impl Encoders {
     ///
     /// What the model refuses, or `buffer_too_small` if there is not enough memory.
     pub fn run(&mut self, is_precise: bool) -> Result<Vec<f32>> {
-        let result = self.embed(is_precise);
-        self.clear();
-        result
-    }
-
-    fn embed(&mut self, is_precise: bool) -> Result<Vec<f32>> {
-        let longest = self.lengths.iter().copied().max().unwrap_or(1);
-        // Texts that fit together are computed together.
-        let all = self.ids.len().clamp(1, longest.max(4 * TOKEN_STEP));
-        let (plan, mut session) = self.session(all, is_precise)?;
-        let mut out = filled(self.lengths.len().saturating_mul(self.dims()), 0.0)?;
-        let result = self.model.embed(
-            &mut session,
-            &InOrder,
-            &self.ids,
-            &self.lengths,
-            self.prompt.skipped,
-            &mut out,
-        );
-        self.keep(plan, session);
-        result?;
+        let waiting = mem::take(&mut self.waiting);
+        let plan = precise(self.model.plan(waiting.tokens()), is_precise);
+        let mut out = filled(waiting.lengths.len().saturating_mul(self.dims()), 0.0)?;
+        self.sessions.with(
+            plan,
+            |plan| self.model.session_for(plan),
+            |session| {
+                let Waiting { ids, lengths } = &waiting;
+                let skipped = self.prompt.skipped;
+                self.model.embed(session, &InOrder, ids, lengths, skipped, &mut out)
+            },
+        )?;
         Ok(out)
     }
 
@@ -238,12 +220,14 @@ impl Encoders {
         let classes = self.model.classes().ok_or(ErrorKind::OtherModel)?;
         let mut logits = filled(classes.labels().len(), 0.0)?;
         let pair = self.model.encode_pair(first, second, limit, &mut self.tokens)?;
-        let (plan, mut session) = self.session(pair.ids.len(), is_precise)?;
         let lengths = [pair.ids.len()];
         let texts = Batch { ids: &pair.ids, types: &pair.types, lengths: &lengths };
-        let result = self.model.classify(&mut session, &InOrder, &texts, &mut logits);
-        self.keep(plan, session);
-        result?;
+        let plan = precise(self.model.plan(in_steps(pair.ids.len())), is_precise);
+        self.sessions.with(
+            plan,
+            |plan| self.model.session_for(plan),
+            |session| self.model.classify(session, &InOrder, &texts, &mut logits),
+        )?;
         self.total = pair.ids.len() + usize::from(pair.truncated);
         let mut scores = logits.clone();
         if let Some(classes) = self.model.classes() {
@@ -260,28 +244,9 @@ impl Encoders {
             model,
             prompt: Prompt::default(),
             tokens: PipelineSession::default(),
-            sessions: Vec::new(),
-            ids: Vec::new(),
-            lengths: Vec::new(),
+            sessions: Sessions::default(),
+            waiting: Waiting::default(),
             total: 0,
         }
-    }
-
-    /// Scratch memory for so many tokens.
-    fn session(&mut self, tokens: usize, is_precise: bool) -> Result<(Plan, Session)> {
-        let plan = self.model.plan(tokens.max(1).next_multiple_of(TOKEN_STEP));
-        let plan = Plan { jobs: 1, quantized: plan.quantized && !is_precise, ..plan };
-        let known = self.sessions.iter().position(|(known, _)| *known == plan);
-        match known {
-            Some(known) => Ok(self.sessions.swap_remove(known)),
-            None => Ok((plan, self.model.session_for(plan)?)),
-        }
-    }
-
-    fn keep(&mut self, plan: Plan, session: Session) {
-        if self.sessions.len() == MAX_SESSIONS {
-            self.sessions.remove(0);
-        }
-        self.sessions.push((plan, session));
     }
 }

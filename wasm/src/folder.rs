@@ -1,4 +1,5 @@
-//! A Hugging Face folder on its way in: which texts and weights are wanted, and those that are there.
+//! A Hugging Face folder on its way in: which texts and weights are wanted, and those that are
+//! there.
 
 use alloc::borrow::Cow;
 use alloc::collections::BTreeMap;

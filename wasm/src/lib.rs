@@ -10,8 +10,8 @@
 //!
 //! JavaScript owns every decision about sources, caches, workers and time. Features choose what a
 //! module can do: the package ships one for BERT, one for encoders of all families, one that
-//! continues texts, one for words, one that inspects, and one that dequantises, which is loaded when somebody wants to see
-//! numbers.
+//! continues texts, one for words, one that inspects, and one that dequantises, which is loaded when
+//! somebody wants to see numbers.
 
 #![cfg_attr(target_family = "wasm", no_std)]
 
@@ -21,13 +21,7 @@ extern crate alloc;
 mod allocator;
 #[cfg(feature = "causal")]
 pub mod causal;
-#[cfg(any(
-    feature = "embed",
-    feature = "encoders",
-    feature = "words",
-    feature = "causal",
-    feature = "inspect"
-))]
+#[cfg(feature = "reading")]
 mod decoder;
 #[cfg(feature = "values")]
 pub mod dequantize;
@@ -36,28 +30,18 @@ pub mod encoders;
 pub mod failure;
 #[cfg(feature = "encoders")]
 pub mod folder;
-#[cfg(any(
-    feature = "embed",
-    feature = "encoders",
-    feature = "words",
-    feature = "causal",
-    feature = "inspect"
-))]
+#[cfg(feature = "reading")]
 pub mod reader;
 #[cfg(feature = "inspect")]
 pub mod report;
-#[cfg(any(
-    feature = "embed",
-    feature = "encoders",
-    feature = "words",
-    feature = "causal",
-    feature = "inspect"
-))]
+#[cfg(feature = "reading")]
 mod seen;
 #[cfg(feature = "embed")]
 pub mod sentences;
 #[cfg(any(feature = "embed", feature = "encoders"))]
 mod sessions;
+#[cfg(any(feature = "embed", feature = "encoders"))]
+mod waiting;
 #[cfg(feature = "words")]
 pub mod words;
 

@@ -190,7 +190,8 @@ impl Reader {
     }
 
     /// Whether a file that was read needs the module for encoders of all families: it keeps the
-    /// texts of a folder, has prompts by their names, or is an encoder where decoders were expected.
+    /// texts of a folder, has prompts by their names, or is an encoder where decoders were
+    /// expected.
     #[cfg(any(feature = "embed", feature = "causal"))]
     #[must_use]
     pub fn needs_encoders(&self) -> bool {

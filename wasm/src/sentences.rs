@@ -1,32 +1,33 @@
 //! Sentence models: texts in, vectors out.
 
 use alloc::vec::Vec;
+use core::mem;
 
 use nanoembed_core::event::Format;
 use nanoembed_core::limit::filled;
-use nanoembed_core::model::{InOrder, Plan};
-use nanoembed_core::owned::{Embedder, Session};
+use nanoembed_core::model::InOrder;
+use nanoembed_core::owned::Embedder;
 use wasm_bindgen::prelude::*;
 
 use crate::failure::Result;
 use crate::reader::Reader;
-use crate::sessions::{MAX_SESSIONS, TOKEN_STEP};
+use crate::sessions::{Sessions, precise};
+use crate::waiting::Waiting;
 
 /// A sentence model, and the texts that wait to be embedded.
 #[wasm_bindgen]
 pub struct Sentences {
     embedder: Embedder<Vec<u8>>,
-    sessions: Vec<(Plan, Session)>,
-    ids: Vec<u32>,
-    lengths: Vec<usize>,
+    sessions: Sessions,
+    waiting: Waiting,
     total: usize,
 }
 
 #[wasm_bindgen]
 impl Sentences {
     /// The model in the file that `reader` has read. `requantize` says whether its weights are
-    /// requantised to a byte each, unless they are so in the file; by default they are if they are in
-    /// blocks of few bits, and there is memory for it.
+    /// requantised to a byte each, unless they are so in the file; by default they are if they are
+    /// in blocks of few bits, and there is memory for it.
     ///
     /// # Errors
     ///
@@ -41,7 +42,7 @@ impl Sentences {
                 done?;
             }
         }
-        Ok(Self { embedder, sessions: Vec::new(), ids: Vec::new(), lengths: Vec::new(), total: 0 })
+        Ok(Self { embedder, sessions: Sessions::default(), waiting: Waiting::default(), total: 0 })
     }
 
     /// Elements of a vector.
@@ -80,11 +81,8 @@ impl Sentences {
     ///
     /// As [`tokenize`](Self::tokenize).
     pub fn add(&mut self, text: &str, limit: usize) -> Result<usize> {
-        let limit = limit.min(self.positions());
-        let ids = self.tokenize(text, limit)?;
-        self.ids.extend_from_slice(&ids);
-        self.lengths.push(ids.len());
-        Ok(ids.len())
+        let ids = self.tokenize(text, limit.min(self.positions()))?;
+        Ok(self.waiting.add(&ids))
     }
 
     /// How many tokens the last text has in full.
@@ -95,8 +93,7 @@ impl Sentences {
 
     /// Forgets the texts that wait.
     pub fn clear(&mut self) {
-        self.ids.clear();
-        self.lengths.clear();
+        self.waiting.clear();
     }
 
     /// The vectors of the texts that wait, one after the other. `is_precise` keeps activations in
@@ -106,32 +103,17 @@ impl Sentences {
     ///
     /// What the model refuses, or `buffer_too_small` if there is not enough memory.
     pub fn run(&mut self, is_precise: bool) -> Result<Vec<f32>> {
-        let result = self.embed(is_precise);
-        self.clear();
-        result
-    }
-
-    fn embed(&mut self, is_precise: bool) -> Result<Vec<f32>> {
-        // Texts that fit together are computed together.
-        let longest = self.lengths.iter().copied().max().unwrap_or(1);
-        let all = self.ids.len().clamp(1, longest.max(4 * TOKEN_STEP));
-        let tokens = all.next_multiple_of(TOKEN_STEP);
-        let plan = Plan { quantized: !is_precise, ..Plan::new(tokens) };
-        let known = self.sessions.iter().position(|(known, _)| *known == plan);
-        let (_, mut session) = match known {
-            Some(known) => self.sessions.swap_remove(known),
-            None if is_precise => (plan, self.embedder.session_for(plan)?),
-            // The model knows whether it was made to run in integers.
-            None => (plan, self.embedder.session(tokens, 1)?),
-        };
-        let mut out = filled(self.lengths.len().saturating_mul(self.dims()), 0.0)?;
-        let result =
-            self.embedder.embed(&mut session, &InOrder, &self.ids, &self.lengths, &mut out);
-        if self.sessions.len() == MAX_SESSIONS {
-            self.sessions.remove(0);
-        }
-        self.sessions.push((plan, session));
-        result?;
+        let waiting = mem::take(&mut self.waiting);
+        let plan = precise(self.embedder.plan(waiting.tokens()), is_precise);
+        let mut out = filled(waiting.lengths.len().saturating_mul(self.dims()), 0.0)?;
+        self.sessions.with(
+            plan,
+            |plan| self.embedder.session_for(plan),
+            |session| {
+                let Waiting { ids, lengths } = &waiting;
+                self.embedder.embed(session, &InOrder, ids, lengths, &mut out)
+            },
+        )?;
         Ok(out)
     }
 }
