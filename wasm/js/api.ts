@@ -5,7 +5,7 @@ import type { Reranker } from "./encoders.js";
 import { isFolder, type Folder } from "./folders.js";
 import type { InspectOptions, Inspection, Verdict, VerifyOptions } from "./inspection.js";
 import { bring, type LoadOptions as BaseOptions } from "./load.js";
-import { ModelSink, checkKind, engineOf, type ModuleName, type Runners } from "./model-sink.js";
+import { ModelSink, engineOf, ofKind, type ModuleName, type Runners } from "./model-sink.js";
 import type { SentenceModel, SentenceOptions } from "./sentences.js";
 import type { Source } from "./source.js";
 import type { WordOptions, WordVectors } from "./words.js";
@@ -66,14 +66,7 @@ export async function init(runners: Runners, { module_or_path: sentences, words,
 /** The model in a folder. */
 export async function folderOf(runners: Runners, folder: Folder, options: LoadOptions): Promise<SentenceModel | Reranker> {
   const { engine, loadFolder } = await runners.encoders();
-  const model = await loadFolder(engine, folder, options);
-  try {
-    checkKind(options.kind, model.kind);
-  } catch (error) {
-    model.dispose();
-    throw error;
-  }
-  return model;
+  return ofKind(options.kind, await loadFolder(engine, folder, options));
 }
 
 /** What only looks at files. */
@@ -83,12 +76,12 @@ export type Looking = Pick<Api, "inspect" | "verify">;
 export function api(runners: Runners, looking: () => Promise<Looking>): Api {
   async function load(source: Source | Folder, options: LoadOptions = {}) {
     options.signal?.throwIfAborted();
-    const { kind } = options;
     if (isFolder(source)) return folderOf(runners, source, options);
+    const { kind } = options;
     // It takes as long as the file's first bytes. What is wrong with it is said when those are there.
     const module = kind === "reranker" ? "encoders" : kind;
     if (module) void engineOf(runners, module).then((engine) => engine.ready()).catch(() => {});
-    const sink = await bring(source, () => new ModelSink(runners, options.kind), options);
+    const sink = await bring(source, () => new ModelSink(runners, kind), options);
     return sink.model(options);
   }
   return {

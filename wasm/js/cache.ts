@@ -24,11 +24,25 @@ export function throughCache<S extends Sink>(
   fresh: () => Promise<S>,
   signal?: AbortSignal,
 ): Promise<S> {
-  const key = `${kind} ${address}`;
-  const bring = () => {
+  return inTurn(`${kind} ${address}`, async () => {
     signal?.throwIfAborted();
-    return bringOne(kind, address, again, fresh, signal);
-  };
+    const kept = await recall(kind, address, signal);
+    if (kept) {
+      try {
+        return await again(kept);
+      } catch (error) {
+        if (!(error instanceof NanoembedError) || CALLERS.includes(error.code)) throw error;
+        // The copy is damaged, or the file is another by now: what there is now takes its place, once that is loaded.
+      }
+    }
+    const sink = await fresh();
+    await keep(kind, address, (await sink.bytes()) as Uint8Array<ArrayBuffer>);
+    return sink;
+  }, signal);
+}
+
+/** Brings one file after the other of those that are kept in the same place. */
+function inTurn<S extends Sink>(key: string, bring: () => Promise<S>, signal?: AbortSignal): Promise<S> {
   const before = underWay.get(key);
   const own = before ? before.then(bring) : bring();
   const settled = own.catch(() => {}).then(() => {
@@ -38,27 +52,6 @@ export function throughCache<S extends Sink>(
   // Nobody takes what arrives after an abort.
   own.then((sink) => signal?.aborted && sink.abort()).catch(() => {});
   return unlessAborted(own, signal);
-}
-
-async function bringOne<S extends Sink>(
-  kind: CacheKind,
-  address: string,
-  again: (kept: Pieces) => Promise<S>,
-  fresh: () => Promise<S>,
-  signal?: AbortSignal,
-): Promise<S> {
-  const kept = await recall(kind, address, signal);
-  if (kept) {
-    try {
-      return await again(kept);
-    } catch (error) {
-      if (!(error instanceof NanoembedError) || CALLERS.includes(error.code)) throw error;
-      // The copy is damaged, or the file is another by now: what there is now takes its place, once that is loaded.
-    }
-  }
-  const sink = await fresh();
-  await keep(kind, address, (await sink.bytes()) as Uint8Array<ArrayBuffer>);
-  return sink;
 }
 
 /** The kept copy of `address`; `undefined` if there is none, or the store cannot be used. */

@@ -1,8 +1,8 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import { breathe } from "./breathe.js";
-import { disposeSymbol } from "./dispose.js";
 import type { Engine, Glue, Reader } from "./engine.js";
 import { NanoembedError, check, guarded } from "./errors.js";
+import { Local } from "./local.js";
 import type { Tokens } from "./sentences.js";
 
 export interface GenerateOptions {
@@ -94,28 +94,22 @@ export interface CausalGlue extends Glue {
 const TOKENS = 128;
 
 /** A causal model in this thread. */
-class LocalCausal implements CausalModel {
+class LocalCausal extends Local<Causal> implements CausalModel {
   readonly kind = "causal";
   readonly vocabulary: number;
   readonly maxTokens: number;
-  #model: Causal | undefined;
 
   constructor(model: Causal) {
-    this.#model = model;
+    super(model);
     this.vocabulary = model.vocabulary();
     this.maxTokens = model.positions();
-  }
-
-  #open(): Causal {
-    if (!this.#model) throw new NanoembedError("disposed", "the model was disposed of");
-    return this.#model;
   }
 
   /** Lets others run; what they may have done meanwhile ends the text. */
   async #pause(signal: AbortSignal | undefined): Promise<void> {
     await breathe();
     signal?.throwIfAborted();
-    this.#open();
+    this.open();
   }
 
   async *generate(prompt: string, options: GenerateOptions = {}): AsyncGenerator<GeneratedToken, Generated, undefined> {
@@ -139,7 +133,7 @@ class LocalCausal implements CausalModel {
         yield { text: piece, id };
         if (tokens === count) return { text, promptTokens, tokens, reason: "length" };
         signal?.throwIfAborted();
-        this.#open();
+        this.open();
       }
     } finally {
       generation.free();
@@ -151,7 +145,7 @@ class LocalCausal implements CausalModel {
       throw new NanoembedError("invalid_argument", `the prompt is of type ${typeof prompt}, not string`);
     }
     const { temperature = 0.7, topK = 40, topP = 0.95, seed = 0, chat = false, precision } = options;
-    const model = this.#open();
+    const model = this.open();
     const ids = guarded(() => model.tokenize(chat ? `<|im_start|>user\n${prompt}<|im_end|>\n<|im_start|>assistant\n` : prompt));
     if (ids.length === 0) {
       throw new NanoembedError("invalid_argument", "the prompt is empty, and the model has no token to begin with");
@@ -173,21 +167,12 @@ class LocalCausal implements CausalModel {
   }
 
   async tokenize(text: string, options: { maxTokens?: number } = {}): Promise<Tokens> {
-    const model = this.#open();
+    const model = this.open();
     const all = guarded(() => model.tokenize(text));
     const most = options.maxTokens ?? all.length;
     check(Number.isInteger(most) && most >= 0, "maxTokens must be a whole number");
     const ids = all.slice(0, most);
     return { ids, total: all.length, truncated: all.length > ids.length };
-  }
-
-  dispose(): void {
-    this.#model?.free();
-    this.#model = undefined;
-  }
-
-  [disposeSymbol](): void {
-    this.dispose();
   }
 }
 

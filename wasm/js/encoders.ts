@@ -1,8 +1,8 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import { breathe } from "./breathe.js";
-import { disposeSymbol } from "./dispose.js";
 import type { Engine, Glue, Reader } from "./engine.js";
-import { NanoembedError, check, guarded } from "./errors.js";
+import { check, guarded } from "./errors.js";
+import { Local } from "./local.js";
 import { ranked } from "./ranking.js";
 import { LocalSentences, type SentenceModel, type SentenceOptions, type Sentences } from "./sentences.js";
 
@@ -80,23 +80,17 @@ export interface EncoderGlue extends Glue {
 }
 
 /** A cross-encoder in this thread. */
-class LocalReranker implements Reranker {
+class LocalReranker extends Local<Encoders> implements Reranker {
   readonly kind = "reranker";
   readonly labels: readonly string[];
   readonly maxTokens: number;
   readonly #positions: number;
-  #model: Encoders | undefined;
 
   constructor(model: Encoders, labels: string[]) {
-    this.#model = model;
+    super(model);
     this.labels = labels;
     this.maxTokens = model.max_tokens();
     this.#positions = model.positions();
-  }
-
-  #open(): Encoders {
-    if (!this.#model) throw new NanoembedError("disposed", "the model was disposed of");
-    return this.#model;
   }
 
   async rerank(query: string, texts: readonly string[], options?: RerankOptions): Promise<Ranked[]> {
@@ -106,7 +100,7 @@ class LocalReranker implements Reranker {
   async score(query: string, texts: readonly string[], options: RerankOptions = {}): Promise<PairScore[]> {
     const { signal, maxTokens = this.maxTokens, precision } = options;
     signal?.throwIfAborted();
-    this.#open();
+    this.open();
     check(typeof query === "string" && Array.isArray(texts), "the query must be a string and texts an array");
     check(Number.isInteger(maxTokens) && maxTokens >= 4 && maxTokens <= this.#positions, `maxTokens must be 4 to ${this.#positions}`);
     const found: PairScore[] = [];
@@ -117,22 +111,13 @@ class LocalReranker implements Reranker {
         signal?.throwIfAborted();
       }
       found.push(guarded(() => {
-        const model = this.#open();
+        const model = this.open();
         const both = [...model.compare(query, text, maxTokens, precision === "precise")];
         const logits = both.splice(0, both.length / 2);
         return { logits, scores: both, truncated: model.total() > maxTokens };
       }));
     }
     return found;
-  }
-
-  dispose(): void {
-    this.#model?.free();
-    this.#model = undefined;
-  }
-
-  [disposeSymbol](): void {
-    this.dispose();
   }
 }
 

@@ -1,5 +1,6 @@
 import { NanoembedError } from "./errors.js";
 import { builtin } from "./node.js";
+import { isPage } from "./source.js";
 
 /** Where a module can come from instead of the package's own file. */
 export type ModuleSource = string | URL | Request | Response | BufferSource | WebAssembly.Module;
@@ -111,7 +112,6 @@ export class Engine<out G extends AnyGlue> {
   view(address: number, bytes: number): Uint8Array {
     return new Uint8Array(this.#memory!.buffer, address, bytes);
   }
-
 }
 
 const memories: WebAssembly.Memory[] = [];
@@ -126,9 +126,8 @@ async function instantiate(source: ModuleSource, imports: WebAssembly.Imports): 
   }
   const bytes = await readable(source);
   if (!(bytes instanceof Response)) return WebAssembly.instantiate(bytes, imports);
-  const isPage = /^text\/html/.test(bytes.headers.get("content-type") ?? "");
-  if (!bytes.ok || isPage) {
-    const answer = isPage ? "is a web page" : `answered ${bytes.status}`;
+  if (!bytes.ok || isPage(bytes)) {
+    const answer = isPage(bytes) ? "is a web page" : `answered ${bytes.status}`;
     throw new Error(`${bytes.url} ${answer}: the package's .wasm files have to lie beside its JavaScript, or init() says where they are`);
   }
   // Compiled as it arrives, if the server says what it is.

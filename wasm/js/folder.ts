@@ -6,7 +6,7 @@ import { bring, type LoadOptions } from "./load.js";
 import { isLocal } from "./node.js";
 import type { SentenceModel } from "./sentences.js";
 import { MemorySink } from "./sink.js";
-import { bodyOf, fetched, isPage, limits, type Progress, type Source } from "./source.js";
+import { bodyOf, fetched, isAddress, isPage, limits, type Progress, type Source } from "./source.js";
 
 /** Where the files of a folder come from. */
 interface Files {
@@ -32,8 +32,7 @@ export async function loadFolder(
 ): Promise<SentenceModel | Reranker> {
   const { signal, onProgress } = options;
   limits(options);
-  const isAddress = typeof folder === "string" || folder instanceof URL;
-  const files = !isAddress ? picked(folder) : isLocal(folder) ? await local(folder) : remote(String(folder), options);
+  const files = !isAddress(folder) ? picked(folder) : isLocal(folder) ? await local(folder) : remote(String(folder), options);
   const [, ...usual] = await Promise.all([engine.ready(), ...USUAL.map(async (path) => [path, await files.text(path)] as const)]);
   const parts = new engine.glue.Folder();
   try {
@@ -89,11 +88,7 @@ async function local(folder: string | URL): Promise<Files> {
   const source = (path: string) => new URL(path, base);
   return {
     source,
-    async text(path) {
-      const file = await localFile(source(path));
-      if (file && file.size > MOST_TEXT_BYTES) throw tooLarge(path);
-      return file?.text();
-    },
+    text: async (path) => textOf(path, await localFile(source(path))),
   };
 }
 
@@ -101,17 +96,19 @@ function picked(files: readonly File[] | FileList): Files {
   const all = new Map<string, File>();
   for (const file of files) all.set(pathOf(file), file);
   return {
-    async text(path) {
-      const file = all.get(path);
-      if (file && file.size > MOST_TEXT_BYTES) throw tooLarge(path);
-      return file?.text();
-    },
+    text: (path) => textOf(path, all.get(path)),
     source(path) {
       const file = all.get(path);
       if (file) return file;
       throw new NanoembedError("missing_file", `${path} is not among the files of the folder: it holds the weights`);
     },
   };
+}
+
+/** The text in a file, if that is there. */
+async function textOf(path: string, file: Blob | undefined): Promise<string | undefined> {
+  if (file && file.size > MOST_TEXT_BYTES) throw tooLarge(path);
+  return file?.text();
 }
 
 const tooLarge = (path: string) => new NanoembedError("too_large", `${path} has more than ${MOST_TEXT_BYTES} bytes`);

@@ -1,13 +1,13 @@
 // Which sources are folders: asked before any code for folders is loaded.
 import { check } from "./errors.js";
-import type { Source } from "./source.js";
+import { isAddress, type Source } from "./source.js";
 
 /** A Hugging Face folder: its address, which ends with `/`, or the files that somebody has picked. */
 export type Folder = string | URL | readonly File[] | FileList;
 
 /** Whether a source is a folder. */
 export function isFolder(source: Source | Folder): source is Folder {
-  if (typeof source === "string" || source instanceof URL) return /^[^?#]*\/(?:[?#]|$)/.test(String(source));
+  if (isAddress(source)) return /^[^?#]*\/(?:[?#]|$)/.test(String(source));
   return (typeof FileList === "function" && source instanceof FileList) || (Array.isArray(source) && source[0] instanceof Blob);
 }
 

@@ -43,9 +43,20 @@ export const engineOf = async (runners: Runners, name: ModuleName): Promise<Engi
   name === "sentences" ? runners.sentences : (await runners[name]()).engine;
 
 /** Refuses a model of another kind than is wanted. */
-export function checkKind(wanted: Kind | undefined, kind: Kind, format?: string): void {
+function checkKind(wanted: Kind | undefined, kind: Kind, format?: string): void {
   if (!wanted || wanted === kind) return;
   throw new NanoembedError("wrong_kind", `the file holds ${kind}, not ${wanted}`, format === undefined ? {} : { format });
+}
+
+/** A model, which is disposed of if another kind is wanted. */
+export function ofKind<M extends Model>(wanted: Kind | undefined, model: M, format?: string): M {
+  try {
+    checkKind(wanted, model.kind, format);
+    return model;
+  } catch (error) {
+    model.dispose();
+    throw error;
+  }
 }
 
 /** So many bytes of a file tell what it is, where that stands at its beginning. */
@@ -56,8 +67,7 @@ const TELLING_BYTES = 1 << 12;
  * asked of a module when all of it is there; this saves a copy then.
  */
 function hintsAtEncoder(start: Uint8Array, family: Family): boolean {
-  let text = "";
-  for (let at = 0; at < Math.min(start.length, 1 << 16); at += 4096) text += String.fromCharCode(...start.subarray(at, at + 4096));
+  const text = new TextDecoder("latin1").decode(start.subarray(0, 1 << 16));
   switch (family) {
     case "gguf":
       return /general\.architecture[^]{12}[a-z0-9-]*(?:bert|embedding)/.test(text) || text.includes(".pooling_type");
@@ -128,14 +138,19 @@ export class ModelSink implements Sink {
     const first = this.#inner as MemorySink<SentenceReader>;
     const isCausal = first.reader!.holds_decoder();
     if (isCausal === undefined) return;
-    this.#module = isCausal ? "causal" : "sentences";
-    const seen = isCausal ? first.bytes().slice() : undefined;
-    if (isCausal) {
-      first.abort();
-      await this.#open("causal");
-    }
-    this.#inner!.reserve(this.#size);
-    if (seen) this.#inner!.write(seen);
+    this.#module = "sentences";
+    if (isCausal) await this.#move("causal");
+    else first.reserve(this.#size);
+  }
+
+  /** Goes on in another module, with what is there. */
+  async #move(module: ModuleName): Promise<void> {
+    const seen = this.#inner!.bytes().slice();
+    this.#inner!.abort();
+    this.#module = module;
+    await this.#open(module);
+    this.#inner!.reserve(Math.max(this.#size, seen.length));
+    this.#inner!.write(seen);
   }
 
   async #open(name: ModuleName): Promise<void> {
@@ -156,12 +171,7 @@ export class ModelSink implements Sink {
     const inner = this.#inner as MemorySink<ModelReader>;
     inner.finish();
     if (inner.reader!.needs_encoders?.() && this.#module !== "encoders") {
-      const all = inner.bytes().slice();
-      inner.abort();
-      this.#module = "encoders";
-      await this.#open("encoders");
-      this.#inner!.reserve(all.length);
-      this.#inner!.write(all);
+      await this.#move("encoders");
       this.#inner!.finish();
     }
     this.#settle(this.#module!, this.#inner!.format!);
@@ -182,14 +192,7 @@ export class ModelSink implements Sink {
     }
     if (this.#module === "encoders") {
       const { engine, loadEncoder } = await encoders();
-      const model = loadEncoder(engine, inner.take(), format, options);
-      try {
-        checkKind(this.#wanted, model.kind, format);
-      } catch (error) {
-        model.dispose();
-        throw error;
-      }
-      return model;
+      return ofKind(this.#wanted, loadEncoder(engine, inner.take(), format, options), format);
     }
     if (this.#module === "causal") {
       const { engine, loadCausal } = await causal();

@@ -4,10 +4,10 @@ import type { CausalModel, GenerateOptions, Generated, GeneratedToken } from "./
 import { disposeSymbol } from "./dispose.js";
 import type { PairScore, Ranked, RerankOptions, Reranker } from "./encoders.js";
 import { NanoembedError, check } from "./errors.js";
-import type {
-  EmbedOptions, Embedding, Embeddings, PartOptions, SentenceModel, TokenizeOptions, Tokens,
-} from "./sentences.js";
 import { ranked } from "./ranking.js";
+import {
+  room, type EmbedOptions, type Embedding, type Embeddings, type PartOptions, type SentenceModel, type TokenizeOptions, type Tokens,
+} from "./sentences.js";
 import { plain, type Ask, type Thread } from "./thread.js";
 import type { Neighbour, SearchOptions, WordVector, WordVectors } from "./words.js";
 
@@ -83,12 +83,6 @@ class RemoteTexts extends Remote {
   }
 }
 
-/** Where the caller wants so many elements, or a new place for them. */
-function room({ out }: EmbedOptions, elements: number): Float32Array {
-  check(!out || out.length >= elements, `out has ${out?.length} elements, ${elements} are needed`);
-  return out ?? new Float32Array(elements);
-}
-
 export class RemoteSentences extends RemoteTexts implements SentenceModel {
   readonly kind = "sentences";
   readonly dims: number;
@@ -115,8 +109,9 @@ export class RemoteSentences extends RemoteTexts implements SentenceModel {
     if (typeof texts === "string") {
       const one = await this.held.call<Embedding>("embed", [texts], options);
       if (!options.out) return one;
-      room(options, one.dims).set(one.data);
-      return { ...one, data: options.out.subarray(0, one.dims) };
+      const data = room(options, one.dims);
+      data.set(one.data);
+      return { ...one, data };
     }
     const all = await this.#parts(texts, options);
     const { dims } = all[0]!;
@@ -127,7 +122,7 @@ export class RemoteSentences extends RemoteTexts implements SentenceModel {
       at += part.data.length;
     }
     const [tokens, truncated] = [all.flatMap((part) => part.tokens), all.flatMap((part) => part.truncated)];
-    return { data: data.subarray(0, texts.length * dims), dims, tokens, truncated };
+    return { data, dims, tokens, truncated };
   }
 
   /** The embeddings of all texts in parts. Without texts there is one part all the same: whether the call is right is said there. */

@@ -1,8 +1,8 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import { breathe } from "./breathe.js";
-import { disposeSymbol } from "./dispose.js";
 import type { Glue, Reader, SentenceReader } from "./engine.js";
 import { NanoembedError, check, guarded } from "./errors.js";
+import { Local } from "./local.js";
 
 export interface EmbedOptions {
   /** Stops between batches. */
@@ -163,27 +163,21 @@ function prompted(model: Sentences, { prompt, promptName, role }: PartOptions): 
 }
 
 /** A sentence model in this thread. */
-export class LocalSentences implements SentenceModel {
+export class LocalSentences extends Local<Sentences> implements SentenceModel {
   readonly kind = "sentences";
   readonly dims: number;
   readonly maxTokens: number;
   readonly prompts: readonly string[];
   readonly #positions: number;
   readonly #least: number;
-  #model: Sentences | undefined;
 
   constructor(model: Sentences) {
-    this.#model = model;
+    super(model);
     this.dims = model.dims();
     this.maxTokens = model.max_tokens();
     this.#positions = model.positions();
     this.#least = model.least_tokens?.() ?? 2;
     this.prompts = model.prompts?.() ?? [];
-  }
-
-  #open(): Sentences {
-    if (!this.#model) throw new NanoembedError("disposed", "the model was disposed of");
-    return this.#model;
   }
 
   embed(text: string, options?: EmbedOptions): Promise<Embedding>;
@@ -205,16 +199,15 @@ export class LocalSentences implements SentenceModel {
 
   /** Texts of several calls alternate, batch by batch: a question does not wait for what was asked before it. */
   async #embed(texts: readonly string[], options: PartOptions): Promise<Embeddings> {
-    const { signal, truncateDim, normalize = truncateDim !== undefined, out, onProgress, start = 0 } = options;
+    const { signal, truncateDim, normalize = truncateDim !== undefined, onProgress, start = 0 } = options;
     signal?.throwIfAborted();
-    this.#open();
+    this.open();
     const dims = truncateDim ?? this.dims;
     check(Array.isArray(texts), "texts must be a string or an array");
     check(["end", "error", undefined].includes(options.truncate), 'truncate must be "end" or "error"');
     check(Number.isInteger(dims) && dims >= 1 && dims <= this.dims, `truncateDim must be 1 to ${this.dims}`);
     const limit = this.#limit(options);
-    const data = out ?? new Float32Array(texts.length * dims);
-    check(data.length >= texts.length * dims, `out has ${data.length} elements, ${texts.length * dims} are needed`);
+    const data = room(options, texts.length * dims);
     const tokens: number[] = [];
     const truncated: boolean[] = [];
     let next = 0;
@@ -222,7 +215,7 @@ export class LocalSentences implements SentenceModel {
       const first = next;
       // In one go: the texts that wait inside the module are those of this call.
       const vectors = guarded(() => {
-        const model = this.#open();
+        const model = this.open();
         let waiting = 0;
         try {
           const prompt = prompted(model, options);
@@ -253,7 +246,7 @@ export class LocalSentences implements SentenceModel {
         signal?.throwIfAborted();
       }
     }
-    return { data: out ? out.subarray(0, texts.length * dims) : data, dims, tokens, truncated };
+    return { data, dims, tokens, truncated };
   }
 
   #limit(options: { maxTokens?: number }): number {
@@ -268,7 +261,7 @@ export class LocalSentences implements SentenceModel {
   }
 
   async tokenize(text: string, options: TokenizeOptions = {}): Promise<Tokens> {
-    const model = this.#open();
+    const model = this.open();
     const { maxTokens = 0xffff_ffff } = options;
     check(maxTokens >= this.#least, `maxTokens must be ${this.#least} or more`);
     return guarded(() => {
@@ -276,15 +269,6 @@ export class LocalSentences implements SentenceModel {
       const total = model.total();
       return { ids, total, truncated: total > ids.length };
     });
-  }
-
-  dispose(): void {
-    this.#model?.free();
-    this.#model = undefined;
-  }
-
-  [disposeSymbol](): void {
-    this.dispose();
   }
 }
 
@@ -297,6 +281,12 @@ export function loadSentences(
 ): SentenceModel {
   const { Sentences } = engine.glue;
   return new LocalSentences(guarded(() => new Sentences(reader, options.requantize), () => format));
+}
+
+/** Where the caller wants so many elements, or a new place for them. */
+export function room({ out }: EmbedOptions, elements: number): Float32Array {
+  check(!out || out.length >= elements, `out has ${out?.length} elements, ${elements} are needed`);
+  return out?.subarray(0, elements) ?? new Float32Array(elements);
 }
 
 /** Copies vectors, or the first elements of each, maybe scaled to length 1. */

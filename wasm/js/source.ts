@@ -50,6 +50,9 @@ export const bytesOf = (source: ArrayBuffer | ArrayBufferView): Uint8Array =>
     ? new Uint8Array(source)
     : new Uint8Array(source.buffer, source.byteOffset, source.byteLength);
 
+/** Whether a source is an address alone. */
+export const isAddress = (source: unknown): source is string | URL => typeof source === "string" || source instanceof URL;
+
 /** The address of a source that can be fetched again. */
 export function addressOf(source: Source): string | undefined {
   if (typeof source === "string") return source;
@@ -59,8 +62,7 @@ export function addressOf(source: Source): string | undefined {
 
 /** The file of Node's file system that an address names, if it names one. */
 export async function fileOf(source: Source): Promise<Blob | undefined> {
-  const isAddress = typeof source === "string" || source instanceof URL;
-  return isAddress && isLocal(source) ? (await import("./local-files.js")).neededFile(source) : undefined;
+  return isAddress(source) && isLocal(source) ? (await import("./local-files.js")).neededFile(source) : undefined;
 }
 
 /**

@@ -20,7 +20,7 @@ import { fromPlain } from "./protocol.js";
 import { Held, RemoteCausal, RemoteReranker, RemoteSentences, RemoteWords, type Described } from "./remote.js";
 import type { SentenceModel } from "./sentences.js";
 import type { Sink } from "./sink.js";
-import { bodyOf, type Source } from "./source.js";
+import { bodyOf, isAddress, type Source } from "./source.js";
 import { plain, Thread } from "./thread.js";
 import type { WordOptions, WordVectors } from "./words.js";
 
@@ -114,7 +114,7 @@ class RemoteSink implements Sink {
 
 /** Addresses count from the page, not from the worker's file. */
 const absolute = (source: Source): unknown =>
-  typeof source === "string" || source instanceof URL ? new URL(source, globalThis.location?.href).href : source;
+  isAddress(source) ? new URL(source, globalThis.location?.href).href : source;
 
 /** A source on its way to a worker, and what goes over with it. */
 function sent(source: Source): { source: unknown; transfer: Transferable[] } {
@@ -153,11 +153,11 @@ class Pool implements WorkerPool {
   /** Every worker takes a folder's files for itself: from the browser's cache, if the server allows that. */
   async #folder(folder: Folder, options: LoadOptions): Promise<Model> {
     const { signal, onProgress } = options;
-    const source = typeof folder === "string" || folder instanceof URL ? absolute(folder) : [...folder];
+    const source = isAddress(folder) ? absolute(folder) : [...folder];
     const asked = this.#threads.map((thread, at) => {
+      // Progress is that of the first.
       const own = at === 0 ? onProgress : undefined;
-      const args = [source, plain(own ? options : without(options))];
-      return thread.ask<Described>("folder", { args, signal, onProgress: own });
+      return thread.ask<Described>("folder", { args: [source, plain({ ...options, onProgress: own })], signal, onProgress: own });
     });
     return this.#model(this.#threads, await Promise.all(asked));
   }
@@ -223,10 +223,6 @@ class Pool implements WorkerPool {
   [disposeSymbol](): void {
     this.dispose();
   }
-}
-
-function without({ onProgress: _, ...options }: LoadOptions): LoadOptions {
-  return options;
 }
 
 function rest({ first, count }: { first?: number; count?: number }) {

@@ -11,7 +11,7 @@ const chunks = {
   unanswered: ["unanswered.ts"],
   "local-files": ["local-files.ts"],
   // What all but the inspector need.
-  models: ["load.ts", "sentences.ts", "vectors.ts", "folders.ts", "ranking.ts"],
+  models: ["load.ts", "local.ts", "sentences.ts", "vectors.ts", "folders.ts", "ranking.ts"],
   // What reads parts of files.
   parts: ["parts.ts"],
   words: ["words.ts", "looking-up.ts", "module-slim.ts", "generated/slim.js"],
