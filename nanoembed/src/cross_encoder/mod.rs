@@ -14,7 +14,7 @@ use rayon::prelude::*;
 
 use crate::bytes::Bytes;
 use crate::causal::weights::ModelWeights;
-use crate::encoder::packed::limit;
+use crate::encoder::text::limit;
 use crate::error::{Error, Result};
 use crate::open::opened::Opened;
 use crate::open::source::Source;

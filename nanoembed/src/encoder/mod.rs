@@ -3,9 +3,9 @@
 //! | file | role |
 //! |---|---|
 //! | `options` | how a model is to embed |
+//! | `embed` | the ways to embed |
 //! | `backend` | what is asked of a model |
-//! | `packed` | transformers, which take short texts together |
-//! | `table` | tables of a vector for each token |
+//! | `text` | transformers and tables of a vector for each token |
 //! | `causal` | the pooled states of a model that continues texts |
 //! | `session` | one text at a time in memory of one's own |
 //! | `vectors` | embeddings, and the nearest among them |
@@ -13,14 +13,13 @@
 
 mod backend;
 mod causal;
+mod embed;
 mod options;
-pub(crate) mod packed;
 pub mod precision;
 mod session;
-mod table;
+pub(crate) mod text;
 mod vectors;
 
-use std::borrow::Cow;
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
@@ -36,12 +35,9 @@ use crate::open::opened::Opened;
 use crate::open::prompts::{Prefix, Prompts};
 use crate::open::source::Source;
 use crate::open::text_source::TextSource;
-use crate::progress::{Observer, Progress, Silent};
-use crate::tokenizer::Tokens;
-use backend::{Backend, Batch};
+use backend::Backend;
 use causal::CausalEncoder;
-use packed::{Model, PackedEncoder};
-use table::TableEncoder;
+use text::TextEncoder;
 
 pub use backend::Length;
 pub use options::{EncoderOptions, Pooling};
@@ -80,10 +76,6 @@ struct Inner {
     prompt: Prefix,
     threads: Option<Arc<ThreadPool>>,
 }
-
-/// How many texts are tokenised before the first of them is embedded: enough that threads are
-/// seldom without work at the end of them, few enough that their tokens take little memory.
-const TEXTS_AT_ONCE: usize = 4096;
 
 /// What a text is for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -206,163 +198,6 @@ impl Encoder {
         self.0.backend.positions()
     }
 
-    /// The embedding of a text, computed on this thread: see [`embed_all`](Self::embed_all) for
-    /// many texts.
-    ///
-    /// # Errors
-    ///
-    /// If memory is refused, or the model's file has been changed under it.
-    pub fn embed(&self, text: &str) -> Result<Vec<f32>> {
-        self.embed_as(Role::Text, text)
-    }
-
-    /// The embedding of a question, behind the prompt that the model has for these.
-    ///
-    /// # Errors
-    ///
-    /// As [`embed`](Self::embed).
-    pub fn embed_query(&self, text: &str) -> Result<Vec<f32>> {
-        self.embed_as(Role::Query, text)
-    }
-
-    fn embed_as(&self, role: Role, text: &str) -> Result<Vec<f32>> {
-        let prompt = self.prompt(role)?;
-        let mut vector = vec![0.0; self.0.backend.dimensions()];
-        let text = &*prompt.before(text);
-        let embedded = self.0.backend.embed(None, text, prompt.skipped, &mut vector);
-        embedded.map_err(|error| self.failure(error))?;
-        self.cut(&mut vector);
-        Ok(vector)
-    }
-
-    /// The embeddings of several texts, in their order, on all threads.
-    ///
-    /// # Errors
-    ///
-    /// As [`embed`](Self::embed).
-    pub fn embed_all<T: AsRef<str> + Sync>(&self, texts: &[T]) -> Result<Vectors> {
-        self.embed_all_as(Role::Text, texts).map(|(vectors, _)| vectors)
-    }
-
-    /// The embeddings of texts that answer questions, behind the prompt that the model has for
-    /// these.
-    ///
-    /// # Errors
-    ///
-    /// As [`embed`](Self::embed).
-    pub fn embed_documents<T: AsRef<str> + Sync>(&self, texts: &[T]) -> Result<Vectors> {
-        self.embed_all_as(Role::Document, texts).map(|(vectors, _)| vectors)
-    }
-
-    /// The embeddings of several texts, in their order, on all threads, and how much of each was
-    /// embedded.
-    ///
-    /// # Errors
-    ///
-    /// As [`embed`](Self::embed).
-    pub fn embed_all_as<T: AsRef<str> + Sync>(
-        &self,
-        role: Role,
-        texts: &[T],
-    ) -> Result<(Vectors, Vec<Length>)> {
-        let mut values = vec![0.0; texts.len() * self.0.dimensions];
-        let lengths = self.embed_into(role, texts, &mut values, &Silent)?;
-        // Never refused: rows have the model's size, which is not 0.
-        let vectors = Vectors::new(self.0.dimensions, values);
-        Ok((vectors.ok_or_else(|| Error::bad_input("the model's vectors are empty"))?, lengths))
-    }
-
-    /// The embeddings of several texts into `out`, one behind the other, and how much of each was
-    /// embedded. `observer` is told of texts that are done, and may cancel the rest.
-    ///
-    /// # Errors
-    ///
-    /// As [`embed`](Self::embed); [`Kind::Usage`](crate::Kind::Usage) if `out` has not as many
-    /// numbers as the embeddings; [`Kind::Cancelled`](crate::Kind::Cancelled).
-    pub fn embed_into<T: AsRef<str> + Sync>(
-        &self,
-        role: Role,
-        texts: &[T],
-        out: &mut [f32],
-        observer: &dyn Observer,
-    ) -> Result<Vec<Length>> {
-        let width = self.0.dimensions;
-        if texts.len().checked_mul(width) != Some(out.len()) {
-            let message =
-                format!("has {} numbers, not {width} for each of {}", out.len(), texts.len());
-            return Err(Error::argument("out", message));
-        }
-        let mut all_lengths = Vec::with_capacity(texts.len());
-        let mut rest = out;
-        self.embed_parts(role, texts, observer, |values, lengths| {
-            if let Some((part, behind)) =
-                std::mem::take(&mut rest).split_at_mut_checked(values.len())
-            {
-                part.copy_from_slice(values);
-                rest = behind;
-            }
-            all_lengths.extend_from_slice(lengths);
-            Ok(())
-        })?;
-        Ok(all_lengths)
-    }
-
-    /// The embeddings of several texts, given to `take` part by part, in their order: vectors one
-    /// behind the other, and how much of each text was embedded. No more than a part of them is in
-    /// memory. `observer` is told of texts that are done, and may cancel the rest.
-    ///
-    /// # Errors
-    ///
-    /// As [`embed`](Self::embed), what `take` says, and
-    /// [`Kind::Cancelled`](crate::Kind::Cancelled).
-    pub fn embed_parts<T: AsRef<str> + Sync>(
-        &self,
-        role: Role,
-        texts: &[T],
-        observer: &dyn Observer,
-        mut take: impl FnMut(&[f32], &[Length]) -> Result<()>,
-    ) -> Result<()> {
-        let prompt = self.prompt(role)?;
-        let progress = Progress::texts(observer, "embedding", Some(texts.len() as u64));
-        for texts in texts.chunks(TEXTS_AT_ONCE) {
-            let texts: Vec<Cow<'_, str>> =
-                texts.iter().map(|text| prompt.before(text.as_ref())).collect();
-            let embed = || self.0.backend.embed_all(&texts, prompt.skipped, observer);
-            let embedded = match &self.0.threads {
-                Some(threads) => threads.install(embed),
-                None => embed(),
-            };
-            let Batch { mut values, lengths } = embedded.map_err(|error| self.failure(error))?;
-            if observer.is_cancelled() {
-                return Err(Error::cancelled());
-            }
-            self.cut_rows(&mut values);
-            take(&values, &lengths)?;
-        }
-        drop(progress);
-        Ok(())
-    }
-
-    /// The token ids of a text behind the model's prompt, as many as are embedded.
-    ///
-    /// # Errors
-    ///
-    /// As [`embed`](Self::embed).
-    pub fn tokenize(&self, text: &str) -> Result<Tokens> {
-        let prompt = self.prompt(Role::Text)?;
-        let tokens = self.0.backend.tokenize(&prompt.before(text));
-        tokens.map_err(|error| self.failure(error))
-    }
-
-    /// Scratch memory for one text after the other without the pool: for hot loops.
-    ///
-    /// # Errors
-    ///
-    /// If memory is refused.
-    pub fn session(&self) -> Result<Session> {
-        Session::of(self)
-    }
-
     /// What stands before texts of a role.
     fn prompt(&self, role: Role) -> Result<Prompt> {
         let Inner { prompts, prompt, backend, .. } = &*self.0;
@@ -378,29 +213,6 @@ impl Encoder {
             ErrorKind::UnsupportedSetting => prompts.refuse_left_out(),
             _ => self.failure(error),
         })
-    }
-
-    /// Cuts a vector of the model to the length that was asked for.
-    fn cut(&self, vector: &mut Vec<f32>) {
-        vector.truncate(self.0.dimensions);
-        if self.0.normalize {
-            normalize(vector);
-        }
-    }
-
-    /// Does the same to vectors one behind the other.
-    fn cut_rows(&self, values: &mut Vec<f32>) {
-        let (full, width) = (self.0.backend.dimensions(), self.0.dimensions);
-        let rows = values.len() / full;
-        if width < full {
-            for row in 1..rows {
-                values.copy_within(row * full..row * full + width, row * width);
-            }
-            values.truncate(rows * width);
-        }
-        if self.0.normalize {
-            values.chunks_exact_mut(width).for_each(normalize);
-        }
     }
 
     fn failure(&self, error: CoreError) -> Error {
@@ -445,7 +257,7 @@ fn backend(opened: Opened, options: &EncoderOptions) -> Result<Box<dyn Backend>>
         model.requantize().map_err(|error| opened.source().failure(error))?;
     }
     let model = AnyEncoder::from_bert(model, opened.prompts()?.into_core());
-    Ok(Box::new(PackedEncoder::of(Model::of(model), options)?))
+    Ok(Box::new(TextEncoder::of(model, options)?))
 }
 
 /// A model of texts, ready to run as `options` say.
@@ -459,8 +271,10 @@ fn text_backend(
             .at(source.name())
             .with_hint("`nanoembed rerank` runs it"));
     }
-    let is_table = matches!(source.model().described, Described::Table(_));
-    if options.requantize && !is_table {
+    if options.requantize {
+        if matches!(source.model().described, Described::Table(_)) {
+            return Err(Error::argument("requantize", "is for transformers, and this is a table"));
+        }
         let message = match source.is_folder() {
             true => "is for files of weights, and this is a folder",
             false => "is for files of BERT, and this model is described by its config.json",
@@ -469,18 +283,5 @@ fn text_backend(
             "`nanoembed convert FOLDER OUT.weights --type int8` makes a file of bytes",
         ));
     }
-    let model = Model::of(source.open()?);
-    Ok(match model.encoder.is_table() {
-        true => Box::new(TableEncoder::of(model, options)?),
-        false => Box::new(PackedEncoder::of(model, options)?),
-    })
-}
-
-/// Brings a vector to length 1, if it has any.
-fn normalize(vector: &mut [f32]) {
-    let length = vector.iter().map(|x| f64::from(*x).powi(2)).sum::<f64>().sqrt();
-    if length > 0.0 {
-        #[expect(clippy::cast_possible_truncation, reason = "within ±1")]
-        vector.iter_mut().for_each(|x| *x = (f64::from(*x) / length) as f32);
-    }
+    Ok(Box::new(TextEncoder::of(source.open()?, options)?))
 }

@@ -16,7 +16,7 @@ use nanoembed_core::token::vocabulary::{MAX_TOKEN_BYTES, Vocabulary as _};
 
 use crate::bytes::Bytes;
 use crate::causal::tokenizer::{Tokenizer as CausalTokenizer, is_model};
-use crate::encoder::packed::limit;
+use crate::encoder::text::limit;
 use crate::error::{Error, Result};
 use crate::files::literal;
 use crate::open::opened::Opened;

@@ -5,7 +5,7 @@ use nanoembed_core::owned::{Pipeline, TextTokenizer};
 
 use super::Tokens;
 use super::scratch::TextScratch;
-use crate::encoder::packed::limit;
+use crate::encoder::text::limit;
 use crate::error::Result;
 
 /// A tokenizer, without the weights of its model.

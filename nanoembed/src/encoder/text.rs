@@ -1,4 +1,5 @@
-//! Embeddings by a transformer that takes short texts together.
+//! Embeddings by core's encoders of any kind: transformers take short texts together, tables of a
+//! vector for each token take each on its own.
 
 use std::borrow::Cow;
 
@@ -21,60 +22,36 @@ use crate::tokenizer::scratch::TextScratch;
 /// few enough that the vectors stay in the cache.
 const BATCH_TOKENS: usize = 256;
 
-/// A model, and memory for those who tokenise.
-pub(super) struct Model {
-    pub(super) encoder: AnyEncoder<Bytes, ModelWeights<'static>>,
-    scratch: TextScratch,
-}
-
-impl Model {
-    pub(super) fn of(encoder: AnyEncoder<Bytes, ModelWeights<'static>>) -> Self {
-        Self { encoder, scratch: TextScratch::default() }
-    }
-
-    /// The first `limit` tokens of `text`.
-    pub(super) fn encode(&self, text: &str, limit: usize) -> Result<Tokens, CoreError> {
-        let encode = |session: &mut _| self.encoder.encode_start(text, limit, session);
-        self.scratch.borrow(encode).map(|(ids, truncated)| Tokens { ids, truncated })
-    }
-
-    /// A prompt, ready to stand before texts.
-    pub(super) fn prompt(&self, prompt: &str) -> Result<Prompt, CoreError> {
-        self.scratch.borrow(|session| self.encoder.prompt(prompt, session))
-    }
-}
-
-/// Texts as token ids, one behind the other.
-#[derive(Clone, Copy, Debug)]
-struct TokenTexts<'t> {
-    ids: &'t [u32],
-    lengths: &'t [usize],
-    /// First tokens of each text that are left out of its vector.
-    skipped: usize,
-}
-
-/// A transformer that is ready to run.
-pub(super) struct PackedEncoder {
-    model: Model,
+/// A model that is ready to run.
+pub(super) struct TextEncoder {
+    model: AnyEncoder<Bytes, ModelWeights<'static>>,
     max_tokens: usize,
     precise: bool,
+    scratch: TextScratch,
     /// Scratch memory for any batch on one thread.
     sessions: Pool<Session>,
 }
 
-impl PackedEncoder {
+impl TextEncoder {
     /// Makes the model ready to run as `options` say.
-    pub(super) fn of(model: Model, options: &EncoderOptions) -> Result<Self> {
-        let encoder = &model.encoder;
-        let max_tokens = limit(options.max_tokens, encoder.usual_tokens(), encoder.positions())?;
-        Ok(Self { model, max_tokens, precise: options.precise, sessions: Pool::default() })
+    pub(super) fn of(
+        model: AnyEncoder<Bytes, ModelWeights<'static>>,
+        options: &EncoderOptions,
+    ) -> Result<Self> {
+        let (usual, most) = (model.usual_tokens(), model.positions());
+        let max_tokens = match model.is_table() {
+            true => limit_of_table(options.max_tokens.unwrap_or(usual), most),
+            false => limit(options.max_tokens, usual, most),
+        }?;
+        let (scratch, sessions) = Default::default();
+        Ok(Self { model, max_tokens, precise: options.precise, scratch, sessions })
     }
 
     /// Scratch memory for `tokens` tokens at a time, in `jobs` parts.
     fn session_for(&self, tokens: usize, jobs: usize) -> Result<Session, CoreError> {
-        let plan = self.model.encoder.plan(tokens);
+        let plan = self.model.plan(tokens);
         let quantized = plan.quantized && !self.precise;
-        self.model.encoder.session_for(Plan { jobs, quantized, ..plan })
+        self.model.session_for(Plan { jobs, quantized, ..plan })
     }
 
     /// Scratch memory for one thread, for any batch.
@@ -82,14 +59,26 @@ impl PackedEncoder {
         self.session_for(self.max_tokens.max(BATCH_TOKENS), 1)
     }
 
-    fn embed_tokens(
+    /// Does something with memory of the pool.
+    fn borrowing<R>(
+        &self,
+        act: impl FnOnce(&mut Session) -> Result<R, CoreError>,
+    ) -> Result<R, CoreError> {
+        self.sessions.borrow(|| self.any_session(), act)
+    }
+
+    /// The vector of one text into `out`, on this thread, and its tokens.
+    fn embed_one(
         &self,
         session: &mut Session,
-        parallel: &dyn Parallel,
-        TokenTexts { ids, lengths, skipped }: TokenTexts<'_>,
+        text: &str,
+        skipped: usize,
         out: &mut [f32],
-    ) -> Result<(), CoreError> {
-        self.model.encoder.embed(session, parallel, ids, lengths, skipped, out)
+    ) -> Result<Tokens, CoreError> {
+        let tokens = self.tokenize(text)?;
+        let lengths = [tokens.ids.len()];
+        self.model.embed(session, &InOrder, &tokens.ids, &lengths, skipped, out)?;
+        Ok(tokens)
     }
 
     fn embed_batch(
@@ -101,63 +90,36 @@ impl PackedEncoder {
     ) -> Result<Vec<f32>, CoreError> {
         let ids: Vec<u32> = batch.iter().flat_map(|tokens| tokens.ids.iter().copied()).collect();
         let lengths: Vec<usize> = batch.iter().map(|tokens| tokens.ids.len()).collect();
-        let mut out = vec![0.0; lengths.len() * self.model.encoder.dimensions()];
-        let texts = TokenTexts { ids: &ids, lengths: &lengths, skipped };
-        self.embed_tokens(session, parallel, texts, &mut out)?;
+        let mut out = vec![0.0; lengths.len() * self.model.dimensions()];
+        self.model.embed(session, parallel, &ids, &lengths, skipped, &mut out)?;
         Ok(out)
     }
 
-    /// Does something with memory of the pool.
-    fn borrowing<R>(
+    /// The vectors of texts that a table takes one by one.
+    fn embed_each(
         &self,
-        act: impl FnOnce(&mut Session) -> Result<R, CoreError>,
-    ) -> Result<R, CoreError> {
-        self.sessions.borrow(|| self.any_session(), act)
-    }
-}
-
-impl Backend for PackedEncoder {
-    fn dimensions(&self) -> usize {
-        self.model.encoder.dimensions()
-    }
-
-    fn positions(&self) -> usize {
-        self.model.encoder.positions()
-    }
-
-    fn max_tokens(&self) -> usize {
-        self.max_tokens
-    }
-
-    fn tokenize(&self, text: &str) -> Result<Tokens, CoreError> {
-        self.model.encode(text, self.max_tokens)
-    }
-
-    fn prompt(&self, prompt: &str) -> Result<Prompt, CoreError> {
-        self.model.prompt(prompt)
-    }
-
-    fn session(&self) -> Result<Option<Session>, CoreError> {
-        self.any_session().map(Some)
-    }
-
-    fn embed(
-        &self,
-        session: Option<&mut Session>,
-        text: &str,
+        texts: &[Cow<'_, str>],
         skipped: usize,
-        out: &mut [f32],
-    ) -> Result<(), CoreError> {
-        let ids = self.tokenize(text)?.ids;
-        let lengths = [ids.len()];
-        let texts = TokenTexts { ids: &ids, lengths: &lengths, skipped };
-        match session {
-            Some(session) => self.embed_tokens(session, &InOrder, texts, out),
-            None => self.borrowing(|session| self.embed_tokens(session, &InOrder, texts, out)),
-        }
+        observer: &dyn Observer,
+    ) -> Result<Batch, CoreError> {
+        let width = self.model.dimensions();
+        let mut values = vec![0.0; texts.len() * width];
+        let rows = values.par_chunks_exact_mut(width.max(1)).with_min_len(16);
+        let lengths = rows.zip(texts).map(|(row, text)| {
+            if observer.is_cancelled() {
+                return Ok(Length::default());
+            }
+            // A table's sessions take no memory.
+            let tokens = self.embed_one(&mut self.any_session()?, text, skipped, row)?;
+            Ok(Length::of(&tokens))
+        });
+        let lengths = lengths.collect::<Result<_, CoreError>>()?;
+        observer.advance(texts.len() as u64);
+        Ok(Batch { values, lengths })
     }
 
-    fn embed_all(
+    /// The vectors of texts that are taken together in batches.
+    fn embed_batches(
         &self,
         texts: &[Cow<'_, str>],
         skipped: usize,
@@ -197,6 +159,59 @@ impl Backend for PackedEncoder {
     }
 }
 
+impl Backend for TextEncoder {
+    fn dimensions(&self) -> usize {
+        self.model.dimensions()
+    }
+
+    fn positions(&self) -> usize {
+        self.model.positions()
+    }
+
+    fn max_tokens(&self) -> usize {
+        self.max_tokens
+    }
+
+    fn tokenize(&self, text: &str) -> Result<Tokens, CoreError> {
+        let encode = |session: &mut _| self.model.encode_start(text, self.max_tokens, session);
+        self.scratch.borrow(encode).map(|(ids, truncated)| Tokens { ids, truncated })
+    }
+
+    fn prompt(&self, prompt: &str) -> Result<Prompt, CoreError> {
+        self.scratch.borrow(|session| self.model.prompt(prompt, session))
+    }
+
+    fn session(&self) -> Result<Option<Session>, CoreError> {
+        self.any_session().map(Some)
+    }
+
+    fn embed(
+        &self,
+        session: Option<&mut Session>,
+        text: &str,
+        skipped: usize,
+        out: &mut [f32],
+    ) -> Result<(), CoreError> {
+        let tokens = match session {
+            Some(session) => self.embed_one(session, text, skipped, out),
+            None => self.borrowing(|session| self.embed_one(session, text, skipped, out)),
+        };
+        tokens.map(|_| ())
+    }
+
+    fn embed_all(
+        &self,
+        texts: &[Cow<'_, str>],
+        skipped: usize,
+        observer: &dyn Observer,
+    ) -> Result<Batch, CoreError> {
+        match self.model.is_table() {
+            true => self.embed_each(texts, skipped, observer),
+            false => self.embed_batches(texts, skipped, observer),
+        }
+    }
+}
+
 /// How many tokens of a text are used: `asked`, or as many as the model was trained for.
 pub(crate) fn limit(asked: Option<usize>, usual: usize, positions: usize) -> Result<usize> {
     match asked {
@@ -207,6 +222,15 @@ pub(crate) fn limit(asked: Option<usize>, usual: usize, positions: usize) -> Res
                 "two special tokens stand around every text, and this model has {positions} positions: 2 to {positions}"
             ))),
     }
+}
+
+/// The same of a table, which puts nothing around a text.
+fn limit_of_table(asked: usize, most: usize) -> Result<usize> {
+    if (1..=most).contains(&asked) {
+        return Ok(asked);
+    }
+    Err(Error::argument("max_tokens", format!("{asked} is out of range"))
+        .with_hint(format!("a table takes 1 to {most} tokens of a text")))
 }
 
 /// Neighbouring texts put together up to [`BATCH_TOKENS`].

@@ -1,0 +1,198 @@
+//! The ways to embed: one text, several, part by part, and texts as token ids.
+
+use std::borrow::Cow;
+
+use super::backend::{Batch, Length};
+use super::session::Session;
+use super::vectors::Vectors;
+use super::{Encoder, Role};
+use crate::error::{Error, Result};
+use crate::progress::{Observer, Progress, Silent};
+use crate::tokenizer::Tokens;
+
+/// How many texts are tokenised before the first of them is embedded: enough that threads are
+/// seldom without work at the end of them, few enough that their tokens take little memory.
+const TEXTS_AT_ONCE: usize = 4096;
+
+impl Encoder {
+    /// The embedding of a text, computed on this thread: see [`embed_all`](Self::embed_all) for
+    /// many texts.
+    ///
+    /// # Errors
+    ///
+    /// If memory is refused, or the model's file has been changed under it.
+    pub fn embed(&self, text: &str) -> Result<Vec<f32>> {
+        self.embed_as(Role::Text, text)
+    }
+
+    /// The embedding of a question, behind the prompt that the model has for these.
+    ///
+    /// # Errors
+    ///
+    /// As [`embed`](Self::embed).
+    pub fn embed_query(&self, text: &str) -> Result<Vec<f32>> {
+        self.embed_as(Role::Query, text)
+    }
+
+    fn embed_as(&self, role: Role, text: &str) -> Result<Vec<f32>> {
+        let prompt = self.prompt(role)?;
+        let mut vector = vec![0.0; self.0.backend.dimensions()];
+        let text = &*prompt.before(text);
+        let embedded = self.0.backend.embed(None, text, prompt.skipped, &mut vector);
+        embedded.map_err(|error| self.failure(error))?;
+        self.cut(&mut vector);
+        Ok(vector)
+    }
+
+    /// The embeddings of several texts, in their order, on all threads.
+    ///
+    /// # Errors
+    ///
+    /// As [`embed`](Self::embed).
+    pub fn embed_all<T: AsRef<str> + Sync>(&self, texts: &[T]) -> Result<Vectors> {
+        self.embed_all_as(Role::Text, texts).map(|(vectors, _)| vectors)
+    }
+
+    /// The embeddings of texts that answer questions, behind the prompt that the model has for
+    /// these.
+    ///
+    /// # Errors
+    ///
+    /// As [`embed`](Self::embed).
+    pub fn embed_documents<T: AsRef<str> + Sync>(&self, texts: &[T]) -> Result<Vectors> {
+        self.embed_all_as(Role::Document, texts).map(|(vectors, _)| vectors)
+    }
+
+    /// The embeddings of several texts, in their order, on all threads, and how much of each was
+    /// embedded.
+    ///
+    /// # Errors
+    ///
+    /// As [`embed`](Self::embed).
+    pub fn embed_all_as<T: AsRef<str> + Sync>(
+        &self,
+        role: Role,
+        texts: &[T],
+    ) -> Result<(Vectors, Vec<Length>)> {
+        let mut values = vec![0.0; texts.len() * self.0.dimensions];
+        let lengths = self.embed_into(role, texts, &mut values, &Silent)?;
+        // Never refused: rows have the model's size, which is not 0.
+        let vectors = Vectors::new(self.0.dimensions, values);
+        Ok((vectors.ok_or_else(|| Error::bad_input("the model's vectors are empty"))?, lengths))
+    }
+
+    /// The embeddings of several texts into `out`, one behind the other, and how much of each was
+    /// embedded. `observer` is told of texts that are done, and may cancel the rest.
+    ///
+    /// # Errors
+    ///
+    /// As [`embed`](Self::embed); [`Kind::Usage`](crate::Kind::Usage) if `out` has not as many
+    /// numbers as the embeddings; [`Kind::Cancelled`](crate::Kind::Cancelled).
+    pub fn embed_into<T: AsRef<str> + Sync>(
+        &self,
+        role: Role,
+        texts: &[T],
+        out: &mut [f32],
+        observer: &dyn Observer,
+    ) -> Result<Vec<Length>> {
+        let width = self.0.dimensions;
+        if texts.len().checked_mul(width) != Some(out.len()) {
+            let message =
+                format!("has {} numbers, not {width} for each of {}", out.len(), texts.len());
+            return Err(Error::argument("out", message));
+        }
+        let mut all_lengths = Vec::with_capacity(texts.len());
+        let mut rest = out;
+        self.embed_parts(role, texts, observer, |values, lengths| {
+            if let Some((part, behind)) =
+                std::mem::take(&mut rest).split_at_mut_checked(values.len())
+            {
+                part.copy_from_slice(values);
+                rest = behind;
+            }
+            all_lengths.extend_from_slice(lengths);
+            Ok(())
+        })?;
+        Ok(all_lengths)
+    }
+
+    /// The embeddings of several texts, given to `take` part by part, in their order: vectors one
+    /// behind the other, and how much of each text was embedded. No more than a part of them is in
+    /// memory. `observer` is told of texts that are done, and may cancel the rest.
+    ///
+    /// # Errors
+    ///
+    /// As [`embed`](Self::embed), what `take` says, and
+    /// [`Kind::Cancelled`](crate::Kind::Cancelled).
+    pub fn embed_parts<T: AsRef<str> + Sync>(
+        &self,
+        role: Role,
+        texts: &[T],
+        observer: &dyn Observer,
+        mut take: impl FnMut(&[f32], &[Length]) -> Result<()>,
+    ) -> Result<()> {
+        let prompt = self.prompt(role)?;
+        let progress = Progress::texts(observer, "embedding", Some(texts.len() as u64));
+        for texts in texts.chunks(TEXTS_AT_ONCE) {
+            let texts: Vec<Cow<'_, str>> =
+                texts.iter().map(|text| prompt.before(text.as_ref())).collect();
+            let embed = || self.0.backend.embed_all(&texts, prompt.skipped, observer);
+            let embedded = match &self.0.threads {
+                Some(threads) => threads.install(embed),
+                None => embed(),
+            };
+            let Batch { mut values, lengths } = embedded.map_err(|error| self.failure(error))?;
+            if observer.is_cancelled() {
+                return Err(Error::cancelled());
+            }
+            self.cut(&mut values);
+            take(&values, &lengths)?;
+        }
+        drop(progress);
+        Ok(())
+    }
+
+    /// The token ids of a text behind the model's prompt, as many as are embedded.
+    ///
+    /// # Errors
+    ///
+    /// As [`embed`](Self::embed).
+    pub fn tokenize(&self, text: &str) -> Result<Tokens> {
+        let prompt = self.prompt(Role::Text)?;
+        let tokens = self.0.backend.tokenize(&prompt.before(text));
+        tokens.map_err(|error| self.failure(error))
+    }
+
+    /// Scratch memory for one text after the other without the pool: for hot loops.
+    ///
+    /// # Errors
+    ///
+    /// If memory is refused.
+    pub fn session(&self) -> Result<Session> {
+        Session::of(self)
+    }
+
+    /// Cuts vectors of the model, one behind the other, to the length that was asked for.
+    pub(super) fn cut(&self, values: &mut Vec<f32>) {
+        let (full, width) = (self.0.backend.dimensions(), self.0.dimensions);
+        let rows = values.len() / full;
+        if width < full {
+            for row in 1..rows {
+                values.copy_within(row * full..row * full + width, row * width);
+            }
+            values.truncate(rows * width);
+        }
+        if self.0.normalize {
+            values.chunks_exact_mut(width).for_each(normalize);
+        }
+    }
+}
+
+/// Brings a vector to length 1, if it has any.
+fn normalize(vector: &mut [f32]) {
+    let length = vector.iter().map(|x| f64::from(*x).powi(2)).sum::<f64>().sqrt();
+    if length > 0.0 {
+        #[expect(clippy::cast_possible_truncation, reason = "within ±1")]
+        vector.iter_mut().for_each(|x| *x = (f64::from(*x) / length) as f32);
+    }
+}
