@@ -36,18 +36,11 @@ impl Progress {
 
     /// Texts that are read from input of so many bytes, if that is known: it tells how much is
     /// left.
-    pub(crate) fn reading(what: &'static str, input_bytes: Option<u64>) -> Self {
+    fn reading(what: &'static str, input_bytes: Option<u64>) -> Self {
         match input_bytes {
             Some(_) => Self::new(what, input_bytes, "{msg} {wide_bar} {percent}%, {eta} left"),
             None => Self::new(what, None, "{spinner} {msg}, {elapsed}"),
         }
-    }
-
-    /// `texts` of the input are done, which began at `start`, and `bytes` more of it are read.
-    pub(crate) fn read(&self, what: &str, texts: u64, start: Instant, bytes: u64) {
-        let rate = rate(texts, start.elapsed());
-        self.0.set_message(format!("{what}: {} texts, {rate:.0}/s", HumanCount(texts)));
-        self.0.inc(bytes);
     }
 
     fn new(what: &'static str, total: Option<u64>, template: &str) -> Self {
@@ -65,6 +58,43 @@ impl Progress {
 
     pub(crate) fn advance(&self, by: u64) {
         self.0.inc(by);
+    }
+}
+
+/// Texts that are read and dealt with, some at a time.
+pub(crate) struct Reading {
+    what: &'static str,
+    bar: Option<Progress>,
+    start: Instant,
+    texts: u64,
+    /// Tokens of the texts so far.
+    pub(crate) tokens: u64,
+}
+
+impl Reading {
+    /// Begins `what` is done to texts in input of so many bytes, if that is known.
+    pub(crate) fn begin(what: &'static str, input_bytes: Option<u64>, quiet: bool) -> Self {
+        let bar = (!quiet).then(|| Progress::reading(what, input_bytes));
+        Self { what, bar, start: Instant::now(), texts: 0, tokens: 0 }
+    }
+
+    /// So many more texts are done, and bytes of the input read.
+    pub(crate) fn read(&mut self, texts: usize, bytes: u64) {
+        self.texts += texts as u64;
+        let Some(Progress(bar)) = &self.bar else { return };
+        let (texts, rate) = (HumanCount(self.texts), rate(self.texts, self.start.elapsed()));
+        bar.set_message(format!("{}: {texts} texts, {rate:.0}/s", self.what));
+        bar.inc(bytes);
+    }
+
+    /// Nothing more is read; what is written from now on stands on clear lines.
+    pub(crate) fn end(&mut self) {
+        self.bar = None;
+    }
+
+    /// Says what has been `done`: see [`say_done`].
+    pub(crate) fn say_done(&self, done: &str) {
+        say_done(done, self.texts, self.tokens, self.start.elapsed());
     }
 }
 
@@ -125,10 +155,10 @@ impl Drop for Progress {
     }
 }
 
-/// What a command over texts has done, in a line for people who watch it: nothing where stderr is
-/// not a terminal.
+/// What a command over several texts has done, in a line for people who watch it: nothing where
+/// stderr is not a terminal.
 pub(crate) fn say_done(what: &str, texts: u64, tokens: u64, took: Duration) {
-    if std::io::stderr().is_terminal() {
+    if texts > 1 && std::io::stderr().is_terminal() {
         anstream::eprintln!(
             "{what} {} texts of {} tokens in {:.1} s: {:.0} texts/s",
             HumanCount(texts),

@@ -1,7 +1,6 @@
 //! `rerank`: how well texts answer a question.
 
 use std::process::ExitCode;
-use std::time::Instant;
 
 use clap::Args;
 use nanoembed::files::new_file::NewFile;
@@ -16,7 +15,7 @@ use crate::output::kept::kept;
 use crate::output::line_args::{LineArgs, LineForm};
 use crate::output::lines::Lines;
 use crate::output::truncated::{Limits, Truncated};
-use crate::progress::{Progress, say_done};
+use crate::progress::Reading;
 
 /// Say how well texts answer a question, by a cross-encoder
 ///
@@ -98,10 +97,8 @@ impl Rerank {
         }
         let mut pairs = self.input.clone().open(quiet)?;
         let mut lines = self.output.create()?;
-        let progress = (!quiet).then(|| Progress::reading("comparing", pairs.texts.bytes()));
-        let start = Instant::now();
+        let mut reading = Reading::begin("comparing", pairs.texts.bytes(), quiet);
         let mut truncated = Truncated::default();
-        let (mut count, mut tokens) = (0, 0);
         let mut sorted: Vec<Scored> = Vec::new();
         while let Some(mut chunk) = pairs.texts.next_chunk()? {
             let given: Vec<Option<(String, String)>> =
@@ -109,11 +106,10 @@ impl Rerank {
             let texts: Vec<(&str, &str)> =
                 given.iter().flatten().map(|(a, b)| (&**a, &**b)).collect();
             let mut scores = model.score_pairs(&texts)?.into_iter();
-            let read = chunk.iter().map(|item| item.bytes).sum();
-            count += chunk.len() as u64;
+            let (count, bytes) = (chunk.len(), chunk.iter().map(|item| item.bytes).sum());
             for (item, pair) in chunk.into_iter().zip(given) {
                 let score = pair.as_ref().and_then(|_| scores.next());
-                tokens += score.as_ref().map_or(0, |score| score.tokens as u64);
+                reading.tokens += score.as_ref().map_or(0, |score| score.tokens as u64);
                 truncated.count(&item, score.as_ref().is_some_and(|score| score.truncated));
                 let result = Scored { item, text: pair.map(|(_, text)| text), score };
                 match self.sort {
@@ -122,11 +118,9 @@ impl Rerank {
                 }
             }
             lines.flush()?;
-            if let Some(progress) = &progress {
-                progress.read("comparing", count, start, read);
-            }
+            reading.read(count, bytes);
         }
-        drop(progress);
+        reading.end();
         let key = |result: &Scored| result.score.as_ref().map_or(f32::NEG_INFINITY, Score::logit);
         sorted.sort_by(|a, b| key(b).total_cmp(&key(a)));
         for result in &sorted {
@@ -136,9 +130,7 @@ impl Rerank {
         if !quiet {
             pairs.texts.warn();
             truncated.warn(Limits { used: model.max_tokens(), most: model.positions() });
-            if count > 1 {
-                say_done("compared", count, tokens, start.elapsed());
-            }
+            reading.say_done("compared");
         }
         Ok(ExitCode::SUCCESS)
     }

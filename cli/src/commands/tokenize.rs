@@ -1,7 +1,6 @@
 //! `tokenize`: texts to token ids.
 
 use std::process::ExitCode;
-use std::time::Instant;
 
 use clap::Args;
 use nanoembed::files::new_file::NewFile;
@@ -17,7 +16,7 @@ use crate::output::kept::kept;
 use crate::output::line_args::{LineArgs, LineForm};
 use crate::output::lines::Lines;
 use crate::output::truncated::{Limits, Truncated};
-use crate::progress::{Progress, say_done};
+use crate::progress::Reading;
 
 /// Turn texts into the token ids that the model sees
 ///
@@ -95,35 +94,27 @@ impl Tokenize {
         let form = self.output.form()?;
         let mut texts = self.input.clone().open(quiet)?;
         let mut lines = self.output.create()?;
-        let progress = (!quiet).then(|| Progress::reading("tokenizing", texts.bytes()));
-        let start = Instant::now();
+        let mut reading = Reading::begin("tokenizing", texts.bytes(), quiet);
         let mut truncated = Truncated::default();
-        let (mut count, mut all_tokens) = (0, 0);
         while let Some(chunk) = texts.next_chunk()? {
             let encoded = chunk.par_iter().map(|item| item.text.as_ref().map(&encode).transpose());
             let encoded = encoded.collect::<Result<Vec<Option<Tokens>>>>()?;
             for (item, tokens) in chunk.iter().zip(encoded) {
                 truncated.count(item, tokens.as_ref().is_some_and(|tokens| tokens.truncated));
-                all_tokens += tokens.as_ref().map_or(0, |tokens| tokens.ids.len() as u64);
+                reading.tokens += tokens.as_ref().map_or(0, |tokens| tokens.ids.len() as u64);
                 self.print(&mut lines, form, (item, tokens), &piece)?;
             }
             lines.flush()?;
-            count += chunk.len() as u64;
-            if let Some(progress) = &progress {
-                let bytes = chunk.iter().map(|item| item.bytes).sum();
-                progress.read("tokenizing", count, start, bytes);
-            }
+            reading.read(chunk.len(), chunk.iter().map(|item| item.bytes).sum());
         }
-        drop(progress);
+        reading.end();
         lines.commit()?;
         if !quiet {
             texts.warn();
             if let Some(limits) = limits {
                 truncated.warn(limits);
             }
-            if count > 1 {
-                say_done("tokenized", count, all_tokens, start.elapsed());
-            }
+            reading.say_done("tokenized");
         }
         Ok(ExitCode::SUCCESS)
     }

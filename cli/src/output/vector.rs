@@ -29,7 +29,11 @@ impl<'v> Stored<'v> {
         let mut scale = None;
         let numbers = match precision {
             Precision::F32 => Numbers::F32(vector),
-            Precision::F16 => Numbers::F16(halves(vector).iter().map(|x| x.to_f32()).collect()),
+            Precision::F16 => {
+                let mut halves = vec![nanoembed::f16::ZERO; vector.len()];
+                to_f16(vector, &mut halves);
+                Numbers::F16(halves.iter().map(|x| x.to_f32()).collect())
+            }
             Precision::Int8 => {
                 let mut codes = vec![0; vector.len()];
                 scale = Some(to_int8(vector, &mut codes));
@@ -43,12 +47,6 @@ impl<'v> Stored<'v> {
         };
         Self { numbers, scale }
     }
-}
-
-fn halves(vector: &[f32]) -> Vec<nanoembed::f16> {
-    let mut halves = vec![nanoembed::f16::ZERO; vector.len()];
-    to_f16(vector, &mut halves);
-    halves
 }
 
 impl Numbers<'_> {
@@ -85,7 +83,9 @@ pub(crate) const fn numpy_name(precision: Precision) -> &'static str {
 pub(crate) fn bytes(vector: &[f32], precision: Precision) -> Vec<u8> {
     match Stored::of(vector, precision).numbers {
         Numbers::F32(numbers) => numbers.iter().flat_map(|x| x.to_le_bytes()).collect(),
-        Numbers::F16(_) => halves(vector).iter().flat_map(|x| x.to_le_bytes()).collect(),
+        Numbers::F16(numbers) => {
+            numbers.iter().flat_map(|x| nanoembed::f16::from_f32(*x).to_le_bytes()).collect()
+        }
         Numbers::Int8(codes) => codes.iter().map(|code| code.cast_unsigned()).collect(),
         Numbers::Binary(bits) => bits,
     }

@@ -15,7 +15,6 @@ mod tables;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Instant;
 
 use clap::Args;
 use nanoembed::{Precision, Role};
@@ -27,7 +26,7 @@ use crate::input::{InputArgs, Texts};
 use crate::output::create;
 use crate::output::form::form_of;
 use crate::output::truncated::{Limits, Truncated};
-use crate::progress::{Progress, say_done};
+use crate::progress::Reading;
 use format::Format;
 use lines::Output;
 use table_args::TableArgs;
@@ -129,10 +128,8 @@ impl Embed {
     ) -> Result<ExitCode> {
         let file = create(&self.output, format.is_binary())?;
         let mut output = Output::new(file, format, self.dtype, encoder)?;
-        let progress = (!quiet).then(|| Progress::reading("embedding", texts.bytes()));
-        let start = Instant::now();
+        let mut reading = Reading::begin("embedding", texts.bytes(), quiet);
         let mut truncated = Truncated::default();
-        let (mut count, mut tokens) = (0, 0);
         while let Some(mut chunk) = texts.next_chunk()? {
             let given: Vec<String> = chunk.iter_mut().filter_map(|item| item.text.take()).collect();
             let (vectors, lengths) = encoder.embed_all_as(Role::Text, &given)?;
@@ -140,24 +137,18 @@ impl Embed {
             for item in &chunk {
                 let embedding = if item.error.is_none() { embeddings.next() } else { None };
                 truncated.count(item, embedding.is_some_and(|(_, length)| length.truncated));
-                tokens += embedding.map_or(0, |(_, length)| length.tokens as u64);
+                reading.tokens += embedding.map_or(0, |(_, length)| length.tokens as u64);
                 output.push(item, embedding)?;
             }
             output.flush()?;
-            count += chunk.len() as u64;
-            if let Some(progress) = &progress {
-                let bytes = chunk.iter().map(|item| item.bytes).sum();
-                progress.read("embedding", count, start, bytes);
-            }
+            reading.read(chunk.len(), chunk.iter().map(|item| item.bytes).sum());
         }
-        drop(progress);
+        reading.end();
         output.finish()?;
         if !quiet {
             texts.warn();
             truncated.warn(Limits::of(encoder));
-            if count > 1 {
-                say_done("embedded", count, tokens, start.elapsed());
-            }
+            reading.say_done("embedded");
         }
         Ok(ExitCode::SUCCESS)
     }

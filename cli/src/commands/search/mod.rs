@@ -7,7 +7,6 @@ use std::collections::BinaryHeap;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Instant;
 
 use anstyle::{AnsiColor, Style};
 use clap::{Args, ValueEnum};
@@ -21,7 +20,7 @@ use crate::input::{FormArgs, LineFormat, file_bytes};
 use crate::output::kept::kept;
 use crate::output::lines::Lines as Output;
 use crate::output::truncated::{Limits, Truncated, warn_of_question};
-use crate::progress::{Progress, say_done};
+use crate::progress::Reading;
 use passages::Passages;
 
 /// How many passages are embedded at a time.
@@ -143,10 +142,9 @@ impl Search {
         }
         let bytes = self.files.iter().map(|file| file_bytes(file)).sum();
         let mut passages = Passages::of(self.files.clone(), reader, self.by, self.form.lossy);
-        let progress = (!quiet).then(|| Progress::reading("searching", bytes));
-        let start = Instant::now();
+        let mut reading = Reading::begin("searching", bytes, quiet);
         let mut truncated = Truncated::default();
-        let (mut count, mut tokens) = (0, 0);
+        let mut ordinal = 0;
         // The worst of the best on top, to be replaced.
         let mut best = BinaryHeap::new();
         loop {
@@ -155,35 +153,32 @@ impl Search {
                 break;
             }
             let texts: Vec<String> = items.iter_mut().filter_map(|item| item.text.take()).collect();
-            let read = items.iter().map(|item| item.bytes).sum();
+            let (count, bytes) = (items.len(), items.iter().map(|item| item.bytes).sum());
             let (vectors, lengths) = encoder.embed_all_as(Role::Document, &texts)?;
             let embeddings = vectors.rows().zip(lengths);
             for ((item, text), (vector, length)) in items.into_iter().zip(texts).zip(embeddings) {
                 truncated.count(&item, length.truncated);
-                tokens += length.tokens as u64;
-                count += 1;
+                reading.tokens += length.tokens as u64;
+                ordinal += 1;
                 let similarity = cosine(query.as_slice(), vector);
                 if self.min.is_none_or(|min| similarity >= min) {
                     let (file, kept) = (item.file.unwrap_or_default(), item.kept);
-                    let (line, ordinal) = (item.line, count);
-                    let found = Found { file, line, kept, text, similarity, ordinal };
+                    let found = Found { file, line: item.line, kept, text, similarity, ordinal };
                     best.push(std::cmp::Reverse(found));
                 }
                 if best.len() > self.count as usize {
                     best.pop();
                 }
             }
-            if let Some(progress) = &progress {
-                progress.read("searching", count, start, read);
-            }
+            reading.read(count, bytes);
         }
-        drop(progress);
+        reading.end();
         let found: Vec<Found> = best.into_sorted_vec().into_iter().map(|found| found.0).collect();
         self.print(&found)?;
         if !quiet {
             passages.warn();
             truncated.warn(Limits::of(&encoder));
-            say_done("searched", count, tokens, start.elapsed());
+            reading.say_done("searched");
         }
         if found.is_empty() {
             return Err(Error::not_found(match self.min {
