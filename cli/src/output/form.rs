@@ -6,6 +6,7 @@
 use std::path::Path;
 
 use clap::ValueEnum;
+use nanoembed::files::new_file::is_stream;
 
 use crate::error::{Error, Result};
 
@@ -27,7 +28,7 @@ pub(crate) fn form_of<F: Form>(output: &Path, asked: Option<F>, usual: F) -> Res
     if let Some(told) = forms.iter().find(told) {
         return Ok(told.clone());
     }
-    if output == Path::new("-") || output.metadata().is_ok_and(|there| is_stream(&there)) {
+    if is_stream(output) {
         return Ok(usual);
     }
     Err({
@@ -48,11 +49,6 @@ pub(crate) fn form_of<F: Form>(output: &Path, asked: Option<F>, usual: F) -> Res
             .at(output.display())
             .with_hint(format!("name it {usual}, or say `--format {names}`"))
     })
-}
-
-/// Whether it is a pipe or a device: no file, and no folder, which is refused as such.
-fn is_stream(there: &std::fs::Metadata) -> bool {
-    !there.is_file() && !there.is_dir()
 }
 
 #[cfg(test)]

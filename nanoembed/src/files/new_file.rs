@@ -56,20 +56,12 @@ impl NewFile {
             );
         }
         let failed = |error: io::Error| Error::writing(target.display(), &error);
-        match target.metadata() {
-            Ok(there) if there.is_dir() => Err(failed(io::ErrorKind::IsADirectory.into())),
-            Ok(there) if !there.is_file() => {
-                let stream = OpenOptions::new().write(true).open(target).map_err(failed)?;
-                let is_terminal = binary && stream.is_terminal();
-                Self::stream(stream, target.to_owned(), is_terminal)
-            }
-            Ok(there) if there.permissions().readonly() => {
-                Err(failed(io::ErrorKind::PermissionDenied.into()))
-            }
-            // What is not there yet, or a link to it; but no circle of links.
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed(error)),
-            there => Self::file(followed(target), there.ok().as_ref()).map_err(failed),
+        if is_stream(target) {
+            let stream = OpenOptions::new().write(true).open(target).map_err(failed)?;
+            let is_terminal = binary && stream.is_terminal();
+            return Self::stream(stream, target.to_owned(), is_terminal);
         }
+        Self::file(check_replaceable(target)?).map_err(failed)
     }
 
     fn stream(to: impl Write + 'static, target: PathBuf, would_garble: bool) -> Result<Self> {
@@ -80,9 +72,9 @@ impl NewFile {
         Ok(Self { sink: Sink::Stream(BufWriter::new(Box::new(to))), target })
     }
 
-    fn file(target: PathBuf, replaced: Option<&Metadata>) -> io::Result<Self> {
+    fn file(target: PathBuf) -> io::Result<Self> {
         let mut files = unfinished();
-        let file = temporary(&target, replaced, &files)?;
+        let file = temporary(&target, &files)?;
         files.push(file.path().to_owned());
         drop(files);
         Ok(Self { sink: Sink::File(BufWriter::with_capacity(1 << 20, file)), target })
@@ -152,8 +144,14 @@ impl Write for NewFile {
     }
 }
 
+/// Whether writing to `target` is writing to stdout, a pipe or a device, which keep nothing.
+#[must_use]
+pub fn is_stream(target: &Path) -> bool {
+    let is_other = |there: Metadata| !there.is_file() && !there.is_dir();
+    target == Path::new("-") || target.metadata().is_ok_and(is_other)
+}
+
 /// The file that writing to `target` creates or replaces, if that may be done: links are followed.
-#[cfg(feature = "parquet")]
 pub(crate) fn check_replaceable(target: &Path) -> Result<PathBuf> {
     let failed = |error: io::Error| Error::writing(target.display(), &error);
     match target.metadata() {
@@ -161,6 +159,7 @@ pub(crate) fn check_replaceable(target: &Path) -> Result<PathBuf> {
         Ok(there) if there.permissions().readonly() => {
             Err(failed(io::ErrorKind::PermissionDenied.into()))
         }
+        // What is not there yet, or a link to it; but no circle of links.
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed(error)),
         _ => Ok(followed(target)),
     }
@@ -179,11 +178,7 @@ fn followed(target: &Path) -> PathBuf {
 }
 
 /// A file that shall become `target`, with the permissions of the one that it replaces.
-fn temporary(
-    target: &Path,
-    replaced: Option<&Metadata>,
-    own: &[PathBuf],
-) -> io::Result<NamedTempFile> {
+fn temporary(target: &Path, own: &[PathBuf]) -> io::Result<NamedTempFile> {
     let folder = match target.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
@@ -194,7 +189,7 @@ fn temporary(
     // Kept as long as this process lives. Where files cannot be locked, nobody can tell that one is
     // abandoned.
     let _ = file.as_file().try_lock();
-    if let Some(replaced) = replaced {
+    if let Ok(replaced) = target.metadata() {
         file.as_file().set_permissions(replaced.permissions())?;
     }
     Ok(file)
