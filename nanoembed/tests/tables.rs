@@ -104,7 +104,7 @@ impl Whole {
         let target = folder.path().join("whole.parquet");
         let mut this = Self { folder, encoder, inputs, bytes: Vec::new() };
         let summary = this.run(&target, false).unwrap();
-        assert_eq!((summary.rows, summary.resumed, summary.without.0), (9500, 0, 98));
+        assert_eq!((summary.rows, summary.resumed, summary.without.rows), (9500, 0, 98));
         this.bytes = fs::read(target).unwrap();
         this
     }

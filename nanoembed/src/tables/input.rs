@@ -14,7 +14,7 @@ use super::fingerprint::Fingerprint;
 use super::guarded;
 use super::ipc::{IpcFile, IpcStream};
 use super::parquet_files::ParquetFile;
-use super::rows::{RowSource, Rows};
+use super::rows::{RowSource, Rows, read_past};
 use super::text::{Cell, TextColumn, is_text};
 use crate::error::{Error, Result, name_of};
 use crate::files::whole_file;
@@ -49,11 +49,17 @@ pub struct Tables {
     column: usize,
     fingerprint: u32,
     next_file: usize,
-    current: Option<Box<dyn Batches>>,
-    /// The number of the next row in the current file.
-    row: u64,
+    current: Option<Current>,
     /// Rows that come before those of the current file.
     waiting: Option<Rows>,
+}
+
+/// The file that is being read.
+struct Current {
+    batches: Box<dyn Batches>,
+    name: Arc<str>,
+    /// The number of its next row.
+    row: u64,
 }
 
 /// A row of a table as what a line of JSON is.
@@ -100,16 +106,7 @@ impl Tables {
         let column = text_column(&schema, column)
             .map_err(|error| error.at(files.first().map_or("", |file| &file.name)))?;
         let fingerprint = fingerprint.finish();
-        Ok(Self {
-            files,
-            schema,
-            column,
-            fingerprint,
-            next_file: 0,
-            current: None,
-            row: 0,
-            waiting: None,
-        })
+        Ok(Self { files, schema, column, fingerprint, next_file: 0, current: None, waiting: None })
     }
 
     /// Looks whether there is a column of this name.
@@ -180,16 +177,20 @@ impl Tables {
         Ok(Some((0..rows.len()).map(row).collect()))
     }
 
-    fn open_next(&mut self, skip: u64) -> Result<Option<Box<dyn Batches>>> {
-        let Some(file) = self.files.get(self.next_file) else { return Ok(None) };
+    /// Opens the next file, from its row `row` on if it is Parquet, which alone says how many it
+    /// has.
+    fn open_next(&mut self, row: u64) -> Result<Option<Current>> {
+        let Some(TableFile { path, name, kind, .. }) = self.files.get(self.next_file) else {
+            return Ok(None);
+        };
         self.next_file += 1;
-        self.row = skip;
-        let skip = usize::try_from(skip).unwrap_or(usize::MAX);
-        Ok(Some(match file.kind {
-            Kind::Parquet => Box::new(ParquetFile::open(&file.path)?.batches(skip)?),
-            Kind::IpcFile => Box::new(IpcFile::open(&file.path)?),
-            Kind::IpcStream => Box::new(IpcStream::open(&file.path)?),
-        }))
+        let skip = usize::try_from(row).unwrap_or(usize::MAX);
+        let batches: Box<dyn Batches> = match kind {
+            Kind::Parquet => Box::new(ParquetFile::open(path)?.batches(skip)?),
+            Kind::IpcFile => Box::new(IpcFile::open(path)?),
+            Kind::IpcStream => Box::new(IpcStream::open(path)?),
+        };
+        Ok(Some(Current { batches, name: Arc::clone(name), row }))
     }
 }
 
@@ -206,19 +207,15 @@ impl RowSource for Tables {
             if self.current.is_none() {
                 self.current = self.open_next(0)?;
             }
-            let Some(current) = &mut self.current else { return Ok(None) };
-            let name = self.files.get(self.next_file.wrapping_sub(1)).map_or("", |file| &file.name);
-            let Some(batch) = guarded(name, || current.next_batch())? else {
+            let Some(Current { batches, name, row }) = &mut self.current else { return Ok(None) };
+            let Some(batch) = guarded(name, || batches.next_batch())? else {
                 self.current = None;
                 continue;
             };
-            let Some(file) = self.files.get(self.next_file.wrapping_sub(1)) else {
-                return Ok(None);
-            };
             if batch.num_rows() > 0 {
-                let first = self.row;
-                self.row += batch.num_rows() as u64;
-                let name = Arc::clone(&file.name);
+                let first = *row;
+                *row += batch.num_rows() as u64;
+                let name = Arc::clone(name);
                 return Ok(Some(Rows { batch, errors: Vec::new(), name, first }));
             }
         }
@@ -238,18 +235,7 @@ impl RowSource for Tables {
             left -= rows;
             self.next_file += 1;
         }
-        while left > 0 {
-            let Some(mut rows) = self.next_rows()? else {
-                return Err(Error::bad_input("there are fewer rows than the other run has done"));
-            };
-            let taken = usize::try_from(left).unwrap_or(usize::MAX).min(rows.len());
-            rows.take(taken);
-            left -= taken as u64;
-            if rows.len() > 0 {
-                self.put_back(rows);
-            }
-        }
-        Ok(())
+        read_past(self, left)
     }
 
     fn put_back(&mut self, rows: Rows) {
@@ -293,7 +279,7 @@ fn look_at(path: &Path, fingerprint: &mut Fingerprint) -> Result<(TableFile, Sch
     feed(&mut file, fingerprint).map_err(failed)?;
     let mut start = [0; 6];
     file.rewind().map_err(failed)?;
-    let length = file.by_ref().take(6).read(&mut start).map_err(failed)?;
+    let length = file.read(&mut start).map_err(failed)?;
     let looked = || look_into(path, start.get(..length).unwrap_or_default());
     let (kind, schema, rows) = guarded(&name, looked)?;
     Ok((TableFile { path: path.to_owned(), name, kind, rows }, schema))
@@ -326,7 +312,8 @@ fn feed(file: &mut File, fingerprint: &mut Fingerprint) -> std::io::Result<()> {
     Ok(())
 }
 
-fn position(schema: &SchemaRef, name: &str) -> Result<usize> {
+/// Which column has this name.
+pub(super) fn position(schema: &SchemaRef, name: &str) -> Result<usize> {
     schema.index_of(name).map_err(|_| {
         let names: Vec<_> =
             schema.fields().iter().map(|field| format!("`{}`", field.name())).collect();

@@ -38,19 +38,11 @@ pub(super) struct IpcFile {
     name: String,
 }
 
-/// A map that Arrow's buffers keep.
-struct Owned(Mapped);
-
-impl AsRef<[u8]> for Owned {
-    fn as_ref(&self) -> &[u8] {
-        &self.0
-    }
-}
-
 impl IpcFile {
     pub(super) fn open(path: &Path) -> Result<Self> {
         let name = name_of(path);
-        let buffer = Buffer::from(Bytes::from_owner(Owned(Mapped::open_regular(path)?)));
+        let file = crate::Bytes::from(Mapped::open_regular(path)?);
+        let buffer = Buffer::from(Bytes::from_owner(file));
         Self::of(buffer, name.clone()).map_err(|error| super::unreadable(&name, &error))
     }
 

@@ -8,7 +8,7 @@ use arrow_select::filter::filter;
 
 use super::fingerprint::Fingerprint;
 use super::group::Group;
-use super::input::not_utf8;
+use super::input::{not_utf8, position};
 use super::output::{TableOutput, Writing};
 use super::rows::RowSource;
 use super::schema::{self, Facts};
@@ -20,9 +20,6 @@ use crate::progress::{Observer, Progress};
 
 /// How many texts are embedded at a time, between two words of progress.
 const TEXTS_AT_A_TIME: usize = 512;
-
-/// How many rows are named that had no vector, and how many whose text was cut.
-const NAMED: usize = 1;
 
 /// How a table of texts becomes one with vectors.
 #[derive(Clone, Debug)]
@@ -56,9 +53,26 @@ pub struct Summary {
     /// Tokens of the texts that were embedded.
     pub tokens: u64,
     /// Texts that were cut, and where the first of them is.
-    pub truncated: (u64, Option<String>),
+    pub truncated: Counted,
     /// Rows without a vector, and what is wrong with the first of them.
-    pub without: (u64, Option<String>),
+    pub without: Counted,
+}
+
+/// Rows of a kind.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Counted {
+    /// How many there are.
+    pub rows: u64,
+    /// What is said of the first of them.
+    pub first: Option<String>,
+}
+
+impl Counted {
+    fn add(&mut self, said: impl FnOnce() -> String) {
+        self.rows += 1;
+        self.first.get_or_insert_with(said);
+    }
 }
 
 impl TableJob<'_> {
@@ -80,9 +94,7 @@ impl TableJob<'_> {
             ));
         }
         let input = source.schema();
-        let text_column = input
-            .index_of(self.text_column)
-            .map_err(|_| Error::not_found(format!("there is no column `{}`", self.text_column)))?;
+        let text_column = position(&input, self.text_column)?;
         let facts = self.facts(source)?;
         let dimensions = self.encoder.dimensions();
         let schema =
@@ -160,7 +172,7 @@ impl TableJob<'_> {
                         columns.push(vector, length);
                     }
                     Err(why) => {
-                        name(&mut summary.without, || said(group, row, why));
+                        summary.without.add(|| said(group, row, why));
                         if !self.leaves_out {
                             columns.push_null(why);
                         }
@@ -229,7 +241,7 @@ impl Summary {
     fn count(&mut self, length: Length, group: &Group, row: usize) {
         self.tokens += length.tokens as u64;
         if length.truncated {
-            name(&mut self.truncated, || {
+            self.truncated.add(|| {
                 let (file, number) = group.place(row);
                 format!("row {number} of {file}")
             });
@@ -244,13 +256,5 @@ fn said(group: &Group, row: usize, why: &str) -> String {
         // What is wrong with a line says where itself.
         Some(Some(error)) => error.clone(),
         _ => format!("{file}: row {number}: {why}"),
-    }
-}
-
-/// Counts one more, and names it if it is among the first.
-fn name((count, first): &mut (u64, Option<String>), what: impl FnOnce() -> String) {
-    *count += 1;
-    if *count <= NAMED as u64 {
-        *first = Some(what());
     }
 }

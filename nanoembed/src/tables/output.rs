@@ -1,7 +1,7 @@
 //! Tables being written.
 
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::io::Write;
+use std::path::PathBuf;
 
 use arrow_array::RecordBatch;
 use arrow_ipc::writer::{FileWriter, StreamWriter};
@@ -11,7 +11,7 @@ use super::row_group::{self, MAGIC, Placed};
 use super::schema::Facts;
 use super::unfinished::{Begun, Unfinished};
 use crate::error::{Error, Result};
-use crate::files::new_file::{NewFile, check_replaceable};
+use crate::files::new_file::{NewFile, check_replaceable, is_stream};
 
 /// How a table is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,24 +67,23 @@ impl TableOutput {
     ) -> Result<Writing> {
         let name = crate::error::name_of_output(&self.path);
         let failed = |error: ArrowError| unwritable_table(&name, &error);
-        let is_file = self.path != Path::new("-")
-            && self.path.metadata().map_or(true, |there| there.is_file() || there.is_dir());
-        if self.resume && (self.form != TableForm::Parquet || !is_file) {
+        let is_stream = is_stream(&self.path);
+        if self.resume && (self.form != TableForm::Parquet || is_stream) {
             return Err(Error::argument("resume", "is for Parquet files"));
         }
         let create = || NewFile::create(&self.path, true);
         let sink = match self.form {
-            TableForm::Parquet if is_file => {
+            TableForm::Parquet if is_stream => {
+                let mut to = create()?;
+                to.write_all(MAGIC).map_err(|error| Error::writing(&name, &error))?;
+                Sink::Pipe { to, groups: Vec::new(), end: MAGIC.len() as u64 }
+            }
+            TableForm::Parquet => {
                 let target = check_replaceable(&self.path)?;
                 match Unfinished::begin(&target, facts, self.resume)? {
                     Begun::Done => Sink::Done,
                     Begun::Unfinished(file) => Sink::Resumable(file),
                 }
-            }
-            TableForm::Parquet => {
-                let mut to = create()?;
-                to.write_all(MAGIC).map_err(|error| Error::writing(&name, &error))?;
-                Sink::Pipe { to, groups: Vec::new(), end: MAGIC.len() as u64 }
             }
             TableForm::Arrow => {
                 Sink::File(FileWriter::try_new(create()?, &schema).map_err(failed)?)
@@ -141,21 +140,16 @@ impl Writing {
     /// Writes the end, and puts the file in its place.
     pub(super) fn finish(self) -> Result<()> {
         let Self { sink, schema, vector_column, name } = self;
-        let empty = || {
-            row_group::encode_file(&schema, &vector_column, None)
+        let end = |groups: &[Placed]| {
+            row_group::end(groups, &schema, &vector_column)
                 .map_err(|error| super::unwritable_parquet(&name, &error))
         };
         let failed = |error: ArrowError| unwritable_table(&name, &error);
         match sink {
             Sink::Done => Ok(()),
-            Sink::Resumable(file) => file.finish(empty),
+            Sink::Resumable(file) => file.finish(end),
             Sink::Pipe { mut to, groups, .. } => {
-                let end = match groups.is_empty() {
-                    true => empty()?.split_off(MAGIC.len()),
-                    false => row_group::footer(&groups)
-                        .map_err(|error| super::unwritable_parquet(&name, &error))?,
-                };
-                to.write_all(&end).map_err(|error: io::Error| Error::writing(&name, &error))?;
+                to.write_all(&end(&groups)?).map_err(|error| Error::writing(&name, &error))?;
                 to.commit()
             }
             Sink::File(mut writer) => {

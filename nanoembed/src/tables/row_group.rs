@@ -66,7 +66,7 @@ fn properties(schema: &Schema, vector_column: &str) -> WriterProperties {
 }
 
 /// The bytes of a whole file of these rows, which are one group; no group without any.
-pub(super) fn encode_file(
+fn encode_file(
     schema: &SchemaRef,
     vector_column: &str,
     batch: Option<&RecordBatch>,
@@ -97,8 +97,16 @@ fn cut() -> ParquetError {
     ParquetError::General("a footer is cut short".into())
 }
 
-/// The footer of a file with these groups.
-pub(super) fn footer(groups: &[Placed]) -> Result<Vec<u8>> {
+/// What stands behind these groups at a file's end.
+pub(super) fn end(groups: &[Placed], schema: &SchemaRef, vector_column: &str) -> Result<Vec<u8>> {
+    match groups.is_empty() {
+        true => Ok(encode_file(schema, vector_column, None)?.split_off(MAGIC.len())),
+        false => footer(groups),
+    }
+}
+
+/// The footer of a file with these groups, of which there are some.
+fn footer(groups: &[Placed]) -> Result<Vec<u8>> {
     let mut file = None;
     let mut rows = 0;
     let mut moved = Vec::with_capacity(groups.len());

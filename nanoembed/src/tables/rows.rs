@@ -58,19 +58,7 @@ pub trait RowSource {
     ///
     /// What is wrong with the input.
     fn skip(&mut self, count: u64) -> Result<()> {
-        let mut left = count;
-        while left > 0 {
-            let Some(mut rows) = self.next_rows()? else {
-                return Err(Error::bad_input("there are fewer rows than the other run has done"));
-            };
-            if rows.len() as u64 > left {
-                rows.take(usize::try_from(left).unwrap_or(usize::MAX));
-                self.put_back(rows);
-                return Ok(());
-            }
-            left -= rows.len() as u64;
-        }
-        Ok(())
+        read_past(self, count)
     }
 
     /// Takes back rows, which come next again.
@@ -81,6 +69,23 @@ pub trait RowSource {
 
     /// What tells this input from another; `None` if nothing does, as with a pipe.
     fn fingerprint(&self) -> Option<u32>;
+}
+
+/// Reads the next `count` rows for nothing.
+pub(super) fn read_past<S: RowSource + ?Sized>(source: &mut S, count: u64) -> Result<()> {
+    let mut left = count;
+    while left > 0 {
+        let Some(mut rows) = source.next_rows()? else {
+            return Err(Error::bad_input("there are fewer rows than the other run has done"));
+        };
+        if rows.len() as u64 > left {
+            rows.take(usize::try_from(left).unwrap_or(usize::MAX));
+            source.put_back(rows);
+            return Ok(());
+        }
+        left -= rows.len() as u64;
+    }
+    Ok(())
 }
 
 /// Lines as rows of a table, all of whose columns are strings.

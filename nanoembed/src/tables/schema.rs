@@ -13,20 +13,33 @@ const PREFIX: &str = "nanoembed.";
 
 /// How vectors were made: keys and values, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Facts(pub(super) Vec<(String, String)>);
+pub(super) struct Facts(Vec<(String, String)>);
+
+/// A fact that two runs do not share.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Difference {
+    /// Without the prefix.
+    pub(super) name: String,
+    pub(super) ours: String,
+    pub(super) theirs: String,
+}
 
 impl Facts {
     pub(super) fn add(&mut self, key: &str, value: impl ToString) {
         self.0.push((format!("{PREFIX}{key}"), value.to_string()));
     }
 
-    /// The first fact in which `other` differs: its name without the prefix, and both values.
-    pub(super) fn difference(&self, other: &Self) -> Option<(String, String, String)> {
+    /// The first fact in which `other` differs.
+    pub(super) fn difference(&self, other: &Self) -> Option<Difference> {
         let theirs = |key: &str| other.0.iter().find(|(known, _)| known == key);
         self.0.iter().find_map(|(key, value)| {
             let their = theirs(key).map_or("nothing", |(_, value)| value);
             let name = key.strip_prefix(PREFIX).unwrap_or(key);
-            (their != value).then(|| (name.to_owned(), value.clone(), their.to_owned()))
+            (their != value).then(|| Difference {
+                name: name.to_owned(),
+                ours: value.clone(),
+                theirs: their.to_owned(),
+            })
         })
     }
 
@@ -34,6 +47,12 @@ impl Facts {
     pub(super) fn among<'m>(metadata: impl Iterator<Item = (&'m str, &'m str)>) -> Self {
         let ours = metadata.filter(|(key, _)| key.starts_with(PREFIX));
         Self(ours.map(|(key, value)| (key.to_owned(), value.to_owned())).collect())
+    }
+
+    /// The facts of a [`text`](Self::text), their values as they are spelled there.
+    pub(super) fn parse(text: &str) -> Self {
+        let pairs = text.lines().filter_map(|line| line.split_once(" = "));
+        Self(pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).collect())
     }
 
     /// Both as text, a line each: `key = value`.

@@ -26,8 +26,8 @@ use std::path::{Path, PathBuf};
 use parquet::file::metadata::ParquetMetaDataReader;
 
 use super::fingerprint::Fingerprint;
-use super::row_group::{self, Encoded, MAGIC, Placed};
-use super::schema::Facts;
+use super::row_group::{Encoded, MAGIC, Placed};
+use super::schema::{Difference, Facts};
 use crate::error::{Error, Result};
 
 /// What the file of groups begins with; the facts of the run stand behind it, then an empty line.
@@ -72,7 +72,7 @@ impl Unfinished {
         if resume && !records_path.exists() && target.exists() {
             return match facts.difference(&facts_of(target)?) {
                 None => Ok(Begun::Done),
-                Some(difference) => Err(differs(target, &difference)),
+                Some(difference) => Err(differs(target, difference)),
             };
         }
         let records = open(&records_path)?;
@@ -115,7 +115,8 @@ impl Unfinished {
             return Ok(0);
         };
         if theirs != facts.text() {
-            return Err(differs_text(&self.target, &facts.text(), &theirs));
+            let difference = Facts::parse(&facts.text()).difference(&Facts::parse(&theirs));
+            return Err(differs(&self.target, difference.unwrap_or_default()));
         }
         self.end = MAGIC.len() as u64;
         while let Some((record, bytes)) = record(&mut self.records).map_err(failed)? {
@@ -156,19 +157,10 @@ impl Unfinished {
         self.records.write_all(&whole)
     }
 
-    /// Writes the footer and puts the file in its place. `empty` is the whole file if there is no
-    /// group.
-    pub(super) fn finish(mut self, empty: impl FnOnce() -> Result<Vec<u8>>) -> Result<()> {
+    /// Writes what `end` makes of the groups and puts the file in its place.
+    pub(super) fn finish(mut self, end: impl FnOnce(&[Placed]) -> Result<Vec<u8>>) -> Result<()> {
         let (data_path, records_path) = beside(&self.target);
-        let footer = match self.groups.is_empty() {
-            true => {
-                let mut whole = empty()?;
-                whole.drain(..MAGIC.len());
-                whole
-            }
-            false => row_group::footer(&self.groups)
-                .map_err(|error| super::unwritable_parquet(&data_path.to_string_lossy(), &error))?,
-        };
+        let footer = end(&self.groups)?;
         let failed = |error: io::Error| Error::writing(self.target.display(), &error);
         self.data.write_all(&footer).map_err(failed)?;
         self.data.sync_all().map_err(failed)?;
@@ -250,18 +242,8 @@ fn facts_of(target: &Path) -> Result<Facts> {
     Ok(Facts::among(text))
 }
 
-fn differs(target: &Path, (name, ours, theirs): &(String, String, String)) -> Error {
+fn differs(target: &Path, Difference { name, ours, theirs }: Difference) -> Error {
     Error::bad_input(format!("it was made with another `{name}`: {theirs}, now {ours}"))
         .at(target.display())
         .with_hint("without `--resume` it is written anew")
-}
-
-/// The same of the texts of two runs' facts.
-fn differs_text(target: &Path, ours: &str, theirs: &str) -> Error {
-    let facts = |text: &str| {
-        let pairs = text.lines().filter_map(|line| line.split_once(" = "));
-        Facts(pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).collect())
-    };
-    let difference = facts(ours).difference(&facts(theirs));
-    differs(target, &difference.unwrap_or_default())
 }

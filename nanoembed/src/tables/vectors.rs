@@ -80,7 +80,8 @@ impl VectorColumns {
 
     /// Adds a row's vector.
     pub(super) fn push(&mut self, vector: &[f32], length: Length) {
-        self.store(vector);
+        let scale = self.store(vector);
+        self.scales.push(scale);
         self.are_there.push(true);
         self.tokens.push(u32::try_from(length.tokens).unwrap_or(u32::MAX));
         self.truncated.push(length.truncated);
@@ -90,7 +91,6 @@ impl VectorColumns {
     /// Adds a row without a vector, and says why.
     pub(super) fn push_null(&mut self, why: &str) {
         self.store(&vec![0.0; self.dimensions]);
-        self.scales.pop();
         self.scales.push(None);
         self.are_there.push(false);
         self.tokens.push(0);
@@ -98,16 +98,16 @@ impl VectorColumns {
         self.errors.append_value(why);
     }
 
-    fn store(&mut self, vector: &[f32]) {
+    /// Adds the numbers of a vector, and returns the scale of codes of 8 bits.
+    fn store(&mut self, vector: &[f32]) -> Option<f32> {
         let width = self.precision.width(self.dimensions);
-        let mut scale = None;
         match self.precision {
             Precision::F32 => self.f32.extend_from_slice(vector),
             Precision::F16 => to_f16(vector, grown(&mut self.f16, width)),
-            Precision::Int8 => scale = Some(to_int8(vector, grown(&mut self.codes, width))),
+            Precision::Int8 => return Some(to_int8(vector, grown(&mut self.codes, width))),
             Precision::Binary => to_binary(vector, grown(&mut self.bits, width)),
         }
-        self.scales.push(scale);
+        None
     }
 
     /// The columns, as [`fields`] has them.

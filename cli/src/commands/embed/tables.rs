@@ -4,8 +4,8 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use nanoembed::tables::{
-    LineRows, RowSource, Rows, Summary, TableForm, TableJob, TableOutput, TableRow, Tables,
-    fingerprint_of,
+    Counted, LineRows, RowSource, Rows, Summary, TableForm, TableJob, TableOutput, TableRow,
+    Tables, fingerprint_of,
 };
 use serde_json::Value;
 
@@ -102,9 +102,7 @@ impl Embed {
         let summary = job.run(&mut *source, &output, &Terminal::new(quiet))?;
         if !quiet {
             self.say(&summary, Limits::of(&encoder));
-            if summary.rows > 1 {
-                say_done("embedded", summary.rows, summary.tokens, start.elapsed());
-            }
+            say_done("embedded", summary.rows, summary.tokens, start.elapsed());
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -116,10 +114,10 @@ impl Embed {
         } else if summary.resumed > 0 {
             anstream::eprintln!("{output}: {} rows were done already", summary.resumed);
         }
-        let (without, first) = summary.without.clone();
         let are_null = self.input.form().on_error != OnError::Skip;
-        LeftOut::rows(without, first).warn(are_null);
-        if let (rows, Some(first)) = &summary.truncated {
+        let Counted { rows, first, .. } = summary.without.clone();
+        LeftOut::rows(rows, first).warn(are_null);
+        if let Counted { rows, first: Some(first), .. } = &summary.truncated {
             Truncated::warn_of_rows(*rows, summary.rows, first, limits);
         }
     }
