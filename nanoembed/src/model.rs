@@ -82,7 +82,6 @@ impl Model {
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct ModelOptions {
-    encoder: EncoderOptions,
     max_tokens: Option<usize>,
     precise: bool,
     requantize: bool,
@@ -93,20 +92,21 @@ impl ModelOptions {
     /// How many tokens of a text are embedded, or of two that are compared.
     #[must_use]
     pub fn max_tokens(self, tokens: impl Into<Option<usize>>) -> Self {
-        let max_tokens = tokens.into();
-        Self { max_tokens, encoder: self.encoder.max_tokens(max_tokens), ..self }
+        Self { max_tokens: tokens.into(), ..self }
     }
 
     /// See [`EncoderOptions::precise`] and [`GeneratorOptions::precise`].
     #[must_use]
-    pub fn precise(self, precise: bool) -> Self {
-        Self { precise, encoder: self.encoder.precise(precise), ..self }
+    pub const fn precise(mut self, precise: bool) -> Self {
+        self.precise = precise;
+        self
     }
 
     /// See [`EncoderOptions::requantize`].
     #[must_use]
-    pub fn requantize(self, requantize: bool) -> Self {
-        Self { requantize, encoder: self.encoder.requantize(requantize), ..self }
+    pub const fn requantize(mut self, requantize: bool) -> Self {
+        self.requantize = requantize;
+        self
     }
 
     /// See [`GeneratorOptions::memory`].
@@ -117,8 +117,9 @@ impl ModelOptions {
 
     /// The options of a model that embeds.
     #[must_use]
-    pub const fn encoder(&self) -> &EncoderOptions {
-        &self.encoder
+    pub fn encoder(&self) -> EncoderOptions {
+        let options = Encoder::options().max_tokens(self.max_tokens);
+        options.precise(self.precise).requantize(self.requantize)
     }
 
     /// Opens a file or folder: see [`Model::open`].
@@ -175,7 +176,7 @@ impl ModelOptions {
             let options = CrossEncoder::options().max_tokens(self.max_tokens);
             return CrossEncoder::of(&opened, &options).map(Model::CrossEncoder);
         }
-        Encoder::of(opened, &self.encoder).map(Model::Encoder)
+        Encoder::of(opened, &self.encoder()).map(Model::Encoder)
     }
 
     fn generator(&self) -> Result<GeneratorOptions> {

@@ -48,9 +48,7 @@ impl Bundle {
 
     /// The prompts that the folder has.
     pub fn prompts(&self) -> Result<Prompts> {
-        let mut prompts = Prompts::default();
-        prompts.read_folder(&self.folder)?;
-        Ok(prompts)
+        Prompts::of_decoder(&self.folder)
     }
 
     /// Where tensors should come from that are not there.

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use nanoembed_core::ErrorKind;
 use nanoembed_core::model::ModelSource;
-use nanoembed_core::owned::folder::{self, NoPrompt};
+use nanoembed_core::owned::folder::{self, FolderModel, NoPrompt};
 
 use crate::error::{Error, Result};
 use crate::open::folder::texts::FolderTexts;
@@ -16,17 +16,14 @@ pub use nanoembed_core::owned::folder::Prefix;
 pub struct Prompts(folder::Prompts);
 
 impl Prompts {
-    /// Takes what the folder of a model says.
-    pub fn read_folder(&mut self, folder: &Path) -> Result<()> {
-        self.read_texts(&FolderTexts::of(folder))
+    /// Those of the folder of a model that continues texts.
+    pub(crate) fn of_decoder(folder: &Path) -> Result<Self> {
+        FolderTexts::of(folder).read(|texts| folder::Prompts::read(texts)).map(Self)
     }
 
-    /// The same of the folder's texts.
-    pub(crate) fn read_texts(&mut self, texts: &FolderTexts) -> Result<()> {
-        let are_pooled = self.0.are_pooled;
-        self.0 = texts.read(|texts| folder::Prompts::read(texts))?;
-        self.0.are_pooled = are_pooled;
-        Ok(())
+    /// Those of the folder of the model of texts that `model` describes.
+    pub(crate) fn of_folder(texts: &FolderTexts, model: &FolderModel) -> Result<Self> {
+        texts.read(|texts| model.prompts(texts)).map(Self)
     }
 
     /// These.
@@ -42,11 +39,6 @@ impl Prompts {
     /// Whether a prompt's tokens count for the mean.
     pub const fn are_pooled(&self) -> bool {
         self.0.are_pooled
-    }
-
-    /// Says whether a prompt's tokens count for the mean.
-    pub const fn set_pooled(&mut self, are_pooled: bool) {
-        self.0.are_pooled = are_pooled;
     }
 
     /// Takes one of a file's keys and its value; answers whether it is about prompts.

@@ -2,7 +2,7 @@
 
 use nanoembed_core::model::{ModelSource, gguf_architecture};
 use nanoembed_core::owned::folder::{FolderFault, FolderModel, Labels};
-use nanoembed_core::owned::{self, AnyEncoder, ModelFault, TextModel, TextTokenizer};
+use nanoembed_core::owned::{self, AnyEncoder, ModelFault, Pipeline, TextModel, TextTokenizer};
 
 use crate::bytes::Bytes;
 use crate::causal::weights::ModelWeights;
@@ -75,13 +75,11 @@ impl<'f> TextSource<'f> {
 
     /// The tokenizer, with the limits of the model.
     pub(crate) fn tokenizer(&self) -> Result<TextTokenizer> {
-        match self {
-            Self::Folder(folder) => folder.tokenizer(),
-            Self::File(file) => {
-                let pipeline = file.text.pipeline().map_err(|fault| file.failure(&fault))?;
-                Ok(TextTokenizer::new(file.text.model(), pipeline))
-            }
-        }
+        let pipeline = match self {
+            Self::Folder(folder) => folder.pipeline(),
+            Self::File(file) => file.pipeline(),
+        }?;
+        Ok(TextTokenizer::new(self.model(), pipeline))
     }
 
     /// The names of classes.
@@ -109,12 +107,15 @@ impl<'f> TextSource<'f> {
 }
 
 impl<'f> NamedFile<'f> {
+    fn pipeline(&self) -> Result<Pipeline> {
+        self.text.pipeline().map_err(|fault| self.failure(&fault))
+    }
+
     fn open_model(&self) -> Result<TextModel<ModelWeights<'f>>> {
         let mut weights = ModelWeights::default();
         let start = weights.add_file(self.bytes);
         self.text.each_tensor(&mut |name, header| weights.add(name, start, header));
-        let pipeline = self.text.pipeline().map_err(|fault| self.failure(&fault))?;
-        let opened = TextModel::open(self.text.model(), weights, pipeline);
+        let opened = TextModel::open(self.text.model(), weights, self.pipeline()?);
         opened.map_err(|fault| match &self.source {
             ModelSource::Gguf(file) => {
                 let architecture = gguf_architecture(file).unwrap_or_default();

@@ -11,6 +11,7 @@ use super::settings::Settings;
 use super::vocabulary::Vocabulary;
 use crate::error::{Error, Result, name_of};
 use crate::open::folder::texts::FolderTexts;
+use crate::open::prompts::Prompts;
 
 impl Settings {
     /// Takes what the folder says around its encoder.
@@ -38,8 +39,7 @@ impl Settings {
             self.pooling = bert_pooling(modules).map_err(refuse)?.to_owned();
             self.normalize = modules.normalize;
         }
-        self.prompts.read_texts(texts)?;
-        self.prompts.set_pooled(model.pools_prompt());
+        self.prompts = Prompts::of_folder(texts, &model)?;
         Ok(())
     }
 }

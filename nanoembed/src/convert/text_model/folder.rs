@@ -68,8 +68,8 @@ impl TextFolder {
         drop(opened);
         let found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
         let (naming, prefix) = self.naming()?;
-        let (mut loaded, mut left_out, mut mapping) = (Vec::new(), Vec::new(), None);
-        let mut missing: Vec<Option<Loaded<'_>>> = found.iter().map(|_| None).collect();
+        let (mut left_out, mut mapping) = (Vec::new(), None);
+        let mut slots: Vec<Option<Loaded<'_>>> = found.iter().map(|_| None).collect();
         source.each_tensor(&mut |name_there, stored| {
             let Some(at) = found.iter().position(|known| known == name_there) else {
                 left_out.push(name_there.to_owned());
@@ -79,13 +79,13 @@ impl TextFolder {
                 mapping = integers(stored);
                 return Ok(());
             }
-            if let Some(slot) = missing.get_mut(at).filter(|slot| slot.is_none()) {
+            if let Some(slot) = slots.get_mut(at).filter(|slot| slot.is_none()) {
                 let own = name_there.strip_prefix(prefix).unwrap_or(name_there);
                 *slot = Some(Loaded::of(stored, layout::tensor_name(own), &name)?);
             }
             Ok(())
         })?;
-        loaded.extend(missing.into_iter().flatten());
+        let loaded = slots.into_iter().flatten().collect();
         left_out.sort_unstable();
         let beside = Beside {
             family: source.model().family(),

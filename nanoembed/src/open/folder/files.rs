@@ -5,7 +5,7 @@ use std::time::SystemTime;
 
 use nanoembed_core::ErrorKind;
 use nanoembed_core::owned::folder::{FolderModel, Labels};
-use nanoembed_core::owned::{Pipeline, TextModel, TextTokenizer};
+use nanoembed_core::owned::{Pipeline, TextModel};
 
 use super::asked;
 use super::texts::FolderTexts;
@@ -98,18 +98,10 @@ impl EncoderFolder {
 
     /// The prompts that the folder has.
     pub(crate) fn prompts(&self) -> Result<Prompts> {
-        let mut prompts = Prompts::default();
-        prompts.read_texts(&self.texts)?;
-        prompts.set_pooled(self.model.pools_prompt());
-        Ok(prompts)
+        Prompts::of_folder(&self.texts, &self.model)
     }
 
-    /// The tokenizer, with the limits of the model.
-    pub(crate) fn tokenizer(&self) -> Result<TextTokenizer> {
-        Ok(TextTokenizer::new(&self.model, self.pipeline()?))
-    }
-
-    /// The tokenizer alone.
+    /// The tokenizer.
     pub(crate) fn pipeline(&self) -> Result<Pipeline> {
         let texts = FolderTexts::of(&self.own_folder);
         tokenizer::read(&texts, &self.own_folder, self.model.family())
