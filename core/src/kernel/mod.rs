@@ -195,6 +195,8 @@ pub struct Kernels {
     pub gelu: fn(x: &mut [f32]),
     /// `gate · sigmoid(gate) · up` in place of `gate`, both of one length.
     pub swiglu: fn(gate: &mut [f32], up: &[f32]),
+    /// Adds the f32s in `bytes`, low bytes first, to `sum`; the same bits on every table.
+    pub add_f32: fn(sum: &mut [f32], bytes: &[u8]),
     /// Layer norm of every row of `x + y` in place, see [`AddLayerNorm`].
     pub add_layer_norm: AddLayerNorm,
 }

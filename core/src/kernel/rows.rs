@@ -306,6 +306,19 @@ pub(super) fn add<V: Vector>(x: &mut [f32], y: &[f32]) {
     }
 }
 
+/// Adds the f32s in `bytes`, low bytes first, to `sum`.
+#[inline(always)]
+pub(super) fn add_f32<V: Vector>(sum: &mut [f32], bytes: &[u8]) {
+    let (chunks, rest) = sum.as_chunks_mut::<LANES>();
+    let (added, added_rest) = bytes.as_chunks::<4>().0.as_chunks::<LANES>();
+    for (sum, added) in chunks.iter_mut().zip(added) {
+        V::load(sum).add(V::load(&added.map(f32::from_le_bytes))).store(sum);
+    }
+    for (sum, added) in rest.iter_mut().zip(added_rest) {
+        *sum += f32::from_le_bytes(*added);
+    }
+}
+
 /// `x[i] *= factor`.
 #[inline(always)]
 pub(super) fn scale<V: Vector>(x: &mut [f32], factor: f32) {

@@ -98,10 +98,10 @@ pub use source::tokenizer;
 pub use source::word_pieces::{
     WordPieceIndex, WordPieceMemory, WordPieceNeeds, WordPieceSource, WordPieceTables,
 };
-#[cfg(feature = "pipeline")]
-pub(crate) use table::module;
 #[cfg(all(feature = "static-models", feature = "embd"))]
 pub use table::{TableModel, TableSource};
 #[cfg(feature = "static-models")]
 pub use table::{TableSettings, TokenTable};
+#[cfg(feature = "pipeline")]
+pub(crate) use table::{cut, module};
 pub use weights::{Encoding, Matrix, SliceWeights, Weights};

@@ -118,6 +118,12 @@ impl AddedToken {
         bytes.get(start..start.saturating_add(self.bytes as usize)).unwrap_or_default()
     }
 
+    /// The first byte of its spelling.
+    #[cfg(feature = "pipeline")]
+    pub(crate) fn first(&self, bytes: &[u8]) -> Option<u8> {
+        self.byte(bytes, 0)
+    }
+
     /// Its byte at `at`.
     fn byte(&self, bytes: &[u8], at: usize) -> Option<u8> {
         self.spelling(bytes).get(at).copied()

@@ -102,6 +102,23 @@ fn swiglu_is_within_its_bound_and_the_same_on_every_table() {
     }
 }
 
+// Only tables of vectors add rows as they lie.
+#[cfg(feature = "static-models")]
+#[test]
+fn numbers_are_added_as_they_lie() {
+    let mut noise = Noise(9);
+    for count in [0, 1, 15, 16, 17, 100] {
+        let (sum, added) = (noise.floats(count), noise.floats(count));
+        let bytes: Vec<u8> = added.iter().flat_map(|x| x.to_le_bytes()).collect();
+        let expected: Vec<f32> = sum.iter().zip(&added).map(|(a, b)| a + b).collect();
+        for table in tables() {
+            let mut found = sum.clone();
+            (table.add_f32)(&mut found, &bytes);
+            assert_eq!(found, expected, "{}", table.name);
+        }
+    }
+}
+
 #[test]
 fn gelu_is_within_its_bound_and_the_same_on_every_table() {
     for x in LENGTHS

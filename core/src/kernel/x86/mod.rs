@@ -10,6 +10,7 @@ macro_rules! row_operations {
             softmax_i16 = quantization::softmax_i16(x: &mut [f32], scale: f32, codes: &mut [u8]);
             gelu = rows::gelu(x: &mut [f32]);
             swiglu = rows::swiglu(gate: &mut [f32], up: &[f32]);
+            add_f32 = rows::add_f32(sum: &mut [f32], bytes: &[u8]);
             add_layer_norm = rows::add_layer_norm(
                 x: &mut [f32], y: &[f32], weight: &[f32], bias: &[f32], epsilon: f32
             );

@@ -7,11 +7,13 @@
 //! | `module` | a module of `modules.json` |
 //! | `file` | what a `.weights` file says of its table |
 //! | `words` | the WordPiece tokenizer that the settings of `tokenizer.json` describe |
+//! | `cut` | how much of a text counts |
 //! | `model` | texts to vectors |
 //!
 //! `docs/models.md` has the layout of these files. Nothing here allocates: settings are read where
 //! they are spelled, and what is not done here is refused by name.
 
+mod cut;
 #[cfg(feature = "embd")]
 mod file;
 #[cfg(feature = "embd")]
@@ -22,6 +24,8 @@ mod settings;
 #[cfg(feature = "embd")]
 mod words;
 
+#[cfg(any(feature = "embd", feature = "pipeline"))]
+pub(crate) use cut::cut;
 #[cfg(feature = "embd")]
 pub use file::TableSource;
 #[cfg(feature = "embd")]

@@ -1,5 +1,6 @@
 //! Texts to vectors by a table.
 
+use super::cut::cut;
 use super::rows::TokenTable;
 use super::settings::TableSettings;
 use crate::error::Result;
@@ -50,7 +51,7 @@ impl TableModel {
         limit: usize,
         take: &mut dyn FnMut(u32) -> Result<()>,
     ) -> Result<Encoded> {
-        let (text, is_cut) = self.cut(text, limit);
+        let (text, is_cut) = cut(text, limit, self.median_characters);
         let unknown = self.median_characters.map(|_| tokenizer.special().unknown);
         let mut words = tokenizer.pieces(text);
         let (mut tokens, mut total) = (0_usize, 0_usize);
@@ -102,14 +103,5 @@ impl TableModel {
         out: &mut [f32],
     ) -> Result<()> {
         self.table.embed(weights, kernels, ids, self.normalize, room, out)
-    }
-
-    /// As much of a text as Model2Vec looks at, and whether that is not all.
-    fn cut<'t>(&self, text: &'t str, limit: usize) -> (&'t str, bool) {
-        let Some(median) = self.median_characters else { return (text, false) };
-        match text.char_indices().nth(limit.saturating_mul(median)) {
-            Some((end, _)) => (text.get(..end).unwrap_or(text), true),
-            None => (text, false),
-        }
     }
 }

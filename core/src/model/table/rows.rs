@@ -15,7 +15,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::kernel::{self, Kernels};
 use crate::model::parallel::InOrder;
 use crate::model::run::Run;
-use crate::model::weights::{Matrix, Name, Weights};
+use crate::model::weights::{Encoding, Matrix, Name, Weights};
 use crate::quant::float16::{bf16_to_f32, f16_to_f32};
 use crate::tensor::{Dtype, TensorHeader};
 
@@ -172,11 +172,8 @@ impl TokenTable {
                 Some(mapping) => mapping.row(weights, id, tile)?,
                 None => id as usize,
             };
-            self.rows.read(weights, kernels, place, (&mut *row, &mut *tile))?;
-            if let Some(column) = self.weights {
-                kernel::scale(row, column.weight(weights, id, tile)?);
-            }
-            kernel::add(out, row);
+            let factor = self.weights.map(|column| column.weight(weights, id, tile)).transpose()?;
+            self.rows.add(weights, kernels, (place, factor), (&mut *row, &mut *tile), out)?;
         }
         Ok(())
     }
@@ -187,8 +184,7 @@ impl TokenTable {
         let count = tokens.max(1) as f32;
         kernel::scale(out, 1.0 / count);
         if normalize {
-            let square: f64 = out.iter().map(|x| f64::from(*x) * f64::from(*x)).sum();
-            kernel::scale(out, 1.0 / (libm::sqrt(square) as f32 + LEAST_LENGTH));
+            kernel::scale(out, 1.0 / (libm::sqrt(square(out)) as f32 + LEAST_LENGTH));
         }
     }
 }
@@ -213,29 +209,51 @@ impl TableRows {
         }
     }
 
-    fn read<W: Weights + ?Sized>(
+    /// Adds a row, times `factor` if there is one, to `out`.
+    fn add<W: Weights + ?Sized>(
         &self,
         weights: &W,
         kernels: &Kernels,
-        row: usize,
-        (out, tile): (&mut [f32], &mut [u8]),
+        (row, factor): (usize, Option<f32>),
+        (room, tile): (&mut [f32], &mut [u8]),
+        out: &mut [f32],
     ) -> Result<()> {
+        let run = Run { weights, kernels, summaries: &[], parallel: &InOrder };
         match *self {
-            Self::Matrix(matrix) if row < matrix.rows => {
-                let run = Run { weights, kernels, summaries: &[], parallel: &InOrder };
-                run.read_row(&matrix, row, out, tile)
-            }
+            Self::Matrix(matrix) if row < matrix.rows => match (matrix.encoding, factor) {
+                (Encoding::F32, None) => {
+                    (kernels.add_f32)(out, run.read_rows(&matrix, row, 1, tile)?);
+                }
+                _ => {
+                    run.read_row(&matrix, row, room, tile)?;
+                    if let Some(factor) = factor {
+                        kernel::scale(room, factor);
+                    }
+                    kernel::add(out, room);
+                }
+            },
             Self::Integers { offset, rows, dimensions } if row < rows => {
                 let start = row as u64 * dimensions as u64;
                 let bytes = weights.bytes(offset.saturating_add(start), dimensions, tile)?;
-                for (out, byte) in out.iter_mut().zip(bytes) {
-                    *out = f32::from(byte.cast_signed());
-                }
-                Ok(())
+                let numbers = bytes.iter().map(|byte| f32::from(byte.cast_signed()));
+                let factor = factor.unwrap_or(1.0);
+                out.iter_mut().zip(numbers).for_each(|(sum, x)| *sum += x * factor);
             }
-            _ => Err(Error::without_offset(ErrorKind::WrongShape)),
+            _ => return Err(Error::without_offset(ErrorKind::WrongShape)),
+        }
+        Ok(())
+    }
+}
+
+/// The sum of the squares of `x`, in eight parts: one alone would wait for each addition.
+fn square(x: &[f32]) -> f64 {
+    let mut parts = [0.0_f64; 8];
+    for chunk in x.chunks(parts.len()) {
+        for (part, x) in parts.iter_mut().zip(chunk) {
+            *part += f64::from(*x) * f64::from(*x);
         }
     }
+    parts.iter().sum()
 }
 
 impl Column {

@@ -42,6 +42,8 @@ pub(super) struct Table {
     spellings: Vec<u8>,
     tokens: Vec<AddedToken>,
     index: AddedIndex,
+    /// What all tokens begin with, if that is one byte, as it is with most tokenizers.
+    first: Option<u8>,
 }
 
 /// What a text is made of.
@@ -186,7 +188,7 @@ impl AddedVocabulary {
         special: SpecialTokens,
         take: &mut dyn FnMut(Part) -> Result<bool>,
     ) -> Result<bool> {
-        let tokens = table.resume();
+        let tokens = table.in_text(text);
         let mut spaces = Spaces { text, run: 0..0 };
         // What tokens have taken ends at `taken`, which may lie behind the place of the next one.
         let (mut at, mut taken) = (0, 0);
@@ -255,11 +257,18 @@ impl Table {
 
     fn sort(&mut self) -> Result<()> {
         self.index = AddedIndex::build(&self.spellings, &mut self.tokens)?;
+        let mut firsts = self.tokens.iter().map(|token| token.first(&self.spellings));
+        let first = firsts.next().flatten();
+        self.first = first.filter(|_| firsts.all(|other| other == first));
         Ok(())
     }
 
-    fn resume(&self) -> AddedTable<'_> {
-        AddedTable::resume(&self.spellings, &self.tokens, self.index)
+    /// The tokens, or none if a quick look at `text` shows that it has none of them.
+    fn in_text(&self, text: &str) -> AddedTable<'_> {
+        match self.first {
+            Some(first) if !text.as_bytes().contains(&first) => AddedTable::EMPTY,
+            _ => AddedTable::resume(&self.spellings, &self.tokens, self.index),
+        }
     }
 }
 

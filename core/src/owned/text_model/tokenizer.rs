@@ -5,6 +5,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::error::Result;
+use crate::model::cut;
 use crate::owned::folder::{Described, FolderModel};
 use crate::owned::{Pipeline, PipelineSession, Tokenized, TokenizedPair};
 use crate::token::SpecialTokens;
@@ -83,7 +84,8 @@ impl TextTokenizer {
             return self.pipeline.encode(&self.written(text), limit, special, session);
         };
         let (text, is_cut) = cut(text, limit, median_characters);
-        let mut ids = Vec::new();
+        // Few texts have more.
+        let mut ids = Vec::with_capacity((text.len() / 4).min(limit));
         self.pipeline.encode_alone(text, special, session, &mut ids)?;
         let total = ids.len();
         ids.truncate(limit);
@@ -128,15 +130,6 @@ impl TextTokenizer {
             Kind::Transformer { lower_case: true } => Cow::Owned(text.to_lowercase()),
             _ => Cow::Borrowed(text),
         }
-    }
-}
-
-/// As much of a text as Model2Vec looks at, and whether that is not all.
-fn cut(text: &str, limit: usize, median_characters: Option<usize>) -> (&str, bool) {
-    let Some(median) = median_characters else { return (text, false) };
-    match text.char_indices().nth(limit.saturating_mul(median)) {
-        Some((end, _)) => (text.get(..end).unwrap_or(text), true),
-        None => (text, false),
     }
 }
 
