@@ -73,6 +73,8 @@ impl<'m> Contents<'m> {
     /// least (some hundred bytes in real files, [`embd::MAX_ITEM_BYTES`] in any). `tensors` needs
     /// room for each tensor.
     ///
+    /// [`embd::MAX_ITEM_BYTES`]: crate::format::embd::MAX_ITEM_BYTES
+    ///
     /// # Errors
     ///
     /// What the decoder and the source answer; [`ErrorKind::TooManyTensors`] or
