@@ -19,10 +19,27 @@ impl<T> Pool<T> {
         make: impl FnOnce() -> Result<T, E>,
         act: impl FnOnce(&mut T) -> Result<R, E>,
     ) -> Result<R, E> {
-        let free = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let mut thing = free.map_or_else(make, Ok)?;
+        let mut thing = self.take().map_or_else(make, Ok)?;
         let done = act(&mut thing);
+        self.put(thing);
+        done
+    }
+
+    fn take(&self) -> Option<T> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).pop()
+    }
+
+    fn put(&self, thing: T) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(thing);
+    }
+}
+
+impl<T: Default> Pool<T> {
+    /// Does something with one of them, or with a new one.
+    pub(crate) fn lend<R>(&self, act: impl FnOnce(&mut T) -> R) -> R {
+        let mut thing = self.take().unwrap_or_default();
+        let done = act(&mut thing);
+        self.put(thing);
         done
     }
 }

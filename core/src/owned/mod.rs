@@ -8,6 +8,7 @@
 //! | the same of texts, whatever the model and its files are | `AnyEncoder` |
 //! | a text continued | [`CausalModel`]; [`Decoder`] over weights from anywhere |
 //! | token ids alone | [`Embedder::tokenizer`], [`BpeTokenizer`], [`SentencePieceModel`]; [`Pipeline`] of a `tokenizer.json` |
+//! | the same, whatever the model is | `AnyTokenizer` |
 //!
 //! Models are immutable and shared between threads; what changes while one runs is in a
 //! [`Session`] or a [`CausalSession`], one for each thread or text. Everything here is made of the
@@ -36,6 +37,8 @@
 mod added_words;
 #[cfg(all(feature = "pipeline", any(feature = "amb", feature = "embd", feature = "gguf")))]
 mod any_encoder;
+#[cfg(all(feature = "pipeline", any(feature = "amb", feature = "embd", feature = "gguf")))]
+mod any_tokenizer;
 #[cfg(feature = "pipeline")]
 pub mod base64;
 mod borrowed;
@@ -83,6 +86,8 @@ pub use crate::token::sentencepiece::ModelSettings;
 pub use added_words::{AddedWord, parse_added_words, write_added_words};
 #[cfg(all(feature = "pipeline", any(feature = "amb", feature = "embd", feature = "gguf")))]
 pub use any_encoder::{AnyEncoder, Classes, ModelFault, Prompt, TextSource};
+#[cfg(all(feature = "pipeline", any(feature = "amb", feature = "embd", feature = "gguf")))]
+pub use any_tokenizer::{AnyTokenSession, AnyTokenizer};
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 pub use bpe::BpeTokenizer;
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use nanoembed_core::model::{Batch, InOrder, Plan};
 use nanoembed_core::owned::folder::Described;
-use nanoembed_core::owned::{AnyEncoder, Classes, Session};
+use nanoembed_core::owned::{AnyEncoder, Classes, PipelineSession, Session};
 use nanoembed_core::{Error as CoreError, ErrorKind};
 use rayon::prelude::*;
 
@@ -20,7 +20,6 @@ use crate::open::opened::Opened;
 use crate::open::source::Source;
 use crate::pool::Pool;
 use crate::progress::{Observer, Progress, Silent};
-use crate::tokenizer::scratch::TextScratch;
 
 pub use options::CrossEncoderOptions;
 
@@ -48,7 +47,7 @@ struct Inner {
     source: Arc<Source>,
     max_tokens: usize,
     classes: Classes,
-    scratch: TextScratch,
+    scratch: Pool<PipelineSession>,
     sessions: Pool<Session>,
 }
 
@@ -242,7 +241,7 @@ impl CrossEncoder {
     fn score_in_core(&self, query: &str, text: &str) -> Result<Score, CoreError> {
         let Inner { model, max_tokens, classes, scratch, sessions, .. } = &*self.0;
         let encode = |session: &mut _| model.encode_pair(query, text, *max_tokens, session);
-        let pair = scratch.borrow(encode)?;
+        let pair = scratch.lend(encode)?;
         let mut logits = vec![0.0; classes.labels().len()];
         let lengths = [pair.ids.len()];
         let texts = Batch { ids: &pair.ids, types: &pair.types, lengths: &lengths };

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use nanoembed_core::Error as CoreError;
 use nanoembed_core::model::{InOrder, Job, Parallel, Parts, Plan};
-use nanoembed_core::owned::{AnyEncoder, Prompt, Session};
+use nanoembed_core::owned::{AnyEncoder, PipelineSession, Prompt, Session};
 use rayon::prelude::*;
 
 use super::backend::{Backend, Batch, Length};
@@ -16,7 +16,6 @@ use crate::error::{Error, Result};
 use crate::pool::Pool;
 use crate::progress::Observer;
 use crate::tokenizer::Tokens;
-use crate::tokenizer::scratch::TextScratch;
 
 /// How many tokens short texts are put together to: enough that the weights are read once for many,
 /// few enough that the vectors stay in the cache.
@@ -27,7 +26,7 @@ pub(super) struct TextEncoder {
     model: AnyEncoder<Bytes, ModelWeights<'static>>,
     max_tokens: usize,
     precise: bool,
-    scratch: TextScratch,
+    scratch: Pool<PipelineSession>,
     /// Scratch memory for any batch on one thread.
     sessions: Pool<Session>,
 }
@@ -174,11 +173,11 @@ impl Backend for TextEncoder {
 
     fn tokenize(&self, text: &str) -> Result<Tokens, CoreError> {
         let encode = |session: &mut _| self.model.encode_start(text, self.max_tokens, session);
-        self.scratch.borrow(encode).map(|(ids, truncated)| Tokens { ids, truncated })
+        self.scratch.lend(encode).map(|(ids, truncated)| Tokens { ids, truncated })
     }
 
     fn prompt(&self, prompt: &str) -> Result<Prompt, CoreError> {
-        self.scratch.borrow(|session| self.model.prompt(prompt, session))
+        self.scratch.lend(|session| self.model.prompt(prompt, session))
     }
 
     fn session(&self) -> Result<Option<Session>, CoreError> {

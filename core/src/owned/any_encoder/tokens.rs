@@ -93,10 +93,7 @@ impl<B: AsRef<[u8]> + Sync, W: Weights + Sync> AnyEncoder<B, W> {
     pub fn token(&self, id: u32) -> Option<String> {
         match &self.kind {
             Kind::Bert(model) => model.token(id),
-            Kind::Text(model) => {
-                let token = model.tokenizer().pipeline().token(id)?;
-                Some(String::from_utf8_lossy(token).into_owned())
-            }
+            Kind::Text(model) => model.tokenizer().token(id),
         }
     }
 }

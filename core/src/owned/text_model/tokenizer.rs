@@ -55,6 +55,12 @@ impl TextTokenizer {
         &self.pipeline
     }
 
+    /// A token as the vocabulary spells it.
+    #[must_use]
+    pub fn token(&self, id: u32) -> Option<String> {
+        self.pipeline.token(id).map(|token| String::from_utf8_lossy(token).into_owned())
+    }
+
     /// How many tokens of a text are used; `None` for all.
     #[must_use]
     pub const fn max_tokens(&self) -> Option<usize> {

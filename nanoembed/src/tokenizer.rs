@@ -1,18 +1,10 @@
 //! Texts to token ids, whatever the model.
 
-pub(crate) mod scratch;
-mod text;
-pub(crate) mod word_pieces;
-
-use std::borrow::Cow;
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-use nanoembed_core::Error as CoreError;
-use nanoembed_core::owned::{Embedder, TokenSession};
-use nanoembed_core::token::SpecialTokens;
-use nanoembed_core::token::vocabulary::{MAX_TOKEN_BYTES, Vocabulary as _};
+use nanoembed_core::owned::{AnyTokenSession, AnyTokenizer};
 
 use crate::bytes::Bytes;
 use crate::causal::tokenizer::{Tokenizer as CausalTokenizer, is_model};
@@ -23,7 +15,6 @@ use crate::open::opened::Opened;
 use crate::open::prompts::{Prefix, Prompts};
 use crate::open::source::Source;
 use crate::pool::Pool;
-use text::TextTokens;
 
 /// The token ids of one text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -48,17 +39,11 @@ pub struct Tokenizer(Arc<Inner>);
 
 struct Inner {
     // Declared before `source`, which it borrows from.
-    kind: Kind,
+    tokenizer: AnyTokenizer<Bytes>,
     source: Arc<Source>,
     prompts: Result<Prompts>,
-}
-
-enum Kind {
-    WordPieces(Box<Embedder<Bytes>>),
-    /// Byte pairs or SentencePiece, and memory for texts that nobody is using.
-    Causal(Box<CausalTokenizer<'static>>, Pool<TokenSession>),
-    /// That of a model of texts.
-    Text(Box<TextTokens>),
+    /// Memory for texts that nobody is using.
+    sessions: Pool<AnyTokenSession>,
 }
 
 impl Tokenizer {
@@ -77,21 +62,18 @@ impl Tokenizer {
     pub fn of(source: Source, is_sentencepiece: bool) -> Result<Self> {
         let opened = Opened::of(source)?;
         let source = Arc::clone(opened.source());
-        let causal = |tokenizer| Kind::Causal(Box::new(tokenizer), Pool::default());
-        let kind = if opened.is_causal() {
-            causal(opened.causal_tokenizer()?)
+        let tokenizer = if opened.is_causal() {
+            AnyTokenizer::from_causal(opened.causal_tokenizer()?)
         } else if let Some(text) = opened.text() {
-            Kind::Text(Box::new(TextTokens::of(text.tokenizer()?)))
+            AnyTokenizer::from_text(text.tokenizer()?)
         } else if let Some(bytes) = opened.unknown_bytes().filter(|_| is_sentencepiece) {
             let model = CausalTokenizer::from_model(bytes.to_vec());
-            causal(model.map_err(|error| source.failure(error))?)
+            AnyTokenizer::from_causal(model.map_err(|error| source.failure(error))?)
         } else {
-            let model = opened.embedder()?;
-            model.tokenizer().map_err(|error| source.failure(error))?;
-            Kind::WordPieces(Box::new(model))
+            AnyTokenizer::from_bert(opened.embedder()?)
         };
-        let prompts = opened.prompts();
-        Ok(Self(Arc::new(Inner { kind, source, prompts })))
+        let (prompts, sessions) = (opened.prompts(), Pool::default());
+        Ok(Self(Arc::new(Inner { tokenizer, source, prompts, sessions })))
     }
 
     /// The first `limit` tokens of `text`, special tokens included; all with `None`.
@@ -100,40 +82,16 @@ impl Tokenizer {
     ///
     /// If memory is refused, or the model's file has been changed under it.
     pub fn encode(&self, text: &str, limit: Option<usize>) -> Result<Tokens> {
-        self.encode_in_core(text, limit).map_err(|error| self.0.source.failure(error))
-    }
-
-    fn encode_in_core(&self, text: &str, limit: Option<usize>) -> Result<Tokens, CoreError> {
-        match &self.0.kind {
-            Kind::WordPieces(model) => word_pieces::encode(&model.tokenizer()?, text, limit),
-            Kind::Causal(tokenizer, sessions) => {
-                let new = || Ok(TokenSession::default());
-                let mut ids = sessions.borrow(new, |session| {
-                    tokenizer.encode(text, SpecialTokens::AsTokens, session)
-                })?;
-                let truncated = tokenizer.truncate(&mut ids, limit.unwrap_or(usize::MAX));
-                Ok(Tokens { ids, truncated })
-            }
-            Kind::Text(tokens) => tokens.encode(text, limit.unwrap_or(usize::MAX)),
-        }
+        let Inner { tokenizer, source, sessions, .. } = &*self.0;
+        let encoded = sessions.lend(|session| tokenizer.encode(text, limit, session));
+        let (ids, truncated) = encoded.map_err(|error| source.failure(error))?;
+        Ok(Tokens { ids, truncated })
     }
 
     /// A token as the vocabulary spells it.
     #[must_use]
     pub fn token(&self, id: u32) -> Option<String> {
-        match &self.0.kind {
-            Kind::WordPieces(model) => {
-                let mut buffer = [0; MAX_TOKEN_BYTES];
-                let bytes = model.tokenizer().ok()?.vocabulary().token(id, &mut buffer).ok()?;
-                let token = buffer.get(..bytes).unwrap_or_default();
-                Some(String::from_utf8_lossy(token).into_owned())
-            }
-            Kind::Causal(tokenizer, _) => tokenizer.token(id).map(Cow::into_owned),
-            Kind::Text(text) => {
-                let token = text.tokenizer().token(id)?;
-                Some(String::from_utf8_lossy(token).into_owned())
-            }
-        }
+        self.0.tokenizer.token(id)
     }
 
     /// How many tokens of a text the model uses if `asked` are wanted; `None` for a model that
@@ -143,24 +101,17 @@ impl Tokenizer {
     ///
     /// [`Kind::Usage`](crate::Kind::Usage) for more than an encoder has positions.
     pub fn limit(&self, asked: Option<usize>) -> Result<Option<usize>> {
-        match &self.0.kind {
-            Kind::WordPieces(model) => {
-                let config = model.config();
-                limit(asked, config.max_tokens, config.positions).map(Some)
-            }
-            Kind::Causal(..) => Ok(asked),
-            Kind::Text(text) => text.limit(asked),
+        let usual = self.0.tokenizer.usual_tokens();
+        match self.positions() {
+            Some(positions) => limit(asked, usual.unwrap_or(positions), positions).map(Some),
+            None => Ok(asked.or(usual)),
         }
     }
 
     /// The most tokens of a text that an encoder can use.
     #[must_use]
     pub fn positions(&self) -> Option<usize> {
-        match &self.0.kind {
-            Kind::WordPieces(model) => Some(model.config().positions),
-            Kind::Causal(..) => None,
-            Kind::Text(text) => text.positions(),
-        }
+        self.0.tokenizer.positions()
     }
 
     /// What the model wants before texts.
