@@ -52,6 +52,44 @@ pub fn files(folder: &str, endings: &[&str]) -> Vec<(String, Vec<u8>)> {
     files
 }
 
+/// The names of the folders in a folder of `tests/data`, sorted.
+///
+/// # Panics
+///
+/// If it cannot be read.
+#[must_use]
+pub fn folders(folder: &str) -> Vec<String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("data").join(folder);
+    let entries = std::fs::read_dir(&folder).expect("a folder").map(|entry| entry.expect("one"));
+    let folders = entries.filter(|entry| entry.path().is_dir());
+    let mut names: Vec<_> =
+        folders.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+/// All files in a folder of `tests/data` and the folders in it, by their paths within it.
+///
+/// # Panics
+///
+/// If one cannot be read.
+#[must_use]
+pub fn tree(folder: &str) -> Vec<(String, Vec<u8>)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("data").join(folder);
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(&root).expect("a folder") {
+        let path = entry.expect("an entry of the folder").path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if path.is_dir() {
+            let inner = tree(&format!("{folder}/{name}")).into_iter();
+            files.extend(inner.map(|(inner, bytes)| (format!("{name}/{inner}"), bytes)));
+        } else {
+            files.push((name, std::fs::read(&path).expect("a readable file")));
+        }
+    }
+    files
+}
+
 /// A path in the conformance folder beside the project, or a visible note that `test` is skipped
 /// without it.
 #[must_use]

@@ -1,7 +1,9 @@
 //! What the fuzz targets call: functions of arbitrary bytes that panic when a promise is broken.
 
 mod bpe;
+mod models;
 mod mutations;
+mod pipeline;
 mod seeds;
 mod sentencepiece;
 mod targets;
@@ -18,7 +20,9 @@ use crate::finalfusion as files;
 use crate::formats::{FORMATS, FormatUnderTest, Source};
 
 pub use bpe::bpe;
+pub use models::{encoder, folder};
 pub use mutations::mutated;
+pub use pipeline::pipeline;
 pub use sentencepiece::{sentencepiece, sentencepiece_seeds};
 pub use targets::{TARGETS, Target};
 pub use tokenizer::{tokenizer, tokenizer_seeds};

@@ -15,7 +15,7 @@ const MUTATIONS: usize = 4000;
 fn replay(target: &Target) {
     let seeds: Vec<_> = (target.seeds)().into_iter().map(|(_, seed)| seed).collect();
     let mut numbers = Numbers(0);
-    let changed = (0..MUTATIONS).map(|_| mutated(&seeds, &mut numbers));
+    let changed = (0..MUTATIONS).map(|_| mutated(&seeds, target.most_bytes, &mut numbers));
     for input in seeds.iter().cloned().chain(changed) {
         let kept = keep(target.name, &input);
         let outcome = catch_unwind(AssertUnwindSafe(|| (target.run)(&input)));
@@ -50,13 +50,16 @@ macro_rules! replays {
     };
 }
 
-replays! { blob blocks bpe container decoder finalfusion gguf json sentencepiece tokenizer weights }
+replays! {
+    blob blocks bpe container decoder encoder finalfusion folder gguf json pipeline sentencepiece tokenizer
+    weights
+}
 
 #[test]
 fn changes_reach_every_kind_of_difference() {
     let seeds = [(0..40).collect::<Vec<u8>>(), (100..160).collect()];
     let mut numbers = Numbers(0);
-    let inputs: Vec<_> = (0..1000).map(|_| mutated(&seeds, &mut numbers)).collect();
+    let inputs: Vec<_> = (0..1000).map(|_| mutated(&seeds, 4096, &mut numbers)).collect();
     let any = |is: fn(&Vec<u8>) -> bool| inputs.iter().any(is);
     assert!(any(|input| input.len() > 65) && any(|input| input.len() < 5));
     assert!(any(|input| input.contains(&20) && input.contains(&130)));

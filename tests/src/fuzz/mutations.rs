@@ -3,23 +3,20 @@
 use crate::finalfusion::Numbers;
 use crate::hostile::field_values;
 
-/// The longest input that is changed; longer ones are cut. What breaks a reader fits in a small
-/// file.
-const MAX_BYTES: usize = 4096;
-
-/// An input near one of `seeds`: one to eight changes of a kind that fuzzers know as havoc.
+/// An input near one of `seeds`, of at most so many bytes: one to eight changes of a kind that
+/// fuzzers know as havoc.
 ///
 /// # Panics
 ///
 /// If there are no seeds.
 #[must_use]
-pub fn mutated(seeds: &[Vec<u8>], numbers: &mut Numbers) -> Vec<u8> {
+pub fn mutated(seeds: &[Vec<u8>], most_bytes: usize, numbers: &mut Numbers) -> Vec<u8> {
     let seed = &seeds[below(numbers, seeds.len())];
-    let mut input = seed[..seed.len().min(MAX_BYTES)].to_vec();
+    let mut input = seed[..seed.len().min(most_bytes)].to_vec();
     for _ in 0..=below(numbers, 8) {
         change(&mut input, seeds, numbers);
     }
-    input.truncate(MAX_BYTES);
+    input.truncate(most_bytes);
     input
 }
 

@@ -2,6 +2,8 @@
 
 use nanoembed_core::tensor::Dtype;
 
+use super::models::folder_seeds;
+use super::pipeline::pipeline_seeds;
 use super::{sentencepiece_seeds, tokenizer_seeds};
 use crate::formats::{FORMATS, FormatUnderTest};
 use crate::{data, minilm};
@@ -24,6 +26,21 @@ pub(super) fn files(format: &str) -> Seeds {
 
 pub(super) fn container() -> Seeds {
     behind(&[], &["safetensors", "uqff"])
+}
+
+/// Models of C's tests.
+pub(super) fn encoder() -> Seeds {
+    data::files("../../ffi/tests/data", &["weights"])
+}
+
+/// Which folder, its settings with FF between them.
+pub(super) fn folder() -> Seeds {
+    folder_seeds()
+}
+
+/// The JSON, FF, the text.
+pub(super) fn pipeline() -> Seeds {
+    pipeline_seeds()
 }
 
 /// First element, how many, the file.

@@ -11,19 +11,39 @@ pub struct Target {
     pub run: fn(&[u8]),
     /// What it starts from: inputs and their names.
     pub seeds: fn() -> Vec<(String, Vec<u8>)>,
+    /// How many bytes its inputs have at most: what breaks a reader fits in a small file, unless
+    /// honest ones are large.
+    pub most_bytes: usize,
+}
+
+impl Target {
+    const fn new(
+        name: &'static str,
+        run: fn(&[u8]),
+        seeds: fn() -> Vec<(String, Vec<u8>)>,
+    ) -> Self {
+        Self { name, run, seeds, most_bytes: 4096 }
+    }
+
+    const fn up_to(self, most_bytes: usize) -> Self {
+        Self { most_bytes, ..self }
+    }
 }
 
 /// All of them, by name.
 pub const TARGETS: &[Target] = &[
-    Target { name: "blob", run: super::blob, seeds: seeds::blob },
-    Target { name: "blocks", run: super::blocks, seeds: seeds::blocks },
-    Target { name: "bpe", run: super::bpe, seeds: seeds::bpe },
-    Target { name: "container", run: super::container, seeds: seeds::container },
-    Target { name: "decoder", run: super::decoder, seeds: seeds::decoder },
-    Target { name: "finalfusion", run: super::finalfusion, seeds: || seeds::files("finalfusion") },
-    Target { name: "gguf", run: super::gguf, seeds: || seeds::files("gguf") },
-    Target { name: "json", run: super::json, seeds: seeds::json },
-    Target { name: "sentencepiece", run: super::sentencepiece, seeds: seeds::sentencepiece },
-    Target { name: "tokenizer", run: super::tokenizer, seeds: seeds::tokenizer },
-    Target { name: "weights", run: super::weights, seeds: seeds::weights },
+    Target::new("blob", super::blob, seeds::blob),
+    Target::new("blocks", super::blocks, seeds::blocks),
+    Target::new("bpe", super::bpe, seeds::bpe),
+    Target::new("container", super::container, seeds::container),
+    Target::new("decoder", super::decoder, seeds::decoder),
+    Target::new("encoder", super::encoder, seeds::encoder).up_to(128 << 10),
+    Target::new("finalfusion", super::finalfusion, || seeds::files("finalfusion")),
+    Target::new("folder", super::folder, seeds::folder).up_to(8 << 10),
+    Target::new("gguf", super::gguf, || seeds::files("gguf")),
+    Target::new("json", super::json, seeds::json),
+    Target::new("pipeline", super::pipeline, seeds::pipeline).up_to(16 << 10),
+    Target::new("sentencepiece", super::sentencepiece, seeds::sentencepiece),
+    Target::new("tokenizer", super::tokenizer, seeds::tokenizer),
+    Target::new("weights", super::weights, seeds::weights),
 ];

@@ -1,0 +1,162 @@
+//! Models that embed texts, opened and run.
+
+use std::borrow::Cow;
+use std::sync::OnceLock;
+
+use nanoembed_core::model::{Batch, InOrder};
+use nanoembed_core::owned::folder::{FolderModel, Prefix};
+use nanoembed_core::owned::{AnyEncoder, PipelineSession};
+
+use crate::data;
+
+/// What the models embed, behind their prompts.
+const TEXT: &str = "Hello, w\u{f6}rld! [MASK] 12";
+/// How many tokens are run at most: models that are honest are small here, others are not.
+const MOST_TOKENS: usize = 12;
+
+/// What a `.weights`, AMB or GGUF file holds opens and runs, or is refused with an error at a place
+/// that the file has.
+///
+/// # Panics
+///
+/// If a promise is broken.
+pub fn encoder(file: &[u8]) {
+    match AnyEncoder::open(file) {
+        Ok(model) => run(&model),
+        Err(fault) => {
+            let at = fault.error().offset();
+            assert!(at.is_none_or(|at| at <= file.len() as u64), "{fault}");
+            assert!(!fault.to_string().is_empty());
+        }
+    }
+}
+
+/// A folder whose settings are anything opens and runs with the weights and the tokenizer that it
+/// had, or is refused by the name of the file at fault; and asks for no file outside of it.
+///
+/// Which of the test models it is, then its settings, FF between them, in the order of
+/// [`SETTINGS`].
+///
+/// # Panics
+///
+/// If a promise is broken.
+pub fn folder(input: &[u8]) {
+    let Some((choice, settings)) = input.split_first() else { return };
+    let model = &models()[usize::from(*choice) % models().len()];
+    let settings: Vec<&[u8]> = settings.split(|byte| *byte == 0xFF).collect();
+    let texts = |path: &str| {
+        assert!(is_inside(path), "{path}");
+        let changed = SETTINGS.iter().position(|it| *it == path).and_then(|at| settings.get(at));
+        Ok(match changed {
+            Some([]) => None,
+            Some(text) => Some(String::from_utf8_lossy(text)),
+            None => model.text(path).map(Cow::Borrowed),
+        })
+    };
+    let Ok(described) = FolderModel::read(&texts) else { return };
+    let Ok(paths) = described.weight_files(&texts) else { return };
+    let files: Vec<&[u8]> = paths.iter().map(|path| model.bytes(path)).collect();
+    match AnyEncoder::open_folder(&texts, files) {
+        Ok(model) => run(&model),
+        Err(fault) => assert!(!fault.to_string().is_empty()),
+    }
+}
+
+/// The settings of a folder that inputs change.
+const SETTINGS: [&str; 7] = [
+    "config.json",
+    "modules.json",
+    "1_Pooling/config.json",
+    "2_Dense/config.json",
+    "config_sentence_transformers.json",
+    "sentence_bert_config.json",
+    "tokenizer_config.json",
+];
+
+/// A path that leads to nothing but a folder's own files.
+fn is_inside(path: &str) -> bool {
+    !path.starts_with('/') && !path.contains('\\') && path.split('/').all(|part| part != "..")
+}
+
+/// Embeds, and compares if that is what the model does.
+fn run<B: AsRef<[u8]> + Sync>(model: &AnyEncoder<B>) {
+    let mut tokens = PipelineSession::default();
+    let prompt = model.prompts().choose(&Prefix::Usual).unwrap_or_default();
+    let Ok(prompt) = model.prompt(prompt, &mut tokens) else { return };
+    let limit = model.usual_tokens().clamp(1, MOST_TOKENS);
+    if let Some(classes) = model.classes() {
+        let Ok(pair) = model.encode_pair(TEXT, TEXT, limit, &mut tokens) else { return };
+        let lengths = [pair.ids.len()];
+        let texts = Batch { ids: &pair.ids, types: &pair.types, lengths: &lengths };
+        let mut logits = vec![0.0; classes.labels().len()];
+        let Ok(mut session) = model.session_for(model.plan(pair.ids.len())) else { return };
+        let _ = model.classify(&mut session, &InOrder, &texts, &mut logits);
+    }
+    let Ok(found) = model.encode(&prompt.before(TEXT), limit, &mut tokens) else { return };
+    assert!(found.ids.len() <= limit);
+    let lengths = [found.ids.len(), 0];
+    let Ok(mut session) = model.session_for(model.plan(found.ids.len())) else { return };
+    let mut twice = [0, 1].map(|_| vec![f32::NAN; 2 * model.dimensions()]);
+    let results = twice
+        .each_mut()
+        .map(|out| model.embed(&mut session, &InOrder, &found.ids, &lengths, prompt.skipped, out));
+    assert_eq!(results[0], results[1], "memory that was used before");
+    let bits = twice.map(|out| out.into_iter().map(f32::to_bits).collect::<Vec<_>>());
+    assert_eq!(bits[0], bits[1], "memory that was used before");
+}
+
+/// A complete folder of the test models.
+struct Model {
+    name: String,
+    files: Vec<(String, Vec<u8>)>,
+}
+
+impl Model {
+    fn bytes(&self, path: &str) -> &[u8] {
+        let file = self.files.iter().find(|(name, _)| name == path);
+        file.map_or(&[], |(_, bytes)| bytes)
+    }
+
+    fn text(&self, path: &str) -> Option<&str> {
+        let file = self.files.iter().find(|(name, _)| name == path);
+        file.and_then(|(_, bytes)| std::str::from_utf8(bytes).ok())
+    }
+}
+
+fn models() -> &'static [Model] {
+    static MODELS: OnceLock<Vec<Model>> = OnceLock::new();
+    MODELS.get_or_init(|| {
+        let models = data::folders("models").into_iter().map(|name| {
+            let files = data::tree(&format!("models/{name}"));
+            Model { name, files }
+        });
+        models.filter(|model| !model.bytes("model.safetensors").is_empty()).collect()
+    })
+}
+
+/// The settings of every test model.
+pub(super) fn folder_seeds() -> Vec<(String, Vec<u8>)> {
+    let seed = |(choice, model): (u8, &Model)| {
+        let settings = SETTINGS.map(|path| model.bytes(path));
+        (model.name.clone(), [&[choice], settings.join(&0xFF).as_slice()].concat())
+    };
+    (0..).zip(models()).map(seed).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_seed_is_a_folder_that_opens() {
+        assert!(models().len() >= 19);
+        for model in models() {
+            let texts = |path: &str| Ok(model.text(path).map(Cow::Borrowed));
+            let described = FolderModel::read(&texts).unwrap();
+            let paths = described.weight_files(&texts).unwrap();
+            let files: Vec<&[u8]> = paths.iter().map(|path| model.bytes(path)).collect();
+            let opened = AnyEncoder::open_folder(&texts, files);
+            run(&opened.unwrap_or_else(|fault| panic!("{}: {fault}", model.name)));
+        }
+    }
+}
