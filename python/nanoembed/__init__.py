@@ -29,8 +29,9 @@ from ._errors import (
     StorageError,
 )
 from ._files import Finding, Verified, convert, inspect, quantize, verify
-from ._model import Embedded, Model, Ranked, Status, Tokens
+from ._model import Model
 from ._native import __version__
+from ._results import Embedded, Ranked, Status, Tokens
 from ._similarity import similarity
 from ._words import Neighbour, WordVectors
 

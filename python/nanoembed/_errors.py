@@ -57,13 +57,13 @@ def _rebuild(
     return error
 
 
-def _kind(code: int, message: str) -> type[NanoembedError]:
+def _kind(code: int, is_missing: bool) -> type[NanoembedError]:
     if code == 407:
         return OutOfMemory
     if code == 602:
         return NotFound
     if code // 100 == 5:
-        return FileMissing if message.endswith("no such file or folder") else StorageError
+        return FileMissing if is_missing else StorageError
     if code // 100 == 4 or code == 601:
         return ArgumentError
     return ModelError
@@ -71,6 +71,7 @@ def _kind(code: int, message: str) -> type[NanoembedError]:
 
 def make(
     code: int,
+    is_missing: bool,
     name: str,
     message: str,
     path: str | None,
@@ -78,8 +79,8 @@ def make(
     hint: str | None,
     argument: str | None,
 ) -> NanoembedError:
-    """The exception for an error of the library."""
-    error = _kind(code, message)(message)
+    """The exception for an error of the library; ``is_missing`` where a file is not there."""
+    error = _kind(code, is_missing)(message)
     error.code, error.name, error.path, error.offset = code, name, path, offset
     error.hint, error.argument = hint, argument
     return error

@@ -111,22 +111,22 @@ def convert(
     """
     input, output = os.fspath(input), os.fspath(output)
     of_models = {
-        "type": type is not None,
-        "block": block is not None,
-        "bits": bits is not None,
-        "for_web": for_web,
-        "config": config is not None,
-        "calibrate": calibrate is not None,
-        "pooler": pooler,
-        "name": name is not None,
+        "type": type,
+        "block": block,
+        "bits": bits,
+        "for_web": for_web or None,
+        "config": config,
+        "calibrate": calibrate,
+        "pooler": pooler or None,
+        "name": name,
     }
     of_words = {
-        "duplicates": duplicates is not None,
-        "utf8": utf8 is not None,
-        "normalize": normalize is not None,
-        "normalized": normalized is not None,
-        "first": first is not None,
-        "ignore_count": ignore_count is not None,
+        "duplicates": duplicates,
+        "utf8": utf8,
+        "normalize": normalize,
+        "normalized": normalized,
+        "first": first,
+        "ignore_count": ignore_count,
     }
     entries = list((metadata or {}).items())
     if _native.is_model_name(output):
@@ -161,9 +161,9 @@ def convert(
     return result
 
 
-def _refuse(options: Mapping[str, bool], kind: str) -> None:
-    for name, is_given in options.items():
-        if is_given:
+def _refuse(options: Mapping[str, object], kind: str) -> None:
+    for name, value in options.items():
+        if value is not None:
             raise ValueError(f"{name} is for {kind}")
 
 

@@ -3,117 +3,22 @@
 from __future__ import annotations
 
 import os
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from enum import IntEnum
-from typing import Any, Literal, NamedTuple, TypeAlias, overload
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 import numpy.typing as npt
 
-from . import _native, _texts
+from . import _keywords, _native, _texts
+from ._encode import Encoding
+from ._keywords import Dtype, OnError, Role, before_texts, is_strict
+from ._progress import Progress, watcher
+from ._results import Embedded, Ranked, Tokens
 from ._similarity import similarity
+from ._texts import Texts
 
-Texts: TypeAlias = Any
-"""Several texts: a list or another iterable of ``str``, a numpy array of one dimension, a pandas or
-polars series, a pyarrow array or chunked array, or anything with Arrow's C data interface, of type
-string, large_string, string_view, binary (of UTF-8), or a dictionary of these."""
-
-Progress: TypeAlias = "bool | Callable[[int, int | None], object] | None"
-"""``True`` for a line on stderr, or what is called with how many texts are done, of how many."""
-
-Role: TypeAlias = Literal["query", "document"]
-Dtype: TypeAlias = Literal["float32", "float16", "int8", "binary"]
-OnError: TypeAlias = Literal["raise", "null"]
-
-
-class Status(IntEnum):
-    """What became of a row; the numbers are those of the C interface."""
-
-    OK = 0
-    """It has a vector."""
-    NULL = 1
-    """There is no text: None, null, NaN."""
-    TRUNCATED = 2
-    """It has a vector of its first tokens; the text has more."""
-    INVALID_UTF8 = 3
-    """Its bytes are not UTF-8, or a string has a lone surrogate."""
-    BAD_OFFSETS = 4
-    """The Arrow column's offsets lead out of its data."""
-    NOT_TEXT = 5
-    """It is no string."""
-
-
-class Embedded(NamedTuple):
-    """Vectors, and what became of each text."""
-
-    vectors: Any
-    """As :meth:`Model.embed` gives them; a row without a vector is null, NaN or, of integers, 0."""
-    status: npt.NDArray[np.uint8]
-    """``uint8 [n]``, a :class:`Status` for each text."""
-    tokens: npt.NDArray[np.uint32]
-    """``uint32 [n]``, how many tokens of each text were embedded, special tokens included."""
-    scales: npt.NDArray[np.float32] | None
-    """``float32 [n]`` with ``dtype="int8"``: vector ≈ codes × scale. Cosines need no scales."""
-
-    @property
-    def has_vector(self) -> npt.NDArray[np.bool_]:
-        """``bool [n]``, whether each text has a vector."""
-        return np.isin(self.status, (Status.OK, Status.TRUNCATED))
-
-
-@dataclass(frozen=True)
-class Ranked:
-    """A text by its rank."""
-
-    index: int
-    """Which of the texts it is."""
-    score: float
-    """How well it answers: from 0 to 1 as a rule."""
-
-
-class Tokens(NamedTuple):
-    """The tokens of a text."""
-
-    ids: list[int]
-    """Ids, special tokens included."""
-    truncated: bool
-    """Whether the text has more."""
-
-
-def _line(done: int, total: int | None) -> None:
-    """Progress as one line on stderr."""
-    end = "\n" if total is not None and done >= total else ""
-    sys.stderr.write(f"\r{done} of {total} texts{end}" if total else f"\r{done} texts{end}")
-    sys.stderr.flush()
-
-
-def _watcher(progress: Progress) -> Callable[[int, int | None], object] | None:
-    if progress is None or progress is False:
-        return None
-    return _line if progress is True else progress
-
-
-def before_texts(
-    as_: str | None = None,
-    prompt_name: str | None = None,
-    prompt: str | None = None,
-    *,
-    usual: str | None = None,
-) -> _native.Before:
-    """What stands before texts; ``usual`` is the role whose prompt is used where there is one."""
-    named = {"as_": as_, "prompt_name": prompt_name, "prompt": prompt}
-    given = [name for name, value in named.items() if value is not None]
-    if len(given) > 1:
-        raise ValueError(f"{' and '.join(given)} exclude each other")
-    return {"prompt": prompt, "prompt_name": prompt_name, "role": as_, "usual_role": usual}
-
-
-def _is_strict(on_error: str) -> bool:
-    if on_error not in ("raise", "null"):
-        raise ValueError(f"on_error={on_error!r} is not 'raise' or 'null'")
-    return on_error == "raise"
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 class Model:
@@ -210,32 +115,11 @@ class Model:
 
     @overload
     def embed(
-        self,
-        texts: str,
-        *,
-        as_: Role | None = None,
-        prompt_name: str | None = None,
-        prompt: str | None = None,
-        truncate_dim: int | None = None,
-        normalize: bool = False,
-        dtype: Dtype = "float32",
+        self, texts: str, **keywords: Unpack[_keywords.EmbeddingOne]
     ) -> npt.NDArray[Any]: ...
     @overload
     def embed(
-        self,
-        texts: Texts,
-        *,
-        details: Literal[True],
-        as_: Role | None = None,
-        prompt_name: str | None = None,
-        prompt: str | None = None,
-        truncate_dim: int | None = None,
-        normalize: bool = False,
-        dtype: Dtype = "float32",
-        out: npt.NDArray[Any] | None = None,
-        to: _texts.Family | None = None,
-        on_error: OnError = "raise",
-        progress: Progress = None,
+        self, texts: Texts, *, details: Literal[True], **keywords: Unpack[_keywords.Embedding]
     ) -> Embedded: ...
     @overload
     def embed(
@@ -243,16 +127,7 @@ class Model:
         texts: Texts,
         *,
         details: Literal[False] = False,
-        as_: Role | None = None,
-        prompt_name: str | None = None,
-        prompt: str | None = None,
-        truncate_dim: int | None = None,
-        normalize: bool = False,
-        dtype: Dtype = "float32",
-        out: npt.NDArray[Any] | None = None,
-        to: _texts.Family | None = None,
-        on_error: OnError = "raise",
-        progress: Progress = None,
+        **keywords: Unpack[_keywords.Embedding],
     ) -> Any: ...
     def embed(
         self,
@@ -327,9 +202,9 @@ class Model:
             normalize=normalize,
             dtype=dtype,
             out=out,
-            strict=_is_strict(on_error),
+            strict=is_strict(on_error),
             nulls=_texts.allows_missing(texts),
-            progress=_watcher(progress),
+            progress=watcher(progress),
         )
         return Embedded(
             out if rows is None else _texts.converted(rows, to or _texts.family(texts)),
@@ -392,26 +267,10 @@ class Model:
         ).vectors
 
     @overload
-    def tokenize(
-        self,
-        texts: str,
-        *,
-        as_: Role | None = None,
-        prompt_name: str | None = None,
-        prompt: str | None = None,
-        max_tokens: int | None = None,
-        on_error: OnError = "raise",
-    ) -> Tokens: ...
+    def tokenize(self, texts: str, **keywords: Unpack[_keywords.Tokenizing]) -> Tokens: ...
     @overload
     def tokenize(
-        self,
-        texts: Texts,
-        *,
-        as_: Role | None = None,
-        prompt_name: str | None = None,
-        prompt: str | None = None,
-        max_tokens: int | None = None,
-        on_error: OnError = "raise",
+        self, texts: Texts, **keywords: Unpack[_keywords.Tokenizing]
     ) -> list[Tokens | None]: ...
     def tokenize(
         self,
@@ -431,7 +290,7 @@ class Model:
             _texts.lowered([texts] if isinstance(texts, str) else texts),
             before_texts(as_, prompt_name, prompt),
             max_tokens=max_tokens,
-            strict=_is_strict(on_error),
+            strict=is_strict(on_error),
             nulls=_texts.allows_missing(texts),
         )
         all_tokens = [None if tokens is None else Tokens(*tokens) for tokens in found]
@@ -446,8 +305,7 @@ class Model:
     ) -> list[Ranked]:
         """The ``k`` texts that answer ``query`` best, the best first, by a cross-encoder such as
         bge-reranker; ``None`` all of them."""
-        watcher = _watcher(progress)
-        found = self._native.rerank(query, _texts.lowered(texts), progress=watcher)
+        found = self._native.rerank(query, _texts.lowered(texts), progress=watcher(progress))
         return [Ranked(*ranked) for ranked in (found if k is None else found[: max(k, 0)])]
 
     def predict(
@@ -456,7 +314,7 @@ class Model:
         """What a cross-encoder says of pairs: scores, ``float32 [n]``, or ``[n, labels]`` with
         several labels."""
         queries, texts = [query for query, _ in pairs], [text for _, text in pairs]
-        found = self._native.score(queries, texts, progress=_watcher(progress))
+        found = self._native.score(queries, texts, progress=watcher(progress))
         scores = np.array([score for _, score in found], np.float32)
         scores = scores.reshape(len(pairs), len(self.labels))
         return scores[:, 0] if scores.shape[1] == 1 else scores
@@ -532,9 +390,7 @@ class Model:
         :raises ValueError: tensors, devices and other outputs are asked for: this computes on the
             CPU and gives numpy arrays.
         """
-        return self._encode(
-            sentences,
-            before_texts(None, prompt_name, prompt),
+        encoding = Encoding(
             batch_size=batch_size,
             show_progress_bar=show_progress_bar,
             output_value=output_value,
@@ -545,54 +401,23 @@ class Model:
             normalize_embeddings=normalize_embeddings,
             truncate_dim=truncate_dim,
         )
+        return self._encode(sentences, before_texts(None, prompt_name, prompt), encoding)
 
-    def _encode(
-        self,
-        sentences: Texts,
-        before: _native.Before,
-        *,
-        batch_size: int = 32,
-        show_progress_bar: bool | None = None,
-        output_value: str | None = "sentence_embedding",
-        precision: str = "float32",
-        convert_to_numpy: bool = True,
-        convert_to_tensor: bool = False,
-        device: Any = None,
-        normalize_embeddings: bool = False,
-        truncate_dim: int | None = None,
-    ) -> Any:
-        given = {
-            "output_value": output_value,
-            "convert_to_tensor": convert_to_tensor,
-            "device": device,
-            "precision": precision,
-            "batch_size": batch_size,
-        }
-        refused = {
-            "output_value": output_value != "sentence_embedding",
-            "convert_to_tensor": convert_to_tensor,
-            "device": device is not None and str(device) != "cpu",
-            "precision": precision not in ("float32", "binary", "ubinary"),
-            "batch_size": batch_size < 1,
-        }
-        for name, is_refused in refused.items():
-            if is_refused:
-                raise ValueError(f"encode does not support {name}={given[name]!r} here")
+    def _encode(self, sentences: Texts, before: _native.Before, encoding: Encoding) -> Any:
         is_one = isinstance(sentences, str)
-        vectors = self._embed(
+        embedded = self._embed(
             [sentences] if is_one else sentences,
             before,
-            truncate_dim,
-            normalize_embeddings,
-            "float32" if precision == "float32" else "binary",
+            encoding.truncate_dim,
+            encoding.normalize_embeddings,
+            encoding.dtype,
             to="numpy",
-            progress=bool(show_progress_bar),
-        ).vectors
-        if precision == "binary":
-            vectors = (vectors.astype(np.int16) - 128).astype(np.int8)
+            progress=bool(encoding.show_progress_bar),
+        )
+        rows = encoding.rows(embedded.vectors)
         if is_one:
-            return vectors[0]
-        return vectors if convert_to_numpy else list(vectors)
+            return rows[0]
+        return rows if encoding.convert_to_numpy else list(rows)
 
 
 def _reopened(kind: type[Model], source: Any, options: dict[str, Any]) -> Model:

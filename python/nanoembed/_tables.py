@@ -7,7 +7,9 @@ import tempfile
 from dataclasses import dataclass
 from typing import Any
 
-from ._model import Model, Role, Status
+from ._keywords import Role, before_texts
+from ._model import Model
+from ._results import Status
 
 
 @dataclass(frozen=True)
@@ -32,7 +34,7 @@ def with_vectors(model: Model, table: Any, columns: Columns) -> Any:
             raise ValueError(f"the table has a column {name!r} already: name another one")
     found = model._embed(  # pyright: ignore[reportPrivateUsage]
         table.column(columns.text),
-        {"prompt": None, "prompt_name": None, "role": None, "usual_role": columns.as_},
+        before_texts(usual=columns.as_),
         to="pyarrow",
         on_error="null",
     )

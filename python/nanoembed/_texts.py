@@ -4,11 +4,16 @@ to make arrays of theirs."""
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-Family = Literal["numpy", "pyarrow", "polars"]
+Texts: TypeAlias = Any
+"""Several texts: a list or another iterable of ``str``, a numpy array of one dimension, a pandas or
+polars series, a pyarrow array or chunked array, or anything with Arrow's C data interface, of type
+string, large_string, string_view, binary (of UTF-8), or a dictionary of these."""
+
+Family: TypeAlias = Literal["numpy", "pyarrow", "polars"]
 
 
 def family(texts: object) -> Family:

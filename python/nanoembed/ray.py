@@ -15,12 +15,12 @@ nor on batches.
 from __future__ import annotations
 
 import os
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from ._model import Model
 from ._tables import Columns, embed_file, remove_unfinished, with_vectors
+from ._workers import opened
 
 
 class Embedder:
@@ -43,16 +43,11 @@ class Embedder:
         return with_vectors(self._model, table, self._columns)
 
 
-@lru_cache(maxsize=4)
-def _opened(path: str | None, threads: int) -> Model:
-    return Model(path, threads=threads)
-
-
 def _embed_file(
     path: str | None, threads: int, source: str, target: str, columns: Columns
 ) -> int:
     """What a task does, with a model that its process opens once."""
-    return embed_file(_opened(path, threads), source, target, columns)
+    return embed_file(opened(path, threads), source, target, columns)
 
 
 def embed_parquet(

@@ -11,9 +11,14 @@ Nothing is downloaded: a name is a path, or the model that the package brings al
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import Any
 
-from ._model import Model, Texts, before_texts
+from . import _native
+from ._encode import Encoding
+from ._keywords import before_texts
+from ._model import Model
+from ._texts import Texts
 
 BUILT_IN = ("all-MiniLM-L6-v2", "sentence-transformers/all-MiniLM-L6-v2")
 """Names of the model of the package."""
@@ -51,7 +56,7 @@ class SentenceTransformer(Model):
     ) -> Any:
         """``encode`` behind the model's prompt for questions, if it has one."""
         before = before_texts(None, prompt_name, prompt, usual="query")
-        return self._encode(sentences, before, **keywords)
+        return self._encode(sentences, before, Encoding(**keywords))
 
     def encode_document(
         self,
@@ -63,12 +68,12 @@ class SentenceTransformer(Model):
     ) -> Any:
         """``encode`` behind the model's prompt for documents, if it has one."""
         before = before_texts(None, prompt_name, prompt, usual="document")
-        return self._encode(sentences, before, **keywords)
+        return self._encode(sentences, before, Encoding(**keywords))
 
-    def _encode(self, sentences: Texts, before: Any, **keywords: Any) -> Any:
-        if keywords.get("truncate_dim") is None:
-            keywords["truncate_dim"] = self.truncate_dim
-        return super()._encode(sentences, before, **keywords)
+    def _encode(self, sentences: Texts, before: _native.Before, encoding: Encoding) -> Any:
+        if encoding.truncate_dim is None:
+            encoding = replace(encoding, truncate_dim=self.truncate_dim)
+        return super()._encode(sentences, before, encoding)
 
     @property
     def max_seq_length(self) -> int:

@@ -13,15 +13,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from functools import lru_cache
 from typing import Any
 
-from ._model import Model
-
-
-@lru_cache(maxsize=4)
-def _opened(path: str | None, threads: int) -> Model:
-    return Model(path, threads=threads)
+from ._workers import opened
 
 
 def embed_batches(
@@ -31,7 +25,7 @@ def embed_batches(
     :func:`embed_udf` makes a function of a column of it."""
     import pandas  # type: ignore[import-untyped, unused-ignore]
 
-    model = _opened(path, threads)
+    model = opened(path, threads)
     for texts in batches:
         found = model.embed(texts, details=True, on_error="null", to="numpy")
         pairs = zip(found.vectors, found.has_vector, strict=True)

@@ -1,13 +1,18 @@
 //! The library's errors as exceptions: `nanoembed._errors` chooses the class by the code.
 
+use std::error::Error as _;
+use std::io;
+
 use nanoembed::Error;
 use pyo3::prelude::*;
 
 /// The exception for an error.
 pub(crate) fn exception(py: Python<'_>, error: &Error) -> PyErr {
     let path = error.path().map(|path| path.to_string_lossy().into_owned());
+    let of_system = error.source().and_then(|source| source.downcast_ref::<io::Error>());
     let told = (
         error.code(),
+        of_system.is_some_and(|error| error.kind() == io::ErrorKind::NotFound),
         error.kind().name(),
         error.to_string(),
         path,

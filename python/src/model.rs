@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
+use nanoembed::open::source::Source;
 use nanoembed::{
     Bytes, CrossEncoder, Encoder, Model as Opened, ModelOptions, Prefix, Role, Tokenizer,
 };
@@ -179,9 +180,8 @@ impl Model {
     ) -> PyResult<Embedded<'py>> {
         let encoder = self.encoder_for(py, &before, truncate_dim, normalize)?;
         let precision = precision(dtype)?;
-        let policy = Policy { strict, nulls };
-        let texts = Texts::of(texts, policy)?;
-        let rows = texts.rows(policy)?;
+        let texts = Texts::of(texts, Policy { strict, nulls })?;
+        let rows = texts.rows()?;
         let given: Vec<&str> = rows.iter().filter_map(|row| row.ok()).collect();
         let out = out.map(Lent::of).transpose()?;
         let mut writer = Writer::new(precision, (rows.len(), encoder.dimensions()), out)?;
@@ -238,9 +238,8 @@ impl Model {
             Some(0) => None,
             asked => tokenizer.limit(asked).or_exception(py)?,
         };
-        let policy = Policy { strict, nulls };
-        let texts = Texts::of(texts, policy)?;
-        let rows = texts.rows(policy)?;
+        let texts = Texts::of(texts, Policy { strict, nulls })?;
+        let rows = texts.rows()?;
         let encoded = py.detach(|| {
             let encode = |row: &Row<'_>| {
                 let Ok(text) = row else { return Ok(None) };
@@ -324,20 +323,31 @@ impl Model {
         match &self.opened {
             Opened::Encoder(encoder) => Ok(encoder),
             Opened::Generator(_) => {
-                if self.pooled.get().is_none() {
-                    let options = self.options.encoder();
-                    let encoder = py.detach(|| match &self.origin {
-                        Origin::Path(path) => options.open(path),
-                        Origin::Bytes(bytes) => options.from_bytes(bytes.clone()),
-                        Origin::BuiltIn => options.built_in(),
-                    });
-                    // Another thread may have been faster, with the same.
-                    let _ = self.pooled.set(encoder.or_exception(py)?);
-                }
-                self.pooled.get().ok_or_else(|| PyValueError::new_err("no encoder"))
+                let options = self.options.encoder();
+                self.opened_once(py, &self.pooled, || match &self.origin {
+                    Origin::Path(path) => options.open(path),
+                    Origin::Bytes(bytes) => options.from_bytes(bytes.clone()),
+                    Origin::BuiltIn => options.built_in(),
+                })
             }
             _ => Err(PyTypeError::new_err(format!("a {} embeds no texts", self.kind()))),
         }
+    }
+
+    /// What `cell` has; if it has nothing yet, what `open` opens.
+    fn opened_once<'m, T: Send>(
+        &self,
+        py: Python<'_>,
+        cell: &'m OnceLock<T>,
+        open: impl FnOnce() -> nanoembed::Result<T> + Send,
+    ) -> PyResult<&'m T> {
+        if let Some(opened) = cell.get() {
+            return Ok(opened);
+        }
+        let pool = self.threads.pool()?;
+        let opened = py.detach(|| pool.install(open)).or_exception(py)?;
+        // Another thread may have been faster, with the same.
+        Ok(cell.get_or_init(|| opened))
     }
 
     fn encoder_for(
@@ -369,26 +379,20 @@ impl Model {
     }
 
     fn tokenizer(&self, py: Python<'_>) -> PyResult<&Tokenizer> {
-        if self.tokenizer.get().is_none() {
-            let opened = py.detach(|| {
-                let source = match &self.origin {
-                    Origin::Path(path) => return Tokenizer::open(path),
-                    Origin::Bytes(bytes) => {
-                        nanoembed::open::source::Source::from_bytes(bytes.clone())
-                    }
-                    Origin::BuiltIn => nanoembed::open::source::Source::built_in()?,
-                };
-                Tokenizer::of(source, false)
-            });
-            let _ = self.tokenizer.set(opened.or_exception(py)?);
-        }
-        self.tokenizer.get().ok_or_else(|| PyValueError::new_err("no tokenizer"))
+        self.opened_once(py, &self.tokenizer, || {
+            let source = match &self.origin {
+                Origin::Path(path) => return Tokenizer::open(path),
+                Origin::Bytes(bytes) => Source::from_bytes(bytes.clone()),
+                Origin::BuiltIn => Source::built_in()?,
+            };
+            Tokenizer::of(source, false)
+        })
     }
 }
 
 /// Texts none of which is missing.
 fn all_texts(texts: &Texts) -> PyResult<Vec<&str>> {
-    let rows = texts.rows(Policy::STRICT)?;
+    let rows = texts.rows()?;
     if let Some(at) = rows.iter().position(Result::is_err) {
         return Err(PyTypeError::new_err(format!("texts[{at}] is null")));
     }

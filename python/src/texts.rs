@@ -48,7 +48,12 @@ impl Policy {
 pub(crate) type Row<'t> = Result<&'t str, Status>;
 
 /// Texts that Python holds.
-pub(crate) enum Texts {
+pub(crate) struct Texts {
+    held: Held,
+    policy: Policy,
+}
+
+enum Held {
     Strings(Vec<Result<PyBackedStr, Status>>),
     Arrow(Vec<ArrayRef>),
 }
@@ -57,20 +62,21 @@ impl Texts {
     /// The texts of an Arrow column, or of anything that is iterated over. The first item that is
     /// no text raises as `policy` says.
     pub(crate) fn of(texts: &Bound<'_, PyAny>, policy: Policy) -> PyResult<Self> {
-        match arrays(texts)? {
-            Some(arrays) => Ok(Self::Arrow(arrays)),
-            None => strings(texts, policy),
-        }
+        let held = match arrays(texts)? {
+            Some(arrays) => Held::Arrow(arrays),
+            None => Held::Strings(strings(texts, policy)?),
+        };
+        Ok(Self { held, policy })
     }
 
-    /// The rows. The first of an Arrow column that is neither a text nor null raises if `policy` is
-    /// strict.
-    pub(crate) fn rows(&self, policy: Policy) -> PyResult<Vec<Row<'_>>> {
-        let rows: Vec<Row<'_>> = match self {
-            Self::Strings(strings) => {
+    /// The rows. The first of an Arrow column that is neither a text nor null raises if the policy
+    /// is strict.
+    pub(crate) fn rows(&self) -> PyResult<Vec<Row<'_>>> {
+        let rows: Vec<Row<'_>> = match &self.held {
+            Held::Strings(strings) => {
                 return Ok(strings.iter().map(|it| it.as_deref().map_err(|s| *s)).collect());
             }
-            Self::Arrow(arrays) => {
+            Held::Arrow(arrays) => {
                 let mut rows = Vec::with_capacity(arrays.iter().map(Array::len).sum());
                 for array in arrays {
                     push_rows(array, &mut rows)?;
@@ -79,7 +85,7 @@ impl Texts {
             }
         };
         let is_bad = |row: &Row<'_>| matches!(row, Err(status) if *status != Status::Null);
-        match rows.iter().position(is_bad).filter(|_| policy.strict) {
+        match rows.iter().position(is_bad).filter(|_| self.policy.strict) {
             Some(at) => Err(PyValueError::new_err(format!("row {at} is not valid UTF-8"))),
             None => Ok(rows),
         }
@@ -87,7 +93,7 @@ impl Texts {
 }
 
 /// What is iterated over, each a string.
-fn strings(texts: &Bound<'_, PyAny>, policy: Policy) -> PyResult<Texts> {
+fn strings(texts: &Bound<'_, PyAny>, policy: Policy) -> PyResult<Vec<Result<PyBackedStr, Status>>> {
     let mut strings = Vec::with_capacity(texts.len().unwrap_or(0));
     for (at, item) in texts.try_iter()?.enumerate() {
         let item = item?;
@@ -104,7 +110,7 @@ fn strings(texts: &Bound<'_, PyAny>, policy: Policy) -> PyResult<Texts> {
         }
         strings.push(text);
     }
-    Ok(Texts::Strings(strings))
+    Ok(strings)
 }
 
 fn no_text(at: usize, status: Status, item: &Bound<'_, PyAny>) -> PyErr {

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
+import io
+import json
 import os
 import subprocess
 from pathlib import Path
@@ -44,15 +47,25 @@ def expected(model: nanoembed.Model) -> np.ndarray[Any, Any]:
 
 
 def by_program(texts: list[str], *options: str) -> np.ndarray[Any, Any]:
-    """The vectors of texts by the program `nanoembed`, whose place NANOEMBED_CLI tells."""
-    import io
-    import json
-
-    program = os.environ.get("NANOEMBED_CLI")
-    if program is None:
-        pytest.skip("NANOEMBED_CLI names no program to compare with")
+    """The vectors of texts by the program."""
     lines = "".join(json.dumps({"text": text}) + "\n" for text in texts)
-    command = [program, "embed", "-q", "-i", "jsonl", "--format", "npy", *options]
-    done = subprocess.run(command, input=lines.encode(), capture_output=True, check=True)
-    found: np.ndarray[Any, Any] = np.load(io.BytesIO(done.stdout))
+    output = program("embed", "-q", "-i", "jsonl", "--format", "npy", *options, given=lines)
+    found: np.ndarray[Any, Any] = np.load(io.BytesIO(output))
     return found
+
+
+def program(*arguments: object, given: str = "", status: int = 0) -> bytes:
+    """What the program `nanoembed`, whose place NANOEMBED_CLI tells, writes to stdout."""
+    place = os.environ.get("NANOEMBED_CLI")
+    if place is None:
+        pytest.skip("NANOEMBED_CLI names no program to compare with")
+    command = [place, *map(str, arguments)]
+    done = subprocess.run(command, input=given.encode(), capture_output=True)
+    assert done.returncode == status, done.stderr
+    return done.stdout
+
+
+def installed(package: str) -> pytest.MarkDecorator:
+    """Marks a test that needs a package; what is left out is listed by pytest."""
+    is_there = importlib.util.find_spec(package) is not None
+    return pytest.mark.skipif(not is_there, reason=f"{package} is not installed")

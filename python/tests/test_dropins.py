@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import importlib.util
 import pickle
 
 import numpy as np
 import pytest
+from conftest import installed
 
 import nanoembed
 from nanoembed.sentence_transformers import SentenceTransformer
 
 TEXTS = ["a cat on a mat", "the price of oil"]
-
-
-def installed(package):
-    """Marks a test that needs a package; what is left out is listed by pytest."""
-    is_there = importlib.util.find_spec(package) is not None
-    return pytest.mark.skipif(not is_there, reason=f"{package} is not installed")
 
 
 def test_encode_takes_the_keywords_of_sentence_transformers(model):

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
-
 import numpy as np
 import pandas
 import pytest
+from conftest import installed
 
 TEXTS = ["a cat on a mat", None, "the price of oil", "", "a kitten sleeps"]
-
-
-def installed(package):
-    is_there = importlib.util.find_spec(package) is not None
-    return pytest.mark.skipif(not is_there, reason=f"{package} is not installed")
 
 
 @installed("duckdb")

@@ -3,30 +3,19 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 
 import numpy as np
 import pytest
-from conftest import PROMPTED, ROOT, SMALL_F32, TEXTS, WORDS
+from conftest import PROMPTED, ROOT, SMALL_F32, TEXTS, WORDS, program
 
 import nanoembed
 
 GGUF = ROOT / "tests/data/gguf/small.gguf"
 
 
-def by_program(*arguments, status=0):
-    program = os.environ.get("NANOEMBED_CLI")
-    if program is None:
-        pytest.skip("NANOEMBED_CLI names no program to compare with")
-    done = subprocess.run([program, *map(str, arguments)], capture_output=True)
-    assert done.returncode == status, done.stderr
-    return done.stdout.decode()
-
-
 @pytest.mark.parametrize("file", [PROMPTED, GGUF, WORDS, SMALL_F32], ids=lambda file: file.name)
 def test_inspections_are_those_of_the_command_line(file):
-    assert nanoembed.inspect(file) == json.loads(by_program("inspect", "--json", file))
+    assert nanoembed.inspect(file) == json.loads(program("inspect", "--json", file))
 
 
 def test_a_sound_file_verifies_and_a_changed_byte_is_found(tmp_path):
@@ -38,7 +27,7 @@ def test_a_sound_file_verifies_and_a_changed_byte_is_found(tmp_path):
     changed.write_bytes(data)
     verified = nanoembed.verify(changed)
     assert not verified
-    lines = by_program("verify", "--json", changed, status=1).splitlines()
+    lines = program("verify", "--json", changed, status=1).splitlines()
     assert [vars(finding) for finding in verified.findings] == [json.loads(it) for it in lines]
     with pytest.raises(FileNotFoundError):
         nanoembed.verify(tmp_path / "missing")
@@ -47,7 +36,7 @@ def test_a_sound_file_verifies_and_a_changed_byte_is_found(tmp_path):
 def test_conversions_are_those_of_the_command_line(tmp_path):
     ours, theirs = tmp_path / "ours.weights", tmp_path / "theirs.weights"
     found = nanoembed.convert(PROMPTED, ours, type="f16", name="small")
-    by_program("convert", PROMPTED, theirs, "--type", "f16", "--name", "small")
+    program("convert", PROMPTED, theirs, "--type", "f16", "--name", "small")
     assert ours.read_bytes() == theirs.read_bytes()
     assert found["files"] == [{"path": str(ours), "bytes": ours.stat().st_size}]
     vectors, whole = nanoembed.Model(ours).embed(TEXTS), nanoembed.Model(PROMPTED).embed(TEXTS)
@@ -68,7 +57,7 @@ def test_word_vectors_are_converted(tmp_path):
 def test_weights_are_quantised(tmp_path):
     ours, theirs = tmp_path / "ours.gguf", tmp_path / "theirs.gguf"
     found = nanoembed.quantize(GGUF, ours, "q8_0")
-    by_program("quantize", GGUF, theirs, "--type", "q8_0")
+    program("quantize", GGUF, theirs, "--type", "q8_0")
     assert ours.read_bytes() == theirs.read_bytes()
     assert {"name", "dtype", "bits", "nmse"} <= found["tensors"][0].keys()
     report = nanoembed.quantize(WORDS, tmp_path / "words.pq.fifu", "pq")

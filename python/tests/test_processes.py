@@ -12,7 +12,7 @@ import threading
 
 import numpy as np
 import pytest
-from conftest import DECODER, PROMPTED, TEXTS, WORDS
+from conftest import DECODER, PROMPTED, TEXTS, WORDS, program
 
 import nanoembed
 
@@ -131,13 +131,8 @@ def test_a_continuation_is_an_iterator():
 
 
 def test_a_continuation_is_that_of_the_command_line():
-    program = os.environ.get("NANOEMBED_CLI")
-    if program is None:
-        pytest.skip("NANOEMBED_CLI names no program to compare with")
     options = ["--temperature", "0", "--max-tokens", "12", "--model", str(DECODER)]
-    done = subprocess.run(
-        [program, "generate", "Once upon a time", *options], capture_output=True, check=True
-    )
+    output = program("generate", "Once upon a time", *options)
     model = nanoembed.Model(DECODER)
     pieces = model.generate("Once upon a time", temperature=0, max_tokens=12, special_tokens=True)
-    assert "".join(pieces) in done.stdout.decode()
+    assert "".join(pieces) in output.decode()

@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 
 import numpy as np
 import pytest
-from conftest import RERANKER, WORDS
+from conftest import RERANKER, WORDS, program
 
 import nanoembed
 
 
 def by_program(*arguments):
-    program = os.environ.get("NANOEMBED_CLI")
-    if program is None:
-        pytest.skip("NANOEMBED_CLI names no program to compare with")
-    done = subprocess.run([program, *arguments], capture_output=True, check=True)
-    return [json.loads(line) for line in done.stdout.decode().splitlines()]
+    return [json.loads(line) for line in program(*arguments).splitlines()]
 
 
 @pytest.fixture(scope="module")
