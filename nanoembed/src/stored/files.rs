@@ -11,11 +11,12 @@ use nanoembed_core::format::gguf::Gguf;
 use nanoembed_core::format::safetensors::{Entry, Safetensors};
 use nanoembed_core::format::sniff;
 use nanoembed_core::format::uqff::{Generation, Layer, Uqff, is_uqff};
+use nanoembed_core::owned::folder::WEIGHTS;
 use nanoembed_core::tensor::{Encoding, TensorView};
 use nanoembed_core::text::json::chars;
 use nanoembed_core::{Error as CoreError, ErrorKind};
 
-use super::index::indexed_parts;
+use super::folder_weights::safetensors_in;
 use super::{Contents, Stored, Values};
 use super::{explained, gguf_parts, int8, uqff_set};
 use crate::error::{Error, Result, name_of};
@@ -391,12 +392,8 @@ pub(crate) fn folder_of(path: &Path) -> PathBuf {
 /// The weights of a folder: `model.safetensors`, or its parts, or else the shards of its only UQFF
 /// file.
 fn folder(path: &Path) -> Result<Vec<PathBuf>> {
-    let single = path.join("model.safetensors");
-    if single.exists() {
-        return Ok(vec![single]);
-    }
-    if let Some(parts) = indexed_parts(path)? {
-        return Ok(parts);
+    if let Some(files) = safetensors_in(path)? {
+        return Ok(files);
     }
     let paths = files_in(path)?;
     let parts = paths.iter().filter_map(|path| parts(path)).find(|parts| {
@@ -407,8 +404,8 @@ fn folder(path: &Path) -> Result<Vec<PathBuf>> {
     }
     let uqff = uqff_in(path)?.map(|first| uqff_shards(&first));
     uqff.ok_or_else(|| {
-        Error::not_found("there is no `model.safetensors` in this folder, and no UQFF file")
-            .at(name_of(path))
+        let message = format!("there is no `{WEIGHTS}` in this folder, and no UQFF file");
+        Error::not_found(message).at(name_of(path))
     })
 }
 

@@ -3,7 +3,7 @@
 //! | file | role |
 //! |---|---|
 //! | `files` | which files belong together, and what they hold |
-//! | `index` | which parts a folder's index names |
+//! | `folder_weights` | which files of a folder hold its weights |
 //! | `gguf_parts` | the parts of a split GGUF model |
 //! | `uqff_set` | which shards of UQFF are one set |
 //! | `explained` | what is wrong with a file, with the name of what it is about |
@@ -12,8 +12,8 @@
 
 pub mod explained;
 pub mod files;
+pub mod folder_weights;
 pub mod gguf_parts;
-pub mod index;
 mod int8;
 mod model_files;
 pub mod uqff_set;

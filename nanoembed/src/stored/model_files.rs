@@ -8,6 +8,7 @@ use nanoembed_core::ErrorKind;
 use nanoembed_core::event::Format;
 use nanoembed_core::format::uqff::Generation;
 
+use super::folder_weights::RESIDUAL;
 use super::{Contents, FileSet};
 use crate::convert::layer_names::Numbered;
 use crate::error::{Error, Result};
@@ -23,7 +24,7 @@ impl ModelFiles {
     /// `residual.safetensors` beside it.
     pub fn open(path: &Path) -> Result<Self> {
         let weights = FileSet::open(path)?;
-        let residual = weights.folder().join("residual.safetensors");
+        let residual = weights.folder().join(RESIDUAL);
         let takes_residual = weights.format() == Some(Format::Uqff) && residual.exists();
         let residual = takes_residual.then(|| FileSet::open(&residual)).transpose()?;
         Ok(Self { weights, residual })

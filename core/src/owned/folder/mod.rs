@@ -29,6 +29,8 @@ pub use limit::{EncoderSettings, tokenizer_limit};
 pub use modules::{Base, DenseModule, Modules, PoolingModule};
 pub use prompts::{NoPrompt, Prefix, Prompts};
 pub use tokenizer::TokenizerConfig;
+#[cfg(feature = "safetensors")]
+pub use weights::{WEIGHTS, WEIGHTS_INDEX};
 
 use crate::error::{Error, Result};
 use crate::text::json::{Fault, Object, Value};

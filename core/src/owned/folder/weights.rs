@@ -7,8 +7,11 @@ use alloc::vec::Vec;
 use super::{FolderFault, FolderModel, FolderResult, Texts, object};
 use crate::text::json::chars;
 
-const WHOLE: &str = "model.safetensors";
-const INDEX: &str = "model.safetensors.index.json";
+/// The file that holds all weights, where they are in one.
+pub const WEIGHTS: &str = "model.safetensors";
+
+/// The file that says which files hold the weights, where they are several.
+pub const WEIGHTS_INDEX: &str = "model.safetensors.index.json";
 
 impl FolderModel {
     /// The paths of the safetensors files that hold the weights: one, or the parts that
@@ -19,7 +22,7 @@ impl FolderModel {
     /// What is wrong with the index; it names files beside it alone.
     pub fn weight_files(&self, texts: Texts<'_, '_>) -> FolderResult<Vec<String>> {
         let folder = self.folder();
-        let path = [folder, INDEX].concat();
+        let path = [folder, WEIGHTS_INDEX].concat();
         let parts = object(texts, &path, |index| {
             let fault = |fault| FolderFault::new(&path, fault);
             let map = index.object("weight_map").map_err(fault)?;
@@ -38,10 +41,10 @@ impl FolderModel {
         })?;
         let mut files: Vec<String> = match parts {
             Some(parts) => parts.into_iter().collect(),
-            None => Vec::from([[folder, WHOLE].concat()]),
+            None => Vec::from([[folder, WEIGHTS].concat()]),
         };
         let dense = self.modules.iter().flat_map(|modules| &modules.dense);
-        files.extend(dense.map(|module| [&*module.folder, WHOLE].concat()));
+        files.extend(dense.map(|module| [&*module.folder, WEIGHTS].concat()));
         Ok(files)
     }
 

@@ -7,6 +7,7 @@ use std::time::SystemTime;
 use nanoembed_core::ErrorKind;
 use nanoembed_core::event::Mode;
 use nanoembed_core::format::safetensors::Safetensors;
+use nanoembed_core::owned::folder::WEIGHTS;
 use nanoembed_core::tensor::Dtype;
 use nanoembed_core::text::json::chars;
 
@@ -18,7 +19,7 @@ use crate::error::{Error, Result, name_of};
 use crate::files::mapped::Mapped;
 use crate::stored::ModelFiles;
 use crate::stored::files::{folder_of, is_uqff_name, room, uqff_in};
-use crate::stored::index::indexed_parts;
+use crate::stored::folder_weights::{only_pickle, safetensors_in};
 
 /// The files of a folder, open.
 pub struct Folder {
@@ -77,23 +78,16 @@ impl Folder {
             let weights = Weights::Safetensors(vec![(path.to_owned(), Mapped::open(path)?)]);
             return Ok(Self { path: folder_of(path), weights });
         }
-        let single = path.join("model.safetensors");
-        let names = if single.exists() {
-            vec![single]
-        } else if let Some(parts) = indexed_parts(path)? {
-            parts
-        } else if let Some(uqff) = uqff_in(path)? {
-            return Self::of_uqff(&uqff);
-        } else if path.join("pytorch_model.bin").exists() {
-            return Err(Error::input(
-                ErrorKind::UnknownFormat,
-                "the folder has its weights only as `pytorch_model.bin`, a pickle",
-            )
-            .at(name_of(path))
-            .with_hint("save the model with `safe_serialization=True`, or download its `model.safetensors`"));
-        } else {
-            return Err(Error::reading(single.display(), &std::io::ErrorKind::NotFound.into())
-                .with_hint("IN is a folder as on Hugging Face, with `model.safetensors`, `config.json` and `vocab.txt` or `tokenizer.json`"));
+        let Some(names) = safetensors_in(path)? else {
+            if let Some(uqff) = uqff_in(path)? {
+                return Self::of_uqff(&uqff);
+            }
+            let missing = || {
+                let single = path.join(WEIGHTS);
+                Error::reading(single.display(), &std::io::ErrorKind::NotFound.into())
+                    .with_hint("IN is a folder as on Hugging Face, with `model.safetensors`, `config.json` and `vocab.txt` or `tokenizer.json`")
+            };
+            return Err(only_pickle(path).unwrap_or_else(missing));
         };
         let open = |name: PathBuf| Mapped::open_regular(&name).map(|file| (name, file));
         let parts = names.into_iter().map(open).collect::<Result<_>>()?;

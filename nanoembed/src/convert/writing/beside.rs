@@ -4,6 +4,7 @@ use std::path::{Component, Path, PathBuf};
 
 use nanoembed_core::ErrorKind;
 use nanoembed_core::event::Format;
+use nanoembed_core::owned::folder::WEIGHTS;
 use serde_json::Value;
 
 use super::{Job, Target, WrittenFile, size_of};
@@ -12,6 +13,7 @@ use crate::error::{Error, Result, name_of};
 use crate::files::whole_file;
 use crate::progress::Observer;
 use crate::stored::FileSet;
+use crate::stored::folder_weights::{PICKLE, RESIDUAL};
 
 /// Settings, tokenizer, pooling and prompts, as Hugging Face's folders and mistral.rs have them.
 const SETTINGS: [&str; 16] = [
@@ -37,13 +39,10 @@ const SETTINGS: [&str; 16] = [
 const MODULES: &str = "modules.json";
 
 /// What a module's folder has.
-const MODULE_FILES: [&str; 3] = ["config.json", "model.safetensors", "pytorch_model.bin"];
+const MODULE_FILES: [&str; 3] = ["config.json", WEIGHTS, PICKLE];
 
 /// More modules than any model has.
 const MOST_MODULES: usize = 16;
-
-/// The tensors that are no layers of a UQFF file.
-const RESIDUAL: &str = "residual.safetensors";
 
 /// The tensors beside a UQFF file, for a target that has all tensors in one file, or that puts more
 /// of them beside.

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::choice::choices;
 use crate::error::{Error, Result};
+use crate::stored::folder_weights::RESIDUAL;
 
 /// The largest UQFF shard unless it is said.
 pub const SHARD_BYTES: u64 = 10 << 30;
@@ -151,7 +152,7 @@ impl Writing {
 
     /// Where the tensors go that are no layers of `output`.
     pub(super) fn residual_of(&self, output: &Path) -> PathBuf {
-        let beside = || output.with_file_name("residual.safetensors");
+        let beside = || output.with_file_name(RESIDUAL);
         self.residual.clone().unwrap_or_else(beside)
     }
 }

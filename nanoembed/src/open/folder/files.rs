@@ -3,17 +3,17 @@
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use nanoembed_core::ErrorKind;
-use nanoembed_core::owned::folder::{FolderModel, Labels};
+use nanoembed_core::owned::folder::{FolderModel, Labels, WEIGHTS};
 use nanoembed_core::owned::{Pipeline, TextModel};
 
 use super::asked;
 use super::texts::FolderTexts;
 use super::tokenizer;
 use crate::causal::weights::ModelWeights;
-use crate::error::{Error, Kind, Result, name_of};
+use crate::error::{Error, Kind, Result};
 use crate::open::prompts::Prompts;
 use crate::stored::files::folder_of;
+use crate::stored::folder_weights::only_pickle;
 use crate::stored::{ModelFiles, Stored, Values};
 
 const CONFIG: &str = "config.json";
@@ -40,7 +40,7 @@ impl EncoderFolder {
         let files = ModelFiles::open(if path.is_dir() { &own_folder } else { path });
         let files = files.map_err(|failure| without_weights(failure, &own_folder))?;
         let dense = model.modules.iter().flat_map(|modules| &modules.dense).map(|module| {
-            let files = ModelFiles::open(&folder.join(&module.folder).join("model.safetensors"))?;
+            let files = ModelFiles::open(&folder.join(&module.folder).join(WEIGHTS))?;
             Ok((module.folder.clone(), files))
         });
         let dense = dense.collect::<Result<_>>()?;
@@ -131,13 +131,10 @@ impl EncoderFolder {
 
 /// Why there are no weights, where that can be said better.
 fn without_weights(failure: Error, folder: &Path) -> Error {
-    if failure.kind() != Kind::NotFound || !folder.join("pytorch_model.bin").exists() {
-        return failure;
+    match failure.kind() {
+        Kind::NotFound => only_pickle(folder).unwrap_or(failure),
+        _ => failure,
     }
-    let message = "the folder has its weights only as `pytorch_model.bin`, a pickle";
-    Error::input(ErrorKind::UnknownFormat, message).at(name_of(folder)).with_hint(
-        "save the model with `safe_serialization=True`, or download its `model.safetensors`",
-    )
 }
 
 /// Adds all that `files` hold, with `folder` before the names. Layers of old UQFF files get their

@@ -1,19 +1,42 @@
-//! `model.safetensors.index.json`: which parts a folder's weights lie in.
+//! The files that a folder's weights lie in.
 
 use std::path::{Component, Path, PathBuf};
 
 use nanoembed_core::ErrorKind;
+use nanoembed_core::owned::folder::{WEIGHTS, WEIGHTS_INDEX};
 use serde_json::Value;
 
 use crate::convert::checkpoint::settings::read_json;
 use crate::error::{Error, Result, name_of};
 
-const INDEX: &str = "model.safetensors.index.json";
+/// What is not quantised of a model in UQFF.
+pub const RESIDUAL: &str = "residual.safetensors";
+
+/// Weights that only Python reads.
+pub const PICKLE: &str = "pytorch_model.bin";
+
+/// The safetensors files of `folder`: the one that holds all weights, or the parts that its index
+/// names; `None` if there is neither.
+pub fn safetensors_in(folder: &Path) -> Result<Option<Vec<PathBuf>>> {
+    let single = folder.join(WEIGHTS);
+    if single.exists() { Ok(Some(vec![single])) } else { indexed_parts(folder) }
+}
+
+/// What is said of a folder that has its weights only as a pickle.
+pub fn only_pickle(folder: &Path) -> Option<Error> {
+    let is_there = folder.join(PICKLE).exists();
+    is_there.then(|| {
+        let message = format!("the folder has its weights only as `{PICKLE}`, a pickle");
+        Error::input(ErrorKind::UnknownFormat, message).at(name_of(folder)).with_hint(format!(
+            "save the model with `safe_serialization=True`, or download its `{WEIGHTS}`"
+        ))
+    })
+}
 
 /// The files that the index of `folder` names, in the order of their names; `None` without an
 /// index. Each is a regular file of that folder.
-pub fn indexed_parts(folder: &Path) -> Result<Option<Vec<PathBuf>>> {
-    let path = folder.join(INDEX);
+fn indexed_parts(folder: &Path) -> Result<Option<Vec<PathBuf>>> {
+    let path = folder.join(WEIGHTS_INDEX);
     let Some(index) = read_json(&path)? else { return Ok(None) };
     let refuse = |message: String| Error::input(ErrorKind::BadField, message).at(name_of(&path));
     let map = index.get("weight_map").and_then(Value::as_object).filter(|map| !map.is_empty());
