@@ -14,7 +14,6 @@ mod distribution;
 pub mod inspection;
 #[doc(hidden)]
 pub mod model_check;
-mod text_model;
 #[doc(hidden)]
 pub mod verification;
 

@@ -150,7 +150,7 @@ fn check(name: &str, bytes: &[u8], source: &str) -> Result<()> {
     let parsed = Embd::parse(bytes, Mode::Strict).map_err(|error| Error::in_file(name, error))?;
     match model_check::findings(bytes, &parsed, true).into_iter().next() {
         None => Ok(()),
-        Some(finding) => Err(Error::input(finding.kind, finding.message)
+        Some(finding) => Err(Error::input(finding.error.kind(), finding.message)
             .at(source)
             .with_hint("the model's config.json does not describe these weights")),
     }

@@ -3,13 +3,13 @@
 
 use nanoembed_core::event::{Event, Mode};
 use nanoembed_core::format::amb::{Amb, DEFAULT_MAX_TENSORS, MAX_ITEM_BYTES, Verifier};
-use nanoembed_core::model::{BertConfig, ModelSource, SliceWeights, amb_config_value, check};
+use nanoembed_core::model::{ModelSource, SliceWeights, amb_config_value};
 use nanoembed_core::quant::dequantize_weight;
 use nanoembed_core::tensor::{Encoding, Weight};
 use nanoembed_core::{Error as CoreError, ErrorKind};
 
 use super::{Finding, pieces};
-use crate::inspect::text_model;
+use crate::inspect::model_check;
 use crate::progress::Observer;
 
 pub(super) fn verify(
@@ -19,21 +19,23 @@ pub(super) fn verify(
     observer: &dyn Observer,
 ) -> Result<String, Vec<Finding>> {
     let one = |error| vec![Finding::new(name, error)];
+    let of_model = |found| Finding::of_model(name, found);
     let facts = structure(bytes, mode, observer).map_err(one)?;
     let file = Amb::parse(bytes, mode).map_err(one)?;
     let mut findings = Vec::new();
     findings.extend(file.duplicate_member().map(|error| Finding::new(name, error)));
-    findings
-        .extend(values(&file).into_iter().map(|(tensor, error)| of_tensor(name, tensor, error)));
+    let of_value = |(tensor, error)| of_model(model_check::Finding::new(error, tensor));
+    findings.extend(values(&file).into_iter().map(of_value));
     findings.extend(special(&file).map(|error| Finding::new(name, error)));
-    let source = ModelSource::Amb(file);
+    let (source, config) = (ModelSource::Amb(file), file.layout().config.offset);
+    let value = |key: &str| amb_config_value(&file, key);
     if source.has_folder_texts() {
-        findings.extend(text_model::fault(bytes, source).map(|(kind, message)| {
-            let error = CoreError::new(file.layout().config.offset, kind);
-            Finding { message, ..Finding::new(name, error) }
-        }));
-    } else if amb_config_value(&file, "model_type") == Some("bert") {
-        findings.extend(encoder(name, bytes, &file));
+        findings.extend(model_check::text_model(bytes, source, config).map(of_model));
+    } else if value("model_type") == Some("bert") {
+        let weights = SliceWeights::new(bytes, |name| file.tensor(name).map(|it| *it.header()));
+        let mut found = Vec::new();
+        model_check::encoder(&weights, value, |_| config, &mut found);
+        findings.extend(found.into_iter().map(of_model));
     }
     if findings.is_empty() { Ok(facts) } else { Err(findings) }
 }
@@ -50,11 +52,6 @@ fn structure(bytes: &[u8], mode: Mode, observer: &dyn Observer) -> Result<String
     let checksum =
         if verifier.has_checksum() { "the checksum matches" } else { "the file has no checksum" };
     Ok(format!("{tensors} tensors, {tokens} tokens, {checksum}"))
-}
-
-fn of_tensor(name: &str, tensor: &str, error: CoreError) -> Finding {
-    let message = format!("{}: `{tensor}`", error.message());
-    Finding { message, ..Finding::new(name, error) }
 }
 
 /// Tensors with a scale or a value that is not a finite number.
@@ -93,24 +90,4 @@ fn special(file: &Amb<'_>) -> Option<CoreError> {
     let mut ids = SpecialRole::ALL.iter().filter_map(|role| tokenizer.special(*role));
     let beyond = ids.any(|id| id >= entries.count);
     beyond.then(|| CoreError::new(file.layout().tokenizer.offset, ErrorKind::BadVocabulary))
-}
-
-fn encoder(name: &str, bytes: &[u8], file: &Amb<'_>) -> Vec<Finding> {
-    let value = |key: &str| amb_config_value(file, key);
-    let mut findings = Vec::new();
-    match BertConfig::from_metadata(value) {
-        Ok(config) => {
-            let tensor = |name: &str| file.tensor(name).map(|tensor| *tensor.header());
-            let weights = SliceWeights::new(bytes, tensor);
-            check(&weights, &config, &mut |finding| {
-                findings.push(of_tensor(name, finding.name, finding.error));
-            });
-        }
-        Err(error) => {
-            let key = BertConfig::key_at_fault(value).map_or("", |(key, _)| key);
-            let error = CoreError::new(file.layout().config.offset, error.kind());
-            findings.push(of_tensor(name, key, error));
-        }
-    }
-    findings
 }

@@ -18,14 +18,8 @@ pub(super) fn verify(
     let facts = structure(bytes, mode, observer).map_err(one)?;
     let file = Embd::parse(bytes, mode).map_err(one)?;
     let findings = model_check::findings(bytes, &file, mode == Mode::Strict);
-    if findings.is_empty() {
-        return Ok(facts);
-    }
-    let of_model = |finding: model_check::Finding| {
-        let error = CoreError::new(finding.offset, finding.kind);
-        Finding { message: finding.message, ..Finding::new(name, error) }
-    };
-    Err(findings.into_iter().map(of_model).collect())
+    let findings: Vec<_> = findings.into_iter().map(|it| Finding::of_model(name, it)).collect();
+    if findings.is_empty() { Ok(facts) } else { Err(findings) }
 }
 
 /// Decodes the whole file piece by piece and compares its checksums.

@@ -18,6 +18,7 @@ use nanoembed_core::{Error as CoreError, ErrorKind};
 use serde::Serialize;
 
 use crate::error::{Error, Kind, Result, hint, place_of};
+use crate::inspect::model_check;
 use crate::open::foreign;
 use crate::progress::Observer;
 use crate::stored::FileSet;
@@ -58,6 +59,11 @@ impl Finding {
             hint: hint(error.kind(), file).map(str::to_owned),
             kind: Kind::Core(error.kind()),
         }
+    }
+
+    /// What is wrong with the model in the file.
+    fn of_model(file: &str, finding: model_check::Finding) -> Self {
+        Self { message: finding.message, ..Self::new(file, finding.error) }
     }
 
     /// What a reader says of the file.
