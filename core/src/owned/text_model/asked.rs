@@ -1,6 +1,7 @@
-//! Which tensor an error is about.
+//! Which tensors a model is made of, and which one an error is about.
 
 use alloc::string::{String, ToString as _};
+use alloc::vec::Vec;
 use core::cell::RefCell;
 use core::fmt;
 
@@ -26,15 +27,16 @@ impl fmt::Display for TensorFault {
     }
 }
 
-/// Weights that remember which tensor was asked for last.
+/// Weights that remember which tensor was asked for last, and which ones were there.
 pub(super) struct Asked<'w, W> {
     weights: &'w W,
     last: RefCell<String>,
+    found: RefCell<Vec<String>>,
 }
 
 impl<'w, W: Weights> Asked<'w, W> {
     pub(super) const fn of(weights: &'w W) -> Self {
-        Self { weights, last: RefCell::new(String::new()) }
+        Self { weights, last: RefCell::new(String::new()), found: RefCell::new(Vec::new()) }
     }
 
     pub(super) fn fault(&self, error: Error) -> TensorFault {
@@ -43,22 +45,32 @@ impl<'w, W: Weights> Asked<'w, W> {
         TensorFault { error, tensor, dtype }
     }
 
-    fn remember(&self, name: &str) {
+    /// The names of all tensors that were there, in the order in which they were asked for.
+    pub(super) fn into_found(self) -> Vec<String> {
+        self.found.into_inner()
+    }
+
+    fn remember(&self, name: &str, is_there: bool) {
         let mut last = self.last.borrow_mut();
         last.clear();
         last.push_str(name);
+        if is_there {
+            self.found.borrow_mut().push(name.to_string());
+        }
     }
 }
 
 impl<W: Weights> Weights for Asked<'_, W> {
     fn matrix(&self, name: &str) -> Result<Option<Matrix>> {
-        self.remember(name);
-        self.weights.matrix(name)
+        let matrix = self.weights.matrix(name);
+        self.remember(name, matches!(matrix, Ok(Some(_))));
+        matrix
     }
 
     fn header(&self, name: &str) -> Option<TensorHeader<'static>> {
-        self.remember(name);
-        self.weights.header(name)
+        let header = self.weights.header(name);
+        self.remember(name, header.is_some());
+        header
     }
 
     fn bytes<'t>(&'t self, offset: u64, length: usize, tile: &'t mut [u8]) -> Result<&'t [u8]> {

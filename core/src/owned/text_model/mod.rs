@@ -7,7 +7,10 @@ mod tokenizer;
 mod transformer;
 
 use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::vec::Vec;
 
+use asked::Asked;
 pub use asked::TensorFault;
 pub use table::StaticModel;
 pub use tokenizer::TextTokenizer;
@@ -43,15 +46,37 @@ impl<W: Weights + Sync> TextModel<W> {
         weights: W,
         tokenizer: Pipeline,
     ) -> core::result::Result<Self, TensorFault> {
+        Self::open_listing(model, weights, tokenizer).map(|(model, _)| model)
+    }
+
+    /// As [`open`](Self::open), and lists the tensors that the model is made of, by what `weights`
+    /// calls them, in the order in which it asks for them; some may be there more than once.
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](Self::open).
+    pub fn open_listing(
+        model: &FolderModel,
+        weights: W,
+        tokenizer: Pipeline,
+    ) -> core::result::Result<(Self, Vec<String>), TensorFault> {
         let tokenizer = TextTokenizer::new(model, tokenizer);
+        let asked = Asked::of(&weights);
         match &model.described {
             Described::Transformer(family) => {
-                let opened = TransformerModel::open(model, family, weights, tokenizer);
-                opened.map(|model| Self::Transformer(Box::new(model)))
+                let encoder = transformer::open(model, family, &asked);
+                let encoder = encoder.map_err(|error| asked.fault(error))?;
+                let found = asked.into_found();
+                let model = TransformerModel::of(weights, encoder, tokenizer);
+                Ok((Self::Transformer(Box::new(model)), found))
             }
             Described::Table(settings) => {
-                let opened = StaticModel::open(model, *settings, weights, tokenizer);
-                opened.map(|model| Self::Static(Box::new(model)))
+                let table = table::open(model, &asked).map_err(|error| asked.fault(error))?;
+                let found = asked.into_found();
+                let normalize = settings.normalize
+                    || model.modules.as_ref().is_some_and(|modules| modules.normalize);
+                let model = StaticModel::of(weights, table, tokenizer, normalize);
+                Ok((Self::Static(Box::new(model)), found))
             }
         }
     }

@@ -2,13 +2,12 @@
 
 use alloc::vec::Vec;
 
-use super::asked::{Asked, TensorFault};
 use super::tokenizer::TextTokenizer;
 use crate::error::{Error, ErrorKind, Result};
 use crate::kernel::{self, Kernels};
 use crate::limit::filled;
 use crate::model::{TokenTable, Weights};
-use crate::owned::folder::{FolderModel, TableSettings};
+use crate::owned::folder::FolderModel;
 
 /// A static model: the mean of its tokens' vectors is the embedding of a text.
 #[derive(Clone, Debug)]
@@ -21,21 +20,13 @@ pub struct StaticModel<W> {
 }
 
 impl<W: Weights> StaticModel<W> {
-    pub(super) fn open(
-        model: &FolderModel,
-        settings: TableSettings,
+    pub(super) fn of(
         weights: W,
+        table: TokenTable,
         tokenizer: TextTokenizer,
-    ) -> core::result::Result<Self, TensorFault> {
-        let asked = Asked::of(&weights);
-        let modules = model.modules.as_ref();
-        if modules.is_some_and(|modules| !modules.dense.is_empty()) {
-            return Err(asked.fault(Error::without_offset(ErrorKind::UnsupportedSetting)));
-        }
-        let table = TokenTable::open(&|name| asked.header(name));
-        let table = table.map_err(|error| asked.fault(error))?;
-        let normalize = settings.normalize || modules.is_some_and(|modules| modules.normalize);
-        Ok(Self { weights, tokenizer, table, kernels: kernel::detect(), normalize })
+        normalize: bool,
+    ) -> Self {
+        Self { weights, tokenizer, table, kernels: kernel::detect(), normalize }
     }
 
     /// Elements of an embedding.
@@ -75,4 +66,12 @@ impl<W: Weights> StaticModel<W> {
         }
         Ok(())
     }
+}
+
+/// The table, which no Dense module can follow.
+pub(super) fn open(model: &FolderModel, weights: &impl Weights) -> Result<TokenTable> {
+    if model.modules.as_ref().is_some_and(|modules| !modules.dense.is_empty()) {
+        return Err(Error::without_offset(ErrorKind::UnsupportedSetting));
+    }
+    TokenTable::open(&|name| weights.header(name))
 }

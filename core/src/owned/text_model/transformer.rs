@@ -3,7 +3,6 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::asked::{Asked, TensorFault};
 use super::tokenizer::TextTokenizer;
 use crate::error::{Error, ErrorKind, Result};
 use crate::kernel::Kernels;
@@ -20,17 +19,8 @@ pub struct TransformerModel<W> {
 }
 
 impl<W: Weights + Sync> TransformerModel<W> {
-    pub(super) fn open(
-        model: &FolderModel,
-        family: &FamilyModel,
-        weights: W,
-        tokenizer: TextTokenizer,
-    ) -> core::result::Result<Self, TensorFault> {
-        let asked = Asked::of(&weights);
-        let encoder = recipe(model.modules.as_ref(), &asked)
-            .and_then(|recipe| TextEncoder::open(&asked, family, recipe))
-            .map_err(|error| asked.fault(error))?;
-        Ok(Self { weights, encoder, tokenizer })
+    pub(super) const fn of(weights: W, encoder: TextEncoder, tokenizer: TextTokenizer) -> Self {
+        Self { weights, encoder, tokenizer }
     }
 
     /// The encoder.
@@ -114,6 +104,15 @@ impl<W: Weights + Sync> TransformerModel<W> {
     ) -> Result<()> {
         self.encoder.classify(&self.weights, session, parallel, texts, out)
     }
+}
+
+/// The transformer and what stands behind it.
+pub(super) fn open(
+    model: &FolderModel,
+    family: &FamilyModel,
+    weights: &impl Weights,
+) -> Result<TextEncoder> {
+    TextEncoder::open(weights, family, recipe(model.modules.as_ref(), weights)?)
 }
 
 /// What stands behind the transformer. Where nothing says it, it is the mean, at length 1.

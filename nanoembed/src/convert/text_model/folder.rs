@@ -4,7 +4,6 @@
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
 use nanoembed_core::model::{Activation, BERT_NAMES, FeedForward, Prefixed};
@@ -13,7 +12,6 @@ use nanoembed_core::owned::{Pipeline, TextModel, TransformerModel};
 use nanoembed_core::text::json::Value;
 
 use super::layout::{self, Beside};
-use super::recorder::Recorder;
 use super::tensors::{Loaded, integers};
 use crate::causal::weights::ModelWeights;
 use crate::convert::checkpoint::sentence_transformer::bert_pooling;
@@ -60,13 +58,12 @@ impl TextFolder {
     /// Reads all that goes into a file.
     pub(crate) fn checkpoint(&self) -> Result<TextCheckpoint<'_>> {
         let (source, name) = (&self.source, self.source.name());
-        let found = Mutex::new(Vec::new());
-        let recorder = Recorder::new(source.weights()?, &found);
-        let opened = TextModel::open(source.model(), recorder, self.pipeline.clone())
-            .map_err(|fault| asked::failure(&name, &fault))?;
+        let weights = source.weights()?;
+        let (opened, found) =
+            TextModel::open_listing(source.model(), weights, self.pipeline.clone())
+                .map_err(|fault| asked::failure(&name, &fault))?;
         let dimensions = opened.dimensions();
         drop(opened);
-        let found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
         let (naming, prefix) = self.naming()?;
         let (mut left_out, mut mapping) = (Vec::new(), None);
         let mut slots: Vec<Option<Loaded<'_>>> = found.iter().map(|_| None).collect();

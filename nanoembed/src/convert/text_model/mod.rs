@@ -3,11 +3,9 @@
 //! | file | role |
 //! |---|---|
 //! | `folder` | which folders these are, and what of them goes into a file |
-//! | `recorder` | which tensors and texts a model asks for |
 //! | `tensors` | the tensors of several files |
 //! | `layout` | what stands beside the weights in a `.weights` or `.amb` file |
 
 pub(super) mod folder;
 mod layout;
-mod recorder;
 mod tensors;
