@@ -65,11 +65,12 @@ sed -n 's|^SKIPPED \[[0-9]*\] |SKIPPED python/|p' "$scratch/log" >>"$NANOEMBED_S
 
 say "types"
 "$tools/bin/mypy" --cache-dir "$scratch/mypy" nanoembed
-(cd "$scratch" && "$tools/bin/mypy" --strict --cache-dir mypy --python-executable venv/bin/python \
-    tests/typing_sample.py)
+# What users' checkers see, also those of the oldest Python.
+(cd "$scratch" && "$tools/bin/mypy" --strict --python-version 3.10 --cache-dir mypy \
+    --python-executable venv/bin/python tests/typing_sample.py)
 if command -v node >/dev/null; then
-    (cd "$scratch" && PYRIGHT_PYTHON_IGNORE_WARNINGS=1 "$tools/bin/pyright" --pythonpath venv/bin/python \
-        tests/typing_sample.py)
+    (cd "$scratch" && PYRIGHT_PYTHON_IGNORE_WARNINGS=1 "$tools/bin/pyright" --pythonversion 3.10 \
+        --pythonpath venv/bin/python tests/typing_sample.py)
 else
     skip "python: pyright, without Node"
 fi

@@ -33,10 +33,13 @@ from ._model import Model
 from ._native import __version__
 from ._results import Embedded, Ranked, Status, Tokens
 from ._similarity import similarity
+from ._weights import Difference, Differences, Shapes, dequantize, diff, migrate, read_tensor
 from ._words import Neighbour, WordVectors
 
 __all__ = [
     "ArgumentError",
+    "Difference",
+    "Differences",
     "Embedded",
     "FileMissing",
     "Finding",
@@ -47,6 +50,7 @@ __all__ = [
     "NotFound",
     "OutOfMemory",
     "Ranked",
+    "Shapes",
     "Status",
     "StorageError",
     "Tokens",
@@ -54,8 +58,12 @@ __all__ = [
     "WordVectors",
     "__version__",
     "convert",
+    "dequantize",
+    "diff",
     "inspect",
+    "migrate",
     "quantize",
+    "read_tensor",
     "similarity",
     "verify",
 ]

@@ -22,6 +22,16 @@ class Request(TypedDict):
     top_p: float
     seed: int
 
+class WritingOptions(TypedDict):
+    to: str | None
+    names: str | None
+    config: str | None
+    keep_names: bool
+    like: str | None
+    shard_bytes: int | None
+    report: bool
+    residual: str | None
+
 class Rows:
     def __len__(self) -> int: ...
     @property
@@ -134,6 +144,15 @@ def verification(path: str, strict: bool, duplicates: str, utf8: str) -> tuple[s
 def is_model_name(path: str) -> bool: ...
 def convert_model(input: str, output: str, weight_type: str, options: ModelOptions) -> str: ...
 def convert_words(input: str, output: str, options: WordOptions) -> str: ...
+def migrate(inputs: list[str], output: str, options: WritingOptions) -> str: ...
+def dequantize(input: str, output: str, type_name: str) -> str: ...
+def differences(a: str, b: str, names: str | None) -> str: ...
+
+class Floats:
+    def __init__(self, path: str, name: str) -> None: ...
+    @property
+    def __array_interface__(self) -> dict[str, Any]: ...
+
 def quantize(
     input: str,
     output: str,

@@ -45,7 +45,7 @@ fn policy(duplicates: &str, utf8: &str) -> PyResult<Policy> {
 }
 
 /// The value of this name.
-fn named<T: Choice>(argument: &str, name: &str) -> PyResult<T> {
+pub(crate) fn named<T: Choice>(argument: &str, name: &str) -> PyResult<T> {
     T::from_name(name).ok_or_else(|| {
         let names: Vec<&str> = T::ALL.iter().map(|value| value.name()).collect();
         PyValueError::new_err(format!("{argument}={name:?} is not one of {}", names.join(", ")))
@@ -117,7 +117,8 @@ fn json_of_model(converted: &Converted) -> Value {
     })
 }
 
-fn json_of_files(files: &[WrittenFile]) -> Vec<Value> {
+/// Where files were written, and how large they are.
+pub(crate) fn json_of_files(files: &[WrittenFile]) -> Vec<Value> {
     let file = |file: &WrittenFile| json!({ "path": file.path, "bytes": file.bytes });
     files.iter().map(file).collect()
 }

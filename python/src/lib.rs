@@ -11,6 +11,7 @@
 //! | `generate` | continuations |
 //! | `words` | word vectors |
 //! | `files` | inspection, verification, conversion |
+//! | `weights` | weights in other formats, as floats, and compared |
 //! | `error` | the library's errors as exceptions |
 
 mod error;
@@ -21,6 +22,7 @@ mod rows;
 mod texts;
 mod threads;
 mod watch;
+mod weights;
 mod words;
 
 use pyo3::prelude::*;
@@ -38,6 +40,8 @@ mod _native {
     use super::model::Model;
     #[pymodule_export]
     use super::rows::Rows;
+    #[pymodule_export]
+    use super::weights::{Floats, dequantize, differences, migrate};
     #[pymodule_export]
     use super::words::Words;
 

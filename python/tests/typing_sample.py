@@ -29,6 +29,10 @@ words = nanoembed.WordVectors("words.fifu")
 assert_type(words.vector("word"), npt.NDArray[np.float32] | None)
 near: list[str] = [neighbour.word for neighbour in words.similar("word", k=3)]
 
+assert_type(nanoembed.read_tensor("a.gguf", "a"), npt.NDArray[np.float32])
+apart: list[float | None] = [it.nmse for it in nanoembed.diff("a.gguf", "b.gguf").tensors]
+nanoembed.migrate(["a-0.uqff", Path("residual.safetensors")], "b.gguf", config="config.json")
+
 try:
     nanoembed.Model("missing")
 except nanoembed.FileMissing as error:
