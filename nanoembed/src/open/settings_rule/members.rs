@@ -1,11 +1,13 @@
 //! The members of a JSON object, under the rule for settings.
 
 use std::borrow::Cow;
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 
 use nanoembed_core::ErrorKind;
 use serde_json::{Map, Value};
 
-use super::{Asked, unknown, unsupported};
+use super::{unknown, unsupported};
 use crate::error::{Error, Result};
 
 /// A JSON object that knows which of its members were asked for. Members that are null count as
@@ -17,7 +19,7 @@ pub struct Members<'v> {
     /// What stands before the members' names in messages: `rope_scaling.` for those of a member.
     prefix: String,
     object: Cow<'v, Map<String, Value>>,
-    asked: Asked,
+    asked: RefCell<BTreeSet<String>>,
 }
 
 impl<'v> Members<'v> {
@@ -30,22 +32,13 @@ impl<'v> Members<'v> {
         }
     }
 
-    /// As [`new`](Self::new), of a value that is kept here.
-    pub fn from_value(value: Value, file: impl Into<String>) -> Result<Members<'static>> {
-        let file = file.into();
-        match value {
-            Value::Object(object) => Ok(Members::with(Cow::Owned(object), file, String::new())),
-            other => Err(not_an_object(&other).at(file)),
-        }
-    }
-
     /// No members, for a file that is not there.
     pub fn none(file: impl Into<String>) -> Members<'static> {
         Members::with(Cow::Owned(Map::new()), file.into(), String::new())
     }
 
     fn with(object: Cow<'v, Map<String, Value>>, file: String, prefix: String) -> Self {
-        Self { file, prefix, object, asked: Asked::default() }
+        Self { file, prefix, object, asked: RefCell::default() }
     }
 
     /// Whether there are none.
@@ -55,13 +48,13 @@ impl<'v> Members<'v> {
 
     /// Whether there is a member of this name, be it null.
     pub fn has(&self, name: &str) -> bool {
-        self.asked.note(name);
+        self.note(name);
         self.object.contains_key(name)
     }
 
     /// Takes all members for asked for: they repeat what is read elsewhere.
     pub fn ask_all(&self) {
-        self.object.keys().for_each(|name| self.asked.note(name));
+        self.object.keys().for_each(|name| self.note(name));
     }
 
     /// The file's name in messages.
@@ -77,7 +70,7 @@ impl<'v> Members<'v> {
 
     /// The value of a member that is honoured whatever it is.
     pub fn get(&self, name: &str) -> Option<&Value> {
-        self.asked.note(name);
+        self.note(name);
         self.object.get(name).filter(|value| !value.is_null())
     }
 
@@ -154,10 +147,19 @@ impl<'v> Members<'v> {
 
     /// Refuses the first member that nobody asked for and that is not one of `irrelevant`.
     pub fn finish(&self, irrelevant: &[&str]) -> Result<()> {
+        let asked = self.asked.borrow();
+        let is_known = |name: &str| asked.contains(name) || irrelevant.contains(&name);
         let present = self.object.iter().filter(|(_, value)| !value.is_null());
-        match self.asked.first_unknown(present.map(|(name, _)| name.as_str()), irrelevant) {
+        match present.map(|(name, _)| name).find(|name| !is_known(name)) {
             Some(name) => Err(unknown(self.path(name)).at(&self.file)),
             None => Ok(()),
+        }
+    }
+
+    /// Remembers that a member is honoured.
+    fn note(&self, name: &str) {
+        if !self.asked.borrow().contains(name) {
+            self.asked.borrow_mut().insert(name.to_owned());
         }
     }
 
