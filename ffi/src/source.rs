@@ -140,7 +140,9 @@ impl Bytes {
     /// The file's first bytes: as many as there is room for, or all.
     pub(crate) fn start<'t>(&'t self, room: &'t mut [u8]) -> Outcome<&'t [u8]> {
         let there = usize::try_from(self.len()).unwrap_or(usize::MAX).min(room.len());
-        Ok(self.piece(0, there, room, ErrorKind::SourceChanged)?)
+        let start = room.get_mut(..there).unwrap_or_default();
+        self.read_exact_at(0, start)?;
+        Ok(start)
     }
 
     fn borrow(&self, offset: u64, length: usize) -> Option<&'static [u8]> {

@@ -213,6 +213,7 @@ impl BertOpening {
         Ok(sum.bytes())
     }
 
+    #[inline(never)] // within `nanoembed_model_init` it is 600 bytes more
     fn tokenizer(&self, lent: &mut Lent) -> Outcome<Tokenizer> {
         let contents = match &self.file {
             File::Passed(contents) => contents,

@@ -21,6 +21,7 @@ pub(super) fn chosen(option: nanoembed_vocabulary, source: &Bytes) -> nanoembed_
 }
 
 /// By the file's own order of its tokens.
+#[inline(always)] // what comes back is large
 pub(super) fn in_file(
     source: &Bytes,
     tokens: TokenPlaces,
@@ -44,6 +45,7 @@ pub(super) fn add_bytes(tokens: u32, sum: &mut Sum) -> Outcome {
 }
 
 /// By an index in lent memory over the tokens, whose entries begin with `bytes`.
+#[inline(always)] // what comes back is large
 pub(super) fn indexed(
     bytes: &'static [u8],
     tokens: TokenPlaces,

@@ -117,7 +117,7 @@ impl<'a> TableSource<'a> {
     /// Where the index over the tokens lies, if the file has one.
     #[must_use]
     pub fn token_index(&self) -> Option<TokenIndex> {
-        TokenIndex::find(self.entries.count, &|name| self.header(name))
+        TokenIndex::find(self.entries.count, |name| self.header(name))
     }
 
     /// The model.

@@ -225,6 +225,6 @@ impl<'m> Contents<'m> {
     /// `vocab.sorted_ids` lie.
     #[must_use]
     pub fn token_index(&self) -> Option<TokenIndex> {
-        TokenIndex::find(self.tokens?.count, &|name| self.tensor(name))
+        TokenIndex::find(self.tokens?.count, |name| self.tensor(name))
     }
 }

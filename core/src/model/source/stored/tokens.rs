@@ -38,7 +38,7 @@ impl TokenIndex {
     /// there, or no such index.
     pub(in crate::model) fn find<'h>(
         tokens: u32,
-        find: &dyn Fn(&str) -> Option<TensorHeader<'h>>,
+        find: impl Fn(&str) -> Option<TensorHeader<'h>>,
     ) -> Option<Self> {
         let (offsets, ids) = (find(embd::TOKEN_OFFSETS)?, find(embd::SORTED_IDS)?);
         let width = match ids.dtype {
