@@ -17,6 +17,8 @@
 //!    [`Names`] for any other ([`Encoder::of_family`]).
 //! 8. `source` knows what each format says of settings, tensors and tokenizers: a [`ModelSource`]
 //!    answers for files in memory, [`stored`] for `.weights` files behind random access.
+//! 9. `folder` reads what the texts of a Hugging Face folder say; `table` and `transformer` open
+//!    the models of `.weights` files that keep such texts.
 //!
 //! [`fixed`] runs BERT in integers alone.
 
@@ -34,6 +36,8 @@ mod block;
 pub mod config;
 mod family;
 pub mod fixed;
+#[cfg(feature = "static-models")]
+mod folder;
 mod head;
 mod linear;
 pub mod llama;
@@ -45,6 +49,8 @@ mod size;
 mod source;
 #[cfg(feature = "static-models")]
 mod table;
+#[cfg(feature = "folder-models")]
+mod transformer;
 pub mod weights;
 
 pub use block::layer::Layer;
@@ -61,10 +67,18 @@ pub use family::encoders::{
 };
 pub use family::tensors::{Names, Tensor};
 pub use fixed::{FixedMemory, FixedNeeds};
+#[cfg(feature = "pipeline")]
+pub(crate) use folder::encoder_settings;
+#[cfg(feature = "families")]
+pub use folder::encoder_settings::EncoderSettings;
+#[cfg(feature = "pipeline")]
+pub(crate) use folder::{dense, masked, module, pooling, prompts};
 #[cfg(feature = "families")]
 pub use head::classifier::{Classifier, HeadNorm};
 #[cfg(feature = "families")]
 pub use head::dense::{Dense, DenseActivation};
+#[cfg(feature = "families")]
+pub use head::embedding::Embedding as TextEmbedding;
 pub use head::pool;
 #[cfg(feature = "families")]
 pub use head::ways::{Way, Ways};
@@ -98,10 +112,12 @@ pub use source::tokenizer;
 pub use source::word_pieces::{
     WordPieceIndex, WordPieceMemory, WordPieceNeeds, WordPieceSource, WordPieceTables,
 };
+#[cfg(feature = "pipeline")]
+pub(crate) use table::cut;
 #[cfg(all(feature = "static-models", feature = "embd"))]
 pub use table::{TableModel, TableSource};
 #[cfg(feature = "static-models")]
 pub use table::{TableSettings, TokenTable};
-#[cfg(feature = "pipeline")]
-pub(crate) use table::{cut, module};
+#[cfg(feature = "folder-models")]
+pub use transformer::{Transformer, TransformerMemory, TransformerNeeds, TransformerSource};
 pub use weights::{Encoding, Matrix, SliceWeights, Weights};

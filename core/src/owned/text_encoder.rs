@@ -8,8 +8,8 @@ use crate::kernel::{self, Kernels, RowSummary};
 use crate::limit::filled;
 use crate::model::{
     Batch, BertConfig, Classifier, ClassifierModel, Config, Dense, DenseActivation, Encoder,
-    FamilyModel, HeadNorm, Layer, Matrix, Observer, Parallel, Plan, Pooling, Prefixed, Run, Ways,
-    Weights, Workspace,
+    FamilyModel, HeadNorm, Layer, Matrix, Observer, Parallel, Plan, Prefixed, Run, TextEmbedding,
+    Ways, Weights, Workspace,
 };
 
 const MISSING: Error = Error::without_offset(ErrorKind::MissingTensor);
@@ -186,7 +186,7 @@ impl TextEncoder {
         let named = Prefixed::new(weights, names)?;
         model.check_biases(&named)?;
         let layers = filled(config.layers, Layer::EMPTY)?;
-        let encoder = Encoder::of_family(&named, settings(config), names, layers)?;
+        let encoder = Encoder::of_family(&named, BertConfig::of(config), names, layers)?;
         let classifier = model
             .classifier
             .map(|classifier| OwnedClassifier::read(&named, weights, classifier, config.hidden));
@@ -357,22 +357,14 @@ impl TextEncoder {
         }
         let widest = self.recipe.dense.iter().map(DenseLayer::outputs).fold(pooled, usize::max);
         let (mut from, mut to) = (filled(widest, 0.0)?, filled(widest, 0.0)?);
+        let Recipe { pooling, normalize, .. } = self.recipe;
+        let embedding = TextEmbedding { width: self.config().hidden, pooling, normalize };
         let mut rows = out.chunks_exact_mut(dimensions);
         self.states(weights, session, parallel, texts, &mut |text, states| {
             let skipped = skipped.get(text).copied().unwrap_or(0);
-            let vector = from.get_mut(..pooled).ok_or(TOO_SMALL)?;
-            self.recipe.pooling.pool(states, self.config().hidden, skipped, vector);
-            for layer in &self.recipe.dense {
-                let x = from.get(..layer.inputs).ok_or(TOO_SMALL)?;
-                layer.borrowed().apply(&self.kernels, x, &mut to)?;
-                core::mem::swap(&mut from, &mut to);
-            }
+            let layers = self.recipe.dense.iter().map(DenseLayer::borrowed);
             let row = rows.next().ok_or(TOO_SMALL)?;
-            row.copy_from_slice(from.get(..dimensions).ok_or(TOO_SMALL)?);
-            if self.recipe.normalize {
-                kernel::normalize(row);
-            }
-            Ok(())
+            embedding.write(&self.kernels, layers, (states, skipped), (&mut from, &mut to), row)
         })
     }
 
@@ -402,20 +394,5 @@ impl TextEncoder {
             let row = rows.next().ok_or(TOO_SMALL)?;
             head.logits(&self.kernels, states, &mut scratch, row)
         })
-    }
-}
-
-/// An encoder's settings, of which pooling and tokenizer are others' business.
-const fn settings(transformer: Config) -> BertConfig {
-    BertConfig {
-        transformer,
-        pooling: Pooling::Mean,
-        normalize: false,
-        do_lower_case: false,
-        strip_accents: None,
-        split_ideographs: false,
-        max_tokens: transformer.positions,
-        has_added_tokens: false,
-        has_default_prompt: false,
     }
 }

@@ -54,11 +54,21 @@ impl<V: Vocabulary> WordPiece<V> {
         Ok(Self { vocabulary, special, spellings, normalization })
     }
 
+    /// A tokenizer that finds the tokens that were added to the vocabulary and no others.
+    #[must_use]
+    pub(crate) fn unspelled(
+        vocabulary: V,
+        special: SpecialIds,
+        normalization: Normalization,
+    ) -> Self {
+        Self { vocabulary, special, spellings: Spellings::default(), normalization }
+    }
+
     /// The same over `vocabulary`, and special tokens that a text spells are text like any other.
     #[must_use]
     pub fn without_spellings<U: Vocabulary>(&self, vocabulary: U) -> WordPiece<U> {
         let Self { special, normalization, .. } = *self;
-        WordPiece { vocabulary, special, spellings: Spellings::default(), normalization }
+        WordPiece::unspelled(vocabulary, special, normalization)
     }
 
     /// The vocabulary.

@@ -55,6 +55,22 @@ impl Deref for BertConfig {
 }
 
 impl BertConfig {
+    /// The settings of an encoder whose pooling and tokenizer are others' business.
+    #[cfg(feature = "families")]
+    pub(crate) const fn of(transformer: Config) -> Self {
+        Self {
+            transformer,
+            pooling: Pooling::Mean,
+            normalize: false,
+            do_lower_case: false,
+            strip_accents: None,
+            split_ideographs: false,
+            max_tokens: transformer.positions,
+            has_added_tokens: false,
+            has_default_prompt: false,
+        }
+    }
+
     /// Every key that [`from_metadata`](Self::from_metadata) asks for.
     pub const KEYS: [&'static str; 16] = [
         "num_layers",

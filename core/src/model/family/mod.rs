@@ -5,4 +5,5 @@ pub mod bert;
 #[cfg(feature = "families")]
 pub mod encoders;
 pub mod llama;
+mod planning;
 pub mod tensors;

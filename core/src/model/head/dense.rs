@@ -25,7 +25,9 @@ impl DenseActivation {
     /// The activation that a class of torch is, told by the last part of its name.
     #[must_use]
     pub fn of_torch(class: &str) -> Option<Self> {
-        let name = class.rsplit('.').next()?;
+        // By bytes: `rsplit` may panic, as the compiler sees it.
+        let dot = class.bytes().rposition(|byte| byte == b'.');
+        let name = class.get(dot.map_or(0, |dot| dot.saturating_add(1))..)?;
         Some(match name {
             "Identity" => Self::Identity,
             "Tanh" => Self::Tanh,
@@ -67,6 +69,9 @@ pub struct Dense<'a> {
 }
 
 impl Dense<'_> {
+    /// A layer without elements.
+    pub const EMPTY: Self = Self { weight: &[], bias: &[], activation: DenseActivation::Identity };
+
     /// `activation(weight · x + bias)`, into as many elements of `out` as there are of the bias.
     ///
     /// # Errors

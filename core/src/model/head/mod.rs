@@ -4,6 +4,8 @@
 pub mod classifier;
 #[cfg(feature = "families")]
 pub mod dense;
+#[cfg(feature = "families")]
+pub mod embedding;
 pub mod pool;
 pub mod sample;
 #[cfg(feature = "families")]

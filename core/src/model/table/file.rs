@@ -1,12 +1,12 @@
 //! What a `.weights` file says of its table.
 
 use super::model::TableModel;
-use super::module::{Module, ModuleKind};
 use super::rows::TokenTable;
 use super::settings::TableSettings;
-use super::words::WordSettings;
 use crate::error::{Error, ErrorKind};
 use crate::format::embd::{Embd, TokenEntries};
+use crate::model::folder::module::{Module, ModuleKind};
+use crate::model::folder::word_settings::WordSettings;
 use crate::model::stored::{TokenIndex, TokenPlaces};
 use crate::tensor::TensorHeader;
 use crate::text::json::{Fault, Kind, Object, Read, Value};

@@ -4,9 +4,7 @@
 //! |---|---|
 //! | `rows` | the table: tokens to a vector |
 //! | `settings` | `config.json` of such a model |
-//! | `module` | a module of `modules.json` |
 //! | `file` | what a `.weights` file says of its table |
-//! | `words` | the WordPiece tokenizer that the settings of `tokenizer.json` describe |
 //! | `cut` | how much of a text counts |
 //! | `model` | texts to vectors |
 //!
@@ -18,11 +16,8 @@ mod cut;
 mod file;
 #[cfg(feature = "embd")]
 mod model;
-pub(crate) mod module;
 mod rows;
 mod settings;
-#[cfg(feature = "embd")]
-mod words;
 
 #[cfg(any(feature = "embd", feature = "pipeline"))]
 pub(crate) use cut::cut;

@@ -11,8 +11,9 @@ use super::{
     tokenizer_limit,
 };
 use crate::error::{Error, ErrorKind};
+use crate::model::masked::refuse_masked;
 use crate::model::{FamilyModel, read_config};
-use crate::text::json::{Fault, Read, Value, chars};
+use crate::text::json::{Fault, Value, chars};
 
 const CONFIG: &str = "config.json";
 
@@ -174,18 +175,4 @@ fn described(
             Err(FolderFault::new(path, Fault::of(missing)))
         }
     }
-}
-
-/// Refuses a model that fills gaps in texts where nothing says how an embedding would be made of it:
-/// of some, as SPLADE, it is made of what the head says, which is not run here.
-fn refuse_masked(config: Value<'_>) -> Read<'_, ()> {
-    let architectures = config.member("architectures").into_iter().flat_map(|list| list.items());
-    let mut masked =
-        architectures.filter(|it| it.as_text().is_some_and(|name| name.ends_with("ForMaskedLM")));
-    let Some(masked) = masked.next() else { return Ok(()) };
-    Err(Fault {
-        error: Error::new(masked.offset(), ErrorKind::UnsupportedSetting),
-        key: "architectures",
-        only: "there is no `modules.json` that says how an embedding is made of its tokens; what its head makes (SPLADE) is not run here",
-    })
 }

@@ -5,23 +5,20 @@
 //! `sentence_transformers.sentence_transformer.modules.pooling.Pooling`, and bare.
 
 use alloc::string::String;
-use alloc::vec;
 use alloc::vec::Vec;
 
 use super::{FolderFault, FolderResult, Texts, json, object};
 use crate::error::{Error, ErrorKind};
-use crate::limit::Limit;
-use crate::model::module::{Module, ModuleKind};
+use crate::model::dense::DenseSettings;
+use crate::model::module::{MOST_MODULES, Module, ModuleKind, stays_within};
+use crate::model::pooling::PoolingSettings;
 use crate::model::{DenseActivation, Way};
-use crate::text::json::{Fault, Kind, Object, Read, Value, chars, is};
+use crate::text::json::{Fault, Kind, Object, Read, Value, chars};
 
 const FILE: &str = "modules.json";
 
 /// Where the pooling is where nothing says where it is.
 const USUAL_POOLING: &str = "1_Pooling/";
-
-/// More modules than any model has.
-const MOST_MODULES: usize = 16;
 
 /// The modules of a model, in their order.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -134,26 +131,19 @@ impl Modules {
         use ModuleKind as K;
         let folder = folder_of(&module).map_err(|fault| FolderFault::new(FILE, fault))?;
         let Module { kind, value, .. } = module;
-        let misplaced = || {
+        if !kind.may_follow(last) {
             let error = Error::new(value.offset(), ErrorKind::UnsupportedSetting);
             let only = "the module stands in an unusual place";
-            Err(FolderFault::new(FILE, Fault { error, key: "type", only }))
-        };
-        match (kind, last) {
-            (K::Transformer, None) => self.folder = folder,
-            (K::Table, None) => (self.base, self.folder) = (Base::Table, folder),
-            (K::Pooling, Some(K::Transformer)) => {
-                self.pooling = Some(PoolingModule::read(texts, &folder)?);
-            }
-            (K::Dense, Some(K::Pooling | K::Dense | K::Table)) => {
-                self.dense.push(DenseModule::read(texts, folder)?);
-            }
-            (K::Normalize, Some(K::Pooling | K::Dense | K::Table | K::Normalize)) => {
-                self.normalize = true;
-            }
+            return Err(FolderFault::new(FILE, Fault { error, key: "type", only }));
+        }
+        match kind {
+            K::Transformer => self.folder = folder,
+            K::Table => (self.base, self.folder) = (Base::Table, folder),
+            K::Pooling => self.pooling = Some(PoolingModule::read(texts, &folder)?),
+            K::Dense => self.dense.push(DenseModule::read(texts, folder)?),
+            K::Normalize => self.normalize = true,
             // It does nothing but in training.
-            (K::Dropout, Some(_)) => return Ok(last),
-            _ => return misplaced(),
+            K::Dropout => return Ok(last),
         }
         Ok(Some(kind))
     }
@@ -165,8 +155,7 @@ fn folder_of<'t>(module: &Module<'t>) -> Read<'t, String> {
     while folder.ends_with('/') {
         folder.pop();
     }
-    let leaves = folder.starts_with('/') || folder.split('/').any(|part| part == "..");
-    if leaves || folder.contains('\\') {
+    if !stays_within(&folder) {
         let error = module.value.member("path").map_or(module.value, |path| path).bad();
         return Err(Fault { error, key: "path", only: "a path within the folder is needed" });
     }
@@ -179,22 +168,10 @@ fn folder_of<'t>(module: &Module<'t>) -> Read<'t, String> {
     Ok(folder)
 }
 
-/// The ways of pooling, in the order in which their results stand one behind the other, by the
-/// switches of older configurations and by the names of newer ones.
-const WAYS: [(&str, &str, Way); 6] = [
-    ("pooling_mode_cls_token", "cls", Way::First),
-    ("pooling_mode_max_tokens", "max", Way::Max),
-    ("pooling_mode_mean_tokens", "mean", Way::Mean),
-    ("pooling_mode_mean_sqrt_len_tokens", "mean_sqrt_len_tokens", Way::MeanByRoot),
-    ("pooling_mode_weightedmean_tokens", "weightedmean", Way::WeightedMean),
-    ("pooling_mode_lasttoken", "lasttoken", Way::Last),
-];
-
 impl PoolingModule {
     /// The module in `folder`; the mean if it has no configuration.
     fn read(texts: Texts<'_, '_>, folder: &str) -> FolderResult<Self> {
-        let mean = || Self { ways: vec![Way::Mean], leaves_out_prompt: false };
-        Ok(Self::find(texts, folder)?.unwrap_or_else(mean))
+        Ok(Self::find(texts, folder)?.unwrap_or_else(|| PoolingSettings::MEAN.into()))
     }
 
     /// The module in `folder`, if it has a configuration.
@@ -206,38 +183,15 @@ impl PoolingModule {
     }
 
     fn of<'t>(config: &Object<'t>) -> Read<'t, Self> {
-        let mut set = [false; WAYS.len()];
-        for (set, (switch, ..)) in set.iter_mut().zip(WAYS) {
-            *set = config.truth(switch)?.unwrap_or(false);
-        }
-        if let Some(named) = config.get("pooling_mode") {
-            set = [false; WAYS.len()];
-            let one = Some(named).filter(|it| it.kind() != Kind::BeginArray);
-            for name in one.into_iter().chain(named.items()) {
-                let known = WAYS.iter().position(|way| is_way(name, way));
-                let place = known.and_then(|at| set.get_mut(at));
-                *place.ok_or_else(|| {
-                    config.unsupported("pooling_mode", "a way of pooling that is not known here")
-                })? = true;
-            }
-        }
-        let ways: Vec<Way> =
-            set.iter().zip(WAYS).filter(|(set, _)| **set).map(|(_, (.., way))| way).collect();
-        if ways.is_empty() {
-            return Err(config.unsupported("pooling_mode", "the module pools in no way"));
-        }
-        let leaves_out_prompt = config.truth("include_prompt")? == Some(false);
-        config.finish(&["embedding_dimension", "word_embedding_dimension"])?;
-        Ok(Self { ways, leaves_out_prompt })
+        PoolingSettings::read(config).map(Self::from)
     }
 }
 
-/// Whether a way is called so, in full or without `_tokens`.
-fn is_way(name: Value<'_>, (switch, known, _): &(&str, &str, Way)) -> bool {
-    let full = switch.strip_prefix("pooling_mode_").unwrap_or(switch);
-    name.as_text().is_some_and(|name| {
-        is(name, known) || is(name, full) || Some(name) == full.strip_suffix("_tokens")
-    })
+impl From<PoolingSettings> for PoolingModule {
+    fn from(PoolingSettings { ways, leaves_out_prompt }: PoolingSettings) -> Self {
+        let ways = Way::ALL.into_iter().filter(|way| ways.has(*way)).collect();
+        Self { ways, leaves_out_prompt }
+    }
 }
 
 impl DenseModule {
@@ -249,25 +203,7 @@ impl DenseModule {
     }
 
     fn of<'t>(config: &Object<'t>, folder: String) -> Read<'t, Self> {
-        let size = |name: &'static str| {
-            let size = config.integer(name)?;
-            let size = config.needed(name, size)?;
-            let within = Limit::SIZE.check(size).ok().filter(|size| *size > 0);
-            within.ok_or_else(|| config.bad(name, "a size that models have is needed"))
-        };
-        let (inputs, outputs) = (size("in_features")?, size("out_features")?);
-        let name = config.text("activation_function")?.unwrap_or("Tanh");
-        let activation = DenseActivation::of_torch(name).ok_or_else(|| {
-            let only = "Identity, Tanh, ReLU, GELU, SiLU and Sigmoid are known";
-            config.unsupported("activation_function", only)
-        })?;
-        let bias = config.truth("bias")?.unwrap_or(true);
-        for name in ["module_input_name", "module_output_name"] {
-            config.neutral(name, "only \"sentence_embedding\" is done", |value| {
-                value.is_text("sentence_embedding")
-            })?;
-        }
-        config.finish(&[])?;
+        let DenseSettings { inputs, outputs, bias, activation } = DenseSettings::read(config)?;
         Ok(Self { folder, inputs, outputs, bias, activation })
     }
 }

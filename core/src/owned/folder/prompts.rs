@@ -22,21 +22,17 @@ use super::{FolderFault, FolderResult, Texts, object};
 use crate::event;
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 use crate::model::ModelSource;
+use crate::model::prompts::{DEFAULT, FILE, IRRELEVANT, PROMPTS};
 #[cfg(feature = "amb")]
 use crate::text::json::Value;
 use crate::text::json::{Fault, Object, Read, chars};
 
-const FILE: &str = "config_sentence_transformers.json";
 const PROMPT: &str = "prompt.";
-const DEFAULT: &str = "default_prompt_name";
 const POOLED: &str = "include_prompt";
 
 /// Before the keys in a GGUF file.
 #[cfg(feature = "gguf")]
 const OWN: &str = "nanoembed.";
-
-/// Of the file: versions, and how who has two embeddings compares them.
-const IRRELEVANT: &[&str] = &["__version__", "model_type", "similarity_fn_name"];
 
 /// The prompts of a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -110,13 +106,13 @@ impl Prompts {
 
     fn of<'t>(config: &Object<'t>) -> Read<'t, Self> {
         let mut prompts = Self::default();
-        if let Some(named) = config.object("prompts")? {
+        if let Some(named) = config.object(PROMPTS)? {
             for (name, prompt) in named.value().members() {
                 let text = match prompt.is_null() {
                     true => "",
                     false => prompt
                         .as_text()
-                        .ok_or_else(|| config.bad("prompts", "each of them has to be a text"))?,
+                        .ok_or_else(|| config.bad(PROMPTS, "each of them has to be a text"))?,
                 };
                 prompts.by_name.insert(chars(name).collect(), chars(text).collect());
             }

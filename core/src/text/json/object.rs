@@ -161,9 +161,9 @@ impl<'t> Object<'t> {
     /// [`ErrorKind::BadMetadata`] if it is something else.
     pub fn integer(&self, name: &'static str) -> Read<'t, Option<u64>> {
         self.typed(name, "an integer that is not negative is needed", |value| {
-            // Without a heap a number with a fraction is none: to read one takes code that may panic.
-            let is_host = cfg!(feature = "alloc");
-            value.as_u64().or_else(|| if is_host { integer(value.as_f64()?) } else { None })
+            // Models whose settings have no fractions do not bring along what reads these.
+            let has_fractions = cfg!(any(feature = "alloc", feature = "folder-models"));
+            value.as_u64().or_else(|| if has_fractions { integer(value.as_f64()?) } else { None })
         })
     }
 

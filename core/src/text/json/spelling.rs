@@ -1,5 +1,7 @@
 //! What the spelling of strings and numbers means.
 
+use crate::text::decimal::decimal;
+
 /// The characters of a string that is spelled like `spelling` between its quotes. Spellings that
 /// the lexer would refuse give U+FFFD where they are wrong.
 pub fn chars(spelling: &str) -> impl Iterator<Item = char> + '_ {
@@ -68,9 +70,13 @@ pub fn number_u64(spelling: &str) -> Option<u64> {
 }
 
 /// The f64 nearest to a number; `None` if it is beyond f64.
+///
+/// Without a heap it is read by [`decimal`], which cannot panic: of a number of more digits than
+/// settings have it may then be a few units in the last place off.
 #[must_use]
 pub fn number_f64(spelling: &str) -> Option<f64> {
-    spelling.parse().ok().filter(|number: &f64| number.is_finite())
+    let number = if cfg!(feature = "alloc") { spelling.parse().ok() } else { decimal(spelling) };
+    number.filter(|number: &f64| number.is_finite())
 }
 
 #[cfg(test)]

@@ -5,12 +5,13 @@ mod names;
 pub use names::{Finding, check};
 
 use self::names::{EmbeddingTensor, LayerTensor, locate};
+use super::planning;
 use crate::error::{Error, ErrorKind, Result};
 use crate::kernel::Kernels;
 use crate::model::block::layer::Layer;
 use crate::model::block::norm::Norm;
 use crate::model::config::{BertConfig, Config};
-use crate::model::linear::{Linear, Rows, summaries};
+use crate::model::linear::{Linear, Rows};
 use crate::model::pass::packed::Bert;
 use crate::model::plan::Plan;
 use crate::model::weights::{Matrix, Weights};
@@ -51,13 +52,7 @@ impl Layer {
 ///
 /// As [`Bert::open`].
 pub fn plan(weights: &(impl Weights + ?Sized), config: &BertConfig, tokens: usize) -> Result<Plan> {
-    let (mut calibrated, mut grouped) = (false, false);
-    for index in 0..config.layers {
-        let layer = Layer::locate(weights, config, index)?;
-        calibrated |= layer.is_calibrated();
-        grouped |= layer.has_blocks();
-    }
-    Ok(Plan { quantized: grouped || calibrated, grouped, ..Plan::new(tokens) })
+    planning::plan(config.layers, |index| Layer::locate(weights, config, index), tokens)
 }
 
 /// What [`Bert::summaries`] says of a model of these sizes, before there is memory for its layers.
@@ -70,14 +65,7 @@ pub fn summaries(
     config: &BertConfig,
     kernels: &Kernels,
 ) -> Result<usize> {
-    let mut sum = 0_usize;
-    if summaries::are_wanted(kernels) {
-        for index in 0..config.layers {
-            let layer = Layer::locate(weights, config, index)?;
-            sum = sum.saturating_add(summaries::count_of(layer.linear_layers()));
-        }
-    }
-    Ok(sum)
+    planning::summaries(config.layers, |index| Layer::locate(weights, config, index), kernels)
 }
 
 impl<L: AsRef<[Layer]> + Sync> Bert<L> {

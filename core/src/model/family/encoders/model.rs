@@ -1,10 +1,13 @@
 //! What a `config.json` says of an encoder.
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::kernel::Kernels;
 use crate::model::config::Config;
+use crate::model::family::planning;
 use crate::model::family::tensors::{Names, Tensor};
 use crate::model::head::dense::DenseActivation;
 use crate::model::head::ways::Way;
+use crate::model::plan::Plan;
 use crate::model::weights::Weights;
 
 /// An encoder as its `config.json` describes it.
@@ -61,6 +64,27 @@ impl Biases {
 }
 
 impl FamilyModel {
+    /// What [`Encoder::plan`](crate::model::Encoder::plan) says of the model whose tensors `weights`
+    /// has under the names of its family, before there is memory for its layers.
+    ///
+    /// # Errors
+    ///
+    /// As [`Encoder::of_family`](crate::model::Encoder::of_family).
+    pub fn plan(&self, weights: &(impl Weights + ?Sized), tokens: usize) -> Result<Plan> {
+        let locate = |index| self.names.layer(weights, &self.config, index);
+        planning::plan(self.config.layers, locate, tokens)
+    }
+
+    /// What [`Encoder::summaries`](crate::model::Encoder::summaries) says of it.
+    ///
+    /// # Errors
+    ///
+    /// As [`plan`](Self::plan).
+    pub fn summaries(&self, weights: &(impl Weights + ?Sized), kernels: &Kernels) -> Result<usize> {
+        let locate = |index| self.names.layer(weights, &self.config, index);
+        planning::summaries(self.config.layers, locate, kernels)
+    }
+
     /// Looks whether all biases are there that the model needs.
     ///
     /// # Errors

@@ -18,6 +18,8 @@ pub struct WordPieceIndex {
     pub(super) token_bytes: usize,
     pub(super) hash: HashIndex,
     pub(super) added: AddedTables,
+    /// Whether tokens with a role are found in texts though they were not added.
+    pub(super) finds_roles: bool,
     pub(super) special: SpecialIds,
     pub(super) normalization: Normalization,
 }
@@ -79,6 +81,9 @@ impl WordPieceIndex {
         let vocabulary = HashVocabulary::resume(tokens, slots, self.hash);
         let spellings = text.get(self.token_bytes..).unwrap_or_default();
         let vocabulary = vocabulary.with_added(self.added.resume(spellings, added));
-        WordPiece::new(vocabulary, self.special, self.normalization)
+        match self.finds_roles {
+            true => WordPiece::new(vocabulary, self.special, self.normalization),
+            false => Ok(WordPiece::unspelled(vocabulary, self.special, self.normalization)),
+        }
     }
 }

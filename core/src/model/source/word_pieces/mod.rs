@@ -6,6 +6,8 @@
 mod added;
 #[cfg(feature = "gguf")]
 mod gguf;
+#[cfg(feature = "folder-models")]
+mod in_json;
 mod index;
 mod source;
 

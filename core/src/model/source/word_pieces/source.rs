@@ -3,26 +3,35 @@
 use super::added::{Gathered, Kind, spelled};
 #[cfg(feature = "gguf")]
 use super::gguf::{GgufKind, gguf_tokens};
+#[cfg(feature = "folder-models")]
+use super::in_json::TokenInJson;
 use super::index::{WordPieceIndex, WordPieceTables};
 use super::{BAD, TOO_SMALL};
 use crate::error::{Error, ErrorKind, Result};
+#[cfg(feature = "gguf")]
+use crate::event;
 #[cfg(any(feature = "amb", feature = "embd"))]
 use crate::event::SpecialRole;
-#[cfg(feature = "gguf")]
-use crate::event::Value;
 #[cfg(feature = "amb")]
 use crate::format::amb::Amb;
 #[cfg(feature = "embd")]
 use crate::format::embd::Embd;
+#[cfg(feature = "folder-models")]
+use crate::format::embd::TokenEntries;
 #[cfg(feature = "gguf")]
 use crate::format::gguf::Gguf;
 use crate::model::config::BertConfig;
 #[cfg(feature = "amb")]
 use crate::model::source::amb::amb_config_value;
-use crate::token::added_list::{ADDED_TOKENS, listed_tokens};
+#[cfg(feature = "folder-models")]
+use crate::text::json::{Read, Value};
+#[cfg(feature = "folder-models")]
+use crate::token::Vocabulary;
+use crate::token::added_list::{ADDED_TOKENS, ListedToken, listed_tokens};
 use crate::token::heap_sort::sort;
 use crate::token::{
-    AddedToken, Entries, HashVocabulary, LengthPrefix, Normalization, SpecialIds, WordPiece,
+    AddedRules, AddedToken, Entries, HashVocabulary, LengthPrefix, Normalization, SpecialIds,
+    WordPiece,
 };
 
 const MISSING: Error = Error::without_offset(ErrorKind::MissingVocabulary);
@@ -39,8 +48,7 @@ pub struct WordPieceSource<'a> {
     special: [Option<u32>; 5],
     /// Whether the file says the ids that no tokenizer is without.
     says_special: bool,
-    /// The value of [`ADDED_TOKENS`].
-    added: &'a str,
+    added: Added<'a>,
     normalization: Normalization,
     /// All ids are below.
     vocabulary: usize,
@@ -53,6 +61,61 @@ enum Tokens<'a> {
     AsSpelled(&'a [u8]),
     #[cfg(feature = "gguf")]
     Gguf(Gguf<'a>),
+}
+
+/// Where the file says which tokens were added to the vocabulary.
+#[derive(Clone, Copy, Debug)]
+enum Added<'a> {
+    /// The value of [`ADDED_TOKENS`].
+    Listed(&'a str),
+    /// A list of JSON, which has all of them, those with a role too.
+    #[cfg(feature = "folder-models")]
+    InJson(Value<'a>),
+}
+
+/// A token that was added.
+struct AddedOne<'s> {
+    id: u32,
+    rules: AddedRules,
+    normalized: bool,
+    spelling: &'s mut dyn Iterator<Item = Result<char>>,
+}
+
+impl<'a> Added<'a> {
+    /// Calls `take` with each token, until one is damaged.
+    fn each(&self, take: &mut dyn FnMut(AddedOne<'_>) -> Result<()>) -> Result<()> {
+        match self {
+            Self::Listed(list) => listed_tokens(list).try_for_each(|token| {
+                let ListedToken { id, rules, normalized, mut spelling } = token?;
+                take(AddedOne { id, rules, normalized, spelling: &mut spelling })
+            }),
+            #[cfg(feature = "folder-models")]
+            Self::InJson(list) => list.items().try_for_each(|token| {
+                let token = TokenInJson::read(token).map_err(|fault| fault.error)?;
+                let TokenInJson { id, rules, normalized, .. } = token;
+                take(AddedOne { id, rules, normalized, spelling: &mut token.spelling() })
+            }),
+        }
+    }
+
+    /// Whether tokens with a role are found in texts because they have it.
+    const fn finds_roles(&self) -> bool {
+        match self {
+            Self::Listed(_) => true,
+            #[cfg(feature = "folder-models")]
+            Self::InJson(_) => false,
+        }
+    }
+
+    /// Refuses what has another id than the vocabulary says, of `count` tokens.
+    #[cfg(feature = "folder-models")]
+    fn check(&self, vocabulary: &impl Vocabulary, count: u32) -> Result<()> {
+        let Self::InJson(list) = self else { return Ok(()) };
+        let mut next = count;
+        list.items().try_for_each(|token| {
+            TokenInJson::read(token).map_err(|fault| fault.error)?.check(vocabulary, &mut next)
+        })
+    }
 }
 
 /// How many elements of each kind [`WordPieceSource::open`] needs.
@@ -105,9 +168,38 @@ impl<'a> WordPieceSource<'a> {
             special: special
                 .map_or([None; 5], |special| SpecialRole::ALL.map(|role| Some(special.id(role)))),
             says_special: special.is_some(),
-            added: file.metadata_value(ADDED_TOKENS).unwrap_or_default(),
+            added: Added::Listed(file.metadata_value(ADDED_TOKENS).unwrap_or_default()),
             normalization: config.normalization(),
             vocabulary: config.vocabulary,
+        })
+    }
+
+    /// The tokenizer of a `.weights` file that keeps a `tokenizer.json`, of which these are the
+    /// added tokens and the ids of the unknown token and of those around texts; all ids are below
+    /// `vocabulary`.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with an added token.
+    #[cfg(feature = "folder-models")]
+    pub(in crate::model) fn of_folder(
+        entries: &TokenEntries<'a>,
+        added: Value<'a>,
+        [unknown, first, last]: [u32; 3],
+        normalization: Normalization,
+        vocabulary: usize,
+    ) -> Read<'a, Self> {
+        added.items().try_for_each(|token| TokenInJson::read(token).map(|_| ()))?;
+        Ok(Self {
+            tokens: Tokens::AsSpelled(entries.bytes),
+            offset: entries.offset,
+            count: entries.count,
+            prefix: if entries.length_bytes == 2 { LengthPrefix::U16 } else { LengthPrefix::U32 },
+            special: [None, Some(unknown), Some(first), Some(last), None],
+            says_special: true,
+            added: Added::InJson(added),
+            normalization,
+            vocabulary,
         })
     }
 
@@ -127,7 +219,7 @@ impl<'a> WordPieceSource<'a> {
             prefix: LengthPrefix::U16,
             special: SpecialRole::ALL.map(|role| tokenizer.special(role)),
             says_special: true,
-            added: amb_config_value(file, ADDED_TOKENS).unwrap_or_default(),
+            added: Added::Listed(amb_config_value(file, ADDED_TOKENS).unwrap_or_default()),
             normalization: config.normalization(),
             vocabulary: config.vocabulary,
         })
@@ -140,11 +232,11 @@ impl<'a> WordPieceSource<'a> {
     /// [`ErrorKind::MissingVocabulary`] without such a tokenizer.
     #[cfg(feature = "gguf")]
     pub fn gguf(file: &Gguf<'a>, config: &BertConfig) -> Result<Self> {
-        if file.value("tokenizer.ggml.model") != Some(Value::Text("bert")) {
+        if file.value("tokenizer.ggml.model") != Some(event::Value::Text("bert")) {
             return Err(MISSING);
         }
         let id = |key| match file.value(key) {
-            Some(Value::Unsigned(id)) => u32::try_from(id).ok(),
+            Some(event::Value::Unsigned(id)) => u32::try_from(id).ok(),
             _ => None,
         };
         let classify = id("tokenizer.ggml.cls_token_id").or(id("tokenizer.ggml.bos_token_id"));
@@ -153,7 +245,7 @@ impl<'a> WordPieceSource<'a> {
             id("tokenizer.ggml.seperator_token_id").or(id("tokenizer.ggml.eos_token_id"));
         let unknown = id("tokenizer.ggml.unknown_token_id");
         let added = match file.value("nanoembed.wordpiece_added_tokens") {
-            Some(Value::Text(text)) => text,
+            Some(event::Value::Text(text)) => text,
             _ => "",
         };
         Ok(Self {
@@ -170,7 +262,7 @@ impl<'a> WordPieceSource<'a> {
                 id("tokenizer.ggml.mask_token_id"),
             ],
             says_special: unknown.and(classify).and(separate).is_some(),
-            added,
+            added: Added::Listed(added),
             normalization: config.normalization(),
             vocabulary: config.vocabulary,
         })
@@ -201,10 +293,11 @@ impl<'a> WordPieceSource<'a> {
                 });
             }
         };
-        for mut token in listed_tokens(self.added).map_while(Result::ok) {
-            add(token.normalized, &mut token.spelling);
+        let _ = self.added.each(&mut |token| {
+            add(token.normalized, token.spelling);
             added_ids = added_ids.saturating_add(1);
-        }
+            Ok(())
+        });
         match &self.tokens {
             #[cfg(any(feature = "amb", feature = "embd"))]
             Tokens::AsSpelled(_) => {}
@@ -282,6 +375,8 @@ impl<'a> WordPieceSource<'a> {
         };
         let entries = Entries::sample(bytes, self.offset, self.count, self.prefix, samples)?;
         let vocabulary = HashVocabulary::build(entries, slots)?;
+        #[cfg(feature = "folder-models")]
+        self.added.check(&vocabulary, self.count)?;
         let special = self.special_ids(&vocabulary, bad)?;
         let hash = vocabulary.index();
         // Refuses special ids that are not tokens.
@@ -298,6 +393,7 @@ impl<'a> WordPieceSource<'a> {
             token_bytes,
             hash,
             added: gathered.finish()?,
+            finds_roles: self.added.finds_roles(),
             special,
             normalization: self.normalization,
         })
@@ -310,14 +406,12 @@ impl<'a> WordPieceSource<'a> {
         ids: &'i mut [u32],
     ) -> Result<&'i [u32]> {
         let mut count = 0_usize;
-        for token in listed_tokens(self.added) {
-            let mut token = token?;
+        self.added.each(&mut |token| {
             *ids.get_mut(count).ok_or(TOO_SMALL)? = token.id;
             count = count.saturating_add(1);
             let normalized = token.normalized.then_some(self.normalization);
-            let kind = Kind { id: token.id, rules: token.rules, normalized };
-            gathered.push(kind, &mut token.spelling)?;
-        }
+            gathered.push(Kind { id: token.id, rules: token.rules, normalized }, token.spelling)
+        })?;
         let ids = ids.get_mut(..count).ok_or(TOO_SMALL)?;
         sort(ids, |a, b| a < b);
         let ids: &[u32] = ids;
@@ -403,7 +497,7 @@ mod tests {
             prefix: LengthPrefix::U16,
             special: [None; 5],
             says_special: false,
-            added,
+            added: Added::Listed(added),
             normalization: Normalization::UNCASED,
             vocabulary: 10,
         }

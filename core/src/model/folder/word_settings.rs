@@ -4,6 +4,10 @@
 //! `owned::Pipeline`.
 
 use crate::error::{Error, ErrorKind};
+#[cfg(feature = "folder-models")]
+use crate::model::folder::ends;
+#[cfg(feature = "folder-models")]
+use crate::text::json::is;
 use crate::text::json::{Fault, Object, Read, Value, chars};
 use crate::token::MAX_WORD_CHARACTERS;
 use crate::token::special::MAX_SPECIAL_BYTES;
@@ -14,16 +18,20 @@ const KIND: &str = "only BERT's tokenizer is done without a heap";
 
 /// What the settings say.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct WordSettings<'a> {
+pub(crate) struct WordSettings<'a> {
     added: Value<'a>,
     unknown: &'a str,
+    /// Whether there are ids without a token.
+    has_gaps: bool,
+    #[cfg(feature = "folder-models")]
+    post: Option<Value<'a>>,
     normalization: Normalization,
     offset: u64,
 }
 
 impl<'a> WordSettings<'a> {
     /// Reads `bytes`, which lie at the absolute `offset`, of a vocabulary of `tokens`.
-    pub(super) fn read(bytes: &'a [u8], offset: u64, tokens: u32) -> Read<'a, Self> {
+    pub(crate) fn read(bytes: &'a [u8], offset: u64, tokens: u32) -> Read<'a, Self> {
         let bad = Fault::of(Error::new(offset, ErrorKind::BadVocabulary));
         let json = core::str::from_utf8(bytes).map_err(|_| bad)?;
         let root = Object::new(Value::parse(json, offset).map_err(Fault::of)?)?;
@@ -33,25 +41,59 @@ impl<'a> WordSettings<'a> {
             truncation.neutral("direction", only, |direction| direction.is_text("Right"))?;
             truncation.finish(&["max_length", "strategy", "stride"])?;
         }
+        // First, for other kinds have other steps, too.
+        let (unknown, has_gaps) = model(&root, tokens)?;
         let normalization = normalization(&root)?;
         root.neutral("pre_tokenizer", KIND, |it| {
             it.member("type").is_some_and(|kind| kind.is_text("BertPreTokenizer"))
         })?;
         root.needed("pre_tokenizer", root.get("pre_tokenizer"))?;
         let added = root.needed("added_tokens", root.get("added_tokens"))?;
-        let unknown = model(&root, tokens)?;
-        // Nothing is put around the tokens of a table's texts, and none are decoded.
+        #[cfg(feature = "folder-models")]
+        let post = root.get("post_processor");
+        // What is put around texts is for who puts it there, and none are decoded.
         root.finish(&["padding", "post_processor", "decoder"])?;
-        Ok(Self { added, unknown, normalization, offset })
+        Ok(Self {
+            added,
+            unknown,
+            has_gaps,
+            #[cfg(feature = "folder-models")]
+            post,
+            normalization,
+            offset,
+        })
     }
 
-    pub(super) const fn normalization(&self) -> Normalization {
+    pub(crate) const fn normalization(&self) -> Normalization {
         self.normalization
+    }
+
+    /// The list of added tokens, of which those that the vocabulary has not are numbered behind it.
+    #[cfg(feature = "folder-models")]
+    pub(crate) fn added(&self) -> Read<'a, Value<'a>> {
+        let error = Error::new(self.added.offset(), ErrorKind::UnsupportedSetting);
+        let only = "ids of the vocabulary without gaps are done without a heap";
+        if self.has_gaps { Err(Fault { error, key: "vocab", only }) } else { Ok(self.added) }
+    }
+
+    /// Whether a token is the unknown one.
+    #[cfg(feature = "folder-models")]
+    pub(crate) fn is_unknown(&self, token: &[u8]) -> bool {
+        core::str::from_utf8(token).is_ok_and(|token| is(self.unknown, token))
+    }
+
+    /// The ids of the tokens before and behind every text.
+    #[cfg(feature = "folder-models")]
+    pub(crate) fn ends(&self) -> Read<'a, [u32; 2]> {
+        let missing = Error::new(self.offset, ErrorKind::UnsupportedSetting);
+        let only = "one token before texts and one behind them are done without a heap";
+        let post = self.post.ok_or(Fault { error: missing, key: "post_processor", only })?;
+        ends::read(post)
     }
 
     /// The ids of the added tokens, of which a tokenizer has places for five. Which of them stands
     /// for which role does not matter: nothing is put around texts.
-    pub(super) fn special(&self, vocabulary: &impl Vocabulary) -> Read<'a, SpecialIds> {
+    pub(crate) fn special(&self, vocabulary: &impl Vocabulary) -> Read<'a, SpecialIds> {
         let bad = Fault::of(Error::new(self.offset, ErrorKind::BadVocabulary));
         let unknown = find(vocabulary, self.unknown)?.ok_or(bad)?;
         let mut others = [None; 4];
@@ -90,8 +132,9 @@ fn normalization<'a>(root: &Object<'a>) -> Read<'a, Normalization> {
     Ok(Normalization { split_ideographs, ..Normalization::new(lower_case, strips_accents) })
 }
 
-/// Checks the member `model`; answers how the unknown token is spelled.
-fn model<'a>(root: &Object<'a>, tokens: u32) -> Read<'a, &'a str> {
+/// Checks the member `model`; answers how the unknown token is spelled, and whether there are ids
+/// without a token.
+fn model<'a>(root: &Object<'a>, tokens: u32) -> Read<'a, (&'a str, bool)> {
     let model = root.needed("model", root.object("model")?)?;
     model.neutral("type", KIND, |kind| kind.is_text("WordPiece"))?;
     model.needed("type", model.get("type"))?;
@@ -108,9 +151,10 @@ fn model<'a>(root: &Object<'a>, tokens: u32) -> Read<'a, &'a str> {
     let only = "each token of the file is to be one of its vocabulary";
     vocabulary.neutral("ids", only, |it| it.as_u64() == Some(tokens.into()))?;
     vocabulary.needed("ids", vocabulary.get("ids"))?;
-    vocabulary.finish(&["count"])?;
+    let count = vocabulary.integer("count")?;
+    vocabulary.finish(&[])?;
     model.finish(&[])?;
-    Ok(unknown)
+    Ok((unknown, count.is_some_and(|count| count < tokens.into())))
 }
 
 /// The id of an added token, which the vocabulary has and which a text spells as it is.

@@ -5,6 +5,10 @@
 
 use crate::text::json::{Object, Read, Value};
 
+/// More modules than any model has.
+#[cfg(feature = "families")]
+pub(crate) const MOST_MODULES: usize = 16;
+
 /// What a module does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ModuleKind {
@@ -15,6 +19,31 @@ pub(crate) enum ModuleKind {
     Dense,
     Normalize,
     Dropout,
+}
+
+#[cfg(feature = "families")]
+impl ModuleKind {
+    /// Whether models have such a module behind the one of the kind `last`, or as their first.
+    pub(crate) const fn may_follow(self, last: Option<Self>) -> bool {
+        matches!(
+            (self, last),
+            (Self::Transformer | Self::Table, None)
+                | (Self::Pooling, Some(Self::Transformer))
+                | (Self::Dense, Some(Self::Pooling | Self::Dense | Self::Table))
+                | (
+                    Self::Normalize,
+                    Some(Self::Pooling | Self::Dense | Self::Table | Self::Normalize)
+                )
+                | (Self::Dropout, Some(_))
+        )
+    }
+}
+
+/// Whether a module's path stays within the folder.
+#[cfg(feature = "families")]
+pub(crate) fn stays_within(path: &str) -> bool {
+    let leaves = path.starts_with('/') || path.split('/').any(|part| part == "..");
+    !leaves && !path.contains('\\')
 }
 
 /// A module as the list has it.

@@ -1,0 +1,38 @@
+//! What is known of a model's layers before there is memory for them.
+
+use crate::error::Result;
+use crate::kernel::Kernels;
+use crate::model::block::layer::Layer;
+use crate::model::linear::summaries;
+use crate::model::plan::Plan;
+
+/// What [`Encoder::plan`](crate::model::Encoder::plan) says of `layers` layers, which `locate` finds
+/// by their numbers.
+pub(super) fn plan(
+    layers: usize,
+    locate: impl Fn(usize) -> Result<Layer>,
+    tokens: usize,
+) -> Result<Plan> {
+    let (mut calibrated, mut grouped) = (false, false);
+    for index in 0..layers {
+        let layer = locate(index)?;
+        calibrated |= layer.is_calibrated();
+        grouped |= layer.has_blocks();
+    }
+    Ok(Plan { quantized: grouped || calibrated, grouped, ..Plan::new(tokens) })
+}
+
+/// What [`Encoder::summaries`](crate::model::Encoder::summaries) says of them.
+pub(super) fn summaries(
+    layers: usize,
+    locate: impl Fn(usize) -> Result<Layer>,
+    kernels: &Kernels,
+) -> Result<usize> {
+    let mut sum = 0_usize;
+    if summaries::are_wanted(kernels) {
+        for index in 0..layers {
+            sum = sum.saturating_add(summaries::count_of(locate(index)?.linear_layers()));
+        }
+    }
+    Ok(sum)
+}

@@ -1,0 +1,28 @@
+//! What the texts of a Hugging Face folder say, read where they are spelled: nothing here allocates.
+//! Where the texts come from, and what becomes of what they say, is up to others.
+//!
+//! | part | what it is |
+//! |---|---|
+//! | `module` | a module of `modules.json` |
+//! | `pooling`, `dense` | the `config.json` of such modules |
+//! | `encoder_settings` | `sentence_bert_config.json` and its like |
+//! | `prompts` | `config_sentence_transformers.json` |
+//! | `masked` | models whose embeddings would be made by a head that is not run |
+//! | `ends` | what its post-processor puts around a text |
+//! | `word_settings` | `tokenizer.json`, if it is BERT's tokenizer |
+
+#[cfg(feature = "families")]
+pub(crate) mod dense;
+#[cfg(feature = "families")]
+pub(crate) mod encoder_settings;
+#[cfg(feature = "folder-models")]
+mod ends;
+#[cfg(feature = "families")]
+pub(crate) mod masked;
+pub(crate) mod module;
+#[cfg(feature = "families")]
+pub(crate) mod pooling;
+#[cfg(feature = "families")]
+pub(crate) mod prompts;
+#[cfg(feature = "embd")]
+pub(crate) mod word_settings;

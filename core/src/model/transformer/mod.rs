@@ -1,0 +1,20 @@
+//! Transformers of all families that embed texts, out of `.weights` files that keep the texts of a
+//! folder, in lent memory.
+//!
+//! | part | what it is |
+//! |---|---|
+//! | `texts` | the texts of the folder in a file |
+//! | `modules` | `modules.json`: what stands behind the transformer |
+//! | `source` | what a file says of its model, and how much memory that takes |
+//! | `model` | tokens to vectors |
+//!
+//! `docs/models.md` has the layout of these files. Nothing here allocates, and the vectors are those
+//! of `owned::TextEncoder`, bit for bit.
+
+mod model;
+mod modules;
+mod source;
+mod texts;
+
+pub use model::Transformer;
+pub use source::{TransformerMemory, TransformerNeeds, TransformerSource};

@@ -1,0 +1,120 @@
+//! `modules.json` in a file: what stands behind the transformer.
+
+use super::texts::{fault, object, value};
+use crate::error::{Error, ErrorKind};
+use crate::format::embd::Embd;
+use crate::model::folder::dense::DenseSettings;
+use crate::model::folder::module::{MOST_MODULES, Module, ModuleKind, stays_within};
+use crate::model::folder::pooling::PoolingSettings;
+use crate::model::head::ways::Ways;
+use crate::text::json::{Fault, Kind, Object, Read};
+
+const FILE: &str = "modules.json";
+
+/// Where the pooling is where nothing says where it is.
+const USUAL_POOLING: &str = "1_Pooling";
+
+/// A linear layer behind the pooling.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct DenseModule<'a> {
+    /// Its folder, as JSON spells it, without an end.
+    pub(super) folder: &'a str,
+    pub(super) settings: DenseSettings,
+}
+
+/// What stands behind a transformer.
+#[derive(Clone, Debug)]
+pub(super) struct Modules<'a> {
+    /// Whether `modules.json` is there.
+    pub(super) are_listed: bool,
+    /// The folder of the transformer, as JSON spells it, without an end.
+    pub(super) folder: &'a str,
+    pub(super) pooling: Ways,
+    pub(super) dense: heapless::Vec<DenseModule<'a>, MOST_MODULES>,
+    pub(super) normalize: bool,
+}
+
+impl<'a> Modules<'a> {
+    /// Reads `modules.json`. Without it the pooling alone may be there, at length 1; and where
+    /// nothing says how tokens are pooled, it is their mean.
+    pub(super) fn read(file: &Embd<'a>) -> Read<'a, Self> {
+        let mut modules = Self {
+            are_listed: true,
+            folder: "",
+            pooling: Ways::NONE,
+            dense: heapless::Vec::new(),
+            normalize: false,
+        };
+        let Some(list) = value(file, "", FILE)? else {
+            let pooling = pooling(file, USUAL_POOLING)?;
+            return Ok(Self { are_listed: false, pooling, normalize: true, ..modules });
+        };
+        if list.kind() != Kind::BeginArray {
+            let only = "a list of modules is needed";
+            return Err(Fault { error: list.bad(), key: FILE, only });
+        }
+        if list.items().count() > MOST_MODULES {
+            return Err(fault(Error::new(list.offset(), ErrorKind::OverLimit), FILE));
+        }
+        let mut last = None;
+        for item in list.items() {
+            last = modules.add(file, &Module::read(&Object::new(item)?)?, last)?;
+        }
+        if modules.pooling == Ways::NONE {
+            let error = Error::new(list.offset(), ErrorKind::UnsupportedSetting);
+            let only = "a model without a module that pools makes no embedding of a text";
+            return Err(Fault { error, key: FILE, only });
+        }
+        Ok(modules)
+    }
+
+    /// Adds a module behind those before, of which `last` is the last one; answers which is now.
+    fn add(
+        &mut self,
+        file: &Embd<'a>,
+        module: &Module<'a>,
+        last: Option<ModuleKind>,
+    ) -> Read<'a, Option<ModuleKind>> {
+        let refused = |only| {
+            let error = Error::new(module.value.offset(), ErrorKind::UnsupportedSetting);
+            Fault { error, key: "type", only }
+        };
+        if !module.kind.may_follow(last) {
+            return Err(refused("the module stands in an unusual place"));
+        }
+        let folder = folder(module)?;
+        match module.kind {
+            ModuleKind::Transformer => self.folder = folder,
+            ModuleKind::Table => return Err(refused("a table is no transformer")),
+            ModuleKind::Pooling => self.pooling = pooling(file, folder)?,
+            ModuleKind::Dense => {
+                let missing = fault(Error::new(0, ErrorKind::MissingMetadata), "config.json");
+                let config = object(file, folder, "config.json")?.ok_or(missing)?;
+                let settings = DenseSettings::read(&config)?;
+                let layer = DenseModule { folder, settings };
+                self.dense.push(layer).map_err(|_| refused("no model has as many modules"))?;
+            }
+            ModuleKind::Normalize => self.normalize = true,
+            // It does nothing but in training.
+            ModuleKind::Dropout => return Ok(last),
+        }
+        Ok(Some(module.kind))
+    }
+}
+
+/// How the module in `folder` pools: by the mean if it has no configuration.
+fn pooling<'a>(file: &Embd<'a>, folder: &str) -> Read<'a, Ways> {
+    let config = object(file, folder, "config.json")?;
+    let settings = config.map_or(Ok(PoolingSettings::MEAN), |it| PoolingSettings::read(&it))?;
+    Ok(settings.ways)
+}
+
+/// The folder of a module, as JSON spells it, without an end.
+fn folder<'a>(module: &Module<'a>) -> Read<'a, &'a str> {
+    let folder = module.path.trim_end_matches('/');
+    if !stays_within(folder) {
+        let error = module.value.member("path").unwrap_or(module.value).bad();
+        return Err(Fault { error, key: "path", only: "a path within the folder is needed" });
+    }
+    Ok(if folder == "." { "" } else { folder })
+}

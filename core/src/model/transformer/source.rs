@@ -1,0 +1,317 @@
+//! What a file says of its model, and opening it.
+
+use super::model::Transformer;
+use super::modules::{DenseModule, Modules};
+use super::texts::{fault, object, value};
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::embd::Embd;
+use crate::kernel::Kernels;
+use crate::model::block::layer::Layer;
+use crate::model::config::{BertConfig, Config};
+use crate::model::family::encoders::{FamilyModel, Prefixed, read_config};
+use crate::model::folder::encoder_settings::{self, EncoderSettings};
+use crate::model::folder::masked::refuse_masked;
+use crate::model::folder::prompts;
+use crate::model::folder::word_settings::WordSettings;
+use crate::model::head::dense::Dense;
+use crate::model::head::embedding::Embedding;
+use crate::model::pass::packed::Encoder;
+use crate::model::plan::Plan;
+use crate::model::run::Run;
+use crate::model::source::embd::embd_is_decoder;
+use crate::model::source::word_pieces::WordPieceSource;
+use crate::model::table::{TableSettings, TableSource};
+use crate::model::weights::{Matrix, Name, SliceWeights, Weights};
+use crate::text::json::{Fault, Read, chars};
+
+const CONFIG: &str = "config.json";
+/// The tensor with the settings of the tokenizer.
+const TOKENIZER: &str = "tokenizer.json";
+
+const MISSING: Error = Error::without_offset(ErrorKind::MissingTensor);
+const WRONG_SHAPE: Error = Error::without_offset(ErrorKind::WrongShape);
+const TOO_SMALL: Error = Error::without_offset(ErrorKind::BufferTooSmall);
+const TOO_LARGE: Error = Error::without_offset(ErrorKind::SizeOverflow);
+
+/// A `.weights` file in memory that keeps the texts of a folder, with a transformer that embeds.
+///
+/// ```
+/// use nanoembed_core::event::Mode;
+/// use nanoembed_core::format::embd::Embd;
+/// use nanoembed_core::model::TransformerSource;
+///
+/// # let path = "../ffi/tests/data/small_bert.weights";
+/// # let file = std::fs::read(path)?;
+/// let embd = Embd::parse(&file, Mode::Lenient)?;
+/// assert!(!TransformerSource::is_in(&embd)); // BERT without the texts of its folder
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct TransformerSource<'a> {
+    file: Embd<'a>,
+    bytes: &'a [u8],
+    family: FamilyModel,
+    modules: Modules<'a>,
+    max_tokens: usize,
+    /// The setting that asks for something to be done to texts which is not done here.
+    asks_of_texts: Option<&'static str>,
+}
+
+/// How many elements of each kind [`TransformerSource::open`] needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TransformerNeeds {
+    /// Layers of the transformer.
+    pub layers: usize,
+    /// Linear layers behind the pooling.
+    pub dense: usize,
+    /// Floats of these.
+    pub floats: usize,
+}
+
+/// Memory for a model: as many elements of each kind as [`TransformerNeeds`] says. What it holds is
+/// lost.
+#[derive(Debug)]
+pub struct TransformerMemory<'m, L> {
+    /// Layers of the transformer.
+    pub layers: L,
+    /// Linear layers behind the pooling.
+    pub dense: &'m mut [Dense<'m>],
+    /// Their weights.
+    pub floats: &'m mut [f32],
+}
+
+impl<'a> TransformerSource<'a> {
+    /// Whether a file keeps the texts of a folder with a transformer.
+    #[must_use]
+    pub fn is_in(file: &Embd<'a>) -> bool {
+        let has_texts = [CONFIG, "modules.json"].iter().any(|it| file.metadata_value(it).is_some());
+        has_texts && !TableSource::is_in(file) && !embd_is_decoder(file)
+    }
+
+    /// Reads what `file`, which `bytes` are, says of its model.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with a text; [`ErrorKind::OtherModel`] if the model compares texts and embeds
+    /// none.
+    pub fn read(file: Embd<'a>, bytes: &'a [u8]) -> Read<'a, Self> {
+        let modules = Modules::read(&file)?;
+        let config = value(&file, modules.folder, CONFIG)?;
+        let config = config.ok_or(fault(Error::new(0, ErrorKind::MissingMetadata), CONFIG))?;
+        if TableSettings::are_in(config) {
+            let error = Error::new(config.offset(), ErrorKind::UnsupportedArchitecture);
+            return Err(fault(error, "model_type"));
+        }
+        if !modules.are_listed {
+            refuse_masked(config)?;
+        }
+        let family = read_config(config)?;
+        if family.classifier.is_some() && !modules.are_listed {
+            return Err(fault(Error::without_offset(ErrorKind::OtherModel), "architectures"));
+        }
+        let settings = encoder_settings(&file, modules.folder)?;
+        let tokenizer = object(&file, modules.folder, "tokenizer_config.json")?;
+        let tokenizer = tokenizer.and_then(|config| encoder_settings::tokenizer_limit(&config));
+        let max_tokens = settings.token_limit(tokenizer, family.config.positions);
+        let prompts = object(&file, "", prompts::FILE)?;
+        let has_prompt = prompts.map_or(Ok(false), |config| prompts::have_default(&config))?;
+        let asks_of_texts = match (settings.lower_case, has_prompt) {
+            (true, _) => Some("do_lower_case"),
+            (_, true) => Some(prompts::DEFAULT),
+            (false, false) => None,
+        };
+        Ok(Self { file, bytes, family, modules, max_tokens, asks_of_texts })
+    }
+
+    /// What the transformer is.
+    #[must_use]
+    pub const fn config(&self) -> &Config {
+        &self.family.config
+    }
+
+    /// How many tokens of a text the model uses.
+    #[must_use]
+    pub const fn max_tokens(&self) -> usize {
+        self.max_tokens
+    }
+
+    /// Elements of an embedding.
+    #[must_use]
+    pub fn dimensions(&self) -> usize {
+        let last = self.modules.dense.last();
+        last.map_or(self.embedding().pooled(), |layer| layer.settings.outputs)
+    }
+
+    /// Floats of the room that [`Transformer::embed`] takes.
+    #[must_use]
+    pub fn room(&self) -> usize {
+        let outputs = self.modules.dense.iter().map(|layer| layer.settings.outputs);
+        outputs.fold(self.embedding().pooled(), usize::max).saturating_mul(2)
+    }
+
+    const fn embedding(&self) -> Embedding {
+        let Modules { pooling, normalize, .. } = self.modules;
+        Embedding { width: self.family.config.hidden, pooling, normalize }
+    }
+
+    /// How the model was made to run, for texts of so many tokens. Says also what is missing.
+    ///
+    /// # Errors
+    ///
+    /// As [`Encoder::of_family`].
+    pub fn plan(&self, tokens: usize) -> Result<Plan> {
+        self.named(|named| {
+            self.family.check_biases(named)?;
+            self.family.plan(named, tokens)
+        })
+    }
+
+    /// How many summaries of its weights a table of kernels wants.
+    ///
+    /// # Errors
+    ///
+    /// As [`plan`](Self::plan).
+    pub fn summaries(&self, kernels: &Kernels) -> Result<usize> {
+        self.named(|named| self.family.summaries(named, kernels))
+    }
+
+    /// The memory that the model takes.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::MissingTensor`] or [`ErrorKind::WrongShape`] if the linear layers behind the
+    /// pooling do not lie in the file, or do not fit.
+    pub fn needs(&self) -> Result<TransformerNeeds> {
+        let mut floats = 0_usize;
+        let mut width = self.embedding().pooled();
+        for layer in &self.modules.dense {
+            let (weight, _) = self.matrices(layer)?;
+            if layer.settings.inputs != width {
+                return Err(WRONG_SHAPE);
+            }
+            width = weight.rows;
+            let elements = weight.cols.checked_add(1).and_then(|it| it.checked_mul(weight.rows));
+            floats = elements.and_then(|it| it.checked_add(floats)).ok_or(TOO_LARGE)?;
+        }
+        let (layers, dense) = (self.family.config.layers, self.modules.dense.len());
+        Ok(TransformerNeeds { layers, dense, floats })
+    }
+
+    /// The model in the memory lent; `weights` are the file.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::BufferTooSmall`] if it is less than [`needs`](Self::needs) says; as
+    /// [`Encoder::of_family`] and [`needs`](Self::needs); what reading the weights may fail with.
+    pub fn open<'m, L: AsRef<[Layer]> + AsMut<[Layer]> + Sync>(
+        &self,
+        weights: &(impl Weights + ?Sized),
+        kernels: &Kernels,
+        memory: TransformerMemory<'m, L>,
+    ) -> Result<Transformer<'m, L>> {
+        let run = Run::new(weights, kernels);
+        let TransformerMemory { layers, dense, mut floats } = memory;
+        let FamilyModel { config, names, .. } = self.family;
+        let encoder = self.named(|named| {
+            self.family.check_biases(named)?;
+            Encoder::of_family(named, BertConfig::of(config), names, layers)
+        })?;
+        let slots = dense.get_mut(..self.modules.dense.len()).ok_or(TOO_SMALL)?;
+        for (slot, layer) in slots.iter_mut().zip(&self.modules.dense) {
+            *slot = self.dense(&run, layer, &mut floats)?;
+        }
+        let (embedding, dimensions) = (self.embedding(), self.dimensions());
+        Ok(Transformer { encoder, dense: slots, embedding, dimensions })
+    }
+
+    /// The tokenizer, if it is one that is done without a heap.
+    ///
+    /// # Errors
+    ///
+    /// The setting that is not done here; [`ErrorKind::MissingVocabulary`] without a tokenizer.
+    pub fn word_pieces(&self) -> Read<'a, WordPieceSource<'a>> {
+        if let Some(setting) = self.asks_of_texts {
+            return Err(fault(Error::without_offset(ErrorKind::UnsupportedSetting), setting));
+        }
+        let missing = fault(Error::without_offset(ErrorKind::MissingVocabulary), TOKENIZER);
+        let entries = self.file.token_entries().ok_or(missing)?;
+        let settings = self.file.tensor(TOKENIZER).ok_or(missing)?;
+        let offset = settings.header().offset;
+        let settings = WordSettings::read(settings.data(), offset, entries.count)?;
+        let [first, last] = settings.ends()?;
+        let tokens = (0..).zip(self.file.tokens());
+        let unknown = tokens.filter(|(_, token)| settings.is_unknown(token)).last();
+        let bad = Error::new(entries.offset, ErrorKind::BadVocabulary);
+        let (unknown, _) = unknown.ok_or(Fault::of(bad))?;
+        let (ids, vocabulary) = ([unknown, first, last], self.family.config.vocabulary);
+        let (added, normalization) = (settings.added()?, settings.normalization());
+        WordPieceSource::of_folder(&entries, added, ids, normalization, vocabulary)
+    }
+
+    fn weights(&self) -> impl Weights {
+        SliceWeights::new(self.bytes, |name: &str| Some(*self.file.tensor(name)?.header()))
+    }
+
+    /// What `find` makes of the weights under the names of their family.
+    fn named<R>(
+        &self,
+        find: impl FnOnce(&Prefixed<'_, dyn Weights + '_>) -> Result<R>,
+    ) -> Result<R> {
+        let weights = self.weights();
+        find(&Prefixed::new(&weights as &dyn Weights, self.family.names)?)
+    }
+
+    /// Where the weight and the bias of a layer behind the pooling lie.
+    fn matrices(&self, layer: &DenseModule<'_>) -> Result<(Matrix, Option<Matrix>)> {
+        let DenseModule { folder, settings } = layer;
+        let find = |kind: &str| {
+            let mut name = Name::new("");
+            let mut utf8 = [0; 4];
+            chars(folder).for_each(|c| name.push(c.encode_utf8(&mut utf8)));
+            name.push(if folder.is_empty() { "linear" } else { "/linear" });
+            name.push(kind);
+            self.weights().matrix(name.as_str())
+        };
+        let (weight, bias) = (find(".weight")?.ok_or(MISSING)?, find(".bias")?);
+        if settings.bias && bias.is_none() {
+            return Err(MISSING);
+        }
+        let fits = (weight.rows, weight.cols) == (settings.outputs, settings.inputs)
+            && bias.is_none_or(|bias| (bias.rows, bias.cols) == (1, settings.outputs));
+        if fits { Ok((weight, bias)) } else { Err(WRONG_SHAPE) }
+    }
+
+    /// A layer behind the pooling, whose weights become the first of `floats`.
+    fn dense<'m, W: Weights + ?Sized>(
+        &self,
+        run: &Run<'_, W>,
+        layer: &DenseModule<'_>,
+        floats: &mut &'m mut [f32],
+    ) -> Result<Dense<'m>> {
+        let (weight, bias) = self.matrices(layer)?;
+        let elements = weight.rows.checked_mul(weight.cols).ok_or(TOO_LARGE)?;
+        let mut take = |elements, matrix: Option<Matrix>| {
+            let room = core::mem::take(floats);
+            let (values, rest) = room.split_at_mut_checked(elements).ok_or(TOO_SMALL)?;
+            *floats = rest;
+            match matrix {
+                Some(matrix) => run.read_converted(&matrix, 0, values, &mut [])?,
+                None => values.fill(0.0),
+            }
+            Ok::<&'m [f32], Error>(values)
+        };
+        let activation = layer.settings.activation;
+        let (weight, bias) = (take(elements, Some(weight))?, take(weight.rows, bias)?);
+        Ok(Dense { weight, bias, activation })
+    }
+}
+
+fn encoder_settings<'a>(file: &Embd<'a>, folder: &str) -> Read<'a, EncoderSettings> {
+    for name in encoder_settings::FILES {
+        if let Some(settings) = object(file, folder, name)? {
+            return EncoderSettings::of(&settings);
+        }
+    }
+    Ok(EncoderSettings::default())
+}
