@@ -9,7 +9,7 @@
 #                                     embd,finalfusion,small: less flash, if the linker is not to find out by itself
 set -eu
 cd "$(dirname "$0")"
-prefix=/usr/local parts=all std=yes target=
+prefix=/usr/local parts=all,families std=yes target=
 while [ $# -gt 0 ]; do
     case $1 in
     --prefix) prefix=$2; shift ;;

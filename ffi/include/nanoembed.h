@@ -1069,10 +1069,14 @@ NANOEMBED_CHECK nanoembed_status nanoembed_plan_scratch(const struct nanoembed_s
                                         size_t *bytes,
                                         struct nanoembed_error *error);
 
-// Reads a file but for its weights and says how much memory the encoder in it takes. `.weights`
-// files may lie in storage, `.amb` and GGUF files must be in memory. `options` may be NULL.
+// Reads a file but for its weights and says how much memory the encoder in it takes. BERT encoders
+// in `.weights` files may lie in storage; other families, and `.amb` and GGUF files, must be in
+// memory. `options` may be NULL.
 //
-// `NANOEMBED_OTHER_MODEL` for a model that continues texts; `NANOEMBED_UNSUPPORTED_AMB` or
+// Where texts cannot be tokenised without a heap, as the model's tokenizer does it, the setting is
+// refused by its name; with `NANOEMBED_VOCABULARY_NONE` the model takes token ids.
+//
+// `NANOEMBED_OTHER_MODEL` for a model that continues texts or compares them; `NANOEMBED_UNSUPPORTED_AMB` or
 // `NANOEMBED_UNSUPPORTED_GGUF` if the build leaves the format out.
 //
 // `source` and `options` are what their types say, `scratch` points to `scratch_bytes` bytes,

@@ -4,7 +4,7 @@ use core::ffi::c_char;
 
 #[cfg(feature = "bert")]
 use crate::bert_model::BertModel;
-#[cfg(feature = "static-models")]
+#[cfg(any(feature = "static-models", feature = "families"))]
 use crate::embed::embed_one;
 use crate::embed::nanoembed_workspace;
 use crate::model::{Kind, nanoembed_model};
@@ -151,6 +151,8 @@ pub unsafe extern "C" fn nanoembed_embed_strings(
         match &model.kind {
             #[cfg(feature = "bert")]
             Kind::Bert(bert) => embed_packs((model, bert), workspace, &column, out, row_status),
+            #[cfg(feature = "families")]
+            Kind::Family(_) => embed_rows(model, workspace, &column, out, row_status),
             #[cfg(feature = "static-models")]
             Kind::Table(_) => embed_rows(model, workspace, &column, out, row_status),
             #[cfg(feature = "std")]
@@ -162,7 +164,7 @@ pub unsafe extern "C" fn nanoembed_embed_strings(
 }
 
 /// Row by row.
-#[cfg(feature = "static-models")]
+#[cfg(any(feature = "static-models", feature = "families"))]
 fn embed_rows(
     model: &nanoembed_model,
     workspace: &mut nanoembed_workspace,

@@ -171,6 +171,8 @@ pub unsafe extern "C" fn nanoembed_embed_ids(
         match &model.kind {
             #[cfg(feature = "bert")]
             Kind::Bert(bert) => bert.run(&model.source, scratch, ids, &[ids.len()], out),
+            #[cfg(feature = "families")]
+            Kind::Family(family) => family.run(&model.source, scratch, ids, out),
             #[cfg(feature = "static-models")]
             Kind::Table(table) => table.embed_ids(&model.source, scratch, ids, out),
             #[cfg(feature = "std")]
@@ -238,6 +240,14 @@ pub(crate) fn embed_one(
             let encoded = tokenize(model, text, room)?;
             let ids = room.get(..encoded.tokens).ok_or(INVALID)?;
             bert.run(&model.source, scratch, ids, &[ids.len()], out)?;
+            Ok(encoded)
+        }
+        #[cfg(feature = "families")]
+        Kind::Family(family) => {
+            let room = ids.0.get_mut(..family.most()).ok_or(INVALID)?;
+            let encoded = tokenize(model, text, room)?;
+            let ids = room.get(..encoded.tokens).ok_or(INVALID)?;
+            family.run(&model.source, scratch, ids, out)?;
             Ok(encoded)
         }
         #[cfg(feature = "static-models")]

@@ -45,6 +45,8 @@ pub mod decoder_model;
 #[cfg(feature = "models")]
 pub mod embed;
 pub mod event;
+#[cfg(feature = "families")]
+mod family_model;
 pub mod format;
 #[cfg(feature = "std")]
 mod host_file;
@@ -92,7 +94,7 @@ pub mod version;
 mod versioned;
 #[cfg(feature = "finalfusion")]
 mod word_index;
-#[cfg(all(feature = "bert", any(feature = "amb", feature = "gguf")))]
+#[cfg(all(feature = "bert", any(feature = "amb", feature = "gguf", feature = "families")))]
 mod word_pieces;
 #[cfg(feature = "finalfusion")]
 pub mod words;

@@ -6,11 +6,15 @@ use core::mem::size_of;
 use std::boxed::Box;
 
 use nanoembed_core::model::stored::{StoredIds, StoredTokens};
+#[cfg(feature = "bert")]
+use nanoembed_core::model::{Config, Plan};
 use nanoembed_core::token::{Entries, HashVocabulary, SortedVocabulary, WordPiece};
 
 #[cfg(feature = "bert")]
 use crate::bert_model::BertModel;
 use crate::embed::Sizes;
+#[cfg(feature = "families")]
+use crate::family_model::FamilyModel;
 #[cfg(feature = "std")]
 use crate::hosted::HostedModel;
 use crate::memory::{Lent, number};
@@ -144,6 +148,8 @@ pub struct nanoembed_model {
 pub(crate) enum Kind {
     #[cfg(feature = "bert")]
     Bert(BertModel),
+    #[cfg(feature = "families")]
+    Family(FamilyModel),
     #[cfg(feature = "static-models")]
     Table(TableModel),
     /// Any other, with memory of its own.
@@ -157,6 +163,8 @@ impl Kind {
         match self {
             #[cfg(feature = "bert")]
             Self::Bert(bert) => bert.bert.config().hidden,
+            #[cfg(feature = "families")]
+            Self::Family(family) => family.transformer.dimensions(),
             #[cfg(feature = "static-models")]
             Self::Table(table) => table.dimensions(),
             #[cfg(feature = "std")]
@@ -169,6 +177,8 @@ impl Kind {
         match self {
             #[cfg(feature = "bert")]
             Self::Bert(bert) => bert.sizes(),
+            #[cfg(feature = "families")]
+            Self::Family(family) => family.sizes(),
             #[cfg(feature = "static-models")]
             Self::Table(table) => Ok(table.sizes()),
             #[cfg(feature = "std")]
@@ -183,17 +193,16 @@ impl Kind {
                 let config = bert.bert.config();
                 nanoembed_model_info {
                     dimensions: number(config.hidden),
-                    layers: number(config.layers),
-                    heads: number(config.heads.query),
-                    intermediate: number(config.intermediate),
-                    positions: number(config.positions),
                     max_tokens: number(config.max_tokens),
-                    vocabulary: number(config.vocabulary),
-                    workspace_tokens: number(bert.plan.tokens),
-                    quantized: bert.plan.quantized.into(),
-                    ..nanoembed_model_info::default()
+                    ..of_transformer(config, &bert.plan)
                 }
             }
+            #[cfg(feature = "families")]
+            Self::Family(family) => nanoembed_model_info {
+                dimensions: number(family.transformer.dimensions()),
+                max_tokens: number(family.max_tokens),
+                ..of_transformer(family.transformer.config(), &family.plan)
+            },
             #[cfg(feature = "static-models")]
             Self::Table(table) => nanoembed_model_info {
                 dimensions: number(table.dimensions()),
@@ -212,6 +221,21 @@ impl Kind {
                 ..nanoembed_model_info::default()
             },
         }
+    }
+}
+
+/// What transformers of all kinds have.
+#[cfg(feature = "bert")]
+fn of_transformer(config: &Config, plan: &Plan) -> nanoembed_model_info {
+    nanoembed_model_info {
+        layers: number(config.layers),
+        heads: number(config.heads.query),
+        intermediate: number(config.intermediate),
+        positions: number(config.positions),
+        vocabulary: number(config.vocabulary),
+        workspace_tokens: number(plan.tokens),
+        quantized: plan.quantized.into(),
+        ..nanoembed_model_info::default()
     }
 }
 
@@ -247,10 +271,14 @@ pub unsafe extern "C" fn nanoembed_plan_scratch(
     unsafe { report(make(), error) }
 }
 
-/// Reads a file but for its weights and says how much memory the encoder in it takes. `.weights`
-/// files may lie in storage, `.amb` and GGUF files must be in memory. `options` may be NULL.
+/// Reads a file but for its weights and says how much memory the encoder in it takes. BERT encoders
+/// in `.weights` files may lie in storage; other families, and `.amb` and GGUF files, must be in
+/// memory. `options` may be NULL.
 ///
-/// `NANOEMBED_OTHER_MODEL` for a model that continues texts; `NANOEMBED_UNSUPPORTED_AMB` or
+/// Where texts cannot be tokenised without a heap, as the model's tokenizer does it, the setting is
+/// refused by its name; with `NANOEMBED_VOCABULARY_NONE` the model takes token ids.
+///
+/// `NANOEMBED_OTHER_MODEL` for a model that continues texts or compares them; `NANOEMBED_UNSUPPORTED_AMB` or
 /// `NANOEMBED_UNSUPPORTED_GGUF` if the build leaves the format out.
 ///
 /// # Safety

@@ -6,6 +6,10 @@ use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::boxed::Box;
 use std::string::String;
 
+use nanoembed_core::event::Mode;
+use nanoembed_core::format::embd::Embd;
+use nanoembed_core::model::TransformerSource;
+
 use crate::decoder_model::{
     nanoembed_decoder, nanoembed_decoder_get_plan, nanoembed_decoder_init,
     nanoembed_decoder_options, nanoembed_decoder_plan, nanoembed_plan_decoder,
@@ -145,11 +149,15 @@ pub unsafe extern "C" fn nanoembed_model_new(
     error: *mut nanoembed_error,
 ) -> nanoembed_status {
     // SAFETY: the caller's promise.
-    let lent = unsafe { lent_model(source, options, model, error) };
-    // What is not supported in lent memory, or incomplete as such a model.
-    if !(200..400).contains(&lent) {
-        return lent;
-    }
+    let lent = match unsafe { wants_prompts(source, options) } {
+        true => NANOEMBED_OK,
+        // SAFETY: the caller's promise.
+        false => match unsafe { lent_model(source, options, model, error) } {
+            // What is not supported in lent memory, or incomplete as such a model.
+            refused @ 200..400 => refused,
+            status => return status,
+        },
+    };
     let mut name = String::new();
     let mut make = || -> Outcome {
         // SAFETY: the caller's promise.
@@ -167,6 +175,24 @@ pub unsafe extern "C" fn nanoembed_model_new(
         // SAFETY: the caller's promise.
         outcome => unsafe { report_named(outcome, &name, error) },
     }
+}
+
+/// Whether a model of another family than BERT is to embed texts: that may have prompts, for which
+/// it needs memory of its own.
+///
+/// # Safety
+///
+/// As `nanoembed_model_init`.
+unsafe fn wants_prompts(
+    source: *const nanoembed_source,
+    options: *const nanoembed_model_options,
+) -> bool {
+    // SAFETY: the caller's promise.
+    let (source, options) = unsafe { (Bytes::new(source), versioned::given(options)) };
+    let (Ok(source), Ok(options)) = (source, options) else { return false };
+    let file = source.memory().and_then(|file| Embd::parse(file, Mode::Lenient).ok());
+    let is_family = file.is_some_and(|file| TransformerSource::is_in(&file));
+    is_family && options.vocabulary != NANOEMBED_VOCABULARY_NONE
 }
 
 unsafe fn lent_model(

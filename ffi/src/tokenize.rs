@@ -19,15 +19,22 @@ use crate::versioned;
 pub(crate) fn tokenize(model: &nanoembed_model, text: &str, ids: &mut [u32]) -> Outcome<Encoded> {
     match &model.kind {
         #[cfg(feature = "bert")]
-        Kind::Bert(_) => match &model.tokenizer {
-            Tokenizer::None => Err(ErrorKind::MissingVocabulary.into()),
-            Tokenizer::InFile(tokenizer) => Ok(tokenizer.encode(text, ids)?),
-            Tokenizer::Indexed(tokenizer) => Ok(tokenizer.encode(text, ids)?),
-        },
+        Kind::Bert(_) => by_word_pieces(&model.tokenizer, text, ids),
+        #[cfg(feature = "families")]
+        Kind::Family(_) => by_word_pieces(&model.tokenizer, text, ids),
         #[cfg(feature = "static-models")]
         Kind::Table(table) => table.tokenize(&model.tokenizer, text, ids),
         #[cfg(feature = "std")]
         Kind::Hosted(hosted) => hosted.tokenize(&mut HostedSession::default(), text, ids),
+    }
+}
+
+#[cfg(feature = "bert")]
+fn by_word_pieces(tokenizer: &Tokenizer, text: &str, ids: &mut [u32]) -> Outcome<Encoded> {
+    match tokenizer {
+        Tokenizer::None => Err(ErrorKind::MissingVocabulary.into()),
+        Tokenizer::InFile(tokenizer) => Ok(tokenizer.encode(text, ids)?),
+        Tokenizer::Indexed(tokenizer) => Ok(tokenizer.encode(text, ids)?),
     }
 }
 

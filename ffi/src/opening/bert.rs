@@ -21,11 +21,11 @@ use crate::memory::{Lent, LentSlice, Sum, number};
 use crate::model::{
     Kind, NANOEMBED_ACTIVATIONS_AUTO, NANOEMBED_ACTIVATIONS_FIXED, NANOEMBED_ACTIVATIONS_FLOAT,
     NANOEMBED_ACTIVATIONS_QUANTIZED, NANOEMBED_VOCABULARY_IN_FILE, NANOEMBED_VOCABULARY_INDEXED,
-    NANOEMBED_VOCABULARY_NONE, Tokenizer, nanoembed_model, nanoembed_model_options, nanoembed_plan,
-    nanoembed_vocabulary,
+    NANOEMBED_VOCABULARY_NONE, Tokenizer, nanoembed_activations, nanoembed_model,
+    nanoembed_model_options, nanoembed_plan, nanoembed_vocabulary,
 };
 use crate::source::Bytes;
-#[cfg(feature = "static-models")]
+#[cfg(any(feature = "static-models", feature = "families"))]
 use crate::status::{Failure, NANOEMBED_NEEDS_MEMORY};
 use crate::status::{Outcome, invalid};
 #[cfg(any(feature = "amb", feature = "gguf"))]
@@ -95,7 +95,7 @@ impl BertOpening {
         #[cfg(not(any(feature = "amb", feature = "gguf")))]
         let file = passed(&source, decoder, places, buffer)?;
         let config = file.config(&source);
-        #[cfg(feature = "static-models")]
+        #[cfg(any(feature = "static-models", feature = "families"))]
         let config = config.map_err(|why| other_kind(&source, why));
         let config = config?;
         // A pass does not look for added tokens.
@@ -273,8 +273,9 @@ fn passed(
     Ok(File::Passed(Contents::read(source, decoder, buffer, places)?))
 }
 
-/// What a model of another kind answers in storage: static ones are told in memory.
-#[cfg(feature = "static-models")]
+/// What a model of another kind answers in storage: static ones and other families are told in
+/// memory.
+#[cfg(any(feature = "static-models", feature = "families"))]
 fn other_kind(source: &Bytes, why: Failure) -> Failure {
     let is_other = why.status() == u32::from(ErrorKind::UnsupportedArchitecture.code());
     let is_stored = source.memory().is_none();
@@ -303,13 +304,7 @@ fn plan(
     };
     // Says also what is missing.
     let made_for = nanoembed_core::model::plan(&weights, config, tokens)?;
-    let quantized = match options.activations {
-        NANOEMBED_ACTIVATIONS_AUTO => made_for.quantized,
-        NANOEMBED_ACTIVATIONS_FLOAT => false,
-        NANOEMBED_ACTIVATIONS_QUANTIZED => true,
-        NANOEMBED_ACTIVATIONS_FIXED if FIXED => true,
-        _ => return Err(invalid("activations")),
-    };
+    let quantized = quantizes(options.activations, made_for.quantized)?;
     let tile_bytes = match (source.memory(), options.tile_bytes) {
         (Some(_), _) => 0,
         (None, 0) => Needs::least_tile_bytes(config),
@@ -319,4 +314,15 @@ fn plan(
     let plan = Plan { tile_bytes, quantized, block, ..made_for };
     Workspace::needs(config, &plan)?;
     Ok(plan)
+}
+
+/// Whether activations are quantised, in a model that was made for it or not.
+pub(super) fn quantizes(activations: nanoembed_activations, made_for: bool) -> Outcome<bool> {
+    Ok(match activations {
+        NANOEMBED_ACTIVATIONS_AUTO => made_for,
+        NANOEMBED_ACTIVATIONS_FLOAT => false,
+        NANOEMBED_ACTIVATIONS_QUANTIZED => true,
+        NANOEMBED_ACTIVATIONS_FIXED if FIXED => true,
+        _ => return Err(invalid("activations")),
+    })
 }

@@ -2,6 +2,8 @@
 
 #[cfg(feature = "bert")]
 mod bert;
+#[cfg(feature = "families")]
+mod family;
 mod scratch;
 #[cfg(feature = "static-models")]
 mod table;
@@ -9,8 +11,21 @@ mod vocabulary;
 
 pub(crate) use scratch::scratch_bytes;
 
+#[cfg(any(feature = "static-models", feature = "families"))]
+use nanoembed_core::event::{Format, Mode};
+#[cfg(any(feature = "static-models", feature = "families"))]
+use nanoembed_core::format::embd::{DecoderOver, Embd, TensorRecord};
+#[cfg(any(feature = "static-models", feature = "families"))]
+use nanoembed_core::format::sniff;
+#[cfg(feature = "static-models")]
+use nanoembed_core::model::TableSource;
+#[cfg(feature = "families")]
+use nanoembed_core::model::TransformerSource;
+
 #[cfg(feature = "bert")]
 use self::bert::BertOpening;
+#[cfg(feature = "families")]
+use self::family::FamilyOpening;
 use self::scratch::PassMemory;
 #[cfg(feature = "static-models")]
 use self::table::TableOpening;
@@ -30,6 +45,8 @@ const MOST_TOKENS: u32 = 1 << 15;
 pub(crate) enum Opening {
     #[cfg(feature = "bert")]
     Bert(BertOpening),
+    #[cfg(feature = "families")]
+    Family(FamilyOpening),
     #[cfg(feature = "static-models")]
     Table(TableOpening),
 }
@@ -60,11 +77,10 @@ impl Opening {
             return Err(invalid("vocabulary"));
         }
         let memory = PassMemory::new(&source, scratch_bytes, &mut lent)?;
-        #[cfg(feature = "static-models")]
-        let memory = match TableOpening::find(&source, &options, memory)? {
-            Ok(table) => return Ok((source, Self::Table(table))),
-            Err(memory) => memory,
-        };
+        #[cfg(any(feature = "static-models", feature = "families"))]
+        if let Some(opening) = Self::with_texts(&source, &options, memory.records)? {
+            return Ok((source, opening));
+        }
         #[cfg(feature = "bert")]
         let opening = BertOpening::new(source, &options, memory).map(Self::Bert);
         #[cfg(not(feature = "bert"))]
@@ -76,10 +92,35 @@ impl Opening {
         Ok((source, opening?))
     }
 
+    /// A model whose `.weights` file in memory keeps the texts of a folder.
+    #[cfg(any(feature = "static-models", feature = "families"))]
+    fn with_texts(
+        source: &Bytes,
+        options: &nanoembed_model_options,
+        records: &mut [TensorRecord],
+    ) -> Outcome<Option<Self>> {
+        let Some(bytes) = source.memory().filter(|it| sniff(it) == Some(Format::Embd)) else {
+            return Ok(None);
+        };
+        let embd = Embd::parse_with(DecoderOver::lent(Mode::Lenient, records), bytes)?;
+        #[cfg(feature = "static-models")]
+        if TableSource::is_in(&embd) {
+            return TableOpening::new(source, embd, options).map(|it| Some(Self::Table(it)));
+        }
+        #[cfg(feature = "families")]
+        if TransformerSource::is_in(&embd) {
+            let family = FamilyOpening::new(source, (embd, bytes), options);
+            return family.map(|it| Some(Self::Family(it)));
+        }
+        Ok(None)
+    }
+
     pub(crate) fn plan(&self) -> Outcome<nanoembed_plan> {
         match self {
             #[cfg(feature = "bert")]
             Self::Bert(bert) => bert.plan(),
+            #[cfg(feature = "families")]
+            Self::Family(family) => family.plan(),
             #[cfg(feature = "static-models")]
             Self::Table(table) => table.plan(),
         }
@@ -89,6 +130,8 @@ impl Opening {
         match self {
             #[cfg(feature = "bert")]
             Self::Bert(bert) => bert.model_bytes(),
+            #[cfg(feature = "families")]
+            Self::Family(family) => family.model_bytes(),
             #[cfg(feature = "static-models")]
             Self::Table(table) => table.model_bytes(),
         }
@@ -99,6 +142,8 @@ impl Opening {
         match self {
             #[cfg(feature = "bert")]
             Self::Bert(bert) => bert.open(lent),
+            #[cfg(feature = "families")]
+            Self::Family(family) => family.open(lent),
             #[cfg(feature = "static-models")]
             Self::Table(table) => table.open(lent),
         }

@@ -1,14 +1,11 @@
 //! What is known of a static model before there is memory for it.
 
-use nanoembed_core::event::{Format, Mode};
-use nanoembed_core::format::embd::{DecoderOver, Embd};
-use nanoembed_core::format::sniff;
+use nanoembed_core::format::embd::Embd;
 use nanoembed_core::model::{TableModel as CoreTable, TableSource};
 use nanoembed_core::text::json::Fault;
 use nanoembed_core::token::WordPiece;
 use nanoembed_core::{Error, ErrorKind};
 
-use super::scratch::PassMemory;
 use super::{Opened, vocabulary};
 use crate::memory::{Lent, Sum, number};
 use crate::model::{
@@ -30,19 +27,12 @@ pub(crate) struct TableOpening {
 }
 
 impl TableOpening {
-    /// The static model in a file; the memory comes back if it has none.
-    pub(super) fn find(
+    /// The static model in a file.
+    pub(super) fn new(
         source: &Bytes,
+        embd: Embd<'static>,
         options: &nanoembed_model_options,
-        memory: PassMemory,
-    ) -> Outcome<Result<Self, PassMemory>> {
-        let Some(bytes) = source.memory().filter(|it| sniff(it) == Some(Format::Embd)) else {
-            return Ok(Err(memory));
-        };
-        let embd = Embd::parse_with(DecoderOver::lent(Mode::Lenient, memory.records), bytes)?;
-        if !TableSource::is_in(&embd) {
-            return Ok(Err(memory));
-        }
+    ) -> Outcome<Self> {
         if options.activations > NANOEMBED_ACTIVATIONS_FLOAT {
             return Err(invalid("activations"));
         }
@@ -54,7 +44,7 @@ impl TableOpening {
         if vocabulary == NANOEMBED_VOCABULARY_IN_FILE && file.token_index().is_none() {
             return Err(Error::new(file.tokens().offset, ErrorKind::IndexRequired).into());
         }
-        Ok(Ok(Self { source: *source, file, model, limit, vocabulary }))
+        Ok(Self { source: *source, file, model, limit, vocabulary })
     }
 
     pub(super) fn plan(&self) -> Outcome<nanoembed_plan> {

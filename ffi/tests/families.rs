@@ -1,0 +1,277 @@
+//! Transformers of all families in lent memory through C: the bits of models on the heap, in exactly
+//! the memory that was planned.
+
+use std::ffi::CString;
+use std::path::{Path, PathBuf};
+use std::ptr::null_mut;
+
+use nanoembed::Silent;
+use nanoembed::convert::{Conversion, WeightType};
+use nanoembed_core::ErrorKind;
+use nanoembed_ffi::embed::*;
+use nanoembed_ffi::model::*;
+use nanoembed_ffi::owned::*;
+use nanoembed_ffi::prompt::*;
+use nanoembed_ffi::source::*;
+use nanoembed_ffi::status::*;
+use nanoembed_ffi::tokenize::nanoembed_tokenize;
+use nanoembed_ffi::tokenized::nanoembed_tokenized;
+
+/// Folders under `tests/data/models` whose `.weights` file keeps their texts, and the setting that
+/// keeps texts from being tokenised without a heap.
+const FOLDERS: [(&str, Option<&str>); 13] = [
+    ("bert_max_pool", None),
+    ("distilbert", None),
+    ("embeddinggemma", Some("type")),
+    ("eurobert", Some("type")),
+    ("gte", Some("type")),
+    ("jina_v3", Some("type")),
+    ("modernbert_mean", Some("type")),
+    ("mpnet", None),
+    ("nomic_bert", None),
+    ("qwen3_embedding", Some("type")),
+    ("roberta", Some("type")),
+    ("xlmr_bge_m3", Some("type")),
+    ("modernbert_reranker", None),
+];
+
+/// Texts that tokenizers stumble over.
+const TEXTS: [&str; 8] = [
+    "",
+    "How do I reset my password?",
+    "  HÉLLO,\u{a0}wörld\u{200b}! 中国 \u{301}x ",
+    "[SEP] [CLS]x[MASK] [PAD][UNK] [unk]",
+    "<s>a</s> <mask>  b <MASK>x<pad> <unk>",
+    "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa b",
+    "각 İI ﬁ ½ ß Σας\r\n\tx",
+    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen one two \
+     three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen one two three \
+     four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen",
+];
+
+fn folder(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/data/models").join(name)
+}
+
+/// The file that `nanoembed convert` makes of a folder.
+fn converted(name: &str, weight_type: WeightType) -> PathBuf {
+    let file =
+        Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{weight_type:?}.weights"));
+    let conversion = Conversion::new(folder(name), &file).weight_type(weight_type);
+    conversion.run(&Silent).unwrap_or_else(|why| panic!("{name}: {why}"));
+    file
+}
+
+/// The ids of the texts that a folder has expected values of.
+fn expected_ids(name: &str) -> Vec<Vec<u32>> {
+    let text = std::fs::read_to_string(folder(name).join("expected.json")).expect("it is there");
+    let expected: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let id = |id: &serde_json::Value| id.as_u64().expect("an id") as u32;
+    let rows = expected["rows"].as_array().expect("rows").iter();
+    rows.map(|row| row["ids"].as_array().expect("ids").iter().map(id).collect()).collect()
+}
+
+/// Memory as `malloc` gives it.
+fn memory(bytes: usize) -> Vec<u128> {
+    vec![0; bytes.div_ceil(16)]
+}
+
+/// A model and its workspace.
+struct Opened {
+    model: *mut nanoembed_model,
+    workspace: *mut nanoembed_workspace,
+    dimensions: usize,
+    /// What they lie in, where that is lent.
+    _memory: Vec<Vec<u128>>,
+}
+
+impl Drop for Opened {
+    fn drop(&mut self) {
+        // SAFETY: what lies in lent memory is left alone.
+        unsafe {
+            nanoembed_workspace_free(self.workspace);
+            nanoembed_model_free(self.model);
+        }
+    }
+}
+
+fn on_heap(path: &Path) -> Opened {
+    let path = CString::new(path.to_str().expect("UTF-8")).expect("no zeros");
+    let (mut model, mut workspace) = (null_mut(), null_mut());
+    let mut info = nanoembed_model_info::default();
+    // SAFETY: everything is there.
+    unsafe {
+        let options = nanoembed_model_options::default();
+        let status = nanoembed_model_open(path.as_ptr(), &options, &mut model, null_mut());
+        assert_eq!(status, NANOEMBED_OK);
+        assert_eq!(nanoembed_workspace_new(model, &mut workspace), NANOEMBED_OK);
+        let none = NANOEMBED_PROMPT_NONE;
+        let (text, error) = (c"".as_ptr(), null_mut());
+        nanoembed_workspace_set_prompt(model, workspace, none, text, 0, error);
+        nanoembed_model_get_info(model, &mut info);
+    }
+    Opened { model, workspace, dimensions: info.dimensions as usize, _memory: Vec::new() }
+}
+
+/// Opens in exactly the memory that is planned; one byte less is too little.
+fn lent(file: &[u8], vocabulary: nanoembed_vocabulary) -> Result<Opened, nanoembed_error> {
+    let (data, length) = (file.as_ptr(), file.len() as u64);
+    let source = nanoembed_source { data, length, ..Default::default() };
+    let options = nanoembed_model_options { vocabulary, ..Default::default() };
+    let mut error = nanoembed_error::default();
+    let (mut plan, mut bytes) = (nanoembed_plan::default(), 0);
+    let (mut model, mut workspace) = (null_mut(), null_mut());
+    let too_small = u32::from(ErrorKind::BufferTooSmall.code());
+    // SAFETY: everything is there, with its true sizes, and outlives the handles.
+    unsafe {
+        assert_eq!(nanoembed_plan_scratch(&source, &mut bytes, &mut error), NANOEMBED_OK);
+        let mut scratch = memory(bytes);
+        let at = scratch.as_mut_ptr().cast::<u8>();
+        let planned = nanoembed_plan_model(&source, &options, at, bytes, &mut plan, &mut error);
+        if planned != NANOEMBED_OK {
+            return Err(error);
+        }
+        let (mut first, mut second) = (memory(plan.model_bytes), memory(plan.workspace_bytes));
+        let place = first.as_mut_ptr().cast::<u8>();
+        for (size, expected) in
+            [(plan.model_bytes - 1, too_small), (plan.model_bytes, NANOEMBED_OK)]
+        {
+            let (out, error) = (&mut model, &mut error);
+            let status =
+                nanoembed_model_init(&source, &options, place, size, at, bytes, out, error);
+            assert_eq!(status, expected, "{}", name(error));
+        }
+        assert_eq!(nanoembed_workspace_bytes(model), plan.workspace_bytes);
+        let (place, size) = (second.as_mut_ptr().cast::<u8>(), plan.workspace_bytes);
+        assert_eq!(nanoembed_workspace_init(model, place, size - 1, &mut workspace), too_small);
+        assert_eq!(nanoembed_workspace_init(model, place, size, &mut workspace), NANOEMBED_OK);
+        let dimensions = plan.dimensions as usize;
+        Ok(Opened { model, workspace, dimensions, _memory: vec![first, second] })
+    }
+}
+
+fn name(error: &nanoembed_error) -> String {
+    let bytes: Vec<u8> = error.name.iter().map(|c| c.cast_unsigned()).collect();
+    String::from_utf8_lossy(&bytes).trim_end_matches('\0').to_owned()
+}
+
+impl Opened {
+    fn vector(
+        &self,
+        embed: impl FnOnce(*mut f32, usize) -> nanoembed_status,
+    ) -> Result<Vec<u32>, nanoembed_status> {
+        let mut vector = vec![f32::NAN; self.dimensions];
+        match embed(vector.as_mut_ptr(), vector.len()) {
+            NANOEMBED_OK => Ok(vector.iter().map(|x| x.to_bits()).collect()),
+            status => Err(status),
+        }
+    }
+
+    /// The bits of the vector of known tokens.
+    fn of_ids(&self, ids: &[u32]) -> Result<Vec<u32>, nanoembed_status> {
+        let Self { model, workspace, .. } = *self;
+        // SAFETY: handles are good, and the rest lies here.
+        self.vector(|out, room| unsafe {
+            nanoembed_embed_ids(model, workspace, ids.as_ptr(), ids.len(), out, room, null_mut())
+        })
+    }
+
+    /// The bits of the vector of a text, and its tokens.
+    fn of_text(&self, text: &str) -> (Result<Vec<u32>, nanoembed_status>, Vec<u32>) {
+        let Self { model, workspace, .. } = *self;
+        let (start, bytes, none) = (text.as_ptr().cast(), text.len(), null_mut());
+        let mut tokenized = nanoembed_tokenized::default();
+        let mut info = nanoembed_model_info::default();
+        let mut ids = Vec::new();
+        // SAFETY: handles are good, and the rest lies here.
+        unsafe {
+            assert_eq!(nanoembed_model_get_info(model, &mut info), NANOEMBED_OK);
+            ids.resize(info.workspace_tokens as usize, 0);
+            let (out, room) = (ids.as_mut_ptr(), ids.len());
+            nanoembed_tokenize(model, start, bytes, out, room, &mut tokenized, none);
+        }
+        ids.truncate(tokenized.tokens as usize);
+        // SAFETY: handles are good, and the rest lies here.
+        let vector = self.vector(|out, room| unsafe {
+            nanoembed_embed_text(model, workspace, start, bytes, out, room, null_mut(), none)
+        });
+        (vector, ids)
+    }
+}
+
+#[test]
+fn vectors_are_those_of_models_on_the_heap_bit_for_bit() {
+    let other = u32::from(ErrorKind::OtherModel.code());
+    for weight_type in [WeightType::F32, WeightType::Int8] {
+        for (name, _) in FOLDERS {
+            let path = converted(name, weight_type);
+            let file = std::fs::read(&path).expect("it was made");
+            let ours = match lent(&file, NANOEMBED_VOCABULARY_NONE) {
+                Ok(model) => model,
+                Err(error) => {
+                    assert_eq!((error.status, name), (other, "modernbert_reranker"));
+                    continue;
+                }
+            };
+            let theirs = on_heap(&path);
+            let ids = expected_ids(name);
+            assert!(ids.len() >= 4, "{name}");
+            for ids in ids {
+                let expected = theirs.of_ids(&ids);
+                assert!(expected.is_ok(), "{name}: {expected:?}");
+                assert_eq!(ours.of_ids(&ids), expected, "{name} {weight_type:?}: {ids:?}");
+            }
+            let (text, _) = ours.of_text("x");
+            assert_eq!(text, Err(u32::from(ErrorKind::MissingVocabulary.code())), "{name}");
+        }
+    }
+}
+
+#[test]
+fn texts_are_tokenised_as_on_the_heap_or_refused_by_name() {
+    let unsupported = u32::from(ErrorKind::UnsupportedSetting.code());
+    for (folder, refused) in FOLDERS.iter().filter(|(name, _)| *name != "modernbert_reranker") {
+        let path = converted(folder, WeightType::F32);
+        let file = std::fs::read(&path).expect("it was made");
+        let opened = lent(&file, NANOEMBED_VOCABULARY_AUTO);
+        let found = opened.as_ref().map(|_| ()).map_err(|error| (error.status, name(error)));
+        let expected = match refused {
+            None => Ok(()),
+            Some(setting) => Err((unsupported, String::from(*setting))),
+        };
+        assert_eq!(found, expected, "{folder}");
+        let (Ok(ours), theirs) = (opened, on_heap(&path)) else { continue };
+        for text in TEXTS {
+            let (expected, ids) = theirs.of_text(text);
+            assert!(expected.is_ok(), "{folder}: {text}");
+            assert_eq!(ours.of_text(text), (expected, ids), "{folder}: {text:?}");
+        }
+    }
+}
+
+#[test]
+fn files_that_are_cut_or_damaged_are_refused_or_run() {
+    let path = converted("nomic_bert", WeightType::Int8);
+    let mut file = std::fs::read(&path).expect("it was made");
+    for cut in (0..file.len()).step_by(file.len() / 31) {
+        assert!(lent_or_not(&file[..cut]).is_err(), "{cut}");
+    }
+    let end = file.len().min(8192);
+    for at in (0..end).step_by(97) {
+        file[at] ^= 0x15;
+        let _ = lent_or_not(&file);
+        file[at] ^= 0x15;
+    }
+}
+
+/// As [`lent`], of a file whose header may be wrong, too.
+fn lent_or_not(file: &[u8]) -> Result<(), nanoembed_status> {
+    let (data, length) = (file.as_ptr(), file.len() as u64);
+    let source = nanoembed_source { data, length, ..Default::default() };
+    let mut bytes = 0;
+    // SAFETY: everything is there.
+    match unsafe { nanoembed_plan_scratch(&source, &mut bytes, null_mut()) } {
+        NANOEMBED_OK => lent(file, NANOEMBED_VOCABULARY_AUTO).map(|_| ()).map_err(|it| it.status),
+        status => Err(status),
+    }
+}
