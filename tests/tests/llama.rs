@@ -156,26 +156,19 @@ impl Tiny {
 }
 
 fn config(rope_pairs: RopePairs) -> LlamaConfig {
-    let rope = Rope {
-        dimensions: HEAD,
-        base: 10_000.0,
-        position_divisor: 2.0,
-        yarn: None,
-        attention_factor: 1.0,
-        original_positions: 64,
-        pairs: rope_pairs,
-    };
-    LlamaConfig {
-        layers: LAYERS,
-        heads: Heads { query: HEADS, key_value: KV_HEADS, size: HEAD },
-        hidden: HIDDEN,
-        intermediate: INTERMEDIATE,
-        vocabulary: VOCABULARY,
-        positions: 64,
-        epsilon: 1e-5,
-        rotary: Some(Rotary { global: rope, local: rope }),
-        ..LlamaConfig::LLAMA
-    }
+    let mut rope = Rope::new(HEAD, 10_000.0, 64);
+    rope.position_divisor = 2.0;
+    rope.pairs = rope_pairs;
+    let mut config = LlamaConfig::LLAMA;
+    config.layers = LAYERS;
+    config.heads = Heads { query: HEADS, key_value: KV_HEADS, size: HEAD };
+    config.hidden = HIDDEN;
+    config.intermediate = INTERMEDIATE;
+    config.vocabulary = VOCABULARY;
+    config.positions = 64;
+    config.epsilon = 1e-5;
+    config.rotary = Some(Rotary { global: rope, local: rope });
+    config
 }
 
 /// All logits of `ids`, which come in `steps`; the memory is exactly what is asked for.
@@ -353,13 +346,15 @@ fn wrong_arguments_and_weights_are_refused() {
         Llama::open(&weights, config, vec![LlamaLayer::EMPTY; 3]).map(drop).map_err(|e| e.kind())
     };
     assert_eq!(open(config), Ok(()));
-    assert_eq!(open(LlamaConfig { layers: 3, ..config }), Err(ErrorKind::MissingTensor));
-    assert_eq!(open(LlamaConfig { layers: 4, ..config }), Err(ErrorKind::BufferTooSmall));
-    assert_eq!(open(LlamaConfig { hidden: 23, ..config }), Err(ErrorKind::WrongShape));
-    assert_eq!(
-        open(LlamaConfig { heads: Heads { key_value: 6, ..config.heads }, ..config }),
-        Err(ErrorKind::WrongShape)
-    );
+    let open_with = |set: fn(&mut LlamaConfig)| {
+        let mut config = config;
+        set(&mut config);
+        open(config)
+    };
+    assert_eq!(open_with(|it| it.layers = 3), Err(ErrorKind::MissingTensor));
+    assert_eq!(open_with(|it| it.layers = 4), Err(ErrorKind::BufferTooSmall));
+    assert_eq!(open_with(|it| it.hidden = 23), Err(ErrorKind::WrongShape));
+    assert_eq!(open_with(|it| it.heads.key_value = 6), Err(ErrorKind::WrongShape));
     let llama = Llama::open(&weights, config, vec![LlamaLayer::EMPTY; LAYERS]).unwrap();
     let mut cache = vec![0.0; Cache::floats_needed(&config, 4).unwrap()];
     let mut cache = Cache::new(&config, 4, &mut cache).unwrap();

@@ -174,8 +174,10 @@ impl Model {
                 _ => return None,
             })
         };
-        let read = BertConfig::from_metadata(read).unwrap();
-        BertConfig { transformer: self.config, pooling: Pooling::Last, ..read }
+        let mut settings = BertConfig::from_metadata(read).unwrap();
+        settings.transformer = self.config;
+        settings.pooling = Pooling::Last;
+        settings
     }
 
     fn encoder(&self) -> Encoder<Vec<Layer>> {

@@ -2,8 +2,7 @@
 
 use nanoembed_core::model::llama::{Rope, RopePairs};
 use nanoembed_core::model::{
-    Activation, Attention, Config, Embedding, FeedForward, Heads, Mask, NormKind, Order,
-    RelativeBuckets, Rotary, Window,
+    Activation, Config, FeedForward, Heads, Mask, NormKind, Order, RelativeBuckets, Rotary, Window,
 };
 
 pub const LAYERS: usize = 3;
@@ -16,28 +15,26 @@ pub const POSITIONS: usize = 64;
 pub const LENGTHS: [usize; 3] = [5, 41, 1];
 
 const fn rope(base: f32, pairs: RopePairs, dimensions: usize) -> Rope {
-    Rope {
-        dimensions,
-        base,
-        position_divisor: 1.0,
-        yarn: None,
-        attention_factor: 1.0,
-        original_positions: POSITIONS,
-        pairs,
-    }
+    let mut rope = Rope::new(dimensions, base, POSITIONS);
+    rope.pairs = pairs;
+    rope
 }
 
-const fn sized(config: Config) -> Config {
-    Config {
-        layers: LAYERS,
-        heads: HEADS,
-        hidden: HIDDEN,
-        intermediate: INTERMEDIATE,
-        vocabulary: VOCABULARY,
-        positions: POSITIONS,
-        epsilon: 1e-5,
-        ..config
-    }
+const fn sized(mut config: Config) -> Config {
+    config.layers = LAYERS;
+    config.heads = HEADS;
+    config.hidden = HIDDEN;
+    config.intermediate = INTERMEDIATE;
+    config.vocabulary = VOCABULARY;
+    config.positions = POSITIONS;
+    config.epsilon = 1e-5;
+    config
+}
+
+/// The same with other settings.
+fn with(mut config: Config, set: impl FnOnce(&mut Config)) -> Config {
+    set(&mut config);
+    config
 }
 
 const TURNED: Option<Rotary> = Some(Rotary {
@@ -50,109 +47,68 @@ pub const BUCKETS: RelativeBuckets = RelativeBuckets { buckets: 16, distance: 20
 /// Settings of families, on small sizes.
 pub fn models() -> Vec<(&'static str, Config, Stored)> {
     let bert = sized(Config::BERT);
-    let llama = sized(Config { rotary: TURNED, ..Config::LLAMA });
+    let llama = with(sized(Config::LLAMA), |it| it.rotary = TURNED);
     let apart = Stored { biases: true, fused: false, up_first: false, first_norm: true };
     let fused = Stored { fused: true, biases: false, ..apart };
     let window = |every, first| Some(Window { reach: 3, every, first });
-    let roberta = Embedding { positions: Some(2), ..bert.embedding };
-    let unplaced = Embedding { positions: None, ..bert.embedding };
-    let modern_bert = Config {
-        embedding: Embedding { token_types: false, ..unplaced },
-        rotary: TURNED,
-        attention: Attention { window: window(3, 0), ..bert.attention },
-        order: Order::Pre,
-        feed_forward: FeedForward::Gated(Activation::Gelu),
-        final_norm: true,
-        ..bert
-    };
-    let gemma = Config {
-        embedding: Embedding { scale: 24.0_f32.sqrt(), ..llama.embedding },
-        attention: Attention {
-            mask: Mask::Full,
-            window: window(2, 1),
-            query_key_norm: true,
-            scale: Some(0.25),
-        },
-        order: Order::Sandwich,
-        norm: NormKind::Rms { one_plus: true },
-        feed_forward: FeedForward::Gated(Activation::GeluTanh),
-        ..llama
-    };
+    let distilbert = with(bert, |it| it.embedding.token_types = false);
+    let roberta = with(bert, |it| it.embedding.positions = Some(2));
+    let mpnet = with(roberta, |it| {
+        it.embedding.token_types = false;
+        it.relative = Some(BUCKETS);
+    });
+    let turned = with(bert, |it| {
+        it.embedding.positions = None;
+        it.rotary = TURNED;
+    });
+    let gated = |config, by| with(config, |it| it.feed_forward = FeedForward::Gated(by));
+    let modern_bert = with(gated(turned, Activation::Gelu), |it| {
+        it.embedding.token_types = false;
+        it.attention.window = window(3, 0);
+        it.order = Order::Pre;
+        it.final_norm = true;
+    });
+    let gemma = with(gated(llama, Activation::GeluTanh), |it| {
+        it.embedding.scale = 24.0_f32.sqrt();
+        it.attention.mask = Mask::Full;
+        it.attention.window = window(2, 1);
+        it.attention.query_key_norm = true;
+        it.attention.scale = Some(0.25);
+        it.order = Order::Sandwich;
+        it.norm = NormKind::Rms { one_plus: true };
+    });
     let neighbours = Rotary {
         global: rope(500.0, RopePairs::Neighbours, 6),
         local: rope(500.0, RopePairs::Neighbours, 6),
     };
+    let causal_relu = with(turned, |it| {
+        it.attention.mask = Mask::Causal;
+        it.embedding.token_types = false;
+        it.embedding.norm = false;
+        it.feed_forward = FeedForward::Plain(Activation::Relu);
+    });
     vec![
         ("BERT", bert, apart),
-        ("RoBERTa", Config { embedding: roberta, ..bert }, apart),
-        (
-            "DistilBERT",
-            Config { embedding: Embedding { token_types: false, ..bert.embedding }, ..bert },
-            apart,
-        ),
-        (
-            "MPNet",
-            Config {
-                embedding: Embedding { token_types: false, ..roberta },
-                relative: Some(BUCKETS),
-                ..bert
-            },
-            apart,
-        ),
-        (
-            "NomicBERT",
-            Config {
-                embedding: unplaced,
-                rotary: TURNED,
-                feed_forward: FeedForward::Gated(Activation::Silu),
-                ..bert
-            },
-            Stored { biases: false, ..apart },
-        ),
-        (
-            "GTE",
-            Config {
-                embedding: unplaced,
-                rotary: TURNED,
-                feed_forward: FeedForward::Gated(Activation::Gelu),
-                ..bert
-            },
-            Stored { up_first: true, biases: true, ..fused },
-        ),
+        ("RoBERTa", roberta, apart),
+        ("DistilBERT", distilbert, apart),
+        ("MPNet", mpnet, apart),
+        ("NomicBERT", gated(turned, Activation::Silu), Stored { biases: false, ..apart }),
+        ("GTE", gated(turned, Activation::Gelu), Stored { up_first: true, biases: true, ..fused }),
         ("ModernBERT", modern_bert, Stored { first_norm: false, ..fused }),
         ("EmbeddingGemma", gemma, Stored { biases: false, ..apart }),
         (
             "Gemma",
-            Config { attention: Attention { mask: Mask::Causal, ..gemma.attention }, ..gemma },
+            with(gemma, |it| it.attention.mask = Mask::Causal),
             Stored { biases: false, ..apart },
         ),
         (
             "Qwen3",
-            Config { attention: Attention { query_key_norm: true, ..llama.attention }, ..llama },
+            with(llama, |it| it.attention.query_key_norm = true),
             Stored { biases: false, ..apart },
         ),
-        ("Llama", Config { rotary: Some(neighbours), ..llama }, fused),
-        (
-            "EuroBERT",
-            Config { attention: Attention { mask: Mask::Full, ..llama.attention }, ..llama },
-            apart,
-        ),
-        (
-            "causal with ReLU",
-            Config {
-                attention: Attention { mask: Mask::Causal, ..bert.attention },
-                embedding: Embedding {
-                    positions: None,
-                    token_types: false,
-                    norm: false,
-                    ..unplaced
-                },
-                rotary: TURNED,
-                feed_forward: FeedForward::Plain(Activation::Relu),
-                ..bert
-            },
-            apart,
-        ),
+        ("Llama", with(llama, |it| it.rotary = Some(neighbours)), fused),
+        ("EuroBERT", with(llama, |it| it.attention.mask = Mask::Full), apart),
+        ("causal with ReLU", causal_relu, apart),
     ]
 }
 

@@ -24,6 +24,7 @@ pub enum Pooling {
 /// A BERT encoder: its transformer, how its output is made an embedding, and what its tokenizer
 /// does.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct BertConfig {
     /// The sizes and settings of the transformer, which are the configuration's own too.
     pub transformer: Config,

@@ -23,6 +23,7 @@ pub enum RopePairs {
 
 /// How positions turn the heads of a decoder.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Rope {
     /// Elements of a head that are turned, from its first on, an even number; the others stay as
     /// they are.
@@ -39,6 +40,23 @@ pub struct Rope {
     pub original_positions: usize,
     /// Which elements are turned together.
     pub pairs: RopePairs,
+}
+
+impl Rope {
+    /// How heads are turned in halves, so many of their elements, by frequencies of this base, in
+    /// texts of so many tokens.
+    #[must_use]
+    pub const fn new(dimensions: usize, base: f32, positions: usize) -> Self {
+        Self {
+            dimensions,
+            base,
+            position_divisor: 1.0,
+            yarn: None,
+            attention_factor: 1.0,
+            original_positions: positions,
+            pairs: RopePairs::Halves,
+        }
+    }
 }
 
 /// YaRN: pairs that turn often within the original context keep their frequencies, those that turn

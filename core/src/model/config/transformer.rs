@@ -17,6 +17,7 @@ pub(in crate::model) const FAMILIES: bool = cfg!(feature = "families");
 
 /// The sizes and settings of a transformer.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Config {
     /// Number of layers.
     pub layers: usize,
@@ -77,6 +78,7 @@ impl Heads {
 
 /// What is added up to a token's first vector.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Embedding {
     /// The row of the table of positions for a text's first token, if there is a table. Where it is
     /// not 0, the row before it has the number of the padding token, and is that of such tokens
@@ -110,6 +112,7 @@ pub struct RelativeBuckets {
 
 /// Which tokens see which, and how scores are made.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Attention {
     /// Whether tokens see those after them.
     pub mask: Mask,

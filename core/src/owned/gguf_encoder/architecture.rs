@@ -16,7 +16,7 @@ use super::keys::{Keys, Outcome};
 use super::names::{POST, PRE};
 use crate::event::Value;
 use crate::limit::Limit;
-use crate::model::config::{Rope, RopePairs};
+use crate::model::config::Rope;
 use crate::model::{
     Activation, Attention, Biases, Config, Embedding, FamilyModel, FeedForward, GgufRefusal, Heads,
     Mask, Names, Order, Rotary, Window,
@@ -212,15 +212,9 @@ fn turned<'a>(keys: &Keys<'a>, config: Config) -> Outcome<'a, Config> {
             return Err(keys.refuse("rope.scaling.type", "only none and linear are honoured"));
         }
     };
-    let rope = Rope {
-        dimensions,
-        base: keys.positive("rope.freq_base")?.unwrap_or(BASE),
-        position_divisor: divisor,
-        yarn: None,
-        attention_factor: 1.0,
-        original_positions: config.positions,
-        pairs: RopePairs::Halves,
-    };
+    let base = keys.positive("rope.freq_base")?.unwrap_or(BASE);
+    let mut rope = Rope::new(dimensions, base, config.positions);
+    rope.position_divisor = divisor;
     Ok(Config {
         embedding: Embedding { positions: None, ..config.embedding },
         rotary: Some(Rotary { global: rope, local: rope }),

@@ -10,7 +10,7 @@
 //! | `ntk`, of GTE alone | the base grows by `factor`, and frequencies are divided by `factor^(2 / size)` |
 
 use super::settings::Settings;
-use crate::model::config::{Config, Rope, RopePairs, Yarn, YarnSettings};
+use crate::model::config::{Config, Rope, Yarn, YarnSettings};
 use crate::text::json::{Object, Read, Value};
 
 /// What rotary settings refer to.
@@ -27,15 +27,7 @@ impl HeadSizes {
 
     /// Whole heads, turned in halves, by frequencies of this base.
     pub(super) const fn rope(self, base: f32) -> Rope {
-        Rope {
-            dimensions: self.head,
-            base,
-            position_divisor: 1.0,
-            yarn: None,
-            attention_factor: 1.0,
-            original_positions: self.positions,
-            pairs: RopePairs::Halves,
-        }
+        Rope::new(self.head, base, self.positions)
     }
 }
 

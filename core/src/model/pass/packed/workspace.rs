@@ -35,12 +35,13 @@ impl<'a> Workspace<'a> {
     /// ```
     /// use nanoembed_core::model::{Config, Heads, Needs, Plan, Workspace};
     ///
-    /// const MINILM: Config = Config {
-    ///     layers: 6,
-    ///     heads: Heads { query: 12, key_value: 12, size: 32 },
-    ///     hidden: 384,
-    ///     intermediate: 1536,
-    ///     ..Config::BERT
+    /// const MINILM: Config = {
+    ///     let mut config = Config::BERT;
+    ///     config.layers = 6;
+    ///     config.heads = Heads { query: 12, key_value: 12, size: 32 };
+    ///     config.hidden = 384;
+    ///     config.intermediate = 1536;
+    ///     config
     /// };
     /// const NEEDS: Needs = match Workspace::needs(&MINILM, &Plan::new(64)) {
     ///     Ok(needs) => needs,
