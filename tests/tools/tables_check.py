@@ -58,8 +58,42 @@ def check_vectors(table, expected, dtype):
             assert scale is None and found is None or abs(scale - line["embedding_scale"]) < 1e-9
 
 
-def main():
+def write(table, path, compression=None):
+    if path.suffix == ".parquet":
+        return pq.write_table(table, path)
+    opened = ipc.new_file if path.suffix == ".arrow" else ipc.new_stream
+    with opened(path, table.schema, options=ipc.IpcWriteOptions(compression=compression)) as writer:
+        writer.write_table(table)
+
+
+def check_broken_strings():
+    """A string that is not UTF-8 is an error of its row alone, whatever the layout and the file."""
     count = 0
+    texts = [b"the cats", b"broken \xff and longer than twelve", b"sing"]
+    kinds = {pa.string(): pa.binary(), pa.large_string(): pa.large_binary(), pa.string_view(): pa.binary_view()}
+    for kind, raw in kinds.items():
+        column = pa.Array.from_buffers(kind, len(texts), pa.array(texts, raw).buffers())
+        table = pa.table({"id": [1, 2, 3], "text": column})
+        for ending, compression in [(".parquet", None), (".arrow", None), (".arrows", "zstd"), (".arrow", "lz4")]:
+            source, target = OUT / f"broken{ending}", OUT / "mended.arrows"
+            write(table, source, compression)
+            embed("-f", source, "--on-error", "null", "-o", target)
+            made = read(target)
+            assert made.schema.field("text").type == kind
+            assert made.column("text").to_pylist() == [text.decode(errors="replace") for text in texts]
+            assert made.column("embedding_error").to_pylist() == [None, "not valid UTF-8 at its byte 7", None]
+            assert [row is None for row in made.column("embedding").to_pylist()] == [False, True, False]
+            embed("-f", source, "--on-error", "skip", "-o", target)
+            assert read(target).column("id").to_pylist() == [1, 3]
+            strict = [PROGRAM, "embed", "-q", "-m", MODEL, "-f", source, "-o", target]
+            failed = subprocess.run(strict, capture_output=True, text=True)
+            assert failed.returncode == 1 and "row 2: not valid UTF-8 at its byte 7" in failed.stderr, failed.stderr
+            count += 1
+    return count
+
+
+def main():
+    count = check_broken_strings()
     for source in sorted(TABLES.glob("texts.*")):
         given = read(source)
         for column in ["text", "large", "view", "dictionary", "bytes"]:

@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::cell;
 use super::fingerprint::Fingerprint;
 use super::guarded;
-use super::ipc::{IpcFile, IpcStream};
+use super::ipc::IpcTable;
 use super::parquet_files::ParquetFile;
 use super::rows::{RowSource, Rows, read_past};
 use super::text::{Cell, TextColumn, is_text};
@@ -22,7 +22,7 @@ use crate::files::whole_file;
 /// How many bytes at a file's end tell it from others: its footer, or a part of that.
 const END_BYTES: u64 = 1 << 16;
 
-/// A file of record batches, from a row on.
+/// A file of record batches, from a row on. Strings of the column of texts are bytes there.
 pub(super) trait Batches {
     fn next_batch(&mut self) -> Result<Option<RecordBatch>>;
 }
@@ -186,9 +186,9 @@ impl Tables {
         self.next_file += 1;
         let skip = usize::try_from(row).unwrap_or(usize::MAX);
         let batches: Box<dyn Batches> = match kind {
-            Kind::Parquet => Box::new(ParquetFile::open(path)?.batches(skip)?),
-            Kind::IpcFile => Box::new(IpcFile::open(path)?),
-            Kind::IpcStream => Box::new(IpcStream::open(path)?),
+            Kind::Parquet => Box::new(ParquetFile::open(path)?.raw(self.column)?.batches(skip)?),
+            Kind::IpcFile => Box::new(IpcTable::file(path, Some(self.column))?),
+            Kind::IpcStream => Box::new(IpcTable::stream(path, Some(self.column))?),
         };
         Ok(Some(Current { batches, name: Arc::clone(name), row }))
     }
@@ -292,8 +292,8 @@ fn look_into(path: &Path, start: &[u8]) -> Result<(Kind, SchemaRef, Option<u64>)
             let opened = ParquetFile::open(path)?;
             (Kind::Parquet, opened.schema(), Some(opened.rows()))
         }
-        b"ARROW1" => (Kind::IpcFile, IpcFile::open(path)?.schema(), None),
-        [255, 255, 255, 255, ..] => (Kind::IpcStream, IpcStream::open(path)?.schema()?, None),
+        b"ARROW1" => (Kind::IpcFile, IpcTable::file(path, None)?.schema(), None),
+        [255, 255, 255, 255, ..] => (Kind::IpcStream, IpcTable::stream(path, None)?.schema(), None),
         _ => {
             let message = "neither Parquet nor Arrow IPC, whose names end so";
             return Err(Error::bad_input(message).at(name_of(path)));

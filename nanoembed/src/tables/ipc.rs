@@ -1,149 +1,267 @@
 //! Arrow's IPC formats: files with a footer, and streams of messages.
 //!
-//! A file is mapped and its arrays lie in the map. Every place that its footer names is checked
-//! before it is used: Arrow's own reader takes memory for as many bytes as a footer spells. A
-//! stream is read in pieces, and memory grows with what has come.
+//! Both are mapped, and their arrays lie in the map unless they are compressed. Every place and
+//! length is checked before Arrow's own reader sees it.
 
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_buffer::Buffer;
 use arrow_ipc::convert::try_fb_to_schema;
-use arrow_ipc::reader::{FileDecoder, StreamDecoder, read_footer_length};
-use arrow_ipc::{Block, root_as_footer};
-use arrow_schema::{ArrowError, SchemaRef};
+use arrow_ipc::reader::{FileDecoder, read_footer_length};
+use arrow_ipc::{Block, MessageHeader, MetadataVersion, root_as_footer};
+use arrow_schema::{ArrowError, Schema, SchemaRef};
 use bytes::Bytes;
+use nanoembed_core::ErrorKind;
 
 use super::input::Batches;
+use super::ipc_message::Place;
+use super::raw_text::raw_schema;
 use crate::error::{Error, Result, name_of};
 use crate::files::mapped::Mapped;
-use crate::files::whole_file;
 
 /// What stands behind a footer: its length and the magic number.
 const TRAILER_BYTES: usize = 10;
 
-/// Bytes of a stream that are read at a time.
-const PIECE_BYTES: usize = 1 << 20;
+/// The most bytes that a batch's compressed buffers may have together without compression, those of
+/// all dictionaries included: what a column of strings can hold.
+const UNPACKED_BYTES: u64 = 1 << 31;
 
-/// A mapped file.
-pub(super) struct IpcFile {
+/// A mapped file or stream.
+pub(super) struct IpcTable {
     buffer: Buffer,
     decoder: FileDecoder,
     schema: SchemaRef,
-    blocks: Vec<Block>,
-    next: usize,
+    messages: Messages,
+    /// What dictionaries have without compression.
+    dictionary_bytes: u64,
     name: String,
 }
 
-impl IpcFile {
-    pub(super) fn open(path: &Path) -> Result<Self> {
+/// Where the next message is.
+enum Messages {
+    /// Dictionaries and then batches, by the footer.
+    Blocks(std::vec::IntoIter<Block>),
+    /// In a stream, from this byte on.
+    From(usize),
+}
+
+/// What precedes the messages.
+struct Opened {
+    schema: SchemaRef,
+    version: MetadataVersion,
+    messages: Messages,
+}
+
+impl IpcTable {
+    /// A file with a footer. The column `raw`, if it has strings, is read as bytes.
+    pub(super) fn file(path: &Path, raw: Option<usize>) -> Result<Self> {
+        Self::open(path, raw, footer)
+    }
+
+    /// A stream.
+    pub(super) fn stream(path: &Path, raw: Option<usize>) -> Result<Self> {
+        Self::open(path, raw, first_message)
+    }
+
+    fn open(
+        path: &Path,
+        raw: Option<usize>,
+        look: impl FnOnce(&Buffer) -> Result<Opened, ArrowError>,
+    ) -> Result<Self> {
         let name = name_of(path);
         let file = crate::Bytes::from(Mapped::open_regular(path)?);
         let buffer = Buffer::from(Bytes::from_owner(file));
-        Self::of(buffer, name.clone()).map_err(|error| super::unreadable(&name, &error))
-    }
-
-    fn of(buffer: Buffer, name: String) -> Result<Self, ArrowError> {
-        let cut = || ArrowError::IpcError("the file is cut short".into());
-        let footer = buffer.len().checked_sub(TRAILER_BYTES).ok_or_else(cut)?;
-        let trailer = buffer.get(footer..).and_then(|end| end.try_into().ok()).ok_or_else(cut)?;
-        let length = read_footer_length(trailer)?;
-        let start = footer.checked_sub(length).ok_or_else(cut)?;
-        let footer = root_as_footer(buffer.get(start..footer).unwrap_or_default())
-            .map_err(|error| ArrowError::IpcError(format!("its footer is damaged: {error}")))?;
-        let schema = footer
-            .schema()
-            .ok_or_else(|| ArrowError::IpcError("its footer says nothing of its columns".into()))?;
-        let schema = Arc::new(try_fb_to_schema(schema)?);
-        let mut decoder = FileDecoder::new(Arc::clone(&schema), footer.version());
-        for block in footer.dictionaries().iter().flatten() {
-            decoder.read_dictionary(block, &bytes_of(&buffer, block)?)?;
-        }
-        let blocks = footer.recordBatches().iter().flatten().copied().collect();
-        Ok(Self { buffer, decoder, schema, blocks, next: 0, name })
+        let Opened { schema, version, messages } =
+            look(&buffer).map_err(|error| super::unreadable(&name, &error))?;
+        let read = raw.and_then(|column| raw_schema(&schema, column));
+        let decoder = FileDecoder::new(read.unwrap_or_else(|| Arc::clone(&schema)), version);
+        Ok(Self { buffer, decoder, schema, messages, dictionary_bytes: 0, name })
     }
 
     pub(super) fn schema(&self) -> SchemaRef {
         Arc::clone(&self.schema)
     }
-}
 
-/// The bytes of a block, if they lie in the file.
-fn bytes_of(buffer: &Buffer, block: &Block) -> Result<Buffer, ArrowError> {
-    let outside = || ArrowError::IpcError("a block lies outside the file".into());
-    let number = |value: i64| usize::try_from(value).map_err(|_| outside());
-    let (offset, body) = (number(block.offset())?, number(block.bodyLength())?);
-    let metadata = number(block.metaDataLength().into())?;
-    let length = metadata.checked_add(body).ok_or_else(outside)?;
-    match offset.checked_add(length) {
-        // A message begins with 8 bytes that its reader takes for granted.
-        Some(end) if end <= buffer.len() && metadata >= 8 => {
-            Ok(buffer.slice_with_length(offset, length))
-        }
-        _ => Err(outside()),
-    }
-}
-
-impl Batches for IpcFile {
-    fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
-        while let Some(block) = self.blocks.get(self.next) {
-            self.next += 1;
-            let batch = bytes_of(&self.buffer, block)
-                .and_then(|bytes| self.decoder.read_record_batch(block, &bytes));
-            if let Some(batch) = batch.map_err(|error| super::unreadable(&self.name, &error))? {
-                return Ok(Some(batch));
+    fn next_message(&mut self) -> Result<Option<Place>, ArrowError> {
+        match &mut self.messages {
+            Messages::Blocks(blocks) => {
+                blocks.next().map(|block| Place::of(&self.buffer, block)).transpose()
+            }
+            Messages::From(offset) => {
+                let place = Place::at(&self.buffer, *offset)?;
+                if let Some(place) = &place {
+                    *offset = place.end().unwrap_or(usize::MAX);
+                }
+                Ok(place)
             }
         }
-        Ok(None)
+    }
+
+    /// The batch of a message; `None` if it has none.
+    fn batch(&mut self, place: &Place) -> Result<Option<RecordBatch>, ArrowError> {
+        match place.message()?.header_type() {
+            MessageHeader::DictionaryBatch => {
+                self.dictionary_bytes += place.unpacked_bytes()?;
+                self.decoder.read_dictionary(&place.block, &place.bytes).map(|()| None)
+            }
+            _ => self.decoder.read_record_batch(&place.block, &place.bytes),
+        }
     }
 }
 
-/// A stream of messages in a file.
-pub(super) struct IpcStream {
-    file: File,
-    decoder: StreamDecoder,
-    piece: Buffer,
-    name: String,
+/// The columns and messages that a file's end tells of.
+fn footer(file: &Buffer) -> Result<Opened, ArrowError> {
+    let cut = || ArrowError::IpcError("the file is cut short".into());
+    let footer = file.len().checked_sub(TRAILER_BYTES).ok_or_else(cut)?;
+    let trailer = file.get(footer..).and_then(|end| end.try_into().ok()).ok_or_else(cut)?;
+    let length = read_footer_length(trailer)?;
+    let start = footer.checked_sub(length).ok_or_else(cut)?;
+    let footer = root_as_footer(file.get(start..footer).unwrap_or_default())
+        .map_err(|error| ArrowError::IpcError(format!("its footer is damaged: {error}")))?;
+    let schema = footer
+        .schema()
+        .ok_or_else(|| ArrowError::IpcError("its footer says nothing of its columns".into()))?;
+    let blocks = footer.dictionaries().into_iter().chain(footer.recordBatches()).flatten();
+    let blocks: Vec<Block> = blocks.copied().collect();
+    Ok(Opened {
+        schema: Arc::new(try_fb_to_schema(schema)?),
+        version: footer.version(),
+        messages: Messages::Blocks(blocks.into_iter()),
+    })
 }
 
-impl IpcStream {
-    pub(super) fn open(path: &Path) -> Result<Self> {
-        let name = name_of(path);
-        let file = whole_file::open(path).map_err(|error| Error::reading(&name, &error))?;
-        let piece = Buffer::from(Vec::<u8>::new());
-        Ok(Self { file, decoder: StreamDecoder::new(), piece, name })
-    }
-
-    /// The columns, which the first message has.
-    pub(super) fn schema(mut self) -> Result<SchemaRef> {
-        self.next_batch()?;
-        let cut = || Error::bad_input("the stream ends before its columns").at(&self.name);
-        self.decoder.schema().ok_or_else(cut)
-    }
-
-    /// Reads on; whether there was more.
-    fn fill(&mut self) -> Result<bool> {
-        let mut piece = Vec::new();
-        let read = self.file.by_ref().take(PIECE_BYTES as u64).read_to_end(&mut piece);
-        let read = read.map_err(|error| Error::reading(&self.name, &error))?;
-        self.piece = Buffer::from(piece);
-        Ok(read > 0)
-    }
+/// The columns of a stream, which its first message has.
+fn first_message(file: &Buffer) -> Result<Opened, ArrowError> {
+    let none = || ArrowError::IpcError("the stream does not begin with its columns".into());
+    let place = Place::at(file, 0)?.ok_or_else(none)?;
+    let message = place.message()?;
+    let schema: Schema = try_fb_to_schema(message.header_as_schema().ok_or_else(none)?)?;
+    Ok(Opened {
+        schema: Arc::new(schema),
+        version: message.version(),
+        messages: Messages::From(place.end().unwrap_or(usize::MAX)),
+    })
 }
 
-impl Batches for IpcStream {
+impl Batches for IpcTable {
     fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
         loop {
-            if self.piece.is_empty() && !self.fill()? {
-                let end = self.decoder.finish();
-                return end.map(|()| None).map_err(|error| super::unreadable(&self.name, &error));
+            let name = self.name.clone();
+            let failed = |error: ArrowError| super::unreadable(&name, &error);
+            let Some(place) = self.next_message().map_err(failed)? else { return Ok(None) };
+            let unpacked = place.unpacked_bytes().map_err(failed)?;
+            if self.dictionary_bytes.saturating_add(unpacked) > UNPACKED_BYTES {
+                let message = format!(
+                    "a batch has {unpacked} bytes without compression, which is over the limit of \
+                     {UNPACKED_BYTES} with those of its dictionaries"
+                );
+                return Err(Error::input(ErrorKind::OverLimit, message).at(&name));
             }
-            let batch = self.decoder.decode(&mut self.piece);
-            if let Some(batch) = batch.map_err(|error| super::unreadable(&self.name, &error))? {
+            if let Some(batch) = self.batch(&place).map_err(failed)? {
                 return Ok(Some(batch));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use arrow_array::StringArray;
+    use arrow_ipc::CompressionType;
+    use arrow_ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
+
+    use super::*;
+
+    fn batch() -> RecordBatch {
+        let texts = StringArray::from_iter_values((0..500).map(|row| format!("text {row:04}")));
+        RecordBatch::try_from_iter([("text", Arc::new(texts) as _)]).unwrap()
+    }
+
+    /// The same table as a file and as a stream.
+    fn both(compression: Option<CompressionType>) -> [Vec<u8>; 2] {
+        let options = || IpcWriteOptions::default().try_with_compression(compression).unwrap();
+        let (batch, mut file, mut stream) = (batch(), Vec::new(), Vec::new());
+        let schema = batch.schema();
+        let mut writer = FileWriter::try_new_with_options(&mut file, &schema, options()).unwrap();
+        writer.write(&batch).unwrap();
+        writer.finish().unwrap();
+        let mut writer =
+            StreamWriter::try_new_with_options(&mut stream, &schema, options()).unwrap();
+        writer.write(&batch).unwrap();
+        writer.finish().unwrap();
+        [file, stream]
+    }
+
+    fn read(files: &[Vec<u8>; 2], raw: Option<usize>) -> [Result<Vec<RecordBatch>>; 2] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |at: usize| folder.path().join(at.to_string());
+        let read = |table: Result<IpcTable>| {
+            let (mut table, mut batches) = (table?, Vec::new());
+            while let Some(batch) = table.next_batch()? {
+                batches.push(batch);
+            }
+            Ok(batches)
+        };
+        files.iter().enumerate().for_each(|(at, bytes)| fs::write(path(at), bytes).unwrap());
+        [read(IpcTable::file(&path(0), raw)), read(IpcTable::stream(&path(1), raw))]
+    }
+
+    fn replaced(bytes: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
+        let mut changed = bytes.to_vec();
+        let places: Vec<usize> =
+            (0..=bytes.len() - from.len()).filter(|at| bytes[*at..].starts_with(from)).collect();
+        assert!(!places.is_empty());
+        places.iter().for_each(|at| changed[*at..][..to.len()].copy_from_slice(to));
+        changed
+    }
+
+    #[test]
+    fn files_and_streams_have_the_same_batches() {
+        let kinds = [None, Some(CompressionType::LZ4_FRAME), Some(CompressionType::ZSTD)];
+        for files in kinds.map(both) {
+            for batches in read(&files, None) {
+                assert_eq!(batches.unwrap(), [batch()]);
+            }
+            for cut in [1, 9, 100, files[1].len() - 9, files[1].len() - 1] {
+                let [file, stream] = &files;
+                let cut = [file[..cut.min(file.len() - 1)].to_vec(), stream[..cut].to_vec()];
+                assert!(read(&cut, None).iter().all(Result::is_err));
+            }
+            let longer = [files[0].clone(), [&files[1][..], &files[1]].concat()];
+            assert!(read(&longer, None)[1].is_err());
+        }
+    }
+
+    #[test]
+    fn a_string_that_is_not_utf8_spoils_no_batch() {
+        let files = both(None).map(|bytes| replaced(&bytes, b"text 0007", b"text \xff"));
+        for batches in read(&files, None) {
+            assert!(batches.is_err());
+        }
+        for batches in read(&files, Some(0)) {
+            let batches = batches.unwrap();
+            let texts = super::super::text::TextColumn::of(batches[0].column(0)).unwrap();
+            let bad = (0..500).filter(|row| texts.cell(*row, false) != texts.cell(*row, true));
+            assert_eq!(bad.collect::<Vec<_>>(), [7]);
+        }
+    }
+
+    #[test]
+    fn a_length_beyond_the_limit_takes_no_memory() {
+        let length = i64::try_from(500 * "text 0000".len()).unwrap().to_le_bytes();
+        for compression in [CompressionType::LZ4_FRAME, CompressionType::ZSTD] {
+            for stated in [i64::MAX, 1 << 40, (1 << 31) + 1] {
+                let files = both(Some(compression));
+                let files = files.map(|bytes| replaced(&bytes, &length, &stated.to_le_bytes()));
+                for failure in read(&files, None) {
+                    let failure = failure.unwrap_err();
+                    let over = crate::Kind::Core(ErrorKind::OverLimit);
+                    assert_eq!(failure.kind(), over, "{stated}: {failure}");
+                }
             }
         }
     }

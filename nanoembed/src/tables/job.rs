@@ -10,6 +10,7 @@ use super::fingerprint::Fingerprint;
 use super::group::Group;
 use super::input::{not_utf8, position};
 use super::output::{TableOutput, Writing};
+use super::raw_text::strings;
 use super::rows::RowSource;
 use super::schema::{self, Facts};
 use super::text::{Cell, TextColumn};
@@ -181,7 +182,7 @@ impl TableJob<'_> {
             }
             progress.advance(texts.len() as u64);
         }
-        self.assemble(group, columns, kept, writing)
+        self.assemble(group, columns, kept, writing, text_column)
             .map_err(|error| super::unreadable(group.place(0).0, &error))
     }
 
@@ -223,6 +224,7 @@ impl TableJob<'_> {
         vectors: VectorColumns,
         kept: Vec<bool>,
         writing: &Writing,
+        text_column: usize,
     ) -> Result<RecordBatch, ArrowError> {
         let all_are_kept = kept.iter().all(|kept| *kept);
         let mask = BooleanArray::from(kept);
@@ -232,6 +234,9 @@ impl TableJob<'_> {
         };
         let columns = group.batch.columns().iter().map(column);
         let mut columns = columns.collect::<Result<Vec<_>, ArrowError>>()?;
+        if let Some(texts) = columns.get_mut(text_column) {
+            *texts = strings(texts, writing.schema().field(text_column).data_type());
+        }
         columns.append(&mut vectors.finish()?);
         RecordBatch::try_new(writing.schema(), columns)
     }

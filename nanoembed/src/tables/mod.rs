@@ -9,9 +9,10 @@
 //!
 //! | file | role |
 //! |---|---|
-//! | `input` | record batches of files, in order: `ipc`, `parquet_files` |
+//! | `input` | record batches of files, in order: `ipc` of `ipc_message`, `parquet_files` |
 //! | `rows` | where rows come from, and rows of lines as a table |
 //! | `text` | the texts of a column, and what is wrong with them |
+//! | `raw_text` | columns of strings read as bytes |
 //! | `cell` | values beside texts as JSON |
 //! | `fingerprint` | what tells one input from another |
 //! | `group` | rows that become one row group |
@@ -30,9 +31,11 @@ mod fingerprint;
 mod group;
 mod input;
 mod ipc;
+mod ipc_message;
 mod job;
 mod output;
 mod parquet_files;
+mod raw_text;
 mod row_group;
 mod rows;
 mod schema;
