@@ -119,3 +119,18 @@ def test_options_that_a_model_does_not_have_are_refused():
     with pytest.raises(nanoembed.ArgumentError):
         nanoembed.Model(max_tokens=10_000)
     assert nanoembed.Model(DECODER, memory=1 << 28).kind == "generator"
+
+
+@pytest.mark.parametrize("kind, raw", [
+    (pyarrow.string(), pyarrow.binary()),
+    (pyarrow.large_string(), pyarrow.large_binary()),
+    (pyarrow.string_view(), pyarrow.binary_view()),
+])
+def test_a_string_of_arrow_that_is_not_utf8_is_a_status(model, kind, raw):
+    buffers = pyarrow.array([b"a cat", b"broken \xff and longer than twelve"], raw).buffers()
+    column = pyarrow.Array.from_buffers(kind, 2, buffers)
+    found = model.embed(column, details=True, on_error="null")
+    assert found.status.tolist() == [Status.OK, Status.INVALID_UTF8]
+    assert found.vectors[1].as_py() is None
+    with pytest.raises(ValueError, match="row 1 is not valid UTF-8"):
+        model.embed(column)
