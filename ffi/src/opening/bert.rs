@@ -50,24 +50,13 @@ impl File {
         }
     }
 
-    #[cfg_attr(not(feature = "generate"), allow(unused_variables))]
-    fn config(&self, source: &Bytes) -> Outcome<BertConfig> {
+    fn config(&self) -> Outcome<BertConfig> {
         match self {
-            #[cfg(feature = "generate")]
-            Self::Passed(_) if continues_texts(source) => Err(ErrorKind::OtherModel.into()),
             Self::Passed(contents) => Ok(contents.config()?),
             #[cfg(any(feature = "amb", feature = "gguf"))]
             Self::Parsed(model) => Ok(model.encoder_config()?),
         }
     }
-}
-
-/// Whether a `.weights` file in memory says that its model continues texts, which one pass over it
-/// does not look for.
-#[cfg(feature = "generate")]
-fn continues_texts(source: &Bytes) -> bool {
-    let model = source.memory().map(ModelSource::parse);
-    model.is_some_and(|model| model.is_ok_and(|model| model.is_causal()))
 }
 
 /// What is known of a file before there is memory for the model.
@@ -94,7 +83,7 @@ impl BertOpening {
         };
         #[cfg(not(any(feature = "amb", feature = "gguf")))]
         let file = passed(&source, decoder, places, buffer)?;
-        let config = file.config(&source);
+        let config = file.config();
         #[cfg(any(feature = "static-models", feature = "families"))]
         let config = config.map_err(|why| other_kind(&source, why));
         let config = config?;

@@ -11,16 +11,20 @@ mod vocabulary;
 
 pub(crate) use scratch::scratch_bytes;
 
-#[cfg(any(feature = "static-models", feature = "families"))]
+#[cfg(feature = "generate")]
+use nanoembed_core::ErrorKind;
+#[cfg(any(feature = "static-models", feature = "families", feature = "generate"))]
 use nanoembed_core::event::{Format, Mode};
-#[cfg(any(feature = "static-models", feature = "families"))]
+#[cfg(any(feature = "static-models", feature = "families", feature = "generate"))]
 use nanoembed_core::format::embd::{DecoderOver, Embd, TensorRecord};
-#[cfg(any(feature = "static-models", feature = "families"))]
+#[cfg(any(feature = "static-models", feature = "families", feature = "generate"))]
 use nanoembed_core::format::sniff;
 #[cfg(feature = "static-models")]
 use nanoembed_core::model::TableSource;
 #[cfg(feature = "families")]
 use nanoembed_core::model::TransformerSource;
+#[cfg(feature = "generate")]
+use nanoembed_core::model::embd_is_decoder;
 
 #[cfg(feature = "bert")]
 use self::bert::BertOpening;
@@ -77,7 +81,7 @@ impl Opening {
             return Err(invalid("vocabulary"));
         }
         let memory = PassMemory::new(&source, scratch_bytes, &mut lent)?;
-        #[cfg(any(feature = "static-models", feature = "families"))]
+        #[cfg(any(feature = "static-models", feature = "families", feature = "generate"))]
         if let Some(opening) = Self::with_texts(&source, &options, memory.records)? {
             return Ok((source, opening));
         }
@@ -92,10 +96,12 @@ impl Opening {
         Ok((source, opening?))
     }
 
-    /// A model whose `.weights` file in memory keeps the texts of a folder.
-    #[cfg(any(feature = "static-models", feature = "families"))]
+    /// A model whose `.weights` file in memory keeps the texts of a folder; refused if it continues
+    /// texts.
+    #[cfg(any(feature = "static-models", feature = "families", feature = "generate"))]
     fn with_texts(
         source: &Bytes,
+        #[cfg_attr(not(feature = "static-models"), allow(unused_variables))]
         options: &nanoembed_model_options,
         records: &mut [TensorRecord],
     ) -> Outcome<Option<Self>> {
@@ -103,6 +109,10 @@ impl Opening {
             return Ok(None);
         };
         let embd = Embd::parse_with(DecoderOver::lent(Mode::Lenient, records), bytes)?;
+        #[cfg(feature = "generate")]
+        if embd_is_decoder(&embd) {
+            return Err(ErrorKind::OtherModel.into());
+        }
         #[cfg(feature = "static-models")]
         if TableSource::is_in(&embd) {
             return TableOpening::new(source, embd, options).map(|it| Some(Self::Table(it)));
