@@ -23,6 +23,7 @@ const families = ["amb", "embd", "finalfusion", "gguf", "safetensors"];
 export default limits([
   ["wasm, sentence models", "132 KB", wasm("")],
   ["wasm, sentence models, relaxed SIMD", "142 KB", wasm("-relaxed")],
+  ["wasm, static models", "69 KB", wasm("-static")],
   ["wasm, encoders of all families", "505 KB", wasm("-encoders")],
   ["wasm, encoders of all families, relaxed SIMD", "520 KB", wasm("-encoders-relaxed")],
   ["wasm, causal models", "150 KB", wasm("-causal")],

@@ -25,6 +25,8 @@ export interface InitOptions extends Partial<BaseInitOptions> {
   causal?: ModuleSource | Promise<ModuleSource>;
   /** The module for encoders of all families, likewise. */
   encoders?: ModuleSource | Promise<ModuleSource>;
+  /** The module for static models, likewise. */
+  static?: ModuleSource | Promise<ModuleSource>;
 }
 
 export interface Api {
@@ -55,8 +57,9 @@ export interface Api {
 }
 
 /** Loads the modules that `options` names; without any, that for sentence models. */
-export async function init(runners: Runners, { module_or_path: sentences, words, causal, encoders }: InitOptions = {}): Promise<void> {
-  const given = Object.entries({ sentences, words, causal, encoders }) as [ModuleName, InitOptions["words"]][];
+export async function init(runners: Runners, options: InitOptions = {}): Promise<void> {
+  const { module_or_path: sentences, static: tables, words, causal, encoders } = options;
+  const given = Object.entries({ sentences, static: tables, words, causal, encoders }) as [ModuleName, InitOptions["words"]][];
   if (given.every(([, module]) => module === undefined)) await runners.sentences.ready();
   for (const [name, module_or_path] of given) {
     if (module_or_path !== undefined) await (await engineOf(runners, name)).ready({ module_or_path });

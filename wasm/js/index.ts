@@ -6,12 +6,14 @@
  * @module
  */
 import { api, type Api } from "./api.js";
-import { sentences } from "./module-sentences.js";
+import { sentences, tables } from "./module-sentences.js";
 
 export * from "./exports.js";
 
 const all: Api = /* @__PURE__ */ api(
-  { sentences, words: () => import("./looking-up.js"), causal: () => import("./continuing.js"), encoders: () => import("./encoding.js") },
+  {
+    sentences, static: tables, words: () => import("./looking-up.js"), causal: () => import("./continuing.js"), encoders: () => import("./encoding.js"),
+  },
   () => import("./looking.js"),
 );
 

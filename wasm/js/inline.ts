@@ -22,6 +22,7 @@ import causalModule from "../dist/nanoembed-causal.wasm";
 import encodersModule from "../dist/nanoembed-encoders.wasm";
 import inspectModule from "../dist/nanoembed-inspect.wasm";
 import sentencesModule from "../dist/nanoembed.wasm";
+import staticModule from "../dist/nanoembed-static.wasm";
 import slimModule from "../dist/nanoembed-slim.wasm";
 import valuesModule from "../dist/nanoembed-values.wasm";
 
@@ -36,6 +37,7 @@ const values = /* @__PURE__ */ new Engine<ValuesGlue>(valuesGlue, () => valuesMo
 const all: Api = /* @__PURE__ */ api(
   {
     sentences: new Engine<SentenceGlue>(sentencesGlue, () => sentencesModule as BufferSource),
+    static: new Engine<SentenceGlue>(sentencesGlue, () => staticModule as BufferSource),
     words: async () => ({ engine: slim, loadWords, openWith }),
     causal: async () => ({ engine: causal, loadCausal }),
     encoders: async () => ({ engine: encoders, loadEncoder, loadFolder }),

@@ -13,6 +13,8 @@ import type { WordGlue, WordOptions, WordVectors } from "./words.js";
 /** What runs models. Code that not every page needs is loaded when a file wants it. */
 export interface Runners {
   sentences: Engine<SentenceGlue>;
+  /** Static models. */
+  static: Engine<SentenceGlue>;
   words(): Promise<{
     engine: Engine<WordGlue>;
     loadWords(engine: Engine<WordGlue>, reader: Reader, options: WordOptions): WordVectors;
@@ -40,7 +42,7 @@ const MODULES: Partial<Record<Family, ModuleName>> = { embd: "sentences", finalf
 
 /** A module. */
 export const engineOf = async (runners: Runners, name: ModuleName): Promise<Engine<Glue>> =>
-  name === "sentences" ? runners.sentences : (await runners[name]()).engine;
+  name === "sentences" || name === "static" ? runners[name] : (await runners[name]()).engine;
 
 /** Refuses a model of another kind than is wanted. */
 function checkKind(wanted: Kind | undefined, kind: Kind, format?: string): void {
@@ -63,11 +65,18 @@ export function ofKind<M extends Model>(wanted: Kind | undefined, model: M, form
 const TELLING_BYTES = 1 << 12;
 
 /**
- * Whether a file seems to be for the module for encoders of all families, by what stands at its beginning. What it is for is
+ * The module that a file seems to be for, by what stands at its beginning. Whether it needs that for encoders of all families is
  * asked of a module when all of it is there; this saves a copy then.
  */
+function moduleFor(start: Uint8Array, family: Family): ModuleName | undefined {
+  if (family === "embd" && /architecture[^]{0,4}static/.test(beginning(start))) return "static";
+  return hintsAtEncoder(start, family) ? "encoders" : MODULES[family];
+}
+
+const beginning = (start: Uint8Array) => new TextDecoder("latin1").decode(start.subarray(0, 1 << 16));
+
 function hintsAtEncoder(start: Uint8Array, family: Family): boolean {
-  const text = new TextDecoder("latin1").decode(start.subarray(0, 1 << 16));
+  const text = beginning(start);
   switch (family) {
     case "gguf":
       return /general\.architecture[^]{12}[a-z0-9-]*(?:bert|embedding)/.test(text) || text.includes(".pooling_type");
@@ -123,7 +132,7 @@ export class ModelSink implements Sink {
       const message = "a safetensors file holds weights alone: load the folder that it lies in, by an address that ends with /";
       throw new NanoembedError("unknown_format", message, { offset: 0, format: family });
     }
-    const module = hintsAtEncoder(start, family) ? "encoders" : MODULES[family];
+    const module = moduleFor(start, family);
     if (module && (module === "words" || start.length >= TELLING_BYTES)) this.#settle(module, family);
     this.#module = module;
     // Of AMB files this module says what they are.
@@ -163,7 +172,7 @@ export class ModelSink implements Sink {
   #settle(module: ModuleName, format: string): void {
     // Encoders embed or compare, which the model itself says.
     const isEncoder = module === "encoders" && (this.#wanted === "sentences" || this.#wanted === "reranker");
-    if (!isEncoder) checkKind(this.#wanted, module === "encoders" ? "sentences" : module, format);
+    if (!isEncoder) checkKind(this.#wanted, module === "encoders" || module === "static" ? "sentences" : module, format);
   }
 
   async finish(): Promise<void> {
@@ -183,7 +192,7 @@ export class ModelSink implements Sink {
 
   /** Makes the file that has arrived a model. */
   async model(options: LoadOptions): Promise<Model> {
-    const { sentences, words, causal, encoders } = this.#runners;
+    const { sentences, static: tables, words, causal, encoders } = this.#runners;
     const inner = this.#inner!;
     const format = inner.format;
     if (this.#module === "words") {
@@ -198,6 +207,7 @@ export class ModelSink implements Sink {
       const { engine, loadCausal } = await causal();
       return loadCausal(engine, inner.take(), format);
     }
+    if (this.#module === "static") return loadSentences(tables, inner.take(), format, options, 1);
     return loadSentences(sentences, inner.take(), format, options);
   }
 

@@ -9,3 +9,6 @@ export const sentences: Engine<SentenceGlue> = /* @__PURE__ */ new Engine<Senten
     ? new URL("./nanoembed-relaxed.wasm", import.meta.url)
     : new URL("./nanoembed.wasm", import.meta.url),
 );
+
+/** Static models: what the module has is called as in that for sentence models. */
+export const tables: Engine<SentenceGlue> = /* @__PURE__ */ new Engine<SentenceGlue>(glue, () => new URL("./nanoembed-static.wasm", import.meta.url));

@@ -171,12 +171,13 @@ export class LocalSentences extends Local<Sentences> implements SentenceModel {
   readonly #positions: number;
   readonly #least: number;
 
-  constructor(model: Sentences) {
+  /** `least` is how many tokens a text may be cut to, where the module does not say. */
+  constructor(model: Sentences, least = 2) {
     super(model);
     this.dims = model.dims();
     this.maxTokens = model.max_tokens();
     this.#positions = model.positions();
-    this.#least = model.least_tokens?.() ?? 2;
+    this.#least = model.least_tokens?.() ?? least;
     this.prompts = model.prompts?.() ?? [];
   }
 
@@ -278,9 +279,10 @@ export function loadSentences(
   reader: Reader,
   format: string | undefined,
   options: SentenceOptions,
+  least?: number,
 ): SentenceModel {
   const { Sentences } = engine.glue;
-  return new LocalSentences(guarded(() => new Sentences(reader, options.requantize), () => format));
+  return new LocalSentences(guarded(() => new Sentences(reader, options.requantize), () => format), least);
 }
 
 /** Where the caller wants so many elements, or a new place for them. */

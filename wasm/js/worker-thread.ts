@@ -10,7 +10,7 @@ import { ModelSink, type Runners } from "./model-sink.js";
 import { causal } from "./module-causal.js";
 import { encoders } from "./module-encoders.js";
 import { inspector } from "./module-inspect.js";
-import { sentences } from "./module-sentences.js";
+import { sentences, tables } from "./module-sentences.js";
 import { slim } from "./module-slim.js";
 import { values } from "./module-values.js";
 import { toPlain, type Answer, type Question } from "./protocol.js";
@@ -26,6 +26,7 @@ const scope = globalThis as unknown as Scope;
 /** All code is in this file: some bundlers cannot load parts of workers. */
 const runners: Runners = {
   sentences,
+  static: tables,
   words: async () => ({ engine: slim, loadWords, openWith }),
   causal: async () => ({ engine: causal, loadCausal }),
   encoders: async () => ({ engine: encoders, loadEncoder, loadFolder }),

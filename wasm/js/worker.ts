@@ -42,6 +42,8 @@ export interface WorkerOptions {
   causal?: Exclude<ModuleSource, Request | Response>;
   /** The module for encoders of all families, likewise. */
   encoders?: Exclude<ModuleSource, Request | Response>;
+  /** The module for static models, likewise. */
+  static?: Exclude<ModuleSource, Request | Response>;
 }
 
 /** Workers that do what the functions of the main entry do. */
@@ -250,13 +252,13 @@ function start(): Worker {
 
 /** Starts workers. Their file is loaded now, the module when something is first asked of them. */
 export function createWorker(options: WorkerOptions = {}): WorkerPool {
-  const { workers = 1, create, module_or_path, words, causal, encoders } = options;
+  const { workers = 1, create, module_or_path, words, causal, encoders, static: tables } = options;
   check(Number.isInteger(workers) && workers >= 1, "there must be at least one worker");
   check(create !== undefined || typeof Worker === "function", "there are no workers here: say with `create` how to make one");
   const threads = Array.from({ length: workers }, () => {
     const thread = new Thread(create ? create() : start());
     thread.watch().catch(() => {});
-    const modules = { module_or_path, words, causal, encoders };
+    const modules = { module_or_path, words, causal, encoders, static: tables };
     for (const [name, module] of Object.entries(modules)) {
       if (module !== undefined) thread.ask("init", { args: [{ [name]: absolute(module as Source) }] }).catch(() => {});
     }

@@ -27,6 +27,7 @@ const generated = join(here, "js", "generated");
 const variants = [
   { name: "nanoembed", glue: "sentences", features: "embed", target: "+simd128", profile: "npm" },
   { name: "nanoembed-relaxed", glue: "sentences", features: "embed", target: "+simd128,+relaxed-simd", profile: "npm" },
+  { name: "nanoembed-static", glue: "sentences", features: "static", target: "+simd128", profile: "npm-static" },
   { name: "nanoembed-encoders", glue: "encoders", features: "encoders", target: "+simd128", profile: "npm-encoders" },
   { name: "nanoembed-encoders-relaxed", glue: "encoders", features: "encoders", target: "+simd128,+relaxed-simd", profile: "npm-encoders" },
   { name: "nanoembed-causal", glue: "causal", features: "causal", target: "+simd128", profile: "npm" },

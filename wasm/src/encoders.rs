@@ -17,7 +17,7 @@ use crate::failure::{Failure, Result};
 use crate::folder::Folder;
 use crate::reader::Reader;
 use crate::sessions::{Sessions, in_steps, precise};
-use crate::waiting::Waiting;
+use crate::waiting::{Waiting, in_full};
 
 /// What stands before texts.
 #[wasm_bindgen]
@@ -156,9 +156,7 @@ impl Encoders {
     pub fn tokenize(&mut self, text: &str, limit: usize) -> Result<Vec<u32>> {
         let text = self.prompt.before(text);
         let found = self.model.encode(&text, limit, &mut self.tokens)?;
-        // What Model2Vec cuts before it is tokenised has more tokens than can be told.
-        let used = found.ids.len();
-        self.total = if found.truncated { found.total.max(used + 1) } else { used };
+        self.total = in_full(&found);
         Ok(found.ids)
     }
 

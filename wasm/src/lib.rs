@@ -9,9 +9,9 @@
 //!   into numbers.
 //!
 //! JavaScript owns every decision about sources, caches, workers and time. Features choose what a
-//! module can do: the package ships one for BERT, one for encoders of all families, one that
-//! continues texts, one for words, one that inspects, and one that dequantises, which is loaded when
-//! somebody wants to see numbers.
+//! module can do: the package ships one for BERT, one for static models, one for encoders of all
+//! families, one that continues texts, one for words, one that inspects, and one that dequantises,
+//! which is loaded when somebody wants to see numbers.
 
 #![cfg_attr(target_family = "wasm", no_std)]
 
@@ -36,11 +36,13 @@ pub mod reader;
 pub mod report;
 #[cfg(feature = "reading")]
 mod seen;
-#[cfg(feature = "embed")]
+#[cfg(any(feature = "embed", feature = "static"))]
+mod sentence_model;
+#[cfg(any(feature = "embed", feature = "static"))]
 pub mod sentences;
 #[cfg(any(feature = "embed", feature = "encoders"))]
 mod sessions;
-#[cfg(any(feature = "embed", feature = "encoders"))]
+#[cfg(any(feature = "embed", feature = "encoders", feature = "static"))]
 mod waiting;
 #[cfg(feature = "words")]
 pub mod words;

@@ -14,6 +14,8 @@ use nanoembed_core::event::{Event, Format, Mode};
 use nanoembed_core::format::{SNIFF_BYTES, sniff};
 #[cfg(any(feature = "embed", feature = "causal"))]
 use nanoembed_core::model::ModelSource;
+#[cfg(feature = "static")]
+use nanoembed_core::owned::TableFile;
 use nanoembed_core::{Error, ErrorKind};
 use wasm_bindgen::prelude::*;
 
@@ -72,6 +74,9 @@ pub struct Reader {
     /// What the file says of itself, where that is asked for.
     #[cfg(feature = "inspect")]
     report: Report,
+    /// The static model that the file was found to hold.
+    #[cfg(feature = "static")]
+    table: Option<TableFile<()>>,
     /// Whether the file was announced to have no more bytes, or has as many as announced, and all
     /// is well.
     complete: bool,
@@ -97,6 +102,8 @@ impl Reader {
             seen: Seen::default(),
             #[cfg(feature = "inspect")]
             report: Report::default(),
+            #[cfg(feature = "static")]
+            table: None,
             complete: false,
         }
     }
@@ -106,7 +113,13 @@ impl Reader {
     /// # Errors
     ///
     /// `buffer_too_small` if there is not as much memory.
-    #[cfg(any(feature = "embed", feature = "encoders", feature = "words", feature = "causal"))]
+    #[cfg(any(
+        feature = "embed",
+        feature = "static",
+        feature = "encoders",
+        feature = "words",
+        feature = "causal"
+    ))]
     pub fn reserve(&mut self, bytes: usize) -> Result<()> {
         let more = bytes.saturating_sub(self.window.bytes.len());
         let reserved = self.window.bytes.try_reserve_exact(more);
@@ -183,7 +196,7 @@ impl Reader {
 
     /// Whether the file holds a decoder of texts, for which there is another module; known once a
     /// tensor was seen.
-    #[cfg(feature = "embed")]
+    #[cfg(any(feature = "embed", feature = "static"))]
     #[must_use]
     pub fn holds_decoder(&self) -> Option<bool> {
         self.seen.has_decoder()
@@ -192,11 +205,23 @@ impl Reader {
     /// Whether a file that was read needs the module for encoders of all families: it keeps the
     /// texts of a folder, has prompts by their names, or is an encoder where decoders were
     /// expected.
-    #[cfg(any(feature = "embed", feature = "causal"))]
+    #[cfg(any(feature = "embed", feature = "static", feature = "causal"))]
     #[must_use]
-    pub fn needs_encoders(&self) -> bool {
-        let source = ModelSource::parse(&self.window.bytes);
-        source.is_ok_and(|source| source.has_folder_texts() || is_other_encoder(&source))
+    pub fn needs_encoders(&mut self) -> bool {
+        #[cfg(feature = "static")]
+        {
+            self.table = TableFile::open(&self.window.bytes).ok().map(|table| table.with_file(()));
+            if self.table.is_some() {
+                return false;
+            }
+        }
+        #[cfg(any(feature = "embed", feature = "causal"))]
+        {
+            let source = ModelSource::parse(&self.window.bytes);
+            source.is_ok_and(|source| source.has_folder_texts() || is_other_encoder(&source))
+        }
+        #[cfg(not(any(feature = "embed", feature = "causal")))]
+        true
     }
 
     /// What the file says of itself, as JSON, to a reader that inspects.
@@ -343,7 +368,7 @@ impl Reader {
     }
 
     /// The whole file, of a reader that kept it, if it is of one of these formats.
-    #[cfg(any(feature = "embed", feature = "encoders", feature = "causal"))]
+    #[cfg(any(feature = "embed", feature = "static", feature = "encoders", feature = "causal"))]
     pub(crate) fn into_file(self, formats: &[Format]) -> Result<Vec<u8>> {
         if self.purpose != Purpose::Load || !self.complete {
             return Err(ErrorKind::InvalidArgument.into());
@@ -352,6 +377,12 @@ impl Reader {
             return Err(ErrorKind::UnknownFormat.into());
         }
         Ok(self.window.bytes)
+    }
+
+    /// The static model in the file, if it was found to hold one, and the file.
+    #[cfg(feature = "static")]
+    pub(crate) fn take_table(&mut self) -> Option<TableFile<()>> {
+        self.table.take()
     }
 
     /// Whether this reader kept the whole file.

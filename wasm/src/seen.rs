@@ -1,7 +1,7 @@
 //! What a reader must know of the file that it reads.
 
 use nanoembed_core::event::{Event, FileInfo, Format};
-#[cfg(feature = "embed")]
+#[cfg(any(feature = "embed", feature = "static"))]
 use nanoembed_core::model::llama::is_decoder_tensor;
 use nanoembed_core::tensor::{Dtype, TensorHeader};
 
@@ -13,7 +13,7 @@ pub(crate) struct Seen {
     is_behind_header: bool,
     is_uqff: bool,
     /// Whether the first tensor is a decoder's.
-    #[cfg(feature = "embed")]
+    #[cfg(any(feature = "embed", feature = "static"))]
     has_decoder: Option<bool>,
 }
 
@@ -25,7 +25,7 @@ impl Seen {
             Event::Tensor(tensor) => {
                 self.is_uqff |= self.is_container() && tells_uqff(tensor, !self.has_tensors);
                 self.has_tensors = true;
-                #[cfg(feature = "embed")]
+                #[cfg(any(feature = "embed", feature = "static"))]
                 self.has_decoder.get_or_insert(is_decoder_tensor(tensor.name));
             }
             _ => {}
@@ -48,7 +48,7 @@ impl Seen {
     }
 
     /// Whether the file holds a decoder of texts, told by its first tensor.
-    #[cfg(feature = "embed")]
+    #[cfg(any(feature = "embed", feature = "static"))]
     pub(crate) fn has_decoder(&self) -> Option<bool> {
         self.has_decoder
     }

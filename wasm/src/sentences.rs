@@ -3,22 +3,18 @@
 use alloc::vec::Vec;
 use core::mem;
 
-use nanoembed_core::event::Format;
 use nanoembed_core::limit::filled;
-use nanoembed_core::model::InOrder;
-use nanoembed_core::owned::Embedder;
 use wasm_bindgen::prelude::*;
 
 use crate::failure::Result;
 use crate::reader::Reader;
-use crate::sessions::{Sessions, precise};
-use crate::waiting::Waiting;
+use crate::sentence_model::SentenceModel;
+use crate::waiting::{Waiting, in_full};
 
 /// A sentence model, and the texts that wait to be embedded.
 #[wasm_bindgen]
 pub struct Sentences {
-    embedder: Embedder<Vec<u8>>,
-    sessions: Sessions,
+    model: SentenceModel,
     waiting: Waiting,
     total: usize,
 }
@@ -35,32 +31,26 @@ impl Sentences {
     /// one; `buffer_too_small` if there is not enough memory for what was asked for.
     #[wasm_bindgen(constructor)]
     pub fn new(reader: Reader, requantize: Option<bool>) -> Result<Self> {
-        let mut embedder = Embedder::open(reader.into_file(&[Format::Embd, Format::Amb])?)?;
-        if requantize.unwrap_or_else(|| embedder.plan(1).grouped) {
-            let done = embedder.requantize();
-            if requantize.is_some() {
-                done?;
-            }
-        }
-        Ok(Self { embedder, sessions: Sessions::default(), waiting: Waiting::default(), total: 0 })
+        let model = SentenceModel::open(reader, requantize)?;
+        Ok(Self { model, waiting: Waiting::default(), total: 0 })
     }
 
     /// Elements of a vector.
     #[must_use]
     pub fn dims(&self) -> usize {
-        self.embedder.config().hidden
+        self.model.dims()
     }
 
     /// How many tokens of a text are used unless told otherwise.
     #[must_use]
     pub fn max_tokens(&self) -> usize {
-        self.embedder.config().max_tokens
+        self.model.max_tokens()
     }
 
     /// The most tokens of a text that the model can use.
     #[must_use]
     pub fn positions(&self) -> usize {
-        self.embedder.config().positions
+        self.model.positions()
     }
 
     /// The token ids of `text`, at most `limit`; [`total`](Self::total) then says how many there
@@ -70,8 +60,8 @@ impl Sentences {
     ///
     /// `invalid_argument` if the limit leaves no room for the special tokens.
     pub fn tokenize(&mut self, text: &str, limit: usize) -> Result<Vec<u32>> {
-        let tokenized = self.embedder.tokenize(text, Some(limit))?;
-        self.total = tokenized.total;
+        let tokenized = self.model.tokenize(text, limit)?;
+        self.total = in_full(&tokenized);
         Ok(tokenized.ids)
     }
 
@@ -104,16 +94,8 @@ impl Sentences {
     /// What the model refuses, or `buffer_too_small` if there is not enough memory.
     pub fn run(&mut self, is_precise: bool) -> Result<Vec<f32>> {
         let waiting = mem::take(&mut self.waiting);
-        let plan = precise(self.embedder.plan(waiting.tokens()), is_precise);
         let mut out = filled(waiting.lengths.len().saturating_mul(self.dims()), 0.0)?;
-        self.sessions.with(
-            plan,
-            |plan| self.embedder.session_for(plan),
-            |session| {
-                let Waiting { ids, lengths } = &waiting;
-                self.embedder.embed(session, &InOrder, ids, lengths, &mut out)
-            },
-        )?;
+        self.model.embed(&waiting, is_precise, &mut out)?;
         Ok(out)
     }
 }

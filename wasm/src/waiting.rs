@@ -2,6 +2,9 @@
 
 use alloc::vec::Vec;
 
+use nanoembed_core::owned::Tokenized;
+
+#[cfg(any(feature = "embed", feature = "encoders"))]
 use crate::sessions::{TOKEN_STEP, in_steps};
 
 /// Texts that wait to be embedded together.
@@ -23,6 +26,7 @@ impl Waiting {
 
     /// How many tokens the scratch memory must suffice for: texts that fit together are computed
     /// together.
+    #[cfg(any(feature = "embed", feature = "encoders"))]
     pub(crate) fn tokens(&self) -> usize {
         let longest = self.lengths.iter().copied().max().unwrap_or(0);
         in_steps(self.ids.len().min(longest.max(4 * TOKEN_STEP)))
@@ -33,4 +37,11 @@ impl Waiting {
         self.ids.clear();
         self.lengths.clear();
     }
+}
+
+/// How many tokens a text has in full. What Model2Vec cuts before it is tokenised has more than can
+/// be told, and those that it leaves out do not count.
+pub(crate) fn in_full(text: &Tokenized) -> usize {
+    let used = text.ids.len();
+    if text.truncated { text.total.max(used + 1) } else { used }
 }

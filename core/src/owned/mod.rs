@@ -7,6 +7,7 @@
 //! | the same of texts, as a Hugging Face folder describes the model | `TextModel` over weights from anywhere |
 //! | the same of texts, whatever the model and its files are | `AnyEncoder` |
 //! | a text continued | [`CausalModel`]; [`Decoder`] over weights from anywhere |
+//! | the same by a table in a `.weights` file, in little code | `TableFile` |
 //! | token ids alone | [`Embedder::tokenizer`], [`BpeTokenizer`], [`SentencePieceModel`]; [`Pipeline`] of a `tokenizer.json` |
 //! | the same, whatever the model is | `AnyTokenizer` |
 //!
@@ -69,6 +70,8 @@ mod requantize;
 mod sentencepiece;
 #[cfg(any(feature = "amb", feature = "embd", feature = "pipeline", feature = "gguf"))]
 mod session;
+#[cfg(all(feature = "static-models", feature = "embd"))]
+mod table_file;
 #[cfg(feature = "pipeline")]
 mod text_encoder;
 #[cfg(all(feature = "pipeline", any(feature = "amb", feature = "embd")))]
@@ -107,6 +110,8 @@ pub use pipeline::{Pipeline, PipelineParts, PipelineSession};
 pub use sentencepiece::{SentencePieceModel, TokenSession};
 #[cfg(any(feature = "amb", feature = "embd", feature = "pipeline", feature = "gguf"))]
 pub use session::Session;
+#[cfg(all(feature = "static-models", feature = "embd"))]
+pub use table_file::TableFile;
 #[cfg(feature = "pipeline")]
 pub use text_encoder::{DenseLayer, Recipe, TextEncoder};
 #[cfg(all(feature = "pipeline", any(feature = "amb", feature = "embd")))]

@@ -42,6 +42,15 @@ impl Encoded {
     }
 }
 
+#[cfg(feature = "alloc")]
+impl<V> WordPiece<V> {
+    /// The same tokenizer over the same vocabulary, which was taken up again.
+    pub(crate) fn with_vocabulary<U>(&self, vocabulary: U) -> WordPiece<U> {
+        let Self { special, normalization, .. } = *self;
+        WordPiece { vocabulary, special, spellings: self.spellings.clone(), normalization }
+    }
+}
+
 impl<V: Vocabulary> WordPiece<V> {
     /// A tokenizer with the `special` tokens of a model. Reads their spellings from the vocabulary.
     ///

@@ -16,6 +16,8 @@ use crate::token::{LengthPrefix, Normalization, SpecialIds, Vocabulary};
 const TOKENIZER: &str = "tokenizer.json";
 /// What the metadata calls such a model.
 const STATIC: &str = "static";
+/// The text with the prompts.
+const PROMPTS: &str = "config_sentence_transformers.json";
 
 /// Endings of the texts of the encoder's module and its tokenizer, which a table does not use.
 const UNUSED: [&str; 3] = ["_config.json", "sentence_bert_config.json", "tokenizer_config.json"];
@@ -77,6 +79,26 @@ impl<'a> TableSource<'a> {
         let words = words.ok_or(missing("tokenizer.json", ErrorKind::MissingVocabulary))?;
         let words = WordSettings::read(words.data(), words.header().offset, entries.count)?;
         Ok(Self { file, entries, settings: TableSettings { normalize, ..settings }, words })
+    }
+
+    /// Refuses a file that has prompts, which are put before texts when somebody asks for it.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::UnsupportedSetting`] at the first prompt.
+    #[cfg(feature = "alloc")]
+    pub(crate) fn check_prompts(&self) -> Read<'a, ()> {
+        let texts = self.file.metadata().filter(|(path, _)| path.ends_with(PROMPTS));
+        for (_, text) in texts {
+            let config = Object::new(Value::parse(text, 0).map_err(Fault::of)?)?;
+            let prompts = config.object("prompts")?;
+            if let Some((_, prompt)) = prompts.and_then(|it| it.value().members().next()) {
+                let error = Error::new(prompt.offset(), ErrorKind::UnsupportedSetting);
+                let only = "no prompt is put before texts here";
+                return Err(Fault { error, key: "prompts", only });
+            }
+        }
+        Ok(())
     }
 
     fn header(&self, name: &str) -> Option<TensorHeader<'a>> {
@@ -214,7 +236,7 @@ fn check_texts<'a>(file: &Embd<'a>) -> Read<'a, ()> {
         let slash = path.bytes().rposition(|byte| byte == b'/');
         let name = path.get(slash.map_or(0, |slash| slash.saturating_add(1))..).unwrap_or_default();
         match name {
-            "config_sentence_transformers.json" => {
+            PROMPTS => {
                 let prompts = Object::new(Value::parse(text, 0).map_err(Fault::of)?)?;
                 let only = "no prompt is put before texts here";
                 prompts.neutral("default_prompt_name", only, |_| false)?;

@@ -89,6 +89,23 @@ impl TableModel {
         Ok(encoded)
     }
 
+    /// The embeddings of texts of so many tokens each, as
+    /// [`TokenTable::embed_texts`].
+    ///
+    /// # Errors
+    ///
+    /// As [`TokenTable::embed_texts`].
+    pub fn embed_texts<W: Weights + ?Sized>(
+        &self,
+        weights: &W,
+        kernels: &Kernels,
+        texts: (&[u32], &[usize]),
+        room: (&mut [f32], &mut [u8]),
+        out: &mut [f32],
+    ) -> Result<()> {
+        self.table.embed_texts(weights, kernels, texts, self.normalize, room, out)
+    }
+
     /// The embedding of known tokens, as [`embed`](Self::embed).
     ///
     /// # Errors

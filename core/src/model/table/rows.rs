@@ -146,6 +146,36 @@ impl TokenTable {
         Ok(())
     }
 
+    /// The embeddings of texts of so many tokens each, one after the other, as
+    /// [`embed`](Self::embed).
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidArgument`] if `out` or the lengths do not fit; as
+    /// [`embed`](Self::embed).
+    pub fn embed_texts<W: Weights + ?Sized>(
+        &self,
+        weights: &W,
+        kernels: &Kernels,
+        (ids, lengths): (&[u32], &[usize]),
+        normalize: bool,
+        (row, tile): (&mut [f32], &mut [u8]),
+        out: &mut [f32],
+    ) -> Result<()> {
+        const INVALID: Error = Error::without_offset(ErrorKind::InvalidArgument);
+        let dimensions = self.dimensions();
+        if lengths.len().checked_mul(dimensions) != Some(out.len()) {
+            return Err(INVALID);
+        }
+        let mut rest = ids;
+        for (length, out) in lengths.iter().zip(out.chunks_exact_mut(dimensions.max(1))) {
+            let (ids, behind) = rest.split_at_checked(*length).ok_or(INVALID)?;
+            rest = behind;
+            self.embed(weights, kernels, ids, normalize, (&mut *row, &mut *tile), out)?;
+        }
+        Ok(())
+    }
+
     /// Makes `out` the sum of no vectors; refuses memory that is not one vector long.
     pub(super) fn begin(&self, row: &[f32], out: &mut [f32]) -> Result<()> {
         if out.len() != self.dimensions() || row.len() != self.dimensions() {

@@ -45,26 +45,16 @@ impl<W: Weights> StaticModel<W> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidArgument`] if `out` or the lengths do not fit; as [`TokenTable::embed`].
+    /// As [`TokenTable::embed_texts`].
     pub fn embed(&self, ids: &[u32], lengths: &[usize], out: &mut [f32]) -> Result<()> {
-        const INVALID: Error = Error::without_offset(ErrorKind::InvalidArgument);
-        let dimensions = self.dimensions();
-        if lengths.len().checked_mul(dimensions) != Some(out.len()) {
-            return Err(INVALID);
-        }
-        let mut row = filled(dimensions, 0.0)?;
+        let mut row = filled(self.dimensions(), 0.0)?;
         let mut tile = match self.weights.borrows() {
             true => Vec::new(),
             false => filled(self.table.tile_bytes(), 0)?,
         };
-        let mut rest = ids;
-        for (length, out) in lengths.iter().zip(out.chunks_exact_mut(dimensions)) {
-            let (ids, behind) = rest.split_at_checked(*length).ok_or(INVALID)?;
-            rest = behind;
-            let room = (&mut row[..], &mut tile[..]);
-            self.table.embed(&self.weights, &self.kernels, ids, self.normalize, room, out)?;
-        }
-        Ok(())
+        let Self { weights, kernels, normalize, .. } = self;
+        let room = (&mut row[..], &mut tile[..]);
+        self.table.embed_texts(weights, kernels, (ids, lengths), *normalize, room, out)
     }
 }
 

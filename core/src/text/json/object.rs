@@ -8,6 +8,7 @@ use super::lexer::Kind;
 use super::spelling::is;
 use super::value::Value;
 use crate::error::{Error, ErrorKind};
+use crate::text::decimal::decimal;
 
 /// A setting that keeps a file from being read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -163,7 +164,9 @@ impl<'t> Object<'t> {
         self.typed(name, "an integer that is not negative is needed", |value| {
             // Models whose settings have no fractions do not bring along what reads these.
             let has_fractions = cfg!(any(feature = "alloc", feature = "folder-models"));
-            value.as_u64().or_else(|| if has_fractions { integer(value.as_f64()?) } else { None })
+            let is_number = has_fractions && value.kind() == Kind::Number;
+            let rounded = || if is_number { decimal(value.spelling()) } else { None };
+            value.as_u64().or_else(|| integer(rounded()?))
         })
     }
 

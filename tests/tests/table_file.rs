@@ -1,0 +1,78 @@
+//! Static models in `.weights` files opened without the rest of the code: the ids and vectors of
+//! `AnyEncoder`, bit by bit, and what is refused.
+
+use std::path::Path;
+
+use nanoembed_core::model::InOrder;
+use nanoembed_core::owned::{AnyEncoder, PipelineSession, TableFile};
+use nanoembed_core::text::json::Fault;
+use nanoembed_core::{Error, ErrorKind};
+
+fn small_table() -> Vec<u8> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    std::fs::read(root.join("ffi/tests/data/small_table.weights")).unwrap()
+}
+
+#[test]
+fn ids_and_vectors_are_those_of_any_encoder() {
+    let file = small_table();
+    let (table, any) = (TableFile::open(&file).unwrap(), AnyEncoder::open(&file[..]).unwrap());
+    let table = table.with_file(file.clone());
+    assert_eq!(table.dimensions(), any.dimensions());
+    assert_eq!(table.max_tokens(), Some(any.usual_tokens()));
+    let (long, wide) = ("word ".repeat(3000), "漢".repeat(700));
+    let texts = ["", "Hello, world!", "ÅNGSTRÖM \u{130} 𝔘", "[UNK] [PAD] x", &long, &wide];
+    for limit in [1, 7, 512] {
+        let (mut ids, mut lengths) = (Vec::new(), Vec::new());
+        for text in texts {
+            let found = table.tokenize(text, limit).unwrap();
+            let expected = any.encode(text, limit, &mut PipelineSession::default()).unwrap();
+            assert_eq!(found, expected, "{limit} of {text}");
+            ids.extend_from_slice(&found.ids);
+            lengths.push(found.ids.len());
+        }
+        let mut vectors = vec![vec![0.0_f32; texts.len() * table.dimensions()]; 2];
+        table.embed(&ids, &lengths, &mut vectors[0]).unwrap();
+        let mut session = any.session_for(any.plan(ids.len())).unwrap();
+        any.embed(&mut session, &InOrder, &ids, &lengths, 0, &mut vectors[1]).unwrap();
+        assert_eq!(vectors[0], vectors[1]);
+        assert!(vectors[0].iter().any(|x| *x != 0.0));
+    }
+}
+
+#[test]
+fn vectors_go_where_there_is_room_for_them() {
+    let file = small_table();
+    let table = TableFile::open(&file).unwrap();
+    let embed = |ids: &[u32], lengths: &[usize], room: usize| {
+        let result = table.embed(ids, lengths, &mut vec![0.0; room]);
+        result.map_err(|error| error.kind())
+    };
+    let width = table.dimensions();
+    assert_eq!(embed(&[5, 6], &[1, 1], 2 * width), Ok(()));
+    assert_eq!(embed(&[5, 6], &[1, 1], width), Err(ErrorKind::InvalidArgument));
+    assert_eq!(embed(&[5], &[2], width), Err(ErrorKind::InvalidArgument));
+    assert_eq!(embed(&[u32::MAX], &[1], width), Err(ErrorKind::TokenOutOfRange));
+}
+
+#[test]
+fn what_needs_more_code_is_refused_by_name() {
+    let file = small_table();
+    let refused = |from: &str, to: &str| {
+        assert_eq!(from.len(), to.len());
+        let mut file = file.clone();
+        let at = file.windows(from.len()).position(|it| it == from.as_bytes()).expect(from);
+        file[at..at + to.len()].copy_from_slice(to.as_bytes());
+        let Fault { error, key, .. } = TableFile::open(&file).unwrap_err();
+        (error.kind(), key.to_owned())
+    };
+    let setting = ErrorKind::UnsupportedSetting;
+    assert_eq!(refused("BertPreTokenizer", "BertPreTokenizes"), (setting, "pre_tokenizer".into()));
+    assert_eq!(refused("\"max_length\":512", "\"max_lengtj\":512"), (setting, "max_lengtj".into()));
+    assert_eq!(refused("architecturestatic", "architecturestatik").0, ErrorKind::OtherModel);
+    let small_bert = std::fs::read(
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../ffi/tests/data/small_bert.weights"),
+    );
+    let fault = TableFile::open(&small_bert.unwrap()).unwrap_err().error;
+    assert_eq!(fault, Error::without_offset(ErrorKind::OtherModel));
+}

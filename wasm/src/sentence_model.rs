@@ -1,0 +1,122 @@
+//! What runs a sentence model, of the kinds that a module is built with.
+
+use alloc::vec::Vec;
+
+#[cfg(feature = "static")]
+use nanoembed_core::ErrorKind;
+use nanoembed_core::event::Format;
+#[cfg(feature = "embed")]
+use nanoembed_core::model::InOrder;
+#[cfg(feature = "embed")]
+use nanoembed_core::owned::Embedder;
+#[cfg(feature = "static")]
+use nanoembed_core::owned::TableFile;
+use nanoembed_core::owned::Tokenized;
+
+use crate::failure::Result;
+use crate::reader::Reader;
+#[cfg(feature = "embed")]
+use crate::sessions::{Sessions, precise};
+use crate::waiting::Waiting;
+
+/// More tokens than any text has: what a model takes that has no positions.
+#[cfg(feature = "static")]
+const MOST_TOKENS: usize = 1 << 24;
+
+/// A sentence model.
+#[allow(clippy::large_enum_variant, reason = "modules of the package are built with one of them")]
+pub(crate) enum SentenceModel {
+    #[cfg(feature = "embed")]
+    Bert { embedder: Embedder<Vec<u8>>, sessions: Sessions },
+    /// A table with a vector for each token.
+    #[cfg(feature = "static")]
+    Table(TableFile<Vec<u8>>),
+}
+
+impl SentenceModel {
+    pub(crate) fn open(
+        #[allow(unused_mut, reason = "of some kinds")] mut reader: Reader,
+        requantize: Option<bool>,
+    ) -> Result<Self> {
+        #[cfg(feature = "static")]
+        if let Some(table) = reader.take_table() {
+            if requantize == Some(true) {
+                return Err(ErrorKind::UnsupportedSetting.into());
+            }
+            return Ok(Self::Table(table.with_file(reader.into_file(&[Format::Embd])?)));
+        }
+        #[cfg(feature = "embed")]
+        {
+            let mut embedder = Embedder::open(reader.into_file(&[Format::Embd, Format::Amb])?)?;
+            if requantize.unwrap_or_else(|| embedder.plan(1).grouped) {
+                let done = embedder.requantize();
+                if requantize.is_some() {
+                    done?;
+                }
+            }
+            Ok(Self::Bert { embedder, sessions: Sessions::default() })
+        }
+        #[cfg(not(feature = "embed"))]
+        Err(ErrorKind::OtherModel.into())
+    }
+
+    pub(crate) fn dims(&self) -> usize {
+        match self {
+            #[cfg(feature = "embed")]
+            Self::Bert { embedder, .. } => embedder.config().hidden,
+            #[cfg(feature = "static")]
+            Self::Table(table) => table.dimensions(),
+        }
+    }
+
+    pub(crate) fn max_tokens(&self) -> usize {
+        match self {
+            #[cfg(feature = "embed")]
+            Self::Bert { embedder, .. } => embedder.config().max_tokens,
+            #[cfg(feature = "static")]
+            Self::Table(table) => table.max_tokens().unwrap_or(MOST_TOKENS),
+        }
+    }
+
+    pub(crate) fn positions(&self) -> usize {
+        match self {
+            #[cfg(feature = "embed")]
+            Self::Bert { embedder, .. } => embedder.config().positions,
+            #[cfg(feature = "static")]
+            Self::Table(_) => MOST_TOKENS,
+        }
+    }
+
+    pub(crate) fn tokenize(&self, text: &str, limit: usize) -> Result<Tokenized> {
+        Ok(match self {
+            #[cfg(feature = "embed")]
+            Self::Bert { embedder, .. } => embedder.tokenize(text, Some(limit))?,
+            #[cfg(feature = "static")]
+            Self::Table(table) => table.tokenize(text, limit)?,
+        })
+    }
+
+    #[cfg_attr(
+        not(feature = "embed"),
+        allow(unused_variables, reason = "tables have no activations")
+    )]
+    pub(crate) fn embed(
+        &mut self,
+        texts: &Waiting,
+        is_precise: bool,
+        out: &mut [f32],
+    ) -> Result<()> {
+        let Waiting { ids, lengths } = texts;
+        match self {
+            #[cfg(feature = "embed")]
+            Self::Bert { embedder, sessions } => sessions.with(
+                precise(embedder.plan(texts.tokens()), is_precise),
+                |plan| embedder.session_for(plan),
+                |session| embedder.embed(session, &InOrder, ids, lengths, out),
+            )?,
+            #[cfg(feature = "static")]
+            Self::Table(table) => table.embed(ids, lengths, out)?,
+        }
+        Ok(())
+    }
+}
