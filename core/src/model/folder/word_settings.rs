@@ -22,6 +22,10 @@ pub(crate) struct WordSettings<'a> {
     added: Value<'a>,
     unknown: &'a str,
     /// Whether there are ids without a token.
+    #[cfg_attr(
+        not(feature = "folder-models"),
+        allow(dead_code, reason = "only other families ask")
+    )]
     has_gaps: bool,
     #[cfg(feature = "folder-models")]
     post: Option<Value<'a>>,
