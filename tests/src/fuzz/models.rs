@@ -34,8 +34,8 @@ pub fn encoder(file: &[u8]) {
 /// A folder whose settings are anything opens and runs with the weights and the tokenizer that it
 /// had, or is refused by the name of the file at fault; and asks for no file outside of it.
 ///
-/// Which of the test models it is, then its settings, FF between them, in the order of
-/// [`SETTINGS`].
+/// Which of the test models it is, then its settings, FF between them: `config.json`,
+/// `modules.json`, those of two modules, prompts, how many tokens, and those of the tokenizer.
 ///
 /// # Panics
 ///
