@@ -99,6 +99,9 @@ pub type ProductF32 = fn(Product<'_>);
 /// as `weight` and `bias`; `y` is as long as `x`, or empty and adds nothing.
 pub type AddLayerNorm = fn(&mut [f32], &[f32], &[f32], &[f32], f32);
 
+/// Adds f32s, low bytes first, to numbers: `(sum, bytes)`.
+pub type AddF32 = fn(&mut [f32], &[u8]);
+
 /// `(x, columns, codes)` to the scale and the code of 0: `x[c] · columns[c] ≈ (codes[c] − zero) ·
 /// scale`, codes 0 … 127. `columns` is empty, for 1, or as long as `x`;
 /// `codes` is as long as `x`. The error is at most one scale, the range of the row with 0 in it
@@ -195,8 +198,9 @@ pub struct Kernels {
     pub gelu: fn(x: &mut [f32]),
     /// `gate · sigmoid(gate) · up` in place of `gate`, both of one length.
     pub swiglu: fn(gate: &mut [f32], up: &[f32]),
-    /// Adds the f32s in `bytes`, low bytes first, to `sum`; the same bits on every table.
-    pub add_f32: fn(sum: &mut [f32], bytes: &[u8]),
+    /// Adds numbers as they lie, with the bits of what runs everywhere, see [`AddF32`]; `None` if the
+    /// table has nothing faster.
+    pub add_f32: Option<AddF32>,
     /// Layer norm of every row of `x + y` in place, see [`AddLayerNorm`].
     pub add_layer_norm: AddLayerNorm,
 }
@@ -273,6 +277,11 @@ pub(crate) fn normalize(x: &mut [f32]) {
 /// `x[i] += y[i]`, both of one length; an empty `y` adds nothing.
 pub(crate) fn add(x: &mut [f32], y: &[f32]) {
     rows::add::<Portable>(x, y);
+}
+
+/// Adds the f32s in `bytes`, low bytes first, to `sum`.
+pub(crate) fn add_f32(kernels: &Kernels, sum: &mut [f32], bytes: &[u8]) {
+    kernels.add_f32.unwrap_or(rows::add_f32::<Portable>)(sum, bytes);
 }
 
 /// `x[i] *= factor`.

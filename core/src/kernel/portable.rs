@@ -41,8 +41,7 @@ pub(super) const fn table<V: Vector>(name: &'static str) -> Kernels {
         gelu: rows::gelu::<V>,
         // BERT has no such activation; `model::family` refuses models that have one.
         swiglu: if cfg!(feature = "families") { rows::swiglu::<V> } else { |_, _| {} },
-        // Nor rows that are added as they lie.
-        add_f32: if cfg!(feature = "static-models") { rows::add_f32::<V> } else { |_, _| {} },
+        add_f32: None,
         add_layer_norm: rows::add_layer_norm::<V>,
     }
 }

@@ -88,7 +88,7 @@ fn lengths_that_do_not_fit_do_no_harm() {
             (table.quantize)(&x, &y, &mut codes);
             (table.softmax_i16)(&mut x.clone(), 1.0, &mut codes);
             (table.swiglu)(&mut x.clone(), &y);
-            (table.add_f32)(&mut x.clone(), &codes);
+            super::add_f32(&table, &mut x.clone(), &codes);
             (table.add_layer_norm)(&mut x.clone(), &y, &y, &x, 1e-12);
             (table.add_layer_norm)(&mut x.clone(), &x, &y, &y, 1e-12);
             for size in [0, 1, 16, 50] {

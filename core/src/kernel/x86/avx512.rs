@@ -30,7 +30,7 @@ pub(super) const TABLE: Kernels = Kernels {
     softmax,
     gelu,
     swiglu,
-    add_f32,
+    add_f32: Some(add_f32),
     add_layer_norm,
 };
 

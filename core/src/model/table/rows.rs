@@ -252,7 +252,7 @@ impl TableRows {
         match *self {
             Self::Matrix(matrix) if row < matrix.rows => match (matrix.encoding, factor) {
                 (Encoding::F32, None) => {
-                    (kernels.add_f32)(out, run.read_rows(&matrix, row, 1, tile)?);
+                    kernel::add_f32(kernels, out, run.read_rows(&matrix, row, 1, tile)?);
                 }
                 _ => {
                     run.read_row(&matrix, row, room, tile)?;
