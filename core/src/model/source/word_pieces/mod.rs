@@ -6,6 +6,7 @@
 mod added;
 #[cfg(feature = "gguf")]
 mod gguf;
+mod given;
 #[cfg(feature = "folder-models")]
 mod in_json;
 mod index;

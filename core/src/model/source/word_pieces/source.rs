@@ -3,6 +3,7 @@
 use super::added::{Gathered, Kind, spelled};
 #[cfg(feature = "gguf")]
 use super::gguf::{GgufKind, gguf_tokens};
+use super::given::Added;
 #[cfg(feature = "folder-models")]
 use super::in_json::TokenInJson;
 use super::index::{WordPieceIndex, WordPieceTables};
@@ -25,13 +26,10 @@ use crate::model::config::BertConfig;
 use crate::model::source::amb::amb_config_value;
 #[cfg(feature = "folder-models")]
 use crate::text::json::{Read, Value};
-#[cfg(feature = "folder-models")]
-use crate::token::Vocabulary;
-use crate::token::added_list::{ADDED_TOKENS, ListedToken, listed_tokens};
+use crate::token::added_list::ADDED_TOKENS;
 use crate::token::heap_sort::sort;
 use crate::token::{
-    AddedRules, AddedToken, Entries, HashVocabulary, LengthPrefix, Normalization, SpecialIds,
-    WordPiece,
+    AddedToken, Entries, HashVocabulary, LengthPrefix, Normalization, SpecialIds, WordPiece,
 };
 
 const MISSING: Error = Error::without_offset(ErrorKind::MissingVocabulary);
@@ -61,61 +59,6 @@ enum Tokens<'a> {
     AsSpelled(&'a [u8]),
     #[cfg(feature = "gguf")]
     Gguf(Gguf<'a>),
-}
-
-/// Where the file says which tokens were added to the vocabulary.
-#[derive(Clone, Copy, Debug)]
-enum Added<'a> {
-    /// The value of [`ADDED_TOKENS`].
-    Listed(&'a str),
-    /// A list of JSON, which has all of them, those with a role too.
-    #[cfg(feature = "folder-models")]
-    InJson(Value<'a>),
-}
-
-/// A token that was added.
-struct AddedOne<'s> {
-    id: u32,
-    rules: AddedRules,
-    normalized: bool,
-    spelling: &'s mut dyn Iterator<Item = Result<char>>,
-}
-
-impl<'a> Added<'a> {
-    /// Calls `take` with each token, until one is damaged.
-    fn each(&self, take: &mut dyn FnMut(AddedOne<'_>) -> Result<()>) -> Result<()> {
-        match self {
-            Self::Listed(list) => listed_tokens(list).try_for_each(|token| {
-                let ListedToken { id, rules, normalized, mut spelling } = token?;
-                take(AddedOne { id, rules, normalized, spelling: &mut spelling })
-            }),
-            #[cfg(feature = "folder-models")]
-            Self::InJson(list) => list.items().try_for_each(|token| {
-                let token = TokenInJson::read(token).map_err(|fault| fault.error)?;
-                let TokenInJson { id, rules, normalized, .. } = token;
-                take(AddedOne { id, rules, normalized, spelling: &mut token.spelling() })
-            }),
-        }
-    }
-
-    /// Whether tokens with a role are found in texts because they have it.
-    const fn finds_roles(&self) -> bool {
-        match self {
-            Self::Listed(_) => true,
-            #[cfg(feature = "folder-models")]
-            Self::InJson(_) => false,
-        }
-    }
-
-    /// Refuses what has another id than the vocabulary says, of `count` tokens.
-    #[cfg(feature = "folder-models")]
-    fn check(&self, vocabulary: &impl Vocabulary, count: u32) -> Result<()> {
-        let Self::InJson(list) = self else { return Ok(()) };
-        let mut next = count;
-        list.items().try_for_each(|token| {
-            TokenInJson::read(token).map_err(|fault| fault.error)?.check(vocabulary, &mut next)
-        })
-    }
 }
 
 /// How many elements of each kind [`WordPieceSource::open`] needs.
