@@ -99,11 +99,11 @@ impl IpcTable {
         }
     }
 
-    /// The batch of a message; `None` if it has none.
-    fn batch(&mut self, place: &Place) -> Result<Option<RecordBatch>, ArrowError> {
+    /// The batch of a message, whose buffers have so many bytes; `None` if it has none.
+    fn batch(&mut self, place: &Place, bytes: u64) -> Result<Option<RecordBatch>, ArrowError> {
         match place.message()?.header_type() {
             MessageHeader::DictionaryBatch => {
-                self.dictionary_bytes += place.unpacked_bytes()?;
+                self.dictionary_bytes += bytes;
                 self.decoder.read_dictionary(&place.block, &place.bytes).map(|()| None)
             }
             _ => self.decoder.read_record_batch(&place.block, &place.bytes),
@@ -159,7 +159,7 @@ impl Batches for IpcTable {
                 );
                 return Err(Error::input(ErrorKind::OverLimit, message).at(&name));
             }
-            if let Some(batch) = self.batch(&place).map_err(failed)? {
+            if let Some(batch) = self.batch(&place, unpacked).map_err(failed)? {
                 return Ok(Some(batch));
             }
         }
