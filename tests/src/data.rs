@@ -8,6 +8,10 @@ use crate::skipped::skipped;
 pub const DEFAULT_MODEL: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/../models/all-MiniLM-L6-v2.int8.weights");
 
+fn place(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("data").join(path)
+}
+
 /// A file under `tests/data`.
 ///
 /// # Panics
@@ -15,7 +19,7 @@ pub const DEFAULT_MODEL: &str =
 /// If it cannot be read.
 #[must_use]
 pub fn read(path: &str) -> Vec<u8> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("data").join(path);
+    let path = place(path);
     std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
@@ -36,7 +40,7 @@ pub fn read_f32(path: &str) -> Vec<f32> {
 /// If the folder cannot be read.
 #[must_use]
 pub fn files(folder: &str, endings: &[&str]) -> Vec<(String, Vec<u8>)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("data").join(folder);
+    let folder = place(folder);
     let entries =
         std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
     let mut files: Vec<_> = entries
@@ -59,7 +63,7 @@ pub fn files(folder: &str, endings: &[&str]) -> Vec<(String, Vec<u8>)> {
 /// If it cannot be read.
 #[must_use]
 pub fn folders(folder: &str) -> Vec<String> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("data").join(folder);
+    let folder = place(folder);
     let entries = std::fs::read_dir(&folder).expect("a folder").map(|entry| entry.expect("one"));
     let folders = entries.filter(|entry| entry.path().is_dir());
     let mut names: Vec<_> =
@@ -75,9 +79,8 @@ pub fn folders(folder: &str) -> Vec<String> {
 /// If one cannot be read.
 #[must_use]
 pub fn tree(folder: &str) -> Vec<(String, Vec<u8>)> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("data").join(folder);
     let mut files = Vec::new();
-    for entry in std::fs::read_dir(&root).expect("a folder") {
+    for entry in std::fs::read_dir(place(folder)).expect("a folder") {
         let path = entry.expect("an entry of the folder").path();
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         if path.is_dir() {
