@@ -19,7 +19,8 @@ fn ids_and_vectors_are_those_of_any_encoder() {
     let (table, any) = (TableFile::open(&file).unwrap(), AnyEncoder::open(&file[..]).unwrap());
     let table = table.with_file(file.clone());
     assert_eq!(table.dimensions(), any.dimensions());
-    assert_eq!(table.max_tokens(), Some(any.usual_tokens()));
+    assert_eq!(table.usual_tokens(), any.usual_tokens());
+    assert_eq!(table.positions(), any.positions());
     let (long, wide) = ("word ".repeat(3000), "漢".repeat(700));
     let texts = ["", "Hello, world!", "ÅNGSTRÖM \u{130} 𝔘", "[UNK] [PAD] x", &long, &wide];
     for limit in [1, 7, 512] {

@@ -16,6 +16,7 @@ use wasm_bindgen::prelude::*;
 use crate::failure::{Failure, Result};
 use crate::folder::Folder;
 use crate::reader::Reader;
+use crate::requantize;
 use crate::sessions::{Sessions, in_steps, precise};
 use crate::waiting::{Waiting, in_full};
 
@@ -59,13 +60,8 @@ impl Encoders {
     pub fn new(reader: Reader, requantize: Option<bool>) -> Result<Self> {
         let file = reader.into_file(&[Format::Embd, Format::Amb, Format::Gguf])?;
         let mut model = AnyEncoder::open(file)?;
-        if requantize.unwrap_or_else(|| model.plan(1).grouped) {
-            let done = model.requantize();
-            // Of other models there is nothing that could be requantised.
-            if requantize.is_some() {
-                done?;
-            }
-        }
+        let is_grouped = model.plan(1).grouped;
+        requantize::if_wanted(requantize, is_grouped, || model.requantize())?;
         Ok(Self::of(model))
     }
 

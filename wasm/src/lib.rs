@@ -34,6 +34,8 @@ pub mod folder;
 pub mod reader;
 #[cfg(feature = "inspect")]
 pub mod report;
+#[cfg(any(feature = "embed", feature = "encoders"))]
+mod requantize;
 #[cfg(feature = "reading")]
 mod seen;
 #[cfg(any(feature = "embed", feature = "static"))]

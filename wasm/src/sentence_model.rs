@@ -16,12 +16,10 @@ use nanoembed_core::owned::Tokenized;
 use crate::failure::Result;
 use crate::reader::Reader;
 #[cfg(feature = "embed")]
+use crate::requantize;
+#[cfg(feature = "embed")]
 use crate::sessions::{Sessions, precise};
 use crate::waiting::Waiting;
-
-/// More tokens than any text has: what a model takes that has no positions.
-#[cfg(feature = "static")]
-const MOST_TOKENS: usize = 1 << 24;
 
 /// A sentence model.
 #[allow(clippy::large_enum_variant, reason = "modules of the package are built with one of them")]
@@ -48,12 +46,8 @@ impl SentenceModel {
         #[cfg(feature = "embed")]
         {
             let mut embedder = Embedder::open(reader.into_file(&[Format::Embd, Format::Amb])?)?;
-            if requantize.unwrap_or_else(|| embedder.plan(1).grouped) {
-                let done = embedder.requantize();
-                if requantize.is_some() {
-                    done?;
-                }
-            }
+            let is_grouped = embedder.plan(1).grouped;
+            requantize::if_wanted(requantize, is_grouped, || embedder.requantize())?;
             Ok(Self::Bert { embedder, sessions: Sessions::default() })
         }
         #[cfg(not(feature = "embed"))]
@@ -74,7 +68,7 @@ impl SentenceModel {
             #[cfg(feature = "embed")]
             Self::Bert { embedder, .. } => embedder.config().max_tokens,
             #[cfg(feature = "static")]
-            Self::Table(table) => table.max_tokens().unwrap_or(MOST_TOKENS),
+            Self::Table(table) => table.usual_tokens(),
         }
     }
 
@@ -83,7 +77,7 @@ impl SentenceModel {
             #[cfg(feature = "embed")]
             Self::Bert { embedder, .. } => embedder.config().positions,
             #[cfg(feature = "static")]
-            Self::Table(_) => MOST_TOKENS,
+            Self::Table(table) => table.positions(),
         }
     }
 

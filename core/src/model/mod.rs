@@ -72,7 +72,7 @@ pub(crate) use folder::encoder_settings;
 #[cfg(feature = "families")]
 pub use folder::encoder_settings::EncoderSettings;
 #[cfg(feature = "pipeline")]
-pub(crate) use folder::{dense, masked, module, pooling, prompts};
+pub(crate) use folder::{dense, masked, module, pooling, prompts, token_id};
 #[cfg(feature = "families")]
 pub use head::classifier::{Classifier, HeadNorm};
 #[cfg(feature = "families")]

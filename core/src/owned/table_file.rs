@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use super::embedder::without_names;
-use super::tokenized::Tokenized;
+use super::tokenized::{MOST_TOKENS, Tokenized};
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::Mode;
 use crate::format::embd::Embd;
@@ -83,10 +83,16 @@ impl<B> TableFile<B> {
         self.model.table().dimensions()
     }
 
-    /// How many tokens of a text are used; `None` for all.
+    /// How many tokens of a text the model was made for.
     #[must_use]
-    pub const fn max_tokens(&self) -> Option<usize> {
-        self.model.max_tokens()
+    pub fn usual_tokens(&self) -> usize {
+        self.model.max_tokens().unwrap_or(self.positions())
+    }
+
+    /// The most tokens of a text that it can use: more than any has.
+    #[must_use]
+    pub const fn positions(&self) -> usize {
+        MOST_TOKENS
     }
 }
 

@@ -2,6 +2,10 @@
 
 use alloc::vec::Vec;
 
+/// More tokens than any text has: what a model takes that has no positions.
+#[cfg(any(feature = "pipeline", all(feature = "static-models", feature = "embd")))]
+pub(super) const MOST_TOKENS: usize = 1 << 24;
+
 /// Token ids of one text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]

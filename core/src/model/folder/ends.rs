@@ -1,6 +1,7 @@
 //! The member `post_processor` of a `tokenizer.json` that puts one token before a text and one
 //! behind it, as BERT's tokenizers do.
 
+use super::token_id::token_id;
 use crate::error::{Error, ErrorKind};
 use crate::text::json::{Fault, Object, Read, Value};
 
@@ -12,24 +13,14 @@ pub(super) fn read<'a>(post: Value<'a>) -> Read<'a, [u32; 2]> {
     let kind = step.needed("type", step.text("type")?)?;
     let ends = match kind {
         "TemplateProcessing" => template(&step)?,
-        "BertProcessing" | "RobertaProcessing" => [named(&step, "cls")?, named(&step, "sep")?],
+        "BertProcessing" | "RobertaProcessing" => {
+            [token_id(&step, "cls")?, token_id(&step, "sep")?]
+        }
         _ => return Err(step.unsupported("type", ONLY)),
     };
     // They say which part of a text is a token's, and nothing of which tokens there are.
     step.finish(&["pair", "trim_offsets", "add_prefix_space"])?;
     Ok(ends)
-}
-
-/// A token with its id, such as `["</s>", 2]`.
-fn named<'a>(step: &Object<'a>, name: &'static str) -> Read<'a, u32> {
-    let value = step.needed(name, step.get(name))?;
-    let mut items = value.items();
-    let id = match (items.next(), items.next(), items.next()) {
-        (Some(token), Some(id), None) if token.as_text().is_some() => id.as_u64(),
-        _ => None,
-    };
-    let id = id.and_then(|id| u32::try_from(id).ok());
-    id.ok_or_else(|| step.bad(name, "a token with its id is needed"))
 }
 
 fn template<'a>(step: &Object<'a>) -> Read<'a, [u32; 2]> {

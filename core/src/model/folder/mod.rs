@@ -8,8 +8,9 @@
 //! | `encoder_settings` | `sentence_bert_config.json` and its like |
 //! | `prompts` | `config_sentence_transformers.json` |
 //! | `masked` | models whose embeddings would be made by a head that is not run |
-//! | `ends` | what its post-processor puts around a text |
 //! | `word_settings` | `tokenizer.json`, if it is BERT's tokenizer |
+//! | `ends` | what its post-processor puts around a text |
+//! | `token_id` | a token beside its id, as post-processors have it |
 
 #[cfg(feature = "families")]
 pub(crate) mod dense;
@@ -24,5 +25,10 @@ pub(crate) mod module;
 pub(crate) mod pooling;
 #[cfg(feature = "families")]
 pub(crate) mod prompts;
+#[cfg(any(feature = "folder-models", feature = "pipeline"))]
+mod token_id;
 #[cfg(feature = "embd")]
 pub(crate) mod word_settings;
+
+#[cfg(feature = "pipeline")]
+pub(crate) use token_id::token_id;

@@ -26,6 +26,7 @@ pub use self::prompt::Prompt;
 pub use self::source::TextSource;
 
 use super::folder::{FolderModel, Labels, Prompts};
+use super::tokenized::MOST_TOKENS;
 use super::{Embedder, FileWeights, TextModel};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::Weights;
@@ -68,9 +69,6 @@ enum Kind<B, W> {
     /// Any family.
     Text(TextModel<W>),
 }
-
-/// More tokens than any text has: what a model takes that has no positions.
-const MOST_TOKENS: usize = 1 << 24;
 
 impl<B: AsRef<[u8]> + Sync, W: Weights + Sync> AnyEncoder<B, W> {
     /// BERT with WordPiece, and the prompts that its file has.

@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 
 use super::settings::{at, each_step, kind, refused, string, unescaped};
 use crate::error::{Error, ErrorKind};
+use crate::model::token_id;
 use crate::text::json::{Kind, Object, Read, Value};
 
 /// What is written for one text, and for two.
@@ -86,7 +87,7 @@ fn one(value: Value<'_>) -> Read<'_, Option<PostProcessor>> {
     let read = match kind(&step)? {
         "TemplateProcessing" => template(&step)?,
         "BertProcessing" => {
-            let (start, end) = (pair_of(&step, "cls")?, pair_of(&step, "sep")?);
+            let (start, end) = (token_id(&step, "cls")?, token_id(&step, "sep")?);
             PostProcessor {
                 single: around(start, &[end], Content::First),
                 pair: [
@@ -97,7 +98,7 @@ fn one(value: Value<'_>) -> Read<'_, Option<PostProcessor>> {
             }
         }
         "RobertaProcessing" => {
-            let (start, end) = (pair_of(&step, "cls")?, pair_of(&step, "sep")?);
+            let (start, end) = (token_id(&step, "cls")?, token_id(&step, "sep")?);
             step.finish(&["trim_offsets", "add_prefix_space"])?;
             let single = around(start, &[end], Content::First);
             let pair = [single.clone(), around(end, &[end], Content::Second)].concat();
@@ -116,18 +117,6 @@ fn one(value: Value<'_>) -> Read<'_, Option<PostProcessor>> {
 fn around(start: u32, end: &[u32], content: Content) -> Vec<Item> {
     let special = |ids: &[u32]| item(Content::Special(ids.to_vec()), 0);
     vec![special(&[start]), item(content, 0), special(end)]
-}
-
-/// A token with its id, such as `["</s>", 2]`.
-fn pair_of<'t>(step: &Object<'t>, name: &'static str) -> Read<'t, u32> {
-    let value = step.needed(name, step.get(name))?;
-    let mut items = value.items();
-    let id = match (items.next(), items.next(), items.next()) {
-        (Some(token), Some(id), None) if token.as_text().is_some() => id.as_u64(),
-        _ => None,
-    };
-    let id = id.and_then(|id| u32::try_from(id).ok());
-    id.ok_or_else(|| step.bad(name, "a token with its id is needed"))
 }
 
 fn template<'t>(step: &Object<'t>) -> Read<'t, PostProcessor> {
