@@ -10,6 +10,8 @@
 //! * [`hostile`]: files made wrong on purpose.
 //! * [`blocks`]: the published model with its matrices in ggml's blocks.
 //! * [`schemes`]: quantisation schemes as a table.
+//! * [`supply`]: the packages of others that the project is made of.
+//! * [`sbom`]: a list of them in CycloneDX's form.
 //! * [`uqff`]: a UQFF file with every kind of layer.
 //! * [`letter_classes`]: generates core's table of letters and numbers.
 //! * [`word_characters`]: generates core's table of what is part of words.
@@ -46,11 +48,13 @@ pub mod letter_classes;
 pub mod made_up_texts;
 pub mod minilm;
 pub mod pipeline_tables;
+pub mod sbom;
 pub mod schemes;
 pub mod sentencepiece_reference;
 pub mod skipped;
 pub mod source_tree;
 pub mod sources;
+pub mod supply;
 pub mod unicode_tables;
 pub mod uqff;
 pub mod values;
