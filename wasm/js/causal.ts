@@ -3,11 +3,12 @@ import { breathe } from "./breathe.js";
 import type { Engine, Glue, Reader } from "./engine.js";
 import { NanoembedError, check, guarded } from "./errors.js";
 import { Local } from "./local.js";
+import type { Platform } from "./platform.js";
 import type { Tokens } from "./sentences.js";
 
 export interface GenerateOptions {
   /** Stops before the next token. */
-  signal?: AbortSignal;
+  signal?: Platform<"AbortSignal">;
   /** How many tokens are added at most. Default 128, or as many as the model has room for. */
   maxTokens?: number;
   /** 0 always takes the likeliest token; larger is more varied. Default 0.7. */

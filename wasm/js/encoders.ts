@@ -3,12 +3,13 @@ import { breathe } from "./breathe.js";
 import type { Engine, Glue, Reader } from "./engine.js";
 import { check, guarded } from "./errors.js";
 import { Local } from "./local.js";
+import type { Platform } from "./platform.js";
 import { ranked } from "./ranking.js";
 import { LocalSentences, type SentenceModel, type SentenceOptions, type Sentences } from "./sentences.js";
 
 export interface RerankOptions {
   /** Stops between texts. */
-  signal?: AbortSignal;
+  signal?: Platform<"AbortSignal">;
   /** How many tokens of both texts together are used. Default: what the model was trained for. */
   maxTokens?: number;
   /** `precise` computes activations in f32 where the model was made to run in integers. */

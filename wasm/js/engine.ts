@@ -1,9 +1,17 @@
 import { NanoembedError } from "./errors.js";
 import { builtin } from "./node.js";
+import type { CompiledModule, Platform } from "./platform.js";
 import { isPage } from "./source.js";
 
 /** Where a module can come from instead of the package's own file. */
-export type ModuleSource = string | URL | Request | Response | BufferSource | WebAssembly.Module;
+export type ModuleSource =
+  | string
+  | Platform<"URL">
+  | Platform<"Request">
+  | Platform<"Response">
+  | ArrayBuffer
+  | ArrayBufferView
+  | CompiledModule;
 
 export interface InitOptions {
   /** The module: its address, a response, its bytes, or itself compiled. */
@@ -95,7 +103,8 @@ export class Engine<out G extends AnyGlue> {
 
   async #load(options?: InitOptions): Promise<this> {
     try {
-      const source = await (options?.module_or_path ?? this.#locate());
+      const given = await options?.module_or_path;
+      const source = given ? await opened(given) : await this.#own();
       const { instance, module } = await instantiate(source, this.glue.imports());
       this.glue.start(instance, module);
       this.#memory = instance.exports["memory"] as WebAssembly.Memory;
@@ -106,6 +115,21 @@ export class Engine<out G extends AnyGlue> {
       });
     }
     return this;
+  }
+
+  /** The package's own file: beside its code, or where tools leave it that move the code alone. */
+  async #own(): Promise<Opened> {
+    let beside: ModuleSource | undefined;
+    try {
+      beside = this.#locate();
+      return await opened(beside);
+    } catch (cause) {
+      const { leftBehind, REMEDY } = await import("./left-behind.js");
+      const elsewhere = leftBehind(beside as URL | undefined);
+      const found = elsewhere && (await opened(elsewhere).catch(() => undefined));
+      if (found) return found;
+      throw new Error(`${String(cause)}: ${REMEDY}`, { cause });
+    }
   }
 
   /** Bytes of the module's memory, to be used before the next call into it. */
@@ -119,30 +143,27 @@ const memories: WebAssembly.Memory[] = [];
 /** The size of the memory of all modules that were loaded. */
 export const memoryBytes = (): number => memories.reduce((sum, { buffer }) => sum + buffer.byteLength, 0);
 
-async function instantiate(source: ModuleSource, imports: WebAssembly.Imports): Promise<WebAssembly.WebAssemblyInstantiatedSource> {
-  const compiled: unknown = source;
-  if (compiled instanceof WebAssembly.Module) {
-    return { instance: await WebAssembly.instantiate(compiled, imports), module: compiled };
-  }
-  const bytes = await readable(source);
-  if (!(bytes instanceof Response)) return WebAssembly.instantiate(bytes, imports);
-  if (!bytes.ok || isPage(bytes)) {
-    const answer = isPage(bytes) ? "is a web page" : `answered ${bytes.status}`;
-    throw new Error(`${bytes.url} ${answer}: the package's .wasm files have to lie beside its JavaScript, or init() says where they are`);
-  }
+/** What a module is made of, once it has been found. */
+type Opened = Response | BufferSource | WebAssembly.Module;
+
+async function instantiate(source: Opened, imports: WebAssembly.Imports): Promise<WebAssembly.WebAssemblyInstantiatedSource> {
+  if (source instanceof WebAssembly.Module) return { instance: await WebAssembly.instantiate(source, imports), module: source };
+  if (!(source instanceof Response)) return WebAssembly.instantiate(source, imports);
   // Compiled as it arrives, if the server says what it is.
-  return bytes.headers.get("content-type") === "application/wasm"
-    ? WebAssembly.instantiateStreaming(bytes, imports)
-    : WebAssembly.instantiate(await bytes.arrayBuffer(), imports);
+  return source.headers.get("content-type") === "application/wasm"
+    ? WebAssembly.instantiateStreaming(source, imports)
+    : WebAssembly.instantiate(await source.arrayBuffer(), imports);
 }
 
-async function readable(source: ModuleSource): Promise<Response | BufferSource> {
+async function opened(source: ModuleSource): Promise<Opened> {
   const address = typeof source === "string" ? source : source instanceof URL ? source.href : "";
   // Node's `fetch` does not read files.
   const files = address.startsWith("file:")
     ? builtin<{ readFile(path: URL): Promise<Uint8Array<ArrayBuffer>> }>("node:fs/promises") : undefined;
   if (files) return files.readFile(new URL(address));
-  return address || source instanceof Request ? fetch(source as string | URL | Request) : (source as Response | BufferSource);
+  const found = address || source instanceof Request ? await fetch(source as string | URL | Request) : (source as Opened);
+  if (!(found instanceof Response) || (found.ok && !isPage(found))) return found;
+  throw new Error(`${found.url} ${isPage(found) ? "is a web page" : `answered ${found.status}`}`);
 }
 
 // (module (func (export "f") (result i32) i8x16.splat(−1) · i8x16.splat(1), relaxed, + 0, lane 0)): −4 where the

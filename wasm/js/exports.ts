@@ -14,4 +14,4 @@ export type { Neighbour, SearchOptions, WordOptions, WordVector, WordVectors } f
 export type {
   FileSummary, InspectOptions, Inspection, MetadataValue, TensorInfo, Verdict, VerifyOptions,
 } from "./inspection.js";
-export type { InitOptions, LoadOptions, Model } from "./api.js";
+export type { Api, InitOptions, LoadOptions, Model } from "./api.js";

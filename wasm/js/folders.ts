@@ -1,9 +1,10 @@
 // Which sources are folders: asked before any code for folders is loaded.
 import { check } from "./errors.js";
+import type { Platform } from "./platform.js";
 import { isAddress, type Source } from "./source.js";
 
 /** A Hugging Face folder: its address, which ends with `/`, or the files that somebody has picked. */
-export type Folder = string | URL | readonly File[] | FileList;
+export type Folder = string | Platform<"URL"> | readonly Platform<"File">[] | Platform<"FileList">;
 
 /** Whether a source is a folder. */
 export function isFolder(source: Source | Folder): source is Folder {

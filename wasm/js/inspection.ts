@@ -2,6 +2,7 @@ import { Purpose, type AnyGlue, type Engine, type InspectGlue, type InspectReade
 import { NanoembedError, fromModule, guarded } from "./errors.js";
 import { MAGIC_BYTES, familyOf, joined, type Family } from "./formats.js";
 import { parts, readIndex, startOf, type Parts } from "./parts.js";
+import type { Platform } from "./platform.js";
 import { pieces, unlessAborted, type FetchOptions, type Progress, type Source } from "./source.js";
 
 /** A tensor as the file's index describes it. */
@@ -54,7 +55,7 @@ export interface Inspection extends FileSummary {
    * The elements of a tensor as numbers, row by row: `count` from `first` on, all by default. Quantised types are
    * dequantised, 8-bit matrices multiplied with their scales. Of a UQFF file also whole layers can be asked for.
    */
-  values(name: string, options?: { first?: number; count?: number; signal?: AbortSignal }): Promise<Float32Array>;
+  values(name: string, options?: { first?: number; count?: number; signal?: Platform<"AbortSignal"> }): Promise<Float32Array>;
 }
 
 export interface InspectOptions extends FetchOptions {

@@ -3,10 +3,11 @@ import { breathe } from "./breathe.js";
 import type { Glue, Reader, SentenceReader } from "./engine.js";
 import { NanoembedError, check, guarded } from "./errors.js";
 import { Local } from "./local.js";
+import type { Platform } from "./platform.js";
 
 export interface EmbedOptions {
   /** Stops between batches. */
-  signal?: AbortSignal;
+  signal?: Platform<"AbortSignal">;
   /** What becomes of texts with more tokens than the model was trained for: cut (and said so), or refused. Default `end`. */
   truncate?: "end" | "error";
   /** How many tokens of a text are used. Default: what the model was trained for, 256 for all-MiniLM-L6-v2. */

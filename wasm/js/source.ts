@@ -1,14 +1,15 @@
 import { NanoembedError, check } from "./errors.js";
 import { isLocal } from "./node.js";
+import type { Platform } from "./platform.js";
 
 /** Whatever a file's bytes can come from. */
 export type Source =
   | string
-  | URL
-  | Request
-  | Response
-  | ReadableStream<Uint8Array>
-  | Blob
+  | Platform<"URL">
+  | Platform<"Request">
+  | Platform<"Response">
+  | Platform<"ReadableStream">
+  | Platform<"Blob">
   | ArrayBuffer
   | ArrayBufferView;
 
@@ -25,7 +26,7 @@ export interface Progress {
 
 export interface FetchOptions {
   /** Stops everything and frees what was there. */
-  signal?: AbortSignal;
+  signal?: Platform<"AbortSignal">;
   /** How often a broken connection is taken up again where it broke, if the server can do that. Default 3. */
   retries?: number;
   /** After how many milliseconds without a byte a connection counts as broken. Default 30,000. */

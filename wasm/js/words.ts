@@ -3,6 +3,7 @@ import { Purpose, type Engine, type Glue, type PartsReader, type Reader } from "
 import { NanoembedError, check, guarded } from "./errors.js";
 import { disposeSymbol } from "./dispose.js";
 import { parts, readIndex, type Parts } from "./parts.js";
+import type { Platform } from "./platform.js";
 import { unlessAborted, type FetchOptions, type Source } from "./source.js";
 
 /** The vector of a word. */
@@ -27,7 +28,7 @@ export interface Neighbour {
 export interface SearchOptions {
   /** How many words are wanted. Default 10. */
   k?: number;
-  signal?: AbortSignal;
+  signal?: Platform<"AbortSignal">;
   /** Is told how many of the rows were searched. */
   onProgress?: (progress: { searched: number; total: number }) => void;
 }
@@ -48,7 +49,7 @@ export interface WordVectors {
   readonly subwords: string;
 
   /** The vector of a word, its own or made of its n-grams'; `undefined` if there is neither. */
-  vector(word: string, options?: { signal?: AbortSignal }): Promise<WordVector | undefined>;
+  vector(word: string, options?: { signal?: Platform<"AbortSignal"> }): Promise<WordVector | undefined>;
   /** The words nearest to a word (which is left out) or a vector. Of a file that stays where it is, all rows are read. */
   similar(query: string | Float32Array, options?: SearchOptions): Promise<Neighbour[]>;
   /** What `c` is to as `b` is to `a`: king, man, woman gives queen for `analogy("man", "king", "woman")`. */

@@ -7,262 +7,30 @@
  *
  * @module
  */
-import type { Api, LoadOptions, Model } from "./api.js";
-import type { CausalModel } from "./causal.js";
-import { disposeSymbol } from "./dispose.js";
-import type { ModuleSource } from "./engine.js";
-import type { Reranker } from "./encoders.js";
-import { NanoembedError, check } from "./errors.js";
-import { isFolder, type Folder } from "./folders.js";
-import type { FileSummary, InspectOptions, Inspection, Verdict, VerifyOptions } from "./inspection.js";
-import { bring } from "./load.js";
-import { fromPlain } from "./protocol.js";
-import { Held, RemoteCausal, RemoteReranker, RemoteSentences, RemoteWords, type Described } from "./remote.js";
-import type { SentenceModel } from "./sentences.js";
-import type { Sink } from "./sink.js";
-import { bodyOf, isAddress, type Source } from "./source.js";
-import { plain, Thread } from "./thread.js";
-import type { WordOptions, WordVectors } from "./words.js";
+import { NanoembedError } from "./errors.js";
+import { createPool, workerOf, type WorkerOptions, type WorkerPool } from "./pool.js";
+import { original } from "./vite.js";
 
 export * from "./exports.js";
+export type { WorkerOptions, WorkerPool } from "./pool.js";
 
-export interface WorkerOptions {
-  /** How many workers. Each holds the model once. Default 1. */
-  workers?: number;
-  /** Makes a worker, where the package's own file cannot be used. */
-  create?: () => Worker;
-  /**
-   * The module for sentence models, where the package's own file cannot be used. A compiled module is shared by all
-   * workers.
-   */
-  module_or_path?: Exclude<ModuleSource, Request | Response>;
-  /** The module for word vectors, likewise. */
-  words?: Exclude<ModuleSource, Request | Response>;
-  /** The module for causal models, likewise. */
-  causal?: Exclude<ModuleSource, Request | Response>;
-  /** The module for encoders of all families, likewise. */
-  encoders?: Exclude<ModuleSource, Request | Response>;
-  /** The module for static models, likewise. */
-  static?: Exclude<ModuleSource, Request | Response>;
-}
-
-/** Workers that do what the functions of the main entry do. */
-export interface WorkerPool extends Pick<Api, "load" | "open" | "inspect" | "verify"> {
-  /** How many workers there are. */
-  readonly workers: number;
-  /** The size of all modules' memory in bytes. */
-  memoryBytes(): Promise<number>;
-  /** Ends the workers, and with them everything that they hold. */
-  dispose(): void;
-  [Symbol.dispose](): void;
-}
-
-/** Pieces that may be on their way to a worker before the next is read. */
-const IN_FLIGHT = 4;
-
-/** Sends the pieces of a download to all threads. */
-class RemoteSink implements Sink {
-  readonly #threads: Thread[];
-  #handles: Promise<number>[];
-  #sent: Promise<unknown>[] = [];
-
-  constructor(threads: Thread[], kind: Model["kind"] | undefined) {
-    this.#threads = threads;
-    this.#handles = threads.map((thread) => thread.ask<number>("begin", { args: [kind] }));
-    for (const handle of this.#handles) handle.catch(() => {});
-  }
-
-  async #all<T>(op: string, args: (at: number) => unknown[], transfer: (args: unknown[]) => Transferable[] = () => []): Promise<T[]> {
-    return Promise.all(
-      this.#threads.map(async (thread, at) => {
-        const handle = await this.#handles[at]!;
-        const own = args(at);
-        return thread.ask<T>(op, { handle, args: own, transfer: transfer(own) });
-      }),
-    );
-  }
-
-  async reserve(bytes: number): Promise<void> {
-    await this.#all("reserve", () => [bytes]);
-  }
-
-  async write(piece: Uint8Array): Promise<void> {
-    // Now: when the first answer is there, the piece's buffer may hold the next.
-    const copies = this.#threads.map(() => piece.slice());
-    const sent = this.#all("write", (at) => [copies[at]], ([copy]) => [(copy as Uint8Array).buffer as ArrayBuffer]);
-    sent.catch(() => {});
-    this.#sent.push(sent);
-    if (this.#sent.length >= IN_FLIGHT) await this.#sent.shift();
-  }
-
-  async finish(): Promise<void> {
-    await Promise.all(this.#sent);
-    await this.#all("finish", () => []);
-  }
-
-  async bytes(): Promise<Uint8Array> {
-    return this.#threads[0]!.ask<Uint8Array>("bytes", { handle: await this.#handles[0]! });
-  }
-
-  abort(): void {
-    this.#all("abort", () => []).catch(() => {});
-  }
-
-  models(options: LoadOptions): Promise<Described[]> {
-    const { duplicates, requantize } = options;
-    return this.#all<Described>("model", () => [{ duplicates, requantize }]);
-  }
-}
-
-/** Addresses count from the page, not from the worker's file. */
-const absolute = (source: Source): unknown =>
-  isAddress(source) ? new URL(source, globalThis.location?.href).href : source;
-
-/** A source on its way to a worker, and what goes over with it. */
-function sent(source: Source): { source: unknown; transfer: Transferable[] } {
-  if (source instanceof Request) return { source: source.url, transfer: [] };
-  const stream = source instanceof Response ? bodyOf(source) : source;
-  return stream instanceof ReadableStream ? { source: stream, transfer: [stream] } : { source: absolute(source), transfer: [] };
-}
-
-/** What workers keep of inspections goes when the page has no use for them. */
-const dropped = new FinalizationRegistry<Held>((held) => held.dispose());
-
-class Pool implements WorkerPool {
-  readonly #threads: Thread[];
-
-  constructor(threads: Thread[]) {
-    this.#threads = threads;
-  }
-
-  get workers(): number {
-    return this.#threads.length;
-  }
-
-  load(source: Source | Folder, options: LoadOptions & { kind: "sentences" }): Promise<SentenceModel>;
-  load(source: Source | Folder, options: LoadOptions & { kind: "reranker" }): Promise<Reranker>;
-  load(source: Source, options: LoadOptions & { kind: "words" }): Promise<WordVectors>;
-  load(source: Source, options: LoadOptions & { kind: "causal" }): Promise<CausalModel>;
-  load(source: Source | Folder, options?: LoadOptions): Promise<Model>;
-  async load(source: Source | Folder, options: LoadOptions = {}): Promise<Model> {
-    options.signal?.throwIfAborted();
-    if (isFolder(source)) return this.#folder(source, options);
-    const sink = await bring(source, () => new RemoteSink(this.#threads, options.kind), options);
-    const described = await sink.models(options);
-    return this.#model(this.#threads, described);
-  }
-
-  /** Every worker takes a folder's files for itself: from the browser's cache, if the server allows that. */
-  async #folder(folder: Folder, options: LoadOptions): Promise<Model> {
-    const { signal, onProgress } = options;
-    const source = isAddress(folder) ? absolute(folder) : [...folder];
-    const asked = this.#threads.map((thread, at) => {
-      // Progress is that of the first.
-      const own = at === 0 ? onProgress : undefined;
-      return thread.ask<Described>("folder", { args: [source, plain({ ...options, onProgress: own })], signal, onProgress: own });
-    });
-    return this.#model(this.#threads, await Promise.all(asked));
-  }
-
-  #model(threads: Thread[], described: Described[]): Model {
-    const held = new Held(threads, described.map(({ handle }) => handle));
-    const first = described[0]!;
-    switch (first.kind) {
-      case "words":
-        return new RemoteWords(held, first);
-      case "causal":
-        return new RemoteCausal(held, first);
-      case "reranker":
-        return new RemoteReranker(held, first);
-      default:
-        return new RemoteSentences(held, first);
-    }
-  }
-
-  async open(source: Source, options: WordOptions = {}): Promise<WordVectors> {
-    const thread = this.#threads[0]!;
-    const { signal } = options;
-    const { source: file, transfer } = sent(source);
-    const described = await thread.ask<Described>("open", { args: [file, plain(options)], signal, transfer });
-    return this.#model([thread], [described]) as WordVectors;
-  }
-
-  async inspect(source: Source, options: InspectOptions = {}): Promise<Inspection> {
-    const thread = this.#threads[0]!;
-    const { source: file, transfer } = sent(source);
-    const asked = thread.ask<FileSummary & { handle: number }>("inspect", {
-      args: [file, plain(options)],
-      signal: options.signal,
-      transfer,
-    });
-    const { handle, ...summary } = await asked;
-    const held = new Held([thread], [handle]);
-    const inspection: Inspection = {
-      ...summary,
-      values: (name, wanted = {}) => held.call("values", [name, rest(wanted)], { signal: wanted.signal }),
-    };
-    dropped.register(inspection.values, held);
-    return inspection;
-  }
-
-  async verify(source: Source, options: VerifyOptions = {}): Promise<Verdict> {
-    const { signal, onProgress } = options;
-    const { source: file, transfer } = sent(source);
-    const args = [file, plain(options)];
-    const verdict = await this.#threads[0]!.ask<Verdict>("verify", { args, signal, onProgress, transfer });
-    return verdict.ok ? verdict : { ...verdict, error: fromPlain(verdict.error) as NanoembedError };
-  }
-
-  async memoryBytes(): Promise<number> {
-    const sizes = await Promise.all(this.#threads.map((thread) => thread.ask<number>("memory")));
-    return sizes.reduce((sum, size) => sum + size, 0);
-  }
-
-  dispose(): void {
-    for (const thread of this.#threads) thread.end(new NanoembedError("disposed", "the workers were disposed of"));
-  }
-
-  [disposeSymbol](): void {
-    this.dispose();
-  }
-}
-
-function rest({ first, count }: { first?: number; count?: number }) {
-  return { ...(first === undefined ? {} : { first }), ...(count === undefined ? {} : { count }) };
-}
-
-const NO_WORKER = "no worker can be made of the package's file here: say with `create` how to make one, of `nanoembed/worker-thread.js`";
+const NO_WORKER = "no worker can be made of the package's file here: say with `create` how to make one, of `nanoembed/worker-thread.js`, " +
+  "or take `nanoembed/inline-worker`";
 
 /** Starts a worker with the package's own file. */
 function start(): Worker {
+  const file = import.meta.url?.replace(/[^/]*$/, "worker-thread.js");
+  const moved = original(file ?? "");
+  if (moved) return new Worker(moved, { type: "module" });
   try {
     return new Worker(new URL("./worker-thread.js", import.meta.url), { type: "module" });
   } catch (cause) {
     // Another origin's file, as a CDN's is, cannot be started, but a page's own can import it.
     const isForeign = (cause as Partial<DOMException>).name === "SecurityError";
     if (!isForeign) throw new NanoembedError("worker_failed", NO_WORKER, { cause });
-    const file = import.meta.url.replace(/[^/]*$/, "worker-thread.js");
-    const shim = URL.createObjectURL(new Blob([`import ${JSON.stringify(file)};`], { type: "text/javascript" }));
-    const worker = new Worker(shim, { type: "module" });
-    // It is read before its first answer.
-    worker.addEventListener("message", () => URL.revokeObjectURL(shim), { once: true });
-    return worker;
+    return workerOf(`import ${JSON.stringify(file)};`, { type: "module" });
   }
 }
 
 /** Starts workers. Their file is loaded now, the module when something is first asked of them. */
-export function createWorker(options: WorkerOptions = {}): WorkerPool {
-  const { workers = 1, create, module_or_path, words, causal, encoders, static: tables } = options;
-  check(Number.isInteger(workers) && workers >= 1, "there must be at least one worker");
-  check(create !== undefined || typeof Worker === "function", "there are no workers here: say with `create` how to make one");
-  const threads = Array.from({ length: workers }, () => {
-    const thread = new Thread(create ? create() : start());
-    thread.watch().catch(() => {});
-    const modules = { module_or_path, words, causal, encoders, static: tables };
-    for (const [name, module] of Object.entries(modules)) {
-      if (module !== undefined) thread.ask("init", { args: [{ [name]: absolute(module as Source) }] }).catch(() => {});
-    }
-    return thread;
-  });
-  return new Pool(threads);
-}
+export const createWorker = (options?: WorkerOptions): WorkerPool => createPool(start, options);

@@ -4,8 +4,8 @@
 //   cargo        one module for each variant, for wasm32-unknown-unknown
 //   wasm-bindgen by ../build, in the version that the modules were compiled with
 //   wasm-opt     from npm's binaryen
-//   rollup       the entries, with what they share in chunks of their own; esbuild makes them small
-//   tsc          declarations
+//   rollup       the entries, with what they share in chunks of their own; terser makes them small
+//   tsc          declarations, of which rollup-plugin-dts keeps what the entries mention
 import { execFile } from "node:child_process";
 import { copyFileSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -13,7 +13,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
-import { bundle } from "./bundle.mjs";
+import { bundle, bundleTypes } from "./bundle.mjs";
 import { declaration, factory } from "./glue.mjs";
 import { FAST, SMALL, wasmOptArguments } from "./wasm-opt.mjs";
 
@@ -38,6 +38,9 @@ const variants = [
   { name: "nanoembed-values", glue: "values", features: "values", target: "", profile: "npm-small" },
   { name: "nanoembed-slim", glue: "slim", features: "words", target: "+simd128", profile: "npm-small" },
 ];
+
+/** What programs import. Those whose names begin with `inline` are one file each. */
+const ENTRIES = ["index", "worker", "inspect", "slim", "inline", "inline-worker"];
 
 const execute = promisify(execFile);
 
@@ -121,18 +124,35 @@ async function buildJs() {
   for (const file of readdirSync(out)) {
     if (!file.endsWith(".wasm")) rmSync(join(out, file), { recursive: true });
   }
-  const options = { bundle: true, format: "esm", target: "es2022", minify: true, sourcemap: false,
-    absWorkingDir: here, outdir: out, charset: "utf8", logLevel: "warning", legalComments: "none" };
-  await bundle(join(here, "js"), out, ["index", "worker", "inspect", "slim"], ["worker-thread"]);
-  // Everything in one file, the module as text: for pages that cannot load a second file.
-  await build({ ...options, entryPoints: ["js/inline.ts"], loader: { ".wasm": "binary" } });
-  await run(process.execPath, [join(here, "node_modules/typescript/bin/tsc"), "-p", "tsconfig.json"], { cwd: here });
+  await bundle(join(here, "js"), out, ENTRIES.filter((entry) => !entry.startsWith("inline")), ["worker-thread"]);
+  await buildInline();
+  await buildTypes();
   for (const file of readdirSync(out)) {
     if (file.endsWith(".js")) {
       const bytes = readFileSync(join(out, file));
       console.log(`dist/${file}  ${bytes.length} bytes, ${gzipSync(bytes, { level: 9 }).length} gzip`);
     }
   }
+}
+
+/** Everything in one file, the modules as text: for pages that cannot load a second file, and bundlers that do not bring one. */
+async function buildInline() {
+  const options = { bundle: true, target: "es2022", minify: true, sourcemap: false, absWorkingDir: here, outdir: out, charset: "utf8",
+    logLevel: "warning", legalComments: "none", loader: { ".wasm": "binary" } };
+  const { outputFiles } = await build({ ...options, entryPoints: ["js/inline-thread.ts"], format: "iife", write: false });
+  const thread = { name: "thread", setup(build) {
+    build.onResolve({ filter: /^inline-thread$/ }, ({ path }) => ({ path, namespace: "thread" }));
+    build.onLoad({ filter: /./, namespace: "thread" }, () => ({ contents: outputFiles[0].text, loader: "text" }));
+  } };
+  await build({ ...options, entryPoints: ["js/inline.ts", "js/inline-worker.ts"], format: "esm", plugins: [thread] });
+}
+
+/** The declarations of the entries, with what they mention and nothing else. */
+async function buildTypes() {
+  const folder = join(targets, "npm", "types");
+  rmSync(folder, { recursive: true, force: true });
+  await run(process.execPath, [join(here, "node_modules/typescript/bin/tsc"), "-p", "tsconfig.json", "--outDir", folder], { cwd: here });
+  for (const entry of ENTRIES) await bundleTypes(folder, out, entry);
 }
 
 const wanted = process.argv.slice(2);

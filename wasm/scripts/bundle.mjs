@@ -1,13 +1,15 @@
 // The entries, and what they share in chunks that are put together by hand: a page downloads few files, none with much that it
 // does not need. What runs in a worker is one file, since some bundlers cannot load parts of workers.
-import { existsSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { transform } from "esbuild";
 import { rollup } from "rollup";
+import { dts } from "rollup-plugin-dts";
+import { minify } from "terser";
 
 const chunks = {
   // What every entry needs.
-  common: ["errors.ts", "source.ts", "engine.ts", "formats.ts", "dispose.ts", "breathe.ts", "sink.ts", "node.ts"],
+  common: ["errors.ts", "source.ts", "engine.ts", "formats.ts", "dispose.ts", "breathe.ts", "sink.ts", "node.ts", "vite.ts"],
   unanswered: ["unanswered.ts"],
   "local-files": ["local-files.ts"],
   // What all but the inspector need.
@@ -36,7 +38,8 @@ const typescript = {
     return (await transform(code, { ...options, loader: "ts", tsconfigRaw })).code;
   },
   async renderChunk(code) {
-    return (await transform(code, { ...options, minify: true, format: "esm", legalComments: "none", mangleProps: /^__(wbg_ptr|destroy_into_raw|wrap)$/ })).code;
+    const properties = { regex: /^__(wbg_ptr|destroy_into_raw|wrap)$/ };
+    return (await minify(code, { module: true, ecma: 2022, compress: { passes: 3 }, mangle: { properties } })).code;
   },
 };
 
@@ -59,4 +62,15 @@ export async function bundle(from, to, entries, workers) {
     },
   });
   for (const name of workers) await write(join(from, `${name}.ts`), { file: join(to, `${name}.js`), inlineDynamicImports: true });
+}
+
+/** Writes the declarations of an entry in the folder `from` to the folder `to`: what it mentions, and nothing internal. */
+export async function bundleTypes(from, to, entry) {
+  const result = await rollup({ input: join(from, `${entry}.d.ts`), plugins: [dts()], onwarn({ message }) { throw new Error(message); } });
+  const { output: [{ code }] } = await result.generate({});
+  await result.close();
+  // Only at the beginning of a file is it more than a comment.
+  const reference = '/// <reference lib="esnext.disposable" preserve="true" />\n';
+  const without = code.replaceAll(reference, "");
+  writeFileSync(join(to, `${entry}.d.ts`), (code === without ? "" : reference) + without.replaceAll("\n\n\n", "\n"));
 }

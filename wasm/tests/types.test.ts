@@ -1,5 +1,5 @@
 // The declarations as projects with other settings than ours see them.
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import ts from "typescript";
@@ -27,19 +27,79 @@ export const wrong: EmbedOptions = { truncate: "start" };
 export const unknown: EmbedOptions = { max_tokens: 3 };
 `;
 
-test.each([["es2022", ts.ModuleResolutionKind.Bundler], ["es2023", ts.ModuleResolutionKind.NodeNext]] as const)("lib %s", (lib, moduleResolution) => {
+/** What a program in Node or a worker does, which has no declarations of the DOM. */
+const USE_WITHOUT_DOM = `
+import { load, NanoembedError, type InitOptions, type SentenceModel } from "../../dist/index.js";
+import { createWorker, type WorkerOptions } from "../../dist/worker.js";
+import { createWorker as inlined } from "../../dist/inline-worker.js";
+import { load as inline } from "../../dist/inline.js";
+import { inspect } from "../../dist/inspect.js";
+import { open } from "../../dist/slim.js";
+export async function use(bytes: Uint8Array, init: InitOptions, workers: WorkerOptions): Promise<number> {
+  const model: SentenceModel = await load(bytes, { kind: "sentences" });
+  const { data } = await model.embed(["x"]);
+  const words = await open("words.fifu");
+  const pools = [createWorker(workers), inlined({ workers: 2 })];
+  try {
+    await inline(bytes);
+  } catch (error) {
+    if (error instanceof NanoembedError) return error.offset ?? (await inspect(bytes)).bytesRead;
+  }
+  model[Symbol.dispose]();
+  return data.length + words.dims + pools.length + Object.keys(init).length;
+}
+// @ts-expect-error
+export const wrong = load(3);
+`;
+
+/** With declarations of Node alone. */
+const USE_IN_NODE = `${USE_WITHOUT_DOM}
+export const more = [
+  load(new URL("file:///x"), { signal: AbortSignal.timeout(3) }), load(new Response("")), load(new Blob([])),
+  load(new Blob([]).stream() as ReadableStream<Uint8Array>),
+];
+// @ts-expect-error
+export const stopped = load("x", { signal: 3 });
+`;
+
+/** What the compiler says of a program. */
+function complaints(code: string, options: ts.CompilerOptions): string[] {
   const folder = mkdtempSync(join(here, "types-"));
   try {
     const file = join(folder, "use.ts");
-    writeFileSync(file, USE);
-    const module = moduleResolution === ts.ModuleResolutionKind.NodeNext ? ts.ModuleKind.NodeNext : ts.ModuleKind.ESNext;
+    writeFileSync(file, code);
     const program = ts.createProgram([file], {
-      lib: [`lib.${lib}.d.ts`, "lib.dom.d.ts", "lib.dom.iterable.d.ts"], target: ts.ScriptTarget.ES2022,
-      module, moduleResolution, types: [], strict: true, noEmit: true, skipLibCheck: false, exactOptionalPropertyTypes: true,
+      target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.ESNext, moduleResolution: ts.ModuleResolutionKind.Bundler, types: [],
+      strict: true, noEmit: true, skipLibCheck: false, exactOptionalPropertyTypes: true, ...options,
     });
-    const said = ts.getPreEmitDiagnostics(program).map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, "\n"));
-    expect(said).toEqual([]);
+    return ts.getPreEmitDiagnostics(program).map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, "\n"));
   } finally {
     rmSync(folder, { recursive: true });
+  }
+}
+
+const nodeNext = { module: ts.ModuleKind.NodeNext, moduleResolution: ts.ModuleResolutionKind.NodeNext };
+
+test.each([["es2022", {}], ["es2023", nodeNext]] as const)("lib %s", (lib, resolution) => {
+  const said = complaints(USE, { lib: [`lib.${lib}.d.ts`, "lib.dom.d.ts", "lib.dom.iterable.d.ts"], ...resolution });
+  expect(said).toEqual([]);
+});
+
+test.each([["", USE_WITHOUT_DOM, []], [", with Node's", USE_IN_NODE, ["node"]]] as const)("lib es2022 without the DOM%s", (_, code, types) => {
+  expect(complaints(code, { lib: ["lib.es2022.d.ts"], types: [...types], ...nodeNext })).toEqual([]);
+});
+
+test("in a worker", () => {
+  const code = `${USE_WITHOUT_DOM} export const module = (compiled: WebAssembly.Module): InitOptions => ({ module_or_path: compiled });`;
+  expect(complaints(code, { lib: ["lib.es2022.d.ts", "lib.webworker.d.ts"] })).toEqual([]);
+});
+
+test("declarations export what README speaks of, and nothing else", () => {
+  const internal = /\b(Engine|Glue|Sink|Runners|Reader|Local\w+|Remote\w+|Thread|Modules)\b/;
+  for (const entry of ["index", "inline", "worker", "inline-worker", "inspect", "slim"]) {
+    const text = readFileSync(join(here, `../dist/${entry}.d.ts`), "utf8");
+    // Each is whole by itself.
+    expect(text).not.toMatch(/from "\./);
+    expect(text.replace(/\/\*[^]*?\*\//g, "")).not.toMatch(internal);
   }
 });

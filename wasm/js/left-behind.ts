@@ -1,0 +1,31 @@
+// Tools that move JavaScript and leave what lies beside it.
+import { builtin } from "./node.js";
+import { original } from "./vite.js";
+
+interface Resolver {
+  createRequire(from: string): { resolve(name: string): string };
+}
+
+/** Where the package's file lies whose address is made of that of moved JavaScript; nothing if that is not known. */
+export function leftBehind(beside: URL | undefined): URL | undefined {
+  const address = String(beside);
+  const name = /nanoembed[a-z-]*(?=[^/]*\.wasm$)/.exec(address)?.[0];
+  if (!name) return undefined;
+  const there = original(address);
+  if (there) return new URL(there);
+  // Code that was bundled for Node runs where the package is installed, as a rule.
+  const modules = builtin<Resolver>("node:module");
+  if (!modules) return undefined;
+  const { cwd } = (globalThis as unknown as { process: { cwd(): string } }).process;
+  try {
+    const path = modules.createRequire(`${cwd()}/`).resolve(`nanoembed/${name}.wasm`);
+    return builtin<{ pathToFileURL(path: string): URL }>("node:url")!.pathToFileURL(path);
+  } catch {
+    return undefined;
+  }
+}
+
+/** What to do about a module that was not found. */
+export const REMEDY =
+  "the package's .wasm files have to lie beside its JavaScript, where esbuild and Rollup do not put them: copy them there from " +
+  "node_modules/nanoembed/dist, or import nanoembed/inline, which needs none, or say with init() where they are";
