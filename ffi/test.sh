@@ -4,7 +4,9 @@
 #
 #   ffi/test.sh                    everything
 #   ffi/test.sh STEP…              these steps: build header functions wrapper threads memory symbols packages examples
-#                                  bare targets sizes cortex_m cortex_m0, and sizes_of_all
+#                                  bare targets sizes cortex_m cortex_m0 zephyr, and sizes_of_all
+#
+# `zephyr` takes the Zephyr at ZEPHYR_BASE, and the modules in ZEPHYR_MODULES (CMSIS), separated by semicolons.
 set -euo pipefail
 cd "$(dirname "$0")"
 target=${CARGO_TARGET_DIR:-$PWD/../target}
@@ -320,7 +322,68 @@ cortex_m0() {
     [ "$(sed -n 's/^ram: //p' "$scratch/table.txt")" -le $((13 * 1024)) ]
 }
 
-steps=(build header functions wrapper threads memory symbols packages examples bare targets sizes cortex_m cortex_m0)
+# The host's three lines for the texts of the Zephyr sample: scores and texts, as the sample prints them.
+zephyr_expects() {
+    gcc "${c99[@]}" -I "$prefix/include" examples/c/search.c "${library[@]}" -o "$scratch/search-zephyr"
+    sed -n 's/^    "\(.*\)",$/\1/p' ../zephyr/samples/search/src/main.c >"$scratch/zephyr.texts"
+    "$scratch/search-zephyr" "$1" "$scratch/zephyr.texts" "How do I reset my password?"
+}
+
+# Builds the Zephyr sample for a board, with further options of CMake.
+zephyr_build() {
+    local board=$1
+    shift
+    cmake -GNinja -S ../zephyr/samples/search -B "$scratch/zephyr-$board" -DBOARD="$board" \
+        -DZEPHYR_MODULES="$(dirname "$PWD")${ZEPHYR_MODULES:+;$ZEPHYR_MODULES}" -DNANOEMBED_CARGO_DIR="$target" "$@" \
+        >"$scratch/zephyr-$board.log" 2>&1 && ninja -C "$scratch/zephyr-$board" >>"$scratch/zephyr-$board.log" 2>&1 ||
+        { cat "$scratch/zephyr-$board.log"; return 1; }
+}
+
+# The Zephyr module: Kconfig offers every part, and the sample finds what a program of the host finds.
+zephyr() {
+    local part tool native=native_posix_64 scores='^-\?[01]\.[0-9]* [A-Z]'
+    for part in $(sed -n '/^\[features\]/,/^\[dep/s/^\([a-z0-9-]*\) = .*/\1/p' Cargo.toml); do
+        case $part in default | all | std | panic-handler | arm-dsp | weights | models | bert) continue ;; esac
+        part=${part^^}
+        grep -qx "config NANOEMBED_PART_${part//-/_}" ../zephyr/Kconfig || {
+            echo "zephyr/Kconfig does not offer $part"; return 1; }
+    done
+    [ -d "${ZEPHYR_BASE-}" ] || { skip "the Zephyr module: ZEPHYR_BASE names no Zephyr"; return; }
+    for tool in cmake ninja dtc; do
+        have $tool || { skip "the Zephyr module: $tool is not installed"; return; }
+    done
+    [ -f "$prefix/lib/libnanoembed.a" ] || build
+    [ -d "$ZEPHYR_BASE/boards/native/native_sim" ] && native=native_sim/native/64
+
+    say "all-MiniLM-L6-v2 in a partition of simulated flash"
+    ZEPHYR_TOOLCHAIN_VARIANT=host zephyr_build $native -DDTC_OVERLAY_FILE=simulated_flash.overlay
+    { head -c $((1024 * 1024)) /dev/zero; cat "$model"; } >"$scratch/zephyr.flash"
+    "$scratch/zephyr-$native/zephyr/zephyr.exe" --flash="$scratch/zephyr.flash" -no-rt -stop_at=1 </dev/null |
+        tee "$scratch/zephyr.out"
+    rm "$scratch/zephyr.flash"
+    zephyr_expects "$model" | cmp - <(grep "$scores" "$scratch/zephyr.out")
+
+    say "a static model in flash, on a Cortex-M3"
+    for tool in arm-none-eabi-gcc qemu-system-arm; do
+        have $tool || { skip "Zephyr on a Cortex-M3: $tool is not installed"; return; }
+    done
+    bare_target thumbv7m-none-eabi || { skip "Zephyr on a Cortex-M3: rustup target add thumbv7m-none-eabi"; return; }
+    ZEPHYR_TOOLCHAIN_VARIANT=cross-compile CROSS_COMPILE=$(command -v arm-none-eabi-gcc | sed 's/gcc$//') \
+        zephyr_build qemu_cortex_m3 -DCONFIG_NANOEMBED_PART_EMBD=n
+    # The board never ends by itself.
+    qemu-system-arm -M lm3s6965evb -nographic -kernel "$scratch/zephyr-qemu_cortex_m3/zephyr/zephyr.elf" \
+        </dev/null >"$scratch/zephyr.out" 2>/dev/null &
+    for _ in {1..300}; do
+        ! grep -q '^done' "$scratch/zephyr.out" && kill -0 $! || break
+        sleep 0.1
+    done
+    kill $!
+    cat "$scratch/zephyr.out"
+    zephyr_expects tests/data/small_table.weights | cmp - <(tr -d '\r' <"$scratch/zephyr.out" | grep "$scores")
+}
+
+steps=(build header functions wrapper threads memory symbols packages examples bare targets sizes cortex_m cortex_m0
+    zephyr)
 [ $# -gt 0 ] || set -- "${steps[@]}"
 for step in "$@"; do
     case " ${steps[*]} sizes_of_all " in
