@@ -35,6 +35,7 @@ export default limits([
   ["JavaScript, main entry", "9.8 KB", closure("index.js")],
   ["JavaScript, inspector", "8.5 KB", inspector],
   ["JavaScript, word vectors only", "11.7 KB", closure("slim.js")],
+  ["JavaScript, SemanticEmbedder beside the main entry", "2.5 KB", ["dist/semantic-embedder.js"]],
   ["JavaScript, worker entry, in the page", "10.6 KB", closure("worker.js")],
   ["JavaScript, in a worker", "20 KB", closure("worker-thread.js")],
   ...families.map((family) => [`all that is loaded to inspect a file of ${family}`, "34 KB", [wasm(`-inspect-${family}`), ...inspector]]),

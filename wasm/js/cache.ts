@@ -70,6 +70,13 @@ async function recall(kind: CacheKind, address: string, signal?: AbortSignal): P
   }
 }
 
+/** Whether there is a copy of `address`. */
+export async function isKept(kind: CacheKind, address: string): Promise<boolean> {
+  const kept = await recall(kind, address);
+  kept?.close?.();
+  return kept !== undefined;
+}
+
 /** Keeps a copy. A store that is full or forbidden is no reason to fail: the answer says whether it worked. */
 async function keep(kind: CacheKind, address: string, bytes: Uint8Array<ArrayBuffer>): Promise<boolean> {
   try {

@@ -40,7 +40,7 @@ const variants = [
 ];
 
 /** What programs import. Those whose names begin with `inline` are one file each. */
-const ENTRIES = ["index", "worker", "inspect", "slim", "inline", "inline-worker"];
+const ENTRIES = ["index", "worker", "inspect", "slim", "semantic-embedder", "inline", "inline-worker"];
 
 const execute = promisify(execFile);
 

@@ -34,6 +34,7 @@ import { createWorker, type WorkerOptions } from "../../dist/worker.js";
 import { createWorker as inlined } from "../../dist/inline-worker.js";
 import { load as inline } from "../../dist/inline.js";
 import { inspect } from "../../dist/inspect.js";
+import { install } from "../../dist/semantic-embedder.js";
 import { open } from "../../dist/slim.js";
 export async function use(bytes: Uint8Array, init: InitOptions, workers: WorkerOptions): Promise<number> {
   const model: SentenceModel = await load(bytes, { kind: "sentences" });
@@ -46,7 +47,9 @@ export async function use(bytes: Uint8Array, init: InitOptions, workers: WorkerO
     if (error instanceof NanoembedError) return error.offset ?? (await inspect(bytes)).bytesRead;
   }
   model[Symbol.dispose]();
-  return data.length + words.dims + pools.length + Object.keys(init).length;
+  const embedder = await install({ model: bytes }).create();
+  const { values } = (await embedder.embed("x", { taskType: "retrieval-query" })).embeddings[0]!;
+  return data.length + values.length + words.dims + pools.length + Object.keys(init).length;
 }
 // @ts-expect-error
 export const wrong = load(3);
@@ -96,7 +99,7 @@ test("in a worker", () => {
 
 test("declarations export what README speaks of, and nothing else", () => {
   const internal = /\b(Engine|Glue|Sink|Runners|Reader|Local\w+|Remote\w+|Thread|Modules)\b/;
-  for (const entry of ["index", "inline", "worker", "inline-worker", "inspect", "slim"]) {
+  for (const entry of ["index", "inline", "worker", "inline-worker", "inspect", "slim", "semantic-embedder"]) {
     const text = readFileSync(join(here, `../dist/${entry}.d.ts`), "utf8");
     // Each is whole by itself.
     expect(text).not.toMatch(/from "\./);
