@@ -1,6 +1,6 @@
 // What a user downloads, gzip. JavaScript is counted as an entry's file with all that it imports at once; what it imports when
 // it is asked for (`import(…)`) has limits of its own.
-import { readFileSync } from "node:fs";
+import { readFileSync, readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 
 /** A file of dist/ and what it imports. */
@@ -14,6 +14,9 @@ function closure(entry, seen = new Set()) {
   }
   return [...seen];
 }
+
+/** What is loaded when it is asked for. */
+const chunk = (name) => `dist/${readdirSync(new URL("dist", import.meta.url)).find((file) => file.startsWith(`chunk-${name}-`))}`;
 
 const limits = (entries) => entries.map(([name, limit, path]) => ({ name, limit, path, gzip: true, brotli: false }));
 const wasm = (name) => `dist/nanoembed${name}.wasm`;
@@ -38,5 +41,6 @@ export default limits([
   ["JavaScript, SemanticEmbedder beside the main entry", "2.5 KB", ["dist/semantic-embedder.js"]],
   ["JavaScript, worker entry, in the page", "10.6 KB", closure("worker.js")],
   ["JavaScript, in a worker", "20 KB", closure("worker-thread.js")],
+  ["JavaScript with its module, search in few bits", "2.7 KB", chunk("scan")],
   ...families.map((family) => [`all that is loaded to inspect a file of ${family}`, "34 KB", [wasm(`-inspect-${family}`), ...inspector]]),
 ]);

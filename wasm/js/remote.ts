@@ -4,7 +4,6 @@ import type { CausalModel, GenerateOptions, Generated, GeneratedToken } from "./
 import { disposeSymbol } from "./dispose.js";
 import type { PairScore, Ranked, RerankOptions, Reranker } from "./encoders.js";
 import { NanoembedError, check } from "./errors.js";
-import { ranked } from "./ranking.js";
 import {
   room, type EmbedOptions, type Embedding, type Embeddings, type PartOptions, type SentenceModel, type TokenizeOptions, type Tokens,
 } from "./sentences.js";
@@ -172,7 +171,8 @@ export class RemoteReranker extends Remote implements Reranker {
   }
 
   async rerank(query: string, texts: readonly string[], options?: RerankOptions): Promise<Ranked[]> {
-    return ranked(await this.score(query, texts, options), this.labels);
+    const scores = await this.score(query, texts, options);
+    return (await import("./ranking.js")).ranked(scores, this.labels);
   }
 
   async score(query: string, texts: readonly string[], options: RerankOptions = {}): Promise<PairScore[]> {

@@ -35,48 +35,70 @@ export function similarity(a: ArrayLike<number>, b: ArrayLike<number>): number {
   return lengths > 0 ? dot / lengths : 0;
 }
 
+let candidates: typeof import("./scan.js").candidates | undefined;
+let scan: Promise<unknown> | undefined;
+
+/** Brings what makes search in few bits fast. It says which vectors are looked at, not what they score. */
+function bringScan(): void {
+  scan ??= import("./scan.js").then(({ ready }) => (candidates = ready())).catch(() => {});
+}
+
 /**
  * The `k` vectors nearest to `query`, the best first.
  *
- * `vectors` are one flat array, as `embed` gives it for several texts, or what `quantizeVectors` made of it.
+ * `vectors` are one flat array, as `embed` gives it for several texts, or what `quantizeVectors` made of it. The
+ * latter are searched in WebAssembly, which is loaded when vectors are first quantised or searched, and by the same scores in
+ * JavaScript until it is there.
  */
 export function topK(query: ArrayLike<number>, vectors: Float32Array | QuantizedVectors, k: number): Hit[] {
   const dims = query.length;
   check(dims > 0, "the query has no elements");
-  const score = scorer(query, vectors);
-  const count = score.count;
+  const { codes, count, of } = scorer(query, vectors);
   const best: Hit[] = [];
-  for (let index = 0; index < count; index += 1) {
-    const value = score.of(index);
+  const few = codes && candidates?.(codes, vectors as QuantizedVectors, k);
+  for (let at = 0; at < (few?.length ?? count); at += 1) {
+    const index = few?.[at] ?? at;
+    const value = of(index);
     if (Number.isNaN(value) || k < 1) continue;
     if (best.length >= k && value <= best[best.length - 1]!.score) continue;
-    let at = best.length;
-    while (at > 0 && best[at - 1]!.score < value) at -= 1;
-    best.splice(at, 0, { index, score: value });
+    let place = best.length;
+    while (place > 0 && best[place - 1]!.score < value) place -= 1;
+    best.splice(place, 0, { index, score: value });
     if (best.length > k) best.pop();
   }
   return best;
 }
 
-function scorer(query: ArrayLike<number>, vectors: Float32Array | QuantizedVectors) {
+/** How many vectors there are, what one scores, and the query as it is compared with vectors in few bits. */
+interface Scorer {
+  count: number;
+  of(index: number): number;
+  codes?: ArrayLike<number>;
+}
+
+function scorer(query: ArrayLike<number>, vectors: Float32Array | QuantizedVectors): Scorer {
   const dims = query.length;
   if (vectors instanceof Float32Array) {
     check(vectors.length % dims === 0, `${vectors.length} numbers are no whole number of vectors of ${dims}`);
-    return { count: vectors.length / dims, of: (index: number) => dot(query, vectors, index * dims) };
+    return { count: vectors.length / dims, of: (index) => dot(query, vectors, index * dims) };
   }
   check(vectors.dims === dims, `the query has ${dims} elements, the vectors have ${vectors.dims}`);
-  const { data, scales } = vectors;
-  if (vectors.kind === "int8") {
-    return { count: data.length / dims, of: (index: number) => dot(query, data, index * dims) * scales![index]! };
+  const { data, kind, scales } = vectors;
+  if (kind === "int8") {
+    bringScan();
+    return { codes: query, count: data.length / dims, of: (index) => dot(query, data, index * dims) * scales![index]! };
   }
-  check(vectors.kind === "binary", "no known kind of vectors");
-  const bits = quantizeVectors(Float32Array.from(query), dims, "binary").data;
+  check(kind === "binary", "no known kind of vectors");
+  const codes = quantizeVectors(Float32Array.from(query), dims, "binary").data;
   return {
-    count: data.length / bits.length,
+    codes,
+    count: data.length / codes.length,
     // Of random directions half the bits differ: cos(π · differing / dims) is what the angle then is.
-    of(index: number) {
+    of(index) {
       let differing = 0;
-      for (let i = 0; i < bits.length; i += 1) differing += ones(bits[i]! ^ data[index * bits.length + i]!);
+      for (let i = 0; i < codes.length; i += 1) {
+        for (let byte = codes[i]! ^ data[index * codes.length + i]!; byte; byte &= byte - 1) differing += 1;
+      }
       return Math.cos((Math.PI * differing) / dims);
     },
   };
@@ -88,16 +110,11 @@ function dot(query: ArrayLike<number>, data: ArrayLike<number>, start: number): 
   return sum;
 }
 
-function ones(byte: number): number {
-  const pairs = byte - ((byte >> 1) & 0x55);
-  const fours = (pairs & 0x33) + ((pairs >> 2) & 0x33);
-  return (fours + (fours >> 4)) & 15;
-}
-
 /** Makes a flat array of vectors four times (`int8`) or 32 times (`binary`) smaller. */
 export function quantizeVectors(vectors: Float32Array, dims: number, kind: "int8" | "binary"): QuantizedVectors {
   check(dims > 0 && vectors.length % dims === 0, `${vectors.length} numbers are no whole number of vectors of ${dims}`);
   const count = vectors.length / dims;
+  bringScan();
   if (kind === "binary") {
     const bytes = Math.ceil(dims / 8);
     const data = new Uint8Array(count * bytes);
@@ -116,7 +133,7 @@ export function quantizeVectors(vectors: Float32Array, dims: number, kind: "int8
     const largest = vector.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
     scales[index] = largest / 127;
     const factor = largest > 0 ? 127 / largest : 0;
-    for (let i = 0; i < dims; i += 1) data[index * dims + i] = Math.round(vector[i]! * factor);
+    data.set(vector.map((value) => Math.round(value * factor)), index * dims);
   }
   return { kind, data, scales, dims };
 }

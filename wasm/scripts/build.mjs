@@ -8,7 +8,7 @@
 //   tsc          declarations, of which rollup-plugin-dts keeps what the entries mention
 import { execFile } from "node:child_process";
 import { copyFileSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { gzipSync } from "node:zlib";
@@ -23,7 +23,7 @@ const out = join(here, "dist");
 const targets = join(root, "target");
 const generated = join(here, "js", "generated");
 
-/** The modules: what they can do, the target features, and how they are compiled. */
+/** The modules: what they can do, the target features, and how they are compiled. One without glue lies as text in the JavaScript. */
 const variants = [
   { name: "nanoembed", glue: "sentences", features: "embed", target: "+simd128", profile: "npm" },
   { name: "nanoembed-relaxed", glue: "sentences", features: "embed", target: "+simd128,+relaxed-simd", profile: "npm" },
@@ -36,6 +36,7 @@ const variants = [
   ...Object.entries({ amb: "amb", embd: "embd", finalfusion: "finalfusion", gguf: "gguf", safetensors: "uqff" }).map(([family, formats]) => (
     { name: `nanoembed-inspect-${family}`, glue: "inspect", features: `inspect,${formats}`, target: "", profile: "npm-small" })),
   { name: "nanoembed-values", glue: "values", features: "values", target: "", profile: "npm-small" },
+  { name: "scan", features: "scan", target: "+simd128", link: "-zstack-size=4096", profile: "npm-small" },
   { name: "nanoembed-slim", glue: "slim", features: "words", target: "+simd128", profile: "npm-small" },
 ];
 
@@ -75,12 +76,13 @@ async function buildWasm(variants) {
     }
     return Promise.all(finished);
   }));
-  writeGlues(made.flat());
+  writeGlues(made.flat(2));
 }
 
 /** Where the module lies that cargo makes of a variant. */
-async function compile({ name, features, target, profile }) {
-  const env = { ...process.env, RUSTFLAGS: target ? `-C target-feature=${target}` : "" };
+async function compile({ name, features, target, link, profile }) {
+  const flags = [...(target ? [`-C target-feature=${target}`] : []), ...(link ? [`-C link-arg=${link}`] : [])];
+  const env = { ...process.env, RUSTFLAGS: flags.join(" ") };
   await run("cargo", ["build", "--quiet", "--locked", "-p", "nanoembed-wasm", "--target", "wasm32-unknown-unknown",
     "--profile", profile, "--no-default-features", "--features", features], { env });
   // The next variant takes the same place.
@@ -94,9 +96,16 @@ async function compile({ name, features, target, profile }) {
 /** Makes the module that is published of a compiled one, and gives its glue. */
 async function finish({ name, glue, profile }, module) {
   const folder = dirname(module);
+  if (!glue) {
+    const optimized = join(folder, "optimized.wasm");
+    await optimize(module, optimized, profile);
+    writeFileSync(join(generated, `${name}.js`), `export default "${readFileSync(optimized).toString("base64")}";\n`);
+    writeFileSync(join(generated, `${name}.d.ts`), "declare const base64: string;\nexport default base64;\n");
+    return [];
+  }
   await run(join(here, "build/target/debug/nanoembed-wasm-build"), [module, folder, glue]);
   await optimize(join(folder, `${glue}_bg.wasm`), join(out, `${name}.wasm`), profile);
-  return { name, glue, javascript: readFileSync(join(folder, `${glue}.js`), "utf8") };
+  return [{ name, glue, javascript: readFileSync(join(folder, `${glue}.js`), "utf8") }];
 }
 
 /** Modules of one kind share their glue. */
@@ -115,7 +124,7 @@ function writeGlues(made) {
 async function optimize(from, to, profile) {
   await run(process.execPath, wasmOptArguments(from, to, profile === "npm-small" ? SMALL : FAST));
   const bytes = readFileSync(to);
-  console.log(`${to.slice(here.length + 1)}  ${bytes.length} bytes, ${gzipSync(bytes, { level: 9 }).length} gzip`);
+  console.log(`${relative(here, to)}  ${bytes.length} bytes, ${gzipSync(bytes, { level: 9 }).length} gzip`);
 }
 
 async function buildJs() {

@@ -13,7 +13,11 @@ const chunks = {
   unanswered: ["unanswered.ts"],
   "local-files": ["local-files.ts"],
   // What all but the inspector need.
-  models: ["load.ts", "local.ts", "sentences.ts", "vectors.ts", "folders.ts", "ranking.ts"],
+  models: ["load.ts", "local.ts", "sentences.ts", "vectors.ts", "folders.ts"],
+  // What orders texts for models that compare, here and in workers.
+  ranking: ["ranking.ts"],
+  // Search in few bits, with its module.
+  scan: ["scan.ts", "generated/scan.js"],
   // What reads parts of files.
   parts: ["parts.ts"],
   words: ["words.ts", "looking-up.ts", "module-slim.ts", "generated/slim.js"],

@@ -5,13 +5,15 @@
 //! * [`sentences`] embeds texts, [`encoders`] does so with models of all families, [`causal`]
 //!   continues them, [`words`] looks words up, all in bytes that a reader kept; [`folder`] takes a
 //!   model's texts and weights apart;
+//! * [`scan`] compares a vector with many;
 //! * [`report`] tells what a file says of itself, as JSON; [`dequantize`] turns parts of tensors
 //!   into numbers.
 //!
 //! JavaScript owns every decision about sources, caches, workers and time. Features choose what a
 //! module can do: the package ships one for BERT, one for static models, one for encoders of all
-//! families, one that continues texts, one for words, one that inspects, and one that dequantises,
-//! which is loaded when somebody wants to see numbers.
+//! families, one that continues texts, one for words, one that inspects, one that dequantises,
+//! which is loaded when somebody wants to see numbers, and one for search, which lies within the
+//! JavaScript that calls it.
 
 #![cfg_attr(target_family = "wasm", no_std)]
 
@@ -27,6 +29,7 @@ mod decoder;
 pub mod dequantize;
 #[cfg(feature = "encoders")]
 pub mod encoders;
+#[cfg(feature = "bindgen")]
 pub mod failure;
 #[cfg(feature = "encoders")]
 pub mod folder;
@@ -36,6 +39,8 @@ pub mod reader;
 pub mod report;
 #[cfg(any(feature = "embed", feature = "encoders"))]
 mod requantize;
+#[cfg(feature = "scan")]
+pub mod scan;
 #[cfg(feature = "reading")]
 mod seen;
 #[cfg(any(feature = "embed", feature = "static"))]

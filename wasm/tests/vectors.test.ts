@@ -1,5 +1,5 @@
-import { describe, expect, test } from "vitest";
-import { NanoembedError, quantizeVectors, similarity, topK } from "../dist/index.js";
+import { beforeAll, describe, expect, test, vi } from "vitest";
+import { NanoembedError, quantizeVectors, similarity, topK, type Hit, type QuantizedVectors } from "../dist/index.js";
 
 /** Numbers without a pattern, the same in every run. */
 function noise(count: number, seed: number): Float32Array {
@@ -72,5 +72,71 @@ describe("topK", () => {
     expect(() => similarity(embedding as never, embedding as never)).toThrow(NanoembedError);
     expect(() => topK(embedding.data, { data: vectors, dims } as never, 2)).toThrow(NanoembedError);
     expect(() => quantizeVectors(vectors, dims, "Int8" as never)).toThrow(NanoembedError);
+  });
+});
+
+describe("search in few bits", () => {
+  let compiled: ReturnType<typeof vi.spyOn>;
+  beforeAll(async () => {
+    // Sentences' module is not among them: nothing here embeds.
+    compiled = vi.spyOn(WebAssembly, "Instance");
+    quantizeVectors(noise(3, 1), 3, "int8");
+    await vi.waitFor(() => expect(compiled).toHaveBeenCalled());
+    await new Promise((over) => setTimeout(over));
+  });
+
+  /** What f64 says of all vectors, the best first, the first one first among equals. */
+  function twin(query: Float32Array, small: QuantizedVectors, k: number): Hit[] {
+    const bits = quantizeVectors(query, query.length, "binary").data;
+    const bytes = small.kind === "int8" ? query.length : bits.length;
+    const all = Array.from({ length: small.data.length / bytes }, (_, index) => {
+      const row = small.data.subarray(index * bytes, (index + 1) * bytes);
+      if (small.kind === "int8") return { index, score: row.reduce((sum, code, i) => sum + query[i]! * code, 0) * small.scales![index]! };
+      const differing = row.reduce((sum, byte, i) => sum + [...(byte ^ bits[i]!).toString(2)].filter((bit) => bit === "1").length, 0);
+      return { index, score: Math.cos((Math.PI * differing) / query.length) };
+    });
+    return all.sort((a, b) => b.score - a.score || a.index - b.index).slice(0, k);
+  }
+
+  test.each([1, 7, 8, 9, 24, 31, 100, 384].flatMap((dims) => [3, 50, 1000].map((count) => [dims, count] as const)))(
+    "of %i elements among %i gives the hits and the scores of f64, bit for bit", (dims, count) => {
+      for (const kind of ["int8", "binary"] as const) {
+        const small = quantizeVectors(noise(count * dims, dims + count), dims, kind);
+        for (const k of [1, 2, 10, count]) {
+          const query = noise(dims, k);
+          expect(topK(query, small, k)).toEqual(twin(query, small, k));
+        }
+      }
+    });
+
+  test("takes vectors that do not fit its memory at once, and views of larger arrays", () => {
+    const [dims, count] = [96, 3000];
+    const small = quantizeVectors(noise(count * dims, 5), dims, "int8");
+    const moved = new Int8Array(count * dims + 3);
+    moved.set(small.data, 3);
+    const query = noise(dims, 6);
+    expect(topK(query, { ...small, data: moved.subarray(3) }, 5)).toEqual(twin(query, small, 5));
+    const wide = quantizeVectors(noise(12 * 200_000, 7), 200_000, "int8");
+    expect(topK(noise(200_000, 8), wide, 2)).toEqual(twin(noise(200_000, 8), wide, 2));
+  });
+
+  test("finds the same among vectors that hardly differ", () => {
+    const dims = 32;
+    const one = noise(dims, 9);
+    const vectors = new Float32Array(400 * dims);
+    for (let i = 0; i < 400; i += 1) vectors.set(one.map((value, at) => value * (1 + i * 1e-7) + (at === i % dims ? 0.004 : 0)), i * dims);
+    const small = quantizeVectors(vectors, dims, "int8");
+    expect(topK(one, small, 20)).toEqual(twin(one, small, 20));
+  });
+
+  test("leaves out what is not a number, and knows nothing of a query that is none", () => {
+    const small = quantizeVectors(noise(100 * 8, 3), 8, "int8");
+    small.scales![4] = Number.NaN;
+    const query = noise(8, 4);
+    const before = twin(query, { ...small, scales: small.scales!.with(4, 0) }, 100).filter(({ index }) => index !== 4);
+    expect(topK(query, small, 9)).toEqual(before.slice(0, 9));
+    expect(topK(query.with(2, Number.NaN), small, 3)).toEqual([]);
+    expect(topK(query.with(2, Infinity), small, 3)).toHaveLength(3);
+    expect(topK(new Float32Array(8), small, 3).map(({ score }) => Math.abs(score))).toEqual([0, 0, 0]);
   });
 });

@@ -5,7 +5,8 @@
 //! portable table is the reference that every other one is tested against. A table is plain data
 //! without state: two models in one program may use different ones.
 //!
-//! [`Dequantizer`] is separate: it converts whole tensors to f32.
+//! [`Dequantizer`] is separate: it converts whole tensors to f32. So is [`scan`], which compares one
+//! query with many rows.
 //!
 //! Operands are checked when they are made ([`Product::new`], …), so no kernel can fail or panic.
 //!
@@ -65,6 +66,7 @@ mod prefetch;
 mod product;
 mod quantize;
 mod rows;
+pub mod scan;
 mod summary;
 #[cfg(test)]
 mod tests;

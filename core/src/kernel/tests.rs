@@ -6,6 +6,7 @@ mod floats;
 mod groups;
 mod integers;
 mod rows;
+mod scan;
 
 use std::println;
 use std::vec::Vec;

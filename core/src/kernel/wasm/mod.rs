@@ -26,6 +26,7 @@ mod panel;
 mod product_f32;
 mod rows;
 mod scaled;
+mod scan;
 #[cfg(target_feature = "relaxed-simd")]
 mod square;
 mod steps;
@@ -39,6 +40,7 @@ use super::{Kernels, ProductGroups, groups::BUILT_IN, portable};
 #[cfg(target_feature = "relaxed-simd")]
 use instructions::Relaxed;
 use instructions::{Dot, Instructions, Simd128};
+pub(super) use scan::{differing_bits, dot_rows};
 use vector::Lanes;
 
 /// The tables of this folder, the slowest first.
