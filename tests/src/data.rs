@@ -8,8 +8,13 @@ use crate::skipped::skipped;
 pub const DEFAULT_MODEL: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/../models/all-MiniLM-L6-v2.int8.weights");
 
+/// Where the source is, or beside the program: fuzz targets run on other machines than the one that
+/// built them.
 fn place(path: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("data").join(path)
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("data");
+    let program = std::env::current_exe().unwrap_or_default();
+    let beside = program.with_file_name("data");
+    if !source.is_dir() && beside.is_dir() { beside.join(path) } else { source.join(path) }
 }
 
 /// A file under `tests/data`.

@@ -1,9 +1,11 @@
 //! What the fuzz targets call: functions of arbitrary bytes that panic when a promise is broken.
 
 mod bpe;
+mod causal;
 mod models;
 mod mutations;
 mod pipeline;
+mod replay;
 mod seeds;
 mod sentencepiece;
 mod targets;
@@ -20,9 +22,11 @@ use crate::finalfusion as files;
 use crate::formats::{FORMATS, FormatUnderTest, Source};
 
 pub use bpe::bpe;
+pub use causal::causal;
 pub use models::{encoder, folder};
 pub use mutations::mutated;
 pub use pipeline::pipeline;
+pub use replay::replay;
 pub use sentencepiece::{sentencepiece, sentencepiece_seeds};
 pub use targets::{TARGETS, Target};
 pub use tokenizer::{tokenizer, tokenizer_seeds};

@@ -101,8 +101,13 @@ fn every_dependency_has_its_reason() {
         let metadata = metadata(manifest, &["--no-deps"]);
         for package in metadata["packages"].as_array().unwrap() {
             let user = string(package, "name");
-            let is_tool =
-                matches!(user, "nanoembed-tests" | "nanoembed-fuzz" | "nanoembed-wasm-build");
+            let is_tool = matches!(
+                user,
+                "nanoembed-tests"
+                    | "nanoembed-host-tests"
+                    | "nanoembed-fuzz"
+                    | "nanoembed-wasm-build"
+            );
             for dependency in package["dependencies"].as_array().unwrap() {
                 if dependency["path"].is_string() {
                     continue;

@@ -35,7 +35,8 @@ pub fn encoder(file: &[u8]) {
 /// had, or is refused by the name of the file at fault; and asks for no file outside of it.
 ///
 /// Which of the test models it is, then its settings, FF between them: `config.json`,
-/// `modules.json`, those of two modules, prompts, how many tokens, and those of the tokenizer.
+/// `modules.json`, those of two modules, prompts, how many tokens, those of the tokenizer, and which
+/// files hold the weights.
 ///
 /// # Panics
 ///
@@ -63,7 +64,7 @@ pub fn folder(input: &[u8]) {
 }
 
 /// The settings of a folder that inputs change.
-const SETTINGS: [&str; 7] = [
+const SETTINGS: [&str; 8] = [
     "config.json",
     "modules.json",
     "1_Pooling/config.json",
@@ -71,6 +72,7 @@ const SETTINGS: [&str; 7] = [
     "config_sentence_transformers.json",
     "sentence_bert_config.json",
     "tokenizer_config.json",
+    "model.safetensors.index.json",
 ];
 
 /// A path that leads to nothing but a folder's own files.
@@ -136,8 +138,13 @@ fn models() -> &'static [Model] {
 
 /// The settings of every test model.
 pub(super) fn folder_seeds() -> Vec<(String, Vec<u8>)> {
+    let index = br#"{"metadata": {"total_size": 9}, "weight_map": {"a": "model.safetensors"}}"#;
     let seed = |(choice, model): (u8, &Model)| {
-        let settings = SETTINGS.map(|path| model.bytes(path));
+        let mut settings = SETTINGS.map(|path| model.bytes(path));
+        // Half of the folders say which files hold the weights.
+        if choice % 2 == 1 {
+            settings[SETTINGS.len() - 1] = index;
+        }
         (model.name.clone(), [&[choice], settings.join(&0xFF).as_slice()].concat())
     };
     (0..).zip(models()).map(seed).collect()

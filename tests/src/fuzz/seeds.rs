@@ -2,6 +2,7 @@
 
 use nanoembed_core::tensor::Dtype;
 
+use super::causal::causal_seeds;
 use super::models::folder_seeds;
 use super::pipeline::pipeline_seeds;
 use super::{sentencepiece_seeds, tokenizer_seeds};
@@ -26,6 +27,11 @@ pub(super) fn files(format: &str) -> Seeds {
 
 pub(super) fn container() -> Seeds {
     behind(&[], &["safetensors", "uqff"])
+}
+
+/// How activations are held, the file.
+pub(super) fn causal() -> Seeds {
+    causal_seeds()
 }
 
 /// Models of C's tests.

@@ -17,7 +17,9 @@ pub struct Target {
 }
 
 impl Target {
-    const fn new(
+    /// A target whose inputs are small.
+    #[must_use]
+    pub const fn new(
         name: &'static str,
         run: fn(&[u8]),
         seeds: fn() -> Vec<(String, Vec<u8>)>,
@@ -25,16 +27,19 @@ impl Target {
         Self { name, run, seeds, most_bytes: 4096 }
     }
 
-    const fn up_to(self, most_bytes: usize) -> Self {
+    /// The same with larger inputs.
+    #[must_use]
+    pub const fn up_to(self, most_bytes: usize) -> Self {
         Self { most_bytes, ..self }
     }
 }
 
-/// All of them, by name.
+/// Those of the core, by name.
 pub const TARGETS: &[Target] = &[
     Target::new("blob", super::blob, seeds::blob),
     Target::new("blocks", super::blocks, seeds::blocks),
     Target::new("bpe", super::bpe, seeds::bpe),
+    Target::new("causal", super::causal, seeds::causal).up_to(128 << 10),
     Target::new("container", super::container, seeds::container),
     Target::new("decoder", super::decoder, seeds::decoder),
     Target::new("encoder", super::encoder, seeds::encoder).up_to(128 << 10),

@@ -3,11 +3,11 @@
 use std::io;
 use std::path::Path;
 
-use nanoembed_tests::fuzz::TARGETS;
+use nanoembed_host_tests::all_targets;
 
 fn main() -> io::Result<()> {
     let folder = std::env::args_os().nth(1).unwrap_or_else(|| "fuzz/corpus".into());
-    for target in TARGETS {
+    for target in all_targets() {
         let own = Path::new(&folder).join(target.name);
         std::fs::create_dir_all(&own)?;
         for (name, seed) in (target.seeds)() {

@@ -1,0 +1,4 @@
+//! Folders of UQFF shards.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| nanoembed_host_tests::models::uqff_folder(input));

@@ -1,0 +1,199 @@
+//! The C interface, called as C calls it.
+
+mod causal;
+mod memory;
+mod model;
+mod reading;
+mod tokenizer;
+mod words;
+
+use std::ffi::c_void;
+
+use nanoembed_core::ErrorKind;
+use nanoembed_ffi::source::{
+    nanoembed_source, nanoembed_source_from_buffer, nanoembed_source_from_callback,
+};
+use nanoembed_ffi::status::{NANOEMBED_NO_OFFSET, NANOEMBED_OK, nanoembed_error, nanoembed_status};
+use nanoembed_tests::data;
+
+/// What tokenizers and models get.
+const TEXT: &str = "Hello, w\u{f6}rld! [MASK] 12";
+
+/// Any file through every part of the interface: it answers with a status that has a meaning, at a
+/// place that the file has, and uses no byte more than it was lent, which sanitisers see.
+///
+/// The first byte chooses the part, the next where the file lies, and two are options.
+///
+/// # Panics
+///
+/// If a promise is broken.
+pub fn run(input: &[u8]) {
+    let Some(([part, place, first, second], file)) = input.split_first_chunk::<4>() else {
+        return;
+    };
+    // In memory of its own, where nothing lies behind it.
+    let file: Box<[u8]> = file.into();
+    let source = Source::new(&file, *place);
+    let options = [*first, *second];
+    let _: Option<()> = match part % 6 {
+        0 => model::run(&source, options),
+        1 => words::run(&source, options),
+        2 => causal::run(&source, options),
+        3 => tokenizer::run(&source),
+        4 => reading::read(&source, options),
+        _ => reading::verify(&source),
+    };
+}
+
+/// A file in memory or behind a callback.
+struct Source<'f> {
+    file: &'f [u8],
+    inner: nanoembed_source,
+    /// What the callback gets.
+    #[allow(dead_code, reason = "the source has a pointer to it")]
+    storage: Box<Storage>,
+}
+
+/// Storage that gives few bytes at a time, and fails at one place.
+struct Storage {
+    start: *const u8,
+    length: usize,
+    most: usize,
+    fails_at: u64,
+}
+
+impl<'f> Source<'f> {
+    /// The lowest bit of `place` is set for a file behind a callback; the others say how it reads.
+    fn new(file: &'f [u8], place: u8) -> Self {
+        let fails = place & 2 != 0;
+        let storage = Box::new(Storage {
+            start: file.as_ptr(),
+            length: file.len(),
+            most: 1 + usize::from(place >> 2) * 16,
+            fails_at: if fails { file.len() as u64 * u64::from(place >> 2) / 64 } else { u64::MAX },
+        });
+        let mut inner = nanoembed_source::default();
+        let status = if place & 1 == 0 {
+            // SAFETY: the file lives longer than the source.
+            unsafe { nanoembed_source_from_buffer(file.as_ptr(), file.len(), &raw mut inner) }
+        } else {
+            let context = (&raw const *storage).cast_mut().cast::<c_void>();
+            let length = file.len() as u64;
+            // SAFETY: the callback reads within what `context` says.
+            unsafe {
+                nanoembed_source_from_callback(Some(read_at), context, length, &raw mut inner)
+            }
+        };
+        assert_eq!(status, NANOEMBED_OK);
+        Self { file, inner, storage }
+    }
+}
+
+/// Reads from [`Storage`].
+unsafe extern "C" fn read_at(
+    context: *mut c_void,
+    offset: u64,
+    destination: *mut u8,
+    length: usize,
+    read: *mut usize,
+) -> i32 {
+    // SAFETY: what was given with the callback, which lives as long as the source.
+    let storage = unsafe { &*context.cast::<Storage>() };
+    if offset >= storage.fails_at {
+        return 1;
+    }
+    let at = usize::try_from(offset).unwrap_or(usize::MAX).min(storage.length);
+    let count = length.min(storage.length - at).min(storage.most);
+    // SAFETY: within the file, and within what the library lends for it.
+    unsafe {
+        destination.copy_from_nonoverlapping(storage.start.add(at), count);
+        read.write(count);
+    }
+    0
+}
+
+/// What a call answers, with an error that is looked at.
+fn call(
+    file: &[u8],
+    function: impl FnOnce(*mut nanoembed_error) -> nanoembed_status,
+) -> Result<(), nanoembed_status> {
+    let mut error = nanoembed_error::default();
+    let status = function(&raw mut error);
+    if status == NANOEMBED_OK {
+        return Ok(());
+    }
+    check(status);
+    assert_eq!(error.status, status);
+    let most = file.len().max(TEXT.len()) as u64;
+    assert!(error.offset == NANOEMBED_NO_OFFSET || error.offset <= most, "{error:?}");
+    assert!(error.name.contains(&0), "a name without an end");
+    Err(status)
+}
+
+/// Panics for a status without a meaning.
+fn check(status: nanoembed_status) {
+    let of_core = ErrorKind::ALL.iter().any(|kind| u32::from(kind.code()) == status);
+    assert!(of_core || matches!(status, 291..=297 | 901..=906), "status {status}");
+}
+
+/// Files of all parts, in memory and behind a callback.
+#[must_use]
+pub fn seeds() -> Vec<(String, Vec<u8>)> {
+    let mut seeds = Vec::new();
+    let mut add = |part: u8, files: Vec<(String, Vec<u8>)>| {
+        for (name, file) in files {
+            for place in [0, 1 | 63 << 2] {
+                let seed = [&[part, place, 3, 1], &file[..]].concat();
+                seeds.push((format!("{part}-{place}-{name}"), seed));
+            }
+        }
+    };
+    let ours = |endings: &[&str]| data::files("../../ffi/tests/data", endings);
+    let models = ours(&["weights"]);
+    let causal = ours(&["gguf"]);
+    let words = ours(&["fifu"]);
+    add(0, models.clone());
+    add(1, words.clone());
+    add(2, causal);
+    add(3, vec![("tiny.gguf".to_owned(), data::read("llama/tiny.gguf"))]);
+    add(3, models.clone());
+    add(3, data::files("sentencepiece", &["model"]));
+    for part in [4, 5] {
+        add(part, data::files("gguf", &["gguf"]));
+        add(part, data::files("amb", &["amb"]));
+        add(part, data::files("uqff", &["uqff"]));
+        add(part, words.clone());
+        add(part, models.clone());
+    }
+    seeds.retain(|(_, seed)| seed.len() <= 128 << 10);
+    seeds
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Parts run to their end on honest files.
+    #[test]
+    fn honest_files_go_through_every_part() {
+        let mut parts = [0; 6];
+        for (name, seed) in seeds() {
+            run(&seed);
+            parts[usize::from(seed[0])] += 1;
+            if let [part @ 0..=3, 0, ..] = seed[..] {
+                let source = Source::new(&seed[4..], 0);
+                let done = match part {
+                    0 => model::run(&source, [3, 1]),
+                    1 => words::run(&source, [3, 1]),
+                    2 => causal::run(&source, [3, 1]),
+                    _ => tokenizer::run(&source),
+                };
+                // Prompts need a heap, and so does a tokenizer that a `tokenizer.json` describes.
+                let needs_heap = [(0, "default_prompt.weights"), (3, "small_table.weights")];
+                let needs_heap = needs_heap.iter().any(|it| it.0 == part && name.ends_with(it.1));
+                assert_eq!(done.is_some(), !needs_heap, "{name}");
+            }
+        }
+        assert!(parts.iter().all(|count| *count > 0), "{parts:?}");
+    }
+}

@@ -1,0 +1,28 @@
+//! Fuzz targets of what hosts add to the core. Those of the core itself are in `nanoembed_tests`.
+//!
+//! * [`c`]: the C interface, called as C calls it, with memory of exactly the size that it asked for.
+//! * [`words`]: word vectors of other programs.
+//! * [`models`]: models that were converted, and folders of shards.
+
+pub mod c;
+pub mod models;
+pub mod words;
+
+use nanoembed_tests::fuzz::{self, Target};
+
+/// Those of this crate, by name.
+pub const TARGETS: &[Target] = &[
+    Target::new("c", c::run, c::seeds).up_to(128 << 10),
+    Target::new("families", fuzz::encoder, models::family_seeds).up_to(512 << 10),
+    Target::new("fixed", models::fixed, models::fixed_seeds).up_to(512 << 10),
+    Target::new("uqff_folder", models::uqff_folder, models::uqff_seeds).up_to(512 << 10),
+    Target::new("words", words::run, words::seeds).up_to(32 << 10),
+];
+
+/// All targets, by name.
+#[must_use]
+pub fn all_targets() -> Vec<Target> {
+    let mut all = [fuzz::TARGETS, TARGETS].concat();
+    all.sort_by_key(|target| target.name);
+    all
+}

@@ -1,0 +1,38 @@
+//! Every fuzz target of this crate over its first inputs and some thousand changed ones, the same
+//! every time. cargo-fuzz goes on from here: `fuzz/campaign`.
+
+use nanoembed_host_tests::{TARGETS, all_targets};
+use nanoembed_tests::fuzz::replay;
+
+/// A test each, so that they run beside one another.
+macro_rules! replays {
+    ($($name:ident)*) => {
+        $(#[test]
+        fn $name() {
+            let target = TARGETS.iter().find(|target| target.name == stringify!($name));
+            replay(target.expect("a target"), env!("CARGO_TARGET_TMPDIR"));
+        })*
+
+        #[test]
+        fn none_is_left_out() {
+            assert_eq!(TARGETS.iter().map(|it| it.name).collect::<Vec<_>>(), [$(stringify!($name)),*]);
+        }
+    };
+}
+
+replays! { c families fixed uqff_folder words }
+
+#[test]
+fn cargo_fuzz_has_the_same_targets() {
+    let fuzz = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz");
+    let mut files: Vec<_> = std::fs::read_dir(format!("{fuzz}/fuzz_targets"))
+        .expect("the fuzz targets")
+        .map(|file| file.expect("a file").path().file_stem().unwrap().to_owned())
+        .collect();
+    files.sort();
+    assert_eq!(files, all_targets().iter().map(|target| target.name).collect::<Vec<_>>());
+    let manifest = std::fs::read_to_string(format!("{fuzz}/Cargo.toml")).expect("a manifest");
+    for target in all_targets() {
+        assert!(manifest.contains(&format!("\nname = \"{}\"\n", target.name)), "{}", target.name);
+    }
+}
