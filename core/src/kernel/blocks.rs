@@ -57,7 +57,10 @@ pub struct RestCodes<'a> {
 /// x · Wᵀ + bias with rows of blocks.
 #[derive(Debug)]
 #[cfg_attr(
-    not(any(target_arch = "x86_64", all(target_arch = "wasm32", target_feature = "simd128"))),
+    not(any(
+        all(target_arch = "x86_64", not(miri)),
+        all(target_arch = "wasm32", target_feature = "simd128")
+    )),
     allow(dead_code)
 )] // only these tables have such a product
 pub struct ProductBlocks<'a> {

@@ -73,7 +73,8 @@ mod tests;
 mod vector;
 #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
 mod wasm;
-#[cfg(target_arch = "x86_64")]
+// Miri runs the portable table: it knows neither what a CPU has nor inline assembly.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
 mod x86;
 
 pub use blocks::ProductBlocks;
@@ -231,7 +232,7 @@ pub fn detect() -> Kernels {
 /// Every table that this CPU can run, the slowest first.
 pub fn available() -> impl Iterator<Item = Kernels> {
     let portable = core::iter::once(portable::TABLE);
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
     let tables = portable.chain(x86::available());
     #[cfg(all(target_arch = "arm", feature = "arm-dsp"))]
     let tables = portable.chain([arm_dsp::TABLE]);
@@ -240,7 +241,7 @@ pub fn available() -> impl Iterator<Item = Kernels> {
     #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
     let tables = portable.chain(wasm::available());
     #[cfg(not(any(
-        target_arch = "x86_64",
+        all(target_arch = "x86_64", not(miri)),
         target_arch = "aarch64",
         all(target_arch = "arm", feature = "arm-dsp"),
         all(target_arch = "wasm32", target_feature = "simd128")
@@ -260,9 +261,9 @@ impl Dequantizer {
     /// Every way that this CPU can run, the slowest first.
     pub fn available() -> impl Iterator<Item = Self> {
         let portable = core::iter::once(Self::portable());
-        #[cfg(target_arch = "x86_64")]
+        #[cfg(all(target_arch = "x86_64", not(miri)))]
         let ways = portable.chain(x86::dequantizers());
-        #[cfg(not(target_arch = "x86_64"))]
+        #[cfg(not(all(target_arch = "x86_64", not(miri))))]
         let ways = portable;
         ways
     }

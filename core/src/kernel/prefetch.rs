@@ -4,8 +4,8 @@
 /// CPUs other than x86-64.
 #[inline]
 pub fn prefetch<T>(items: &[T]) {
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
     super::x86::prefetch(items);
-    #[cfg(not(target_arch = "x86_64"))]
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
     let _ = items;
 }
