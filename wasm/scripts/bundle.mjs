@@ -26,6 +26,9 @@ const chunks = {
   inspect: ["inspection.ts", "looking.ts", "module-inspect.ts", "generated/inspect.js"],
 };
 
+/** Packages of others, which adapters import and nothing else does. */
+const external = [/^@langchain\//, /^@llamaindex\//];
+
 const options = { target: "es2022", charset: "utf8" };
 
 const typescript = {
@@ -49,7 +52,7 @@ const typescript = {
 
 async function write(input, output) {
   const result = await rollup({
-    input, plugins: [typescript], treeshake: { moduleSideEffects: false },
+    input, external, plugins: [typescript], treeshake: { moduleSideEffects: false },
     onwarn({ message }) { throw new Error(message); },
   });
   await result.write({ format: "es", ...output });
@@ -70,7 +73,7 @@ export async function bundle(from, to, entries, workers) {
 
 /** Writes the declarations of an entry in the folder `from` to the folder `to`: what it mentions, and nothing internal. */
 export async function bundleTypes(from, to, entry) {
-  const result = await rollup({ input: join(from, `${entry}.d.ts`), plugins: [dts()], onwarn({ message }) { throw new Error(message); } });
+  const result = await rollup({ input: join(from, `${entry}.d.ts`), external, plugins: [dts()], onwarn({ message }) { throw new Error(message); } });
   const { output: [{ code }] } = await result.generate({});
   await result.close();
   // Only at the beginning of a file is it more than a comment.

@@ -1,0 +1,57 @@
+/**
+ * A plugin for Orama: documents get vectors when they are inserted, and questions when they are asked.
+ *
+ * @module
+ */
+import { check } from "./errors.js";
+import type { SentenceModel } from "./sentences.js";
+
+export interface EmbeddingPluginOptions {
+  /** A sentence model, or one that is still being loaded. */
+  model: SentenceModel | Promise<SentenceModel>;
+  /** The properties whose texts make the vector, in this order. */
+  texts: readonly string[];
+  /** The property that takes it: `vector[384]` in the schema, for a model of 384 dimensions. Default `embeddings`. */
+  property?: string;
+}
+
+/** What Orama takes among its `plugins`. */
+export interface EmbeddingPlugin {
+  name: string;
+  beforeInsert(db: unknown, id: string, document: unknown): Promise<void>;
+  beforeInsertMultiple(): Promise<void>;
+  beforeUpdate(db: unknown, id: string, document: unknown): Promise<void>;
+  beforeSearch(db: unknown, params: unknown): Promise<void>;
+}
+
+/** What of a search matters here. */
+interface Search {
+  mode?: string;
+  term?: string;
+  vector?: { property: string; value: number[] };
+}
+
+/** The plugin. Documents that have a vector keep it, and so do questions. */
+export function embeddingPlugin({ model, texts, property = "embeddings" }: EmbeddingPluginOptions): EmbeddingPlugin {
+  async function complete(_db: unknown, _id: string, given: unknown): Promise<void> {
+    const document = given as Record<string, unknown>;
+    if (document[property] !== undefined) return;
+    const text = texts.map((name) => document[name]).filter((part) => part !== undefined).join(" ");
+    const { data } = await (await model).embedDocuments([text]);
+    document[property] = Array.from(data);
+  }
+  return {
+    name: "nanoembed",
+    beforeInsert: complete,
+    beforeUpdate: complete,
+    // Orama waits for documents, inserted together, only where this is asynchronous.
+    async beforeInsertMultiple() {},
+    async beforeSearch(_db, params) {
+      const search = params as Search;
+      if ((search.mode !== "vector" && search.mode !== "hybrid") || search.vector?.value) return;
+      check(typeof search.term === "string", "a search by vectors needs a term, or a vector of its own");
+      const { data } = await (await model).embedQuery(search.term);
+      search.vector = { property: search.vector?.property ?? property, value: Array.from(data) };
+    },
+  };
+}
