@@ -1,0 +1,3 @@
+/** The address of all-MiniLM-L6-v2 in 8 bits, of 24 MB: in Node that of a file. */
+declare const address: typeof globalThis extends { URL: { prototype: infer Type } } ? Type : never;
+export default address;
