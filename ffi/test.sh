@@ -4,7 +4,8 @@
 #
 #   ffi/test.sh                    everything
 #   ffi/test.sh STEP…              these steps: build header functions wrapper threads memory symbols packages examples
-#                                  bare targets sizes cortex_m cortex_m0 zephyr, and sizes_of_all
+#                                  bare targets sizes cortex_m cortex_m0 zephyr platformio arduino, and
+#                                  sizes_of_all
 #
 # `zephyr` takes the Zephyr at ZEPHYR_BASE, and the modules in ZEPHYR_MODULES (CMSIS), separated by semicolons.
 set -euo pipefail
@@ -382,8 +383,75 @@ zephyr() {
     zephyr_expects tests/data/small_table.weights | cmp - <(tr -d '\r' <"$scratch/zephyr.out" | grep "$scores")
 }
 
+# Projects of PlatformIO with the library from its sources, and built before.
+platformio() {
+    local project=tests/platformio scons
+    scons=$(pio_scons) || { skip "PlatformIO: pip install platformio scons"; return; }
+    [ -f "$prefix/lib/libnanoembed.a" ] || build
+    local -x PLATFORMIO_CORE_DIR=$scratch/platformio PLATFORMIO_WORKSPACE_DIR=$scratch/platformio-project
+    local -x PLATFORMIO_SETTING_ENABLE_TELEMETRY=no CARGO_TARGET_DIR=$target NANOEMBED_PREFIX=$prefix
+    # PlatformIO downloads its build tool from a registry of its own; PyPI has the same.
+    mkdir -p "$PLATFORMIO_CORE_DIR/packages/tool-scons"
+    printf 'from SCons.Script import main\nmain()\n' >"$PLATFORMIO_CORE_DIR/packages/tool-scons/scons.py"
+    printf '{"name": "tool-scons", "version": "%s"}\n' "$scons" >"$PLATFORMIO_CORE_DIR/packages/tool-scons/package.json"
+    printf '{"type": "tool", "name": "tool-scons", "version": "%s", "spec": {"owner": "platformio", "id": null, "name": "tool-scons", "requirements": null, "uri": null}}\n' \
+        "$scons" >"$PLATFORMIO_CORE_DIR/packages/tool-scons/.piopm"
+    for name in host prebuilt; do
+        pio run --project-dir $project --environment $name --silent
+        "$PLATFORMIO_WORKSPACE_DIR/build/$name/program" "$model" tests/data/lines.txt "sunny outside" |
+            head -n 1 | grep weather
+    done
+    have arm-none-eabi-gcc && bare_target thumbv7em-none-eabihf || {
+        skip "PlatformIO for a Cortex-M4: no arm-none-eabi-gcc or Rust target"; return; }
+    pio run --project-dir $project --environment cortex_m4 --silent
+    have qemu-system-arm || { skip "the program of PlatformIO: no QEMU"; return; }
+    qemu "$PLATFORMIO_WORKSPACE_DIR/build/cortex_m4/program" "$scratch/platformio.f32" | grep -q "^ram: "
+}
+
+# The version of SCons that PlatformIO asks for, as it numbers it: 4.11.1 is 4.41101.0.
+pio_scons() {
+    have pio && "$(dirname "$(readlink -f "$(command -v pio)")")/python3" -c '
+from platformio.dependencies import get_core_dependencies
+import SCons
+major, minor, patch = map(int, SCons.__version__.split("."))
+version = f"{major}.{major}{minor:02}{patch:02}.0"
+assert get_core_dependencies()["tool-scons"].lstrip("~") == version, version
+print(version)'
+}
+
+# The library as Arduino's IDE takes it, and its sketch on a Cortex-M0.
+arduino() {
+    local out=$scratch/arduino key triple
+    for key in name version author maintainer sentence paragraph category url architectures; do
+        grep -q "^$key=." arduino/library.properties || { echo "library.properties does not say $key"; return 1; }
+    done
+    for key in arduino/library.properties ../library.json; do
+        grep -qF "$(sed -n 's/^version = "\(.*\)"/\1/p' ../Cargo.toml | head -n 1)" $key ||
+            { echo "the version in $key is not that of Cargo.toml"; return 1; }
+    done
+    for triple in thumbv6m-none-eabi thumbv7em-none-eabihf; do
+        bare_target $triple || { skip "Arduino: rustup target add $triple"; return; }
+    done
+    rm -rf "$out"
+    ./arduino.sh "$out"
+    have arm-none-eabi-g++ || { skip "Arduino's sketch: no arm-none-eabi-g++"; return; }
+    out=$out/nanoembed
+    # Board and sketch by the library in the processor's folder.
+    arm-none-eabi-gcc -std=gnu99 -Os -mthumb -mcpu=cortex-m0plus -ffreestanding -ffunction-sections -I "$out/src" \
+        -c examples/cortex-m/c/board.c -o "$scratch/arduino/board.o"
+    arm-none-eabi-g++ -std=gnu++11 -Os -Wall -Wextra -Werror -mthumb -mcpu=cortex-m0plus -fno-exceptions -fno-rtti \
+        -ffunction-sections -fdata-sections -I "$out/src" -I examples/cortex-m/c \
+        "-DSKETCH=\"$out/examples/Search/Search.ino\"" -c tests/arduino/main.cpp -o "$scratch/arduino/sketch.o"
+    arm-none-eabi-gcc -mthumb -mcpu=cortex-m0plus -nostartfiles "$scratch/arduino/sketch.o" "$scratch/arduino/board.o" \
+        -Wl,-z,noexecstack,--gc-sections,-T,examples/cortex-m/microbit.ld -L "$out/src/cortex-m0plus" \
+        "$(sed -n 's/^ldflags=//p' "$out/library.properties")" -o "$scratch/arduino/sketch"
+    have qemu-system-arm || { skip "Arduino's sketch in QEMU: not installed"; return; }
+    machine=microbit qemu "$scratch/arduino/sketch" | tee "$scratch/arduino.out"
+    grep -qx "Click on the link to choose a new password." "$scratch/arduino.out"
+}
+
 steps=(build header functions wrapper threads memory symbols packages examples bare targets sizes cortex_m cortex_m0
-    zephyr)
+    zephyr platformio arduino)
 [ $# -gt 0 ] || set -- "${steps[@]}"
 for step in "$@"; do
     case " ${steps[*]} sizes_of_all " in
