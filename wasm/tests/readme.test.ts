@@ -40,7 +40,7 @@ afterAll(() => void server.close());
 
 test("there are examples of every entry", () => {
   const all = examples.join();
-  for (const entry of ["nanoembed", "nanoembed/worker", "nanoembed/slim", "nanoembed/inspect"]) expect(all).toContain(`"${entry}"`);
+  for (const entry of ["nanoembed", "nanoembed/worker", "nanoembed/slim", "nanoembed/inspect", "nanoembed/search-index"]) expect(all).toContain(`"${entry}"`);
 });
 
 // Workers are a browser's; their example is run there.
@@ -59,6 +59,7 @@ test.each(inNode.map((code, at) => [at, code] as const))("example %i", async (at
   try {
     const result = (await import(/* @vite-ignore */ file)) as Record<string, unknown>;
     if ("best" in result) expect(result["best"]).toMatchObject({ index: 2 });
+    if ("hit" in result) expect(result["hit"]).toMatchObject({ id: "bread.txt", start: 0, end: 23 });
     if ("ranks" in result) expect(result["ranks"]).toHaveLength(3);
     if ("dims" in result) expect([result["dims"], (result["data"] as Float32Array).length]).toEqual([32, 64]);
     if ("answer" in result) expect(result["answer"]).not.toBe("");

@@ -35,6 +35,7 @@ import { createWorker as inlined } from "../../dist/inline-worker.js";
 import { load as inline } from "../../dist/inline.js";
 import { inspect } from "../../dist/inspect.js";
 import { install } from "../../dist/semantic-embedder.js";
+import { createIndex, deleteIndex, type IndexHit } from "../../dist/search-index.js";
 import { open } from "../../dist/slim.js";
 export async function use(bytes: Uint8Array, init: InitOptions, workers: WorkerOptions): Promise<number> {
   const model: SentenceModel = await load(bytes, { kind: "sentences" });
@@ -47,12 +48,19 @@ export async function use(bytes: Uint8Array, init: InitOptions, workers: WorkerO
     if (error instanceof NanoembedError) return error.offset ?? (await inspect(bytes)).bytesRead;
   }
   model[Symbol.dispose]();
+  const index = await createIndex({ model, store: "opfs", chunk: { tokens: 64 } });
+  await index.add({ id: "x", text: "x", metadata: { year: 1 } }, { onProgress: ({ documents }) => documents });
+  const hits: IndexHit[] = await index.search("x", { k: 3, filter: ({ metadata }) => metadata !== undefined });
+  await index.import(await index.export());
+  await deleteIndex("opfs");
   const embedder = await install({ model: bytes }).create();
   const { values } = (await embedder.embed("x", { taskType: "retrieval-query" })).embeddings[0]!;
-  return data.length + values.length + words.dims + pools.length + Object.keys(init).length;
+  return data.length + hits.length + values.length + words.dims + pools.length + Object.keys(init).length;
 }
 // @ts-expect-error
 export const wrong = load(3);
+// @ts-expect-error
+export const unknown = createIndex({ store: "disk" });
 `;
 
 /** With declarations of Node alone. */
@@ -99,7 +107,7 @@ test("in a worker", () => {
 
 test("declarations export what README speaks of, and nothing else", () => {
   const internal = /\b(Engine|Glue|Sink|Runners|Reader|Local\w+|Remote\w+|Thread|Modules)\b/;
-  for (const entry of ["index", "inline", "worker", "inline-worker", "inspect", "slim", "semantic-embedder", "ai-sdk", "orama"]) {
+  for (const entry of ["index", "inline", "worker", "inline-worker", "inspect", "slim", "semantic-embedder", "search-index", "ai-sdk", "orama"]) {
     const text = readFileSync(join(here, `../dist/${entry}.d.ts`), "utf8");
     // Each is whole by itself.
     expect(text).not.toMatch(/from "\./);

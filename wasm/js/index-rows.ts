@@ -1,0 +1,186 @@
+// Vectors in 8 bits, in WebAssembly's memory, and the search among them.
+import { coded, kthLargest, Scanner } from "./scan.js";
+
+/** Rows that lie together: memory grows by so many. */
+const BLOCK = 1024;
+
+/** A row and what it scores. */
+export interface RowHit {
+  row: number;
+  score: number;
+}
+
+/** The rows of one index. */
+export class Rows {
+  readonly #dims: number;
+  /** Bytes of a row's bits, 0 if the search is not by bits first. */
+  readonly #bitBytes: number;
+  readonly #scanner = new Scanner();
+  readonly #query: number;
+  readonly #bits: number;
+  readonly #sums: number;
+  /** Where the codes of each block begin; behind them its bits. */
+  readonly #blocks: number[] = [];
+  #scales = new Float32Array(BLOCK);
+  #count = 0;
+  /** How many rows are not removed. */
+  live = 0;
+
+  constructor(dims: number, isBinary: boolean) {
+    this.#dims = dims;
+    this.#bitBytes = isBinary ? Math.ceil(dims / 8) : 0;
+    this.#query = this.#scanner.reserve(2 * dims);
+    this.#bits = this.#scanner.reserve(this.#bitBytes);
+    this.#sums = this.#scanner.reserve(4 * BLOCK);
+  }
+
+  /** Rows with those that were removed. */
+  get count(): number {
+    return this.#count;
+  }
+
+  /** The memory that they take. */
+  get bytes(): number {
+    return this.#scanner.buffer.byteLength + this.#scales.byteLength;
+  }
+
+  /** Adds rows, and gives the number of the first. */
+  add(codes: Int8Array, scales: Float32Array): number {
+    const [first, dims] = [this.#count, this.#dims];
+    const end = first + scales.length;
+    while (this.#blocks.length * BLOCK < end) this.#blocks.push(this.#scanner.reserve(BLOCK * (dims + this.#bitBytes)));
+    if (end > this.#scales.length) {
+      const longer = new Float32Array(Math.max(end, 2 * this.#scales.length));
+      longer.set(this.#scales);
+      this.#scales = longer;
+    }
+    this.#scales.set(scales, first);
+    for (let row = first; row < end; row = (Math.floor(row / BLOCK) + 1) * BLOCK) {
+      const most = Math.min(end, (Math.floor(row / BLOCK) + 1) * BLOCK);
+      const part = codes.subarray((row - first) * dims, (most - first) * dims);
+      this.codesOf(row, most - row).set(part);
+      if (this.#bitBytes > 0) this.#addBits(row, most - row, part);
+    }
+    this.#count = end;
+    this.live += scales.length;
+    return first;
+  }
+
+  /** A row is found no more. */
+  remove(row: number): void {
+    this.live -= Number(!Number.isNaN(this.#scales[row]));
+    this.#scales[row] = Number.NaN;
+  }
+
+  /** The codes of rows of one block, to be used before rows are added. */
+  codesOf(row: number, count: number): Int8Array {
+    return new Int8Array(this.#scanner.buffer, this.#codesAt(row), count * this.#dims);
+  }
+
+  /** What codes of a row are worth. */
+  scaleOf(row: number): number {
+    return this.#scales[row]!;
+  }
+
+  /** The `k` best rows of those that are allowed, the best first. */
+  search(query: Float32Array, k: number, allowed: (row: number) => boolean): RowHit[] {
+    const small = coded(query);
+    if (!small || k < 1) return [];
+    new Int16Array(this.#scanner.buffer, this.#query, this.#dims).set(small.codes);
+    const best = new Best(k, allowed);
+    const rows = this.#bitBytes > 0 ? this.#nearby(query, k, allowed) : undefined;
+    if (!rows) {
+      this.#eachBlock((codes, count, first) => {
+        this.#scanner.dotRows(this.#query, this.#dims, codes, count, this.#sums);
+        this.#score(first, count, small.unit, best);
+      });
+    } else {
+      // Few, and far from each other.
+      for (const row of rows) {
+        this.#scanner.dotRows(this.#query, this.#dims, this.#codesAt(row), 1, this.#sums);
+        this.#score(row, 1, small.unit, best);
+      }
+    }
+    return best.hits();
+  }
+
+  #score(first: number, count: number, unit: number, best: Best): void {
+    const sums = new Int32Array(this.#scanner.buffer, this.#sums, count);
+    for (let at = 0; at < count; at += 1) best.see(first + at, sums[at]! * unit * this.#scales[first + at]!);
+  }
+
+  /** Some more rows than wanted whose signs are most like the query's; `undefined` if there are hardly more in all. */
+  #nearby(query: Float32Array, k: number, allowed: (row: number) => boolean): number[] | undefined {
+    const wanted = Math.max(LEAST_NEARBY, NEARBY * k);
+    if (2 * wanted >= this.live) return undefined;
+    new Uint8Array(this.#scanner.buffer, this.#bits, this.#bitBytes).set(bitsOf(query, this.#dims));
+    const likeness = new Float64Array(this.#count).fill(Number.NaN);
+    this.#eachBlock((codes, count, first) => {
+      this.#scanner.differingBits(this.#bits, this.#bitBytes, codes + BLOCK * this.#dims, count, this.#sums);
+      const sums = new Int32Array(this.#scanner.buffer, this.#sums, count);
+      for (let row = first; row < first + count; row += 1) {
+        if (!Number.isNaN(this.#scales[row]) && allowed(row)) likeness[row] = -sums[row - first]!;
+      }
+    });
+    const bar = kthLargest(likeness, wanted);
+    const found: number[] = [];
+    for (let row = 0; row < this.#count; row += 1) if (likeness[row]! >= bar) found.push(row);
+    return found;
+  }
+
+  #eachBlock(run: (codes: number, count: number, first: number) => void): void {
+    for (let block = 0; block * BLOCK < this.#count; block += 1) {
+      run(this.#blocks[block]!, Math.min(BLOCK, this.#count - block * BLOCK), block * BLOCK);
+    }
+  }
+
+  #codesAt(row: number): number {
+    return this.#blocks[Math.floor(row / BLOCK)]! + (row % BLOCK) * this.#dims;
+  }
+
+  #addBits(row: number, count: number, codes: Int8Array): void {
+    const at = this.#blocks[Math.floor(row / BLOCK)]! + BLOCK * this.#dims + (row % BLOCK) * this.#bitBytes;
+    const to = new Uint8Array(this.#scanner.buffer, at, count * this.#bitBytes);
+    for (let each = 0; each < count; each += 1) {
+      to.set(bitsOf(codes.subarray(each * this.#dims, (each + 1) * this.#dims), this.#dims), each * this.#bitBytes);
+    }
+  }
+}
+
+/** How many rows are looked at in 8 bits for each that is wanted, and at least. */
+const NEARBY = 10;
+const LEAST_NEARBY = 200;
+
+/** A bit an element, 1 where it is above 0. */
+function bitsOf(vector: ArrayLike<number>, dims: number): Uint8Array {
+  const bits = new Uint8Array(Math.ceil(dims / 8));
+  for (let i = 0; i < dims; i += 1) if (vector[i]! > 0) bits[i >> 3]! |= 128 >> (i & 7);
+  return bits;
+}
+
+/** The best rows so far. */
+class Best {
+  readonly #k: number;
+  readonly #allowed: (row: number) => boolean;
+  #held: RowHit[] = [];
+  #bar = -Infinity;
+
+  constructor(k: number, allowed: (row: number) => boolean) {
+    this.#k = k;
+    this.#allowed = allowed;
+  }
+
+  /** What is no number is no hit. */
+  see(row: number, score: number): void {
+    if (!(score > this.#bar) || !this.#allowed(row)) return;
+    this.#held.push({ row, score });
+    if (this.#held.length >= 2 * this.#k + 64) this.#bar = this.hits().at(-1)!.score;
+  }
+
+  /** The best first; among equals the one that was there before. */
+  hits(): RowHit[] {
+    this.#held.sort((a, b) => b.score - a.score || a.row - b.row);
+    this.#held.length = Math.min(this.#held.length, this.#k);
+    return this.#held;
+  }
+}

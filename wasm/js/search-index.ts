@@ -1,0 +1,415 @@
+/**
+ * An index of documents that are searched by meaning: in memory, or kept in the browser from visit to visit.
+ *
+ * @module
+ */
+import { NanoembedError, check } from "./errors.js";
+import { missing, type IndexStore } from "./index-store.js";
+import { passagesOf, type ChunkOptions, type Place } from "./passages.js";
+import { Rows } from "./index-rows.js";
+import { decodeSegment, encodeSegment, type ModelMark, type Segment, type StoredDocument } from "./segment.js";
+import { deleteSegments, SegmentLog } from "./segment-log.js";
+import type { EmbedOptions, SentenceModel } from "./sentences.js";
+import { quantizeVectors, similarity } from "./vectors.js";
+
+export { NanoembedError } from "./errors.js";
+export type { ChunkOptions } from "./passages.js";
+export type { IndexStore } from "./index-store.js";
+
+export interface IndexOptions {
+  /** What embeds documents and questions, here or in workers. The index does not dispose of it. */
+  model: SentenceModel;
+  /** Where the index is kept. Default: `memory`, until it is closed. */
+  store?: IndexStore;
+  /** Which of the kept ones; two pages that name the same have the same. Default: `default`. */
+  name?: string;
+  /**
+   * `int8` compares a question with every vector. `binary` compares signs first, and then those that are most alike in 8 bits:
+   * faster from some 100,000 passages on, and it may miss some. Both keep the same. Default: `int8`.
+   */
+  vectors?: "int8" | "binary";
+  /** The model's name, which an index that is kept has to have, too. Without it only the vectors tell that a model is another. */
+  modelName?: string;
+  /** How long texts are cut. */
+  chunk?: ChunkOptions;
+  /** Whether the texts are kept, too. Default: true; otherwise hits say where passages are, and not what they say. */
+  keepTexts?: boolean;
+  /** Keeps only the first elements of vectors, for models trained for it. */
+  truncateDim?: number;
+}
+
+/** What is searched. */
+export interface IndexDocument {
+  /** A document that is added under an id that is there takes its place. */
+  id: string;
+  text: string;
+  /** What JSON can say. */
+  metadata?: unknown;
+}
+
+export interface AddOptions extends Pick<EmbedOptions, "signal"> {
+  /** Is told how many documents are kept: these stay, whatever comes. */
+  onProgress?: (progress: AddProgress) => void;
+}
+
+export interface AddProgress {
+  documents: number;
+  passages: number;
+}
+
+export interface IndexSearchOptions extends Pick<EmbedOptions, "signal"> {
+  /** How many passages are wanted. Default: 10. */
+  k?: number;
+  /** Which documents may be found. */
+  filter?: (document: { id: string; metadata: unknown }) => boolean;
+}
+
+/** A passage that was found. */
+export interface IndexHit {
+  /** The document's. */
+  id: string;
+  /** The dot product of question and passage: for vectors of length 1, the cosine of the angle between them. */
+  score: number;
+  /** Where the passage lies in the document: `text.slice(start, end)`. */
+  start: number;
+  end: number;
+  /** What it says, if texts are kept. */
+  text: string | undefined;
+  metadata: unknown;
+}
+
+/** Documents in passages, and their vectors. */
+export interface SearchIndex {
+  /** How many documents there are. */
+  readonly documents: number;
+  /** How many passages they have. */
+  readonly passages: number;
+  /** The memory that vectors take. */
+  readonly memoryBytes: number;
+  /**
+   * Adds documents. They are kept part by part, each as a whole: what `onProgress` was told of stays, even if the page is closed.
+   *
+   * @throws NanoembedError `quota_exceeded` if the browser has no more room
+   */
+  add(documents: IndexDocument | Iterable<IndexDocument> | AsyncIterable<IndexDocument>, options?: AddOptions): Promise<AddProgress>;
+  /** Removes documents; gives how many of them there were. */
+  remove(ids: string | readonly string[]): Promise<number>;
+  /** The passages nearest to a question, or to its vector, the best first. */
+  search(question: string | Float32Array, options?: IndexSearchOptions): Promise<IndexHit[]>;
+  /** Whether there is a document of that id. */
+  has(id: string): Promise<boolean>;
+  /** The documents' ids, in the order in which they were added. */
+  ids(): Promise<string[]>;
+  /** All of it, for `import`. */
+  export(): Promise<Uint8Array<ArrayBuffer>>;
+  /** Adds what `export` gave. */
+  import(bytes: Uint8Array | ArrayBuffer): Promise<AddProgress>;
+  /** Frees memory; what is kept stays. */
+  close(): void;
+}
+
+/** What is embedded to see whether vectors are of the same model. */
+const PROBE = "Which model is this? Bread is made of flour, water and salt.";
+const PROBE_DIMS = 32;
+/** Those of one model, however its weights are quantised, differ by less; those of two are about 0 and, by chance, ± 0.2. */
+const LEAST_SIMILAR = 0.9;
+/** So many passages, and the rest of their document, are embedded and kept together. */
+const TOGETHER = 256;
+/** Rows of documents that are gone are given up when there are so many, and more of them than others. */
+const MOST_DEAD = 4096;
+
+/**
+ * Opens an index, with what is kept of it.
+ *
+ * @throws NanoembedError `other_model` if it was made with another model, `store_unavailable` where nothing can be kept
+ */
+export async function createIndex(options: IndexOptions): Promise<SearchIndex> {
+  const { model, store = "memory", name = "default", vectors = "int8", keepTexts = true, truncateDim, modelName = "" } = options;
+  check(["memory", "indexeddb", "opfs"].includes(store), 'store must be "memory", "indexeddb" or "opfs"');
+  check(["int8", "binary"].includes(vectors), 'vectors must be "int8" or "binary"');
+  check(typeof name === "string" && name !== "", "name must be a string with characters");
+  const error = missing(store);
+  if (error) throw error;
+  const embedding = truncateDim === undefined ? {} : { truncateDim };
+  const { data, dims, tokens } = await model.embedDocuments([PROBE], embedding);
+  const bare = await model.tokenize(PROBE, { prompt: "" });
+  const prompt = Math.max(0, tokens[0]! - bare.total);
+  const most = model.maxTokens;
+  const { tokens: wanted = most, overlap = Math.floor(wanted / 8) } = options.chunk ?? {};
+  const least = 8 + prompt;
+  check(Number.isInteger(wanted) && wanted >= least && wanted <= most, `chunk.tokens must be ${least} to ${most}`);
+  check(Number.isInteger(overlap) && overlap >= 0 && 2 * overlap <= wanted, "chunk.overlap must be at most half of chunk.tokens");
+  const index = new Index({
+    model, keepTexts, embedding, title: store === "memory" ? "the index" : `the index "${name}"`,
+    mark: { name: modelName, dims, probe: [...data.subarray(0, PROBE_DIMS)] },
+    makeRows: () => new Rows(dims, vectors === "binary"),
+    cut: (text) => passagesOf(text, wanted, overlap, async (part) => (await model.tokenize(part, { prompt: "" })).total + prompt),
+  });
+  await index.open(store, name);
+  return index;
+}
+
+/** Deletes an index that is kept. Pages that have it open find nothing any more. */
+export async function deleteIndex(store: "indexeddb" | "opfs", name = "default"): Promise<void> {
+  const error = missing(store);
+  if (error) throw error;
+  await deleteSegments(store, name);
+}
+
+/** What an index is made of. */
+interface Parts {
+  model: SentenceModel;
+  keepTexts: boolean;
+  embedding: Pick<EmbedOptions, "truncateDim">;
+  title: string;
+  mark: ModelMark;
+  makeRows(): Rows;
+  cut(text: string): Promise<Place[]>;
+}
+
+/** A document, and the row of its first passage. */
+interface Held extends StoredDocument {
+  first: number;
+}
+
+class Index implements SearchIndex {
+  readonly #parts: Parts;
+  #rows: Rows;
+  #held = new Map<string, Held>();
+  /** The document of each row. */
+  #owners: (Held | undefined)[] = [];
+  #log: SegmentLog | undefined;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+    this.#rows = parts.makeRows();
+  }
+
+  async open(store: IndexStore, name: string): Promise<void> {
+    const log = await SegmentLog.open(store, name, { apply: (segment) => this.#apply(segment), reset: () => this.#reset() });
+    this.#log = log;
+    try {
+      await log.refresh();
+    } catch (error) {
+      log.close();
+      throw error;
+    }
+  }
+
+  get documents(): number {
+    return this.#held.size;
+  }
+
+  get passages(): number {
+    return this.#rows.live;
+  }
+
+  get memoryBytes(): number {
+    return this.#rows.bytes;
+  }
+
+  async add(documents: IndexDocument | Iterable<IndexDocument> | AsyncIterable<IndexDocument>, options: AddOptions = {}): Promise<AddProgress> {
+    const { signal, onProgress } = options;
+    check(typeof documents === "object" && documents !== null, SEVERAL);
+    const all = isDocument(documents) ? [documents] : documents;
+    check(Symbol.iterator in all || Symbol.asyncIterator in all, SEVERAL);
+    const done: AddProgress = { documents: 0, passages: 0 };
+    const waiting = new Map<string, Cut>();
+    let [given, passages] = [0, 0];
+    const keep = async () => {
+      const segment = await embedded([...waiting.values()], this.#parts, signal);
+      signal?.throwIfAborted();
+      await this.#open().append(() => segment);
+      done.documents += given;
+      done.passages += segment.scales.length;
+      waiting.clear();
+      given = passages = 0;
+      onProgress?.({ ...done });
+    };
+    for await (const each of all) {
+      signal?.throwIfAborted();
+      this.#open();
+      const document = checked(each);
+      const text = document.text!;
+      const places = await this.#parts.cut(text);
+      // Of several with one id the last one counts.
+      waiting.delete(document.id);
+      waiting.set(document.id, { document: { ...document, passages: places }, texts: places.map(([start, end]) => text.slice(start, end)) });
+      given += 1;
+      passages += places.length;
+      if (passages >= TOGETHER || given >= TOGETHER) await keep();
+    }
+    if (given > 0) await keep();
+    return done;
+  }
+
+  async remove(ids: string | readonly string[]): Promise<number> {
+    const given = typeof ids === "string" ? [ids] : [...ids];
+    let removed: string[] = [];
+    await this.#open().append(() => {
+      removed = [...new Set(given)].filter((id) => this.#held.has(id));
+      return removed.length > 0 ? { ...this.#empty(), removed } : undefined;
+    });
+    return removed.length;
+  }
+
+  async search(question: string | Float32Array, options: IndexSearchOptions = {}): Promise<IndexHit[]> {
+    const { k = 10, filter, signal } = options;
+    check(Number.isInteger(k) && k >= 1, "k must be 1 or more");
+    const log = this.#open();
+    const { model, mark, embedding } = this.#parts;
+    const query = typeof question === "string"
+      ? (await model.embedQuery(question, signal ? { ...embedding, signal } : embedding)).data : question;
+    check(query.length === mark.dims, `the question has ${query.length} elements, the index has ${mark.dims}`);
+    await log.refresh();
+    this.#open();
+    const answers = new Map<Held, boolean>();
+    const allowed = (row: number) => {
+      const owner = this.#owners[row];
+      if (!owner || !filter) return owner !== undefined;
+      let answer = answers.get(owner);
+      if (answer === undefined) answers.set(owner, (answer = Boolean(filter({ id: owner.id, metadata: owner.metadata }))));
+      return answer;
+    };
+    return this.#rows.search(query, k, allowed).map(({ row, score }) => {
+      const { id, text, metadata, passages, first } = this.#owners[row]!;
+      const [start, end] = passages[row - first]!;
+      return { id, score, start, end, text: text?.slice(start, end), metadata };
+    });
+  }
+
+  async has(id: string): Promise<boolean> {
+    await this.#open().refresh();
+    return this.#held.has(id);
+  }
+
+  async ids(): Promise<string[]> {
+    await this.#open().refresh();
+    return [...this.#held.keys()];
+  }
+
+  async export(): Promise<Uint8Array<ArrayBuffer>> {
+    await this.#open().refresh();
+    return encodeSegment(this.#whole());
+  }
+
+  async import(bytes: Uint8Array | ArrayBuffer): Promise<AddProgress> {
+    const segment = decodeSegment(new Uint8Array(bytes).slice());
+    this.#checkModel(segment.model);
+    const documents = this.#parts.keepTexts ? segment.documents : segment.documents.map(({ text: _, ...rest }) => rest);
+    await this.#open().append(() => ({ ...segment, model: this.#parts.mark, documents, removed: [] }));
+    return { documents: documents.length, passages: segment.scales.length };
+  }
+
+  close(): void {
+    this.#log?.close();
+    this.#log = undefined;
+    this.#reset();
+  }
+
+  #open(): SegmentLog {
+    if (!this.#log) throw new NanoembedError("disposed", `${this.#parts.title} was closed`);
+    return this.#log;
+  }
+
+  #reset(): void {
+    this.#held.clear();
+    this.#owners = [];
+    this.#rows = this.#parts.makeRows();
+  }
+
+  #empty(): Segment {
+    return { model: this.#parts.mark, removed: [], documents: [], scales: new Float32Array(), codes: new Int8Array() };
+  }
+
+  #apply(segment: Segment): void {
+    this.#checkModel(segment.model);
+    for (const id of segment.removed) this.#forget(id);
+    let first = this.#rows.add(segment.codes, segment.scales);
+    for (const document of segment.documents) {
+      this.#forget(document.id);
+      const held: Held = { ...document, first };
+      this.#held.set(document.id, held);
+      first += document.passages.length;
+      for (let row = held.first; row < first; row += 1) this.#owners[row] = held;
+    }
+    const { count, live } = this.#rows;
+    if (count - live > Math.max(MOST_DEAD, live)) {
+      const whole = this.#whole();
+      this.#reset();
+      this.#apply(whole);
+    }
+  }
+
+  #forget(id: string): void {
+    const held = this.#held.get(id);
+    if (!held) return;
+    this.#held.delete(id);
+    for (let at = 0; at < held.passages.length; at += 1) {
+      this.#rows.remove(held.first + at);
+      this.#owners[held.first + at] = undefined;
+    }
+  }
+
+  /** All that there is, in one segment. */
+  #whole(): Segment {
+    const { dims } = this.#parts.mark;
+    const held = [...this.#held.values()];
+    const segment = { ...this.#empty(), scales: new Float32Array(this.#rows.live), codes: new Int8Array(this.#rows.live * dims) };
+    let to = 0;
+    for (const { first, passages } of held) {
+      for (let row = first; row < first + passages.length; row += 1, to += 1) {
+        segment.scales[to] = this.#rows.scaleOf(row);
+        segment.codes.set(this.#rows.codesOf(row, 1), to * dims);
+      }
+    }
+    segment.documents = held.map(({ first: _, ...document }) => document);
+    return segment;
+  }
+
+  #checkModel({ name, dims, probe }: ModelMark): void {
+    const { title, mark } = this.#parts;
+    const called = (each: string, size: number) => `${each ? `"${each}"` : "a model"} (${size} elements)`;
+    const isOther = dims !== mark.dims || (name !== "" && mark.name !== "" && name !== mark.name) || cosine(probe, mark.probe) < LEAST_SIMILAR;
+    if (!isOther) return;
+    const alike = name === mark.name && dims === mark.dims ? ", whose vectors are others" : "";
+    throw new NanoembedError("other_model", `${title} holds vectors of ${called(name, dims)}, and this is ${called(mark.name, mark.dims)}${alike}: ` +
+      "load that model, take another name, or deleteIndex() and add all again");
+  }
+}
+
+/** A document in passages, and what they say. */
+interface Cut {
+  document: StoredDocument;
+  texts: string[];
+}
+
+/** The segment of documents, with their vectors. */
+async function embedded(cut: readonly Cut[], { model, embedding, mark, keepTexts }: Parts, signal: AddOptions["signal"]): Promise<Segment> {
+  const texts = cut.flatMap(({ texts }) => texts);
+  const { data } = await model.embedDocuments(texts, signal ? { ...embedding, signal } : embedding);
+  const { data: codes, scales } = quantizeVectors(data, mark.dims, "int8");
+  const documents = cut.map(({ document: { text, ...rest } }) => (keepTexts ? { ...rest, text: text! } : rest));
+  return { model: mark, removed: [], documents, scales: scales!, codes: codes as Int8Array };
+}
+
+const isDocument = (given: object): given is IndexDocument => "id" in given && "text" in given;
+
+const SEVERAL = "documents must be one { id, text }, or an array or stream of them";
+
+/** A document as it will be read again. */
+function checked(document: IndexDocument): StoredDocument {
+  const { id, text, metadata } = document ?? {};
+  check(typeof id === "string" && id !== "", "a document's id must be a string with characters");
+  check(typeof text === "string", `the text of document "${id}" must be a string`);
+  try {
+    const json = JSON.stringify(metadata) as string | undefined;
+    return { id, text, passages: [], ...(json === undefined ? {} : { metadata: JSON.parse(json) as unknown }) };
+  } catch (cause) {
+    throw new NanoembedError("invalid_argument", `the metadata of document "${id}" is nothing that JSON can say: ${String(cause)}`, { cause });
+  }
+}
+
+function cosine(a: readonly number[], b: readonly number[]): number {
+  return a.length === b.length && a.length > 0 ? similarity(a, b) : 0;
+}

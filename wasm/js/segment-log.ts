@@ -1,0 +1,189 @@
+// The segments of an index, in the order in which they were written: by this page, and by others that have the same index open.
+import { openStore, writeFailure, type IndexStore, type KeptStore, type Store } from "./index-store.js";
+import { decodeSegment, encodeSegment, mergeSegments, type Segment } from "./segment.js";
+
+/** A segment's name says which numbers it stands for: `from-to`, both included, several once segments were merged. */
+interface Range {
+  name: string;
+  from: number;
+  to: number;
+}
+
+/** Segments of about one size are merged when there are so many of them. */
+const MERGED = 16;
+/** A segment is of about one size with others if it has not so many times as many bytes as all behind it. */
+const SIMILAR = 4;
+
+const PATTERN = /^(\d{14})-(\d{14})$/;
+const nameOf = (from: number, to: number) => [from, to].map((each) => String(each).padStart(14, "0")).join("-");
+
+/** What segments are told to. */
+export interface Reading {
+  apply(segment: Segment): void;
+  /** All that was applied is gone: another page has deleted the index. */
+  reset(): void;
+}
+
+export class SegmentLog {
+  /** Nothing where nothing is kept. */
+  readonly #store: Store | undefined;
+  readonly #locked: Locked;
+  readonly #channel: BroadcastChannel | undefined;
+  readonly #reading: Reading;
+  #first = 0;
+  #applied = 0;
+  #isStale = true;
+  /** Bytes of segments, as far as they are known. */
+  readonly #sizes = new Map<string, number>();
+
+  private constructor(store: Store | undefined, locked: Locked, channel: BroadcastChannel | undefined, reading: Reading) {
+    [this.#store, this.#locked, this.#channel, this.#reading] = [store, locked, channel, reading];
+    channel?.addEventListener("message", () => (this.#isStale = true));
+  }
+
+  static async open(kind: IndexStore, name: string, reading: Reading): Promise<SegmentLog> {
+    if (kind === "memory") return new SegmentLog(undefined, queue(), undefined, reading);
+    const key = keyOf(kind, name);
+    const store = await openStore(kind, name);
+    return new SegmentLog(store, locksOf(key), new BroadcastChannel(key), reading);
+  }
+
+  /** Takes over what was written since the last time, if something was. */
+  async refresh(): Promise<void> {
+    if (this.#isStale && this.#store) await this.#locked("shared", () => this.#takeOver(this.#store!));
+  }
+
+  /** Writes a segment, and takes it over once it is kept: what `make` gives when all before it is known; nothing if it is not wanted. */
+  async append(make: () => Segment | undefined): Promise<void> {
+    await this.#locked("exclusive", async () => {
+      const store = this.#store;
+      const before = store ? await this.#takeOver(store) : [];
+      const segment = make();
+      if (!segment) return;
+      if (!store) return this.#reading.apply(segment);
+      // Numbers go on from a time, so that those of an index that was deleted do not come again.
+      const number = before.length > 0 ? before.at(-1)!.to + 1 : Date.now();
+      const name = nameOf(number, number);
+      await this.#write(store, name, segment);
+      if (before.length === 0) this.#first = number;
+      this.#applied = number;
+      this.#reading.apply(segment);
+      this.#channel?.postMessage(undefined);
+      await this.#merge(store, [...before, { name, from: number, to: number }]);
+    });
+  }
+
+  close(): void {
+    this.#channel?.close();
+    this.#store?.close();
+  }
+
+  async #write(store: Store, name: string, segment: Segment): Promise<void> {
+    const bytes = encodeSegment(segment);
+    try {
+      await store.write(name, bytes);
+    } catch (cause) {
+      throw await writeFailure(cause, bytes.length);
+    }
+    this.#sizes.set(name, bytes.length);
+  }
+
+  /** Reads what is new; gives all segments that count. */
+  async #takeOver(store: Store): Promise<Range[]> {
+    this.#isStale = false;
+    try {
+      const there = counting(await store.names());
+      if (this.#applied > 0 && there[0]?.from !== this.#first) {
+        this.#reading.reset();
+        [this.#first, this.#applied] = [0, 0];
+      }
+      for (const { name, from, to } of there) {
+        if (to <= this.#applied) continue;
+        const segment = await this.#read(store, name);
+        // It stands for all that there was, and does not say what of that is gone.
+        if (from === this.#first) this.#reading.reset();
+        if (segment) this.#reading.apply(segment);
+        this.#first ||= from;
+        this.#applied = to;
+      }
+      return there;
+    } catch (error) {
+      this.#isStale = true;
+      throw error;
+    }
+  }
+
+  async #read(store: Store, name: string): Promise<Segment | undefined> {
+    const bytes = await store.read(name);
+    this.#sizes.set(name, bytes?.length ?? 0);
+    return bytes && decodeSegment(bytes);
+  }
+
+  /** Makes one segment of those at the end that are of about one size, and removes those that do not count any more. */
+  async #merge(store: Store, there: Range[]): Promise<void> {
+    let [start, sum] = [there.length, 0];
+    while (start > 0) {
+      const size = this.#sizes.get(there[start - 1]!.name) ?? 0;
+      if (sum > 0 && size > SIMILAR * sum) break;
+      sum += size;
+      start -= 1;
+    }
+    const merged = there.slice(start);
+    if (merged.length < MERGED) return;
+    try {
+      const segments: Segment[] = [];
+      for (const { name } of merged) segments.push(...[await this.#read(store, name)].filter((segment) => segment !== undefined));
+      const name = nameOf(merged[0]!.from, merged.at(-1)!.to);
+      await this.#write(store, name, mergeSegments(segments, start === 0));
+      const old = (await store.names()).filter((each) => each !== name && !counting([each, name]).some((range) => range.name === each));
+      await store.remove(old);
+      for (const each of old) this.#sizes.delete(each);
+    } catch {
+      // There is no room for both: all stays as it is.
+    }
+  }
+}
+
+/** The segments that count, in their order: those that were merged into another do not. */
+function counting(names: readonly string[]): Range[] {
+  const ranges = names.flatMap((name) => {
+    const [, from, to] = PATTERN.exec(name) ?? [];
+    return from === undefined ? [] : [{ name, from: Number(from), to: Number(to) }];
+  });
+  // The larger of two that begin together comes first.
+  ranges.sort((a, b) => a.from - b.from || b.to - a.to);
+  let last = 0;
+  return ranges.filter(({ to }) => {
+    const counts = to > last;
+    last = Math.max(last, to);
+    return counts;
+  });
+}
+
+/** Deletes all segments of an index. */
+export async function deleteSegments(kind: KeptStore, name: string): Promise<void> {
+  const key = keyOf(kind, name);
+  const store = await openStore(kind, name);
+  await locksOf(key)("exclusive", async () => store.remove(await store.names()));
+  store.close();
+  const channel = new BroadcastChannel(key);
+  channel.postMessage(undefined);
+  channel.close();
+}
+
+const keyOf = (kind: KeptStore, name: string) => `nanoembed-index ${kind} ${name}`;
+
+/** Runs something while no page writes, or while no other reads or writes. */
+type Locked = <T>(mode: "shared" | "exclusive", run: () => Promise<T>) => Promise<T>;
+
+const locksOf = (key: string): Locked => (mode, run) => navigator.locks.request(key, { mode }, run) as never;
+
+/** One after the other, in this page. */
+function queue(): Locked {
+  let last: Promise<unknown> = Promise.resolve();
+  return (_, run) => {
+    const own = last.then(run);
+    last = own.catch(() => {});
+    return own;
+  };
+}

@@ -1,0 +1,284 @@
+// The index in memory: what is found, how texts are cut, what is refused. That which browsers keep is in e2e/.
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { load, type SentenceModel } from "../dist/index.js";
+import { createIndex, type IndexDocument, type IndexOptions, type SearchIndex } from "../dist/search-index.js";
+import { passagesOf } from "../js/passages.js";
+import { Rows } from "../js/index-rows.js";
+import { decodeSegment, encodeSegment, mergeSegments, type Segment } from "../js/segment.js";
+import { modelBytes, sentences } from "./files.js";
+
+let model: SentenceModel;
+beforeAll(async () => {
+  model = await load(modelBytes(), { kind: "sentences" });
+});
+afterAll(() => model.dispose());
+
+const open = (options: Partial<IndexOptions> = {}) => createIndex({ model, ...options });
+
+const PETS: IndexDocument[] = [
+  { id: "cat", text: "The cat sat on the mat.", metadata: { kind: "pet" } },
+  { id: "bank", text: "Interest rates went up.", metadata: { kind: "money" } },
+  { id: "bread", text: "Bread is made of flour.", metadata: { kind: "food" } },
+];
+
+describe("an index", () => {
+  test("finds what texts mean, and says where it stands", async () => {
+    const index = await open();
+    expect(await index.add(PETS)).toEqual({ documents: 3, passages: 3 });
+    const [best] = await index.search("How do I bake?", { k: 2 });
+    expect(best).toMatchObject({ id: "bread", start: 0, end: 23, text: "Bread is made of flour.", metadata: { kind: "food" } });
+    const { data } = await model.embed("How do I bake?");
+    const { data: passage } = await model.embed("Bread is made of flour.");
+    expect(best!.score).toBeCloseTo(data.reduce((sum, x, i) => sum + x * passage[i]!, 0), 2);
+    expect(await index.search(data)).toEqual(await index.search("How do I bake?"));
+    expect([index.documents, index.passages]).toEqual([3, 3]);
+    index.close();
+    await expect(index.search("x")).rejects.toMatchObject({ code: "disposed" });
+    await expect(index.add(PETS)).rejects.toMatchObject({ code: "disposed" });
+  });
+
+  test("takes documents from anywhere, the last one of an id, and forgets what is removed", async () => {
+    const index = await open();
+    await index.add(PETS[0]!);
+    await index.add((async function* () {
+      yield { id: "cat", text: "Dogs bark." };
+      yield PETS[1]!;
+      yield { id: "cat", text: "Rockets fly to the moon." };
+    })());
+    expect(await index.ids()).toEqual(["bank", "cat"]);
+    expect((await index.search("space travel"))[0]).toMatchObject({ id: "cat", text: "Rockets fly to the moon.", metadata: undefined });
+    expect((await index.search("pets")).map(({ id }) => id).sort()).toEqual(["bank", "cat"]);
+    expect(await index.remove(["cat", "cat", "nobody"])).toBe(1);
+    expect(await index.has("cat")).toBe(false);
+    expect((await index.search("space travel")).map(({ id }) => id)).toEqual(["bank"]);
+  });
+
+  test("leaves out what a filter leaves out", async () => {
+    for (const vectors of ["int8", "binary"] as const) {
+      const index = await open({ vectors });
+      await index.add(PETS);
+      const filter = ({ metadata }: { metadata: unknown }) => (metadata as { kind: string }).kind !== "food";
+      expect((await index.search("How do I bake?", { filter })).map(({ id }) => id)).not.toContain("bread");
+    }
+  });
+
+  test("goes on in another one through export and import", async () => {
+    const index = await open({ modelName: "MiniLM" });
+    await index.add(PETS);
+    await index.remove("bank");
+    const bytes = await index.export();
+    const other = await open({ keepTexts: false, modelName: "MiniLM" });
+    expect(await other.import(bytes)).toEqual({ documents: 2, passages: 2 });
+    const found = await other.search("How do I bake?");
+    expect(found).toEqual((await index.search("How do I bake?")).map((hit) => ({ ...hit, text: undefined })));
+    await expect((await open({ modelName: "E5" })).import(bytes)).rejects.toMatchObject({ code: "other_model", message: expect.stringMatching(/"MiniLM" \(384.*"E5"/) });
+    await expect((await open({ truncateDim: 64 })).import(bytes)).rejects.toMatchObject({ code: "other_model", message: expect.stringMatching(/384 elements.*64 elements/) });
+  });
+
+  test("refuses another model whose name nobody says", async () => {
+    const index = await open();
+    await index.add(PETS);
+    const other = { ...stub(384), embedDocuments: async (texts: readonly string[]) => embeddings(texts, 384, 7) } as unknown as SentenceModel;
+    await expect((await open({ model: other })).import(await index.export())).rejects.toMatchObject({ code: "other_model", message: expect.stringMatching(/whose vectors are others/) });
+  });
+
+  test("says what is wrong with calls", async () => {
+    const index = await open();
+    for (const wrong of [3, "text", {}, [null], [{ id: 3, text: "x" }], [{ id: "a", text: 4 }], [{ id: "", text: "x" }], [{ id: "a", text: "x", metadata: 3n }]]) {
+      await expect(index.add(wrong as never)).rejects.toMatchObject({ code: "invalid_argument" });
+    }
+    await expect(index.search("x", { k: 0 })).rejects.toMatchObject({ code: "invalid_argument" });
+    await expect(index.search(new Float32Array(3))).rejects.toMatchObject({ code: "invalid_argument" });
+    for (const wrong of [{ store: "disk" }, { vectors: "f32" }, { chunk: { tokens: 3 } }, { chunk: { tokens: 1000 } }, { chunk: { tokens: 64, overlap: 40 } }]) {
+      await expect(open(wrong as never)).rejects.toMatchObject({ code: "invalid_argument" });
+    }
+    // Node keeps nothing.
+    await expect(open({ store: "opfs" })).rejects.toMatchObject({ code: "store_unavailable" });
+  });
+
+  test("keeps what it has said it keeps when it is stopped", async () => {
+    const index = await open();
+    const stop = new AbortController();
+    const many = Array.from({ length: 300 }, (_, at) => ({ id: String(at), text: `Text ${at}` }));
+    const told: number[] = [];
+    await expect(index.add(many, { signal: stop.signal, onProgress: ({ documents }) => {
+      told.push(documents);
+      stop.abort(new Error("enough"));
+    } })).rejects.toThrow("enough");
+    expect(told).toEqual([256]);
+    expect(index.documents).toBe(256);
+    expect(await index.add(many)).toEqual({ documents: 300, passages: 300 });
+    expect([index.documents, index.passages]).toEqual([300, 300]);
+  });
+});
+
+describe("long texts", () => {
+  const long = Array.from({ length: 12 }, () => sentences().map(({ text }) => text).slice(0, 12).join(" ")).join("\n\n");
+
+  test("are cut where sentences end, into passages that the model reads whole", async () => {
+    const index = await open({ chunk: { tokens: 64, overlap: 8 } });
+    const { passages } = await index.add({ id: "long", text: long });
+    const hits = await index.search("anything", { k: passages });
+    expect(hits).toHaveLength(passages);
+    const { truncated, tokens } = await model.embed(hits.map(({ text }) => text!), { maxTokens: 64 });
+    expect(truncated).not.toContain(true);
+    // Not much shorter than they may be.
+    expect(tokens.reduce((sum, each) => sum + each) / passages).toBeGreaterThan(32);
+    hits.sort((a, b) => a.start - b.start);
+    let covered = 0;
+    for (const { start, end, text } of hits) {
+      expect(text).toBe(long.slice(start, end));
+      expect(long.slice(covered, start).trim()).toBe("");
+      expect(end).toBeGreaterThan(covered);
+      covered = end;
+    }
+    expect(covered).toBe(long.trimEnd().length);
+    expect(hits.some(({ start }, at) => at > 0 && start < hits[at - 1]!.end)).toBe(true);
+  });
+
+  // A token a word, of four characters at most.
+  const words = (text: string) => (text.match(/\S{1,4}/g) ?? []).length + 2;
+  test.each([
+    ["nothing", "  \n "], ["a word", " word "], ["no space", "x".repeat(5000)], ["pairs", "😀".repeat(900)], ["spaces", `a${" ".repeat(50_000)}b`.repeat(3)],
+    ["lines", Array.from({ length: 500 }, (_, at) => `line ${at}`).join("\n")], ["sentences", "This is one. And another! Why? ".repeat(200)],
+  ])("of %s lose nothing, and are cut in few steps", async (_, text) => {
+    for (const overlap of [0, 4, 16]) {
+      let steps = 0;
+      let seen = 0;
+      const places = await passagesOf(text, 32, overlap, async (part) => {
+        steps += 1;
+        seen += part.length;
+        return words(part);
+      });
+      let covered = 0;
+      for (const [start, end] of places) {
+        expect(words(text.slice(start, end))).toBeLessThanOrEqual(32);
+        expect(text.slice(covered, start).trim()).toBe("");
+        expect(end).toBeGreaterThan(covered);
+        expect(text.slice(start, end).isWellFormed()).toBe(true);
+        covered = end;
+      }
+      expect(text.slice(covered).trim()).toBe("");
+      expect(steps).toBeLessThanOrEqual(4 * places.length + 16);
+      expect(seen).toBeLessThan(12 * text.length + 1000);
+    }
+  });
+});
+
+/** Numbers without a pattern, the same in every run. */
+function noise(count: number, seed: number): Float32Array {
+  let state = seed;
+  return Float32Array.from({ length: count }, () => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return state / 2 ** 31 - 1;
+  });
+}
+
+const embeddings = (texts: readonly string[], dims: number, seed = 1) => ({
+  data: noise(texts.length * dims, texts.length + seed), dims, tokens: texts.map(() => 3), truncated: texts.map(() => false),
+});
+
+/** A model that says nothing of meaning. */
+const stub = (dims: number) => ({
+  kind: "sentences", dims, maxTokens: 64, prompts: [], embedDocuments: async (texts: readonly string[]) => embeddings(texts, dims),
+  embedQuery: async () => ({ ...embeddings([""], dims), tokens: 3, truncated: false }), tokenize: async () => ({ ids: new Uint32Array(), total: 3, truncated: false }),
+});
+
+describe("rows", () => {
+  test.each([8, 30, 384])("of %i elements are found as by f64", (dims) => {
+    const count = 2500;
+    const codes = Int8Array.from(noise(count * dims, 1), (x) => Math.round(127 * x));
+    const scales = noise(count, 2).map((x) => 0.5 + x / 4);
+    const rows = new Rows(dims, false);
+    // In parts that end within blocks.
+    for (let at = 0; at < count; at += 700) rows.add(codes.subarray(at * dims, (at + 700) * dims), scales.subarray(at, at + 700));
+    for (let row = 0; row < count; row += 7) rows.remove(row);
+    expect([rows.count, rows.live]).toEqual([count, count - Math.ceil(count / 7)]);
+    const query = noise(dims, 3);
+    const exact = Array.from({ length: count }, (_, row) => ({ row, score: scales[row]! * query.reduce((sum, x, i) => sum + x * codes[row * dims + i]!, 0) }))
+      .filter(({ row }) => row % 7 !== 0 && row % 2 === 0).sort((a, b) => b.score - a.score);
+    const found = rows.search(query, 20, (row) => row % 2 === 0);
+    expect(found.map(({ row }) => row)).toEqual(exact.slice(0, 20).map(({ row }) => row));
+    found.forEach(({ score }, at) => expect(score).toBeCloseTo(exact[at]!.score, 3 - Math.ceil(Math.log10(dims))));
+    expect(rows.search(query, 5000, () => true)).toHaveLength(rows.live);
+    expect(rows.search(query.fill(Number.NaN), 5, () => true)).toEqual([]);
+  });
+
+  test("by their signs first are nearly those of all", () => {
+    const [dims, count] = [128, 6000];
+    // Around some centres, as texts are.
+    const centres = noise(60 * dims, 4);
+    const codes = Int8Array.from(noise(count * dims, 5), (x, at) => Math.round(60 * x + 60 * centres[((Math.floor(at / dims) % 60) * dims) + (at % dims)]!));
+    const [exact, quick] = [new Rows(dims, false), new Rows(dims, true)];
+    for (const rows of [exact, quick]) rows.add(codes, new Float32Array(count).fill(0.01));
+    let hits = 0;
+    for (let at = 0; at < 20; at += 1) {
+      const query = Float32Array.from(codes.subarray(at * 97 * dims, (at * 97 + 1) * dims)).map((x, i) => x + 30 * noise(dims, at)[i]!);
+      const all = exact.search(query, 10, () => true);
+      const found = quick.search(query, 10, () => true);
+      expect(found[0]).toEqual(all[0]);
+      hits += found.filter(({ row }) => all.some((hit) => hit.row === row)).length;
+    }
+    expect(hits / 200).toBeGreaterThan(0.95);
+  });
+});
+
+describe("a segment", () => {
+  const mark = { name: "m", dims: 3, probe: [1, 0, 0] };
+  const segment = (removed: string[], ...documents: [id: string, codes: number[]][]): Segment => ({
+    model: mark, removed, documents: documents.map(([id, codes]) => ({ id, passages: Array.from({ length: codes.length / 3 }, (_, at) => [at, at + 1] as const), text: `text of ${id} 😀` })),
+    codes: Int8Array.from(documents.flatMap(([, codes]) => codes)), scales: Float32Array.from(documents.flatMap(([, codes]) => codes.filter((_, at) => at % 3 === 0)).map(Math.abs)),
+  });
+  const one = segment(["x"], ["a", [1, 2, 3, 4, 5, 6]], ["b", [7, 8, 9]]);
+
+  test("is read as it was written, from any place", () => {
+    const bytes = encodeSegment(one);
+    expect(decodeSegment(bytes)).toEqual(one);
+    const moved = new Uint8Array(bytes.length + 1);
+    moved.set(bytes, 1);
+    expect(decodeSegment(moved.subarray(1))).toEqual(one);
+  });
+
+  test("that is cut, longer, or has another bit is refused, and never by a panic", () => {
+    const bytes = encodeSegment(one);
+    for (let end = 0; end < bytes.length; end += 1) {
+      expect(() => decodeSegment(bytes.slice(0, end))).toThrow(expect.objectContaining({ name: "NanoembedError", offset: end < 4 ? 0 : end }));
+    }
+    expect(() => decodeSegment(new Uint8Array([...bytes, 0]))).toThrow(expect.objectContaining({ code: "trailing_bytes" }));
+    for (let bit = 0; bit < 8 * bytes.length; bit += 1) {
+      const damaged = bytes.slice();
+      damaged[bit >> 3]! ^= 1 << (bit & 7);
+      expect(() => decodeSegment(damaged)).toThrow(expect.objectContaining({ name: "NanoembedError" }));
+    }
+  });
+
+  test.each([
+    ["bad_field", { documents: [{ id: "a", passages: [[0, 99]], text: "short" }] }], ["bad_field", { documents: [{ id: "a", passages: [[2, 1]] }] }],
+    ["bad_field", { documents: [{ id: 3, passages: [] }] }], ["bad_field", { documents: [null] }], ["bad_field", { documents: "x" }], ["bad_field", { removed: [1] }],
+    ["bad_field", { documents: [{ id: "a", passages: [[0, 1]] }, { id: "a", passages: [] }] }], ["bad_count", { documents: [] }],
+    ["bad_field", { model: { name: "m", dims: 3, probe: ["x"] } }], ["bad_scale", { scales: Float32Array.of(Number.NaN, 1, 1) }],
+  ])("with a right checksum over what is wrong is refused: %s %j", (code, wrong) => {
+    expect(() => decodeSegment(encodeSegment({ ...one, ...wrong } as never))).toThrow(expect.objectContaining({ code }));
+  });
+
+  test("stands for several, one after the other", () => {
+    const later = segment(["b"], ["c", [10, 11, 12]], ["a", [13, 14, 15]]);
+    const last = segment([], ["b", [16, 17, 18]]);
+    expect(mergeSegments([one, later, last], false)).toEqual({ ...segment(["x", "b"], ["a", [13, 14, 15]], ["c", [10, 11, 12]], ["b", [16, 17, 18]]) });
+    expect(mergeSegments([one, later], true).removed).toEqual([]);
+  });
+});
+
+test("rows of documents that are gone are given up", async () => {
+  const index: SearchIndex = await createIndex({ model: stub(16) as never });
+  const many = Array.from({ length: 3000 }, (_, at) => ({ id: String(at), text: "x" }));
+  let most = 0;
+  for (let turn = 0; turn < 6; turn += 1) {
+    await index.add(many);
+    most = Math.max(most, index.memoryBytes);
+  }
+  expect([index.documents, index.passages]).toEqual([3000, 3000]);
+  // 18,000 rows were added.
+  expect(most).toBeLessThan(12_000 * 20 + 200_000);
+  expect(await index.search(noise(16, 1), { k: 5000 })).toHaveLength(3000);
+});
