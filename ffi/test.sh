@@ -4,8 +4,8 @@
 #
 #   ffi/test.sh                    everything
 #   ffi/test.sh STEP…              these steps: build header functions wrapper threads memory symbols packages examples
-#                                  bare targets sizes cortex_m cortex_m0 zephyr platformio arduino, and
-#                                  sizes_of_all
+#                                  bare targets sizes cortex_m cortex_m0 embassy zephyr platformio arduino,
+#                                  and sizes_of_all
 #
 # `zephyr` takes the Zephyr at ZEPHYR_BASE, and the modules in ZEPHYR_MODULES (CMSIS), separated by semicolons.
 set -euo pipefail
@@ -450,8 +450,28 @@ arduino() {
     grep -qx "Click on the link to choose a new password." "$scratch/arduino.out"
 }
 
+# Tasks of Embassy over the Rust crate: the host's scores, in 9 KiB of RAM.
+embassy() {
+    local message expected=$scratch/embassy.expected source=examples/embassy/src/main.rs
+    bare_target thumbv7em-none-eabihf || { skip "Embassy: rustup target add thumbv7em-none-eabihf"; return; }
+    (cd examples/embassy && CARGO_TARGET_DIR=$target cargo build --quiet --locked --release \
+        --target thumbv7em-none-eabihf)
+    have qemu-system-arm || { skip "Embassy in QEMU: not installed"; return; }
+    qemu "$device/nanoembed-embassy" | tee "$scratch/embassy.out"
+    [ -f "$prefix/lib/libnanoembed.a" ] || build
+    gcc "${c99[@]}" -I "$prefix/include" examples/c/search.c "${library[@]}" -o "$scratch/search-embassy"
+    sed -n 's/^    ("[a-z]*", "\(.*\)"),$/\1/p' $source >"$scratch/embassy.rules"
+    sed -n '/^const MESSAGES/,/;$/p' $source | grep -o '"[^"]*"' | tr -d '"' | while read -r message; do
+        "$scratch/search-embassy" tests/data/small_table.weights "$scratch/embassy.rules" "$message" | head -n 1 |
+            cut -d ' ' -f 1
+    done >"$expected"
+    [ "$(wc -l <"$expected")" = 3 ]
+    cmp <(sed -n 's/^\(0\.[0-9]*\) .*/\1/p' "$scratch/embassy.out") "$expected"
+    [ "$(sed -n 's/^ram: //p' "$scratch/embassy.out")" -le $((9 * 1024)) ]
+}
+
 steps=(build header functions wrapper threads memory symbols packages examples bare targets sizes cortex_m cortex_m0
-    zephyr platformio arduino)
+    embassy zephyr platformio arduino)
 [ $# -gt 0 ] || set -- "${steps[@]}"
 for step in "$@"; do
     case " ${steps[*]} sizes_of_all " in

@@ -12,10 +12,11 @@ pub fn root() -> &'static Path {
 }
 
 /// The manifests of all workspaces that are built, by their paths from the root.
-pub const WORKSPACES: [&str; 8] = [
+pub const WORKSPACES: [&str; 9] = [
     "Cargo.toml",
     "datafusion/Cargo.toml",
     "ffi/examples/cortex-m/Cargo.toml",
+    "ffi/examples/embassy/Cargo.toml",
     "fuzz/Cargo.toml",
     "python/Cargo.toml",
     "tests/embedded/Cargo.toml",

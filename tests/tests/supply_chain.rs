@@ -107,6 +107,7 @@ fn every_dependency_has_its_reason() {
                     | "nanoembed-host-tests"
                     | "nanoembed-fuzz"
                     | "nanoembed-wasm-build"
+                    | "nanoembed-embassy"
             );
             for dependency in package["dependencies"].as_array().unwrap() {
                 if dependency["path"].is_string() {
